@@ -1,6 +1,8 @@
 // Package filter runs what an operator types against a body: jq on JSON, a CSS selector
 // on HTML. A filter sees the body and nothing else: no environment, no files, no
-// modules, no further input. Input, output, time and memory are bounded.
+// modules, no further input. Input, output and time are bounded, and so is memory between two
+// steps of a filter; a step that doubles what is there, such as tojson of a value that holds
+// itself many times, is not.
 //
 // A Document is safe for concurrent use; its runs happen one after the other.
 package filter
@@ -31,6 +33,7 @@ const (
 	MaxExpr    = 4 << 10 // bytes of what is typed
 	MaxTime    = 3 * time.Second
 	maxGrowth  = 256 << 20 // bytes that the heap may grow by during a run
+	maxHeld    = 512 << 20 // bytes that a body may take once it is read
 )
 
 // Kind is the language of a filter.
@@ -65,14 +68,20 @@ func KindOf(contentType string, head []byte) Kind {
 	return ""
 }
 
-// Document is a body that was read for filters.
+// Document is a body for filters. It is read once, when a filter first needs it.
 type Document struct {
 	kind   Kind
-	mu     sync.Mutex // gojq writes into its input while it reads numbers
+	body   io.ReaderAt
+	size   int64
+	life   context.Context // of the reading
+	begin  sync.Once
+	read   chan struct{} // closed when everything below is there
+	turn   chan struct{} // gojq writes into its input while it reads numbers: one run at a time
 	values []any
 	page   *goquery.Document
 	shape  shape // of page
 	note   string
+	err    error // of reading
 }
 
 // Result is what a filter gave.
@@ -90,53 +99,6 @@ var (
 	ErrTime     = fmt.Errorf("stopped after %s", MaxTime)
 	ErrMemory   = fmt.Errorf("stopped: it took more than %d MiB of memory", maxGrowth>>20)
 )
-
-// Read takes a body of size bytes for filters of a kind. Of a larger one than MaxInput it
-// takes the lines (NDJSON) or the part of the page that fit, and says so in each result's
-// note; a single JSON value of that size is ErrTooLarge.
-func Read(kind Kind, r io.ReaderAt, size int64) (*Document, error) {
-	d := &Document{kind: kind}
-	whole := size <= MaxInput
-	in := io.NewSectionReader(r, 0, min(size, MaxInput))
-	if !whole {
-		d.note = fmt.Sprintf("the first %d MiB of the body alone", MaxInput>>20)
-	}
-	if kind == CSS {
-		page, err := goquery.NewDocumentFromReader(in)
-		if err != nil {
-			return nil, fmt.Errorf("read the page: %w", err)
-		}
-		d.page, d.shape = page, shapeOf(page)
-		return d, nil
-	}
-	dec := json.NewDecoder(withoutMark(in))
-	dec.UseNumber()
-	for {
-		var v any
-		switch err := dec.Decode(&v); {
-		case err == nil:
-			d.values = append(d.values, v)
-		case errors.Is(err, io.EOF):
-			return d, nil
-		case !whole && len(d.values) > 0:
-			return d, nil
-		case !whole:
-			return nil, ErrTooLarge
-		default:
-			return nil, fmt.Errorf("the body is not JSON at byte %d: %w", dec.InputOffset(), err)
-		}
-	}
-}
-
-// withoutMark skips a byte order mark.
-func withoutMark(r io.ReadSeeker) io.Reader {
-	head := make([]byte, 3)
-	if _, err := io.ReadFull(r, head); err == nil && string(head) == "\ufeff" {
-		return r
-	}
-	_, _ = r.Seek(0, io.SeekStart) // a section of a file can always seek
-	return r
-}
 
 // Check says what is wrong with a filter as it is written, or returns nil.
 func Check(kind Kind, expr string) error {
@@ -161,18 +123,37 @@ func compile(kind Kind, expr string) (c compiled, err error) {
 	if err != nil {
 		return c, err
 	}
-	c.code, err = gojq.Compile(q)
+	guards, err := gojq.Parse(guards())
+	if err != nil {
+		return c, err
+	}
+	q.FuncDefs = append(guards.FuncDefs, q.FuncDefs...)
+	c.code, err = gojq.Compile(q, gojq.WithFunction("_short", 1, 1, short))
 	return c, err
 }
 
-// Run runs a filter. An error is about the filter, about a bound, or the end of ctx.
+// Run runs a filter. An error is about the filter, about a bound, about reading the body, or the
+// end of ctx, which leaves the body to the next run.
 func (d *Document) Run(ctx context.Context, expr string) (Result, error) {
 	c, err := compile(d.kind, expr)
 	if err != nil {
 		return Result{}, err
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.begin.Do(func() { go d.load() })
+	select {
+	case <-d.read:
+	case <-ctx.Done():
+		return Result{}, ctx.Err()
+	}
+	if d.err != nil {
+		return Result{}, d.err
+	}
+	select {
+	case d.turn <- struct{}{}:
+		defer func() { <-d.turn }()
+	case <-ctx.Done():
+		return Result{}, ctx.Err()
+	}
 	if err := ctx.Err(); err != nil {
 		return Result{}, err
 	}
@@ -260,17 +241,22 @@ func bounded(ctx context.Context) (context.Context, func()) {
 			case <-late.C:
 				cancel(ErrTime)
 			case <-look.C:
-				if heap() <= from+maxGrowth {
-					continue
-				}
-				runtime.GC() // what is garbage does not count
-				if heap() > from+maxGrowth {
+				if outgrown(from, maxGrowth) {
 					cancel(ErrMemory)
 				}
 			}
 		}
 	}()
 	return ctx, func() { cancel(nil); <-done }
+}
+
+// outgrown reports whether the heap has grown by more than so many bytes.
+func outgrown(from, by uint64) bool {
+	if heap() <= from+by {
+		return false
+	}
+	runtime.GC() // what is garbage does not count
+	return heap() > from+by
 }
 
 // heap is the size of the heap's objects in bytes.

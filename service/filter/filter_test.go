@@ -3,17 +3,17 @@ package filter
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 )
 
 func read(t testing.TB, kind Kind, body string) *Document {
 	t.Helper()
-	d, err := Read(kind, strings.NewReader(body), int64(len(body)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
+	return New(t.Context(), kind, strings.NewReader(body), int64(len(body)))
 }
 
 func TestFilters(t *testing.T) {
@@ -122,11 +122,11 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 		t.Error("an error of the filter is lost")
 	}
 	const bad = `{"a": tru}`
-	if _, err := Read(JQ, strings.NewReader(bad), int64(len(bad))); err == nil || !strings.Contains(err.Error(), "at byte") {
+	if _, err := read(t, JQ, bad).Run(t.Context(), "."); err == nil || !strings.Contains(err.Error(), "at byte") {
 		t.Errorf("a broken body: %v", err)
 	}
 	deep := strings.Repeat("[", 1<<20)
-	if _, err := Read(JQ, strings.NewReader(deep), int64(len(deep))); err == nil {
+	if _, err := read(t, JQ, deep).Run(t.Context(), "."); err == nil {
 		t.Error("a million brackets were read")
 	}
 }
@@ -138,14 +138,113 @@ func TestOfALargeBodyWhatFits(t *testing.T) {
 	if err != nil || got.Note != "the first 16 MiB of the body alone" {
 		t.Errorf("%+v: %v", got, err)
 	}
-	one := "[" + strings.Repeat("1,", MaxInput/2) + "1]"
-	if _, err := Read(JQ, strings.NewReader(one), int64(len(one))); !errors.Is(err, ErrTooLarge) {
+	one := "[" + strings.Repeat(`"`+strings.Repeat("x", 4000)+`",`, MaxInput/4000) + "1]"
+	if _, err := read(t, JQ, one).Run(t.Context(), "."); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("one large value: %v", err)
 	}
 	page := strings.Repeat("<p>x</p>", MaxInput/8+10)
 	got, err = read(t, CSS, page).Run(t.Context(), "p")
 	if err != nil || got.Matches != MaxMatches || got.Note != "the first 10000 results alone, of the first 16 MiB of the body alone" {
 		t.Errorf("%d, %q: %v", got.Matches, got.Note, err)
+	}
+}
+
+func TestABodyThatTakesTooMuchMemoryIsRefused(t *testing.T) {
+	for name, body := range map[string]string{
+		"numbers": "[" + strings.Repeat("1,", MaxInput/2-2) + "1]",
+		"objects": "[" + strings.Repeat("{},", MaxInput/3-2) + "1]",
+		"deep":    strings.Repeat(`[{"":`, 2000) + "1" + strings.Repeat("}]", 2000) + " [" + strings.Repeat("[],", MaxInput/3-6000) + "1]",
+	} {
+		got, err := read(t, JQ, body).Run(t.Context(), "length")
+		if name == "deep" { // its first value fits
+			if err != nil || got.Note != "the first 1 values of the body alone" || string(got.Text) != "1\n" {
+				t.Errorf("%s: %+v, %v", name, got, err)
+			}
+			continue
+		}
+		if !errors.Is(err, ErrValues) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	lines := read(t, JQ, strings.Repeat("1\n", MaxInput/2))
+	got, err := lines.Run(t.Context(), ".")
+	if err != nil || got.Note != fmt.Sprintf("the first %d results alone, of the first %d values of the body alone", MaxMatches, len(lines.values)) || len(lines.values) > maxHeld/valueBytes*11/10 {
+		t.Errorf("lines: %q of %d, %v", got.Note, len(lines.values), err)
+	}
+	text := strings.Repeat("[{,", MaxInput/4) // what stands in a text is no value
+	if got, err := read(t, JQ, `["`+text+`\"[{,"]`).Run(t.Context(), ".[0]|length"); err != nil || string(got.Text) != fmt.Sprintf("%d\n", len(text)+4) {
+		t.Errorf("a text: %q, %v", got.Text, err)
+	}
+}
+
+func TestNoStepMakesAValueOfEachOfAMillionCharacters(t *testing.T) {
+	d := read(t, JQ, `"abcabc"`)
+	for _, g := range guarded {
+		expr := "[" + g.name + strings.NewReplacer("$s", `"a"`, "$re", `"b|[^a-z]"`, "to", `"x"`, "$flags", `"g"`, "; ", ";").Replace("("+g.params+")") + "]"
+		expr = strings.Replace(expr, "()", "", 1)
+		if got, err := d.Run(t.Context(), expr); err != nil || got.Matches != 1 {
+			t.Errorf("%s: %+v, %v", expr, got, err)
+		}
+		if _, err := d.Run(t.Context(), `("x" * 3e6) | `+expr); err == nil || !strings.Contains(err.Error(), g.name+" takes a text of at most 1 MiB") {
+			t.Errorf("%s of a long text: %v", expr, err)
+		}
+	}
+	if got, err := d.Run(t.Context(), `explode, (.|sub("b";"-")), [match("c";"g").offset], split("b"), (null|try explode catch .)`); err != nil ||
+		strings.Join(strings.Fields(string(got.Text)), "") != `[97,98,99,97,98,99]"a-cabc"[2,5]["a","ca","c"]"explodecannotbeappliedto:null"` {
+		t.Errorf("%s, %v", got.Text, err)
+	}
+}
+
+// once counts how often a body is read, and reads no further before it is told to.
+type once struct {
+	io.ReaderAt
+	begun atomic.Int32
+	free  chan struct{}
+}
+
+func (o *once) ReadAt(p []byte, off int64) (int, error) {
+	if off == 0 {
+		o.begun.Add(1)
+		<-o.free
+	}
+	return o.ReaderAt.ReadAt(p, off)
+}
+
+func TestABodyIsReadOnceWhoeverWaitsForIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		body := &once{ReaderAt: strings.NewReader("[1,2,3]"), free: make(chan struct{})}
+		d := New(t.Context(), JQ, body, 7)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		run := func(ctx context.Context, expr string) {
+			_, err := d.Run(ctx, expr)
+			ended <- err
+		}
+		go run(ctx, ".")
+		synctest.Wait()
+		go run(t.Context(), ".[]")
+		synctest.Wait()
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("a run that was cancelled: %v", err)
+		}
+		close(body.free)
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if n := body.begun.Load(); n != 1 {
+			t.Errorf("the body was read %d times", n)
+		}
+	})
+}
+
+func TestReadingEndsWithItsDocument(t *testing.T) {
+	for kind, body := range map[Kind]string{JQ: "[1]", CSS: "<p>"} {
+		life, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := New(life, kind, strings.NewReader(body), int64(len(body))).Run(t.Context(), map[Kind]string{JQ: ".", CSS: "p"}[kind]); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", kind, err)
+		}
 	}
 }
 
@@ -183,11 +282,7 @@ func FuzzJQ(f *testing.F) {
 				t.Skip()
 			}
 		}
-		d, err := Read(JQ, strings.NewReader(body), int64(len(body)))
-		if err != nil {
-			return
-		}
-		if got, err := d.Run(t.Context(), expr); err == nil && (got.Matches > MaxMatches || len(got.Text) > 16*MaxOutput) {
+		if got, err := read(t, JQ, body).Run(t.Context(), expr); err == nil && (got.Matches > MaxMatches || len(got.Text) > 16*MaxOutput) {
 			t.Errorf("%d matches, %d bytes", got.Matches, len(got.Text))
 		}
 	})
@@ -201,11 +296,7 @@ func FuzzCSS(f *testing.F) {
 		if len(body) > 1<<12 || len(expr) > 200 {
 			t.Skip()
 		}
-		d, err := Read(CSS, strings.NewReader(body), int64(len(body)))
-		if err != nil {
-			return
-		}
-		if got, err := d.Run(t.Context(), expr); err == nil && len(got.Text) > MaxOutput {
+		if got, err := read(t, CSS, body).Run(t.Context(), expr); err == nil && len(got.Text) > MaxOutput {
 			t.Errorf("%d bytes", len(got.Text))
 		}
 	})

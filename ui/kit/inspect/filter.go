@@ -40,7 +40,8 @@ type filterLine struct {
 	at      int                      // place in the history; its length for what is being typed
 	draft   string                   // what was being typed before going back
 
-	doc  *filter.Document
+	doc  *filter.Document   // read once for all runs
+	stop context.CancelFunc // ends reading doc
 	run  kit.Slot
 	ran  string // the filter that the result is of
 	res  filter.Result
@@ -54,7 +55,6 @@ type (
 	openFilter struct{}
 	filtered   struct {
 		expr string
-		doc  *filter.Document
 		res  filter.Result
 		err  error
 	}
@@ -83,6 +83,11 @@ func (f *filterLine) open(src body.Source) tea.Cmd {
 		return nil
 	}
 	f.src, f.on = src, true
+	if f.doc == nil {
+		var life context.Context
+		life, f.stop = context.WithCancel(f.ctx)
+		f.doc = filter.New(life, f.kind, src.Reader, src.Size)
+	}
 	return f.edit()
 }
 
@@ -98,7 +103,10 @@ func (f *filterLine) edit() tea.Cmd {
 // close ends the filter and forgets the body.
 func (f *filterLine) close() {
 	f.end()
-	f.doc, f.src = nil, body.Source{}
+	if f.stop != nil {
+		f.stop()
+	}
+	f.doc, f.stop, f.src = nil, nil, body.Source{}
 	f.prompt.SetValue("")
 }
 
@@ -225,7 +233,7 @@ func (f *filterLine) start() tea.Cmd {
 		f.ran, f.err, f.have, f.res = "", nil, false, filter.Result{}
 		return nil
 	}
-	kind, src, doc := f.kind, f.src, f.doc
+	kind, doc := f.kind, f.doc
 	return kit.Do(f.view, &f.run, f.ctx, func(ctx context.Context) tea.Msg {
 		pause := time.NewTimer(typingPause)
 		defer pause.Stop()
@@ -234,17 +242,11 @@ func (f *filterLine) start() tea.Cmd {
 		case <-ctx.Done():
 			return filtered{expr: expr, err: ctx.Err()}
 		}
-		if err := filter.Check(kind, expr); err != nil {
-			return filtered{expr: expr, doc: doc, err: err}
-		}
-		if doc == nil {
-			var err error
-			if doc, err = filter.Read(kind, src.Reader, src.Size); err != nil {
-				return filtered{expr: expr, err: err}
-			}
+		if err := filter.Check(kind, expr); err != nil { // said before the body was read
+			return filtered{expr: expr, err: err}
 		}
 		res, err := doc.Run(ctx, expr)
-		return filtered{expr: expr, doc: doc, res: res, err: err}
+		return filtered{expr: expr, res: res, err: err}
 	})
 }
 
@@ -253,13 +255,13 @@ func (f *filterLine) filtered(msg filtered) tea.Cmd {
 	if errors.Is(msg.err, context.Canceled) {
 		return nil
 	}
-	if msg.doc != nil {
-		f.doc = msg.doc
-	}
 	if f.err = msg.err; msg.err != nil {
 		return nil
 	}
 	f.ran, f.res, f.have = msg.expr, msg.res, true
+	if !f.typing { // enter came within the pause
+		f.remember(f.ran)
+	}
 	return f.out.Open(body.Source{Reader: bytes.NewReader(msg.res.Text), Size: int64(len(msg.res.Text)), Type: msg.res.Type})
 }
 

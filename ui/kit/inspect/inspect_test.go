@@ -5,8 +5,10 @@ import (
 	"errors"
 	"image"
 	"image/png"
+	"io"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +16,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
+	"zonedeck/service/filter"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/body"
 	"zonedeck/ui/kit/body/picture"
@@ -161,7 +164,7 @@ func TestWhatIsNotJSONIsShownAsText(t *testing.T) {
 	g.expect("1 of 1")
 	g.show("application/json", `{"a":[1,2`)
 	g.settle(g.v.Show(Tree))
-	g.expect("a: [] 2 values", "! the body ends in the middle of a value")
+	g.expect("a: [] at least 2 values", "! the body ends in the middle of a value")
 }
 
 func TestAFilterRunsAsItIsTyped(t *testing.T) {
@@ -239,6 +242,59 @@ func TestTypingRunsOneFilter(t *testing.T) {
 			t.Errorf("it ran after %s, while one may still be typing", took)
 		}
 		g.expect("3 results")
+	})
+}
+
+func TestAFilterThatIsKeptBeforeItRanIsInTheHistory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := open(t, "application/json", "[1,2,3]")
+		g.press("|")
+		run := g.v.Update(tea.PasteMsg{Content: ".[]"})
+		g.press("enter")
+		g.settle(run)
+		g.expect("3 results")
+		g.press("|", "ctrl+u", "up")
+		g.expect("jq › .[]")
+	})
+}
+
+// late is a body that takes a minute to read, and counts how often it is read from the beginning.
+type late struct {
+	io.ReaderAt
+	begun atomic.Int32
+}
+
+func (r *late) ReadAt(p []byte, off int64) (int, error) {
+	if off == 0 {
+		r.begun.Add(1)
+		<-time.After(time.Minute)
+	}
+	return r.ReaderAt.ReadAt(p, off)
+}
+
+func TestABodyIsReadOnceForAllFilters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &late{ReaderAt: strings.NewReader("[1,2,3]")}
+		f := newFilterLine(t.Context(), "test", kit.NewTheme(true, false))
+		f.kind = filter.JQ
+		f.open(body.Source{Reader: r, Size: 7})
+		defer f.close()
+		done := make(chan tea.Msg, 3)
+		for _, expr := range []string{".", ".[", ".[]"} {
+			f.prompt.SetValue(expr)
+			run := f.start()
+			go func() { done <- run() }()
+			<-time.After(time.Second)
+		}
+		for range 3 {
+			msgs, _ := (<-done).(kit.Addressed).Deliver()
+			for _, msg := range msgs {
+				f.update(msg)
+			}
+		}
+		if n := r.begun.Load(); n != 1 || f.res.Matches != 3 {
+			t.Errorf("the body was read %d times; the last filter has %d results, %v", n, f.res.Matches, f.err)
+		}
 	})
 }
 

@@ -72,7 +72,7 @@ func (v *View) line(row int, focused bool) string {
 	case n.parent >= 0 && !n.keyed, v.x.tops > 1 && n.parent < 0:
 		key, ink = strconv.Itoa(int(n.ord))+": ", t.Muted
 	}
-	value, valueInk := v.value(n, l, read)
+	value, valueInk := v.value(i, l, read)
 	if row == v.pos.at {
 		cursor := t.SelectedBlur
 		if focused {
@@ -95,13 +95,13 @@ func unquoted(key string) string {
 	return strings.TrimPrefix(key, `"`)
 }
 
-func (v *View) value(n node, l label, read bool) (string, kit.Ink) {
-	s := v.theme.Syntax
+func (v *View) value(i int32, l label, read bool) (string, kit.Ink) {
+	s, n := v.theme.Syntax, v.x.nodes[i]
 	switch n.kind {
 	case '{':
-		return "{} " + counted(n.count, "key", "keys"), v.theme.Muted
+		return "{} " + counted(n.count, v.x.cut(i), "key", "keys"), v.theme.Muted
 	case '[':
-		return "[] " + counted(n.count, "value", "values"), v.theme.Muted
+		return "[] " + counted(n.count, v.x.cut(i), "value", "values"), v.theme.Muted
 	}
 	if !read {
 		return "…", v.theme.Muted
@@ -117,11 +117,15 @@ func (v *View) value(n node, l label, read bool) (string, kit.Ink) {
 	}
 }
 
-func counted(n int32, one, many string) string {
-	switch n {
-	case 0:
+func counted(n int32, cut bool, one, many string) string {
+	switch {
+	case cut && n == 0:
+		return "cut"
+	case cut:
+		return "at least " + counted(n, false, one, many)
+	case n == 0:
 		return "empty"
-	case 1:
+	case n == 1:
 		return "1 " + one
 	default:
 		return text.Count(int(n)) + " " + many

@@ -39,10 +39,15 @@ type index struct {
 	nodes []node
 	tops  int   // values at the top: 1, or more with NDJSON
 	read  int64 // bytes read so far
-	done  bool
+	// open is one more than the deepest container whose end was not read, 0 for none.
+	open int32
+	done bool
 	// fault says where and why reading ended before the body did, or is nil.
 	fault *Fault
 }
+
+// cut reports whether the end of a container was not read.
+func (x *index) cut(i int32) bool { return x.open > 0 && i < x.open && x.open <= x.nodes[i].next }
 
 // Fault is where a body stops being JSON that is shown.
 type Fault struct {
@@ -148,6 +153,7 @@ func (b *builder) add(kind jsontext.Kind, off int64) int32 {
 
 // end closes what is open and says why reading ended.
 func (b *builder) end(err error) (index, error) {
+	b.x.open = b.at + 1
 	for i := b.at; i >= 0; i = b.x.nodes[i].parent {
 		b.x.nodes[i].next = b.len()
 	}

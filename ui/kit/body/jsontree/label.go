@@ -2,6 +2,7 @@ package jsontree
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -89,8 +90,8 @@ func (x *index) above(n int32) []node {
 }
 
 // pathOf is the path of the last node of up as jq writes it, from the value at the top on;
-// "" for one that cannot be read or is longer than pathText.
-func pathOf(r io.ReaderAt, up []node) string {
+// or why there is none.
+func pathOf(r io.ReaderAt, up []node) (path, why string) {
 	var out strings.Builder
 	for _, n := range up[1:] {
 		if !n.keyed {
@@ -102,12 +103,14 @@ func pathOf(r io.ReaderAt, up []node) string {
 		}
 		b, err := readAt(r, n.key, pathKey)
 		if err != nil {
-			return ""
+			return "", "the path cannot be read: " + err.Error()
 		}
 		key := token(b, '"')
 		switch {
-		case strings.HasSuffix(key, "…") || out.Len() > pathText:
-			return ""
+		case strings.HasSuffix(key, "…"):
+			return "", fmt.Sprintf("a key of the path is longer than %d KiB", pathKey>>10)
+		case out.Len() > pathText:
+			return "", fmt.Sprintf("the path is longer than %d KiB", pathText>>10)
 		case name(key):
 			out.WriteString("." + key[1:len(key)-1])
 		default:
@@ -118,9 +121,9 @@ func pathOf(r io.ReaderAt, up []node) string {
 		}
 	}
 	if out.Len() == 0 {
-		return "."
+		return ".", ""
 	}
-	return out.String()
+	return out.String(), ""
 }
 
 // name reports whether jq takes a key after a dot without quotes.

@@ -1,6 +1,7 @@
 package jsontree
 
 import (
+	"cmp"
 	"context"
 	"sort"
 
@@ -35,11 +36,8 @@ type View struct {
 	rows    []int32 // the nodes that are not folded away
 	labels  map[int32]label
 	pos     struct{ top, at, w, h int }
-	path    struct {
-		node int32
-		text string
-	}
-	slots struct{ build, load, path kit.Slot }
+	path    pathRead
+	slots   struct{ build, load, path kit.Slot }
 }
 
 // Built says that the body was read; see Fault and Empty.
@@ -51,8 +49,8 @@ type (
 	failed   struct{ err error }
 	loaded   map[int32]label
 	pathRead struct {
-		node int32
-		text string
+		node      int32
+		text, why string
 	}
 	intent int
 )
@@ -102,7 +100,7 @@ func (v *View) Close() {
 	v.src, v.x, v.err, v.reading = body.Source{}, index{}, nil, 0
 	v.folded, v.rows, v.labels = nil, nil, nil
 	v.pos.top, v.pos.at = 0, 0
-	v.path.node, v.path.text = -1, ""
+	v.path = pathRead{node: -1}
 }
 
 // Fault says where the body stops being JSON, or is nil. It is known once the body was
@@ -121,7 +119,7 @@ func (v *View) Bindings() []kit.Binding {
 	}
 	noPath := none
 	if none == "" && v.path.text == "" {
-		noPath = "the path is being read"
+		noPath = cmp.Or(v.path.why, "the path is being read")
 	}
 	out := []kit.Binding{
 		{Keys: []string{"enter", "space"}, Label: "fold", Help: "Fold or unfold the value.", Group: group, Intent: toggle, Disabled: none},
@@ -159,7 +157,7 @@ func (v *View) Update(msg tea.Msg) tea.Cmd {
 		v.labels = msg
 		return v.ensure()
 	case pathRead:
-		v.path.node, v.path.text = msg.node, msg.text
+		v.path = msg
 	case intent:
 		return v.act(msg)
 	case tea.KeyPressMsg:
@@ -291,10 +289,11 @@ func (v *View) moved() tea.Cmd {
 	if v.path.node == n {
 		return v.ensure()
 	}
-	v.path.node, v.path.text = n, ""
+	v.path = pathRead{node: n}
 	r, up := v.src.Reader, v.x.above(n)
 	path := kit.Do(v.view, &v.slots.path, v.ctx, func(context.Context) tea.Msg {
-		return pathRead{node: n, text: pathOf(r, up)}
+		path, why := pathOf(r, up)
+		return pathRead{node: n, text: path, why: why}
 	})
 	return tea.Batch(path, v.ensure())
 }

@@ -2,7 +2,9 @@ package jsontree
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -219,6 +221,59 @@ func large(n int) string {
 	}
 	b.WriteString("\n]\n")
 	return b.String()
+}
+
+func TestATreeThatEndsEarlyDoesNotSayHowManyThereAre(t *testing.T) {
+	v := open(t, 100, 8, `{"a":[1,2],"b":[{"c":[`)
+	if got := screen(v); !strings.Contains(got, "{} at least 2 keys\n") || !strings.Contains(got, "a: [] 2 values\n") || !strings.Contains(got, "b: [] at least 1 value\n") || !strings.Contains(got, "c: [] cut\n") {
+		t.Errorf("\n%s", got)
+	}
+	if got := screen(open(t, 100, 8, `{"a":[1,2],"b":[{"c":[]}]}`)); strings.Contains(got, "at least") || strings.Contains(got, "cut") {
+		t.Errorf("whole:\n%s", got)
+	}
+}
+
+// fails is a body that cannot be read again.
+type fails struct {
+	io.ReaderAt
+	failing bool
+}
+
+func (f *fails) ReadAt(p []byte, off int64) (int, error) {
+	if f.failing {
+		return 0, errors.New("the disk is gone")
+	}
+	return f.ReaderAt.ReadAt(p, off)
+}
+
+func TestAPathThatCannotBeReadSaysWhy(t *testing.T) {
+	why := func(v *View) string {
+		b, _ := kit.Find(v.Bindings(), "Y", false)
+		return b.Disabled
+	}
+	long := open(t, 100, 8, `{"`+strings.Repeat("k", 2000)+`":1}`)
+	press(t, long, "down")
+	if got := why(long); got != "a key of the path is longer than 1 KiB" {
+		t.Errorf("a long key: %q", got)
+	}
+	press(t, long, "up")
+	if got := why(long); got != "" {
+		t.Errorf("back at the top: %q", got)
+	}
+	deep := open(t, 100, 8, strings.Repeat(`{"`+strings.Repeat("k", 900)+`":`, 12)+"1"+strings.Repeat("}", 12))
+	press(t, deep, "*", "end")
+	if got := why(deep); got != "the path is longer than 8 KiB" {
+		t.Errorf("a long path: %q", got)
+	}
+	gone := &fails{ReaderAt: strings.NewReader(`{"a":1}`)}
+	v := New(t.Context(), "test", kit.NewTheme(true, false))
+	v.Render(true, 100, 8)
+	settle(t, v, v.Open(body.Source{Reader: gone, Size: 7}))
+	gone.failing = true
+	press(t, v, "down")
+	if got := why(v); got != "the path cannot be read: the disk is gone" {
+		t.Errorf("a disk that is gone: %q", got)
+	}
 }
 
 func TestTheNumberOfNodesIsBounded(t *testing.T) {
