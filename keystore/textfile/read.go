@@ -87,12 +87,17 @@ func (d Doc) unknown(t reflect.Type) error {
 		return nil
 	}
 	path := strings.Split(first, sep)
+	for n := len(path) - 1; n > 0 && index(path[n]) && !known(t, path[:n]); n-- { // an element of an unknown list
+		path = path[:n]
+	}
 	expected := ""
 	if known := fields(t, path); len(known) > 0 {
 		expected = "one of " + strings.Join(known, ", ")
 	}
 	return d.Fault(first, fmt.Sprintf("unknown field %q", last(path)), expected)
 }
+
+func index(s string) bool { return strings.Trim(s, "0123456789") == "" }
 
 // known reports whether a value of type t has a place for the field at path.
 func known(t reflect.Type, path []string) bool {

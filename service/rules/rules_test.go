@@ -68,6 +68,7 @@ func TestAFileOfRulesIsRead(t *testing.T) {
 
 func TestWhatIsWrongWithAFileIsSaidWithItsLine(t *testing.T) {
 	for text, want := range map[string]string{
+		"[[rule]]\nname = 'a'":                                                        `f.toml:1:3: unknown field "rule"; expected one of rules`,
 		"[[rules]]\nname = 'a'\nkind = 'ok'":                                          `f.toml:3:1: unknown field "kind"; expected one of cause, class, match, name, profiles, reason`,
 		"rules = 1":                                                                   `f.toml:1:`,
 		"[[rules]]\nname = 'A b'":                                                     `f.toml:2:1: "A b" cannot name a rule`,

@@ -69,6 +69,7 @@ func TestAMistakeSaysWhereItStandsAndWhatBelongsThere(t *testing.T) {
 		"[inner]\n  shallow = 'x'":              `f.toml:2:3: unknown field "shallow"; expected one of deep`,
 		"inner = 4":                             `f.toml:1:1: inner is a number; expected a table`,
 		"flag = 1\nnone = 2":                    `f.toml:1:1: flag is a number; expected true or false without quotes`,
+		"flag = true\n[[row]]\nn = 1":           `f.toml:2:3: unknown field "row"; expected one of age, colour, count, flag, headers, inner, moment, names, rows, share, text, wait`,
 		"none = 2\nflag = 1":                    `f.toml:1:1: unknown field "none"; expected one of age, colour, count, flag, headers, inner, moment, names, rows, share, text, wait`,
 		"text = 'a'\ntext = 'b'":                `f.toml:2:1: key text is already defined`,
 		"text = ":                               `f.toml:1:7: expected value, not end of input`,

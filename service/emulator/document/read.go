@@ -205,6 +205,7 @@ func (l *locator) key(path string, n *unstable.Node) (_ string, off int) {
 func (l *locator) header(n *unstable.Node) string {
 	path, off := l.key("", n)
 	if n.Kind == unstable.ArrayTable {
+		l.mark(path, off)
 		l.elements[path]++
 	}
 	if count := l.elements[path]; count > 0 {

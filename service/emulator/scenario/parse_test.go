@@ -134,6 +134,7 @@ func TestAMistakeInAScenarioHasItsPlace(t *testing.T) {
 		"[[keys]]\nname='k'\nlevel='USER'\nexpires_in='soon'":                                            `s.toml:4:1: "soon" is not an expiry; expected a duration like 7d`,
 		"[[keys]]\nname='k'\nlevel='USER'\nrotated_ago='-1d'":                                            `s.toml:4:1: "-1d" lies in the past`,
 		"[[keys]]\nname='k'\nlevel='USER'\nvalue='a b'":                                                  `s.toml:4:1: the value cannot stand in a header`,
+		"balance = 1\n[[fault]]\nid = 'x'":                                                               `s.toml:2:3: unknown field "fault"; expected one of account, allow_private, balance, clock_start, faults, grace404, keys, name, page_delay, seed, suspended, targets, username_prefix, webhook_secret, zones`,
 		"[[keys]]\nname='k'\nlevel='USER'\nvaule='a'":                                                    `s.toml:4:1: unknown field "vaule"; expected one of duty, expires_in, level, name, rotated_ago, value`,
 		"[[keys]]\nname='k'\nlevel='USER'\n[[keys]]\nname='k'\n":                                         `s.toml:4:3: "" is not a level`,
 		"[[zones]]\nname='z'\nproduct='serp'\n[[zones]]\nname='z'\nproduct='isp'":                        `s.toml:5:1: a second zone is named "z"; expected every zone once`,
