@@ -106,11 +106,21 @@ func (rn *Renewer) Renew(ctx context.Context, z model.Zone, keyName string, on f
 	}
 	err = r.run(ctx)
 	if err != nil {
-		err = errors.New(r.masked(err.Error())) // a text of the other side may repeat what it was sent
+		err = &maskedError{r.masked(err.Error()), err}
 	}
 	r.keep(ctx, err)
 	return r.res, err
 }
+
+// maskedError is an error whose text may have repeated a password: the other side may say what it was
+// sent. It is what the error is, and gives no part of it away.
+type maskedError struct {
+	text string
+	of   error
+}
+
+func (e *maskedError) Error() string        { return e.text }
+func (e *maskedError) Is(target error) bool { return errors.Is(e.of, target) }
 
 // renewal is one renewal under way.
 type renewal struct {

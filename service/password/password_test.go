@@ -199,6 +199,22 @@ func TestWhatFailsOnTheWayIsUndone(t *testing.T) {
 	}
 }
 
+func TestARenewalThatIsCancelledIsUndoneAndSaysSo(t *testing.T) {
+	r := newRig(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	r.cfg.Prove = func(context.Context, model.Zone, keystore.Secret) (model.ProbeResult, error) {
+		cancel()
+		return model.ProbeResult{}, fmt.Errorf("with %s: %w", newPassword, ctx.Err())
+	}
+	res, err := New(r.cfg).Renew(ctx, r.zone("isp_demo"), "etl-main", nil)
+	if !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), newPassword) || errors.Unwrap(err) != nil {
+		t.Errorf("%v, which gives away %v", err, errors.Unwrap(err))
+	}
+	if last := res.Steps[len(res.Steps)-1]; last.Name != "undo" || !last.OK {
+		t.Errorf("%+v", res.Steps)
+	}
+}
+
 func TestAReferenceThatFollowsTheServiceIsNotWritten(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Follows = func(string) bool { return true } })
 	store := r.cfg.Store

@@ -1,6 +1,7 @@
 package proxy_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,8 +43,10 @@ type fakeProber struct {
 	base     *model.Matrix
 	refusal  error
 	renewal  model.PasswordRenewal
-	renewed  []string // the keys that passwords were renewed by
-	usesTake time.Duration
+	// renewalErr ends a renewal whose step fails; nil is the text of the step.
+	renewalErr error
+	renewed    []string // the keys that passwords were renewed by
+	usesTake   time.Duration
 }
 
 // second waits for a second of fake time.
@@ -111,7 +114,7 @@ func (f *fakeProber) RenewPassword(ctx context.Context, _ model.Zone, key string
 		r.Steps = append(r.Steps, s)
 		on(r)
 		if !s.OK {
-			return r, errors.New(s.Text)
+			return r, cmp.Or(f.renewalErr, errors.New(s.Text))
 		}
 	}
 	return r, nil

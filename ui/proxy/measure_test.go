@@ -1,6 +1,7 @@
 package proxy_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -226,6 +227,21 @@ func TestARenewalThatFailsSaysWhichPasswordCounts(t *testing.T) {
 		s.Press("y")
 		s.After(2 * time.Second)
 		s.Expect("✗ add a new password: 403", "! the old password stays")
+	})
+	f = &fakeProber{renewal: model.PasswordRenewal{
+		Zone: model.Zone{Name: "residential_demo"}, Steps: []model.PasswordStep{{Name: "add", OK: true}, {Name: "remove", OK: true}, {Name: "keep", Text: "see that it leads to it: context canceled"}},
+	}, renewalErr: context.Canceled}
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, f, demoProfile(), 120, 40)
+		p := demoProfile()
+		s.Send(kit.SessionChanged{Session: kit.Session{ProfileName: p.Name, Local: true, Ready: true, Zones: p.Zones, Keys: keysOf(map[string]model.Level{"etl-main": model.LevelOps})}})
+		s.AllowError("new password of zone")
+		s.Press("R", "ctrl+s")
+		s.After(time.Second)
+		s.Press("y")
+		s.After(5 * time.Second)
+		s.Expect("! the old password was removed")
+		s.ExpectNot("the old password stays")
 	})
 	f = &fakeProber{refusal: errors.New("the console cannot write there")}
 	flow(t, f, 120, 40, func(s *uitest.Screen) {

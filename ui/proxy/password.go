@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -150,9 +149,6 @@ func (m *Model) renewed(msg renewed) tea.Cmd {
 	switch {
 	case !msg.over:
 		return nil
-	case errors.Is(msg.err, context.Canceled):
-		m.renewal.problem = "stopped: the old password stays"
-		return nil
 	case msg.err != nil:
 		m.renewal.problem = msg.err.Error()
 		return kit.Fail("new password of zone " + string(msg.result.Zone.Name) + ": " + msg.err.Error())
@@ -176,12 +172,10 @@ func (m *Model) renewalLines(w int) []string {
 		out = append(out, t.Accent.Render("● ")+text.Cut("working · "+m.elapsed(m.renewal.started), w-2))
 	case m.renewal.problem != "" && len(r.Steps) == 0:
 		out = append(out, widget.Wrapped(t.Bad, "✗ "+m.renewal.problem, w)...)
-	case m.renewal.problem != "" && r.Renewed:
-		out = append(out, widget.Wrapped(t.Warn, "! the new password is in use; the old one may still be valid", w)...)
 	case m.renewal.problem != "":
-		out = append(out, widget.Wrapped(t.Warn, "! the old password stays", w)...)
+		out = append(out, widget.Wrapped(t.Warn, "! "+r.Standing(), w)...)
 	default:
-		out = append(out, widget.Wrapped(t.Good, "the new password is in use, and the old one was seen to be refused", w)...)
+		out = append(out, widget.Wrapped(t.Good, r.Standing(), w)...)
 	}
 	return out
 }
