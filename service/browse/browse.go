@@ -3,7 +3,6 @@ package browse
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -48,9 +47,11 @@ type Visit struct {
 	ErrorText  string
 	HTML       string
 	PNG        []byte
-	Phases     []model.Phase
-	Trace      *exchange.Trace // of the connection
-	Total      time.Duration
+	// Unread is why the document was not read though there is a picture, or nil.
+	Unread error
+	Phases []model.Phase
+	Trace  *exchange.Trace // of the connection
+	Total  time.Duration
 }
 
 // maxRefusal bounds the body of a refusal, maxHTML the document, in bytes.
@@ -272,8 +273,8 @@ func (v *visit) look(ctx context.Context) error {
 		} `json:"result"`
 	}
 	err := v.s.call(ctx, "Runtime.evaluate", wholeDocument, &document)
-	var refused *RefusedError
-	if errors.As(err, &refused) { // the picture is what was asked for
+	if err != nil && ctx.Err() == nil { // the picture is what was asked for
+		v.Unread = err
 		return nil
 	}
 	v.HTML = model.Cut(document.Result.Value, maxHTML)

@@ -129,6 +129,10 @@ func (f *flight) keepShot(t *try, v browse.Visit, now model.Attempt) {
 	if len(html) == 0 { // there is a picture all the same
 		o.BodySize, o.BodyHead = t.body.Ref.Size, t.body.Head
 	}
+	if v.Unread != nil { // then no field is missing either
+		t.body.Note("error", "the page's document was not read, the picture is all there is: %s", f.mask.Text(v.Unread.Error()))
+		return
+	}
 	if status := o.PageStatus(); len(f.r.Required) == 0 || status < 200 || status > 299 {
 		return
 	}

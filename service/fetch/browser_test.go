@@ -200,7 +200,9 @@ func TestEveryWayThatTheRemoteBrowserFailsHasItsClass(t *testing.T) {
 		"no result":            {at("Target.createTarget", `{"id":#,"result":3}`), model.ClassOutside, model.CauseNetwork, 2, "malformed (at the service) Target.createTarget: the answer cannot be read"},
 		"a CAPTCHA":            {&devtools{status: 200, html: `<title>are you a robot</title><div class="g-recaptcha"></div>`}, model.ClassCaptcha, "", 4, ""},
 		"a target's error":     {&devtools{status: 500, html: "<p>broken</p>"}, model.ClassOutside, model.CauseTargetError, 4, ""},
-		"a document refused":   {at("Runtime.evaluate", `{"id":#,"error":{"message":"no"}}`), model.ClassOK, "", 4, ""},
+		"a document refused":   {at("Runtime.evaluate", `{"id":#,"error":{"message":"no"}}`), model.ClassOK, "", 4, "the page's document was not read, the picture is all there is: Runtime.evaluate: no"},
+		"a document cut off":   {at("Runtime.evaluate", "close"), model.ClassOK, "", 4, "the page's document was not read, the picture is all there is: the remote browser ended the session: navigate_domains_limit: one domain"},
+		"a document broken":    {at("Runtime.evaluate", `{"id":#,"sessionId":"S","result":3}`), model.ClassOK, "", 4, "the page's document was not read, the picture is all there is: Runtime.evaluate: the answer cannot be read"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := browserProfile(t, c.h)
@@ -217,6 +219,9 @@ func TestEveryWayThatTheRemoteBrowserFailsHasItsClass(t *testing.T) {
 					got = e.Text
 				}
 			}
+			if strings.HasPrefix(name, "a document") && string(r.Body.Bytes) != png {
+				t.Errorf("the picture is lost: %q", r.Body.Bytes)
+			}
 			if got != c.says || len(r.Phases) != c.steps {
 				t.Errorf("it says %q after %v, want %q after %d steps", got, r.Phases, c.says, c.steps)
 			}
@@ -226,6 +231,21 @@ func TestEveryWayThatTheRemoteBrowserFailsHasItsClass(t *testing.T) {
 			}
 			servicetest.NoSecret(t, "the result", string(raw))
 		})
+	}
+}
+
+func TestFieldsOfADocumentThatWasNotReadAreNotMissing(t *testing.T) {
+	p := browserProfile(t, &devtools{status: 200, say: func(m string, _ int) []string {
+		if m == "Runtime.evaluate" {
+			return []string{"close"}
+		}
+		return nil
+	}})
+	q := visit(p)
+	q.Retries, q.Required = 0, []string{".price"}
+	r, err := newFetcher(t, p).Fetch(t.Context(), q, nil)
+	if err != nil || r.Diagnosis.Class != model.ClassOK || r.Fields != nil {
+		t.Errorf("%+v, %v, %v", r.Diagnosis, r.Fields, err)
 	}
 }
 
