@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"zonedeck/keystore"
 	"zonedeck/model"
@@ -114,6 +115,16 @@ func APIURL(base, path string, query url.Values) (*url.URL, error) {
 	u.RawQuery = query.Encode()
 	u.Fragment = ""
 	return u, nil
+}
+
+// Pause waits for d between two calls, or returns the cause of the context's end.
+func Pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(d):
+		return nil
+	}
 }
 
 // waitError distinguishes a cancelled wait from one that the deadline does not allow.

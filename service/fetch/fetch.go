@@ -202,7 +202,7 @@ func (f *flight) run(ctx context.Context) (try, model.Diagnosis, error) {
 		t.body.Discard()
 		wait = Backoff(n, d.RetryAfter)
 		f.on(Event{Phase: PhaseWaiting, Attempt: last, Waiting: wait})
-		if err := pause(ctx, wait); err != nil {
+		if err := exchange.Pause(ctx, wait); err != nil {
 			return try{}, model.Diagnosis{}, err
 		}
 	}
@@ -249,16 +249,6 @@ func (f *flight) attempt(ctx context.Context, n int, wait time.Duration) (try, m
 	now.Class, now.Status, now.Bytes, now.Total = d.Class, t.outcome.TargetStatus, t.body.Ref.Size, t.timing.Total
 	f.attempts = append(f.attempts, now)
 	return t, d, nil
-}
-
-// pause waits for d, or returns the cause of the context's end.
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(d):
-		return nil
-	}
 }
 
 // keepCancelled writes a line into the timeline for a fetch without a result: what was

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 
 	"zonedeck/model"
 	"zonedeck/service/dialect"
@@ -41,39 +40,19 @@ func (ft *Fetcher) Matrix(ctx context.Context, q MatrixRequest, on func(i int, r
 	if err != nil {
 		return m, err
 	}
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	type change struct {
-		i   int
-		row model.MatrixRow
-	}
-	changes := make(chan change)
-	failed := make([]error, len(zones))
-	var running sync.WaitGroup
-	for i, z := range zones {
-		row := m.Rows[i]
-		if row.Problem != "" {
-			continue
+	err = beside(ctx, len(zones), func(ctx context.Context, i int, report func(model.MatrixRow)) error {
+		if m.Rows[i].Problem != "" {
+			return nil
 		}
-		running.Go(func() {
-			failed[i] = ft.matrixRow(ctx, p, d, z, m, row, func(r model.MatrixRow) { changes <- change{i, r} })
-			if failed[i] != nil {
-				stop(failed[i])
-			}
-		})
-	}
-	go func() {
-		running.Wait()
-		close(changes)
-	}()
-	for c := range changes {
-		m.Rows[c.i] = c.row
+		return ft.matrixRow(ctx, p, d, zones[i], m, m.Rows[i], report)
+	}, func(i int, row model.MatrixRow) {
+		m.Rows[i] = row
 		if on != nil {
-			on(c.i, c.row)
+			on(i, row)
 		}
-	}
-	if errors.Join(failed...) != nil {
-		return m, context.Cause(ctx)
+	})
+	if err != nil {
+		return m, err
 	}
 	ft.keepLine(ctx, model.Activity{At: m.Started, Profile: p.Name, URL: m.Target, Class: m.Class(), Total: -1, Text: "matrix: " + m.Verdict()})
 	return m, nil

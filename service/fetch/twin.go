@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 
 	"zonedeck/model"
 	"zonedeck/service/profile"
@@ -22,38 +21,16 @@ import (
 func (ft *Fetcher) Twin(ctx context.Context, t model.Twin, on func(i int, cell model.TwinCell)) (model.Twin, error) {
 	defer ft.cfg.Wire.Begin()()
 	t.Cells = slices.Clone(t.Cells)
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	type change struct {
-		i    int
-		cell model.TwinCell
-	}
-	changes := make(chan change)
-	failed := make([]error, len(t.Cells))
-	var cells sync.WaitGroup
-	for i, c := range t.Cells {
-		cells.Go(func() {
-			_, err := ft.RunCell(ctx, t.Request, c, max(t.Repeat, 1), func(c model.TwinCell) { changes <- change{i, c} })
-			if failed[i] = err; err != nil {
-				stop(err)
-			}
-		})
-	}
-	go func() {
-		cells.Wait()
-		close(changes)
-	}()
-	for c := range changes {
-		t.Cells[c.i] = c.cell
+	err := beside(ctx, len(t.Cells), func(ctx context.Context, i int, report func(model.TwinCell)) error {
+		_, err := ft.RunCell(ctx, t.Request, t.Cells[i], max(t.Repeat, 1), report)
+		return err
+	}, func(i int, cell model.TwinCell) {
+		t.Cells[i] = cell
 		if on != nil {
-			on(c.i, c.cell)
+			on(i, cell)
 		}
-	}
-	t = ft.KeepTwin(ctx, t)
-	if errors.Join(failed...) != nil {
-		return t, context.Cause(ctx)
-	}
-	return t, nil
+	})
+	return ft.KeepTwin(ctx, t), err
 }
 
 // RunCell sends a request by one cell, as many times as runs says, one after the other, and

@@ -230,11 +230,5 @@ func differs(a, b model.Job) bool {
 // pause waits about d: 80 to 120 % of it, so that many watches do not ask in
 // step.
 func (rn *Runner) pause(ctx context.Context, d time.Duration) error {
-	d = d*4/5 + time.Duration(rn.cfg.Rand()%uint64(d*2/5+1))
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(d):
-		return nil
-	}
+	return exchange.Pause(ctx, d*4/5+time.Duration(rn.cfg.Rand()%uint64(d*2/5+1)))
 }

@@ -250,7 +250,7 @@ func (r *renewal) leads(ctx context.Context) error {
 		if n == tries-1 || !r.rn.cfg.Follows(r.z.Password) {
 			return errors.New("it gives another value")
 		}
-		if err := pause(ctx, between(n+1)); err != nil {
+		if err := exchange.Pause(ctx, between(n+1)); err != nil {
 			return err
 		}
 	}
@@ -275,7 +275,7 @@ func (r *renewal) prove(ctx context.Context, value keystore.Secret, accepted boo
 	var err error
 	for n := range tries {
 		if n > 0 {
-			if err := pause(ctx, between(n)); err != nil {
+			if err := exchange.Pause(ctx, between(n)); err != nil {
 				return err
 			}
 		}
@@ -307,17 +307,6 @@ func (r *renewal) prove(ctx context.Context, value keystore.Secret, accepted boo
 
 // between is the wait before try n, from 1: 1, 3 and 5 s (service.md 8).
 func between(n int) time.Duration { return time.Duration(2*n-1) * time.Second }
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
 
 // callTimeout and answerBytes bound a call.
 const (

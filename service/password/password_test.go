@@ -89,6 +89,9 @@ func (r *rig) renew(t *testing.T, zone, key string) (model.PasswordRenewal, erro
 			t.Errorf("told %d times, and there are %d steps", told, len(now.Steps))
 		}
 	})
+	if told != len(res.Steps) {
+		t.Errorf("told of %d steps of %d", told, len(res.Steps))
+	}
 	r.calls = nil
 	for _, s := range res.Steps {
 		r.calls = append(r.calls, fmt.Sprintf("%s %v", s.Name, s.OK))
@@ -181,6 +184,16 @@ func TestWhatFailsOnTheWayIsUndone(t *testing.T) {
 				return store(ctx, ref, s)
 			}
 		}, []string{"store true", "add true", "prove true", "keep false", "undo true"}},
+		"the store changes it": {func(r *rig) {
+			store := r.cfg.Store
+			r.cfg.Store = func(ctx context.Context, ref string, s keystore.Secret) error {
+				if s.Reveal() == newPassword {
+					s = keystore.NewSecret("NEWPASS")
+				}
+				return store(ctx, ref, s)
+			}
+		}, []string{"store true", "add true", "prove true", "keep false", "undo true"}},
+		"the service is not there": {func(r *rig) { r.p.BaseURL = "http://127.0.0.1:1" }, []string{"store true", "add false"}},
 		"the store forgets": {func(r *rig) {
 			r.cfg.Store = func(context.Context, string, keystore.Secret) error { return nil }
 		}, []string{"store true", "add true", "prove true", "keep false", "undo true"}},
@@ -191,6 +204,11 @@ func TestWhatFailsOnTheWayIsUndone(t *testing.T) {
 		res, err := r.renew(t, "isp_demo", "etl-main")
 		if err == nil || res.Renewed || !slices.Equal(r.calls, tc.steps) {
 			t.Errorf("%s: %v, %+v, %v", name, r.calls, res, err)
+		}
+		for _, s := range res.Steps {
+			if _, why, _ := strings.Cut(err.Error(), ": "); !s.OK && !strings.HasSuffix(s.Text, why) {
+				t.Errorf("%s: the step says %q, and the error %q", name, s.Text, why)
+			}
 		}
 		r.cfg.Prove = prove
 		if r.store["file:isp_demo"].Reveal() != before || !r.accepts(t, "isp_demo", before) || r.accepts(t, "isp_demo", newPassword) {
@@ -261,11 +279,18 @@ func TestAnOldPasswordThatCannotBeRemovedIsTold(t *testing.T) {
 
 // A gateway that ends a call may have passed it on: the new password is taken back.
 func TestAPasswordThatMayHaveBeenAddedIsUndone(t *testing.T) {
+	for _, status := range []int{http.StatusInternalServerError, http.StatusBadGateway} {
+		mayHaveBeenAdded(t, status)
+	}
+}
+
+func mayHaveBeenAdded(t *testing.T, status int) {
+	t.Helper()
 	var asked []string
 	gateway := servicetest.API(t, func(w http.ResponseWriter, req *http.Request) {
 		asked = append(asked, req.URL.Path[strings.LastIndexByte(req.URL.Path, '/')+1:])
 		if strings.HasSuffix(req.URL.Path, "add_password") {
-			w.WriteHeader(http.StatusBadGateway)
+			w.WriteHeader(status)
 		}
 	})
 	r := newRig(t)
