@@ -51,6 +51,15 @@ type Zone struct {
 	Rate Rate
 }
 
+// ZoneNames are the names of zones, in their order.
+func ZoneNames(zones []Zone) []string {
+	out := make([]string, len(zones))
+	for i, z := range zones {
+		out[i] = string(z.Name)
+	}
+	return out
+}
+
 // NeedsCA reports whether a client must trust the service's CA certificate by
 // native access: residential and unlocker without the identity check
 // (service.md 5.2 rule 3).

@@ -67,6 +67,7 @@ const (
 	matrixBegin
 	matrixSave
 	matrixStop
+	matrixOpen
 )
 
 // openMatrix shows the page and loads the baseline.
@@ -272,8 +273,6 @@ func (m *Model) matrixBindings() []kit.Binding {
 	out = append(out, kit.Binding{Keys: []string{"enter"}, Label: "login of the zone", Help: "Compose the login of the zone under the cursor.", Group: group, Intent: matrixOpen})
 	return append(append(out, m.matrix.panes.Bindings(false)...), widget.MotionBindings()...)
 }
-
-const matrixOpen matrixIntent = matrixStop + 1
 
 // updateMatrix handles a message of the page; false for one that is not the page's.
 func (m *Model) updateMatrix(msg tea.Msg) (tea.Cmd, bool) {

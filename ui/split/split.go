@@ -154,11 +154,11 @@ func (o *overlay) Bindings() []kit.Binding {
 		}
 		out = append(out, open)
 	}
-	close := kit.Binding{Keys: []string{"esc", "q"}, Label: "close", Help: "Close; what was sent stays in the history.", Intent: leave{}}
+	end := kit.Binding{Keys: []string{"esc", "q"}, Label: "close", Help: "Close; what was sent stays in the history.", Intent: leave{}}
 	if o.stage == sending {
-		close.Label, close.Help = "cancel", "Cancel what is under way, and close. The service may still count it."
+		end.Label, end.Help = "cancel", "Cancel what is under way, and close. The service may still count it."
 	}
-	return append(append(out, close), widget.MotionBindings()...)
+	return append(append(out, end), widget.MotionBindings()...)
 }
 
 // result is the fetch of the selected row, or nil.
@@ -199,7 +199,7 @@ func (o *overlay) Update(msg tea.Msg) tea.Cmd {
 	case sendProbes:
 		return o.send()
 	case otherZone:
-		o.choice.Zone = following(names(o.choice.OtherZones(o.plan.Subject.Request)), o.different(model.SplitOtherZone))
+		o.choice.Zone = following(model.ZoneNames(o.choice.OtherZones(o.plan.Subject.Request)), o.different(model.SplitOtherZone))
 		return o.replan()
 	case otherKey:
 		o.choice.Key = following(o.choice.OtherKeys(o.plan.Subject.KeyName), o.different(model.SplitOtherKey))
@@ -258,14 +258,6 @@ func (o *overlay) different(k model.SplitKind) string {
 		}
 	}
 	return ""
-}
-
-func names(zones []model.Zone) []string {
-	out := make([]string, len(zones))
-	for i, z := range zones {
-		out[i] = string(z.Name)
-	}
-	return out
 }
 
 // following is the name after one, the first after the last.

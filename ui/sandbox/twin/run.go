@@ -130,7 +130,7 @@ func (p *Page) doubts(c compareZones) string {
 		body = append(body, doubt)
 	}
 	if n := p.fetches(c); n > 0 && !p.session.Local && (!p.sure[p.session.ProfileName] || n > manyFetches) {
-		body = append(body, fmt.Sprintf("%s to profile %s at once, each billed like any other, by these zones: %s.", text.Counted(n, "request"), p.session.ProfileName, names(c.zones)))
+		body = append(body, fmt.Sprintf("%s to profile %s at once, each billed like any other, by these zones: %s.", text.Counted(n, "request"), p.session.ProfileName, strings.Join(model.ZoneNames(c.zones), ", ")))
 	}
 	return strings.Join(body, "\n\n")
 }
@@ -154,14 +154,6 @@ func (p *Page) fetches(c compareZones) int {
 
 // manyFetches is how many fetches of one comparison are asked about each time.
 const manyFetches = 40
-
-func names(zones []model.Zone) string {
-	list := make([]string, len(zones))
-	for i, z := range zones {
-		list[i] = string(z.Name)
-	}
-	return strings.Join(list, ", ")
-}
 
 // start makes a comparison, in place of the one before, without sending it.
 func (p *Page) start(c compareZones) {
