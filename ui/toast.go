@@ -44,10 +44,14 @@ func (a *App) addToast(t kit.Toast) tea.Cmd {
 	}
 }
 
-// add shows a toast. One with the same text is renewed, not repeated.
+// add shows a toast. One with the same text is renewed, not repeated, and of those about one
+// state the last stays.
 func (t *toasts) add(k kit.Toast) int {
 	t.next++
-	t.list = slices.DeleteFunc(t.list, func(old toast) bool { return old.Toast == k })
+	t.list = slices.DeleteFunc(t.list, func(old toast) bool { return old.Toast == k || k.About != "" && old.About == k.About })
+	if k.Text == "" {
+		return t.next
+	}
 	t.list = append(t.list, toast{id: t.next, Toast: k})
 	if len(t.list) > maxKept {
 		t.list = t.list[1:]

@@ -104,6 +104,75 @@ func (s *Store) Restore(_ context.Context, name string) error {
 	return fmt.Errorf("%w: %s", ErrNotFound, name)
 }
 
+// ErrNoneDeleted says that no request is kept that could be brought back.
+var ErrNoneDeleted = errors.New("no deleted request is kept")
+
+// Deleted are the requests that were deleted and are kept, the last one first.
+func (s *Store) Deleted(ctx context.Context) ([]Entry, error) {
+	root, err := os.OpenRoot(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("opening the saved requests: %w", err)
+	}
+	defer func() { _ = root.Close() }() // nothing is written through it
+	kept, err := deleted(root)
+	if err != nil {
+		return nil, fmt.Errorf("listing the deleted requests: %w", err)
+	}
+	var out []Entry
+	for _, a := range slices.Backward(kept) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		e := Entry{Name: a.name}
+		if info, err := root.Lstat(a.file()); err == nil {
+			e.Changed = info.ModTime()
+		}
+		if e.Request, err = read(root, strings.TrimSuffix(a.file(), ext)); err != nil {
+			e.Problem = err.Error()
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// LastDeleted names the request that was deleted last and whose name is free, "" if there is none.
+func (s *Store) LastDeleted(_ context.Context) (string, error) {
+	root, err := os.OpenRoot(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("opening the saved requests: %w", err)
+	}
+	defer func() { _ = root.Close() }() // nothing is written through it
+	kept, err := deleted(root)
+	if err != nil {
+		return "", fmt.Errorf("listing the deleted requests: %w", err)
+	}
+	for _, a := range slices.Backward(kept) {
+		if _, err := root.Lstat(a.name + ext); errors.Is(err, fs.ErrNotExist) {
+			return a.name, nil
+		}
+	}
+	return "", nil
+}
+
+// RestoreLast brings back the request of LastDeleted, and names it. ErrNoneDeleted if there is
+// none.
+func (s *Store) RestoreLast(ctx context.Context) (string, error) {
+	name, err := s.LastDeleted(ctx)
+	if err == nil && name == "" {
+		err = ErrNoneDeleted
+	}
+	if err != nil {
+		return "", err
+	}
+	return name, s.Restore(ctx, name)
+}
+
 // aside is a request that was deleted as the n-th.
 type aside struct {
 	n    int

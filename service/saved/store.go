@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -35,6 +36,9 @@ type Store struct{ dir string }
 // New is the store in a folder, which is made (0700) when the first request is
 // saved.
 func New(dir string) *Store { return &Store{dir: dir} }
+
+// File is where the request of a name is saved.
+func (s *Store) File(name string) string { return filepath.Join(s.dir, filepath.FromSlash(name)+ext) }
 
 // Entry is one saved request in a listing.
 type Entry struct {

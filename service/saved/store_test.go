@@ -402,3 +402,49 @@ func TestAListIsInTheOrderOfTheAlphabet(t *testing.T) {
 		t.Errorf("%v, %v", names, err)
 	}
 }
+
+func TestDeletedRequestsAreListedAndBroughtBackTheLastOneFirst(t *testing.T) {
+	s := New(t.TempDir())
+	if list, err := s.Deleted(t.Context()); len(list) > 0 || err != nil {
+		t.Errorf("without a folder: %v, %v", list, err)
+	}
+	if _, err := s.RestoreLast(t.Context()); !errors.Is(err, ErrNoneDeleted) {
+		t.Errorf("without a folder: %v", err)
+	}
+	save := func(name, url string) {
+		t.Helper()
+		if _, err := s.Save(t.Context(), name, model.FetchRequest{Zone: model.Zone{Name: "z"}, URL: url, Via: model.ViaAPI}, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remove := func(name string) {
+		t.Helper()
+		if err := s.Delete(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	save("shop/a", "http://x/1")
+	save("b", "http://x/2")
+	remove("shop/a")
+	remove("b")
+	save("b", "http://x/3") // the name is taken now
+	list, err := s.Deleted(t.Context())
+	if err != nil || len(list) != 2 || list[0].Name != "b" || list[0].Request.URL != "http://x/2" || list[1].Name != "shop/a" || list[1].Changed.IsZero() {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	if err := os.WriteFile(filepath.Join(s.DeletedDir(), "1~shop~a.toml"), []byte("zone = 7"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := s.Deleted(t.Context()); err != nil || len(list) != 2 || list[1].Problem == "" {
+		t.Errorf("with a file that cannot be read: %+v, %v", list, err)
+	}
+	if name, err := s.RestoreLast(t.Context()); name != "shop/a" || err != nil {
+		t.Errorf("%q is back, %v; want the last whose name is free", name, err)
+	}
+	if _, err := s.RestoreLast(t.Context()); !errors.Is(err, ErrNoneDeleted) {
+		t.Errorf("the rest: %v", err)
+	}
+	if _, err := os.Stat(s.File("shop/a")); err != nil {
+		t.Error(err)
+	}
+}

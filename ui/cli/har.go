@@ -12,6 +12,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/exchange"
 	"zonedeck/service/export"
+	"zonedeck/ui/kit/text"
 )
 
 type harFlags struct {
@@ -30,6 +31,11 @@ given identifiers, or those that the flags choose. Credentials in headers, cooki
 URLs are redacted. A body of more than 1 MiB is cut, which its comment says. Nothing is
 sent.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, name := range []string{"zone", "class", "since", "limit"} {
+				if len(args) > 0 && cmd.Flags().Changed(name) {
+					return usage("--%s chooses among the fetches of the history: give it, or identifiers", name)
+				}
+			}
 			return a.withSession(cmd.Context(), needs{journal: true}, func(t *task) error { return t.har(cmd.Context(), args, f) })
 		},
 	}
@@ -91,7 +97,7 @@ func (t *task) har(ctx context.Context, ids []string, f harFlags) error {
 		return fail(exitState, "%w", err)
 	}
 	if dest.stream == nil {
-		t.app.say("zonedeck: %s holds %d fetches, as of %s", dest.name, n, t.Now().Format(time.DateTime))
+		t.app.say("zonedeck: %s holds %s, as of %s", dest.name, text.Counted(n, "fetch"), t.Now().Format(time.DateTime))
 	}
 	return nil
 }

@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -22,7 +22,7 @@ func (a *app) savedCommand() *cobra.Command {
 			if _, err := s.Load(ctx, args[0]); err != nil { // says what is wrong with the file
 				return err
 			}
-			b, err := os.ReadFile(filepath.Join(a.requestsDir(), filepath.FromSlash(args[0])+".toml"))
+			b, err := os.ReadFile(s.File(args[0]))
 			if err != nil {
 				return err
 			}
@@ -44,13 +44,44 @@ func (a *app) savedCommand() *cobra.Command {
 			a.say("zonedeck: %s is kept in %s until %d more are deleted; 'zonedeck saved restore' brings it back", args[0], s.DeletedDir(), saved.MaxDeleted)
 			return nil
 		}),
-		a.savedCall("restore NAME", "Bring back a saved request that was deleted", 1, func(ctx context.Context, s *saved.Store, args []string) error {
-			return s.Restore(ctx, args[0])
-		}),
+		a.savedRestoreCommand(),
 	)
 }
 
 func (a *app) requestsDir() string { return profile.FindPaths(a.Getenv).RequestsDir() }
+
+// savedRestoreCommand brings a deleted request back, or lists them.
+func (a *app) savedRestoreCommand() *cobra.Command {
+	cmd := a.savedCall("restore [NAME]", "Bring back a saved request that was deleted; without NAME, list them", 1, func(ctx context.Context, s *saved.Store, args []string) error {
+		if len(args) == 1 {
+			return s.Restore(ctx, args[0])
+		}
+		list, err := s.Deleted(ctx)
+		if err != nil {
+			return err
+		}
+		if len(list) == 0 {
+			a.say("zonedeck: %v", saved.ErrNoneDeleted)
+			return nil
+		}
+		return printColumns(a.Stdout, savedRows(list))
+	})
+	cmd.Args = usageArgs(cobra.MaximumNArgs(1))
+	return cmd
+}
+
+// savedRows are requests as a table, the first row its heading.
+func savedRows(list []saved.Entry) [][]string {
+	rows := [][]string{{"NAME", "ZONE", "VIA", "VARIABLES", "URL"}}
+	for _, e := range list {
+		row := []string{e.Name, string(e.Request.Zone.Name), string(e.Request.Via), strings.Join(e.Request.Variables(), " "), model.Cut(e.Request.URL, 120)}
+		if e.Problem != "" {
+			row = []string{e.Name, "", "", "", "! " + e.Problem}
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
 
 // savedCall is a command on the store with n names.
 func (a *app) savedCall(use, short string, n int, do func(ctx context.Context, s *saved.Store, args []string) error) *cobra.Command {
@@ -93,24 +124,16 @@ func (a *app) savedListCommand() *cobra.Command {
 				out := struct {
 					Schema   int         `json:"schema_version"`
 					Requests []savedJSON `json:"requests"`
-				}{1, []savedJSON{}}
+				}{schemaVersion, []savedJSON{}}
 				for _, e := range list {
 					out.Requests = append(out.Requests, savedJSON{
-						Name: e.Name, Changed: e.Changed.UTC().Format("2006-01-02T15:04:05Z"), Zone: string(e.Request.Zone.Name),
+						Name: e.Name, Changed: e.Changed.UTC().Format(time.RFC3339), Zone: string(e.Request.Zone.Name),
 						URL: e.Request.URL, Via: string(e.Request.Via), Variables: append([]string{}, e.Request.Variables()...), Problem: e.Problem,
 					})
 				}
 				return a.printJSON(out)
 			}
-			rows := [][]string{{"NAME", "ZONE", "VIA", "VARIABLES", "URL"}}
-			for _, e := range list {
-				row := []string{e.Name, string(e.Request.Zone.Name), string(e.Request.Via), strings.Join(e.Request.Variables(), " "), model.Cut(e.Request.URL, 120)}
-				if e.Problem != "" {
-					row = []string{e.Name, "", "", "", "! " + e.Problem}
-				}
-				rows = append(rows, row)
-			}
-			return printColumns(a.Stdout, rows)
+			return printColumns(a.Stdout, savedRows(list))
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")

@@ -21,6 +21,8 @@ type Store interface {
 	Rename(ctx context.Context, from, to string) error
 	Delete(ctx context.Context, name string) error
 	Restore(ctx context.Context, name string) error
+	// LastDeleted names the request that Restore can bring back, "" if there is none.
+	LastDeleted(ctx context.Context) (string, error)
 	DeletedDir() string
 }
 
@@ -47,7 +49,8 @@ type Collection struct {
 	problem string
 	work    kit.Slot // a change, or the list
 	want    string   // the request to select when the list has come
-	deleted []string // in this overlay, the last one at the end
+	deleted string   // the request that undo brings back, "" for none
+	noUndo  string   // why the deleted ones cannot be read
 }
 
 // row is a line of the tree: a folder, or a request in it.
@@ -65,8 +68,10 @@ type (
 	remove  struct{}
 	restore struct{}
 	listed  struct {
-		list []saved.Entry
-		err  error
+		list    []saved.Entry
+		err     error
+		deleted string
+		noUndo  error
 	}
 	changed struct {
 		change
@@ -79,7 +84,7 @@ type change struct {
 	call func(ctx context.Context) error
 	says string
 	on   string // the request to select
-	done func()
+	done func() // may be nil
 }
 
 // New makes the overlay; the list is read when it opens.
@@ -112,10 +117,11 @@ func (c *Collection) Size(w, h int) (int, int) {
 }
 
 func (c *Collection) load() tea.Cmd {
-	list := c.deps.Store.List
+	store := c.deps.Store
 	return kit.Do("", &c.work, c.deps.Ctx, func(ctx context.Context) tea.Msg {
-		entries, err := list(ctx)
-		return kit.ForOverlay{Overlay: c, Msg: listed{entries, err}}
+		entries, err := store.List(ctx)
+		deleted, noUndo := store.LastDeleted(ctx)
+		return kit.ForOverlay{Overlay: c, Msg: listed{entries, err, deleted, noUndo}}
 	})
 }
 
@@ -152,14 +158,18 @@ func (c *Collection) Bindings() []kit.Binding {
 	if open == "" {
 		open = c.entries[r.entry].Problem
 	}
-	if len(c.deleted) == 0 {
-		undo = "nothing was deleted here"
+	switch {
+	case busy != "":
+	case c.noUndo != "":
+		undo = c.noUndo
+	case c.deleted == "":
+		undo = saved.ErrNoneDeleted.Error()
 	}
 	return []kit.Binding{
 		{Keys: []string{"enter"}, Label: "open", Help: "Fill the form with the request. Nothing is sent.", Group: "Saved requests", Intent: pick{}, WhileTyping: true, Disabled: open},
 		{Keys: []string{"ctrl+r"}, Label: "rename", Help: "Give the request, or the folder, another name or place.", Group: "Saved requests", Intent: rename{}, WhileTyping: true, Disabled: none},
 		{Keys: []string{"ctrl+d"}, Label: "delete", Help: "Delete the request; ctrl+u brings it back.", Group: "Saved requests", Intent: remove{}, WhileTyping: true, Disabled: folder},
-		{Keys: []string{"ctrl+u"}, Label: "undo", Help: "Bring back the request that was deleted last.", Group: "Saved requests", Intent: restore{}, WhileTyping: true, Disabled: undo, Hidden: len(c.deleted) == 0},
+		{Keys: []string{"ctrl+u"}, Label: "undo", Help: "Bring back the request that was deleted last, in this dialog or before.", Group: "Saved requests", Intent: restore{}, WhileTyping: true, Disabled: undo, Hidden: c.deleted == ""},
 		{Keys: []string{"esc"}, Label: "close", Help: "Close without picking.", Intent: kit.Close{}, WhileTyping: true, Disabled: busy},
 	}
 }
@@ -173,16 +183,21 @@ func (c *Collection) Update(msg tea.Msg) tea.Cmd {
 			c.problem = msg.err.Error()
 			return nil
 		}
-		c.entries = msg.list
+		c.entries, c.deleted, c.noUndo = msg.list, msg.deleted, ""
+		if msg.noUndo != nil {
+			c.noUndo = msg.noUndo.Error()
+		}
 		c.filter()
 		return nil
 	case changed:
 		if msg.err != nil {
 			return tea.Batch(c.load(), kit.Fail(msg.err.Error()))
 		}
-		msg.done()
+		if msg.done != nil {
+			msg.done()
+		}
 		c.want = msg.on
-		return tea.Batch(c.load(), kit.Info(msg.says))
+		return tea.Batch(c.load(), kit.Send(kit.Toast{Text: msg.says, About: kit.AboutSaved}))
 	case pick:
 		r, ok := c.current()
 		if !ok || r.entry < 0 {
@@ -230,21 +245,18 @@ func (c *Collection) remove() tea.Cmd {
 	d := c.deps
 	return c.change(change{
 		call: func(ctx context.Context) error { return d.Store.Delete(ctx, r.name) },
-		says: "Deleted " + r.name + ". ctrl+u brings it back; it is kept in " + d.Store.DeletedDir() + " until " + text.Count(saved.MaxDeleted) + " more are deleted.",
-		done: func() { c.deleted = append(c.deleted, r.name) },
+		says: "Deleted " + r.name + ". ctrl+u brings it back, later O in the Sandbox; it is kept in " + d.Store.DeletedDir() + " until " + text.Count(saved.MaxDeleted) + " more are deleted.",
 	})
 }
 
 func (c *Collection) restore() tea.Cmd {
-	n := len(c.deleted)
-	if n == 0 {
+	name, d := c.deleted, c.deps
+	if name == "" {
 		return nil
 	}
-	name, d := c.deleted[n-1], c.deps
 	return c.change(change{
 		call: func(ctx context.Context) error { return d.Store.Restore(ctx, name) },
 		says: name + " is back.", on: name,
-		done: func() { c.deleted = c.deleted[:n-1] },
 	})
 }
 
@@ -355,8 +367,8 @@ func (c *Collection) Render(w, h int) string {
 		return widget.Block("\n "+th.Muted.Render("reading…"), w, h)
 	case len(c.entries) == 0:
 		hint := " " + th.KeyHint.Render("esc") + ", then " + th.KeyHint.Render("ctrl+s") + " saves the one in the form."
-		if len(c.deleted) > 0 {
-			hint = " " + th.KeyHint.Render("ctrl+u") + " brings the last one back."
+		if c.deleted != "" {
+			hint = " " + th.KeyHint.Render("ctrl+u") + " brings " + text.Clean(c.deleted) + " back."
 		}
 		return widget.Block("\n "+th.Muted.Render("No request is saved.")+"\n\n"+hint, w, h)
 	}

@@ -2,6 +2,7 @@ package collection_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -21,11 +22,15 @@ import (
 type slowStore struct {
 	*saved.Store
 	slow     time.Duration
+	fails    error // of a deletion
 	restored []string
 }
 
 func (s *slowStore) Delete(ctx context.Context, name string) error {
 	<-time.After(s.slow)
+	if s.fails != nil {
+		return s.fails
+	}
 	return s.Store.Delete(ctx, name)
 }
 
@@ -57,15 +62,21 @@ func open(t *testing.T, names ...string) *bench {
 		Tabs: []ui.Tab{{ID: kit.Sandbox, View: &uitest.Elsewhere{}}},
 	})
 	b.Screen = uitest.Start(t, app, 100, 30)
+	b.open(t)
+	return b
+}
+
+// open opens the overlay, for the first time or again.
+func (b *bench) open(t *testing.T) {
+	t.Helper()
 	b.Send(kit.Open{Overlay: collection.New(collection.Deps{
-		Ctx: t.Context(), Now: time.Now, Theme: theme, Store: b.store,
+		Ctx: t.Context(), Now: time.Now, Theme: kit.NewTheme(true, false), Store: b.store,
 		Open: func(name string) tea.Cmd {
 			b.picked = name
 			return kit.Info("picked " + name)
 		},
 		Renamed: func(from, to string) { b.renamed = [2]string{from, to} },
 	})})
-	return b
 }
 
 func (b *bench) names(t *testing.T) []string {
@@ -147,7 +158,7 @@ func TestANameThatIsTakenIsToldAndAnEmptyListSaysWhatToDo(t *testing.T) {
 			t.Errorf("it was told of the rename %q, which failed", b.renamed)
 		}
 		b.Press("ctrl+d", "ctrl+d")
-		b.Expect("No request is saved.", "ctrl+u brings the last one back")
+		b.Expect("No request is saved.", "ctrl+u brings b back")
 	})
 }
 
@@ -175,13 +186,33 @@ func TestADeletionCanBeUndoneOnlyWhenItIsDone(t *testing.T) {
 func TestADeletionThatFailedIsNotUndone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, "a", "b")
-		if err := b.store.Store.Delete(t.Context(), "a"); err != nil {
-			t.Fatal(err)
-		}
-		b.AllowError("no request is saved under this name: a")
+		b.store.fails = errors.New("the disk is full")
+		b.AllowError("the disk is full")
 		b.Press("ctrl+d", "ctrl+u")
+		b.Expect("no deleted request is kept")
 		if len(b.store.restored) > 0 {
 			t.Errorf("%q was brought back, whose deletion had failed", b.store.restored)
+		}
+	})
+}
+
+func TestADeletionIsUndoneAfterTheDialogWasClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, "a", "shop/b", "shop/c")
+		b.Press("ctrl+d")
+		b.Expect("Deleted a. ctrl+u brings it back, later O in the Sandbox")
+		b.Press("ctrl+d", "esc")
+		b.open(t)
+		b.ExpectNot("lab.test/a", "lab.test/shop/b")
+		b.Press("ctrl+u")
+		b.Expect("shop/b is back.", "lab.test/shop/b")
+		b.ExpectNot("Deleted")
+		b.Press("ctrl+u")
+		b.Expect("a is back", "lab.test/a")
+		b.Press("ctrl+u")
+		b.Expect("no deleted request is kept")
+		if got := b.names(t); !slices.Equal(got, []string{"a", "shop/b", "shop/c"}) {
+			t.Errorf("%q", got)
 		}
 	})
 }

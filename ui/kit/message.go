@@ -97,7 +97,13 @@ const (
 type Toast struct {
 	Kind ToastKind
 	Text string
+	// About names a state that the text describes: a later toast about it takes this one's
+	// place, and one without a text takes it away.
+	About string
 }
+
+// AboutSaved is the About of toasts on what has become of a saved request.
+const AboutSaved = "the saved requests"
 
 // Info shows text for a while.
 func Info(text string) tea.Cmd { return Send(Toast{Kind: ToastInfo, Text: text}) }

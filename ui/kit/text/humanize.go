@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -165,10 +166,14 @@ func HeaderLines(header map[string][]string) []string {
 	return out
 }
 
-// Counted is "1 row", "2 rows".
+// Counted is "1 row", "2 rows", "2 fetches".
 func Counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
+	switch {
+	case n == 1:
+	case strings.HasSuffix(what, "ch"):
+		what += "es"
+	default:
+		what += "s"
 	}
-	return strconv.Itoa(n) + " " + what + "s"
+	return strconv.Itoa(n) + " " + what
 }
