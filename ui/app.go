@@ -74,6 +74,7 @@ type App struct {
 	quitAsked kit.Overlay
 	frame     frame
 	beats     int      // ticks since the start
+	astray    string   // what is said while a word is typed that nothing takes; see lost
 	finding   kit.Slot // the palette's search
 }
 

@@ -75,6 +75,34 @@ func TestAStaleResultIsDropped(t *testing.T) {
 	})
 }
 
+func TestAWordAfterAPromptWithoutAMeaningIsNoCommand(t *testing.T) {
+	flow(t, func(t *testing.T) {
+		app, a, _ := newApp(t.Context())
+		a.extra = []kit.Binding{
+			{Keys: []string{"w"}, Label: "spend", Intent: hello{1}},
+			{Keys: []string{"|"}, Label: "filter", Intent: hello{2}, Disabled: "the body is a picture"},
+		}
+		s := start(t, app)
+		s.Press("/")
+		s.Expect("/ there is nothing to search here; what you type is ignored until enter or esc")
+		s.Press("w", "2", "q", "backspace", "space", "enter", "w")
+		if n := strings.Count(strings.Join(a.got, " "), "hello 1"); n != 1 {
+			t.Errorf("after the word: %v", a.got)
+		}
+		a.got = nil
+		s.Press("|")
+		s.Expect("filter: the body is a picture; what you type is ignored")
+		s.Press("w", "esc")
+		if a.has("hello 1") || a.has("key esc") {
+			t.Errorf("in the word: %v", a.got)
+		}
+		s.Press("/", "w", "down", "w") // a key that is no text ends it, and acts
+		if !a.has("key down") || !a.has("hello 1") {
+			t.Errorf("after an arrow: %v", a.got)
+		}
+	})
+}
+
 func TestACancelledLoadStillSaysSo(t *testing.T) {
 	flow(t, func(t *testing.T) {
 		app, a, _ := newApp(t.Context())

@@ -79,6 +79,9 @@ func (a *App) key(k tea.KeyPressMsg) tea.Cmd {
 		}
 		return nil
 	}
+	if cmd, handled := a.lost(k, name); handled {
+		return cmd
+	}
 	if n := len(a.stack); n > 0 {
 		top := a.stack[n-1]
 		if g, ok := top.overlay.(kit.Guarded); ok && g.Guarded() {
@@ -198,6 +201,7 @@ func (a *App) helpSections() []widget.HelpSection {
 // mouse passes mouse messages on with coordinates relative to the active view. A
 // click on a tab's name goes to that tab.
 func (a *App) mouse(msg tea.Msg) tea.Cmd {
+	a.astray = ""
 	if len(a.stack) > 0 {
 		return a.mouseOver(msg)
 	}

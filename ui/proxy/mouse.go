@@ -52,24 +52,20 @@ func (m *Model) stacked(w, h int) []kit.Area {
 	}
 }
 
-// click focuses the pane under the pointer and selects a field or a line. The first
-// click on the form only focuses it.
+// click focuses the pane under the pointer and acts on the field or line there.
 func (m *Model) click(c tea.MouseClickMsg) tea.Cmd {
 	hit, ok := m.panes.Under(c.Mouse())
 	if !ok {
 		return nil
 	}
-	before := m.panes.At
 	m.panes.At = hit.Pane
-	switch {
-	case hit.Pane != paneForm:
-		m.form.FocusOn(m.form.Focused(), false) // typed text is kept
-		if hit.Pane == paneUse {
-			m.readings.Click(hit.Line)
-		}
-	case before == paneForm:
+	if hit.Pane == paneForm {
 		cmd, _ := m.form.Click(hit.Col, hit.Line)
 		return cmd
+	}
+	m.form.FocusOn(m.form.Focused(), false) // typed text is kept
+	if hit.Pane == paneUse {
+		m.readings.Click(hit.Line)
 	}
 	return nil
 }

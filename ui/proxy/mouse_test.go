@@ -19,7 +19,7 @@ func TestAClickPicksTheFieldOrThePaneUnderIt(t *testing.T) {
 			s.Press("v") // a key again, not a letter of the field
 			s.Expect(password)
 			s.Click("Country")
-			s.Expect("▌Credential")
+			s.Expect("▌Credential", "›Country")
 			if size[0] < kit.StackBelow {
 				return
 			}

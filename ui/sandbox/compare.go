@@ -41,7 +41,7 @@ func (m *Model) updateTwin(msg tea.Msg) tea.Cmd {
 		return m.loadHistory()
 	case twin.Fill:
 		m.fillFrom(msg)
-		return kit.Info(msg.Notice)
+		return m.tell(msg.Notice)
 	case twin.Loaded:
 		return m.showTwin(msg)
 	}
@@ -57,7 +57,7 @@ func (m *Model) showTwin(msg twin.Loaded) tea.Cmd {
 	changed := m.fillFrom(*fill) // shows the form
 	m.twin.Show()
 	if changed {
-		return kit.Info("The form holds this request now; U undoes this.")
+		return m.tell("The form holds this request now; U undoes this.")
 	}
 	return nil
 }

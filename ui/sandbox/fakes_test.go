@@ -141,6 +141,7 @@ func never(ctx context.Context, _ model.FetchRequest, _ func(fetch.Event)) (mode
 // fakeStore keeps saved requests in memory.
 type fakeStore struct {
 	kept    map[string]model.FetchRequest
+	deleted string // the request that was deleted last
 	renamed func(from, to string)
 }
 
@@ -173,13 +174,24 @@ func (f *fakeVariables) Answer(name, value string, secret bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.values[name] = model.Variable{Value: value}
-	if secret {
+	if value == "" {
+		delete(f.values, name)
+	} else if secret {
 		f.values[name] = model.Variable{Ref: "asked:" + name}
 	}
 }
 
 func (s *fakeStore) Load(_ context.Context, name string) (model.FetchRequest, error) {
 	return s.kept[name], nil
+}
+
+func (s *fakeStore) RestoreLast(context.Context) (string, error) {
+	if s.deleted == "" {
+		return "", saved.ErrNoneDeleted
+	}
+	name := s.deleted
+	s.deleted = ""
+	return name, nil
 }
 
 func (s *fakeStore) Save(_ context.Context, name string, r model.FetchRequest, replace bool) ([]string, error) {

@@ -72,6 +72,18 @@ func (m *Model) files(msg tea.Msg) tea.Cmd {
 			func(name string) tea.Cmd { return kit.SendTo(kit.Sandbox, loadSaved{name: name}) },
 			m.renamed,
 		))
+	case restoreSaved:
+		store := m.deps.Saved
+		return kit.Do("", &m.work.store, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+			name, err := store.RestoreLast(ctx)
+			switch {
+			case errors.Is(err, saved.ErrNoneDeleted):
+				return kit.Toast{Text: err.Error(), About: kit.AboutSaved}
+			case err != nil:
+				return kit.Toast{Kind: kit.ToastError, Text: err.Error()}
+			}
+			return kit.Toast{Text: name + " is back among the saved requests.", About: kit.AboutSaved}
+		})
 	case loadSaved:
 		return m.loadSaved(msg.name)
 	case replaceSaved:
@@ -98,7 +110,7 @@ func (m *Model) updateFiles(msg tea.Msg) tea.Cmd {
 		}
 		m.setForm(draftOf(msg.req))
 		m.form.opened = msg.name
-		return kit.Info("The form holds " + msg.name + ". Nothing was sent; U undoes this.")
+		return m.tell("The form holds " + msg.name + ". Nothing was sent; U undoes this.")
 	case savedWritten:
 		return m.savedWritten(msg)
 	case savedDiffers:
@@ -176,7 +188,7 @@ func (m *Model) savedWritten(msg savedWritten) tea.Cmd {
 	if len(msg.omitted) > 0 {
 		text += " Left out, because a secret does not belong in a file: " + strings.Join(msg.omitted, ", ") + "."
 	}
-	return tea.Sequence(closeIt(), kit.Info(text))
+	return tea.Sequence(closeIt(), kit.Send(kit.Toast{Text: text, About: kit.AboutSaved}))
 }
 
 // template is the form's request as it is saved: with its variables.

@@ -205,7 +205,7 @@ func (m *Model) fetched(f *flight, msg fetched) tea.Cmd {
 		}
 		return m.notFetched(f, msg.err, shown)
 	}
-	if key, _ := m.history.table.CursorKey(); key == f.key() {
+	if key, _ := m.history.table.CursorKey(); key == f.key() && m.history.table.Cursor() > 0 { // at the top it stays there
 		m.history.want = msg.res.ID
 	}
 	if shown {

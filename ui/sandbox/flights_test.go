@@ -3,6 +3,7 @@ package sandbox_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -101,6 +102,29 @@ func TestAResultThatIsNotShownWaitsUntilTheHistoryHasIt(t *testing.T) {
 		b.reload()
 		b.Expect("kept_zone")
 		b.ExpectNot("41 ms")
+	})
+}
+
+func TestTheCursorStaysAtTheTopWhileFlightsLand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.svc.history = []model.Activity{{Ref: "f_old", At: time.Now(), Kind: model.ActivityFetch, Zone: "serp_demo", URL: "http://lab.test/old", Class: model.ClassOK}}
+		b.reload()
+		g := sendThree(b)
+		b.Press("shift+tab")
+		for i, step := range []struct{ lands, top string }{{"c", "b"}, {"b", "a"}, {"a", "a"}} {
+			if line := lineOf(b.Screen.Screen(), "│›"); i == 0 && !strings.Contains(line, "● sending") {
+				t.Errorf("with three in flight the cursor is on %q", line)
+			}
+			url := "http://lab.test/" + step.lands
+			b.svc.history = append([]model.Activity{{Ref: "f_" + url, At: time.Now(), Kind: model.ActivityFetch, Zone: "unlocker_demo", URL: url, Class: model.ClassOK}}, b.svc.history...)
+			close(g[url])
+			b.Settle()
+			if line := lineOf(b.Screen.Screen(), "│›"); !strings.Contains(line, "http://lab.test/"+step.top+" ") {
+				t.Errorf("after %s the cursor is on %q, want the top, %s", step.lands, line, step.top)
+			}
+			b.ExpectNot(" new ")
+		}
 	})
 }
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
 	"zonedeck/model"
 	"zonedeck/service/agent"
 	"zonedeck/service/profile"
@@ -37,8 +39,10 @@ type formPane struct {
 	refused []problem
 	// tried is set after the first attempt to send: only then is a missing address an
 	// error.
-	tried  bool
-	before []draft // earlier contents of the form, oldest first, for undo
+	tried bool
+	// emptied is set once the form was emptied on purpose.
+	emptied bool
+	before  []draft // earlier contents of the form, oldest first, for undo
 	// profile is draft.Profile.
 	profile string
 	// asked are the variables without a value; answers counts those that were given.
@@ -48,6 +52,35 @@ type formPane struct {
 	opened string
 	tools  toolList
 	tool   *agent.Tool // of the form, whose arguments have fields; nil for none
+	notice formNotice
+}
+
+// formNotice is a notice on what the form holds, which is true as long as it does.
+type formNotice struct {
+	fresh, shown bool
+	of           draft // the form that it describes
+}
+
+// formNotices is what the notices are about; see kit.Toast.
+const formNotices = "the form"
+
+// tell says what the form holds now.
+func (m *Model) tell(words string) tea.Cmd {
+	m.form.notice.fresh = true
+	return kit.Send(kit.Toast{Kind: kit.ToastInfo, Text: words, About: formNotices})
+}
+
+// retract takes the notice away once the form holds something else.
+func (m *Model) retract() tea.Cmd {
+	n := &m.form.notice
+	switch {
+	case n.fresh:
+		*n = formNotice{shown: true, of: m.form.draft()}
+	case n.shown && m.form.draft() != n.of:
+		n.shown = false
+		return kit.Send(kit.Toast{About: formNotices})
+	}
+	return nil
 }
 
 // maxUndo is how many earlier contents undo can restore.

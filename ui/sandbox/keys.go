@@ -1,7 +1,10 @@
 package sandbox
 
 import (
+	"cmp"
 	"time"
+
+	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
 	"zonedeck/ui/kit"
@@ -32,12 +35,15 @@ type (
 	editBody     struct{}
 	keepBody     struct{}
 	writeHAR     struct{}
+	newRequest   struct{}
+	restoreSaved struct{}             // that was deleted last
+	searchBody   struct{ by tea.Msg } // an intent of the body's view
 )
 
 // Bindings are the tab's keys, those of the focused pane first.
 func (m *Model) Bindings() []kit.Binding {
 	if m.twin.Open() {
-		return m.twin.Bindings()
+		return append(m.twin.Bindings(), splitBinding("esc ends the comparison, then it can be asked of a refused fetch"))
 	}
 	out := m.sendBindings()
 	switch v := m.viewer(); {
@@ -60,6 +66,7 @@ func (m *Model) Bindings() []kit.Binding {
 	}
 	out = append(out, m.resultBindings()...)
 	out = append(out, m.fileBindings()...)
+	out = append(out, m.searchBindings()...)
 	if m.panes.Zoomed || m.panes.At != paneForm {
 		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Leave the zoom, or go back to the form.", Group: "Panes", Intent: goBack{}, Hidden: true})
 	}
@@ -110,10 +117,14 @@ func (m *Model) resultBindings() []kit.Binding {
 			continue
 		}
 		used[key] = true
-		out = append(out, kit.Binding{
+		b := kit.Binding{
 			Keys: []string{key}, Label: m.stepLabel(s), Help: kit.StepHelp(s), Group: "Next steps",
 			Intent: runStep{step: s}, Disabled: m.stepDisabled(s),
-		})
+		}
+		if s.Action == model.ActionSplit {
+			b.Command = splitCommand
+		}
+		out = append(out, b)
 	}
 	twin := kit.Binding{Keys: []string{kit.StepKey(model.ActionTwin)}, Label: m.otherLabel(), Help: "Send the request the other way: by Native instead of API, or back.", Group: "Result", Intent: sendOther{}, Disabled: none, Hidden: true}
 	if none == "" {
@@ -124,7 +135,7 @@ func (m *Model) resultBindings() []kit.Binding {
 	if none == "" && len(m.result.marks()) == 0 {
 		mark.Disabled, mark.Hidden = "there is no evidence in the body", true
 	}
-	return append(out, twin,
+	out = append(out, twin,
 		kit.Binding{Keys: []string{"w"}, Label: "compare", Help: "Send the request by several zones and both methods at once, and name the winner.", Group: "Request", Intent: compareForm{}},
 		kit.Binding{Keys: []string{"y"}, Label: "copy", Help: "Copy body, address, headers or the request as shown.", Group: "Result", Intent: copyMenu{}},
 		page,
@@ -133,6 +144,26 @@ func (m *Model) resultBindings() []kit.Binding {
 		mark,
 		kit.Binding{Keys: []string{"o"}, Label: "to form", Help: "Fill the form with the request of this result.", Group: "Result", Intent: requestBack{}, Disabled: none, Hidden: true},
 	)
+	if !used[kit.StepKey(model.ActionSplit)] {
+		out = append(out, splitBinding(cmp.Or(none, "the fetch on screen was not refused")))
+	}
+	return out
+}
+
+// searchBindings are the keys of the body that take words, from the other panes.
+func (m *Model) searchBindings() []kit.Binding {
+	v := m.viewer()
+	if v == nil || m.panes.At == paneResult {
+		return nil
+	}
+	var out []kit.Binding
+	for _, b := range v.Bindings() {
+		if b.Matches("/") || b.Matches("|") {
+			b.Intent, b.Hidden = searchBody{b.Intent}, true
+			out = append(out, b)
+		}
+	}
+	return out
 }
 
 func (m *Model) fileBindings() []kit.Binding {
@@ -146,12 +177,26 @@ func (m *Model) fileBindings() []kit.Binding {
 		undo.Disabled = "no step has filled the form"
 	}
 	return []kit.Binding{
+		{Keys: []string{"ctrl+n"}, Label: "new request", Help: "Empty the form but for zone, access method and key, and edit the URL. U brings back what it held.", Group: "Request", Intent: newRequest{}, Hidden: true},
 		{Keys: []string{"ctrl+s"}, Label: "save", Help: "Save the request under a name; one that was opened keeps its own.", Group: "Request", Intent: saveRequest{}, WhileTyping: true, Hidden: true},
 		{Keys: []string{"ctrl+o"}, Label: "saved requests", Help: "The saved requests: open, rename, delete. Nothing is sent.", Group: "Request", Intent: openSaved{}, WhileTyping: true, Hidden: true},
+		m.valuesBinding(),
 		edit,
 		{Keys: []string{kit.StepKey(model.ActionSaveSample)}, Label: "keep", Help: "Copy the body to a file that stays.", Group: "Result", Intent: keepBody{}, Disabled: m.whyNotKeep(), Hidden: true},
 		{Keys: []string{"E"}, Label: "HAR", Help: "Write the fetch on screen as a HAR file, credentials redacted.", Group: "Result", Intent: writeHAR{}, Disabled: m.whyNotHAR(), Hidden: true},
 		undo,
+		{Keys: []string{"O"}, Label: "bring back", Command: "bring back a deleted request", Help: "Bring back the saved request that was deleted last.", Group: "Request", Intent: restoreSaved{}, Hidden: true},
+	}
+}
+
+// splitCommand is the palette's name for the step that tells what refuses.
+const splitCommand = "split: what refuses?"
+
+// splitBinding is that step where there is nothing to split, so that it can be found.
+func splitBinding(why string) kit.Binding {
+	return kit.Binding{
+		Keys: []string{kit.StepKey(model.ActionSplit)}, Label: "what refuses?", Command: splitCommand, Group: "Next steps", Hidden: true, Disabled: why,
+		Help: "find out what refuses: the key's level, the zone or the site", // as the step says it
 	}
 }
 

@@ -39,6 +39,8 @@ type History interface {
 type Store interface {
 	Load(ctx context.Context, name string) (model.FetchRequest, error)
 	Save(ctx context.Context, name string, r model.FetchRequest, replace bool) (omitted []string, err error)
+	// RestoreLast brings back the request that was deleted last, and names it.
+	RestoreLast(ctx context.Context) (name string, err error)
 }
 
 // Deps are the parts the tab works with.

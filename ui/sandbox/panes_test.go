@@ -130,11 +130,11 @@ func TestAClickFocusesThePaneUnderIt(t *testing.T) {
 		b.Expect("▌Response")
 		b.Send(tea.MouseClickMsg{X: 10, Y: 15, Button: tea.MouseLeft})
 		b.Expect("▌Will be sent")
-		b.Send(tea.MouseClickMsg{X: 10, Y: 7, Button: tea.MouseLeft}) // the form, which has its focus in the bar
-		b.Expect("▌Request", "›Zone")
+		b.Send(tea.MouseClickMsg{X: 26, Y: rowOf(t, b, "Format"), Button: tea.MouseLeft}) // the form, at an option
+		b.Expect("▌Options", "›Format", "(•) json")
 		b.Send(tea.MouseClickMsg{X: 40, Y: 2, Button: tea.MouseLeft})
 		b.Expect("›URL")
-		b.Send(tea.MouseClickMsg{X: 10, Y: 9, Button: tea.MouseLeft})
+		b.Send(tea.MouseClickMsg{X: 10, Y: rowOf(t, b, "Key  "), Button: tea.MouseLeft})
 		b.Expect("▌Options", "›Key")
 		b.Send(tea.MouseClickMsg{X: 10, Y: rowOf(t, b, "serp_demo"), Button: tea.MouseLeft}) // in the list of zones
 		b.Expect("Zone  serp_demo")
@@ -200,8 +200,6 @@ func TestAClickPicksTheRowOrFieldUnderIt(t *testing.T) {
 		b.Expect("›00:00:00 · no result         zone_0")
 		b.Send(tea.MouseClickMsg{X: 80, Y: rowOf(t, b, "zone_2"), Button: tea.MouseLeft})
 		b.Expect("▌History", "›00:00:00 · no result         zone_2")
-		b.Send(tea.MouseClickMsg{X: 10, Y: rowOf(t, b, "Format"), Button: tea.MouseLeft}) // the pane
-		b.Expect("▌Request", "›Zone")
 		b.Send(tea.MouseClickMsg{X: 10, Y: rowOf(t, b, "Format"), Button: tea.MouseLeft})
 		b.Expect("›Format")
 		b.Send(tea.MouseClickMsg{X: 10, Y: rowOf(t, b, "More") + 1, Button: tea.MouseLeft}) // the frame below

@@ -93,7 +93,7 @@ func (m *Model) updatePaste(msg tea.Msg) tea.Cmd {
 		if len(msg.got.Left)+len(msg.got.Replaced) > 0 {
 			return kit.OpenOverlay(m.importPage(msg.got))
 		}
-		return kit.Info("Pasted " + msg.got.Summary() + " U undoes this.")
+		return m.tell("Pasted " + msg.got.Summary() + " U undoes this.")
 	}
 	return nil
 }

@@ -94,6 +94,55 @@ func TestAVariableOfTheFormIsResolvedOrAskedFor(t *testing.T) {
 	})
 }
 
+func TestADeletedRequestIsBroughtBackFromTheSandbox(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.store.deleted = "shop/cart"
+		b.Press("O")
+		b.Expect("shop/cart is back among the saved requests.")
+		b.Press("2", "ctrl+p")
+		b.Type("bring back")
+		b.Press("enter")
+		b.Expect("no deleted request is kept")
+	})
+}
+
+func TestAVariableGetsAnotherValue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.Press("V")
+		b.Expect("the form has no {{name}}")
+		b.vars.values["page"] = model.Variable{Value: "shop"}
+		b.vars.values["token"] = model.Variable{Ref: "env:TOKEN"}
+		b.vars.values["zone_key"] = model.Variable{Refused: "it is a key"}
+		b.Paste("curl -x http://x -U brd-customer-hl_demo01-zone-datacenter_demo:$ZONEDECK_ZONE_PASSWORD http://lab.test/$page/$q -H \"X-A: $token\" -H \"X-B: $zone_key\"")
+		b.Press("enter") // the page about the other host
+		b.Press("V")
+		b.Expect("Values of this request", "›page", "shop", "token", "set; type another", "q")
+		b.ExpectNot("zone_key ")
+		b.Type("ping")
+		b.Press("enter")
+		b.Type("word")
+		b.Press("ctrl+s")
+		b.Expect("GET http://lab.test/shopping/word")
+		if v := b.vars.values["token"]; v.Ref != "env:TOKEN" {
+			t.Errorf("a secret that was not typed is %+v now", v)
+		}
+		b.Press("V")
+		b.Expect("shopping", "word")
+		b.Press("ctrl+u")
+		b.Type("cart")
+		b.Press("tab", "ctrl+u", "tab")
+		b.Type("hunter2")
+		b.ExpectNot("hunter2")
+		b.Press("ctrl+s")
+		b.Expect("GET http://lab.test/cart/", "{{q}} without a value yet")
+		if v := b.vars.values["token"]; v.Ref != "asked:token" {
+			t.Errorf("the secret that was typed is %+v", v)
+		}
+	})
+}
+
 func TestAValueWithALineBreakMakesNoHeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)

@@ -119,7 +119,7 @@ func (m *Model) fetchLoaded(msg fetchLoaded) tea.Cmd {
 		m.result.profile = msg.profile
 	}
 	if m.setForm(m.draftOfShown()) {
-		notice = kit.Info("The form holds this request now; U undoes this.")
+		notice = m.tell("The form holds this request now; U undoes this.")
 	}
 	m.result.draft = m.form.draft()
 	m.focus(paneResult)
@@ -129,7 +129,7 @@ func (m *Model) fetchLoaded(msg fetchLoaded) tea.Cmd {
 // toForm fills the form with the request of the result on screen.
 func (m *Model) toForm() tea.Cmd {
 	m.setForm(m.draftOfShown())
-	return kit.Info("The form holds this request again. Nothing was sent.")
+	return m.tell("The form holds this request again. Nothing was sent.")
 }
 
 // setForm replaces the content of the form and focuses it; undo restores the old
@@ -149,6 +149,18 @@ func (m *Model) setForm(d draft) bool {
 	}
 	m.focus(paneForm)
 	return changed
+}
+
+// newRequest empties the form, but for what says how to fetch. U brings back what it held.
+func (m *Model) newRequest() tea.Cmd {
+	d := firstDraft()
+	d.Zone, d.Via, d.Key, d.URL = m.form.draft().Zone, m.form.draft().Via, m.form.draft().Key, ""
+	var told tea.Cmd
+	if m.setForm(d) {
+		told = m.tell("The form is empty; U brings back what it held.")
+	}
+	m.form.tried, m.form.emptied = false, true
+	return tea.Batch(told, m.form.form.FocusOn(string(fieldURL), true))
 }
 
 // undo restores the form as it was before a step filled it.
@@ -188,7 +200,7 @@ func (m *Model) runStep(s model.Step) tea.Cmd {
 		longer := max(2*max(res.Request.Timeout, res.Timing.Total.Round(time.Second), 30*time.Second), m.form.request.Timeout)
 		d.Timeout = longer.String()
 		m.setForm(d)
-		return tea.Batch(m.toField(fieldTimeout), kit.Info("The timeout is "+longer.String()+" now. ctrl+j sends."))
+		return tea.Batch(m.toField(fieldTimeout), m.tell("The timeout is "+longer.String()+" now. ctrl+j sends."))
 	case model.ActionCheckZone:
 		m.focus(paneForm)
 		return m.toField(fieldZone)
@@ -230,7 +242,7 @@ func (m *Model) tryProduct(p model.Product) tea.Cmd {
 	d := m.form.draft()
 	d.Zone = string(z.Name)
 	m.setForm(d)
-	return kit.Info("The form has zone " + d.Zone + " now. ctrl+j sends.")
+	return m.tell("The form has zone " + d.Zone + " now. ctrl+j sends.")
 }
 
 // nextMark shows the next evidence in the body.

@@ -223,6 +223,60 @@ func TestSendingAgainSaysThatTheFormWasEdited(t *testing.T) {
 	})
 }
 
+func TestANewRequestEmptiesTheFormUntilItIsUndone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.Paste("curl -x http://x -U brd-customer-hl_demo01-zone-datacenter_demo:$ZONEDECK_ZONE_PASSWORD -X PUT -d abc http://lab.test/pasted")
+		b.Press("enter") // the page about the other host
+		b.Expect("http://lab.test/pasted", "PUT", "abc")
+		b.Press("ctrl+n")
+		b.Expect("The form is empty; U brings back what it held.", "datacenter_demo", "(•) Native")
+		b.ExpectNot("pasted", "PUT", "abc", "✗")
+		b.Type("http://lab.test/typed")
+		b.Press("enter")
+		b.Expect("GET http://lab.test/typed HTTP/1.1")
+		b.Press("U")
+		b.Expect("http://lab.test/pasted", "PUT", "abc")
+	})
+}
+
+func TestThePaletteFindsWhatRefusesWithoutARefusal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		for _, word := range []string{"split", "refuses"} {
+			b.Press("2", "ctrl+p")
+			b.Type(word)
+			b.Expect("split: what refuses?", "no result yet")
+			b.Press("esc")
+		}
+		b.Press("1", "ctrl+j", "D")
+		b.Expect("what refuses?: the fetch on screen was not refused")
+	})
+}
+
+func TestANoticeOnTheFormGoesWhenItIsNoLongerTrue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
+			res := captchaResult(r)
+			res.Diagnosis.Steps = append(res.Diagnosis.Steps, model.Step{Action: model.ActionTryUnlocker})
+			return res, nil
+		}
+		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenURL{Zone: "datacenter_demo"}})
+		b.Press("ctrl+j", "u")
+		b.Expect("The form has zone unlocker_demo now")
+		b.Press("b")
+		b.Expect("The form has zone browser_demo now")
+		b.ExpectNot("zone unlocker_demo now")
+		b.Press("U")
+		b.ExpectNot("The form has zone")
+		b.Press("u")
+		b.Expect("The form has zone unlocker_demo now")
+		b.Press("down", "down", "space") // by hand: Native
+		b.ExpectNot("The form has zone")
+	})
+}
+
 func TestWaitingToSlowDownCanBeCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)

@@ -11,7 +11,7 @@ import (
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	cmd := m.update(msg)
 	m.refresh()
-	return tea.Batch(cmd, m.twin.Look(), m.wantTools())
+	return tea.Batch(cmd, m.twin.Look(), m.wantTools(), m.retract())
 }
 
 func (m *Model) update(msg tea.Msg) tea.Cmd {
@@ -152,11 +152,6 @@ func (m *Model) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 		return m.runStep(msg.step), true
 	case sendOther:
 		return m.sendOther(), true
-	case requestBack:
-		return m.toForm(), true
-	case undoForm:
-		m.undo()
-		return nil, true
 	case openFetch:
 		if f := m.pickedFlight(); f != nil {
 			return m.openFlight(f), true
@@ -165,14 +160,36 @@ func (m *Model) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 			return m.reopen(a.Ref, a.Profile), true
 		}
 		return nil, true
-	case listTools:
-		return m.listTools(), true
+	case searchBody:
+		m.focus(paneResult)
+		return m.scroll(paneResult, msg.by), true
 	case copyMenu, copyBody, copyWire:
 		return m.copy(msg), true
-	case saveRequest, openSaved, editBody, keepBody, writeHAR, loadSaved, replaceSaved:
+	case saveRequest, openSaved, restoreSaved, editBody, keepBody, writeHAR, loadSaved, replaceSaved:
 		return m.files(msg), true
 	}
-	return nil, false
+	return m.actOnForm(msg)
+}
+
+// actOnForm carries out the intents that change the form.
+func (m *Model) actOnForm(msg tea.Msg) (cmd tea.Cmd, handled bool) {
+	switch msg.(type) {
+	case requestBack:
+		return m.toForm(), true
+	case undoForm:
+		m.undo()
+	case newRequest:
+		return m.newRequest(), true
+	case editValues:
+		return m.editValues(), true
+	case valuesChanged:
+		m.form.answers++
+	case listTools:
+		return m.listTools(), true
+	default:
+		return nil, false
+	}
+	return nil, true
 }
 
 // toPane passes the other messages (keys, pastes, messages of the parts) to the parts.
@@ -243,13 +260,11 @@ func (m *Model) openURL(msg kit.OpenURL) tea.Cmd {
 	return nil
 }
 
-// click focuses the pane under the pointer and selects a row or a field. The first click
-// on the form only focuses it.
+// click focuses the pane under the pointer and acts on what is there.
 func (m *Model) click(hit kit.Hit, ok bool) tea.Cmd {
 	if !ok {
 		return nil
 	}
-	inForm := m.panes.At == paneForm
 	switch hit.Pane {
 	case areaZones:
 		if hit.Line >= 0 && hit.Line < len(m.session.Zones) {
@@ -259,9 +274,7 @@ func (m *Model) click(hit kit.Hit, ok bool) tea.Cmd {
 		}
 	case areaBar, paneForm:
 		m.focus(paneForm)
-		if inForm {
-			return m.formChanged(m.clickField(hit))
-		}
+		return m.formChanged(m.clickField(hit))
 	default:
 		m.focus(hit.Pane)
 		switch hit.Pane {

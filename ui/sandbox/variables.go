@@ -18,7 +18,8 @@ import (
 type Variables interface {
 	// Variable gives a value, or the reference of one that is a secret.
 	Variable(name string) (model.Variable, bool)
-	// Answer gives a variable a value until the console ends, which is stored nowhere.
+	// Answer gives a variable a value until the console ends, which is stored nowhere; an empty
+	// one takes the answer back.
 	Answer(name, value string, secret bool)
 }
 
@@ -103,7 +104,7 @@ func (m *Model) askVariables(again tea.Msg) tea.Cmd {
 		fields = append(fields, widget.Field{Name: name, Label: name, Kind: widget.FieldText, Secret: secret[name], Check: widget.Required("type a value")})
 	}
 	d := widget.NewFormDialog(m.deps.Theme, "Values for this request", widget.NewForm(m.deps.Theme, fields...))
-	d.Intro = "Neither the profile nor the environment has them. They are kept until the console ends, and stored nowhere."
+	d.Intro = "Neither the profile nor the environment has them. They are kept until the console ends, and stored nowhere; V changes them."
 	d.Submit, d.Width = "send", 64
 	d.OnSubmit = func(f *widget.Form) tea.Cmd {
 		for _, name := range names {
@@ -114,6 +115,67 @@ func (m *Model) askVariables(again tea.Msg) tea.Cmd {
 	}
 	return kit.OpenOverlay(d)
 }
+
+// settable are the form's variables whose values the operator may choose.
+func (m *Model) settable() []string {
+	if m.deps.Variables == nil {
+		return nil
+	}
+	return slices.DeleteFunc(m.form.draft().texts().Variables(), func(name string) bool {
+		v, _ := m.deps.Variables.Variable(name)
+		return v.Refused != ""
+	})
+}
+
+// valuesBinding opens the values of the form's variables.
+func (m *Model) valuesBinding() kit.Binding {
+	b := kit.Binding{
+		Keys: []string{"V"}, Label: "values", Command: "values of this request…", Group: "Request", Intent: editValues{}, Hidden: true,
+		Help: "Give the variables {{name}} of the form other values, until the console ends.",
+	}
+	if len(m.settable()) == 0 {
+		b.Disabled = "the form has no {{name}}"
+	}
+	return b
+}
+
+// editValues opens the values of the form's variables, to change them.
+type editValues struct{}
+
+func (m *Model) editValues() tea.Cmd {
+	names := m.settable()
+	secret := secretVariables(m.form.draft())
+	before := map[string]string{}
+	var fields []widget.Field
+	for _, name := range names {
+		v, known := m.deps.Variables.Variable(name)
+		secret[name] = secret[name] || v.Ref != ""
+		f := widget.Field{Name: name, Label: name, Kind: widget.FieldText, Secret: secret[name], Value: v.Value, Placeholder: "none yet: sending asks for it"}
+		if secret[name] {
+			f.Value = ""
+			if known {
+				f.Placeholder = "set; type another"
+			}
+		}
+		before[name] = f.Value
+		fields = append(fields, f)
+	}
+	d := widget.NewFormDialog(m.deps.Theme, "Values of this request", widget.NewForm(m.deps.Theme, fields...))
+	d.Intro = "What you type here goes before the profile and the environment, until the console ends. It is stored nowhere; an emptied value is theirs again."
+	d.Submit, d.Width = "keep", 64
+	d.OnSubmit = func(f *widget.Form) tea.Cmd {
+		for _, name := range names {
+			if value := f.Value(name); value != before[name] {
+				m.deps.Variables.Answer(name, value, secret[name])
+			}
+		}
+		return tea.Sequence(kit.CloseOverlay(d), kit.SendTo(kit.Sandbox, valuesChanged{}))
+	}
+	return kit.OpenOverlay(d)
+}
+
+// valuesChanged says that variables have other values.
+type valuesChanged struct{}
 
 // secretVariables are the variables that stand in headers which are secrets by their
 // nature, and those that are named like one, wherever they stand.

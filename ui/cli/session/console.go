@@ -218,7 +218,7 @@ func (c *Console) rehearsals(theme *kit.Theme) []kit.Binding {
 	s := c.session
 	d := rehearse.Deps{
 		Ctx: c.ctx, Now: s.Now, Theme: theme, Profile: s.Base.Name,
-		Zones:   func() []string { return model.ZoneNames(s.CurrentProfile().Zones) },
+		Zones: func() []string { return model.ZoneNames(s.CurrentProfile().Zones) },
 		Moved: func(ctx context.Context) tea.Msg {
 			if _, err := s.Profile(ctx); err != nil { // this reads the emulator's clock
 				return kit.Toast{Kind: kit.ToastError, Text: err.Error()}

@@ -32,22 +32,30 @@ func (s *Session) Variable(name string) (model.Variable, bool) {
 	})
 }
 
-// Variable is the session's, else what the operator answered.
+// Variable is what the operator answered, else the session's. What must not go to a target is
+// refused whatever was answered.
 func (v *variables) Variable(name string) (model.Variable, bool) {
-	if known, ok := v.Session.Variable(name); ok {
-		return known, true
+	known, ok := v.Session.Variable(name)
+	if known.Refused != "" {
+		return known, ok
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	known, ok := v.answers[name]
+	if answer, is := v.answers[name]; is {
+		return answer, true
+	}
 	return known, ok
 }
 
-// Answer gives a variable a value until the console ends.
+// Answer gives a variable a value until the console ends; an empty one takes the answer back.
 func (v *variables) Answer(name, value string, secret bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if !secret {
+	switch {
+	case value == "":
+		delete(v.answers, name)
+		return
+	case !secret:
 		v.answers[name] = model.Variable{Value: value}
 		return
 	}

@@ -1,0 +1,46 @@
+package ui
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
+)
+
+// prompts are the keys after which words are typed, and what is missing where they have no
+// meaning: the words would be commands there.
+var prompts = map[string]string{
+	"/": "there is nothing to search here",
+	"|": "there is nothing to filter here",
+}
+
+// lost drops the word that is typed after a prompt key that has no meaning, up to the enter or
+// esc that ends it. handled is false for every other key.
+func (a *App) lost(k tea.KeyPressMsg, name string) (cmd tea.Cmd, handled bool) {
+	v := a.target()
+	if capturing(v) {
+		a.astray = ""
+		return nil, false
+	}
+	if a.astray != "" {
+		switch {
+		case k.Text != "" || name == "backspace":
+			return a.addToast(kit.Toast{Kind: kit.ToastInfo, Text: a.astray}), true
+		case name == "enter" || name == "esc":
+			a.astray = ""
+			return nil, true
+		}
+		a.astray = ""
+		return nil, false
+	}
+	missing, is := prompts[name]
+	b, bound := kit.Find(v.Bindings(), name, false)
+	if !is || bound && b.Disabled == "" {
+		return nil, false
+	}
+	if bound {
+		missing = b.Label + ": " + b.Disabled
+	}
+	a.astray = widget.KeyName(name) + " " + missing + "; what you type is ignored until enter or esc"
+	return a.addToast(kit.Toast{Kind: kit.ToastInfo, Text: a.astray}), true
+}
