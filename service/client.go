@@ -13,6 +13,7 @@ import (
 	"zonedeck/service/jobs"
 	"zonedeck/service/journal"
 	"zonedeck/service/ledger"
+	"zonedeck/service/overview"
 	"zonedeck/service/password"
 	"zonedeck/service/profile"
 	"zonedeck/service/rates"
@@ -54,6 +55,7 @@ type Client struct {
 	access    exchange.Access
 	wire      *exchange.Wire
 	journal   *journal.Journal
+	now       func() time.Time
 }
 
 // New makes a Client. It does no I/O.
@@ -73,6 +75,10 @@ func New(o Options) *Client {
 		access:  access,
 		wire:    wire,
 		journal: o.Journal,
+		now:     o.Now,
+	}
+	if c.now == nil {
+		c.now = time.Now
 	}
 	if o.Store != nil && o.Follows != nil {
 		conf := password.Config{Access: access, Wire: wire, Prove: c.ProvePassword, Store: o.Store, Follows: o.Follows, Now: o.Now, Log: o.Log}
@@ -173,6 +179,26 @@ func (c *Client) RefuseRenewal(p profile.Profile, z model.Zone, k model.Key) err
 		return ErrNoStore
 	}
 	return c.passwords.Refusal(p, z, k)
+}
+
+// Overview asks the account what it has, by a key of the inventory or, without a name, the
+// profile's. See overview.GetAccount.
+func (c *Client) Overview(ctx context.Context, key string) (overview.Account, error) {
+	return overview.GetAccount(ctx, c.overview(), key)
+}
+
+// Datasets lists the data sets of the service. See overview.Datasets.
+func (c *Client) Datasets(ctx context.Context, key string) (sets []model.Dataset, skipped int, err error) {
+	return overview.Datasets(ctx, c.overview(), key)
+}
+
+// RemoteJobs lists the jobs of a data set as the service does. See overview.Jobs.
+func (c *Client) RemoteJobs(ctx context.Context, key, dataset string, most int) (jobs []model.RemoteJob, skipped int, err error) {
+	return overview.Jobs(ctx, c.overview(), key, dataset, most)
+}
+
+func (c *Client) overview() overview.Config {
+	return overview.Config{Access: c.access, Wire: c.wire, Now: c.now}
 }
 
 // MeasureRates asks the account what the zones of the profile cost, by a key of the inventory

@@ -49,6 +49,8 @@ type Dialect struct {
 	costs string
 	// account is where an account shows itself; empty where that is not known.
 	account accountFacts
+	// overview is where an account shows its money, its data sets and its jobs.
+	overview overviewPaths
 	// embedded marks the dialect of the embedded emulator.
 	embedded bool
 }
@@ -84,6 +86,7 @@ func all() []Dialect {
 			placePage: "https://geo.brdtest.com/mygeo.json",
 			passwords: passwordPaths{add: "/zone/add_password", remove: "/zone/remove_password"},
 			costs:     "/zone/cost",
+			overview:  overviewPaths{balance: "/customer/balance", datasets: "/datasets/list"},
 			account:   brightDataAccount,
 			embedded:  true,
 		},

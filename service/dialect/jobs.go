@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"zonedeck/model"
 )
@@ -83,6 +84,8 @@ type Progress struct {
 	Inputs  int
 	Done    int
 	Records int
+	// After is what the answer asks to wait before the next question, 0 when it does not.
+	After time.Duration
 }
 
 // ReadProgress reads the answer to a progress call. A word that the dialect does
@@ -100,6 +103,11 @@ func (Dialect) ReadProgress(body []byte) (Progress, error) {
 		Records    *int   `json:"records"`
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
+		// Some of the sentences come as they are.
+		if state, text := jobState(clean(string(body))); text {
+			p.State, p.Wire, p.Detail = state, clean(string(body)), clean(string(body))
+			return p, nil
+		}
 		return p, fmt.Errorf("progress: the answer is not the JSON it should be: %q", clean(string(body)))
 	}
 	p.Wire = clean(answer.Status)
@@ -116,22 +124,37 @@ func (Dialect) ReadProgress(body []byte) (Progress, error) {
 			*n.to = *n.from
 		}
 	}
-	switch {
-	case p.Wire == "ready" || p.Wire == "done":
-		p.State = model.JobReady
-	case p.Wire == "failed":
-		p.State = model.JobFailed
-	case p.Wire == "canceled" || p.Wire == "cancelled":
-		p.State = model.JobCanceled
-	case slices.Contains(failureWords, p.Wire):
-		p.State, p.Detail = model.JobFailed, p.Wire
+	state, text := jobState(p.Wire)
+	if p.State = state; text {
+		p.Detail = p.Wire
 	}
 	return p, nil
 }
 
-// failureWords arrive with HTTP 200 where a state is expected, and end the job.
+// jobState is the state that a word of the service means. A word that is not known means that the
+// job is still running. text says that the word is a sentence that says why it failed.
+func jobState(wire string) (state model.JobState, text bool) {
+	switch wire {
+	case "ready", "done":
+		return model.JobReady, false
+	case "failed":
+		return model.JobFailed, false
+	case "canceled", "cancelled":
+		return model.JobCanceled, false
+	}
+	if slices.ContainsFunc(failureWords, func(known string) bool {
+		prefix, open := strings.CutSuffix(known, "*")
+		return wire == known || open && strings.HasPrefix(wire, prefix)
+	}) {
+		return model.JobFailed, true
+	}
+	return model.JobRunning, false
+}
+
+// failureWords arrive with HTTP 200 where a state is expected, and end the job; one with a
+// trailing "*" is the beginning of one.
 var failureWords = []string{
-	"Account is suspended", "No data found in discovery", "Snapshot is empty",
+	"Account is suspended", "Account is new, please activate it*", "Input validation failed: *", "No data found in discovery", "Snapshot is empty",
 	"Failed to deliver snapshot", "Failed to download response", "Failed to trigger collector",
 	"Internal server error", "Something went wrong. Our team is looking into it.",
 }

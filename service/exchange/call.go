@@ -13,6 +13,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/dialect"
 	"zonedeck/service/profile"
 )
 
@@ -51,7 +52,11 @@ func (w *Wire) API(ctx context.Context, call Call) (resp *http.Response, tr *Tra
 		return nil, tr, err
 	}
 	if !call.Profile.Local {
-		if err := w.gates.rate(call.KeyName).Wait(ctx); err != nil {
+		limit := w.gates.rate(call.KeyName)
+		if dialect.AsksAccount(call.Path) {
+			limit = w.gates.account(call.KeyName)
+		}
+		if err := limit.Wait(ctx); err != nil {
 			tr.held()
 			return nil, tr, waitError(ctx, err)
 		}
@@ -81,6 +86,9 @@ func (call Call) Request(ctx context.Context, bearer string) (*http.Request, err
 		return nil, model.BadField("profile", "%w", err)
 	}
 	var body io.Reader
+	if err := dialect.NamesZone(call.Path, call.Query, call.Body); err != nil {
+		return nil, err
+	}
 	if call.Body != nil {
 		body = bytes.NewReader(call.Body)
 	}

@@ -63,15 +63,24 @@ const (
 	KeyBurst = 40
 )
 
+// AccountRate is how many calls about the account one key may make a second, and AccountBurst how
+// many at once: public documentation of a service of this kind is said to allow one a second.
+// A form that asks a handful of things is not held back.
+const (
+	AccountRate  = 1
+	AccountBurst = 5
+)
+
 // gates hold fetches back: by product how many at once, by key how many a second.
 type gates struct {
-	mu    sync.Mutex
-	slots map[model.Product]*semaphore.Weighted
-	rates map[string]*rate.Limiter
+	mu       sync.Mutex
+	slots    map[model.Product]*semaphore.Weighted
+	rates    map[string]*rate.Limiter
+	accounts map[string]*rate.Limiter // of calls about the account
 }
 
 func newGates() *gates {
-	return &gates{slots: map[model.Product]*semaphore.Weighted{}, rates: map[string]*rate.Limiter{}}
+	return &gates{slots: map[model.Product]*semaphore.Weighted{}, rates: map[string]*rate.Limiter{}, accounts: map[string]*rate.Limiter{}}
 }
 
 func (g *gates) slot(p model.Product) *semaphore.Weighted {
@@ -85,13 +94,19 @@ func (g *gates) slot(p model.Product) *semaphore.Weighted {
 	return s
 }
 
-func (g *gates) rate(key string) *rate.Limiter {
+func (g *gates) rate(key string) *rate.Limiter { return g.limiter(g.rates, key, KeyRate, KeyBurst) }
+
+func (g *gates) account(key string) *rate.Limiter {
+	return g.limiter(g.accounts, key, AccountRate, AccountBurst)
+}
+
+func (g *gates) limiter(of map[string]*rate.Limiter, key string, perSecond rate.Limit, burst int) *rate.Limiter {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	l, ok := g.rates[key]
+	l, ok := of[key]
 	if !ok {
-		l = rate.NewLimiter(KeyRate, KeyBurst)
-		g.rates[key] = l
+		l = rate.NewLimiter(perSecond, burst)
+		of[key] = l
 	}
 	return l
 }

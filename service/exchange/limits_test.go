@@ -1,9 +1,15 @@
 package exchange
 
 import (
+	"errors"
+	"net/http"
+	"net/url"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/servicetest"
 )
 
 // service.md 8: the browser and crawl products are treated as heavier than the SERP
@@ -34,4 +40,48 @@ func TestOneKeyStaysBelowAThousandCallsAMinute(t *testing.T) {
 	if calls := KeyBurst + 60*KeyRate; calls > 1000 {
 		t.Errorf("%d calls in a minute", calls)
 	}
+}
+
+func TestCallsAboutTheAccountTakeTheirTurnApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, began := newGates(), time.Now()
+		for range AccountBurst + 3 {
+			if err := g.account("finance").Wait(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if waited := time.Since(began); waited != 3*time.Second/AccountRate {
+			t.Errorf("%d calls took %s", AccountBurst+3, waited)
+		}
+		if err := errors.Join(g.account("other").Wait(t.Context()), g.rate("finance").Wait(t.Context())); err != nil || time.Since(began) != 3*time.Second {
+			t.Errorf("another key and another kind of call waited: %s, %v", time.Since(began), err)
+		}
+	})
+}
+
+func TestACallThatCouldConcernEveryZoneIsNotSent(t *testing.T) {
+	sent := 0
+	p := servicetest.API(t, func(http.ResponseWriter, *http.Request) { sent++ })
+	w := New(Config{})
+	for _, c := range []Call{
+		{Method: http.MethodDelete, Path: "/zone"},
+		{Method: http.MethodDelete, Path: "/zone", Body: []byte(`{"zone":""}`)},
+		{Method: http.MethodPost, Path: "/zone/whitelist", Body: []byte(`{"ip":"10.0.0.1"}`)},
+		{Method: http.MethodGet, Path: "/zone/blacklist"},
+		{Method: http.MethodPost, Path: "/zone/domain_perm", Body: []byte(`{"type":"whitelist","domain":"a.com"}`)},
+		{Method: http.MethodGet, Path: "/zone/cost", Query: url.Values{"zone": {""}}},
+	} {
+		c.Profile = p
+		if resp, tr, err := w.API(t.Context(), c); !errors.Is(err, model.ErrRequest) || tr.Sent() {
+			if err == nil {
+				resp.Body.Close()
+			}
+			t.Errorf("%s %s %s: %v", c.Method, c.Path, c.Body, err)
+		}
+	}
+	resp, _, err := w.API(t.Context(), Call{Profile: p, Method: http.MethodDelete, Path: "/zone", Body: []byte(`{"zone":"z1"}`)})
+	if err != nil || sent != 1 {
+		t.Fatalf("of one zone: %v, %d calls arrived", err, sent)
+	}
+	resp.Body.Close()
 }

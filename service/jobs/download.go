@@ -179,7 +179,7 @@ func (rn *Runner) openResult(ctx context.Context, call jobCall, format string) (
 	}
 	defer res.close()
 	fault := rn.jobFault(ctx, doing, call, resp, nil)
-	if resp.StatusCode == http.StatusAccepted {
+	if resp.StatusCode == http.StatusAccepted || resp.StatusCode == http.StatusConflict { // public sources name both
 		return nil, fmt.Errorf("job %s: %w", call.job.ID, &NotReadyError{Text: fault.Text, After: fault.After})
 	}
 	return nil, fault

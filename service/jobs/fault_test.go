@@ -300,7 +300,8 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 		rows   int
 		is     func(error) bool
 	}{
-		"not ready": {text(202, "later"), 0, func(err error) bool { return errors.Is(err, ErrNotReady) }},
+		"not ready":                   {text(202, "later"), 0, func(err error) bool { return errors.Is(err, ErrNotReady) }},
+		"not ready by another status": {text(409, "Snapshot is not ready yet"), 0, func(err error) bool { return errors.Is(err, ErrNotReady) }},
 		"broken off": {breakAfter("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"n\":1}\n"), 1, func(err error) bool {
 			var d *DiagnosisError
 			return errors.As(err, &d) && d.Doing == "reading the records of job job-1" && strings.Contains(d.Text, "broke off")

@@ -62,7 +62,7 @@ func (rn *Runner) Watch(ctx context.Context, jobID string, on func(model.Job)) (
 		progress, err := rn.poll(ctx, call)
 		switch fault := (*DiagnosisError)(nil); {
 		case err == nil:
-			failures = 0
+			failures, next = 0, max(next, progress.After)
 			seen, err := rn.record(ctx, call.job, progress)
 			if err != nil {
 				return call.job, err
@@ -137,7 +137,7 @@ func (rn *Runner) poll(ctx context.Context, call jobCall) (dialect.Progress, err
 		return dialect.Progress{}, rn.jobFault(ctx, doing, call, nil, err)
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
+	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusAccepted { // 202 is "not yet"
 		return dialect.Progress{}, rn.jobFault(ctx, doing, call, resp, nil)
 	}
 	mask := exchange.MaskOf(call.secret, exchange.Login{})
@@ -146,6 +146,7 @@ func (rn *Runner) poll(ctx context.Context, call jobCall) (dialect.Progress, err
 		var p dialect.Progress
 		if p, err = call.d.ReadProgress(body); err == nil {
 			p.Wire, p.Detail = mask.Text(p.Wire), mask.Text(p.Detail)
+			p.After = call.d.ReadHeader(resp.Header, rn.cfg.Now()).RetryAfter
 			return p, nil
 		}
 	}

@@ -357,3 +357,18 @@ func TestAJobWhoseKeyIsGoneIsAskedForWithTheProfilesKey(t *testing.T) {
 		t.Errorf("%+v, %v after %d polls", job, err, asked.Load())
 	}
 }
+
+func TestAnAnswerThatIsNotReadySaysWhenToAskAgain(t *testing.T) {
+	cl, _ := script(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "10")
+		w.WriteHeader(http.StatusAccepted)
+		_, _ = w.Write([]byte(`{"status":"building","message":"try again in 10s"}`))
+	})
+	call, err := cl.callFor(t.Context(), accepted(t, cl).ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err := cl.poll(t.Context(), call); err != nil || p.After != 10*time.Second || p.State != model.JobRunning || p.Wire != "building" {
+		t.Errorf("%+v, %v", p, err)
+	}
+}

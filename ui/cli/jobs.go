@@ -21,7 +21,7 @@ import (
 
 func (a *app) jobsCommand() *cobra.Command {
 	return group("jobs", "Launch, watch, list and download dataset jobs",
-		a.jobsTriggerCommand(), a.jobsWatchCommand(), a.jobsListCommand(), a.jobsDownloadCommand(), a.jobsAdoptCommand())
+		a.jobsTriggerCommand(), a.jobsWatchCommand(), a.jobsListCommand(), a.jobsDownloadCommand(), a.jobsAdoptCommand(), a.jobsDatasetsCommand())
 }
 
 // jobJSON is one job (docs/schema/job.json).
@@ -368,14 +368,24 @@ func (t *task) reportJob(j model.Job, asJSON bool) error {
 func (a *app) jobsListCommand() *cobra.Command {
 	var asJSON bool
 	var limit int
+	var remote remoteFlags
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the jobs of the ledger, newest first",
-		Args:  usageArgs(cobra.NoArgs),
+		Short: "List the jobs of the ledger, newest first, or those that the service lists",
+		Long: `Lists the jobs of the ledger, newest first. With --remote it asks the service in place of it, whoever
+started them: one call for each data set of --dataset or, without it, for each that the ledger's jobs
+of this profile name. Nothing is written to the ledger: 'zonedeck jobs adopt' does that.`,
+		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withSession(cmd.Context(), needs{jobs: true}, func(t *task) error {
+			if err := remote.check(limit); err != nil {
+				return err
+			}
+			return a.withSession(cmd.Context(), needs{key: remote.key, jobs: true, reason: remote.reason}, func(t *task) error {
 				if err := t.ledger(cmd.Context()); err != nil {
 					return err
+				}
+				if remote.remote {
+					return t.listRemoteJobs(cmd.Context(), remote, limit, asJSON)
 				}
 				return t.listJobs(cmd.Context(), limit, asJSON)
 			})
@@ -383,6 +393,7 @@ func (a *app) jobsListCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	cmd.Flags().IntVar(&limit, "limit", 1000, "how many of the newest jobs; 0 for all")
+	remote.add(cmd)
 	return cmd
 }
 

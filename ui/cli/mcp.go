@@ -26,7 +26,7 @@ func (a *app) mcpCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve this console to an agent, by MCP on standard input and output, under your rules",
-		Long: `Serves the tools fetch, twin, diagnose, jobs, keys and history by MCP on standard
+		Long: `Serves the tools fetch, twin, diagnose, datasets, jobs, keys and history by MCP on standard
 input and output, until the client closes it or a signal ends it. The flags are the rules: what
 they do not allow is refused before anything is sent. An ADMIN key is always refused.
 

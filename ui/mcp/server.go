@@ -94,6 +94,7 @@ func (s *Server) server() *sdk.Server {
 	s.addFetch(srv)
 	s.addTwin(srv)
 	s.addDiagnose(srv)
+	s.addDatasets(srv)
 	s.addJobs(srv)
 	s.addKeys(srv)
 	s.addHistory(srv)

@@ -1,0 +1,28 @@
+package model
+
+import "time"
+
+// Balance is the money of an account, in dollars, as a dialect reads it. The contract shows
+// none of it.
+type Balance struct {
+	Dollars            float64
+	Credit, Prepayment float64
+	// Pending is what is not charged yet; nil where it is not shown.
+	Pending *float64
+}
+
+// Dataset is a data set that a service lists. All of it is remote text.
+type Dataset struct {
+	ID, Name string
+	Records  int64 // 0 where it is not shown
+}
+
+// RemoteJob is a job as the service lists it. All texts are remote.
+type RemoteJob struct {
+	Snapshot, Dataset string
+	// Wire is the service's word, State what it means.
+	Wire    string
+	State   JobState
+	Created time.Time // zero where it is not shown
+	Records int64     // -1 where it is not shown
+}

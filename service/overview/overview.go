@@ -1,0 +1,248 @@
+// Package overview asks a service what an account has: its state, its money, what its zones
+// cost, its data sets and its jobs. It reads and changes nothing.
+//
+// The contract shows none of these calls; a dialect does. The console, the command line and
+// the tools of agents are the callers. Every function is safe for concurrent use.
+package overview
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/dialect"
+	"zonedeck/service/exchange"
+	"zonedeck/service/profile"
+	"zonedeck/service/rates"
+)
+
+// Config is what the calls need. All fields must be set.
+type Config struct {
+	Access exchange.Access
+	Wire   *exchange.Wire
+	Now    func() time.Time
+}
+
+// CallError is a call that the service did not answer as it should.
+type CallError struct {
+	Doing string
+	// Diagnosis is the verdict on the call; Status the service's, 0 without an answer.
+	Diagnosis model.Diagnosis
+	Status    int
+	Text      string
+}
+
+func (e *CallError) Error() string {
+	if e.Status > 0 {
+		return fmt.Sprintf("%s: HTTP %d %s", e.Doing, e.Status, e.Text)
+	}
+	return e.Doing + ": " + e.Text
+}
+
+// Account is what an account says of itself. A part that could not be had has a problem.
+type Account struct {
+	Profile string
+	ID      model.AccountID
+	// Active says that it is not suspended, Word is the service's own word.
+	Active bool
+	Word   string
+
+	Balance        model.Balance
+	BalanceProblem string
+
+	Zones        []model.ZoneCost
+	ZonesProblem string
+}
+
+// asker makes the calls by one key.
+type asker struct {
+	cfg    Config
+	p      profile.Profile
+	d      dialect.Dialect
+	key    model.Key
+	secret keystore.Secret
+	mask   exchange.Mask
+}
+
+// begin takes the key: one of the inventory or, without a name, the profile's.
+func begin(ctx context.Context, cfg Config, keyName string) (*asker, error) {
+	p, d, err := cfg.Access.Current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !d.ListsDatasets() {
+		return nil, fmt.Errorf("asking what an account has: %w; the dialect %s knows where", dialect.ErrNotShown, dialect.WithOverview())
+	}
+	key, secret, err := cfg.Access.KeyFor(ctx, p, keyName)
+	if err != nil {
+		return nil, err
+	}
+	return &asker{cfg: cfg, p: p, d: d, key: key, secret: secret, mask: exchange.MaskOf(secret, exchange.Login{})}, nil
+}
+
+// GetAccount asks for state, money and zones of the account of the profile in use. Without its
+// state nothing else is asked; money and zones need access to billing, so that each has a
+// problem of its own.
+func GetAccount(ctx context.Context, cfg Config, keyName string) (Account, error) {
+	defer cfg.Wire.Begin()()
+	a, err := begin(ctx, cfg, keyName)
+	if err != nil {
+		return Account{}, err
+	}
+	out := Account{Profile: a.p.Name}
+	const doing = "the account's state"
+	body, err := a.get(ctx, doing, a.d.AccountStatus(), nil)
+	if err != nil {
+		return out, err
+	}
+	status, err := a.d.ReadStatus(body)
+	if err != nil {
+		return out, a.malformed(doing, err)
+	}
+	out.ID, out.Active, out.Word = status.ID, status.Active, a.mask.Text(status.Word)
+	if body, err = a.get(ctx, "the balance", a.d.Balance(), nil); err == nil {
+		out.Balance, err = a.d.ReadBalance(body)
+	}
+	if out.BalanceProblem, err = a.problem(ctx, err); err != nil {
+		return out, err
+	}
+	out.Zones, err = rates.Measure(ctx, rates.Config{Access: cfg.Access, Wire: cfg.Wire}, keyName)
+	out.ZonesProblem, err = a.problem(ctx, err)
+	return out, err
+}
+
+// problem is an error as a problem of one part; err is that ctx ended.
+func (a *asker) problem(ctx context.Context, cause error) (text string, err error) {
+	switch {
+	case cause == nil:
+		return "", nil
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	default:
+		return a.mask.Text(model.Line(cause.Error(), 500)), nil
+	}
+}
+
+// Datasets lists the data sets that the service has, as it lists them. skipped counts entries
+// that could not be read.
+func Datasets(ctx context.Context, cfg Config, keyName string) (sets []model.Dataset, skipped int, err error) {
+	defer cfg.Wire.Begin()()
+	a, err := begin(ctx, cfg, keyName)
+	if err != nil {
+		return nil, 0, err
+	}
+	const doing = "the list of data sets"
+	body, err := a.get(ctx, doing, a.d.Datasets(), nil)
+	if err != nil {
+		return nil, 0, err
+	}
+	if sets, skipped, err = a.d.ReadDatasets(body); err != nil {
+		return nil, 0, a.malformed(doing, err)
+	}
+	for i := range sets {
+		sets[i].ID, sets[i].Name = a.mask.Text(sets[i].ID), a.mask.Text(sets[i].Name)
+	}
+	return sets, skipped, nil
+}
+
+// Jobs lists the newest jobs of a data set as the service lists them, whoever started them.
+func Jobs(ctx context.Context, cfg Config, keyName, dataset string, most int) (jobs []model.RemoteJob, skipped int, err error) {
+	defer cfg.Wire.Begin()()
+	if dataset == "" {
+		return nil, 0, model.BadField("dataset", "name the data set whose jobs are asked for")
+	}
+	a, err := begin(ctx, cfg, keyName)
+	if err != nil {
+		return nil, 0, err
+	}
+	doing := "the list of jobs of " + dataset
+	path, query := a.d.Snapshots(a.p.APIVersion, dataset, most)
+	body, err := a.get(ctx, doing, path, query)
+	if err != nil {
+		return nil, 0, err
+	}
+	if jobs, skipped, err = a.d.ReadSnapshots(body); err != nil {
+		return nil, 0, a.malformed(doing, err)
+	}
+	for i := range jobs {
+		jobs[i].Snapshot, jobs[i].Dataset, jobs[i].Wire = a.mask.Text(jobs[i].Snapshot), a.mask.Text(jobs[i].Dataset), a.mask.Text(jobs[i].Wire)
+	}
+	return jobs, skipped, nil
+}
+
+// callTimeout and answerBytes bound a call. The catalogue of a real service was seen with
+// 1,755 rows.
+const (
+	callTimeout = 30 * time.Second
+	answerBytes = 8 << 20
+)
+
+// get asks once, and gives the body of a 200. Other errors than a *CallError are those of
+// access, and ctx's.
+func (a *asker) get(ctx context.Context, doing, path string, query url.Values) ([]byte, error) {
+	inner, cancel := context.WithTimeoutCause(ctx, callTimeout, exchange.ErrTimeout)
+	defer cancel()
+	resp, _, err := a.cfg.Wire.API(inner, exchange.Call{
+		Profile: a.p, KeyName: a.key.Name, Key: a.secret, Method: http.MethodGet, Path: path, Query: query,
+	})
+	if err != nil {
+		return nil, a.broken(ctx, doing, err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(a.mask.Reader(resp.Body), answerBytes+1))
+	switch {
+	case err != nil:
+		return nil, a.broken(ctx, doing, err)
+	case len(body) > answerBytes:
+		return nil, a.malformed(doing, fmt.Errorf("it is longer than %d bytes", answerBytes))
+	case resp.StatusCode != http.StatusOK:
+		return nil, a.refused(doing, resp, body)
+	}
+	return body, nil
+}
+
+// broken is the error of a call without an answer.
+func (a *asker) broken(ctx context.Context, doing string, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if errors.Is(err, model.ErrRequest) {
+		return err
+	}
+	fault := &CallError{Doing: doing, Text: a.mask.Text(model.Line(err.Error(), 500))}
+	if held, is := errors.AsType[*exchange.TooFastError](err); is {
+		fault.Diagnosis = held.Diagnosis()
+		return fault
+	}
+	outcome := model.Outcome{Via: model.ViaAPI, Job: model.CallProgress, Broke: model.BreakReset, ServiceText: fault.Text}
+	if broke, is := errors.AsType[*exchange.Error](err); is {
+		outcome.Broke = broke.Broke
+	}
+	fault.Diagnosis = a.mask.Diagnosis(model.Diagnose(outcome))
+	return fault
+}
+
+func (a *asker) malformed(doing string, err error) error {
+	return &CallError{Doing: doing, Status: http.StatusOK, Text: a.mask.Text(model.Line(err.Error(), 500)), Diagnosis: a.mask.Diagnosis(model.Diagnose(model.Outcome{
+		Via: model.ViaAPI, Job: model.CallProgress, Broke: model.BreakMalformed, ServiceText: err.Error(),
+	}))}
+}
+
+// refused is the error of an answer that is no 200.
+func (a *asker) refused(doing string, resp *http.Response, body []byte) error {
+	a.mask.Header(resp.Header)
+	reading := a.d.ReadHeader(resp.Header, a.cfg.Now())
+	body = body[:min(len(body), 64<<10)]
+	text := a.mask.Text(dialect.ErrorText(resp.Header.Get("Content-Type"), body))
+	return &CallError{Doing: doing, Status: resp.StatusCode, Text: text, Diagnosis: a.mask.Diagnosis(model.Diagnose(model.Outcome{
+		Via: model.ViaAPI, Job: model.CallProgress, ServiceStatus: resp.StatusCode, ServiceCode: reading.Code, ServiceText: text,
+		ServiceClass: reading.Class, ServiceCause: reading.Cause, HeaderEvidence: reading.Evidence, ContentType: resp.Header.Get("Content-Type"),
+		BodyHead: body, BodySize: int64(len(body)), RetryAfter: reading.RetryAfter,
+	}))}
+}

@@ -1,0 +1,133 @@
+package overview
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"zonedeck/model"
+	"zonedeck/service/dialect"
+	"zonedeck/service/emulator"
+	"zonedeck/service/exchange"
+	"zonedeck/service/profile"
+	"zonedeck/service/servicetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func config(p profile.Profile, demo *servicetest.Demo) Config {
+	access := exchange.Access{
+		Profile: func(context.Context) (profile.Profile, error) { return p, nil },
+		Key:     servicetest.Key, Secret: servicetest.Secret,
+	}
+	if demo != nil {
+		access.Key, access.Secret = demo.Key, demo.Secret
+	}
+	return Config{Access: access, Wire: exchange.New(exchange.Config{}), Now: time.Now}
+}
+
+func TestTheEmulatorsAccountIsShown(t *testing.T) {
+	demo := servicetest.Emulator(t, emulator.Options{})
+	cfg := config(demo.Profile, &demo)
+	acc, err := GetAccount(t.Context(), cfg, "finance-review")
+	if err != nil || acc.ID != demo.Profile.Account || !acc.Active || acc.BalanceProblem+acc.ZonesProblem != "" || acc.Balance.Dollars != 100 || acc.Balance.Pending == nil || len(acc.Zones) != len(demo.Profile.Zones) {
+		t.Errorf("%+v, %v", acc, err)
+	}
+	acc, err = GetAccount(t.Context(), cfg, "batch-user")
+	if err != nil || acc.ID == "" || !strings.Contains(acc.BalanceProblem, "403") || !strings.Contains(acc.ZonesProblem, "billing") {
+		t.Errorf("by USER: %+v, %v", acc, err)
+	}
+	sets, skipped, err := Datasets(t.Context(), cfg, "batch-user")
+	if err != nil || skipped != 0 || len(sets) < 5 || sets[0].ID == "" || sets[0].Name == "" {
+		t.Errorf("%+v, %d, %v", sets, skipped, err)
+	}
+	if jobs, _, err := Jobs(t.Context(), cfg, "batch-user", "gd_products", 10); err != nil || len(jobs) != 0 {
+		t.Errorf("%+v, %v", jobs, err)
+	}
+	if _, _, err := Jobs(t.Context(), cfg, "batch-user", "", 10); !errors.Is(err, model.ErrRequest) {
+		t.Errorf("of no data set: %v", err)
+	}
+}
+
+func TestAnswersOfEveryKindAreToldApart(t *testing.T) {
+	answer := func(http.ResponseWriter, *http.Request) {}
+	p := servicetest.API(t, func(w http.ResponseWriter, r *http.Request) { answer(w, r) })
+	p.Dialect = dialect.Embedded().Name()
+	cfg := config(p, nil)
+	says := func(status int, text string) {
+		answer = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status); _, _ = io.WriteString(w, text) }
+	}
+	for _, c := range []struct {
+		status int
+		body   string
+		class  model.Class
+		want   string
+	}{
+		{200, `[{"id":"a/b","name":"x"},{"id":"gd_1","name":"One \u001b[31m","size":-4}]`, "", ""},
+		{200, `{"datasets":[]}`, model.ClassOutside, "not a list"},
+		{200, `[` + strings.Repeat(" ", answerBytes), model.ClassOutside, "longer than"},
+		{401, "Invalid credentials", model.ClassOutside, "HTTP 401 Invalid credentials"},
+		{403, "Access denied.", model.ClassAccessRestricted, "HTTP 403"},
+		{429, "", model.ClassTooFast, "HTTP 429"},
+		{500, "Internal server error", model.ClassOutside, "HTTP 500"},
+		{302, "", model.ClassOutside, "HTTP 302"},
+	} {
+		says(c.status, c.body)
+		sets, skipped, err := Datasets(t.Context(), cfg, "")
+		if c.class == "" {
+			if err != nil || skipped != 1 || len(sets) != 1 || sets[0].ID != "gd_1" || sets[0].Records != 0 || strings.Contains(sets[0].Name, "\x1b") {
+				t.Errorf("%+v, %d, %v", sets, skipped, err)
+			}
+			continue
+		}
+		var call *CallError
+		if !errors.As(err, &call) || call.Diagnosis.Class != c.class || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%d %.40s: %v", c.status, c.body, err)
+		}
+		if _, err := GetAccount(t.Context(), cfg, ""); !errors.As(err, &call) {
+			t.Errorf("%d %.40s: the account: %v", c.status, c.body, err)
+		}
+	}
+	answer = func(w http.ResponseWriter, r *http.Request) { // it repeats the key
+		_, _ = io.WriteString(w, `[{"id":"gd_1","name":"`+r.Header.Get("Authorization")+`"}]`)
+	}
+	sets, _, err := Datasets(t.Context(), cfg, "")
+	if err != nil || len(sets) != 1 {
+		t.Fatalf("%+v, %v", sets, err)
+	}
+	servicetest.NoSecret(t, "a data set", sets[0].Name)
+	answer = func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+	var call *CallError
+	if _, _, err := Datasets(t.Context(), cfg, ""); !errors.As(err, &call) || call.Status != 0 || call.Diagnosis.Cause != model.CauseNetwork {
+		t.Errorf("a broken call: %+v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := Datasets(ctx, cfg, ""); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	p.Dialect = ""
+	if _, _, err := Datasets(t.Context(), config(p, nil), ""); !errors.Is(err, dialect.ErrNotShown) {
+		t.Errorf("by the contract alone: %v", err)
+	}
+}
+
+func TestWhatIsPendingHasTwoNames(t *testing.T) {
+	d := dialect.Embedded()
+	for body, want := range map[string]float64{`{"balance":1,"pending_costs":2}`: 2, `{"balance":1,"pending_balance":3}`: 3, `{"balance":1,"pending_costs":0,"pending_balance":3}`: 0} {
+		if b, err := d.ReadBalance([]byte(body)); err != nil || b.Pending == nil || *b.Pending != want {
+			t.Errorf("%s: %+v, %v", body, b, err)
+		}
+	}
+	for _, body := range []string{`{}`, `{"balance":"1"}`, `[]`, ``} {
+		if b, err := d.ReadBalance([]byte(body)); err == nil {
+			t.Errorf("%s: %+v", body, b)
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/model"
+	"zonedeck/service/dialect"
+	"zonedeck/service/overview"
+)
+
+func (a *app) accountCommand() *cobra.Command {
+	var key, reason string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "account",
+		Short: "Show the account: its state, its money, what its zones cost",
+		Long: `Asks the service for the state of the account of the profile, its balance, and what each zone of the
+profile cost. The profile's dialect has to know the calls. Balance and costs need a key with access
+to billing, FINANCE or ADMIN; without it they say so, and the state is shown all the same.`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withSession(cmd.Context(), needs{key: key, journal: reason != "", reason: reason}, func(t *task) error {
+				return t.account(cmd.Context(), key, asJSON)
+			})
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&key, "key", "", "key of the inventory to ask by (default: the profile's)")
+	fl.BoolVar(&asJSON, "json", false, "print one JSON object")
+	adminFlag(cmd, &reason)
+	return cmd
+}
+
+// accountJSON is what "account --json" prints (docs/schema/account.json).
+type accountJSON struct {
+	SchemaVersion int            `json:"schema_version"`
+	Profile       string         `json:"profile"`
+	Account       string         `json:"account"`
+	Active        bool           `json:"active"`
+	State         string         `json:"state"`
+	Balance       *balanceJSON   `json:"balance"`
+	Problem       string         `json:"balance_problem"`
+	Zones         []zoneRateJSON `json:"zones"`
+	ZonesProblem  string         `json:"zones_problem"`
+}
+
+// balanceJSON is in dollars; pending is null where it is not shown.
+type balanceJSON struct {
+	Dollars    float64  `json:"dollars"`
+	Credit     float64  `json:"credit"`
+	Prepayment float64  `json:"prepayment"`
+	Pending    *float64 `json:"pending"`
+}
+
+func (t *task) account(ctx context.Context, key string, asJSON bool) error {
+	acc, err := t.Client.Overview(ctx, key)
+	if err != nil {
+		return overviewError(ctx, err)
+	}
+	if asJSON {
+		out := accountJSON{
+			SchemaVersion: schemaVersion, Profile: acc.Profile, Account: string(acc.ID), Active: acc.Active, State: acc.Word,
+			Problem: acc.BalanceProblem, Zones: []zoneRateJSON{}, ZonesProblem: acc.ZonesProblem,
+		}
+		if acc.BalanceProblem == "" {
+			out.Balance = &balanceJSON{acc.Balance.Dollars, acc.Balance.Credit, acc.Balance.Prepayment, acc.Balance.Pending}
+		}
+		for _, z := range acc.Zones {
+			out.Zones = append(out.Zones, zoneRate(z))
+		}
+		return t.app.printJSON(out)
+	}
+	return printColumns(t.app.Stdout, accountRows(acc))
+}
+
+// accountRows are the account as a table without a heading.
+func accountRows(acc overview.Account) [][]string {
+	state := "suspended"
+	if acc.Active {
+		state = "active"
+	}
+	rows := [][]string{{"account", string(acc.ID)}, {"state", fmt.Sprintf("%s (%s)", state, cmp.Or(acc.Word, "no word"))}}
+	if acc.BalanceProblem != "" {
+		rows = append(rows, []string{"balance", acc.BalanceProblem})
+	} else {
+		rows = append(rows, []string{"balance", signed(acc.Balance.Dollars)})
+		if acc.Balance.Pending != nil {
+			rows = append(rows, []string{"pending", signed(*acc.Balance.Pending)})
+		}
+		if acc.Balance.Credit != 0 {
+			rows = append(rows, []string{"credit", signed(acc.Balance.Credit)})
+		}
+		if acc.Balance.Prepayment != 0 {
+			rows = append(rows, []string{"prepayment", signed(acc.Balance.Prepayment)})
+		}
+	}
+	if acc.ZonesProblem != "" {
+		rows = append(rows, []string{"zones", acc.ZonesProblem})
+	}
+	for _, z := range acc.Zones {
+		cost := z.Problem
+		if !z.From.IsZero() {
+			cost = fmt.Sprintf("%s from %s to %s", model.SmallDollars(z.Dollars), z.From.Format(time.DateOnly), z.To.AddDate(0, 0, -1).Format(time.DateOnly))
+		}
+		rows = append(rows, []string{"zone " + string(z.Zone.Name), cost})
+	}
+	return rows
+}
+
+// signed is an amount that may be a debt.
+func signed(dollars float64) string {
+	if dollars < 0 {
+		return "-" + model.SmallDollars(-dollars)
+	}
+	return model.SmallDollars(dollars)
+}
+
+// overviewError is the exit for a question about the account that got no answer.
+func overviewError(ctx context.Context, err error) error {
+	var call *overview.CallError
+	switch {
+	case ctx.Err() != nil:
+		return fail(exitInterrupted, "interrupted")
+	case errors.As(err, &call):
+		return fail(diagnosisExit(call.Diagnosis), "%w", err)
+	case errors.Is(err, dialect.ErrNotShown):
+		return usage("%w", err)
+	default:
+		return fetchError(ctx, err)
+	}
+}

@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/model"
+)
+
+// remoteFlags say what is asked of the service in place of the ledger.
+type remoteFlags struct {
+	remote      bool
+	datasets    []string
+	key, reason string
+}
+
+func (f *remoteFlags) add(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.BoolVar(&f.remote, "remote", false, "list the jobs that the service lists")
+	fl.StringSliceVar(&f.datasets, "dataset", nil, "with --remote: data sets whose jobs are listed (default: those of the ledger)")
+	fl.StringVar(&f.key, "key", "", "with --remote: key of the inventory to ask by (default: the profile's)")
+	adminFlag(cmd, &f.reason)
+}
+
+func (f *remoteFlags) check(limit int) error {
+	switch {
+	case !f.remote && (len(f.datasets) > 0 || f.key != "" || f.reason != ""):
+		return usage("--dataset, --key and --admin-reason need --remote: the ledger is read without a call")
+	case limit < 0:
+		return usage("--limit %d: give a number of jobs, or 0 for all", limit)
+	default:
+		return nil
+	}
+}
+
+// remoteJobJSON is a job as the service lists it (docs/schema/jobs-remote.json).
+type remoteJobJSON struct {
+	Snapshot     string `json:"snapshot"`
+	Dataset      string `json:"dataset"`
+	State        string `json:"state"`
+	ServiceState string `json:"service_state"`
+	Created      string `json:"created"`
+	Records      *int64 `json:"records"`
+	ID           string `json:"id"`
+}
+
+// mostRemote is how many jobs of a data set are asked for without a limit: what may be asked
+// for at most.
+const mostRemote = 5000
+
+// listRemoteJobs prints the jobs of the service, each with its identifier in the ledger if it
+// stands there.
+func (t *task) listRemoteJobs(ctx context.Context, f remoteFlags, limit int, asJSON bool) error {
+	known, _, err := t.Client.Jobs(ctx, 0)
+	if err != nil {
+		return fail(exitState, "read the ledger: %w", err)
+	}
+	p, err := t.Profile(ctx)
+	if err != nil {
+		return fail(exitState, "%w", err)
+	}
+	names := unique(f.datasets)
+	if len(names) == 0 {
+		for _, j := range known {
+			if j.Profile == p.Name && j.Dataset != "" && !slices.Contains(names, j.Dataset) {
+				names = append(names, j.Dataset)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return usage("--remote: the ledger has no jobs of profile %q that would name a data set: name one by --dataset ('zonedeck jobs datasets' lists them)", p.Name)
+	}
+	var all []model.RemoteJob
+	for _, name := range names {
+		jobs, skipped, err := t.Client.RemoteJobs(ctx, f.key, name, cmp.Or(limit, mostRemote))
+		if err != nil {
+			return overviewError(ctx, err)
+		}
+		if skipped > 0 {
+			t.app.say("zonedeck: %d jobs of %s have no identifier that could be used", skipped, name)
+		}
+		all = append(all, jobs...)
+	}
+	slices.SortStableFunc(all, func(a, b model.RemoteJob) int { return b.Created.Compare(a.Created) })
+	if limit > 0 && len(all) > limit {
+		all = all[:limit]
+	}
+	return t.printRemoteJobs(all, known, asJSON)
+}
+
+func (t *task) printRemoteJobs(all []model.RemoteJob, known []model.Job, asJSON bool) error {
+	own := func(snapshot string) string {
+		i := slices.IndexFunc(known, func(j model.Job) bool { return j.Snapshot == snapshot })
+		if i < 0 {
+			return ""
+		}
+		return known[i].ID
+	}
+	out := []remoteJobJSON{}
+	rows := [][]string{{"STATE", "SNAPSHOT", "DATASET", "RECORDS", "CREATED", "LEDGER"}}
+	for _, j := range all {
+		one := remoteJobJSON{Snapshot: j.Snapshot, Dataset: j.Dataset, State: string(j.State), ServiceState: j.Wire, ID: own(j.Snapshot)}
+		records, created := "-", "-"
+		if j.Records >= 0 {
+			one.Records, records = &j.Records, fmt.Sprint(j.Records)
+		}
+		if !j.Created.IsZero() {
+			one.Created, created = j.Created.UTC().Format(time.RFC3339), j.Created.Local().Format(time.DateTime)
+		}
+		out = append(out, one)
+		rows = append(rows, []string{cmp.Or(j.Wire, "-"), j.Snapshot, j.Dataset, records, created, cmp.Or(one.ID, "-")})
+	}
+	switch {
+	case asJSON:
+		return t.app.printJSON(struct {
+			SchemaVersion int             `json:"schema_version"`
+			Jobs          []remoteJobJSON `json:"jobs"`
+		}{schemaVersion, out})
+	case len(out) == 0:
+		t.app.say("zonedeck: the service lists no jobs")
+		return nil
+	default:
+		return printColumns(t.app.Stdout, rows)
+	}
+}
+
+func (a *app) jobsDatasetsCommand() *cobra.Command {
+	var key, reason string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "datasets",
+		Short: "List the data sets that the service has",
+		Args:  usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withSession(cmd.Context(), needs{key: key, journal: reason != "", reason: reason}, func(t *task) error {
+				return t.listDatasets(cmd.Context(), key, asJSON)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&key, "key", "", "key of the inventory to ask by (default: the profile's)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	adminFlag(cmd, &reason)
+	return cmd
+}
+
+// datasetJSON is a data set (docs/schema/datasets.json).
+type datasetJSON struct {
+	ID      string `json:"id"`
+	Name    string `json:"name"`
+	Records int64  `json:"records"`
+}
+
+func (t *task) listDatasets(ctx context.Context, key string, asJSON bool) error {
+	sets, skipped, err := t.Client.Datasets(ctx, key)
+	if err != nil {
+		return overviewError(ctx, err)
+	}
+	if skipped > 0 {
+		t.app.say("zonedeck: %d data sets have no identifier that could be used", skipped)
+	}
+	out := []datasetJSON{}
+	rows := [][]string{{"DATASET", "RECORDS", "NAME"}}
+	for _, s := range sets {
+		out = append(out, datasetJSON(s))
+		rows = append(rows, []string{s.ID, fmt.Sprint(s.Records), s.Name})
+	}
+	if asJSON {
+		return t.app.printJSON(struct {
+			SchemaVersion int           `json:"schema_version"`
+			Datasets      []datasetJSON `json:"datasets"`
+		}{schemaVersion, out})
+	}
+	return printColumns(t.app.Stdout, rows)
+}
