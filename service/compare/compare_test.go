@@ -37,6 +37,19 @@ func TestEqualAnswersDifferInNothing(t *testing.T) {
 	}
 }
 
+// Each part alone makes a difference, and two of them do not outweigh one another.
+func TestAnyDifferenceIsOne(t *testing.T) {
+	one := []Change{{"a", "b", "c"}}
+	for name, d := range map[string]Difference{
+		"verdict": {Verdict: one}, "headers": {Headers: one}, "structure": {Structure: one}, "text": {Text: "-a\n"}, "note": {Note: "cut"},
+		"headers and structure": {Headers: one, Structure: one}, "verdict and structure": {Verdict: one, Structure: one},
+	} {
+		if d.Same() {
+			t.Errorf("%s: they are called the same", name)
+		}
+	}
+}
+
 func TestVerdictHeadersAndFieldsAreCompared(t *testing.T) {
 	a, b := answer("a", "one"), answer("b", "three")
 	a.Result.Header = http.Header{"Server": {"x"}, "Date": {"now"}, "Via": {"1", "2"}}
@@ -144,5 +157,19 @@ func TestWhatIsNotComparedIsSaid(t *testing.T) {
 		if d := difference(t, answer("a", lead+long+"1"), answer("b", lead+long+"2")); d.Note != "only the first 256 KB of each body were compared" || d.Text != "" {
 			t.Errorf("%q: %s", d.Note, d.Text)
 		}
+	}
+	short := answer("b", "short")
+	for _, pair := range [][2]Answer{{answer("a", long), short}, {short, answer("a", long)}} {
+		if d := difference(t, pair[0], pair[1]); d.Note != "only the first 256 KB of each body were compared" || d.Text == "" {
+			t.Errorf("one is long: %q", d.Note)
+		}
+	}
+	if d := difference(t, answer("a", strings.Repeat("x", 9)), answer("b", strings.Repeat("x", 19))); !reflect.DeepEqual(d.Verdict, []Change{{"bytes", "9", "19"}}) {
+		t.Errorf("sizes: %v", d.Verdict)
+	}
+	a, b := answer("a", "x"), answer("b", "y")
+	a.Result.Body.SHA256, b.Result.Body.SHA256 = "", "" // of a fetch whose body was not kept whole
+	if d := difference(t, a, b); d.Text == "" {
+		t.Error("two answers without sums are called equal")
 	}
 }

@@ -2,6 +2,7 @@ package readable
 
 import (
 	"slices"
+	"strconv"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -49,12 +50,18 @@ func group(n *html.Node) {
 	}
 	for crowded(n) {
 		var groups []*html.Node
-		for n.FirstChild != nil {
+		for item := first(n); n.FirstChild != nil; {
 			g := &html.Node{Type: html.ElementNode, DataAtom: of, Data: of.String()}
+			if of == atom.Ol {
+				g.Attr = []html.Attribute{{Key: "start", Val: strconv.Itoa(item)}}
+			}
 			for i := 0; i < maxSiblings && n.FirstChild != nil; i++ {
 				c := n.FirstChild
 				n.RemoveChild(c)
 				g.AppendChild(c)
+				if c.DataAtom == atom.Li {
+					item++
+				}
 			}
 			groups = append(groups, g)
 		}
@@ -65,6 +72,16 @@ func group(n *html.Node) {
 			of, n.DataAtom, n.Data, n.Attr = atom.Div, atom.Div, "div", nil
 		}
 	}
+}
+
+// first is the number of a list's first item.
+func first(n *html.Node) int {
+	for _, a := range n.Attr {
+		if start, err := strconv.Atoi(a.Val); a.Key == "start" && err == nil {
+			return start
+		}
+	}
+	return 1
 }
 
 func crowded(n *html.Node) bool {

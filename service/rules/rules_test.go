@@ -108,6 +108,23 @@ func TestWhatIsWrongWithAFileIsSaidWithItsLine(t *testing.T) {
 	}
 }
 
+// What is just within the bounds is a rule.
+func TestBoundsBelongToWhatIsAllowed(t *testing.T) {
+	for _, text := range []string{
+		rule("status = [100, 999]"), rule("min_size = 0, max_size = 0, status = [200]"), rule("min_size = 6, max_size = 6"),
+		rule("status = [" + strings.Repeat("200,", 100) + "]"),
+	} {
+		if all, err := Parse("f.toml", []byte(text)); err != nil || len(all) != 1 {
+			t.Errorf("%.80s\ngave %v", text, err)
+		}
+	}
+	for _, text := range []string{rule("status = [99]"), rule("status = [1000]")} {
+		if _, err := Parse("f.toml", []byte(text)); err == nil {
+			t.Errorf("%.80s\nis a rule", text)
+		}
+	}
+}
+
 func rule(match string) string {
 	return "[[rules]]\nname = 'a'\nclass = 'ok'\nreason = 'r'\nmatch = { " + match + " }"
 }
