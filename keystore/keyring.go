@@ -93,6 +93,12 @@ func (g *keyringGate) set(ctx context.Context, ref Ref, s Secret) error {
 	return err
 }
 
+func (g *keyringGate) remove(ctx context.Context, ref Ref) error {
+	service, name, _ := strings.Cut(ref.Target(), "/")
+	_, err := g.call(ctx, ref, func() (string, error) { return "", g.kr.Delete(service, name) })
+	return err
+}
+
 type keyringAnswer struct {
 	value string
 	err   error

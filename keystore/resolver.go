@@ -64,11 +64,12 @@ func (e *SecretError) Unwrap() []error {
 // maxSecret bounds a secret in bytes, whatever it comes from.
 const maxSecret = 64 << 10
 
-// Keyring is the part of the operating system's keyring that is used. Get's
-// error wraps ErrSecretMissing when there is no such entry. Calls may hang.
+// Keyring is the part of the operating system's keyring that is used. The errors of Get and
+// Delete wrap ErrSecretMissing when there is no such entry. Calls may hang.
 type Keyring interface {
 	Get(service, name string) (string, error)
 	Set(service, name, value string) error
+	Delete(service, name string) error
 }
 
 // ResolverOptions are what a Resolver works with. Every field may be left out.
@@ -98,6 +99,9 @@ type Resolver struct {
 	o       ResolverOptions
 	keyring *keyringGate
 	files   sync.Mutex // one writer of the secrets folder at a time in this process
+
+	probe    sync.Mutex
+	answered bool // the keyring has answered a probe; guarded by probe
 }
 
 // NewResolver makes a Resolver. It touches neither the disk nor a keyring.

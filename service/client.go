@@ -8,6 +8,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/account"
 	"zonedeck/service/exchange"
 	"zonedeck/service/fetch"
 	"zonedeck/service/jobs"
@@ -205,4 +206,23 @@ func (c *Client) overview() overview.Config {
 // or, without a name, the profile's. See rates.Measure.
 func (c *Client) MeasureRates(ctx context.Context, key string) ([]model.ZoneCost, error) {
 	return rates.Measure(ctx, rates.Config{Access: c.access, Wire: c.wire}, key)
+}
+
+// ReadAccount asks the account of a profile that need not be configured yet what it has, by a key's
+// value that need not be stored. Nothing is written. See account.Read.
+func (c *Client) ReadAccount(ctx context.Context, p profile.Profile, key keystore.Secret, on func(account.Found)) (account.Found, error) {
+	return account.Read(ctx, account.Config{Wire: c.wire, Now: c.now, Probe: c.probeDraft}, p, key, on)
+}
+
+// probeDraft makes one call through the proxy of a profile that need not be the one in use.
+func (c *Client) probeDraft(ctx context.Context, p profile.Profile, z model.Zone, password keystore.Secret) (model.ProbeResult, error) {
+	f := fetch.New(fetch.Config{
+		Access: exchange.Access{
+			Profile: func(context.Context) (profile.Profile, error) { return p, nil },
+			Secret:  func(context.Context, string) (keystore.Secret, error) { return password, nil },
+			Key:     func(string) (model.Key, bool) { return model.Key{}, false },
+		},
+		Wire: c.wire, Now: c.now,
+	})
+	return f.ProvePassword(ctx, z, password)
 }

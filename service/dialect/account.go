@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"zonedeck/model"
@@ -183,23 +184,32 @@ func zoneProduct(word string) model.Product {
 
 // ZoneAccess is what an account shows of one zone besides its name and type.
 type ZoneAccess struct {
-	// Compromised counts the passwords that the service itself calls compromised.
+	// Passwords are secrets, the one to use first; those that the service itself calls compromised
+	// are only counted. Shown is false where the answer has no passwords at all: ask for
+	// AccountPasswords.
+	Passwords   []string
+	Shown       bool
 	Compromised int
 	Disabled    bool
 }
 
-// ReadZone reads an answer to AccountZone. Passwords in it are not returned.
+// ReadZone reads an answer to AccountZone.
 func (d Dialect) ReadZone(body []byte) (ZoneAccess, error) {
 	var a struct {
-		Plan struct {
+		Passwords []string `json:"password"`
+		Plan      struct {
 			Disabled json.RawMessage `json:"disabled"`
 		} `json:"plan"`
-		Compromised []json.RawMessage `json:"compromised_password"`
+		Compromised []string `json:"compromised_password"`
 	}
-	if err := json.Unmarshal(body, &a); err != nil {
-		return ZoneAccess{}, errors.New("the answer does not show a zone")
+	if err := json.Unmarshal(body, &a); err != nil || len(a.Passwords) > maxPasswords {
+		return ZoneAccess{}, errors.New("the answer does not show a zone") // err may repeat a password
 	}
-	return ZoneAccess{Compromised: len(a.Compromised), Disabled: charged(a.Plan.Disabled) && string(a.Plan.Disabled) != "false"}, nil
+	bad := func(p string) bool { return slices.Contains(a.Compromised, p) }
+	return ZoneAccess{
+		Passwords: slices.DeleteFunc(a.Passwords, bad), Shown: a.Passwords != nil,
+		Compromised: len(a.Compromised), Disabled: charged(a.Plan.Disabled) && string(a.Plan.Disabled) != "false",
+	}, nil
 }
 
 // maxPasswords bounds the passwords of one zone that are read.

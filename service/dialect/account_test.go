@@ -73,15 +73,18 @@ func TestTheZonesOfAnAccount(t *testing.T) {
 func TestOneZoneOfAnAccount(t *testing.T) {
 	d := brightData(t)
 	for body, want := range map[string]ZoneAccess{
-		`{"plan":{"type":"dc"},"password":["secret"]}`:                      {},
-		`{"plan":{"disabled":1}}`:                                           {Disabled: true},
-		`{"plan":{"disabled":true},"compromised_password":["secret"]}`:      {Disabled: true, Compromised: 1},
-		`{"plan":{"disabled":0},"compromised_password":["secret","other"]}`: {Compromised: 2},
-		`{"plan":{"disabled":false}}`:                                       {},
+		`{"plan":{"type":"dc"},"password":["one","two"]}`:                             {Passwords: []string{"one", "two"}, Shown: true},
+		`{"plan":{"disabled":1}}`:                                                      {Disabled: true},
+		`{"plan":{"disabled":true},"password":["a","b"],"compromised_password":["a"]}`: {Passwords: []string{"b"}, Shown: true, Disabled: true, Compromised: 1},
+		`{"plan":{"disabled":0},"compromised_password":["a","b"]}`:                     {Compromised: 2},
+		`{"plan":{"disabled":false},"password":[]}`:                                    {Passwords: []string{}, Shown: true},
 	} {
-		if got, err := d.ReadZone([]byte(body)); err != nil || got != want {
+		if got, err := d.ReadZone([]byte(body)); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, %v", body, got, err)
 		}
+	}
+	if _, err := d.ReadZone([]byte(`{"password":"hunter2"}`)); err == nil || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("an answer of another shape: %v", err)
 	}
 	path, query := d.AccountZone("z1")
 	if path != "/zone" || !reflect.DeepEqual(query, url.Values{"zone": {"z1"}}) {

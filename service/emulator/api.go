@@ -78,6 +78,7 @@ func (s *Server) apiEndpoints() []endpoint {
 			{"POST /serp/req", level.Use, s.fetch.ServeSearch},
 			{"GET /serp/get_result", level.Use, s.fetch.ServeResult},
 			{"GET " + native.CAPath, level.Anyone, s.proxy.ServeCA},
+			{"GET " + native.BundlePath, level.Anyone, s.proxy.ServeBundle},
 			{"GET /browser_sessions", level.Use, sessions}, // public documentation
 			{"GET /browser_sessions/{id}", level.Use, sessions},
 		},

@@ -18,6 +18,7 @@ import (
 func mayCall() map[string]string {
 	return map[string]string{
 		"GET /ca.pem":                                        "*",
+		"GET /static/brightdata_proxy_ca.zip":                "*",
 		"GET /zone":                                          "AFOLU",
 		"POST /zone":                                         "AO",
 		"DELETE /zone":                                       "AO",

@@ -24,7 +24,8 @@ const userAgent = "zonedeck"
 // Call is one exchange with the service's API.
 type Call struct {
 	Profile profile.Profile
-	// KeyName names the key, for its rate; Key is its value.
+	// KeyName names the key, for its rate; Key is its value. A call without one carries no
+	// Authorization: for what anybody may read.
 	KeyName string
 	Key     keystore.Secret
 	Method  string
@@ -101,7 +102,9 @@ func (call Call) Request(ctx context.Context, bearer string) (*http.Request, err
 	if call.Body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	req.Header.Set("Authorization", "Bearer "+bearer)
+	if bearer != "" {
+		req.Header.Set("Authorization", "Bearer "+bearer)
+	}
 	return req, nil
 }
 

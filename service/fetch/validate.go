@@ -24,6 +24,7 @@ func Problems(p profile.Profile, d dialect.Dialect, r model.FetchRequest) []mode
 			add("url", err)
 		}
 	}
+	add("url", refuseTarget(p, d, r))
 	add("method", p.RefuseMethod(r.Method))
 	if r.Via == model.ViaAgent && r.Tool != "" && r.Tool != d.Sends().PageTool {
 		add("tool", p.Refuse("call tools: any may change something, whatever the endpoint says of it"))
@@ -50,6 +51,20 @@ func Problems(p profile.Profile, d dialect.Dialect, r model.FetchRequest) []mode
 		}
 	}
 	return ps
+}
+
+// refuseTarget says why a profile does not have the target of a fetch fetched, or nil. The pages that
+// test a login are the service's own.
+func refuseTarget(p profile.Profile, d dialect.Dialect, r model.FetchRequest) error {
+	out := d.Locate(r)
+	switch {
+	case r.Via == model.ViaAgent && r.Tool != "" && r.Tool != d.Sends().PageTool:
+		return p.RefuseAnyTarget("what the tool " + r.Tool + " reaches")
+	case out.URL == "", out.URL == d.TestPage(p.Local), out.URL == d.PlacePage(p.Local):
+		return nil
+	default:
+		return p.RefuseTarget(out.URL)
+	}
 }
 
 // check returns a *model.RequestError with the problems of a fetch, or nil.

@@ -184,7 +184,7 @@ func (rn *Runner) prepareLaunch(ctx context.Context, r model.TriggerRequest) (la
 	if err != nil {
 		return launch{}, err
 	}
-	if ps := r.Problems(d.Sends()); len(ps) > 0 {
+	if ps := append(r.Problems(d.Sends()), outside(p, r)...); len(ps) > 0 {
 		return launch{}, &model.RequestError{Problems: ps}
 	}
 	if _, err := exchange.APIURL(p.BaseURL, d.TriggerPath(p.APIVersion), nil); err != nil {
@@ -195,6 +195,24 @@ func (rn *Runner) prepareLaunch(ctx context.Context, r model.TriggerRequest) (la
 		return launch{}, err
 	}
 	return launch{p: p, d: d, key: key, secret: secret, body: rows.Body(r.Inputs)}, nil
+}
+
+// outside lists the first inputs whose targets the profile does not allow. A dataset that takes no
+// address may reach any.
+func outside(p profile.Profile, r model.TriggerRequest) (ps []model.FieldProblem) {
+	for _, in := range r.Inputs {
+		err := p.RefuseTarget(in.URL)
+		if in.URL == "" {
+			err = p.RefuseAnyTarget("what dataset " + r.Dataset + " collects for an input without a url")
+		}
+		if err != nil {
+			ps = append(ps, model.FieldProblem{Field: "inputs", Err: fmt.Errorf("row %d: %w", in.Row, err)})
+		}
+		if len(ps) == 3 {
+			return ps
+		}
+	}
+	return ps
 }
 
 // verdict is the outcome of a trigger.

@@ -62,43 +62,10 @@ func addProfile(ctx context.Context, path string, p Profile) error {
 
 func render(p Profile) []byte {
 	var b strings.Builder
-	field := func(name, value string) {
-		if value != "" {
-			fmt.Fprintf(&b, "%s = %s\n", name, textfile.Quote(value))
-		}
-	}
 	fmt.Fprintf(&b, "\n[profiles.%s]\n", p.Name)
-	field("base_url", p.BaseURL)
-	if p.ProxyHost != "" {
-		field("proxy_host", p.ProxyHost)
-		fmt.Fprintf(&b, "proxy_port = %d\n", p.ProxyPort)
-	}
-	field("agent_url", p.AgentURL)
-	field("browser_url", p.BrowserURL)
-	field("username_prefix", p.UsernamePrefix)
-	field("account", string(p.Account))
-	field("dialect", p.Dialect)
-	field("key", p.Key)
-	field("api_version", p.APIVersion)
-	field("ca", p.CA)
-	if !p.Verify {
-		b.WriteString("verify = false\n")
-	}
-	if p.ReadOnly {
-		b.WriteString("read_only = true\n")
-	}
-	field("color", p.Color)
+	writeFields(&b, p.fields())
 	for _, z := range p.Zones {
-		fmt.Fprintf(&b, "\n[[profiles.%s.zones]]\n", p.Name)
-		field("name", string(z.Name))
-		if z.Product != model.ProductUnknown {
-			field("product", string(z.Product))
-		}
-		if z.IdentityVerified {
-			b.WriteString("identity_verified = true\n")
-		}
-		field("password", z.Password)
-		writeRate(&b, z.Rate)
+		renderZone(&b, p.Name, z)
 	}
 	if len(p.Variables) > 0 {
 		fmt.Fprintf(&b, "\n[profiles.%s.variables]\n", p.Name)
@@ -107,4 +74,17 @@ func render(p Profile) []byte {
 		fmt.Fprintf(&b, "%s = %s\n", name, textfile.Quote(p.Variables[name]))
 	}
 	return []byte(b.String())
+}
+
+func renderZone(b *strings.Builder, profile string, z model.Zone) {
+	fmt.Fprintf(b, "\n[[profiles.%s.zones]]\nname = %s\n", profile, textfile.Quote(string(z.Name)))
+	writeFields(b, zoneFields(z))
+}
+
+func writeFields(b *strings.Builder, fields []line) {
+	for _, f := range fields {
+		if f.value != "" {
+			fmt.Fprintf(b, "%s = %s\n", f.name, f.value)
+		}
+	}
 }

@@ -55,6 +55,7 @@ type profileEntry struct {
 	Verify         *bool       `toml:"verify"`
 	ReadOnly       bool        `toml:"read_only"`
 	Color          string      `toml:"color"`
+	AllowedDomains []string    `toml:"allowed_domains"`
 	Zones          []zoneEntry `toml:"zones"`
 
 	Variables map[string]string `toml:"variables"`
@@ -132,7 +133,8 @@ func (e profileEntry) profile(name, dir string, doc textfile.Doc) (Profile, erro
 	p := Profile{
 		Name: name, BaseURL: e.BaseURL, ProxyHost: e.ProxyHost, UsernamePrefix: e.UsernamePrefix,
 		Account: model.AccountID(e.Account), Dialect: e.Dialect, Key: e.Key, APIVersion: e.APIVersion,
-		AgentURL: e.AgentURL, BrowserURL: e.BrowserURL, CA: e.CA, Verify: e.Verify == nil || *e.Verify, ReadOnly: e.ReadOnly, Color: e.Color, Variables: e.Variables,
+		AgentURL: e.AgentURL, BrowserURL: e.BrowserURL, CA: e.CA, Verify: e.Verify == nil || *e.Verify, ReadOnly: e.ReadOnly, Color: e.Color,
+		AllowedDomains: e.AllowedDomains, Variables: e.Variables,
 	}
 	if e.ProxyPort != nil {
 		p.ProxyPort = *e.ProxyPort
@@ -232,7 +234,7 @@ func (f File) Profile(name string) (Profile, error) {
 	}
 	switch p, ok := f.profiles[name]; {
 	case ok:
-		p.Zones, p.Variables = slices.Clone(p.Zones), maps.Clone(p.Variables)
+		p.Zones, p.Variables, p.AllowedDomains = slices.Clone(p.Zones), maps.Clone(p.Variables), slices.Clone(p.AllowedDomains)
 		return p, nil
 	case name == LocalName, name == "" && len(f.profiles) == 0:
 		return Profile{}, ErrNoProfiles

@@ -67,6 +67,8 @@ type Profile struct {
 	// ReadOnly refuses what changes something at the service, at a target, or in the
 	// configuration (see Refuse).
 	ReadOnly bool
+	// AllowedDomains are the only targets that are fetched (see RefuseTarget); empty allows all.
+	AllowedDomains []string
 	// Color is one of Colors, for the profile's name on the screen; empty for none.
 	Color string
 	// Local says that this is the embedded emulator.
@@ -161,7 +163,7 @@ func (p Profile) checked() (Profile, error) {
 		p.APIVersion = DefaultAPIVersion
 	}
 	for _, check := range []func(*Profile) *fieldError{
-		checkName, checkAddresses, checkBaseURL, checkProxy, checkEntries, checkLogin, checkDialect, checkVersion, checkColor, checkZones, checkVariables,
+		checkName, checkAddresses, checkBaseURL, checkProxy, checkEntries, checkLogin, checkDialect, checkVersion, checkColor, checkDomains, checkZones, checkVariables,
 	} {
 		if fe := check(&p); fe != nil {
 			return p, fe

@@ -137,7 +137,7 @@ func TestAFaultyConfigurationIsNamedByLineAndExpectation(t *testing.T) {
 		line int
 		want string
 	}{
-		"unknown field":          {"[profiles.a]\nbaseurl = 'x'\n", 2, "one of account, agent_url, api_version, base_url"},
+		"unknown field":          {"[profiles.a]\nbaseurl = 'x'\n", 2, "one of account, agent_url, allowed_domains, api_version, base_url"},
 		"unknown zone field":     {head + "[[profiles.a.zones]]\nzone = 'x'\n", 4, "one of PRODUCT_NAME, PROXY_NAME, identity_verified, name, password, product, rate_per_1000, rate_per_gb"},
 		"unknown top field":      {"[profile.a]\n", 1, "one of default_profile, keys, profiles"},
 		"port in quotes":         {head + "proxy_port = \"33335\"\n", 3, "a whole number"},

@@ -83,7 +83,7 @@ func exitCode(ctx context.Context, err error) int {
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.Is(err, profile.ErrReadOnly):
+	case errors.Is(err, profile.ErrReadOnly), errors.Is(err, profile.ErrDomain):
 		return exitLint
 	case errors.As(err, &e):
 		return e.code

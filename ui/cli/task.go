@@ -21,6 +21,7 @@ type needs struct {
 	jobs    bool   // the ledger of jobs is, and with it the history
 	rules   bool   // answers are held against the operator's rules
 	reason  string // --admin-reason, or ""
+	none    bool   // no profile is in use
 }
 
 // options are the session options of this run.
@@ -28,7 +29,7 @@ func (a *app) options(n needs) session.Options {
 	return session.Options{
 		Getenv: a.Getenv, Now: a.Now, Log: a.log, Say: a.say, Version: version,
 		Profile: a.flags.profile, Config: a.flags.config, BaseURL: a.flags.baseURL, ProxyHost: a.flags.proxyHost,
-		Key: n.key, AdminReason: n.reason, Unattended: true, Journal: n.journal || n.jobs, Ledger: n.jobs, Rules: n.rules,
+		Key: n.key, AdminReason: n.reason, Unattended: true, Journal: n.journal || n.jobs, Ledger: n.jobs, Rules: n.rules, NoProfile: n.none,
 	}
 }
 
@@ -45,7 +46,7 @@ func (a *app) withSession(ctx context.Context, n needs, f func(*task) error) err
 	if s.Implied {
 		a.say("zonedeck: no account is configured: using the embedded emulator with its demo key (zonedeck paths shows where a config file goes)")
 	}
-	if s.Base.Local && a.Getenv(session.EnvKey) != "" {
+	if s.Base.Local && !n.none && a.Getenv(session.EnvKey) != "" {
 		a.say("zonedeck: %s is not used: profile %q is the embedded emulator, which uses only its demo keys", session.EnvKey, s.Base.Name)
 	}
 	err = f(&task{s, a})

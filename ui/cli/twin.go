@@ -80,6 +80,9 @@ func (t *task) twin(ctx context.Context, target string, f twinFlags) error {
 		return fetchError(ctx, err)
 	}
 	if !slices.ContainsFunc(result.Cells, func(c model.TwinCell) bool { return c.Problem == "" }) {
+		if err := t.CurrentProfile().RefuseTarget(plan.Request.URL); err != nil {
+			return err
+		}
 		return usage("none of the zones can fetch this: %s", result.Cells[0].Problem)
 	}
 	code := exitOK

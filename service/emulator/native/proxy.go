@@ -6,8 +6,11 @@
 package native
 
 import (
+	"archive/zip"
+	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
@@ -101,6 +104,30 @@ func (p *Proxy) ServeCA(w http.ResponseWriter, _ *http.Request) {
 	h.Set("Content-Disposition", `attachment; filename="zonedeck-emulator-ca.pem"`)
 	h.Set(answer.BasisHeader, answer.BasisCA)
 	_, _ = w.Write(p.conf.CA.PEM) // fails only if the client has left
+}
+
+// BundlePath is the path of the archive with the root certificate on the API, as the public service
+// has one on its site.
+const BundlePath = "/static/brightdata_proxy_ca.zip"
+
+// bundled is the name of the certificate in the archive.
+const bundled = "brightdata_root_ca_44445.crt"
+
+// ServeBundle hands out the root certificate as the public service does: in a ZIP archive.
+func (p *Proxy) ServeBundle(w http.ResponseWriter, _ *http.Request) {
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	f, err := z.Create(bundled)
+	if err == nil {
+		_, err = f.Write(p.conf.CA.PEM)
+	}
+	if err := errors.Join(err, z.Close()); err != nil { // a buffer takes everything
+		answer.Text(w, http.StatusInternalServerError, answer.BasisCA, err.Error())
+		return
+	}
+	w.Header().Set("Content-Type", "application/zip")
+	w.Header().Set(answer.BasisHeader, answer.BasisCA)
+	_, _ = w.Write(b.Bytes()) // fails only if the client has left
 }
 
 // visit admits one use of a login and picks its exit.

@@ -42,6 +42,10 @@ func (s *Session) choose() error {
 		return mistake("%w", err)
 	}
 	s.config = file
+	if o.NoProfile {
+		s.Base = profile.Profile{Name: profile.LocalName, Local: true}
+		return nil
+	}
 	asked := cmp.Or(o.Profile, o.Getenv(EnvProfile))
 	name := cmp.Or(asked, file.Default())
 	addressed := override.BaseURL != "" || override.ProxyHost != ""

@@ -13,10 +13,15 @@ import (
 
 // putKeyEvent writes what happened to a key into the timeline.
 func (s *Session) putKeyEvent(ctx context.Context, key, event, text string) {
+	s.putKeyEventOf(ctx, s.Base.Name, key, event, text)
+}
+
+// putKeyEventOf is putKeyEvent for a profile that need not be the one in use.
+func (s *Session) putKeyEventOf(ctx context.Context, profile, key, event, text string) {
 	if s.journal == nil {
 		return
 	}
-	err := s.journal.PutKeyEvent(context.WithoutCancel(ctx), journal.KeyEvent{Profile: s.Base.Name, Key: key, Event: event, Text: text})
+	err := s.journal.PutKeyEvent(context.WithoutCancel(ctx), journal.KeyEvent{Profile: profile, Key: key, Event: event, Text: text})
 	if err != nil {
 		s.o.Log.Warn("an event of a key was not kept", "key", key, "error", err)
 	}

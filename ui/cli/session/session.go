@@ -48,6 +48,9 @@ type Options struct {
 	// Agent says that an agent decides: the history has its mark at what is done.
 	Agent bool
 
+	// NoProfile opens the files without a profile in use: for commands about the profiles.
+	NoProfile bool
+
 	// Journal is set if the history is read or written, Ledger if jobs are, and Rules if
 	// answers are held against the operator's rules.
 	Journal, Ledger, Rules bool

@@ -1,0 +1,425 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/dialect"
+	"zonedeck/service/exchange"
+	"zonedeck/service/profile"
+	"zonedeck/service/rates"
+)
+
+// Config is what Read and Check need.
+type Config struct {
+	Wire *exchange.Wire
+	// Probe makes one call through a profile's proxy with a password that is stored nowhere
+	// yet; nil tests no proxy.
+	Probe func(ctx context.Context, p profile.Profile, z model.Zone, password keystore.Secret) (model.ProbeResult, error)
+	// Now is the clock, nil for time.Now.
+	Now func() time.Time
+}
+
+// State is how a check of one value came out.
+type State string
+
+// The states of a verdict. Unknown was not asked.
+const (
+	Unknown State = ""
+	OK      State = "ok"
+	Warning State = "warning"
+	Failed  State = "failed"
+)
+
+// Verdict is what a check of one value said, in one line of text.
+type Verdict struct {
+	State State
+	Text  string
+}
+
+func good(format string, args ...any) Verdict { return Verdict{OK, fmt.Sprintf(format, args...)} }
+func warn(format string, args ...any) Verdict { return Verdict{Warning, fmt.Sprintf(format, args...)} }
+
+func bad(format string, args ...any) Verdict { return Verdict{Failed, fmt.Sprintf(format, args...)} }
+
+func open(format string, args ...any) Verdict { return Verdict{Unknown, fmt.Sprintf(format, args...)} }
+
+// Zone is a zone that the account has.
+type Zone struct {
+	// Zone has name, product and rate; no reference to its password.
+	Zone model.Zone
+	// Password is the one to use; empty where the account did not show it.
+	Password keystore.Secret
+	Verdict  Verdict
+}
+
+// Found is what is known of an account so far.
+type Found struct {
+	ID model.AccountID
+	// Level is the key's level as far as what it may do leaves only one.
+	Level model.Level
+	Zones []Zone
+	// Prefix, Host and Port are what the dialect publishes, or the profile's own.
+	Prefix, Host string
+	Port         int
+	// CA is the PEM of a certificate to trust, nil for none.
+	CA []byte
+	// The verdicts on each of them.
+	Key, Account, Listing, Rates, Passwords, Proxy, Certificates Verdict
+}
+
+// Refusal says why nothing can be read through a profile, or is nil. Nothing is asked for it.
+func Refusal(p profile.Profile) error {
+	d, err := dialect.Find(p.Dialect)
+	switch {
+	case err != nil:
+		return err
+	case !d.ListsAccount():
+		return fmt.Errorf("the contract shows no call that lists an account; the dialect %s knows them", dialect.WithAccounts())
+	case p.BaseURL == "":
+		return errors.New("without a base URL nothing can be asked")
+	}
+	return nil
+}
+
+// The bounds of reading an account.
+const (
+	callTimeout = 30 * time.Second
+	answerBytes = 4 << 20
+	// askedZones is of how many zones the passwords are asked for: one call each.
+	askedZones = 200
+)
+
+// ErrRead says that the account could not be read; the verdicts say why.
+var ErrRead = errors.New("the account could not be read")
+
+// Read asks an account what it has, by a key's value. p needs a base URL and a dialect; what else
+// stands in it (proxy, account, CA) is used and not asked for again. on receives what is known after
+// each step, on the calling goroutine; it may be nil. The error is Refusal's, the context's, or wraps
+// ErrRead: the verdicts of Found then say what was refused. Nothing is written anywhere.
+func Read(ctx context.Context, cfg Config, p profile.Profile, key keystore.Secret, on func(Found)) (Found, error) {
+	if on == nil {
+		on = func(Found) {}
+	}
+	if err := Refusal(p); err != nil {
+		return Found{}, err
+	}
+	d, err := dialect.Find(p.Dialect)
+	if err != nil {
+		return Found{}, err
+	}
+	defer cfg.Wire.Begin()()
+	r := reader{cfg: cfg, p: p, d: d, key: key, mask: exchange.MaskOf(key, exchange.Login{})}
+	r.publish()
+	if r.status(ctx) {
+		on(r.found)
+		for _, step := range []func(context.Context){r.zones, r.rates, r.passwords, r.certificates, r.proxy} {
+			if ctx.Err() == nil {
+				step(ctx)
+				on(r.found)
+			}
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return r.found, context.Cause(ctx)
+	case r.found.Key.State == Failed:
+		return r.found, fmt.Errorf("%w: %s", ErrRead, r.found.Key.Text)
+	case r.found.Account.State == Failed:
+		return r.found, fmt.Errorf("%w: %s", ErrRead, r.found.Account.Text)
+	}
+	return r.found, nil
+}
+
+// reader is one reading under way.
+type reader struct {
+	cfg   Config
+	p     profile.Profile
+	d     dialect.Dialect
+	key   keystore.Secret
+	mask  exchange.Mask
+	found Found
+
+	listing dialect.AccountStatus
+	// seesCosts and seesPasswords are what the key was seen to be allowed.
+	seesCosts, seesPasswords allowed
+}
+
+// allowed is whether a key may do something: not known, yes or no.
+type allowed int
+
+const (
+	notAsked allowed = iota
+	yes
+	no
+)
+
+// keyName names the key for its rate: it may have no name yet.
+const keyName = "account"
+
+// publish proposes what needs no call.
+func (r *reader) publish() {
+	f := &r.found
+	f.Prefix, f.Host, f.Port = r.p.UsernamePrefix, r.p.ProxyHost, r.p.ProxyPort
+	if f.Prefix == "" {
+		f.Prefix = r.d.UsernamePrefix()
+	}
+	if entries := r.d.ProxyEntries(); f.Host == "" && len(entries) > 0 && r.p.BaseURL == r.d.BaseURL() {
+		f.Host, f.Port = entries[0].Host, entries[0].Port
+	}
+	f.Proxy = open("not tested")
+}
+
+// answer is what the service answered to one call.
+type answer struct {
+	status int
+	body   []byte
+	text   string // what the service says about a failure, one line, masked
+}
+
+func (a answer) ok() bool { return a.status >= 200 && a.status <= 299 }
+
+func (a answer) said() string {
+	if a.text == "" {
+		return fmt.Sprintf("the service answered %d", a.status)
+	}
+	return fmt.Sprintf("the service answered %d: %s", a.status, a.text)
+}
+
+func (r *reader) get(ctx context.Context, path string, query url.Values) (answer, error) {
+	return r.ask(ctx, exchange.Call{Profile: r.p, KeyName: keyName, Key: r.key, Method: http.MethodGet, Path: path, Query: query})
+}
+
+func (r *reader) ask(ctx context.Context, c exchange.Call) (answer, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, exchange.ErrTimeout)
+	defer cancel()
+	resp, _, err := r.cfg.Wire.API(ctx, c)
+	if err != nil {
+		return answer{}, errors.New(model.Line(r.mask.Text(err.Error()), 300))
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, answerBytes+1))
+	switch {
+	case err != nil:
+		return answer{}, errors.New(model.Line(r.mask.Text(err.Error()), 300))
+	case len(body) > answerBytes:
+		return answer{}, fmt.Errorf("the answer has more than %d MB", answerBytes>>20)
+	}
+	return answer{resp.StatusCode, body, r.mask.Text(dialect.ErrorText(resp.Header.Get("Content-Type"), body))}, nil
+}
+
+// status asks for the account's identifier, which proves the key as well.
+func (r *reader) status(ctx context.Context) (ok bool) {
+	f, path := &r.found, r.d.AccountStatus()
+	a, err := r.get(ctx, path, nil)
+	switch {
+	case err != nil:
+		f.Key, f.Account = open("not known: %v", err), bad("%v", err)
+		return false
+	case a.status == http.StatusUnauthorized:
+		f.Key, f.Account = bad("%s refuses it: %s", r.host(), a.said()), open("not asked: the key is refused")
+		return false
+	case !a.ok():
+		f.Key, f.Account = open("not known"), bad("%s", a.said())
+		return false
+	}
+	f.Key = good("%s accepts it (GET %s)", r.host(), path)
+	if r.listing, err = r.d.ReadStatus(a.body); err != nil {
+		f.Account = bad("%v", err)
+		return false
+	}
+	f.ID = r.listing.ID
+	switch {
+	case r.p.Account != "" && r.p.Account != f.ID:
+		f.Account = bad("the key belongs to account %s, not to %s", f.ID, r.p.Account)
+	case !r.listing.Active:
+		f.Account = warn("the service calls it %s", r.listing.Word)
+	default:
+		f.Account = good("%s, active", f.ID)
+	}
+	return true
+}
+
+func (r *reader) host() string {
+	if u, err := url.Parse(r.p.BaseURL); err == nil && u.Host != "" {
+		return u.Host
+	}
+	return "the service"
+}
+
+// zones asks which zones there are.
+func (r *reader) zones(ctx context.Context) {
+	f := &r.found
+	a, err := r.get(ctx, r.d.AccountZones(), nil)
+	if err == nil && !a.ok() {
+		err = errors.New(a.said())
+	}
+	var list []dialect.ListedZone
+	skipped := 0
+	if err == nil {
+		list, skipped, err = r.d.ReadZones(a.body)
+	}
+	if err != nil {
+		f.Listing = bad("%v", err)
+		return
+	}
+	for _, z := range list {
+		one := Zone{Zone: model.Zone{Name: z.Name, Product: z.Product}}
+		switch {
+		case z.Status == "deleted":
+			continue
+		case !z.Usable:
+			one.Verdict = warn("the service calls it %s", z.Status)
+		case z.Product == model.ProductUnknown:
+			one.Verdict = warn("of type %q, which is not known here", z.Type)
+		default:
+			one.Verdict = good("active")
+		}
+		f.Zones = append(f.Zones, one)
+	}
+	f.Listing = good("%d zones", len(f.Zones))
+	if skipped > 0 {
+		f.Listing = warn("%d zones, and %d whose names cannot be read", len(f.Zones), skipped)
+	}
+}
+
+// access is what rates and probes of the draft ask by.
+func (r *reader) access() exchange.Access {
+	p := r.p
+	p.Account = r.found.ID
+	p.Zones = nil
+	for _, z := range r.found.Zones {
+		p.Zones = append(p.Zones, z.Zone)
+	}
+	return exchange.Access{
+		Profile: func(context.Context) (profile.Profile, error) { return p, nil },
+		Secret:  func(context.Context, string) (keystore.Secret, error) { return r.key, nil },
+		Key:     func(string) (model.Key, bool) { return model.Key{Name: keyName, Secret: draftRef}, true },
+	}
+}
+
+// rates asks what the zones cost.
+func (r *reader) rates(ctx context.Context) {
+	f := &r.found
+	if !r.d.ShowsCosts() || len(f.Zones) == 0 || len(f.Zones) > askedZones {
+		f.Rates = open("not asked")
+		return
+	}
+	costs, err := rates.Measure(ctx, rates.Config{Access: r.access(), Wire: r.cfg.Wire}, keyName)
+	switch {
+	case errors.Is(err, rates.ErrRefused):
+		r.seesCosts = no
+		f.Rates = open("not shown to this key: FINANCE or ADMIN may see costs (contract 5.3)")
+		return
+	case err != nil:
+		f.Rates = warn("%s", model.Line(r.mask.Text(err.Error()), 300))
+		return
+	}
+	r.seesCosts = yes
+	priced := 0
+	for i, c := range costs {
+		if f.Zones[i].Zone.Rate = c.Rate; c.Rate.Priced() {
+			priced++
+		}
+	}
+	f.Rates = good("%d of %d measured by the account's cost", priced, len(f.Zones))
+}
+
+// passwords asks for the password of each zone that has a proxy login.
+func (r *reader) passwords(ctx context.Context) {
+	f, got, native, asked := &r.found, 0, 0, 0
+	for i := range f.Zones {
+		z := &f.Zones[i]
+		if !z.Zone.Product.NativeAccess() || ctx.Err() != nil {
+			continue
+		}
+		if native++; asked == askedZones || r.seesPasswords == no {
+			continue
+		}
+		asked++
+		if err := r.password(ctx, z); err != nil {
+			if r.seesPasswords == no {
+				continue
+			}
+			z.Verdict = warn("its password: %s", model.Line(r.mask.Text(err.Error()), 200))
+		}
+		if !z.Password.Empty() {
+			got++
+		}
+	}
+	switch {
+	case r.seesPasswords == no:
+		f.Passwords = open("not shown to this key: ADMIN, OPS or LIMIT may see them (contract 5.3)")
+	case native == 0:
+		f.Passwords = open("no zone has a proxy login")
+	case got == native:
+		f.Passwords = good("%d of %d zones with a proxy login", got, native)
+	default:
+		f.Passwords = warn("%d of %d zones with a proxy login", got, native)
+	}
+	f.Level = r.level()
+}
+
+// password asks for one zone's password; seesPasswords says when the key may not see any.
+func (r *reader) password(ctx context.Context, z *Zone) error {
+	path, query := r.d.AccountZone(z.Zone.Name)
+	a, err := r.get(ctx, path, query)
+	if err == nil && !a.ok() {
+		err = errors.New(a.said())
+	}
+	if err != nil {
+		return err
+	}
+	shown, err := r.d.ReadZone(a.body)
+	if err != nil {
+		return err
+	}
+	if !shown.Shown {
+		path, query = r.d.AccountPasswords(z.Zone.Name)
+		switch a, err = r.get(ctx, path, query); {
+		case err != nil:
+			return err
+		case a.status == http.StatusForbidden:
+			r.seesPasswords = no
+			return errors.New(a.said())
+		case !a.ok():
+			return errors.New(a.said())
+		}
+		if shown.Passwords, err = r.d.ReadPasswords(a.body); err != nil {
+			return err
+		}
+	}
+	r.seesPasswords = yes
+	if len(shown.Passwords) > 0 {
+		z.Password = keystore.NewSecret(shown.Passwords[0])
+	}
+	switch {
+	case shown.Disabled:
+		z.Verdict = warn("disabled")
+	case shown.Compromised > 0:
+		z.Verdict = warn("the service calls %d of its passwords compromised: remove them", shown.Compromised)
+	case len(shown.Passwords) == 0:
+		z.Verdict = warn("it has no password")
+	}
+	return nil
+}
+
+// level is the level that what the key may do leaves alone (service.md 5.3).
+func (r *reader) level() model.Level {
+	switch {
+	case r.seesCosts == yes && r.seesPasswords == yes:
+		return model.LevelAdmin
+	case r.seesCosts == yes && r.seesPasswords == no:
+		return model.LevelFinance
+	case r.seesCosts == no && r.seesPasswords == no:
+		return model.LevelUser
+	}
+	return "" // OPS and LIMIT both see passwords
+}

@@ -1,0 +1,328 @@
+package account
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/emulator"
+	"zonedeck/service/exchange"
+	"zonedeck/service/fetch"
+	"zonedeck/service/profile"
+	"zonedeck/service/servicetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// config is a Config whose probe is the console's own.
+func config() Config {
+	wire := exchange.New(exchange.Config{})
+	return Config{Wire: wire, Probe: func(ctx context.Context, p profile.Profile, z model.Zone, password keystore.Secret) (model.ProbeResult, error) {
+		return fetch.New(fetch.Config{Wire: wire, Access: exchange.Access{
+			Profile: func(context.Context) (profile.Profile, error) { return p, nil },
+			Key:     func(string) (model.Key, bool) { return model.Key{}, false },
+			Secret:  func(context.Context, string) (keystore.Secret, error) { return password, nil },
+		}}).ProvePassword(ctx, z, password)
+	}}
+}
+
+func TestAKeyAndAnAddressAreEnoughOnTheEmulator(t *testing.T) {
+	demo := servicetest.Emulator(t, emulator.Options{})
+	full := demo.Profile
+	host, port := full.ProxyHost, full.ProxyPort
+	tests := map[string]struct {
+		level            model.Level
+		rates, passwords State
+	}{
+		"old-admin":      {model.LevelAdmin, OK, OK},
+		"finance-review": {model.LevelFinance, OK, Unknown},
+		"ops-zones":      {"", Unknown, OK},
+		"limit-lists":    {"", Unknown, OK},
+		"batch-user":     {model.LevelUser, Unknown, Unknown},
+	}
+	for name, want := range tests {
+		t.Run(name, func(t *testing.T) {
+			k, _ := demo.Key(name)
+			value, err := demo.Secret(t.Context(), k.Secret)
+			if err != nil {
+				t.Fatal(err)
+			}
+			steps := 0
+			p := profile.Profile{Name: "acme", BaseURL: full.BaseURL, Dialect: "brightdata", ProxyHost: host, ProxyPort: port, Verify: true, Local: true}
+			found, err := Read(t.Context(), config(), p, value, func(Found) { steps++ })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if found.ID != full.Account || found.Level != want.level || found.Prefix != "brd" || len(found.Zones) != len(full.Zones) || steps != 6 {
+				t.Errorf("account %s, level %s, prefix %s, %d zones, %d steps", found.ID, found.Level, found.Prefix, len(found.Zones), steps)
+			}
+			for verdict, want := range map[Verdict]State{
+				found.Key: OK, found.Account: OK, found.Listing: OK, found.Rates: want.rates, found.Passwords: want.passwords, found.Certificates: OK,
+			} {
+				if verdict.State != want || verdict.Text == "" {
+					t.Errorf("%+v, want %q", verdict, want)
+				}
+			}
+			for _, z := range found.Zones {
+				known, ok := full.Zone(string(z.Zone.Name))
+				if !ok || z.Zone.Product != known.Product || z.Verdict != (Verdict{OK, "active"}) {
+					t.Errorf("%+v", z)
+				}
+				if shown := z.Password.Reveal(); shown != "" && shown != demo.Password(known) || (want.passwords == OK && z.Zone.Product.NativeAccess()) != (shown != "") {
+					t.Errorf("zone %s has another password", z.Zone.Name)
+				}
+				servicetest.NoSecret(t, "a zone", fmt.Sprintf("%+v", z))
+			}
+			if want.passwords == OK && found.Proxy.State != OK {
+				t.Errorf("proxy: %+v", found.Proxy)
+			}
+			ca, err := os.ReadFile(full.CA)
+			if err != nil || !bytes.Equal(found.CA, ca) {
+				t.Errorf("another certificate: %v", err)
+			}
+			for _, c := range Checks(full, found) {
+				if c.Verdict.State == Failed {
+					t.Errorf("%+v", c)
+				}
+			}
+		})
+	}
+}
+
+// script is a service with scripted answers, by path.
+type script map[string]func(w http.ResponseWriter)
+
+func says(status int, body string) func(w http.ResponseWriter) {
+	return func(w http.ResponseWriter) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+const keyValue = "f00dfeedf00dfeedf00dfeedf00dfeed"
+
+// read asks a scripted service, and lists what was asked for.
+func read(t *testing.T, s script, with func(*profile.Profile)) (found Found, asked []string, err error) {
+	t.Helper()
+	p := servicetest.API(t, func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.Path)
+		if open := r.Header.Get("Authorization") == ""; open != strings.HasSuffix(r.URL.Path, ".zip") {
+			t.Errorf("%s: Authorization %v", r.URL.Path, !open)
+		}
+		answer, ok := s[r.URL.Path]
+		if !ok {
+			answer = says(http.StatusNotFound, "")
+		}
+		answer(w)
+	})
+	draft := profile.Profile{Name: "acme", BaseURL: p.BaseURL, Dialect: "brightdata", Verify: true, Local: true}
+	if with != nil {
+		with(&draft)
+	}
+	cfg := config()
+	cfg.Now = func() time.Time { return time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC) }
+	found, err = Read(t.Context(), cfg, draft, keystore.NewSecret(keyValue), nil)
+	return found, asked, err
+}
+
+const active = `{"status":"active","customer":"hl_x1"}`
+
+func TestWhatAnAccountRefusesIsTheVerdictBesideIt(t *testing.T) {
+	tests := map[string]struct {
+		script  script
+		account model.AccountID // that the profile says
+		want    func(Found) Verdict
+		verdict Verdict
+		fails   bool
+	}{
+		"a wrong key": {
+			script{"/status": says(401, "Auth method is not supported")},
+			"",
+			func(f Found) Verdict { return f.Key },
+			Verdict{Failed, "HOST refuses it: the service answered 401: Auth method is not supported"},
+			true,
+		},
+		"an answer that repeats the key": {
+			script{"/status": says(401, "no key "+keyValue)},
+			"",
+			func(f Found) Verdict { return f.Key },
+			Verdict{Failed, "HOST refuses it: the service answered 401: no key " + strings.Repeat("*", len(keyValue))},
+			true,
+		},
+		"a key that may not even look": {
+			script{"/status": says(403, "")}, "", func(f Found) Verdict { return f.Account }, Verdict{Failed, "the service answered 403"}, true,
+		},
+		"a service of another kind": {
+			script{"/status": says(200, "<html>")}, "", func(f Found) Verdict { return f.Account }, Verdict{Failed, "the answer names no account"}, true,
+		},
+		"a key of another account": {
+			script{"/status": says(200, active)}, "hl_other", func(f Found) Verdict { return f.Account }, Verdict{Failed, "the key belongs to account hl_x1, not to hl_other"}, true,
+		},
+		"a suspended account": {
+			script{"/status": says(200, `{"status":"suspend_manual","customer":"hl_x1"}`)},
+			"",
+			func(f Found) Verdict { return f.Account },
+			Verdict{Warning, "the service calls it suspend_manual"},
+			false,
+		},
+		"no list of zones": {
+			script{"/status": says(200, active), "/zone/get_all_zones": says(500, "oops\x1b[2J")},
+			"",
+			func(f Found) Verdict { return f.Listing },
+			Verdict{Failed, "the service answered 500: oops [2J"},
+			false,
+		},
+		"zones without names": {
+			script{"/status": says(200, active), "/zone/get_all_zones": says(200, `[{"name":"a b","type":"dc"},{"name":"c","type":"dc"}]`)},
+			"",
+			func(f Found) Verdict { return f.Listing },
+			Verdict{Warning, "1 zones, and 1 whose names cannot be read"},
+			false,
+		},
+		"a compromised password": {
+			script{
+				"/status": says(200, active), "/zone/get_all_zones": says(200, `[{"name":"c","type":"dc"}]`),
+				"/zone": says(200, `{"password":["leaked-value","kept-value"],"compromised_password":["leaked-value"]}`),
+			},
+			"", func(f Found) Verdict { return f.Zones[0].Verdict },
+			Verdict{Warning, "the service calls 1 of its passwords compromised: remove them"},
+			false,
+		},
+		"an endless list": {
+			script{"/status": says(200, active), "/zone/get_all_zones": func(w http.ResponseWriter) {
+				for range 5 << 10 {
+					_, _ = w.Write(bytes.Repeat([]byte(" "), 1<<10))
+				}
+			}}, "", func(f Found) Verdict { return f.Listing }, Verdict{Failed, "the answer has more than 4 MB"}, false,
+		},
+		"an archive that is none": {
+			script{"/status": says(200, active), "/static/brightdata_proxy_ca.zip": says(200, "PK")},
+			"",
+			func(f Found) Verdict { return f.Certificates },
+			Verdict{Warning, "BASE/static/brightdata_proxy_ca.zip: this is not an archive of certificates"},
+			false,
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			base := ""
+			found, _, err := read(t, tt.script, func(p *profile.Profile) { p.Account, base = tt.account, p.BaseURL })
+			if errors.Is(err, ErrRead) != tt.fails || !tt.fails && err != nil {
+				t.Errorf("%v", err)
+			}
+			got := tt.want(found)
+			got.Text = strings.NewReplacer(base, "BASE", strings.TrimPrefix(base, "http://"), "HOST").Replace(got.Text)
+			if got != tt.verdict {
+				t.Errorf("%+v, want %+v", got, tt.verdict)
+			}
+			if strings.Contains(fmt.Sprintf("%+v %v", found, err), keyValue) {
+				t.Error("the key stands in a verdict")
+			}
+		})
+	}
+}
+
+func TestNothingMoreIsAskedAfterAKeyIsRefused(t *testing.T) {
+	if _, asked, _ := read(t, script{"/status": says(401, "")}, nil); !slices.Equal(asked, []string{"/status"}) {
+		t.Errorf("asked for %v", asked)
+	}
+}
+
+func TestAKeyThatMayNotSeePasswordsIsAskedOnce(t *testing.T) {
+	found, asked, err := read(t, script{
+		"/status": says(200, active), "/zone/get_all_zones": says(200, `[{"name":"a","type":"dc"},{"name":"b","type":"dc"},{"name":"c","type":"dc"}]`),
+		"/zone": says(200, `{"plan":{}}`), "/zone/passwords": says(403, ""), "/zone/cost": says(403, ""),
+	}, nil)
+	n := 0
+	for _, path := range asked {
+		if path == "/zone/passwords" {
+			n++
+		}
+	}
+	if err != nil || n != 1 || found.Level != model.LevelUser || found.Passwords.State != Unknown {
+		t.Errorf("asked %d times, level %s, %+v, %v", n, found.Level, found.Passwords, err)
+	}
+}
+
+func TestTheContractAloneListsNothing(t *testing.T) {
+	_, err := Read(t.Context(), config(), profile.Profile{Name: "acme", BaseURL: "https://a.example"}, keystore.NewSecret(keyValue), nil)
+	if err == nil || err.Error() != `the contract shows no call that lists an account; the dialect "brightdata" knows them` {
+		t.Errorf("%v", err)
+	}
+	if err := Refusal(profile.Profile{Dialect: "brightdata"}); err == nil {
+		t.Error("a profile without an address")
+	}
+}
+
+func TestACancelledReadingEndsWithItsCause(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	p := profile.Profile{Name: "acme", BaseURL: "http://127.0.0.1:1", Dialect: "brightdata", Local: true}
+	if _, err := Read(ctx, config(), p, keystore.NewSecret(keyValue), nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}
+
+// archive is a ZIP archive of files by name.
+func archive(t testing.TB, files map[string]string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for name, text := range files {
+		f, err := z.Create(name)
+		if err == nil {
+			_, err = io.WriteString(f, text)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestTheCertificateOfTheProxyIsTakenOutOfItsArchive(t *testing.T) {
+	const pem = "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n"
+	two := archive(t, map[string]string{"ca/a_44445.crt": pem, "ca/a_33335.crt": "other", "readme.txt": "x", "__MACOSX/._a.crt": "y"})
+	if name, text, err := unpack(two, "a_44445.crt"); err != nil || name != "a_44445.crt" || string(text) != pem {
+		t.Errorf("%s %q %v", name, text, err)
+	}
+	if _, _, err := unpack(two, ""); err == nil || !strings.HasPrefix(err.Error(), "the archive has 2 certificates") {
+		t.Errorf("of two: %v", err)
+	}
+	if _, text, err := unpack(archive(t, map[string]string{"a.crt": "\x30\x00"}), ""); err != nil || !strings.HasPrefix(string(text), "-----BEGIN CERTIFICATE") {
+		t.Errorf("DER: %q %v", text, err)
+	}
+	if _, _, err := unpack(archive(t, map[string]string{"a.crt": strings.Repeat("\x00", bundleFile+1)}), ""); err == nil {
+		t.Error("a file without a bound was taken")
+	}
+	r := reader{cfg: Config{Now: func() time.Time { return time.Unix(0, 0) }}}
+	if v := r.judge("x", []byte("no")); v != (Verdict{Failed, "x holds no certificate"}) {
+		t.Errorf("%+v", v)
+	}
+}
+
+func FuzzUnpack(f *testing.F) {
+	f.Add(archive(f, map[string]string{"a.crt": "x"}), "a.crt")
+	f.Add([]byte("PK\x05\x06"+strings.Repeat("\x00", 18)), "")
+	f.Fuzz(func(t *testing.T, b []byte, wanted string) {
+		if name, text, err := unpack(b, wanted); err == nil && (len(text) > 2*bundleFile || strings.ContainsAny(name, "\n\x1b")) {
+			t.Errorf("%q, %d bytes", name, len(text))
+		}
+	})
+}

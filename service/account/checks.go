@@ -1,0 +1,43 @@
+package account
+
+import (
+	"slices"
+
+	"zonedeck/service/profile"
+)
+
+// Check is the verdict on one value of a profile.
+type Check struct {
+	What    string // "key", "account", "zones", "zone NAME", …
+	Verdict Verdict
+}
+
+// Checks are the verdicts on a profile by what its account said, in the order in which an operator
+// reads them.
+func Checks(p profile.Profile, found Found) []Check {
+	out := []Check{
+		{"key", found.Key},
+		{"account", found.Account},
+		{"zones", found.Listing},
+		{"rates", found.Rates},
+		{"passwords", found.Passwords},
+		{"certificate", found.Certificates},
+		{"proxy", found.Proxy},
+	}
+	out = slices.DeleteFunc(out, func(c Check) bool { return c.Verdict == Verdict{} })
+	if found.Listing.State != OK && found.Listing.State != Warning {
+		return out
+	}
+	for _, z := range p.Zones {
+		i := slices.IndexFunc(found.Zones, func(f Zone) bool { return f.Zone.Name == z.Name })
+		verdict := bad("the account does not list it")
+		if i >= 0 {
+			verdict = found.Zones[i].Verdict
+			if got := found.Zones[i].Zone.Product; got != z.Product && verdict.State == OK {
+				verdict = warn("the profile says %s, the account %s", z.Product, got)
+			}
+		}
+		out = append(out, Check{"zone " + string(z.Name), verdict})
+	}
+	return out
+}

@@ -1,0 +1,231 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/profile"
+	"zonedeck/service/servicetest"
+)
+
+// failing is a store of secrets that fails from a call on.
+type failing struct {
+	Secrets
+	left int // stores that still work
+}
+
+var errFull = errors.New("the disk is full")
+
+func (f *failing) Store(ctx context.Context, ref string, s keystore.Secret) error {
+	if f.left--; f.left < 0 {
+		return errFull
+	}
+	return f.Secrets.Store(ctx, ref, s)
+}
+
+// place is a configuration with its files.
+type place struct {
+	Files
+	dir       string
+	inventory *keystore.Inventory
+}
+
+func newPlace(t *testing.T) place {
+	t.Helper()
+	dir := t.TempDir()
+	inventory, err := keystore.OpenInventory(filepath.Join(dir, "keys.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	secrets := keystore.NewResolver(keystore.ResolverOptions{SecretsDir: filepath.Join(dir, "secrets")})
+	return place{Files{filepath.Join(dir, "config.toml"), filepath.Join(dir, "ca"), inventory, secrets}, dir, inventory}
+}
+
+// holds lists the files that hold something of an account.
+func (p place) holds(t *testing.T) (names []string) {
+	t.Helper()
+	for _, pattern := range []string{"config.toml", "ca/*.pem", "secrets/*.age"} {
+		found, err := filepath.Glob(filepath.Join(p.dir, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range found {
+			name, _ := filepath.Rel(p.dir, f)
+			names = append(names, filepath.ToSlash(name))
+		}
+	}
+	for _, k := range p.inventory.List() {
+		names = append(names, "key "+k.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func draft() Draft {
+	return Draft{
+		Profile: profile.Profile{
+			Name: "acme", BaseURL: "https://a.example", Dialect: "brightdata", Verify: true, Key: "etl",
+			Zones: []model.Zone{{Name: "z1", Product: model.ProductISP, Password: "file:acme-zone-z1"}},
+		},
+		Key:    model.Key{Name: "etl", Level: model.LevelUser, Secret: "file:acme-etl"},
+		Values: map[string]keystore.Secret{"file:acme-etl": keystore.NewSecret(keyValue), "file:acme-zone-z1": keystore.NewSecret("zone-password-1")},
+		CA:     []byte("a certificate"),
+	}
+}
+
+var everything = []string{"ca/acme.pem", "config.toml", "key etl", "secrets/acme-etl.age", "secrets/acme-zone-z1.age"}
+
+func TestAnAccountIsSavedWhole(t *testing.T) {
+	at := newPlace(t)
+	p, err := Save(t.Context(), at.Files, draft())
+	if err != nil || p.CA != filepath.Join(at.CADir, "acme.pem") {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	if got := at.holds(t); !slices.Equal(got, everything) {
+		t.Errorf("%v", got)
+	}
+	k, _ := at.inventory.Get("etl")
+	value := keystore.NewSecret(keyValue)
+	if k.Fingerprint != value.Fingerprint() || k.Last4 != value.Last4() {
+		t.Errorf("%+v", k)
+	}
+	servicetest.NoSecretUnder(t, at.dir)
+	if _, err := Save(t.Context(), at.Files, draft()); !errors.Is(err, profile.ErrProfileExists) {
+		t.Errorf("a second time: %v", err)
+	}
+}
+
+func TestWhatWasWrittenIsUndoneWhenTheRestCannotBe(t *testing.T) {
+	tests := map[string]func(at *place, d *Draft){
+		"the first secret":         func(at *place, _ *Draft) { at.Secrets = &failing{at.Secrets, 0} },
+		"the second secret":        func(at *place, _ *Draft) { at.Secrets = &failing{at.Secrets, 1} },
+		"the key":                  func(_ *place, d *Draft) { d.Key.Level = "BOSS" },
+		"the configuration's name": func(_ *place, d *Draft) { d.Profile.Name = "ac.me" },
+		"a place that takes none":  func(_ *place, d *Draft) { d.Values["env:X"] = keystore.NewSecret("x") },
+	}
+	for name, breaks := range tests {
+		t.Run(name, func(t *testing.T) {
+			at, d := newPlace(t), draft()
+			breaks(&at, &d)
+			if _, err := Save(t.Context(), at.Files, d); err == nil {
+				t.Error("it was saved")
+			}
+			if got := at.holds(t); len(got) != 0 {
+				t.Errorf("left behind: %v", got)
+			}
+		})
+	}
+}
+
+func TestAConfigurationThatCannotBeWrittenLeavesEarlierSecretsAsTheyWere(t *testing.T) {
+	at, d := newPlace(t), draft()
+	// A valid file that no profile can be appended to.
+	if err := os.WriteFile(at.Config, []byte("profiles = {old = {base_url = \"https://b.example\"}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	earlier := keystore.NewSecret("the-value-from-before")
+	if err := at.Secrets.Store(t.Context(), "file:acme-etl", earlier); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Save(t.Context(), at.Files, d); err == nil {
+		t.Fatal("it was saved")
+	}
+	if got, err := at.Secrets.Resolve(t.Context(), "file:acme-etl"); err != nil || !got.Equal(earlier) {
+		t.Errorf("the earlier value is gone: %v", err)
+	}
+	if got := at.holds(t); !slices.Equal(got, []string{"config.toml", "secrets/acme-etl.age"}) {
+		t.Errorf("left behind: %v", got)
+	}
+}
+
+func TestAnEditedAccountKeepsWhatWasNotTouched(t *testing.T) {
+	at := newPlace(t)
+	saved, err := Save(t.Context(), at.Files, draft())
+	if err != nil {
+		t.Fatal(err)
+	}
+	saved.ReadOnly = true
+	value := keystore.NewSecret("another-value-of-the-key")
+	d := Draft{Profile: saved, Key: model.Key{Name: "etl", Secret: "file:acme-etl"}, Values: map[string]keystore.Secret{"file:acme-etl": value}, Edits: true}
+	if _, err := Save(t.Context(), at.Files, d); err != nil {
+		t.Fatal(err)
+	}
+	k, _ := at.inventory.Get("etl")
+	got, err := at.Secrets.Resolve(t.Context(), "file:acme-etl")
+	if err != nil || !got.Equal(value) || k.Fingerprint != value.Fingerprint() || k.Level != model.LevelUser {
+		t.Errorf("%+v, %v", k, err)
+	}
+	f, err := profile.Load(at.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err := f.Profile("acme"); err != nil || !p.ReadOnly || p.CA != saved.CA || len(p.Zones) != 1 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	d.Profile.Name = "gone"
+	if _, err := Save(t.Context(), at.Files, d); !errors.Is(err, profile.ErrNoSuchProfile) {
+		t.Errorf("a profile that is not there: %v", err)
+	}
+}
+
+func TestOnlyWhatBelongsToTheProfileGoesWithIt(t *testing.T) {
+	for name, want := range map[string]struct {
+		withKey, withSecrets, shared bool
+		left                         []string
+	}{
+		"the profile alone":         {false, false, false, []string{"config.toml", "key etl", "secrets/acme-etl.age", "secrets/acme-zone-z1.age"}},
+		"with its key":              {true, false, false, []string{"config.toml", "secrets/acme-etl.age", "secrets/acme-zone-z1.age"}},
+		"with its secrets":          {false, true, false, []string{"config.toml", "key etl", "secrets/acme-etl.age"}},
+		"with everything":           {true, true, false, []string{"config.toml"}},
+		"beside one that shares it": {true, true, true, []string{"config.toml", "key etl", "secrets/acme-etl.age", "secrets/acme-zone-z1.age"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			at := newPlace(t)
+			if _, err := Save(t.Context(), at.Files, draft()); err != nil {
+				t.Fatal(err)
+			}
+			if want.shared {
+				other := draft().Profile
+				other.Name = "staging"
+				if err := profile.AddProfile(t.Context(), at.Config, other); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r, err := WhatGoes(at.Files, "acme", at.inventory.List())
+			if err != nil {
+				t.Fatal(err)
+			}
+			said := strings.Join(r.Describe(want.withKey, want.withSecrets), "; ")
+			if err := Remove(t.Context(), at.Files, r, want.withKey, want.withSecrets); err != nil {
+				t.Fatal(err)
+			}
+			if got := at.holds(t); !slices.Equal(got, want.left) {
+				t.Errorf("left %v, want %v", got, want.left)
+			}
+			if strings.Contains(said, "zone-z1") != !slices.Contains(want.left, "secrets/acme-zone-z1.age") {
+				t.Errorf("the question said %s", said)
+			}
+		})
+	}
+}
+
+func TestReferencesOfDifferentNamesDiffer(t *testing.T) {
+	long := strings.Repeat("z", 100)
+	seen := map[string]bool{}
+	for _, ref := range []string{
+		RefFor("file", "acme", "acme"), RefFor("file", "acme", "etl"), RefFor("file", "acme", "zone-a b"), RefFor("file", "acme", "zone-a_b"),
+		RefFor("file", "acme", long), RefFor("file", "acme", long+"z"), RefFor("keyring", "acme", "etl"), RefFor("file", "_", "ü"),
+	} {
+		if _, err := keystore.ParseRef(ref); err != nil || seen[ref] {
+			t.Errorf("%s: seen %v, %v", ref, seen[ref], err)
+		}
+		seen[ref] = true
+	}
+}

@@ -1,0 +1,62 @@
+package fetch
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"zonedeck/model"
+	"zonedeck/service/dialect"
+	"zonedeck/service/profile"
+	"zonedeck/service/servicetest"
+)
+
+func TestATargetOutsideTheAllowedDomainsIsNotFetched(t *testing.T) {
+	p := servicetest.Profile("http://api.test")
+	p.AllowedDomains, p.Dialect, p.AgentURL = []string{"shop.example"}, "brightdata", "http://api.test/mcp"
+	calls := 0
+	inBubble(t, func(w http.ResponseWriter, _ *http.Request) {
+		calls++
+		_, _ = w.Write([]byte("<p>a page</p>"))
+	}, func(t *testing.T, c *Fetcher) {
+		ft := newFetcher(t, p, func(conf *Config) { conf.Wire = c.cfg.Wire })
+		r := servicetest.Ask(p, string(p.Zones[0].Name))
+		r.URL = "https://other.example/"
+		if _, err := ft.Fetch(t.Context(), r, nil); !errors.Is(err, profile.ErrDomain) || !errors.Is(err, model.ErrRequest) {
+			t.Errorf("a fetch: %v", err)
+		}
+		twin := model.Twin{Request: r, Cells: []model.TwinCell{{Zone: p.Zones[0], Via: model.ViaAPI}}}
+		if done, err := ft.Twin(t.Context(), twin, nil); err != nil || !strings.Contains(done.Cells[0].Problem, profile.ErrDomain.Error()) {
+			t.Errorf("a comparison: %+v, %v", done.Cells, err)
+		}
+		native := p.Zones[0]
+		if _, err := ft.Probe(t.Context(), ProbeRequest{Zone: native, Target: r.URL}, nil); !errors.Is(err, profile.ErrDomain) {
+			t.Errorf("a test of a login: %v", err)
+		}
+		tool := r
+		tool.Via, tool.Tool, tool.Args = model.ViaAgent, "search", "{}"
+		if _, err := ft.Fetch(t.Context(), tool, nil); !errors.Is(err, profile.ErrDomain) {
+			t.Errorf("a tool that may reach anything: %v", err)
+		}
+		search := r
+		search.URL, search.Options.Query = "", "shoes"
+		if _, err := ft.Fetch(t.Context(), search, nil); !errors.Is(err, profile.ErrDomain) {
+			t.Errorf("a search: %v", err)
+		}
+		if calls != 0 {
+			t.Errorf("%d calls were made", calls)
+		}
+		r.URL = "https://shop.example/a"
+		if _, err := ft.Fetch(t.Context(), r, nil); err != nil || calls != 1 {
+			t.Errorf("an allowed target: %v, %d calls", err, calls)
+		}
+		d, err := dialect.Find(p.Dialect)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.URL = d.TestPage(false); len(Problems(p, d, r)) != 0 {
+			t.Error("the page that tests a login is refused")
+		}
+	})
+}

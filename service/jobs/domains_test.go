@@ -1,0 +1,31 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"zonedeck/model"
+	"zonedeck/service/profile"
+)
+
+func TestAJobOutsideTheAllowedDomainsIsNotLaunched(t *testing.T) {
+	cl, asked := script(t, text(200, `{"snapshot_id":"sd_1"}`))
+	p, err := cl.cfg.Access.Profile(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.AllowedDomains = []string{"lab.test"}
+	cl.cfg.Access.Profile = func(context.Context) (profile.Profile, error) { return p, nil }
+	for _, r := range []model.TriggerRequest{trigger("http://lab.test/1", "http://other.test/2"), trigger("http://www.lab.test/1")} {
+		if _, err := cl.Trigger(t.Context(), r); !errors.Is(err, profile.ErrDomain) || !errors.Is(err, model.ErrRequest) {
+			t.Errorf("%+v: %v", r.Inputs, err)
+		}
+	}
+	if _, total, err := cl.Jobs(t.Context(), 0); err != nil || total != 0 || asked.Load() != 0 {
+		t.Errorf("the ledger has %d jobs, %d calls were made, %v", total, asked.Load(), err)
+	}
+	if _, err := cl.Trigger(t.Context(), trigger("http://lab.test/1")); err != nil || asked.Load() != 1 {
+		t.Errorf("an allowed one: %v after %d calls", err, asked.Load())
+	}
+}

@@ -1,0 +1,297 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/account"
+	"zonedeck/service/dialect"
+	"zonedeck/service/profile"
+	"zonedeck/ui/cli/session"
+)
+
+func (a *app) profilesCommand() *cobra.Command {
+	return group("profiles", "Add, edit, remove and check accounts",
+		a.profilesListCommand(), a.profilesAddCommand(), a.profilesEditCommand(), a.profilesRemoveCommand(), a.profilesCheckCommand())
+}
+
+// profileFlags are what describes an account on the command line.
+type profileFlags struct {
+	name, dialect, key, level, keyRef, store, account, prefix, ca, color string
+	zones, allow                                                         []string
+	noZones, noCA, readOnly, unchecked, json                             bool
+	adminReason                                                          string
+}
+
+func (f *profileFlags) register(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringVar(&f.dialect, "dialect", "", "what the service is known to do beyond the contract: "+strings.Join(dialect.Names(), " or "))
+	fl.StringVar(&f.key, "key", "", "name of the key in the inventory (default: that of the profile)")
+	fl.StringVar(&f.level, "level", "", "level of the key: ADMIN, FINANCE, OPS, LIMIT or USER (default: what it is seen to be allowed)")
+	fl.StringVar(&f.keyRef, "key-ref", "", "where the key's value is: env:NAME, cmd:…, keyring:service/name or file:NAME; without it the value is read from standard input and stored")
+	fl.StringVar(&f.store, "store", "", "where secrets are stored: keyring or file (default: the keyring if it answers, else an encrypted file)")
+	fl.StringVar(&f.account, "account", "", "account id (default: what the service says)")
+	fl.StringVar(&f.prefix, "prefix", "", "word that proxy usernames begin with (default: the dialect's)")
+	fl.StringVar(&f.ca, "ca", "", "file with the proxy's CA certificate (default: what the service publishes)")
+	fl.StringVar(&f.color, "color", "", "colour of the name on the screen: "+strings.Join(profile.Colors(), ", "))
+	fl.StringSliceVar(&f.zones, "zones", nil, "zones to take (default: every zone that the account lists)")
+	fl.StringSliceVar(&f.allow, "allow-domain", nil, "target that may be fetched, as shop.example.com or *.example.com (default: every target)")
+	fl.BoolVar(&f.noZones, "no-zones", false, "take no zones")
+	fl.BoolVar(&f.noCA, "no-ca", false, "take no CA certificate")
+	fl.BoolVar(&f.readOnly, "read-only", false, "refuse what changes something")
+	fl.BoolVar(&f.unchecked, "unchecked", false, "ask the service nothing: save what the flags say")
+	fl.BoolVar(&f.json, "json", false, "print one JSON object")
+	adminFlag(cmd, &f.adminReason)
+}
+
+func (a *app) profilesAddCommand() *cobra.Command {
+	var f profileFlags
+	cmd := &cobra.Command{
+		Use:   "add NAME",
+		Short: "Add an account: from a key and an address, the rest is asked for",
+		Long: `Adds a profile to the config file. With a dialect that lists accounts, a key and --base-url are
+enough (--base-url is that dialect's public address by default): the account id, the zones with product, rate and
+password, and the proxy's certificate are asked for, and each is checked. --proxy-host HOST:PORT
+names the proxy where the dialect does not.
+
+The key's value is read from standard input, never from an argument, and goes into the keyring or an
+encrypted file; --key-ref leaves it where it is. Nothing is written before everything has been asked,
+and a key that is refused is not saved. Exit code 1: it is saved, and a check failed. What is written when the config file cannot be is undone.`,
+		Args: usageArgs(oneArg("the name of the new profile")),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.name = args[0]
+			return a.withSession(cmd.Context(), needs{none: true, journal: true, reason: f.adminReason}, func(t *task) error { return t.addProfile(cmd.Context(), f) })
+		},
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func (t *task) addProfile(ctx context.Context, f profileFlags) error {
+	p := profile.Profile{Name: f.name, Verify: true, APIVersion: profile.DefaultAPIVersion}
+	known, _ := t.Configured()
+	for _, k := range known {
+		if k.Name == f.name {
+			return usage("profile %q already exists: change it with 'zonedeck profiles edit', or write another name", f.name)
+		}
+	}
+	return t.saveProfile(ctx, f, account.Draft{Profile: p})
+}
+
+// saveProfile puts the flags over a draft, asks the account, and writes it.
+func (t *task) saveProfile(ctx context.Context, f profileFlags, d account.Draft) error {
+	if err := t.describeDraft(f, &d); err != nil {
+		return err
+	}
+	value, err := t.draftKey(ctx, f, &d)
+	if err != nil {
+		return err
+	}
+	var found account.Found
+	if refused := account.Refusal(d.Profile); refused == nil && !f.unchecked && !value.Empty() {
+		if found, err = t.Client.ReadAccount(ctx, d.Profile, value, nil); err != nil {
+			return errors.Join(t.printProfile(f, profileJSONOf(d, found, false)), readError(ctx, found, err))
+		}
+		if err := t.takeFound(ctx, f, &d, found); err != nil {
+			return err
+		}
+	} else if refused != nil && !f.unchecked {
+		t.app.say("zonedeck: nothing is asked of the service: %s", oneLine(refused))
+	}
+	if err := d.Profile.Validate(); err != nil {
+		return usage("%w", err)
+	}
+	if d.Profile, err = t.SaveAccount(ctx, d); err != nil {
+		return saveError(err)
+	}
+	if d.Key.Level == model.LevelAdmin {
+		t.app.warn("key %s is ADMIN, which is for people: commands refuse it without --admin-reason (contract 5.4)", d.Key.Name)
+	}
+	out := profileJSONOf(d, found, true)
+	if err := t.printProfile(f, out); err != nil {
+		return err
+	}
+	return checksExit(out)
+}
+
+// saveError gives an error of writing an account its exit code.
+func saveError(err error) error {
+	if errors.Is(err, profile.ErrProfile) || errors.Is(err, profile.ErrProfileExists) || errors.Is(err, keystore.ErrKeyFields) {
+		return usage("%w", err)
+	}
+	return fail(exitState, "%w", err)
+}
+
+// readError gives an error of reading an account its exit code.
+func readError(ctx context.Context, found account.Found, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return fail(exitInterrupted, "interrupted: %w", err)
+	case found.Key.State == account.Failed:
+		return fail(exitRejected, "%w", err)
+	case found.Key.State == account.Unknown:
+		return fail(exitNetwork, "%w", err)
+	default:
+		return fail(exitChecksFailed, "%w", err)
+	}
+}
+
+// describeDraft puts what the flags say into a draft.
+func (t *task) describeDraft(f profileFlags, d *account.Draft) error {
+	p := &d.Profile
+	p.Dialect = cmp.Or(f.dialect, p.Dialect)
+	spoken, err := dialect.Find(p.Dialect)
+	if err != nil {
+		return usage("--dialect: %w", err)
+	}
+	p.BaseURL = cmp.Or(t.app.flags.baseURL, p.BaseURL, spoken.BaseURL())
+	if t.app.flags.proxyHost != "" {
+		p.ProxyHost = t.app.flags.proxyHost
+		if host, port, err := net.SplitHostPort(p.ProxyHost); err == nil {
+			if p.ProxyHost = host; port != "" {
+				if p.ProxyPort, err = strconv.Atoi(port); err != nil {
+					return usage("--proxy-host: %q is not a port", port)
+				}
+			}
+		}
+	}
+	p.Account = model.AccountID(cmp.Or(f.account, string(p.Account)))
+	p.UsernamePrefix = cmp.Or(f.prefix, p.UsernamePrefix)
+	p.CA, p.Color = cmp.Or(f.ca, p.CA), cmp.Or(f.color, p.Color)
+	p.Key = cmp.Or(f.key, p.Key, p.Name)
+	p.ReadOnly = p.ReadOnly || f.readOnly
+	if f.allow != nil {
+		p.AllowedDomains = f.allow
+	}
+	switch f.store {
+	case "", keystore.SchemeKeyring, keystore.SchemeFile:
+	default:
+		return usage("--store is keyring or file")
+	}
+	if _, err := model.ParseLevel(f.level); err != nil {
+		return usage("--level: %w", err)
+	}
+	return nil
+}
+
+// draftKey finds the key's value: behind its reference, or on standard input.
+func (t *task) draftKey(ctx context.Context, f profileFlags, d *account.Draft) (value keystore.Secret, err error) {
+	known, recorded := t.Inventory.Get(d.Profile.Key)
+	d.Key = model.Key{Name: d.Profile.Key, Level: model.Level(f.level), Secret: f.keyRef}
+	switch {
+	case recorded && f.keyRef != "" && f.keyRef != known.Secret:
+		return value, usage("the inventory already has a key %s, %s: leave out --key-ref to use it, or name another key", known.Name, cmp.Or(keystore.Ref(known.Secret).Label(), "without a reference"))
+	case recorded && f.level != "" && known.Level != d.Key.Level:
+		return value, usage("the inventory says %s for key %s: leave out --level, or name another key", known.Level, known.Name)
+	case recorded:
+		d.Key = known
+	}
+	if d.Key.Secret != "" {
+		value, err = t.KeyValue(ctx, d.Key)
+		return value, keyError(ctx, d.Key, err)
+	}
+	if value, err = t.app.readSecret("the API key"); err != nil {
+		return value, err
+	}
+	scheme, err := t.store(ctx, f)
+	if err != nil {
+		return value, err
+	}
+	d.Key.Secret = account.RefFor(scheme, d.Profile.Name, d.Key.Name)
+	d.Values = map[string]keystore.Secret{d.Key.Secret: value}
+	return value, nil
+}
+
+// keyError gives an error of taking a key's value its exit code.
+func keyError(ctx context.Context, k model.Key, err error) error {
+	var admin *session.AdminError
+	switch {
+	case err == nil || ctx.Err() != nil:
+		return err
+	case errors.As(err, &admin):
+		return fail(exitLint, "%w", err)
+	default:
+		return fail(exitState, "key %s: %w", k.Name, err)
+	}
+}
+
+// store is where secrets go.
+func (t *task) store(ctx context.Context, f profileFlags) (scheme string, err error) {
+	if f.store != "" {
+		return f.store, nil
+	}
+	scheme = keystore.SchemeKeyring
+	if err := t.Resolver.ProbeKeyring(ctx); err != nil {
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		scheme = keystore.SchemeFile
+	}
+	return scheme, nil
+}
+
+// takeFound puts what the account said into a draft.
+func (t *task) takeFound(ctx context.Context, f profileFlags, d *account.Draft, found account.Found) error {
+	p := &d.Profile
+	p.Account = found.ID
+	if p.ProxyHost == "" {
+		p.ProxyHost, p.ProxyPort = found.Host, found.Port
+	}
+	p.UsernamePrefix = cmp.Or(p.UsernamePrefix, found.Prefix)
+	if d.Key.Level == "" {
+		d.Key.Level = found.Level
+	}
+	if p.CA == "" && !f.noCA {
+		d.CA = found.CA
+	}
+	if f.noZones {
+		return nil
+	}
+	scheme, err := t.store(ctx, f)
+	if err != nil {
+		return err
+	}
+	return takeZones(d, found, f.zones, scheme)
+}
+
+// takeZones puts zones of the account into a draft: those that are named or, without names, all.
+// Zones that the profile has already keep their references.
+func takeZones(d *account.Draft, found account.Found, names []string, scheme string) error {
+	p := &d.Profile
+	missing := map[string]bool{}
+	for _, n := range names {
+		missing[n] = true
+	}
+	for _, z := range found.Zones {
+		if len(names) > 0 && !missing[string(z.Zone.Name)] {
+			continue
+		}
+		delete(missing, string(z.Zone.Name))
+		if _, known := p.Zone(string(z.Zone.Name)); known {
+			continue
+		}
+		zone := z.Zone
+		if !z.Password.Empty() {
+			zone.Password = account.RefFor(scheme, p.Name, "zone-"+string(zone.Name))
+			if d.Values == nil {
+				d.Values = map[string]keystore.Secret{}
+			}
+			d.Values[zone.Password] = z.Password
+		}
+		p.Zones = append(p.Zones, zone)
+	}
+	for n := range missing {
+		if _, known := p.Zone(n); !known {
+			return usage("--zones: the account lists no zone %q", n)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,242 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/service/account"
+	"zonedeck/service/profile"
+)
+
+func (a *app) profilesListCommand() *cobra.Command {
+	asJSON := false
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the profiles of the config file",
+		Args:  usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withSession(cmd.Context(), needs{none: true}, func(t *task) error { return t.listProfiles(asJSON) })
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+func (t *task) listProfiles(asJSON bool) error {
+	profiles, byDefault := t.Configured()
+	list := make([]profileJSON, 0, len(profiles))
+	for _, p := range profiles {
+		k, _ := t.Inventory.Get(p.Key)
+		k.Name = p.Key
+		list = append(list, profileJSONOf(account.Draft{Profile: p, Key: k}, account.Found{}, true))
+	}
+	if asJSON {
+		return t.app.printJSON(struct {
+			SchemaVersion int           `json:"schema_version"`
+			Default       string        `json:"default"`
+			Profiles      []profileJSON `json:"profiles"`
+		}{schemaVersion, byDefault, list})
+	}
+	if len(list) == 0 {
+		t.app.say("zonedeck: no profile is configured: 'zonedeck profiles add NAME' adds one")
+		return nil
+	}
+	rows := [][]string{{"PROFILE", "BASE URL", "ACCOUNT", "KEY", "ZONES", "CHANGES"}}
+	for _, p := range list {
+		name, changes := p.Profile, "allowed"
+		if name == byDefault {
+			name += " (default)"
+		}
+		if p.ReadOnly {
+			changes = "refused"
+		}
+		rows = append(rows, []string{name, cmp.Or(p.BaseURL, "-"), cmp.Or(p.Account, "-"), cmp.Or(p.Key.Name, "-"), fmt.Sprint(len(p.Zones)), changes})
+	}
+	return printColumns(t.app.Stdout, rows)
+}
+
+// configured finds the profile that a command names.
+func (t *task) configured(name string) (profile.Profile, error) {
+	profiles, _ := t.Configured()
+	var names []string
+	for _, p := range profiles {
+		if p.Name == name {
+			return p, nil
+		}
+		names = append(names, p.Name)
+	}
+	return profile.Profile{}, usage("no profile %q in the config file: it has %s", name, cmp.Or(strings.Join(names, ", "), "none"))
+}
+
+func (a *app) profilesEditCommand() *cobra.Command {
+	var f profileFlags
+	clear := []string{}
+	cmd := &cobra.Command{
+		Use:   "edit NAME",
+		Short: "Change an account: what the flags say, and zones that it lists by now",
+		Long: `Changes the lines of a profile that differ, and leaves the rest of the config file as it is. With
+--zones, zones that the account lists and the profile lacks are added, with their passwords. --clear
+empties a field. The key is not changed: 'zonedeck secrets set' puts another value behind its
+reference.`,
+		Args: usageArgs(oneArg("the name of a profile")),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.name = args[0]
+			return a.withSession(cmd.Context(), needs{none: true, journal: true, reason: f.adminReason}, func(t *task) error { return t.editProfile(cmd.Context(), f, clear) })
+		},
+	}
+	f.register(cmd)
+	cmd.Flags().StringSliceVar(&clear, "clear", nil, "fields to empty: "+strings.Join(clearable(), ", "))
+	return cmd
+}
+
+// clearable are the fields that can be emptied.
+func clearable() []string {
+	return []string{"ca", "color", "read-only", "allow-domain", "zones", "proxy-host"}
+}
+
+func (t *task) editProfile(ctx context.Context, f profileFlags, clear []string) error {
+	p, err := t.configured(f.name)
+	if err != nil {
+		return err
+	}
+	for _, field := range clear {
+		switch field {
+		case "ca":
+			p.CA = ""
+		case "color":
+			p.Color = ""
+		case "read-only":
+			p.ReadOnly = false
+		case "allow-domain":
+			p.AllowedDomains = nil
+		case "zones":
+			p.Zones = nil
+		case "proxy-host":
+			p.ProxyHost = ""
+		default:
+			return usage("--clear: %q cannot be emptied: it takes %s", field, strings.Join(clearable(), ", "))
+		}
+	}
+	f.noZones, f.noCA = f.noZones || f.zones == nil, true
+	f.unchecked = f.unchecked || f.noZones // nothing of what the account lists is taken
+	return t.saveProfile(ctx, f, account.Draft{Profile: p, Edits: true})
+}
+
+func (a *app) profilesRemoveCommand() *cobra.Command {
+	var yes, withKey, withSecrets bool
+	cmd := &cobra.Command{
+		Use:   "remove NAME",
+		Short: "Remove an account from the config file",
+		Long: `Removes a profile from the config file, and the certificate that was saved with it. The record of its
+key goes with --with-key, what is behind its keyring: and file: references with --with-secrets;
+what another profile or key refers to stays. Nothing is removed at the service. The history stays.`,
+		Args: usageArgs(oneArg("the name of a profile")),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withSession(cmd.Context(), needs{none: true, journal: true}, func(t *task) error {
+				return t.removeProfile(cmd.Context(), args[0], yes, withKey, withSecrets)
+			})
+		},
+	}
+	fl := cmd.Flags()
+	fl.BoolVar(&yes, "yes", false, "do not ask")
+	fl.BoolVar(&withKey, "with-key", false, "also drop the record of its key")
+	fl.BoolVar(&withSecrets, "with-secrets", false, "also delete the secrets behind its references")
+	return cmd
+}
+
+func (t *task) removeProfile(ctx context.Context, name string, yes, withKey, withSecrets bool) error {
+	if _, err := t.configured(name); err != nil {
+		return err
+	}
+	r, err := t.WhatGoes(name)
+	if err != nil {
+		return fail(exitState, "%w", err)
+	}
+	goes := r.Describe(withKey, withSecrets)
+	ok, err := t.app.confirmed(yes, "This removes "+strings.Join(goes, "; ")+".")
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return fail(exitChecksFailed, "nothing was removed")
+	}
+	if err := t.RemoveAccount(ctx, r, withKey, withSecrets); err != nil {
+		return fail(exitState, "%w", err)
+	}
+	t.app.say("zonedeck: removed %s", strings.Join(goes, "; "))
+	return nil
+}
+
+func (a *app) profilesCheckCommand() *cobra.Command {
+	var f profileFlags
+	cmd := &cobra.Command{
+		Use:   "check [NAME]",
+		Short: "Check an account against the service: key, zones, passwords, proxy, certificate",
+		Long: `Asks the service about every value of a profile, by default of the one in use, and says of each what
+it found. Nothing is changed; the test of the proxy is one call through it. Exit code 1: something
+is wrong; 23: the key is refused.`,
+		Args: usageArgs(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.name = firstOf(args); f.name != "" {
+				a.flags.profile = f.name
+			}
+			return a.withSession(cmd.Context(), needs{journal: f.adminReason != "", reason: f.adminReason}, func(t *task) error { return t.checkProfile(cmd.Context(), f) })
+		},
+	}
+	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object")
+	adminFlag(cmd, &f.adminReason)
+	return cmd
+}
+
+func (t *task) checkProfile(ctx context.Context, f profileFlags) error {
+	p, err := t.Profile(ctx)
+	if err != nil {
+		return fail(exitState, "%w", err)
+	}
+	if err := account.Refusal(p); err != nil {
+		return usage("%w", err)
+	}
+	k, ok := t.Key(p.Key)
+	if !ok || k.Secret == "" {
+		return usage("profile %s names no key whose value is known", p.Name)
+	}
+	value, err := t.KeyValue(ctx, k)
+	if err != nil {
+		return keyError(ctx, k, err)
+	}
+	found, err := t.Client.ReadAccount(ctx, p, value, nil)
+	out := profileJSONOf(account.Draft{Profile: p, Key: k}, found, true)
+	if printed := t.printChecks(f, out); printed != nil {
+		return printed
+	}
+	if err != nil {
+		return readError(ctx, found, err)
+	}
+	return checksExit(out)
+}
+
+// checksExit is the verdict on all checks.
+func checksExit(out profileJSON) error {
+	for _, c := range out.Checks {
+		if c.State == string(account.Failed) {
+			return exit(exitChecksFailed)
+		}
+	}
+	return nil
+}
+
+// printChecks prints the verdicts alone.
+func (t *task) printChecks(f profileFlags, out profileJSON) error {
+	if f.json {
+		return t.app.printJSON(out)
+	}
+	rows := make([][]string, 0, len(out.Checks))
+	for _, c := range out.Checks {
+		rows = append(rows, []string{c.State, c.What, sanitizeLine(c.Text)})
+	}
+	return printColumns(t.app.Stdout, rows)
+}

@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/charmbracelet/x/term"
+
+	"zonedeck/keystore"
+)
+
+// maxTyped bounds a secret on standard input, in bytes.
+const maxTyped = 64 << 10
+
+// readSecret reads one secret from standard input: all of it without its final line break or, at a
+// terminal, a line that is not shown. what names it in the question.
+func (a *app) readSecret(what string) (keystore.Secret, error) {
+	file, isFile := a.Stdin.(*os.File)
+	if a.StdinTTY && isFile {
+		if a.flags.noInput {
+			return keystore.Secret{}, usage("%s is read from standard input, and --no-input forbids to ask for it: pipe it in", what)
+		}
+		a.warnPrompt("%s (it is not shown): ", what)
+		b, err := term.ReadPassword(file.Fd())
+		a.warnPrompt("\n")
+		if err != nil {
+			return keystore.Secret{}, fail(exitState, "read %s: %w", what, err)
+		}
+		return secretOf(what, b)
+	}
+	b, err := io.ReadAll(io.LimitReader(a.Stdin, maxTyped+3))
+	if err != nil {
+		return keystore.Secret{}, fail(exitState, "read %s from standard input: %w", what, err)
+	}
+	b = bytes.TrimSuffix(bytes.TrimSuffix(b, []byte("\n")), []byte("\r"))
+	return secretOf(what, b)
+}
+
+func secretOf(what string, b []byte) (keystore.Secret, error) {
+	switch {
+	case len(b) == 0:
+		return keystore.Secret{}, usage("%s is missing: it is read from standard input", what)
+	case len(b) > maxTyped:
+		return keystore.Secret{}, usage("%s has more than 64 KiB", what)
+	case bytes.ContainsFunc(b, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return keystore.Secret{}, usage("%s holds a line break or another control character", what)
+	}
+	return keystore.NewSecret(string(b)), nil
+}
+
+// confirmed asks a question at a terminal. Without one, or with --no-input, only yes answers it.
+func (a *app) confirmed(yes bool, question string) (bool, error) {
+	switch {
+	case yes:
+		return true, nil
+	case !a.StdinTTY || a.flags.noInput:
+		return false, usage("%s Say so with --yes", question)
+	}
+	a.warnPrompt("%s [y/N] ", question)
+	var answer [16]byte
+	n, err := a.Stdin.Read(answer[:])
+	if err != nil {
+		return false, nil //nolint:nilerr // the end of the input is a no
+	}
+	word := string(bytes.ToLower(bytes.TrimSpace(answer[:n])))
+	return word == "y" || word == "yes", nil
+}
+
+// warnPrompt writes to the person at the terminal.
+func (a *app) warnPrompt(format string, args ...any) { fmt.Fprintf(a.Stderr, format, args...) }

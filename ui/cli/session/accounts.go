@@ -1,0 +1,97 @@
+package session
+
+import (
+	"context"
+	"path/filepath"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/account"
+	"zonedeck/service/profile"
+)
+
+// accountFiles are where the account of a profile is written.
+func (s *Session) accountFiles(name string) account.Files {
+	return account.Files{
+		Config: s.configFile(), CADir: filepath.Join(filepath.Dir(s.configFile()), "ca"),
+		Inventory: accountKeys{s.Inventory, s, name}, Secrets: s.Resolver,
+	}
+}
+
+// accountKeys is the inventory; its changes are written into the timeline of the profile that is
+// saved, which need not be the one in use.
+type accountKeys struct {
+	*keystore.Inventory
+	session *Session
+	profile string
+}
+
+// Add records a key.
+func (k accountKeys) Add(ctx context.Context, added model.Key) error {
+	err := k.Inventory.Add(ctx, added)
+	if err == nil {
+		k.session.putKeyEventOf(ctx, k.profile, added.Name, "recorded", "in the inventory with its account, level "+added.Level.String())
+	}
+	return err
+}
+
+// Update changes a key.
+func (k accountKeys) Update(ctx context.Context, name string, change func(model.Key) (model.Key, error)) error {
+	err := k.Inventory.Update(ctx, name, change)
+	if err == nil {
+		k.session.putKeyEventOf(ctx, k.profile, name, "changed", "in the inventory with its account: its value or its reference")
+	}
+	return err
+}
+
+// Remove drops a key.
+func (k accountKeys) Remove(ctx context.Context, seen model.Key) error {
+	err := k.Inventory.Remove(ctx, seen)
+	if err == nil {
+		k.session.putKeyEventOf(ctx, k.profile, seen.Name, "removed", "from the inventory with its account; it is still valid at the service")
+	}
+	return err
+}
+
+// SaveAccount writes an account; see account.Save.
+func (s *Session) SaveAccount(ctx context.Context, d account.Draft) (profile.Profile, error) {
+	if err := s.Base.Refuse(changeConfig); err != nil {
+		return d.Profile, err
+	}
+	if d.Key.Secret != "" && d.Values[d.Key.Secret].Empty() {
+		if _, known := s.Inventory.Get(d.Key.Name); !known {
+			if err := s.stored(ctx, d.Key.Secret); err != nil {
+				return d.Profile, err
+			}
+		}
+	}
+	return account.Save(ctx, s.accountFiles(d.Profile.Name), d)
+}
+
+// WhatGoes says what RemoveAccount can remove with a profile.
+func (s *Session) WhatGoes(name string) (account.Removal, error) {
+	return account.WhatGoes(s.accountFiles(name), name, s.Inventory.List())
+}
+
+// RemoveAccount removes a profile; see account.Remove.
+func (s *Session) RemoveAccount(ctx context.Context, r account.Removal, withKey, withSecrets bool) error {
+	if err := s.Base.Refuse(changeConfig); err != nil {
+		return err
+	}
+	return account.Remove(ctx, s.accountFiles(r.Profile.Name), r, withKey, withSecrets)
+}
+
+// Configured are the profiles of the config file in the order of their names, and the default.
+func (s *Session) Configured() (profiles []profile.Profile, byDefault string) {
+	for _, name := range s.config.Names() {
+		if p, err := s.config.Profile(name); err == nil {
+			profiles = append(profiles, p)
+		}
+	}
+	return profiles, s.config.Default()
+}
+
+// KeyValue takes a key's value by its reference. A command is refused an ADMIN key without a reason.
+func (s *Session) KeyValue(ctx context.Context, k model.Key) (keystore.Secret, error) {
+	return s.permit(ctx, k, func() (keystore.Secret, error) { return s.Resolver.Resolve(ctx, k.Secret) })
+}
