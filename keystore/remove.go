@@ -10,17 +10,27 @@ import (
 	"zonedeck/keystore/textfile"
 )
 
-// Remove takes away the secret behind a file: reference. One that is not there is no error.
+// Remove takes away the secret behind a keyring: or file: reference. One that is not there is no error.
 func (r *Resolver) Remove(ctx context.Context, ref string) error {
 	parsed, err := ParseRef(ref)
 	if err != nil {
 		return &SecretError{What: err.Error(), Kind: ErrRefForm}
 	}
-	if parsed.Scheme() != SchemeFile || r.o.SecretsDir == "" {
-		return &SecretError{Ref: parsed.Label(), What: "the console removes nothing there", Kind: ErrNotStorable}
+	if !parsed.Storable() || parsed.Scheme() == SchemeFile && r.o.SecretsDir == "" {
+		return &SecretError{
+			Ref: parsed.Label(), What: "the console removes nothing there", Kind: ErrNotStorable,
+			Fix: "remove it where it lives",
+		}
 	}
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("removing %s: %w", parsed.Label(), err)
+	}
+	if parsed.Scheme() == SchemeKeyring {
+		err := r.keyring.remove(ctx, parsed)
+		if errors.Is(err, ErrSecretMissing) {
+			return nil
+		}
+		return err
 	}
 	r.files.Lock()
 	defer r.files.Unlock()

@@ -475,7 +475,7 @@ func TestAStoredSecretIsDeleted(t *testing.T) {
 		wantSecretError(t, err, ErrSecretMissing, "no such")
 	}
 	for _, ref := range []string{"env:A", "cmd:a", "demo:a"} {
-		wantSecretError(t, r.Remove(t.Context(), ref), ErrNotStorable, "does not delete")
+		wantSecretError(t, r.Remove(t.Context(), ref), ErrNotStorable, "removes nothing")
 	}
 	wantSecretError(t, r.Remove(t.Context(), "nonsense"), ErrRefForm, "")
 	kr.fail = errors.New("no bus")
