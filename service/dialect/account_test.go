@@ -73,7 +73,7 @@ func TestTheZonesOfAnAccount(t *testing.T) {
 func TestOneZoneOfAnAccount(t *testing.T) {
 	d := brightData(t)
 	for body, want := range map[string]ZoneAccess{
-		`{"plan":{"type":"dc"},"password":["one","two"]}`:                             {Passwords: []string{"one", "two"}, Shown: true},
+		`{"plan":{"type":"dc"},"password":["one","two"]}`:                              {Passwords: []string{"one", "two"}, Shown: true},
 		`{"plan":{"disabled":1}}`:                                                      {Disabled: true},
 		`{"plan":{"disabled":true},"password":["a","b"],"compromised_password":["a"]}`: {Passwords: []string{"b"}, Shown: true, Disabled: true, Compromised: 1},
 		`{"plan":{"disabled":0},"compromised_password":["a","b"]}`:                     {Compromised: 2},
