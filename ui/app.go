@@ -32,8 +32,11 @@ type Deps struct {
 	// its message is handled like any other: a kit.SessionChanged, a kit.Toast.
 	Start tea.Cmd
 	// Commands are palette entries that belong to no tab ("add account"). Their
-	// intents are messages to the root (kit.Goto, kit.Open, …) or a tea.Cmd.
-	Commands []kit.Binding
+	// intents are messages to the root (kit.Goto, kit.Open, …) or a tea.Cmd. It is asked whenever
+	// the palette opens; nil has none.
+	Commands func() []kit.Binding
+	// Switch opens the choice of another profile; nil has none.
+	Switch func() tea.Cmd
 	// Code makes the overlay that shows a fetch as code.
 	Code func(kit.ShowCode) kit.Overlay
 	// Clipboard puts text on the native clipboard and names it. If it is nil, only
@@ -210,6 +213,8 @@ func (a *App) serve(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 		return a.open(a.profilePage()), true
 	case kit.Quit:
 		return a.quit(), true
+	case switchProfile:
+		return a.deps.Switch(), true
 	case quitNow:
 		return tea.Quit, true
 	case runBinding:

@@ -73,8 +73,10 @@ func newApp(ctx context.Context, extra ...kit.Binding) (*ui.App, *fakeView, *fak
 		Ctx: ctx, Now: time.Now, Theme: kit.NewTheme(true, false), FixedTheme: true,
 		Tabs:    []ui.Tab{{ID: kit.Sandbox, View: a}, {ID: kit.Jobs, View: b}},
 		Session: kit.Session{ProfileName: "acme", Ready: true},
-		Commands: []kit.Binding{
-			{Label: "add account", Help: "Add a real account.", Intent: kit.Toast{Kind: kit.ToastInfo, Text: "asked for an account"}},
+		Commands: func() []kit.Binding {
+			return []kit.Binding{
+				{Label: "add account", Help: "Add a real account.", Intent: kit.Toast{Kind: kit.ToastInfo, Text: "asked for an account"}},
+			}
 		},
 	})
 	return app, a, b

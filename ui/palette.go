@@ -58,7 +58,7 @@ func (a *App) palette() kit.Overlay {
 			groups = append(groups, a.commandsOf(t.ID, t.View.Title(), t.View.Bindings()))
 		}
 	}
-	for _, b := range a.deps.Commands {
+	for _, b := range a.commands() {
 		i := slices.IndexFunc(groups, func(g widget.CommandGroup) bool { return g.Title == groupOf(b) })
 		if i < 0 {
 			i = len(groups)
@@ -106,6 +106,14 @@ func command(view kit.ViewID, b kit.Binding) widget.Command {
 		Label: cmp.Or(b.Command, b.Label), Note: b.Help, Key: widget.KeyName(b.Key()), Disabled: b.Disabled,
 		Pick: kit.Send(runBinding{view: view, binding: b}),
 	}
+}
+
+// commands are those of no tab, as they are now.
+func (a *App) commands() []kit.Binding {
+	if a.deps.Commands == nil {
+		return nil
+	}
+	return a.deps.Commands()
 }
 
 // zoneCommands choose a zone in the Sandbox.

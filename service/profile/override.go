@@ -129,10 +129,13 @@ func (p Profile) With(o Override) (Profile, error) {
 }
 
 // FromFlags is the profile of an override alone, for a service that no file
-// describes. Its name is "flags".
+// describes. Its name is FlagsName.
 func FromFlags(o Override) (Profile, error) {
-	return Profile{Name: "flags", Verify: true}.With(o)
+	return Profile{Name: FlagsName, Verify: true}.With(o)
 }
+
+// FlagsName names the profile that flags alone describe.
+const FlagsName = "flags"
 
 func set[T comparable](field *T, value T) {
 	var none T

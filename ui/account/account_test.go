@@ -3,6 +3,7 @@ package account_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	accounts "zonedeck/service/account"
 	"zonedeck/service/profile"
 	"zonedeck/ui"
 	"zonedeck/ui/account"
@@ -31,19 +33,25 @@ func (blank) Render(w, h int) string  { return widget.Block("", w, h) }
 func (blank) Title() string           { return "Blank" }
 func (blank) Bindings() []kit.Binding { return nil }
 
-// rig is the form over real files.
+// rig is the form over real files and a scripted account.
 type rig struct {
+	dir       string
 	config    string
 	inventory *keystore.Inventory
+	secrets   *keystore.Resolver
 	switched  []string
-	adds      int
+	saves     int
 	fail      error
+	noRing    error
+	asked     []string // the values of keys that the account was asked by
+	found     accounts.Found
+	refused   error
 }
 
 func newRig(t *testing.T, config string, keys ...model.Key) *rig {
 	t.Helper()
 	dir := t.TempDir()
-	r := &rig{config: filepath.Join(dir, "config.toml")}
+	r := &rig{dir: dir, config: filepath.Join(dir, "config.toml"), noRing: errors.New("there is no session bus")}
 	if config != "" {
 		if err := os.WriteFile(r.config, []byte(config), 0o600); err != nil {
 			t.Fatal(err)
@@ -58,61 +66,127 @@ func newRig(t *testing.T, config string, keys ...model.Key) *rig {
 			t.Fatal(err)
 		}
 	}
+	r.secrets = keystore.NewResolver(keystore.ResolverOptions{SecretsDir: filepath.Join(dir, "secrets"), Getenv: func(name string) string {
+		return map[string]string{"ACME_KEY": "value-of-the-variable"}[name]
+	}})
 	return r
 }
 
-// add writes both files, as the wiring does.
-func (r *rig) add(ctx context.Context, a account.Account) error {
-	r.adds++
-	if r.fail != nil {
-		return r.fail
+func (r *rig) files() accounts.Files {
+	return accounts.Files{Config: r.config, CADir: filepath.Join(r.dir, "ca"), Inventory: r.inventory, Secrets: r.secrets}
+}
+
+// load is the configuration as it is now.
+func (r *rig) load() profile.File {
+	f, err := profile.Load(r.config)
+	if err != nil {
+		panic(err)
 	}
-	if _, known := r.inventory.Get(a.Key.Name); !known {
-		if err := r.inventory.Add(ctx, a.Key); err != nil {
-			return err
+	return f
+}
+
+func (r *rig) profiles() (out []profile.Profile) {
+	f := r.load()
+	for _, name := range f.Names() {
+		if p, err := f.Profile(name); err == nil {
+			out = append(out, p)
 		}
 	}
-	return profile.AddProfile(ctx, r.config, a.Profile)
+	return out
+}
+
+func (r *rig) save(ctx context.Context, d accounts.Draft) (profile.Profile, error) {
+	r.saves++
+	if r.fail != nil {
+		return d.Profile, r.fail
+	}
+	return accounts.Save(ctx, r.files(), d)
+}
+
+func (r *rig) deps(t *testing.T, theme *kit.Theme) account.Deps {
+	return account.Deps{
+		Ctx: t.Context(), Theme: theme, Current: "local", Keys: r.inventory.List,
+		Names: func() []string { return append(r.load().Names(), "local") }, Configured: r.profiles,
+		Stores: func(context.Context) []account.Store {
+			return []account.Store{{Scheme: keystore.SchemeKeyring, Err: r.noRing}, {Scheme: keystore.SchemeFile}}
+		},
+		Resolve: r.secrets.Resolve, Save: r.save,
+		Read: func(_ context.Context, _ profile.Profile, key keystore.Secret) (accounts.Found, error) {
+			r.asked = append(r.asked, key.Reveal())
+			return r.found, r.refused
+		},
+		WhatGoes: func(name string) (accounts.Removal, error) {
+			return accounts.WhatGoes(r.files(), name, r.inventory.List())
+		},
+		Remove: func(ctx context.Context, gone accounts.Removal, withKey, withSecrets bool) error {
+			return accounts.Remove(ctx, r.files(), gone, withKey, withSecrets)
+		},
+		Switch: func(name string) tea.Cmd {
+			return func() tea.Msg { r.switched = append(r.switched, name); return nil }
+		},
+	}
 }
 
 func (r *rig) start(t *testing.T, w, h int) *uitest.Screen {
 	t.Helper()
 	theme := kit.NewTheme(true, false)
+	d := r.deps(t, theme)
 	return uitest.Start(t, ui.New(ui.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true,
-		Tabs:    []ui.Tab{{ID: kit.Sandbox, View: blank{}}},
-		Session: kit.Session{ProfileName: "local", Local: true, Ready: true},
-		Commands: account.Commands(account.Deps{
-			Ctx: t.Context(), Theme: theme, Add: r.add, Profiles: []string{"old", "local"}, Current: "local", Keys: r.inventory.List,
-			Switch: func(name string) tea.Cmd {
-				return func() tea.Msg { r.switched = append(r.switched, name); return nil }
-			},
-		}),
+		Tabs:     []ui.Tab{{ID: kit.Sandbox, View: blank{}}},
+		Session:  kit.Session{ProfileName: "local", Local: true, Ready: true},
+		Commands: func() []kit.Binding { return account.Commands(d) },
+		Switch:   func() tea.Cmd { return account.Switcher(d) },
 	}), w, h)
 }
 
-func flow(t *testing.T, r *rig, w, h int, body func(s *uitest.Screen)) {
+// flow opens a command of the palette.
+func flow(t *testing.T, r *rig, w, h int, command string, body func(s *uitest.Screen)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := r.start(t, w, h)
 		s.Press("ctrl+p")
-		s.Type("add account")
+		s.Type(command)
 		s.Press("enter")
+		body(s)
+	})
+}
+
+// adding opens the form for a new account.
+func adding(t *testing.T, r *rig, w, h int, body func(s *uitest.Screen)) {
+	t.Helper()
+	flow(t, r, w, h, "add account", func(s *uitest.Screen) {
 		s.Expect("Add account", "›Profile")
 		body(s)
 	})
 }
 
-// typeAll types a line into each field from the focused one on; "" leaves a field.
-func typeAll(s *uitest.Screen, lines ...string) {
-	for i, l := range lines {
-		if i > 0 {
-			s.Press("tab")
-		}
-		if l != "" {
-			s.Press("ctrl+u")
-			s.Type(l)
-		}
+// fill types into the form from the name on: the dialect is the second option, the key the third
+// line.
+func fill(s *uitest.Screen, name, address, key string) {
+	s.Type(name)
+	s.Press("tab", "space", "tab")
+	s.Type(address)
+	s.Press("tab", "tab")
+	if key != "" {
+		s.Paste(key)
+	}
+	s.Press("tab")
+}
+
+const typedKey = "0123456789abcdef0123456789abf2a1"
+
+// shown is what the account of the tests has.
+func shown() accounts.Found {
+	ok := func(text string) accounts.Verdict { return accounts.Verdict{State: accounts.OK, Text: text} }
+	return accounts.Found{
+		ID: "hl_x1", Level: model.LevelUser, Prefix: "brd", Host: "brd.superproxy.io", Port: 44445, CA: []byte("a certificate"),
+		Zones: []accounts.Zone{
+			{Zone: model.Zone{Name: "u1", Product: model.ProductUnlocker, Rate: model.Rate{Per1000: 1.5}}, Password: keystore.NewSecret("the-password-of-u1"), Verdict: ok("active")},
+			{Zone: model.Zone{Name: "old", Product: model.ProductISP}, Verdict: accounts.Verdict{State: accounts.Warning, Text: "the service calls it disabled"}},
+		},
+		Key: ok("api.test accepts it (GET /status)"), Account: ok("hl_x1, active"), Listing: ok("2 zones"), Rates: ok("1 of 2 measured by the account's cost"),
+		Passwords: ok("1 of 2 zones with a proxy login"), Proxy: ok("brd.superproxy.io:44445 by zone u1"), Certificates: ok("root.crt, valid until 2046-07-18"),
 	}
 }
 
@@ -123,85 +197,144 @@ default_profile = "old"  # the one in use
 base_url = "https://old.example.com" # do not touch
 `
 
-func TestAddingAnAccountWritesItsFilesAndUsesIt(t *testing.T) {
+func TestAKeyAndAnAddressAreEnough(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}} {
 		r := newRig(t, before)
-		flow(t, r, size[0], size[1], func(s *uitest.Screen) {
-			typeAll(s, "acme", "https://api.example.com/", "proxy.example.com", "44445", "brd", "hl_1234abcd", "", "etl-main")
-			s.Press("tab", "space", "space", "space", "tab") // OPS
-			s.Type("env:ACME_KEY")
-			s.Press("tab")
-			s.Paste("unlocker1 unlocker env:ZONE_PASSWORD\n\nserp1 serp\nplain")
+		r.found = shown()
+		adding(t, r, size[0], size[1], func(s *uitest.Screen) {
+			fill(s, "acme", "https://api.test/", typedKey)
+			s.Expect("••••f2a1, stored when you save")
+			s.ExpectNot(typedKey)
+			s.Press("ctrl+r")
+			if size[1] == 40 {
+				s.Expect("✓ api.test accepts it", "✓ hl_x1, active", "✓ brd.superproxy.io:44445 by zone u1", "✓ root.crt, valid until", "u1 unlocker file:acme-zone-u1", "old isp")
+				s.Expect("! 2 zones; rates: 1 of 2 measured")
+			}
+			s.ExpectNot("the-password-of-u1")
+			if r.saves != 0 || len(r.inventory.List()) != 0 {
+				t.Error("something was written before it was saved")
+			}
+			if text, _ := os.ReadFile(r.config); string(text) != before {
+				t.Errorf("the file was written: %s", text)
+			}
 			s.Press("ctrl+s")
 			s.ExpectNot("Add account")
 		})
-		if len(r.switched) != 1 || r.switched[0] != "acme" {
-			t.Errorf("switched to %v, want acme", r.switched)
+		if len(r.switched) != 1 || r.switched[0] != "acme" || len(r.asked) != 1 || r.asked[0] != typedKey {
+			t.Errorf("switched to %v, asked by %d keys", r.switched, len(r.asked))
 		}
 		text, err := os.ReadFile(r.config)
-		if err != nil || !strings.HasPrefix(string(text), before) {
-			t.Errorf("the previous content of the file is gone: %v\n%s", err, text)
+		if err != nil || !strings.HasPrefix(string(text), before) || strings.Contains(string(text), typedKey) {
+			t.Errorf("%v\n%s", err, text)
 		}
-		f, err := profile.Load(r.config)
-		if err != nil {
-			t.Fatal(err)
+		p, err := r.load().Profile("acme")
+		want := model.Zone{Name: "u1", Product: model.ProductUnlocker, Password: "file:acme-zone-u1", Rate: model.Rate{Per1000: 1.5}}
+		if err != nil || p.BaseURL != "https://api.test" || p.ProxyAddr() != "brd.superproxy.io:44445" || p.UsernamePrefix != "brd" || p.Account != "hl_x1" ||
+			p.Dialect != "brightdata" || p.Key != "acme" || !p.Verify || len(p.Zones) != 2 || p.Zones[0] != want || p.CA != filepath.Join(r.dir, "ca", "acme.pem") {
+			t.Errorf("the profile is %+v, %v", p, err)
 		}
-		p, err := f.Profile("acme")
-		want := model.Zone{Name: "unlocker1", Product: model.ProductUnlocker, Password: "env:ZONE_PASSWORD"}
-		if err != nil || p.BaseURL != "https://api.example.com" || p.ProxyAddr() != "proxy.example.com:44445" || p.UsernamePrefix != "brd" || p.Account != "hl_1234abcd" ||
-			p.Dialect != "documented" || p.Key != "etl-main" || !p.Verify || len(p.Zones) != 3 || p.Zones[0] != want || p.Zones[2].Product != model.ProductUnknown {
-			t.Errorf("the profile is %+v", p)
-		}
-		k, ok := r.inventory.Get("etl-main")
-		if !ok || k.Level != model.LevelOps || k.Secret != "env:ACME_KEY" {
+		k, _ := r.inventory.Get("acme")
+		if k.Level != model.LevelUser || k.Secret != "file:acme-key" || k.Last4 != "f2a1" {
 			t.Errorf("the key is %+v", k)
 		}
+		for ref, want := range map[string]string{"file:acme-key": typedKey, "file:acme-zone-u1": "the-password-of-u1"} {
+			if got, err := r.secrets.Resolve(t.Context(), ref); err != nil || got.Reveal() != want {
+				t.Errorf("%s holds another value: %v", ref, err)
+			}
+		}
 	}
+}
+
+func TestARefusedKeyIsSaidBesideIt(t *testing.T) {
+	r := newRig(t, "")
+	r.found = accounts.Found{Key: accounts.Verdict{State: accounts.Failed, Text: "api.test refuses it: the service answered 401"}}
+	r.refused = fmt.Errorf("%w: refused", accounts.ErrRead)
+	adding(t, r, 120, 40, func(s *uitest.Screen) {
+		fill(s, "acme", "https://api.test", typedKey)
+		s.Press("ctrl+r")
+		s.Expect("✗ api.test refuses it: the service answered 401")
+		r.found, r.refused = shown(), nil
+		s.Press("shift+tab")
+		s.Type("another-key-of-the-account-9c9c")
+		s.Press("ctrl+r")
+		s.Expect("••••9c9c", "✓ api.test accepts it")
+	})
+	if r.saves != 0 || len(r.asked) != 2 {
+		t.Errorf("%d writes, asked %d times", r.saves, len(r.asked))
+	}
+}
+
+func TestNothingIsAskedWithoutAKeyOrADialect(t *testing.T) {
+	r := newRig(t, "")
+	adding(t, r, 120, 40, func(s *uitest.Screen) {
+		s.Type("acme")
+		s.Press("ctrl+r")
+		s.Expect("the contract shows no call that lists an account")
+		s.Press("tab", "space", "ctrl+r")
+		s.Expect("type the key, or paste it")
+	})
+	if len(r.asked) != 0 {
+		t.Errorf("asked %d times", len(r.asked))
+	}
+}
+
+func TestAKeyThatStaysWhereItIs(t *testing.T) {
+	r := newRig(t, "")
+	r.found = shown()
+	adding(t, r, 120, 40, func(s *uitest.Screen) {
+		s.Type("acme")
+		s.Press("tab", "space", "tab", "tab", "space") // from age file to environment
+		s.Expect("(•) environment", "Reference")
+		s.Press("tab")
+		s.Type("env:ACME_KEY")
+		s.Press("ctrl+r")
+		s.Expect("✓ api.test accepts it")
+		s.Press("ctrl+s")
+		s.ExpectNot("Add account")
+	})
+	k, _ := r.inventory.Get("acme")
+	p, err := r.load().Profile("acme")
+	if k.Secret != "env:ACME_KEY" || len(r.asked) != 1 || r.asked[0] != "value-of-the-variable" || err != nil || p.BaseURL != "https://api.brightdata.com" {
+		t.Errorf("%+v, %+v, %v", k, p, err)
+	}
+}
+
+func TestTheStoresSayHowTheyAnswered(t *testing.T) {
+	r := newRig(t, "")
+	adding(t, r, 120, 40, func(s *uitest.Screen) { s.Expect("(-) keyring", "(•) age file", "! there is no session bus") })
+	r.noRing = nil
+	adding(t, r, 120, 40, func(s *uitest.Screen) { s.Expect("(•) keyring", "✓ the keyring answers") })
 }
 
 func TestAMistakeIsShownAtItsFieldAndNothingIsWritten(t *testing.T) {
 	tests := map[string]struct {
-		lines []string
-		want  string
+		do   func(s *uitest.Screen)
+		want string
 	}{
-		"nothing filled in":           {nil, "write a name for the profile"},
-		"a profile there is":          {[]string{"old"}, `profile "old" already exists`},
-		"the emulator's name":         {[]string{"local"}, `profile "local" already exists`},
-		"an address without scheme":   {[]string{"acme", "api.example.com"}, "write an address like https://api.example.com"},
-		"a port too high":             {[]string{"acme", "https://a.test", "p.test", "70000"}, "a port is a number from 1 to 65535"},
-		"an account id of another":    {[]string{"acme", "https://a.test", "p.test", "", "brd", "xy_1"}, "hl_"},
-		"a secret instead of a place": {[]string{"acme", "https://a.test", "p.test", "", "brd", "hl_1", "", "k", "", "d41d8cd98f00b204"}, "not a secret reference"},
-		"no place for a new key":      {[]string{"acme", "https://a.test", "p.test", "", "brd", "hl_1", "", "k"}, "write where the key's value is"},
-		"a login in the address":      {[]string{"acme", "https://u:hunter2@a.test", "p.test", "", "brd", "hl_1", "", "k", "", "env:K"}, "a login cannot stand in the address"},
-		"a profile name with a dot":   {[]string{"ac.me", "https://a.test", "p.test", "", "brd", "hl_1", "", "k", "", "env:K"}, "cannot name a profile"},
+		"nothing filled in":         {func(*uitest.Screen) {}, "write a name for the profile"},
+		"a profile there is":        {func(s *uitest.Screen) { s.Type("old") }, `profile "old" already exists`},
+		"the emulator's name":       {func(s *uitest.Screen) { s.Type("local") }, `profile "local" already exists`},
+		"an address without scheme": {func(s *uitest.Screen) { fill(s, "acme", "api.example.com", typedKey) }, "write an address like https://api.example.com"},
+		"no key":                    {func(s *uitest.Screen) { fill(s, "acme", "https://a.test", "") }, "type the key, or choose another place"},
+		"a login in the address":    {func(s *uitest.Screen) { fill(s, "acme", "https://u:hunter2@a.test", typedKey) }, "a login cannot stand in the address"},
+		"a profile name with a dot": {func(s *uitest.Screen) { fill(s, "ac.me", "https://a.test", typedKey) }, "cannot name a profile"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, before)
-			flow(t, r, 120, 40, func(s *uitest.Screen) {
-				typeAll(s, tt.lines...)
+			adding(t, r, 120, 40, func(s *uitest.Screen) {
+				tt.do(s)
 				s.Press("ctrl+s")
 				s.Expect("Add account", tt.want)
 			})
-			if text, _ := os.ReadFile(r.config); string(text) != before || r.adds != 0 || len(r.inventory.List()) != 0 || len(r.switched) != 0 {
-				t.Errorf("%d writes, %d keys, switched %v, the file:\n%s", r.adds, len(r.inventory.List()), r.switched, text)
+			if text, _ := os.ReadFile(r.config); string(text) != before || len(r.inventory.List()) != 0 || len(r.switched) != 0 {
+				t.Errorf("%d keys, switched %v, the file:\n%s", len(r.inventory.List()), r.switched, text)
+			}
+			if _, err := os.Stat(filepath.Join(r.dir, "secrets")); err == nil {
+				t.Error("a secret was stored")
 			}
 		})
 	}
-}
-
-func TestAZoneLineThatIsWrongNamesTheZone(t *testing.T) {
-	r := newRig(t, "")
-	flow(t, r, 120, 40, func(s *uitest.Screen) {
-		typeAll(s, "acme", "https://a.test", "p.test", "", "brd", "hl_1", "", "k", "", "env:K")
-		s.Press("tab")
-		s.Paste("good unlocker\nbad nonsense")
-		s.Press("ctrl+s")
-		s.Expect(`✗ zone bad: product "nonsense"`)
-		if r.adds != 0 {
-			t.Error("it was written")
-		}
-	})
 }
 
 func TestPlainHTTPToAnotherMachineGetsAWarning(t *testing.T) {
@@ -209,52 +342,10 @@ func TestPlainHTTPToAnotherMachineGetsAWarning(t *testing.T) {
 		"http://api.example.com": true, "http://10.0.0.7:8080": true,
 		"https://api.example.com": false, "http://127.0.0.1:8080": false, "http://localhost:8080": false, "http://[::1]:8080": false, "http://": false,
 	} {
-		flow(t, newRig(t, ""), 120, 40, func(s *uitest.Screen) {
-			typeAll(s, "acme", address, "")
+		adding(t, newRig(t, ""), 120, 40, func(s *uitest.Screen) {
+			fill(s, "acme", address, "")
 			if got := strings.Contains(s.Screen(), "the key travels in clear"); got != warned {
 				t.Errorf("%s: warned %v, want %v\n%s", address, got, warned, s.Screen())
-			}
-		})
-	}
-}
-
-func TestAKeyOfTheInventoryIsUsedAsRecorded(t *testing.T) {
-	have := model.Key{Name: "etl-main", Level: model.LevelUser, Secret: "keyring:acme/etl"}
-	fill := []string{"acme", "https://a.test", "p.test", "", "brd", "hl_1", "", "etl-main"}
-	tests := map[string]struct {
-		level  int // presses of space on the level
-		secret string
-		want   string // what is refused, or empty
-	}{
-		"left as it is":  {},
-		"the same place": {secret: "keyring:acme/etl"},
-		"the same level": {level: 5},
-		"another place":  {secret: "env:OTHER", want: "the inventory already has a key of that name"},
-		"another level":  {level: 1, want: "the inventory says USER for this key"},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			r := newRig(t, "", have)
-			flow(t, r, 120, 40, func(s *uitest.Screen) {
-				typeAll(s, fill...)
-				s.Expect("In the inventory already, USER, keyring:acme/etl")
-				s.Press("tab")
-				for range tt.level {
-					s.Press("space")
-				}
-				typeAll(s, "", tt.secret)
-				s.Press("ctrl+s")
-				if tt.want != "" {
-					s.Expect("Add account", tt.want)
-				} else {
-					s.ExpectNot("Add account")
-				}
-			})
-			if wrote := r.adds == 1; wrote != (tt.want == "") {
-				t.Errorf("%d writes", r.adds)
-			}
-			if k, _ := r.inventory.Get("etl-main"); k.Secret != have.Secret || k.Level != have.Level {
-				t.Errorf("the recorded key became %+v", k)
 			}
 		})
 	}
@@ -263,17 +354,71 @@ func TestAKeyOfTheInventoryIsUsedAsRecorded(t *testing.T) {
 func TestAFileThatCannotBeWrittenKeepsTheForm(t *testing.T) {
 	r := newRig(t, "")
 	r.fail = errors.New("adding profile \"acme\": permission denied")
-	flow(t, r, 80, 24, func(s *uitest.Screen) {
-		typeAll(s, "acme", "https://a.test", "p.test", "", "brd", "hl_1", "", "k", "", "env:K")
+	adding(t, r, 80, 24, func(s *uitest.Screen) {
+		fill(s, "acme", "https://a.test", typedKey)
 		s.Press("ctrl+s")
-		s.Expect("Add account", "✗ adding profile", "permission denied", "acme")
+		s.Expect("Add account", "✗ adding profile", "permission denied")
 		r.fail = nil
 		s.Press("ctrl+s")
 		s.ExpectNot("Add account")
 	})
-	if r.adds != 2 || len(r.switched) != 1 {
-		t.Errorf("%d writes, switched %v", r.adds, r.switched)
+	if r.saves != 2 || len(r.switched) != 1 {
+		t.Errorf("%d writes, switched %v", r.saves, r.switched)
 	}
+}
+
+func TestAnAccountIsEdited(t *testing.T) {
+	r := newRig(t, before+"account = \"hl_1\" # ours\nkey = \"etl\"\n", model.Key{Name: "etl", Level: model.LevelUser, Secret: "env:ACME_KEY"})
+	flow(t, r, 120, 40, "edit account old", func(s *uitest.Screen) {
+		s.Expect("Edit account old", "https://old.example.com", "hl_1", "in the inventory already, USER, env:ACME_KEY")
+		s.Press("ctrl+s")
+		s.Expect("profile old is saved")
+	})
+	text, _ := os.ReadFile(r.config)
+	if !strings.HasPrefix(string(text), before+"account = \"hl_1\" # ours\n") || len(r.switched) != 0 {
+		t.Errorf("switched %v\n%s", r.switched, text)
+	}
+	if k, _ := r.inventory.Get("etl"); k.Secret != "env:ACME_KEY" || k.Level != model.LevelUser {
+		t.Errorf("the key became %+v", k)
+	}
+}
+
+func TestWhatGoesIsNamedBeforeAnAccountIsRemoved(t *testing.T) {
+	r := newRig(t, before)
+	r.found = shown()
+	adding(t, r, 120, 40, func(s *uitest.Screen) {
+		fill(s, "acme", "https://api.test", typedKey)
+		s.Press("ctrl+r", "ctrl+s")
+	})
+	flow(t, r, 120, 40, "remove account acme", func(s *uitest.Screen) {
+		s.Expect("Remove account acme", "Goes: profile acme (2 zones) from the configuration; the certificate")
+		s.ExpectNot("the secret behind")
+		s.Press("space", "down", "space")
+		s.Expect("the record of key acme", "the secret behind file:acme-zone-u1", "the secret behind file:acme-key")
+		s.Press("ctrl+s")
+		s.Expect("removed: profile acme")
+	})
+	if text, _ := os.ReadFile(r.config); strings.TrimSpace(string(text)) != strings.TrimSpace(before) {
+		t.Errorf("the file is\n%s", text)
+	}
+	if left, _ := filepath.Glob(filepath.Join(r.dir, "secrets", "*.age")); len(left) != 0 || len(r.inventory.List()) != 0 {
+		t.Errorf("left: %v, %v", left, r.inventory.List())
+	}
+}
+
+func TestTwoKeysSwitchProfiles(t *testing.T) {
+	r := newRig(t, before)
+	synctest.Test(t, func(t *testing.T) {
+		s := r.start(t, 80, 24)
+		s.Press("@")
+		s.Expect("Use profile", "1", "old", "local  (local is the profile in use)")
+		s.Press("2")
+		s.Expect("local is the profile in use")
+		s.Press("1")
+		if len(r.switched) != 1 || r.switched[0] != "old" {
+			t.Errorf("switched to %v, want old", r.switched)
+		}
+	})
 }
 
 func TestThePaletteSwitchesProfiles(t *testing.T) {

@@ -5,44 +5,58 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"zonedeck/keystore"
 	"zonedeck/model"
+	accounts "zonedeck/service/account"
 	"zonedeck/service/profile"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
 )
 
-// Account is what the form describes: a profile, and the key it names.
-type Account struct {
-	Profile profile.Profile
-	Key     model.Key
-}
-
-// Deps are the parts the commands work with.
+// Deps are the parts the commands work with. The functions that take a context are called in
+// commands; the others do no network I/O.
 type Deps struct {
 	Ctx   context.Context //nolint:containedctx // the commands live as long as the program
 	Theme *kit.Theme
-	// Add writes the profile and its key; it is called in a command.
-	Add func(ctx context.Context, a Account) error
-	// Profiles are the names to choose from, including the embedded emulator's;
-	// Current is the one in use.
-	Profiles []string
-	Current  string
-	// Keys returns the current keys of the inventory; it does no I/O.
+	// Configured are the profiles of the config file as it is now; Names are those to choose
+	// from, including the embedded emulator's. Current is the one in use.
+	Configured func() []profile.Profile
+	Names      func() []string
+	Current    string
+	// Keys returns the current keys of the inventory.
 	Keys func() []model.Key
-	// Refused is why no account can be added, or empty.
+	// Refused is why no account can be changed, or empty.
 	Refused string
+	// Stores probes the places where the console can store a secret.
+	Stores func(ctx context.Context) []Store
+	// Resolve takes a secret by its reference.
+	Resolve func(ctx context.Context, ref string) (keystore.Secret, error)
+	// Read asks the account of a profile; see account.Read.
+	Read func(ctx context.Context, p profile.Profile, key keystore.Secret) (accounts.Found, error)
+	// Save writes an account.
+	Save func(ctx context.Context, d accounts.Draft) (profile.Profile, error)
+	// WhatGoes and Remove remove one.
+	WhatGoes func(name string) (accounts.Removal, error)
+	Remove   func(ctx context.Context, r accounts.Removal, withKey, withSecrets bool) error
 	// Switch changes to another profile.
 	Switch func(name string) tea.Cmd
 }
 
+// Store is a place for secrets and what its probe said: nil is good.
+type Store struct {
+	Scheme string // keystore.SchemeKeyring or keystore.SchemeFile
+	Err    error
+}
+
 const group = "Account"
 
-// Commands are the palette's entries: add an account, and one per profile.
+// Commands are the palette's entries: add an account, and for each profile use, edit and remove.
 func Commands(d Deps) []kit.Binding {
 	out := []kit.Binding{{
-		Label: "add account", Group: group, Help: "Add a real account: base URL, proxy host, account id, a key reference.",
-		Intent: tea.Cmd(func() tea.Msg { return kit.Open{Overlay: newForm(d).FormDialog} }), Disabled: d.Refused,
+		Label: "add account", Group: group, Help: "Add a real account: an address and a key; the rest is asked for.",
+		Intent: tea.Cmd(func() tea.Msg { return open(d, nil) }), Disabled: d.Refused,
 	}}
-	for _, name := range d.Profiles {
+	for _, name := range d.Names() {
 		b := kit.Binding{
 			Label: "use profile " + name, Group: group, Help: "Leave this profile and work with " + name + ".",
 			Intent: d.Switch(name),
@@ -52,5 +66,32 @@ func Commands(d Deps) []kit.Binding {
 		}
 		out = append(out, b)
 	}
+	for _, p := range d.Configured() {
+		out = append(out,
+			kit.Binding{
+				Label: "edit account " + p.Name, Group: group, Help: "Change the profile " + p.Name + ", and check it against the service.",
+				Intent: tea.Cmd(func() tea.Msg { return open(d, &p) }), Disabled: d.Refused,
+			},
+			kit.Binding{
+				Label: "remove account " + p.Name, Group: group, Help: "Remove the profile " + p.Name + "; the question says what goes with it.",
+				Intent: tea.Cmd(func() tea.Msg { return removal(d, p.Name) }), Disabled: d.Refused,
+			})
+	}
 	return out
+}
+
+// Switcher opens the profiles to choose from, each with a digit.
+func Switcher(d Deps) tea.Cmd {
+	items := []widget.MenuItem{}
+	for i, name := range d.Names() {
+		it := widget.MenuItem{Label: name, Intent: d.Switch(name)}
+		if i < 9 {
+			it.Key = string(rune('1' + i))
+		}
+		if name == d.Current {
+			it.Disabled = name + " is the profile in use"
+		}
+		items = append(items, it)
+	}
+	return widget.OpenMenu(d.Theme, "Use profile", "", items)
 }

@@ -1,12 +1,9 @@
 package account
 
 import (
-	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
-	"net/netip"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,66 +12,145 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	accounts "zonedeck/service/account"
 	"zonedeck/service/dialect"
 	"zonedeck/service/profile"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
 )
 
-// The form's fields.
-const (
-	fieldName    = "name"
-	fieldBaseURL = "base_url"
-	fieldPlain   = "plain" // the warning of an address without TLS
-	fieldProxy   = "proxy_host"
-	fieldPort    = "proxy_port"
-	fieldPrefix  = "username_prefix"
-	fieldAccount = "account"
-	fieldDialect = "dialect"
-	fieldKey     = "key"
-	fieldLevel   = "level"
-	fieldSecret  = "secret"
-	fieldZones   = "zones"
-)
-
-// form is the overlay that adds an account.
+// form is the overlay that adds an account, or changes one.
 type form struct {
 	*widget.FormDialog
-	deps Deps
+	deps   Deps
+	edits  *profile.Profile // nil for a new account
+	value  keystore.Secret  // the key as typed; it is stored when the account is saved
+	found  accounts.Found   // what the account said
+	chosen bool             // the operator chose the store
 }
 
-func newForm(d Deps) *form {
-	f := &form{deps: d}
-	f.FormDialog = widget.NewFormDialog(d.Theme, "Add account", widget.NewForm(d.Theme, fields(d)...))
-	f.Intro = "The key's value stays where it is: write a reference to it (env:NAME, keyring:service/name, file:NAME, cmd:…). Nothing is sent."
+// Messages of the form.
+type (
+	probed []Store
+	ask    struct{}
+	read   struct {
+		found accounts.Found
+		err   error
+	}
+)
+
+func newForm(d Deps, edits *profile.Profile) *form {
+	f := &form{deps: d, edits: edits}
+	title := "Add account"
+	if edits != nil {
+		title = "Edit account " + edits.Name
+	}
+	f.FormDialog = widget.NewFormDialog(d.Theme, title, widget.NewForm(d.Theme, fields(f)...))
+	f.Intro = "Type the address and the key, then ctrl+r: the rest is asked for. Nothing is written before you save."
 	f.Submit = "save and use"
-	f.OnSubmit = f.save
-	f.OnChange = f.follow
+	if edits != nil {
+		f.Intro = "Only the lines that differ are written. ctrl+r asks the account again."
+		f.Submit = "save"
+	}
+	f.Width = 84
+	f.OnSubmit, f.OnChange, f.Settled, f.Handle, f.Extra = f.save, f.follow, f.settled, f.handle, f.extra
+	f.follow(f.Form)
 	return f
+}
+
+// open shows a form, and has the stores probed meanwhile.
+func open(d Deps, edits *profile.Profile) tea.Cmd {
+	f := newForm(d, edits)
+	return tea.Sequence(kit.OpenOverlay(f.FormDialog), func() tea.Msg {
+		return kit.ForOverlay{Overlay: f.FormDialog, Msg: probed(d.Stores(d.Ctx))}
+	})
+}
+
+// extra is the key that asks the account.
+func (f *form) extra() []kit.Binding {
+	b := kit.Binding{
+		Keys: []string{"ctrl+r"}, Label: "ask the account", Group: "Form", Intent: ask{}, WhileTyping: true,
+		Help: "Ask the account what it has, by the key, and check each value. Nothing is written.",
+	}
+	if err := accounts.Refusal(f.draftProfile()); err != nil {
+		b.Disabled = err.Error()
+	}
+	if f.Busy {
+		b.Disabled = "it is being asked"
+	}
+	return []kit.Binding{b}
+}
+
+// handle takes the form's own messages.
+func (f *form) handle(msg tea.Msg) (tea.Cmd, bool) {
+	switch msg := msg.(type) {
+	case probed:
+		f.tellStores(msg)
+	case ask:
+		return f.ask(), true
+	case read:
+		f.Busy, f.Problem = false, ""
+		f.take(msg)
+	default:
+		return nil, false
+	}
+	return nil, true
+}
+
+// settled takes the typed key out of its field when the field is left: from then on only its last
+// four are on the screen.
+func (f *form) settled(values *widget.Form) {
+	if values.Focused() == fieldValue && values.CapturingText() {
+		return
+	}
+	if typed := strings.TrimSpace(values.Value(fieldValue)); typed != "" {
+		f.value, f.found = keystore.NewSecret(typed), accounts.Found{}
+		values.SetValue(fieldValue, "")
+		values.SetPlaceholder(fieldValue, f.value.String()+", stored when you save; type to replace it")
+		values.SetNote(fieldValue, widget.Note{})
+	}
 }
 
 // plainText warns that the key would travel to this address unencrypted.
 const plainText = "! http: the key travels in clear, and anyone on the way can read it; use https unless this is a test service"
 
-// follow updates what depends on other fields: the warning about an address
-// without TLS, and what the inventory knows about the named key.
+// follow updates what depends on other fields.
 func (f *form) follow(values *widget.Form) {
+	d, _ := dialect.Find(values.Value(fieldDialect))
 	values.SetHidden(fieldPlain, !inClear(values.Value(fieldBaseURL)))
-	help := ""
-	if k, ok := f.known(values.Value(fieldKey)); ok {
-		help = "In the inventory already, " + k.Level.String() + ", " + where(k) + ": leave its level and reference as they are to use it."
+	values.SetHelp(fieldDialect, explain(d))
+	values.SetPlaceholder(fieldBaseURL, cmp.Or(d.BaseURL(), "such as https://api.example.com"))
+	values.SetPlaceholder(fieldPrefix, d.UsernamePrefix())
+	values.SetHidden(fieldEntry, len(d.ProxyEntries()) == 0)
+	if at := entryAt(d, values.Value(fieldEntry)); at != nil {
+		values.SetValue(fieldProxy, at.Host)
+		values.SetValue(fieldPort, strconv.Itoa(at.Port))
+		values.SetValue(fieldEntry, "")
 	}
-	values.SetHelp(fieldKey, help)
+	scheme := values.Value(fieldStore)
+	f.chosen = f.chosen || values.Focused() == fieldStore
+	known, recorded := f.known(values.Value(fieldKey))
+	kept := recorded && known.Secret != ""
+	typed := scheme == keystore.SchemeKeyring || scheme == keystore.SchemeFile
+	values.SetHidden(fieldValue, !typed || kept && f.edits == nil)
+	values.SetHidden(fieldSecret, typed || kept)
+	if scheme == keystore.SchemeEnv {
+		values.SetPlaceholder(fieldSecret, "such as env:ACME_KEY")
+	} else {
+		values.SetPlaceholder(fieldSecret, "such as cmd:op read op://vault/item")
+	}
+	values.SetNote(fieldKey, widget.Note{})
+	if recorded {
+		values.SetNote(fieldKey, widget.Note{Mark: widget.NoteGood, Text: "in the inventory already, " + known.Level.String() + ", " + where(known)})
+	}
 }
 
-// inClear reports whether an address is plain http to another machine.
-func inClear(address string) bool {
-	u, err := url.Parse(strings.TrimSpace(address))
-	if err != nil || u.Scheme != "http" || u.Hostname() == "" || u.Hostname() == "localhost" {
-		return false
+// explain says what a dialect changes.
+func explain(d dialect.Dialect) string {
+	if d.ListsAccount() {
+		return d.Name() + " adds to the contract what a service of this kind documents in public: it lists the account, its zones and their passwords, and shows jobs and their results."
 	}
-	ip, err := netip.ParseAddr(u.Hostname())
-	return err != nil || !ip.IsLoopback()
+	return d.Name() + " sends and reads what the contract shows and nothing more: zones, account id and proxy are filled in by hand."
 }
 
 // known is the inventory's key of that name.
@@ -92,157 +168,143 @@ func (f *form) known(name string) (model.Key, bool) {
 // where describes a key's reference for display.
 func where(k model.Key) string { return cmp.Or(kit.RefLabel(k.Secret), "its value is not recorded") }
 
-// settle compares the form's key with the inventory's key of the same name. Empty
-// fields are taken from the inventory. If the two differ, nothing is written,
-// because one of them would be lost.
-func (f *form) settle(a *Account) (field string, err error) {
-	k, ok := f.known(a.Key.Name)
+// tellStores shows what the probes said, and chooses the keyring where it answers.
+func (f *form) tellStores(stores []Store) {
+	options := storeOptions()
+	for _, s := range stores {
+		for i := range options {
+			if options[i].Value == s.Scheme && s.Err != nil {
+				options[i].Disabled = s.Err.Error()
+			}
+		}
+		switch {
+		case s.Scheme == keystore.SchemeKeyring && s.Err == nil:
+			f.Form.SetNote(fieldStore, widget.Note{Mark: widget.NoteGood, Text: "the keyring answers"})
+			if !f.chosen {
+				f.Form.SetValue(fieldStore, s.Scheme)
+			}
+		case s.Err != nil:
+			f.Form.SetNote(fieldStore, widget.Note{Mark: widget.NoteWarn, Text: s.Err.Error()})
+		}
+	}
+	f.Form.SetOptions(fieldStore, options)
+	f.follow(f.Form)
+}
+
+// scheme is the store of the form, as a scheme that takes secrets.
+func (f *form) scheme() string {
+	if s := f.Form.Value(fieldStore); s == keystore.SchemeKeyring {
+		return s
+	}
+	return keystore.SchemeFile
+}
+
+// text is a field's value.
+func (f *form) text(name string) string { return strings.TrimSpace(f.Form.Value(name)) }
+
+// draftProfile is the profile as filled in so far, with the dialect's address where none was typed.
+func (f *form) draftProfile() profile.Profile {
+	p := profile.Profile{APIVersion: profile.DefaultAPIVersion, Verify: true}
+	if f.edits != nil {
+		p = *f.edits
+	}
+	d, _ := dialect.Find(f.text(fieldDialect))
+	p.Dialect = f.text(fieldDialect)
+	p.BaseURL = strings.TrimRight(cmp.Or(f.text(fieldBaseURL), d.BaseURL()), "/")
+	if f.edits == nil {
+		p.Name = f.text(fieldName)
+	}
+	p.ProxyHost, p.UsernamePrefix = f.text(fieldProxy), cmp.Or(f.text(fieldPrefix), d.UsernamePrefix())
+	if p.ProxyHost == "" && p.BrowserURL == "" && f.text(fieldPrefix) == "" {
+		p.UsernamePrefix = ""
+	}
+	p.ProxyPort, _ = strconv.Atoi(f.text(fieldPort))
+	p.Account, p.CA = model.AccountID(f.text(fieldAccount)), f.text(fieldCA)
+	p.Key = cmp.Or(f.text(fieldKey), p.Name)
+	p.AllowedDomains = strings.Fields(strings.ReplaceAll(f.text(fieldAllowed), ",", " "))
+	p.ReadOnly, p.Color = f.Form.On(fieldReadOnly), f.text(fieldColor)
+	return p
+}
+
+// draft is what is saved.
+func (f *form) draft() (accounts.Draft, error) {
+	p := f.draftProfile()
+	zones, err := parseZones(f.Form.Value(fieldZones))
+	if err != nil {
+		return accounts.Draft{}, err
+	}
+	d := accounts.Draft{Profile: p, Values: map[string]keystore.Secret{}, Edits: f.edits != nil}
+	d.Profile.Zones = f.zones(zones, d.Values)
+	d.Key = model.Key{Name: p.Key, Level: model.Level(f.text(fieldLevel)), Secret: f.text(fieldSecret)}
+	known, recorded := f.known(p.Key)
 	switch {
-	case !ok && a.Key.Secret == "":
-		return fieldSecret, errors.New("write where the key's value is, as in env:ACME_KEY")
-	case !ok:
-		return "", nil
-	case a.Key.Secret == "" && k.Secret == "":
-		return fieldSecret, fmt.Errorf("the inventory has %s without a reference to its value: record one in Keys (4, e), or write another key name", k.Name)
-	case a.Key.Secret != "" && a.Key.Secret != k.Secret:
-		return fieldKey, fmt.Errorf("the inventory already has a key of that name, %s: leave the reference empty to use it, or write another name", where(k))
-	case a.Key.Level != "" && a.Key.Level != k.Level:
-		return fieldLevel, fmt.Errorf("the inventory says %s for this key: correct it in Keys (4, e), or write another name", k.Level)
+	case recorded && d.Key.Level != "" && d.Key.Level != known.Level && f.edits == nil:
+		return d, fmt.Errorf("the inventory says %s for key %s: correct it in Keys (4, e), or write another name", known.Level, known.Name)
+	case recorded && known.Secret != "":
+		d.Key = known
+	case f.value.Empty() && d.Key.Secret == "":
+		return d, errors.New("the key's value is missing: type it, or name the place where it is")
 	}
-	a.Key = k
-	return "", nil
-}
-
-func fields(d Deps) []widget.Field {
-	levels := []widget.Option{{Value: "", Label: "unknown"}}
-	for _, l := range model.Levels() {
-		levels = append(levels, widget.Option{Value: string(l), Note: l.IntendedUse()})
-	}
-	dialects := make([]widget.Option, 0, len(dialect.Names()))
-	for _, name := range dialect.Names() {
-		dialects = append(dialects, widget.Option{Value: name})
-	}
-	return []widget.Field{
-		{Name: fieldName, Label: "Profile", Placeholder: "such as acme", Check: func(v string) error { return checkName(v, d.Profiles) }},
-		{Name: fieldBaseURL, Label: "Base URL", Placeholder: "such as https://api.example.com", Check: checkURL},
-		{Name: fieldPlain, Kind: widget.FieldNote, Value: plainText, Hidden: true},
-		{Name: fieldProxy, Label: "Proxy host", Placeholder: "such as proxy.example.com"},
-		{Name: fieldPort, Label: "Proxy port", Value: strconv.Itoa(profile.DefaultProxyPort), Check: checkPort},
-		{Name: fieldPrefix, Label: "User prefix", Help: "The fixed word that the proxy usernames of the service begin with."},
-		{Name: fieldAccount, Label: "Account id", Placeholder: "such as hl_1234abcd", Check: checkAccount},
-		{Name: fieldDialect, Label: "Dialect", Kind: widget.FieldChoice, Options: dialects, Value: dialect.Default().Name(), Help: dialect.Default().Name() + " sends and reads what the contract shows and nothing more."},
-		{Name: fieldKey, Label: "Key name", Placeholder: "such as etl-main", Check: widget.Required("write a name for the key in the inventory")},
-		{Name: fieldLevel, Label: "Key level", Kind: widget.FieldChoice, Options: levels},
-		{Name: fieldSecret, Label: "Key is in", Placeholder: "such as env:ACME_KEY", Check: kit.CheckRef},
-		{Name: fieldZones, Label: "Zones", Kind: widget.FieldArea, Rows: 3, Placeholder: "one a line: name product password-reference", Check: checkZones},
-	}
-}
-
-func checkName(v string, taken []string) error {
-	if err := widget.Required("write a name for the profile")(v); err != nil {
-		return err
-	}
-	if slices.Contains(taken, strings.TrimSpace(v)) {
-		return fmt.Errorf("profile %q already exists", v)
-	}
-	return nil
-}
-
-func checkURL(v string) error {
-	u, err := url.Parse(strings.TrimSpace(v))
-	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
-		return errors.New("write an address like https://api.example.com")
-	}
-	return nil
-}
-
-func checkPort(v string) error {
-	if n, err := strconv.Atoi(strings.TrimSpace(v)); err != nil || n < 1 || n > 65535 {
-		return errors.New("a port is a number from 1 to 65535")
-	}
-	return nil
-}
-
-func checkAccount(v string) error {
-	if strings.TrimSpace(v) == "" {
-		return nil
-	}
-	_, err := model.ParseAccountID(strings.TrimSpace(v))
-	return err
-}
-
-func checkZones(v string) error {
-	_, err := parseZones(v)
-	return err
-}
-
-// parseZones reads lines of a name, a product and a password reference; the
-// last two may be left out.
-func parseZones(text string) ([]model.Zone, error) {
-	var zones []model.Zone
-	for sc := bufio.NewScanner(strings.NewReader(text)); sc.Scan(); {
-		words := strings.Fields(sc.Text())
-		if len(words) == 0 {
-			continue
+	if !f.value.Empty() {
+		if d.Key.Secret == "" {
+			d.Key.Secret = accounts.RefFor(f.scheme(), p.Name, p.Key)
 		}
-		name, err := model.ParseZoneName(words[0])
-		if err != nil {
-			return nil, err
+		if !keystore.Ref(d.Key.Secret).Storable() {
+			return d, fmt.Errorf("%s: the console cannot store a value there; set it where it lives", kit.RefLabel(d.Key.Secret))
 		}
-		z := model.Zone{Name: name}
-		if len(words) > 1 {
-			if z.Product, err = model.ParseProduct(words[1]); err != nil {
-				return nil, fmt.Errorf("zone %s: %w", name, err)
+		d.Values[d.Key.Secret] = f.value
+	}
+	if p.CA == "" {
+		d.CA = f.found.CA
+	}
+	return d, p.Validate()
+}
+
+// zones are those of the form, with what only the account or the edited profile knows of them; the
+// passwords of those that lead to a store of the console are put into values.
+func (f *form) zones(typed []model.Zone, values map[string]keystore.Secret) []model.Zone {
+	for i, z := range typed {
+		if f.edits != nil {
+			if before, ok := f.edits.Zone(string(z.Name)); ok {
+				typed[i].IdentityVerified, typed[i].Rate = before.IdentityVerified, before.Rate
 			}
 		}
-		if len(words) > 2 {
-			z.Password = strings.Join(words[2:], " ")
-			if _, err := keystore.ParseRef(z.Password); err != nil {
-				return nil, fmt.Errorf("zone %s: %w", name, err)
+		for _, found := range f.found.Zones {
+			if found.Zone.Name != z.Name {
+				continue
+			}
+			if found.Zone.Rate.Priced() {
+				typed[i].Rate = found.Zone.Rate
+			}
+			if keystore.Ref(z.Password).Storable() && !found.Password.Empty() && z.Password == f.refOf(z.Name) {
+				values[z.Password] = found.Password
 			}
 		}
-		zones = append(zones, z)
 	}
-	return zones, nil
+	return typed
 }
 
-// account returns the account that a valid form describes.
-func account(f *widget.Form) (Account, error) {
-	value := func(name string) string { return strings.TrimSpace(f.Value(name)) }
-	port, err := strconv.Atoi(value(fieldPort))
-	if err != nil {
-		return Account{}, err
-	}
-	zones, err := parseZones(f.Value(fieldZones))
-	if err != nil {
-		return Account{}, err
-	}
-	p := profile.Profile{
-		Name: value(fieldName), BaseURL: value(fieldBaseURL), ProxyHost: value(fieldProxy), ProxyPort: port,
-		UsernamePrefix: value(fieldPrefix), Account: model.AccountID(value(fieldAccount)), Dialect: value(fieldDialect),
-		Key: value(fieldKey), APIVersion: profile.DefaultAPIVersion, Verify: true, Zones: zones,
-	}
-	if err := p.Validate(); err != nil {
-		return Account{}, err
-	}
-	return Account{Profile: p, Key: model.Key{Name: p.Key, Level: model.Level(value(fieldLevel)), Secret: value(fieldSecret)}}, nil
+// refOf is the reference that a zone's password gets.
+func (f *form) refOf(zone model.ZoneName) string {
+	return accounts.RefFor(f.scheme(), f.draftProfile().Name, "zone-"+string(zone))
 }
 
-// save writes the account and switches to it.
-func (f *form) save(values *widget.Form) tea.Cmd {
-	a, err := account(values)
+// save writes the account; a new one is used from then on.
+func (f *form) save(*widget.Form) tea.Cmd {
+	d, err := f.draft()
 	if err != nil {
 		f.Problem = err.Error()
 		return nil
 	}
-	if field, err := f.settle(&a); err != nil {
-		values.SetError(field, err.Error())
-		return values.FocusOn(field, field != fieldLevel)
-	}
 	return f.Run(func() (tea.Msg, error) {
-		if err := f.deps.Add(f.deps.Ctx, a); err != nil {
+		p, err := f.deps.Save(f.deps.Ctx, d)
+		switch {
+		case err != nil:
 			return nil, err
+		case f.edits == nil:
+			return f.deps.Switch(p.Name), nil
+		default:
+			return kit.Toast{Text: "profile " + p.Name + " is saved"}, nil
 		}
-		return f.deps.Switch(a.Profile.Name), nil
 	})
 }

@@ -141,7 +141,7 @@ func flow(t *testing.T, e *fakeEmulator, w, h int, entry string, body func(s *ui
 		}
 		s := uitest.Start(t, ui.New(ui.Deps{
 			Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Session: session,
-			Tabs: []ui.Tab{{ID: kit.Sandbox, View: blank{}}}, Commands: rehearse.Commands(d),
+			Tabs: []ui.Tab{{ID: kit.Sandbox, View: blank{}}}, Commands: func() []kit.Binding { return rehearse.Commands(d) },
 		}), w, h)
 		s.Press("ctrl+p")
 		s.Type(entry)

@@ -8,6 +8,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/account"
 	"zonedeck/service/profile"
+	view "zonedeck/ui/account"
 )
 
 // accountFiles are where the account of a profile is written.
@@ -55,7 +56,7 @@ func (k accountKeys) Remove(ctx context.Context, seen model.Key) error {
 
 // SaveAccount writes an account; see account.Save.
 func (s *Session) SaveAccount(ctx context.Context, d account.Draft) (profile.Profile, error) {
-	if err := s.Base.Refuse(changeConfig); err != nil {
+	if err := s.CurrentProfile().Refuse(changeConfig); err != nil {
 		return d.Profile, err
 	}
 	if d.Key.Secret != "" && d.Values[d.Key.Secret].Empty() {
@@ -75,7 +76,7 @@ func (s *Session) WhatGoes(name string) (account.Removal, error) {
 
 // RemoveAccount removes a profile; see account.Remove.
 func (s *Session) RemoveAccount(ctx context.Context, r account.Removal, withKey, withSecrets bool) error {
-	if err := s.Base.Refuse(changeConfig); err != nil {
+	if err := s.CurrentProfile().Refuse(changeConfig); err != nil {
 		return err
 	}
 	return account.Remove(ctx, s.accountFiles(r.Profile.Name), r, withKey, withSecrets)
@@ -83,15 +84,20 @@ func (s *Session) RemoveAccount(ctx context.Context, r account.Removal, withKey,
 
 // Configured are the profiles of the config file in the order of their names, and the default.
 func (s *Session) Configured() (profiles []profile.Profile, byDefault string) {
-	for _, name := range s.config.Names() {
-		if p, err := s.config.Profile(name); err == nil {
+	for _, name := range s.configured().Names() {
+		if p, err := s.configured().Profile(name); err == nil {
 			profiles = append(profiles, p)
 		}
 	}
-	return profiles, s.config.Default()
+	return profiles, s.configured().Default()
 }
 
 // KeyValue takes a key's value by its reference. A command is refused an ADMIN key without a reason.
 func (s *Session) KeyValue(ctx context.Context, k model.Key) (keystore.Secret, error) {
 	return s.permit(ctx, k, func() (keystore.Secret, error) { return s.Resolver.Resolve(ctx, k.Secret) })
+}
+
+// stores probes the places where secrets can be stored.
+func (s *Session) stores(ctx context.Context) []view.Store {
+	return []view.Store{{Scheme: keystore.SchemeKeyring, Err: s.Resolver.ProbeKeyring(ctx)}, {Scheme: keystore.SchemeFile}}
 }

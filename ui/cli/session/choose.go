@@ -41,7 +41,7 @@ func (s *Session) choose() error {
 	if err != nil {
 		return mistake("%w", err)
 	}
-	s.config = file
+	s.config.Store(&file)
 	if o.NoProfile {
 		s.Base = profile.Profile{Name: profile.LocalName, Local: true}
 		return nil
@@ -77,22 +77,28 @@ func (s *Session) choose() error {
 		s.embedded = newEmbedded(o, s.Paths)
 		return nil
 	}
-	if s.Base.CA != "" {
-		if _, err := os.Stat(s.Base.CA); err != nil {
-			return mistake("ca of profile %q: %w", s.Base.Name, err)
+	s.Base, err = o.completed(s.Base)
+	return err
+}
+
+// completed is a real account's profile with what the environment adds to it.
+func (o Options) completed(p profile.Profile) (profile.Profile, error) {
+	if p.CA != "" {
+		if _, err := os.Stat(p.CA); err != nil {
+			return p, mistake("ca of profile %q: %w", p.Name, err)
 		}
 	}
 	if o.Getenv(EnvKey) != "" {
-		s.Base.Key = EnvKey
+		p.Key = EnvKey
 	}
 	if o.Getenv(EnvPassword) != "" {
-		for i, z := range s.Base.Zones {
+		for i, z := range p.Zones {
 			if z.Password == "" {
-				s.Base.Zones[i].Password = "env:" + EnvPassword
+				p.Zones[i].Password = "env:" + EnvPassword
 			}
 		}
 	}
-	return nil
+	return p, nil
 }
 
 // override merges what the flags and the environment override in the profile; flags
@@ -109,11 +115,19 @@ func (o Options) override() (profile.Override, error) {
 	return flags.Or(env), nil
 }
 
+// configured is what the config file said when it was last read without a fault.
+func (s *Session) configured() profile.File {
+	if f := s.config.Load(); f != nil {
+		return *f
+	}
+	return profile.File{}
+}
+
 // configFile is the config file in use.
 func (s *Session) configFile() string { return cmp.Or(s.o.Config, s.Paths.ConfigFile()) }
 
 // profileNames are all known profiles, the embedded emulator last.
-func (s *Session) profileNames() []string { return append(s.config.Names(), profile.LocalName) }
+func (s *Session) profileNames() []string { return append(s.configured().Names(), profile.LocalName) }
 
 // splitPort splits host:port.
 func splitPort(s string) (host string, port int, err error) {

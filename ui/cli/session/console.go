@@ -12,6 +12,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	accounts "zonedeck/service/account"
 	"zonedeck/service/profile"
 	"zonedeck/service/rehearsal"
 	"zonedeck/service/rows"
@@ -62,6 +63,7 @@ func (c *Console) Run(in io.Reader, out io.Writer) (next string, err error) {
 		tea.WithInput(newKeyboard(in)), tea.WithOutput(out), tea.WithoutSignalHandler())...)
 	var following sync.WaitGroup
 	following.Go(func() { c.follow(program.Send) })
+	following.Go(func() { c.watch(program.Send) })
 	stop := dumpAfter(program)
 	_, err = program.Run()
 	stop()
@@ -110,7 +112,7 @@ func (c *Console) Root() *ui.App {
 	}
 	return ui.New(ui.Deps{
 		Ctx: c.ctx, Now: now, Theme: theme, Tabs: tabs, Session: s.describe(),
-		Start: tea.Batch(c.start, c.tellNotices()), Commands: c.commands(theme),
+		Start: tea.Batch(c.start, c.tellNotices()), Commands: func() []kit.Binding { return c.commands(theme) }, Switch: func() tea.Cmd { return account.Switcher(c.accountDeps(theme)) },
 		Saved: s.savedRequests, History: client.Activity, Spent: client.Spent, Clipboard: nativeClipboard, Multiplexer: s.multiplexer(), Passes: s.tmuxPasses,
 		Suspend: c.suspend, Code: code.New(c.codeDeps(theme)).Open,
 	})
@@ -185,32 +187,30 @@ func (c *Console) tellNotices() tea.Cmd {
 
 // commands are the palette's entries that belong to no tab.
 func (c *Console) commands(theme *kit.Theme) []kit.Binding {
+	return append(account.Commands(c.accountDeps(theme)), c.rehearsals(theme)...)
+}
+
+// accountDeps are what the commands about accounts work with.
+func (c *Console) accountDeps(theme *kit.Theme) account.Deps {
 	s := c.session
-	return append(account.Commands(account.Deps{
-		Ctx: c.ctx, Theme: theme, Profiles: s.profileNames(), Current: s.Base.Name,
-		Keys:    s.recorded,
-		Refused: s.refusal(),
-		Add: func(ctx context.Context, a account.Account) error {
-			if err := s.Base.Refuse(changeConfig); err != nil {
-				return err
-			}
-			if _, known := s.Inventory.Get(a.Key.Name); !known {
-				if err := s.stored(ctx, a.Key.Secret); err != nil {
-					return err
-				}
-				if err := (keyHistory{s.Inventory, s}).Add(ctx, a.Key); err != nil {
-					return err
-				}
-			}
-			return profile.AddProfile(ctx, s.configFile(), a.Profile)
+	return account.Deps{
+		Ctx: c.ctx, Theme: theme, Names: s.profileNames, Current: s.Base.Name,
+		Configured: func() []profile.Profile { profiles, _ := s.Configured(); return profiles },
+		Keys:       s.recorded,
+		Refused:    s.refusal(),
+		Stores:     s.stores,
+		Resolve:    s.Resolver.Resolve,
+		Read: func(ctx context.Context, p profile.Profile, key keystore.Secret) (accounts.Found, error) {
+			return s.Client.ReadAccount(ctx, p, key, nil)
 		},
+		Save: s.SaveAccount, WhatGoes: s.WhatGoes, Remove: s.RemoveAccount,
 		Switch: func(name string) tea.Cmd {
 			return func() tea.Msg {
 				c.next = name
 				return kit.Quit{}
 			}
 		},
-	}), c.rehearsals(theme)...)
+	}
 }
 
 // rehearsals are the palette's entries for the emulator.

@@ -36,7 +36,7 @@ const (
 
 // refusal is why a read-only profile adds no account, or empty.
 func (s *Session) refusal() string {
-	if err := s.Base.Refuse(changeConfig); err != nil {
+	if err := s.CurrentProfile().Refuse(changeConfig); err != nil {
 		return err.Error()
 	}
 	return ""
@@ -53,7 +53,7 @@ func (h keyHistory) List() []model.Key { return h.session.recorded() }
 
 // Add records a key.
 func (h keyHistory) Add(ctx context.Context, k model.Key) error {
-	err := h.session.Base.Refuse(changeKeys)
+	err := h.session.CurrentProfile().Refuse(changeKeys)
 	if err == nil {
 		err = h.Inventory.Add(ctx, k)
 	}
@@ -65,7 +65,7 @@ func (h keyHistory) Add(ctx context.Context, k model.Key) error {
 
 // Update changes a key.
 func (h keyHistory) Update(ctx context.Context, name string, change func(model.Key) (model.Key, error)) error {
-	if err := h.session.Base.Refuse(changeKeys); err != nil {
+	if err := h.session.CurrentProfile().Refuse(changeKeys); err != nil {
 		return err
 	}
 	var before, after model.Key
@@ -106,7 +106,7 @@ func madeOn(k model.Key) string {
 
 // Remove drops a key.
 func (h keyHistory) Remove(ctx context.Context, seen model.Key) error {
-	err := h.session.Base.Refuse(changeKeys)
+	err := h.session.CurrentProfile().Refuse(changeKeys)
 	if err == nil {
 		err = h.Inventory.Remove(ctx, seen)
 	}
@@ -124,7 +124,7 @@ type rotationHistory struct {
 
 // Start keeps a new plan.
 func (h rotationHistory) Start(ctx context.Context, p keystore.RotationPlan) error {
-	err := h.session.Base.Refuse(rotateKeys)
+	err := h.session.CurrentProfile().Refuse(rotateKeys)
 	if err == nil {
 		err = h.Rotations.Start(ctx, p)
 	}
@@ -136,7 +136,7 @@ func (h rotationHistory) Start(ctx context.Context, p keystore.RotationPlan) err
 
 // Update changes a plan.
 func (h rotationHistory) Update(ctx context.Context, id string, change func(keystore.RotationPlan) (keystore.RotationPlan, error)) (keystore.RotationPlan, error) {
-	if err := h.session.Base.Refuse(rotateKeys); err != nil {
+	if err := h.session.CurrentProfile().Refuse(rotateKeys); err != nil {
 		return keystore.RotationPlan{}, err
 	}
 	var before keystore.RotationPlan

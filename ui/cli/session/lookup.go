@@ -45,7 +45,7 @@ func (s *Session) Keys() []model.Key {
 
 // recorded are the keys of the inventory, with the intervals of the configuration.
 func (s *Session) recorded() []model.Key {
-	keys, set := s.Inventory.List(), s.config.Keys()
+	keys, set := s.Inventory.List(), s.configured().Keys()
 	for i, k := range keys {
 		keys[i] = set.Apply(k)
 	}
@@ -73,7 +73,7 @@ func (s *Session) given(recorded []model.Key) (keys []model.Key) {
 		keys = append(keys, s.environmentKey(recorded))
 	}
 	for i, k := range keys {
-		keys[i] = s.config.Keys().Apply(k)
+		keys[i] = s.configured().Keys().Apply(k)
 	}
 	return slices.DeleteFunc(keys, func(k model.Key) bool {
 		return k.Secret == "" && slices.ContainsFunc(recorded, func(r model.Key) bool { return r.Name == k.Name })

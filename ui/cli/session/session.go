@@ -74,8 +74,9 @@ type Session struct {
 	variables *variables
 	used      used
 	added     *rules.File
-	quiet     bool // stderr is the screen: notes are shown there, not printed
-	config    profile.File
+	quiet     bool                            // stderr is the screen: notes are shown there, not printed
+	config    atomic.Pointer[profile.File]    // as last read without a fault
+	gone      atomic.Pointer[string]          // why the profile cannot be used any more; nil while it can
 	current   atomic.Pointer[profile.Profile] // Base, with addresses once they are known
 	embedded  *embedded                       // nil for a real account
 	journal   *journal.Journal
@@ -256,7 +257,10 @@ func (s *Session) index(ctx context.Context) {
 // Profile returns the profile in use, with live addresses.
 func (s *Session) Profile(ctx context.Context) (profile.Profile, error) {
 	if s.embedded == nil {
-		return s.Base, nil
+		if gone := s.gone.Load(); gone != nil {
+			return profile.Profile{}, errors.New(*gone)
+		}
+		return s.CurrentProfile(), nil
 	}
 	ready, err := s.embedded.ensure(ctx)
 	if err != nil {
@@ -311,6 +315,9 @@ func (s *Session) describe() kit.Session {
 	var notes []string
 	if s.embedded != nil {
 		notes = s.embedded.notes()
+	}
+	if gone := s.gone.Load(); gone != nil {
+		return kit.Session{ProfileName: p.Name, Problem: *gone, Zones: p.Zones, Keys: keys, Given: given, Key: named(keys, p.Key), Profile: p}
 	}
 	return kit.Session{
 		ProfileName: p.Name, Notes: notes, Local: p.Local, Ready: s.embedded == nil || s.current.Load() != nil,

@@ -23,6 +23,11 @@ type FormDialog struct {
 	OnSubmit   func(*Form) tea.Cmd
 	// OnChange is called after every change of a value, to update other fields.
 	OnChange func(*Form)
+	// Extra are further keys of the dialog, which Handle gets the intents of. Handle sees every
+	// message first, and reports whether it was its own; Settled is called after every other.
+	Extra   func() []kit.Binding
+	Handle  func(tea.Msg) (cmd tea.Cmd, ok bool)
+	Settled func(*Form)
 	// Width is the preferred inner width; 0 means 72.
 	Width int
 
@@ -104,6 +109,9 @@ func (d *FormDialog) Bindings() []kit.Binding {
 		busy = "already in progress"
 	}
 	out := []kit.Binding{{Keys: []string{"ctrl+s", "ctrl+j"}, Label: d.Submit, Help: "Check the fields and submit.", Intent: dialogSubmit{}, WhileTyping: true, Disabled: busy}}
+	if d.Extra != nil {
+		out = append(out, d.Extra()...)
+	}
 	esc := kit.Binding{Keys: []string{"esc"}, Label: "close", Help: "Close without submitting; asks first if something was filled in.", Intent: kit.Close{}}
 	fields := d.Form.Bindings()
 	switch fd := d.Form.current(); {
@@ -154,6 +162,19 @@ func (d *FormDialog) Work(work func() (then tea.Msg, err error)) tea.Msg {
 
 // Update submits, runs work, or passes the message to the form.
 func (d *FormDialog) Update(msg tea.Msg) tea.Cmd {
+	if d.Handle != nil {
+		if cmd, ok := d.Handle(msg); ok {
+			return cmd
+		}
+	}
+	cmd := d.update(msg)
+	if d.Settled != nil {
+		d.Settled(d.Form)
+	}
+	return cmd
+}
+
+func (d *FormDialog) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case dialogWork:
 		return d.Run(msg)
@@ -214,6 +235,11 @@ func (d *FormDialog) keys() string {
 	fd, last, typing := d.Form.current(), d.Form.atEnd(), d.CapturingText()
 	ends := last && !d.Deliberate
 	hints := [][2]string{{"ctrl+s", d.Submit}}
+	if d.Extra != nil {
+		for _, b := range d.Extra() {
+			hints = append(hints, [2]string{b.Keys[0], b.Label})
+		}
+	}
 	switch {
 	case fd == nil:
 	case fd.Kind == FieldArea && typing:

@@ -56,7 +56,26 @@ type Field struct {
 	// Check validates a value; its error is shown under the field.
 	Check  func(value string) error
 	Hidden bool
+	// Note is what was found out about the value, under the field, with a mark of its own.
+	Note Note
 }
+
+// Note is a verdict on a field's value. The zero value is none.
+type Note struct {
+	Mark NoteMark
+	Text string
+}
+
+// NoteMark is how a verdict came out.
+type NoteMark int
+
+// The marks of a note.
+const (
+	NoteOpen NoteMark = iota // not known
+	NoteGood
+	NoteWarn
+	NoteBad
+)
 
 // Form is a column of fields. Up and down (or j and k) move between fields. Enter takes a
 // value and goes on to the next field; a text or a list it opens first. While a field is
@@ -233,6 +252,13 @@ func (f *Form) SetOptions(name string, options []Option) {
 func (f *Form) SetError(name, text string) {
 	if fd := f.find(name); fd != nil {
 		fd.err = text
+	}
+}
+
+// SetNote says what was found out about a field's value; the zero Note takes it back.
+func (f *Form) SetNote(name string, n Note) {
+	if fd := f.find(name); fd != nil {
+		fd.Note = n
 	}
 }
 

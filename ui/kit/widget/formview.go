@@ -3,6 +3,7 @@ package widget
 import (
 	"strings"
 
+	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 )
 
@@ -88,6 +89,12 @@ func (f *Form) fieldLines(fd *field, on bool, labels, w int) []string {
 			out = append(out, indent+l)
 		}
 	}
+	if fd.Note.Text != "" {
+		glyph, ink := fd.Note.look(t)
+		for _, l := range Wrapped(ink, glyph+" "+fd.Note.Text, width) {
+			out = append(out, indent+l)
+		}
+	}
 	if fd.err != "" {
 		for _, l := range Wrapped(t.Bad, "✗ "+fd.err, width) {
 			out = append(out, indent+l)
@@ -98,6 +105,20 @@ func (f *Form) fieldLines(fd *field, on bool, labels, w int) []string {
 		}
 	}
 	return out
+}
+
+// look is the glyph of a note and its colour.
+func (n Note) look(t *kit.Theme) (glyph string, ink kit.Ink) {
+	switch n.Mark {
+	case NoteGood:
+		return "✓", t.Good
+	case NoteWarn:
+		return "!", t.Warn
+	case NoteBad:
+		return "✗", t.Bad
+	default:
+		return "?", t.Muted
+	}
 }
 
 func (f *Form) areaLines(fd *field, on bool, head, indent string, width int) []string {

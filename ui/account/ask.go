@@ -1,0 +1,159 @@
+package account
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	accounts "zonedeck/service/account"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
+)
+
+// ask reads the account by the key: the typed one, or the one behind its reference.
+func (f *form) ask() tea.Cmd {
+	f.Form.FocusOn(f.Form.Focused(), false) // ends the editing, so that a typed key counts
+	f.settled(f.Form)
+	p := f.draftProfile()
+	ref := f.text(fieldSecret)
+	if known, ok := f.known(p.Key); ok && known.Secret != "" {
+		ref = known.Secret
+	}
+	value := f.value
+	if value.Empty() && ref == "" {
+		f.Form.SetError(fieldValue, "type the key, or paste it: the account is asked by it")
+		return f.Form.FocusOn(fieldValue, true)
+	}
+	f.Busy, f.Problem = true, ""
+	d, dialog := f.deps, f.FormDialog
+	p.CA = "" // it is judged by what is published; a file of the form is looked at by its path
+	if f.text(fieldCA) != "" {
+		p.CA = f.text(fieldCA)
+	}
+	return func() tea.Msg {
+		var done read
+		if value.Empty() {
+			value, done.err = d.Resolve(d.Ctx, ref)
+		}
+		if done.err == nil {
+			done.found, done.err = d.Read(d.Ctx, p, value)
+		}
+		return kit.ForOverlay{Overlay: dialog, Msg: done}
+	}
+}
+
+// take puts what the account said into the form, and the verdicts beside it.
+func (f *form) take(r read) {
+	values, found := f.Form, r.found
+	note := func(field string, v accounts.Verdict) { values.SetNote(field, noteOf(v)) }
+	keyField := fieldValue
+	if _, recorded := f.known(f.draftProfile().Key); recorded {
+		keyField = fieldKey
+	} else if f.value.Empty() {
+		keyField = fieldSecret
+	}
+	note(keyField, found.Key)
+	note(fieldAccount, found.Account)
+	if r.err != nil {
+		if !errors.Is(r.err, accounts.ErrRead) {
+			f.Problem = r.err.Error()
+		}
+		return
+	}
+	f.found = found
+	values.SetValue(fieldAccount, string(found.ID))
+	if f.text(fieldProxy) == "" && found.Host != "" {
+		values.SetValue(fieldProxy, found.Host)
+		values.SetValue(fieldPort, strconv.Itoa(found.Port))
+	}
+	if f.text(fieldPrefix) == "" {
+		values.SetValue(fieldPrefix, found.Prefix)
+	}
+	if f.text(fieldLevel) == "" && found.Level != "" {
+		values.SetValue(fieldLevel, string(found.Level))
+		values.SetNote(fieldLevel, widget.Note{Mark: widget.NoteGood, Text: "by what the key is seen to be allowed (contract 5.3)"})
+	}
+	note(fieldProxy, found.Proxy)
+	note(fieldCA, found.Certificates)
+	values.SetValue(fieldZones, f.listed())
+	values.SetNote(fieldZones, zonesNote(found))
+}
+
+// noteOf shows a verdict.
+func noteOf(v accounts.Verdict) widget.Note {
+	marks := map[accounts.State]widget.NoteMark{accounts.OK: widget.NoteGood, accounts.Warning: widget.NoteWarn, accounts.Failed: widget.NoteBad}
+	return widget.Note{Mark: marks[v.State], Text: v.Text}
+}
+
+// zonesNote says how many zones there are, what is known of rates and passwords, and which zones
+// need a look.
+func zonesNote(found accounts.Found) widget.Note {
+	n := noteOf(found.Listing)
+	for _, v := range []struct {
+		what    string
+		verdict accounts.Verdict
+	}{{"rates", found.Rates}, {"passwords", found.Passwords}} {
+		if v.verdict.Text != "" {
+			n.Text += "; " + v.what + ": " + v.verdict.Text
+		}
+	}
+	for _, z := range found.Zones {
+		if z.Verdict.State == accounts.Warning || z.Verdict.State == accounts.Failed {
+			n.Mark = widget.NoteWarn
+			n.Text += fmt.Sprintf("; %s: %s", z.Zone.Name, z.Verdict.Text)
+		}
+	}
+	return n
+}
+
+// listed are the lines of the form's zones, and behind them those that only the account has.
+func (f *form) listed() string {
+	typed, err := parseZones(f.Form.Value(fieldZones))
+	if err != nil {
+		return f.Form.Value(fieldZones)
+	}
+	var lines []string
+	known := map[model.ZoneName]bool{}
+	for _, z := range typed {
+		known[z.Name] = true
+		lines = append(lines, zoneLine(z))
+	}
+	for _, z := range f.found.Zones {
+		if known[z.Zone.Name] {
+			continue
+		}
+		one := z.Zone
+		if !z.Password.Empty() {
+			one.Password = f.refOf(one.Name)
+		}
+		lines = append(lines, zoneLine(one))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// zoneLine is a zone as the form writes it.
+func zoneLine(z model.Zone) string {
+	line := string(z.Name)
+	if z.Product != model.ProductUnknown || z.Password != "" {
+		line += " " + z.Product.String()
+	}
+	if z.Password != "" {
+		line += " " + z.Password
+	}
+	return line
+}
+
+// storeOptions are the places of a key's value.
+func storeOptions() []widget.Option {
+	return []widget.Option{
+		{Value: keystore.SchemeKeyring, Label: "keyring"},
+		{Value: keystore.SchemeFile, Label: "age file"},
+		{Value: keystore.SchemeEnv, Label: "environment"},
+		{Value: keystore.SchemeCmd, Label: "command"},
+	}
+}

@@ -1,0 +1,224 @@
+package account
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/dialect"
+	"zonedeck/service/profile"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
+)
+
+// The form's fields.
+const (
+	fieldName     = "name"
+	fieldDialect  = "dialect"
+	fieldBaseURL  = "base_url"
+	fieldPlain    = "plain" // the warning of an address without TLS
+	fieldStore    = "store"
+	fieldValue    = "value"
+	fieldSecret   = "secret"
+	fieldKey      = "key"
+	fieldLevel    = "level"
+	fieldAccount  = "account"
+	fieldEntry    = "entry"
+	fieldProxy    = "proxy_host"
+	fieldPort     = "proxy_port"
+	fieldPrefix   = "username_prefix"
+	fieldCA       = "ca"
+	fieldZones    = "zones"
+	fieldAllowed  = "allowed_domains"
+	fieldReadOnly = "read_only"
+	fieldColor    = "color"
+)
+
+// fields are the form's, with the values of the profile that is edited.
+func fields(f *form) []widget.Field {
+	p := profile.Profile{ProxyPort: profile.DefaultProxyPort, Dialect: dialect.Default().Name()}
+	if f.edits != nil {
+		p = *f.edits
+	}
+	zones := make([]string, len(p.Zones))
+	for i, z := range p.Zones {
+		zones[i] = zoneLine(z)
+	}
+	readOnly := ""
+	if p.ReadOnly {
+		readOnly = "true"
+	}
+	return []widget.Field{
+		{Name: fieldName, Label: "Profile", Value: p.Name, Hidden: f.edits != nil, Placeholder: "such as acme", Check: f.checkName},
+		{Name: fieldDialect, Label: "Dialect", Kind: widget.FieldChoice, Options: dialects(), Value: p.DialectName()},
+		{Name: fieldBaseURL, Label: "Base URL", Value: p.BaseURL, Check: f.checkURL},
+		{Name: fieldPlain, Kind: widget.FieldNote, Value: plainText, Hidden: true},
+		{
+			Name: fieldStore, Label: "Key is in", Kind: widget.FieldChoice, Options: storeOptions(), Value: keystore.SchemeFile,
+			Help: "Keyring and age file take the value, and the passwords of the zones; of a variable or a command only the reference is kept. Nothing is ever stored in plain text.",
+		},
+		{
+			Name: fieldValue, Label: "API key", Secret: true, Placeholder: "type or paste it, once", Check: f.checkValue,
+			Help: "It is masked, goes into the store when you save, and is never shown again.",
+		},
+		{Name: fieldSecret, Label: "Reference", Hidden: true, Check: kit.CheckRef},
+		{Name: fieldKey, Label: "Key name", Value: p.Key, Placeholder: "as the profile", Help: "Its name in the inventory (tab 4)."},
+		{Name: fieldLevel, Label: "Key level", Kind: widget.FieldChoice, Options: levels()},
+		{Name: fieldAccount, Label: "Account id", Value: string(p.Account), Placeholder: "such as hl_1234abcd", Check: checkAccount},
+		{Name: fieldEntry, Label: "Proxy preset", Kind: widget.FieldPick, Options: entries(p), Placeholder: "the published addresses", Hidden: true},
+		{Name: fieldProxy, Label: "Proxy host", Value: p.ProxyHost, Placeholder: "such as proxy.example.com"},
+		{Name: fieldPort, Label: "Proxy port", Value: strconv.Itoa(p.ProxyPort), Check: checkPort},
+		{Name: fieldPrefix, Label: "User prefix", Value: p.UsernamePrefix, Help: "The fixed word that the proxy usernames of the service begin with."},
+		{Name: fieldCA, Label: "CA file", Value: p.CA, Placeholder: "none, or what the service publishes", Help: "A PEM file to trust besides the system's: networks without identity check and the unlocker need it (contract 5.2)."},
+		{Name: fieldZones, Label: "Zones", Kind: widget.FieldArea, Rows: 4, Value: strings.Join(zones, "\n"), Placeholder: "one a line: name product password-reference", Check: checkZones},
+		{Name: fieldAllowed, Label: "Domains", Value: strings.Join(p.AllowedDomains, " "), Placeholder: "every target; or such as shop.example.com *.example.com", Help: "The only targets that this profile fetches."},
+		{Name: fieldReadOnly, Label: "Read-only", Kind: widget.FieldToggle, Value: readOnly, Placeholder: "refuse what changes something"},
+		{Name: fieldColor, Label: "Colour", Kind: widget.FieldChoice, Options: colors(), Value: p.Color, Help: "Of the profile's name on every screen."},
+	}
+}
+
+func dialects() []widget.Option {
+	options := make([]widget.Option, 0, len(dialect.Names()))
+	for _, name := range dialect.Names() {
+		options = append(options, widget.Option{Value: name})
+	}
+	return options
+}
+
+func levels() []widget.Option {
+	options := []widget.Option{{Value: "", Label: "unknown"}}
+	for _, l := range model.Levels() {
+		options = append(options, widget.Option{Value: string(l), Note: l.IntendedUse()})
+	}
+	return options
+}
+
+func colors() []widget.Option {
+	options := []widget.Option{{Value: "", Label: "none"}}
+	for _, c := range profile.Colors() {
+		options = append(options, widget.Option{Value: c})
+	}
+	return options
+}
+
+// entries are the published addresses of the proxy, of every dialect: the field is hidden for one
+// that has none.
+func entries(p profile.Profile) (options []widget.Option) {
+	names := append([]string{p.DialectName()}, dialect.Names()...)
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		d, err := dialect.Find(name)
+		if err != nil {
+			continue
+		}
+		for _, e := range d.ProxyEntries() {
+			options = append(options, widget.Option{Value: e.Host + ":" + strconv.Itoa(e.Port), Note: e.Note})
+		}
+	}
+	return options
+}
+
+// entryAt is the published address that was picked, or nil.
+func entryAt(d dialect.Dialect, picked string) *dialect.ProxyEntry {
+	for _, e := range d.ProxyEntries() {
+		if e.Host+":"+strconv.Itoa(e.Port) == picked {
+			return &e
+		}
+	}
+	return nil
+}
+
+func (f *form) checkName(v string) error {
+	if err := widget.Required("write a name for the profile")(v); err != nil {
+		return err
+	}
+	if f.edits == nil && slices.Contains(f.deps.Names(), strings.TrimSpace(v)) {
+		return fmt.Errorf("profile %q already exists", v)
+	}
+	return nil
+}
+
+// checkURL takes an empty address where the dialect has one.
+func (f *form) checkURL(v string) error {
+	d, _ := dialect.Find(f.Form.Value(fieldDialect))
+	u, err := url.Parse(strings.TrimSpace(cmp.Or(v, d.BaseURL())))
+	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
+		return errors.New("write an address like https://api.example.com")
+	}
+	return nil
+}
+
+func (f *form) checkValue(v string) error {
+	if known, ok := f.known(cmp.Or(f.text(fieldKey), f.text(fieldName))); strings.TrimSpace(v) != "" || !f.value.Empty() || f.edits != nil || ok && known.Secret != "" {
+		return nil
+	}
+	return errors.New("type the key, or choose another place where it is")
+}
+
+// inClear reports whether an address is plain http to another machine.
+func inClear(address string) bool {
+	u, err := url.Parse(strings.TrimSpace(address))
+	if err != nil || u.Scheme != "http" || u.Hostname() == "" || u.Hostname() == "localhost" {
+		return false
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	return err != nil || !ip.IsLoopback()
+}
+
+func checkPort(v string) error {
+	if n, err := strconv.Atoi(strings.TrimSpace(v)); err != nil || n < 1 || n > 65535 {
+		return errors.New("a port is a number from 1 to 65535")
+	}
+	return nil
+}
+
+func checkAccount(v string) error {
+	if strings.TrimSpace(v) == "" {
+		return nil
+	}
+	_, err := model.ParseAccountID(strings.TrimSpace(v))
+	return err
+}
+
+func checkZones(v string) error {
+	_, err := parseZones(v)
+	return err
+}
+
+// parseZones reads lines of a name, a product and a password reference; the
+// last two may be left out.
+func parseZones(text string) ([]model.Zone, error) {
+	var zones []model.Zone
+	for sc := bufio.NewScanner(strings.NewReader(text)); sc.Scan(); {
+		words := strings.Fields(sc.Text())
+		if len(words) == 0 {
+			continue
+		}
+		name, err := model.ParseZoneName(words[0])
+		if err != nil {
+			return nil, err
+		}
+		z := model.Zone{Name: name}
+		if len(words) > 1 && words[1] != model.ProductUnknown.String() {
+			if z.Product, err = model.ParseProduct(words[1]); err != nil {
+				return nil, fmt.Errorf("zone %s: %w", name, err)
+			}
+		}
+		if len(words) > 2 {
+			z.Password = strings.Join(words[2:], " ")
+			if _, err := keystore.ParseRef(z.Password); err != nil {
+				return nil, fmt.Errorf("zone %s: %w", name, err)
+			}
+		}
+		zones = append(zones, z)
+	}
+	return zones, nil
+}

@@ -1,0 +1,60 @@
+package account
+
+import (
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/service/profile"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
+)
+
+// The fields of the question before a removal.
+const (
+	fieldWithKey     = "with_key"
+	fieldWithSecrets = "with_secrets"
+)
+
+// removal opens the question what of an account is to go.
+func removal(d Deps, name string) tea.Msg {
+	r, err := d.WhatGoes(name)
+	if err != nil {
+		return kit.Toast{Kind: kit.ToastError, Text: err.Error()}
+	}
+	var fields []widget.Field
+	if r.Key.Name != "" {
+		fields = append(fields, widget.Field{
+			Name: fieldWithKey, Label: "Key", Kind: widget.FieldToggle, Placeholder: "drop the record of " + r.Key.Name,
+			Help: "From the inventory of this machine; the key stays valid at the service.",
+		})
+	}
+	if len(r.Secrets) > 0 {
+		fields = append(fields, widget.Field{
+			Name: fieldWithSecrets, Label: "Secrets", Kind: widget.FieldToggle, Placeholder: fmt.Sprintf("delete what is behind %d references", len(r.Secrets)),
+			Help: "Of the keyring and of the encrypted files; nothing else refers to them.",
+		})
+	}
+	goes := widget.Field{Name: "goes", Kind: widget.FieldNote, Value: "Goes: " + strings.Join(r.Describe(false, false), "; ")}
+	dialog := widget.NewFormDialog(d.Theme, "Remove account "+name, widget.NewForm(d.Theme, append([]widget.Field{goes}, fields...)...))
+	dialog.Intro = "The history of the profile stays, and nothing is changed at the service."
+	dialog.Submit, dialog.Deliberate = "remove", true
+	chosen := func(f *widget.Form) (withKey, withSecrets bool) { return f.On(fieldWithKey), f.On(fieldWithSecrets) }
+	dialog.OnChange = func(f *widget.Form) {
+		f.SetValue("goes", "Goes: "+strings.Join(r.Describe(chosen(f)), "; "))
+	}
+	dialog.OnSubmit = func(f *widget.Form) tea.Cmd {
+		withKey, withSecrets := chosen(f)
+		return dialog.Run(func() (tea.Msg, error) {
+			if err := d.Remove(d.Ctx, r, withKey, withSecrets); err != nil {
+				return nil, err
+			}
+			if name == d.Current {
+				return d.Switch(profile.LocalName), nil
+			}
+			return kit.Toast{Text: "removed: " + strings.Join(r.Describe(withKey, withSecrets), "; ")}, nil
+		})
+	}
+	return kit.Open{Overlay: dialog}
+}

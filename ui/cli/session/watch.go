@@ -1,0 +1,132 @@
+package session
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/service/profile"
+	"zonedeck/ui/kit"
+)
+
+// stamp tells two states of a file apart. The console replaces files, so that two of them never
+// share all of it.
+type stamp struct {
+	info os.FileInfo
+	size int64
+	at   time.Time
+}
+
+func stampOf(path string) stamp {
+	info, err := os.Stat(path)
+	if err != nil {
+		return stamp{}
+	}
+	return stamp{info, info.Size(), info.ModTime()}
+}
+
+func (s stamp) same(o stamp) bool {
+	if s.info == nil || o.info == nil {
+		return s.info == nil && o.info == nil
+	}
+	return s.size == o.size && s.at.Equal(o.at) && os.SameFile(s.info, o.info)
+}
+
+// configWatch notices that the configuration or the key inventory was changed: by the console, by
+// hand, by another process. It is used by one goroutine.
+type configWatch struct {
+	c            *Console
+	config, keys stamp
+}
+
+func (c *Console) newWatch() *configWatch {
+	s := c.session
+	return &configWatch{c: c, config: stampOf(s.configFile()), keys: stampOf(s.Inventory.Path())}
+}
+
+// watch looks at the files once a second until the console ends; send delivers the messages.
+func (c *Console) watch(send func(tea.Msg)) {
+	w := c.newWatch()
+	every := time.NewTicker(followEvery)
+	defer every.Stop()
+	for {
+		select {
+		case <-c.ctx.Done():
+			return
+		case <-every.C:
+		}
+		for _, msg := range w.look() {
+			send(msg)
+		}
+	}
+}
+
+// look reads what has changed, and returns the messages about it.
+func (w *configWatch) look() (msgs []tea.Msg) {
+	s := w.c.session
+	if now := stampOf(s.configFile()); !now.same(w.config) {
+		w.config = now
+		msgs = append(msgs, s.reload()...)
+	}
+	if now := stampOf(s.Inventory.Path()); !now.same(w.keys) {
+		w.keys = now
+		if err := s.Inventory.Reload(); err != nil {
+			return append(msgs, kit.Toast{Kind: kit.ToastError, Text: "the key inventory stays as it was read before: " + err.Error()})
+		}
+		if len(msgs) == 0 {
+			msgs = []tea.Msg{w.c.sessionChanged()}
+		}
+	}
+	return msgs
+}
+
+// reload reads the config file again. With a fault in it everything stays as it was.
+func (s *Session) reload() []tea.Msg {
+	file, err := profile.Load(s.configFile())
+	if err != nil {
+		return []tea.Msg{kit.Toast{Kind: kit.ToastError, Text: "the configuration stays as it was read before: " + err.Error()}}
+	}
+	s.config.Store(&file)
+	changed := func() tea.Msg { return kit.SessionChanged{Session: s.describe()} }
+	if s.embedded != nil || s.described() {
+		return []tea.Msg{changed()}
+	}
+	p, err := s.again(file)
+	if err != nil {
+		gone := fmt.Sprintf("nothing is sent by profile %s: %v; choose another one with @", s.Base.Name, err)
+		s.gone.Store(&gone)
+		return []tea.Msg{changed(), kit.Toast{Kind: kit.ToastWarn, Text: gone}}
+	}
+	before := s.CurrentProfile()
+	wasGone := s.gone.Swap(nil) != nil
+	if reflect.DeepEqual(before, p) && !wasGone {
+		return []tea.Msg{changed()}
+	}
+	s.current.Store(&p)
+	return []tea.Msg{changed(), kit.Toast{Text: "profile " + p.Name + " has changed in the config file; it holds from now on"}}
+}
+
+// described reports whether flags alone describe the profile in use.
+func (s *Session) described() bool {
+	_, err := s.configured().Profile(s.Base.Name)
+	return err != nil && s.Base.Name == profile.FlagsName
+}
+
+// again is the profile in use as the file has it now, under flags and environment.
+func (s *Session) again(file profile.File) (profile.Profile, error) {
+	p, err := file.Profile(s.Base.Name)
+	if err != nil {
+		return p, err
+	}
+	override, err := s.o.override()
+	if err == nil {
+		p, err = p.With(override)
+	}
+	if err == nil {
+		p, err = s.o.completed(p)
+	}
+	return p, err
+}

@@ -1,0 +1,140 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/profile"
+	"zonedeck/ui/kit"
+)
+
+// told is what messages say: the session they bring, and the texts of their toasts.
+func told(msgs []tea.Msg) (s *kit.Session, texts string) {
+	for _, m := range msgs {
+		switch m := m.(type) {
+		case kit.SessionChanged:
+			s = &m.Session
+		case kit.Toast:
+			texts += m.Text + "\n"
+		}
+	}
+	return s, texts
+}
+
+func TestAChangedConfigurationHoldsWithoutARestart(t *testing.T) {
+	o := options(t, nil)
+	paths := profile.FindPaths(o.Getenv)
+	if err := paths.Ensure(); err != nil {
+		t.Fatal(err)
+	}
+	acme := profile.Profile{Name: "acme", BaseURL: "https://a.example", Verify: true, Key: "etl"}
+	if err := profile.AddProfile(t.Context(), paths.ConfigFile(), acme); err != nil {
+		t.Fatal(err)
+	}
+	c, err := OpenConsole(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	s, w := c.session, c.newWatch()
+	if msgs := w.look(); len(msgs) != 0 {
+		t.Errorf("nothing has changed: %v", msgs)
+	}
+
+	acme.ReadOnly, acme.BaseURL = true, "https://b.example"
+	if err := profile.EditProfile(t.Context(), paths.ConfigFile(), acme); err != nil {
+		t.Fatal(err)
+	}
+	now, texts := told(w.look())
+	if now == nil || now.Profile.BaseURL != "https://b.example" || !strings.Contains(texts, "profile acme has changed") {
+		t.Errorf("%+v\n%s", now, texts)
+	}
+	if p, err := s.Profile(t.Context()); err != nil || !p.ReadOnly {
+		t.Errorf("what is sent goes by %+v, %v", p, err)
+	}
+	if err := s.CurrentProfile().Refuse(changeConfig); !errors.Is(err, profile.ErrReadOnly) || s.refusal() == "" {
+		t.Errorf("a profile that became read-only: %v", err)
+	}
+
+	if err := profile.AddProfile(t.Context(), paths.ConfigFile(), profile.Profile{Name: "beta", BaseURL: "https://c.example", Verify: true}); err != nil {
+		t.Fatal(err)
+	}
+	if now, texts := told(w.look()); now == nil || texts != "" || strings.Join(s.profileNames(), " ") != "acme beta local" {
+		t.Errorf("another profile: %v %q %v", now, texts, s.profileNames())
+	}
+
+	text, err := os.ReadFile(paths.ConfigFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(paths.ConfigFile(), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(string(text) + "nonsense = [")
+	if now, texts := told(w.look()); now != nil || !strings.Contains(texts, "stays as it was read before") {
+		t.Errorf("a fault in the file: %v %q", now, texts)
+	}
+	if p, err := s.Profile(t.Context()); err != nil || p.BaseURL != "https://b.example" {
+		t.Errorf("after a fault: %+v, %v", p, err)
+	}
+
+	write("[profiles.beta]\nbase_url = \"https://c.example\"\n")
+	now, texts = told(w.look())
+	if now == nil || now.Ready || !strings.Contains(now.Problem, "nothing is sent by profile acme") || !strings.Contains(texts, "choose another one with @") {
+		t.Errorf("a profile that is gone: %+v\n%s", now, texts)
+	}
+	if _, err := s.Profile(t.Context()); err == nil {
+		t.Error("it is still sent by")
+	}
+	write(string(text))
+	if now, _ := told(w.look()); now == nil || !now.Ready {
+		t.Errorf("a profile that is back: %+v", now)
+	}
+
+	if err := os.WriteFile(paths.KeysFile(), []byte("version = 1\n[[keys]]\nname = \"etl\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if now, _ := told(w.look()); now == nil || now.Key.Name != "etl" {
+		t.Errorf("a key of another process: %+v", now)
+	}
+}
+
+func TestTheWatchSendsUntilTheConsoleEnds(t *testing.T) {
+	o := options(t, map[string]string{"ZONEDECK_BASE_URL": "https://a.example", EnvKey: "a-key-of-nobody"})
+	c, err := OpenConsole(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, ended := make(chan tea.Msg, 16), make(chan struct{})
+	go func() { defer close(ended); c.watch(func(m tea.Msg) { got <- m }) }()
+	if err := c.session.Inventory.Add(context.WithoutCancel(t.Context()), model.Key{Name: "seen", Secret: string(keystore.Ref("env:X"))}); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case m := <-got:
+		if _, ok := m.(kit.SessionChanged); !ok {
+			t.Errorf("%+v", m)
+		}
+	case <-time.After(time.Minute):
+		t.Error("the key was not noticed")
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	<-ended
+}
