@@ -284,9 +284,9 @@ func (r *reader) zones(ctx context.Context) {
 		}
 		f.Zones = append(f.Zones, one)
 	}
-	f.Listing = good("%d zones", len(f.Zones))
+	f.Listing = good("%s", counted(len(f.Zones), "zone"))
 	if skipped > 0 {
-		f.Listing = warn("%d zones, and %d whose names cannot be read", len(f.Zones), skipped)
+		f.Listing = warn("%s, and %d whose names cannot be read", counted(len(f.Zones), "zone"), skipped)
 	}
 }
 

@@ -189,7 +189,7 @@ func TestWhatAnAccountRefusesIsTheVerdictBesideIt(t *testing.T) {
 			script{"/status": says(200, active), "/zone/get_all_zones": says(200, `[{"name":"a b","type":"dc"},{"name":"c","type":"dc"}]`)},
 			"",
 			func(f Found) Verdict { return f.Listing },
-			Verdict{Warning, "1 zones, and 1 whose names cannot be read"},
+			Verdict{Warning, "1 zone, and 1 whose names cannot be read"},
 			false,
 		},
 		"a compromised password": {

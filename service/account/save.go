@@ -339,9 +339,17 @@ func RefFor(scheme, profileName, what string) string {
 	return "file:" + clean
 }
 
+// counted is a number of things in words.
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
 // Describe names what Remove removes, a phrase each.
 func (r Removal) Describe(withKey, withSecrets bool) []string {
-	out := []string{fmt.Sprintf("profile %s (%d zones) from the configuration", r.Profile.Name, len(r.Profile.Zones))}
+	out := []string{fmt.Sprintf("profile %s (%s) from the configuration", r.Profile.Name, counted(len(r.Profile.Zones), "zone"))}
 	if r.CA != "" {
 		out = append(out, "the certificate "+r.CA)
 	}

@@ -54,6 +54,13 @@ func newForm(d Deps, edits *profile.Profile) *form {
 	}
 	f.Width = 84
 	f.OnSubmit, f.OnChange, f.Settled, f.Handle, f.Extra = f.save, f.follow, f.settled, f.handle, f.extra
+	if edits != nil {
+		f.chosen = true
+		if known, ok := f.known(edits.Key); ok && known.Secret != "" {
+			f.Form.SetValue(fieldStore, keystore.Ref(known.Secret).Scheme())
+			f.Form.SetValue(fieldLevel, string(known.Level))
+		}
+	}
 	f.follow(f.Form)
 	return f
 }

@@ -1,13 +1,13 @@
 package account
 
 import (
-	"fmt"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/service/profile"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
 
@@ -32,7 +32,7 @@ func removal(d Deps, name string) tea.Msg {
 	}
 	if len(r.Secrets) > 0 {
 		fields = append(fields, widget.Field{
-			Name: fieldWithSecrets, Label: "Secrets", Kind: widget.FieldToggle, Placeholder: fmt.Sprintf("delete what is behind %d references", len(r.Secrets)),
+			Name: fieldWithSecrets, Label: "Secrets", Kind: widget.FieldToggle, Placeholder: "delete what is behind " + text.Counted(len(r.Secrets), "reference"),
 			Help: "Of the keyring and of the encrypted files; nothing else refers to them.",
 		})
 	}

@@ -146,6 +146,55 @@ func jobDialogScreens(s scripted) []screen {
 // toast is an error that stays until it is dismissed.
 func toast(text string) kit.Toast { return kit.Toast{Kind: kit.ToastError, Text: text} }
 
+// accountScreens are the form of accounts in its states, the question before one is removed, and the
+// choice between profiles.
+func accountScreens(s scripted) []screen {
+	acme := func(h *home) { s.acme(h, "brightdata") }
+	palette := func(command, wait string) func(p *uitest.Whole) {
+		return func(p *uitest.Whole) {
+			acmeReady(p)
+			p.Press("esc", "ctrl+p")
+			p.Type(command)
+			p.Press("enter")
+			p.WaitFor(wait)
+		}
+	}
+	fill := func(p *uitest.Whole, key string) {
+		palette("add account", "Base URL")(p)
+		p.WaitFor("(-) keyring")
+		p.Type("beta")
+		p.Press("tab", "space", "tab")
+		p.Type(s.api)
+		p.Press("tab", "tab")
+		p.Type(key)
+		p.Press("tab", "ctrl+r")
+	}
+	return []screen{
+		{name: "account/asked", before: acme, steps: func(p *uitest.Whole) {
+			fill(p, "a-key-of-beta-0123456789abf2a1")
+			p.WaitFor("••••f2a1", "accepts it")
+		}},
+		{name: "account/asked-zones", before: acme, steps: func(p *uitest.Whole) {
+			fill(p, "a-key-of-beta-0123456789abf2a1")
+			p.WaitFor("••••f2a1", "accepts it")
+			for range 10 {
+				p.Press("tab")
+			}
+			p.WaitFor("isp_old")
+		}},
+		{name: "account/edit", before: func(h *home) {
+			s.acme(h, "brightdata")
+			h.write("config/zonedeck/config.toml", "[profiles.acme]\nbase_url = \"https://api.example.com\"\ndialect = \"brightdata\"\nkey = \"etl-main\"\ncolor = \"red\"\n[[profiles.acme.zones]]\nname = \"unlocker1\"\nproduct = \"unlocker\"\n")
+		}, steps: palette("edit account acme", "Edit account acme")},
+		{name: "account/remove", before: acme, steps: palette("remove account acme", "Goes: profile acme")},
+		{name: "root/use-profile", before: acme, steps: func(p *uitest.Whole) {
+			acmeReady(p)
+			p.Press("esc", "@")
+			p.WaitFor("Use profile")
+		}},
+	}
+}
+
 // otherProfileScreens show a fetch of a profile that is not the one in use.
 func otherProfileScreens(s scripted) []screen {
 	return []screen{{name: "sandbox/other-profile", before: func(h *home) {

@@ -51,6 +51,13 @@ var fetchReplies = map[string]reply{
 	"too-fast":           {429, map[string]string{"Retry-After": "600"}, "slow down", false},
 }
 
+// accountReplies are what the account shows, by path.
+var accountReplies = map[string]string{
+	"/status":             `{"status":"active","customer":"hl_1234abcd"}`,
+	"/zone/get_all_zones": `[{"name":"unlocker1","type":"unblocker","status":"active"},{"name":"isp_old","type":"isp","status":"disabled"},{"name":"serp1","type":"serp","status":"active"}]`,
+	"/zone":               `{"password":["a-password-of-the-zone"],"plan":{}}`,
+}
+
 // startScripted starts the service; it ends with the test.
 func startScripted(t *testing.T) scripted {
 	t.Helper()
@@ -63,6 +70,8 @@ func startScripted(t *testing.T) scripted {
 			answerTrigger(w, r, done)
 		case strings.Contains(r.URL.Path, "/progress/"):
 			answerProgress(w, path.Base(r.URL.Path))
+		case accountReplies[r.URL.Path] != "":
+			_, _ = io.WriteString(w, accountReplies[r.URL.Path])
 		default:
 			http.NotFound(w, r)
 		}

@@ -1,7 +1,10 @@
 package session
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"path/filepath"
 
 	"zonedeck/keystore"
@@ -99,5 +102,9 @@ func (s *Session) KeyValue(ctx context.Context, k model.Key) (keystore.Secret, e
 
 // stores probes the places where secrets can be stored.
 func (s *Session) stores(ctx context.Context) []view.Store {
-	return []view.Store{{Scheme: keystore.SchemeKeyring, Err: s.Resolver.ProbeKeyring(ctx)}, {Scheme: keystore.SchemeFile}}
+	err := s.Resolver.ProbeKeyring(ctx)
+	if why, ok := errors.AsType[*keystore.SecretError](err); ok {
+		err = fmt.Errorf("%s: %w", why.What, cmp.Or(why.Err, why.Kind))
+	}
+	return []view.Store{{Scheme: keystore.SchemeKeyring, Err: err}, {Scheme: keystore.SchemeFile}}
 }
