@@ -19,19 +19,15 @@ var prompts = map[string]string{
 func (a *App) lost(k tea.KeyPressMsg, name string) (cmd tea.Cmd, handled bool) {
 	v := a.target()
 	if capturing(v) {
-		a.astray = ""
+		a.found()
 		return nil, false
 	}
 	if a.astray != "" {
-		switch {
-		case k.Text != "" || name == "backspace":
-			return a.addToast(kit.Toast{Kind: kit.ToastInfo, Text: a.astray}), true
-		case name == "enter" || name == "esc":
-			a.astray = ""
-			return nil, true
+		if k.Text != "" || name == "backspace" {
+			return a.stray(), true
 		}
-		a.astray = ""
-		return nil, false
+		a.found()
+		return nil, name == "enter" || name == "esc"
 	}
 	missing, is := prompts[name]
 	b, bound := kit.Find(v.Bindings(), name, false)
@@ -42,5 +38,19 @@ func (a *App) lost(k tea.KeyPressMsg, name string) (cmd tea.Cmd, handled bool) {
 		missing = b.Label + ": " + b.Disabled
 	}
 	a.astray = widget.KeyName(name) + " " + missing + "; what you type is ignored until enter or esc"
-	return a.addToast(kit.Toast{Kind: kit.ToastInfo, Text: a.astray}), true
+	return a.stray(), true
+}
+
+// strayWord is what the toast of a dropped word is about.
+const strayWord = "a word that nothing takes"
+
+// stray says that what is typed is dropped.
+func (a *App) stray() tea.Cmd { return a.addToast(kit.Toast{Text: a.astray, About: strayWord}) }
+
+// found ends the word that is dropped.
+func (a *App) found() {
+	if a.astray != "" {
+		a.astray = ""
+		a.toasts.add(kit.Toast{About: strayWord})
+	}
 }

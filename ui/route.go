@@ -213,7 +213,7 @@ func (a *App) helpSections() []widget.HelpSection {
 // mouse passes mouse messages on with coordinates relative to the active view. A
 // click on a tab's name goes to that tab.
 func (a *App) mouse(msg tea.Msg) tea.Cmd {
-	a.astray = ""
+	a.found()
 	if len(a.stack) > 0 {
 		return a.mouseOver(msg)
 	}

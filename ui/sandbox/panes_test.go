@@ -141,6 +141,27 @@ func TestAClickFocusesThePaneUnderIt(t *testing.T) {
 	})
 }
 
+func TestASearchFromTheFormGoesToTheBody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.Press("/", "w") // without a body the word is no command
+		b.Expect("there is nothing to search here", "▌Request")
+		b.Press("esc")
+		if n := len(b.svc.requests()); n != 0 {
+			t.Errorf("%d requests were sent by a word", n)
+		}
+		b.Press("ctrl+j")
+		b.Expect("▌Request", "✓ ok")
+		b.Press("/")
+		b.Type("lab")
+		b.Press("enter")
+		b.Expect("▌Response", "/lab  1 of 1")
+		b.Press("esc", "esc", "|")
+		b.Type("title")
+		b.Expect("▌Response", "CSS › title")
+	})
+}
+
 func TestEscGoesBackStepByStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)
