@@ -25,6 +25,17 @@ func TestTheFirstKeyPressSendsTheFirstRequest(t *testing.T) {
 	})
 }
 
+func TestWhatWillBeSentSaysThatAKeyIsMissing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.ExpectNot("✗ the profile names no key")
+		session := demoSession()
+		session.Key, session.Keys = model.Key{}, nil
+		b.Send(kit.SessionChanged{Session: session})
+		b.Expect("✗ the profile names no key", "POST /request HTTP/1.1")
+	})
+}
+
 func TestEscCancelsTheRequestInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)

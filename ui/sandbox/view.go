@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -34,8 +35,17 @@ func (m *Model) renderWire(w, h int) string {
 func (m *Model) wireNotes(w int) []string {
 	th := m.deps.Theme
 	var lines []string
-	if p := m.form.wire.Problem; p != "" && !m.untyped() {
-		lines = widget.Hung(" ", th.Bad, "✗ "+p, w-1)
+	why := m.form.wire.Problem
+	if m.untyped() {
+		why = ""
+	}
+	for _, p := range m.form.problems { // the bytes do not show that there is no key
+		if p.Field == fieldKey && p.Severity == stop {
+			why = cmp.Or(why, p.Text)
+		}
+	}
+	if why != "" {
+		lines = widget.Hung(" ", th.Bad, "✗ "+why, w-1)
 	}
 	if p := m.form.profile; p != "" {
 		lines = append(lines, widget.Hung(" ", th.Warn, "! a request of profile "+p+": sending asks first", w-1)...)
