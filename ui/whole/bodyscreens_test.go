@@ -79,6 +79,6 @@ func bodyScreens(s scripted) []screen {
 		named("not-json", acme("not-json", press("not JSON at byte", "]"))),
 		named("bytes", lab("/site/files/report.pdf", press("25 50 44 46"))),
 		named("picture", acme("screenshot", press("drawn as half blocks"))),
-		named("no-picture", acme("webp", press("not this format"))),
+		named("no-picture", acme("avif", press("not this format"))),
 	}
 }

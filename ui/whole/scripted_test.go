@@ -46,7 +46,7 @@ var fetchReplies = map[string]reply{
 	"incomplete":         {200, map[string]string{"X-Brd-Status-Code": "200", "Content-Type": "text/html"}, "<html><body><h1>Half a page", true},
 	"unrecognised":       {302, map[string]string{"Location": "https://elsewhere.example/"}, "", false},
 	"screenshot":         {200, map[string]string{"X-Brd-Status-Code": "200", "Content-Type": "image/png"}, screenshot(), false},
-	"webp":               {200, map[string]string{"X-Brd-Status-Code": "200", "Content-Type": "image/webp"}, "RIFF\x24\x00\x00\x00WEBPVP8 \x18\x00\x00\x00", false},
+	"avif":               {200, map[string]string{"X-Brd-Status-Code": "200", "Content-Type": "image/avif"}, "\x00\x00\x00\x1cftypavif\x00\x00\x00\x00avif", false},
 	"not-json":           {200, map[string]string{"X-Brd-Status-Code": "200", "Content-Type": "application/json"}, "{\n  \"name\": \"Brass desk lamp\",\n  \"price\": 14,25\n}\n", false},
 	"too-fast":           {429, map[string]string{"Retry-After": "600"}, "slow down", false},
 }

@@ -14,6 +14,8 @@ import (
 	_ "image/png"
 	"io"
 	"strings"
+
+	_ "golang.org/x/image/webp"
 )
 
 // The bounds of an image, looked at before it is decoded.
@@ -25,13 +27,16 @@ const (
 )
 
 // ErrUnsupported is wrapped when an image has a format that is not decoded.
-var ErrUnsupported = errors.New("PNG, JPEG and GIF are drawn, not this format")
+var ErrUnsupported = errors.New("PNG, JPEG, GIF and WebP are drawn, not this format")
 
 // Image reports whether a body is an image by its content type or its first bytes.
 func Image(contentType string, head []byte) bool {
 	t, _, _ := strings.Cut(strings.ToLower(contentType), ";")
 	if t = strings.TrimSpace(t); strings.HasPrefix(t, "image/") {
 		return t != "image/svg+xml"
+	}
+	if len(head) >= 12 && string(head[:4]) == "RIFF" && string(head[8:12]) == "WEBP" {
+		return true
 	}
 	for _, magic := range []string{"\x89PNG\r\n\x1a\n", "\xff\xd8\xff", "GIF87a", "GIF89a"} {
 		if bytes.HasPrefix(head, []byte(magic)) {
@@ -48,7 +53,7 @@ type decoded struct {
 	w, h   int // pixels of the original
 }
 
-// decode reads an image of size bytes, of a GIF the first frame.
+// decode reads an image of size bytes, of a GIF the first frame; an animated WebP is not decoded.
 func decode(r io.ReaderAt, size int64) (decoded, error) {
 	if size > maxBytes {
 		return decoded{}, fmt.Errorf("images of up to %d MiB are drawn", maxBytes>>20)

@@ -12,6 +12,7 @@ import (
 	"image/jpeg"
 	"image/png"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -84,13 +85,60 @@ func settle(t *testing.T, v *View, raw *[]string, cmd tea.Cmd) {
 	}
 }
 
+// webpOf is a lossless WebP of an image that is red or blue: a prefix code of two symbols for both
+// channels, and of one for the others.
+func webpOf(img image.Image) []byte {
+	var out []byte
+	n := 0
+	put := func(v uint32, bits int) { // the lowest bit first
+		for i := range bits {
+			if n%8 == 0 {
+				out = append(out, 0)
+			}
+			out[n/8] |= byte(v>>i&1) << (n % 8)
+			n++
+		}
+	}
+	w, h := img.Bounds().Dx(), img.Bounds().Dy()
+	put(0x2f, 8)
+	put(uint32(w-1), 14)
+	put(uint32(h-1), 14)
+	put(0, 1+3+1+1+1) // no alpha, version 0, no transform, no cache of colours, one group of codes
+	one := func(symbol uint32) { put(1, 1); put(0, 1); put(1, 1); put(symbol, 8) }
+	two := func() { put(1, 1); put(1, 1); put(0, 1); put(0, 1); put(255, 8) }
+	one(0) // green
+	two()  // red
+	two()  // blue
+	one(255)
+	one(0)
+	for y := range h {
+		for x := range w {
+			r, _, b, _ := img.At(x, y).RGBA()
+			put(r>>15, 1)
+			put(b>>15, 1)
+		}
+	}
+	if len(out)%2 == 1 {
+		out = append(out, 0)
+	}
+	size := func(n int) []byte { return binary.LittleEndian.AppendUint32(nil, uint32(n)) }
+	return slices.Concat([]byte("RIFF"), size(len(out)+12), []byte("WEBPVP8L"), size(len(out)), out)
+}
+
+// largeWebP is a WebP whose head claims a size and holds nothing.
+func largeWebP(w, h int) []byte {
+	b := webpOf(image.NewGray(image.Rect(0, 0, 1, 1)))
+	binary.LittleEndian.PutUint32(b[21:], uint32(w-1)|uint32(h-1)<<14)
+	return b
+}
+
 func TestHalfBlocks(t *testing.T) {
 	var jpg, anim bytes.Buffer
 	img := two(40, 40)
 	if err := errors.Join(jpeg.Encode(&jpg, img, nil), gif.EncodeAll(&anim, &gif.GIF{Image: []*image.Paletted{img, two(40, 20)}, Delay: []int{0, 0}})); err != nil {
 		t.Fatal(err)
 	}
-	for name, b := range map[string][]byte{"PNG": pngOf(t, img), "JPEG": jpg.Bytes(), "GIF": anim.Bytes()} {
+	for name, b := range map[string][]byte{"PNG": pngOf(t, img), "JPEG": jpg.Bytes(), "GIF": anim.Bytes(), "WEBP": webpOf(img)} {
 		v, raw := open(t, HalfBlocks, b)
 		lines := strings.Split(v.Render(true, 60, 6), "\n")
 		if len(lines) != 6 || strings.Count(lines[0], "▀") != 10 || len(*raw) != 0 {
@@ -131,7 +179,8 @@ func TestWhatIsTooLargeIsNotDecoded(t *testing.T) {
 		"pixels":      {claims(100_000, 100_000), 0, "million pixels are drawn; this one has 100000 × 100000"},
 		"one side":    {claims(1<<31-1, 1), 0, "million pixels"},
 		"bytes":       {claims(10, 10), maxBytes + 1, "up to 64 MiB"},
-		"format":      {[]byte("RIFF\x00\x00\x00\x00WEBPVP8 "), 0, "PNG, JPEG and GIF"},
+		"format":      {[]byte("\x00\x00\x00\x1cftypavif"), 0, "PNG, JPEG, GIF and WebP are drawn"},
+		"a WebP":      {largeWebP(16000, 16000), 0, "million pixels are drawn; this one has 16000 × 16000"},
 		"a cut image": {pngOf(t, two(10, 10))[:50], 0, "read the image"},
 	} {
 		r := &counting{r: bytes.NewReader(append(c.head, make([]byte, 1<<20)...))}
@@ -307,6 +356,8 @@ func BenchmarkFirstFrame(b *testing.B) {
 func FuzzDecode(f *testing.F) {
 	f.Add(pngOf(f, two(8, 8)))
 	f.Add(claims(5000, 5000))
+	f.Add(webpOf(two(8, 8)))
+	f.Add([]byte("RIFF\x24\x00\x00\x00WEBPVP8 \x18\x00\x00\x00"))
 	f.Add([]byte("GIF89a\x01\x00\x01\x00\x80\x00\x00"))
 	f.Add([]byte("\xff\xd8\xff\xe0"))
 	f.Fuzz(func(t *testing.T, b []byte) {
