@@ -116,12 +116,16 @@ func (m *Model) curl() string {
 	if why := m.whyNotCopy(); why != "" {
 		return why
 	}
-	c, curl := m.code(), export.Targets()[0]
-	text, err := curl.Code(export.Source{Profile: m.profile, Request: c.Request, Username: c.Username})
-	if err != nil {
-		return err.Error()
+	c := m.code()
+	of := login{c.Request.Zone, c.Request.URL, c.Username}
+	if e := &m.example; e.text == "" || e.of != of {
+		text, err := export.Targets()[0].Code(export.Source{Profile: m.profile, Request: c.Request, Username: c.Username})
+		if err != nil {
+			text = err.Error()
+		}
+		e.of, e.text = of, text
 	}
-	return text
+	return m.example.text
 }
 
 func (m *Model) copyMenu() tea.Cmd {

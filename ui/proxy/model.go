@@ -115,7 +115,7 @@ type Model struct {
 	pasted  pasted
 	// readings of a pasted login; example is the login as code while none was pasted.
 	readings widget.Table
-	example  widget.Scroll
+	example  example
 	name     widget.Scroll // of the username pane
 	panes    widget.Panes
 	paste    *widget.FormDialog
@@ -125,6 +125,19 @@ type Model struct {
 	rotation rotation
 	matrix   matrixPage
 	renewal  renewal
+}
+
+// example is the login as code for curl: it is written once for a login and a profile, and drawn in
+// every frame.
+type example struct {
+	widget.Scroll
+	of   login
+	text string
+}
+
+type login struct {
+	zone          model.Zone
+	url, username string
 }
 
 // New makes the tab.
@@ -190,6 +203,7 @@ func (m *Model) zone() model.Zone {
 // its zone has gone.
 func (m *Model) setProfile() {
 	m.profile = m.deps.Profile()
+	m.example.text = ""
 	options := make([]widget.Option, 0, len(m.profile.Zones))
 	var first string // with native access, if possible residential
 	for _, z := range m.profile.Zones {

@@ -3,8 +3,12 @@ package proxy
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/clients"
+	"zonedeck/service/profile"
+	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 )
 
@@ -98,5 +102,30 @@ func TestCAVerdictFollowsTheContract(t *testing.T) {
 				t.Errorf("state %d %q, want %d", got.state, got.text, tt.want)
 			}
 		})
+	}
+}
+
+func TestTheLoginAsCodeFollowsTheFormAndTheProfile(t *testing.T) {
+	p := profile.Profile{
+		Name: "local", ProxyHost: "127.0.0.1", ProxyPort: 33335, UsernamePrefix: "brd", Account: "hl_demo01", Dialect: "brightdata", Verify: true,
+		Zones: []model.Zone{{Name: "dc", Product: model.ProductDatacenter, Password: "env:ZONE"}},
+	}
+	m := New(Deps{
+		Now: time.Now, Theme: kit.NewTheme(true, false), Profile: func() profile.Profile { return p },
+		Machine: clients.Machine{Getenv: func(string) string { return "" }, Now: time.Now},
+	})
+	m.compose()
+	before := m.curl()
+	for name, change := range map[string]func(){
+		"country":  func() { m.form.SetValue("country", "de"); m.compose() },
+		"page":     func() { m.form.SetValue(fieldTarget, "https://shop.test/") },
+		"the port": func() { p.ProxyPort = 33336; m.Update(kit.SessionChanged{}) },
+	} {
+		change()
+		if got := m.curl(); got == before || !strings.Contains(got, "curl -sS") {
+			t.Errorf("%s changed nothing:\n%s", name, got)
+		} else {
+			before = got
+		}
 	}
 }

@@ -243,7 +243,7 @@ type trustIntent int
 
 func (m *Model) trustBindings() []kit.Binding {
 	out := []kit.Binding{
-		{Keys: []string{"y"}, Label: "copy the way", Help: "Copy the lines that make the client trust the CA.", Group: "CA trust", Intent: trustCopy},
+		{Keys: []string{"y"}, Label: "copy the install commands", Help: "Copy the lines that make the client trust the CA.", Group: "CA trust", Intent: trustCopy},
 		{Keys: []string{"s"}, Label: "copy for the system", Help: "Copy the lines that put the CA into the system's store.", Group: "CA trust", Intent: trustCopySystem},
 		{Keys: []string{"esc"}, Label: "back", Help: "Go back to the login.", Group: "CA trust", Intent: intentBack},
 	}

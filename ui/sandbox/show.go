@@ -46,7 +46,7 @@ func (m *Model) show(res model.FetchResult, from origin) tea.Cmd {
 	b := res.Body
 	m.work.body.Drop()
 	if b.File == "" {
-		head := b.Bytes[:min(len(b.Bytes), sniffed)]
+		head := b.Bytes[:min(len(b.Bytes), body.HeadBytes)]
 		src := body.Source{Reader: bytes.NewReader(b.Bytes), Size: int64(len(b.Bytes)), Type: res.ContentType, Head: head}
 		return tea.Batch(p.body.Open(src, res.Request.URL), m.firstPage(page))
 	}
@@ -58,9 +58,6 @@ func (m *Model) show(res model.FetchResult, from origin) tea.Cmd {
 		return bodyOpened{id: id, src: src, err: err}
 	}))
 }
-
-// sniffed is how many bytes of a body tell what it is.
-const sniffed = 512
 
 // firstPage opens a page of a result whose body is open: page if there is one. The body
 // means its first page, or the attempts if there is no body.

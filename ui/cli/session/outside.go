@@ -27,7 +27,7 @@ import (
 // openBody opens a body, in memory or on disk, for the viewer.
 func (s *Session) openBody(_ context.Context, b model.BodyRef) (body.Source, error) {
 	if b.File == "" {
-		return body.Source{Reader: bytes.NewReader(b.Bytes), Size: int64(len(b.Bytes)), Head: b.Bytes[:min(len(b.Bytes), sniffed)]}, nil
+		return body.Source{Reader: bytes.NewReader(b.Bytes), Size: int64(len(b.Bytes)), Head: b.Bytes[:min(len(b.Bytes), body.HeadBytes)]}, nil
 	}
 	f, err := os.Open(b.File)
 	if err != nil {
@@ -41,13 +41,10 @@ func (s *Session) openBody(_ context.Context, b model.BodyRef) (body.Source, err
 		f.Close()
 		return body.Source{}, fmt.Errorf("read the body: %w", err)
 	}
-	head := make([]byte, sniffed)
+	head := make([]byte, body.HeadBytes)
 	n, _ := f.ReadAt(head, 0) // what cannot be read is told where it is shown
 	return body.Source{Reader: f, Size: info.Size(), Head: head[:n], Close: f.Close}, nil
 }
-
-// sniffed is how many bytes of a body tell what it is.
-const sniffed = 512
 
 // unchanged checks the file that -o named: it is the operator's, who may have written
 // something else to it.

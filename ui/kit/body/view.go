@@ -20,13 +20,16 @@ const (
 	rowsMargin = 20
 )
 
+// HeadBytes is how many of the first bytes of a body tell what it is.
+const HeadBytes = 512
+
 // Source is a body's bytes. The reader is used in commands only, possibly from several
 // goroutines at once, which io.ReaderAt allows.
 type Source struct {
 	Reader io.ReaderAt
 	Size   int64  // bytes
 	Type   string // content type, for the colours
-	Head   []byte // the first bytes, up to 512, as far as they are known
+	Head   []byte // the first bytes, up to HeadBytes, as far as they are known
 	// Close releases the reader; it may be nil.
 	Close func() error
 }
