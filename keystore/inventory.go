@@ -98,7 +98,7 @@ func (v *Inventory) Add(ctx context.Context, k model.Key) error {
 			return nil, ErrKeyExists
 		}
 		k, err := normalise(k)
-		return append(keys, k), err
+		return inserted(keys, k), err
 	})
 }
 
@@ -239,6 +239,16 @@ func normalise(k model.Key) (model.Key, error) {
 	}
 	k.UsedBy = slices.Clone(k.UsedBy)
 	return k, nil
+}
+
+// inserted puts a new key before the first one whose name comes after its own: two additions stand
+// apart in the file, and git merges them.
+func inserted(keys []model.Key, k model.Key) []model.Key {
+	i := slices.IndexFunc(keys, func(o model.Key) bool { return o.Name > k.Name })
+	if i < 0 {
+		i = len(keys)
+	}
+	return slices.Insert(keys, i, k)
 }
 
 func clone(keys []model.Key) []model.Key {

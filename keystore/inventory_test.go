@@ -1,11 +1,9 @@
 package keystore
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"runtime"
@@ -304,60 +302,6 @@ func TestListGivesCopies(t *testing.T) {
 	k.UsedBy[1] = "changed"
 	if got := v.List(); !reflect.DeepEqual(got, []model.Key{fullKey()}) {
 		t.Errorf("a caller changed the inventory: %+v", got)
-	}
-}
-
-const (
-	envPath     = "KEYSTORE_TEST_PATH"
-	envPrefix   = "KEYSTORE_TEST_PREFIX"
-	perProcess  = 15
-	perRoutine  = 15
-	otherWrites = 3
-)
-
-func inventoryProcess() {
-	v, err := OpenInventory(os.Getenv(envPath))
-	for i := range perProcess {
-		if err == nil {
-			err = v.Add(context.Background(), model.Key{Name: fmt.Sprint(os.Getenv(envPrefix), i)})
-		}
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
-
-func TestProcessesAndGoroutinesLoseNoUpdates(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "keys.toml")
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var wg sync.WaitGroup
-	for p := range otherWrites {
-		wg.Go(func() {
-			cmd := exec.CommandContext(t.Context(), exe)
-			cmd.Env = append(os.Environ(), envCommand+"=inventory", envPath+"="+path, envPrefix+"="+fmt.Sprintf("process%d-", p), "GORACE=atexit_sleep_ms=0")
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Errorf("process %d: %v\n%s", p, err, out)
-			}
-		})
-		wg.Go(func() {
-			v, err := OpenInventory(path)
-			for i := range perRoutine {
-				if err == nil {
-					err = v.Add(t.Context(), model.Key{Name: fmt.Sprintf("routine%d-%d", p, i)})
-				}
-			}
-			if err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	if got, want := len(openIn(t, path).List()), otherWrites*(perProcess+perRoutine); got != want {
-		t.Errorf("%d keys, want %d", got, want)
 	}
 }
 

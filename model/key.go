@@ -279,12 +279,21 @@ func (k Key) StateWord(now time.Time, within time.Duration) string {
 	return "rotate soon"
 }
 
-// SortKeys sorts keys by their state, the worst first; keys of one state stay in
-// their order.
-func SortKeys(keys []Key, now time.Time, within time.Duration) {
-	slices.SortStableFunc(keys, func(a, b Key) int {
-		return cmp.Compare(b.State(now, within), a.State(now, within))
-	})
+// SortKeys sorts keys by their state, the worst first, each at its own time; keys of one state
+// stay in their order.
+func SortKeys(keys []Key, now func(Key) time.Time, within time.Duration) {
+	type at struct {
+		key   Key
+		state KeyState
+	}
+	list := make([]at, len(keys))
+	for i, k := range keys {
+		list[i] = at{k, k.State(now(k), within)}
+	}
+	slices.SortStableFunc(list, func(a, b at) int { return cmp.Compare(b.state, a.state) })
+	for i := range list {
+		keys[i] = list[i].key
+	}
 }
 
 func expiryKeyState(s ExpiryState) KeyState {

@@ -59,6 +59,9 @@ func (a *App) draw() string {
 		return text.Cut(fmt.Sprintf("zonedeck needs %d×%d, this is %d×%d", kit.MinWidth, kit.MinHeight, a.w, a.h), a.w)
 	}
 	above, brief := a.messages()
+	if banner := a.banner(); banner != "" {
+		above = append([]string{banner}, above...)
+	}
 	h := bodyHeight(a.h) - len(above)
 	body := widget.Block(a.view().Render(a.w, h), a.w, h)
 	for _, l := range a.stack {
@@ -216,7 +219,7 @@ func (a *App) keyWords() []string {
 	case s.Key.Name == "":
 		return []string{t.Warn.Render("! no key"), t.Warn.Render("!")}
 	}
-	now := a.deps.Now()
+	now := s.KeyNow(s.Key, a.deps.Now())
 	state := s.Key.State(now, model.SoonDays*24*time.Hour)
 	glyph, ink := t.KeyMark(state)
 	name := text.Clean(s.Key.Name)

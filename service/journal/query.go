@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"zonedeck/model"
 	"zonedeck/service/database"
@@ -83,4 +84,27 @@ func (j *Journal) KeyEvents(ctx context.Context, key string, limit int) ([]KeyEv
 		return nil, j.db.Fault(doing, err)
 	}
 	return list, nil
+}
+
+// KeyUse is when a key was used from here: by fetches, jobs, comparisons and tests, as far as the
+// history goes back. Zero times are unknown.
+type KeyUse struct{ First, Last time.Time }
+
+// KeyUses are the uses of every key, by its name.
+func (j *Journal) KeyUses(ctx context.Context) (map[string]KeyUse, error) {
+	if err := j.flush(ctx); err != nil {
+		return nil, err
+	}
+	uses := map[string]KeyUse{}
+	err := database.Each(ctx, j.db, "SELECT key, min(at), max(at) FROM activity WHERE key <> '' AND kind <> 'key' GROUP BY key", nil, func(row database.Scanner) error {
+		var key string
+		var u KeyUse
+		err := row.Scan(&key, database.Time(&u.First), database.Time(&u.Last))
+		uses[key] = u
+		return err
+	})
+	if err != nil {
+		return nil, j.db.Fault("reading the uses of keys", err)
+	}
+	return uses, nil
 }

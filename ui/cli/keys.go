@@ -10,11 +10,13 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/ui/cli/session"
 	"zonedeck/ui/kit/widget"
 )
 
 func (a *app) keysCommand() *cobra.Command {
-	return group("keys", "Show the keys, their two clocks, and what to do", a.keysListCommand(), a.keysCheckCommand(), a.keysRotateCommand())
+	return group("keys", "Show the keys, their two clocks, and what to do", a.keysListCommand(), a.keysCheckCommand(), a.keysLintCommand(),
+		a.keysUsesCommand(), a.keysRotateCommand(), a.keysImportCommand(), a.keysExportCommand(), a.keysSnippetCommand())
 }
 
 // keyJSON is one key (docs/schema/keys.json). Days are null where unknown.
@@ -31,15 +33,30 @@ type keyJSON struct {
 	Rotated      string   `json:"rotated"`
 	Rotation     string   `json:"rotation_state"`
 	RotationDays *int     `json:"rotation_days_left"`
+	Interval     int      `json:"rotation_interval_days"`
+	Due          bool     `json:"due"`
+	Threshold    *int     `json:"threshold_days"`
+	Created      string   `json:"created"`
+	FirstSeen    string   `json:"first_seen"`
+	LastUsed     string   `json:"last_used"`
+	Secret       string   `json:"secret"`
+	Note         string   `json:"note"`
 	UsedBy       []string `json:"used_by"`
 }
 
-func newKeyJSON(k model.Key, now time.Time, within time.Duration) keyJSON {
+// newKeyJSON is a key as a command prints it, at the time of its clocks.
+func newKeyJSON(k model.Key, audit session.Audit, within time.Duration) keyJSON {
+	now, used := audit.Now(k), audit.Used(k)
 	out := keyJSON{
 		Name: k.Name, Level: k.Level.String(), Duty: string(k.Duty), Fingerprint: k.Fingerprint, Last4: k.Last4,
 		State: k.State(now, within).String(), Expires: k.Expires.String(),
 		ExpiryState: k.Expires.State(now, within).String(), Rotated: "unknown",
 		Rotation: k.Rotation.State(now, within).String(), UsedBy: append([]string{}, k.UsedBy...),
+		Interval: k.Rotation.Every(), Due: k.DueWithin(now, within), Created: moment(k.Created), FirstSeen: moment(used.First), LastUsed: moment(used.Last),
+		Secret: keystore.Portable(k.Secret), Note: k.Note,
+	}
+	if n, ok := k.Threshold(now); ok {
+		out.Threshold = &n
 	}
 	if n, ok := k.Expires.DaysLeft(now); ok {
 		out.ExpiryDays = &n
@@ -51,24 +68,42 @@ func newKeyJSON(k model.Key, now time.Time, within time.Duration) keyJSON {
 	return out
 }
 
+// moment is a moment in JSON and tables, in UTC.
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return "unknown"
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
 type findingJSON struct {
 	Rule     string `json:"rule"`
 	Key      string `json:"key"`
 	Severity string `json:"severity"`
 	Text     string `json:"text"`
+	Evidence string `json:"evidence"`
 	Fix      string `json:"fix"`
 	Source   string `json:"source"`
 }
 
 type keysFlags struct {
-	within durationFlag
-	json   bool
+	within   durationFlag
+	json     bool
+	recorded bool
+	scan     []string
 }
 
 func (f *keysFlags) register(cmd *cobra.Command) {
 	f.within.d = model.SoonDays * 24 * time.Hour
 	cmd.Flags().Var(&f.within, "within", "how long before a clock runs out the key counts as due soon (like 14d or 2w)")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object")
+	f.registerSource(cmd)
+}
+
+// registerSource adds the flags that say which keys are meant, and where their uses are looked for.
+func (f *keysFlags) registerSource(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.recorded, "recorded", false, "only the keys of the inventory; no emulator is started")
+	cmd.Flags().StringArrayVar(&f.scan, "scan", nil, "look through this folder, too, for what uses the keys (can be repeated)")
 }
 
 func (a *app) keysListCommand() *cobra.Command {
@@ -78,7 +113,7 @@ func (a *app) keysListCommand() *cobra.Command {
 		Short: "List the keys with both clocks",
 		Args:  usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withSession(cmd.Context(), needs{}, func(t *task) error {
+			return a.withSession(cmd.Context(), needs{jobs: true}, func(t *task) error {
 				return t.listKeys(cmd.Context(), f)
 			})
 		},
@@ -88,30 +123,39 @@ func (a *app) keysListCommand() *cobra.Command {
 }
 
 func (t *task) listKeys(ctx context.Context, f keysFlags) error {
-	keys, now, err := t.allKeys(ctx, f.within.d)
+	audit, err := t.audit(ctx, f, f.scan)
 	if err != nil {
 		return err
 	}
 	if f.json {
-		out := make([]keyJSON, 0, len(keys))
-		for _, k := range keys {
-			out = append(out, newKeyJSON(k, now, f.within.d))
-		}
-		return t.app.printJSON(struct {
-			SchemaVersion int       `json:"schema_version"`
-			Keys          []keyJSON `json:"keys"`
-		}{schemaVersion, out})
+		return t.app.printJSON(newKeysJSON(audit, f.within.d))
 	}
-	if len(keys) == 0 {
+	if len(audit.Keys) == 0 {
 		t.app.say("zonedeck: the inventory holds no keys: add one in the console (tab 4, a)")
 		return nil
 	}
-	return printColumns(t.app.Stdout, keyRows(keys, now, f.within.d))
+	return printColumns(t.app.Stdout, keyRows(audit, f.within.d))
 }
 
-func keyRows(keys []model.Key, now time.Time, within time.Duration) [][]string {
+// keysJSON is docs/schema/keys.json.
+type keysJSON struct {
+	SchemaVersion int       `json:"schema_version"`
+	Due           int       `json:"due"`
+	Keys          []keyJSON `json:"keys"`
+}
+
+func newKeysJSON(audit session.Audit, within time.Duration) keysJSON {
+	out := keysJSON{schemaVersion, audit.Due, make([]keyJSON, 0, len(audit.Keys))}
+	for _, k := range audit.Keys {
+		out.Keys = append(out.Keys, newKeyJSON(k, audit, within))
+	}
+	return out
+}
+
+func keyRows(audit session.Audit, within time.Duration) [][]string {
 	rows := [][]string{{"STATE", "KEY", "LEVEL", "DUTY", "EXPIRES", "ROTATED", "90-DAY", "LAST4"}}
-	for _, k := range keys {
+	for _, k := range audit.Keys {
+		now := audit.Now(k)
 		rows = append(rows, []string{
 			k.StateWord(now, within), k.Name, k.Level.String(), cmp.Or(string(k.Duty), "-"),
 			widget.ExpiryCell(k, now), widget.RotatedCell(k, now), widget.RotationCell(k, now), cmp.Or(k.Last4, "-"),
@@ -120,16 +164,19 @@ func keyRows(keys []model.Key, now time.Time, within time.Duration) [][]string {
 	return rows
 }
 
-// allKeys returns the keys in use. The emulator is started first if it is needed:
-// it knows the demo keys. The worst state comes first.
-func (t *task) allKeys(ctx context.Context, within time.Duration) ([]model.Key, time.Time, error) {
-	if _, err := t.Profile(ctx); err != nil {
-		return nil, time.Time{}, fail(exitState, "%w", err)
+// audit reads the keys in use, the worst first. The emulator is started first if it is needed:
+// it knows the demo keys.
+func (t *task) audit(ctx context.Context, f keysFlags, folders []string) (session.Audit, error) {
+	if !f.recorded {
+		if _, err := t.Profile(ctx); err != nil {
+			return session.Audit{}, fail(exitState, "%w", err)
+		}
 	}
-	now := t.Now()
-	keys := t.Keys()
-	model.SortKeys(keys, now, within)
-	return keys, now, nil
+	audit, err := t.AuditKeys(ctx, f.recorded, f.within.d, folders)
+	for _, p := range audit.Problems {
+		t.app.warn("%s", sanitizeLine(p))
+	}
+	return audit, err
 }
 
 func (a *app) keysCheckCommand() *cobra.Command {
@@ -143,7 +190,7 @@ error; else 0. A clock that was never recorded is a lint finding and shown as
 unknown; it does not change the exit code.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withSession(cmd.Context(), needs{}, func(t *task) error {
+			return a.withSession(cmd.Context(), needs{jobs: true}, func(t *task) error {
 				return t.checkKeys(cmd.Context(), f)
 			})
 		},
@@ -153,16 +200,15 @@ unknown; it does not change the exit code.`,
 }
 
 func (t *task) checkKeys(ctx context.Context, f keysFlags) error {
-	keys, now, err := t.allKeys(ctx, f.within.d)
+	audit, err := t.audit(ctx, f, f.scan)
 	if err != nil {
 		return err
 	}
-	findings := keystore.Lint(keys, now)
-	code := checkExit(keys, findings, now, f.within.d)
+	code := checkExit(audit, f.within.d)
 	if f.json {
-		err = t.printCheck(keys, findings, code, now, f.within.d)
+		err = t.printCheck(audit, code, f.within.d)
 	} else {
-		err = t.printFindings(keys, findings, now, f.within.d)
+		err = t.printVerdict(audit, f.within.d)
 	}
 	if err != nil {
 		return err
@@ -171,20 +217,20 @@ func (t *task) checkKeys(ctx context.Context, f keysFlags) error {
 }
 
 // checkExit returns the code of the first problem found: expired, due, lint.
-func checkExit(keys []model.Key, findings []keystore.Finding, now time.Time, within time.Duration) int {
-	expired, due := false, false
-	for _, k := range keys {
-		expired = expired || k.Expires.State(now, within) == model.ExpiryStateExpired
-		rotation := k.Rotation.State(now, within)
-		due = due || k.Expires.State(now, within) == model.ExpiryStateSoon ||
-			rotation == model.RotationSoon || rotation == model.RotationDue || rotation == model.RotationOverdue
+func checkExit(audit session.Audit, within time.Duration) int {
+	for _, k := range audit.Keys {
+		if k.State(audit.Now(k), within) == model.KeyExpired {
+			return exitKeyExpired
+		}
 	}
-	switch {
-	case expired:
-		return exitKeyExpired
-	case due:
+	if audit.Due > 0 {
 		return exitRotationDue
 	}
+	return lintExit(audit.Findings)
+}
+
+// lintExit is 42 if a rule is broken, and 0 if there are only warnings and notes.
+func lintExit(findings []keystore.Finding) int {
 	for _, f := range findings {
 		if f.Severity == keystore.SeverityError {
 			return exitLint
@@ -193,35 +239,48 @@ func checkExit(keys []model.Key, findings []keystore.Finding, now time.Time, wit
 	return exitOK
 }
 
-func (t *task) printCheck(keys []model.Key, findings []keystore.Finding, code int, now time.Time, within time.Duration) error {
-	out := struct {
+func newFindingsJSON(findings []keystore.Finding) []findingJSON {
+	out := make([]findingJSON, 0, len(findings))
+	for _, f := range findings {
+		out = append(out, findingJSON{
+			Rule: f.Rule, Key: f.Key, Severity: f.Severity, Text: f.Text, Evidence: f.Evidence, Fix: f.Fix, Source: f.Source,
+		})
+	}
+	return out
+}
+
+func (t *task) printCheck(audit session.Audit, code int, within time.Duration) error {
+	keys := newKeysJSON(audit, within)
+	return t.app.printJSON(struct {
 		SchemaVersion int           `json:"schema_version"`
 		OK            bool          `json:"ok"`
 		ExitCode      int           `json:"exit_code"`
+		Due           int           `json:"due"`
 		Keys          []keyJSON     `json:"keys"`
 		Findings      []findingJSON `json:"findings"`
-	}{SchemaVersion: schemaVersion, OK: code == exitOK, ExitCode: code, Keys: []keyJSON{}, Findings: []findingJSON{}}
-	for _, k := range keys {
-		out.Keys = append(out.Keys, newKeyJSON(k, now, within))
-	}
-	for _, f := range findings {
-		out.Findings = append(out.Findings, findingJSON{
-			Rule: f.Rule, Key: f.Key, Severity: f.Severity, Text: f.Text, Fix: f.Fix, Source: f.Source,
-		})
-	}
-	return t.app.printJSON(out)
+	}{schemaVersion, code == exitOK, code, keys.Due, keys.Keys, newFindingsJSON(audit.Findings)})
 }
 
-func (t *task) printFindings(keys []model.Key, findings []keystore.Finding, now time.Time, within time.Duration) error {
-	if len(keys) > 0 {
-		if err := printColumns(t.app.Stdout, keyRows(keys, now, within)); err != nil {
+func (t *task) printVerdict(audit session.Audit, within time.Duration) error {
+	if len(audit.Keys) > 0 {
+		if err := printColumns(t.app.Stdout, keyRows(audit, within)); err != nil {
 			return err
 		}
 	}
+	if err := t.printFindings(audit.Findings); err != nil {
+		return err
+	}
+	if audit.Due > 0 {
+		t.app.say("zonedeck: %d of %d keys are due", audit.Due, len(audit.Keys))
+	}
+	return nil
+}
+
+func (t *task) printFindings(findings []keystore.Finding) error {
 	for _, f := range findings {
-		line := fmt.Sprintf("%s  %s  %s: %s", f.Severity, cmp.Or(f.Key, "-"), f.Rule, f.Text)
+		line := fmt.Sprintf("%s  %s  %s: %s; seen: %s", f.Severity, cmp.Or(f.Key, "-"), f.Rule, f.Text, f.Evidence)
 		if f.Fix != "" {
-			line += "; " + f.Fix
+			line += "; fix: " + f.Fix
 		}
 		if f.Source != "" {
 			line += " (" + f.Source + ")"

@@ -13,7 +13,6 @@ const stripDays = model.RotationDays
 
 // strip is the calendar of what comes due: one mark per day or per few days.
 type strip struct {
-	late  int // clocks that ran out before today
 	marks string
 	axis  string
 	// perCell is how many days one mark stands for.
@@ -29,9 +28,9 @@ const (
 	markRotate = 'R'
 )
 
-// calendar shows when the clocks of all keys run out in the next 90 days, in at most
-// width cells. A cell with several clocks shows their number ("+" for ten or more).
-func calendar(keys []model.Key, now time.Time, width int) strip {
+// calendar shows when the clocks of all keys run out in the 90 days from today, in at most
+// width cells; each key has a clock. A cell with several clocks shows their number ("+" for ten or more).
+func calendar(keys []model.Key, clock func(model.Key) time.Time, today time.Time, width int) strip {
 	per := 1
 	for width > 0 && (stripDays+per)/per > width {
 		per++
@@ -42,11 +41,7 @@ func calendar(keys []model.Key, now time.Time, width int) strip {
 	s := strip{perCell: per}
 	best := stripDays + 1
 	put := func(days int, mark rune, what string) {
-		switch {
-		case days < 0:
-			s.late++
-			return
-		case days > stripDays:
+		if days < 0 || days > stripDays {
 			return
 		}
 		counts[days/per]++
@@ -59,6 +54,7 @@ func calendar(keys []model.Key, now time.Time, width int) strip {
 		}
 	}
 	for _, k := range keys {
+		now := clock(k)
 		if left, ok := k.Expires.DaysLeft(now); ok && k.Expires.At.After(now) {
 			put(left, markExpiry, k.Name+" expires")
 		}
@@ -66,7 +62,7 @@ func calendar(keys []model.Key, now time.Time, width int) strip {
 			put(left, markRotate, k.Name+" due for rotation")
 		}
 	}
-	s.marks, s.axis = drawStrip(counts, kinds), drawAxis(n, per, now)
+	s.marks, s.axis = drawStrip(counts, kinds), drawAxis(n, per, today)
 	return s
 }
 

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/radius"
 	"zonedeck/ui/kit"
 )
 
@@ -17,7 +19,7 @@ type (
 	reloaded      struct{ err error }
 	recordsLoaded struct {
 		plans []keystore.RotationPlan
-		uses  map[string][]string
+		uses  map[radius.KeyID][]radius.Use
 		err   error
 	}
 	changed struct {
@@ -39,30 +41,30 @@ func (m *Model) reload() tea.Cmd {
 }
 
 func (m *Model) loadRecords() tea.Cmd {
-	r, find := m.deps.Rotations, m.uses()
+	r, find := m.deps.Rotations, m.deps.Uses
 	return kit.Do(kit.Keys, &m.records.slot, m.deps.Ctx, func(ctx context.Context) tea.Msg {
 		plans, err := r.List()
 		if err != nil {
 			err = fmt.Errorf("read the records of rotations: %w", err)
 		}
-		uses, unknown := find(ctx)
+		uses, unknown := usesFound(ctx, find)
 		return recordsLoaded{plans, uses, errors.Join(err, unknown)}
 	})
 }
 
-// uses is the function that finds out what uses the keys.
-func (m *Model) uses() func(ctx context.Context) (map[string][]string, error) {
-	find := m.deps.Uses
+// usesFound finds what uses the keys, without looking through folders.
+func usesFound(ctx context.Context, find usesFinder) (map[radius.KeyID][]radius.Use, error) {
 	if find == nil {
-		find = func(context.Context) (map[string][]string, error) { return nil, nil }
+		return nil, nil
 	}
-	return func(ctx context.Context) (map[string][]string, error) {
-		uses, err := find(ctx)
-		if err != nil {
-			err = fmt.Errorf("not everything that may use a key could be read: %w", err)
-		}
-		return uses, err
+	uses, problems, err := find(ctx, nil, nil)
+	if err == nil && len(problems) > 0 {
+		err = errors.New(strings.Join(problems, "; "))
 	}
+	if err != nil {
+		err = fmt.Errorf("not everything that may use a key could be read: %w", err)
+	}
+	return uses, err
 }
 
 // write changes the inventory.

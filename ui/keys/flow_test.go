@@ -15,6 +15,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/radius"
 	"zonedeck/ui"
 	"zonedeck/ui/keys"
 	"zonedeck/ui/kit"
@@ -87,8 +88,9 @@ func (r *rig) start(t *testing.T, session kit.Session, w, h int) *uitest.Screen 
 	theme := kit.NewTheme(true, false)
 	view := keys.New(keys.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.rotations, Secrets: r.secrets, Prover: &r.prover,
-		Uses: func(context.Context) (map[string][]string, error) {
-			return map[string][]string{session.Key.Name: {"profile " + session.ProfileName}}, nil
+		Uses: func(context.Context, []string, func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error) {
+			id := radius.KeyID{Name: session.Key.Name, Profile: session.ProfileName}
+			return map[radius.KeyID][]radius.Use{id: {{Kind: radius.Profile, Name: session.ProfileName}}}, nil, nil
 		},
 		Changed: func() tea.Msg { r.changed++; return keysChanged{} },
 	})
@@ -140,7 +142,7 @@ func TestBothClocksTheWorstFirst(t *testing.T) {
 func TestLintAndLevels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newRig(t).start(t, demoSession(), 80, 24)
-		s.Press("l", "z")
+		s.Press("l", "z", "G")
 		s.Expect("Lint (", "ADMIN is used for batch job (admin-automated)", "fix: issue a USER key", "contract 5.4")
 		t.Log("\n" + s.Screen())
 		s.Press("z", "v")

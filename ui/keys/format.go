@@ -2,6 +2,7 @@ package keys
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 	"time"
 
@@ -42,11 +43,17 @@ func clocks(k model.Key, now time.Time) []string {
 		model.RotationUnknown: "age unknown, so it may be overdue",
 		model.RotationSoon:    "due soon",
 		model.RotationDue:     "due today",
-		model.RotationOverdue: "past the recommended 90 days (contract 5.4)",
+		model.RotationOverdue: fmt.Sprintf("past its %d days (contract 5.4)", k.Rotation.Every()),
 	}[k.Rotation.State(now, soon)]
 	age := widget.RotatedCell(k, now) + " · " + widget.RotationCell(k, now)
 	if k.Rotation.Last.IsZero() {
 		age = "unknown"
+	}
+	if k.Expires.Kind == model.ExpiryDate {
+		expiry += ", " + widget.Moment(k.Expires.At, now)
+	}
+	if at, ok := k.Rotation.Due(); ok && rotation == "fresh" {
+		rotation = "due " + widget.Moment(at, now)
 	}
 	return []string{
 		"Expiry    " + expiresCell(k, now) + " · " + expiry,

@@ -17,6 +17,9 @@ const (
 	intentRefresh
 	intentLint
 	intentLevels
+	intentRadius
+	intentScan
+	intentSnippets
 	intentDetails
 	intentReload
 	intentCopy
@@ -34,6 +37,9 @@ func (m *Model) Bindings() []kit.Binding {
 		{Keys: []string{"R"}, Label: m.rotateLabel(), Help: "Rotate by a new key, step by step: nothing stops working. Continues an unfinished rotation.", Group: "Keys", Intent: intentRotate, Disabled: m.whyNotRotate()},
 		{Keys: []string{"r"}, Label: "refresh", Help: "The checklist for a refresh, which ends the old value at once.", Group: "Keys", Intent: intentRefresh, Disabled: m.whyNotRefresh(), Dangerous: true},
 		{Keys: []string{"l"}, Label: "lint (" + text.Count(len(m.list.findings)) + ")", Help: "Show what the rules find wrong with the keys, and the fix.", Group: "Look", Intent: intentLint},
+		{Keys: []string{"b"}, Label: "blast radius", Help: "Show what uses the key, and which uses the console can prove after a rotation.", Group: "Look", Intent: intentRadius, Disabled: none},
+		{Keys: []string{"s"}, Label: "scan folders", Help: "Look through folders for what uses the keys: environment, shell and settings files, and what git tracks. Values are recognised by their fingerprint.", Group: "Look", Intent: intentScan, Disabled: m.whyNotScan(), Hidden: true},
+		{Keys: []string{"x"}, Label: "automate", Help: "The check of the keys for cron, systemd, GitHub and GitLab, as text to copy.", Group: "Look", Intent: intentSnippets, Hidden: true},
 		{Keys: []string{"v"}, Label: "levels", Help: "Show what each permission level may do (contract 5.3).", Group: "Look", Intent: intentLevels},
 		{Keys: []string{"enter"}, Label: "details", Help: "Show the key's clocks, uses and findings.", Group: "Look", Intent: intentDetails, Disabled: none},
 		{Keys: []string{"e"}, Label: "edit", Help: "Correct the record of the key.", Group: "Keys", Intent: intentEdit, Disabled: m.whyNotChange(), Hidden: true},

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/radius"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -38,7 +40,7 @@ type Secrets interface {
 	Store(ctx context.Context, ref string, s keystore.Secret) error
 }
 
-// Deps are the parts the tab works with; all but Recorded, Uses and Changed are required.
+// Deps are the parts the tab works with; all but Recorded, Uses, Folders and Changed are required.
 type Deps struct {
 	// Ctx ends the tab's work when the program ends.
 	Ctx context.Context //nolint:containedctx // the tab lives as long as the program
@@ -52,10 +54,11 @@ type Deps struct {
 	Rotations Rotations
 	Secrets   Secrets
 	Prover    Prover
-	// Uses names what uses each key, by the key's name, as the console knows it; the
-	// records name the rest. With an error it names what could be found out. Nil knows
-	// nothing.
-	Uses func(ctx context.Context) (map[string][]string, error)
+	// Uses finds what uses each key; in folders, too, if some are given. Problems are what
+	// could not be looked through. Nil knows nothing.
+	Uses func(ctx context.Context, folders []string, progress func(radius.Progress)) (uses map[radius.KeyID][]radius.Use, problems []string, err error)
+	// Folders are those that the configuration names for it; nil for none.
+	Folders func() []string
 	// Changed runs after a change of the inventory, so that the wiring can send a new
 	// kit.SessionChanged; it may be nil.
 	Changed tea.Cmd
@@ -68,10 +71,14 @@ const (
 	sideDetail side = iota
 	sideLint
 	sideLevels
+	sideRadius
 )
 
 // columnName is the column of the key's name.
 const columnName = 1
+
+// columnClock is the column of the rotation clock.
+const columnClock = 6
 
 // Panes of the tab, in the order of tab.
 const (
@@ -87,16 +94,22 @@ type list struct {
 	// inventory: the name that is shown, and the key's own.
 	twins    map[string]string
 	findings []keystore.Finding
+	ofKey    map[string][]keystore.Finding
+	words    []string // what is searched in each row, in lower case
+	due      int      // keys that are due: the one count of every part of the screen
+	within   []int    // model.Within of the keys
+	strip    strip    // the calendar, drawn for stripW cells
+	stripW   int
 	table    widget.Table
 	find     widget.TableFind
-	day      time.Time // the day of the findings
+	at       time.Time // the minute of all this
 }
 
 // records are the rotations on disk, and what else is known from there.
 type records struct {
 	plans []keystore.RotationPlan
-	uses  map[string][]string // what else uses a key, by its name
-	slot  kit.Slot            // reading them
+	uses  map[radius.KeyID][]radius.Use
+	slot  kit.Slot // reading them
 }
 
 // Model is the tab. Use New.
@@ -110,6 +123,7 @@ type Model struct {
 	text    widget.Scroll // of the side pane
 	dialog  *widget.FormDialog
 	wizard  *wizard
+	radius  blast
 	// change is the change of the inventory in flight.
 	change kit.Slot
 	// beginning is the rotation being begun; a refresh reads the key's value then.
@@ -151,7 +165,7 @@ func (m *Model) Focus() tea.Cmd { return m.reload() }
 
 // Running counts the changes being written, and the step of a rotation under way.
 func (m *Model) Running() int {
-	n := kit.Running(&m.change, &m.beginning)
+	n := kit.Running(&m.change, &m.beginning, &m.radius.slot)
 	if m.wizard != nil {
 		n += kit.Running(&m.wizard.slot)
 	}
@@ -160,16 +174,10 @@ func (m *Model) Running() int {
 
 // Status says how many keys are due.
 func (m *Model) Status() string {
-	n := 0
-	for _, k := range m.list.keys {
-		if k.State(m.deps.Now(), soon) >= model.KeySoon {
-			n++
-		}
-	}
-	if n == 0 {
+	if m.list.due == 0 {
 		return ""
 	}
-	return text.Count(n) + " due"
+	return text.Count(m.list.due) + " due"
 }
 
 // selected returns the key under the cursor.
@@ -193,9 +201,12 @@ func (m *Model) index(name string) int {
 	return slices.IndexFunc(m.list.keys, func(k model.Key) bool { return k.Name == name })
 }
 
-// fill lists the keys of the session and of the inventory, the most urgent first.
+// now is the time by which a key's clocks run.
+func (m *Model) now(k model.Key) time.Time { return m.session.KeyNow(k, m.deps.Now()) }
+
+// fill lists the keys of the session and of the inventory, the most urgent first, and derives
+// from them, once, what every part of the screen says.
 func (m *Model) fill() {
-	now := m.deps.Now()
 	keys := slices.Clone(m.deps.Inventory.List())
 	m.list.recorded, m.list.twins = map[string]bool{}, map[string]string{}
 	for _, k := range keys {
@@ -209,18 +220,63 @@ func (m *Model) fill() {
 		}
 		keys = append(keys, k)
 	}
-	model.SortKeys(keys, now, soon)
-	m.list.findings = keystore.Lint(keys, now)
-	for i := range keys {
-		keys[i].UsedBy = users(keys[i], m.records.uses[m.ownName(keys[i])])
+	model.SortKeys(keys, m.now, soon)
+	m.list.findings = keystore.Checks{Now: m.now, Seen: m.seen}.Lint(keys)
+	m.list.ofKey = map[string][]keystore.Finding{}
+	for _, f := range m.list.findings {
+		m.list.ofKey[f.Key] = append(m.list.ofKey[f.Key], f)
 	}
-	m.list.keys = keys
-	m.list.day = now.UTC().Truncate(24 * time.Hour)
+	m.list.due, m.list.within = 0, model.Within(keys, m.now)
+	m.list.words = make([]string, len(keys))
+	for i, k := range keys {
+		keys[i].UsedBy = radius.Names(k.UsedBy, m.usesOf(k))
+		now := m.now(k)
+		if k.Due(now) {
+			m.list.due++
+		}
+		m.list.words[i] = strings.ToLower(strings.Join(append([]string{
+			k.StateWord(now, soon), k.Name, k.Level.String(), dutyCell(k.Duty), expiresCell(k, now), widget.RotatedCell(k, now), widget.RotationCell(k, now),
+		}, keys[i].UsedBy...), "\n"))
+	}
+	m.list.keys, m.list.stripW = keys, 0
+	m.list.at = m.minute()
 	m.list.table.Empty = "no keys yet: a records one"
 	m.list.table.Columns[columnName].Width = nameWidth(keys)
+	m.list.table.Columns[columnClock].Title = clockTitle(keys)
+	m.list.table.Match = func(i int, query string) bool { return strings.Contains(m.list.words[i], query) }
 	// keys is not changed later: the table asks for the name of the old cursor's row.
 	m.list.table.SetRowsKeyed(len(keys), func(i int) string { return keys[i].Name }, m.row)
 }
+
+// manyKeys are so many that the list is not made anew every minute.
+const manyKeys = 5000
+
+// minute is the time of a list: the clocks of a long one are read again every hour.
+func (m *Model) minute() time.Time {
+	if len(m.list.keys) > manyKeys {
+		return m.deps.Now().Truncate(time.Hour)
+	}
+	return m.deps.Now().Truncate(time.Minute)
+}
+
+// clockTitle heads the column of the rotation clock.
+func clockTitle(keys []model.Key) string {
+	if slices.ContainsFunc(keys, func(k model.Key) bool { return k.Rotation.Every() != model.RotationDays }) {
+		return "ROTATION"
+	}
+	return "90-DAY"
+}
+
+// id is a key as what uses it is known by.
+func (m *Model) id(k model.Key) radius.KeyID {
+	return radius.KeyID{Name: m.ownName(k), Profile: m.origin(k.Name)}
+}
+
+// usesOf is what is known to use a key.
+func (m *Model) usesOf(k model.Key) []radius.Use { return m.records.uses[m.id(k)] }
+
+// seen is what was seen of a key's uses, for the rules.
+func (m *Model) seen(k model.Key) keystore.Seen { return radius.Seen(m.usesOf(k)) }
 
 // ownName is a key's name, which may be shown with its profile.
 func (m *Model) ownName(k model.Key) string { return cmp.Or(m.list.twins[k.Name], k.Name) }
@@ -236,17 +292,6 @@ func nameWidth(keys []model.Key) int {
 		width = max(width, text.Width(text.Clean(k.Name)))
 	}
 	return min(width, 24)
-}
-
-// users lists what uses a key: what its record names, and what is found out.
-func users(k model.Key, uses []string) []string {
-	out := slices.Clone(k.UsedBy)
-	for _, use := range uses {
-		if !slices.Contains(out, use) {
-			out = append(out, use)
-		}
-	}
-	return out
 }
 
 // running returns the unfinished rotation of a key.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -30,8 +29,8 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		m.fill()
 		return m.loadRecords()
 	case kit.Tick:
-		if day := m.deps.Now().UTC().Truncate(24 * time.Hour); !day.Equal(m.list.day) {
-			m.fill() // a new day: the clocks have moved
+		if !m.minute().Equal(m.list.at) {
+			m.fill() // the clocks have moved
 		}
 	case kit.OpenKey:
 		return m.open(msg.Name)
@@ -47,6 +46,8 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		}
 	case wizardIntent, startRefresh, abandonPlan, planSaved, storeChecked, proofMoved, proofEnded:
 		return m.wizardMsg(msg)
+	case startScan, scanMoved, scanEnded:
+		return m.blastMsg(msg)
 	default:
 		return m.result(msg)
 	}
@@ -63,6 +64,12 @@ func (m *Model) act(i intent) tea.Cmd {
 		m.show(sideLint)
 	case intentLevels:
 		m.show(sideLevels)
+	case intentRadius:
+		m.show(sideRadius)
+	case intentScan:
+		return m.askScan()
+	case intentSnippets:
+		return m.snippets()
 	case intentDetails:
 		m.show(sideDetail)
 	case intentBack:
@@ -103,6 +110,10 @@ func (m *Model) show(s side) {
 }
 
 func (m *Model) back() {
+	if m.radius.slot.Running() && m.side == sideRadius {
+		m.radius.slot.Cancel()
+		return
+	}
 	if m.panes.Zoomed {
 		m.panes.Zoomed = false
 		return

@@ -47,13 +47,17 @@ func (m *Model) renderList(w, h int) string {
 	iw, ih := widget.Inner(w, h)
 	title := "Keys"
 	if n := len(m.list.keys); n > 0 {
-		title = fmt.Sprintf("Keys (%d)", n)
+		title = fmt.Sprintf("Keys (%s)", text.Count(n))
+	}
+	if s := m.Status(); s != "" {
+		title += " · " + s
 	}
 	return widget.Pane(m.deps.Theme, title, focused, w, h, m.list.find.Render(&m.list.table, focused, iw, ih))
 }
 
 func (m *Model) row(i int) []widget.Cell {
-	k, now, t := m.list.keys[i], m.deps.Now(), m.deps.Theme
+	k, t := m.list.keys[i], m.deps.Theme
+	now := m.now(k)
 	glyph, ink := t.KeyMark(k.State(now, soon))
 	return []widget.Cell{
 		{Text: glyph + " " + k.StateWord(now, soon), Ink: ink},
@@ -66,12 +70,12 @@ func (m *Model) row(i int) []widget.Cell {
 }
 
 func (m *Model) expiryInk(k model.Key) kit.Ink {
-	s := k.Expires.State(m.deps.Now(), soon)
+	s := k.Expires.State(m.now(k), soon)
 	return m.urgency(s == model.ExpiryStateExpired, s == model.ExpiryStateSoon || s == model.ExpiryStateUnlimited, s == model.ExpiryStateUnknown)
 }
 
 func (m *Model) rotationInk(k model.Key) kit.Ink {
-	s := k.Rotation.State(m.deps.Now(), soon)
+	s := k.Rotation.State(m.now(k), soon)
 	return m.urgency(s == model.RotationOverdue, s == model.RotationSoon || s == model.RotationDue, s == model.RotationUnknown)
 }
 
@@ -96,37 +100,44 @@ func (m *Model) renderStrip(w, h int) string {
 	}
 	t := m.deps.Theme
 	iw, _ := widget.Inner(w, h)
-	s := calendar(m.list.keys, m.deps.Now(), iw-2)
-	title := "Next 90 days"
-	if s.perCell > 1 {
-		title += fmt.Sprintf(" · %d days per mark", s.perCell)
+	if m.list.stripW != iw {
+		m.list.strip, m.list.stripW = calendar(m.list.keys, m.now, m.deps.Now(), iw-2), iw
 	}
-	if s.late > 0 {
-		title += fmt.Sprintf(" · ✗ %d past due", s.late)
+	s := m.list.strip
+	title := "Next 90 days"
+	if due := m.Status(); due != "" {
+		title += " · " + due
 	}
 	if s.next != "" {
 		title += " · next: " + s.next
 	}
-	legend := "E expires · R rotation due"
+	if s.perCell > 1 {
+		title += fmt.Sprintf(" · %d days per mark", s.perCell)
+	}
+	legend := "keys within " + expiringBy(m.list.within) + " · E expires · R rotation due"
+	if text.Width(s.axis)+text.Width(legend)+4 > iw {
+		legend = "E expires · R rotation due"
+	}
 	axis := " " + t.Muted.Render(s.axis)
 	if room := iw - text.Width(s.axis) - 2; room > text.Width(legend)+2 {
 		axis = text.Edge(axis, t.Muted.Render(legend)+" ", iw)
 	}
-	return widget.Pane(t, title, false, w, h, " "+m.inkStrip(s.marks)+"\n"+axis)
+	return widget.Pane(t, title, false, w, h, " "+m.inkStrip(s)+"\n"+axis)
 }
 
 // inkStrip colours the marks; their letters say the same without colour.
-func (m *Model) inkStrip(marks string) string {
+func (m *Model) inkStrip(s strip) string {
 	t := m.deps.Theme
+	_, due := t.KeyMark(model.KeySoon) // what is due has one colour everywhere
 	var b strings.Builder
-	for _, r := range marks {
-		switch r {
-		case markNone:
+	for i, r := range []rune(s.marks) {
+		switch {
+		case r == markNone:
 			b.WriteString(t.Muted.Render(string(r)))
-		case markExpiry:
-			b.WriteString(t.Bad.Render(string(r)))
+		case i*s.perCell <= model.SoonDays:
+			b.WriteString(due.Render(string(r)))
 		default:
-			b.WriteString(t.Warn.Render(string(r)))
+			b.WriteString(t.Text.Render(string(r)))
 		}
 	}
 	return b.String()
@@ -138,6 +149,8 @@ func (m *Model) renderSide(s side, focused bool, w, h int) string {
 	switch s {
 	case sideLint:
 		title, lines = fmt.Sprintf("Lint (%d)", len(m.list.findings)), m.lintLines(w-4)
+	case sideRadius:
+		title, lines = "Blast radius", m.radiusLines(w-4)
 	case sideLevels:
 		title, lines = "Levels · contract 5.3", m.levelLines(w-4)
 	default:
@@ -151,8 +164,9 @@ func (m *Model) renderSide(s side, focused bool, w, h int) string {
 }
 
 func (m *Model) detailLines(w int) []string {
-	t, now := m.deps.Theme, m.deps.Now()
+	t := m.deps.Theme
 	k, ok := m.selected()
+	now := m.now(k)
 	if !ok {
 		return []string{t.Muted.Render("a records a key: its dates and where its value is, never the value")}
 	}
@@ -179,13 +193,14 @@ func (m *Model) detailLines(w int) []string {
 	if k.Note != "" {
 		add("Note", k.Note)
 	}
-	for _, f := range m.list.findings {
-		if f.Key == k.Name {
-			out = append(out, m.findingLines(f, w)...)
-		}
+	for _, f := range m.list.ofKey[k.Name] {
+		out = append(out, m.findingLines(f, w)...)
 	}
 	return out
 }
+
+// maxFindings bounds the findings that the pane shows: 'zonedeck keys lint' prints all.
+const maxFindings = 200
 
 func (m *Model) lintLines(w int) []string {
 	if len(m.list.findings) == 0 {
@@ -193,7 +208,10 @@ func (m *Model) lintLines(w int) []string {
 	}
 	var out []string
 	key := ""
-	for _, f := range m.list.findings {
+	for i, f := range m.list.findings {
+		if i == maxFindings {
+			return append(out, widget.Wrapped(m.deps.Theme.Muted, fmt.Sprintf("and %s more: 'zonedeck keys lint' prints all", text.Count(len(m.list.findings)-i)), w)...)
+		}
 		if f.Key != key {
 			key = f.Key
 			out = append(out, m.deps.Theme.Strong.Render(text.Clean(key)))
@@ -214,6 +232,7 @@ func (m *Model) findingLines(f keystore.Finding, w int) []string {
 		ink = t.Warn
 	}
 	out := widget.Hung(ink.Render(severityMark(f.Severity)+" "), ink, f.Text+" ("+f.Rule+")", w)
+	out = append(out, widget.Hung("  ", t.Muted, "seen: "+f.Evidence, w)...)
 	return append(out, widget.Hung("  ", t.Muted, "fix: "+f.Fix+" · "+f.Source, w)...)
 }
 

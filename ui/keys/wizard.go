@@ -11,6 +11,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/radius"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -93,14 +94,14 @@ func (m *Model) askRefresh(k model.Key) tea.Cmd {
 }
 
 func (m *Model) begin(k model.Key, method keystore.RotationMethod) tea.Cmd {
-	r, find, now := m.deps.Rotations, m.uses(), m.clock(k.Name)
+	r, find, now, id := m.deps.Rotations, m.deps.Uses, m.clock(k.Name), m.id(k)
 	profile, before := m.origin(k.Name), m.oldValue(k, method)
 	return kit.Do(kit.Keys, &m.beginning, m.deps.Ctx, func(ctx context.Context) tea.Msg {
-		uses, err := find(ctx)
+		uses, err := usesFound(ctx, find)
 		if err != nil {
 			return planSaved{fresh: true, err: err}
 		}
-		k.UsedBy = users(k, uses[k.Name])
+		k.UsedBy = radius.Names(k.UsedBy, uses[id])
 		p := keystore.NewRotationPlan(k, method, now)
 		p.Profile = profile
 		if err := r.Start(ctx, p); err != nil {

@@ -216,7 +216,7 @@ var pictures = map[string]bool{
 func screens(t *testing.T) []screen {
 	service := startScripted(t)
 	var all []screen
-	for _, part := range [][]screen{sandboxScreens(), jobScreens(silentService(t)), proxyScreens(), keyScreens(), activityScreens(), rehearsalScreens(), frameScreens(silentService(t)), outcomeScreens(service), jobStateScreens(service), jobDialogScreens(service), proxyFailureScreens(service), keyDialogScreens(service), toastScreens(service), otherProfileScreens(service), accountScreens(service), twinScreens(service), bodyScreens(service), codeScreens(), collectionScreens(), productScreens()} {
+	for _, part := range [][]screen{sandboxScreens(), jobScreens(silentService(t)), proxyScreens(), keyScreens(), dueScreens(silentService(t)), activityScreens(), rehearsalScreens(), frameScreens(silentService(t)), outcomeScreens(service), jobStateScreens(service), jobDialogScreens(service), proxyFailureScreens(service), keyDialogScreens(service), toastScreens(service), otherProfileScreens(service), accountScreens(service), twinScreens(service), bodyScreens(service), codeScreens(), collectionScreens(), productScreens()} {
 		all = append(all, part...)
 	}
 	return all
@@ -332,28 +332,6 @@ func jobScreens(silent string) []screen {
 			p.Press("p")
 			p.WaitFor("Brass desk lamp")
 		}},
-	}
-}
-
-func keyScreens() []screen {
-	list := func(p *uitest.Whole) {
-		ready(p)
-		p.Press("4")
-		p.WaitFor("old-admin", "90 days")
-	}
-	then := func(key string, texts ...string) func(p *uitest.Whole) {
-		return func(p *uitest.Whole) {
-			list(p)
-			p.Press(key)
-			p.WaitFor(texts...)
-		}
-	}
-	return []screen{
-		{name: "keys/list", steps: list},
-		{name: "keys/levels", steps: then("v", "5.3")},
-		{name: "keys/lint", steps: then("l", "fix:")},
-		{name: "keys/add", steps: then("a", "Level")},
-		{name: "keys/rotate", steps: then("R", "delete the old")},
 	}
 }
 

@@ -116,9 +116,8 @@ func (a agent) CheckKeys(ctx context.Context, within time.Duration) ([]model.Key
 	if _, err := a.Profile(ctx); err != nil { // the emulator knows the demo keys
 		return nil, nil, err
 	}
-	keys, now := a.Keys(), a.Now()
-	model.SortKeys(keys, now, within)
-	return keys, keystore.Lint(keys, now), nil
+	audit, err := a.AuditKeys(ctx, false, within, nil)
+	return audit.Keys, audit.Findings, err
 }
 
 // OpenBody opens a body, in memory or on disk.

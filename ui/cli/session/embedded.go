@@ -375,13 +375,22 @@ func demoProfile(r emulator.Ready) (profile.Profile, error) {
 	return p, nil
 }
 
+// demoUsers is what uses the keys of the demo account besides what the console finds: as in an
+// inventory, by name or as a reference, which can be proved.
+func demoUsers(key string) []string {
+	return map[string][]string{
+		"etl-main": {"demo:key/etl-main"}, "ci-fetch": {"CI nightly"}, "finance-review": {"demo:key/finance-review"},
+		"limit-lists": {"allow lists"}, "expired-user": {"old crawler"}, "ops-zones": {"demo:key/ops-zones"},
+	}[key]
+}
+
 // demoKeys are the demo account's keys as inventory entries.
 func demoKeys(r emulator.Ready) []model.Key {
 	keys := make([]model.Key, 0, len(r.Keys))
 	for _, k := range r.Keys {
 		level, _ := model.ParseLevel(string(k.Level))
 		expires, _ := model.ParseExpiry(k.Expires)
-		key := model.Key{Name: k.Name, Level: level, Duty: model.Duty(k.Duty), Expires: expires}
+		key := model.Key{Name: k.Name, Level: level, Duty: model.Duty(k.Duty), Expires: expires, UsedBy: demoUsers(k.Name)}
 		if k.Value == "" {
 			key.Note = "the emulator showed its value once, when it was made: record the key under this name, with a reference to the value, to use it"
 		} else {

@@ -63,6 +63,21 @@ func (h keyHistory) Add(ctx context.Context, k model.Key) error {
 	return err
 }
 
+// ImportKeys records keys; see keystore.Inventory.Import.
+func (s *Session) ImportKeys(ctx context.Context, keys []model.Key, update bool) (keystore.Imported, error) {
+	if err := s.Base.Refuse(changeKeys); err != nil {
+		return keystore.Imported{}, err
+	}
+	done, err := s.Inventory.Import(ctx, keys, update)
+	for _, name := range done.Added {
+		s.putKeyEvent(ctx, name, "recorded", "in the inventory, by an import")
+	}
+	for _, name := range done.Changed {
+		s.putKeyEvent(ctx, name, "changed", "in the inventory, by an import")
+	}
+	return done, err
+}
+
 // Update changes a key.
 func (h keyHistory) Update(ctx context.Context, name string, change func(model.Key) (model.Key, error)) error {
 	if err := h.session.CurrentProfile().Refuse(changeKeys); err != nil {

@@ -52,6 +52,9 @@ func (s *Session) recorded() []model.Key {
 	return keys
 }
 
+// ScanFolders are the folders that the configuration names to be looked through.
+func (s *Session) ScanFolders() []string { return s.configured().Keys().Scan }
+
 // KeyClock gives the time by which a key's clocks run: the service's for the keys that come with
 // the profile, the machine's for the inventory's, which serve every profile.
 func (s *Session) KeyClock() func(model.Key) time.Time {

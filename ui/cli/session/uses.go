@@ -44,21 +44,15 @@ func (s *Session) KeySubjects() []radius.Subject {
 	return out
 }
 
-// keyUses names what uses each key, by the key's name. What could not be looked through is the
-// error; the rest is returned with it.
-func (s *Session) keyUses(ctx context.Context) (map[string][]string, error) {
+// keyUses finds what uses each key.
+func (s *Session) keyUses(ctx context.Context, folders []string, progress func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error) {
 	subjects := s.KeySubjects()
-	report, err := s.Radius(ctx, subjects, nil, nil)
-	uses := map[string][]string{}
+	report, err := s.Radius(ctx, subjects, folders, progress)
+	uses := map[radius.KeyID][]radius.Use{}
 	for i, subject := range subjects {
-		for _, u := range report.Uses[i] {
-			uses[subject.Key] = append(uses[subject.Key], u.String())
-		}
+		uses[subject.ID()] = report.Uses[i]
 	}
-	for _, p := range report.Problems {
-		err = errors.Join(err, errors.New(p))
-	}
-	return uses, err
+	return uses, report.Problems, err
 }
 
 // PasswordUses names what uses a zone's password: what stops when it is replaced, and what goes

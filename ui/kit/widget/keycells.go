@@ -33,7 +33,7 @@ func RotatedCell(k model.Key, now time.Time) string {
 	return fmt.Sprintf("%s %dd", k.Rotation.Last.UTC().Format(time.DateOnly), age)
 }
 
-// RotationCell is a key's rotation clock (service.md 5.4: 90 days).
+// RotationCell is a key's rotation clock (service.md 5.4: 90 days, or what the configuration says).
 func RotationCell(k model.Key, now time.Time) string {
 	left, ok := k.Rotation.DaysLeft(now)
 	switch {
@@ -45,5 +45,21 @@ func RotationCell(k model.Key, now time.Time) string {
 		return "due today"
 	default:
 		return fmt.Sprintf("%d d left", left)
+	}
+}
+
+// Moment is a moment in UTC, which is what a service means, and as the clock here shows it where
+// that is another time.
+func Moment(t, now time.Time) string {
+	const form = "2006-01-02 15:04"
+	utc, here := t.UTC(), t.In(now.Location())
+	said := utc.Format(form) + " UTC"
+	switch _, offset := here.Zone(); {
+	case offset == 0:
+		return said
+	case here.Day() == utc.Day():
+		return said + " (" + here.Format("15:04 MST") + " here)"
+	default:
+		return said + " (" + here.Format(form+" MST") + " here)"
 	}
 }

@@ -156,6 +156,9 @@ func (f *TableFind) goTo(t *Table, from, by int) {
 
 // matches reports whether a cell of row i contains the lower-case query.
 func (t *Table) matches(i int, query string) bool {
+	if t.Match != nil {
+		return t.Match(i, query)
+	}
 	for _, c := range t.row(i) {
 		if strings.Contains(strings.ToLower(text.Clean(c.Text)), query) {
 			return true

@@ -1,0 +1,46 @@
+package radius
+
+import (
+	"slices"
+
+	"zonedeck/keystore"
+)
+
+// KeyID names a key: one of the inventory, or one that comes with a profile.
+type KeyID struct{ Name, Profile string }
+
+// ID is the subject's key.
+func (s Subject) ID() KeyID { return KeyID{s.Key, s.Profile} }
+
+// Seen is what uses say to the rules about keys.
+func Seen(uses []Use) (s keystore.Seen) {
+	for _, u := range uses {
+		switch u.Kind {
+		case Profile, SavedRequest:
+			s.Fetches = append(s.Fetches, u.String())
+		case RunningJob:
+			s.Fetches = append(s.Fetches, u.String())
+			s.Automated = append(s.Automated, u.String())
+		case EnvFile:
+			s.Automated = append(s.Automated, u.String())
+		case TrackedFile:
+			if u.Measurable() { // the value itself stands there, not a variable's name
+				s.Tracked = append(s.Tracked, u.String())
+			} else {
+				s.Automated = append(s.Automated, u.String())
+			}
+		}
+	}
+	return s
+}
+
+// Names are what a record names, and then what was found besides, each once.
+func Names(recorded []string, uses []Use) []string {
+	out := slices.Clone(recorded)
+	for _, u := range uses {
+		if name := u.String(); !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}

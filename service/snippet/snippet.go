@@ -1,0 +1,157 @@
+// Package snippet writes the check of the keys as text for the programs that run things at
+// their time: cron, systemd, GitHub and GitLab. The texts hold no secret. The Keys tab and
+// 'zonedeck keys snippet' hand them out. It keeps no state.
+package snippet
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Options are what a text is made for.
+type Options struct {
+	Program string // the program's path
+	Within  string // a time like "14d"
+	// Metrics is the file for node_exporter's textfile collector; empty for none.
+	Metrics string
+}
+
+// Kind is one program that a text is written for.
+type Kind struct {
+	Name, Title string
+	write       func(o Options) string
+}
+
+// Kinds lists the texts.
+func Kinds() []Kind {
+	return []Kind{
+		{"cron", "a line of a crontab", cron},
+		{"systemd", "a systemd service and its timer", systemd},
+		{"github", "a workflow of GitHub Actions", github},
+		{"gitlab", "a scheduled job of GitLab CI", gitlab},
+	}
+}
+
+// Write is the text of a kind; ok is false if there is none of the name.
+func Write(name string, o Options) (text string, ok bool) {
+	for _, k := range Kinds() {
+		if k.Name == name {
+			return k.write(o), true
+		}
+	}
+	return "", false
+}
+
+// word quotes a word for a POSIX shell where it needs it.
+func word(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_./-+:@", r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// check is the command that checks the inventory, and export the one that writes the metrics.
+func (o Options) check() string {
+	return word(o.Program) + " keys check --recorded --within " + word(o.Within)
+}
+
+func (o Options) export() string {
+	return word(o.Program) + " keys export --recorded --as prometheus -o " + word(o.Metrics)
+}
+
+func cron(o Options) string {
+	percent := strings.NewReplacer("%", `\%`) // cron ends a command at a percent sign
+	var b strings.Builder
+	b.WriteString("# The keys of zonedeck, every morning. cron mails what is printed: nothing while no key is due.\n")
+	b.WriteString("# 40: a rotation or an expiry is due, 41: a key has expired, 42: a rule about keys is broken.\n")
+	fmt.Fprintf(&b, "17 6 * * * out=$(%s 2>&1) || echo \"zonedeck keys check ended with $?: $out\"\n", percent.Replace(o.check()))
+	if o.Metrics != "" {
+		fmt.Fprintf(&b, "*/10 * * * * %s\n", percent.Replace(o.export()))
+	}
+	return b.String()
+}
+
+// unitWord quotes a word for a command of a systemd unit.
+func unitWord(s string) string {
+	s = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "%", "%%", "$", "$$").Replace(s)
+	if strings.ContainsAny(s, " \t'\"\\;") {
+		return `"` + s + `"`
+	}
+	return s
+}
+
+func systemd(o Options) string {
+	program := unitWord(o.Program)
+	var b strings.Builder
+	b.WriteString(`# ~/.config/systemd/user/zonedeck-keys.service
+# It fails, and so tells OnFailure= or your monitoring, when a key is due (40), has expired (41) or breaks a rule (42).
+[Unit]
+Description=Check of the keys of zonedeck
+
+[Service]
+Type=oneshot
+`)
+	if o.Metrics != "" {
+		fmt.Fprintf(&b, "ExecStart=%s keys export --recorded --as prometheus -o %s\n", program, unitWord(o.Metrics))
+	}
+	fmt.Fprintf(&b, "ExecStart=%s keys check --recorded --within %s\n", program, unitWord(o.Within))
+	b.WriteString(`
+# ~/.config/systemd/user/zonedeck-keys.timer
+# systemctl --user enable --now zonedeck-keys.timer
+[Unit]
+Description=Check of the keys of zonedeck, every morning
+
+[Timer]
+OnCalendar=*-*-* 06:17:00
+Persistent=true
+
+[Install]
+WantedBy=timers.target
+`)
+	return b.String()
+}
+
+// yaml quotes a text as a YAML string.
+func yaml(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+
+func github(o Options) string {
+	return `# .github/workflows/zonedeck-keys.yml
+# The inventory, .zonedeck/zonedeck/keys.toml, holds no secret and stands in the repository.
+# The job fails when a key is due (40), has expired (41) or breaks a rule (42).
+name: zonedeck keys
+on:
+  schedule:
+    - cron: '17 6 * * *'
+  workflow_dispatch:
+permissions:
+  contents: read
+jobs:
+  keys:
+    runs-on: ubuntu-latest
+    env:
+      XDG_DATA_HOME: ${{ github.workspace }}/.zonedeck
+    steps:
+      - uses: actions/checkout@v4
+      # Put the zonedeck program on the PATH before this step.
+      - name: check the keys
+        run: ` + yaml(o.check()) + `
+`
+}
+
+func gitlab(o Options) string {
+	return `# .gitlab-ci.yml; add a schedule under Build > Pipeline schedules
+# The inventory, .zonedeck/zonedeck/keys.toml, holds no secret and stands in the repository.
+# The job fails when a key is due (40), has expired (41) or breaks a rule (42).
+zonedeck keys:
+  rules:
+    - if: '$CI_PIPELINE_SOURCE == "schedule"'
+  variables:
+    XDG_DATA_HOME: $CI_PROJECT_DIR/.zonedeck
+  script:
+    # Put the zonedeck program on the PATH before this line.
+    - ` + yaml(o.check()) + `
+`
+}

@@ -1,0 +1,157 @@
+package snippet
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// program is a zonedeck of the test's own: it says its arguments and ends with a code.
+func program(t *testing.T, name string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte("#!/bin/sh\nprintf '%s ' \"$@\"\nexit ${CODE:-0}\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func text(t *testing.T, kind string, o Options) string {
+	t.Helper()
+	s, ok := Write(kind, o)
+	if !ok {
+		t.Fatalf("there is no %s", kind)
+	}
+	return s
+}
+
+// sh runs a command as cron and the runners of CI do.
+func sh(t *testing.T, command, code string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", command)
+	cmd.Env = append(os.Environ(), "CODE="+code)
+	out, err := cmd.CombinedOutput()
+	if err != nil && code == "0" {
+		t.Errorf("%s: %v", command, err)
+	}
+	return string(out)
+}
+
+func TestCronIsQuietWhileNoKeyIsDue(t *testing.T) {
+	prog := program(t, "zone deck's 100%")
+	for _, line := range strings.Split(strings.TrimSpace(text(t, "cron", Options{Program: prog, Within: "14d", Metrics: "/tmp/x y%.prom"})), "\n") {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		fields := strings.SplitN(line, " ", 6)
+		for _, f := range fields[:5] {
+			if !regexp.MustCompile(`^(\*|\*/\d+|\d+)$`).MatchString(f) {
+				t.Errorf("%q is no time of cron", strings.Join(fields[:5], " "))
+			}
+		}
+		// cron ends a command at a percent sign, and takes the backslash off an escaped one.
+		if regexp.MustCompile(`(^|[^\\])%`).MatchString(fields[5]) {
+			t.Errorf("a percent sign ends %s", fields[5])
+		}
+		command := strings.ReplaceAll(fields[5], `\%`, "%")
+		if strings.Contains(command, "export") {
+			if out := sh(t, command, "0"); out != "keys export --recorded --as prometheus -o /tmp/x y%.prom " {
+				t.Errorf("%q", out)
+			}
+			continue
+		}
+		if out := sh(t, command, "0"); out != "" {
+			t.Errorf("it prints %q while all is well", out)
+		}
+		if out := sh(t, command, "40"); out != "zonedeck keys check ended with 40: keys check --recorded --within 14d \n" {
+			t.Errorf("%q", out)
+		}
+	}
+}
+
+func TestTheUnitsAreWhatSystemdReads(t *testing.T) {
+	prog := program(t, "zonedeck")
+	units := map[string]string{}
+	dir := t.TempDir()
+	for _, part := range regexp.MustCompile(`(?m)^# ~/\.config/systemd/user/`).Split(text(t, "systemd", Options{Program: prog, Within: "14d", Metrics: "/var/lib/x y%.prom"}), -1)[1:] {
+		name, body, _ := strings.Cut(part, "\n")
+		units[name] = body
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(body), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	section := ""
+	for name, unit := range units {
+		for line := range strings.Lines(unit) {
+			line = strings.TrimSpace(line)
+			switch {
+			case line == "" || strings.HasPrefix(line, "#"):
+			case regexp.MustCompile(`^\[(Unit|Service|Timer|Install)\]$`).MatchString(line):
+				section = line
+			case section == "" || !regexp.MustCompile(`^[A-Z][A-Za-z]+=.+$`).MatchString(line):
+				t.Errorf("%s: %q", name, line)
+			}
+		}
+	}
+	if len(units) != 2 || !strings.Contains(units["zonedeck-keys.service"], `-o "/var/lib/x y%%.prom"`) {
+		t.Fatalf("%q", units)
+	}
+	analyze, err := exec.LookPath("systemd-analyze")
+	if err != nil {
+		return // parsed above
+	}
+	out, err := exec.CommandContext(t.Context(), analyze, "verify", "--user", "--man=no", filepath.Join(dir, "zonedeck-keys.service"), filepath.Join(dir, "zonedeck-keys.timer")).CombinedOutput()
+	// Without a running systemd it says so; what it has against the units names their files.
+	if err != nil && strings.Contains(string(out), "zonedeck-keys.") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func TestTheCommandOfAWorkflowRuns(t *testing.T) {
+	prog := program(t, "it's zonedeck")
+	for kind, prefix := range map[string]string{"github": "        run: ", "gitlab": "    - "} {
+		doc := text(t, kind, Options{Program: prog, Within: "2w"})
+		if strings.Contains(doc, "\t") {
+			t.Errorf("%s: YAML has no tabs", kind)
+		}
+		lines := strings.Split(doc, "\n")
+		i := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, prefix) && strings.Contains(l, "keys check") })
+		if i < 0 {
+			t.Fatalf("%s: no command in\n%s", kind, doc)
+		}
+		quoted := strings.TrimPrefix(lines[i], prefix)
+		command := strings.ReplaceAll(quoted[1:len(quoted)-1], "''", "'")
+		if out := sh(t, command, "0"); quoted[0] != '\'' || out != "keys check --recorded --within 2w " {
+			t.Errorf("%s: %s gives %q", kind, command, out)
+		}
+		depths := indents(t, doc)
+		if !slices.Equal(depths[:1], []int{0}) {
+			t.Errorf("%s: %v", kind, depths)
+		}
+	}
+	if _, ok := Write("at", Options{}); ok {
+		t.Error("there is a text of no kind")
+	}
+}
+
+// indents checks the shape of a YAML document: every line is a comment, an item or a key, and is
+// indented by twos, at most one step more than the line before.
+func indents(t *testing.T, doc string) (depths []int) {
+	t.Helper()
+	for line := range strings.Lines(doc) {
+		words := strings.TrimLeft(line, " ")
+		if words == "\n" || strings.HasPrefix(words, "#") {
+			continue
+		}
+		depth := len(line) - len(words)
+		if n := len(depths); depth%2 != 0 || n > 0 && depth > depths[n-1]+4 || !regexp.MustCompile(`^(- )?[A-Za-z_ -]+:( .+)?\n$|^- .+\n$`).MatchString(words) {
+			t.Errorf("%q", line)
+		}
+		depths = append(depths, depth)
+	}
+	return depths
+}

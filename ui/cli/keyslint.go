@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/model"
+	"zonedeck/service/radius"
+	"zonedeck/ui/kit"
+)
+
+func (a *app) keysLintCommand() *cobra.Command {
+	var f keysFlags
+	cmd := &cobra.Command{
+		Use:   "lint",
+		Short: "Hold the keys against the rules of levels, sharing, expiry and rotation",
+		Long: `Holds every key, and what uses it, against the rules of contract 2.1, 5.1, 5.3 and 5.4. Each finding says
+the rule, what was seen, and the fix. The folders of [keys] scan in config.toml and of --scan are looked through
+for files that hold a key's value, by its fingerprint. Exit code 42: a rule is broken; warnings alone give 0.`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withSession(cmd.Context(), needs{jobs: true}, func(t *task) error {
+				return t.lintKeys(cmd.Context(), f)
+			})
+		},
+	}
+	f.within.d = model.SoonDays * 24 * time.Hour
+	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object")
+	f.registerSource(cmd)
+	return cmd
+}
+
+func (t *task) lintKeys(ctx context.Context, f keysFlags) error {
+	audit, err := t.audit(ctx, f, append(t.ScanFolders(), f.scan...))
+	if err != nil {
+		return err
+	}
+	code := lintExit(audit.Findings)
+	if f.json {
+		err = t.app.printJSON(struct {
+			SchemaVersion int           `json:"schema_version"`
+			OK            bool          `json:"ok"`
+			ExitCode      int           `json:"exit_code"`
+			Keys          int           `json:"keys"`
+			Findings      []findingJSON `json:"findings"`
+			Problems      []string      `json:"problems"`
+		}{schemaVersion, code == exitOK, code, len(audit.Keys), newFindingsJSON(audit.Findings), append([]string{}, audit.Problems...)})
+	} else {
+		err = t.printFindings(audit.Findings)
+	}
+	if err != nil {
+		return err
+	}
+	return exit(code)
+}
+
+// useJSON is one use of a key (docs/schema/keys-uses.json).
+type useJSON struct {
+	Kind        string `json:"kind"`
+	Name        string `json:"name"`
+	Where       string `json:"where"`
+	Ref         string `json:"ref"`
+	Fingerprint string `json:"fingerprint"`
+	Last4       string `json:"last4"`
+	Seen        string `json:"seen"`
+	Measurable  bool   `json:"measurable"`
+	Unmeasured  string `json:"unmeasured"`
+}
+
+func (a *app) keysUsesCommand() *cobra.Command {
+	var f keysFlags
+	cmd := &cobra.Command{
+		Use:   "uses NAME",
+		Short: "Show what uses a key: its blast radius",
+		Long: `Lists what uses a key: every profile, the saved requests, the jobs in flight, what the inventory records, and
+files of the folders of [keys] scan and --scan, found by the fingerprint of the value or the name of its variable. Of each it
+says whether the console can prove by itself that it works after a rotation. No value is read from its place or printed.`,
+		Args: usageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withSession(cmd.Context(), needs{jobs: true}, func(t *task) error {
+				return t.keyUses(cmd.Context(), args[0], f)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object")
+	f.registerSource(cmd)
+	return cmd
+}
+
+func (t *task) keyUses(ctx context.Context, name string, f keysFlags) error {
+	if !f.recorded {
+		if _, err := t.Profile(ctx); err != nil {
+			return fail(exitState, "%w", err)
+		}
+	}
+	var subject radius.Subject
+	for _, s := range t.KeySubjects() {
+		if s.Key == name && (!f.recorded || s.Profile == "") && subject.Key == "" {
+			subject = s
+		}
+	}
+	if subject.Key == "" {
+		return usage("there is no key %q: 'zonedeck keys list' shows them", name)
+	}
+	report, err := t.Radius(ctx, []radius.Subject{subject}, append(t.ScanFolders(), f.scan...), nil)
+	if err != nil {
+		return err
+	}
+	for _, p := range report.Problems {
+		t.app.warn("%s", sanitizeLine(p))
+	}
+	if f.json {
+		out := make([]useJSON, 0, len(report.Uses[0]))
+		for _, u := range report.Uses[0] {
+			out = append(out, useJSON{
+				Kind: string(u.Kind), Name: u.Name, Where: u.Where, Ref: kit.RefLabel(u.Ref), Fingerprint: u.Fingerprint, Last4: u.Last4,
+				Seen: moment(u.Seen), Measurable: u.Measurable(), Unmeasured: u.Unmeasured,
+			})
+		}
+		return t.app.printJSON(struct {
+			SchemaVersion int       `json:"schema_version"`
+			Key           string    `json:"key"`
+			Files         int       `json:"files"`
+			Uses          []useJSON `json:"uses"`
+			Problems      []string  `json:"problems"`
+		}{schemaVersion, name, report.Files, out, append([]string{}, report.Problems...)})
+	}
+	if len(report.Uses[0]) == 0 {
+		t.app.say("zonedeck: nothing known uses %s", sanitizeLine(name))
+		return nil
+	}
+	rows := [][]string{{"KIND", "USE", "REFERENCE", "LAST4", "PROOF"}}
+	for _, u := range report.Uses[0] {
+		proof := "can be measured"
+		if !u.Measurable() {
+			proof = u.Unmeasured
+		}
+		rows = append(rows, []string{string(u.Kind), u.String(), orDash(kit.RefLabel(u.Ref)), orDash(u.Last4), proof})
+	}
+	return printColumns(t.app.Stdout, rows)
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// usageKind refuses the name of a form.
+func usageKind(what, got, expected string) error {
+	return usage("%s", fmt.Sprintf("%s %q is not known; expected %s", what, got, expected))
+}

@@ -1,0 +1,219 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/keystore"
+	"zonedeck/keystore/textfile"
+	"zonedeck/model"
+	"zonedeck/ui/cli/session"
+)
+
+// The forms of 'keys import' and 'keys export'.
+const (
+	formCSV        = "csv"
+	formJSON       = "json"
+	formEnv        = "env"
+	formPrometheus = "prometheus"
+)
+
+func (a *app) keysExportCommand() *cobra.Command {
+	var f keysFlags
+	var as, output string
+	cmd := &cobra.Command{
+		Use:   "export",
+		Short: "Write the keys as CSV, JSON or metrics for Prometheus",
+		Long: `Writes the keys: their dates, levels, duties, references and fingerprints, never a value. The metrics are gauges for
+node_exporter's textfile collector, with the moments of expiry and rotation, so that an alert needs no zonedeck. In CSV a cell
+that a spreadsheet would take for a formula begins with an apostrophe. The reference of a command is left out, because its
+arguments may carry a token. A file of -o is replaced whole or not at all.`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withSession(cmd.Context(), needs{jobs: true}, func(t *task) error {
+				return t.exportKeys(cmd.Context(), f, as, output)
+			})
+		},
+	}
+	f.within.d = model.SoonDays * 24 * time.Hour
+	cmd.Flags().Var(&f.within, "within", "how long before a clock runs out the key counts as due soon (like 14d or 2w)")
+	cmd.Flags().StringVar(&as, "as", formCSV, "csv, json or prometheus")
+	cmd.Flags().StringVarP(&output, "output", "o", "-", "write to this file; - is standard output")
+	f.registerSource(cmd)
+	return cmd
+}
+
+func (t *task) exportKeys(ctx context.Context, f keysFlags, as, output string) error {
+	var write func(w io.Writer, audit session.Audit) error
+	switch as {
+	case formCSV:
+		write = func(w io.Writer, audit session.Audit) error { return keystore.WriteCSV(w, audit.Keys) }
+	case formJSON:
+		write = func(w io.Writer, audit session.Audit) error {
+			enc := json.NewEncoder(w)
+			enc.SetIndent("", "  ")
+			return enc.Encode(newKeysJSON(audit, f.within.d))
+		}
+	case formPrometheus:
+		write = func(w io.Writer, audit session.Audit) error {
+			return keystore.WriteMetrics(w, audit.Keys, audit.Now, f.within.d)
+		}
+	default:
+		return usageKind("--as", as, "csv, json or prometheus")
+	}
+	audit, err := t.audit(ctx, f, f.scan)
+	if err != nil {
+		return err
+	}
+	for i, k := range audit.Keys { // what was found to use a key is not part of its record
+		audit.Keys[i].UsedBy = t.recordedUsers(k)
+	}
+	var b bytes.Buffer
+	if err := write(&b, audit); err != nil {
+		return fail(exitState, "write the keys: %w", err)
+	}
+	if output == "-" {
+		if _, err := t.app.Stdout.Write(b.Bytes()); err != nil {
+			return fail(exitState, "write the keys: %w", err)
+		}
+		return nil
+	}
+	path, err := filepath.Abs(output)
+	if err == nil {
+		err = textfile.Write(path, b.Bytes())
+	}
+	if err == nil && as == formPrometheus {
+		err = os.Chmod(path, 0o644) // the collector is another user, and nothing in it is secret
+	}
+	if err != nil {
+		return fail(exitState, "write the keys: %w", err)
+	}
+	t.app.say("zonedeck: %d keys are in %s", len(audit.Keys), sanitizeLine(output))
+	return nil
+}
+
+// recordedUsers are the users that a key's record names.
+func (t *task) recordedUsers(k model.Key) []string {
+	for _, r := range t.Keys() {
+		if r.Name == k.Name && r.Secret == k.Secret && r.Fingerprint == k.Fingerprint {
+			return r.UsedBy
+		}
+	}
+	return nil
+}
+
+type importFlags struct {
+	as           string
+	update, json bool
+	endings      []string
+}
+
+func (a *app) keysImportCommand() *cobra.Command {
+	var f importFlags
+	cmd := &cobra.Command{
+		Use:   "import FILE|FOLDER|-",
+		Short: "Record keys from CSV, JSON, or the .env files of a folder",
+		Long: `Records keys in the inventory, in one change: from a table or JSON as 'keys export' writes them, or from the .env
+files of a folder, whose variables become references; their values are fingerprinted and dropped. What the source does not say
+stays unknown. A key that is recorded already is left as it is, or with --update gets what the source knows. The service has no
+endpoint that lists keys (contract 4), so there is nothing to import from it; those of the emulator come with its profile.`,
+		Args: usageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withSession(cmd.Context(), needs{journal: true}, func(t *task) error {
+				return t.importKeys(cmd.Context(), args[0], f)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&f.as, "as", "", "csv, json or env; by default by the name of the file, and env for a folder")
+	cmd.Flags().BoolVar(&f.update, "update", false, "put what the source knows into keys that are recorded already")
+	cmd.Flags().StringArrayVar(&f.endings, "ending", []string{"_API_KEY", "_KEY", "_TOKEN"}, "how the names of variables end that hold a key (can be repeated)")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func (t *task) importKeys(ctx context.Context, source string, f importFlags) error {
+	keys, err := t.readKeys(ctx, source, f)
+	if err != nil {
+		return err
+	}
+	done, err := t.ImportKeys(ctx, keys, f.update)
+	if err != nil {
+		return fail(exitState, "%w", err)
+	}
+	if f.json {
+		return t.app.printJSON(struct {
+			SchemaVersion int      `json:"schema_version"`
+			Added         []string `json:"added"`
+			Changed       []string `json:"changed"`
+			Left          []string `json:"left"`
+		}{schemaVersion, append([]string{}, done.Added...), append([]string{}, done.Changed...), append([]string{}, done.Left...)})
+	}
+	for _, part := range []struct {
+		word  string
+		names []string
+	}{{"added", done.Added}, {"changed", done.Changed}, {"left", done.Left}} {
+		for _, name := range part.names {
+			fmt.Fprintln(t.app.Stdout, sanitizeLine(part.word+"  "+name))
+		}
+	}
+	t.app.say("zonedeck: %d keys added, %d changed, %d left as they are", len(done.Added), len(done.Changed), len(done.Left))
+	return nil
+}
+
+// readKeys reads the source of an import.
+func (t *task) readKeys(ctx context.Context, source string, f importFlags) ([]model.Key, error) {
+	as := f.as
+	info, err := os.Stat(source)
+	switch {
+	case source == "-":
+	case err != nil:
+		return nil, fail(exitState, "import keys: %w", err)
+	case as == "" && info.IsDir():
+		as = formEnv
+	case as == "":
+		as = strings.TrimPrefix(strings.ToLower(filepath.Ext(source)), ".")
+	}
+	switch as {
+	case formEnv:
+		found, err := keystore.ReadEnv(ctx, source, f.endings)
+		if err != nil {
+			return nil, fail(exitState, "import keys: %w", err)
+		}
+		keys := make([]model.Key, len(found))
+		for i := range found {
+			keys[i] = found[i].Key
+		}
+		return keys, nil
+	case formCSV, formJSON:
+	default:
+		return nil, usageKind("--as", as, "csv, json or env")
+	}
+	in := t.app.Stdin
+	if source != "-" {
+		file, err := os.Open(source)
+		if err != nil {
+			return nil, fail(exitState, "import keys: %w", err)
+		}
+		defer file.Close()
+		in = file
+	}
+	read := keystore.ReadCSV
+	if as == formJSON {
+		read = keystore.ReadJSON
+	}
+	keys, err := read(in)
+	if errors.Is(err, keystore.ErrTransfer) {
+		return nil, usage("import keys from %s: %v", source, err)
+	}
+	return keys, err
+}

@@ -1,0 +1,73 @@
+package session
+
+import (
+	"context"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/journal"
+	"zonedeck/service/radius"
+)
+
+// Audit is what is known of the keys at a moment.
+type Audit struct {
+	Keys     []model.Key               // the worst first, each with what uses it
+	Now      func(model.Key) time.Time // the time by which a key's clocks run
+	Findings []keystore.Finding
+	Due      int      // keys that are due within the time that was asked for
+	Problems []string // what could not be looked through
+
+	used map[string]journal.KeyUse
+}
+
+// Used is when a key was first seen and last used from this console, as far as the history goes
+// back.
+func (a Audit) Used(k model.Key) journal.KeyUse { return a.used[k.Name] }
+
+// AuditKeys reads the keys, finds what uses them, in folders too if some are given, and holds
+// them against the rules. With recorded, the keys that come with the profile are left out. The
+// error is that of ctx.
+func (s *Session) AuditKeys(ctx context.Context, recorded bool, within time.Duration, folders []string) (Audit, error) {
+	inventory := s.recorded()
+	var given []model.Key
+	if !recorded {
+		given = s.given(inventory)
+	}
+	uses, problems, err := s.keyUses(ctx, folders, nil)
+	now := s.KeyClock()
+	a := Audit{Problems: problems, Now: now}
+	if s.journal != nil && err == nil {
+		var unread error
+		if a.used, unread = s.journal.KeyUses(ctx); unread != nil {
+			a.Problems = append(a.Problems, unread.Error())
+		}
+	}
+	seen := map[string]keystore.Seen{}
+	mark := func(k model.Key) string { return k.Name + "\x00" + k.Secret + "\x00" + k.Fingerprint }
+	add := func(k model.Key, origin string) {
+		found := uses[radius.KeyID{Name: k.Name, Profile: origin}]
+		seen[mark(k)] = radius.Seen(found)
+		k.UsedBy = radius.Names(k.UsedBy, found)
+		a.Keys = append(a.Keys, k)
+	}
+	// The rules count the users that are recorded; what was found besides is theirs as Seen.
+	rules := make([]model.Key, 0, len(given)+len(inventory))
+	for _, k := range given {
+		rules = append(rules, k)
+		add(k, s.Base.Name)
+	}
+	for _, k := range inventory {
+		rules = append(rules, k)
+		add(k, "")
+	}
+	model.SortKeys(a.Keys, now, within)
+	model.SortKeys(rules, now, within)
+	a.Findings = keystore.Checks{Now: now, Within: within, Seen: func(k model.Key) keystore.Seen { return seen[mark(k)] }}.Lint(rules)
+	for _, k := range a.Keys {
+		if k.DueWithin(now(k), within) {
+			a.Due++
+		}
+	}
+	return a, err
+}

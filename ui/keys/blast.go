@@ -1,0 +1,171 @@
+package keys
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
+	"zonedeck/service/radius"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
+)
+
+// blast is the look through folders for what uses the keys.
+type blast struct {
+	slot     kit.Slot
+	folders  []string
+	progress radius.Progress
+	problems []string
+	files    int  // files that the last scan read
+	scanned  bool // a scan has ended
+}
+
+// usesFinder is Deps.Uses.
+type usesFinder func(ctx context.Context, folders []string, progress func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error)
+
+type (
+	startScan struct{ folders []string }
+	scanMoved struct{ progress radius.Progress }
+	scanEnded struct {
+		uses     map[radius.KeyID][]radius.Use
+		problems []string
+		err      error
+	}
+)
+
+const fieldFolders = "folders"
+
+// askScan opens the dialog that asks which folders to look through.
+func (m *Model) askScan() tea.Cmd {
+	folders := m.radius.folders
+	if folders == nil && m.deps.Folders != nil {
+		folders = m.deps.Folders()
+	}
+	form := widget.NewForm(m.deps.Theme, widget.Field{
+		Name: fieldFolders, Label: "Folders", Value: strings.Join(folders, ", "), Placeholder: "e.g. /srv/etl, /home/ops/ci",
+		Help:  "Environment, shell and settings files, and all files that git tracks. Values are recognised by their fingerprint; links are not followed.",
+		Check: widget.Required("name a folder, or several with commas between them"),
+	})
+	m.dialog = widget.NewFormDialog(m.deps.Theme, "Look through folders for what uses the keys", form)
+	m.dialog.Submit, m.dialog.Width = "look", 76
+	dialog := m.dialog
+	m.dialog.OnSubmit = func(f *widget.Form) tea.Cmd {
+		var list []string
+		for _, folder := range strings.Split(f.Value(fieldFolders), ",") {
+			if folder = strings.TrimSpace(folder); folder != "" {
+				list = append(list, folder)
+			}
+		}
+		return tea.Sequence(kit.CloseOverlay(dialog), kit.SendTo(kit.Keys, startScan{list}))
+	}
+	return kit.OpenOverlay(m.dialog)
+}
+
+func (m *Model) scan(folders []string) tea.Cmd {
+	find := m.deps.Uses
+	m.radius.folders, m.radius.problems, m.radius.progress = folders, nil, radius.Progress{}
+	m.side, m.panes.At, m.text = sideRadius, paneSide, widget.Scroll{}
+	return kit.Stream(kit.Keys, &m.radius.slot, m.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
+		uses, problems, err := find(ctx, folders, func(p radius.Progress) { emit(scanMoved{p}) })
+		return scanEnded{uses, problems, err}
+	})
+}
+
+// blastMsg handles what happens to a scan.
+func (m *Model) blastMsg(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case startScan:
+		return m.scan(msg.folders)
+	case scanMoved:
+		m.radius.progress = msg.progress
+	case scanEnded:
+		if msg.err != nil {
+			return kit.Info("the look through the folders was stopped")
+		}
+		m.radius.scanned, m.radius.problems, m.radius.files = true, msg.problems, m.radius.progress.Files
+		m.records.uses = msg.uses
+		m.records.slot.Drop() // an older reading knows less
+		m.fill()
+	}
+	return nil
+}
+
+// whyNotScan returns the reason why no folder can be looked through, or "".
+func (m *Model) whyNotScan() string {
+	switch {
+	case m.deps.Uses == nil:
+		return "nothing is known of what uses keys"
+	case m.radius.slot.Running():
+		return "folders are being looked through: esc stops it"
+	}
+	return ""
+}
+
+// radiusLines are what uses the selected key, and whether each can be proved.
+func (m *Model) radiusLines(w int) []string {
+	t := m.deps.Theme
+	k, ok := m.selected()
+	if !ok {
+		return nil
+	}
+	uses := m.usesOf(k)
+	var out []string
+	if m.radius.slot.Running() {
+		p := m.radius.progress
+		out = append(out, widget.Hung(t.Accent.Render("● "), t.Accent, fmt.Sprintf("%s files, %s · %s", text.Count(p.Files), text.Bytes(p.Bytes), p.Path), w)...)
+	}
+	measurable := 0
+	for _, u := range uses {
+		glyph, ink, said := "✓", t.Good, "the console can prove it"
+		if u.Measurable() {
+			measurable++
+		} else {
+			glyph, ink, said = "?", t.Note, u.Unmeasured
+		}
+		out = append(out, widget.Hung(ink.Render(glyph+" "), t.Text, useText(u), w)...)
+		out = append(out, widget.Hung("  ", t.Muted, said, w)...)
+	}
+	head := t.Strong.Render(text.Clean(k.Name)) + t.Muted.Render(fmt.Sprintf("  %s, %d of them measurable", text.Counted(len(uses), "use"), measurable))
+	if len(uses) == 0 {
+		head = t.Strong.Render(text.Clean(k.Name)) + t.Muted.Render("  nothing known uses it")
+	}
+	out = append([]string{text.Cut(head, w)}, out...)
+	switch {
+	case m.radius.scanned:
+		out = append(out, widget.Hung("", t.Muted, fmt.Sprintf("looked through %s files of %s", text.Count(m.radius.files), strings.Join(m.radius.folders, ", ")), w)...)
+	case !m.radius.slot.Running():
+		out = append(out, widget.Hung("", t.Muted, "profiles, saved requests, jobs in flight and the records were looked through; s looks through folders, too", w)...)
+	}
+	for _, p := range m.radius.problems {
+		out = append(out, widget.Hung(t.Warn.Render("! "), t.Warn, p, w)...)
+	}
+	return out
+}
+
+// useText names a use, its reference and the value that it has.
+func useText(u radius.Use) string {
+	words := u.String()
+	if u.Kind == radius.Recorded || u.Kind == radius.TrackedFile {
+		words = string(u.Kind) + ": " + words
+	}
+	if u.Ref != "" && u.Ref != u.Name {
+		words += " · " + kit.RefLabel(u.Ref)
+	}
+	if u.Last4 != "" {
+		words += " · ••••" + u.Last4
+	}
+	return words
+}
+
+// expiringBy counts the due keys as the calendar's title says them.
+func expiringBy(within []int) string {
+	words := make([]string, 0, len(within))
+	for i, days := range model.Thresholds() {
+		words = append(words, fmt.Sprintf("%d d: %d", days, within[i]))
+	}
+	return strings.Join(words, " · ")
+}

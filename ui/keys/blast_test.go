@@ -1,0 +1,136 @@
+package keys_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/radius"
+	"zonedeck/ui"
+	"zonedeck/ui/keys"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/uitest"
+)
+
+// uses is a scan that a test leads.
+type uses struct {
+	go1     chan struct{} // the scan goes on when it is closed
+	folders []string
+}
+
+func (u *uses) find(ctx context.Context, folders []string, progress func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error) {
+	id := radius.KeyID{Name: "etl-main", Profile: "local"}
+	found := []radius.Use{
+		{Kind: radius.Profile, Name: "local", Ref: "demo:key/etl-main", Last4: "f2a1"},
+		{Kind: radius.Recorded, Name: "nightly", Unmeasured: "the inventory records it by name only"},
+	}
+	if len(folders) == 0 {
+		return map[radius.KeyID][]radius.Use{id: found}, nil, nil
+	}
+	u.folders = folders
+	progress(radius.Progress{Files: 3, Bytes: 2048, Path: "/srv/etl/.env"})
+	select {
+	case <-u.go1:
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
+	found = append(found, radius.Use{Kind: radius.TrackedFile, Name: "/srv/etl/deploy.sh", Where: "/srv/etl/deploy.sh:4", Fingerprint: "0123456789abcdef", Last4: "f2a1"})
+	return map[radius.KeyID][]radius.Use{id: found}, []string{"/srv/etl/secret was not read: permission denied"}, nil
+}
+
+func (r *rig) startWith(t *testing.T, session kit.Session, find *uses) *uitest.Screen {
+	t.Helper()
+	theme := kit.NewTheme(true, false)
+	view := keys.New(keys.Deps{
+		Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.rotations, Secrets: r.secrets, Prover: &r.prover,
+		Uses: find.find, Folders: func() []string { return []string{"/srv/etl"} },
+	})
+	return uitest.Start(t, ui.New(ui.Deps{
+		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Tabs: []ui.Tab{{ID: kit.Keys, View: view}}, Session: session,
+	}), 120, 40)
+}
+
+func TestTheBlastRadiusOfAKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		session := demoSession()
+		session.ProfileName = "local"
+		find := &uses{go1: make(chan struct{})}
+		s := newRig(t).startWith(t, session, find)
+		for range 9 {
+			if strings.Contains(cursorRow(s), "etl-main") {
+				break
+			}
+			s.Press("j")
+		}
+		s.Press("b")
+		s.Expect("Blast radius", "2 uses, 1 of them measurable", "profile local · demo:key/etl-main · ••••f2a1", "the inventory records it by name only", "s looks through folders, too")
+		s.Press("s")
+		s.Expect("Look through folders", "/srv/etl")
+		s.Press("ctrl+s")
+		s.Expect("3 files, 2.0 KB · /srv/etl/.env", "1 running")
+		s.Press("esc") // stops it
+		s.Expect("the look through the folders was stopped", "0 running")
+		s.Press("s", "ctrl+s")
+		close(find.go1)
+		s.Settle()
+		s.Expect("3 uses, 2 of them measurable", "git-tracked file: /srv/etl/deploy.sh:4 · ••••f2a1", "looked through 3 files of /srv/etl", "! /srv/etl/secret was not read: permission denied")
+		if len(find.folders) != 1 || find.folders[0] != "/srv/etl" {
+			t.Errorf("looked through %q", find.folders)
+		}
+		s.Press("l", "z", "G")
+		s.Expect("files that git tracks (value-in-git)", "seen: /srv/etl/deploy.sh:4")
+	})
+}
+
+func TestEveryPartOfTheScreenCountsTheSameKeysAsDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		session := demoSession()
+		due := 0
+		for _, k := range session.Given {
+			if k.Due(time.Now()) {
+				due++
+			}
+		}
+		s := newRig(t).start(t, session, 120, 40)
+		said := fmt.Sprintf("%d due", due)
+		if n := strings.Count(s.Screen(), said); due == 0 || n != 3 {
+			t.Errorf("%q stands %d times on the screen: list, calendar and status line\n%s", said, n, s.Screen())
+		}
+	})
+}
+
+func TestAKeyOfTheInventoryDoesNotAgeWithTheEmulator(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		own := model.Key{Name: "prod-etl", Level: model.LevelUser, Duty: model.DutyBatch, Expires: model.ExpiresAt(fakeDay(60).Add(time.Hour)), Rotation: model.Rotation{Last: fakeDay(-20)}}
+		r := newRig(t, own)
+		row := func(s *uitest.Screen, name string) string {
+			for _, l := range strings.Split(s.Screen(), "\n") {
+				if strings.Contains(l, " "+name+" ") && strings.Contains(l, "batch job") {
+					return strings.Join(strings.Fields(l), " ")
+				}
+			}
+			return "no row of " + name + "\n" + s.Screen()
+		}
+		var rows []string
+		for _, ahead := range []time.Duration{0, 10 * 24 * time.Hour} {
+			session := demoSession()
+			session.Ahead = ahead
+			view := keys.New(keys.Deps{
+				Ctx: t.Context(), Now: func() time.Time { return time.Now().Add(ahead) }, Recorded: time.Now, Theme: kit.NewTheme(true, false),
+				Inventory: r.inventory, Rotations: r.rotations, Secrets: r.secrets, Prover: &r.prover,
+			})
+			s := uitest.Start(t, ui.New(ui.Deps{
+				Ctx: t.Context(), Now: func() time.Time { return time.Now().Add(ahead) }, Theme: kit.NewTheme(true, false), FixedTheme: true,
+				Tabs: []ui.Tab{{ID: kit.Keys, View: view}}, Session: session,
+			}), 120, 40)
+			rows = append(rows, row(s, "prod-etl"), row(s, "batch-user"))
+		}
+		if rows[0] != rows[2] || rows[1] == rows[3] {
+			t.Errorf("own key: %q, then %q\nthe emulator's: %q, then %q", rows[0], rows[2], rows[1], rows[3])
+		}
+	})
+}

@@ -1,0 +1,21 @@
+package keys
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/service/snippet"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
+)
+
+// snippets opens the menu that copies the check of the keys for programs that run it at its time.
+func (m *Model) snippets() tea.Cmd {
+	kinds := snippet.Kinds()
+	items := make([]widget.MenuItem, len(kinds))
+	for i, k := range kinds {
+		words, _ := snippet.Write(k.Name, snippet.Options{Program: "zonedeck", Within: "14d"})
+		items[i] = widget.CopyItem([]string{"c", "t", "a", "i"}[i], k.Title, words)
+		items[i].Note = "zonedeck keys snippet " + k.Name
+	}
+	return widget.OpenMenu(m.deps.Theme, "Copy the check of the keys for", kit.Keys, items)
+}
