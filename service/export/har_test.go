@@ -105,6 +105,30 @@ func TestWhatWasNotMeasuredIsNotATime(t *testing.T) {
 	}
 }
 
+func TestAnEntrySaysHowItWasFetched(t *testing.T) {
+	r := harResult([]byte("ok"), "text/plain")
+	r.Request.Country, r.Request.Session, r.Request.Method, r.Request.Body, r.Request.Via = "de", "s1", "post", "a=é", ""
+	r.Request.Header = http.Header{"Content-Type": {"text/plain"}, "X-A": {"1", "2"}}
+	r.Header, r.Status = http.Header{"Server": {"x"}}, http.StatusNotFound
+	r.Diagnosis = model.Diagnosis{Class: model.ClassOutside, Cause: model.CauseTargetError}
+	r.Attempts = make([]model.Attempt, 3)
+	_, entries := harOf(t, r)
+	e := entries[0]
+	if want := (harOwn{ID: "f_1", Zone: "z", Via: "api", Country: "de", Session: "s1", Class: "outside", Cause: "target_error", Attempts: 3}); e.Zonedeck != want {
+		t.Errorf("%+v", e.Zonedeck)
+	}
+	q, a := e.Request, e.Response
+	if q.Method != "POST" || q.BodySize != 4 || q.Post == nil || q.Post.Type != "text/plain" || q.Post.Text != "a=é" || len(q.Headers) != 3 || q.Headers[2] != (harPair{"X-A", "2"}) {
+		t.Errorf("request %+v", q)
+	}
+	if a.Status != 404 || a.StatusText != "Not Found" || len(a.Headers) != 1 || a.Headers[0] != (harPair{"Server", "x"}) || a.Redirect != "" {
+		t.Errorf("answer %+v", a)
+	}
+	if e.Comment != "through zone z by API: target error" || e.Started != "2023-11-14T22:13:20Z" {
+		t.Errorf("%q at %s", e.Comment, e.Started)
+	}
+}
+
 func TestABodyOfAHARFile(t *testing.T) {
 	long := bytes.Repeat([]byte("é"), HARBody)
 	gone, cut := harResult(nil, ""), harResult([]byte("a"), "text/plain")
