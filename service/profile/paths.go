@@ -96,6 +96,9 @@ func (p Paths) EmulatorDir() string { return filepath.Join(p.Data, "emulator") }
 // EmulatorFile says where the running embedded emulator listens.
 func (p Paths) EmulatorFile() string { return filepath.Join(p.State, "emulator.json") }
 
+// FiltersFile holds the filters that were kept.
+func (p Paths) FiltersFile() string { return filepath.Join(p.State, "filters.json") }
+
 // LogFile is the log.
 func (p Paths) LogFile() string { return filepath.Join(p.State, "zonedeck.log") }
 

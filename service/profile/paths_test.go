@@ -39,7 +39,7 @@ func TestEveryFileHasItsOwnPathInTheFourFolders(t *testing.T) {
 	seen := map[string]bool{}
 	for _, path := range []string{
 		p.ConfigFile(), p.KeysFile(), p.RotationsDir(), p.SecretsDir(), p.JournalFile(), p.BodiesDir(),
-		p.DownloadsDir(), p.RequestsDir(), p.EmulatorDir(), p.EmulatorFile(), p.LogFile(),
+		p.DownloadsDir(), p.RequestsDir(), p.EmulatorDir(), p.EmulatorFile(), p.FiltersFile(), p.LogFile(),
 	} {
 		if seen[path] || len(filepath.Dir(path)) != 2 {
 			t.Errorf("path %s", path)

@@ -9,6 +9,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/fetch"
+	"zonedeck/service/filter"
 	"zonedeck/service/profile"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/body"
@@ -68,6 +69,8 @@ type Deps struct {
 	Profile func() profile.Profile
 	// Pictures is what the terminal is known to draw.
 	Pictures picture.Protocol
+	// Filters is where filters of bodies are remembered; its zero value is nowhere.
+	Filters filter.History
 	// Open opens a body, in memory or on disk; it is called in commands.
 	Open func(ctx context.Context, b model.BodyRef) (body.Source, error)
 	// Keep copies a result's body to a file that is not pruned, and names it; it is called
@@ -125,6 +128,7 @@ func New(d Deps) *Model {
 	m.form = newFormPane(d.Theme)
 	m.history = newHistoryPane()
 	m.result.body = inspect.New(d.Ctx, kit.Sandbox, d.Theme, d.Pictures)
+	m.result.body.Remember(d.Filters)
 	m.result.tab = resultTab(inspect.Body)
 	m.twin = twin.New(twin.Deps{
 		Ctx: d.Ctx, Theme: d.Theme, Twins: d.Twins, Open: d.Open, NotReady: m.notReady, Doubt: m.keyDoubt,

@@ -13,6 +13,7 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	accounts "zonedeck/service/account"
+	"zonedeck/service/filter"
 	"zonedeck/service/profile"
 	"zonedeck/service/rehearsal"
 	"zonedeck/service/rows"
@@ -94,7 +95,7 @@ func (c *Console) Root() *ui.App {
 				return collection.New(collection.Deps{Ctx: c.ctx, Now: s.o.Now, Theme: theme, Store: store, Open: open, Renamed: renamed})
 			},
 			Profile: s.CurrentProfile, Open: s.openBody, Keep: s.keepBody, Edit: s.editBody(), Split: c.split(theme),
-			Pictures: picture.Detect(s.o.Getenv),
+			Pictures: picture.Detect(s.o.Getenv), Filters: filter.History{File: s.Paths.FiltersFile()},
 		})},
 		{ID: kit.Jobs, View: jobs.New(jobs.Deps{
 			Ctx: c.ctx, Now: now, Theme: theme, Profile: s.CurrentProfile, Ledger: client,

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -21,8 +20,6 @@ import (
 const (
 	// typingPause is how long one has to stop typing before a filter runs.
 	typingPause = 150 * time.Millisecond
-	// maxHistory bounds the filters that are remembered for each language.
-	maxHistory = 100
 )
 
 // filterLine is the filter that is typed, with its result.
@@ -36,7 +33,10 @@ type filterLine struct {
 
 	prompt  textinput.Model
 	typing  bool
-	history map[filter.Kind][]string // for the session, the newest last
+	kept    filter.History
+	loading kit.Slot // of kept, once
+	loaded  bool
+	history map[filter.Kind][]string // the newest last
 	at      int                      // place in the history; its length for what is being typed
 	draft   string                   // what was being typed before going back
 
@@ -57,6 +57,10 @@ type (
 		expr string
 		res  filter.Result
 		err  error
+	}
+	historyLoaded struct {
+		all map[filter.Kind][]string
+		err error
 	}
 	filterIntent int
 )
@@ -88,7 +92,38 @@ func (f *filterLine) open(src body.Source) tea.Cmd {
 		life, f.stop = context.WithCancel(f.ctx)
 		f.doc = filter.New(life, f.kind, src.Reader, src.Size)
 	}
-	return f.edit()
+	return tea.Batch(f.edit(), f.load())
+}
+
+// load reads what was kept of earlier sessions, when the first filter is opened.
+func (f *filterLine) load() tea.Cmd {
+	if f.loaded {
+		return nil
+	}
+	f.loaded = true
+	kept := f.kept
+	return kit.Do(f.view, &f.loading, f.ctx, func(context.Context) tea.Msg {
+		all, err := kept.Load()
+		return historyLoaded{all, err}
+	})
+}
+
+// earlier puts the filters of earlier sessions before those of this one.
+func (f *filterLine) earlier(msg historyLoaded) tea.Cmd {
+	for kind, list := range msg.all {
+		before := len(f.history[kind])
+		for _, expr := range f.history[kind] {
+			list = filter.Remember(list, expr)
+		}
+		f.history[kind] = list
+		if kind == f.kind {
+			f.at += len(list) - before
+		}
+	}
+	if msg.err != nil {
+		return kit.Warn(msg.err.Error())
+	}
+	return nil
 }
 
 func (f *filterLine) edit() tea.Cmd {
@@ -146,6 +181,8 @@ func (f *filterLine) update(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	switch msg := msg.(type) {
 	case filtered:
 		return f.filtered(msg), true
+	case historyLoaded:
+		return f.earlier(msg), true
 	case filterIntent:
 		return f.act(msg), true
 	}
@@ -157,15 +194,17 @@ func (f *filterLine) act(i filterIntent) tea.Cmd {
 	case filterKeep:
 		f.typing = false
 		f.prompt.Blur()
-		f.remember(f.prompt.Value())
+		kept := f.remember(f.prompt.Value())
 		if strings.TrimSpace(f.prompt.Value()) == "" {
 			f.end()
 		}
+		return kept
 	case filterEdit:
 		return f.edit()
 	case filterEnd:
-		f.remember(f.ran)
+		kept := f.remember(f.ran)
 		f.end()
+		return kept
 	case filterOlder:
 		return f.recall(-1)
 	case filterNewer:
@@ -177,14 +216,20 @@ func (f *filterLine) act(i filterIntent) tea.Cmd {
 }
 
 // remember puts a filter that ran without an error at the end of the history.
-func (f *filterLine) remember(expr string) {
+func (f *filterLine) remember(expr string) tea.Cmd {
 	expr = strings.TrimSpace(expr)
-	if expr == "" || expr != f.ran || f.err != nil {
-		return
+	list := f.history[f.kind]
+	if expr == "" || expr != f.ran || f.err != nil || len(list) > 0 && list[len(list)-1] == expr {
+		return nil
 	}
-	list := slices.DeleteFunc(f.history[f.kind], func(old string) bool { return old == expr })
-	list = append(list, expr)
-	f.history[f.kind] = list[max(len(list)-maxHistory, 0):]
+	f.history[f.kind] = filter.Remember(list, expr)
+	ctx, kept, kind := f.ctx, f.kept, f.kind
+	return func() tea.Msg {
+		if err := kept.Add(ctx, kind, expr); err != nil {
+			return kit.Warn("the filter is remembered for this session alone: " + err.Error())()
+		}
+		return nil
+	}
 }
 
 // recall goes through the history.
@@ -259,10 +304,11 @@ func (f *filterLine) filtered(msg filtered) tea.Cmd {
 		return nil
 	}
 	f.ran, f.res, f.have = msg.expr, msg.res, true
+	var kept tea.Cmd
 	if !f.typing { // enter came within the pause
-		f.remember(f.ran)
+		kept = f.remember(f.ran)
 	}
-	return f.out.Open(body.Source{Reader: bytes.NewReader(msg.res.Text), Size: int64(len(msg.res.Text)), Type: msg.res.Type})
+	return tea.Batch(kept, f.out.Open(body.Source{Reader: bytes.NewReader(msg.res.Text), Size: int64(len(msg.res.Text)), Type: msg.res.Type}))
 }
 
 // render draws the result, and below it the line that is typed.

@@ -67,6 +67,9 @@ type textRead struct {
 	err  error
 }
 
+// Remember keeps the filters in a file beyond this session; it is called before the first is opened.
+func (v *View) Remember(h filter.History) { v.filter.kept = h }
+
 // New makes an empty view; ctx ends its loads. by is what the terminal draws.
 func New(ctx context.Context, view kit.ViewID, theme *kit.Theme, by picture.Protocol) *View {
 	v := &View{

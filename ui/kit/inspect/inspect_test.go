@@ -6,6 +6,7 @@ import (
 	"image"
 	"image/png"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -255,6 +256,32 @@ func TestAFilterThatIsKeptBeforeItRanIsInTheHistory(t *testing.T) {
 		g.expect("3 results")
 		g.press("|", "ctrl+u", "up")
 		g.expect("jq › .[]")
+	})
+}
+
+func TestFiltersAreThereInTheNextSession(t *testing.T) {
+	kept := filter.History{File: filepath.Join(t.TempDir(), "filters.json")}
+	session := func(t *testing.T, keys func(g *rig)) {
+		synctest.Test(t, func(t *testing.T) {
+			g := open(t, "application/json", "[1,2,3]")
+			g.v.Remember(kept)
+			g.press("|")
+			keys(g)
+		})
+	}
+	session(t, func(g *rig) {
+		g.write(".[]")
+		g.press("enter")
+		g.expect("3 results")
+		g.press("|", "ctrl+u")
+		g.write("length")
+		g.press("esc")
+	})
+	session(t, func(g *rig) {
+		g.press("up")
+		g.expect("jq › length")
+		g.press("up")
+		g.expect("jq › .[]", "3 results")
 	})
 }
 
