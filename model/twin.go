@@ -40,6 +40,7 @@ type TwinRun struct {
 	Status    int           // the target's, 0 when unknown
 	Bytes     int64         // of the body
 	FirstByte time.Duration // of the last attempt
+	Before    time.Duration // what the attempts before the last took, with the pauses after them
 	Total     time.Duration // of all attempts, with the pauses between them
 	Found     int           // how many of the required fields
 	// Attempts is how many there were, 0 in histories from before they were counted.
@@ -56,11 +57,12 @@ func NewTwinRun(r FetchResult) TwinRun {
 	}
 	run.Requests, run.Traffic = r.billed()
 	for i, a := range r.Attempts {
-		run.Total += a.Wait
+		run.Before += a.Wait
 		if i < len(r.Attempts)-1 {
-			run.Total += a.Total
+			run.Before += a.Total
 		}
 	}
+	run.Total += run.Before
 	for _, f := range r.Fields {
 		if f.Found {
 			run.Found++
@@ -83,31 +85,26 @@ func (r TwinRun) billed() (requests int, bytes int64) {
 }
 
 // TwinCells are the cells of a comparison: every zone by every way, zone by zone. By agent
-// access the service chooses the zone, so that it has a row of its own; the cells that
-// Misplaced names are there for the grid alone.
+// access the service chooses the zone: it is one cell, the last.
 func TwinCells(zones []Zone, ways []Via) []TwinCell {
-	if slices.Contains(ways, ViaAgent) {
-		zones = append(slices.Clip(zones), AgentZone())
-	}
 	var cells []TwinCell
 	for _, z := range zones {
 		for _, via := range ways {
-			cells = append(cells, TwinCell{Zone: z, Via: via})
+			if via != ViaAgent {
+				cells = append(cells, TwinCell{Zone: z, Via: via})
+			}
 		}
+	}
+	if slices.Contains(ways, ViaAgent) {
+		cells = append(cells, TwinCell{Zone: AgentZone(), Via: ViaAgent})
 	}
 	return cells
 }
 
-// Misplaced says why nothing is sent for a cell, or "".
-func (c TwinCell) Misplaced() string {
-	switch byAgent, row := c.Via == ViaAgent, c.Zone.Name == "" && c.Zone.Product == ProductAgent; {
-	case byAgent && !row:
-		return "in a row of its own"
-	case row && !byAgent:
-		return "agent access alone"
-	default:
-		return ""
-	}
+// Misplaced reports whether a cell is one of those that filled the grid in comparisons kept
+// when agent access had a column; nothing was sent for it.
+func (c TwinCell) Misplaced() bool {
+	return (c.Via == ViaAgent) != (c.Zone.Name == "" && c.Zone.Product == ProductAgent)
 }
 
 // ZoneWord is the cell's zone in a table; "-" by agent access, where the service chooses.
@@ -203,6 +200,14 @@ func (c TwinCell) FirstByte() (time.Duration, bool) {
 	return time.Duration(d), ok
 }
 
+// Answered is the median time from the start of a run until its answer began, whatever the
+// attempts before it took; of the runs in which that was seen, false without one.
+func (c TwinCell) Answered() (time.Duration, bool) {
+	seen := TwinCell{Runs: slices.DeleteFunc(slices.Clone(c.Runs), func(r TwinRun) bool { return r.FirstByte < 0 })}
+	d, ok := seen.Median(func(r TwinRun) int64 { return int64(r.Before + r.FirstByte) })
+	return time.Duration(d), ok
+}
+
 // Bytes is the median size of a body; false without a run.
 func (c TwinCell) Bytes() (int64, bool) { return c.Median(runBytes) }
 
@@ -265,14 +270,14 @@ func (t Twin) Winner() (cell int, reason string) {
 	if priced {
 		price = Dollars(cost) + " per 1000"
 	}
-	figures := fmt.Sprintf("%d of %d ok, median %d ms", c.OK(), len(c.Runs), total.Milliseconds())
+	figures := fmt.Sprintf("%d of %d ok, median %d ms", c.OK(), len(c.Runs), total.Round(time.Millisecond).Milliseconds())
 	switch {
 	case len(fit) == 1:
 		return cell, fmt.Sprintf("the only one that was ok in every run (%s, %s)", figures, price)
 	case !priced:
 		return cell, fmt.Sprintf("the fastest of %d that were ok in every run (%s; none has a rate)", len(fit), figures)
 	case unpriced > 0:
-		price += fmt.Sprintf("; %d without a rate counted as dearer", unpriced)
+		price += fmt.Sprintf("; %d unpriced", unpriced)
 	}
 	if same > 1 {
 		return cell, fmt.Sprintf("the fastest of %d at the lowest price that were ok in every run (%s, %s)", same, figures, price)

@@ -3,6 +3,7 @@ package model
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -31,7 +32,7 @@ func TestTheWinnerIsTheCheapestThatWasOKInEveryRunThenTheFastest(t *testing.T) {
 		"the faster of equally cheap":   {[]TwinCell{cell(cheap, 90, 90), cell(cheap, 20, 40)}, 1, "the fastest of 2 at the lowest price that were ok in every run (2 of 2 ok, median 30 ms, $0.50 per 1000)"},
 		"the first of equals":           {[]TwinCell{cell(cheap, 20, 20), cell(cheap, 20, 20)}, 0, "the fastest of 2 at the lowest price that were ok in every run (2 of 2 ok, median 20 ms, $0.50 per 1000)"},
 		"traffic counts":                {[]TwinCell{cell(traffic, 10, 10), cell(dear, 20, 20)}, 1, "the cheapest of 2 that were ok in every run (2 of 2 ok, median 20 ms, $1.50 per 1000)"},
-		"unpriced is dearest":           {[]TwinCell{cell(free, 10, 10), cell(dear, 20, 20)}, 1, "the cheapest of 2 that were ok in every run (2 of 2 ok, median 20 ms, $1.50 per 1000; 1 without a rate counted as dearer)"},
+		"unpriced is dearest":           {[]TwinCell{cell(free, 10, 10), cell(dear, 20, 20)}, 1, "the cheapest of 2 that were ok in every run (2 of 2 ok, median 20 ms, $1.50 per 1000; 1 unpriced)"},
 		"all unpriced":                  {[]TwinCell{cell(free, 20, 20), cell(free, 10, 10)}, 1, "the fastest of 2 that were ok in every run (2 of 2 ok, median 10 ms; none has a rate)"},
 		"one failure is out":            {[]TwinCell{cell(cheap, 10, -10), cell(dear, 20, 20)}, 1, "the only one that was ok in every run (2 of 2 ok, median 20 ms, $1.50 per 1000)"},
 		"a run is missing":              {[]TwinCell{cell(cheap, 10), cell(free, 20, 20)}, 1, "the only one that was ok in every run (2 of 2 ok, median 20 ms, unpriced)"},
@@ -112,7 +113,7 @@ func TestARunCountsAllItsAttempts(t *testing.T) {
 		want     TwinRun
 		cost     float64
 	}{
-		"three that were answered": {[]Attempt{fast, again, again}, 100, TwinRun{Total: 2015 * ms, Attempts: 3, Requests: 3, Traffic: 300}, 3 + 0.0003},
+		"three that were answered": {[]Attempt{fast, again, again}, 100, TwinRun{Before: 2010 * ms, Total: 2015 * ms, Attempts: 3, Requests: 3, Traffic: 300}, 3 + 0.0003},
 		"one that was not":         {[]Attempt{refused}, 50, TwinRun{Total: 5 * ms, Attempts: 1}, 0},
 		"none":                     {nil, 0, TwinRun{Total: 5 * ms}, 0},
 	} {
@@ -144,17 +145,40 @@ func TestARunWithoutACountOfItsAttemptsIsOneRequestIfItWasAnswered(t *testing.T)
 	}
 }
 
-func TestAgentAccessHasARowOfItsOwn(t *testing.T) {
-	cells := TwinCells([]Zone{{Name: "a"}, {Name: "b"}}, []Via{ViaAPI, ViaAgent})
+func TestAgentAccessIsOneCell(t *testing.T) {
+	cells := TwinCells([]Zone{{Name: "a"}, {Name: "b"}}, []Via{ViaAgent, ViaAPI, ViaNative})
 	var got []string
 	for _, c := range cells {
-		got = append(got, c.Where()+": "+c.Misplaced())
+		got = append(got, c.Where())
+		if c.Misplaced() {
+			t.Errorf("%+v is called misplaced", c)
+		}
 	}
-	want := []string{"a by API: ", "agent access: in a row of its own", "b by API: ", "agent access: in a row of its own", " by API: agent access alone", "agent access: "}
-	if !slices.Equal(got, want) {
+	if want := []string{"a by API", "a by Native", "b by API", "b by Native", "agent access"}; !slices.Equal(got, want) {
 		t.Errorf("cells %q, want %q", got, want)
 	}
-	if got := TwinCells([]Zone{{Name: "a"}}, []Via{ViaAPI, ViaNative}); len(got) != 2 || got[0].ZoneWord() != "a" || got[1].Misplaced() != "" {
-		t.Errorf("without agent access: %+v", got)
+	if got := TwinCells([]Zone{{Name: "a"}}, []Via{ViaAgent}); len(got) != 1 || got[0].ZoneWord() != "-" {
+		t.Errorf("agent access alone: %+v", got)
+	}
+}
+
+func TestTheReasonRoundsItsMedian(t *testing.T) {
+	c := cell(Rate{}, 20)
+	c.Runs[0].Total = 1999600 * time.Microsecond
+	if _, reason := (Twin{Cells: []TwinCell{c}}).Winner(); !strings.Contains(reason, "median 2000 ms") {
+		t.Errorf("%q", reason)
+	}
+}
+
+func TestAnAnswerOfARunWithRetriesBeginsAfterThem(t *testing.T) {
+	r := NewTwinRun(FetchResult{
+		Timing: Timing{FirstByte: 30, Total: 40}, Attempts: []Attempt{{Total: 500}, {Wait: 1000, Total: 40}},
+	})
+	if r.Before != 1500 || r.Total != 1540 || r.FirstByte != 30 {
+		t.Errorf("%+v", r)
+	}
+	c := TwinCell{Runs: []TwinRun{r, {FirstByte: -1}}}
+	if answered, ok := c.Answered(); answered != 1530 || !ok {
+		t.Errorf("it was answered after %d, %v", answered, ok)
 	}
 }

@@ -39,10 +39,7 @@ func (ft *Fetcher) Twin(ctx context.Context, t model.Twin, on func(i int, cell m
 // as it is then.
 func (ft *Fetcher) RunCell(ctx context.Context, r model.FetchRequest, c model.TwinCell, runs int, on func(model.TwinCell)) (model.TwinCell, error) {
 	r.Zone, r.Via = c.Zone, c.Via
-	if c.Problem = c.Misplaced(); c.Problem != "" {
-		on(c)
-		return c, nil
-	}
+	c.Problem = ""
 	for range runs {
 		result, err := ft.Fetch(ctx, r, nil)
 		switch {

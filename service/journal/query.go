@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"zonedeck/model"
@@ -39,11 +40,12 @@ func (j *Journal) Fetch(ctx context.Context, id string) (model.FetchResult, erro
 	return r, nil
 }
 
-// Twin is a comparison as it was put, with the request's credentials masked. Its fetches
-// may be gone by now.
+// Twin is a comparison as it was put, with the request's credentials masked, and without the
+// cells that Misplaced names. Its fetches may be gone by now.
 func (j *Journal) Twin(ctx context.Context, id string) (model.Twin, error) {
 	var t model.Twin
 	err := j.kept(ctx, "comparison "+id, "SELECT twin FROM twins WHERE id = ?", id, &t)
+	t.Cells = slices.DeleteFunc(t.Cells, model.TwinCell.Misplaced)
 	return t, err
 }
 

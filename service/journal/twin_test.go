@@ -58,3 +58,22 @@ func TestAComparisonIsKeptAndReplacedOnItsOwnLine(t *testing.T) {
 		t.Error("one without an identifier is kept")
 	}
 }
+
+func TestAComparisonKeptWithAColumnForAgentAccessLosesItsBlanks(t *testing.T) {
+	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
+	zone, agent := model.Zone{Name: "unlocker_demo"}, model.AgentZone()
+	ran := []model.TwinRun{{Fetch: "f_1", Class: model.ClassOK}}
+	old := model.Twin{ID: "t_1", Started: testTime, Cells: []model.TwinCell{
+		{Zone: zone, Via: model.ViaAPI, Runs: ran},
+		{Zone: zone, Via: model.ViaAgent, Problem: "in a row of its own"},
+		{Zone: agent, Via: model.ViaAPI, Problem: "agent access alone"},
+		{Zone: agent, Via: model.ViaAgent, Runs: ran},
+	}}
+	if err := j.PutTwin(t.Context(), old); err != nil {
+		t.Fatal(err)
+	}
+	got, err := j.Twin(t.Context(), "t_1")
+	if want := []model.TwinCell{old.Cells[0], old.Cells[3]}; err != nil || !reflect.DeepEqual(got.Cells, want) {
+		t.Errorf("%+v, %v\nwant %+v", got.Cells, err, want)
+	}
+}

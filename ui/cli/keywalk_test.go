@@ -13,7 +13,7 @@ func walkActivity(w *uitest.Whole) {
 	w.Press("5", "/")
 	w.Type("kind:fetch")
 	w.Press("enter")
-	w.WaitFor(fmt.Sprintf("1 of %d", len(seeds)+6)) // the three after the seeds, that of the walk, two of the comparison
+	w.WaitFor(fmt.Sprintf("1 of %d", len(seeds)+7)) // the three after the seeds, that of the walk, three of the comparison
 	shows := []string{"image/png", "No connection to", "407 Proxy Authentication Required"}
 	for _, s := range slices.Backward(seeds) {
 		shows = append(shows, s.shows)

@@ -20,6 +20,7 @@ import (
 type twinFlags struct {
 	askFlags
 	zones, via []string
+	chosen     bool // --via is given
 	repeat     int
 	markdown   bool
 }
@@ -37,6 +38,7 @@ unless --retries says otherwise. {{name}} is a variable: of --var, the profile, 
 the environment.`,
 		Args: oneArgUnless("the URL to fetch", "query"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			f.chosen = cmd.Flags().Changed("via")
 			return a.withSession(cmd.Context(), needs{key: f.key, journal: true, rules: true, reason: f.adminReason}, func(t *task) error {
 				return t.twin(cmd.Context(), firstOf(args), f)
 			})
@@ -44,7 +46,7 @@ the environment.`,
 	}
 	fl := cmd.Flags()
 	fl.StringSliceVar(&f.zones, "zones", nil, "zones to compare, separated by commas (required)")
-	fl.StringSliceVar(&f.via, "via", []string{string(model.ViaAPI), string(model.ViaNative)}, "how: api, native, agent and browser, separated by commas; agent is one row, since the service chooses its zone")
+	fl.StringSliceVar(&f.via, "via", []string{string(model.ViaAPI), string(model.ViaNative)}, "how: api, native, agent and browser, separated by commas; without it also by agent, one row of its own, where the profile has it")
 	fl.IntVar(&f.repeat, "repeat", 1, "runs of each zone by each method, one after the other")
 	f.add(cmd, 0)
 	fl.BoolVar(&f.markdown, "markdown", false, "print a table in Markdown")
@@ -145,6 +147,9 @@ func (t *task) twinPlan(ctx context.Context, target string, f twinFlags) (model.
 	for _, via := range unique(f.via) {
 		ways = append(ways, model.Via(via))
 	}
+	if !f.chosen && p.AgentURL != "" && req.URL != "" {
+		ways = append(ways, model.ViaAgent)
+	}
 	plan.Cells = model.TwinCells(zones, ways)
 	if f.key != "" || slices.ContainsFunc(f.via, func(v string) bool { return !model.Via(v).Login() }) {
 		return plan, t.haveKey(p, f.key)
@@ -167,9 +172,6 @@ func unique(names []string) []string {
 func twinRows(t model.Twin) [][]string {
 	rows := [][]string{{"ZONE", "VIA", "CLASS", "OK", "STATUS", "MEDIAN", "FROM", "TO", "FIRST BYTE", "BYTES", "FIELDS", "COST/1000"}}
 	for _, c := range t.Cells {
-		if c.Misplaced() != "" {
-			continue
-		}
 		row := []string{c.ZoneWord(), string(c.Via)}
 		typical, ran := c.Typical()
 		if !ran {

@@ -65,10 +65,7 @@ func (f *fakeService) Tools(context.Context, string) ([]agent.Tool, model.Diagno
 // RunCell answers each run as Fetch does.
 func (f *fakeService) RunCell(ctx context.Context, r model.FetchRequest, c model.TwinCell, runs int, on func(model.TwinCell)) (model.TwinCell, error) {
 	r.Zone, r.Via = c.Zone, c.Via
-	if c.Problem = c.Misplaced(); c.Problem != "" {
-		on(c)
-		return c, nil
-	}
+	c.Problem = ""
 	for range runs {
 		res, err := f.Fetch(ctx, r, nil)
 		if err != nil {

@@ -131,7 +131,7 @@ func New(d Deps) *Model {
 	m.result.body.Remember(d.Filters)
 	m.result.tab = resultTab(inspect.Body)
 	m.twin = twin.New(twin.Deps{
-		Ctx: d.Ctx, Theme: d.Theme, Twins: d.Twins, Open: d.Open, NotReady: m.notReady, Doubt: m.keyDoubt,
+		Ctx: d.Ctx, Now: d.Now, Theme: d.Theme, Twins: d.Twins, Open: d.Open, NotReady: m.notReady, Doubt: m.keyDoubt,
 		LoadFetch: func(ctx context.Context, id string) (model.FetchResult, error) { return d.History.LoadFetch(ctx, id) },
 	})
 	m.refresh()

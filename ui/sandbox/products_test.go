@@ -277,28 +277,43 @@ func TestTheStepsOfAVisitAreItsTiming(t *testing.T) {
 	})
 }
 
-func TestAgentAccessIsARowOfAComparison(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := openProducts(t, "datacenter_demo")
-		b.Press("w")
-		b.Expect("Twin · http://lab.test/shop")
-		b.Press("z")
-		b.Expect("What to compare", "( ) and Agent")
-		b.field("Methods")
-		b.Press("left")
-		b.Expect("(•) and Agent")
-		b.Press("ctrl+s")
-		b.Expect("AGENT", "agent access", "- in a row of its own")
-		agents := 0
-		for _, r := range b.svc.requests() {
-			if r.Via == model.ViaAgent {
-				agents++
+func TestAgentAccessIsARowOfEachComparison(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 40}} {
+		synctest.Test(t, func(t *testing.T) {
+			b := openProducts(t, "datacenter_demo")
+			b.Resize(size[0], size[1])
+			agents := func() (n int) {
+				for _, r := range b.svc.requests() {
+					if r.Via == model.ViaAgent {
+						n++
+					}
+				}
+				return n
 			}
-		}
-		if agents != 1 {
-			t.Errorf("%d requests went by agent access, want 1", agents)
-		}
-	})
+			b.Press("w")
+			b.Expect("Twin · http://lab.test/shop", "  API  time (first byte)", "  NATIVE  time", "agent access      ✓ ok · 41 ms (38 ms) · 200 · 90 B · unpriced", "✓ ok ★ · 41 ms (38 ms) · 200")
+			b.ExpectNot("  AGENT")
+			if agents() != 1 {
+				t.Errorf("%d requests went by agent access, want 1", agents())
+			}
+			b.Press("end", "space", "right", "space") // one cell, whatever the column
+			b.Expect("╭ agent access ─")
+			b.ExpectNot("◆")
+			b.Press("f5")
+			if agents() != 2 {
+				t.Errorf("%d requests went by agent access, want 2", agents())
+			}
+			b.Press("z")
+			b.Expect("What to compare", "(•) Agent too")
+			b.field("Methods")
+			b.Press("right", "ctrl+s") // API and Native
+			b.Expect("  NATIVE")
+			b.ExpectNot("agent access")
+			if agents() != 2 {
+				t.Errorf("%d requests went by agent access, want 2", agents())
+			}
+		})
+	}
 }
 
 func TestToolsThatCannotBeListedAreAskedForOnce(t *testing.T) {

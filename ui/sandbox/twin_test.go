@@ -2,7 +2,6 @@ package sandbox_test
 
 import (
 	"context"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,9 +32,11 @@ func TestOneKeyComparesAndOneTakesTheWinner(t *testing.T) {
 		b.svc.answer = mixed
 		b.Press("esc", "w")
 		b.Expect("Twin · http://lab.test/ok · 1 run",
-			"datacenter_demo", "✗ CAPTCHA · 0 of 1 · 1.1 s", "unlocker_demo", "✓ ok · 1 of 1 · 41 ms · 90 B", "✓ ok · 1 of 1 · 20 ms", "browser_demo", "unpriced",
-			"90 B · winner", "winner: unlocker_demo by Native, the fastest of 4 that were ok in every run (1 of 1 ok, median 20 ms; none has a",
-			"datacenter_demo by API", "median 1.1 s · from 1.1 s to 1.1 s · first byte 38 ms", "run 1   ✗ CAPTCHA · status 200 · 1.1 s · 96 B")
+			"datacenter_demo", "✗ CAPTCHA · 1.1 s (38 ms) · 200 · 96 B", "›unlocker_demo   ▌ ✓ ok · 41 ms (38 ms) · 200 · 90 B", "✓ ok ★ · 20 ms (38 ms) · 200", "browser_demo",
+			"★ winner: unlocker_demo by Native, the fastest of 4 that were ok in every run (1 of 1 ok, median 21 ms; none",
+			"unlocker_demo by API", "✓ ok · 41 ms · first byte 38 ms · 200 · 90 B · unpriced", "run 1   ✓ ok · status 200 · 41 ms · 90 B", "F5 again")
+		b.Press("home")
+		b.Expect("datacenter_demo by API", "run 1   ✗ CAPTCHA · status 200 · 1.1 s · 96 B")
 		b.ExpectNot("serp_demo") // its product returns results, not the page
 		if n := len(b.svc.requests()); n != 6 {
 			t.Errorf("%d requests were sent, want 6", n)
@@ -60,7 +61,7 @@ func TestACellOfAComparisonIsOpenedWithoutSending(t *testing.T) {
 		b := open(t, 120, 40)
 		b.svc.answer = mixed
 		b.svc.kept["f_datacenter_demo_native"] = captchaResult(model.FetchRequest{URL: "http://lab.test/ok", Zone: demoZones()[0], Via: model.ViaNative})
-		b.Press("esc", "w", "right")
+		b.Press("esc", "w", "home", "right")
 		b.Expect("datacenter_demo by Native")
 		b.Press("enter")
 		b.Expect("from history", "✗ CAPTCHA")
@@ -79,7 +80,7 @@ func TestACellShowsItsEvidenceAndHowItsPageBegins(t *testing.T) {
 			res.Body.Bytes = []byte("<h1>by " + via.String() + "\x1b[2J</h1>")
 			b.svc.kept["f_datacenter_demo_"+string(via)] = res
 		}
-		b.Press("esc", "w")
+		b.Press("esc", "w", "home")
 		b.Expect("▌ ✗ CAPTCHA", "The target answered with a CAPTCHA", "evidence  body: match", "╶ the page begins", "<h1>by API", "Median times", "░", "█",
 			"datacenter_demo   API", "browser_demo      Native")
 		b.ExpectNot("<h1>by Native")
@@ -103,7 +104,7 @@ func TestCellsRunOnBehindTheFormAndAreCancelledOneByOne(t *testing.T) {
 				return mixed(ctx, r, on)
 			}
 		}
-		b.Press("esc", "w")
+		b.Press("esc", "w", "home")
 		b.Expect("● 0 of 1 …", "6 of 6 cells still running", "6 running")
 		b.Press("c")
 		b.Expect("- cancelled", "5 of 6 cells still running")
@@ -131,7 +132,7 @@ func TestAComparisonOfTheHistoryIsShownAndNotSentByAnotherProfile(t *testing.T) 
 			Cells: []model.TwinCell{{Zone: zone, Via: model.ViaAPI, Runs: []model.TwinRun{{Fetch: "f_9", Class: model.ClassOK, Status: 200, Total: time.Second}}}},
 		}}
 		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenTwin{ID: "t_9", Profile: "acme"}})
-		b.Expect("Twin of profile acme · http://example.com/", "unlocker_demo", "$1.50")
+		b.Expect("Twin of profile acme · http://example.com/", "cost per 1000", " · $1.50 ", "$1.50 per 1000", "from history, ", "profile acme")
 		b.Press("+")
 		b.Expect("it was made with profile acme")
 		b.Press("a")
@@ -254,22 +255,40 @@ func TestTheQuestionCountsTheRequestsThatCanBeSent(t *testing.T) {
 		b.Send(kit.SessionChanged{Session: s})
 		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenURL{URL: "http://lab.test/json"}})
 		b.Press("esc", "w")
-		b.Expect("Compare 3 zones?", "4 requests to profile acme at once")
+		b.Expect("Compare 3 zones?", "5 requests to profile acme at once", "and by agent access")
 	})
 }
 
-func TestACostThatIsNotKnownYetIsNotCalledUnpriced(t *testing.T) {
-	for rate, want := range map[model.Rate]bool{{}: true, {Per1000: 1.5}: false} {
-		synctest.Test(t, func(t *testing.T) {
-			b := open(t, 120, 40)
-			b.history(func(t *model.Twin) { t.Cells[0].Zone.Rate, t.Cells[0].Runs = rate, nil })
-			_, row, _ := strings.Cut(b.Screen.Screen(), "›unlocker_demo")
-			row, _, _ = strings.Cut(row, "\n")
-			if strings.Contains(row, "unpriced") != want {
-				t.Errorf("with %+v the row is %q", rate, row)
-			}
-		})
-	}
+func TestACellSaysNoPriceBeforeItsFirstRunHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.history(func(t *model.Twin) { t.Cells[0].Runs = nil })
+		b.Expect("- not sent")
+		b.ExpectNot("unpriced ")
+	})
+}
+
+func TestTheFormsZoneIsCompared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.svc.answer = mixed
+		b.Press("esc", "w", "z")
+		b.Press("tab", "tab", "space", "tab", "space", "ctrl+s") // without the datacenter and the unlocker
+		b.Expect("browser_demo by API")
+		sent := len(b.svc.requests())
+		b.Press("esc", "w") // the form's zone is the unlocker: another comparison
+		b.Expect("unlocker_demo by API", "›unlocker_demo", "datacenter_demo")
+		if n := len(b.svc.requests()) - sent; n != 6 {
+			t.Errorf("%d requests were sent, want 6", n)
+		}
+		b.Press("home", "right")
+		b.Expect("datacenter_demo by Native")
+		b.Press("esc", "w")
+		b.Expect("unlocker_demo by API", "›unlocker_demo")
+		if n := len(b.svc.requests()) - sent; n != 6 {
+			t.Errorf("looking at it sent %d requests", n-6)
+		}
+	})
 }
 
 func TestARunningComparisonIsNotDropped(t *testing.T) {
@@ -299,7 +318,7 @@ func TestTwoMarkedCellsAreComparedInDetail(t *testing.T) {
 		b.svc.answer = mixed
 		request := model.FetchRequest{URL: "http://lab.test/ok"}
 		b.svc.kept["f_datacenter_demo_api"], b.svc.kept["f_unlocker_demo_api"] = captchaResult(request), okResult(request)
-		b.Press("esc", "w", "d")
+		b.Press("esc", "w", "home", "d")
 		b.Expect("mark two cells with space first")
 		b.Press("space", "down", "space")
 		b.Expect("▌◆")
@@ -351,7 +370,7 @@ func TestAComparisonIsHandedOver(t *testing.T) {
 		if c := b.codes[0]; c.Whole || c.Twin != nil || c.Request.URL != "http://lab.test/ok" || c.Request.Zone.Name != "unlocker_demo" {
 			t.Errorf("of the form: %+v", c)
 		}
-		b.Press("esc", "w", "down", "l", "x")
+		b.Press("esc", "w", "l", "x")
 		if c := b.codes[1]; !c.Whole || c.Request.Zone.Name != "unlocker_demo" || c.Request.Via != model.ViaNative || len(c.Twin.Cells) != 6 {
 			t.Errorf("of a cell: %+v", c)
 		}

@@ -28,6 +28,8 @@ type Column struct {
 type Cell struct {
 	Text string
 	Ink  kit.Ink
+	// Span is how many of the columns after it the cell covers as well.
+	Span int
 }
 
 // C is a cell in plain ink.
@@ -306,8 +308,9 @@ func (t *Table) visible(rows int) [][]Cell {
 		cells := t.row(i)
 		clean := make([]Cell, len(cells))
 		for c, cell := range cells {
-			clean[c] = Cell{Text: text.Clean(cell.Text), Ink: cell.Ink}
-			if c < len(t.needs) {
+			clean[c] = cell
+			clean[c].Text = text.Clean(cell.Text)
+			if c < len(t.needs) && cell.Span == 0 {
 				t.needs[c] = max(t.needs[c], text.Width(clean[c].Text))
 			}
 		}
@@ -342,12 +345,21 @@ func (t *Table) drawRow(b *strings.Builder, th *kit.Theme, i int, cells []Cell, 
 // without.
 func (t *Table) line(widths []int, cells []Cell, inked bool) string {
 	var b strings.Builder
+	covered := 0 // columns that a cell before them covers
 	for c, width := range widths {
+		if covered > 0 {
+			covered--
+			continue
+		}
 		if width == 0 {
 			continue
 		}
 		if b.Len() > 0 {
 			b.WriteByte(' ')
+		}
+		if c < len(cells) && cells[c].Span > 0 {
+			covered = min(cells[c].Span, len(widths)-c-1)
+			width = cellsOf(widths[c : c+covered+1])
 		}
 		switch {
 		case cells == nil:

@@ -63,14 +63,14 @@ func (p *Page) Bindings() []kit.Binding {
 	mark := kit.Binding{Keys: []string{"space"}, Label: "mark", Help: "Mark the cell, or take the mark away; d shows how two marked ones differ.", Group: group, Intent: markCell{}, Disabled: none}
 	out := []kit.Binding{
 		{Keys: []string{"enter"}, Label: "open", Help: "Show the newest fetch of the cell in the Sandbox. Nothing is sent.", Group: group, Intent: openCell{}, Disabled: none},
-		{Keys: []string{"a"}, Label: "adopt the winner", Help: "Fill the form with the winner's zone and method.", Group: group, Intent: adoptWinner{}, Disabled: winner},
+		{Keys: []string{"a"}, Label: "adopt winner", Help: "Fill the form with the winner's zone and method.", Group: group, Intent: adoptWinner{}, Disabled: winner},
+		{Keys: []string{"f5", "ctrl+j"}, Label: "again", Help: "Send everything anew.", Group: group, Intent: runAgain{}, Disabled: again},
 		mark,
 		{Keys: []string{"d"}, Label: "difference", Help: "Show how the answers of the two marked cells differ: headers, structure of JSON, text.", Group: group, Intent: diffCells{}, Disabled: p.whyNotDiff()},
 		{Keys: []string{"+"}, Label: "one more run", Help: "Send one more run of every cell.", Group: group, Intent: addRun{}, Disabled: more},
-		{Keys: []string{"ctrl+j", "f5"}, Label: "again", Help: "Send everything anew.", Group: group, Intent: runAgain{}, Disabled: again, Hidden: true},
 		{Keys: []string{"z"}, Label: "zones", Help: "Choose zones, methods and the number of runs, and send.", Group: group, Intent: chooseZones{}, Disabled: again},
 		{Keys: []string{"c"}, Label: "cancel", Help: "Cancel the cell that is running.", Group: group, Intent: cancelCell{}, Disabled: idle, Hidden: idle != ""},
-		{Keys: []string{"x"}, Label: "code", Help: "Show the comparison as Markdown and JSON, and the cell's fetch as code for other programs.", Group: group, Intent: p.code(), Disabled: busy},
+		{Keys: []string{"x"}, Label: "report, code", Help: "Show the comparison as Markdown and JSON, and the cell's fetch as code for other programs.", Group: group, Intent: p.code(), Disabled: busy},
 		{Keys: []string{"esc", "w"}, Label: "back", Help: "Go back to the form. What runs goes on, and w shows it again.", Group: group, Intent: closePage{}},
 		{Keys: []string{"right", "l"}, Label: "right", Help: "Move one column right.", Group: "Move", Intent: moveColumn{1}, Hidden: true},
 		{Keys: []string{"left", "h"}, Label: "left", Help: "Move one column left.", Group: "Move", Intent: moveColumn{-1}, Hidden: true},
@@ -99,9 +99,11 @@ func (p *Page) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	case diffCells:
 		return p.diffMarked(), true
 	case runAgain:
-		return p.try(compareZones{request: p.twin.Request, zones: p.zones, ways: p.ways, runs: p.twin.Repeat}), true
+		zones, ways := p.chosen()
+		return p.try(compareZones{request: p.twin.Request, zones: zones, ways: ways, runs: p.twin.Repeat}), true
 	case addRun:
-		return p.try(compareZones{more: true, request: p.twin.Request, zones: p.zones, ways: p.ways, runs: 1}), true
+		zones, ways := p.chosen()
+		return p.try(compareZones{more: true, request: p.twin.Request, zones: zones, ways: ways, runs: 1}), true
 	case cancelCell:
 		if i, ok := p.cell(); ok {
 			p.slots[i].Cancel()

@@ -71,7 +71,7 @@ func (p *Page) detailLines(c model.TwinCell, w, h int) []string {
 		lines = append(lines, widget.Wrapped(th.Strong, s, w)...)
 	}
 	evidence := kit.Weighed(seen.res.Diagnosis)
-	for _, e := range evidence[:min(len(evidence), 4)] {
+	for _, e := range evidence[:min(len(evidence), 4, max(h-len(lines)-2, 1))] { // the page's head and first line stay
 		lines = append(lines, text.Cut(th.Muted.Render("evidence")+"  "+strings.ReplaceAll(e.Kind, "_", " ")+": "+text.Clean(e.Text), w))
 	}
 	if seen.res.Body.Size > 0 {
@@ -105,15 +105,15 @@ func (p *Page) timeLines(w, h int) []string {
 		if i == at {
 			mark = "›"
 		}
-		name := text.Fit(mark+text.Clean(string(c.Zone.Name)), nameW-7) + " " + text.Fit(c.Via.String(), 6)
+		name := text.Fit(mark+text.Clean(zoneName(c.Zone)), nameW-7) + " " + text.Fit(c.Via.String(), 6)
 		total, ran := c.Total()
 		if !ran {
 			lines = append(lines, th.Muted.Render(text.Cut(name+" -", w)))
 			continue
 		}
-		first, _ := c.FirstByte()
+		answered, _ := c.Answered()
 		whole := int(total * time.Duration(barW) / slowest)
-		wait := min(max(int(first*time.Duration(barW)/slowest), 0), whole)
+		wait := min(max(int(answered*time.Duration(barW)/slowest), 0), whole)
 		typical, _ := c.Typical()
 		_, ink := th.ClassMark(typical.Class)
 		bar := ink.Render(strings.Repeat("░", wait) + strings.Repeat("█", whole-wait))

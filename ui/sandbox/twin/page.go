@@ -8,6 +8,7 @@ package twin
 
 import (
 	"context"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -29,6 +30,7 @@ type Twins interface {
 // Deps are the parts the page works with.
 type Deps struct {
 	Ctx   context.Context
+	Now   func() time.Time
 	Theme *kit.Theme
 	Twins Twins
 	// LoadFetch reads a fetch from the journal, and Open its body; both are called in
@@ -68,7 +70,6 @@ type (
 type Page struct {
 	deps    Deps
 	session kit.Session
-	width   int // of the last frame
 
 	open bool
 	grid
@@ -82,13 +83,16 @@ type Page struct {
 type grid struct {
 	twin model.Twin
 	// zones and ways are the rows and the columns: the cell of row r and column c is
-	// number r*len(ways)+c of the twin.
-	zones []model.Zone
-	ways  []model.Via
-	slots []kit.Slot // of the cells
-	table widget.Table
-	col   int
-	marks []int // cells to compare in detail, at most two
+	// number r*len(ways)+c of the twin. Agent access is the last row, with one cell across
+	// all columns, the last of the twin.
+	zones  []model.Zone
+	ways   []model.Via
+	loaded bool       // from the history
+	room   int        // how wide a column of cells is
+	slots  []kit.Slot // of the cells
+	table  widget.Table
+	col    int
+	marks  []int // cells to compare in detail, at most two
 	// winner and reason are the twin's, as of its last change.
 	winner int
 	reason string

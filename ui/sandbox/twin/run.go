@@ -36,8 +36,16 @@ type (
 	kept struct{ twin model.Twin }
 )
 
-// defaultWays are the columns of a comparison.
-func defaultWays() []model.Via { return []model.Via{model.ViaAPI, model.ViaNative} }
+// bothWays are the access methods by which a zone is compared.
+func bothWays() []model.Via { return []model.Via{model.ViaAPI, model.ViaNative} }
+
+// allWays are those, and agent access where the profile has it; it takes a page's address.
+func (p *Page) allWays(r model.FetchRequest) []model.Via {
+	if p.session.Profile.AgentURL == "" || r.URL == "" {
+		return bothWays()
+	}
+	return append(bothWays(), model.ViaAgent)
+}
 
 // fetchesPages reports whether a zone is compared unless the operator chooses others: its
 // product returns the page that was asked for.
@@ -48,15 +56,27 @@ func fetchesPages(p model.Product) bool {
 // Show opens the page.
 func (p *Page) Show() { p.open = true }
 
-// ShowFor opens the comparison of a request, if there is one on screen already; running says that
-// it is another one, which has not ended.
+// ShowFor opens the comparison of a request at the request's own zone, if there is one with that
+// zone on screen already; running says that it is another one, which has not ended.
 func (p *Page) ShowFor(r model.FetchRequest) (shown, running bool) {
-	same := p.twin.Profile == p.session.ProfileName && sameTarget(p.twin.Request, r)
+	same := p.twin.Profile == p.session.ProfileName && sameTarget(p.twin.Request, r) && p.moveTo(r.Zone.Name, r.Via)
 	if len(p.twin.Cells) == 0 || !same && p.running() == 0 {
 		return false, false
 	}
 	p.open = true
 	return true, !same
+}
+
+// moveTo brings the cursor to a zone's cell by a method, or reports that the zone is not among
+// those that are compared.
+func (p *grid) moveTo(zone model.ZoneName, via model.Via) bool {
+	row := slices.IndexFunc(p.zones, func(z model.Zone) bool { return z.Name == zone })
+	if row < 0 {
+		return false
+	}
+	p.table.SetCursor(row)
+	p.col = max(slices.Index(p.ways, via), 0)
+	return true
 }
 
 // Of is the comparison on screen, or nil where it fetched something else than a request.
@@ -85,7 +105,7 @@ func (p *Page) Compare(r model.FetchRequest, from string) tea.Cmd {
 	if len(zones) == 0 && r.Zone.Name != "" {
 		zones = []model.Zone{r.Zone}
 	}
-	return p.try(compareZones{request: r, from: from, zones: zones, ways: defaultWays(), runs: 1})
+	return p.try(compareZones{request: r, from: from, zones: zones, ways: p.allWays(r), runs: 1})
 }
 
 // sameTarget reports whether two requests differ in no more than zone, access method and
@@ -130,7 +150,11 @@ func (p *Page) doubts(c compareZones) string {
 		body = append(body, doubt)
 	}
 	if n := p.fetches(c); n > 0 && !p.session.Local && (!p.sure[p.session.ProfileName] || n > manyFetches) {
-		body = append(body, fmt.Sprintf("%s to profile %s at once, each billed like any other, by these zones: %s.", text.Counted(n, "request"), p.session.ProfileName, strings.Join(model.ZoneNames(c.zones), ", ")))
+		by := strings.Join(model.ZoneNames(c.zones), ", ")
+		if slices.Contains(c.ways, model.ViaAgent) {
+			by += ", and by agent access"
+		}
+		body = append(body, fmt.Sprintf("%s to profile %s at once, each billed like any other, by these zones: %s.", text.Counted(n, "request"), p.session.ProfileName, by))
 	}
 	return strings.Join(body, "\n\n")
 }
@@ -145,7 +169,7 @@ func (p *Page) fetches(c compareZones) int {
 	for _, cell := range model.TwinCells(c.zones, c.ways) {
 		r := c.request
 		r.Zone, r.Via = cell.Zone, cell.Via
-		if cell.Misplaced() == "" && len(fetch.Problems(p.session.Profile, d, d.Locate(r))) == 0 {
+		if len(fetch.Problems(p.session.Profile, d, d.Locate(r))) == 0 {
 			n += c.runs
 		}
 	}
@@ -161,6 +185,7 @@ func (p *Page) start(c compareZones) {
 	t.Request.Zone, t.Request.Via, t.Request.Retries = model.Zone{}, "", 0
 	t.Cells = model.TwinCells(c.zones, c.ways)
 	p.show(t)
+	p.moveTo(c.request.Zone.Name, c.request.Via)
 }
 
 // show puts a comparison on screen.
@@ -171,14 +196,16 @@ func (p *Page) show(t model.Twin) {
 	p.keep.Drop()
 	p.open, p.grid = true, grid{twin: t, slots: make([]kit.Slot, len(t.Cells))}
 	for _, c := range t.Cells {
-		if !slices.Contains(p.ways, c.Via) {
+		if !slices.Contains(p.ways, c.Via) && c.Via != model.ViaAgent {
 			p.ways = append(p.ways, c.Via)
 		}
 		if !slices.ContainsFunc(p.zones, func(z model.Zone) bool { return z.Name == c.Zone.Name }) {
 			p.zones = append(p.zones, c.Zone)
 		}
 	}
-	p.table.Columns = columns(p.ways)
+	if p.ways == nil {
+		p.ways = []model.Via{model.ViaAgent}
+	}
 	p.table.SetRows(len(p.zones), p.row)
 	p.judge()
 }
@@ -186,8 +213,32 @@ func (p *Page) show(t model.Twin) {
 // judge names the winner anew.
 func (p *grid) judge() { p.winner, p.reason = p.twin.Winner() }
 
-// complete reports whether cells are every zone by every method, zone by zone.
+// chosen are the zones and methods of the comparison, as TwinCells takes them.
+func (p *grid) chosen() ([]model.Zone, []model.Via) {
+	if !p.byAgent() {
+		return p.zones, p.ways
+	}
+	zones, ways := slices.Clip(p.zones[:len(p.zones)-1]), slices.Clip(p.ways)
+	if len(zones) == 0 {
+		return p.zones, ways
+	}
+	return zones, append(ways, model.ViaAgent)
+}
+
+// byAgent reports whether one of the cells is agent access, the last.
+func (p *grid) byAgent() bool {
+	n := len(p.twin.Cells)
+	return n > 0 && p.twin.Cells[n-1].Via == model.ViaAgent
+}
+
+// complete reports whether cells are every zone by every method, zone by zone, and agent access
+// the last, if it is there.
 func complete(cells []model.TwinCell) bool {
+	if n := len(cells); n > 0 && cells[n-1].Via == model.ViaAgent {
+		if cells = cells[:n-1]; n == 1 {
+			return true
+		}
+	}
 	n := 0 // methods
 	for n < len(cells) && cells[n].Zone.Name == cells[0].Zone.Name {
 		n++
@@ -232,8 +283,16 @@ func (p *grid) running() int {
 
 // cell is the number of the cell under the cursor; false without cells.
 func (p *grid) cell() (int, bool) {
-	i := p.table.Cursor()*len(p.ways) + p.col
+	i := p.at(p.table.Cursor(), p.col)
 	return i, i < len(p.twin.Cells)
+}
+
+// at is the number of a cell.
+func (p *grid) at(row, col int) int {
+	if p.byAgent() && row == len(p.zones)-1 {
+		return len(p.twin.Cells) - 1
+	}
+	return row*len(p.ways) + col
 }
 
 // cellEnded keeps the comparison when the last of its cells has ended.
@@ -286,6 +345,7 @@ func (p *Page) Loaded(msg Loaded, zone model.ZoneName) (request *Fill, refusal t
 	}
 	msg.twin.Profile = msg.profile
 	p.show(msg.twin)
+	p.loaded = true
 	at := p.winner
 	if at < 0 {
 		at = max(0, slices.IndexFunc(msg.twin.Cells, func(c model.TwinCell) bool { return c.Zone.Name == zone }))
@@ -368,14 +428,14 @@ func (p *Page) chooseZones() tea.Cmd {
 	both := "both"
 	way := both
 	switch {
-	case slices.Contains(p.ways, model.ViaAgent):
+	case p.byAgent():
 		way = string(model.ViaAgent)
 	case len(p.ways) == 1:
 		way = string(p.ways[0])
 	}
 	ways := []widget.Option{{Value: both, Label: "API and Native"}, {Value: string(model.ViaAPI), Label: "API"}, {Value: string(model.ViaNative), Label: "Native"}}
 	if p.session.Profile.AgentURL != "" {
-		ways = append(ways, widget.Option{Value: string(model.ViaAgent), Label: "and Agent"})
+		ways = append(ways, widget.Option{Value: string(model.ViaAgent), Label: "Agent too"})
 	}
 	fields := []widget.Field{
 		{Name: "runs", Label: "Runs", Value: strconv.Itoa(max(p.twin.Repeat, 1)), Help: "How often each zone is tried by each method, one run after the other.", Check: checkRuns},
@@ -392,7 +452,7 @@ func (p *Page) chooseZones() tea.Cmd {
 	d := widget.NewFormDialog(p.deps.Theme, "What to compare", widget.NewForm(p.deps.Theme, fields...))
 	d.Submit = "send"
 	d.OnSubmit = func(f *widget.Form) tea.Cmd {
-		c := compareZones{request: p.twin.Request, ways: defaultWays()}
+		c := compareZones{request: p.twin.Request, ways: bothWays()}
 		c.runs, _ = strconv.Atoi(strings.TrimSpace(f.Value("runs"))) // Check has read it
 		switch way := f.Value("ways"); way {
 		case both:

@@ -13,39 +13,47 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// columns are the table's columns: the zone, one for each method, the cost.
-func columns(ways []model.Via) []widget.Column {
-	out := []widget.Column{{Title: "ZONE", Width: 18}}
-	for _, v := range ways {
-		out = append(out, widget.Column{Title: "  " + strings.ToUpper(v.String()), Width: 24, Flex: true})
+// layout sets the table's columns for w cells: the zone, and one for each method.
+func (p *Page) layout(w int) {
+	name := 4
+	for _, z := range p.zones {
+		name = max(name, text.Width(text.Clean(zoneName(z))))
 	}
-	return append(out, widget.Column{Title: "COST/1000", Width: 10, Right: true, Priority: 1})
+	name = min(name, max(18, w/6))
+	n := max(len(p.ways), 1)
+	p.room = max((w-1-name-n)/n, 1)
+	p.table.Columns = []widget.Column{{Title: "ZONE", Width: name}}
+	legend := "  time (first byte)"
+	if p.room >= 40 {
+		legend += ", cost per 1000"
+	}
+	for _, v := range p.ways {
+		p.table.Columns = append(p.table.Columns, widget.Column{Title: "  " + strings.ToUpper(v.String()) + legend, Width: p.room})
+	}
 }
 
-// row is a zone: its cells, and the highest cost of them.
+// zoneName is the head of a row.
+func zoneName(z model.Zone) string { return cmp.Or(string(z.Name), "agent access") }
+
+// row is a zone and its cells; by agent access one across all columns.
 func (p *Page) row(n int) []widget.Cell {
-	out := []widget.Cell{widget.C(cmp.Or(string(p.zones[n].Name), "agent access"))}
-	cost, priced := 0.0, false
+	out := []widget.Cell{widget.C(zoneName(p.zones[n]))}
+	here := n == p.table.Cursor()
+	if p.byAgent() && n == len(p.zones)-1 {
+		wide := len(p.ways)
+		c := p.drawCell(p.at(n, 0), here, wide*(p.room+1)-1)
+		c.Span = wide - 1
+		return append(out, c)
+	}
 	for col := range p.ways {
-		i := n*len(p.ways) + col
-		out = append(out, p.drawCell(i, n == p.table.Cursor() && col == p.col))
-		if dollars, ok := p.twin.Cells[i].Cost(); ok {
-			cost, priced = max(cost, dollars), true
-		}
+		out = append(out, p.drawCell(p.at(n, col), here && col == p.col, p.room))
 	}
-	switch {
-	case priced:
-		return append(out, widget.C(model.Dollars(cost)))
-	case p.zones[n].Rate.Priced():
-		return append(out, widget.C("")) // known once a run has ended
-	default:
-		return append(out, widget.Cell{Text: "unpriced", Ink: p.deps.Theme.Muted})
-	}
+	return out
 }
 
-// drawCell is a cell in one line: class, runs that were ok, median time, size. A bar says
-// that the cursor is there, a diamond that it is marked.
-func (p *Page) drawCell(i int, here bool) widget.Cell {
+// drawCell is a cell in one line of w cells: class, and as much of the figures as fits. A bar
+// says that the cursor is there, a diamond that it is marked, a star that it is the winner.
+func (p *Page) drawCell(i int, here bool, w int) widget.Cell {
 	th := p.deps.Theme
 	c := p.twin.Cells[i]
 	head := [2]string{" ", " "}
@@ -65,25 +73,68 @@ func (p *Page) drawCell(i int, here bool) widget.Cell {
 	case !ran:
 		return widget.Cell{Text: lead + "- not sent", Ink: th.Muted}
 	}
-	glyph, ink := th.ClassMark(typical.Class)
-	total, _ := c.Total()
-	words := []string{glyph + " " + model.ClassWord(typical.Class, typical.Cause), fmt.Sprintf("%d of %d", c.OK(), len(c.Runs)), text.Took(total)}
-	if bytes, _ := c.Bytes(); p.width >= kit.StackBelow {
-		words = append(words, text.Bytes(bytes))
-	}
+	_, ink := th.ClassMark(typical.Class)
+	figures := p.figures(c, true)
+	line := lead + figures[0]
 	if p.winner == i && p.running() == 0 {
-		words = append(words, "winner")
+		line += " ★"
 	}
-	return widget.Cell{Text: lead + strings.Join(words, " · "), Ink: ink}
+	for _, f := range figures[1:] {
+		if fits := func(s string) bool { return text.Width(line)+3+text.Width(s) <= w }; !fits(f) {
+			if total, _, timed := strings.Cut(f, " ("); timed && fits(total) {
+				line += " · " + total
+			}
+			break
+		}
+		line += " · " + f
+	}
+	return widget.Cell{Text: line, Ink: ink}
+}
+
+// figures are what the runs of a cell have in common, in words: class, how many were ok,
+// times, status, size, cost, required fields; brief as the grid has them, whose head explains.
+func (p *Page) figures(c model.TwinCell, brief bool) []string {
+	typical, _ := c.Typical()
+	glyph, _ := p.deps.Theme.ClassMark(typical.Class)
+	out := []string{glyph + " " + model.ClassWord(typical.Class, typical.Cause)}
+	if p.twin.Repeat > 1 {
+		out = append(out, fmt.Sprintf("%d of %d", c.OK(), len(c.Runs)))
+	}
+	status, _, cost := export.TwinWords(p.twin, c)
+	total, _ := c.Total()
+	switch first, _ := c.FirstByte(); {
+	case first < 0:
+		out = append(out, text.Took(total))
+	case brief:
+		out = append(out, text.Took(total)+" ("+text.Took(first)+")")
+	default:
+		out = append(out, text.Took(total), "first byte "+text.Took(first))
+	}
+	if typical.Status > 0 {
+		out = append(out, status)
+	}
+	if _, priced := c.Cost(); priced && !brief {
+		cost += " per 1000"
+	}
+	bytes, _ := c.Bytes()
+	out = append(out, text.Bytes(bytes), cost)
+	if n := len(p.twin.Request.Required); n > 0 {
+		out = append(out, fmt.Sprintf("%d of %s", c.Found(), text.Counted(n, "field")))
+	}
+	return out
 }
 
 // Render draws the comparison in the whole tab: the table with its verdict above, the
 // cell under the cursor below.
 func (p *Page) Render(w, h int) string {
 	th := p.deps.Theme
-	p.width = w
 	iw, _ := widget.Inner(w, h)
+	p.layout(iw)
 	verdict := widget.Hung(" ", kit.Ink{}, p.verdict(), iw-1)
+	if p.loaded {
+		when := widget.When(p.session, p.twin.Profile, p.twin.Started, p.deps.Now())
+		verdict = append(verdict, " "+th.Muted.Render(text.Cut("from history, "+when+", profile "+p.twin.Profile, iw-1)))
+	}
 	rows := min(len(p.zones)+1, max(h-len(verdict)-10, 3)) // with the heading; the cell has at least 5 lines
 	table := widget.Stack(p.table.Render(th, true, iw, rows), th.Border.Render(strings.Repeat("─", iw)), strings.Join(verdict, "\n"))
 	top := min(rows+len(verdict)+3, h)
@@ -113,7 +164,10 @@ func (p *Page) verdict() string {
 	if n := p.running(); n > 0 {
 		return fmt.Sprintf("%d of %s still running", n, text.Counted(len(p.twin.Cells), "cell"))
 	}
-	return export.TwinVerdict(p.twin)
+	if p.winner < 0 {
+		return export.TwinVerdict(p.twin)
+	}
+	return "★ " + export.TwinVerdict(p.twin)
 }
 
 // cellLines are what the table has no room for: what a cell's runs have in common, and
@@ -124,12 +178,11 @@ func (p *Page) cellLines(c model.TwinCell, w, h int) []string {
 	if c.Problem != "" {
 		lines = widget.Wrapped(th.Warn, "! "+c.Problem, w)
 	}
-	if total, ran := c.Total(); ran {
-		first, _ := c.FirstByte()
+	if _, ran := c.Total(); ran {
 		fastest, slowest, _ := c.Spread()
-		words := []string{"median " + text.Took(total), "from " + text.Took(fastest) + " to " + text.Took(slowest), "first byte " + text.Took(first), "unpriced"}
-		if cost, priced := c.Cost(); priced {
-			words[3] = model.Dollars(cost) + " per 1000"
+		words := p.figures(c, false)
+		if fastest < slowest {
+			words = append(words, "from "+text.Took(fastest)+" to "+text.Took(slowest))
 		}
 		lines = append(lines, widget.Wrapped(kit.Ink{}, strings.Join(words, " · "), w)...)
 	}
