@@ -138,6 +138,7 @@ type Attempt struct {
 	Bytes  int64         // of the body; 0 in histories from before it was counted
 	Wait   time.Duration // back-off taken before this attempt
 	Total  time.Duration
+	Sent   int64 // when it was sent, in microseconds since 1970; 0 when unknown
 }
 
 // Field is one required field of an answer, as it was found or not.

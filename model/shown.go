@@ -7,14 +7,14 @@ import (
 
 // Shown is what the comparison's runs by a zone and an access method showed of its use, in
 // one line: how many at once and with which pause, whether they held, and what they cost.
-// The runs of a cell follow one another without a pause, so no run shows more. It is false
-// without a run.
+// Without a pause between them, as many were in flight at a time as their times show, and no
+// run shows more. It is false without a run.
 func (t Twin) Shown(zone ZoneName, via Via) (string, bool) {
 	for _, c := range t.Cells {
 		if c.Zone.Name != zone || c.Via != via || len(c.Runs) == 0 {
 			continue
 		}
-		fast := 0
+		fast, together := 0, c.Together()
 		for _, r := range c.Runs {
 			if r.Class == ClassTooFast {
 				fast++
@@ -28,13 +28,13 @@ func (t Twin) Shown(zone ZoneName, via Via) (string, bool) {
 		fmt.Fprintf(&b, "compared runs: %d of %d ok", c.OK(), len(c.Runs))
 		switch {
 		case fast > 0:
-			fmt.Fprintf(&b, ", %d too fast; 1 at once without a pause did not hold, which pause does is unknown", fast)
+			fmt.Fprintf(&b, ", %d too fast; %d at once without a pause did not hold, which pause does is unknown", fast, together)
 		case len(c.Runs) == 1:
 			b.WriteString("; more than one, at once or in a row, was not tried")
 		case c.OK() == len(c.Runs):
-			b.WriteString("; 1 at once held, pause 0; more at once was not tried")
+			fmt.Fprintf(&b, "; %d at once held, pause 0; more at once was not tried", together)
 		default:
-			b.WriteString(", 1 at once, pause 0, none too fast; more at once was not tried")
+			fmt.Fprintf(&b, ", %d at once, pause 0, none too fast; more at once was not tried", together)
 		}
 		return b.String() + "; " + cost, true
 	}

@@ -1,6 +1,11 @@
 package model
 
-import "testing"
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
 
 func TestWhatComparedRunsShowedIsNoMoreThanWasSeen(t *testing.T) {
 	fast := cell(Rate{}, 10, -20)
@@ -18,6 +23,32 @@ func TestWhatComparedRunsShowedIsNoMoreThanWasSeen(t *testing.T) {
 	for _, c := range []TwinCell{cell(Rate{}), {Zone: Zone{Name: "y"}, Via: ViaAPI, Runs: make([]TwinRun, 1)}} {
 		if got, ok := (Twin{Cells: []TwinCell{c}}).Shown("z", ViaAPI); ok {
 			t.Errorf("%q without a run of it", got)
+		}
+	}
+}
+
+func TestHowManyRunsWereTogetherIsReadFromTheirTimes(t *testing.T) {
+	ms := time.Millisecond
+	run := func(sent int64, took time.Duration) TwinRun {
+		return TwinRun{Class: ClassOK, Sent: 1_000_000 + sent*1000, Total: took + time.Hour, Before: time.Hour}
+	}
+	for name, c := range map[string]struct {
+		runs []TwinRun
+		want int
+	}{
+		"none":                  {nil, 1},
+		"from before":           {[]TwinRun{{Total: ms}, {Total: ms}}, 1},
+		"one after the other":   {[]TwinRun{run(0, 10*ms), run(10, 10*ms), run(20, 5*ms)}, 1},
+		"two, whatever is last": {[]TwinRun{run(5, 10*ms), run(0, 10*ms), run(20, 10*ms)}, 2},
+		"three":                 {[]TwinRun{run(0, 30*ms), run(10, 10*ms), run(19, 10*ms), run(29, ms)}, 3},
+	} {
+		cell := TwinCell{Zone: Zone{Name: "z"}, Via: ViaAPI, AtOnce: 9, Runs: c.runs}
+		if got := cell.Together(); got != c.want {
+			t.Errorf("%s: %d together, want %d", name, got, c.want)
+		}
+		want := fmt.Sprintf("; %d at once held, pause 0; more at once was not tried", c.want)
+		if shown, _ := (Twin{Cells: []TwinCell{cell}}).Shown("z", ViaAPI); name == "three" && !strings.Contains(shown, want) {
+			t.Errorf("%q", shown)
 		}
 	}
 }

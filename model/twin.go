@@ -15,7 +15,7 @@ type Twin struct {
 	Started time.Time
 	// Request is what the cells have in common; Zone and Via are the cell's.
 	Request FetchRequest
-	// Repeat is how many runs each cell makes, one after the other.
+	// Repeat is how many runs each cell makes, as many at a time as the cell says.
 	Repeat int
 	Cells  []TwinCell
 }
@@ -29,6 +29,7 @@ type TwinCell struct {
 	Via  Via
 	// Problem says why nothing (more) was sent for this cell, or is empty.
 	Problem string
+	AtOnce  int       // how many runs are in flight at a time; 0 is one
 	Runs    []TwinRun // that ended
 }
 
@@ -47,6 +48,8 @@ type TwinRun struct {
 	// Requests is how many of them the target has answered, Traffic the bytes of their bodies.
 	Attempts, Requests int
 	Traffic            int64
+	// Sent is when the last attempt was sent, in microseconds since 1970; 0 when unknown.
+	Sent int64
 }
 
 // NewTwinRun is what a Twin keeps of a fetch.
@@ -63,6 +66,9 @@ func NewTwinRun(r FetchResult) TwinRun {
 		}
 	}
 	run.Total += run.Before
+	if n := len(r.Attempts); n > 0 {
+		run.Sent = r.Attempts[n-1].Sent
+	}
 	for _, f := range r.Fields {
 		if f.Found {
 			run.Found++
@@ -206,6 +212,22 @@ func (c TwinCell) Answered() (time.Duration, bool) {
 	seen := TwinCell{Runs: slices.DeleteFunc(slices.Clone(c.Runs), func(r TwinRun) bool { return r.FirstByte < 0 })}
 	d, ok := seen.Median(func(r TwinRun) int64 { return int64(r.Before + r.FirstByte) })
 	return time.Duration(d), ok
+}
+
+// Together is how many runs were in flight at the same moment, by the times of their last
+// attempts; 1 where those are unknown.
+func (c TwinCell) Together() int {
+	most := 1
+	for _, r := range c.Runs {
+		n := 0
+		for _, other := range c.Runs {
+			if other.Sent <= r.Sent && r.Sent < other.Sent+(other.Total-other.Before).Microseconds() && r.Sent > 0 {
+				n++
+			}
+		}
+		most = max(most, n)
+	}
+	return most
 }
 
 // Bytes is the median size of a body; false without a run.

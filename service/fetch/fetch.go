@@ -232,6 +232,9 @@ func (f *flight) attempt(ctx context.Context, n int, wait time.Duration) (try, m
 	default:
 		t, err = f.tryAPI(actx, now)
 	}
+	if t.timing.Total >= 0 {
+		now.Sent = f.ft.cfg.Timer().Add(-t.timing.Total).UnixMicro()
+	}
 	if err == nil && ctx.Err() != nil { // the caller left while the body arrived
 		t.body.Discard()
 		err = context.Cause(ctx)

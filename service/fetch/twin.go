@@ -33,29 +33,38 @@ func (ft *Fetcher) Twin(ctx context.Context, t model.Twin, on func(i int, cell m
 	return ft.KeepTwin(ctx, t), err
 }
 
-// RunCell sends a request by one cell, as many times as runs says, one after the other, and
-// returns the cell with those runs added. Each is a fetch of its own, with its own line in the
-// history. on receives the cell whenever it changes. It fails as Twin does, with the cell
-// as it is then.
+// RunCell sends a request by one cell, as many times as runs says and c.AtOnce of them at a time,
+// and returns the cell with those runs added. Each is a fetch of its own, with its own line in the
+// history. on receives the cell whenever it changes, on the calling goroutine. It fails as Twin
+// does, with the cell as it is then.
 func (ft *Fetcher) RunCell(ctx context.Context, r model.FetchRequest, c model.TwinCell, runs int, on func(model.TwinCell)) (model.TwinCell, error) {
 	r.Zone, r.Via = c.Zone, c.Via
 	c.Problem = ""
+	runs = max(runs, 0)
+	left := make(chan struct{}, runs)
 	for range runs {
-		result, err := ft.Fetch(ctx, r, nil)
-		switch {
-		case errors.Is(err, profile.ErrReadOnly): // of the whole comparison
-			return c, err
-		case errors.Is(err, model.ErrRequest):
-			c.Problem = strings.ReplaceAll(err.Error(), "\n", "; ")
-			on(c)
-			return c, nil
-		case err != nil:
-			return c, err
-		}
-		c.Runs = append(slices.Clip(c.Runs), model.NewTwinRun(result))
-		on(c)
+		left <- struct{}{}
 	}
-	return c, nil
+	close(left)
+	failed := beside(ctx, min(max(c.AtOnce, 1), runs), func(ctx context.Context, _ int, report func(model.TwinRun)) error {
+		for range left {
+			result, err := ft.Fetch(ctx, r, nil)
+			if err != nil {
+				return err
+			}
+			report(model.NewTwinRun(result))
+		}
+		return nil
+	}, func(_ int, run model.TwinRun) {
+		c.Runs = append(slices.Clip(c.Runs), run)
+		on(c)
+	})
+	if errors.Is(failed, model.ErrRequest) && !errors.Is(failed, profile.ErrReadOnly) { // read-only ends the whole comparison
+		c.Problem = strings.ReplaceAll(failed.Error(), "\n", "; ")
+		on(c)
+		return c, nil
+	}
+	return c, failed
 }
 
 // KeepTwin keeps a comparison in the history, with an identifier and the time if it has

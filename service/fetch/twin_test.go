@@ -45,7 +45,7 @@ func TestATwinComparesEveryZoneByEveryMethod(t *testing.T) {
 		}
 		for _, run := range cell.Runs {
 			kept, err := j.Fetch(t.Context(), run.Fetch)
-			if err != nil || model.NewTwinRun(kept) != run {
+			if err != nil || model.NewTwinRun(kept) != run || run.Sent == 0 {
 				t.Errorf("the history has %+v, %v; the comparison %+v", model.NewTwinRun(kept), err, run)
 			}
 		}
@@ -123,5 +123,39 @@ func TestACancelledTwinEndsWithItsCauseAndWhatItHas(t *testing.T) {
 	got, err := newFetcher(t, p).Twin(ctx, twin, func(int, model.TwinCell) { cancel(why) })
 	if !errors.Is(err, why) || got.Cells[0].Problem == "" || len(got.Cells[1].Runs) != 0 {
 		t.Errorf("%+v, %v", got.Cells, err)
+	}
+}
+
+// Three runs wait for each other here, so that one after the other they would wait for ever.
+func TestTheRunsOfACellAreSentAtOnceAsItSays(t *testing.T) {
+	const atOnce = 3
+	var mu sync.Mutex
+	inside, most := 0, 0
+	full := make(chan struct{})
+	p := servicetest.API(t, func(w http.ResponseWriter, _ *http.Request) {
+		mu.Lock()
+		if inside++; inside == atOnce && most < atOnce {
+			close(full)
+		}
+		most = max(most, inside)
+		mu.Unlock()
+		<-full
+		mu.Lock()
+		inside--
+		mu.Unlock()
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, servicetest.Page)
+	})
+	z, _ := p.Zone("unlocker1")
+	cell := model.TwinCell{Zone: z, Via: model.ViaAPI, AtOnce: atOnce}
+	told := 0
+	got, err := newFetcher(t, p).RunCell(t.Context(), model.FetchRequest{URL: "http://example.com/"}, cell, 7, func(model.TwinCell) { told++ })
+	if err != nil || got.OK() != 7 || told != 7 || most != atOnce || got.Together() > atOnce {
+		t.Errorf("%d ok, told %d times, %d at once, %d by their times, %v", got.OK(), told, most, got.Together(), err)
+	}
+	cell.AtOnce = 0
+	got, err = newFetcher(t, p).RunCell(t.Context(), model.FetchRequest{URL: "http://example.com/"}, cell, 4, func(model.TwinCell) {})
+	if err != nil || got.OK() != 4 || got.Together() != 1 {
+		t.Errorf("one after the other: %d ok, %d at once by their times, %v", got.OK(), got.Together(), err)
 	}
 }

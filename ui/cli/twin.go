@@ -22,6 +22,7 @@ type twinFlags struct {
 	zones, via []string
 	chosen     bool // --via is given
 	repeat     int
+	atOnce     int
 	markdown   bool
 }
 
@@ -47,7 +48,8 @@ the environment.`,
 	fl := cmd.Flags()
 	fl.StringSliceVar(&f.zones, "zones", nil, "zones to compare, separated by commas (required)")
 	fl.StringSliceVar(&f.via, "via", []string{string(model.ViaAPI), string(model.ViaNative)}, "how: api, native, agent and browser, separated by commas; without it also by agent, one row of its own, where the profile has it")
-	fl.IntVar(&f.repeat, "repeat", 1, "runs of each zone by each method, one after the other")
+	fl.IntVar(&f.repeat, "repeat", 1, "runs of each zone by each method, one after the other unless --at-once says otherwise")
+	fl.IntVar(&f.atOnce, "at-once", 1, "how many runs of a zone by a method are in flight at a time, within the limits of products and keys")
 	f.add(cmd, 0)
 	fl.BoolVar(&f.markdown, "markdown", false, "print a table in Markdown")
 	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
@@ -125,6 +127,9 @@ func (t *task) twinPlan(ctx context.Context, target string, f twinFlags) (model.
 	if f.repeat < 1 || f.repeat > model.MaxTwinRuns {
 		wrong = append(wrong, fmt.Errorf("--repeat %d: write a number from 1 to %d", f.repeat, model.MaxTwinRuns))
 	}
+	if f.atOnce < 1 || f.atOnce > model.MaxTwinRuns {
+		wrong = append(wrong, fmt.Errorf("--at-once %d: write a number from 1 to %d", f.atOnce, model.MaxTwinRuns))
+	}
 	header, err := f.check(target, false, wrong...)
 	if err != nil {
 		return model.Twin{}, usage("%w", err)
@@ -151,6 +156,9 @@ func (t *task) twinPlan(ctx context.Context, target string, f twinFlags) (model.
 		ways = append(ways, model.ViaAgent)
 	}
 	plan.Cells = model.TwinCells(zones, ways)
+	for i := range plan.Cells {
+		plan.Cells[i].AtOnce = f.atOnce
+	}
 	if f.key != "" || slices.ContainsFunc(f.via, func(v string) bool { return !model.Via(v).Login() }) {
 		return plan, t.haveKey(p, f.key)
 	}
