@@ -33,8 +33,8 @@ type Activity struct {
 	Status  int
 	Bytes   int64
 	Total   time.Duration
-	// Cost is an estimate in dollars by the rate of the zone, of a fetch; it counts only
-	// when Priced.
+	// Cost is an estimate in dollars by the rates of zones, of a fetch or of all calls of a
+	// test of logins; it counts only when Priced.
 	Cost   float64
 	Priced bool
 	// Ref is the identifier of what it is about: a fetch, a twin, a job, a key.

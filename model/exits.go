@@ -24,6 +24,8 @@ type ExitRotation struct {
 	Calls   []ExitCall
 	// Ended says why there are fewer calls than were asked for, or is empty.
 	Ended string
+	// Spend is what the calls cost.
+	Spend Spend
 }
 
 // ExitCall is one call of a measurement.

@@ -50,6 +50,7 @@ type MatrixRow struct {
 	Countries       []string // of the exits, as far as they are known
 	Made, OK        int      // calls
 	Known, Unique   int      // exit addresses
+	Spend           Spend    // of all calls
 }
 
 // Ran reports whether the zone was called.
@@ -221,6 +222,14 @@ func (m Matrix) Class() Class {
 		}
 	}
 	return worst
+}
+
+// Spend is what all calls cost.
+func (m Matrix) Spend() (sum Spend) {
+	for _, r := range m.Rows {
+		sum = sum.Plus(r.Spend)
+	}
+	return sum
 }
 
 // Verdict is the matrix in one line.

@@ -33,6 +33,7 @@ type ProbeResult struct {
 	Country   string
 	Timing    Timing
 	Diagnosis Diagnosis
+	Spend     Spend // of all calls
 }
 
 // ProbeState says how far a step of a test came.

@@ -62,6 +62,14 @@ func (a Attempt) answered() bool {
 	}
 }
 
+// Cost is an estimate of what the attempt alone cost, in dollars; false when unpriced.
+func (a Attempt) Cost(rate Rate) (dollars float64, priced bool) {
+	if !a.answered() {
+		return rate.Cost(0, 0)
+	}
+	return rate.Cost(1, float64(a.Bytes))
+}
+
 // billed is how many attempts the target has answered, and the bytes of their bodies.
 func (r FetchResult) billed() (requests int, bytes int64) {
 	for i, a := range r.Attempts {
@@ -87,14 +95,19 @@ func (r FetchResult) Cost() (dollars float64, priced bool) {
 	return r.Request.Zone.Rate.Cost(float64(requests), float64(bytes))
 }
 
-// Spend is what several fetches cost, by the rates of their zones. The zero Spend is that of
+// Spend is what several fetches or calls through a proxy cost, by the rates of their zones. The zero Spend is that of
 // none.
 type Spend struct {
 	Dollars          float64 // of those that have a rate
-	Priced, Unpriced int     // fetches with and without one
+	Priced, Unpriced int     // how many with and without one
 }
 
-// Add counts a fetch.
+// Plus is what both cost.
+func (s Spend) Plus(other Spend) Spend {
+	return Spend{Dollars: s.Dollars + other.Dollars, Priced: s.Priced + other.Priced, Unpriced: s.Unpriced + other.Unpriced}
+}
+
+// Add counts a fetch or a call.
 func (s *Spend) Add(dollars float64, priced bool) {
 	if !priced {
 		s.Unpriced++

@@ -39,3 +39,51 @@ func TestAFetchCostsByTheRateOfItsZone(t *testing.T) {
 		}
 	})
 }
+
+func TestTheCallsOfTestsOfLoginsAreBilledAsFetchesAre(t *testing.T) {
+	p, _ := told(t, `{"ip":"203.0.113.1"}`)
+	for i := range p.Zones {
+		p.Zones[i].Rate = model.Rate{Per1000: 1500}
+	}
+	z := servicetest.Zone(p, "dc1")
+	z.Rate = model.Rate{} // the profile's counts
+	change, j, _ := withJournal(t)
+	ft := newFetcher(t, p, change)
+	q := ProbeRequest{Zone: z, Target: "http://lab.test/", Rounds: 3, Session: "s"} // and two within the session
+	if _, err := ft.Probe(t.Context(), q, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ft.Rotate(t.Context(), q, 4, nil); err != nil {
+		t.Fatal(err)
+	}
+	unpriced := model.Zone{Name: "free", Product: model.ProductDatacenter, Password: z.Password}
+	m, err := ft.Matrix(t.Context(), MatrixRequest{Target: q.Target, Calls: 2, Zones: []model.Zone{z, unpriced}}, nil)
+	if err != nil || m.Spend() != (model.Spend{Dollars: 3, Priced: 2, Unpriced: 2}) {
+		t.Errorf("the matrix cost %+v, %v", m.Spend(), err)
+	}
+	if s := ft.Spent(); s != (model.Spend{Dollars: 16.5, Priced: 11, Unpriced: 2}) {
+		t.Errorf("the session cost %+v", s)
+	}
+	lines, err := j.Activity(t.Context(), model.ActivityFilter{Kind: model.ActivityProbe})
+	if err != nil || len(lines) != 3 {
+		t.Fatalf("%+v, %v", lines, err)
+	}
+	for i, want := range []float64{3, 6, 7.5} {
+		if lines[i].Cost != want || !lines[i].Priced {
+			t.Errorf("%q costs %v, want %v", lines[i].Text, lines[i].Cost, want)
+		}
+	}
+}
+
+func TestACallThatTheTargetDidNotAnswerCostsNothing(t *testing.T) {
+	p := servicetest.NativeProfile(t, &servicetest.Proxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusProxyAuthRequired)
+	})})
+	z := servicetest.Zone(p, "dc1")
+	z.Rate = model.Rate{Per1000: 1500}
+	ft := newFetcher(t, p)
+	res, err := ft.Probe(t.Context(), ProbeRequest{Zone: z, Target: "http://lab.test/"}, nil)
+	if err != nil || res.Diagnosis.OK() || res.Spend != (model.Spend{Priced: 1}) || ft.Spent() != res.Spend {
+		t.Errorf("%+v, %+v, %v", res.Spend, res.Diagnosis, err)
+	}
+}

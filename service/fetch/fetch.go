@@ -112,7 +112,7 @@ func (ft *Fetcher) Fetch(ctx context.Context, r model.FetchRequest, on func(Even
 		Attempts: f.attempts, Diagnosis: d,
 	}
 	f.scrub(&res)
-	ft.spent.add(res)
+	ft.spent.add(res.Cost())
 	if ft.cfg.Journal != nil {
 		if err := ft.cfg.Journal.PutFetch(context.WithoutCancel(ctx), f.p.Name, res); err != nil {
 			ft.cfg.Log.Warn("a fetch was not kept", "id", res.ID, "error", err)

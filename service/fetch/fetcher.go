@@ -48,20 +48,20 @@ type Fetcher struct {
 	spent *meter // of this and of its provers of keys
 }
 
-// meter adds up what fetches cost.
+// meter adds up what fetches and calls through the proxy cost.
 type meter struct {
 	mu  sync.Mutex
 	sum model.Spend
 }
 
-func (m *meter) add(r model.FetchResult) {
+func (m *meter) add(dollars float64, priced bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.sum.Add(r.Cost())
+	m.sum.Add(dollars, priced)
 }
 
-// Spent is an estimate of what the fetches since New have cost, by the rates of their
-// zones. Each fetch of a comparison counts.
+// Spent is an estimate of what the fetches since New have cost, and the calls of tests of
+// proxy logins, by the rates of their zones. Each fetch of a comparison counts.
 func (ft *Fetcher) Spent() model.Spend {
 	ft.spent.mu.Lock()
 	defer ft.spent.mu.Unlock()

@@ -54,7 +54,11 @@ func (ft *Fetcher) Matrix(ctx context.Context, q MatrixRequest, on func(i int, r
 	if err != nil {
 		return m, err
 	}
-	ft.keepLine(ctx, model.Activity{At: m.Started, Profile: p.Name, URL: m.Target, Class: m.Class(), Total: -1, Text: "matrix: " + m.Verdict()})
+	spent := m.Spend()
+	ft.keepLine(ctx, model.Activity{
+		At: m.Started, Profile: p.Name, URL: m.Target, Class: m.Class(), Total: -1, Text: "matrix: " + m.Verdict(),
+		Cost: spent.Dollars, Priced: spent.Priced > 0,
+	})
 	return m, nil
 }
 
@@ -126,7 +130,7 @@ func rowOf(row model.MatrixRow, res model.ProbeResult, r model.ExitRotation) mod
 	row.ConnectStatus, row.Code = res.ConnectStatus, res.Code
 	row.Class, row.Cause, row.Summary = res.Diagnosis.Class, res.Diagnosis.Cause, res.Diagnosis.Summary
 	row.Made, row.OK, row.Known, row.Unique = len(r.Calls), r.OK(), r.Known(), len(r.Exits())
-	row.Countries = r.Countries()
+	row.Countries, row.Spend = r.Countries(), res.Spend
 	if chain := res.Chain.Certificates; len(chain) > 0 {
 		row.Root = chain[len(chain)-1].IssuerName()
 		switch {

@@ -87,8 +87,8 @@ type probe struct {
 }
 
 func (ft *Fetcher) prepareProbe(p profile.Profile, d dialect.Dialect, q ProbeRequest) (*probe, error) {
-	if known, ok := p.Zone(string(q.Zone.Name)); ok && q.Zone.Password == "" {
-		q.Zone.Password = known.Password
+	if known, ok := p.Zone(string(q.Zone.Name)); ok {
+		q.Zone.Password, q.Zone.Rate = cmp.Or(q.Zone.Password, known.Password), cmp.Or(q.Zone.Rate, known.Rate)
 	}
 	if q.Target == "" {
 		q.Target = d.TestPage(p.Local)
@@ -212,6 +212,9 @@ func (pr *probe) call(ctx context.Context, login exchange.Login) (probeCall, err
 		return probeCall{}, context.Cause(ctx)
 	default:
 		d = f.verdict(&t)
+		cost, priced := model.Attempt{Class: d.Class, Status: t.outcome.TargetStatus, Bytes: t.body.Ref.Size}.Cost(pr.q.Zone.Rate)
+		pr.ft.spent.add(cost, priced)
+		pr.res.Spend.Add(cost, priced)
 	}
 	d = f.mask.Diagnosis(d)
 	page := whereInPage(t.header, t.body.Head)

@@ -67,5 +67,7 @@ func (ft *Fetcher) ProvePassword(ctx context.Context, z model.Zone, value keysto
 	conf := ft.cfg
 	conf.Journal = nil
 	conf.Access.Secret = func(context.Context, string) (keystore.Secret, error) { return value, nil }
-	return New(conf).Probe(ctx, ProbeRequest{Zone: z, Rounds: 1}, nil)
+	prover := New(conf)
+	prover.spent = ft.spent // it is billed like any other
+	return prover.Probe(ctx, ProbeRequest{Zone: z, Rounds: 1}, nil)
 }

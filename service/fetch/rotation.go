@@ -51,7 +51,7 @@ func (ft *Fetcher) Rotate(ctx context.Context, q ProbeRequest, n int, on func(mo
 			err, r.Ended = callErr, "stopped"
 			break
 		}
-		r.Calls = append(r.Calls, c.seen)
+		r.Calls, r.Spend = append(r.Calls, c.seen), pr.res.Spend
 		failed++
 		if c.diagnosis.OK() {
 			failed = 0
@@ -92,6 +92,7 @@ func (ft *Fetcher) keepRotation(ctx context.Context, profile string, r model.Exi
 	}
 	ft.keepLine(ctx, model.Activity{
 		At: r.Started, Profile: profile, Zone: string(r.Zone.Name), Class: last.Class, Cause: last.Cause, Total: r.Median(), Bytes: bytes, Text: text,
+		Cost: r.Spend.Dollars, Priced: r.Spend.Priced > 0,
 	})
 }
 

@@ -171,7 +171,7 @@ func (j *Journal) PutProbe(ctx context.Context, profile string, r model.ProbeRes
 		At: r.Started, Kind: model.ActivityProbe, Profile: profile,
 		Zone: string(r.Zone.Name), URL: maskURL(r.Target), Via: model.ViaNative,
 		Class: r.Diagnosis.Class, Cause: r.Diagnosis.Cause, Status: r.TargetStatus,
-		Total: r.Timing.Total, Text: r.Diagnosis.Summary,
+		Total: r.Timing.Total, Text: r.Diagnosis.Summary, Cost: r.Spend.Dollars, Priced: r.Spend.Priced > 0,
 	})
 }
 

@@ -152,6 +152,9 @@ func TestTheSumOfTheCostsIsShownAtEverySize(t *testing.T) {
 			for i := range j.all {
 				j.all[i].Class = model.Classes()[i%len(model.Classes())]
 				j.all[i].Cost, j.all[i].Priced = 0.0015, i > 2
+				if i%2 == 0 {
+					j.all[i].Kind = model.ActivityProbe // billed as well
+				}
 			}
 			open(t, j, w, 24).Expect("cost $0.0555 + 3 unpriced", "✓ ok 6")
 		})

@@ -144,9 +144,9 @@ func (m *Model) row(i int) []widget.Cell {
 	}
 }
 
-// cost is a fetch's, by the rate of its zone; nothing else has one.
+// cost is that of a fetch or of a test of logins, by the rates of their zones; nothing else has one.
 func cost(a model.Activity) string {
-	if a.Kind != model.ActivityFetch {
+	if a.Kind != model.ActivityFetch && a.Kind != model.ActivityProbe {
 		return ""
 	}
 	return model.CostWords(a.Cost, a.Priced)

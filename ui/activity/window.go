@@ -120,11 +120,11 @@ func (w *window) rates() (byClass map[model.Class]int, total int) {
 	return byClass, total
 }
 
-// spend is what the fetches in memory cost.
+// spend is what the fetches and the tests of logins in memory cost.
 func (w *window) spend() (sum model.Spend) {
 	for _, rows := range w.pages {
 		for _, a := range rows {
-			if a.Kind == model.ActivityFetch {
+			if a.Kind == model.ActivityFetch || a.Kind == model.ActivityProbe {
 				sum.Add(a.Cost, a.Priced)
 			}
 		}
