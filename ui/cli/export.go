@@ -17,6 +17,7 @@ import (
 type exportFlags struct {
 	askFlags
 	as, zone, via, session, output string
+	adminReason                    string
 	reveal                         bool
 }
 
@@ -32,7 +33,7 @@ reason. env, url and pac describe the way through the proxy and need no URL.
 {{name}} is a variable: of --var, the profile, or the environment.`,
 		Args: usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withSession(cmd.Context(), needs{key: f.key}, func(t *task) error {
+			return a.withSession(cmd.Context(), needs{key: f.key, journal: f.adminReason != "", reason: f.adminReason}, func(t *task) error {
 				return t.export(cmd.Context(), strings.Join(args, ""), f)
 			})
 		},
@@ -44,6 +45,7 @@ reason. env, url and pac describe the way through the proxy and need no URL.
 	f.addForm(cmd)
 	fl.StringVar(&f.session, "session", "", "session that keeps an exit (not shown by the contract)")
 	fl.StringVarP(&f.output, "output", "o", "", "file for the code")
+	adminFlag(cmd, &f.adminReason)
 	fl.BoolVar(&f.reveal, "reveal", false, "write the key or the password itself into the code")
 	return cmd
 }
@@ -67,6 +69,11 @@ func (t *task) export(ctx context.Context, target string, f exportFlags) error {
 	}
 	key, _ := t.Key(cmp.Or(f.key, p.Key))
 	s := export.Source{Profile: p, Request: req, Key: key.Secret}
+	if !req.Via.Login() && !as.Login {
+		if err := t.PermitExport(ctx, key); err != nil {
+			return fetchError(ctx, err)
+		}
+	}
 	if f.reveal {
 		ref, what := s.SecretRef()
 		if ref == "" {

@@ -139,9 +139,14 @@ func (m *Model) announce(j model.Job) tea.Cmd {
 	}
 }
 
-func (m *Model) trigger(r model.TriggerRequest) tea.Cmd {
-	l := m.deps.Ledger
+func (m *Model) trigger(r model.TriggerRequest, reason string) tea.Cmd {
+	l, admit := m.deps.Ledger, m.deps.Admit
 	return kit.Do(kit.Jobs, &m.work.trigger, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+		if reason != "" && admit != nil {
+			if err := admit(ctx, r.Key, reason); err != nil {
+				return triggered{r.Dataset, model.Job{}, err}
+			}
+		}
 		job, err := l.Trigger(ctx, r)
 		return triggered{r.Dataset, job, err}
 	})

@@ -403,3 +403,30 @@ func TestLayouts(t *testing.T) {
 		})
 	}
 }
+
+func TestAnAdminKeyLaunchesOnlyForAReasonThatIsRecorded(t *testing.T) {
+	f := &fakeLedger{admitErr: errors.New("no history is kept in this run")}
+	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
+		fillDialog(s, "https://a.test/1")
+		s.ExpectNot("Why ADMIN")
+		s.Press("esc", "down", "enter")
+		s.Type("boss")
+		s.Press("enter")
+		s.Expect("Why ADMIN", "ADMIN is used for batch job")
+		s.Press("ctrl+s", "ctrl+s")
+		s.Expect("a job is automation, which never uses ADMIN")
+		s.Press("enter")
+		s.Type("the others are being rotated")
+		s.AllowError("no history is kept")
+		s.Press("ctrl+s", "ctrl+s")
+		s.Expect("✗ no history is kept in this run")
+		if len(f.triggered) != 0 {
+			t.Fatal("it was sent although the reason was not recorded")
+		}
+		f.admitErr = nil
+		s.Press("ctrl+s", "ctrl+s")
+		if len(f.triggered) != 1 || len(f.admitted) != 2 || f.admitted[1] != "boss: the others are being rotated" {
+			t.Errorf("%d triggers, admitted %q", len(f.triggered), f.admitted)
+		}
+	})
+}

@@ -23,6 +23,8 @@ import (
 
 // fakeLedger plays the service. Its jobs run for a few seconds of fake time.
 type fakeLedger struct {
+	admitted  []string // why ADMIN keys were used
+	admitErr  error
 	mu        sync.Mutex
 	jobs      []model.Job
 	triggered []model.TriggerRequest
@@ -163,6 +165,11 @@ func (f *fakeLedger) Download(_ context.Context, id, format, _ string, on func(i
 	return model.Job{}, errors.New("no such job")
 }
 
+func (f *fakeLedger) admit(_ context.Context, key, reason string) error {
+	f.admitted = append(f.admitted, key+": "+reason)
+	return f.admitErr
+}
+
 func (f *fakeLedger) Records(context.Context, string, int) (model.RecordTable, error) {
 	return f.records, f.recordsErr
 }
@@ -185,6 +192,7 @@ func testKeys() []model.Key {
 	return []model.Key{
 		{Name: "etl", Level: model.LevelUser, Duty: model.DutyBatch, Expires: expires, Rotation: fresh},
 		{Name: "billing", Level: model.LevelFinance, Duty: model.DutyHuman, Expires: expires, Rotation: fresh},
+		{Name: "boss", Level: model.LevelAdmin, Duty: model.DutyHuman, Expires: expires, Rotation: fresh},
 	}
 }
 
@@ -192,7 +200,7 @@ func start(t *testing.T, f *fakeLedger, dialect string, w, h int) *uitest.Screen
 	t.Helper()
 	theme := kit.NewTheme(true, false)
 	view := jobs.New(jobs.Deps{
-		Ctx: t.Context(), Now: time.Now, Theme: theme, Ledger: f, ReadInputs: rows.ReadInputs,
+		Ctx: t.Context(), Now: time.Now, Theme: theme, Ledger: f, Admit: f.admit, ReadInputs: rows.ReadInputs,
 		Profile: func() profile.Profile { return profile.Profile{Name: "acme", Dialect: dialect} },
 		OpenFile: func(path string) (io.ReadCloser, error) {
 			if path != "urls.txt" {

@@ -31,6 +31,7 @@ const (
 	fieldPath    = "path"
 	fieldKey     = "key"
 	fieldCheck   = "check"
+	fieldReason  = "reason"
 
 	sourcePaste = "paste"
 	sourceFile  = "file"
@@ -87,6 +88,7 @@ func (m *Model) newJob(urls []string) tea.Cmd {
 		},
 		widget.Field{Name: fieldPath, Label: "File", Kind: widget.FieldText, Hidden: true, Placeholder: "e.g. inputs.csv", Help: "Path of a CSV, JSON, NDJSON or text file.", Check: widget.Required("name a file")},
 		widget.Field{Name: fieldKey, Label: "Key", Kind: widget.FieldPick, Value: m.session.Key.Name, Placeholder: "the profile's"},
+		widget.Field{Name: fieldReason, Label: "Why ADMIN", Hidden: true, Placeholder: "why it must be this key", Help: "It stands in Activity."},
 		widget.Field{Name: fieldCheck, Label: "Check", Kind: widget.FieldNote},
 	)
 	l.dialog = widget.NewFormDialog(m.deps.Theme, "New job", l.form)
@@ -112,8 +114,8 @@ func (m *Model) checkDataset(s string) error {
 func (l *launch) setSession(m *Model, s kit.Session) {
 	options := make([]widget.Option, 0, len(s.Keys))
 	for _, k := range s.Keys {
-		o := widget.Option{Value: k.Name, Note: k.Level.String() + " · " + k.State(m.deps.Now(), model.SoonDays*24*time.Hour).String()}
-		if f, bad := forbidden(k, m.deps.Now()); bad {
+		o := widget.Option{Value: k.Name, Note: k.Level.String() + " · " + k.State(m.session.KeyNow(k, m.deps.Now()), model.SoonDays*24*time.Hour).String()}
+		if f, bad := forbidden(k, m.session.KeyNow(k, m.deps.Now())); bad && !admin(f) {
 			o.Disabled = f.Text
 		}
 		options = append(options, o)
@@ -139,6 +141,8 @@ func (l *launch) changed(m *Model) {
 	file := l.form.Value(fieldSource) == sourceFile
 	l.form.SetHidden(fieldPaste, file)
 	l.form.SetHidden(fieldPath, !file)
+	key := m.keyNamed(l.form.Value(fieldKey))
+	l.form.SetHidden(fieldReason, key.Level != model.LevelAdmin)
 	l.ready, l.agreed, l.dialog.Deliberate = false, false, false
 	l.dialog.Submit = "check the inputs"
 	l.dialog.Problem = ""
@@ -173,7 +177,7 @@ func (m *Model) lint(name string) string {
 		return "✗ " + m.session.MissingKey(name)
 	}
 	var out []string
-	for _, f := range keystore.CheckUse(k, model.CapUse, false, m.deps.Now()) {
+	for _, f := range keystore.CheckUse(k, model.CapUse, true, m.session.KeyNow(k, m.deps.Now())) {
 		out = append(out, fmt.Sprintf("%s %s: %s", severityMark(f), f.Key, f.Text))
 	}
 	return strings.Join(out, "\n")
@@ -192,14 +196,21 @@ func (m *Model) submit() tea.Cmd {
 		l.form.SetError(fieldKey, m.session.MissingKey(l.form.Value(fieldKey)))
 		return nil
 	}
-	if f, bad := forbidden(m.keyNamed(l.form.Value(fieldKey)), m.deps.Now()); bad {
-		l.form.SetError(fieldKey, f.Text+"; "+f.Fix)
-		return nil
+	key := m.keyNamed(l.form.Value(fieldKey))
+	if f, bad := forbidden(key, m.session.KeyNow(key, m.deps.Now())); bad {
+		if !admin(f) {
+			l.form.SetError(fieldKey, f.Text+"; "+f.Fix)
+			return nil
+		}
+		if l.reason() == "" {
+			l.form.SetError(fieldReason, "a job is automation, which never uses ADMIN (contract 5.4): pick a USER key, or say why it must be this one")
+			return nil
+		}
 	}
 	l.dialog.Busy = true
 	r := model.TriggerRequest{Dataset: strings.TrimSpace(l.form.Value(fieldDataset)), Inputs: l.checked.inputs, Key: l.form.Value(fieldKey)}
 	if l.agreed {
-		return m.trigger(r)
+		return m.trigger(r, l.reason())
 	}
 	ledger := m.deps.Ledger
 	return kit.Do(kit.Jobs, &l.slot, m.deps.Ctx, func(ctx context.Context) tea.Msg {
@@ -215,7 +226,7 @@ func (m *Model) sameFound(l *launch, msg sameFound) tea.Cmd {
 		l.failed("the ledger cannot be searched for the same inputs: " + msg.err.Error())
 		return nil
 	case len(msg.jobs) == 0:
-		return m.trigger(msg.request)
+		return m.trigger(msg.request, l.reason())
 	}
 	l.dialog.Busy = false
 	last := msg.jobs[0]
@@ -352,15 +363,21 @@ func problemLines(problems []rows.Problem) string {
 	return strings.Join(out, "\n")
 }
 
-// forbidden returns the finding that forbids using a key for a launch, if any.
+// forbidden returns the finding that forbids using a key for a launch, if any: a job is automation.
 func forbidden(k model.Key, now time.Time) (keystore.Finding, bool) {
-	for _, f := range keystore.CheckUse(k, model.CapUse, false, now) {
+	for _, f := range keystore.CheckUse(k, model.CapUse, true, now) {
 		if f.Severity == keystore.SeverityError {
 			return f, true
 		}
 	}
 	return keystore.Finding{}, false
 }
+
+// admin reports whether a finding is the one that a reason overrides.
+func admin(f keystore.Finding) bool { return f.Rule == keystore.RuleAdminAutomated }
+
+// reason is why an ADMIN key is used, or empty.
+func (l *launch) reason() string { return strings.TrimSpace(l.form.Value(fieldReason)) }
 
 func severityMark(f keystore.Finding) string {
 	if f.Severity == keystore.SeverityError {

@@ -43,6 +43,9 @@ type Deps struct {
 	Ledger Ledger
 	// ReadInputs reads and checks rows: rows.ReadInputs.
 	ReadInputs func(r io.Reader, kind string) ([]model.JobInput, []rows.Problem, error)
+	// Admit writes down why an ADMIN key launches a job; its error ends the launch before
+	// anything is sent. It is called in a command.
+	Admit func(ctx context.Context, key, reason string) error
 	// OpenFile opens a file of inputs: os.Open. It is called in a command.
 	OpenFile func(path string) (io.ReadCloser, error)
 }

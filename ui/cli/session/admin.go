@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,6 +46,28 @@ func (s *Session) permit(ctx context.Context, k model.Key, take func() (keystore
 	return value, err
 }
 
+// admit writes down why a person uses an ADMIN key for automation.
+func (s *Session) admit(ctx context.Context, key, reason string) error {
+	k, ok := s.Key(cmp.Or(key, s.CurrentProfile().Key))
+	if f, bad := keystore.CheckUnattended(k, s.Now()); !ok || !bad || strings.TrimSpace(reason) == "" {
+		if bad {
+			return &AdminError{f}
+		}
+		return nil
+	}
+	value, err := s.Resolver.Resolve(ctx, k.Secret)
+	if err != nil {
+		return err
+	}
+	return s.recordReason(ctx, k, value, strings.TrimSpace(reason))
+}
+
+// PermitExport refuses to hand out code that works with an ADMIN key, unless a reason was given:
+// a program is automation.
+func (s *Session) PermitExport(ctx context.Context, k model.Key) error {
+	return s.admit(ctx, k.Name, s.o.AdminReason)
+}
+
 // recordReason writes why a command uses an ADMIN key into the journal, once for each key.
 func (s *Session) recordReason(ctx context.Context, k model.Key, value keystore.Secret, reason string) error {
 	if keystore.HoldsValue(reason, value) {
@@ -58,7 +81,7 @@ func (s *Session) recordReason(ctx context.Context, k model.Key, value keystore.
 	err := errors.New("no history is kept in this run")
 	if s.journal != nil {
 		err = s.journal.PutKeyEvent(context.WithoutCancel(ctx), journal.KeyEvent{
-			Profile: s.Base.Name, Key: k.Name, Event: "used", Text: "as ADMIN by a command, because: " + reason,
+			Profile: s.Base.Name, Key: k.Name, Event: "used", Text: "as ADMIN in automation, because: " + reason,
 		})
 	}
 	if err != nil {
