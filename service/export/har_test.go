@@ -118,7 +118,7 @@ func TestAnEntrySaysHowItWasFetched(t *testing.T) {
 		t.Errorf("%+v", e.Zonedeck)
 	}
 	q, a := e.Request, e.Response
-	if q.Method != "POST" || q.BodySize != 4 || q.Post == nil || q.Post.Type != "text/plain" || q.Post.Text != "a=é" || len(q.Headers) != 3 || q.Headers[2] != (harPair{"X-A", "2"}) {
+	if q.Method != http.MethodPost || q.BodySize != 4 || q.Post == nil || q.Post.Type != "text/plain" || q.Post.Text != "a=é" || len(q.Headers) != 3 || q.Headers[2] != (harPair{"X-A", "2"}) {
 		t.Errorf("request %+v", q)
 	}
 	if a.Status != 404 || a.StatusText != "Not Found" || len(a.Headers) != 1 || a.Headers[0] != (harPair{"Server", "x"}) || a.Redirect != "" {
