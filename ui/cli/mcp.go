@@ -44,7 +44,7 @@ Everything stands in Activity, marked, while it happens.`,
 	fl := cmd.Flags()
 	fl.StringSliceVar(&f.profiles, "profiles", nil, "profiles that may be used, the usual one first (default: the profile in use)")
 	fl.StringSliceVar(&f.zones, "zones", nil, "zones that may be used (default: all)")
-	fl.StringSliceVar(&f.domains, "domains", nil, "hosts that may be fetched, each with what is below it (default: all)")
+	fl.StringSliceVar(&f.domains, "domains", nil, "hosts that may be fetched, *.HOST for those below one (default: all that the profile allows)")
 	fl.Float64Var(&f.maxCost, "max-cost", 0, "what all calls together may cost, in dollars by the rates of the zones")
 	fl.BoolVar(&f.unpriced, "allow-unpriced", false, "with --max-cost: allow calls whose price is not known, too; they do not count")
 	fl.IntVar(&f.inputs, "job-inputs", 0, "how many inputs the jobs that are started may have in all (default: none is started)")

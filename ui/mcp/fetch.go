@@ -137,7 +137,7 @@ func (s *Server) fetch(ctx context.Context, c *call, in fetchIn) (fetchOut, stri
 // unsent is what a call without a result counts as: nothing if it was never sent, else all
 // that it may have cost.
 func unsent(err error, r model.FetchRequest) float64 {
-	if errors.Is(err, model.ErrRequest) || errors.Is(err, profile.ErrReadOnly) {
+	if errors.Is(err, model.ErrRequest) || errors.Is(err, profile.ErrReadOnly) || errors.Is(err, profile.ErrDomain) {
 		return 0
 	}
 	cost, _ := most(r)

@@ -16,7 +16,8 @@ type Rules struct {
 	// Profiles are those it may use, the usual one first; there is at least one.
 	Profiles []string
 	Zones    []string
-	// Domains are hosts with all that is below them, as ParseDomain gives them.
+	// Domains are hosts, or "*." and a host for those below it, as ParseDomain gives them and as
+	// a profile spells its own.
 	Domains []string
 	// Cost is what its calls may cost in dollars by the rates of zones, when Capped.
 	Cost   float64
@@ -36,11 +37,15 @@ func refuse(format string, args ...any) error {
 	return &RefusedError{Why: fmt.Sprintf(format, args...)}
 }
 
-// ParseDomain is a domain for Rules: a host, in ASCII and lower case.
+// ParseDomain is a domain for Rules: a host, or "*." and one, in ASCII and lower case.
 func ParseDomain(s string) (string, error) {
-	host, err := hostOf("http://" + strings.TrimPrefix(s, "*.") + "/")
-	if err != nil || strings.ContainsAny(s, "/:@?#") {
-		return "", fmt.Errorf("%q: write a host, like shop.example; it stands for what is below it, too", model.Line(s, 100))
+	name, below := strings.CutPrefix(s, "*.")
+	host, err := hostOf("http://" + name + "/")
+	if err != nil || strings.ContainsAny(name, "/:@?#*") {
+		return "", fmt.Errorf("%q: write a host, like shop.example, or *.shop.example for those below it", model.Line(s, 100))
+	}
+	if below {
+		host = "*." + host
 	}
 	return host, nil
 }
@@ -87,14 +92,14 @@ func (r Rules) target(address string) error {
 		return &model.RequestError{Problems: []model.FieldProblem{{Field: "url", Err: err}}}
 	}
 	for _, d := range r.Domains {
-		if host == d || strings.HasSuffix(host, "."+d) {
+		if parent, below := strings.CutPrefix(d, "*."); below && strings.HasSuffix(host, "."+parent) || host == d {
 			return nil
 		}
 	}
 	if len(r.Domains) == 0 {
 		return nil
 	}
-	return refuse("host %q is not allowed; allowed, with what is below them: %s", model.Line(host, 100), strings.Join(r.Domains, ", "))
+	return refuse("host %q is not allowed; allowed: %s", model.Line(host, 100), strings.Join(r.Domains, ", "))
 }
 
 // Words are the rules as an agent and the operator read them.
@@ -108,7 +113,7 @@ func (r Rules) Words() string {
 	}
 	list("Profiles", r.Profiles)
 	list("Zones", r.Zones)
-	list("Domains, each with what is below it", r.Domains)
+	list("Domains", r.Domains)
 	switch {
 	case !r.Capped:
 		b.WriteString("No cap on cost. ")

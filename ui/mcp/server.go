@@ -11,7 +11,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -141,7 +140,6 @@ func add[In interface{ at() string }, Out any](s *Server, srv *sdk.Server, t too
 // handle makes one call, with its line in the history. The result and the error hold no secret.
 func handle[In interface{ at() string }, Out any](ctx context.Context, s *Server, t tool[In, Out], in In) (Out, error) {
 	var none Out
-	began := time.Now()
 	name, refused := s.c.Rules.profile(in.at())
 	// A refused profile is not opened: its refusal stands in the history of the usual one.
 	console, err := s.console(ctx, cmp.Or(name, s.c.Rules.Profiles[0]))
@@ -156,7 +154,7 @@ func handle[In interface{ at() string }, Out any](ctx context.Context, s *Server
 	if line.Text != "" {
 		what += " " + model.Line(line.Text, 200)
 	}
-	if err := c.keep(ctx, what+": under way", 0); err != nil {
+	if err := c.keep(ctx, what+": under way"); err != nil {
 		return none, fmt.Errorf("nothing was sent, because the call cannot be kept in the history: %s", model.Line(err.Error(), maxError))
 	}
 	out, outcome, err := none, "", refused
@@ -172,7 +170,7 @@ func handle[In interface{ at() string }, Out any](ctx context.Context, s *Server
 	}
 	outcome = what + ": " + outcome
 	s.c.Say("%s %s", cmp.Or(line.URL, "-"), outcome)
-	if kept := c.keep(context.WithoutCancel(ctx), outcome, time.Since(began)); kept != nil {
+	if kept := c.keep(context.WithoutCancel(ctx), outcome); kept != nil {
 		s.c.Say("the outcome of a call is missing in the history: %v", kept)
 	}
 	return out, err
@@ -182,9 +180,9 @@ func handle[In interface{ at() string }, Out any](ctx context.Context, s *Server
 const maxError = 1000
 
 // keep writes the line of the call.
-func (c *call) keep(ctx context.Context, text string, took time.Duration) error {
+func (c *call) keep(ctx context.Context, text string) error {
 	line := c.line
-	line.Text, line.Total = string(c.Scrub([]byte(text))), took
+	line.Text = string(c.Scrub([]byte(text)))
 	line.URL = string(c.Scrub([]byte(line.URL)))
 	return c.PutCall(ctx, line)
 }

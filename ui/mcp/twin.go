@@ -65,7 +65,7 @@ func (s *Server) twin(ctx context.Context, c *call, in twinIn) (twinOut, string,
 	}
 	t, err = c.Twin(ctx, t, nil)
 	if err != nil {
-		if errors.Is(err, profile.ErrReadOnly) {
+		if errors.Is(err, profile.ErrReadOnly) || errors.Is(err, profile.ErrDomain) {
 			dollars = 0
 		}
 		settle(dollars) // what was under way is not known

@@ -216,7 +216,7 @@ var pictures = map[string]bool{
 func screens(t *testing.T) []screen {
 	service := startScripted(t)
 	var all []screen
-	for _, part := range [][]screen{sandboxScreens(), jobScreens(silentService(t)), proxyScreens(), keyScreens(), dueScreens(silentService(t)), activityScreens(), rehearsalScreens(), frameScreens(silentService(t)), outcomeScreens(service), jobStateScreens(service), jobDialogScreens(service), proxyFailureScreens(service), keyDialogScreens(service), toastScreens(service), otherProfileScreens(service), accountScreens(service), twinScreens(service), bodyScreens(service), codeScreens(), collectionScreens(), productScreens()} {
+	for _, part := range [][]screen{sandboxScreens(), jobScreens(silentService(t)), proxyScreens(), keyScreens(), dueScreens(silentService(t)), activityScreens(), rehearsalScreens(), frameScreens(silentService(t)), outcomeScreens(service), jobStateScreens(service), jobDialogScreens(service), proxyFailureScreens(service), keyDialogScreens(service), toastScreens(service), otherProfileScreens(service), accountScreens(service), twinScreens(service), bodyScreens(service), codeScreens(), collectionScreens(), productScreens(), agentScreens()} {
 		all = append(all, part...)
 	}
 	return all

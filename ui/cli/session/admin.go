@@ -14,9 +14,16 @@ import (
 )
 
 // AdminError refuses an ADMIN key for a command.
-type AdminError struct{ Finding keystore.Finding }
+type AdminError struct {
+	Finding keystore.Finding
+	// Agent says that an agent asked, for whom no reason can be given.
+	Agent bool
+}
 
 func (e *AdminError) Error() string {
+	if e.Agent {
+		return fmt.Sprintf("key %s is ADMIN, which agents do not use (%s): %s. Nothing was sent with it", e.Finding.Key, e.Finding.Source, e.Finding.Fix)
+	}
 	return fmt.Sprintf("key %s is ADMIN, which commands do not use (%s): %s; or say why it must be this key with --admin-reason. Nothing was sent with it",
 		e.Finding.Key, e.Finding.Source, e.Finding.Fix)
 }
@@ -37,7 +44,7 @@ func (s *Session) permit(ctx context.Context, k model.Key, take func() (keystore
 	}
 	reason := strings.TrimSpace(s.o.AdminReason)
 	if reason == "" {
-		return keystore.Secret{}, &AdminError{f}
+		return keystore.Secret{}, &AdminError{Finding: f, Agent: s.o.Agent}
 	}
 	value, err := take()
 	if err == nil {
@@ -51,7 +58,7 @@ func (s *Session) admit(ctx context.Context, key, reason string) error {
 	k, ok := s.Key(cmp.Or(key, s.CurrentProfile().Key))
 	if f, bad := keystore.CheckUnattended(k, s.Now()); !ok || !bad || strings.TrimSpace(reason) == "" {
 		if bad {
-			return &AdminError{f}
+			return &AdminError{Finding: f}
 		}
 		return nil
 	}

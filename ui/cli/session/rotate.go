@@ -50,7 +50,7 @@ func (s *Session) Rotation(k model.Key) (p keystore.RotationPlan, ok bool, err e
 func (s *Session) PermitRotation(k model.Key) error {
 	f, bad := keystore.CheckUnattended(k, s.Now())
 	if bad && s.o.Unattended && strings.TrimSpace(s.o.AdminReason) == "" {
-		return &AdminError{f}
+		return &AdminError{Finding: f}
 	}
 	return nil
 }

@@ -1,0 +1,394 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/goleak"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/dialect"
+	"zonedeck/service/fetch"
+	"zonedeck/service/profile"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// marked is the secret that the console has used.
+const marked = "SECRET-marked-0123456789"
+
+// fake is a console that sends nothing and remembers what it was asked for.
+type fake struct {
+	mu      sync.Mutex
+	fetches []model.FetchRequest
+	jobs    []model.TriggerRequest
+	lines   []model.Activity
+	// during is called while a fetch is under way; err is its error.
+	during func()
+	err    error
+	body   string
+	broken error // of the history
+}
+
+func (f *fake) profile() profile.Profile {
+	return profile.Profile{Name: "acme", Dialect: dialect.Embedded().Name()}
+}
+func (f *fake) Base() profile.Profile                            { return f.profile() }
+func (f *fake) Profile(context.Context) (profile.Profile, error) { return f.profile(), nil }
+func (f *fake) Zone(_ profile.Profile, name string) (model.Zone, error) {
+	zones := map[string]model.Zone{
+		"priced":   {Name: "priced", Product: model.ProductUnlocker, Rate: model.Rate{Per1000: 1000}}, // a dollar each
+		"bytes":    {Name: "bytes", Product: model.ProductDatacenter, Rate: model.Rate{PerGB: 100}},
+		"unpriced": {Name: "unpriced", Product: model.ProductUnlocker},
+		"browser":  {Name: "browser", Product: model.ProductBrowser, Rate: model.Rate{PerGB: 1}},
+	}
+	z, ok := zones[name]
+	if !ok {
+		return z, errors.New("no such zone")
+	}
+	return z, nil
+}
+func (f *fake) Now() time.Time { return time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC) }
+
+func (f *fake) Fetch(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
+	f.mu.Lock()
+	f.fetches = append(f.fetches, r)
+	f.mu.Unlock()
+	if f.during != nil {
+		f.during()
+	}
+	if f.err != nil {
+		return model.FetchResult{}, f.err
+	}
+	body := []byte(f.body)
+	return model.FetchResult{
+		ID: "f_1", Request: r, Status: 200, ContentType: "text/html", Body: model.BodyRef{Bytes: body, Size: int64(len(body))},
+		Attempts: []model.Attempt{{N: 1, Class: model.ClassOK, Status: 200}}, Diagnosis: model.Diagnosis{Class: model.ClassOK, Rule: "ok", Summary: "it came; " + marked},
+	}, nil
+}
+
+func (f *fake) Twin(_ context.Context, t model.Twin, _ func(int, model.TwinCell)) (model.Twin, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i, c := range t.Cells {
+		r := t.Request
+		r.Zone, r.Via = c.Zone, c.Via
+		f.fetches = append(f.fetches, r)
+		t.Cells[i].Runs = []model.TwinRun{{Class: model.ClassOK, Requests: 1, Traffic: 10, Attempts: 1}}
+	}
+	return t, f.err
+}
+
+func (f *fake) Diagnose(context.Context, fetch.Saved) (model.FetchResult, error) {
+	return model.FetchResult{Diagnosis: model.Diagnosis{Class: model.ClassCaptcha}}, nil
+}
+
+func (f *fake) Datasets(context.Context, string) ([]model.Dataset, int, error) {
+	return []model.Dataset{{ID: "gd_1", Name: marked}}, 0, nil
+}
+func (f *fake) Jobs(context.Context, int) ([]model.Job, int, error) { return nil, 0, nil }
+func (f *fake) Job(context.Context, string) (model.Job, error) {
+	return model.Job{Profile: "other"}, nil
+}
+func (f *fake) Recover(context.Context) ([]model.Job, error) { return nil, nil }
+func (f *fake) Watch(context.Context, string, func(model.Job)) (model.Job, error) {
+	panic("a job of another profile is watched")
+}
+
+func (f *fake) Download(context.Context, string, string, string, func(int64)) (model.Job, error) {
+	panic("a job of another profile is downloaded")
+}
+
+func (f *fake) Trigger(_ context.Context, r model.TriggerRequest) (model.Job, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.jobs = append(f.jobs, r)
+	return model.Job{ID: "job-1", State: model.JobAccepted}, f.err
+}
+
+func (f *fake) CheckKeys(context.Context, time.Duration) ([]model.Key, []keystore.Finding, error) {
+	return []model.Key{{Name: "k", Fingerprint: "f1f1f1f1", Last4: "wxyz"}}, nil, nil
+}
+
+func (f *fake) Activity(context.Context, model.ActivityFilter) ([]model.Activity, error) {
+	return []model.Activity{{Zone: "other", URL: "http://lab.test/"}, {URL: "http://other.test/"}, {Text: "seen"}}, nil
+}
+
+func (f *fake) LoadFetch(context.Context, string) (model.FetchResult, error) {
+	panic("a fetch without an allowed line is loaded")
+}
+
+func (f *fake) OpenBody(b model.BodyRef) (Body, error) {
+	return Body{ReaderAt: bytes.NewReader(b.Bytes), Size: b.Size, Close: func() error { return nil }}, nil
+}
+func (f *fake) KeepBody(model.BodyRef) (string, error) { return "/bodies/1", nil }
+
+func (f *fake) PutCall(_ context.Context, a model.Activity) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lines = append(f.lines, a)
+	return f.broken
+}
+
+func (f *fake) Scrub(b []byte) []byte {
+	return bytes.ReplaceAll(b, []byte(marked), bytes.Repeat([]byte("*"), len(marked)))
+}
+func (f *fake) Close(context.Context) error { return nil }
+
+func newServer(f *fake, r Rules) *Server {
+	r.Profiles = []string{"acme"}
+	return New(Config{
+		Version: "1", Rules: r, First: f, Say: func(string, ...any) {},
+		Open: func(context.Context, string) (Console, error) { panic("another profile is opened") },
+	})
+}
+
+// connect gives a client of a server.
+func connect(t testing.TB, s *Server) *sdk.ClientSession {
+	t.Helper()
+	near, far := sdk.NewInMemoryTransports()
+	served, err := s.server().Connect(t.Context(), far, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), near, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = client.Close()
+		_ = served.Wait()
+	})
+	return client
+}
+
+// ask calls a tool and gives the text of its result, or of its error.
+func ask(t testing.TB, c *sdk.ClientSession, tool, args string) (text string, failed bool) {
+	t.Helper()
+	r, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: json.RawMessage(args)})
+	if err != nil {
+		return err.Error(), true
+	}
+	for _, c := range r.Content {
+		text += c.(*sdk.TextContent).Text
+	}
+	return text, r.IsError
+}
+
+func TestTheCapHoldsOverCallsSideBySide(t *testing.T) {
+	f := &fake{}
+	release := make(chan struct{})
+	arrived := make(chan struct{}, 100)
+	f.during = func() {
+		arrived <- struct{}{}
+		<-release
+	}
+	c := connect(t, newServer(f, Rules{Cost: 3.5, Capped: true}))
+	var calls sync.WaitGroup
+	refused := make(chan string, 100)
+	for range 20 {
+		calls.Go(func() {
+			if text, failed := ask(t, c, "fetch", `{"url":"http://lab.test/","zone":"priced"}`); failed {
+				refused <- text
+			}
+		})
+	}
+	for range 17 { // three are under way, each holding a dollar
+		if text := <-refused; !strings.Contains(text, "it may cost up to $1.00, and $0.5000 of the cap of $3.50 are left") {
+			t.Errorf("refused with %q", text)
+		}
+	}
+	close(release)
+	calls.Wait()
+	if len(arrived) != 3 || len(refused) != 0 {
+		t.Errorf("%d fetches were sent under a cap of 3.50", len(arrived))
+	}
+	if text, failed := ask(t, c, "twin", `{"url":"http://lab.test/","zones":["priced"],"via":["api"]}`); !failed {
+		t.Errorf("beyond the cap: %s", text)
+	}
+}
+
+func TestWhatACallDidNotCostIsGivenBack(t *testing.T) {
+	f := &fake{body: "x"}
+	s := newServer(f, Rules{Cost: 2, Capped: true})
+	c := connect(t, s)
+	// By bytes: 5 MB may cost $0.50, the one byte that came costs next to nothing.
+	for range 10 {
+		if text, failed := ask(t, c, "fetch", `{"url":"http://lab.test/","zone":"bytes","retries":1}`); failed {
+			t.Fatal(text)
+		}
+	}
+	if left := *s.budget.left(); left < 1.99 {
+		t.Errorf("%v are left", left)
+	}
+	if r := f.fetches[0]; r.BodyLimit != usualBytes || r.Retries != 1 {
+		t.Errorf("%+v", r)
+	}
+	f.err = &model.RequestError{}
+	ask(t, c, "fetch", `{"url":"http://lab.test/","zone":"priced"}`)
+	if left := *s.budget.left(); left < 1.99 {
+		t.Errorf("a request that was never sent costs: %v are left", left)
+	}
+	f.err = errors.New("it broke on the way")
+	ask(t, c, "fetch", `{"url":"http://lab.test/","zone":"priced"}`)
+	if left := *s.budget.left(); left > 1 {
+		t.Errorf("one that may have been billed does not count: %v are left", left)
+	}
+}
+
+func TestWithACapWhatHasNoPriceIsRefused(t *testing.T) {
+	for _, zone := range []string{`"unpriced"`, `"browser"`, `"browser","via":"browser"`, `"priced","via":"browser"`} {
+		f := &fake{}
+		args := `{"url":"http://lab.test/","zone":` + zone + `}`
+		if text, failed := ask(t, connect(t, newServer(f, Rules{Cost: 5, Capped: true})), "fetch", args); !failed || !strings.Contains(text, "is not known") || len(f.fetches) > 0 {
+			t.Errorf("%s: %s", zone, text)
+		}
+		if text, failed := ask(t, connect(t, newServer(f, Rules{Cost: 5, Capped: true, Unpriced: true})), "fetch", args); failed {
+			t.Errorf("%s, allowed: %s", zone, text)
+		}
+		if text, failed := ask(t, connect(t, newServer(f, Rules{})), "fetch", args); failed {
+			t.Errorf("%s, without a cap: %s", zone, text)
+		}
+	}
+}
+
+func TestNoSecretIsInWhatAnAgentGets(t *testing.T) {
+	f := &fake{body: "<p>" + marked + "</p>"}
+	c := connect(t, newServer(f, Rules{Inputs: 10}))
+	check := func(text string) {
+		t.Helper()
+		if strings.Contains(text, marked) {
+			t.Errorf("the secret is in %s", text)
+		}
+	}
+	for tool, args := range map[string]string{
+		"fetch": `{"url":"http://lab.test/?` + marked + `","zone":"priced"}`, "datasets": `{}`, "diagnose": `{"answer":"x"}`,
+		"keys_check": `{}`, "history": `{}`, "jobs_list": `{}`,
+	} {
+		text, failed := ask(t, c, tool, args)
+		if failed || tool == "fetch" && !strings.Contains(text, "****") {
+			t.Errorf("%s: %s", tool, text)
+		}
+		check(text)
+		for _, no := range []string{"f1f1f1f1", "wxyz"} {
+			if strings.Contains(text, no) {
+				t.Errorf("%s tells of a key's value: %s", tool, text)
+			}
+		}
+	}
+	f.err = errors.New("it broke: " + marked)
+	text, _ := ask(t, c, "fetch", `{"url":"http://lab.test/","zone":"priced"}`)
+	check(text)
+	for _, a := range f.lines {
+		check(a.Text + a.URL)
+	}
+}
+
+func TestWhatCannotBeKeptInTheHistoryIsNotDone(t *testing.T) {
+	f := &fake{broken: errors.New("the disk is full")}
+	c := connect(t, newServer(f, Rules{Inputs: 1}))
+	for tool, args := range map[string]string{
+		"fetch": `{"url":"http://lab.test/","zone":"priced"}`, "jobs_trigger": `{"dataset":"gd_1","inputs":[{"url":"http://lab.test/"}]}`,
+	} {
+		if text, failed := ask(t, c, tool, args); !failed || !strings.Contains(text, "nothing was sent") {
+			t.Errorf("%s: %s", tool, text)
+		}
+	}
+	if len(f.fetches)+len(f.jobs) > 0 {
+		t.Error("something was sent")
+	}
+}
+
+func TestTheHistoryKeepsToTheRules(t *testing.T) {
+	c := connect(t, newServer(&fake{}, Rules{Zones: []string{"priced"}, Domains: []string{"lab.test"}}))
+	if text, failed := ask(t, c, "history", `{}`); failed || strings.Contains(text, "other") || !strings.Contains(text, "seen") {
+		t.Errorf("it shows %s", text)
+	}
+	for tool, args := range map[string]string{"history_fetch": `{"id":"f_9"}`, "jobs_watch": `{"id":"job-1"}`, "jobs_download": `{"id":"job-1"}`} {
+		if text, failed := ask(t, c, tool, args); !failed {
+			t.Errorf("%s: %s", tool, text)
+		}
+	}
+}
+
+func TestAHostAndThoseBelowItAreAllowedApart(t *testing.T) {
+	rules := Rules{Domains: []string{"lab.test", "*.shop.test"}}
+	for address, ok := range map[string]bool{
+		"http://lab.test/": true, "https://LAB.test.:8080/x": true, "http://a.lab.test/": false, "http://xlab.test/": false, "http://lab.test.evil.example/": false,
+		"http://a.shop.test/": true, "http://a.b.shop.test/": true, "http://shop.test/": false, "http://xshop.test/": false, "http://other.test/?lab.test": false,
+	} {
+		if err := rules.target(address); (err == nil) != ok {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
+func TestDomainsAreReadStrictly(t *testing.T) {
+	for in, want := range map[string]string{
+		"lab.test": "lab.test", "*.Lab.TEST": "*.lab.test", "münchen.example": "xn--mnchen-3ya.example", "127.0.0.1": "127.0.0.1",
+		"": "", "*.*.lab.test": "", "lab.test/x": "", "http://lab.test": "", "a b": "", "lab.test:80": "", "u@lab.test": "", "*": "", "#": "",
+	} {
+		got, err := ParseDomain(in)
+		if got != want && err == nil || want != "" && err != nil {
+			t.Errorf("%q gives %q, %v; want %q", in, got, err, want)
+		}
+	}
+}
+
+// FuzzArguments calls every tool with any arguments: what reaches the service is within the
+// rules, and what the agent gets is bounded.
+func FuzzArguments(f *testing.F) {
+	tools := []string{"fetch", "twin", "diagnose", "datasets", "jobs_list", "jobs_watch", "jobs_download", "jobs_trigger", "keys_check", "history", "history_fetch", "unknown"}
+	for i, args := range []string{
+		`{"url":"http://lab.test/","zone":"priced","headers":{"Host":"x"},"retries":3,"max_bytes":7,"markdown":true}`,
+		`{"url":"http://shop.lab.test/","zones":["priced","bytes"],"via":["api","native"],"repeat":2}`,
+		`{"answer":"HTTP/1.1 200 OK\r\n\r\nx","via":"api"}`, `{"word":"x","limit":5}`, `{"limit":-1}`, `{"id":"job-1","wait_seconds":1}`, `{"id":"job-1"}`,
+		`{"dataset":"gd_1","inputs":[{"url":"http://lab.test/","deep":{"u":["http://other.test/"]}}]}`, `{"within_days":3}`, `{"minutes":5,"words":"a b"}`, `{"id":"f_1"}`, `null`,
+	} {
+		f.Add(i, args)
+	}
+	rules := Rules{Zones: []string{"priced", "bytes"}, Domains: []string{"lab.test", "*.lab.test"}, Cost: 1000, Capped: true, Inputs: 100}
+	f.Fuzz(func(t *testing.T, which int, args string) {
+		if !json.Valid([]byte(args)) {
+			return
+		}
+		console := &fake{body: strings.Repeat("<p>é</p>", 50_000)}
+		text, _ := ask(t, connect(t, newServer(console, rules)), tools[uint(which)%uint(len(tools))], args)
+		if len(text) > 1_000_000 {
+			t.Errorf("%d bytes are given", len(text))
+		}
+		within := func(address string) {
+			u, err := url.Parse(address)
+			if host := ""; err == nil {
+				host = strings.TrimRight(strings.ToLower(u.Hostname()), ".")
+				if host != "lab.test" && !strings.HasSuffix(host, ".lab.test") {
+					t.Errorf("%s is sent to %q", args, address)
+				}
+			} else {
+				t.Errorf("%s is sent to %q: %v", args, address, err)
+			}
+		}
+		for _, r := range console.fetches {
+			if within(dialect.Embedded().Locate(r).URL); r.Zone.Name != "priced" && r.Zone.Name != "bytes" || r.BodyLimit <= 0 || r.BodyLimit > maxBytes || r.Retries > maxRetries || len(r.Secrets) > 0 || r.BodyFile != "" {
+				t.Errorf("%s is sent as %+v", args, r)
+			}
+		}
+		for _, j := range console.jobs {
+			if len(j.Inputs) > 100 {
+				t.Errorf("%d inputs", len(j.Inputs))
+			}
+			for _, in := range j.Inputs {
+				within(in.URL)
+			}
+		}
+	})
+}

@@ -1,0 +1,175 @@
+package whole
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"zonedeck/ui/cli"
+	"zonedeck/ui/uitest"
+)
+
+// foreignModules is where the clients from npm are.
+func foreignModules(t *testing.T) string {
+	t.Helper()
+	dir := os.Getenv("ZONEDECK_NODE_MODULES")
+	if dir == "" {
+		dir = filepath.Join(".ci", "node", "node_modules")
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "@modelcontextprotocol", "sdk", "package.json")); err != nil {
+		t.Skip("the client is not installed: npm ci --prefix .ci/node")
+	}
+	if _, err := exec.LookPath("node"); err != nil {
+		t.Skip("node is not installed: apt-get install nodejs")
+	}
+	return dir
+}
+
+func TestAForeignAgentUsesTheConsole(t *testing.T) {
+	modules, path, dir := foreignModules(t), program(t), t.TempDir()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "node", filepath.Join("ui", "whole", "testdata", "mcp.mjs"))
+	cmd.Env = environment(dir, "MODULES="+modules, "PROGRAM="+path, "ZONEDECK_EMULATOR_PROXY=127.0.0.1:0",
+		`ARGS=["mcp","--domains","lab.test","--max-cost","0.01"]`,
+		`CALLS=[["fetch",{"url":"http://lab.test/ok","zone":"unlocker_demo"}],["fetch",{"url":"http://other.test/","zone":"unlocker_demo"}],["keys_check",{}]]`)
+	var complaints strings.Builder
+	cmd.Stderr = &complaints
+	raw, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("node: %v\n%s", err, complaints.String())
+	}
+	var out struct {
+		Server       struct{ Name string }
+		Instructions string
+		Tools        []string
+		Results      []struct {
+			Text       string
+			IsError    bool
+			Structured map[string]any
+		}
+	}
+	if err := json.Unmarshal(raw, &out); err != nil {
+		t.Fatalf("%s: %v", raw, err)
+	}
+	if out.Server.Name != "zonedeck" || !strings.Contains(out.Instructions, "$0.0100") || len(out.Tools) != 10 || len(out.Results) != 3 {
+		t.Fatalf("%+v", out)
+	}
+	if r := out.Results[0]; r.IsError || r.Structured["class"] != "ok" || !strings.Contains(r.Text, "It works") {
+		t.Errorf("a fetch: %+v", r)
+	}
+	if r := out.Results[1]; !r.IsError || !strings.Contains(r.Text, "refused by the operator's rules") {
+		t.Errorf("another host: %+v", r)
+	}
+	if r := out.Results[2]; r.IsError || !strings.Contains(r.Text, "etl-main") {
+		t.Errorf("the keys: %+v", r)
+	}
+	if !strings.Contains(complaints.String(), "http://lab.test/ok fetch: ok") {
+		t.Errorf("stderr: %s", complaints.String())
+	}
+}
+
+func TestASignalEndsTheServerForAgents(t *testing.T) {
+	path := program(t)
+	for _, s := range endings() {
+		t.Run(s.String(), func(t *testing.T) {
+			dir := t.TempDir()
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, path, "mcp")
+			cmd.Env = environment(dir, "ZONEDECK_EMULATOR_PROXY=127.0.0.1:0")
+			in, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			client, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(ctx, &sdk.IOTransport{Reader: out, Writer: in}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := client.CallTool(ctx, &sdk.CallToolParams{Name: "keys_check"}) // the emulator runs now
+			if err != nil || r.IsError {
+				t.Fatalf("%+v, %v", r, err)
+			}
+			if err := cmd.Process.Signal(s); err != nil {
+				t.Fatal(err)
+			}
+			_ = client.Wait()
+			if err := cmd.Wait(); err != nil {
+				t.Errorf("it ended with %v, want 0", err)
+			}
+			if _, err := os.Stat(filepath.Join(dir, "state", "zonedeck", "emulator.json")); !os.IsNotExist(err) {
+				t.Errorf("an emulator that has ended is still announced: %v", err)
+			}
+		})
+	}
+}
+
+// agent runs "zonedeck mcp" on the home's files and makes calls of tool fetch, each with its
+// arguments; meanwhile is called when they are done and the server still runs.
+func (h *home) agent(flags []string, meanwhile func(), calls ...string) {
+	h.t.Helper()
+	p := h.process(append([]string{"--quiet", "mcp"}, flags...)...)
+	in, toServer := io.Pipe()
+	fromServer, out := io.Pipe()
+	p.Stdin, p.Stdout = in, out
+	ended := make(chan int, 1)
+	go func() { ended <- cli.Main(h.t.Context(), p) }()
+	client, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(h.t.Context(), &sdk.IOTransport{Reader: fromServer, Writer: toServer}, nil)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for _, args := range calls {
+		if _, err := client.CallTool(h.t.Context(), &sdk.CallToolParams{Name: "fetch", Arguments: json.RawMessage(args)}); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+	if meanwhile != nil {
+		meanwhile()
+	}
+	toServer.Close()
+	if code := <-ended; code != 0 {
+		h.t.Fatalf("the server ended with %d", code)
+	}
+}
+
+func TestAnOpenConsoleSeesWhatAnAgentDoes(t *testing.T) {
+	h := newHome(t)
+	p := h.open(120, 40)
+	p.WaitFor("batch-user")
+	p.Press("5")
+	p.WaitFor("Nothing has happened yet")
+	h.agent([]string{"--domains", "lab.test"}, func() {
+		p.WaitFor("[agent] http://lab.test/ok", "fetch: ok", "other.test", "refused by the operator's rules") // no key was pressed
+	}, `{"url":"http://lab.test/ok","zone":"unlocker_demo"}`, `{"url":"http://other.test/","zone":"unlocker_demo"}`)
+}
+
+func agentScreens() []screen {
+	return []screen{{name: "activity/agent", before: func(h *home) {
+		h.run("request", "http://lab.test/ok", "--zone", "unlocker_demo")
+		h.agent([]string{"--domains", "lab.test"}, nil, `{"url":"http://lab.test/captcha","zone":"datacenter_demo"}`, `{"url":"http://other.test/","zone":"unlocker_demo"}`)
+	}, steps: func(p *uitest.Whole) {
+		ready(p)
+		p.Press("5")
+		p.WaitFor("[agent]")
+		p.Press("down", "down")
+		p.WaitFor("3 of 4")
+	}}}
+}
