@@ -322,7 +322,12 @@ func RefFor(scheme, profileName, what string) string {
 	if what == profileName {
 		what = "key"
 	}
-	name := profileName + "-" + what
+	return RefNamed(scheme, profileName+"-"+what)
+}
+
+// RefNamed is a reference of a name in a store. Names that cannot be a file's are brought into a form
+// that can, and stay different.
+func RefNamed(scheme, name string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r)) {
 			return r

@@ -1,0 +1,12 @@
+package keystore
+
+import "slices"
+
+// Holds reports whether a rotation needs a reference as it is until it is over.
+func (p RotationPlan) Holds(ref string) bool {
+	if ref == "" {
+		return false
+	}
+	return slices.Contains([]string{p.NewRef, p.Ref, p.OldHeld, p.NewHeld}, ref) ||
+		slices.ContainsFunc(p.Users, func(u RotationUser) bool { return u.Ref == ref })
+}

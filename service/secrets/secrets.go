@@ -1,0 +1,328 @@
+package secrets
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"zonedeck/keystore"
+	"zonedeck/keystore/textfile"
+	"zonedeck/model"
+	"zonedeck/service/account"
+	"zonedeck/service/profile"
+)
+
+// Files are what Uses reads and Migrate changes. All fields must be set.
+type Files struct {
+	Config  string
+	Journal string // of a migration under way
+	Keys    *keystore.Inventory
+	Store   Store
+	// Busy is why a reference cannot be moved now, or empty: a rotation that holds it.
+	Busy func(ref string) string
+
+	step func(name string) // for tests: called after each step
+}
+
+// Store is the part of keystore.Resolver that is used.
+type Store interface {
+	Resolve(ctx context.Context, ref string) (keystore.Secret, error)
+	Store(ctx context.Context, ref string, s keystore.Secret) error
+	Remove(ctx context.Context, ref string) error
+}
+
+// Use is a reference and what refers to it, a phrase each.
+type Use struct {
+	Ref  string
+	Uses []string
+}
+
+// Uses lists every reference of the configuration and of the inventory, in their order.
+func Uses(f Files) ([]Use, error) {
+	file, err := profile.Load(f.Config)
+	if err != nil {
+		return nil, err
+	}
+	var out []Use
+	add := func(ref, what string) {
+		if _, err := keystore.ParseRef(ref); err != nil {
+			return
+		}
+		i := slices.IndexFunc(out, func(u Use) bool { return u.Ref == ref })
+		if i < 0 {
+			i, out = len(out), append(out, Use{Ref: ref})
+		}
+		out[i].Uses = append(out[i].Uses, what)
+	}
+	for _, k := range f.Keys.List() {
+		add(k.Secret, "key "+k.Name)
+	}
+	for _, name := range file.Names() {
+		p, err := file.Profile(name)
+		if err != nil {
+			return nil, err
+		}
+		for _, z := range p.Zones {
+			add(z.Password, "profile "+name+", zone "+string(z.Name))
+		}
+		for _, v := range slices.Sorted(maps.Keys(p.Variables)) {
+			add(p.Variables[v], "profile "+name+", variable "+v)
+		}
+	}
+	return out, nil
+}
+
+// Set puts a value behind a keyring: or file: reference, reads it back, and records the new
+// fingerprint at the keys that refer to it.
+func Set(ctx context.Context, f Files, ref string, value keystore.Secret) error {
+	if err := f.Store.Store(ctx, ref, value); err != nil {
+		return err
+	}
+	if err := readBack(ctx, f, ref, value); err != nil {
+		return err
+	}
+	var errs []error
+	for _, k := range f.Keys.List() {
+		if k.Secret == ref {
+			_, err := f.Keys.RecordSeen(ctx, k.Name, value)
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func readBack(ctx context.Context, f Files, ref string, value keystore.Secret) error {
+	got, err := f.Store.Resolve(ctx, ref)
+	if err == nil && !got.Equal(value) {
+		err = errors.New("it gives another value than was stored")
+	}
+	if err != nil {
+		return fmt.Errorf("reading %s back: %w", keystore.Ref(ref).Label(), err)
+	}
+	return nil
+}
+
+// Move is one secret on its way from a reference to another.
+type Move struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+	// Deletes says that the old one is deleted at the end: the console can do that.
+	Deletes bool `json:"deletes"`
+	Done    bool `json:"done"`
+}
+
+// journal is a migration under way. It holds no secret.
+type journal struct {
+	Version int    `json:"version"`
+	Moves   []Move `json:"moves"`
+}
+
+// ErrNothing says that there is nothing to move.
+var ErrNothing = errors.New("nothing is to be moved")
+
+// Migrate moves secrets into a store, "keyring" or "file": those behind refs or, without any, all
+// that are in the console's other store. A migration that was left unfinished goes on first, with
+// the moves that it had; refs and to are then ignored. on receives each move once it is done; it
+// may be nil. When a move fails, both references still give the secret, or the old one alone, and
+// the same call goes on later.
+func Migrate(ctx context.Context, f Files, to string, refs []string, on func(Move)) ([]Move, error) {
+	if on == nil {
+		on = func(Move) {}
+	}
+	unlock, err := textfile.Lock(ctx, f.Journal)
+	if err != nil {
+		return nil, fmt.Errorf("another migration is under way: %w", err)
+	}
+	defer unlock()
+	j, err := readJournal(f.Journal)
+	if errors.Is(err, fs.ErrNotExist) {
+		if j, err = plan(ctx, f, to, refs); err == nil {
+			err = writeJournal(f.Journal, j)
+			f.did("planned")
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i, m := range j.Moves {
+		if !m.Done {
+			if err := move(ctx, f, m); err != nil {
+				return j.Moves, fmt.Errorf("moving %s to %s: %w", keystore.Ref(m.From).Label(), m.To, err)
+			}
+			j.Moves[i].Done = true
+			if err := writeJournal(f.Journal, j); err != nil {
+				return j.Moves, err
+			}
+			f.did("noted")
+		}
+		on(j.Moves[i])
+	}
+	if err := os.Remove(f.Journal); err != nil {
+		return j.Moves, err
+	}
+	f.did("ended")
+	return j.Moves, nil
+}
+
+func (f Files) did(step string) {
+	if f.step != nil {
+		f.step(step)
+	}
+}
+
+func readJournal(path string) (journal, error) {
+	b, err := textfile.ReadBounded(path, 1<<20)
+	if err != nil {
+		return journal{}, err
+	}
+	var j journal
+	if err := json.Unmarshal(b, &j); err != nil || j.Version != 1 {
+		return j, fmt.Errorf("%s does not hold a migration: look at it before you move it away", path)
+	}
+	for _, m := range j.Moves {
+		_, err := keystore.ParseRef(m.From)
+		if _, toErr := keystore.ParseRef(m.To); err != nil || toErr != nil || !keystore.Ref(m.To).Storable() {
+			return j, fmt.Errorf("%s does not hold a migration: %w", path, cmp.Or(err, toErr, keystore.ErrNotStorable))
+		}
+	}
+	return j, nil
+}
+
+func writeJournal(path string, j journal) error {
+	b, err := json.MarshalIndent(j, "", "  ")
+	if err != nil {
+		return err
+	}
+	return textfile.Write(path, append(b, '\n'))
+}
+
+// plan decides what is moved where. Nothing is written.
+func plan(ctx context.Context, f Files, to string, refs []string) (journal, error) {
+	if to != keystore.SchemeKeyring && to != keystore.SchemeFile {
+		return journal{}, fmt.Errorf("%q takes no secrets: %s and %s do", to, keystore.SchemeKeyring, keystore.SchemeFile)
+	}
+	uses, err := Uses(f)
+	if err != nil {
+		return journal{}, err
+	}
+	j := journal{Version: 1}
+	for _, u := range uses {
+		from := keystore.Ref(u.Ref)
+		wanted := slices.Contains(refs, u.Ref) || len(refs) == 0 && from.Storable()
+		if !wanted || from.Scheme() == to || from.Scheme() == keystore.SchemeDemo {
+			continue
+		}
+		if why := f.Busy(u.Ref); why != "" {
+			return j, fmt.Errorf("%s cannot be moved now: %s", from.Label(), why)
+		}
+		m := Move{From: u.Ref, To: target(from, u, to), Deletes: from.Storable()}
+		value, err := f.Store.Resolve(ctx, m.From)
+		if err != nil {
+			return j, err
+		}
+		there, err := f.Store.Resolve(ctx, m.To)
+		switch {
+		case err == nil && !there.Equal(value):
+			return j, fmt.Errorf("%s holds another secret already: delete it, or move this one by hand", m.To)
+		case err != nil && !errors.Is(err, keystore.ErrSecretMissing):
+			return j, err
+		}
+		j.Moves = append(j.Moves, m)
+	}
+	for _, ref := range refs {
+		if !slices.ContainsFunc(uses, func(u Use) bool { return u.Ref == ref }) {
+			return j, fmt.Errorf("nothing refers to %s", keystore.Ref(ref).Label())
+		}
+	}
+	if len(j.Moves) == 0 {
+		return j, ErrNothing
+	}
+	return j, nil
+}
+
+// target is the reference that a secret gets in another store: the same name where it has one.
+func target(from keystore.Ref, u Use, to string) string {
+	name := from.Target()
+	switch from.Scheme() {
+	case keystore.SchemeKeyring:
+		name = strings.ReplaceAll(strings.TrimPrefix(name, "zonedeck/"), "/", "-")
+	case keystore.SchemeEnv, keystore.SchemeFile:
+	default:
+		name = u.Uses[0]
+	}
+	return account.RefNamed(to, name)
+}
+
+// move makes one move. It may be called again after it was cut short anywhere.
+func move(ctx context.Context, f Files, m Move) error {
+	value, err := f.Store.Resolve(ctx, m.From)
+	switch {
+	case err == nil:
+		if err := f.Store.Store(ctx, m.To, value); err != nil {
+			return err
+		}
+		f.did("stored")
+		if err := readBack(ctx, f, m.To, value); err != nil {
+			return err
+		}
+		f.did("read back")
+	case errors.Is(err, keystore.ErrSecretMissing): // it was deleted before: the new one has to be there
+		if _, toErr := f.Store.Resolve(ctx, m.To); toErr != nil {
+			return errors.Join(err, toErr)
+		}
+	default:
+		return err
+	}
+	if err := profile.SwitchReferences(ctx, f.Config, map[string]string{m.From: m.To}); err != nil {
+		return err
+	}
+	f.did("switched the configuration")
+	if err := switchKeys(ctx, f, m); err != nil {
+		return err
+	}
+	f.did("switched the inventory")
+	if !m.Deletes {
+		return nil
+	}
+	left, err := Uses(f)
+	if err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(left, func(u Use) bool { return u.Ref == m.From }); i >= 0 {
+		return fmt.Errorf("%s still refers to it", left[i].Uses[0])
+	}
+	if err := f.Store.Remove(ctx, m.From); err != nil {
+		return err
+	}
+	f.did("deleted")
+	return nil
+}
+
+// switchKeys puts the new reference into the inventory.
+func switchKeys(ctx context.Context, f Files, m Move) error {
+	if err := f.Keys.Reload(); err != nil {
+		return err
+	}
+	for _, k := range f.Keys.List() {
+		if k.Secret != m.From {
+			continue
+		}
+		err := f.Keys.Update(ctx, k.Name, func(now model.Key) (model.Key, error) {
+			if now.Secret == m.From {
+				now.Secret = m.To
+			}
+			return now, nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/keystore"
+	"zonedeck/service/secrets"
+)
+
+func (a *app) secretsCommand() *cobra.Command {
+	return group("secrets", "List references to secrets, set a value, move secrets to another store",
+		a.secretsListCommand(), a.secretsSetCommand(), a.secretsMigrateCommand())
+}
+
+// secretJSON is one reference (docs/schema/secrets.json).
+type secretJSON struct {
+	Reference string   `json:"reference"`
+	Store     string   `json:"store"`
+	UsedBy    []string `json:"used_by"`
+	State     string   `json:"state"`
+	Text      string   `json:"text"`
+}
+
+func (a *app) secretsListCommand() *cobra.Command {
+	asJSON := false
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the references to secrets, what uses them, and whether a secret is there",
+		Long: `Lists every reference of the config file and of the key inventory. Each is asked whether there is a
+secret behind it, but a command, which may ask a question. No value is shown.`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withSession(cmd.Context(), needs{none: true}, func(t *task) error { return t.listSecrets(cmd.Context(), asJSON) })
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+func (t *task) listSecrets(ctx context.Context, asJSON bool) error {
+	states, err := t.SecretStates(ctx)
+	if err != nil {
+		return fail(exitState, "%w", err)
+	}
+	list := make([]secretJSON, 0, len(states))
+	for _, s := range states {
+		ref := keystore.Ref(s.Ref)
+		list = append(list, secretJSON{ref.Label(), ref.Scheme(), s.Uses, s.State, s.Text})
+	}
+	if asJSON {
+		return t.app.printJSON(struct {
+			SchemaVersion int          `json:"schema_version"`
+			Secrets       []secretJSON `json:"secrets"`
+		}{schemaVersion, list})
+	}
+	if len(list) == 0 {
+		t.app.say("zonedeck: nothing refers to a secret")
+		return nil
+	}
+	rows := [][]string{{"STATE", "REFERENCE", "USED BY"}}
+	for _, s := range list {
+		rows = append(rows, []string{s.State, sanitizeLine(s.Reference), sanitizeLine(strings.Join(s.UsedBy, "; "))})
+	}
+	return printColumns(t.app.Stdout, rows)
+}
+
+func (a *app) secretsSetCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "set REFERENCE",
+		Short: "Put a value behind a keyring: or file: reference",
+		Long: `Reads a secret from standard input, stores it behind the reference in place of what is there, reads it
+back, and records the new fingerprint at the keys that refer to it. The value is never an argument.`,
+		Args: usageArgs(oneArg("a reference, as file:NAME or keyring:service/name")),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withSession(cmd.Context(), needs{none: true}, func(t *task) error { return t.setSecret(cmd.Context(), args[0]) })
+		},
+	}
+}
+
+func (t *task) setSecret(ctx context.Context, ref string) error {
+	parsed, err := keystore.ParseRef(ref)
+	if err != nil {
+		return usage("%w", err)
+	}
+	if !parsed.Storable() {
+		return usage("%s: the console stores nothing there; keyring:service/name and file:NAME take secrets", parsed.Label())
+	}
+	value, err := t.app.readSecret("the secret")
+	if err != nil {
+		return err
+	}
+	if err := t.SetSecret(ctx, ref, value); err != nil {
+		return fail(exitState, "%w", err)
+	}
+	t.app.say("zonedeck: %s holds the secret (%s)", parsed.Label(), value)
+	return nil
+}
+
+func (a *app) secretsMigrateCommand() *cobra.Command {
+	to, asJSON := "", false
+	cmd := &cobra.Command{
+		Use:   "migrate --to keyring|file [REFERENCE…]",
+		Short: "Move secrets to another store, and the references with them",
+		Long: `Moves the secrets behind the references, or all that are in the console's other store. Each is
+written to the new store and read back, then the references in the config file and in the key
+inventory are switched, and only then the old one is deleted; what is in a variable or behind a
+command stays there. A journal lets a migration that was cut short go on: run the same command again.`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withSession(cmd.Context(), needs{none: true}, func(t *task) error { return t.migrateSecrets(cmd.Context(), to, args, asJSON) })
+		},
+	}
+	cmd.Flags().StringVar(&to, "to", "", "keyring or file (required)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+// moveJSON is one moved secret (docs/schema/secrets-migrate.json).
+type moveJSON struct {
+	From    string `json:"from"`
+	To      string `json:"to"`
+	Done    bool   `json:"done"`
+	Deleted bool   `json:"deleted"`
+}
+
+func (t *task) migrateSecrets(ctx context.Context, to string, refs []string, asJSON bool) error {
+	if to != keystore.SchemeKeyring && to != keystore.SchemeFile {
+		return usage("--to is keyring or file")
+	}
+	for _, ref := range refs {
+		if _, err := keystore.ParseRef(ref); err != nil {
+			return usage("%w", err)
+		}
+	}
+	moves, err := t.MigrateSecrets(ctx, to, refs, func(m secrets.Move) {
+		t.app.say("zonedeck: %s is %s now", keystore.Ref(m.From).Label(), m.To)
+	})
+	if errors.Is(err, secrets.ErrNothing) {
+		t.app.say("zonedeck: %s", err)
+		err = nil
+	}
+	if asJSON {
+		list := make([]moveJSON, 0, len(moves))
+		for _, m := range moves {
+			list = append(list, moveJSON{keystore.Ref(m.From).Label(), m.To, m.Done, m.Done && m.Deletes})
+		}
+		printed := t.app.printJSON(struct {
+			SchemaVersion int        `json:"schema_version"`
+			Moves         []moveJSON `json:"moves"`
+		}{schemaVersion, list})
+		if printed != nil {
+			return printed
+		}
+	}
+	if err != nil {
+		return fail(exitState, "%w", err)
+	}
+	return nil
+}

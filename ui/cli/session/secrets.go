@@ -1,0 +1,71 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"zonedeck/keystore"
+	"zonedeck/service/secrets"
+)
+
+// secretFiles are what the commands about secrets read and change.
+func (s *Session) secretFiles() secrets.Files {
+	return secrets.Files{
+		Config: s.configFile(), Journal: filepath.Join(s.Paths.Data, "migration.json"), Keys: s.Inventory, Store: s.Resolver, Busy: s.heldByRotation,
+	}
+}
+
+// heldByRotation says which rotation under way holds a reference, or is empty.
+func (s *Session) heldByRotation(ref string) string {
+	plans, err := s.rotations().List()
+	if err != nil {
+		return "the records of rotations cannot be read: " + err.Error()
+	}
+	for _, p := range plans {
+		if !p.Over() && p.Holds(ref) {
+			return "the rotation of key " + p.Key + " holds it; end that first"
+		}
+	}
+	return ""
+}
+
+// SecretState says what is behind a reference without giving it away.
+type SecretState struct {
+	secrets.Use
+	// State is present, missing, unreachable, or not asked: a command may ask a question, and is
+	// not run. Text says why.
+	State, Text string
+}
+
+// SecretStates are all references with what is behind them.
+func (s *Session) SecretStates(ctx context.Context) ([]SecretState, error) {
+	uses, err := secrets.Uses(s.secretFiles())
+	out := make([]SecretState, 0, len(uses))
+	for _, u := range uses {
+		one := SecretState{Use: u, State: "present"}
+		if keystore.Ref(u.Ref).Scheme() == keystore.SchemeCmd {
+			one.State, one.Text = "not asked", "the command is not run for a list"
+		} else if _, err := s.Resolver.Resolve(ctx, u.Ref); err != nil {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			one.State, one.Text = "unreachable", err.Error()
+			if errors.Is(err, keystore.ErrSecretMissing) {
+				one.State = "missing"
+			}
+		}
+		out = append(out, one)
+	}
+	return out, err
+}
+
+// SetSecret puts a value behind a reference; see secrets.Set.
+func (s *Session) SetSecret(ctx context.Context, ref string, value keystore.Secret) error {
+	return secrets.Set(ctx, s.secretFiles(), ref, value)
+}
+
+// MigrateSecrets moves secrets into another store; see secrets.Migrate.
+func (s *Session) MigrateSecrets(ctx context.Context, to string, refs []string, on func(secrets.Move)) ([]secrets.Move, error) {
+	return secrets.Migrate(ctx, s.secretFiles(), to, refs, on)
+}
