@@ -19,11 +19,12 @@ import (
 // Files of file: references are age files (age-encryption.org/v1) for one X25519
 // identity that the console makes and keeps beside the folder. That keeps the
 // values out of backups of the folder, out of searches and off the screen; it
-// does not protect them from a program that runs as the same user.
+// does not protect them from a program that runs as the same user, unless Protect has locked
+// the identity by a passphrase or an SSH key.
 
 const ageSuffix = ".age"
 
-func (r *Resolver) fromFile(ref Ref) (string, error) {
+func (r *Resolver) fromFile(ctx context.Context, ref Ref) (string, error) {
 	if r.o.SecretsDir == "" {
 		return "", noSecretsDir(ref)
 	}
@@ -37,7 +38,7 @@ func (r *Resolver) fromFile(ref Ref) (string, error) {
 	case err != nil:
 		return "", &SecretError{Ref: ref.Label(), What: "the file cannot be read", Kind: ErrSecretUnreachable, Err: err}
 	}
-	id, err := readIdentity(r.o.AgeIdentityFile)
+	id, err := r.identity(ctx)
 	if err != nil {
 		return "", &SecretError{
 			Ref: ref.Label(), What: "the key to the secrets folder cannot be used", Kind: ErrSecretUnreachable, Err: err,
@@ -81,7 +82,7 @@ func (r *Resolver) toFile(ctx context.Context, ref Ref, s Secret) error {
 		return fault("the secrets folder is in use", err)
 	}
 	defer unlock()
-	id, err := readIdentity(r.o.AgeIdentityFile)
+	id, err := r.identity(ctx)
 	if errors.Is(err, fs.ErrNotExist) {
 		id, err = makeIdentity(r.o.AgeIdentityFile, r.o.SecretsDir)
 	}
@@ -136,8 +137,8 @@ func writeInside(dir, name string, b []byte) error {
 	return textfile.WriteIn(root, name, b)
 }
 
-// readIdentity reads the key file; one that others can read is refused.
-func readIdentity(path string) (*age.X25519Identity, error) {
+// readKeyFile reads the key file; one that others can read is refused.
+func readKeyFile(path string) ([]byte, error) {
 	f, err := textfile.Open(path)
 	if err != nil {
 		return nil, err
@@ -150,11 +151,12 @@ func readIdentity(path string) (*age.X25519Identity, error) {
 	if runtime.GOOS != "windows" && fi.Mode().Perm()&0o077 != 0 {
 		return nil, fmt.Errorf("%s can be read by other users: run chmod 600 on it", path)
 	}
-	b, err := io.ReadAll(io.LimitReader(f, 64<<10))
-	if err != nil {
-		return nil, err
-	}
-	for line := range strings.Lines(string(b)) {
+	return io.ReadAll(io.LimitReader(f, 64<<10))
+}
+
+// plainIdentity is the key in the text of a key file that is not encrypted.
+func plainIdentity(path, text string) (*age.X25519Identity, error) {
+	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
@@ -185,10 +187,14 @@ func makeIdentity(path, dir string) (*age.X25519Identity, error) {
 	if err != nil {
 		return nil, err
 	}
-	text := "# The key to zonedeck's secret files (age, X25519). Keep it private; without it they cannot be opened.\n" +
-		"# public key: " + id.Recipient().String() + "\n" + id.String() + "\n"
-	if err := textfile.Write(path, []byte(text)); err != nil {
+	if err := textfile.Write(path, []byte(identityText(id))); err != nil {
 		return nil, err
 	}
 	return id, nil
+}
+
+// identityText is a key as its file holds it.
+func identityText(id *age.X25519Identity) string {
+	return "# The key to zonedeck's secret files (age, X25519). Keep it private; without it they cannot be opened.\n" +
+		"# public key: " + id.Recipient().String() + "\n" + id.String() + "\n"
 }

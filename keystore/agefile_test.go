@@ -1,6 +1,7 @@
 package keystore
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -31,7 +32,7 @@ func TestAnIdentityIsReadPastCommentsAndSpace(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		got, err := readIdentity(path)
+		got, err := identityOf(path)
 		switch {
 		case want != "":
 			if got != nil || err == nil || err.Error() != want {
@@ -56,7 +57,7 @@ func TestAnIdentityThatAnyoneElseCanReachIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := path + " can be read by other users: run chmod 600 on it"
-		if id, err := readIdentity(path); id != nil || err == nil || err.Error() != want {
+		if id, err := identityOf(path); id != nil || err == nil || err.Error() != want {
 			t.Errorf("%v: %v, %v", mode, id, err)
 		}
 	}
@@ -73,14 +74,14 @@ func TestTheSecretsFolderAndItsKeyMustBeThere(t *testing.T) {
 	if err := writeInside(gone, "a", nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("writing: %v", err)
 	}
-	if id, err := readIdentity(gone); id != nil || !errors.Is(err, fs.ErrNotExist) {
+	if id, err := identityOf(gone); id != nil || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the key: %v, %v", id, err)
 	}
 	folder := filepath.Join(t.TempDir(), "folder")
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if id, err := readIdentity(folder); id != nil || err == nil || strings.Contains(err.Error(), "is empty") {
+	if id, err := identityOf(folder); id != nil || err == nil || strings.Contains(err.Error(), "is empty") {
 		t.Errorf("a folder in place of the key: %v, %v", id, err)
 	}
 	if id, err := makeIdentity(gone+".key", gone); id != nil || !errors.Is(err, fs.ErrNotExist) {
@@ -95,7 +96,7 @@ func TestAKeyIsMadeOnceAndIsOnDiskBeforeItIsUsed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if read, err := readIdentity(path); err != nil || read.String() != made.String() {
+	if read, err := identityOf(path); err != nil || read.String() != made.String() {
 		t.Errorf("read back as %v, %v", read, err)
 	}
 	if id, err := makeIdentity(filepath.Join(path, "below a file"), dir); id != nil || err == nil {
@@ -119,4 +120,9 @@ func TestTheLargestSecretFitsIntoAFile(t *testing.T) {
 	if got, err := r.Resolve(t.Context(), "file:a"); err != nil || got.Reveal() != want {
 		t.Errorf("%d bytes came back, %v", len(got.Reveal()), err)
 	}
+}
+
+// identityOf is the key in a file that is not protected.
+func identityOf(path string) (*age.X25519Identity, error) {
+	return NewResolver(ResolverOptions{SecretsDir: filepath.Dir(path), AgeIdentityFile: path}).identity(context.Background())
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"filippo.io/age"
 )
 
 // What a caller may decide on when a reference gives no secret. Every error of a
@@ -84,6 +86,8 @@ type ResolverOptions struct {
 	// An empty SecretsDir turns file: off.
 	SecretsDir      string
 	AgeIdentityFile string
+	// Passphrase asks for the passphrase of a protected key; what names it. Nil has nobody to ask.
+	Passphrase func(ctx context.Context, what string) (Secret, error)
 	// Keyring replaces the operating system's, for tests.
 	Keyring Keyring
 	// KeyringTimeout bounds one call to the keyring (3 s when zero), CommandTimeout
@@ -99,6 +103,10 @@ type Resolver struct {
 	o       ResolverOptions
 	keyring *keyringGate
 	files   sync.Mutex // one writer of the secrets folder at a time in this process
+
+	unlocking  sync.Mutex
+	unlocked   *age.X25519Identity // the key to the folder, once a protected one was opened
+	unlockedOf [32]byte            // the sum of the file that it came from
 
 	probe    sync.Mutex
 	answered bool // the keyring has answered a probe; guarded by probe
@@ -146,7 +154,7 @@ func (r *Resolver) Resolve(ctx context.Context, ref string) (Secret, error) {
 	case SchemeKeyring:
 		value, err = r.keyring.get(ctx, parsed)
 	case SchemeFile:
-		value, err = r.fromFile(parsed)
+		value, err = r.fromFile(ctx, parsed)
 	case SchemeDemo:
 		value, err = r.fromDemo(parsed)
 	}

@@ -20,6 +20,7 @@ func (a *app) runConsole(ctx context.Context) error {
 	if !a.StdinTTY || !a.StdoutTTY {
 		return usage("the console needs a terminal. Without one, run 'zonedeck request URL --zone Z', 'zonedeck keys check' or 'zonedeck jobs list'; 'zonedeck --help' shows them all")
 	}
+	a.unlock(ctx)
 	closeLog := a.openLog()
 	defer closeLog()
 	for {

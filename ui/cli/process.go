@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/term"
+
+	"zonedeck/keystore"
 )
 
 // Process is the environment the program runs in. It is passed in so that tests can
@@ -51,6 +53,9 @@ type app struct {
 	Process
 	flags globalFlags
 	log   *slog.Logger
+
+	typed  keystore.Secret // a passphrase that was typed
+	screen bool            // the terminal is the console's: nothing is asked there
 }
 
 // globalFlags are the flags that every command takes. An empty string means

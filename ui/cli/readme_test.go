@@ -152,7 +152,7 @@ func TestEveryVariableIsListed(t *testing.T) {
 	for _, v := range profile.Variables() {
 		want = append(want, v[0])
 	}
-	want = append(want, session.EnvEmulatorProxy, session.EnvChromium)
+	want = append(want, session.EnvPassphrase, session.EnvEmulatorProxy, session.EnvChromium)
 	if got := tableColumn(t, configurationPage, "variable"); !slices.Equal(got, want) {
 		t.Errorf("the page lists %v, the program reads %v", got, want)
 	}

@@ -13,7 +13,7 @@ import (
 
 func (a *app) secretsCommand() *cobra.Command {
 	return group("secrets", "List references to secrets, set a value, move secrets to another store",
-		a.secretsListCommand(), a.secretsSetCommand(), a.secretsMigrateCommand())
+		a.secretsListCommand(), a.secretsSetCommand(), a.secretsMigrateCommand(), a.secretsProtectCommand())
 }
 
 // secretJSON is one reference (docs/schema/secrets.json).
@@ -159,5 +159,50 @@ func (t *task) migrateSecrets(ctx context.Context, to string, refs []string, asJ
 	if err != nil {
 		return fail(exitState, "%w", err)
 	}
+	return nil
+}
+
+func (a *app) secretsProtectCommand() *cobra.Command {
+	by, sshKey := "", ""
+	cmd := &cobra.Command{
+		Use:   "protect --by passphrase|ssh|none",
+		Short: "Lock the key to the encrypted files by a passphrase or an SSH key",
+		Long: `Encrypts the key to the files of file: references: for a passphrase, which is read from standard input,
+or for an SSH key (ed25519 or RSA, with its public half beside it). --by none leaves it to the
+permissions of its file. The files themselves stay as they are. A key that is locked by a passphrase
+now is opened by ZONEDECK_PASSPHRASE, or by what is typed.`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withSession(cmd.Context(), needs{none: true}, func(t *task) error { return t.protectSecrets(cmd.Context(), by, sshKey) })
+		},
+	}
+	cmd.Flags().StringVar(&by, "by", "", "passphrase, ssh or none (required)")
+	cmd.Flags().StringVar(&sshKey, "ssh-key", "", "path of the private SSH key, for --by ssh")
+	return cmd
+}
+
+func (t *task) protectSecrets(ctx context.Context, by, sshKey string) error {
+	protection := keystore.Protection(by)
+	var phrase keystore.Secret
+	var err error
+	switch {
+	case protection == keystore.BySSHKey && sshKey == "":
+		return usage("--by ssh needs --ssh-key: the path of the private key")
+	case protection != keystore.BySSHKey && sshKey != "":
+		return usage("--ssh-key is for --by ssh")
+	case protection == keystore.ByPassphrase:
+		if phrase, err = t.app.readSecret("the new passphrase"); err != nil {
+			return err
+		}
+	case protection != keystore.BySSHKey && protection != keystore.Unprotected:
+		return usage("--by is passphrase, ssh or none")
+	}
+	if err := t.Resolver.Protect(ctx, protection, phrase, sshKey); err != nil {
+		return fail(exitState, "%w", err)
+	}
+	words := map[keystore.Protection]string{
+		keystore.ByPassphrase: "a passphrase", keystore.BySSHKey: "the SSH key " + sshKey, keystore.Unprotected: "the permissions of its file alone",
+	}
+	t.app.say("zonedeck: the key to the encrypted files is protected by %s", words[protection])
 	return nil
 }

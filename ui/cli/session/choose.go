@@ -11,13 +11,15 @@ import (
 	"zonedeck/service/profile"
 )
 
-// Environment variables of the command line. EnvEmulatorProxy is the address of the
+// Environment variables of the command line. EnvPassphrase unlocks the encrypted files of secrets.
+// EnvEmulatorProxy is the address of the
 // embedded emulator's proxy. EnvChromium names the browser that the emulator runs;
 // other programs use it too.
 const (
 	EnvKey           = "ZONEDECK_API_KEY"
 	EnvProfile       = "ZONEDECK_PROFILE"
 	EnvPassword      = "ZONEDECK_ZONE_PASSWORD"
+	EnvPassphrase    = "ZONEDECK_PASSPHRASE"
 	EnvEmulatorProxy = "ZONEDECK_EMULATOR_PROXY"
 	EnvChromium      = "CHROME_PATH"
 )

@@ -48,6 +48,9 @@ type Options struct {
 	// Agent says that an agent decides: the history has its mark at what is done.
 	Agent bool
 
+	// Passphrase asks for the passphrase of a protected key; see keystore.ResolverOptions.
+	Passphrase func(ctx context.Context, what string) (keystore.Secret, error)
+
 	// NoProfile opens the files without a profile in use: for commands about the profiles.
 	NoProfile bool
 
@@ -128,7 +131,7 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 		}
 	}
 	s.Resolver = keystore.NewResolver(keystore.ResolverOptions{
-		Getenv: o.Getenv, Demo: s.demoSecret, SecretsDir: s.Paths.SecretsDir(),
+		Getenv: o.Getenv, Demo: s.demoSecret, SecretsDir: s.Paths.SecretsDir(), Passphrase: o.Passphrase,
 	})
 	s.variables = &variables{Session: s, answers: map[string]model.Variable{}, secrets: map[string]keystore.Secret{}}
 	s.Client = service.New(service.Options{

@@ -1,0 +1,282 @@
+package keystore
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"filippo.io/age"
+	"filippo.io/age/agessh"
+	"filippo.io/age/armor"
+	"golang.org/x/crypto/ssh"
+
+	"zonedeck/keystore/textfile"
+)
+
+// The key to the secrets folder lies beside it: as it is, or encrypted with age itself for a
+// passphrase or for an SSH key. The files of the folder stay the same whatever protects the key, so
+// that one file alone changes, at once.
+
+// Protection is what the key to the secrets folder is protected by.
+type Protection string
+
+// The protections. Unprotected leaves the key to the permissions of its file.
+const (
+	Unprotected  Protection = "none"
+	ByPassphrase Protection = "passphrase"
+	BySSHKey     Protection = "ssh"
+)
+
+const (
+	sshLine     = "# ssh key: "
+	armorBegins = "-----BEGIN AGE ENCRYPTED FILE-----"
+	// workFactor bounds what a passphrase of a file costs to try, as a power of two.
+	workFactor = 20
+)
+
+// keyFile is the key file as it lies there.
+type keyFile struct {
+	protection Protection
+	sshKey     string // path of the private key
+	text       string // plain or armored
+}
+
+func parseKeyFile(b []byte) keyFile {
+	k := keyFile{protection: Unprotected, text: string(b)}
+	i := bytes.Index(b, []byte(armorBegins))
+	if i < 0 {
+		return k
+	}
+	k.protection, k.text = ByPassphrase, string(b[i:])
+	for line := range strings.Lines(string(b[:i])) {
+		if path, ok := strings.CutPrefix(strings.TrimSpace(line), sshLine); ok {
+			k.protection, k.sshKey = BySSHKey, path
+		}
+	}
+	return k
+}
+
+// Protection says what the key to the secrets folder is protected by; sshKey is the path of the
+// SSH key. Without a key yet it is Unprotected, and the error wraps fs.ErrNotExist.
+func (r *Resolver) Protection() (p Protection, sshKey string, err error) {
+	b, err := readKeyFile(r.o.AgeIdentityFile)
+	if err != nil {
+		return Unprotected, "", err
+	}
+	k := parseKeyFile(b)
+	return k.protection, k.sshKey, nil
+}
+
+// identity is the key to the secrets folder, unlocked. What was unlocked is remembered as long as
+// the file stays the same.
+func (r *Resolver) identity(ctx context.Context) (*age.X25519Identity, error) {
+	b, err := readKeyFile(r.o.AgeIdentityFile)
+	if err != nil {
+		return nil, err
+	}
+	k := parseKeyFile(b)
+	if k.protection == Unprotected {
+		return plainIdentity(r.o.AgeIdentityFile, k.text)
+	}
+	sum := sha256.Sum256(b)
+	r.unlocking.Lock()
+	defer r.unlocking.Unlock()
+	if r.unlocked != nil && r.unlockedOf == sum {
+		return r.unlocked, nil
+	}
+	opens, err := r.opener(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	plain, err := age.Decrypt(armor.NewReader(strings.NewReader(k.text)), opens)
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be unlocked: %w", r.o.AgeIdentityFile, err)
+	}
+	text, err := io.ReadAll(io.LimitReader(plain, 64<<10))
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be unlocked: %w", r.o.AgeIdentityFile, err)
+	}
+	id, err := plainIdentity(r.o.AgeIdentityFile, string(text))
+	if err == nil {
+		r.unlocked, r.unlockedOf = id, sum
+	}
+	return id, err
+}
+
+// Unlock opens a protected key, so that its passphrase is asked for now and not later. Without a key,
+// or with one that needs no passphrase, it does nothing.
+func (r *Resolver) Unlock(ctx context.Context) error {
+	_, err := r.identity(ctx)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// errLocked says that nobody was there to give a passphrase.
+var errLocked = errors.New("it is locked by a passphrase: give it in ZONEDECK_PASSPHRASE, or at a terminal")
+
+// opener is what decrypts a protected key.
+func (r *Resolver) opener(ctx context.Context, k keyFile) (age.Identity, error) {
+	ask := func(what string) (string, error) {
+		if r.o.Passphrase == nil {
+			return "", errLocked
+		}
+		s, err := r.o.Passphrase(ctx, what)
+		if err == nil && s.Empty() {
+			err = errLocked
+		}
+		return s.Reveal(), err
+	}
+	if k.protection == ByPassphrase {
+		phrase, err := ask("the passphrase of zonedeck's secrets")
+		if err != nil {
+			return nil, err
+		}
+		id, err := age.NewScryptIdentity(phrase)
+		if err == nil {
+			id.SetMaxWorkFactor(workFactor)
+		}
+		return id, err
+	}
+	private, err := textfile.ReadBounded(k.sshKey, 64<<10)
+	if err != nil {
+		return nil, fmt.Errorf("SSH key: %w", err)
+	}
+	id, err := agessh.ParseIdentity(private)
+	if _, missing := errors.AsType[*ssh.PassphraseMissingError](err); !missing {
+		return id, err
+	}
+	public, err := sshPublic(k.sshKey)
+	if err != nil {
+		return nil, err
+	}
+	return agessh.NewEncryptedSSHIdentity(public, private, func() ([]byte, error) {
+		phrase, err := ask("the passphrase of " + k.sshKey)
+		return []byte(phrase), err
+	})
+}
+
+// sshPublic is the public half of an SSH key, beside the private one.
+func sshPublic(path string) (ssh.PublicKey, error) {
+	b, err := textfile.ReadBounded(path+".pub", 64<<10)
+	if err != nil {
+		return nil, fmt.Errorf("SSH key: %w", err)
+	}
+	public, _, _, _, err := ssh.ParseAuthorizedKey(b)
+	if err != nil {
+		return nil, fmt.Errorf("%s.pub holds no public key", path)
+	}
+	return public, nil
+}
+
+// Protect protects the key to the secrets folder in another way: by a passphrase, by an SSH key
+// (the path of the private one, ed25519 or RSA), or by its file's permissions alone. The key is
+// made where there is none. The key file is replaced at once, after what replaces it was opened
+// again: a process that is killed leaves the old one or the new one.
+func (r *Resolver) Protect(ctx context.Context, p Protection, phrase Secret, sshKey string) error {
+	if r.o.SecretsDir == "" {
+		return noSecretsDir("file:")
+	}
+	r.files.Lock()
+	defer r.files.Unlock()
+	if err := os.MkdirAll(r.o.SecretsDir, 0o700); err != nil {
+		return err
+	}
+	unlock, err := textfile.Lock(ctx, r.o.AgeIdentityFile)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	id, err := r.identity(ctx)
+	if errors.Is(err, fs.ErrNotExist) {
+		id, err = makeIdentity(r.o.AgeIdentityFile, r.o.SecretsDir)
+	}
+	if err != nil {
+		return err
+	}
+	text, err := sealed(id, p, phrase, sshKey)
+	if err != nil {
+		return err
+	}
+	if err := r.opensAgain(ctx, text, id, phrase); err != nil {
+		return err
+	}
+	return textfile.Write(r.o.AgeIdentityFile, text)
+}
+
+// sealed is the key file for an identity.
+func sealed(id *age.X25519Identity, p Protection, phrase Secret, sshKey string) ([]byte, error) {
+	plain := identityText(id)
+	var to age.Recipient
+	head := "# The key to zonedeck's secret files (age, X25519), encrypted; without it they cannot be opened.\n# public key: " + id.Recipient().String() + "\n"
+	switch p {
+	case Unprotected:
+		return []byte(plain), nil
+	case ByPassphrase:
+		if len(phrase.Reveal()) < 8 {
+			return nil, errors.New("a passphrase has at least eight characters")
+		}
+		scrypt, err := age.NewScryptRecipient(phrase.Reveal())
+		if err != nil {
+			return nil, err
+		}
+		to = scrypt
+	case BySSHKey:
+		path, err := filepath.Abs(sshKey)
+		if err != nil {
+			return nil, err
+		}
+		public, err := textfile.ReadBounded(path+".pub", 64<<10)
+		if err != nil {
+			return nil, fmt.Errorf("SSH key: %w", err)
+		}
+		if to, err = agessh.ParseRecipient(strings.TrimSpace(string(public))); err != nil {
+			return nil, fmt.Errorf("%s.pub: %w", path, err)
+		}
+		head += sshLine + path + "\n"
+	default:
+		return nil, fmt.Errorf("%q protects nothing: write none, passphrase or ssh", p)
+	}
+	var out bytes.Buffer
+	out.WriteString(head)
+	armored := armor.NewWriter(&out)
+	w, err := age.Encrypt(armored, to)
+	if err == nil {
+		_, err = io.WriteString(w, plain)
+		err = errors.Join(err, w.Close(), armored.Close())
+	}
+	return out.Bytes(), err
+}
+
+// opensAgain checks that a key file gives the identity back.
+func (r *Resolver) opensAgain(ctx context.Context, text []byte, id *age.X25519Identity, phrase Secret) error {
+	k := parseKeyFile(text)
+	if k.protection == Unprotected {
+		return nil
+	}
+	probe := &Resolver{o: r.o}
+	if k.protection == ByPassphrase {
+		probe.o.Passphrase = func(context.Context, string) (Secret, error) { return phrase, nil }
+	}
+	opens, err := probe.opener(ctx, k)
+	if err != nil {
+		return err
+	}
+	plain, err := age.Decrypt(armor.NewReader(strings.NewReader(k.text)), opens)
+	if err != nil {
+		return fmt.Errorf("the new key file would not open: %w", err)
+	}
+	b, err := io.ReadAll(plain)
+	if err != nil || string(b) != identityText(id) {
+		return errors.Join(errors.New("the new key file would not open"), err)
+	}
+	return nil
+}

@@ -1,0 +1,177 @@
+package keystore
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/pem"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// sshKey writes a key pair, protected by a passphrase if there is one.
+func sshKey(t *testing.T, passphrase string) (path string) {
+	t.Helper()
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var block *pem.Block
+	if passphrase == "" {
+		block, err = ssh.MarshalPrivateKey(private, "")
+	} else {
+		block, err = ssh.MarshalPrivateKeyWithPassphrase(private, "", []byte(passphrase))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	half, err := ssh.NewPublicKey(public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(t.TempDir(), "id_ed25519")
+	for name, b := range map[string][]byte{path: pem.EncodeToMemory(block), path + ".pub": ssh.MarshalAuthorizedKey(half)} {
+		if err := os.WriteFile(name, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return path
+}
+
+const phrase = "correct horse battery"
+
+// locked is a resolver over a folder, and how often it asked for a passphrase, which it is given.
+func locked(dir, given string) (r *Resolver, asked *int) {
+	asked = new(int)
+	return NewResolver(ResolverOptions{SecretsDir: filepath.Join(dir, "secrets"), Passphrase: func(context.Context, string) (Secret, error) {
+		*asked++
+		return NewSecret(given), nil
+	}}), asked
+}
+
+func TestTheKeyOfTheSecretsFolderIsProtectedAndUnlocked(t *testing.T) {
+	open, closed := sshKey(t, ""), sshKey(t, phrase)
+	for name, tt := range map[string]struct {
+		by     Protection
+		sshKey string
+		asks   int
+	}{
+		"by a passphrase":          {ByPassphrase, "", 1},
+		"by an SSH key":            {BySSHKey, open, 0},
+		"by a protected SSH key":   {BySSHKey, closed, 1},
+		"by its permissions alone": {Unprotected, "", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			r, _ := locked(dir, phrase)
+			if err := r.Store(t.Context(), "file:a", NewSecret(sample)); err != nil {
+				t.Fatal(err)
+			}
+			if err := r.Protect(t.Context(), tt.by, NewSecret(phrase), tt.sshKey); err != nil {
+				t.Fatal(err)
+			}
+			text, err := os.ReadFile(filepath.Join(dir, "secrets.key"))
+			if err != nil || strings.Contains(string(text), "AGE-SECRET-KEY") != (tt.by == Unprotected) {
+				t.Errorf("%v\n%s", err, text)
+			}
+			if p, path, err := r.Protection(); err != nil || p != tt.by || path != tt.sshKey {
+				t.Errorf("%s %s %v", p, path, err)
+			}
+			again, asked := locked(dir, phrase)
+			for range 3 {
+				if s, err := again.Resolve(t.Context(), "file:a"); err != nil || s.Reveal() != sample {
+					t.Fatalf("%v", err)
+				}
+			}
+			if err := again.Store(t.Context(), "file:b", NewSecret(sample)); err != nil {
+				t.Error(err)
+			}
+			if *asked != tt.asks {
+				t.Errorf("asked %d times, want %d", *asked, tt.asks)
+			}
+			if err := again.Protect(t.Context(), Unprotected, Secret{}, ""); err != nil {
+				t.Fatal(err)
+			}
+			plain := NewResolver(ResolverOptions{SecretsDir: filepath.Join(dir, "secrets")})
+			if s, err := plain.Resolve(t.Context(), "file:b"); err != nil || s.Reveal() != sample {
+				t.Errorf("after the protection was taken off: %v", err)
+			}
+		})
+	}
+}
+
+func TestALockedKeyStaysLocked(t *testing.T) {
+	dir := t.TempDir()
+	r, _ := locked(dir, phrase)
+	if err := r.Protect(t.Context(), ByPassphrase, NewSecret(phrase), ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Store(t.Context(), "file:a", NewSecret(sample)); err != nil {
+		t.Fatal(err)
+	}
+	wrong, _ := locked(dir, "another passphrase")
+	_, err := wrong.Resolve(t.Context(), "file:a")
+	wantSecretError(t, err, ErrSecretUnreachable, "cannot be unlocked")
+	nobody := NewResolver(ResolverOptions{SecretsDir: filepath.Join(dir, "secrets")})
+	_, err = nobody.Resolve(t.Context(), "file:a")
+	wantSecretError(t, err, ErrSecretUnreachable, "ZONEDECK_PASSPHRASE")
+	if err := nobody.Protect(t.Context(), Unprotected, Secret{}, ""); !errors.Is(err, errLocked) {
+		t.Errorf("taking the protection off: %v", err)
+	}
+}
+
+func TestAProtectionThatWouldNotOpenIsNotWritten(t *testing.T) {
+	dir := t.TempDir()
+	r, _ := locked(dir, phrase)
+	if err := r.Store(t.Context(), "file:a", NewSecret(sample)); err != nil {
+		t.Fatal(err)
+	}
+	mixed, other := sshKey(t, ""), sshKey(t, "")
+	public, err := os.ReadFile(other + ".pub")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(mixed+".pub", public, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(filepath.Join(dir, "secrets.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, err := range map[string]error{
+		"halves of two keys":  r.Protect(t.Context(), BySSHKey, Secret{}, mixed),
+		"no SSH key":          r.Protect(t.Context(), BySSHKey, Secret{}, filepath.Join(dir, "gone")),
+		"a short passphrase":  r.Protect(t.Context(), ByPassphrase, NewSecret("short"), ""),
+		"something else":      r.Protect(t.Context(), "prayer", Secret{}, ""),
+		"no folder for files": NewResolver(ResolverOptions{}).Protect(t.Context(), Unprotected, Secret{}, ""),
+	} {
+		if err == nil {
+			t.Errorf("%s: it was protected", name)
+		}
+	}
+	if after, err := os.ReadFile(filepath.Join(dir, "secrets.key")); err != nil || string(after) != string(before) {
+		t.Errorf("the key has changed: %v", err)
+	}
+}
+
+func FuzzKeyFile(f *testing.F) {
+	f.Add("AGE-SECRET-KEY-1")
+	f.Add("# ssh key: /x\n" + armorBegins + "\n")
+	f.Add(armorBegins)
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, text string) {
+		path := filepath.Join(dir, "key")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r := NewResolver(ResolverOptions{SecretsDir: dir, AgeIdentityFile: path})
+		if id, err := r.identity(t.Context()); err == nil && !strings.Contains(text, id.String()) {
+			t.Error("a key came from nowhere")
+		}
+	})
+}
