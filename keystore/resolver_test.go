@@ -50,6 +50,8 @@ func TestMain(m *testing.M) {
 		os.Stdout.WriteString("left-a-daemon\n")
 	case "daemon":
 		untilTheTestEnds()
+	case "secret-service":
+		secretService()
 	case "session":
 		sessionProcess()
 	case "stdin":
