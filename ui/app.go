@@ -42,6 +42,8 @@ type Deps struct {
 	// Clipboard puts text on the native clipboard and names it. If it is nil, only
 	// OSC 52 is used.
 	Clipboard func(ctx context.Context, text string) (where string, err error)
+	// ReadClipboard reads the native clipboard; nil where it cannot be read.
+	ReadClipboard func(ctx context.Context) (string, error)
 	// Saved lists the saved requests, and History searches the timeline: the palette finds
 	// both. They are called in commands; nil finds nothing.
 	Saved   func(ctx context.Context) ([]SavedRequest, error)
@@ -73,6 +75,7 @@ type App struct {
 	noMouse bool
 	// lastCopy is what was copied last, for showCopied; of a secret it has no text.
 	lastCopy kit.Copy
+	held     *held // a copied secret that is to be cleared
 	// quitAsked is the overlay of the quit question while it is open.
 	quitAsked kit.Overlay
 	frame     frame
@@ -178,6 +181,10 @@ func (a *App) handle(msg tea.Msg) tea.Cmd {
 		a.toasts.drop(msg.id)
 	case copied:
 		return a.addToast(msg.toast())
+	case clearSecret:
+		return a.clear(msg.of)
+	case cleared:
+		return a.addToast(msg.toast())
 	default:
 		cmd, _ := a.serve(msg)
 		return cmd
@@ -216,7 +223,7 @@ func (a *App) serve(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 	case switchProfile:
 		return a.deps.Switch(), true
 	case quitNow:
-		return tea.Quit, true
+		return a.leave(), true
 	case runBinding:
 		return a.run(msg), true
 	case intent:

@@ -50,8 +50,9 @@ func (a *App) copyOut(c kit.Copy) tea.Cmd {
 		a.lastCopy.Text = ""
 	}
 	native, passes, ctx := a.deps.Clipboard, a.deps.Passes, a.deps.Ctx
+	later := a.hold(c)
 	done := copied{what: c.What, size: len(c.Text), secret: c.Secret, inside: a.deps.Multiplexer}
-	return tea.Sequence(a.toTerminal(c.Text), func() tea.Msg {
+	return tea.Batch(later, tea.Sequence(a.toTerminal(c.Text), func() tea.Msg {
 		if passes != nil && done.inside != NoMultiplexer {
 			done.passes, done.known = passes(ctx)
 		}
@@ -61,7 +62,7 @@ func (a *App) copyOut(c kit.Copy) tea.Cmd {
 			}
 		}
 		return done
-	})
+	}))
 }
 
 // toTerminal sends text to the terminal's clipboard. A multiplexer takes it for itself, or,
@@ -79,6 +80,9 @@ func (a *App) toTerminal(text string) tea.Cmd {
 	return tea.Sequence(tea.SetClipboard(text), tea.Raw(sequence))
 }
 
+// goes says what happens to a copied secret.
+const goes = ", which is cleared in 30 s"
+
 // toast calls copied only what a native clipboard has confirmed: no terminal says
 // whether OSC 52 arrived.
 func (c copied) toast() kit.Toast {
@@ -86,7 +90,7 @@ func (c copied) toast() kit.Toast {
 	if c.native != "" {
 		t := kit.Toast{Text: fmt.Sprintf("copied %s: %s to %s, and sent to the terminal's", c.what, size, c.native)}
 		if c.secret {
-			t.Kind, t.Text = kit.ToastWarn, t.Text+"; it holds a secret"
+			t.Kind, t.Text = kit.ToastWarn, t.Text+"; it holds a secret"+goes
 		}
 		return t
 	}
@@ -105,7 +109,7 @@ func (c copied) toast() kit.Toast {
 		t.Text += "; many terminals refuse more than 74 KB"
 	}
 	if c.secret {
-		t.Text += "; it holds a secret"
+		t.Text += "; it holds a secret" + goes
 	} else {
 		t.Text += "; ctrl+y shows the text"
 	}

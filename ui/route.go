@@ -183,7 +183,7 @@ func (a *App) act(i intent) tea.Cmd {
 func (a *App) quit() tea.Cmd {
 	n := a.running()
 	if n == 0 || a.quitAsked != nil {
-		return tea.Quit
+		return a.leave()
 	}
 	ask := widget.NewConfirm(a.theme, widget.ConfirmSpec{
 		Title:  "Quit",

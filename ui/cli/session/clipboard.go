@@ -50,6 +50,30 @@ func (s *Session) tmuxPasses(ctx context.Context) (passes, known bool) {
 	return options[0] == "on" || options[1] != "0" && options[1] != "off", true
 }
 
+// readClipboard reads the operating system's clipboard, as bounded as nativeClipboard.
+func readClipboard(ctx context.Context) (string, error) {
+	if clipboard.Unsupported {
+		return "", errNoClipboard
+	}
+	ctx, cancel := context.WithTimeout(ctx, clipboardPatience)
+	defer cancel()
+	type answer struct {
+		text string
+		err  error
+	}
+	done := make(chan answer, 1)
+	go func() { // ends with the system's clipboard program
+		text, err := clipboard.ReadAll()
+		done <- answer{text, err}
+	}()
+	select {
+	case a := <-done:
+		return a.text, a.err
+	case <-ctx.Done():
+		return "", fmt.Errorf("reading the clipboard: %w", ctx.Err())
+	}
+}
+
 // nativeClipboard puts text on the operating system's clipboard and names it. It may
 // run the system's clipboard program, so it belongs in a command. It gives up when
 // ctx ends or after two seconds.

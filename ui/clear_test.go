@@ -1,0 +1,100 @@
+package ui_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"zonedeck/ui"
+	"zonedeck/ui/kit"
+)
+
+// board is a native clipboard.
+type board struct {
+	text   string
+	writes int
+	fail   error // of reading
+	full   error // of emptying
+}
+
+func (b *board) write(_ context.Context, text string) (string, error) {
+	if text == "" && b.full != nil {
+		return "", b.full
+	}
+	b.writes++
+	b.text = text
+	return "the X clipboard", nil
+}
+
+func (b *board) read(context.Context) (string, error) { return b.text, b.fail }
+
+func TestACopiedSecretIsClearedAfterHalfAMinute(t *testing.T) {
+	secret := kit.Copy{What: "login", Text: "hunter2-of-the-zone", Secret: true}
+	for name, tt := range map[string]struct {
+		board  *board
+		copies []kit.Copy
+		after  func(b *board)
+		want   string // the toast
+		left   string // in the clipboard
+	}{
+		"that is still there":     {&board{}, []kit.Copy{secret}, nil, "login is out of this machine's clipboard again", ""},
+		"but not something else":  {&board{}, []kit.Copy{secret}, func(b *board) { b.text = "a shopping list" }, "holds something else by now than login: it was left alone", "a shopping list"},
+		"but not a later copy":    {&board{}, []kit.Copy{secret, {What: "URL", Text: "https://a.test"}}, nil, "", "https://a.test"},
+		"or it is said why not":   {&board{full: errors.New("no display")}, []kit.Copy{secret}, nil, "login is still in this machine's clipboard, which could not be emptied: no display", secret.Text},
+		"unread where it is not":  {&board{fail: errors.New("no display")}, []kit.Copy{secret}, nil, "the terminal was asked to empty its clipboard of login, which confirms nothing", secret.Text},
+		"by the terminal alone":   {nil, []kit.Copy{secret}, nil, "the terminal was asked to empty its clipboard of login, which confirms nothing", ""},
+		"but what is none, never": {&board{}, []kit.Copy{{What: "URL", Text: "https://a.test"}}, nil, "", "https://a.test"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			flow(t, func(t *testing.T) {
+				d := ui.Deps{Ctx: t.Context(), Now: time.Now, FixedTheme: true, Tabs: []ui.Tab{{ID: kit.Sandbox, View: &fakeView{title: "Sandbox"}}}}
+				if tt.board != nil {
+					d.Clipboard, d.ReadClipboard = tt.board.write, tt.board.read
+				}
+				s := startAt(t, ui.New(d), 160, 24)
+				for _, c := range tt.copies {
+					s.Send(c)
+				}
+				if tt.after != nil {
+					tt.after(tt.board)
+				}
+				s.After(29 * time.Second)
+				s.ExpectNot("clipboard")
+				if tt.board != nil && tt.board.text == "" {
+					t.Error("it was cleared too early")
+				}
+				if tt.want != "" && tt.board != nil && tt.board.full != nil {
+					s.AllowError(tt.want)
+				}
+				s.After(2 * time.Second)
+				if tt.want == "" {
+					s.ExpectNot("clipboard")
+				} else {
+					s.Expect(tt.want)
+				}
+				if tt.board != nil && tt.board.text != tt.left {
+					t.Errorf("the clipboard holds %q, want %q", tt.board.text, tt.left)
+				}
+			})
+		})
+	}
+}
+
+func TestLeavingClearsACopiedSecretAtOnce(t *testing.T) {
+	b := &board{}
+	flow(t, func(t *testing.T) {
+		s := startAt(t, ui.New(ui.Deps{
+			Ctx: t.Context(), Now: time.Now, FixedTheme: true, Clipboard: b.write, ReadClipboard: b.read,
+			Tabs: []ui.Tab{{ID: kit.Sandbox, View: &fakeView{title: "Sandbox"}}},
+		}), 120, 24)
+		s.Send(kit.Copy{What: "login", Text: "hunter2-of-the-zone", Secret: true})
+		if b.text == "" {
+			t.Error("it was not copied")
+		}
+		s.Press("q")
+		if s.Running() || b.text != "" {
+			t.Errorf("running %v, the clipboard holds %q", s.Running(), b.text)
+		}
+	})
+}
