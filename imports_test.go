@@ -111,7 +111,7 @@ func TestImportRules(t *testing.T) {
 			},
 			func(i string) bool {
 				return within(i, "zonedeck/ui") && !within(i, "zonedeck/ui/kit") && !within(i, "zonedeck/ui/uitest") &&
-					i != "zonedeck/ui/sandbox/twin"
+					i != "zonedeck/ui/sandbox/twin" && i != "zonedeck/ui/keys/rotation"
 			},
 		},
 		{
@@ -122,6 +122,13 @@ func TestImportRules(t *testing.T) {
 			func(i string) bool {
 				return i == "zonedeck/ui/sandbox/twin"
 			},
+		},
+		{
+			"the page of a rotation is imported by the Keys tab",
+			func(p string) bool {
+				return within(p, "zonedeck/ui") && p != "zonedeck/ui/keys" && !within(p, "zonedeck/ui/cli")
+			},
+			func(i string) bool { return i == "zonedeck/ui/keys/rotation" },
 		},
 		{
 			"the contract of the views imports nothing that they draw with",

@@ -78,8 +78,14 @@ func (u RotationUser) Place() string { return cmp.Or(u.File, u.Ref, u.Name) }
 func (u RotationUser) Alone() bool { return u.Ref == "" && u.File == "" }
 
 // PlanRotation begins the rotation of a key at a moment. users are the key's blast radius;
-// those in flight have to end first.
+// those in flight have to end first. Of several with one name the first counts.
 func PlanRotation(k model.Key, method RotationMethod, users []RotationUser, now time.Time) RotationPlan {
+	seen := map[string]bool{}
+	users = slices.DeleteFunc(slices.Clone(users), func(u RotationUser) bool {
+		again := seen[u.Name]
+		seen[u.Name] = true
+		return again
+	})
 	now = now.UTC().Truncate(time.Second)
 	sum := sha256.Sum256([]byte(k.Name))
 	p := RotationPlan{

@@ -161,11 +161,11 @@ func TestAPlanTakesNoSecret(t *testing.T) {
 
 func TestARotationIsLeftAndResumed(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "rotations")
-	p := plan(t, RotateByNewKey)
+	p := PlanRotation(fullKey(), RotateByNewKey, []RotationUser{{Name: "nightly"}}, today)
 	if err := OpenRotations(dir).Start(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	for _, kind := range []RotationStepKind{StepReview, StepIssue, StepStore} {
+	for range 3 {
 		// Each step is taken by another console that knows only the folder.
 		r := OpenRotations(dir)
 		running, ok, err := r.Running("", "etl-main")
@@ -173,24 +173,24 @@ func TestARotationIsLeftAndResumed(t *testing.T) {
 			t.Fatal(ok, err)
 		}
 		_, err = r.Update(t.Context(), running.ID, func(p RotationPlan) (RotationPlan, error) {
-			return p.Tick(kind, Vouched, "done by hand", today)
+			return p.Record(p.Now(), Proof{By: Vouched, Note: "done by hand"}, today)
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	got, err := OpenRotations(dir).Get(p.ID)
-	if next, _ := got.Next(); err != nil || next.Kind != StepProve || got.Steps[1].Note != "done by hand" {
-		t.Errorf("resumed at %s, %v", next.Kind, err)
+	if err != nil || got.Now() != 3 || got.Steps[2].Note != "done by hand" || got.Steps[3].Kind != StepTest {
+		t.Errorf("resumed at %d of %+v, %v", got.Now(), got.Steps, err)
 	}
-	if err := OpenRotations(dir).Start(t.Context(), NewRotationPlan(fullKey(), RotateByNewKey, today.Add(time.Hour))); !errors.Is(err, ErrRotationNow) {
+	if err := OpenRotations(dir).Start(t.Context(), PlanRotation(fullKey(), RotateByNewKey, nil, today.Add(time.Hour))); !errors.Is(err, ErrRotationNow) {
 		t.Errorf("a second rotation at the same time: %v", err)
 	}
 	_, err = OpenRotations(dir).Update(t.Context(), p.ID, func(p RotationPlan) (RotationPlan, error) { return p.Abandon(today) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	later := NewRotationPlan(fullKey(), RotateByRefresh, today.Add(time.Hour))
+	later := PlanRotation(fullKey(), RotateByRefresh, nil, today.Add(time.Hour))
 	if err := OpenRotations(dir).Start(t.Context(), later); err != nil {
 		t.Errorf("after the first was abandoned: %v", err)
 	}
@@ -333,9 +333,9 @@ func TestAnUpdateThatFailsChangesNothing(t *testing.T) {
 
 func TestKeysOfOneNameAreRotatedApart(t *testing.T) {
 	r := OpenRotations(t.TempDir())
-	demo := plan(t, RotateByNewKey)
+	demo := PlanRotation(fullKey(), RotateByNewKey, nil, today)
 	demo.Profile = "local"
-	recorded := NewRotationPlan(fullKey(), RotateByNewKey, today.Add(time.Hour))
+	recorded := PlanRotation(fullKey(), RotateByNewKey, nil, today.Add(time.Hour))
 	if err := errors.Join(r.Start(t.Context(), demo), r.Start(t.Context(), recorded)); err != nil {
 		t.Fatal(err)
 	}
@@ -358,7 +358,7 @@ func TestKeysOfOneNameAreRotatedApart(t *testing.T) {
 func TestARunningRotationIsFoundBesideABrokenRecord(t *testing.T) {
 	dir := t.TempDir()
 	r := OpenRotations(dir)
-	p := plan(t, RotateByNewKey)
+	p := PlanRotation(fullKey(), RotateByNewKey, nil, today)
 	if err := r.Start(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}

@@ -65,12 +65,13 @@ func (r *Rotations) List() ([]RotationPlan, error) {
 	return out, errors.Join(errs...)
 }
 
-// Running finds the rotation of a key, with proofs or not, that is not over. profile is the one that the key
+// Running finds the rotation with proof of a key that is not over; lists that were ticked by hand
+// are history. profile is the one that the key
 // comes with, empty for a key of the inventory.
 func (r *Rotations) Running(profile, key string) (RotationPlan, bool, error) {
 	plans, err := r.List()
 	for _, p := range plans {
-		if p.Profile == profile && p.Key == key && !p.Over() {
+		if p.Profile == profile && p.Key == key && p.Proven() && !p.Over() {
 			return p, true, err
 		}
 	}

@@ -126,7 +126,7 @@ func (t *task) rotateKey(ctx context.Context, name string, f rotateFlags) error 
 	if err := t.PermitRotation(k); err != nil {
 		return fetchError(ctx, err)
 	}
-	engine := t.Rotator(f.scan)
+	engine := t.Rotator(slices.Concat(t.ScanFolders(), f.scan))
 	if !found || p.Over() {
 		if p, err = t.beginRotation(ctx, engine, k, f); err != nil {
 			return err

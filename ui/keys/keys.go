@@ -31,11 +31,14 @@ const changeKeys = "change the key inventory"
 
 // Bindings are the keys that work now.
 func (m *Model) Bindings() []kit.Binding {
+	if m.page.Open() {
+		return m.page.Bindings()
+	}
 	none := m.whyNoKey()
 	out := m.list.find.With(append([]kit.Binding{
 		{Keys: []string{"a"}, Label: "add", Help: "Record a key: its clocks and where its value is, never the value.", Group: "Keys", Intent: intentAdd, Disabled: m.session.Refused(changeKeys)},
-		{Keys: []string{"R"}, Label: m.rotateLabel(), Help: "Rotate by a new key, step by step: nothing stops working. Continues an unfinished rotation.", Group: "Keys", Intent: intentRotate, Disabled: m.whyNotRotate()},
-		{Keys: []string{"r"}, Label: "refresh", Help: "The checklist for a refresh, which ends the old value at once.", Group: "Keys", Intent: intentRefresh, Disabled: m.whyNotRefresh(), Dangerous: true},
+		{Keys: []string{"R"}, Label: m.rotateLabel(), Help: "Rotate by a new key, with proof of each step: nothing stops working. Continues an unfinished rotation.", Group: "Keys", Intent: intentRotate, Disabled: m.whyNotRotate()},
+		{Keys: []string{"r"}, Label: "refresh", Help: "Give the key itself a new value. The old one ends at once; the outage is said before and measured.", Group: "Keys", Intent: intentRefresh, Disabled: m.whyNotRefresh(), Dangerous: true},
 		{Keys: []string{"l"}, Label: "lint (" + text.Count(len(m.list.findings)) + ")", Help: "Show what the rules find wrong with the keys, and the fix.", Group: "Look", Intent: intentLint},
 		{Keys: []string{"b"}, Label: "blast radius", Help: "Show what uses the key, and which uses the console can prove after a rotation.", Group: "Look", Intent: intentRadius, Disabled: none},
 		{Keys: []string{"s"}, Label: "scan folders", Help: "Look through folders for what uses the keys: environment, shell and settings files, and what git tracks. Values are recognised by their fingerprint.", Group: "Look", Intent: intentScan, Disabled: m.whyNotScan(), Hidden: true},
@@ -89,7 +92,7 @@ func (m *Model) whyNotChange() string {
 }
 
 // whyNotRotate returns the reason why the key cannot be rotated, or "": of two keys with one
-// name the wizard finds the inventory's.
+// name the rotation finds the inventory's.
 func (m *Model) whyNotRotate() string {
 	k, ok := m.selected()
 	if !ok {
@@ -97,9 +100,6 @@ func (m *Model) whyNotRotate() string {
 	}
 	if why := m.session.Refused("rotate keys"); why != "" {
 		return why
-	}
-	if m.beginning.Running() {
-		return "a rotation is being begun"
 	}
 	if name := m.list.twins[k.Name]; name != "" {
 		return "the inventory has a key " + name + ", too: give that one another name with e first"

@@ -12,6 +12,7 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/radius"
+	"zonedeck/ui/keys/rotation"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -27,17 +28,9 @@ type Inventory interface {
 	Remove(ctx context.Context, seen model.Key) error
 }
 
-// Rotations keeps the records of rotations; *keystore.Rotations is one.
+// Rotations lists the records of rotations; *keystore.Rotations does.
 type Rotations interface {
 	List() ([]keystore.RotationPlan, error)
-	Start(ctx context.Context, p keystore.RotationPlan) error
-	Update(ctx context.Context, id string, f func(keystore.RotationPlan) (keystore.RotationPlan, error)) (keystore.RotationPlan, error)
-}
-
-// Secrets resolves and stores behind references; *keystore.Resolver does.
-type Secrets interface {
-	Resolve(ctx context.Context, ref string) (keystore.Secret, error)
-	Store(ctx context.Context, ref string, s keystore.Secret) error
 }
 
 // Deps are the parts the tab works with; all but Recorded, Uses, Folders and Changed are required.
@@ -52,8 +45,10 @@ type Deps struct {
 	Theme     *kit.Theme
 	Inventory Inventory
 	Rotations Rotations
-	Secrets   Secrets
-	Prover    Prover
+	// Engine, Resolve and Save are those of the page that rotates a key.
+	Engine  rotation.Engine
+	Resolve func(ctx context.Context, ref string) (keystore.Secret, error)
+	Save    func(name, text string) (string, error)
 	// Uses finds what uses each key; in folders, too, if some are given. Problems are what
 	// could not be looked through. Nil knows nothing.
 	Uses func(ctx context.Context, folders []string, progress func(radius.Progress)) (uses map[radius.KeyID][]radius.Use, problems []string, err error)
@@ -122,12 +117,10 @@ type Model struct {
 	side    side
 	text    widget.Scroll // of the side pane
 	dialog  *widget.FormDialog
-	wizard  *wizard
+	page    *rotation.Page
 	radius  blast
 	// change is the change of the inventory in flight.
 	change kit.Slot
-	// beginning is the rotation being begun; a refresh reads the key's value then.
-	beginning kit.Slot
 }
 
 // New makes the tab.
@@ -136,6 +129,7 @@ func New(d Deps) *Model {
 		d.Recorded = d.Now
 	}
 	m := &Model{deps: d, panes: widget.Panes{N: 2}}
+	m.page = rotation.New(rotation.Deps{Ctx: d.Ctx, Now: d.Now, Theme: d.Theme, Engine: d.Engine, Resolve: d.Resolve, Save: d.Save})
 	m.list.table.Columns = []widget.Column{
 		{Title: "STATE", Width: 13},
 		{Title: "KEY", Width: 12},
@@ -165,11 +159,7 @@ func (m *Model) Focus() tea.Cmd { return m.reload() }
 
 // Running counts the changes being written, and the step of a rotation under way.
 func (m *Model) Running() int {
-	n := kit.Running(&m.change, &m.beginning, &m.radius.slot)
-	if m.wizard != nil {
-		n += kit.Running(&m.wizard.slot)
-	}
-	return n
+	return kit.Running(&m.change, &m.radius.slot) + m.page.Running()
 }
 
 // Status says how many keys are due.
@@ -186,14 +176,6 @@ func (m *Model) selected() (model.Key, bool) {
 		return m.list.keys[i], true
 	}
 	return model.Key{}, false
-}
-
-// keyNamed returns a key of the list, or no key.
-func (m *Model) keyNamed(name string) (k model.Key) {
-	if i := m.index(name); i >= 0 {
-		k = m.list.keys[i]
-	}
-	return k
 }
 
 // index is the row of a key, or -1.
@@ -297,7 +279,7 @@ func nameWidth(keys []model.Key) int {
 // running returns the unfinished rotation of a key.
 func (m *Model) running(name string) (keystore.RotationPlan, bool) {
 	for _, p := range m.records.plans {
-		if p.Key == name && p.Profile == m.origin(name) && !p.Over() {
+		if p.Key == name && p.Profile == m.origin(name) && p.Proven() && !p.Over() {
 			return p, true
 		}
 	}
@@ -310,13 +292,4 @@ func (m *Model) origin(name string) string {
 		return ""
 	}
 	return m.session.ProfileName
-}
-
-// clock dates what happens to a key: by the machine's clock in the inventory, by the
-// profile's for a key that comes with the profile.
-func (m *Model) clock(name string) time.Time {
-	if m.list.recorded[name] {
-		return m.deps.Recorded()
-	}
-	return m.deps.Now()
 }

@@ -9,6 +9,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/ui/keys/rotation"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -16,6 +17,9 @@ import (
 
 // Update handles intents, results and motion keys.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
+	if cmd, handled := m.page.Update(msg); handled {
+		return cmd
+	}
 	if cmd, handled := m.list.find.Update(&m.list.table, msg); handled {
 		m.panes.At = paneList
 		return cmd
@@ -44,8 +48,8 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		if hit, ok := m.panes.Under(msg.Mouse()); ok {
 			m.scroll(hit.Pane, msg)
 		}
-	case wizardIntent, startRefresh, abandonPlan, planSaved, storeChecked, proofMoved, proofEnded:
-		return m.wizardMsg(msg)
+	case rotation.Recorded:
+		return m.recordedRotation(msg)
 	case startScan, scanMoved, scanEnded:
 		return m.blastMsg(msg)
 	default:
@@ -89,9 +93,9 @@ func (m *Model) actOn(k model.Key, i intent) tea.Cmd {
 	case intentRemove:
 		return m.askRemove(k)
 	case intentRotate:
-		return m.rotate(k)
+		return m.rotate(k, keystore.RotateByNewKey)
 	case intentRefresh:
-		return m.askRefresh(k)
+		return m.rotate(k, keystore.RotateByRefresh)
 	case intentCopy:
 		return m.copyMenu(k)
 	}

@@ -14,6 +14,9 @@ import (
 
 // Render draws the panes; see areas.
 func (m *Model) Render(w, h int) string {
+	if m.page.Open() {
+		return m.page.Render(w, h)
+	}
 	return m.panes.Draw(w, h, m.areas, func(a kit.Area) string {
 		switch {
 		case a.Pane == paneList:

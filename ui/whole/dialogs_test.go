@@ -62,21 +62,19 @@ func keyDialogScreens(s scripted) []screen {
 	return []screen{
 		dialog("edit", "Level", "e"),
 		dialog("forget", "Forget the key?", "X"),
-		dialog("refresh", "Begin a refresh?", "r"),
+		dialog("refresh", "Rotation of etl-main by refresh", "r"),
 		dialog("copy", "Copy", "y"),
-		{name: "keys/rotate-store", before: acme, steps: func(p *uitest.Whole) {
+		{name: "keys/rotate-value", before: acme, steps: func(p *uitest.Whole) {
 			on("R")(p)
-			p.WaitFor("Rotate etl-main")
+			p.WaitFor("Rotation of etl-main")
 			p.Press("enter")
-			p.WaitFor("[~] look")
+			p.WaitFor("enter takes the value")
 			p.Press("enter")
-			p.WaitFor("[~] issue", "where is it")
-			p.Press("enter")
-			p.WaitFor("env:")
+			p.WaitFor("New value")
 		}},
 		{name: "keys/rotate-give-up", before: acme, steps: func(p *uitest.Whole) {
 			on("R")(p)
-			p.WaitFor("Rotate etl-main")
+			p.WaitFor("Rotation of etl-main")
 			p.Press("X")
 			p.WaitFor("Give up the rotation?")
 		}},

@@ -1,17 +1,12 @@
 package whole
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"zonedeck/keystore"
 	"zonedeck/ui/cli"
 	"zonedeck/ui/uitest"
 )
@@ -35,13 +30,11 @@ func TestActivityHasWhatHappenedToKeys(t *testing.T) {
 	p.Press("enter", "ctrl+s")
 	p.WaitFor("2027-02-01", "etl-main is corrected")
 	p.Press("R")
-	p.WaitFor("Rotate etl-main")
-	p.Press("enter")
-	p.WaitFor("[~] look")
+	p.WaitFor("Rotation of etl-main by new key")
 	p.Press("esc")
-	p.WaitGone("Rotate etl-main by")
+	p.WaitGone("Rotation of etl-main")
 	p.Press("5")
-	p.WaitFor("rejected by the service", "changed in the inventory: ex", "rotation began", "rotation step done, vouched for: look")
+	p.WaitFor("rejected by the service", "changed in the inventory: ex", "rotation began")
 	p.Press("/")
 	p.Type("kind:key rejected")
 	p.Press("enter")
@@ -139,107 +132,36 @@ func TestTwoConsolesEditOneKey(t *testing.T) {
 	submit(one, "etl-main is corrected", "hourly")
 }
 
-func TestARotationOfADemoKeyChangesItsRow(t *testing.T) {
-	h := newHome(t)
-	h.moveTime(10 * 24 * time.Hour) // ages are by the emulator's clock
-	h.env["NEW_KEY"] = "a-value-the-emulator-never-made"
-	fingerprint := keystore.NewSecret(h.env["NEW_KEY"]).Fingerprint()
-	p := h.open(120, 40)
-	ready(p)
-	p.Press("4")
-	p.WaitFor("30d", "60 d left")
-	p.Press("/")
-	p.Type("batch-user")
-	p.Press("enter")
-	p.WaitFor("✓ ok  batch-user")
-	p.Press("R")
-	p.WaitFor("Rotate batch-user")
-	p.Press("enter")
-	p.WaitFor("[~] look")
-	p.Press("enter")
-	p.WaitFor("[~] issue", "[›] store")
-	p.Press("enter")
-	p.WaitFor("Where is the new value?")
-	p.Type("env:NEW_KEY")
-	p.Press("ctrl+s")
-	p.WaitFor("[✓] store", "[›] make one call")
-	p.Press("enter")
-	p.WaitFor("the call with the new value failed: key rejected", "[›] make one call")
-	p.Press("v")
-	p.WaitFor("[~] make", "[›] switch")
-	p.Press("enter")
-	p.WaitFor("[~] switch", "› profile local")
-	p.Press("enter")
-	p.WaitFor("you vouch for a call")
-	p.Press("enter")
-	p.WaitFor("[~] see")
-	p.Press("enter")
-	p.WaitFor("the rotation of batch-user is done", "2026-12-01 0d", "90 d left", fingerprint, "env:NEW_KEY")
-	// Calls are made with the new value, which the emulator does not know.
-	p.Press("1", "ctrl+j")
-	p.WaitFor("key rejected")
-}
-
-// settings makes a call of the account settings to the running emulator, and gives the value
-// of the key that it answers.
-func (h *home) settings(method, path, body string) (value string) {
-	h.t.Helper()
-	raw, err := os.ReadFile(filepath.Join(h.dir, "state/zonedeck/emulator.json"))
-	var running struct {
-		Control string `json:"control"`
-		Token   string `json:"control_token"`
-	}
-	if err = errors.Join(err, json.Unmarshal(raw, &running)); err != nil {
-		h.t.Fatal(err)
-	}
-	req, err := http.NewRequestWithContext(h.t.Context(), method, running.Control+path, strings.NewReader(body))
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+running.Token)
-	resp, err := http.DefaultTransport.RoundTrip(req)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	var key struct{ Value string }
-	if err := json.NewDecoder(resp.Body).Decode(&key); err != nil || resp.StatusCode >= 300 {
-		h.t.Fatalf("%s, %v", resp.Status, err)
-	}
-	return key.Value
-}
-
 func TestARotationOfADemoKeyIsProvedAndOutlivesTheEmulator(t *testing.T) {
 	h := newHome(t)
 	t.Run("in the console", func(t *testing.T) {
 		h.t = t
+		h.moveTime(10 * 24 * time.Hour) // ages are by the emulator's clock
 		p := h.open(120, 40)
 		ready(p)
-		p.Press("4", "/")
+		p.Press("4")
+		p.WaitFor("30d", "60 d left")
+		p.Press("/")
 		p.Type("batch-user")
 		p.Press("enter")
-		p.WaitFor("✓ ok          batch-user")
+		p.WaitFor("✓ ok  batch-user")
 		p.Press("R")
-		p.WaitFor("Rotate batch-user by new key")
-		value := h.settings(http.MethodPost, "/keys", `{"name":"batch-user-2","level":"USER","expires":"Unlimited"}`)
+		p.WaitFor("Rotation of batch-user by new key", "profile local", "enter create")
 		p.Press("enter")
-		p.WaitFor("[~] look")
+		p.WaitFor("named batch-user-2", "enter set")
 		p.Press("enter")
-		p.WaitFor("[~] issue", "[›] store")
+		p.WaitFor("takes its place", "enter test")
 		p.Press("enter")
-		p.WaitFor("Where is the new value?")
-		p.Type("file:batch-user-2")
-		p.Press("tab")
-		p.Type(value)
-		p.Press("ctrl+s")
-		p.WaitFor("[✓] store", "enter makes it: https://lab.test/whoami")
-		p.Press("enter")
-		p.WaitFor("[✓] make one call", "accepted: status 200", "[›] switch")
-		p.Press("enter")
-		p.WaitFor("[~] switch")
-		h.settings(http.MethodDelete, "/keys/batch-user", "")
+		p.WaitFor("[✓] test profile local", "enter finish")
+		p.Press("esc")
+		p.WaitFor("✓ ok  batch-user", "2026-12-01 0d", "90 d left", "Rotating  3 of 6 steps done, next: delete")
+		h.run("keys", "rotate", "batch-user") // a command goes on with it
+		p.Press("1", "ctrl+j")
+		p.WaitFor("✓ ok")
+		p.Press("5")
+		p.WaitFor("rotation refused, measured", "rotation test profile local, mea", "rotation complete")
 	})
-	// The next emulator announces no key of that name.
+	// The next emulator announces no value of that name.
 	h.t = t
 	if code := cli.Main(t.Context(), h.process("request", "http://lab.test/ok", "--zone", "unlocker_demo")); code != 0 {
 		t.Errorf("exit code %d with the new value", code)

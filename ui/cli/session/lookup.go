@@ -132,7 +132,12 @@ func (s *Session) renewed(keys []model.Key) []model.Key {
 			i, keys = len(keys), append(keys, model.Key{Name: p.Key})
 		}
 		keys[i] = p.Renewed(keys[i])
-		keys[i].Note = ""
+		keys[i].Note, keys[i].UsedBy = "", slices.Clone(demoUsers(p.Key))
+		for n, user := range keys[i].UsedBy {
+			if user == "demo:key/"+p.Key { // what read the scenario's own value follows
+				keys[i].UsedBy[n] = keys[i].Secret
+			}
+		}
 	}
 	return keys
 }

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"zonedeck/keystore"
+	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/profile"
 	"zonedeck/service/radius"
@@ -74,7 +77,14 @@ func (s *Session) rotationClock(p keystore.RotationPlan) time.Time {
 
 // rotationUsers is a key's blast radius as a rotation records it.
 func (s *Session) rotationUsers(ctx context.Context, k model.Key, folders []string) ([]keystore.RotationUser, error) {
-	report, err := s.Radius(ctx, []radius.Subject{radius.KeySubject(k, s.Origin(k))}, folders, nil)
+	origin := s.Origin(k)
+	k.UsedBy = nil // a view may have added what it found out
+	if recorded, ok := s.Inventory.Get(k.Name); ok && origin == "" {
+		k.UsedBy = recorded.UsedBy
+	} else if given := named(s.given(s.Inventory.List()), k.Name); origin != "" {
+		k.UsedBy = given.UsedBy
+	}
+	report, err := s.Radius(ctx, []radius.Subject{radius.KeySubject(k, origin)}, folders, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -137,4 +147,13 @@ func (s *Session) tookOver(ctx context.Context, p keystore.RotationPlan) error {
 		return nil
 	}
 	return keyHistory{s.Inventory, s}.Update(ctx, p.Key, func(k model.Key) (model.Key, error) { return p.Renewed(k), nil })
+}
+
+// saveReport writes a report among the downloads and names the file.
+func (s *Session) saveReport(name, text string) (string, error) {
+	file := filepath.Join(s.Paths.DownloadsDir(), name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return "", err
+	}
+	return file, textfile.Write(file, []byte(text))
 }

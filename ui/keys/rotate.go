@@ -1,0 +1,43 @@
+package keys
+
+import (
+	"fmt"
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/ui/keys/rotation"
+)
+
+// rotate continues the key's rotation, or begins one.
+func (m *Model) rotate(k model.Key, method keystore.RotationMethod) tea.Cmd {
+	if p, running := m.running(k.Name); running {
+		return m.page.Show(k, p)
+	}
+	return m.page.Begin(k, m.origin(k.Name), method)
+}
+
+// recordedRotation takes a rotation's record as it is on disk now: keys and their values may be
+// others.
+func (m *Model) recordedRotation(msg rotation.Recorded) tea.Cmd {
+	i := slices.IndexFunc(m.records.plans, func(p keystore.RotationPlan) bool { return p.ID == msg.Plan.ID })
+	if i < 0 {
+		m.records.plans = append([]keystore.RotationPlan{msg.Plan}, m.records.plans...)
+	} else {
+		m.records.plans[i] = msg.Plan
+	}
+	m.fill()
+	return m.deps.Changed
+}
+
+// planProgress is "3 of 7 steps done, next: test profile acme".
+func planProgress(p keystore.RotationPlan) string {
+	measured, vouched := p.Count()
+	words := fmt.Sprintf("%d of %d steps done", measured+vouched, len(p.Steps))
+	if n := p.Now(); n >= 0 {
+		words += ", next: " + p.Steps[n].Name()
+	}
+	return words
+}

@@ -1,0 +1,221 @@
+package rotation
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/keystore"
+	"zonedeck/service/rotate"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
+)
+
+// Intents of the page's keys.
+type (
+	closePage  struct{}
+	goOn       struct{ sure bool }
+	cancelRun  struct{}
+	giveValue  struct{}
+	vouchFor   struct{}
+	giveUp     struct{ sure bool }
+	showReport struct{}
+	saveReport struct{}
+	copyValue  struct{}
+)
+
+// Bindings are the keys of the rotation on screen.
+func (p *Page) Bindings() []kit.Binding {
+	const group = "Rotation"
+	busy, over := "", ""
+	if p.slot.Running() {
+		busy = "a step is being taken: esc stops it"
+	}
+	step, more := p.next()
+	if !more {
+		over = "the rotation is over"
+	}
+	either := busy
+	if either == "" {
+		either = over
+	}
+	label := "go on"
+	if more {
+		label = string(step.Kind.Word())
+	}
+	enter := kit.Binding{Keys: []string{"enter"}, Label: label, Help: "Take the steps of the next word, as far as the console can: it ends where a person is needed, and says what to do.", Group: group, Intent: goOn{}, Disabled: either, Dangerous: more && p.ends(step)}
+	if p.stop != nil && p.stop.Value {
+		enter.Label, enter.Intent = "give the value", giveValue{}
+	}
+	leave := kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Go back to the list. R comes back.", Group: group, Intent: closePage{}}
+	if busy != "" {
+		leave.Label, leave.Help, leave.Intent = "stop", "Stop what is under way. What was done stands in the record.", cancelRun{}
+	}
+	vouch := either
+	if vouch == "" && (p.stop == nil || !p.stop.Vouch) {
+		vouch = "this step is measured: nobody vouches for it"
+	}
+	value := "there is no new value yet"
+	if p.plan.NewHeld != "" {
+		value = over
+	}
+	out := []kit.Binding{
+		enter,
+		{Keys: []string{"v"}, Label: "vouch", Help: "Record the step on your word, which looks different from a measured one; release a job in flight.", Group: group, Intent: vouchFor{}, Disabled: vouch},
+		{Keys: []string{"c"}, Label: "copy value", Help: "Copy the new value, for a place that the console cannot write.", Group: group, Intent: copyValue{}, Disabled: value, Hidden: value != ""},
+		{Keys: []string{"x"}, Label: "report", Help: "The record as Markdown: copy it, or save it.", Group: group, Intent: showReport{}},
+		{Keys: []string{"X"}, Label: "give up", Help: "End the rotation before its last step.", Group: group, Intent: giveUp{}, Disabled: either, Dangerous: true},
+		leave,
+	}
+	return append(out, widget.MotionBindings()...)
+}
+
+// ends reports whether a step ends something: the old key, or the old value.
+func (p *Page) ends(s keystore.RotationStep) bool {
+	return s.Kind == keystore.StepDelete || s.Kind == keystore.StepRefresh && p.plan.NewFingerprint == ""
+}
+
+// act carries out the intent of a key.
+func (p *Page) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
+	switch msg := msg.(type) {
+	case closePage:
+		p.open = false
+	case goOn:
+		return p.goOn(msg), true
+	case cancelRun:
+		p.slot.Cancel()
+	case giveValue:
+		return p.askValue(), true
+	case vouchFor:
+		return p.askVouch(), true
+	case giveUp:
+		return p.giveUp(msg), true
+	case showReport:
+		return widget.OpenMenu(p.deps.Theme, "Report", kit.Keys, []widget.MenuItem{
+			widget.CopyItem("c", "copy as Markdown", rotate.Report(p.plan)),
+			{Key: "s", Label: "save", Note: reportName(p.plan), Intent: saveReport{}},
+		}), true
+	case saveReport:
+		name, words, save := reportName(p.plan), rotate.Report(p.plan), p.deps.Save
+		return kit.Do(kit.Keys, &kit.Slot{}, p.deps.Ctx, func(context.Context) tea.Msg {
+			file, err := save(name, words)
+			return saved{file, err}
+		}), true
+	case copyValue:
+		ref, resolve := p.plan.NewHeld, p.deps.Resolve
+		return kit.Do(kit.Keys, &kit.Slot{}, p.deps.Ctx, func(ctx context.Context) tea.Msg {
+			value, err := resolve(ctx, ref)
+			return copied{value, err}
+		}), true
+	default:
+		return nil, false
+	}
+	return nil, true
+}
+
+func reportName(p keystore.RotationPlan) string { return "rotation-" + p.ID + ".md" }
+
+// goOn takes the steps of the next word. It asks before one that ends a key or a value.
+func (p *Page) goOn(msg goOn) tea.Cmd {
+	step, more := p.next()
+	if !more || p.slot.Running() {
+		return nil
+	}
+	if p.ends(step) && !msg.sure {
+		ask := widget.ConfirmSpec{Title: "Delete the old key?", Body: p.deletes(), Yes: "delete it", View: kit.Keys, Intent: goOn{sure: true}}
+		if step.Kind == keystore.StepRefresh {
+			ask.Title, ask.Body, ask.Yes = "Refresh the key?", p.outage(), "refresh it"
+		}
+		return widget.Confirm(p.deps.Theme, ask)
+	}
+	return p.run(step.Kind.Word())
+}
+
+// deletes is what a person is asked before the old key is deleted.
+func (p *Page) deletes() string {
+	return fmt.Sprintf("%s (••••%s) is deleted in the account settings. Every user above was seen to work with the new one (••••%s); what is not known of stops at that moment. A call with the old value is then seen to be refused.",
+		text.Clean(p.plan.OldName), p.plan.OldLast4, p.plan.NewLast4)
+}
+
+// outage is what a refresh means, before it is done.
+func (p *Page) outage() string {
+	console, person := p.waits()
+	body := fmt.Sprintf("%s gets a new value and the old one is invalid at once (contract 3): everything that uses it stands still until it reads the new one.\n", text.Clean(p.plan.Key))
+	if len(console) > 0 {
+		body += fmt.Sprintf("The console writes these within the same second: %s.\n", text.Clean(strings.Join(console, ", ")))
+	}
+	if len(person) > 0 {
+		body += fmt.Sprintf("These stand still until you have written them: %s.\n", text.Clean(strings.Join(person, ", ")))
+	}
+	return body + "The outage is measured, from the last call with the old value to the first with the new one."
+}
+
+func (p *Page) giveUp(msg giveUp) tea.Cmd {
+	if msg.sure {
+		return p.do(false, p.deps.Engine.Abandon)
+	}
+	return widget.Confirm(p.deps.Theme, widget.ConfirmSpec{
+		Title: "Give up the rotation?",
+		Body: fmt.Sprintf("%s: what was done stays as it is. A key that was created is valid until it is deleted in the account settings; references keep what they give now.",
+			text.Clean(p.plan.Key)),
+		Yes: "give it up", View: kit.Keys, Intent: giveUp{sure: true},
+	})
+}
+
+// askVouch asks how a person knows that a step is done.
+func (p *Page) askVouch() tea.Cmd {
+	if p.stop == nil {
+		return nil
+	}
+	step, t := p.stop.Step, p.deps.Theme
+	form := widget.NewForm(t, widget.Field{Name: "reason", Label: "How do you know", Placeholder: "e.g. its log of 12:04", Help: "It stands in the record and in Activity, marked as vouched for."})
+	p.form = widget.NewFormDialog(t, "Vouch for: "+text.Clean(step.Name()), form)
+	p.form.Intro, p.form.Submit, p.form.Deliberate = p.stop.Words, "vouch for it", true
+	p.form.OnSubmit = func(f *widget.Form) tea.Cmd {
+		p.form.Busy = true
+		reason, vouch := strings.TrimSpace(f.Value("reason")), p.deps.Engine.Vouch
+		return p.do(true, func(ctx context.Context, id string) (keystore.RotationPlan, error) {
+			return vouch(ctx, id, step, reason)
+		})
+	}
+	return kit.OpenOverlay(p.form)
+}
+
+// askValue asks for the new value, masked, or for a reference to it.
+func (p *Page) askValue() tea.Cmd {
+	t := p.deps.Theme
+	form := widget.NewForm(
+		t,
+		widget.Field{Name: "value", Label: "New value", Secret: true, Placeholder: "pasted once, never shown again", Help: "The rotation holds it encrypted until every reference gives it."},
+		widget.Field{Name: "ref", Label: "or reference", Placeholder: "e.g. keyring:acme/etl-main-2", Help: keystore.RefForms, Check: func(s string) error {
+			if strings.TrimSpace(s) == "" {
+				return nil
+			}
+			return kit.CheckRef(s)
+		}},
+	)
+	p.form = widget.NewFormDialog(t, "The new value of "+text.Clean(p.plan.Key), form)
+	p.form.Intro, p.form.Submit = p.stop.Words, "take it"
+	p.form.OnSubmit = func(f *widget.Form) tea.Cmd {
+		value, ref := keystore.NewSecret(strings.TrimSpace(f.Value("value"))), strings.TrimSpace(f.Value("ref"))
+		if value.Empty() == (ref == "") {
+			p.form.Problem = "paste the value, or name a reference to it: one of the two"
+			return nil
+		}
+		p.form.Busy, p.form.Problem = true, ""
+		resolve, give := p.deps.Resolve, p.deps.Engine.Give
+		return p.do(true, func(ctx context.Context, id string) (keystore.RotationPlan, error) {
+			if value.Empty() {
+				var err error
+				if value, err = resolve(ctx, ref); err != nil {
+					return keystore.RotationPlan{}, err
+				}
+			}
+			return give(ctx, id, value)
+		})
+	}
+	return kit.OpenOverlay(p.form)
+}

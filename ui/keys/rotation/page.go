@@ -1,0 +1,290 @@
+// Package rotation is the page of the Keys tab that rotates a key with proof: create, set, test,
+// finish. A row is what uses the key, a column one of the four words, a cell what was measured and
+// when, or that a person vouches for it.
+//
+// The tab holds a Page and passes it messages. Recorded comes to the tab when a rotation's record
+// has changed.
+package rotation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/rotate"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
+)
+
+// Engine drives rotations; *rotate.Engine does.
+type Engine interface {
+	Begin(ctx context.Context, k model.Key, profile string, method keystore.RotationMethod) (keystore.RotationPlan, error)
+	Run(ctx context.Context, id string, until keystore.RotationWord, on func(keystore.RotationPlan)) (keystore.RotationPlan, error)
+	Give(ctx context.Context, id string, value keystore.Secret) (keystore.RotationPlan, error)
+	Vouch(ctx context.Context, id string, step keystore.RotationStep, reason string) (keystore.RotationPlan, error)
+	Abandon(ctx context.Context, id string) (keystore.RotationPlan, error)
+}
+
+// Deps are the parts the page works with.
+type Deps struct {
+	Ctx    context.Context
+	Now    func() time.Time
+	Theme  *kit.Theme
+	Engine Engine
+	// Resolve gives the value behind a reference that was typed, or of the new value to copy it.
+	Resolve func(ctx context.Context, ref string) (keystore.Secret, error)
+	// Save keeps a report as a file and names it.
+	Save func(name, text string) (string, error)
+}
+
+// Recorded says to the tab that a rotation's record is another one now.
+type Recorded struct{ Plan keystore.RotationPlan }
+
+// Page shows one rotation. While it is open it fills the tab; what runs goes on when it is closed.
+type Page struct {
+	deps  Deps
+	open  bool
+	key   model.Key
+	plan  keystore.RotationPlan
+	slot  kit.Slot
+	stop  *rotate.StopError // why it does not go on by itself
+	err   error
+	table widget.Table
+	form  *widget.FormDialog
+	width int // of the last frame
+}
+
+// New makes a page without a rotation.
+func New(d Deps) *Page { return &Page{deps: d} }
+
+// Open reports whether the page fills the tab.
+func (p *Page) Open() bool { return p.open }
+
+// Running counts the work in flight.
+func (p *Page) Running() int { return kit.Running(&p.slot) }
+
+// Begin writes the record of a key's new rotation, and shows it. Nothing else is done.
+func (p *Page) Begin(k model.Key, profile string, method keystore.RotationMethod) tea.Cmd {
+	if p.slot.Running() {
+		return kit.Warn("a rotation is at work: look at it with R first")
+	}
+	begin := p.deps.Engine.Begin
+	p.key = k
+	return kit.Do(kit.Keys, &p.slot, p.deps.Ctx, func(ctx context.Context) tea.Msg {
+		plan, err := begin(ctx, k, profile, method)
+		return begun{plan, err}
+	})
+}
+
+// Show opens the page on a rotation, unless another one is at work.
+func (p *Page) Show(k model.Key, plan keystore.RotationPlan) tea.Cmd {
+	if p.slot.Running() && p.plan.ID != plan.ID {
+		return kit.Warn("the rotation of " + p.plan.Key + " is at work: look at this one when it has ended")
+	}
+	if p.plan.ID != plan.ID {
+		p.stop, p.err = nil, nil
+		p.table = widget.Table{}
+	}
+	p.key = k
+	if !p.slot.Running() {
+		p.plan = plan
+	}
+	p.open = true
+	p.fill()
+	return nil
+}
+
+// Messages of the page's own work.
+type (
+	begun struct {
+		plan keystore.RotationPlan
+		err  error
+	}
+	moved struct{ plan keystore.RotationPlan }
+	ended struct {
+		plan keystore.RotationPlan
+		err  error
+		form bool // it came from the open form
+	}
+	copied struct {
+		value keystore.Secret
+		err   error
+	}
+	saved struct {
+		name string
+		err  error
+	}
+)
+
+// Update handles the messages of rotations, the intents of Bindings and, while the page is open,
+// keys and the mouse. It reports whether it handled the message.
+func (p *Page) Update(msg tea.Msg) (cmd tea.Cmd, handled bool) {
+	switch msg := msg.(type) {
+	case begun:
+		return p.begun(msg), true
+	case moved:
+		p.plan, p.stop, p.err = msg.plan, nil, nil
+		p.fill()
+		return p.recorded(), true
+	case ended:
+		return p.ended(msg), true
+	case copied:
+		if msg.err != nil {
+			return kit.Fail("the new value: " + msg.err.Error()), true
+		}
+		return kit.CopySecret("new value", msg.value.Reveal()), true
+	case saved:
+		if msg.err != nil {
+			return kit.Fail("the report: " + msg.err.Error()), true
+		}
+		return kit.Info("the report is in " + msg.name), true
+	}
+	if cmd, handled := p.act(msg); handled || !p.open {
+		return cmd, handled
+	}
+	switch msg := msg.(type) {
+	case tea.MouseClickMsg:
+		p.table.Click(msg.Y - 1) // the table is inside the frame
+	case tea.MouseWheelMsg, tea.KeyPressMsg:
+		p.table.Update(msg)
+	default:
+		return nil, false
+	}
+	return nil, true
+}
+
+func (p *Page) begun(msg begun) tea.Cmd {
+	if msg.err != nil {
+		return kit.Fail("rotation: " + msg.err.Error())
+	}
+	p.plan = keystore.RotationPlan{} // Show takes the new one
+	return tea.Batch(p.Show(p.key, msg.plan), p.recorded())
+}
+
+func (p *Page) recorded() tea.Cmd { return kit.SendTo(kit.Keys, Recorded{p.plan}) }
+
+// ended takes what a run came to.
+func (p *Page) ended(msg ended) tea.Cmd {
+	if msg.plan.ID == p.plan.ID {
+		p.plan = msg.plan
+	}
+	stood := p.stop // before what a person has answered now
+	p.stop, p.err = nil, nil
+	if p.form != nil {
+		p.form.Busy = false
+	}
+	var closing tea.Cmd
+	switch {
+	case errors.As(msg.err, &p.stop):
+	case errors.Is(msg.err, context.Canceled):
+		p.err = errors.New("stopped: what was done stands in the record; enter goes on")
+	case msg.err != nil && msg.form && p.form != nil:
+		p.form.Problem = msg.err.Error()
+	default:
+		p.err = msg.err
+	}
+	if p.form != nil && msg.form && p.form.Problem == "" {
+		closing = kit.CloseOverlay(p.form)
+		p.form = nil
+	}
+	p.fill()
+	cmds := []tea.Cmd{closing, p.recorded()}
+	if next, more := p.next(); msg.form && msg.err == nil && stood != nil && more && !p.ends(next) && next.Kind.Word() == stood.Step.Kind.Word() {
+		return tea.Batch(append(cmds, p.run(next.Kind.Word()))...)
+	}
+	if p.plan.Over() && msg.err == nil {
+		cmds = append(cmds, kit.Info(p.outcome()))
+	}
+	return tea.Batch(cmds...)
+}
+
+// outcome is what is told when a rotation is over.
+func (p *Page) outcome() string {
+	if p.plan.Abandoned {
+		return "the rotation of " + p.plan.Key + " was abandoned; its record stays"
+	}
+	measured, vouched := p.plan.Count()
+	return fmt.Sprintf("the rotation of %s is done: steps measured %d, vouched for %d", p.plan.Key, measured, vouched)
+}
+
+// next is the word that comes now; false when the rotation is over.
+func (p *Page) next() (keystore.RotationStep, bool) {
+	if n := p.plan.Now(); n >= 0 && !p.plan.Over() {
+		return p.plan.Steps[n], true
+	}
+	return keystore.RotationStep{}, false
+}
+
+// run takes the steps up to the end of a word.
+func (p *Page) run(until keystore.RotationWord) tea.Cmd {
+	engine, id := p.deps.Engine, p.plan.ID
+	p.stop, p.err = nil, nil
+	return kit.Stream(kit.Keys, &p.slot, p.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
+		plan, err := engine.Run(ctx, id, until, func(now keystore.RotationPlan) { emit(moved{now}) })
+		return ended{plan: plan, err: err}
+	})
+}
+
+// do carries out one act of the engine.
+func (p *Page) do(form bool, f func(ctx context.Context, id string) (keystore.RotationPlan, error)) tea.Cmd {
+	id := p.plan.ID
+	return kit.Do(kit.Keys, &p.slot, p.deps.Ctx, func(ctx context.Context) tea.Msg {
+		plan, err := f(ctx, id)
+		return ended{plan: plan, err: err, form: form}
+	})
+}
+
+// waits are the places that a person has to write, in a refresh.
+func (p *Page) waits() (console, person []string) {
+	for _, s := range p.plan.Steps {
+		if s.Kind != keystore.StepSet {
+			continue
+		}
+		ref, err := keystore.ParseRef(s.Subject)
+		if err == nil && (ref.Storable() || ref.Scheme() == keystore.SchemeDemo) {
+			console = append(console, ref.Label())
+		} else {
+			person = append(person, strings.TrimPrefix(s.Name(), "set "))
+		}
+	}
+	return console, person
+}
+
+// users are the plan's users without the jobs in flight, in the order of their steps.
+func (p *Page) users() []keystore.RotationUser {
+	var out []keystore.RotationUser
+	for _, s := range p.plan.Steps {
+		if u, ok := p.plan.User(s.Subject); ok && (s.Kind == keystore.StepTest || s.Kind == keystore.StepDrain) {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+// steps are the steps of a row: of the key itself (row 0), or of a user.
+func (p *Page) steps(row int) []keystore.RotationStep {
+	users := p.users()
+	if row == 0 || row > len(users) {
+		return slices.DeleteFunc(slices.Clone(p.plan.Steps), func(s keystore.RotationStep) bool {
+			own := s.Kind == keystore.StepSet && !slices.ContainsFunc(users, func(u keystore.RotationUser) bool { return p.places(u, s.Subject) })
+			return s.Subject != "" && !own
+		})
+	}
+	u := users[row-1]
+	return slices.DeleteFunc(slices.Clone(p.plan.Steps), func(s keystore.RotationStep) bool {
+		return s.Kind == keystore.StepSet && !p.places(u, s.Subject) || s.Kind != keystore.StepSet && s.Subject != u.Name
+	})
+}
+
+// places reports whether a place is where a user takes the value from. The demo's own references
+// give way to the one that holds the new value.
+func (p *Page) places(u keystore.RotationUser, place string) bool {
+	return !u.InFlight && (u.Place() == place || place == p.plan.Ref && u.File == "" && u.Ref != "" && u.Ref == p.plan.NewRef)
+}

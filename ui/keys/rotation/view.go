@@ -1,0 +1,214 @@
+package rotation
+
+import (
+	"fmt"
+	"strings"
+
+	"zonedeck/keystore"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
+)
+
+// fill sets the table's rows: the key itself, then what uses it.
+func (p *Page) fill() {
+	p.table.Columns = []widget.Column{
+		{Title: "USES THE KEY", Width: 16, Flex: true},
+		{Title: "NOW", Width: 8},
+	}
+	for _, w := range keystore.RotationWords() {
+		p.table.Columns = append(p.table.Columns, widget.Column{Title: strings.ToUpper(string(w)), Width: 9})
+	}
+	p.table.SetRows(1+len(p.users()), p.row)
+}
+
+func (p *Page) row(i int) []widget.Cell {
+	name, now := "the key itself", p.valueNow(i)
+	if i > 0 {
+		name = p.users()[i-1].Name
+	}
+	out := []widget.Cell{widget.C(name), now}
+	steps := p.steps(i)
+	for _, w := range keystore.RotationWords() {
+		out = append(out, p.cell(steps, w))
+	}
+	return out
+}
+
+// valueNow is the value that a row gives, by its last characters.
+func (p *Page) valueNow(i int) widget.Cell {
+	th, old, fresh := p.deps.Theme, "••••"+p.plan.OldLast4, "••••"+p.plan.NewLast4
+	if p.plan.OldLast4 == "" {
+		old = "unknown"
+	}
+	if i == 0 {
+		if p.plan.NewLast4 == "" {
+			return widget.Cell{Text: old, Ink: th.Muted}
+		}
+		return widget.Cell{Text: fresh, Ink: th.Good}
+	}
+	if p.users()[i-1].InFlight {
+		return widget.Cell{Text: old, Ink: th.Muted}
+	}
+	set := false
+	for _, s := range p.steps(i) {
+		set = set || s.Kind == keystore.StepSet && s.Done
+	}
+	if set {
+		return widget.Cell{Text: fresh, Ink: th.Good}
+	}
+	return widget.Cell{Text: old, Ink: th.Muted}
+}
+
+// cell is what is known of a word in a row: the last of its steps that is done, or the one that
+// comes now.
+func (p *Page) cell(steps []keystore.RotationStep, w keystore.RotationWord) widget.Cell {
+	th := p.deps.Theme
+	next, more := p.next()
+	var last keystore.RotationStep
+	n, done := 0, 0
+	for _, s := range steps {
+		if s.Kind.Word() != w {
+			continue
+		}
+		n++
+		here := more && s.Kind == next.Kind && s.Subject == next.Subject
+		switch {
+		case s.Done:
+			done++
+			if s.Status != 0 || last.Status == 0 { // a call is the better proof
+				last = s
+			}
+		case here && p.slot.Running():
+			return widget.Cell{Text: "● …", Ink: th.Accent}
+		case here && p.stop != nil:
+			return widget.Cell{Text: "! you", Ink: th.Warn}
+		case here && p.err != nil:
+			return widget.Cell{Text: "✗ failed", Ink: th.Bad}
+		case here:
+			return widget.Cell{Text: "› next", Ink: th.Strong}
+		}
+	}
+	switch {
+	case n == 0:
+		return widget.C("")
+	case done < n && done == 0:
+		return widget.Cell{Text: "·", Ink: th.Muted}
+	case done < n:
+		return widget.Cell{Text: fmt.Sprintf("%d of %d", done, n), Ink: th.Muted}
+	}
+	mark, ink := p.mark(last)
+	if last.Status != 0 {
+		mark += fmt.Sprintf(" %d", last.Status)
+	}
+	return widget.Cell{Text: mark + " " + p.timeOf(last), Ink: ink}
+}
+
+// mark is a done step's glyph: measured ones have a tick, vouched ones a wave.
+func (p *Page) mark(s keystore.RotationStep) (string, kit.Ink) {
+	if s.By == keystore.Measured {
+		return "✓", p.deps.Theme.Good
+	}
+	return "~", p.deps.Theme.Note
+}
+
+// timeOf is the time of day of a step; narrow screens have no seconds.
+func (p *Page) timeOf(s keystore.RotationStep) string {
+	at := text.ShortClock(s.At, p.deps.Now())
+	if p.width < kit.StackBelow && strings.Count(at, ":") == 2 {
+		at = at[:strings.LastIndexByte(at, ':')]
+	}
+	return at
+}
+
+// Render draws the rotation in the whole tab: the table, and below it what comes now and the steps,
+// where they are too many those of the row under the cursor.
+func (p *Page) Render(w, h int) string {
+	th := p.deps.Theme
+	p.width = w
+	iw, _ := widget.Inner(w, h)
+	rows := min(len(p.users())+2, max(h-11, 4)) // with the heading
+	top := min(rows+2, h)
+	out := widget.Pane(th, p.title(), true, w, top, p.table.Render(th, true, iw, rows))
+	if h-top < 3 {
+		return out
+	}
+	iw, ih := widget.Inner(w, h-top)
+	now, title := p.nowLines(iw-2), "Steps"
+	lines := append(now, p.stepLines(p.plan.Steps, iw-2)...)
+	if len(lines) > ih { // those of the row
+		title = p.rowTitle()
+		lines = append(now[:len(now):len(now)], p.stepLines(p.steps(p.table.Cursor()), iw-2)...)
+	}
+	body := widget.Block(strings.Join(widget.Indent(lines), "\n"), iw, ih)
+	return widget.Stack(out, widget.Pane(th, title, false, w, h-top, body))
+}
+
+func (p *Page) title() string {
+	title := "Rotation of " + p.plan.Key + " by " + string(p.plan.Method)
+	switch {
+	case p.plan.Abandoned:
+		return title + " · given up"
+	case p.plan.Over():
+		return title + " · done"
+	}
+	measured, vouched := p.plan.Count()
+	return title + fmt.Sprintf(" · %d of %d steps", measured+vouched, len(p.plan.Steps))
+}
+
+func (p *Page) rowTitle() string {
+	if i := p.table.Cursor(); i > 0 && i <= len(p.users()) {
+		return p.users()[i-1].Name
+	}
+	return "The key itself"
+}
+
+// nowLines say what comes now: what runs, what went wrong, what a person has to do.
+func (p *Page) nowLines(w int) []string {
+	th := p.deps.Theme
+	step, more := p.next()
+	var out []string
+	switch {
+	case p.slot.Running() && more:
+		out = widget.Wrapped(th.Accent, "● "+step.Name()+": "+step.Text+" …", w)
+	case p.stop != nil:
+		out = widget.Hung(th.Warn.Render("! "), th.Warn, p.stop.Error(), w)
+		switch {
+		case p.stop.Value:
+			out = append(out, widget.Wrapped(th.Muted, "enter takes the value.", w)...)
+		case p.stop.Vouch:
+			out = append(out, widget.Wrapped(th.Muted, "enter looks again; v records your word.", w)...)
+		default:
+			out = append(out, widget.Wrapped(th.Muted, "enter looks again; c copies the new value.", w)...)
+		}
+	case p.err != nil:
+		out = widget.Hung(th.Bad.Render("✗ "), th.Bad, p.err.Error(), w)
+	case p.plan.Over():
+		out = widget.Wrapped(th.Strong, p.outcome()+".", w)
+	case more:
+		out = widget.Hung(th.Strong.Render("› "), th.Strong, step.Name()+": "+step.Text, w)
+		if p.plan.Method == keystore.RotateByRefresh && step.Kind == keystore.StepRefresh {
+			out = append(out, widget.Wrapped(th.Warn, p.outage(), w)...)
+		}
+	}
+	return append(out, "")
+}
+
+// stepLines are steps with their proofs.
+func (p *Page) stepLines(steps []keystore.RotationStep, w int) []string {
+	th := p.deps.Theme
+	var out []string
+	for _, s := range steps {
+		if !s.Done {
+			out = append(out, widget.Hung(th.Muted.Render("[ ] "), th.Muted, s.Name()+": "+s.Text, w)...)
+			continue
+		}
+		mark, ink := p.mark(s)
+		words := s.Name() + " · " + s.By.Words() + " " + text.Clock(s.At, p.deps.Now())
+		if proof := s.Proof(); proof != "" {
+			words += " · " + proof
+		}
+		out = append(out, widget.Hung(ink.Render("["+mark+"] "), ink, words, w)...)
+	}
+	return out
+}

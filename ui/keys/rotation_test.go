@@ -1,0 +1,381 @@
+package keys_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/rehearsal"
+	"zonedeck/service/rotate"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/uitest"
+)
+
+// fakeService is an account, its settings and a place for secrets, all in memory.
+type fakeService struct {
+	mu     sync.Mutex
+	valid  map[string]string // names of keys by their values
+	values map[string]string // secrets by their references
+	// byHand says that a person works the account settings.
+	byHand bool
+	gate   chan struct{} // that every call with a key waits for; nil for none
+	saved  map[string]string
+	made   int
+}
+
+func newFakeService() *fakeService {
+	return &fakeService{
+		valid: map[string]string{"old-value-of-prod-1111": "prod"}, values: map[string]string{"keyring:acme/prod": "old-value-of-prod-1111"}, saved: map[string]string{},
+	}
+}
+
+func (f *fakeService) save(name, text string) (string, error) {
+	f.saved[name] = text
+	return "/reports/" + name, nil
+}
+
+func (f *fakeService) Resolve(_ context.Context, ref string) (keystore.Secret, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	v, ok := f.values[ref]
+	if !ok {
+		return keystore.Secret{}, fmt.Errorf("%s: %w", ref, keystore.ErrSecretMissing)
+	}
+	return keystore.NewSecret(v), nil
+}
+
+func (f *fakeService) Store(_ context.Context, ref string, s keystore.Secret) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.values[ref] = s.Reveal()
+	return nil
+}
+
+func (f *fakeService) Remove(_ context.Context, ref string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.values, ref)
+	return nil
+}
+
+func (f *fakeService) Keys(context.Context) (out []rehearsal.Key, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, name := range f.valid {
+		out = append(out, rehearsal.Key{Name: name, Level: "USER"})
+	}
+	return out, nil
+}
+
+func (f *fakeService) CreateKey(_ context.Context, k rehearsal.Key) (rehearsal.Key, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.made++
+	k.Value = fmt.Sprintf("new-value-%d-of-prod-9f9%d", f.made, f.made)
+	f.valid[k.Value] = k.Name
+	return k, nil
+}
+
+func (f *fakeService) RefreshKey(ctx context.Context, name string) (rehearsal.Key, error) {
+	if err := f.DeleteKey(ctx, name); err != nil {
+		return rehearsal.Key{}, err
+	}
+	return f.CreateKey(ctx, rehearsal.Key{Name: name})
+}
+
+func (f *fakeService) DeleteKey(_ context.Context, name string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for value, n := range f.valid {
+		if n == name {
+			delete(f.valid, value)
+		}
+	}
+	return nil
+}
+
+func (f *fakeService) Newest(context.Context, int) (rehearsal.Page, error) {
+	return rehearsal.Page{}, nil
+}
+
+func (f *fakeService) prove(ctx context.Context, _ keystore.RotationUser, _ model.Key, value keystore.Secret) (res model.FetchResult, err error) {
+	if f.gate != nil {
+		select {
+		case <-f.gate:
+		case <-ctx.Done():
+			return res, context.Cause(ctx)
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	res.Timing.Total, res.ServiceStatus = 12*time.Millisecond, http.StatusOK
+	res.Diagnosis.Class = model.ClassOK
+	if f.valid[value.Reveal()] == "" {
+		res.ServiceStatus = http.StatusUnauthorized
+		res.Diagnosis = model.Diagnosis{Class: model.ClassOutside, Cause: model.CauseKeyRejected, Summary: "The service rejects the key."}
+	}
+	return res, nil
+}
+
+// engine is the real one over this service.
+func (f *fakeService) engine(r *rig) *rotate.Engine {
+	return rotate.New(rotate.Config{
+		Records: r.rotations, Secrets: f, LockDir: filepath.Join(r.dir, "rotations"), Prove: f.prove,
+		Settings: func(keystore.RotationPlan) rotate.Settings {
+			if f.byHand {
+				return nil
+			}
+			return f
+		},
+		Users: func(_ context.Context, k model.Key) ([]keystore.RotationUser, error) {
+			users := []keystore.RotationUser{{Name: "profile acme", Ref: k.Secret, Profile: "acme"}}
+			recorded, _ := r.inventory.Get(k.Name)
+			for _, name := range recorded.UsedBy {
+				users = append(users, keystore.RotationUser{Name: name, InFlight: strings.HasPrefix(name, "job-"), File: fileOf(name)})
+			}
+			return users, nil
+		},
+		TookOver: func(ctx context.Context, p keystore.RotationPlan) error {
+			return r.inventory.Update(ctx, p.Key, func(k model.Key) (model.Key, error) { return p.Renewed(k), nil })
+		},
+		Now: func(keystore.RotationPlan) time.Time { return time.Now() },
+	})
+}
+
+// fileOf is the file of a user whose name is a path.
+func fileOf(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return ""
+}
+
+// rotating starts the tab with the key prod, whose users are given.
+func rotating(t *testing.T, w, h int, users ...string) (*rig, *uitest.Screen) {
+	k := ownKey()
+	k.UsedBy = users
+	r := newRig(t, k)
+	return r, r.start(t, kit.Session{ProfileName: "acme", Ready: true}, w, h)
+}
+
+// row is the line of the screen that begins with a name.
+func row(s *uitest.Screen, name string) string {
+	lines := strings.Split(s.Screen(), "\n")
+	if i := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(strings.TrimLeft(l, "│›▌ "), name) }); i >= 0 {
+		return lines[i]
+	}
+	return ""
+}
+
+func TestARotationIsMeasuredWordByWord(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 40}} {
+		synctest.Test(t, func(t *testing.T) {
+			r, s := rotating(t, size[0], size[1])
+			s.Press("R")
+			s.Expect("Rotation of prod by new key · 0 of 6 steps", "CREATE", "SET", "TEST", "FINISH", "profile acme", "› next")
+			looks := func(state string) {
+				uitest.Golden(t, fmt.Sprintf("rotation-%s-%dx%d", state, size[0], size[1]), s.Screen())
+			}
+			looks("begun")
+			s.Press("enter")
+			s.Expect("create · measured", "status 200 in 12ms, accepted", "named prod-2", "enter set")
+			s.Press("enter")
+			s.Expect("written and read back", "enter test")
+			if k, _ := r.inventory.Get("prod"); k.Last4 != "9f91" || k.Secret != "keyring:acme/prod" || k.Expires.Kind != model.ExpiryDate {
+				t.Errorf("the inventory has %+v", k)
+			}
+			s.Press("enter")
+			if line := row(s, "profile acme"); !strings.Contains(line, "••••9f91") || !strings.Contains(line, "✓ 200 ") {
+				t.Errorf("its row is %q", line)
+			}
+			s.Press("enter")
+			s.Expect("Delete the old key?", "what", "not known of stops")
+			looks("delete")
+			s.Press("n")
+			if r.service.valid["old-value-of-prod-1111"] == "" {
+				t.Fatal("it was deleted after no")
+			}
+			s.Press("enter", "y")
+			s.Expect("the rotation of prod is done: steps measured 6, vouched for 0", "status 401", "✓ 401")
+			looks("done")
+			if r.service.valid["old-value-of-prod-1111"] != "" || len(r.service.values) != 1 {
+				t.Errorf("valid are %v, kept is %d", r.service.valid, len(r.service.values))
+			}
+			s.Press("x", "s")
+			s.Expect("the report is in /reports/rotation-")
+			for _, text := range r.service.saved {
+				if !strings.Contains(text, "# Rotation of prod") || strings.Contains(text, "value") && strings.Contains(text, "9f91-") {
+					t.Errorf("the report is %q", text)
+				}
+			}
+			s.Press("esc")
+			s.Expect("Keys (1)")
+			s.ExpectNot("continue rotation")
+		})
+	}
+}
+
+func TestAVouchedTickLooksDifferent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, s := rotating(t, 120, 40, "nightly")
+		looks := func(state string) { uitest.Golden(t, "rotation-"+state+"-120x40", s.Screen()) }
+		s.Press("R", "enter", "enter")
+		s.Expect("! set nightly: the console does not know", "enter looks again; v records your word", "! you")
+		looks("person")
+		s.Press("v")
+		s.Expect("Vouch for: set nightly", "How do you know")
+		looks("vouch")
+		s.Type("its log of noon")
+		s.Press("ctrl+s")
+		s.Expect("[~] set nightly · vouched for", "its log of noon", "[✓] set keyring:acme/prod · measured")
+		looks("vouched")
+		if line := row(s, "nightly"); !strings.Contains(line, "~ 0") {
+			t.Errorf("its row is %q", line)
+		}
+		s.Press("v")
+		s.ExpectNot("Vouch for")
+	})
+}
+
+func TestAJobInFlightHoldsTheRotation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := rotating(t, 120, 40, "job-7")
+		s.Press("R", "enter")
+		s.Expect("! drain job-7: it is in flight with the old key", "job-7")
+		if r.service.made != 0 {
+			t.Fatal("a key was created under a job in flight")
+		}
+		s.Press("enter")
+		s.Expect("! drain job-7")
+		s.Press("v", "ctrl+s")
+		s.Expect("[~] drain job-7 · vouched for", "[✓] create · measured")
+	})
+}
+
+func TestAFileIsReadBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), ".env")
+		if err := os.WriteFile(file, []byte("KEY=old-value-of-prod-1111\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, s := rotating(t, 120, 40, file)
+		s.Press("R", "enter", "enter")
+		s.Expect("it holds the old one (••••1111)", "enter looks again; c copies the new value")
+		s.Press("v")
+		s.ExpectNot("Vouch for")
+		s.Press("c")
+		s.Expect("new value")
+		if err := os.WriteFile(file, []byte("KEY=new-value-1-of-prod-9f91\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s.Press("enter")
+		s.Expect("· read back", "3 of 8")
+		s.Press("enter")
+		s.Expect("5 of 8", "delete: delete the old key")
+	})
+}
+
+func TestAPersonWorksTheAccountSettings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := rotating(t, 120, 40)
+		r.service.byHand = true
+		s.Press("R", "enter")
+		s.Expect("! create: in the account settings, create a key", "enter takes the value")
+		s.Press("enter")
+		s.Expect("The new value of prod", "New value")
+		s.Press("ctrl+s")
+		s.Expect("paste the value, or name a reference")
+		r.service.valid["made-by-hand-7777"] = "prod-new"
+		s.Press("enter")
+		s.Type("made-by-hand-7777")
+		s.ExpectNot("made-by-hand")
+		s.Press("ctrl+s")
+		s.Expect("[✓] create · measured", "status 200", "••••7777")
+		s.Press("enter", "enter", "enter", "y")
+		s.Expect("! delete: in the account settings, delete the old key of prod (••••1111); it is still accepted")
+		delete(r.service.valid, "old-value-of-prod-1111")
+		s.Press("enter", "y")
+		s.Expect("the rotation of prod is done: steps measured 6, vouched for 0")
+	})
+}
+
+func TestARefreshSaysWhatStandsStill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := rotating(t, 120, 40, "nightly")
+		s.Press("r")
+		s.Expect("Rotation of prod by refresh", "The console writes these within the same second: keyring:acme/prod", "These stand still until you have written them: nightly")
+		s.Press("enter")
+		s.Expect("Refresh the key?", "old one is invalid at once")
+		uitest.Golden(t, "rotation-refresh-120x40", s.Screen())
+		s.Press("n")
+		if r.service.valid["old-value-of-prod-1111"] == "" {
+			t.Fatal("it was refreshed after no")
+		}
+		s.Press("enter", "y")
+		s.Expect("[✓] refresh · measured")
+		s.Press("X")
+		s.Expect("Give up the rotation?")
+		s.Press("y")
+		s.Expect("was abandoned", "given up")
+	})
+}
+
+func TestARotationIsStoppedAndGoneOnWith(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := rotating(t, 120, 40)
+		r.service.gate = make(chan struct{})
+		s.Press("R", "enter")
+		s.Expect("● create: create a key", "esc stop")
+		uitest.Golden(t, "rotation-running-120x40", s.Screen())
+		s.Press("esc")
+		s.Expect("stopped: what was done stands in the record")
+		s.Press("esc")
+		s.Expect("continue rotation", "Rotating  0 of 6 steps done, next: create")
+		close(r.service.gate)
+		s.Press("R", "enter")
+		s.Expect("[✓] create · measured")
+		if r.service.made != 1 {
+			t.Errorf("%d keys were created", r.service.made)
+		}
+	})
+}
+
+func TestAnotherConsoleIsAtWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := rotating(t, 120, 40)
+		s.Press("R")
+		plan, _, err := r.rotations.Running("", "prod")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.service.gate = make(chan struct{})
+		other, ended := r.service.engine(r), make(chan struct{})
+		go func() {
+			defer close(ended)
+			if _, err := other.Run(t.Context(), plan.ID, keystore.WordCreate, nil); err != nil {
+				t.Error(err)
+			}
+		}()
+		synctest.Wait()
+		s.Press("enter")
+		s.Expect("another zonedeck is working on this rotation")
+		uitest.Golden(t, "rotation-elsewhere-120x40", s.Screen())
+		close(r.service.gate)
+		<-ended
+		s.Press("enter")
+		s.Expect("[✓] create · measured")
+		if r.service.made != 1 {
+			t.Errorf("%d keys were created", r.service.made)
+		}
+	})
+}
