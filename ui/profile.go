@@ -2,6 +2,7 @@ package ui
 
 import (
 	"cmp"
+	"strings"
 
 	"zonedeck/service/profile"
 	"zonedeck/ui/kit"
@@ -25,7 +26,7 @@ func (a *App) profileLines(w int) []string {
 	case p.CA != "":
 		trust += " and " + p.CA
 	}
-	origin := "These come from config.toml, which 'zonedeck paths' finds, and from flags and ZONEDECK_ variables, which override it; the console reads them when it starts."
+	origin := "These come from config.toml, which 'zonedeck paths' finds, and from flags and ZONEDECK_ variables, which override it. A changed file holds at once."
 	if a.session.Local {
 		origin = "These are the embedded emulator's; they cannot be changed."
 	}
@@ -36,6 +37,7 @@ func (a *App) profileLines(w int) []string {
 		{"TLS", "certificates are " + trust},
 		{"dialect", p.DialectName()},
 		{"changes", changes(p)},
+		{"targets", cmp.Or(strings.Join(p.AllowedDomains, ", "), "every target")},
 	} {
 		out = append(out, widget.Fact(a.theme, f.name, f.value, w-2)...)
 	}

@@ -171,7 +171,7 @@ func (r *reader) proxy(ctx context.Context) {
 			f.Proxy = warn("not tested: %v", err)
 			return
 		}
-		defer os.Remove(name)
+		defer func() { _ = os.Remove(name) }() // a public certificate, in the temporary folder
 		p.CA = name
 	}
 	zone := f.Zones[i]

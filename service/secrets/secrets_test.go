@@ -29,7 +29,7 @@ const (
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(envDir); dir != "" {
 		left := 0
-		fmt.Sscan(os.Getenv(envStep), &left) //nolint:errcheck // 0 kills at once
+		fmt.Sscan(os.Getenv(envStep), &left) // 0 kills at once
 		f, err := files(dir)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -42,10 +42,11 @@ type Deps struct {
 	Switch func(name string) tea.Cmd
 }
 
-// Store is a place for secrets and what its probe said: nil is good.
+// Store is a place for secrets and what its probe said: nil is good. Note says more of a good one.
 type Store struct {
 	Scheme string // keystore.SchemeKeyring or keystore.SchemeFile
 	Err    error
+	Note   string
 }
 
 const group = "Account"

@@ -178,6 +178,13 @@ func where(k model.Key) string { return cmp.Or(kit.RefLabel(k.Secret), "its valu
 // tellStores shows what the probes said, and chooses the keyring where it answers.
 func (f *form) tellStores(stores []Store) {
 	options := storeOptions()
+	note := widget.Note{Mark: widget.NoteGood}
+	say := func(text string) {
+		if note.Text != "" && text != "" {
+			note.Text += "; "
+		}
+		note.Text += text
+	}
 	for _, s := range stores {
 		for i := range options {
 			if options[i].Value == s.Scheme && s.Err != nil {
@@ -186,14 +193,18 @@ func (f *form) tellStores(stores []Store) {
 		}
 		switch {
 		case s.Scheme == keystore.SchemeKeyring && s.Err == nil:
-			f.Form.SetNote(fieldStore, widget.Note{Mark: widget.NoteGood, Text: "the keyring answers"})
+			say("the keyring answers")
 			if !f.chosen {
 				f.Form.SetValue(fieldStore, s.Scheme)
 			}
 		case s.Err != nil:
-			f.Form.SetNote(fieldStore, widget.Note{Mark: widget.NoteWarn, Text: s.Err.Error()})
+			note.Mark = widget.NoteWarn
+			say(s.Err.Error())
+		default:
+			say(s.Note)
 		}
 	}
+	f.Form.SetNote(fieldStore, note)
 	f.Form.SetOptions(fieldStore, options)
 	f.follow(f.Form)
 }

@@ -127,7 +127,7 @@ func (t *task) editProfile(ctx context.Context, f profileFlags, clear []string) 
 }
 
 func (a *app) profilesRemoveCommand() *cobra.Command {
-	var yes, withKey, withSecrets bool
+	var yes, withKey, withSecrets, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "remove NAME",
 		Short: "Remove an account from the config file",
@@ -137,7 +137,7 @@ what another profile or key refers to stays. Nothing is removed at the service. 
 		Args: usageArgs(oneArg("the name of a profile")),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd.Context(), needs{none: true, journal: true}, func(t *task) error {
-				return t.removeProfile(cmd.Context(), args[0], yes, withKey, withSecrets)
+				return t.removeProfile(cmd.Context(), args[0], yes, withKey, withSecrets, asJSON)
 			})
 		},
 	}
@@ -145,10 +145,11 @@ what another profile or key refers to stays. Nothing is removed at the service. 
 	fl.BoolVar(&yes, "yes", false, "do not ask")
 	fl.BoolVar(&withKey, "with-key", false, "also drop the record of its key")
 	fl.BoolVar(&withSecrets, "with-secrets", false, "also delete the secrets behind its references")
+	fl.BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
 
-func (t *task) removeProfile(ctx context.Context, name string, yes, withKey, withSecrets bool) error {
+func (t *task) removeProfile(ctx context.Context, name string, yes, withKey, withSecrets, asJSON bool) error {
 	if _, err := t.configured(name); err != nil {
 		return err
 	}
@@ -168,7 +169,14 @@ func (t *task) removeProfile(ctx context.Context, name string, yes, withKey, wit
 		return fail(exitState, "%w", err)
 	}
 	t.app.say("zonedeck: removed %s", strings.Join(goes, "; "))
-	return nil
+	if !asJSON {
+		return nil
+	}
+	return t.app.printJSON(struct {
+		SchemaVersion int      `json:"schema_version"`
+		Profile       string   `json:"profile"`
+		Removed       []string `json:"removed"`
+	}{schemaVersion, name, goes})
 }
 
 func (a *app) profilesCheckCommand() *cobra.Command {

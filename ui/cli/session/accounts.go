@@ -100,11 +100,23 @@ func (s *Session) KeyValue(ctx context.Context, k model.Key) (keystore.Secret, e
 	return s.permit(ctx, k, func() (keystore.Secret, error) { return s.Resolver.Resolve(ctx, k.Secret) })
 }
 
+// fileStore says who can open the encrypted files.
+func (s *Session) fileStore() string {
+	switch p, path, _ := s.Resolver.Protection(); p {
+	case keystore.ByPassphrase:
+		return "age file: opened by a passphrase"
+	case keystore.BySSHKey:
+		return "age file: opened by the SSH key " + path
+	default:
+		return "age file: without a passphrase"
+	}
+}
+
 // stores probes the places where secrets can be stored.
 func (s *Session) stores(ctx context.Context) []view.Store {
 	err := s.Resolver.ProbeKeyring(ctx)
 	if why, ok := errors.AsType[*keystore.SecretError](err); ok {
 		err = fmt.Errorf("%s: %w", why.What, cmp.Or(why.Err, why.Kind))
 	}
-	return []view.Store{{Scheme: keystore.SchemeKeyring, Err: err}, {Scheme: keystore.SchemeFile}}
+	return []view.Store{{Scheme: keystore.SchemeKeyring, Err: err}, {Scheme: keystore.SchemeFile, Note: s.fileStore()}}
 }
