@@ -74,7 +74,8 @@ type LintRule struct {
 	Area     Area
 	Reason   string // why it is a rule
 	Source   string
-	check    func(c lintCase) (text, fix string, hit bool)
+	hit      func(c lintCase) bool
+	says     func(c lintCase) (text, fix string)
 }
 
 // Seen is what is known of a key's uses beyond its record.
@@ -125,8 +126,8 @@ func (c Checks) Lint(keys []model.Key) []Finding {
 		}
 		var findings []Finding
 		for _, r := range rules {
-			if text, fix, hit := r.check(at); hit {
-				findings = append(findings, r.finding(at, text, fix))
+			if r.hit(at) {
+				findings = append(findings, r.finding(at))
 			}
 		}
 		slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(rank(a.Severity), rank(b.Severity)) })
@@ -148,7 +149,8 @@ func marked(keys []model.Key) map[string][]string {
 	return names
 }
 
-func (r LintRule) finding(c lintCase, text, fix string) Finding {
+func (r LintRule) finding(c lintCase) Finding {
+	text, fix := r.says(c)
 	return Finding{
 		Rule: r.Name, Key: c.key.Name, Severity: r.Severity, Area: r.Area, Text: text, Evidence: c.evidence(r), Fix: fix, Source: r.Source,
 	}
@@ -207,59 +209,65 @@ func permissionRules() []LintRule {
 		{
 			RuleAdminAutomated, SeverityError, AreaPermission,
 			"an ADMIN key is for people; in an automated job it puts billing and settings at stake", "contract 5.4",
-			func(c lintCase) (string, string, bool) {
+			func(c lintCase) bool {
+				return c.key.Level == model.LevelAdmin && (c.key.Duty.Automated() || len(c.seen.Automated) > 0)
+			},
+			func(c lintCase) (text, fix string) {
 				what := string(c.key.Duty)
 				if !c.key.Duty.Automated() {
 					what = "automation: " + places(c.seen.Automated)
 				}
-				return "ADMIN is used for " + what,
-					"issue a USER key for it (OPS where it changes settings), switch, then delete this use",
-					c.key.Level == model.LevelAdmin && (c.key.Duty.Automated() || len(c.seen.Automated) > 0)
+				return "ADMIN is used for " + what, "issue a USER key for it (OPS where it changes settings), switch, then delete this use"
 			},
 		},
 		{
 			RuleLevelCannotUse, SeverityError, AreaPermission,
 			"a level without proxy and API use is refused on every request", "contract 5.3",
-			func(c lintCase) (string, string, bool) {
-				return fmt.Sprintf("%s may not use proxies or the API, and the duty is %s", c.key.Level, c.key.Duty),
-					"issue a USER key for it", c.key.Duty.Automated() && c.key.Level.Permission(model.CapUse) == model.PermNo
+			func(c lintCase) bool {
+				return c.key.Duty.Automated() && c.key.Level.Permission(model.CapUse) == model.PermNo
+			},
+			func(c lintCase) (text, fix string) {
+				return fmt.Sprintf("%s may not use proxies or the API, and the duty is %s", c.key.Level, c.key.Duty), "issue a USER key for it"
 			},
 		},
 		{
 			RuleLevelNotForJobs, SeverityWarn, AreaPermission,
 			"automated jobs use USER or OPS", "contract 5.4",
-			func(c lintCase) (string, string, bool) {
-				return fmt.Sprintf("%s is used for %s", c.key.Level, c.key.Duty),
-					"issue a USER key for it; LIMIT is for proxy passwords and IP lists", c.key.Level == model.LevelLimit && c.key.Duty.Automated()
+			func(c lintCase) bool { return c.key.Level == model.LevelLimit && c.key.Duty.Automated() },
+			func(c lintCase) (text, fix string) {
+				return fmt.Sprintf("%s is used for %s", c.key.Level, c.key.Duty), "issue a USER key for it; LIMIT is for proxy passwords and IP lists"
 			},
 		},
 		{
 			RuleFinanceFetches, SeverityError, AreaPermission,
 			"FINANCE is for billing review; its fetches are refused", "contract 5.3",
-			func(c lintCase) (string, string, bool) {
-				return "FINANCE is used to fetch: " + places(c.seen.Fetches), "give it a USER key", c.key.Level == model.LevelFinance && len(c.seen.Fetches) > 0
+			func(c lintCase) bool { return c.key.Level == model.LevelFinance && len(c.seen.Fetches) > 0 },
+			func(c lintCase) (text, fix string) {
+				return "FINANCE is used to fetch: " + places(c.seen.Fetches), "give it a USER key"
 			},
 		},
 		{
 			RuleLimitBeyondPart, SeverityWarn, AreaPermission,
 			"LIMIT is meant for proxy passwords and IP allow/deny lists only", "contract 5.3",
-			func(c lintCase) (string, string, bool) {
-				return "LIMIT is used beyond its part, to fetch: " + places(c.seen.Fetches), "give it a USER key, and keep this one for passwords and lists",
-					c.key.Level == model.LevelLimit && len(c.seen.Fetches) > 0
+			func(c lintCase) bool { return c.key.Level == model.LevelLimit && len(c.seen.Fetches) > 0 },
+			func(c lintCase) (text, fix string) {
+				return "LIMIT is used beyond its part, to fetch: " + places(c.seen.Fetches), "give it a USER key, and keep this one for passwords and lists"
 			},
 		},
 		{
 			RuleLevelUnknown, SeverityWarn, AreaPermission,
 			"what is not known cannot be checked against the matrix", "contract 5.3",
-			func(c lintCase) (string, string, bool) {
-				return "the permission level is not recorded", "look it up in the account settings and record it", c.key.Level == model.LevelUnknown
+			func(c lintCase) bool { return c.key.Level == model.LevelUnknown },
+			func(lintCase) (text, fix string) {
+				return "the permission level is not recorded", "look it up in the account settings and record it"
 			},
 		},
 		{
 			RuleDutyUnknown, SeverityNote, AreaPermission,
 			"every duty has a key of its own", "contract 5.4",
-			func(c lintCase) (string, string, bool) {
-				return "the duty is not recorded", "record what the key is for", c.key.Duty == model.DutyUnknown
+			func(c lintCase) bool { return c.key.Duty == model.DutyUnknown },
+			func(lintCase) (text, fix string) {
+				return "the duty is not recorded", "record what the key is for"
 			},
 		},
 	}
@@ -269,9 +277,9 @@ func secretRules() []LintRule {
 	return []LintRule{{
 		RuleValueInGit, SeverityError, AreaSecret,
 		"keys are kept outside source code: whoever has the repository has the key", "contract 5.1",
-		func(c lintCase) (string, string, bool) {
-			return "its value stands in " + fmt.Sprint(len(c.seen.Tracked)) + " place" + plural(len(c.seen.Tracked)) + " of files that git tracks",
-				"rotate it: the value stays in the history; then take it from the environment or a secret manager", len(c.seen.Tracked) > 0
+		func(c lintCase) bool { return len(c.seen.Tracked) > 0 },
+		func(c lintCase) (text, fix string) {
+			return "its value stands in " + fmt.Sprint(len(c.seen.Tracked)) + " place" + plural(len(c.seen.Tracked)) + " of files that git tracks", "rotate it: the value stays in the history; then take it from the environment or a secret manager"
 		},
 	}}
 }
@@ -289,31 +297,33 @@ func expiryRules() []LintRule {
 		{
 			RuleExpired, SeverityError, AreaExpiry,
 			"requests with an expired key are rejected", "contract 2.1",
-			func(c lintCase) (string, string, bool) {
-				return fmt.Sprintf("expired on %s: requests are rejected", c.key.Expires),
-					"refresh it, or issue a new key and delete this one", state(c, model.ExpiryStateExpired)
+			func(c lintCase) bool { return state(c, model.ExpiryStateExpired) },
+			func(c lintCase) (text, fix string) {
+				return fmt.Sprintf("expired on %s: requests are rejected", c.key.Expires), "refresh it, or issue a new key and delete this one"
 			},
 		},
 		{
 			RuleExpiresSoon, SeverityWarn, AreaExpiry,
 			"requests are rejected from the expiry on", "contract 2.1",
-			func(c lintCase) (string, string, bool) {
-				return fmt.Sprintf("expires on %s%s", c.key.Expires, inDays(c.key.Expires.DaysLeft(c.now))),
-					"rotate it before that day", state(c, model.ExpiryStateSoon)
+			func(c lintCase) bool { return state(c, model.ExpiryStateSoon) },
+			func(c lintCase) (text, fix string) {
+				return fmt.Sprintf("expires on %s%s", c.key.Expires, inDays(c.key.Expires.DaysLeft(c.now))), "rotate it before that day"
 			},
 		},
 		{
 			RuleExpiryUnlimited, SeverityWarn, AreaExpiry,
 			"an explicit expiry is recommended", "contract 2.1",
-			func(c lintCase) (string, string, bool) {
-				return "the expiry is Unlimited", "give it an expiry with its next rotation", state(c, model.ExpiryStateUnlimited)
+			func(c lintCase) bool { return state(c, model.ExpiryStateUnlimited) },
+			func(lintCase) (text, fix string) {
+				return "the expiry is Unlimited", "give it an expiry with its next rotation"
 			},
 		},
 		{
 			RuleExpiryUnknown, SeverityWarn, AreaExpiry,
 			"an expiry that nobody recorded comes as a surprise", "contract 2.1",
-			func(c lintCase) (string, string, bool) {
-				return "the expiry is not recorded", "look it up in the account settings and record it", state(c, model.ExpiryStateUnknown)
+			func(c lintCase) bool { return state(c, model.ExpiryStateUnknown) },
+			func(lintCase) (text, fix string) {
+				return "the expiry is not recorded", "look it up in the account settings and record it"
 			},
 		},
 	}
@@ -327,34 +337,37 @@ func rotationRules() []LintRule {
 		{
 			RuleRotationOverdue, SeverityWarn, AreaRotation,
 			"rotation every 90 days is recommended, or as often as the configuration says", source,
-			func(c lintCase) (string, string, bool) {
-				return fmt.Sprintf("the value is %d days old, %d past the recommended rotation", age(c), age(c)-c.key.Rotation.Every()),
-					"rotate it: issue new, store, prove, switch, prove, delete old", state(c, model.RotationOverdue)
+			func(c lintCase) bool { return state(c, model.RotationOverdue) },
+			func(c lintCase) (text, fix string) {
+				return fmt.Sprintf("the value is %d days old, %d past the recommended rotation", age(c), age(c)-c.key.Rotation.Every()), "rotate it: issue new, store, prove, switch, prove, delete old"
 			},
 		},
 		{
 			RuleRotationDue, SeverityWarn, AreaRotation,
 			"rotation every 90 days is recommended, or as often as the configuration says", source,
-			func(c lintCase) (string, string, bool) {
-				return fmt.Sprintf("the value is %d days old: rotation is due today", age(c)), "rotate it today", state(c, model.RotationDue)
+			func(c lintCase) bool { return state(c, model.RotationDue) },
+			func(c lintCase) (text, fix string) {
+				return fmt.Sprintf("the value is %d days old: rotation is due today", age(c)), "rotate it today"
 			},
 		},
 		{
 			RuleRotationSoon, SeverityNote, AreaRotation,
 			"rotation every 90 days is recommended, or as often as the configuration says", source,
-			func(c lintCase) (string, string, bool) {
-				return "rotation is due" + inDays(c.key.Rotation.DaysLeft(c.now)), "plan the rotation", state(c, model.RotationSoon)
+			func(c lintCase) bool { return state(c, model.RotationSoon) },
+			func(c lintCase) (text, fix string) {
+				return "rotation is due" + inDays(c.key.Rotation.DaysLeft(c.now)), "plan the rotation"
 			},
 		},
 		{
 			RuleRotationUnknown, SeverityWarn, AreaRotation,
 			"a key of unknown age may be of any age", source,
-			func(c lintCase) (string, string, bool) {
-				text := "nobody recorded when the value was made"
+			func(c lintCase) bool { return state(c, model.RotationUnknown) },
+			func(c lintCase) (text, fix string) {
+				text = "nobody recorded when the value was made"
 				if last := c.key.Rotation.Last; !last.IsZero() {
 					text = "its value is said to be made on " + last.UTC().Format(time.DateOnly) + ", which is yet to come"
 				}
-				return text, "record the date, or rotate the key", state(c, model.RotationUnknown)
+				return text, "record the date, or rotate the key"
 			},
 		},
 	}
@@ -365,26 +378,26 @@ func sharingRules() []LintRule {
 	return []LintRule{
 		{
 			RuleSharedValue, SeverityError, AreaSharing, reason, source,
-			func(c lintCase) (string, string, bool) {
+			func(c lintCase) bool { return len(c.others(c.key.Fingerprint)) > 0 },
+			func(c lintCase) (text, fix string) {
 				others := c.others(c.key.Fingerprint)
-				return "the same value is recorded as " + strings.Join(others, ", "),
-					"keep one entry, or issue a key for each duty", len(others) > 0
+				return "the same value is recorded as " + strings.Join(others, ", "), "keep one entry, or issue a key for each duty"
 			},
 		},
 		{
 			RuleSharedReference, SeverityWarn, AreaSharing, reason, source,
-			func(c lintCase) (string, string, bool) {
+			func(c lintCase) bool { return len(c.others(c.key.Secret)) > 0 },
+			func(c lintCase) (text, fix string) {
 				others := c.others(c.key.Secret)
-				return "the same secret reference stands in " + strings.Join(others, ", "),
-					"give every key a reference of its own", len(others) > 0
+				return "the same secret reference stands in " + strings.Join(others, ", "), "give every key a reference of its own"
 			},
 		},
 		{
 			RuleSharedDuties, SeverityWarn, AreaSharing, reason, source,
-			func(c lintCase) (string, string, bool) {
+			func(c lintCase) bool { return len(distinct(c.key.UsedBy)) > 1 },
+			func(c lintCase) (text, fix string) {
 				users := distinct(c.key.UsedBy)
-				return fmt.Sprintf("%d users share it: %s", len(users), strings.Join(users, ", ")),
-					"issue a key for each and take them off this one", len(users) > 1
+				return fmt.Sprintf("%d users share it: %s", len(users), strings.Join(users, ", ")), "issue a key for each and take them off this one"
 			},
 		},
 	}

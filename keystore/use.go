@@ -30,8 +30,8 @@ func CheckUse(k model.Key, c model.Capability, automated bool, now time.Time) []
 	for _, name := range names {
 		r := rules[name]
 		at := lintCase{key: k, now: now, within: soon}
-		if text, fix, hit := r.check(at); hit {
-			out = append(out, r.finding(at, text, fix))
+		if r.hit(at) {
+			out = append(out, r.finding(at))
 		}
 	}
 	if !automated && k.Level == model.LevelAdmin && c == model.CapUse {

@@ -68,6 +68,7 @@ func (w *Wire) API(ctx context.Context, call Call) (resp *http.Response, tr *Tra
 		return nil, tr, err
 	}
 	tr.restart()
+	sent := w.timer()
 	resp, err = w.transport(ctx, call.Profile, tr).RoundTrip(req)
 	if err != nil {
 		err = tr.broke(ctx, err, PeerService)
@@ -75,6 +76,7 @@ func (w *Wire) API(ctx context.Context, call Call) (resp *http.Response, tr *Tra
 	}
 	tr.head()
 	w.breaker.note(call.Profile.BaseURL, resp.StatusCode)
+	w.noteSkew(call.Profile, resp.Header, sent)
 	resp.Body = inflated(resp)
 	return resp, tr, nil
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"sync/atomic"
 	"time"
 
 	"zonedeck/keystore/textfile"
@@ -41,6 +42,7 @@ type Wire struct {
 	gates   *gates
 	breaker *breaker
 	calls   underWay
+	skew    atomic.Pointer[Skew]
 }
 
 // New makes a Wire. It does no I/O.

@@ -88,21 +88,34 @@ func (j *Journal) KeyEvents(ctx context.Context, key string, limit int) ([]KeyEv
 	return list, nil
 }
 
-// KeyUse is when a key was used from here: by fetches, jobs, comparisons and tests, as far as the
-// history goes back. Zero times are unknown.
-type KeyUse struct{ First, Last time.Time }
+// KeyUse is when a key was used from here with a profile: by fetches, jobs, comparisons and tests,
+// as far as the history goes back.
+type KeyUse struct {
+	Key, Profile string
+	First, Last  time.Time
+}
 
-// KeyUses are the uses of every key, by its name.
-func (j *Journal) KeyUses(ctx context.Context) (map[string]KeyUse, error) {
+// Join is the first and the last of two uses.
+func (u KeyUse) Join(o KeyUse) KeyUse {
+	if u.First.IsZero() || !o.First.IsZero() && o.First.Before(u.First) {
+		u.First = o.First
+	}
+	if o.Last.After(u.Last) {
+		u.Last = o.Last
+	}
+	return u
+}
+
+// KeyUses are the uses of every key, one for each profile.
+func (j *Journal) KeyUses(ctx context.Context) ([]KeyUse, error) {
 	if err := j.flush(ctx); err != nil {
 		return nil, err
 	}
-	uses := map[string]KeyUse{}
-	err := database.Each(ctx, j.db, "SELECT key, min(at), max(at) FROM activity WHERE key <> '' AND kind <> 'key' GROUP BY key", nil, func(row database.Scanner) error {
-		var key string
+	var uses []KeyUse
+	err := database.Each(ctx, j.db, "SELECT key, profile, min(at), max(at) FROM activity WHERE key <> '' AND kind <> 'key' GROUP BY key, profile", nil, func(row database.Scanner) error {
 		var u KeyUse
-		err := row.Scan(&key, database.Time(&u.First), database.Time(&u.Last))
-		uses[key] = u
+		err := row.Scan(&u.Key, &u.Profile, database.Time(&u.First), database.Time(&u.Last))
+		uses = append(uses, u)
 		return err
 	})
 	if err != nil {

@@ -90,6 +90,7 @@ type keysFlags struct {
 	within   durationFlag
 	json     bool
 	recorded bool
+	skew     bool
 	scan     []string
 }
 
@@ -196,6 +197,7 @@ unknown; it does not change the exit code.`,
 		},
 	}
 	f.register(cmd)
+	cmd.Flags().BoolVar(&f.skew, "skew", false, "ask the service for its time, by a request without a key, and say how far its clock is from this machine's")
 	return cmd
 }
 
@@ -204,9 +206,19 @@ func (t *task) checkKeys(ctx context.Context, f keysFlags) error {
 	if err != nil {
 		return err
 	}
+	var skew *float64
+	if f.skew {
+		s, err := t.Client.MeasureSkew(ctx)
+		if err != nil {
+			return fail(exitNetwork, "%w", err)
+		}
+		seconds := s.By.Round(100 * time.Millisecond).Seconds()
+		skew = &seconds
+		t.app.say("zonedeck: %s", s)
+	}
 	code := checkExit(audit, f.within.d)
 	if f.json {
-		err = t.printCheck(audit, code, f.within.d)
+		err = t.printCheck(audit, code, f.within.d, skew)
 	} else {
 		err = t.printVerdict(audit, f.within.d)
 	}
@@ -249,7 +261,7 @@ func newFindingsJSON(findings []keystore.Finding) []findingJSON {
 	return out
 }
 
-func (t *task) printCheck(audit session.Audit, code int, within time.Duration) error {
+func (t *task) printCheck(audit session.Audit, code int, within time.Duration, skew *float64) error {
 	keys := newKeysJSON(audit, within)
 	return t.app.printJSON(struct {
 		SchemaVersion int           `json:"schema_version"`
@@ -258,7 +270,8 @@ func (t *task) printCheck(audit session.Audit, code int, within time.Duration) e
 		Due           int           `json:"due"`
 		Keys          []keyJSON     `json:"keys"`
 		Findings      []findingJSON `json:"findings"`
-	}{schemaVersion, code == exitOK, code, keys.Due, keys.Keys, newFindingsJSON(audit.Findings)})
+		Skew          *float64      `json:"clock_skew_seconds"`
+	}{schemaVersion, code == exitOK, code, keys.Due, keys.Keys, newFindingsJSON(audit.Findings), skew})
 }
 
 func (t *task) printVerdict(audit session.Audit, within time.Duration) error {

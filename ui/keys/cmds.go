@@ -10,6 +10,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/journal"
 	"zonedeck/service/radius"
 	"zonedeck/ui/kit"
 )
@@ -20,6 +21,7 @@ type (
 	recordsLoaded struct {
 		plans []keystore.RotationPlan
 		uses  map[radius.KeyID][]radius.Use
+		used  map[radius.KeyID]journal.KeyUse
 		err   error
 	}
 	changed struct {
@@ -41,14 +43,19 @@ func (m *Model) reload() tea.Cmd {
 }
 
 func (m *Model) loadRecords() tea.Cmd {
-	r, find := m.deps.Rotations, m.deps.Uses
+	r, find, usedThen := m.deps.Rotations, m.deps.Uses, m.deps.Used
 	return kit.Do(kit.Keys, &m.records.slot, m.deps.Ctx, func(ctx context.Context) tea.Msg {
 		plans, err := r.List()
 		if err != nil {
 			err = fmt.Errorf("read the records of rotations: %w", err)
 		}
 		uses, unknown := usesFound(ctx, find)
-		return recordsLoaded{plans, uses, errors.Join(err, unknown)}
+		var used map[radius.KeyID]journal.KeyUse
+		var unread error
+		if usedThen != nil {
+			used, unread = usedThen(ctx)
+		}
+		return recordsLoaded{plans, uses, used, errors.Join(err, unknown, unread)}
 	})
 }
 

@@ -21,6 +21,7 @@ const (
 	fieldDuty    = "duty"
 	fieldExpires = "expires"
 	fieldRotated = "rotated"
+	fieldCreated = "created"
 	fieldSecret  = "secret"
 	fieldUsedBy  = "used_by"
 	fieldNote    = "note"
@@ -43,6 +44,7 @@ func (m *Model) openForm(k model.Key, edit bool) tea.Cmd {
 		},
 		widget.Field{Name: fieldUsedBy, Label: "Used by", Value: strings.Join(k.UsedBy, ", "), Placeholder: "e.g. nightly-etl, CI"},
 		widget.Field{Name: fieldNote, Label: "Note", Value: k.Note},
+		widget.Field{Name: fieldCreated, Label: "Created", Value: dayText(k.Created), Placeholder: "e.g. 2025-05-01; empty: not known", Help: "When the key itself was made, however often its value was made anew.", Check: m.checkRotated},
 		widget.Field{Name: fieldAdvice, Kind: widget.FieldNote},
 	)
 	title := "Record a key"
@@ -64,6 +66,9 @@ func (m *Model) openForm(k model.Key, edit bool) tea.Cmd {
 		edited := m.read(f)
 		if base != nil && f.Value(fieldRotated) == rotatedText(*base) {
 			edited.Rotation = base.Rotation // the field shows the day alone
+		}
+		if base != nil && f.Value(fieldCreated) == dayText(base.Created) {
+			edited.Created = base.Created
 		}
 		return m.save(edited, base)
 	}
@@ -109,11 +114,13 @@ func expiryText(k model.Key) string {
 	return k.Expires.String()
 }
 
-func rotatedText(k model.Key) string {
-	if k.Rotation.Last.IsZero() {
+func rotatedText(k model.Key) string { return dayText(k.Rotation.Last) }
+
+func dayText(t time.Time) string {
+	if t.IsZero() {
 		return ""
 	}
-	return k.Rotation.Last.UTC().Format(time.DateOnly)
+	return t.UTC().Format(time.DateOnly)
 }
 
 func checkExpiry(s string) error {
@@ -147,9 +154,10 @@ func (m *Model) parseRotated(s string) (time.Time, error) {
 func (m *Model) read(f *widget.Form) model.Key {
 	expires, _ := model.ParseExpiry(strings.TrimSpace(f.Value(fieldExpires)))
 	rotated, _ := m.parseRotated(f.Value(fieldRotated))
+	created, _ := m.parseRotated(f.Value(fieldCreated))
 	k := model.Key{
 		Name: strings.TrimSpace(f.Value(fieldName)), Level: model.Level(f.Value(fieldLevel)), Duty: model.Duty(f.Value(fieldDuty)),
-		Expires: expires, Rotation: model.Rotation{Last: rotated},
+		Expires: expires, Rotation: model.Rotation{Last: rotated}, Created: created,
 		Secret: strings.TrimSpace(f.Value(fieldSecret)), Note: strings.TrimSpace(f.Value(fieldNote)),
 	}
 	for _, u := range strings.Split(f.Value(fieldUsedBy), ",") {

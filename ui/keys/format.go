@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
 
@@ -59,4 +60,29 @@ func clocks(k model.Key, now time.Time) []string {
 		"Expiry    " + expiresCell(k, now) + " · " + expiry,
 		"Rotation  " + age + " · " + rotation,
 	}
+}
+
+// skewLine says how the service's clock, by which it rejects an expired key, differs from this
+// machine's; empty if that was never measured.
+func (m *Model) skewLine() string {
+	if m.deps.Skew == nil {
+		return ""
+	}
+	s, ok := m.deps.Skew()
+	if !ok {
+		return ""
+	}
+	return s.String()
+}
+
+// seenLine is when a key was made, and when it was used from this console.
+func (m *Model) seenLine(k model.Key, now time.Time) string {
+	line := "not used from this console"
+	if u, ok := m.records.used[m.id(k)]; ok {
+		line = "first used here " + text.Clock(u.First, now) + ", last " + text.Clock(u.Last, now)
+	}
+	if !k.Created.IsZero() {
+		line = "created " + k.Created.UTC().Format(time.DateOnly) + " · " + line
+	}
+	return line
 }

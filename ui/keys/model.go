@@ -11,6 +11,8 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/exchange"
+	"zonedeck/service/journal"
 	"zonedeck/service/radius"
 	"zonedeck/ui/keys/rotation"
 	"zonedeck/ui/kit"
@@ -33,7 +35,7 @@ type Rotations interface {
 	List() ([]keystore.RotationPlan, error)
 }
 
-// Deps are the parts the tab works with; all but Recorded, Uses, Folders and Changed are required.
+// Deps are the parts the tab works with; all but Recorded, Uses, Used, Skew, Folders and Changed are required.
 type Deps struct {
 	// Ctx ends the tab's work when the program ends.
 	Ctx context.Context //nolint:containedctx // the tab lives as long as the program
@@ -52,6 +54,10 @@ type Deps struct {
 	// Uses finds what uses each key; in folders, too, if some are given. Problems are what
 	// could not be looked through. Nil knows nothing.
 	Uses func(ctx context.Context, folders []string, progress func(radius.Progress)) (uses map[radius.KeyID][]radius.Use, problems []string, err error)
+	// Used is when each key was used from this console; nil for a console without a history.
+	Used func(ctx context.Context) (map[radius.KeyID]journal.KeyUse, error)
+	// Skew is how far the service's clock is ahead, as last measured; nil for never.
+	Skew func() (s exchange.Skew, ok bool)
 	// Folders are those that the configuration names for it; nil for none.
 	Folders func() []string
 	// Changed runs after a change of the inventory, so that the wiring can send a new
@@ -104,6 +110,7 @@ type list struct {
 type records struct {
 	plans []keystore.RotationPlan
 	uses  map[radius.KeyID][]radius.Use
+	used  map[radius.KeyID]journal.KeyUse
 	slot  kit.Slot // reading them
 }
 

@@ -178,12 +178,16 @@ func (m *Model) detailLines(w int) []string {
 	for _, c := range clocks(k, now) {
 		out = append(out, text.Wrap(c, w)...)
 	}
+	if line := m.skewLine(); line != "" {
+		out = append(out, widget.Hung(t.Muted.Render("Clock     "), kit.Ink{}, line, w)...)
+	}
 	if p, running := m.running(k.Name); running {
 		out = append(out, widget.Hung(t.Warn.Render("Rotating  "), t.Warn, planProgress(p)+" · R continues", w)...)
 	}
 	add := func(name, value string) {
 		out = append(out, widget.Fact(t, name, cmp.Or(value, "not recorded"), w)...)
 	}
+	out = append(out, widget.Fact(t, "Seen", m.seenLine(k, now), w)...)
 	add("Used by", strings.Join(k.UsedBy, ", "))
 	value := kit.RefLabel(k.Secret)
 	if k.Last4 != "" {

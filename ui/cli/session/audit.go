@@ -7,6 +7,7 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/journal"
+	"zonedeck/service/profile"
 	"zonedeck/service/radius"
 )
 
@@ -18,12 +19,33 @@ type Audit struct {
 	Due      int      // keys that are due within the time that was asked for
 	Problems []string // what could not be looked through
 
-	used map[string]journal.KeyUse
+	used map[radius.KeyID]journal.KeyUse
+	of   func(model.Key) string
 }
 
 // Used is when a key was first seen and last used from this console, as far as the history goes
 // back.
-func (a Audit) Used(k model.Key) journal.KeyUse { return a.used[k.Name] }
+func (a Audit) Used(k model.Key) journal.KeyUse {
+	return a.used[radius.KeyID{Name: k.Name, Profile: a.of(k)}]
+}
+
+// keysUsed is when each key was used. The keys of the emulator are known by its profile; all others
+// by their name, whatever the profile was.
+func (s *Session) keysUsed(ctx context.Context) (map[radius.KeyID]journal.KeyUse, error) {
+	if s.journal == nil {
+		return nil, nil
+	}
+	list, err := s.journal.KeyUses(ctx)
+	used := map[radius.KeyID]journal.KeyUse{}
+	for _, u := range list {
+		id := radius.KeyID{Name: u.Key}
+		if u.Profile == profile.LocalName {
+			id.Profile = u.Profile
+		}
+		used[id] = used[id].Join(u)
+	}
+	return used, err
+}
 
 // AuditKeys reads the keys, finds what uses them, in folders too if some are given, and holds
 // them against the rules. With recorded, the keys that come with the profile are left out. The
@@ -36,18 +58,23 @@ func (s *Session) AuditKeys(ctx context.Context, recorded bool, within time.Dura
 	}
 	uses, problems, err := s.keyUses(ctx, folders, nil)
 	now := s.KeyClock()
+	mark := func(k model.Key) string { return k.Name + "\x00" + k.Secret + "\x00" + k.Fingerprint }
 	a := Audit{Problems: problems, Now: now}
-	if s.journal != nil && err == nil {
+	origins := map[string]string{}
+	a.of = func(k model.Key) string { return origins[mark(k)] }
+	if err == nil {
 		var unread error
-		if a.used, unread = s.journal.KeyUses(ctx); unread != nil {
+		if a.used, unread = s.keysUsed(ctx); unread != nil {
 			a.Problems = append(a.Problems, unread.Error())
 		}
 	}
 	seen := map[string]keystore.Seen{}
-	mark := func(k model.Key) string { return k.Name + "\x00" + k.Secret + "\x00" + k.Fingerprint }
 	add := func(k model.Key, origin string) {
 		found := uses[radius.KeyID{Name: k.Name, Profile: origin}]
 		seen[mark(k)] = radius.Seen(found)
+		if origin == profile.LocalName {
+			origins[mark(k)] = origin
+		}
 		k.UsedBy = radius.Names(k.UsedBy, found)
 		a.Keys = append(a.Keys, k)
 	}

@@ -107,7 +107,7 @@ func (c *Console) Root() *ui.App {
 		})},
 		{ID: kit.Keys, View: keys.New(keys.Deps{
 			Ctx: c.ctx, Now: now, Recorded: s.o.Now, Theme: theme, Inventory: keyHistory{s.Inventory, s},
-			Rotations: s.rotations(), Uses: s.keyUses, Folders: s.ScanFolders, Changed: c.sessionChanged,
+			Rotations: s.rotations(), Uses: s.keyUses, Used: s.keysUsed, Skew: s.skew, Folders: s.ScanFolders, Changed: c.sessionChanged,
 			Engine: s.Rotator(s.ScanFolders()), Resolve: s.Resolver.Resolve, Save: s.saveReport,
 		})},
 		{ID: kit.Activity, View: activity.New(activity.Deps{Ctx: c.ctx, Now: now, Theme: theme, Journal: client, Requests: c.requests(), HAR: s.filteredHAR})},

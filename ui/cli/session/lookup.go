@@ -9,6 +9,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/exchange"
 	"zonedeck/service/profile"
 	"zonedeck/ui/kit"
 )
@@ -51,6 +52,9 @@ func (s *Session) recorded() []model.Key {
 	}
 	return keys
 }
+
+// skew is how far the service's clock is ahead, as last measured.
+func (s *Session) skew() (exchange.Skew, bool) { return s.Client.Skew(s.CurrentProfile()) }
 
 // ScanFolders are the folders that the configuration names to be looked through.
 func (s *Session) ScanFolders() []string { return s.configured().Keys().Scan }

@@ -1,0 +1,62 @@
+package exchange
+
+import (
+	"net/http"
+	"time"
+
+	"zonedeck/service/profile"
+)
+
+// Skew is how far the service's clock is ahead of this machine's, as the Date header of its last
+// answer says; negative where it is behind.
+type Skew struct {
+	By time.Duration
+	// Give is what the measurement leaves open, to either side: the header's resolution of a
+	// second, and the time that the call took.
+	Give time.Duration
+	At   time.Time // when it was measured, by this machine's clock
+	of   string    // the address
+}
+
+// Significant reports whether the clocks differ by more than the measurement leaves open.
+func (s Skew) Significant() bool { return s.By.Abs() > s.Give }
+
+// String says it in words.
+func (s Skew) String() string {
+	give := "±" + max(s.Give, time.Second).Round(time.Second).String()
+	if !s.Significant() {
+		return "the service's clock agrees with this machine's (" + give + ")"
+	}
+	word := " ahead of this machine's ("
+	if s.By < 0 {
+		word = " behind this machine's ("
+	}
+	return "the service's clock is " + s.By.Abs().Round(time.Second).String() + word + give + ")"
+}
+
+// skewOf reads a Date header that was written between sent and received.
+func skewOf(h http.Header, sent, received time.Time) (Skew, bool) {
+	date, err := http.ParseTime(h.Get("Date"))
+	if err != nil || received.Before(sent) {
+		return Skew{}, false
+	}
+	// The service's moment lies within the second that begins at date, and ours within the call.
+	least, most := date.Sub(received), date.Add(time.Second).Sub(sent)
+	return Skew{By: (least + most) / 2, Give: (most - least) / 2, At: received}, true
+}
+
+// noteSkew keeps what an answer says about the service's clock.
+func (w *Wire) noteSkew(p profile.Profile, h http.Header, sent time.Time) {
+	if s, ok := skewOf(h, sent, w.timer()); ok {
+		s.of = p.BaseURL
+		w.skew.Store(&s)
+	}
+}
+
+// Skew is the last measurement at a profile's service; ok is false where there is none.
+func (w *Wire) Skew(p profile.Profile) (s Skew, ok bool) {
+	if last := w.skew.Load(); last != nil && last.of == p.BaseURL {
+		return *last, true
+	}
+	return Skew{}, false
+}

@@ -1,0 +1,33 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"zonedeck/service/exchange"
+	"zonedeck/service/profile"
+)
+
+// Skew is how far the clock of a profile's service is ahead of this machine's, by its last answer
+// in this run; ok is false before there is one.
+func (c *Client) Skew(p profile.Profile) (s exchange.Skew, ok bool) { return c.wire.Skew(p) }
+
+// MeasureSkew asks the service for its Date header, by a request without a key, which costs
+// nothing and whose answer is not looked at.
+func (c *Client) MeasureSkew(ctx context.Context) (exchange.Skew, error) {
+	p, _, err := c.access.Current(ctx)
+	if err != nil {
+		return exchange.Skew{}, err
+	}
+	resp, _, err := c.wire.API(ctx, exchange.Call{Profile: p, Method: http.MethodGet, Path: "/"})
+	if err != nil {
+		return exchange.Skew{}, fmt.Errorf("ask for the service's time: %w", err)
+	}
+	defer resp.Body.Close()
+	s, ok := c.Skew(p)
+	if !ok {
+		return exchange.Skew{}, fmt.Errorf("the service's answer (%d) has no Date header", resp.StatusCode)
+	}
+	return s, nil
+}

@@ -1,0 +1,77 @@
+package session
+
+import (
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/rehearsal"
+)
+
+func TestAgesAreTheSameAfterASwitchOfProfilesAndARestart(t *testing.T) {
+	env := map[string]string{}
+	o := options(t, env)
+	config := filepath.Join(o.Getenv("XDG_CONFIG_HOME"), "zonedeck")
+	if err := errors.Join(os.MkdirAll(config, 0o700), os.WriteFile(filepath.Join(config, "config.toml"), []byte("[profiles.acme]\nbase_url = \"https://api.example.com\"\nkey = \"own\"\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now() // of every process: what passes between them is not measured
+	o.Now = func() time.Time { return now }
+	// ages are those of the keys as a session of a profile shows them.
+	ages := func(profile string, work func(s *Session)) map[string]int {
+		t.Helper()
+		env["ZONEDECK_PROFILE"] = profile
+		s, err := Open(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := s.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}()
+		if _, err := s.Profile(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if work != nil {
+			work(s)
+		}
+		audit, err := s.AuditKeys(t.Context(), false, model.SoonDays*24*time.Hour, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := map[string]int{}
+		for _, k := range audit.Keys {
+			if days, ok := k.Rotation.AgeDays(audit.Now(k)); ok {
+				out[k.Name] = days
+			}
+		}
+		return out
+	}
+	before := ages("local", func(s *Session) {
+		if err := s.Inventory.Add(t.Context(), model.Key{Name: "own", Level: model.LevelUser, Rotation: model.Rotation{Last: now.AddDate(0, 0, -20)}}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	moved := ages("local", func(s *Session) {
+		if _, err := rehearsal.New(s.embedded.control).Advance(t.Context(), 30*24*time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Profile(t.Context()); err != nil { // it reads the moved clock
+			t.Fatal(err)
+		}
+	})
+	if before["own"] != 20 || moved["own"] != 20 || before["batch-user"] != 20 || moved["batch-user"] != 50 {
+		t.Fatalf("before %v, moved %v", before, moved)
+	}
+	if other := ages("acme", nil); !maps.Equal(other, map[string]int{"own": 20}) {
+		t.Errorf("with another profile %v", other)
+	}
+	if again := ages("local", nil); !maps.Equal(again, moved) {
+		t.Errorf("after a restart %v, moved %v", again, moved)
+	}
+}
