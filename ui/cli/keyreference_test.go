@@ -296,6 +296,7 @@ func walk(t *testing.T, ref *reference) {
 	w.Press("esc", "?")
 	w.WaitFor("Everywhere")
 	w.Press("esc")
+	noDemoSecret(t, p, w)
 }
 
 func walkSandbox(w *uitest.Whole) {

@@ -1,6 +1,7 @@
 package uitest
 
 import (
+	"bytes"
 	"flag"
 	"io"
 	"os"
@@ -31,6 +32,7 @@ type Whole struct {
 	tm  *teatest.TestModel
 	emu *vt.Emulator
 	out io.Reader
+	raw bytes.Buffer // of out, as far as it was replayed
 }
 
 // Run starts m on a terminal of w×h cells; it is quit when the test ends.
@@ -60,7 +62,7 @@ func (p *Whole) end() {
 // replay feeds the terminal the program's new output.
 func (p *Whole) replay() {
 	p.t.Helper()
-	if _, err := io.Copy(p.emu, p.out); err != nil {
+	if _, err := io.Copy(io.MultiWriter(p.emu, &p.raw), p.out); err != nil {
 		p.t.Fatalf("replaying the program's output: %v", err)
 	}
 }
@@ -71,6 +73,13 @@ func (p *Whole) Screen() string {
 	p.t.Helper()
 	p.replay()
 	return trim(p.emu.String())
+}
+
+// Written is every byte that the program has written to the terminal.
+func (p *Whole) Written() []byte {
+	p.t.Helper()
+	p.replay()
+	return p.raw.Bytes()
 }
 
 // Styled is the screen with its colours and attributes as escape sequences.

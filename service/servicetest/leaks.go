@@ -1,0 +1,63 @@
+package servicetest
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Leaks says where a text holds one of the secrets: as it is, in base64 at any place of a longer
+// text, or URL-encoded, whatever the case of its letters. It names the secrets by their numbers.
+func Leaks(where string, text []byte, secrets ...string) (found []string) {
+	lower := bytes.ToLower(text)
+	for i, s := range secrets {
+		for form, spelling := range spellings(s) {
+			in, look := text, spelling
+			if !strings.HasPrefix(form, "base64") {
+				in, look = lower, strings.ToLower(spelling)
+			}
+			if at := bytes.Index(in, []byte(look)); at >= 0 {
+				found = append(found, fmt.Sprintf("%s holds secret %d, %s, at byte %d", where, i, form, at))
+			}
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// spellings are the forms of a secret that are looked for.
+func spellings(s string) map[string]string {
+	out := map[string]string{"plain": s, "URL-encoded in a query": url.QueryEscape(s), "URL-encoded in a path": url.PathEscape(s)}
+	for name, enc := range map[string]*base64.Encoding{"base64": base64.RawStdEncoding, "base64 of URLs": base64.RawURLEncoding} {
+		for before := range 3 { // bytes that stand before it in its group of three
+			text := enc.EncodeToString(append(make([]byte, before), s...))
+			// Only the characters that nothing else in the text has a part in.
+			out[fmt.Sprintf("%s at %d", name, before)] = text[(before*8+5)/6 : (before+len(s))*8/6]
+		}
+	}
+	return out
+}
+
+// LeaksUnder is Leaks of every file below a folder but those that except lists, by their paths
+// in it.
+func LeaksUnder(dir string, except []string, secrets ...string) (found []string, err error) {
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil || slices.Contains(except, filepath.ToSlash(name)) {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		found = append(found, Leaks(name, b, secrets...)...)
+		return err
+	})
+	return found, err
+}

@@ -1,0 +1,37 @@
+package servicetest
+
+import (
+	"encoding/base64"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestASecretIsFoundInEveryForm(t *testing.T) {
+	const secret = "Zd+K3y/Marked=Value&0123"
+	for _, before := range []string{"", "a", "ab", "abc"} {
+		long := before + secret + "tail"
+		for _, text := range []string{
+			long, strings.ToUpper(long), url.QueryEscape(long), url.PathEscape(long), strings.ToLower(url.QueryEscape(long)),
+			base64.StdEncoding.EncodeToString([]byte(long)), base64.RawURLEncoding.EncodeToString([]byte(long)),
+		} {
+			if len(Leaks("x", []byte("..."+text+"..."), "another-secret", secret)) == 0 {
+				t.Errorf("it is not found in %s", text)
+			}
+		}
+	}
+	if found := Leaks("x", []byte("Zd+K3y/Marked=Value&012 and base64 "+base64.StdEncoding.EncodeToString([]byte("Zd+K3y"))), secret); len(found) > 0 {
+		t.Errorf("found where it is not: %v", found)
+	}
+	dir := t.TempDir()
+	for _, name := range []string{"a", "b"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(secret), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found, err := LeaksUnder(dir, []string{"a"}, secret); err != nil || len(found) == 0 || !strings.HasPrefix(found[0], "b holds secret 0") {
+		t.Errorf("%v, %v", found, err)
+	}
+}

@@ -1,0 +1,349 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/service/profile"
+	"zonedeck/service/servicetest"
+	"zonedeck/ui/uitest"
+)
+
+// The secrets that are marked: a key, a zone's password, a variable of a request.
+const (
+	markedKey      = "Zd+K3y/Marked=Value&0123456789"
+	markedPassword = "Zd+Pa55/Marked=Word&9876543210"
+	markedToken    = "Zd+T0ken/Marked=Also&5555544444"
+)
+
+// repeated is a header as a hostile service repeats it, in three forms.
+func repeated(value string) string {
+	return value + " " + base64.StdEncoding.EncodeToString([]byte(value)) + " " + url.QueryEscape(value)
+}
+
+// hostileService answers every call of the dialect, and repeats in each answer what was sent.
+// used counts the calls that had the key.
+func hostileService(t *testing.T, used *atomic.Int64) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if strings.Contains(r.Header.Get("Authorization"), markedKey) {
+			used.Add(1)
+		}
+		echo := repeated(r.Header.Get("Authorization")) + repeated(string(body))
+		w.Header().Set("X-Echo", r.Header.Get("Authorization"))
+		quoted, _ := json.Marshal(echo)
+		answer := map[string]string{
+			"/datasets/v3/trigger":       `{"snapshot_id":"sd_1","echo":` + string(quoted) + `}`,
+			"/datasets/v3/progress/sd_1": `{"status":"ready","records":1,"message":` + string(quoted) + `}`,
+			"/datasets/v3/progress/sd_2": `{"status":"failed","error":` + string(quoted) + `}`,
+			"/datasets/v3/snapshot/sd_1": `[{"url":"http://shop.test/","echo":` + string(quoted) + `}]`,
+			"/datasets/v3/snapshots":     `[{"id":"sd_1","status":` + string(quoted) + `,"dataset_id":"gd_1"}]`,
+			"/datasets/list":             `[{"id":"gd_1","name":` + string(quoted) + `}]`,
+			"/status":                    `{"status":"active","customer":"hl_marked"}`,
+			"/zone/get_all_zones":        `[{"name":"unlocker1","type":"unblocker","status":"active"}]`,
+			"/zone":                      `{"password":["` + markedPassword + `"],"plan":{"echo":` + string(quoted) + `}}`,
+			"/zone/passwords":            `{"passwords":["` + markedPassword + `"]}`,
+		}[r.URL.Path]
+		switch {
+		case r.URL.Path == "/request" && bytes.Contains(body, []byte("refused")):
+			w.WriteHeader(http.StatusForbidden)
+			answer = echo
+		case r.URL.Path == "/request":
+			w.Header().Set("Content-Type", "text/html")
+			answer = "<html><title>" + echo + "</title><p>" + echo + "</p></html>"
+		case answer == "":
+			w.WriteHeader(http.StatusBadRequest)
+			answer = echo
+		}
+		_, _ = io.WriteString(w, answer)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// hostileProxy refuses every login, and repeats it.
+func hostileProxy(t *testing.T, used *atomic.Int64) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				r, err := http.ReadRequest(bufio.NewReader(conn))
+				if err != nil {
+					return
+				}
+				login := r.Header.Get("Proxy-Authorization")
+				if strings.Contains(servicetest.LoginOf(login), markedPassword) {
+					used.Add(1)
+				}
+				echo := login + " " + repeated(servicetest.LoginOf(login))
+				fmt.Fprintf(conn, "HTTP/1.1 407 Proxy Authentication Required\r\nX-Echo: %s\r\nx-brd-error: %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", login, echo, len(echo), echo)
+			}()
+		}
+	}()
+	return l.Addr().String()
+}
+
+// secretRun is one run of a command. {dir} in an argument is the home.
+type secretRun struct {
+	args  string // separated by blanks
+	stdin string
+}
+
+// secretRuns are runs of every command with the marked secrets, in the order in which they use
+// what came before.
+func secretRuns() []secretRun {
+	return []secretRun{
+		{args: "paths --json"},
+		{args: "version --json"},
+		{args: "man"},
+		{args: "profiles list --json"},
+		{args: "profiles check acme"},
+		{args: "profiles add other --base-url {api} --dialect brightdata --store file --key other --proxy-host {proxy}", stdin: markedKey + "\n"},
+		{args: "--profile other proxy password --zone unlocker1 --json"},
+		{args: "--profile other proxy password --zone unlocker1 --renew"},
+		{args: "profiles edit acme --color red"},
+		{args: "profiles remove other --yes"},
+		{args: "request http://shop.test/ok --zone unlocker1 --json"},
+		{args: "request http://shop.test/ok --zone unlocker1 -o {dir}/page.html"},
+		{args: "request http://shop.test/refused --zone unlocker1"},
+		{args: "request http://shop.test/{{token}} --zone unlocker1 --header X-Token:{{token}} --json"},
+		{args: "request http://shop.test/ok --zone unlocker1 --via native"},
+		{args: "request https://shop.test/ok --zone unlocker1 --via native --json"},
+		{args: "twin http://shop.test/ok --zones unlocker1,dc1 --json"},
+		{args: "split http://shop.test/refused --zone unlocker1 --json"},
+		{args: "saved list --json"},
+		{args: "saved show one"},
+		{args: "saved rename one two"},
+		{args: "saved delete two"},
+		{args: "saved restore two"},
+		{args: "har -o {dir}/fetches.har"},
+		{args: "export http://shop.test/ok --as curl --zone unlocker1"},
+		{args: "export http://shop.test/ok --as python --zone unlocker1 --via native"},
+		{args: "export --as url --zone unlocker1 --via native"},
+		{args: "diagnose - --json", stdin: "HTTP/1.1 200 OK\n\nx"},
+		{args: "rules {dir}/rules.toml"},
+		{args: "jobs trigger gd_1 --input {dir}/urls.txt --json"},
+		{args: "jobs watch job-1 --json"},
+		{args: "jobs download job-1 -o {dir}/rows.json"},
+		{args: "jobs adopt sd_2 --json"},
+		{args: "jobs watch job-2 --json"},
+		{args: "jobs list --json"},
+		{args: "jobs list --remote --json"},
+		{args: "jobs datasets --json"},
+		{args: "proxy url --zone unlocker1 --json"},
+		{args: "proxy test --zone unlocker1 --json"},
+		{args: "proxy matrix --zones unlocker1,dc1 --json"},
+		{args: "zones rates --json --key money"},
+		{args: "account --json"},
+		{args: "account --key money"},
+		{args: "keys list --json"},
+		{args: "keys check --json"},
+		{args: "keys lint --json"},
+		{args: "keys uses daily --scan {dir}/repo"},
+		{args: "keys export --as csv"},
+		{args: "keys import {dir}/repo"},
+		{args: "keys snippet cron"},
+		{args: "keys rotate daily --json"},
+		{args: "--profile local emulator reset"},
+		{args: "mcp --max-cost 5 --allow-unpriced"},
+		{args: "emulate --proxy 127.0.0.1:0 --cdp 127.0.0.1:0"},
+	}
+}
+
+// TestNoCommandWritesASecret runs every command against a service and a proxy that repeat what
+// they are sent, and searches all that was written for the secrets: both streams and every file
+// of the home.
+func TestNoCommandWritesASecret(t *testing.T) {
+	var byKey, byPassword atomic.Int64
+	api, proxy := hostileService(t, &byKey), hostileProxy(t, &byPassword)
+	base, _, _ := process(t, map[string]string{
+		"ZK": markedKey, "ZP": markedPassword, "TOKEN": markedToken, profileVariable: "acme", "ZONEDECK_EMULATOR_PROXY": "127.0.0.1:0",
+	})
+	dir := base.Getenv("HOME")
+	host, port, _ := net.SplitHostPort(proxy)
+	write := func(name, text string) {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	paths := profile.FindPaths(base.Getenv)
+	relative := func(path string) string {
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	write("urls.txt", "http://shop.test/1\n")
+	write("repo/.env", "OTHER_API_KEY="+markedKey+"\n")
+	write("rules.toml", "")
+	write(relative(filepath.Join(paths.RequestsDir(), "one.toml")), "zone = \"unlocker1\"\nurl = \"http://shop.test/{{token}}\"\n")
+	write(relative(paths.ConfigFile()), fmt.Sprintf(`
+[profiles.acme]
+base_url = %q
+dialect = "brightdata"
+proxy_host = %q
+proxy_port = %s
+username_prefix = "brd"
+account = "hl_marked"
+key = "daily"
+[profiles.acme.variables]
+token = "env:TOKEN"
+[[profiles.acme.zones]]
+name = "unlocker1"
+product = "unlocker"
+password = "env:ZP"
+[[profiles.acme.zones]]
+name = "dc1"
+product = "datacenter"
+password = "env:ZP"
+`, api, host, port))
+	write(relative(paths.KeysFile()), "[[keys]]\nname = \"daily\"\nlevel = \"USER\"\nsecret = \"env:ZK\"\n[[keys]]\nname = \"money\"\nlevel = \"FINANCE\"\nsecret = \"env:ZK\"\n")
+
+	root := (&app{Process: base}).rootCommand()
+	ran := map[string]bool{}
+	place := strings.NewReplacer("{dir}", dir, "{api}", api, "{proxy}", proxy)
+	run := func(r secretRun) (stdout, stderr string, code int) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		p := base
+		var out, errs bytes.Buffer
+		p.Args = strings.Fields(place.Replace(r.args))
+		p.Stdin, p.Stdout, p.Stderr = strings.NewReader(r.stdin), &out, &errs
+		if strings.HasPrefix(r.args, "emulate") {
+			p.Stdout = io.MultiWriter(&out, endsAtOnce{cancel})
+		}
+		code = Main(ctx, p)
+		return out.String(), errs.String(), code
+	}
+	for _, r := range secretRuns() {
+		cmd, _, err := root.Find(strings.Fields(r.args))
+		if err != nil || !cmd.Runnable() || cmd == root {
+			t.Fatalf("%s is no command: %v", r.args, err)
+		}
+		ran[cmd.CommandPath()] = true
+		stdout, stderr, code := run(r)
+		if code == exitUsage {
+			t.Errorf("%s was not done: %s", r.args, stderr)
+		}
+		for _, leak := range append(servicetest.Leaks(r.args+": stdout", []byte(stdout), markedKey, markedPassword, markedToken),
+			servicetest.Leaks(r.args+": stderr", []byte(stderr), markedKey, markedPassword, markedToken)...) {
+			t.Error(leak)
+		}
+	}
+	for _, c := range leaves(root) {
+		if !ran[c.CommandPath()] && !slices.Contains([]string{"zonedeck", "zonedeck help"}, c.CommandPath()) && c.Parent().Name() != "completion" {
+			t.Errorf("%s is not run here: add it to secretRuns", c.CommandPath())
+		}
+	}
+	found, err := servicetest.LeaksUnder(dir, []string{"repo/.env"}, markedKey, markedPassword, markedToken)
+	if err != nil {
+		t.Error(err)
+	}
+	for _, leak := range found {
+		t.Error(leak)
+	}
+	if byKey.Load() < 15 || byPassword.Load() < 3 {
+		t.Errorf("the key was sent %d times, the password %d times: nothing could be seen here", byKey.Load(), byPassword.Load())
+	}
+	// What shows a secret on purpose is found by the same search.
+	if stdout, _, _ := run(secretRun{args: "proxy url --zone unlocker1 --reveal"}); len(servicetest.Leaks("", []byte(stdout), markedPassword)) == 0 {
+		t.Errorf("a secret that is shown is not found: %s", stdout)
+	}
+}
+
+// profileVariable is the variable that names the profile.
+const profileVariable = "ZONEDECK_PROFILE"
+
+// endsAtOnce calls a function when something is written.
+type endsAtOnce struct{ call func() }
+
+func (w endsAtOnce) Write(b []byte) (int, error) {
+	w.call()
+	return len(b), nil
+}
+
+// leaves are the commands that do something.
+func leaves(c *cobra.Command) (all []*cobra.Command) {
+	if c.Runnable() && !c.HasSubCommands() || !c.HasParent() {
+		all = append(all, c)
+	}
+	for _, child := range c.Commands() {
+		all = append(all, leaves(child)...)
+	}
+	return all
+}
+
+// noDemoSecret searches what the walk through the console has written for the secrets of the demo
+// account: every byte for the terminal, and every file of the home but those of the emulator
+// itself, which holds its own.
+func noDemoSecret(t *testing.T, p Process, w *uitest.Whole) {
+	t.Helper()
+	paths := profile.FindPaths(p.Getenv)
+	raw, err := os.ReadFile(paths.EmulatorFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ready struct {
+		Keys  []struct{ Value string }
+		Zones []struct{ Password string }
+	}
+	if err := json.Unmarshal(raw, &ready); err != nil {
+		t.Fatal(err)
+	}
+	var secrets []string
+	for _, k := range ready.Keys {
+		secrets = append(secrets, k.Value)
+	}
+	for _, z := range ready.Zones {
+		secrets = append(secrets, z.Password)
+	}
+	secrets = slices.DeleteFunc(secrets, func(s string) bool { return len(s) < 8 })
+	if len(secrets) < 10 || len(servicetest.Leaks("", raw, secrets...)) < len(secrets) {
+		t.Fatalf("%d secrets are known: nothing could be seen here", len(secrets))
+	}
+	found := servicetest.Leaks("the terminal", w.Written(), secrets...)
+	for _, dir := range []string{paths.Config, paths.Data, paths.Cache} {
+		more, err := servicetest.LeaksUnder(dir, nil, secrets...)
+		if err != nil && !os.IsNotExist(err) {
+			t.Error(err)
+		}
+		found = append(found, more...)
+	}
+	for _, leak := range found {
+		t.Error(leak)
+	}
+}
