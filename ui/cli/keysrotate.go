@@ -16,9 +16,9 @@ import (
 )
 
 type rotateFlags struct {
-	yes, refresh, report, abandon, json bool
-	value, adminReason                  string
-	vouch, scan                         []string
+	yes, refresh, report, abandon, rehearse, json bool
+	value, adminReason                            string
+	vouch, scan                                   []string
 }
 
 func (a *app) keysRotateCommand() *cobra.Command {
@@ -51,6 +51,7 @@ that uses it stands still until its reference gives the new one.`,
 	fl.StringArrayVar(&f.vouch, "vouch", nil, "vouch for the step of this name, or release this job (can be repeated)")
 	fl.StringArrayVar(&f.scan, "scan", nil, "look through this folder for files that hold the key (can be repeated)")
 	fl.BoolVar(&f.report, "report", false, "print the record of the key's newest rotation as Markdown, and do nothing")
+	fl.BoolVar(&f.rehearse, "rehearse", false, "take every step on the embedded emulator with copies; references are read, and nothing real is written")
 	fl.BoolVar(&f.abandon, "abandon", false, "end the rotation as it is; keys and references stay as they are")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
 	adminFlag(cmd, &f.adminReason)
@@ -126,6 +127,9 @@ func (t *task) rotateKey(ctx context.Context, name string, f rotateFlags) error 
 	if err := t.PermitRotation(k); err != nil {
 		return fetchError(ctx, err)
 	}
+	if f.rehearse {
+		return t.rehearseRotation(ctx, k, f)
+	}
 	engine := t.Rotator(slices.Concat(t.ScanFolders(), f.scan))
 	if !found || p.Over() {
 		if p, err = t.beginRotation(ctx, engine, k, f); err != nil {
@@ -141,6 +145,24 @@ func (t *task) rotateKey(ctx context.Context, name string, f rotateFlags) error 
 	}
 	if err := t.printRotation(p, err, f.json); err != nil {
 		return err
+	}
+	return rotationError(ctx, err)
+}
+
+// rehearseRotation prints the steps of a rehearsal; those that are vouched for are what will need a
+// person.
+func (t *task) rehearseRotation(ctx context.Context, k model.Key, f rotateFlags) error {
+	method := keystore.RotateByNewKey
+	if f.refresh {
+		method = keystore.RotateByRefresh
+	}
+	p, err := t.RehearseRotation(ctx, k, method, slices.Concat(t.ScanFolders(), f.scan))
+	if failed := t.printRotation(p, err, f.json); failed != nil {
+		return failed
+	}
+	if err == nil {
+		_, vouched := p.Count()
+		t.app.say("zonedeck: a rehearsal on the emulator: nothing real was written. Steps that will need a person: %d", vouched)
 	}
 	return rotationError(ctx, err)
 }

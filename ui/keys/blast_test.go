@@ -46,7 +46,7 @@ func (r *rig) startWith(t *testing.T, session kit.Session, find *uses) *uitest.S
 	t.Helper()
 	theme := kit.NewTheme(true, false)
 	view := keys.New(keys.Deps{
-		Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.rotations, Engine: r.service.engine(r), Resolve: r.service.Resolve, Save: r.service.save,
+		Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.rotations, Engine: r.service.engine(r), Resolve: r.service.Resolve, Rehearse: r.service.rehearse, Save: r.service.save,
 		Uses: find.find, Folders: func() []string { return []string{"/srv/etl"} },
 	})
 	return uitest.Start(t, ui.New(ui.Deps{
@@ -121,7 +121,7 @@ func TestAKeyOfTheInventoryDoesNotAgeWithTheEmulator(t *testing.T) {
 			session.Ahead = ahead
 			view := keys.New(keys.Deps{
 				Ctx: t.Context(), Now: func() time.Time { return time.Now().Add(ahead) }, Recorded: time.Now, Theme: kit.NewTheme(true, false),
-				Inventory: r.inventory, Rotations: r.rotations, Engine: r.service.engine(r), Resolve: r.service.Resolve, Save: r.service.save,
+				Inventory: r.inventory, Rotations: r.rotations, Engine: r.service.engine(r), Resolve: r.service.Resolve, Rehearse: r.service.rehearse, Save: r.service.save,
 			})
 			s := uitest.Start(t, ui.New(ui.Deps{
 				Ctx: t.Context(), Now: func() time.Time { return time.Now().Add(ahead) }, Theme: kit.NewTheme(true, false), FixedTheme: true,

@@ -50,7 +50,7 @@ func (r *rig) start(t *testing.T, session kit.Session, w, h int) *uitest.Screen 
 	theme := kit.NewTheme(true, false)
 	view := keys.New(keys.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.rotations,
-		Engine: r.service.engine(r), Resolve: r.service.Resolve, Save: r.service.save,
+		Engine: r.service.engine(r), Resolve: r.service.Resolve, Rehearse: r.service.rehearse, Save: r.service.save,
 		Uses: func(context.Context, []string, func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error) {
 			id := radius.KeyID{Name: session.Key.Name, Profile: session.ProfileName}
 			return map[radius.KeyID][]radius.Use{id: {{Kind: radius.Profile, Name: session.ProfileName}}}, nil, nil

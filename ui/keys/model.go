@@ -47,10 +47,11 @@ type Deps struct {
 	Theme     *kit.Theme
 	Inventory Inventory
 	Rotations Rotations
-	// Engine, Resolve and Save are those of the page that rotates a key.
-	Engine  rotation.Engine
-	Resolve func(ctx context.Context, ref string) (keystore.Secret, error)
-	Save    func(name, text string) (string, error)
+	// Engine, Resolve, Rehearse and Save are those of the page that rotates a key.
+	Engine   rotation.Engine
+	Resolve  func(ctx context.Context, ref string) (keystore.Secret, error)
+	Rehearse func(ctx context.Context, k model.Key, method keystore.RotationMethod) (keystore.RotationPlan, error)
+	Save     func(name, text string) (string, error)
 	// Uses finds what uses each key; in folders, too, if some are given. Problems are what
 	// could not be looked through. Nil knows nothing.
 	Uses func(ctx context.Context, folders []string, progress func(radius.Progress)) (uses map[radius.KeyID][]radius.Use, problems []string, err error)
@@ -136,7 +137,7 @@ func New(d Deps) *Model {
 		d.Recorded = d.Now
 	}
 	m := &Model{deps: d, panes: widget.Panes{N: 2}}
-	m.page = rotation.New(rotation.Deps{Ctx: d.Ctx, Now: d.Now, Theme: d.Theme, Engine: d.Engine, Resolve: d.Resolve, Save: d.Save})
+	m.page = rotation.New(rotation.Deps{Ctx: d.Ctx, Now: d.Now, Theme: d.Theme, Engine: d.Engine, Resolve: d.Resolve, Rehearse: d.Rehearse, Save: d.Save})
 	m.list.table.Columns = []widget.Column{
 		{Title: "STATE", Width: 13},
 		{Title: "KEY", Width: 12},

@@ -152,6 +152,18 @@ func (f *fakeService) engine(r *rig) *rotate.Engine {
 	})
 }
 
+// rehearse is what a rehearsal comes to.
+func (f *fakeService) rehearse(context.Context, model.Key, keystore.RotationMethod) (keystore.RotationPlan, error) {
+	return keystore.RotationPlan{Steps: []keystore.RotationStep{
+		{Kind: keystore.StepCreate, Done: true, By: keystore.Measured},
+		{Kind: keystore.StepSet, Subject: "nightly", Done: true, By: keystore.Vouched},
+		{Kind: keystore.StepTest, Done: true, By: keystore.Measured},
+		{Kind: keystore.StepDelete, Done: true, By: keystore.Measured},
+		{Kind: keystore.StepRefused, Done: true, By: keystore.Measured},
+		{Kind: keystore.StepWatch, Done: true, By: keystore.Measured},
+	}}, nil
+}
+
 // fileOf is the file of a user whose name is a path.
 func fileOf(name string) string {
 	if filepath.IsAbs(name) {
@@ -223,6 +235,20 @@ func TestARotationIsMeasuredWordByWord(t *testing.T) {
 			s.ExpectNot("continue rotation")
 		})
 	}
+}
+
+func TestARehearsalComesFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := rotating(t, 120, 40)
+		s.Press("R", "t")
+		s.Expect("rehearsed on the emulator with copies, nothing real was written: 5 steps measured; yours will be: set nightly", "enter create")
+		uitest.Golden(t, "rotation-rehearsed-120x40", s.Screen())
+		if r.service.made != 0 {
+			t.Error("a key was created")
+		}
+		s.Press("enter", "t")
+		s.Expect("the rotation itself is under way")
+	})
 }
 
 func TestAVouchedTickLooksDifferent(t *testing.T) {

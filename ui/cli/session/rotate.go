@@ -20,14 +20,42 @@ import (
 
 // Rotator drives the rotations of keys. folders are looked through for files that hold a key.
 func (s *Session) Rotator(folders []string) *rotate.Engine {
-	return rotate.New(rotate.Config{
+	return rotate.New(s.rotation(folders))
+}
+
+// RehearseRotation takes the steps of a key's rotation on the embedded emulator, with copies. It
+// reads what the key's references give, and writes nothing real.
+func (s *Session) RehearseRotation(ctx context.Context, k model.Key, method keystore.RotationMethod, folders []string) (keystore.RotationPlan, error) {
+	e := s.embedded
+	if e == nil { // a real account: the emulator stands in for it
+		e = newEmbedded(s.o, s.Paths)
+		defer func() { _ = e.close(context.WithoutCancel(ctx)) }() // nothing of it is kept
+	}
+	ready, err := e.ensure(ctx)
+	if err != nil {
+		return keystore.RotationPlan{}, err
+	}
+	demo, err := demoProfile(ready)
+	if err != nil {
+		return keystore.RotationPlan{}, err
+	}
+	c := s.rotation(folders)
+	c.Settings = func(keystore.RotationPlan) rotate.Settings { return rehearsal.New(e.control) }
+	c.Prove = func(ctx context.Context, u keystore.RotationUser, k model.Key, value keystore.Secret) (model.FetchResult, error) {
+		return s.Client.ProveKeyAs(ctx, demo, u.Zone, k, value, nil)
+	}
+	return rotate.Rehearse(ctx, c, k, method)
+}
+
+func (s *Session) rotation(folders []string) rotate.Config {
+	return rotate.Config{
 		Records: rotationHistory{s.rotations(), s}, Secrets: s.Resolver, LockDir: s.Paths.RotationsDir(),
 		Settings: s.accountSettings,
 		Users: func(ctx context.Context, k model.Key) ([]keystore.RotationUser, error) {
 			return s.rotationUsers(ctx, k, folders)
 		},
 		Prove: s.proveAs, TookOver: s.tookOver, Now: s.rotationClock,
-	})
+	}
 }
 
 // Origin is the profile that a key comes with; empty for one of the inventory.

@@ -19,6 +19,7 @@ type (
 	closePage  struct{}
 	goOn       struct{ sure bool }
 	cancelRun  struct{}
+	rehearse   struct{}
 	giveValue  struct{}
 	vouchFor   struct{}
 	giveUp     struct{ sure bool }
@@ -58,6 +59,10 @@ func (p *Page) Bindings() []kit.Binding {
 	if vouch == "" && (p.stop == nil || !p.stop.Vouch) {
 		vouch = "this step is measured: nobody vouches for it"
 	}
+	rehearsing := either
+	if rehearsing == "" && p.plan.NewFingerprint != "" {
+		rehearsing = "the rotation itself is under way"
+	}
 	value := "there is no new value yet"
 	if p.plan.NewHeld != "" {
 		value = over
@@ -66,6 +71,7 @@ func (p *Page) Bindings() []kit.Binding {
 		enter,
 		{Keys: []string{"v"}, Label: "vouch", Help: "Record the step on your word, which looks different from a measured one; release a job in flight.", Group: group, Intent: vouchFor{}, Disabled: vouch},
 		{Keys: []string{"c"}, Label: "copy value", Help: "Copy the new value, for a place that the console cannot write.", Group: group, Intent: copyValue{}, Disabled: value, Hidden: value != ""},
+		{Keys: []string{"t"}, Label: "rehearse", Help: "Take every step on the emulator with copies. References are read, and nothing real is written.", Group: group, Intent: rehearse{}, Disabled: rehearsing},
 		{Keys: []string{"x"}, Label: "report", Help: "The record as Markdown: copy it, or save it.", Group: group, Intent: showReport{}},
 		{Keys: []string{"X"}, Label: "give up", Help: "End the rotation before its last step.", Group: group, Intent: giveUp{}, Disabled: either, Dangerous: true},
 		leave,
@@ -87,6 +93,8 @@ func (p *Page) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 		return p.goOn(msg), true
 	case cancelRun:
 		p.slot.Cancel()
+	case rehearse:
+		return p.rehearse(), true
 	case giveValue:
 		return p.askValue(), true
 	case vouchFor:

@@ -40,6 +40,8 @@ type Deps struct {
 	Engine Engine
 	// Resolve gives the value behind a reference that was typed, or of the new value to copy it.
 	Resolve func(ctx context.Context, ref string) (keystore.Secret, error)
+	// Rehearse takes the steps of a rotation on the emulator, with copies.
+	Rehearse func(ctx context.Context, k model.Key, method keystore.RotationMethod) (keystore.RotationPlan, error)
 	// Save keeps a report as a file and names it.
 	Save func(name, text string) (string, error)
 }
@@ -58,7 +60,8 @@ type Page struct {
 	err   error
 	table widget.Table
 	form  *widget.FormDialog
-	width int // of the last frame
+	tried string // what a rehearsal came to
+	width int    // of the last frame
 }
 
 // New makes a page without a rotation.
@@ -89,7 +92,7 @@ func (p *Page) Show(k model.Key, plan keystore.RotationPlan) tea.Cmd {
 		return kit.Warn("the rotation of " + p.plan.Key + " is at work: look at this one when it has ended")
 	}
 	if p.plan.ID != plan.ID {
-		p.stop, p.err = nil, nil
+		p.stop, p.err, p.tried = nil, nil, ""
 		p.table = widget.Table{}
 	}
 	p.key = k
@@ -113,6 +116,10 @@ type (
 		err  error
 		form bool // it came from the open form
 	}
+	rehearsed struct {
+		plan keystore.RotationPlan
+		err  error
+	}
 	copied struct {
 		value keystore.Secret
 		err   error
@@ -135,6 +142,9 @@ func (p *Page) Update(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 		return p.recorded(), true
 	case ended:
 		return p.ended(msg), true
+	case rehearsed:
+		p.rehearsed(msg)
+		return nil, true
 	case copied:
 		if msg.err != nil {
 			return kit.Fail("the new value: " + msg.err.Error()), true
@@ -203,6 +213,34 @@ func (p *Page) ended(msg ended) tea.Cmd {
 		cmds = append(cmds, kit.Info(p.outcome()))
 	}
 	return tea.Batch(cmds...)
+}
+
+// rehearse takes the steps on the emulator, with copies.
+func (p *Page) rehearse() tea.Cmd {
+	try, k, method := p.deps.Rehearse, p.key, p.plan.Method
+	p.stop, p.err, p.tried = nil, nil, ""
+	return kit.Do(kit.Keys, &p.slot, p.deps.Ctx, func(ctx context.Context) tea.Msg {
+		plan, err := try(ctx, k, method)
+		return rehearsed{plan, err}
+	})
+}
+
+func (p *Page) rehearsed(msg rehearsed) {
+	if msg.err != nil {
+		p.err = fmt.Errorf("the rehearsal: %w", msg.err)
+		return
+	}
+	measured, vouched := msg.plan.Count()
+	var yours []string
+	for _, s := range msg.plan.Steps {
+		if s.Done && s.By == keystore.Vouched {
+			yours = append(yours, s.Name())
+		}
+	}
+	p.tried = fmt.Sprintf("rehearsed on the emulator with copies, nothing real was written: %d steps measured", measured)
+	if vouched > 0 {
+		p.tried += "; yours will be: " + strings.Join(yours, ", ")
+	}
 }
 
 // outcome is what is told when a rotation is over.

@@ -191,6 +191,9 @@ func (p *Page) nowLines(w int) []string {
 			out = append(out, widget.Wrapped(th.Warn, p.outage(), w)...)
 		}
 	}
+	if p.tried != "" {
+		out = append(out, widget.Hung(th.Good.Render("✓ "), th.Good, p.tried, w)...)
+	}
 	return append(out, "")
 }
 

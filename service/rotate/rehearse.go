@@ -1,0 +1,150 @@
+package rotate
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/rehearsal"
+)
+
+// Rehearse takes every step of a rotation with copies: a key of its own in the settings of config,
+// which have to be an emulator's, and values in memory. Of the real secrets only what users refer to
+// is read. Nothing real is written, and nothing of it is recorded. What a person would do is done to
+// the copies, and vouched for in the plan that comes back: those are the steps that will stop a real
+// run. An error says which step could not be taken.
+func Rehearse(ctx context.Context, c Config, k model.Key, method keystore.RotationMethod) (plan keystore.RotationPlan, err error) {
+	users, err := c.Users(ctx, k)
+	if err != nil {
+		return plan, fmt.Errorf("finding out what uses %s: %w", k.Name, err)
+	}
+	settings := c.Settings(plan)
+	if settings == nil {
+		return plan, errors.New("a rehearsal needs the account settings of an emulator")
+	}
+	dir, err := os.MkdirTemp("", "zonedeck-rehearsal-")
+	if err != nil {
+		return plan, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // records of copies, without values
+	name := "rehearsal-" + strings.ToLower(rand.Text()[:12])
+	level := k.Level.String()
+	if k.Level == model.LevelUnknown {
+		level = model.LevelUser.String()
+	}
+	made, err := settings.CreateKey(ctx, rehearsal.Key{Name: name, Level: level, Expires: "Unlimited"})
+	if err != nil {
+		return plan, err
+	}
+	defer func() { // a key that is gone already is no error
+		for _, left := range []string{name, name + "-2"} {
+			_ = settings.DeleteKey(context.WithoutCancel(ctx), left)
+		}
+	}()
+	old := keystore.NewSecret(made.Value)
+	copies := &copies{values: map[string]keystore.Secret{}, old: old}
+	for _, ref := range references(k, users) {
+		value, err := c.Secrets.Resolve(ctx, ref)
+		switch {
+		case err != nil:
+			return plan, fmt.Errorf("a rotation could not begin: %w", err)
+		case k.Fingerprint != "" && value.Fingerprint() != k.Fingerprint:
+			return plan, fmt.Errorf("a rotation would stop: %s gives another value than the one that is recorded of %s", label(ref), k.Name)
+		}
+		copies.values[ref] = old
+	}
+	c.Records, c.Secrets, c.LockDir, c.TookOver = keystore.OpenRotations(dir), copies, dir, nil
+	c.Holds = func(file, fingerprint string) (bool, error) { return copies.of(file).Fingerprint() == fingerprint, nil }
+	c.Users = func(context.Context, model.Key) ([]keystore.RotationUser, error) { return users, nil }
+	copied := k
+	copied.Name, copied.Fingerprint, copied.Last4 = name, old.Fingerprint(), old.Last4()
+	return rehearsed(ctx, New(c), copies, copied, k, method)
+}
+
+// rehearsed runs the rotation of the copy, and does what a person would.
+func rehearsed(ctx context.Context, e *Engine, values *copies, copied, k model.Key, method keystore.RotationMethod) (keystore.RotationPlan, error) {
+	plan, err := e.Begin(ctx, copied, "", method)
+	for err == nil && !plan.Over() {
+		var stop *StopError
+		if plan, err = e.Run(ctx, plan.ID, "", nil); !errors.As(err, &stop) {
+			break
+		}
+		if !stop.Vouch { // a file, a variable, a command: the copy gets the new value
+			fresh, held := values.values[plan.NewHeld]
+			if stop.Step.Kind != keystore.StepSet || !held || values.of(stop.Step.Subject).Equal(fresh) {
+				break
+			}
+			values.values[stop.Step.Subject], err = fresh, nil
+			values.byHand = append(values.byHand, stop.Step.Subject)
+			continue
+		}
+		plan, err = e.Vouch(ctx, plan.ID, stop.Step, "in the rehearsal; yours to do in a rotation")
+	}
+	plan.Key = k.Name
+	for i, s := range plan.Steps {
+		for _, subject := range values.byHand {
+			if s.Kind == keystore.StepSet && s.Subject == subject {
+				plan.Steps[i].By, plan.Steps[i].Note = keystore.Vouched, "in the rehearsal; yours to do in a rotation"
+			}
+		}
+	}
+	return plan, err
+}
+
+// references are those that a key and its users take the value from.
+func references(k model.Key, users []keystore.RotationUser) []string {
+	out, seen := []string{}, map[string]bool{"": true}
+	for _, ref := range append([]string{k.Secret}, refsOf(users)...) {
+		if !seen[ref] {
+			seen[ref] = true
+			out = append(out, ref)
+		}
+	}
+	return out
+}
+
+func refsOf(users []keystore.RotationUser) (out []string) {
+	for _, u := range users {
+		if u.File == "" && !u.InFlight {
+			out = append(out, u.Ref)
+		}
+	}
+	return out
+}
+
+// copies are secrets in memory, for one rehearsal on one goroutine.
+type copies struct {
+	values map[string]keystore.Secret
+	old    keystore.Secret // what a place gives that was not written
+	byHand []string        // what a person would have written
+}
+
+// of is what a file or a reference gives.
+func (c *copies) of(place string) keystore.Secret {
+	if v, ok := c.values[place]; ok {
+		return v
+	}
+	return c.old
+}
+
+func (c *copies) Resolve(_ context.Context, ref string) (keystore.Secret, error) {
+	if v, ok := c.values[ref]; ok {
+		return v, nil
+	}
+	return keystore.Secret{}, fmt.Errorf("%s: %w", label(ref), keystore.ErrSecretMissing)
+}
+
+func (c *copies) Store(_ context.Context, ref string, s keystore.Secret) error {
+	c.values[ref] = s
+	return nil
+}
+
+func (c *copies) Remove(_ context.Context, ref string) error {
+	delete(c.values, ref)
+	return nil
+}

@@ -1,0 +1,77 @@
+package rotate_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/rotate"
+)
+
+func TestARehearsalTakesEveryStepAndWritesNothing(t *testing.T) {
+	p := newPlace(t, start(t), "real")
+	file := filepath.Join(p.Dir, ".env")
+	if err := os.WriteFile(file, []byte("KEY=anything\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.Users = append(p.Users, keystore.RotationUser{Name: ".env:1", File: file}, keystore.RotationUser{Name: "nightly"})
+	before, err := p.settings().Keys(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, method := range []keystore.RotationMethod{keystore.RotateByNewKey, keystore.RotateByRefresh} {
+		plan, err := rotate.Rehearse(t.Context(), p.config(), p.Key, method)
+		if err != nil || !plan.Over() || plan.Key != "real" {
+			t.Fatalf("by %s: %v, over %v, %s", method, err, plan.Over(), plan.Key)
+		}
+		var yours []string
+		for _, s := range plan.Steps {
+			if s.By == keystore.Vouched {
+				yours = append(yours, s.Name())
+			}
+		}
+		if want := []string{"set " + file, "set nightly", "test nightly"}; !slices.Equal(yours, want) {
+			t.Errorf("by %s a person does %q, want %q", method, yours, want)
+		}
+		if s, _ := plan.Step(keystore.StepRefused, ""); s.Status != 401 || s.By != keystore.Measured {
+			t.Errorf("by %s the old value's end: %+v", method, s)
+		}
+	}
+	after, err := p.settings().Keys(t.Context())
+	if err != nil || !slices.Equal(after, before) {
+		t.Errorf("the account has %+v, %v, want as before", after, err)
+	}
+	for _, u := range p.Users[:2] {
+		if got, err := p.secrets().Resolve(t.Context(), u.Ref); err != nil || got.Fingerprint() != p.Key.Fingerprint {
+			t.Errorf("%s gives another value, %v", u.Ref, err)
+		}
+	}
+	if text, err := os.ReadFile(file); err != nil || string(text) != "KEY=anything\n" {
+		t.Errorf("the file is %q, %v", text, err)
+	}
+	if plans, err := p.records().List(); len(plans) != 0 || err != nil {
+		t.Errorf("%d records, %v", len(plans), err)
+	}
+}
+
+func TestARehearsalFindsWhatWouldStopARotation(t *testing.T) {
+	p := newPlace(t, start(t), "astray")
+	if err := p.secrets().Store(t.Context(), p.Users[1].Ref, keystore.NewSecret("a-third-value-of-it")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := rotate.Rehearse(t.Context(), p.config(), p.Key, keystore.RotateByNewKey); err == nil || !strings.Contains(err.Error(), "another value") {
+		t.Errorf("%v, want that a reference gives another value", err)
+	}
+	c := p.config()
+	c.Users = func(context.Context, model.Key) ([]keystore.RotationUser, error) {
+		return []keystore.RotationUser{{Name: "profile gone", Ref: "file:nowhere"}}, nil
+	}
+	if _, err := rotate.Rehearse(t.Context(), c, p.Key, keystore.RotateByNewKey); err == nil || !strings.Contains(err.Error(), "nowhere") {
+		t.Errorf("%v, want that a reference gives nothing", err)
+	}
+}
