@@ -77,7 +77,7 @@ func TestTheBlastRadiusHasProfilesRequestsAndJobs(t *testing.T) {
 	h.run("jobs", "trigger", "gd_refused", "--input", filepath.Join(h.dir, "urls.txt"))
 	p := h.open(120, 40)
 	acmeReady(p)
-	p.Press("esc", "4", "R")
+	p.Press("esc", "4", "b")
 	screen := p.WaitFor("Blast radius", "profile acme", "profile beta", "saved request prices", "job-1 (")
 	for _, not := range []string{"saved request login", "job-2"} {
 		if strings.Contains(screen, not) {

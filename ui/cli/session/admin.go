@@ -85,10 +85,14 @@ func (s *Session) recordReason(ctx context.Context, k model.Key, value keystore.
 	if s.reasons.recorded[k.Name] {
 		return nil
 	}
+	where := "by a command"
+	if !s.o.Unattended {
+		where = "to launch a job"
+	}
 	err := errors.New("no history is kept in this run")
 	if s.journal != nil {
 		err = s.journal.PutKeyEvent(context.WithoutCancel(ctx), journal.KeyEvent{
-			Profile: s.Base.Name, Key: k.Name, Event: "used", Text: "as ADMIN in automation, because: " + reason,
+			Profile: s.Base.Name, Key: k.Name, Event: "used", Text: "as ADMIN " + where + ", because: " + reason,
 		})
 	}
 	if err != nil {
