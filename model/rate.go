@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // Rate is what a zone costs, as its profile says; the contract shows no price. The zero
@@ -14,6 +15,21 @@ type Rate struct {
 
 // Priced reports whether there is a rate.
 func (r Rate) Priced() bool { return r != Rate{} }
+
+// String is "$1.5 per 1000", "$8 per GB", both, or "unpriced".
+func (r Rate) String() string {
+	var parts []string
+	if r.Per1000 != 0 {
+		parts = append(parts, fmt.Sprintf("$%v per 1000", r.Per1000))
+	}
+	if r.PerGB != 0 {
+		parts = append(parts, fmt.Sprintf("$%v per GB", r.PerGB))
+	}
+	if len(parts) == 0 {
+		return "unpriced"
+	}
+	return strings.Join(parts, " and ")
+}
 
 // Cost is what requests and the bytes of their bodies cost, in dollars; false when
 // unpriced. What a service charges for headers and for its own tries is not in it.

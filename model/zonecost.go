@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"strconv"
 	"time"
 )
@@ -17,6 +18,19 @@ type ZoneCost struct {
 	// price. It is zero where Problem says why none can be told.
 	Rate    Rate
 	Problem string
+}
+
+// Basis is what the rate was measured from, in words, or why there is none.
+func (c ZoneCost) Basis() string {
+	if !c.Rate.Priced() {
+		return c.Problem
+	}
+	of := fmt.Sprintf("requests: %.0f", c.Requests)
+	if c.Rate.Per1000 == 0 {
+		of = fmt.Sprintf("bytes: %.0f", c.Bytes)
+	}
+	return fmt.Sprintf("%s for %s, the account's cost of %s to %s", SmallDollars(c.Dollars), of,
+		c.From.Format(time.DateOnly), c.To.AddDate(0, 0, -1).Format(time.DateOnly))
 }
 
 // Measurable is why a rate of a zone cannot be measured whatever its cost, or "": search and

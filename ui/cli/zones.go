@@ -3,13 +3,13 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
 	"zonedeck/service/rates"
+	"zonedeck/ui/cli/session"
 )
 
 func (a *app) zonesCommand() *cobra.Command {
@@ -70,7 +70,7 @@ type zoneRateJSON struct {
 
 func (t *task) zonesRates(ctx context.Context, f ratesFlags) error {
 	if f.save && t.Base.Local {
-		return usage("the embedded emulator announces the rates of its zones: there is nothing to save")
+		return usage("%s", session.OwnRates)
 	}
 	if err := t.Base.Refuse("write rates"); f.save && err != nil {
 		return err
@@ -121,19 +121,7 @@ func (t *task) printRates(f ratesFlags, out ratesJSON, costs []model.ZoneCost) e
 	}
 	rows := [][]string{{"ZONE", "RATE", "MEASURED FROM"}}
 	for _, c := range costs {
-		rate, basis := "unpriced", c.Problem
-		switch {
-		case c.Rate.Per1000 > 0:
-			rate = fmt.Sprintf("$%v per 1000", c.Rate.Per1000)
-			basis = fmt.Sprintf("%s for requests: %.0f", model.SmallDollars(c.Dollars), c.Requests)
-		case c.Rate.PerGB > 0:
-			rate = fmt.Sprintf("$%v per GB", c.Rate.PerGB)
-			basis = fmt.Sprintf("%s for bytes: %.0f", model.SmallDollars(c.Dollars), c.Bytes)
-		}
-		if c.Rate.Priced() {
-			basis += fmt.Sprintf(", the account's cost of %s to %s", c.From.Format(time.DateOnly), c.To.AddDate(0, 0, -1).Format(time.DateOnly))
-		}
-		rows = append(rows, []string{string(c.Zone.Name), rate, basis})
+		rows = append(rows, []string{string(c.Zone.Name), c.Rate.String(), c.Basis()})
 	}
 	if err := printColumns(t.app.Stdout, rows); err != nil {
 		return err

@@ -100,6 +100,15 @@ func rehearsalScreens() []screen {
 			onKeys(p)
 			command(p, "emulator: faults", "Faults of the emulator", " of 1")
 		}},
+		{name: "rates/measured", steps: func(p *uitest.Whole) {
+			ready(p)
+			p.Press("ctrl+j")
+			p.WaitFor("It works")
+			onKeys(p)
+			command(p, "rates of the zones", "What the zones of local cost", "finance-review")
+			p.Press("ctrl+s")
+			p.WaitFor("Nothing is written", "$1.5 per 1000")
+		}},
 		{name: "rehearse/time-forward", steps: func(p *uitest.Whole) {
 			onKeys(p)
 			command(p, "move time", "Forward by")

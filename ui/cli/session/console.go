@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	tea "charm.land/bubbletea/v2"
@@ -192,7 +193,7 @@ func (c *Console) tellNotices() tea.Cmd {
 
 // commands are the palette's entries that belong to no tab.
 func (c *Console) commands(theme *kit.Theme) []kit.Binding {
-	return append(account.Commands(c.accountDeps(theme)), c.rehearsals(theme)...)
+	return slices.Concat(account.Commands(c.accountDeps(theme)), c.ratesCommands(theme), c.rehearsals(theme))
 }
 
 // accountDeps are what the commands about accounts work with.

@@ -1,0 +1,101 @@
+package rates
+
+import (
+	"context"
+	"errors"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
+	"zonedeck/service/dialect"
+	"zonedeck/service/profile"
+	"zonedeck/service/rates"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
+)
+
+// Deps are the parts the entry works with.
+type Deps struct {
+	Ctx   context.Context //nolint:containedctx // the entry lives as long as the program
+	Theme *kit.Theme
+	// Profile is the profile in use, and Keys are the keys that can be named.
+	Profile profile.Profile
+	Keys    []model.Key
+	// Measure asks the account by a key; see rates.Measure.
+	Measure func(ctx context.Context, key string) ([]model.ZoneCost, error)
+	// Save writes rates into the profile. Refused is why it cannot, or empty.
+	Save    func(ctx context.Context, rates map[model.ZoneName]model.Rate) error
+	Refused string
+}
+
+const group = "Account"
+
+// Commands are the palette's entries.
+func Commands(d Deps) []kit.Binding {
+	b := kit.Binding{
+		Label: "measure the rates of the zones", Group: group,
+		Help:   "Ask the account what each zone cost, by a FINANCE or ADMIN key. Nothing is written until you save.",
+		Intent: tea.Cmd(func() tea.Msg { return kit.Open{Overlay: d.chooseKey()} }),
+	}
+	if err := d.refusal(model.Key{}); err != nil {
+		b.Disabled = err.Error()
+	}
+	return []kit.Binding{b}
+}
+
+// refusal says why the costs cannot be asked for by a key, or is nil.
+func (d Deps) refusal(k model.Key) error {
+	known, err := dialect.Find(d.Profile.Dialect)
+	if err != nil {
+		return err
+	}
+	return rates.Refusal(d.Profile, known, k)
+}
+
+// chooseKey asks for the key.
+func (d Deps) chooseKey() kit.Overlay {
+	const field = "key"
+	var options []widget.Option
+	var first string
+	var level model.Level
+	for _, k := range d.Keys {
+		o := widget.Option{Value: k.Name, Note: k.Level.String()}
+		if err := d.refusal(k); err != nil {
+			o.Disabled = "its level has no access to billing"
+		} else if k.Level == model.LevelFinance && level != model.LevelFinance || first == "" && k.Level != model.LevelAdmin {
+			first, level = k.Name, k.Level // an ADMIN key is chosen by the operator, never for them
+		}
+		options = append(options, o)
+	}
+	form := widget.NewForm(d.Theme, widget.Field{
+		Name: field, Label: "Key", Kind: widget.FieldPick, Options: options, Value: first, Check: widget.Required("pick a key whose level is FINANCE or ADMIN"),
+		Help: "The key of the API calls; its level has to be FINANCE or ADMIN (contract 5.3).",
+	})
+	dialog := widget.NewFormDialog(d.Theme, "What the zones of "+text.Clean(d.Profile.Name)+" cost", form)
+	dialog.Intro = "The account is asked what each zone cost, one call for each. Divided by the requests or bytes of the same days that is a rate: measured, and no price list."
+	dialog.Submit = "ask"
+	dialog.OnSubmit = func(f *widget.Form) tea.Cmd {
+		return tea.Sequence(kit.CloseOverlay(dialog), kit.OpenOverlay(newResult(d, f.Value(field))))
+	}
+	return dialog
+}
+
+// found are the rates that were measured.
+func found(costs []model.ZoneCost) map[model.ZoneName]model.Rate {
+	out := map[model.ZoneName]model.Rate{}
+	for _, c := range costs {
+		if c.Rate.Priced() {
+			out[c.Zone.Name] = c.Rate
+		}
+	}
+	return out
+}
+
+// words are an error for the screen: how a call ended that the operator has cancelled needs none.
+func words(err error) string {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return ""
+	}
+	return err.Error()
+}
