@@ -1,0 +1,185 @@
+package keystore
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"zonedeck/model"
+)
+
+func proven(method RotationMethod) RotationPlan {
+	return PlanRotation(fullKey(), method, []RotationUser{
+		{Name: "nightly"},
+		{Name: "/srv/.env:1", File: "/srv/.env"},
+		{Name: "job-7", InFlight: true},
+		{Name: "profile acme", Ref: "file:acme"},
+		{Name: "profile beta", Ref: "file:acme"},
+		{Name: "nightly", Ref: "file:again"},
+	}, today)
+}
+
+func TestThePlanSetsEachPlaceOnceAndTestsEachUser(t *testing.T) {
+	var names []string
+	for _, s := range proven(RotateByNewKey).Steps {
+		names = append(names, s.Name())
+	}
+	want := []string{
+		"drain job-7", "create", "set " + Ref(fullKey().Secret).Label(), "set file:acme", "set /srv/.env", "set nightly",
+		"test profile acme", "test profile beta", "test /srv/.env:1", "test nightly", "delete", "refused", "watch",
+	}
+	if !slices.Equal(names, want) {
+		t.Errorf("%q, want %q", names, want)
+	}
+	refresh := proven(RotateByRefresh)
+	if refresh.Steps[1].Kind != StepRefresh || slices.ContainsFunc(refresh.Steps, func(s RotationStep) bool { return s.Kind == StepDelete || s.Kind == StepCreate }) {
+		t.Errorf("a refresh: %+v", refresh.Steps)
+	}
+}
+
+// TestNoStepIsDoneBeforeAnEarlierOne records steps in any order: only the open one is taken, and a
+// plan of any length can be kept and read.
+func TestNoStepIsDoneBeforeAnEarlierOne(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := proven(rapid.SampledFrom([]RotationMethod{RotateByNewKey, RotateByRefresh}).Draw(t, "method"))
+		for range rapid.IntRange(0, 30).Draw(t, "tries") {
+			i := rapid.IntRange(-1, len(p.Steps)).Draw(t, "step")
+			next, err := p.Record(i, Proof{By: Measured, Status: 200}, today)
+			if ok := i >= 0 && i == p.Now() && !p.Over(); ok != (err == nil) {
+				t.Fatalf("step %d of %d: %v", i, p.Now(), err)
+			}
+			if err == nil {
+				p = next
+			}
+			if err := checkProven(p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if p.Over() != (p.Now() < 0) {
+			t.Fatalf("over %v with step %d open", p.Over(), p.Now())
+		}
+	})
+}
+
+func TestARecordWithProofsHoldsNoValue(t *testing.T) {
+	p := proven(RotateByNewKey)
+	fresh := NewSecret("the-new-value-9876")
+	if _, err := p.Made(NewSecret(sample), "file:new"); !errors.Is(err, ErrSecretUnusable) {
+		t.Errorf("the old value as the new one: %v", err)
+	}
+	if _, err := p.Made(fresh, sample); !errors.Is(err, ErrRefForm) || leaks(err.Error()) {
+		t.Errorf("a secret for a reference: %v", err)
+	}
+	p, err := p.Made(fresh, "file:new")
+	if err != nil || p.NewLast4 != "9876" || p.NewHeld != "file:new" {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	for _, note := range []string{sample, "old=" + sample, "it is the-new-value-9876"} {
+		if _, err := p.Record(0, Proof{By: Vouched, Note: note}, today); !errors.Is(err, ErrHoldsSecret) || leaks(err.Error()) {
+			t.Errorf("note %q: %v", note, err)
+		}
+	}
+	over, err := p.Abandon(today)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := over.Made(fresh, "file:new"); !errors.Is(err, ErrRotationOver) {
+		t.Errorf("a value after the end: %v", err)
+	}
+}
+
+func TestTheNewValueTakesOverWithTheKeysOwnReference(t *testing.T) {
+	p := proven(RotateByNewKey)
+	p.NewFingerprint, p.NewLast4, p.NewRef, p.NewExpires = "f00", "9876", "file:new", "2027-02-20T00:00:00Z"
+	for n := range p.Steps {
+		if got, want := p.HasTakenOver(), n > 2; got != want {
+			t.Errorf("before %s: %v", p.Steps[n].Name(), got)
+		}
+		var err error
+		if p, err = p.Record(n, Proof{By: Measured}, today.Add(time.Duration(n)*time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	k := p.Renewed(fullKey())
+	if !k.Rotation.Last.Equal(today.Add(time.Hour)) || k.Secret != "file:new" || k.Last4 != "9876" || k.Expires.Kind != model.ExpiryDate || !p.Over() {
+		t.Errorf("%+v", k)
+	}
+}
+
+func TestARecordWithProofsThatCannotBeIsRefused(t *testing.T) {
+	for name, spoil := range map[string]func(*RotationPlan){
+		"steps in another order": func(p *RotationPlan) { p.Steps[0], p.Steps[1] = p.Steps[1], p.Steps[0] },
+		"an unknown step":        func(p *RotationPlan) { p.Steps[0].Kind = "magic" },
+		"done before an earlier": func(p *RotationPlan) { p.Steps[len(p.Steps)-1].Done = true },
+		"no steps":               func(p *RotationPlan) { p.Steps = nil },
+		"a later version":        func(p *RotationPlan) { p.Version = 3 },
+		"known by magic":         func(p *RotationPlan) { p.Steps[0].By = "magic" },
+	} {
+		r := OpenRotations(t.TempDir())
+		p := proven(RotateByNewKey)
+		if err := r.Start(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Update(t.Context(), p.ID, func(p RotationPlan) (RotationPlan, error) { spoil(&p); return p, nil }); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Get(p.ID); !errors.Is(err, ErrRotationFile) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestAListThatWasTickedByHandIsHistory reads a record of an earlier version as it was written.
+func TestAListThatWasTickedByHandIsHistory(t *testing.T) {
+	dir := t.TempDir()
+	const id = "20261101t100000z-00000000"
+	old := `{"id":"` + id + `","key":"etl-main","method":"new key","started":"2026-11-01T10:00:00Z","users":[{"name":"nightly","proved":false}],"steps":[` +
+		`{"kind":"review","text":"a","done":true},{"kind":"issue","text":"b","done":true},{"kind":"store","text":"c","done":true,"by":"measured"},` +
+		`{"kind":"prove","text":"d","done":true,"by":"vouched"},{"kind":"switch","text":"e","done":true},{"kind":"each","text":"f","done":false},` +
+		`{"kind":"delete","text":"g","done":false}],"new_fingerprint":"f00","new_last4":"9876","new_ref":"env:NEW"}`
+	if err := os.WriteFile(filepath.Join(dir, id+".json"), []byte(old), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := OpenRotations(dir)
+	p, err := r.Get(id)
+	if measured, vouched := p.Count(); err != nil || p.Proven() || !p.HasTakenOver() || measured != 1 || vouched != 4 {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	if _, running, err := r.Running("", "etl-main"); running || err != nil {
+		t.Errorf("it is gone on with: %v", err)
+	}
+	if err := r.Start(t.Context(), proven(RotateByNewKey)); err != nil {
+		t.Errorf("a rotation with proof beside it: %v", err)
+	}
+	if b, err := os.ReadFile(filepath.Join(dir, id+".json")); err != nil || string(b) != old {
+		t.Errorf("it became %q, %v", b, err)
+	}
+}
+
+func TestRemovingASecret(t *testing.T) {
+	r := NewResolver(ResolverOptions{SecretsDir: filepath.Join(t.TempDir(), "secrets")})
+	if err := r.Remove(t.Context(), "file:none"); err != nil {
+		t.Errorf("one that is not there: %v", err)
+	}
+	if err := r.Store(t.Context(), "file:a", NewSecret(sample)); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Remove(t.Context(), "file:a"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Resolve(t.Context(), "file:a"); !errors.Is(err, ErrSecretMissing) {
+		t.Errorf("after it: %v", err)
+	}
+	if err := r.Remove(t.Context(), "env:A"); !errors.Is(err, ErrNotStorable) {
+		t.Errorf("a variable: %v", err)
+	}
+	if err := r.Remove(t.Context(), sample); !errors.Is(err, ErrRefForm) || strings.Contains(err.Error(), sample) {
+		t.Errorf("no reference: %v", err)
+	}
+}
