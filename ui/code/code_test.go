@@ -56,6 +56,12 @@ func open(t *testing.T, show kit.ShowCode, w, h int) *bench {
 	pages := code.New(code.Deps{
 		Ctx: t.Context(), Theme: theme, Profile: func() profile.Profile { return p },
 		KeyRef: func(name string) string { return "keyring:zonedeck/" + name },
+		Refused: func(name string) error {
+			if name == "boss" {
+				return errors.New("key boss is ADMIN, which no program uses")
+			}
+			return nil
+		},
 		Secret: func(_ context.Context, ref string) (keystore.Secret, error) {
 			b.resolved = append(b.resolved, ref)
 			<-time.After(b.slow)
@@ -286,5 +292,22 @@ func TestALoginHasNoOtherWay(t *testing.T) {
 		b.Expect("unlocker_demo-city-x")
 		b.Press("v")
 		b.Expect("a proxy login is for the proxy")
+	})
+}
+
+func TestNoProgramGetsAnAdminKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		show := fetch()
+		show.Request.Key = "boss"
+		b := open(t, show, 120, 40)
+		b.Expect("key boss is ADMIN, which no program uses")
+		b.ExpectNot("/request")
+		b.Press("!")
+		if len(b.resolved) > 0 {
+			t.Errorf("the value was taken: %q", b.resolved)
+		}
+		show.Request.Via = model.ViaNative // a login holds no key
+		b = open(t, show, 120, 40)
+		b.ExpectNot("ADMIN")
 	})
 }

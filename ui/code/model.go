@@ -26,6 +26,9 @@ type Deps struct {
 	Theme *kit.Theme
 	// Profile is the profile in use.
 	Profile func() profile.Profile
+	// Refused is why no program may have the key of a name, empty for the profile's: ADMIN is for
+	// people. Nil permits every key.
+	Refused func(name string) error
 	// KeyRef is the reference of a key's value by the key's name, empty for the profile's
 	// own; "" where there is none.
 	KeyRef func(name string) string
@@ -94,6 +97,11 @@ func (p *pane) write() {
 	p.pages, p.drawn = nil, wrapped{}
 	for _, t := range export.Targets() {
 		text, err := t.Code(p.source)
+		if !t.Login && !r.Via.Login() && p.deps.Refused != nil {
+			if refused := p.deps.Refused(r.Key); refused != nil {
+				text, err = "", refused
+			}
+		}
 		p.pages = append(p.pages, page{name: t.Name, title: t.Title, file: t.File, text: text, err: err, target: t})
 	}
 	if p.code.Whole {

@@ -129,6 +129,13 @@ func (c *Console) codeDeps(theme *kit.Theme) code.Deps {
 	s := c.session
 	return code.Deps{
 		Ctx: c.ctx, Theme: theme, Profile: s.CurrentProfile, Write: writeCode,
+		Refused: func(name string) error {
+			k, _ := s.Key(cmp.Or(name, s.CurrentProfile().Key))
+			if f, bad := keystore.CheckUnattended(k, s.Now()); bad {
+				return fmt.Errorf("key %s is ADMIN, which no program uses (%s): pick a USER key; 'zonedeck export --admin-reason' puts a reason on record", k.Name, f.Source)
+			}
+			return nil
+		},
 		KeyRef: func(name string) string {
 			k, _ := s.Key(cmp.Or(name, s.CurrentProfile().Key))
 			return k.Secret
