@@ -94,6 +94,21 @@ func (m *Model) blastMsg(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
+// withFiles adds to uses that were found without a scan those that the last scan found in files.
+func withFiles(uses, scanned map[radius.KeyID][]radius.Use) map[radius.KeyID][]radius.Use {
+	if uses == nil { // they could not be read
+		return scanned
+	}
+	for id, list := range scanned {
+		for _, u := range list {
+			if u.Kind == radius.EnvFile || u.Kind == radius.TrackedFile {
+				uses[id] = append(uses[id], u)
+			}
+		}
+	}
+	return uses
+}
+
 // whyNotScan returns the reason why no folder can be looked through, or "".
 func (m *Model) whyNotScan() string {
 	switch {

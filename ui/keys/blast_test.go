@@ -81,6 +81,8 @@ func TestTheBlastRadiusOfAKey(t *testing.T) {
 		if len(find.folders) != 1 || find.folders[0] != "/srv/etl" {
 			t.Errorf("looked through %q", find.folders)
 		}
+		s.Press("ctrl+r") // reads the rest again, not the folders
+		s.Expect("3 uses, 2 of them measurable", "/srv/etl/deploy.sh:4")
 		s.Press("l", "z", "G")
 		s.Expect("files that git tracks (value-in-git)", "seen: /srv/etl/deploy.sh:4")
 	})

@@ -152,7 +152,7 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 			return kit.Fail("read the key inventory: " + msg.err.Error())
 		}
 	case recordsLoaded:
-		m.records.plans, m.records.uses, m.records.used = msg.plans, msg.uses, msg.used
+		m.records.plans, m.records.uses, m.records.used = msg.plans, withFiles(msg.uses, m.records.uses), msg.used
 		m.fill()
 		if msg.err != nil {
 			return kit.Fail(msg.err.Error())
