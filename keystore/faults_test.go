@@ -205,24 +205,10 @@ func TestAnExpiryIsKeptInWholeSeconds(t *testing.T) {
 	}
 }
 
-func TestAProofOfNobodyIsRefused(t *testing.T) {
-	p := tick(t, plan(t, RotateByNewKey), StepReview, StepIssue, StepStore, StepProve, StepSwitch)
-	if _, err := p.Prove("nobody", Vouched, today); !errors.Is(err, ErrStepUnknown) {
-		t.Errorf("%v", err)
-	}
-	over, err := p.Abandon(today)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := over.Prove(p.Users[0].Name, Vouched, today); !errors.Is(err, ErrRotationOver) {
-		t.Errorf("after its end: %v", err)
-	}
-}
-
 func TestRecordsOfRotationsThatCannotBeUsed(t *testing.T) {
 	dir := t.TempDir()
 	r := OpenRotations(dir)
-	p := plan(t, RotateByNewKey)
+	p := proven(RotateByNewKey)
 	if err := r.Start(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +237,7 @@ func TestRecordsOfRotationsThatCannotBeUsed(t *testing.T) {
 	if _, err := r.Get("two"); !errors.Is(err, ErrRotationFile) || !strings.Contains(err.Error(), "something follows the record") {
 		t.Errorf("two records in one file: %v", err)
 	}
-	later := NewRotationPlan(model.Key{Name: "third", Secret: "env:A"}, RotateByNewKey, today)
+	later := PlanRotation(model.Key{Name: "third", Secret: "env:A"}, RotateByNewKey, nil, today)
 	if err := r.Start(t.Context(), later); !errors.Is(err, ErrRotationFile) {
 		t.Errorf("beside a record that cannot be read: %v", err)
 	}

@@ -1,10 +1,7 @@
 package keystore
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -14,9 +11,8 @@ import (
 // RotationStepKind names a step of a rotation.
 type RotationStepKind string
 
-// The steps. Of a rotation by a new key, which never interrupts anything, all
-// but StepRefresh and StepPause; of a refresh, which ends the old value at once
-// (service.md 3), all but StepIssue, StepSwitch and StepDelete.
+// The steps of lists that were ticked by hand, as earlier versions wrote them. StepRefresh and
+// StepDelete are steps of a rotation with proof, too.
 const (
 	StepReview  RotationStepKind = "review"  // blast radius: who uses the key
 	StepPause   RotationStepKind = "pause"   // stop the users, for a refresh
@@ -41,7 +37,6 @@ const (
 // What a caller may decide on when a step is not taken.
 var (
 	ErrStepOrder    = errors.New("an earlier step is not done")
-	ErrStepUnknown  = errors.New("the rotation has no such step")
 	ErrRotationOver = errors.New("the rotation is over")
 	ErrHoldsSecret  = errors.New("the text holds a key's value")
 )
@@ -144,135 +139,8 @@ type RotationPlan struct {
 	OwnRefused int    `json:"own_refused,omitempty"`
 }
 
-// NewRotationPlan begins the rotation of a key at a moment. Its blast radius is
-// what the inventory knows as users of the key.
-func NewRotationPlan(k model.Key, method RotationMethod, now time.Time) RotationPlan {
-	now = now.UTC().Truncate(time.Second)
-	sum := sha256.Sum256([]byte(k.Name))
-	p := RotationPlan{
-		ID:  now.Format("20060102t150405z") + "-" + hex.EncodeToString(sum[:4]),
-		Key: k.Name, Method: method, Started: now, OldFingerprint: k.Fingerprint,
-	}
-	for _, name := range distinct(k.UsedBy) {
-		p.Users = append(p.Users, RotationUser{Name: name})
-	}
-	p.Steps = steps(method)
-	return p
-}
-
-func steps(method RotationMethod) []RotationStep {
-	if method == RotateByRefresh {
-		return []RotationStep{
-			{Kind: StepReview, Text: "look at what uses the key: all of it stops with the refresh"},
-			{Kind: StepPause, Text: "stop or drain what uses it"},
-			{Kind: StepRefresh, Text: "refresh the key in the account settings; the old value is invalid at once"},
-			{Kind: StepStore, Text: "store the new value behind the key's reference"},
-			{Kind: StepProve, Text: "make one call with the new value"},
-			{Kind: StepEach, Text: "start every user again and see one call of each work"},
-		}
-	}
-	return []RotationStep{
-		{Kind: StepReview, Text: "look at what uses the key"},
-		{Kind: StepIssue, Text: "issue a new key of the same level, with an expiry, in the account settings"},
-		{Kind: StepStore, Text: "store the new value behind a reference of its own"},
-		{Kind: StepProve, Text: "make one call with the new value"},
-		{Kind: StepSwitch, Text: "switch every user to the new reference"},
-		{Kind: StepEach, Text: "see one call of each user work with the new value"},
-		{Kind: StepDelete, Text: "delete the old key in the account settings"},
-	}
-}
-
-// Next is the first step that is not done; ok is false when all are.
-func (p RotationPlan) Next() (step RotationStep, ok bool) {
-	for _, s := range p.Steps {
-		if !s.Done {
-			return s, true
-		}
-	}
-	return RotationStep{}, false
-}
-
 // Over reports whether the rotation was finished or abandoned.
 func (p RotationPlan) Over() bool { return !p.Ended.IsZero() }
-
-// Tick marks a step done at a moment, with how that is known and a note for the
-// record. Steps are ticked in their order: the old key is not deleted before the new one is proved
-// for every user. Errors wrap ErrStepOrder, ErrStepUnknown, ErrRotationOver or
-// ErrHoldsSecret.
-func (p RotationPlan) Tick(kind RotationStepKind, by By, note string, now time.Time) (RotationPlan, error) {
-	i, err := p.step(kind)
-	if err != nil {
-		return p, err
-	}
-	if holdsValue(note, p.OldFingerprint) || holdsValue(note, p.NewFingerprint) {
-		return p, fmt.Errorf("noting step %s: %w", kind, ErrHoldsSecret)
-	}
-	if next, ok := p.Next(); ok && next.Kind != kind && !p.Steps[i].Done {
-		return p, fmt.Errorf("step %s: %w: %s comes first (%s)", kind, ErrStepOrder, next.Kind, next.Text)
-	}
-	if missing := p.unproved(); kind == StepEach && len(missing) > 0 {
-		return p, fmt.Errorf("step %s: %w: no call was seen of %v", kind, ErrStepOrder, missing)
-	}
-	p = p.copied()
-	s := &p.Steps[i]
-	s.Done, s.By, s.At, s.Note = true, by, now.UTC().Truncate(time.Second), note
-	if _, more := p.Next(); !more {
-		p.Ended = s.At
-	}
-	return p, nil
-}
-
-// Untick takes a step back. The steps after it must not be done.
-func (p RotationPlan) Untick(kind RotationStepKind) (RotationPlan, error) {
-	i, err := p.step(kind)
-	if err != nil {
-		return p, err
-	}
-	for _, later := range p.Steps[i+1:] {
-		if later.Done {
-			return p, fmt.Errorf("taking back step %s: %w: %s was done after it", kind, ErrStepOrder, later.Kind)
-		}
-	}
-	p = p.copied()
-	s := &p.Steps[i]
-	s.Done, s.By, s.At, s.Note = false, "", time.Time{}, ""
-	return p, nil
-}
-
-// Stored notes the new value and where it is. It belongs to StepStore and does
-// not tick it.
-func (p RotationPlan) Stored(value Secret, ref string) (RotationPlan, error) {
-	if p.Over() {
-		return p, ErrRotationOver
-	}
-	if _, err := ParseRef(ref); err != nil {
-		return p, fmt.Errorf("noting where the new value is: %w", err)
-	}
-	if p.OldFingerprint != "" && p.OldFingerprint == value.Fingerprint() {
-		return p, fmt.Errorf("noting the new value: %w: it is the old one", ErrSecretUnusable)
-	}
-	p = p.copied()
-	p.NewFingerprint, p.NewLast4, p.NewRef = value.Fingerprint(), value.Last4(), ref
-	return p, nil
-}
-
-// Prove notes that a user's own call with the new value worked, and how that is
-// known. It can be noted once the steps before StepEach are done.
-func (p RotationPlan) Prove(user string, by By, now time.Time) (RotationPlan, error) {
-	if p.Over() {
-		return p, ErrRotationOver
-	}
-	i := slices.IndexFunc(p.Users, func(u RotationUser) bool { return u.Name == user })
-	if i < 0 {
-		return p, fmt.Errorf("user %q: %w", user, ErrStepUnknown)
-	}
-	if next, ok := p.Next(); ok && next.Kind != StepEach {
-		return p, fmt.Errorf("proving %q: %w: %s comes first (%s)", user, ErrStepOrder, next.Kind, next.Text)
-	}
-	p = p.copied()
-	p.Users[i].Proved, p.Users[i].By, p.Users[i].At = true, by, now.UTC().Truncate(time.Second)
-	return p, nil
-}
 
 // Abandon ends the rotation as it is.
 func (p RotationPlan) Abandon(now time.Time) (RotationPlan, error) {
@@ -282,18 +150,6 @@ func (p RotationPlan) Abandon(now time.Time) (RotationPlan, error) {
 	p = p.copied()
 	p.Ended, p.Abandoned = now.UTC().Truncate(time.Second), true
 	return p, nil
-}
-
-// step finds a step of a rotation that is not over.
-func (p RotationPlan) step(kind RotationStepKind) (int, error) {
-	i := slices.IndexFunc(p.Steps, func(s RotationStep) bool { return s.Kind == kind })
-	switch {
-	case i < 0:
-		return 0, fmt.Errorf("step %s: %w", kind, ErrStepUnknown)
-	case p.Over():
-		return 0, fmt.Errorf("step %s: %w", kind, ErrRotationOver)
-	}
-	return i, nil
 }
 
 // HasTakenOver reports whether calls are made with the new value: after storing a refreshed
@@ -338,16 +194,6 @@ func (p RotationPlan) Count() (measured, vouched int) {
 		}
 	}
 	return measured, vouched
-}
-
-func (p RotationPlan) unproved() []string {
-	var out []string
-	for _, u := range p.Users {
-		if !u.Proved {
-			out = append(out, u.Name)
-		}
-	}
-	return out
 }
 
 func (p RotationPlan) copied() RotationPlan {

@@ -171,31 +171,17 @@ func (h rotationHistory) Update(ctx context.Context, id string, change func(keys
 func rotationChanges(before, after keystore.RotationPlan) []string {
 	var out []string
 	for i, s := range after.Steps {
-		switch was := before.Steps[i].Done; {
-		case s.Done && !was:
-			text := "step done, " + s.By.Words() + ": " + s.Text
-			if after.Proven() {
-				text = s.Name() + ", " + s.By.Words()
-				if s.Status != 0 {
-					text += fmt.Sprintf(", status %d", s.Status)
-				}
-			}
-			if s.Note != "" {
-				text += "; " + s.Note
-			}
-			out = append(out, text)
-		case was && !s.Done:
-			out = append(out, "step taken back: "+s.Text)
+		if !s.Done || before.Steps[i].Done {
+			continue
 		}
-	}
-	for i, u := range after.Users {
-		if i < len(before.Users) && u.Proved && !before.Users[i].Proved {
-			text := "a call of " + u.Name + " with the new value is vouched for"
-			if u.By == keystore.Measured {
-				text = "a call of " + u.Name + " worked with the new value"
-			}
-			out = append(out, text)
+		text := s.Name() + ", " + s.By.Words()
+		if s.Status != 0 {
+			text += fmt.Sprintf(", status %d", s.Status)
 		}
+		if s.Note != "" {
+			text += "; " + s.Note
+		}
+		out = append(out, text)
 	}
 	if after.Over() && !before.Over() {
 		if after.Abandoned {

@@ -39,10 +39,10 @@ func TestTheTimelineHasTheEventsOfKeys(t *testing.T) {
 		seen.Name = name
 		return inventory.Remove(t.Context(), seen)
 	}
-	plan := keystore.NewRotationPlan(k, keystore.RotateByNewKey, time.Now())
-	tick := func(kind keystore.RotationStepKind) func(keystore.RotationPlan) (keystore.RotationPlan, error) {
+	plan := keystore.PlanRotation(k, keystore.RotateByNewKey, []keystore.RotationUser{{Name: "nightly"}}, time.Now())
+	record := func(proof keystore.Proof) func(keystore.RotationPlan) (keystore.RotationPlan, error) {
 		return func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
-			return p.Tick(kind, keystore.Vouched, "", time.Now())
+			return p.Record(p.Now(), proof, time.Now())
 		}
 	}
 	update := func(f func(keystore.RotationPlan) (keystore.RotationPlan, error)) error {
@@ -52,13 +52,8 @@ func TestTheTimelineHasTheEventsOfKeys(t *testing.T) {
 	for i, err := range []error{
 		inventory.Add(t.Context(), k), inventory.Update(t.Context(), "etl", same),
 		inventory.Update(t.Context(), "etl", later), inventory.Update(t.Context(), "etl", renew),
-		rotations.Start(t.Context(), plan), update(tick(keystore.StepReview)),
-		update(func(p keystore.RotationPlan) (keystore.RotationPlan, error) { return p.Untick(keystore.StepReview) }),
-		update(tick(keystore.StepReview)), update(tick(keystore.StepIssue)), update(tick(keystore.StepStore)),
-		update(tick(keystore.StepProve)), update(tick(keystore.StepSwitch)),
-		update(func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
-			return p.Prove("nightly", keystore.Vouched, time.Now())
-		}),
+		rotations.Start(t.Context(), plan), update(record(keystore.Proof{By: keystore.Measured, Status: 200, Note: "accepted"})),
+		update(record(keystore.Proof{By: keystore.Vouched, Note: "its log"})),
 		update(func(p keystore.RotationPlan) (keystore.RotationPlan, error) { return p.Abandon(time.Now()) }),
 		inventory.Update(t.Context(), "etl", rename), remove("etl-2"),
 	} {
@@ -68,7 +63,7 @@ func TestTheTimelineHasTheEventsOfKeys(t *testing.T) {
 	}
 	// What fails leaves no line.
 	if remove("etl") == nil || inventory.Update(t.Context(), "etl", same) == nil ||
-		inventory.Add(t.Context(), model.Key{}) == nil || update(tick(keystore.StepEach)) == nil || rotations.Start(t.Context(), plan) == nil {
+		inventory.Add(t.Context(), model.Key{}) == nil || update(record(keystore.Proof{})) == nil || rotations.Start(t.Context(), plan) == nil {
 		t.Error("a change that is not possible was made")
 	}
 	lines, err := s.Client.Activity(t.Context(), model.ActivityFilter{Kind: model.ActivityKey})
@@ -82,9 +77,7 @@ func TestTheTimelineHasTheEventsOfKeys(t *testing.T) {
 	want := []string{
 		"etl: recorded in the inventory, level USER", "etl: changed in the inventory: expiry, note",
 		"etl: refreshed it has another value, made on 2026-11-21", "etl: rotation began, by new key",
-		"etl: rotation step done, vouched for: look at what uses the key", "etl: rotation step taken back: look at what uses the key", "etl: rotation step done, vouched for: look at what uses the key",
-		"etl: rotation step done, vouched for: issue a new key of the same level, with an expiry, in the account settings", "etl: rotation step done, vouched for: store the new value behind a reference of its own", "etl: rotation step done, vouched for: make one call with the new value",
-		"etl: rotation step done, vouched for: switch every user to the new reference", "etl: rotation a call of nightly with the new value is vouched for",
+		"etl: rotation create, measured, status 200; accepted", "etl: rotation set nightly, vouched for; its log",
 		"etl: rotation abandoned", "etl-2: renamed in the inventory, from etl",
 		"etl-2: removed from the inventory; it is still valid at the service",
 	}
@@ -105,18 +98,12 @@ func TestARotationRenewsTheKeyThatComesWithItsProfile(t *testing.T) {
 	}
 	defer s.Close(t.Context())
 	k := model.Key{Name: "demo", Level: model.LevelUser, Secret: "demo:key/demo"}
-	rotate := func(profile, value string, at time.Time, kinds ...keystore.RotationStepKind) {
+	rotate := func(profile, value string, at time.Time, steps int) {
 		t.Helper()
-		p := keystore.NewRotationPlan(k, keystore.RotateByRefresh, at)
-		p.Profile = profile
-		for _, kind := range kinds {
-			if kind == keystore.StepStore {
-				p, err = p.Stored(keystore.NewSecret(value), "env:"+value)
-			}
-			if err == nil {
-				p, err = p.Tick(kind, keystore.Vouched, "", at)
-			}
-			if err != nil {
+		p := keystore.PlanRotation(k, keystore.RotateByRefresh, nil, at)
+		p.Profile, p.NewRef = profile, "env:"+value
+		for n := range steps {
+			if p, err = p.Record(n, keystore.Proof{By: keystore.Measured}, at); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -128,18 +115,18 @@ func TestARotationRenewsTheKeyThatComesWithItsProfile(t *testing.T) {
 		}
 	}
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	steps := []keystore.RotationStepKind{keystore.StepReview, keystore.StepPause, keystore.StepRefresh, keystore.StepStore}
-	rotate(s.Base.Name, "ONE", at, steps[:3]...) // not stored: the old value is used
-	rotate("", "INVENTORY", at.Add(time.Minute), steps...)
-	rotate("another", "ELSEWHERE", at.Add(2*time.Minute), steps...)
+	const steps = 2                         // the refresh, and the key's own reference
+	rotate(s.Base.Name, "ONE", at, steps-1) // not set: the old value is used
+	rotate("", "INVENTORY", at.Add(time.Minute), steps)
+	rotate("another", "ELSEWHERE", at.Add(2*time.Minute), steps)
 	if got := s.renewed([]model.Key{k}); len(got) != 1 || got[0].Secret != k.Secret {
 		t.Errorf("%+v", got)
 	}
-	rotate(s.Base.Name, "TWO", at.Add(time.Hour), steps...)
+	rotate(s.Base.Name, "TWO", at.Add(time.Hour), steps)
 	if got := s.renewed([]model.Key{k})[0]; got.Secret != "env:TWO" || got.Level != k.Level || !got.Rotation.Last.Equal(at.Add(time.Hour)) {
 		t.Errorf("%+v", got)
 	}
-	rotate(s.Base.Name, "THREE", at.Add(2*time.Hour), steps...)
+	rotate(s.Base.Name, "THREE", at.Add(2*time.Hour), steps)
 	if got := s.renewed([]model.Key{k}); got[0].Secret != "env:THREE" {
 		t.Errorf("after the second rotation: %+v", got)
 	}

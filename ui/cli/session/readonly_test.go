@@ -23,7 +23,7 @@ func TestAReadOnlyProfileChangesNoKey(t *testing.T) {
 	keys := keyHistory{s.Inventory, s}
 	rotations := rotationHistory{keystore.OpenRotations(t.TempDir()), s}
 	k := model.Key{Name: "etl", Level: model.LevelUser}
-	plan := keystore.NewRotationPlan(k, keystore.RotateByNewKey, time.Now())
+	plan := keystore.PlanRotation(k, keystore.RotateByNewKey, nil, time.Now())
 	if err := errors.Join(keys.Add(t.Context(), k), rotations.Start(t.Context(), plan)); err != nil || s.refusal() != "" {
 		t.Fatalf("before: %v, %q", err, s.refusal())
 	}
