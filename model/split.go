@@ -124,21 +124,21 @@ func (s Split) Needs(k SplitKind) bool {
 // Verdict is what refused, and one sentence that says it and why. CulpritUnknown comes with
 // what is open.
 func (s Split) Verdict() (Culprit, string) {
-	_, good := s.seen(SplitGoodPage)
+	page, good := s.seen(SplitGoodPage)
 	zone, byZone := s.seen(SplitOtherZone)
 	key, byKey := s.seen(SplitOtherKey)
 	a, b, with := s.zoneName(), string(zone.Request.Zone.Name), s.credential()
 	switch {
 	case good == splitThrough && byZone == splitThrough:
-		return CulpritZone, fmt.Sprintf("The zone, at this site: with %s zone %s fetches a good page, and zone %s fetches this one; only %s at this page is refused.", with, a, b, a)
+		return CulpritZone, fmt.Sprintf("The zone, at this site: with %s zone %s %s, and zone %s %s; only %s at this page is refused.", with, a, went(page, "a good page"), b, went(zone, "this one"), a)
 	case good == splitThrough && byZone == splitRefused:
-		return CulpritSite, fmt.Sprintf("The site: with %s zone %s fetches a good page, and this one is refused to zone %s too (%s).", with, a, b, cameOf(zone))
+		return CulpritSite, fmt.Sprintf("The site: with %s zone %s %s, and this one is refused to zone %s too (%s).", with, a, went(page, "a good page"), b, cameOf(zone))
 	case good == splitThrough:
-		return CulpritUnknown, fmt.Sprintf("Not decided between the zone and the site: with %s zone %s fetches a good page, so that is not what is missing, but no other zone could be compared (%s).", with, a, cameOf(zone))
+		return CulpritUnknown, fmt.Sprintf("Not decided between the zone and the site: with %s zone %s %s, so that is not what is missing, but no other zone could be compared (%s).", with, a, went(page, "a good page"), cameOf(zone))
 	case byZone == splitThrough:
-		return CulpritZone, fmt.Sprintf("The zone: with %s zone %s fetches this page, which is refused to zone %s%s.", with, b, a, also(good, " like a page known to be good"))
+		return CulpritZone, fmt.Sprintf("The zone: with %s zone %s %s, which is refused to zone %s%s.", with, b, went(zone, "this page"), a, also(good, " like a page known to be good"))
 	case byKey == splitThrough:
-		return CulpritKey, fmt.Sprintf("The key's level: key %s fetches this page by zone %s, and %s is refused%s%s.", key.Request.Key, a, with,
+		return CulpritKey, fmt.Sprintf("The key's level: key %s %s by zone %s, and %s is refused%s%s.", key.Request.Key, went(key, "this page"), a, with,
 			also(byZone, ", by zone "+b+" too"), also(good, ", and at a page known to be good"))
 	case good == splitRefused && byZone == splitRefused && s.toldPermission():
 		return CulpritKey, fmt.Sprintf("The key's level: %s is refused by zones %s and %s and at a page known to be good, and the service speaks of a missing permission.", with, a, b)
@@ -174,6 +174,14 @@ func (s Split) toldPermission() bool {
 		}
 	}
 	return !slices.ContainsFunc(refused, func(d Diagnosis) bool { return d.Cause != CauseMissingPermission })
+}
+
+// went is how a probe went that was let through: its page came, or the target's error.
+func went(p SplitProbe, page string) string {
+	if p.Result.Diagnosis.Cause == CauseTargetError {
+		return "is not refused at " + page + " (" + cameOf(p) + ")"
+	}
+	return "fetches " + page
 }
 
 // cameOf is what came of a probe, or why nothing did.

@@ -121,7 +121,11 @@ func TestOneSentenceSaysWhatRefused(t *testing.T) {
 		begins          string
 	}{
 		{through, through, nil, model.CulpritZone, "The zone, at this site: "},
-		{drift, missing, nil, model.CulpritZone, "The zone, at this site: "},
+		{drift, missing, nil, model.CulpritZone, "The zone, at this site: with key k1 zone dc1 fetches a good page, and zone z2 is not refused at this one (target error); only"},
+		{missing, refused, nil, model.CulpritSite, "The site: with key k1 zone dc1 is not refused at a good page (target error), and this one is refused to zone z2 too"},
+		{missing, late, nil, "", "Not decided between the zone and the site: with key k1 zone dc1 is not refused at a good page (target error), so"},
+		{refused, missing, nil, model.CulpritZone, "The zone: with key k1 zone z2 is not refused at this page (target error)"},
+		{refused, refused, missing, model.CulpritKey, "The key's level: key k2 is not refused at this page (target error) by zone dc1, and key k1 is refused"},
 		{through, refused, nil, model.CulpritSite, "The site: "},
 		{through, wall, nil, model.CulpritSite, "The site: "},
 		{through, late, nil, "", "Not decided between the zone and the site: "},
@@ -153,7 +157,7 @@ func TestOneSentenceSaysWhatRefused(t *testing.T) {
 		}
 		s.Probes[2].Result = nil
 		before, _ := s.Verdict()
-		if needed := s.Needs(model.SplitOtherKey); needed != (before == "" && (c.good == nil || c.good != through && c.good != drift)) {
+		if needed := s.Needs(model.SplitOtherKey); needed != (before == "" && (c.good == nil || c.good != through && c.good != drift && c.good != missing)) {
 			t.Errorf("after %s the other key is needed: %v", sentence, needed)
 		}
 	}
