@@ -383,6 +383,20 @@ func TestAnAccountIsEdited(t *testing.T) {
 	}
 }
 
+func TestAnAccountWithoutAKeyIsEditedWithoutOne(t *testing.T) {
+	r := newRig(t, before)
+	flow(t, r, 120, 40, "edit account old", func(s *uitest.Screen) {
+		s.Press("tab")
+		s.Press("ctrl+u")
+		s.Type("https://new.example.com")
+		s.Press("ctrl+s")
+		s.Expect("profile old is saved")
+	})
+	if p, err := r.load().Profile("old"); err != nil || p.Key != "" || p.BaseURL != "https://new.example.com" || len(r.inventory.List()) != 0 {
+		t.Errorf("%+v, %v, %d keys", p, err, len(r.inventory.List()))
+	}
+}
+
 func TestWhatGoesIsNamedBeforeAnAccountIsRemoved(t *testing.T) {
 	r := newRig(t, before)
 	r.found = shown()

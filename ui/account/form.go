@@ -238,7 +238,9 @@ func (f *form) draftProfile() profile.Profile {
 	}
 	p.ProxyPort, _ = strconv.Atoi(f.text(fieldPort))
 	p.Account, p.CA = model.AccountID(f.text(fieldAccount)), f.text(fieldCA)
-	p.Key = cmp.Or(f.text(fieldKey), p.Name)
+	if p.Key = f.text(fieldKey); p.Key == "" && (f.edits == nil || !f.value.Empty()) {
+		p.Key = p.Name
+	}
 	p.AllowedDomains = strings.Fields(strings.ReplaceAll(f.text(fieldAllowed), ",", " "))
 	p.ReadOnly, p.Color = f.Form.On(fieldReadOnly), f.text(fieldColor)
 	return p
@@ -260,6 +262,8 @@ func (f *form) draft() (accounts.Draft, error) {
 		return d, fmt.Errorf("the inventory says %s for key %s: correct it in Keys (4, e), or write another name", known.Level, known.Name)
 	case recorded && known.Secret != "":
 		d.Key = known
+	case f.edits != nil && f.value.Empty() && d.Key.Secret == "": // the profile names no key, or one without a value
+		d.Key = model.Key{}
 	case f.value.Empty() && d.Key.Secret == "":
 		return d, errors.New("the key's value is missing: type it, or name the place where it is")
 	}

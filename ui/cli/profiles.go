@@ -91,8 +91,12 @@ func (t *task) saveProfile(ctx context.Context, f profileFlags, d account.Draft)
 	if err := t.describeDraft(f, &d); err != nil {
 		return err
 	}
-	value, err := t.draftKey(ctx, f, &d)
-	if err != nil {
+	var value keystore.Secret
+	var err error
+	known, recorded := t.Inventory.Get(d.Profile.Key)
+	if d.Edits && f.unchecked && f.keyRef == "" && (recorded || f.key == "") { // its value is not needed, and may be out of reach
+		d.Key = known
+	} else if value, err = t.draftKey(ctx, f, &d); err != nil {
 		return err
 	}
 	var found account.Found
@@ -166,7 +170,9 @@ func (t *task) describeDraft(f profileFlags, d *account.Draft) error {
 	p.Account = model.AccountID(cmp.Or(f.account, string(p.Account)))
 	p.UsernamePrefix = cmp.Or(f.prefix, p.UsernamePrefix)
 	p.CA, p.Color = cmp.Or(f.ca, p.CA), cmp.Or(f.color, p.Color)
-	p.Key = cmp.Or(f.key, p.Key, p.Name)
+	if p.Key = cmp.Or(f.key, p.Key); p.Key == "" && !d.Edits {
+		p.Key = p.Name
+	}
 	p.ReadOnly = p.ReadOnly || f.readOnly
 	if f.allow != nil {
 		p.AllowedDomains = f.allow
