@@ -205,7 +205,7 @@ func pause(ctx context.Context, d time.Duration) error {
 func (r *run) watch(ctx context.Context, n int) (keystore.Proof, error) {
 	settings := r.c.Settings(r.plan)
 	if settings == nil {
-		return keystore.Proof{Note: "the service shows no journal; this console's next calls tell"}, nil
+		return r.nextCall(ctx)
 	}
 	page, err := settings.Newest(ctx, journalled)
 	if err != nil {
@@ -218,4 +218,18 @@ func (r *run) watch(ctx context.Context, n int) (keystore.Proof, error) {
 		return keystore.Proof{}, r.stop(n, "%s, besides the proof's own: something may still send the old value. Find it and go on, or vouch for it", lastOf(others, last))
 	}
 	return keystore.Proof{Note: "the service's journal shows no refused call but the proof's own"}, nil
+}
+
+// nextCall is what can be watched of an account that shows no journal: the next call of ours.
+func (r *run) nextCall(ctx context.Context) (keystore.Proof, error) {
+	value, err := r.newValue(ctx)
+	if err != nil {
+		return keystore.Proof{}, err
+	}
+	proof, err := r.accepted(ctx, keystore.RotationUser{}, value)
+	if err != nil {
+		return proof, fmt.Errorf("the next call of this console: %w", err)
+	}
+	proof.Note = "the next call of this console is " + proof.Note + "; the service shows no journal of others"
+	return proof, nil
 }

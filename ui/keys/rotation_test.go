@@ -331,7 +331,7 @@ func TestAPersonWorksTheAccountSettings(t *testing.T) {
 		s.Expect("! delete: in the account settings, delete the old key of prod (••••1111); it is still accepted")
 		delete(r.service.valid, "old-value-of-prod-1111")
 		s.Press("enter", "y")
-		s.Expect("the rotation of prod is done: steps measured 6, vouched for 0")
+		s.Expect("the rotation of prod is done: steps measured 6, vouched for 0", "the next call of this console is accepted")
 	})
 }
 
