@@ -30,6 +30,7 @@ func (f *form) ask() tea.Cmd {
 		return f.Form.FocusOn(fieldValue, true)
 	}
 	f.Busy, f.Problem = true, ""
+	f.Form.SetNote(fieldAccount, widget.Note{Text: "the account is being asked …"})
 	d, dialog := f.deps, f.FormDialog
 	p.CA = "" // it is judged by what is published; a file of the form is looked at by its path
 	if f.text(fieldCA) != "" {
