@@ -80,48 +80,6 @@ func TestAForeignAgentUsesTheConsole(t *testing.T) {
 	}
 }
 
-func TestASignalEndsTheServerForAgents(t *testing.T) {
-	path := program(t)
-	for _, s := range endings() {
-		t.Run(s.String(), func(t *testing.T) {
-			dir := t.TempDir()
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
-			defer cancel()
-			cmd := exec.CommandContext(ctx, path, "mcp")
-			cmd.Env = environment(dir, "ZONEDECK_EMULATOR_PROXY=127.0.0.1:0")
-			in, err := cmd.StdinPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			out, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			client, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(ctx, &sdk.IOTransport{Reader: out, Writer: in}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r, err := client.CallTool(ctx, &sdk.CallToolParams{Name: "keys_check"}) // the emulator runs now
-			if err != nil || r.IsError {
-				t.Fatalf("%+v, %v", r, err)
-			}
-			if err := cmd.Process.Signal(s); err != nil {
-				t.Fatal(err)
-			}
-			_ = client.Wait()
-			if err := cmd.Wait(); err != nil {
-				t.Errorf("it ended with %v, want 0", err)
-			}
-			if _, err := os.Stat(filepath.Join(dir, "state", "zonedeck", "emulator.json")); !os.IsNotExist(err) {
-				t.Errorf("an emulator that has ended is still announced: %v", err)
-			}
-		})
-	}
-}
-
 // agent runs "zonedeck mcp" on the home's files and makes calls of tool fetch, each with its
 // arguments; meanwhile is called when they are done and the server still runs.
 func (h *home) agent(flags []string, meanwhile func(), calls ...string) {
