@@ -25,6 +25,8 @@ func (a *app) pathsCommand() *cobra.Command {
 				{"config", config},
 				{"rules", p.RulesFile()},
 				{"keys", p.KeysFile()},
+				{"rotations", p.RotationsDir()},
+				{"secrets", p.SecretsDir()},
 				{"journal", p.JournalFile()},
 				{"ledger", p.LedgerFile()},
 				{"requests", p.RequestsDir()},
@@ -32,6 +34,7 @@ func (a *app) pathsCommand() *cobra.Command {
 				{"bodies", p.BodiesDir()},
 				{"emulator", p.EmulatorDir()},
 				{"emulator_running", p.EmulatorFile()},
+				{"filters", p.FiltersFile()},
 				{"log", p.LogFile()},
 			}
 			if asJSON {
