@@ -208,21 +208,6 @@ func (r FetchRequest) notBeside(why string) problems {
 	return ps
 }
 
-// Params are the parameters of the username that a fetch asks for.
-func (r FetchRequest) Params() []Param {
-	var out []Param
-	if r.Country != "" {
-		out = append(out, Param{Name: "country", Value: r.Country})
-	}
-	if r.Session != "" {
-		out = append(out, Param{Name: "session", Value: r.Session})
-	}
-	if r.Options.Render != "" {
-		out = append(out, Param{Name: "render"})
-	}
-	return out
-}
-
 // ValidCountry reports whether a country code is two lower-case letters.
 func ValidCountry(s string) bool { return len(s) == 2 && isLower(s[0]) && isLower(s[1]) }
 

@@ -103,9 +103,8 @@ func brightDataOption(o model.Option, r model.FetchRequest) error {
 	return nil
 }
 
-// Outgoing is a request with its options in the dialect's words: the address, the headers
-// and, by FetchRequest.Params, the username that go out. The address is the one that Locate
-// gives.
+// Outgoing is a request with its options in the dialect's words: the address and the headers
+// that go out; Params has those of the username. The address is the one that Locate gives.
 func (d Dialect) Outgoing(r model.FetchRequest) model.FetchRequest {
 	r = d.Locate(r)
 	if d.sends.Option == nil || r.Via == model.ViaAgent {
@@ -122,6 +121,32 @@ func (d Dialect) Outgoing(r model.FetchRequest) model.FetchRequest {
 		r.Header.Set(headExpect, expectation(wait))
 	}
 	return r
+}
+
+// The parameters of the username that a fetch can ask for (public documentation).
+const (
+	paramCountry = "country"
+	paramSession = "session"
+	paramRender  = "render"
+)
+
+// Params are the parameters of the username that a request asks for; none where the
+// dialect sends none.
+func (d Dialect) Params(r model.FetchRequest) []model.Param {
+	if !d.sends.Exit {
+		return nil
+	}
+	var out []model.Param
+	if r.Country != "" {
+		out = append(out, model.Param{Name: paramCountry, Value: r.Country})
+	}
+	if r.Session != "" {
+		out = append(out, model.Param{Name: paramSession, Value: r.Session})
+	}
+	if r.Options.Render != "" {
+		out = append(out, model.Param{Name: paramRender})
+	}
+	return out
 }
 
 // withJSON asks for results as JSON in the address of a search, unless it says how.

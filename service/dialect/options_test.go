@@ -3,6 +3,7 @@ package dialect
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"testing"
 
 	"zonedeck/model"
@@ -114,5 +115,21 @@ func TestAToolsErrorIsReadForWhatItNames(t *testing.T) {
 	}
 	if got := Default().ReadText("x: captcha_x resolve_failed_captcha"); got.Code != "" {
 		t.Errorf("the contract alone knows the code %s", got.Code)
+	}
+}
+
+func TestTheParametersOfAUsernameAreTheDialects(t *testing.T) {
+	r := model.FetchRequest{Country: "de", Session: "a1", Options: model.Options{Render: "true"}}
+	for name, want := range map[string][]model.Param{
+		"brightdata": {{Name: "country", Value: "de"}, {Name: "session", Value: "a1"}, {Name: "render"}},
+		"documented": nil, // NotSent of the request says why
+	} {
+		d := named(t, name)
+		if got := d.Params(r); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+		if got := d.Params(model.FetchRequest{}); got != nil {
+			t.Errorf("%s of a request that asks for nothing: %v", name, got)
+		}
 	}
 }

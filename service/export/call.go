@@ -26,11 +26,12 @@ type call struct {
 	url     string // in the spelling of address.Wire
 	header  []line // of the target by Native, of the service by API; without the secret
 	body    string
-	proxy   string // host:port; empty by API
-	remote  string // the remote browser's address, or empty
-	user    string // of the proxy or the remote browser
-	ca      string // path of the CA to trust; empty when none is needed or known
-	trusts  bool   // the profile switched certificate checks off
+	proxy   string        // host:port; empty by API
+	remote  string        // the remote browser's address, or empty
+	params  []model.Param // of the username, if the source gives none
+	user    string        // of the proxy or the remote browser
+	ca      string        // path of the CA to trust; empty when none is needed or known
+	trusts  bool          // the profile switched certificate checks off
 	timeout time.Duration
 }
 
@@ -63,7 +64,7 @@ func newCall(s Source, login bool) (call, error) {
 			return call{}, fmt.Errorf("it cannot be sent as it stands: %s", p)
 		}
 	}
-	c := call{Source: s, timeout: cmp.Or(r.Timeout, patience)}
+	c := call{Source: s, params: d.Params(r), timeout: cmp.Or(r.Timeout, patience)}
 	switch r.Via {
 	case model.ViaNative:
 		c.Request = d.Outgoing(r)
@@ -143,11 +144,11 @@ func (c *call) browser(login bool) error {
 
 // login makes the username.
 func (c *call) login() error {
-	p, r := c.Profile, c.Request
+	p := c.Profile
 	if c.user = c.Username; c.user != "" {
 		return nil
 	}
-	user, err := model.Credential{Prefix: p.UsernamePrefix, Account: p.Account, Zone: r.Zone.Name, Params: r.Params()}.Username()
+	user, err := model.Credential{Prefix: p.UsernamePrefix, Account: p.Account, Zone: c.Request.Zone.Name, Params: c.params}.Username()
 	if err != nil {
 		return fmt.Errorf("writing the proxy login: %w", err)
 	}

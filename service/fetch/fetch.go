@@ -160,7 +160,7 @@ func (ft *Fetcher) prepare(ctx context.Context, r model.FetchRequest, on func(Ev
 		f.timeout = exchange.LimitOf(r.Zone.Product).Timeout
 	}
 	if r.Via.Login() {
-		f.login, err = ft.cfg.Access.Login(ctx, p, r.Zone, r.Params())
+		f.login, err = ft.cfg.Access.Login(ctx, p, r.Zone, d.Params(r))
 	} else {
 		f.key, f.secret, err = ft.cfg.Access.KeyFor(ctx, p, r.Key)
 	}

@@ -43,11 +43,11 @@ func (ft *Fetcher) Preview(p profile.Profile, r model.FetchRequest, last4 string
 	var lines []string
 	switch {
 	case r.Via == model.ViaNative:
-		lines, err = previewNative(p, d.Outgoing(r))
+		lines, err = previewNative(p, d, d.Outgoing(r))
 	case r.Via == model.ViaAgent && p.AgentURL != "":
 		lines, err = previewAgent(p, d, r, mask+last4)
 	case r.Via == model.ViaBrowser && p.BrowserURL != "":
-		lines, err = previewBrowser(p, r)
+		lines, err = previewBrowser(p, d, r)
 	case r.Via == model.ViaAPI:
 		lines, err = previewAPI(p, d, r, last4)
 	}
@@ -74,8 +74,8 @@ func previewAPI(p profile.Profile, d dialect.Dialect, r model.FetchRequest, last
 	return wireLines(req, (*http.Request).Write)
 }
 
-func previewNative(p profile.Profile, r model.FetchRequest) ([]string, error) {
-	name, err := exchange.Username(p, r.Zone.Name, r.Params())
+func previewNative(p profile.Profile, d dialect.Dialect, r model.FetchRequest) ([]string, error) {
+	name, err := exchange.Username(p, r.Zone.Name, d.Params(r))
 	if err != nil {
 		return nil, err
 	}
@@ -113,8 +113,8 @@ func previewAgent(p profile.Profile, d dialect.Dialect, r model.FetchRequest, ke
 }
 
 // previewBrowser is the request that opens the remote browser, and the navigation.
-func previewBrowser(p profile.Profile, r model.FetchRequest) ([]string, error) {
-	name, err := exchange.Username(p, r.Zone.Name, r.Params())
+func previewBrowser(p profile.Profile, d dialect.Dialect, r model.FetchRequest) ([]string, error) {
+	name, err := exchange.Username(p, r.Zone.Name, d.Params(r))
 	if err != nil {
 		return nil, err
 	}

@@ -126,7 +126,7 @@ func cdpAddress(p profile.Profile, r model.FetchRequest) string {
 	if err != nil || !d.Sends().Browser || p.BrowserURL == "" || r.Zone.Product != model.ProductBrowser {
 		return ""
 	}
-	user, err := model.Credential{Prefix: p.UsernamePrefix, Account: p.Account, Zone: r.Zone.Name, Params: r.Params()}.Username()
+	user, err := model.Credential{Prefix: p.UsernamePrefix, Account: p.Account, Zone: r.Zone.Name, Params: d.Params(r)}.Username()
 	if err != nil {
 		return ""
 	}
