@@ -60,6 +60,9 @@ const (
 	maxHTML    = 8 << 20
 )
 
+// readTime is how long the page's scripts may hold up the reading of the document.
+const readTime = 10 * time.Second
+
 // Page visits a page. The visit is as complete as it got. Errors: an *exchange.Error, a
 // *exchange.TooFastError, a *RefusedError for a command that the browser refused, a
 // *ClosedError when it ended the session, or the context's cause.
@@ -101,7 +104,11 @@ func Steps(url string) []string {
 var (
 	blankPage     = map[string]any{"url": "about:blank"}
 	asPNG         = map[string]any{"format": "png"}
-	wholeDocument = map[string]any{"expression": fmt.Sprintf("document.documentElement.outerHTML.slice(0, %d)", maxHTML), "returnByValue": true}
+	wholeDocument = map[string]any{
+		"expression":    fmt.Sprintf("document.documentElement.outerHTML.slice(0, %d)", maxHTML),
+		"returnByValue": true,
+		"timeout":       readTime.Milliseconds(),
+	}
 )
 
 func to(url string) map[string]any { return map[string]any{"url": url} }
@@ -271,8 +278,14 @@ func (v *visit) look(ctx context.Context) error {
 		Result struct {
 			Value string `json:"value"`
 		} `json:"result"`
+		Thrown *struct {
+			Text string `json:"text"`
+		} `json:"exceptionDetails"`
 	}
 	err := v.s.call(ctx, "Runtime.evaluate", wholeDocument, &document)
+	if err == nil && document.Thrown != nil {
+		err = fmt.Errorf("a script of the page keeps it from being read: %s", model.Line(document.Thrown.Text, 100))
+	}
 	if err != nil && ctx.Err() == nil { // the picture is what was asked for
 		v.Unread = err
 		return nil

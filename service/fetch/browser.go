@@ -130,7 +130,7 @@ func (f *flight) keepShot(t *try, v browse.Visit, now model.Attempt) {
 		o.BodySize, o.BodyHead = t.body.Ref.Size, t.body.Head
 	}
 	if v.Unread != nil { // then no field is missing either
-		t.body.Note("error", "the page's document was not read, the picture is all there is: %s", f.mask.Text(v.Unread.Error()))
+		t.body.Note("note", "the document was not read, only the picture: %s", f.mask.Text(v.Unread.Error()))
 		return
 	}
 	if status := o.PageStatus(); len(f.r.Required) == 0 || status < 200 || status > 299 {
@@ -138,7 +138,7 @@ func (f *flight) keepShot(t *try, v browse.Visit, now model.Attempt) {
 	}
 	found, err := fields.Find("text/html", []byte(html), f.r.Required)
 	if err != nil {
-		t.body.Note("error", "the required fields were not looked for: %v", err)
+		t.body.Note("note", "the required fields were not looked for: %v", err)
 		return
 	}
 	t.fields, o.RequiredFields, o.MissingFields = found, f.r.Required, fields.Missing(found)

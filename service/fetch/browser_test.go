@@ -184,25 +184,26 @@ func TestEveryWayThatTheRemoteBrowserFailsHasItsClass(t *testing.T) {
 		steps int
 		says  string
 	}{
-		"a refused login":      {refuse(407, "wrong_password: no", "x-brd-err-code", "wrong_password", "x-brd-err-msg", "no"), model.ClassOutside, model.CauseLoginRejected, 1, "the service says: wrong_password no"},
-		"401":                  {refuse(401, "no"), model.ClassOutside, model.CauseLoginRejected, 1, "the service says: no"},
-		"no free browser":      {refuse(503, "no_free_workers"), model.ClassOutside, model.CauseServiceError, 1, "the service says: no_free_workers"},
-		"429":                  {refuse(429, ""), model.ClassTooFast, "", 1, ""},
-		"no WebSocket":         {refuse(200, servicetest.Page), model.ClassOutside, model.CauseNetwork, 1, "malformed (at the service) the answer to opening it is 200 OK, not a WebSocket"},
-		"a name":               {failed("net::ERR_NAME_NOT_RESOLVED"), model.ClassOutside, model.CauseNetwork, 3, "dns (at the target) net::ERR_NAME_NOT_RESOLVED"},
-		"a certificate":        {failed("net::ERR_CERT_AUTHORITY_INVALID"), model.ClassOutside, model.CauseTLSTrust, 3, "tls_trust (at the target) net::ERR_CERT_AUTHORITY_INVALID"},
-		"a slow target":        {failed("net::ERR_CONNECTION_TIMED_OUT"), model.ClassTimeout, model.CauseClientTimeout, 3, "connect_timeout (at the target) net::ERR_CONNECTION_TIMED_OUT"},
-		"a refused connection": {failed("net::ERR_CONNECTION_REFUSED"), model.ClassOutside, model.CauseNetwork, 3, "connect (at the target) net::ERR_CONNECTION_REFUSED"},
-		"an empty answer":      {failed("net::ERR_EMPTY_RESPONSE"), model.ClassOutside, model.CauseNetwork, 3, "reset (at the target) net::ERR_EMPTY_RESPONSE"},
-		"a refused command":    {at("Page.navigate", `{"id":#,"error":{"message":"policy_20050: not allowed"}}`), model.ClassAccessRestricted, model.CausePolicy, 3, "the service says: policy_20050 policy_20050: not allowed"},
-		"a session that ends":  {at("Page.navigate", "close"), model.ClassOutside, model.CauseNetwork, 3, "reset (at the service) the remote browser ended the session: navigate_domains_limit: one domain"},
-		"no JSON":              {at("Page.enable", "hello"), model.ClassOutside, model.CauseNetwork, 2, "malformed (at the service) a message is not JSON"},
-		"no result":            {at("Target.createTarget", `{"id":#,"result":3}`), model.ClassOutside, model.CauseNetwork, 2, "malformed (at the service) Target.createTarget: the answer cannot be read"},
-		"a CAPTCHA":            {&devtools{status: 200, html: `<title>are you a robot</title><div class="g-recaptcha"></div>`}, model.ClassCaptcha, "", 4, ""},
-		"a target's error":     {&devtools{status: 500, html: "<p>broken</p>"}, model.ClassOutside, model.CauseTargetError, 4, ""},
-		"a document refused":   {at("Runtime.evaluate", `{"id":#,"error":{"message":"no"}}`), model.ClassOK, "", 4, "the page's document was not read, the picture is all there is: Runtime.evaluate: no"},
-		"a document cut off":   {at("Runtime.evaluate", "close"), model.ClassOK, "", 4, "the page's document was not read, the picture is all there is: the remote browser ended the session: navigate_domains_limit: one domain"},
-		"a document broken":    {at("Runtime.evaluate", `{"id":#,"sessionId":"S","result":3}`), model.ClassOK, "", 4, "the page's document was not read, the picture is all there is: Runtime.evaluate: the answer cannot be read"},
+		"a refused login":        {refuse(407, "wrong_password: no", "x-brd-err-code", "wrong_password", "x-brd-err-msg", "no"), model.ClassOutside, model.CauseLoginRejected, 1, "the service says: wrong_password no"},
+		"401":                    {refuse(401, "no"), model.ClassOutside, model.CauseLoginRejected, 1, "the service says: no"},
+		"no free browser":        {refuse(503, "no_free_workers"), model.ClassOutside, model.CauseServiceError, 1, "the service says: no_free_workers"},
+		"429":                    {refuse(429, ""), model.ClassTooFast, "", 1, ""},
+		"no WebSocket":           {refuse(200, servicetest.Page), model.ClassOutside, model.CauseNetwork, 1, "malformed (at the service) the answer to opening it is 200 OK, not a WebSocket"},
+		"a name":                 {failed("net::ERR_NAME_NOT_RESOLVED"), model.ClassOutside, model.CauseNetwork, 3, "dns (at the target) net::ERR_NAME_NOT_RESOLVED"},
+		"a certificate":          {failed("net::ERR_CERT_AUTHORITY_INVALID"), model.ClassOutside, model.CauseTLSTrust, 3, "tls_trust (at the target) net::ERR_CERT_AUTHORITY_INVALID"},
+		"a slow target":          {failed("net::ERR_CONNECTION_TIMED_OUT"), model.ClassTimeout, model.CauseClientTimeout, 3, "connect_timeout (at the target) net::ERR_CONNECTION_TIMED_OUT"},
+		"a refused connection":   {failed("net::ERR_CONNECTION_REFUSED"), model.ClassOutside, model.CauseNetwork, 3, "connect (at the target) net::ERR_CONNECTION_REFUSED"},
+		"an empty answer":        {failed("net::ERR_EMPTY_RESPONSE"), model.ClassOutside, model.CauseNetwork, 3, "reset (at the target) net::ERR_EMPTY_RESPONSE"},
+		"a refused command":      {at("Page.navigate", `{"id":#,"error":{"message":"policy_20050: not allowed"}}`), model.ClassAccessRestricted, model.CausePolicy, 3, "the service says: policy_20050 policy_20050: not allowed"},
+		"a session that ends":    {at("Page.navigate", "close"), model.ClassOutside, model.CauseNetwork, 3, "reset (at the service) the remote browser ended the session: navigate_domains_limit: one domain"},
+		"no JSON":                {at("Page.enable", "hello"), model.ClassOutside, model.CauseNetwork, 2, "malformed (at the service) a message is not JSON"},
+		"no result":              {at("Target.createTarget", `{"id":#,"result":3}`), model.ClassOutside, model.CauseNetwork, 2, "malformed (at the service) Target.createTarget: the answer cannot be read"},
+		"a CAPTCHA":              {&devtools{status: 200, html: `<title>are you a robot</title><div class="g-recaptcha"></div>`}, model.ClassCaptcha, "", 4, ""},
+		"a target's error":       {&devtools{status: 500, html: "<p>broken</p>"}, model.ClassOutside, model.CauseTargetError, 4, ""},
+		"a document refused":     {at("Runtime.evaluate", `{"id":#,"error":{"message":"no"}}`), model.ClassOK, "", 4, "the document was not read, only the picture: Runtime.evaluate: no"},
+		"a document cut off":     {at("Runtime.evaluate", "close"), model.ClassOK, "", 4, "the document was not read, only the picture: the remote browser ended the session: navigate_domains_limit: one domain"},
+		"a document that throws": {at("Runtime.evaluate", `{"id":#,"sessionId":"S","result":{"result":{"type":"object"},"exceptionDetails":{"text":"Uncaught"}}}`), model.ClassOK, "", 4, "the document was not read, only the picture: a script of the page keeps it from being read: Uncaught"},
+		"a document broken":      {at("Runtime.evaluate", `{"id":#,"sessionId":"S","result":3}`), model.ClassOK, "", 4, "the document was not read, only the picture: Runtime.evaluate: the answer cannot be read"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := browserProfile(t, c.h)
@@ -215,7 +216,7 @@ func TestEveryWayThatTheRemoteBrowserFailsHasItsClass(t *testing.T) {
 			servicetest.WantVerdict(t, r, c.class, c.cause)
 			got := ""
 			for _, e := range r.Diagnosis.Evidence {
-				if e.Kind == "error" {
+				if e.Kind == "error" || e.Note() != "" {
 					got = e.Text
 				}
 			}
@@ -246,6 +247,9 @@ func TestFieldsOfADocumentThatWasNotReadAreNotMissing(t *testing.T) {
 	r, err := newFetcher(t, p).Fetch(t.Context(), q, nil)
 	if err != nil || r.Diagnosis.Class != model.ClassOK || r.Fields != nil {
 		t.Errorf("%+v, %v, %v", r.Diagnosis, r.Fields, err)
+	}
+	if !slices.ContainsFunc(r.Diagnosis.Evidence, func(e model.Evidence) bool { return strings.Contains(e.Note(), "was not read") }) {
+		t.Errorf("nothing beside the verdict says why: %+v", r.Diagnosis.Evidence)
 	}
 }
 

@@ -343,12 +343,12 @@ func (f *flight) finish(t *try) {
 		return
 	}
 	if t.body.Ref.Size > fieldBytes { // half a page would show fields as missing that are not
-		t.body.Note("error", "the required fields were not looked for: the body is larger than %d bytes", fieldBytes)
+		t.body.Note("note", "the required fields were not looked for: the body is larger than %d bytes", fieldBytes)
 		return
 	}
 	src, err := exchange.OpenBody(t.body.Ref)
 	if err != nil {
-		t.body.Note("error", "the required fields were not looked for: %v", err)
+		t.body.Note("note", "the required fields were not looked for: %v", err)
 		return
 	}
 	defer src.Close()
@@ -357,7 +357,7 @@ func (f *flight) finish(t *try) {
 		t.fields, err = fields.Find(o.ContentType, body, f.r.Required)
 	}
 	if err != nil {
-		t.body.Note("error", "the required fields were not looked for: %v", err)
+		t.body.Note("note", "the required fields were not looked for: %v", err)
 		return
 	}
 	o.RequiredFields, o.MissingFields = f.r.Required, fields.Missing(t.fields)
