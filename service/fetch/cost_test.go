@@ -73,6 +73,9 @@ func TestTheCallsOfTestsOfLoginsAreBilledAsFetchesAre(t *testing.T) {
 			t.Errorf("%q costs %v, want %v", lines[i].Text, lines[i].Cost, want)
 		}
 	}
+	if text := lines[0].Text; text != "matrix: 2 of 2 zones ok; 2 of 4 calls are unpriced" {
+		t.Errorf("the line of the matrix: %q", text)
+	}
 }
 
 func TestACallThatTheTargetDidNotAnswerCostsNothing(t *testing.T) {

@@ -3,6 +3,7 @@ package fetch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -54,9 +55,12 @@ func (ft *Fetcher) Matrix(ctx context.Context, q MatrixRequest, on func(i int, r
 	if err != nil {
 		return m, err
 	}
-	spent := m.Spend()
+	spent, words := m.Spend(), "matrix: "+m.Verdict()
+	if spent.Priced > 0 && spent.Unpriced > 0 {
+		words += fmt.Sprintf("; %d of %d calls are unpriced", spent.Unpriced, spent.Priced+spent.Unpriced)
+	}
 	ft.keepLine(ctx, model.Activity{
-		At: m.Started, Profile: p.Name, URL: m.Target, Class: m.Class(), Total: -1, Text: "matrix: " + m.Verdict(),
+		At: m.Started, Profile: p.Name, URL: m.Target, Class: m.Class(), Total: -1, Text: words,
 		Cost: spent.Dollars, Priced: spent.Priced > 0,
 	})
 	return m, nil

@@ -68,7 +68,7 @@ func (f *fakeProber) Rotate(ctx context.Context, q fetch.ProbeRequest, n int, on
 			r.Ended = "stopped"
 			return r, err
 		}
-		r.Calls = append(r.Calls, f.rotation.Calls[i%len(f.rotation.Calls)])
+		r.Calls, r.Spend = append(r.Calls, f.rotation.Calls[i%len(f.rotation.Calls)]), f.rotation.Spend
 		on(r)
 	}
 	return r, nil

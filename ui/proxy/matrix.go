@@ -363,7 +363,11 @@ func (m *Model) matrixTitle() string {
 	if !m.matrix.have {
 		return "Matrix · " + text.Counted(len(m.nativeZones()), "zone") + " with native access"
 	}
-	return "Matrix · " + m.matrix.now.Verdict() + " · " + text.When(m.matrix.now.Started, m.deps.Now())
+	title := "Matrix · " + m.matrix.now.Verdict()
+	if spent := m.matrix.now.Spend(); spent != (model.Spend{}) {
+		title += " · " + spent.String()
+	}
+	return title + " · " + text.When(m.matrix.now.Started, m.deps.Now())
 }
 
 // matrixLines compare with the baseline and say more of the zone under the cursor.
@@ -431,6 +435,9 @@ func (m *Model) rowLines(r model.MatrixRow, w int) []string {
 	}
 	if r.Root != "" {
 		out = append(out, widget.Fact(t, "signed by", r.Root, w)...)
+	}
+	if r.Spend != (model.Spend{}) {
+		out = append(out, widget.Fact(t, "cost", r.Spend.String()+" for "+text.Counted(r.Made, "call"), w)...)
 	}
 	return out
 }

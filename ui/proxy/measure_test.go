@@ -15,6 +15,7 @@ import (
 func deepResult() model.ProbeResult {
 	r := okResult()
 	r.ConnectHead = []string{"HTTP/1.1 200 Tunnel\x1b[2J open", "x-brd-ip: 127.0.3.1"}
+	r.Spend = model.Spend{Dollars: 0.0075, Priced: 5}
 	r.Timing = model.Timing{Connect: 2 * time.Millisecond, ProxyConnect: 38 * time.Millisecond, TLS: 12 * time.Millisecond, FirstByte: 20 * time.Millisecond, Total: 120 * time.Millisecond}
 	r.Chain = model.Chain{Trust: model.TrustFile, Certificates: []model.Certificate{{Subject: "CN=lab.test", Issuer: "CN=Lab root,O=Lab"}}}
 	return r
@@ -25,7 +26,7 @@ func TestATestTicksOnlyWhatWasMeasured(t *testing.T) {
 	flow(t, f, 120, 40, func(s *uitest.Screen) {
 		s.Press("t")
 		s.After(7 * time.Second)
-		s.Expect("✓ connect", "2 ms TCP to 127.0.0.1:33335", "✓ CONNECT   38 ms HTTP/1.1 200 Tunnel", "␛[2J open", "✓ TLS       12 ms chain of 1, signed by Lab", "✓ request   20 ms 200 from the target")
+		s.Expect("total 120 ms · cost $0.0075", "✓ connect", "2 ms TCP to 127.0.0.1:33335", "✓ CONNECT   38 ms HTTP/1.1 200 Tunnel", "␛[2J open", "✓ TLS       12 ms chain of 1, signed by Lab", "✓ request   20 ms 200 from the target")
 	})
 	r := deepResult()
 	r.ConnectStatus, r.TargetStatus, r.Code, r.Reason, r.Chain = 407, 0, "client_10000", "username or password is wrong", model.Chain{}
@@ -43,7 +44,7 @@ func TestATestTicksOnlyWhatWasMeasured(t *testing.T) {
 }
 
 func TestTheRotationIsMeasuredAndStopped(t *testing.T) {
-	f := &fakeProber{rotation: model.ExitRotation{Calls: []model.ExitCall{
+	f := &fakeProber{rotation: model.ExitRotation{Spend: model.Spend{Dollars: 0.009, Priced: 6}, Calls: []model.ExitCall{
 		{Exit: "127.0.3.1", Country: "DE", Class: model.ClassOK, Total: time.Second},
 		{Exit: "127.0.3.2", Country: "FR", Class: model.ClassOK, Total: time.Second},
 		{Exit: "127.0.3.1", Country: "DE", Class: model.ClassOK, Total: time.Second},
@@ -62,7 +63,7 @@ func TestTheRotationIsMeasuredAndStopped(t *testing.T) {
 			s.After(2500 * time.Millisecond)
 			s.Expect("rotation: call 3 of 6", "esc stops it", "1 running")
 			s.After(5 * time.Second)
-			s.Expect("6 of 6 calls", "2 addresses in 6 calls, repeat rate 67 %", "in DE FR", "127.0.3.1 ×4")
+			s.Expect("6 of 6 calls", "2 addresses in 6 calls, repeat rate 67 %", "in DE FR · $0.0090", "127.0.3.1 ×4")
 		})
 	}
 	flow(t, f, 120, 40, func(s *uitest.Screen) {
@@ -98,8 +99,10 @@ func matrixOf(class model.Class) model.Matrix {
 	row := model.MatrixRow{
 		Zone: "dc_demo", Product: model.ProductDatacenter, Connect: time.Millisecond, Median: 9 * time.Millisecond, ConnectStatus: 200,
 		Class: class, Trust: model.ChainTrusted, Root: "Lab root", Countries: []string{"DE"}, Made: 3, OK: 3, Known: 3, Unique: 2,
+		Spend: model.Spend{Dollars: 0.0045, Priced: 3},
 	}
 	other := row
+	other.Spend = model.Spend{Unpriced: 3}
 	other.Zone, other.Product, other.Class = "residential_demo", model.ProductResidential, model.ClassOK
 	if class != model.ClassOK {
 		row.Cause, row.OK, row.Code, row.Summary = model.CauseLoginRejected, 0, "client_10000", "The proxy refused the login."
@@ -120,7 +123,7 @@ func TestTheMatrixIsComparedWithItsBaseline(t *testing.T) {
 			s.After(1500 * time.Millisecond)
 			s.Expect("● calling", "✓ ok", "esc stops it")
 			s.After(2 * time.Second)
-			s.Expect("2 of 2 zones ok", "trusted", "2/3")
+			s.Expect("2 of 2 zones ok · $0.0045 + 3 unpriced · ", "trusted", "2/3", "$0.0045 for 3 calls")
 			s.Press("b")
 			s.After(10 * time.Second)
 			s.Expect("✓ nothing differs from the baseline")

@@ -64,6 +64,9 @@ func (m *Model) resultLines(w int) []string {
 	if r.Timing.Total >= 0 {
 		parts = append(parts, "total "+text.Took(r.Timing.Total))
 	}
+	if r.Spend != (model.Spend{}) {
+		parts = append(parts, "cost "+r.Spend.String())
+	}
 	var out []string
 	if username, _ := m.cred.Username(); username != m.test.username {
 		out = append(out, widget.Wrapped(t.Note, "! of another login: "+m.test.username, w)...)

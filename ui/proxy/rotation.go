@@ -181,6 +181,9 @@ func (m *Model) rotationLines(w int) []string {
 	if c := r.Countries(); len(c) > 0 {
 		facts = append(facts, "in "+strings.Join(c, " "))
 	}
+	if r.Spend != (model.Spend{}) {
+		facts = append(facts, r.Spend.String())
+	}
 	for _, l := range flowed(facts, w) {
 		out = append(out, t.Muted.Render(l))
 	}

@@ -304,7 +304,7 @@ func TestAgentAccessIsARowOfEachComparison(t *testing.T) {
 				t.Errorf("%d requests went by agent access, want 2", agents())
 			}
 			b.Press("z")
-			b.Expect("What to compare", "(•) Agent too")
+			b.Expect("What to compare", "( ) Both ( ) API ( ) Native (•) Agent too")
 			b.field("Methods")
 			b.Press("right", "ctrl+s") // API and Native
 			b.Expect("  NATIVE")

@@ -433,13 +433,15 @@ func (p *Page) chooseZones() tea.Cmd {
 	case len(p.ways) == 1:
 		way = string(p.ways[0])
 	}
-	ways := []widget.Option{{Value: both, Label: "API and Native"}, {Value: string(model.ViaAPI), Label: "API"}, {Value: string(model.ViaNative), Label: "Native"}}
+	ways := []widget.Option{{Value: both, Label: "Both"}, {Value: string(model.ViaAPI), Label: "API"}, {Value: string(model.ViaNative), Label: "Native"}}
+	help := "Both: API and Native."
 	if p.session.Profile.AgentURL != "" {
+		help += " Agent too: both, and agent access."
 		ways = append(ways, widget.Option{Value: string(model.ViaAgent), Label: "Agent too"})
 	}
 	fields := []widget.Field{
 		{Name: "runs", Label: "Runs", Value: strconv.Itoa(max(p.twin.Repeat, 1)), Help: "How often each zone is tried by each method, one run after the other.", Check: checkRuns},
-		{Name: "ways", Label: "Methods", Kind: widget.FieldChoice, Value: way, Options: ways},
+		{Name: "ways", Label: "Methods", Kind: widget.FieldChoice, Value: way, Options: ways, Help: help},
 	}
 	zones := p.session.Zones
 	for _, z := range zones {
