@@ -12,7 +12,9 @@ import (
 // Signs are structural on purpose: a class, an id, the address of a script, a
 // title, the beginning of a text. The word "captcha" in an article, in a comment
 // or in a JSON text does not count. A title, a widget, a sentence or a script that
-// a defence adds to every page does not count alone either: see page.weigh.
+// a defence adds to every page does not count alone either: see page.weigh. The keys that
+// vendors publish for trying a widget tell nothing: walls of sites that are not public yet
+// have them, as demonstrations have.
 
 // strength is what a sign is worth.
 type strength int

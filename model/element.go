@@ -63,8 +63,8 @@ func (e *element) named(value []byte) {
 // opened is what a start tag adds to the page.
 func (s *scan) opened(e *element) {
 	hidden := e.hidden || e.tag == "button" || e.tag == "input"
-	s.tokens("a class", e.class, hidden)
-	s.tokens("an id", e.id, hidden)
+	s.tokens(inClass, e.class, hidden)
+	s.tokens(inID, e.id, hidden)
 	s.address(e.tag, e.address)
 	switch e.tag {
 	case "meta":

@@ -21,6 +21,7 @@ type page struct {
 	fields int  // fields that ask a person for something
 	typed  int  // how many of them could take what a picture shows
 	answer bool // there is a field that is named as a CAPTCHA's
+	quoted bool // the markup of a CAPTCHA is written out, for people to copy
 	cut    bool // the body goes on beyond what was scanned
 
 	read bool   // the texts have been looked at
@@ -165,6 +166,8 @@ func (s *scan) visible(from, to int) {
 	}
 	if s.inside != "" {
 		s.aside += s.text - before
+	} else if s.text > before && !s.quoted {
+		s.quoted = quotes(s.body[from:to])
 	}
 	switch {
 	case s.text >= littleText:

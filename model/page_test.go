@@ -224,3 +224,20 @@ func TestAPassOverABodyIsBounded(t *testing.T) {
 		t.Errorf("a body larger than a scan: %+v", got)
 	}
 }
+
+func TestMarkupThatIsWrittenOut(t *testing.T) {
+	widget := `&lt;div class="g-recaptcha"&gt;`
+	for text, want := range map[string]bool{
+		widget: true, " \n" + widget: true, `&#60;P ID='a H-Captcha'&#62;`: true, "&lt;p class=geetest_box&gt;": true,
+		"&lt;!-- put it there --&gt;" + widget: true, "&lt;p&gt;" + strings.Repeat("x", maxQuoted-len("&lt;p&gt;"+widget)) + widget: true,
+		"": false, " ": false, "&": false, "&amp;" + widget: false, "at /?q=" + widget: false, `<div class="g-recaptcha">`: false,
+		`&lt;div class="g-recaptcha-response"&gt;`: false, `&lt;div name="captcha"&gt;`: false, `&lt;captcha@shop.example&gt;`: false,
+		`&lt;script src="https://www.google.com/recaptcha/api.js"&gt;`: false, `&lt;div class="g-recaptcha" data-size="invisible"&gt;`: false,
+		`&lt;!-- class="captcha" --&gt;`: false, "&lt;p&gt;" + strings.Repeat("x", maxQuoted) + widget: false,
+		"&lt;p&gt;&amp;lt;p class=captcha&amp;gt;": false,
+	} {
+		if got := quotes([]byte(text)); got != want {
+			t.Errorf("quotes(%.60q) = %v", text, got)
+		}
+	}
+}

@@ -23,11 +23,16 @@ const (
 	littleTextMax = 6000 // with a challenge's title and a widget it may explain itself
 )
 
+// maxQuoted bounds how much of a text is read as markup that is written out.
+const maxQuoted = 4 << 10
+
 // maxCookies bounds the names of cookies that are looked at.
 const maxCookies = 64
 
-// The places of marks that are not in the body: a cookie, and none at all.
+// Places of marks; a cookie and no place at all are not in the body.
 const (
+	inClass  = "a class"
+	inID     = "an id"
 	inCookie = "a cookie's name"
 	nowhere  = ""
 )
@@ -38,13 +43,13 @@ const (
 // a text says, that nothing else is there. A defence leaves its traces on every page,
 // so one needs a page without links and pictures, and a title beside it is not
 // enough. A page on which a person has something else to fill in, or with more than a
-// few sentences, is an ordinary one.
+// few sentences, is an ordinary one; so is one that writes the markup of a CAPTCHA out.
 func (p *page) weigh(body []byte, cookies []string) {
 	if p.seen.has(decides) {
 		p.verdict = challenge
 		return
 	}
-	if !p.html || p.cut || p.text >= littleTextMax || len(trimStart(body)) == 0 {
+	if !p.html || p.cut || p.quoted || p.text >= littleTextMax || len(trimStart(body)) == 0 {
 		return
 	}
 	if p.typed == 1 && p.fields == 1 { // it may be for what a picture shows, whatever the picture's address is
@@ -78,6 +83,23 @@ func (p *page) weigh(body []byte, cookies []string) {
 	if p.seen.has(refusing) && !p.seen.has(words) && !asks {
 		p.verdict = refusal
 	}
+}
+
+// quotes reports whether a text of a page is markup with a CAPTCHA in it, as documentation shows
+// it: it begins with a tag, and holds a class or an id of elementMarks. A text that has a tag further
+// on may be an address that a challenge page repeats.
+func quotes(text []byte) bool {
+	text = bytes.TrimSpace(text)
+	if len(text) == 0 || text[0] != '&' {
+		return false
+	}
+	s := scan{body: []byte(html.UnescapeString(string(text[:min(len(text), maxQuoted)])))}
+	if s.body[0] != '<' {
+		return false
+	}
+	s.quoted = true // what is written out in it is not read once more
+	s.markup()
+	return slices.ContainsFunc(s.marks, func(m mark) bool { return m.where == inClass || m.where == inID })
 }
 
 // cookies adds the traces that a defence leaves among the cookies.
