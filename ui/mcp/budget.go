@@ -17,16 +17,13 @@ type budget struct {
 	inputs int     // that jobs were started with, or are being
 }
 
-// take holds what a call may cost at most, or refuses it. settle is called once, with what it
-// did cost.
+// take holds what a call may cost at most, or refuses it. Of one that is not priced, most is
+// what is known of it: the rules may allow the rest. settle is called once, with what it did cost.
 func (b *budget) take(most float64, priced bool) (settle func(cost float64), err error) {
 	if !b.rules.Capped {
 		return func(float64) {}, nil
 	}
-	if !priced {
-		if b.rules.Unpriced {
-			return func(float64) {}, nil
-		}
+	if !priced && !b.rules.Unpriced {
 		return nil, refuse("what this call costs is not known, and there is a cap of %s: the zone needs a rate in the profile, or the operator has to allow unpriced calls", model.SmallDollars(b.rules.Cost))
 	}
 	b.mu.Lock()

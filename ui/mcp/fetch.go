@@ -11,6 +11,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/dialect"
+	"zonedeck/service/fetch"
 	"zonedeck/service/profile"
 )
 
@@ -119,9 +120,14 @@ func (s *Server) fetch(ctx context.Context, c *call, in fetchIn) (fetchOut, stri
 	if err != nil {
 		return fetchOut{}, "", err
 	}
-	result, err := c.Fetch(ctx, r, nil)
+	sent := false
+	result, err := c.Fetch(ctx, r, func(e fetch.Event) { sent = sent || e.Phase == fetch.PhaseSending })
 	if err != nil {
-		settle(unsent(err, r))
+		cost := 0.0
+		if sent { // it may have cost all that it could
+			cost, _ = most(r)
+		}
+		settle(cost)
 		return fetchOut{}, "", err
 	}
 	cost, priced := result.Cost()
@@ -132,16 +138,6 @@ func (s *Server) fetch(ctx context.Context, c *call, in fetchIn) (fetchOut, stri
 		return fetchOut{}, "", err
 	}
 	return out, fmt.Sprintf("%s, status %d, %s", model.ClassWord(result.Diagnosis.Class, result.Diagnosis.Cause), result.Status, model.CostWords(cost, priced)), nil
-}
-
-// unsent is what a call without a result counts as: nothing if it was never sent, else all
-// that it may have cost.
-func unsent(err error, r model.FetchRequest) float64 {
-	if errors.Is(err, model.ErrRequest) || errors.Is(err, profile.ErrReadOnly) || errors.Is(err, profile.ErrDomain) {
-		return 0
-	}
-	cost, _ := most(r)
-	return cost
 }
 
 // way is the access method that a call names.

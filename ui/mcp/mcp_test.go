@@ -32,9 +32,10 @@ type fake struct {
 	fetches []model.FetchRequest
 	jobs    []model.TriggerRequest
 	lines   []model.Activity
-	// during is called while a fetch is under way; err is its error.
+	// during is called while a fetch is under way; err is its error, unsent that of one that is not sent.
 	during func()
 	err    error
+	unsent error
 	body   string
 	broken error // of the history
 }
@@ -59,7 +60,12 @@ func (f *fake) Zone(_ profile.Profile, name string) (model.Zone, error) {
 }
 func (f *fake) Now() time.Time { return time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC) }
 
-func (f *fake) Fetch(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
+func (f *fake) Fetch(_ context.Context, r model.FetchRequest, on func(fetch.Event)) (model.FetchResult, error) {
+	if f.unsent != nil {
+		return model.FetchResult{}, f.unsent
+	}
+	on(fetch.Event{Phase: fetch.PhaseQueued})
+	on(fetch.Event{Phase: fetch.PhaseSending})
 	f.mu.Lock()
 	f.fetches = append(f.fetches, r)
 	f.mu.Unlock()
@@ -233,11 +239,13 @@ func TestWhatACallDidNotCostIsGivenBack(t *testing.T) {
 	if r := f.fetches[0]; r.BodyLimit != usualBytes || r.Retries != 1 {
 		t.Errorf("%+v", r)
 	}
-	f.err = &model.RequestError{}
-	ask(t, c, "fetch", `{"url":"http://lab.test/","zone":"priced"}`)
-	if left := *s.budget.left(); left < 1.99 {
-		t.Errorf("a request that was never sent costs: %v are left", left)
+	for _, f.unsent = range []error{&model.RequestError{}, keystore.ErrSecretMissing, context.Canceled} {
+		ask(t, c, "fetch", `{"url":"http://lab.test/","zone":"priced"}`)
+		if left := *s.budget.left(); left < 1.99 {
+			t.Errorf("a request that was never sent costs (%v): %v are left", f.unsent, left)
+		}
 	}
+	f.unsent = nil
 	f.err = errors.New("it broke on the way")
 	ask(t, c, "fetch", `{"url":"http://lab.test/","zone":"priced"}`)
 	if left := *s.budget.left(); left > 1 {
@@ -258,6 +266,22 @@ func TestWithACapWhatHasNoPriceIsRefused(t *testing.T) {
 		if text, failed := ask(t, connect(t, newServer(f, Rules{})), "fetch", args); failed {
 			t.Errorf("%s, without a cap: %s", zone, text)
 		}
+	}
+}
+
+func TestWhatHasAPriceCountsBesideWhatHasNone(t *testing.T) {
+	f := &fake{}
+	s := newServer(f, Rules{Cost: 1.5, Capped: true, Unpriced: true})
+	c := connect(t, s)
+	text, failed := ask(t, c, "twin", `{"url":"http://lab.test/","zones":["priced"],"via":["api","browser"],"repeat":3}`)
+	if !failed || !strings.Contains(text, "it may cost up to $3.00") || len(f.fetches) > 0 {
+		t.Errorf("$3 under a cap of $1.50: %s", text)
+	}
+	if text, failed = ask(t, c, "twin", `{"url":"http://lab.test/","zones":["priced","unpriced"],"via":["api"]}`); failed {
+		t.Errorf("within the cap: %s", text)
+	}
+	if left := *s.budget.left(); left > 0.5 {
+		t.Errorf("the priced run does not count: %v are left", left)
 	}
 }
 
