@@ -44,6 +44,14 @@ func TestATargetOutsideTheAllowedDomainsIsNotFetched(t *testing.T) {
 		if _, err := ft.Fetch(t.Context(), search, nil); !errors.Is(err, profile.ErrDomain) {
 			t.Errorf("a search: %v", err)
 		}
+		header := r
+		header.URL = "https://shop.example/a"
+		for _, name := range []string{"Host", "host"} {
+			header.Header = http.Header{name: {"other.example"}}
+			if _, err := ft.Fetch(t.Context(), header, nil); !errors.Is(err, profile.ErrDomain) {
+				t.Errorf("an allowed address with a header %s: %v", name, err)
+			}
+		}
 		if calls != 0 {
 			t.Errorf("%d calls were made", calls)
 		}

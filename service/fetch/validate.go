@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"fmt"
+	"strings"
 
 	"zonedeck/model"
 	"zonedeck/service/dialect"
@@ -25,6 +26,7 @@ func Problems(p profile.Profile, d dialect.Dialect, r model.FetchRequest) []mode
 		}
 	}
 	add("url", refuseTarget(p, d, r))
+	add("headers", refuseHost(p, r))
 	add("method", p.RefuseMethod(r.Method))
 	if r.Via == model.ViaAgent && r.Tool != "" && r.Tool != d.Sends().PageTool {
 		add("tool", p.Refuse("call tools: any may change something, whatever the endpoint says of it"))
@@ -65,6 +67,21 @@ func refuseTarget(p profile.Profile, d dialect.Dialect, r model.FetchRequest) er
 	default:
 		return p.RefuseTarget(out.URL)
 	}
+}
+
+// refuseHost says why a profile does not have an allowed address asked for another host, or nil.
+func refuseHost(p profile.Profile, r model.FetchRequest) error {
+	for name, values := range r.Header {
+		if !strings.EqualFold(strings.TrimSpace(name), "Host") {
+			continue
+		}
+		for _, host := range values {
+			if err := p.RefuseTarget("http://" + host); err != nil {
+				return fmt.Errorf("Host: %w", err)
+			}
+		}
+	}
+	return nil
 }
 
 // check returns a *model.RequestError with the problems of a fetch, or nil.
