@@ -166,7 +166,7 @@ func (p RotationPlan) HasTakenOver() bool {
 }
 
 // Renewed is the key with the rotation's new value. Its age counts from the step that made
-// the value; the expiry of a new key is not known.
+// the value; the expiry of a new key is not known. A level that the key does not say is the record's.
 func (p RotationPlan) Renewed(k model.Key) model.Key {
 	for _, s := range p.Steps {
 		if s.Kind == StepIssue || s.Kind == StepRefresh || s.Kind == StepCreate {
@@ -175,6 +175,9 @@ func (p RotationPlan) Renewed(k model.Key) model.Key {
 	}
 	if p.Method == RotateByNewKey {
 		k.Expires, _ = model.ParseExpiry(p.NewExpires) // what is not known is the zero value
+	}
+	if k.Level == model.LevelUnknown {
+		k.Level, _ = model.ParseLevel(p.Level) // what is not known is the zero value
 	}
 	k.Fingerprint, k.Last4 = p.NewFingerprint, p.NewLast4
 	if p.NewRef != "" {

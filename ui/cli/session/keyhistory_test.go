@@ -140,3 +140,39 @@ func TestARotationRenewsTheKeyThatComesWithItsProfile(t *testing.T) {
 		t.Errorf("left %+v, %v", plans, err)
 	}
 }
+
+// Of two rotations the successor of the first is gone from the account: what the account says of
+// the second one's has to stay, or an ADMIN key would be one of unknown level.
+func TestAKeyThatWasRotatedTwiceKeepsItsLevelAndDuty(t *testing.T) {
+	s, err := Open(t.Context(), options(t, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close(t.Context())
+	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for n, name := range []string{"admin-2", "admin-3"} {
+		p := keystore.PlanRotation(model.Key{Name: "admin", Secret: "demo:key/admin"}, keystore.RotateByNewKey, nil, at.Add(time.Duration(n)*time.Hour))
+		p.Profile, p.NewName, p.NewRef, p.Level = s.Base.Name, name, "file:"+name, model.LevelAdmin.String()
+		for i := range p.Steps {
+			if p, err = p.Record(i, keystore.Proof{By: keystore.Measured}, p.Started); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.rotations().Start(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	successor := model.Key{Name: "admin-3", Level: model.LevelAdmin, Duty: "setup"}
+	for what, keys := range map[string][]model.Key{
+		"over": {successor}, "another first": {{Name: "etl"}, successor}, "the account lists none": nil,
+	} {
+		got := s.renewed(slices.Clone(keys))
+		k := named(got, "admin")
+		if len(got) != max(len(keys), 1) || k.Level != model.LevelAdmin || k.Secret != "file:admin-3" {
+			t.Errorf("%s: %+v", what, got)
+		}
+		if keys != nil && k.Duty != successor.Duty {
+			t.Errorf("%s: duty %q", what, k.Duty)
+		}
+	}
+}

@@ -116,12 +116,17 @@ func (s *Session) noteMovedTime(keys []model.Key) {
 // that was deleted at the end of its rotation is there again, under its name.
 func (s *Session) renewed(keys []model.Key) []model.Key {
 	plans, _ := s.rotations().List()           // the Keys tab tells the error
+	gone := map[string]bool{}                  // the keys, by name, that the account lists no more
 	for _, p := range slices.Backward(plans) { // the oldest first: one follows the other
 		if p.Profile != s.Base.Name || !p.HasTakenOver() {
 			continue
 		}
 		at := func(name string) int {
 			return slices.IndexFunc(keys, func(k model.Key) bool { return k.Name == name })
+		}
+		if gone[p.Key] && at(p.NewName) >= 0 { // the successor's entry has the level and the duty
+			keys = slices.Delete(keys, at(p.Key), at(p.Key)+1)
+			delete(gone, p.Key)
 		}
 		i := at(p.Key)
 		if made := at(p.NewName); made >= 0 && made != i { // the successor goes by the key's name
@@ -133,6 +138,7 @@ func (s *Session) renewed(keys []model.Key) []model.Key {
 			}
 		}
 		if i < 0 {
+			gone[p.Key] = true
 			i, keys = len(keys), append(keys, model.Key{Name: p.Key})
 		}
 		keys[i] = p.Renewed(keys[i])
