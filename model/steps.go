@@ -191,8 +191,12 @@ func outsideSteps(cause Cause, f *facts) []Step {
 			{Action: ActionCheckZone, Text: "check that the zone's name is written as the service has it"},
 		}
 	case CauseTargetError:
+		why := "check the URL: the target itself answers with an error"
+		if f.ServiceCause == CauseTargetError { // which need not have answered at all
+			why = "check the URL: the service reports that the target failed"
+		}
 		return []Step{
-			{Action: ActionCheckZone, Text: "check the URL: the target itself answers with an error"},
+			{Action: ActionCheckZone, Text: why},
 			{Action: ActionTwin, Text: "compare API and Native for this URL"},
 		}
 	case CauseEmptyBody:

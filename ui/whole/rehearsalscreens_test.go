@@ -104,7 +104,8 @@ func rehearsalScreens() []screen {
 			ready(p)
 			p.Press("ctrl+j")
 			p.WaitFor("It works")
-			onKeys(p)
+			p.Press("2") // it shows neither a port nor the service's clock
+			p.WaitFor("no jobs yet")
 			command(p, "rates of the zones", "What the zones of local cost", "finance-review")
 			p.Press("ctrl+s")
 			p.WaitFor("Nothing is written", "$1.5 per 1000")
