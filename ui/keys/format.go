@@ -63,9 +63,10 @@ func clocks(k model.Key, now time.Time) []string {
 }
 
 // skewLine says how the service's clock, by which it rejects an expired key, differs from this
-// machine's; empty if that was never measured.
+// machine's; empty if that was never measured. The emulator's clock is this machine's, and what it
+// was moved by stands in the note of its keys.
 func (m *Model) skewLine() string {
-	if m.deps.Skew == nil {
+	if m.deps.Skew == nil || m.session.Local {
 		return ""
 	}
 	s, ok := m.deps.Skew()
