@@ -26,7 +26,7 @@ func (m *Model) trySend(sure bool, pause time.Duration) tea.Cmd {
 		return kit.Warn(m.notReady())
 	}
 	if p, bad := first(m.form.problems, stop); bad {
-		m.result.trouble = "Not sent: " + string(p.Field) + ": " + p.Text
+		m.result.trouble = "Not sent: " + strings.TrimPrefix(string(p.Field), argField) + ": " + p.Text
 		m.focus(paneForm)
 		return m.toField(p.Field)
 	}

@@ -154,6 +154,9 @@ func (p *formPane) edited(before draft) {
 	if now := p.draft(); now.Tool != before.Tool {
 		p.form.SetValue(string(fieldArgs), "")
 		p.shapeTool()
+		if args := p.argFields(); len(args) > 0 && p.form.Focused() != string(fieldTool) {
+			p.form.FocusOn(string(args[0]), false) // they were not there when the focus went on
+		}
 	}
 	p.takeArgs()
 }
