@@ -30,9 +30,12 @@ type Options struct {
 	// Rules gives the rules that the operator added for a profile; nil for none. See
 	// fetch.Config.
 	Rules func(profile string) ([]model.UserRule, error)
-	// Store and Follows are those of password.Config; without them no password is renewed.
-	Store   func(ctx context.Context, ref string, value keystore.Secret) error
-	Follows func(ref string) bool
+	// Store, Remove and Follows are those of password.Config, and LocksDir its Dir; without Store no
+	// password is renewed.
+	Store    func(ctx context.Context, ref string, value keystore.Secret) error
+	Remove   func(ctx context.Context, ref string) error
+	Follows  func(ref string) bool
+	LocksDir string
 	// Journal keeps what happened; nil keeps nothing.
 	Journal *journal.Journal
 	// Ledger accounts for jobs; without one none is started.
@@ -81,8 +84,10 @@ func New(o Options) *Client {
 	if c.now == nil {
 		c.now = time.Now
 	}
-	if o.Store != nil && o.Follows != nil {
-		conf := password.Config{Access: access, Wire: wire, Prove: c.ProvePassword, Store: o.Store, Follows: o.Follows, Now: o.Now, Log: o.Log}
+	if o.Store != nil {
+		conf := password.Config{
+			Access: access, Wire: wire, Prove: c.ProvePassword, Store: o.Store, Remove: o.Remove, Follows: o.Follows, Dir: o.LocksDir, Now: o.Now, Log: o.Log,
+		}
 		if o.Journal != nil {
 			conf.Journal = o.Journal
 		}

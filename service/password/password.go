@@ -1,7 +1,7 @@
 // Package password gives a zone another proxy password and moves the zone's reference to it. The
 // order is such that nothing stops before everything else is done: the new password is added, seen
 // to work, kept where the reference leads, and only then is the old one removed and seen to be
-// refused. What fails before that is undone.
+// refused. What fails before that is undone, and what is cut short goes on with the same passwords.
 //
 // The calls are a dialect's; the contract shows none. The client calls it.
 package password
@@ -23,7 +23,8 @@ import (
 	"zonedeck/service/profile"
 )
 
-// Config is what a Renewer needs. Access, Wire, Prove, Store and Follows must be set.
+// Config is what a Renewer needs. Access, Wire, Prove, Store,
+// Remove, Follows and Dir must be set.
 type Config struct {
 	Access exchange.Access
 	Wire   *exchange.Wire
@@ -31,6 +32,10 @@ type Config struct {
 	Prove func(ctx context.Context, z model.Zone, value keystore.Secret) (model.ProbeResult, error)
 	// Store puts a value where a reference leads.
 	Store func(ctx context.Context, ref string, value keystore.Secret) error
+	// Remove removes what is behind a reference; that nothing is there is no error.
+	Remove func(ctx context.Context, ref string) error
+	// Dir is the folder of the locks: no two renewals of a zone run at once.
+	Dir string
 	// Follows reports whether a reference leads to what the service has itself, so that there
 	// is nothing to store: the embedded emulator's.
 	Follows func(ref string) bool
@@ -100,7 +105,8 @@ func (rn *Renewer) Renew(ctx context.Context, z model.Zone, keyName string, on f
 	}
 	defer rn.cfg.Wire.Begin()()
 	r := renewal{rn: rn, z: z, on: on, res: model.PasswordRenewal{Zone: z, KeyName: keyName}}
-	err := r.prepare(ctx, keyName)
+	unlock, err := r.prepare(ctx, keyName)
+	defer unlock()
 	if err != nil {
 		return r.res, err
 	}
@@ -131,15 +137,22 @@ type renewal struct {
 	key      model.Key
 	secret   keystore.Secret
 	old, now keystore.Secret
-	masks    []exchange.Mask
-	on       func(model.PasswordRenewal)
-	res      model.PasswordRenewal
+	// heldOld and heldNew are where they are held. goesOn says that an earlier renewal held them,
+	// kept that it came as far as the reference; orphan is the new password of one that cannot go on.
+	heldOld, heldNew string
+	goesOn, kept     bool
+	orphan           keystore.Secret
+	wrote            bool // the reference was written
+	masks            []exchange.Mask
+	on               func(model.PasswordRenewal)
+	res              model.PasswordRenewal
 }
 
-func (r *renewal) prepare(ctx context.Context, keyName string) (err error) {
+func (r *renewal) prepare(ctx context.Context, keyName string) (unlock func(), err error) {
+	unlock = func() {}
 	a := r.rn.cfg.Access
 	if r.p, r.d, err = a.Current(ctx); err != nil {
-		return err
+		return unlock, err
 	}
 	if known, ok := r.p.Zone(string(r.z.Name)); ok && r.z.Password == "" {
 		r.z = known
@@ -147,25 +160,36 @@ func (r *renewal) prepare(ctx context.Context, keyName string) (err error) {
 	r.res.Zone, r.res.Reference = r.z, keystore.Ref(r.z.Password).Label()
 	k, _ := a.Key(keyName)
 	if err := r.rn.Refusal(r.p, r.z, k); err != nil {
-		return model.BadField("zone", "%w", err)
+		return unlock, model.BadField("zone", "%w", err)
 	}
 	if r.key, r.secret, err = a.KeyFor(ctx, r.p, keyName); err != nil {
-		return err
+		return unlock, err
 	}
 	r.res.KeyName = r.key.Name
 	if err := r.rn.Refusal(r.p, r.z, r.key); err != nil {
-		return model.BadField("key", "%w", err)
+		return unlock, model.BadField("key", "%w", err)
 	}
+	release, err := r.lock(ctx)
+	if err != nil {
+		return unlock, err
+	}
+	unlock = release
 	login, err := a.Login(ctx, r.p, r.z, nil)
 	if err != nil {
-		return err
+		return unlock, err
 	}
-	r.old, r.now = login.Password, keystore.NewSecret(r.rn.cfg.New())
-	for _, s := range []keystore.Secret{r.secret, r.old, r.now} {
+	r.old = login.Password
+	if err := r.choose(ctx); err != nil {
+		return unlock, err
+	}
+	for _, s := range []keystore.Secret{r.secret, r.old, r.now, r.orphan} {
+		if s.Empty() {
+			continue
+		}
 		r.masks = append(r.masks, exchange.MaskOf(keystore.Secret{}, exchange.Login{Username: login.Username, Password: s}))
 	}
 	r.masks = append(r.masks, exchange.MaskOf(r.secret, exchange.Login{}))
-	return nil
+	return unlock, nil
 }
 
 // did records a step and tells it.
@@ -189,33 +213,22 @@ func (r *renewal) masked(s string) string {
 
 func (r *renewal) run(ctx context.Context) error {
 	follows := r.rn.cfg.Follows(r.z.Password)
-	if !follows { // a store that cannot be written is found out before there is a new password
-		if err := r.did("store", r.rn.cfg.Store(ctx, r.z.Password, r.old), "write %s, with the present value", r.res.Reference); err != nil {
+	if err := r.begin(ctx, follows); err != nil {
+		return err
+	}
+	if !r.kept {
+		if err := r.add(ctx, follows); err != nil {
 			return err
 		}
 	}
-	added := r.call(ctx, r.d.AddPassword(string(r.z.Name), r.now.Reveal()))
-	if err := r.did("add", added, "add a new password to zone %s", r.z.Name); err != nil {
-		if errors.Is(err, errAsked) {
-			r.undo(ctx, false)
-		}
-		return err
-	}
-	if err := r.did("prove", r.prove(ctx, r.now, true), "log in with the new password"); err != nil {
-		r.undo(ctx, false)
-		return err
-	}
-	if !follows {
-		if err := r.did("keep", r.store(ctx), "keep it in %s", r.res.Reference); err != nil {
-			r.undo(ctx, true)
-			return err
-		}
-		r.res.Renewed = true
-	}
+	r.res.Renewed = !follows
 	// From here on the new one stays: cancelling would leave it half done.
 	removed := r.call(context.WithoutCancel(ctx), r.d.RemovePassword(string(r.z.Name), r.old.Reveal()))
+	if removed != nil && r.goesOn && r.prove(ctx, r.old, false) == nil { // it is gone already
+		removed = nil
+	}
 	if err := r.did("remove", removed, "remove the old password"); err != nil {
-		return fmt.Errorf("%w; the old password may still be valid", err)
+		return fmt.Errorf("%w; the old password may still be valid, and the same again goes on from here", err)
 	}
 	if follows {
 		if err := r.did("keep", r.leads(ctx), "see that %s leads to it", r.res.Reference); err != nil {
@@ -225,11 +238,75 @@ func (r *renewal) run(ctx context.Context) error {
 	}
 	err := r.did("refused", r.prove(ctx, r.old, false), "see the old password refused")
 	r.res.OldRefused = err == nil
+	if err != nil {
+		return err
+	}
+	if err := r.release(ctx); err != nil {
+		return r.did("release", err, "drop the passwords that were held")
+	}
+	return nil
+}
+
+// begin holds both passwords. A store that cannot be written is found out before there is a new one.
+func (r *renewal) begin(ctx context.Context, follows bool) error {
+	if follows {
+		return nil
+	}
+	if !r.orphan.Empty() {
+		if err := r.did("forget", r.forget(ctx), "remove the password of a renewal that was cut short, because %s leads elsewhere now", r.res.Reference); err != nil {
+			return err
+		}
+	}
+	text := "hold both passwords beside %s until the end"
+	if r.goesOn {
+		text = "go on with a renewal that was cut short; both passwords are held beside %s"
+	}
+	err := r.did("store", r.hold(ctx), text, r.res.Reference)
+	if err != nil && !r.goesOn {
+		err = errors.Join(err, r.release(ctx))
+	}
+	return err
+}
+
+// add adds the new password, sees it work and keeps it.
+func (r *renewal) add(ctx context.Context, follows bool) error {
+	added := r.call(ctx, r.d.AddPassword(string(r.z.Name), r.now.Reveal()))
+	if added != nil && r.goesOn && r.prove(ctx, r.now, true) == nil { // it was added before
+		added = nil
+	}
+	if err := r.did("add", added, "add a new password to zone %s", r.z.Name); err != nil {
+		switch {
+		case errors.Is(err, errAsked):
+			r.undo(ctx)
+		case !r.goesOn:
+			err = errors.Join(err, r.release(ctx))
+		}
+		return err
+	}
+	if err := r.did("prove", r.prove(ctx, r.now, true), "log in with the new password"); err != nil {
+		r.undo(ctx)
+		return err
+	}
+	if follows {
+		return nil
+	}
+	err := r.did("keep", r.store(ctx), "keep it in %s", r.res.Reference)
+	if err != nil {
+		r.undo(ctx)
+	}
 	return err
 }
 
 // store puts the new value where the reference leads, and reads it back.
 func (r *renewal) store(ctx context.Context) error {
+	got, err := r.rn.cfg.Access.Secret(ctx, r.z.Password)
+	if err != nil {
+		return err
+	}
+	if !got.Equal(r.old) && !got.Equal(r.now) {
+		return errors.New("something else has written there since, and it stays")
+	}
+	r.wrote = true
 	if err := r.rn.cfg.Store(ctx, r.z.Password, r.now); err != nil {
 		return err
 	}
@@ -256,14 +333,18 @@ func (r *renewal) leads(ctx context.Context) error {
 	}
 }
 
-// undo removes the new password again and, with stored, puts the old one back.
-func (r *renewal) undo(ctx context.Context, stored bool) {
+// undo removes the new password again and puts the old one back where the reference was written. What
+// cannot be undone stays held, and the next renewal goes on with it.
+func (r *renewal) undo(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	var err error
-	if stored {
+	if r.wrote {
 		err = r.rn.cfg.Store(ctx, r.z.Password, r.old)
 	}
 	err = errors.Join(err, r.call(ctx, r.d.RemovePassword(string(r.z.Name), r.now.Reveal())))
+	if err == nil {
+		err = r.release(ctx)
+	}
 	_ = r.did("undo", err, "take the new password back; the old one stays") // the error that led here is the one to tell
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -136,8 +137,9 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 	s.variables = &variables{Session: s, answers: map[string]model.Variable{}, secrets: map[string]keystore.Secret{}}
 	s.Client = service.New(service.Options{
 		Profile: s.Profile, Secret: s.secret, Key: s.Key, Permit: s.permit, Journal: s.journal, Ledger: s.ledger,
-		Store: s.Resolver.Store, Follows: func(ref string) bool { return keystore.Ref(ref).Scheme() == keystore.SchemeDemo },
-		Rules: s.added.For, BodiesDir: s.Paths.BodiesDir(), DownloadsDir: s.Paths.DownloadsDir(), Now: s.Now, Timer: o.Now, Log: o.Log,
+		Store: s.Resolver.Store, Remove: s.Resolver.Remove, LocksDir: filepath.Join(s.Paths.Data, "renewals"),
+		Follows: func(ref string) bool { return keystore.Ref(ref).Scheme() == keystore.SchemeDemo },
+		Rules:   s.added.For, BodiesDir: s.Paths.BodiesDir(), DownloadsDir: s.Paths.DownloadsDir(), Now: s.Now, Timer: o.Now, Log: o.Log,
 	})
 	return s, nil
 }
