@@ -77,6 +77,19 @@ func (u RotationUser) Place() string { return cmp.Or(u.File, u.Ref, u.Name) }
 // value from.
 func (u RotationUser) Alone() bool { return u.Ref == "" && u.File == "" }
 
+// Callable reports whether the console can make a call as the user does.
+func (u RotationUser) Callable() bool { return !u.Alone() && u.Why == "" }
+
+// Home is the user whose profile tells whose service the key belongs to: the first one of a profile
+// that a call can be made with.
+func (p RotationPlan) Home() (u RotationUser, ok bool) {
+	i := slices.IndexFunc(p.Users, func(u RotationUser) bool { return u.Profile != "" && u.Why == "" })
+	if i < 0 {
+		return RotationUser{}, false
+	}
+	return RotationUser{Profile: p.Users[i].Profile, Zone: p.Users[i].Zone}, true
+}
+
 // PlanRotation begins the rotation of a key at a moment. users are the key's blast radius;
 // those in flight have to end first. Of several with one name the first counts.
 func PlanRotation(k model.Key, method RotationMethod, users []RotationUser, now time.Time) RotationPlan {

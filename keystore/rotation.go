@@ -80,9 +80,13 @@ type RotationUser struct {
 	// itself; neither where the console does not know.
 	Ref  string `json:"ref,omitempty"`
 	File string `json:"file,omitempty"`
-	// Profile and Zone are what its calls are made with; empty for those of the profile in use.
+	// Profile is the one whose service its calls are made to, Zone the zone; empty where that is
+	// not known, and for a zone that the profile chooses.
 	Profile string `json:"profile,omitempty"`
 	Zone    string `json:"zone,omitempty"`
+	// Why is why the console cannot make its call itself; empty where it can, or where nothing
+	// more is known than that it cannot.
+	Why string `json:"why,omitempty"`
 	// InFlight marks a job that was begun with the old key and had not ended.
 	InFlight bool `json:"in_flight,omitempty"`
 

@@ -106,7 +106,8 @@ func (r *run) tryOld(ctx context.Context) (proof keystore.Proof, accepted bool, 
 	}
 	k := r.key()
 	k.Name += " (old value)"
-	res, err := r.c.Prove(ctx, keystore.RotationUser{}, k, old)
+	home, _ := r.plan.Home()
+	res, err := r.c.Prove(ctx, home, k, old)
 	if err != nil {
 		return proof, false, fmt.Errorf("the call with the old value: %w", err)
 	}

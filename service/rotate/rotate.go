@@ -60,8 +60,8 @@ type Config struct {
 	Settings func(p keystore.RotationPlan) Settings
 	// Users are what uses a key: the blast radius. Not finding out is an error.
 	Users func(ctx context.Context, k model.Key) ([]keystore.RotationUser, error)
-	// Prove makes one real, cheap call as a user does, with a value. The zero user stands for
-	// the profile in use.
+	// Prove makes one real, cheap call as a user does, with a value: to the service of the user's
+	// profile and to no other.
 	Prove func(ctx context.Context, u keystore.RotationUser, k model.Key, value keystore.Secret) (model.FetchResult, error)
 	// Holds reports whether a file holds the value of a fingerprint; nil means radius.Holds.
 	Holds func(file, fingerprint string) (bool, error)
@@ -278,10 +278,11 @@ func (r *run) mayVouch(n int) bool {
 	switch s.Kind {
 	case keystore.StepDrain, keystore.StepWatch:
 		return true
-	case keystore.StepSet, keystore.StepTest:
-		return slices.ContainsFunc(r.plan.Users, func(u keystore.RotationUser) bool {
-			return u.Alone() && (u.Name == s.Subject)
-		})
+	case keystore.StepSet:
+		return slices.ContainsFunc(r.plan.Users, func(u keystore.RotationUser) bool { return u.Alone() && u.Name == s.Subject })
+	case keystore.StepTest:
+		u, ok := r.plan.User(s.Subject)
+		return ok && !u.Callable()
 	case keystore.StepRefused, keystore.StepDelete:
 		return r.plan.OldHeld == ""
 	}

@@ -303,3 +303,55 @@ func TestNoValueIsInTheRecord(t *testing.T) {
 		}
 	}
 }
+
+// TestAUserThatCannotBeCalledIsVouchedFor has a user whose reference the console sets and reads back,
+// and whose call it cannot make.
+func TestAUserThatCannotBeCalledIsVouchedFor(t *testing.T) {
+	p := newPlace(t, start(t), "uncalled")
+	p.Users[1].Why = "it names no zone"
+	e, plan := p.begin(t, p.config(), keystore.RotateByNewKey)
+	var stop *rotate.StopError
+	plan, err := e.Run(t.Context(), plan.ID, "", nil)
+	if !errors.As(err, &stop) || stop.Step.Kind != keystore.StepTest || stop.Step.Subject != p.Users[1].Name || !stop.Vouch || !strings.Contains(stop.Words, "it names no zone") {
+		t.Fatalf("%v, want that its call is vouched for", err)
+	}
+	if set, _ := plan.Step(keystore.StepSet, p.Users[1].Ref); !set.Done || set.By != keystore.Measured {
+		t.Errorf("set: %+v", set)
+	}
+	if _, err := e.Vouch(t.Context(), plan.ID, stop.Step, "its log"); err != nil {
+		t.Fatal(err)
+	}
+	if plan, err = e.Run(t.Context(), plan.ID, "", nil); err != nil || !plan.Over() {
+		t.Errorf("%v: %+v", err, plan.Steps)
+	}
+}
+
+// TestCallsGoToTheServiceOfTheKey sees that the calls of the key itself, with the new value and with
+// the old one, are made as the profile that uses it.
+func TestCallsGoToTheServiceOfTheKey(t *testing.T) {
+	p := newPlace(t, start(t), "homely")
+	p.Users[0].Profile, p.Users[0].Why = "closed", "it names no zone"
+	p.Users[1].Profile = "acme"
+	c := p.config()
+	prove, calls := c.Prove, 0
+	c.Prove = func(ctx context.Context, u keystore.RotationUser, k model.Key, value keystore.Secret) (model.FetchResult, error) {
+		if calls++; u.Profile != "acme" {
+			t.Errorf("a call with %s is made as %+v", k.Name, u)
+		}
+		return prove(ctx, u, k, value)
+	}
+	e, plan := p.begin(t, c, keystore.RotateByNewKey)
+	for _, step := range []keystore.RotationStepKind{keystore.StepTest, ""} {
+		var stop *rotate.StopError
+		var err error
+		if plan, err = e.Run(t.Context(), plan.ID, "", nil); errors.As(err, &stop) && stop.Step.Kind == step {
+			plan, err = e.Vouch(t.Context(), plan.ID, stop.Step, "")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !plan.Over() || calls != 3 {
+		t.Errorf("%d calls, over %v", calls, plan.Over())
+	}
+}

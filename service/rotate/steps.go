@@ -229,7 +229,7 @@ func (r *run) set(ctx context.Context, n int) (keystore.Proof, error) {
 	case i >= 0 && r.plan.Users[i].File != "":
 		return r.file(n)
 	case i >= 0 && r.plan.Users[i].Alone():
-		return keystore.Proof{}, r.stop(n, "the console does not know where it takes the value from: give it the new value, and vouch for it")
+		return keystore.Proof{}, r.stop(n, "%s: give it the new value, and vouch for it", cmp.Or(r.plan.Users[i].Why, "the console does not know where it takes the value from"))
 	case ref.Scheme() == keystore.SchemeDemo:
 		return r.follow(ctx, place)
 	case ref.Storable():
@@ -336,8 +336,8 @@ func (r *run) test(ctx context.Context, n int) (keystore.Proof, error) {
 	if !ok {
 		return keystore.Proof{}, fmt.Errorf("%s is not in the record", r.plan.Steps[n].Subject)
 	}
-	if u.Alone() {
-		return keystore.Proof{}, r.stop(n, "the console cannot make its call: see one of it work with the new value, and vouch for it")
+	if !u.Callable() {
+		return keystore.Proof{}, r.stop(n, "%s: see a call of it work with the new value, and vouch for it", cmp.Or(u.Why, "the console cannot make its call"))
 	}
 	if err := r.markSet(ctx); err != nil {
 		return keystore.Proof{}, err
@@ -370,6 +370,9 @@ func (r *run) accepted(ctx context.Context, u keystore.RotationUser, value keyst
 	k := r.key()
 	k.Secret = cmp.Or(r.plan.NewHeld, r.plan.OldHeld)
 	r.seen = append(r.seen, value)
+	if u.Name == "" {
+		u, _ = r.plan.Home()
+	}
 	res, err := r.c.Prove(ctx, u, k, value)
 	if err != nil {
 		return keystore.Proof{}, err

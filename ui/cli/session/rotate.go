@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
+	"zonedeck/service/fetch"
 	"zonedeck/service/profile"
 	"zonedeck/service/radius"
 	"zonedeck/service/rehearsal"
@@ -125,46 +127,102 @@ func (s *Session) rotationUsers(ctx context.Context, k model.Key, folders []stri
 	var out []keystore.RotationUser
 	read := false
 	for _, u := range report.Uses[0] {
-		user := rotationUser(u, k)
+		user := s.rotationUser(u, k)
 		read = read || user.Ref != "" && user.Ref == k.Secret && !user.InFlight
 		out = append(out, user)
+	}
+	home, err := s.home(k, origin, out)
+	if err != nil {
+		return nil, err
 	}
 	if !read && k.Secret != "" {
 		out = append(out, keystore.RotationUser{Name: "this console", Ref: k.Secret})
 	}
+	for i := range out {
+		out[i].Profile = cmp.Or(out[i].Profile, home)
+	}
 	return out, nil
 }
 
-func rotationUser(u radius.Use, k model.Key) keystore.RotationUser {
-	user := keystore.RotationUser{Name: u.String(), Ref: u.Ref}
+// home is the profile whose service a key is sent to where a use does not say it: one that uses the
+// key, and that a call can be made with. Where no profile uses it, the service is known only if all
+// profiles are of one.
+func (s *Session) home(k model.Key, origin string, users []keystore.RotationUser) (string, error) {
+	if origin != "" {
+		return origin, nil
+	}
+	why := ""
+	for _, u := range users {
+		if u.Profile != "" && u.Why == "" {
+			return u.Profile, nil
+		}
+		if u.Profile != "" {
+			why = u.Why
+		}
+	}
+	if why != "" {
+		return "", fmt.Errorf("no call can be made with %s, so nothing could be proved: %s", k.Name, why)
+	}
+	current := s.CurrentProfile()
+	configured, _ := s.Configured()
+	for _, p := range configured {
+		if p.Name != current.Name && p.BaseURL != current.BaseURL {
+			return "", fmt.Errorf("no profile uses %s, and the profiles are of several services: it is not known which of them may see its value. Make it the key of a profile of its account", k.Name)
+		}
+	}
+	if _, err := fetch.ProofCall(current); err != nil {
+		return "", fmt.Errorf("no call can be made with %s, so nothing could be proved: %w", k.Name, err)
+	}
+	return current.Name, nil
+}
+
+func (s *Session) rotationUser(u radius.Use, k model.Key) keystore.RotationUser {
+	user := keystore.RotationUser{Name: u.String(), Ref: u.Ref, Why: u.Unmeasured}
 	switch u.Kind {
 	case radius.Profile:
 		user.Profile = u.Name
+		if p, err := s.profileNamed(u.Name); err != nil {
+			user.Why = err.Error()
+		} else if _, err := fetch.ProofCall(p); err != nil {
+			user.Why = cmp.Or(user.Why, err.Error())
+		}
 	case radius.RunningJob:
 		user.Name, _, _ = strings.Cut(u.Name, " ") // its state changes
-		user.Ref, user.InFlight = "", true
-	case radius.EnvFile, radius.TrackedFile:
+		user.Ref, user.Why, user.InFlight = "", "", true
+	case radius.EnvFile, radius.TrackedFile: // what this console reads says nothing of what a program reads there
+		user.Ref = ""
 		if u.Fingerprint != "" && u.Fingerprint == k.Fingerprint {
-			user.Ref, user.File = "", u.Name
+			user.File = u.Name
+		} else {
+			user.Why = cmp.Or(user.Why, "it gives the variable of the reference another value than the one that is recorded")
 		}
 	}
 	return user
 }
 
-// proveAs makes one call as a user of a key does.
+// profileNamed is the profile in use, or another one of the configuration as it is on disk.
+func (s *Session) profileNamed(name string) (profile.Profile, error) {
+	if p := s.CurrentProfile(); p.Name == name {
+		return p, nil
+	}
+	file, err := profile.Load(s.configFile())
+	if err != nil {
+		return profile.Profile{}, err
+	}
+	return file.Profile(name)
+}
+
+// proveAs makes one call as a user of a key does, to the service of the user's profile alone.
 func (s *Session) proveAs(ctx context.Context, u keystore.RotationUser, k model.Key, value keystore.Secret) (model.FetchResult, error) {
-	p, err := s.Profile(ctx)
+	if u.Profile == "" {
+		return model.FetchResult{}, fmt.Errorf("it is not recorded whose service %s belongs to: nothing is sent", k.Name)
+	}
+	p, err := s.Profile(ctx) // it may have to be started
+	if err == nil && u.Profile != p.Name {
+		p, err = s.profileNamed(u.Profile)
+	}
 	if err != nil {
 		return model.FetchResult{}, err
-	}
-	if u.Profile != "" && u.Profile != p.Name {
-		file, err := profile.Load(s.configFile())
-		if err != nil {
-			return model.FetchResult{}, err
-		}
-		if p, err = file.Profile(u.Profile); err != nil {
-			return model.FetchResult{}, err
-		}
 	}
 	return s.Client.ProveKeyAs(ctx, p, u.Zone, k, value, nil)
 }

@@ -1,0 +1,172 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/rotate"
+)
+
+// twoServices is a session with profiles of two services, in a folder with files that name the key.
+type twoServices struct {
+	*Session
+	config, folder string
+	mu             sync.Mutex
+	seen           map[string][]string // the keys that each service was sent
+}
+
+// newServices has the profiles aaa, whose key is acme, and bbb, which is in use.
+func newServices(t *testing.T) *twoServices {
+	t.Helper()
+	a := &twoServices{seen: map[string][]string{}}
+	serve := func(name string) string {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.seen[name] = append(a.seen[name], r.Header.Get("Authorization"))
+			_, _ = w.Write([]byte("ok"))
+		}))
+		t.Cleanup(s.Close)
+		return s.URL
+	}
+	a.folder = t.TempDir()
+	a.config = filepath.Join(a.folder, "config.toml")
+	text := "default_profile = \"bbb\"\n"
+	for _, p := range []struct{ name, base, key string }{{"aaa", serve("A"), "acme"}, {"bbb", serve("B"), "other"}} {
+		text += fmt.Sprintf("[profiles.%s]\nbase_url = %q\nkey = %q\ndialect = \"brightdata\"\n[[profiles.%[1]s.zones]]\nname = \"unl\"\nproduct = \"unlocker\"\n", p.name, p.base, p.key)
+	}
+	a.write(t, text)
+	o := options(t, map[string]string{"ACME_KEY": "old-value-0123456789"})
+	o.Config = a.config
+	var err error
+	if a.Session, err = Open(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = a.Session.Close(t.Context()) })
+	for _, k := range []model.Key{{Name: "acme", Level: model.LevelUser, Secret: "env:ACME_KEY"}, {Name: "other", Level: model.LevelUser, Secret: "env:OTHER"}} {
+		if err := a.Inventory.Add(t.Context(), k); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return a
+}
+
+func (a *twoServices) write(t *testing.T, text string) {
+	t.Helper()
+	if err := os.WriteFile(a.config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (a *twoServices) edit(t *testing.T, from, to string) {
+	t.Helper()
+	b, err := os.ReadFile(a.config)
+	if err != nil || !strings.Contains(string(b), from) {
+		t.Fatalf("%s has no %q: %v", a.config, from, err)
+	}
+	a.write(t, strings.Replace(string(b), from, to, 1))
+}
+
+func (a *twoServices) key(t *testing.T, name string) model.Key {
+	t.Helper()
+	k, ok := a.Key(name)
+	if !ok {
+		t.Fatalf("there is no key %s", name)
+	}
+	return k
+}
+
+// A key's value goes to the service of its own account, whichever profile is in use.
+func TestAKeyUnderRotationIsSentToItsOwnAccountAlone(t *testing.T) {
+	a := newServices(t)
+	e := a.Rotator(nil)
+	plan, err := e.Begin(t.Context(), a.key(t, "acme"), "", keystore.RotateByNewKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plan, err = e.Give(t.Context(), plan.ID, keystore.NewSecret("new-value-0123456789")); err != nil {
+		t.Fatal(err)
+	}
+	var stop *rotate.StopError
+	if plan, err = e.Run(t.Context(), plan.ID, "", nil); !errors.As(err, &stop) || stop.Step.Kind != keystore.StepSet {
+		t.Fatalf("%v", err)
+	}
+	if made, _ := plan.Step(keystore.StepCreate, ""); !made.Done || made.Status != http.StatusOK {
+		t.Errorf("create: %+v", made)
+	}
+	if want := []string{"Bearer new-value-0123456789"}; !slices.Equal(a.seen["A"], want) || len(a.seen["B"]) > 0 {
+		t.Errorf("the services were sent %q", a.seen)
+	}
+}
+
+func TestAKeyOfNoKnownAccountIsNotRotated(t *testing.T) {
+	a := newServices(t)
+	a.edit(t, `key = "acme"`, `key = "other"`)
+	e := a.Rotator(nil)
+	if _, err := e.Begin(t.Context(), a.key(t, "acme"), "", keystore.RotateByNewKey); err == nil || !strings.Contains(err.Error(), "no profile uses acme") {
+		t.Errorf("%v", err)
+	}
+	if _, err := a.proveAs(t.Context(), keystore.RotationUser{Name: "a script"}, a.key(t, "acme"), keystore.NewSecret("x")); err == nil || len(a.seen) > 0 {
+		t.Errorf("%v; the services were sent %q", err, a.seen)
+	}
+}
+
+// What the console reads behind a reference says nothing of what a program reads there.
+func TestWhatOthersReadIsVouchedFor(t *testing.T) {
+	a := newServices(t)
+	for name, text := range map[string]string{".env": "ACME_KEY=another-value-0123\n", "vars.env": "export OTHER=$ACME_KEY\n", "own.env": "K=old-value-0123456789\n"} {
+		if err := os.WriteFile(filepath.Join(a.folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a.edit(t, "[profiles.bbb]", "[profiles.ccc]\nbase_url = \"http://127.0.0.1:1\"\n[profiles.ccc.variables]\nTOKEN = \"env:ACME_KEY\"\n[profiles.bbb]")
+	old := keystore.NewSecret("old-value-0123456789")
+	k := a.key(t, "acme")
+	k.Fingerprint, k.Last4 = old.Fingerprint(), old.Last4()
+	users, err := a.rotationUsers(t.Context(), k, []string{a.folder})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := keystore.PlanRotation(k, keystore.RotateByNewKey, users, a.Now())
+	for name, callable := range map[string]bool{
+		"profile aaa": true, "profile ccc": false,
+		filepath.Join(a.folder, ".env:1"): false, filepath.Join(a.folder, "vars.env:1"): false, filepath.Join(a.folder, "own.env:1"): true,
+	} {
+		u, ok := plan.User(name)
+		if !ok || u.Callable() != callable || !callable && u.Why == "" || u.Profile == "" {
+			t.Errorf("%s: %+v, want a call: %v", name, u, callable)
+		}
+		if strings.Contains(name, ":1") && u.Ref != "" {
+			t.Errorf("%s is tested by what this console reads: %+v", name, u)
+		}
+	}
+}
+
+// A profile that no call can be made with does not lead into a dead end after the new key exists.
+func TestAUserThatCannotBeTestedIsVouchedFor(t *testing.T) {
+	a := newServices(t)
+	a.edit(t, "[profiles.bbb]", "[profiles.nozone]\nbase_url = \"http://127.0.0.1:1\"\nkey = \"acme\"\ndialect = \"brightdata\"\n[profiles.bbb]")
+	users, err := a.rotationUsers(t.Context(), a.key(t, "acme"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(users, func(u keystore.RotationUser) bool { return u.Name == "profile nozone" })
+	if i < 0 || users[i].Ref != "env:ACME_KEY" || users[i].Callable() || !strings.Contains(users[i].Why, "names no zone") {
+		t.Errorf("%+v", users)
+	}
+	// With no profile that a call can be made with, nothing begins.
+	a.edit(t, `key = "acme"`, `key = "other"`)
+	if _, err := a.rotationUsers(t.Context(), a.key(t, "acme"), nil); err == nil || !strings.Contains(err.Error(), "nothing could be proved: profile nozone names no zone") {
+		t.Errorf("%v", err)
+	}
+}
