@@ -337,6 +337,21 @@ func TestAMistakeIsShownAtItsFieldAndNothingIsWritten(t *testing.T) {
 	}
 }
 
+// The key leaves its field as soon as it is typed, and counts as filled in all the same.
+func TestATypedKeyIsNotThrownAwayWithoutAsking(t *testing.T) {
+	r := newRig(t, before)
+	adding(t, r, 120, 40, func(s *uitest.Screen) {
+		s.Press("tab", "tab", "tab", "tab")
+		s.Paste(typedKey)
+		s.Press("tab")
+		s.Expect("stored when you save")
+		s.Press("esc", "esc")
+		s.Expect("Discard what was filled in?")
+		s.Press("n")
+		s.Expect("Add account", "stored when you save")
+	})
+}
+
 func TestPlainHTTPToAnotherMachineGetsAWarning(t *testing.T) {
 	for address, warned := range map[string]bool{
 		"http://api.example.com": true, "http://10.0.0.7:8080": true,

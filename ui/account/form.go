@@ -54,6 +54,7 @@ func newForm(d Deps, edits *profile.Profile) *form {
 	}
 	f.Width = 84
 	f.OnSubmit, f.OnChange, f.Settled, f.Handle, f.Extra = f.save, f.follow, f.settled, f.handle, f.extra
+	f.Filled = func() bool { return !f.value.Empty() } // the key leaves its field as soon as it is typed
 	if edits != nil {
 		f.chosen = true
 		if known, ok := f.known(edits.Key); ok && known.Secret != "" {

@@ -28,6 +28,8 @@ type FormDialog struct {
 	Extra   func() []kit.Binding
 	Handle  func(tea.Msg) (cmd tea.Cmd, ok bool)
 	Settled func(*Form)
+	// Filled reports that something was filled in that no field holds any more; nil for never.
+	Filled func() bool
 	// Width is the preferred inner width; 0 means 72.
 	Width int
 
@@ -115,9 +117,9 @@ func (d *FormDialog) Bindings() []kit.Binding {
 	esc := kit.Binding{Keys: []string{"esc"}, Label: "close", Help: "Close without submitting; asks first if something was filled in.", Intent: kit.Close{}}
 	fields := d.Form.Bindings()
 	switch fd := d.Form.current(); {
-	case d.Form.CapturingText() && fd != nil && (d.Form.Touched() || fd.Kind == FieldPick): // esc ends editing
+	case d.Form.CapturingText() && fd != nil && (d.filled() || fd.Kind == FieldPick): // esc ends editing
 		return append(out, fields...)
-	case d.Form.Touched():
+	case d.filled():
 		esc.Intent = dialogLeave{}
 	default:
 		esc.WhileTyping = true
@@ -126,6 +128,9 @@ func (d *FormDialog) Bindings() []kit.Binding {
 	i := min(1, len(fields)) // after the field's own key
 	return append(out, slices.Insert(fields, i, esc)...)
 }
+
+// filled reports whether closing would lose something.
+func (d *FormDialog) filled() bool { return d.Form.Touched() || d.Filled != nil && d.Filled() }
 
 // leave asks whether what was filled in may be lost.
 func (d *FormDialog) leave() tea.Cmd {
@@ -254,7 +259,7 @@ func (d *FormDialog) keys() string {
 		hints = append(hints, [2]string{"enter", "next field"})
 	}
 	switch {
-	case typing && (d.Form.Touched() || fd.Kind == FieldPick):
+	case typing && (d.filled() || fd.Kind == FieldPick):
 		hints = append(hints, [2]string{"esc", "end editing"})
 	default:
 		hints = append(hints, [2]string{"esc", "close"})
