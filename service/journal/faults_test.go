@@ -68,6 +68,24 @@ func TestHistoryThatCannotBeWrittenStaysQueued(t *testing.T) {
 	}
 }
 
+// What is done for an agent waits for its line.
+func TestACallThatCannotBeWrittenIsAnError(t *testing.T) {
+	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
+	end := sabotage(t, j, "INSERT ON activity")
+	call := model.Activity{Kind: model.ActivityAgent, Ref: "a_1", Text: "fetch: under way"}
+	if err := j.PutCall(t.Context(), call); err == nil || !strings.Contains(err.Error(), "no room") {
+		t.Errorf("the line could not be written: %v", err)
+	}
+	end()
+	call.Text = "fetch: not sent"
+	if err := j.PutCall(t.Context(), call); err != nil {
+		t.Error(err)
+	}
+	if lines, err := j.Activity(t.Context(), model.ActivityFilter{}); err != nil || len(lines) != 1 || lines[0].Text != "fetch: not sent" {
+		t.Errorf("%+v, %v", lines, err)
+	}
+}
+
 func TestWhatWasLostAndWhatIsQueuedAreCountedTogether(t *testing.T) {
 	j, unlock := slow(t, func(s *settings) { s.maxRows = 2 })
 	for range 6 {

@@ -110,8 +110,9 @@ func (j *Journal) PutTwin(ctx context.Context, t model.Twin) error {
 	}})
 }
 
-// PutCall queues the line of a call that may still be under way; one of the same kind and Ref
-// is replaced, and stays where it is.
+// PutCall writes the line of a call that may still be under way; one of the same kind and Ref
+// is replaced, and stays where it is. Unlike the others it waits for the disk: a line that could
+// not be written stays queued, and the error says so.
 func (j *Journal) PutCall(ctx context.Context, a model.Activity) error {
 	if a.Ref == "" {
 		return errors.New("keeping a call: it has no identifier")
@@ -120,9 +121,13 @@ func (j *Journal) PutCall(ctx context.Context, a model.Activity) error {
 		a.At = j.now()
 	}
 	a.URL = maskURL(a.URL)
-	return j.put(ctx, entry{bytes: int64(len(a.URL) + len(a.Text)), write: func(ctx context.Context, tx *sql.Tx) error {
+	err := j.put(ctx, entry{bytes: int64(len(a.URL) + len(a.Text)), write: func(ctx context.Context, tx *sql.Tx) error {
 		return j.replaceActivity(ctx, tx, a)
 	}})
+	if err != nil {
+		return err
+	}
+	return j.flush(ctx)
 }
 
 // replaceActivity replaces the line of the same kind and Ref, or writes a new one.

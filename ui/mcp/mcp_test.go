@@ -330,6 +330,9 @@ func TestWhatCannotBeKeptInTheHistoryIsNotDone(t *testing.T) {
 	if len(f.fetches)+len(f.jobs) > 0 {
 		t.Error("something was sent")
 	}
+	if last := f.lines[len(f.lines)-1]; !strings.Contains(last.Text, "not sent") || last.Ref != f.lines[len(f.lines)-2].Ref {
+		t.Errorf("what is left of it in the history: %+v", f.lines)
+	}
 }
 
 func TestTheHistoryKeepsToTheRules(t *testing.T) {

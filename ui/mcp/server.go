@@ -155,6 +155,7 @@ func handle[In interface{ at() string }, Out any](ctx context.Context, s *Server
 		what += " " + model.Line(line.Text, 200)
 	}
 	if err := c.keep(ctx, what+": under way"); err != nil {
+		_ = c.keep(context.WithoutCancel(ctx), what+": not sent, because it could not be kept in the history") // if it can, later
 		return none, fmt.Errorf("nothing was sent, because the call cannot be kept in the history: %s", model.Line(err.Error(), maxError))
 	}
 	out, outcome, err := none, "", refused

@@ -59,7 +59,7 @@ func (s *Session) Scrub(b []byte) []byte {
 // errNoHistory says that a line cannot be kept.
 var errNoHistory = errors.New("no history is kept in this run")
 
-// PutCall keeps the line of an agent's call; one of the same Ref is replaced.
+// PutCall writes the line of an agent's call into the history; one of the same Ref is replaced.
 func (s *Session) PutCall(ctx context.Context, a model.Activity) error {
 	if s.journal == nil {
 		return errNoHistory
