@@ -15,14 +15,17 @@ func (v *View) Render(focused bool, w, h int) string {
 	if w <= 0 || h <= 0 {
 		return ""
 	}
-	v.pos.w, v.pos.h = w, max(h-1, 1)
+	v.pos.w = w
+	foot := v.feet(h)
+	h -= len(foot)
+	v.pos.h = max(h, 1)
 	if len(v.rows) > 0 {
 		v.follow()
 	}
 	var out strings.Builder
 	out.Grow(w * h * 2)
-	lines := v.visible(focused, h-1)
-	for y := range h - 1 {
+	lines := v.visible(focused, h)
+	for y := range h {
 		if y < len(lines) {
 			out.WriteString(lines[y])
 		} else {
@@ -30,7 +33,7 @@ func (v *View) Render(focused bool, w, h int) string {
 		}
 		out.WriteByte('\n')
 	}
-	out.WriteString(v.foot())
+	out.WriteString(strings.Join(foot, "\n"))
 	return out.String()
 }
 
@@ -132,16 +135,26 @@ func counted(n int32, cut bool, one, many string) string {
 	}
 }
 
-// foot is the path of the cursor's value on the left, and the position on the right; or
-// why the tree ends before the body.
-func (v *View) foot() string {
+// feet are the lines below the rows: why the tree ends before the body, if it does, and
+// where the cursor is. With a height of h that leaves no row for both, it is the first.
+func (v *View) feet(h int) []string {
 	t, w := v.theme, v.pos.w
 	if !v.x.done || len(v.rows) == 0 {
-		return text.Spaces(w)
+		return []string{text.Spaces(w)}
 	}
-	if f := v.x.fault; f != nil {
-		return t.Warn.Render(text.Fit(" ! "+text.Clean(f.String()), w))
+	if v.x.fault == nil {
+		return []string{v.foot()}
 	}
+	why := t.Warn.Render(text.Fit(" ! "+text.Clean(v.x.fault.String()), w))
+	if h < 3 {
+		return []string{why}
+	}
+	return []string{why, v.foot()}
+}
+
+// foot is the path of the cursor's value on the left, and the position on the right.
+func (v *View) foot() string {
+	t, w := v.theme, v.pos.w
 	right := fmt.Sprintf("row %s of %s ", text.Count(v.pos.at+1), text.Count(len(v.rows)))
 	n := v.x.nodes[v.rows[v.pos.at]]
 	path := text.Clean(v.path.text)

@@ -56,7 +56,7 @@ func press(t testing.TB, v *View, keys ...string) {
 }
 
 func screen(v *View) string {
-	lines := strings.Split(uitest.Plain(v.Render(true, v.pos.w, v.pos.h+1)), "\n")
+	lines := strings.Split(uitest.Plain(v.Render(true, v.pos.w, v.pos.h+len(v.feet(v.pos.h+2)))), "\n")
 	for i := range lines {
 		lines[i] = strings.TrimRight(lines[i], " ")
 		if path, at, ok := strings.Cut(lines[i], " row "); ok {
@@ -343,5 +343,24 @@ func BenchmarkIndex(b *testing.B) {
 		if _, err := build(strings.NewReader(text), int64(len(text)), func() bool { return false }, func(int64) {}); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+func TestATreeThatIsCutSaysWhyAndWhereTheCursorIs(t *testing.T) {
+	v := open(t, 100, 8, `{"a":[1,{"b":2`)
+	v.Render(true, 100, 8) // what was read takes a line
+	press(t, v, "G")
+	want(t, v, `
+ ▾ {} at least 1 key
+   ▾ a: [] at least 2 values
+       0: 1
+     ▾ 1: {} at least 1 key
+         b: 2
+
+ ! the body ends in the middle of a value, at byte 14
+ .a[1].b  row 5 of 5`)
+	lines := strings.Split(uitest.Plain(v.Render(true, 100, 2)), "\n")
+	if len(lines) != 2 || !strings.HasPrefix(lines[1], " ! the body ends") {
+		t.Errorf("with two lines: %q", lines)
 	}
 }
