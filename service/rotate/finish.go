@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"zonedeck/keystore"
@@ -43,7 +44,7 @@ func (r *run) delete(ctx context.Context, n int) (keystore.Proof, error) {
 		return keystore.Proof{}, err
 	}
 	if _, there := keyNamed(keys, r.plan.OldName); there {
-		if err := r.quiet(ctx, settings); err != nil {
+		if err := r.quiet(ctx, n, settings); err != nil {
 			return keystore.Proof{}, err
 		}
 		if r.plan.DeletedSeq == 0 {
@@ -141,36 +142,74 @@ func (r *run) refused(ctx context.Context, n int) (keystore.Proof, error) {
 	return proof, nil
 }
 
-const clock = "15:04:05.000Z07:00"
+const (
+	clock  = "15:04:05.000Z07:00"
+	minute = "15:04:05Z07:00"
+)
 
-// looks is how often the service's journal is asked before a use of the old key counts: calls that
-// were under way when the references were set end meanwhile.
-const looks = 4
+// What the silence of an old key has to be before it is deleted: atRest after a use that came when
+// every reference was set, twice the widest gap between its uses if that is longer, and no more
+// than atRest where all that used it was switched. A run waits for patience at most.
+const (
+	atRest   = time.Minute
+	patience = 10 * time.Second
+)
 
-// quiet sees that the old key has not been used since the references were set.
-func (r *run) quiet(ctx context.Context, settings Settings) error {
-	for n := 0; ; n++ {
+// ownAgent begins the User-Agent of consoles.
+const ownAgent = "zonedeck"
+
+// quiet sees that the old key is not in use. A use after every reference was set is by something
+// that is not known, and ends the run; so does a silence that is too short to tell.
+func (r *run) quiet(ctx context.Context, n int, settings Settings) error {
+	for {
 		page, err := settings.Newest(ctx, journalled)
 		if err != nil {
 			return err
 		}
 		used, last := since(page, r.plan.SetSeq, func(q rehearsal.Request) bool { return q.Key == r.plan.OldName })
-		if used == 0 {
+		// Before that the consoles need no wait: they read the references, which were set.
+		_, before := since(page, 0, func(q rehearsal.Request) bool { return r.others(q) })
+		rest := min(2*r.widestGap(page), atRest)
+		if used > 0 {
+			before, rest = last, max(2*r.widestGap(page), atRest)
+		}
+		wait := before.Time.Add(rest).Sub(r.c.Now(r.plan))
+		switch {
+		case before.Seq == 0 || wait <= 0:
 			return nil
-		}
-		if err := r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
-			p.SetSeq = page.Last // the next look begins here
-			return p, nil
-		}); err != nil {
-			return err
-		}
-		if n == looks-1 {
-			return fmt.Errorf("%s is still in use: %s. Find what sends it, give it the new value, and go on: the old key is deleted when nothing uses it", r.plan.OldName, lastOf(used, last))
-		}
-		if err := pause(ctx, time.Second); err != nil {
-			return err
+		case used == 0 && wait <= patience:
+			if err := pause(ctx, wait); err != nil {
+				return err
+			}
+		case used == 0:
+			return r.stop(n, "%s was used until %s, at gaps that are too wide to tell that nothing uses it now: go on after %s",
+				r.plan.OldName, before.Time.UTC().Format(minute), before.Time.Add(rest).UTC().Format(minute))
+		default:
+			return r.stop(n, "%s is still in use: %s. Find what sends it, give it the new value, and go on after %s: the old key is deleted when nothing has used it for %s",
+				r.plan.OldName, lastOf(used, last), before.Time.Add(rest).UTC().Format(minute), rest.Round(time.Second))
 		}
 	}
+}
+
+// others reports whether a request used the old key and came from no console.
+func (r *run) others(q rehearsal.Request) bool {
+	return q.Key == r.plan.OldName && !strings.HasPrefix(q.Header["User-Agent"], ownAgent)
+}
+
+// widestGap is the longest time between two uses of the old key that follow each other. Those of
+// consoles count from when the references were set.
+func (r *run) widestGap(page rehearsal.Page) (widest time.Duration) {
+	var last time.Time
+	for _, q := range page.Requests {
+		if !r.others(q) && (q.Key != r.plan.OldName || q.Seq <= r.plan.SetSeq) {
+			continue
+		}
+		if !last.IsZero() {
+			widest = max(widest, q.Time.Sub(last))
+		}
+		last = q.Time
+	}
+	return widest
 }
 
 // since counts the requests after a number that fit, and gives the last one. A journal that ends
@@ -188,7 +227,7 @@ func since(page rehearsal.Page, seq uint64, fits func(rehearsal.Request) bool) (
 }
 
 func lastOf(n int, q rehearsal.Request) string {
-	return fmt.Sprintf("%d calls, the last at %s from %s (%s %s, %s)", n, q.Time.UTC().Format("15:04:05Z07:00"), q.Remote, q.Method, q.URL, q.Header["User-Agent"])
+	return fmt.Sprintf("%d calls, the last at %s from %s (%s %s, %s)", n, q.Time.UTC().Format(minute), q.Remote, q.Method, q.URL, q.Header["User-Agent"])
 }
 
 func pause(ctx context.Context, d time.Duration) error {

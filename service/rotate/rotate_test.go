@@ -135,18 +135,18 @@ func TestAClientSeesNoRefusedCall(t *testing.T) {
 type inUse struct {
 	*rehearsal.Client
 	key  string
-	seen uint64
+	seen []rehearsal.Request
 }
 
 func (u *inUse) Newest(ctx context.Context, limit int) (rehearsal.Page, error) {
 	page, err := u.Client.Newest(ctx, limit)
 	if u.key != "" {
-		u.seen++
-		page.Last += u.seen
-		page.Requests = append(page.Requests, rehearsal.Request{
-			Seq: page.Last, Time: time.Now(), Point: "api", Method: "POST", URL: "/request", Key: u.key, Remote: "127.0.0.1:4", Header: map[string]string{"User-Agent": "curl/8"}, Status: 200,
+		u.seen = append(u.seen, rehearsal.Request{
+			Seq: page.Last + uint64(len(u.seen)) + 1, Time: time.Now(), Point: "api", Method: "POST", URL: "/request", Key: u.key, Remote: "127.0.0.1:4", Header: map[string]string{"User-Agent": "curl/8"}, Status: 200,
 		})
 	}
+	page.Requests = append(page.Requests, u.seen...)
+	page.Last += uint64(len(u.seen))
 	return page, err
 }
 
@@ -156,15 +156,46 @@ func TestAKeyInUseIsNotDeleted(t *testing.T) {
 	settings := &inUse{Client: p.settings(), key: "busy"}
 	c := p.config()
 	c.Settings = func(keystore.RotationPlan) rotate.Settings { return settings }
+	var ahead time.Duration
+	c.Now = func(keystore.RotationPlan) time.Time { return time.Now().Add(ahead) }
 	e, plan := p.begin(t, c, keystore.RotateByNewKey)
-	plan, err := e.Run(t.Context(), plan.ID, "", nil)
-	if err == nil || !strings.Contains(err.Error(), "busy is still in use") || !strings.Contains(err.Error(), "curl") {
-		t.Fatalf("%v, want that the old key is still in use, and by what", err)
+	var stop *rotate.StopError
+	for _, ahead = range []time.Duration{0, 30 * time.Second} { // at once, and after a silence that says little
+		var err error
+		plan, err = e.Run(t.Context(), plan.ID, "", nil)
+		if !errors.As(err, &stop) || stop.Step.Kind != keystore.StepDelete || stop.Vouch ||
+			!strings.Contains(stop.Words, "busy is still in use") || !strings.Contains(stop.Words, "curl") {
+			t.Fatalf("%v, want that the old key is still in use, and by what", err)
+		}
+		settings.key = ""
 	}
-	if s := plan.Steps[plan.Now()]; s.Kind != keystore.StepDelete {
-		t.Errorf("it stands before %s", s.Name())
+	ahead = 2 * time.Minute
+	var err error
+	if plan, err = e.Run(t.Context(), plan.ID, "", nil); err != nil {
+		t.Fatal(err)
 	}
-	settings.key = ""
+	p.wantDone(t, plan)
+}
+
+// TestASilenceShorterThanTheGapsBetweenUsesIsNoProof begins with a journal in which a client calls
+// every 20 seconds, last when the references are set.
+func TestASilenceShorterThanTheGapsBetweenUsesIsNoProof(t *testing.T) {
+	p := newPlace(t, start(t), "seldom")
+	settings := &inUse{Client: p.settings()}
+	now := time.Now()
+	for i, at := range []time.Time{now.Add(-20 * time.Second), now} {
+		settings.seen = append(settings.seen, rehearsal.Request{Seq: uint64(i + 1), Time: at, Key: "seldom", Header: map[string]string{"User-Agent": "curl/8"}, Status: 200})
+	}
+	c := p.config()
+	c.Settings = func(keystore.RotationPlan) rotate.Settings { return settings }
+	c.Now = func(keystore.RotationPlan) time.Time { return now }
+	e, plan := p.begin(t, c, keystore.RotateByNewKey)
+	var stop *rotate.StopError
+	_, err := e.Run(t.Context(), plan.ID, "", nil)
+	if !errors.As(err, &stop) || stop.Step.Kind != keystore.StepDelete || !strings.Contains(stop.Words, "go on after "+now.UTC().Add(40*time.Second).Format("15:04:05Z")) {
+		t.Fatalf("%v, want that it is deleted after twice the gap", err)
+	}
+	now = now.Add(40 * time.Second)
 	if plan, err = e.Run(t.Context(), plan.ID, "", nil); err != nil {
 		t.Fatal(err)
 	}
