@@ -181,10 +181,15 @@ func historyCommands(list []model.Activity, err error, when func(model.Activity)
 	}
 	seen := map[string]bool{}
 	for _, e := range list {
-		note := strings.TrimSpace(strings.Join([]string{e.Zone, e.Via.String(), e.URL}, "  "))
-		if e.Kind != model.ActivityFetch {
-			note = strings.TrimSpace(e.Text)
+		note := strings.Join([]string{e.Zone, e.Via.String(), e.URL}, "  ")
+		switch e.Kind {
+		case model.ActivityFetch:
+		case model.ActivityTwin:
+			note = e.URL + "  " + e.Text
+		default:
+			note = e.Text
 		}
+		note = strings.TrimSpace(note)
 		label := string(e.Kind)
 		if e.Class != "" {
 			label = model.ClassWord(e.Class, e.Cause)

@@ -199,3 +199,26 @@ func BenchmarkPaletteKey(b *testing.B) {
 		p.Render(110, 36)
 	}
 }
+
+func TestThePaletteTellsComparisonsOfTwoPagesApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const none = "4 cells compared: no cell was ok in every run"
+		app, _, _ := paletteApp(t.Context(), ui.Deps{
+			History: func(context.Context, model.ActivityFilter) ([]model.Activity, error) {
+				return []model.Activity{
+					{ID: 3, Kind: model.ActivityTwin, Ref: "t3", URL: "http://lab.test/shop", Text: none, At: time.Now()},
+					{ID: 2, Kind: model.ActivityTwin, Ref: "t2", URL: "http://lab.test/lamps", Text: none, At: time.Now()},
+					{ID: 1, Kind: model.ActivityTwin, Ref: "t1", URL: "http://lab.test/shop", Text: none, At: time.Now()},
+				}, nil
+			},
+		})
+		s := start(t, app)
+		s.Press("ctrl+p")
+		s.Type("lab.test")
+		s.After(time.Second)
+		s.Expect("http://lab.test/shop  4 cells", "http://lab.test/lamps  4 cells")
+		if n := strings.Count(s.Screen(), "4 cells compared"); n != 2 {
+			t.Errorf("%d entries of two pages:\n%s", n, s.Screen())
+		}
+	})
+}
