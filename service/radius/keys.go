@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"zonedeck/keystore"
+	"zonedeck/model"
 )
 
 // KeyID names a key: one of the inventory, or one that comes with a profile.
@@ -12,8 +13,9 @@ type KeyID struct{ Name, Profile string }
 // ID is the subject's key.
 func (s Subject) ID() KeyID { return KeyID{s.Key, s.Profile} }
 
-// Seen is what uses say to the rules about keys.
-func Seen(uses []Use) (s keystore.Seen) {
+// Seen is what the uses of a key say to the rules about keys. A file holds its value only where the
+// fingerprints say so: what it assigns to the key's variable may be a placeholder.
+func Seen(k model.Key, uses []Use) (s keystore.Seen) {
 	for _, u := range uses {
 		switch u.Kind {
 		case Profile, SavedRequest:
@@ -24,7 +26,7 @@ func Seen(uses []Use) (s keystore.Seen) {
 		case EnvFile:
 			s.Automated = append(s.Automated, u.String())
 		case TrackedFile:
-			if u.Measurable() { // the value itself stands there, not a variable's name
+			if k.Fingerprint != "" && u.Fingerprint == k.Fingerprint {
 				s.Tracked = append(s.Tracked, u.String())
 			} else {
 				s.Automated = append(s.Automated, u.String())

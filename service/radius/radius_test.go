@@ -240,6 +240,31 @@ func TestAKeyInAFileThatGitTracksIsSaid(t *testing.T) {
 	}
 }
 
+func TestAPlaceholderInAFileThatGitTracksIsNotTheValue(t *testing.T) {
+	repo := t.TempDir()
+	write(t, repo, ".env.example", "ETL_KEY=replace-me-with-your-own-key\n")
+	write(t, repo, "deploy.sh", "curl -H \"Authorization: Bearer $ETL_KEY\"\n")
+	leak := write(t, repo, "leak.env", "ETL_KEY="+oldValue+"\n")
+	git(t, repo, "init", "-q")
+	git(t, repo, "add", ".")
+	for what, c := range map[string]struct {
+		fingerprint string
+		want        []string
+	}{"known": {etl().Fingerprint, []string{leak + ":1"}}, "a value that was never seen": {"", nil}} {
+		k := model.Key{Name: "etl", Secret: "env:ETL_KEY", Fingerprint: c.fingerprint}
+		s := radius.Sources{Folders: []string{repo}, Now: func() time.Time { return now }}
+		r, err := radius.Find(t.Context(), s, []radius.Subject{radius.KeySubject(k, "")})
+		if err != nil || len(r.Uses[0]) != 3 {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		seen := radius.Seen(k, r.Uses[0])
+		same(t, what, seen.Tracked, c.want)
+		if len(seen.Tracked)+len(seen.Automated) != 3 {
+			t.Errorf("%s: %+v", what, seen)
+		}
+	}
+}
+
 func TestAScanIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 5 {

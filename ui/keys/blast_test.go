@@ -58,6 +58,11 @@ func TestTheBlastRadiusOfAKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		session := demoSession()
 		session.ProfileName = "local"
+		for i, k := range session.Given {
+			if k.Name == "etl-main" { // the value that the tracked file has
+				session.Given[i].Fingerprint, session.Given[i].Last4 = "0123456789abcdef", "f2a1"
+			}
+		}
 		find := &uses{go1: make(chan struct{})}
 		s := newRig(t).startWith(t, session, find)
 		for range 9 {

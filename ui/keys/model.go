@@ -266,7 +266,7 @@ func (m *Model) id(k model.Key) radius.KeyID {
 func (m *Model) usesOf(k model.Key) []radius.Use { return m.records.uses[m.id(k)] }
 
 // seen is what was seen of a key's uses, for the rules.
-func (m *Model) seen(k model.Key) keystore.Seen { return radius.Seen(m.usesOf(k)) }
+func (m *Model) seen(k model.Key) keystore.Seen { return radius.Seen(k, m.usesOf(k)) }
 
 // ownName is a key's name, which may be shown with its profile.
 func (m *Model) ownName(k model.Key) string { return cmp.Or(m.list.twins[k.Name], k.Name) }

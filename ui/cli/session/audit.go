@@ -71,7 +71,7 @@ func (s *Session) AuditKeys(ctx context.Context, recorded bool, within time.Dura
 	seen := map[string]keystore.Seen{}
 	add := func(k model.Key, origin string) {
 		found := uses[radius.KeyID{Name: k.Name, Profile: origin}]
-		seen[mark(k)] = radius.Seen(found)
+		seen[mark(k)] = radius.Seen(k, found)
 		if origin == profile.LocalName {
 			origins[mark(k)] = origin
 		}
