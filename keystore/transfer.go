@@ -27,6 +27,29 @@ func Portable(ref string) string {
 	return ref
 }
 
+// PortableUsers are the users that a key's record names, as an export shows them.
+func PortableUsers(users []string) []string {
+	return slices.DeleteFunc(slices.Clone(users), func(user string) bool { return user != "" && Portable(user) == "" })
+}
+
+// notRun refuses a reference that is a command: a file that is imported must not make the console
+// run a program.
+func notRun(ref string) error {
+	if Ref(ref).Scheme() == SchemeCmd {
+		return errors.New("a command is not imported, because the console would run it: record it in the Keys tab")
+	}
+	return nil
+}
+
+// unlessRead says what belongs into a cell that cannot be read. The cell is not repeated: it may
+// hold a key's value, put into the wrong column.
+func unlessRead(err error, words string) error {
+	if err == nil {
+		return nil
+	}
+	return errors.New("it cannot be read: " + words)
+}
+
 // column is one column of the CSV form, and one field of the JSON form.
 type column struct {
 	name string
@@ -38,7 +61,7 @@ func columns() []column {
 	date := func(into func(k *model.Key) *time.Time) func(k *model.Key, s string) error {
 		return func(k *model.Key, s string) (err error) {
 			*into(k), err = parseMoment(s)
-			return err
+			return unlessRead(err, "write a date like 2027-01-31")
 		}
 	}
 	text := func(into func(k *model.Key) *string) func(k *model.Key, s string) error {
@@ -50,10 +73,13 @@ func columns() []column {
 			if s != "unknown" {
 				k.Level, err = model.ParseLevel(strings.ToUpper(s))
 			}
-			return err
+			return unlessRead(err, "write ADMIN, FINANCE, OPS, LIMIT, USER or unknown")
 		}},
 		{"duty", func(k model.Key) string { return string(k.Duty) }, func(k *model.Key, s string) error { k.Duty = model.Duty(s); return nil }},
-		{"expires", func(k model.Key) string { return unlessUnknown(k.Expires.String()) }, func(k *model.Key, s string) (err error) { k.Expires, err = model.ParseExpiry(s); return err }},
+		{"expires", func(k model.Key) string { return unlessUnknown(k.Expires.String()) }, func(k *model.Key, s string) (err error) {
+			k.Expires, err = model.ParseExpiry(s)
+			return unlessRead(err, "write a date like 2027-01-31, or Unlimited")
+		}},
 		{"created", func(k model.Key) string { return formatMoment(k.Created) }, date(func(k *model.Key) *time.Time { return &k.Created })},
 		{"rotated", func(k model.Key) string { return formatMoment(k.Rotation.Last) }, date(func(k *model.Key) *time.Time { return &k.Rotation.Last })},
 		{"secret", func(k model.Key) string { return Portable(k.Secret) }, func(k *model.Key, s string) error {
@@ -62,15 +88,19 @@ func columns() []column {
 			}
 			ref, err := ParseRef(s)
 			k.Secret = string(ref)
-			return err
+			return errors.Join(err, notRun(s))
 		}},
 		{"fingerprint", func(k model.Key) string { return k.Fingerprint }, text(func(k *model.Key) *string { return &k.Fingerprint })},
 		{"last4", func(k model.Key) string { return k.Last4 }, text(func(k *model.Key) *string { return &k.Last4 })},
-		{"used_by", func(k model.Key) string { return strings.Join(k.UsedBy, "; ") }, func(k *model.Key, s string) error {
+		{"used_by", func(k model.Key) string { return strings.Join(PortableUsers(k.UsedBy), "; ") }, func(k *model.Key, s string) error {
 			for _, user := range strings.Split(s, ";") {
-				if user = strings.TrimSpace(user); user != "" {
-					k.UsedBy = append(k.UsedBy, user)
+				if user = strings.TrimSpace(user); user == "" {
+					continue
 				}
+				if err := notRun(user); err != nil {
+					return err
+				}
+				k.UsedBy = append(k.UsedBy, user)
 			}
 			return nil
 		}},
@@ -126,10 +156,32 @@ func WriteCSV(w io.Writer, keys []model.Key) error {
 // maxTransfer bounds a file that is imported, in bytes.
 const maxTransfer = 64 << 20
 
+// whole reads a file of at most so many bytes: of a longer one no part is taken for the whole.
+type whole struct {
+	r    io.Reader
+	left int
+}
+
+func (w *whole) Read(p []byte) (int, error) {
+	n, err := w.r.Read(p[:min(len(p), w.left+1)])
+	if w.left -= n; w.left < 0 {
+		return 0, fmt.Errorf("it is longer than %d MiB", maxTransfer>>20)
+	}
+	return n, err
+}
+
+// beginning is as much of a text from a file as an error repeats.
+func beginning(s string) string {
+	if r := []rune(s); len(r) > 8 {
+		return string(r[:8]) + "…"
+	}
+	return s
+}
+
 // ReadCSV reads a table whose head names the columns, in any order; one that is not known is
 // refused by name. What a cell leaves empty stays unknown. Errors wrap ErrTransfer.
 func ReadCSV(r io.Reader) ([]model.Key, error) {
-	in := csv.NewReader(io.LimitReader(r, maxTransfer))
+	in := csv.NewReader(&whole{r, maxTransfer})
 	head, err := in.Read()
 	if err != nil {
 		return nil, fmt.Errorf("%w: the head of the table: %w", ErrTransfer, err)
@@ -140,7 +192,7 @@ func ReadCSV(r io.Reader) ([]model.Key, error) {
 		name = strings.ToLower(strings.TrimSpace(strings.TrimPrefix(name, "\ufeff")))
 		at := slices.IndexFunc(known, func(c column) bool { return c.name == name })
 		if at < 0 {
-			return nil, fmt.Errorf("%w: column %d is %q; expected %s", ErrTransfer, i+1, name, columnNames())
+			return nil, fmt.Errorf("%w: column %d is %q; expected %s", ErrTransfer, i+1, beginning(name), columnNames())
 		}
 		use[i] = known[at]
 	}
@@ -179,7 +231,7 @@ func columnNames() string {
 func addRead(keys []model.Key, names map[string]bool, k model.Key) ([]model.Key, error) {
 	k, err := normalise(k)
 	if err == nil && names[k.Name] {
-		err = fmt.Errorf("a second key is named %q", k.Name)
+		err = fmt.Errorf("a second key is named %q", beginning(k.Name))
 	}
 	names[k.Name] = true
 	return append(keys, k), err
@@ -189,7 +241,7 @@ func addRead(keys []model.Key, names map[string]bool, k model.Key) ([]model.Key,
 // 'keys list --json' print them; other fields are derived and are not read. Errors wrap
 // ErrTransfer.
 func ReadJSON(r io.Reader) ([]model.Key, error) {
-	body, err := io.ReadAll(io.LimitReader(r, maxTransfer))
+	body, err := io.ReadAll(&whole{r, maxTransfer})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrTransfer, err)
 	}
@@ -285,7 +337,8 @@ func number(v float64) string { return fmt.Sprintf("%.0f", v) }
 type Imported struct{ Added, Changed, Left []string }
 
 // Import puts keys that were read into the inventory, in one change. A key that is there is left as
-// it is, unless update is set: then what the imported one knows is put into it.
+// it is, unless update is set: then what the imported one knows is put into it. Another reference than
+// the one that is recorded is refused: where a value is read from is not for a file to change.
 func (v *Inventory) Import(ctx context.Context, keys []model.Key, update bool) (done Imported, err error) {
 	err = v.change(ctx, "importing", fmt.Sprintf("%d keys", len(keys)), func(now []model.Key) ([]model.Key, error) {
 		done = Imported{}
@@ -298,6 +351,9 @@ func (v *Inventory) Import(ctx context.Context, keys []model.Key, update bool) (
 			i, there := at[k.Name]
 			next := k
 			if there {
+				if update && now[i].Secret != "" && k.Secret != "" && k.Secret != now[i].Secret {
+					return nil, fmt.Errorf("%s: the file gives another reference (%s) than the inventory has (%s): change it in the Keys tab, or leave it out of the file", k.Name, Ref(k.Secret).Label(), Ref(now[i].Secret).Label())
+				}
 				next = known(now[i], k)
 			}
 			next, err := normalise(next)

@@ -83,6 +83,74 @@ func TestAFaultOfATableIsNamedByItsLine(t *testing.T) {
 	}
 }
 
+// A value in the wrong column must not reach a log by way of the error.
+func TestAFaultOfAFileRepeatsNoCell(t *testing.T) {
+	const value = "sk_live_4f8a2c7e91d04b6c"
+	for _, column := range []string{"level", "expires", "created", "rotated", "secret", "last4", "fingerprint"} {
+		_, inCSV := ReadCSV(strings.NewReader("name," + column + "\na," + value + "\n"))
+		_, inJSON := ReadJSON(strings.NewReader(`[{"name":"a","` + column + `":"` + value + `"}]`))
+		for form, err := range map[string]error{"csv": inCSV, "json": inJSON} {
+			if !errors.Is(err, ErrTransfer) || strings.Contains(strings.ToLower(err.Error()), value[:12]) {
+				t.Errorf("%s, %s: %v", form, column, err)
+			}
+		}
+	}
+	for _, text := range []string{value + ",a\n", "name\n" + value + "\n" + value + "\n"} {
+		if _, err := ReadCSV(strings.NewReader(text)); !errors.Is(err, ErrTransfer) || strings.Contains(err.Error(), value[:12]) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+func TestACommandIsNeitherExportedNorImported(t *testing.T) {
+	for _, row := range []string{"secret\nk,cmd:touch /tmp/x\n", "used_by\nk,nightly; cmd:touch /tmp/x\n"} {
+		if keys, err := ReadCSV(strings.NewReader("name," + row)); !errors.Is(err, ErrTransfer) || !strings.Contains(err.Error(), "a command is not imported") || keys != nil {
+			t.Errorf("%q: %+v, %v", row, keys, err)
+		}
+	}
+	if _, err := ReadJSON(strings.NewReader(`[{"name":"k","secret":"cmd:touch /tmp/x"}]`)); !errors.Is(err, ErrTransfer) {
+		t.Error(err)
+	}
+	k := model.Key{Name: "k", Secret: "cmd:op read --token hunter2", UsedBy: []string{"nightly", "cmd:op read --token hunter2"}}
+	text := exported(t, []model.Key{k})
+	got, err := ReadCSV(strings.NewReader(text))
+	if err != nil || strings.Contains(text, "hunter2") || !slices.Equal(got[0].UsedBy, []string{"nightly"}) {
+		t.Errorf("%+v, %v\n%s", got, err, text)
+	}
+}
+
+// endless is a file without an end: text, then one more of the same.
+type endless struct {
+	text string
+	more byte
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	n := copy(p, e.text)
+	e.text = e.text[n:]
+	for i := n; i < len(p); i++ {
+		p[i] = e.more
+	}
+	return len(p), nil
+}
+
+func TestAPartOfAFileIsNotTakenForTheWhole(t *testing.T) {
+	_, inCSV := ReadCSV(&endless{"name\na\n", '\n'})
+	_, inJSON := ReadJSON(&endless{`[{"name":"a"}]`, ' '})
+	for form, err := range map[string]error{"csv": inCSV, "json": inJSON} {
+		if !errors.Is(err, ErrTransfer) || !strings.Contains(err.Error(), "longer than 64 MiB") {
+			t.Errorf("%s: %v", form, err)
+		}
+	}
+	file := filepath.Join(t.TempDir(), ".env")
+	if err := os.WriteFile(file, bytes.Repeat([]byte("A=1\n"), maxEnvFile/4+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadEnv(t.Context(), filepath.Dir(file), []string{"_KEY"}); err == nil || !strings.Contains(err.Error(), file+" is larger than 1 MiB") {
+		t.Error(err)
+	}
+}
+
 func TestJSONIsReadInBothForms(t *testing.T) {
 	const entry = `{"name":"etl","level":"OPS","expires":"Unlimited","rotated":"2026-08-01","used_by":["a","b"],"state":"ok","expiry_days_left":3}`
 	for _, text := range []string{"[" + entry + "]", `{"schema_version":1,"keys":[` + entry + "]}"} {
@@ -143,6 +211,13 @@ func TestAnImportPutsInWhatItKnows(t *testing.T) {
 	done, err = v.Import(t.Context(), rows, true)
 	if k, _ := v.Get("etl"); err != nil || !slices.Equal(done.Changed, []string{"etl"}) || k.Level != model.LevelUser || k.Note != "kept" || !k.Rotation.Last.Equal(first.Rotation.Last) {
 		t.Errorf("%+v, %v, %+v", done, err, k)
+	}
+	// Where a value is read from is not for a file to change.
+	for _, ref := range []string{"env:ETL", "env:OTHER"} {
+		_, err = v.Import(t.Context(), []model.Key{{Name: "etl", Secret: ref, Note: ref}}, true)
+	}
+	if k, _ := v.Get("etl"); k.Secret != "env:ETL" || k.Note != "env:ETL" || err == nil || !strings.Contains(err.Error(), "another reference (env:OTHER)") {
+		t.Errorf("%+v, %v", k, err)
 	}
 	// One fault refuses all: nothing is half imported.
 	if _, err := v.Import(t.Context(), []model.Key{{Name: "third"}, {Name: " "}}, false); !errors.Is(err, ErrKeyFields) {

@@ -3,6 +3,7 @@ package keystore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -58,7 +59,10 @@ func ReadEnv(ctx context.Context, folder string, endings []string) ([]EnvKey, er
 			return err
 		}
 		defer file.Close()
-		text, err := io.ReadAll(io.LimitReader(file, maxEnvFile))
+		text, err := io.ReadAll(io.LimitReader(file, maxEnvFile+1))
+		if len(text) > maxEnvFile {
+			return fmt.Errorf("%s is larger than %d MiB", filepath.Join(folder, filepath.FromSlash(name)), maxEnvFile>>20)
+		}
 		for line := range strings.Lines(string(text)) {
 			out = addEnv(out, line, endings, filepath.Join(folder, filepath.FromSlash(name)))
 		}

@@ -125,7 +125,8 @@ func (a *app) keysImportCommand() *cobra.Command {
 		Short: "Record keys from CSV, JSON, or the .env files of a folder",
 		Long: `Records keys in the inventory, in one change: from a table or JSON as 'keys export' writes them, or from the .env
 files of a folder, whose variables become references; their values are fingerprinted and dropped. What the source does not say
-stays unknown. A key that is recorded already is left as it is, or with --update gets what the source knows. The service has no
+stays unknown. A key that is recorded already is left as it is, or with --update gets what the source knows; another reference
+than the recorded one is refused. So is a command as a reference, because the console would run it. The service has no
 endpoint that lists keys (contract 4), so there is nothing to import from it; those of the emulator come with its profile.`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
