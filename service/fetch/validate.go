@@ -77,7 +77,7 @@ func refuseHost(p profile.Profile, r model.FetchRequest) error {
 		}
 		for _, host := range values {
 			if err := p.RefuseTarget("http://" + host); err != nil {
-				return fmt.Errorf("Host: %w", err)
+				return fmt.Errorf("the Host header: %w", err)
 			}
 		}
 	}
