@@ -289,14 +289,15 @@ func jsonText(v any) string {
 
 // WriteMetrics writes keys for node_exporter's textfile collector: gauges with the moments, in
 // seconds since 1970, of expiry and rotation. A clock that is not known has no line. now gives
-// the time by which a key's clocks run.
-func WriteMetrics(w io.Writer, keys []model.Key, now func(model.Key) time.Time, within time.Duration) error {
+// the time by which a key's clocks run, and origin the profile that it comes with, which is empty
+// for one of the inventory: the two may have one name.
+func WriteMetrics(w io.Writer, keys []model.Key, now func(model.Key) time.Time, origin func(model.Key) string, within time.Duration) error {
 	var b strings.Builder
 	gauge := func(name, help string, value func(k model.Key) (float64, bool)) {
 		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name)
 		for _, k := range keys {
 			if v, ok := value(k); ok {
-				fmt.Fprintf(&b, "%s{key=\"%s\",level=\"%s\",duty=\"%s\"} %s\n", name, label(k.Name), label(k.Level.String()), label(string(k.Duty)), number(v))
+				fmt.Fprintf(&b, "%s{key=\"%s\",level=\"%s\",duty=\"%s\",profile=\"%s\"} %s\n", name, label(k.Name), label(k.Level.String()), label(string(k.Duty)), label(origin(k)), number(v))
 			}
 		}
 	}

@@ -170,12 +170,14 @@ func TestMetricsAreEscapedAndLeaveOutWhatIsNotKnown(t *testing.T) {
 	keys := []model.Key{
 		{Name: "a\\\"b", Level: model.LevelOps, Duty: "x\ny", Expires: model.ExpiresAt(time.Unix(1800000000, 0)), Rotation: model.Rotation{Last: time.Unix(1790000000, 0), Interval: 30}},
 		{Name: "old"},
+		{Name: "old", Note: "given"}, // a profile's key of the same name: another series
 	}
+	origin := func(k model.Key) string { return map[string]string{"given": "local"}[k.Note] }
 	var b strings.Builder
-	if err := WriteMetrics(&b, keys, func(model.Key) time.Time { return time.Unix(1795000000, 0) }, 14*24*time.Hour); err != nil {
+	if err := WriteMetrics(&b, keys, func(model.Key) time.Time { return time.Unix(1795000000, 0) }, origin, 14*24*time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	const labels = `{key="a\\\"b",level="OPS",duty="x\ny"} `
+	const labels = `{key="a\\\"b",level="OPS",duty="x\ny",profile=""} `
 	var got []string
 	for _, line := range strings.Split(strings.TrimSpace(b.String()), "\n") {
 		if !strings.HasPrefix(line, "#") {
@@ -184,7 +186,7 @@ func TestMetricsAreEscapedAndLeaveOutWhatIsNotKnown(t *testing.T) {
 	}
 	want := []string{
 		"expires_seconds" + labels + "1800000000", "rotated_seconds" + labels + "1790000000", "rotation_due_seconds" + labels + "1792592000",
-		"due" + labels + "1", `due{key="old",level="unknown",duty=""} 0`, "unknown" + labels + "0", `unknown{key="old",level="unknown",duty=""} 1`,
+		"due" + labels + "1", `due{key="old",level="unknown",duty="",profile=""} 0`, `due{key="old",level="unknown",duty="",profile="local"} 0`, "unknown" + labels + "0", `unknown{key="old",level="unknown",duty="",profile=""} 1`, `unknown{key="old",level="unknown",duty="",profile="local"} 1`,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

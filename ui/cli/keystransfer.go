@@ -66,7 +66,7 @@ func (t *task) exportKeys(ctx context.Context, f keysFlags, as, output string) e
 		}
 	case formPrometheus:
 		write = func(w io.Writer, audit session.Audit) error {
-			return keystore.WriteMetrics(w, audit.Keys, audit.Now, f.within.d)
+			return keystore.WriteMetrics(w, audit.Keys, audit.Now, audit.Origin, f.within.d)
 		}
 	default:
 		return usageKind("--as", as, "csv, json or prometheus")

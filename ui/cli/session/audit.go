@@ -29,6 +29,9 @@ func (a Audit) Used(k model.Key) journal.KeyUse {
 	return a.used[radius.KeyID{Name: k.Name, Profile: a.of(k)}]
 }
 
+// Origin is the profile that a key comes with; empty for one of the inventory.
+func (a Audit) Origin(k model.Key) string { return a.of(k) }
+
 // keysUsed is when each key was used. The keys of the emulator are known by its profile; all others
 // by their name, whatever the profile was.
 func (s *Session) keysUsed(ctx context.Context) (map[radius.KeyID]journal.KeyUse, error) {
