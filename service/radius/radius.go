@@ -125,12 +125,13 @@ type finder struct {
 	Sources
 	subjects []Subject
 	report   Report
+	all      []profile.Profile // the profile in use, then every other one
 }
 
 // Find looks for what uses the subjects. The error is that of ctx; everything else that went
 // wrong is among the report's problems.
 func Find(ctx context.Context, s Sources, subjects []Subject) (Report, error) {
-	f := &finder{Sources: s, subjects: subjects, report: Report{Uses: make([][]Use, len(subjects))}}
+	f := &finder{Sources: s, subjects: subjects, report: Report{Uses: make([][]Use, len(subjects))}, all: []profile.Profile{s.Current}}
 	f.profiles()
 	f.requests(ctx)
 	f.jobs(ctx)
@@ -181,13 +182,12 @@ func (f *finder) isKey(s Subject, name, inProfile string) (model.Key, bool) {
 
 // profiles looks through the profile in use and every other one.
 func (f *finder) profiles() {
-	all := []profile.Profile{f.Current}
 	for _, name := range f.Config.Names() {
 		if p, err := f.Config.Profile(name); err == nil && name != f.Current.Name {
-			all = append(all, p)
+			f.all = append(f.all, p)
 		}
 	}
-	for _, p := range all {
+	for _, p := range f.all {
 		for i, s := range f.subjects {
 			if u, ok := f.ofProfile(s, p); ok {
 				f.add(i, u)
@@ -250,18 +250,26 @@ func (f *finder) requests(ctx context.Context) {
 	}
 }
 
+// ofRequest holds a saved request against every profile: it names a key or a zone, and is sent with
+// what the profile in use at that time has under the name.
 func (f *finder) ofRequest(s Subject, e saved.Entry) (Use, bool) {
 	u := Use{Kind: SavedRequest, Name: e.Name, Seen: f.Now()}
-	switch r := e.Request; r.Via {
-	case model.ViaAPI, model.ViaAgent:
-		k, ok := f.isKey(s, r.Key, f.Current.Name)
-		u.Ref, u.Fingerprint, u.Last4, u.Unmeasured = k.Secret, k.Fingerprint, k.Last4, unresolved(k.Secret)
-		return u, ok
-	default:
-		z, ok := f.Current.Zone(string(r.Zone.Name))
-		u.Ref, u.Unmeasured = z.Password, unresolved(z.Password)
-		return u, ok && (s.Zone == string(z.Name) && s.Account == f.Current.Account || s.Ref != "" && z.Password == s.Ref)
+	for _, p := range f.all {
+		switch r := e.Request; r.Via {
+		case model.ViaAPI, model.ViaAgent:
+			if k, ok := f.isKey(s, r.Key, p.Name); ok {
+				u.Ref, u.Fingerprint, u.Last4, u.Unmeasured = k.Secret, k.Fingerprint, k.Last4, unresolved(k.Secret)
+				return u, true
+			}
+		default:
+			z, ok := p.Zone(string(r.Zone.Name))
+			if ok && (s.Zone == string(z.Name) && s.Account == p.Account || s.Ref != "" && z.Password == s.Ref) {
+				u.Ref, u.Unmeasured = z.Password, unresolved(z.Password)
+				return u, true
+			}
+		}
 	}
+	return u, false
 }
 
 func (f *finder) jobs(ctx context.Context) {

@@ -2,6 +2,7 @@ package radius_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf16"
 
 	"zonedeck/keystore"
 	"zonedeck/model"
@@ -170,11 +172,51 @@ func TestAZonesPasswordIsUsedByItsAccountsProfilesAndRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	z, _ := current.Zone("res1")
-	lines, _ := found(t, radius.Sources{Current: current, Config: file, Requests: requests}, radius.ZoneSubject(current, z))
-	same(t, "uses", lines, []string{
-		"profile: profile a by env:RES1",
-		"profile: profile b (the console has no reference to the value)",
-		"saved request: saved request shop by env:RES1",
+	uses := func(in string, want ...string) {
+		t.Helper()
+		used, err := file.Profile(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines, _ := found(t, radius.Sources{Current: used, Config: file, Requests: requests}, radius.ZoneSubject(current, z))
+		slices.Sort(lines)
+		same(t, "uses, with profile "+in, lines, want)
+	}
+	const a, b = "profile: profile a by env:RES1", "profile: profile b (the console has no reference to the value)"
+	uses("a", a, b, "saved request: saved request shop by env:RES1")
+	uses("c", a, b, "saved request: saved request shop by env:RES1") // another account: the request is sent with a as well
+}
+
+// utf16Of is a text in UTF-16, with its mark.
+func utf16Of(text string, order binary.AppendByteOrder) string {
+	out := order.AppendUint16(nil, 0xfeff)
+	for _, unit := range utf16.Encode([]rune(text)) {
+		out = order.AppendUint16(out, unit)
+	}
+	return string(out)
+}
+
+func TestWhatAScanLeavesOutIsTold(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "large.py", strings.Repeat("x", 4000))
+	write(t, dir, "picture.png", "\x89PNG\x00"+strings.Repeat("x", 4000))
+	write(t, dir, "le.ps1", utf16Of("$key = '"+oldValue+"'\r\n", binary.LittleEndian))
+	write(t, dir, "be.ps1", utf16Of("é\n$key = '"+oldValue+"'\r\n", binary.BigEndian))
+	shared := write(t, t.TempDir(), "shared.env", oldValue)
+	for name, target := range map[string]string{".env": shared, "near.env": filepath.Join(dir, "le.ps1"), "gone.env": filepath.Join(dir, "nowhere"), "notes": shared} {
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	git(t, dir, "init", "-q")
+	git(t, dir, "add", ".")
+	limits := radius.DefaultLimits()
+	limits.FileSize = 1000
+	lines, problems := found(t, radius.Sources{Folders: []string{dir}, Limits: limits}, radius.Subject{Key: "etl", Fingerprint: etl().Fingerprint})
+	same(t, "uses", lines, []string{"git-tracked file: " + filepath.Join(dir, "be.ps1:2"), "git-tracked file: " + filepath.Join(dir, "le.ps1:1")})
+	same(t, "problems", problems, []string{
+		filepath.Join(dir, "large.py") + " was not read: it is larger than 1000 bytes",
+		filepath.Join(dir, ".env") + " was not read: it is a symbolic link to a file that was not looked at",
 	})
 }
 
@@ -200,7 +242,10 @@ func TestFilesAreSearchedByFingerprintAndByName(t *testing.T) {
 		at("conf/a.toml:1") + " …f2a1",
 		at("conf/b.json:1") + " …f2a1",
 	})
-	same(t, "problems", problems, []string{filepath.Join(dir, "nowhere") + " was not scanned: no such file or directory"})
+	same(t, "problems", problems, []string{
+		filepath.Join(dir, "nowhere") + " was not scanned: no such file or directory",
+		filepath.Join(dir, "link.env") + " was not read: it is a symbolic link to a file that was not looked at",
+	})
 }
 
 func git(t *testing.T, dir string, args ...string) {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 
 	"zonedeck/keystore"
 )
@@ -56,6 +58,7 @@ type scanner struct {
 	git       worktrees
 	seen      map[string]bool // files that were read
 	count     map[int]int     // places that were found, for each subject
+	links     []string        // symbolic links with the name of a file of settings
 }
 
 func (f *finder) scan(ctx context.Context) {
@@ -87,6 +90,12 @@ func (f *finder) scan(ctx context.Context) {
 			return
 		}
 	}
+	for _, link := range s.links { // a link to what was read anyway leaves nothing out
+		target, err := filepath.EvalSymlinks(link)
+		if info, gone := os.Stat(target); err == nil && gone == nil && info.Mode().IsRegular() && !s.seen[target] {
+			s.problem("%s was not read: it is a symbolic link to a file that was not looked at", link)
+		}
+	}
 }
 
 // folder scans one folder. Symbolic links in it are not followed.
@@ -113,6 +122,11 @@ func (s *scanner) folder(ctx context.Context, folder string) error {
 			return nil
 		case entry.IsDir():
 			return s.enter(ctx, root, name, full)
+		case entry.Type()&fs.ModeSymlink != 0 && holdsSettings(path.Base(name)):
+			if !slices.Contains(s.links, full) {
+				s.links = append(s.links, full)
+			}
+			return nil
 		case !entry.Type().IsRegular() || s.seen[full]:
 			return nil
 		case !s.git.tracks(full) && !holdsSettings(path.Base(name)):
@@ -165,7 +179,8 @@ func (s *scanner) file(root *os.Root, name, full string) error {
 	case !info.Mode().IsRegular():
 		return nil
 	case info.Size() > s.limits.FileSize:
-		if holdsSettings(path.Base(name)) {
+		head := make([]byte, 8000)
+		if n, _ := io.ReadFull(file, head); holdsSettings(path.Base(name)) || isText(head[:n]) {
 			s.problem("%s was not read: it is larger than %d bytes", full, s.limits.FileSize)
 		}
 		return nil
@@ -182,8 +197,8 @@ func (s *scanner) file(root *os.Root, name, full string) error {
 	if s.Progress != nil {
 		s.Progress(Progress{Files: s.report.Files, Bytes: s.report.Bytes, Path: full})
 	}
-	if bytes.IndexByte(text[:min(len(text), 8000)], 0) >= 0 {
-		return nil // not a text
+	if text = utf8Of(text); !isText(text) {
+		return nil
 	}
 	n := 0
 	for line := range strings.Lines(string(text)) {
@@ -191,6 +206,27 @@ func (s *scanner) file(root *os.Root, name, full string) error {
 		s.line(line, full, n)
 	}
 	return nil
+}
+
+// isText tells a text from other bytes by its beginning, as git does.
+func isText(b []byte) bool { return bytes.IndexByte(utf8Of(b[:min(len(b), 8000)]), 0) < 0 }
+
+// utf8Of is a text in UTF-8; one in UTF-16 begins with its mark.
+func utf8Of(b []byte) []byte {
+	var order binary.ByteOrder
+	switch {
+	case bytes.HasPrefix(b, []byte{0xff, 0xfe}):
+		order = binary.LittleEndian
+	case bytes.HasPrefix(b, []byte{0xfe, 0xff}):
+		order = binary.BigEndian
+	default:
+		return b
+	}
+	units := make([]uint16, 0, len(b)/2)
+	for b = b[2:]; len(b) > 1; b = b[2:] {
+		units = append(units, order.Uint16(b))
+	}
+	return []byte(string(utf16.Decode(units)))
 }
 
 // line looks for values and for names of variables in a line.
