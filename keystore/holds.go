@@ -2,6 +2,11 @@ package keystore
 
 import "slices"
 
+// Calls reports whether a rotation makes calls as a profile until it is over.
+func (p RotationPlan) Calls(profile string) bool {
+	return slices.ContainsFunc(p.Users, func(u RotationUser) bool { return u.Profile == profile })
+}
+
 // Holds reports whether a rotation needs a reference as it is until it is over.
 func (p RotationPlan) Holds(ref string) bool {
 	if ref == "" {

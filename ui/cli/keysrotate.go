@@ -52,7 +52,7 @@ that uses it stands still until its reference gives the new one.`,
 	fl.StringArrayVar(&f.scan, "scan", nil, "look through this folder for files that hold the key (can be repeated)")
 	fl.BoolVar(&f.report, "report", false, "print the record of the key's newest rotation as Markdown, and do nothing")
 	fl.BoolVar(&f.rehearse, "rehearse", false, "take every step on the embedded emulator with copies; references are read, and nothing real is written")
-	fl.BoolVar(&f.abandon, "abandon", false, "end the rotation as it is; keys and references stay as they are")
+	fl.BoolVar(&f.abandon, "abandon", false, "end the rotation of this key or id as it is; keys and references stay as they are")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
 	adminFlag(cmd, &f.adminReason)
 	return cmd
@@ -107,6 +107,9 @@ func (t *task) rotateKey(ctx context.Context, name string, f rotateFlags) error 
 	if _, err := t.Profile(ctx); err != nil { // the emulator knows the demo keys
 		return fail(exitState, "%w", err)
 	}
+	if f.abandon {
+		return t.abandonRotation(ctx, name, f.json)
+	}
 	k, ok := t.Key(name)
 	if !ok {
 		return usage("%q is not in the key inventory", name)
@@ -138,12 +141,24 @@ func (t *task) rotateKey(ctx context.Context, name string, f rotateFlags) error 
 	} else if f.refresh != (p.Method == keystore.RotateByRefresh) {
 		return usage("a rotation of %s by %s is under way: go on with it, or end it with --abandon", name, p.Method)
 	}
-	if f.abandon {
-		p, err = engine.Abandon(ctx, p.ID)
-	} else {
-		p, err = t.advance(ctx, engine, p, f)
-	}
+	p, err = t.advance(ctx, engine, p, f)
 	if err := t.printRotation(p, err, f.json); err != nil {
+		return err
+	}
+	return rotationError(ctx, err)
+}
+
+// abandonRotation ends a rotation by its key's name or its id. The key need not be in the inventory.
+func (t *task) abandonRotation(ctx context.Context, name string, asJSON bool) error {
+	p, found, err := t.RunningRotation(name)
+	switch {
+	case err != nil:
+		return fail(exitState, "%w", err)
+	case !found:
+		return usage("no rotation of %s is under way", name)
+	}
+	p, err = t.Rotator(nil).Abandon(ctx, p.ID)
+	if err := t.printRotation(p, err, asJSON); err != nil {
 		return err
 	}
 	return rotationError(ctx, err)
@@ -170,8 +185,6 @@ func (t *task) rehearseRotation(ctx context.Context, k model.Key, f rotateFlags)
 func (t *task) beginRotation(ctx context.Context, engine *rotate.Engine, k model.Key, f rotateFlags) (p keystore.RotationPlan, err error) {
 	method := keystore.RotateByNewKey
 	switch {
-	case f.abandon:
-		return p, usage("no rotation of %s is under way", k.Name)
 	case f.refresh && !f.yes:
 		return p, usage("a refresh ends the old value at once (contract 3): everything that uses %s stands still until its reference gives the new one. Say --yes, or leave out --refresh to rotate without an outage", k.Name)
 	case f.refresh:

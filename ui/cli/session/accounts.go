@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"zonedeck/keystore"
 	"zonedeck/model"
@@ -82,7 +83,28 @@ func (s *Session) RemoveAccount(ctx context.Context, r account.Removal, withKey,
 	if err := s.CurrentProfile().Refuse(changeConfig); err != nil {
 		return err
 	}
+	if err := s.rotatedMeanwhile(r, withKey, withSecrets); err != nil {
+		return err
+	}
 	return account.Remove(ctx, s.accountFiles(r.Profile.Name), r, withKey, withSecrets)
+}
+
+// rotatedMeanwhile refuses to remove what a rotation under way needs: it could not go on.
+func (s *Session) rotatedMeanwhile(r account.Removal, withKey, withSecrets bool) error {
+	plans, err := s.rotations().List()
+	if err != nil {
+		return fmt.Errorf("nothing was removed: it is not known what rotations need: %w", err)
+	}
+	for _, p := range plans {
+		if !p.Proven() || p.Over() {
+			continue
+		}
+		needs := p.Calls(r.Profile.Name) || withKey && p.Profile == "" && p.Key == r.Key.Name || withSecrets && slices.ContainsFunc(r.Secrets, p.Holds)
+		if needs {
+			return fmt.Errorf("nothing was removed: the rotation of key %s needs it. Go on with that one, or end it: zonedeck keys rotate %s --abandon", p.Key, p.ID)
+		}
+	}
+	return nil
 }
 
 // Configured are the profiles of the config file in the order of their names, and the default.

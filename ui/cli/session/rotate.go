@@ -79,6 +79,29 @@ func (s *Session) Rotation(k model.Key) (p keystore.RotationPlan, ok bool, err e
 	return p, false, err
 }
 
+// RunningRotation is the rotation under way of an id, or of a key that comes with the profile in use
+// or is of the inventory. The key itself need not be there any more. The error names several of one
+// key.
+func (s *Session) RunningRotation(name string) (found keystore.RotationPlan, ok bool, err error) {
+	plans, err := s.rotations().List() // what cannot be read may be that of another key
+	for _, p := range plans {
+		switch {
+		case !p.Proven() || p.Over():
+		case p.ID == name:
+			return p, true, nil
+		case p.Key == name && (p.Profile == "" || p.Profile == s.Base.Name):
+			if ok {
+				return p, false, fmt.Errorf("two rotations of keys with the name %s are under way: name one by its id, %s or %s", name, found.ID, p.ID)
+			}
+			found, ok = p, true
+		}
+	}
+	if ok {
+		err = nil
+	}
+	return found, ok, err
+}
+
 // PermitRotation refuses to rotate an ADMIN key where no person decides, unless a reason was given.
 func (s *Session) PermitRotation(k model.Key) error {
 	f, bad := keystore.CheckUnattended(k, s.Now())

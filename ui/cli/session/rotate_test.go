@@ -14,6 +14,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/account"
 	"zonedeck/service/rotate"
 )
 
@@ -168,5 +169,54 @@ func TestAUserThatCannotBeTestedIsVouchedFor(t *testing.T) {
 	a.edit(t, `key = "acme"`, `key = "other"`)
 	if _, err := a.rotationUsers(t.Context(), a.key(t, "acme"), nil); err == nil || !strings.Contains(err.Error(), "nothing could be proved: profile nozone names no zone") {
 		t.Errorf("%v", err)
+	}
+}
+
+// What a rotation needs is not removed under it, and one whose key is gone can still be ended.
+func TestWhatARotationNeedsIsNotRemoved(t *testing.T) {
+	a := newServices(t)
+	e := a.Rotator(nil)
+	plan, err := e.Begin(t.Context(), a.key(t, "acme"), "", keystore.RotateByNewKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := a.WhatGoes("bbb")
+	if err != nil {
+		t.Fatal(err)
+	}
+	goes, err := a.WhatGoes("aaa")
+	if err != nil || goes.Key.Name != "acme" {
+		t.Fatalf("%+v, %v", goes, err)
+	}
+	held := account.Removal{Profile: other.Profile, Secrets: []string{"env:ACME_KEY"}}
+	for what, err := range map[string]error{
+		"the profile":             a.RemoveAccount(t.Context(), goes, false, false),
+		"the profile and its key": a.RemoveAccount(t.Context(), goes, true, true),
+		"a reference":             a.RemoveAccount(t.Context(), held, false, true),
+		"the key's record":        a.RemoveAccount(t.Context(), account.Removal{Profile: other.Profile, Key: goes.Key}, true, false),
+	} {
+		if err == nil || !strings.Contains(err.Error(), "the rotation of key acme needs it") {
+			t.Errorf("removing %s: %v", what, err)
+		}
+	}
+	if err := a.RemoveAccount(t.Context(), other, true, true); err != nil {
+		t.Errorf("another account: %v", err)
+	}
+	if err := a.Inventory.Remove(t.Context(), goes.Key); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"acme", plan.ID} {
+		if p, ok, err := a.RunningRotation(name); !ok || err != nil || p.ID != plan.ID {
+			t.Errorf("%s: %+v, %v, %v", name, p, ok, err)
+		}
+	}
+	if plan, err = e.Abandon(t.Context(), plan.ID); err != nil || !plan.Abandoned {
+		t.Fatalf("%v", err)
+	}
+	if _, ok, _ := a.RunningRotation("acme"); ok {
+		t.Error("it is still under way")
+	}
+	if err := a.RemoveAccount(t.Context(), goes, false, true); err != nil {
+		t.Errorf("afterwards: %v", err)
 	}
 }
