@@ -140,36 +140,7 @@ func (r *run) make(ctx context.Context, n int) error {
 	if r.plan.Method == keystore.RotateByRefresh {
 		return r.refresh(ctx, settings)
 	}
-	keys, err := settings.Keys(ctx)
-	if err != nil {
-		return err
-	}
-	old, ok := keyNamed(keys, r.plan.OldName)
-	if !ok {
-		return fmt.Errorf("the account has no key %s any more", r.plan.OldName)
-	}
-	if r.plan.NewName == "" { // the intent is on disk before the key is made
-		expires := r.c.Now(r.plan).UTC().Add(r.e.c.Interval).Truncate(time.Second).Format(time.RFC3339)
-		if err := r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
-			p.NewName, p.NewExpires = freeName(keys, p.OldName), expires
-			return p, nil
-		}); err != nil {
-			return err
-		}
-	}
-	var made rehearsal.Key
-	if _, there := keyNamed(keys, r.plan.NewName); there {
-		// The name was free when it was chosen: a killed run made the key. Its value was
-		// shown once and is lost, so nobody uses it, and a refresh stops nothing.
-		made, err = settings.RefreshKey(ctx, r.plan.NewName)
-	} else {
-		made, err = settings.CreateKey(ctx, rehearsal.Key{Name: r.plan.NewName, Level: old.Level, Duty: old.Duty, Expires: r.plan.NewExpires})
-	}
-	if err != nil {
-		return fmt.Errorf("creating %s: %w", r.plan.NewName, err)
-	}
-	// The value is shown once: what comes now is not cancelled.
-	return r.hold(context.WithoutCancel(ctx), keystore.NewSecret(made.Value))
+	return r.newKey(ctx, settings)
 }
 
 // askForValue says what a person does in the account settings.

@@ -1,0 +1,93 @@
+package rotate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/service/rehearsal"
+)
+
+// names is how many names are tried.
+const names = 8
+
+// newKey lets the account settings make a key of the same level. The name that was chosen is on
+// disk before the key is made; if others make one of that name first, another is chosen.
+func (r *run) newKey(ctx context.Context, settings Settings) error {
+	for range names {
+		keys, err := settings.Keys(ctx)
+		if err != nil {
+			return err
+		}
+		old, ok := keyNamed(keys, r.plan.OldName)
+		if !ok {
+			return fmt.Errorf("the account has no key %s any more", r.plan.OldName)
+		}
+		made, there := keyNamed(keys, r.plan.NewName)
+		lost := false // a killed run made the key, and its value was shown to nobody
+		if there {
+			if lost, err = r.lost(ctx, settings, made, old); err != nil {
+				return err
+			}
+		}
+		if r.plan.NewName == "" || there && !lost {
+			if err := r.chooseName(ctx, keys); err != nil {
+				return err
+			}
+		}
+		if lost { // nobody uses it, and a refresh stops nothing
+			made, err = settings.RefreshKey(ctx, r.plan.NewName)
+		} else {
+			made, err = settings.CreateKey(ctx, rehearsal.Key{Name: r.plan.NewName, Level: old.Level, Duty: old.Duty, Expires: r.plan.NewExpires})
+		}
+		var refused *rehearsal.RefusedError
+		switch {
+		case errors.As(err, &refused) && refused.Status == http.StatusConflict: // somebody was faster
+			if err := r.chooseName(ctx, append(keys, rehearsal.Key{Name: r.plan.NewName})); err != nil {
+				return err
+			}
+		case err != nil:
+			return fmt.Errorf("creating %s: %w", r.plan.NewName, err)
+		default: // the value is shown once: what comes now is not cancelled
+			return r.hold(context.WithoutCancel(ctx), keystore.NewSecret(made.Value))
+		}
+	}
+	return fmt.Errorf("creating a key: somebody else took each of %d names", names)
+}
+
+// chooseName records the name and the expiry of the key that is to be made.
+func (r *run) chooseName(ctx context.Context, keys []rehearsal.Key) error {
+	expires := r.c.Now(r.plan).UTC().Add(r.e.c.Interval).Truncate(time.Second).Format(time.RFC3339)
+	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
+		p.NewName, p.NewExpires = freeName(keys, p.OldName), expires
+		return p, nil
+	})
+}
+
+// lost reports whether a key of the chosen name is the one that this rotation made before it was
+// killed: it is as it was to be made, no other rotation has chosen its name, and nothing has
+// called with it.
+func (r *run) lost(ctx context.Context, settings Settings, made, old rehearsal.Key) (bool, error) {
+	if made.Level != old.Level || made.Duty != old.Duty || made.Expires != r.plan.NewExpires {
+		return false, nil
+	}
+	plans, err := r.c.Records.List()
+	if err != nil {
+		return false, err
+	}
+	if slices.ContainsFunc(plans, func(p keystore.RotationPlan) bool {
+		return p.ID != r.plan.ID && p.Profile == r.plan.Profile && p.NewName == made.Name && (!p.Over() || !p.Ended.Before(r.plan.Started))
+	}) {
+		return false, nil
+	}
+	page, err := settings.Newest(ctx, journalled)
+	if err != nil {
+		return false, err
+	}
+	used, _ := since(page, 0, func(q rehearsal.Request) bool { return q.Key == made.Name })
+	return used == 0, nil
+}

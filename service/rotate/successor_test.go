@@ -1,0 +1,91 @@
+package rotate_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"zonedeck/keystore"
+	"zonedeck/service/rehearsal"
+	"zonedeck/service/rotate"
+)
+
+// works reports whether the service takes a value.
+func (p place) works(t *testing.T, value keystore.Secret) bool {
+	t.Helper()
+	res, err := p.config().Prove(t.Context(), keystore.RotationUser{}, p.Key, value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.Diagnosis.OK()
+}
+
+// TestAKeyOfTheChosenNameThatOthersMadeIsLeftAlone records a name, as a killed run does, and lets
+// somebody else make a key of that name.
+func TestAKeyOfTheChosenNameThatOthersMadeIsLeftAlone(t *testing.T) {
+	const chosen = "2027-02-20T12:00:00Z"
+	for name, foreign := range map[string]rehearsal.Key{
+		"level":  {Level: "USER", Duty: "batch job", Expires: chosen},
+		"duty":   {Level: "OPS", Duty: "CI", Expires: chosen},
+		"expiry": {Level: "OPS", Duty: "batch job", Expires: "2027-02-20T12:00:01Z"},
+		"use":    {Level: "OPS", Duty: "batch job", Expires: chosen},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t, start(t), "foreign")
+			e, plan := p.begin(t, p.config(), keystore.RotateByNewKey)
+			if _, err := p.records().Update(t.Context(), plan.ID, func(r keystore.RotationPlan) (keystore.RotationPlan, error) {
+				r.NewName, r.NewExpires = "foreign-2", chosen
+				return r, nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			foreign.Name = "foreign-2"
+			made, err := p.settings().CreateKey(t.Context(), foreign)
+			if err != nil {
+				t.Fatal(err)
+			}
+			value := keystore.NewSecret(made.Value)
+			if name == "use" && !p.works(t, value) {
+				t.Fatal("the key of somebody else does not work")
+			}
+			plan, err = e.Run(t.Context(), plan.ID, "", nil)
+			if err != nil || !plan.Over() || plan.NewName != "foreign-3" {
+				t.Errorf("%v, made %s, want another name", err, plan.NewName)
+			}
+			if !p.works(t, value) {
+				t.Error("the key of somebody else is refused")
+			}
+		})
+	}
+}
+
+// raced are account settings in which others make a key just before one of that name is made.
+type raced struct {
+	*rehearsal.Client
+	made rehearsal.Key
+	err  error
+}
+
+func (r *raced) CreateKey(ctx context.Context, k rehearsal.Key) (rehearsal.Key, error) {
+	if r.made.Name == "" {
+		r.made, r.err = r.Client.CreateKey(ctx, k)
+	}
+	return r.Client.CreateKey(ctx, k)
+}
+
+// TestTwoRotationsChooseOneName lets a rotation find its name taken when it makes the key.
+func TestTwoRotationsChooseOneName(t *testing.T) {
+	p := newPlace(t, start(t), "etl-9")
+	settings := &raced{Client: p.settings()}
+	c := p.config()
+	c.Settings = func(keystore.RotationPlan) rotate.Settings { return settings }
+	e, plan := p.begin(t, c, keystore.RotateByNewKey)
+	plan, err := e.Run(t.Context(), plan.ID, "", nil)
+	if err := errors.Join(err, settings.err); err != nil {
+		t.Fatal(err)
+	}
+	if !p.works(t, keystore.NewSecret(settings.made.Value)) || plan.NewName == settings.made.Name || !strings.HasPrefix(plan.NewName, "etl-") || !plan.Over() {
+		t.Errorf("made %s beside %s, whose value has to work", plan.NewName, settings.made.Name)
+	}
+}
