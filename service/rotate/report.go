@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 
 	"zonedeck/keystore"
 )
@@ -38,11 +39,28 @@ func Report(p keystore.RotationPlan) string {
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// cell is a text in a cell of a table.
+// cell is a text in a cell of a table. A name of a file may hold anything: what does not print is
+// told by its number, and nothing becomes Markdown.
 func cell(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if s == "" {
 		return "-"
 	}
-	return strings.NewReplacer("|", `\|`, "<", "&lt;", "`", "'").Replace(s)
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case !unicode.IsPrint(r):
+			fmt.Fprintf(&b, "U+%04X", r)
+		case r == '<':
+			b.WriteString("&lt;")
+		case r == '`':
+			b.WriteByte('\'')
+		case strings.ContainsRune(`\|[]!*`, r):
+			b.WriteByte('\\')
+			fallthrough
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }

@@ -45,7 +45,7 @@ that uses it stands still until its reference gives the new one.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.BoolVar(&f.yes, "yes", false, "do not ask before the rotation begins")
+	fl.BoolVar(&f.yes, "yes", false, "do not ask at a terminal before the rotation begins, nor whether the old value may stop (--refresh)")
 	fl.BoolVar(&f.refresh, "refresh", false, "give the key itself a new value; the old one stops at once (asks for --yes)")
 	fl.StringVar(&f.value, "value", "", "reference to the new value that the account settings showed (env:, cmd:, keyring:, file:)")
 	fl.StringArrayVar(&f.vouch, "vouch", nil, "vouch for the step of this name, or release this job (can be repeated)")
@@ -184,11 +184,20 @@ func (t *task) rehearseRotation(ctx context.Context, k model.Key, f rotateFlags)
 
 func (t *task) beginRotation(ctx context.Context, engine *rotate.Engine, k model.Key, f rotateFlags) (p keystore.RotationPlan, err error) {
 	method := keystore.RotateByNewKey
-	switch {
-	case f.refresh && !f.yes:
-		return p, usage("a refresh ends the old value at once (contract 3): everything that uses %s stands still until its reference gives the new one. Say --yes, or leave out --refresh to rotate without an outage", k.Name)
-	case f.refresh:
+	question := fmt.Sprintf("This creates a new key for %s, sets it at each reference, and deletes the old key when it is not used any more.", sanitizeLine(k.Name))
+	if f.refresh {
 		method = keystore.RotateByRefresh
+		question = fmt.Sprintf("A refresh ends the old value at once (contract 3): everything that uses %s stands still until its reference gives the new one; without --refresh there is no outage.", sanitizeLine(k.Name))
+	}
+	// Without a terminal the command itself is the answer, but for an outage.
+	if f.refresh || t.app.StdinTTY && !t.app.flags.noInput {
+		ok, err := t.app.confirmed(f.yes, question)
+		switch {
+		case err != nil:
+			return p, err
+		case !ok:
+			return p, fail(exitChecksFailed, "nothing was begun")
+		}
 	}
 	p, err = engine.Begin(ctx, k, t.Origin(k), method)
 	switch {

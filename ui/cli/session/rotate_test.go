@@ -53,7 +53,7 @@ func newServices(t *testing.T) *twoServices {
 	if a.Session, err = Open(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = a.Session.Close(t.Context()) })
+	t.Cleanup(func() { _ = a.Close(t.Context()) })
 	for _, k := range []model.Key{{Name: "acme", Level: model.LevelUser, Secret: "env:ACME_KEY"}, {Name: "other", Level: model.LevelUser, Secret: "env:OTHER"}} {
 		if err := a.Inventory.Add(t.Context(), k); err != nil {
 			t.Fatal(err)
