@@ -262,9 +262,15 @@ func target(from keystore.Ref, u Use, to string) string {
 
 // move makes one move. It may be called again after it was cut short anywhere.
 func move(ctx context.Context, f Files, m Move) error {
+	if why := f.Busy(m.From); why != "" {
+		return errors.New(why)
+	}
 	value, err := f.Store.Resolve(ctx, m.From)
 	switch {
 	case err == nil:
+		if err := sameIfSwitched(ctx, f, m, value); err != nil {
+			return err
+		}
 		if err := f.Store.Store(ctx, m.To, value); err != nil {
 			return err
 		}
@@ -298,11 +304,52 @@ func move(ctx context.Context, f Files, m Move) error {
 	if i := slices.IndexFunc(left, func(u Use) bool { return u.Ref == m.From }); i >= 0 {
 		return fmt.Errorf("%s still refers to it", left[i].Uses[0])
 	}
+	if err := stillSame(ctx, f, m); err != nil {
+		return err
+	}
 	if err := f.Store.Remove(ctx, m.From); err != nil {
 		return err
 	}
 	f.did("deleted")
 	return nil
+}
+
+// sameIfSwitched refuses to write over the new place where nothing refers to the old one any more: what
+// is there may have been set since.
+func sameIfSwitched(ctx context.Context, f Files, m Move, value keystore.Secret) error {
+	uses, err := Uses(f)
+	if err != nil || slices.ContainsFunc(uses, func(u Use) bool { return u.Ref == m.From }) {
+		return err
+	}
+	there, err := f.Store.Resolve(ctx, m.To)
+	if errors.Is(err, keystore.ErrSecretMissing) || err == nil && there.Equal(value) {
+		return nil
+	}
+	return errors.Join(differ(m), err)
+}
+
+// stillSame looks once more before the old one is deleted: a rotation, or someone, may have put
+// another value there since it was read.
+func stillSame(ctx context.Context, f Files, m Move) error {
+	if why := f.Busy(m.From); why != "" {
+		return errors.New(why)
+	}
+	old, err := f.Store.Resolve(ctx, m.From)
+	if errors.Is(err, keystore.ErrSecretMissing) {
+		return nil
+	}
+	there, toErr := f.Store.Resolve(ctx, m.To)
+	if err != nil || toErr != nil {
+		return errors.Join(err, toErr)
+	}
+	if !old.Equal(there) {
+		return differ(m)
+	}
+	return nil
+}
+
+func differ(m Move) error {
+	return fmt.Errorf("the two give different values now: put the right one behind both ('zonedeck secrets set'), then migrate again; %s is what is used", m.To)
 }
 
 // switchKeys puts the new reference into the inventory.

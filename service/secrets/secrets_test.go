@@ -309,6 +309,60 @@ func TestWhatCannotBeMovedStaysAsItIs(t *testing.T) {
 	}
 }
 
+// What is put behind the old reference while it is moved is not deleted with it.
+func TestWhatIsStoredDuringAMigrationIsNotLost(t *testing.T) {
+	const ref, to = "keyring:zonedeck/acme-etl", "file:acme-etl"
+	newer := keystore.NewSecret("a-newer-value-of-etl")
+	for name, meanwhile := range map[string]func(f *Files) error{
+		"another value": func(f *Files) error { return f.Store.Store(context.Background(), ref, newer) },
+		"a rotation": func(f *Files) error {
+			f.Busy = func(string) string { return "a rotation holds it" }
+			return nil
+		},
+	} {
+		f, _ := prepared(t)
+		now := &f
+		f.Busy = func(ref string) string { return "" }
+		begun := f
+		begun.Busy = func(ref string) string { return now.Busy(ref) }
+		begun.step = func(step string) {
+			if step == "switched the inventory" {
+				if err := meanwhile(now); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		if _, err := Migrate(t.Context(), begun, "file", []string{ref}, nil); err == nil {
+			t.Errorf("%s: it says nothing", name)
+		}
+		want := "value-of-etl"
+		if name == "another value" {
+			want = newer.Reveal()
+		}
+		if got, err := f.Store.Resolve(t.Context(), ref); err != nil || got.Reveal() != want {
+			t.Errorf("%s: the old reference gives %v", name, err)
+		}
+		if name == "another value" { // neither is written over by the same again
+			if _, err := Migrate(t.Context(), f, "file", nil, nil); err == nil || !strings.Contains(err.Error(), "different values") {
+				t.Errorf("again: %v", err)
+			}
+			if err := f.Store.Store(t.Context(), to, newer); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f.Busy = func(string) string { return "" }
+		if _, err := Migrate(t.Context(), f, "file", nil, nil); err != nil {
+			t.Errorf("%s, in the end: %v", name, err)
+		}
+		if got, err := f.Store.Resolve(t.Context(), to); err != nil || got.Reveal() != want {
+			t.Errorf("%s: the new reference gives %v", name, err)
+		}
+		if _, err := f.Store.Resolve(t.Context(), ref); !errors.Is(err, keystore.ErrSecretMissing) {
+			t.Errorf("%s: the old one is still there: %v", name, err)
+		}
+	}
+}
+
 func TestAVariableIsMovedByName(t *testing.T) {
 	f, _ := prepared(t)
 	moves, err := Migrate(t.Context(), f, "keyring", []string{"env:ETL"}, nil)
