@@ -133,10 +133,11 @@ func (a *app) profilesRemoveCommand() *cobra.Command {
 		Short: "Remove an account from the config file",
 		Long: `Removes a profile from the config file, and the certificate that was saved with it. The record of its
 key goes with --with-key, what is behind its keyring: and file: references with --with-secrets;
-what another profile or key refers to stays. Nothing is removed at the service. The history stays.`,
+what another profile or key refers to stays. What a rotation under way needs is not removed, nor a
+key that a job in flight or a saved request needs. Nothing is removed at the service. The history stays.`,
 		Args: usageArgs(oneArg("the name of a profile")),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withSession(cmd.Context(), needs{none: true, journal: true}, func(t *task) error {
+			return a.withSession(cmd.Context(), needs{none: true, jobs: true}, func(t *task) error {
 				return t.removeProfile(cmd.Context(), args[0], yes, withKey, withSecrets, asJSON)
 			})
 		},

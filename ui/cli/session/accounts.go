@@ -12,6 +12,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/account"
 	"zonedeck/service/profile"
+	"zonedeck/service/radius"
 	view "zonedeck/ui/account"
 )
 
@@ -86,6 +87,9 @@ func (s *Session) RemoveAccount(ctx context.Context, r account.Removal, withKey,
 	if err := s.rotatedMeanwhile(r, withKey, withSecrets); err != nil {
 		return err
 	}
+	if err := s.neededStill(ctx, r, withKey); err != nil {
+		return err
+	}
 	return account.Remove(ctx, s.accountFiles(r.Profile.Name), r, withKey, withSecrets)
 }
 
@@ -103,6 +107,26 @@ func (s *Session) rotatedMeanwhile(r account.Removal, withKey, withSecrets bool)
 		if needs {
 			return fmt.Errorf("nothing was removed: the rotation of key %s needs it. Go on with that one, or end it: zonedeck keys rotate %s --abandon", p.Key, p.ID)
 		}
+	}
+	return nil
+}
+
+// neededStill refuses to remove the record of a key that a job in flight or a saved request needs.
+func (s *Session) neededStill(ctx context.Context, r account.Removal, withKey bool) error {
+	if !withKey || r.Key.Name == "" {
+		return nil
+	}
+	report, err := s.Radius(ctx, []radius.Subject{radius.KeySubject(r.Key, "")}, nil, nil)
+	if err != nil {
+		return err
+	}
+	for _, u := range report.Uses[0] {
+		if u.Kind == radius.RunningJob || u.Kind == radius.SavedRequest {
+			return fmt.Errorf("nothing was removed: %s needs key %s", u, r.Key.Name)
+		}
+	}
+	if len(report.Problems) > 0 {
+		return fmt.Errorf("nothing was removed: it is not known what needs key %s: %s", r.Key.Name, report.Problems[0])
 	}
 	return nil
 }

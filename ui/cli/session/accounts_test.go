@@ -1,0 +1,66 @@
+package session
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/saved"
+)
+
+// What something else needs does not go with an account.
+func TestAnAccountDoesNotTakeAlongWhatIsNeeded(t *testing.T) {
+	o := options(t, map[string]string{})
+	o.NoProfile, o.Ledger, o.Journal = true, true, true
+	config := filepath.Join(o.Getenv("XDG_CONFIG_HOME"), "zonedeck")
+	text := "[profiles.acme]\nbase_url = \"https://api.example.com\"\nkey = \"etl\"\n"
+	if err := errors.Join(os.MkdirAll(config, 0o700), os.WriteFile(filepath.Join(config, "config.toml"), []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(s.Resolver.Store(t.Context(), "file:acme-etl", keystore.NewSecret("value-of-etl-0123456789")))
+	must(s.Inventory.Add(t.Context(), model.Key{Name: "etl", Secret: "file:acme-etl"}))
+	r, err := s.WhatGoes("acme")
+	must(err)
+	refused := func(withKey, withSecrets bool, words string) {
+		t.Helper()
+		if err := s.RemoveAccount(t.Context(), r, withKey, withSecrets); err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("want %q: %v", words, err)
+		}
+		if _, err := s.Resolver.Resolve(t.Context(), "file:acme-etl"); err != nil {
+			t.Error(err)
+		}
+		if _, ok := s.Inventory.Get("etl"); !ok || len(s.configured().Names()) != 1 {
+			t.Error("something is gone")
+		}
+	}
+
+	requests := saved.New(s.Paths.RequestsDir())
+	_, err = requests.Save(t.Context(), "daily", model.FetchRequest{URL: "https://shop.example/", Via: model.ViaAPI, Key: "etl"}, false)
+	must(err)
+	refused(true, false, "saved request daily needs key etl")
+	must(os.RemoveAll(s.Paths.RequestsDir()))
+
+	job, err := s.ledger.Begin(t.Context(), model.Job{Profile: "acme", KeyName: "etl"}, "digest")
+	must(err)
+	refused(true, true, job.ID)
+	refused(true, false, job.ID)
+}
