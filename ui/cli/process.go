@@ -56,6 +56,8 @@ type app struct {
 
 	typed  keystore.Secret // a passphrase that was typed
 	screen bool            // the terminal is the console's: nothing is asked there
+	// hidden reads a line at a terminal without showing it; nil means term.ReadPassword.
+	hidden func(fd uintptr) ([]byte, error)
 }
 
 // globalFlags are the flags that every command takes. An empty string means

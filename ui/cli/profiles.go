@@ -96,7 +96,7 @@ func (t *task) saveProfile(ctx context.Context, f profileFlags, d account.Draft)
 	known, recorded := t.Inventory.Get(d.Profile.Key)
 	if d.Edits && f.unchecked && f.keyRef == "" && (recorded || f.key == "") { // its value is not needed, and may be out of reach
 		d.Key = known
-	} else if value, err = t.draftKey(ctx, f, &d); err != nil {
+	} else if value, err = t.draftKey(ctx, &f, &d); err != nil {
 		return err
 	}
 	var found account.Found
@@ -104,7 +104,7 @@ func (t *task) saveProfile(ctx context.Context, f profileFlags, d account.Draft)
 		if found, err = t.Client.ReadAccount(ctx, d.Profile, value, nil); err != nil {
 			return errors.Join(t.printProfile(f, profileJSONOf(d, found, false)), readError(ctx, found, err))
 		}
-		if err := t.takeFound(ctx, f, &d, found); err != nil {
+		if err := t.takeFound(ctx, &f, &d, found); err != nil {
 			return err
 		}
 	} else if refused != nil && !f.unchecked {
@@ -189,7 +189,7 @@ func (t *task) describeDraft(f profileFlags, d *account.Draft) error {
 }
 
 // draftKey finds the key's value: behind its reference, or on standard input.
-func (t *task) draftKey(ctx context.Context, f profileFlags, d *account.Draft) (value keystore.Secret, err error) {
+func (t *task) draftKey(ctx context.Context, f *profileFlags, d *account.Draft) (value keystore.Secret, err error) {
 	known, recorded := t.Inventory.Get(d.Profile.Key)
 	d.Key = model.Key{Name: d.Profile.Key, Level: model.Level(f.level), Secret: f.keyRef}
 	switch {
@@ -229,23 +229,27 @@ func keyError(ctx context.Context, k model.Key, err error) error {
 	}
 }
 
-// store is where secrets go.
-func (t *task) store(ctx context.Context, f profileFlags) (scheme string, err error) {
+// store is where secrets go. It says so where that was not asked for.
+func (t *task) store(ctx context.Context, f *profileFlags) (scheme string, err error) {
 	if f.store != "" {
 		return f.store, nil
 	}
-	scheme = keystore.SchemeKeyring
+	f.store = keystore.SchemeKeyring
 	if err := t.Resolver.ProbeKeyring(ctx); err != nil {
 		if ctx.Err() != nil {
 			return "", ctx.Err()
 		}
-		scheme = keystore.SchemeFile
+		f.store = keystore.SchemeFile
+		t.app.warn("secrets go into encrypted files, because the keyring does not answer: %s", oneLine(err))
+		if p, _, err := t.Resolver.Protection(); err != nil || p == keystore.Unprotected {
+			t.app.warn("the key to those files is protected by its permissions alone: 'zonedeck secrets protect' locks it")
+		}
 	}
-	return scheme, nil
+	return f.store, nil
 }
 
 // takeFound puts what the account said into a draft.
-func (t *task) takeFound(ctx context.Context, f profileFlags, d *account.Draft, found account.Found) error {
+func (t *task) takeFound(ctx context.Context, f *profileFlags, d *account.Draft, found account.Found) error {
 	p := &d.Profile
 	p.Account = found.ID
 	if p.ProxyHost == "" {

@@ -17,18 +17,8 @@ const maxTyped = 64 << 10
 // readSecret reads one secret from standard input: all of it without its final line break or, at a
 // terminal, a line that is not shown. what names it in the question.
 func (a *app) readSecret(what string) (keystore.Secret, error) {
-	file, isFile := a.Stdin.(*os.File)
-	if a.StdinTTY && isFile {
-		if a.flags.noInput {
-			return keystore.Secret{}, usage("%s is read from standard input, and --no-input forbids to ask for it: pipe it in", what)
-		}
-		a.warnPrompt("%s (it is not shown): ", what)
-		b, err := term.ReadPassword(file.Fd())
-		a.warnPrompt("\n")
-		if err != nil {
-			return keystore.Secret{}, fail(exitState, "read %s: %w", what, err)
-		}
-		return secretOf(what, b)
+	if file, isFile := a.Stdin.(*os.File); a.StdinTTY && isFile {
+		return a.typeSecret(what, file)
 	}
 	b, err := io.ReadAll(io.LimitReader(a.Stdin, maxTyped+3))
 	if err != nil {
@@ -36,6 +26,40 @@ func (a *app) readSecret(what string) (keystore.Secret, error) {
 	}
 	b = bytes.TrimSuffix(bytes.TrimSuffix(b, []byte("\n")), []byte("\r"))
 	return secretOf(what, b)
+}
+
+// typeSecret reads a line at a terminal without showing it.
+func (a *app) typeSecret(what string, terminal *os.File) (keystore.Secret, error) {
+	if a.flags.noInput {
+		return keystore.Secret{}, usage("%s is read from standard input, and --no-input forbids to ask for it: pipe it in", what)
+	}
+	hidden := a.hidden
+	if hidden == nil {
+		hidden = term.ReadPassword
+	}
+	a.warnPrompt("%s (it is not shown): ", what)
+	b, err := hidden(terminal.Fd())
+	a.warnPrompt("\n")
+	if err != nil {
+		return keystore.Secret{}, fail(exitState, "read %s: %w", what, err)
+	}
+	return secretOf(what, b)
+}
+
+// chooseSecret is readSecret for a secret that is being made up: at a terminal it is typed twice,
+// because a mistake in it could not be seen.
+func (a *app) chooseSecret(what string) (keystore.Secret, error) {
+	s, err := a.readSecret(what)
+	if file, isFile := a.Stdin.(*os.File); err == nil && a.StdinTTY && isFile {
+		again, err := a.typeSecret(what+" again", file)
+		if err != nil {
+			return keystore.Secret{}, err
+		}
+		if !again.Equal(s) {
+			return keystore.Secret{}, usage("%s was typed differently the second time: nothing is changed", what)
+		}
+	}
+	return s, err
 }
 
 func secretOf(what string, b []byte) (keystore.Secret, error) {

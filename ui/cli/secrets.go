@@ -167,8 +167,8 @@ func (a *app) secretsProtectCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "protect --by passphrase|ssh|none",
 		Short: "Lock the key to the encrypted files by a passphrase or an SSH key",
-		Long: `Encrypts the key to the files of file: references: for a passphrase, which is read from standard input,
-or for an SSH key (ed25519 or RSA, with its public half beside it). --by none leaves it to the
+		Long: `Encrypts the key to the files of file: references: for a passphrase, which is read from standard input (at a
+terminal twice), or for an SSH key (ed25519 or RSA, with its public half beside it). --by none leaves it to the
 permissions of its file. The files themselves stay as they are. A key that is locked by a passphrase
 now is opened by ZONEDECK_PASSPHRASE, or by what is typed.`,
 		Args: usageArgs(cobra.NoArgs),
@@ -191,7 +191,7 @@ func (t *task) protectSecrets(ctx context.Context, by, sshKey string) error {
 	case protection != keystore.BySSHKey && sshKey != "":
 		return usage("--ssh-key is for --by ssh")
 	case protection == keystore.ByPassphrase:
-		if phrase, err = t.app.readSecret("the new passphrase"); err != nil {
+		if phrase, err = t.app.chooseSecret("the new passphrase"); err != nil {
 			return err
 		}
 	case protection != keystore.BySSHKey && protection != keystore.Unprotected:
