@@ -65,7 +65,8 @@ type Config struct {
 	Prove func(ctx context.Context, u keystore.RotationUser, k model.Key, value keystore.Secret) (model.FetchResult, error)
 	// Holds reports whether a file holds the value of a fingerprint; nil means radius.Holds.
 	Holds func(file, fingerprint string) (bool, error)
-	// TookOver is called when the key's own reference gives the new value.
+	// TookOver is called when the key's own reference gives the new value; of a key without one,
+	// when all that uses it was given the value. It may be called again.
 	TookOver func(ctx context.Context, p keystore.RotationPlan) error
 	// Now dates a step of a key's rotation.
 	Now func(p keystore.RotationPlan) time.Time
@@ -182,10 +183,7 @@ func (e *Engine) Vouch(ctx context.Context, id string, step keystore.RotationSte
 		if !r.mayVouch(n) {
 			return fmt.Errorf("%s is measured, never vouched for", step.Name())
 		}
-		if err := r.record(ctx, n, keystore.Proof{By: keystore.Vouched, Note: reason}); err != nil {
-			return err
-		}
-		return r.after(ctx, n)
+		return r.record(ctx, n, keystore.Proof{By: keystore.Vouched, Note: reason})
 	})
 }
 
@@ -239,11 +237,22 @@ func (r *run) masked(err error) error {
 	if err == nil {
 		return nil
 	}
-	text := err.Error()
-	for _, s := range r.seen {
-		if !s.Empty() && strings.Contains(text, s.Reveal()) {
-			return errors.New(strings.ReplaceAll(text, s.Reveal(), "••••"+s.Last4()))
+	mask := func(text string) string {
+		for _, s := range r.seen {
+			if !s.Empty() {
+				text = strings.ReplaceAll(text, s.Reveal(), "••••"+s.Last4())
+			}
 		}
+		return text
+	}
+	var stop *StopError
+	if errors.As(err, &stop) {
+		clean := *stop
+		clean.Words = mask(stop.Words)
+		return &clean
+	}
+	if text := err.Error(); mask(text) != text {
+		return errors.New(mask(text))
 	}
 	return err
 }
@@ -256,14 +265,42 @@ func (r *run) update(ctx context.Context, f func(keystore.RotationPlan) (keystor
 	return err
 }
 
-// record ticks a step. Before the last one, which ends the rotation, what was held goes.
+// record ticks a step, after what follows from it: the inventory is given the new value by the step
+// that lets calls be made with it, and what was held goes before the last one.
 func (r *run) record(ctx context.Context, n int, proof keystore.Proof) error {
+	next, err := r.plan.Record(n, proof, r.c.Now(r.plan))
+	if err != nil {
+		return err
+	}
+	if next.HasTakenOver() && !r.plan.HasTakenOver() {
+		if err := r.takeOver(ctx, next); err != nil {
+			return err
+		}
+	}
 	if n == len(r.plan.Steps)-1 {
 		if err := r.release(ctx, false); err != nil {
 			return err
 		}
 	}
 	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) { return p.Record(n, proof, r.c.Now(p)) })
+}
+
+// takeOver gives the inventory the new value. The reference of a key that had none is where the
+// rotation holds it.
+func (r *run) takeOver(ctx context.Context, next keystore.RotationPlan) error {
+	if r.plan.Ref == "" {
+		if err := r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
+			p.NewRef = p.NewHeld
+			return p, nil
+		}); err != nil {
+			return err
+		}
+		next.NewRef = r.plan.NewRef
+	}
+	if err := r.c.TookOver(ctx, next); err != nil {
+		return fmt.Errorf("the new value is in place, but the inventory could not be changed: %w", err)
+	}
+	return nil
 }
 
 // stop ends the run before a step.
@@ -319,21 +356,7 @@ func (r *run) step(ctx context.Context, n int) error {
 		return err
 	}
 	proof.By = keystore.Measured
-	if err := r.record(ctx, n, proof); err != nil {
-		return err
-	}
-	return r.after(ctx, n)
-}
-
-// after is what follows from a step that was ticked.
-func (r *run) after(ctx context.Context, n int) error {
-	s := r.plan.Steps[n]
-	if s.Kind == keystore.StepSet && s.Subject == r.plan.Ref {
-		if err := r.c.TookOver(ctx, r.plan); err != nil {
-			return fmt.Errorf("the reference is set, but the inventory could not be changed: %w", err)
-		}
-	}
-	return nil
+	return r.record(ctx, n, proof)
 }
 
 // release removes what was held of the values; of an abandoned rotation the new one stays.
