@@ -50,7 +50,7 @@ type Settings interface {
 	Newest(ctx context.Context, limit int) (rehearsal.Page, error)
 }
 
-// Config is what an Engine works with. All but Settings, Holds, TookOver and Interval must be set.
+// Config is what an Engine works with. All but Settings, Holds, TookOver and Days must be set.
 type Config struct {
 	Records Records
 	Secrets Secrets
@@ -70,8 +70,8 @@ type Config struct {
 	TookOver func(ctx context.Context, p keystore.RotationPlan) error
 	// Now dates a step of a key's rotation.
 	Now func(p keystore.RotationPlan) time.Time
-	// Interval is how long a new key lives; zero means 90 days (service.md 5.4).
-	Interval time.Duration
+	// Days is how long a new key of a level lives; nil means model.RotationDays.
+	Days func(level model.Level) int
 }
 
 // Engine drives rotations. Make it with New.
@@ -79,8 +79,8 @@ type Engine struct{ c Config }
 
 // New makes an Engine. It does no I/O.
 func New(c Config) *Engine {
-	if c.Interval <= 0 {
-		c.Interval = 90 * 24 * time.Hour
+	if c.Days == nil {
+		c.Days = func(model.Level) int { return model.RotationDays }
 	}
 	if c.Holds == nil {
 		c.Holds = radius.Holds

@@ -386,3 +386,47 @@ func TestCallsGoToTheServiceOfTheKey(t *testing.T) {
 		t.Errorf("%d calls, over %v", calls, plan.Over())
 	}
 }
+
+// TestARefreshByAPersonMeasuresItsOutage has nobody but a person who can work the account settings.
+func TestARefreshByAPersonMeasuresItsOutage(t *testing.T) {
+	p := newPlace(t, start(t), "byhand")
+	c := p.config()
+	c.Settings = nil
+	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	c.Now = func(keystore.RotationPlan) time.Time { at = at.Add(time.Second); return at }
+	e, plan := p.begin(t, c, keystore.RotateByRefresh)
+	var stop *rotate.StopError
+	plan, err := e.Run(t.Context(), plan.ID, "", nil)
+	if !errors.As(err, &stop) || !stop.Value || strings.Contains(stop.Words, "cannot be measured") {
+		t.Fatalf("%v", err)
+	}
+	worked := plan.LastOld
+	made, err := p.settings().RefreshKey(t.Context(), "byhand")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plan, err = e.Run(t.Context(), plan.ID, "", nil); !errors.As(err, &stop) || !plan.LastOld.Equal(worked) || worked.IsZero() {
+		t.Fatalf("asked again, after the refresh: %v, %s, before %s", err, plan.LastOld, worked)
+	}
+	if _, err = e.Give(t.Context(), plan.ID, keystore.NewSecret(made.Value)); err != nil {
+		t.Fatal(err)
+	}
+	plan, _ = e.Run(t.Context(), plan.ID, "", nil)
+	s, _ := plan.Step(keystore.StepRefused, "")
+	if window := plan.FirstNew.Sub(worked); window <= 0 || !strings.Contains(s.Note, "no value worked for "+window.String()) {
+		t.Errorf("from %s to %s, %q", plan.LastOld, plan.FirstNew, s.Note)
+	}
+}
+
+func TestANewKeyLivesAsLongAsItsLevelIsUsed(t *testing.T) {
+	p := newPlace(t, start(t), "levelled")
+	c := p.config()
+	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	c.Now = func(keystore.RotationPlan) time.Time { return at }
+	c.Days = func(level model.Level) int { return map[model.Level]int{model.LevelOps: 30}[level] }
+	e, plan := p.begin(t, c, keystore.RotateByNewKey)
+	plan, err := e.Run(t.Context(), plan.ID, keystore.WordCreate, nil)
+	if err != nil || plan.NewExpires != "2026-12-22T12:00:00Z" {
+		t.Errorf("it expires %s, %v", plan.NewExpires, err)
+	}
+}

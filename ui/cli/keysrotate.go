@@ -133,7 +133,7 @@ func (t *task) rotateKey(ctx context.Context, name string, f rotateFlags) error 
 	if f.rehearse {
 		return t.rehearseRotation(ctx, k, f)
 	}
-	engine := t.Rotator(slices.Concat(t.ScanFolders(), f.scan))
+	engine := t.Rotator(t.scanned(f))
 	if !found || p.Over() {
 		if p, err = t.beginRotation(ctx, engine, k, f); err != nil {
 			return err
@@ -148,6 +148,11 @@ func (t *task) rotateKey(ctx context.Context, name string, f rotateFlags) error 
 	return rotationError(ctx, err)
 }
 
+// scanned are the folders that are looked through for files that hold the key.
+func (t *task) scanned(f rotateFlags) func() []string {
+	return func() []string { return slices.Concat(t.ScanFolders(), f.scan) }
+}
+
 // abandonRotation ends a rotation by its key's name or its id. The key need not be in the inventory.
 func (t *task) abandonRotation(ctx context.Context, name string, asJSON bool) error {
 	p, found, err := t.RunningRotation(name)
@@ -157,7 +162,7 @@ func (t *task) abandonRotation(ctx context.Context, name string, asJSON bool) er
 	case !found:
 		return usage("no rotation of %s is under way", name)
 	}
-	p, err = t.Rotator(nil).Abandon(ctx, p.ID)
+	p, err = t.Rotator(t.ScanFolders).Abandon(ctx, p.ID)
 	if err := t.printRotation(p, err, asJSON); err != nil {
 		return err
 	}
@@ -171,7 +176,7 @@ func (t *task) rehearseRotation(ctx context.Context, k model.Key, f rotateFlags)
 	if f.refresh {
 		method = keystore.RotateByRefresh
 	}
-	p, err := t.RehearseRotation(ctx, k, method, slices.Concat(t.ScanFolders(), f.scan))
+	p, err := t.RehearseRotation(ctx, k, method, t.scanned(f))
 	if failed := t.printRotation(p, err, f.json); failed != nil {
 		return failed
 	}

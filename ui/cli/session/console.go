@@ -109,9 +109,9 @@ func (c *Console) Root() *ui.App {
 		{ID: kit.Keys, View: keys.New(keys.Deps{
 			Ctx: c.ctx, Now: now, Recorded: s.o.Now, Theme: theme, Inventory: keyHistory{s.Inventory, s},
 			Rotations: s.rotations(), Uses: s.keyUses, Used: s.keysUsed, Skew: s.skew, Folders: s.ScanFolders, Changed: c.sessionChanged,
-			Engine: s.Rotator(s.ScanFolders()), Resolve: s.Resolver.Resolve, Save: s.saveReport,
+			Engine: s.Rotator(s.ScanFolders), Resolve: s.Resolver.Resolve, Save: s.saveReport,
 			Rehearse: func(ctx context.Context, k model.Key, method keystore.RotationMethod) (keystore.RotationPlan, error) {
-				return s.RehearseRotation(ctx, k, method, s.ScanFolders())
+				return s.RehearseRotation(ctx, k, method, s.ScanFolders)
 			},
 		})},
 		{ID: kit.Activity, View: activity.New(activity.Deps{Ctx: c.ctx, Now: now, Theme: theme, Journal: client, Requests: c.requests(), HAR: s.filteredHAR})},

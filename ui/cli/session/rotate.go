@@ -20,14 +20,15 @@ import (
 	"zonedeck/service/rotate"
 )
 
-// Rotator drives the rotations of keys. folders are looked through for files that hold a key.
-func (s *Session) Rotator(folders []string) *rotate.Engine {
+// Rotator drives the rotations of keys. The folders that folders gives at each look are looked
+// through for files that hold a key.
+func (s *Session) Rotator(folders func() []string) *rotate.Engine {
 	return rotate.New(s.rotation(folders))
 }
 
 // RehearseRotation takes the steps of a key's rotation on the embedded emulator, with copies. It
 // reads what the key's references give, and writes nothing real.
-func (s *Session) RehearseRotation(ctx context.Context, k model.Key, method keystore.RotationMethod, folders []string) (keystore.RotationPlan, error) {
+func (s *Session) RehearseRotation(ctx context.Context, k model.Key, method keystore.RotationMethod, folders func() []string) (keystore.RotationPlan, error) {
 	e := s.embedded
 	if e == nil { // a real account: the emulator stands in for it
 		e = newEmbedded(s.o, s.Paths)
@@ -49,14 +50,17 @@ func (s *Session) RehearseRotation(ctx context.Context, k model.Key, method keys
 	return rotate.Rehearse(ctx, c, k, method)
 }
 
-func (s *Session) rotation(folders []string) rotate.Config {
+func (s *Session) rotation(folders func() []string) rotate.Config {
 	return rotate.Config{
 		Records: rotationHistory{s.rotations(), s}, Secrets: s.Resolver, LockDir: s.Paths.RotationsDir(),
 		Settings: s.accountSettings,
 		Users: func(ctx context.Context, k model.Key) ([]keystore.RotationUser, error) {
-			return s.rotationUsers(ctx, k, folders)
+			return s.rotationUsers(ctx, k, folders())
 		},
 		Prove: s.proveAs, TookOver: s.tookOver, Now: s.rotationClock,
+		Days: func(level model.Level) int {
+			return s.configured().Keys().Apply(model.Key{Level: level}).Rotation.Every()
+		},
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/account"
+	"zonedeck/service/profile"
 	"zonedeck/service/rotate"
 )
 
@@ -90,7 +91,7 @@ func (a *twoServices) key(t *testing.T, name string) model.Key {
 // A key's value goes to the service of its own account, whichever profile is in use.
 func TestAKeyUnderRotationIsSentToItsOwnAccountAlone(t *testing.T) {
 	a := newServices(t)
-	e := a.Rotator(nil)
+	e := a.Rotator(a.ScanFolders)
 	plan, err := e.Begin(t.Context(), a.key(t, "acme"), "", keystore.RotateByNewKey)
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +114,7 @@ func TestAKeyUnderRotationIsSentToItsOwnAccountAlone(t *testing.T) {
 func TestAKeyOfNoKnownAccountIsNotRotated(t *testing.T) {
 	a := newServices(t)
 	a.edit(t, `key = "acme"`, `key = "other"`)
-	e := a.Rotator(nil)
+	e := a.Rotator(a.ScanFolders)
 	if _, err := e.Begin(t.Context(), a.key(t, "acme"), "", keystore.RotateByNewKey); err == nil || !strings.Contains(err.Error(), "no profile uses acme") {
 		t.Errorf("%v", err)
 	}
@@ -175,7 +176,7 @@ func TestAUserThatCannotBeTestedIsVouchedFor(t *testing.T) {
 // What a rotation needs is not removed under it, and one whose key is gone can still be ended.
 func TestWhatARotationNeedsIsNotRemoved(t *testing.T) {
 	a := newServices(t)
-	e := a.Rotator(nil)
+	e := a.Rotator(a.ScanFolders)
 	plan, err := e.Begin(t.Context(), a.key(t, "acme"), "", keystore.RotateByNewKey)
 	if err != nil {
 		t.Fatal(err)
@@ -218,5 +219,34 @@ func TestWhatARotationNeedsIsNotRemoved(t *testing.T) {
 	}
 	if err := a.RemoveAccount(t.Context(), goes, false, true); err != nil {
 		t.Errorf("afterwards: %v", err)
+	}
+}
+
+// The configuration is read anew while a console is open: its folders and its intervals hold.
+func TestARotationFollowsTheConfiguration(t *testing.T) {
+	a := newServices(t)
+	e := a.Rotator(a.ScanFolders)
+	file := filepath.Join(a.folder, "own.env")
+	old := keystore.NewSecret("old-value-0123456789")
+	if err := os.WriteFile(file, []byte("K="+old.Reveal()+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a.edit(t, "[profiles.aaa]", fmt.Sprintf("[keys]\nscan = [%q]\nrotation_days = {USER = 14}\n[profiles.aaa]", a.folder))
+	read, err := profile.Load(a.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Session.config.Store(&read) // as the console does when it has changed
+	k := a.key(t, "acme")
+	k.Fingerprint, k.Last4 = old.Fingerprint(), old.Last4()
+	plan, err := e.Begin(t.Context(), k, "", keystore.RotateByNewKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if u, ok := plan.User(file + ":1"); !ok || u.File != file {
+		t.Errorf("the file is not found: %+v", plan.Users)
+	}
+	if days := a.rotation(a.ScanFolders).Days(model.LevelUser); days != 14 {
+		t.Errorf("a new USER key lives %d days", days)
 	}
 }
