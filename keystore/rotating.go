@@ -6,7 +6,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"zonedeck/model"
@@ -100,10 +102,9 @@ func PlanRotation(k model.Key, method RotationMethod, users []RotationUser, now 
 		return again
 	})
 	now = now.UTC().Truncate(time.Second)
-	sum := sha256.Sum256([]byte(k.Name))
 	p := RotationPlan{
 		Version: proofVersion,
-		ID:      now.Format("20060102t150405z") + "-" + hex.EncodeToString(sum[:4]),
+		ID:      now.Format("20060102t150405z") + rotationMark(k.Name),
 		Key:     k.Name, Method: method, Started: now, Ref: k.Secret, OldName: k.Name,
 		OldFingerprint: k.Fingerprint, OldLast4: k.Last4, Users: users,
 	}
@@ -137,6 +138,20 @@ func PlanRotation(k model.Key, method RotationMethod, users []RotationUser, now 
 	p.add(StepRefused, "", "see the old value refused")
 	p.add(StepWatch, "", "see that nothing else is refused")
 	return p
+}
+
+// rotationMark is the end of the ids of a key's rotations.
+func rotationMark(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return "-" + hex.EncodeToString(sum[:4])
+}
+
+// rotationID is the form of an id that PlanRotation gives.
+var rotationID = regexp.MustCompile(`^\d{8}t\d{6}z-[0-9a-f]{8}$`)
+
+// mayBeOf reports whether a record may be of a key's rotation, by its id.
+func mayBeOf(id, key string) bool {
+	return strings.HasSuffix(id, rotationMark(key)) || !rotationID.MatchString(id)
 }
 
 // effort orders users by who can switch them: the console, then a person with its proof, then a

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"zonedeck/model"
 )
 
 func TestARotationIsLeftAndResumed(t *testing.T) {
@@ -218,6 +220,24 @@ func TestARunningRotationIsFoundBesideABrokenRecord(t *testing.T) {
 	}
 	if _, ok, err := r.Running("", "another"); ok || !errors.Is(err, ErrRotationFile) {
 		t.Errorf("a key without one: %v, %v", ok, err)
+	}
+}
+
+func TestAnUnreadableRecordStopsTheRotationsOfItsKeyAlone(t *testing.T) {
+	dir := t.TempDir()
+	r := OpenRotations(dir)
+	broken := PlanRotation(model.Key{Name: "broken"}, RotateByNewKey, nil, today)
+	if err := os.WriteFile(filepath.Join(dir, broken.ID+".json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Start(t.Context(), PlanRotation(model.Key{Name: "another"}, RotateByNewKey, nil, today.AddDate(0, 0, 1))); err != nil {
+		t.Errorf("another key: %v", err)
+	}
+	if err := r.Start(t.Context(), PlanRotation(model.Key{Name: "broken"}, RotateByNewKey, nil, today.AddDate(0, 0, 1))); !errors.Is(err, ErrRotationFile) {
+		t.Errorf("the key itself: %v", err)
+	}
+	if plans, err := r.List(); len(plans) != 1 || !errors.Is(err, ErrRotationFile) {
+		t.Errorf("%+v, %v", plans, err)
 	}
 }
 

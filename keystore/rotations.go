@@ -41,6 +41,11 @@ const maxRotation = 1 << 20
 // out of it and named in the error, which wraps ErrRotationFile; the others are
 // still returned.
 func (r *Rotations) List() ([]RotationPlan, error) {
+	return r.list(func(string) bool { return true })
+}
+
+// list is List of the records with certain ids.
+func (r *Rotations) list(of func(id string) bool) ([]RotationPlan, error) {
 	entries, err := os.ReadDir(r.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("listing rotations: %w", err)
@@ -49,7 +54,7 @@ func (r *Rotations) List() ([]RotationPlan, error) {
 	var errs []error
 	for _, e := range entries {
 		id, ok := strings.CutSuffix(e.Name(), ".json")
-		if !ok || !isFileName(id) || !e.Type().IsRegular() {
+		if !ok || !isFileName(id) || !of(id) || !e.Type().IsRegular() {
 			continue
 		}
 		p, err := r.Get(id)
@@ -66,10 +71,10 @@ func (r *Rotations) List() ([]RotationPlan, error) {
 }
 
 // Running finds the rotation with proof of a key that is not over; lists that were ticked by hand
-// are history. profile is the one that the key
-// comes with, empty for a key of the inventory.
+// are history. profile is the one that the key comes with, empty for a key of the inventory. The
+// error is of records that may be the key's: those whose ids are of other keys are not read.
 func (r *Rotations) Running(profile, key string) (RotationPlan, bool, error) {
-	plans, err := r.List()
+	plans, err := r.list(func(id string) bool { return mayBeOf(id, key) })
 	for _, p := range plans {
 		if p.Profile == profile && p.Key == key && p.Proven() && !p.Over() {
 			return p, true, err
