@@ -15,3 +15,9 @@ func (p RotationPlan) Holds(ref string) bool {
 	return slices.Contains([]string{p.NewRef, p.Ref, p.OldHeld, p.NewHeld}, ref) ||
 		slices.ContainsFunc(p.Users, func(u RotationUser) bool { return u.Ref == ref })
 }
+
+// Held are the references behind which a rotation keeps the old and the new value while it is under
+// way. There may be nothing behind them.
+func (p RotationPlan) Held() (before, after string) {
+	return "file:rotation-" + p.ID + "-old", "file:rotation-" + p.ID + "-new"
+}

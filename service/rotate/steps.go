@@ -86,7 +86,7 @@ func (r *run) holdOld(ctx context.Context) error {
 	if fp := r.plan.OldFingerprint; fp != "" && fp != old.Fingerprint() {
 		return fmt.Errorf("%s gives another value than the one that is recorded of %s (••••%s): correct the record first", label(r.plan.Ref), r.plan.Key, r.plan.OldLast4)
 	}
-	held := "file:rotation-" + r.plan.ID + "-old"
+	held, _ := r.plan.Held()
 	if err := r.c.Secrets.Store(ctx, held, old); err != nil {
 		return fmt.Errorf("holding the old value until it is refused: %w", err)
 	}
@@ -108,7 +108,10 @@ func (r *run) hold(ctx context.Context, value keystore.Secret) error {
 	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) { return p.Made(value, r.heldNew()) })
 }
 
-func (r *run) heldNew() string { return "file:rotation-" + r.plan.ID + "-new" }
+func (r *run) heldNew() string {
+	_, held := r.plan.Held()
+	return held
+}
 
 // newValue reads the new value back from where it is held.
 func (r *run) newValue(ctx context.Context) (keystore.Secret, error) {

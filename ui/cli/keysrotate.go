@@ -162,11 +162,21 @@ func (t *task) abandonRotation(ctx context.Context, name string, asJSON bool) er
 	case !found:
 		return usage("no rotation of %s is under way", name)
 	}
-	p, err = t.Rotator(t.ScanFolders).Abandon(ctx, p.ID)
+	if p, err = t.Rotator(t.ScanFolders).Abandon(ctx, p.ID); err == nil {
+		t.sayWhatIsLeft(ctx, p)
+	}
 	if err := t.printRotation(p, err, asJSON); err != nil {
 		return err
 	}
 	return rotationError(ctx, err)
+}
+
+// sayWhatIsLeft says where the new value of an abandoned rotation is, if one was made.
+func (t *task) sayWhatIsLeft(ctx context.Context, p keystore.RotationPlan) {
+	_, held := p.Held()
+	if _, err := t.Resolver.Resolve(ctx, held); err == nil {
+		t.app.say("zonedeck: the new value stays behind %s, and the service accepts it until its key is deleted there", held)
+	}
 }
 
 // rehearseRotation prints the steps of a rehearsal; those that are vouched for are what will need a

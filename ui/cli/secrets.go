@@ -9,6 +9,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/service/secrets"
+	"zonedeck/ui/cli/session"
 )
 
 func (a *app) secretsCommand() *cobra.Command {
@@ -30,8 +31,8 @@ func (a *app) secretsListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the references to secrets, what uses them, and whether a secret is there",
-		Long: `Lists every reference of the config file and of the key inventory. Each is asked whether there is a
-secret behind it, but a command, which may ask a question. No value is shown.`,
+		Long: `Lists every reference of the config file and of the key inventory, and the values that rotations hold or
+left when they were abandoned. Each is asked whether there is a secret behind it, but a command, which may ask a question. No value is shown.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withSession(cmd.Context(), needs{none: true}, func(t *task) error { return t.listSecrets(cmd.Context(), asJSON) })
@@ -43,9 +44,16 @@ secret behind it, but a command, which may ask a question. No value is shown.`,
 
 func (t *task) listSecrets(ctx context.Context, asJSON bool) error {
 	states, err := t.SecretStates(ctx)
-	if err != nil {
+	if err != nil && len(states) == 0 {
 		return fail(exitState, "%w", err)
 	}
+	if failed := t.printSecrets(states, asJSON); failed != nil || err == nil {
+		return failed
+	}
+	return fail(exitState, "not every reference could be listed: %w", err)
+}
+
+func (t *task) printSecrets(states []session.SecretState, asJSON bool) error {
 	list := make([]secretJSON, 0, len(states))
 	for _, s := range states {
 		ref := keystore.Ref(s.Ref)

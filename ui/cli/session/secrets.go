@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 
 	"zonedeck/keystore"
 	"zonedeck/service/secrets"
@@ -38,7 +39,8 @@ type SecretState struct {
 	State, Text string
 }
 
-// SecretStates are all references with what is behind them.
+// SecretStates are all references with what is behind them: those of the configuration and the
+// inventory, and those that rotations left values behind.
 func (s *Session) SecretStates(ctx context.Context) ([]SecretState, error) {
 	uses, err := secrets.Uses(s.secretFiles())
 	out := make([]SecretState, 0, len(uses))
@@ -56,6 +58,32 @@ func (s *Session) SecretStates(ctx context.Context) ([]SecretState, error) {
 			}
 		}
 		out = append(out, one)
+	}
+	left, unread := s.leftByRotations(ctx, uses)
+	return append(out, left...), errors.Join(err, unread)
+}
+
+// leftByRotations are the values that rotations hold, and those that abandoned ones held, except
+// behind the references that are listed already.
+func (s *Session) leftByRotations(ctx context.Context, listed []secrets.Use) (out []SecretState, err error) {
+	plans, err := s.rotations().List()
+	for _, p := range plans {
+		state := "over"
+		switch {
+		case p.Abandoned:
+			state = "abandoned"
+		case !p.Over():
+			state = "under way"
+		}
+		before, after := p.Held()
+		for _, ref := range []string{before, after} {
+			if slices.ContainsFunc(listed, func(u secrets.Use) bool { return u.Ref == ref }) {
+				continue
+			}
+			if _, missing := s.Resolver.Resolve(ctx, ref); missing == nil {
+				out = append(out, SecretState{Use: secrets.Use{Ref: ref, Uses: []string{"rotation of " + p.Key + " (" + state + ")"}}, State: "present"})
+			}
+		}
 	}
 	return out, err
 }
