@@ -99,16 +99,18 @@ func (r *run) tryOld(ctx context.Context) (proof keystore.Proof, accepted bool, 
 	if err != nil {
 		return proof, false, err
 	}
-	if err := r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
-		p.OwnRefused++
-		return p, nil
-	}); err != nil {
+	if err := r.countOwn(ctx, 1); err != nil { // before the call: a kill after it must not make it a stranger's
 		return proof, false, err
 	}
 	k := r.key()
 	k.Name += " (old value)"
 	home, _ := r.plan.Home()
 	res, err := r.c.Prove(ctx, home, k, old)
+	if err != nil || res.ServiceStatus != http.StatusUnauthorized { // it is no refused call: a client's must not pass for it
+		if err := r.countOwn(context.WithoutCancel(ctx), -1); err != nil {
+			return proof, false, err
+		}
+	}
 	if err != nil {
 		return proof, false, fmt.Errorf("the call with the old value: %w", err)
 	}
@@ -120,6 +122,14 @@ func (r *run) tryOld(ctx context.Context) (proof keystore.Proof, accepted bool, 
 		return proof, true, nil
 	}
 	return proof, false, errors.New("the call with the old value failed for another reason than the key: " + res.Diagnosis.Summary)
+}
+
+// countOwn counts the rotation's own refused calls.
+func (r *run) countOwn(ctx context.Context, n int) error {
+	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
+		p.OwnRefused += n
+		return p, nil
+	})
 }
 
 // refused sees the old value refused: the last proof.

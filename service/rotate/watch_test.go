@@ -1,0 +1,43 @@
+package rotate_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/rotate"
+)
+
+// A call of the rotation's own that broke was not refused: it must not stand for a client's.
+func TestAClientThatIsRefusedIsSeenAfterACallThatBroke(t *testing.T) {
+	p := newPlace(t, start(t), "broken-call")
+	old, err := p.secrets().Resolve(t.Context(), p.Key.Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := p.config()
+	prove, broken := c.Prove, false
+	c.Prove = func(ctx context.Context, u keystore.RotationUser, k model.Key, v keystore.Secret) (model.FetchResult, error) {
+		if !broken && v.Fingerprint() == p.Key.Fingerprint {
+			broken = true
+			return model.FetchResult{}, errors.New("no network")
+		}
+		return prove(ctx, u, k, v)
+	}
+	e, plan := p.begin(t, c, keystore.RotateByNewKey)
+	if _, err := e.Run(t.Context(), plan.ID, "", nil); !broken || err == nil || !strings.Contains(err.Error(), "no network") {
+		t.Fatalf("%v", err)
+	}
+	if res, err := prove(t.Context(), keystore.RotationUser{}, p.Key, old); err != nil || res.ServiceStatus != http.StatusUnauthorized {
+		t.Fatalf("the client: %d, %v", res.ServiceStatus, err)
+	}
+	plan, err = e.Run(t.Context(), plan.ID, "", nil)
+	stop := (*rotate.StopError)(nil)
+	if !errors.As(err, &stop) || stop.Step.Kind != keystore.StepWatch || plan.Over() || plan.OwnRefused != 1 {
+		t.Errorf("%v, %d of its own", err, plan.OwnRefused)
+	}
+}
