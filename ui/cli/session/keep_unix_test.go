@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"testing"
 
@@ -27,12 +28,23 @@ func TestAKeptBodyHasItsNameOnceItIsWhole(t *testing.T) {
 		_, err := s.keepBody(t.Context(), model.FetchResult{ID: "f_1", Body: model.BodyRef{File: pipe}})
 		kept <- err
 	}()
-	w, err := os.OpenFile(pipe, os.O_WRONLY, 0) // returns when the body is being opened to be copied
-	if err != nil {
-		t.Fatal(err)
+	// Nothing can be read of the body until the other end of its pipe is open.
+	var begun []os.DirEntry
+	for len(begun) == 0 {
+		select {
+		case err := <-kept:
+			t.Fatal(err)
+		default:
+			begun, _ = os.ReadDir(s.Paths.DownloadsDir())
+			runtime.Gosched()
+		}
 	}
 	name := filepath.Join(s.Paths.DownloadsDir(), "f_1.txt")
 	_, during := os.Stat(name)
+	w, err := os.OpenFile(pipe, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := errors.Join(w.Close(), <-kept); err != nil {
 		t.Fatal(err)
 	}
