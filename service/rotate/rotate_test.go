@@ -33,7 +33,7 @@ func startClient(t *testing.T, p place, value keystore.Secret) *client {
 	t.Helper()
 	curl, err := exec.LookPath("curl")
 	if err != nil {
-		t.Skip("no curl is installed")
+		t.Skip("install curl to run this test")
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	c := &client{config: filepath.Join(p.Dir, "client.conf"), codes: make(chan string, 1<<16), stop: stop, ended: make(chan struct{})}

@@ -122,7 +122,7 @@ func (a agent) CheckKeys(ctx context.Context, within time.Duration) ([]model.Key
 
 // OpenBody opens a body, in memory or on disk.
 func (a agent) OpenBody(b model.BodyRef) (mcp.Body, error) {
-	src, err := a.openBody(context.Background(), b)
+	src, err := a.bodySource(b)
 	if err != nil {
 		return mcp.Body{}, err
 	}

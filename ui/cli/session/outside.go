@@ -24,8 +24,13 @@ import (
 // The views' access to the outside: bodies on disk, input files and the editor. All
 // of it is called in commands.
 
-// openBody opens a body, in memory or on disk, for the viewer.
+// openBody opens a body for the viewer, which hands a context to all that it loads.
 func (s *Session) openBody(_ context.Context, b model.BodyRef) (body.Source, error) {
+	return s.bodySource(b)
+}
+
+// bodySource opens a body, in memory or on disk.
+func (s *Session) bodySource(b model.BodyRef) (body.Source, error) {
 	if b.File == "" {
 		return body.Source{Reader: bytes.NewReader(b.Bytes), Size: int64(len(b.Bytes)), Head: b.Bytes[:min(len(b.Bytes), body.HeadBytes)]}, nil
 	}
@@ -152,7 +157,7 @@ func writeCode(name, text string, replace bool) (string, error) {
 
 // copyBody writes a body to w.
 func (s *Session) copyBody(ctx context.Context, w io.Writer, b model.BodyRef) error {
-	src, err := s.openBody(ctx, b)
+	src, err := s.bodySource(b)
 	if err != nil {
 		return err
 	}
