@@ -105,7 +105,7 @@ type UsernamePart struct {
 // Parts takes the credential apart for an explanation. It works on one that is
 // still being written: a part that is missing has an empty Text and a Problem.
 func (c Credential) Parts() []UsernamePart {
-	_, accountErr := ParseAccountID(string(c.Account))
+	_, accountErr := ParseAccountID(string(c.Account), OlderAccount)
 	_, zoneErr := ParseZoneName(string(c.Zone))
 	parts := []UsernamePart{
 		{Text: c.Prefix, Kind: PartPrefix, Meaning: "the service's fixed word", Problem: checkWord(c.Prefix)},

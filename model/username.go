@@ -86,7 +86,7 @@ func checkFrame(tokens []string) error {
 	if len(tokens) < 3 {
 		return usernameError("account", errors.New("nothing follows \"-customer-\""))
 	}
-	if _, err := ParseAccountID(tokens[2]); err != nil {
+	if _, err := ParseAccountID(tokens[2], OlderAccount); err != nil {
 		return usernameError("account", err)
 	}
 	if len(tokens) < 4 || tokens[3] != wordZone {

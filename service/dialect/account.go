@@ -102,6 +102,12 @@ type AccountStatus struct {
 	Word   string
 }
 
+// ParseAccount checks the form of an account identifier: the contract's, or one more that the dialect
+// knows.
+func (d Dialect) ParseAccount(s string) (model.AccountID, error) {
+	return model.ParseAccountID(s, d.accounts...) //nolint:wrapcheck // it is complete
+}
+
 // ReadStatus reads an answer to AccountStatus. That no zone was named is normal and no fault.
 func (d Dialect) ReadStatus(body []byte) (AccountStatus, error) {
 	var a struct {
@@ -111,7 +117,7 @@ func (d Dialect) ReadStatus(body []byte) (AccountStatus, error) {
 	if err := json.Unmarshal(body, &a); err != nil || a.Customer == "" {
 		return AccountStatus{}, errors.New("the answer names no account")
 	}
-	id, err := model.ParseAccountID(a.Customer)
+	id, err := d.ParseAccount(a.Customer)
 	if err != nil {
 		return AccountStatus{}, fmt.Errorf("the answer names no account: %w", err)
 	}

@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"errors"
 	"net/url"
 	"reflect"
 	"strings"
@@ -33,6 +34,7 @@ func TestTheStatusOfAnAccount(t *testing.T) {
 	for body, want := range map[string]AccountStatus{
 		`{"status":"active","customer":"hl_demo01","can_make_requests":false,"auth_fail_reason":"zone_not_found"}`: {ID: "hl_demo01", Active: true, Word: "active"},
 		`{"customer":"hl_demo01"}`:                           {ID: "hl_demo01", Active: true},
+		`{"customer":"c_demo01"}`:                            {ID: "c_demo01", Active: true},
 		`{"status":"suspend_manual","customer":"hl_demo01"}`: {ID: "hl_demo01", Word: "suspend_manual"},
 	} {
 		if got, err := d.ReadStatus([]byte(body)); err != nil || got != want {
@@ -43,6 +45,24 @@ func TestTheStatusOfAnAccount(t *testing.T) {
 		if got, err := d.ReadStatus([]byte(body)); err == nil || !strings.HasPrefix(err.Error(), "the answer names no account") {
 			t.Errorf("%s: %+v, %v", body, got, err)
 		}
+	}
+}
+
+// The older form of an account's identifier is known where the dialect says so, and not to the contract.
+func TestTheOlderFormOfAnAccountIsTheDialects(t *testing.T) {
+	if id, err := brightData(t).ParseAccount("c_1234abcd"); err != nil || id != "c_1234abcd" {
+		t.Errorf("%q, %v", id, err)
+	}
+	if _, err := Default().ParseAccount("c_1234abcd"); !errors.Is(err, model.ErrAccountID) {
+		t.Errorf("the contract knows it: %v", err)
+	}
+	for _, s := range []string{"c_", "c_a-b", "c1", "C_1"} {
+		if _, err := brightData(t).ParseAccount(s); !errors.Is(err, model.ErrAccountID) {
+			t.Errorf("%q: %v", s, err)
+		}
+	}
+	if got, err := Default().ParseAccount("hl_1234abcd"); err != nil || got != "hl_1234abcd" {
+		t.Errorf("%q, %v", got, err)
 	}
 }
 
@@ -114,7 +134,7 @@ func TestCertificatesArePublishedBesideTheService(t *testing.T) {
 
 func FuzzAccount(f *testing.F) {
 	for _, s := range []string{
-		`{"status":"active","customer":"hl_demo01"}`, `[{"name":"a","type":"dc","status":"active"}]`,
+		`{"status":"active","customer":"hl_demo01"}`, `{"status":"active","customer":"c_demo01"}`, `[{"name":"a","type":"dc","status":"active"}]`,
 		`{"plan":{"disabled":1},"compromised_password":["x"]}`, `{"passwords":["x"]}`, `null`, `[null]`, `{"plan":null}`,
 	} {
 		f.Add([]byte(s))
@@ -122,7 +142,7 @@ func FuzzAccount(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		d := brightData(t)
 		if s, err := d.ReadStatus(body); err == nil {
-			if _, err := model.ParseAccountID(string(s.ID)); err != nil {
+			if _, err := model.ParseAccountID(string(s.ID), model.OlderAccount); err != nil {
 				t.Errorf("an account of %q", s.ID)
 			}
 		}

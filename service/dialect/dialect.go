@@ -47,6 +47,8 @@ type Dialect struct {
 	passwords passwordPaths
 	// costs is where an account shows what a zone cost, "" where that is not known.
 	costs string
+	// accounts begin the identifiers of accounts, besides the contract's.
+	accounts []string
 	// account is where an account shows itself; empty where that is not known.
 	account accountFacts
 	// overview is where an account shows its money, its data sets and its jobs.
@@ -87,6 +89,7 @@ func all() []Dialect {
 			passwords: passwordPaths{add: "/zone/add_password", remove: "/zone/remove_password"},
 			costs:     "/zone/cost",
 			overview:  overviewPaths{balance: "/customer/balance", datasets: "/datasets/list"},
+			accounts:  []string{model.OlderAccount},
 			account:   brightDataAccount,
 			embedded:  true,
 		},

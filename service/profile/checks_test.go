@@ -102,3 +102,21 @@ func TestAProfileIsTheCallersOwn(t *testing.T) {
 		t.Errorf("a caller's change went into the file: %+v, %v", again, err)
 	}
 }
+
+// The older form of an account's identifier stands in a profile whose dialect knows it, and in its logins.
+func TestAnOlderAccountIsAProfilesByItsDialect(t *testing.T) {
+	p := Profile{
+		Name: "acme", BaseURL: "https://api.example.com", ProxyHost: "proxy.example.com", ProxyPort: 1, UsernamePrefix: "brd",
+		Account: "c_1234abcd", APIVersion: DefaultAPIVersion, Dialect: "brightdata", Verify: true,
+	}
+	if err := p.Validate(); err != nil {
+		t.Error(err)
+	}
+	if login, err := (model.Credential{Prefix: p.UsernamePrefix, Account: p.Account, Zone: "z"}).Username(); err != nil || login != "brd-customer-c_1234abcd-zone-z" {
+		t.Errorf("%q, %v", login, err)
+	}
+	p.Dialect = ""
+	if err := p.Validate(); !errors.Is(err, ErrProfile) || !strings.Contains(err.Error(), "it must start with hl_ (") {
+		t.Errorf("by the contract: %v", err)
+	}
+}

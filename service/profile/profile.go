@@ -282,7 +282,8 @@ func checkEntries(p *Profile) *fieldError {
 
 func checkLogin(p *Profile) *fieldError {
 	if p.Account != "" {
-		if _, err := model.ParseAccountID(string(p.Account)); err != nil {
+		d, _ := dialect.Find(p.Dialect)
+		if _, err := d.ParseAccount(string(p.Account)); err != nil {
 			return &fieldError{"account", err.Error(), "an identifier like hl_1234abcd"}
 		}
 	}

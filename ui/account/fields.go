@@ -72,7 +72,7 @@ func fields(f *form) []widget.Field {
 		{Name: fieldSecret, Label: "Reference", Hidden: true, Check: kit.CheckRef},
 		{Name: fieldKey, Label: "Key name", Value: p.Key, Placeholder: "as the profile", Help: "Its name in the inventory (tab 4)."},
 		{Name: fieldLevel, Label: "Key level", Kind: widget.FieldChoice, Options: levels()},
-		{Name: fieldAccount, Label: "Account id", Value: string(p.Account), Placeholder: "such as hl_1234abcd", Check: checkAccount},
+		{Name: fieldAccount, Label: "Account id", Value: string(p.Account), Placeholder: "such as hl_1234abcd", Check: f.checkAccount},
 		{Name: fieldEntry, Label: "Proxy preset", Kind: widget.FieldPick, Options: entries(p), Placeholder: "the published addresses", Hidden: true},
 		{Name: fieldProxy, Label: "Proxy host", Value: p.ProxyHost, Placeholder: "such as proxy.example.com"},
 		{Name: fieldPort, Label: "Proxy port", Value: strconv.Itoa(p.ProxyPort), Check: checkPort},
@@ -180,11 +180,12 @@ func checkPort(v string) error {
 	return nil
 }
 
-func checkAccount(v string) error {
+func (f *form) checkAccount(v string) error {
 	if strings.TrimSpace(v) == "" {
 		return nil
 	}
-	_, err := model.ParseAccountID(strings.TrimSpace(v))
+	d, _ := dialect.Find(f.text(fieldDialect))
+	_, err := d.ParseAccount(strings.TrimSpace(v))
 	return err
 }
 
