@@ -166,6 +166,41 @@ func (u RotationUser) effort() int {
 	return 0
 }
 
+// With adds users that were found after the rotation began, with their steps: none before the first
+// open one. Those that it has by name are left out.
+func (p RotationPlan) With(users []RotationUser) RotationPlan {
+	p = p.copied()
+	for _, u := range users {
+		n := p.Now()
+		if _, known := p.User(u.Name); known || n < 0 {
+			continue
+		}
+		p.Users = append(p.Users, u)
+		if u.InFlight {
+			p.Steps = slices.Insert(p.Steps, n, RotationStep{Kind: StepDrain, Subject: u.Name, Text: "see it end, or release it: it was found later"})
+			continue
+		}
+		at := max(n, p.after(StepDrain), p.after(StepSet), p.after(StepCreate), p.after(StepRefresh))
+		if p.find(StepSet, u.Place()) < 0 {
+			p.Steps = slices.Insert(p.Steps, at, RotationStep{Kind: StepSet, Subject: u.Place(), Text: "put the new value there, and read it back: it was found later"})
+			at++
+		}
+		at = max(at, p.after(StepTest))
+		p.Steps = slices.Insert(p.Steps, at, RotationStep{Kind: StepTest, Subject: u.Name, Text: "make a call as it does: it was found later"})
+	}
+	return p
+}
+
+// after is the place behind the last step of a kind, 0 if there is none.
+func (p RotationPlan) after(kind RotationStepKind) (i int) {
+	for n, s := range p.Steps {
+		if s.Kind == kind {
+			i = n + 1
+		}
+	}
+	return i
+}
+
 func (p *RotationPlan) add(kind RotationStepKind, subject, text string) {
 	p.Steps = append(p.Steps, RotationStep{Kind: kind, Subject: subject, Text: text})
 }
@@ -255,13 +290,15 @@ func (p RotationPlan) tookOver() bool {
 // checkProven refuses a record with proofs that the console cannot have written.
 func checkProven(p RotationPlan) error {
 	kinds := []RotationStepKind{StepDrain, StepCreate, StepRefresh, StepSet, StepTest, StepDelete, StepRefused, StepWatch}
-	last := -1
+	last, finish := -1, slices.Index(kinds, StepDelete)
 	for _, s := range p.Steps {
 		i := slices.Index(kinds, s.Kind)
-		if i < last || i < 0 {
+		// What was found later (see With) stands before the finish.
+		late := last < finish && (s.Kind == StepDrain || s.Kind == StepSet || s.Kind == StepTest)
+		if i < last && !late || i < 0 {
 			return fmt.Errorf("step %q is not where it belongs", s.Kind)
 		}
-		last = i
+		last = max(last, i)
 	}
 	if last < 0 {
 		return errors.New("it has no steps")

@@ -114,7 +114,7 @@ func TestTheNewValueTakesOverWithTheKeysOwnReference(t *testing.T) {
 
 func TestARecordWithProofsThatCannotBeIsRefused(t *testing.T) {
 	for name, spoil := range map[string]func(*RotationPlan){
-		"steps in another order": func(p *RotationPlan) { p.Steps[0], p.Steps[1] = p.Steps[1], p.Steps[0] },
+		"steps in another order": func(p *RotationPlan) { p.Steps[1], p.Steps[2] = p.Steps[2], p.Steps[1] },
 		"an unknown step":        func(p *RotationPlan) { p.Steps[0].Kind = "magic" },
 		"done before an earlier": func(p *RotationPlan) { p.Steps[len(p.Steps)-1].Done = true },
 		"no steps":               func(p *RotationPlan) { p.Steps = nil },

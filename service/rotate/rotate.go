@@ -332,9 +332,13 @@ func (r *run) makes(n int) bool {
 	return k == keystore.StepCreate || k == keystore.StepRefresh
 }
 
-// step takes one step: it measures, and records what was measured.
+// step takes one step: it measures, and records what was measured. Where more was found to be done
+// first, that is recorded and the step left.
 func (r *run) step(ctx context.Context, n int) error {
 	var proof keystore.Proof
+	if more, err := r.lookAgain(ctx, n); more || err != nil {
+		return err
+	}
 	var err error
 	switch r.plan.Steps[n].Kind {
 	case keystore.StepDrain:

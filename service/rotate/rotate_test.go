@@ -259,6 +259,48 @@ func TestAJobInFlightStopsIt(t *testing.T) {
 	}
 }
 
+// TestWhatComesToUseTheKeyLaterIsPartOfIt lets a job and two profiles come after the rotation began,
+// before the old value ends.
+func TestWhatComesToUseTheKeyLaterIsPartOfIt(t *testing.T) {
+	for method, word := range map[keystore.RotationMethod]keystore.RotationWord{keystore.RotateByNewKey: keystore.WordTest, keystore.RotateByRefresh: ""} {
+		p := newPlace(t, start(t), "later")
+		old, err := p.secrets().Resolve(t.Context(), p.Key.Secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := p.config()
+		users := slices.Clone(p.Users)
+		c.Users = func(context.Context, model.Key) ([]keystore.RotationUser, error) { return slices.Clone(users), nil }
+		e, plan := p.begin(t, c, method)
+		if word != "" {
+			if plan, err = e.Run(t.Context(), plan.ID, word, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		other := keystore.RotationUser{Name: "profile new", Ref: "file:later-other"}
+		if err := p.secrets().Store(t.Context(), other.Ref, old); err != nil {
+			t.Fatal(err)
+		}
+		users = append(users, keystore.RotationUser{Name: "job-9", InFlight: true}, other, keystore.RotationUser{Name: "profile same", Ref: p.Key.Secret})
+		var stop *rotate.StopError
+		plan, err = e.Run(t.Context(), plan.ID, "", nil)
+		if !errors.As(err, &stop) || stop.Step.Name() != "drain job-9" || !p.works(t, old) {
+			t.Fatalf("%s: %v, want a stop before the job", method, err)
+		}
+		users = slices.DeleteFunc(users, func(u keystore.RotationUser) bool { return u.InFlight })
+		if plan, err = e.Run(t.Context(), plan.ID, "", nil); err != nil {
+			t.Fatal(err)
+		}
+		p.Users = users
+		p.wantDone(t, plan)
+		for _, name := range []string{"profile new", "profile same"} {
+			if s, ok := plan.Step(keystore.StepTest, name); !ok || s.Status != http.StatusOK {
+				t.Errorf("%s: no call of %s was made: %+v", method, name, s)
+			}
+		}
+	}
+}
+
 // TestWhatIsMeasuredIsNotVouchedFor asks to vouch for each step that the console can measure.
 func TestWhatIsMeasuredIsNotVouchedFor(t *testing.T) {
 	p := newPlace(t, start(t), "strict")

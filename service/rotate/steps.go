@@ -28,10 +28,48 @@ func (r *run) drain(ctx context.Context, n int) (keystore.Proof, error) {
 	return keystore.Proof{Note: "it has ended"}, nil
 }
 
+// lookAgain looks for what has come to use the old value since the rotation began, before that
+// value ends. What it finds is added to the plan.
+func (r *run) lookAgain(ctx context.Context, n int) (more bool, err error) {
+	switch r.plan.Steps[n].Kind {
+	case keystore.StepRefresh:
+		if r.plan.NewFingerprint != "" {
+			return false, nil
+		}
+	case keystore.StepDelete:
+		if r.plan.DeletedSeq != 0 { // a killed run had begun to delete it
+			return false, nil
+		}
+	default:
+		return false, nil
+	}
+	users, err := r.c.Users(ctx, r.key())
+	if err != nil {
+		return false, fmt.Errorf("finding out what uses %s now: %w", r.plan.Key, err)
+	}
+	next := r.plan.With(slices.DeleteFunc(users, func(u keystore.RotationUser) bool {
+		return u.Ref != "" && u.Ref == r.plan.NewHeld // it reads the new value already
+	}))
+	if len(next.Users) == len(r.plan.Users) {
+		return false, nil
+	}
+	return true, r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
+		p = p.With(next.Users)
+		if slices.ContainsFunc(p.Steps, func(s keystore.RotationStep) bool { return s.Kind == keystore.StepTest && !s.Done }) {
+			p.SetSeq = 0 // not every reference was set: what used the old value until then is known now
+		}
+		return p, nil
+	})
+}
+
 // key is the key under rotation as the rotation knows it.
 func (r *run) key() model.Key {
 	level, _ := model.ParseLevel(r.plan.Level) // what is not known is no level
-	return model.Key{Name: r.plan.Key, Level: level, Secret: r.plan.Ref, Fingerprint: r.plan.OldFingerprint, Last4: r.plan.OldLast4}
+	ref := r.plan.Ref
+	if r.plan.HasTakenOver() {
+		ref = cmp.Or(r.plan.NewRef, ref)
+	}
+	return model.Key{Name: r.plan.Key, Level: level, Secret: ref, Fingerprint: r.plan.OldFingerprint, Last4: r.plan.OldLast4}
 }
 
 // create makes the new value, holds it and makes a call with it.
