@@ -17,7 +17,7 @@ import (
 
 type rotateFlags struct {
 	yes, refresh, report, abandon, rehearse, json bool
-	value, adminReason                            string
+	value, pipe, adminReason                      string
 	vouch, scan                                   []string
 }
 
@@ -48,6 +48,7 @@ that uses it stands still until its reference gives the new one.`,
 	fl.BoolVar(&f.yes, "yes", false, "do not ask at a terminal before the rotation begins, nor whether the old value may stop (--refresh)")
 	fl.BoolVar(&f.refresh, "refresh", false, "give the key itself a new value; the old one stops at once (asks for --yes)")
 	fl.StringVar(&f.value, "value", "", "reference to the new value that the account settings showed (env:, cmd:, keyring:, file:)")
+	fl.StringVar(&f.pipe, "pipe", "", "give the new value to this command on its standard input when a person has to put it somewhere, and look again")
 	fl.StringArrayVar(&f.vouch, "vouch", nil, "vouch for the step of this name, or release this job (can be repeated)")
 	fl.StringArrayVar(&f.scan, "scan", nil, "look through this folder for files that hold the key (can be repeated)")
 	fl.BoolVar(&f.report, "report", false, "print the record of the key's newest rotation as Markdown, and do nothing")
@@ -237,7 +238,7 @@ func (t *task) advance(ctx context.Context, engine *rotate.Engine, p keystore.Ro
 			t.app.say("zonedeck: %s: %s", sanitizeLine(s.Name()), sanitizeLine(s.Proof()))
 		}
 	}
-	id, given := p.ID, false
+	id, given, piped := p.ID, false, false
 	for {
 		p, err := engine.Run(ctx, id, "", on)
 		var stop *rotate.StopError
@@ -252,6 +253,11 @@ func (t *task) advance(ctx context.Context, engine *rotate.Engine, p keystore.Ro
 				return p, usage("--value: %w", err)
 			}
 			if p, err := engine.Give(ctx, id, value); err != nil {
+				return p, err
+			}
+		case stop.Step.Kind == keystore.StepSet && f.pipe != "" && !piped:
+			piped = true
+			if err := t.pipeValue(ctx, f.pipe, p); err != nil {
 				return p, err
 			}
 		case stop.Vouch && slices.ContainsFunc(f.vouch, func(name string) bool { return name == stop.Step.Name() || name == stop.Step.Subject }):
@@ -289,6 +295,9 @@ func rotationError(ctx context.Context, err error) error {
 		return nil
 	case errors.As(err, &stop):
 		words := fmt.Sprintf("%s. The same command goes on afterwards", strings.TrimRight(stop.Error(), "."))
+		if stop.Step.Kind == keystore.StepSet {
+			words += "; --pipe COMMAND gives the new value to a command on its standard input"
+		}
 		if stop.Vouch {
 			words += fmt.Sprintf("; --vouch %q records a person's word", stop.Step.Name())
 		}

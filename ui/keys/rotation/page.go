@@ -246,7 +246,11 @@ func (p *Page) rehearsed(msg rehearsed) {
 // outcome is what is told when a rotation is over.
 func (p *Page) outcome() string {
 	if p.plan.Abandoned {
-		return "the rotation of " + p.plan.Key + " was abandoned; its record stays"
+		words := "the rotation of " + p.plan.Key + " was abandoned; its record stays"
+		if p.plan.NewHeld != "" {
+			words += ", and so does the new value behind " + p.plan.NewHeld + ": it is valid until its key is deleted in the account settings"
+		}
+		return words
 	}
 	measured, vouched := p.plan.Count()
 	return fmt.Sprintf("the rotation of %s is done: steps measured %d, vouched for %d", p.plan.Key, measured, vouched)
