@@ -31,7 +31,14 @@ const (
 	markedKey      = "Zd+K3y/Marked=Value&0123456789"
 	markedPassword = "Zd+Pa55/Marked=Word&9876543210"
 	markedToken    = "Zd+T0ken/Marked=Also&5555544444"
+	markedOld      = "Zd+01d/Marked=Before&1111133333" // of a key that is rotated
+	markedNew      = "Zd+New/Marked=After&7777799999"
 )
+
+// marked are all of them.
+func marked() []string {
+	return []string{markedKey, markedPassword, markedToken, markedOld, markedNew}
+}
 
 // repeated is a header as a hostile service repeats it, in three forms.
 func repeated(value string) string {
@@ -40,7 +47,7 @@ func repeated(value string) string {
 
 // hostileService answers every call of the dialect, and repeats in each answer what was sent.
 // used counts the calls that had the key.
-func hostileService(t *testing.T, used *atomic.Int64) string {
+func hostileService(t *testing.T, used *atomic.Int64, deleted *atomic.Bool) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -63,6 +70,9 @@ func hostileService(t *testing.T, used *atomic.Int64) string {
 			"/zone/passwords":            `{"passwords":["` + markedPassword + `"]}`,
 		}[r.URL.Path]
 		switch {
+		case deleted.Load() && strings.Contains(r.Header.Get("Authorization"), markedOld):
+			w.WriteHeader(http.StatusUnauthorized)
+			answer = "Invalid credentials " + echo
 		case r.URL.Path == "/request" && bytes.Contains(body, []byte("refused")):
 			w.WriteHeader(http.StatusForbidden)
 			answer = echo
@@ -115,6 +125,9 @@ func hostileProxy(t *testing.T, used *atomic.Int64) string {
 type secretRun struct {
 	args  string // separated by blanks
 	stdin string
+	// deleted says that the service refuses the old value of the rotated key from now on.
+	deleted bool
+	want    string // on its standard output
 }
 
 // secretRuns are runs of every command with the marked secrets, in the order in which they use
@@ -172,6 +185,12 @@ func secretRuns() []secretRun {
 		{args: "keys import {dir}/repo"},
 		{args: "keys snippet cron"},
 		{args: "keys rotate daily --json"},
+		{args: "secrets set file:filed", stdin: markedOld + "\n"},
+		{args: "--profile filed keys rotate filed --rehearse", want: "the old value is refused"},
+		{args: "--profile filed keys rotate filed --value env:ZNEW --yes"},
+		{args: "--profile filed keys rotate filed --json", deleted: true, want: `"status":401`},
+		{args: "--profile filed keys rotate filed --report", want: "9999"},
+		{args: "--profile filed keys list"},
 		{args: "secrets set file:spare", stdin: markedKey + "\n"},
 		{args: "secrets list --json"},
 		{args: "secrets migrate --to file --json"},
@@ -187,9 +206,10 @@ func secretRuns() []secretRun {
 // of the home.
 func TestNoCommandWritesASecret(t *testing.T) {
 	var byKey, byPassword atomic.Int64
-	api, proxy := hostileService(t, &byKey), hostileProxy(t, &byPassword)
+	var deleted atomic.Bool
+	api, proxy := hostileService(t, &byKey, &deleted), hostileProxy(t, &byPassword)
 	base, _, _ := process(t, map[string]string{
-		"ZK": markedKey, "ZP": markedPassword, "TOKEN": markedToken, profileVariable: "acme", "ZONEDECK_EMULATOR_PROXY": "127.0.0.1:0",
+		"ZK": markedKey, "ZP": markedPassword, "TOKEN": markedToken, "ZNEW": markedNew, profileVariable: "acme", "ZONEDECK_EMULATOR_PROXY": "127.0.0.1:0",
 	})
 	dir := base.Getenv("HOME")
 	host, port, _ := net.SplitHostPort(proxy)
@@ -234,8 +254,15 @@ password = "env:ZP"
 name = "dc1"
 product = "datacenter"
 password = "env:ZP"
-`, api, host, port))
-	write(relative(paths.KeysFile()), "[[keys]]\nname = \"daily\"\nlevel = \"USER\"\nsecret = \"env:ZK\"\n[[keys]]\nname = \"money\"\nlevel = \"FINANCE\"\nsecret = \"env:ZK\"\n")
+[profiles.filed]
+base_url = %q
+dialect = "brightdata"
+key = "filed"
+[[profiles.filed.zones]]
+name = "unlocker1"
+product = "unlocker"
+`, api, host, port, api))
+	write(relative(paths.KeysFile()), "[[keys]]\nname = \"daily\"\nlevel = \"USER\"\nsecret = \"env:ZK\"\n[[keys]]\nname = \"money\"\nlevel = \"FINANCE\"\nsecret = \"env:ZK\"\n[[keys]]\nname = \"filed\"\nlevel = \"USER\"\nsecret = \"file:filed\"\n")
 
 	root := (&app{Process: base}).rootCommand()
 	ran := map[string]bool{}
@@ -259,12 +286,18 @@ password = "env:ZP"
 			t.Fatalf("%s is no command: %v", r.args, err)
 		}
 		ran[cmd.CommandPath()] = true
+		if r.deleted {
+			deleted.Store(true)
+		}
 		stdout, stderr, code := run(r)
+		if !strings.Contains(stdout, r.want) {
+			t.Errorf("%s did not say %q: %s%s", r.args, r.want, stdout, stderr)
+		}
 		if code == exitUsage {
 			t.Errorf("%s was not done: %s", r.args, stderr)
 		}
-		for _, leak := range append(servicetest.Leaks(r.args+": stdout", []byte(stdout), markedKey, markedPassword, markedToken),
-			servicetest.Leaks(r.args+": stderr", []byte(stderr), markedKey, markedPassword, markedToken)...) {
+		for _, leak := range append(servicetest.Leaks(r.args+": stdout", []byte(stdout), marked()...),
+			servicetest.Leaks(r.args+": stderr", []byte(stderr), marked()...)...) {
 			t.Error(leak)
 		}
 	}
@@ -273,7 +306,7 @@ password = "env:ZP"
 			t.Errorf("%s is not run here: add it to secretRuns", c.CommandPath())
 		}
 	}
-	found, err := servicetest.LeaksUnder(dir, []string{"repo/.env"}, markedKey, markedPassword, markedToken)
+	found, err := servicetest.LeaksUnder(dir, []string{"repo/.env"}, marked()...)
 	if err != nil {
 		t.Error(err)
 	}
