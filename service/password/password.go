@@ -143,6 +143,7 @@ type renewal struct {
 	goesOn, kept     bool
 	orphan           keystore.Secret
 	wrote            bool // the reference was written
+	pageFailed       bool // the last call got past the login, and the target failed
 	masks            []exchange.Mask
 	on               func(model.PasswordRenewal)
 	res              model.PasswordRenewal
@@ -283,7 +284,11 @@ func (r *renewal) add(ctx context.Context, follows bool) error {
 		}
 		return err
 	}
-	if err := r.did("prove", r.prove(ctx, r.now, true), "log in with the new password"); err != nil {
+	proved, text := r.prove(ctx, r.now, true), "log in with the new password"
+	if r.pageFailed {
+		text += ": the login was accepted; the test page itself failed"
+	}
+	if err := r.did("prove", proved, "%s", text); err != nil {
 		r.undo(ctx)
 		return err
 	}
@@ -365,19 +370,21 @@ func (r *renewal) prove(ctx context.Context, value keystore.Secret, accepted boo
 			return err
 		}
 		refused := res.Diagnosis.Cause == model.CauseLoginRejected
+		r.pageFailed = res.Diagnosis.Cause == model.CauseTargetError
+		in := res.Diagnosis.OK() || r.pageFailed
 		switch {
-		case accepted && res.Diagnosis.OK(), !accepted && refused:
+		case accepted && in, !accepted && refused:
 			return nil
 		case accepted:
 			err = errors.New(res.Diagnosis.Summary)
-		case res.Diagnosis.OK():
+		case in:
 			err = errors.New("it is still accepted")
 		default:
 			err = fmt.Errorf("not known: %s", res.Diagnosis.Summary)
 		}
 		again := refused
 		if !accepted {
-			again = res.Diagnosis.OK()
+			again = in
 		}
 		if !again { // another failure does not pass with time
 			return err

@@ -226,6 +226,26 @@ func TestWhatFailsOnTheWayIsUndone(t *testing.T) {
 	}
 }
 
+// Only a refused login proves that a password does not work: the test page may fail of its own.
+func TestATestPageThatFailsProvesTheLogin(t *testing.T) {
+	r := newRig(t)
+	prove := r.cfg.Prove
+	r.cfg.Prove = func(ctx context.Context, z model.Zone, value keystore.Secret) (model.ProbeResult, error) {
+		res, err := prove(ctx, z, value)
+		if res.Diagnosis.OK() {
+			res.Diagnosis = model.Diagnosis{Class: model.ClassOutside, Cause: model.CauseTargetError, Summary: "the target answered with an error"}
+		}
+		return res, err
+	}
+	res, err := r.renew(t, "isp_demo", "etl-main")
+	if err != nil || !res.Renewed || !res.OldRefused || !slices.Equal(r.calls, []string{"store true", "add true", "prove true", "keep true", "remove true", "refused true"}) {
+		t.Fatalf("%v, %+v, %v", r.calls, res, err)
+	}
+	if got := res.Steps[2].Text; got != "log in with the new password: the login was accepted; the test page itself failed" {
+		t.Error(got)
+	}
+}
+
 func TestARenewalThatIsCancelledIsUndoneAndSaysSo(t *testing.T) {
 	r := newRig(t)
 	ctx, cancel := context.WithCancel(t.Context())

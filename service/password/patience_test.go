@@ -22,6 +22,7 @@ func TestAPasswordIsTriedAgainWhileThatMayHelp(t *testing.T) {
 	var (
 		ok       = model.Diagnosis{Class: model.ClassOK}
 		rejected = model.Diagnosis{Class: model.ClassOutside, Cause: model.CauseLoginRejected, Summary: "the login was rejected"}
+		page     = model.Diagnosis{Class: model.ClassOutside, Cause: model.CauseTargetError, Summary: "the target answered with an error"}
 		broken   = model.Diagnosis{Class: model.ClassOutside, Cause: model.CauseNetwork, Summary: "no connection"}
 	)
 	for name, c := range map[string]struct {
@@ -32,6 +33,9 @@ func TestAPasswordIsTriedAgainWhileThatMayHelp(t *testing.T) {
 	}{
 		"works at once":             {true, []model.Diagnosis{ok}, 0, ""},
 		"works in the end":          {true, []model.Diagnosis{rejected, rejected, rejected, ok}, 9 * time.Second, ""},
+		"works, not the page":       {true, []model.Diagnosis{rejected, page}, time.Second, ""},
+		"old gets to the page":      {false, []model.Diagnosis{page, page, page, page}, 9 * time.Second, "it is still accepted"},
+		"old got to the page":       {false, []model.Diagnosis{page, rejected}, time.Second, ""},
 		"never works":               {true, []model.Diagnosis{rejected, rejected, rejected, rejected}, 9 * time.Second, "the login was rejected"},
 		"cannot be tried":           {true, []model.Diagnosis{broken}, 0, "no connection"},
 		"cannot be tried any more":  {true, []model.Diagnosis{rejected, broken}, time.Second, "no connection"},
