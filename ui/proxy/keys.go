@@ -53,8 +53,8 @@ func (m *Model) Bindings() []kit.Binding {
 	}
 	out = append(out, m.panes.Bindings(false)...)
 	switch {
-	case m.test.slot.Running(), m.rotation.slot.Running():
-		out = append([]kit.Binding{{Keys: []string{"esc"}, Label: "stop", Help: "Stop the test, or the measurement.", Group: "Credential", Intent: intentStop}}, out...)
+	case m.test.slot.Running(), m.rotation.slot.Running(), m.renewal.slot.Running():
+		out = append([]kit.Binding{{Keys: []string{"esc"}, Label: "stop", Help: "Stop the test, the measurement, or the replacement of the password: a new one that is not kept yet is taken back.", Group: "Credential", Intent: intentStop}}, out...)
 	case m.pasted.open || m.panes.Zoomed || m.panes.At != paneForm:
 		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Go back to the form.", Group: "Panes", Intent: intentBack})
 	}
@@ -76,7 +76,7 @@ func (m *Model) whyNotTest() string {
 	case m.rotation.slot.Running():
 		return "the rotation is being measured: esc stops it"
 	case m.renewal.slot.Running():
-		return "the password is being replaced"
+		return "the password is being replaced: esc stops it"
 	case why != "":
 		return why
 	case m.testPage() == "" && strings.TrimSpace(m.form.Value(fieldTarget)) == "":

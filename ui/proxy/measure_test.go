@@ -253,6 +253,31 @@ func TestARenewalThatFailsSaysWhichPasswordCounts(t *testing.T) {
 	})
 }
 
+func TestEscStopsARenewalAndSaysWhichPasswordCounts(t *testing.T) {
+	f := &fakeProber{renewal: model.PasswordRenewal{
+		Zone: model.Zone{Name: "residential_demo"}, Steps: []model.PasswordStep{{Name: "add", OK: true, Text: "add a new password"}, {Name: "prove", OK: true}},
+	}}
+	for after, says := range map[time.Duration]string{
+		500 * time.Millisecond:  "✗ stopped: the old password stays",
+		1500 * time.Millisecond: "! the old password stays; the new one may be",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := start(t, f, demoProfile(), 120, 40)
+			p := demoProfile()
+			s.Send(kit.SessionChanged{Session: kit.Session{ProfileName: p.Name, Local: true, Ready: true, Zones: p.Zones, Keys: keysOf(map[string]model.Level{"etl-main": model.LevelOps})}})
+			s.Press("R", "ctrl+s")
+			s.After(time.Second)
+			s.Press("y")
+			s.After(after)
+			s.Expect("● working")
+			s.Press("esc")
+			s.After(100 * time.Millisecond)
+			s.Expect(says, "residential_demo: stopped: the old password stays")
+			s.ExpectNot("● working")
+		})
+	}
+}
+
 func TestOuterProxiesAreNamedWithoutTheirLogins(t *testing.T) {
 	f := &fakeProber{env: map[string]string{"HTTPS_PROXY": "http://u:topsecret1@10.0.0.1:3128"}}
 	flow(t, f, 120, 40, func(s *uitest.Screen) {

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -50,7 +51,7 @@ type (
 // whyNotRenew says why the zone's password cannot be renewed, or is empty.
 func (m *Model) whyNotRenew() string {
 	if m.renewal.slot.Running() {
-		return "the password is being replaced"
+		return "the password is being replaced: esc stops it"
 	}
 	if m.rotation.slot.Running() || m.test.slot.Running() {
 		return "a call is on its way: esc stops it"
@@ -149,6 +150,9 @@ func (m *Model) renewed(msg renewed) tea.Cmd {
 	switch {
 	case !msg.over:
 		return nil
+	case errors.Is(msg.err, context.Canceled):
+		m.renewal.problem = "stopped: " + msg.result.Standing()
+		return kit.Warn("new password of zone " + string(msg.result.Zone.Name) + ": " + m.renewal.problem)
 	case msg.err != nil:
 		m.renewal.problem = msg.err.Error()
 		return kit.Fail("new password of zone " + string(msg.result.Zone.Name) + ": " + msg.err.Error())

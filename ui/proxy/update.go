@@ -116,6 +116,7 @@ func (m *Model) act(i intent) tea.Cmd {
 	case intentStop:
 		m.test.slot.Cancel()
 		m.rotation.slot.Cancel()
+		m.renewal.slot.Cancel()
 	case intentRotation:
 		return m.askRotation()
 	case intentTrust:
