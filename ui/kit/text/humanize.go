@@ -53,10 +53,18 @@ func Took(d time.Duration) string {
 	case d < time.Minute:
 		return fmt.Sprintf("%.1f s", d.Seconds())
 	case d < time.Hour:
-		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+		return units(int(d.Seconds()), "min", "s")
 	default:
-		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+		return units(int(d.Minutes()), "h", "min")
 	}
+}
+
+// units is n of a unit of which 60 are one of a larger: "2 min 5 s", or "2 min".
+func units(n int, larger, unit string) string {
+	if n%60 == 0 {
+		return fmt.Sprintf("%d %s", n/60, larger)
+	}
+	return fmt.Sprintf("%d %s %d %s", n/60, larger, n%60, unit)
 }
 
 // Ago is the time from t to now in its largest unit: "now", "12s", "4m", "3h", "9d",

@@ -15,7 +15,7 @@ func TestBytesAndDurations(t *testing.T) {
 			t.Errorf("Bytes(%d) = %q, want %q", n, got, want)
 		}
 	}
-	for d, want := range map[time.Duration]string{-1: "-", 0: "0 µs", 900 * time.Microsecond: "900 µs", 412 * time.Millisecond: "412 ms", 1400 * time.Millisecond: "1.4 s", 125 * time.Second: "2 min 5 s", 90 * time.Minute: "1 h 30 min"} {
+	for d, want := range map[time.Duration]string{-1: "-", 0: "0 µs", 900 * time.Microsecond: "900 µs", 412 * time.Millisecond: "412 ms", 1400 * time.Millisecond: "1.4 s", 125 * time.Second: "2 min 5 s", 90 * time.Minute: "1 h 30 min", 5 * time.Minute: "5 min", time.Hour: "1 h", time.Hour + 59*time.Second: "1 h"} {
 		if got := Took(d); got != want {
 			t.Errorf("Took(%d) = %q, want %q", d, got, want)
 		}
