@@ -76,7 +76,7 @@ func bodyScreens(s scripted) []screen {
 		named("tree", lab("/json", press("▾ {} 2 keys", "]"), press(".products[0].name", "down", "down", "down", "down"))),
 		named("jq", lab("/json", filter(".products[] | select(.price > 90)", "results"))),
 		named("wrong-jq", lab("/json", filter(".products[", "✗"))),
-		named("not-json", acme("not-json", press("not JSON at byte", "]"))),
+		named("not-json", acme("not-json", press("not JSON at line", "]"))),
 		named("bytes", lab("/site/files/report.pdf", press("25 50 44 46"))),
 		named("picture", acme("screenshot", press("drawn as half blocks"))),
 		named("no-picture", acme("avif", press("not this format"))),

@@ -158,7 +158,7 @@ func TestAPageIsReadAsText(t *testing.T) {
 func TestWhatIsNotJSONIsShownAsText(t *testing.T) {
 	g := open(t, "application/json", "{\"a\": 1,\n\"b\": tru}\n")
 	g.settle(g.v.Show(Tree))
-	g.expect("! Shown as text: not JSON at byte 17: invalid", `1 {"a": 1,`, `2 "b": tru}`)
+	g.expect("! Shown as text: not JSON at line 2, column 9: invalid", `1 {"a": 1,`, `2 "b": tru}`)
 	g.press("/")
 	g.write("tru")
 	g.press("enter")

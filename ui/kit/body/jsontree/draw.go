@@ -187,5 +187,5 @@ func (f *Fault) String() string {
 	if f.Partial {
 		return fmt.Sprintf("%s, at byte %s", f.Text, text.Count(int(f.Off)))
 	}
-	return fmt.Sprintf("not JSON at byte %s: %s", text.Count(int(f.Off)), f.Text)
+	return fmt.Sprintf("not JSON at line %s, column %s: %s", text.Count(f.Line), text.Count(f.Column), f.Text)
 }

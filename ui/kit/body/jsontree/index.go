@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -51,8 +52,10 @@ func (x *index) cut(i int32) bool { return x.open > 0 && i < x.open && x.open <=
 
 // Fault is where a body stops being JSON that is shown.
 type Fault struct {
-	Off  int64
-	Text string
+	Off int64
+	// Line and Column are where Off is, in characters from 1, where the body is not JSON.
+	Line, Column int
+	Text         string
 	// Partial says that what was read is JSON, and why there is no more of it.
 	Partial bool
 }
@@ -79,7 +82,11 @@ func build(r io.ReaderAt, size int64, stop func() bool, part func(read int64)) (
 		}
 		more, err := b.step()
 		if err != nil {
-			return b.end(err)
+			x, err := b.end(err)
+			if f := x.fault; f != nil && !f.Partial {
+				f.locate(r, size, stop)
+			}
+			return x, err
 		}
 		if !more {
 			return b.end(nil)
@@ -182,6 +189,44 @@ func faultOf(bad *jsontext.SyntacticError, base int64) *Fault {
 		f.Text, f.Partial = endsEarly, true
 	}
 	return f
+}
+
+// locate finds the line and column of a fault, and whether a comma too many is why.
+func (f *Fault) locate(r io.ReaderAt, size int64, stop func() bool) {
+	f.Line, f.Column = 1, 1
+	part := make([]byte, maxPart)
+	for at := int64(0); at < f.Off && !stop(); {
+		n, err := r.ReadAt(part[:min(maxPart, f.Off-at)], at)
+		if i := bytes.LastIndexByte(part[:n], '\n'); i >= 0 {
+			f.Line += bytes.Count(part[:n], []byte{'\n'})
+			f.Column = 1 + characters(part[i+1:n])
+		} else {
+			f.Column += characters(part[:n])
+		}
+		if at += int64(n); err != nil || n == 0 {
+			break
+		}
+	}
+	n, _ := r.ReadAt(part[:min(maxPart, size-f.Off)], f.Off) // what cannot be read explains nothing
+	if rest, comma := bytes.CutPrefix(part[:n], []byte{','}); comma {
+		if rest = bytes.TrimLeft(rest, " \t\r\n"); len(rest) > 0 && (rest[0] == '}' || rest[0] == ']') {
+			f.Text = "a comma before " + string(rest[:1])
+		}
+	}
+}
+
+// maxPart is how much is read at once, in bytes.
+const maxPart = 64 << 10
+
+// characters counts the characters that begin in a part of a text.
+func characters(part []byte) int {
+	n := 0
+	for _, c := range part {
+		if utf8.RuneStart(c) {
+			n++
+		}
+	}
+	return n
 }
 
 // source feeds the decoder and bounds how much of one value it takes into memory.

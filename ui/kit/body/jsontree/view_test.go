@@ -158,12 +158,15 @@ func TestSeveralValuesAreSeveralTrees(t *testing.T) {
 
 func TestWhatIsNotJSONIsTold(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"a": tru}`:                  "not JSON at byte 9",
-		`<html>`:                      "not JSON at byte 0",
-		`[1,2`:                        "the body ends in the middle of a value, at byte",
-		`{"a":"x`:                     "the body ends in the middle of a value, at byte",
-		strings.Repeat("[", 20_000):   "not JSON at byte 10 000: exceeded max depth",
-		`{"a":1}` + "\n" + `{"b":2]}`: "not JSON at byte 14",
+		`{"a": tru}`:                   "not JSON at line 1, column 10: invalid",
+		`<html>`:                       "not JSON at line 1, column 1: ",
+		`[1,2`:                         "the body ends in the middle of a value, at byte",
+		`{"a":"x`:                      "the body ends in the middle of a value, at byte",
+		strings.Repeat("[", 20_000):    "not JSON at line 1, column 10 001: exceeded max depth",
+		`{"a":1}` + "\n" + `{"b":2]}`:  "not JSON at line 2, column 7: ",
+		"{\"é\":1,\n \"é\": [1 , \n]}": "not JSON at line 2, column 10: a comma before ]",
+		`{"a":1,}`:                     "not JSON at line 1, column 7: a comma before }",
+		`[1,,2]`:                       "not JSON at line 1, column 4: invalid",
 	} {
 		v := open(t, 100, 8, text)
 		if f := v.Fault(); f == nil || !strings.Contains(f.String(), want) {
