@@ -48,6 +48,7 @@ type formPane struct {
 	// asked are the variables without a value; answers counts those that were given.
 	asked   []string
 	answers int
+	left    left
 	// opened is the saved request that the form was filled from, or "".
 	opened string
 	tools  toolList

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"slices"
 	"strings"
 
 	"zonedeck/model"
@@ -104,6 +105,28 @@ func (m *Model) ways() []widget.Option {
 		out = append(out, widget.Option{Value: string(v), Label: v.String()})
 	}
 	return out
+}
+
+// left is the way that the form had before a zone that cannot go it was chosen.
+type left struct{ via, zone string }
+
+// route gives a draft whose zone was chosen a way that the zone can go: API, which every
+// product has. The way that was left comes back with the next zone that can go it.
+func (m *Model) route(before, d draft) draft {
+	if d.Zone == before.Zone || d.Via != before.Via {
+		return d
+	}
+	p := &m.form
+	if p.left.zone == before.Zone && before.Via == string(model.ViaAPI) {
+		d.Via = p.left.via
+	}
+	p.left = left{}
+	_, problems := d.request(m.session, m.deps.Now())
+	if slices.ContainsFunc(problems, func(p problem) bool { return p.Field == fieldVia && p.Severity == stop }) {
+		p.left = left{d.Via, d.Zone}
+		d.Via = string(model.ViaAPI)
+	}
+	return d
 }
 
 // follow keeps the URL and the query it follows from together after an edit: a URL that is

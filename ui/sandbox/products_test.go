@@ -256,8 +256,55 @@ func TestTheRemoteBrowserIsAWayOfABrowserZone(t *testing.T) {
 		b.Expect("CDP address with login")
 		b.Press("d")
 		b.Expect("CDP address")
-		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenURL{Zone: "unlocker_demo"}})
-		b.Expect("the remote browser needs")
+		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenURL{Zone: "unlocker_demo", Via: model.ViaBrowser}})
+		b.Expect("the remote browser needs") // what asks for it is not changed
+	})
+}
+
+func TestAZoneThatCannotGoTheWayGoesByAPI(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := openProducts(t, "browser_demo")
+		zone := func(name string) {
+			b.field("Zone")
+			b.Press("enter")
+			b.Type(name)
+			b.Press("enter")
+		}
+		b.field("Via")
+		b.Press("right", "right", "right")
+		b.Expect("(•) Browser")
+		zone("serp_demo")
+		b.Expect("(•) API", "Query", "Engine")
+		b.ExpectNot("Browser", "✗")
+		zone("unlocker_demo")
+		b.Expect("(•) API")
+		zone("browser_demo") // it comes back
+		b.Expect("(•) Browser")
+		b.ExpectNot("Query")
+		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenURL{Zone: "datacenter_demo"}})
+		b.Expect("(•) API")
+		b.field("Via")
+		b.Press("right") // by hand: that stays
+		b.Expect("(•) Native")
+		zone("browser_demo")
+		b.ExpectNot("(•) Browser")
+	})
+}
+
+func TestAFormThatWasFilledLikeTheFirstOneStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		s := demoSession()
+		s.Profile, s.ProfileName, s.Local = demoProfile(), "acme", false
+		b.Send(kit.SessionChanged{Session: s})
+		b.ExpectNot("lab.test/ok")
+		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenURL{Zone: "unlocker_demo", URL: "http://lab.test/ok"}})
+		b.Expect("http://lab.test/ok")
+		b.Send(kit.SessionChanged{Session: s}) // a file of the settings was changed
+		b.Expect("unlocker_demo", "http://lab.test/ok")
+		s.ProfileName = "other"
+		b.Send(kit.SessionChanged{Session: s})
+		b.ExpectNot("lab.test/ok")
 	})
 }
 

@@ -89,7 +89,7 @@ func (m *Model) newSession(s kit.Session) tea.Cmd {
 	other := m.session.ProfileName != s.ProfileName
 	m.session = s
 	m.twin.SetSession(s)
-	if !s.Local && s.ProfileName != "" && m.form.untouched() {
+	if other && !s.Local && s.ProfileName != "" && m.form.untouched() {
 		d := realDraft(s)
 		m.form.fill(d)
 		if d.Zone != "" {
@@ -231,6 +231,9 @@ func (m *Model) updateForm(msg tea.Msg) tea.Cmd {
 	cmd, changed := m.form.form.Update(msg)
 	if changed {
 		m.form.edited(before)
+		if d := m.form.draft(); d.Zone != before.Zone {
+			m.form.form.SetValue(string(fieldVia), m.route(before, d).Via)
+		}
 	}
 	return m.formChanged(cmd, changed)
 }
@@ -255,6 +258,8 @@ func (m *Model) openURL(msg kit.OpenURL) tea.Cmd {
 	}
 	if msg.Via != "" {
 		d.Via, d.Country, d.Session = string(msg.Via), msg.Country, msg.Session
+	} else {
+		d = m.route(m.form.draft(), d)
 	}
 	m.setForm(d)
 	return nil
@@ -270,7 +275,7 @@ func (m *Model) click(hit kit.Hit, ok bool) tea.Cmd {
 		if hit.Line >= 0 && hit.Line < len(m.session.Zones) {
 			d := m.form.draft()
 			d.Zone = string(m.session.Zones[hit.Line].Name)
-			m.setForm(d)
+			m.setForm(m.route(m.form.draft(), d))
 		}
 	case areaBar, paneForm:
 		m.focus(paneForm)
