@@ -156,7 +156,7 @@ func writeCode(name, text string, replace bool) (string, error) {
 }
 
 // copyBody writes a body to w.
-func (s *Session) copyBody(ctx context.Context, w io.Writer, b model.BodyRef) error {
+func (s *Session) copyBody(_ context.Context, w io.Writer, b model.BodyRef) error {
 	src, err := s.bodySource(b)
 	if err != nil {
 		return err
