@@ -149,6 +149,9 @@ func (r *run) refused(ctx context.Context, n int) (keystore.Proof, error) {
 		proof.Note += fmt.Sprintf("; no value worked for %s at most (last call with the old one %s, first with the new one %s)",
 			p.FirstNew.Sub(p.LastOld), p.LastOld.Format(clock), p.FirstNew.Format(clock))
 	}
+	if p := r.plan; p.Method == keystore.RotateByRefresh && p.LastOld.IsZero() && p.NewName != "" {
+		proof.Note += "; it was refused before the refresh, too"
+	}
 	return proof, nil
 }
 

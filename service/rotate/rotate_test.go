@@ -301,6 +301,23 @@ func TestWhatComesToUseTheKeyLaterIsPartOfIt(t *testing.T) {
 	}
 }
 
+// TestAKeyThatNoLongerWorksIsRefreshed begins with a value that is refused, as that of an expired key.
+func TestAKeyThatNoLongerWorksIsRefreshed(t *testing.T) {
+	p := newPlace(t, start(t), "dead")
+	if _, err := p.settings().RefreshKey(t.Context(), "dead"); err != nil {
+		t.Fatal(err)
+	}
+	e, plan := p.begin(t, p.config(), keystore.RotateByRefresh)
+	plan, err := e.Run(t.Context(), plan.ID, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.wantDone(t, plan)
+	if s, _ := plan.Step(keystore.StepRefused, ""); !strings.Contains(s.Note, "refused before the refresh, too") || !plan.LastOld.IsZero() {
+		t.Errorf("%q, the last call with the old value at %s", s.Note, plan.LastOld)
+	}
+}
+
 // TestWhatIsMeasuredIsNotVouchedFor asks to vouch for each step that the console can measure.
 func TestWhatIsMeasuredIsNotVouchedFor(t *testing.T) {
 	p := newPlace(t, start(t), "strict")

@@ -228,16 +228,22 @@ func (r *run) refresh(ctx context.Context, settings Settings) error {
 	if err != nil {
 		return err
 	}
-	if proof, err := r.accepted(ctx, keystore.RotationUser{}, old); err == nil {
+	proof, err := r.accepted(ctx, keystore.RotationUser{}, old)
+	var no rejectedError
+	switch {
+	case errors.As(err, &no): // it has expired, or a killed run has refreshed it: nothing is stopped
+		err = r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) { p.NewName = p.OldName; return p, nil })
+	case err == nil:
 		at := r.c.Now(r.plan).UTC().Truncate(time.Millisecond)
-		if err := r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
+		err = r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
 			p.LastOld, p.NewName = at, p.OldName
 			return p, nil
-		}); err != nil {
-			return err
-		}
-	} else if r.plan.LastOld.IsZero() { // after a kill it may be refused: the value was made, and is lost
-		return fmt.Errorf("the call with the old value, before the refresh (status %d): %w", proof.Status, err)
+		})
+	default:
+		err = fmt.Errorf("the call with the old value, before the refresh (status %d): %w", proof.Status, err)
+	}
+	if err != nil {
+		return err
 	}
 	made, err := settings.RefreshKey(ctx, r.plan.OldName)
 	if err != nil {
@@ -426,8 +432,16 @@ func (r *run) accepted(ctx context.Context, u keystore.RotationUser, value keyst
 		proof.Note = "known to the service, which permits no fetch to its level (contract 5.3)"
 		return proof, nil
 	}
+	if res.Diagnosis.Cause == model.CauseKeyRejected {
+		return proof, rejectedError(res.Diagnosis.Summary)
+	}
 	return proof, errors.New(res.Diagnosis.Summary)
 }
+
+// rejectedError says that the service does not know a value, or no longer.
+type rejectedError string
+
+func (e rejectedError) Error() string { return string(e) }
 
 // fetches reports whether the level of the key may fetch.
 func (r *run) fetches() bool { return r.key().Level.Permission(model.CapUse) != model.PermNo }
