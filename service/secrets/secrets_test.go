@@ -322,7 +322,7 @@ func TestWhatIsStoredDuringAMigrationIsNotLost(t *testing.T) {
 	} {
 		f, _ := prepared(t)
 		now := &f
-		f.Busy = func(ref string) string { return "" }
+		f.Busy = func(string) string { return "" }
 		begun := f
 		begun.Busy = func(ref string) string { return now.Busy(ref) }
 		begun.step = func(step string) {
