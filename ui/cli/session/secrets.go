@@ -80,8 +80,12 @@ func (s *Session) leftByRotations(ctx context.Context, listed []secrets.Use) (ou
 			if slices.ContainsFunc(listed, func(u secrets.Use) bool { return u.Ref == ref }) {
 				continue
 			}
+			use := "rotation of " + p.Key + " (" + state + ")"
+			if ref == p.NewRef && p.HasTakenOver() {
+				use = "key " + p.Key + ", since its rotation"
+			}
 			if _, missing := s.Resolver.Resolve(ctx, ref); missing == nil {
-				out = append(out, SecretState{Use: secrets.Use{Ref: ref, Uses: []string{"rotation of " + p.Key + " (" + state + ")"}}, State: "present"})
+				out = append(out, SecretState{Use: secrets.Use{Ref: ref, Uses: []string{use}}, State: "present"})
 			}
 		}
 	}
