@@ -1,6 +1,7 @@
 package rotate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -275,9 +276,14 @@ func (r *run) watch(ctx context.Context, n int) (keystore.Proof, error) {
 
 // nextCall is what can be watched of an account that shows no journal: the next call of ours.
 func (r *run) nextCall(ctx context.Context) (keystore.Proof, error) {
-	value, err := r.newValue(ctx)
+	// It reads the key's reference: what is held may be gone, when a run was killed at its end.
+	value, err := r.c.Secrets.Resolve(ctx, cmp.Or(r.plan.NewRef, r.plan.NewHeld))
 	if err != nil {
-		return keystore.Proof{}, err
+		return keystore.Proof{}, fmt.Errorf("taking the new value: %w", err)
+	}
+	r.seen = append(r.seen, value)
+	if value.Fingerprint() != r.plan.NewFingerprint {
+		return keystore.Proof{}, fmt.Errorf("%s gives another value than the new one (••••%s)", label(r.plan.NewRef), value.Last4())
 	}
 	proof, err := r.accepted(ctx, keystore.RotationUser{}, value)
 	if err != nil {

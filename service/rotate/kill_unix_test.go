@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"syscall"
@@ -30,6 +31,9 @@ const (
 	childPlace = "ROTATE_TEST_PLACE"
 	childKill  = "ROTATE_TEST_KILL"
 	childWait  = "ROTATE_TEST_WAIT"
+	// childWay is how it rotates: by a new key, by a refresh, or byHand.
+	childWay = "ROTATE_TEST_WAY"
+	byHand   = "by hand"
 )
 
 func TestMain(m *testing.M) {
@@ -71,15 +75,34 @@ func rotateAsChild(raw string) int {
 		defer f.point()
 		return prove(ctx, u, k, value)
 	}
+	way := os.Getenv(childWay)
+	method := keystore.RotateByNewKey
+	switch way {
+	case string(keystore.RotateByRefresh):
+		method = keystore.RotateByRefresh
+	case byHand:
+		c.Settings = nil
+	}
+	c.TookOver = func(_ context.Context, r keystore.RotationPlan) error { // the inventory
+		f.point()
+		defer f.point()
+		return os.WriteFile(p.inventory(), []byte(r.Renewed(p.Key).Fingerprint), 0o600)
+	}
 	e := rotate.New(c)
 	told := &settings.told
 	plans, err := p.records().List()
 	if err == nil && len(plans) == 0 {
 		plans = make([]keystore.RotationPlan, 1)
-		plans[0], err = e.Begin(context.Background(), p.Key, "", keystore.RotateByNewKey)
+		plans[0], err = e.Begin(context.Background(), p.Key, "", method)
 	}
-	if err == nil {
-		_, err = e.Run(context.Background(), plans[0].ID, "", nil)
+	var stop *rotate.StopError
+	for err == nil {
+		if _, err = e.Run(context.Background(), plans[0].ID, "", nil); err == nil {
+			break
+		}
+		if way == byHand && errors.As(err, &stop) {
+			err = p.person(e, plans[0].ID, stop)
+		}
 	}
 	if err != nil {
 		told.Err, told.Elsewhere = err.Error(), errors.Is(err, rotate.ErrElsewhere)
@@ -87,6 +110,28 @@ func rotateAsChild(raw string) int {
 	out, _ := json.Marshal(told)
 	fmt.Println(string(out))
 	return 0
+}
+
+// inventory is a file with the fingerprint that the key's record has.
+func (p place) inventory() string { return filepath.Join(p.Dir, "inventory") }
+
+// person does in the account settings what a rotation asks for.
+func (p place) person(e *rotate.Engine, id string, stop *rotate.StopError) error {
+	ctx, name := context.Background(), p.Key.Name+"-2"
+	switch {
+	case stop.Value:
+		made, err := p.settings().CreateKey(ctx, rehearsal.Key{Name: name, Level: "OPS", Duty: "batch job", Expires: "Unlimited"})
+		if err != nil { // the value of the first time was not given
+			made, err = p.settings().RefreshKey(ctx, name)
+		}
+		if err == nil {
+			_, err = e.Give(ctx, id, keystore.NewSecret(made.Value))
+		}
+		return err
+	case stop.Step.Kind == keystore.StepDelete:
+		return p.settings().DeleteKey(ctx, p.Key.Name)
+	}
+	return stop
 }
 
 // fatal kills the process at one of its points.
@@ -190,11 +235,17 @@ func toldBy(t *testing.T, out []byte) (told childTold) {
 // rotation: writes of the record, writes of secrets, calls. Another process then goes on to the
 // end, and there is one new key.
 func TestKilledAtEveryActionItGoesOnToTheEnd(t *testing.T) {
+	for _, way := range []string{string(keystore.RotateByNewKey), string(keystore.RotateByRefresh), byHand} {
+		t.Run(way, func(t *testing.T) { killedAtEvery(t, childWay+"="+way) })
+	}
+}
+
+func killedAtEvery(t *testing.T, way string) {
 	demo := start(t)
 	kills := 0
 	for n := 0; ; n++ {
 		p := newPlace(t, demo, fmt.Sprintf("victim%d", n))
-		out, err := p.child(t, fmt.Sprintf("%s=%d", childKill, n)).Output()
+		out, err := p.child(t, way, fmt.Sprintf("%s=%d", childKill, n)).Output()
 		if err == nil { // it has fewer actions
 			if told := toldBy(t, out); told.Err != "" {
 				t.Fatal(told.Err)
@@ -206,7 +257,7 @@ func TestKilledAtEveryActionItGoesOnToTheEnd(t *testing.T) {
 			t.Fatalf("kill %d: %v", n, err)
 		}
 		kills++
-		out, err = p.child(t).Output()
+		out, err = p.child(t, way).Output()
 		if err != nil {
 			t.Fatalf("after kill %d: %v", n, err)
 		}
@@ -217,7 +268,12 @@ func TestKilledAtEveryActionItGoesOnToTheEnd(t *testing.T) {
 		if err != nil || len(plans) != 1 {
 			t.Fatalf("after kill %d: %d records, %v", n, len(plans), err)
 		}
-		t.Run(fmt.Sprint("kill ", n), func(t *testing.T) { p.wantDone(t, plans[0]) })
+		t.Run(fmt.Sprint("kill ", n), func(t *testing.T) {
+			p.wantDone(t, plans[0])
+			if has, err := os.ReadFile(p.inventory()); err != nil || string(has) != plans[0].NewFingerprint {
+				t.Errorf("the inventory has %s, %v, want %s", has, err, plans[0].NewFingerprint)
+			}
+		})
 	}
 	if kills < 40 {
 		t.Errorf("%d kills: a rotation has more actions", kills)
