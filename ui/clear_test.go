@@ -3,6 +3,7 @@ package ui_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -10,24 +11,36 @@ import (
 	"zonedeck/ui/kit"
 )
 
-// board is a native clipboard.
+// board is a native clipboard, which commands of the console and the test use.
 type board struct {
-	text   string
-	writes int
-	fail   error // of reading
-	full   error // of emptying
+	fail error // of reading
+	full error // of emptying
+
+	mu   sync.Mutex
+	text string
 }
 
 func (b *board) write(_ context.Context, text string) (string, error) {
 	if text == "" && b.full != nil {
 		return "", b.full
 	}
-	b.writes++
-	b.text = text
+	b.put(text)
 	return "the X clipboard", nil
 }
 
-func (b *board) read(context.Context) (string, error) { return b.text, b.fail }
+func (b *board) read(context.Context) (string, error) { return b.holds(), b.fail }
+
+func (b *board) put(text string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.text = text
+}
+
+func (b *board) holds() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text
+}
 
 func TestACopiedSecretIsClearedAfterHalfAMinute(t *testing.T) {
 	secret := kit.Copy{What: "login", Text: "hunter2-of-the-zone", Secret: true}
@@ -39,7 +52,7 @@ func TestACopiedSecretIsClearedAfterHalfAMinute(t *testing.T) {
 		left   string // in the clipboard
 	}{
 		"that is still there":     {&board{}, []kit.Copy{secret}, nil, "login is out of this machine's clipboard again", ""},
-		"but not something else":  {&board{}, []kit.Copy{secret}, func(b *board) { b.text = "a shopping list" }, "holds something else by now than login: it was left alone", "a shopping list"},
+		"but not something else":  {&board{}, []kit.Copy{secret}, func(b *board) { b.put("a shopping list") }, "holds something else by now than login: it was left alone", "a shopping list"},
 		"but not a later copy":    {&board{}, []kit.Copy{secret, {What: "URL", Text: "https://a.test"}}, nil, "", "https://a.test"},
 		"or it is said why not":   {&board{full: errors.New("no display")}, []kit.Copy{secret}, nil, "login is still in this machine's clipboard, which could not be emptied: no display", secret.Text},
 		"unread where it is not":  {&board{fail: errors.New("no display")}, []kit.Copy{secret}, nil, "the terminal was asked to empty its clipboard of login, which confirms nothing", secret.Text},
@@ -61,7 +74,7 @@ func TestACopiedSecretIsClearedAfterHalfAMinute(t *testing.T) {
 				}
 				s.After(29 * time.Second)
 				s.ExpectNot("clipboard")
-				if tt.board != nil && tt.board.text == "" {
+				if tt.board != nil && tt.board.holds() == "" {
 					t.Error("it was cleared too early")
 				}
 				if tt.want != "" && tt.board != nil && tt.board.full != nil {
@@ -73,8 +86,8 @@ func TestACopiedSecretIsClearedAfterHalfAMinute(t *testing.T) {
 				} else {
 					s.Expect(tt.want)
 				}
-				if tt.board != nil && tt.board.text != tt.left {
-					t.Errorf("the clipboard holds %q, want %q", tt.board.text, tt.left)
+				if tt.board != nil && tt.board.holds() != tt.left {
+					t.Errorf("the clipboard holds %q, want %q", tt.board.holds(), tt.left)
 				}
 			})
 		})
@@ -89,12 +102,12 @@ func TestLeavingClearsACopiedSecretAtOnce(t *testing.T) {
 			Tabs: []ui.Tab{{ID: kit.Sandbox, View: &fakeView{title: "Sandbox"}}},
 		}), 120, 24)
 		s.Send(kit.Copy{What: "login", Text: "hunter2-of-the-zone", Secret: true})
-		if b.text == "" {
+		if b.holds() == "" {
 			t.Error("it was not copied")
 		}
 		s.Press("q")
-		if s.Running() || b.text != "" {
-			t.Errorf("running %v, the clipboard holds %q", s.Running(), b.text)
+		if s.Running() || b.holds() != "" {
+			t.Errorf("running %v, the clipboard holds %q", s.Running(), b.holds())
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,7 +26,7 @@ type rig struct {
 	rotations *keystore.Rotations
 	service   *fakeService
 	dir       string
-	changed   int
+	changed   atomic.Int32
 }
 
 type keysChanged struct{}
@@ -55,7 +56,7 @@ func (r *rig) start(t *testing.T, session kit.Session, w, h int) *uitest.Screen 
 			id := radius.KeyID{Name: session.Key.Name, Profile: session.ProfileName}
 			return map[radius.KeyID][]radius.Use{id: {{Kind: radius.Profile, Name: session.ProfileName}}}, nil, nil
 		},
-		Changed: func() tea.Msg { r.changed++; return keysChanged{} },
+		Changed: func() tea.Msg { r.changed.Add(1); return keysChanged{} },
 	})
 	return uitest.Start(t, ui.New(ui.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true,
@@ -162,8 +163,8 @@ func TestRecordingAKey(t *testing.T) {
 		if !ok || k.Level != model.LevelAdmin || k.Duty != model.DutyBatch || k.Secret != "env:ETL_KEY" || k.Expires.Kind != model.ExpiryUnlimited || !k.Rotation.Last.IsZero() {
 			t.Errorf("recorded %+v", k)
 		}
-		if r.changed != 1 {
-			t.Errorf("the wiring was told %d times, want 1", r.changed)
+		if n := r.changed.Load(); n != 1 {
+			t.Errorf("the wiring was told %d times, want 1", n)
 		}
 		s.AllowError("the inventory has a key of that name")
 		s.Press("a")

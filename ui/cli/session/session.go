@@ -80,6 +80,7 @@ type Session struct {
 	added     *rules.File
 	quiet     bool                            // stderr is the screen: notes are shown there, not printed
 	config    atomic.Pointer[profile.File]    // as last read without a fault
+	asRead    stamps                          // of the files, when Open read them
 	gone      atomic.Pointer[string]          // why the profile cannot be used any more; nil while it can
 	current   atomic.Pointer[profile.Profile] // Base, with addresses once they are known
 	embedded  *embedded                       // nil for a real account
@@ -105,6 +106,7 @@ func mistake(format string, args ...any) error {
 // first call that needs an embedded emulator starts it.
 func Open(ctx context.Context, o Options) (*Session, error) {
 	s := &Session{o: o, Paths: profile.FindPaths(o.Getenv)}
+	s.asRead = s.stamps() // before anything is read: a change beside it is then seen as one
 	if err := s.choose(); err != nil {
 		return nil, err
 	}

@@ -35,17 +35,21 @@ func (s stamp) same(o stamp) bool {
 	return s.size == o.size && s.at.Equal(o.at) && os.SameFile(s.info, o.info)
 }
 
+// stamps are the states of the configuration and of the key inventory.
+type stamps struct{ config, keys stamp }
+
+func (s *Session) stamps() stamps {
+	return stamps{config: stampOf(s.configFile()), keys: stampOf(s.Paths.KeysFile())}
+}
+
 // configWatch notices that the configuration or the key inventory was changed: by the console, by
 // hand, by another process. It is used by one goroutine.
 type configWatch struct {
-	c            *Console
-	config, keys stamp
+	c *Console
+	stamps
 }
 
-func (c *Console) newWatch() *configWatch {
-	s := c.session
-	return &configWatch{c: c, config: stampOf(s.configFile()), keys: stampOf(s.Inventory.Path())}
-}
+func (c *Console) newWatch() *configWatch { return &configWatch{c, c.session.asRead} }
 
 // watch looks at the files once a second until the console ends; send delivers the messages.
 func (c *Console) watch(send func(tea.Msg)) {
@@ -67,12 +71,12 @@ func (c *Console) watch(send func(tea.Msg)) {
 // look reads what has changed, and returns the messages about it.
 func (w *configWatch) look() (msgs []tea.Msg) {
 	s := w.c.session
-	if now := stampOf(s.configFile()); !now.same(w.config) {
-		w.config = now
+	before, now := w.stamps, s.stamps()
+	w.stamps = now
+	if !now.config.same(before.config) {
 		msgs = append(msgs, s.reload()...)
 	}
-	if now := stampOf(s.Inventory.Path()); !now.same(w.keys) {
-		w.keys = now
+	if !now.keys.same(before.keys) {
 		if err := s.Inventory.Reload(); err != nil {
 			return append(msgs, kit.Toast{Kind: kit.ToastError, Text: "the key inventory stays as it was read before: " + err.Error()})
 		}
