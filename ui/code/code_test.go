@@ -116,7 +116,7 @@ func compared() *model.Twin {
 func TestThePagesAreTurnedAndTheLastOneIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, fetch(), 120, 40)
-		b.Expect("▸curl", `"$ZONEDECK_API_KEY" |`, "needs ZONEDECK_API_KEY", "not compared yet: safe concurrency, pause and cost are unknown")
+		b.Expect("▸curl", `"$ZONEDECK_API_KEY" |`, "needs ZONEDECK_API_KEY", "no comparison open: safe concurrency, pause and cost are unknown")
 		b.Press("right")
 		b.Expect("▸Python", "import requests")
 		b.Press("left", "left")

@@ -79,7 +79,7 @@ func (p *pane) foot(w int) []string {
 	}
 	shown, ok := p.shown()
 	if !ok {
-		shown, ink = "not compared yet: safe concurrency, pause and cost are unknown", t.Muted
+		shown, ink = "no comparison open: safe concurrency, pause and cost are unknown", t.Muted
 	}
 	return append([]string{""}, widget.Indent(widget.Hung(t.Muted.Render(needs), ink, shown, w-2))...)
 }

@@ -270,6 +270,11 @@ func TestAVouchedTickLooksDifferent(t *testing.T) {
 		}
 		s.Press("v")
 		s.ExpectNot("Vouch for")
+		s.Press("enter") // test: the console calls as it does itself, and not as nightly
+		s.Expect("! test nightly")
+		s.Press("v")
+		s.Press("ctrl+s", "enter")
+		s.Expect("Delete the old key?", "Not every", "is marked ~ was vouched for")
 	})
 }
 

@@ -144,7 +144,13 @@ func (p *Page) goOn(msg goOn) tea.Cmd {
 
 // deletes is what a person is asked before the old key is deleted.
 func (p *Page) deletes() string {
-	return fmt.Sprintf("%s (••••%s) is deleted in the account settings. Every user above was seen to work with the new one (••••%s); what is not known of stops at that moment. A call with the old value is then seen to be refused.",
+	seen := "Every user above was seen to work with the new one (••••%s)"
+	for _, step := range p.plan.Steps {
+		if step.Kind == keystore.StepTest && step.By != keystore.Measured {
+			seen = "Not every user above was seen to work with the new one (••••%s): what is marked ~ was vouched for"
+		}
+	}
+	return fmt.Sprintf("%s (••••%s) is deleted in the account settings. "+seen+"; what is not known of stops at that moment. A call with the old value is then seen to be refused.",
 		text.Clean(p.plan.OldName), p.plan.OldLast4, p.plan.NewLast4)
 }
 

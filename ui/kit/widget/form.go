@@ -404,7 +404,7 @@ func (f *Form) edit() tea.Cmd {
 	case FieldText:
 		f.editing = true
 		styleInput(&fd.input, f.theme)
-		fd.earlier.at = -1
+		fd.earlier.at, fd.earlier.began = -1, fd.value()
 		fd.input.CursorEnd()
 		return fd.input.Focus()
 	case FieldArea:

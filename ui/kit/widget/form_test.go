@@ -404,3 +404,35 @@ func TestAnErrorThatWasSetStaysWhenEditingEnds(t *testing.T) {
 		t.Errorf("the error is %q", got)
 	}
 }
+
+func TestWhatIsTypedAfterAValueWasTakenGoesIntoTheNextTextField(t *testing.T) {
+	f := NewForm(kit.NewTheme(true, false),
+		Field{Name: "zone", Label: "Zone", Kind: FieldPick, Options: []Option{{Value: "unlocker_demo"}}},
+		Field{Name: "url", Label: "URL", Kind: FieldText},
+		Field{Name: "via", Label: "Via", Kind: FieldChoice, Value: "api", Options: []Option{{Value: "api", Label: "API"}, {Value: "native", Label: "Native"}}},
+	)
+	formKeys(f, "enter", "u", "enter", "h", "t")
+	if f.Focused() != "url" || f.Value("url") != "ht" {
+		t.Errorf("the focus is on %q, the URL is %q", f.Focused(), f.Value("url"))
+	}
+	if formKeys(f, "enter"); f.Focused() != "via" || f.CapturingText() {
+		t.Errorf("the focus is on %q, capturing %v: there is nothing to type", f.Focused(), f.CapturingText())
+	}
+}
+
+func TestAnUnchangedValueRecallsEveryEarlierOne(t *testing.T) {
+	f := NewForm(kit.NewTheme(true, false), Field{Name: "url", Label: "URL", Kind: FieldText, Value: "http://lab.test/json"})
+	f.SetRecent("url", []string{"http://lab.test/json", "http://lab.test/ok", "https://shop.test"})
+	formKeys(f, "enter")
+	for _, step := range []struct{ key, want string }{
+		{"up", "http://lab.test/ok"}, {"up", "https://shop.test"}, {"down", "http://lab.test/ok"}, {"down", "http://lab.test/json"},
+	} {
+		if formKeys(f, step.key); f.Value("url") != step.want {
+			t.Errorf("%s gives %q, want %q", step.key, f.Value("url"), step.want)
+		}
+	}
+	formKeys(f, "backspace", "backspace", "backspace", "backspace", "up") // "http://lab.test/" was typed
+	if got := f.Value("url"); got != "http://lab.test/json" {
+		t.Errorf("of a part: %q", got)
+	}
+}

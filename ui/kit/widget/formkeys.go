@@ -186,14 +186,11 @@ func (f *Form) advance(fd *field) tea.Cmd {
 	case f.end != nil:
 		return f.end()
 	}
-	if f.Dialog {
-		return f.editText()
-	}
-	return nil
+	return f.editText()
 }
 
-// editText begins editing the current field if it is a text field: in a dialog typed
-// text goes into the field with the focus.
+// editText begins editing the current field if it is a text field: what is typed after a value
+// was taken goes into the next one.
 func (f *Form) editText() tea.Cmd {
 	switch fd := f.current(); {
 	case fd == nil:

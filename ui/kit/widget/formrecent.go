@@ -13,7 +13,9 @@ import (
 type recent struct {
 	values []string // newest first
 	at     int      // the recalled one, -1 for none
-	typed  string   // what was typed before one was recalled
+	began  string   // the value when editing began
+	typed  string   // the value before one was recalled
+	part   string   // what was typed of it; earlier values contain it
 }
 
 // SetRecent gives a text field its earlier values, the newest first: while it is edited up
@@ -37,10 +39,13 @@ func (f *Form) SetRecent(name string, values []string) {
 func (fd *field) recall(by int) bool {
 	r := &fd.earlier
 	if r.at < 0 {
-		r.typed = fd.value()
+		r.typed, r.part = fd.value(), fd.value()
+		if r.typed == r.began {
+			r.part = "" // nothing was typed yet
+		}
 	}
 	for i := r.at + by; i >= 0 && i < len(r.values); i += by {
-		if v := r.values[i]; v != fd.value() && containsFold(v, r.typed) {
+		if v := r.values[i]; v != fd.value() && containsFold(v, r.part) {
 			fd.show(i, v)
 			return true
 		}
