@@ -106,12 +106,13 @@ func TestAnAgentFetchesUnderTheRules(t *testing.T) {
 		`{"url":"http://lab.test/ok","zone":"unlocker_demo","via":"agent"}`:                   `write api, native or browser`,
 		`{"url":"http://lab.test/ok","zone":"unlocker_demo","max_bytes":60000000}`:            `max_bytes`,
 		`{"url":"http://lab.test/ok","zone":"unlocker_demo","max_chars":-1}`:                  `max_chars`,
-		`{"zone":"unlocker_demo"}`:                                                            `url is missing`,
-		`{"url":"http://lab.test/ok","zone":"unlocker_demo","unheard":1}`:                     `unheard`,
-		`{"url":"http://lab.test/ok"}`:                                                        `zone`,
-		`{"url":"http://u:pw@lab.test/ok","zone":"unlocker_demo"}`:                            `login in the address`,
-		`{"url":"file:///etc/passwd","zone":"unlocker_demo"}`:                                 `use http or https`,
-		`{"query":"lentils","zone":"unlocker_demo"}`:                                          `host "www.google.com" is not allowed`,
+
+		`{"zone":"unlocker_demo"}`:                                        `url is missing`,
+		`{"url":"http://lab.test/ok"}`:                                    `zone`,
+		`{"query":"lentils","zone":"unlocker_demo"}`:                      `host "www.google.com" is not allowed`,
+		`{"url":"file:///etc/passwd","zone":"unlocker_demo"}`:             `use http or https`,
+		`{"url":"http://u:pw@lab.test/ok","zone":"unlocker_demo"}`:        `login in the address`,
+		`{"url":"http://lab.test/ok","zone":"unlocker_demo","unheard":1}`: `unheard`,
 	} {
 		if text, failed := s.call(t, "fetch", args); !failed || !strings.Contains(text, want) {
 			t.Errorf("%s: failed %v, %s; want %q", args, failed, text, want)
