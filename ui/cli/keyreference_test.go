@@ -305,7 +305,7 @@ func walkSandbox(w *uitest.Whole) {
 	w.Press("esc", "enter")
 	w.WaitFor("type to filter")
 	w.Type("datacenter")                // an unlocker zone would get past what is shown below
-	w.Press("enter", "enter", "ctrl+u") // on to the URL
+	w.Press("enter", "esc", "enter", "ctrl+u") // on to the URL, which is edited until esc
 	w.Type("http://lab.test/captcha")
 	w.Press("enter")
 	w.Press("right", "right") // agent access, and back

@@ -7,7 +7,7 @@ func walkProxy(w *uitest.Whole) {
 	w.WaitFor("[3 Proxy]", "brd-customer-")
 	w.Press("j", "enter") // a text field
 	w.Type("de")
-	w.Press("enter", "t")
+	w.Press("enter", "esc", "t") // the next text field is edited until esc
 	w.WaitFor("addresses in")
 	w.Press("tab", "tab", "tab", "z", "z", "p")
 	w.WaitFor("Parse a login")
