@@ -1,6 +1,11 @@
 package model
 
-import "time"
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+)
 
 // JobState is where a dataset job stands in the console's ledger. States of
 // jobs are not shown by the contract (service.md 3): accepted and what follows
@@ -159,6 +164,7 @@ type JobStep struct {
 
 // JobInput is one object of the trigger's body (service.md 4.2).
 type JobInput struct {
+	// URL is the field url; "" for an input without one.
 	URL string
 	// Extra holds further fields of the row by name, each value as JSON text
 	// (`"de"`, `20`); the contract shows "url" only.
@@ -167,9 +173,46 @@ type JobInput struct {
 	Row int
 }
 
+// Addresses are the absolute http and https addresses among the input's fields, the url first.
+func (in JobInput) Addresses() []string {
+	var out []string
+	if in.URL != "" {
+		out = append(out, in.URL)
+	}
+	for _, name := range slices.Sorted(maps.Keys(in.Extra)) {
+		var v any
+		if json.Unmarshal([]byte(in.Extra[name]), &v) != nil {
+			v = in.Extra[name] // it is sent as a text
+		}
+		out = append(out, addressesIn(v)...)
+	}
+	return out
+}
+
+// addressesIn are the addresses in a value of JSON.
+func addressesIn(v any) (out []string) {
+	switch v := v.(type) {
+	case string:
+		if _, err := ParseTarget(v); err == nil {
+			out = append(out, v)
+		}
+	case []any:
+		for _, each := range v {
+			out = append(out, addressesIn(each)...)
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			out = append(out, addressesIn(v[name])...)
+		}
+	}
+	return out
+}
+
 // TriggerRequest is one POST /datasets/v3/trigger as the operator asked for it.
 type TriggerRequest struct {
 	Dataset string
 	Inputs  []JobInput
 	Key     string // name of the key; empty means the profile's
+	// Settings are what is asked for besides the inputs.
+	Settings JobSettings
 }

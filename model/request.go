@@ -32,6 +32,8 @@ type Sends struct {
 	// Dataset names the dataset of a job, InputFields are fields of an input besides
 	// its url.
 	Dataset, InputFields bool
+	// JobSettings are discoveries, limits, notifications and deliveries of a job.
+	JobSettings bool
 	// NotShown makes the refusal of what is not sent.
 	NotShown func(what string) error
 }
@@ -317,12 +319,13 @@ func (r TriggerRequest) Problems(c Sends) []FieldProblem {
 	case len(r.Inputs) > MaxInputs:
 		ps.add("inputs", fmt.Errorf("%d are more than %d; split them into several jobs", len(r.Inputs), MaxInputs))
 	}
+	ps = append(ps, r.Settings.problems(c)...)
 	for i, in := range r.Inputs {
 		row := in.Row
 		if row == 0 {
 			row = i + 1
 		}
-		if _, err := ParseTarget(in.URL); err != nil {
+		if _, err := ParseTarget(in.URL); err != nil && (in.URL != "" || !c.InputFields || len(in.Extra) == 0) {
 			ps.add("inputs", fmt.Errorf("row %d: %q: %w", row, Cut(in.URL, 60), err))
 		}
 		if !c.InputFields && len(in.Extra) > 0 {

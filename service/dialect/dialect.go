@@ -68,7 +68,7 @@ func all() []Dialect {
 		{
 			name: "brightdata",
 			sends: model.Sends{
-				Target: true, Exit: true, AnyNative: true, Dataset: true, InputFields: true, NotShown: notShown,
+				Target: true, Exit: true, AnyNative: true, Dataset: true, InputFields: true, JobSettings: true, NotShown: notShown,
 				Option: brightDataOption, Browser: true, PageTool: "scrape_as_markdown",
 			},
 			engines: brightDataEngines, token: "token", readsCodes: true,

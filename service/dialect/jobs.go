@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,11 +31,36 @@ func (Dialect) TriggerPath(version string) string { return datasets(version) + "
 // TriggerQuery is how the dataset is named. The contract shows no query
 // parameter and no field for it, so the default dialect sends none: there the
 // dataset is the console's own label.
-func (d Dialect) TriggerQuery(dataset string) url.Values {
+//
+// The settings are parameters, too, as public documentation has them.
+func (d Dialect) TriggerQuery(dataset string, s model.JobSettings) url.Values {
 	if d.dataset == "" || dataset == "" {
 		return nil
 	}
-	return url.Values{d.dataset: {dataset}}
+	q := url.Values{d.dataset: {dataset}}
+	set := func(name, value string) {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	count := func(name string, n int) {
+		if n > 0 {
+			q.Set(name, strconv.Itoa(n))
+		}
+	}
+	if s.Discover != "" {
+		q.Set("type", "discover_new")
+		q.Set("discover_by", s.Discover)
+	}
+	count("limit_per_input", s.LimitPerInput)
+	count("limit_multiple_results", s.LimitTotal)
+	set("notify", s.Notify)
+	set("endpoint", s.Endpoint)
+	set("format", s.Format)
+	if s.Plain {
+		q.Set("uncompressed_webhook", "true")
+	}
+	return q
 }
 
 // JobPaths are the paths of one job. The contract shows none (service.md 2.4, 4):

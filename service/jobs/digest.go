@@ -18,8 +18,12 @@ func digest(p profile.Profile, r model.TriggerRequest) string {
 		lines[i] = string(rows.Input(in))
 	}
 	slices.Sort(lines)
+	head := []string{p.BaseURL, string(p.Account), r.Dataset}
+	if r.Settings.Discover != "" {
+		head = append(head, "discover_by="+r.Settings.Discover)
+	}
 	h := sha256.New()
-	for _, part := range append([]string{p.BaseURL, string(p.Account), r.Dataset}, lines...) {
+	for _, part := range append(head, lines...) {
 		h.Write([]byte(part))
 		h.Write([]byte{'\n'})
 	}

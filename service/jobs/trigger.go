@@ -121,6 +121,8 @@ type launch struct {
 	key    model.Key
 	secret keystore.Secret
 	body   []byte
+	// settings are what is asked for besides the inputs.
+	settings model.JobSettings
 }
 
 // Trigger starts a dataset job (service.md 4.2): it writes the intent to the
@@ -194,16 +196,20 @@ func (rn *Runner) prepareLaunch(ctx context.Context, r model.TriggerRequest) (la
 	if err != nil {
 		return launch{}, err
 	}
-	return launch{p: p, d: d, key: key, secret: secret, body: rows.Body(r.Inputs)}, nil
+	return launch{p: p, d: d, key: key, secret: secret, body: rows.Body(r.Inputs), settings: r.Settings}, nil
 }
 
 // outside lists the first inputs whose targets the profile does not allow. A dataset that takes no
 // address may reach any.
 func outside(p profile.Profile, r model.TriggerRequest) (ps []model.FieldProblem) {
 	for _, in := range r.Inputs {
-		err := p.RefuseTarget(in.URL)
-		if in.URL == "" {
+		var err error
+		addresses := in.Addresses()
+		if len(addresses) == 0 {
 			err = p.RefuseAnyTarget("what dataset " + r.Dataset + " collects for an input without a url")
+		}
+		for _, a := range addresses {
+			err = cmp.Or(err, p.RefuseTarget(a))
 		}
 		if err != nil {
 			ps = append(ps, model.FieldProblem{Field: "inputs", Err: fmt.Errorf("row %d: %w", in.Row, err)})
@@ -253,7 +259,7 @@ func (rn *Runner) send(ctx context.Context, l launch) (v verdict) {
 	mask := exchange.MaskOf(l.secret, exchange.Login{})
 	resp, tr, err := rn.cfg.Wire.API(ctx, exchange.Call{
 		Profile: l.p, KeyName: l.key.Name, Key: l.secret,
-		Method: http.MethodPost, Path: l.d.TriggerPath(l.p.APIVersion), Query: l.d.TriggerQuery(l.job.Dataset), Body: l.body,
+		Method: http.MethodPost, Path: l.d.TriggerPath(l.p.APIVersion), Query: l.d.TriggerQuery(l.job.Dataset, l.settings), Body: l.body,
 	})
 	if err != nil {
 		text := line(mask.Text(err.Error()))

@@ -10,7 +10,7 @@ import (
 )
 
 // Body is the body of POST trigger, byte for byte: an array of objects,
-// each with its url first (service.md 4.2) and its further fields by name.
+// each with its url first (service.md 4.2), if it has one, and its further fields by name.
 func Body(inputs []model.JobInput) []byte {
 	b := make([]byte, 0, 64*len(inputs)+2)
 	b = append(b, '[')
@@ -29,13 +29,18 @@ func Input(in model.JobInput) []byte { return appendInput(nil, in) }
 // appendInput appends one object. Extra holds JSON texts; an invalid one
 // is sent as a string.
 func appendInput(b []byte, in model.JobInput) []byte {
-	b = append(b, `{"url":`...)
-	b = append(b, jsonText(in.URL)...)
+	b = append(b, '{')
+	if in.URL != "" {
+		b = append(b, `"url":`...)
+		b = append(b, jsonText(in.URL)...)
+	}
 	for _, name := range slices.Sorted(maps.Keys(in.Extra)) {
 		if name == "url" {
-			continue // the url is already there
+			continue // it is in URL
 		}
-		b = append(b, ',')
+		if b[len(b)-1] != '{' {
+			b = append(b, ',')
+		}
 		b = append(b, jsonText(name)...)
 		b = append(b, ':')
 		if value := in.Extra[name]; json.Valid([]byte(value)) {

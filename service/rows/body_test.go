@@ -17,6 +17,7 @@ func TestBodyIsTheDocumentedArray(t *testing.T) {
 		{"one", []model.JobInput{{URL: "http://lab.test/a?b=1&c=<d>"}}, `[{"url":"http://lab.test/a?b=1&c=<d>"}]`},
 		{"two", []model.JobInput{{URL: "http://lab.test/1"}, {URL: "http://lab.test/2"}}, `[{"url":"http://lab.test/1"},{"url":"http://lab.test/2"}]`},
 		{"extra fields by name", []model.JobInput{{URL: "u", Extra: map[string]string{"n": "20", "a": `"x"`, "url": `"other"`}}}, `[{"url":"u","a":"x","n":20}]`},
+		{"no url", []model.JobInput{{Extra: map[string]string{"keyword": `"a"`, "n": "2"}}}, `[{"keyword":"a","n":2}]`},
 		{"an extra that is not JSON is a text", []model.JobInput{{URL: "u", Extra: map[string]string{"a": `x"y`}}}, `[{"url":"u","a":"x\"y"}]`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,0 +1,199 @@
+package model
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// CollectorKind is what kind of product a collector belongs to.
+type CollectorKind string
+
+// The kinds that are started as a job of a data set.
+const (
+	CollectScraper CollectorKind = "scraper" // ready-made scrapers and data feeds
+	CollectCrawl   CollectorKind = "crawl"   // follows a site's links
+	CollectSearch  CollectorKind = "search"  // results of a search
+)
+
+// Label is the kind in words.
+func (k CollectorKind) Label() string {
+	if k == CollectScraper {
+		return "scraper or feed"
+	}
+	return string(k)
+}
+
+// Collector is a data set that jobs can be started for. What a source does not show stays
+// empty. Texts from a service are remote.
+type Collector struct {
+	ID   string        `json:"id"`
+	Name string        `json:"name"`
+	Kind CollectorKind `json:"kind"`
+	// Names are further names that public clients use.
+	Names       []string `json:"names,omitempty"`
+	Domain      string   `json:"domain,omitempty"`
+	Description string   `json:"description,omitempty"`
+	// Methods are the ways to collect; none where they are not shown.
+	Methods []CollectMethod `json:"methods,omitempty"`
+}
+
+// CollectMethod is one way to collect: by the addresses of the records, or by a discovery.
+type CollectMethod struct {
+	// Discover is the service's discover_by; "" collects what the inputs name.
+	Discover string `json:"discover,omitempty"`
+	// Fields are those of an input; nil where they are not shown.
+	Fields []InputField `json:"fields"`
+}
+
+// InputField is a field of an input.
+type InputField struct {
+	Name string `json:"name"`
+	// Type is the source's word: text, url, number, boolean, array and others; "" where it
+	// is not shown.
+	Type        string `json:"type,omitempty"`
+	Required    bool   `json:"required,omitempty"`
+	Description string `json:"description,omitempty"`
+	// Example and Default are JSON texts, "" where they are not shown.
+	Example string `json:"example,omitempty"`
+	Default string `json:"default,omitempty"`
+}
+
+// Label is the method in words.
+func (m CollectMethod) Label() string {
+	if m.Discover == "" {
+		return "collect"
+	}
+	return "discover by " + m.Discover
+}
+
+// Shown reports whether the fields of an input are known.
+func (m CollectMethod) Shown() bool { return m.Fields != nil }
+
+// Field is a field by its name.
+func (m CollectMethod) Field(name string) (InputField, bool) {
+	i := slices.IndexFunc(m.Fields, func(f InputField) bool { return f.Name == name })
+	if i < 0 {
+		return InputField{}, false
+	}
+	return m.Fields[i], true
+}
+
+// Required are the names of the fields that an input must have.
+func (m CollectMethod) Required() []string {
+	var out []string
+	for _, f := range m.Fields {
+		if f.Required {
+			out = append(out, f.Name)
+		}
+	}
+	return out
+}
+
+// Cost says how the method may cost more than its inputs suggest, or "".
+func (m CollectMethod) Cost() string {
+	switch {
+	case m.Discover == "":
+		return ""
+	case m.Shown() && len(m.Required()) == 0:
+		return "no field is required: even an empty input can start a billed job; each input may find any number of records unless a limit is set"
+	default:
+		return "each input may find any number of records, which are billed, unless a limit is set"
+	}
+}
+
+// Method is the method of a discovery, or of collecting for "". A method of a collector whose
+// methods are not shown has no fields that are shown. The error names what there is.
+func (c Collector) Method(discover string) (CollectMethod, error) {
+	for _, m := range c.Methods {
+		if m.Discover == discover {
+			return m, nil
+		}
+	}
+	if len(c.Methods) == 0 {
+		return CollectMethod{Discover: discover}, nil
+	}
+	names := make([]string, 0, len(c.Methods))
+	for _, m := range c.Methods {
+		if m.Discover != "" {
+			names = append(names, m.Discover)
+		}
+	}
+	switch {
+	case discover == "":
+		return CollectMethod{}, fmt.Errorf("it only discovers records: choose %s", strings.Join(names, " or "))
+	case len(names) == 0:
+		return CollectMethod{}, errors.New("it has no discovery: its inputs name what is collected")
+	default:
+		return CollectMethod{}, fmt.Errorf("it does not discover by %q, but by %s", Cut(discover, 60), strings.Join(names, ", "))
+	}
+}
+
+// Known reports whether a collector goes by this name: its identifier, or a name in any case.
+func (c Collector) Known(name string) bool {
+	return c.ID == name || strings.EqualFold(c.Name, name) || slices.ContainsFunc(c.Names, func(n string) bool { return strings.EqualFold(n, name) })
+}
+
+// Matches reports whether each of the words, in lower case, stands in one of the collector's
+// texts.
+func (c Collector) Matches(words []string) bool {
+	all := strings.ToLower(strings.Join(append([]string{c.ID, c.Name, string(c.Kind), c.Domain, c.Description}, c.Names...), "\n"))
+	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(all, w) })
+}
+
+// Title is the name, or the identifier without one.
+func (c Collector) Title() string { return cmp.Or(c.Name, c.ID) }
+
+// JobSettings are what a trigger asks for besides its inputs. The contract shows none of
+// them. The zero value asks for nothing.
+type JobSettings struct {
+	// Discover is the discovery that finds the records (discover_by); "" collects.
+	Discover string `json:"discover,omitempty"`
+	// LimitPerInput and LimitTotal bound the records; 0 is no bound.
+	LimitPerInput int `json:"limit_per_input,omitempty"`
+	LimitTotal    int `json:"limit_total,omitempty"`
+	// Notify is called when the job has ended, Endpoint gets the records. Addresses, or "".
+	Notify   string `json:"notify,omitempty"`
+	Endpoint string `json:"endpoint,omitempty"`
+	// Format is that of the records for Endpoint, "" for the service's own choice; Plain
+	// sends them uncompressed.
+	Format string `json:"format,omitempty"`
+	Plain  bool   `json:"plain,omitempty"`
+}
+
+// DeliveryFormats are the formats of records that a service sends to an endpoint.
+func DeliveryFormats() []string { return []string{"json", "ndjson", "jsonl", "csv"} }
+
+// problems are what is wrong with the settings, by the name of the setting.
+func (s JobSettings) problems(c Sends) (ps problems) {
+	if s != (JobSettings{}) && !c.JobSettings {
+		ps.add("settings", c.NotShown("a setting of a job: a discovery, a limit, a notification or a delivery"))
+		return ps
+	}
+	if s.LimitPerInput < 0 {
+		ps.add("limit_per_input", errors.New("give a number of records from 1"))
+	}
+	if s.LimitTotal < 0 {
+		ps.add("limit_total", errors.New("give a number of records from 1"))
+	}
+	if strings.ContainsAny(s.Discover, " /?&#") || Line(s.Discover, 100) != s.Discover {
+		ps.add("discover", fmt.Errorf("%q is not the name of a discovery", Cut(s.Discover, 60)))
+	}
+	for _, a := range []struct{ field, address string }{{"notify", s.Notify}, {"endpoint", s.Endpoint}} {
+		if a.address == "" {
+			continue
+		}
+		if _, err := ParseTarget(a.address); err != nil {
+			ps.add(a.field, err)
+		}
+	}
+	if s.Format != "" && !slices.Contains(DeliveryFormats(), s.Format) {
+		ps.add("format", fmt.Errorf("%q is not one of %s", Cut(s.Format, 20), strings.Join(DeliveryFormats(), ", ")))
+	}
+	if s.Endpoint == "" && (s.Format != "" || s.Plain) {
+		ps.add("endpoint", errors.New("a format or no compression needs an endpoint that the records are sent to"))
+	}
+	return ps
+}
