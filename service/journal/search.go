@@ -155,6 +155,7 @@ func narrow(f model.ActivityFilter) *query {
 		}
 		q.add("activity."+c.column+" = ?", c.value)
 		switch value := clean(c.value); { // only the lines of both are read
+		case !utf8.ValidString(c.value): // the index has words of its own for such bytes
 		case hasASCIIWord(value):
 			q.match += c.column + " : " + quoted(value) + " "
 		default:

@@ -270,6 +270,7 @@ func FuzzSearch(f *testing.F) {
 	for _, s := range []string{"shop", `a"b`, "x AND (", "class : y", "-", "NEAR/2", "^a*", "\x00a", "\xff1", "İstanbul", "a\u0301", "{words}:a", "'); DROP"} {
 		f.Add(s, "unlocker_demo")
 	}
+	f.Add("!); DROP", "\xb2\xb2\xb2omker_dcoe")
 	j := openTest(f, filepath.Join(f.TempDir(), "journal.db"))
 	f.Fuzz(func(t *testing.T, word, zone string) {
 		if len(word)+len(zone) > 1<<12 {
