@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"crypto/sha256"
 	"strings"
 	"time"
 
@@ -44,6 +45,9 @@ type Deps struct {
 	Clipboard func(ctx context.Context, text string) (where string, err error)
 	// ReadClipboard reads the native clipboard; nil where it cannot be read.
 	ReadClipboard func(ctx context.Context) (string, error)
+	// ForgetCopy deletes the paste buffers of tmux whose text has that SHA-256, and counts them; nil
+	// outside tmux.
+	ForgetCopy func(ctx context.Context, sum [sha256.Size]byte) (int, error)
 	// Saved lists the saved requests, and History searches the timeline: the palette finds
 	// both. They are called in commands; nil finds nothing.
 	Saved   func(ctx context.Context) ([]SavedRequest, error)
@@ -75,7 +79,7 @@ type App struct {
 	noMouse bool
 	// lastCopy is what was copied last, for showCopied; of a secret it has no text.
 	lastCopy kit.Copy
-	held     *held // a copied secret that is to be cleared
+	held     []*held // copied secrets that are still to be cleared
 	// quitAsked is the overlay of the quit question while it is open.
 	quitAsked kit.Overlay
 	frame     frame
@@ -184,7 +188,9 @@ func (a *App) handle(msg tea.Msg) tea.Cmd {
 	case clearSecret:
 		return a.clear(msg.of)
 	case cleared:
-		return a.addToast(msg.toast())
+		if t, show := msg.toast(); show {
+			return a.addToast(t)
+		}
 	default:
 		cmd, _ := a.serve(msg)
 		return cmd

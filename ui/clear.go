@@ -1,7 +1,9 @@
 package ui
 
 import (
+	"context"
 	"crypto/sha256"
+	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -12,10 +14,17 @@ import (
 // secretStays is how long a copied secret stays in a clipboard.
 const secretStays = 30 * time.Second
 
+// harmless takes the place of a copied secret where a clipboard cannot be emptied: tmux and some
+// terminals ignore an empty OSC 52.
+const harmless = "(a secret was here; zonedeck cleared it)"
+
 // held is a copied secret that is still to be cleared. It keeps a sum of it, not the secret.
 type held struct {
 	what string
-	sum  [32]byte
+	sum  [sha256.Size]byte
+	// over says that something else was copied from the console since: only the stack of a
+	// multiplexer may still hold the secret.
+	over bool
 }
 
 // clearSecret is due when a copied secret has been in the clipboard for its time.
@@ -23,11 +32,15 @@ type clearSecret struct{ of *held }
 
 // cleared is what became of a secret in the clipboards.
 type cleared struct {
-	what string
+	held
+
 	// native is the machine's clipboard: cleared, kept because something else is in it, or not known
 	// because it could not be read or is not there.
 	native clearing
 	err    error
+	// deleted is how many of tmux's paste buffers held it; stack says why they are not known.
+	deleted int
+	stack   error
 }
 
 type clearing int
@@ -39,66 +52,111 @@ const (
 	notEmptied
 )
 
-// hold remembers a copied secret until it is cleared. A later copy replaces it: the clipboards hold
-// that one then.
+// hold remembers a copied secret until it is cleared. A later copy takes its place in the
+// clipboards, but not in the stack of a multiplexer.
 func (a *App) hold(c kit.Copy) tea.Cmd {
-	a.held = nil
+	for _, h := range a.held {
+		h.over = true
+	}
 	if !c.Secret {
 		return nil
 	}
-	a.held = &held{what: c.What, sum: sha256.Sum256([]byte(c.Text))}
-	return kit.After(a.deps.Ctx, secretStays, clearSecret{of: a.held})
+	h := &held{what: c.What, sum: sha256.Sum256([]byte(c.Text))}
+	a.held = append(a.held, h)
+	return kit.After(a.deps.Ctx, secretStays, clearSecret{of: h})
 }
 
 // clear takes a secret out of the clipboards. The machine's is only emptied if it still holds it. The
-// terminal's cannot be read: it is emptied unless the machine's shows that something else was copied.
+// terminal's cannot be read: it is overwritten, and emptied, unless the machine's shows that something
+// else was copied.
 func (a *App) clear(h *held) tea.Cmd {
-	if h == nil || a.held != h {
+	i := slices.Index(a.held, h)
+	if i < 0 {
 		return nil
 	}
-	a.held = nil
-	read, write, ctx, empty := a.deps.ReadClipboard, a.deps.Clipboard, a.deps.Ctx, a.toTerminal("")
+	a.held = slices.Delete(a.held, i, i+1)
+	done, d, over, empty := cleared{held: *h}, a.deps, a.toTerminal(harmless), a.toTerminal("")
 	return func() tea.Msg {
-		done := cleared{what: h.what}
-		if read != nil && write != nil {
-			now, err := read(ctx)
-			switch {
-			case err != nil:
-				done.native, done.err = notThere, err
-			case sha256.Sum256([]byte(now)) != h.sum:
-				done.native = other
-			default:
-				done.native = emptied
-				if _, err := write(ctx, ""); err != nil {
-					done.native, done.err = notEmptied, err
-				}
-			}
+		if !done.over {
+			done.native, done.err = clearNative(d, done.sum)
 		}
-		if done.native == other {
+		if d.ForgetCopy != nil {
+			done.deleted, done.stack = d.ForgetCopy(d.Ctx, done.sum)
+		}
+		if done.over || done.native == other {
 			return done
 		}
-		return tea.Sequence(empty, func() tea.Msg { return done })()
+		return tea.Sequence(over, empty, func() tea.Msg { return done })()
 	}
+}
+
+// clearNative empties the machine's clipboard if it still holds the secret with that sum, and looks
+// whether it did.
+func clearNative(d Deps, sum [sha256.Size]byte) (clearing, error) {
+	if d.ReadClipboard == nil || d.Clipboard == nil {
+		return notThere, nil
+	}
+	holds := func(ctx context.Context) (bool, error) {
+		now, err := d.ReadClipboard(ctx)
+		return err == nil && sha256.Sum256([]byte(now)) == sum, err
+	}
+	there, err := holds(d.Ctx)
+	switch {
+	case err != nil:
+		return notThere, err
+	case !there:
+		return other, nil
+	}
+	_, err = d.Clipboard(d.Ctx, "")
+	if there, _ := holds(d.Ctx); there && err == nil { // some programs ignore an empty text, too
+		_, err = d.Clipboard(d.Ctx, harmless)
+	}
+	if err != nil {
+		return notEmptied, err
+	}
+	return emptied, nil
 }
 
 // toast says what was done, and nothing that is not known.
-func (c cleared) toast() kit.Toast {
-	switch c.native {
-	case emptied:
-		return kit.Toast{Text: c.what + " is out of this machine's clipboard again; the terminal was asked to empty its own, which confirms nothing"}
-	case other:
-		return kit.Toast{Text: "this machine's clipboard holds something else by now than " + c.what + ": it was left alone"}
-	case notEmptied:
-		return kit.Toast{Kind: kit.ToastError, Text: c.what + " is still in this machine's clipboard, which could not be emptied: " + c.err.Error()}
+func (c cleared) toast() (t kit.Toast, show bool) {
+	const asked = "the terminal was asked to overwrite "
+	switch {
+	case c.over:
+	case c.native == emptied:
+		t.Text = c.what + " is out of this machine's clipboard again; " + asked + "its own, which confirms nothing"
+	case c.native == other:
+		t.Text = "this machine's clipboard holds something else by now than " + c.what + ": it was left alone"
+	case c.native == notEmptied:
+		t.Kind, t.Text = kit.ToastError, c.what+" is still in this machine's clipboard, which could not be emptied: "+c.err.Error()
 	default:
-		return kit.Toast{Kind: kit.ToastWarn, Text: "the terminal was asked to empty its clipboard of " + c.what + ", which confirms nothing"}
+		t.Kind, t.Text = kit.ToastWarn, asked+"its clipboard, which held "+c.what+", and confirms nothing"
 	}
+	switch {
+	case c.stack != nil:
+		t.Kind = max(t.Kind, kit.ToastWarn)
+		t.Text += sep(t.Text) + "tmux may still hold " + c.what + " in a paste buffer: " + c.stack.Error()
+	case c.deleted > 0 && !c.over:
+		t.Text += "; tmux's paste buffer with it is deleted"
+	}
+	return t, t.Text != ""
 }
 
-// leave ends the program; a copied secret is cleared first.
+// sep stands before what is added to a text.
+func sep(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "; "
+}
+
+// leave ends the program; copied secrets are cleared first.
 func (a *App) leave() tea.Cmd {
-	if a.held == nil {
+	if len(a.held) == 0 {
 		return tea.Quit
 	}
-	return tea.Sequence(a.clear(a.held), tea.Quit)
+	var last []tea.Cmd
+	for _, h := range slices.Clone(a.held) {
+		last = append(last, a.clear(h))
+	}
+	return tea.Sequence(append(last, tea.Quit)...)
 }

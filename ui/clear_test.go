@@ -2,7 +2,9 @@ package ui_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -15,6 +17,7 @@ import (
 type board struct {
 	fail error // of reading
 	full error // of emptying
+	keep bool  // ignores an empty text
 
 	mu   sync.Mutex
 	text string
@@ -23,6 +26,9 @@ type board struct {
 func (b *board) write(_ context.Context, text string) (string, error) {
 	if text == "" && b.full != nil {
 		return "", b.full
+	}
+	if text == "" && b.keep {
+		return "the X clipboard", nil
 	}
 	b.put(text)
 	return "the X clipboard", nil
@@ -51,13 +57,14 @@ func TestACopiedSecretIsClearedAfterHalfAMinute(t *testing.T) {
 		want   string // the toast
 		left   string // in the clipboard
 	}{
-		"that is still there":     {&board{}, []kit.Copy{secret}, nil, "login is out of this machine's clipboard again", ""},
-		"but not something else":  {&board{}, []kit.Copy{secret}, func(b *board) { b.put("a shopping list") }, "holds something else by now than login: it was left alone", "a shopping list"},
-		"but not a later copy":    {&board{}, []kit.Copy{secret, {What: "URL", Text: "https://a.test"}}, nil, "", "https://a.test"},
-		"or it is said why not":   {&board{full: errors.New("no display")}, []kit.Copy{secret}, nil, "login is still in this machine's clipboard, which could not be emptied: no display", secret.Text},
-		"unread where it is not":  {&board{fail: errors.New("no display")}, []kit.Copy{secret}, nil, "the terminal was asked to empty its clipboard of login, which confirms nothing", secret.Text},
-		"by the terminal alone":   {nil, []kit.Copy{secret}, nil, "the terminal was asked to empty its clipboard of login, which confirms nothing", ""},
-		"but what is none, never": {&board{}, []kit.Copy{{What: "URL", Text: "https://a.test"}}, nil, "", "https://a.test"},
+		"that is still there":         {&board{}, []kit.Copy{secret}, nil, "login is out of this machine's clipboard again", ""},
+		"which ignores an empty text": {&board{keep: true}, []kit.Copy{secret}, nil, "login is out of this machine's clipboard again", "(a secret was here; zonedeck cleared it)"},
+		"but not something else":      {&board{}, []kit.Copy{secret}, func(b *board) { b.put("a shopping list") }, "holds something else by now than login: it was left alone", "a shopping list"},
+		"but not a later copy":        {&board{}, []kit.Copy{secret, {What: "URL", Text: "https://a.test"}}, nil, "", "https://a.test"},
+		"or it is said why not":       {&board{full: errors.New("no display")}, []kit.Copy{secret}, nil, "login is still in this machine's clipboard, which could not be emptied: no display", secret.Text},
+		"unread where it is not":      {&board{fail: errors.New("no display")}, []kit.Copy{secret}, nil, "the terminal was asked to overwrite its clipboard, which held login, and confirms nothing", secret.Text},
+		"by the terminal alone":       {nil, []kit.Copy{secret}, nil, "the terminal was asked to overwrite its clipboard, which held login, and confirms nothing", ""},
+		"but what is none, never":     {&board{}, []kit.Copy{{What: "URL", Text: "https://a.test"}}, nil, "", "https://a.test"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			flow(t, func(t *testing.T) {
@@ -88,6 +95,80 @@ func TestACopiedSecretIsClearedAfterHalfAMinute(t *testing.T) {
 				}
 				if tt.board != nil && tt.board.holds() != tt.left {
 					t.Errorf("the clipboard holds %q, want %q", tt.board.holds(), tt.left)
+				}
+			})
+		})
+	}
+}
+
+// stack is a tmux whose paste buffers hold some copies.
+type stack struct {
+	fail error
+
+	mu   sync.Mutex
+	held map[[sha256.Size]byte]int
+}
+
+func (s *stack) forget(_ context.Context, sum [sha256.Size]byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.held[sum]
+	delete(s.held, sum)
+	return n, s.fail
+}
+
+func TestTmuxForgetsEveryCopiedSecret(t *testing.T) {
+	one := kit.Copy{What: "login", Text: "hunter2-of-the-zone", Secret: true}
+	two := kit.Copy{What: "code", Text: "curl -H hunter3", Secret: true}
+	plain := kit.Copy{What: "URL", Text: "https://a.test"}
+	for name, tt := range map[string]struct {
+		fail   error
+		copies []kit.Copy
+		leaves bool
+		want   string // the toast
+	}{
+		"after its time":               {nil, []kit.Copy{one}, false, "which held login, and confirms nothing; tmux's paste buffer with it is deleted"},
+		"after a later copy":           {nil, []kit.Copy{one, plain}, false, ""},
+		"each of several":              {nil, []kit.Copy{one, two}, false, "which held code, and confirms nothing; tmux's paste buffer with it is deleted"},
+		"when the console is left":     {nil, []kit.Copy{one, two, plain}, true, ""},
+		"or it is said why not":        {errors.New("no server"), []kit.Copy{one}, false, "tmux may still hold login in a paste buffer: no server"},
+		"or why not after a later one": {errors.New("no server"), []kit.Copy{one, plain}, false, "tmux may still hold login in a paste buffer: no server"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			flow(t, func(t *testing.T) {
+				tmux := &stack{fail: tt.fail, held: map[[sha256.Size]byte]int{}}
+				for _, c := range []kit.Copy{one, two, plain} {
+					tmux.held[sha256.Sum256([]byte(c.Text))] = 1
+				}
+				s := startAt(t, ui.New(ui.Deps{
+					Ctx: t.Context(), Now: time.Now, FixedTheme: true, Multiplexer: ui.Tmux, ForgetCopy: tmux.forget,
+					Tabs: []ui.Tab{{ID: kit.Sandbox, View: &fakeView{title: "Sandbox"}}},
+				}), 160, 24)
+				for _, c := range tt.copies {
+					s.Send(c)
+				}
+				s.After(29 * time.Second)
+				if tmux.mu.Lock(); len(tmux.held) != 3 {
+					t.Error("one was forgotten too early")
+				}
+				tmux.mu.Unlock()
+				if tt.leaves {
+					s.Press("q")
+				} else {
+					s.After(2 * time.Second)
+					if tt.want != "" {
+						s.Expect(tt.want)
+					} else {
+						s.ExpectNot("tmux")
+					}
+				}
+				tmux.mu.Lock()
+				defer tmux.mu.Unlock()
+				for _, c := range []kit.Copy{one, two, plain} {
+					kept := !c.Secret || !slices.Contains(tt.copies, c)
+					if _, held := tmux.held[sha256.Sum256([]byte(c.Text))]; held != kept {
+						t.Errorf("%s: held %v, want %v", c.What, held, kept)
+					}
 				}
 			})
 		})

@@ -80,8 +80,18 @@ func (a *App) toTerminal(text string) tea.Cmd {
 	return tea.Sequence(tea.SetClipboard(text), tea.Raw(sequence))
 }
 
-// goes says what happens to a copied secret.
-const goes = ", which is cleared in 30 s"
+// goes says what happens to a copied secret: the machine's clipboard is cleared, a terminal's can
+// only be asked for it.
+func (c copied) goes() string {
+	switch {
+	case c.native != "":
+		return "; it holds a secret, which is cleared in 30 s"
+	case c.inside == Tmux:
+		return "; it holds a secret: tmux forgets it in 30 s, and the terminal is asked to overwrite it"
+	default:
+		return "; it holds a secret, which the terminal is asked to overwrite in 30 s"
+	}
+}
 
 // toast calls copied only what a native clipboard has confirmed: no terminal says
 // whether OSC 52 arrived.
@@ -90,7 +100,7 @@ func (c copied) toast() kit.Toast {
 	if c.native != "" {
 		t := kit.Toast{Text: fmt.Sprintf("copied %s: %s to %s, and sent to the terminal's", c.what, size, c.native)}
 		if c.secret {
-			t.Kind, t.Text = kit.ToastWarn, t.Text+"; it holds a secret"+goes
+			t.Kind, t.Text = kit.ToastWarn, t.Text+c.goes()
 		}
 		return t
 	}
@@ -109,7 +119,7 @@ func (c copied) toast() kit.Toast {
 		t.Text += "; many terminals refuse more than 74 KB"
 	}
 	if c.secret {
-		t.Text += "; it holds a secret" + goes
+		t.Text += c.goes()
 	} else {
 		t.Text += "; ctrl+y shows the text"
 	}

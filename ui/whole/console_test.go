@@ -183,6 +183,27 @@ func TestACopyInAMultiplexerIsSentBothWaysAndNotCalledCopied(t *testing.T) {
 	}
 }
 
+// An empty OSC 52 is ignored by tmux and some terminals: a secret is overwritten.
+func TestACopiedSecretIsOverwrittenInTheTerminal(t *testing.T) {
+	term := openTerminal(t, 120, 40, environment(t.TempDir(), "PATH="+t.TempDir())) // no clipboard program
+	term.waitFor("LOCAL EMULATOR", "batch-user")
+	term.press("3")
+	term.waitFor("t logs in")
+	term.press("y")
+	term.waitFor("the password alone")
+	term.press("P")
+	term.waitFor("copy the password · n no")
+	term.rest(time.Second) // a question takes no key in its first moment
+	term.press("y")
+	term.waitFor("it holds a secret")
+	term.press("\x03")
+	term.wait()
+	over := "]52;c;" + base64.StdEncoding.EncodeToString([]byte("(a secret was here; zonedeck cleared it)")) + "\a"
+	if out := term.output(); !strings.Contains(out, over) {
+		t.Errorf("the terminal was not asked to overwrite it:\n%q", out[max(0, len(out)-400):])
+	}
+}
+
 func TestCodeIsPrintedForTheTerminalsOwnSelection(t *testing.T) {
 	term := openTerminal(t, 80, 24, environment(t.TempDir()))
 	term.waitFor("LOCAL EMULATOR", "batch-user")

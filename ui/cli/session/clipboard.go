@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -40,14 +41,53 @@ func (s *Session) tmuxPasses(ctx context.Context) (passes, known bool) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, clipboardPatience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "tmux", "display-message", "-p", "-t", s.o.Getenv("TMUX_PANE"), "#{set-clipboard} #{allow-passthrough}")
-	cmd.Env = append(os.Environ(), "TMUX="+s.o.Getenv("TMUX"))
-	out, err := cmd.Output()
+	out, err := s.tmux(ctx, "display-message", "-p", "-t", s.o.Getenv("TMUX_PANE"), "#{set-clipboard} #{allow-passthrough}")
 	options := strings.Fields(string(out))
 	if err != nil || len(options) != 2 {
 		return false, false
 	}
 	return options[0] == "on" || options[1] != "0" && options[1] != "off", true
+}
+
+// tmux runs a command of the tmux that the console is in.
+func (s *Session) tmux(ctx context.Context, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "tmux", args...)
+	cmd.Env = append(os.Environ(), "TMUX="+s.o.Getenv("TMUX"))
+	return cmd.Output()
+}
+
+// forgetCopy is ui.Deps.ForgetCopy. A buffer is known by its text, which is compared by its sum: no
+// secret stands in the arguments of a process.
+func (s *Session) forgetCopy() func(context.Context, [sha256.Size]byte) (int, error) {
+	if s.multiplexer() != ui.Tmux {
+		return nil
+	}
+	return func(ctx context.Context, sum [sha256.Size]byte) (deleted int, err error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), clipboardPatience)
+		defer cancel()
+		names, err := s.tmux(ctx, "list-buffers", "-F", "#{buffer_name}")
+		if err != nil {
+			return 0, fmt.Errorf("listing the paste buffers: %w", err)
+		}
+		for name := range strings.Lines(string(names)) {
+			name = strings.TrimSuffix(name, "\n")
+			held, err := s.tmux(ctx, "save-buffer", "-b", name, "-")
+			if failed := (*exec.ExitError)(nil); errors.As(err, &failed) && strings.HasPrefix(string(failed.Stderr), "no buffer") {
+				continue // gone meanwhile
+			}
+			if err != nil {
+				return deleted, fmt.Errorf("reading a paste buffer: %w", err)
+			}
+			if sha256.Sum256(held) != sum {
+				continue
+			}
+			if _, err := s.tmux(ctx, "delete-buffer", "-b", name); err != nil {
+				return deleted, fmt.Errorf("deleting a paste buffer: %w", err)
+			}
+			deleted++
+		}
+		return deleted, nil
+	}
 }
 
 // readClipboard reads the operating system's clipboard, as bounded as nativeClipboard.

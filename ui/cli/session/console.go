@@ -119,7 +119,8 @@ func (c *Console) Root() *ui.App {
 	return ui.New(ui.Deps{
 		Ctx: c.ctx, Now: now, Theme: theme, Tabs: tabs, Session: s.describe(),
 		Start: tea.Batch(c.start, c.tellNotices()), Commands: func() []kit.Binding { return c.commands(theme) }, Switch: func() tea.Cmd { return account.Switcher(c.accountDeps(theme)) },
-		Saved: s.savedRequests, History: client.Activity, Spent: client.Spent, Clipboard: nativeClipboard, ReadClipboard: readClipboard, Multiplexer: s.multiplexer(), Passes: s.tmuxPasses,
+		Saved: s.savedRequests, History: client.Activity, Spent: client.Spent, Clipboard: nativeClipboard, ReadClipboard: readClipboard, ForgetCopy: s.forgetCopy(),
+		Multiplexer: s.multiplexer(), Passes: s.tmuxPasses,
 		Suspend: c.suspend, Code: code.New(c.codeDeps(theme)).Open,
 	})
 }

@@ -1,12 +1,14 @@
 package session
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -99,5 +101,47 @@ func TestTmuxIsAskedWhetherItPassesACopyOn(t *testing.T) {
 	s := &Session{o: Options{Getenv: func(string) string { return "" }}}
 	if _, known := s.tmuxPasses(t.Context()); known {
 		t.Error("it is known without tmux")
+	}
+}
+
+func TestTmuxForgetsAPasteBuffer(t *testing.T) {
+	if _, err := exec.LookPath("tmux"); err != nil {
+		t.Skip("tmux is missing")
+	}
+	dir, err := os.MkdirTemp("", "tmux") // a socket's path has to be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	socket := filepath.Join(dir, "s")
+	tmux := func(in string, args ...string) string {
+		cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "tmux", append([]string{"-S", socket, "-f", "/dev/null"}, args...)...)
+		cmd.Stdin, cmd.Env = strings.NewReader(in), append(os.Environ(), "TMUX=")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Errorf("tmux %q: %v\n%s", args, err, out)
+		}
+		return string(out)
+	}
+	const secret = "hunter2-of-the-zone\nwith a line"
+	tmux("", "new-session", "-d", "cat")
+	t.Cleanup(func() { tmux("", "kill-server") })
+	for _, text := range []string{secret, "a shopping list", secret, secret + " and more"} {
+		tmux(text, "load-buffer", "-")
+	}
+	s := &Session{o: Options{Getenv: func(name string) string { return map[string]string{"TMUX": socket + ",1,0"}[name] }}}
+	forget := s.forgetCopy()
+	if n, err := forget(t.Context(), sha256.Sum256([]byte(secret))); n != 2 || err != nil {
+		t.Errorf("%d deleted, %v", n, err)
+	}
+	if left := tmux("", "list-buffers", "-F", "#{buffer_sample}"); strings.Count(left, "\n") != 2 || !strings.Contains(left, "shopping") || !strings.Contains(left, "and more") {
+		t.Errorf("left:\n%s", left)
+	}
+	s = &Session{o: Options{Getenv: func(name string) string { return map[string]string{"TMUX": socket + "-none,1,0"}[name] }}}
+	if _, err := s.forgetCopy()(t.Context(), [sha256.Size]byte{}); err == nil {
+		t.Error("a server that does not answer is no error")
+	}
+	if s := (&Session{o: Options{Getenv: func(string) string { return "" }}}); s.forgetCopy() != nil {
+		t.Error("there is something to ask without tmux")
 	}
 }
