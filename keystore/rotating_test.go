@@ -107,7 +107,7 @@ func TestTheNewValueTakesOverWithTheKeysOwnReference(t *testing.T) {
 		}
 	}
 	k := p.Renewed(fullKey())
-	if !k.Rotation.Last.Equal(today.Add(time.Hour)) || k.Secret != "file:new" || k.Last4 != "9876" || k.Expires.Kind != model.ExpiryDate || !p.Over() {
+	if !k.Rotation.Last.Equal(today.Add(time.Hour)) || !k.Created.Equal(k.Rotation.Last) || k.Secret != "file:new" || k.Last4 != "9876" || k.Expires.Kind != model.ExpiryDate || !p.Over() {
 		t.Errorf("%+v", k)
 	}
 }

@@ -178,6 +178,7 @@ func (p RotationPlan) Renewed(k model.Key) model.Key {
 		}
 	}
 	if p.Method == RotateByNewKey {
+		k.Created = k.Rotation.Last
 		k.Expires, _ = model.ParseExpiry(p.NewExpires) // what is not known is the zero value
 	}
 	if k.Level == model.LevelUnknown {

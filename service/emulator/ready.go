@@ -2,6 +2,7 @@ package emulator
 
 import (
 	"slices"
+	"time"
 
 	"zonedeck/service/emulator/account"
 )
@@ -29,8 +30,11 @@ type Ready struct {
 	UsernamePrefix string         `json:"username_prefix"`
 	Keys           []account.Key  `json:"keys"`
 	Zones          []account.Zone `json:"zones"`
-	Notes          []string       `json:"notes"`
-	PID            int            `json:"pid"`
+	// FirstStart is when the state folder was first used, by the emulator's clock: the dates of
+	// the scenario's keys count from it.
+	FirstStart time.Time `json:"first_start"`
+	Notes      []string  `json:"notes"`
+	PID        int       `json:"pid"`
 }
 
 // Ready returns the emulator's addresses and its current keys and zones. Keys that were created

@@ -24,12 +24,13 @@ import (
 	"zonedeck/service/emulator/state"
 )
 
-// clockOffset stores the offset of the clock under clockName, like "36h0m0s", and the one that
-// the clock began with at its first start under beginningName.
+// clockOffset stores the offset of the clock under clockName, like "36h0m0s"; firstStart the
+// moment of the folder's first start, by the emulator's clock, under firstStartName.
 const (
-	clockOffset   = state.Table[string]("settings")
-	clockName     = "clock"
-	beginningName = "clock beginning"
+	clockOffset    = state.Table[string]("settings")
+	clockName      = "clock"
+	firstStart     = state.Table[time.Time]("settings")
+	firstStartName = "first start"
 )
 
 // maxPeek bounds how much of a body is read to find the zone of a call.
@@ -37,14 +38,11 @@ const maxPeek = 64 << 10
 
 // rehearsal is what clients rehearse with: a movable clock, faults, and the request journal.
 type rehearsal struct {
-	clock *emutime.Clock
-	// beginning is the clock's offset before it was ever moved: that of the scenario's
-	// start time, if it has one.
-	beginning time.Duration
-	moving    sync.Mutex // held until a move is on disk
-	faults    *fault.Engine
-	requests  *record.Journal
-	tunnels   sync.Map // *native.Visit -> *record.Exchange, while open
+	clock    *emutime.Clock
+	moving   sync.Mutex // held until a move is on disk
+	faults   *fault.Engine
+	requests *record.Journal
+	tunnels  sync.Map // *native.Visit -> *record.Exchange, while open
 }
 
 // openRehearsal replaces the machine's clock with the movable one.
@@ -76,8 +74,7 @@ func (s *Server) restoreClock() error {
 		return err
 	}
 	if !kept {
-		s.rehearsal.beginning = s.rehearsal.clock.Offset()
-		if s.rehearsal.beginning == 0 {
+		if s.rehearsal.clock.Offset() == 0 {
 			return nil
 		}
 		if err := s.keepClock(); err != nil {
@@ -89,31 +86,26 @@ func (s *Server) restoreClock() error {
 	if err == nil {
 		err = s.rehearsal.clock.Restore(offset)
 	}
-	if err == nil {
-		s.rehearsal.beginning, err = s.keptBeginning()
-	}
 	if err != nil {
 		s.state.Note(fmt.Sprintf("the clock begins anew: its offset %q cannot be read: %v", text, err))
 	}
 	return nil
 }
 
-// keptBeginning is zero in a folder that keeps none.
-func (s *Server) keptBeginning() (time.Duration, error) {
-	text, kept, err := clockOffset.Get(s.state, beginningName)
-	if err != nil || !kept {
-		return 0, err
-	}
-	return time.ParseDuration(text)
-}
-
 func (s *Server) keepClock() error {
 	return s.state.Update(func(tx *state.Tx) error {
-		if err := clockOffset.Put(tx, beginningName, s.rehearsal.beginning.String()); err != nil {
-			return err
-		}
 		return clockOffset.Put(tx, clockName, s.rehearsal.clock.Offset().String())
 	})
+}
+
+// firstStarted is the moment of the folder's first start; this one, if it keeps none.
+func (s *Server) firstStarted() (time.Time, error) {
+	first, kept, err := firstStart.Get(s.state, firstStartName)
+	if err != nil || kept {
+		return first, err
+	}
+	first = s.now().UTC()
+	return first, s.state.Update(func(tx *state.Tx) error { return firstStart.Put(tx, firstStartName, first) })
 }
 
 // moveClock moves the clock and stores the offset.

@@ -160,12 +160,13 @@ func (s *Server) openAll(o Options) (err error) {
 	if s.state, err = state.Open(o.StateDir, s.now); err != nil {
 		return err
 	}
-	machine := s.now
 	if err := s.openRehearsal(); err != nil {
 		return err
 	}
-	// Moved time ages the keys: what they count from does not move.
-	if s.account, err = account.Open(s.scenario, s.state, s.now, machine().Add(s.rehearsal.beginning)); err != nil {
+	if s.ready.FirstStart, err = s.firstStarted(); err != nil {
+		return err
+	}
+	if s.account, err = account.Open(s.scenario, s.state, s.now, s.ready.FirstStart); err != nil {
 		return err
 	}
 	if s.meter, err = meter.Open(meter.Config{State: s.state, Now: s.now, Rate: s.rate, Log: s.log}); err != nil {

@@ -80,14 +80,15 @@ type Account struct {
 }
 
 // Open applies the changes of earlier runs to the scenario. An account without any key gets
-// its default key (service.md 2.1). The ages of the scenario's keys count from start.
-func Open(sc *scenario.Scenario, s *state.Dir, now func() time.Time, start time.Time) (*Account, error) {
+// its default key (service.md 2.1). The ages of the scenario's keys count from first, the
+// first start.
+func Open(sc *scenario.Scenario, s *state.Dir, now func() time.Time, first time.Time) (*Account, error) {
 	a := &Account{
 		ID: sc.Account, Prefix: sc.Prefix, Opening: cmp.Or(sc.Balance, scenario.DefaultBalance), now: now, state: s,
 		owned: map[string]bool{}, given: map[string]bool{},
 	}
 	v := &view{zones: map[string]*record{}, suspended: sc.Suspended}
-	if err := a.takeScenario(sc, v, start.UTC()); err != nil {
+	if err := a.takeScenario(sc, v, first.UTC()); err != nil {
 		return nil, err
 	}
 	a.demo = v.plain()
@@ -112,14 +113,14 @@ func Open(sc *scenario.Scenario, s *state.Dir, now func() time.Time, start time.
 	return a, nil
 }
 
-func (a *Account) takeScenario(sc *scenario.Scenario, v *view, start time.Time) error {
+func (a *Account) takeScenario(sc *scenario.Scenario, v *view, first time.Time) error {
 	for _, k := range sc.Keys {
 		a.owned[k.Name] = true
-		v.keys = append(v.keys, at(sc, k, start))
+		v.keys = append(v.keys, at(sc, k, first))
 	}
 	for _, z := range sc.Zones {
 		a.given[z.Name] = true
-		r, err := fromScenario(sc, z, start)
+		r, err := fromScenario(sc, z, first)
 		if err != nil {
 			return fmt.Errorf("zone %q of the scenario: %w", z.Name, err)
 		}

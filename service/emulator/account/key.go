@@ -77,15 +77,15 @@ func (a *Account) restoreKeys(v *view) (issued bool, err error) {
 	return issued, err
 }
 
-// at is a scenario key with dates relative to the start.
-func at(s *scenario.Scenario, k scenario.Key, start time.Time) key {
+// at is a scenario key with dates relative to the first start.
+func at(s *scenario.Scenario, k scenario.Key, first time.Time) key {
 	out := key{Name: k.Name, Level: k.Level, Duty: k.Duty, plain: s.KeyValue(k)}
 	out.Hash = hashOf(out.plain)
 	if !k.Unlimited {
-		out.Expires = start.Add(k.ExpiresIn)
+		out.Expires = first.Add(k.ExpiresIn)
 	}
 	if k.RotatedAgo >= 0 {
-		out.Rotated = start.Add(-k.RotatedAgo)
+		out.Rotated = first.Add(-k.RotatedAgo)
 		out.Created = out.Rotated
 	}
 	return out

@@ -50,8 +50,8 @@ func Read(path string) (*Scenario, error) {
 }
 
 // Parse reads a scenario; file names it in mistakes. What the text leaves out is the
-// demo account's. Ages are relative to the start of the emulator, so that a test sees
-// the same states every day. The error is the first mistake, a *document.Error with
+// demo account's. Ages are relative to the emulator's first start with a state folder, so
+// that a test with a new folder sees the same states every day. The error is the first mistake, a *document.Error with
 // line, column and what belongs there.
 func Parse(file string, text []byte) (*Scenario, error) {
 	t, err := document.TOML(file, text)

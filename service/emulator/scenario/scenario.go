@@ -63,18 +63,18 @@ type Target struct {
 	Delay time.Duration
 }
 
-// Key is a key the scenario owns. Its ages are relative to the start of the
-// emulator, so that a demo shows the same states every day.
+// Key is a key the scenario owns. Its ages are relative to the emulator's first start with a
+// state folder, so that its dates are the same after every later start.
 type Key struct {
 	Name  string
 	Level level.Level
 	// Duty is what the key is used for, as text ("batch job", "human").
 	Duty string
-	// Unlimited keys never expire; the others expire ExpiresIn after the start (a
+	// Unlimited keys never expire; the others expire ExpiresIn after the first start (a
 	// negative value: before it).
 	Unlimited bool
 	ExpiresIn time.Duration
-	// RotatedAgo is the age of the value at the start; negative is unknown.
+	// RotatedAgo is the age of the value at the first start; negative is unknown.
 	RotatedAgo time.Duration
 	// Value is the key; empty derives 64 hex digits from scenario and name.
 	Value string

@@ -1,9 +1,13 @@
 package session
 
 import (
+	"reflect"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"zonedeck/model"
 	"zonedeck/service/radius"
 )
 
@@ -37,6 +41,47 @@ func TestTheDemoAccountsKeysAreUsed(t *testing.T) {
 	for _, u := range report.Uses[0] {
 		if !u.Measurable() || u.Kind == radius.RunningJob {
 			t.Errorf("etl-main: %+v", u)
+		}
+	}
+}
+
+func TestTheDemoAccountsKeysKeepTheirDates(t *testing.T) {
+	o := options(t, map[string]string{"ZONEDECK_PROFILE": "local"})
+	first := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	listed := func(days int) []model.Key {
+		t.Helper()
+		o.Now = func() time.Time { return first.AddDate(0, 0, days) }
+		s, err := Open(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := s.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}()
+		if _, err := s.Profile(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return s.Keys()
+	}
+	begun := listed(0)
+	for _, k := range begun {
+		if k.Created.IsZero() != (k.Name == "old-admin") || k.Note != "" {
+			t.Errorf("%s: created %s, %q", k.Name, k.Created, k.Note)
+		}
+	}
+	for name, want := range map[string]string{DemoKey: "2026-11-21", "expired-user": "", "ops-zones": ""} {
+		later := listed(61)
+		i := slices.IndexFunc(later, func(k model.Key) bool { return k.Name == name })
+		if note := later[i].Note; (want == "") != (note == "") || !strings.Contains(note, want) {
+			t.Errorf("%s, 61 days later: %q", name, note)
+		}
+		for i := range later {
+			later[i].Note = ""
+		}
+		if !reflect.DeepEqual(begun, later) {
+			t.Errorf("61 days later the keys are\n%+v\nwant\n%+v", later, begun)
 		}
 	}
 }

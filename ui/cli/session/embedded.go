@@ -397,9 +397,8 @@ func demoKeys(r emulator.Ready) []model.Key {
 			secret := keystore.NewSecret(k.Value)
 			key.Fingerprint, key.Last4, key.Secret = secret.Fingerprint(), secret.Last4(), "demo:key/"+k.Name
 		}
-		if t, err := time.Parse(time.RFC3339, k.Rotated); err == nil {
-			key.Rotation.Last = t
-		}
+		key.Rotation.Last, _ = time.Parse(time.RFC3339, k.Rotated) // empty is unknown, which a zero time is, too
+		key.Created, _ = time.Parse(time.RFC3339, k.Created)
 		keys = append(keys, key)
 	}
 	return keys

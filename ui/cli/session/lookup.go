@@ -74,7 +74,7 @@ func (s *Session) given(recorded []model.Key) (keys []model.Key) {
 		s.embedded.mu.Unlock()
 		if known {
 			keys = s.renewed(demoKeys(ready))
-			s.noteMovedTime(keys)
+			s.noteExpired(keys, ready.FirstStart)
 		}
 	} else if s.o.Getenv(EnvKey) != "" {
 		keys = append(keys, s.environmentKey(recorded))
@@ -102,13 +102,17 @@ func (s *Session) environmentKey(recorded []model.Key) model.Key {
 	return k
 }
 
-// noteMovedTime says at keys that expired because the emulator's time was moved how to begin
-// again.
-func (s *Session) noteMovedTime(keys []model.Key) {
+// noteExpired says at keys that have expired since the emulator's first start how to begin again.
+func (s *Session) noteExpired(keys []model.Key, first time.Time) {
 	for i, k := range keys {
-		if k.Expires.State(s.Now(), 0) == model.ExpiryStateExpired && k.Expires.At.After(s.o.Now()) {
-			keys[i].Note = fmt.Sprintf("the emulator's time is %s; to begin again, end every zonedeck and run 'zonedeck emulator reset'", aheadOfMachine(s.ahead()))
+		if k.Expires.State(s.Now(), 0) != model.ExpiryStateExpired || !k.Expires.At.After(first) {
+			continue
 		}
+		why := "the key's dates count from the emulator's first start on " + first.Format(time.DateOnly)
+		if k.Expires.At.After(s.o.Now()) {
+			why = "the emulator's time is " + aheadOfMachine(s.ahead())
+		}
+		keys[i].Note = why + "; to begin again, end every zonedeck and run 'zonedeck emulator reset'"
 	}
 }
 
