@@ -9,6 +9,7 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/account"
+	"zonedeck/service/catalogue"
 	"zonedeck/service/exchange"
 	"zonedeck/service/fetch"
 	"zonedeck/service/jobs"
@@ -42,6 +43,8 @@ type Options struct {
 	Ledger *ledger.Ledger
 	// BodiesDir takes large bodies, DownloadsDir results of jobs.
 	BodiesDir, DownloadsDir string
+	// CatalogueDir takes what the service lists of its data sets.
+	CatalogueDir string
 	// Now is the clock, nil for time.Now.
 	Now func() time.Time
 	// Timer is the clock that measures durations, because Now may jump: an
@@ -59,6 +62,7 @@ type Client struct {
 	access    exchange.Access
 	wire      *exchange.Wire
 	journal   *journal.Journal
+	catalogue *catalogue.Catalogue
 	now       func() time.Time
 }
 
@@ -84,6 +88,7 @@ func New(o Options) *Client {
 	if c.now == nil {
 		c.now = time.Now
 	}
+	c.catalogue = catalogue.New(catalogue.Config{Dir: o.CatalogueDir, Place: c.place, Ask: c.collectors, Now: c.now})
 	if o.Store != nil {
 		conf := password.Config{
 			Access: access, Wire: wire, Prove: c.ProvePassword, Store: o.Store, Remove: o.Remove, Follows: o.Follows, Dir: o.LocksDir, Now: o.Now, Log: o.Log,
@@ -196,6 +201,34 @@ func (c *Client) Overview(ctx context.Context, key string) (overview.Account, er
 // Datasets lists the data sets of the service. See overview.Datasets.
 func (c *Client) Datasets(ctx context.Context, key string) (sets []model.Dataset, skipped int, err error) {
 	return overview.Datasets(ctx, c.overview(), key)
+}
+
+// Collectors lists the data sets that jobs can be started for. See catalogue.Catalogue.
+func (c *Client) Collectors(ctx context.Context, key string, anew bool) (catalogue.Listing, error) {
+	return c.catalogue.List(ctx, key, anew)
+}
+
+// Collector is one data set by its identifier or a name. See catalogue.Catalogue.
+func (c *Client) Collector(ctx context.Context, key, name string) (model.Collector, catalogue.Listing, error) {
+	return c.catalogue.Find(ctx, key, name)
+}
+
+// place is the service of the profile in use. The embedded emulator has other addresses each
+// time.
+func (c *Client) place(ctx context.Context) (catalogue.Place, error) {
+	p, d, err := c.access.Current(ctx)
+	if err != nil {
+		return catalogue.Place{}, err
+	}
+	out := catalogue.Place{Name: p.BaseURL + " " + string(p.Account) + " " + p.APIVersion, Lists: d.ListsCollectors() && p.BaseURL != ""}
+	if p.Local {
+		out.Name = "the embedded emulator"
+	}
+	return out, nil
+}
+
+func (c *Client) collectors(ctx context.Context, key, dataset string) ([]model.Collector, int, error) {
+	return overview.Collectors(ctx, c.overview(), key, dataset)
 }
 
 // RemoteJobs lists the jobs of a data set as the service does. See overview.Jobs.

@@ -88,7 +88,7 @@ func all() []Dialect {
 			placePage: "https://geo.brdtest.com/mygeo.json",
 			passwords: passwordPaths{add: "/zone/add_password", remove: "/zone/remove_password"},
 			costs:     "/zone/cost",
-			overview:  overviewPaths{balance: "/customer/balance", datasets: "/datasets/list"},
+			overview:  overviewPaths{balance: "/customer/balance", datasets: "/datasets/list", collectors: true},
 			accounts:  []string{model.OlderAccount},
 			account:   brightDataAccount,
 			embedded:  true,

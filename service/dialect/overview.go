@@ -12,7 +12,10 @@ import (
 
 // overviewPaths are where an account shows its money, its data sets and its jobs. The zero
 // value is what the contract shows: nothing.
-type overviewPaths struct{ balance, datasets string }
+type overviewPaths struct {
+	balance, datasets string
+	collectors        bool // data sets are listed with their inputs beside the jobs' paths
+}
 
 // ShowsBalance reports whether the dialect knows where an account shows its balance.
 func (d Dialect) ShowsBalance() bool { return d.overview.balance != "" }

@@ -151,6 +151,43 @@ func Datasets(ctx context.Context, cfg Config, keyName string) (sets []model.Dat
 	return sets, skipped, nil
 }
 
+// Collectors lists the data sets that jobs can be started for, with their inputs: all, or one by
+// its identifier. skipped counts entries that could not be read.
+func Collectors(ctx context.Context, cfg Config, keyName, dataset string) (list []model.Collector, skipped int, err error) {
+	defer cfg.Wire.Begin()()
+	a, err := begin(ctx, cfg, keyName)
+	if err != nil {
+		return nil, 0, err
+	}
+	const doing = "the list of scrapers"
+	path, query := a.d.Collectors(a.p.APIVersion, dataset)
+	body, err := a.get(ctx, doing, path, query)
+	if err != nil {
+		return nil, 0, err
+	}
+	if list, skipped, err = a.d.ReadCollectors(body); err != nil {
+		return nil, 0, a.malformed(doing, err)
+	}
+	for i := range list {
+		a.maskCollector(&list[i])
+	}
+	return list, skipped, nil
+}
+
+// maskCollector masks what was decoded.
+func (a *asker) maskCollector(c *model.Collector) {
+	for _, s := range []*string{&c.ID, &c.Name, &c.Domain, &c.Description} {
+		*s = a.mask.Text(*s)
+	}
+	for i := range c.Methods {
+		c.Methods[i].Discover = a.mask.Text(c.Methods[i].Discover)
+		for j := range c.Methods[i].Fields {
+			f := &c.Methods[i].Fields[j]
+			f.Name, f.Type, f.Description, f.Example = a.mask.Text(f.Name), a.mask.Text(f.Type), a.mask.Text(f.Description), a.mask.Text(f.Example)
+		}
+	}
+}
+
 // Jobs lists the newest jobs of a data set as the service lists them, whoever started them.
 func Jobs(ctx context.Context, cfg Config, keyName, dataset string, most int) (jobs []model.RemoteJob, skipped int, err error) {
 	defer cfg.Wire.Begin()()

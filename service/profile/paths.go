@@ -81,6 +81,9 @@ func (p Paths) JournalFile() string { return filepath.Join(p.Data, "journal.db")
 // LedgerFile is the database of jobs; its log lies beside it.
 func (p Paths) LedgerFile() string { return filepath.Join(p.Data, "ledger.db") }
 
+// CatalogueDir holds what services list of their data sets; it may be deleted at any time.
+func (p Paths) CatalogueDir() string { return filepath.Join(p.Cache, "catalogue") }
+
 // BodiesDir holds large bodies of answers; it may be deleted at any time.
 func (p Paths) BodiesDir() string { return filepath.Join(p.Cache, "bodies") }
 

@@ -193,21 +193,40 @@ func TestBoundsOfACrawl(t *testing.T) {
 
 func TestSchemasOfDatasets(t *testing.T) {
 	g := start(t, options{})
+	type method struct {
+		Inputs  []jobs.Field     `json:"input_schema"`
+		Outputs []jobs.Field     `json:"output_fields"`
+		Sample  []map[string]any `json:"sample_input"`
+		Link    *string          `json:"linkToScraper"`
+	}
 	type scraper struct {
-		ID       string       `json:"dataset_id"`
-		Inputs   []jobs.Field `json:"input_schema"`
-		Discover []struct {
-			By string `json:"discover_by"`
-		}
+		ID, Name, Description, Domain, Category string
+		Size                                    *int
+		UseCases                                []string          `json:"use_cases"`
+		Types                                   []string          `json:"scraper_type"`
+		Methods                                 map[string]method `json:"scrapers"`
 	}
 	one := decode[[]scraper](t, g.do("GET", "/datasets/v3/scrapers?dataset_id=gd_products", nil))
-	if len(one) != 1 || len(one[0].Inputs) != 1 || !one[0].Inputs[0].Required || len(one[0].Discover) != 3 {
-		t.Errorf("%+v", one)
+	if len(one) != 1 || one[0].ID != "gd_products" || one[0].UseCases == nil || one[0].Size == nil ||
+		!slices.Equal(one[0].Types, []string{"collect_by_url", "discover_by_keyword", "discover_by_category_url", "discover_by_best_sellers_url"}) {
+		t.Fatalf("%+v", one)
+	}
+	by := one[0].Methods["discover_by_keyword"]
+	if f := by.Inputs; len(f) != 1 || f[0].Name != "keyword" || !f[0].Required || f[0].Example != "lamp" || by.Sample[0]["keyword"] != "lamp" || by.Link == nil {
+		t.Errorf("%+v", by)
+	}
+	if got := by.Outputs[len(by.Outputs)-1].Name; got != "discovery_input" {
+		t.Errorf("the last column of a discovery is %s", got)
 	}
 	if all := decode[[]scraper](t, g.do("GET", "/datasets/v3/scrapers?domain=lab.test", nil)); len(all) != 3 {
 		t.Errorf("%+v", all)
 	}
-	if r := g.do("GET", "/datasets/v3/scrapers?dataset_id=gd_x", nil); r.status != 404 {
+	for _, query := range []string{"dataset_id=gd_x", "domain=LAB.test", "domain=www.lab.test"} {
+		if r := g.do("GET", "/datasets/v3/scrapers?"+query, nil); r.status != 200 || strings.TrimSpace(r.body) != "[]" {
+			t.Errorf("%s: %+v", query, r)
+		}
+	}
+	if r := g.do("GET", "/datasets/v3/scrapers?dataset_id=gd_products&domain=lab.test", nil); r.status != 400 {
 		t.Errorf("%+v", r)
 	}
 	id := g.trigger("dataset_id=gd_products", urls("http://lab.test/shop"))

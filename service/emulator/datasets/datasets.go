@@ -92,7 +92,7 @@ const (
 	basisRerun    = "public documentation: the path; answer: assumption"
 	basisDefault  = "contract 4.2, which names no data set; snapshot_id: public documentation; that the account has a default data set: assumption"
 	basisScrape   = "public documentation; format json where none is asked for, a scrape without records: assumption"
-	basisScrapers = "public documentation: the path; shape: assumption"
+	basisScrapers = "public sources; sample_input, linkToScraper and category: this emulator's"
 	basisLog      = "public documentation; user and ip are null, durations in ms: assumption"
 	basisList     = "public documentation; shape with_total, order, trigger_type API for every job: assumption"
 )

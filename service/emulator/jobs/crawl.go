@@ -28,7 +28,7 @@ const (
 // page_html are public documentation.
 func crawlDataset() Dataset {
 	return Dataset{
-		ID: CrawlDataset, Name: "Crawl", Description: "the pages of a site, as far as its links lead",
+		ID: CrawlDataset, Name: "Crawl", Category: "crawl", Description: "the pages of a site, as far as its links lead",
 		Fields: []Field{
 			{Name: "url", Type: TypeURL, Description: "the page's address"},
 			{Name: "page_title", Type: TypeText, Description: "its title"},
@@ -40,7 +40,7 @@ func crawlDataset() Dataset {
 			{Name: "timestamp", Type: TypeText, Description: "when it was fetched, RFC 3339"},
 		},
 		Inputs: []Field{
-			{Name: "url", Type: TypeURL, Description: "where the crawl starts", Required: true},
+			{Name: "url", Type: TypeURL, Description: "where the crawl starts", Required: true, Example: "http://lab.test/"},
 			{Name: "depth", Type: TypeNumber, Max: maxCrawlDepth, Description: "links to follow from the start; 0 is the page alone"},
 			{Name: "filter", Type: TypePattern, Description: "addresses to follow; all when missing"},
 			{Name: "exclude_filter", Type: TypePattern, Description: "addresses not to follow"},

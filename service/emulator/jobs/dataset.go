@@ -32,6 +32,8 @@ type Field struct {
 	Type        string `json:"type"`
 	Required    bool   `json:"required"`
 	Description string `json:"description,omitempty"`
+	// Example is a value of an input, or nil.
+	Example any `json:"example,omitempty"`
 	// Min and Max bound a number of an input.
 	Min int `json:"-"`
 	Max int `json:"-"`
@@ -41,25 +43,22 @@ type Field struct {
 
 // Dataset is a ready-made extraction. The emulator chose the ids, except the crawl's.
 type Dataset struct {
-	ID          string `json:"dataset_id"`
-	Name        string `json:"name"`
-	Domain      string `json:"domain"`
-	Description string `json:"description"`
+	ID, Name, Domain, Category, Description string
 	// Fields are the columns of its records, in order.
-	Fields []Field `json:"output_fields"`
+	Fields []Field
 	// Inputs are the fields of an input to collect. A dataset without them can only
 	// discover records.
-	Inputs []Field `json:"input_schema"`
+	Inputs []Field
 	// Discoveries are the ways to find records (discover_by).
-	Discoveries []Discovery `json:"discover"`
+	Discoveries []Discovery
 
 	collect collector
 }
 
 // Discovery is one way to find records, with the fields of its inputs.
 type Discovery struct {
-	By     string  `json:"discover_by"`
-	Inputs []Field `json:"input_schema"`
+	By     string
+	Inputs []Field
 
 	collect collector
 }
@@ -96,7 +95,7 @@ const discoveryField = "discovery_input"
 
 // Datasets lists what a job can be started for.
 func Datasets() []Dataset {
-	address := Field{Name: "url", Type: TypeURL, Description: "the page to collect", Required: true}
+	address := Field{Name: "url", Type: TypeURL, Description: "the page to collect", Required: true, Example: "http://lab.test/product/1"}
 	return []Dataset{productsDataset(address), reviewsDataset(address), pagesDataset(address), searchDataset(), crawlDataset()}
 }
 

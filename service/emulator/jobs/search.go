@@ -14,7 +14,7 @@ const maxSearchPages = 10
 // a keyword.
 func searchDataset() Dataset {
 	return Dataset{
-		ID: "gd_search", Name: "Lab search: results", Domain: "lab.test", Description: "the organic results of the lab's search",
+		ID: "gd_search", Name: "Lab search: results", Domain: "lab.test", Category: "search", Description: "the organic results of the lab's search",
 		Fields: []Field{
 			{Name: "keyword", Type: TypeText, Description: "what was searched for"},
 			{Name: "rank", Type: TypeNumber, Description: "over all pages, from 1"},
@@ -24,7 +24,7 @@ func searchDataset() Dataset {
 		},
 		Inputs: []Field{},
 		Discoveries: []Discovery{{By: "keyword", collect: search, Inputs: []Field{
-			{Name: "keyword", Type: TypeText, Description: "what to search for", Required: true},
+			{Name: "keyword", Type: TypeText, Description: "what to search for", Required: true, Example: "lamp"},
 			{Name: "pages", Type: TypeNumber, Min: 1, Max: maxSearchPages, Description: "pages of results; 1 when missing"},
 		}}},
 	}

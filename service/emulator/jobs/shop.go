@@ -17,7 +17,7 @@ import (
 
 func productsDataset(address Field) Dataset {
 	return Dataset{
-		ID: "gd_products", Name: "Lab shop: products", Domain: "lab.test", Description: "the products of the lab's shop",
+		ID: "gd_products", Name: "Lab shop: products", Domain: "lab.test", Category: "scraper", Description: "the products of the lab's shop",
 		Fields: []Field{
 			{Name: "url", Type: TypeURL, Description: "the product's page"},
 			{Name: "name", Type: TypeText, Description: "its name"},
@@ -30,15 +30,15 @@ func productsDataset(address Field) Dataset {
 		Discoveries: []Discovery{
 			{
 				By: "keyword", collect: byKeyword,
-				Inputs: []Field{{Name: "keyword", Type: TypeText, Description: "what to search the shop for", Required: true}},
+				Inputs: []Field{{Name: "keyword", Type: TypeText, Description: "what to search the shop for", Required: true, Example: "lamp"}},
 			},
 			{
 				By: "category_url", collect: byCategory,
-				Inputs: []Field{{Name: "url", Type: TypeURL, Description: "a category of the shop", Required: true}},
+				Inputs: []Field{{Name: "url", Type: TypeURL, Description: "a category of the shop", Required: true, Example: "http://lab.test/shop/category/kitchen"}},
 			},
 			{
 				By: "best_sellers_url", collect: byBestSellers,
-				Inputs: []Field{{Name: "category_url", Type: TypeURL, Description: "a page that lists best sellers", Required: true}},
+				Inputs: []Field{{Name: "category_url", Type: TypeURL, Description: "a page that lists best sellers", Required: true, Example: "http://lab.test/shop"}},
 			},
 		},
 		collect: extract(products),
@@ -47,7 +47,7 @@ func productsDataset(address Field) Dataset {
 
 func reviewsDataset(address Field) Dataset {
 	return Dataset{
-		ID: "gd_reviews", Name: "Lab shop: reviews", Domain: "lab.test", Description: "the reviews on a product's page",
+		ID: "gd_reviews", Name: "Lab shop: reviews", Domain: "lab.test", Category: "scraper", Description: "the reviews on a product's page",
 		Fields: []Field{
 			{Name: "url", Type: TypeURL, Description: "the page"},
 			{Name: "product", Type: TypeText, Description: "the product's name"},
@@ -62,7 +62,7 @@ func reviewsDataset(address Field) Dataset {
 
 func pagesDataset(address Field) Dataset {
 	return Dataset{
-		ID: "gd_pages", Name: "Any page", Description: "title and text of a page, whatever its status",
+		ID: "gd_pages", Name: "Any page", Category: "scraper", Description: "title and text of a page, whatever its status",
 		Fields: []Field{
 			{Name: "url", Type: TypeURL, Description: "the page"},
 			{Name: "title", Type: TypeText, Description: "its title"},

@@ -141,7 +141,7 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 		Profile: s.Profile, Secret: s.secret, Key: s.Key, Permit: s.permit, Journal: s.journal, Ledger: s.ledger,
 		Store: s.Resolver.Store, Remove: s.Resolver.Remove, LocksDir: filepath.Join(s.Paths.Data, "renewals"),
 		Follows: func(ref string) bool { return keystore.Ref(ref).Scheme() == keystore.SchemeDemo },
-		Rules:   s.added.For, BodiesDir: s.Paths.BodiesDir(), DownloadsDir: s.Paths.DownloadsDir(), Now: s.Now, Timer: o.Now, Log: o.Log,
+		Rules:   s.added.For, BodiesDir: s.Paths.BodiesDir(), DownloadsDir: s.Paths.DownloadsDir(), CatalogueDir: s.Paths.CatalogueDir(), Now: s.Now, Timer: o.Now, Log: o.Log,
 	})
 	return s, nil
 }

@@ -1,0 +1,244 @@
+package catalogue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"zonedeck/model"
+)
+
+// Fresh is how long a list of the service is used without another question.
+const Fresh = 24 * time.Hour
+
+// Place is the service that a catalogue belongs to.
+type Place struct {
+	// Name tells services apart: the cache has a file for each.
+	Name string
+	// Lists reports whether it is known where the service lists its data sets.
+	Lists bool
+}
+
+// Config is what a Catalogue needs. All fields must be set.
+type Config struct {
+	// Dir takes the cache.
+	Dir string
+	// Place is the service in use.
+	Place func(ctx context.Context) (Place, error)
+	// Ask asks the service by a key of the inventory, "" for the profile's: for one data set
+	// by its identifier, or for all.
+	Ask func(ctx context.Context, key, dataset string) ([]model.Collector, int, error)
+	Now func() time.Time
+}
+
+// Catalogue lists data sets. Use New.
+type Catalogue struct{ cfg Config }
+
+// New makes a Catalogue. It does no I/O.
+func New(c Config) *Catalogue { return &Catalogue{c} }
+
+// Listing is a list of data sets and where it is from.
+type Listing struct {
+	Collectors []model.Collector
+	// Read is when the service gave the list; zero for the one in the program.
+	Read time.Time
+	// Skipped are entries of the service without an identifier that could be used.
+	Skipped int
+	// Problem says why the service was not asked, or did not answer as it should; "" without
+	// one.
+	Problem string
+}
+
+// Builtin reports whether the list is the one in the program.
+func (l Listing) Builtin() bool { return l.Read.IsZero() }
+
+// Origin says where the list is from and how old it is.
+func (l Listing) Origin(now time.Time) string {
+	if l.Builtin() {
+		return "the list in this program, from public sources"
+	}
+	age := now.Sub(l.Read)
+	switch {
+	case age < time.Minute:
+		return "the service's list, read now"
+	case age < 2*time.Hour:
+		return fmt.Sprintf("the service's list, read %d min ago", int(age.Minutes()))
+	default:
+		return fmt.Sprintf("the service's list, read %d h ago", int(age.Hours()))
+	}
+}
+
+// Search are the collectors that have every word of a text in their names, kind, domain or
+// description, in the order of the list.
+func (l Listing) Search(text string) []model.Collector {
+	words := strings.Fields(strings.ToLower(text))
+	return slices.DeleteFunc(slices.Clone(l.Collectors), func(c model.Collector) bool { return !c.Matches(words) })
+}
+
+// List lists the data sets, by a key of the inventory or, for "", the profile's: as the service
+// listed them within a day, else as it lists them now; with anew it is asked in any case. When
+// it cannot be asked, the list is what it said last, or the one in the program, with a Problem.
+// The error is ctx's, or that of Place.
+func (c *Catalogue) List(ctx context.Context, key string, anew bool) (Listing, error) {
+	place, err := c.cfg.Place(ctx)
+	if err != nil {
+		return Listing{}, err
+	}
+	if !place.Lists {
+		return Listing{Collectors: builtin(), Problem: notShown}, nil
+	}
+	kept, keptErr := c.load(place)
+	if keptErr == nil && !anew && c.fresh(kept) {
+		return kept, nil
+	}
+	list, skipped, err := c.cfg.Ask(ctx, key, "")
+	switch {
+	case err == nil:
+		l := Listing{Collectors: list, Read: c.cfg.Now(), Skipped: skipped}
+		if err := c.keep(place, l); err != nil {
+			l.Problem = "it could not be kept: " + model.Line(err.Error(), 300)
+		}
+		return l, nil
+	case ctx.Err() != nil:
+		return Listing{}, context.Cause(ctx)
+	}
+	if keptErr != nil {
+		kept = Listing{Collectors: builtin()}
+	}
+	kept.Problem = model.Line(err.Error(), 300)
+	return kept, nil
+}
+
+const notShown = "the contract does not show where the service lists its data sets"
+
+// fresh reports whether a kept list is young enough. One from the future is not: the clock was
+// moved.
+func (c *Catalogue) fresh(l Listing) bool {
+	age := c.cfg.Now().Sub(l.Read)
+	return age >= 0 && age < Fresh
+}
+
+// UnknownError says that no data set goes by a name, or several do.
+type UnknownError struct {
+	Name string
+	// Candidates are those that do, or those that come near.
+	Candidates []model.Collector
+	Several    bool
+}
+
+func (e *UnknownError) Error() string {
+	var ids []string
+	for _, c := range e.Candidates {
+		ids = append(ids, c.ID+" ("+c.Title()+")")
+	}
+	switch {
+	case e.Several:
+		return fmt.Sprintf("%q names several data sets: %s", model.Cut(e.Name, 60), strings.Join(ids, ", "))
+	case len(ids) > 0:
+		return fmt.Sprintf("no data set is called %q; near are %s", model.Cut(e.Name, 60), strings.Join(ids, ", "))
+	default:
+		return fmt.Sprintf("no data set is called %q; give its identifier, like gd_products", model.Cut(e.Name, 60))
+	}
+}
+
+// Find is one data set by its identifier or a name, with the Listing that it is from. An
+// identifier that nobody lists is a data set without methods: not every one that works is
+// listed. Only what is needed is asked for: nothing for what a kept list has, one data set for
+// an identifier, all for a name. Errors: an *UnknownError, and those of List.
+func (c *Catalogue) Find(ctx context.Context, key, name string) (model.Collector, Listing, error) {
+	place, err := c.cfg.Place(ctx)
+	if err != nil {
+		return model.Collector{}, Listing{}, err
+	}
+	kept, keptErr := c.load(place)
+	if keptErr == nil && place.Lists && c.fresh(kept) {
+		if found, err := pick(kept.Collectors, name); err == nil {
+			return found, kept, nil
+		}
+	}
+	l := Listing{Collectors: builtin(), Problem: notShown}
+	known, knownErr := pick(l.Collectors, name)
+	id := known.ID
+	if id == "" && strings.HasPrefix(name, idPrefix) {
+		id = name
+	}
+	unlisted := known
+	if unlisted.ID == "" {
+		unlisted = model.Collector{ID: id, Kind: model.CollectScraper}
+	}
+	switch {
+	case id == "" && !place.Lists:
+		return model.Collector{}, l, knownErr
+	case !place.Lists:
+		return unlisted, l, nil
+	case id == "":
+		if l, err = c.List(ctx, key, true); err != nil {
+			return model.Collector{}, l, err
+		}
+		found, err := pick(l.Collectors, name)
+		return found, l, err
+	}
+	found, l, err := c.one(ctx, key, id)
+	if err != nil || found.ID != "" {
+		return found, l, err
+	}
+	// The service does not list it, or did not answer.
+	if keptErr == nil && l.Problem != "" {
+		if found, err := pick(kept.Collectors, id); err == nil {
+			kept.Problem = l.Problem
+			return found, kept, nil
+		}
+	}
+	return unlisted, Listing{Collectors: builtin(), Problem: l.Problem}, nil
+}
+
+// idPrefix begins the identifiers of data sets.
+const idPrefix = "gd_"
+
+// one asks for one data set. It is not found where the service does not list it or, with a
+// Problem, did not answer as it should.
+func (c *Catalogue) one(ctx context.Context, key, id string) (model.Collector, Listing, error) {
+	list, _, err := c.cfg.Ask(ctx, key, id)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return model.Collector{}, Listing{}, context.Cause(ctx)
+	default:
+		return model.Collector{}, Listing{Problem: model.Line(err.Error(), 300)}, nil
+	}
+	l := Listing{Collectors: list, Read: c.cfg.Now()}
+	i := slices.IndexFunc(list, func(c model.Collector) bool { return c.ID == id })
+	if i < 0 {
+		return model.Collector{}, l, nil
+	}
+	return list[i], l, nil
+}
+
+// pick is the collector of a list that goes by a name: by its identifier, else by a name that
+// is its alone.
+func pick(list []model.Collector, name string) (model.Collector, error) {
+	if i := slices.IndexFunc(list, func(c model.Collector) bool { return c.ID == name }); i >= 0 {
+		return list[i], nil
+	}
+	var found []model.Collector
+	for _, c := range list {
+		if c.Known(name) {
+			found = append(found, c)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		near := Listing{Collectors: list}.Search(strings.NewReplacer("_", " ", "-", " ").Replace(name))
+		return model.Collector{}, &UnknownError{Name: name, Candidates: near[:min(len(near), 5)]}
+	default:
+		return model.Collector{}, &UnknownError{Name: name, Candidates: found, Several: true}
+	}
+}
+
+// errNone says that nothing is kept.
+var errNone = errors.New("no list is kept")
