@@ -33,8 +33,9 @@ file; ` + "`go test ./ui/cli -run TestKeyReference -update`" + ` writes it anew,
 
 On the screen, ` + "`?`" + ` shows the keys that mean something now, and a key that cannot act
 says why. While a text field is edited only the keys marked ⌨ act. Keys marked !
-cost or destroy something; they ask first. The keys of next steps are there only with
-a failure they help against.
+cost or destroy something; they ask first. What only costs is not asked about on the
+emulator, which charges nothing. ` + "`ctrl+j` and `F5`" + ` in the forms of Sandbox and Proxy send at
+once. The keys of next steps are there only with a failure they help against.
 
 ` + "`j` and `k`" + ` move in every list, menu and form. They are letters only where text is being
 typed: in the field with the cursor. A dialog that begins with a line of text begins by
@@ -304,7 +305,7 @@ func walkSandbox(w *uitest.Whole) {
 	w.WaitFor("type to filter")
 	w.Press("esc", "enter")
 	w.WaitFor("type to filter")
-	w.Type("datacenter")                // an unlocker zone would get past what is shown below
+	w.Type("datacenter")                       // an unlocker zone would get past what is shown below
 	w.Press("enter", "esc", "enter", "ctrl+u") // on to the URL, which is edited until esc
 	w.Type("http://lab.test/captcha")
 	w.Press("enter")

@@ -17,6 +17,11 @@ func StepKey(a model.Action) string {
 	}[a]
 }
 
+// StepSends reports whether a next step sends; where that is billed, it asks first.
+func StepSends(a model.Action) bool {
+	return a == model.ActionRetry || a == model.ActionSlowDown || a == model.ActionTwin || a == model.ActionSplit
+}
+
 // StepHelp describes a next step and says if service.md recommends it.
 func StepHelp(s model.Step) string {
 	if s.Documented {

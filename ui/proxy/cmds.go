@@ -40,9 +40,22 @@ type (
 		err    error
 	}
 	hidePassword  struct{ gen int }
+	beginTest     struct{ pause time.Duration }
 	askSecretCopy struct{}
 	doSecretCopy  struct{}
 )
+
+// askTest tests at once with the emulator, and asks first with an account that pays.
+func (m *Model) askTest(pause time.Duration) tea.Cmd {
+	if m.session.Local || !m.form.Valid() {
+		return m.startTest(pause)
+	}
+	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
+		Title: "Test the login?",
+		Body:  fmt.Sprintf("Zone %s: %s. %s ctrl+j tests without this question.", text.Clean(string(m.zone().Name)), text.Counted(rounds, "call"), m.priceWords(rounds, m.zone())),
+		Yes:   "test it", View: kit.Proxy, Intent: beginTest{pause},
+	})
+}
 
 // startTest tests the form's login after a pause. It ends the editing of a field, so
 // that the next keys are commands.

@@ -11,7 +11,8 @@ import (
 type intent int
 
 const (
-	intentTest intent = iota
+	intentTest intent = iota // asks first where it is billed
+	intentTestNow
 	intentStop
 	intentPaste
 	intentReveal
@@ -34,7 +35,8 @@ func (m *Model) Bindings() []kit.Binding {
 		return m.matrixBindings()
 	}
 	out := []kit.Binding{
-		{Keys: []string{"t", "ctrl+j", "f5"}, Label: "test", Help: "Log in to the proxy and fetch the test page, several times.", Group: "Credential", Intent: intentTest, Disabled: m.whyNotTest()},
+		{Keys: []string{"t"}, Label: "test", Help: "Log in to the proxy and fetch the test page, several times.", Group: "Credential", Intent: intentTest, Disabled: m.whyNotTest(), Dangerous: true},
+		{Keys: []string{"ctrl+j", "f5"}, Label: "test", Help: "Log in and fetch the test page at once.", Group: "Form", Intent: intentTestNow, Disabled: m.whyNotTest(), WhileTyping: true, Hidden: true},
 		{Keys: []string{"n"}, Label: "rotation", Help: "Make many calls and count the exit addresses; with a session, see whether it keeps its own.", Group: "Credential", Intent: intentRotation, Disabled: m.whyNotTest()},
 		{Keys: []string{"M"}, Label: "matrix", Help: "Test every zone's login, and compare with the baseline.", Group: "Credential", Intent: intentMatrix},
 		{Keys: []string{"p"}, Label: "paste", Help: "Parse a login: a URL, host:port:user:password, user:password@host:port, or a username.", Group: "Credential", Intent: intentPaste},
@@ -47,9 +49,9 @@ func (m *Model) Bindings() []kit.Binding {
 	}
 	out = append(out, m.stepBindings()...)
 	if m.form.CapturingText() {
-		// While a field is edited, t is a letter.
-		out[0].Keys, out[0].WhileTyping = []string{"ctrl+j", "f5"}, true
-		return append(m.form.Bindings(), out[0])
+		now := out[1]
+		now.Hidden = false // t is a letter of the field
+		return append(m.form.Bindings(), now)
 	}
 	out = append(out, m.panes.Bindings(false)...)
 	switch {

@@ -66,6 +66,7 @@ const (
 	matrixRun matrixIntent = iota
 	matrixBegin
 	matrixSave
+	matrixReplace
 	matrixStop
 	matrixOpen
 )
@@ -214,6 +215,19 @@ func (m *Model) startMatrix() tea.Cmd {
 	return cmd
 }
 
+// askBaseline keeps the first baseline at once, and asks before it replaces one.
+func (m *Model) askBaseline() tea.Cmd {
+	if !m.matrix.based {
+		return m.keepBaseline()
+	}
+	old := m.matrix.base
+	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
+		Title: "Replace the baseline?",
+		Body:  fmt.Sprintf("Profile %s has one of %s, of %s. It cannot be brought back.", old.Profile, text.Clock(old.Started, m.deps.Now()), text.Counted(len(old.Rows), "zone")),
+		Yes:   "replace it", View: kit.Proxy, Intent: matrixReplace,
+	})
+}
+
 // keepBaseline keeps the matrix as the baseline.
 func (m *Model) keepBaseline() tea.Cmd {
 	keep, now := m.deps.Prober.KeepBaseline, m.matrix.now
@@ -262,8 +276,8 @@ func (m *Model) matrixResult(msg tea.Msg) (tea.Cmd, bool) {
 func (m *Model) matrixBindings() []kit.Binding {
 	const group = "Matrix"
 	out := []kit.Binding{
-		{Keys: []string{"t", "r", "f5"}, Label: "test every zone", Help: fmt.Sprintf("Make %d calls to each zone with native access, all at once within the limits.", matrixCalls), Group: group, Intent: matrixRun, Disabled: m.whyNotMatrix()},
-		{Keys: []string{"b"}, Label: "keep as baseline", Help: "Keep this matrix as the one that later ones of this profile are compared with.", Group: group, Intent: matrixSave, Disabled: m.whyNotSave()},
+		{Keys: []string{"t", "r", "f5"}, Label: "test every zone", Help: fmt.Sprintf("Make %d calls to each zone with native access, all at once within the limits.", matrixCalls), Group: group, Intent: matrixRun, Disabled: m.whyNotMatrix(), Dangerous: true},
+		{Keys: []string{"b"}, Label: "keep as baseline", Help: "Keep this matrix as the one that later ones of this profile are compared with.", Group: group, Intent: matrixSave, Disabled: m.whyNotSave(), Dangerous: true},
 	}
 	if m.matrix.slot.Running() {
 		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "stop", Help: "Stop the calls.", Group: group, Intent: matrixStop})
@@ -314,6 +328,8 @@ func (m *Model) matrixAct(i matrixIntent) tea.Cmd {
 	case matrixBegin:
 		return m.startMatrix()
 	case matrixSave:
+		return m.askBaseline()
+	case matrixReplace:
 		return m.keepBaseline()
 	case matrixStop:
 		m.matrix.slot.Cancel()

@@ -92,6 +92,27 @@ func TestARealAccountIsToldThePrice(t *testing.T) {
 		s.After(time.Second) // a question does not react to a key at once
 		s.Press("n")
 		s.ExpectNot("calling")
+		s.Press("esc")
+		for _, key := range []string{"t", "r"} {
+			f.result = failed(model.ClassTimeout, model.ActionRetry)
+			made := f.tests()
+			s.Press(key)
+			s.Expect("Test the login?", "5 calls", "About $0.0075")
+			if n := f.tests(); n != made {
+				t.Errorf("%s tested without a question", key)
+			}
+			s.After(time.Second)
+			s.Press("y")
+			s.After(6 * time.Second)
+			if n := f.tests(); n != made+1 {
+				t.Errorf("%s, y: %d tests, want %d", key, n, made+1)
+			}
+		}
+		s.Press("ctrl+j")
+		s.After(6 * time.Second)
+		if n := f.tests(); n != 3 {
+			t.Errorf("ctrl+j: %d tests in all, want 3", n)
+		}
 	})
 }
 
@@ -131,6 +152,18 @@ func TestTheMatrixIsComparedWithItsBaseline(t *testing.T) {
 			s.Press("t")
 			s.After(3 * time.Second)
 			s.Expect("1 of 2 zones ok", "worse", "login rejected (client_10000), was ok", "The proxy refused the login.", "username or password is wrong")
+			kept := f.base.Rows[0].Class
+			s.Press("b")
+			s.Expect("Replace the baseline?", "Profile local has one of")
+			s.After(time.Second) // a question ignores keys that were meant for something else
+			s.Press("n")
+			if f.base.Rows[0].Class != kept {
+				t.Error("the baseline was replaced against the answer")
+			}
+			s.Press("b")
+			s.After(time.Second)
+			s.Press("y")
+			s.Expect("✓ nothing differs from the baseline")
 			s.Press("j", "enter")
 			s.Expect("-zone-residential_demo")
 		})

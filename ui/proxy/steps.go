@@ -83,7 +83,7 @@ func (m *Model) stepBindings() []kit.Binding {
 			continue
 		}
 		out = append(out, kit.Binding{
-			Keys: []string{s.key}, Label: s.label, Help: s.help, Group: "Next steps", Intent: s.do, Disabled: s.disabled, Hidden: true,
+			Keys: []string{s.key}, Label: s.label, Help: s.help, Group: "Next steps", Intent: s.do, Disabled: s.disabled, Dangerous: kit.StepSends(s.do.action), Hidden: true,
 		})
 	}
 	return out
@@ -92,9 +92,9 @@ func (m *Model) stepBindings() []kit.Binding {
 func (m *Model) takeStep(a model.Action) tea.Cmd {
 	switch a {
 	case model.ActionRetry:
-		return m.startTest(0)
+		return m.askTest(0)
 	case model.ActionSlowDown:
-		return m.startTest(m.test.result.Diagnosis.Pause())
+		return m.askTest(m.test.result.Diagnosis.Pause())
 	case model.ActionTryUnlocker, model.ActionTryBrowser:
 		return m.tryProduct(kit.StepProduct(a))
 	case model.ActionSplit:

@@ -154,7 +154,7 @@ func TestWithTheContractAloneATestNeedsAPage(t *testing.T) {
 		s.Press("t")
 		s.Expect("write the test page: the contract shows none")
 		typeInto(s, 4, "https://example.com/")
-		s.Press("t")
+		s.Press("ctrl+j")
 		if f.tests() != 1 || f.asked[0].Target != "https://example.com/" {
 			t.Fatalf("asked %+v", f.asked)
 		}

@@ -112,6 +112,8 @@ func (m *Model) openLogin(o kit.OpenLogin) {
 func (m *Model) act(i intent) tea.Cmd {
 	switch i {
 	case intentTest:
+		return m.askTest(0)
+	case intentTestNow:
 		return m.startTest(0)
 	case intentStop:
 		m.test.slot.Cancel()
@@ -202,6 +204,8 @@ func (m *Model) result(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 // for other messages.
 func (m *Model) measured(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 	switch msg := msg.(type) {
+	case beginTest:
+		return m.startTest(msg.pause), true
 	case beginRotation:
 		return m.startRotation(msg.calls), true
 	case rotated:

@@ -23,8 +23,11 @@ type (
 	nextPage     struct{}                      // of the result
 	prevPage     struct{}
 	showMark     struct{}
-	runStep      struct{ step model.Step }
-	sendOther    struct{} // by the other access method
+	runStep      struct {
+		step model.Step
+		sure bool // after the question
+	}
+	sendOther    struct{ sure bool } // by the other access method
 	requestBack  struct{}
 	undoForm     struct{}
 	openFetch    struct{}
@@ -121,12 +124,13 @@ func (m *Model) resultBindings() []kit.Binding {
 			Keys: []string{key}, Label: m.stepLabel(s), Help: kit.StepHelp(s), Group: "Next steps",
 			Intent: runStep{step: s}, Disabled: m.stepDisabled(s),
 		}
+		b.Dangerous = kit.StepSends(s.Action)
 		if s.Action == model.ActionSplit {
 			b.Command = splitCommand
 		}
 		out = append(out, b)
 	}
-	twin := kit.Binding{Keys: []string{kit.StepKey(model.ActionTwin)}, Label: m.otherLabel(), Help: "Send the request the other way: by Native instead of API, or back.", Group: "Result", Intent: sendOther{}, Disabled: none, Hidden: true}
+	twin := kit.Binding{Keys: []string{kit.StepKey(model.ActionTwin)}, Label: m.otherLabel(), Help: "Send the request the other way: by Native instead of API, or back.", Group: "Result", Intent: sendOther{}, Disabled: none, Dangerous: true, Hidden: true}
 	if none == "" {
 		twin.Disabled = m.whyNotOther()
 	}
@@ -136,7 +140,7 @@ func (m *Model) resultBindings() []kit.Binding {
 		mark.Disabled, mark.Hidden = "there is no evidence in the body", true
 	}
 	out = append(out, twin,
-		kit.Binding{Keys: []string{"w"}, Label: "compare", Help: "Send the request by several zones and both methods at once, and name the winner.", Group: "Request", Intent: compareForm{}},
+		kit.Binding{Keys: []string{"w"}, Label: "compare", Help: "Send the request by several zones and both methods at once, and name the winner.", Group: "Request", Intent: compareForm{}, Dangerous: true},
 		kit.Binding{Keys: []string{"y"}, Label: "copy", Help: "Copy body, address, headers or the request as shown.", Group: "Result", Intent: copyMenu{}},
 		page,
 		kit.Binding{Keys: []string{"x"}, Label: "code", Help: "Show the form's request as code for curl, Python, Go, Node, Scrapy, Playwright, Puppeteer or a shell.", Group: "Request", Intent: m.code(), Disabled: m.unvalued()},

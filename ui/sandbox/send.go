@@ -53,6 +53,21 @@ func (m *Model) trySend(sure bool, pause time.Duration) tea.Cmd {
 	return m.send(m.form.request, pause)
 }
 
+// billed reports whether what is sent now costs something: the emulator charges nothing.
+func (m *Model) billed() bool { return m.session.Ready && !m.session.Local }
+
+// askToSend asks before a letter sends a request: one that was meant for a field costs nothing.
+func (m *Model) askToSend(r model.FetchRequest, yes tea.Msg) tea.Cmd {
+	by := r.Via.String()
+	if r.Zone.Name != "" {
+		by = fmt.Sprintf("zone %s, %s", r.Zone.Name, by)
+	}
+	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
+		Title: "Send a request?", Yes: "send it", View: kit.Sandbox, Intent: yes,
+		Body: fmt.Sprintf("One request to profile %s by %s, billed like any other. ctrl+j sends the form without this question.", m.session.ProfileName, by),
+	})
+}
+
 // doubts is what the operator is asked before the form is sent, if there is something
 // to ask: whether a request of another profile is meant for this one, and whether it is
 // to be sent although it will fail.

@@ -175,8 +175,11 @@ func (m *Model) undo() {
 
 // runStep carries out a next step. It sends the form, or changes one field of it: what
 // the operator has edited since the result came stays.
-func (m *Model) runStep(s model.Step) tea.Cmd {
-	res := m.result.res
+func (m *Model) runStep(msg runStep) tea.Cmd {
+	s, res := msg.step, m.result.res
+	if (s.Action == model.ActionRetry || s.Action == model.ActionSlowDown) && !msg.sure && m.billed() {
+		return m.askToSend(m.form.request, runStep{step: s, sure: true})
+	}
 	d := m.form.draft()
 	switch s.Action {
 	case model.ActionRetry:
@@ -214,9 +217,14 @@ func (m *Model) runStep(s model.Step) tea.Cmd {
 }
 
 // sendOther sends the form by the access method that the result on screen did not use.
-func (m *Model) sendOther() tea.Cmd {
-	pane, d := m.panes.At, m.form.draft()
-	d.Via = string(otherWay(m.result.res.Request.Via))
+func (m *Model) sendOther(msg sendOther) tea.Cmd {
+	pane, d, via := m.panes.At, m.form.draft(), otherWay(m.result.res.Request.Via)
+	if !msg.sure && m.billed() {
+		r := m.form.request
+		r.Via = via
+		return m.askToSend(r, sendOther{sure: true})
+	}
+	d.Via = string(via)
 	m.setForm(d)
 	m.focus(pane)
 	return m.trySend(false, 0)

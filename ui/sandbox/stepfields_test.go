@@ -65,9 +65,9 @@ func TestNoNextStepRevertsAFieldThatWasEdited(t *testing.T) {
 			m.refresh()
 			before := m.form.draft()
 			if action == model.ActionTwin {
-				m.sendOther()
+				m.sendOther(sendOther{})
 			} else {
-				m.runStep(model.Step{Action: action, Text: "x"})
+				m.runStep(runStep{step: model.Step{Action: action, Text: "x"}})
 			}
 			after := m.form.draft()
 			for g := range fieldsOf.Fields() {

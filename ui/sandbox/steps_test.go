@@ -346,3 +346,42 @@ func TestTheOfferedPauseSaysThatItHasGrown(t *testing.T) {
 		}
 	})
 }
+
+// Where a request is billed no letter sends one without a question, and ctrl+j does.
+func TestALetterAsksBeforeItSendsABilledRequest(t *testing.T) {
+	for key, want := range map[string]model.FetchRequest{
+		"r": {Via: model.ViaAPI}, "s": {Via: model.ViaAPI}, "t": {Via: model.ViaNative},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b := open(t, 120, 40)
+			b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
+				res := captchaResult(r)
+				res.Diagnosis.Steps = []model.Step{{Action: model.ActionRetry, Text: "again"}, {Action: model.ActionSlowDown, Text: "slow down"}}
+				return res, nil
+			}
+			s := demoSession()
+			s.Local, s.ProfileName, s.Profile = false, "acme", demoProfile()
+			b.Send(kit.SessionChanged{Session: s})
+			b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenURL{URL: "http://lab.test/json", Zone: "unlocker_demo"}})
+			b.Press("ctrl+j", "tab", "tab")
+			if n := len(b.svc.requests()); n != 1 {
+				t.Fatalf("ctrl+j sent %d requests", n)
+			}
+			b.Press(key)
+			b.Expect("Send a request?", "One request to profile acme by zone unlocker_demo, "+want.Via.String(), "billed")
+			b.After(time.Second) // a question ignores keys that were meant for something else
+			b.Press("n")
+			b.After(time.Minute)
+			if n := len(b.svc.requests()); n != 1 {
+				t.Fatalf("%s, n: %d requests in all, want 1", key, n)
+			}
+			b.Press(key)
+			b.After(time.Second)
+			b.Press("y")
+			b.After(time.Minute)
+			if sent := b.svc.requests(); len(sent) != 2 || sent[1].Via != want.Via {
+				t.Errorf("%s, y: sent %+v", key, sent)
+			}
+		})
+	}
+}

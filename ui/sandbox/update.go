@@ -149,9 +149,9 @@ func (m *Model) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	case showMark:
 		return m.nextMark(), true
 	case runStep:
-		return m.runStep(msg.step), true
+		return m.runStep(msg), true
 	case sendOther:
-		return m.sendOther(), true
+		return m.sendOther(msg), true
 	case openFetch:
 		if f := m.pickedFlight(); f != nil {
 			return m.openFlight(f), true

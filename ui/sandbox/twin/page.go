@@ -75,8 +75,6 @@ type Page struct {
 	grid
 	load, keep, look kit.Slot
 	seen             looked
-	// sure names the profiles whose zones the operator agreed to compare.
-	sure map[string]bool
 }
 
 // grid is the comparison on screen.
@@ -100,7 +98,7 @@ type grid struct {
 }
 
 // New makes a page without a comparison.
-func New(d Deps) *Page { return &Page{deps: d, sure: map[string]bool{}} }
+func New(d Deps) *Page { return &Page{deps: d} }
 
 // SetSession stores the session.
 func (p *Page) SetSession(s kit.Session) { p.session = s }

@@ -130,7 +130,6 @@ func (p *Page) try(c compareZones) tea.Cmd {
 			Title: "Compare " + text.Counted(len(c.zones), "zone") + "?", Body: body, Yes: "send them", View: kit.Sandbox, Intent: c,
 		})
 	}
-	p.sure[p.session.ProfileName] = true
 	if c.more {
 		p.twin.Repeat++
 		return p.runCells()
@@ -149,7 +148,7 @@ func (p *Page) doubts(c compareZones) string {
 	if doubt := p.deps.Doubt(c.request.Key); doubt != "" && slices.Contains(c.ways, model.ViaAPI) {
 		body = append(body, doubt)
 	}
-	if n := p.fetches(c); n > 0 && !p.session.Local && (!p.sure[p.session.ProfileName] || n > manyFetches) {
+	if n := p.fetches(c); n > 0 && !p.session.Local {
 		by := strings.Join(model.ZoneNames(c.zones), ", ")
 		if slices.Contains(c.ways, model.ViaAgent) {
 			by += ", and by agent access"
@@ -175,9 +174,6 @@ func (p *Page) fetches(c compareZones) int {
 	}
 	return n
 }
-
-// manyFetches is how many fetches of one comparison are asked about each time.
-const manyFetches = 40
 
 // start makes a comparison, in place of the one before, without sending it.
 func (p *Page) start(c compareZones) {
