@@ -1,9 +1,20 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
+
+// SameFetch reports whether two requests ask the same of the target, by whatever zone, access
+// method and key.
+func (r FetchRequest) SameFetch(o FetchRequest) bool {
+	method := func(r FetchRequest) string { return cmp.Or(strings.ToUpper(r.Method), "GET") }
+	return r.URL == o.URL && method(r) == method(o) && r.Body == o.Body && r.Country == o.Country && r.Options == o.Options &&
+		maps.EqualFunc(r.Header, o.Header, slices.Equal[[]string])
+}
 
 // Shown is what the comparison's runs by a zone and an access method showed of its use, in
 // one line: how many at once and with which pause, whether they held, and what they cost.
@@ -25,7 +36,7 @@ func (t Twin) Shown(zone ZoneName, via Via) (string, bool) {
 			cost = Dollars(dollars) + " per 1000"
 		}
 		var b strings.Builder
-		fmt.Fprintf(&b, "compared runs: %d of %d ok", c.OK(), len(c.Runs))
+		fmt.Fprintf(&b, "%d of %d ok", c.OK(), len(c.Runs))
 		switch {
 		case fast > 0:
 			fmt.Fprintf(&b, ", %d too fast; %d at once without a pause did not hold, which pause does is unknown", fast, together)

@@ -11,10 +11,10 @@ func TestWhatComparedRunsShowedIsNoMoreThanWasSeen(t *testing.T) {
 	fast := cell(Rate{}, 10, -20)
 	fast.Runs[1].Class = ClassTooFast
 	for want, c := range map[string]TwinCell{
-		"compared runs: 3 of 3 ok; 1 at once held, pause 0; more at once was not tried; $1.50 per 1000":                       cell(Rate{Per1000: 1.5}, 10, 20, 30),
-		"compared runs: 1 of 1 ok; more than one, at once or in a row, was not tried; unpriced":                               cell(Rate{}, 10),
-		"compared runs: 1 of 2 ok, 1 too fast; 1 at once without a pause did not hold, which pause does is unknown; unpriced": fast,
-		"compared runs: 2 of 3 ok, 1 at once, pause 0, none too fast; more at once was not tried; unpriced":                   cell(Rate{}, 10, 20, -30),
+		"3 of 3 ok; 1 at once held, pause 0; more at once was not tried; $1.50 per 1000":                       cell(Rate{Per1000: 1.5}, 10, 20, 30),
+		"1 of 1 ok; more than one, at once or in a row, was not tried; unpriced":                               cell(Rate{}, 10),
+		"1 of 2 ok, 1 too fast; 1 at once without a pause did not hold, which pause does is unknown; unpriced": fast,
+		"2 of 3 ok, 1 at once, pause 0, none too fast; more at once was not tried; unpriced":                   cell(Rate{}, 10, 20, -30),
 	} {
 		if got, ok := (Twin{Cells: []TwinCell{{Zone: Zone{Name: "z"}, Via: ViaNative}, c}}).Shown("z", ViaAPI); !ok || got != want {
 			t.Errorf("%q, want %q", got, want)

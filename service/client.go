@@ -145,6 +145,16 @@ func (c *Client) LoadTwin(ctx context.Context, id string) (model.Twin, error) {
 	return c.journal.Twin(ctx, id)
 }
 
+// NewestTwin is the newest comparison in the history of what a request asks of its target, made
+// with a profile and with a run by the request's zone and access method. Without one the error
+// wraps database.ErrNotFound.
+func (c *Client) NewestTwin(ctx context.Context, profile string, r model.FetchRequest) (model.Twin, error) {
+	if c.journal == nil {
+		return model.Twin{}, ErrNoJournal
+	}
+	return c.journal.NewestTwin(ctx, profile, r)
+}
+
 // LoadFetch loads a fetch from the history, by the identifier in its result
 // or in the timeline. Nothing is sent. A body that was kept on disk may have been
 // cleaned up since.

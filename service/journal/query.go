@@ -49,6 +49,44 @@ func (j *Journal) Twin(ctx context.Context, id string) (model.Twin, error) {
 	return t, err
 }
 
+// newestTwins is how many comparisons of a URL are looked at.
+const newestTwins = 50
+
+// NewestTwin is the newest comparison that asked of the target what a request asks, with a
+// profile, and has a run by the request's zone and access method. Without one among the newest
+// 50 of its URL, the error wraps database.ErrNotFound.
+func (j *Journal) NewestTwin(ctx context.Context, profile string, r model.FetchRequest) (model.Twin, error) {
+	if err := j.flush(ctx); err != nil {
+		return model.Twin{}, err
+	}
+	const doing = "reading the comparisons of a URL"
+	want := masked(r)
+	var newest model.Twin
+	err := database.Each(ctx, j.db, `SELECT t.twin FROM activity a JOIN twins t ON t.id = a.ref
+		WHERE a.kind = ? AND a.profile = ? AND a.url = ? ORDER BY a.id DESC LIMIT ?`,
+		[]any{string(model.ActivityTwin), profile, want.URL, newestTwins}, func(row database.Scanner) error {
+			var text string
+			if err := row.Scan(&text); err != nil || newest.ID != "" {
+				return err
+			}
+			var t model.Twin
+			if err := json.Unmarshal([]byte(text), &t); err != nil {
+				return err
+			}
+			if _, ran := t.Shown(r.Zone.Name, r.Via); ran && t.Request.SameFetch(want) {
+				newest = t
+			}
+			return nil
+		})
+	switch {
+	case err != nil:
+		return model.Twin{}, j.db.Fault(doing, err)
+	case newest.ID == "":
+		return model.Twin{}, fmt.Errorf("%s: %w", doing, database.ErrNotFound)
+	}
+	return newest, nil
+}
+
 // kept reads the JSON that a query finds for an identifier; what names it in errors.
 func (j *Journal) kept(ctx context.Context, what, query, id string, into any) error {
 	if err := j.flush(ctx); err != nil {

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"errors"
 	"net/http"
 	"path/filepath"
 	"reflect"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/database"
 )
 
 func TestAComparisonIsKeptAndReplacedOnItsOwnLine(t *testing.T) {
@@ -53,6 +55,34 @@ func TestAComparisonIsKeptAndReplacedOnItsOwnLine(t *testing.T) {
 	}
 	if found, err := j.Activity(t.Context(), model.ActivityFilter{Words: []string{"unlocker_demo"}}); err != nil || len(found) != 1 {
 		t.Errorf("the line is found by %d, %v", len(found), err)
+	}
+	for name, c := range map[string]struct {
+		profile string
+		change  func(*model.FetchRequest)
+		found   bool
+	}{
+		"what was compared":     {"acme", func(*model.FetchRequest) {}, true},
+		"another profile":       {"other", func(*model.FetchRequest) {}, false},
+		"another URL":           {"acme", func(r *model.FetchRequest) { r.URL += "2" }, false},
+		"another body":          {"acme", func(r *model.FetchRequest) { r.Body = "x" }, false},
+		"another zone":          {"acme", func(r *model.FetchRequest) { r.Zone.Name = "y" }, false},
+		"a method without runs": {"acme", func(r *model.FetchRequest) { r.Zone.Name, r.Via = "z", model.ViaNative }, false},
+	} {
+		r := twin.Request
+		r.Zone, r.Via = zone, model.ViaAPI
+		c.change(&r)
+		if got, err := j.NewestTwin(t.Context(), c.profile, r); (got.ID == "t_1") != c.found || errors.Is(err, database.ErrNotFound) == c.found {
+			t.Errorf("%s: %q, %v", name, got.ID, err)
+		}
+	}
+	later := twin
+	later.ID, later.Started = "t_2", testTime.Add(time.Hour)
+	if err := j.PutTwin(t.Context(), later); err != nil {
+		t.Fatal(err)
+	}
+	later.Request.Zone, later.Request.Via = zone, model.ViaAPI
+	if got, err := j.NewestTwin(t.Context(), "acme", later.Request); err != nil || got.ID != "t_2" || !got.Started.Equal(later.Started) {
+		t.Errorf("of two: %q of %s, %v", got.ID, got.Started, err)
 	}
 	if err := j.PutTwin(t.Context(), model.Twin{}); err == nil {
 		t.Error("one without an identifier is kept")

@@ -14,6 +14,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/database"
 	"zonedeck/service/profile"
 	"zonedeck/ui"
 	"zonedeck/ui/code"
@@ -45,7 +46,7 @@ type bench struct {
 	copied   []string
 }
 
-func open(t *testing.T, show kit.ShowCode, w, h int) *bench {
+func open(t *testing.T, show kit.ShowCode, w, h int, change ...func(*code.Deps)) *bench {
 	t.Helper()
 	b := &bench{files: map[string]string{}}
 	theme := kit.NewTheme(true, false)
@@ -53,7 +54,7 @@ func open(t *testing.T, show kit.ShowCode, w, h int) *bench {
 		BaseURL: "https://api.test", ProxyHost: "proxy.test", ProxyPort: 33335, UsernamePrefix: "brd", Account: "hl_demo01",
 		Dialect: "brightdata", Verify: true, Key: "etl",
 	}
-	pages := code.New(code.Deps{
+	deps := code.Deps{
 		Ctx: t.Context(), Theme: theme, Profile: func() profile.Profile { return p },
 		KeyRef: func(name string) string { return "keyring:zonedeck/" + name },
 		Refused: func(name string) error {
@@ -77,7 +78,14 @@ func open(t *testing.T, show kit.ShowCode, w, h int) *bench {
 			b.files[name] = text
 			return "/home/op/" + name, nil
 		},
-	})
+		Compared: func(context.Context, model.FetchRequest) (model.Twin, error) {
+			return model.Twin{}, database.ErrNotFound
+		},
+	}
+	for _, c := range change {
+		c(&deps)
+	}
+	pages := code.New(deps)
 	b.Screen = uitest.Start(t, ui.New(ui.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Code: pages.Open, Multiplexer: ui.Tmux,
 		Clipboard: func(_ context.Context, text string) (string, error) {
@@ -116,7 +124,7 @@ func compared() *model.Twin {
 func TestThePagesAreTurnedAndTheLastOneIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, fetch(), 120, 40)
-		b.Expect("▸curl", `"$ZONEDECK_API_KEY" |`, "needs ZONEDECK_API_KEY", "no comparison open: safe concurrency, pause and cost are unknown")
+		b.Expect("▸curl", `"$ZONEDECK_API_KEY" |`, "needs ZONEDECK_API_KEY", "not compared yet: safe concurrency, pause and cost are unknown")
 		b.Press("right")
 		b.Expect("▸Python", "import requests")
 		b.Press("left", "left")
@@ -268,7 +276,7 @@ func TestTheCodeIsSavedAsAFile(t *testing.T) {
 func TestAComparisonIsAReportAndSaysWhatItsRunsShowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		show := fetch()
-		show.Twin, show.Whole = compared(), true
+		show.Twin = compared()
 		b := open(t, show, 200, 60)
 		b.Expect("▸Markdown", "| unlocker_demo | API | ok | 2 of 2 | 200 |", "winner: unlocker_demo by API")
 		b.Press("y")
@@ -281,6 +289,25 @@ func TestAComparisonIsAReportAndSaysWhatItsRunsShowed(t *testing.T) {
 		b.Expect("▸curl", "needs ZONEDECK_API_KEY · compared runs: 2 of 2 ok; 1 at once held, pause 0; more at once was not tried; $1.50 per 1000")
 		b.Press("v")
 		b.Expect("compared runs: 1 of 2 ok, 1 too fast; 1 at once without a pause did not hold, which pause does is unknown")
+	})
+}
+
+func TestWithoutAComparisonOnScreenTheNewestOfTheHistoryIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, fetch(), 200, 60, func(d *code.Deps) {
+			d.Compared = func(_ context.Context, r model.FetchRequest) (model.Twin, error) {
+				if r.URL != "http://lab.test/shop" || r.Via != model.ViaAPI {
+					return model.Twin{}, errors.New("the disk is gone")
+				}
+				twin := *compared()
+				twin.Started = time.Date(2026, 3, 4, 5, 6, 0, 0, time.Local)
+				return twin, nil
+			}
+		})
+		b.Expect("▸curl", "needs ZONEDECK_API_KEY · runs compared 2026-03-04 05:06: 2 of 2 ok; 1 at once held", "# runs compared 2026-03-04 05:06: 2 of 2 ok")
+		b.Press("v")
+		b.Expect("what was compared is not known: the disk is gone")
+		b.ExpectNot("2 of 2 ok")
 	})
 }
 

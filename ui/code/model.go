@@ -37,6 +37,10 @@ type Deps struct {
 	// Write writes a file and names it. Without replace, a file that is there is an error
 	// that wraps fs.ErrExist.
 	Write func(name, text string, replace bool) (file string, err error)
+	// Compared is the newest comparison of a request with a run by its zone and access
+	// method; an error that wraps database.ErrNotFound says that there is none. It is called
+	// in a command.
+	Compared func(ctx context.Context, r model.FetchRequest) (model.Twin, error)
 }
 
 // Pages opens the overlay, and remembers which page was looked at last.
@@ -65,8 +69,16 @@ type pane struct {
 	at     int
 	scroll widget.Scroll
 	slot   kit.Slot // the secret
+	look   kit.Slot // the comparison
+	newest found
 	titled kit.Regions
 	drawn  wrapped
+}
+
+// found is the newest comparison in the history, or why there is none.
+type found struct {
+	twin model.Twin
+	err  error
 }
 
 // wrapped are the pages in lines, as they are drawn.
@@ -82,7 +94,7 @@ func (p *Pages) Open(code kit.ShowCode) kit.Overlay {
 	if i := slices.IndexFunc(o.pages, func(pg page) bool { return pg.name == p.last }); i >= 0 {
 		o.at = i
 	}
-	if code.Whole {
+	if code.Twin != nil {
 		o.at = slices.IndexFunc(o.pages, func(pg page) bool { return pg.name == "markdown" })
 	}
 	return o
@@ -93,7 +105,10 @@ func (p *pane) write() {
 	r := p.code.Request
 	r.Via = cmp.Or(r.Via, model.ViaAPI)
 	p.source = export.Source{Profile: p.deps.Profile(), Request: r, Key: p.deps.KeyRef(r.Key), Username: p.code.Username}
-	p.source.Shown, _ = p.shown()
+	p.source.Shown = ""
+	if shown, ok := p.shown(); ok {
+		p.source.Shown = shown
+	}
 	p.pages, p.drawn = nil, wrapped{}
 	for _, t := range export.Targets() {
 		text, err := t.Code(p.source)
@@ -104,7 +119,7 @@ func (p *pane) write() {
 		}
 		p.pages = append(p.pages, page{name: t.Name, title: t.Title, file: t.File, text: text, err: err, target: t})
 	}
-	if p.code.Whole {
+	if p.code.Twin != nil {
 		object, err := json.MarshalIndent(export.NewTwin(*p.code.Twin), "", "  ")
 		p.pages = append(
 			p.pages,
@@ -114,21 +129,34 @@ func (p *pane) write() {
 	}
 }
 
-// shown is what compared runs showed of the request's zone and method; false where there
-// are none.
+// shown is what compared runs showed of the request's zone and method: those of the comparison
+// on screen, or of the newest in the history; false where there are none.
 func (p *pane) shown() (string, bool) {
+	zone, via := p.source.Request.Zone.Name, p.source.Request.Via
 	if p.code.Twin != nil {
-		if s, ok := p.code.Twin.Shown(p.source.Request.Zone.Name, p.source.Request.Via); ok {
-			return s, true
-		}
+		s, ok := p.code.Twin.Shown(zone, via)
+		return "compared runs: " + s, ok
 	}
-	return "", false
+	s, ok := p.newest.twin.Shown(zone, via)
+	return "runs compared " + p.newest.twin.Started.Local().Format("2006-01-02 15:04") + ": " + s, ok
+}
+
+// lookUp looks for a comparison in the history, unless one is on screen.
+func (p *pane) lookUp() tea.Cmd {
+	if p.code.Twin != nil {
+		return nil
+	}
+	compared, r := p.deps.Compared, p.source.Request
+	return kit.Do("", &p.look, p.deps.Ctx, func(ctx context.Context) tea.Msg {
+		twin, err := compared(ctx, r)
+		return kit.ForOverlay{Overlay: p, Msg: found{twin, err}}
+	})
 }
 
 func (p *pane) page() page { return p.pages[p.at] }
 
-// Init does nothing: the code is there.
-func (p *pane) Init() tea.Cmd { return nil }
+// Init looks for what compared runs showed; the code is there.
+func (p *pane) Init() tea.Cmd { return p.lookUp() }
 
 // Title is the word before the pages' titles.
 func (p *pane) Title() string { return "Code" + p.scroll.More() }
@@ -227,8 +255,12 @@ func (p *pane) Update(msg tea.Msg) tea.Cmd {
 		}
 	case otherWay:
 		p.code.Request.Via = other(p.source.Request.Via)
+		p.newest = found{}
 		p.write()
-		return p.drop()
+		return tea.Batch(p.drop(), p.lookUp())
+	case found:
+		p.newest = msg
+		p.write()
 	case copyIt:
 		return p.copies(p.page().text, "")
 	case printIt:

@@ -1,8 +1,10 @@
 package code
 
 import (
+	"errors"
 	"strings"
 
+	"zonedeck/service/database"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -79,7 +81,10 @@ func (p *pane) foot(w int) []string {
 	}
 	shown, ok := p.shown()
 	if !ok {
-		shown, ink = "no comparison open: safe concurrency, pause and cost are unknown", t.Muted
+		shown, ink = "not compared yet: safe concurrency, pause and cost are unknown", t.Muted
+		if err := p.newest.err; err != nil && !errors.Is(err, database.ErrNotFound) {
+			shown, ink = "what was compared is not known: "+err.Error(), t.Warn
+		}
 	}
 	return append([]string{""}, widget.Indent(widget.Hung(t.Muted.Render(needs), ink, shown, w-2))...)
 }

@@ -167,9 +167,8 @@ type ShowCode struct {
 	Request model.FetchRequest
 	// Username is a proxy's username in place of the one that the request makes, or empty.
 	Username string
-	// Twin is a comparison of the request, or nil; with Whole it is shown as a report, too.
-	Twin  *model.Twin
-	Whole bool
+	// Twin is a comparison of the request, to be shown as a report, too, or nil.
+	Twin *model.Twin
 }
 
 // Print asks the root to print text on the terminal's own screen, where its selection takes

@@ -81,11 +81,8 @@ func (m *Model) copyBody(b model.BodyRef) tea.Cmd {
 	})
 }
 
-// code is the form's request as code for other programs, with what a comparison of it
-// showed.
-func (m *Model) code() kit.ShowCode {
-	return kit.ShowCode{Request: m.form.request, Twin: m.twin.Of(m.form.request)}
-}
+// code is the form's request as code for other programs.
+func (m *Model) code() kit.ShowCode { return kit.ShowCode{Request: m.form.request} }
 
 // bodyRead is a body to be copied.
 type bodyRead struct {

@@ -25,7 +25,7 @@ func codeScreens() []screen {
 		{name: "sandbox/code", before: one, steps: func(p *uitest.Whole) {
 			twin(p)
 			p.Press("esc", "x", "right")
-			p.WaitFor("▸Python", "import requests", "ZONEDECK_ZONE_PASSWORD", "compared runs: 3 of 3 ok")
+			p.WaitFor("▸Python", "import requests", "ZONEDECK_ZONE_PASSWORD", "# runs compared 20", "3 of 3 ok")
 		}},
 		{name: "sandbox/code-refused", steps: func(p *uitest.Whole) {
 			code(p)

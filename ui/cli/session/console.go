@@ -142,6 +142,9 @@ func (c *Console) codeDeps(theme *kit.Theme) code.Deps {
 			return k.Secret
 		},
 		Secret: func(ctx context.Context, ref string) (keystore.Secret, error) { return s.Resolver.Resolve(ctx, ref) },
+		Compared: func(ctx context.Context, r model.FetchRequest) (model.Twin, error) {
+			return s.Client.NewestTwin(ctx, s.CurrentProfile().Name, r)
+		},
 	}
 }
 

@@ -126,7 +126,7 @@ func (p *Page) code() kit.ShowCode {
 		i = p.winner
 	}
 	t := p.twin
-	c := kit.ShowCode{Request: t.Request, Twin: &t, Whole: true}
+	c := kit.ShowCode{Request: t.Request, Twin: &t}
 	if i >= 0 && i < len(t.Cells) {
 		c.Request.Zone, c.Request.Via = t.Cells[i].Zone, t.Cells[i].Via
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -77,23 +76,6 @@ func (p *grid) moveTo(zone model.ZoneName, via model.Via) bool {
 	p.table.SetCursor(row)
 	p.col = max(slices.Index(p.ways, via), 0)
 	return true
-}
-
-// Of is the comparison on screen, or nil where it fetched something else than a request.
-func (p *Page) Of(r model.FetchRequest) *model.Twin {
-	if p.twin.Profile != p.session.ProfileName || len(p.twin.Cells) == 0 || !sameFetch(p.twin.Request, r) {
-		return nil
-	}
-	t := p.twin
-	return &t
-}
-
-// sameFetch reports whether two requests ask the same of the target, by whatever zone,
-// access method and key.
-func sameFetch(a, b model.FetchRequest) bool {
-	method := func(r model.FetchRequest) string { return cmp.Or(strings.ToUpper(r.Method), "GET") }
-	return a.URL == b.URL && method(a) == method(b) && a.Body == b.Body && a.Country == b.Country && a.Options == b.Options &&
-		maps.EqualFunc(a.Header, b.Header, slices.Equal[[]string])
 }
 
 // Compare sends a request once by every zone of the profile that fetches pages, and by its
