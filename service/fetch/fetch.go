@@ -173,7 +173,8 @@ func (ft *Fetcher) prepare(ctx context.Context, r model.FetchRequest, on func(Ev
 	if ps := Problems(p, d, f.written()); len(ps) > 0 { // their errors may repeat a secret
 		return nil, model.BadField(ps[0].Field, "it cannot be sent with the values of its variables")
 	}
-	f.mask = exchange.MaskOf(f.secret, f.login, slices.Collect(maps.Values(f.values))...)
+	more := append(slices.Collect(maps.Values(f.values)), typedSecrets(f.written().Header)...)
+	f.mask = exchange.MaskOf(f.secret, f.login, more...)
 	return f, err
 }
 
