@@ -14,17 +14,26 @@ type JobState string
 
 // The states of the ledger.
 const (
-	JobIntent   JobState = "intent"   // written before anything was sent
-	JobSending  JobState = "sending"  // the POST is on its way
-	JobMayHave  JobState = "may_have" // the connection broke after sending: it may have started
-	JobRefused  JobState = "refused"  // the service answered and did not start it
-	JobNotSent  JobState = "not_sent" // it is certain that nothing was sent
-	JobAccepted JobState = "accepted" // an identifier was received
-	JobRunning  JobState = "running"  // the service says it works on it
-	JobReady    JobState = "ready"    // results can be downloaded
-	JobFailed   JobState = "failed"   // the service says it failed
-	JobCanceled JobState = "canceled" // cancelled
+	JobIntent     JobState = "intent"     // written before anything was sent
+	JobSending    JobState = "sending"    // the POST is on its way
+	JobMayHave    JobState = "may_have"   // the connection broke after sending: it may have started
+	JobRefused    JobState = "refused"    // the service answered and did not start it, or a person says so
+	JobNotSent    JobState = "not_sent"   // it is certain that nothing was sent
+	JobAccepted   JobState = "accepted"   // an identifier was received
+	JobRunning    JobState = "running"    // the service says it works on it
+	JobReady      JobState = "ready"      // results can be downloaded
+	JobDownloaded JobState = "downloaded" // a result is on this disk, with its digest and its rows
+	JobFailed     JobState = "failed"     // the service says it failed
+	JobCanceled   JobState = "canceled"   // cancelled
+	JobExpired    JobState = "expired"    // the service no longer has the result
 )
+
+// JobStates lists the states in the order in which a job may reach them.
+func JobStates() []JobState {
+	return []JobState{
+		JobIntent, JobSending, JobNotSent, JobRefused, JobMayHave, JobAccepted, JobRunning, JobReady, JobDownloaded, JobFailed, JobCanceled, JobExpired,
+	}
+}
 
 // Label is the state in words.
 func (s JobState) Label() string {
@@ -53,6 +62,8 @@ func (s JobState) Predicate() string {
 		return "was " + s.Label()
 	case JobFailed:
 		return "has failed"
+	case JobExpired:
+		return "has expired"
 	default:
 		return "is " + s.Label()
 	}
@@ -61,7 +72,7 @@ func (s JobState) Predicate() string {
 // Started reports whether the service certainly took the job on, and billed it.
 func (s JobState) Started() bool {
 	switch s {
-	case JobAccepted, JobRunning, JobReady, JobFailed, JobCanceled:
+	case JobAccepted, JobRunning, JobReady, JobDownloaded, JobFailed, JobCanceled, JobExpired:
 		return true
 	default:
 		return false
@@ -71,12 +82,15 @@ func (s JobState) Started() bool {
 // Final reports whether the state no longer changes by itself.
 func (s JobState) Final() bool {
 	switch s {
-	case JobRefused, JobNotSent, JobReady, JobFailed, JobCanceled:
+	case JobRefused, JobNotSent, JobReady, JobDownloaded, JobFailed, JobCanceled, JobExpired:
 		return true
 	default:
 		return false
 	}
 }
+
+// HasResult reports whether the service has a result to download.
+func (s JobState) HasResult() bool { return s == JobReady || s == JobDownloaded }
 
 // Job is one line of the ledger.
 type Job struct {
@@ -101,9 +115,14 @@ type Job struct {
 	// Done and Records are progress counts; -1 means the service did not say.
 	Done    int
 	Records int
-	// Bytes is the size of the downloaded result, File where it is; empty until then.
-	Bytes int64
-	File  string
+	// Bytes is the size of the downloaded result, File where it is, SHA256 its digest in
+	// hexadecimal digits, and Rows what it holds; empty until then.
+	Bytes  int64
+	File   string
+	SHA256 string
+	Rows   JobRows
+	// Repeats is the job whose inputs this one takes up again, or empty.
+	Repeats string
 
 	Created  time.Time // the intent was written
 	Accepted time.Time
@@ -117,6 +136,16 @@ type Job struct {
 type JobFault struct {
 	Call      JobCall
 	Diagnosis Diagnosis
+	At        time.Time // when it was seen; zero in ledgers of older versions
+}
+
+// RetryAt is when the call may be made again by the answer's own word; false where it
+// said nothing.
+func (f JobFault) RetryAt() (at time.Time, ok bool) {
+	if f.Diagnosis.RetryAfter <= 0 || f.At.IsZero() {
+		return time.Time{}, false
+	}
+	return f.At.Add(f.Diagnosis.RetryAfter), true
 }
 
 // JobCall says what a call about a job asks for.
@@ -153,6 +182,39 @@ func NoIdentifier(status int) Diagnosis {
 		Evidence: []Evidence{{Kind: "service_status", Text: statusText(status) + " from the service"}},
 		Steps:    []Step{lookFirst()},
 	}
+}
+
+// JobRows accounts for the rows of a result: each is useful, an error or empty.
+type JobRows struct {
+	// Counted says that the whole result was read; Problem why it was not.
+	Counted bool
+	Problem string
+	// Returned are all rows, Useful those with data, Empty those with neither data nor an
+	// error.
+	Returned, Useful, Empty int
+	// Errors are the rows with an error and no data, the most frequent code first.
+	Errors []JobRowErrors
+	// Billed is how many rows the service bills, as far as the dialect knows; -1 where it
+	// does not.
+	Billed int
+}
+
+// JobRowErrors are the error rows of one code.
+type JobRowErrors struct {
+	Code  string // the service's, "" where a row has none
+	Class Class
+	Cause Cause
+	Rows  int
+	Text  string // what the first of them says
+}
+
+// Failed is how many rows are errors.
+func (r JobRows) Failed() int {
+	n := 0
+	for _, e := range r.Errors {
+		n += e.Rows
+	}
+	return n
 }
 
 // JobStep is one entry of a job's history.
@@ -208,11 +270,14 @@ func addressesIn(v any) (out []string) {
 	return out
 }
 
-// TriggerRequest is one POST /datasets/v3/trigger as the operator asked for it.
+// TriggerRequest is one POST /datasets/v3/trigger as the operator asked for it. The ledger
+// keeps it as JSON: a field that was released keeps its name, and none holds a secret.
 type TriggerRequest struct {
 	Dataset string
 	Inputs  []JobInput
 	Key     string // name of the key; empty means the profile's
 	// Settings are what is asked for besides the inputs.
 	Settings JobSettings
+	// Repeats is the job of the ledger that is launched again, or empty.
+	Repeats string
 }

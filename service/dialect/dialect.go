@@ -34,6 +34,9 @@ type Dialect struct {
 	// token is the parameter of the agent access's address that a key goes in; "" sends it
 	// as Bearer (service.md 5.1).
 	token string
+	// rowCodes says that the codes of a result's error rows are known, and which rows are
+	// billed.
+	rowCodes bool
 	// readsCodes says that the codes of codes.go are looked for in the text of a tool.
 	readsCodes bool
 	// open says that the profile names no dialect: an answer is read by the one that
@@ -71,7 +74,7 @@ func all() []Dialect {
 				Target: true, Exit: true, AnyNative: true, Dataset: true, InputFields: true, JobSettings: true, NotShown: notShown,
 				Option: brightDataOption, Browser: true, PageTool: "scrape_as_markdown",
 			},
-			engines: brightDataEngines, token: "token", readsCodes: true,
+			engines: brightDataEngines, token: "token", readsCodes: true, rowCodes: true,
 			dataset:   "dataset_id",
 			snapshots: []string{"snapshot_id"},
 			paths: func(base, id string) JobPaths {

@@ -218,11 +218,11 @@ func TestJobPathsAndQuery(t *testing.T) {
 	if d.TriggerPath("") != "/datasets/v3/trigger" || d.TriggerPath("v3/../x") != "/datasets/v3/trigger" {
 		t.Error("the version segment is not held")
 	}
-	if d.TriggerQuery("gd_x", model.JobSettings{}).Encode() != "dataset_id=gd_x" || Default().TriggerQuery("gd_x", model.JobSettings{}) != nil {
+	if d.TriggerQuery("gd_x", model.JobSettings{}).Encode() != "dataset_id=gd_x&include_errors=true" || Default().TriggerQuery("gd_x", model.JobSettings{}) != nil {
 		t.Error("the dataset's query")
 	}
 	all := model.JobSettings{Discover: "keyword", LimitPerInput: 2, LimitTotal: 3, Notify: "https://a.test/n", Endpoint: "https://a.test/e", Format: "csv", Plain: true}
-	if got := d.TriggerQuery("gd_x", all).Encode(); got != "dataset_id=gd_x&discover_by=keyword&endpoint=https%3A%2F%2Fa.test%2Fe&format=csv&limit_multiple_results=3&limit_per_input=2&notify=https%3A%2F%2Fa.test%2Fn&type=discover_new&uncompressed_webhook=true" {
+	if got := d.TriggerQuery("gd_x", all).Encode(); got != "dataset_id=gd_x&discover_by=keyword&endpoint=https%3A%2F%2Fa.test%2Fe&format=csv&include_errors=true&limit_multiple_results=3&limit_per_input=2&notify=https%3A%2F%2Fa.test%2Fn&type=discover_new&uncompressed_webhook=true" {
 		t.Error(got)
 	}
 }

@@ -30,7 +30,8 @@ func (Dialect) TriggerPath(version string) string { return datasets(version) + "
 
 // TriggerQuery is how the dataset is named. The contract shows no query
 // parameter and no field for it, so the default dialect sends none: there the
-// dataset is the console's own label.
+// dataset is the console's own label. A dialect that knows error rows asks for them: without
+// them nothing says which inputs gave an error.
 //
 // The settings are parameters, too, as public documentation has them.
 func (d Dialect) TriggerQuery(dataset string, s model.JobSettings) url.Values {
@@ -59,6 +60,9 @@ func (d Dialect) TriggerQuery(dataset string, s model.JobSettings) url.Values {
 	set("format", s.Format)
 	if s.Plain {
 		q.Set("uncompressed_webhook", "true")
+	}
+	if d.rowCodes {
+		q.Set("include_errors", "true")
 	}
 	return q
 }

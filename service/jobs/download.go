@@ -2,6 +2,8 @@ package jobs
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -49,26 +51,49 @@ func (rn *Runner) Download(ctx context.Context, jobID, format, dest string, on f
 	if err != nil {
 		return call.job, err
 	}
-	size, err := rn.fetchResult(ctx, call, format, dest, on)
+	got, err := rn.fetchResult(ctx, call, format, dest, on)
 	if err != nil {
-		return rn.failed(ctx, call.job, model.CallDownload, err), err
+		return rn.notFetched(ctx, call, err), err
+	}
+	counted := countRows(ctx, call.d, dest, format)
+	take := func(job *model.Job) {
+		job.File, job.Bytes, job.SHA256, job.Rows = dest, got.size, got.sha256, counted
 	}
 	job, err := rn.change(context.WithoutCancel(ctx), call.job.ID, func(job *model.Job) (note, error) {
-		job.File, job.Bytes = dest, size
+		take(job)
 		if job.Fault.Call == model.CallDownload {
 			job.Fault = model.JobFault{}
 		}
-		if !job.State.Final() {
-			job.State = model.JobReady // only a ready job gives results
+		if !job.State.Final() || job.State == model.JobReady || job.State == model.JobExpired {
+			job.State = model.JobDownloaded // only a ready job gives results
 		}
-		text := fmt.Sprintf("downloaded %d bytes to %s", size, dest)
+		text := fmt.Sprintf("downloaded %d bytes to %s, %s", got.size, dest, rowsText(counted))
 		return note{step: text, activity: fmt.Sprintf("%s %s: %s", job.ID, job.Dataset, text)}, nil
 	})
 	if err != nil {
-		call.job.File, call.job.Bytes = dest, size
+		take(&call.job)
 		return call.job, fmt.Errorf("the results are in %s: %w", dest, err)
 	}
 	return job, nil
+}
+
+// notFetched writes down that a download failed, and that the service no longer has the
+// result if its answer says so.
+func (rn *Runner) notFetched(ctx context.Context, call jobCall, cause error) model.Job {
+	job := rn.failed(ctx, call.job, model.CallDownload, cause)
+	var fault *DiagnosisError
+	if !errors.As(cause, &fault) || job.State == model.JobExpired || !call.d.ResultGone(fault.Status, fault.Text, job.State.HasResult()) {
+		return job
+	}
+	expired, err := rn.change(context.WithoutCancel(ctx), job.ID, func(job *model.Job) (note, error) {
+		job.State, job.Detail = model.JobExpired, line("the service no longer has the result: "+fault.Text)
+		return note{step: job.Detail, activity: fmt.Sprintf("%s %s: %s", job.ID, job.Dataset, joinText(job.State.Label(), job.Detail))}, nil
+	})
+	if err != nil {
+		rn.cfg.Log.Warn("that a result has expired is missing in the ledger", "job", job.ID, "error", err)
+		return job
+	}
+	return expired
 }
 
 func pickFormat(format, dest string) (string, error) {
@@ -107,19 +132,26 @@ func (rn *Runner) destination(job model.Job, format, dest string) (string, error
 	return dest, nil
 }
 
+// fetched is a result on this disk.
+type fetched struct {
+	size   int64
+	sha256 string
+}
+
 // fetchResult streams the answer into dest.
-func (rn *Runner) fetchResult(ctx context.Context, call jobCall, format, dest string, on func(int64)) (int64, error) {
+func (rn *Runner) fetchResult(ctx context.Context, call jobCall, format, dest string, on func(int64)) (fetched, error) {
 	stream, err := rn.openResult(ctx, call, format)
 	if err != nil {
-		return 0, err
+		return fetched{}, err
 	}
 	defer stream.close()
 	if err := textfile.SweepFor(dest); err != nil {
 		rn.cfg.Log.Warn("a temporary file of a killed download stays", "error", err)
 	}
 	var size int64
+	sum := sha256.New()
 	err = textfile.WriteFunc(dest, func(w io.Writer) error {
-		gate := &resultGate{w: w, format: format}
+		gate := &resultGate{w: io.MultiWriter(w, sum), format: format}
 		if size, err = stream.copyTo(gate, on); err == nil {
 			err = gate.finish(true)
 		}
@@ -127,20 +159,20 @@ func (rn *Runner) fetchResult(ctx context.Context, call jobCall, format, dest st
 	})
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
-			return 0, cause
+			return fetched{}, cause
 		}
 		doing := "downloading the results of job " + call.job.ID
 		var none *noResultError
 		if errors.As(err, &none) {
-			return 0, none.fault(doing)
+			return fetched{}, none.fault(doing)
 		}
 		var broke *exchange.Error
 		if errors.As(err, &broke) {
-			return 0, rn.jobFault(ctx, doing, call, nil, err)
+			return fetched{}, rn.jobFault(ctx, doing, call, nil, err)
 		}
-		return 0, fmt.Errorf("%s: %w", doing, err)
+		return fetched{}, fmt.Errorf("%s: %w", doing, err)
 	}
-	return size, nil
+	return fetched{size, hex.EncodeToString(sum.Sum(nil))}, nil
 }
 
 // result is a result that is being read; its holder closes it.

@@ -70,7 +70,7 @@ func TestDownloadIsWholeOrNotThere(t *testing.T) {
 			if err != nil && string(got) != "before" {
 				t.Errorf("an attempt left %q", got)
 			}
-			if err == nil && (string(got) != records || job.State != model.JobReady || job.File != dest || job.Bytes != int64(len(records)) || last != job.Bytes) {
+			if err == nil && (string(got) != records || job.State != model.JobDownloaded || job.Rows.Useful != 2 || job.File != dest || job.Bytes != int64(len(records)) || last != job.Bytes) {
 				t.Errorf("%q, %+v, last %d", got, job, last)
 			}
 			if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {

@@ -42,7 +42,7 @@ func (rn *Runner) failed(ctx context.Context, job model.Job, call model.JobCall,
 	}
 	text := line(fault.Error())
 	written, err := rn.change(context.WithoutCancel(ctx), job.ID, func(row *model.Job) (note, error) {
-		row.Fault = model.JobFault{Call: call, Diagnosis: fault.Diagnosis}
+		row.Fault = model.JobFault{Call: call, Diagnosis: fault.Diagnosis, At: rn.cfg.Now()}
 		return note{step: text, activity: joinText(row.ID+" "+row.Dataset, text) + next(fault.Diagnosis)}, nil
 	})
 	if err != nil {

@@ -59,7 +59,7 @@ func TestWithoutAProfileNoJobIsTouched(t *testing.T) {
 
 func TestAJobWithoutAnIdentifierIsNotAskedFor(t *testing.T) {
 	cl, asked := script(t, text(200, "[]"))
-	job, err := cl.cfg.Ledger.Begin(t.Context(), model.Job{Profile: "test", Dataset: "d", Done: -1, Records: -1}, "")
+	job, err := cl.cfg.Ledger.Begin(t.Context(), model.Job{Profile: "test", Dataset: "d", Done: -1, Records: -1}, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -142,8 +142,8 @@ func (rn *Runner) Trigger(ctx context.Context, r model.TriggerRequest) (model.Jo
 		return model.Job{}, err
 	}
 	l.job, err = rn.cfg.Ledger.Begin(ctx, model.Job{
-		Profile: l.p.Name, Dataset: r.Dataset, KeyName: l.key.Name, Inputs: len(r.Inputs), Done: -1, Records: -1,
-	}, digest(l.p, r))
+		Profile: l.p.Name, Dataset: r.Dataset, KeyName: l.key.Name, Inputs: len(r.Inputs), Done: -1, Records: -1, Repeats: r.Repeats,
+	}, digest(l.p, r), keptRequest(r, exchange.MaskOf(l.secret, exchange.Login{})))
 	if err != nil {
 		return model.Job{}, err
 	}
@@ -226,8 +226,8 @@ type verdict struct {
 	state    model.JobState
 	snapshot string
 	detail   string
-	status   int // of the answer, 0 without one
-	at       time.Time
+	status   int             // of the answer, 0 without one
+	at       time.Time       // of the outcome
 	fault    model.Diagnosis // unless it was accepted
 }
 
@@ -239,7 +239,7 @@ func (v verdict) apply(job *model.Job) (note, error) {
 		job.Accepted = v.at
 		step = "snapshot " + v.snapshot
 	} else {
-		job.Fault = model.JobFault{Call: model.CallTrigger, Diagnosis: v.fault}
+		job.Fault = model.JobFault{Call: model.CallTrigger, Diagnosis: v.fault, At: v.at}
 		todo = next(v.fault)
 	}
 	inputs := "inputs"
@@ -256,6 +256,7 @@ func (v verdict) apply(job *model.Job) (note, error) {
 func (rn *Runner) send(ctx context.Context, l launch) (v verdict) {
 	ctx, cancel := context.WithTimeoutCause(ctx, triggerTimeout, exchange.ErrTimeout)
 	defer cancel()
+	defer func() { v.at = rn.cfg.Now() }()
 	mask := exchange.MaskOf(l.secret, exchange.Login{})
 	resp, tr, err := rn.cfg.Wire.API(ctx, exchange.Call{
 		Profile: l.p, KeyName: l.key.Name, Key: l.secret,
@@ -287,7 +288,7 @@ func (rn *Runner) send(ctx context.Context, l launch) (v verdict) {
 	switch {
 	case resp.StatusCode >= 200 && resp.StatusCode < 300:
 		if id, ok := l.d.SnapshotID(body); ok {
-			return verdict{state: model.JobAccepted, snapshot: id, at: rn.cfg.Now()}
+			return verdict{state: model.JobAccepted, snapshot: id}
 		}
 		if readErr != nil {
 			return verdict{state: model.JobMayHave, detail: fmt.Sprintf("HTTP %d, and the answer broke off before an identifier came", resp.StatusCode)}

@@ -360,7 +360,7 @@ func TestTriggerBytesOnTheWire(t *testing.T) {
 	if _, err := cl.Trigger(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
-	want := "POST /datasets/v3/trigger?dataset_id=gd_products application/json Bearer " + servicetest.KeyValue + "\n" + `[{"url":"http://lab.test/a?x=1&y=2"}]`
+	want := "POST /datasets/v3/trigger?dataset_id=gd_products&include_errors=true application/json Bearer " + servicetest.KeyValue + "\n" + `[{"url":"http://lab.test/a?x=1&y=2"}]`
 	if s := <-got; s != want {
 		t.Errorf("got  %s\nwant %s", s, want)
 	}

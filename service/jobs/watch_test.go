@@ -20,7 +20,7 @@ import (
 // accepted makes a journal with one accepted job.
 func accepted(t *testing.T, cl *Runner) model.Job {
 	t.Helper()
-	job, err := cl.cfg.Ledger.Begin(t.Context(), model.Job{Profile: "test", Dataset: "d", KeyName: "batch-user", Inputs: 3, Done: -1, Records: -1}, "")
+	job, err := cl.cfg.Ledger.Begin(t.Context(), model.Job{Profile: "test", Dataset: "d", KeyName: "batch-user", Inputs: 3, Done: -1, Records: -1}, "", nil)
 	if err == nil {
 		job, err = cl.cfg.Ledger.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
 			job.State, job.Snapshot, job.Accepted = model.JobAccepted, "sd_1", cl.cfg.Now()

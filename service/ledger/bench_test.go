@@ -14,7 +14,7 @@ import (
 func BenchmarkBegin(b *testing.B) {
 	l := openTest(b, filepath.Join(b.TempDir(), "ledger.db"))
 	for b.Loop() {
-		if _, err := l.Begin(b.Context(), model.Job{Dataset: "d"}, ""); err != nil {
+		if _, err := l.Begin(b.Context(), model.Job{Dataset: "d"}, "", nil); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -28,7 +28,7 @@ func crashChild() int {
 		return 1
 	}
 	for i := 0; ctx.Err() == nil; i++ {
-		job, err := l.Begin(ctx, model.Job{Dataset: "d", Inputs: i}, "")
+		job, err := l.Begin(ctx, model.Job{Dataset: "d", Inputs: i}, "", nil)
 		if err == nil {
 			_, err = l.Change(ctx, job.ID, func(job *model.Job) (string, error) {
 				job.State = model.JobSending

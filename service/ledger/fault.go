@@ -9,6 +9,31 @@ import (
 	"zonedeck/service/database"
 )
 
+// rowsText is the account of a job's rows as the column has it: JSON, or "" for none.
+type rowsText struct{ rows *model.JobRows }
+
+// Value implements driver.Valuer.
+func (r rowsText) Value() (driver.Value, error) {
+	if !r.rows.Counted && r.rows.Problem == "" {
+		return "", nil
+	}
+	text, err := json.Marshal(r.rows)
+	return string(text), err
+}
+
+// Scan implements sql.Scanner.
+func (r rowsText) Scan(from any) error {
+	text, ok := from.(string)
+	if ok && text == "" {
+		*r.rows = model.JobRows{}
+		return nil
+	}
+	if !ok || json.Unmarshal([]byte(text), r.rows) != nil {
+		return fmt.Errorf("%w: an account of rows that cannot be read", database.ErrCorrupt)
+	}
+	return nil
+}
+
 // faultText is a job's fault as the column has it: JSON, or "" for none.
 type faultText struct{ fault *model.JobFault }
 

@@ -15,7 +15,7 @@ func TestACallerWhoLeftBeforeTheirTurnWritesNothing(t *testing.T) {
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if job, err := l.Begin(ended, model.Job{}, ""); !errors.Is(err, context.Canceled) || !strings.HasPrefix(err.Error(), "writing down the intent: ") || job.ID != "" {
+	if job, err := l.Begin(ended, model.Job{}, "", nil); !errors.Is(err, context.Canceled) || !strings.HasPrefix(err.Error(), "writing down the intent: ") || job.ID != "" {
 		t.Errorf("%+v, %v", job, err)
 	}
 	if jobs, _, err := l.Jobs(t.Context(), 0); err != nil || len(jobs) != 0 {
@@ -28,7 +28,7 @@ func TestALedgerWithoutAPlaceForItsOwnerBeginsNoJob(t *testing.T) {
 	if err := os.WriteFile(l.ownersDir(), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if job, err := l.Begin(t.Context(), model.Job{}, ""); err == nil || !strings.HasPrefix(err.Error(), "writing down the intent: ") || job.ID != "" {
+	if job, err := l.Begin(t.Context(), model.Job{}, "", nil); err == nil || !strings.HasPrefix(err.Error(), "writing down the intent: ") || job.ID != "" {
 		t.Errorf("%+v, %v", job, err)
 	}
 	if jobs, _, err := l.Jobs(t.Context(), 0); err != nil || len(jobs) != 0 {
@@ -38,7 +38,7 @@ func TestALedgerWithoutAPlaceForItsOwnerBeginsNoJob(t *testing.T) {
 
 func TestAnOwnersNameLeadsNowhereElse(t *testing.T) {
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
-	if _, err := l.Begin(t.Context(), model.Job{}, ""); err != nil {
+	if _, err := l.Begin(t.Context(), model.Job{}, "", nil); err != nil {
 		t.Fatal(err)
 	}
 	for token, want := range map[string]bool{"": false, "../ledger.db": false, "../x": false, "nobody": false, l.token: true} {
@@ -59,7 +59,7 @@ func TestASettlementThatFailsIsAnError(t *testing.T) {
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
 	var ids []string
 	for range 2 {
-		job, err := l.Begin(t.Context(), model.Job{}, "")
+		job, err := l.Begin(t.Context(), model.Job{}, "", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

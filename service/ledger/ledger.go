@@ -37,7 +37,11 @@ const maxSteps = 200
 // twenty times as many for later jobs in the 32 bits of a column.
 const maxNumber = 100_000_000
 
-const jobColumns = `n, snapshot, profile, dataset, key, state, wire, status, detail, inputs, done, records, bytes, file, created, accepted, updated, fault`
+const (
+	// firstColumns are those of the first schema, which a damaged file may still have.
+	firstColumns = `n, snapshot, profile, dataset, key, state, wire, status, detail, inputs, done, records, bytes, file, created, accepted, updated, fault`
+	jobColumns   = firstColumns + `, sha256, account, repeats`
+)
 
 // Ledger is an open ledger.
 type Ledger struct {
@@ -65,8 +69,9 @@ func (l *Ledger) Close() error {
 
 // Begin writes the intent to start a job, owned by this process, and returns it
 // with its ID, which no other job ever had. When Begin returns, the intent is on
-// disk, in the ledger and in its log. digest identifies the inputs (see Same).
-func (l *Ledger) Begin(ctx context.Context, job model.Job, digest string) (model.Job, error) {
+// disk, in the ledger and in its log. digest identifies the inputs (see Same), request
+// is what Request gives back; nil keeps nothing.
+func (l *Ledger) Begin(ctx context.Context, job model.Job, digest string, request []byte) (model.Job, error) {
 	const doing = "writing down the intent"
 	owner, err := l.takeOwner()
 	if err != nil {
@@ -81,7 +86,10 @@ func (l *Ledger) Begin(ctx context.Context, job model.Job, digest string) (model
 		if err := tx.QueryRowContext(ctx, nextNumber).Scan(&n); err != nil {
 			return err
 		}
-		return insert(ctx, tx, n, job, digest, owner, step.Text)
+		if err := insert(ctx, tx, n, job, digest, owner, step.Text); err != nil {
+			return err
+		}
+		return insertRequest(ctx, tx, n, request)
 	})
 	if err != nil {
 		return model.Job{}, err
@@ -207,10 +215,10 @@ func (l *Ledger) Change(ctx context.Context, id string, change func(*model.Job) 
 
 func insert(ctx context.Context, tx *sql.Tx, n int64, job model.Job, digest, owner, step string) error {
 	_, err := tx.ExecContext(ctx, "INSERT INTO jobs ("+jobColumns+`, digest, owner)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`,
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)`,
 		n, job.Snapshot, job.Profile, job.Dataset, job.KeyName, string(job.State), job.Wire, job.Status, job.Detail, job.Inputs,
 		job.Done, job.Records, job.Bytes, job.File, database.Micros(job.Created), database.Micros(job.Accepted),
-		database.Micros(job.Updated), faultText{&job.Fault}, digest, owner)
+		database.Micros(job.Updated), faultText{&job.Fault}, job.SHA256, rowsText{&job.Rows}, job.Repeats, digest, owner)
 	if err != nil {
 		return err
 	}
@@ -222,11 +230,21 @@ func insert(ctx context.Context, tx *sql.Tx, n int64, job model.Job, digest, own
 	return insertStep(ctx, tx, n, model.JobStep{At: job.Updated, State: job.State, Text: step})
 }
 
+func insertRequest(ctx context.Context, tx *sql.Tx, n int64, request []byte) error {
+	if len(request) == 0 {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, "INSERT INTO job_requests (job, request) VALUES ($1, $2)", n, request)
+	return err
+}
+
 func update(ctx context.Context, tx *sql.Tx, n int64, job model.Job) error {
 	_, err := tx.ExecContext(ctx, `UPDATE jobs SET snapshot = $1, profile = $2, dataset = $3, key = $4, state = $5, wire = $6, status = $7,
-		detail = $8, inputs = $9, done = $10, records = $11, bytes = $12, file = $13, accepted = $14, updated = $15, fault = $16 WHERE n = $17`,
+		detail = $8, inputs = $9, done = $10, records = $11, bytes = $12, file = $13, accepted = $14, updated = $15, fault = $16,
+		sha256 = $17, account = $18, repeats = $19 WHERE n = $20`,
 		job.Snapshot, job.Profile, job.Dataset, job.KeyName, string(job.State), job.Wire, job.Status, job.Detail, job.Inputs,
-		job.Done, job.Records, job.Bytes, job.File, database.Micros(job.Accepted), database.Micros(job.Updated), faultText{&job.Fault}, n)
+		job.Done, job.Records, job.Bytes, job.File, database.Micros(job.Accepted), database.Micros(job.Updated), faultText{&job.Fault},
+		job.SHA256, rowsText{&job.Rows}, job.Repeats, n)
 	return err
 }
 

@@ -80,7 +80,7 @@ func acceptAs(snapshot string) func(*model.Job) (string, error) {
 func TestAJobAndItsStepsComeBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	l := openTest(t, path)
-	begun, err := l.Begin(t.Context(), model.Job{Profile: "local", Dataset: "gd_products", KeyName: "etl", Inputs: 200, Done: -1, Records: -1}, "d1")
+	begun, err := l.Begin(t.Context(), model.Job{Profile: "local", Dataset: "gd_products", KeyName: "etl", Inputs: 200, Done: -1, Records: -1}, "d1", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestAJobAndItsStepsComeBack(t *testing.T) {
 
 func TestARefusedChangeWritesNothing(t *testing.T) {
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
-	job, err := l.Begin(t.Context(), model.Job{}, "")
+	job, err := l.Begin(t.Context(), model.Job{}, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestARefusedChangeWritesNothing(t *testing.T) {
 
 func TestStepsAreBounded(t *testing.T) {
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
-	job, err := l.Begin(t.Context(), model.Job{}, "")
+	job, err := l.Begin(t.Context(), model.Job{}, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func TestSameFindsEveryStateThatMayHaveCost(t *testing.T) {
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
 	begin := func(digest string, state model.JobState) {
 		t.Helper()
-		job, err := l.Begin(t.Context(), model.Job{}, digest)
+		job, err := l.Begin(t.Context(), model.Job{}, digest, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -203,7 +203,7 @@ func TestRecoverSettlesTheDeadAndLeavesTheLivingAlone(t *testing.T) {
 	living := openTest(t, path)
 	begin := func(l *Ledger, state model.JobState) string {
 		t.Helper()
-		job, err := l.Begin(t.Context(), model.Job{}, "")
+		job, err := l.Begin(t.Context(), model.Job{}, "", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -261,7 +261,7 @@ func sabotage(t *testing.T, l *Ledger, statement string) (end func()) {
 
 func TestAFailedStatementIsAnErrorAndWritesNothing(t *testing.T) {
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
-	job, err := l.Begin(t.Context(), model.Job{}, "")
+	job, err := l.Begin(t.Context(), model.Job{}, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,7 +285,7 @@ func TestAFailedStatementIsAnErrorAndWritesNothing(t *testing.T) {
 	}
 	for _, statement := range []string{"INSERT ON jobs", "INSERT ON job_steps"} {
 		end := sabotage(t, l, statement)
-		if got, err := l.Begin(t.Context(), model.Job{}, ""); err == nil || got.ID != "" {
+		if got, err := l.Begin(t.Context(), model.Job{}, "", nil); err == nil || got.ID != "" {
 			t.Errorf("%s failed, and the job begins as %+v, %v", statement, got, err)
 		}
 		end()
@@ -297,7 +297,7 @@ func TestAFailedStatementIsAnErrorAndWritesNothing(t *testing.T) {
 
 func TestAChangeWithoutANoteMakesAStepOnlyWithItsState(t *testing.T) {
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
-	job, err := l.Begin(t.Context(), model.Job{Profile: "p", KeyName: "k", Bytes: 7}, "")
+	job, err := l.Begin(t.Context(), model.Job{Profile: "p", KeyName: "k", Bytes: 7}, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -329,7 +329,7 @@ func TestAChangeWithoutANoteMakesAStepOnlyWithItsState(t *testing.T) {
 
 func TestALedgerThatCannotBeReadIsAnError(t *testing.T) {
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
-	job, err := l.Begin(t.Context(), model.Job{}, "")
+	job, err := l.Begin(t.Context(), model.Job{}, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

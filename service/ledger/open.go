@@ -238,6 +238,19 @@ func wasCut(lost []record, known map[int64]row) bool {
 	})
 }
 
+// oldColumns are the columns of jobs that a damaged file has: it may be of the first schema.
+func oldColumns(ctx context.Context, old *database.DB) (columns string, scan func(database.Scanner, ...any) (model.Job, error)) {
+	var has int
+	row := old.QueryRowContext(ctx, "SELECT count(*) FROM pragma_table_info('jobs') WHERE name = 'repeats'")
+	if row.Scan(&has) == nil && has == 0 {
+		return firstColumns, func(s database.Scanner, more ...any) (job model.Job, err error) {
+			err = scanFirst(s, &job, more...)
+			return job, err
+		}
+	}
+	return jobColumns, scanJob
+}
+
 // salvage carries over what a damaged file still gives away, and returns how many
 // jobs came along. It reads from both ends, so that one bad page costs no more
 // than its own rows; those come back from the log, without their steps.
@@ -254,12 +267,13 @@ func (l *Ledger) salvage(ctx context.Context, kept string) int {
 	if err != nil {
 		return 0
 	}
+	columns, scan := oldColumns(ctx, old)
 	carried := map[int64]bool{}
 	for _, order := range []string{"ASC", "DESC"} {
 		// An error is the damage: what came before it counts.
-		_ = database.Each(ctx, old, "SELECT "+jobColumns+", digest FROM jobs ORDER BY n "+order, nil, func(s database.Scanner) error {
+		_ = database.Each(ctx, old, "SELECT "+columns+", digest FROM jobs ORDER BY n "+order, nil, func(s database.Scanner) error {
 			var digest string
-			job, err := scanJob(s, &digest)
+			job, err := scan(s, &digest)
 			if errors.Is(err, database.ErrCorrupt) {
 				return nil // this row alone
 			}
@@ -272,8 +286,13 @@ func (l *Ledger) salvage(ctx context.Context, kept string) int {
 			}
 			job.Steps, _ = readSteps(ctx, old, n) // a job without its steps is better than none
 			job.Updated = l.after(job.Updated)
+			var request []byte
+			_ = old.QueryRowContext(ctx, "SELECT request FROM job_requests WHERE job = $1", n).Scan(&request) // it may have none
 			err = l.db.Write(ctx, "carrying a job over", func(ctx context.Context, tx *sql.Tx) error {
-				return insert(ctx, tx, n, job, digest, "", "carried over from a damaged ledger")
+				if err := insert(ctx, tx, n, job, digest, "", "carried over from a damaged ledger"); err != nil {
+					return err
+				}
+				return insertRequest(ctx, tx, n, request)
 			})
 			carried[n] = err == nil
 			return nil

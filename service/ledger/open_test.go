@@ -25,7 +25,7 @@ func sound(t *testing.T) (path string) {
 	for i, snapshot := range []string{"sd_1", "sd_2", "", ""} {
 		job, err := l.Begin(t.Context(), model.Job{
 			Profile: "p", Dataset: "gd_x", KeyName: "k", Inputs: i + 1, Done: -1, Records: -1, Detail: strings.Repeat("long ", 200),
-		}, fmt.Sprint("digest ", i+1))
+		}, fmt.Sprint("digest ", i+1), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func settled(t *testing.T, l *Ledger) {
 	if notice != "" {
 		t.Errorf("told again: %s", notice)
 	}
-	job, err := again.Begin(t.Context(), model.Job{}, "")
+	job, err := again.Begin(t.Context(), model.Job{}, "", nil)
 	if err != nil || job.ID != "job-5" {
 		t.Errorf("the next job is %+v, %v, beside %d", job, err, len(jobs))
 	}
@@ -162,7 +162,7 @@ func TestNoStepIsOlderThanTheJobThatTheLogGivesBack(t *testing.T) {
 func TestADeletedWALIsTold(t *testing.T) {
 	path := sound(t)
 	l, _, _ := reopen(t, path)
-	job, err := l.Begin(t.Context(), model.Job{Dataset: "gd_y"}, "d")
+	job, err := l.Begin(t.Context(), model.Job{Dataset: "gd_y"}, "d", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +243,7 @@ func TestAnIdentifierThatOnlyTheLogHasIsTakenOver(t *testing.T) {
 func TestAJobOfALivingProcessIsNotTakenOver(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	living := openTest(t, path)
-	job, err := living.Begin(t.Context(), model.Job{}, "")
+	job, err := living.Begin(t.Context(), model.Job{}, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,7 +312,7 @@ func TestADamagedPageCostsItsOwnJobsOnly(t *testing.T) {
 		l := openTest(t, path)
 		const n = 60
 		for i := range n {
-			job, err := l.Begin(t.Context(), model.Job{Dataset: fmt.Sprintf("dataset %02d", i), Detail: strings.Repeat("long ", 100)}, fmt.Sprint("digest ", i))
+			job, err := l.Begin(t.Context(), model.Job{Dataset: fmt.Sprintf("dataset %02d", i), Detail: strings.Repeat("long ", 100)}, fmt.Sprint("digest ", i), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -381,7 +381,7 @@ func TestAnIntentThatTheLogCannotTakeIsNotSent(t *testing.T) {
 	if err := os.Mkdir(logPath(path), 0o700); err != nil { // a folder takes no line
 		t.Fatal(err)
 	}
-	if job, err := l.Begin(t.Context(), model.Job{}, ""); err == nil || job.ID != "" || !strings.Contains(err.Error(), logPath(path)) {
+	if job, err := l.Begin(t.Context(), model.Job{}, "", nil); err == nil || job.ID != "" || !strings.Contains(err.Error(), logPath(path)) {
 		t.Errorf("%+v, %v", job, err)
 	}
 	job, err := l.Job(t.Context(), "job-1")
@@ -421,7 +421,7 @@ func TestInFlightAreTheJobsTheServiceMayWorkOn(t *testing.T) {
 		model.JobRunning, model.JobReady, model.JobFailed, model.JobCanceled,
 	}
 	for _, state := range states {
-		job, err := l.Begin(t.Context(), model.Job{}, "")
+		job, err := l.Begin(t.Context(), model.Job{}, "", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -449,7 +449,7 @@ func TestAFrozenLedgerIsReadAndNotWritten(t *testing.T) {
 	if list, _, err := l.Jobs(t.Context(), 0); err != nil || len(list) != 4 {
 		t.Errorf("%d jobs, %v", len(list), err)
 	}
-	if _, err := l.Begin(t.Context(), model.Job{}, ""); !errors.Is(err, database.ErrReadOnly) {
+	if _, err := l.Begin(t.Context(), model.Job{}, "", nil); !errors.Is(err, database.ErrReadOnly) {
 		t.Errorf("a new job: %v", err)
 	}
 	if list, err := l.Recover(t.Context()); list != nil || err != nil {

@@ -40,6 +40,25 @@ func (l *Ledger) Job(ctx context.Context, id string) (model.Job, error) {
 	return job, nil
 }
 
+// Request is what Begin was given with a job of the ledger. Without one the error wraps
+// database.ErrNotFound: jobs that were adopted or restored, and those from before requests
+// were kept.
+func (l *Ledger) Request(ctx context.Context, id string) ([]byte, error) {
+	n, err := parseJobID(id)
+	if err != nil {
+		return nil, err
+	}
+	var request []byte
+	err = l.db.QueryRowContext(ctx, "SELECT request FROM job_requests WHERE job = $1", n).Scan(&request)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fmt.Errorf("what job %s asked for: %w", id, database.ErrNotFound)
+	}
+	if err != nil {
+		return nil, l.db.Fault("reading what job "+id+" asked for", err)
+	}
+	return request, nil
+}
+
 // Jobs are the newest jobs of the ledger, newest first, each with its steps, and
 // how many jobs the ledger has. limit 0 means all. A job whose row is damaged is there as
 // far as it can be read, and its Detail says so: it must not hide the others.
@@ -137,6 +156,12 @@ func readSteps(ctx context.Context, q database.Queryer, n int64) ([]model.JobSte
 // ErrCorrupt it returns the job as far as it could be read, with its ID.
 func scanJob(row database.Scanner, more ...any) (model.Job, error) {
 	var job model.Job
+	err := scanFirst(row, &job, append([]any{&job.SHA256, rowsText{&job.Rows}, &job.Repeats}, more...)...)
+	return job, err
+}
+
+// scanFirst reads the firstColumns, and what follows them into more.
+func scanFirst(row database.Scanner, job *model.Job, more ...any) error {
 	var n int64
 	err := row.Scan(append([]any{
 		&n, &job.Snapshot, &job.Profile, &job.Dataset, &job.KeyName, &job.State, &job.Wire, &job.Status, &job.Detail,
@@ -145,11 +170,11 @@ func scanJob(row database.Scanner, more ...any) (model.Job, error) {
 		faultText{&job.Fault},
 	}, more...)...)
 	if errors.Is(err, sql.ErrNoRows) {
-		return model.Job{}, database.ErrNotFound
+		return database.ErrNotFound
 	}
 	job.ID = jobID(n)
 	if err != nil {
-		return job, fmt.Errorf("%s: %w", job.ID, err)
+		return fmt.Errorf("%s: %w", job.ID, err)
 	}
-	return job, nil
+	return nil
 }

@@ -168,7 +168,7 @@ func TestWhatTheLogAloneHasComesBackWhole(t *testing.T) {
 		job.Done != -1 || job.Records != -1 || job.Detail != "" || !job.Updated.After(testTime) {
 		t.Errorf("%+v", job)
 	}
-	if job, err := l.Begin(t.Context(), model.Job{}, ""); err != nil || job.ID != "job-9" {
+	if job, err := l.Begin(t.Context(), model.Job{}, "", nil); err != nil || job.ID != "job-9" {
 		t.Errorf("the next one: %+v, %v", job, err)
 	}
 }
@@ -245,7 +245,7 @@ func TestWhatALineOfTheLogMayBe(t *testing.T) {
 func TestWhatAnotherProcessSettledIsPassedOver(t *testing.T) {
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
 	for range 3 {
-		if _, err := l.Begin(t.Context(), model.Job{}, ""); err != nil {
+		if _, err := l.Begin(t.Context(), model.Job{}, "", nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -266,7 +266,7 @@ func TestWhatAnotherProcessSettledIsPassedOver(t *testing.T) {
 
 func TestAJobInSendingIsSettledWithAReason(t *testing.T) {
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
-	job, err := l.Begin(t.Context(), model.Job{}, "")
+	job, err := l.Begin(t.Context(), model.Job{}, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -311,7 +311,7 @@ func TestASignOfLife(t *testing.T) {
 	l, other := openTest(t, path), openTest(t, path)
 	begin := func(l *Ledger) {
 		t.Helper()
-		if _, err := l.Begin(t.Context(), model.Job{}, ""); err != nil {
+		if _, err := l.Begin(t.Context(), model.Job{}, "", nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -387,7 +387,7 @@ func TestAnIntentThatAKilledProcessCouldNotLogIsNoSignOfACutLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	l, _, _ := reopen(t, path)
-	job, err := l.Begin(t.Context(), model.Job{Dataset: "gd_x"}, "")
+	job, err := l.Begin(t.Context(), model.Job{Dataset: "gd_x"}, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,4 +46,16 @@ CREATE TABLE marks (
 );
 INSERT INTO marks (number, logged) VALUES (0, 0);
 `,
+	// Rows accounted for, what a job repeats, and what was asked for. SQLite gives BYTEA no
+	// meaning of its own, and PostgreSQL has no BLOB.
+	`
+ALTER TABLE jobs ADD COLUMN sha256  TEXT NOT NULL DEFAULT '';
+ALTER TABLE jobs ADD COLUMN account TEXT NOT NULL DEFAULT '';
+ALTER TABLE jobs ADD COLUMN repeats TEXT NOT NULL DEFAULT '';
+
+CREATE TABLE job_requests (
+	job     INTEGER PRIMARY KEY REFERENCES jobs (n),
+	request BYTEA NOT NULL
+);
+`,
 }

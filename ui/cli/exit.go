@@ -144,7 +144,7 @@ func fetchExit(r model.FetchResult) int {
 // service's answer.
 func jobExit(j model.Job) int {
 	switch j.State {
-	case model.JobReady, model.JobAccepted, model.JobRunning:
+	case model.JobReady, model.JobDownloaded, model.JobAccepted, model.JobRunning:
 		return exitOK
 	case model.JobMayHave, model.JobSending, model.JobIntent:
 		return exitMayHaveStarted
@@ -178,7 +178,7 @@ func jobError(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return fail(exitInterrupted, "interrupted")
-	case errors.Is(err, jobs.ErrUnknownJob), errors.Is(err, dialect.ErrNotShown):
+	case errors.Is(err, jobs.ErrUnknownJob), errors.Is(err, jobs.ErrJobOver), errors.Is(err, dialect.ErrNotShown):
 		return usage("%w", err)
 	case ledgerFault(err):
 		return fail(exitState, "%w", err)

@@ -21,81 +21,8 @@ import (
 
 func (a *app) jobsCommand() *cobra.Command {
 	return group("jobs", "Launch, watch, list and download dataset jobs",
-		a.jobsTriggerCommand(), a.jobsWatchCommand(), a.jobsListCommand(), a.jobsDownloadCommand(), a.jobsAdoptCommand(), a.jobsDatasetsCommand())
-}
-
-// jobJSON is one job (docs/schema/job.json).
-type jobJSON struct {
-	SchemaVersion int           `json:"schema_version,omitempty"`
-	ID            string        `json:"id"`
-	Snapshot      string        `json:"snapshot"`
-	Profile       string        `json:"profile"`
-	Dataset       string        `json:"dataset"`
-	Key           string        `json:"key"`
-	State         string        `json:"state"`
-	ServiceState  string        `json:"service_state"`
-	Status        int           `json:"service_status"`
-	Detail        string        `json:"detail"`
-	Inputs        int           `json:"inputs"`
-	Done          *int          `json:"done"`
-	Records       *int          `json:"records"`
-	Bytes         int64         `json:"bytes"`
-	File          string        `json:"file"`
-	Created       time.Time     `json:"created"`
-	Updated       time.Time     `json:"updated"`
-	Steps         []jobStepJSON `json:"steps"`
-	Diagnosis     *jobFaultJSON `json:"diagnosis"`
-}
-
-// jobFaultJSON is the verdict on the last call about the job that did not succeed.
-type jobFaultJSON struct {
-	Call       string         `json:"call"`
-	Class      string         `json:"class"`
-	Cause      string         `json:"cause"`
-	Summary    string         `json:"summary"`
-	Rule       string         `json:"rule"`
-	Evidence   []evidenceJSON `json:"evidence"`
-	Steps      []string       `json:"steps"`
-	RetryAfter float64        `json:"retry_after_ms"`
-}
-
-func newJobFaultJSON(f model.JobFault) *jobFaultJSON {
-	if !f.Any() {
-		return nil
-	}
-	d := f.Diagnosis
-	return &jobFaultJSON{
-		Call: string(f.Call), Class: string(d.Class), Cause: string(d.Cause), Summary: d.Summary, Rule: d.Rule,
-		Evidence: evidence(d), Steps: steps(d), RetryAfter: millis(d.RetryAfter),
-	}
-}
-
-type jobStepJSON struct {
-	At    time.Time `json:"at"`
-	State string    `json:"state"`
-	Text  string    `json:"text"`
-}
-
-func newJobJSON(j model.Job) jobJSON {
-	out := jobJSON{
-		ID: j.ID, Snapshot: j.Snapshot, Profile: j.Profile, Dataset: j.Dataset, Key: j.KeyName,
-		State: string(j.State), ServiceState: j.Wire, Status: j.Status, Detail: j.Detail, Inputs: j.Inputs,
-		Done: count(j.Done), Records: count(j.Records), Bytes: j.Bytes, File: j.File,
-		Created: j.Created.UTC(), Updated: j.Updated.UTC(), Steps: make([]jobStepJSON, 0, len(j.Steps)),
-		Diagnosis: newJobFaultJSON(j.Fault),
-	}
-	for _, st := range j.Steps {
-		out.Steps = append(out.Steps, jobStepJSON{At: st.At.UTC(), State: string(st.State), Text: st.Text})
-	}
-	return out
-}
-
-// count is a progress count, or null if the service did not report one.
-func count(n int) *int {
-	if n < 0 {
-		return nil
-	}
-	return &n
+		a.jobsTriggerCommand(), a.jobsWatchCommand(), a.jobsListCommand(), a.jobsShowCommand(), a.jobsDownloadCommand(), a.jobsCancelCommand(),
+		a.jobsAdoptCommand(), a.jobsDatasetsCommand())
 }
 
 type triggerFlags struct {
@@ -355,6 +282,9 @@ func (t *task) reportJob(j model.Job, asJSON bool) error {
 	if d := j.Fault.Diagnosis; j.Fault.Any() {
 		t.app.say("zonedeck: %s: %s", model.ClassWord(d.Class, d.Cause), sanitizeLine(d.Summary))
 		t.sayWhy(d, j.KeyName)
+		if at, ok := j.Fault.RetryAt(); ok {
+			t.app.say("zonedeck: try again at %s", at.Local().Format(time.DateTime))
+		}
 	}
 	if j.State == model.JobMayHave {
 		t.app.say("zonedeck: 'zonedeck jobs adopt IDENTIFIER' takes it into the ledger if it stands in the service's list of jobs")
@@ -491,6 +421,7 @@ func (t *task) download(ctx context.Context, id, format string, dest destination
 		}
 	}
 	t.app.say("zonedeck: %d bytes in %s", job.Bytes, job.File)
+	t.sayRows(job)
 	if asJSON {
 		return t.printJob(job, true)
 	}

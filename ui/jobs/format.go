@@ -42,7 +42,7 @@ func watchable(j model.Job) bool {
 // progress is the share done, from 0 to 1; known is false if the service did not
 // report it.
 func progress(j model.Job) (share float64, known bool) {
-	if j.State == model.JobReady {
+	if j.State.HasResult() {
 		return 1, true
 	}
 	if j.Done < 0 || j.Inputs <= 0 {
@@ -67,7 +67,7 @@ func progressLine(j model.Job, w int) string {
 		return fmt.Sprintf("%s · the service does not say how many are done", text.Counted(j.Inputs, "input"))
 	}
 	done := j.Done
-	if j.State == model.JobReady || done < 0 {
+	if j.State.HasResult() || done < 0 {
 		done = j.Inputs
 	}
 	left := fmt.Sprintf("%d of %d", done, j.Inputs)
@@ -97,6 +97,8 @@ func advice(j model.Job) []string {
 		return []string{"The service answered and did not start it; nothing is billed. n launches it again."}
 	case model.JobFailed:
 		return []string{"The service gave up on it. Try a few of its URLs in the Sandbox (1) before launching it again."}
+	case model.JobExpired:
+		return []string{"The service no longer has the result: it keeps one for a time only."}
 	default:
 		return nil
 	}

@@ -128,7 +128,7 @@ func (m *Model) whyNotFetch(j model.Job, i intent) string {
 	switch {
 	case j.File != "" && i == intentPreview:
 		return "" // it is on this disk
-	case j.State != model.JobReady:
+	case !j.State.HasResult():
 		return "the job " + j.State.Predicate() + ": there is no result to fetch"
 	case i == intentDownload && m.work.download.Running():
 		return "a download is running"

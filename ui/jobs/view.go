@@ -91,7 +91,7 @@ func (m *Model) detailLines(j model.Job, w int) []string {
 		head += t.Muted.Render(says + text.Clean(j.Wire) + ")")
 	}
 	out := []string{head}
-	if !j.State.Final() && j.State != model.JobMayHave || j.State == model.JobReady {
+	if !j.State.Final() && j.State != model.JobMayHave || j.State.HasResult() {
 		out = append(out, progressLine(j, w))
 	}
 	if j.ID == m.work.downloading {
@@ -105,6 +105,7 @@ func (m *Model) detailLines(j model.Job, w int) []string {
 	}
 	out = append(out, m.faultLines(j.Fault, w)...)
 	out = append(out, m.notes(j, w)...)
+	out = append(out, m.rowLines(j.Rows, w)...)
 	if j.File != "" {
 		out = append(out, widget.Fact(t, "file", j.File, w)...)
 		out = append(out, widget.Fact(t, "size", text.Bytes(j.Bytes), w)...)
@@ -130,12 +131,43 @@ func (m *Model) faultLines(f model.JobFault, w int) []string {
 	for _, e := range d.Evidence {
 		out = append(out, widget.Hung("evidence  ", t.Muted, text.Clean(e.Text), w)...)
 	}
+	if at, ok := f.RetryAt(); ok && at.After(m.deps.Now()) {
+		out = append(out, widget.Hung("try again ", t.Muted, "at "+text.Clock(at, m.deps.Now()), w)...)
+	}
 	for _, s := range m.steps(f) {
 		if s.disabled != "" {
 			out = append(out, widget.Hung("do next   ·   ", t.Muted, s.help+" · "+s.disabled, w)...)
 			continue
 		}
 		out = append(out, widget.Hung("do next   "+t.KeyHint.Render("["+s.key+"]")+" ", kit.Ink{}, s.help, w)...)
+	}
+	return out
+}
+
+// rowLines account for the rows of a downloaded result.
+func (m *Model) rowLines(r model.JobRows, w int) []string {
+	t := m.deps.Theme
+	if !r.Counted {
+		if r.Problem != "" {
+			return widget.Wrapped(t.Warn, "! the rows were not counted: "+text.Clean(r.Problem), w)
+		}
+		return nil
+	}
+	line := fmt.Sprintf("%s · %d useful", text.Counted(r.Returned, "row"), r.Useful)
+	if n := r.Failed(); n > 0 {
+		line += " · " + text.Counted(n, "error")
+	}
+	if r.Empty > 0 {
+		line += fmt.Sprintf(" · %d empty", r.Empty)
+	}
+	if r.Billed >= 0 {
+		line += fmt.Sprintf(" · %d billed", r.Billed)
+	}
+	out := widget.Wrapped(kit.Ink{}, line, w)
+	for _, e := range r.Errors {
+		_, ink := t.ClassMark(e.Class)
+		head := ink.Render(fmt.Sprintf("%d × %s", e.Rows, cmp.Or(text.Clean(e.Code), "no code"))) + "  "
+		out = append(out, widget.Hung(head, kit.Ink{}, model.ClassWord(e.Class, e.Cause)+": "+text.Clean(e.Text), max(w, text.Width(head)+12))...)
 	}
 	return out
 }

@@ -175,13 +175,13 @@ func (t *Theme) KeyMark(s model.KeyState) (glyph string, ink Ink) {
 // JobMark is the glyph and the ink of a job's state.
 func (t *Theme) JobMark(s model.JobState) (glyph string, ink Ink) {
 	switch s {
-	case model.JobReady:
+	case model.JobReady, model.JobDownloaded:
 		return "✓", t.Good
 	case model.JobMayHave:
 		return "!", t.Warn
 	case model.JobRefused, model.JobFailed:
 		return "✗", t.Bad
-	case model.JobCanceled, model.JobNotSent:
+	case model.JobCanceled, model.JobNotSent, model.JobExpired:
 		return "-", t.Muted
 	default:
 		return "●", t.Accent

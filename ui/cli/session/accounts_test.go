@@ -59,7 +59,7 @@ func TestAnAccountDoesNotTakeAlongWhatIsNeeded(t *testing.T) {
 	refused(true, false, "saved request daily needs key etl")
 	must(os.RemoveAll(s.Paths.RequestsDir()))
 
-	job, err := s.ledger.Begin(t.Context(), model.Job{Profile: "acme", KeyName: "etl"}, "digest")
+	job, err := s.ledger.Begin(t.Context(), model.Job{Profile: "acme", KeyName: "etl"}, "digest", nil)
 	must(err)
 	refused(true, true, job.ID)
 	refused(true, false, job.ID)

@@ -1,0 +1,40 @@
+package dialect
+
+import (
+	"net/http"
+	"strings"
+
+	"zonedeck/model"
+)
+
+// RowError is the class of an error row by the code that the service put into it; outside,
+// and not recognised, where no meaning is known.
+func (d Dialect) RowError(code string) (model.Class, model.Cause) {
+	if d.rowCodes {
+		if code == "dead_page" { // the page answered 404
+			return model.ClassOutside, model.CauseTargetError
+		}
+		if class, cause := meaning(code); class != "" {
+			return class, cause
+		}
+	}
+	return model.ClassOutside, model.CauseUnrecognised
+}
+
+// BilledRows is how many rows of a result are billed, -1 where the dialect does not know.
+// Public documentation: rows with an error are not billed.
+func (d Dialect) BilledRows(r model.JobRows) int {
+	if !d.rowCodes || !r.Counted {
+		return -1
+	}
+	return r.Returned - r.Failed()
+}
+
+// ResultGone reports whether a refusal of a result means that the service no longer has it:
+// it says so, or it knows no such job and had it before.
+func (d Dialect) ResultGone(status int, text string, had bool) bool {
+	if d.paths == nil {
+		return false
+	}
+	return status == http.StatusGone || strings.Contains(text, "Snapshot is expired") || had && status == http.StatusNotFound
+}

@@ -1,0 +1,58 @@
+package jobs
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"zonedeck/model"
+	"zonedeck/service/database"
+	"zonedeck/service/exchange"
+)
+
+// ErrNoRequest says that the ledger does not have the inputs of a job, so that it cannot be
+// launched again from here.
+var ErrNoRequest = errors.New("the ledger does not have its inputs: it was adopted or restored, is from an older version, or they hold the key")
+
+// keptRequest is what the ledger keeps of a request, or nothing where the key stands in it.
+func keptRequest(r model.TriggerRequest, mask exchange.Mask) []byte {
+	text, err := json.Marshal(r)
+	if err != nil || mask.Text(string(text)) != string(text) {
+		return nil
+	}
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write(text) // a buffer takes everything
+	_ = w.Close()
+	return b.Bytes()
+}
+
+// Request is what a job of the ledger asked for, by its identifier or its snapshot's, to be
+// launched again: it names the job in Repeats. Without its inputs the error wraps
+// ErrNoRequest.
+func (rn *Runner) Request(ctx context.Context, id string) (model.TriggerRequest, error) {
+	job, err := rn.Job(ctx, id)
+	if err != nil {
+		return model.TriggerRequest{}, err
+	}
+	kept, err := rn.cfg.Ledger.Request(ctx, job.ID)
+	if errors.Is(err, database.ErrNotFound) {
+		return model.TriggerRequest{}, fmt.Errorf("job %s: %w", job.ID, ErrNoRequest)
+	}
+	if err != nil {
+		return model.TriggerRequest{}, err
+	}
+	var r model.TriggerRequest
+	z, err := gzip.NewReader(bytes.NewReader(kept))
+	if err == nil {
+		err = json.NewDecoder(z).Decode(&r)
+	}
+	if err != nil {
+		return model.TriggerRequest{}, fmt.Errorf("what job %s asked for: %w: %w", job.ID, database.ErrCorrupt, err)
+	}
+	r.Repeats = job.ID
+	return r, nil
+}

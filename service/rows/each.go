@@ -1,0 +1,221 @@
+package rows
+
+import (
+	"bufio"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/tidwall/gjson"
+)
+
+// maxResultRow bounds one row of a result. A row may hold a whole page.
+const maxResultRow = 64 << 20
+
+var errLongResultRow = fmt.Errorf("it is larger than %d MiB", maxResultRow>>20)
+
+// Row is one row of a result.
+type Row struct {
+	// Input is what the row says it was collected for: a JSON object, or nil. The input of
+	// a row that a discovery found is the discovery's.
+	Input json.RawMessage
+	// Data says that it has a field with a value that the service did not only repeat from
+	// its input.
+	Data bool
+	// Error says that it reports an error; Code and Text are the service's words, each may
+	// be empty.
+	Error      bool
+	Code, Text string
+}
+
+// Failed reports whether the row is an error and not data.
+func (r Row) Failed() bool { return r.Error && !r.Data }
+
+// EachRow gives every row of a result in one of Formats to on; with any other format the
+// content decides. It holds one row in memory. An error of on ends it. A *RecordsError
+// names the row that cannot be read.
+func EachRow(r io.Reader, format string, on func(Row) error) error {
+	m := &meter{r: r, left: maxResultRow, over: errLongResultRow}
+	br := bufio.NewReaderSize(m, 64<<10)
+	n := 0
+	each := func(row Row) error {
+		n++
+		m.left = maxResultRow
+		return on(row)
+	}
+	err := skipMark(br)
+	if err == nil {
+		if recordFormat(format, br) == "csv" {
+			err = eachCSV(br, each)
+		} else {
+			err = eachJSON(br, each)
+		}
+	}
+	if err != nil {
+		return &RecordsError{Record: n + 1, Err: jsonFault(err)}
+	}
+	return nil
+}
+
+// eachJSON reads an array of rows, or rows one after the other.
+func eachJSON(br *bufio.Reader, on func(Row) error) error {
+	array, err := beginsArray(br)
+	if err != nil {
+		return err
+	}
+	dec := json.NewDecoder(br)
+	if array {
+		_, _ = dec.Token() // the bracket that was seen
+	}
+	var raw json.RawMessage
+	for !array || dec.More() {
+		switch err := dec.Decode(&raw); {
+		case errors.Is(err, io.EOF) && !array:
+			return nil
+		case err != nil:
+			return err
+		}
+		if err := on(rowOf(raw)); err != nil {
+			return err
+		}
+	}
+	_, err = dec.Token()
+	return err
+}
+
+// eachCSV reads rows below a header.
+func eachCSV(br *bufio.Reader, on func(Row) error) error {
+	r := csv.NewReader(br)
+	r.FieldsPerRecord, r.LazyQuotes, r.ReuseRecord = -1, true, true
+	cells, err := r.Read()
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	header := append([]string(nil), cells...)
+	for {
+		cells, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		var s rowSum
+		for i, cell := range cells[:min(len(cells), len(header))] {
+			value := gjson.Result{Type: gjson.String, Str: cell, Raw: cell}
+			if (header[i] == "input" || header[i] == "discovery_input") && gjson.Valid(cell) {
+				value = gjson.Parse(cell)
+			}
+			s.field(header[i], value)
+		}
+		if err := on(s.row()); err != nil {
+			return err
+		}
+	}
+}
+
+// rowOf reads one JSON row.
+func rowOf(raw []byte) Row {
+	whole := gjson.ParseBytes(raw)
+	if !whole.IsObject() {
+		return Row{Data: filled(whole)}
+	}
+	var s rowSum
+	whole.ForEach(func(name, value gjson.Result) bool {
+		s.field(name.Str, value)
+		return true
+	})
+	return s.row()
+}
+
+// rowSum gathers the fields of a row.
+type rowSum struct {
+	out              Row
+	input, discovery gjson.Result
+	fields           []rowField // that may be data
+}
+
+type rowField struct {
+	name  string
+	value gjson.Result
+}
+
+func (s *rowSum) field(name string, value gjson.Result) {
+	switch name {
+	case "input":
+		s.input = value
+	case "discovery_input":
+		s.discovery = value
+	case "error":
+		if filled(value) && value.Type != gjson.False {
+			s.out.Error, s.out.Text = true, cut(value.String(), maxProblemText)
+		}
+	case "error_code":
+		if filled(value) {
+			s.out.Error, s.out.Code = true, cut(value.String(), maxErrorCode)
+		}
+	case "timestamp", "warning", "warning_code":
+	default:
+		if !s.out.Data && filled(value) {
+			s.fields = append(s.fields, rowField{name, value})
+		}
+	}
+}
+
+// The bounds on what is kept of an error row, in bytes.
+const (
+	maxProblemText = 300
+	maxErrorCode   = 80
+)
+
+// row decides what the fields come to.
+func (s *rowSum) row() Row {
+	for _, in := range []gjson.Result{s.discovery, s.input} {
+		if in.IsObject() && len(s.out.Input) == 0 {
+			s.out.Input = json.RawMessage(in.Raw)
+		}
+	}
+	for _, f := range s.fields {
+		if !repeats(s.input, f) && !repeats(s.discovery, f) {
+			s.out.Data = true
+			break
+		}
+	}
+	return s.out
+}
+
+// repeats reports whether a field is what the input says, too.
+func repeats(input gjson.Result, f rowField) bool {
+	same := false
+	if input.IsObject() {
+		input.ForEach(func(name, value gjson.Result) bool {
+			same = name.Str == f.name && value.String() == f.value.String()
+			return !same
+		})
+	}
+	return same
+}
+
+// filled reports whether a value says anything.
+func filled(v gjson.Result) bool {
+	switch {
+	case v.Type == gjson.Null:
+		return false
+	case v.Type == gjson.String:
+		return v.Str != ""
+	case v.IsArray() || v.IsObject():
+		some := false
+		v.ForEach(func(_, _ gjson.Result) bool {
+			some = true
+			return false
+		})
+		return some
+	default:
+		return true
+	}
+}

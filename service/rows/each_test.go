@@ -1,0 +1,167 @@
+package rows
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+	"testing"
+
+	"zonedeck/model"
+)
+
+func eachOf(t *testing.T, text, format string) []Row {
+	t.Helper()
+	var out []Row
+	if err := EachRow(strings.NewReader(text), format, func(r Row) error {
+		r.Input = bytes.Clone(r.Input)
+		out = append(out, r)
+		return nil
+	}); err != nil {
+		t.Fatalf("%q: %v", text, err)
+	}
+	return out
+}
+
+func TestARowIsDataOrAnErrorOrNothing(t *testing.T) {
+	for text, want := range map[string]Row{
+		`{"url":"u","title":"x"}`:                                                                   {Data: true},
+		`{"title":"x","timestamp":"2026-01-01","input":{"url":"u"}}`:                                {Data: true, Input: json.RawMessage(`{"url":"u"}`)},
+		`{"error":"dead","error_code":"dead_page","input":{"url":"u"}}`:                             {Error: true, Code: "dead_page", Text: "dead", Input: json.RawMessage(`{"url":"u"}`)},
+		`{"url":"u","error_code":"dead_page","input":{"url":"u"},"title":null,"list":[],"map":{}}`:  {Error: true, Code: "dead_page", Input: json.RawMessage(`{"url":"u"}`)},
+		`{"url":"u","title":"x","error":"the second page failed","input":{"url":"u"}}`:              {Data: true, Error: true, Text: "the second page failed", Input: json.RawMessage(`{"url":"u"}`)},
+		`{"url":"u","title":"","warning":"slow","warning_code":"w","input":{"url":"u"}}`:            {Input: json.RawMessage(`{"url":"u"}`)},
+		`{"error":null,"error_code":"","price":0}`:                                                  {Data: true},
+		`{"keyword":"lamp","input":{"url":"u"},"discovery_input":{"keyword":"lamp"},"error":false}`: {Input: json.RawMessage(`{"keyword":"lamp"}`)},
+		`{"rating":{"__TYPE__":"n","value":4}}`:                                                     {Data: true},
+		`"a text"`:                                                                                  {Data: true},
+		`null`:                                                                                      {},
+	} {
+		got := eachOf(t, text, "ndjson")
+		if len(got) != 1 || !reflect.DeepEqual(got[0], want) && (len(want.Input) > 0 || len(got[0].Input) > 0 || got[0].Data != want.Data) {
+			t.Errorf("%s\ngot  %+v\nwant %+v", text, got, want)
+		}
+		if array := eachOf(t, "\ufeff ["+text+", "+text+"]", "json"); len(array) != 2 || !reflect.DeepEqual(array[0], got[0]) || !reflect.DeepEqual(array[1], got[0]) {
+			t.Errorf("%s in an array: %+v", text, array)
+		}
+	}
+	got := eachOf(t, "url,title,error,error_code,input\nu,x,,,\nu,,dead,dead_page,\"{\"\"url\"\":\"\"u\"\"}\"\nu\n", "csv")
+	want := []Row{{Data: true}, {Error: true, Code: "dead_page", Text: "dead", Input: json.RawMessage(`{"url":"u"}`)}, {Data: true}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("CSV:\ngot  %+v\nwant %+v", got, want)
+	}
+	for _, format := range Formats() {
+		if got := eachOf(t, "", format); got != nil {
+			t.Errorf("nothing as %s: %+v", format, got)
+		}
+	}
+}
+
+func TestARowThatCannotBeReadIsNamed(t *testing.T) {
+	stop := errors.New("enough")
+	for _, c := range []struct {
+		text, format string
+		row          int
+	}{
+		{"[{\"a\":1},{\"a\":", "json", 2},
+		{"[{\"a\":1}", "json", 2},
+		{"{\"a\":1}\n{\"a\"", "ndjson", 2},
+		{"{\"a\":1}\nx", "ndjson", 2},
+	} {
+		var fault *RecordsError
+		if err := EachRow(strings.NewReader(c.text), c.format, func(Row) error { return nil }); !errors.As(err, &fault) || fault.Record != c.row {
+			t.Errorf("%q: %v", c.text, err)
+		}
+	}
+	n := 0
+	if err := EachRow(strings.NewReader("{}\n{}\n{}"), "ndjson", func(Row) error {
+		if n++; n == 2 {
+			return stop
+		}
+		return nil
+	}); !errors.Is(err, stop) || n != 2 {
+		t.Errorf("%d rows, %v", n, err)
+	}
+	endless := io.MultiReader(strings.NewReader(`[{"a":"`), &zeros{left: maxResultRow + 1<<20})
+	if err := EachRow(endless, "json", func(Row) error { return nil }); !errors.Is(err, errLongResultRow) {
+		t.Errorf("a row without an end: %v", err)
+	}
+}
+
+// zeros is a long text.
+type zeros struct{ left int }
+
+func (z *zeros) Read(p []byte) (int, error) {
+	if z.left <= 0 {
+		return 0, io.EOF
+	}
+	n := min(len(p), z.left)
+	for i := range p[:n] {
+		p[i] = '0'
+	}
+	z.left -= n
+	return n, nil
+}
+
+func TestRowsAreMatchedByTheirInput(t *testing.T) {
+	inputs := []model.JobInput{
+		{URL: "http://lab.test/1"},
+		{URL: "http://lab.test/2", Extra: map[string]string{"limit": "10", "country": `""`}},
+		{URL: "http://lab.test/2", Extra: map[string]string{"limit": "20"}},
+		{URL: "http://lab.test/3"},
+		{URL: "http://lab.test/3"}, // twice
+		{URL: "http://lab.test/4"},
+		{URL: "http://lab.test/5"},
+	}
+	m := NewMatch(inputs)
+	for _, r := range eachOf(t, `
+{"title":"three","input":{"url":"http://lab.test/3","country":"us"}}
+{"error":"dead","input":{"url":"http://lab.test/4"}}
+{"title":"two","input":{"limit":"10","url":"http://lab.test/2"}}
+{"title":"nobody asked","input":{"url":"http://lab.test/9"}}
+{"title":"without an input"}
+{"title":"without an input, at the place of the first"}
+{"error":"dead","input":{"url":"http://lab.test/1"}}
+{"title":"one","input":{"url":"http://lab.test/1"}}
+{"url":"http://lab.test/5","input":{"url":"http://lab.test/5"}}
+`, "ndjson") {
+		m.Row(r)
+	}
+	rest, failed := m.Rest()
+	want := []model.JobInput{inputs[2], inputs[5], inputs[6]}
+	if !reflect.DeepEqual(rest, want) || failed != 1 || m.Unmatched != 3 {
+		t.Errorf("%d failed, %d unmatched, %+v", failed, m.Unmatched, rest)
+	}
+	none := NewMatch(inputs)
+	if rest, failed := none.Rest(); len(rest) != len(inputs) || failed != 0 || none.Unmatched != 0 {
+		t.Errorf("without rows: %d, %d", len(rest), failed)
+	}
+}
+
+func FuzzEachRow(f *testing.F) {
+	f.Add(`[{"url":"u","error":"x","input":{"url":"u"}}]`, "json")
+	f.Add("{\"a\":1}\n{}", "ndjson")
+	f.Add("url,error,input\nu,x,\"{\"\"url\"\":1}\"", "csv")
+	f.Fuzz(func(t *testing.T, text, format string) {
+		m := NewMatch([]model.JobInput{{URL: "u"}})
+		n := 0
+		err := EachRow(strings.NewReader(text), format, func(r Row) error {
+			n++
+			if len(r.Input) > 0 && !json.Valid(r.Input) || r.Failed() && r.Data || len(r.Text) > maxProblemText+8 || len(r.Code) > maxErrorCode+8 {
+				return fmt.Errorf("%+v", r)
+			}
+			m.Row(r)
+			return nil
+		})
+		var fault *RecordsError
+		if err != nil && (!errors.As(err, &fault) || fault.Record < 1 || fault.Record > n+1 || strings.Contains(err.Error(), "Input:")) {
+			t.Fatal(err)
+		}
+		if rest, failed := m.Rest(); failed > len(rest) || m.Unmatched > n {
+			t.Fatalf("%d failed of %d, %d unmatched of %d", failed, len(rest), m.Unmatched, n)
+		}
+	})
+}

@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"time"
+
+	"zonedeck/model"
+)
+
+// jobJSON is one job (docs/schema/job.json).
+type jobJSON struct {
+	SchemaVersion int           `json:"schema_version,omitempty"`
+	ID            string        `json:"id"`
+	Snapshot      string        `json:"snapshot"`
+	Profile       string        `json:"profile"`
+	Dataset       string        `json:"dataset"`
+	Key           string        `json:"key"`
+	State         string        `json:"state"`
+	ServiceState  string        `json:"service_state"`
+	Status        int           `json:"service_status"`
+	Detail        string        `json:"detail"`
+	Inputs        int           `json:"inputs"`
+	Done          *int          `json:"done"`
+	Records       *int          `json:"records"`
+	Bytes         int64         `json:"bytes"`
+	File          string        `json:"file"`
+	SHA256        string        `json:"sha256"`
+	Rows          *jobRowsJSON  `json:"rows"`
+	Repeats       string        `json:"repeats"`
+	Created       time.Time     `json:"created"`
+	Updated       time.Time     `json:"updated"`
+	Steps         []jobStepJSON `json:"steps"`
+	Diagnosis     *jobFaultJSON `json:"diagnosis"`
+}
+
+// jobFaultJSON is the verdict on the last call about the job that did not succeed.
+type jobFaultJSON struct {
+	Call       string         `json:"call"`
+	Class      string         `json:"class"`
+	Cause      string         `json:"cause"`
+	Summary    string         `json:"summary"`
+	Rule       string         `json:"rule"`
+	Evidence   []evidenceJSON `json:"evidence"`
+	Steps      []string       `json:"steps"`
+	RetryAfter float64        `json:"retry_after_ms"`
+	RetryAt    *time.Time     `json:"retry_at"`
+}
+
+func newJobFaultJSON(f model.JobFault) *jobFaultJSON {
+	if !f.Any() {
+		return nil
+	}
+	d := f.Diagnosis
+	out := &jobFaultJSON{
+		Call: string(f.Call), Class: string(d.Class), Cause: string(d.Cause), Summary: d.Summary, Rule: d.Rule,
+		Evidence: evidence(d), Steps: steps(d), RetryAfter: millis(d.RetryAfter),
+	}
+	if at, ok := f.RetryAt(); ok {
+		at = at.UTC()
+		out.RetryAt = &at
+	}
+	return out
+}
+
+// jobRowsJSON accounts for the rows of the downloaded result.
+type jobRowsJSON struct {
+	Returned int               `json:"returned"`
+	Useful   int               `json:"useful"`
+	Empty    int               `json:"empty"`
+	Failed   int               `json:"failed"`
+	Errors   []jobRowErrorJSON `json:"errors"`
+	Billed   *int              `json:"billed"`
+}
+
+type jobRowErrorJSON struct {
+	Code  string `json:"code"`
+	Class string `json:"class"`
+	Cause string `json:"cause"`
+	Rows  int    `json:"rows"`
+	Text  string `json:"text"`
+}
+
+func newJobRowsJSON(r model.JobRows) *jobRowsJSON {
+	if !r.Counted {
+		return nil
+	}
+	out := &jobRowsJSON{
+		Returned: r.Returned, Useful: r.Useful, Empty: r.Empty, Failed: r.Failed(), Errors: make([]jobRowErrorJSON, 0, len(r.Errors)), Billed: count(r.Billed),
+	}
+	for _, e := range r.Errors {
+		out.Errors = append(out.Errors, jobRowErrorJSON{Code: e.Code, Class: string(e.Class), Cause: string(e.Cause), Rows: e.Rows, Text: e.Text})
+	}
+	return out
+}
+
+type jobStepJSON struct {
+	At    time.Time `json:"at"`
+	State string    `json:"state"`
+	Text  string    `json:"text"`
+}
+
+func newJobJSON(j model.Job) jobJSON {
+	out := jobJSON{
+		ID: j.ID, Snapshot: j.Snapshot, Profile: j.Profile, Dataset: j.Dataset, Key: j.KeyName,
+		State: string(j.State), ServiceState: j.Wire, Status: j.Status, Detail: j.Detail, Inputs: j.Inputs,
+		Done: count(j.Done), Records: count(j.Records), Bytes: j.Bytes, File: j.File, SHA256: j.SHA256, Rows: newJobRowsJSON(j.Rows), Repeats: j.Repeats,
+		Created: j.Created.UTC(), Updated: j.Updated.UTC(), Steps: make([]jobStepJSON, 0, len(j.Steps)),
+		Diagnosis: newJobFaultJSON(j.Fault),
+	}
+	for _, st := range j.Steps {
+		out.Steps = append(out.Steps, jobStepJSON{At: st.At.UTC(), State: string(st.State), Text: st.Text})
+	}
+	return out
+}
+
+// count is a progress count, or null if the service did not report one.
+func count(n int) *int {
+	if n < 0 {
+		return nil
+	}
+	return &n
+}

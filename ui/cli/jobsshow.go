@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/model"
+	"zonedeck/ui/kit/text"
+)
+
+func (a *app) jobsShowCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "show ID",
+		Short: "Show a job of the ledger: its state, its rows, its last failure and its steps",
+		Long: `Shows what the ledger knows of a job; nothing is sent. Rows are those of the downloaded
+result: useful ones, error rows by their code and class, empty ones, and how many are billed.`,
+		Args: oneArg("the job to show, as 'zonedeck jobs list' names it"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withSession(cmd.Context(), needs{jobs: true}, func(t *task) error {
+				if err := t.ledger(cmd.Context()); err != nil {
+					return err
+				}
+				job, err := t.Client.Job(cmd.Context(), args[0])
+				if err != nil {
+					return jobError(cmd.Context(), err)
+				}
+				if asJSON {
+					return t.printJob(job, true)
+				}
+				return t.showJob(job)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+// showJob prints what the ledger knows of a job, for a person.
+func (t *task) showJob(j model.Job) error {
+	facts := [][]string{}
+	add := func(name, value string) {
+		if value != "" {
+			facts = append(facts, []string{name, sanitizeLine(value)})
+		}
+	}
+	add("job", j.ID)
+	add("state", j.State.Label())
+	add("service", j.Wire)
+	add("detail", j.Detail)
+	add("data set", j.Dataset)
+	add("snapshot", j.Snapshot)
+	add("profile", j.Profile)
+	add("key", j.KeyName)
+	add("repeats", j.Repeats)
+	add("inputs", fmt.Sprint(j.Inputs))
+	for _, row := range rowFacts(j.Rows) {
+		add(row[0], row[1])
+	}
+	add("file", j.File)
+	if j.File != "" {
+		add("size", fmt.Sprintf("%d bytes", j.Bytes))
+		add("sha256", j.SHA256)
+	}
+	if d := j.Fault.Diagnosis; j.Fault.Any() {
+		add("failed", fmt.Sprintf("%s: %s: %s", j.Fault.Call, model.ClassWord(d.Class, d.Cause), d.Summary))
+		for _, e := range d.Evidence {
+			add("evidence", e.Text)
+		}
+		for _, s := range d.Steps {
+			add("do next", s.Text)
+		}
+		if at, ok := j.Fault.RetryAt(); ok {
+			add("try again", "at "+at.Local().Format(time.DateTime))
+		}
+	}
+	for _, s := range j.Steps {
+		add(s.At.Local().Format(time.DateTime), s.State.Label()+"  "+s.Text)
+	}
+	return printColumns(t.app.Stdout, facts)
+}
+
+// rowFacts are the account of a result, a name and a value each; none before it was counted.
+func rowFacts(r model.JobRows) [][2]string {
+	if !r.Counted {
+		if r.Problem != "" {
+			return [][2]string{{"rows", "not counted: " + r.Problem}}
+		}
+		return nil
+	}
+	out := [][2]string{{"rows", fmt.Sprintf("%d returned, %d useful, %d errors, %d empty", r.Returned, r.Useful, r.Failed(), r.Empty)}}
+	for _, e := range r.Errors {
+		out = append(out, [2]string{"error", fmt.Sprintf("%s: %s, %s: %s", text.Counted(e.Rows, "row"), cmp.Or(e.Code, "no code"), model.ClassWord(e.Class, e.Cause), e.Text)})
+	}
+	billed := "not known"
+	if r.Billed >= 0 {
+		billed = text.Counted(r.Billed, "row")
+	}
+	return append(out, [2]string{"billed", billed})
+}
+
+// sayRows prints the account of a job's result on stderr.
+func (t *task) sayRows(j model.Job) {
+	for _, f := range rowFacts(j.Rows) {
+		t.app.say("zonedeck: %s: %s", f[0], sanitizeLine(f[1]))
+	}
+}
+
+func (a *app) jobsCancelCommand() *cobra.Command {
+	var asJSON bool
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "cancel ID",
+		Short: "Ask the service to stop a job",
+		Long: `Asks the service to stop a job. What it has already collected may be billed, and a
+cancelled job cannot be resumed.`,
+		Args: oneArg("the job to cancel, as 'zonedeck jobs list' names it"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withSession(cmd.Context(), needs{jobs: true, reason: reason}, func(t *task) error {
+				return t.cancelJob(cmd.Context(), args[0], asJSON)
+			})
+		},
+	}
+	adminFlag(cmd, &reason)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+func (t *task) cancelJob(ctx context.Context, id string, asJSON bool) error {
+	if err := t.ledger(ctx); err != nil {
+		return err
+	}
+	if _, err := t.knownJob(ctx, id, ""); err != nil {
+		return jobError(ctx, err)
+	}
+	job, err := t.Client.CancelJob(ctx, id)
+	if err != nil {
+		return t.failedJob(ctx, job, err, asJSON)
+	}
+	t.app.say("zonedeck: job %s: %s", job.ID, job.State.Label())
+	return t.printJob(job, asJSON)
+}
