@@ -34,7 +34,7 @@ type Console interface {
 	Watch(ctx context.Context, id string, on func(model.Job)) (model.Job, error)
 	Download(ctx context.Context, id, format, dest string, on func(done int64)) (model.Job, error)
 
-	// CheckKeys gives the keys, the worst first, and what the lint finds; within is when one counts as due soon.
+	// CheckKeys gives the keys of the profile, the worst first, and what the lint finds; within is when one counts as due soon.
 	CheckKeys(ctx context.Context, within time.Duration) ([]model.Key, []keystore.Finding, error)
 	Activity(ctx context.Context, f model.ActivityFilter) ([]model.Activity, error)
 	LoadFetch(ctx context.Context, id string) (model.FetchResult, error)

@@ -45,7 +45,7 @@ type keysOut struct {
 func (s *Server) addKeys(srv *sdk.Server) {
 	add(s, srv, tool[keysIn, keysOut]{
 		name: "keys_check", reads: true,
-		help: "Say how the keys stand: expiry, rotation and permissions. No values, no fingerprints.",
+		help: "Say how the keys of a profile stand: expiry, rotation and permissions. No values, no fingerprints.",
 		asks: func(keysIn) model.Activity { return model.Activity{} },
 		does: checkKeys,
 	})

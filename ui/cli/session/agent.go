@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -111,12 +112,19 @@ func (a agent) Diagnose(ctx context.Context, saved fetch.Saved) (model.FetchResu
 	return fetch.Diagnose(ctx, saved)
 }
 
-// CheckKeys gives the keys in use, the worst first, and what the lint finds.
+// CheckKeys gives the keys that the profile uses, which are those that come with it and the one
+// that it names, the worst first, and what the lint finds. The inventory holds those of other
+// profiles, too.
 func (a agent) CheckKeys(ctx context.Context, within time.Duration) ([]model.Key, []keystore.Finding, error) {
-	if _, err := a.Profile(ctx); err != nil { // the emulator knows the demo keys
+	p, err := a.Profile(ctx) // the emulator knows the demo keys
+	if err != nil {
 		return nil, nil, err
 	}
 	audit, err := a.AuditKeys(ctx, false, within, nil)
+	given := a.given(a.recorded())
+	audit = audit.Only(func(k model.Key) bool {
+		return slices.ContainsFunc(given, func(g model.Key) bool { return g.Name == k.Name && g.Secret == k.Secret }) || k.Name == p.Key
+	})
 	return audit.Keys, audit.Findings, err
 }
 

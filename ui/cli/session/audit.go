@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"zonedeck/keystore"
@@ -19,8 +20,29 @@ type Audit struct {
 	Due      int      // keys that are due within the time that was asked for
 	Problems []string // what could not be looked through
 
-	used map[radius.KeyID]journal.KeyUse
-	of   func(model.Key) string
+	used   map[radius.KeyID]journal.KeyUse
+	of     func(model.Key) string
+	checks keystore.Checks
+	rules  []model.Key // Keys as the rules see them: with the users that are recorded
+}
+
+// Only is the audit of some keys, as if there were no others.
+func (a Audit) Only(keep func(model.Key) bool) Audit {
+	a.Keys, a.rules, a.Due = slices.Clone(a.Keys), slices.Clone(a.rules), 0
+	drop := func(k model.Key) bool { return !keep(k) }
+	a.Keys, a.rules = slices.DeleteFunc(a.Keys, drop), slices.DeleteFunc(a.rules, drop)
+	return a.judged()
+}
+
+// judged has the count and the findings of the keys.
+func (a Audit) judged() Audit {
+	a.Findings = a.checks.Lint(a.rules)
+	for _, k := range a.Keys {
+		if k.DueWithin(a.Now(k), a.checks.Within) {
+			a.Due++
+		}
+	}
+	return a
 }
 
 // Used is when a key was first seen and last used from this console, as far as the history goes
@@ -82,22 +104,17 @@ func (s *Session) AuditKeys(ctx context.Context, recorded bool, within time.Dura
 		a.Keys = append(a.Keys, k)
 	}
 	// The rules count the users that are recorded; what was found besides is theirs as Seen.
-	rules := make([]model.Key, 0, len(given)+len(inventory))
+	a.rules = make([]model.Key, 0, len(given)+len(inventory))
 	for _, k := range given {
-		rules = append(rules, k)
+		a.rules = append(a.rules, k)
 		add(k, s.Base.Name)
 	}
 	for _, k := range inventory {
-		rules = append(rules, k)
+		a.rules = append(a.rules, k)
 		add(k, "")
 	}
 	model.SortKeys(a.Keys, now, within)
-	model.SortKeys(rules, now, within)
-	a.Findings = keystore.Checks{Now: now, Within: within, Seen: func(k model.Key) keystore.Seen { return seen[mark(k)] }}.Lint(rules)
-	for _, k := range a.Keys {
-		if k.DueWithin(now(k), within) {
-			a.Due++
-		}
-	}
-	return a, err
+	model.SortKeys(a.rules, now, within)
+	a.checks = keystore.Checks{Now: now, Within: within, Seen: func(k model.Key) keystore.Seen { return seen[mark(k)] }}
+	return a.judged(), err
 }

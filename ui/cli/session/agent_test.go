@@ -1,0 +1,49 @@
+package session
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"zonedeck/keystore/textfile"
+	"zonedeck/service/profile"
+)
+
+func TestAnAgentIsToldOfTheKeysOfItsProfileAlone(t *testing.T) {
+	o := options(t, map[string]string{"ZONEDECK_PROFILE": "acme"})
+	paths := profile.FindPaths(o.Getenv)
+	config := "[profiles.acme]\nbase_url = \"http://127.0.0.1:1\"\nkey = \"acme-user\"\n[profiles.other]\nbase_url = \"http://127.0.0.1:2\"\nkey = \"other-user\"\n"
+	keys := ""
+	for _, name := range []string{"acme-user", "other-user", "nobody"} { // of one value, which is a finding
+		keys += fmt.Sprintf("[[keys]]\nname = %q\nlevel = \"USER\"\nexpires = \"2020-01-01\"\nfingerprint = \"0123456789abcdef\"\n", name)
+	}
+	for file, text := range map[string]string{paths.ConfigFile(): config, paths.KeysFile(): keys} {
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := textfile.Write(file, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, _, err := OpenAgent(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := c.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	list, findings, err := c.CheckKeys(t.Context(), 14*24*time.Hour)
+	if err != nil || len(list) != 1 || list[0].Name != "acme-user" || len(findings) == 0 {
+		t.Fatalf("%+v, %d findings, %v", list, len(findings), err)
+	}
+	for _, f := range findings {
+		if f.Key != "acme-user" || strings.Contains(f.Text+f.Evidence+f.Fix, "other-user") {
+			t.Errorf("a finding about another profile's key: %+v", f)
+		}
+	}
+}
