@@ -148,8 +148,8 @@ func renderInventory(keys []model.Key) []byte {
 		if k.Expires.Kind != model.ExpiryUnknown {
 			line("expires", k.Expires.String())
 		}
-		line("created", formatMoment(k.Created))
-		line("rotated", formatMoment(k.Rotation.Last))
+		line("created", FormatMoment(k.Created))
+		line("rotated", FormatMoment(k.Rotation.Last))
 		line("secret", k.Secret)
 		line("fingerprint", k.Fingerprint)
 		line("last4", k.Last4)
@@ -174,7 +174,9 @@ func parseMoment(s string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%q is not a date", s)
 }
 
-func formatMoment(t time.Time) string {
+// FormatMoment is a moment as the inventory has it: a date, or an RFC 3339 moment where it is not the
+// start of a day in UTC; empty for zero.
+func FormatMoment(t time.Time) string {
 	switch {
 	case t.IsZero():
 		return ""

@@ -163,7 +163,7 @@ func (c lintCase) evidence(r LintRule) string {
 	case AreaExpiry:
 		return "expires " + k.Expires.String()
 	case AreaRotation:
-		return fmt.Sprintf("made %s, interval %d days", cmp.Or(formatMoment(k.Rotation.Last), "unknown"), k.Rotation.Every())
+		return fmt.Sprintf("made %s, interval %d days", cmp.Or(FormatMoment(k.Rotation.Last), "unknown"), k.Rotation.Every())
 	case AreaSecret:
 		return places(c.seen.Tracked)
 	case AreaPermission:

@@ -80,8 +80,8 @@ func columns() []column {
 			k.Expires, err = model.ParseExpiry(s)
 			return unlessRead(err, "write a date like 2027-01-31, or Unlimited")
 		}},
-		{"created", func(k model.Key) string { return formatMoment(k.Created) }, date(func(k *model.Key) *time.Time { return &k.Created })},
-		{"rotated", func(k model.Key) string { return formatMoment(k.Rotation.Last) }, date(func(k *model.Key) *time.Time { return &k.Rotation.Last })},
+		{"created", func(k model.Key) string { return FormatMoment(k.Created) }, date(func(k *model.Key) *time.Time { return &k.Created })},
+		{"rotated", func(k model.Key) string { return FormatMoment(k.Rotation.Last) }, date(func(k *model.Key) *time.Time { return &k.Rotation.Last })},
 		{"secret", func(k model.Key) string { return Portable(k.Secret) }, func(k *model.Key, s string) error {
 			if s == "" {
 				return nil

@@ -15,7 +15,7 @@ type Skew struct {
 	// second, and the time that the call took.
 	Give time.Duration
 	At   time.Time // when it was measured, by this machine's clock
-	of   string    // the address
+	Of   string    // the address of the service
 }
 
 // Significant reports whether the clocks differ by more than the measurement leaves open.
@@ -48,14 +48,14 @@ func skewOf(h http.Header, sent, received time.Time) (Skew, bool) {
 // noteSkew keeps what an answer says about the service's clock.
 func (w *Wire) noteSkew(p profile.Profile, h http.Header, sent time.Time) {
 	if s, ok := skewOf(h, sent, w.timer()); ok {
-		s.of = p.BaseURL
+		s.Of = p.BaseURL
 		w.skew.Store(&s)
 	}
 }
 
 // Skew is the last measurement at a profile's service; ok is false where there is none.
 func (w *Wire) Skew(p profile.Profile) (s Skew, ok bool) {
-	if last := w.skew.Load(); last != nil && last.of == p.BaseURL {
+	if last := w.skew.Load(); last != nil && last.Of == p.BaseURL {
 		return *last, true
 	}
 	return Skew{}, false

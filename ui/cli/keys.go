@@ -63,7 +63,7 @@ func newKeyJSON(k model.Key, audit session.Audit, within time.Duration) keyJSON 
 	}
 	if n, ok := k.Rotation.DaysLeft(now); ok {
 		out.RotationDays = &n
-		out.Rotated = k.Rotation.Last.UTC().Format(time.DateOnly)
+		out.Rotated = keystore.FormatMoment(k.Rotation.Last)
 	}
 	return out
 }
@@ -98,6 +98,7 @@ func (f *keysFlags) register(cmd *cobra.Command) {
 	f.within.d = model.SoonDays * 24 * time.Hour
 	cmd.Flags().Var(&f.within, "within", "how long before a clock runs out the key counts as due soon (like 14d or 2w)")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object")
+	cmd.Flags().BoolVar(&f.skew, "skew", false, "ask the service for its time, by a request without a key, and say how far its clock is from this machine's")
 	f.registerSource(cmd)
 }
 
@@ -128,8 +129,14 @@ func (t *task) listKeys(ctx context.Context, f keysFlags) error {
 	if err != nil {
 		return err
 	}
+	skew, err := t.clockSkew(ctx, f.skew)
+	if err != nil {
+		return err
+	}
 	if f.json {
-		return t.app.printJSON(newKeysJSON(audit, f.within.d))
+		out := newKeysJSON(audit, f.within.d)
+		out.Skew = skew
+		return t.app.printJSON(out)
 	}
 	if len(audit.Keys) == 0 {
 		t.app.say("zonedeck: the inventory holds no keys: add one in the console (tab 4, a)")
@@ -143,10 +150,11 @@ type keysJSON struct {
 	SchemaVersion int       `json:"schema_version"`
 	Due           int       `json:"due"`
 	Keys          []keyJSON `json:"keys"`
+	Skew          *skewJSON `json:"clock_skew"`
 }
 
 func newKeysJSON(audit session.Audit, within time.Duration) keysJSON {
-	out := keysJSON{schemaVersion, audit.Due, make([]keyJSON, 0, len(audit.Keys))}
+	out := keysJSON{SchemaVersion: schemaVersion, Due: audit.Due, Keys: make([]keyJSON, 0, len(audit.Keys))}
 	for _, k := range audit.Keys {
 		out.Keys = append(out.Keys, newKeyJSON(k, audit, within))
 	}
@@ -154,7 +162,7 @@ func newKeysJSON(audit session.Audit, within time.Duration) keysJSON {
 }
 
 func keyRows(audit session.Audit, within time.Duration) [][]string {
-	rows := [][]string{{"STATE", "KEY", "LEVEL", "DUTY", "EXPIRES", "ROTATED", "90-DAY", "LAST4"}}
+	rows := [][]string{{"STATE", "KEY", "LEVEL", "DUTY", "EXPIRES", "ROTATED", widget.RotationTitle(audit.Keys), "LAST4"}}
 	for _, k := range audit.Keys {
 		now := audit.Now(k)
 		rows = append(rows, []string{
@@ -163,6 +171,30 @@ func keyRows(audit session.Audit, within time.Duration) [][]string {
 		})
 	}
 	return rows
+}
+
+// skewJSON is how far the service's clock is ahead of this machine's.
+type skewJSON struct {
+	Seconds float64 `json:"seconds"`
+	Give    float64 `json:"give_seconds"` // what the measurement leaves open, to either side
+	At      string  `json:"measured_at"`
+	Of      string  `json:"service"`
+}
+
+// clockSkew says how far the service's clock, by which a key expires, is from this machine's; nil
+// where it was not measured.
+func (t *task) clockSkew(ctx context.Context, ask bool) (*skewJSON, error) {
+	if !ask {
+		t.app.say("zonedeck: how far the service's clock is from this machine's is unknown: --skew asks the service")
+		return nil, nil
+	}
+	s, err := t.Client.MeasureSkew(ctx)
+	if err != nil {
+		return nil, fail(exitNetwork, "%w", err)
+	}
+	t.app.say("zonedeck: %s, measured %s by the Date header of %s", s, moment(s.At), sanitizeLine(s.Of))
+	const digits = 100 * time.Millisecond
+	return &skewJSON{Seconds: s.By.Round(digits).Seconds(), Give: s.Give.Round(digits).Seconds(), At: moment(s.At), Of: s.Of}, nil
 }
 
 // audit reads the keys in use, the worst first. The emulator is started first if it is needed:
@@ -197,7 +229,6 @@ unknown; it does not change the exit code.`,
 		},
 	}
 	f.register(cmd)
-	cmd.Flags().BoolVar(&f.skew, "skew", false, "ask the service for its time, by a request without a key, and say how far its clock is from this machine's")
 	return cmd
 }
 
@@ -206,15 +237,9 @@ func (t *task) checkKeys(ctx context.Context, f keysFlags) error {
 	if err != nil {
 		return err
 	}
-	var skew *float64
-	if f.skew {
-		s, err := t.Client.MeasureSkew(ctx)
-		if err != nil {
-			return fail(exitNetwork, "%w", err)
-		}
-		seconds := s.By.Round(100 * time.Millisecond).Seconds()
-		skew = &seconds
-		t.app.say("zonedeck: %s", s)
+	skew, err := t.clockSkew(ctx, f.skew)
+	if err != nil {
+		return err
 	}
 	code := checkExit(audit, f.within.d)
 	if f.json {
@@ -261,8 +286,12 @@ func newFindingsJSON(findings []keystore.Finding) []findingJSON {
 	return out
 }
 
-func (t *task) printCheck(audit session.Audit, code int, within time.Duration, skew *float64) error {
+func (t *task) printCheck(audit session.Audit, code int, within time.Duration, skew *skewJSON) error {
 	keys := newKeysJSON(audit, within)
+	var seconds *float64
+	if skew != nil {
+		seconds = &skew.Seconds
+	}
 	return t.app.printJSON(struct {
 		SchemaVersion int           `json:"schema_version"`
 		OK            bool          `json:"ok"`
@@ -270,8 +299,9 @@ func (t *task) printCheck(audit session.Audit, code int, within time.Duration, s
 		Due           int           `json:"due"`
 		Keys          []keyJSON     `json:"keys"`
 		Findings      []findingJSON `json:"findings"`
-		Skew          *float64      `json:"clock_skew_seconds"`
-	}{schemaVersion, code == exitOK, code, keys.Due, keys.Keys, newFindingsJSON(audit.Findings), skew})
+		Seconds       *float64      `json:"clock_skew_seconds"`
+		Skew          *skewJSON     `json:"clock_skew"`
+	}{schemaVersion, code == exitOK, code, keys.Due, keys.Keys, newFindingsJSON(audit.Findings), seconds, skew})
 }
 
 func (t *task) printVerdict(audit session.Audit, within time.Duration) error {

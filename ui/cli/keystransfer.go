@@ -71,6 +71,10 @@ func (t *task) exportKeys(ctx context.Context, f keysFlags, as, output string) e
 	default:
 		return usageKind("--as", as, "csv, json or prometheus")
 	}
+	path, err := outputPath(output)
+	if err != nil {
+		return err
+	}
 	audit, err := t.audit(ctx, f, f.scan)
 	if err != nil {
 		return err
@@ -88,10 +92,7 @@ func (t *task) exportKeys(ctx context.Context, f keysFlags, as, output string) e
 		}
 		return nil
 	}
-	path, err := filepath.Abs(output)
-	if err == nil {
-		err = textfile.Write(path, b.Bytes())
-	}
+	err = textfile.Write(path, b.Bytes())
 	if err == nil && as == formPrometheus {
 		err = os.Chmod(path, 0o644) // the collector is another user, and nothing in it is secret
 	}
@@ -100,6 +101,21 @@ func (t *task) exportKeys(ctx context.Context, f keysFlags, as, output string) e
 	}
 	t.app.say("zonedeck: %d keys are in %s", len(audit.Keys), sanitizeLine(output))
 	return nil
+}
+
+// outputPath is the absolute name of -o's file, whose folder has to be there; "-" stays.
+func outputPath(output string) (string, error) {
+	if output == "-" {
+		return output, nil
+	}
+	path, err := filepath.Abs(output)
+	if err != nil {
+		return "", fail(exitState, "-o: %w", err)
+	}
+	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
+		return "", fail(exitState, "-o %s: %s is not a folder: make it first; nothing was written", sanitizeLine(output), sanitizeLine(filepath.Dir(output)))
+	}
+	return path, nil
 }
 
 // recordedUsers are the users that a key's record names.
@@ -125,8 +141,9 @@ func (a *app) keysImportCommand() *cobra.Command {
 		Short: "Record keys from CSV, JSON, or the .env files of a folder",
 		Long: `Records keys in the inventory, in one change: from a table or JSON as 'keys export' writes them, or from the .env
 files of a folder, whose variables become references; their values are fingerprinted and dropped. What the source does not say
-stays unknown. A key that is recorded already is left as it is, or with --update gets what the source knows; another reference
-than the recorded one is refused. So is a command as a reference, because the console would run it. The service has no
+stays unknown; when a key was first seen and last used is told by this console's own history, which no import changes. A
+key that is recorded already is left as it is, or with --update gets what the source knows; another reference than the
+recorded one is refused. So is a command as a reference, because the console would run it. The service has no
 endpoint that lists keys (contract 4), so there is nothing to import from it; those of the emulator come with its profile.`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -232,7 +232,7 @@ func (m *Model) fill() {
 	m.list.at = m.minute()
 	m.list.table.Empty = "no keys yet: a records one"
 	m.list.table.Columns[columnName].Width = nameWidth(keys)
-	m.list.table.Columns[columnClock].Title = clockTitle(keys)
+	m.list.table.Columns[columnClock].Title = widget.RotationTitle(keys)
 	m.list.table.Match = func(i int, query string) bool { return strings.Contains(m.list.words[i], query) }
 	// keys is not changed later: the table asks for the name of the old cursor's row.
 	m.list.table.SetRowsKeyed(len(keys), func(i int) string { return keys[i].Name }, m.row)
@@ -247,14 +247,6 @@ func (m *Model) minute() time.Time {
 		return m.deps.Now().Truncate(time.Hour)
 	}
 	return m.deps.Now().Truncate(time.Minute)
-}
-
-// clockTitle heads the column of the rotation clock.
-func clockTitle(keys []model.Key) string {
-	if slices.ContainsFunc(keys, func(k model.Key) bool { return k.Rotation.Every() != model.RotationDays }) {
-		return "ROTATION"
-	}
-	return "90-DAY"
 }
 
 // id is a key as what uses it is known by.

@@ -33,6 +33,20 @@ func RotatedCell(k model.Key, now time.Time) string {
 	return fmt.Sprintf("%s %dd", k.Rotation.Last.UTC().Format(time.DateOnly), age)
 }
 
+// RotationTitle heads a column of RotationCell: the interval, where all keys have the same.
+func RotationTitle(keys []model.Key) string {
+	days := model.RotationDays
+	for i, k := range keys {
+		if i == 0 {
+			days = k.Rotation.Every()
+		}
+		if k.Rotation.Every() != days {
+			return "ROTATION"
+		}
+	}
+	return fmt.Sprintf("%d-DAY", days)
+}
+
 // RotationCell is a key's rotation clock (service.md 5.4: 90 days, or what the configuration says).
 func RotationCell(k model.Key, now time.Time) string {
 	left, ok := k.Rotation.DaysLeft(now)
