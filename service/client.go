@@ -19,6 +19,7 @@ import (
 	"zonedeck/service/password"
 	"zonedeck/service/profile"
 	"zonedeck/service/rates"
+	"zonedeck/service/work"
 )
 
 // Options is what a Client is made of. Profile, Secret and Key must be set.
@@ -41,6 +42,8 @@ type Options struct {
 	Journal *journal.Journal
 	// Ledger accounts for jobs; without one none is started.
 	Ledger *ledger.Ledger
+	// Work is jobs.Config's.
+	Work func(ctx context.Context) (work.Queue, error)
 	// BodiesDir takes large bodies, DownloadsDir results of jobs.
 	BodiesDir, DownloadsDir string
 	// CatalogueDir takes what the service lists of its data sets.
@@ -73,7 +76,7 @@ func New(o Options) *Client {
 	f := fetch.Config{
 		Access: access, Wire: wire, Bodies: exchange.Bodies{Dir: o.BodiesDir}, Rules: o.Rules, Now: o.Now, Timer: o.Timer, Log: o.Log,
 	}
-	j := jobs.Config{Access: access, Wire: wire, Ledger: o.Ledger, DownloadsDir: o.DownloadsDir, Now: o.Now, Log: o.Log}
+	j := jobs.Config{Access: access, Wire: wire, Ledger: o.Ledger, Work: o.Work, DownloadsDir: o.DownloadsDir, Now: o.Now, Log: o.Log}
 	if o.Journal != nil { // a nil pointer in an interface would not be nil
 		f.Journal, j.Journal = o.Journal, o.Journal
 	}

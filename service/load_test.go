@@ -45,7 +45,7 @@ func TestJobsAndTunnelsUnderLoad(t *testing.T) {
 	ledger, _ := servicetest.Ledger(t)
 	c := New(Options{
 		Profile: func(context.Context) (profile.Profile, error) { return p, nil }, Secret: demo.Secret, Key: demo.Key,
-		Journal: journal, Ledger: ledger, BodiesDir: t.TempDir(), DownloadsDir: t.TempDir(),
+		Journal: journal, Ledger: ledger, Work: servicetest.Work(t), BodiesDir: t.TempDir(), DownloadsDir: t.TempDir(),
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), loadTime)
 	defer cancel()

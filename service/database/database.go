@@ -68,6 +68,10 @@ func (db *DB) Path() string { return db.path }
 // ErrReadOnly), or nil.
 func (db *DB) Frozen() error { return db.frozen }
 
+// Writer is the pool with the one connection that writes, for a library that brings its own
+// tables; nil when the file is frozen. What it does is not told by Fault.
+func (db *DB) Writer() *sql.DB { return db.w }
+
 // Close closes the file.
 func (db *DB) Close() error {
 	// The readers go first, so that the last connection is the one that may write

@@ -10,6 +10,8 @@ import (
 	"zonedeck/service/exchange"
 	"zonedeck/service/profile"
 	"zonedeck/service/servicetest"
+	"zonedeck/service/work"
+	"zonedeck/service/work/worktest"
 )
 
 func TestMain(m *testing.M) {
@@ -30,6 +32,10 @@ func newRunner(t testing.TB, p profile.Profile, change ...func(*Config)) *Runner
 	}
 	for _, f := range change {
 		f(&c)
+	}
+	if c.Ledger != nil && c.Work == nil {
+		queue := worktest.NewMemory()
+		c.Work = func(context.Context) (work.Queue, error) { return queue, nil }
 	}
 	if c.Wire == nil {
 		c.Wire = exchange.New(exchange.Config{Now: c.Now})

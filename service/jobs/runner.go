@@ -9,6 +9,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/exchange"
 	"zonedeck/service/ledger"
+	"zonedeck/service/work"
 )
 
 // Timeline keeps lines of the timeline.
@@ -23,6 +24,9 @@ type Config struct {
 	Wire   *exchange.Wire
 	// Ledger accounts for the jobs; without one no job is started.
 	Ledger *ledger.Ledger
+	// Work opens the queue that jobs are asked for by; it may be called often. Without it
+	// no job is followed.
+	Work func(ctx context.Context) (work.Queue, error)
 	// Journal takes the lines of the timeline; nil keeps none.
 	Journal Timeline
 	// Log takes errors that are reported nowhere else; nil discards them.
@@ -36,7 +40,10 @@ type Config struct {
 }
 
 // Runner starts and follows the jobs of one profile.
-type Runner struct{ cfg Config }
+type Runner struct {
+	cfg      Config
+	watching watching
+}
 
 // New makes a Runner. It does no I/O.
 func New(c Config) *Runner {

@@ -5,231 +5,291 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
-
-	"zonedeck/service/exchange"
 
 	"zonedeck/model"
 	"zonedeck/service/dialect"
+	"zonedeck/service/work"
 )
 
-// How a job is followed. The contract shows no figures; public documentation
-// says that a new job may be unknown for some 20 s and that polling too often is
-// itself "too fast" (service.md 7).
-const (
-	pollFirst      = 2 * time.Second
-	pollLast       = 30 * time.Second
-	pollFirstLocal = 300 * time.Millisecond
-	pollLastLocal  = 2 * time.Second
-	pollTimeout    = 30 * time.Second
-	newJobGrace    = 30 * time.Second // a 404 within this time after acceptance means "not yet"
-	pollPatience   = 10               // polls in a row that may fail before the watch ends
-)
+// atOnce bounds how many questions of a process are under way at a time: hundreds would
+// themselves be "sending too fast" (service.md 7).
+const atOnce = 8
 
-// Watch follows a job until its state is final, and reports every change to on,
-// which may be nil and is called from this goroutine. Changes are in the ledger
-// before on sees them. A state that the dialect does not know means running.
-//
-// It ends with ctx's error when ctx ends; the job is then as last seen. Other
-// errors: ErrUnknownJob, ErrNoSnapshot, ErrNotShown (dialect documented: the
-// contract shows no way to ask), a *model.RequestError, or a *DiagnosisError when the
-// service refuses to answer or cannot be reached ten times in a row. None of them
-// says anything about the job itself, and the watch can be begun again.
-func (rn *Runner) Watch(ctx context.Context, jobID string, on func(model.Job)) (model.Job, error) {
+// notMine is when an item comes again that another process should take.
+const notMine = 3 * time.Second
+
+// ErrNoWork means that the jobs cannot be followed, because there is no place for the work.
+var ErrNoWork = errors.New("no job can be followed in this run: there is no queue of work")
+
+// watching is what a Runner knows of the questions that its process asks. Its zero value is
+// ready.
+type watching struct {
+	mu       sync.Mutex
+	everyJob int            // who follows all jobs
+	keys     map[string]int // who waits for a job, by the job's key
+	end      func()         // ends the worker; nil while there is none
+	failed   error          // why there is no worker
+	calls    map[string]jobCall
+	told     map[string]error // the last question's error, by job
+	inFlight int              // jobs that are asked for
+	feeds    map[*feed]struct{}
+}
+
+// feed takes the jobs that this process saw change.
+type feed struct {
+	wake chan struct{}
+	mu   sync.Mutex
+	jobs []model.Job
+}
+
+func (f *feed) take() []model.Job {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	jobs := f.jobs
+	f.jobs = nil
+	return jobs
+}
+
+func (f *feed) signal() {
+	select {
+	case f.wake <- struct{}{}:
+	default: // it has not seen the signal before
+	}
+}
+
+func (w *watching) subscribe() (f *feed, leave func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.feeds == nil {
+		w.feeds = map[*feed]struct{}{}
+	}
+	f = &feed{wake: make(chan struct{}, 1)}
+	w.feeds[f] = struct{}{}
+	return f, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.feeds, f)
+	}
+}
+
+// tell hands a job to all feeds, with what became of the last question about it. The call
+// that was prepared is kept while questions are answered.
+func (w *watching) tell(job model.Job, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.told == nil {
+		w.told = map[string]error{}
+	}
+	delete(w.told, job.ID)
+	if err != nil {
+		w.told[job.ID] = err
+	}
+	if err != nil || job.State.Final() {
+		delete(w.calls, job.ID)
+	}
+	for f := range w.feeds {
+		f.mu.Lock()
+		f.jobs = append(f.jobs, job)
+		f.mu.Unlock()
+		f.signal()
+	}
+}
+
+// why is the error of the last question about a job, nil where it was answered or not asked.
+func (w *watching) why(id string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.told[id]
+}
+
+func (w *watching) broken() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.failed
+}
+
+// takes reports whether this process asks for a job. One that waits for a single job asks for
+// others of the same key: another key might need a passphrase, or a reason.
+func (w *watching) takes(job model.Job) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.everyJob > 0 || w.keys[job.KeyName] > 0
+}
+
+// lane is where the questions about a profile's jobs stand.
+func lane(profile string) string { return "ask/" + profile }
+
+// join has this process work on the profile's questions until leave is called: on all of
+// them, or, with a key, on those about jobs of the key.
+func (rn *Runner) join(ctx context.Context, profile, key string, all bool) (q work.Queue, leave func(), err error) {
+	if rn.cfg.Work == nil {
+		return nil, nil, ErrNoWork
+	}
+	if q, err = rn.cfg.Work(ctx); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrNoWork, err)
+	}
+	w := &rn.watching
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.keys == nil {
+		w.keys, w.calls = map[string]int{}, map[string]jobCall{}
+	}
+	count := func(by int) {
+		if all {
+			w.everyJob += by
+		} else if w.keys[key] += by; w.keys[key] == 0 {
+			delete(w.keys, key)
+		}
+	}
+	count(1)
+	if w.end == nil {
+		w.end, w.failed = rn.work(ctx, q, profile), nil
+	}
+	return q, sync.OnceFunc(func() {
+		w.mu.Lock()
+		count(-1)
+		var end func()
+		if w.everyJob == 0 && len(w.keys) == 0 {
+			end, w.end = w.end, nil
+		}
+		w.mu.Unlock()
+		if end != nil {
+			end()
+		}
+	}), nil
+}
+
+// work begins the worker; end waits until it has ended.
+func (rn *Runner) work(ctx context.Context, q work.Queue, profile string) (end func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // it may outlast who came first
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := q.Work(ctx, lane(profile), atOnce, rn.ask); err != nil {
+			w := &rn.watching
+			w.mu.Lock()
+			w.failed = err
+			for f := range w.feeds {
+				f.signal()
+			}
+			w.mu.Unlock()
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+// ask is the work.Handler: one question to the service about a job.
+func (rn *Runner) ask(ctx context.Context, item work.Item) (again time.Duration, err error) {
 	defer rn.cfg.Wire.Begin()()
-	job, err := rn.Job(ctx, jobID)
+	w := &rn.watching
+	job, err := rn.Job(ctx, item.Key)
+	over := !item.Until.IsZero() && rn.cfg.Now().After(item.Until)
+	switch {
+	case errors.Is(err, ErrUnknownJob):
+		return 0, nil
+	case err != nil:
+		w.tell(model.Job{ID: item.Key}, err)
+		return 0, err
+	case job.State.Final():
+		w.tell(job, nil)
+		return 0, nil
+	case !w.takes(job):
+		return notMine, nil
+	}
+	call, err := rn.prepared(ctx, job)
+	if err != nil && ctx.Err() != nil {
+		return 0, context.Cause(ctx)
+	}
 	if err != nil {
-		return job, err
-	}
-	if on == nil {
-		on = func(model.Job) {}
-	}
-	on(job)
-	if job.State.Final() {
-		return job, nil
-	}
-	call, err := rn.callFor(ctx, jobID)
-	if err != nil {
-		return job, err
-	}
-	wait, last := pollFirst, pollLast
-	if call.p.Local {
-		wait, last = pollFirstLocal, pollLastLocal
-	}
-	failures := 0
-	for {
-		next := wait
-		progress, err := rn.poll(ctx, call)
-		switch fault := (*DiagnosisError)(nil); {
-		case err == nil:
-			failures, next = 0, max(next, progress.After)
-			seen, err := rn.record(ctx, call.job, progress)
-			if err != nil {
-				return call.job, err
-			}
-			if differs(call.job, seen) {
-				on(seen)
-			}
-			call.job = seen
-			if call.job.State.Final() {
-				return call.job, nil
-			}
-		case !errors.As(err, &fault):
-			return call.job, err
-		case rn.expected(call.job, fault):
-			// A new job that is not known yet.
-		case !passing(fault):
-			return rn.failed(ctx, call.job, model.CallProgress, err), err
-		default:
-			before := call.job
-			if call.job = rn.failed(ctx, call.job, model.CallProgress, err); !sameFault(before.Fault, call.job.Fault.Call, call.job.Fault.Diagnosis) {
-				on(call.job)
-			}
-			if failures++; failures >= pollPatience {
-				return call.job, err
-			}
-			next = max(next, fault.After)
+		w.tell(job, err)
+		if over {
+			return 0, nil
 		}
-		if err := rn.pause(ctx, next); err != nil {
-			return call.job, err
-		}
-		wait = min(wait*3/2, last)
-		if call, err = rn.refreshed(ctx, call, failures > 0); err != nil {
-			return call.job, err
-		}
-		if call.job.State.Final() { // another process saw its end, or cancelled it
-			on(call.job)
-			return call.job, nil
-		}
+		return 0, err
 	}
+	cadence := call.d.Cadence(call.p.Local)
+	job, again, err = rn.askOnce(ctx, call, cadence)
+	if err != nil || again == 0 || !over {
+		return again, err
+	}
+	rn.giveUp(ctx, job, cadence.Limit)
+	return 0, nil
 }
 
-// refreshed takes up what others wrote into the ledger and, after a failure, a
-// changed address or key: the embedded emulator may have begun anew on another
-// port, and a key may have been refreshed. Without a failure the key is not
-// resolved again, because its reference may be a command that asks a person.
-func (rn *Runner) refreshed(ctx context.Context, call jobCall, failed bool) (jobCall, error) {
-	if failed {
-		now, err := rn.callFor(ctx, call.job.ID)
-		if err != nil {
-			return call, err
-		}
-		return now, nil
+// prepared is the call about a job. Its key is resolved again only after a failure, because
+// the reference may be a command that asks a person.
+func (rn *Runner) prepared(ctx context.Context, job model.Job) (jobCall, error) {
+	w := &rn.watching
+	w.mu.Lock()
+	call, ok := w.calls[job.ID]
+	w.mu.Unlock()
+	if ok {
+		call.job = job
+		return call, nil
 	}
-	job, err := rn.Job(ctx, call.job.ID)
-	if err != nil {
-		return call, err
-	}
-	call.job = job
-	return call, nil
-}
-
-// poll asks once.
-func (rn *Runner) poll(ctx context.Context, call jobCall) (dialect.Progress, error) {
-	inner, cancel := context.WithTimeoutCause(ctx, pollTimeout, exchange.ErrTimeout)
-	defer cancel()
-	doing := "asking for the state of job " + call.job.ID
-	resp, _, err := rn.cfg.Wire.API(inner, call.api(http.MethodGet, call.paths.Progress))
-	if err != nil {
-		if cause := context.Cause(ctx); cause != nil {
-			return dialect.Progress{}, cause
-		}
-		return dialect.Progress{}, rn.jobFault(ctx, doing, call, nil, err)
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusAccepted { // 202 is "not yet"
-		return dialect.Progress{}, rn.jobFault(ctx, doing, call, resp, nil)
-	}
-	mask := exchange.MaskOf(call.secret, exchange.Login{})
-	body, err := answer(mask, resp)
+	call, err := rn.callAbout(ctx, job)
 	if err == nil {
-		var p dialect.Progress
-		if p, err = call.d.ReadProgress(body); err == nil {
-			p.Wire, p.Detail = mask.Text(p.Wire), mask.Text(p.Detail)
-			p.After = call.d.ReadHeader(resp.Header, rn.cfg.Now()).RetryAfter
-			return p, nil
+		w.mu.Lock()
+		w.calls[job.ID] = call
+		w.mu.Unlock()
+	}
+	return call, err
+}
+
+// askOnce asks and writes down what came of it. again is 0 where the job is over, or asking
+// on would not help.
+func (rn *Runner) askOnce(ctx context.Context, call jobCall, cadence dialect.Cadence) (job model.Job, again time.Duration, err error) {
+	w := &rn.watching
+	job = call.job
+	progress, err := rn.poll(ctx, call)
+	fault := (*DiagnosisError)(nil)
+	switch {
+	case err == nil:
+		if job, err = rn.record(ctx, job, progress); err != nil {
+			w.tell(call.job, err)
+			return call.job, 0, err
 		}
-	}
-	if cause := context.Cause(ctx); cause != nil {
-		return dialect.Progress{}, cause
-	}
-	return dialect.Progress{}, rn.jobFault(ctx, doing, call, nil,
-		&exchange.Error{Broke: model.BreakMalformed, Peer: exchange.PeerService, Sent: true, Err: err})
-}
-
-// expected reports whether a refusal only means that the job is new.
-func (rn *Runner) expected(job model.Job, fault *DiagnosisError) bool {
-	return fault.Status == http.StatusNotFound && rn.cfg.Now().Sub(job.Accepted) < newJobGrace
-}
-
-// passing reports whether the next poll may succeed after this failure.
-func passing(fault *DiagnosisError) bool {
-	switch fault.Status {
-	case 0:
-		return fault.Diagnosis.Cause != model.CauseTLSTrust
-	case http.StatusTooManyRequests, http.StatusRequestTimeout:
-		return true
+		w.tell(job, nil)
+		if job.State.Final() {
+			return job, 0, nil
+		}
+		return job, max(rn.wait(cadence, job), progress.After), nil
+	case !errors.As(err, &fault):
+		return job, 0, err // ctx has ended
+	case fault.Status == http.StatusNotFound && rn.cfg.Now().Sub(job.Accepted) < cadence.New:
+		return job, rn.wait(cadence, job), nil
+	case !passing(fault):
+		w.tell(rn.failed(ctx, job, model.CallProgress, err), err)
+		return job, 0, nil
 	default:
-		return fault.Status >= 500
+		job = rn.failed(ctx, job, model.CallProgress, err)
+		w.tell(job, err)
+		return job, max(rn.wait(cadence, job), fault.After), nil
 	}
 }
 
-// record writes the service's answer into the ledger when it changes the job. A job
-// that another process has seen end stays ended.
-func (rn *Runner) record(ctx context.Context, job model.Job, p dialect.Progress) (model.Job, error) {
-	seen := applyProgress(job, p)
-	if !differs(job, seen) {
-		return job, nil
+// wait is how long to wait before the next question: 80 to 120 % of the cadence's wait, so
+// that many jobs are not asked for in step.
+func (rn *Runner) wait(cadence dialect.Cadence, job model.Job) time.Duration {
+	since := job.Accepted
+	if since.IsZero() {
+		since = job.Created
 	}
-	return rn.change(context.WithoutCancel(ctx), job.ID, func(row *model.Job) (note, error) {
-		if row.State.Final() {
-			return note{}, nil
-		}
-		before := *row
-		*row = applyProgress(*row, p)
-		n := note{}
-		if row.State != before.State || row.Wire != before.Wire {
-			n.step = joinText(row.Wire, row.Detail)
-		}
-		if row.State != before.State && row.State.Final() {
-			n.activity = fmt.Sprintf("%s %s: %s", row.ID, row.Dataset, joinText(row.State.Label(), row.Detail))
-			if row.State == model.JobFailed {
-				n.activity += next(row.Fault.Diagnosis)
-			}
-		}
-		return n, nil
-	})
+	rn.watching.mu.Lock()
+	jobs := rn.watching.inFlight
+	rn.watching.mu.Unlock()
+	d := cadence.Wait(rn.cfg.Now().Sub(since), job.Done, job.Inputs, jobs)
+	return d*4/5 + time.Duration(rn.cfg.Rand()%uint64(d*2/5+1))
 }
 
-// applyProgress is the job after the service said p.
-func applyProgress(job model.Job, p dialect.Progress) model.Job {
-	job.State, job.Wire, job.Detail = p.State, p.Wire, p.Detail
-	if job.Fault.Call == model.CallProgress {
-		job.Fault = model.JobFault{}
-	}
-	if job.State == model.JobFailed {
-		job.Fault = model.JobFailedFault(joinText(p.Wire, p.Detail))
-	}
-	if job.Inputs == 0 && p.Inputs > 0 { // of an adopted job
-		job.Inputs = p.Inputs
-	}
-	if p.Done >= 0 {
-		job.Done = p.Done
-	}
-	if p.Records >= 0 {
-		job.Records = p.Records
-	}
-	return job
-}
-
-// differs reports whether two states of a job differ in what the service said.
-func differs(a, b model.Job) bool {
-	return a.State != b.State || a.Wire != b.Wire || a.Detail != b.Detail || a.Inputs != b.Inputs || a.Done != b.Done || a.Records != b.Records ||
-		a.Fault.Call != b.Fault.Call
-}
-
-// pause waits about d: 80 to 120 % of it, so that many watches do not ask in
-// step.
-func (rn *Runner) pause(ctx context.Context, d time.Duration) error {
-	return exchange.Pause(ctx, d*4/5+time.Duration(rn.cfg.Rand()%uint64(d*2/5+1)))
+// giveUp writes down that a job is not asked for any more, though it is not over.
+func (rn *Runner) giveUp(ctx context.Context, job model.Job, limit time.Duration) {
+	d := model.NotOver(limit, joinText(job.Wire, job.Detail))
+	err := &DiagnosisError{Doing: "following job " + job.ID, Diagnosis: d, Text: d.Summary}
+	rn.watching.tell(rn.failed(ctx, job, model.CallProgress, err), err)
 }

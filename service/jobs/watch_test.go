@@ -9,11 +9,11 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/dialect"
 	"zonedeck/service/servicetest"
 )
 
@@ -235,38 +235,33 @@ func TestCancelIsRefusedByTheService(t *testing.T) {
 	}
 }
 
-// TestPollsAreSpacedOut drives the waits with a fake clock.
-func TestPollsAreSpacedOut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cl := New(Config{Rand: fixedRand(0)})
-		start := time.Now()
-		for _, d := range []time.Duration{pollFirst, pollLast, time.Nanosecond} {
-			before := time.Now()
-			if err := cl.pause(t.Context(), d); err != nil {
-				t.Fatal(err)
+func TestQuestionsAreSpacedOut(t *testing.T) {
+	now := time.Now()
+	cadence := dialect.Cadence{First: 2 * time.Second, Last: 30 * time.Second}
+	for name, c := range map[string]struct {
+		age         time.Duration
+		done, total int
+		jobs        int
+		want        time.Duration
+	}{
+		"a new job":                 {0, -1, 10, 1, 2 * time.Second},
+		"half its age":              {20 * time.Second, -1, 10, 8, 10 * time.Second},
+		"an old job":                {time.Hour, 0, 10, 1, 30 * time.Second},
+		"almost over":               {time.Hour, 999, 1000, 1, 2 * time.Second},
+		"soon over":                 {100 * time.Second, 80, 100, 1, 12500 * time.Millisecond},
+		"all done and not yet over": {time.Minute, 10, 10, 1, 30 * time.Second},
+		"one of many":               {time.Hour, -1, 10, 80, 5 * time.Minute},
+	} {
+		job := model.Job{Accepted: now.Add(-c.age), Done: c.done, Inputs: c.total}
+		for bits, want := range map[uint64]time.Duration{0: c.want * 4 / 5, uint64(c.want * 2 / 5): c.want * 6 / 5} {
+			rn := New(Config{Now: func() time.Time { return now }, Rand: func() uint64 { return bits }})
+			rn.watching.among(c.jobs)
+			if got := rn.wait(cadence, job); (got - want).Abs() > time.Microsecond {
+				t.Errorf("%s: %s, want %s", name, got, want)
 			}
-			if got := time.Since(before); got != d*4/5 {
-				t.Errorf("waited %s for %s", got, d)
-			}
 		}
-		cl.cfg.Rand = fixedRand(1<<62 - 1)
-		before := time.Now()
-		if err := cl.pause(t.Context(), time.Minute); err != nil || time.Since(before) < 48*time.Second || time.Since(before) > 72*time.Second {
-			t.Errorf("waited %s, %v", time.Since(before), err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if err := cl.pause(ctx, time.Hour); !errors.Is(err, context.DeadlineExceeded) {
-			t.Error(err)
-		}
-		if time.Since(start) > 3*time.Minute {
-			t.Error("the end of the context was not noticed")
-		}
-	})
+	}
 }
-
-// fixedRand gives the same bits every time.
-func fixedRand(n uint64) func() uint64 { return func() uint64 { return n } }
 
 func TestAJobOfAnotherProfileIsLeftAlone(t *testing.T) {
 	cl, asked := script(t, text(200, `{"status":"ready"}`))

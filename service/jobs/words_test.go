@@ -1,13 +1,10 @@
 package jobs
 
 import (
-	"context"
 	"database/sql"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"zonedeck/model"
@@ -127,41 +124,4 @@ func TestAnAdoptionThatFails(t *testing.T) {
 	if job, err := cl.Adopt(t.Context(), "sd_9", ""); err == nil || !strings.Contains(err.Error(), "adopting sd_9: ") || job.ID != "" || asked.Load() != 3 {
 		t.Errorf("no room: %+v, %v", job, err)
 	}
-}
-
-func TestAPauseIsAtMostAFifthLonger(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cl := New(Config{Rand: fixedRand(uint64(24 * time.Second))})
-		before := time.Now()
-		if err := cl.pause(t.Context(), time.Minute); err != nil || time.Since(before) != 72*time.Second {
-			t.Errorf("waited %s, %v", time.Since(before), err)
-		}
-	})
-}
-
-func TestAJobThatIsAskedForWhileRunIsBusyBegins(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := NewWatcher(func(ctx context.Context, _ string, _ func(model.Job)) (model.Job, error) {
-			<-ctx.Done() // without a word
-			return model.Job{}, ctx.Err()
-		})
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		var begun []string
-		go func() {
-			defer close(done)
-			w.Run(ctx, func(e WatchEvent) {
-				if begun = append(begun, e.JobID); e.JobID == "a" {
-					w.FollowNow("b")
-				}
-			})
-		}()
-		w.FollowNow("a")
-		synctest.Wait()
-		if !slices.Equal(begun, []string{"a", "b"}) {
-			t.Errorf("begun: %q", begun)
-		}
-		cancel()
-		<-done
-	})
 }

@@ -84,6 +84,9 @@ func (p Paths) LedgerFile() string { return filepath.Join(p.Data, "ledger.db") }
 // CatalogueDir holds what services list of their data sets; it may be deleted at any time.
 func (p Paths) CatalogueDir() string { return filepath.Join(p.Cache, "catalogue") }
 
+// WorkFile is the database of durable work: which job is asked for when, and by whom.
+func (p Paths) WorkFile() string { return filepath.Join(p.Data, "work.db") }
+
 // BodiesDir holds large bodies of answers; it may be deleted at any time.
 func (p Paths) BodiesDir() string { return filepath.Join(p.Cache, "bodies") }
 

@@ -30,6 +30,7 @@ import (
 	"zonedeck/service/journal"
 	"zonedeck/service/ledger"
 	"zonedeck/service/profile"
+	"zonedeck/service/work"
 )
 
 // The secrets of the tests, which must not appear anywhere afterwards.
@@ -109,6 +110,17 @@ func Ledger(t testing.TB) (l *ledger.Ledger, dir string) {
 	}
 	t.Cleanup(func() { _ = l.Close() }) // a test that reads the file closed it
 	return l, dir
+}
+
+// Work is what opens a queue of durable work: the same one each time, in a temporary folder.
+func Work(t testing.TB) func(context.Context) (work.Queue, error) {
+	t.Helper()
+	q, err := work.OpenFile(t.Context(), filepath.Join(t.TempDir(), "work.db"), work.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = q.Close() })
+	return func(context.Context) (work.Queue, error) { return q, nil }
 }
 
 // API starts an API that answers with h.

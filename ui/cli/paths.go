@@ -29,6 +29,7 @@ func (a *app) pathsCommand() *cobra.Command {
 				{"secrets", p.SecretsDir()},
 				{"journal", p.JournalFile()},
 				{"ledger", p.LedgerFile()},
+				{"work", p.WorkFile()},
 				{"requests", p.RequestsDir()},
 				{"downloads", p.DownloadsDir()},
 				{"bodies", p.BodiesDir()},

@@ -40,6 +40,6 @@ func BenchmarkJobEvent(b *testing.B) {
 	j := m.ledger.jobs[500]
 	for i := 0; b.Loop(); i++ {
 		j.Done = i % 200
-		m.Update(service.WatchEvent{Phase: service.WatchChanged, JobID: j.ID, Job: j})
+		m.Update(service.Followed{Job: j, On: true})
 	}
 }

@@ -53,6 +53,13 @@ type (
 		err   error
 	}
 
+	// followEnded says why jobs are not followed any more, asked what a wish to ask came to.
+	followEnded struct{ err error }
+	asked       struct {
+		id  string
+		err error
+	}
+
 	// doCancel confirms cancelling a job; doDownload is a choice from a menu.
 	doCancel   struct{ job model.Job }
 	doDownload struct {
@@ -69,63 +76,55 @@ func (m *Model) load() tea.Cmd {
 	})
 }
 
-// follow tells the watcher which jobs to follow: those that still change, newest first.
+// follow listens to what happens to the jobs in flight, until the profile changes or the
+// program ends. The service is asked by the service layer, whatever is on the screen.
 func (m *Model) follow() tea.Cmd {
-	var ids []string
-	for _, j := range m.ledger.jobs {
-		if watchable(j) && m.whyNotAsk(j) == "" {
-			ids = append(ids, j.ID)
-		}
-	}
-	m.work.watcher.Follow(ids)
-	if len(ids) == 0 {
+	if m.work.following.Running() || !m.session.Ready || !m.asksForJobs() {
 		return nil
 	}
-	return m.runWatcher()
-}
-
-// followNow follows a job at once, even if its watch ended with an error.
-func (m *Model) followNow(id string) tea.Cmd {
-	m.work.watcher.FollowNow(id)
-	return m.runWatcher()
-}
-
-// runWatcher keeps the watcher running until the profile changes or the program
-// ends.
-func (m *Model) runWatcher() tea.Cmd {
-	if m.work.watching.Running() {
-		return nil
-	}
-	w := m.work.watcher
-	return kit.Stream(kit.Jobs, &m.work.watching, m.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
-		w.Run(ctx, func(e service.WatchEvent) { emit(e) })
-		return nil
+	l := m.deps.Ledger
+	return kit.Stream(kit.Jobs, &m.work.following, m.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
+		return followEnded{l.Follow(ctx, func(f service.Followed) { emit(f) })}
 	})
 }
 
-// resetWatches ends all watches.
-func (m *Model) resetWatches() {
-	m.work.watching.Drop()
-	m.work.watcher = service.NewWatcher(m.deps.Ledger.Watch)
-	m.work.watches = map[string]watch{}
+// askNow has a job asked for at once, even if nobody follows it any more.
+func (m *Model) askNow(id string) tea.Cmd {
+	l := m.deps.Ledger
+	ask := kit.Do(kit.Jobs, &m.work.ask, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+		return asked{id, l.AskNow(ctx, id)}
+	})
+	return tea.Batch(ask, m.follow())
 }
 
-// watchEvent handles what the watcher reports about one job.
-func (m *Model) watchEvent(e service.WatchEvent) tea.Cmd {
+// unfollow ends the stream: the jobs are of another profile.
+func (m *Model) unfollow() {
+	m.work.following.Drop()
+	m.work.followed = map[string]service.Followed{}
+}
+
+// followed handles what happened to a job in flight.
+func (m *Model) followed(f service.Followed) tea.Cmd {
+	id := f.Job.ID
+	before := m.work.followed[id]
+	m.work.followed[id] = f
+	m.put(f.Job)
 	switch {
-	case e.Phase == service.WatchBegan:
-		m.work.watches[e.JobID] = watch{on: true}
-	case e.Phase == service.WatchChanged:
-		m.put(e.Job)
-	case e.Err != nil:
-		m.work.watches[e.JobID] = watch{err: e.Err.Error()}
-		return kit.Warn("following " + e.JobID + " ended: " + e.Err.Error() + " (f follows it again)")
-	default:
-		m.work.watches[e.JobID] = watch{}
-		m.put(e.Job)
-		return m.announce(e.Job)
+	case f.Job.State.Final():
+		delete(m.work.followed, id)
+		return m.announce(f.Job)
+	case !f.On && before.On && f.Err != nil:
+		return kit.Warn("following " + id + " ended: " + f.Err.Error() + " (f follows it again)")
 	}
 	return nil
+}
+
+func (m *Model) followEnded(err error) tea.Cmd {
+	if err == nil {
+		return nil
+	}
+	m.work.followed = map[string]service.Followed{}
+	return kit.Fail("no job is followed: " + err.Error() + " (f tries again)")
 }
 
 func (m *Model) announce(j model.Job) tea.Cmd {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"zonedeck/model"
+	service "zonedeck/service/jobs"
 	"zonedeck/service/profile"
 	"zonedeck/service/rows"
 	"zonedeck/ui"
@@ -29,7 +30,10 @@ type fakeLedger struct {
 	jobs      []model.Job
 	triggered []model.TriggerRequest
 	watched   []string
-	stopped   int // watches that ended by their context
+	asked     []string
+	wake      chan struct{} // that there is something in asked; nil until Follow
+	left      bool          // the jobs were followed once
+	stopped   int           // watches that ended by their context
 	canceled  []string
 	formats   []string
 	// answer decides the result of a trigger.
@@ -105,7 +109,86 @@ func (f *fakeLedger) follows() int {
 	return len(f.watched)
 }
 
-func (f *fakeLedger) Watch(ctx context.Context, id string, on func(model.Job)) (model.Job, error) {
+// Follow looks for jobs in flight each second and plays their lives.
+func (f *fakeLedger) Follow(ctx context.Context, on func(service.Followed)) error {
+	var lives sync.WaitGroup
+	defer lives.Wait()
+	begun := map[string]bool{}
+	events := make(chan service.Followed)
+	send := func(e service.Followed) {
+		select {
+		case events <- e:
+		case <-ctx.Done():
+		}
+	}
+	look := time.NewTicker(time.Second)
+	defer look.Stop()
+	f.mu.Lock()
+	if f.wake == nil {
+		f.wake = make(chan struct{}, 100)
+	}
+	wake, left := f.wake, f.left
+	f.left = true // whoever follows again has another profile
+	f.mu.Unlock()
+	for !left {
+		f.mu.Lock()
+		var ids []string
+		for _, j := range f.jobs {
+			if !j.State.Final() && j.Snapshot != "" && j.State != model.JobMayHave && j.Profile == "acme" && !begun[j.ID] {
+				ids = append(ids, j.ID)
+			}
+		}
+		ids = append(ids, f.asked...)
+		f.asked = nil
+		f.mu.Unlock()
+		for _, id := range ids {
+			begun[id] = true
+			lives.Go(func() {
+				last := f.begun(id)
+				send(service.Followed{Job: last, On: true})
+				_, err := f.watch(ctx, id, func(j model.Job) {
+					last = j
+					send(service.Followed{Job: j, On: !j.State.Final()})
+				})
+				if err != nil && ctx.Err() == nil {
+					send(service.Followed{Job: last, Err: err})
+				}
+			})
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case e := <-events:
+			on(e)
+		case <-wake:
+		case <-look.C:
+		}
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// AskNow has a job followed again.
+func (f *fakeLedger) AskNow(_ context.Context, id string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked = append(f.asked, id)
+	f.wake <- struct{}{}
+	return nil
+}
+
+func (f *fakeLedger) begun(id string) model.Job {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, j := range f.jobs {
+		if j.ID == id {
+			return j
+		}
+	}
+	return model.Job{ID: id}
+}
+
+func (f *fakeLedger) watch(ctx context.Context, id string, on func(model.Job)) (model.Job, error) {
 	f.mu.Lock()
 	f.watched = append(f.watched, id)
 	if err := f.watchErr; err != nil {

@@ -91,7 +91,7 @@ func (m *Model) whyNot(i intent) string {
 		return m.session.Refused("cancel jobs")
 	case i == intentCancel && m.work.cancel.Running():
 		return "it is already being cancelled"
-	case i == intentFollow && m.work.watches[j.ID].on:
+	case i == intentFollow && m.work.followed[j.ID].On:
 		return "it is already being followed"
 	}
 	return m.whyNotAsk(j)

@@ -24,7 +24,9 @@ type Ledger interface {
 	// SameInputs returns the jobs launched with the same inputs within the given time.
 	SameInputs(ctx context.Context, r model.TriggerRequest, within time.Duration) ([]model.Job, error)
 	Trigger(ctx context.Context, r model.TriggerRequest) (model.Job, error)
-	Watch(ctx context.Context, jobID string, on func(model.Job)) (model.Job, error)
+	// Follow has the jobs in flight asked for, until ctx ends; see service/jobs.
+	Follow(ctx context.Context, on func(service.Followed)) error
+	AskNow(ctx context.Context, jobID string) error
 	CancelJob(ctx context.Context, jobID string) (model.Job, error)
 	Download(ctx context.Context, jobID, format, dest string, on func(done int64)) (model.Job, error)
 	Records(ctx context.Context, jobID string, n int) (model.RecordTable, error)
@@ -69,22 +71,16 @@ type ledger struct {
 
 // work is the work in flight.
 type work struct {
-	// watcher follows jobs, in the stream of watching; watches is what it reported.
-	watcher  *service.Watcher
-	watching kit.Slot
-	watches  map[string]watch
-	trigger  kit.Slot
-	cancel   kit.Slot
-	download kit.Slot
+	// following is the stream of what happens to jobs in flight, followed what it said last.
+	following kit.Slot
+	followed  map[string]service.Followed
+	ask       kit.Slot
+	trigger   kit.Slot
+	cancel    kit.Slot
+	download  kit.Slot
 	// downloading is the ID of the job being downloaded, received its bytes so far.
 	downloading string
 	received    int64
-}
-
-// watch is one job that is or was followed; err is why it ended before the job.
-type watch struct {
-	on  bool
-	err string
 }
 
 // preview is the table of a job's first records.
@@ -116,7 +112,7 @@ type Model struct {
 // New makes the tab.
 func New(d Deps) *Model {
 	m := &Model{deps: d, panes: widget.Panes{N: 2}}
-	m.resetWatches()
+	m.work.followed = map[string]service.Followed{}
 	m.ledger.find = widget.NewTableFind(d.Theme)
 	m.preview.table.Empty = "the result holds no records"
 	m.fill()
@@ -165,8 +161,8 @@ func (m *Model) Status() string {
 		return "download " + text.Bytes(m.work.received)
 	}
 	n := 0
-	for _, w := range m.work.watches {
-		if w.on {
+	for _, f := range m.work.followed {
+		if f.On {
 			n++
 		}
 	}

@@ -58,7 +58,7 @@ func (m *Model) setSession(s kit.Session) tea.Cmd {
 	m.session, m.profile = s, m.deps.Profile()
 	m.fill()
 	if changed {
-		m.resetWatches()
+		m.unfollow()
 	}
 	if m.dialog != nil {
 		m.dialog.setSession(m, s)
@@ -109,7 +109,7 @@ func (m *Model) act(i intent) tea.Cmd {
 	case intentCancel:
 		return m.askCancel(job)
 	case intentFollow:
-		return m.followNow(job.ID)
+		return m.askNow(job.ID)
 	case intentCopy:
 		return m.copyMenu(job)
 	case intentKey:
@@ -149,8 +149,14 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case jobsLoaded:
 		return m.setJobs(msg)
-	case service.WatchEvent:
-		return m.watchEvent(msg)
+	case service.Followed:
+		return m.followed(msg)
+	case followEnded:
+		return m.followEnded(msg.err)
+	case asked:
+		if msg.err != nil {
+			return kit.Fail("ask for " + msg.id + ": " + msg.err.Error())
+		}
 	case triggered:
 		return m.triggered(msg)
 	case cancelled:

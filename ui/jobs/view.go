@@ -175,16 +175,18 @@ func (m *Model) rowLines(r model.JobRows, w int) []string {
 // notes say whether the console follows the job, or why not.
 func (m *Model) notes(j model.Job, w int) []string {
 	t := m.deps.Theme
-	watched := m.work.watches[j.ID]
+	followed, known := m.work.followed[j.ID]
 	switch why := m.whyNotAsk(j); {
 	case j.State == model.JobReady && j.Records >= 0 && j.Records < j.Inputs:
 		return widget.Wrapped(t.Warn, fmt.Sprintf("! %d records from %d inputs: some inputs returned none", j.Records, j.Inputs), w)
 	case j.State.Final() || j.State == model.JobMayHave:
 		return nil
-	case watched.on:
+	case followed.On:
 		return widget.Wrapped(t.Muted, "followed: the service is asked now and then until the state is final", w)
-	case watched.err != "":
-		return widget.Wrapped(t.Muted, "not followed any more: "+watched.err+" · f follows it again", w)
+	case followed.Err != nil:
+		return widget.Wrapped(t.Muted, "not followed any more: "+followed.Err.Error()+" · f follows it again", w)
+	case known:
+		return widget.Wrapped(t.Muted, "not followed any more · f follows it again", w)
 	case why != "":
 		return widget.Wrapped(t.Muted, "not followed: "+why, w)
 	case watchable(j):

@@ -86,6 +86,7 @@ type Session struct {
 	embedded  *embedded                       // nil for a real account
 	journal   *journal.Journal
 	ledger    *ledger.Ledger
+	work      durable
 	spoken    sync.Once
 	reasons   reasons
 	pruning   sync.WaitGroup // what tidies up beside the work
@@ -136,9 +137,10 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 	s.Resolver = keystore.NewResolver(keystore.ResolverOptions{
 		Getenv: o.Getenv, Demo: s.demoSecret, SecretsDir: s.Paths.SecretsDir(), Passphrase: o.Passphrase,
 	})
+	s.work.path, s.work.log = s.Paths.WorkFile(), o.Log
 	s.variables = &variables{Session: s, answers: map[string]model.Variable{}, secrets: map[string]keystore.Secret{}}
 	s.Client = service.New(service.Options{
-		Profile: s.Profile, Secret: s.secret, Key: s.Key, Permit: s.permit, Journal: s.journal, Ledger: s.ledger,
+		Profile: s.Profile, Secret: s.secret, Key: s.Key, Permit: s.permit, Journal: s.journal, Ledger: s.ledger, Work: s.work.queue,
 		Store: s.Resolver.Store, Remove: s.Resolver.Remove, LocksDir: filepath.Join(s.Paths.Data, "renewals"),
 		Follows: func(ref string) bool { return keystore.Ref(ref).Scheme() == keystore.SchemeDemo },
 		Rules:   s.added.For, BodiesDir: s.Paths.BodiesDir(), DownloadsDir: s.Paths.DownloadsDir(), CatalogueDir: s.Paths.CatalogueDir(), Now: s.Now, Timer: o.Now, Log: o.Log,
@@ -356,6 +358,7 @@ func (s *Session) Close(ctx context.Context) error {
 		if s.journal != nil {
 			err = errors.Join(err, s.journal.Close())
 		}
+		err = errors.Join(err, s.work.close())
 		if s.ledger != nil {
 			err = errors.Join(err, s.ledger.Close())
 		}

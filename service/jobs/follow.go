@@ -1,0 +1,369 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/dialect"
+	"zonedeck/service/work"
+)
+
+// How often the ledger and the queue are looked at for what other processes did.
+const (
+	lookBusy = 500 * time.Millisecond // while jobs are in flight
+	lookIdle = 2 * time.Second
+)
+
+// Followed is a job that was or is in flight.
+type Followed struct {
+	Job model.Job
+	// On is true while the service is asked about the job, by this process or another.
+	On bool
+	// Next is when it is asked next; zero unless On.
+	Next time.Time
+	// Err is why the last question of this process came to nothing; nil where it did not.
+	Err error
+}
+
+// Follow has the service asked about the profile's jobs in flight until ctx ends, by this
+// process or another one that has the same ledger: no job is asked for by two at once. It
+// gives on each of them at the beginning and whenever it has changed, from this goroutine;
+// a job that another process launches comes too. A job that is over comes once more and then
+// no longer.
+//
+// It returns when ctx ends, with nil, or when ledger or queue cannot be read: ErrNoLedger,
+// ErrNoWork, ErrNotShown (the contract shows no way to ask), the ledger's.
+func (rn *Runner) Follow(ctx context.Context, on func(Followed)) error {
+	if rn.cfg.Ledger == nil {
+		return ErrNoLedger
+	}
+	if err := rn.follow(ctx, on); ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+func (rn *Runner) follow(ctx context.Context, on func(Followed)) error {
+	p, d, err := rn.cfg.Access.Current(ctx)
+	if err != nil {
+		return err
+	}
+	if !d.AsksForJobs() {
+		_, err := d.JobPaths(p.APIVersion, "none")
+		return err
+	}
+	feed, unsubscribe := rn.watching.subscribe()
+	defer unsubscribe()
+	f := follower{rn: rn, profile: p.Name, cadence: d.Cadence(p.Local), seen: map[string]Followed{}, on: on}
+	defer f.rest()
+	for {
+		feed.take() // the look sees them in the ledger
+		if err := f.look(ctx); err != nil {
+			return err
+		}
+		every := lookIdle
+		if f.leave != nil {
+			every = lookBusy
+		}
+		next := time.NewTimer(every)
+		select {
+		case <-ctx.Done():
+			next.Stop()
+			return context.Cause(ctx)
+		case <-feed.wake:
+		case <-next.C:
+		}
+		next.Stop()
+	}
+}
+
+// follower is one call of Follow. It is used by one goroutine.
+type follower struct {
+	rn      *Runner
+	profile string
+	cadence dialect.Cadence
+	on      func(Followed)
+	seen    map[string]Followed // in flight, by job, as on was told
+	queue   work.Queue          // while something is in flight
+	leave   func()
+}
+
+// rest ends the worker while nothing is in flight: it costs an idle console more than all of
+// its own work.
+func (f *follower) rest() {
+	if f.leave != nil {
+		f.leave()
+		f.leave, f.queue = nil, nil
+	}
+}
+
+func (f *follower) look(ctx context.Context) error {
+	// The items first: one that is gone then has written what it saw.
+	var items map[string]work.Item
+	var err error
+	if f.queue != nil {
+		if items, err = itemsOf(ctx, f.queue, f.profile); err != nil {
+			return err
+		}
+	}
+	jobs, err := f.inFlight(ctx)
+	if err != nil {
+		return err
+	}
+	if len(jobs) > 0 && f.queue == nil {
+		if f.queue, f.leave, err = f.rn.join(ctx, f.profile, "", true); err != nil {
+			return err
+		}
+		if items, err = itemsOf(ctx, f.queue, f.profile); err != nil {
+			return err
+		}
+	}
+	if err := f.rn.watching.broken(); err != nil {
+		return err
+	}
+	f.rn.watching.among(len(items))
+	there := map[string]bool{}
+	for _, job := range jobs {
+		there[job.ID] = true
+		item, in := items[job.ID]
+		if _, before := f.seen[job.ID]; !in && !before && f.rn.cfg.Now().Before(f.until(job)) {
+			item = work.Item{Lane: lane(f.profile), Key: job.ID, Until: f.until(job), Due: time.Now()}
+			if err := f.queue.Put(ctx, item); err != nil {
+				return err
+			}
+			in = true
+		}
+		f.tell(Followed{Job: job, On: in, Next: item.Due, Err: f.rn.watching.why(job.ID)})
+	}
+	for id := range f.seen {
+		if there[id] {
+			continue
+		}
+		job, err := f.rn.Job(ctx, id)
+		if err != nil && !errors.Is(err, ErrUnknownJob) {
+			return err
+		}
+		delete(f.seen, id)
+		if err == nil {
+			f.on(Followed{Job: job})
+		}
+	}
+	if len(jobs) == 0 {
+		f.rest()
+	}
+	return nil
+}
+
+// inFlight are the profile's jobs that can be asked for.
+func (f *follower) inFlight(ctx context.Context) ([]model.Job, error) {
+	all, err := f.rn.cfg.Ledger.InFlight(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var jobs []model.Job
+	for _, j := range all {
+		if j.Profile == f.profile && j.Snapshot != "" && !j.State.Final() {
+			jobs = append(jobs, j)
+		}
+	}
+	return jobs, nil
+}
+
+// until is when a job is given up. It follows from the ledger, so that it stays where
+// processes come and go.
+func (f *follower) until(job model.Job) time.Time {
+	if job.Accepted.IsZero() {
+		return job.Created.Add(f.cadence.Limit)
+	}
+	return job.Accepted.Add(f.cadence.Limit)
+}
+
+func (f *follower) tell(now Followed) {
+	before, ok := f.seen[now.Job.ID]
+	f.seen[now.Job.ID] = now
+	same := ok && before.On == now.On && before.Next.Equal(now.Next) && before.Job.Updated.Equal(now.Job.Updated) &&
+		before.Job.State == now.Job.State && (before.Err == nil) == (now.Err == nil)
+	if !same {
+		f.on(now)
+	}
+}
+
+func itemsOf(ctx context.Context, q work.Queue, profile string) (map[string]work.Item, error) {
+	list, err := q.Items(ctx, lane(profile))
+	items := make(map[string]work.Item, len(list))
+	for _, it := range list {
+		items[it.Key] = it
+	}
+	return items, err
+}
+
+// AskNow has the service asked about a job at once, and from then on until it is over or,
+// once more, the dialect's limit has passed. Somebody has to Follow or Watch: it asks nothing
+// by itself. Its errors are those of Watch.
+func (rn *Runner) AskNow(ctx context.Context, jobID string) error {
+	defer rn.cfg.Wire.Begin()()
+	call, err := rn.callFor(ctx, jobID)
+	if err != nil {
+		return err
+	}
+	if rn.cfg.Work == nil {
+		return ErrNoWork
+	}
+	q, err := rn.cfg.Work(ctx)
+	if err != nil {
+		return err
+	}
+	return rn.hasten(ctx, q, call)
+}
+
+func (rn *Runner) hasten(ctx context.Context, q work.Queue, call jobCall) error {
+	until := rn.cfg.Now().Add(call.d.Cadence(call.p.Local).Limit)
+	return q.Hasten(ctx, work.Item{Lane: lane(call.p.Name), Key: call.job.ID, Until: until})
+}
+
+// Watch waits until a job's state is final, and reports every change to on, which may be nil
+// and is called from this goroutine. Changes are in the ledger before on sees them. A state
+// that the dialect does not know means running. While it waits, its process takes part in
+// asking for the jobs of the same key (see Follow).
+//
+// It ends with ctx's error when ctx ends; the job is then as last seen. Other errors:
+// ErrUnknownJob, ErrNoSnapshot, ErrNoWork, ErrNotShown (dialect documented: the contract
+// shows no way to ask), a *model.RequestError, or a *DiagnosisError when the service refuses
+// to answer, cannot be reached for the dialect's patience, or the job is not over after its
+// limit. None of them says anything about the job itself, and the watch can be begun again.
+func (rn *Runner) Watch(ctx context.Context, jobID string, on func(model.Job)) (model.Job, error) {
+	defer rn.cfg.Wire.Begin()()
+	job, err := rn.Job(ctx, jobID)
+	if err != nil {
+		return job, err
+	}
+	if on == nil {
+		on = func(model.Job) {}
+	}
+	on(job)
+	if job.State.Final() {
+		return job, nil
+	}
+	call, err := rn.callAbout(ctx, job)
+	if err != nil {
+		return job, err
+	}
+	feed, unsubscribe := rn.watching.subscribe()
+	defer unsubscribe()
+	q, leave, err := rn.join(ctx, call.p.Name, job.KeyName, false)
+	if err != nil {
+		return job, err
+	}
+	defer leave()
+	rn.watching.forget(job.ID)
+	if err := rn.hasten(ctx, q, call); err != nil {
+		return job, err
+	}
+	w := waiter{rn: rn, queue: q, call: call, job: job, on: on, patience: call.d.Cadence(call.p.Local).Patience}
+	next := time.NewTicker(lookBusy)
+	defer next.Stop()
+	for {
+		over, err := w.look(ctx, feed.take())
+		if err != nil || over {
+			return w.job, err
+		}
+		select {
+		case <-ctx.Done():
+			return w.job, context.Cause(ctx)
+		case <-feed.wake:
+		case <-next.C:
+		}
+	}
+}
+
+// forget drops what an earlier question came to.
+func (w *watching) forget(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.told, id)
+}
+
+// among sets how many jobs are asked for.
+func (w *watching) among(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.inFlight = n
+}
+
+// waiter is one call of Watch.
+type waiter struct {
+	rn       *Runner
+	queue    work.Queue
+	call     jobCall
+	job      model.Job // as last seen
+	on       func(model.Job)
+	patience time.Duration
+}
+
+// look takes up what this process saw and what others wrote.
+func (w *waiter) look(ctx context.Context, seen []model.Job) (over bool, err error) {
+	for _, job := range seen {
+		w.take(job)
+	}
+	items, err := itemsOf(ctx, w.queue, w.call.p.Name) // before the ledger: see follower.look
+	if err != nil {
+		return false, causeOf(ctx, err)
+	}
+	w.rn.watching.among(len(items))
+	job, err := w.rn.Job(ctx, w.job.ID)
+	if err != nil {
+		return false, causeOf(ctx, err)
+	}
+	if w.take(job); w.job.State.Final() {
+		return true, nil
+	}
+	if err := w.rn.watching.broken(); err != nil {
+		return false, err
+	}
+	why, fault := w.rn.watching.why(w.job.ID), (*DiagnosisError)(nil)
+	_, on := items[w.job.ID]
+	switch {
+	case ctx.Err() != nil:
+		return false, context.Cause(ctx)
+	case why != nil && (!on || !errors.As(why, &fault)): // it is not asked any more, or not by us
+		return false, why
+	case !on:
+		return false, w.fault()
+	case w.job.Fault.Call == model.CallProgress && w.rn.cfg.Now().Sub(w.job.Updated) > w.patience:
+		if why == nil {
+			why = w.fault()
+		}
+		return false, why
+	}
+	return false, nil
+}
+
+// take reports a job that is further than the one last seen.
+func (w *waiter) take(job model.Job) {
+	if job.ID != w.job.ID || job.Updated.Before(w.job.Updated) {
+		return
+	}
+	changed := differs(w.job, job)
+	w.job = job
+	if changed {
+		w.on(job)
+	}
+}
+
+// fault is what another process wrote down about its last question.
+func (w *waiter) fault() error {
+	d := w.job.Fault.Diagnosis
+	if w.job.Fault.Call != model.CallProgress {
+		d = model.Diagnosis{Class: model.ClassOutside, Cause: model.CauseUnrecognised, Summary: "nobody asks for it any more"}
+	}
+	return &DiagnosisError{Doing: "following job " + w.job.ID, Diagnosis: d, Text: d.Summary}
+}
+
+func causeOf(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}

@@ -1,0 +1,115 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"zonedeck/service/exchange"
+
+	"zonedeck/model"
+	"zonedeck/service/dialect"
+)
+
+// pollTimeout bounds one question. The lease of work.Queue is longer.
+const pollTimeout = 30 * time.Second
+
+// poll asks once.
+func (rn *Runner) poll(ctx context.Context, call jobCall) (dialect.Progress, error) {
+	inner, cancel := context.WithTimeoutCause(ctx, pollTimeout, exchange.ErrTimeout)
+	defer cancel()
+	doing := "asking for the state of job " + call.job.ID
+	resp, _, err := rn.cfg.Wire.API(inner, call.api(http.MethodGet, call.paths.Progress))
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			return dialect.Progress{}, cause
+		}
+		return dialect.Progress{}, rn.jobFault(ctx, doing, call, nil, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusAccepted { // 202 is "not yet"
+		return dialect.Progress{}, rn.jobFault(ctx, doing, call, resp, nil)
+	}
+	mask := exchange.MaskOf(call.secret, exchange.Login{})
+	body, err := answer(mask, resp)
+	if err == nil {
+		var p dialect.Progress
+		if p, err = call.d.ReadProgress(body); err == nil {
+			p.Wire, p.Detail = mask.Text(p.Wire), mask.Text(p.Detail)
+			p.After = call.d.ReadHeader(resp.Header, rn.cfg.Now()).RetryAfter
+			return p, nil
+		}
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		return dialect.Progress{}, cause
+	}
+	return dialect.Progress{}, rn.jobFault(ctx, doing, call, nil,
+		&exchange.Error{Broke: model.BreakMalformed, Peer: exchange.PeerService, Sent: true, Err: err})
+}
+
+// passing reports whether the next poll may succeed after this failure.
+func passing(fault *DiagnosisError) bool {
+	switch fault.Status {
+	case 0:
+		return fault.Diagnosis.Cause != model.CauseTLSTrust
+	case http.StatusTooManyRequests, http.StatusRequestTimeout:
+		return true
+	default:
+		return fault.Status >= 500
+	}
+}
+
+// record writes the service's answer into the ledger when it changes the job. A job
+// that another process has seen end stays ended.
+func (rn *Runner) record(ctx context.Context, job model.Job, p dialect.Progress) (model.Job, error) {
+	seen := applyProgress(job, p)
+	if !differs(job, seen) {
+		return job, nil
+	}
+	return rn.change(context.WithoutCancel(ctx), job.ID, func(row *model.Job) (note, error) {
+		if row.State.Final() {
+			return note{}, nil
+		}
+		before := *row
+		*row = applyProgress(*row, p)
+		n := note{}
+		if row.State != before.State || row.Wire != before.Wire {
+			n.step = joinText(row.Wire, row.Detail)
+		}
+		if row.State != before.State && row.State.Final() {
+			n.activity = fmt.Sprintf("%s %s: %s", row.ID, row.Dataset, joinText(row.State.Label(), row.Detail))
+			if row.State == model.JobFailed {
+				n.activity += next(row.Fault.Diagnosis)
+			}
+		}
+		return n, nil
+	})
+}
+
+// applyProgress is the job after the service said p.
+func applyProgress(job model.Job, p dialect.Progress) model.Job {
+	job.State, job.Wire, job.Detail = p.State, p.Wire, p.Detail
+	if job.Fault.Call == model.CallProgress {
+		job.Fault = model.JobFault{}
+	}
+	if job.State == model.JobFailed {
+		job.Fault = model.JobFailedFault(joinText(p.Wire, p.Detail))
+	}
+	if job.Inputs == 0 && p.Inputs > 0 { // of an adopted job
+		job.Inputs = p.Inputs
+	}
+	if p.Done >= 0 {
+		job.Done = p.Done
+	}
+	if p.Records >= 0 {
+		job.Records = p.Records
+	}
+	return job
+}
+
+// differs reports whether two states of a job differ in what the service said.
+func differs(a, b model.Job) bool {
+	return a.State != b.State || a.Wire != b.Wire || a.Detail != b.Detail || a.Inputs != b.Inputs || a.Done != b.Done || a.Records != b.Records ||
+		a.Fault.Call != b.Fault.Call
+}

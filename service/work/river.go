@@ -1,0 +1,264 @@
+package work
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver"
+	"github.com/riverqueue/river/riverdriver/riversqlite"
+	"github.com/riverqueue/river/rivermigrate"
+	"github.com/riverqueue/river/rivertype"
+
+	"zonedeck/service/database"
+)
+
+// DefaultLease is how long a process may be at one item.
+const DefaultLease = 45 * time.Second
+
+// fetchEvery is how often a worker looks for due items. Nothing tells it of those of other
+// processes: River's notifications cost SQLite a query every 50 ms.
+const fetchEvery = 250 * time.Millisecond
+
+// Options configure OpenFile.
+type Options struct {
+	// Lease is how long a process may be at one item, 0 for DefaultLease. The context of a
+	// handler ends shortly before. Who looks for the items of killed processes does so every
+	// 30 s, and if it was killed itself, another one takes its place within 20 s.
+	Lease time.Duration
+	// Log takes what nobody waits for; nil discards it.
+	Log *slog.Logger
+}
+
+// files is a Queue in a SQLite file.
+type files struct {
+	*queue[*sql.Tx]
+	db *database.DB
+}
+
+// OpenFile opens a queue in a SQLite file, and makes it with mode 0600. Several processes may
+// have it open. A damaged file is put aside and a new one begun: what is worth doing again is
+// put again by whoever knows of it.
+func OpenFile(ctx context.Context, path string, o Options) (Queue, error) {
+	db, _, err := database.Open(ctx, path, database.Options{Name: "queue of work", Now: time.Now, Busy: database.Busy})
+	if err != nil {
+		return nil, err
+	}
+	driver := riversqlite.New(db.Writer())
+	if err := migrate(ctx, path, driver); err != nil {
+		return nil, errors.Join(fmt.Errorf("making the tables of %s: %w", path, database.Classify(err)), db.Close())
+	}
+	q, err := newQueue(driver, o)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return &files{q, db}, nil
+}
+
+// Close is Queue's.
+func (f *files) Close() error { return f.db.Close() }
+
+// migrate makes River's tables. Two processes must not do it at once.
+func migrate[T any](ctx context.Context, path string, driver riverdriver.Driver[T]) error {
+	lock := flock.New(path+".lock", flock.SetPermissions(0o600))
+	defer func() { _ = lock.Close() }()
+	waiting, cancel := context.WithTimeout(ctx, database.Busy)
+	defer cancel()
+	if _, err := lock.TryLockContext(waiting, 20*time.Millisecond); err != nil {
+		return fmt.Errorf("waiting for another process: %w", err)
+	}
+	migrator, err := rivermigrate.New(driver, &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	_, err = migrator.Migrate(ctx, rivermigrate.DirectionUp, nil)
+	return err
+}
+
+// queue is a Queue on any database that River has a driver for; T is its transaction.
+type queue[T any] struct {
+	driver riverdriver.Driver[T]
+	o      Options
+	client *river.Client[T] // puts items and works on none
+}
+
+func newQueue[T any](driver riverdriver.Driver[T], o Options) (*queue[T], error) {
+	o.Lease, o.Log = cmp.Or(o.Lease, DefaultLease), cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	q := &queue[T]{driver: driver, o: o}
+	var err error
+	q.client, err = river.NewClient(driver, q.config())
+	return q, err
+}
+
+func (q *queue[T]) config() *river.Config {
+	return &river.Config{
+		Logger: q.o.Log, PollOnly: true, FetchPollInterval: fetchEvery,
+		JobTimeout: q.o.Lease * 8 / 9, RescueStuckJobsAfter: q.o.Lease,
+		MaxAttempts: math.MaxInt16, // each kill of a process at it counts as one
+		RetryPolicy: soon{}, CompletedJobRetentionPeriod: time.Hour,
+	}
+}
+
+// soon is how long River waits after a panic of a handler and after a killed process.
+type soon struct{}
+
+func (soon) NextRetry(job *rivertype.JobRow) time.Time {
+	if len(job.Errors) > 0 && job.Errors[len(job.Errors)-1].Trace != "" { // a panic
+		return time.Now().Add(RetryAfter)
+	}
+	return time.Now()
+}
+
+// args is an Item as River keeps it.
+type args struct {
+	Lane  string `json:"lane"  river:"unique"`
+	Key   string `json:"key"   river:"unique"`
+	Until int64  `json:"until"`
+}
+
+// Kind is River's name of the one kind of jobs; its rows have it.
+func (args) Kind() string { return "zonedeck_item" }
+
+func (a args) item(due time.Time) Item {
+	return Item{Lane: a.Lane, Key: a.Key, Until: timeOf(a.Until), Due: due}
+}
+
+func timeOf(us int64) time.Time {
+	if us == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(us).UTC()
+}
+
+// queueOf is the lane's queue. River's names are of letters and digits.
+func queueOf(lane string) string {
+	sum := sha256.Sum256([]byte(lane))
+	return "lane-" + hex.EncodeToString(sum[:16])
+}
+
+func decode(raw []byte) (a args, err error) {
+	if err := json.Unmarshal(raw, &a); err != nil {
+		return a, fmt.Errorf("an item of the queue of work: %w: %w", database.ErrCorrupt, err)
+	}
+	return a, nil
+}
+
+// open are the states of an item that is not done.
+func open() []rivertype.JobState {
+	return []rivertype.JobState{
+		rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable,
+		rivertype.JobStateRunning, rivertype.JobStateScheduled,
+	}
+}
+
+func (q *queue[T]) insert(ctx context.Context, item Item) (*rivertype.JobInsertResult, error) {
+	res, err := q.client.Insert(ctx, args{item.Lane, item.Key, database.Micros(item.Until)}, &river.InsertOpts{
+		Queue: queueOf(item.Lane), UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: open()},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("putting %s into the queue of work: %w", item.Key, database.Classify(err))
+	}
+	return res, nil
+}
+
+// Put is Queue's.
+func (q *queue[T]) Put(ctx context.Context, item Item) error {
+	_, err := q.insert(ctx, item)
+	return err
+}
+
+// Hasten is Queue's.
+func (q *queue[T]) Hasten(ctx context.Context, item Item) error {
+	res, err := q.insert(ctx, item)
+	if err != nil || !res.UniqueSkippedAsDuplicate {
+		return err
+	}
+	if _, err := q.client.JobRetry(ctx, res.Job.ID); err != nil && !errors.Is(err, rivertype.ErrNotFound) {
+		return fmt.Errorf("hastening %s in the queue of work: %w", item.Key, database.Classify(err))
+	}
+	return nil
+}
+
+// Items is Queue's.
+func (q *queue[T]) Items(ctx context.Context, lane string) ([]Item, error) {
+	var items []Item
+	params := river.NewJobListParams().Queues(queueOf(lane)).States(open()...).First(1000).OrderBy(river.JobListOrderByID, river.SortOrderAsc)
+	for {
+		page, err := q.client.JobList(ctx, params)
+		if err != nil {
+			return nil, fmt.Errorf("reading the queue of work: %w", database.Classify(err))
+		}
+		for _, row := range page.Jobs {
+			a, err := decode(row.EncodedArgs)
+			if err != nil {
+				return nil, err
+			}
+			items = append(items, a.item(row.ScheduledAt))
+		}
+		if len(page.Jobs) < 1000 {
+			break
+		}
+		params = params.After(page.LastCursor)
+	}
+	slices.SortFunc(items, func(a, b Item) int { return cmp.Compare(a.Key, b.Key) })
+	return items, nil
+}
+
+// Work is Queue's.
+func (q *queue[T]) Work(ctx context.Context, lane string, n int, handle Handler) error {
+	conf := q.config()
+	conf.Queues = map[string]river.QueueConfig{queueOf(lane): {MaxWorkers: n}}
+	conf.Workers = river.NewWorkers()
+	if err := river.AddWorkerSafely(conf.Workers, &worker{handle: handle, stopping: ctx, log: q.o.Log}); err != nil {
+		return err
+	}
+	client, err := river.NewClient(q.driver, conf)
+	if err != nil {
+		return err
+	}
+	// River gets a context that lasts, so that it can still write down how handlers ended.
+	lasting := context.WithoutCancel(ctx)
+	if err := client.Start(lasting); err != nil {
+		return fmt.Errorf("beginning to work: %w", database.Classify(err))
+	}
+	<-ctx.Done()
+	return client.StopAndCancel(lasting)
+}
+
+// worker is a Handler as River calls it.
+type worker struct {
+	river.WorkerDefaults[args]
+	handle   Handler
+	stopping context.Context //nolint:containedctx // Work's, which River does not hand on
+	log      *slog.Logger
+}
+
+// Work is River's.
+func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(w.stopping, cancel)()
+	again, err := w.handle(ctx, job.Args.item(job.ScheduledAt))
+	switch {
+	case w.stopping.Err() != nil && err != nil:
+		return river.JobSnooze(0) // for another process
+	case err != nil:
+		w.log.Warn("work goes on later", "item", job.Args.Key, "error", err)
+		return river.JobSnooze(RetryAfter)
+	case again > 0:
+		return river.JobSnooze(again)
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,66 @@
+package work_test
+
+import (
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"zonedeck/service/work"
+	"zonedeck/service/work/worktest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func openFile(t *testing.T, path string, o work.Options) work.Queue {
+	t.Helper()
+	q, err := work.OpenFile(t.Context(), path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := q.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return q
+}
+
+func TestAQueueInAFile(t *testing.T) {
+	worktest.Suite(t, func(t *testing.T) (a, b work.Queue) {
+		path := filepath.Join(t.TempDir(), "work.db")
+		return openFile(t, path, work.Options{}), openFile(t, path, work.Options{})
+	})
+}
+
+func TestAQueueInMemory(t *testing.T) {
+	worktest.Suite(t, func(*testing.T) (a, b work.Queue) {
+		m := worktest.NewMemory()
+		return m, m
+	})
+}
+
+func TestManyProcessesMakeTheFileAtOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "work.db")
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			q, err := work.OpenFile(t.Context(), path, work.Options{})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err := q.Put(t.Context(), work.Item{Lane: "x", Key: "k"}); err != nil {
+				t.Error(err)
+			}
+			if items, err := q.Items(t.Context(), "x"); err != nil || len(items) != 1 {
+				t.Errorf("%v, %v", items, err)
+			}
+			if err := q.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+}

@@ -1,0 +1,57 @@
+// Package work keeps work that outlives the process that began it: an item is on disk until
+// its handler says that it is done, and any process of the user may take it up.
+//
+// A Queue hands an item that is due to one process at a time. A process that is killed with
+// an item in its hands loses it after the lease, and another one gets it. An item is a slice
+// of work that is worth a row on a disk (the polling of a job, a slice of a batch), never one
+// URL.
+//
+// OpenFile keeps the items in a SQLite file, by River. Whatever else keeps them passes the
+// tests of worktest.Suite.
+package work
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// ErrClosed says that the queue was closed.
+var ErrClosed = errors.New("the queue of work is closed")
+
+// Item is one piece of work. Lane and Key name it: while one of that name is in the queue,
+// there is no second one.
+type Item struct {
+	// Lane is what a worker chooses by: a handler gets the items of its own lane.
+	Lane string
+	Key  string
+	// Until is when its handler gives it up; the queue only keeps it. Microseconds are kept.
+	Until time.Time
+	// Due is when a handler gets it. Put does not read it.
+	Due time.Time
+}
+
+// Handler works on an item and says after how long it wants it again; 0 means that the item
+// is done. An error is logged and the item comes again after RetryAfter. ctx ends with the
+// worker, and before the lease does.
+type Handler func(ctx context.Context, item Item) (again time.Duration, err error)
+
+// RetryAfter is the wait after a handler's error.
+const RetryAfter = 15 * time.Second
+
+// Queue is a queue of items. It is safe for concurrent use, and by several processes where
+// it is kept on a disk.
+type Queue interface {
+	// Put adds an item, due at once, unless it is there already.
+	Put(ctx context.Context, item Item) error
+	// Hasten makes an item due at once, and adds it where it is not there. One that a handler
+	// has at the moment stays as it is.
+	Hasten(ctx context.Context, item Item) error
+	// Items are the items of a lane that are not done, in the order of their keys.
+	Items(ctx context.Context, lane string) ([]Item, error)
+	// Work hands the items of a lane to handle, at most n at a time, until ctx ends. It
+	// returns once the last handler has; what they were at is due at once for others.
+	Work(ctx context.Context, lane string, n int, handle Handler) error
+	// Close gives up the place where the items are kept. Nothing may be under way.
+	Close() error
+}

@@ -1,0 +1,151 @@
+// Package worktest is what tests of durable work share: the suite that every work.Queue
+// passes, and one in memory for tests with a fake clock.
+package worktest
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"zonedeck/service/work"
+)
+
+// Memory is a work.Queue of one process. Make it with NewMemory.
+type Memory struct {
+	mu    sync.Mutex
+	items map[[2]string]*held
+	wake  chan struct{} // closed and replaced at each change
+}
+
+type held struct {
+	work.Item
+	busy bool
+}
+
+// NewMemory makes an empty queue.
+func NewMemory() *Memory {
+	return &Memory{items: map[[2]string]*held{}, wake: make(chan struct{})}
+}
+
+// Put is work.Queue's.
+func (m *Memory) Put(_ context.Context, item work.Item) error {
+	m.put(item, false)
+	return nil
+}
+
+// Hasten is work.Queue's.
+func (m *Memory) Hasten(_ context.Context, item work.Item) error {
+	m.put(item, true)
+	return nil
+}
+
+func (m *Memory) put(item work.Item, hasten bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	name := [2]string{item.Lane, item.Key}
+	old, ok := m.items[name]
+	switch {
+	case !ok:
+		item.Due = time.Now()
+		m.items[name] = &held{Item: item}
+	case hasten && !old.busy && old.Due.After(time.Now()):
+		old.Due = time.Now()
+	}
+	m.changed()
+}
+
+func (m *Memory) changed() {
+	close(m.wake)
+	m.wake = make(chan struct{})
+}
+
+// Items is work.Queue's.
+func (m *Memory) Items(_ context.Context, lane string) ([]work.Item, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var items []work.Item
+	for name, h := range m.items {
+		if name[0] == lane {
+			items = append(items, h.Item)
+		}
+	}
+	slices.SortFunc(items, func(a, b work.Item) int { return cmp.Compare(a.Key, b.Key) })
+	return items, nil
+}
+
+// Work is work.Queue's.
+func (m *Memory) Work(ctx context.Context, lane string, n int, handle work.Handler) error {
+	var handlers sync.WaitGroup
+	defer handlers.Wait()
+	for places := make(chan struct{}, n); ; {
+		select {
+		case places <- struct{}{}:
+		case <-ctx.Done():
+			return nil
+		}
+		h, ok := m.take(ctx, lane)
+		if !ok {
+			return nil
+		}
+		handlers.Go(func() {
+			again, err := handle(ctx, h.Item)
+			m.give(ctx, h, again, err)
+			<-places
+		})
+	}
+}
+
+// take waits for the item that is due first.
+func (m *Memory) take(ctx context.Context, lane string) (*held, bool) {
+	for {
+		m.mu.Lock()
+		var first *held
+		for name, h := range m.items {
+			if name[0] == lane && !h.busy && (first == nil || h.Due.Before(first.Due)) {
+				first = h
+			}
+		}
+		wake, wait := m.wake, time.Hour
+		if first != nil {
+			wait = time.Until(first.Due)
+		}
+		if first != nil && wait <= 0 && ctx.Err() == nil {
+			first.busy = true
+			m.mu.Unlock()
+			return first, true
+		}
+		m.mu.Unlock()
+		due := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+		case <-wake:
+		case <-due.C:
+		}
+		due.Stop()
+		if ctx.Err() != nil {
+			return nil, false
+		}
+	}
+}
+
+func (m *Memory) give(ctx context.Context, h *held, again time.Duration, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	h.busy = false
+	switch {
+	case err != nil && ctx.Err() != nil:
+		h.Due = time.Now()
+	case err != nil:
+		h.Due = time.Now().Add(work.RetryAfter)
+	case again > 0:
+		h.Due = time.Now().Add(again)
+	default:
+		delete(m.items, [2]string{h.Lane, h.Key})
+	}
+	m.changed()
+}
+
+// Close is work.Queue's.
+func (m *Memory) Close() error { return nil }
