@@ -97,7 +97,9 @@ func TestImportRules(t *testing.T) {
 		{
 			"only tests use what is made for tests",
 			func(p string) bool { return p != "zonedeck/service/servicetest" },
-			func(i string) bool { return i == "zonedeck/service/servicetest" || i == "zonedeck/service/work/worktest" || i == "zonedeck/model/modeltest" },
+			func(i string) bool {
+				return i == "zonedeck/service/servicetest" || i == "zonedeck/service/work/worktest" || i == "zonedeck/model/modeltest"
+			},
 		},
 		{
 			"views do no I/O of their own",

@@ -115,7 +115,7 @@ func oneJob(ctx context.Context, t *testing.T, c *Client, n int) {
 	if err == nil {
 		job, err = c.Download(ctx, job.ID, "ndjson", "", nil)
 	}
-	if err != nil || job.State != model.JobReady || job.Records != 4 {
+	if err != nil || job.State != model.JobDownloaded || job.Records != 4 {
 		t.Errorf("job %d: %+v, %v", n, job, err)
 		return
 	}
