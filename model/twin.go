@@ -31,6 +31,9 @@ type TwinCell struct {
 	Problem string
 	AtOnce  int       // how many runs are in flight at a time; 0 is one
 	Runs    []TwinRun // that ended
+	// CutOff is how many runs were sent and then broken off, by a cancel or the end of the program:
+	// they may be billed, and nothing of them is known.
+	CutOff int `json:",omitempty"`
 }
 
 // TwinRun is one fetch of a cell.

@@ -46,17 +46,26 @@ func (ft *Fetcher) RunCell(ctx context.Context, r model.FetchRequest, c model.Tw
 		left <- struct{}{}
 	}
 	close(left)
-	failed := beside(ctx, min(max(c.AtOnce, 1), runs), func(ctx context.Context, _ int, report func(model.TwinRun)) error {
+	failed := beside(ctx, min(max(c.AtOnce, 1), runs), func(ctx context.Context, _ int, report func(*model.TwinRun)) error {
 		for range left {
-			result, err := ft.Fetch(ctx, r, nil)
+			sent := false
+			result, err := ft.Fetch(ctx, r, func(e Event) { sent = sent || e.Phase == PhaseSending })
 			if err != nil {
+				if sent {
+					report(nil)
+				}
 				return err
 			}
-			report(model.NewTwinRun(result))
+			run := model.NewTwinRun(result)
+			report(&run)
 		}
 		return nil
-	}, func(_ int, run model.TwinRun) {
-		c.Runs = append(slices.Clip(c.Runs), run)
+	}, func(_ int, run *model.TwinRun) {
+		if run == nil {
+			c.CutOff++
+		} else {
+			c.Runs = append(slices.Clip(c.Runs), *run)
+		}
 		on(c)
 	})
 	if errors.Is(failed, model.ErrRequest) && !errors.Is(failed, profile.ErrReadOnly) { // read-only ends the whole comparison

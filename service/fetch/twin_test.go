@@ -126,6 +126,33 @@ func TestACancelledTwinEndsWithItsCauseAndWhatItHas(t *testing.T) {
 	}
 }
 
+func TestARunThatWasSentAndCutOffIsCounted(t *testing.T) {
+	arrived, answers := make(chan struct{}, 3), make(chan struct{}, 1)
+	answers <- struct{}{} // the first of them is answered
+	defer close(answers)
+	p := servicetest.API(t, func(w http.ResponseWriter, r *http.Request) {
+		arrived <- struct{}{}
+		select {
+		case <-answers:
+			_, _ = io.WriteString(w, "it came")
+		case <-r.Context().Done():
+		}
+	})
+	z, _ := p.Zone("unlocker1")
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		for range 2 {
+			<-arrived
+		}
+		cancel()
+	}()
+	twin := model.Twin{Request: model.FetchRequest{URL: "http://example.com/"}, Repeat: 3, Cells: []model.TwinCell{{Zone: z, Via: model.ViaAPI}}}
+	got, err := newFetcher(t, p).Twin(ctx, twin, nil)
+	if c := got.Cells[0]; !errors.Is(err, context.Canceled) || len(c.Runs) != 1 || c.CutOff != 1 {
+		t.Errorf("%d runs, %d cut off: %v", len(c.Runs), c.CutOff, err)
+	}
+}
+
 // Three runs wait for each other here, so that one after the other they would wait for ever.
 func TestTheRunsOfACellAreSentAtOnceAsItSays(t *testing.T) {
 	const atOnce = 3

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"net/url"
 	"strings"
 	"sync"
@@ -37,7 +38,8 @@ type fake struct {
 	err    error
 	unsent error
 	body   string
-	broken error // of the history
+	broken error            // of the history
+	cells  []model.TwinCell // what a comparison has when it ends in err
 }
 
 func (f *fake) profile() profile.Profile {
@@ -85,13 +87,19 @@ func (f *fake) Fetch(_ context.Context, r model.FetchRequest, on func(fetch.Even
 func (f *fake) Twin(_ context.Context, t model.Twin, _ func(int, model.TwinCell)) (model.Twin, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.err != nil {
+		for i := range f.cells {
+			t.Cells[i].Runs, t.Cells[i].CutOff = f.cells[i].Runs, f.cells[i].CutOff
+		}
+		return t, f.err
+	}
 	for i, c := range t.Cells {
 		r := t.Request
 		r.Zone, r.Via = c.Zone, c.Via
 		f.fetches = append(f.fetches, r)
 		t.Cells[i].Runs = []model.TwinRun{{Class: model.ClassOK, Requests: 1, Traffic: 10, Attempts: 1}}
 	}
-	return t, f.err
+	return t, nil
 }
 
 func (f *fake) Diagnose(context.Context, fetch.Saved) (model.FetchResult, error) {
@@ -250,6 +258,30 @@ func TestWhatACallDidNotCostIsGivenBack(t *testing.T) {
 	ask(t, c, "fetch", `{"url":"http://lab.test/","zone":"priced"}`)
 	if left := *s.budget.left(); left > 1 {
 		t.Errorf("one that may have been billed does not count: %v are left", left)
+	}
+}
+
+func TestAComparisonThatBreaksOffCountsWhatWasSent(t *testing.T) {
+	run := model.TwinRun{Class: model.ClassOK, Requests: 1, Traffic: 10}
+	for name, tt := range map[string]struct {
+		cells []model.TwinCell
+		left  float64
+	}{
+		"nothing":                    {nil, 10},
+		"a run":                      {[]model.TwinCell{{Runs: []model.TwinRun{run}}}, 9},
+		"one that was cut off":       {[]model.TwinCell{{Runs: []model.TwinRun{run}, CutOff: 1}}, 8},
+		"all that a cut one may be":  {[]model.TwinCell{{}, {CutOff: 1}}, 9.5},
+		"each cell by its own price": {[]model.TwinCell{{CutOff: 2}, {Runs: []model.TwinRun{run}}}, 8},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(&fake{err: context.Canceled, cells: tt.cells}, Rules{Cost: 10, Capped: true})
+			if text, failed := ask(t, connect(t, s), "twin", `{"url":"http://lab.test/","zones":["priced","bytes"],"via":["api"],"repeat":3}`); !failed {
+				t.Errorf("it did not fail: %s", text)
+			}
+			if left := *s.budget.left(); math.Abs(left-tt.left) > 1e-5 {
+				t.Errorf("%v are left, want %v", left, tt.left)
+			}
+		})
 	}
 }
 

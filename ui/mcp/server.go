@@ -42,19 +42,16 @@ func New(c Config) *Server {
 	return &Server{c: c, budget: budget{rules: c.Rules}, opened: map[string]Console{c.Rules.Profiles[0]: c.First}}
 }
 
-// Run serves one client until it closes in, or ctx ends; both are a good end. Nothing but the
-// protocol is written to out. The consoles are closed before it returns.
+// Run serves one client until it closes in, or ctx ends; both are a good end. What is not a message is
+// answered with an error, and the session goes on. Nothing but the protocol is written to out. The consoles are closed before it returns.
 func (s *Server) Run(ctx context.Context, in io.Reader, out io.Writer) error {
-	err := s.server().Run(ctx, &sdk.IOTransport{Reader: io.NopCloser(in), Writer: noCloser{out}})
+	answers := &output{out: out}
+	err := s.server().Run(ctx, &sdk.IOTransport{Reader: io.NopCloser(newLines(in, answers)), Writer: answers, MaxLineLength: -1})
 	if ctx.Err() != nil || errors.Is(err, io.EOF) {
 		err = nil
 	}
 	return errors.Join(err, s.close(ctx))
 }
-
-type noCloser struct{ io.Writer }
-
-func (noCloser) Close() error { return nil }
 
 // close closes the consoles that were opened.
 func (s *Server) close(ctx context.Context) error {

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -64,23 +63,28 @@ func (s *Server) twin(ctx context.Context, c *call, in twinIn) (twinOut, string,
 		return twinOut{}, "", err
 	}
 	t, err = c.Twin(ctx, t, nil)
+	settle(spent(t))
 	if err != nil {
-		if errors.Is(err, profile.ErrReadOnly) || errors.Is(err, profile.ErrDomain) {
-			dollars = 0
-		}
-		settle(dollars) // what was under way is not known
 		return twinOut{}, "", err
 	}
-	spent := 0.0
+	verdict := export.TwinVerdict(t)
+	return twinOut{CostLeft: s.budget.left(), Verdict: verdict, Twin: export.NewTwin(t)}, verdict, nil
+}
+
+// spent is what the runs of a comparison cost by the rates of their zones. One that was cut off counts
+// as all that it may have cost, one that was not sent as nothing.
+func spent(t model.Twin) (dollars float64) {
 	for _, cell := range t.Cells {
 		for _, run := range cell.Runs {
 			cost, _ := cell.Zone.Rate.Cost(float64(run.Requests), float64(run.Traffic))
-			spent += cost
+			dollars += cost
 		}
+		r := t.Request
+		r.Zone, r.Via = cell.Zone, cell.Via
+		one, _ := most(r)
+		dollars += one * float64(cell.CutOff)
 	}
-	settle(spent)
-	verdict := export.TwinVerdict(t)
-	return twinOut{CostLeft: s.budget.left(), Verdict: verdict, Twin: export.NewTwin(t)}, verdict, nil
+	return dollars
 }
 
 // cells are the cells of a comparison, each of them allowed.

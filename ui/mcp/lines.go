@@ -1,0 +1,111 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// maxMessage bounds a message of a client, in bytes.
+const maxMessage = 16 << 20
+
+// The errors of JSON-RPC 2.0 for what is not a message.
+const (
+	notJSON    = `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"not JSON: write one message a line"}}`
+	tooLong    = `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"longer than 16 MB"}}`
+	notMessage = `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"not a message of JSON-RPC 2.0"}}`
+)
+
+// lines reads the messages of a client, one a line, and passes on those that the SDK can read: it ends
+// the session at any other, which is answered with an error here. The messages of a batch are passed
+// on one by one, and answered so.
+type lines struct {
+	in     *bufio.Reader
+	answer io.Writer
+	rest   []byte // what was not read yet of messages
+	err    error  // of in
+}
+
+func newLines(in io.Reader, answer io.Writer) *lines {
+	return &lines{in: bufio.NewReader(in), answer: answer}
+}
+
+func (l *lines) Read(p []byte) (int, error) {
+	for len(l.rest) == 0 {
+		if l.err != nil {
+			return 0, l.err
+		}
+		var line []byte
+		var whole bool
+		if line, whole, l.err = l.line(); !whole {
+			l.refuse(tooLong)
+			continue
+		}
+		l.pass(bytes.TrimSpace(line))
+	}
+	n := copy(p, l.rest)
+	l.rest = l.rest[n:]
+	return n, nil
+}
+
+// line reads a line; of one that is too long whole is false, and nothing is kept.
+func (l *lines) line() (line []byte, whole bool, err error) {
+	whole = true
+	for {
+		part, err := l.in.ReadSlice('\n')
+		if whole = whole && len(line)+len(part) <= maxMessage; whole {
+			line = append(line, part...)
+		} else {
+			line = nil
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, whole, err
+		}
+	}
+}
+
+// pass takes the messages of a line.
+func (l *lines) pass(line []byte) {
+	if len(line) == 0 {
+		return
+	}
+	if !json.Valid(line) {
+		l.refuse(notJSON)
+		return
+	}
+	messages := []json.RawMessage{line}
+	if line[0] == '[' {
+		if err := json.Unmarshal(line, &messages); err != nil || len(messages) == 0 {
+			l.refuse(notMessage)
+			return
+		}
+	}
+	for _, m := range messages {
+		if _, err := jsonrpc.DecodeMessage(m); err != nil {
+			l.refuse(notMessage)
+			continue
+		}
+		l.rest = append(append(l.rest, m...), '\n')
+	}
+}
+
+func (l *lines) refuse(why string) { _, _ = io.WriteString(l.answer, why+"\n") } // a client that is gone is told nothing
+
+// output is written to by the SDK and by lines, a whole message at a time.
+type output struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.out.Write(p)
+}
+
+func (o *output) Close() error { return nil }
