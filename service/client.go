@@ -73,10 +73,17 @@ type Client struct {
 func New(o Options) *Client {
 	access := exchange.Access{Profile: o.Profile, Secret: o.Secret, Key: o.Key, Permit: o.Permit}
 	wire := exchange.New(exchange.Config{Now: o.Now, Timer: o.Timer})
+	now := o.Now
+	if now == nil {
+		now = time.Now
+	}
 	f := fetch.Config{
 		Access: access, Wire: wire, Bodies: exchange.Bodies{Dir: o.BodiesDir}, Rules: o.Rules, Now: o.Now, Timer: o.Timer, Log: o.Log,
 	}
 	j := jobs.Config{Access: access, Wire: wire, Ledger: o.Ledger, Work: o.Work, DownloadsDir: o.DownloadsDir, Now: o.Now, Log: o.Log}
+	j.List = func(ctx context.Context, key, dataset string, most int) ([]model.RemoteJob, int, error) {
+		return overview.Jobs(ctx, overview.Config{Access: access, Wire: wire, Now: now}, key, dataset, most)
+	}
 	if o.Journal != nil { // a nil pointer in an interface would not be nil
 		f.Journal, j.Journal = o.Journal, o.Journal
 	}
@@ -86,10 +93,7 @@ func New(o Options) *Client {
 		access:  access,
 		wire:    wire,
 		journal: o.Journal,
-		now:     o.Now,
-	}
-	if c.now == nil {
-		c.now = time.Now
+		now:     now,
 	}
 	c.catalogue = catalogue.New(catalogue.Config{Dir: o.CatalogueDir, Place: c.place, Ask: c.collectors, Now: c.now})
 	if o.Store != nil {

@@ -3,8 +3,6 @@ package jobs
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -27,17 +25,13 @@ func (rn *Runner) Records(ctx context.Context, jobID string, n int) (model.Recor
 	if err != nil {
 		return model.RecordTable{Total: -1}, err
 	}
-	at, err := os.Stat(job.File)
-	if err == nil && at.Mode().IsRegular() && at.Size() == job.Bytes {
-		f, err := os.Open(job.File)
-		if err != nil {
-			return model.RecordTable{Total: -1}, fmt.Errorf("records of job %s: %w", job.ID, err)
-		}
+	f, err := keptResult(job)
+	if err != nil {
+		return model.RecordTable{Total: -1}, err
+	}
+	if f != nil {
 		defer f.Close()
 		return rows.ReadRecords(f, strings.TrimPrefix(filepath.Ext(job.File), "."), n)
-	}
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return model.RecordTable{Total: -1}, fmt.Errorf("records of job %s: %w", job.ID, err)
 	}
 	call, err := rn.callFor(ctx, jobID)
 	if err != nil {

@@ -31,6 +31,9 @@ type Config struct {
 	Journal Timeline
 	// Log takes errors that are reported nowhere else; nil discards them.
 	Log *slog.Logger
+	// List lists the newest jobs of a data set as the service lists them, by a key of the
+	// inventory or, without a name, the profile's; nil where that cannot be asked.
+	List func(ctx context.Context, key, dataset string, most int) (jobs []model.RemoteJob, skipped int, err error)
 	// DownloadsDir takes results that are downloaded without a destination.
 	DownloadsDir string
 	// Now is the clock, nil for time.Now.

@@ -60,10 +60,7 @@ func (rn *Runner) Adopt(ctx context.Context, snapshot, dataset string) (model.Jo
 		return model.Job{}, err
 	}
 	progress, err := rn.poll(ctx, call)
-	if fault := (*DiagnosisError)(nil); errors.As(err, &fault) && fault.Status == http.StatusNotFound {
-		return model.Job{}, fmt.Errorf("%w, and the service does not know it: %w", ErrUnknownJob, err)
-	}
-	if err != nil {
+	if err = unknownThere(err); err != nil {
 		return model.Job{}, err
 	}
 	call.job.KeyName, call.job.Accepted = call.key.Name, rn.cfg.Now()
@@ -72,6 +69,15 @@ func (rn *Runner) Adopt(ctx context.Context, snapshot, dataset string) (model.Jo
 	}
 	rn.tell(ctx, job, fmt.Sprintf("%s: %s was adopted", job.ID, snapshot))
 	return rn.record(ctx, job, progress)
+}
+
+// unknownThere is the error of asking the service about an identifier that the ledger does
+// not have.
+func unknownThere(err error) error {
+	if fault := (*DiagnosisError)(nil); errors.As(err, &fault) && fault.Status == http.StatusNotFound {
+		return fmt.Errorf("%w, and the service does not know it: %w", ErrUnknownJob, err)
+	}
+	return err
 }
 
 // writable reports why no job can be written down.

@@ -173,6 +173,11 @@ func (l *Ledger) Adopt(ctx context.Context, job model.Job) (model.Job, error) {
 // which may be further than the caller knows: another process may watch it too.
 // An error of change is returned and nothing is written.
 func (l *Ledger) Change(ctx context.Context, id string, change func(*model.Job) (step string, err error)) (model.Job, error) {
+	return l.changeIn(ctx, id, func(_ context.Context, _ *sql.Tx, _ int64, job *model.Job) (string, error) { return change(job) })
+}
+
+// changeIn is Change for a change that looks at other rows, too.
+func (l *Ledger) changeIn(ctx context.Context, id string, change func(ctx context.Context, tx *sql.Tx, n int64, job *model.Job) (step string, err error)) (model.Job, error) {
 	n, err := parseJobID(id)
 	if err != nil {
 		return model.Job{}, err
@@ -185,7 +190,7 @@ func (l *Ledger) Change(ctx context.Context, id string, change func(*model.Job) 
 			return err
 		}
 		before := job.State
-		step, err := change(&job)
+		step, err := change(ctx, tx, n, &job)
 		if err != nil {
 			return err
 		}

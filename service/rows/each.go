@@ -28,6 +28,9 @@ type Row struct {
 	// be empty.
 	Error      bool
 	Code, Text string
+	// own are the row's own fields, for a row without an input; valid within the call that
+	// the row is given to.
+	own func() map[string]string
 }
 
 // Failed reports whether the row is an error and not data.
@@ -105,7 +108,7 @@ func eachCSV(br *bufio.Reader, on func(Row) error) error {
 		if err != nil {
 			return err
 		}
-		var s rowSum
+		s := rowSum{out: Row{own: func() map[string]string { return cellsOf(header, cells) }}}
 		for i, cell := range cells[:min(len(cells), len(header))] {
 			value := gjson.Result{Type: gjson.String, Str: cell, Raw: cell}
 			if (header[i] == "input" || header[i] == "discovery_input") && gjson.Valid(cell) {
@@ -119,6 +122,17 @@ func eachCSV(br *bufio.Reader, on func(Row) error) error {
 	}
 }
 
+// cellsOf are the cells of a row that say anything, by their columns.
+func cellsOf(header, cells []string) map[string]string {
+	fields := map[string]string{}
+	for i, cell := range cells[:min(len(cells), len(header))] {
+		if cell != "" {
+			fields[header[i]] = cell
+		}
+	}
+	return fields
+}
+
 // rowOf reads one JSON row.
 func rowOf(raw []byte) Row {
 	whole := gjson.ParseBytes(raw)
@@ -126,6 +140,7 @@ func rowOf(raw []byte) Row {
 		return Row{Data: filled(whole)}
 	}
 	var s rowSum
+	s.out.own = func() map[string]string { return textsOf(raw) }
 	whole.ForEach(func(name, value gjson.Result) bool {
 		s.field(name.Str, value)
 		return true

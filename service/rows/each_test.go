@@ -17,7 +17,7 @@ func eachOf(t *testing.T, text, format string) []Row {
 	t.Helper()
 	var out []Row
 	if err := EachRow(strings.NewReader(text), format, func(r Row) error {
-		r.Input = bytes.Clone(r.Input)
+		r.Input, r.own = bytes.Clone(r.Input), nil
 		out = append(out, r)
 		return nil
 	}); err != nil {
@@ -117,7 +117,7 @@ func TestRowsAreMatchedByTheirInput(t *testing.T) {
 		{URL: "http://lab.test/5"},
 	}
 	m := NewMatch(inputs)
-	for _, r := range eachOf(t, `
+	if err := EachRow(strings.NewReader(`
 {"title":"three","input":{"url":"http://lab.test/3","country":"us"}}
 {"error":"dead","input":{"url":"http://lab.test/4"}}
 {"title":"two","input":{"limit":"10","url":"http://lab.test/2"}}
@@ -125,15 +125,28 @@ func TestRowsAreMatchedByTheirInput(t *testing.T) {
 {"title":"without an input"}
 {"title":"without an input, at the place of the first"}
 {"error":"dead","input":{"url":"http://lab.test/1"}}
-{"title":"one","input":{"url":"http://lab.test/1"}}
+{"url":"http://lab.test/1","title":"one"}
 {"url":"http://lab.test/5","input":{"url":"http://lab.test/5"}}
-`, "ndjson") {
+`), "ndjson", func(r Row) error {
 		m.Row(r)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
 	}
 	rest, failed := m.Rest()
 	want := []model.JobInput{inputs[2], inputs[5], inputs[6]}
 	if !reflect.DeepEqual(rest, want) || failed != 1 || m.Unmatched != 3 {
 		t.Errorf("%d failed, %d unmatched, %+v", failed, m.Unmatched, rest)
+	}
+	csv := NewMatch(inputs[:1])
+	if err := EachRow(strings.NewReader("title,url\none,http://lab.test/1\n"), "csv", func(r Row) error {
+		csv.Row(r)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if rest, _ := csv.Rest(); len(rest) != 0 || csv.Unmatched != 0 {
+		t.Errorf("CSV: %+v, %d unmatched", rest, csv.Unmatched)
 	}
 	none := NewMatch(inputs)
 	if rest, failed := none.Rest(); len(rest) != len(inputs) || failed != 0 || none.Unmatched != 0 {

@@ -13,7 +13,8 @@ import (
 // Match finds the inputs of a job that gave data. A row is taken for an input by what it
 // says in its input, never by its place: rows come in any order. A service sends numbers
 // back as texts, leaves empty fields out and adds defaults, so that a row belongs to an
-// input if it has every field of it with the same text.
+// input if it has every field of it with the same text. A row without an input is taken by
+// its own fields.
 type Match struct {
 	inputs []model.JobInput
 	shapes [][]string       // the sets of field names among the inputs
@@ -56,8 +57,14 @@ func NewMatch(inputs []model.JobInput) *Match {
 
 // Row takes one row of the result.
 func (m *Match) Row(r Row) {
-	if len(r.Input) > 0 {
-		fields := textsOf(r.Input)
+	var fields map[string]string
+	switch {
+	case len(r.Input) > 0:
+		fields = textsOf(r.Input)
+	case r.own != nil:
+		fields = r.own()
+	}
+	if fields != nil {
 		for _, names := range m.shapes {
 			places, ok := m.at[matchKey(names, fields)]
 			if !ok {

@@ -22,7 +22,7 @@ import (
 func (a *app) jobsCommand() *cobra.Command {
 	return group("jobs", "Launch, watch, list and download dataset jobs",
 		a.jobsTriggerCommand(), a.jobsWatchCommand(), a.jobsListCommand(), a.jobsShowCommand(), a.jobsDownloadCommand(), a.jobsCancelCommand(),
-		a.jobsAdoptCommand(), a.jobsDatasetsCommand())
+		a.jobsAdoptCommand(), a.jobsResolveCommand(), a.jobsRelaunchCommand(), a.jobsDatasetsCommand())
 }
 
 type triggerFlags struct {
@@ -287,7 +287,7 @@ func (t *task) reportJob(j model.Job, asJSON bool) error {
 		}
 	}
 	if j.State == model.JobMayHave {
-		t.app.say("zonedeck: 'zonedeck jobs adopt IDENTIFIER' takes it into the ledger if it stands in the service's list of jobs")
+		t.app.say("zonedeck: 'zonedeck jobs resolve %s' looks for it in the service's list of jobs", j.ID)
 	}
 	if j.State == model.JobReady && j.Records >= 0 && j.Records < j.Inputs {
 		t.app.say("zonedeck: %d records from %d inputs: some inputs returned none", j.Records, j.Inputs)

@@ -74,6 +74,8 @@ func hostileService(t *testing.T, used *atomic.Int64, deleted *atomic.Bool) stri
 		case deleted.Load() && strings.Contains(r.Header.Get("Authorization"), markedOld):
 			w.WriteHeader(http.StatusUnauthorized)
 			answer = "Invalid credentials " + echo
+		case r.URL.Query().Get("dataset_id") == "gd_lost": // without an identifier
+			answer = string(quoted)
 		case r.URL.Path == "/request" && bytes.Contains(body, []byte("refused")):
 			w.WriteHeader(http.StatusForbidden)
 			answer = echo
@@ -177,6 +179,10 @@ func secretRuns() []secretRun {
 		{args: "datasets show gd_1"},
 		{args: "jobs trigger gd_1 --input {dir}/urls.txt"},
 		{args: "jobs cancel job-3 --json"},
+		{args: "jobs relaunch job-1 --rest --dry-run"},
+		{args: "jobs relaunch job-3 --json"},
+		{args: "jobs trigger gd_lost --input {dir}/urls.txt"},
+		{args: "jobs resolve job-5 --json"},
 		{args: "proxy url --zone unlocker1 --json"},
 		{args: "proxy test --zone unlocker1 --json"},
 		{args: "proxy matrix --zones unlocker1,dc1 --json"},

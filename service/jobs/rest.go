@@ -1,0 +1,101 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"zonedeck/model"
+	"zonedeck/service/exchange"
+	"zonedeck/service/rows"
+)
+
+// Rest is what is left of a job: the inputs that gave no data.
+type Rest struct {
+	// Request asks for these inputs alone.
+	Request model.TriggerRequest
+	// Asked are the inputs of the job, Failed those that gave an error, Nothing those that
+	// gave no row with data or an error.
+	Asked, Failed, Nothing int
+	// Unmatched are rows that belong to none of the inputs: with some, inputs of the rest may
+	// have given data.
+	Unmatched int
+}
+
+// Rest compares a job's inputs with the rows of its result: the file that was downloaded,
+// while it still has its size, else the service's.
+//
+// Errors: as Request and Download, and a *rows.RecordsError.
+func (rn *Runner) Rest(ctx context.Context, id string) (Rest, error) {
+	r, err := rn.Request(ctx, id)
+	if err != nil {
+		return Rest{}, err
+	}
+	job, err := rn.Job(ctx, id)
+	if err != nil {
+		return Rest{}, err
+	}
+	match := rows.NewMatch(r.Inputs)
+	if err := rn.eachRow(ctx, job, match.Row); err != nil {
+		return Rest{}, err
+	}
+	out := Rest{Asked: len(r.Inputs), Unmatched: match.Unmatched}
+	r.Inputs, out.Failed = match.Rest()
+	out.Nothing = len(r.Inputs) - out.Failed
+	out.Request = r
+	return out, nil
+}
+
+// eachRow gives every row of a job's result to on.
+func (rn *Runner) eachRow(ctx context.Context, job model.Job, on func(rows.Row)) error {
+	each := func(row rows.Row) error {
+		on(row)
+		return context.Cause(ctx)
+	}
+	f, err := keptResult(job)
+	if err != nil {
+		return err
+	}
+	if f != nil {
+		defer f.Close()
+		return rows.EachRow(f, strings.TrimPrefix(filepath.Ext(job.File), "."), each)
+	}
+	call, err := rn.callAbout(ctx, job)
+	if err != nil {
+		return err
+	}
+	stream, err := rn.openResult(ctx, call, "ndjson")
+	if err != nil {
+		return err
+	}
+	defer stream.close()
+	err = rows.EachRow(stream, "ndjson", each)
+	var broke *exchange.Error
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.As(err, &broke):
+		return rn.jobFault(ctx, "reading the records of job "+job.ID, call, nil, err)
+	}
+	return err
+}
+
+// keptResult is the file of a job's result while it has its size, or nil.
+func keptResult(job model.Job) (io.ReadCloser, error) {
+	at, err := os.Stat(job.File)
+	if err == nil && at.Mode().IsRegular() && at.Size() == job.Bytes {
+		f, err := os.Open(job.File)
+		if err != nil {
+			return nil, fmt.Errorf("records of job %s: %w", job.ID, err)
+		}
+		return f, nil
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("records of job %s: %w", job.ID, err)
+	}
+	return nil, nil //nolint:nilnil // no file is no error
+}

@@ -1,0 +1,102 @@
+package ledger
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"zonedeck/model"
+)
+
+// lost are n jobs that may have started.
+func lost(t *testing.T, l *Ledger, n int) (ids []string) {
+	t.Helper()
+	for range n {
+		job, err := l.Begin(t.Context(), model.Job{Dataset: "gd_x", Inputs: 1, Done: -1, Records: -1}, "d", nil)
+		if err == nil {
+			_, err = l.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
+				job.State, job.Detail = model.JobMayHave, "broke"
+				return "", nil
+			})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, job.ID)
+	}
+	return ids
+}
+
+func TestAClaimedIdentifierBelongsToOneJobAndOutlivesTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	l := openTest(t, path)
+	ids := lost(t, l, 2)
+	job, err := l.Claim(t.Context(), ids[0], "sd_1")
+	if err != nil || job.State != model.JobAccepted || job.Snapshot != "sd_1" || job.Detail != "" || job.Accepted.IsZero() {
+		t.Fatalf("%+v, %v", job, err)
+	}
+	var taken *TakenError
+	if _, err := l.Claim(t.Context(), ids[1], "sd_1"); !errors.As(err, &taken) || taken.Job != ids[0] {
+		t.Errorf("one identifier for two jobs: %v", err)
+	}
+	if _, err := l.Claim(t.Context(), ids[0], "sd_2"); !errors.Is(err, ErrSettled) {
+		t.Errorf("two identifiers for one job: %v", err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	again, _, err := Open(t.Context(), path, clock())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if job, err := again.Job(t.Context(), ids[0]); err != nil || job.State != model.JobAccepted || job.Snapshot != "sd_1" {
+		t.Errorf("%+v, %v", job, err)
+	}
+	if job, err := again.Job(t.Context(), ids[1]); err != nil || job.State != model.JobMayHave {
+		t.Errorf("%+v, %v", job, err)
+	}
+}
+
+// A process that dies between the log and the ledger has claimed the identifier.
+func TestAClaimWhoseTransactionWasLostHolds(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	l := openTest(t, path)
+	ids := lost(t, l, 1)
+	if _, err := appendLog(logPath(path), record{At: l.now(), Job: 1, Event: accepted, Snapshot: "sd_1"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, _, err := Open(t.Context(), path, clock())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if job, err := again.Job(t.Context(), ids[0]); err != nil || job.State != model.JobAccepted || job.Snapshot != "sd_1" {
+		t.Errorf("%+v, %v", job, err)
+	}
+}
+
+func TestAClaimThatTheLogDoesNotTakeIsNone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	l := openTest(t, path)
+	ids := lost(t, l, 1)
+	if err := os.Remove(logPath(path)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(logPath(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Claim(t.Context(), ids[0], "sd_1"); err == nil {
+		t.Error("claimed without a line in the log")
+	}
+	if job, err := l.Job(t.Context(), ids[0]); err != nil || job.State != model.JobMayHave || job.Snapshot != "" {
+		t.Errorf("%+v, %v", job, err)
+	}
+}

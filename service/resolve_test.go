@@ -1,0 +1,144 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/emulator"
+	"zonedeck/service/emulator/fault"
+	"zonedeck/service/emulator/scenario"
+	"zonedeck/service/jobs"
+	"zonedeck/service/ledger"
+	"zonedeck/service/profile"
+	"zonedeck/service/servicetest"
+)
+
+// dropping is an emulator that starts the jobs of the first triggers and loses its answers.
+func dropping(t *testing.T, triggers int64) servicetest.Demo {
+	t.Helper()
+	sc := scenario.Demo()
+	sc.Faults = []fault.Rule{{
+		ID: "lost", Match: fault.Match{Point: fault.API, Path: "*/trigger"},
+		When: fault.When{Times: triggers},
+		Do:   fault.Action{Kind: fault.Drop, Accepted: true},
+	}}
+	return servicetest.Emulator(t, emulator.Options{StateDir: t.TempDir(), Scenario: sc})
+}
+
+func clientOf(t *testing.T, demo servicetest.Demo, l *ledger.Ledger, dir string) *Client {
+	t.Helper()
+	return New(Options{
+		Profile: func(context.Context) (profile.Profile, error) { return demo.Profile, nil },
+		Secret:  demo.Secret, Key: demo.Key, Ledger: l, Work: servicetest.Work(t), DownloadsDir: dir,
+	})
+}
+
+func asked(urls ...string) model.TriggerRequest {
+	r := model.TriggerRequest{Dataset: "gd_products"}
+	for i, u := range urls {
+		r.Inputs = append(r.Inputs, model.JobInput{URL: u, Row: i + 1})
+	}
+	return r
+}
+
+func TestAJobThatMayHaveStartedIsFoundInTheServicesList(t *testing.T) {
+	demo := dropping(t, 2)
+	l, dir := servicetest.Ledger(t)
+	c := clientOf(t, demo, l, filepath.Join(dir, "downloads"))
+	lost, err := c.Trigger(t.Context(), asked("http://lab.test/product/1", "http://lab.test/product/2"))
+	if err != nil || lost.State != model.JobMayHave {
+		t.Fatalf("%+v, %v", lost, err)
+	}
+	alike, err := c.Trigger(t.Context(), asked("http://lab.test/product/3"))
+	if err != nil || alike.State != model.JobMayHave {
+		t.Fatalf("%+v, %v", alike, err)
+	}
+	known, err := c.Trigger(t.Context(), asked("http://lab.test/product/4", "http://lab.test/product/5"))
+	if err != nil || known.State != model.JobAccepted {
+		t.Fatalf("%+v, %v", known, err)
+	}
+	found, err := c.Candidates(t.Context(), lost.ID)
+	if err != nil || len(found) != 2 { // not the one that the ledger knows
+		t.Fatalf("%+v, %v", found, err)
+	}
+	if found[0].Inputs != 2 || found[0].Against != "" || found[1].Inputs != 1 || found[1].Against != "it has 1 inputs and not 2" {
+		t.Errorf("%+v", found)
+	}
+	if _, err := c.Claim(t.Context(), lost.ID, "sd_nobody"); !errors.Is(err, jobs.ErrUnknownJob) {
+		t.Errorf("an identifier that the service does not know: %v", err)
+	}
+	var taken *ledger.TakenError
+	if _, err := c.Claim(t.Context(), lost.ID, known.Snapshot); !errors.As(err, &taken) || taken.Job != known.ID {
+		t.Errorf("an identifier of another job: %v", err)
+	}
+	job, err := c.Claim(t.Context(), lost.ID, found[0].Snapshot)
+	if err != nil || job.ID != lost.ID || job.Snapshot != found[0].Snapshot || !job.State.Started() || job.Fault.Any() {
+		t.Fatalf("%+v, %v", job, err)
+	}
+	if _, err := c.Claim(t.Context(), lost.ID, found[1].Snapshot); !errors.Is(err, jobs.ErrSettled) {
+		t.Errorf("claimed twice: %v", err)
+	}
+	if _, err := c.Claim(t.Context(), alike.ID, found[0].Snapshot); !errors.As(err, &taken) || taken.Job != lost.ID {
+		t.Errorf("one identifier for two jobs: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if job, err = c.Watch(ctx, lost.ID, nil); err != nil || job.State != model.JobReady {
+		t.Fatalf("%+v, %v", job, err)
+	}
+	if job, err = c.Download(ctx, lost.ID, "", "", nil); err != nil || job.Rows.Useful != 2 {
+		t.Errorf("%+v, %v", job, err)
+	}
+	// The other one is marked, and what is known is not marked again.
+	if job, err = c.NotStarted(t.Context(), alike.ID); err != nil || job.State != model.JobRefused || job.Status != 0 {
+		t.Errorf("%+v, %v", job, err)
+	}
+	if _, err = c.NotStarted(t.Context(), alike.ID); !errors.Is(err, jobs.ErrSettled) {
+		t.Errorf("marked twice: %v", err)
+	}
+	if _, err = c.Candidates(t.Context(), known.ID); !errors.Is(err, jobs.ErrSettled) {
+		t.Errorf("candidates of a job that is known: %v", err)
+	}
+}
+
+func TestOnlyWhatGaveNothingOrAnErrorIsLaunchedAgain(t *testing.T) {
+	demo := servicetest.Emulator(t, emulator.Options{StateDir: t.TempDir(), Scenario: scenario.Demo()})
+	l, dir := servicetest.Ledger(t)
+	c := clientOf(t, demo, l, filepath.Join(dir, "downloads"))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	job, err := c.Trigger(ctx, asked("http://lab.test/product/99", "http://lab.test/product/1", "http://lab.test/product/2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if job, err = c.Watch(ctx, job.ID, nil); err != nil || job.State != model.JobReady {
+		t.Fatalf("%+v, %v", job, err)
+	}
+	check := func(from string) {
+		t.Helper()
+		rest, err := c.Rest(ctx, job.ID)
+		if err != nil || rest.Asked != 3 || rest.Failed != 1 || rest.Nothing != 0 || rest.Unmatched != 0 || len(rest.Request.Inputs) != 1 ||
+			rest.Request.Inputs[0].URL != "http://lab.test/product/99" || rest.Request.Repeats != job.ID {
+			t.Errorf("from %s: %+v, %v", from, rest, err)
+		}
+	}
+	check("the service")
+	for _, format := range []string{"json", "ndjson", "csv"} {
+		if job, err = c.Download(ctx, job.ID, format, "", nil); err != nil {
+			t.Fatal(err)
+		}
+		check(format)
+	}
+	rest, err := c.Rest(ctx, job.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := c.Trigger(ctx, rest.Request)
+	if err != nil || again.Repeats != job.ID || again.Inputs != 1 {
+		t.Errorf("%+v, %v", again, err)
+	}
+}

@@ -1,0 +1,271 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/model"
+	"zonedeck/service/jobs"
+	"zonedeck/service/ledger"
+	"zonedeck/service/overview"
+	"zonedeck/ui/kit/text"
+)
+
+type resolveFlags struct {
+	adopt            string
+	find, notStarted bool
+	json             bool
+	reason           string
+}
+
+func (a *app) jobsResolveCommand() *cobra.Command {
+	var f resolveFlags
+	cmd := &cobra.Command{
+		Use:   "resolve ID",
+		Short: "Find out what became of a job that may have started",
+		Long: `Lists the jobs of the service's own list that a job that may have started can be: of its
+data set, begun about then, unknown to the ledger. --adopt takes one of them, --find the only
+one with the same number of inputs, and --not-started says that none of them is. Without one
+of the three nothing is changed, and the command ends with exit code 31.`,
+		Args: oneArg("the job that may have started, as 'zonedeck jobs list' names it"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			chosen := 0
+			for _, flag := range []bool{f.adopt != "", f.find, f.notStarted} {
+				if flag {
+					chosen++
+				}
+			}
+			if chosen > 1 {
+				return usage("--adopt, --find and --not-started exclude one another")
+			}
+			return a.withSession(cmd.Context(), needs{jobs: true, reason: f.reason}, func(t *task) error {
+				return t.resolve(cmd.Context(), args[0], f)
+			})
+		},
+	}
+	adminFlag(cmd, &f.reason)
+	fl := cmd.Flags()
+	fl.StringVar(&f.adopt, "adopt", "", "the service's identifier of the job")
+	fl.BoolVar(&f.find, "find", false, "adopt the only job of the service's list with the same number of inputs")
+	fl.BoolVar(&f.notStarted, "not-started", false, "mark the job as not started")
+	fl.BoolVar(&f.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func (t *task) resolve(ctx context.Context, id string, f resolveFlags) error {
+	if err := t.ledger(ctx); err != nil {
+		return err
+	}
+	var job model.Job
+	var err error
+	switch {
+	case f.notStarted:
+		job, err = t.Client.NotStarted(ctx, id)
+	case f.adopt != "":
+		job, err = t.Client.Claim(ctx, id, f.adopt)
+	default:
+		found, ferr := t.Client.Candidates(ctx, id)
+		if ferr != nil {
+			return resolveError(ctx, ferr)
+		}
+		if !f.find {
+			return t.printCandidates(found, id, f.json)
+		}
+		one, ferr := onlyFit(found)
+		if ferr != nil {
+			if err := t.printCandidates(found, id, f.json); err != nil && exitCode(ctx, err) != exitMayHaveStarted {
+				return err
+			}
+			return fail(exitMayHaveStarted, "job %s: %w", id, ferr)
+		}
+		job, err = t.Client.Claim(ctx, id, one.Snapshot)
+	}
+	if err != nil {
+		return resolveError(ctx, err)
+	}
+	t.app.say("zonedeck: job %s: %s", job.ID, job.State.Label())
+	return t.printJob(job, f.json)
+}
+
+// onlyFit is the only candidate that nothing speaks against.
+func onlyFit(found []jobs.Candidate) (one jobs.Candidate, err error) {
+	fits := 0
+	for _, c := range found {
+		if c.Against == "" && c.Inputs >= 0 {
+			one = c
+			fits++
+		}
+	}
+	if fits != 1 {
+		return one, fmt.Errorf("%s of the service's list fit; choose by --adopt", text.Counted(fits, "job"))
+	}
+	return one, nil
+}
+
+// resolveError is the exit for a job that was not settled.
+func resolveError(ctx context.Context, err error) error {
+	var taken *ledger.TakenError
+	var call *overview.CallError
+	switch {
+	case errors.Is(err, jobs.ErrSettled), errors.As(err, &taken):
+		return usage("%w", err)
+	case errors.As(err, &call):
+		return overviewError(ctx, err)
+	default:
+		return jobError(ctx, err)
+	}
+}
+
+// candidateJSON is a job of the service's list (docs/schema/jobs-candidates.json).
+type candidateJSON struct {
+	Snapshot string  `json:"snapshot"`
+	State    string  `json:"state"`
+	Created  string  `json:"created"`
+	After    float64 `json:"after_ms"`
+	Inputs   *int    `json:"inputs"`
+	Against  string  `json:"against"`
+}
+
+func (t *task) printCandidates(found []jobs.Candidate, id string, asJSON bool) error {
+	out := []candidateJSON{}
+	rows := [][]string{{"SNAPSHOT", "STATE", "INPUTS", "CREATED", "AFTER", "AGAINST IT"}}
+	for _, c := range found {
+		inputs := "-"
+		if c.Inputs >= 0 {
+			inputs = fmt.Sprint(c.Inputs)
+		}
+		out = append(out, candidateJSON{
+			Snapshot: c.Snapshot, State: string(c.State), Created: c.Created.UTC().Format(time.RFC3339), After: millis(c.After), Inputs: count(c.Inputs), Against: c.Against,
+		})
+		rows = append(rows, []string{c.Snapshot, c.State.Label(), inputs, c.Created.Local().Format(time.DateTime), c.After.Round(time.Second).String(), c.Against})
+	}
+	var err error
+	switch {
+	case asJSON:
+		err = t.app.printJSON(struct {
+			SchemaVersion int             `json:"schema_version"`
+			Jobs          []candidateJSON `json:"jobs"`
+		}{schemaVersion, out})
+	case len(out) > 0:
+		err = printColumns(t.app.Stdout, rows)
+	}
+	if err != nil {
+		return err
+	}
+	if len(out) == 0 {
+		t.app.say("zonedeck: the service lists no job that %s can be: it may still write one down; --not-started says that none is", id)
+	}
+	return exit(exitMayHaveStarted)
+}
+
+type relaunchFlags struct {
+	rest, yes, dry bool
+	wait, json     bool
+	timeout        durationFlag
+	key, reason    string
+}
+
+func (a *app) jobsRelaunchCommand() *cobra.Command {
+	var f relaunchFlags
+	cmd := &cobra.Command{
+		Use:   "relaunch ID",
+		Short: "Launch a job of the ledger again, or only the inputs that gave nothing or an error",
+		Long: `Launches a second job with what a job of the ledger asked for; it is billed as one. With --rest
+it asks only for the inputs that gave no row with data: rows are matched by their input, never by
+their place, and rows that match none are counted. A job that may have started needs --yes: if it
+did, the same inputs are billed twice.`,
+		Args: oneArg("the job to launch again, as 'zonedeck jobs list' names it"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withSession(cmd.Context(), needs{key: f.key, jobs: true, reason: f.reason}, func(t *task) error {
+				return t.relaunch(cmd.Context(), args[0], f)
+			})
+		},
+	}
+	fl := cmd.Flags()
+	fl.BoolVar(&f.rest, "rest", false, "only the inputs that gave nothing or an error")
+	fl.BoolVar(&f.dry, "dry-run", false, "say what would be launched, and send nothing")
+	fl.BoolVar(&f.yes, "yes", false, "launch it although the job may have started, or rows could not be matched")
+	fl.StringVar(&f.key, "key", "", "name of the key in the inventory (default: the job's)")
+	adminFlag(cmd, &f.reason)
+	fl.BoolVar(&f.wait, "wait", false, "watch the job until it is ready")
+	fl.Var(&f.timeout, "timeout", "with --wait: how long to wait; exit 20 if the job is still running then")
+	fl.BoolVar(&f.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func (t *task) relaunch(ctx context.Context, id string, f relaunchFlags) error {
+	if err := t.ledger(ctx); err != nil {
+		return err
+	}
+	before, err := t.Client.Job(ctx, id)
+	if err != nil {
+		return jobError(ctx, err)
+	}
+	p, err := t.Profile(ctx)
+	if err != nil {
+		return fail(exitState, "%w", err)
+	}
+	if before.Profile != p.Name {
+		return usage("job %s belongs to profile %s, not to %s", before.ID, before.Profile, p.Name)
+	}
+	request, err := t.again(ctx, before, f)
+	if err != nil {
+		return err
+	}
+	if f.key != "" {
+		request.Key = f.key
+	}
+	if f.dry || len(request.Inputs) == 0 {
+		t.app.say("zonedeck: nothing was sent")
+		return nil
+	}
+	if before.State == model.JobMayHave && !f.yes {
+		return usage("job %s may have started: a second one with %s is billed a second time if it did; look for it by 'zonedeck jobs resolve %s', or say --yes",
+			before.ID, text.Counted(len(request.Inputs), "input"), before.ID)
+	}
+	job, err := t.Client.Trigger(ctx, request)
+	if err != nil {
+		return triggerError(ctx, job, err)
+	}
+	if !f.wait || job.State.Final() || job.State == model.JobMayHave {
+		return t.reportJob(job, f.json)
+	}
+	t.app.say("zonedeck: job %s is snapshot %s", job.ID, sanitizeLine(job.Snapshot))
+	return t.watch(ctx, job.ID, f.timeout.d, f.json)
+}
+
+// again is what is launched in place of a job.
+func (t *task) again(ctx context.Context, before model.Job, f relaunchFlags) (model.TriggerRequest, error) {
+	if !f.rest {
+		r, err := t.Client.Request(ctx, before.ID)
+		if err != nil {
+			return r, relaunchError(ctx, err)
+		}
+		t.app.say("zonedeck: %s of %s, of dataset %s", text.Counted(len(r.Inputs), "input"), before.ID, sanitizeLine(r.Dataset))
+		return r, nil
+	}
+	rest, err := t.Client.Rest(ctx, before.ID)
+	if err != nil {
+		return rest.Request, relaunchError(ctx, err)
+	}
+	t.app.say("zonedeck: of %s of %s %d gave nothing and %d an error", text.Counted(rest.Asked, "input"), before.ID, rest.Nothing, rest.Failed)
+	if rest.Unmatched > 0 {
+		t.app.say("zonedeck: %s could not be matched to an input: some of these may have given data", text.Counted(rest.Unmatched, "row"))
+		if !f.yes && !f.dry && len(rest.Request.Inputs) > 0 {
+			return rest.Request, usage("%s of %s cannot be matched, so that inputs with data may be launched and billed again; say --yes to launch %s",
+				text.Counted(rest.Unmatched, "row"), before.ID, text.Counted(len(rest.Request.Inputs), "input"))
+		}
+	}
+	return rest.Request, nil
+}
+
+func relaunchError(ctx context.Context, err error) error {
+	if errors.Is(err, jobs.ErrNoRequest) {
+		return usage("%w", err)
+	}
+	return jobError(ctx, err)
+}
