@@ -151,11 +151,14 @@ func (v *Inventory) RecordRotation(ctx context.Context, name string, r model.Rot
 	})
 }
 
-// RecordSeen notes the fingerprint of a value the console has resolved. It
-// writes only when that changes something, and leaves the rotation clock alone:
-// a value seen for the first time may be of any age. Changed is true when
-// another value was known before, so that the key was rotated elsewhere.
-func (v *Inventory) RecordSeen(ctx context.Context, name string, value Secret) (changed bool, err error) {
+// errAsSeen ends a change that would change nothing.
+var errAsSeen = errors.New("it is recorded so")
+
+// RecordSeen notes the fingerprint of the value that the console has found behind a key's
+// reference. It writes only when that changes something, and leaves the rotation clock alone: a
+// value seen for the first time may be of any age. Changed is true when another value was known
+// before, so that the key was rotated elsewhere.
+func (v *Inventory) RecordSeen(ctx context.Context, name, ref string, value Secret) (changed bool, err error) {
 	k, ok := v.Get(name)
 	if !ok {
 		return false, fmt.Errorf("recording key %q: %w", name, ErrNoKey)
@@ -164,10 +167,16 @@ func (v *Inventory) RecordSeen(ctx context.Context, name string, value Secret) (
 		return false, nil
 	}
 	err = v.Update(ctx, name, func(k model.Key) (model.Key, error) {
-		changed = k.Fingerprint != "" && k.Fingerprint != value.Fingerprint()
+		if k.Secret != ref || k.Fingerprint == value.Fingerprint() { // another process was here
+			return k, errAsSeen
+		}
+		changed = k.Fingerprint != ""
 		k.Fingerprint, k.Last4 = value.Fingerprint(), value.Last4()
 		return k, nil
 	})
+	if errors.Is(err, errAsSeen) {
+		return false, nil
+	}
 	return changed, err
 }
 

@@ -282,7 +282,7 @@ func TestRecordingARotationForgetsTheOldValue(t *testing.T) {
 		if i == 2 {
 			next = NewSecret("a-third-value-7777")
 		}
-		changed, err := v.RecordSeen(t.Context(), "etl-main", next)
+		changed, err := v.RecordSeen(t.Context(), "etl-main", "env:ETL_KEY", next)
 		if err != nil || changed != want {
 			t.Errorf("seeing %d: changed %v, %v, want %v", i, changed, err, want)
 		}

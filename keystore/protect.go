@@ -123,6 +123,15 @@ func (r *Resolver) Unlock(ctx context.Context) error {
 // errLocked says that nobody was there to give a passphrase.
 var errLocked = errors.New("it is locked by a passphrase: give it in ZONEDECK_PASSPHRASE, or at a terminal")
 
+type unasked struct{}
+
+// Unasked is a context in which nobody is asked for a passphrase: what only a person can open stays
+// locked.
+func Unasked(ctx context.Context) context.Context { return context.WithValue(ctx, unasked{}, true) }
+
+// MayAsk reports whether a passphrase may be asked for.
+func MayAsk(ctx context.Context) bool { return ctx.Value(unasked{}) == nil }
+
 // opener is what decrypts a protected key.
 func (r *Resolver) opener(ctx context.Context, k keyFile) (age.Identity, error) {
 	ask := func(what string) (string, error) {

@@ -91,7 +91,7 @@ func Set(ctx context.Context, f Files, ref string, value keystore.Secret) error 
 	var errs []error
 	for _, k := range f.Keys.List() {
 		if k.Secret == ref {
-			_, err := f.Keys.RecordSeen(ctx, k.Name, value)
+			_, err := f.Keys.RecordSeen(ctx, k.Name, ref, value)
 			errs = append(errs, err)
 		}
 	}

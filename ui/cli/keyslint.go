@@ -9,6 +9,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/radius"
+	"zonedeck/ui/cli/session"
 	"zonedeck/ui/kit"
 )
 
@@ -19,7 +20,8 @@ func (a *app) keysLintCommand() *cobra.Command {
 		Short: "Hold the keys against the rules of levels, sharing, expiry and rotation",
 		Long: `Holds every key, and what uses it, against the rules of contract 2.1, 5.1, 5.3 and 5.4. Each finding says
 the rule, what was seen, and the fix. The folders of [keys] scan in config.toml and of --scan are looked through
-for files that hold a key's value, by its fingerprint. Exit code 42: a rule is broken; warnings alone give 0.`,
+for files that hold a key's value, by its fingerprint: the references are resolved first, but for the commands
+and keyrings of ADMIN keys. Exit code 42: a rule is broken; warnings alone give 0.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withSession(cmd.Context(), needs{jobs: true}, func(t *task) error {
@@ -34,7 +36,13 @@ for files that hold a key's value, by its fingerprint. Exit code 42: a rule is b
 }
 
 func (t *task) lintKeys(ctx context.Context, f keysFlags) error {
-	audit, err := t.audit(ctx, f, append(t.ScanFolders(), f.scan...))
+	folders := append(t.ScanFolders(), f.scan...)
+	if len(folders) == 0 { // a scan does so by itself; values are shared as they are now
+		if _, err := t.LookUp(ctx); err != nil {
+			return err
+		}
+	}
+	audit, err := t.audit(ctx, f, folders)
 	if err != nil {
 		return err
 	}
@@ -77,7 +85,8 @@ func (a *app) keysUsesCommand() *cobra.Command {
 		Short: "Show what uses a key: its blast radius",
 		Long: `Lists what uses a key: every profile, the saved requests, the jobs in flight, what the inventory records, and
 files of the folders of [keys] scan and --scan, found by the fingerprint of the value or the name of its variable. Of each it
-says whether the console can prove by itself that it works after a rotation. No value is read from its place or printed.`,
+says whether the console can prove by itself that it works after a rotation. The value is taken from its reference to
+recognise it, without asking for a passphrase and without the command or the keyring of an ADMIN key. No value is printed.`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd.Context(), needs{jobs: true}, func(t *task) error {
@@ -96,6 +105,11 @@ func (t *task) keyUses(ctx context.Context, name string, f keysFlags) error {
 			return fail(exitState, "%w", err)
 		}
 	}
+	folders := append(t.ScanFolders(), f.scan...)
+	unknown, err := t.LookUp(ctx, name)
+	if err != nil {
+		return err
+	}
 	var subject radius.Subject
 	for _, s := range t.KeySubjects() {
 		if s.Key == name && (!f.recorded || s.Profile == "") && subject.Key == "" {
@@ -105,9 +119,12 @@ func (t *task) keyUses(ctx context.Context, name string, f keysFlags) error {
 	if subject.Key == "" {
 		return usage("there is no key %q: 'zonedeck keys list' shows them", name)
 	}
-	report, err := t.Radius(ctx, []radius.Subject{subject}, append(t.ScanFolders(), f.scan...), nil)
+	report, err := t.Radius(ctx, []radius.Subject{subject}, folders, nil)
 	if err != nil {
 		return err
+	}
+	if said := session.NotRecognised(unknown); said != "" && len(folders) > 0 && subject.Profile == "" {
+		report.Problems = append(report.Problems, said)
 	}
 	for _, p := range report.Problems {
 		t.app.warn("%s", sanitizeLine(p))

@@ -10,11 +10,11 @@ import (
 
 // passphrase gives the passphrase of a protected key: of the environment, as it was typed before,
 // or, at a terminal, typed now.
-func (a *app) passphrase(_ context.Context, what string) (keystore.Secret, error) {
+func (a *app) passphrase(ctx context.Context, what string) (keystore.Secret, error) {
 	switch env := a.Getenv(session.EnvPassphrase); {
 	case env != "":
 		return keystore.NewSecret(env), nil
-	case !a.typed.Empty() || a.screen || !a.StdinTTY || a.flags.noInput:
+	case !a.typed.Empty() || a.screen || !a.StdinTTY || a.flags.noInput || !keystore.MayAsk(ctx):
 		return a.typed, nil
 	}
 	s, err := a.readSecret(what)

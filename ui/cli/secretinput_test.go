@@ -5,6 +5,9 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"zonedeck/keystore"
+	"zonedeck/ui/cli/session"
 )
 
 // A secret that is made up at a terminal is typed twice: nobody sees a mistake in it.
@@ -43,5 +46,21 @@ func TestAPassphraseIsTypedTwice(t *testing.T) {
 	piped := &app{Process: Process{Stdin: strings.NewReader("correct horse\n")}}
 	if s, err := piped.chooseSecret("the new passphrase"); err != nil || s.Reveal() != "correct horse" {
 		t.Errorf("from a pipe: %v", err)
+	}
+}
+
+// A scan that only wants to recognise values asks nobody.
+func TestAScanAsksForNoPassphrase(t *testing.T) {
+	env := map[string]string{}
+	a := &app{Process: Process{
+		Stdin: strings.NewReader("typed\n"), Stderr: new(bytes.Buffer), StdinTTY: true,
+		Getenv: func(name string) string { return env[name] },
+	}}
+	if s, err := a.passphrase(keystore.Unasked(t.Context()), "the passphrase"); err != nil || !s.Empty() {
+		t.Errorf("it was asked for: %v, %v", s, err)
+	}
+	env[session.EnvPassphrase] = "of the environment"
+	if s, err := a.passphrase(keystore.Unasked(t.Context()), "the passphrase"); err != nil || s.Reveal() != "of the environment" {
+		t.Errorf("%v, %v", s, err)
 	}
 }

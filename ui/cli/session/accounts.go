@@ -143,7 +143,7 @@ func (s *Session) Configured() (profiles []profile.Profile, byDefault string) {
 
 // KeyValue takes a key's value by its reference. A command is refused an ADMIN key without a reason.
 func (s *Session) KeyValue(ctx context.Context, k model.Key) (keystore.Secret, error) {
-	return s.permit(ctx, k, func() (keystore.Secret, error) { return s.Resolver.Resolve(ctx, k.Secret) })
+	return s.permit(ctx, k, func() (keystore.Secret, error) { return s.resolve(ctx, k.Secret) })
 }
 
 // fileStore says who can open the encrypted files.

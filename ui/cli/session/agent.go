@@ -30,7 +30,7 @@ type used struct {
 
 // secret gives the value of a reference, and remembers it for Scrub.
 func (s *Session) secret(ctx context.Context, ref string) (keystore.Secret, error) {
-	value, err := s.variables.secret(ctx, ref)
+	value, err := s.resolve(ctx, ref)
 	if err == nil && s.o.Agent {
 		s.used.add(value)
 	}

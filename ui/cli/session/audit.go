@@ -76,12 +76,12 @@ func (s *Session) keysUsed(ctx context.Context) (map[radius.KeyID]journal.KeyUse
 // them against the rules. With recorded, the keys that come with the profile are left out. The
 // error is that of ctx.
 func (s *Session) AuditKeys(ctx context.Context, recorded bool, within time.Duration, folders []string) (Audit, error) {
+	uses, problems, err := s.usesNow(ctx, folders, nil)
 	inventory := s.recorded()
 	var given []model.Key
 	if !recorded {
 		given = s.given(inventory)
 	}
-	uses, problems, err := s.keyUses(ctx, folders, nil)
 	now := s.KeyClock()
 	mark := func(k model.Key) string { return k.Name + "\x00" + k.Secret + "\x00" + k.Fingerprint }
 	a := Audit{Problems: problems, Now: now}

@@ -44,9 +44,11 @@ func (s *Session) Keys() []model.Key {
 	return append(s.given(recorded), recorded...)
 }
 
-// recorded are the keys of the inventory, with the intervals of the configuration.
+// recorded are the keys of the inventory, with the intervals of the configuration and what was seen
+// of their values.
 func (s *Session) recorded() []model.Key {
 	keys, set := s.Inventory.List(), s.configured().Keys()
+	s.seen.fill(keys)
 	for i, k := range keys {
 		keys[i] = set.Apply(k)
 	}

@@ -23,6 +23,7 @@ import (
 type twoServices struct {
 	*Session
 	config, folder string
+	env            map[string]string
 	mu             sync.Mutex
 	seen           map[string][]string // the keys that each service was sent
 }
@@ -48,7 +49,8 @@ func newServices(t *testing.T) *twoServices {
 		text += fmt.Sprintf("[profiles.%s]\nbase_url = %q\nkey = %q\ndialect = \"brightdata\"\n[[profiles.%[1]s.zones]]\nname = \"unl\"\nproduct = \"unlocker\"\n", p.name, p.base, p.key)
 	}
 	a.write(t, text)
-	o := options(t, map[string]string{"ACME_KEY": "old-value-0123456789"})
+	a.env = map[string]string{"ACME_KEY": "old-value-0123456789"}
+	o := options(t, a.env)
 	o.Config = a.config
 	var err error
 	if a.Session, err = Open(t.Context(), o); err != nil {

@@ -77,6 +77,7 @@ type Session struct {
 	o         Options
 	variables *variables
 	used      used
+	seen      seen
 	added     *rules.File
 	quiet     bool                            // stderr is the screen: notes are shown there, not printed
 	config    atomic.Pointer[profile.File]    // as last read without a fault
@@ -354,6 +355,7 @@ func (s *Session) Close(ctx context.Context) error {
 		defer cancel()
 		err := s.Client.Close(ctx)
 		s.pruning.Wait()
+		s.seen.end()
 		s.Inventory.Settle()
 		if s.journal != nil {
 			err = errors.Join(err, s.journal.Close())

@@ -44,6 +44,23 @@ func (s *Session) KeySubjects() []radius.Subject {
 	return out
 }
 
+// usesNow is keyUses by the values as they are now, where folders are looked through.
+func (s *Session) usesNow(ctx context.Context, folders []string, progress func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error) {
+	var problem string
+	if len(folders) > 0 {
+		unknown, err := s.LookUp(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		problem = NotRecognised(unknown)
+	}
+	uses, problems, err := s.keyUses(ctx, folders, progress)
+	if problem != "" {
+		problems = append(problems, problem)
+	}
+	return uses, problems, err
+}
+
 // keyUses finds what uses each key.
 func (s *Session) keyUses(ctx context.Context, folders []string, progress func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error) {
 	subjects := s.KeySubjects()

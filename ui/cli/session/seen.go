@@ -1,0 +1,167 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+)
+
+// What is kept of the values of keys that were used or are looked for: fingerprint and last four.
+
+// seen are the marks of the values behind references, as last resolved in this run.
+type seen struct {
+	mu      sync.Mutex
+	values  map[string]mark
+	ended   bool
+	writing sync.WaitGroup
+}
+
+type mark struct{ fingerprint, last4 string }
+
+// note keeps the mark of a reference's value. fresh is false where it was known.
+func (s *seen) note(ref string, value keystore.Secret) (fresh bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := mark{value.Fingerprint(), value.Last4()}
+	if s.values[ref] == now {
+		return false
+	}
+	if s.values == nil {
+		s.values = map[string]mark{}
+	}
+	s.values[ref] = now
+	return true
+}
+
+// fill gives the keys without a fingerprint that of the value seen behind their reference. One that
+// is recorded stays: a rotation may have put it there since.
+func (s *seen) fill(keys []model.Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, k := range keys {
+		if m, ok := s.values[k.Secret]; ok && k.Fingerprint == "" {
+			keys[i].Fingerprint, keys[i].Last4 = m.fingerprint, m.last4
+		}
+	}
+}
+
+// goes runs f beside the work; end waits for it.
+func (s *seen) goes(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.ended {
+		s.writing.Go(f)
+	}
+}
+
+func (s *seen) end() {
+	s.mu.Lock()
+	s.ended = true
+	s.mu.Unlock()
+	s.writing.Wait()
+}
+
+// resolve gives the value of a reference. What recognises it is recorded at the keys with that
+// reference, beside the call that the value is for.
+func (s *Session) resolve(ctx context.Context, ref string) (keystore.Secret, error) {
+	value, err := s.variables.secret(ctx, ref)
+	if err == nil && s.seen.note(ref, value) {
+		ctx := context.WithoutCancel(ctx)
+		s.seen.goes(func() { s.recordSeen(ctx, ref, value) })
+	}
+	return value, err
+}
+
+// recordSeen writes the fingerprint of a value into the inventory, unless the profile is read-only
+// or a rotation decides which value counts.
+func (s *Session) recordSeen(ctx context.Context, ref string, value keystore.Secret) {
+	var names []string
+	for _, k := range s.Inventory.List() {
+		if k.Secret == ref && k.Fingerprint != value.Fingerprint() {
+			names = append(names, k.Name)
+		}
+	}
+	if len(names) == 0 || s.CurrentProfile().ReadOnly || s.heldByRotation(ref) != "" {
+		return
+	}
+	for _, name := range names {
+		changed, err := s.Inventory.RecordSeen(ctx, name, ref, value)
+		switch {
+		case err != nil:
+			s.o.Log.Warn("the fingerprint of a key was not recorded", "key", name, "error", err)
+		case changed:
+			s.putKeyEvent(ctx, name, "changed", "behind "+keystore.Ref(ref).Label()+" is another value than before (••••"+value.Last4()+"): when it was made is not known")
+		}
+	}
+}
+
+// lookedUpAtOnce bounds how many references are resolved at the same time.
+const lookedUpAtOnce = 8
+
+// LookUp resolves the references of the keys of the inventory that a scan is about, all of them
+// without names, so that the scan recognises their values as they are now. Nobody is asked for a passphrase,
+// and what guards an ADMIN key (a command, a keyring) is left alone. It returns the keys whose
+// values are still not known; the error is that of ctx.
+func (s *Session) LookUp(ctx context.Context, names ...string) (unknown []string, err error) {
+	var all errgroup.Group
+	all.SetLimit(lookedUpAtOnce)
+	wanted := map[string]bool{}
+	for _, name := range names {
+		wanted[name] = true
+	}
+	refs := map[string]bool{}
+	for _, k := range s.Inventory.List() {
+		if len(names) > 0 && !wanted[k.Name] || !s.mayLookUp(k) || refs[k.Secret] {
+			continue
+		}
+		refs[k.Secret] = true
+		all.Go(func() error {
+			if value, err := s.Resolver.Resolve(keystore.Unasked(ctx), k.Secret); err == nil {
+				s.seen.note(k.Secret, value)
+				s.recordSeen(ctx, k.Secret, value)
+			}
+			return nil
+		})
+	}
+	_ = all.Wait() // what gives no value is among the unknown
+	for _, k := range s.recorded() {
+		if (len(names) == 0 || wanted[k.Name]) && k.Secret != "" && k.Fingerprint == "" {
+			unknown = append(unknown, k.Name)
+		}
+	}
+	return unknown, ctx.Err()
+}
+
+// mayLookUp reports whether a key's value may be taken only to recognise it.
+func (s *Session) mayLookUp(k model.Key) bool {
+	switch keystore.Ref(k.Secret).Scheme() {
+	case keystore.SchemeEnv, keystore.SchemeFile:
+		return true
+	case keystore.SchemeCmd, keystore.SchemeKeyring:
+		_, guarded := keystore.CheckUnattended(k, s.Now())
+		return !guarded
+	default:
+		return false
+	}
+}
+
+// NotRecognised says which keys a scan cannot find, or is empty.
+func NotRecognised(unknown []string) string {
+	const most = 3
+	switch n := len(unknown); {
+	case n == 0:
+		return ""
+	case n > most:
+		return fmt.Sprintf("the values of %s and %d more are not known here: files that hold them are not recognised", strings.Join(unknown[:most], ", "), n-most)
+	case n > 1:
+		return fmt.Sprintf("the values of %s are not known here: files that hold them are not recognised", strings.Join(unknown, ", "))
+	default:
+		return fmt.Sprintf("the value of %s is not known here: files that hold it are not recognised", unknown[0])
+	}
+}

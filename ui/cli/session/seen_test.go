@@ -1,0 +1,81 @@
+package session
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"zonedeck/keystore"
+	"zonedeck/keystore/textfile"
+	"zonedeck/model"
+)
+
+func TestAValueIsRecordedBesideTheCallThatUsesIt(t *testing.T) {
+	env := map[string]string{"ETL": "a-value-of-etl-0123456789"}
+	o := options(t, env)
+	s, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := model.Key{Name: "etl", Level: model.LevelUser, Secret: "env:ETL"}
+	if err := s.Inventory.Add(t.Context(), k); err != nil {
+		t.Fatal(err)
+	}
+	unlock, err := textfile.Lock(t.Context(), s.Paths.KeysFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := s.KeyValue(t.Context(), k) // it returns although the inventory is locked
+	if err != nil {
+		t.Fatal(err)
+	}
+	if known := named(s.recorded(), "etl"); known.Fingerprint != value.Fingerprint() {
+		t.Errorf("in this run it is %q", known.Fingerprint)
+	}
+	unlock()
+	if err := s.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := keystore.OpenInventory(s.Paths.KeysFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if known, _ := kept.Get("etl"); known.Fingerprint != value.Fingerprint() || known.Last4 != value.Last4() {
+		t.Errorf("recorded: %+v", known)
+	}
+}
+
+func TestAValueThatARotationHoldsIsNotRecorded(t *testing.T) {
+	a := newServices(t)
+	a.env["OTHER"] = "a-new-value-0123456789"
+	k, _ := a.Inventory.Get("other")
+	k.Fingerprint = keystore.NewSecret("the-old-value-0123456789").Fingerprint()
+	if err := a.rotations().Start(t.Context(), keystore.PlanRotation(k, keystore.RotateByNewKey, nil, a.Now())); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.KeyValue(t.Context(), k); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if now, _ := a.Inventory.Get("other"); now.Fingerprint != "" {
+		t.Errorf("the rotation's new value was recorded: %+v", now)
+	}
+}
+
+func TestTheScanOfARotationRecognisesAValueThatWasNeverUsed(t *testing.T) {
+	a := newServices(t)
+	if err := os.WriteFile(filepath.Join(a.folder, "deploy.env"), []byte("TOKEN=old-value-0123456789\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	k, _ := a.Inventory.Get("acme")
+	users, err := a.rotationUsers(t.Context(), k, []string{a.folder})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(users, func(u keystore.RotationUser) bool { return u.File != "" }) {
+		t.Errorf("the file that holds the value is not among %+v", users)
+	}
+}
