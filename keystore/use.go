@@ -54,8 +54,8 @@ func CheckUnattended(k model.Key, now time.Time) (f Finding, bad bool) {
 	return Finding{}, false
 }
 
-// HoldsValue reports whether a word of a text for people is a key's value.
-func HoldsValue(text string, value Secret) bool { return holdsValue(text, value.Fingerprint()) }
+// HoldsValue reports whether a word of a text for people is the value that has a fingerprint.
+func HoldsValue(text, fingerprint string) bool { return holdsValue(text, fingerprint) }
 
 // permissionFinding reads the matrix for a capability.
 func permissionFinding(k model.Key, c model.Capability) (Finding, bool) {

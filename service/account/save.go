@@ -30,6 +30,8 @@ type Draft struct {
 	CA []byte
 	// Edits says that the profile is in the file and is changed.
 	Edits bool
+	// AdminReason is why the key is an ADMIN key; empty for another one.
+	AdminReason string
 }
 
 // Files are where Save and Remove write. All fields must be set.

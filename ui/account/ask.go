@@ -83,6 +83,7 @@ func (f *form) take(r read) {
 	note(fieldCA, found.Certificates)
 	values.SetValue(fieldZones, f.listed())
 	values.SetNote(fieldZones, zonesNote(found))
+	f.follow(values) // the key may be an ADMIN key
 }
 
 // noteOf shows a verdict.

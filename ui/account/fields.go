@@ -30,6 +30,7 @@ const (
 	fieldSecret   = "secret"
 	fieldKey      = "key"
 	fieldLevel    = "level"
+	fieldReason   = "reason" // why it is an ADMIN key
 	fieldAccount  = "account"
 	fieldEntry    = "entry"
 	fieldProxy    = "proxy_host"
@@ -72,6 +73,10 @@ func fields(f *form) []widget.Field {
 		{Name: fieldSecret, Label: "Reference", Hidden: true, Check: kit.CheckRef},
 		{Name: fieldKey, Label: "Key name", Value: p.Key, Placeholder: "as the profile", Help: "Its name in the inventory (tab 4)."},
 		{Name: fieldLevel, Label: "Key level", Kind: widget.FieldChoice, Options: levels()},
+		{
+			Name: fieldReason, Label: "Why ADMIN", Hidden: true, Placeholder: "why it must be this key; it stands in Activity",
+			Help: "ADMIN is for people, and programs work by the key of a profile (contract 5.4): pick a USER key, or say why.",
+		},
 		{Name: fieldAccount, Label: "Account id", Value: string(p.Account), Placeholder: "such as hl_1234abcd", Check: f.checkAccount},
 		{Name: fieldEntry, Label: "Proxy preset", Kind: widget.FieldPick, Options: entries(p), Placeholder: "the published addresses", Hidden: true},
 		{Name: fieldProxy, Label: "Proxy host", Value: p.ProxyHost, Placeholder: "such as proxy.example.com"},

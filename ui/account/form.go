@@ -60,6 +60,7 @@ func newForm(d Deps, edits *profile.Profile) *form {
 		if known, ok := f.known(edits.Key); ok && known.Secret != "" {
 			f.Form.SetValue(fieldStore, keystore.Ref(known.Secret).Scheme())
 			f.Form.SetValue(fieldLevel, string(known.Level))
+			f.Form.SetPlaceholder(fieldValue, "it is stored: "+kit.RefLabel(known.Secret)+"; type to replace it")
 		}
 	}
 	f.follow(f.Form)
@@ -142,6 +143,12 @@ func (f *form) follow(values *widget.Form) {
 	typed := scheme == keystore.SchemeKeyring || scheme == keystore.SchemeFile
 	values.SetHidden(fieldValue, !typed || kept && f.edits == nil)
 	values.SetHidden(fieldSecret, typed || kept)
+	level := model.Level(values.Value(fieldLevel))
+	if recorded {
+		level = known.Level
+	}
+	chosen := f.edits == nil || f.edits.Key != strings.TrimSpace(values.Value(fieldKey))
+	values.SetHidden(fieldReason, level != model.LevelAdmin || !chosen)
 	if scheme == keystore.SchemeEnv {
 		values.SetPlaceholder(fieldSecret, "such as env:ACME_KEY")
 	} else {
@@ -254,7 +261,7 @@ func (f *form) draft() (accounts.Draft, error) {
 	if err != nil {
 		return accounts.Draft{}, err
 	}
-	d := accounts.Draft{Profile: p, Values: map[string]keystore.Secret{}, Edits: f.edits != nil}
+	d := accounts.Draft{Profile: p, Values: map[string]keystore.Secret{}, Edits: f.edits != nil, AdminReason: f.text(fieldReason)}
 	d.Profile.Zones = f.zones(zones, d.Values)
 	d.Key = model.Key{Name: p.Key, Level: model.Level(f.text(fieldLevel)), Secret: f.text(fieldSecret)}
 	known, recorded := f.known(p.Key)

@@ -91,6 +91,7 @@ func (t *task) saveProfile(ctx context.Context, f profileFlags, d account.Draft)
 	if err := t.describeDraft(f, &d); err != nil {
 		return err
 	}
+	d.AdminReason = f.adminReason
 	var value keystore.Secret
 	var err error
 	known, recorded := t.Inventory.Get(d.Profile.Key)
@@ -128,6 +129,12 @@ func (t *task) saveProfile(ctx context.Context, f profileFlags, d account.Draft)
 
 // saveError gives an error of writing an account its exit code.
 func saveError(err error) error {
+	if admin := (*session.AdminError)(nil); errors.As(err, &admin) {
+		return fail(exitLint, "%w", err)
+	}
+	if mistake := (*session.MistakeError)(nil); errors.As(err, &mistake) {
+		return err
+	}
 	if errors.Is(err, profile.ErrProfile) || errors.Is(err, profile.ErrProfileExists) || errors.Is(err, keystore.ErrKeyFields) {
 		return usage("%w", err)
 	}

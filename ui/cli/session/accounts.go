@@ -71,6 +71,9 @@ func (s *Session) SaveAccount(ctx context.Context, d account.Draft) (profile.Pro
 			}
 		}
 	}
+	if err := s.permitChoice(ctx, d); err != nil {
+		return d.Profile, err
+	}
 	return account.Save(ctx, s.accountFiles(d.Profile.Name), d)
 }
 

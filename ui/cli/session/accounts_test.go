@@ -4,13 +4,52 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/account"
+	"zonedeck/service/journal"
+	"zonedeck/service/profile"
 	"zonedeck/service/saved"
 )
+
+// Why an ADMIN key is the key of a profile stands in Activity.
+func TestAnADMINKeyIsChosenWithAReasonOnly(t *testing.T) {
+	o := options(t, nil)
+	o.NoProfile, o.Journal = true, true
+	s, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close(t.Context())
+	value := keystore.NewSecret("value-of-boss-0123456789")
+	d := account.Draft{
+		Profile: profile.Profile{Name: "acme", BaseURL: "https://api.example.com", Key: "boss", APIVersion: profile.DefaultAPIVersion, Verify: true},
+		Key:     model.Key{Name: "boss", Level: model.LevelAdmin, Secret: "file:boss"}, Values: map[string]keystore.Secret{"file:boss": value},
+	}
+	var admin *AdminError
+	if _, err := s.SaveAccount(t.Context(), d); !errors.As(err, &admin) {
+		t.Errorf("without a reason: %v", err)
+	}
+	d.AdminReason = "it is " + value.Reveal()
+	if _, err := s.SaveAccount(t.Context(), d); !errors.Is(err, errReasonHoldsValue) {
+		t.Errorf("with the value for a reason: %v", err)
+	}
+	if len(s.Inventory.List()) > 0 {
+		t.Error("it was saved")
+	}
+	d.AdminReason = "there is no other key"
+	if _, err := s.SaveAccount(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	events, err := s.journal.KeyEvents(t.Context(), "boss", 10)
+	if err != nil || !slices.ContainsFunc(events, func(e journal.KeyEvent) bool { return e.Profile == "acme" && strings.Contains(e.Text, d.AdminReason) }) {
+		t.Errorf("%+v, %v", events, err)
+	}
+}
 
 // What something else needs does not go with an account.
 func TestAnAccountDoesNotTakeAlongWhatIsNeeded(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/account"
 	"zonedeck/service/journal"
 )
 
@@ -18,14 +19,54 @@ type AdminError struct {
 	Finding keystore.Finding
 	// Agent says that an agent asked, for whom no reason can be given.
 	Agent bool
+	// Chosen says that it was to be the key of a profile.
+	Chosen bool
 }
 
 func (e *AdminError) Error() string {
+	if e.Chosen {
+		return fmt.Sprintf("key %s is ADMIN, which is for people, and programs work by the key of a profile (%s): %s; or say why it must be this key (--admin-reason). Nothing was saved",
+			e.Finding.Key, e.Finding.Source, e.Finding.Fix)
+	}
 	if e.Agent {
 		return fmt.Sprintf("key %s is ADMIN, which agents do not use (%s): %s. Nothing was sent with it", e.Finding.Key, e.Finding.Source, e.Finding.Fix)
 	}
 	return fmt.Sprintf("key %s is ADMIN, which commands do not use (%s): %s; or say why it must be this key with --admin-reason. Nothing was sent with it",
 		e.Finding.Key, e.Finding.Source, e.Finding.Fix)
+}
+
+var errReasonHoldsValue = &MistakeError{errors.New("the reason holds the key's value: say why in other words")}
+
+// permitChoice refuses to make an ADMIN key that of a profile, by which programs work, unless a
+// reason was given: it is written into the journal first.
+func (s *Session) permitChoice(ctx context.Context, d account.Draft) error {
+	before, err := s.configured().Profile(d.Profile.Name)
+	if err == nil && d.Edits && before.Key == d.Profile.Key {
+		return nil
+	}
+	k := d.Key
+	if recorded, ok := s.Inventory.Get(d.Profile.Key); ok {
+		k = recorded
+	}
+	f, bad := keystore.CheckUnattended(k, s.Now())
+	reason := strings.TrimSpace(d.AdminReason)
+	switch {
+	case !bad:
+		return nil
+	case reason == "":
+		return &AdminError{Finding: f, Chosen: true}
+	case keystore.HoldsValue(reason, k.Fingerprint), keystore.HoldsValue(reason, d.Values[k.Secret].Fingerprint()):
+		return errReasonHoldsValue
+	case s.journal == nil:
+		return fmt.Errorf("key %s is ADMIN, and the reason to choose it cannot be recorded: %w", k.Name, errNoHistory)
+	}
+	err = s.journal.PutKeyEvent(context.WithoutCancel(ctx), journal.KeyEvent{
+		Profile: d.Profile.Name, Key: k.Name, Event: "chosen", Text: "as the key of the profile, though it is ADMIN, because: " + reason,
+	})
+	if err != nil {
+		return fmt.Errorf("key %s is ADMIN, and the reason to choose it cannot be recorded: %w", k.Name, err)
+	}
+	return nil
 }
 
 // reasons are the names of the ADMIN keys whose reason is in the journal.
@@ -77,8 +118,8 @@ func (s *Session) PermitExport(ctx context.Context, k model.Key) error {
 
 // recordReason writes why a command uses an ADMIN key into the journal, once for each key.
 func (s *Session) recordReason(ctx context.Context, k model.Key, value keystore.Secret, reason string) error {
-	if keystore.HoldsValue(reason, value) {
-		return mistake("--admin-reason holds the key's value: say why in other words")
+	if keystore.HoldsValue(reason, value.Fingerprint()) {
+		return errReasonHoldsValue
 	}
 	s.reasons.mu.Lock() // until it is written: no other call goes ahead before
 	defer s.reasons.mu.Unlock()
@@ -89,7 +130,7 @@ func (s *Session) recordReason(ctx context.Context, k model.Key, value keystore.
 	if !s.o.Unattended {
 		where = "to launch a job"
 	}
-	err := errors.New("no history is kept in this run")
+	err := errNoHistory
 	if s.journal != nil {
 		err = s.journal.PutKeyEvent(context.WithoutCancel(ctx), journal.KeyEvent{
 			Profile: s.Base.Name, Key: k.Name, Event: "used", Text: "as ADMIN " + where + ", because: " + reason,

@@ -95,7 +95,7 @@ func (s *Session) environmentKey(recorded []model.Key) model.Key {
 	value := keystore.NewSecret(s.o.Getenv(EnvKey))
 	k := model.Key{Note: "from the environment: level and age are not known"}
 	for _, known := range recorded {
-		if known.Fingerprint == value.Fingerprint() {
+		if s.seen.is(known, value.Fingerprint()) {
 			k = known
 			k.Note = "from the environment: key " + known.Name + " of the inventory"
 		}

@@ -16,10 +16,12 @@ import (
 
 // seen are the marks of the values behind references, as last resolved in this run.
 type seen struct {
-	mu      sync.Mutex
-	values  map[string]mark
-	ended   bool
-	writing sync.WaitGroup
+	mu     sync.Mutex
+	values map[string]mark
+	// rotating are the keys whose values rotations under way know, by fingerprint.
+	rotating map[string]string
+	ended    bool
+	writing  sync.WaitGroup
 }
 
 type mark struct{ fingerprint, last4 string }
@@ -49,6 +51,14 @@ func (s *seen) fill(keys []model.Key) {
 			keys[i].Fingerprint, keys[i].Last4 = m.fingerprint, m.last4
 		}
 	}
+}
+
+// is reports whether a fingerprint is that of the value behind a reference, or of one that a
+// rotation under way has of a key.
+func (s *seen) is(k model.Key, fingerprint string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return k.Fingerprint == fingerprint || s.values[k.Secret].fingerprint == fingerprint || s.rotating[fingerprint] == k.Name
 }
 
 // goes runs f beside the work; end waits for it.
@@ -97,6 +107,33 @@ func (s *Session) recordSeen(ctx context.Context, ref string, value keystore.Sec
 			s.o.Log.Warn("the fingerprint of a key was not recorded", "key", name, "error", err)
 		case changed:
 			s.putKeyEvent(ctx, name, "changed", "behind "+keystore.Ref(ref).Label()+" is another value than before (••••"+value.Last4()+"): when it was made is not known")
+		}
+	}
+}
+
+// lookForKeyOf sees which recorded key the value of the environment is, as far as that is cheap: by
+// variables, by the encrypted files of ADMIN keys, and by what rotations have. Nothing is written.
+func (s *Session) lookForKeyOf(ctx context.Context) {
+	if s.embedded != nil || s.o.Getenv(EnvKey) == "" {
+		return
+	}
+	for _, k := range s.Inventory.List() {
+		scheme := keystore.Ref(k.Secret).Scheme()
+		if scheme != keystore.SchemeEnv && (scheme != keystore.SchemeFile || k.Level != model.LevelAdmin) {
+			continue
+		}
+		if value, err := s.Resolver.Resolve(keystore.Unasked(ctx), k.Secret); err == nil {
+			s.seen.note(k.Secret, value)
+		}
+	}
+	plans, err := s.rotations().List()
+	if err != nil {
+		s.Notices = append(s.Notices, fmt.Sprintf("it is not known whether the key of %s is one that is being rotated: %v", EnvKey, err))
+	}
+	s.seen.rotating = map[string]string{}
+	for _, p := range plans {
+		if p.Profile == "" && !p.Over() {
+			s.seen.rotating[p.OldFingerprint], s.seen.rotating[p.NewFingerprint] = p.Key, p.Key
 		}
 	}
 }

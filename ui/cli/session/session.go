@@ -139,6 +139,7 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 		Getenv: o.Getenv, Demo: s.demoSecret, SecretsDir: s.Paths.SecretsDir(), Passphrase: o.Passphrase,
 	})
 	s.work.path, s.work.log = s.Paths.WorkFile(), o.Log
+	s.lookForKeyOf(ctx)
 	s.variables = &variables{Session: s, answers: map[string]model.Variable{}, secrets: map[string]keystore.Secret{}}
 	s.Client = service.New(service.Options{
 		Profile: s.Profile, Secret: s.secret, Key: s.Key, Permit: s.permit, Journal: s.journal, Ledger: s.ledger, Work: s.work.queue,
