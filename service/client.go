@@ -28,7 +28,7 @@ type Options struct {
 	Profile func(ctx context.Context) (profile.Profile, error)
 	Secret  func(ctx context.Context, ref string) (keystore.Secret, error)
 	Key     func(name string) (model.Key, bool)
-	Permit  func(ctx context.Context, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error)
+	Permit  func(ctx context.Context, p profile.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error)
 	// Rules gives the rules that the operator added for a profile; nil for none. See
 	// fetch.Config.
 	Rules func(profile string) ([]model.UserRule, error)

@@ -60,3 +60,18 @@ func TestTheTitleShowsAColorAndThatNothingIsChanged(t *testing.T) {
 		}
 	}
 }
+
+// The environment's key takes the place of the profile's own: the title says which.
+func TestTheTitleSaysWhichKeyIsNotUsed(t *testing.T) {
+	app := ui.New(ui.Deps{
+		Ctx: t.Context(), Now: time.Now, Theme: kit.NewTheme(true, false), FixedTheme: true,
+		Tabs:    []ui.Tab{{ID: kit.Sandbox, View: &fakeView{title: "Sandbox"}}},
+		Session: kit.Session{ProfileName: "acme", Ready: true, Key: model.Key{Name: "ZONEDECK_API_KEY"}, Replaced: "etl-main"},
+	})
+	for _, w := range []int{80, 120} {
+		app.Update(tea.WindowSizeMsg{Width: w, Height: 30})
+		if title, _, _ := strings.Cut(ansi.Strip(app.View().Content), "\n"); !strings.Contains(title, "ZONEDECK_API_KEY, not etl-main") {
+			t.Errorf("at %d: %q", w, title)
+		}
+	}
+}

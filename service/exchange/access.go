@@ -23,10 +23,10 @@ type Access struct {
 	Secret func(ctx context.Context, ref string) (keystore.Secret, error)
 	// Key gives a key of the inventory by name.
 	Key func(name string) (model.Key, bool)
-	// Permit decides whether a key may be used and gives its value, which it gets from
+	// Permit decides whether a key may be used with a profile and gives its value, which it gets from
 	// take: a key that is refused is not asked for. Its error ends the call before anything
 	// is sent. Nil permits every key.
-	Permit func(ctx context.Context, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error)
+	Permit func(ctx context.Context, p profile.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error)
 }
 
 // Current gives the profile with its dialect.
@@ -65,7 +65,7 @@ func (a Access) KeyFor(ctx context.Context, p profile.Profile, name string) (mod
 	if a.Permit == nil {
 		s, err = take()
 	} else {
-		s, err = a.Permit(ctx, k, take)
+		s, err = a.Permit(ctx, p, k, take)
 	}
 	if err != nil {
 		return k, keystore.Secret{}, err

@@ -83,7 +83,7 @@ func exitCode(ctx context.Context, err error) int {
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.Is(err, profile.ErrReadOnly), errors.Is(err, profile.ErrDomain):
+	case errors.Is(err, profile.ErrReadOnly), errors.Is(err, profile.ErrDomain), errors.Is(err, session.ErrOtherAccount):
 		return exitLint
 	case errors.As(err, &e):
 		return e.code

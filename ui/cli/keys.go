@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -42,6 +43,7 @@ type keyJSON struct {
 	Secret       string   `json:"secret"`
 	Note         string   `json:"note"`
 	UsedBy       []string `json:"used_by"`
+	Elsewhere    []string `json:"elsewhere,omitempty"` // the profiles whose key it is, where they are of another account
 }
 
 // newKeyJSON is a key as a command prints it, at the time of its clocks.
@@ -53,7 +55,7 @@ func newKeyJSON(k model.Key, audit session.Audit, within time.Duration) keyJSON 
 		ExpiryState: k.Expires.State(now, within).String(), Rotated: "unknown",
 		Rotation: k.Rotation.State(now, within).String(), UsedBy: append([]string{}, keystore.PortableUsers(k.UsedBy)...),
 		Interval: k.Rotation.Every(), Due: k.DueWithin(now, within), Created: moment(k.Created), FirstSeen: moment(used.First), LastUsed: moment(used.Last),
-		Secret: keystore.Portable(k.Secret), Note: k.Note,
+		Secret: keystore.Portable(k.Secret), Note: k.Note, Elsewhere: audit.Elsewhere(k),
 	}
 	if n, ok := k.Threshold(now); ok {
 		out.Threshold = &n
@@ -164,9 +166,12 @@ func newKeysJSON(audit session.Audit, within time.Duration) keysJSON {
 func keyRows(audit session.Audit, within time.Duration) [][]string {
 	rows := [][]string{{"STATE", "KEY", "LEVEL", "DUTY", "EXPIRES", "ROTATED", widget.RotationTitle(audit.Keys), "LAST4"}}
 	for _, k := range audit.Keys {
-		now := audit.Now(k)
+		now, name := audit.Now(k), k.Name
+		if of := audit.Elsewhere(k); len(of) > 0 {
+			name += " (of " + strings.Join(of, ", ") + ")"
+		}
 		rows = append(rows, []string{
-			k.StateWord(now, within), k.Name, k.Level.String(), cmp.Or(string(k.Duty), "-"),
+			k.StateWord(now, within), name, k.Level.String(), cmp.Or(string(k.Duty), "-"),
 			widget.ExpiryCell(k, now), widget.RotatedCell(k, now), widget.RotationCell(k, now), cmp.Or(k.Last4, "-"),
 		})
 	}

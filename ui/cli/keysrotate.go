@@ -134,6 +134,9 @@ func (t *task) rotateKey(ctx context.Context, name string, f rotateFlags) error 
 	if f.rehearse {
 		return t.rehearseRotation(ctx, k, f)
 	}
+	if err := t.RefuseRotation(k); err != nil {
+		return err
+	}
 	engine := t.Rotator(t.scanned(f))
 	if !found || p.Over() {
 		if p, err = t.beginRotation(ctx, engine, k, f); err != nil {
@@ -200,10 +203,10 @@ func (t *task) rehearseRotation(ctx context.Context, k model.Key, f rotateFlags)
 
 func (t *task) beginRotation(ctx context.Context, engine *rotate.Engine, k model.Key, f rotateFlags) (p keystore.RotationPlan, err error) {
 	method := keystore.RotateByNewKey
-	question := fmt.Sprintf("This creates a new key for %s, sets it at each reference, and deletes the old key when it is not used any more.", sanitizeLine(k.Name))
+	question := fmt.Sprintf("This creates a new key for %s, %s, sets it at each reference, and deletes the old key when it is not used any more.", sanitizeLine(k.Name), sanitizeLine(t.Whose(k)))
 	if f.refresh {
 		method = keystore.RotateByRefresh
-		question = fmt.Sprintf("A refresh ends the old value at once (contract 3): everything that uses %s stands still until its reference gives the new one; without --refresh there is no outage.", sanitizeLine(k.Name))
+		question = fmt.Sprintf("A refresh ends the old value at once (contract 3): everything that uses %s, %s, stands still until its reference gives the new one; without --refresh there is no outage.", sanitizeLine(k.Name), sanitizeLine(t.Whose(k)))
 	}
 	// Without a terminal the command itself is the answer, but for an outage.
 	if f.refresh || t.app.StdinTTY && !t.app.flags.noInput {

@@ -89,6 +89,7 @@ type fetchJSON struct {
 	Zone        string        `json:"zone"`
 	URL         string        `json:"url"`
 	Key         string        `json:"key,omitempty"`
+	KeyReplaces string        `json:"key_replaces,omitempty"` // the profile's own, where the environment's was used
 	Exit        string        `json:"exit,omitempty"`
 	ContentType string        `json:"content_type"`
 	Bytes       int64         `json:"bytes"`

@@ -67,6 +67,7 @@ type globalFlags struct {
 	config    string
 	baseURL   string
 	proxyHost string
+	allowKeys []string
 	noInput   bool
 	quiet     bool
 }

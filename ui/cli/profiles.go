@@ -208,7 +208,7 @@ func (t *task) draftKey(ctx context.Context, f *profileFlags, d *account.Draft) 
 		d.Key = known
 	}
 	if d.Key.Secret != "" {
-		value, err = t.KeyValue(ctx, d.Key)
+		value, err = t.DraftKey(ctx, *d)
 		return value, keyError(ctx, d.Key, err)
 	}
 	if value, err = t.app.readSecret("the API key"); err != nil {

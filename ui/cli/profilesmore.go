@@ -213,7 +213,7 @@ func (t *task) checkProfile(ctx context.Context, f profileFlags) error {
 	if !ok || k.Secret == "" {
 		return usage("profile %s names no key whose value is known", p.Name)
 	}
-	value, err := t.KeyValue(ctx, k)
+	value, err := t.KeyValue(ctx, p, k)
 	if err != nil {
 		return keyError(ctx, k, err)
 	}

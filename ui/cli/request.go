@@ -347,6 +347,9 @@ func (t *task) reportFetch(r model.FetchResult, dest destination, f requestFlags
 	}
 	if f.json {
 		out := newFetchJSON(r)
+		if r.KeyName == session.EnvKey {
+			out.KeyReplaces = t.Replaced()
+		}
 		if f.output != "" {
 			out.BodyFile = f.output
 		} else {

@@ -73,6 +73,7 @@ zonedeck keys check --within 14d`,
 	pf.StringVar(&a.flags.config, "config", "", "config file (default: see 'zonedeck paths')")
 	pf.StringVar(&a.flags.baseURL, "base-url", "", "API base address (environment ZONEDECK_BASE_URL)")
 	pf.StringVar(&a.flags.proxyHost, "proxy-host", "", "proxy host, or host:port")
+	pf.StringArrayVar(&a.flags.allowKeys, "allow-key", nil, "send a key of another account, as NAME=ADDRESS: the key, and the API base address that it goes to (local for the embedded emulator)")
 	pf.BoolVar(&a.flags.noInput, "no-input", false, "never ask; fail if an answer would be needed")
 	pf.BoolVar(&a.flags.quiet, "quiet", false, "print only errors and verdicts of failure on stderr")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%w", err) })

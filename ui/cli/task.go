@@ -29,7 +29,7 @@ func (a *app) options(n needs) session.Options {
 	return session.Options{
 		Getenv: a.Getenv, Now: a.Now, Log: a.log, Say: a.say, Version: version,
 		Profile: a.flags.profile, Config: a.flags.config, BaseURL: a.flags.baseURL, ProxyHost: a.flags.proxyHost,
-		Key: n.key, AdminReason: n.reason, Unattended: true, Journal: n.journal || n.jobs, Ledger: n.jobs, Rules: n.rules, NoProfile: n.none, Passphrase: a.passphrase,
+		Key: n.key, AllowKeys: a.flags.allowKeys, AdminReason: n.reason, Unattended: true, Journal: n.journal || n.jobs, Ledger: n.jobs, Rules: n.rules, NoProfile: n.none, Passphrase: a.passphrase,
 	}
 }
 

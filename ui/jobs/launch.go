@@ -118,6 +118,9 @@ func (l *launch) setSession(m *Model, s kit.Session) {
 		if f, bad := forbidden(k, m.session.KeyNow(k, m.deps.Now())); bad && !admin(f) {
 			o.Disabled = f.Text
 		}
+		if of := s.Elsewhere[k.Name]; of != "" {
+			o.Disabled = "it is the key of " + of
+		}
 		options = append(options, o)
 	}
 	l.form.SetOptions(fieldKey, options)

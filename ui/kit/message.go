@@ -33,8 +33,13 @@ type Session struct {
 	// Keys are all keys that can be named: Given, which come with the profile, and then the
 	// inventory's.
 	Keys, Given []model.Key
+	// Elsewhere says of each key of another account whose it is, by its name: "profile acme
+	// (https://api.example.com)".
+	Elsewhere map[string]string
 	// Key is the profile's default key; its Name is empty if it has none.
 	Key model.Key
+	// Replaced is the key that the profile names, where the environment's is used in its place.
+	Replaced string
 	// Profile is the profile itself.
 	Profile profile.Profile
 }

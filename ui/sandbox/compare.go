@@ -72,6 +72,13 @@ func (m *Model) fillFrom(f twin.Fill) bool {
 	return m.setForm(d)
 }
 
+// confirmKey notes that the operator was asked about a key, and wants it sent.
+func (m *Model) confirmKey(key string) {
+	if k, known := pickKey(m.session, key); known && m.session.Elsewhere[k.Name] != "" && m.deps.ConfirmKey != nil {
+		m.deps.ConfirmKey(k.Name)
+	}
+}
+
 // keyDoubt is what the operator is asked before requests are sent with a key, or "".
 func (m *Model) keyDoubt(key string) string {
 	p, _ := first(keyProblems(m.session, key, m.deps.Now()), ask)

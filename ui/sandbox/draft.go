@@ -261,6 +261,9 @@ func keyProblems(s kit.Session, name string, now time.Time) []problem {
 		return []problem{{fieldKey, stop, "the console only tracks " + k.Name + ": give it a secret reference in Keys"}}
 	}
 	var out []problem
+	if of := s.Elsewhere[k.Name]; of != "" {
+		out = append(out, problem{fieldKey, ask, fmt.Sprintf("key %s is that of %s. Its value would be sent to %s, the service of profile %s", k.Name, of, s.Profile.BaseURL, s.ProfileName)})
+	}
 	for _, f := range keystore.CheckUse(k, model.CapUse, false, now) {
 		sev := note
 		if f.Severity == keystore.SeverityError {

@@ -53,9 +53,12 @@ type Deps struct {
 	CertClock func() time.Time
 	Theme     *kit.Theme
 	Fetcher   Fetcher
-	Twins     twin.Twins
-	History   History
-	Saved     Store
+	// ConfirmKey hears that the operator wants a key of another account sent to this profile's
+	// service; nil where nothing asks.
+	ConfirmKey func(name string)
+	Twins      twin.Twins
+	History    History
+	Saved      Store
 	// Collection is the overlay of the saved requests; open gets the name that is picked, and
 	// renamed hears of another name.
 	Collection func(open func(name string) tea.Cmd, renamed func(from, to string)) kit.Overlay
@@ -131,7 +134,7 @@ func New(d Deps) *Model {
 	m.result.body.Remember(d.Filters)
 	m.result.tab = resultTab(inspect.Body)
 	m.twin = twin.New(twin.Deps{
-		Ctx: d.Ctx, Now: d.Now, Theme: d.Theme, Twins: d.Twins, Open: d.Open, NotReady: m.notReady, Doubt: m.keyDoubt,
+		Ctx: d.Ctx, Now: d.Now, Theme: d.Theme, Twins: d.Twins, Open: d.Open, NotReady: m.notReady, Doubt: m.keyDoubt, Confirmed: m.confirmKey,
 		LoadFetch: func(ctx context.Context, id string) (model.FetchResult, error) { return d.History.LoadFetch(ctx, id) },
 	})
 	m.refresh()

@@ -49,6 +49,9 @@ func (m *Model) trySend(sure bool, pause time.Duration) tea.Cmd {
 	if m.flights.twice(m.form.request, m.deps.Now()) {
 		return kit.Warn("This request was sent a moment ago and is in flight; send it again in a second.")
 	}
+	if sure {
+		m.confirmKey(m.form.request.Key)
+	}
 	m.form.profile = ""
 	return m.send(m.form.request, pause)
 }

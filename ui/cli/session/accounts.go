@@ -71,10 +71,27 @@ func (s *Session) SaveAccount(ctx context.Context, d account.Draft) (profile.Pro
 			}
 		}
 	}
+	if s.o.Unattended {
+		if err := s.ofOwnAccount(s.before(d.Profile), d.Key); err != nil {
+			return d.Profile, err
+		}
+	}
 	if err := s.permitChoice(ctx, d); err != nil {
 		return d.Profile, err
 	}
 	return account.Save(ctx, s.accountFiles(d.Profile.Name), d)
+}
+
+// before is a profile with the key that the configuration gives it: not the one that is being chosen.
+func (s *Session) before(p profile.Profile) profile.Profile {
+	known, _ := s.configured().Profile(p.Name)
+	p.Key = known.Key
+	return p
+}
+
+// DraftKey is KeyValue for the key of a profile that is being added or changed.
+func (s *Session) DraftKey(ctx context.Context, d account.Draft) (keystore.Secret, error) {
+	return s.KeyValue(ctx, s.before(d.Profile), d.Key)
 }
 
 // WhatGoes says what RemoveAccount can remove with a profile.
@@ -144,9 +161,10 @@ func (s *Session) Configured() (profiles []profile.Profile, byDefault string) {
 	return profiles, s.configured().Default()
 }
 
-// KeyValue takes a key's value by its reference. A command is refused an ADMIN key without a reason.
-func (s *Session) KeyValue(ctx context.Context, k model.Key) (keystore.Secret, error) {
-	return s.permit(ctx, k, func() (keystore.Secret, error) { return s.resolve(ctx, k.Secret) })
+// KeyValue takes a key's value by its reference, to send it to a profile's service. A command is
+// refused an ADMIN key without a reason, and everybody the key of another account.
+func (s *Session) KeyValue(ctx context.Context, p profile.Profile, k model.Key) (keystore.Secret, error) {
+	return s.permit(ctx, p, k, func() (keystore.Secret, error) { return s.resolve(ctx, k.Secret) })
 }
 
 // fileStore says who can open the encrypted files.

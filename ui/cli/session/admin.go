@@ -12,6 +12,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/account"
 	"zonedeck/service/journal"
+	"zonedeck/service/profile"
 )
 
 // AdminError refuses an ADMIN key for a command.
@@ -75,10 +76,14 @@ type reasons struct {
 	recorded map[string]bool
 }
 
-// permit takes a key's value. It refuses an ADMIN key where no person decides on the call,
+// permit takes a key's value. It refuses a key of another account, unless key and address were named, and an ADMIN key where no person decides on the call,
 // unless a reason was given and is in the journal. A key that is refused is not resolved: its
 // command is not run, its keyring not unlocked.
-func (s *Session) permit(ctx context.Context, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error) {
+func (s *Session) permit(ctx context.Context, p profile.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error) {
+	if err := s.ofOwnAccount(p, k); err != nil {
+		return keystore.Secret{}, err
+	}
+	s.sayReplaced(k)
 	f, bad := keystore.CheckUnattended(k, s.Now())
 	if !bad || !s.o.Unattended {
 		return take()

@@ -89,6 +89,7 @@ type agent struct {
 // OpenAgent opens a session for an agent: an ADMIN key is refused as for a command.
 func OpenAgent(ctx context.Context, o Options) (mcp.Console, []string, error) {
 	o.Journal, o.Ledger, o.Rules, o.Unattended, o.Agent, o.AdminReason = true, true, true, true, true, ""
+	o.AllowKeys = nil
 	s, err := Open(ctx, o)
 	if err != nil {
 		return nil, nil, err

@@ -22,6 +22,7 @@ type Audit struct {
 
 	used   map[radius.KeyID]journal.KeyUse
 	of     func(model.Key) string
+	others func(model.Key) []profile.Profile
 	checks keystore.Checks
 	rules  []model.Key // Keys as the rules see them: with the users that are recorded
 }
@@ -49,6 +50,14 @@ func (a Audit) judged() Audit {
 // back.
 func (a Audit) Used(k model.Key) journal.KeyUse {
 	return a.used[radius.KeyID{Name: k.Name, Profile: a.of(k)}]
+}
+
+// Elsewhere are the profiles whose key a key is, if the profile in use is of another account.
+func (a Audit) Elsewhere(k model.Key) (names []string) {
+	for _, p := range a.others(k) {
+		names = append(names, p.Name)
+	}
+	return names
 }
 
 // Origin is the profile that a key comes with; empty for one of the inventory.
@@ -84,7 +93,7 @@ func (s *Session) AuditKeys(ctx context.Context, recorded bool, within time.Dura
 	}
 	now := s.KeyClock()
 	mark := func(k model.Key) string { return k.Name + "\x00" + k.Secret + "\x00" + k.Fingerprint }
-	a := Audit{Problems: problems, Now: now}
+	a := Audit{Problems: problems, Now: now, others: s.elsewhere(s.CurrentProfile())}
 	origins := map[string]string{}
 	a.of = func(k model.Key) string { return origins[mark(k)] }
 	if err == nil {

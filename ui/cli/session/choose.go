@@ -8,7 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	"zonedeck/model"
 	"zonedeck/service/profile"
+	"zonedeck/ui/kit/text"
 )
 
 // Environment variables of the command line. EnvPassphrase unlocks the encrypted files of secrets.
@@ -101,6 +103,24 @@ func (o Options) completed(p profile.Profile) (profile.Profile, error) {
 		}
 	}
 	return p, nil
+}
+
+// Replaced is the profile's own key where the environment's is used in its place, or empty.
+func (s *Session) Replaced() string {
+	if p := s.CurrentProfile(); p.Key == EnvKey && s.embedded == nil {
+		known, _ := s.configured().Profile(p.Name)
+		return known.Key
+	}
+	return ""
+}
+
+// sayReplaced tells once that the environment's key is used in place of the profile's.
+func (s *Session) sayReplaced(k model.Key) {
+	if own := s.Replaced(); own != "" && k.Name == EnvKey && !s.quiet {
+		s.replaced.Do(func() {
+			s.o.Say("zonedeck: the key of %s is used in place of %s, the key of profile %s", EnvKey, text.Clean(own), s.Base.Name)
+		})
+	}
 }
 
 // override merges what the flags and the environment override in the profile; flags

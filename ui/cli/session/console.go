@@ -91,7 +91,7 @@ func (c *Console) Root() *ui.App {
 	now, client, store := s.Now, s.Client, saved.New(s.Paths.RequestsDir())
 	tabs := []ui.Tab{
 		{ID: kit.Sandbox, View: sandbox.New(sandbox.Deps{
-			Ctx: c.ctx, Now: now, CertClock: s.Machine().Now, Theme: theme, Fetcher: client, Twins: client, Tools: client, History: client,
+			Ctx: c.ctx, Now: now, CertClock: s.Machine().Now, Theme: theme, Fetcher: client, ConfirmKey: s.ConfirmKey, Twins: client, Tools: client, History: client,
 			HAR: s.oneHAR, Saved: store, Variables: s.variables, Collection: func(open func(string) tea.Cmd, renamed func(from, to string)) kit.Overlay {
 				return collection.New(collection.Deps{Ctx: c.ctx, Now: s.o.Now, Theme: theme, Store: store, Open: open, Renamed: renamed})
 			},

@@ -137,9 +137,27 @@ type rotationHistory struct {
 	session *Session
 }
 
+// refuse is why a key is not rotated: the profile in use is read-only, or one whose key it is.
+func (h rotationHistory) refuse(p keystore.RotationPlan) error {
+	s := h.session
+	if err := s.CurrentProfile().Refuse(rotateKeys); err != nil || p.Profile != "" {
+		return err
+	}
+	k, ok := s.Inventory.Get(p.Key)
+	if !ok {
+		k = model.Key{Name: p.Key, Secret: p.Ref, Fingerprint: p.OldFingerprint}
+	}
+	for _, of := range s.accountsOf(k) {
+		if err := of.Refuse(rotateKeys); err != nil {
+			return fmt.Errorf("key %s is its key: %w", p.Key, err)
+		}
+	}
+	return nil
+}
+
 // Start keeps a new plan.
 func (h rotationHistory) Start(ctx context.Context, p keystore.RotationPlan) error {
-	err := h.session.CurrentProfile().Refuse(rotateKeys)
+	err := h.refuse(p)
 	if err == nil {
 		err = h.Rotations.Start(ctx, p)
 	}
@@ -151,12 +169,15 @@ func (h rotationHistory) Start(ctx context.Context, p keystore.RotationPlan) err
 
 // Update changes a plan.
 func (h rotationHistory) Update(ctx context.Context, id string, change func(keystore.RotationPlan) (keystore.RotationPlan, error)) (keystore.RotationPlan, error) {
-	if err := h.session.CurrentProfile().Refuse(rotateKeys); err != nil {
+	if err := h.session.CurrentProfile().Refuse(rotateKeys); err != nil { // before the record is looked for
 		return keystore.RotationPlan{}, err
 	}
 	var before keystore.RotationPlan
 	after, err := h.Rotations.Update(ctx, id, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
 		before = p
+		if err := h.refuse(p); err != nil {
+			return p, err
+		}
 		return change(p)
 	})
 	if err == nil {

@@ -115,6 +115,11 @@ func (s *Session) PermitRotation(k model.Key) error {
 	return nil
 }
 
+// RefuseRotation is why a key is not rotated: the profile in use is read-only, or one whose key it is.
+func (s *Session) RefuseRotation(k model.Key) error {
+	return rotationHistory{session: s}.refuse(keystore.RotationPlan{Key: k.Name, Profile: s.Origin(k)})
+}
+
 // accountSettings are those of the embedded emulator, for the keys that come with it.
 func (s *Session) accountSettings(p keystore.RotationPlan) rotate.Settings {
 	if s.embedded == nil || p.Profile != s.Base.Name {

@@ -26,7 +26,7 @@ func TestAValueIsRecordedBesideTheCallThatUsesIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	value, err := s.KeyValue(t.Context(), k) // it returns although the inventory is locked
+	value, err := s.KeyValue(t.Context(), s.CurrentProfile(), k) // it returns although the inventory is locked
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestAValueThatARotationHoldsIsNotRecorded(t *testing.T) {
 	if err := a.rotations().Start(t.Context(), keystore.PlanRotation(k, keystore.RotateByNewKey, nil, a.Now())); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.KeyValue(t.Context(), k); err != nil {
+	if _, err := a.KeyValue(t.Context(), a.CurrentProfile(), k); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.Close(t.Context()); err != nil {

@@ -46,6 +46,8 @@ type Options struct {
 	// it may use an ADMIN key all the same; empty means that it may not.
 	Unattended  bool
 	AdminReason string
+	// AllowKeys are keys of other accounts that may be sent all the same, as NAME=ADDRESS.
+	AllowKeys []string
 	// Agent says that an agent decides: the history has its mark at what is done.
 	Agent bool
 
@@ -78,6 +80,7 @@ type Session struct {
 	variables *variables
 	used      used
 	seen      seen
+	confirmed confirmed
 	added     *rules.File
 	quiet     bool                            // stderr is the screen: notes are shown there, not printed
 	config    atomic.Pointer[profile.File]    // as last read without a fault
@@ -89,6 +92,7 @@ type Session struct {
 	ledger    *ledger.Ledger
 	work      durable
 	spoken    sync.Once
+	replaced  sync.Once
 	reasons   reasons
 	pruning   sync.WaitGroup // what tidies up beside the work
 }
@@ -140,6 +144,9 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 	})
 	s.work.path, s.work.log = s.Paths.WorkFile(), o.Log
 	s.lookForKeyOf(ctx)
+	for _, named := range o.AllowKeys {
+		s.confirm(named)
+	}
 	s.variables = &variables{Session: s, answers: map[string]model.Variable{}, secrets: map[string]keystore.Secret{}}
 	s.Client = service.New(service.Options{
 		Profile: s.Profile, Secret: s.secret, Key: s.Key, Permit: s.permit, Journal: s.journal, Ledger: s.ledger, Work: s.work.queue,
@@ -333,6 +340,7 @@ func (s *Session) describe() kit.Session {
 	return kit.Session{
 		ProfileName: p.Name, Notes: notes, Local: p.Local, Ready: s.embedded == nil || s.current.Load() != nil,
 		Unverified: !p.Verify && !p.Local, Zones: p.Zones, Keys: keys, Given: given, Key: named(keys, p.Key), Profile: p, Ahead: s.ahead(),
+		Elsewhere: s.ofOthers(p, recorded), Replaced: s.Replaced(),
 	}
 }
 

@@ -42,6 +42,8 @@ type Deps struct {
 	NotReady func() string
 	// Doubt is what the operator is asked before requests are sent with a key, or "".
 	Doubt func(key string) string
+	// Confirmed hears that the operator said yes to that.
+	Confirmed func(key string)
 }
 
 // Messages to the Sandbox.

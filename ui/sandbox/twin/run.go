@@ -112,6 +112,9 @@ func (p *Page) try(c compareZones) tea.Cmd {
 			Title: "Compare " + text.Counted(len(c.zones), "zone") + "?", Body: body, Yes: "send them", View: kit.Sandbox, Intent: c,
 		})
 	}
+	if c.sure && p.deps.Confirmed != nil {
+		p.deps.Confirmed(c.request.Key)
+	}
 	if c.more {
 		p.twin.Repeat++
 		return p.runCells()

@@ -1,0 +1,171 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"zonedeck/model"
+	"zonedeck/service/profile"
+)
+
+// A key's value is sent to the service of its own account, and to another one only when key and
+// address were named.
+
+// ErrOtherAccount is wrapped by the refusal of a key of another account.
+var ErrOtherAccount = errors.New("key of another account")
+
+// OtherAccountError refuses a key of another account.
+type OtherAccountError struct {
+	Key      string
+	Profiles []profile.Profile // those whose key it is
+	To       profile.Profile   // the one that would send it
+	Agent    bool              // an agent asked, who cannot name an address
+}
+
+func (e *OtherAccountError) Error() string {
+	way := fmt.Sprintf("use --profile %s, or name key and address with --allow-key %s=%s", e.Profiles[0].Name, e.Key, addressOf(e.To))
+	if e.Agent {
+		way = "the operator has to start the server with profile " + e.Profiles[0].Name
+	}
+	return fmt.Sprintf("%v: %s, and profile %s would send it to %s: %s. Nothing was sent with it",
+		ErrOtherAccount, belongs(e.Key, e.Profiles), e.To.Name, addressOf(e.To), way)
+}
+
+func (e *OtherAccountError) Unwrap() error { return ErrOtherAccount }
+
+// belongs says whose key a key is.
+func belongs(key string, profiles []profile.Profile) string {
+	return key + " is the key of " + accountWords(profiles)
+}
+
+// accountWords names profiles with their addresses.
+func accountWords(profiles []profile.Profile) string {
+	words := make([]string, len(profiles))
+	for i, p := range profiles {
+		of := ""
+		if p.Account != "" {
+			of = "account " + string(p.Account) + ", "
+		}
+		words[i] = fmt.Sprintf("profile %s (%s%s)", p.Name, of, addressOf(p))
+	}
+	return strings.Join(words, " and ")
+}
+
+// addressOf is where a profile's key is sent, as it is written after --allow-key: the embedded
+// emulator has another address each time.
+func addressOf(p profile.Profile) string {
+	if p.Local {
+		return profile.LocalName
+	}
+	return strings.TrimRight(p.BaseURL, "/")
+}
+
+// owner is a profile of the configuration with its key as the inventory records it.
+type owner struct {
+	profile.Profile
+	key model.Key
+}
+
+func (o owner) has(k model.Key) bool {
+	return o.key.Name == k.Name && o.key.Secret == k.Secret ||
+		o.key.Secret != "" && o.key.Secret == k.Secret || o.key.Fingerprint != "" && o.key.Fingerprint == k.Fingerprint
+}
+
+// owners are the profiles of the configuration whose key is recorded.
+func (s *Session) owners() (out []owner) {
+	profiles, _ := s.Configured()
+	for _, p := range profiles {
+		if k, ok := s.Inventory.Get(p.Key); ok {
+			out = append(out, owner{p, k})
+		}
+	}
+	return out
+}
+
+// Whose says whose key a key is, with the address that it is sent to.
+func (s *Session) Whose(k model.Key) string {
+	if s.Origin(k) != "" {
+		return "the key of " + accountWords([]profile.Profile{s.CurrentProfile()})
+	}
+	if of := s.accountsOf(k); len(of) > 0 {
+		return "the key of " + accountWords(of)
+	}
+	return "the key of no profile"
+}
+
+// accountsOf are the profiles whose key is a key.
+func (s *Session) accountsOf(k model.Key) (out []profile.Profile) {
+	for _, o := range s.owners() {
+		if o.has(k) {
+			out = append(out, o.Profile)
+		}
+	}
+	return out
+}
+
+// elsewhere tells, of a key, whose it is; nothing where a profile may send it: it is its own, that of
+// another profile of the same service and account, or no profile's.
+func (s *Session) elsewhere(p profile.Profile) func(k model.Key) []profile.Profile {
+	owners := s.owners()
+	return func(k model.Key) (out []profile.Profile) {
+		if k.Name == p.Key {
+			return nil
+		}
+		for _, o := range owners {
+			switch {
+			case !o.has(k):
+			case addressOf(o.Profile) == addressOf(p) && (o.Account == p.Account || o.Account == "" || p.Account == ""):
+				return nil
+			default:
+				out = append(out, o.Profile)
+			}
+		}
+		return out
+	}
+}
+
+// ofOthers says of each key that is another account's whose it is.
+func (s *Session) ofOthers(p profile.Profile, keys []model.Key) map[string]string {
+	out, find := map[string]string{}, s.elsewhere(p)
+	for _, k := range keys {
+		if of := find(k); len(of) > 0 {
+			out[k.Name] = accountWords(of)
+		}
+	}
+	return out
+}
+
+// ofOwnAccount refuses a key of another account, unless key and address were named.
+func (s *Session) ofOwnAccount(p profile.Profile, k model.Key) error {
+	of := s.elsewhere(p)(k)
+	if len(of) == 0 {
+		return nil
+	}
+	s.confirmed.mu.Lock()
+	defer s.confirmed.mu.Unlock()
+	if s.confirmed.keys[k.Name+"="+addressOf(p)] {
+		return nil
+	}
+	return &OtherAccountError{Key: k.Name, Profiles: of, To: p, Agent: s.o.Agent}
+}
+
+// confirmed are the keys of other accounts that may be sent to an address, as NAME=ADDRESS.
+type confirmed struct {
+	mu   sync.Mutex
+	keys map[string]bool
+}
+
+// ConfirmKey notes that a person was shown a key's name and the address of the profile in use, and
+// said yes.
+func (s *Session) ConfirmKey(name string) { s.confirm(name + "=" + addressOf(s.CurrentProfile())) }
+
+func (s *Session) confirm(keyAndAddress string) {
+	s.confirmed.mu.Lock()
+	defer s.confirmed.mu.Unlock()
+	if s.confirmed.keys == nil {
+		s.confirmed.keys = map[string]bool{}
+	}
+	s.confirmed.keys[strings.TrimRight(keyAndAddress, "/")] = true
+}

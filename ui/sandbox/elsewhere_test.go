@@ -1,0 +1,47 @@
+package sandbox_test
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/sandbox"
+)
+
+// The key of another account is sent only after a yes to its name and the address.
+func TestAKeyOfAnotherAccountIsAskedAbout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var confirmed []string
+		b := open(t, 120, 40, func(d *sandbox.Deps) {
+			d.ConfirmKey = func(name string) {
+				mu.Lock()
+				defer mu.Unlock()
+				confirmed = append(confirmed, name)
+			}
+		})
+		s := demoSession()
+		s.Elsewhere = map[string]string{"finance-review": "profile acme (https://api.example.com)"}
+		s.Profile = demoProfile()
+		b.Send(kit.SessionChanged{Session: s})
+		b.Press("ctrl+j")
+		res := captchaResult(model.FetchRequest{Zone: demoZones()[0], URL: "http://lab.test/shop", Via: model.ViaAPI, Retries: -1})
+		res.KeyName = "finance-review"
+		b.svc.kept["f_2"] = res
+		b.Send(kit.Addressed{View: kit.Sandbox, Msg: kit.OpenFetch{ID: "f_2"}})
+		b.Press("ctrl+j")
+		b.Expect("Send it anyway?", "key finance-review is that of profile acme (https://", "api.example.com). Its value would be sent to http://", "127.0.0.1:8080, the service of profile local")
+		if n := len(b.svc.requests()); n != 1 {
+			t.Fatalf("%d requests, want the first one alone", n)
+		}
+		b.Press("y")
+		mu.Lock()
+		defer mu.Unlock()
+		if sent := b.svc.requests(); len(sent) != 2 || sent[1].Key != "finance-review" || !slices.Equal(confirmed, []string{"finance-review"}) {
+			t.Errorf("sent %+v, confirmed %q", sent, confirmed)
+		}
+	})
+}
