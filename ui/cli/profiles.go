@@ -27,7 +27,7 @@ func (a *app) profilesCommand() *cobra.Command {
 type profileFlags struct {
 	name, dialect, key, level, keyRef, store, account, prefix, ca, color string
 	zones, allow                                                         []string
-	noZones, noCA, readOnly, unchecked, json                             bool
+	noZones, noCA, readOnly, readOnlySaid, unchecked, json               bool
 	adminReason                                                          string
 }
 
@@ -46,7 +46,7 @@ func (f *profileFlags) register(cmd *cobra.Command) {
 	fl.StringSliceVar(&f.allow, "allow-domain", nil, "target that may be fetched, as shop.example.com or *.example.com (default: every target)")
 	fl.BoolVar(&f.noZones, "no-zones", false, "take no zones")
 	fl.BoolVar(&f.noCA, "no-ca", false, "take no CA certificate")
-	fl.BoolVar(&f.readOnly, "read-only", false, "refuse what changes something")
+	fl.BoolVar(&f.readOnly, "read-only", false, "refuse what changes something; =false switches it off")
 	fl.BoolVar(&f.unchecked, "unchecked", false, "ask the service nothing: save what the flags say")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
 	adminFlag(cmd, &f.adminReason)
@@ -67,7 +67,7 @@ encrypted file; --key-ref leaves it where it is. Nothing is written before every
 and a key that is refused is not saved. Exit code 1: it is saved, and a check failed. What is written when the config file cannot be is undone.`,
 		Args: usageArgs(oneArg("the name of the new profile")),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.name = args[0]
+			f.name, f.readOnlySaid = args[0], cmd.Flags().Changed("read-only")
 			return a.withSession(cmd.Context(), needs{none: true, journal: true, reason: f.adminReason}, func(t *task) error { return t.addProfile(cmd.Context(), f) })
 		},
 	}
@@ -117,6 +117,7 @@ func (t *task) saveProfile(ctx context.Context, f profileFlags, d account.Draft)
 	if d.Profile, err = t.SaveAccount(ctx, d); err != nil {
 		return saveError(err)
 	}
+	t.sayReadOnly(d.Profile)
 	if d.Key.Level == model.LevelAdmin {
 		t.app.warn("key %s is ADMIN, which is for people: commands refuse it without --admin-reason (contract 5.4)", d.Key.Name)
 	}
@@ -180,7 +181,9 @@ func (t *task) describeDraft(f profileFlags, d *account.Draft) error {
 	if p.Key = cmp.Or(f.key, p.Key); p.Key == "" && !d.Edits {
 		p.Key = p.Name
 	}
-	p.ReadOnly = p.ReadOnly || f.readOnly
+	if f.readOnlySaid {
+		p.ReadOnly = f.readOnly
+	}
 	if f.allow != nil {
 		p.AllowedDomains = f.allow
 	}

@@ -80,11 +80,11 @@ func (a *app) profilesEditCommand() *cobra.Command {
 		Short: "Change an account: what the flags say, and zones that it lists by now",
 		Long: `Changes the lines of a profile that differ, and leaves the rest of the config file as it is. With
 --zones, zones that the account lists and the profile lacks are added, with their passwords. --clear
-empties a field. The key is not changed: 'zonedeck secrets set' puts another value behind its
+empties a field. A read-only profile is not changed, unless --read-only=false switches that off in the same command. The key's value is not changed: 'zonedeck secrets set' puts another value behind its
 reference.`,
 		Args: usageArgs(oneArg("the name of a profile")),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.name = args[0]
+			f.name, f.readOnlySaid = args[0], cmd.Flags().Changed("read-only")
 			return a.withSession(cmd.Context(), needs{none: true, journal: true, reason: f.adminReason}, func(t *task) error { return t.editProfile(cmd.Context(), f, clear) })
 		},
 	}
@@ -124,6 +124,18 @@ func (t *task) editProfile(ctx context.Context, f profileFlags, clear []string) 
 	f.noZones, f.noCA = f.noZones || f.zones == nil, true
 	f.unchecked = f.unchecked || f.noZones // nothing of what the account lists is taken
 	return t.saveProfile(ctx, f, account.Draft{Profile: p, Edits: true})
+}
+
+// sayReadOnly tells that a profile that was saved has become read-only, or is not any more.
+func (t *task) sayReadOnly(saved profile.Profile) {
+	before, err := t.configured(saved.Name) // as it was read
+	switch {
+	case err != nil || saved.ReadOnly == before.ReadOnly:
+	case saved.ReadOnly:
+		t.app.say("zonedeck: profile %s is read-only now", saved.Name)
+	default:
+		t.app.say("zonedeck: profile %s is not read-only any more: it may change things", saved.Name)
+	}
 }
 
 func (a *app) profilesRemoveCommand() *cobra.Command {

@@ -142,7 +142,7 @@ func secretRuns() []secretRun {
 		{args: "man"},
 		{args: "profiles list --json"},
 		{args: "profiles check acme"},
-		{args: "profiles add other --base-url {api} --dialect brightdata --store file --key other --proxy-host {proxy}", stdin: markedKey + "\n"},
+		{args: "profiles add other --base-url {api} --dialect brightdata --store file --key other --proxy-host {proxy} --admin-reason rehearsed", stdin: markedKey + "\n"},
 		{args: "--profile other proxy password --zone unlocker1 --json"},
 		{args: "--profile other proxy password --zone unlocker1 --renew"},
 		{args: "profiles edit acme --color red"},

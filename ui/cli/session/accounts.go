@@ -61,7 +61,7 @@ func (k accountKeys) Remove(ctx context.Context, seen model.Key) error {
 
 // SaveAccount writes an account; see account.Save.
 func (s *Session) SaveAccount(ctx context.Context, d account.Draft) (profile.Profile, error) {
-	if err := s.CurrentProfile().Refuse(changeConfig); err != nil {
+	if err := s.refuseAccount(d); err != nil {
 		return d.Profile, err
 	}
 	if d.Key.Secret != "" && d.Values[d.Key.Secret].Empty() {
@@ -71,7 +71,7 @@ func (s *Session) SaveAccount(ctx context.Context, d account.Draft) (profile.Pro
 			}
 		}
 	}
-	if s.o.Unattended {
+	if _, recorded := s.Inventory.Get(d.Key.Name); recorded && s.o.Unattended {
 		if err := s.ofOwnAccount(s.before(d.Profile), d.Key); err != nil {
 			return d.Profile, err
 		}
@@ -89,9 +89,14 @@ func (s *Session) before(p profile.Profile) profile.Profile {
 	return p
 }
 
-// DraftKey is KeyValue for the key of a profile that is being added or changed.
+// DraftKey is KeyValue for the key of a profile that is being added or changed. A key that is recorded
+// with it is the profile's: its reference and the address were named together.
 func (s *Session) DraftKey(ctx context.Context, d account.Draft) (keystore.Secret, error) {
-	return s.KeyValue(ctx, s.before(d.Profile), d.Key)
+	p := d.Profile
+	if _, recorded := s.Inventory.Get(d.Key.Name); recorded {
+		p = s.before(p)
+	}
+	return s.KeyValue(ctx, p, d.Key)
 }
 
 // WhatGoes says what RemoveAccount can remove with a profile.
@@ -101,7 +106,7 @@ func (s *Session) WhatGoes(name string) (account.Removal, error) {
 
 // RemoveAccount removes a profile; see account.Remove.
 func (s *Session) RemoveAccount(ctx context.Context, r account.Removal, withKey, withSecrets bool) error {
-	if err := s.CurrentProfile().Refuse(changeConfig); err != nil {
+	if err := cmp.Or(s.refuseFiles(changeConfig), r.Profile.Refuse(changeConfig)); err != nil {
 		return err
 	}
 	if err := s.rotatedMeanwhile(r, withKey, withSecrets); err != nil {

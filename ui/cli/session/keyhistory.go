@@ -27,21 +27,6 @@ func (s *Session) putKeyEventOf(ctx context.Context, profile, key, event, text s
 	}
 }
 
-// What a read-only profile refuses of this machine's files.
-const (
-	changeConfig = "change the configuration"
-	changeKeys   = "change the key inventory"
-	rotateKeys   = "rotate keys"
-)
-
-// refusal is why a read-only profile adds no account, or empty.
-func (s *Session) refusal() string {
-	if err := s.CurrentProfile().Refuse(changeConfig); err != nil {
-		return err.Error()
-	}
-	return ""
-}
-
 // keyHistory is the inventory; its changes are written into the timeline.
 type keyHistory struct {
 	*keystore.Inventory

@@ -45,6 +45,7 @@ func (s *Session) RehearseRotation(ctx context.Context, k model.Key, method keys
 	c := s.rotation(folders)
 	c.Settings = func(keystore.RotationPlan) rotate.Settings { return rehearsal.New(e.control) }
 	c.Prove = func(ctx context.Context, u keystore.RotationUser, k model.Key, value keystore.Secret) (model.FetchResult, error) {
+		s.confirm(k.Name + "=" + addressOf(demo)) // a copy, whose value is an account's
 		return s.Client.ProveKeyAs(ctx, demo, u.Zone, k, value, nil)
 	}
 	return rotate.Rehearse(ctx, c, k, method)

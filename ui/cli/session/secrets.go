@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -13,8 +14,16 @@ import (
 // secretFiles are what the commands about secrets read and change.
 func (s *Session) secretFiles() secrets.Files {
 	return secrets.Files{
-		Config: s.configFile(), Journal: filepath.Join(s.Paths.Data, "migration.json"), Keys: s.Inventory, Store: s.Resolver, Busy: s.heldByRotation,
+		Config: s.configFile(), Journal: filepath.Join(s.Paths.Data, "migration.json"), Keys: s.Inventory, Store: s.Resolver, Busy: s.busy,
 	}
+}
+
+// busy says why the secret behind a reference cannot be moved now, or is empty.
+func (s *Session) busy(ref string) string {
+	if err := s.refuseSecret(ref); err != nil {
+		return err.Error()
+	}
+	return s.heldByRotation(ref)
 }
 
 // heldByRotation says which rotation under way holds a reference, or is empty.
@@ -94,10 +103,16 @@ func (s *Session) leftByRotations(ctx context.Context, listed []secrets.Use) (ou
 
 // SetSecret puts a value behind a reference; see secrets.Set.
 func (s *Session) SetSecret(ctx context.Context, ref string, value keystore.Secret) error {
+	if err := cmp.Or(s.refuseFiles(changeKeys), s.refuseSecret(ref)); err != nil {
+		return err
+	}
 	return secrets.Set(ctx, s.secretFiles(), ref, value)
 }
 
 // MigrateSecrets moves secrets into another store; see secrets.Migrate.
 func (s *Session) MigrateSecrets(ctx context.Context, to string, refs []string, on func(secrets.Move)) ([]secrets.Move, error) {
+	if err := s.refuseFiles(changeConfig); err != nil {
+		return nil, err
+	}
 	return secrets.Migrate(ctx, s.secretFiles(), to, refs, on)
 }

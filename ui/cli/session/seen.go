@@ -97,7 +97,7 @@ func (s *Session) recordSeen(ctx context.Context, ref string, value keystore.Sec
 			names = append(names, k.Name)
 		}
 	}
-	if len(names) == 0 || s.CurrentProfile().ReadOnly || s.heldByRotation(ref) != "" {
+	if len(names) == 0 || s.refuseFiles(changeKeys) != nil || s.heldByRotation(ref) != "" {
 		return
 	}
 	for _, name := range names {

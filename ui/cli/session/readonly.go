@@ -1,0 +1,79 @@
+package session
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"zonedeck/model"
+	"zonedeck/service/account"
+)
+
+// What a read-only profile refuses of this machine's files.
+const (
+	changeConfig  = "change the configuration"
+	changeKeys    = "change the key inventory"
+	changeSecrets = "change its secrets"
+	rotateKeys    = "rotate keys"
+)
+
+// refusal is why a read-only profile adds no account, or empty.
+func (s *Session) refusal() string {
+	if err := s.refuseFiles(changeConfig); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// refuseFiles is why this machine's files are not changed: the profile in use is read-only, or the
+// one that would be where a command needs none.
+func (s *Session) refuseFiles(what string) error {
+	p := s.CurrentProfile()
+	if s.o.NoProfile {
+		p, _ = s.configured().Profile(cmp.Or(s.o.Profile, s.o.Getenv(EnvProfile), s.configured().Default()))
+	}
+	return p.Refuse(what)
+}
+
+// refuseAccount is why an account is not saved. To switch read-only off is no change that it refuses.
+func (s *Session) refuseAccount(d account.Draft) error {
+	before, err := s.configured().Profile(d.Profile.Name)
+	if known := err == nil && d.Edits; known && before.ReadOnly {
+		if d.Profile.ReadOnly {
+			return before.Refuse(changeConfig)
+		}
+		if s.o.NoProfile { // a command said so by its name
+			return nil
+		}
+	}
+	return s.refuseFiles(changeConfig)
+}
+
+// refuseSecret is why the secret behind a reference is not changed: a profile with that reference is
+// read-only.
+func (s *Session) refuseSecret(ref string) error {
+	for _, p := range s.readOnly() {
+		if p.refers(ref) {
+			return p.Refuse(changeSecrets)
+		}
+	}
+	return nil
+}
+
+// readOnly are the profiles of the configuration that are read-only.
+func (s *Session) readOnly() (out []owner) {
+	profiles, _ := s.Configured()
+	for _, p := range profiles {
+		if p.ReadOnly {
+			k, _ := s.Inventory.Get(p.Key)
+			out = append(out, owner{p, k})
+		}
+	}
+	return out
+}
+
+// refers reports whether a profile takes a secret from a reference.
+func (o owner) refers(ref string) bool {
+	return ref != "" && (o.key.Secret == ref || slices.Contains(slices.Collect(maps.Values(o.Variables)), ref) ||
+		slices.ContainsFunc(o.Zones, func(z model.Zone) bool { return z.Password == ref }))
+}
