@@ -400,34 +400,6 @@ func TestAnAccountIsEdited(t *testing.T) {
 	}
 }
 
-func TestAKeyThatIsStoredIsNotAskedFor(t *testing.T) {
-	r := newRig(t, before+"key = \"etl\"\n", model.Key{Name: "etl", Level: model.LevelUser, Secret: "file:old-etl"})
-	flow(t, r, 120, 40, "edit account old", func(s *uitest.Screen) {
-		s.Expect("it is stored: file:old-etl; type to replace it")
-		s.ExpectNot("type or paste it, once", "Why ADMIN")
-	})
-}
-
-// An ADMIN key is for people: why it is the key of a profile is asked for.
-func TestWhyAnADMINKeyIsChosenIsAskedFor(t *testing.T) {
-	r := newRig(t, before, model.Key{Name: "boss", Level: model.LevelAdmin, Secret: "env:ACME_KEY"})
-	r.found = shown()
-	r.found.Level = model.LevelAdmin
-	adding(t, r, 120, 40, func(s *uitest.Screen) {
-		s.ExpectNot("Why ADMIN")
-		fill(s, "acme", "https://api.test/", typedKey)
-		s.Press("ctrl+r")
-		s.Expect("Why ADMIN", "why it must be this key; it stands in Activity")
-		s.Press("tab", "tab")
-		s.Type("there is no other key")
-		s.Press("ctrl+s")
-	})
-	if r.reason != "there is no other key" {
-		t.Errorf("the reason is %q", r.reason)
-	}
-	flow(t, r, 120, 40, "edit account acme", func(s *uitest.Screen) { s.ExpectNot("Why ADMIN") })
-}
-
 func TestAnAccountWithoutAKeyIsEditedWithoutOne(t *testing.T) {
 	r := newRig(t, before)
 	flow(t, r, 120, 40, "edit account old", func(s *uitest.Screen) {
