@@ -369,7 +369,11 @@ func walkKeys(w *uitest.Whole) {
 	w.WaitFor("delete the old")
 	w.Press("esc", "up", "X")
 	w.WaitFor("no")
-	w.Press("n")
+	w.Press("n", "/")
+	w.Type("state:due")
+	w.Press("enter")
+	w.WaitFor("esc shows all")
+	w.Press("esc")
 }
 
 // walkFlight goes to the line of a request in flight, and cancels it.

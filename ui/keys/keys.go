@@ -34,8 +34,11 @@ func (m *Model) Bindings() []kit.Binding {
 	if m.page.Open() {
 		return m.page.Bindings()
 	}
+	if m.list.filter.typing {
+		return m.filterBindings()
+	}
 	none := m.whyNoKey()
-	out := m.list.find.With(append([]kit.Binding{
+	out := append([]kit.Binding{
 		{Keys: []string{"a"}, Label: "add", Help: "Record a key: its clocks and where its value is, never the value.", Group: "Keys", Intent: intentAdd, Disabled: m.session.Refused(changeKeys)},
 		{Keys: []string{"R"}, Label: m.rotateLabel(), Help: "Rotate by a new key, with proof of each step: nothing stops working. Continues an unfinished rotation.", Group: "Keys", Intent: intentRotate, Disabled: m.whyNotRotate()},
 		{Keys: []string{"r"}, Label: "refresh", Help: "Give the key itself a new value. The old one ends at once; the outage is said before and measured.", Group: "Keys", Intent: intentRefresh, Disabled: m.whyNotRefresh(), Dangerous: true},
@@ -49,14 +52,16 @@ func (m *Model) Bindings() []kit.Binding {
 		{Keys: []string{"X"}, Label: "forget", Help: "Remove the key from the inventory. The key itself stays at the service.", Group: "Keys", Intent: intentRemove, Disabled: m.whyNotChange(), Dangerous: true, Hidden: true},
 		{Keys: []string{"y"}, Label: "copy", Help: "Copy the key's name, reference or fingerprint.", Group: "Keys", Intent: intentCopy, Disabled: none, Hidden: true},
 		{Keys: []string{"ctrl+r"}, Label: "reload", Help: "Read the inventory again.", Group: "Keys", Intent: intentReload, Hidden: true},
-	}, m.panes.Bindings(false)...)...)
-	if m.list.find.CapturingText() {
-		return out
-	}
-	if !m.list.find.Active() && (m.panes.At == paneSide || m.panes.Zoomed || m.side != sideDetail) {
+	}, m.panes.Bindings(false)...)
+	if m.canGoBack() {
 		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Go back to the list.", Group: "Panes", Intent: intentBack})
 	}
-	return append(out, widget.MotionBindings()...)
+	return append(append(out, m.filterBindings()...), widget.MotionBindings()...)
+}
+
+// canGoBack reports whether esc has a step to go back to the list.
+func (m *Model) canGoBack() bool {
+	return m.panes.At == paneSide || m.panes.Zoomed || m.side != sideDetail
 }
 
 func (m *Model) rotateLabel() string {

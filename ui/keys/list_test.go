@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 
 	"zonedeck/model"
+	"zonedeck/ui/kit"
 	"zonedeck/ui/uitest"
 )
 
@@ -19,25 +20,49 @@ func cursorRow(s *uitest.Screen) string {
 	return ""
 }
 
-func TestSearchGoesFromKeyToKey(t *testing.T) {
+func TestTheFilterHidesRows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, ownKey())
+		s := r.start(t, demoSession(), 120, 40)
+		s.Expect("Keys (6) · 4 due")
+		s.Press("/")
+		s.Type("BATCH") // the name of one, the duty of four
+		s.Expect("Keys (4 of 6)", " / BATCH", "4 of 6")
+		s.ExpectNot("! expires", "✗ expired  ")
+		s.Press("enter")
+		for term, want := range map[string]string{
+			"state:due": "Keys (4 of 6)", "state:exp": "Keys (2 of 6)", "level:admin": "Keys (1 of 6)", "duty:human": "Keys (1 of 6)", "profile:local": "Keys (5 of 6)",
+			"user level:user state:due": "Keys (2 of 6)", "q1": "nothing matches: esc shows all keys",
+		} {
+			s.Press("/", "ctrl+u")
+			s.Type(term)
+			s.Expect(want)
+			s.Press("enter")
+			s.Expect("esc shows all")
+		}
+		s.Press("/", "ctrl+u")
+		s.Type("gone")
+		s.Expect("Keys (1 of 6)")
+		s.Type(" zone:x")
+		s.Expect(`unknown term "zone:"`, "Keys (0 of 6)")
+		s.Press("esc")
+		s.ExpectNot("/ gone", "unknown term")
+		s.Press("esc")
+		s.Expect("Keys (6) · 4 due")
+	})
+}
+
+func TestAnotherViewsKeyIsShownInSpiteOfTheFilter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newRig(t).start(t, demoSession(), 120, 40)
 		s.Press("/")
-		s.Type("BATCH") // the name of one, the duty of three
-		s.Expect("/ BATCH", "1 of 3")
-		s.Press("enter", "n", "n")
-		if row := cursorRow(s); !strings.Contains(row, "batch-user") {
-			t.Errorf("the third match is %q", row)
-		}
-		s.Press("n")
+		s.Type("gone")
+		s.Press("enter")
+		s.Send(kit.Addressed{View: kit.Keys, Msg: kit.OpenKey{Name: "etl-main"}})
+		s.Expect("Keys (5)")
 		if row := cursorRow(s); !strings.Contains(row, "etl-main") {
-			t.Errorf("after the last match comes %q, want the first", row)
+			t.Errorf("the cursor is on %q", row)
 		}
-		s.Press("esc")
-		s.ExpectNot("/ BATCH")
-		s.Press("/")
-		s.Type("q1") // typed, not commands
-		s.Expect("nothing matches")
 	})
 }
 

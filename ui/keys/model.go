@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -97,13 +96,14 @@ type list struct {
 	twins    map[string]string
 	findings []keystore.Finding
 	ofKey    map[string][]keystore.Finding
-	words    []string // what is searched in each row, in lower case
-	due      int      // keys that are due: the one count of every part of the screen
-	within   []int    // model.Within of the keys
-	strip    strip    // the calendar, drawn for stripW cells
+	words    []words // of each key, for the filter
+	shown    []int   // the keys that the filter lets through, by their place in keys
+	due      int     // keys that are due: the one count of every part of the screen
+	within   []int   // model.Within of the keys
+	strip    strip   // the calendar, drawn for stripW cells
 	stripW   int
 	table    widget.Table
-	find     widget.TableFind
+	filter   filter
 	at       time.Time // the minute of all this
 }
 
@@ -148,7 +148,6 @@ func New(d Deps) *Model {
 		{Title: "90-DAY", Width: 9},
 		{Title: "USED BY", Width: 9, Flex: true, Priority: 2},
 	}
-	m.list.find = widget.NewTableFind(d.Theme)
 	m.fill()
 	return m
 }
@@ -159,8 +158,8 @@ func (m *Model) Init() tea.Cmd { return m.loadRecords() }
 // Title is the tab's name.
 func (m *Model) Title() string { return "Keys" }
 
-// CapturingText reports whether a search is being typed.
-func (m *Model) CapturingText() bool { return m.list.find.CapturingText() }
+// CapturingText reports whether the filter is being typed.
+func (m *Model) CapturingText() bool { return m.list.filter.typing }
 
 // Focus reads the inventory again: another console may have changed it.
 func (m *Model) Focus() tea.Cmd { return m.reload() }
@@ -180,15 +179,16 @@ func (m *Model) Status() string {
 
 // selected returns the key under the cursor.
 func (m *Model) selected() (model.Key, bool) {
-	if i := m.list.table.Cursor(); i < len(m.list.keys) {
-		return m.list.keys[i], true
+	if i := m.list.table.Cursor(); i < len(m.list.shown) {
+		return m.list.keys[m.list.shown[i]], true
 	}
 	return model.Key{}, false
 }
 
-// index is the row of a key, or -1.
-func (m *Model) index(name string) int {
-	return slices.IndexFunc(m.list.keys, func(k model.Key) bool { return k.Name == name })
+// index is the row of a key, or -1; there says whether the list has it, shown or not.
+func (m *Model) index(name string) (row int, there bool) {
+	i := slices.IndexFunc(m.list.keys, func(k model.Key) bool { return k.Name == name })
+	return slices.Index(m.list.shown, i), i >= 0
 }
 
 // now is the time by which a key's clocks run.
@@ -217,25 +217,21 @@ func (m *Model) fill() {
 		m.list.ofKey[f.Key] = append(m.list.ofKey[f.Key], f)
 	}
 	m.list.due, m.list.within = 0, model.Within(keys, m.now)
-	m.list.words = make([]string, len(keys))
+	m.list.words = make([]words, len(keys))
 	for i, k := range keys {
 		keys[i].UsedBy = radius.Names(k.UsedBy, m.usesOf(k))
 		now := m.now(k)
-		if k.Due(now) {
+		due := k.Due(now)
+		if due {
 			m.list.due++
 		}
-		m.list.words[i] = strings.ToLower(strings.Join(append([]string{
-			k.StateWord(now, soon), k.Name, k.Level.String(), dutyCell(k.Duty), expiresCell(k, now), widget.RotatedCell(k, now), widget.RotationCell(k, now),
-		}, keys[i].UsedBy...), "\n"))
+		m.list.words[i] = m.wordsOf(keys[i], k.StateWord(now, soon), due, expiresCell(k, now), widget.RotatedCell(k, now), widget.RotationCell(k, now))
 	}
 	m.list.keys, m.list.stripW = keys, 0
 	m.list.at = m.minute()
-	m.list.table.Empty = "no keys yet: a records one"
 	m.list.table.Columns[columnName].Width = nameWidth(keys)
 	m.list.table.Columns[columnClock].Title = widget.RotationTitle(keys)
-	m.list.table.Match = func(i int, query string) bool { return strings.Contains(m.list.words[i], query) }
-	// keys is not changed later: the table asks for the name of the old cursor's row.
-	m.list.table.SetRowsKeyed(len(keys), func(i int) string { return keys[i].Name }, m.row)
+	m.showRows()
 }
 
 // manyKeys are so many that the list is not made anew every minute.

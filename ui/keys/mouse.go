@@ -17,7 +17,11 @@ func (m *Model) areas(w, h int) []kit.Area {
 	if h < 20 {
 		stripH = 0
 	}
-	listH := max(5, min(len(m.list.keys)+3, h-stripH-max(7, h/3)))
+	rows := len(m.list.keys) + 3 // as high with a filter as without
+	if f := &m.list.filter; f.typing || f.text != "" {
+		rows++
+	}
+	listH := max(5, min(rows, h-stripH-max(7, h/3)))
 	return []kit.Area{
 		{Pane: paneList, W: w, H: listH},
 		{Pane: paneStrip, Y: listH, W: w, H: stripH},

@@ -20,8 +20,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	if cmd, handled := m.page.Update(msg); handled {
 		return cmd
 	}
-	if cmd, handled := m.list.find.Update(&m.list.table, msg); handled {
-		m.panes.At = paneList
+	if cmd, handled := m.filterMsg(msg); handled {
 		return cmd
 	}
 	if m.panes.Update(msg) {
@@ -134,13 +133,18 @@ func (m *Model) open(name string) tea.Cmd {
 	return nil
 }
 
-// selectKey puts the cursor on a key; false if it is not in the list.
+// selectKey puts the cursor on a key, and clears a filter that hides it; false if it is not in the
+// list.
 func (m *Model) selectKey(name string) bool {
-	i := m.index(name)
+	i, there := m.index(name)
+	if there && i < 0 {
+		m.setFilter("")
+		i, _ = m.index(name)
+	}
 	if i >= 0 {
 		m.list.table.SetCursor(i)
 	}
-	return i >= 0
+	return there
 }
 
 // result handles the results of commands.

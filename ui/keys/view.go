@@ -49,13 +49,18 @@ func (m *Model) renderList(w, h int) string {
 	focused := m.panes.At == paneList
 	iw, ih := widget.Inner(w, h)
 	title := "Keys"
-	if n := len(m.list.keys); n > 0 {
+	if n, shown := len(m.list.keys), len(m.list.shown); shown < n {
+		title = fmt.Sprintf("Keys (%s of %s)", text.Count(shown), text.Count(n))
+	} else if n > 0 {
 		title = fmt.Sprintf("Keys (%s)", text.Count(n))
 	}
 	if s := m.Status(); s != "" {
 		title += " · " + s
 	}
-	return widget.Pane(m.deps.Theme, title, focused, w, h, m.list.find.Render(&m.list.table, focused, iw, ih))
+	if line := m.filterLine(iw); line != "" {
+		return widget.Pane(m.deps.Theme, title, focused, w, h, widget.Stack(m.list.table.Render(m.deps.Theme, focused, iw, ih-1), line))
+	}
+	return widget.Pane(m.deps.Theme, title, focused, w, h, m.list.table.Render(m.deps.Theme, focused, iw, ih))
 }
 
 func (m *Model) row(i int) []widget.Cell {
