@@ -278,6 +278,9 @@ type TriggerRequest struct {
 	Key     string // name of the key; empty means the profile's
 	// Settings are what is asked for besides the inputs.
 	Settings JobSettings
+	// MaxCost refuses the job if it is expected to cost more dollars; 0 leaves that to the
+	// profile.
+	MaxCost float64 `json:"-"`
 	// Repeats is the job of the ledger that is launched again, or empty.
 	Repeats string
 }

@@ -18,7 +18,11 @@ func digest(p profile.Profile, r model.TriggerRequest) string {
 		lines[i] = string(rows.Input(in))
 	}
 	slices.Sort(lines)
-	head := []string{p.BaseURL, string(p.Account), r.Dataset}
+	place := p.BaseURL
+	if p.Local { // the embedded emulator has other addresses after each start
+		place = "the embedded emulator"
+	}
+	head := []string{place, string(p.Account), r.Dataset}
 	if r.Settings.Discover != "" {
 		head = append(head, "discover_by="+r.Settings.Discover)
 	}

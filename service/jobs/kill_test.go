@@ -162,6 +162,7 @@ func TestAKillInTheMiddleOfATriggerLeavesOnePostAndAJobThatMayHaveStarted(t *tes
 		arrived <- struct{}{}
 		<-r.Context().Done() // no answer before the caller is dead
 	})
+	p.Local = true // as the victim's
 	dir := t.TempDir()
 	_, kill := startVictim(t, "trigger", dir, p.BaseURL)
 	select {

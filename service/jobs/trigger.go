@@ -198,6 +198,9 @@ func (rn *Runner) prepareLaunch(ctx context.Context, r model.TriggerRequest) (la
 	if _, err := exchange.APIURL(p.BaseURL, d.TriggerPath(p.APIVersion), nil); err != nil {
 		return launch{}, model.BadField("profile", "%w", err)
 	}
+	if err := rn.withinCap(ctx, p, r); err != nil {
+		return launch{}, err
+	}
 	key, secret, err := rn.cfg.Access.KeyFor(ctx, p, r.Key)
 	if err != nil {
 		return launch{}, err

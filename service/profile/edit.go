@@ -74,7 +74,7 @@ func (p Profile) fields() []line {
 		}
 		return line{name, value}
 	}
-	port, verify, readOnly, domains := "", "", "", ""
+	port, verify, readOnly, domains, most := "", "", "", "", ""
 	if p.ProxyHost != "" {
 		port = fmt.Sprint(p.ProxyPort)
 	}
@@ -83,6 +83,9 @@ func (p Profile) fields() []line {
 	}
 	if p.ReadOnly {
 		readOnly = "true"
+	}
+	if p.MaxJobCost > 0 {
+		most = fmt.Sprint(p.MaxJobCost)
 	}
 	if len(p.AllowedDomains) > 0 {
 		domains = quotedList(p.AllowedDomains)
@@ -97,6 +100,7 @@ func (p Profile) fields() []line {
 		{"read_only", readOnly},
 		text("color", p.Color),
 		{"allowed_domains", domains},
+		{"max_job_cost", most},
 	}
 }
 

@@ -56,6 +56,7 @@ type profileEntry struct {
 	ReadOnly       bool        `toml:"read_only"`
 	Color          string      `toml:"color"`
 	AllowedDomains []string    `toml:"allowed_domains"`
+	MaxJobCost     *float64    `toml:"max_job_cost"`
 	Zones          []zoneEntry `toml:"zones"`
 
 	Variables map[string]string `toml:"variables"`
@@ -135,6 +136,12 @@ func (e profileEntry) profile(name, dir string, doc textfile.Doc) (Profile, erro
 		Account: model.AccountID(e.Account), Dialect: e.Dialect, Key: e.Key, APIVersion: e.APIVersion,
 		AgentURL: e.AgentURL, BrowserURL: e.BrowserURL, CA: e.CA, Verify: e.Verify == nil || *e.Verify, ReadOnly: e.ReadOnly, Color: e.Color,
 		AllowedDomains: e.AllowedDomains, Variables: e.Variables,
+	}
+	if e.MaxJobCost != nil {
+		p.MaxJobCost = *e.MaxJobCost
+		if p.MaxJobCost == 0 { // 0 is "no cap" in a Profile, and a fault in a file
+			return Profile{}, doc.Fault(textfile.At("profiles", name, "max_job_cost"), "0 would refuse every job, or none", "dollars, more than 0, or no line for no cap")
+		}
 	}
 	if e.ProxyPort != nil {
 		p.ProxyPort = *e.ProxyPort

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 )
 
 const program = "zonedeck"
@@ -92,6 +93,23 @@ func (p Paths) BodiesDir() string { return filepath.Join(p.Cache, "bodies") }
 
 // DownloadsDir holds downloaded results of jobs, and bodies of fetches that were kept.
 func (p Paths) DownloadsDir() string { return filepath.Join(p.Data, "downloads") }
+
+// ListsDir holds saved lists of inputs.
+func (p Paths) ListsDir() string { return filepath.Join(p.Data, "lists") }
+
+var errListName = errors.New("use letters, digits, dots, - and _")
+
+// ListFile is the file of a saved list; its name has letters, digits and "_-." alone, and does
+// not begin with a dot.
+func (p Paths) ListFile(name string) (string, error) {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.", r)
+	}
+	if name == "" || len(name) > 80 || name[0] == '.' || strings.ContainsFunc(name, func(r rune) bool { return !plain(r) }) {
+		return "", fmt.Errorf("%q cannot name a saved list: %w", name, errListName)
+	}
+	return filepath.Join(p.ListsDir(), name+".ndjson"), nil
+}
 
 // RequestsDir holds saved requests.
 func (p Paths) RequestsDir() string { return filepath.Join(p.Data, "requests") }

@@ -64,6 +64,8 @@ type Profile struct {
 	Zones  []model.Zone
 	// Variables are what {{name}} stands for in requests: a value, or a reference to a secret.
 	Variables map[string]string
+	// MaxJobCost refuses jobs that are expected to cost more dollars; 0 refuses none.
+	MaxJobCost float64
 	// ReadOnly refuses what changes something at the service, at a target, or in the
 	// configuration (see Refuse).
 	ReadOnly bool
@@ -163,13 +165,20 @@ func (p Profile) checked() (Profile, error) {
 		p.APIVersion = DefaultAPIVersion
 	}
 	for _, check := range []func(*Profile) *fieldError{
-		checkName, checkAddresses, checkBaseURL, checkProxy, checkEntries, checkLogin, checkDialect, checkVersion, checkColor, checkDomains, checkZones, checkVariables,
+		checkName, checkAddresses, checkBaseURL, checkProxy, checkEntries, checkLogin, checkDialect, checkVersion, checkColor, checkMaxCost, checkDomains, checkZones, checkVariables,
 	} {
 		if fe := check(&p); fe != nil {
 			return p, fe
 		}
 	}
 	return p, nil
+}
+
+func checkMaxCost(p *Profile) *fieldError {
+	if p.MaxJobCost != 0 && !(p.MaxJobCost > 0 && p.MaxJobCost <= maxRate) {
+		return &fieldError{"max_job_cost", fmt.Sprintf("it cannot be %v", p.MaxJobCost), "dollars, more than 0, or no line for no cap"}
+	}
+	return nil
 }
 
 func checkName(p *Profile) *fieldError {

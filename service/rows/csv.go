@@ -2,7 +2,9 @@ package rows
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,50 +12,97 @@ import (
 	"strings"
 )
 
-// csv reads rows below a header with a url column. The separator is a comma, a
-// semicolon or a tab, as the header shows. Empty cells are left out.
+// csv reads rows below a header. The separator is a comma, a semicolon or a tab, as the header
+// shows. Empty cells are left out.
 func (in *inputReader) csv(br *bufio.Reader) error {
 	head, _ := br.Peek(maxInputRow) // fewer bytes at the end of the source
 	first, _, _ := strings.Cut(strings.TrimLeft(string(head), "\r\n"), "\n")
 	m := &meter{r: br, left: 2 * maxInputRow, over: errLongRow}
-	r := csv.NewReader(m)
+	kept := &recorder{r: m}
+	r := csv.NewReader(kept)
 	r.Comma = separator(first)
 	r.FieldsPerRecord = -1
 	header, err := r.Read()
 	if errors.Is(err, io.EOF) {
-		return errors.New("it is empty; expected a header with a url column")
+		return errors.New("it is empty; expected a header")
 	}
 	if err != nil {
 		return err
 	}
-	header = slices.Clone(header)
-	at := slices.IndexFunc(header, isURLColumn)
-	if at < 0 {
-		return fmt.Errorf("the header has no url column: %s", Quote(strings.Join(header, ", ")))
-	}
-	for i := range header {
-		header[i] = strings.TrimSpace(header[i])
-		if i != at && slices.Contains(header[:i], header[i]) {
-			return fmt.Errorf("the header names column %s twice", Quote(header[i]))
+	t := table{header: slices.Clone(header)}
+	for i, name := range t.header {
+		t.header[i] = strings.TrimSpace(name)
+		if t.header[i] != "" && slices.Contains(t.header[:i], t.header[i]) {
+			return fmt.Errorf("the header names column %s twice", Quote(t.header[i]))
 		}
 	}
+	if t.columns, err = in.shape.propose(t.header); err != nil {
+		in.out.Columns = t.columns
+		return err
+	}
+	in.out.Columns = t.columns
+	for _, c := range t.columns {
+		if c.Field == "" && c.Name != "" {
+			in.out.Problems = append(in.out.Problems, Problem{Column: c.Name, Text: fmt.Sprintf("column %s is not sent", Quote(c.Name)), Warning: true})
+		}
+		if len(in.out.Problems) == maxNotes {
+			break
+		}
+	}
+	in.out.Rejected = append(bytes.Clone(bytes.TrimRight(kept.upTo(r.InputOffset()), "\r\n")), '\n')
 	for {
 		m.left = 2 * maxInputRow
 		cells, err := r.Read()
 		if errors.Is(err, io.EOF) {
-			return nil
+			break
 		}
-		if fault, err := rowFault(err); err != nil {
+		fault, err := rowFault(err)
+		if err != nil {
 			return err
-		} else if fault != nil {
-			in.refuse(fault.StartLine, "%v; expected CSV", fault.Err)
+		}
+		raw := bytes.TrimLeft(kept.upTo(r.InputOffset()), "\r\n")
+		if fault != nil {
+			in.reject(fault.StartLine, raw, "", "%v; expected CSV", fault.Err)
 			continue
 		}
 		row, _ := r.FieldPos(0)
-		if err := in.cells(row, header, at, cells); err != nil {
+		if err := in.cells(row, raw, t, cells); err != nil {
 			return err
 		}
 	}
+	if in.out.Bad == 0 {
+		in.out.Rejected = nil
+	}
+	return nil
+}
+
+// table is the header of a CSV.
+type table struct {
+	header  []string
+	columns []Column
+}
+
+// recorder keeps what was read since the last call of upTo, so that a row can be given as it
+// stood.
+type recorder struct {
+	r    io.Reader
+	from int64
+	text []byte
+}
+
+func (r *recorder) Read(p []byte) (int, error) {
+	n, err := r.r.Read(p)
+	r.text = append(r.text, p[:n]...)
+	return n, err
+}
+
+// upTo is the text from the last place to this one. It is valid until the next call.
+func (r *recorder) upTo(offset int64) []byte {
+	n := min(max(offset-r.from, 0), int64(len(r.text)))
+	out := bytes.Clone(r.text[:n])
+	r.text = append(r.text[:0], r.text[n:]...)
+	r.from += n
+	return out
 }
 
 // rowFault distinguishes an error of one row, after which the reading can go on,
@@ -66,30 +115,35 @@ func rowFault(err error) (*csv.ParseError, error) {
 	return nil, err
 }
 
-func (in *inputReader) cells(row int, header []string, at int, cells []string) error {
+func (in *inputReader) cells(row int, raw []byte, t table, cells []string) error {
 	switch {
-	case len(cells) > len(header):
-		return in.reject(row, "%d cells under %d columns", len(cells), len(header))
+	case len(cells) > len(t.header):
+		in.reject(row, raw, "", "%d cells under %d columns", len(cells), len(t.header))
+		return nil
 	case !validText(cells):
-		return in.reject(row, "it holds bytes that are not UTF-8")
-	case len(cells) <= at:
-		return in.add(row, "", nil)
+		in.reject(row, raw, "", "it holds bytes that are not UTF-8")
+		return nil
 	}
-	var extra map[string]string
+	values := make(map[string]json.RawMessage, len(cells))
 	for i, cell := range cells {
-		if i == at || cell == "" || header[i] == "" {
-			continue
+		if to := t.columns[i].Field; to != "" && cell != "" {
+			values[to] = jsonText(cell)
 		}
-		if extra == nil {
-			extra = make(map[string]string, len(cells)-1)
-		}
-		extra[header[i]] = string(jsonText(cell))
 	}
-	return in.add(row, cells[at], extra)
+	return in.add(row, raw, values, func(field string) string {
+		i := slices.IndexFunc(t.columns, func(c Column) bool { return c.Field == field })
+		if i < 0 || t.columns[i].Name == field {
+			return "column " + field
+		}
+		return fmt.Sprintf("column %s (%s)", t.columns[i].Name, field)
+	})
 }
 
-func isURLColumn(name string) bool {
-	return strings.EqualFold(strings.Trim(strings.TrimSpace(name), `"`), "url")
+// isColumn reports whether a cell of the first line is the name of a field, so that the line is
+// a header.
+func (s Shape) isColumn(name string) bool {
+	name = strings.Trim(strings.TrimSpace(name), `"`)
+	return slices.ContainsFunc(s.columnsFor(), func(f string) bool { return strings.EqualFold(f, name) })
 }
 
 // separator is the character between the header's columns.

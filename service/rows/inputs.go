@@ -3,10 +3,12 @@ package rows
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,6 +43,8 @@ const (
 type Problem struct {
 	// Row is the line or record number in the source, from 1; 0 when More is set.
 	Row int
+	// Column is the column or field that is wrong, "" for the row as a whole.
+	Column string
 	// More is how many further rows the last problems stand for, which are not
 	// reported one by one.
 	More int
@@ -50,41 +54,67 @@ type Problem struct {
 	Warning bool
 }
 
+// Where says which row and which column the problem is about, "" for none.
+func (p Problem) Where() string {
+	switch {
+	case p.Row == 0:
+		return ""
+	case p.Column == "":
+		return fmt.Sprintf("row %d", p.Row)
+	default:
+		return fmt.Sprintf("row %d, %s", p.Row, model.Line(p.Column, 60))
+	}
+}
+
 // Rows is how many rows the problem is about, at least 1.
 func (p Problem) Rows() int { return max(p.More, 1) }
 
-// ReadInputs reads a job's inputs row by row. kind is one of the Input kinds or
+// Read reads a job's inputs row by row. kind is one of the Input kinds or
 // a file name's extension (txt, csv, json, ndjson, jsonl); with anything else
 // the content decides. A byte order mark and any line ends are fine.
 //
-// Bad rows are reported and left out; a row that repeats another one is a
-// warning, because both are billed. An error means that the source cannot be
-// read as its kind from some point on: then the inputs are those before it, and
+// Bad rows are reported, left out and kept in Rejected; a row that repeats another one
+// is left out with a warning, because both would be billed. An error means that the source
+// cannot be read as its kind from some point on: then the inputs are those before it, and
 // nothing should be sent.
-func ReadInputs(r io.Reader, kind string) ([]model.JobInput, []Problem, error) {
+func Read(r io.Reader, kind string, shape Shape) (Inputs, error) {
 	src := &meter{r: r, left: maxInputBytes, over: fmt.Errorf("more than %d MiB; split it", maxInputBytes>>20)}
 	br := bufio.NewReaderSize(src, 64<<10)
 	if err := skipMark(br); err != nil {
-		return nil, nil, err
+		return Inputs{}, err
 	}
 	if head, _ := br.Peek(4 << 10); bytes.IndexByte(head, 0) >= 0 {
-		return nil, nil, errors.New("it is not text: it holds zero bytes")
+		return Inputs{}, errors.New("it is not text: it holds zero bytes")
 	}
-	in := &inputReader{seen: map[string]int{}}
+	in := &inputReader{shape: shape, seen: map[[sha256.Size]byte]int{}, unknown: map[string]int{}}
 	var err error
-	switch k := inputKind(kind, br); k {
+	switch k := inputKind(kind, br, shape); k {
 	case InputCSV:
+		in.out.RejectedKind = "csv"
 		err = in.csv(br)
 	case InputJSON:
+		in.out.RejectedKind = "ndjson"
 		err = in.json(br)
 	case InputNDJSON:
+		in.out.RejectedKind = "ndjson"
 		err = in.ndjson(br)
 	default:
+		in.out.RejectedKind = "txt"
 		err = in.lines(br)
 	}
-	in.more(in.bad-maxProblems, false, "more rows cannot be used", "1 more row cannot be used")
-	in.more(in.notes-maxNotes, true, "more rows repeat another one; they are sent, too", "1 more row repeats another one; it is sent, too")
-	return in.inputs, in.problems, err
+	in.more(in.out.Bad-maxProblems, false, "more rows cannot be used", "1 more row cannot be used")
+	in.more(in.out.Folded-maxNotes, true, "more rows repeat another one; each is sent once", "1 more row repeats another one; it is sent once")
+	for _, name := range slices.Sorted(maps.Keys(in.unknown)) {
+		in.out.Problems = append(in.out.Problems, Problem{Text: fmt.Sprintf("field %s, in %d rows, is not shown for this data set; it is sent", Quote(name), in.unknown[name]), Warning: true})
+		if len(in.out.Problems) > maxProblems+2*maxNotes {
+			break
+		}
+	}
+	in.out.Good = len(in.out.Rows)
+	if n := shape.Sample; n > 0 && n < in.out.Good {
+		in.out.Rows = in.out.Rows[:n]
+	}
+	return in.out, err
 }
 
 // meter reads at most left bytes, and fails with over after them. A caller that
@@ -121,7 +151,7 @@ func skipMark(br *bufio.Reader) error {
 }
 
 // inputKind is the kind by name, or by what the first bytes look like.
-func inputKind(kind string, br *bufio.Reader) string {
+func inputKind(kind string, br *bufio.Reader, shape Shape) string {
 	switch kind = strings.ToLower(kind); kind {
 	case InputLines, InputCSV, InputJSON, InputNDJSON:
 		return kind
@@ -140,7 +170,7 @@ func inputKind(kind string, br *bufio.Reader) string {
 		return InputNDJSON
 	}
 	first, _, _ := strings.Cut(text, "\n")
-	if slices.ContainsFunc(splitHeader(strings.TrimRight(first, "\r")), isURLColumn) {
+	if len(shape.Map) > 0 || slices.ContainsFunc(splitHeader(strings.TrimRight(first, "\r")), shape.isColumn) {
 		return InputCSV
 	}
 	return InputLines
@@ -159,30 +189,24 @@ func wrapped(text string) bool {
 
 // inputReader gathers rows.
 type inputReader struct {
-	inputs   []model.JobInput
-	problems []Problem
-	bad      int            // rows that are left out
-	notes    int            // rows that are used all the same, but worth a word
-	seen     map[string]int // a row's content to its number
+	shape   Shape
+	out     Inputs
+	seen    map[[sha256.Size]byte]int // the digest of a row's content to its number
+	unknown map[string]int            // fields that are not shown, to the rows that have them
 }
 
-// reject reports a row that is left out, and lets the reading go on.
-func (in *inputReader) reject(row int, format string, args ...any) error {
-	in.refuse(row, format, args...)
-	return nil
-}
-
-// refuse reports a row that is left out.
-func (in *inputReader) refuse(row int, format string, args ...any) {
-	if in.bad++; in.bad <= maxProblems {
-		in.problems = append(in.problems, Problem{Row: row, Text: fmt.Sprintf(format, args...)})
+// reject reports a row that is left out, and keeps it. raw is its text.
+func (in *inputReader) reject(row int, raw []byte, column, format string, args ...any) {
+	if in.out.Bad++; in.out.Bad <= maxProblems {
+		in.out.Problems = append(in.out.Problems, Problem{Row: row, Column: column, Text: fmt.Sprintf(format, args...)})
 	}
+	in.out.Rejected = append(append(in.out.Rejected, bytes.TrimRight(raw, "\r\n")...), '\n')
 }
 
 // repeated notes that a row is the same as an earlier one.
 func (in *inputReader) repeated(row, first int) {
-	if in.notes++; in.notes <= maxNotes {
-		in.problems = append(in.problems, Problem{Row: row, Text: fmt.Sprintf("the same as row %d; both are sent", first), Warning: true})
+	if in.out.Folded++; in.out.Folded <= maxNotes {
+		in.out.Problems = append(in.out.Problems, Problem{Row: row, Text: fmt.Sprintf("the same as row %d; it is sent once", first), Warning: true})
 	}
 }
 
@@ -195,36 +219,49 @@ func (in *inputReader) more(n int, warning bool, many, one string) {
 	if n == 1 {
 		text = one
 	}
-	in.problems = append(in.problems, Problem{More: n, Text: text, Warning: warning})
+	in.out.Problems = append(in.out.Problems, Problem{More: n, Text: text, Warning: warning})
 }
 
 // errTooManyInputs ends the reading.
 var errTooManyInputs = fmt.Errorf("more than %d rows; split it into several jobs", model.MaxInputs)
 
-// add checks a row and takes it. extra holds JSON text by field name.
-func (in *inputReader) add(row int, address string, extra map[string]string) error {
-	address = strings.TrimSpace(address)
-	if address == "" {
-		return in.reject(row, "it has no url; expected an absolute address, like https://example.com/page")
+// add checks a row and takes it. raw is its text, values are its fields as JSON, and column
+// names the column of a field for an error.
+func (in *inputReader) add(row int, raw []byte, values map[string]json.RawMessage, column func(field string) string) error {
+	input, notes, wrong := in.shape.check(values)
+	if wrong != nil {
+		at := ""
+		if wrong.field != "" {
+			at = column(wrong.field)
+		}
+		in.reject(row, raw, at, "%s", wrong.text)
+		return nil
 	}
-	if err := CheckURL(address); err != nil {
-		return in.reject(row, "%s: %v", Quote(address), err)
+	input.Row = row
+	digest := sha256.Sum256(appendInput(nil, input))
+	if first, ok := in.seen[digest]; ok {
+		in.repeated(row, first)
+		return nil
 	}
-	if len(extra) > maxExtras {
-		return in.reject(row, "it has %d fields; at most %d are sent", len(extra)+1, maxExtras+1)
-	}
-	if len(in.inputs) >= model.MaxInputs {
+	if len(in.out.Rows) >= model.MaxInputs {
 		return errTooManyInputs
 	}
-	input := model.JobInput{URL: address, Extra: extra, Row: row}
-	text := string(appendInput(nil, input))
-	if first, ok := in.seen[text]; ok {
-		in.repeated(row, first)
-	} else {
-		in.seen[text] = row
+	in.seen[digest] = row
+	for _, name := range notes {
+		in.unknown[name]++
 	}
-	in.inputs = append(in.inputs, input)
+	in.out.Rows = append(in.out.Rows, input)
 	return nil
+}
+
+// one takes a row that is a single value.
+func (in *inputReader) one(row int, raw []byte, text string) error {
+	f, err := in.shape.only()
+	if err != nil {
+		in.reject(row, raw, "", "%s: %v", Quote(text), err)
+		return nil
+	}
+	return in.add(row, raw, map[string]json.RawMessage{f.Name: jsonText(text)}, func(string) string { return "" })
 }
 
 // CheckURL reports why a row's address cannot be fetched. A login in it is
@@ -243,32 +280,50 @@ func CheckURL(address string) error {
 // Quote quotes the beginning of a text.
 func Quote(s string) string { return strconv.Quote(model.Cut(s, 60)) }
 
-// lines reads one URL a line.
+// lines reads one value a line.
 func (in *inputReader) lines(br *bufio.Reader) error {
+	only, _ := in.shape.only() // without one, each row says so
+	return eachLine(br, func(row int, line []byte, err error) error {
+		text := strings.TrimSpace(string(line))
+		switch {
+		case text == "" || strings.HasPrefix(text, "#"):
+		case err != nil:
+			in.reject(row, line, "", "%v", err)
+		case only.Type == typeURL && len(strings.Fields(text)) > 1:
+			in.reject(row, line, "", "%s: expected one address on the line", Quote(text))
+		case !utf8.ValidString(text):
+			in.reject(row, line, "", "%s is not text: it is not UTF-8", Quote(text))
+		default:
+			return in.one(row, line, text)
+		}
+		return nil
+	})
+}
+
+// eachLine calls take with every line; err is errLongRow for the beginning of a longer one.
+func eachLine(br *bufio.Reader, take func(row int, line []byte, err error) error) error {
 	for row := 1; ; row++ {
 		line, err := readLine(br)
-		if text := strings.TrimSpace(string(line)); text != "" && !strings.HasPrefix(text, "#") {
-			switch {
-			case errors.Is(err, errLongRow):
-				in.refuse(row, "%v", err)
-			case len(strings.Fields(text)) > 1:
-				in.refuse(row, "%s: expected one address on the line", Quote(text))
-			default:
-				if err := in.add(row, text, nil); err != nil {
-					return err
-				}
+		long := errors.Is(err, errLongRow)
+		if err == nil || long || errors.Is(err, io.EOF) {
+			var wrong error
+			if long {
+				wrong = err
+			}
+			if err := take(row, line, wrong); err != nil {
+				return err
 			}
 		}
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
-		case err != nil && !errors.Is(err, errLongRow):
+		case err != nil && !long:
 			return err
 		}
 	}
 }
 
-var errLongRow = fmt.Errorf("the row is longer than %d KiB", maxInputRow>>10)
+var errLongRow = fmt.Errorf("the row is longer than %d KiB; its beginning alone is kept", maxInputRow>>10)
 
 // readLine reads a line of bounded length without its end; of a longer one it
 // gives the beginning, errLongRow, and drops the rest. The last line comes with
@@ -300,22 +355,18 @@ func readLine(br *bufio.Reader) ([]byte, error) {
 
 // ndjson reads one object a line.
 func (in *inputReader) ndjson(br *bufio.Reader) error {
-	for row := 1; ; row++ {
-		line, err := readLine(br)
-		if text := bytes.TrimSpace(line); len(text) > 0 {
-			if errors.Is(err, errLongRow) {
-				in.refuse(row, "%v", err)
-			} else if err := in.value(row, text); err != nil {
-				return err
-			}
-		}
+	return eachLine(br, func(row int, line []byte, err error) error {
+		text := bytes.TrimSpace(line)
 		switch {
-		case errors.Is(err, io.EOF):
+		case len(text) == 0:
 			return nil
-		case err != nil && !errors.Is(err, errLongRow):
-			return err
+		case err != nil:
+			in.reject(row, line, "", "%v", err)
+			return nil
+		default:
+			return in.value(row, text)
 		}
-	}
+	})
 }
 
 // json reads an array of rows, or an object whose "input" is one.
@@ -380,32 +431,31 @@ func jsonFault(err error) error {
 	return err
 }
 
-// value takes one JSON row: an object with a url, or a URL.
+// value takes one JSON row: an object, or the one value that a row needs.
 func (in *inputReader) value(row int, raw []byte) error {
-	var address string
-	if json.Unmarshal(raw, &address) == nil {
-		return in.add(row, address, nil)
+	var text string
+	if string(raw) != "null" && json.Unmarshal(raw, &text) == nil {
+		return in.one(row, raw, text)
 	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &object); err != nil {
-		return in.reject(row, "%s is not a JSON object with a url (%v)", Quote(string(raw)), jsonFault(err))
+		in.reject(row, oneLine(raw), "", "%s is not a JSON object (%v)", Quote(string(raw)), jsonFault(err))
+		return nil
 	}
-	if raw, ok := object["url"]; ok && json.Unmarshal(raw, &address) != nil {
-		return in.reject(row, "url is %s; expected a text", cut(string(raw), 60))
-	}
-	var extra map[string]string
+	values := make(map[string]json.RawMessage, len(object))
 	for name, raw := range object {
-		if name == "url" {
-			continue
-		}
-		var compact bytes.Buffer
-		_ = json.Compact(&compact, raw) // the object was read, so its fields are JSON
-		if extra == nil {
-			extra = make(map[string]string, len(object)-1)
-		}
-		extra[name] = compact.String()
+		values[name] = oneLine(raw) // the object was read, so its fields are JSON
 	}
-	return in.add(row, address, extra)
+	return in.add(row, oneLine(raw), values, func(field string) string { return "field " + field })
+}
+
+// oneLine is a JSON text without what is between its parts, or the text without its line ends.
+func oneLine(raw []byte) []byte {
+	var compact bytes.Buffer
+	if json.Compact(&compact, raw) == nil {
+		return compact.Bytes()
+	}
+	return bytes.ReplaceAll(raw, []byte("\n"), []byte(" "))
 }
 
 // validText reports whether every part of a row is UTF-8.

@@ -33,7 +33,7 @@ func TestReadInputs(t *testing.T) {
 		},
 		{
 			name: "the same twice", text: "http://lab.test/1\nhttp://lab.test/1\n",
-			want:     []row{{URL: "http://lab.test/1", Row: 1}, {URL: "http://lab.test/1", Row: 2}},
+			want:     one,
 			problems: []string{"!2: the same as row 1"},
 		},
 		{
@@ -64,7 +64,7 @@ func TestReadInputs(t *testing.T) {
 		{
 			name: "JSON rows that are wrong", text: `[1, null, {"n":1}, {"url":5}, {"url":"x"}, [], {"url":"http://lab.test/1"}]`,
 			want:     []row{{URL: "http://lab.test/1", Row: 7}},
-			problems: []string{"1: not a JSON object", "2: no url", "3: no url", "4: url is 5", "5: absolute", "6: not a JSON object"},
+			problems: []string{"1: not a JSON object", "2: no url", "3: no url", "4: it is 5; expected a text", "5: absolute", "6: not a JSON object"},
 		},
 		{name: "JSON that ends early", text: `[{"url":"http://lab.test/1"}, {"url":`, want: one, err: "record 2: it ends early"},
 		{name: "JSON with a second array", text: `[{"url":"http://lab.test/1"}] [{"url":"http://lab.test/2"}]`, want: one, err: "more follows the array"},
@@ -137,14 +137,14 @@ func TestInputsAreBounded(t *testing.T) {
 	t.Run("notes", func(t *testing.T) {
 		source := strings.Repeat("http://lab.test/\n", 3000) + "x\n"
 		inputs, problems, err := ReadInputs(strings.NewReader(source), InputLines)
-		if err != nil || len(inputs) != 3000 || len(problems) != maxNotes+2 {
+		if err != nil || len(inputs) != 1 || len(problems) != maxNotes+2 {
 			t.Fatalf("%d inputs, problems %+v, %v", len(inputs), problems, err)
 		}
 		bad, rest := problems[maxNotes], problems[maxNotes+1]
 		if bad.Warning || bad.Row != 3001 || bad.Rows() != 1 {
 			t.Errorf("the bad row: %+v", bad)
 		}
-		if !rest.Warning || rest.Row != 0 || rest.Rows() != 2999-maxNotes || !strings.Contains(rest.Text, "2994 more rows repeat another one; they are sent, too") {
+		if !rest.Warning || rest.Row != 0 || rest.Rows() != 2999-maxNotes || !strings.Contains(rest.Text, "2994 more rows repeat another one; each is sent once") {
 			t.Errorf("the rest: %+v", rest)
 		}
 	})

@@ -5,144 +5,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
-	"zonedeck/service/dialect"
 	"zonedeck/service/jobs"
-	"zonedeck/service/rows"
-	"zonedeck/ui/kit/text"
 )
 
 func (a *app) jobsCommand() *cobra.Command {
 	return group("jobs", "Launch, watch, list and download dataset jobs",
 		a.jobsTriggerCommand(), a.jobsWatchCommand(), a.jobsListCommand(), a.jobsShowCommand(), a.jobsDownloadCommand(), a.jobsCancelCommand(),
 		a.jobsAdoptCommand(), a.jobsResolveCommand(), a.jobsRelaunchCommand(), a.jobsDatasetsCommand())
-}
-
-type triggerFlags struct {
-	input, key string
-	reason     string
-	wait, json bool
-	timeout    durationFlag
-}
-
-func (a *app) jobsTriggerCommand() *cobra.Command {
-	var f triggerFlags
-	cmd := &cobra.Command{
-		Use:   "trigger DATASET --input FILE|-",
-		Short: "Launch a dataset job",
-		Long: `Launches a dataset job. The inputs are one URL per line, CSV with a url column, a
-JSON array or NDJSON; every row is checked before anything is sent. The job is
-in the ledger before the request is sent, and it is never resent automatically.`,
-		Args: oneArg("the dataset to trigger"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.input == "" {
-				return usage("--input is missing: name a file, or - for standard input")
-			}
-			return a.withSession(cmd.Context(), needs{key: f.key, jobs: true, reason: f.reason}, func(t *task) error {
-				return t.trigger(cmd.Context(), args[0], f)
-			})
-		},
-	}
-	fl := cmd.Flags()
-	fl.StringVar(&f.input, "input", "", "file with the inputs, or - for standard input (required)")
-	fl.StringVar(&f.key, "key", "", "name of the key in the inventory")
-	adminFlag(cmd, &f.reason)
-	fl.BoolVar(&f.wait, "wait", false, "watch the job until it is ready")
-	fl.Var(&f.timeout, "timeout", "with --wait: how long to wait; exit 20 if the job is still running then")
-	fl.BoolVar(&f.json, "json", false, "print one JSON object")
-	return cmd
-}
-
-func (t *task) trigger(ctx context.Context, dataset string, f triggerFlags) error {
-	inputs, err := t.readInputs(f.input)
-	if err != nil {
-		return err
-	}
-	// The emulator must be running, and its keys known, before a key is looked up.
-	p, err := t.Profile(ctx)
-	if err != nil {
-		return fail(exitState, "%w", err)
-	}
-	d, err := dialect.Find(p.Dialect)
-	if err != nil {
-		return usage("%w", err)
-	}
-	if f.wait && !d.AsksForJobs() {
-		return usage("--wait: the contract does not show how to ask for a job's state: choose dialect %s for profile %q, or leave --wait out; nothing was sent", dialect.WithJobs(), p.Name)
-	}
-	request := model.TriggerRequest{Dataset: dataset, Inputs: inputs, Key: f.key}
-	t.warnLaunch(ctx, d, request)
-	job, err := t.Client.Trigger(ctx, request)
-	if err != nil {
-		return triggerError(ctx, job, err)
-	}
-	if !f.wait || job.State.Final() || job.State == model.JobMayHave {
-		return t.reportJob(job, f.json)
-	}
-	t.app.say("zonedeck: job %s is snapshot %s", job.ID, sanitizeLine(job.Snapshot))
-	return t.watch(ctx, job.ID, f.timeout.d, f.json)
-}
-
-// warnLaunch prints what the console would ask about before a launch. A script has
-// already decided, so nothing waits for an answer.
-func (t *task) warnLaunch(ctx context.Context, d dialect.Dialect, r model.TriggerRequest) {
-	if !d.Sends().Dataset && r.Dataset != "" {
-		t.app.say("zonedeck: the contract does not show how a dataset is named: %q is kept in the ledger and not sent (dialect %s sends it)", r.Dataset, dialect.WithDatasets())
-	}
-	same, err := t.Client.SameInputs(ctx, r, time.Hour)
-	if err != nil || len(same) == 0 {
-		return // if the ledger cannot be read, the launch itself fails
-	}
-	last, billed := same[0], "billed a second time"
-	if !last.State.Started() {
-		billed = "billed a second time if that one started"
-	}
-	t.app.say("zonedeck: the same inputs were launched at %s as %s (%s); this is a second job, %s",
-		last.Created.Local().Format(time.DateTime), last.ID, last.State.Label(), billed)
-}
-
-// readInputs reads and checks the rows; every bad row is named.
-func (t *task) readInputs(name string) ([]model.JobInput, error) {
-	r, kind := t.app.Stdin, ""
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, usage("read the inputs: %w", err)
-		}
-		defer f.Close()
-		r, kind = f, strings.TrimPrefix(filepath.Ext(name), ".")
-	}
-	inputs, problems, err := rows.ReadInputs(r, kind)
-	if err != nil {
-		return nil, usage("inputs %s: %w", name, err)
-	}
-	bad := 0
-	for _, p := range problems {
-		where := name
-		if p.Row > 0 {
-			where = fmt.Sprintf("%s, row %d", name, p.Row)
-		}
-		if p.Warning {
-			t.app.say("zonedeck: note: inputs %s: %s", where, sanitizeLine(p.Text))
-			continue
-		}
-		t.app.warn("inputs %s: %s", where, sanitizeLine(p.Text))
-		bad += p.Rows()
-	}
-	if bad > 0 {
-		return nil, usage("%s of %s cannot be used; nothing was sent", text.Counted(bad, "row"), name)
-	}
-	if len(inputs) == 0 {
-		return nil, usage("%s holds no inputs; nothing was sent", name)
-	}
-	return inputs, nil
 }
 
 func (a *app) jobsWatchCommand() *cobra.Command {

@@ -177,7 +177,7 @@ func secretRuns() []secretRun {
 		{args: "jobs datasets --json"},
 		{args: "datasets list --json"},
 		{args: "datasets show gd_1"},
-		{args: "jobs trigger gd_1 --input {dir}/urls.txt"},
+		{args: "jobs trigger gd_1 --input {dir}/urls.txt --again --max-cost 0 --save-list one"},
 		{args: "jobs cancel job-3 --json"},
 		{args: "jobs relaunch job-1 --rest --dry-run"},
 		{args: "jobs relaunch job-3 --json"},

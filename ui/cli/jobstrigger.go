@@ -1,0 +1,307 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/model"
+	"zonedeck/service/catalogue"
+	"zonedeck/service/dialect"
+	"zonedeck/service/rows"
+	"zonedeck/ui/kit/text"
+)
+
+type triggerFlags struct {
+	input, key, reason string
+	columns            []string
+	sample             int
+	goodRows           bool
+	rejects, saveList  string
+	settings           model.JobSettings
+	maxCost            float64
+	again, dryRun      bool
+	wait, json         bool
+	timeout            durationFlag
+}
+
+func (a *app) jobsTriggerCommand() *cobra.Command {
+	var f triggerFlags
+	cmd := &cobra.Command{
+		Use:   "trigger NAME --input FILE|-|list:NAME",
+		Short: "Launch a job for a data set",
+		Long: `Launches a job for a data set, by its identifier or its name ('zonedeck datasets list'). The inputs are
+one value per line, CSV with a header, a JSON array or NDJSON; every row is checked against the fields
+of the data set before anything is sent, and a row that repeats another is sent once. The job is in
+the ledger before the request is sent, and it is never resent automatically.`,
+		Args: oneArg("the data set to launch a job for"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			return a.withSession(cmd.Context(), needs{key: f.key, jobs: true, reason: f.reason}, func(t *task) error {
+				return t.trigger(cmd.Context(), args[0], f)
+			})
+		},
+	}
+	f.add(cmd)
+	return cmd
+}
+
+func (f *triggerFlags) add(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringVar(&f.input, "input", "", "file with the inputs, - for standard input, or list:NAME for a saved list (required)")
+	fl.StringArrayVar(&f.columns, "map", nil, "COLUMN=FIELD of a CSV, or COLUMN= to leave one out; others are matched by their header")
+	fl.IntVar(&f.sample, "sample", 0, "launch the first N good rows alone")
+	fl.BoolVar(&f.goodRows, "good-rows", false, "launch the good rows; the bad ones are kept in a file")
+	fl.StringVar(&f.rejects, "rejects", "", "with --good-rows: file for the bad rows (default: one in the downloads folder)")
+	fl.StringVar(&f.saveList, "save-list", "", "keep the good rows as a saved list of this name")
+	fl.StringVar(&f.settings.Discover, "discover", "", "find records by this discovery of the data set")
+	fl.IntVar(&f.settings.LimitPerInput, "limit-per-input", 0, "records for an input at most")
+	fl.IntVar(&f.settings.LimitTotal, "limit", 0, "records at most")
+	fl.StringVar(&f.settings.Notify, "notify", "", "address that is called when the job has ended")
+	fl.StringVar(&f.settings.Endpoint, "endpoint", "", "address that the records are sent to")
+	fl.StringVar(&f.settings.Format, "format", "", "with --endpoint: "+strings.Join(model.DeliveryFormats(), ", "))
+	fl.BoolVar(&f.settings.Plain, "uncompressed", false, "with --endpoint: records are not compressed")
+	fl.Float64Var(&f.maxCost, "max-cost", 0, "refuse the job if it is expected to cost more dollars (default: max_job_cost of the profile)")
+	fl.BoolVar(&f.again, "again", false, "launch it even if the same inputs were launched within the last hour")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "check the rows and say what they are expected to cost; send nothing")
+	fl.StringVar(&f.key, "key", "", "name of the key in the inventory")
+	adminFlag(cmd, &f.reason)
+	fl.BoolVar(&f.wait, "wait", false, "watch the job until it is ready")
+	fl.Var(&f.timeout, "timeout", "with --wait: how long to wait; exit 20 if the job is still running then")
+	fl.BoolVar(&f.json, "json", false, "print one JSON object")
+}
+
+// check refuses flags that are wrong by themselves.
+func (f *triggerFlags) check() error {
+	switch {
+	case f.input == "":
+		return usage("--input is missing: name a file, list:NAME, or - for standard input")
+	case f.sample < 0:
+		return usage("--sample %d: give a number of rows from 1", f.sample)
+	case f.settings.LimitPerInput < 0, f.settings.LimitTotal < 0:
+		return usage("--limit and --limit-per-input: give a number of records from 1")
+	case f.maxCost < 0:
+		return usage("--max-cost %v: give dollars, more than 0", f.maxCost)
+	case f.rejects != "" && !f.goodRows:
+		return usage("--rejects needs --good-rows: without it no bad row is passed over")
+	default:
+		return nil
+	}
+}
+
+// columnMap reads --map.
+func (f *triggerFlags) columnMap() (map[string]string, error) {
+	out := map[string]string{}
+	for _, s := range f.columns {
+		name, field, ok := strings.Cut(s, "=")
+		if _, twice := out[name]; !ok || name == "" || twice {
+			return nil, usage("--map %s: write COLUMN=FIELD, each column once", rows.Quote(s))
+		}
+		out[name] = field
+	}
+	return out, nil
+}
+
+func (t *task) trigger(ctx context.Context, name string, f triggerFlags) error {
+	// The emulator must be running, and its keys known, before a key is looked up.
+	p, err := t.Profile(ctx)
+	if err != nil {
+		return fail(exitState, "%w", err)
+	}
+	d, err := dialect.Find(p.Dialect)
+	if err != nil {
+		return usage("%w", err)
+	}
+	if f.wait && !d.AsksForJobs() {
+		return usage("--wait: the contract does not show how to ask for a job's state: choose dialect %s for profile %q, or leave --wait out; nothing was sent", dialect.WithJobs(), p.Name)
+	}
+	id, shape, err := t.shapeOf(ctx, d, name, f)
+	if err != nil {
+		return err
+	}
+	in, err := t.readInputs(f, shape)
+	if err != nil {
+		return err
+	}
+	r := model.TriggerRequest{Dataset: id, Inputs: in.Rows, Key: f.key, Settings: f.settings, MaxCost: f.maxCost}
+	if !d.Sends().Dataset && id != "" {
+		t.app.say("zonedeck: the contract does not show how a dataset is named: %q is kept in the ledger and not sent (dialect %s sends it)", id, dialect.WithDatasets())
+	}
+	estimate, err := t.Client.Estimate(ctx, r)
+	if err != nil {
+		return fail(exitState, "%w", err)
+	}
+	t.app.say("zonedeck: %s of %s: %s", text.Counted(len(in.Rows), "input"), id, sanitizeLine(estimate.String()))
+	if f.dryRun {
+		t.app.say("zonedeck: nothing was sent")
+		return nil
+	}
+	if err := t.allowAgain(ctx, r, f); err != nil {
+		return err
+	}
+	if err := t.keepLists(f, in); err != nil {
+		return err
+	}
+	job, err := t.Client.Trigger(ctx, r)
+	if err != nil {
+		return triggerError(ctx, job, err)
+	}
+	if !f.wait || job.State.Final() || job.State == model.JobMayHave {
+		return t.reportJob(job, f.json)
+	}
+	t.app.say("zonedeck: job %s is snapshot %s", job.ID, sanitizeLine(job.Snapshot))
+	return t.watch(ctx, job.ID, f.timeout.d, f.json)
+}
+
+// shapeOf finds the data set and what its inputs are. Where the dialect does not send its name,
+// it is the operator's own.
+func (t *task) shapeOf(ctx context.Context, d dialect.Dialect, name string, f triggerFlags) (id string, shape rows.Shape, err error) {
+	shape = rows.Shape{Free: d.Sends().InputFields, Sample: f.sample}
+	if shape.Map, err = f.columnMap(); err != nil || !d.Sends().Dataset {
+		return name, shape, err
+	}
+	c, l, err := t.Client.Collector(ctx, f.key, name)
+	if unknown := (*catalogue.UnknownError)(nil); errors.As(err, &unknown) {
+		return "", shape, usage("%s; nothing was sent", sanitizeLine(err.Error()))
+	}
+	if err != nil {
+		return "", shape, overviewError(ctx, err)
+	}
+	if l.Problem != "" {
+		t.app.say("zonedeck: what the inputs are is from %s: %s", l.Origin(t.Now()), sanitizeLine(l.Problem))
+	}
+	m, err := c.Method(f.settings.Discover)
+	if err != nil {
+		return "", shape, usage("%s: %s; nothing was sent", c.ID, sanitizeLine(err.Error()))
+	}
+	if cost := m.Cost(); cost != "" && f.settings.LimitPerInput == 0 && f.settings.LimitTotal == 0 {
+		t.app.say("zonedeck: %s: %s (--limit-per-input, --limit)", sanitizeLine(m.Label()), cost)
+	}
+	shape.Fields, shape.Strict = m.Fields, !l.Builtin()
+	return c.ID, shape, nil
+}
+
+// allowAgain asks whether inputs that were launched within the last hour are launched again.
+// Without a terminal only --again says so.
+func (t *task) allowAgain(ctx context.Context, r model.TriggerRequest, f triggerFlags) error {
+	same, err := t.Client.SameInputs(ctx, r, time.Hour)
+	if err != nil || len(same) == 0 {
+		return nil //nolint:nilerr // if the ledger cannot be read, the launch itself fails
+	}
+	last, billed := same[0], "billed a second time"
+	if !last.State.Started() {
+		billed = "billed a second time if that one started"
+	}
+	said := fmt.Sprintf("the same inputs were launched at %s as %s (%s); this is a second job, %s",
+		last.Created.Local().Format(time.DateTime), last.ID, last.State.Label(), billed)
+	if f.again {
+		t.app.say("zonedeck: %s", said)
+		return nil
+	}
+	if !t.app.StdinTTY || t.app.flags.noInput || f.input == "-" {
+		return usage("%s; nothing was sent; --again launches it", said)
+	}
+	ok, err := t.app.confirmed(false, "zonedeck: "+said+". Launch it?")
+	if err == nil && !ok {
+		err = fail(exitChecksFailed, "nothing was sent")
+	}
+	return err
+}
+
+// readInputs reads and checks the rows; every bad row is named.
+func (t *task) readInputs(f triggerFlags, shape rows.Shape) (rows.Inputs, error) {
+	r, kind, name := t.app.Stdin, "", f.input
+	if list, saved := strings.CutPrefix(f.input, listPrefix); saved {
+		path, err := t.listFile(list)
+		if err != nil {
+			return rows.Inputs{}, err
+		}
+		name = path
+	}
+	if name != "-" {
+		file, err := os.Open(name)
+		if errors.Is(err, os.ErrNotExist) && name != f.input {
+			return rows.Inputs{}, usage("there is no saved list %q in %s", strings.TrimPrefix(f.input, listPrefix), t.Paths.ListsDir())
+		}
+		if err != nil {
+			return rows.Inputs{}, usage("read the inputs: %w", err)
+		}
+		defer file.Close()
+		r, kind = file, strings.TrimPrefix(filepath.Ext(name), ".")
+	}
+	in, err := rows.Read(r, kind, shape)
+	if err != nil {
+		return in, usage("inputs %s: %w", name, err)
+	}
+	t.sayInputs(name, in)
+	switch {
+	case in.Bad > 0 && !f.goodRows:
+		return in, usage("%s of %s cannot be used; nothing was sent; --good-rows launches the %d good ones and keeps the others in a file", text.Counted(in.Bad, "row"), name, in.Good)
+	case len(in.Rows) == 0:
+		return in, usage("%s holds no inputs; nothing was sent", name)
+	}
+	return in, nil
+}
+
+// sayInputs says what was found in the rows.
+func (t *task) sayInputs(name string, in rows.Inputs) {
+	for _, p := range in.Problems {
+		where := name
+		if at := p.Where(); at != "" {
+			where += ", " + sanitizeLine(at)
+		}
+		if p.Warning {
+			t.app.say("zonedeck: note: inputs %s: %s", where, sanitizeLine(p.Text))
+			continue
+		}
+		t.app.warn("inputs %s: %s", where, sanitizeLine(p.Text))
+	}
+	if in.Folded > 0 {
+		t.app.say("zonedeck: %s: %s folded, because each input is sent once", name, text.Counted(in.Folded, "repeated row"))
+	}
+	if len(in.Rows) < in.Good {
+		t.app.say("zonedeck: a sample: %d of %d good rows", len(in.Rows), in.Good)
+	}
+}
+
+// keepLists keeps the bad rows and, if it is asked for, the good ones, before anything is sent.
+func (t *task) keepLists(f triggerFlags, in rows.Inputs) error {
+	if in.Bad > 0 {
+		path, err := t.KeepRejects(f.rejects, in)
+		if err != nil {
+			return fail(exitState, "the bad rows could not be kept, so nothing was sent: %w", err)
+		}
+		t.app.say("zonedeck: %s kept in %s", text.Counted(in.Bad, "bad row"), path)
+	}
+	if f.saveList == "" {
+		return nil
+	}
+	path, err := t.listFile(f.saveList)
+	if err != nil {
+		return err
+	}
+	if err := t.SaveList(f.saveList, in.Rows); err != nil {
+		return fail(exitState, "the list could not be saved, so nothing was sent: %w", err)
+	}
+	t.app.say("zonedeck: %s saved in %s", text.Counted(len(in.Rows), "input"), path)
+	return nil
+}
+
+// listPrefix marks a saved list.
+const listPrefix = "list:"
+
+func (t *task) listFile(name string) (string, error) {
+	path, err := t.Paths.ListFile(name)
+	if err != nil {
+		return "", usage("%w", err)
+	}
+	return path, nil
+}
