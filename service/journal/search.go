@@ -3,6 +3,7 @@ package journal
 import (
 	"context"
 	"database/sql"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -156,7 +157,7 @@ func narrow(f model.ActivityFilter) *query {
 		q.add("activity."+c.column+" = ?", c.value)
 		switch value := clean(c.value); { // only the lines of both are read
 		case !utf8.ValidString(c.value): // the index has words of its own for such bytes
-		case hasASCIIWord(value):
+		case hasASCIIWord(value) || hasLetter(value):
 			q.match += c.column + " : " + quoted(value) + " "
 		default:
 			q.match += lookup(value)
@@ -181,6 +182,17 @@ func quoted(text string) string { return `"` + strings.ReplaceAll(text, `"`, `""
 func hasASCIIWord(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+	})
+}
+
+// hasLetter reports whether a sign beyond ASCII is one that the index takes for part of a word:
+// those that its tables (Unicode 6.1) have as letters, of the common scripts.
+func hasLetter(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool {
+		return slices.ContainsFunc([][2]rune{
+			{0xc0, 0xd6}, {0xd8, 0xf6}, {0xf8, 0x24f}, {0x391, 0x3a1}, {0x3a3, 0x3e1}, {0x400, 0x481}, {0x5d0, 0x5ea}, {0x621, 0x64a},
+			{0x3041, 0x3096}, {0x30a1, 0x30fa}, {0x4e00, 0x9fcb}, {0xac00, 0xd7a3},
+		}, func(letters [2]rune) bool { return letters[0] <= r && r <= letters[1] })
 	})
 }
 

@@ -209,6 +209,33 @@ func TestEveryLineOfManySinceATimeIsFound(t *testing.T) {
 	}
 }
 
+// A filter's name is looked up in its own column: one whose signs stand in every line, and that
+// no line has, reads no line.
+func TestANameInOtherScriptsIsFoundInItsColumn(t *testing.T) {
+	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
+	names := []string{"商店", "ЗОНА", "ひら", "가나", "Éé", "Ǆ", "ſ", "İ", "ς", "زون", "אזור", "🛒", "", "zone-商店", "商店-1", "ﬀ", "𠀀"}
+	for _, name := range names {
+		if err := j.PutActivity(t.Context(), model.Activity{Kind: model.ActivityFetch, Zone: name, Key: name, Profile: name, Text: "seen in 商店 ЗОНА"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, name := range names {
+		if name == "" {
+			continue
+		}
+		for what, f := range map[string]model.ActivityFilter{"zone": {Zone: name}, "key": {Key: name}, "profile": {Profile: name}, "zone and word": {Zone: name, Words: []string{"seen"}}} {
+			if list, err := j.Activity(t.Context(), f); err != nil || len(list) != 1 || list[0].ID != int64(i+1) {
+				t.Errorf("%s %q: %d lines, %v", what, name, len(list), err)
+			}
+		}
+	}
+	for name, column := range map[string]bool{"東京": true, "зона": true, "🛒": false, "𠀀": false} {
+		if got := strings.Contains(narrow(model.ActivityFilter{Zone: name}).match, "zone : "); got != column {
+			t.Errorf("%q is looked up in its column: %v", name, got)
+		}
+	}
+}
+
 func TestAWordFindsWhatBeginsWithIt(t *testing.T) {
 	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
 	for _, text := range []string{"shopping at Café", "the workshop", "50% of 商店街", "a \"quoted\" OR NEAR(word)", "sd_m3k1 <b>", "Магазин 🛒/€"} {
@@ -317,6 +344,8 @@ func BenchmarkSearch(b *testing.B) {
 		{"in every line, and before the middle", model.ActivityFilter{Words: []string{"answered"}, Before: int64(n / 2)}},
 		{"in every line, and of a zone that never was", model.ActivityFilter{Words: []string{"answered"}, Zone: "none"}},
 		{"in every line, and of a zone that never was, in Chinese", model.ActivityFilter{Words: []string{"answered"}, Zone: "東京"}},
+		{"in every line, and of a zone that never was and whose name stands in every line, in Chinese", model.ActivityFilter{Words: []string{"answered"}, Zone: "商店"}},
+		{"no words, of a zone that never was and whose name stands in every line, in Chinese", model.ActivityFilter{Zone: "商店"}},
 		{"in every line, and of a profile that never was", model.ActivityFilter{Words: []string{"answered"}, Profile: "none"}},
 		{"in every line, and of a class and kind that never meet", model.ActivityFilter{Words: []string{"answered"}, Class: model.ClassCaptcha, Kind: model.ActivityTwin}},
 		{"in one line", model.ActivityFilter{Words: []string{fmt.Sprintf("page=%d", n/2)}}},
