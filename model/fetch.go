@@ -134,6 +134,7 @@ type BodyRef struct {
 type Attempt struct {
 	N      int
 	Class  Class
+	Cause  Cause         // empty in histories from before it was kept
 	Status int           // the target's status, 0 when unknown
 	Bytes  int64         // of the body; 0 in histories from before it was counted
 	Wait   time.Duration // back-off taken before this attempt

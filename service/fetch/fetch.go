@@ -250,7 +250,7 @@ func (f *flight) attempt(ctx context.Context, n int, wait time.Duration) (try, m
 	default:
 		d = f.verdict(&t)
 	}
-	now.Class, now.Status, now.Bytes, now.Total = d.Class, t.outcome.TargetStatus, t.body.Ref.Size, t.timing.Total
+	now.Class, now.Cause, now.Status, now.Bytes, now.Total = d.Class, d.Cause, t.outcome.TargetStatus, t.body.Ref.Size, t.timing.Total
 	f.attempts = append(f.attempts, now)
 	return t, d, nil
 }

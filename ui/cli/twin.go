@@ -100,7 +100,7 @@ func (t *task) twin(ctx context.Context, target string, f twinFlags) error {
 		_, err = io.WriteString(t.app.Stdout, text.CleanLines(export.TwinMarkdown(result)))
 	default:
 		if err = printColumns(t.app.Stdout, twinRows(result)); err == nil {
-			t.app.verdict(code, sanitizeLine(export.TwinVerdict(result)))
+			_, err = fmt.Fprintln(t.app.Stdout, sanitizeLine(export.TwinVerdict(result)))
 		}
 	}
 	if err != nil {

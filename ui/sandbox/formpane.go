@@ -283,7 +283,7 @@ func (m *Model) options() {
 		o := widget.Option{Value: string(z.Name), Note: z.Product.String()}
 		if last, ok := m.history.last[string(z.Name)]; ok {
 			glyph, _ := m.deps.Theme.ClassMark(last.Class)
-			o.Note += "  " + glyph + " " + last.Class.Label() + " " + text.Ago(last.At, m.deps.Now())
+			o.Note += "  " + glyph + " " + model.ClassWord(last.Class, last.Cause) + " " + text.Ago(last.At, m.deps.Now())
 		}
 		zones = append(zones, o)
 	}

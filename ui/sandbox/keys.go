@@ -234,6 +234,9 @@ func (m *Model) stepLabel(s model.Step) string {
 	case model.ActionRaiseTimeout:
 		return "longer timeout"
 	case model.ActionCheckZone:
+		if m.urlFailed() {
+			return "check the URL"
+		}
 		return "check zone and URL"
 	case model.ActionFixRequest:
 		return "fix the request"
@@ -248,6 +251,13 @@ func (m *Model) stepLabel(s model.Step) string {
 	default:
 		return s.Text
 	}
+}
+
+// urlFailed reports whether the failure on screen is the target's or of the way to it: then the
+// URL is to be checked, and not the zone.
+func (m *Model) urlFailed() bool {
+	cause := m.result.res.Diagnosis.Cause
+	return cause == model.CauseTargetError || cause == model.CauseNetwork
 }
 
 // stepDisabled returns the reason why a step is disabled, or "".

@@ -26,7 +26,7 @@ type (
 	takeEntry struct{ entry importers.HAREntry }
 )
 
-// takePaste reads a pasted curl command or HAR text into the form. It returns nil for
+// takePaste reads a pasted curl command, HAR text or bare URL into the form. It returns nil for
 // anything else, and where a field of several lines is typed: there it is that field's text.
 func (m *Model) takePaste(msg tea.PasteMsg) tea.Cmd {
 	if f := m.form.form; f.CapturingText() {
@@ -54,8 +54,22 @@ func (m *Model) takePaste(msg tea.PasteMsg) tea.Cmd {
 			got, err := entries[0].Import(known)
 			return pasted{got, err}
 		})
+	case !m.CapturingText():
+		return m.takeURL(strings.TrimSpace(text))
 	}
 	return nil
+}
+
+// takeURL puts an address that was pasted outside a field into the form. It returns nil for
+// anything else.
+func (m *Model) takeURL(url string) tea.Cmd {
+	if _, err := model.ParseTarget(url); err != nil {
+		return nil
+	}
+	d := m.form.draft()
+	d.URL, d.Options.Query = url, ""
+	m.setForm(d)
+	return m.tell("Pasted URL. U undoes this.")
 }
 
 // known is what tells calls of the service from others.

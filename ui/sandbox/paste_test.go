@@ -35,6 +35,22 @@ func TestAPastedCurlCommandFillsTheForm(t *testing.T) {
 	})
 }
 
+func TestAURLPastedOutsideAFieldGoesToTheURL(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.Press("tab", "tab")
+		b.Paste(" https://lab.test/pasted?q=1\n")
+		b.Expect("URL  https://lab.test/pasted?q=1", "Pasted URL. U undoes this.")
+		b.Press("U")
+		b.Expect("URL  http://lab.test/ok")
+		b.Paste("no address")
+		b.Expect("URL  http://lab.test/ok")
+		b.Press("down", "down", "down", "down", "down", "down", "down", "down", "space", "down", "down", "enter")
+		b.Paste("http://lab.test/a-header")
+		b.Expect("URL  http://lab.test/ok", "›Headers   http://lab.test/a-header")
+	})
+}
+
 func TestAPasteIntoAFieldOfLinesIsItsText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)

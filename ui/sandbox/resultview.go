@@ -147,7 +147,7 @@ func (m *Model) attemptLines(list []model.Attempt, w int) []string {
 		if a.Status > 0 {
 			status = fmt.Sprint(a.Status)
 		}
-		lines = append(lines, text.Cut(fmt.Sprintf(" %2d  ", a.N)+ink.Render(text.Fit(glyph+" "+model.ClassWord(a.Class, ""), 19))+
+		lines = append(lines, text.Cut(fmt.Sprintf(" %2d  ", a.N)+ink.Render(text.Fit(glyph+" "+model.ClassWord(a.Class, a.Cause), 19))+
 			"  "+text.FitRight(status, 6)+"  "+text.FitRight(waited(a.Wait), 10)+" "+text.FitRight(text.Took(a.Total), 10), w))
 	}
 	return lines

@@ -203,6 +203,9 @@ func (m *Model) runStep(msg runStep) tea.Cmd {
 		return tea.Batch(m.toField(fieldTimeout), m.tell("The timeout is "+longer.String()+" now. ctrl+j sends."))
 	case model.ActionCheckZone:
 		m.focus(paneForm)
+		if m.urlFailed() {
+			return m.toField(fieldURL)
+		}
 		return m.toField(fieldZone)
 	case model.ActionFixRequest:
 		m.focus(paneForm)

@@ -385,3 +385,30 @@ func TestALetterAsksBeforeItSendsABilledRequest(t *testing.T) {
 		})
 	}
 }
+
+// A failure has one name wherever the Sandbox shows it, and "check" goes where its words say.
+func TestANetworkFailureHasOneNameAndLeadsToTheURL(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.svc.history = []model.Activity{{ID: 1, At: time.Now(), Kind: model.ActivityFetch, Zone: "unlocker_demo", Class: model.ClassOutside, Cause: model.CauseNetwork, Profile: "local"}}
+		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
+			res := okResult(r)
+			res.Attempts[0].Class, res.Attempts[0].Cause = model.ClassOutside, model.CauseNetwork
+			res.Diagnosis = model.Diagnosis{
+				Class: model.ClassOutside, Cause: model.CauseNetwork, Summary: "The target could not be reached.",
+				Steps: []model.Step{{Action: model.ActionCheckZone, Text: "check the scheme, host and port of the URL"}},
+			}
+			return res, nil
+		}
+		b.reload()
+		b.Press("esc", "k", "enter")
+		b.Expect("unlocker  ✗ network ")
+		b.Press("esc", "esc", "ctrl+j")
+		b.Expect("✗ network   200", "[f] check the URL")
+		b.Press("tab", "tab", "]", "]", "]", "]")
+		b.Expect("╶ Attempts ╴", "  1  ✗ network ")
+		b.ExpectNot("outside")
+		b.Press("f")
+		b.Expect("›URL")
+	})
+}

@@ -21,11 +21,21 @@ func TestAKeptBodyIsAFileOfItsOwn(t *testing.T) {
 	if again, err := s.keepBody(t.Context(), res); err != nil || again != file {
 		t.Errorf("kept again: %q, %v", again, err)
 	}
+	if err := os.WriteFile(file, []byte("edited"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	second, err := s.keepBody(t.Context(), res)
+	if content, readErr := os.ReadFile(second); err != nil || readErr != nil || string(content) != "the page" || second != filepath.Join(dir, "f_1-2.html") {
+		t.Errorf("beside a file that was edited: %q: %q, %v, %v", second, content, err, readErr)
+	}
+	if content, err := os.ReadFile(file); err != nil || string(content) != "edited" {
+		t.Errorf("the edited file holds %q, %v", content, err)
+	}
 	res.ID, res.Body = "f_2", model.BodyRef{File: filepath.Join(s.Paths.BodiesDir(), "pruned"), Size: 8}
 	if file, err := s.keepBody(t.Context(), res); err == nil {
 		t.Errorf("a body that is gone was kept as %q", file)
 	}
-	if files, _ := os.ReadDir(dir); len(files) != 1 {
-		t.Errorf("%d files, want 1", len(files))
+	if files, _ := os.ReadDir(dir); len(files) != 2 {
+		t.Errorf("%d files, want 2", len(files))
 	}
 }

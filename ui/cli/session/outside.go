@@ -132,11 +132,35 @@ func (s *Session) keepBody(ctx context.Context, res model.FetchResult) (string, 
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
-	name := filepath.Join(dir, res.ID+extension(res.ContentType))
-	if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
-		return name, err
+	// A file that was changed since it was kept stays, and the body gets another.
+	for n := 1; ; n++ {
+		name := filepath.Join(dir, res.ID+extension(res.ContentType))
+		if n > 1 {
+			name = filepath.Join(dir, fmt.Sprintf("%s-%d%s", res.ID, n, extension(res.ContentType)))
+		}
+		kept, err := s.holds(ctx, name, res.Body)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return name, textfile.WriteFunc(name, func(w io.Writer) error { return s.copyBody(ctx, w, res.Body) })
+		case err != nil || kept:
+			return name, err
+		}
 	}
-	return name, textfile.WriteFunc(name, func(w io.Writer) error { return s.copyBody(ctx, w, res.Body) })
+}
+
+// holds reports whether a file holds a body as it came.
+func (s *Session) holds(ctx context.Context, name string, b model.BodyRef) (bool, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close() // it is only read
+	file, body := sha256.New(), sha256.New()
+	if _, err := io.Copy(file, f); err != nil {
+		return false, err
+	}
+	err = s.copyBody(ctx, body, b)
+	return bytes.Equal(file.Sum(nil), body.Sum(nil)), err
 }
 
 // writeCode writes a text to a file and names it. Without replace, a file that is there stays
