@@ -40,7 +40,9 @@ once. The keys of next steps are there only with a failure they help against.
 ` + "`j` and `k`" + ` move in every list, menu and form. They are letters only where text is being
 typed: in the field with the cursor. A dialog that begins with a line of text begins by
 editing it, and ` + "`esc`" + ` ends that; ` + "`enter`, `tab`" + ` and the arrows go on to edit the next text
-field, ` + "`j` and `k`" + ` only move to it.
+field, ` + "`j` and `k`" + ` only move to it. This is so in every form, of a tab or a dialog: what is typed
+after a value was taken goes into the next text field and is no command, and in a tab the footer
+says into which.
 
 A copy goes to this machine's clipboard, if it has one, and by OSC 52 to the terminal's,
 which confirms nothing; in tmux it needs ` + "`set-clipboard on` or `allow-passthrough on`" + `, and

@@ -99,7 +99,9 @@ func (m *Model) sendBindings() []kit.Binding {
 		kit.Binding{Keys: []string{"alt+u", "ctrl+l"}, Label: "URL", Help: "Edit the URL, from anywhere.", Group: group, Intent: jump{fieldURL}, WhileTyping: true, Hidden: true},
 		kit.Binding{Keys: []string{"alt+z", "ctrl+t"}, Label: "zone", Help: "Choose the zone, from anywhere.", Group: group, Intent: jump{fieldZone}, WhileTyping: true, Hidden: true},
 		kit.Binding{Keys: []string{"alt+r", "ctrl+g"}, Label: "response", Help: "Go to the response, from anywhere.", Group: group, Intent: jump{}, WhileTyping: true, Hidden: true})
-	return append(out, m.panes.Bindings(true)...)
+	pane := m.panes.Bindings(true)
+	pane[0].Hidden = m.CapturingText() // the footer has room for where the letters go
+	return append(out, pane...)
 }
 
 // resultBindings are the keys of the result on screen.

@@ -35,6 +35,14 @@ func TestAPastedCurlCommandFillsTheForm(t *testing.T) {
 	})
 }
 
+func TestTheFooterSaysWhereLettersGoAt80Columns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 80, 24)
+		b.Press("alt+u")
+		b.Expect("enter accept · esc stop typing into URL")
+	})
+}
+
 func TestAURLPastedOutsideAFieldGoesToTheURL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)

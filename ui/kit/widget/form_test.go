@@ -436,3 +436,12 @@ func TestAnUnchangedValueRecallsEveryEarlierOne(t *testing.T) {
 		t.Errorf("of a part: %q", got)
 	}
 }
+
+func TestTheFooterSaysIntoWhichFieldIsTyped(t *testing.T) {
+	f := NewForm(kit.NewTheme(true, false), Field{Name: "country", Label: "Country", Kind: FieldText}, Field{Name: "session", Label: "Session", Kind: FieldText})
+	formKeys(f, "enter", "d", "e", "enter")
+	esc, ok := kit.Find(f.Bindings(), "esc", true)
+	if !ok || esc.Label != "stop typing into Session" || f.Value("country") != "de" {
+		t.Errorf("after a value was taken: %q", esc.Label)
+	}
+}

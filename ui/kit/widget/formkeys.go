@@ -3,6 +3,7 @@ package widget
 import (
 	tea "charm.land/bubbletea/v2"
 
+	"zonedeck/model"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 )
@@ -66,10 +67,14 @@ func fieldKeys(down, up []string, typing bool) []kit.Binding {
 
 func (f *Form) typingBindings(fd *field) []kit.Binding {
 	const group = "Form"
-	esc := kit.Binding{Keys: []string{"esc"}, Label: "done", Help: "End editing.", Group: group, Intent: formEscape, WhileTyping: true}
+	done := "done"
+	if fd.Kind != FieldPick {
+		done = "stop typing into " + model.Cut(fd.Label, 16) // the footer says where letters go
+	}
+	esc := kit.Binding{Keys: []string{"esc"}, Label: done, Help: "End editing.", Group: group, Intent: formEscape, WhileTyping: true}
 	out := []kit.Binding{esc}
 	if fd.Kind != FieldArea {
-		out = []kit.Binding{{Keys: []string{"enter"}, Label: "accept", Help: "Take the value and go on to the next field.", Group: group, Intent: formDone, WhileTyping: true}, esc}
+		out = []kit.Binding{{Keys: []string{"enter"}, Label: "accept", Help: "Take the value and go on to the next field; a text field is edited at once.", Group: group, Intent: formDone, WhileTyping: true}, esc}
 	}
 	switch {
 	case fd.Kind == FieldText && len(fd.earlier.values) > 0:
