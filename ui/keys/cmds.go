@@ -15,6 +15,9 @@ import (
 	"zonedeck/ui/kit"
 )
 
+// RotationsChanged says that the records of rotations on disk are others now.
+type RotationsChanged struct{}
+
 // Results of commands. A nil err is success.
 type (
 	reloaded      struct{ err error }

@@ -35,6 +35,10 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		if !m.minute().Equal(m.list.at) {
 			m.fill() // the clocks have moved
 		}
+	case RotationsChanged:
+		if m.page.Running() == 0 { // else it is told by the page
+			return m.loadRecords()
+		}
 	case kit.OpenKey:
 		return m.open(msg.Name)
 	case intent:
@@ -158,6 +162,7 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 	case recordsLoaded:
 		m.records.plans, m.records.uses, m.records.used = msg.plans, withFiles(msg.uses, m.records.uses), msg.used
 		m.fill()
+		m.page.Reread(msg.plans)
 		if msg.err != nil {
 			return kit.Fail(msg.err.Error())
 		}

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/service/profile"
+	"zonedeck/ui/keys"
 	"zonedeck/ui/kit"
 )
 
@@ -35,14 +36,14 @@ func (s stamp) same(o stamp) bool {
 	return s.size == o.size && s.at.Equal(o.at) && os.SameFile(s.info, o.info)
 }
 
-// stamps are the states of the configuration and of the key inventory.
-type stamps struct{ config, keys stamp }
+// stamps are the states of the configuration, of the key inventory, and of the folder of rotations.
+type stamps struct{ config, keys, rotations stamp }
 
 func (s *Session) stamps() stamps {
-	return stamps{config: stampOf(s.configFile()), keys: stampOf(s.Paths.KeysFile())}
+	return stamps{config: stampOf(s.configFile()), keys: stampOf(s.Paths.KeysFile()), rotations: stampOf(s.Paths.RotationsDir())}
 }
 
-// configWatch notices that the configuration or the key inventory was changed: by the console, by
+// configWatch notices that the configuration, the key inventory or a rotation was changed: by the console, by
 // hand, by another process. It is used by one goroutine.
 type configWatch struct {
 	c *Console
@@ -83,6 +84,9 @@ func (w *configWatch) look() (msgs []tea.Msg) {
 		if len(msgs) == 0 {
 			msgs = []tea.Msg{w.c.sessionChanged()}
 		}
+	}
+	if len(msgs) == 0 && !now.rotations.same(before.rotations) { // with a changed session they are read, too
+		msgs = append(msgs, kit.Addressed{View: kit.Keys, Msg: keys.RotationsChanged{}})
 	}
 	return msgs
 }

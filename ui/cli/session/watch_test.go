@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/profile"
+	"zonedeck/ui/keys"
 	"zonedeck/ui/kit"
 )
 
@@ -111,6 +113,18 @@ func TestAChangedConfigurationHoldsWithoutARestart(t *testing.T) {
 	}
 	if now, _ := told(w.look()); now == nil || now.Key.Name != "etl" {
 		t.Errorf("a key of another process: %+v", now)
+	}
+
+	if err := s.rotations().Start(t.Context(), keystore.RotationPlan{
+		ID: "rot-1", Version: 2, Key: "etl", Method: keystore.RotateByNewKey, Steps: []keystore.RotationStep{{Kind: keystore.StepCreate}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if msgs := w.look(); !reflect.DeepEqual(msgs, []tea.Msg{kit.Addressed{View: kit.Keys, Msg: keys.RotationsChanged{}}}) {
+		t.Errorf("a rotation of another process: %v", msgs)
+	}
+	if msgs := w.look(); len(msgs) != 0 {
+		t.Errorf("nothing has changed: %v", msgs)
 	}
 }
 

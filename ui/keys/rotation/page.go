@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -102,6 +103,17 @@ func (p *Page) Show(k model.Key, plan keystore.RotationPlan) tea.Cmd {
 	p.open = true
 	p.fill()
 	return nil
+}
+
+// Reread takes the records as they are on disk: another console or a command may have gone on with
+// the rotation. What is at work here knows more.
+func (p *Page) Reread(plans []keystore.RotationPlan) {
+	i := slices.IndexFunc(plans, func(plan keystore.RotationPlan) bool { return plan.ID == p.plan.ID })
+	if i < 0 || p.slot.Running() || reflect.DeepEqual(plans[i], p.plan) {
+		return
+	}
+	p.plan, p.stop, p.err = plans[i], nil, nil
+	p.fill()
 }
 
 // Messages of the page's own work.
