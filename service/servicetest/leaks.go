@@ -3,6 +3,7 @@ package servicetest
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"testing"
 )
 
 // Leaks says where a text holds one of the secrets: as it is, in base64 at any place of a longer
@@ -60,4 +62,33 @@ func LeaksUnder(dir string, except []string, secrets ...string) (found []string,
 		return err
 	})
 	return found, err
+}
+
+// SecretsOf are the secrets of the demo account that an emulator announces in its file, but those
+// too short to be told from other text: keys and passwords. It fails where they are so few that a search
+// for them would find nothing.
+func SecretsOf(t testing.TB, emulatorFile string) (secrets []string) {
+	t.Helper()
+	raw, err := os.ReadFile(emulatorFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ready struct {
+		Keys  []struct{ Value string }
+		Zones []struct{ Password string }
+	}
+	if err := json.Unmarshal(raw, &ready); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range ready.Keys {
+		secrets = append(secrets, k.Value)
+	}
+	for _, z := range ready.Zones {
+		secrets = append(secrets, z.Password)
+	}
+	secrets = slices.DeleteFunc(secrets, func(s string) bool { return len(s) < 8 })
+	if len(secrets) < 10 || len(Leaks("", raw, secrets...)) < len(secrets) {
+		t.Fatalf("%d secrets are known: nothing could be seen here", len(secrets))
+	}
+	return secrets
 }

@@ -362,28 +362,7 @@ func leaves(c *cobra.Command) (all []*cobra.Command) {
 func noDemoSecret(t *testing.T, p Process, w *uitest.Whole) {
 	t.Helper()
 	paths := profile.FindPaths(p.Getenv)
-	raw, err := os.ReadFile(paths.EmulatorFile())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var ready struct {
-		Keys  []struct{ Value string }
-		Zones []struct{ Password string }
-	}
-	if err := json.Unmarshal(raw, &ready); err != nil {
-		t.Fatal(err)
-	}
-	var secrets []string
-	for _, k := range ready.Keys {
-		secrets = append(secrets, k.Value)
-	}
-	for _, z := range ready.Zones {
-		secrets = append(secrets, z.Password)
-	}
-	secrets = slices.DeleteFunc(secrets, func(s string) bool { return len(s) < 8 })
-	if len(secrets) < 10 || len(servicetest.Leaks("", raw, secrets...)) < len(secrets) {
-		t.Fatalf("%d secrets are known: nothing could be seen here", len(secrets))
-	}
+	secrets := servicetest.SecretsOf(t, paths.EmulatorFile())
 	found := servicetest.Leaks("the terminal", w.Written(), secrets...)
 	for _, dir := range []string{paths.Config, paths.Data, paths.Cache} {
 		more, err := servicetest.LeaksUnder(dir, nil, secrets...)

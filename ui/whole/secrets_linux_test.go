@@ -3,7 +3,6 @@ package whole
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -121,27 +120,7 @@ func TestNoSecretIsInTheDumpOfAConsole(t *testing.T) {
 	dir := t.TempDir()
 	term := openTerminal(t, 120, 40, environment(dir, "ZONEDECK_EMULATOR_PROXY=127.0.0.1:0"))
 	term.waitFor("LOCAL EMULATOR", "batch-user")
-	raw, err := os.ReadFile(filepath.Join(dir, "state", "zonedeck", "emulator.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var ready struct {
-		Keys  []struct{ Value string }
-		Zones []struct{ Password string }
-	}
-	if err := json.Unmarshal(raw, &ready); err != nil {
-		t.Fatal(err)
-	}
-	var secrets []string
-	for _, k := range ready.Keys {
-		secrets = append(secrets, k.Value)
-	}
-	for _, z := range ready.Zones {
-		secrets = append(secrets, z.Password)
-	}
-	if len(secrets) < 5 {
-		t.Fatalf("%d secrets are known: nothing could be seen here", len(secrets))
-	}
+	secrets := servicetest.SecretsOf(t, filepath.Join(dir, "state", "zonedeck", "emulator.json"))
 	if err := term.cmd.Process.Signal(syscall.SIGABRT); err != nil {
 		t.Fatal(err)
 	}

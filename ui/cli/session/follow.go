@@ -14,11 +14,6 @@ import (
 	"zonedeck/ui/kit/text"
 )
 
-// followEvery is how often a console checks that its emulator is alive. The process
-// that runs it may be killed while the console is idle, and the screen must not keep
-// showing dead addresses.
-const followEvery = time.Second
-
 // place identifies one run of the emulator by its process and addresses.
 type place struct {
 	api, proxy string
@@ -36,8 +31,9 @@ type follower struct {
 	keys    []model.Key   // those in the last message
 }
 
-// follow checks the emulator until the console ends; send delivers the messages for
-// the views.
+// follow checks the emulator once a second until the console ends; send delivers the messages
+// for the views. The process that runs it may be killed while the console is idle, and the screen
+// must not keep showing dead addresses.
 func (c *Console) follow(send func(tea.Msg)) {
 	if c.session.embedded == nil {
 		return
@@ -48,18 +44,7 @@ func (c *Console) follow(send func(tea.Msg)) {
 	case <-c.ctx.Done():
 		return
 	}
-	every := time.NewTicker(followEvery)
-	defer every.Stop()
-	for {
-		select {
-		case <-c.ctx.Done():
-			return
-		case <-every.C:
-		}
-		for _, msg := range f.look() {
-			send(msg)
-		}
-	}
+	c.everySecond(f.look, send)
 }
 
 // begin starts the emulator or attaches to one, and returns the message that reports

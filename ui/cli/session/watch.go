@@ -54,8 +54,12 @@ func (c *Console) newWatch() *configWatch { return &configWatch{c, c.session.asR
 
 // watch looks at the files once a second until the console ends; send delivers the messages.
 func (c *Console) watch(send func(tea.Msg)) {
-	w := c.newWatch()
-	every := time.NewTicker(followEvery)
+	c.everySecond(c.newWatch().look, send)
+}
+
+// everySecond looks once a second until the console ends, and sends what was seen.
+func (c *Console) everySecond(look func() []tea.Msg, send func(tea.Msg)) {
+	every := time.NewTicker(time.Second)
 	defer every.Stop()
 	for {
 		select {
@@ -63,7 +67,7 @@ func (c *Console) watch(send func(tea.Msg)) {
 			return
 		case <-every.C:
 		}
-		for _, msg := range w.look() {
+		for _, msg := range look() {
 			send(msg)
 		}
 	}
