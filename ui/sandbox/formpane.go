@@ -309,8 +309,8 @@ func (m *Model) keyNote(k model.Key) string {
 	if s := k.State(m.deps.Now(), model.SoonDays*24*time.Hour); s != model.KeyOK {
 		parts = append(parts, s.String())
 	}
-	if of := m.session.Elsewhere[k.Name]; of != "" {
-		parts = append(parts, "of "+of)
+	if m.session.Elsewhere[k.Name] != "" { // whose it is, is said when it is chosen
+		parts = append([]string{"another account's"}, parts...)
 	}
 	if k.Secret == "" {
 		parts = append(parts, "tracked only")
