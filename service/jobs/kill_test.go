@@ -33,6 +33,7 @@ const (
 	victimEnv = "ZONEDECK_SERVICE_VICTIM"
 	victimDir = "ZONEDECK_SERVICE_VICTIM_DIR"
 	victimURL = "ZONEDECK_SERVICE_VICTIM_URL"
+	victimKey = "ZONEDECK_SERVICE_VICTIM_KEY" // the key's value; without one it is the tests'
 )
 
 // victim does its work until it is killed, or for a minute.
@@ -47,6 +48,8 @@ func victim(role string) int {
 		err = victimTriggers(ctx)
 	case "download":
 		err = victimDownload(ctx)
+	case "follow":
+		err = victimFollow(ctx)
 	case "emulator":
 		err = victimEmulator(ctx)
 	}
