@@ -31,7 +31,7 @@ type Followed struct {
 // process or another one that has the same ledger: no job is asked for by two at once. It
 // gives on each of them at the beginning and whenever it has changed, from this goroutine;
 // a job that another process launches comes too. A job that is over comes once more and then
-// no longer.
+// no longer. A Followed without a job says that none is in flight (any more).
 //
 // It returns when ctx ends, with nil, or when ledger or queue cannot be read: ErrNoLedger,
 // ErrNoWork, ErrNotShown (the contract shows no way to ask), the ledger's.
@@ -88,6 +88,7 @@ type follower struct {
 	seen    map[string]Followed // in flight, by job, as on was told
 	queue   work.Queue          // while something is in flight
 	leave   func()
+	idle    bool // on was told that nothing is in flight
 }
 
 // rest ends the worker while nothing is in flight: it costs an idle console more than all of
@@ -150,8 +151,14 @@ func (f *follower) look(ctx context.Context) error {
 			f.on(Followed{Job: job})
 		}
 	}
-	if len(jobs) == 0 {
-		f.rest()
+	if len(jobs) > 0 {
+		f.idle = false
+		return nil
+	}
+	f.rest()
+	if !f.idle {
+		f.idle = true
+		f.on(Followed{})
 	}
 	return nil
 }

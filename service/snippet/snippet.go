@@ -12,6 +12,7 @@ import (
 type Options struct {
 	Program string // the program's path
 	Within  string // a time like "14d"
+	Profile string // the profile whose jobs are followed; empty for the default one
 	// Metrics is the file for node_exporter's textfile collector; empty for none.
 	Metrics string
 }

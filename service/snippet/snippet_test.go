@@ -111,6 +111,29 @@ func TestTheUnitsAreWhatSystemdReads(t *testing.T) {
 	}
 }
 
+func TestTheUnitThatFollowsJobsIsWhatSystemdReads(t *testing.T) {
+	dir := t.TempDir()
+	for profile, want := range map[string]string{"": " jobs follow\n", "my 100 %": ` --profile "my 100 %%" jobs follow` + "\n"} {
+		unit := Follow(Options{Program: program(t, "zonedeck"), Profile: profile})
+		if !strings.Contains(unit, want) || !strings.Contains(unit, "\n[Service]\nType=exec\nExecStart=") {
+			t.Fatal(unit)
+		}
+		file := filepath.Join(dir, "zonedeck-jobs.service")
+		if err := os.WriteFile(file, []byte(unit), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		analyze, err := exec.LookPath("systemd-analyze")
+		if err != nil {
+			continue // looked at above
+		}
+		out, err := exec.CommandContext(t.Context(), analyze, "verify", "--user", "--man=no", file).CombinedOutput()
+		// Without a running systemd it says so; what it has against the unit names its file.
+		if strings.Contains(string(out), "zonedeck-jobs.") {
+			t.Errorf("%v\n%s", err, out)
+		}
+	}
+}
+
 func TestTheCommandOfAWorkflowRuns(t *testing.T) {
 	prog := program(t, "it's zonedeck")
 	for kind, prefix := range map[string]string{"github": "        run: ", "gitlab": "    - "} {

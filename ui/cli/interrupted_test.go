@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -44,5 +45,22 @@ func TestWhatWasPaidForIsPrintedWhenACommandIsInterrupted(t *testing.T) {
 				t.Errorf("exit code %d, want %d; stdout %q, stderr %q", code, exitInterrupted, stdout, stderr.String())
 			}
 		})
+	}
+}
+
+func TestAFollowThatIsToldToEndEndsWith0(t *testing.T) {
+	p, _, stderr := process(t, nil, "jobs", "trigger", "gd_pages", "--input", "-")
+	p.Stdin = strings.NewReader("http://lab.test/slow?s=20\n")
+	if code := Main(t.Context(), p); code != exitOK {
+		t.Fatalf("exit code %d, stderr %q", code, stderr)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	follow, _, stderr := process(t, nil, "jobs", "follow")
+	follow.Getenv = p.Getenv // the same home
+	stdout := &whenWritten{match: regexp.MustCompile(`job-1 .*(accepted|running)`), call: cancel}
+	follow.Stdout = stdout
+	if code := Main(ctx, follow); code != exitOK || strings.Contains(stderr.String(), "interrupted") {
+		t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout.String(), stderr)
 	}
 }

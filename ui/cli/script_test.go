@@ -249,16 +249,26 @@ func keepSnapshot(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], job.Snapshot)
 }
 
-// matches checks one JSON object against a schema of docs/schema.
+// matches checks one JSON object, or each line, against a schema of docs/schema.
 func matches(ts *testscript.TestScript, neg bool, args []string) {
+	lines := len(args) > 0 && args[0] == "-lines"
+	if lines {
+		args = args[1:]
+	}
 	if neg || len(args) != 2 {
-		ts.Fatalf("usage: matches SCHEMA FILE")
+		ts.Fatalf("usage: matches [-lines] SCHEMA FILE")
 	}
 	schema, err := jsonschema.NewCompiler().Compile(filepath.Join(schemas, args[0]+".json"))
 	ts.Check(err)
-	object, err := jsonschema.UnmarshalJSON(strings.NewReader(ts.ReadFile(args[1])))
-	ts.Check(err)
-	ts.Check(schema.Validate(object))
+	objects := []string{ts.ReadFile(args[1])}
+	if lines {
+		objects = strings.Split(strings.TrimSpace(objects[0]), "\n")
+	}
+	for _, o := range objects {
+		object, err := jsonschema.UnmarshalJSON(strings.NewReader(o))
+		ts.Check(err)
+		ts.Check(schema.Validate(object))
+	}
 }
 
 // brokenService answers as no healthy service does; the first path segment of

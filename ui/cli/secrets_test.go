@@ -172,6 +172,8 @@ func secretRuns() []secretRun {
 		{args: "jobs show job-1 --json"},
 		{args: "jobs adopt sd_2 --json"},
 		{args: "jobs watch job-2 --json"},
+		{args: "jobs follow --until-idle --json"},
+		{args: "jobs unit"},
 		{args: "jobs list --json"},
 		{args: "jobs list --remote --json"},
 		{args: "jobs datasets --json"},

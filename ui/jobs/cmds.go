@@ -106,6 +106,9 @@ func (m *Model) unfollow() {
 // followed handles what happened to a job in flight.
 func (m *Model) followed(f service.Followed) tea.Cmd {
 	id := f.Job.ID
+	if id == "" {
+		return nil // nothing is in flight
+	}
 	before := m.work.followed[id]
 	m.work.followed[id] = f
 	m.put(f.Job)

@@ -1,0 +1,190 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/model"
+	"zonedeck/service/dialect"
+	"zonedeck/service/jobs"
+	"zonedeck/service/snippet"
+)
+
+func (a *app) jobsFollowCommand() *cobra.Command {
+	var f followFlags
+	cmd := &cobra.Command{
+		Use:   "follow",
+		Short: "Follow all jobs of the profile that are in flight, and those to come",
+		Long: `Has the service asked about each job in flight until it is over, and prints a line for each thing
+that happens. Jobs that another zonedeck launches are followed, too; several processes share the
+asking. It runs until it is interrupted or gets SIGTERM, and ends with 0 then: a service for servers,
+whose unit 'zonedeck jobs unit' prints. Nothing is downloaded.`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withSession(cmd.Context(), needs{jobs: true, reason: f.reason}, func(t *task) error {
+				if err := t.ledger(cmd.Context()); err != nil {
+					return err
+				}
+				return t.follow(cmd.Context(), f)
+			})
+		},
+	}
+	adminFlag(cmd, &f.reason)
+	cmd.Flags().BoolVar(&f.untilIdle, "until-idle", false, "end once no job is in flight; exit 30 if one of those that were has failed")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object a line")
+	return cmd
+}
+
+type followFlags struct {
+	reason          string
+	untilIdle, json bool
+}
+
+// jobEventJSON is one thing that happened to a job (docs/schema/job-event.json).
+type jobEventJSON struct {
+	SchemaVersion int        `json:"schema_version"`
+	At            time.Time  `json:"at"`
+	Event         string     `json:"event"`
+	Error         string     `json:"error"`
+	Next          *time.Time `json:"next"`
+	Job           jobJSON    `json:"job"`
+}
+
+// The events of 'jobs follow'.
+const (
+	eventFollowed    = "followed"
+	eventChanged     = "changed"
+	eventUnanswered  = "unanswered"
+	eventNotFollowed = "not_followed"
+	eventOver        = "over"
+)
+
+// errIdle ends a follow that was to end then.
+var errIdle = errors.New("no job is in flight")
+
+func (t *task) follow(ctx context.Context, f followFlags) error {
+	p, err := t.Profile(ctx)
+	if err != nil {
+		return fail(exitState, "%w", err)
+	}
+	d, err := dialect.Find(p.Dialect)
+	if err != nil {
+		return usage("%w", err)
+	}
+	if !d.AsksForJobs() {
+		return usage("the contract does not show how to ask for a job's state: choose dialect %s for profile %q", dialect.WithJobs(), p.Name)
+	}
+	following, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	lines := followLines{task: t, json: f.json, seen: map[string]jobs.Followed{}}
+	failed := false
+	err = t.Client.Follow(following, func(e jobs.Followed) {
+		switch {
+		case e.Job.ID != "":
+			failed = failed || e.Job.State == model.JobFailed
+			if err := lines.print(e); err != nil {
+				end(err)
+			}
+		case f.untilIdle:
+			end(errIdle)
+		}
+	})
+	cause := context.Cause(following)
+	switch {
+	case ctx.Err() != nil: // the way a service is ended
+		return nil
+	case errors.Is(cause, errIdle) && failed:
+		return exit(exitJobFailed)
+	case errors.Is(cause, errIdle):
+		return nil
+	case cause != nil:
+		return fail(exitState, "write what happened: %w", cause)
+	default:
+		return jobError(ctx, err)
+	}
+}
+
+// followLines prints what happens, one line each.
+type followLines struct {
+	task *task
+	json bool
+	seen map[string]jobs.Followed
+}
+
+func (l *followLines) print(e jobs.Followed) error {
+	before, known := l.seen[e.Job.ID]
+	event := ""
+	switch {
+	case e.Job.State.Final():
+		event = eventOver
+	case !e.On && (before.On || !known):
+		event = eventNotFollowed
+	case e.Err != nil && (before.Err == nil || before.Err.Error() != e.Err.Error()):
+		event = eventUnanswered
+	case !known && e.On:
+		event = eventFollowed
+	case progressLine(before.Job) != progressLine(e.Job) || before.Job.Wire != e.Job.Wire:
+		event = eventChanged
+	}
+	l.seen[e.Job.ID] = e
+	if event == eventOver {
+		delete(l.seen, e.Job.ID)
+	}
+	if event == "" {
+		return nil
+	}
+	why := ""
+	if e.Err != nil {
+		why = e.Err.Error()
+	}
+	at := l.task.app.Now()
+	if l.json {
+		out := jobEventJSON{SchemaVersion: schemaVersion, At: at.UTC(), Event: event, Error: why, Job: newJobJSON(e.Job)}
+		if e.On && !e.Job.State.Final() {
+			next := e.Next.UTC()
+			out.Next = &next
+		}
+		return l.task.app.printJSON(out)
+	}
+	line := fmt.Sprintf("%s  %s  %s", at.UTC().Format(time.RFC3339), e.Job.ID, progressLine(e.Job))
+	if e.Job.Wire != "" && e.Job.Wire != string(e.Job.State) {
+		line += "  (the service says " + sanitizeLine(e.Job.Wire) + ")"
+	}
+	switch event {
+	case eventUnanswered:
+		line += "  no answer: " + sanitizeLine(why)
+	case eventNotFollowed:
+		line += "  not followed any more: " + sanitizeLine(cmp.Or(why, e.Job.Fault.Diagnosis.Summary, "'zonedeck jobs watch "+e.Job.ID+"' asks again"))
+	case eventOver:
+		if e.Job.Detail != "" {
+			line += "  " + sanitizeLine(e.Job.Detail)
+		}
+	}
+	_, err := fmt.Fprintln(l.task.app.Stdout, line)
+	return err
+}
+
+func (a *app) jobsUnitCommand() *cobra.Command {
+	o := snippet.Options{}
+	cmd := &cobra.Command{
+		Use:   "unit",
+		Short: "Print a systemd unit that follows the jobs of a profile",
+		Long: `Prints a unit for the user's systemd that runs 'zonedeck jobs follow'. With --profile it follows the
+jobs of that profile.`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			o.Profile = a.flags.profile
+			if _, err := fmt.Fprint(a.Stdout, snippet.Follow(o)); err != nil {
+				return fail(exitState, "write the unit: %w", err)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&o.Program, "program", "/usr/local/bin/zonedeck", "the program's path there")
+	return cmd
+}
