@@ -64,7 +64,7 @@ func seed(t *testing.T, p Process) {
 	run(nowhere, "--base-url", pictures(t), "request", "http://lab.test/dot.png", "--zone", "z")
 	trigger := func(p Process, args ...string) {
 		p.Stdin = strings.NewReader("http://lab.test/product/1\n")
-		run(p, append([]string{"jobs", "trigger", "gd_products", "--input", "-"}, args...)...)
+		run(p, append([]string{"jobs", "trigger", "gd_products", "--input", "-", "--again"}, args...)...)
 	}
 	trigger(nowhere, "--base-url", closed(t))
 	trigger(p, "--key", "expired-user", "--profile", profile.LocalName)

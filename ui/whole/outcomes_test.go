@@ -128,7 +128,7 @@ func sending(p *uitest.Whole, address string) {
 func jobStateScreens(s scripted) []screen {
 	trigger := func(h *home, dataset string, more ...string) {
 		h.write("urls.txt", "https://shop.example/product/1\nhttps://shop.example/product/2\nhttps://shop.example/product/3\n")
-		h.run(append([]string{"jobs", "trigger", dataset, "--input", filepath.Join(h.dir, "urls.txt")}, more...)...)
+		h.run(append([]string{"jobs", "trigger", dataset, "--input", filepath.Join(h.dir, "urls.txt"), "--again"}, more...)...)
 	}
 	list := func(p *uitest.Whole) {
 		acmeReady(p)
