@@ -17,6 +17,7 @@ import (
 	"zonedeck/model"
 	accounts "zonedeck/service/account"
 	"zonedeck/service/profile"
+	"zonedeck/service/secrets"
 	"zonedeck/ui"
 	"zonedeck/ui/account"
 	"zonedeck/ui/kit"
@@ -77,6 +78,13 @@ func (r *rig) files() accounts.Files {
 	return accounts.Files{Config: r.config, CADir: filepath.Join(r.dir, "ca"), Inventory: r.inventory, Secrets: r.secrets}
 }
 
+func (r *rig) secretFiles() secrets.Files {
+	return secrets.Files{
+		Config: r.config, Journal: filepath.Join(r.dir, "migration.json"), Keys: r.inventory, Store: r.secrets,
+		Busy: func(string) string { return "" },
+	}
+}
+
 // load is the configuration as it is now.
 func (r *rig) load() profile.File {
 	f, err := profile.Load(r.config)
@@ -122,6 +130,10 @@ func (r *rig) deps(t *testing.T, theme *kit.Theme) account.Deps {
 		},
 		Remove: func(ctx context.Context, gone accounts.Removal, withKey, withSecrets bool) error {
 			return accounts.Remove(ctx, r.files(), gone, withKey, withSecrets)
+		},
+		Uses: func() ([]secrets.Use, error) { return secrets.Uses(r.secretFiles()) },
+		Migrate: func(ctx context.Context, to string, refs []string) ([]secrets.Move, error) {
+			return secrets.Migrate(ctx, r.secretFiles(), to, refs, nil)
 		},
 		Switch: func(name string) tea.Cmd {
 			return func() tea.Msg { r.switched = append(r.switched, name); return nil }

@@ -1,8 +1,10 @@
 package account
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -82,7 +84,7 @@ func (f *form) take(r read) {
 	note(fieldProxy, found.Proxy)
 	note(fieldCA, found.Certificates)
 	values.SetValue(fieldZones, f.listed())
-	values.SetNote(fieldZones, zonesNote(found))
+	values.SetNote(fieldZones, f.zonesNote())
 	f.follow(values) // the key may be an ADMIN key
 }
 
@@ -92,25 +94,76 @@ func noteOf(v accounts.Verdict) widget.Note {
 	return widget.Note{Mark: marks[v.State], Text: v.Text}
 }
 
-// zonesNote says how many zones there are, what is known of rates and passwords, and which zones
-// need a look.
-func zonesNote(found accounts.Found) widget.Note {
-	n := noteOf(found.Listing)
+// fewZones is how many zones get their verdicts in the form; ctrl+l shows more.
+const fewZones = 6
+
+// zonesNote says how many zones there are and what is known of rates and passwords, and then the
+// verdict on each zone, those that need a look first.
+func (f *form) zonesNote() widget.Note {
+	n := noteOf(f.found.Listing)
 	for _, v := range []struct {
 		what    string
 		verdict accounts.Verdict
-	}{{"rates", found.Rates}, {"passwords", found.Passwords}} {
+	}{{"rates", f.found.Rates}, {"passwords", f.found.Passwords}} {
 		if v.verdict.Text != "" {
 			n.Text += "; " + v.what + ": " + v.verdict.Text
 		}
 	}
-	for _, z := range found.Zones {
-		if z.Verdict.State == accounts.Warning || z.Verdict.State == accounts.Failed {
+	checks := f.zoneChecks()
+	slices.SortStableFunc(checks, func(a, b accounts.Check) int { return cmp.Compare(urgency(a), urgency(b)) })
+	for i, c := range checks {
+		if urgency(c) < urgencyGood {
 			n.Mark = widget.NoteWarn
-			n.Text += fmt.Sprintf("; %s: %s", z.Zone.Name, z.Verdict.Text)
+		}
+		switch {
+		case i < fewZones:
+			n.Text += "\n" + glyphs[c.Verdict.State] + " " + c.What + ": " + c.Verdict.Text
+		case i == fewZones:
+			n.Text += fmt.Sprintf("\n… and %d more: ctrl+l shows each zone", len(checks)-fewZones)
 		}
 	}
 	return n
+}
+
+// The order of verdicts, the worst first.
+const (
+	urgencyFailed = iota
+	urgencyWarning
+	urgencyGood
+	urgencyUnknown
+)
+
+func urgency(c accounts.Check) int {
+	return map[accounts.State]int{accounts.Failed: urgencyFailed, accounts.Warning: urgencyWarning, accounts.OK: urgencyGood, accounts.Unknown: urgencyUnknown}[c.Verdict.State]
+}
+
+var glyphs = map[accounts.State]string{accounts.OK: "✓", accounts.Warning: "!", accounts.Failed: "✗", accounts.Unknown: "·"}
+
+// zoneChecks are the verdicts on the zones of the form.
+func (f *form) zoneChecks() []accounts.Check {
+	typed, err := parseZones(f.Form.Value(fieldZones))
+	if err != nil {
+		return nil
+	}
+	p := f.draftProfile()
+	p.Zones = typed
+	return slices.DeleteFunc(accounts.Checks(p, f.found), func(c accounts.Check) bool { return !strings.HasPrefix(c.What, "zone ") })
+}
+
+// eachZone shows the verdict on each zone; the list scrolls.
+func (f *form) eachZone() tea.Cmd {
+	checks, theme := f.zoneChecks(), f.deps.Theme
+	inks := map[accounts.State]kit.Ink{accounts.OK: theme.Good, accounts.Warning: theme.Warn, accounts.Failed: theme.Bad, accounts.Unknown: theme.Muted}
+	return kit.OpenOverlay(&widget.Page{
+		Heading: "Zones by the account", Width: 84,
+		Lines: func(w int) (out []string) {
+			for _, c := range checks {
+				out = append(out, widget.Wrapped(inks[c.Verdict.State], glyphs[c.Verdict.State]+" "+strings.TrimPrefix(c.What, "zone ")+": "+c.Verdict.Text, w-2)...)
+			}
+			return widget.Indent(out)
+		},
+		Closing: kit.Binding{Keys: []string{"esc", "enter", "q"}, Label: "close", Help: "Close the list.", Intent: kit.Close{}},
+	})
 }
 
 // listed are the lines of the form's zones, and behind them those that only the account has.

@@ -9,6 +9,7 @@ import (
 	"zonedeck/model"
 	accounts "zonedeck/service/account"
 	"zonedeck/service/profile"
+	"zonedeck/service/secrets"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
 )
@@ -38,6 +39,9 @@ type Deps struct {
 	// WhatGoes and Remove remove one.
 	WhatGoes func(name string) (accounts.Removal, error)
 	Remove   func(ctx context.Context, r accounts.Removal, withKey, withSecrets bool) error
+	// Uses lists the references to secrets, and Migrate moves those behind refs, or all, to a store.
+	Uses    func() ([]secrets.Use, error)
+	Migrate func(ctx context.Context, to string, refs []string) ([]secrets.Move, error)
 	// Switch changes to another profile.
 	Switch func(name string) tea.Cmd
 }
@@ -51,11 +55,14 @@ type Store struct {
 
 const group = "Account"
 
-// Commands are the palette's entries: add an account, and for each profile use, edit and remove.
+// Commands are the palette's entries: add an account, move secrets, and for each profile use, edit and remove.
 func Commands(d Deps) []kit.Binding {
 	out := []kit.Binding{{
 		Label: "add account", Group: group, Help: "Add a real account: an address and a key; the rest is asked for.",
 		Intent: tea.Cmd(func() tea.Msg { return open(d, nil) }), Disabled: d.Refused,
+	}, {
+		Label: "move secrets", Group: group, Help: "Move secrets to the keyring or to encrypted files, and what refers to them; each is read back before the old one is deleted.",
+		Intent: tea.Cmd(func() tea.Msg { return move(d) }), Disabled: d.Refused,
 	}}
 	for _, name := range d.Names() {
 		b := kit.Binding{

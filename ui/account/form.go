@@ -33,6 +33,7 @@ type form struct {
 type (
 	probed []Store
 	ask    struct{}
+	each   struct{} // show the verdict on each zone
 	read   struct {
 		found accounts.Found
 		err   error
@@ -47,6 +48,9 @@ func newForm(d Deps, edits *profile.Profile) *form {
 	}
 	f.FormDialog = widget.NewFormDialog(d.Theme, title, widget.NewForm(d.Theme, fields(f)...))
 	f.Intro = "Type the address and the key, then ctrl+r: the rest is asked for. Nothing is written before you save."
+	if edits == nil && len(d.Configured()) == 0 {
+		f.Intro += " The first account becomes the default: zonedeck starts with it from then on."
+	}
 	f.Submit = "save and use"
 	if edits != nil {
 		f.Intro = "Only the lines that differ are written. ctrl+r asks the account again."
@@ -87,7 +91,14 @@ func (f *form) extra() []kit.Binding {
 	if f.Busy {
 		b.Disabled = "it is being asked"
 	}
-	return []kit.Binding{b}
+	zones := kit.Binding{
+		Keys: []string{"ctrl+l"}, Label: "each zone", Group: "Form", Intent: each{}, WhileTyping: true, Hidden: true,
+		Help: "Show what the account says of each zone.",
+	}
+	if f.found.Listing == (accounts.Verdict{}) {
+		zones.Disabled = "the account has not listed its zones yet"
+	}
+	return []kit.Binding{b, zones}
 }
 
 // handle takes the form's own messages.
@@ -97,6 +108,8 @@ func (f *form) handle(msg tea.Msg) (tea.Cmd, bool) {
 		f.tellStores(msg)
 	case ask:
 		return f.ask(), true
+	case each:
+		return f.eachZone(), true
 	case read:
 		f.Busy, f.Problem = false, ""
 		f.take(msg)

@@ -180,6 +180,16 @@ func accountScreens(s scripted) []screen {
 			}
 			p.WaitFor("isp_old")
 		}},
+		{name: "account/each-zone", before: acme, steps: func(p *uitest.Whole) {
+			fill(p, "a-key-of-beta-0123456789abf2a1")
+			p.WaitFor("••••f2a1", "accepts it")
+			p.Press("ctrl+l")
+			p.WaitFor("Zones by the account")
+		}},
+		{name: "account/move", before: acme, steps: func(p *uitest.Whole) {
+			palette("move secrets", "Move secrets")(p)
+			p.WaitFor("(-) keyring")
+		}},
 		{name: "account/edit", before: func(h *home) {
 			s.acme(h, "brightdata")
 			h.write("config/zonedeck/config.toml", "[profiles.acme]\nbase_url = \"https://api.example.com\"\ndialect = \"brightdata\"\nkey = \"etl-main\"\ncolor = \"red\"\n[[profiles.acme.zones]]\nname = \"unlocker1\"\nproduct = \"unlocker\"\n")

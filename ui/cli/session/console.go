@@ -19,6 +19,7 @@ import (
 	"zonedeck/service/rehearsal"
 	"zonedeck/service/rows"
 	"zonedeck/service/saved"
+	"zonedeck/service/secrets"
 	"zonedeck/ui"
 	"zonedeck/ui/account"
 	"zonedeck/ui/activity"
@@ -221,6 +222,9 @@ func (c *Console) accountDeps(theme *kit.Theme) account.Deps {
 			return s.Client.ReadAccount(ctx, p, key, nil)
 		},
 		Save: s.SaveAccount, WhatGoes: s.WhatGoes, Remove: s.RemoveAccount,
+		Uses: s.SecretUses, Migrate: func(ctx context.Context, to string, refs []string) ([]secrets.Move, error) {
+			return s.MigrateSecrets(ctx, to, refs, nil)
+		},
 		Switch: func(name string) tea.Cmd {
 			return func() tea.Msg {
 				c.next = name

@@ -109,6 +109,9 @@ func (s *Session) SetSecret(ctx context.Context, ref string, value keystore.Secr
 	return secrets.Set(ctx, s.secretFiles(), ref, value)
 }
 
+// SecretUses lists the references to secrets; see secrets.Uses.
+func (s *Session) SecretUses() ([]secrets.Use, error) { return secrets.Uses(s.secretFiles()) }
+
 // MigrateSecrets moves secrets into another store; see secrets.Migrate.
 func (s *Session) MigrateSecrets(ctx context.Context, to string, refs []string, on func(secrets.Move)) ([]secrets.Move, error) {
 	if err := s.refuseFiles(changeConfig); err != nil {

@@ -242,7 +242,9 @@ func (d *FormDialog) keys() string {
 	hints := [][2]string{{"ctrl+s", d.Submit}}
 	if d.Extra != nil {
 		for _, b := range d.Extra() {
-			hints = append(hints, [2]string{b.Keys[0], b.Label})
+			if !b.Hidden {
+				hints = append(hints, [2]string{b.Keys[0], b.Label})
+			}
 		}
 	}
 	switch {
