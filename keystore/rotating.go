@@ -113,10 +113,11 @@ func PlanRotation(k model.Key, method RotationMethod, users []RotationUser, now 
 			p.add(StepDrain, u.Name, "see it end, or release it: it may still be collected with the old key")
 		}
 	}
+	texts := method.texts()
 	if method == RotateByRefresh {
-		p.add(StepRefresh, "", "refresh the key: the old value is invalid at once")
+		p.add(StepRefresh, "", texts[StepRefresh])
 	} else {
-		p.add(StepCreate, "", "create a key of the same level, with an expiry, and make a call with it")
+		p.add(StepCreate, "", texts[StepCreate])
 	}
 	rest := slices.DeleteFunc(slices.Clone(users), func(u RotationUser) bool { return u.InFlight })
 	// What the console can write comes first: of a refresh the users stand still meanwhile.
@@ -130,13 +131,48 @@ func PlanRotation(k model.Key, method RotationMethod, users []RotationUser, now 
 		}
 	}
 	for _, u := range rest {
-		p.add(StepTest, u.Name, "make a call as it does")
+		p.add(StepTest, u.Name, texts[StepTest])
 	}
-	if method == RotateByNewKey {
-		p.add(StepDelete, "", "delete the old key")
+	if method != RotateByRefresh {
+		p.add(StepDelete, "", texts[StepDelete])
 	}
-	p.add(StepRefused, "", "see the old value refused")
+	p.add(StepRefused, "", texts[StepRefused])
 	p.add(StepWatch, "", "see that nothing else is refused")
+	return p
+}
+
+// texts say what to do at the steps that differ between methods.
+func (m RotationMethod) texts() map[RotationStepKind]string {
+	if m == RotateByPassword {
+		return map[RotationStepKind]string{
+			StepCreate: "add another password to the zone, and log in with it", StepTest: "log in as it does",
+			StepDelete: "remove the old password from the zone", StepRefused: "see a login with the old password refused",
+		}
+	}
+	return map[RotationStepKind]string{
+		StepRefresh: "refresh the key: the old value is invalid at once",
+		StepCreate:  "create a key of the same level, with an expiry, and make a call with it",
+		StepTest:    "make a call as it does", StepDelete: "delete the old key", StepRefused: "see the old value refused",
+	}
+}
+
+// ZonePassword is the proxy password of a zone, as its rotation records it. It holds no password.
+type ZonePassword struct {
+	Zone, Account string
+	Profile       string // that the zone comes with; empty for one of the configuration
+	Ref           string // where the console has it from
+	Fingerprint   string
+	Last4         string
+	ChangedBy     string // the key by which it is changed
+}
+
+// PlanPassword begins the rotation of a zone's password at a moment. See PlanRotation.
+func PlanPassword(z ZonePassword, users []RotationUser, now time.Time) RotationPlan {
+	k := model.Key{Name: "password of zone " + z.Zone, Secret: z.Ref, Fingerprint: z.Fingerprint, Last4: z.Last4}
+	p := PlanRotation(k, RotateByPassword, users, now)
+	p.Zone, p.Account, p.Profile, p.ChangedBy, p.OldName = z.Zone, z.Account, z.Profile, z.ChangedBy, ""
+	p.Started = now.UTC().Truncate(time.Millisecond) // one follows another within a second
+	p.ID = strings.Replace(p.Started.Format("20060102t150405.000z"), ".", "", 1) + rotationMark(k.Name)
 	return p
 }
 
@@ -146,8 +182,8 @@ func rotationMark(key string) string {
 	return "-" + hex.EncodeToString(sum[:4])
 }
 
-// rotationID is the form of an id that PlanRotation gives.
-var rotationID = regexp.MustCompile(`^\d{8}t\d{6}z-[0-9a-f]{8}$`)
+// rotationID is the form of an id that PlanRotation and PlanPassword give.
+var rotationID = regexp.MustCompile(`^\d{8}t\d{6}(\d{3})?z-[0-9a-f]{8}$`)
 
 // mayBeOf reports whether a record may be of a key's rotation, by its id.
 func mayBeOf(id, key string) bool {
@@ -186,7 +222,7 @@ func (p RotationPlan) With(users []RotationUser) RotationPlan {
 			at++
 		}
 		at = max(at, p.after(StepTest))
-		p.Steps = slices.Insert(p.Steps, at, RotationStep{Kind: StepTest, Subject: u.Name, Text: "make a call as it does: it was found later"})
+		p.Steps = slices.Insert(p.Steps, at, RotationStep{Kind: StepTest, Subject: u.Name, Text: p.Method.texts()[StepTest] + ": it was found later"})
 	}
 	return p
 }
@@ -290,6 +326,9 @@ func (p RotationPlan) tookOver() bool {
 // checkProven refuses a record with proofs that the console cannot have written.
 func checkProven(p RotationPlan) error {
 	kinds := []RotationStepKind{StepDrain, StepCreate, StepRefresh, StepSet, StepTest, StepDelete, StepRefused, StepWatch}
+	if (p.Method == RotateByPassword) != (p.Zone != "") {
+		return fmt.Errorf("by %q of zone %q: the one needs the other", p.Method, p.Zone)
+	}
 	last, finish := -1, slices.Index(kinds, StepDelete)
 	for _, s := range p.Steps {
 		i := slices.Index(kinds, s.Kind)

@@ -28,10 +28,11 @@ const (
 // RotationMethod is how a key is rotated (service.md 5.4).
 type RotationMethod string
 
-// The two methods.
+// The methods: two of a key, one of a zone's password.
 const (
-	RotateByNewKey  RotationMethod = "new key"
-	RotateByRefresh RotationMethod = "refresh"
+	RotateByNewKey   RotationMethod = "new key"
+	RotateByRefresh  RotationMethod = "refresh"
+	RotateByPassword RotationMethod = "added password"
 )
 
 // What a caller may decide on when a step is not taken.
@@ -105,12 +106,18 @@ type RotationPlan struct {
 	ID      string `json:"id"`
 	Key     string `json:"key"`
 	// Profile is the profile that the key comes with; empty for a key of the inventory.
-	Profile string         `json:"profile,omitempty"`
-	Method  RotationMethod `json:"method"`
-	Started time.Time      `json:"started"`
-	Ended   time.Time      `json:"ended,omitzero"`
-	// Abandoned says that it was ended before its last step.
+	Profile string `json:"profile,omitempty"`
+	// Zone is the zone whose proxy password is rotated, of an account, and ChangedBy the key by
+	// which it is changed. All are empty for a key; Key names the password then.
+	Zone      string         `json:"zone,omitempty"`
+	Account   string         `json:"account,omitempty"`
+	ChangedBy string         `json:"changed_by,omitempty"`
+	Method    RotationMethod `json:"method"`
+	Started   time.Time      `json:"started"`
+	Ended     time.Time      `json:"ended,omitzero"`
+	// Abandoned says that it was ended before its last step, Undone that nothing of it is left.
 	Abandoned bool           `json:"abandoned,omitempty"`
+	Undone    bool           `json:"undone,omitempty"`
 	Users     []RotationUser `json:"users"`
 	Steps     []RotationStep `json:"steps"`
 	// OldFingerprint and NewFingerprint recognise the values; NewLast4 and NewRef
@@ -137,10 +144,30 @@ type RotationPlan struct {
 	FirstNew time.Time `json:"first_new,omitzero"`
 	// SetSeq and DeletedSeq are where the service's own journal stood when the references were
 	// set and when the old key was deleted, where there is one; OwnRefused counts the
-	// rotation's own calls with the old value since.
+	// rotation's own refused calls with the old value since. OwnFrom is set while one is under way.
 	SetSeq     uint64 `json:"set_seq,omitempty"`
 	DeletedSeq uint64 `json:"deleted_seq,omitempty"`
 	OwnRefused int    `json:"own_refused,omitempty"`
+	OwnFrom    int    `json:"own_from,omitempty"`
+}
+
+// OfKey reports whether the record is a rotation with proof of the key that has a name, and comes
+// with a profile or is of the inventory.
+func (p RotationPlan) OfKey(profile, name string) bool {
+	return p.Zone == "" && p.Key == name && p.Profile == profile && p.Proven()
+}
+
+// OfZone reports whether the record is a rotation of the password of an account's zone.
+func (p RotationPlan) OfZone(account, zone string) bool {
+	return p.Zone != "" && p.Zone == zone && p.Account == account
+}
+
+// Subject is what is rotated: "key etl-main", or "password of zone isp_demo".
+func (p RotationPlan) Subject() string {
+	if p.Zone != "" {
+		return p.Key
+	}
+	return "key " + p.Key
 }
 
 // Over reports whether the rotation was finished or abandoned.

@@ -20,7 +20,7 @@ import (
 // What a caller of Rotations may decide on.
 var (
 	ErrNoRotation  = errors.New("no such rotation")
-	ErrRotationNow = errors.New("the key is already being rotated")
+	ErrRotationNow = errors.New("it is already being rotated")
 	// ErrRotationFile: a record on disk cannot be read. It stays as it is.
 	ErrRotationFile = errors.New("rotation record cannot be read")
 )
@@ -76,11 +76,21 @@ func (r *Rotations) list(of func(id string) bool) ([]RotationPlan, error) {
 func (r *Rotations) Running(profile, key string) (RotationPlan, bool, error) {
 	plans, err := r.list(func(id string) bool { return mayBeOf(id, key) })
 	for _, p := range plans {
-		if p.Profile == profile && p.Key == key && p.Proven() && !p.Over() {
+		if p.OfKey(profile, key) && !p.Over() {
 			return p, true, err
 		}
 	}
 	return RotationPlan{}, false, err
+}
+
+// beside finds the rotation under way of what a new one is of; see Running.
+func (r *Rotations) beside(p RotationPlan) (running bool, err error) {
+	if p.Zone == "" {
+		_, running, err = r.Running(p.Profile, p.Key)
+		return running, err
+	}
+	plans, err := r.list(func(id string) bool { return mayBeOf(id, p.Key) })
+	return slices.ContainsFunc(plans, func(o RotationPlan) bool { return o.OfZone(p.Account, p.Zone) && !o.Over() }), err
 }
 
 // Get reads one record. Errors wrap ErrNoRotation or ErrRotationFile.
@@ -119,7 +129,7 @@ func decodeRotation(b []byte) (RotationPlan, error) {
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return RotationPlan{}, errors.New("something follows the record")
 	}
-	if p.Method != RotateByNewKey && p.Method != RotateByRefresh {
+	if p.Method != RotateByNewKey && p.Method != RotateByRefresh && p.Method != RotateByPassword {
 		return RotationPlan{}, fmt.Errorf("unknown method %q", p.Method)
 	}
 	if p.Proven() {
@@ -152,7 +162,7 @@ func bys(p RotationPlan) (out []By) {
 // key that is being rotated.
 func (r *Rotations) Start(ctx context.Context, p RotationPlan) error {
 	return r.locked(ctx, "starting the rotation of "+p.Key, func() error {
-		if _, running, err := r.Running(p.Profile, p.Key); err != nil {
+		if running, err := r.beside(p); err != nil {
 			return err
 		} else if running {
 			return ErrRotationNow

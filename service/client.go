@@ -32,12 +32,8 @@ type Options struct {
 	// Rules gives the rules that the operator added for a profile; nil for none. See
 	// fetch.Config.
 	Rules func(profile string) ([]model.UserRule, error)
-	// Store, Remove and Follows are those of password.Config, and LocksDir its Dir; without Store no
-	// password is renewed.
-	Store    func(ctx context.Context, ref string, value keystore.Secret) error
-	Remove   func(ctx context.Context, ref string) error
-	Follows  func(ref string) bool
-	LocksDir string
+	// Follows is that of password.Config; nil means that no reference does.
+	Follows func(ref string) bool
 	// Journal keeps what happened; nil keeps nothing.
 	Journal *journal.Journal
 	// Ledger accounts for jobs; without one none is started.
@@ -61,7 +57,8 @@ type Options struct {
 type Client struct {
 	*fetch.Fetcher
 	*jobs.Runner
-	passwords *password.Renewer
+	// Passwords changes the passwords of zones.
+	Passwords *password.Changer
 	access    exchange.Access
 	wire      *exchange.Wire
 	journal   *journal.Journal
@@ -96,15 +93,10 @@ func New(o Options) *Client {
 		now:     now,
 	}
 	c.catalogue = catalogue.New(catalogue.Config{Dir: o.CatalogueDir, Place: c.place, Ask: c.collectors, Now: c.now})
-	if o.Store != nil {
-		conf := password.Config{
-			Access: access, Wire: wire, Prove: c.ProvePassword, Store: o.Store, Remove: o.Remove, Follows: o.Follows, Dir: o.LocksDir, Now: o.Now, Log: o.Log,
-		}
-		if o.Journal != nil {
-			conf.Journal = o.Journal
-		}
-		c.passwords = password.New(conf)
+	if o.Follows == nil {
+		o.Follows = func(string) bool { return false }
 	}
+	c.Passwords = password.New(password.Config{Access: access, Wire: wire, Prove: c.ProvePasswordAs, Follows: o.Follows})
 	return c
 }
 
@@ -187,26 +179,6 @@ func (c *Client) LoadBaseline(ctx context.Context, profile string) (model.Matrix
 		return model.Matrix{}, ErrNoJournal
 	}
 	return c.journal.Baseline(ctx, profile)
-}
-
-// ErrNoStore says that this run cannot keep another password.
-var ErrNoStore = errors.New("nothing can be stored in this run")
-
-// RenewPassword gives a zone another proxy password, by a key of the inventory or, without a
-// name, the profile's. See password.Renewer.
-func (c *Client) RenewPassword(ctx context.Context, z model.Zone, key string, on func(model.PasswordRenewal)) (model.PasswordRenewal, error) {
-	if c.passwords == nil {
-		return model.PasswordRenewal{}, ErrNoStore
-	}
-	return c.passwords.Renew(ctx, z, key, on)
-}
-
-// RefuseRenewal says why RenewPassword cannot be done, or is nil. It does no I/O.
-func (c *Client) RefuseRenewal(p profile.Profile, z model.Zone, k model.Key) error {
-	if c.passwords == nil {
-		return ErrNoStore
-	}
-	return c.passwords.Refusal(p, z, k)
 }
 
 // Overview asks the account what it has, by a key of the inventory or, without a name, the

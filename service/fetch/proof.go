@@ -64,8 +64,18 @@ func (ft *Fetcher) ProveKeyAs(ctx context.Context, p profile.Profile, zone strin
 // ProvePassword makes one call through the proxy with a password that need not be where the
 // zone's reference leads. The result and the errors are those of Probe; it stands in no history.
 func (ft *Fetcher) ProvePassword(ctx context.Context, z model.Zone, value keystore.Secret) (model.ProbeResult, error) {
+	p, err := ft.cfg.Access.Profile(ctx)
+	if err != nil {
+		return model.ProbeResult{Zone: z}, err
+	}
+	return ft.ProvePasswordAs(ctx, p, z, value)
+}
+
+// ProvePasswordAs is ProvePassword with the settings of a profile, which need not be the one in use.
+func (ft *Fetcher) ProvePasswordAs(ctx context.Context, p profile.Profile, z model.Zone, value keystore.Secret) (model.ProbeResult, error) {
 	conf := ft.cfg
 	conf.Journal = nil
+	conf.Access.Profile = func(context.Context) (profile.Profile, error) { return p, nil }
 	conf.Access.Secret = func(context.Context, string) (keystore.Secret, error) { return value, nil }
 	prover := New(conf)
 	prover.spent = ft.spent // it is billed like any other

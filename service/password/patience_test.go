@@ -3,9 +3,6 @@ package password
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -46,7 +43,7 @@ func TestAPasswordIsTriedAgainWhileThatMayHelp(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			left := c.answers
-			r := renewal{rn: New(Config{Prove: func(context.Context, model.Zone, keystore.Secret) (model.ProbeResult, error) {
+			r := New(Config{Prove: func(context.Context, profile.Profile, model.Zone, keystore.Secret) (model.ProbeResult, error) {
 				if len(left) == 0 {
 					t.Errorf("%s: one more call", name)
 					return model.ProbeResult{Diagnosis: ok}, nil
@@ -54,20 +51,13 @@ func TestAPasswordIsTriedAgainWhileThatMayHelp(t *testing.T) {
 				d := left[0]
 				left = left[1:]
 				return model.ProbeResult{Diagnosis: d}, nil
-			}})}
+			}})
 			began := time.Now()
-			err := r.prove(t.Context(), keystore.NewSecret("value"), c.accepted)
+			_, err := r.Login(t.Context(), profile.Profile{}, model.Zone{}, keystore.NewSecret("value-0123456789"), c.accepted)
 			if took := time.Since(began); len(left) > 0 || took != c.took || c.says == "" && err != nil || c.says != "" && (err == nil || err.Error() != c.says) {
 				t.Errorf("%s: %v after %s, %d answers left", name, err, took, len(left))
 			}
 		})
-	}
-	failed := errors.New("no proxy")
-	r := renewal{rn: New(Config{Prove: func(context.Context, model.Zone, keystore.Secret) (model.ProbeResult, error) {
-		return model.ProbeResult{}, failed
-	}})}
-	if err := r.prove(t.Context(), keystore.NewSecret("value"), true); !errors.Is(err, failed) {
-		t.Errorf("without a call: %v", err)
 	}
 }
 
@@ -110,92 +100,12 @@ func TestAReferenceIsReadAgainWhileThatMayHelp(t *testing.T) {
 					return keystore.NewSecret(v), nil
 				},
 			}
-			r := renewal{rn: New(Config{Access: access, Follows: func(string) bool { return c.follows }}), now: keystore.NewSecret("new")}
+			r := New(Config{Access: access, Follows: func(string) bool { return c.follows }})
 			began := time.Now()
-			err := r.leads(t.Context())
+			err := r.Leads(t.Context(), "file:zone", keystore.NewSecret("new"))
 			if took := time.Since(began); len(left) > 0 || took != c.took || c.says == "" && err != nil || c.says != "" && (err == nil || err.Error() != c.says) {
 				t.Errorf("%s: %v after %s, %d values left", name, err, took, len(left))
 			}
 		})
-	}
-}
-
-// What follows the service and cannot be read afterwards is no renewal.
-func TestAReferenceThatDoesNotFollowIsTold(t *testing.T) {
-	r := newRig(t, func(c *Config) { c.Follows = func(string) bool { return true } })
-	secret, read := r.cfg.Access.Secret, 0
-	r.cfg.Access.Secret = func(ctx context.Context, ref string) (keystore.Secret, error) {
-		if read++; ref == "file:isp_demo" && slices.Contains(r.calls, "removed") {
-			return keystore.Secret{}, errors.New("unreadable")
-		}
-		return secret(ctx, ref)
-	}
-	res, err := New(r.cfg).Renew(t.Context(), r.zone("isp_demo"), "etl-main", func(now model.PasswordRenewal) {
-		if now.Steps[len(now.Steps)-1].Name == "remove" {
-			r.calls = append(r.calls, "removed")
-		}
-	})
-	last := res.Steps[len(res.Steps)-1]
-	if err == nil || res.Renewed || res.OldRefused || last.Name != "keep" || last.OK || !strings.Contains(last.Text, "unreadable") {
-		t.Errorf("%+v, %v after %d readings", res, err, read)
-	}
-}
-
-// Before the new password is kept an interruption takes it back, and afterwards the old one
-// is removed all the same.
-func TestAnInterruptionLeavesNothingHalfDone(t *testing.T) {
-	for step, want := range map[string][]string{
-		"add":  {"store true", "add true", "prove false", "undo true"},
-		"keep": {"store true", "add true", "prove true", "keep true", "remove true", "refused false"},
-	} {
-		r := newRig(t)
-		before := r.store["file:isp_demo"].Reveal()
-		ctx, cancel := context.WithCancel(t.Context())
-		res, err := New(r.cfg).Renew(ctx, r.zone("isp_demo"), "etl-main", func(now model.PasswordRenewal) {
-			if now.Steps[len(now.Steps)-1].Name == step {
-				cancel()
-			}
-		})
-		cancel()
-		var steps []string
-		for _, s := range res.Steps {
-			steps = append(steps, fmt.Sprintf("%s %v", s.Name, s.OK))
-		}
-		kept := step == "keep"
-		if err == nil || res.Renewed != kept || !slices.Equal(steps, want) || r.accepts(t, "isp_demo", newPassword) != kept || r.accepts(t, "isp_demo", before) == kept {
-			t.Errorf("after %s: %q, %+v, %v", step, steps, res, err)
-		}
-	}
-}
-
-// lines is a timeline that keeps its lines, and fails.
-type lines []model.Activity
-
-func (l *lines) PutActivity(_ context.Context, a model.Activity) error {
-	*l = append(*l, a)
-	return errors.New("the disk is full")
-}
-
-// The key that was used is named, a password is made, and the line of the timeline has a time.
-func TestWhatIsNotGivenIsChosen(t *testing.T) {
-	kept := lines{}
-	r := newRig(t, func(c *Config) { c.New, c.Journal = nil, &kept })
-	r.p.Key = "etl-main"
-	began := time.Now()
-	res, err := r.renew(t, "isp_demo", "")
-	if err != nil || res.KeyName != "etl-main" {
-		t.Errorf("%+v, %v", res, err)
-	}
-	if value := r.store["file:isp_demo"].Reveal(); len(value) < 26 || !r.accepts(t, "isp_demo", value) {
-		t.Errorf("a password of %d letters", len(value))
-	}
-	if len(kept) != 1 || kept[0].Key != "etl-main" || kept[0].At.Before(began) {
-		t.Errorf("%+v", kept)
-	}
-	z := r.zone("isp_demo")
-	z.Password = "nowhere:x"
-	_, parse := keystore.ParseRef(z.Password)
-	if err := New(r.cfg).Refusal(r.p, z, model.Key{}); err == nil || parse == nil || fmt.Sprint(err) != fmt.Sprint(parse) {
-		t.Errorf("a reference of another kind: %v, want %v", err, parse)
 	}
 }

@@ -36,6 +36,9 @@ func (r *run) markSet(ctx context.Context) error {
 // delete deletes the old key. Before that, the service's journal must show no use of it since the
 // references were set.
 func (r *run) delete(ctx context.Context, n int) (keystore.Proof, error) {
+	if r.plan.Zone != "" {
+		return r.removePassword(ctx)
+	}
 	settings := r.c.Settings(r.plan)
 	if settings == nil {
 		return r.deleted(ctx, n)
@@ -66,10 +69,12 @@ func (r *run) delete(ctx context.Context, n int) (keystore.Proof, error) {
 	return keystore.Proof{Note: r.plan.OldName + " is gone from the account"}, nil
 }
 
-func (r *run) markDeleted(ctx context.Context, settings Settings) error {
-	page, err := settings.Newest(ctx, 1)
-	if err != nil {
-		return err
+func (r *run) markDeleted(ctx context.Context, settings Settings) (err error) {
+	var page rehearsal.Page
+	if settings != nil {
+		if page, err = settings.Newest(ctx, 1); err != nil {
+			return err
+		}
 	}
 	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
 		p.DeletedSeq = max(page.Last, 1)
@@ -100,20 +105,22 @@ func (r *run) tryOld(ctx context.Context) (proof keystore.Proof, accepted bool, 
 	if err != nil {
 		return proof, false, err
 	}
-	if err := r.countOwn(ctx, 1); err != nil { // before the call: a kill after it must not make it a stranger's
-		return proof, false, err
+	home, _ := r.plan.Home()
+	if r.plan.Zone != "" {
+		return r.tryOldPassword(ctx, home, old)
 	}
 	k := r.key()
 	k.Name += " (old value)"
-	home, _ := r.plan.Home()
-	res, err := r.c.Prove(ctx, home, k, old)
-	if err != nil || res.ServiceStatus != http.StatusUnauthorized { // it is no refused call: a client's must not pass for it
-		if err := r.countOwn(context.WithoutCancel(ctx), -1); err != nil {
-			return proof, false, err
-		}
-	}
-	if err != nil {
+	var res model.FetchResult
+	counted := r.ownRefusal(ctx, func() bool {
+		res, err = r.c.Prove(ctx, home, k, old)
+		return err == nil && res.ServiceStatus == http.StatusUnauthorized
+	})
+	switch {
+	case err != nil:
 		return proof, false, fmt.Errorf("the call with the old value: %w", err)
+	case counted != nil:
+		return proof, false, counted
 	}
 	proof = keystore.Proof{Status: res.ServiceStatus, Took: res.Timing.Total}
 	switch {
@@ -125,12 +132,88 @@ func (r *run) tryOld(ctx context.Context) (proof keystore.Proof, accepted bool, 
 	return proof, false, errors.New("the call with the old value failed for another reason than the key: " + res.Diagnosis.Summary)
 }
 
-// countOwn counts the rotation's own refused calls.
-func (r *run) countOwn(ctx context.Context, n int) error {
-	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
-		p.OwnRefused += n
+// ownRefusal makes a call of the rotation's own that is to be refused, and counts it if it was: what
+// the service's journal shows besides is somebody else's. That it is under way is on disk before.
+func (r *run) ownRefusal(ctx context.Context, call func() (refused bool)) error {
+	settings := r.c.Settings(r.plan)
+	if settings == nil { // there is no journal
+		call()
+		return nil
+	}
+	if err := r.settleOwn(ctx, settings); err != nil {
+		return err
+	}
+	before, _, err := r.refusals(ctx, settings)
+	if err != nil {
+		return err
+	}
+	err = r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
+		p.OwnFrom = before + 1
 		return p, nil
 	})
+	if err != nil {
+		return err
+	}
+	own := 0
+	if call() {
+		own = 1
+		for range journalTries { // the service answers before it writes its journal
+			now, _, err := r.refusals(ctx, settings)
+			if err != nil || now > before {
+				break
+			}
+			if err := pause(ctx, journalWait); err != nil {
+				break
+			}
+		}
+	}
+	return r.countOwn(context.WithoutCancel(ctx), own)
+}
+
+// journalTries times journalWait is how long the journal may take to show a call.
+const (
+	journalTries = 40
+	journalWait  = 50 * time.Millisecond
+)
+
+// settleOwn finds out whether a call of the rotation's own was made that a killed process had begun.
+func (r *run) settleOwn(ctx context.Context, settings Settings) error {
+	if r.plan.OwnFrom == 0 {
+		return nil
+	}
+	_, consoles, err := r.refusals(ctx, settings)
+	if err != nil {
+		return err
+	}
+	own := 0
+	if len(consoles) > r.plan.OwnRefused {
+		own = 1
+	}
+	return r.countOwn(ctx, own)
+}
+
+func (r *run) countOwn(ctx context.Context, n int) error {
+	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
+		p.OwnRefused, p.OwnFrom = p.OwnRefused+n, 0
+		return p, nil
+	})
+}
+
+// refusals counts the calls that the service's journal shows refused since the old value was to end,
+// and gives those of consoles.
+func (r *run) refusals(ctx context.Context, settings Settings) (n int, consoles []rehearsal.Request, err error) {
+	page, err := settings.Newest(ctx, journalled)
+	if err != nil {
+		return 0, nil, err
+	}
+	n, _ = since(page, max(r.plan.DeletedSeq, r.plan.SetSeq), func(q rehearsal.Request) bool {
+		fits := r.stranger(q)
+		if fits && strings.HasPrefix(q.Header["User-Agent"], ownAgent) {
+			consoles = append(consoles, q)
+		}
+		return fits
+	})
+	return n, consoles, nil
 }
 
 // refused sees the old value refused: the last proof.
@@ -142,6 +225,8 @@ func (r *run) refused(ctx context.Context, n int) (keystore.Proof, error) {
 	switch {
 	case err != nil:
 		return proof, err
+	case accepted && r.plan.Zone != "":
+		return proof, errors.New("the old password is still accepted")
 	case accepted:
 		return proof, fmt.Errorf("the old value is still accepted (status %d)", proof.Status)
 	}
@@ -261,13 +346,14 @@ func (r *run) watch(ctx context.Context, n int) (keystore.Proof, error) {
 	if settings == nil {
 		return r.nextCall(ctx)
 	}
+	if err := r.settleOwn(ctx, settings); err != nil {
+		return keystore.Proof{}, err
+	}
 	page, err := settings.Newest(ctx, journalled)
 	if err != nil {
 		return keystore.Proof{}, err
 	}
-	refused, last := since(page, max(r.plan.DeletedSeq, r.plan.SetSeq), func(q rehearsal.Request) bool {
-		return q.Point == "api" && q.Status == http.StatusUnauthorized
-	})
+	refused, last := since(page, max(r.plan.DeletedSeq, r.plan.SetSeq), r.stranger)
 	if others := refused - r.plan.OwnRefused; others > 0 {
 		return keystore.Proof{}, r.stop(n, "%s, besides the proof's own: something may still send the old value. Find it and go on, or vouch for it", lastOf(others, last))
 	}

@@ -34,6 +34,8 @@ const (
 	// childWay is how it rotates: by a new key, by a refresh, or byHand.
 	childWay = "ROTATE_TEST_WAY"
 	byHand   = "by hand"
+	// aPassword rotates a zone's password.
+	aPassword = "password"
 )
 
 func TestMain(m *testing.M) {
@@ -88,12 +90,17 @@ func rotateAsChild(raw string) int {
 		defer f.point()
 		return os.WriteFile(p.inventory(), []byte(r.Renewed(p.Key).Fingerprint), 0o600)
 	}
+	c.Passwords = mortalPasswords{c.Passwords, f}
 	e := rotate.New(c)
 	told := &settings.told
 	plans, err := p.records().List()
 	if err == nil && len(plans) == 0 {
 		plans = make([]keystore.RotationPlan, 1)
-		plans[0], err = e.Begin(context.Background(), p.Key, "", method)
+		if way == aPassword {
+			plans[0], err = e.BeginPassword(context.Background(), p.password())
+		} else {
+			plans[0], err = e.Begin(context.Background(), p.Key, "", method)
+		}
 	}
 	var stop *rotate.StopError
 	for err == nil {
@@ -179,6 +186,29 @@ func (s mortalSecrets) Remove(ctx context.Context, ref string) error {
 	return s.Resolver.Remove(ctx, ref)
 }
 
+type mortalPasswords struct {
+	rotate.Passwords
+	f *fatal
+}
+
+func (m mortalPasswords) Add(ctx context.Context, r keystore.RotationPlan, value keystore.Secret) error {
+	m.f.point()
+	defer m.f.point()
+	return m.Passwords.Add(ctx, r, value)
+}
+
+func (m mortalPasswords) Remove(ctx context.Context, r keystore.RotationPlan, value keystore.Secret) error {
+	m.f.point()
+	defer m.f.point()
+	return m.Passwords.Remove(ctx, r, value)
+}
+
+func (m mortalPasswords) Login(ctx context.Context, r keystore.RotationPlan, u keystore.RotationUser, value keystore.Secret, accepted bool) (keystore.Proof, error) {
+	m.f.point()
+	defer m.f.point()
+	return m.Passwords.Login(ctx, r, u, value, accepted)
+}
+
 type mortalSettings struct {
 	*rehearsal.Client
 	f    *fatal
@@ -235,16 +265,19 @@ func toldBy(t *testing.T, out []byte) (told childTold) {
 // rotation: writes of the record, writes of secrets, calls. Another process then goes on to the
 // end, and there is one new key.
 func TestKilledAtEveryActionItGoesOnToTheEnd(t *testing.T) {
-	for _, way := range []string{string(keystore.RotateByNewKey), string(keystore.RotateByRefresh), byHand} {
-		t.Run(way, func(t *testing.T) { killedAtEvery(t, childWay+"="+way) })
+	for _, way := range []string{string(keystore.RotateByNewKey), string(keystore.RotateByRefresh), byHand, aPassword} {
+		t.Run(way, func(t *testing.T) { killedAtEvery(t, way) })
 	}
 }
 
-func killedAtEvery(t *testing.T, way string) {
-	demo := start(t)
+func killedAtEvery(t *testing.T, kind string) {
+	demo, way := start(t), childWay+"="+kind
 	kills := 0
 	for n := 0; ; n++ {
 		p := newPlace(t, demo, fmt.Sprintf("victim%d", n))
+		if kind == aPassword {
+			p = p.withPassword(t)
+		}
 		out, err := p.child(t, way, fmt.Sprintf("%s=%d", childKill, n)).Output()
 		if err == nil { // it has fewer actions
 			if told := toldBy(t, out); told.Err != "" {
@@ -269,6 +302,10 @@ func killedAtEvery(t *testing.T, way string) {
 			t.Fatalf("after kill %d: %d records, %v", n, len(plans), err)
 		}
 		t.Run(fmt.Sprint("kill ", n), func(t *testing.T) {
+			if kind == aPassword {
+				p.wantPasswordDone(t, plans[0])
+				return
+			}
 			p.wantDone(t, plans[0])
 			if has, err := os.ReadFile(p.inventory()); err != nil || string(has) != plans[0].NewFingerprint {
 				t.Errorf("the inventory has %s, %v, want %s", has, err, plans[0].NewFingerprint)

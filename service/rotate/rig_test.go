@@ -26,6 +26,8 @@ type place struct {
 	Dir            string
 	Key            model.Key
 	Users          []keystore.RotationUser
+	// Zone has the password that is rotated, where one is.
+	Zone model.Zone
 }
 
 // newPlace makes a key on an emulator, whose value is behind two references, with a user each.
@@ -89,7 +91,8 @@ func (p place) config() rotate.Config {
 		Prove: func(ctx context.Context, u keystore.RotationUser, k model.Key, value keystore.Secret) (model.FetchResult, error) {
 			return f.ProveKeyAs(ctx, p.Profile, u.Zone, k, value, nil)
 		},
-		Now: func(keystore.RotationPlan) time.Time { return time.Now() },
+		Passwords: zonePasswords{p.changer(f), p},
+		Now:       func(keystore.RotationPlan) time.Time { return time.Now() },
 	}
 }
 

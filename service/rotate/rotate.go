@@ -1,4 +1,4 @@
-// Package rotate drives the rotation of a key in four words: create, set, test, finish. Every
+// Package rotate drives the rotation of a key, or of a zone's proxy password, in four words: create, set, test, finish. Every
 // action is written down before it is begun and after it has ended, so that a rotation that was
 // killed goes on where it was; what is ticked was measured, or a person vouched for it, and the
 // record says which.
@@ -9,6 +9,7 @@ package rotate
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -50,7 +51,7 @@ type Settings interface {
 	Newest(ctx context.Context, limit int) (rehearsal.Page, error)
 }
 
-// Config is what an Engine works with. All but Settings, Holds, TookOver and Days must be set.
+// Config is what an Engine works with. All but Settings, Passwords, NewPassword, Holds, TookOver and Days must be set.
 type Config struct {
 	Records Records
 	Secrets Secrets
@@ -63,6 +64,10 @@ type Config struct {
 	// Prove makes one real, cheap call as a user does, with a value: to the service of the user's
 	// profile and to no other.
 	Prove func(ctx context.Context, u keystore.RotationUser, k model.Key, value keystore.Secret) (model.FetchResult, error)
+	// Passwords works the passwords of zones; nil where none is rotated.
+	Passwords Passwords
+	// NewPassword makes a password; nil means random ones.
+	NewPassword func() string
 	// Holds reports whether a file holds the value of a fingerprint; nil means radius.Holds.
 	Holds func(file, fingerprint string) (bool, error)
 	// TookOver is called when the key's own reference gives the new value; of a key without one,
@@ -81,6 +86,9 @@ type Engine struct{ c Config }
 func New(c Config) *Engine {
 	if c.Days == nil {
 		c.Days = func(model.Level) int { return model.RotationDays }
+	}
+	if c.NewPassword == nil {
+		c.NewPassword = rand.Text
 	}
 	if c.Holds == nil {
 		c.Holds = radius.Holds
@@ -111,6 +119,15 @@ var ErrElsewhere = errors.New("another zonedeck is working on this rotation")
 // Begin writes the record of a new rotation. Nothing else is done yet. profile is the one that the
 // key comes with, empty for a key of the inventory.
 func (e *Engine) Begin(ctx context.Context, k model.Key, profile string, method keystore.RotationMethod) (keystore.RotationPlan, error) {
+	p, err := e.Plan(ctx, k, profile, method)
+	if err != nil {
+		return p, err
+	}
+	return p, e.c.Records.Start(ctx, p)
+}
+
+// Plan is the rotation of a key as Begin would begin it now. Nothing is written.
+func (e *Engine) Plan(ctx context.Context, k model.Key, profile string, method keystore.RotationMethod) (keystore.RotationPlan, error) {
 	users, err := e.c.Users(ctx, k)
 	if err != nil {
 		return keystore.RotationPlan{}, fmt.Errorf("finding out what uses %s: %w", k.Name, err)
@@ -119,14 +136,14 @@ func (e *Engine) Begin(ctx context.Context, k model.Key, profile string, method 
 	p := keystore.PlanRotation(k, method, users, e.c.Now(at))
 	p.Profile = profile
 	p.OldName, p.Level = e.nameOf(k, profile), k.Level.String()
-	return p, e.c.Records.Start(ctx, p)
+	return p, nil
 }
 
 // nameOf is a key's name at the service: that of the rotation that made its value, or its own.
 func (e *Engine) nameOf(k model.Key, profile string) string {
 	plans, _ := e.c.Records.List() // what cannot be read is told by Start
 	for _, p := range plans {
-		if p.Profile == profile && p.Key == k.Name && p.NewName != "" && p.NewFingerprint == k.Fingerprint {
+		if p.OfKey(profile, k.Name) && p.NewName != "" && p.NewFingerprint == k.Fingerprint {
 			return p.NewName
 		}
 	}
@@ -188,9 +205,12 @@ func (e *Engine) Vouch(ctx context.Context, id string, step keystore.RotationSte
 }
 
 // Abandon ends a rotation as it is. Keys and references stay as they are; what the rotation held
-// of the old value goes.
+// of the old value goes. A password that no reference gives yet is taken back.
 func (e *Engine) Abandon(ctx context.Context, id string) (keystore.RotationPlan, error) {
 	return e.work(id, func(r *run) error {
+		if r.plan.Zone != "" && r.nothingSet() {
+			return r.undo(ctx)
+		}
 		if err := r.release(ctx, true); err != nil {
 			return err
 		}
@@ -230,6 +250,8 @@ type run struct {
 	c    Config
 	plan keystore.RotationPlan
 	seen []keystore.Secret // values that no text may repeat
+	// wrote is the reference that this run wrote and has not seen to give the new value.
+	wrote string
 }
 
 // masked takes the values out of an error: a text of the other side may repeat what it was sent.
@@ -288,6 +310,9 @@ func (r *run) record(ctx context.Context, n int, proof keystore.Proof) error {
 // takeOver gives the inventory the new value. The reference of a key that had none is where the
 // rotation holds it.
 func (r *run) takeOver(ctx context.Context, next keystore.RotationPlan) error {
+	if r.plan.Zone != "" { // the inventory has keys alone
+		return nil
+	}
 	if r.plan.Ref == "" {
 		if err := r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
 			p.NewRef = p.NewHeld
@@ -355,6 +380,9 @@ func (r *run) step(ctx context.Context, n int) error {
 		proof, err = r.refused(ctx, n)
 	case keystore.StepWatch:
 		proof, err = r.watch(ctx, n)
+	}
+	if stop := (*StopError)(nil); err != nil && r.plan.Zone != "" && r.plan.Steps[n].Kind == keystore.StepSet && r.nothingSet() && !errors.As(err, &stop) {
+		err = r.takeBack(ctx, err)
 	}
 	if err != nil {
 		return err

@@ -18,7 +18,7 @@ import (
 // drain sees that a job begun with the old key has ended.
 func (r *run) drain(ctx context.Context, n int) (keystore.Proof, error) {
 	job := r.plan.Steps[n].Subject
-	users, err := r.c.Users(ctx, r.key())
+	users, err := r.users(ctx)
 	if err != nil {
 		return keystore.Proof{}, fmt.Errorf("looking at %s: %w", job, err)
 	}
@@ -43,7 +43,7 @@ func (r *run) lookAgain(ctx context.Context, n int) (more bool, err error) {
 	default:
 		return false, nil
 	}
-	users, err := r.c.Users(ctx, r.key())
+	users, err := r.users(ctx)
 	if err != nil {
 		return false, fmt.Errorf("finding out what uses %s now: %w", r.plan.Key, err)
 	}
@@ -62,6 +62,14 @@ func (r *run) lookAgain(ctx context.Context, n int) (more bool, err error) {
 	})
 }
 
+// users are what uses the old value now.
+func (r *run) users(ctx context.Context) ([]keystore.RotationUser, error) {
+	if r.plan.Zone != "" {
+		return r.c.Passwords.Users(ctx, r.plan)
+	}
+	return r.c.Users(ctx, r.key())
+}
+
 // key is the key under rotation as the rotation knows it.
 func (r *run) key() model.Key {
 	level, _ := model.ParseLevel(r.plan.Level) // what is not known is no level
@@ -74,6 +82,9 @@ func (r *run) key() model.Key {
 
 // create makes the new value, holds it and makes a call with it.
 func (r *run) create(ctx context.Context, n int) (keystore.Proof, error) {
+	if r.plan.Zone != "" {
+		return r.addPassword(ctx)
+	}
 	if err := r.holdOld(ctx); err != nil {
 		return keystore.Proof{}, err
 	}
@@ -274,6 +285,8 @@ func (r *run) set(ctx context.Context, n int) (keystore.Proof, error) {
 		return r.file(n)
 	case i >= 0 && r.plan.Users[i].Alone():
 		return keystore.Proof{}, r.stop(n, "%s: give it the new value, and vouch for it", cmp.Or(r.plan.Users[i].Why, "the console does not know where it takes the value from"))
+	case ref.Scheme() == keystore.SchemeDemo && r.plan.Zone != "":
+		return keystore.Proof{Note: "nothing is to be written: it gives what the emulator has first, which is the new one when the old one is removed"}, nil
 	case ref.Scheme() == keystore.SchemeDemo:
 		return r.follow(ctx, place)
 	case ref.Storable():
@@ -333,6 +346,7 @@ func (r *run) put(ctx context.Context, place string, value keystore.Secret) (key
 		return keystore.Proof{}, fmt.Errorf("%s gives neither the old value nor the new one: it is left as it is", label(place))
 	}
 	if now.Fingerprint() != value.Fingerprint() {
+		r.wrote = place
 		if err := r.c.Secrets.Store(ctx, place, value); err != nil {
 			return keystore.Proof{}, err
 		}
@@ -343,6 +357,7 @@ func (r *run) put(ctx context.Context, place string, value keystore.Secret) (key
 	if now.Fingerprint() != value.Fingerprint() {
 		return keystore.Proof{}, fmt.Errorf("%s was written, and gives another value", label(place))
 	}
+	r.wrote = ""
 	return keystore.Proof{Note: "written and read back"}, r.newRef(ctx, place)
 }
 
@@ -393,6 +408,9 @@ func (r *run) test(ctx context.Context, n int) (keystore.Proof, error) {
 			return keystore.Proof{}, errors.Join(fmt.Errorf("%s does not hold the new value any more", u.Name), err)
 		}
 	}
+	if r.plan.Zone != "" && keystore.Ref(u.Ref).Scheme() == keystore.SchemeDemo {
+		from = r.plan.NewHeld // it follows the service
+	}
 	value, err := r.c.Secrets.Resolve(ctx, from)
 	if err != nil {
 		return keystore.Proof{}, fmt.Errorf("%s: %w", u.Name, err)
@@ -416,6 +434,9 @@ func (r *run) accepted(ctx context.Context, u keystore.RotationUser, value keyst
 	r.seen = append(r.seen, value)
 	if u.Name == "" {
 		u, _ = r.plan.Home()
+	}
+	if r.plan.Zone != "" {
+		return r.c.Passwords.Login(ctx, r.plan, u, value, true)
 	}
 	res, err := r.c.Prove(ctx, u, k, value)
 	if err != nil {

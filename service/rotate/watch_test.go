@@ -41,3 +41,48 @@ func TestAClientThatIsRefusedIsSeenAfterACallThatBroke(t *testing.T) {
 		t.Errorf("%v, %d of its own", err, plan.OwnRefused)
 	}
 }
+
+// A process that was killed between the note of its own call and the call has made none: a client that
+// is refused meanwhile must not stand for it.
+func TestACallThatAKillCameBeforeIsNotCounted(t *testing.T) {
+	p := newPlace(t, start(t), "killed-before")
+	old, err := p.secrets().Resolve(t.Context(), p.Key.Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := p.config()
+	prove := c.Prove
+	c.Prove = func(ctx context.Context, u keystore.RotationUser, k model.Key, v keystore.Secret) (model.FetchResult, error) {
+		if v.Fingerprint() == p.Key.Fingerprint {
+			panic("killed")
+		}
+		return prove(ctx, u, k, v)
+	}
+	e, plan := p.begin(t, c, keystore.RotateByNewKey)
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("it was not killed")
+			}
+		}()
+		_, _ = e.Run(t.Context(), plan.ID, "", nil)
+	}()
+	curl, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.Profile.BaseURL+"/request", strings.NewReader(`{"zone":"unlocker_demo","url":"http://lab.test/ok","format":"raw"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	curl.Header.Set("Authorization", "Bearer "+old.Reveal())
+	res, err := http.DefaultClient.Do(curl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	if res.StatusCode != http.StatusUnauthorized {
+		t.Fatalf("the client: %s", res.Status)
+	}
+	plan, err = rotate.New(p.config()).Run(t.Context(), plan.ID, "", nil)
+	stop := (*rotate.StopError)(nil)
+	if !errors.As(err, &stop) || stop.Step.Kind != keystore.StepWatch || plan.Over() || plan.OwnRefused != 1 {
+		t.Errorf("%v, %d of its own", err, plan.OwnRefused)
+	}
+}

@@ -137,7 +137,7 @@ func (t *task) rotateKey(ctx context.Context, name string, f rotateFlags) error 
 	if err := t.RefuseRotation(k); err != nil {
 		return err
 	}
-	engine := t.Rotator(t.scanned(f))
+	engine := t.Rotator(t.scanned(f.scan))
 	if !found || p.Over() {
 		if p, err = t.beginRotation(ctx, engine, k, f); err != nil {
 			return err
@@ -153,8 +153,8 @@ func (t *task) rotateKey(ctx context.Context, name string, f rotateFlags) error 
 }
 
 // scanned are the folders that are looked through for files that hold the key.
-func (t *task) scanned(f rotateFlags) func() []string {
-	return func() []string { return slices.Concat(t.ScanFolders(), f.scan) }
+func (t *task) scanned(more []string) func() []string {
+	return func() []string { return slices.Concat(t.ScanFolders(), more) }
 }
 
 // abandonRotation ends a rotation by its key's name or its id. The key need not be in the inventory.
@@ -190,7 +190,7 @@ func (t *task) rehearseRotation(ctx context.Context, k model.Key, f rotateFlags)
 	if f.refresh {
 		method = keystore.RotateByRefresh
 	}
-	p, err := t.RehearseRotation(ctx, k, method, t.scanned(f))
+	p, err := t.RehearseRotation(ctx, k, method, t.scanned(f.scan))
 	if failed := t.printRotation(p, err, f.json); failed != nil {
 		return failed
 	}

@@ -3,16 +3,21 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/password"
+	"zonedeck/service/profile"
+	"zonedeck/service/rotate"
 )
 
 type passwordFlags struct {
-	zone, key, adminReason string
-	renew, json            bool
+	zone, key, adminReason       string
+	renew, report, abandon, json bool
+	vouch, scan                  []string
 }
 
 func (a *app) proxyPasswordCommand() *cobra.Command {
@@ -24,8 +29,11 @@ func (a *app) proxyPasswordCommand() *cobra.Command {
 to know the calls, and the reference has to be a keyring: or file: one, so that the new password
 is not lost. Nothing is changed.
 
-With --renew a new password is added to the zone, seen to work, put where the reference leads, and
-only then the old one is removed and seen to be refused. Neither is ever shown.`,
+With --renew it is rotated as a key is, in four words: create (another password is added to the zone),
+set (each reference gives it), test (each user logs in with it), finish (the old one is removed and
+seen to be refused). Every step is on disk before and after it is taken: the same command goes on with
+a rotation that was left or killed. What fails before a reference was set is taken back. Neither
+password is ever shown.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withSession(cmd.Context(), needs{key: f.key, journal: true, reason: f.adminReason}, func(t *task) error {
@@ -36,7 +44,11 @@ only then the old one is removed and seen to be refused. Neither is ever shown.`
 	fl := cmd.Flags()
 	fl.StringVar(&f.zone, "zone", "", "zone whose password is meant (required)")
 	fl.StringVar(&f.key, "key", "", "key of the inventory to change it by (default: the profile's); its level has to be ADMIN, OPS or LIMIT")
-	fl.BoolVar(&f.renew, "renew", false, "replace the password")
+	fl.BoolVar(&f.renew, "renew", false, "rotate the password, or go on with its rotation")
+	fl.StringArrayVar(&f.vouch, "vouch", nil, "vouch for the step of this name (can be repeated)")
+	fl.StringArrayVar(&f.scan, "scan", nil, "look through this folder for files that hold the password (can be repeated)")
+	fl.BoolVar(&f.report, "report", false, "print the record of the password's newest rotation as Markdown, and do nothing")
+	fl.BoolVar(&f.abandon, "abandon", false, "end the rotation of the password; a new one that no reference gives yet is taken back")
 	fl.StringVar(&f.adminReason, "admin-reason", "", "why an ADMIN key is used; it stands in Activity")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
 	return cmd
@@ -44,22 +56,19 @@ only then the old one is removed and seen to be refused. Neither is ever shown.`
 
 // passwordJSON is what "proxy password --json" prints (docs/schema/proxy-password.json).
 type passwordJSON struct {
-	SchemaVersion int                `json:"schema_version"`
-	Zone          string             `json:"zone"`
-	Reference     string             `json:"reference"`
-	Key           string             `json:"key"`
-	Stops         []string           `json:"stops"`
-	GoOn          []string           `json:"go_on"`
-	Refusal       string             `json:"refusal"`
-	Renewed       bool               `json:"renewed"`
-	OldRefused    bool               `json:"old_refused"`
-	Steps         []passwordStepJSON `json:"steps"`
-}
-
-type passwordStepJSON struct {
-	Name string `json:"name"`
-	OK   bool   `json:"ok"`
-	Text string `json:"text"`
+	SchemaVersion int                   `json:"schema_version"`
+	Zone          string                `json:"zone"`
+	Reference     string                `json:"reference"`
+	Key           string                `json:"key"`
+	Stops         []string              `json:"stops"`
+	GoOn          []string              `json:"go_on"`
+	Refusal       string                `json:"refusal"`
+	Renewed       bool                  `json:"renewed"`
+	OldRefused    bool                  `json:"old_refused"`
+	ID            string                `json:"id"` // of the record; empty without --renew
+	Steps         []keyRotationStepJSON `json:"steps"`
+	// Next says what a person has to do; empty where nothing is.
+	Next string `json:"next"`
 }
 
 func (t *task) proxyPassword(ctx context.Context, f passwordFlags) error {
@@ -74,6 +83,16 @@ func (t *task) proxyPassword(ctx context.Context, f passwordFlags) error {
 	if err != nil {
 		return err
 	}
+	if f.report || f.abandon {
+		r, found, err := t.PasswordRotation(p, z)
+		if err != nil && !found {
+			return fail(exitState, "%w", err)
+		}
+		if f.abandon {
+			return t.abandonPassword(ctx, r, found, f)
+		}
+		return t.reportPassword(r, found, z.Name)
+	}
 	name := f.key
 	if name == "" {
 		name = p.Key
@@ -86,12 +105,12 @@ func (t *task) proxyPassword(ctx context.Context, f passwordFlags) error {
 	}
 	out := passwordJSON{
 		SchemaVersion: schemaVersion, Zone: string(z.Name), Key: name, Stops: append([]string{}, uses.Stops...),
-		GoOn: append([]string{}, uses.GoOn...), Steps: []passwordStepJSON{},
+		GoOn: append([]string{}, uses.GoOn...), Steps: []keyRotationStepJSON{},
 	}
 	if z.Password != "" {
 		out.Reference = keystore.Ref(z.Password).Label()
 	}
-	if refused := t.Client.RefuseRenewal(p, z, k); refused != nil {
+	if refused := t.Client.Passwords.Refusal(p, z, k); refused != nil {
 		out.Refusal = refused.Error()
 		return t.passwordEnd(f, out, usage("%w", refused))
 	}
@@ -103,18 +122,12 @@ func (t *task) proxyPassword(ctx context.Context, f passwordFlags) error {
 			return err
 		}
 	}
-	res, err := t.Client.RenewPassword(ctx, z, f.key, func(now model.PasswordRenewal) {
-		if s := now.Steps[len(now.Steps)-1]; !f.json {
-			t.app.say("zonedeck: %s", sanitizeLine(passwordStep(s)))
-		}
-	})
-	out.Renewed, out.OldRefused = res.Renewed, res.OldRefused
-	for _, s := range res.Steps {
-		out.Steps = append(out.Steps, passwordStepJSON(s))
-	}
-	if err != nil {
-		err = renewalError(ctx, res, err)
-	}
+	r, err := t.goOnWithPassword(ctx, p, z, f)
+	now := newKeyRotationJSON(r, err)
+	out.ID, out.Steps, out.Next, out.Renewed = now.ID, now.Steps, now.Next, r.ID != "" && !r.Undone && r.HasTakenOver()
+	refused, _ := r.Step(keystore.StepRefused, "")
+	out.OldRefused = refused.Done
+	err = passwordError(ctx, r, err)
 	if f.json {
 		return t.passwordEnd(f, out, err)
 	}
@@ -124,32 +137,83 @@ func (t *task) proxyPassword(ctx context.Context, f passwordFlags) error {
 	return err
 }
 
-// renewalError gives a renewal that did not come to its end an exit code.
-func renewalError(ctx context.Context, res model.PasswordRenewal, err error) error {
+// goOnWithPassword begins the rotation of a zone's password, or goes on with the one under way, until
+// a person is needed.
+func (t *task) goOnWithPassword(ctx context.Context, p profile.Profile, z model.Zone, f passwordFlags) (r keystore.RotationPlan, err error) {
+	engine := t.Rotator(t.scanned(f.scan))
+	r, found, err := t.PasswordRotation(p, z)
 	switch {
-	case res.Renewed:
-		return fail(exitChecksFailed, "%w", err)
-	case ctx.Err() != nil:
-		return fail(exitInterrupted, "interrupted: %w", err)
-	case len(res.Steps) == 0 && errors.Is(err, model.ErrRequest):
-		return usage("%w", err)
-	case len(res.Steps) == 0:
-		return fetchError(ctx, err)
-	}
-	codes := map[string]int{"store": exitState, "keep": exitState, "prove": exitRejected}
-	for _, s := range res.Steps {
-		if code, known := codes[s.Name]; known && !s.OK {
-			return fail(code, "%w", err)
+	case found && !r.Over() && f.key != "" && f.key != r.ChangedBy:
+		return r, usage("a rotation of the %s is under way, by key %s: go on with that key, or end it with --abandon", r.Key, r.ChangedBy)
+	case found && !r.Over():
+		t.app.say("zonedeck: goes on with rotation %s of the %s", r.ID, sanitizeLine(r.Key))
+	case err != nil:
+		return r, fail(exitState, "%w", err)
+	default:
+		if r, err = engine.BeginPassword(ctx, t.ZoneRotation(p, z, f.key)); err != nil {
+			return r, beginError(ctx, err)
 		}
+		t.app.say("zonedeck: rotation %s of the %s: %d users, %d steps", r.ID, sanitizeLine(r.Key), len(r.Users), len(r.Steps))
+	}
+	return t.advance(ctx, engine, r, rotateFlags{vouch: f.vouch})
+}
+
+// beginError gives a rotation of a password that was not begun an exit code.
+func beginError(ctx context.Context, err error) error {
+	if errors.Is(err, keystore.ErrRotationNow) || errors.Is(err, keystore.ErrRotationFile) {
+		return fail(exitState, "%w", err)
+	}
+	return fetchError(ctx, err)
+}
+
+// passwordError gives a rotation of a password that did not come to its end an exit code.
+func passwordError(ctx context.Context, p keystore.RotationPlan, err error) error {
+	n := p.Now()
+	switch stop, coded := (*rotate.StopError)(nil), (*exitError)(nil); {
+	case err == nil, errors.As(err, &coded):
+		return err
+	case errors.As(err, &stop), errors.Is(err, rotate.ErrElsewhere):
+		return rotationError(ctx, err)
+	case ctx.Err() != nil:
+		return fail(exitInterrupted, "interrupted; the same command goes on: %w", err)
+	case n < 0 || p.HasTakenOver():
+		return fail(exitChecksFailed, "%w", err)
+	case errors.Is(err, password.ErrNotAccepted):
+		return fail(exitRejected, "%w", err)
+	case p.Steps[n].Kind == keystore.StepSet || p.NewHeld == "":
+		return fail(exitState, "%w", err)
 	}
 	return fail(exitRefused, "%w", err)
 }
 
-func passwordStep(s model.PasswordStep) string {
-	if s.OK {
-		return "done: " + s.Text
+// reportPassword prints the record of the newest rotation of a zone's password.
+func (t *task) reportPassword(r keystore.RotationPlan, found bool, zone model.ZoneName) error {
+	if !found {
+		return usage("there is no record of a rotation of the password of zone %s", zone)
 	}
-	return "failed: " + s.Text
+	if _, err := fmt.Fprint(t.app.Stdout, rotate.Report(r)); err != nil {
+		return fail(exitState, "write the report: %w", err)
+	}
+	return nil
+}
+
+// abandonPassword ends the rotation of a zone's password.
+func (t *task) abandonPassword(ctx context.Context, r keystore.RotationPlan, found bool, f passwordFlags) error {
+	if !found || r.Over() {
+		return usage("no rotation of the password of zone %s is under way", f.zone)
+	}
+	r, err := t.Rotator(t.scanned(f.scan)).Abandon(ctx, r.ID)
+	switch {
+	case err != nil:
+	case r.Undone:
+		t.app.say("zonedeck: the new password was taken back, and the old one stays")
+	default:
+		t.app.say("zonedeck: both passwords stay valid, and references keep what they give now")
+	}
+	if err := t.printRotation(r, err, f.json); err != nil {
+		return err
+	}
+	return rotationError(ctx, err)
 }
 
 // passwordEnd prints the answer and ends with err.

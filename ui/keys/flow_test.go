@@ -14,6 +14,7 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/radius"
+	"zonedeck/service/rotate"
 	"zonedeck/ui"
 	"zonedeck/ui/keys"
 	"zonedeck/ui/kit"
@@ -52,6 +53,10 @@ func (r *rig) start(t *testing.T, session kit.Session, w, h int) *uitest.Screen 
 	view := keys.New(keys.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.rotations,
 		Engine: r.service.engine(r), Resolve: r.service.Resolve, Rehearse: r.service.rehearse, Save: r.service.save,
+		Password: func(zone, key string) (rotate.Password, error) {
+			return rotate.Password{Zone: model.Zone{Name: model.ZoneName(zone), Password: "keyring:acme/isp"}, Account: "hl_1", Key: key}, nil
+		},
+		Where: func(keystore.RotationPlan) string { return "account hl_1, profile acme, https://api.example.com" },
 		Uses: func(context.Context, []string, func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error) {
 			id := radius.KeyID{Name: session.Key.Name, Profile: session.ProfileName}
 			return map[radius.KeyID][]radius.Use{id: {{Kind: radius.Profile, Name: session.ProfileName}}}, nil, nil

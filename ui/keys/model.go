@@ -13,6 +13,7 @@ import (
 	"zonedeck/service/exchange"
 	"zonedeck/service/journal"
 	"zonedeck/service/radius"
+	"zonedeck/service/rotate"
 	"zonedeck/ui/keys/rotation"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
@@ -47,8 +48,12 @@ type Deps struct {
 	Inventory Inventory
 	Rotations Rotations
 	// Engine, Resolve, Rehearse and Save are those of the page that rotates a key.
-	Engine   rotation.Engine
-	Resolve  func(ctx context.Context, ref string) (keystore.Secret, error)
+	Engine  rotation.Engine
+	Resolve func(ctx context.Context, ref string) (keystore.Secret, error)
+	// Password is the rotation of a zone's password, by a key.
+	Password func(zone, key string) (rotate.Password, error)
+	// Where says whose a rotation is: the account, the profile and the address.
+	Where    func(p keystore.RotationPlan) string
 	Rehearse func(ctx context.Context, k model.Key, method keystore.RotationMethod) (keystore.RotationPlan, error)
 	Save     func(name, text string) (string, error)
 	// Uses finds what uses each key; in folders, too, if some are given. Problems are what
@@ -137,7 +142,7 @@ func New(d Deps) *Model {
 		d.Recorded = d.Now
 	}
 	m := &Model{deps: d, panes: widget.Panes{N: 2}}
-	m.page = rotation.New(rotation.Deps{Ctx: d.Ctx, Now: d.Now, Theme: d.Theme, Engine: d.Engine, Resolve: d.Resolve, Rehearse: d.Rehearse, Save: d.Save})
+	m.page = rotation.New(rotation.Deps{Ctx: d.Ctx, Now: d.Now, Theme: d.Theme, Engine: d.Engine, Resolve: d.Resolve, Rehearse: d.Rehearse, Where: d.Where, Save: d.Save})
 	m.list.table.Columns = []widget.Column{
 		{Title: "STATE", Width: 13},
 		{Title: "KEY", Width: 12},
@@ -275,7 +280,7 @@ func nameWidth(keys []model.Key) int {
 // running returns the unfinished rotation of a key.
 func (m *Model) running(name string) (keystore.RotationPlan, bool) {
 	for _, p := range m.records.plans {
-		if p.Key == name && p.Profile == m.origin(name) && p.Proven() && !p.Over() {
+		if p.OfKey(m.origin(name), name) && !p.Over() {
 			return p, true
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/ui/keys/rotation"
+	"zonedeck/ui/kit"
 )
 
 // rotate continues the key's rotation, or begins one.
@@ -16,7 +17,21 @@ func (m *Model) rotate(k model.Key, method keystore.RotationMethod) tea.Cmd {
 	if p, running := m.running(k.Name); running {
 		return m.page.Show(k, p)
 	}
-	return m.page.Begin(k, m.origin(k.Name), method)
+	return m.page.Look(k, m.origin(k.Name), method)
+}
+
+// rotatePassword continues the rotation of a zone's password, or shows a new one.
+func (m *Model) rotatePassword(msg kit.RotatePassword) tea.Cmd {
+	w, err := m.deps.Password(msg.Zone, msg.Key)
+	if err != nil {
+		return kit.Fail("new password: " + err.Error())
+	}
+	for _, p := range m.records.plans {
+		if p.OfZone(string(w.Account), string(w.Zone.Name)) && !p.Over() {
+			return m.page.Show(model.Key{}, p)
+		}
+	}
+	return m.page.LookAtPassword(w)
 }
 
 // recordedRotation takes a rotation's record as it is on disk now: keys and their values may be

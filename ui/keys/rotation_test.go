@@ -27,10 +27,13 @@ type fakeService struct {
 	valid  map[string]string // names of keys by their values
 	values map[string]string // secrets by their references
 	// byHand says that a person works the account settings.
-	byHand bool
-	gate   chan struct{} // that every call with a key waits for; nil for none
-	saved  map[string]string
-	made   int
+	byHand  bool
+	gate    chan struct{} // that every call with a key waits for; nil for none
+	saved   map[string]string
+	made    int
+	refused []rehearsal.Request
+	// noLogins says that no login with a password can be made.
+	noLogins bool
 }
 
 func newFakeService() *fakeService {
@@ -104,8 +107,17 @@ func (f *fakeService) DeleteKey(_ context.Context, name string) error {
 	return nil
 }
 
+// Newest shows the refused calls.
 func (f *fakeService) Newest(context.Context, int) (rehearsal.Page, error) {
-	return rehearsal.Page{}, nil
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return rehearsal.Page{Requests: slices.Clone(f.refused), Last: uint64(len(f.refused) + 1)}, nil
+}
+
+// refuse puts a refused call into the journal.
+func (f *fakeService) refuse(q rehearsal.Request) {
+	q.Seq, q.Header = uint64(len(f.refused)+2), map[string]string{"User-Agent": "zonedeck"}
+	f.refused = append(f.refused, q)
 }
 
 func (f *fakeService) prove(ctx context.Context, _ keystore.RotationUser, _ model.Key, value keystore.Secret) (res model.FetchResult, err error) {
@@ -121,6 +133,7 @@ func (f *fakeService) prove(ctx context.Context, _ keystore.RotationUser, _ mode
 	res.Timing.Total, res.ServiceStatus = 12*time.Millisecond, http.StatusOK
 	res.Diagnosis.Class = model.ClassOK
 	if f.valid[value.Reveal()] == "" {
+		f.refuse(rehearsal.Request{Point: "api", Status: http.StatusUnauthorized})
 		res.ServiceStatus = http.StatusUnauthorized
 		res.Diagnosis = model.Diagnosis{Class: model.ClassOutside, Cause: model.CauseKeyRejected, Summary: "The service rejects the key."}
 	}
@@ -148,7 +161,7 @@ func (f *fakeService) engine(r *rig) *rotate.Engine {
 		TookOver: func(ctx context.Context, p keystore.RotationPlan) error {
 			return r.inventory.Update(ctx, p.Key, func(k model.Key) (model.Key, error) { return p.Renewed(k), nil })
 		},
-		Now: func(keystore.RotationPlan) time.Time { return time.Now() },
+		Now: func(keystore.RotationPlan) time.Time { return time.Now() }, Passwords: fakePasswords{f}, NewPassword: func() string { return "new-password-of-isp-3333" },
 	})
 }
 
@@ -194,7 +207,10 @@ func TestARotationIsMeasuredWordByWord(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r, s := rotating(t, size[0], size[1])
 			s.Press("R")
-			s.Expect("Rotation of prod by new key · 0 of 6 steps", "CREATE", "SET", "TEST", "FINISH", "profile acme", "› next")
+			s.Expect("Rotation of prod by new key · not begun", "CREATE", "SET", "TEST", "FINISH", "profile acme", "› next")
+			if plans, err := r.rotations.List(); err != nil || len(plans) > 0 {
+				t.Fatalf("a look wrote %d records, %v", len(plans), err)
+			}
 			looks := func(state string) {
 				uitest.Golden(t, fmt.Sprintf("rotation-%s-%dx%d", state, size[0], size[1]), s.Screen())
 			}
@@ -211,7 +227,7 @@ func TestARotationIsMeasuredWordByWord(t *testing.T) {
 				t.Errorf("its row is %q", line)
 			}
 			s.Press("enter")
-			s.Expect("Delete the old key?", "what", "not known of stops")
+			s.Expect("Delete the old key?", "not known of stops", "account hl_1, profile acme, https://api.example.com")
 			looks("delete")
 			s.Press("n")
 			if r.service.valid["old-value-of-prod-1111"] == "" {
@@ -385,12 +401,17 @@ func TestAnotherConsoleIsAtWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := rotating(t, 120, 40)
 		s.Press("R")
-		plan, _, err := r.rotations.Running("", "prod")
+		other, ended := r.service.engine(r), make(chan struct{})
+		k, _ := r.inventory.Get("prod")
+		plan, err := other.Begin(t.Context(), k, "", keystore.RotateByNewKey)
 		if err != nil {
 			t.Fatal(err)
 		}
+		s.Press("enter")
+		s.Expect("it is already being rotated", "not begun")
+		s.Press("esc", "ctrl+r", "R")
+		s.Expect("0 of 6 steps")
 		r.service.gate = make(chan struct{})
-		other, ended := r.service.engine(r), make(chan struct{})
 		go func() {
 			defer close(ended)
 			if _, err := other.Run(t.Context(), plan.ID, keystore.WordCreate, nil); err != nil {

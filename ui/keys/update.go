@@ -41,6 +41,8 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		}
 	case kit.OpenKey:
 		return m.open(msg.Name)
+	case kit.RotatePassword:
+		return m.rotatePassword(msg)
 	case intent:
 		return m.act(msg)
 	case tea.KeyPressMsg:

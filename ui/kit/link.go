@@ -30,6 +30,8 @@ type (
 	NewJob struct{ URLs []string }
 	// OpenKey asks Keys to show a key of the inventory.
 	OpenKey struct{ Name string }
+	// RotatePassword asks Keys to show the rotation of a zone's password, by a key; nothing is begun.
+	RotatePassword struct{ Zone, Key string }
 	// OpenLogin asks Proxy to compose the login of a zone.
 	OpenLogin struct{ Zone, Country, Session string }
 )

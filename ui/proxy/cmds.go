@@ -72,7 +72,7 @@ func (m *Model) startTest(pause time.Duration) tea.Cmd {
 		return kit.Warn(err.Error())
 	}
 	m.test = test{slot: m.test.slot, username: username, started: m.deps.Now(), line: "connecting to " + m.profile.ProxyAddr()}
-	m.renewal.have, m.rotation.have, m.trust.known = false, false, false
+	m.rotation.have, m.trust.known = false, false
 	d, file := m.deps, m.profile.CA
 	return kit.Stream(kit.Proxy, m.test.slot, m.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
 		out := d.probe(ctx, func(ctx context.Context) (res model.ProbeResult, err error) {

@@ -1,7 +1,6 @@
 package proxy_test
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,11 +41,6 @@ type fakeProber struct {
 	matrix   model.Matrix
 	base     *model.Matrix
 	refusal  error
-	renewal  model.PasswordRenewal
-	// renewalErr ends a renewal whose step fails; nil is the text of the step.
-	renewalErr error
-	renewed    []string // the keys that passwords were renewed by
-	usesTake   time.Duration
 }
 
 // second waits for a second of fake time.
@@ -96,33 +90,11 @@ func (f *fakeProber) LoadBaseline(context.Context, string) (model.Matrix, error)
 	return *f.base, nil
 }
 
-func (f *fakeProber) RefuseRenewal(_ profile.Profile, _ model.Zone, k model.Key) error {
+func (f *fakeProber) refuse(_ profile.Profile, _ model.Zone, k model.Key) error {
 	if k.Level == model.LevelUser {
 		return errors.New("USER may not")
 	}
 	return f.refusal
-}
-
-func (f *fakeProber) RenewPassword(ctx context.Context, _ model.Zone, key string, on func(model.PasswordRenewal)) (model.PasswordRenewal, error) {
-	f.renewed = append(f.renewed, key)
-	r := f.renewal
-	r.Steps = nil
-	for _, s := range f.renewal.Steps {
-		if err := second(ctx); err != nil {
-			return r, err
-		}
-		r.Steps = append(r.Steps, s)
-		on(r)
-		if !s.OK {
-			return r, cmp.Or(f.renewalErr, errors.New(s.Text))
-		}
-	}
-	return r, nil
-}
-
-func (f *fakeProber) uses(context.Context, profile.Profile, model.Zone) (model.PasswordUses, error) {
-	<-time.After(f.usesTake)
-	return model.PasswordUses{Stops: []string{"copied logins"}, GoOn: []string{"profile local"}}, nil
 }
 
 func (f *fakeProber) Probe(ctx context.Context, q fetch.ProbeRequest, on func(string)) (model.ProbeResult, error) {
@@ -187,7 +159,7 @@ func start(t *testing.T, f *fakeProber, p profile.Profile, w, h int) *uitest.Scr
 	t.Helper()
 	theme := kit.NewTheme(true, false)
 	view := proxy.New(proxy.Deps{
-		Ctx: t.Context(), Now: time.Now, Theme: theme, Prober: f, Reveal: f.reveal, Renewer: f, Uses: f.uses,
+		Ctx: t.Context(), Now: time.Now, Theme: theme, Prober: f, Reveal: f.reveal, Refuse: f.refuse,
 		Machine: clients.Machine{Getenv: func(name string) string { return f.env[name] }, Now: time.Now, OS: "linux", Bundles: []string{}, Folders: []string{}},
 		Profile: func() profile.Profile { return p },
 		Split:   func(res model.FetchResult) tea.Cmd { return kit.Info("what refuses " + res.Request.URL + "?") },

@@ -44,7 +44,7 @@ func (m *Model) Bindings() []kit.Binding {
 		{Keys: []string{"y"}, Label: "copy", Help: "Copy the username or the password.", Group: "Credential", Intent: intentCopy, Disabled: m.whyNotCopy()},
 		{Keys: []string{"v"}, Label: "password", Help: "Show the password for five seconds.", Group: "Credential", Intent: intentReveal, Disabled: m.whyNotReveal(), Hidden: true},
 		{Keys: []string{"c"}, Label: "CA trust", Help: "Show the chain of the last test, and which stores and clients trust it.", Group: "Credential", Intent: intentTrust, Disabled: m.whyNotTrust(), Hidden: true},
-		{Keys: []string{"R"}, Label: "new password", Help: "Replace the zone's password: what stops is named first.", Group: "Credential", Intent: intentRenew, Disabled: m.whyNotRenew(), Dangerous: true, Hidden: true},
+		{Keys: []string{"R"}, Label: "new password", Help: "Rotate the zone's password in Keys, by the key that is chosen: add, set, test, remove. Continues an unfinished rotation.", Group: "Credential", Intent: intentRenew, Disabled: m.whyNotRenew(), Hidden: true},
 		{Keys: []string{"o"}, Label: "to the Sandbox", Help: "Fetch the test page with this login in the Sandbox, by Native; nothing is sent yet.", Group: "Credential", Intent: intentSandbox, Hidden: true},
 	}
 	out = append(out, m.stepBindings()...)
@@ -55,8 +55,8 @@ func (m *Model) Bindings() []kit.Binding {
 	}
 	out = append(out, m.panes.Bindings(false)...)
 	switch {
-	case m.test.slot.Running(), m.rotation.slot.Running(), m.renewal.slot.Running():
-		out = append([]kit.Binding{{Keys: []string{"esc"}, Label: "stop", Help: "Stop the test, the measurement, or the replacement of the password: a new one that is not kept yet is taken back.", Group: "Credential", Intent: intentStop}}, out...)
+	case m.test.slot.Running(), m.rotation.slot.Running():
+		out = append([]kit.Binding{{Keys: []string{"esc"}, Label: "stop", Help: "Stop the test or the measurement.", Group: "Credential", Intent: intentStop}}, out...)
 	case m.pasted.open || m.panes.Zoomed || m.panes.At != paneForm:
 		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Go back to the form.", Group: "Panes", Intent: intentBack})
 	}
@@ -77,8 +77,6 @@ func (m *Model) whyNotTest() string {
 		return "a test is running: esc stops it"
 	case m.rotation.slot.Running():
 		return "the rotation is being measured: esc stops it"
-	case m.renewal.slot.Running():
-		return "the password is being replaced: esc stops it"
 	case why != "":
 		return why
 	case m.testPage() == "" && strings.TrimSpace(m.form.Value(fieldTarget)) == "":

@@ -1,7 +1,6 @@
 package proxy_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -192,50 +191,24 @@ func keysOf(names map[string]model.Level) (out []model.Key) {
 	return out
 }
 
-func TestAPasswordIsReplacedAfterTwoQuestions(t *testing.T) {
-	f := &fakeProber{renewal: model.PasswordRenewal{
-		Zone: model.Zone{Name: "residential_demo"}, KeyName: "limit-lists", Renewed: true, OldRefused: true,
-		Steps: []model.PasswordStep{{Name: "add", OK: true, Text: "add a new password"}, {Name: "prove", OK: true, Text: "log in with the new password"}, {Name: "refused", OK: true, Text: "see the old password refused"}},
-	}}
+// The key is chosen here; Keys gets the zone with it, and shows the rotation.
+func TestAPasswordIsRotatedInKeys(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}} {
-		f.renewed = nil
 		synctest.Test(t, func(t *testing.T) {
-			s := start(t, f, demoProfile(), size[0], size[1])
+			s := start(t, &fakeProber{}, demoProfile(), size[0], size[1])
 			p := demoProfile()
 			s.Send(kit.SessionChanged{Session: kit.Session{ProfileName: p.Name, Local: true, Ready: true, Zones: p.Zones, Keys: keysOf(map[string]model.Level{
 				"batch-user": model.LevelUser, "etl-main": model.LevelOps, "limit-lists": model.LevelLimit,
 			})}})
 			s.Press("R")
-			s.Expect("New password of residential_demo", "Stops first: copied logins.", "profile local", "limit-lists")
+			s.Expect("New password of residential_demo", "limit-lists", "Keys shows what uses the password")
 			s.Press("ctrl+s")
-			s.After(time.Second)
-			s.Expect("Replace the password?", "A new password is added", "copied logins")
-			s.Press("n")
-			if len(f.renewed) != 0 {
-				t.Fatal("it was replaced")
-			}
-			s.Press("R", "ctrl+s")
-			s.After(time.Second)
-			s.Press("y")
-			s.After(1500 * time.Millisecond)
-			s.Expect("✓ add a new password", "● working")
-			s.Press("R")
-			s.Expect("the password is being replaced")
-			s.After(3 * time.Second)
-			s.Expect("✓ see the old password refused", "the new password is in use")
-			if len(f.renewed) != 1 || f.renewed[0] != "limit-lists" {
-				t.Errorf("renewed by %q", f.renewed)
-			}
+			s.Expect("kit.RotatePassword {Zone:residential_demo Key:limit-lists}")
 		})
 	}
-}
-
-func TestAnotherTabGetsNoDialogOfTheProxy(t *testing.T) {
-	f := &fakeProber{usesTake: time.Second}
-	flow(t, f, 120, 40, func(s *uitest.Screen) {
-		s.Press("R", "2")
-		s.After(2 * time.Second)
-		s.ExpectNot("New password of")
+	flow(t, &fakeProber{refusal: errors.New("the console cannot write there")}, 120, 40, func(s *uitest.Screen) {
+		s.Press("R")
+		s.Expect("the console cannot write there")
 	})
 }
 
@@ -247,68 +220,6 @@ func TestALoginPastedOnAPageIsShown(t *testing.T) {
 		s.Expect("-zone-dc_demo-country-us", "its password was dropped", "Credential")
 		s.ExpectNot("zones with native access")
 	})
-}
-
-func TestARenewalThatFailsSaysWhichPasswordCounts(t *testing.T) {
-	f := &fakeProber{renewal: model.PasswordRenewal{
-		Zone: model.Zone{Name: "residential_demo"}, Steps: []model.PasswordStep{{Name: "add", Text: "add a new password: 403"}},
-	}}
-	synctest.Test(t, func(t *testing.T) {
-		s := start(t, f, demoProfile(), 120, 40)
-		p := demoProfile()
-		s.Send(kit.SessionChanged{Session: kit.Session{ProfileName: p.Name, Local: true, Ready: true, Zones: p.Zones, Keys: keysOf(map[string]model.Level{"etl-main": model.LevelOps})}})
-		s.AllowError("new password of zone")
-		s.Press("R", "ctrl+s")
-		s.After(time.Second)
-		s.Press("y")
-		s.After(2 * time.Second)
-		s.Expect("✗ add a new password: 403", "! the old password stays")
-	})
-	f = &fakeProber{renewal: model.PasswordRenewal{
-		Zone: model.Zone{Name: "residential_demo"}, Steps: []model.PasswordStep{{Name: "add", OK: true}, {Name: "remove", OK: true}, {Name: "keep", Text: "see that it leads to it: context canceled"}},
-	}, renewalErr: context.Canceled}
-	synctest.Test(t, func(t *testing.T) {
-		s := start(t, f, demoProfile(), 120, 40)
-		p := demoProfile()
-		s.Send(kit.SessionChanged{Session: kit.Session{ProfileName: p.Name, Local: true, Ready: true, Zones: p.Zones, Keys: keysOf(map[string]model.Level{"etl-main": model.LevelOps})}})
-		s.AllowError("new password of zone")
-		s.Press("R", "ctrl+s")
-		s.After(time.Second)
-		s.Press("y")
-		s.After(5 * time.Second)
-		s.Expect("! the old password was removed")
-		s.ExpectNot("the old password stays")
-	})
-	f = &fakeProber{refusal: errors.New("the console cannot write there")}
-	flow(t, f, 120, 40, func(s *uitest.Screen) {
-		s.Press("R")
-		s.Expect("the console cannot write there")
-	})
-}
-
-func TestEscStopsARenewalAndSaysWhichPasswordCounts(t *testing.T) {
-	f := &fakeProber{renewal: model.PasswordRenewal{
-		Zone: model.Zone{Name: "residential_demo"}, Steps: []model.PasswordStep{{Name: "add", OK: true, Text: "add a new password"}, {Name: "prove", OK: true}},
-	}}
-	for after, says := range map[time.Duration]string{
-		500 * time.Millisecond:  "✗ stopped: the old password stays",
-		1500 * time.Millisecond: "! the old password stays; the new one may be",
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			s := start(t, f, demoProfile(), 120, 40)
-			p := demoProfile()
-			s.Send(kit.SessionChanged{Session: kit.Session{ProfileName: p.Name, Local: true, Ready: true, Zones: p.Zones, Keys: keysOf(map[string]model.Level{"etl-main": model.LevelOps})}})
-			s.Press("R", "ctrl+s")
-			s.After(time.Second)
-			s.Press("y")
-			s.After(after)
-			s.Expect("● working")
-			s.Press("esc")
-			s.After(100 * time.Millisecond)
-			s.Expect(says, "residential_demo: stopped: the old password stays")
-			s.ExpectNot("● working")
-		})
-	}
 }
 
 func TestOuterProxiesAreNamedWithoutTheirLogins(t *testing.T) {

@@ -26,12 +26,6 @@ type Prober interface {
 	LoadBaseline(ctx context.Context, profile string) (model.Matrix, error)
 }
 
-// Renewer gives zones other passwords. RefuseRenewal does no I/O.
-type Renewer interface {
-	RefuseRenewal(p profile.Profile, z model.Zone, k model.Key) error
-	RenewPassword(ctx context.Context, z model.Zone, key string, on func(model.PasswordRenewal)) (model.PasswordRenewal, error)
-}
-
 // Deps are the parts the tab works with; all are required.
 type Deps struct {
 	// Ctx ends the tab's work when the program ends.
@@ -49,9 +43,8 @@ type Deps struct {
 	Split func(res model.FetchResult) tea.Cmd
 	// Machine is where other clients look for CAs, and the environment with the outer proxies.
 	Machine clients.Machine
-	Renewer Renewer
-	// Uses names what uses a zone's password. It is called in a command.
-	Uses func(ctx context.Context, p profile.Profile, z model.Zone) (model.PasswordUses, error)
+	// Refuse says why a zone's password cannot be changed by a key, or is nil. It does no I/O.
+	Refuse func(p profile.Profile, z model.Zone, k model.Key) error
 }
 
 // Panes of the tab, in the order of tab.
@@ -124,7 +117,6 @@ type Model struct {
 	trust    trustPage
 	rotation rotation
 	matrix   matrixPage
-	renewal  renewal
 }
 
 // example is the login as code for curl: it is written once for a login and a profile, and drawn in
@@ -161,7 +153,7 @@ func (m *Model) CapturingText() bool { return m.form.CapturingText() }
 
 // Running is how many tests and measurements run.
 func (m *Model) Running() int {
-	return kit.Running(m.test.slot, &m.rotation.slot, &m.matrix.slot, &m.renewal.slot)
+	return kit.Running(m.test.slot, &m.rotation.slot, &m.matrix.slot)
 }
 
 // Status says what runs.
@@ -171,17 +163,12 @@ func (m *Model) Status() string {
 		return "testing"
 	case m.rotation.slot.Running():
 		return "measuring"
-	case m.renewal.slot.Running():
-		return "new password"
 	}
 	return ""
 }
 
-// Blur hides the password, and drops what would open a dialog over another tab.
-func (m *Model) Blur() {
-	m.hide()
-	m.renewal.asking.Drop()
-}
+// Blur hides the password.
+func (m *Model) Blur() { m.hide() }
 
 func (m *Model) hide() {
 	m.reveal.gen++

@@ -14,9 +14,6 @@ import (
 
 // testLines are what was tested or measured last.
 func (m *Model) testLines(w int) []string {
-	if m.renewal.have {
-		return m.renewalLines(w)
-	}
 	out := m.rotationLines(w)
 	if len(out) > 0 && (m.test.done || m.test.problem != "") {
 		out = append(out, "")

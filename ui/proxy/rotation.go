@@ -129,7 +129,6 @@ func (m *Model) startRotation(n int) tea.Cmd {
 	m.form.FocusOn(m.form.Focused(), false)
 	q := fetch.ProbeRequest{Zone: m.zone(), Params: m.cred.Params, Target: strings.TrimSpace(m.form.Value(fieldTarget)), Session: strings.TrimSpace(m.form.Value("session"))}
 	m.rotation.result, m.rotation.have = model.ExitRotation{Zone: m.zone(), Session: q.Session, Asked: n, Started: m.deps.Now()}, true
-	m.renewal.have = false
 	p := m.deps.Prober
 	return kit.Stream(kit.Proxy, &m.rotation.slot, m.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
 		r, err := p.Rotate(ctx, q, n, func(r model.ExitRotation) { emit(rotated{result: r}) })

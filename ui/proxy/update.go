@@ -94,7 +94,7 @@ func (m *Model) forget() {
 	m.rotation.slot.Drop()
 	m.matrix.slot.Drop()
 	m.matrix.load.Drop()
-	m.page, m.rotation.have, m.matrix.have, m.matrix.based, m.renewal.have, m.trust.known = pageLogin, false, false, false, false, false
+	m.page, m.rotation.have, m.matrix.have, m.matrix.based, m.trust.known = pageLogin, false, false, false, false
 }
 
 func (m *Model) openLogin(o kit.OpenLogin) {
@@ -118,7 +118,6 @@ func (m *Model) act(i intent) tea.Cmd {
 	case intentStop:
 		m.test.slot.Cancel()
 		m.rotation.slot.Cancel()
-		m.renewal.slot.Cancel()
 	case intentRotation:
 		return m.askRotation()
 	case intentTrust:
@@ -126,7 +125,7 @@ func (m *Model) act(i intent) tea.Cmd {
 	case intentMatrix:
 		return m.openMatrix()
 	case intentRenew:
-		return m.findUses()
+		return m.chooseKey()
 	case intentPaste:
 		return m.openPaste()
 	case intentReveal:
@@ -200,8 +199,7 @@ func (m *Model) result(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 	return nil, true
 }
 
-// measured handles the results of measurements and of the renewal of a password; ok is false
-// for other messages.
+// measured handles the results of measurements; ok is false for other messages.
 func (m *Model) measured(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 	switch msg := msg.(type) {
 	case beginTest:
@@ -210,14 +208,6 @@ func (m *Model) measured(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 		return m.startRotation(msg.calls), true
 	case rotated:
 		return m.rotated(msg), true
-	case usesFound:
-		return m.chooseKey(msg), true
-	case askRenewal:
-		return m.askRenewal(msg), true
-	case beginRenewal:
-		return m.startRenewal(msg), true
-	case renewed:
-		return m.renewed(msg), true
 	case matrixIntent:
 		return m.matrixAct(msg), true
 	default:

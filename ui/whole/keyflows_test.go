@@ -31,6 +31,8 @@ func TestActivityHasWhatHappenedToKeys(t *testing.T) {
 	p.WaitFor("2027-02-01", "etl-main is corrected")
 	p.Press("R")
 	p.WaitFor("Rotation of etl-main by new key")
+	p.Press("enter")
+	p.WaitFor("0 of ")
 	p.Press("esc")
 	p.WaitGone("Rotation of etl-main")
 	p.Press("5")

@@ -48,7 +48,7 @@ func proxyScreens() []screen {
 		{name: "proxy/password", steps: func(p *uitest.Whole) {
 			compose(p)
 			p.Press("R")
-			p.WaitFor("Stops first", "OPS, LIMIT or ADMIN")
+			p.WaitFor("Keys shows what uses the password", "OPS, LIMIT or ADMIN")
 		}},
 		{name: "proxy/paste", steps: func(p *uitest.Whole) {
 			compose(p)

@@ -128,9 +128,9 @@ func (s *Session) rotatedMeanwhile(r account.Removal, withKey, withSecrets bool)
 		if !p.Proven() || p.Over() {
 			continue
 		}
-		needs := p.Calls(r.Profile.Name) || withKey && p.Profile == "" && p.Key == r.Key.Name || withSecrets && slices.ContainsFunc(r.Secrets, p.Holds)
+		needs := p.Calls(r.Profile.Name) || withKey && p.OfKey("", r.Key.Name) || withSecrets && slices.ContainsFunc(r.Secrets, p.Holds)
 		if needs {
-			return fmt.Errorf("nothing was removed: the rotation of key %s needs it. Go on with that one, or end it: zonedeck keys rotate %s --abandon", p.Key, p.ID)
+			return fmt.Errorf("nothing was removed: the rotation of %s needs it. Go on with that one, or end it: zonedeck keys rotate %s --abandon", p.Subject(), p.ID)
 		}
 	}
 	return nil

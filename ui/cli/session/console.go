@@ -105,12 +105,12 @@ func (c *Console) Root() *ui.App {
 		})},
 		{ID: kit.Proxy, View: proxy.New(proxy.Deps{
 			Ctx: c.ctx, Now: now, Theme: theme, Prober: client, Profile: s.CurrentProfile, Split: c.split(theme),
-			Reveal: s.ZonePassword, Machine: s.Machine(), Renewer: client, Uses: s.PasswordUses,
+			Reveal: s.ZonePassword, Machine: s.Machine(), Refuse: client.Passwords.Refusal,
 		})},
 		{ID: kit.Keys, View: keys.New(keys.Deps{
 			Ctx: c.ctx, Now: now, Recorded: s.o.Now, Theme: theme, Inventory: keyHistory{s.Inventory, s},
 			Rotations: s.rotations(), Uses: s.usesNow, Used: s.keysUsed, Skew: s.skew, Folders: s.ScanFolders, Changed: c.sessionChanged,
-			Engine: s.Rotator(s.ScanFolders), Resolve: s.Resolver.Resolve, Save: s.saveReport,
+			Engine: s.Rotator(s.ScanFolders), Password: s.zonePassword, Where: s.WhereRotated, Resolve: s.Resolver.Resolve, Save: s.saveReport,
 			Rehearse: func(ctx context.Context, k model.Key, method keystore.RotationMethod) (keystore.RotationPlan, error) {
 				return s.RehearseRotation(ctx, k, method, s.ScanFolders)
 			},

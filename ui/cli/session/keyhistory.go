@@ -147,7 +147,7 @@ func (h rotationHistory) Start(ctx context.Context, p keystore.RotationPlan) err
 		err = h.Rotations.Start(ctx, p)
 	}
 	if err == nil {
-		h.session.putKeyEvent(ctx, p.Key, "rotation", "began, by "+string(p.Method))
+		h.session.putRotationEvent(ctx, p, "began, by "+string(p.Method))
 	}
 	return err
 }
@@ -167,10 +167,20 @@ func (h rotationHistory) Update(ctx context.Context, id string, change func(keys
 	})
 	if err == nil {
 		for _, text := range rotationChanges(before, after) {
-			h.session.putKeyEvent(ctx, after.Key, "rotation", text)
+			h.session.putRotationEvent(ctx, after, text)
 		}
 	}
 	return after, err
+}
+
+// putRotationEvent writes what happened in a rotation. That of a password stands at the key by which
+// the password is changed.
+func (s *Session) putRotationEvent(ctx context.Context, p keystore.RotationPlan, text string) {
+	if p.Zone != "" {
+		s.putKeyEvent(ctx, p.ChangedBy, "rotation", "of the "+p.Key+": "+text)
+		return
+	}
+	s.putKeyEvent(ctx, p.Key, "rotation", text)
 }
 
 // rotationChanges says what happened between two states of a rotation.
@@ -190,6 +200,9 @@ func rotationChanges(before, after keystore.RotationPlan) []string {
 		out = append(out, text)
 	}
 	if after.Over() && !before.Over() {
+		if after.Undone {
+			return append(out, "taken back: the old password stays")
+		}
 		if after.Abandoned {
 			return append(out, "abandoned")
 		}

@@ -124,7 +124,7 @@ func (s *Session) renewed(keys []model.Key) []model.Key {
 	plans, _ := s.rotations().List()           // the Keys tab tells the error
 	gone := map[string]bool{}                  // the keys, by name, that the account lists no more
 	for _, p := range slices.Backward(plans) { // the oldest first: one follows the other
-		if p.Profile != s.Base.Name || !p.HasTakenOver() {
+		if p.Profile != s.Base.Name || p.Zone != "" || !p.HasTakenOver() {
 			continue
 		}
 		at := func(name string) int {

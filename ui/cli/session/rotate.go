@@ -58,7 +58,8 @@ func (s *Session) rotation(folders func() []string) rotate.Config {
 		Users: func(ctx context.Context, k model.Key) ([]keystore.RotationUser, error) {
 			return s.rotationUsers(ctx, k, folders())
 		},
-		Prove: s.proveAs, TookOver: s.tookOver, Now: s.rotationClock,
+		Passwords: zonePasswords{s, folders},
+		Prove:     s.proveAs, TookOver: s.tookOver, Now: s.rotationClock,
 		Days: func(level model.Level) int {
 			return s.configured().Keys().Apply(model.Key{Level: level}).Rotation.Every()
 		},
@@ -77,7 +78,7 @@ func (s *Session) Origin(k model.Key) string {
 func (s *Session) Rotation(k model.Key) (p keystore.RotationPlan, ok bool, err error) {
 	plans, err := s.rotations().List()
 	for _, p := range plans {
-		if p.Key == k.Name && p.Profile == s.Origin(k) && p.Proven() {
+		if p.OfKey(s.Origin(k), k.Name) {
 			return p, true, err
 		}
 	}
@@ -94,7 +95,7 @@ func (s *Session) RunningRotation(name string) (found keystore.RotationPlan, ok 
 		case !p.Proven() || p.Over():
 		case p.ID == name:
 			return p, true, nil
-		case p.Key == name && (p.Profile == "" || p.Profile == s.Base.Name):
+		case p.Zone == "" && p.Key == name && (p.Profile == "" || p.Profile == s.Base.Name):
 			if ok {
 				return p, false, fmt.Errorf("two rotations of keys with the name %s are under way: name one by its id, %s or %s", name, found.ID, p.ID)
 			}

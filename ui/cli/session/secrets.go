@@ -34,7 +34,7 @@ func (s *Session) heldByRotation(ref string) string {
 	}
 	for _, p := range plans {
 		if !p.Over() && p.Holds(ref) {
-			return "the rotation of key " + p.Key + " holds it; end that first"
+			return "the rotation of " + p.Subject() + " holds it; end that first"
 		}
 	}
 	return ""

@@ -1,6 +1,7 @@
 package rotation
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -52,6 +53,14 @@ func (p *Page) Bindings() []kit.Binding {
 		enter.Label, enter.Intent = "give the value", giveValue{}
 	}
 	leave := kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Go back to the list. R comes back.", Group: group, Intent: closePage{}}
+	if p.plan.Zone != "" {
+		leave.Help = "Go back to the list. R in Proxy comes back."
+	}
+	unwritten, quit := "", either
+	if p.begin != nil {
+		unwritten = "nothing was begun: the first step writes the record"
+		quit = cmp.Or(either, unwritten)
+	}
 	if busy != "" {
 		leave.Label, leave.Help, leave.Intent = "stop", "Stop what is under way. What was done stands in the record.", cancelRun{}
 	}
@@ -60,6 +69,9 @@ func (p *Page) Bindings() []kit.Binding {
 		vouch = "this step is measured: nobody vouches for it"
 	}
 	rehearsing := either
+	if rehearsing == "" && p.plan.Zone != "" {
+		rehearsing = "a password is not rehearsed: its new one is taken back when a login fails"
+	}
 	if rehearsing == "" && p.plan.NewFingerprint != "" {
 		rehearsing = "the rotation itself is under way"
 	}
@@ -72,8 +84,8 @@ func (p *Page) Bindings() []kit.Binding {
 		{Keys: []string{"v"}, Label: "vouch", Help: "Record the step on your word, which looks different from a measured one; release a job in flight.", Group: group, Intent: vouchFor{}, Disabled: vouch},
 		{Keys: []string{"c"}, Label: "copy value", Help: "Copy the new value, for a place that the console cannot write.", Group: group, Intent: copyValue{}, Disabled: value, Hidden: value != ""},
 		{Keys: []string{"t"}, Label: "rehearse", Help: "Take every step on the emulator with copies. References are read, and nothing real is written.", Group: group, Intent: rehearse{}, Disabled: rehearsing},
-		{Keys: []string{"x"}, Label: "report", Help: "The record as Markdown: copy it, or save it.", Group: group, Intent: showReport{}},
-		{Keys: []string{"X"}, Label: "give up", Help: "End the rotation before its last step.", Group: group, Intent: giveUp{}, Disabled: either, Dangerous: true},
+		{Keys: []string{"x"}, Label: "report", Help: "The record as Markdown: copy it, or save it.", Group: group, Intent: showReport{}, Disabled: unwritten},
+		{Keys: []string{"X"}, Label: "give up", Help: "End the rotation before its last step.", Group: group, Intent: giveUp{}, Disabled: quit, Dangerous: true},
 		leave,
 	}
 	return append(out, widget.MotionBindings()...)
@@ -134,6 +146,9 @@ func (p *Page) goOn(msg goOn) tea.Cmd {
 	}
 	if p.ends(step) && !msg.sure {
 		ask := widget.ConfirmSpec{Title: "Delete the old key?", Body: p.deletes(), Yes: "delete it", View: kit.Keys, Intent: goOn{sure: true}}
+		if p.plan.Zone != "" {
+			ask.Title, ask.Yes = "Remove the old password?", "remove it"
+		}
 		if step.Kind == keystore.StepRefresh {
 			ask.Title, ask.Body, ask.Yes = "Refresh the key?", p.outage(), "refresh it"
 		}
@@ -150,14 +165,19 @@ func (p *Page) deletes() string {
 			seen = "Not every user above was seen to work with the new one (••••%s): what is marked ~ was vouched for"
 		}
 	}
-	return fmt.Sprintf("%s (••••%s) is deleted in the account settings. "+seen+"; what is not known of stops at that moment. A call with the old value is then seen to be refused.",
-		text.Clean(p.plan.OldName), p.plan.OldLast4, p.plan.NewLast4)
+	if p.plan.Zone != "" {
+		return fmt.Sprintf("The old %s (••••%s) is removed. "+seen+"; what is not known of stops at that moment. A login with the old password is then seen to be refused.\n%s.",
+			text.Clean(p.plan.Key), p.plan.OldLast4, p.plan.NewLast4, text.Clean(p.deps.Where(p.plan)))
+	}
+	return fmt.Sprintf("%s (••••%s) is deleted in the account settings. "+seen+"; what is not known of stops at that moment. A call with the old value is then seen to be refused.\n%s.",
+		text.Clean(p.plan.OldName), p.plan.OldLast4, p.plan.NewLast4, text.Clean(p.deps.Where(p.plan)))
 }
 
 // outage is what a refresh means, before it is done.
 func (p *Page) outage() string {
 	console, person := p.waits()
-	body := fmt.Sprintf("%s gets a new value and the old one is invalid at once (contract 3): everything that uses it stands still until it reads the new one.\n", text.Clean(p.plan.Key))
+	body := fmt.Sprintf("%s gets a new value and the old one is invalid at once (contract 3): everything that uses it stands still until it reads the new one.\n%s.\n",
+		text.Clean(p.plan.Key), text.Clean(p.deps.Where(p.plan)))
 	if len(console) > 0 {
 		body += fmt.Sprintf("The console writes these within the same second: %s.\n", text.Clean(strings.Join(console, ", ")))
 	}
@@ -171,11 +191,14 @@ func (p *Page) giveUp(msg giveUp) tea.Cmd {
 	if msg.sure {
 		return p.do(false, p.deps.Engine.Abandon)
 	}
+	body := "%s: what was done stays as it is. A key that was created is valid until it is deleted in the account settings; references keep what they give now."
+	if p.plan.Zone != "" {
+		body = "%s: a new one that no reference gives yet is removed again. Once a reference gives it both stay valid, and references keep what they give now."
+	}
 	return widget.Confirm(p.deps.Theme, widget.ConfirmSpec{
 		Title: "Give up the rotation?",
-		Body: fmt.Sprintf("%s: what was done stays as it is. A key that was created is valid until it is deleted in the account settings; references keep what they give now.",
-			text.Clean(p.plan.Key)),
-		Yes: "give it up", View: kit.Keys, Intent: giveUp{sure: true},
+		Body:  fmt.Sprintf(body, text.Clean(p.plan.Key)),
+		Yes:   "give it up", View: kit.Keys, Intent: giveUp{sure: true},
 	})
 }
 

@@ -1,4 +1,4 @@
-// Package rotation is the page of the Keys tab that rotates a key with proof: create, set, test,
+// Package rotation is the page of the Keys tab that rotates a key, or a zone's password, with proof: create, set, test,
 // finish. A row is what uses the key, a column one of the four words, a cell what was measured and
 // when, or that a person vouches for it.
 //
@@ -26,7 +26,10 @@ import (
 
 // Engine drives rotations; *rotate.Engine does.
 type Engine interface {
+	Plan(ctx context.Context, k model.Key, profile string, method keystore.RotationMethod) (keystore.RotationPlan, error)
 	Begin(ctx context.Context, k model.Key, profile string, method keystore.RotationMethod) (keystore.RotationPlan, error)
+	PlanPassword(ctx context.Context, w rotate.Password) (keystore.RotationPlan, error)
+	BeginPassword(ctx context.Context, w rotate.Password) (keystore.RotationPlan, error)
 	Run(ctx context.Context, id string, until keystore.RotationWord, on func(keystore.RotationPlan)) (keystore.RotationPlan, error)
 	Give(ctx context.Context, id string, value keystore.Secret) (keystore.RotationPlan, error)
 	Vouch(ctx context.Context, id string, step keystore.RotationStep, reason string) (keystore.RotationPlan, error)
@@ -43,6 +46,8 @@ type Deps struct {
 	Resolve func(ctx context.Context, ref string) (keystore.Secret, error)
 	// Rehearse takes the steps of a rotation on the emulator, with copies.
 	Rehearse func(ctx context.Context, k model.Key, method keystore.RotationMethod) (keystore.RotationPlan, error)
+	// Where says whose a rotation is: the account, the profile and the address.
+	Where func(p keystore.RotationPlan) string
 	// Save keeps a report as a file and names it.
 	Save func(name, text string) (string, error)
 }
@@ -52,10 +57,12 @@ type Recorded struct{ Plan keystore.RotationPlan }
 
 // Page shows one rotation. While it is open it fills the tab; what runs goes on when it is closed.
 type Page struct {
-	deps  Deps
-	open  bool
-	key   model.Key
-	plan  keystore.RotationPlan
+	deps Deps
+	open bool
+	key  model.Key
+	plan keystore.RotationPlan
+	// begin writes the plan's record; nil when it is written.
+	begin func(ctx context.Context) (keystore.RotationPlan, error)
 	slot  kit.Slot
 	stop  *rotate.StopError // why it does not go on by itself
 	err   error
@@ -74,16 +81,27 @@ func (p *Page) Open() bool { return p.open }
 // Running counts the work in flight.
 func (p *Page) Running() int { return kit.Running(&p.slot) }
 
-// Begin writes the record of a key's new rotation, and shows it. Nothing else is done.
-func (p *Page) Begin(k model.Key, profile string, method keystore.RotationMethod) tea.Cmd {
+// Look shows the rotation of a key as it would begin now. Nothing is written before the first step.
+func (p *Page) Look(k model.Key, profile string, method keystore.RotationMethod) tea.Cmd {
+	e := p.deps.Engine
+	return p.look(k, func(ctx context.Context) (keystore.RotationPlan, error) { return e.Plan(ctx, k, profile, method) },
+		func(ctx context.Context) (keystore.RotationPlan, error) { return e.Begin(ctx, k, profile, method) })
+}
+
+// LookAtPassword is Look for the password of a zone.
+func (p *Page) LookAtPassword(w rotate.Password) tea.Cmd {
+	e := p.deps.Engine
+	return p.look(model.Key{}, func(ctx context.Context) (keystore.RotationPlan, error) { return e.PlanPassword(ctx, w) },
+		func(ctx context.Context) (keystore.RotationPlan, error) { return e.BeginPassword(ctx, w) })
+}
+
+func (p *Page) look(k model.Key, plan, begin func(ctx context.Context) (keystore.RotationPlan, error)) tea.Cmd {
 	if p.slot.Running() {
 		return kit.Warn("a rotation is at work: look at it with R first")
 	}
-	begin := p.deps.Engine.Begin
-	p.key = k
 	return kit.Do(kit.Keys, &p.slot, p.deps.Ctx, func(ctx context.Context) tea.Msg {
-		plan, err := begin(ctx, k, profile, method)
-		return begun{plan, err}
+		found, err := plan(ctx)
+		return looked{k, found, begin, err}
 	})
 }
 
@@ -95,6 +113,9 @@ func (p *Page) Show(k model.Key, plan keystore.RotationPlan) tea.Cmd {
 	if p.plan.ID != plan.ID {
 		p.stop, p.err, p.tried = nil, nil, ""
 		p.table = widget.Table{}
+	}
+	if !p.slot.Running() {
+		p.begin = nil
 	}
 	p.key = k
 	if !p.slot.Running() {
@@ -118,9 +139,11 @@ func (p *Page) Reread(plans []keystore.RotationPlan) {
 
 // Messages of the page's own work.
 type (
-	begun struct {
-		plan keystore.RotationPlan
-		err  error
+	looked struct {
+		key   model.Key
+		plan  keystore.RotationPlan
+		begin func(ctx context.Context) (keystore.RotationPlan, error)
+		err   error
 	}
 	moved struct{ plan keystore.RotationPlan }
 	ended struct {
@@ -146,10 +169,10 @@ type (
 // keys and the mouse. It reports whether it handled the message.
 func (p *Page) Update(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	switch msg := msg.(type) {
-	case begun:
-		return p.begun(msg), true
+	case looked:
+		return p.looked(msg), true
 	case moved:
-		p.plan, p.stop, p.err = msg.plan, nil, nil
+		p.plan, p.begin, p.stop, p.err = msg.plan, nil, nil, nil
 		p.fill()
 		return p.recorded(), true
 	case ended:
@@ -182,15 +205,23 @@ func (p *Page) Update(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	return nil, true
 }
 
-func (p *Page) begun(msg begun) tea.Cmd {
+func (p *Page) looked(msg looked) tea.Cmd {
 	if msg.err != nil {
 		return kit.Fail("rotation: " + msg.err.Error())
 	}
 	p.plan = keystore.RotationPlan{} // Show takes the new one
-	return tea.Batch(p.Show(p.key, msg.plan), p.recorded())
+	cmd := p.Show(msg.key, msg.plan)
+	p.begin = msg.begin
+	return cmd
 }
 
-func (p *Page) recorded() tea.Cmd { return kit.SendTo(kit.Keys, Recorded{p.plan}) }
+// recorded tells the tab what the record is now.
+func (p *Page) recorded() tea.Cmd {
+	if p.begin != nil { // there is none
+		return nil
+	}
+	return kit.SendTo(kit.Keys, Recorded{p.plan})
+}
 
 // ended takes what a run came to.
 func (p *Page) ended(msg ended) tea.Cmd {
@@ -257,6 +288,12 @@ func (p *Page) rehearsed(msg rehearsed) {
 
 // outcome is what is told when a rotation is over.
 func (p *Page) outcome() string {
+	if p.plan.Undone {
+		return "the rotation of the " + p.plan.Key + " was taken back: the old password stays, and the new one is removed"
+	}
+	if p.plan.Abandoned && p.plan.Zone != "" {
+		return "the rotation of the " + p.plan.Key + " was abandoned: both passwords stay valid, and references keep what they give now"
+	}
 	if p.plan.Abandoned {
 		words := "the rotation of " + p.plan.Key + " was abandoned; its record stays"
 		if p.plan.NewHeld != "" {
@@ -278,9 +315,17 @@ func (p *Page) next() (keystore.RotationStep, bool) {
 
 // run takes the steps up to the end of a word.
 func (p *Page) run(until keystore.RotationWord) tea.Cmd {
-	engine, id := p.deps.Engine, p.plan.ID
+	engine, id, begin := p.deps.Engine, p.plan.ID, p.begin
 	p.stop, p.err = nil, nil
 	return kit.Stream(kit.Keys, &p.slot, p.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
+		if begin != nil { // the record is written with the first step
+			plan, err := begin(ctx)
+			if err != nil {
+				return ended{err: err}
+			}
+			id = plan.ID
+			emit(moved{plan})
+		}
 		plan, err := engine.Run(ctx, id, until, func(now keystore.RotationPlan) { emit(moved{now}) })
 		return ended{plan: plan, err: err}
 	})

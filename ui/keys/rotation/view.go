@@ -13,7 +13,7 @@ import (
 // fill sets the table's rows: the key itself, then what uses it.
 func (p *Page) fill() {
 	p.table.Columns = []widget.Column{
-		{Title: "USES THE KEY", Width: 16, Flex: true},
+		{Title: "USES THE " + strings.ToUpper(p.noun()), Width: 16, Flex: true},
 		{Title: "NOW", Width: 8},
 	}
 	for _, w := range keystore.RotationWords() {
@@ -23,7 +23,7 @@ func (p *Page) fill() {
 }
 
 func (p *Page) row(i int) []widget.Cell {
-	name, now := "the key itself", p.valueNow(i)
+	name, now := "the "+p.noun()+" itself", p.valueNow(i)
 	if i > 0 {
 		name = p.users()[i-1].Name
 	}
@@ -147,10 +147,15 @@ func (p *Page) Render(w, h int) string {
 func (p *Page) title() string {
 	title := "Rotation of " + p.plan.Key + " by " + string(p.plan.Method)
 	switch {
+	case p.plan.Undone:
+		return title + " · taken back"
 	case p.plan.Abandoned:
 		return title + " · given up"
 	case p.plan.Over():
 		return title + " · done"
+	}
+	if p.begin != nil {
+		return title + " · not begun"
 	}
 	measured, vouched := p.plan.Count()
 	return title + fmt.Sprintf(" · %d of %d steps", measured+vouched, len(p.plan.Steps))
@@ -160,7 +165,15 @@ func (p *Page) rowTitle() string {
 	if i := p.table.Cursor(); i > 0 && i <= len(p.users()) {
 		return p.users()[i-1].Name
 	}
-	return "The key itself"
+	return "The " + p.noun() + " itself"
+}
+
+// noun is what is rotated, in a word.
+func (p *Page) noun() string {
+	if p.plan.Zone != "" {
+		return "password"
+	}
+	return "key"
 }
 
 // nowLines say what comes now: what runs, what went wrong, what a person has to do.

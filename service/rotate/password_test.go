@@ -1,0 +1,399 @@
+package rotate_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/exchange"
+	"zonedeck/service/fetch"
+	"zonedeck/service/password"
+	"zonedeck/service/profile"
+	"zonedeck/service/rotate"
+)
+
+// zonePasswords works the emulator's zones, by the place's key.
+type zonePasswords struct {
+	*password.Changer
+	p place
+}
+
+func (w zonePasswords) Check(ctx context.Context, _ keystore.RotationPlan) error {
+	return w.Changer.Check(ctx, w.p.Profile, w.p.Zone, w.p.Key.Name)
+}
+
+func (w zonePasswords) Users(context.Context, keystore.RotationPlan) ([]keystore.RotationUser, error) {
+	return slices.Clone(w.p.Users), nil
+}
+
+func (w zonePasswords) Add(ctx context.Context, r keystore.RotationPlan, value keystore.Secret) error {
+	return w.Changer.Add(ctx, w.p.Profile, r.Zone, r.ChangedBy, value)
+}
+
+func (w zonePasswords) Remove(ctx context.Context, r keystore.RotationPlan, value keystore.Secret) error {
+	return w.Changer.Remove(ctx, w.p.Profile, r.Zone, r.ChangedBy, value)
+}
+
+func (w zonePasswords) Login(ctx context.Context, _ keystore.RotationPlan, _ keystore.RotationUser, value keystore.Secret, accepted bool) (keystore.Proof, error) {
+	return w.Changer.Login(ctx, w.p.Profile, w.p.Zone, value, accepted)
+}
+
+// changer changes passwords over sockets.
+func (p place) changer(f *fetch.Fetcher) *password.Changer {
+	return password.New(password.Config{
+		Access: exchange.Access{
+			Profile: func(context.Context) (profile.Profile, error) { return p.Profile, nil },
+			Key:     func(string) (model.Key, bool) { return p.Key, true },
+			Secret: func(ctx context.Context, ref string) (keystore.Secret, error) {
+				return p.secrets().Resolve(ctx, ref)
+			},
+		},
+		Wire: exchange.New(exchange.Config{}), Prove: f.ProvePasswordAs, Follows: func(string) bool { return false },
+	})
+}
+
+func (p place) password() rotate.Password {
+	return rotate.Password{Zone: p.Zone, Account: p.Profile.Account, Key: p.Key.Name}
+}
+
+// withPassword gives the place a password of its own of isp_demo, behind two references with a user
+// each. The key of the place changes it.
+func (p place) withPassword(t *testing.T) place {
+	t.Helper()
+	p.Zone, _ = p.Profile.Zone("isp_demo")
+	p.Zone.Password = "file:" + p.Key.Name + "-zone"
+	p.Users = []keystore.RotationUser{
+		{Name: "profile acme", Ref: p.Zone.Password, Profile: "acme", Zone: "isp_demo"},
+		{Name: "saved request shop", Ref: p.Zone.Password + "-copy", Profile: "acme", Zone: "isp_demo"},
+	}
+	value := keystore.NewSecret("password-of-" + p.Key.Name + "-0123456789")
+	for _, u := range p.Users {
+		if err := p.secrets().Store(t.Context(), u.Ref, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.config().Passwords.Add(t.Context(), keystore.RotationPlan{Zone: "isp_demo", ChangedBy: p.Key.Name}, value); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// logsIn checks whether the zone accepts a password.
+func (p place) logsIn(t *testing.T, value string, want bool) {
+	t.Helper()
+	if _, err := p.config().Passwords.Login(t.Context(), keystore.RotationPlan{}, keystore.RotationUser{}, keystore.NewSecret(value), want); err != nil {
+		t.Errorf("a login that is to be accepted (%v): %v", want, err)
+	}
+}
+
+func (p place) old() string { return "password-of-" + p.Key.Name + "-0123456789" }
+
+// wantPasswordDone checks a rotation that is over: every step measured, the references give the new
+// password alone, which is accepted, the old one is refused, and nothing is held.
+func (p place) wantPasswordDone(t *testing.T, plan keystore.RotationPlan) {
+	t.Helper()
+	if !plan.Over() || plan.Abandoned {
+		t.Fatalf("it is not over: %+v", plan.Steps)
+	}
+	for _, s := range plan.Steps {
+		if !s.Done || s.By != keystore.Measured || s.At.IsZero() {
+			t.Errorf("%s: done %v, %q at %s", s.Name(), s.Done, s.By, s.At)
+		}
+	}
+	for _, u := range p.Users {
+		got, err := p.secrets().Resolve(t.Context(), u.Ref)
+		if err != nil || got.Fingerprint() != plan.NewFingerprint {
+			t.Fatalf("%s gives %s, %v, want the new password", u.Ref, got.Fingerprint(), err)
+		}
+		p.logsIn(t, got.Reveal(), true)
+	}
+	p.logsIn(t, p.old(), false)
+	p.wantNothingHeld(t, plan)
+}
+
+func (p place) wantNothingHeld(t *testing.T, plan keystore.RotationPlan) {
+	t.Helper()
+	before, after := plan.Held()
+	for _, held := range []string{before, after} {
+		if _, err := p.secrets().Resolve(t.Context(), held); !errors.Is(err, keystore.ErrSecretMissing) {
+			t.Errorf("%s is still held: %v", held, err)
+		}
+	}
+}
+
+func (p place) beginPassword(t *testing.T, c rotate.Config) (*rotate.Engine, keystore.RotationPlan) {
+	t.Helper()
+	e := rotate.New(c)
+	plan, err := e.BeginPassword(t.Context(), p.password())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e, plan
+}
+
+// A look writes nothing, and a zone's password is rotated once at a time.
+func TestAPasswordIsRotatedWithProof(t *testing.T) {
+	p := newPlace(t, start(t), "zonekey").withPassword(t)
+	e := rotate.New(p.config())
+	if plan, err := e.PlanPassword(t.Context(), p.password()); err != nil || len(plan.Steps) != 8 {
+		t.Fatalf("%+v, %v", plan.Steps, err)
+	}
+	if plans, err := p.records().List(); err != nil || len(plans) > 0 {
+		t.Fatalf("a look wrote %d records, %v", len(plans), err)
+	}
+	e, plan := p.beginPassword(t, p.config())
+	if _, err := e.BeginPassword(t.Context(), p.password()); !errors.Is(err, keystore.ErrRotationNow) {
+		t.Errorf("a second one: %v", err)
+	}
+	plan, err := e.Run(t.Context(), plan.ID, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.wantPasswordDone(t, plan)
+	report := rotate.Report(plan)
+	if !strings.Contains(report, "# Rotation of password of zone isp_demo") || strings.Contains(report, p.old()) {
+		t.Error(report)
+	}
+	for _, s := range plan.Steps {
+		if s.Kind == keystore.StepTest && (s.Status == 0 || s.Took == 0) {
+			t.Errorf("%s: no call was measured: %+v", s.Name(), s)
+		}
+	}
+}
+
+// broken fails, or changes what it does, at one place.
+type broken struct {
+	rotate.Passwords
+	login  func(value keystore.Secret, accepted bool) error
+	remove error
+}
+
+func (b broken) Login(ctx context.Context, r keystore.RotationPlan, u keystore.RotationUser, value keystore.Secret, accepted bool) (keystore.Proof, error) {
+	if b.login != nil {
+		if err := b.login(value, accepted); err != nil {
+			return keystore.Proof{}, err
+		}
+	}
+	return b.Passwords.Login(ctx, r, u, value, accepted)
+}
+
+func (b broken) Remove(ctx context.Context, r keystore.RotationPlan, value keystore.Secret) error {
+	if b.remove != nil {
+		return b.remove
+	}
+	return b.Passwords.Remove(ctx, r, value)
+}
+
+// failing is a store that fails to write, or changes, one reference.
+type failing struct {
+	*keystore.Resolver
+	ref   string
+	write func(keystore.Secret) (keystore.Secret, error)
+}
+
+func (s failing) Store(ctx context.Context, ref string, v keystore.Secret) error {
+	if ref == s.ref {
+		var err error
+		if v, err = s.write(v); err != nil {
+			return err
+		}
+	}
+	return s.Resolver.Store(ctx, ref, v)
+}
+
+// What fails before a reference was set is taken back: the old password stays, the new one is
+// removed, and nothing is held.
+func TestANewPasswordThatDoesNotWorkIsTakenBack(t *testing.T) {
+	demo := start(t)
+	for name, change := range map[string]func(p place, c *rotate.Config){
+		"refused": func(_ place, c *rotate.Config) {
+			c.Passwords = broken{Passwords: c.Passwords, login: func(_ keystore.Secret, accepted bool) error {
+				if accepted {
+					return password.ErrNotAccepted
+				}
+				return nil
+			}}
+		},
+		"unkept": func(p place, c *rotate.Config) {
+			c.Secrets = failing{p.secrets(), p.Zone.Password, func(v keystore.Secret) (keystore.Secret, error) { return v, errors.New("no space left") }}
+		},
+		"changed": func(p place, c *rotate.Config) {
+			once := false
+			c.Secrets = failing{p.secrets(), p.Zone.Password, func(v keystore.Secret) (keystore.Secret, error) {
+				if once { // the old one is put back
+					return v, nil
+				}
+				once = true
+				return keystore.NewSecret("NEWPASS-of-nobody"), nil
+			}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t, demo, "back-"+name).withPassword(t)
+			c := p.config()
+			var made keystore.Secret
+			change(p, &c)
+			store := c.Secrets
+			c.Secrets = seeing{store, &made}
+			e, plan := p.beginPassword(t, c)
+			plan, err := e.Run(t.Context(), plan.ID, "", nil)
+			if err == nil || !strings.Contains(err.Error(), "was taken back") || !plan.Undone || !plan.Over() || strings.Contains(err.Error(), made.Reveal()) {
+				t.Fatalf("%v, undone %v", err, plan.Undone)
+			}
+			p.logsIn(t, p.old(), true)
+			p.logsIn(t, made.Reveal(), false)
+			for _, u := range p.Users {
+				if got, err := p.secrets().Resolve(t.Context(), u.Ref); err != nil || got.Reveal() != p.old() {
+					t.Errorf("%s does not give the old password: %v", u.Ref, err)
+				}
+			}
+			p.wantNothingHeld(t, plan)
+		})
+	}
+}
+
+// seeing remembers the new value that is held.
+type seeing struct {
+	rotate.Secrets
+	made *keystore.Secret
+}
+
+func (s seeing) Store(ctx context.Context, ref string, v keystore.Secret) error {
+	if strings.HasSuffix(ref, "-new") {
+		*s.made = v
+	}
+	return s.Secrets.Store(ctx, ref, v)
+}
+
+// What something else has written behind a reference stays, and the new password is taken back.
+func TestAPasswordThatWasSetByOthersStays(t *testing.T) {
+	p := newPlace(t, start(t), "others").withPassword(t)
+	other := keystore.NewSecret("written-by-another-0123456789")
+	c := p.config()
+	c.Passwords = broken{Passwords: c.Passwords, login: func(keystore.Secret, bool) error {
+		return p.secrets().Store(context.Background(), p.Zone.Password, other)
+	}}
+	e, plan := p.beginPassword(t, c)
+	plan, err := e.Run(t.Context(), plan.ID, "", nil)
+	if err == nil || !plan.Undone || !strings.Contains(err.Error(), "left as it is") {
+		t.Fatalf("%v, %+v", err, plan)
+	}
+	if got, err := p.secrets().Resolve(t.Context(), p.Zone.Password); err != nil || !got.Equal(other) {
+		t.Errorf("what others wrote is gone: %v", err)
+	}
+	p.logsIn(t, p.old(), true)
+}
+
+// What cannot be taken back is held, and the next run goes on with the same password.
+func TestAPasswordThatCannotBeTakenBackGoesOn(t *testing.T) {
+	p := newPlace(t, start(t), "stuck").withPassword(t)
+	c := p.config()
+	c.Passwords = broken{Passwords: c.Passwords, login: func(keystore.Secret, bool) error { return errors.New("no proxy") }, remove: errors.New("no service")}
+	e, plan := p.beginPassword(t, c)
+	plan, err := e.Run(t.Context(), plan.ID, "", nil)
+	if err == nil || plan.Over() || plan.NewHeld == "" || !strings.Contains(err.Error(), "may be valid beside the old one") {
+		t.Fatalf("%v, %+v", err, plan)
+	}
+	first := plan.NewFingerprint
+	if plan, err = rotate.New(p.config()).Run(t.Context(), plan.ID, "", nil); err != nil || plan.NewFingerprint != first {
+		t.Fatalf("%v, another password: %v", err, plan.NewFingerprint != first)
+	}
+	p.wantPasswordDone(t, plan)
+}
+
+// A run that is stopped undoes nothing: it goes on later.
+func TestAPasswordRotationThatIsStoppedGoesOn(t *testing.T) {
+	p := newPlace(t, start(t), "stopped").withPassword(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	c := p.config()
+	c.Passwords = broken{Passwords: c.Passwords, login: func(keystore.Secret, bool) error { cancel(); return ctx.Err() }}
+	e, plan := p.beginPassword(t, c)
+	plan, err := e.Run(ctx, plan.ID, "", nil)
+	if !errors.Is(err, context.Canceled) || plan.Over() {
+		t.Fatalf("%v, %+v", err, plan)
+	}
+	if plan, err = rotate.New(p.config()).Run(t.Context(), plan.ID, "", nil); err != nil {
+		t.Fatal(err)
+	}
+	p.wantPasswordDone(t, plan)
+}
+
+// Giving up takes a new password back that no reference gives; a set one stays valid beside the old.
+func TestGivingUpAPassword(t *testing.T) {
+	demo := start(t)
+	for _, until := range []keystore.RotationWord{keystore.WordCreate, keystore.WordSet} {
+		p := newPlace(t, demo, "giveup-"+string(until)).withPassword(t)
+		e, plan := p.beginPassword(t, p.config())
+		plan, err := e.Run(t.Context(), plan.ID, until, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fresh, err := p.secrets().Resolve(t.Context(), plan.NewHeld)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if plan, err = e.Abandon(t.Context(), plan.ID); err != nil || !plan.Abandoned || plan.Undone != (until == keystore.WordCreate) {
+			t.Fatalf("after %s: %v, %+v", until, err, plan)
+		}
+		p.logsIn(t, p.old(), true)
+		p.logsIn(t, fresh.Reveal(), until == keystore.WordSet)
+		if _, err := p.secrets().Resolve(t.Context(), filepath.ToSlash(plan.OldHeld)); !errors.Is(err, keystore.ErrSecretMissing) {
+			t.Errorf("after %s the old one is still held: %v", until, err)
+		}
+	}
+}
+
+// waitForRefusals waits until the service's journal shows refused logins of a zone.
+func (p place) waitForRefusals(t *testing.T, zone string, want int) {
+	t.Helper()
+	hangs := time.After(time.Minute)
+	for {
+		page, err := p.settings().Newest(t.Context(), 5000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for _, q := range page.Requests {
+			if strings.HasSuffix(q.User, "-zone-"+zone) && q.Status == http.StatusProxyAuthRequired {
+				n++
+			}
+		}
+		if n >= want {
+			return
+		}
+		select {
+		case <-hangs:
+			t.Fatalf("the journal shows %d refused logins, want %d", n, want)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// A client that is still refused after the end is seen in the service's journal.
+func TestALoginThatIsRefusedAfterwardsIsSeen(t *testing.T) {
+	p := newPlace(t, start(t), "watched").withPassword(t)
+	c := p.config()
+	proofs := 0
+	c.Passwords = broken{Passwords: c.Passwords, login: func(_ keystore.Secret, accepted bool) error {
+		if !accepted {
+			if proofs++; proofs == 1 { // a client that holds the old password
+				p.logsIn(t, p.old(), false)
+				p.waitForRefusals(t, "isp_demo", 1)
+			}
+		}
+		return nil
+	}}
+	e, plan := p.beginPassword(t, c)
+	plan, err := e.Run(t.Context(), plan.ID, "", nil)
+	var stop *rotate.StopError
+	if !errors.As(err, &stop) || stop.Step.Kind != keystore.StepWatch || plan.Over() {
+		t.Errorf("%v, over %v", err, plan.Over())
+	}
+}

@@ -1,0 +1,184 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/profile"
+	"zonedeck/service/radius"
+	"zonedeck/service/rotate"
+)
+
+// ZoneRotation is the rotation of a zone's password, by a key.
+func (s *Session) ZoneRotation(p profile.Profile, z model.Zone, key string) rotate.Password {
+	w := rotate.Password{Zone: z, Account: p.Account, Key: cmp.Or(key, p.Key)}
+	if p.Local {
+		w.Profile = p.Name
+	}
+	return w
+}
+
+// zonePassword is the rotation of the password of a zone of the profile in use, by a key.
+func (s *Session) zonePassword(zone, key string) (rotate.Password, error) {
+	p := s.CurrentProfile()
+	z, ok := p.Zone(zone)
+	if !ok {
+		return rotate.Password{}, fmt.Errorf("profile %s has no zone %s", p.Name, zone)
+	}
+	return s.ZoneRotation(p, z, key), nil
+}
+
+// WhereRotated says whose a rotation is: "account hl_1, profile acme, https://api.example.com".
+func (s *Session) WhereRotated(r keystore.RotationPlan) string {
+	home, known := r.Home()
+	if !known {
+		return "no profile uses it"
+	}
+	p, err := s.profileNamed(home.Profile)
+	if err != nil {
+		return "profile " + home.Profile
+	}
+	account := "account " + string(p.Account)
+	if p.Account == "" {
+		account = "an account that the profile does not name"
+	}
+	return account + ", profile " + p.Name + ", " + cmp.Or(p.BaseURL, "without a base_url")
+}
+
+// PasswordRotation is the newest record of the rotations of a zone's password: the one that is under
+// way, if there is one.
+func (s *Session) PasswordRotation(p profile.Profile, z model.Zone) (found keystore.RotationPlan, ok bool, err error) {
+	plans, err := s.rotations().List()
+	for _, r := range plans {
+		if r.OfZone(string(p.Account), string(z.Name)) {
+			return r, true, err
+		}
+	}
+	return found, false, err
+}
+
+// zonePasswords works the passwords of zones for rotations; see rotate.Passwords.
+type zonePasswords struct {
+	s       *Session
+	folders func() []string
+}
+
+// place is the profile and the zone that a rotation's calls are made with: those that it recorded, or
+// of one that has not begun the profile in use.
+func (w zonePasswords) place(ctx context.Context, r keystore.RotationPlan) (profile.Profile, model.Zone, error) {
+	home, known := r.Home()
+	p, err := w.s.Profile(ctx) // it may have to be started
+	if err == nil && known && home.Profile != p.Name {
+		p, err = w.s.profileNamed(home.Profile)
+	}
+	if err != nil {
+		return p, model.Zone{}, err
+	}
+	return w.zoneOf(r, p, r.Ref)
+}
+
+// zoneOf is the zone of a rotation in a profile, with the reference that the profile has.
+func (w zonePasswords) zoneOf(r keystore.RotationPlan, p profile.Profile, ref string) (profile.Profile, model.Zone, error) {
+	z, ok := p.Zone(r.Zone)
+	switch {
+	case string(p.Account) != r.Account:
+		return p, z, fmt.Errorf("profile %s is of another account than zone %s", p.Name, r.Zone)
+	case !ok: // one that was named on the command line alone
+		z = model.Zone{Name: model.ZoneName(r.Zone)}
+	}
+	if z.Password == "" {
+		z.Password = ref
+	}
+	return p, z, nil
+}
+
+func (w zonePasswords) Check(ctx context.Context, r keystore.RotationPlan) error {
+	p, z, err := w.place(ctx, r)
+	if err != nil {
+		return err
+	}
+	return w.s.Client.Passwords.Check(ctx, p, z, r.ChangedBy)
+}
+
+func (w zonePasswords) Add(ctx context.Context, r keystore.RotationPlan, value keystore.Secret) error {
+	p, _, err := w.place(ctx, r)
+	if err != nil {
+		return err
+	}
+	return w.s.Client.Passwords.Add(ctx, p, r.Zone, r.ChangedBy, value)
+}
+
+func (w zonePasswords) Remove(ctx context.Context, r keystore.RotationPlan, value keystore.Secret) error {
+	p, _, err := w.place(ctx, r)
+	if err != nil {
+		return err
+	}
+	return w.s.Client.Passwords.Remove(ctx, p, r.Zone, r.ChangedBy, value)
+}
+
+func (w zonePasswords) Login(ctx context.Context, r keystore.RotationPlan, u keystore.RotationUser, value keystore.Secret, accepted bool) (keystore.Proof, error) {
+	p, z, err := w.place(ctx, r)
+	if err == nil && u.Profile != "" && u.Profile != p.Name {
+		if p, err = w.s.profileNamed(u.Profile); err == nil {
+			p, z, err = w.zoneOf(r, p, u.Ref)
+		}
+	}
+	if err != nil {
+		return keystore.Proof{}, err
+	}
+	return w.s.Client.Passwords.Login(ctx, p, z, value, accepted)
+}
+
+func (w zonePasswords) Leads(ctx context.Context, ref string, value keystore.Secret) error {
+	return w.s.Client.Passwords.Leads(ctx, ref, value)
+}
+
+// Users is the password's blast radius. A zone may have several passwords at once: what has another
+// one of them is left out.
+func (w zonePasswords) Users(ctx context.Context, r keystore.RotationPlan) ([]keystore.RotationUser, error) {
+	p, z, err := w.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	subject := radius.ZoneSubject(p, z)
+	subject.Fingerprint, subject.Last4 = r.OldFingerprint, r.OldLast4
+	report, err := w.s.Radius(ctx, []radius.Subject{subject}, w.folders(), nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, problem := range report.Problems {
+		err = errors.Join(err, errors.New(problem))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("not everything could be looked through, and a use that is not known would stop: %w", err)
+	}
+	var out []keystore.RotationUser
+	for _, use := range report.Uses[0] {
+		u := w.s.rotationUser(use, model.Key{Secret: z.Password, Fingerprint: r.OldFingerprint})
+		u.Zone = r.Zone
+		switch use.Kind {
+		case radius.Profile:
+			u.Why = ""
+			if other, err := w.s.profileNamed(use.Name); err != nil {
+				u.Why = err.Error()
+			} else if other.Account != p.Account || other.BaseURL != p.BaseURL {
+				u.Why = "its profile is of another account, which may not see the password"
+			} else if use.Unmeasured != "" {
+				u.Why = use.Unmeasured
+			}
+		default:
+			u.Profile = p.Name
+		}
+		if u.Callable() && u.Ref != "" {
+			if value, err := w.s.Resolver.Resolve(ctx, u.Ref); err == nil && value.Fingerprint() != r.OldFingerprint {
+				continue
+			}
+		}
+		out = append(out, u)
+	}
+	return out, nil
+}
