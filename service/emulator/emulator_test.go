@@ -225,17 +225,36 @@ func TestOnlyLoopbackAddressesAreTaken(t *testing.T) {
 	}
 }
 
-func TestTheProxyListensOnTheNextPortWhen33335IsTaken(t *testing.T) {
-	held, err := net.Listen("tcp", localPort(DefaultProxyPort))
-	if err == nil {
-		defer held.Close()
-	} // else: someone else holds it, which does as well
-	s, err := Start(t.Context(), Options{CDPAddr: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
+// readyBeside is what a server says that starts while its usual port is held: here, or by
+// another process, which may let go of it before the server asks.
+func readyBeside(t *testing.T, port int, o Options) Ready {
+	t.Helper()
+	for range 100 {
+		held, heldErr := net.Listen("tcp", localPort(port))
+		s, err := Start(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := s.Ready()
+		if err := s.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		switch {
+		case heldErr == nil:
+			if err := held.Close(); err != nil {
+				t.Error(err)
+			}
+			return r
+		case len(r.Notes) > 0:
+			return r
+		}
 	}
-	defer func() { _ = s.Shutdown(context.Background()) }()
-	r := s.Ready()
+	t.Fatalf("port %d is held by others whenever it is asked for, and never when the server asks", port)
+	return Ready{}
+}
+
+func TestTheProxyListensOnTheNextPortWhen33335IsTaken(t *testing.T) {
+	r := readyBeside(t, DefaultProxyPort, Options{CDPAddr: "127.0.0.1:0", SOCKSAddr: "127.0.0.1:0"})
 	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "port 33335 is taken; the proxy listens on ") ||
 		!strings.HasSuffix(r.Notes[0], r.Proxy[strings.LastIndex(r.Proxy, ":")+1:]) {
 		t.Errorf("notes %q, proxy %s", r.Notes, r.Proxy)
@@ -243,16 +262,7 @@ func TestTheProxyListensOnTheNextPortWhen33335IsTaken(t *testing.T) {
 }
 
 func TestTheRemoteBrowserListensOnAnyPortWhen9222IsTaken(t *testing.T) {
-	held, err := net.Listen("tcp", localPort(DefaultCDPPort))
-	if err == nil {
-		defer held.Close()
-	} // else: someone else holds it, which does as well
-	s, err := Start(t.Context(), Options{ProxyAddr: "127.0.0.1:0", SOCKSAddr: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = s.Shutdown(context.Background()) }()
-	r := s.Ready()
+	r := readyBeside(t, DefaultCDPPort, Options{ProxyAddr: "127.0.0.1:0", SOCKSAddr: "127.0.0.1:0"})
 	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "port 9222 is taken; the remote browser listens on ") ||
 		!strings.HasPrefix(r.CDP, "ws://127.0.0.1:") || !strings.HasSuffix(r.Notes[0], r.CDP[strings.LastIndex(r.CDP, ":")+1:]) {
 		t.Errorf("notes %q, the remote browser %s", r.Notes, r.CDP)
