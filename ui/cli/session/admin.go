@@ -115,9 +115,12 @@ func (s *Session) admit(ctx context.Context, key, reason string) error {
 	return s.recordReason(ctx, k, value, strings.TrimSpace(reason))
 }
 
-// PermitExport refuses to hand out code that works with an ADMIN key, unless a reason was given:
-// a program is automation.
+// PermitExport refuses to hand out code that sends a key of another account, unless key and address
+// were named, or that works with an ADMIN key, unless a reason was given: a program is automation.
 func (s *Session) PermitExport(ctx context.Context, k model.Key) error {
+	if err := s.ofOwnAccount(s.CurrentProfile(), k); err != nil {
+		return err
+	}
 	return s.admit(ctx, k.Name, s.o.AdminReason)
 }
 

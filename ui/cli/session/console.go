@@ -133,6 +133,9 @@ func (c *Console) codeDeps(theme *kit.Theme) code.Deps {
 		Ctx: c.ctx, Theme: theme, Profile: s.CurrentProfile, Write: writeCode,
 		Refused: func(name string) error {
 			k, _ := s.Key(cmp.Or(name, s.CurrentProfile().Key))
+			if err := s.ofOwnAccount(s.CurrentProfile(), k); err != nil {
+				return err
+			}
 			if f, bad := keystore.CheckUnattended(k, s.Now()); bad {
 				return fmt.Errorf("key %s is ADMIN, which no program uses (%s): pick a USER key; 'zonedeck export --admin-reason' puts a reason on record", k.Name, f.Source)
 			}
