@@ -36,9 +36,13 @@ func Seen(k model.Key, uses []Use) (s keystore.Seen) {
 	return s
 }
 
-// Names are what a record names, and then what was found besides, each once.
-func Names(recorded []string, uses []Use) []string {
-	out := slices.Clone(recorded)
+// Names are what a key's record names, and then what was found besides, each once. Its own reference
+// is named by who reads it.
+func Names(k model.Key, uses []Use) []string {
+	out := slices.Clone(k.UsedBy)
+	if i := slices.Index(out, k.Secret); i >= 0 && k.Secret != "" {
+		out[i] = ThisConsole
+	}
 	for _, u := range uses {
 		if name := u.String(); !slices.Contains(out, name) {
 			out = append(out, name)

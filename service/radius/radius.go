@@ -137,7 +137,7 @@ func Find(ctx context.Context, s Sources, subjects []Subject) (Report, error) {
 	f.jobs(ctx)
 	for i, s := range subjects {
 		for _, name := range s.Recorded {
-			f.add(i, recorded(name))
+			f.add(i, recorded(name, s.Ref))
 		}
 	}
 	f.scan(ctx)
@@ -293,11 +293,18 @@ func (f *finder) jobs(ctx context.Context) {
 	}
 }
 
-// recorded is a use that a person recorded by name or as a reference.
-func recorded(name string) Use {
+// ThisConsole is the use that reads a key's own reference: where its value is kept is no use of it.
+const ThisConsole = "this console"
+
+// recorded is a use that a person recorded by name or as a reference; own is the reference of the
+// key or password itself.
+func recorded(name, own string) Use {
 	u := Use{Kind: Recorded, Name: name}
 	if ref, err := keystore.ParseRef(name); err == nil {
 		u.Ref = string(ref)
+		if u.Ref == own {
+			u.Name = ThisConsole
+		}
 	} else {
 		u.Unmeasured = "the inventory records it by name only: whoever runs it can see a call of it"
 	}

@@ -400,3 +400,19 @@ func FuzzNoValueOfAFileComesOut(f *testing.F) {
 		}
 	})
 }
+
+// Where a key's value is kept is no use of it: its own reference is what this console reads.
+func TestAKeysOwnReferenceIsNotAUser(t *testing.T) {
+	k := model.Key{Name: "etl", Secret: "env:ETL_KEY", UsedBy: []string{"nightly", "env:ETL_KEY", "file:etl"}}
+	report, err := radius.Find(t.Context(), radius.Sources{Now: time.Now}, []radius.Subject{radius.KeySubject(k, "")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"nightly", radius.ThisConsole, "file:etl"}
+	if got := radius.Names(k, report.Uses[0]); !slices.Equal(got, want) {
+		t.Errorf("used by %q, want %q", got, want)
+	}
+	if u := report.Uses[0][1]; u.Name != radius.ThisConsole || u.Ref != "env:ETL_KEY" || !u.Measurable() {
+		t.Errorf("%+v", u)
+	}
+}

@@ -224,7 +224,7 @@ func (m *Model) fill() {
 	m.list.due, m.list.within = 0, model.Within(keys, m.now)
 	m.list.words = make([]words, len(keys))
 	for i, k := range keys {
-		keys[i].UsedBy = radius.Names(k.UsedBy, m.usesOf(k))
+		keys[i].UsedBy = radius.Names(k, m.usesOf(k))
 		now := m.now(k)
 		due := k.Due(now)
 		if due {

@@ -109,7 +109,7 @@ func (s *Session) AuditKeys(ctx context.Context, recorded bool, within time.Dura
 		if origin == profile.LocalName {
 			origins[mark(k)] = origin
 		}
-		k.UsedBy = radius.Names(k.UsedBy, found)
+		k.UsedBy = radius.Names(k, found)
 		a.Keys = append(a.Keys, k)
 	}
 	// The rules count the users that are recorded; what was found besides is theirs as Seen.
