@@ -31,6 +31,9 @@ func (f *form) ask() tea.Cmd {
 		f.Form.SetError(fieldValue, "type the key, or paste it: the account is asked by it")
 		return f.Form.FocusOn(fieldValue, true)
 	}
+	if f.doubt("ctrl+r") {
+		return nil
+	}
 	f.Busy, f.Problem = true, ""
 	f.Form.SetNote(fieldAccount, widget.Note{Text: "the account is being asked …"})
 	d, dialog := f.deps, f.FormDialog
@@ -85,7 +88,7 @@ func (f *form) take(r read) {
 	note(fieldCA, found.Certificates)
 	values.SetValue(fieldZones, f.listed())
 	values.SetNote(fieldZones, f.zonesNote())
-	f.follow(values) // the key may be an ADMIN key
+	f.askWhy()
 }
 
 // noteOf shows a verdict.

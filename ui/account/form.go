@@ -27,6 +27,7 @@ type form struct {
 	value  keystore.Secret  // the key as typed; it is stored when the account is saved
 	found  accounts.Found   // what the account said
 	chosen bool             // the operator chose the store
+	sure   string           // the key of another account, and the address, that the operator was shown
 }
 
 // Messages of the form.
@@ -156,12 +157,7 @@ func (f *form) follow(values *widget.Form) {
 	typed := scheme == keystore.SchemeKeyring || scheme == keystore.SchemeFile
 	values.SetHidden(fieldValue, !typed || kept && f.edits == nil)
 	values.SetHidden(fieldSecret, typed || kept)
-	level := model.Level(values.Value(fieldLevel))
-	if recorded {
-		level = known.Level
-	}
-	chosen := f.edits == nil || f.edits.Key != strings.TrimSpace(values.Value(fieldKey))
-	values.SetHidden(fieldReason, level != model.LevelAdmin || !chosen)
+	f.askWhy()
 	if scheme == keystore.SchemeEnv {
 		values.SetPlaceholder(fieldSecret, "such as env:ACME_KEY")
 	} else {
@@ -169,8 +165,22 @@ func (f *form) follow(values *widget.Form) {
 	}
 	values.SetNote(fieldKey, widget.Note{})
 	if recorded {
-		values.SetNote(fieldKey, widget.Note{Mark: widget.NoteGood, Text: "in the inventory already, " + known.Level.String() + ", " + where(known)})
+		note := widget.Note{Mark: widget.NoteGood, Text: "in the inventory already, " + known.Level.String() + ", " + where(known)}
+		if of := f.elsewhere(); of != "" {
+			note.Mark, note.Text = widget.NoteWarn, note.Text+"; the key of "+of
+		}
+		values.SetNote(fieldKey, note)
 	}
+}
+
+// askWhy shows the field for a reason where an ADMIN key is chosen.
+func (f *form) askWhy() {
+	level := model.Level(f.text(fieldLevel))
+	if known, recorded := f.known(f.text(fieldKey)); recorded {
+		level = known.Level
+	}
+	chosen := f.edits == nil || f.edits.Key != f.text(fieldKey)
+	f.Form.SetHidden(fieldReason, level != model.LevelAdmin || !chosen)
 }
 
 // explain says what a dialect changes.
@@ -191,6 +201,37 @@ func (f *form) known(name string) (model.Key, bool) {
 		return keys[i], true
 	}
 	return model.Key{}, false
+}
+
+// elsewhere says whose key the form names, where another service than its own would get the value.
+func (f *form) elsewhere() string {
+	p := f.draftProfile()
+	if _, recorded := f.known(p.Key); !recorded || f.edits != nil && f.edits.Key == p.Key {
+		return ""
+	}
+	said := ""
+	for _, of := range f.deps.Configured() {
+		switch {
+		case of.Key != p.Key:
+		case of.BaseURL == p.BaseURL:
+			return ""
+		default:
+			said = fmt.Sprintf("profile %s (%s)", of.Name, of.BaseURL)
+		}
+	}
+	return said
+}
+
+// doubt asks once, with key and address, before a key of another account is sent or saved; again is
+// the key press that says yes.
+func (f *form) doubt(again string) bool {
+	of, p := f.elsewhere(), f.draftProfile()
+	if of == "" || !f.value.Empty() || f.sure == p.Key+"="+p.BaseURL {
+		return false
+	}
+	f.sure = p.Key + "=" + p.BaseURL
+	f.Problem = fmt.Sprintf("Key %s is that of %s. %s once more to use it at %s.", p.Key, of, again, p.BaseURL)
+	return true
 }
 
 // where describes a key's reference for display.
@@ -337,6 +378,9 @@ func (f *form) save(*widget.Form) tea.Cmd {
 	d, err := f.draft()
 	if err != nil {
 		f.Problem = err.Error()
+		return nil
+	}
+	if f.doubt("ctrl+s") {
 		return nil
 	}
 	return f.Run(func() (tea.Msg, error) {

@@ -34,3 +34,27 @@ func TestWhyAnADMINKeyIsChosenIsAskedFor(t *testing.T) {
 	}
 	flow(t, r, 120, 40, "edit account acme", func(s *uitest.Screen) { s.ExpectNot("Why ADMIN") })
 }
+
+// A key of another account is shown with the address that would get it, and sent after a second yes.
+func TestAKeyOfAnotherAccountIsSentAfterAQuestion(t *testing.T) {
+	r := newRig(t, before+"key = \"etl\"\n", model.Key{Name: "etl", Level: model.LevelUser, Secret: "env:ACME_KEY"})
+	r.found = shown()
+	adding(t, r, 120, 40, func(s *uitest.Screen) {
+		fill(s, "acme", "https://api.test", "")
+		s.Type("etl")
+		s.Press("tab")
+		s.Expect("! in the inventory already, USER, env:ACME_KEY; the key of profile", "old (https://old.example.com)")
+		s.Press("ctrl+r")
+		s.Expect("Key etl is that of profile old (https://old.example.com). ctrl+r once more to", "use it at https://api.test.")
+		if len(r.asked) > 0 {
+			t.Fatal("it was sent")
+		}
+		s.Press("ctrl+r")
+		s.Expect("✓ api.test accepts it")
+		if len(r.asked) != 1 {
+			t.Errorf("the account was asked %d times", len(r.asked))
+		}
+		s.Press("ctrl+s")
+		s.ExpectNot("Add account")
+	})
+}
