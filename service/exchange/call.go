@@ -89,7 +89,7 @@ func (call Call) Request(ctx context.Context, bearer string) (*http.Request, err
 		return nil, model.BadField("profile", "%w", err)
 	}
 	var body io.Reader
-	if err := dialect.NamesZone(call.Path, call.Query, call.Body); err != nil {
+	if err := dialect.NamesZone(call.Method, call.Path, call.Query, call.Body); err != nil {
 		return nil, err
 	}
 	if call.Body != nil {
