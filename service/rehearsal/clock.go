@@ -53,6 +53,22 @@ func (c *Client) Advance(ctx context.Context, by time.Duration) (Time, error) {
 // errSpan says how a span is written.
 var errSpan = errors.New("write a time like 36h, 7d, 2w or 1d12h")
 
+// ParseSince reads the time that "since" means in a filter: a span before now ("90m", "2h",
+// "3d", "1w") or a date ("2026-11-20", in now's location).
+func ParseSince(s string, now time.Time) (time.Time, error) {
+	if t, err := time.ParseInLocation(time.DateOnly, s, now.Location()); err == nil {
+		return t, nil
+	}
+	d, err := ParseSpan(s)
+	if err != nil {
+		d, err = time.ParseDuration(s)
+	}
+	if err != nil || d <= 0 {
+		return time.Time{}, fmt.Errorf("since %q: write 2h, 3d, 1w or a date like 2026-11-20", s)
+	}
+	return now.Add(-d), nil
+}
+
 // ParseSpan reads a span of time with the units w, d, h, m and s, such as "7d" or
 // "1d12h". It is more than nothing.
 func ParseSpan(s string) (time.Duration, error) {

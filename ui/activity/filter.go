@@ -59,7 +59,7 @@ func apply(f *model.ActivityFilter, name, value string, now time.Time) error {
 		}
 		f.Source = value
 	case "since":
-		t, err := parseSince(value, now)
+		t, err := rehearsal.ParseSince(value, now)
 		if err != nil {
 			return err
 		}
@@ -91,20 +91,6 @@ func parseClass(s string) (model.Class, error) {
 		return found[0], nil
 	}
 	return "", fmt.Errorf("class %q is not one of %s", s, join(model.Classes()))
-}
-
-func parseSince(s string, now time.Time) (time.Time, error) {
-	if t, err := time.ParseInLocation(time.DateOnly, s, now.Location()); err == nil {
-		return t, nil
-	}
-	d, err := rehearsal.ParseSpan(s)
-	if err != nil {
-		d, err = time.ParseDuration(s)
-	}
-	if err != nil || d <= 0 {
-		return time.Time{}, fmt.Errorf("since %q: write 2h, 3d, 1w or a date like 2026-11-20", s)
-	}
-	return now.Add(-d), nil
 }
 
 func example(name string) string {

@@ -38,7 +38,10 @@ func (m *Model) Bindings() []kit.Binding {
 			{Keys: []string{"d"}, Label: "download", Help: "Download the whole result.", Group: "Job", Intent: intentDownload, Disabled: m.whyNot(intentDownload)},
 		}, widget.MotionBindings()...)
 	}
-	out := m.ledger.find.With(append([]kit.Binding{
+	if m.ledger.filter.typing {
+		return m.filterBindings()
+	}
+	out := append([]kit.Binding{
 		{Keys: []string{"n"}, Label: "new", Command: "new job", Help: "Launch a job: its inputs are checked before anything is sent.", Group: "Job", Intent: intentNew, Disabled: m.whyNot(intentNew)},
 		{Keys: []string{"enter"}, Label: "open", Help: "Show the job's history.", Group: "Job", Intent: intentOpen, Disabled: m.whyNot(intentOpen)},
 		{Keys: []string{"d"}, Label: "download", Help: "Download the result to a file.", Group: "Job", Intent: intentDownload, Disabled: m.whyNot(intentDownload)},
@@ -47,12 +50,9 @@ func (m *Model) Bindings() []kit.Binding {
 		{Keys: []string{"f"}, Label: "follow", Help: "Ask the service for the job's state again, until it is final.", Group: "Job", Intent: intentFollow, Disabled: m.whyNot(intentFollow), Hidden: true},
 		{Keys: []string{"y"}, Label: "copy", Help: "Copy an identifier, the file's path, or a command.", Group: "Job", Intent: intentCopy, Disabled: m.whyNot(intentCopy)},
 		{Keys: []string{"r"}, Label: "reload", Help: "Read the ledger again.", Group: "Job", Intent: intentReload, Hidden: true},
-	}, m.panes.Bindings(false)...)...)
-	if m.ledger.find.CapturingText() {
-		return out
-	}
-	out = append(out, m.stepBindings()...)
-	if !m.ledger.find.Active() && (m.panes.At == paneDetail || m.panes.Zoomed) {
+	}, m.panes.Bindings(false)...)
+	out = append(append(out, m.stepBindings()...), m.filterBindings()...)
+	if m.panes.At == paneDetail || m.panes.Zoomed {
 		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Go back to the list.", Group: "Panes", Intent: intentBack})
 	}
 	return append(out, widget.MotionBindings()...)

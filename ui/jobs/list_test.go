@@ -3,31 +3,54 @@ package jobs_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"zonedeck/model"
+	"zonedeck/ui/kit"
 	"zonedeck/ui/uitest"
 )
 
-func TestSearchGoesFromJobToJob(t *testing.T) {
+func TestTheFilterHidesTheJobsThatDoNotMatch(t *testing.T) {
 	jobs := []model.Job{readyJob(), readyJob(), readyJob()}
 	for i, d := range []string{"gd_pages", "gd_reviews", "gd_pages"} {
-		jobs[i].ID, jobs[i].Snapshot, jobs[i].Dataset = "job-"+string(rune('0'+i)), "sd_"+string(rune('0'+i)), d
+		n := string(rune('0' + i))
+		jobs[i].ID, jobs[i].Snapshot, jobs[i].Dataset, jobs[i].Profile, jobs[i].Created = "job-"+n, "sd_"+n, d, "acme", time.Now().Add(-time.Duration(i)*time.Hour)
 	}
-	f := &fakeLedger{jobs: jobs}
-	flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
+	jobs[2].State, jobs[2].Detail = model.JobFailed, "the collector broke"
+	flow(t, &fakeLedger{jobs: jobs}, "brightdata", 120, 40, func(s *uitest.Screen) {
+		for typed, c := range map[string]struct{ shown, hidden []string }{
+			"pages":                       {[]string{"job-0", "job-2", "2 of 3"}, []string{"job-1"}},
+			"dataset:gd_p since:90m":      {[]string{"job-0", "1 of 3"}, []string{"job-1", "job-2"}},
+			"state:failed":                {[]string{"job-2"}, []string{"job-0", "job-1"}},
+			"state:open":                  {[]string{"nothing matches", "0 of 3"}, []string{"job-0", "job-1", "job-2"}},
+			"profile:ACME sd_1":           {[]string{"job-1"}, []string{"job-0", "job-2"}},
+			"profile:other":               {[]string{"nothing matches"}, nil},
+			"collector state:fail":        {[]string{"job-2"}, []string{"job-0", "job-1"}},
+			"size:3":                      {[]string{"unknown term"}, nil},
+			"state:blah":                  {[]string{"is not open or one of intent"}, nil},
+			"state:":                      {[]string{"state: needs a value"}, nil},
+			"since:soon":                  {[]string{"write 2h"}, nil},
+			"https://nowhere.test/?a=b:c": {[]string{"nothing matches"}, nil},
+		} {
+			s.Press("/")
+			s.Type(typed)
+			s.Expect(c.shown...)
+			for _, hidden := range c.hidden {
+				s.ExpectNot("│ "+hidden, " "+hidden+" ")
+			}
+			s.Press("esc") // back to what was shown before
+			s.Expect("job-0", "job-1", "job-2")
+		}
 		s.Press("/")
-		s.Type("pages")
-		s.Expect("1 of 2", "job-0 · gd_pages")
-		s.Press("enter", "n")
-		s.Expect("2 of 2 · n next", "job-2 · gd_pages")
-		s.Press("n")
-		s.Expect("1 of 2", "job-0 · gd_pages")
-		s.ExpectNot("New job")
-		s.Press("esc", "/")
-		s.Type("sd_1") // the service's identifier is found, too
-		s.Expect("1 of 1", "job-1 · gd_reviews")
-		s.Press("esc", "n")
-		s.Expect("New job") // n launches again
+		s.Type("reviews")
+		s.Press("enter")
+		s.Expect("Jobs (1 of 3)", "esc shows all", "job-1 · gd_reviews")
+		s.Send(kit.Goto{View: kit.Jobs, Msg: kit.OpenJob{ID: "job-2"}}) // another tab wants a hidden one
+		s.Expect("Jobs (3)", "job-2 · gd_pages")
+		s.Press("/")
+		s.Type("reviews")
+		s.Press("enter", "esc")
+		s.Expect("Jobs (3)")
 	})
 }
 

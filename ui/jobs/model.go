@@ -63,7 +63,8 @@ type ledger struct {
 	jobs   []model.Job // newest first, at most maxListed
 	total  int         // jobs in the ledger when they were read
 	table  widget.Table
-	find   widget.TableFind
+	shown  []model.Job // those that the filter lets through
+	filter filter
 	loaded bool
 	err    error
 	slot   kit.Slot
@@ -113,7 +114,6 @@ type Model struct {
 func New(d Deps) *Model {
 	m := &Model{deps: d, panes: widget.Panes{N: 2}}
 	m.work.followed = map[string]service.Followed{}
-	m.ledger.find = widget.NewTableFind(d.Theme)
 	m.preview.table.Empty = "the result holds no records"
 	m.fill()
 	return m
@@ -145,8 +145,8 @@ func (m *Model) Init() tea.Cmd { return m.load() }
 // Title is the tab's name.
 func (m *Model) Title() string { return "Jobs" }
 
-// CapturingText reports whether a search is being typed.
-func (m *Model) CapturingText() bool { return !m.preview.open && m.ledger.find.CapturingText() }
+// CapturingText reports whether the filter is being typed.
+func (m *Model) CapturingText() bool { return !m.preview.open && m.ledger.filter.typing }
 
 // Focus reloads the ledger, because another process may have written to it.
 func (m *Model) Focus() tea.Cmd { return m.load() }
@@ -174,8 +174,8 @@ func (m *Model) Status() string {
 
 // selected returns the job under the cursor.
 func (m *Model) selected() (model.Job, bool) {
-	if i := m.ledger.table.Cursor(); i < len(m.ledger.jobs) {
-		return m.ledger.jobs[i], true
+	if i := m.ledger.table.Cursor(); i < len(m.ledger.shown) {
+		return m.ledger.shown[i], true
 	}
 	return model.Job{}, false
 }

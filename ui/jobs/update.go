@@ -16,7 +16,7 @@ import (
 
 // Update handles intents, results and motion keys.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
-	if cmd, handled := m.search(msg); handled {
+	if cmd, handled := m.filterMsg(msg); handled {
 		return cmd
 	}
 	if m.panes.Update(msg) {
@@ -64,23 +64,6 @@ func (m *Model) setSession(s kit.Session) tea.Cmd {
 		m.dialog.setSession(m, s)
 	}
 	return m.follow()
-}
-
-// search passes a message to the search. If it is a key of the search, the list gets
-// the focus.
-func (m *Model) search(msg tea.Msg) (cmd tea.Cmd, handled bool) {
-	if m.preview.open {
-		return nil, false
-	}
-	before := m.ledger.table.Cursor()
-	cmd, handled = m.ledger.find.Update(&m.ledger.table, msg)
-	if handled {
-		m.panes.At = paneList
-	}
-	if m.ledger.table.Cursor() != before {
-		m.detail = widget.Scroll{}
-	}
-	return cmd, handled
 }
 
 func (m *Model) act(i intent) tea.Cmd {
@@ -226,21 +209,37 @@ func (m *Model) put(j model.Job) {
 // fill sorts the jobs, newest first, and passes them to the table.
 func (m *Model) fill() {
 	slices.SortStableFunc(m.ledger.jobs, func(a, b model.Job) int { return b.Created.Compare(a.Created) })
-	ids := make([]string, len(m.ledger.jobs)) // fixed: the table asks for the key of the old cursor's row
-	for i, j := range m.ledger.jobs {
+	m.ledger.shown = m.ledger.jobs
+	matches, err := parseFilter(m.ledger.filter.text, m.deps.Now())
+	if m.ledger.filter.text != "" && err == nil {
+		m.ledger.shown = nil
+		for _, j := range m.ledger.jobs {
+			if matches(j) {
+				m.ledger.shown = append(m.ledger.shown, j)
+			}
+		}
+	}
+	ids := make([]string, len(m.ledger.shown)) // fixed: the table asks for the key of the old cursor's row
+	for i, j := range m.ledger.shown {
 		ids[i] = j.ID
 	}
 	m.ledger.table.Columns = columns(slices.ContainsFunc(m.ledger.jobs, m.foreign))
 	m.ledger.table.SetRowsKeyed(len(ids), func(i int) string { return ids[i] }, m.row)
 }
 
-// toWanted puts the cursor on the wanted job, if the list has it.
+// toWanted puts the cursor on the wanted job, if the list has it, and ends a filter that
+// hides it.
 func (m *Model) toWanted() {
-	i := slices.IndexFunc(m.ledger.jobs, func(j model.Job) bool { return j.ID == m.want })
-	if m.want != "" && i >= 0 {
-		m.ledger.table.SetCursor(i)
-		m.want = ""
+	wanted := func(j model.Job) bool { return j.ID == m.want }
+	if m.want == "" || !slices.ContainsFunc(m.ledger.jobs, wanted) {
+		return
 	}
+	if !slices.ContainsFunc(m.ledger.shown, wanted) {
+		m.ledger.filter.text = ""
+		m.fill()
+	}
+	m.ledger.table.SetCursor(slices.IndexFunc(m.ledger.shown, wanted))
+	m.want = ""
 }
 
 // open selects a job for another tab.

@@ -42,6 +42,9 @@ func (m *Model) renderList(w, h int) string {
 	if n > 0 {
 		title = fmt.Sprintf("Jobs (%d)", n)
 	}
+	if shown := len(m.ledger.shown); shown < n {
+		title = fmt.Sprintf("Jobs (%d of %d)", shown, n)
+	}
 	if older := m.ledger.total - maxListed; older > 0 {
 		title = fmt.Sprintf("Jobs (the %d newest; 'zonedeck jobs list' shows %d older)", n, older)
 	}
@@ -57,11 +60,17 @@ func (m *Model) renderList(w, h int) string {
 	default:
 		m.ledger.table.Empty = "no jobs yet: n launches one"
 	}
-	return widget.Pane(t, title, focused, w, h, m.ledger.find.Render(&m.ledger.table, focused, iw, ih))
+	if m.ledger.filter.text != "" && len(m.ledger.jobs) > 0 {
+		m.ledger.table.Empty = "nothing matches: esc shows all jobs"
+	}
+	if line := m.filterLine(iw); line != "" {
+		return widget.Pane(t, title, focused, w, h, widget.Stack(m.ledger.table.Render(t, focused, iw, ih-1), line))
+	}
+	return widget.Pane(t, title, focused, w, h, m.ledger.table.Render(t, focused, iw, ih))
 }
 
 func (m *Model) row(i int) []widget.Cell {
-	j, t := m.ledger.jobs[i], m.deps.Theme
+	j, t := m.ledger.shown[i], m.deps.Theme
 	glyph, ink := t.JobMark(j.State)
 	return []widget.Cell{
 		{Text: glyph + " " + j.State.Label(), Ink: ink},

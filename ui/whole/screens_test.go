@@ -327,6 +327,15 @@ func jobScreens(silent string) []screen {
 			p.Press("n")
 			p.WaitFor("Dataset")
 		}},
+		{name: "jobs/filter", before: launched, steps: func(p *uitest.Whole) {
+			list("ready")(p)
+			p.Press("/")
+			p.WaitFor("state:failed")
+			p.Type("state:ready dataset:gd_p")
+			p.WaitFor("1 of 1")
+			p.Press("enter")
+			p.WaitFor("esc shows all")
+		}},
 		{name: "jobs/preview", before: launched, steps: func(p *uitest.Whole) {
 			list("ready")(p)
 			p.Press("p")
