@@ -223,11 +223,13 @@ func (a *App) keyWords() []string {
 	state := s.Key.State(now, model.SoonDays*24*time.Hour)
 	glyph, ink := t.KeyMark(state)
 	name := text.Clean(s.Key.Name)
+	short := text.Cut(name, 12)
 	if own := s.Replaced; own != "" {
 		name += ", not " + text.Clean(text.Cut(own, 24))
+		short = "env key, not " + text.Clean(text.Cut(own, 12))
 	}
 	long := t.Text.Render(name) + " " + t.Muted.Render(s.Key.Level.String()+" · "+keyClock(s.Key, state, now)) + " " + ink.Render(glyph)
-	return []string{long, t.Text.Render(name) + " " + ink.Render(glyph+" "+state.String()), t.Text.Render(text.Cut(name, 12)) + " " + ink.Render(glyph), ink.Render(glyph)}
+	return []string{long, t.Text.Render(name) + " " + ink.Render(glyph+" "+state.String()), t.Text.Render(short) + " " + ink.Render(glyph), ink.Render(glyph)}
 }
 
 // statusLine has the key hints, or a message, on the left and the work in flight on the

@@ -66,11 +66,11 @@ func TestTheTitleSaysWhichKeyIsNotUsed(t *testing.T) {
 	app := ui.New(ui.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: kit.NewTheme(true, false), FixedTheme: true,
 		Tabs:    []ui.Tab{{ID: kit.Sandbox, View: &fakeView{title: "Sandbox"}}},
-		Session: kit.Session{ProfileName: "acme", Ready: true, Key: model.Key{Name: "ZONEDECK_API_KEY"}, Replaced: "etl-main"},
+		Session: kit.Session{ProfileName: "acme-of-the-customer", Ready: true, Key: model.Key{Name: "ZONEDECK_API_KEY"}, Replaced: "etl-main"},
 	})
-	for _, w := range []int{80, 120} {
+	for w, want := range map[int]string{60: "env key, not etl-main", 80: "ZONEDECK_API_KEY, not etl-main", 120: "ZONEDECK_API_KEY, not etl-main"} {
 		app.Update(tea.WindowSizeMsg{Width: w, Height: 30})
-		if title, _, _ := strings.Cut(ansi.Strip(app.View().Content), "\n"); !strings.Contains(title, "ZONEDECK_API_KEY, not etl-main") {
+		if title, _, _ := strings.Cut(ansi.Strip(app.View().Content), "\n"); !strings.Contains(title, want) {
 			t.Errorf("at %d: %q", w, title)
 		}
 	}
