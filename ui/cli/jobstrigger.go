@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -193,6 +194,7 @@ func (t *task) shapeOf(ctx context.Context, d dialect.Dialect, name string, f tr
 // Without a terminal only --again says so.
 func (t *task) allowAgain(ctx context.Context, r model.TriggerRequest, f triggerFlags) error {
 	same, err := t.Client.SameInputs(ctx, r, time.Hour)
+	same = slices.DeleteFunc(same, func(j model.Job) bool { return j.State == model.JobRefused }) // certainly not started
 	if err != nil || len(same) == 0 {
 		return nil //nolint:nilerr // if the ledger cannot be read, the launch itself fails
 	}

@@ -11,6 +11,7 @@ import (
 
 	"zonedeck/model"
 	service "zonedeck/service/jobs"
+	"zonedeck/service/rows"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -35,6 +36,7 @@ type (
 	triggered struct {
 		dataset string
 		job     model.Job // set even with an error; zero if nothing was sent
+		kept    string    // the file of the bad rows, or empty
 		err     error
 	}
 	cancelled struct {
@@ -141,16 +143,23 @@ func (m *Model) announce(j model.Job) tea.Cmd {
 	}
 }
 
-func (m *Model) trigger(r model.TriggerRequest, reason string) tea.Cmd {
-	l, admit := m.deps.Ledger, m.deps.Admit
+func (m *Model) trigger(r model.TriggerRequest, reason string, in rows.Inputs) tea.Cmd {
+	l, admit, keep := m.deps.Ledger, m.deps.Admit, m.deps.KeepRejects
 	return kit.Do(kit.Jobs, &m.work.trigger, m.deps.Ctx, func(ctx context.Context) tea.Msg {
 		if reason != "" && admit != nil {
 			if err := admit(ctx, r.Key, reason); err != nil {
-				return triggered{r.Dataset, model.Job{}, err}
+				return triggered{dataset: r.Dataset, err: err}
+			}
+		}
+		kept := ""
+		if in.Bad > 0 {
+			var err error
+			if kept, err = keep("", in); err != nil {
+				return triggered{dataset: r.Dataset, err: fmt.Errorf("the bad rows could not be kept, so nothing was sent: %w", err)}
 			}
 		}
 		job, err := l.Trigger(ctx, r)
-		return triggered{r.Dataset, job, err}
+		return triggered{r.Dataset, job, kept, err}
 	})
 }
 

@@ -41,8 +41,10 @@ func TestBadRowsAreNamedAndNothingIsSent(t *testing.T) {
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		fillDialog(s, "https://a.test/1\nftp://x\nnonsense")
 		s.Press("ctrl+s")
-		s.Expect("2 rows of what was pasted cannot be used; nothing was sent", `row 2: "ftp://x"`, `row 3: "nonsense"`, "check the inputs")
+		s.Expect("2 rows of what was pasted cannot be used; nothing was sent", `row 2: "ftp://x"`, `row 3: "nonsense"`, "launch the 1 good row")
 		s.Press("ctrl+s")
+		s.Expect("Launch the 1 good row?", "2 rows of what was pasted cannot be used")
+		s.Press("esc")
 		if len(f.triggered) != 0 {
 			t.Fatal("bad rows were sent")
 		}

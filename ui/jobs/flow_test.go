@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/catalogue"
 	service "zonedeck/service/jobs"
 	"zonedeck/service/profile"
 	"zonedeck/service/rows"
@@ -46,6 +47,10 @@ type fakeLedger struct {
 	// watchErr ends every watch at once.
 	watchErr error
 	slow     time.Duration // of a trigger
+	// listing are the data sets; rejected is what was kept of bad rows.
+	listing  catalogue.Listing
+	rejected string
+	keepErr  error
 	// opens and closes count the files of inputs.
 	opens, closes int
 }
@@ -77,6 +82,35 @@ func (f *fakeLedger) SameInputs(_ context.Context, r model.TriggerRequest, withi
 		}
 	}
 	return same, f.sameErr
+}
+
+// Collectors lists what the test set; without it every data set is as one that is not listed.
+func (f *fakeLedger) Collectors(context.Context, string, bool) (catalogue.Listing, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.listing, nil
+}
+
+func (f *fakeLedger) Collector(_ context.Context, _, name string) (model.Collector, catalogue.Listing, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, c := range f.listing.Collectors {
+		if c.Known(name) {
+			return c, f.listing, nil
+		}
+	}
+	return model.Collector{ID: name}, catalogue.Listing{}, nil
+}
+
+func (f *fakeLedger) Estimate(_ context.Context, r model.TriggerRequest) (service.Estimate, error) {
+	return service.Estimate{Inputs: len(r.Inputs), Records: float64(len(r.Inputs)), Basis: "one for each input", Dollars: -1}, nil
+}
+
+func (f *fakeLedger) keepRejects(_ string, in rows.Inputs) (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.rejected = string(in.Rejected)
+	return "/tmp/rejected." + in.RejectedKind, f.keepErr
 }
 
 func (f *fakeLedger) Trigger(ctx context.Context, r model.TriggerRequest) (model.Job, error) {
@@ -283,7 +317,7 @@ func start(t *testing.T, f *fakeLedger, dialect string, w, h int) *uitest.Screen
 	t.Helper()
 	theme := kit.NewTheme(true, false)
 	view := jobs.New(jobs.Deps{
-		Ctx: t.Context(), Now: time.Now, Theme: theme, Ledger: f, Admit: f.admit, ReadInputs: rows.ReadInputs,
+		Ctx: t.Context(), Now: time.Now, Theme: theme, Ledger: f, Admit: f.admit, Read: rows.Read, KeepRejects: f.keepRejects,
 		Profile: func() profile.Profile { return profile.Profile{Name: "acme", Dialect: dialect} },
 		OpenFile: func(path string) (io.ReadCloser, error) {
 			if path != "urls.txt" {
@@ -313,7 +347,7 @@ func TestALaunchedJobIsFollowedToItsEnd(t *testing.T) {
 		s.Paste("https://a.test/1\nhttps://a.test/2\nhttps://a.test/3\nhttps://a.test/4")
 		t.Log(s.Screen())
 		s.Press("ctrl+s")
-		s.Expect("4 inputs from what was pasted", "key etl USER", "cost unpriced", "launch 4 inputs")
+		s.Expect("4 inputs from what was pasted", "key etl USER", "about 4 records (one for each input); cost unknown", "launch 4 inputs")
 		if len(f.triggered) != 0 {
 			t.Fatal("the check sent something")
 		}

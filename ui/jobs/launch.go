@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -16,7 +15,9 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/catalogue"
 	"zonedeck/service/dialect"
+	service "zonedeck/service/jobs"
 	"zonedeck/service/rows"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
@@ -47,14 +48,21 @@ type launch struct {
 	// checked is the result of the first step; valid only while ready is set.
 	checked checkedInputs
 	ready   bool
+	// listing are the data sets, in the slot of loading; empty until they are read.
+	listing catalogue.Listing
+	loading kit.Slot
+	picked  bool // the data set was picked from the list, which no key in a field shows
 	agreed  bool // the operator confirmed launching the same inputs again
+	partly  bool // the operator confirmed launching the good rows alone
 }
 
 // checkedInputs is the result of reading the inputs.
 type checkedInputs struct {
-	source   string
-	inputs   []model.JobInput
-	problems []rows.Problem
+	source string
+	// request is what will be sent; estimate is what it is expected to cost.
+	request  model.TriggerRequest
+	in       rows.Inputs
+	estimate service.Estimate
 	err      error
 }
 
@@ -69,6 +77,8 @@ type (
 	}
 	// launchAgain confirms launching the same inputs within the hour.
 	launchAgain struct{}
+	// launchGood confirms launching the good rows without the bad ones.
+	launchGood struct{}
 )
 
 func (m *Model) newJob(urls []string) tea.Cmd {
@@ -76,29 +86,40 @@ func (m *Model) newJob(urls []string) tea.Cmd {
 		return kit.Warn("new job: " + why)
 	}
 	l := &launch{}
-	l.form = widget.NewForm(
-		m.deps.Theme,
-		widget.Field{Name: fieldDataset, Label: "Dataset", Kind: widget.FieldText, Placeholder: "e.g. gd_products", Check: m.checkDataset},
-		widget.Field{Name: fieldSource, Label: "Inputs", Kind: widget.FieldChoice, Value: sourcePaste, Options: []widget.Option{
+	fields := []widget.Field{
+		{Name: fieldDataset, Label: "Dataset", Kind: widget.FieldText, Placeholder: "e.g. gd_products", Check: m.checkDataset},
+		{Name: fieldSource, Label: "Inputs", Kind: widget.FieldChoice, Value: sourcePaste, Options: []widget.Option{
 			{Value: sourcePaste, Label: "pasted"}, {Value: sourceFile, Label: "from a file"},
 		}},
-		widget.Field{
+		{
 			Name: fieldPaste, Label: "Rows", Kind: widget.FieldArea, Rows: 5, Value: strings.Join(urls, "\n"),
-			Placeholder: "one URL per line, or CSV, JSON, NDJSON with url", Help: "One URL per line, CSV with a url column, a JSON array or NDJSON.", Check: widget.Required("paste at least one URL"),
+			Placeholder: "one URL per line, or CSV, JSON, NDJSON with url", Help: rowsHelp, Check: widget.Required("paste at least one URL"),
 		},
-		widget.Field{Name: fieldPath, Label: "File", Kind: widget.FieldText, Hidden: true, Placeholder: "e.g. inputs.csv", Help: "Path of a CSV, JSON, NDJSON or text file.", Check: widget.Required("name a file")},
-		widget.Field{Name: fieldKey, Label: "Key", Kind: widget.FieldPick, Value: m.session.Key.Name, Placeholder: "the profile's"},
-		widget.Field{Name: fieldReason, Label: "Why ADMIN", Hidden: true, Placeholder: "why it must be this key", Help: "It stands in Activity."},
-		widget.Field{Name: fieldCheck, Label: "Check", Kind: widget.FieldNote},
-	)
+		{Name: fieldPath, Label: "File", Kind: widget.FieldText, Hidden: true, Placeholder: "e.g. inputs.csv", Help: pathHelp, Check: widget.Required("name a file")},
+		{Name: fieldDiscover, Label: "How", Kind: widget.FieldPick, Hidden: true},
+		{Name: fieldKey, Label: "Key", Kind: widget.FieldPick, Value: m.session.Key.Name, Placeholder: "the profile's"},
+		{Name: fieldReason, Label: "Why ADMIN", Hidden: true, Placeholder: "why it must be this key", Help: "It stands in Activity."},
+	}
+	fields = append(append(fields, settingFields()...), widget.Field{Name: fieldCheck, Label: "Check", Kind: widget.FieldNote})
+	l.form = widget.NewForm(m.deps.Theme, fields...)
 	l.dialog = widget.NewFormDialog(m.deps.Theme, "New job", l.form)
 	l.dialog.Width = 78
+	l.dialog.Filled = func() bool { return l.picked }
+	l.dialog.Extra = func() []kit.Binding {
+		return []kit.Binding{{Keys: []string{"ctrl+o"}, Label: "data sets", Help: "Pick the data set from a list: by name, identifier or kind.", Intent: chooseDataset{}, WhileTyping: true}}
+	}
+	l.dialog.Handle = func(msg tea.Msg) (tea.Cmd, bool) {
+		if _, ok := msg.(chooseDataset); ok {
+			return m.openCollectors(), true
+		}
+		return nil, false
+	}
 	l.dialog.OnChange = func(*widget.Form) { l.changed(m) }
 	l.dialog.OnSubmit = func(*widget.Form) tea.Cmd { return m.submit() }
 	l.setSession(m, m.session)
 	l.changed(m)
 	m.dialog = l
-	return kit.OpenOverlay(l.dialog)
+	return tea.Batch(kit.OpenOverlay(l.dialog), m.loadCollectors(l))
 }
 
 // checkDataset requires a name if the dialect sends one. Otherwise it is only the
@@ -144,9 +165,11 @@ func (l *launch) changed(m *Model) {
 	file := l.form.Value(fieldSource) == sourceFile
 	l.form.SetHidden(fieldPaste, file)
 	l.form.SetHidden(fieldPath, !file)
+	l.describe(m)
+	l.showSettings(m)
 	key := m.keyNamed(l.form.Value(fieldKey))
 	l.form.SetHidden(fieldReason, key.Level != model.LevelAdmin)
-	l.ready, l.agreed, l.dialog.Deliberate = false, false, false
+	l.ready, l.agreed, l.partly, l.dialog.Deliberate = false, false, false, false
 	l.dialog.Submit = "check the inputs"
 	l.dialog.Problem = ""
 	l.slot.Drop()
@@ -210,10 +233,13 @@ func (m *Model) submit() tea.Cmd {
 			return nil
 		}
 	}
+	if l.checked.in.Bad > 0 && !l.partly {
+		return m.askPartly(l.checked)
+	}
 	l.dialog.Busy = true
-	r := model.TriggerRequest{Dataset: strings.TrimSpace(l.form.Value(fieldDataset)), Inputs: l.checked.inputs, Key: l.form.Value(fieldKey)}
+	r := l.checked.request
 	if l.agreed {
-		return m.trigger(r, l.reason())
+		return m.trigger(r, l.reason(), l.checked.in)
 	}
 	ledger := m.deps.Ledger
 	return kit.Do(kit.Jobs, &l.slot, m.deps.Ctx, func(ctx context.Context) tea.Msg {
@@ -229,7 +255,7 @@ func (m *Model) sameFound(l *launch, msg sameFound) tea.Cmd {
 		l.failed("the ledger cannot be searched for the same inputs: " + msg.err.Error())
 		return nil
 	case len(msg.jobs) == 0:
-		return m.trigger(msg.request, l.reason())
+		return m.trigger(msg.request, l.reason(), l.checked.in)
 	}
 	l.dialog.Busy = false
 	last := msg.jobs[0]
@@ -247,24 +273,23 @@ func (m *Model) sameFound(l *launch, msg sameFound) tea.Cmd {
 
 func (m *Model) readInputs(l *launch) tea.Cmd {
 	l.dialog.Busy = true
-	read, open := m.deps.ReadInputs, m.deps.OpenFile
+	open := m.deps.OpenFile
 	text, path := l.form.Value(fieldPaste), strings.TrimSpace(l.form.Value(fieldPath))
 	file := l.form.Value(fieldSource) == sourceFile
-	return kit.Do(kit.Jobs, &l.slot, m.deps.Ctx, func(context.Context) tea.Msg {
-		out := inputsRead{checkedInputs{source: "what was pasted"}}
-		var r io.Reader = bytes.NewReader([]byte(text))
-		kind := ""
-		if file {
-			f, err := open(path)
-			if err != nil {
-				out.err = err
-				return out
+	r, shape := l.asked()
+	return kit.Do(kit.Jobs, &l.slot, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+		source := "what was pasted"
+		out := m.inputsOf(ctx, r, shape, func() (io.ReadCloser, string, error) {
+			if !file {
+				return io.NopCloser(strings.NewReader(text)), "", nil
 			}
-			defer f.Close()
-			r, kind, out.source = f, strings.TrimPrefix(filepath.Ext(path), "."), path
+			f, err := open(path)
+			return f, strings.TrimPrefix(filepath.Ext(path), "."), err
+		})
+		if out.source = source; file {
+			out.source = path
 		}
-		out.inputs, out.problems, out.err = read(r, kind)
-		return out
+		return inputsRead{out}
 	})
 }
 
@@ -279,11 +304,22 @@ func (m *Model) dialogResult(msg tea.Msg) (tea.Cmd, bool) {
 		if m.dialog != nil {
 			return m.sameFound(m.dialog, msg), true
 		}
+	case launchGood:
+		if m.dialog != nil {
+			m.dialog.partly = true
+			return m.submit(), true
+		}
 	case launchAgain:
 		if m.dialog != nil {
 			m.dialog.agreed = true
 			return m.submit(), true
 		}
+	case collectorsLoaded:
+		if m.dialog != nil {
+			m.dialog.collectorsLoaded(m, msg)
+		}
+	case datasetChosen:
+		m.datasetChosen(msg.id)
 	case doCancel:
 		return m.cancelJob(msg.job), true
 	case doDownload:
@@ -297,31 +333,57 @@ func (m *Model) dialogResult(msg tea.Msg) (tea.Cmd, bool) {
 func (l *launch) inputsRead(m *Model, c checkedInputs) {
 	l.dialog.Busy = false
 	l.checked = c
-	bad, warned := 0, 0
-	for _, p := range c.problems {
-		if p.Warning {
-			warned += p.Rows()
-		} else {
-			bad += p.Rows()
-		}
-	}
+	in := c.in
 	switch {
 	case c.err != nil:
 		l.dialog.Problem = c.err.Error()
-		l.note("Nothing was sent.")
-	case bad > 0:
-		l.dialog.Problem = fmt.Sprintf("%s of %s cannot be used; nothing was sent", text.Counted(bad, "row"), c.source)
-		l.note(problemLines(c.problems))
-	case len(c.inputs) == 0:
+		l.note("Nothing was sent.", problemLines(in.Problems))
+	case len(in.Rows) == 0 && in.Bad > 0:
+		l.dialog.Problem = fmt.Sprintf("%s of %s cannot be used; nothing was sent", text.Counted(in.Bad, "row"), c.source)
+		l.note(problemLines(in.Problems))
+	case len(in.Rows) == 0:
 		l.dialog.Problem = c.source + " holds no inputs; nothing was sent"
 		l.note()
 	default:
 		l.ready, l.dialog.Deliberate = true, true
-		l.dialog.Submit = "launch " + text.Counted(len(c.inputs), "input")
+		l.dialog.Submit = "launch " + text.Counted(len(in.Rows), "input")
+		if in.Bad > 0 {
+			l.dialog.Problem = fmt.Sprintf("%s of %s cannot be used; nothing was sent", text.Counted(in.Bad, "row"), c.source)
+			l.dialog.Submit = fmt.Sprintf("launch the %s", text.Counted(len(in.Rows), "good row"))
+		}
 		k := m.keyNamed(l.form.Value(fieldKey))
-		l.note(fmt.Sprintf("✓ %s from %s · key %s %s · cost %s", text.Counted(len(c.inputs), "input"), c.source, cmp.Or(k.Name, "of the profile"), k.Level, cost),
-			problemLines(c.problems), m.contractAlone(), m.lint(l.form.Value(fieldKey)))
+		l.note(fmt.Sprintf("✓ %s from %s · key %s %s%s", text.Counted(len(in.Rows), "input"), c.source, cmp.Or(k.Name, "of the profile"), k.Level, l.partWords()),
+			estimateLine(c.estimate), columnWords(in.Columns), problemLines(in.Problems), m.contractAlone(), m.lint(l.form.Value(fieldKey)))
 	}
+}
+
+// partWords say what of the source is not launched.
+func (l *launch) partWords() string {
+	in, out := l.checked.in, ""
+	if in.Folded > 0 {
+		out += " · " + text.Counted(in.Folded, "repeated row") + " folded"
+	}
+	if len(in.Rows) < in.Good {
+		out += fmt.Sprintf(" · a sample of %d", in.Good)
+	}
+	if in.Bad > 0 {
+		out += " · the bad ones are kept in a file"
+	}
+	return out
+}
+
+// columnWords say which columns fill which fields, where that is not plain.
+func columnWords(columns []rows.Column) string {
+	var out []string
+	for _, c := range columns {
+		if c.Field != "" && c.Field != c.Name {
+			out = append(out, c.Name+"="+c.Field)
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return "columns " + strings.Join(out, ", ")
 }
 
 // failed shows why a launch did not begin.
@@ -358,8 +420,8 @@ func problemLines(problems []rows.Problem) string {
 			mark = "!"
 		}
 		text := p.Text
-		if p.Row > 0 {
-			text = fmt.Sprintf("row %d: %s", p.Row, p.Text)
+		if at := p.Where(); at != "" {
+			text = at + ": " + p.Text
 		}
 		out = append(out, mark+" "+text)
 	}

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
+	"zonedeck/service/catalogue"
 	service "zonedeck/service/jobs"
 	"zonedeck/service/profile"
 	"zonedeck/service/rows"
@@ -24,6 +25,12 @@ type Ledger interface {
 	// SameInputs returns the jobs launched with the same inputs within the given time.
 	SameInputs(ctx context.Context, r model.TriggerRequest, within time.Duration) ([]model.Job, error)
 	Trigger(ctx context.Context, r model.TriggerRequest) (model.Job, error)
+	// Collectors lists the data sets that jobs can be started for, and Collector is one of them,
+	// by the key of a name.
+	Collectors(ctx context.Context, key string, anew bool) (catalogue.Listing, error)
+	Collector(ctx context.Context, key, name string) (model.Collector, catalogue.Listing, error)
+	// Estimate says what a job is expected to cost.
+	Estimate(ctx context.Context, r model.TriggerRequest) (service.Estimate, error)
 	// Follow has the jobs in flight asked for, until ctx ends; see service/jobs.
 	Follow(ctx context.Context, on func(service.Followed)) error
 	AskNow(ctx context.Context, jobID string) error
@@ -43,8 +50,11 @@ type Deps struct {
 	Profile func() profile.Profile
 	// Ledger is the service.
 	Ledger Ledger
-	// ReadInputs reads and checks rows: rows.ReadInputs.
-	ReadInputs func(r io.Reader, kind string) ([]model.JobInput, []rows.Problem, error)
+	// Read reads and checks rows: rows.Read.
+	Read func(r io.Reader, kind string, shape rows.Shape) (rows.Inputs, error)
+	// KeepRejects keeps bad rows in a new file, for an empty path one of its choice, and names
+	// it. It is called in a command.
+	KeepRejects func(path string, in rows.Inputs) (string, error)
 	// Admit writes down why an ADMIN key launches a job; its error ends the launch before
 	// anything is sent. It is called in a command.
 	Admit func(ctx context.Context, key, reason string) error

@@ -277,6 +277,9 @@ func (m *Model) triggered(msg triggered) tea.Cmd {
 	default:
 		cmds = append(cmds, kit.Info("launched "+msg.job.ID))
 	}
+	if msg.kept != "" {
+		cmds = append(cmds, kit.Info("the bad rows are kept in "+msg.kept))
+	}
 	return tea.Batch(cmds...)
 }
 

@@ -325,7 +325,14 @@ func jobScreens(silent string) []screen {
 		{name: "jobs/new", steps: func(p *uitest.Whole) {
 			list("no jobs yet")(p)
 			p.Press("n")
-			p.WaitFor("Dataset")
+			p.WaitFor("Dataset", "ctrl+o lists 5 data sets")
+		}},
+		{name: "jobs/datasets", steps: func(p *uitest.Whole) {
+			list("no jobs yet")(p)
+			p.Press("n")
+			p.WaitFor("ctrl+o lists 5 data sets")
+			p.Press("ctrl+o")
+			p.WaitFor("Data sets (5)", "Lab search")
 		}},
 		{name: "jobs/filter", before: launched, steps: func(p *uitest.Whole) {
 			list("ready")(p)

@@ -1,0 +1,353 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
+	"zonedeck/service/catalogue"
+	"zonedeck/service/dialect"
+	service "zonedeck/service/jobs"
+	"zonedeck/service/rows"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
+)
+
+// Fields of the dialog that depend on the data set, and those of a job's settings.
+const (
+	fieldDiscover = "discover"
+	fieldMore     = "more"
+	fieldColumns  = "columns"
+	fieldSample   = "sample"
+	fieldPerInput = "per_input"
+	fieldTotal    = "total"
+	fieldMaxCost  = "max_cost"
+	fieldNotify   = "notify"
+	fieldEndpoint = "endpoint"
+	fieldFormat   = "format"
+	fieldPlain    = "plain"
+)
+
+// collected is the value of fieldDiscover for a job that discovers nothing.
+const collected = "collect"
+
+type (
+	// collectorsLoaded is the list of data sets.
+	collectorsLoaded struct {
+		listing catalogue.Listing
+		err     error
+	}
+	// chooseDataset opens the list of data sets; datasetChosen is what was picked.
+	chooseDataset struct{}
+	datasetChosen struct{ id string }
+)
+
+// loadCollectors reads the list of data sets for the dialog.
+func (m *Model) loadCollectors(l *launch) tea.Cmd {
+	d, err := dialect.Find(m.profile.Dialect)
+	if err != nil || !d.Sends().Dataset {
+		return nil // its name is the operator's own
+	}
+	ledger, key := m.deps.Ledger, m.session.Key.Name
+	return kit.Do(kit.Jobs, &l.loading, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+		listing, err := ledger.Collectors(ctx, key, false)
+		return collectorsLoaded{listing, err}
+	})
+}
+
+func (l *launch) collectorsLoaded(m *Model, msg collectorsLoaded) {
+	if msg.err != nil || len(msg.listing.Collectors) == 0 {
+		return // an identifier can be typed
+	}
+	l.listing = msg.listing
+	l.describe(m)
+}
+
+// openCollectors lists the data sets to pick from.
+func (m *Model) openCollectors() tea.Cmd {
+	l := m.dialog
+	if l == nil {
+		return nil
+	}
+	if len(l.listing.Collectors) == 0 {
+		return kit.Warn("the list of data sets is not there yet; an identifier can be typed")
+	}
+	choices := make([]widget.Choice, 0, len(l.listing.Collectors))
+	for _, c := range l.listing.Collectors {
+		note := c.ID + " · " + string(c.Kind)
+		if c.Domain != "" {
+			note += " · " + text.Clean(c.Domain)
+		}
+		choices = append(choices, widget.Choice{
+			Option: widget.Option{Value: c.ID, Label: text.Clean(c.Title()), Note: note}, Pick: kit.SendTo(kit.Jobs, datasetChosen{c.ID}),
+		})
+	}
+	title := fmt.Sprintf("Data sets (%d) · %s", len(choices), l.listing.Origin(m.deps.Now()))
+	return kit.OpenOverlay(widget.NewFinder(m.deps.Theme, title, "type to filter by name, identifier or kind", choices))
+}
+
+func (m *Model) datasetChosen(id string) {
+	if l := m.dialog; l != nil {
+		l.picked = true
+		l.form.SetValue(fieldDataset, id)
+		l.changed(m)
+	}
+}
+
+// collector is the data set that the form names, if the list has it.
+func (l *launch) collector() (model.Collector, bool) {
+	name := strings.TrimSpace(l.form.Value(fieldDataset))
+	i := slices.IndexFunc(l.listing.Collectors, func(c model.Collector) bool { return c.Known(name) })
+	if name == "" || i < 0 {
+		return model.Collector{}, false
+	}
+	return l.listing.Collectors[i], true
+}
+
+// describe fits the form to the data set: its ways to collect, and what a row needs.
+func (l *launch) describe(m *Model) {
+	c, known := l.collector()
+	help := ""
+	if n := len(l.listing.Collectors); n > 0 {
+		help = fmt.Sprintf("ctrl+o lists %d data sets: %s.", n, l.listing.Origin(m.deps.Now()))
+		if l.listing.Problem != "" {
+			help += " " + text.Clean(l.listing.Problem) + "."
+		}
+	}
+	if known {
+		help = text.Clean(c.Title()) + ". " + help
+	}
+	if help != "" {
+		l.form.SetHelp(fieldDataset, help)
+	}
+	options := make([]widget.Option, 0, len(c.Methods))
+	for _, way := range c.Methods {
+		options = append(options, widget.Option{Value: wayValue(way.Discover), Label: text.Clean(way.Label())})
+	}
+	l.form.SetHidden(fieldDiscover, len(options) == 0 || len(options) == 1 && c.Methods[0].Discover == "")
+	l.form.SetOptions(fieldDiscover, options)
+	if !slices.ContainsFunc(options, func(o widget.Option) bool { return o.Value == l.form.Value(fieldDiscover) }) {
+		first := ""
+		if len(options) > 0 {
+			first = options[0].Value
+		}
+		l.form.SetValue(fieldDiscover, first)
+	}
+	way, err := c.Method(l.discover())
+	if !known || err != nil || !way.Shown() {
+		l.form.SetHelp(fieldPaste, rowsHelp)
+		l.form.SetHelp(fieldPath, pathHelp)
+		return
+	}
+	needs := "Rows: " + fieldWords(way.Fields) + "."
+	l.form.SetHelp(fieldPaste, needs)
+	l.form.SetHelp(fieldPath, needs)
+	if cost := way.Cost(); cost != "" {
+		l.form.SetHelp(fieldDiscover, "Costs: "+cost+".")
+	}
+}
+
+const (
+	rowsHelp = "One URL per line, CSV with a url column, a JSON array or NDJSON."
+	pathHelp = "Path of a CSV, JSON, NDJSON or text file."
+)
+
+// wayValue is a discovery as a value of the form.
+func wayValue(discover string) string {
+	if discover == "" {
+		return collected
+	}
+	return discover
+}
+
+// fieldWords are the fields of an input: those that are required, then the others, with what
+// they take and their defaults.
+func fieldWords(fields []model.InputField) string {
+	if len(fields) == 0 {
+		return "no field"
+	}
+	var required, optional []string
+	for _, f := range fields {
+		word := text.Clean(f.Name)
+		if f.Type != "" && f.Type != "text" && f.Type != f.Name {
+			word += " (" + text.Clean(f.Type) + ")"
+		}
+		if f.Default != "" {
+			word += "=" + text.Clean(f.Default)
+		}
+		if f.Required {
+			required = append(required, word)
+		} else {
+			optional = append(optional, word)
+		}
+	}
+	out := "nothing required"
+	if len(required) > 0 {
+		out = strings.Join(required, ", ") + " required"
+	}
+	if len(optional) > 0 {
+		out += "; optional " + strings.Join(optional, ", ")
+	}
+	return out
+}
+
+// discover is the discovery of the form, "" to collect.
+func (l *launch) discover() string {
+	if v := l.form.Value(fieldDiscover); v != collected {
+		return v
+	}
+	return ""
+}
+
+// settingFields are the fields behind "more".
+func settingFields() []widget.Field {
+	count := func(s string) error {
+		if n, err := strconv.Atoi(s); s != "" && (err != nil || n < 1) {
+			return errors.New("give a number from 1, or nothing")
+		}
+		return nil
+	}
+	address := func(s string) error {
+		if s == "" {
+			return nil
+		}
+		_, err := model.ParseTarget(s)
+		return err
+	}
+	formats := []widget.Option{{Value: "", Label: "the service's"}}
+	for _, f := range model.DeliveryFormats() {
+		formats = append(formats, widget.Option{Value: f})
+	}
+	return []widget.Field{
+		{Name: fieldMore, Label: "More", Kind: widget.FieldToggle, Help: "Limits, a sample, the columns of a CSV, notifications and deliveries."},
+		{Name: fieldPerInput, Label: "Per input", Hidden: true, Placeholder: "no limit", Help: "Records for an input at most: each is billed.", Check: count},
+		{Name: fieldTotal, Label: "In all", Hidden: true, Placeholder: "no limit", Help: "Records at most: each is billed.", Check: count},
+		{Name: fieldMaxCost, Label: "Cap, $", Hidden: true, Placeholder: "the profile's", Help: "The job is refused if it is expected to cost more.", Check: func(s string) error {
+			if n, err := strconv.ParseFloat(s, 64); s != "" && (err != nil || !(n > 0)) {
+				return errors.New("give dollars, more than 0, or nothing")
+			}
+			return nil
+		}},
+		{Name: fieldSample, Label: "Sample", Hidden: true, Placeholder: "all rows", Help: "Launch the first rows alone.", Check: count},
+		{Name: fieldColumns, Label: "Columns", Hidden: true, Placeholder: "by their header", Help: "Columns of a CSV and the fields they fill: Term=keyword, note=", Check: func(s string) error {
+			_, err := columnMap(s)
+			return err
+		}},
+		{Name: fieldNotify, Label: "Notify", Hidden: true, Placeholder: "nobody", Help: "An address that is called when the job has ended.", Check: address},
+		{Name: fieldEndpoint, Label: "Endpoint", Hidden: true, Placeholder: "nowhere", Help: "An address that the records are sent to.", Check: address},
+		{Name: fieldFormat, Label: "Format", Kind: widget.FieldChoice, Hidden: true, Options: formats, Help: "Of the records that are sent to the endpoint."},
+		{Name: fieldPlain, Label: "Plain", Kind: widget.FieldToggle, Hidden: true, Help: "Records are sent to the endpoint without compression."},
+	}
+}
+
+// columnMap reads pairs like Term=keyword, note=.
+func columnMap(s string) (map[string]string, error) {
+	out := map[string]string{}
+	for pair := range strings.SplitSeq(s, ",") {
+		if strings.TrimSpace(pair) == "" {
+			continue
+		}
+		name, field, ok := strings.Cut(pair, "=")
+		name = strings.TrimSpace(name)
+		if _, twice := out[name]; !ok || name == "" || twice {
+			return nil, errors.New("write column=field, each column once, with commas between")
+		}
+		out[name] = strings.TrimSpace(field)
+	}
+	return out, nil
+}
+
+// showSettings shows or hides the fields behind "more".
+func (l *launch) showSettings(m *Model) {
+	d, err := dialect.Find(m.profile.Dialect)
+	sent := err == nil && d.Sends().JobSettings
+	on := l.form.On(fieldMore)
+	for _, name := range []string{fieldSample, fieldColumns, fieldMaxCost} {
+		l.form.SetHidden(name, !on)
+	}
+	for _, name := range []string{fieldPerInput, fieldTotal, fieldNotify, fieldEndpoint} {
+		l.form.SetHidden(name, !on || !sent)
+	}
+	for _, name := range []string{fieldFormat, fieldPlain} {
+		l.form.SetHidden(name, !on || !sent || strings.TrimSpace(l.form.Value(fieldEndpoint)) == "")
+	}
+}
+
+// asked is what the form asks for besides its rows. The form was checked.
+func (l *launch) asked() (r model.TriggerRequest, shape rows.Shape) {
+	number := func(name string) int {
+		n, _ := strconv.Atoi(l.form.Value(name))
+		return n
+	}
+	r.Dataset, r.Key = strings.TrimSpace(l.form.Value(fieldDataset)), l.form.Value(fieldKey)
+	r.MaxCost, _ = strconv.ParseFloat(l.form.Value(fieldMaxCost), 64)
+	r.Settings = model.JobSettings{
+		Discover: l.discover(), LimitPerInput: number(fieldPerInput), LimitTotal: number(fieldTotal),
+		Notify: strings.TrimSpace(l.form.Value(fieldNotify)), Endpoint: strings.TrimSpace(l.form.Value(fieldEndpoint)),
+	}
+	if r.Settings.Endpoint != "" {
+		r.Settings.Format, r.Settings.Plain = l.form.Value(fieldFormat), l.form.On(fieldPlain)
+	}
+	shape.Sample = number(fieldSample)
+	shape.Map, _ = columnMap(l.form.Value(fieldColumns))
+	return r, shape
+}
+
+// inputsOf reads the rows for a data set, and says what they are expected to cost. open gives
+// the source.
+func (m *Model) inputsOf(ctx context.Context, r model.TriggerRequest, shape rows.Shape, open func() (rc io.ReadCloser, kind string, err error)) (out checkedInputs) {
+	out.request = r
+	d, err := dialect.Find(m.profile.Dialect)
+	if err != nil {
+		out.err = err
+		return out
+	}
+	shape.Free = d.Sends().InputFields
+	if d.Sends().Dataset {
+		c, listing, err := m.deps.Ledger.Collector(ctx, r.Key, r.Dataset)
+		if err != nil {
+			out.err = err
+			return out
+		}
+		way, err := c.Method(r.Settings.Discover)
+		if err != nil {
+			out.err = fmt.Errorf("%s: %w", c.ID, err)
+			return out
+		}
+		out.request.Dataset, shape.Fields, shape.Strict = c.ID, way.Fields, !listing.Builtin()
+	}
+	source, kind, err := open()
+	if err != nil {
+		out.err = err
+		return out
+	}
+	defer source.Close()
+	if out.in, out.err = m.deps.Read(source, kind, shape); out.err != nil || len(out.in.Rows) == 0 {
+		return out
+	}
+	out.request.Inputs = out.in.Rows
+	out.estimate, out.err = m.deps.Ledger.Estimate(ctx, out.request)
+	return out
+}
+
+// askPartly asks whether the good rows are launched without the bad ones.
+func (m *Model) askPartly(c checkedInputs) tea.Cmd {
+	good := text.Counted(len(c.in.Rows), "good row")
+	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
+		Title: "Launch the " + good + "?",
+		Body: fmt.Sprintf("%s of %s cannot be used. They are kept as they stand in a file of the downloads folder, to be mended and launched later.\n%s",
+			text.Counted(c.in.Bad, "row"), c.source, estimateLine(c.estimate)),
+		Yes: "launch the " + good, View: kit.Jobs, Intent: launchGood{},
+	})
+}
+
+// estimateLine is the estimate in a line of the form.
+func estimateLine(e service.Estimate) string { return text.Clean(e.String()) }

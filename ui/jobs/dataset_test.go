@@ -1,0 +1,122 @@
+package jobs_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/catalogue"
+	"zonedeck/ui/uitest"
+)
+
+// shopListing are data sets as a service lists them.
+func shopListing() catalogue.Listing {
+	now := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // where the fake clock starts
+	return catalogue.Listing{Read: now.Add(-3 * time.Hour), Collectors: []model.Collector{
+		{ID: "gd_products", Name: "Shop: products", Kind: model.CollectScraper, Domain: "a.test", Methods: []model.CollectMethod{
+			{Fields: []model.InputField{{Name: "url", Type: "url", Required: true}}},
+			{Discover: "keyword", Fields: []model.InputField{{Name: "keyword", Type: "text", Required: true}, {Name: "pages", Type: "number", Default: "1"}}},
+		}},
+		{ID: "gd_words", Name: "Words", Kind: model.CollectSearch, Methods: []model.CollectMethod{{Fields: []model.InputField{{Name: "word", Required: true}}}}},
+	}}
+}
+
+func TestADataSetIsPickedFromTheListAndItsRowsNeedNoURL(t *testing.T) {
+	f := &fakeLedger{listing: shopListing()}
+	flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
+		s.Press("n")
+		s.Expect("ctrl+o lists 2 data sets: the service's list, read 3 h ago")
+		s.Press("ctrl+o")
+		s.Expect("Data sets (2) · the service's list, read 3 h ago", "Shop: products  gd_products · scraper · a.test", "Words  gd_words · search")
+		s.Type("word")
+		s.Press("enter")
+		s.Expect("gd_words", "Words.")
+		s.Press("tab", "tab")
+		s.Expect("Rows: word required.")
+		s.Paste("lamp\ndesk\nlamp")
+		s.Press("ctrl+s")
+		s.Expect("2 inputs from what was pasted", "1 repeated row folded", "row 3: the same as row 1; it is sent once", "launch 2 inputs")
+		s.Press("ctrl+s")
+		s.Expect("launched job-1")
+		got := f.triggered[0]
+		if got.Dataset != "gd_words" || len(got.Inputs) != 2 || got.Inputs[1].Extra["word"] != `"desk"` || got.Inputs[1].URL != "" {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+func TestAPickedDataSetIsNotLostByEsc(t *testing.T) {
+	flow(t, &fakeLedger{listing: shopListing()}, "brightdata", 100, 30, func(s *uitest.Screen) {
+		s.Press("n", "ctrl+o", "enter")
+		s.Expect("gd_products", "How")
+		s.Press("esc", "esc")
+		s.Expect("Discard what was filled in?")
+		s.Press("esc")
+		s.Expect("New job", "gd_products")
+	})
+}
+
+func TestADiscoveryAndItsLimitsAreFieldsOfTheForm(t *testing.T) {
+	f := &fakeLedger{listing: shopListing()}
+	flow(t, f, "brightdata", 120, 44, func(s *uitest.Screen) {
+		s.Press("n")
+		s.Type("gd_products")
+		s.Press("tab", "tab")
+		s.Paste("Term;note\nlamp;x\ndesk;y")
+		s.Press("tab", "enter")
+		s.Type("keyword")
+		s.Press("enter")
+		s.Expect("discover by keyword")
+		s.Press("tab", "space")
+		s.Expect("Per input", "In all", "Cap, $", "Sample", "Columns", "Notify", "Endpoint")
+		s.Press("tab")
+		s.Type("5")
+		s.Press("tab", "tab")
+		s.Type("2.5")
+		s.Press("tab")
+		s.Type("1")
+		s.Press("tab")
+		s.Type("Term=keyword, note=")
+		s.Press("tab")
+		s.Type("https://a.test/n")
+		s.Press("ctrl+s")
+		s.Expect("1 input from what was pasted", "a sample of 2", "columns Term=keyword", "launch 1 input")
+		s.Press("ctrl+s")
+		s.Expect("launched job-1")
+		got := f.triggered[0]
+		want := model.JobSettings{Discover: "keyword", LimitPerInput: 5, Notify: "https://a.test/n"}
+		if got.Settings != want || got.MaxCost != 2.5 || len(got.Inputs) != 1 || got.Inputs[0].Extra["keyword"] != `"lamp"` || len(got.Inputs[0].Extra) != 1 {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+func TestTheGoodRowsAreLaunchedAndTheBadOnesKept(t *testing.T) {
+	for _, broken := range []bool{false, true} {
+		f := &fakeLedger{}
+		if broken {
+			f.keepErr = errors.New("the disk is full")
+		}
+		flow(t, f, "brightdata", 110, 34, func(s *uitest.Screen) {
+			fillDialog(s, "https://a.test/1\nnonsense\nhttps://a.test/2")
+			s.Press("ctrl+s")
+			s.Expect("1 row of what was pasted cannot be used", "the bad ones are kept in a", "launch the 2 good rows")
+			s.Press("ctrl+s")
+			s.Expect("Launch the 2 good rows?")
+			s.AllowError("launch on dataset gd_products: the bad rows could not be kept, so nothing was sent: the disk is full")
+			s.Press("y")
+			if broken {
+				s.Expect("the bad rows could not be kept, so nothing was sent: the disk is full")
+				if len(f.triggered) != 0 {
+					t.Errorf("%+v", f.triggered)
+				}
+				return
+			}
+			s.Expect("the bad rows are kept in /tmp/rejected.txt")
+			if len(f.triggered) != 1 || len(f.triggered[0].Inputs) != 2 || f.rejected != "nonsense\n" {
+				t.Errorf("%+v, %q", f.triggered, f.rejected)
+			}
+		})
+	}
+}
