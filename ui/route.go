@@ -48,7 +48,7 @@ func (a *App) Bindings() []kit.Binding {
 		kit.Binding{Keys: []string{"ctrl+x"}, Label: "dismiss", Help: "Dismiss the newest message.", Intent: intentDismiss, Hidden: true, WhileTyping: true, Disabled: none},
 		kit.Binding{Keys: []string{"ctrl+y"}, Label: "copied text", Help: "Print the text copied last on the terminal's own screen, to select it there.", Intent: intentCopied, Hidden: true, Disabled: a.whyNotShown()},
 		kit.Binding{Keys: []string{"ctrl+z"}, Label: "suspend", Help: "Go back to the shell, from anywhere; fg continues. Calls in flight, and the emulator if this console runs it, wait meanwhile.", Intent: a.deps.Suspend, Hidden: true, WhileTyping: true, Disabled: a.whyNotSuspended()},
-		kit.Binding{Keys: []string{"@"}, Label: "use profile", Help: "Choose another profile: its digit follows.", Intent: switchProfile{}, Disabled: a.whyNoSwitch(), Hidden: true},
+		kit.Binding{Keys: []string{"@"}, Label: "use profile", Help: "Choose another profile: its digit follows, or part of its name.", Intent: switchProfile{}, Disabled: a.whyNoSwitch(), Hidden: true},
 		kit.Binding{Label: "profile", Help: "Show where the profile in use sends to, and its dialect.", Intent: kit.ShowProfile{}},
 		kit.Binding{Keys: []string{"q"}, Label: "quit", Help: "Leave the console.", Intent: kit.Quit{}, Hidden: true},
 		kit.Binding{Keys: []string{"ctrl+c"}, Label: "quit", Help: "Leave the console from anywhere; asks once while work is in flight.", Intent: kit.Quit{}, Hidden: true, WhileTyping: true},

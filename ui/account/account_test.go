@@ -449,21 +449,6 @@ func TestWhatGoesIsNamedBeforeAnAccountIsRemoved(t *testing.T) {
 	}
 }
 
-func TestTwoKeysSwitchProfiles(t *testing.T) {
-	r := newRig(t, before)
-	synctest.Test(t, func(t *testing.T) {
-		s := r.start(t, 80, 24)
-		s.Press("@")
-		s.Expect("Use profile", "1", "old", "local  (local is the profile in use)")
-		s.Press("2")
-		s.Expect("local is the profile in use")
-		s.Press("1")
-		if len(r.switched) != 1 || r.switched[0] != "old" {
-			t.Errorf("switched to %v, want old", r.switched)
-		}
-	})
-}
-
 func TestThePaletteSwitchesProfiles(t *testing.T) {
 	r := newRig(t, before)
 	synctest.Test(t, func(t *testing.T) {

@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"strconv"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -88,18 +89,20 @@ func Commands(d Deps) []kit.Binding {
 	return out
 }
 
-// Switcher opens the profiles to choose from, each with a digit.
+// Switcher opens the profiles to choose from, the first nine with a digit; what is typed filters.
 func Switcher(d Deps) tea.Cmd {
-	items := []widget.MenuItem{}
+	var choices []widget.Choice
 	for i, name := range d.Names() {
-		it := widget.MenuItem{Label: name, Intent: d.Switch(name)}
-		if i < 9 {
-			it.Key = string(rune('1' + i))
+		c := widget.Choice{Option: widget.Option{Value: name}, Pick: kit.SendTo("", d.Switch(name))}
+		if i < widget.MaxDigits {
+			c.Hint = strconv.Itoa(i + 1)
 		}
 		if name == d.Current {
-			it.Disabled = name + " is the profile in use"
+			c.Disabled = "it is in use"
 		}
-		items = append(items, it)
+		choices = append(choices, c)
 	}
-	return widget.OpenMenu(d.Theme, "Use profile", "", items)
+	f := widget.NewFinder(d.Theme, "Use profile", "type to filter, or a digit", choices)
+	f.Digits = true
+	return kit.OpenOverlay(f)
 }

@@ -1,6 +1,8 @@
 package widget
 
 import (
+	"strconv"
+
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/ui/kit"
@@ -20,6 +22,8 @@ type Finder struct {
 	title string
 	list  picker
 	picks []tea.Cmd
+	// Digits makes 1 to 9 pick the first choices, until something is typed.
+	Digits bool
 }
 
 // NewFinder makes a finder over choices, which keep their order until something is
@@ -37,7 +41,13 @@ func NewFinder(t *kit.Theme, title, placeholder string, choices []Choice) *Finde
 	return f
 }
 
-type finderPick struct{}
+type (
+	finderPick  struct{}
+	finderDigit struct{ at int }
+)
+
+// MaxDigits is how many choices of a Finder have a digit.
+const MaxDigits = 9
 
 // Init does nothing.
 func (f *Finder) Init() tea.Cmd { return nil }
@@ -55,20 +65,32 @@ func (f *Finder) CapturingText() bool { return true }
 
 // Bindings are the finder's keys.
 func (f *Finder) Bindings() []kit.Binding {
-	return []kit.Binding{
+	var digits []kit.Binding
+	for i := range min(len(f.picks), MaxDigits) {
+		if f.Digits && f.list.input.Value() == "" {
+			digits = append(digits, kit.Binding{Keys: []string{strconv.Itoa(i + 1)}, Label: f.list.options[i].label(), Intent: finderDigit{i}, WhileTyping: true, Hidden: true})
+		}
+	}
+	return append(digits, []kit.Binding{
 		{Keys: []string{"enter"}, Label: "pick", Help: "Pick the line under the cursor.", Intent: finderPick{}, WhileTyping: true},
 		{Keys: []string{"esc"}, Label: "close", Help: "Close without picking.", Intent: kit.Close{}, WhileTyping: true},
-	}
+	}...)
 }
 
 // Update filters and picks.
 func (f *Finder) Update(msg tea.Msg) tea.Cmd {
-	if _, pick := msg.(finderPick); !pick {
+	var i int
+	switch msg := msg.(type) {
+	case finderDigit:
+		i = msg.at
+	case finderPick:
+		at, ok := f.list.chosen()
+		if !ok {
+			return nil
+		}
+		i = at
+	default:
 		return f.list.update(msg)
-	}
-	i, ok := f.list.chosen()
-	if !ok {
-		return nil
 	}
 	if o := f.list.options[i]; o.Disabled != "" {
 		return kit.Warn(o.label() + ": " + o.Disabled)
