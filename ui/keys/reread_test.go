@@ -14,6 +14,11 @@ import (
 func TestAnOpenRotationFollowsWhatAnotherProcessRecords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := rotating(t, 120, 40)
+		k, _ := r.inventory.Get("prod")
+		if _, err := r.service.engine(r).Begin(t.Context(), k, "", keystore.RotateByNewKey); err != nil {
+			t.Fatal(err)
+		}
+		s.Send(kit.Addressed{View: kit.Keys, Msg: keys.RotationsChanged{}})
 		s.Press("R")
 		s.Expect("0 of 6 steps", "enter create")
 		plans, err := r.rotations.List()
