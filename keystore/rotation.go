@@ -208,6 +208,9 @@ func (p RotationPlan) Renewed(k model.Key) model.Key {
 		k.Created = k.Rotation.Last
 		k.Expires, _ = model.ParseExpiry(p.NewExpires) // what is not known is the zero value
 	}
+	if p.Method == RotateByRefresh && p.NewExpires != "" {
+		k.Expires, _ = model.ParseExpiry(p.NewExpires)
+	}
 	if k.Level == model.LevelUnknown {
 		k.Level, _ = model.ParseLevel(p.Level) // what is not known is the zero value
 	}

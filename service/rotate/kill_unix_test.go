@@ -132,7 +132,7 @@ func (p place) person(e *rotate.Engine, id string, stop *rotate.StopError) error
 			made, err = p.settings().RefreshKey(ctx, name)
 		}
 		if err == nil {
-			_, err = e.Give(ctx, id, keystore.NewSecret(made.Value))
+			_, err = e.Give(ctx, id, keystore.NewSecret(made.Value), "2027-01-31")
 		}
 		return err
 	case stop.Step.Kind == keystore.StepDelete:

@@ -16,9 +16,9 @@ import (
 )
 
 type rotateFlags struct {
-	yes, refresh, report, abandon, rehearse, json bool
-	value, pipe, adminReason                      string
-	vouch, scan                                   []string
+	yes, again, refresh, report, abandon, rehearse, json bool
+	value, expires, pipe, adminReason                    string
+	vouch, scan                                          []string
 }
 
 func (a *app) keysRotateCommand() *cobra.Command {
@@ -48,6 +48,8 @@ that uses it stands still until its reference gives the new one.`,
 	fl.BoolVar(&f.yes, "yes", false, "do not ask at a terminal before the rotation begins, nor whether the old value may stop (--refresh)")
 	fl.BoolVar(&f.refresh, "refresh", false, "give the key itself a new value; the old one stops at once (asks for --yes)")
 	fl.StringVar(&f.value, "value", "", "reference to the new value that the account settings showed (env:, cmd:, keyring:, file:)")
+	fl.StringVar(&f.expires, "expires", "", "when that value expires, a date or \"unlimited\"; recorded in the inventory")
+	fl.BoolVar(&f.again, "again", false, "begin another rotation of a key whose last one is done, without a terminal")
 	fl.StringVar(&f.pipe, "pipe", "", "give the new value to this command on its standard input when a person has to put it somewhere, and look again")
 	fl.StringArrayVar(&f.vouch, "vouch", nil, "vouch for the step of this name, or release this job (can be repeated)")
 	fl.StringArrayVar(&f.scan, "scan", nil, "look through this folder for files that hold the key (can be repeated)")
@@ -108,8 +110,15 @@ func (t *task) rotateKey(ctx context.Context, name string, f rotateFlags) error 
 	if _, err := t.Profile(ctx); err != nil { // the emulator knows the demo keys
 		return fail(exitState, "%w", err)
 	}
-	if f.abandon {
+	switch _, err := model.ParseExpiry(f.expires); {
+	case f.abandon:
 		return t.abandonRotation(ctx, name, f.json)
+	case f.report:
+		return t.reportRotation(name)
+	case err != nil:
+		return usage("--expires: %w", err)
+	case f.expires != "" && f.value == "":
+		return usage("--expires is for the new value that --value gives")
 	}
 	k, ok := t.Key(name)
 	if !ok {
@@ -118,15 +127,6 @@ func (t *task) rotateKey(ctx context.Context, name string, f rotateFlags) error 
 	p, found, err := t.Rotation(k)
 	if err != nil && !found {
 		return fail(exitState, "%w", err)
-	}
-	if f.report {
-		if !found {
-			return usage("there is no record of a rotation of %s", name)
-		}
-		if _, err := fmt.Fprint(t.app.Stdout, rotate.Report(p)); err != nil {
-			return fail(exitState, "write the report: %w", err)
-		}
-		return nil
 	}
 	if err := t.PermitRotation(k); err != nil {
 		return fetchError(ctx, err)
@@ -138,6 +138,9 @@ func (t *task) rotateKey(ctx context.Context, name string, f rotateFlags) error 
 		return err
 	}
 	engine := t.Rotator(t.scanned(f.scan))
+	if asks := t.app.StdinTTY && !t.app.flags.noInput; found && p.Over() && !p.Abandoned && !f.again && !asks {
+		return usage("the rotation of %s is done since %s (--report prints it): --again begins another one", name, p.Ended.UTC().Format(stampFormat))
+	}
 	if !found || p.Over() {
 		if p, err = t.beginRotation(ctx, engine, k, f); err != nil {
 			return err
@@ -150,6 +153,22 @@ func (t *task) rotateKey(ctx context.Context, name string, f rotateFlags) error 
 		return err
 	}
 	return rotationError(ctx, err)
+}
+
+// reportRotation prints the newest record of the rotations of a key, by the key's name or the record's
+// id. The key need not be there any more.
+func (t *task) reportRotation(name string) error {
+	p, found, err := t.RotationNamed(name)
+	switch {
+	case err != nil && !found:
+		return fail(exitState, "%w", err)
+	case !found:
+		return usage("there is no record of a rotation of %s", name)
+	}
+	if _, err := fmt.Fprint(t.app.Stdout, rotate.Report(p)); err != nil {
+		return fail(exitState, "write the report: %w", err)
+	}
+	return nil
 }
 
 // scanned are the folders that are looked through for files that hold the key.
@@ -255,7 +274,7 @@ func (t *task) advance(ctx context.Context, engine *rotate.Engine, p keystore.Ro
 			if err != nil {
 				return p, usage("--value: %w", err)
 			}
-			if p, err := engine.Give(ctx, id, value); err != nil {
+			if p, err := engine.Give(ctx, id, value, f.expires); err != nil {
 				return p, err
 			}
 		case stop.Step.Kind == keystore.StepSet && f.pipe != "" && !piped:

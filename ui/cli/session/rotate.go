@@ -85,6 +85,18 @@ func (s *Session) Rotation(k model.Key) (p keystore.RotationPlan, ok bool, err e
 	return p, false, err
 }
 
+// RotationNamed is the newest record of the rotations of an id, or of a key that comes with the profile
+// in use or is of the inventory.
+func (s *Session) RotationNamed(name string) (p keystore.RotationPlan, ok bool, err error) {
+	plans, err := s.rotations().List()
+	for _, p := range plans {
+		if p.ID == name || p.OfKey("", name) || p.OfKey(s.Base.Name, name) {
+			return p, true, err
+		}
+	}
+	return p, false, err
+}
+
 // RunningRotation is the rotation under way of an id, or of a key that comes with the profile in use
 // or is of the inventory. The key itself need not be there any more. The error names several of one
 // key.

@@ -98,7 +98,7 @@ func TestAKeyUnderRotationIsSentToItsOwnAccountAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if plan, err = e.Give(t.Context(), plan.ID, keystore.NewSecret("new-value-0123456789")); err != nil {
+	if plan, err = e.Give(t.Context(), plan.ID, keystore.NewSecret("new-value-0123456789"), ""); err != nil {
 		t.Fatal(err)
 	}
 	var stop *rotate.StopError

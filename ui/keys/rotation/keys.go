@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/keystore"
+	"zonedeck/model"
 	"zonedeck/service/rotate"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
@@ -233,11 +234,15 @@ func (p *Page) askValue() tea.Cmd {
 			}
 			return kit.CheckRef(s)
 		}},
+		widget.Field{Name: "expires", Label: "Expires", Placeholder: "e.g. 2027-01-31, or Unlimited; empty: not known", Help: "What the account settings show; it is recorded in the inventory.", Check: func(s string) error {
+			_, err := model.ParseExpiry(strings.TrimSpace(s))
+			return err
+		}},
 	)
 	p.form = widget.NewFormDialog(t, "The new value of "+text.Clean(p.plan.Key), form)
 	p.form.Intro, p.form.Submit = p.stop.Words, "take it"
 	p.form.OnSubmit = func(f *widget.Form) tea.Cmd {
-		value, ref := keystore.NewSecret(strings.TrimSpace(f.Value("value"))), strings.TrimSpace(f.Value("ref"))
+		value, ref, expires := keystore.NewSecret(strings.TrimSpace(f.Value("value"))), strings.TrimSpace(f.Value("ref")), strings.TrimSpace(f.Value("expires"))
 		if value.Empty() == (ref == "") {
 			p.form.Problem = "paste the value, or name a reference to it: one of the two"
 			return nil
@@ -251,7 +256,7 @@ func (p *Page) askValue() tea.Cmd {
 					return keystore.RotationPlan{}, err
 				}
 			}
-			return give(ctx, id, value)
+			return give(ctx, id, value, expires)
 		})
 	}
 	return kit.OpenOverlay(p.form)

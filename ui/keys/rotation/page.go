@@ -31,7 +31,7 @@ type Engine interface {
 	PlanPassword(ctx context.Context, w rotate.Password) (keystore.RotationPlan, error)
 	BeginPassword(ctx context.Context, w rotate.Password) (keystore.RotationPlan, error)
 	Run(ctx context.Context, id string, until keystore.RotationWord, on func(keystore.RotationPlan)) (keystore.RotationPlan, error)
-	Give(ctx context.Context, id string, value keystore.Secret) (keystore.RotationPlan, error)
+	Give(ctx context.Context, id string, value keystore.Secret, expires string) (keystore.RotationPlan, error)
 	Vouch(ctx context.Context, id string, step keystore.RotationStep, reason string) (keystore.RotationPlan, error)
 	Abandon(ctx context.Context, id string) (keystore.RotationPlan, error)
 }
