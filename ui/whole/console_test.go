@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -59,7 +60,11 @@ func TestAKilledConsoleLeavesAJobThatIsFoundAgain(t *testing.T) {
 	dir := t.TempDir()
 	env := environment(dir)
 	inputs := filepath.Join(dir, "urls.txt")
-	if err := os.WriteFile(inputs, []byte(strings.Repeat("http://lab.test/product/1\nhttp://lab.test/product/2\n", 100)), 0o600); err != nil {
+	var urls strings.Builder
+	for i := range 200 {
+		fmt.Fprintf(&urls, "http://lab.test/product/%d?n=%d\n", 1+i%2, i)
+	}
+	if err := os.WriteFile(inputs, []byte(urls.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	term := openTerminal(t, 120, 40, env)
