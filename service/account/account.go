@@ -230,11 +230,11 @@ func (r *reader) status(ctx context.Context) (ok bool) {
 		f.Key, f.Account = open("not known"), bad("%s", a.said())
 		return false
 	}
-	f.Key = good("%s accepts it (GET %s)", r.host(), path)
-	if r.listing, err = r.d.ReadStatus(a.body); err != nil {
-		f.Account = bad("%v", err)
+	if r.listing, err = r.d.ReadStatus(a.body); err != nil { // a page that asks to sign in to a network is answered with 200, too
+		f.Key, f.Account = open("not known"), bad("%v", err)
 		return false
 	}
+	f.Key = good("%s accepts it (GET %s)", r.host(), path)
 	f.ID = r.listing.ID
 	switch {
 	case r.p.Account != "" && r.p.Account != f.ID:

@@ -235,6 +235,37 @@ func TestWhatAnAccountRefusesIsTheVerdictBesideIt(t *testing.T) {
 	}
 }
 
+// What is not an answer of the service proves nothing, and is called good nowhere.
+func TestGarbageIsNoGoodVerdict(t *testing.T) {
+	long := "[" + strings.Repeat(`{"name":"z","type":"dc"},`, answerBytes/25+1) + `{}]`
+	for name, garbage := range map[string]string{
+		"a page": "<!DOCTYPE html><html><title>Sign in to the network</title>", "nothing": "", "null": "null", "a number": "7", "a text": `"active"`, "another type": `{"status":[],"customer":7,"password":"x","passwords":"y","name":{}}`,
+		"an empty object": "{}", "numbers": "[1,2]", "half of it": `{"status":"active","cust`, "too much": long, "bytes": "\x00\xff\x1b[2J", "deep": strings.Repeat("[", 100_000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			found, asked, err := read(t, script{"/status": says(200, garbage)}, nil)
+			if !errors.Is(err, ErrRead) || found.Key.State == OK || found.Account.State != Failed || len(asked) != 1 {
+				t.Errorf("status: %+v, %+v, asked %v, %v", found.Key, found.Account, asked, err)
+			}
+			found, _, _ = read(t, script{"/status": says(200, active), "/zone/get_all_zones": says(200, garbage)}, nil)
+			if found.Listing.State == OK || len(found.Zones) > 0 {
+				t.Errorf("zones: %+v, %d", found.Listing, len(found.Zones))
+			}
+			words := fmt.Sprintf("%+v", found)
+			found, _, _ = read(t, script{
+				"/status": says(200, active), "/zone/get_all_zones": says(200, `[{"name":"a","type":"dc"}]`),
+				"/zone": says(200, garbage), "/zone/passwords": says(200, garbage), "/zone/cost": says(200, garbage),
+			}, nil)
+			if found.Passwords.State == OK || found.Zones[0].Zone.Rate.Priced() || !found.Zones[0].Password.Empty() {
+				t.Errorf("a zone: %+v, %+v, %+v", found.Passwords, found.Rates, found.Zones)
+			}
+			if words += fmt.Sprintf("%+v %v", found, err); strings.ContainsAny(words, "\x1b\x00\n") || len(words) > 5000 {
+				t.Errorf("the verdicts hold what was sent: %.300q", words)
+			}
+		})
+	}
+}
+
 func TestNothingMoreIsAskedAfterAKeyIsRefused(t *testing.T) {
 	if _, asked, _ := read(t, script{"/status": says(401, "")}, nil); !slices.Equal(asked, []string{"/status"}) {
 		t.Errorf("asked for %v", asked)

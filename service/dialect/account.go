@@ -146,7 +146,7 @@ func (d Dialect) ReadZones(body []byte) (zones []ListedZone, skipped int, err er
 		Type   string `json:"type"`
 		Status string `json:"status"`
 	}
-	if err := json.Unmarshal(body, &list); err != nil {
+	if err := json.Unmarshal(body, &list); err != nil || list == nil {
 		return nil, 0, errors.New("the answer is not a list of zones")
 	}
 	if len(list) > maxZones {
@@ -226,7 +226,7 @@ func (d Dialect) ReadPasswords(body []byte) ([]string, error) {
 	var a struct {
 		Passwords []string `json:"passwords"`
 	}
-	if err := json.Unmarshal(body, &a); err != nil || len(a.Passwords) > maxPasswords {
+	if err := json.Unmarshal(body, &a); err != nil || a.Passwords == nil || len(a.Passwords) > maxPasswords {
 		return nil, errors.New("the answer does not show the passwords of one zone") // err may repeat them
 	}
 	return a.Passwords, nil
