@@ -75,6 +75,8 @@ func keyDialogScreens(s scripted) []screen {
 		{name: "keys/rotate-give-up", before: acme, steps: func(p *uitest.Whole) {
 			on("R")(p)
 			p.WaitFor("Rotation of etl-main")
+			p.Press("enter")
+			p.WaitFor("enter takes the value") // a rotation that has begun can be given up
 			p.Press("X")
 			p.WaitFor("Give up the rotation?")
 		}},
