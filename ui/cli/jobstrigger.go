@@ -16,6 +16,7 @@ import (
 	"zonedeck/service/catalogue"
 	"zonedeck/service/dialect"
 	"zonedeck/service/rows"
+	"zonedeck/ui/cli/session"
 	"zonedeck/ui/kit/text"
 )
 
@@ -221,7 +222,7 @@ func (t *task) allowAgain(ctx context.Context, r model.TriggerRequest, f trigger
 // readInputs reads and checks the rows; every bad row is named.
 func (t *task) readInputs(f triggerFlags, shape rows.Shape) (rows.Inputs, error) {
 	r, kind, name := t.app.Stdin, "", f.input
-	if list, saved := strings.CutPrefix(f.input, listPrefix); saved {
+	if list, saved := strings.CutPrefix(f.input, session.ListPrefix); saved {
 		path, err := t.listFile(list)
 		if err != nil {
 			return rows.Inputs{}, err
@@ -231,7 +232,7 @@ func (t *task) readInputs(f triggerFlags, shape rows.Shape) (rows.Inputs, error)
 	if name != "-" {
 		file, err := os.Open(name)
 		if errors.Is(err, os.ErrNotExist) && name != f.input {
-			return rows.Inputs{}, usage("there is no saved list %q in %s", strings.TrimPrefix(f.input, listPrefix), t.Paths.ListsDir())
+			return rows.Inputs{}, usage("there is no saved list %q in %s", strings.TrimPrefix(f.input, session.ListPrefix), t.Paths.ListsDir())
 		}
 		if err != nil {
 			return rows.Inputs{}, usage("read the inputs: %w", err)
@@ -296,9 +297,6 @@ func (t *task) keepLists(f triggerFlags, in rows.Inputs) error {
 	t.app.say("zonedeck: %s saved in %s", text.Counted(len(in.Rows), "input"), path)
 	return nil
 }
-
-// listPrefix marks a saved list.
-const listPrefix = "list:"
 
 func (t *task) listFile(name string) (string, error) {
 	path, err := t.Paths.ListFile(name)

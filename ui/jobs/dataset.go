@@ -149,7 +149,7 @@ func (l *launch) describe(m *Model) {
 	}
 	needs := "Rows: " + fieldWords(way.Fields) + "."
 	l.form.SetHelp(fieldPaste, needs)
-	l.form.SetHelp(fieldPath, needs)
+	l.form.SetHelp(fieldPath, needs+" list:NAME is a saved list.")
 	if cost := way.Cost(); cost != "" {
 		l.form.SetHelp(fieldDiscover, "Costs: "+cost+".")
 	}
@@ -157,7 +157,7 @@ func (l *launch) describe(m *Model) {
 
 const (
 	rowsHelp = "One URL per line, CSV with a url column, a JSON array or NDJSON."
-	pathHelp = "Path of a CSV, JSON, NDJSON or text file."
+	pathHelp = "Path of a CSV, JSON, NDJSON or text file; list:NAME is a saved list."
 )
 
 // wayValue is a discovery as a value of the form.

@@ -11,6 +11,9 @@ import (
 	"zonedeck/service/rows"
 )
 
+// ListPrefix marks the name of a saved list where a file can be named.
+const ListPrefix = "list:"
+
 // KeepRejects keeps the rows that cannot be used, as they stood in their source: in path or, for
 // "", in a new file of the downloads folder. It gives the file's name. A file that is there
 // already is not touched.

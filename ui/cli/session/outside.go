@@ -64,8 +64,16 @@ func unchanged(f *os.File, b model.BodyRef) error {
 	return nil
 }
 
-// openInputs opens a file of job inputs. A leading ~ is the home folder.
-func openInputs(path string) (io.ReadCloser, error) {
+// openInputs opens a file of job inputs: list:NAME is a saved list, and a leading ~ the home
+// folder.
+func (s *Session) openInputs(path string) (io.ReadCloser, error) {
+	if name, saved := strings.CutPrefix(path, ListPrefix); saved {
+		file, err := s.Paths.ListFile(name)
+		if err != nil {
+			return nil, err
+		}
+		return textfile.Open(file)
+	}
 	path, err := expandHome(path)
 	if err != nil {
 		return nil, err
