@@ -296,7 +296,7 @@ func walk(t *testing.T, ref *reference) {
 	walkRehearsal(w)
 	w.Press("ctrl+p")
 	w.WaitFor("Commands")
-	w.Press("esc", "?")
+	w.Press("esc", "?", "end")
 	w.WaitFor("Everywhere")
 	w.Press("esc")
 	noDemoSecret(t, p, w)

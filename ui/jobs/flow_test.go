@@ -51,6 +51,10 @@ type fakeLedger struct {
 	listing  catalogue.Listing
 	rejected string
 	keepErr  error
+	// rest and candidates are what a job asked for and what it can be.
+	rest       service.Rest
+	candidates []service.Candidate
+	settleErr  error
 	// opens and closes count the files of inputs.
 	opens, closes int
 }
@@ -70,6 +74,40 @@ func (f *fakeLedger) Jobs(_ context.Context, limit int) ([]model.Job, int, error
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return append([]model.Job(nil), f.jobs[:min(limit, len(f.jobs))]...), len(f.jobs), f.listErr
+}
+
+func (f *fakeLedger) Request(context.Context, string) (model.TriggerRequest, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.rest.Request, f.settleErr
+}
+
+func (f *fakeLedger) Rest(context.Context, string) (service.Rest, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.rest, f.settleErr
+}
+
+func (f *fakeLedger) Candidates(context.Context, string) ([]service.Candidate, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.candidates, f.settleErr
+}
+
+func (f *fakeLedger) Claim(_ context.Context, id, snapshot string) (model.Job, error) {
+	return f.settle(id, func(j *model.Job) { j.State, j.Snapshot = model.JobReady, snapshot })
+}
+
+func (f *fakeLedger) NotStarted(_ context.Context, id string) (model.Job, error) {
+	return f.settle(id, func(j *model.Job) { j.State, j.Status = model.JobRefused, 0 })
+}
+
+func (f *fakeLedger) settle(id string, change func(*model.Job)) (model.Job, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	i := slices.IndexFunc(f.jobs, func(j model.Job) bool { return j.ID == id })
+	change(&f.jobs[i])
+	return f.jobs[i], f.settleErr
 }
 
 func (f *fakeLedger) SameInputs(_ context.Context, r model.TriggerRequest, within time.Duration) ([]model.Job, error) {

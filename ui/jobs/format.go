@@ -89,12 +89,15 @@ func advice(j model.Job) []string {
 		}
 		return []string{
 			why + ", so the service may have started (and bill) this job.",
-			"It is never resent automatically. Look for it in the service's list of jobs: if it is there, 'zonedeck jobs adopt IDENTIFIER' takes it into the ledger; only if it is not, launch the same inputs again with n.",
+			"It is never resent automatically. s looks for it in the service's list of jobs and takes it from there; only if it is not there, launch the same inputs again with a.",
 		}
 	case model.JobNotSent:
-		return []string{"Nothing was sent and nothing is billed. n launches it again."}
+		return []string{"Nothing was sent and nothing is billed. a launches it again."}
 	case model.JobRefused:
-		return []string{"The service answered and did not start it; nothing is billed. n launches it again."}
+		if j.Status == 0 {
+			return []string{"A person said that it had not started. a launches it again."}
+		}
+		return []string{"The service answered and did not start it; nothing is billed. a launches it again."}
 	case model.JobFailed:
 		return []string{"The service gave up on it. Try a few of its URLs in the Sandbox (1) before launching it again."}
 	case model.JobExpired:

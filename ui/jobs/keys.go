@@ -26,6 +26,8 @@ const (
 	intentRight
 	intentKey
 	intentProfile
+	intentAgain
+	intentSettle
 )
 
 // Bindings are the keys that work now.
@@ -47,6 +49,8 @@ func (m *Model) Bindings() []kit.Binding {
 		{Keys: []string{"d"}, Label: "download", Help: "Download the result to a file.", Group: "Job", Intent: intentDownload, Disabled: m.whyNot(intentDownload)},
 		{Keys: []string{"p"}, Label: "preview", Help: "Show the first records as a table.", Group: "Job", Intent: intentPreview, Disabled: m.whyNot(intentPreview)},
 		{Keys: []string{"c"}, Label: "cancel", Help: "Ask the service to stop the job.", Group: "Job", Intent: intentCancel, Disabled: m.whyNot(intentCancel), Dangerous: true},
+		{Keys: []string{"a"}, Label: "again", Help: "Launch it again, whole or what is missing; it asks first.", Group: "Job", Intent: intentAgain, Disabled: m.whyNot(intentAgain), Hidden: true},
+		{Keys: []string{"s"}, Label: "settle", Help: "Find out whether a job that may have started has.", Group: "Job", Intent: intentSettle, Disabled: m.whyNot(intentSettle), Hidden: m.whyNot(intentSettle) != ""},
 		{Keys: []string{"f"}, Label: "follow", Help: "Ask the service for the job's state again, until it is final.", Group: "Job", Intent: intentFollow, Disabled: m.whyNot(intentFollow), Hidden: true},
 		{Keys: []string{"y"}, Label: "copy", Help: "Copy an identifier, the file's path, or a command.", Group: "Job", Intent: intentCopy, Disabled: m.whyNot(intentCopy)},
 		{Keys: []string{"r"}, Label: "reload", Help: "Read the ledger again.", Group: "Job", Intent: intentReload, Hidden: true},
@@ -83,6 +87,10 @@ func (m *Model) whyNot(i intent) string {
 		return ""
 	case intentDownload, intentPreview:
 		return m.whyNotFetch(j, i)
+	case intentAgain:
+		return m.whyNotAgain(j)
+	case intentSettle:
+		return m.whyNotSettle(j)
 	}
 	switch { // cancel and follow
 	case j.State.Final():

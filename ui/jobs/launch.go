@@ -48,6 +48,7 @@ type launch struct {
 	// checked is the result of the first step; valid only while ready is set.
 	checked checkedInputs
 	ready   bool
+	base    model.TriggerRequest // what the form was filled with
 	// listing are the data sets, in the slot of loading; empty until they are read.
 	listing catalogue.Listing
 	loading kit.Slot
@@ -238,6 +239,7 @@ func (m *Model) submit() tea.Cmd {
 	}
 	l.dialog.Busy = true
 	r := l.checked.request
+	r.Repeats = l.base.Repeats
 	if l.agreed {
 		return m.trigger(r, l.reason(), l.checked.in)
 	}

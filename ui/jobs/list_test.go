@@ -58,7 +58,7 @@ func TestAJobThatMayHaveStartedPromisesNoWebhook(t *testing.T) {
 	j := readyJob()
 	j.State, j.Snapshot, j.Detail = model.JobMayHave, "", "connection reset"
 	flow(t, &fakeLedger{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
-		s.Expect("! may have started", "jobs adopt", "with n.")
+		s.Expect("! may have started", "s looks", "again with a.")
 		if strings.Contains(strings.ToLower(s.Screen()), "webhook") {
 			t.Errorf("it speaks of a webhook, which nothing receives yet:\n%s", s.Screen())
 		}

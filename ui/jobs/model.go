@@ -35,6 +35,13 @@ type Ledger interface {
 	Follow(ctx context.Context, on func(service.Followed)) error
 	AskNow(ctx context.Context, jobID string) error
 	CancelJob(ctx context.Context, jobID string) (model.Job, error)
+	// Request and Rest are what a job asked for, and what of it gave no data.
+	Request(ctx context.Context, jobID string) (model.TriggerRequest, error)
+	Rest(ctx context.Context, jobID string) (service.Rest, error)
+	// Candidates, Claim and NotStarted settle a job that may have started.
+	Candidates(ctx context.Context, jobID string) ([]service.Candidate, error)
+	Claim(ctx context.Context, jobID, snapshot string) (model.Job, error)
+	NotStarted(ctx context.Context, jobID string) (model.Job, error)
 	Download(ctx context.Context, jobID, format, dest string, on func(done int64)) (model.Job, error)
 	Records(ctx context.Context, jobID string, n int) (model.RecordTable, error)
 }
@@ -86,6 +93,8 @@ type work struct {
 	following kit.Slot
 	followed  map[string]service.Followed
 	ask       kit.Slot
+	again     kit.Slot // reads what a job asked for
+	settle    kit.Slot
 	trigger   kit.Slot
 	cancel    kit.Slot
 	download  kit.Slot

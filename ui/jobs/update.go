@@ -48,6 +48,9 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	if cmd, ok := m.dialogResult(msg); ok {
 		return cmd
 	}
+	if cmd, ok := m.againResult(msg); ok {
+		return cmd
+	}
 	return m.result(msg)
 }
 
@@ -95,6 +98,10 @@ func (m *Model) act(i intent) tea.Cmd {
 		return m.askNow(job.ID)
 	case intentCopy:
 		return m.copyMenu(job)
+	case intentAgain:
+		return m.askAgain(job)
+	case intentSettle:
+		return m.candidates(job)
 	case intentKey:
 		return kit.GotoTab(kit.Keys, kit.OpenKey{Name: job.KeyName})
 	case intentProfile:

@@ -214,6 +214,7 @@ func (m *Model) facts(j model.Job, w int) []string {
 		}
 	}
 	add("snapshot", j.Snapshot)
+	add("repeats", j.Repeats)
 	add("profile", j.Profile)
 	add("key", j.KeyName)
 	add("created", widget.When(m.session, j.Profile, j.Created, m.deps.Now()))

@@ -1,0 +1,273 @@
+package jobs
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
+	service "zonedeck/service/jobs"
+	"zonedeck/service/rows"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
+)
+
+// maxTyped bounds the inputs that the form is filled with, in bytes.
+const maxTyped = 1 << 20
+
+// Choices about a job that is launched again or settled, and what came of them.
+type (
+	// doAgain reads what a job asked for: all of it, what gave nothing or an error, or to
+	// change it first.
+	doAgain struct {
+		job model.Job
+		how again
+	}
+	againRead struct {
+		doAgain
+		rest service.Rest // its Request is what is launched
+		err  error
+	}
+	// doLaunch confirms launching it.
+	doLaunch struct{ request model.TriggerRequest }
+
+	candidatesFound struct {
+		job  model.Job
+		list []service.Candidate
+		err  error
+	}
+	// doClaim adopts a job of the service's list; doNotStarted says that none of them is it.
+	doClaim struct {
+		job      model.Job
+		snapshot string
+	}
+	doNotStarted struct{ job model.Job }
+	settled      struct {
+		name string
+		job  model.Job
+		err  error
+	}
+)
+
+type again int
+
+const (
+	againWhole again = iota
+	againRest
+	againChanged
+)
+
+// whyNotAgain returns the reason why a job cannot be launched again, or "".
+func (m *Model) whyNotAgain(j model.Job) string {
+	switch {
+	case m.foreign(j):
+		return "it belongs to profile " + j.Profile
+	case j.State == model.JobIntent || j.State == model.JobSending:
+		return "the job " + j.State.Predicate()
+	case m.work.again.Running():
+		return "what a job asked for is being read"
+	}
+	return m.whyNotLaunch()
+}
+
+// whyNotSettle returns the reason why a job cannot be settled, or "".
+func (m *Model) whyNotSettle(j model.Job) string {
+	switch {
+	case j.State != model.JobMayHave:
+		return "the job " + j.State.Predicate()
+	case m.foreign(j):
+		return "it belongs to profile " + j.Profile
+	case m.work.settle.Running():
+		return "the service's list is being asked for"
+	}
+	return m.session.NotReady()
+}
+
+// askAgain offers the ways to launch a job again.
+func (m *Model) askAgain(j model.Job) tea.Cmd {
+	rest := widget.MenuItem{Key: "o", Label: "only what is missing", Note: "inputs that gave nothing or an error", Intent: doAgain{j, againRest}}
+	if !j.State.HasResult() && j.File == "" {
+		rest.Disabled = "the job " + j.State.Predicate() + ": no rows to compare with"
+	}
+	return widget.OpenMenu(m.deps.Theme, "Launch "+j.ID+" again", kit.Jobs, []widget.MenuItem{
+		{Key: "w", Label: "the whole job", Note: text.Counted(j.Inputs, "input"), Intent: doAgain{j, againWhole}},
+		rest,
+		{Key: "e", Label: "change it first", Note: "in the form", Intent: doAgain{j, againChanged}},
+	})
+}
+
+// readAgain reads what is to be launched.
+func (m *Model) readAgain(d doAgain) tea.Cmd {
+	l := m.deps.Ledger
+	return kit.Do(kit.Jobs, &m.work.again, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+		out := againRead{doAgain: d}
+		if d.how == againRest {
+			out.rest, out.err = l.Rest(ctx, d.job.ID)
+			return out
+		}
+		out.rest.Request, out.err = l.Request(ctx, d.job.ID)
+		return out
+	})
+}
+
+// againRead asks whether to launch, or opens the form.
+func (m *Model) againRead(msg againRead) tea.Cmd {
+	r := msg.rest.Request
+	switch {
+	case errors.Is(msg.err, service.ErrNoRequest):
+		return kit.Warn(msg.job.ID + " cannot be launched again: " + service.ErrNoRequest.Error())
+	case msg.err != nil:
+		return kit.Fail("launch " + msg.job.ID + " again: " + msg.err.Error())
+	case len(r.Inputs) == 0:
+		return kit.Info("every input of " + msg.job.ID + " gave data: nothing is left to launch")
+	case msg.how == againChanged:
+		return m.change(r)
+	}
+	key := m.keyNamed(r.Key)
+	if f, bad := forbidden(key, m.session.KeyNow(key, m.deps.Now())); bad {
+		return kit.Warn(f.Text + ": change it first (a, then e)")
+	}
+	body := fmt.Sprintf("%s of %s go to %s as another job, with key %s. Cost: %s.", text.Counted(len(r.Inputs), "input"), msg.job.ID, datasetWords(r.Dataset), key.Name, cost)
+	if msg.how == againRest {
+		body += fmt.Sprintf("\nOf %s %d gave nothing and %d an error.", text.Counted(msg.rest.Asked, "input"), msg.rest.Nothing, msg.rest.Failed)
+		if n := msg.rest.Unmatched; n > 0 {
+			body += fmt.Sprintf(" %s could not be matched to an input, so some of these may have given data.", text.Counted(n, "row"))
+		}
+	}
+	if msg.job.State == model.JobMayHave {
+		body += "\n" + msg.job.ID + " may have started: if it did, the same inputs are billed a second time. s looks for it in the service's list."
+	}
+	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
+		Title: "Launch it again?", Body: body, Yes: "launch " + text.Counted(len(r.Inputs), "input"), View: kit.Jobs, Intent: doLaunch{r},
+	})
+}
+
+// change opens the form filled with what a job asked for.
+func (m *Model) change(r model.TriggerRequest) tea.Cmd {
+	var typed bytes.Buffer
+	for _, in := range r.Inputs {
+		typed.Write(rows.Input(in))
+		typed.WriteByte('\n')
+	}
+	if typed.Len() > maxTyped {
+		return kit.Warn(fmt.Sprintf("%s are too many for the form; 'zonedeck jobs relaunch %s' launches them", text.Counted(len(r.Inputs), "input"), r.Repeats))
+	}
+	if r.Settings.Discover != "" { // the form has its discoveries only once the data sets are read
+		return kit.Warn("a discovery is not filled into the form: 'zonedeck jobs relaunch " + r.Repeats + "' launches it, and n opens an empty form")
+	}
+	cmd := m.newJob(nil)
+	if m.dialog == nil {
+		return cmd
+	}
+	l := m.dialog
+	l.base = r
+	s := r.Settings
+	for name, value := range map[string]string{
+		fieldDataset: r.Dataset, fieldPaste: strings.TrimSuffix(typed.String(), "\n"), fieldKey: cmp.Or(r.Key, l.form.Value(fieldKey)),
+		fieldPerInput: bound(s.LimitPerInput), fieldTotal: bound(s.LimitTotal),
+		fieldNotify: s.Notify, fieldEndpoint: s.Endpoint, fieldFormat: s.Format,
+	} {
+		l.form.SetValue(name, value)
+	}
+	if r.MaxCost > 0 {
+		l.form.SetValue(fieldMaxCost, strconv.FormatFloat(r.MaxCost, 'f', -1, 64))
+	}
+	if s.Plain {
+		l.form.SetValue(fieldPlain, "true")
+	}
+	if s != (model.JobSettings{}) || r.MaxCost > 0 {
+		l.form.SetValue(fieldMore, "true")
+	}
+	l.changed(m)
+	return cmd
+}
+
+// bound is a limit as the form has it.
+func bound(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+// candidates asks for the service's list.
+func (m *Model) candidates(j model.Job) tea.Cmd {
+	l := m.deps.Ledger
+	return kit.Do(kit.Jobs, &m.work.settle, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+		list, err := l.Candidates(ctx, j.ID)
+		return candidatesFound{j, list, err}
+	})
+}
+
+// candidatesFound offers what can be done about a job that may have started.
+func (m *Model) candidatesFound(msg candidatesFound) tea.Cmd {
+	var items []widget.MenuItem
+	for i, c := range msg.list {
+		note := fmt.Sprintf("%s, begun %s after the POST", c.State.Label(), c.After.Round(time.Second))
+		if c.After < 0 {
+			note = fmt.Sprintf("%s, begun %s before the POST", c.State.Label(), (-c.After).Round(time.Second))
+		}
+		if c.Inputs >= 0 {
+			note = text.Counted(c.Inputs, "input") + " · " + note
+		}
+		if c.Against != "" {
+			note = "✗ " + note
+		}
+		items = append(items, widget.MenuItem{Key: fmt.Sprint((i + 1) % 10), Label: "it is " + c.Snapshot, Note: note, Intent: doClaim{msg.job, c.Snapshot}})
+	}
+	items = append(
+		items,
+		widget.MenuItem{Key: "x", Label: "it has not started", Note: "mark it so", Intent: doNotStarted{msg.job}},
+		widget.MenuItem{Key: "w", Label: "launch it again", Note: "asks first", Intent: doAgain{msg.job, againWhole}},
+	)
+	open := widget.OpenMenu(m.deps.Theme, fmt.Sprintf("%s: %s of the service's list can be it", msg.job.ID, text.Counted(len(msg.list), "job")), kit.Jobs, items)
+	if msg.err != nil {
+		return tea.Batch(open, kit.Fail("the service's list: "+msg.err.Error()))
+	}
+	return open
+}
+
+// settle carries out what was chosen.
+func (m *Model) settle(j model.Job, do func(ctx context.Context) (model.Job, error)) tea.Cmd {
+	return kit.Do(kit.Jobs, &m.work.settle, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+		job, err := do(ctx)
+		return settled{j.ID, job, err}
+	})
+}
+
+// againResult handles the messages of launching again and of settling.
+func (m *Model) againResult(msg tea.Msg) (tea.Cmd, bool) {
+	l := m.deps.Ledger
+	switch msg := msg.(type) {
+	case doAgain:
+		return m.readAgain(msg), true
+	case againRead:
+		return m.againRead(msg), true
+	case doLaunch:
+		if why := m.whyNotLaunch(); why != "" {
+			return kit.Warn("launch again: " + why), true
+		}
+		return m.trigger(msg.request, "", rows.Inputs{}), true
+	case candidatesFound:
+		return m.candidatesFound(msg), true
+	case doClaim:
+		return m.settle(msg.job, func(ctx context.Context) (model.Job, error) { return l.Claim(ctx, msg.job.ID, msg.snapshot) }), true
+	case doNotStarted:
+		return m.settle(msg.job, func(ctx context.Context) (model.Job, error) { return l.NotStarted(ctx, msg.job.ID) }), true
+	case settled:
+		if msg.err != nil {
+			return kit.Fail(msg.name + ": " + msg.err.Error()), true
+		}
+		m.put(msg.job)
+		return tea.Batch(m.follow(), kit.Info(msg.job.ID+": "+msg.job.State.Label())), true
+	}
+	return nil, false
+}

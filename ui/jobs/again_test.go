@@ -1,0 +1,107 @@
+package jobs_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"zonedeck/model"
+	service "zonedeck/service/jobs"
+	"zonedeck/ui/uitest"
+)
+
+func lostJob() model.Job {
+	return model.Job{ID: "job-7", Profile: "acme", Dataset: "gd_products", KeyName: "etl", State: model.JobMayHave, Inputs: 2, Done: -1, Records: -1}
+}
+
+func askedFor(key string, urls ...string) model.TriggerRequest {
+	r := model.TriggerRequest{Dataset: "gd_products", Key: key, Repeats: "job-9", Settings: model.JobSettings{LimitPerInput: 3}}
+	for i, u := range urls {
+		r.Inputs = append(r.Inputs, model.JobInput{URL: u, Row: i + 1})
+	}
+	return r
+}
+
+func TestAJobThatMayHaveStartedIsAdoptedInOneStep(t *testing.T) {
+	f := &fakeLedger{jobs: []model.Job{lostJob()}, candidates: []service.Candidate{
+		{RemoteJob: model.RemoteJob{Snapshot: "sd_same", State: model.JobRunning}, Inputs: 2, After: 2 * time.Second},
+		{RemoteJob: model.RemoteJob{Snapshot: "sd_other", State: model.JobReady}, Inputs: 5, After: -3 * time.Second, Against: "it has 5 inputs and not 2"},
+	}}
+	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
+		s.Press("s")
+		s.Expect("job-7: 2 jobs of the service's list can be it", "it is sd_same", "2 inputs · running, begun 2s after the POST", "✗ 5 inputs · ready, begun 3s before the POST", "it has not started")
+		s.Press("1")
+		s.Expect("job-7: ready", "sd_same")
+		s.Press("s")
+		s.Expect("the job is ready")
+	})
+}
+
+func TestAJobThatMayHaveStartedIsMarkedOrLaunchedAgain(t *testing.T) {
+	f := &fakeLedger{jobs: []model.Job{lostJob()}, rest: service.Rest{Request: askedFor("", "https://a.test/1", "https://a.test/2")}}
+	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
+		s.Press("s", "w")
+		s.Expect("Launch it again?", "2 inputs of job-7 go to dataset gd_products", "Cost: unpriced.", "second time")
+		s.Press("n")
+		if len(f.triggered) != 0 {
+			t.Fatal("launched without a yes")
+		}
+		s.Press("s", "x")
+		s.Expect("job-7: refused", "A person said that it had")
+	})
+}
+
+func TestOnlyWhatIsMissingIsLaunchedAgain(t *testing.T) {
+	f := &fakeLedger{jobs: []model.Job{readyJob()}, rest: service.Rest{
+		Request: askedFor("etl", "https://a.test/3"), Asked: 20, Failed: 1, Unmatched: 2,
+	}}
+	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
+		s.Press("a")
+		s.Expect("Launch job-9 again", "the whole job", "20 inputs", "only what is missing", "change it first")
+		s.Press("o")
+		s.Expect("1 input of job-9", "Of 20 inputs 0 gave nothing and 1 an error.", "2 rows could not")
+		s.Press("y")
+		if len(f.triggered) != 1 || f.triggered[0].Repeats != "job-9" || f.triggered[0].Inputs[0].URL != "https://a.test/3" || f.triggered[0].Settings.LimitPerInput != 3 {
+			t.Errorf("%+v", f.triggered)
+		}
+	})
+}
+
+func TestAJobIsChangedInTheFormBeforeItIsLaunchedAgain(t *testing.T) {
+	f := &fakeLedger{jobs: []model.Job{readyJob()}, rest: service.Rest{Request: askedFor("etl", "https://a.test/1", "https://a.test/2")}}
+	flow(t, f, "brightdata", 100, 40, func(s *uitest.Screen) {
+		s.Press("a", "e")
+		s.Expect("New job", "gd_products", `{"url":"https://a.test/1"}`)
+		s.Press("ctrl+s")
+		s.Expect("launch 2 inputs")
+		s.Press("ctrl+s")
+		if len(f.triggered) != 1 || f.triggered[0].Repeats != "job-9" || len(f.triggered[0].Inputs) != 2 || f.triggered[0].Settings.LimitPerInput != 3 {
+			t.Errorf("%+v", f.triggered)
+		}
+	})
+}
+
+func TestWhatCannotBeLaunchedAgainSaysWhy(t *testing.T) {
+	for name, c := range map[string]struct {
+		rest service.Rest
+		err  error
+		want string
+	}{
+		"no inputs kept":  {err: service.ErrNoRequest, want: "job-9 cannot be launched again: the ledger does not have its inputs"},
+		"another error":   {err: errors.New("the disk is on fire"), want: "launch job-9 again: the disk is on fire"},
+		"nothing is left": {want: "every input of job-9 gave data"},
+		"an ADMIN key":    {rest: service.Rest{Request: askedFor("boss", "https://a.test/1")}, want: "change it first (a, then e)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &fakeLedger{jobs: []model.Job{readyJob()}, rest: c.rest, settleErr: c.err}
+			flow(t, f, "brightdata", 120, 30, func(s *uitest.Screen) {
+				s.AllowError("the disk is on fire")
+				s.Press("a", "o")
+				s.Expect(c.want)
+				if len(f.triggered) != 0 {
+					t.Error("it was launched")
+				}
+			})
+		})
+	}
+}
