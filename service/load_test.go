@@ -27,7 +27,12 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if raw := os.Getenv(operatorEnv); raw != "" {
+		os.Exit(operate(raw))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // The load that the service must carry: jobs, tunnels and fetches at once, each with
 // its own result.

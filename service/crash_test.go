@@ -1,0 +1,316 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/emulator"
+	"zonedeck/service/emulator/fault"
+	"zonedeck/service/emulator/scenario"
+	"zonedeck/service/jobs"
+	"zonedeck/service/ledger"
+	"zonedeck/service/overview"
+	"zonedeck/service/profile"
+	"zonedeck/service/servicetest"
+	"zonedeck/service/work"
+	"zonedeck/service/work/worktest"
+)
+
+// operatorEnv turns the test binary into a console that works on one job to its end, as an
+// operator does who settles what is not known: its value is an operator as JSON.
+const operatorEnv = "ZONEDECK_SERVICE_OPERATOR"
+
+// operator is what such a process needs to know.
+type operator struct {
+	Dir, URL, Key string
+	Account       model.AccountID
+	// Die is at which look at the clock the process kills itself; 0 for never. The clock is
+	// looked at before and within every write to the ledger, and around every call.
+	Die int64
+}
+
+// crashInputs are what the one job of an operator asks for; the second is a dead page.
+var crashInputs = []string{"http://lab.test/product/1", "http://lab.test/product/99"}
+
+// operate works until the result is on the disk, and prints how often it looked at the clock.
+func operate(raw string) int {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var o operator
+	err := json.Unmarshal([]byte(raw), &o)
+	var looks atomic.Int64
+	if err == nil {
+		err = o.work(ctx, func() time.Time {
+			if looks.Add(1) == o.Die {
+				self, err := os.FindProcess(os.Getpid())
+				if err == nil {
+					err = self.Kill()
+				}
+				fmt.Fprintln(os.Stderr, "killing itself:", err)
+				select {} // until it is dead
+			}
+			return time.Now()
+		})
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "the operator gave up:", err)
+		return 1
+	}
+	fmt.Println(looks.Load())
+	return 0
+}
+
+// client is a console's; nothing closes its ledger but the end of the process.
+func (o operator) client(ctx context.Context, now func() time.Time) (*Client, *ledger.Ledger, error) {
+	l, notice, err := ledger.Open(ctx, filepath.Join(o.Dir, "ledger.db"), now)
+	if err == nil && (strings.Contains(notice, "was cut") || strings.Contains(notice, "was damaged") || strings.Contains(notice, "could not be read")) {
+		err = errors.New(notice)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	p := servicetest.Profile(o.URL)
+	p.Account, p.Local = o.Account, true
+	queue := worktest.NewMemory()
+	return New(Options{
+		Profile: func(context.Context) (profile.Profile, error) { return p, nil },
+		Secret:  func(context.Context, string) (keystore.Secret, error) { return keystore.NewSecret(o.Key), nil },
+		Key: func(name string) (model.Key, bool) {
+			return model.Key{Name: name, Level: model.LevelUser, Secret: name}, true
+		},
+		Work: func(context.Context) (work.Queue, error) { return queue, nil }, Ledger: l, DownloadsDir: filepath.Join(o.Dir, "downloads"), Now: now, Timer: now,
+	}), l, nil
+}
+
+func (o operator) work(ctx context.Context, now func() time.Time) error {
+	c, _, err := o.client(ctx, now)
+	if err != nil {
+		return err
+	}
+	if _, err := c.Recover(ctx); err != nil {
+		return err
+	}
+	for ctx.Err() == nil {
+		list, _, err := c.Jobs(ctx, 0)
+		if err != nil {
+			return err
+		}
+		switch job := append(list, model.Job{})[0]; job.State {
+		case model.JobDownloaded:
+			return nil
+		case "", model.JobNotSent, model.JobRefused:
+			_, err = c.Trigger(ctx, asked(crashInputs...))
+		case model.JobMayHave:
+			err = o.settle(ctx, c, job)
+		case model.JobReady:
+			_, err = c.Download(ctx, job.ID, "ndjson", "", nil)
+		case model.JobAccepted, model.JobRunning:
+			_, err = c.Watch(ctx, job.ID, nil)
+		default:
+			return fmt.Errorf("the job %s: %s", job.State.Predicate(), job.Detail)
+		}
+		if err != nil && !passes(err) {
+			return err
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// passes reports whether what went wrong may be tried again.
+func passes(err error) bool {
+	var fault *jobs.DiagnosisError
+	return errors.As(err, &fault) || errors.Is(err, jobs.ErrNotReady)
+}
+
+// settle adopts the one job of the service's list that fits. A POST that was cut off by a kill
+// may still be worked on, so that an empty list is looked at again before it is believed.
+func (o operator) settle(ctx context.Context, c *Client, job model.Job) error {
+	for range 20 {
+		found, err := c.Candidates(ctx, job.ID)
+		if err != nil {
+			var call *overview.CallError
+			if errors.As(err, &call) {
+				continue // the list meets the faults, too
+			}
+			return err
+		}
+		switch {
+		case len(found) > 1 || len(found) == 1 && found[0].Inputs >= 0 && found[0].Against != "":
+			return fmt.Errorf("candidates: %+v", found)
+		case len(found) == 1 && found[0].Inputs >= 0: // else the question about its inputs met a fault
+			_, err = c.Claim(ctx, job.ID, found[0].Snapshot)
+			return err
+		}
+		again := time.NewTimer(25 * time.Millisecond)
+		select {
+		case <-ctx.Done():
+		case <-again.C:
+		}
+	}
+	_, err := c.NotStarted(ctx, job.ID)
+	return err
+}
+
+// crashFaults are what the service does meanwhile.
+func crashFaults() map[string][]fault.Rule {
+	rule := func(path string, times int64, do fault.Action) fault.Rule {
+		return fault.Rule{ID: "f", Match: fault.Match{Point: fault.API, Path: path}, When: fault.When{Times: times}, Do: do}
+	}
+	return map[string][]fault.Rule{
+		"none":                         nil,
+		"dropped before acceptance":    {rule("*/trigger", 1, fault.Action{Kind: fault.Drop})},
+		"dropped after acceptance":     {rule("*/trigger", 1, fault.Action{Kind: fault.Drop, Accepted: true})},
+		"reset after acceptance":       {rule("*/trigger", 1, fault.Action{Kind: fault.Reset, Accepted: true})},
+		"garbage after acceptance":     {rule("*/trigger", 1, fault.Action{Kind: fault.Malformed, Accepted: true})},
+		"503 after acceptance":         {rule("*/trigger", 1, fault.Action{Kind: fault.Status, Status: 503, Accepted: true})},
+		"a storm of 429 at triggers":   {rule("*/trigger", 4, fault.Action{Kind: fault.TooFast})},
+		"a storm of 429 at questions":  {rule("*/progress/*", 4, fault.Action{Kind: fault.TooFast})},
+		"dropped answers to questions": {rule("*/progress/*", 3, fault.Action{Kind: fault.Drop})},
+		"cut downloads":                {rule("*/snapshot/*", 3, fault.Action{Kind: fault.Cut, After: 40})},
+	}
+}
+
+// TestNoKillLosesOrDoublesAJob kills a console at every look at its clock, which is before and
+// within each write of the ledger and around each call, under every fault of the service; the
+// next console is killed once more, at random, and the one after that goes on to the end.
+// ZONEDECK_CRASHES says how often at least; docs/reliability.md has the figures.
+func TestNoKillLosesOrDoublesAJob(t *testing.T) {
+	want, err := strconv.Atoi(cmp.Or(os.Getenv("ZONEDECK_CRASHES"), "20"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	faults := crashFaults()
+	share := max(1, (want+len(faults)-1)/len(faults))
+	var total, runs int
+	for name, rules := range faults {
+		t.Run(name, func(t *testing.T) {
+			looks, _ := crashRun(t, rules, nil) // how often a run looks that is not killed
+			kills := 0
+			for i := 0; kills < share && i < 4*share; i++ {
+				// Evenly over all looks; beyond as many kills as looks it begins anew.
+				first := 1 + (int64(i)*looks/int64(share))%looks
+				_, n := crashRun(t, rules, []int64{first, 1 + rand.Int64N(looks)})
+				kills += n
+				runs++
+			}
+			if kills < share {
+				t.Errorf("%d kills, want %d", kills, share)
+			}
+			total += kills
+			t.Logf("%d looks at the clock, %d kills", looks, kills)
+		})
+	}
+	t.Logf("%d kills in %d runs", total, runs)
+}
+
+// crashRun lets one job be worked on to its end by a console after another; each is killed at
+// its look at the clock, and the last one not at all. It gives the looks of the last console
+// and how many were killed, and checks that the service has as many jobs as the ledger.
+func crashRun(t *testing.T, rules []fault.Rule, dies []int64) (looks int64, kills int) {
+	t.Helper()
+	sc := scenario.Demo()
+	sc.Faults, sc.PageDelay = rules, time.Millisecond
+	demo := servicetest.Emulator(t, emulator.Options{StateDir: t.TempDir(), Scenario: sc})
+	key, _ := demo.Key("batch-user")
+	secret, err := demo.Secret(t.Context(), key.Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := operator{Dir: t.TempDir(), URL: demo.Profile.BaseURL, Account: demo.Profile.Account, Key: secret.Reveal()}
+	for _, die := range append(dies, 0) {
+		o.Die = die
+		n, killed := crashOnce(t, o)
+		if killed {
+			kills++
+		} else {
+			looks = n
+			if die != 0 {
+				break // it was done before
+			}
+		}
+	}
+	checkCrashed(t, o)
+	return looks, kills
+}
+
+// crashOnce runs one console.
+func crashOnce(t *testing.T, o operator) (looks int64, killed bool) {
+	t.Helper()
+	raw, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), exe, "-test.run=^$")
+	cmd.Env = append(os.Environ(), operatorEnv+"="+string(raw))
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err == nil {
+		looks, err = strconv.ParseInt(strings.TrimSpace(string(out)), 10, 64)
+	}
+	switch {
+	case err == nil:
+		return looks, false
+	case o.Die != 0 && cmd.ProcessState != nil && !cmd.ProcessState.Exited():
+		return 0, true
+	}
+	t.Fatalf("die %d: %v: %s", o.Die, err, errs.String())
+	return 0, false
+}
+
+// checkCrashed sees that the service has one job, that the ledger has it once and knows its
+// identifier, that the file is whole, and that nothing is left in between.
+func checkCrashed(t *testing.T, o operator) {
+	t.Helper()
+	c, l, err := o.client(t.Context(), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	listed, _, err := c.RemoteJobs(t.Context(), "", "gd_products", 100)
+	if err != nil || len(listed) != 1 {
+		t.Fatalf("the service has %+v, %v", listed, err)
+	}
+	list, _, err := c.Jobs(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	started := 0
+	for _, job := range list {
+		switch job.State {
+		case model.JobDownloaded:
+			started++
+			whole, err := os.ReadFile(job.File)
+			sum := sha256.Sum256(whole)
+			if job.Snapshot != listed[0].Snapshot || err != nil || hex.EncodeToString(sum[:]) != job.SHA256 || job.Rows.Useful != 1 || job.Rows.Failed() != 1 {
+				t.Errorf("%+v, %v", job, err)
+			}
+		case model.JobNotSent, model.JobRefused:
+		default:
+			t.Errorf("left behind: %+v", job)
+		}
+	}
+	if started != 1 {
+		t.Errorf("the ledger has the job %d times: %+v", started, list)
+	}
+}
