@@ -9,6 +9,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/dialect"
+	"zonedeck/service/profile"
 	"zonedeck/service/rows"
 )
 
@@ -16,7 +17,7 @@ import (
 const maxRowCodes = 50
 
 // countRows accounts for the rows of a result on this disk.
-func countRows(ctx context.Context, d dialect.Dialect, file, format string) model.JobRows {
+func countRows(ctx context.Context, p profile.Profile, d dialect.Dialect, file, format string) model.JobRows {
 	out := model.JobRows{Billed: -1}
 	f, err := os.Open(file)
 	if err != nil {
@@ -41,7 +42,10 @@ func countRows(ctx context.Context, d dialect.Dialect, file, format string) mode
 	}
 	out.Counted = true
 	slices.SortStableFunc(out.Errors, func(a, b model.JobRowErrors) int { return cmp.Compare(b.Rows, a.Rows) })
-	out.Billed = d.BilledRows(out)
+	if out.Billed = d.BilledRows(out); out.Billed >= 0 {
+		_, rate := rateOf(p)
+		out.Cost, out.Priced = rate.Cost(float64(out.Billed), 0)
+	}
 	return out
 }
 
@@ -72,6 +76,9 @@ func rowsText(r model.JobRows) string {
 	}
 	if r.Empty > 0 {
 		text += fmt.Sprintf(", %d empty", r.Empty)
+	}
+	if r.Billed >= 0 {
+		text += fmt.Sprintf(", %d billed (%s)", r.Billed, model.CostWords(r.Cost, r.Priced))
 	}
 	return text
 }

@@ -55,7 +55,7 @@ func (rn *Runner) Download(ctx context.Context, jobID, format, dest string, on f
 	if err != nil {
 		return rn.notFetched(ctx, call, err), err
 	}
-	counted := countRows(ctx, call.d, dest, format)
+	counted := countRows(ctx, call.p, call.d, dest, format)
 	take := func(job *model.Job) {
 		job.File, job.Bytes, job.SHA256, job.Rows = dest, got.size, got.sha256, counted
 	}

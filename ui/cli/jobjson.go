@@ -69,6 +69,7 @@ type jobRowsJSON struct {
 	Failed   int               `json:"failed"`
 	Errors   []jobRowErrorJSON `json:"errors"`
 	Billed   *int              `json:"billed"`
+	Cost     *float64          `json:"cost_estimate"`
 }
 
 type jobRowErrorJSON struct {
@@ -85,6 +86,9 @@ func newJobRowsJSON(r model.JobRows) *jobRowsJSON {
 	}
 	out := &jobRowsJSON{
 		Returned: r.Returned, Useful: r.Useful, Empty: r.Empty, Failed: r.Failed(), Errors: make([]jobRowErrorJSON, 0, len(r.Errors)), Billed: count(r.Billed),
+	}
+	if r.Priced {
+		out.Cost = &r.Cost
 	}
 	for _, e := range r.Errors {
 		out.Errors = append(out.Errors, jobRowErrorJSON{Code: e.Code, Class: string(e.Class), Cause: string(e.Cause), Rows: e.Rows, Text: e.Text})

@@ -219,6 +219,9 @@ func (t *task) relaunch(ctx context.Context, id string, f relaunchFlags) error {
 	if f.key != "" {
 		request.Key = f.key
 	}
+	if estimate, err := t.Client.Estimate(ctx, request); err == nil && len(request.Inputs) > 0 {
+		t.app.say("zonedeck: %s", sanitizeLine(estimate.String()))
+	}
 	if f.dry || len(request.Inputs) == 0 {
 		t.app.say("zonedeck: nothing was sent")
 		return nil

@@ -100,7 +100,7 @@ func rowFacts(r model.JobRows) [][2]string {
 	if r.Billed >= 0 {
 		billed = text.Counted(r.Billed, "row")
 	}
-	return append(out, [2]string{"billed", billed})
+	return append(out, [2]string{"billed", billed}, [2]string{"cost", model.CostWords(r.Cost, r.Priced)})
 }
 
 // sayRows prints the account of a job's result on stderr.

@@ -34,6 +34,7 @@ type (
 	againRead struct {
 		doAgain
 		rest service.Rest // its Request is what is launched
+		cost string       // what that is expected to cost
 		err  error
 	}
 	// doLaunch confirms launching it.
@@ -111,9 +112,14 @@ func (m *Model) readAgain(d doAgain) tea.Cmd {
 		out := againRead{doAgain: d}
 		if d.how == againRest {
 			out.rest, out.err = l.Rest(ctx, d.job.ID)
-			return out
+		} else {
+			out.rest.Request, out.err = l.Request(ctx, d.job.ID)
 		}
-		out.rest.Request, out.err = l.Request(ctx, d.job.ID)
+		if out.err == nil {
+			var estimate service.Estimate
+			estimate, out.err = l.Estimate(ctx, out.rest.Request)
+			out.cost = estimate.String()
+		}
 		return out
 	})
 }
@@ -135,7 +141,7 @@ func (m *Model) againRead(msg againRead) tea.Cmd {
 	if f, bad := forbidden(key, m.session.KeyNow(key, m.deps.Now())); bad {
 		return kit.Warn(f.Text + ": change it first (a, then e)")
 	}
-	body := fmt.Sprintf("%s of %s go to %s as another job, with key %s. Cost: %s.", text.Counted(len(r.Inputs), "input"), msg.job.ID, datasetWords(r.Dataset), key.Name, cost)
+	body := fmt.Sprintf("%s of %s go to %s as another job, with key %s: %s.", text.Counted(len(r.Inputs), "input"), msg.job.ID, datasetWords(r.Dataset), key.Name, msg.cost)
 	if msg.how == againRest {
 		body += fmt.Sprintf("\nOf %s %d gave nothing and %d an error.", text.Counted(msg.rest.Asked, "input"), msg.rest.Nothing, msg.rest.Failed)
 		if n := msg.rest.Unmatched; n > 0 {

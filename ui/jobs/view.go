@@ -218,6 +218,6 @@ func (m *Model) facts(j model.Job, w int) []string {
 	add("profile", j.Profile)
 	add("key", j.KeyName)
 	add("created", widget.When(m.session, j.Profile, j.Created, m.deps.Now()))
-	add("cost", cost)
+	add("cost", model.CostWords(j.Rows.Cost, j.Rows.Priced))
 	return out
 }
