@@ -88,10 +88,6 @@ func (f *fakeLedger) Rest(context.Context, string) (service.Rest, error) {
 	return f.rest, f.settleErr
 }
 
-func (f *fakeLedger) Estimate(_ context.Context, r model.TriggerRequest) (service.Estimate, error) {
-	return service.Estimate{Inputs: len(r.Inputs), Records: 2, Basis: "one for each input", Dollars: 0.003, Rate: model.Rate{Per1000: 1.5}, Zone: "sets"}, nil
-}
-
 func (f *fakeLedger) Candidates(context.Context, string) ([]service.Candidate, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

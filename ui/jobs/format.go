@@ -106,6 +106,3 @@ func advice(j model.Job) []string {
 		return nil
 	}
 }
-
-// cost is the price of a launch. The contract shows no rates, so it is not known.
-const cost = "unpriced"

@@ -38,8 +38,6 @@ type Ledger interface {
 	// Request and Rest are what a job asked for, and what of it gave no data.
 	Request(ctx context.Context, jobID string) (model.TriggerRequest, error)
 	Rest(ctx context.Context, jobID string) (service.Rest, error)
-	// Estimate is what a job is expected to cost.
-	Estimate(ctx context.Context, r model.TriggerRequest) (service.Estimate, error)
 	// Candidates, Claim and NotStarted settle a job that may have started.
 	Candidates(ctx context.Context, jobID string) ([]service.Candidate, error)
 	Claim(ctx context.Context, jobID, snapshot string) (model.Job, error)
