@@ -103,12 +103,25 @@ func newQueue[T any](driver riverdriver.Driver[T], o Options) (*queue[T], error)
 
 func (q *queue[T]) config() *river.Config {
 	return &river.Config{
-		Logger: q.o.Log, PollOnly: true, FetchPollInterval: fetchEvery,
+		Logger: slog.New(warnings{q.o.Log.Handler()}), PollOnly: true, FetchPollInterval: fetchEvery,
 		JobTimeout: q.o.Lease * 8 / 9, RescueStuckJobsAfter: q.o.Lease,
 		MaxAttempts: math.MaxInt16, // each kill of a process at it counts as one
 		RetryPolicy: soon{}, CompletedJobRetentionPeriod: time.Hour,
 	}
 }
+
+// warnings leaves out what River says while all is well: every few seconds.
+type warnings struct{ slog.Handler }
+
+func (w warnings) Enabled(ctx context.Context, l slog.Level) bool {
+	return l >= slog.LevelWarn && w.Handler.Enabled(ctx, l)
+}
+
+func (w warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return warnings{w.Handler.WithAttrs(attrs)}
+}
+
+func (w warnings) WithGroup(name string) slog.Handler { return warnings{w.Handler.WithGroup(name)} }
 
 // soon is how long River waits after a panic of a handler and after a killed process.
 type soon struct{}

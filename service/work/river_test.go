@@ -1,9 +1,13 @@
 package work_test
 
 import (
+	"bytes"
+	"context"
+	"log/slog"
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -39,6 +43,22 @@ func TestAQueueInMemory(t *testing.T) {
 		m := worktest.NewMemory()
 		return m, m
 	})
+}
+
+func TestAWorkerThatIsWellWritesNothingIntoTheLog(t *testing.T) {
+	var log bytes.Buffer
+	q := openFile(t, filepath.Join(t.TempDir(), "work.db"), work.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	ctx, cancel := context.WithCancel(t.Context())
+	if err := q.Put(ctx, work.Item{Lane: "x", Key: "k"}); err != nil {
+		t.Fatal(err)
+	}
+	err := q.Work(ctx, "x", 1, func(context.Context, work.Item) (time.Duration, error) {
+		cancel()
+		return 0, nil
+	})
+	if err != nil || log.Len() > 0 {
+		t.Errorf("%v; the log has %s", err, &log)
+	}
 }
 
 func TestManyProcessesMakeTheFileAtOnce(t *testing.T) {

@@ -119,6 +119,7 @@ func (m *Model) filterMsg(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 		f.typing, f.before, f.problem, m.panes.At = true, f.text, "", paneList
 		f.input = widget.NewInput(m.deps.Theme) // the theme may have changed
 		f.input.Placeholder = "words " + strings.Join(terms(), " ")
+		f.input.SetWidth(30) // until it is drawn
 		f.input.SetValue(f.text)
 		f.input.CursorEnd()
 		return f.input.Focus(), true
