@@ -31,6 +31,14 @@ func keyScreens() []screen {
 			p.Press("j", "b")
 			p.WaitFor("Blast radius", "the console can prove it")
 		}},
+		{name: "keys/uses-unmeasured", steps: then("b", "Blast radius", "old crawler", "? ")},
+		{name: "keys/filter", steps: func(p *uitest.Whole) {
+			list(p)
+			p.Press("/")
+			p.Type("state:due level:user")
+			p.Press("enter")
+			p.WaitFor("esc shows all")
+		}},
 		{name: "keys/scan", steps: then("s", "Look through folders")},
 		{name: "keys/automate", steps: then("x", "a line of a crontab")},
 	}

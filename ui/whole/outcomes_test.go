@@ -1,6 +1,7 @@
 package whole
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -75,6 +76,22 @@ match = { domain = ["lab.test"], body = '<h1>[^<]+' }
 			opened("access restricted")(p)
 			p.Press("D")
 			p.WaitFor("sends at most")
+		}},
+		screen{name: "sandbox/domain-refused", before: func(h *home) {
+			h.env["ACME_KEY"] = "a-key-of-nobody-f2a1"
+			h.write("config/zonedeck/config.toml", fmt.Sprintf(`default_profile = "acme"
+[profiles.acme]
+base_url = %q
+key = "etl-main"
+allowed_domains = ["shop.example", "*.shop.example"]
+[[profiles.acme.zones]]
+name = "unlocker1"
+product = "unlocker"
+`, s.api))
+			h.write("data/zonedeck/keys.toml", "[[keys]]\nname = \"etl-main\"\nlevel = \"OPS\"\nexpires = \"2027-12-31\"\nrotated = \"2026-11-01\"\nsecret = \"env:ACME_KEY\"\n")
+		}, steps: func(p *uitest.Whole) {
+			sending(p, "https://other.example/")
+			p.WaitFor("add it to")
 		}},
 		screen{name: "sandbox/in-flight", before: func(h *home) { s.acme(h, "brightdata") }, steps: func(p *uitest.Whole) {
 			sending(p, "https://shop.example/never")
