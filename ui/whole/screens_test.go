@@ -342,6 +342,9 @@ func jobScreens(silent string) []screen {
 			p.WaitFor("1 of 1")
 			p.Press("enter")
 			p.WaitFor("esc shows all")
+			p.Press("z") // whether a question came while the job ran is chance, and its history shows it
+			p.WaitGone("created   ")
+			p.WaitFor("Jobs (1")
 		}},
 		{name: "jobs/preview", before: launched, steps: func(p *uitest.Whole) {
 			list("ready")(p)
