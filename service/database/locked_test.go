@@ -4,6 +4,7 @@ import (
 	"errors"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -41,5 +42,26 @@ func TestAFileHeldExclusivelyIsAClearError(t *testing.T) {
 	if db, _, err := Open(t.Context(), path, hasty()); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), path) {
 		t.Errorf("%v", err)
 		_ = db.Close()
+	}
+}
+
+// SQLite does not wait for others while it makes a new file one with a WAL.
+func TestANewFileIsOpenedByManyAtOnce(t *testing.T) {
+	for range 100 {
+		path := filepath.Join(t.TempDir(), "new.db")
+		var opening sync.WaitGroup
+		for range 8 {
+			opening.Go(func() {
+				db, _, err := Open(t.Context(), path, options())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := db.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		opening.Wait()
 	}
 }

@@ -52,11 +52,28 @@ func openOrReplace(ctx context.Context, path string, o Options) (*DB, *Damage, e
 	if err := prepare(path); err != nil {
 		return nil, nil, Classify(err)
 	}
-	db, err := attach(ctx, path, o)
+	db, err := attachPatiently(ctx, path, o)
 	if err == nil || !errors.Is(err, ErrCorrupt) {
 		return db, nil, err
 	}
 	return replace(ctx, path, o)
+}
+
+// attachPatiently attaches a file that others may be opening for the first time, too: SQLite
+// gives one of them up at once, whatever its busy timeout, while another gives the file its WAL.
+func attachPatiently(ctx context.Context, path string, o Options) (*DB, error) {
+	began := time.Now()
+	for {
+		db, err := attach(ctx, path, o)
+		if !errors.Is(err, ErrLocked) || time.Since(began) >= o.Busy {
+			return db, err
+		}
+		select {
+		case <-ctx.Done():
+			return db, err
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
 }
 
 // prepare makes the folder and the file with the modes we want (SQLite would
