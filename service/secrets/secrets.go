@@ -109,6 +109,41 @@ func readBack(ctx context.Context, f Files, ref string, value keystore.Secret) e
 	return nil
 }
 
+// UsedError refuses to remove what is needed.
+type UsedError struct {
+	Ref string
+	Why string
+}
+
+func (e *UsedError) Error() string {
+	return keystore.Ref(e.Ref).Label() + " stays: " + e.Why
+}
+
+// Remove deletes the value behind a keyring: or file: reference that nothing refers to, like one that
+// an abandoned rotation left. The errors are a *UsedError, keystore.ErrSecretMissing where there is
+// nothing, and those of the store.
+func Remove(ctx context.Context, f Files, ref string) error {
+	unlock, err := textfile.Lock(ctx, f.Journal)
+	if err != nil {
+		return fmt.Errorf("a migration is under way: %w", err)
+	}
+	defer unlock()
+	uses, err := Uses(f)
+	if err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(uses, func(u Use) bool { return u.Ref == ref }); i >= 0 {
+		return &UsedError{ref, "it is used by " + strings.Join(uses[i].Uses, "; ")}
+	}
+	if why := f.Busy(ref); why != "" {
+		return &UsedError{ref, why}
+	}
+	if _, err := f.Store.Resolve(ctx, ref); errors.Is(err, keystore.ErrSecretMissing) {
+		return err
+	}
+	return f.Store.Remove(ctx, ref)
+}
+
 // Move is one secret on its way from a reference to another.
 type Move struct {
 	From string `json:"from"`

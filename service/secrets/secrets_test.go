@@ -424,3 +424,30 @@ func TestReferencesInAnotherFormAreNotHalfSwitched(t *testing.T) {
 		t.Errorf("the old one: %v", err)
 	}
 }
+
+func TestOnlyWhatNothingNeedsIsRemoved(t *testing.T) {
+	f, _ := prepared(t)
+	const left = "file:rotation-1-old"
+	if err := f.Store.Store(t.Context(), left, keystore.NewSecret("what-a-rotation-left")); err != nil {
+		t.Fatal(err)
+	}
+	f.Busy = func(ref string) string { return map[string]string{left: "a rotation holds it"}[ref] }
+	for ref, want := range map[string]string{
+		left:                            "file:rotation-1-old stays: a rotation holds it",
+		"keyring:zonedeck/acme-zone-z1": "keyring:zonedeck/acme-zone-z1 stays: it is used by profile acme, zone z1; profile beta, zone z1",
+		"keyring:shop/token":            "keyring:shop/token stays: it is used by profile acme, variable shop",
+	} {
+		if err := Remove(t.Context(), f, ref); err == nil || err.Error() != want {
+			t.Errorf("%s: %v", ref, err)
+		}
+	}
+	whole(t, f)
+	f.Busy = func(string) string { return "" }
+	if err := Remove(t.Context(), f, left); err != nil {
+		t.Fatal(err)
+	}
+	if err := Remove(t.Context(), f, left); !errors.Is(err, keystore.ErrSecretMissing) {
+		t.Errorf("a second time: %v", err)
+	}
+	whole(t, f)
+}

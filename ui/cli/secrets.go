@@ -13,8 +13,8 @@ import (
 )
 
 func (a *app) secretsCommand() *cobra.Command {
-	return group("secrets", "List references to secrets, set a value, move secrets to another store",
-		a.secretsListCommand(), a.secretsSetCommand(), a.secretsMigrateCommand(), a.secretsProtectCommand())
+	return group("secrets", "List references to secrets, set or remove a value, move secrets to another store",
+		a.secretsListCommand(), a.secretsSetCommand(), a.secretsRemoveCommand(), a.secretsMigrateCommand(), a.secretsProtectCommand())
 }
 
 // secretJSON is one reference (docs/schema/secrets.json).
@@ -105,6 +105,41 @@ func (t *task) setSecret(ctx context.Context, ref string) error {
 		return fail(exitState, "%w", err)
 	}
 	t.app.say("zonedeck: %s holds the secret (%s)", parsed.Label(), value)
+	return nil
+}
+
+func (a *app) secretsRemoveCommand() *cobra.Command {
+	yes := false
+	cmd := &cobra.Command{
+		Use:   "remove REFERENCE",
+		Short: "Delete a value that nothing refers to, like one that an abandoned rotation left",
+		Long: `Deletes the value behind a keyring: or file: reference. One that a key, a zone, a variable or a rotation
+under way needs stays. secrets list shows what abandoned rotations left: such a value may still be accepted by the service.`,
+		Args: usageArgs(oneArg("a reference, as file:NAME or keyring:service/name")),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withSession(cmd.Context(), needs{none: true}, func(t *task) error { return t.removeSecret(cmd.Context(), args[0], yes) })
+		},
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	return cmd
+}
+
+func (t *task) removeSecret(ctx context.Context, ref string, yes bool) error {
+	parsed, err := keystore.ParseRef(ref)
+	if err != nil {
+		return usage("%w", err)
+	}
+	if !parsed.Storable() {
+		return usage("%s: the console stores nothing there; what is there is not its to delete", parsed.Label())
+	}
+	ok, err := t.app.confirmed(yes, "Delete the value behind "+parsed.Label()+"? It cannot be brought back.")
+	if err != nil || !ok {
+		return err
+	}
+	if err := t.RemoveSecret(ctx, ref); err != nil {
+		return fail(exitState, "%w", err)
+	}
+	t.app.say("zonedeck: %s holds nothing now", parsed.Label())
 	return nil
 }
 

@@ -89,7 +89,7 @@ func (s *Session) leftByRotations(ctx context.Context, listed []secrets.Use) (ou
 			if slices.ContainsFunc(listed, func(u secrets.Use) bool { return u.Ref == ref }) {
 				continue
 			}
-			use := "rotation of " + p.Key + " (" + state + ")"
+			use := "rotation of " + p.Subject() + " (" + state + ")"
 			if ref == p.NewRef && p.HasTakenOver() {
 				use = "key " + p.Key + ", since its rotation"
 			}
@@ -107,6 +107,14 @@ func (s *Session) SetSecret(ctx context.Context, ref string, value keystore.Secr
 		return err
 	}
 	return secrets.Set(ctx, s.secretFiles(), ref, value)
+}
+
+// RemoveSecret deletes the value behind a reference that nothing refers to; see secrets.Remove.
+func (s *Session) RemoveSecret(ctx context.Context, ref string) error {
+	if err := cmp.Or(s.refuseFiles(changeKeys), s.refuseSecret(ref)); err != nil {
+		return err
+	}
+	return secrets.Remove(ctx, s.secretFiles(), ref)
 }
 
 // SecretUses lists the references to secrets; see secrets.Uses.
