@@ -57,6 +57,21 @@ func readInventory(path string) ([]model.Key, error) {
 	return f.keys(doc)
 }
 
+// writeInventory writes only what can be read again: more keys than the file can hold leave it as
+// it was.
+func writeInventory(path string, keys []model.Key) error {
+	text := renderInventory(keys)
+	var f inventoryFile
+	doc, err := textfile.Decode(path, text, &f)
+	if err == nil {
+		_, err = f.keys(doc)
+	}
+	if err != nil {
+		return fmt.Errorf("nothing was written, because %d keys could not be read again: %w", len(keys), err)
+	}
+	return textfile.Write(path, text)
+}
+
 // Path is the file.
 func (v *Inventory) Path() string { return v.path }
 
@@ -200,7 +215,7 @@ func (v *Inventory) change(ctx context.Context, doing, name string, f func([]mod
 		keys, err = f(keys)
 	}
 	if err == nil {
-		err = textfile.Write(v.path, renderInventory(keys))
+		err = writeInventory(v.path, keys)
 	}
 	if err != nil {
 		return fmt.Errorf("%s %q: %w", doing, name, err)

@@ -429,3 +429,31 @@ func TestReloadingDoesNotTakeAChangeBack(t *testing.T) {
 	close(done)
 	reloads.Wait()
 }
+
+func TestMoreKeysThanTheFileHoldsLeaveItAsItWas(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keys.toml")
+	v, err := OpenInventory(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := v.Add(t.Context(), model.Key{Name: "first", Level: model.LevelUser}); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = v.change(t.Context(), "adding", "many", func(keys []model.Key) ([]model.Key, error) {
+		for i := range 10_000 {
+			keys = append(keys, model.Key{Name: fmt.Sprintf("key-%d", i), Level: model.LevelUser})
+		}
+		return keys, nil
+	})
+	if err == nil || !strings.HasPrefix(err.Error(), `adding "many": nothing was written, because 10001 keys could not be read again: `) {
+		t.Errorf("%v", err)
+	}
+	after, err := os.ReadFile(path)
+	if err != nil || string(after) != string(before) || len(v.List()) != 1 {
+		t.Errorf("%d bytes, %d keys, %v", len(after), len(v.List()), err)
+	}
+}
