@@ -4,7 +4,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"zonedeck/model"
 )
@@ -98,5 +100,26 @@ func TestAClaimThatTheLogDoesNotTakeIsNone(t *testing.T) {
 	}
 	if job, err := l.Job(t.Context(), ids[0]); err != nil || job.State != model.JobMayHave || job.Snapshot != "" {
 		t.Errorf("%+v, %v", job, err)
+	}
+}
+
+// The column has microseconds; a real clock has more.
+func TestAnAdoptedJobIsInTheLogWhateverTheClockCounts(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	l, _, err := Open(t.Context(), path, func() time.Time { return testTime.Add(123456789) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := l.Adopt(t.Context(), model.Job{Snapshot: "sd_9", Profile: "p", Dataset: "gd_z", Done: -1, Records: -1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.ReadFile(logPath(path))
+	if err != nil || strings.Count(string(log), "\n") != 2 || strings.Count(string(log), "sd_9") != 1 {
+		t.Errorf("%q, %v; want one line for the job and one for its identifier", log, err)
 	}
 }

@@ -147,6 +147,7 @@ func (l *Ledger) Adopt(ctx context.Context, job model.Job) (model.Job, error) {
 	job.Created = l.now()
 	job.Updated = job.Created
 	var n int64
+	fresh := false
 	err := l.db.Write(ctx, doing, func(ctx context.Context, tx *sql.Tx) error {
 		err := tx.QueryRowContext(ctx, "SELECT n FROM jobs WHERE snapshot = $1 ORDER BY n DESC LIMIT 1", job.Snapshot).Scan(&n)
 		if !errors.Is(err, sql.ErrNoRows) {
@@ -155,13 +156,14 @@ func (l *Ledger) Adopt(ctx context.Context, job model.Job) (model.Job, error) {
 		if err := tx.QueryRowContext(ctx, nextNumber).Scan(&n); err != nil {
 			return err
 		}
+		fresh = true
 		return insert(ctx, tx, n, job, "", "", "adopted by its identifier; this ledger did not start it")
 	})
 	if err != nil {
 		return model.Job{}, err
 	}
 	adopted, err := l.Job(context.WithoutCancel(ctx), jobID(n))
-	if err == nil && adopted.Created.Equal(job.Created) {
+	if err == nil && fresh {
 		err = errors.Join(l.log(begunRecord(n, job, "")), l.Accepted(adopted.ID, job.Snapshot))
 	}
 	return adopted, err
