@@ -131,7 +131,7 @@ func (rn *Runner) keyOf(job model.Job) string {
 	return ""
 }
 
-// openJob is a job that may have started.
+// openJob is a job of the profile in use that may have started.
 func (rn *Runner) openJob(ctx context.Context, id string) (model.Job, error) {
 	if err := rn.writable(); err != nil {
 		return model.Job{}, err
@@ -140,7 +140,14 @@ func (rn *Runner) openJob(ctx context.Context, id string) (model.Job, error) {
 	if err == nil && job.State != model.JobMayHave {
 		err = fmt.Errorf("job %s %s: %w", job.ID, job.State.Predicate(), ErrSettled)
 	}
-	return job, err
+	if err != nil {
+		return job, err
+	}
+	p, _, err := rn.cfg.Access.Current(ctx)
+	if err != nil {
+		return job, err
+	}
+	return job, ofProfile(job, p)
 }
 
 // Claim says that a job that may have started is the one that the service knows by that

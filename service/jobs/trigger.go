@@ -344,8 +344,8 @@ func (rn *Runner) callAbout(ctx context.Context, job model.Job) (call jobCall, e
 	if job.Profile == "" {
 		job.Profile, call.job.Profile = call.p.Name, call.p.Name
 	}
-	if job.Profile != call.p.Name {
-		return call, model.BadField("profile", "job %s belongs to profile %s, not to %s", job.ID, job.Profile, call.p.Name)
+	if err := ofProfile(job, call.p); err != nil {
+		return call, err
 	}
 	if call.paths, err = call.d.JobPaths(call.p.APIVersion, job.Snapshot); err != nil {
 		return call, fmt.Errorf("job %s: %w", job.ID, err)
@@ -358,6 +358,14 @@ func (rn *Runner) callAbout(ctx context.Context, job model.Job) (call jobCall, e
 	}
 	call.key, call.secret, err = rn.cfg.Access.KeyFor(ctx, call.p, name)
 	return call, err
+}
+
+// ofProfile is an error if a job belongs to another profile.
+func ofProfile(job model.Job, p profile.Profile) error {
+	if job.Profile != p.Name {
+		return model.BadField("profile", "job %s belongs to profile %s, not to %s", job.ID, job.Profile, p.Name)
+	}
+	return nil
 }
 
 // api is the call of one of the job's paths.
