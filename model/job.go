@@ -287,4 +287,16 @@ type TriggerRequest struct {
 	MaxCost float64 `json:"-"`
 	// Repeats is the job of the ledger that is launched again, or empty.
 	Repeats string
+	// Guard, if set, refuses the launch of what was launched before.
+	Guard *LaunchGuard `json:"-"`
+}
+
+// LaunchGuard refuses a launch if another job asks for the same inputs, or repeats the same job,
+// and may be billed. Nothing can be launched between the look and the launch.
+type LaunchGuard struct {
+	// Within is how long ago that job was begun; one of which it is not known whether it started,
+	// or that is running, counts whatever its age.
+	Within time.Duration
+	// Known are jobs that do not count: the operator was told of them.
+	Known []string
 }

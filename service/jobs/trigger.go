@@ -106,8 +106,9 @@ func (rn *Runner) Recover(ctx context.Context) ([]model.Job, error) {
 	return settled, err
 }
 
-// SameInputs are the jobs begun within the last while with the same inputs that
-// may have cost something, newest first.
+// SameInputs are the jobs begun within the last while with the same inputs, or that repeat the
+// same job, and that may have cost something, newest first; those that run or may have started
+// count whatever their age.
 func (rn *Runner) SameInputs(ctx context.Context, r model.TriggerRequest, within time.Duration) ([]model.Job, error) {
 	if rn.cfg.Ledger == nil {
 		return nil, nil
@@ -116,7 +117,7 @@ func (rn *Runner) SameInputs(ctx context.Context, r model.TriggerRequest, within
 	if err != nil {
 		return nil, err
 	}
-	return rn.cfg.Ledger.Same(ctx, digest(p, r), rn.cfg.Now().Add(-within))
+	return rn.cfg.Ledger.Same(ctx, digest(p, r), r.Repeats, rn.cfg.Now().Add(-within))
 }
 
 // launch is one trigger on its way.
@@ -138,8 +139,8 @@ type launch struct {
 // identifier, on disk), refused (certainly not started, with the service's words in
 // Detail),
 // not sent (certainly no byte left), or may have started (everything else). An
-// error means that nothing was sent (a *model.RequestError, ErrNoLedger, the ledger's
-// errors), that ctx ended, or that the outcome could not be written down; in the
+// error means that nothing was sent (a *model.RequestError, a *ledger.SameError, ErrNoLedger,
+// the ledger's errors), that ctx ended, or that the outcome could not be written down; in the
 // last two cases the job says what is known.
 func (rn *Runner) Trigger(ctx context.Context, r model.TriggerRequest) (model.Job, error) {
 	defer rn.cfg.Wire.Begin()()
@@ -147,9 +148,9 @@ func (rn *Runner) Trigger(ctx context.Context, r model.TriggerRequest) (model.Jo
 	if err != nil {
 		return model.Job{}, err
 	}
-	l.job, err = rn.cfg.Ledger.Begin(ctx, model.Job{
+	l.job, err = rn.cfg.Ledger.BeginUnless(ctx, model.Job{
 		Profile: l.p.Name, Dataset: r.Dataset, KeyName: l.key.Name, Inputs: len(r.Inputs), Done: -1, Records: -1, Repeats: r.Repeats,
-	}, digest(l.p, r), keptRequest(r, exchange.MaskOf(l.secret, exchange.Login{})))
+	}, digest(l.p, r), keptRequest(r, exchange.MaskOf(l.secret, exchange.Login{})), r.Guard)
 	if err != nil {
 		return model.Job{}, err
 	}

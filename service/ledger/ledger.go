@@ -72,6 +72,12 @@ func (l *Ledger) Close() error {
 // disk, in the ledger and in its log. digest identifies the inputs (see Same), request
 // is what Request gives back; nil keeps nothing.
 func (l *Ledger) Begin(ctx context.Context, job model.Job, digest string, request []byte) (model.Job, error) {
+	return l.BeginUnless(ctx, job, digest, request, nil)
+}
+
+// BeginUnless is Begin, but if the ledger has a job that the guard refuses, nothing is written
+// and the error is a *SameError.
+func (l *Ledger) BeginUnless(ctx context.Context, job model.Job, digest string, request []byte, guard *model.LaunchGuard) (model.Job, error) {
 	const doing = "writing down the intent"
 	owner, err := l.takeOwner()
 	if err != nil {
@@ -84,6 +90,9 @@ func (l *Ledger) Begin(ctx context.Context, job model.Job, digest string, reques
 	var n int64
 	err = l.db.Write(ctx, doing, func(ctx context.Context, tx *sql.Tx) error {
 		if err := tx.QueryRowContext(ctx, nextNumber).Scan(&n); err != nil {
+			return err
+		}
+		if err := refuseSame(ctx, tx, job, digest, guard); err != nil {
 			return err
 		}
 		if err := insert(ctx, tx, n, job, digest, owner, step.Text); err != nil {

@@ -184,13 +184,13 @@ func TestSameFindsEveryStateThatMayHaveCost(t *testing.T) {
 	begin("d1", model.JobRefused)
 	begin("d1", model.JobNotSent)
 	begin("d2", model.JobReady)
-	got, err := l.Same(t.Context(), "d1", testTime)
-	if err != nil || len(got) != 3 || got[0].ID != "job-3" || got[1].ID != "job-2" || got[2].ID != "job-1" {
+	got, err := l.Same(t.Context(), "d1", "", testTime)
+	if err != nil || len(got) != 2 || got[0].ID != "job-2" || got[1].ID != "job-1" {
 		t.Errorf("%+v, %v", got, err)
 	}
-	got, err = l.Same(t.Context(), "d1", testTime.Add(time.Hour))
-	if err != nil || len(got) != 0 {
-		t.Errorf("later: %+v, %v", got, err)
+	got, err = l.Same(t.Context(), "d1", "", testTime.Add(time.Hour))
+	if err != nil || len(got) != 1 || got[0].ID != "job-2" {
+		t.Errorf("later: %+v, %v; want the one that may have started alone", got, err)
 	}
 }
 

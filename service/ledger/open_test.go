@@ -128,7 +128,7 @@ func TestAMissingOrEmptiedLedgerComesBackFromItsLog(t *testing.T) {
 					t.Errorf("%s came back as %+v", id, got)
 				}
 			}
-			if same, err := l.Same(t.Context(), "digest 3", testTime); err != nil || len(same) != 1 || same[0].ID != "job-3" {
+			if same, err := l.Same(t.Context(), "digest 3", "", testTime); err != nil || len(same) != 1 || same[0].ID != "job-3" {
 				t.Errorf("the digest did not come back: %+v, %v", same, err)
 			}
 			settled(t, l)
@@ -344,7 +344,7 @@ func TestADamagedPageCostsItsOwnJobsOnly(t *testing.T) {
 				t.Errorf("%s came back as %+v", id, job)
 			}
 		}
-		if same, err := l.Same(t.Context(), "digest 59", testTime); err != nil || len(same) != 1 {
+		if same, err := l.Same(t.Context(), "digest 59", "", testTime); err != nil || len(same) != 1 {
 			t.Errorf("the digest was not carried over: %+v, %v", same, err)
 		}
 	}

@@ -80,13 +80,20 @@ func (l *Ledger) InFlight(ctx context.Context) ([]model.Job, error) {
 	return l.jobs(ctx, "WHERE state IN ('intent', 'sending', 'accepted', 'running') ORDER BY n DESC", "looking for jobs in flight")
 }
 
-// Same are the jobs that were begun since then with inputs of the same digest
-// and that may have cost something, newest first: the question "the same inputs
-// again?" is asked about them.
-func (l *Ledger) Same(ctx context.Context, digest string, since time.Time) ([]model.Job, error) {
-	return l.jobs(ctx, "WHERE digest = $1 AND created >= $2 AND state <> 'not_sent' ORDER BY n DESC LIMIT $3",
-		"looking for the same inputs", digest, database.Micros(since), maxSame)
+// Same are the jobs that ask for the same and that may have cost something, newest first: the
+// question "the same inputs again?" is asked about them. They are those begun since then with
+// inputs of the same digest; those with such inputs that run, or of which it is not known whether
+// they started, whenever they were begun; and those that repeat the job repeats, if it is not
+// empty.
+func (l *Ledger) Same(ctx context.Context, digest, repeats string, since time.Time) ([]model.Job, error) {
+	return l.jobs(ctx, "WHERE "+sameJobs+" ORDER BY n DESC LIMIT $4",
+		"looking for the same inputs", digest, database.Micros(since), repeats, maxSame)
 }
+
+// sameJobs are the jobs of Same. One that is accepted counts by its age alone: where the dialect
+// shows no way to ask for it, it stays accepted for ever.
+const sameJobs = `state NOT IN ('not_sent', 'refused') AND (repeats <> '' AND repeats = $3
+	OR digest = $1 AND (created >= $2 OR state IN ('intent', 'sending', 'may_have', 'running')))`
 
 // maxSame bounds the answer of Same.
 const maxSame = 1000
