@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -163,10 +164,10 @@ func (t *task) printCandidates(found []jobs.Candidate, id string, asJSON bool) e
 }
 
 type relaunchFlags struct {
-	rest, yes, dry bool
-	wait, json     bool
-	timeout        durationFlag
-	key, reason    string
+	rest, yes, again, dry bool
+	wait, json            bool
+	timeout               durationFlag
+	key, reason           string
 }
 
 func (a *app) jobsRelaunchCommand() *cobra.Command {
@@ -176,8 +177,8 @@ func (a *app) jobsRelaunchCommand() *cobra.Command {
 		Short: "Launch a job of the ledger again, or only the inputs that gave nothing or an error",
 		Long: `Launches a second job with what a job of the ledger asked for; it is billed as one. With --rest
 it asks only for the inputs that gave no row with data: rows are matched by their input, never by
-their place, and rows that match none are counted. A job that may have started needs --yes: if it
-did, the same inputs are billed twice.`,
+their place, and rows that match none are counted. A job that may have started or is not over needs
+--yes, and inputs that were launched again already need --again: they are billed twice.`,
 		Args: oneArg("the job to launch again, as 'zonedeck jobs list' names it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd.Context(), needs{key: f.key, jobs: true, reason: f.reason}, func(t *task) error {
@@ -188,7 +189,8 @@ did, the same inputs are billed twice.`,
 	fl := cmd.Flags()
 	fl.BoolVar(&f.rest, "rest", false, "only the inputs that gave nothing or an error")
 	fl.BoolVar(&f.dry, "dry-run", false, "say what would be launched, and send nothing")
-	fl.BoolVar(&f.yes, "yes", false, "launch it although the job may have started, or rows could not be matched")
+	fl.BoolVar(&f.yes, "yes", false, "launch it although the job may have started or is not over, or rows could not be matched")
+	fl.BoolVar(&f.again, "again", false, "launch it even if it was launched again already")
 	fl.StringVar(&f.key, "key", "", "name of the key in the inventory (default: the job's)")
 	adminFlag(cmd, &f.reason)
 	fl.BoolVar(&f.wait, "wait", false, "watch the job until it is ready")
@@ -226,9 +228,8 @@ func (t *task) relaunch(ctx context.Context, id string, f relaunchFlags) error {
 		t.app.say("zonedeck: nothing was sent")
 		return nil
 	}
-	if before.State == model.JobMayHave && !f.yes {
-		return usage("job %s may have started: a second one with %s is billed a second time if it did; look for it by 'zonedeck jobs resolve %s', or say --yes",
-			before.ID, text.Counted(len(request.Inputs), "input"), before.ID)
+	if request.Guard, err = t.allowRelaunch(ctx, before, request, f); err != nil {
+		return err
 	}
 	job, err := t.Client.Trigger(ctx, request)
 	if err != nil {
@@ -239,6 +240,39 @@ func (t *task) relaunch(ctx context.Context, id string, f relaunchFlags) error {
 	}
 	t.app.say("zonedeck: job %s is snapshot %s", job.ID, sanitizeLine(job.Snapshot))
 	return t.watch(ctx, job.ID, f.timeout.d, f.json)
+}
+
+// allowRelaunch refuses a second launch of what may be billed already, unless the flags say so.
+// The guard refuses what is launched meanwhile.
+func (t *task) allowRelaunch(ctx context.Context, before model.Job, r model.TriggerRequest, f relaunchFlags) (*model.LaunchGuard, error) {
+	inputs := text.Counted(len(r.Inputs), "input")
+	switch {
+	case f.yes || before.State.Final():
+	case before.State == model.JobMayHave:
+		return nil, usage("job %s may have started: a second one with %s is billed a second time if it did; look for it by 'zonedeck jobs resolve %s', or say --yes",
+			before.ID, inputs, before.ID)
+	default:
+		return nil, usage("job %s %s: a second one with %s is billed a second time; nothing was sent; --yes launches it", before.ID, before.State.Predicate(), inputs)
+	}
+	guard := &model.LaunchGuard{Within: time.Hour, Known: []string{before.ID}}
+	same, err := t.Client.SameInputs(ctx, r, guard.Within)
+	if err != nil {
+		return nil, jobError(ctx, err)
+	}
+	same = slices.DeleteFunc(same, func(j model.Job) bool { return j.ID == before.ID })
+	if len(same) == 0 {
+		return guard, nil
+	}
+	launched := "the same inputs were launched"
+	if same[0].Repeats == before.ID {
+		launched = before.ID + " was launched again"
+	}
+	said := sameSaid(same[0], launched)
+	if !f.again {
+		return nil, usage("%s; nothing was sent; --again launches it", said)
+	}
+	t.app.say("zonedeck: %s", said)
+	return nil, nil //nolint:nilnil // launched in any case
 }
 
 // again is what is launched in place of a job.

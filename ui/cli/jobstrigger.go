@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -72,7 +71,7 @@ func (f *triggerFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.settings.Format, "format", "", "with --endpoint: "+strings.Join(model.DeliveryFormats(), ", "))
 	fl.BoolVar(&f.settings.Plain, "uncompressed", false, "with --endpoint: records are not compressed")
 	fl.Float64Var(&f.maxCost, "max-cost", 0, "refuse the job if it is expected to cost more dollars (default: max_job_cost of the profile)")
-	fl.BoolVar(&f.again, "again", false, "launch it even if the same inputs were launched within the last hour")
+	fl.BoolVar(&f.again, "again", false, "launch it even if the same inputs were launched within the last hour, or may have been before")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "check the rows and say what they are expected to cost; send nothing")
 	fl.StringVar(&f.key, "key", "", "name of the key in the inventory")
 	adminFlag(cmd, &f.reason)
@@ -146,7 +145,7 @@ func (t *task) trigger(ctx context.Context, name string, f triggerFlags) error {
 		t.app.say("zonedeck: nothing was sent")
 		return nil
 	}
-	if err := t.allowAgain(ctx, r, f); err != nil {
+	if r.Guard, err = t.allowAgain(ctx, r, f); err != nil {
 		return err
 	}
 	if err := t.keepLists(f, in); err != nil {
@@ -192,31 +191,39 @@ func (t *task) shapeOf(ctx context.Context, d dialect.Dialect, name string, f tr
 }
 
 // allowAgain asks whether inputs that were launched within the last hour are launched again.
-// Without a terminal only --again says so.
-func (t *task) allowAgain(ctx context.Context, r model.TriggerRequest, f triggerFlags) error {
-	same, err := t.Client.SameInputs(ctx, r, time.Hour)
-	same = slices.DeleteFunc(same, func(j model.Job) bool { return j.State == model.JobRefused }) // certainly not started
+// Without a terminal only --again says so. The guard refuses what is launched meanwhile.
+func (t *task) allowAgain(ctx context.Context, r model.TriggerRequest, f triggerFlags) (*model.LaunchGuard, error) {
+	guard := &model.LaunchGuard{Within: time.Hour}
+	same, err := t.Client.SameInputs(ctx, r, guard.Within)
 	if err != nil || len(same) == 0 {
-		return nil //nolint:nilerr // if the ledger cannot be read, the launch itself fails
+		return guard, nil //nolint:nilerr // if the ledger cannot be read, the launch itself fails
 	}
-	last, billed := same[0], "billed a second time"
-	if !last.State.Started() {
-		billed = "billed a second time if that one started"
-	}
-	said := fmt.Sprintf("the same inputs were launched at %s as %s (%s); this is a second job, %s",
-		last.Created.Local().Format(time.DateTime), last.ID, last.State.Label(), billed)
+	said := sameSaid(same[0], "the same inputs were launched")
 	if f.again {
 		t.app.say("zonedeck: %s", said)
-		return nil
+		return nil, nil //nolint:nilnil // launched in any case
 	}
 	if !t.app.StdinTTY || t.app.flags.noInput || f.input == "-" {
-		return usage("%s; nothing was sent; --again launches it", said)
+		return nil, usage("%s; nothing was sent; --again launches it", said)
+	}
+	for _, j := range same {
+		guard.Known = append(guard.Known, j.ID)
 	}
 	ok, err := t.app.confirmed(false, "zonedeck: "+said+". Launch it?")
 	if err == nil && !ok {
 		err = fail(exitChecksFailed, "nothing was sent")
 	}
-	return err
+	return guard, err
+}
+
+// sameSaid says what was launched before.
+func sameSaid(last model.Job, launched string) string {
+	billed := "billed a second time"
+	if !last.State.Started() {
+		billed = "billed a second time if that one started"
+	}
+	return fmt.Sprintf("%s at %s as %s (%s); this is a second job, %s",
+		launched, last.Created.Local().Format(time.DateTime), last.ID, last.State.Label(), billed)
 }
 
 // readInputs reads and checks the rows; every bad row is named.

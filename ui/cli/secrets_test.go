@@ -182,7 +182,7 @@ func secretRuns() []secretRun {
 		{args: "jobs trigger gd_1 --input {dir}/urls.txt --again --max-cost 0 --save-list one"},
 		{args: "jobs cancel job-3 --json"},
 		{args: "jobs relaunch job-1 --rest --dry-run"},
-		{args: "jobs relaunch job-3 --json"},
+		{args: "jobs relaunch job-3 --yes --again --json"},
 		{args: "jobs trigger gd_lost --input {dir}/urls.txt"},
 		{args: "jobs resolve job-5 --json"},
 		{args: "proxy url --zone unlocker1 --json"},

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,6 +35,7 @@ type (
 	againRead struct {
 		doAgain
 		rest service.Rest // its Request is what is launched
+		same []model.Job  // others that ask for the same
 		cost string       // what that is expected to cost
 		err  error
 	}
@@ -120,6 +122,10 @@ func (m *Model) readAgain(d doAgain) tea.Cmd {
 			estimate, out.err = l.Estimate(ctx, out.rest.Request)
 			out.cost = estimate.String()
 		}
+		if out.err == nil {
+			out.same, out.err = l.SameInputs(ctx, out.rest.Request, recent)
+			out.same = slices.DeleteFunc(out.same, func(j model.Job) bool { return j.ID == d.job.ID })
+		}
 		return out
 	})
 }
@@ -148,8 +154,16 @@ func (m *Model) againRead(msg againRead) tea.Cmd {
 			body += fmt.Sprintf(" %s could not be matched to an input, so some of these may have given data.", text.Counted(n, "row"))
 		}
 	}
-	if msg.job.State == model.JobMayHave {
+	switch {
+	case msg.job.State == model.JobMayHave:
 		body += "\n" + msg.job.ID + " may have started: if it did, the same inputs are billed a second time. s looks for it in the service's list."
+	case !msg.job.State.Final():
+		body += "\n" + msg.job.ID + " " + msg.job.State.Predicate() + ": the same inputs are billed a second time."
+	}
+	r.Guard = guardOf(msg.same)
+	r.Guard.Known = append(r.Guard.Known, msg.job.ID)
+	if len(msg.same) > 0 {
+		body += "\n" + m.sameWords(msg.same[0], "Inputs of "+msg.job.ID+" were launched")
 	}
 	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
 		Title: "Launch it again?", Body: body, Yes: "launch " + text.Counted(len(r.Inputs), "input"), View: kit.Jobs, Intent: doLaunch{r},

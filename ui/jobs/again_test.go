@@ -2,6 +2,7 @@ package jobs_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -64,6 +65,31 @@ func TestOnlyWhatIsMissingIsLaunchedAgain(t *testing.T) {
 		if len(f.triggered) != 1 || f.triggered[0].Repeats != "job-9" || f.triggered[0].Inputs[0].URL != "https://a.test/3" || f.triggered[0].Settings.LimitPerInput != 3 {
 			t.Errorf("%+v", f.triggered)
 		}
+	})
+}
+
+func TestASecondLaunchOfAJobNamesTheFirst(t *testing.T) {
+	f := &fakeLedger{
+		jobs: []model.Job{readyJob()}, rest: service.Rest{Request: askedFor("etl", "https://a.test/3"), Asked: 20, Failed: 1},
+		same: []model.Job{{ID: "job-12", Profile: "acme", State: model.JobMayHave, Repeats: "job-9"}, readyJob()},
+	}
+	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
+		s.Press("a", "o")
+		s.Expect("Inputs of job-9 were launched at", "may have started).", "a second job is billed a second time.")
+		s.Press("y")
+		if len(f.triggered) != 1 || f.triggered[0].Guard == nil || !slices.Equal(f.triggered[0].Guard.Known, []string{"job-12", "job-9"}) {
+			t.Errorf("%+v", f.triggered)
+		}
+	})
+}
+
+func TestAJobThatRunsIsLaunchedAgainKnowingly(t *testing.T) {
+	running := readyJob()
+	running.State = model.JobRunning
+	f := &fakeLedger{jobs: []model.Job{running}, rest: service.Rest{Request: askedFor("etl", "https://a.test/3")}}
+	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
+		s.Press("a", "w")
+		s.Expect("job-9 is running: the same inputs are billed a second time.")
 	})
 }
 

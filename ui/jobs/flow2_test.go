@@ -2,6 +2,7 @@ package jobs_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -100,6 +101,11 @@ func TestTheSameInputsWithinAnHourNeedAConfirmation(t *testing.T) {
 		s.ExpectNot("New job")
 		if len(f.triggered) != 2 {
 			t.Fatalf("%d triggers after yes, want 2", len(f.triggered))
+		}
+		for i, known := range [][]string{nil, {"job-1"}} {
+			if g := f.triggered[i].Guard; g == nil || !slices.Equal(g.Known, known) {
+				t.Errorf("trigger %d: %+v, want a guard that knows %v", i+1, g, known)
+			}
 		}
 		s.After(2 * time.Hour)
 		fillDialog(s, "https://a.test/1\nhttps://a.test/2")

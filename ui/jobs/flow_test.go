@@ -54,6 +54,7 @@ type fakeLedger struct {
 	// rest and candidates are what a job asked for and what it can be.
 	rest       service.Rest
 	candidates []service.Candidate
+	same       []model.Job // beside what was triggered
 	settleErr  error
 	// opens and closes count the files of inputs.
 	opens, closes int
@@ -113,7 +114,7 @@ func (f *fakeLedger) settle(id string, change func(*model.Job)) (model.Job, erro
 func (f *fakeLedger) SameInputs(_ context.Context, r model.TriggerRequest, within time.Duration) ([]model.Job, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var same []model.Job
+	same := slices.Clone(f.same)
 	for i, old := range f.triggered {
 		if old.Dataset == r.Dataset && slices.EqualFunc(old.Inputs, r.Inputs, func(a, b model.JobInput) bool { return a.URL == b.URL }) && time.Since(f.jobs[i].Created) < within {
 			same = append(same, f.jobs[i])

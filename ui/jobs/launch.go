@@ -52,9 +52,10 @@ type launch struct {
 	// listing are the data sets, in the slot of loading; empty until they are read.
 	listing catalogue.Listing
 	loading kit.Slot
-	picked  bool // the data set was picked from the list, which no key in a field shows
-	agreed  bool // the operator confirmed launching the same inputs again
-	partly  bool // the operator confirmed launching the good rows alone
+	picked  bool        // the data set was picked from the list, which no key in a field shows
+	agreed  bool        // the operator confirmed launching the same inputs again
+	same    []model.Job // the jobs that the question was about
+	partly  bool        // the operator confirmed launching the good rows alone
 }
 
 // checkedInputs is the result of reading the inputs.
@@ -241,6 +242,7 @@ func (m *Model) submit() tea.Cmd {
 	r := l.checked.request
 	r.Repeats = l.base.Repeats
 	if l.agreed {
+		r.Guard = guardOf(l.same)
 		return m.trigger(r, l.reason(), l.checked.in)
 	}
 	ledger := m.deps.Ledger
@@ -257,20 +259,34 @@ func (m *Model) sameFound(l *launch, msg sameFound) tea.Cmd {
 		l.failed("the ledger cannot be searched for the same inputs: " + msg.err.Error())
 		return nil
 	case len(msg.jobs) == 0:
+		msg.request.Guard = guardOf(nil)
 		return m.trigger(msg.request, l.reason(), l.checked.in)
 	}
 	l.dialog.Busy = false
-	last := msg.jobs[0]
+	l.same = msg.jobs
+	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
+		Title: "Launch the same inputs again?",
+		Body:  m.sameWords(msg.jobs[0], fmt.Sprintf("The same %s went to %s", text.Counted(len(msg.request.Inputs), "input"), datasetWords(msg.request.Dataset))),
+		Yes:   "launch again", View: kit.Jobs, Intent: launchAgain{},
+	})
+}
+
+// sameWords say what was launched before.
+func (m *Model) sameWords(last model.Job, launched string) string {
 	billed := "A second job is billed a second time."
 	if !last.State.Started() {
 		billed = "If that one started, a second job is billed a second time."
 	}
-	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
-		Title: "Launch the same inputs again?",
-		Body: fmt.Sprintf("The same %s went to %s at %s (%s, %s). %s",
-			text.Counted(len(msg.request.Inputs), "input"), datasetWords(msg.request.Dataset), widget.When(m.session, last.Profile, last.Created, m.deps.Now()), last.ID, last.State.Label(), billed),
-		Yes: "launch again", View: kit.Jobs, Intent: launchAgain{},
-	})
+	return fmt.Sprintf("%s at %s (%s, %s). %s", launched, widget.When(m.session, last.Profile, last.Created, m.deps.Now()), last.ID, last.State.Label(), billed)
+}
+
+// guardOf refuses a launch if the same was launched beside the jobs that are named to the operator.
+func guardOf(same []model.Job) *model.LaunchGuard {
+	g := &model.LaunchGuard{Within: recent}
+	for _, j := range same {
+		g.Known = append(g.Known, j.ID)
+	}
+	return g
 }
 
 func (m *Model) readInputs(l *launch) tea.Cmd {

@@ -87,6 +87,7 @@ type jobsTriggerIn struct {
 
 	Dataset string           `json:"dataset" jsonschema:"the data set to collect"`
 	Inputs  []map[string]any `json:"inputs" jsonschema:"one object for each input, mostly with a url"`
+	Again   bool             `json:"again,omitempty" jsonschema:"launch it even if the same inputs were launched within the last hour, or may have been before: they are billed twice"`
 }
 
 // The bounds of the tools about jobs.
@@ -220,6 +221,9 @@ func (s *Server) trigger(ctx context.Context, c *call, in jobsTriggerIn) (jobOut
 		return jobOut{}, "", fmt.Errorf("inputs: give 1 to %d", maxInputs)
 	}
 	r := model.TriggerRequest{Dataset: in.Dataset}
+	if !in.Again {
+		r.Guard = &model.LaunchGuard{Within: time.Hour}
+	}
 	for i, row := range in.Inputs {
 		input, err := s.input(i+1, row)
 		if err != nil {
