@@ -154,7 +154,7 @@ func (o operator) settle(ctx context.Context, c *Client, job model.Job) error {
 		case len(found) > 1 || len(found) == 1 && found[0].Inputs >= 0 && found[0].Against != "":
 			return fmt.Errorf("candidates: %+v", found)
 		case len(found) == 1 && found[0].Inputs >= 0: // else the question about its inputs met a fault
-			_, err = c.Claim(ctx, job.ID, found[0].Snapshot)
+			_, err = c.Claim(ctx, job.ID, found[0].Snapshot, false)
 			return err
 		}
 		again := time.NewTimer(25 * time.Millisecond)

@@ -68,21 +68,34 @@ func TestAJobThatMayHaveStartedIsFoundInTheServicesList(t *testing.T) {
 	if found[0].Inputs != 2 || found[0].Against != "" || found[1].Inputs != 1 || found[1].Against != "it has 1 inputs and not 2" {
 		t.Errorf("%+v", found)
 	}
-	if _, err := c.Claim(t.Context(), lost.ID, "sd_nobody"); !errors.Is(err, jobs.ErrUnknownJob) {
+	if _, err := c.Claim(t.Context(), lost.ID, "sd_nobody", false); !errors.Is(err, jobs.ErrUnknownJob) {
 		t.Errorf("an identifier that the service does not know: %v", err)
 	}
 	var taken *ledger.TakenError
-	if _, err := c.Claim(t.Context(), lost.ID, known.Snapshot); !errors.As(err, &taken) || taken.Job != known.ID {
+	if _, err := c.Claim(t.Context(), lost.ID, known.Snapshot, false); !errors.As(err, &taken) || taken.Job != known.ID {
 		t.Errorf("an identifier of another job: %v", err)
 	}
-	job, err := c.Claim(t.Context(), lost.ID, found[0].Snapshot)
+	var doubt *jobs.DoubtError
+	if _, err := c.Claim(t.Context(), lost.ID, found[1].Snapshot, false); !errors.As(err, &doubt) || doubt.Against != "it has 1 inputs and not 2" {
+		t.Errorf("one with another number of inputs: %v", err)
+	}
+	other := asked("http://lab.test/product/6", "http://lab.test/product/7")
+	other.Dataset = "gd_pages"
+	elsewhere, err := c.Trigger(t.Context(), other)
+	if err != nil || elsewhere.State != model.JobAccepted {
+		t.Fatalf("%+v, %v", elsewhere, err)
+	}
+	if _, err := c.Claim(t.Context(), lost.ID, elsewhere.Snapshot, false); !errors.As(err, &doubt) || doubt.Against != "the service does not list it among the jobs of gd_products" {
+		t.Errorf("one of another data set: %v", err)
+	}
+	job, err := c.Claim(t.Context(), lost.ID, found[0].Snapshot, false)
 	if err != nil || job.ID != lost.ID || job.Snapshot != found[0].Snapshot || !job.State.Started() || job.Fault.Any() {
 		t.Fatalf("%+v, %v", job, err)
 	}
-	if _, err := c.Claim(t.Context(), lost.ID, found[1].Snapshot); !errors.Is(err, jobs.ErrSettled) {
+	if _, err := c.Claim(t.Context(), lost.ID, found[1].Snapshot, false); !errors.Is(err, jobs.ErrSettled) {
 		t.Errorf("claimed twice: %v", err)
 	}
-	if _, err := c.Claim(t.Context(), alike.ID, found[0].Snapshot); !errors.As(err, &taken) || taken.Job != lost.ID {
+	if _, err := c.Claim(t.Context(), alike.ID, found[0].Snapshot, true); !errors.As(err, &taken) || taken.Job != lost.ID {
 		t.Errorf("one identifier for two jobs: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -102,6 +115,41 @@ func TestAJobThatMayHaveStartedIsFoundInTheServicesList(t *testing.T) {
 	}
 	if _, err = c.Candidates(t.Context(), known.ID); !errors.Is(err, jobs.ErrSettled) {
 		t.Errorf("candidates of a job that is known: %v", err)
+	}
+}
+
+// An outage makes several jobs that may have started: which of them the service began is not to be
+// told by their number of inputs.
+func TestAJobThatCanBeAnotherOneIsNotFoundByItself(t *testing.T) {
+	demo := dropping(t, 2)
+	l, dir := servicetest.Ledger(t)
+	c := clientOf(t, demo, l, filepath.Join(dir, "downloads"))
+	var ids []string
+	for _, urls := range [][]string{{"http://lab.test/product/1", "http://lab.test/product/2"}, {"http://lab.test/product/3", "http://lab.test/product/4"}} {
+		job, err := c.Trigger(t.Context(), asked(urls...))
+		if err != nil || job.State != model.JobMayHave {
+			t.Fatalf("%+v, %v", job, err)
+		}
+		ids = append(ids, job.ID)
+	}
+	for i, id := range ids {
+		found, err := c.Candidates(t.Context(), id)
+		if err != nil || len(found) != 2 {
+			t.Fatalf("%+v, %v", found, err)
+		}
+		for _, f := range found {
+			if f.Inputs != 2 || f.Against != "it can be "+ids[1-i]+" as well" {
+				t.Errorf("%s: %+v", id, f)
+			}
+		}
+	}
+	// Once the other is settled, what is left is plain.
+	if _, err := c.NotStarted(t.Context(), ids[0]); err != nil {
+		t.Fatal(err)
+	}
+	found, err := c.Candidates(t.Context(), ids[1])
+	if err != nil || len(found) != 2 || found[0].Against != "" || found[1].Against != "" {
+		t.Errorf("%+v, %v", found, err)
 	}
 }
 

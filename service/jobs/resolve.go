@@ -28,8 +28,15 @@ type Candidate struct {
 	Inputs int
 	// After is how long after the console's POST the service says that it began.
 	After time.Duration
-	// Against says what does not fit, or is empty.
+	// Against says what does not fit or leaves it open which job it is, or is empty.
 	Against string
+}
+
+// DoubtError says why a job of the service was not taken for one that may have started.
+type DoubtError struct{ Job, Snapshot, Against string }
+
+func (e *DoubtError) Error() string {
+	return fmt.Sprintf("%s may not be job %s: %s", e.Snapshot, e.Job, e.Against)
 }
 
 // How near in time a job of the list is looked at: the service's clock may be another one,
@@ -55,14 +62,22 @@ func (rn *Runner) Candidates(ctx context.Context, id string) ([]Candidate, error
 	if rn.cfg.List == nil {
 		return nil, ErrNoList
 	}
-	listed, _, err := rn.cfg.List(ctx, rn.keyOf(job), job.Dataset, maxListedJobs)
+	listed, skipped, err := rn.cfg.List(ctx, rn.keyOf(job), job.Dataset, maxListedJobs)
 	if err != nil {
 		return nil, err
 	}
 	var out []Candidate
+	cut, oldest := skipped > 0, job.Created
 	for _, remote := range listed {
 		c := Candidate{RemoteJob: remote, Inputs: -1, After: remote.Created.Sub(job.Created)}
-		if remote.Created.IsZero() || c.After < -candidateBefore || c.After > candidateAfter {
+		if remote.Created.IsZero() {
+			cut = true
+			continue
+		}
+		if remote.Created.Before(oldest) {
+			oldest = remote.Created
+		}
+		if !nearby(c.After) {
 			continue
 		}
 		if _, err := rn.Job(ctx, remote.Snapshot); err == nil {
@@ -74,16 +89,57 @@ func (rn *Runner) Candidates(ctx context.Context, id string) ([]Candidate, error
 	}
 	near := func(a, b Candidate) int { return cmp.Compare(a.After.Abs(), b.After.Abs()) }
 	slices.SortStableFunc(out, near)
+	cut = cut || len(out) > maxCandidates || len(listed) >= maxListedJobs && nearby(oldest.Sub(job.Created))
 	out = out[:min(len(out), maxCandidates)]
 	for i := range out {
 		if err := rn.askInputs(ctx, job, &out[i]); err != nil {
 			return nil, err
 		}
 	}
+	if err := rn.weighRivals(ctx, job, out); err != nil {
+		return nil, err
+	}
+	if cut {
+		for i := range out {
+			out[i].Against = cmp.Or(out[i].Against, "not every job of that time could be looked at")
+		}
+	}
 	slices.SortStableFunc(out, func(a, b Candidate) int {
 		return cmp.Or(cmp.Compare(fitness(job, b), fitness(job, a)), near(a, b))
 	})
 	return out, nil
+}
+
+// nearby reports whether a job that began so long after the POST may be it.
+func nearby(after time.Duration) bool { return after >= -candidateBefore && after <= candidateAfter }
+
+// weighRivals says against a candidate that it began before the POST, or that another job of the
+// ledger without an identifier can be it just as well.
+func (rn *Runner) weighRivals(ctx context.Context, job model.Job, out []Candidate) error {
+	list, _, err := rn.Jobs(ctx, 0)
+	if err != nil {
+		return err
+	}
+	list = slices.DeleteFunc(list, func(j model.Job) bool {
+		return j.ID == job.ID || j.State != model.JobMayHave && j.State != model.JobSending || j.Dataset != job.Dataset || j.Inputs != job.Inputs
+	})
+	p, _, err := rn.cfg.Access.Current(ctx)
+	if err != nil {
+		return err
+	}
+	skew, _ := rn.cfg.Wire.Skew(p)
+	for i := range out {
+		c := &out[i]
+		if early := skew.By - c.After; early > skew.Give+time.Second { // dates may be of whole seconds
+			c.Against = cmp.Or(c.Against, fmt.Sprintf("it began %s before the POST, by the service's clock", early.Round(time.Second)))
+		}
+		for _, rival := range list {
+			if nearby(c.Created.Sub(rival.Created)) {
+				c.Against = cmp.Or(c.Against, fmt.Sprintf("it can be %s as well", rival.ID))
+			}
+		}
+	}
+	return nil
 }
 
 // fitness is 2 for the same number of inputs, 1 where it is not known.
@@ -117,10 +173,16 @@ func (rn *Runner) askInputs(ctx context.Context, job model.Job, c *Candidate) er
 		return err
 	}
 	c.Inputs = p.Inputs
-	if c.Inputs >= 0 && c.Inputs != job.Inputs {
-		c.Against = fmt.Sprintf("it has %d inputs and not %d", c.Inputs, job.Inputs)
-	}
+	c.Against = againstInputs(job, c.Inputs)
 	return nil
+}
+
+// againstInputs says that a job has another number of inputs, or nothing.
+func againstInputs(job model.Job, inputs int) string {
+	if inputs < 0 || inputs == job.Inputs {
+		return ""
+	}
+	return fmt.Sprintf("it has %d inputs and not %d", inputs, job.Inputs)
 }
 
 // keyOf is the key that a job was started by, or "" when the inventory no longer has it.
@@ -152,11 +214,12 @@ func (rn *Runner) openJob(ctx context.Context, id string) (model.Job, error) {
 
 // Claim says that a job that may have started is the one that the service knows by that
 // identifier, after the service has answered for it. No identifier is ever given to two
-// jobs.
+// jobs. One with another number of inputs, or that the service does not list for the data set,
+// is taken only if the operator is sure.
 //
-// Errors: ErrSettled, ErrUnknownJob (of the ledger or of the service), ErrNotShown, a
+// Errors: a *DoubtError, ErrSettled, ErrUnknownJob (of the ledger or of the service), ErrNotShown, a
 // *ledger.TakenError, a *DiagnosisError, the ledger's.
-func (rn *Runner) Claim(ctx context.Context, id, snapshot string) (model.Job, error) {
+func (rn *Runner) Claim(ctx context.Context, id, snapshot string, sure bool) (model.Job, error) {
 	defer rn.cfg.Wire.Begin()()
 	job, err := rn.openJob(ctx, id)
 	if err != nil {
@@ -172,6 +235,12 @@ func (rn *Runner) Claim(ctx context.Context, id, snapshot string) (model.Job, er
 	if err = unknownThere(err); err != nil {
 		return job, err
 	}
+	if !sure {
+		against := cmp.Or(againstInputs(job, progress.Inputs), rn.againstList(ctx, job, about.Snapshot))
+		if against != "" {
+			return job, &DoubtError{Job: job.ID, Snapshot: about.Snapshot, Against: against}
+		}
+	}
 	job, err = rn.cfg.Ledger.Claim(ctx, job.ID, call.job.Snapshot)
 	if errors.Is(err, ledger.ErrSettled) {
 		return job, fmt.Errorf("job %s: %w", id, ErrSettled)
@@ -181,6 +250,20 @@ func (rn *Runner) Claim(ctx context.Context, id, snapshot string) (model.Job, er
 	}
 	rn.tell(ctx, job, fmt.Sprintf("%s %s: it had started, as %s", job.ID, job.Dataset, job.Snapshot))
 	return rn.record(ctx, job, progress)
+}
+
+// againstList says that the service lists no such job for the data set, or nothing where its list
+// cannot be asked for or may lack jobs.
+func (rn *Runner) againstList(ctx context.Context, job model.Job, snapshot string) string {
+	if rn.cfg.List == nil {
+		return ""
+	}
+	listed, skipped, err := rn.cfg.List(ctx, rn.keyOf(job), job.Dataset, maxListedJobs)
+	has := slices.ContainsFunc(listed, func(j model.RemoteJob) bool { return j.Snapshot == snapshot })
+	if err != nil || has || skipped > 0 || len(listed) >= maxListedJobs {
+		return ""
+	}
+	return "the service does not list it among the jobs of " + job.Dataset
 }
 
 // NotStarted marks a job that may have started as not started, because a person says so.

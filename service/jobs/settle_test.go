@@ -3,7 +3,10 @@ package jobs
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"zonedeck/model"
 	"zonedeck/service/profile"
@@ -28,10 +31,50 @@ func TestAJobOfAnotherProfileIsNotSettled(t *testing.T) {
 	if _, err := cl.Candidates(t.Context(), job.ID); !errors.As(err, &re) || re.Field() != "profile" {
 		t.Errorf("candidates: %v", err)
 	}
-	if _, err := cl.Claim(t.Context(), job.ID, "sd_1"); !errors.As(err, &re) || re.Field() != "profile" {
+	if _, err := cl.Claim(t.Context(), job.ID, "sd_1", false); !errors.As(err, &re) || re.Field() != "profile" {
 		t.Errorf("claimed: %v", err)
 	}
 	if now, err := cl.Job(t.Context(), job.ID); err != nil || now.State != model.JobMayHave || asked.Load() != 1 {
 		t.Errorf("%+v, %v, %d calls", now, err, asked.Load())
+	}
+}
+
+// What is listed by the service can be a colleague's, or be cut.
+func TestACandidateThatLeavesADoubtSaysSo(t *testing.T) {
+	var post time.Time // of the job
+	at := func(after time.Duration, n int) (list []model.RemoteJob) {
+		for i := range n {
+			list = append(list, model.RemoteJob{Snapshot: fmt.Sprintf("sd_%d", i), Created: post.Add(after)})
+		}
+		return list
+	}
+	const cut = "not every job of that time could be looked at"
+	for name, c := range map[string]struct {
+		list    func() []model.RemoteJob
+		skipped int
+		want    string
+	}{
+		"it fits":                   {list: func() []model.RemoteJob { return at(0, 1) }},
+		"begun before":              {list: func() []model.RemoteJob { return at(-5*time.Minute, 1) }, want: "it began "},
+		"more than are looked at":   {list: func() []model.RemoteJob { return at(time.Second, 11) }, want: cut},
+		"the list is cut":           {list: func() []model.RemoteJob { return append(at(0, 1), at(35*time.Minute, 499)...) }, want: cut},
+		"entries cannot be read":    {list: func() []model.RemoteJob { return at(0, 1) }, skipped: 1, want: cut},
+		"an entry without its time": {list: func() []model.RemoteJob { return append(at(0, 1), model.RemoteJob{Snapshot: "sd_x"}) }, want: cut},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cl, _ := script(t, text(503, ""), text(200, `{"status":"running","inputs":1}`))
+			job, err := cl.Trigger(t.Context(), trigger("http://lab.test/1"))
+			if err != nil || job.State != model.JobMayHave {
+				t.Fatalf("%+v, %v", job, err)
+			}
+			post = job.Created
+			cl.cfg.List = func(context.Context, string, string, int) ([]model.RemoteJob, int, error) {
+				return c.list(), c.skipped, nil
+			}
+			found, err := cl.Candidates(t.Context(), job.ID)
+			if err != nil || len(found) == 0 || found[0].Inputs != 1 || (found[0].Against == "") != (c.want == "") || !strings.HasPrefix(found[0].Against, c.want) {
+				t.Errorf("%+v, %v; want %q", found, err, c.want)
+			}
+		})
 	}
 }

@@ -19,7 +19,7 @@ import (
 type resolveFlags struct {
 	adopt            string
 	find, notStarted bool
-	json             bool
+	yes, json        bool
 	reason           string
 }
 
@@ -30,8 +30,8 @@ func (a *app) jobsResolveCommand() *cobra.Command {
 		Short: "Find out what became of a job that may have started",
 		Long: `Lists the jobs of the service's own list that a job that may have started can be: of its
 data set, begun about then, unknown to the ledger. --adopt takes one of them, --find the only
-one with the same number of inputs, and --not-started says that none of them is. Without one
-of the three nothing is changed, and the command ends with exit code 31.`,
+one with the same number of inputs if nothing else leaves a doubt, and --not-started says that none
+of them is. Without one of the three nothing is changed, and the command ends with exit code 31.`,
 		Args: oneArg("the job that may have started, as 'zonedeck jobs list' names it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			chosen := 0
@@ -52,6 +52,7 @@ of the three nothing is changed, and the command ends with exit code 31.`,
 	fl := cmd.Flags()
 	fl.StringVar(&f.adopt, "adopt", "", "the service's identifier of the job")
 	fl.BoolVar(&f.find, "find", false, "adopt the only job of the service's list with the same number of inputs")
+	fl.BoolVar(&f.yes, "yes", false, "with --adopt: take it although its data set or number of inputs differs")
 	fl.BoolVar(&f.notStarted, "not-started", false, "mark the job as not started")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
 	return cmd
@@ -67,7 +68,7 @@ func (t *task) resolve(ctx context.Context, id string, f resolveFlags) error {
 	case f.notStarted:
 		job, err = t.Client.NotStarted(ctx, id)
 	case f.adopt != "":
-		job, err = t.Client.Claim(ctx, id, f.adopt)
+		job, err = t.Client.Claim(ctx, id, f.adopt, f.yes)
 	default:
 		found, ferr := t.Client.Candidates(ctx, id)
 		if ferr != nil {
@@ -83,7 +84,7 @@ func (t *task) resolve(ctx context.Context, id string, f resolveFlags) error {
 			}
 			return fail(exitMayHaveStarted, "job %s: %w", id, ferr)
 		}
-		job, err = t.Client.Claim(ctx, id, one.Snapshot)
+		job, err = t.Client.Claim(ctx, id, one.Snapshot, false)
 	}
 	if err != nil {
 		return resolveError(ctx, err)
@@ -92,11 +93,15 @@ func (t *task) resolve(ctx context.Context, id string, f resolveFlags) error {
 	return t.printJob(job, f.json)
 }
 
-// onlyFit is the only candidate that nothing speaks against.
+// onlyFit is the only candidate that nothing speaks against. One whose number of inputs is not
+// known may be the job as well.
 func onlyFit(found []jobs.Candidate) (one jobs.Candidate, err error) {
 	fits := 0
 	for _, c := range found {
-		if c.Against == "" && c.Inputs >= 0 {
+		if c.Inputs < 0 {
+			return one, fmt.Errorf("the number of inputs of %s is not known; choose by --adopt", sanitizeLine(c.Snapshot))
+		}
+		if c.Against == "" {
 			one = c
 			fits++
 		}
@@ -111,7 +116,10 @@ func onlyFit(found []jobs.Candidate) (one jobs.Candidate, err error) {
 func resolveError(ctx context.Context, err error) error {
 	var taken *ledger.TakenError
 	var call *overview.CallError
+	var doubt *jobs.DoubtError
 	switch {
+	case errors.As(err, &doubt):
+		return usage("%s; nothing was changed; --yes takes it", sanitizeLine(err.Error()))
 	case errors.Is(err, jobs.ErrSettled), errors.As(err, &taken):
 		return usage("%w", err)
 	case errors.As(err, &call):

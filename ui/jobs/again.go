@@ -51,6 +51,12 @@ type (
 	doClaim struct {
 		job      model.Job
 		snapshot string
+		sure     bool // the operator was told what speaks against it
+	}
+	// askClaim confirms adopting one that something speaks against.
+	askClaim struct {
+		doClaim
+		against string
 	}
 	doNotStarted struct{ job model.Job }
 	settled      struct {
@@ -238,10 +244,11 @@ func (m *Model) candidatesFound(msg candidatesFound) tea.Cmd {
 		if c.Inputs >= 0 {
 			note = text.Counted(c.Inputs, "input") + " · " + note
 		}
+		var intent tea.Msg = doClaim{msg.job, c.Snapshot, false}
 		if c.Against != "" {
-			note = "✗ " + note
+			note, intent = "✗ "+note, askClaim{doClaim{msg.job, c.Snapshot, true}, c.Against}
 		}
-		items = append(items, widget.MenuItem{Key: fmt.Sprint((i + 1) % 10), Label: "it is " + c.Snapshot, Note: note, Intent: doClaim{msg.job, c.Snapshot}})
+		items = append(items, widget.MenuItem{Key: fmt.Sprint((i + 1) % 10), Label: "it is " + c.Snapshot, Note: note, Intent: intent})
 	}
 	items = append(
 		items,
@@ -278,8 +285,13 @@ func (m *Model) againResult(msg tea.Msg) (tea.Cmd, bool) {
 		return m.trigger(msg.request, "", rows.Inputs{}), true
 	case candidatesFound:
 		return m.candidatesFound(msg), true
+	case askClaim:
+		return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
+			Title: "Is it " + msg.snapshot + "?", Body: fmt.Sprintf("%s: %s. If it is another job, %s counts as launched although its inputs may never have run.", msg.snapshot, msg.against, msg.job.ID),
+			Yes: "it is " + msg.job.ID, View: kit.Jobs, Intent: msg.doClaim,
+		}), true
 	case doClaim:
-		return m.settle(msg.job, func(ctx context.Context) (model.Job, error) { return l.Claim(ctx, msg.job.ID, msg.snapshot) }), true
+		return m.settle(msg.job, func(ctx context.Context) (model.Job, error) { return l.Claim(ctx, msg.job.ID, msg.snapshot, msg.sure) }), true
 	case doNotStarted:
 		return m.settle(msg.job, func(ctx context.Context) (model.Job, error) { return l.NotStarted(ctx, msg.job.ID) }), true
 	case settled:

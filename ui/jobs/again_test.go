@@ -38,6 +38,23 @@ func TestAJobThatMayHaveStartedIsAdoptedInOneStep(t *testing.T) {
 	})
 }
 
+func TestAJobThatSomethingSpeaksAgainstIsAdoptedByAYes(t *testing.T) {
+	f := &fakeLedger{jobs: []model.Job{lostJob()}, candidates: []service.Candidate{
+		{RemoteJob: model.RemoteJob{Snapshot: "sd_other", State: model.JobReady}, Inputs: 2, After: time.Second, Against: "it can be job-6 as well"},
+	}}
+	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
+		s.Press("s", "1")
+		s.Expect("Is it sd_other?", "it can be job-6 as well")
+		s.Press("n")
+		s.Expect("may have started")
+		s.Press("s", "1", "y")
+		s.Expect("job-7: ready", "sd_other")
+		if !f.sure {
+			t.Error("the service asks once more")
+		}
+	})
+}
+
 func TestAJobThatMayHaveStartedIsMarkedOrLaunchedAgain(t *testing.T) {
 	f := &fakeLedger{jobs: []model.Job{lostJob()}, rest: service.Rest{Request: askedFor("", "https://a.test/1", "https://a.test/2")}}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {

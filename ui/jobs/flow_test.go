@@ -55,6 +55,7 @@ type fakeLedger struct {
 	rest       service.Rest
 	candidates []service.Candidate
 	same       []model.Job // beside what was triggered
+	sure       bool        // of the last claim
 	settleErr  error
 	// opens and closes count the files of inputs.
 	opens, closes int
@@ -95,7 +96,10 @@ func (f *fakeLedger) Candidates(context.Context, string) ([]service.Candidate, e
 	return f.candidates, f.settleErr
 }
 
-func (f *fakeLedger) Claim(_ context.Context, id, snapshot string) (model.Job, error) {
+func (f *fakeLedger) Claim(_ context.Context, id, snapshot string, sure bool) (model.Job, error) {
+	f.mu.Lock()
+	f.sure = sure
+	f.mu.Unlock()
 	return f.settle(id, func(j *model.Job) { j.State, j.Snapshot = model.JobReady, snapshot })
 }
 

@@ -40,7 +40,7 @@ type Ledger interface {
 	Rest(ctx context.Context, jobID string) (service.Rest, error)
 	// Candidates, Claim and NotStarted settle a job that may have started.
 	Candidates(ctx context.Context, jobID string) ([]service.Candidate, error)
-	Claim(ctx context.Context, jobID, snapshot string) (model.Job, error)
+	Claim(ctx context.Context, jobID, snapshot string, sure bool) (model.Job, error)
 	NotStarted(ctx context.Context, jobID string) (model.Job, error)
 	Download(ctx context.Context, jobID, format, dest string, on func(done int64)) (model.Job, error)
 	Records(ctx context.Context, jobID string, n int) (model.RecordTable, error)
