@@ -206,6 +206,8 @@ func secretRuns() []secretRun {
 		{args: "--profile filed keys rotate filed --report", want: "9999"},
 		{args: "--profile filed keys list"},
 		{args: "secrets set file:spare", stdin: markedKey + "\n"},
+		{args: "secrets set file:gone", stdin: markedKey + "\n"},
+		{args: "secrets remove file:gone --yes"},
 		{args: "secrets list --json"},
 		{args: "secrets migrate --to file --json"},
 		{args: "secrets protect --by passphrase", stdin: markedToken + "\n"},

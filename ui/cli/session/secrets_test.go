@@ -18,7 +18,7 @@ func TestWhatRotationsHoldIsListedAmongTheSecrets(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	want := map[string]string{}
 	for name, use := range map[string]string{
-		"left": "rotation of left (abandoned)", "open": "rotation of open (under way)", "used": "key used, since its rotation",
+		"left": "rotation of key left (abandoned)", "open": "rotation of key open (under way)", "used": "key used, since its rotation",
 	} {
 		p := keystore.PlanRotation(model.Key{Name: name}, keystore.RotateByNewKey, nil, now)
 		_, held := p.Held()
