@@ -106,7 +106,7 @@ func TestTmuxIsAskedWhetherItPassesACopyOn(t *testing.T) {
 
 func TestTmuxForgetsAPasteBuffer(t *testing.T) {
 	if _, err := exec.LookPath("tmux"); err != nil {
-		t.Skip("tmux is missing")
+		t.Skip("tmux is missing; install tmux")
 	}
 	dir, err := os.MkdirTemp("", "tmux") // a socket's path has to be short
 	if err != nil {
