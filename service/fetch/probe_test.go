@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"zonedeck/model"
@@ -17,11 +18,10 @@ import (
 // told is a proxy whose target says in JSON what address it was called from.
 func told(t *testing.T, answers ...string) (profile.Profile, *servicetest.Proxy) {
 	t.Helper()
-	n := 0
+	var n atomic.Int64
 	px := &servicetest.Proxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, answers[min(n, len(answers)-1)])
-		n++
+		_, _ = io.WriteString(w, answers[min(int(n.Add(1)), len(answers))-1])
 	})}
 	return servicetest.NativeProfile(t, px), px
 }
@@ -88,18 +88,18 @@ func TestRoundsAndThenTheSession(t *testing.T) {
 }
 
 func TestASessionThatFailsIsToldAndTheRotationKept(t *testing.T) {
-	n := 0
+	var n atomic.Int64
 	px := &servicetest.Proxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		if n++; n > 2 {
+		if n.Add(1) > 2 {
 			w.WriteHeader(http.StatusInternalServerError)
 		}
 		_, _ = io.WriteString(w, `{"ip":"203.0.113.1"}`)
 	})}
 	p := servicetest.NativeProfile(t, px)
 	res, err := newFetcher(t, p).Probe(t.Context(), ProbeRequest{Zone: servicetest.Zone(p, "dc1"), Target: "http://lab.test/", Rounds: 2, Session: "a1"}, nil)
-	if err != nil || res.Diagnosis.Cause != model.CauseTargetError || res.TargetStatus != 500 || len(res.Exits) != 2 || res.StickyRun || n != 3 {
-		t.Errorf("%+v after %d calls, %v", res, n, err)
+	if err != nil || res.Diagnosis.Cause != model.CauseTargetError || res.TargetStatus != 500 || len(res.Exits) != 2 || res.StickyRun || n.Load() != 3 {
+		t.Errorf("%+v after %d calls, %v", res, n.Load(), err)
 	}
 }
 

@@ -142,7 +142,7 @@ func New(d Deps) *Model {
 		d.Recorded = d.Now
 	}
 	m := &Model{deps: d, panes: widget.Panes{N: 2}}
-	m.page = rotation.New(rotation.Deps{Ctx: d.Ctx, Now: d.Now, Theme: d.Theme, Engine: d.Engine, Resolve: d.Resolve, Rehearse: d.Rehearse, Where: d.Where, Save: d.Save})
+	m.page = rotation.New(rotation.Deps{Ctx: d.Ctx, Now: d.Now, Theme: d.Theme, Engine: d.Engine, Resolve: d.Resolve, Rehearse: d.Rehearse, Where: d.Where, Save: d.Save, Recorded: m.recordedRotation})
 	m.list.table.Columns = []widget.Column{
 		{Title: "STATE", Width: 13},
 		{Title: "KEY", Width: 12},

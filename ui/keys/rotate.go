@@ -8,7 +8,6 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/ui/keys/rotation"
 	"zonedeck/ui/kit"
 )
 
@@ -36,12 +35,12 @@ func (m *Model) rotatePassword(msg kit.RotatePassword) tea.Cmd {
 
 // recordedRotation takes a rotation's record as it is on disk now: keys and their values may be
 // others.
-func (m *Model) recordedRotation(msg rotation.Recorded) tea.Cmd {
-	i := slices.IndexFunc(m.records.plans, func(p keystore.RotationPlan) bool { return p.ID == msg.Plan.ID })
+func (m *Model) recordedRotation(plan keystore.RotationPlan) tea.Cmd {
+	i := slices.IndexFunc(m.records.plans, func(p keystore.RotationPlan) bool { return p.ID == plan.ID })
 	if i < 0 {
-		m.records.plans = append([]keystore.RotationPlan{msg.Plan}, m.records.plans...)
+		m.records.plans = append([]keystore.RotationPlan{plan}, m.records.plans...)
 	} else {
-		m.records.plans[i] = msg.Plan
+		m.records.plans[i] = plan
 	}
 	m.fill()
 	return m.deps.Changed

@@ -9,7 +9,6 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/ui/keys/rotation"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -53,8 +52,6 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		if hit, ok := m.panes.Under(msg.Mouse()); ok {
 			m.scroll(hit.Pane, msg)
 		}
-	case rotation.Recorded:
-		return m.recordedRotation(msg)
 	case startScan, scanMoved, scanEnded:
 		return m.blastMsg(msg)
 	default:

@@ -2,8 +2,7 @@
 // finish. A row is what uses the key, a column one of the four words, a cell what was measured and
 // when, or that a person vouches for it.
 //
-// The tab holds a Page and passes it messages. Recorded comes to the tab when a rotation's record
-// has changed.
+// The tab holds a Page and passes it messages.
 package rotation
 
 import (
@@ -50,10 +49,10 @@ type Deps struct {
 	Where func(p keystore.RotationPlan) string
 	// Save keeps a report as a file and names it.
 	Save func(name, text string) (string, error)
+	// Recorded takes a rotation's record as it is on disk now. It is called in Update, so that an
+	// older record never arrives after a newer one.
+	Recorded func(p keystore.RotationPlan) tea.Cmd
 }
-
-// Recorded says to the tab that a rotation's record is another one now.
-type Recorded struct{ Plan keystore.RotationPlan }
 
 // Page shows one rotation. While it is open it fills the tab; what runs goes on when it is closed.
 type Page struct {
@@ -220,7 +219,7 @@ func (p *Page) recorded() tea.Cmd {
 	if p.begin != nil { // there is none
 		return nil
 	}
-	return kit.SendTo(kit.Keys, Recorded{p.plan})
+	return p.deps.Recorded(p.plan)
 }
 
 // ended takes what a run came to.
