@@ -55,10 +55,10 @@ type Deps struct {
 	// Spent is what the fetches of this session cost by the rates of their zones; nil shows
 	// nothing. It must not block.
 	Spent func() model.Spend
-	// Multiplexer is what the terminal runs in. Passes asks it whether it hands the
-	// clipboard on; known is false where it does not say. It may be nil.
+	// Multiplexer is what the terminal runs in. CopyToTmux puts text into a paste buffer of tmux, and
+	// into the clipboard of its terminal where tmux is set to; nil outside tmux.
 	Multiplexer Multiplexer
-	Passes      func(ctx context.Context) (passes, known bool)
+	CopyToTmux  func(ctx context.Context, text string) TmuxCopy
 	// Suspend stops the program and goes back to the shell; nil where none waits.
 	Suspend tea.Cmd
 	// FixedTheme keeps the theme instead of asking the terminal for its background

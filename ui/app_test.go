@@ -399,17 +399,48 @@ func TestACopySaysWhatWentWhere(t *testing.T) {
 	}
 }
 
-// What tmux says about itself is told with the copy.
-func TestACopyInTmuxSaysWhetherItIsPassedOn(t *testing.T) {
-	for want, passes := range map[string]bool{"but tmux keeps it: set-clipboard is not on, and allow-passthrough is off": false, "tmux passes it on": true} {
+func TestACopyToTwoClipboardsNamesBoth(t *testing.T) {
+	for want, tmux := range map[string]ui.TmuxCopy{
+		"copied code: 5 B to the X clipboard and tmux's paste buffer, and sent to the terminal's": {Kept: true, Passes: true, Known: true},
+		"copied code: 5 B to the X clipboard and tmux's paste buffer     ":                        {Kept: true, Known: true},
+		"copied code: 5 B to the X clipboard     ":                                                {Known: true},
+	} {
 		flow(t, func(t *testing.T) {
 			s := startAt(t, ui.New(ui.Deps{
 				Ctx: t.Context(), Now: time.Now, FixedTheme: true, Multiplexer: ui.Tmux, Tabs: []ui.Tab{{ID: kit.Sandbox, View: &fakeView{title: "Sandbox"}}},
-				Passes: func(context.Context) (bool, bool) { return passes, true },
-			}), 200, 24)
+				Clipboard:  func(context.Context, string) (string, error) { return "the X clipboard", nil },
+				CopyToTmux: func(context.Context, string) ui.TmuxCopy { return tmux },
+			}), 160, 24)
 			s.Send(kit.Copy{What: "code", Text: "12345"})
-			s.Expect("sent code (5 B) to the terminal's clipboard", want)
-			s.ExpectNot("only with set-clipboard")
+			s.Expect(want)
+		})
+	}
+}
+
+// What tmux keeps and passes on is told with the copy, and nothing more.
+func TestACopyInTmuxSaysWhereItIs(t *testing.T) {
+	for want, tmux := range map[string]ui.TmuxCopy{
+		"! code (5 B) is not copied: tmux has no paste buffer with it and passes nothing on; ctrl+y":                                          {Known: true},
+		"! sent code (5 B) to the terminal's clipboard, which confirms nothing; tmux passes it on; ctrl+y":                                    {Passes: true, Known: true},
+		"! sent code (5 B) to the terminal's clipboard, which confirms nothing; tmux passes it on only":                                       {},
+		"i copied code: 5 B to tmux's paste buffer; tmux passes nothing on to the terminal's clipboard; ctrl+y":                               {Kept: true, Known: true},
+		"i copied code: 5 B to tmux's paste buffer; tmux was asked to pass it on to the terminal's clipboard, which confirms nothing; ctrl+y": {Kept: true, Passes: true, Known: true},
+		"i copied code: 5 B to tmux's paste buffer; tmux may pass it on to the terminal's clipboard, which confirms nothing; ctrl+y":          {Kept: true},
+	} {
+		flow(t, func(t *testing.T) {
+			s := startAt(t, ui.New(ui.Deps{
+				Ctx: t.Context(), Now: time.Now, FixedTheme: true, Multiplexer: ui.Tmux, Tabs: []ui.Tab{{ID: kit.Sandbox, View: &fakeView{title: "Sandbox"}}},
+				CopyToTmux: func(context.Context, string) ui.TmuxCopy { return tmux },
+			}), 220, 24)
+			s.Send(kit.Copy{What: "code", Text: "12345"})
+			s.Expect(want)
+			s.Send(kit.Copy{What: "login", Text: "hunter2", Secret: true})
+			if !tmux.Kept {
+				s.Expect("login (7 B)")
+				s.ExpectNot("tmux forgets it")
+			} else {
+				s.Expect("copied login", "it holds a secret: tmux forgets it in 30 s")
+			}
 		})
 	}
 }

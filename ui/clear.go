@@ -38,6 +38,8 @@ type cleared struct {
 	// because it could not be read or is not there.
 	native clearing
 	err    error
+	// tmux is what it did with the harmless text.
+	tmux TmuxCopy
 	// deleted is how many of tmux's paste buffers held it; stack says why they are not known.
 	deleted int
 	stack   error
@@ -75,7 +77,8 @@ func (a *App) clear(h *held) tea.Cmd {
 		return nil
 	}
 	a.held = slices.Delete(a.held, i, i+1)
-	done, d, over, empty := cleared{held: *h}, a.deps, a.toTerminal(harmless), a.toTerminal("")
+	done, d := &cleared{held: *h}, a.deps
+	over, empty := a.toTerminal(harmless, &done.tmux), a.toTerminal("", &TmuxCopy{})
 	return func() tea.Msg {
 		if !done.over {
 			done.native, done.err = clearNative(d, done.sum)
@@ -84,9 +87,14 @@ func (a *App) clear(h *held) tea.Cmd {
 			done.deleted, done.stack = d.ForgetCopy(d.Ctx, done.sum)
 		}
 		if done.over || done.native == other {
-			return done
+			return *done
 		}
-		return tea.Sequence(over, empty, func() tea.Msg { return done })()
+		return tea.Sequence(over, empty, func() tea.Msg {
+			if done.tmux.Kept && d.ForgetCopy != nil { // it was for tmux's terminal, not for its stack
+				_, _ = d.ForgetCopy(d.Ctx, sha256.Sum256([]byte(harmless)))
+			}
+			return *done
+		})()
 	}
 }
 
@@ -123,20 +131,23 @@ func (c cleared) toast() (t kit.Toast, show bool) {
 	switch {
 	case c.over:
 	case c.native == emptied:
-		t.Text = c.what + " is out of this machine's clipboard again; " + asked + "its own, which confirms nothing"
+		t.Text = c.what + " is out of this machine's clipboard again"
+		if !c.tmux.withheld() {
+			t.Text += "; " + asked + "its own, which confirms nothing"
+		}
 	case c.native == other:
 		t.Text = "this machine's clipboard holds something else by now than " + c.what + ": it was left alone"
 	case c.native == notEmptied:
 		t.Kind, t.Text = kit.ToastError, c.what+" is still in this machine's clipboard, which could not be emptied: "+c.err.Error()
-	default:
-		t.Kind, t.Text = kit.ToastWarn, asked+"its clipboard, which held "+c.what+", and confirms nothing"
+	case !c.tmux.withheld():
+		t.Kind, t.Text = kit.ToastWarn, asked+c.what+" in its clipboard, and confirms nothing"
 	}
 	switch {
 	case c.stack != nil:
 		t.Kind = max(t.Kind, kit.ToastWarn)
 		t.Text += sep(t.Text) + "tmux may still hold " + c.what + " in a paste buffer: " + c.stack.Error()
 	case c.deleted > 0 && !c.over:
-		t.Text += "; tmux's paste buffer with it is deleted"
+		t.Text += sep(t.Text) + "tmux's paste buffer with " + c.what + " is deleted"
 	}
 	return t, t.Text != ""
 }

@@ -62,8 +62,8 @@ func TestACopiedSecretIsClearedAfterHalfAMinute(t *testing.T) {
 		"but not something else":      {&board{}, []kit.Copy{secret}, func(b *board) { b.put("a shopping list") }, "holds something else by now than login: it was left alone", "a shopping list"},
 		"but not a later copy":        {&board{}, []kit.Copy{secret, {What: "URL", Text: "https://a.test"}}, nil, "", "https://a.test"},
 		"or it is said why not":       {&board{full: errors.New("no display")}, []kit.Copy{secret}, nil, "login is still in this machine's clipboard, which could not be emptied: no display", secret.Text},
-		"unread where it is not":      {&board{fail: errors.New("no display")}, []kit.Copy{secret}, nil, "the terminal was asked to overwrite its clipboard, which held login, and confirms nothing", secret.Text},
-		"by the terminal alone":       {nil, []kit.Copy{secret}, nil, "the terminal was asked to overwrite its clipboard, which held login, and confirms nothing", ""},
+		"unread where it is not":      {&board{fail: errors.New("no display")}, []kit.Copy{secret}, nil, "the terminal was asked to overwrite login in its clipboard, and confirms nothing", secret.Text},
+		"by the terminal alone":       {nil, []kit.Copy{secret}, nil, "the terminal was asked to overwrite login in its clipboard, and confirms nothing", ""},
 		"but what is none, never":     {&board{}, []kit.Copy{{What: "URL", Text: "https://a.test"}}, nil, "", "https://a.test"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -105,8 +105,9 @@ func TestACopiedSecretIsClearedAfterHalfAMinute(t *testing.T) {
 type stack struct {
 	fail error
 
-	mu   sync.Mutex
-	held map[[sha256.Size]byte]int
+	mu    sync.Mutex
+	held  map[[sha256.Size]byte]int
+	loads []string
 }
 
 func (s *stack) forget(_ context.Context, sum [sha256.Size]byte) (int, error) {
@@ -127,9 +128,9 @@ func TestTmuxForgetsEveryCopiedSecret(t *testing.T) {
 		leaves bool
 		want   string // the toast
 	}{
-		"after its time":               {nil, []kit.Copy{one}, false, "which held login, and confirms nothing; tmux's paste buffer with it is deleted"},
+		"after its time":               {nil, []kit.Copy{one}, false, "overwrite login in its clipboard, and confirms nothing; tmux's paste buffer with login is deleted"},
 		"after a later copy":           {nil, []kit.Copy{one, plain}, false, ""},
-		"each of several":              {nil, []kit.Copy{one, two}, false, "which held code, and confirms nothing; tmux's paste buffer with it is deleted"},
+		"each of several":              {nil, []kit.Copy{one, two}, false, "overwrite code in its clipboard, and confirms nothing; tmux's paste buffer with code is deleted"},
 		"when the console is left":     {nil, []kit.Copy{one, two, plain}, true, ""},
 		"or it is said why not":        {errors.New("no server"), []kit.Copy{one}, false, "tmux may still hold login in a paste buffer: no server"},
 		"or why not after a later one": {errors.New("no server"), []kit.Copy{one, plain}, false, "tmux may still hold login in a paste buffer: no server"},
@@ -171,6 +172,41 @@ func TestTmuxForgetsEveryCopiedSecret(t *testing.T) {
 					}
 				}
 			})
+		})
+	}
+}
+
+// A default tmux takes text from its own command alone: what overwrites a secret in its terminal goes
+// the same way, and does not stay in its stack.
+func TestASecretIsOverwrittenTheWayItCame(t *testing.T) {
+	for want, passes := range map[string]bool{
+		"the terminal was asked to overwrite login in its clipboard, and confirms nothing; tmux's paste buffer with login is deleted": true,
+		"i tmux's paste buffer with login is deleted": false,
+	} {
+		flow(t, func(t *testing.T) {
+			tmux := &stack{held: map[[sha256.Size]byte]int{}}
+			s := startAt(t, ui.New(ui.Deps{
+				Ctx: t.Context(), Now: time.Now, FixedTheme: true, Multiplexer: ui.Tmux, ForgetCopy: tmux.forget,
+				CopyToTmux: func(_ context.Context, text string) ui.TmuxCopy {
+					if text == "" {
+						return ui.TmuxCopy{}
+					}
+					tmux.mu.Lock()
+					defer tmux.mu.Unlock()
+					tmux.held[sha256.Sum256([]byte(text))]++
+					tmux.loads = append(tmux.loads, text)
+					return ui.TmuxCopy{Kept: true, Passes: passes, Known: true}
+				},
+				Tabs: []ui.Tab{{ID: kit.Sandbox, View: &fakeView{title: "Sandbox"}}},
+			}), 160, 24)
+			s.Send(kit.Copy{What: "login", Text: "hunter2-of-the-zone", Secret: true})
+			s.After(31 * time.Second)
+			s.Expect(want)
+			tmux.mu.Lock()
+			defer tmux.mu.Unlock()
+			if len(tmux.held) != 0 || !slices.Equal(tmux.loads, []string{"hunter2-of-the-zone", "(a secret was here; zonedeck cleared it)"}) {
+				t.Errorf("%d held, of %q", len(tmux.held), tmux.loads)
+			}
 		})
 	}
 }

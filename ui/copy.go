@@ -31,6 +31,17 @@ const (
 	GNUScreen
 )
 
+// TmuxCopy is what tmux did with a copy.
+type TmuxCopy struct {
+	// Kept says that a paste buffer was seen to hold it.
+	Kept bool
+	// Passes says whether tmux hands it on to its own terminal, if that is Known.
+	Passes, Known bool
+}
+
+// withheld says that tmux does not hand it on.
+func (c TmuxCopy) withheld() bool { return c.Known && !c.Passes }
+
 // copied is the result of a copy.
 type copied struct {
 	what   string
@@ -38,24 +49,20 @@ type copied struct {
 	secret bool
 	inside Multiplexer
 	native string // the clipboard that took it; empty if none did
-	// passes says whether the multiplexer hands it on, if that is known.
-	passes, known bool
+	tmux   TmuxCopy
 }
 
-// copyOut sends text to the terminal (OSC 52) and to the native clipboard. The text
+// copyOut sends text to tmux, to the terminal (OSC 52) and to the native clipboard. The text
 // stays for showCopied, unless it holds a secret.
 func (a *App) copyOut(c kit.Copy) tea.Cmd {
 	a.lastCopy = c
 	if c.Secret {
 		a.lastCopy.Text = ""
 	}
-	native, passes, ctx := a.deps.Clipboard, a.deps.Passes, a.deps.Ctx
+	native, ctx := a.deps.Clipboard, a.deps.Ctx
 	later := a.hold(c)
 	done := copied{what: c.What, size: len(c.Text), secret: c.Secret, inside: a.deps.Multiplexer}
-	return tea.Batch(later, tea.Sequence(a.toTerminal(c.Text), func() tea.Msg {
-		if passes != nil && done.inside != NoMultiplexer {
-			done.passes, done.known = passes(ctx)
-		}
+	return tea.Batch(later, tea.Sequence(a.toTerminal(c.Text, &done.tmux), func() tea.Msg {
 		if native != nil {
 			if where, err := native(ctx, c.Text); err == nil {
 				done.native = where
@@ -66,18 +73,28 @@ func (a *App) copyOut(c kit.Copy) tea.Cmd {
 }
 
 // toTerminal sends text to the terminal's clipboard. A multiplexer takes it for itself, or,
-// wrapped, hands it on to its own terminal: which of the two it does is set there.
-func (a *App) toTerminal(text string) tea.Cmd {
-	sequence := ansi.SetSystemClipboard(text)
-	switch a.deps.Multiplexer {
+// wrapped, hands it on to its own terminal: which of the two it does is set there. With the settings
+// it comes with, tmux does neither, so that it is given the text by its own command first, which
+// writes to done. A tmux that kept it is not sent it once more: it would keep it twice.
+func (a *App) toTerminal(text string, done *TmuxCopy) tea.Cmd {
+	plain, sequence, d := tea.SetClipboard(text), ansi.SetSystemClipboard(text), a.deps
+	switch d.Multiplexer {
 	case Tmux:
-		sequence = ansi.TmuxPassthrough(sequence)
+		wrapped := tea.Raw(ansi.TmuxPassthrough(sequence))
+		return func() tea.Msg {
+			if d.CopyToTmux != nil {
+				*done = d.CopyToTmux(d.Ctx, text)
+			}
+			if done.Kept {
+				return wrapped()
+			}
+			return tea.Sequence(plain, wrapped)()
+		}
 	case GNUScreen:
-		sequence = ansi.ScreenPassthrough(sequence, screenString)
+		return tea.Sequence(plain, tea.Raw(ansi.ScreenPassthrough(sequence, screenString)))
 	default:
-		return tea.SetClipboard(text)
+		return plain
 	}
-	return tea.Sequence(tea.SetClipboard(text), tea.Raw(sequence))
 }
 
 // goes says what happens to a copied secret: the machine's clipboard is cleared, a terminal's can
@@ -86,19 +103,36 @@ func (c copied) goes() string {
 	switch {
 	case c.native != "":
 		return "; it holds a secret, which is cleared in 30 s"
-	case c.inside == Tmux:
+	case c.tmux.Kept && c.tmux.withheld():
+		return "; it holds a secret: tmux forgets it in 30 s"
+	case c.tmux.Kept:
 		return "; it holds a secret: tmux forgets it in 30 s, and the terminal is asked to overwrite it"
+	case c.nowhere():
+		return ""
+	case c.inside == Tmux:
+		return "; it holds a secret, which tmux is asked to forget, and the terminal to overwrite, in 30 s"
 	default:
 		return "; it holds a secret, which the terminal is asked to overwrite in 30 s"
 	}
 }
 
-// toast calls copied only what a native clipboard has confirmed: no terminal says
-// whether OSC 52 arrived.
+// nowhere says that nothing took the text.
+func (c copied) nowhere() bool {
+	return c.native == "" && !c.tmux.Kept && c.tmux.withheld()
+}
+
+// toast calls copied only what a native clipboard has confirmed, and what is in a paste buffer of
+// tmux: no terminal says whether OSC 52 arrived.
 func (c copied) toast() kit.Toast {
 	size := text.Bytes(int64(c.size))
 	if c.native != "" {
-		t := kit.Toast{Text: fmt.Sprintf("copied %s: %s to %s, and sent to the terminal's", c.what, size, c.native)}
+		t := kit.Toast{Text: fmt.Sprintf("copied %s: %s to %s", c.what, size, c.native)}
+		if c.tmux.Kept {
+			t.Text += " and tmux's paste buffer"
+		}
+		if !c.tmux.withheld() {
+			t.Text += ", and sent to the terminal's"
+		}
 		if c.secret {
 			t.Kind, t.Text = kit.ToastWarn, t.Text+c.goes()
 		}
@@ -106,9 +140,14 @@ func (c copied) toast() kit.Toast {
 	}
 	t := kit.Toast{Kind: kit.ToastWarn, Text: fmt.Sprintf("sent %s (%s) to the terminal's clipboard, which confirms nothing", c.what, size)}
 	switch {
-	case c.known && !c.passes:
-		t.Text += ", but tmux keeps it: set-clipboard is not on, and allow-passthrough is off"
-	case c.known:
+	case c.tmux.Kept:
+		t.Text = fmt.Sprintf("copied %s: %s to tmux's paste buffer; %s", c.what, size, c.tmux.onwards())
+		if !c.secret {
+			t.Kind = kit.ToastInfo
+		}
+	case c.nowhere():
+		t.Text = fmt.Sprintf("%s (%s) is not copied: tmux has no paste buffer with it and passes nothing on", c.what, size)
+	case c.tmux.Known:
 		t.Text += "; tmux passes it on"
 	case c.inside == Tmux:
 		t.Text += "; tmux passes it on only with set-clipboard on or allow-passthrough on"
@@ -124,6 +163,18 @@ func (c copied) toast() kit.Toast {
 		t.Text += "; ctrl+y shows the text"
 	}
 	return t
+}
+
+// onwards says what tmux does with what it kept.
+func (c TmuxCopy) onwards() string {
+	switch {
+	case c.Passes:
+		return "tmux was asked to pass it on to the terminal's clipboard, which confirms nothing"
+	case c.Known:
+		return "tmux passes nothing on to the terminal's clipboard"
+	default:
+		return "tmux may pass it on to the terminal's clipboard, which confirms nothing"
+	}
 }
 
 // whyNotShown returns the reason why there is no copied text to show, or "".

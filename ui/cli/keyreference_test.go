@@ -45,8 +45,9 @@ after a value was taken goes into the next text field and is no command, and in 
 says into which.
 
 A copy goes to this machine's clipboard, if it has one, and by OSC 52 to the terminal's,
-which confirms nothing; in tmux it needs ` + "`set-clipboard on` or `allow-passthrough on`" + `, and
-GNU screen may not pass it on. Only what this machine's clipboard took is called copied.
+which confirms nothing. In tmux it goes to a paste buffer, which its prefix and ` + "`]`" + ` paste, and
+tmux is asked to pass it on, unless its ` + "`set-clipboard`" + ` is off; GNU screen may not pass it on.
+Only what this machine's clipboard took, or is seen in tmux's paste buffer, is called copied.
 `
 
 // entry is one line of the reference: what a key does, and the keys that do it.

@@ -188,6 +188,49 @@ func TestACopyInAMultiplexerIsSentBothWaysAndNotCalledCopied(t *testing.T) {
 	}
 }
 
+// A tmux with its first settings ignores OSC 52: it gets the copy by its own command, and only once.
+func TestACopyIsInThePasteBufferOfATmux(t *testing.T) {
+	program, err := exec.LookPath("tmux")
+	if err != nil {
+		t.Skip("tmux is missing; install tmux")
+	}
+	dir, err := os.MkdirTemp("", "tmux") // a socket's path has to be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	path := t.TempDir() // no clipboard program
+	if err := os.Symlink(program, filepath.Join(path, "tmux")); err != nil {
+		t.Fatal(err)
+	}
+	tmux := func(args ...string) string {
+		cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program, append([]string{"-S", filepath.Join(dir, "s"), "-f", "/dev/null"}, args...)...)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Errorf("tmux %q: %v\n%s", args, err, out)
+		}
+		return string(out)
+	}
+	tmux("new-session", "-d", "cat")
+	t.Cleanup(func() { tmux("kill-server") })
+	term := openTerminal(t, 160, 40, environment(t.TempDir(), "TMUX="+filepath.Join(dir, "s")+",1,0", "PATH="+path))
+	term.waitFor("LOCAL EMULATOR", "batch-user")
+	term.press("y")
+	term.waitFor("URL of the form")
+	term.press("u")
+	term.waitFor("copied URL: 18 B to tmux's paste buffer; tmux was asked to pass it on")
+	if got := tmux("save-buffer", "-"); got != "http://lab.test/ok" {
+		t.Errorf("the paste buffer holds %q", got)
+	}
+	if plain := "\x1b]52;c;" + base64.StdEncoding.EncodeToString([]byte("http://lab.test/ok")) + "\a"; strings.Contains(strings.ReplaceAll(term.output(), "\x1b"+plain, ""), plain) {
+		t.Error("tmux is sent it once more")
+	}
+	term.press("\x03")
+	if code := term.wait(); code != 0 {
+		t.Errorf("exit code %d, want 0", code)
+	}
+}
+
 // An empty OSC 52 is ignored by tmux and some terminals: a secret is overwritten.
 func TestACopiedSecretIsOverwrittenInTheTerminal(t *testing.T) {
 	term := openTerminal(t, 120, 40, environment(t.TempDir(), "PATH="+t.TempDir())) // no clipboard program

@@ -33,26 +33,44 @@ func (s *Session) multiplexer() ui.Multiplexer {
 	return ui.NoMultiplexer
 }
 
-// tmuxPasses asks tmux whether it hands the clipboard on to its own terminal; known is false
-// where that is not tmux, or it does not answer in time.
-func (s *Session) tmuxPasses(ctx context.Context) (passes, known bool) {
+// copyToTmux is ui.Deps.CopyToTmux. tmux gets the text on its command's standard input: nothing of it
+// stands in the arguments of a process. It is asked to hand it on to its own terminal, except where
+// its set-clipboard is off.
+func (s *Session) copyToTmux() func(context.Context, string) ui.TmuxCopy {
 	if s.multiplexer() != ui.Tmux {
-		return false, false
+		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, clipboardPatience)
-	defer cancel()
-	out, err := s.tmux(ctx, "display-message", "-p", "-t", s.o.Getenv("TMUX_PANE"), "#{set-clipboard} #{allow-passthrough}")
-	options := strings.Fields(string(out))
-	if err != nil || len(options) != 2 {
-		return false, false
+	return func(ctx context.Context, text string) (done ui.TmuxCopy) {
+		if text == "" { // tmux keeps no empty buffer
+			return done
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), clipboardPatience)
+		defer cancel()
+		out, err := s.tmux(ctx, "", "display-message", "-p", "-t", s.o.Getenv("TMUX_PANE"), "#{set-clipboard} #{allow-passthrough}")
+		options := strings.Fields(string(out))
+		done.Known = err == nil && len(options) == 2
+		done.Passes = done.Known && (options[0] == "on" || options[1] != "0" && options[1] != "off")
+		if done.Known && options[0] == "off" {
+			_, err = s.tmux(ctx, text, "load-buffer", "-")
+		} else if _, err = s.tmux(ctx, text, "load-buffer", "-w", "-"); err == nil {
+			done.Passes = done.Known
+		} else { // tmux before 3.2
+			_, err = s.tmux(ctx, text, "load-buffer", "-")
+		}
+		if err != nil {
+			return done
+		}
+		held, err := s.tmux(ctx, "", "save-buffer", "-")
+		done.Kept = err == nil && string(held) == text
+		return done
 	}
-	return options[0] == "on" || options[1] != "0" && options[1] != "off", true
 }
 
 // tmux runs a command of the tmux that the console is in.
-func (s *Session) tmux(ctx context.Context, args ...string) ([]byte, error) {
+func (s *Session) tmux(ctx context.Context, in string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "tmux", args...)
 	cmd.Env = append(os.Environ(), "TMUX="+s.o.Getenv("TMUX"))
+	cmd.Stdin = strings.NewReader(in)
 	return cmd.Output()
 }
 
@@ -65,13 +83,13 @@ func (s *Session) forgetCopy() func(context.Context, [sha256.Size]byte) (int, er
 	return func(ctx context.Context, sum [sha256.Size]byte) (deleted int, err error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), clipboardPatience)
 		defer cancel()
-		names, err := s.tmux(ctx, "list-buffers", "-F", "#{buffer_name}")
+		names, err := s.tmux(ctx, "", "list-buffers", "-F", "#{buffer_name}")
 		if err != nil {
 			return 0, fmt.Errorf("listing the paste buffers: %w", err)
 		}
 		for name := range strings.Lines(string(names)) {
 			name = strings.TrimSuffix(name, "\n")
-			held, err := s.tmux(ctx, "save-buffer", "-b", name, "-")
+			held, err := s.tmux(ctx, "", "save-buffer", "-b", name, "-")
 			if failed := (*exec.ExitError)(nil); errors.As(err, &failed) && strings.HasPrefix(string(failed.Stderr), "no buffer") {
 				continue // gone meanwhile
 			}
@@ -81,7 +99,7 @@ func (s *Session) forgetCopy() func(context.Context, [sha256.Size]byte) (int, er
 			if sha256.Sum256(held) != sum {
 				continue
 			}
-			if _, err := s.tmux(ctx, "delete-buffer", "-b", name); err != nil {
+			if _, err := s.tmux(ctx, "", "delete-buffer", "-b", name); err != nil {
 				return deleted, fmt.Errorf("deleting a paste buffer: %w", err)
 			}
 			deleted++

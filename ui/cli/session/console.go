@@ -121,7 +121,7 @@ func (c *Console) Root() *ui.App {
 		Ctx: c.ctx, Now: now, Theme: theme, Tabs: tabs, Session: s.describe(),
 		Start: tea.Batch(c.start, c.tellNotices()), Commands: func() []kit.Binding { return c.commands(theme) }, Switch: func() tea.Cmd { return account.Switcher(c.accountDeps(theme)) },
 		Saved: s.savedRequests, History: client.Activity, Spent: client.Spent, Clipboard: nativeClipboard, ReadClipboard: readClipboard, ForgetCopy: s.forgetCopy(),
-		Multiplexer: s.multiplexer(), Passes: s.tmuxPasses,
+		Multiplexer: s.multiplexer(), CopyToTmux: s.copyToTmux(),
 		Suspend: c.suspend, Code: code.New(c.codeDeps(theme)).Open,
 	})
 }

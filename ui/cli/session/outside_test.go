@@ -15,6 +15,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/profile"
+	"zonedeck/ui"
 )
 
 func TestABodyOfTheHistoryIsShownOnlyAsItCame(t *testing.T) {
@@ -83,28 +84,67 @@ func TestCodeIsWrittenToTheFileThatIsNamed(t *testing.T) {
 	}
 }
 
-func TestTmuxIsAskedWhetherItPassesACopyOn(t *testing.T) {
-	dir := t.TempDir()
-	t.Setenv("PATH", dir)
-	for answer, want := range map[string][2]bool{
-		"echo on 0": {true, true}, "echo external 1": {true, true}, "echo external 2": {true, true}, "echo off all": {true, true},
-		"echo external 0": {false, true}, "echo off off": {false, true}, "echo": {}, "exit 1": {}, "echo '%1'": {},
+func TestACopyToTmuxIsSeenInItsPasteBuffer(t *testing.T) {
+	socket, tmux := tmuxServer(t)
+	s := inTmux(socket)
+	for _, c := range []struct {
+		clipboard, passthrough string
+		passes                 bool
+	}{
+		{"external", "off", true}, {"on", "off", true}, {"off", "off", false}, {"off", "on", true}, {"external", "on", true},
 	} {
-		if err := os.WriteFile(filepath.Join(dir, "tmux"), []byte("#!/bin/sh\n"+answer+"\n"), 0o700); err != nil {
-			t.Fatal(err)
+		text := "hunter2\nwith " + c.clipboard + c.passthrough
+		tmux("", "set-option", "-g", "set-clipboard", c.clipboard)
+		tmux("", "set-option", "-g", "allow-passthrough", c.passthrough)
+		want := ui.TmuxCopy{Kept: true, Passes: c.passes, Known: true}
+		if done := s.copyToTmux()(t.Context(), text); done != want {
+			t.Errorf("%+v: %+v, want %+v", c, done, want)
 		}
-		s := &Session{o: Options{Getenv: func(name string) string { return map[string]string{"TMUX": "/tmp/t,1,0", "TMUX_PANE": "%0"}[name] }}}
-		if passes, known := s.tmuxPasses(t.Context()); passes != want[0] || known != want[1] {
-			t.Errorf("%s: %v, %v", answer, passes, known)
+		if got := tmux("", "save-buffer", "-"); got != text {
+			t.Errorf("%+v: the paste buffer holds %q", c, got)
 		}
 	}
-	s := &Session{o: Options{Getenv: func(string) string { return "" }}}
-	if _, known := s.tmuxPasses(t.Context()); known {
-		t.Error("it is known without tmux")
+	if n := strings.Count(tmux("", "list-buffers"), "\n"); n != 5 {
+		t.Errorf("%d paste buffers, want 5", n)
+	}
+	if done := inTmux(socket+"-none").copyToTmux()(t.Context(), "x"); done != (ui.TmuxCopy{}) {
+		t.Errorf("without a server: %+v", done)
+	}
+	if (&Session{o: Options{Getenv: func(string) string { return "" }}}).copyToTmux() != nil {
+		t.Error("there is something to copy to without tmux")
 	}
 }
 
-func TestTmuxForgetsAPasteBuffer(t *testing.T) {
+func TestATmuxThatKeepsNothingIsNotBelieved(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PATH", dir)
+	for script, want := range map[string]ui.TmuxCopy{
+		"display-message) echo external 0;; save-buffer) echo other;;":                              {Known: true, Passes: true},
+		"display-message) echo external 0;; load-buffer) exit 1;;":                                  {Known: true},
+		"display-message) echo external 2;; load-buffer) exit 1;;":                                  {Known: true, Passes: true},
+		"display-message) echo on off;; load-buffer) exit 1;;":                                      {Known: true, Passes: true},
+		"display-message) echo external off;; load-buffer) [ $2 = - ];; save-buffer) printf text;;": {Known: true, Kept: true},
+		"display-message) echo external;; save-buffer) printf text;;":                               {Kept: true},
+		"display-message) echo;; load-buffer) exit 1;;":                                             {},
+		"*) exit 1;;": {},
+	} {
+		if err := os.WriteFile(filepath.Join(dir, "tmux"), []byte("#!/bin/sh\ncase $1 in "+script+" esac\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if done := inTmux("/tmp/t").copyToTmux()(t.Context(), "text"); done != want {
+			t.Errorf("%s: %+v, want %+v", script, done, want)
+		}
+	}
+}
+
+// inTmux is a session in the tmux with that socket.
+func inTmux(socket string) *Session {
+	return &Session{o: Options{Getenv: func(name string) string { return map[string]string{"TMUX": socket + ",1,0"}[name] }}}
+}
+
+// tmuxServer starts a tmux, and runs commands of it with some standard input.
+func tmuxServer(t *testing.T) (socket string, tmux func(in string, args ...string) string) {
+	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("tmux is missing; install tmux")
 	}
@@ -113,8 +153,8 @@ func TestTmuxForgetsAPasteBuffer(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	socket := filepath.Join(dir, "s")
-	tmux := func(in string, args ...string) string {
+	socket = filepath.Join(dir, "s")
+	tmux = func(in string, args ...string) string {
 		cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "tmux", append([]string{"-S", socket, "-f", "/dev/null"}, args...)...)
 		cmd.Stdin, cmd.Env = strings.NewReader(in), append(os.Environ(), "TMUX=")
 		out, err := cmd.CombinedOutput()
@@ -123,13 +163,18 @@ func TestTmuxForgetsAPasteBuffer(t *testing.T) {
 		}
 		return string(out)
 	}
-	const secret = "hunter2-of-the-zone\nwith a line"
 	tmux("", "new-session", "-d", "cat")
 	t.Cleanup(func() { tmux("", "kill-server") })
+	return socket, tmux
+}
+
+func TestTmuxForgetsAPasteBuffer(t *testing.T) {
+	socket, tmux := tmuxServer(t)
+	const secret = "hunter2-of-the-zone\nwith a line"
 	for _, text := range []string{secret, "a shopping list", secret, secret + " and more"} {
 		tmux(text, "load-buffer", "-")
 	}
-	s := &Session{o: Options{Getenv: func(name string) string { return map[string]string{"TMUX": socket + ",1,0"}[name] }}}
+	s := inTmux(socket)
 	forget := s.forgetCopy()
 	if n, err := forget(t.Context(), sha256.Sum256([]byte(secret))); n != 2 || err != nil {
 		t.Errorf("%d deleted, %v", n, err)
@@ -137,7 +182,7 @@ func TestTmuxForgetsAPasteBuffer(t *testing.T) {
 	if left := tmux("", "list-buffers", "-F", "#{buffer_sample}"); strings.Count(left, "\n") != 2 || !strings.Contains(left, "shopping") || !strings.Contains(left, "and more") {
 		t.Errorf("left:\n%s", left)
 	}
-	s = &Session{o: Options{Getenv: func(name string) string { return map[string]string{"TMUX": socket + "-none,1,0"}[name] }}}
+	s = inTmux(socket + "-none")
 	if _, err := s.forgetCopy()(t.Context(), [sha256.Size]byte{}); err == nil {
 		t.Error("a server that does not answer is no error")
 	}
