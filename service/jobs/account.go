@@ -28,10 +28,10 @@ func countRows(ctx context.Context, p profile.Profile, d dialect.Dialect, file, 
 	err = rows.EachRow(f, format, func(r rows.Row) error {
 		out.Returned++
 		switch {
-		case r.Data:
-			out.Useful++
 		case r.Error:
 			addError(&out, d, r)
+		case r.Data:
+			out.Useful++
 		default:
 			out.Empty++
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/tidwall/gjson"
 )
@@ -22,19 +23,16 @@ type Row struct {
 	// a row that a discovery found is the discovery's.
 	Input json.RawMessage
 	// Data says that it has a field with a value that the service did not only repeat from
-	// its input.
+	// its input, and reports no error.
 	Data bool
-	// Error says that it reports an error; Code and Text are the service's words, each may
-	// be empty.
+	// Error says that it reports an error, whatever stands beside it; Code and Text are the
+	// service's words, each may be empty.
 	Error      bool
 	Code, Text string
 	// own are the row's own fields, for a row without an input; valid within the call that
 	// the row is given to.
 	own func() map[string]string
 }
-
-// Failed reports whether the row is an error and not data.
-func (r Row) Failed() bool { return r.Error && !r.Data }
 
 // EachRow gives every row of a result in one of Formats to on; with any other format the
 // content decides. It holds one row in memory. An error of on ends it. A *RecordsError
@@ -167,16 +165,16 @@ func (s *rowSum) field(name string, value gjson.Result) {
 	case "discovery_input":
 		s.discovery = value
 	case "error":
-		if filled(value) && value.Type != gjson.False {
+		if tellsError(value) {
 			s.out.Error, s.out.Text = true, cut(value.String(), maxProblemText)
 		}
 	case "error_code":
-		if filled(value) {
+		if tellsError(value) {
 			s.out.Error, s.out.Code = true, cut(value.String(), maxErrorCode)
 		}
 	case "timestamp", "warning", "warning_code":
 	default:
-		if !s.out.Data && filled(value) {
+		if filled(value) {
 			s.fields = append(s.fields, rowField{name, value})
 		}
 	}
@@ -194,6 +192,9 @@ func (s *rowSum) row() Row {
 		if in.IsObject() && len(s.out.Input) == 0 {
 			s.out.Input = json.RawMessage(in.Raw)
 		}
+	}
+	if s.out.Error {
+		return s.out
 	}
 	for _, f := range s.fields {
 		if !repeats(s.input, f) && !repeats(s.discovery, f) {
@@ -214,6 +215,20 @@ func repeats(input gjson.Result, f rowField) bool {
 		})
 	}
 	return same
+}
+
+// tellsError reports whether the value of a field for errors tells one. A CSV has every value
+// as text.
+func tellsError(v gjson.Result) bool {
+	if !filled(v) || v.Type == gjson.False {
+		return false
+	}
+	switch strings.ToLower(v.String()) {
+	case "false", "null", "none", "0":
+		return false
+	default:
+		return true
+	}
 }
 
 // filled reports whether a value says anything.

@@ -32,7 +32,11 @@ func TestARowIsDataOrAnErrorOrNothing(t *testing.T) {
 		`{"title":"x","timestamp":"2026-01-01","input":{"url":"u"}}`:                                {Data: true, Input: json.RawMessage(`{"url":"u"}`)},
 		`{"error":"dead","error_code":"dead_page","input":{"url":"u"}}`:                             {Error: true, Code: "dead_page", Text: "dead", Input: json.RawMessage(`{"url":"u"}`)},
 		`{"url":"u","error_code":"dead_page","input":{"url":"u"},"title":null,"list":[],"map":{}}`:  {Error: true, Code: "dead_page", Input: json.RawMessage(`{"url":"u"}`)},
-		`{"url":"u","title":"x","error":"the second page failed","input":{"url":"u"}}`:              {Data: true, Error: true, Text: "the second page failed", Input: json.RawMessage(`{"url":"u"}`)},
+		`{"url":"u","title":"x","error":"the second page failed","input":{"url":"u"}}`:              {Error: true, Text: "the second page failed", Input: json.RawMessage(`{"url":"u"}`)},
+		`{"input":{"url":"u"},"url":"u/","error":"Page not found","error_code":"dead_page"}`:        {Error: true, Code: "dead_page", Text: "Page not found", Input: json.RawMessage(`{"url":"u"}`)},
+		`{"success":false,"status":"failed","error_code":"blocked","request_id":"r-1"}`:             {Error: true, Code: "blocked"},
+		`{"title":"x","error":0,"error_code":0}`:                                                    {Data: true},
+		`{"title":"x","error":"False","error_code":"null"}`:                                         {Data: true},
 		`{"url":"u","title":"","warning":"slow","warning_code":"w","input":{"url":"u"}}`:            {Input: json.RawMessage(`{"url":"u"}`)},
 		`{"error":null,"error_code":"","price":0}`:                                                  {Data: true},
 		`{"keyword":"lamp","input":{"url":"u"},"discovery_input":{"keyword":"lamp"},"error":false}`: {Input: json.RawMessage(`{"keyword":"lamp"}`)},
@@ -52,6 +56,11 @@ func TestARowIsDataOrAnErrorOrNothing(t *testing.T) {
 	want := []Row{{Data: true}, {Error: true, Code: "dead_page", Text: "dead", Input: json.RawMessage(`{"url":"u"}`)}, {Data: true}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("CSV:\ngot  %+v\nwant %+v", got, want)
+	}
+	got = eachOf(t, "url,title,error,error_code\nu,x,false,null\nu,,dead,0\nu,x,0,\n", "csv")
+	want = []Row{{Data: true}, {Error: true, Text: "dead"}, {Data: true}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("CSV without errors:\ngot  %+v\nwant %+v", got, want)
 	}
 	for _, format := range Formats() {
 		if got := eachOf(t, "", format); got != nil {
@@ -118,6 +127,7 @@ func TestRowsAreMatchedByTheirInput(t *testing.T) {
 	}
 	m := NewMatch(inputs)
 	if err := EachRow(strings.NewReader(`
+{"error":"blocked","error_code":"blocked","request_id":"r-1","input":{"url":"http://lab.test/2","limit":"20"}}
 {"title":"three","input":{"url":"http://lab.test/3","country":"us"}}
 {"error":"dead","input":{"url":"http://lab.test/4"}}
 {"title":"two","input":{"limit":"10","url":"http://lab.test/2"}}
@@ -135,7 +145,7 @@ func TestRowsAreMatchedByTheirInput(t *testing.T) {
 	}
 	rest, failed := m.Rest()
 	want := []model.JobInput{inputs[2], inputs[5], inputs[6]}
-	if !reflect.DeepEqual(rest, want) || failed != 1 || m.Unmatched != 3 {
+	if !reflect.DeepEqual(rest, want) || failed != 2 || m.Unmatched != 3 {
 		t.Errorf("%d failed, %d unmatched, %+v", failed, m.Unmatched, rest)
 	}
 	csv := NewMatch(inputs[:1])
@@ -163,7 +173,7 @@ func FuzzEachRow(f *testing.F) {
 		n := 0
 		err := EachRow(strings.NewReader(text), format, func(r Row) error {
 			n++
-			if len(r.Input) > 0 && !json.Valid(r.Input) || r.Failed() && r.Data || len(r.Text) > maxProblemText+8 || len(r.Code) > maxErrorCode+8 {
+			if len(r.Input) > 0 && !json.Valid(r.Input) || r.Error && r.Data || len(r.Text) > maxProblemText+8 || len(r.Code) > maxErrorCode+8 {
 				return fmt.Errorf("%+v", r)
 			}
 			m.Row(r)
