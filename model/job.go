@@ -283,8 +283,8 @@ type TriggerRequest struct {
 	// Settings are what is asked for besides the inputs.
 	Settings JobSettings
 	// MaxCost refuses the job if it is expected to cost more dollars; 0 leaves that to the
-	// profile.
-	MaxCost float64 `json:"-"`
+	// profile, whose cap holds in any case.
+	MaxCost float64 `json:",omitempty"`
 	// Repeats is the job of the ledger that is launched again, or empty.
 	Repeats string
 	// Guard, if set, refuses the launch of what was launched before.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -320,6 +321,9 @@ func (r TriggerRequest) Problems(c Sends) []FieldProblem {
 		ps.add("inputs", fmt.Errorf("%d are more than %d; split them into several jobs", len(r.Inputs), MaxInputs))
 	}
 	ps = append(ps, r.Settings.problems(c)...)
+	if !(r.MaxCost >= 0) || math.IsInf(r.MaxCost, 0) {
+		ps.add("max_cost", fmt.Errorf("it cannot be %v: give dollars, more than 0, or none for no cap", r.MaxCost))
+	}
 	for i, in := range r.Inputs {
 		row := in.Row
 		if row == 0 {

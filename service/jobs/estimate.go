@@ -22,6 +22,9 @@ type Estimate struct {
 	Rate    model.Rate
 	// Zone is the one that Rate is of.
 	Zone model.ZoneName
+	// worst is what a cap counts, -1 where it is not known: dollars if every input gives what
+	// it gave in the dearest of the earlier jobs, and one record at least.
+	worst float64
 }
 
 // String is the estimate in a line.
@@ -67,45 +70,78 @@ func (rn *Runner) Estimate(ctx context.Context, r model.TriggerRequest) (Estimat
 }
 
 func (rn *Runner) estimate(ctx context.Context, p profile.Profile, r model.TriggerRequest) (Estimate, error) {
-	e := Estimate{Inputs: len(r.Inputs), Dollars: -1}
-	perInput, jobs, err := rn.past(ctx, p, r)
+	e := Estimate{Inputs: len(r.Inputs), Dollars: -1, worst: -1}
+	was, err := rn.past(ctx, p, r)
 	if err != nil {
 		return e, err
 	}
+	most := float64(-1) // records that a cap counts
 	n := float64(e.Inputs)
 	switch limit := float64(r.Settings.LimitPerInput); {
-	case jobs > 0:
-		e.Records, e.Basis = n*perInput, fmt.Sprintf("%.3g for an input in %s", perInput, earlier(jobs))
+	case was.jobs > 0:
+		perInput := float64(was.records) / float64(was.inputs)
+		e.Records, e.Basis = n*perInput, fmt.Sprintf("%.3g for an input in %s", perInput, earlier(was.jobs))
+		if most = n * was.most; r.Settings.Discover == "" {
+			most = max(most, n) // pages that were dead may give a record now
+		}
 		if limit > 0 && perInput > limit {
 			e.Records, e.Basis = n*limit, fmt.Sprintf("%.0f for an input at most", limit)
 		}
+		if limit > 0 {
+			most = min(most, n*limit)
+		}
 	case r.Settings.Discover == "":
-		e.Records, e.Basis = n, "one for each input: there is no earlier job of it"
+		e.Records, e.Basis, most = n, "one for each input: "+was.none(), n
 	case limit > 0:
-		e.Records, e.Basis = n*limit, fmt.Sprintf("%.0f for an input at most", limit)
+		e.Records, e.Basis, most = n*limit, fmt.Sprintf("%.0f for an input at most", limit), n*limit
 	default:
-		e.Records, e.Basis = -1, "a discovery may find any number of records, and there is no earlier job of it; set a limit"
+		e.Records, e.Basis = -1, "a discovery may find any number of records, and "+was.none()+"; set a limit"
 	}
-	if total := float64(r.Settings.LimitTotal); total > 0 && (e.Records < 0 || e.Records > total) {
-		e.Records, e.Basis = total, "the limit of the job"
+	if total := float64(r.Settings.LimitTotal); total > 0 {
+		if e.Records < 0 || e.Records > total {
+			e.Records, e.Basis = total, "the limit of the job"
+		}
+		if most < 0 || most > total {
+			most = total
+		}
 	}
 	e.Zone, e.Rate = rateOf(p)
-	if dollars, priced := e.Rate.Cost(e.Records, 0); priced && e.Rate.Per1000 > 0 && e.Records >= 0 {
-		e.Dollars = dollars
+	if e.Rate.Per1000 > 0 && e.Records >= 0 {
+		if dollars, priced := e.Rate.Cost(e.Records, 0); priced {
+			e.Dollars = dollars
+			e.worst, _ = e.Rate.Cost(most, 0)
+		}
 	}
 	return e, nil
 }
 
-// past is how many records earlier jobs gave for an input, and how many jobs that is.
-func (rn *Runner) past(ctx context.Context, p profile.Profile, r model.TriggerRequest) (perInput float64, jobs int, err error) {
+// earlierJobs is what an estimate rests on.
+type earlierJobs struct {
+	jobs, inputs, records int
+	// most is the largest number of records for an input among the jobs.
+	most float64
+	// passed says that others measure nothing: they found nothing, or a limit ended them.
+	passed bool
+}
+
+// none says why there is no job to measure by.
+func (e earlierJobs) none() string {
+	if e.passed {
+		return "no earlier job of it found records without a limit"
+	}
+	return "there is no earlier job of it"
+}
+
+// past is what earlier jobs gave. One that found nothing says nothing about the next: its pages
+// may have been dead. One with a limit might have given more.
+func (rn *Runner) past(ctx context.Context, p profile.Profile, r model.TriggerRequest) (was earlierJobs, err error) {
 	if rn.cfg.Ledger == nil {
-		return 0, 0, nil
+		return was, nil
 	}
 	list, _, err := rn.cfg.Ledger.Jobs(ctx, 1000)
 	if err != nil {
-		return 0, 0, err
+		return was, err
 	}
-	inputs, records := 0, 0
 	for _, j := range list {
 		if j.Profile != p.Name || j.Dataset != r.Dataset || !j.State.HasResult() || j.Records < 0 || j.Inputs == 0 {
 			continue
@@ -115,17 +151,25 @@ func (rn *Runner) past(ctx context.Context, p profile.Profile, r model.TriggerRe
 			continue // it is not known to be comparable
 		}
 		if err != nil {
-			return 0, 0, err
+			return was, err
 		}
-		inputs, records, jobs = inputs+j.Inputs, records+j.Records, jobs+1
-		if jobs == pastJobs {
+		if j.Records == 0 || cutShort(asked.Settings, r.Settings) {
+			was.passed = true
+			continue
+		}
+		was.inputs, was.records, was.jobs = was.inputs+j.Inputs, was.records+j.Records, was.jobs+1
+		was.most = max(was.most, float64(j.Records)/float64(j.Inputs))
+		if was.jobs == pastJobs {
 			break
 		}
 	}
-	if jobs == 0 {
-		return 0, 0, nil
-	}
-	return float64(records) / float64(inputs), jobs, nil
+	return was, nil
+}
+
+// cutShort reports whether a job's limits may have kept records back that one with the limits
+// now would give.
+func cutShort(then, now model.JobSettings) bool {
+	return then.LimitTotal > 0 || then.LimitPerInput > 0 && (now.LimitPerInput == 0 || now.LimitPerInput > then.LimitPerInput)
 }
 
 // rateOf is the rate of the profile's first priced zone for ready-made scrapers, data sets or,
@@ -143,22 +187,25 @@ func rateOf(p profile.Profile) (model.ZoneName, model.Rate) {
 // ErrCost is wrapped by the refusal of a job that is expected to cost more than its cap.
 var ErrCost = errors.New("the job is above the cap on its cost")
 
-// withinCap refuses a job above its cap, or above the profile's where it has none of its own.
-// One whose cost is not known is refused, too: the cap could not be kept.
+// withinCap refuses a job above its cap or the profile's: the smaller one holds. One whose cost
+// is not known is refused, too: the cap could not be kept.
 func (rn *Runner) withinCap(ctx context.Context, p profile.Profile, r model.TriggerRequest) error {
 	most, from := r.MaxCost, "given for this job"
-	if most <= 0 {
+	if p.MaxJobCost > 0 && (most == 0 || p.MaxJobCost < most) {
 		most, from = p.MaxJobCost, "max_job_cost of profile "+p.Name
 	}
-	if most <= 0 {
+	if most == 0 {
 		return nil
 	}
 	e, err := rn.estimate(ctx, p, r)
 	switch {
 	case err != nil:
 		return fmt.Errorf("estimating the cost of a job: %w", err)
-	case e.Dollars < 0 || e.Dollars > most:
+	case e.Dollars < 0 || !(e.Dollars <= most):
 		return model.BadField("max_cost", "%w of %s (%s): %s", ErrCost, model.Dollars(most), from, e)
+	case !(e.worst <= most):
+		return model.BadField("max_cost", "%w of %s (%s): %s, and it may be %s by the dearest of the earlier jobs, with one record for an input at least",
+			ErrCost, model.Dollars(most), from, e, model.SmallDollars(e.worst))
 	default:
 		return nil
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"strings"
 	"testing"
 
 	"zonedeck/model"
@@ -20,7 +22,7 @@ func estimated(t *testing.T, zones []model.Zone, most float64, past ...past) *Ru
 	}
 	for i, one := range past {
 		r := trigger("http://lab.test/1", "http://lab.test/2")
-		r.Dataset, r.Settings.Discover = "gd_x", one.discover
+		r.Dataset, r.Settings = "gd_x", model.JobSettings{Discover: one.discover, LimitPerInput: one.perInput, LimitTotal: one.total}
 		job, err := cl.Trigger(t.Context(), r)
 		if err != nil {
 			t.Fatal(err)
@@ -38,8 +40,9 @@ func estimated(t *testing.T, zones []model.Zone, most float64, past ...past) *Ru
 }
 
 type past struct {
-	discover string
-	records  int
+	discover        string
+	records         int
+	perInput, total int // its limits
 }
 
 func TestWhatAJobIsExpectedToCost(t *testing.T) {
@@ -53,11 +56,16 @@ func TestWhatAJobIsExpectedToCost(t *testing.T) {
 	}{
 		{"no earlier job", priced, nil, model.JobSettings{}, "about 3 records (one for each input: there is no earlier job of it), $0.0045 at $1.5 per 1000 of zone s1"},
 		{"no rate", priced[:1], nil, model.JobSettings{}, "about 3 records (one for each input: there is no earlier job of it); cost unknown: no zone of the profile for scrapers or data sets has a rate"},
-		{"an earlier job", priced, []past{{"", 20}}, model.JobSettings{}, "about 30 records (10 for an input in the last job of it), $0.0450 at $1.5 per 1000 of zone s1"},
-		{"several, of another way too", priced, []past{{"", 2}, {"keyword", 900}, {"", 4}}, model.JobSettings{}, "about 4 records (1.5 for an input in the last 2 jobs of it), $0.0067 at $1.5 per 1000 of zone s1"},
-		{"a limit below what there was", priced, []past{{"", 20}}, model.JobSettings{LimitPerInput: 2}, "about 6 records (2 for an input at most), $0.0090 at $1.5 per 1000 of zone s1"},
-		{"a limit above it", priced, []past{{"", 20}}, model.JobSettings{LimitPerInput: 50, LimitTotal: 25}, "about 25 records (the limit of the job), $0.0375 at $1.5 per 1000 of zone s1"},
-		{"a discovery", priced, []past{{"", 20}}, model.JobSettings{Discover: "keyword"}, "cost unknown: a discovery may find any number of records, and there is no earlier job of it; set a limit"},
+		{"an earlier job", priced, []past{{records: 20}}, model.JobSettings{}, "about 30 records (10 for an input in the last job of it), $0.0450 at $1.5 per 1000 of zone s1"},
+		{"several, of another way too", priced, []past{{records: 2}, {discover: "keyword", records: 900}, {records: 4}}, model.JobSettings{}, "about 4 records (1.5 for an input in the last 2 jobs of it), $0.0067 at $1.5 per 1000 of zone s1"},
+		{"one that found nothing", priced, []past{{}, {}}, model.JobSettings{}, "about 3 records (one for each input: no earlier job of it found records without a limit), $0.0045 at $1.5 per 1000 of zone s1"},
+		{"one that found nothing beside another", priced, []past{{}, {records: 20}}, model.JobSettings{}, "about 30 records (10 for an input in the last job of it), $0.0450 at $1.5 per 1000 of zone s1"},
+		{"limits then, none now", priced, []past{{discover: "keyword", records: 2, perInput: 1}, {discover: "keyword", records: 1, total: 1}}, model.JobSettings{Discover: "keyword"}, "cost unknown: a discovery may find any number of records, and no earlier job of it found records without a limit; set a limit"},
+		{"a limit then, a higher one now", priced, []past{{discover: "keyword", records: 2, perInput: 1}}, model.JobSettings{Discover: "keyword", LimitPerInput: 9}, "about 27 records (9 for an input at most), $0.0405 at $1.5 per 1000 of zone s1"},
+		{"the same limit", priced, []past{{discover: "keyword", records: 2, perInput: 1}}, model.JobSettings{Discover: "keyword", LimitPerInput: 1}, "about 3 records (1 for an input in the last job of it), $0.0045 at $1.5 per 1000 of zone s1"},
+		{"a limit below what there was", priced, []past{{records: 20}}, model.JobSettings{LimitPerInput: 2}, "about 6 records (2 for an input at most), $0.0090 at $1.5 per 1000 of zone s1"},
+		{"a limit above it", priced, []past{{records: 20}}, model.JobSettings{LimitPerInput: 50, LimitTotal: 25}, "about 25 records (the limit of the job), $0.0375 at $1.5 per 1000 of zone s1"},
+		{"a discovery", priced, []past{{records: 20}}, model.JobSettings{Discover: "keyword"}, "cost unknown: a discovery may find any number of records, and there is no earlier job of it; set a limit"},
 		{"a discovery with a limit", priced, nil, model.JobSettings{Discover: "keyword", LimitPerInput: 4}, "about 12 records (4 for an input at most), $0.0180 at $1.5 per 1000 of zone s1"},
 		{"a discovery with a limit of all", priced, nil, model.JobSettings{Discover: "keyword", LimitTotal: 1}, "about 1 record (the limit of the job), $0.0015 at $1.5 per 1000 of zone s1"},
 	} {
@@ -90,7 +98,10 @@ func TestAJobAboveItsCapIsNotSent(t *testing.T) {
 		{"at the profile's", zones, 3, r(0, model.JobSettings{}), false},
 		{"above the profile's", zones, 2.99, r(0, model.JobSettings{}), true},
 		{"above its own", zones, 100, r(2, model.JobSettings{}), true},
-		{"its own in place of the profile's", zones, 1, r(3, model.JobSettings{}), false},
+		{"at its own, below the profile's", zones, 100, r(3, model.JobSettings{}), false},
+		{"its own does not lift the profile's", zones, 1, r(3, model.JobSettings{}), true},
+		{"its own is not a number", zones, 1, r(math.NaN(), model.JobSettings{}), true},
+		{"its own has no end", zones, 0, r(math.Inf(1), model.JobSettings{}), true},
 		{"within a limit", zones, 2, r(0, model.JobSettings{LimitTotal: 2}), false},
 		{"not known: no rate", nil, 100, r(0, model.JobSettings{}), true},
 		{"not known: a discovery without a limit", zones, 100, r(0, model.JobSettings{Discover: "keyword"}), true},
@@ -98,7 +109,7 @@ func TestAJobAboveItsCapIsNotSent(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			cl := estimated(t, c.zones, c.most)
 			_, err := cl.Trigger(t.Context(), c.r)
-			if refused := errors.Is(err, ErrCost) && errors.Is(err, model.ErrRequest); refused != c.refuse || err != nil != c.refuse {
+			if refused := errors.Is(err, model.ErrRequest); refused != c.refuse || err != nil != c.refuse {
 				t.Errorf("%v", err)
 			}
 			want := 1
@@ -109,5 +120,59 @@ func TestAJobAboveItsCapIsNotSent(t *testing.T) {
 				t.Errorf("%d jobs in the ledger, %v", total, err)
 			}
 		})
+	}
+}
+
+// The cap counts what the dearest of the earlier jobs gave, and a record for an input at least.
+func TestTheCapHoldsAfterCheapRuns(t *testing.T) {
+	zones := []model.Zone{{Name: "s1", Product: model.ProductScrapers, Rate: model.Rate{Per1000: 1000}}}
+	for _, c := range []struct {
+		name     string
+		past     []past
+		settings model.JobSettings
+		most     float64
+		refuse   bool
+	}{
+		{"one that found nothing", []past{{}}, model.JobSettings{}, 2.99, true},
+		{"half of the pages were dead", []past{{records: 1}}, model.JobSettings{}, 2.99, true},
+		{"half of the pages were dead: a record for each", []past{{records: 1}}, model.JobSettings{}, 3, false},
+		{"a dear one among cheap ones", []past{{records: 20}, {records: 2}, {records: 2}}, model.JobSettings{}, 29.99, true},
+		{"a dear one: at what it gave", []past{{records: 20}, {records: 2}, {records: 2}}, model.JobSettings{}, 30, false},
+		{"a dear one, and a limit for an input", []past{{records: 20}, {records: 2}}, model.JobSettings{LimitPerInput: 2}, 6, false},
+		{"a dear one, and a limit of all", []past{{records: 20}, {records: 2}}, model.JobSettings{LimitTotal: 4}, 4, false},
+		{"a discovery with a limit once", []past{{discover: "keyword", records: 2, perInput: 1}}, model.JobSettings{Discover: "keyword"}, 100, true},
+		{"a discovery that gave little", []past{{discover: "keyword", records: 1}}, model.JobSettings{Discover: "keyword"}, 1.5, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cl := estimated(t, zones, c.most, c.past...)
+			r := trigger("http://lab.test/1", "http://lab.test/2", "http://lab.test/3")
+			r.Dataset, r.Settings = "gd_x", c.settings
+			_, err := cl.Trigger(t.Context(), r)
+			if errors.Is(err, ErrCost) != c.refuse || err != nil != c.refuse {
+				t.Errorf("%v", err)
+			}
+			if err != nil && c.past[0].records == 20 && !strings.Contains(err.Error(), "$30.00 by the dearest") {
+				t.Errorf("it does not say why: %v", err)
+			}
+		})
+	}
+}
+
+func TestTheCapOfAJobIsKeptForItsRepetition(t *testing.T) {
+	zones := []model.Zone{{Name: "s1", Product: model.ProductScrapers, Rate: model.Rate{Per1000: 1000}}}
+	cl := estimated(t, zones, 0)
+	r := trigger("http://lab.test/1")
+	r.Dataset, r.MaxCost = "gd_x", 1
+	job, err := cl.Trigger(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := cl.Request(t.Context(), job.ID)
+	if err != nil || again.MaxCost != 1 {
+		t.Fatalf("%v, %v", again.MaxCost, err)
+	}
+	again.Inputs = append(again.Inputs, trigger("http://lab.test/2").Inputs...)
+	if _, err := cl.Trigger(t.Context(), again); !errors.Is(err, ErrCost) {
+		t.Errorf("%v", err)
 	}
 }

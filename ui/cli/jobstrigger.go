@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -70,7 +71,7 @@ func (f *triggerFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.settings.Endpoint, "endpoint", "", "address that the records are sent to")
 	fl.StringVar(&f.settings.Format, "format", "", "with --endpoint: "+strings.Join(model.DeliveryFormats(), ", "))
 	fl.BoolVar(&f.settings.Plain, "uncompressed", false, "with --endpoint: records are not compressed")
-	fl.Float64Var(&f.maxCost, "max-cost", 0, "refuse the job if it is expected to cost more dollars (default: max_job_cost of the profile)")
+	fl.Float64Var(&f.maxCost, "max-cost", 0, "refuse the job if it is expected to cost more dollars; max_job_cost of the profile holds, too")
 	fl.BoolVar(&f.again, "again", false, "launch it even if the same inputs were launched within the last hour, or may have been before")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "check the rows and say what they are expected to cost; send nothing")
 	fl.StringVar(&f.key, "key", "", "name of the key in the inventory")
@@ -89,7 +90,7 @@ func (f *triggerFlags) check() error {
 		return usage("--sample %d: give a number of rows from 1", f.sample)
 	case f.settings.LimitPerInput < 0, f.settings.LimitTotal < 0:
 		return usage("--limit and --limit-per-input: give a number of records from 1")
-	case f.maxCost < 0:
+	case !(f.maxCost >= 0) || math.IsInf(f.maxCost, 0):
 		return usage("--max-cost %v: give dollars, more than 0", f.maxCost)
 	case f.rejects != "" && !f.goodRows:
 		return usage("--rejects needs --good-rows: without it no bad row is passed over")
