@@ -19,7 +19,8 @@ const (
 // Followed is a job that was or is in flight.
 type Followed struct {
 	Job model.Job
-	// On is true while the service is asked about the job, by this process or another.
+	// On is true while the service is asked about the job, by this process or another; false
+	// where the key of this process is rejected, though another may go on.
 	On bool
 	// Next is when it is asked next; zero unless On.
 	Next time.Time
@@ -31,7 +32,7 @@ type Followed struct {
 // process or another one that has the same ledger: no job is asked for by two at once. It
 // gives on each of them at the beginning and whenever it has changed, from this goroutine;
 // a job that another process launches comes too. A job that is over comes once more and then
-// no longer. A Followed without a job says that none is in flight (any more).
+// no longer. A Followed without a job says that the service is asked about none (any more).
 //
 // It returns when ctx ends, with nil, or when ledger or queue cannot be read: ErrNoLedger,
 // ErrNoWork, ErrNotShown (the contract shows no way to ask), the ledger's.
@@ -88,7 +89,7 @@ type follower struct {
 	seen    map[string]Followed // in flight, by job, as on was told
 	queue   work.Queue          // while something is in flight
 	leave   func()
-	idle    bool // on was told that nothing is in flight
+	idle    bool // on was told that the service is asked about no job
 }
 
 // rest ends the worker while nothing is in flight: it costs an idle console more than all of
@@ -125,7 +126,7 @@ func (f *follower) look(ctx context.Context) error {
 		return err
 	}
 	f.rn.watching.among(len(items))
-	there := map[string]bool{}
+	there, asked := map[string]bool{}, 0
 	for _, job := range jobs {
 		there[job.ID] = true
 		item, in := items[job.ID]
@@ -135,6 +136,12 @@ func (f *follower) look(ctx context.Context) error {
 				return err
 			}
 			in = true
+		}
+		if f.rn.watching.rejectedHere(job.ID) {
+			in, item.Due = false, time.Time{}
+		}
+		if in {
+			asked++
 		}
 		f.tell(Followed{Job: job, On: in, Next: item.Due, Err: f.rn.watching.why(job.ID)})
 	}
@@ -151,15 +158,13 @@ func (f *follower) look(ctx context.Context) error {
 			f.on(Followed{Job: job})
 		}
 	}
-	if len(jobs) > 0 {
-		f.idle = false
-		return nil
+	if len(jobs) == 0 {
+		f.rest()
 	}
-	f.rest()
-	if !f.idle {
-		f.idle = true
+	if asked == 0 && !f.idle {
 		f.on(Followed{})
 	}
+	f.idle = asked == 0
 	return nil
 }
 
@@ -227,6 +232,7 @@ func (rn *Runner) AskNow(ctx context.Context, jobID string) error {
 
 func (rn *Runner) hasten(ctx context.Context, q work.Queue, call jobCall) error {
 	until := rn.cfg.Now().Add(call.d.Cadence(call.p.Local).Limit)
+	rn.watching.forget(call.job.ID)
 	return q.Hasten(ctx, work.Item{Lane: lane(call.p.Name), Key: call.job.ID, Until: until})
 }
 
@@ -264,7 +270,6 @@ func (rn *Runner) Watch(ctx context.Context, jobID string, on func(model.Job)) (
 		return job, err
 	}
 	defer leave()
-	rn.watching.forget(job.ID)
 	if err := rn.hasten(ctx, q, call); err != nil {
 		return job, err
 	}
@@ -290,6 +295,7 @@ func (w *watching) forget(id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.told, id)
+	delete(w.rejected, id)
 }
 
 // among sets how many jobs are asked for.
@@ -334,7 +340,7 @@ func (w *waiter) look(ctx context.Context, seen []model.Job) (over bool, err err
 	switch {
 	case ctx.Err() != nil:
 		return false, context.Cause(ctx)
-	case why != nil && (!on || !errors.As(why, &fault)): // it is not asked any more, or not by us
+	case why != nil && (!on || w.rn.watching.rejectedHere(w.job.ID) || !errors.As(why, &fault)): // it is not asked any more, or not by us
 		return false, why
 	case !on:
 		return false, w.fault()

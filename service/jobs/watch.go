@@ -33,6 +33,7 @@ type watching struct {
 	failed   error          // why there is no worker
 	calls    map[string]jobCall
 	told     map[string]error // the last question's error, by job
+	rejected map[string]bool  // jobs that are left to other processes: the key of this one is rejected
 	inFlight int              // jobs that are asked for
 	feeds    map[*feed]struct{}
 }
@@ -102,6 +103,23 @@ func (w *watching) why(id string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.told[id]
+}
+
+// rejectedHere reports whether this process leaves a job to others, because its key is rejected.
+func (w *watching) rejectedHere(id string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.rejected[id]
+}
+
+// reject leaves a job to others until somebody wants it asked for here.
+func (w *watching) reject(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.rejected == nil {
+		w.rejected = map[string]bool{}
+	}
+	w.rejected[id] = true
 }
 
 func (w *watching) broken() error {
@@ -198,10 +216,15 @@ func (rn *Runner) ask(ctx context.Context, item work.Item) (again time.Duration,
 	case job.State.Final():
 		w.tell(job, nil)
 		return 0, nil
+	case w.rejectedHere(job.ID):
+		if over {
+			return 0, nil
+		}
+		return work.RetryAfter, nil
 	case !w.takes(job):
 		return notMine, nil
 	}
-	call, err := rn.prepared(ctx, job)
+	call, used, err := rn.prepared(ctx, job)
 	if err != nil && ctx.Err() != nil {
 		return 0, context.Cause(ctx)
 	}
@@ -213,7 +236,7 @@ func (rn *Runner) ask(ctx context.Context, item work.Item) (again time.Duration,
 		return 0, err
 	}
 	cadence := call.d.Cadence(call.p.Local)
-	job, again, err = rn.askOnce(ctx, call, cadence)
+	job, again, err = rn.askOnce(ctx, call, cadence, used)
 	if err != nil || again == 0 || !over {
 		return again, err
 	}
@@ -222,28 +245,29 @@ func (rn *Runner) ask(ctx context.Context, item work.Item) (again time.Duration,
 }
 
 // prepared is the call about a job. Its key is resolved again only after a failure, because
-// the reference may be a command that asks a person.
-func (rn *Runner) prepared(ctx context.Context, job model.Job) (jobCall, error) {
+// the reference may be a command that asks a person; used says that the call was made before.
+func (rn *Runner) prepared(ctx context.Context, job model.Job) (call jobCall, used bool, err error) {
 	w := &rn.watching
 	w.mu.Lock()
-	call, ok := w.calls[job.ID]
+	call, used = w.calls[job.ID]
 	w.mu.Unlock()
-	if ok {
+	if used {
 		call.job = job
-		return call, nil
+		return call, true, nil
 	}
-	call, err := rn.callAbout(ctx, job)
+	call, err = rn.callAbout(ctx, job)
 	if err == nil {
 		w.mu.Lock()
 		w.calls[job.ID] = call
 		w.mu.Unlock()
 	}
-	return call, err
+	return call, false, err
 }
 
-// askOnce asks and writes down what came of it. again is 0 where the job is over, or asking
-// on would not help.
-func (rn *Runner) askOnce(ctx context.Context, call jobCall, cadence dialect.Cadence) (job model.Job, again time.Duration, err error) {
+// askOnce asks and writes down what came of it. again is 0 where the job is over, or asking on
+// would not help anybody. A key that is rejected does not end it: one that was used before may
+// have been rotated and is looked up again, and another process may have another key.
+func (rn *Runner) askOnce(ctx context.Context, call jobCall, cadence dialect.Cadence, used bool) (job model.Job, again time.Duration, err error) {
 	w := &rn.watching
 	job = call.job
 	progress, err := rn.poll(ctx, call)
@@ -263,6 +287,14 @@ func (rn *Runner) askOnce(ctx context.Context, call jobCall, cadence dialect.Cad
 		return job, 0, err // ctx has ended
 	case fault.Status == http.StatusNotFound && rn.cfg.Now().Sub(job.Accepted) < cadence.New:
 		return job, rn.wait(cadence, job), nil
+	case fault.Status == http.StatusUnauthorized, fault.Status == http.StatusForbidden:
+		job, again = rn.failed(ctx, job, model.CallProgress, err), rn.wait(cadence, job)
+		if !used {
+			w.reject(job.ID)
+			again = work.RetryAfter
+		}
+		w.tell(job, err)
+		return job, again, nil
 	case !passing(fault):
 		w.tell(rn.failed(ctx, job, model.CallProgress, err), err)
 		return job, 0, nil

@@ -1,0 +1,119 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/servicetest"
+)
+
+// items are the jobs that are in the queue of work.
+func items(t *testing.T, rn *Runner) int {
+	t.Helper()
+	q, err := rn.cfg.Work(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := itemsOf(t.Context(), q, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(list)
+}
+
+// A process whose key is rejected leaves the job to others, which may have another key.
+func TestARejectedKeyDoesNotEndTheQuestionsOfOthers(t *testing.T) {
+	for _, status := range []int{401, 403} {
+		var right atomic.Bool
+		cl, asked := script(t, func(w http.ResponseWriter, r *http.Request) {
+			if !right.Load() {
+				text(status, "no")(w, r)
+				return
+			}
+			text(200, `{"status":"ready"}`)(w, r)
+		})
+		job := accepted(t, cl)
+		var fault *DiagnosisError
+		if _, err := cl.Watch(t.Context(), job.ID, nil); !errors.As(err, &fault) || fault.Status != status || asked.Load() != 1 {
+			t.Fatalf("%v after %d polls", err, asked.Load())
+		}
+		if n := items(t, cl); n != 1 {
+			t.Errorf("%d: %d jobs are left for others", status, n)
+		}
+		// It is asked for again here once somebody wants it.
+		right.Store(true)
+		if job, err := cl.Watch(t.Context(), job.ID, nil); err != nil || job.State != model.JobReady {
+			t.Errorf("%+v, %v", job, err)
+		}
+	}
+}
+
+// A key that was rotated since the last question is looked up again.
+func TestARotatedKeyIsLookedUpAgain(t *testing.T) {
+	var looked atomic.Int32
+	var asked atomic.Int32
+	p := servicetest.API(t, func(w http.ResponseWriter, r *http.Request) {
+		switch asked.Add(1) {
+		case 1:
+			text(200, `{"status":"running"}`)(w, r)
+		case 2:
+			text(401, "Invalid credentials")(w, r)
+		default:
+			text(200, `{"status":"ready"}`)(w, r)
+		}
+	})
+	p.Local = true
+	ledger, _ := withLedger(t)
+	cl := newRunner(t, p, ledger, func(c *Config) {
+		c.Access.Secret = func(ctx context.Context, ref string) (keystore.Secret, error) {
+			looked.Add(1)
+			return servicetest.Secret(ctx, ref)
+		}
+	})
+	job, err := cl.Watch(t.Context(), accepted(t, cl).ID, nil)
+	if err != nil || job.State != model.JobReady || asked.Load() != 3 {
+		t.Errorf("%+v, %v after %d polls", job, err, asked.Load())
+	}
+	if n := looked.Load(); n != 3 { // the watch's own, the first question's, and the one after the refusal
+		t.Errorf("the key was looked up %d times", n)
+	}
+}
+
+// A follow says that nothing is asked for any more, though jobs that it gave up are in flight.
+func TestAFollowIsIdleOnceItHasGivenUpAllJobs(t *testing.T) {
+	for _, status := range []int{401, 403, 404} {
+		cl, asked := script(t, text(status, "no"))
+		job := accepted(t, cl)
+		if _, err := cl.cfg.Ledger.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
+			job.Accepted = job.Accepted.Add(-time.Minute) // a new job may not be known yet
+			return "", nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, end := context.WithTimeout(t.Context(), time.Minute)
+		var last Followed
+		if err := cl.Follow(ctx, func(f Followed) {
+			if f.Job.ID == "" {
+				end()
+				return
+			}
+			last = f
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			t.Fatalf("%d: it goes on without end", status)
+		}
+		end()
+		var fault *DiagnosisError
+		if last.On || !errors.As(last.Err, &fault) || fault.Status != status || asked.Load() != 1 {
+			t.Errorf("%d: %+v after %d polls", status, last, asked.Load())
+		}
+	}
+}
