@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,7 +38,7 @@ whose unit 'zonedeck jobs unit' prints. Nothing is downloaded.`,
 		},
 	}
 	adminFlag(cmd, &f.reason)
-	cmd.Flags().BoolVar(&f.untilIdle, "until-idle", false, "end once no job is in flight; exit 30 if one of those that were has failed")
+	cmd.Flags().BoolVar(&f.untilIdle, "until-idle", false, "end once no job is asked about; exit 30 if one has failed, else as 'jobs watch' if one could not be followed to its end")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object a line")
 	return cmd
 }
@@ -65,7 +68,7 @@ const (
 )
 
 // errIdle ends a follow that was to end then.
-var errIdle = errors.New("no job is in flight")
+var errIdle = errors.New("no job is asked about")
 
 func (t *task) follow(ctx context.Context, f followFlags) error {
 	p, err := t.Profile(ctx)
@@ -101,7 +104,7 @@ func (t *task) follow(ctx context.Context, f followFlags) error {
 	case errors.Is(cause, errIdle) && failed:
 		return exit(exitJobFailed)
 	case errors.Is(cause, errIdle):
-		return nil
+		return lines.givenUp(ctx)
 	case cause != nil:
 		return fail(exitState, "write what happened: %w", cause)
 	default:
@@ -114,6 +117,22 @@ type followLines struct {
 	task *task
 	json bool
 	seen map[string]jobs.Followed
+}
+
+// givenUp is the exit for the jobs that are in flight and were not followed to their end, nil
+// without any.
+func (l *followLines) givenUp(ctx context.Context) error {
+	ids := slices.Sorted(maps.Keys(l.seen))
+	if len(ids) == 0 {
+		return nil
+	}
+	list := strings.Join(ids, ", ")
+	for _, id := range ids {
+		if err := l.seen[id].Err; err != nil {
+			return fail(exitCode(ctx, jobError(ctx, err)), "not followed to the end: %s: %w", list, err)
+		}
+	}
+	return fail(exitStillRunning, "not followed to the end: %s", list)
 }
 
 func (l *followLines) print(e jobs.Followed) error {

@@ -315,6 +315,12 @@ func brokenService(t *testing.T, hanging, polled chan<- struct{}) string {
 	mux.HandleFunc("GET /forever/datasets/v3/progress/sd_forever", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, `{"snapshot_id":"sd_forever","dataset_id":"gd_products","status":"running"}`)
 	})
+	mux.HandleFunc("POST /forbids/datasets/v3/trigger", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w, `{"snapshot_id":"sd_forbids"}`)
+	})
+	mux.HandleFunc("GET /forbids/datasets/v3/progress/sd_forbids", func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "Invalid credentials", http.StatusUnauthorized)
+	})
 	mux.HandleFunc("POST /polled/datasets/v3/trigger", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, `{"snapshot_id":"sd_polled"}`)
 	})
