@@ -15,10 +15,14 @@ import (
 
 // ErrNoRequest says that the ledger does not have the inputs of a job, so that it cannot be
 // launched again from here.
-var ErrNoRequest = errors.New("the ledger does not have its inputs: it was adopted or restored, is from an older version, or they hold the key")
+var ErrNoRequest = errors.New("the ledger does not have its inputs: it was adopted or restored, is from an older version, or a key or a token stands in them or in an address of its delivery")
 
-// keptRequest is what the ledger keeps of a request, or nothing where the key stands in it.
+// keptRequest is what the ledger keeps of a request, or nothing where the key stands in it or
+// an address of a delivery may hold a token: nothing is launched again with half of its settings.
 func keptRequest(r model.TriggerRequest, mask exchange.Mask) []byte {
+	if len(deliverySecrets(r.Settings)) > 0 {
+		return nil
+	}
 	text, err := json.Marshal(r)
 	if err != nil || mask.Text(string(text)) != string(text) {
 		return nil

@@ -267,7 +267,7 @@ func (rn *Runner) send(ctx context.Context, l launch) (v verdict) {
 	ctx, cancel := context.WithTimeoutCause(ctx, triggerTimeout, exchange.ErrTimeout)
 	defer cancel()
 	defer func() { v.at = rn.cfg.Now() }()
-	mask := exchange.MaskOf(l.secret, exchange.Login{})
+	mask := exchange.MaskOf(l.secret, exchange.Login{}, deliverySecrets(l.settings)...)
 	resp, tr, err := rn.cfg.Wire.API(ctx, exchange.Call{
 		Profile: l.p, KeyName: l.key.Name, Key: l.secret,
 		Method: http.MethodPost, Path: l.d.TriggerPath(l.p.APIVersion), Query: l.d.TriggerQuery(l.job.Dataset, l.settings), Body: l.body,

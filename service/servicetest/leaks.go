@@ -2,10 +2,13 @@ package servicetest
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
+	"iter"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -46,7 +49,28 @@ func spellings(s string) map[string]string {
 	return out
 }
 
-// LeaksUnder is Leaks of every file below a folder but those that except lists, by their paths
+// inflated are the texts that lie compressed in a file, by their places, each as far as it lies
+// there in one piece.
+func inflated(b []byte) iter.Seq2[int, []byte] {
+	return func(yield func(int, []byte) bool) {
+		magic := []byte{0x1f, 0x8b, 8}
+		for at := bytes.Index(b, magic); at >= 0; {
+			if z, err := gzip.NewReader(bytes.NewReader(b[at:])); err == nil {
+				text, _ := io.ReadAll(io.LimitReader(z, 1<<20)) // what comes after it is no gzip
+				if !yield(at, text) {
+					return
+				}
+			}
+			next := bytes.Index(b[at+1:], magic)
+			if next < 0 {
+				return
+			}
+			at += 1 + next
+		}
+	}
+}
+
+// LeaksUnder is Leaks of every file below a folder, and of what lies compressed in it, but those that except lists, by their paths
 // in it.
 func LeaksUnder(dir string, except []string, secrets ...string) (found []string, err error) {
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -59,6 +83,9 @@ func LeaksUnder(dir string, except []string, secrets ...string) (found []string,
 		}
 		b, err := os.ReadFile(path)
 		found = append(found, Leaks(name, b, secrets...)...)
+		for at, inflated := range inflated(b) {
+			found = append(found, Leaks(fmt.Sprintf("%s, compressed at byte %d,", name, at), inflated, secrets...)...)
+		}
 		return err
 	})
 	return found, err

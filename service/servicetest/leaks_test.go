@@ -1,10 +1,13 @@
 package servicetest
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/base64"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -30,6 +33,17 @@ func TestASecretIsFoundInEveryForm(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(secret), 0o600); err != nil {
 			t.Fatal(err)
 		}
+	}
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	if _, err := z.Write([]byte("a text with " + secret)); err != nil || z.Close() != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "z"), slices.Concat([]byte("\x1f\x8b\x08 is none"), zipped.Bytes(), []byte("a tail")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := LeaksUnder(dir, []string{"a", "b"}, secret); err != nil || len(found) == 0 || !strings.HasPrefix(found[0], "z, compressed at byte 11, holds secret 0") {
+		t.Errorf("%v, %v", found, err)
 	}
 	if found, err := LeaksUnder(dir, []string{"a"}, secret); err != nil || len(found) == 0 || !strings.HasPrefix(found[0], "b holds secret 0") {
 		t.Errorf("%v, %v", found, err)

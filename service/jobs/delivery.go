@@ -1,0 +1,39 @@
+package jobs
+
+import (
+	"net/url"
+	"strings"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+)
+
+// minToken is from how many characters on a part of a path is taken for a token.
+const minToken = 20
+
+// minQueryToken is the same for a value of a query.
+const minQueryToken = 8
+
+// deliverySecrets are the parts of a job's addresses that may be credentials of whom they belong
+// to: values of a query and long parts of a path. A login is refused there.
+func deliverySecrets(s model.JobSettings) (out []keystore.Secret) {
+	for _, address := range []string{s.Notify, s.Endpoint} {
+		u, err := url.Parse(address)
+		if err != nil {
+			continue
+		}
+		for _, values := range u.Query() {
+			for _, v := range values {
+				if len(v) >= minQueryToken {
+					out = append(out, keystore.NewSecret(v))
+				}
+			}
+		}
+		for part := range strings.SplitSeq(u.Path, "/") {
+			if len(part) >= minToken {
+				out = append(out, keystore.NewSecret(part))
+			}
+		}
+	}
+	return out
+}
