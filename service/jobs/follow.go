@@ -145,6 +145,21 @@ func (f *follower) look(ctx context.Context) error {
 		}
 		f.tell(Followed{Job: job, On: in, Next: item.Due, Err: f.rn.watching.why(job.ID)})
 	}
+	if err := f.over(ctx, there); err != nil {
+		return err
+	}
+	if len(jobs) == 0 {
+		f.rest()
+	}
+	if asked == 0 && !f.idle {
+		f.on(Followed{})
+	}
+	f.idle = asked == 0
+	return nil
+}
+
+// over tells of the jobs that are no longer there.
+func (f *follower) over(ctx context.Context, there map[string]bool) error {
 	for id := range f.seen {
 		if there[id] {
 			continue
@@ -158,13 +173,6 @@ func (f *follower) look(ctx context.Context) error {
 			f.on(Followed{Job: job})
 		}
 	}
-	if len(jobs) == 0 {
-		f.rest()
-	}
-	if asked == 0 && !f.idle {
-		f.on(Followed{})
-	}
-	f.idle = asked == 0
 	return nil
 }
 
