@@ -100,6 +100,9 @@ func (l *Ledger) BeginUnless(ctx context.Context, job model.Job, digest string, 
 		}
 		return insertRequest(ctx, tx, n, request)
 	})
+	if same := (*SameError)(nil); errors.As(err, &same) {
+		return model.Job{}, same // nothing failed
+	}
 	if err != nil {
 		return model.Job{}, err
 	}
