@@ -382,7 +382,7 @@ func TestALaunchedJobIsFollowedToItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakeLedger{}
 		s := start(t, f, "brightdata", 120, 40)
-		s.Expect("no jobs yet: n launches one")
+		s.Expect("no jobs yet: n launches one", "A job has the service collect many inputs", "d      Download the result to a file.")
 		s.Press("n")
 		s.Expect("New job", "check the inputs", "Nothing is sent yet")
 		s.Type("gd_products")

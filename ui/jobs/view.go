@@ -81,11 +81,22 @@ func (m *Model) row(i int) []widget.Cell {
 }
 
 func (m *Model) renderDetail(w, h int) string {
-	title, lines := "Job", []string{"", m.deps.Theme.Muted.Render("the selected job's history appears here")}
+	title, lines := "Job", m.introLines(w-4)
 	if j, ok := m.selected(); ok {
 		title, lines = jobTitle(j), m.detailLines(j, w-4)
 	}
 	return m.detail.Pane(m.deps.Theme, title, m.panes.At == paneDetail, w, h, lines)
+}
+
+// introLines say what the tab does while there is no job to show.
+func (m *Model) introLines(w int) []string {
+	t := m.deps.Theme
+	if len(m.ledger.jobs) > 0 {
+		return []string{"", t.Muted.Render("the selected job's history appears here")}
+	}
+	out := widget.Wrapped(t.Muted, "A job has the service collect many inputs of a data set. It is in the ledger before it is sent, and sent once; the console watches it "+
+		"until it is final, and keeps its result as a file.", w)
+	return append(append(out, ""), widget.Offers(t, m.Bindings(), "Job", w)...)
 }
 
 func (m *Model) detailLines(j model.Job, w int) []string {

@@ -34,20 +34,7 @@ func (m *Model) Bindings() []kit.Binding {
 	case pageMatrix:
 		return m.matrixBindings()
 	}
-	out := []kit.Binding{
-		{Keys: []string{"t"}, Label: "test", Help: "Log in to the proxy and fetch the test page, several times.", Group: "Credential", Intent: intentTest, Disabled: m.whyNotTest(), Dangerous: true},
-		{Keys: []string{"ctrl+j", "f5"}, Label: "test", Help: "Log in and fetch the test page at once.", Group: "Form", Intent: intentTestNow, Disabled: m.whyNotTest(), WhileTyping: true, Hidden: true},
-		{Keys: []string{"n"}, Label: "rotation", Help: "Make many calls and count the exit addresses; with a session, see whether it keeps its own.", Group: "Credential", Intent: intentRotation, Disabled: m.whyNotTest()},
-		{Keys: []string{"M"}, Label: "matrix", Help: "Test every zone's login, and compare with the baseline.", Group: "Credential", Intent: intentMatrix},
-		{Keys: []string{"p"}, Label: "paste", Help: "Parse a login: a URL, host:port:user:password, user:password@host:port, or a username.", Group: "Credential", Intent: intentPaste},
-		{Keys: []string{"x"}, Label: "code", Help: "Show the login as code for curl, Python, Go, Node, Scrapy, Playwright, Puppeteer, a shell or a browser.", Group: "Credential", Intent: m.code(), Disabled: m.whyNotCopy()},
-		{Keys: []string{"y"}, Label: "copy", Help: "Copy the username or the password.", Group: "Credential", Intent: intentCopy, Disabled: m.whyNotCopy()},
-		{Keys: []string{"v"}, Label: "password", Help: "Show the password for five seconds.", Group: "Credential", Intent: intentReveal, Disabled: m.whyNotReveal(), Hidden: true},
-		{Keys: []string{"c"}, Label: "CA trust", Help: "Show the chain of the last test, and which stores and clients trust it.", Group: "Credential", Intent: intentTrust, Disabled: m.whyNotTrust(), Hidden: true},
-		{Keys: []string{"R"}, Label: "new password", Help: "Rotate the zone's password in Keys, by the key that is chosen: add, set, test, remove. Continues an unfinished rotation.", Group: "Credential", Intent: intentRenew, Disabled: m.whyNotRenew(), Hidden: true},
-		{Keys: []string{"o"}, Label: "to the Sandbox", Help: "Fetch the test page with this login in the Sandbox, by Native; nothing is sent yet.", Group: "Credential", Intent: intentSandbox, Hidden: true},
-	}
-	out = append(out, m.stepBindings()...)
+	out := append(m.loginBindings(), m.stepBindings()...)
 	if m.form.CapturingText() {
 		now := out[1]
 		now.Hidden = false // t is a letter of the field
@@ -68,6 +55,23 @@ func (m *Model) Bindings() []kit.Binding {
 		out = append(out, kit.Binding{Keys: []string{"enter"}, Label: "open", Help: "Show the code in full, or use the reading.", Group: "Credential", Intent: intentUse})
 	}
 	return append(out, widget.MotionBindings()...)
+}
+
+// loginBindings are the keys of the login, the tests first.
+func (m *Model) loginBindings() []kit.Binding {
+	return []kit.Binding{
+		{Keys: []string{"t"}, Label: "test", Help: "Log in to the proxy and fetch the test page, several times.", Group: "Credential", Intent: intentTest, Disabled: m.whyNotTest(), Dangerous: true},
+		{Keys: []string{"ctrl+j", "f5"}, Label: "test", Help: "Log in and fetch the test page at once.", Group: "Form", Intent: intentTestNow, Disabled: m.whyNotTest(), WhileTyping: true, Hidden: true},
+		{Keys: []string{"n"}, Label: "rotation", Help: "Make many calls and count the exit addresses; with a session, see whether it keeps its own.", Group: "Credential", Intent: intentRotation, Disabled: m.whyNotTest()},
+		{Keys: []string{"M"}, Label: "matrix", Help: "Test every zone's login, and compare with the baseline.", Group: "Credential", Intent: intentMatrix},
+		{Keys: []string{"p"}, Label: "paste", Help: "Parse a login: a URL, host:port:user:password, user:password@host:port, or a username.", Group: "Credential", Intent: intentPaste},
+		{Keys: []string{"x"}, Label: "code", Help: "Show the login as code for curl, Python, Go, Node, Scrapy, Playwright, Puppeteer, a shell or a browser.", Group: "Credential", Intent: m.code(), Disabled: m.whyNotCopy()},
+		{Keys: []string{"y"}, Label: "copy", Help: "Copy the username or the password.", Group: "Credential", Intent: intentCopy, Disabled: m.whyNotCopy()},
+		{Keys: []string{"v"}, Label: "password", Help: "Show the password for five seconds.", Group: "Credential", Intent: intentReveal, Disabled: m.whyNotReveal(), Hidden: true},
+		{Keys: []string{"c"}, Label: "CA trust", Help: "Show the chain of the last test, and which stores and clients trust it.", Group: "Credential", Intent: intentTrust, Disabled: m.whyNotTrust(), Hidden: true},
+		{Keys: []string{"R"}, Label: "new password", Help: "Rotate the zone's password in Keys, by the key that is chosen: add, set, test, remove. Continues an unfinished rotation.", Group: "Credential", Intent: intentRenew, Disabled: m.whyNotRenew(), Hidden: true},
+		{Keys: []string{"o"}, Label: "to the Sandbox", Help: "Fetch the test page with this login in the Sandbox, by Native; nothing is sent yet.", Group: "Credential", Intent: intentSandbox, Hidden: true},
+	}
 }
 
 // whyNotTest returns the reason why the login cannot be tested, or "".

@@ -249,3 +249,9 @@ func TestTheSandboxGetsTheWholeLogin(t *testing.T) {
 		s.Expect("kit.OpenURL {Zone:residential_demo URL:https://lab.test/whoami Country:de Session:a1 Via:Native}")
 	})
 }
+
+func TestBeforeTheFirstTestThePaneSaysWhatTheKeysDo(t *testing.T) {
+	flow(t, &fakeProber{}, 200, 60, func(s *uitest.Screen) {
+		s.Expect("t logs in and makes 5 calls", "n      Make many calls and count the exit addresses", "M      Test every zone's login, and compare with the baseline.")
+	})
+}

@@ -40,7 +40,8 @@ func (m *Model) loginLines(w int) []string {
 	if why := m.whyNotTest(); why != "" {
 		return widget.Wrapped(t.Muted, "not now: "+why, w)
 	}
-	return widget.Wrapped(t.Muted, fmt.Sprintf("t logs in and makes %d calls, to see the login work and the exit rotate", rounds), w)
+	out := widget.Wrapped(t.Muted, fmt.Sprintf("t logs in and makes %d calls, to see the login work and the exit rotate", rounds), w)
+	return append(append(out, ""), widget.Offers(t, m.loginBindings()[1:], "Credential", w)...)
 }
 
 // resultLines are the verdict, the exits, the next steps, what each step showed, the evidence and

@@ -32,6 +32,18 @@ func Hung(head string, ink kit.Ink, words string, w int) []string {
 	return out
 }
 
+// Offers are the keys of a group that the footer shows, each with what it does: for a pane that
+// has nothing to show yet.
+func Offers(t *kit.Theme, bindings []kit.Binding, group string, w int) []string {
+	var out []string
+	for _, b := range bindings {
+		if b.Group == group && !b.Hidden && len(b.Keys) > 0 {
+			out = append(out, Hung(t.KeyHint.Render(text.Fit(KeyName(b.Key()), 7)), t.Muted, b.Help, w)...)
+		}
+	}
+	return out
+}
+
 // Fact is a value after its name, in a column of 10 cells.
 func Fact(t *kit.Theme, name, value string, w int) []string {
 	return Hung(t.Muted.Render(text.Fit(name, 10)), kit.Ink{}, value, w)
