@@ -40,10 +40,11 @@ func (r *Resolver) fromFile(ctx context.Context, ref Ref) (string, error) {
 	}
 	id, err := r.identity(ctx)
 	if err != nil {
-		return "", &SecretError{
-			Ref: ref.Label(), What: "the key to the secrets folder cannot be used", Kind: ErrSecretUnreachable, Err: err,
-			Fix: "restore it from a backup; without it the folder's files cannot be opened",
+		e := &SecretError{Ref: ref.Label(), What: "the key to the secrets folder cannot be used", Kind: ErrSecretUnreachable, Err: err}
+		if _, locked := errors.AsType[*lockedError](err); !locked {
+			e.Fix = "restore it from a backup; without it the folder's files cannot be opened"
 		}
+		return "", e
 	}
 	value, err := open(sealed, id)
 	if err != nil {
@@ -82,10 +83,7 @@ func (r *Resolver) toFile(ctx context.Context, ref Ref, s Secret) error {
 		return fault("the secrets folder is in use", err)
 	}
 	defer unlock()
-	id, err := r.identity(ctx)
-	if errors.Is(err, fs.ErrNotExist) {
-		id, err = makeIdentity(r.o.AgeIdentityFile, r.o.SecretsDir)
-	}
+	id, err := r.identityOrNew(ctx)
 	if err != nil {
 		return fault("the key to the secrets folder cannot be used", err)
 	}

@@ -92,16 +92,19 @@ func (r *Resolver) identity(ctx context.Context) (*age.X25519Identity, error) {
 		return r.unlocked, nil
 	}
 	opens, err := r.opener(ctx, k)
+	if errors.Is(err, errSSHKey) {
+		err = fmt.Errorf("%w; put it back, or write the path where it is now behind %q in %s", err, strings.TrimSpace(sshLine), filepath.Base(r.o.AgeIdentityFile))
+	}
 	if err != nil {
-		return nil, err
+		return nil, &lockedError{r.o.AgeIdentityFile, err}
 	}
 	plain, err := age.Decrypt(armor.NewReader(strings.NewReader(k.text)), opens)
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot be unlocked: %w", r.o.AgeIdentityFile, err)
+		return nil, &lockedError{r.o.AgeIdentityFile, err}
 	}
 	text, err := io.ReadAll(io.LimitReader(plain, 64<<10))
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot be unlocked: %w", r.o.AgeIdentityFile, err)
+		return nil, &lockedError{r.o.AgeIdentityFile, err}
 	}
 	id, err := plainIdentity(r.o.AgeIdentityFile, string(text))
 	if err == nil {
@@ -110,18 +113,49 @@ func (r *Resolver) identity(ctx context.Context) (*age.X25519Identity, error) {
 	return id, err
 }
 
+// identityOrNew is the key to the secrets folder, made where there is no key file. The file alone
+// decides that: what opens a protected one may be missing as well.
+func (r *Resolver) identityOrNew(ctx context.Context) (*age.X25519Identity, error) {
+	if !r.hasKeyFile() {
+		return makeIdentity(r.o.AgeIdentityFile, r.o.SecretsDir)
+	}
+	return r.identity(ctx)
+}
+
+// hasKeyFile reports whether there is a key file, or a link in its place wherever it leads.
+func (r *Resolver) hasKeyFile() bool {
+	_, err := os.Lstat(r.o.AgeIdentityFile)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
 // Unlock opens a protected key, so that its passphrase is asked for now and not later. Without a key,
 // or with one that needs no passphrase, it does nothing.
 func (r *Resolver) Unlock(ctx context.Context) error {
-	_, err := r.identity(ctx)
-	if errors.Is(err, fs.ErrNotExist) {
+	if !r.hasKeyFile() {
 		return nil
 	}
+	_, err := r.identity(ctx)
 	return err
 }
 
-// errLocked says that nobody was there to give a passphrase.
-var errLocked = errors.New("it is locked by a passphrase: give it in ZONEDECK_PASSPHRASE, or at a terminal")
+// lockedError says why a protected key file, which is there, was not unlocked.
+type lockedError struct {
+	file string
+	err  error
+}
+
+// Error names the file and what its lock lacks.
+func (e *lockedError) Error() string { return e.file + " cannot be unlocked: " + e.err.Error() }
+
+// Unwrap gives the cause.
+func (e *lockedError) Unwrap() error { return e.err }
+
+var (
+	// errLocked says that nobody was there to give a passphrase.
+	errLocked = errors.New("is locked by a passphrase: give it in ZONEDECK_PASSPHRASE, or at a terminal")
+	// errSSHKey says that a half of the SSH key is out of reach.
+	errSSHKey = errors.New("cannot be read")
+)
 
 type unasked struct{}
 
@@ -134,18 +168,19 @@ func MayAsk(ctx context.Context) bool { return ctx.Value(unasked{}) == nil }
 
 // opener is what decrypts a protected key.
 func (r *Resolver) opener(ctx context.Context, k keyFile) (age.Identity, error) {
-	ask := func(what string) (string, error) {
-		if r.o.Passphrase == nil {
-			return "", errLocked
+	ask := func(what, of string) (string, error) {
+		var s Secret
+		var err error
+		if r.o.Passphrase != nil {
+			s, err = r.o.Passphrase(ctx, what)
 		}
-		s, err := r.o.Passphrase(ctx, what)
 		if err == nil && s.Empty() {
-			err = errLocked
+			err = fmt.Errorf("%s %w", of, errLocked)
 		}
 		return s.Reveal(), err
 	}
 	if k.protection == ByPassphrase {
-		phrase, err := ask("the passphrase of zonedeck's secrets")
+		phrase, err := ask("the passphrase of zonedeck's secrets", "it")
 		if err != nil {
 			return nil, err
 		}
@@ -155,9 +190,9 @@ func (r *Resolver) opener(ctx context.Context, k keyFile) (age.Identity, error) 
 		}
 		return id, err
 	}
-	private, err := textfile.ReadBounded(k.sshKey, 64<<10)
+	private, err := readSSHKey(k.sshKey)
 	if err != nil {
-		return nil, fmt.Errorf("SSH key: %w", err)
+		return nil, err
 	}
 	id, err := agessh.ParseIdentity(private)
 	if _, missing := errors.AsType[*ssh.PassphraseMissingError](err); !missing {
@@ -168,16 +203,28 @@ func (r *Resolver) opener(ctx context.Context, k keyFile) (age.Identity, error) 
 		return nil, err
 	}
 	return agessh.NewEncryptedSSHIdentity(public, private, func() ([]byte, error) {
-		phrase, err := ask("the passphrase of " + k.sshKey)
+		phrase, err := ask("the passphrase of "+k.sshKey, "the SSH key "+k.sshKey)
 		return []byte(phrase), err
 	})
 }
 
+// readSSHKey reads a half of an SSH key.
+func readSSHKey(path string) ([]byte, error) {
+	b, err := textfile.ReadBounded(path, 64<<10)
+	if err == nil {
+		return b, nil
+	}
+	if at, ok := errors.AsType[*fs.PathError](err); ok { // the path is said already
+		err = at.Err
+	}
+	return nil, fmt.Errorf("the SSH key %s %w: %w", path, errSSHKey, err)
+}
+
 // sshPublic is the public half of an SSH key, beside the private one.
 func sshPublic(path string) (ssh.PublicKey, error) {
-	b, err := textfile.ReadBounded(path+".pub", 64<<10)
+	b, err := readSSHKey(path + ".pub")
 	if err != nil {
-		return nil, fmt.Errorf("SSH key: %w", err)
+		return nil, err
 	}
 	public, _, _, _, err := ssh.ParseAuthorizedKey(b)
 	if err != nil {
@@ -204,10 +251,7 @@ func (r *Resolver) Protect(ctx context.Context, p Protection, phrase Secret, ssh
 		return err
 	}
 	defer unlock()
-	id, err := r.identity(ctx)
-	if errors.Is(err, fs.ErrNotExist) {
-		id, err = makeIdentity(r.o.AgeIdentityFile, r.o.SecretsDir)
-	}
+	id, err := r.identityOrNew(ctx)
 	if err != nil {
 		return err
 	}
@@ -243,9 +287,9 @@ func sealed(id *age.X25519Identity, p Protection, phrase Secret, sshKey string) 
 		if err != nil {
 			return nil, err
 		}
-		public, err := textfile.ReadBounded(path+".pub", 64<<10)
+		public, err := readSSHKey(path + ".pub")
 		if err != nil {
-			return nil, fmt.Errorf("SSH key: %w", err)
+			return nil, err
 		}
 		if to, err = agessh.ParseRecipient(strings.TrimSpace(string(public))); err != nil {
 			return nil, fmt.Errorf("%s.pub: %w", path, err)

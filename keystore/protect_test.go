@@ -6,8 +6,10 @@ import (
 	"crypto/rand"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -122,6 +124,116 @@ func TestALockedKeyStaysLocked(t *testing.T) {
 	wantSecretError(t, err, ErrSecretUnreachable, "ZONEDECK_PASSPHRASE")
 	if err := nobody.Protect(t.Context(), Unprotected, Secret{}, ""); !errors.Is(err, errLocked) {
 		t.Errorf("taking the protection off: %v", err)
+	}
+}
+
+// TestAKeyWhoseLockCannotBeOpenedIsNeverReplaced takes away what opens a protected key: before the
+// first secret, where a new key could pass for it, and beside one.
+func TestAKeyWhoseLockCannotBeOpenedIsNeverReplaced(t *testing.T) {
+	for name, tt := range map[string]struct {
+		by        Protection
+		sshKey    string // the passphrase of the SSH key
+		gone      string // the half that is taken away
+		unasked   bool
+		want, fix string
+	}{
+		"the SSH key":                          {by: BySSHKey, want: "the SSH key PATH cannot be read", fix: "put it back"},
+		"a protected SSH key":                  {by: BySSHKey, sshKey: phrase, want: "the SSH key PATH cannot be read", fix: "put it back"},
+		"the public half":                      {by: BySSHKey, sshKey: phrase, gone: ".pub", want: "the SSH key PATH.pub cannot be read", fix: "put it back"},
+		"the passphrase":                       {by: ByPassphrase, unasked: true, want: "it is locked by a passphrase", fix: "ZONEDECK_PASSPHRASE"},
+		"the passphrase of the SSH key itself": {by: BySSHKey, sshKey: phrase, unasked: true, want: "PATH is locked by a passphrase", fix: "ZONEDECK_PASSPHRASE"},
+	} {
+		for _, first := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, before the first secret %v", name, first), func(t *testing.T) {
+				dir, private := t.TempDir(), sshKey(t, tt.sshKey)
+				r, _ := locked(dir, phrase)
+				if !first {
+					if err := r.Store(t.Context(), "file:a", NewSecret(sample)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := r.Protect(t.Context(), tt.by, NewSecret(phrase), private); err != nil {
+					t.Fatal(err)
+				}
+				given := phrase
+				if tt.unasked {
+					given = ""
+				} else if err := os.Rename(private+tt.gone, private+tt.gone+".away"); err != nil {
+					t.Fatal(err)
+				}
+				before, err := os.ReadFile(filepath.Join(dir, "secrets.key"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				again, _ := locked(dir, given)
+				_, read := again.Resolve(t.Context(), "file:a")
+				tries := map[string]error{
+					"storing":                    again.Store(t.Context(), "file:a", NewSecret(sample)),
+					"taking the protection off":  again.Protect(t.Context(), Unprotected, Secret{}, ""),
+					"protecting in another way":  again.Protect(t.Context(), ByPassphrase, NewSecret(phrase), ""),
+					"unlocking before the start": again.Unlock(t.Context()),
+				}
+				if !first {
+					tries["reading"] = read
+				}
+				for what, err := range tries {
+					if err == nil {
+						t.Errorf("%s: it was done", what)
+						continue
+					}
+					for _, w := range []string{strings.ReplaceAll(tt.want, "PATH", private), tt.fix} {
+						if !strings.Contains(err.Error(), w) {
+							t.Errorf("%s: no %q in %v", what, w, err)
+						}
+					}
+					if strings.Contains(err.Error(), "is missing") || strings.Contains(err.Error(), "backup") {
+						t.Errorf("%s: the key file is there: %v", what, err)
+					}
+				}
+				if after, err := os.ReadFile(filepath.Join(dir, "secrets.key")); err != nil || string(after) != string(before) {
+					t.Errorf("the key file has changed (%v):\n%s", err, after)
+				}
+			})
+		}
+	}
+}
+
+func TestThePathOfAnSSHKeyThatMovedIsWrittenAnew(t *testing.T) {
+	dir, before, now := t.TempDir(), sshKey(t, ""), filepath.Join(t.TempDir(), "id")
+	file := filepath.Join(dir, "secrets.key")
+	r, _ := locked(dir, "")
+	if err := r.Protect(t.Context(), BySSHKey, Secret{}, before); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(before, now); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(strings.Replace(string(text), sshLine+before, sshLine+now, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Store(t.Context(), "file:a", NewSecret(sample)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAKeyFileBehindALinkThatLeadsNowhereIsNotReplaced(t *testing.T) {
+	dir := t.TempDir()
+	away := filepath.Join(dir, "unmounted", "secrets.key")
+	if err := os.Symlink(away, filepath.Join(dir, "secrets.key")); err != nil {
+		if runtime.GOOS == "windows" {
+			t.Skipf("symbolic links need a right that may be missing on Windows: %v", err)
+		}
+		t.Fatal(err)
+	}
+	r, _ := locked(dir, phrase)
+	err := r.Store(t.Context(), "file:a", NewSecret(sample))
+	wantSecretError(t, err, ErrSecretUnreachable, "the key to the secrets folder cannot be used")
+	if to, err := os.Readlink(filepath.Join(dir, "secrets.key")); err != nil || to != away {
+		t.Errorf("it leads to %q, %v", to, err)
 	}
 }
 
