@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -85,8 +86,8 @@ func (a *app) keysUsesCommand() *cobra.Command {
 		Short: "Show what uses a key: its blast radius",
 		Long: `Lists what uses a key: every profile, the saved requests, the jobs in flight, what the inventory records, and
 files of the folders of [keys] scan and --scan, found by the fingerprint of the value or the name of its variable. Of each it
-says whether the console can prove by itself that it works after a rotation. The value is taken from its reference to
-recognise it, without asking for a passphrase and without the command or the keyring of an ADMIN key. No value is printed.`,
+says whether the console can prove by itself that it works after a rotation. The values of all keys are taken from their
+references to recognise it, without asking for a passphrase and without the commands and keyrings of ADMIN keys. No value is printed.`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd.Context(), needs{jobs: true}, func(t *task) error {
@@ -106,7 +107,7 @@ func (t *task) keyUses(ctx context.Context, name string, f keysFlags) error {
 		}
 	}
 	folders := append(t.ScanFolders(), f.scan...)
-	unknown, err := t.LookUp(ctx, name)
+	unknown, err := t.LookUp(ctx)
 	if err != nil {
 		return err
 	}
@@ -123,8 +124,8 @@ func (t *task) keyUses(ctx context.Context, name string, f keysFlags) error {
 	if err != nil {
 		return err
 	}
-	if said := session.NotRecognised(unknown); said != "" && len(folders) > 0 && subject.Profile == "" {
-		report.Problems = append(report.Problems, said)
+	if slices.Contains(unknown, name) && len(folders) > 0 && subject.Profile == "" {
+		report.Problems = append(report.Problems, session.NotRecognised([]string{name}))
 	}
 	for _, p := range report.Problems {
 		t.app.warn("%s", sanitizeLine(p))

@@ -17,6 +17,7 @@ import (
 // blast is the look through folders for what uses the keys.
 type blast struct {
 	slot     kit.Slot
+	values   kit.Slot // resolving the references of the keys
 	folders  []string
 	progress radius.Progress
 	problems []string
@@ -35,6 +36,7 @@ type (
 		problems []string
 		err      error
 	}
+	lookedUp struct{ err error }
 )
 
 const fieldFolders = "folders"
@@ -75,7 +77,16 @@ func (m *Model) scan(folders []string) tea.Cmd {
 	})
 }
 
-// blastMsg handles what happens to a scan.
+// lookUp resolves the references of the keys for the radius that is shown now.
+func (m *Model) lookUp() tea.Cmd {
+	resolve := m.deps.LookUp
+	if resolve == nil || m.side != sideRadius {
+		return nil
+	}
+	return kit.Do(kit.Keys, &m.radius.values, m.deps.Ctx, func(ctx context.Context) tea.Msg { return lookedUp{resolve(ctx)} })
+}
+
+// blastMsg handles what happens to a scan or a look-up.
 func (m *Model) blastMsg(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case startScan:
@@ -90,6 +101,10 @@ func (m *Model) blastMsg(msg tea.Msg) tea.Cmd {
 		m.records.uses = msg.uses
 		m.records.slot.Drop() // an older reading knows less
 		m.fill()
+	case lookedUp:
+		if msg.err == nil {
+			return m.loadRecords()
+		}
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -90,6 +91,31 @@ func TestTheBlastRadiusOfAKey(t *testing.T) {
 		s.Expect("3 uses, 2 of them measurable", "/srv/etl/deploy.sh:4")
 		s.Press("l", "z", "G")
 		s.Expect("files that git tracks (value-in-git)", "seen: /srv/etl/deploy.sh:4")
+	})
+}
+
+func TestTheBlastRadiusIsOfTheValuesAsTheyAreNow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, theme := newRig(t, ownKey()), kit.NewTheme(true, false)
+		var known atomic.Bool
+		view := keys.New(keys.Deps{
+			Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.rotations, Engine: r.service.engine(r), Resolve: r.service.Resolve, Rehearse: r.service.rehearse, Save: r.service.save,
+			LookUp: func(context.Context) error { known.Store(true); return nil },
+			Uses: func(context.Context, []string, func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error) {
+				if !known.Load() {
+					return nil, nil, nil
+				}
+				return map[radius.KeyID][]radius.Use{{Name: "prod"}: {{Kind: radius.Profile, Name: "twin", Ref: "env:BD"}}}, nil, nil
+			},
+		})
+		s := uitest.Start(t, ui.New(ui.Deps{
+			Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Tabs: []ui.Tab{{ID: kit.Keys, View: view}}, Session: kit.Session{ProfileName: "acme", Ready: true},
+		}), 120, 40)
+		if known.Load() {
+			t.Error("the references were resolved before anybody asked")
+		}
+		s.Press("b")
+		s.Expect("1 use, 1 of them measurable", "profile twin · env:BD")
 	})
 }
 

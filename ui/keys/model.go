@@ -35,7 +35,7 @@ type Rotations interface {
 	List() ([]keystore.RotationPlan, error)
 }
 
-// Deps are the parts the tab works with; all but Recorded, Uses, Used, Skew, Folders and Changed are required.
+// Deps are the parts the tab works with; all but Recorded, Uses, LookUp, Used, Skew, Folders and Changed are required.
 type Deps struct {
 	// Ctx ends the tab's work when the program ends.
 	Ctx context.Context //nolint:containedctx // the tab lives as long as the program
@@ -59,6 +59,9 @@ type Deps struct {
 	// Uses finds what uses each key; in folders, too, if some are given. Problems are what
 	// could not be looked through. Nil knows nothing.
 	Uses func(ctx context.Context, folders []string, progress func(radius.Progress)) (uses map[radius.KeyID][]radius.Use, problems []string, err error)
+	// LookUp resolves the keys' references, so that Uses knows one value behind several of them; its
+	// error is that of ctx. Nil resolves nothing.
+	LookUp func(ctx context.Context) error
 	// Used is when each key was used from this console; nil for a console without a history.
 	Used func(ctx context.Context) (map[radius.KeyID]journal.KeyUse, error)
 	// Skew is how far the service's clock is ahead, as last measured; nil for never.
@@ -171,7 +174,7 @@ func (m *Model) Focus() tea.Cmd { return m.reload() }
 
 // Running counts the changes being written, and the step of a rotation under way.
 func (m *Model) Running() int {
-	return kit.Running(&m.change, &m.radius.slot) + m.page.Running()
+	return kit.Running(&m.change, &m.radius.slot, &m.radius.values) + m.page.Running()
 }
 
 // Status says how many keys are due.

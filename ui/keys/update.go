@@ -52,7 +52,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		if hit, ok := m.panes.Under(msg.Mouse()); ok {
 			m.scroll(hit.Pane, msg)
 		}
-	case startScan, scanMoved, scanEnded:
+	case startScan, scanMoved, scanEnded, lookedUp:
 		return m.blastMsg(msg)
 	default:
 		return m.result(msg)
@@ -72,6 +72,7 @@ func (m *Model) act(i intent) tea.Cmd {
 		m.show(sideLevels)
 	case intentRadius:
 		m.show(sideRadius)
+		return m.lookUp()
 	case intentScan:
 		return m.askScan()
 	case intentSnippets:

@@ -160,12 +160,13 @@ func (s *Session) rotationUsers(ctx context.Context, k model.Key, folders []stri
 	} else if given := named(s.given(s.Inventory.List()), k.Name); origin != "" {
 		k.UsedBy = given.UsedBy
 	}
-	if origin == "" && k.Fingerprint == "" && len(folders) > 0 { // else its value is not recognised in a file
-		if _, err := s.LookUp(ctx, k.Name); err != nil {
+	if origin == "" { // else its value is not recognised in a file, nor behind another reference
+		if _, err := s.LookUp(ctx); err != nil {
 			return nil, err
 		}
-		known := named(s.recorded(), k.Name)
-		k.Fingerprint, k.Last4 = known.Fingerprint, known.Last4
+		if known := named(s.recorded(), k.Name); known.Fingerprint != "" {
+			k.Fingerprint, k.Last4 = known.Fingerprint, known.Last4
+		}
 	}
 	report, err := s.Radius(ctx, []radius.Subject{radius.KeySubject(k, origin)}, folders, nil)
 	if err != nil {

@@ -141,20 +141,16 @@ func (s *Session) lookForKeyOf(ctx context.Context) {
 // lookedUpAtOnce bounds how many references are resolved at the same time.
 const lookedUpAtOnce = 8
 
-// LookUp resolves the references of the keys of the inventory that a scan is about, all of them
-// without names, so that the scan recognises their values as they are now. Nobody is asked for a passphrase,
+// LookUp resolves the references of all keys of the inventory, so that their values are recognised
+// as they are now: in files, and behind each other's references. Nobody is asked for a passphrase,
 // and what guards an ADMIN key (a command, a keyring) is left alone. It returns the keys whose
 // values are still not known; the error is that of ctx.
-func (s *Session) LookUp(ctx context.Context, names ...string) (unknown []string, err error) {
+func (s *Session) LookUp(ctx context.Context) (unknown []string, err error) {
 	var all errgroup.Group
 	all.SetLimit(lookedUpAtOnce)
-	wanted := map[string]bool{}
-	for _, name := range names {
-		wanted[name] = true
-	}
 	refs := map[string]bool{}
 	for _, k := range s.Inventory.List() {
-		if len(names) > 0 && !wanted[k.Name] || !s.mayLookUp(k) || refs[k.Secret] {
+		if !s.mayLookUp(k) || refs[k.Secret] {
 			continue
 		}
 		refs[k.Secret] = true
@@ -168,7 +164,7 @@ func (s *Session) LookUp(ctx context.Context, names ...string) (unknown []string
 	}
 	_ = all.Wait() // what gives no value is among the unknown
 	for _, k := range s.recorded() {
-		if (len(names) == 0 || wanted[k.Name]) && k.Secret != "" && k.Fingerprint == "" {
+		if k.Secret != "" && k.Fingerprint == "" {
 			unknown = append(unknown, k.Name)
 		}
 	}

@@ -79,3 +79,17 @@ func TestTheScanOfARotationRecognisesAValueThatWasNeverUsed(t *testing.T) {
 		t.Errorf("the file that holds the value is not among %+v", users)
 	}
 }
+
+func TestARotationKnowsAProfileThatHasTheValueBehindAnotherReference(t *testing.T) {
+	a := newServices(t)
+	a.env["OTHER"] = a.env["ACME_KEY"]
+	k, _ := a.Inventory.Get("acme")
+	k.Fingerprint = keystore.NewSecret("a-value-before-0123456789").Fingerprint() // as it was when it was last used
+	users, err := a.rotationUsers(t.Context(), k, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(users, func(u keystore.RotationUser) bool { return u.Profile == "bbb" && u.Ref == "env:OTHER" }) {
+		t.Errorf("profile bbb, which has the same value, is not among %+v", users)
+	}
+}

@@ -61,6 +61,12 @@ func (s *Session) usesNow(ctx context.Context, folders []string, progress func(r
 	return uses, problems, err
 }
 
+// lookUp is LookUp where nobody asks which values are not known.
+func (s *Session) lookUp(ctx context.Context) error {
+	_, err := s.LookUp(ctx)
+	return err
+}
+
 // keyUses finds what uses each key.
 func (s *Session) keyUses(ctx context.Context, folders []string, progress func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error) {
 	subjects := s.KeySubjects()
