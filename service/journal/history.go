@@ -210,6 +210,9 @@ func (j *Journal) PutKeyRejected(ctx context.Context, profile, key string) error
 	}})
 }
 
+// EventUsed is the word of a key's event that is a use of it without a line of another kind.
+const EventUsed = "used"
+
 // eventRejected is the word of a key's event: the service did not accept it.
 const eventRejected = "rejected"
 

@@ -22,6 +22,11 @@ func TestTheUsesOfAKeyAreOneForEachProfile(t *testing.T) {
 	put("acme", "etl", model.ActivityKey, 0) // what happens to a key is no use of it
 	put("beta", "etl", model.ActivityFetch, 2*time.Hour)
 	put("beta", "", model.ActivityProbe, time.Hour)
+	for event, ago := range map[string]time.Duration{"changed": 5 * time.Hour, EventUsed: 4 * time.Hour} {
+		if err := j.PutKeyEvent(t.Context(), KeyEvent{At: now.Add(-ago), Profile: "beta", Key: "etl", Event: event}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	uses, err := j.KeyUses(t.Context())
 	if err != nil || len(uses) != 2 {
 		t.Fatalf("%+v, %v", uses, err)
@@ -33,7 +38,7 @@ func TestTheUsesOfAKeyAreOneForEachProfile(t *testing.T) {
 		}
 		joined = joined.Join(u)
 	}
-	if !joined.First.Equal(now.Add(-3*time.Hour)) || !joined.Last.Equal(now.Add(-time.Hour)) {
+	if !joined.First.Equal(now.Add(-4*time.Hour)) || !joined.Last.Equal(now.Add(-time.Hour)) {
 		t.Errorf("joined: %+v", joined)
 	}
 }

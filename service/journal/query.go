@@ -126,8 +126,8 @@ func (j *Journal) KeyEvents(ctx context.Context, key string, limit int) ([]KeyEv
 	return list, nil
 }
 
-// KeyUse is when a key was used from here with a profile: by fetches, jobs, comparisons and tests,
-// as far as the history goes back.
+// KeyUse is when a key was used from here with a profile: by fetches, jobs, comparisons, tests and
+// events that are uses (EventUsed), as far as the history goes back.
 type KeyUse struct {
 	Key, Profile string
 	First, Last  time.Time
@@ -150,7 +150,9 @@ func (j *Journal) KeyUses(ctx context.Context) ([]KeyUse, error) {
 		return nil, err
 	}
 	var uses []KeyUse
-	err := database.Each(ctx, j.db, "SELECT key, profile, min(at), max(at) FROM activity WHERE key <> '' AND kind <> 'key' GROUP BY key, profile", nil, func(row database.Scanner) error {
+	err := database.Each(ctx, j.db, `SELECT key, profile, min(at), max(at) FROM (
+		SELECT key, profile, at FROM activity WHERE key <> '' AND kind <> 'key'
+		UNION ALL SELECT key, profile, at FROM key_events WHERE event = ?) GROUP BY key, profile`, []any{EventUsed}, func(row database.Scanner) error {
 		var u KeyUse
 		err := row.Scan(&u.Key, &u.Profile, database.Time(&u.First), database.Time(&u.Last))
 		uses = append(uses, u)

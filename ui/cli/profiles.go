@@ -102,7 +102,7 @@ func (t *task) saveProfile(ctx context.Context, f profileFlags, d account.Draft)
 	}
 	var found account.Found
 	if refused := account.Refusal(d.Profile); refused == nil && !f.unchecked && !value.Empty() {
-		if found, err = t.Client.ReadAccount(ctx, d.Profile, value, nil); err != nil {
+		if found, err = t.ReadAccount(ctx, d.Profile, value); err != nil {
 			return errors.Join(t.printProfile(f, profileJSONOf(d, found, false)), readError(ctx, found, err))
 		}
 		if err := t.takeFound(ctx, &f, &d, found); err != nil {

@@ -205,7 +205,7 @@ is wrong; 23: the key is refused.`,
 			if f.name = firstOf(args); f.name != "" {
 				a.flags.profile = f.name
 			}
-			return a.withSession(cmd.Context(), needs{journal: f.adminReason != "", reason: f.adminReason}, func(t *task) error { return t.checkProfile(cmd.Context(), f) })
+			return a.withSession(cmd.Context(), needs{journal: true, reason: f.adminReason}, func(t *task) error { return t.checkProfile(cmd.Context(), f) })
 		},
 	}
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object")
@@ -229,7 +229,7 @@ func (t *task) checkProfile(ctx context.Context, f profileFlags) error {
 	if err != nil {
 		return keyError(ctx, k, err)
 	}
-	found, err := t.Client.ReadAccount(ctx, p, value, nil)
+	found, err := t.ReadAccount(ctx, p, value)
 	out := profileJSONOf(account.Draft{Profile: p, Key: k}, found, true)
 	if printed := t.printChecks(f, out); printed != nil {
 		return printed

@@ -11,6 +11,7 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/account"
+	"zonedeck/service/journal"
 	"zonedeck/service/profile"
 	"zonedeck/service/radius"
 	view "zonedeck/ui/account"
@@ -57,6 +58,18 @@ func (k accountKeys) Remove(ctx context.Context, seen model.Key) error {
 		k.session.putKeyEventOf(ctx, k.profile, seen.Name, "removed", "from the inventory with its account; it is still valid at the service")
 	}
 	return err
+}
+
+// ReadAccount is service.Client.ReadAccount. That it used the profile's key is written into the
+// timeline, unless a profile is read-only, or a key that is recorded nowhere was refused.
+func (s *Session) ReadAccount(ctx context.Context, p profile.Profile, key keystore.Secret) (account.Found, error) {
+	found, err := s.Client.ReadAccount(ctx, p, key, nil)
+	_, recorded := s.Key(p.Key)
+	used := found.Key.State == account.OK || recorded && found.Key.State == account.Failed
+	if p.Key != "" && used && cmp.Or(s.refuseFiles(changeKeys), p.Refuse(changeKeys)) == nil {
+		s.putKeyEventOf(ctx, p.Name, p.Key, journal.EventUsed, "to ask what its account has: "+found.Key.Text)
+	}
+	return found, err
 }
 
 // SaveAccount writes an account; see account.Save.

@@ -2,10 +2,13 @@ package session
 
 import (
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"zonedeck/keystore"
@@ -13,6 +16,7 @@ import (
 	"zonedeck/service/account"
 	"zonedeck/service/journal"
 	"zonedeck/service/profile"
+	"zonedeck/service/radius"
 	"zonedeck/service/saved"
 )
 
@@ -102,4 +106,53 @@ func TestAnAccountDoesNotTakeAlongWhatIsNeeded(t *testing.T) {
 	must(err)
 	refused(true, true, job.ID)
 	refused(true, false, job.ID)
+}
+
+// To ask an account is a use of its key, whoever asks: a command or the form.
+func TestAskingAnAccountIsAUseOfItsKey(t *testing.T) {
+	var status atomic.Int64
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(int(status.Load()))
+		_, _ = w.Write([]byte(`{"status":"active","customer":"hl_1","can_make_requests":true}`))
+	}))
+	t.Cleanup(service.Close)
+	o := options(t, nil)
+	o.NoProfile, o.Journal = true, true
+	s, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close(t.Context())
+	if err := s.Inventory.Add(t.Context(), model.Key{Name: "recorded", Secret: "env:RECORDED"}); err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		key      string
+		status   int
+		readOnly bool
+		want     bool
+	}{
+		"a new key":                            {key: "new", status: http.StatusOK, want: true},
+		"one that is refused, and not saved":   {key: "refused", status: http.StatusUnauthorized},
+		"a recorded one that is refused":       {key: "recorded", status: http.StatusUnauthorized, want: true},
+		"that of a read-only profile":          {key: "looker", status: http.StatusOK, readOnly: true},
+		"one whose service gives no answer":    {key: "unknown", status: http.StatusBadGateway},
+		"one that has no name in the form yet": {status: http.StatusOK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status.Store(int64(tt.status))
+			p := profile.Profile{Name: "acme", BaseURL: service.URL, Dialect: "brightdata", Key: tt.key, ReadOnly: tt.readOnly, APIVersion: profile.DefaultAPIVersion}
+			found, err := s.ReadAccount(t.Context(), p, keystore.NewSecret("a-value-0123456789"))
+			if ok := found.Key.State == account.OK; ok != (tt.status == http.StatusOK) {
+				t.Fatalf("%+v, %v", found.Key, err)
+			}
+			used, err := s.keysUsed(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if use := used[radius.KeyID{Name: tt.key}]; use.First.IsZero() == tt.want || use.Last.IsZero() == tt.want {
+				t.Errorf("%+v", use)
+			}
+		})
+	}
 }

@@ -13,7 +13,6 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	accounts "zonedeck/service/account"
 	"zonedeck/service/filter"
 	"zonedeck/service/profile"
 	"zonedeck/service/rehearsal"
@@ -221,10 +220,8 @@ func (c *Console) accountDeps(theme *kit.Theme) account.Deps {
 		Refused:    s.refusal(),
 		Stores:     s.stores,
 		Resolve:    s.Resolver.Resolve,
-		Read: func(ctx context.Context, p profile.Profile, key keystore.Secret) (accounts.Found, error) {
-			return s.Client.ReadAccount(ctx, p, key, nil)
-		},
-		Save: s.SaveAccount, WhatGoes: s.WhatGoes, Remove: s.RemoveAccount,
+		Read:       s.ReadAccount,
+		Save:       s.SaveAccount, WhatGoes: s.WhatGoes, Remove: s.RemoveAccount,
 		Uses: s.SecretUses, Migrate: func(ctx context.Context, to string, refs []string) ([]secrets.Move, error) {
 			return s.MigrateSecrets(ctx, to, refs, nil)
 		},
