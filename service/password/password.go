@@ -37,6 +37,8 @@ type Changer struct{ cfg Config }
 // New makes a Changer. It does no I/O.
 func New(c Config) *Changer { return &Changer{cfg: c} }
 
+const changePasswords = "change passwords"
+
 // Refusal says why a zone's password cannot be changed through a profile and a key, or is nil.
 // Nothing is asked or sent for it.
 func (c *Changer) Refusal(p profile.Profile, z model.Zone, k model.Key) error {
@@ -45,7 +47,7 @@ func (c *Changer) Refusal(p profile.Profile, z model.Zone, k model.Key) error {
 		return err
 	}
 	ref, parseErr := keystore.ParseRef(z.Password)
-	switch readOnly := p.Refuse("change passwords"); {
+	switch readOnly := p.Refuse(changePasswords); {
 	case readOnly != nil:
 		return readOnly
 	case !d.ChangesPasswords():
@@ -167,8 +169,12 @@ const (
 	answerBytes = 64 << 10
 )
 
-// call makes a call that changes passwords. Its answer may hold passwords and is not kept.
+// call makes a call that changes passwords, unless the profile is read-only. Its answer may hold
+// passwords and is not kept.
 func (c *Changer) call(ctx context.Context, p profile.Profile, key string, value keystore.Secret, of func(dialect.Dialect) dialect.PasswordCall) error {
+	if err := p.Refuse(changePasswords); err != nil {
+		return err
+	}
 	d, err := dialect.Find(p.Dialect)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -108,6 +109,23 @@ func TestWhatCannotBeChangedIsRefused(t *testing.T) {
 	}
 	if err := New(r.cfg).Check(t.Context(), r.p, r.zone("isp_demo"), "etl-main"); err != nil {
 		t.Error(err)
+	}
+}
+
+// A read-only profile sends no change, whoever asks for it and without a Check before.
+func TestAReadOnlyProfileChangesNoPassword(t *testing.T) {
+	var asked atomic.Int64
+	r := newRig(t)
+	p := r.p
+	p.BaseURL = servicetest.API(t, func(http.ResponseWriter, *http.Request) { asked.Add(1) }).BaseURL
+	p.ReadOnly = true
+	c, value := New(r.cfg), keystore.NewSecret(newPassword)
+	for what, err := range map[string]error{
+		"add": c.Add(t.Context(), p, "isp_demo", "etl-main", value), "remove": c.Remove(t.Context(), p, "isp_demo", "etl-main", value),
+	} {
+		if !errors.Is(err, profile.ErrReadOnly) || asked.Load() > 0 {
+			t.Errorf("%s: %v, %d calls", what, err, asked.Load())
+		}
 	}
 }
 

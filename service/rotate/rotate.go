@@ -51,9 +51,11 @@ type Settings interface {
 	Newest(ctx context.Context, limit int) (rehearsal.Page, error)
 }
 
-// Config is what an Engine works with. All but Settings, Passwords, NewPassword, Holds, TookOver and Days must be set.
+// Config is what an Engine works with. All but Refuse, Settings, Passwords, NewPassword, Holds, TookOver and Days must be set.
 type Config struct {
 	Records Records
+	// Refuse is why a rotation may not be worked on; nil means that each may.
+	Refuse  func(p keystore.RotationPlan) error
 	Secrets Secrets
 	// LockDir is the folder of the locks that keep two processes from working on one rotation.
 	LockDir string
@@ -95,6 +97,9 @@ func New(c Config) *Engine {
 	}
 	if c.Settings == nil {
 		c.Settings = func(keystore.RotationPlan) Settings { return nil }
+	}
+	if c.Refuse == nil {
+		c.Refuse = func(keystore.RotationPlan) error { return nil }
 	}
 	if c.TookOver == nil {
 		c.TookOver = func(context.Context, keystore.RotationPlan) error { return nil }
@@ -248,6 +253,9 @@ func (e *Engine) work(id string, f func(*run) error) (keystore.RotationPlan, err
 	}
 	if p.Over() {
 		return p, nil
+	}
+	if err := e.c.Refuse(p); err != nil {
+		return p, err
 	}
 	r := &run{e: e, c: e.c, plan: p}
 	err = f(r)

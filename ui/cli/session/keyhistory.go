@@ -122,11 +122,16 @@ type rotationHistory struct {
 	session *Session
 }
 
-// refuse is why a key is not rotated: the profile in use is read-only, or one whose key it is.
+// refuse is why a key or a password is not rotated: the profile in use is read-only, or one whose key
+// it is, or that the password's calls are made with.
 func (h rotationHistory) refuse(p keystore.RotationPlan) error {
 	s := h.session
 	if err := s.CurrentProfile().Refuse(rotateKeys); err != nil || p.Profile != "" {
 		return err
+	}
+	if home, known := p.Home(); p.Zone != "" && known {
+		of, _ := s.profileNamed(home.Profile) // of one that is gone no call is made
+		return of.Refuse(rotateKeys)
 	}
 	k, ok := s.Inventory.Get(p.Key)
 	if !ok {

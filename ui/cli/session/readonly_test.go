@@ -39,6 +39,7 @@ func TestAReadOnlyProfileChangesNoKey(t *testing.T) {
 		"remove":   keys.Remove(t.Context(), k),
 		"begin":    rotations.Start(t.Context(), plan),
 		"continue": update,
+		"refuse":   s.rotation(s.ScanFolders).Refuse(plan),
 	} {
 		if !errors.Is(err, profile.ErrReadOnly) {
 			t.Errorf("%s: %v", what, err)
@@ -46,5 +47,27 @@ func TestAReadOnlyProfileChangesNoKey(t *testing.T) {
 	}
 	if left := s.Inventory.List(); changed || len(left) != 1 || s.refusal() == "" {
 		t.Errorf("changed %v, keys %v, refusal %q", changed, left, s.refusal())
+	}
+}
+
+// A zone's password is changed by way of the profile that uses it, whichever one is in use.
+func TestAPasswordOfAReadOnlyProfileIsNotRotated(t *testing.T) {
+	a := newServices(t)
+	plan := keystore.PlanPassword(keystore.ZonePassword{Zone: "unl", Ref: "file:unl", ChangedBy: "acme"},
+		[]keystore.RotationUser{{Name: "profile aaa", Ref: "file:unl", Profile: "aaa", Zone: "unl"}}, time.Now())
+	e := a.Rotator(a.ScanFolders)
+	if err := a.rotation(a.ScanFolders).Records.Start(t.Context(), plan); err != nil {
+		t.Fatal(err)
+	}
+	a.edit(t, `key = "acme"`, "key = \"acme\"\nread_only = true")
+	if _, err := e.Abandon(t.Context(), plan.ID); !errors.Is(err, profile.ErrReadOnly) {
+		t.Errorf("given up: %v", err)
+	}
+	if _, err := e.Run(t.Context(), plan.ID, "", nil); !errors.Is(err, profile.ErrReadOnly) {
+		t.Errorf("gone on with: %v", err)
+	}
+	a.edit(t, "\nread_only = true", "")
+	if plan, err := e.Abandon(t.Context(), plan.ID); err != nil || !plan.Over() {
+		t.Errorf("afterwards: %v", err)
 	}
 }

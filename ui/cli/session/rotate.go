@@ -52,8 +52,9 @@ func (s *Session) RehearseRotation(ctx context.Context, k model.Key, method keys
 }
 
 func (s *Session) rotation(folders func() []string) rotate.Config {
+	history := rotationHistory{s.rotations(), s}
 	return rotate.Config{
-		Records: rotationHistory{s.rotations(), s}, Secrets: s.Resolver, LockDir: s.Paths.RotationsDir(),
+		Records: history, Refuse: history.refuse, Secrets: s.Resolver, LockDir: s.Paths.RotationsDir(),
 		Settings: s.accountSettings,
 		Users: func(ctx context.Context, k model.Key) ([]keystore.RotationUser, error) {
 			return s.rotationUsers(ctx, k, folders())
