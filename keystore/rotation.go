@@ -115,7 +115,8 @@ type RotationPlan struct {
 	Method    RotationMethod `json:"method"`
 	Started   time.Time      `json:"started"`
 	Ended     time.Time      `json:"ended,omitzero"`
-	// Abandoned says that it was ended before its last step, Undone that nothing of it is left.
+	// Abandoned says that it was ended before its last step, Undone that nothing of it is left;
+	// of one that is not over, that it is being taken back.
 	Abandoned bool           `json:"abandoned,omitempty"`
 	Undone    bool           `json:"undone,omitempty"`
 	Users     []RotationUser `json:"users"`

@@ -123,33 +123,68 @@ func (r *run) takeBack(ctx context.Context, cause error) error {
 	return fmt.Errorf("%w; the new password was taken back, and the old one stays", cause)
 }
 
+// undo says in the record that it has begun, before anything: a run that is killed ends it, and does
+// not go on with a password that is gone.
 func (r *run) undo(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
-	if r.plan.NewHeld != "" {
-		old, err := r.oldValue(ctx)
-		if err != nil {
-			return err
-		}
-		value, err := r.newValue(ctx)
-		if err != nil {
-			return err
-		}
-		if err := r.putBack(ctx, old, value); err != nil {
-			return err
-		}
-		if err := r.c.Passwords.Remove(ctx, r.plan, value); err != nil {
-			home, _ := r.plan.Home()
-			if _, still := r.c.Passwords.Login(ctx, r.plan, home, value, false); still != nil { // else it was never added, or is gone
-				return err
+	begun := r.plan.Undone // by a run that was killed
+	if err := r.markUndone(ctx, true); err != nil {
+		return err
+	}
+	if !begun || !r.heldLost(ctx) { // else the references and the zone are done, and what is held was going
+		if err := r.unadd(ctx); err != nil {
+			if !begun { // the same again goes on
+				err = errors.Join(err, r.markUndone(ctx, false))
 			}
+			return err
 		}
 	}
 	if err := r.release(ctx, false); err != nil {
 		return err
 	}
+	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) { return p.Abandon(r.c.Now(p)) })
+}
+
+func (r *run) markUndone(ctx context.Context, undone bool) error {
 	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
-		p.Undone = true
-		return p.Abandon(r.c.Now(p))
+		p.Undone = undone
+		return p, nil
+	})
+}
+
+// unadd puts the old password back, and removes the new one.
+func (r *run) unadd(ctx context.Context) error {
+	if r.plan.NewHeld == "" {
+		return nil
+	}
+	old, err := r.oldValue(ctx)
+	if err != nil {
+		return err
+	}
+	value, err := r.newValue(ctx)
+	if err != nil {
+		return err
+	}
+	if err := r.putBack(ctx, old, value); err != nil {
+		return err
+	}
+	if err := r.c.Passwords.Remove(ctx, r.plan, value); err != nil {
+		home, _ := r.plan.Home()
+		if _, still := r.c.Passwords.Login(ctx, r.plan, home, value, false); still != nil { // else it was never added, or is gone
+			return err
+		}
+	}
+	return nil
+}
+
+// heldLost reports whether a value that the record says is held is gone.
+func (r *run) heldLost(ctx context.Context) bool {
+	return slices.ContainsFunc([]string{r.plan.OldHeld, r.plan.NewHeld}, func(held string) bool {
+		if held == "" {
+			return false
+		}
+		_, err := r.c.Secrets.Resolve(ctx, held)
+		return errors.Is(err, keystore.ErrSecretMissing)
 	})
 }
 
@@ -185,6 +220,9 @@ func (r *run) removePassword(ctx context.Context) (keystore.Proof, error) {
 	value, err := r.newValue(ctx)
 	if err != nil {
 		return keystore.Proof{}, err
+	}
+	if _, err := r.accepted(ctx, keystore.RotationUser{}, value); err != nil { // the test may be days ago
+		return keystore.Proof{}, fmt.Errorf("the login with the new password: %w; the old one is not removed by this", err)
 	}
 	again := r.plan.DeletedSeq != 0 // what was cut short may have removed it
 	if !again {

@@ -2,6 +2,7 @@ package rotate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -35,6 +36,23 @@ func Report(p keystore.RotationPlan) string {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", s.Kind.Word(), cell(s.Name()), known, at, cell(s.Proof()))
 	}
 	return b.String()
+}
+
+// Left says what the rotation of a password leaves that was given up, or would be.
+func Left(p keystore.RotationPlan) string {
+	removed, _ := p.Step(keystore.StepDelete, "")
+	set := slices.ContainsFunc(p.Steps, func(s keystore.RotationStep) bool { return s.Kind == keystore.StepSet && s.Done })
+	switch {
+	case p.Undone:
+		return "the new password was taken back, and the old one stays"
+	case removed.Done:
+		return "the old password is removed, the new one stays valid, and references keep what they give now"
+	case p.DeletedSeq != 0:
+		return "the old password may be removed already, the new one stays valid, and references keep what they give now"
+	case !set:
+		return "the new password could not be taken back, because what was held of it is lost: it may be valid beside the old one"
+	}
+	return "both passwords stay valid, and references keep what they give now"
 }
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }

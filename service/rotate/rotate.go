@@ -166,6 +166,9 @@ func (e *Engine) Run(ctx context.Context, id string, until keystore.RotationWord
 		last = slices.Index(words, until)
 	}
 	return e.work(id, func(r *run) error {
+		if r.plan.Undone {
+			return r.takeBack(ctx, errors.New("the last run gave up, and was cut short"))
+		}
 		for n := r.plan.Now(); n >= 0 && !r.plan.Over(); n = r.plan.Now() {
 			if slices.Index(words, r.plan.Steps[n].Kind.Word()) > last {
 				return nil
@@ -220,10 +223,11 @@ func (e *Engine) Vouch(ctx context.Context, id string, step keystore.RotationSte
 }
 
 // Abandon ends a rotation as it is. Keys and references stay as they are; what the rotation held
-// of the old value goes. A password that no reference gives yet is taken back.
+// of the old value goes. A password that no reference gives yet is taken back, unless what was held
+// of it is lost.
 func (e *Engine) Abandon(ctx context.Context, id string) (keystore.RotationPlan, error) {
 	return e.work(id, func(r *run) error {
-		if r.plan.Zone != "" && r.nothingSet() {
+		if r.plan.Undone || r.plan.Zone != "" && r.nothingSet() && !r.heldLost(ctx) {
 			return r.undo(ctx)
 		}
 		if err := r.release(ctx, true); err != nil {

@@ -203,12 +203,8 @@ func (t *task) abandonPassword(ctx context.Context, r keystore.RotationPlan, fou
 		return usage("no rotation of the password of zone %s is under way", f.zone)
 	}
 	r, err := t.Rotator(t.scanned(f.scan)).Abandon(ctx, r.ID)
-	switch {
-	case err != nil:
-	case r.Undone:
-		t.app.say("zonedeck: the new password was taken back, and the old one stays")
-	default:
-		t.app.say("zonedeck: both passwords stay valid, and references keep what they give now")
+	if err == nil {
+		t.app.say("zonedeck: %s", rotate.Left(r))
 	}
 	if err := t.printRotation(r, err, f.json); err != nil {
 		return err

@@ -34,6 +34,8 @@ type fakeService struct {
 	refused []rehearsal.Request
 	// noLogins says that no login with a password can be made.
 	noLogins bool
+	// thenNone says that none can be made after a password was removed.
+	thenNone bool
 }
 
 func newFakeService() *fakeService {

@@ -35,6 +35,7 @@ func (w fakePasswords) Remove(_ context.Context, _ keystore.RotationPlan, value 
 	w.f.mu.Lock()
 	defer w.f.mu.Unlock()
 	delete(w.f.valid, value.Reveal())
+	w.f.noLogins = w.f.noLogins || w.f.thenNone
 	return nil
 }
 
@@ -104,5 +105,21 @@ func TestAPasswordThatIsNotAcceptedIsTakenBackOnThePage(t *testing.T) {
 		s.Press("esc")
 		s.Send(kit.Goto{View: kit.Keys, Msg: kit.RotatePassword{Zone: "isp", Key: "prod"}})
 		s.Expect("not begun")
+	})
+}
+
+// Given up after the old password was removed, the page does not say that it stays valid.
+func TestGivingUpAPasswordAfterTheRemoval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := isp(t, 120, 40)
+		s.Press("enter", "enter", "enter")
+		r.service.thenNone = true
+		s.Press("enter", "y")
+		s.Expect("the login with the old password", "✗ failed")
+		s.Press("X")
+		s.Expect("Give up the rotation?", "the old password is removed")
+		s.Press("y")
+		s.Expect("was abandoned: the old password is removed, the new one stays valid", "· given up")
+		s.ExpectNot("both passwords", "both stay valid")
 	})
 }

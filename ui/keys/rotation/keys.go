@@ -193,7 +193,10 @@ func (p *Page) giveUp(msg giveUp) tea.Cmd {
 		return p.do(false, p.deps.Engine.Abandon)
 	}
 	body := "%s: what was done stays as it is. A key that was created is valid until it is deleted in the account settings; references keep what they give now."
-	if p.plan.Zone != "" {
+	switch {
+	case p.plan.Zone != "" && p.plan.DeletedSeq != 0:
+		body = "%s: " + rotate.Left(p.plan) + "."
+	case p.plan.Zone != "":
 		body = "%s: a new one that no reference gives yet is removed again. Once a reference gives it both stay valid, and references keep what they give now."
 	}
 	return widget.Confirm(p.deps.Theme, widget.ConfirmSpec{

@@ -291,7 +291,7 @@ func (p *Page) outcome() string {
 		return "the rotation of the " + p.plan.Key + " was taken back: the old password stays, and the new one is removed"
 	}
 	if p.plan.Abandoned && p.plan.Zone != "" {
-		return "the rotation of the " + p.plan.Key + " was abandoned: both passwords stay valid, and references keep what they give now"
+		return "the rotation of the " + p.plan.Key + " was abandoned: " + rotate.Left(p.plan)
 	}
 	if p.plan.Abandoned {
 		words := "the rotation of " + p.plan.Key + " was abandoned; its record stays"

@@ -147,6 +147,8 @@ func (p *Page) Render(w, h int) string {
 func (p *Page) title() string {
 	title := "Rotation of " + p.plan.Key + " by " + string(p.plan.Method)
 	switch {
+	case p.plan.Undone && !p.plan.Over():
+		return title + " · being taken back"
 	case p.plan.Undone:
 		return title + " · taken back"
 	case p.plan.Abandoned:
