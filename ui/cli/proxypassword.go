@@ -15,7 +15,7 @@ import (
 )
 
 type passwordFlags struct {
-	zone, key, adminReason       string
+	zone, key, pipe, adminReason string
 	renew, report, abandon, json bool
 	vouch, scan                  []string
 }
@@ -45,6 +45,7 @@ password is ever shown.`,
 	fl.StringVar(&f.zone, "zone", "", "zone whose password is meant (required)")
 	fl.StringVar(&f.key, "key", "", "key of the inventory to change it by (default: the profile's); its level has to be ADMIN, OPS or LIMIT")
 	fl.BoolVar(&f.renew, "renew", false, "rotate the password, or go on with its rotation")
+	fl.StringVar(&f.pipe, "pipe", "", "give the new password to this command on its standard input when a person has to put it somewhere, and look again")
 	fl.StringArrayVar(&f.vouch, "vouch", nil, "vouch for the step of this name (can be repeated)")
 	fl.StringArrayVar(&f.scan, "scan", nil, "look through this folder for files that hold the password (can be repeated)")
 	fl.BoolVar(&f.report, "report", false, "print the record of the password's newest rotation as Markdown, and do nothing")
@@ -155,7 +156,7 @@ func (t *task) goOnWithPassword(ctx context.Context, p profile.Profile, z model.
 		}
 		t.app.say("zonedeck: rotation %s of the %s: %d users, %d steps", r.ID, sanitizeLine(r.Key), len(r.Users), len(r.Steps))
 	}
-	return t.advance(ctx, engine, r, rotateFlags{vouch: f.vouch})
+	return t.advance(ctx, engine, r, rotateFlags{vouch: f.vouch, pipe: f.pipe})
 }
 
 // beginError gives a rotation of a password that was not begun an exit code.
