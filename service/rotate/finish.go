@@ -232,8 +232,7 @@ func (r *run) refused(ctx context.Context, n int) (keystore.Proof, error) {
 	}
 	proof.Note = "the old value is refused"
 	if p := r.plan; p.Method == keystore.RotateByRefresh && !p.LastOld.IsZero() && !p.FirstNew.IsZero() {
-		proof.Note += fmt.Sprintf("; no value worked for %s at most (last call with the old one %s, first with the new one %s)",
-			p.FirstNew.Sub(p.LastOld), p.LastOld.Format(clock), p.FirstNew.Format(clock))
+		proof.Note += "; " + outage(p)
 	}
 	if p := r.plan; p.Method == keystore.RotateByRefresh && p.LastOld.IsZero() && p.NewName != "" {
 		proof.Note += "; it was refused before the refresh, too"

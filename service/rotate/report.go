@@ -24,6 +24,9 @@ func Report(p keystore.RotationPlan) string {
 		fmt.Fprintf(&b, ", ended %s", stamp(p.Ended))
 	}
 	fmt.Fprintf(&b, ". Steps measured: %d, vouched for: %d, open: %d.\n\n", measured, vouched, open)
+	if p.Method == keystore.RotateByRefresh && (!p.LastOld.IsZero() || p.NewFingerprint != "") {
+		fmt.Fprintf(&b, "The outage: %s.\n\n", outage(p))
+	}
 	b.WriteString("| | name at the service | fingerprint | ends in |\n| --- | --- | --- | --- |\n")
 	fmt.Fprintf(&b, "| old key | %s | %s | %s |\n", cell(p.OldName), cell(p.OldFingerprint), cell(p.OldLast4))
 	fmt.Fprintf(&b, "| new key | %s | %s | %s |\n\n", cell(p.NewName), cell(p.NewFingerprint), cell(p.NewLast4))

@@ -186,20 +186,22 @@ func (e *Engine) Run(ctx context.Context, id string, until keystore.RotationWord
 
 // Give takes the new value, which a person made in the account settings, and when it expires, as
 // model.ParseExpiry reads it: empty where that is not known. It is held behind the rotation's own
-// reference; the next Run proves it.
+// reference, in place of one that the service has not accepted; the next Run proves it. A value that
+// is not asked for is an ErrStepOrder.
 func (e *Engine) Give(ctx context.Context, id string, value keystore.Secret, expires string) (keystore.RotationPlan, error) {
 	return e.work(id, func(r *run) error {
 		if _, err := model.ParseExpiry(expires); err != nil {
 			return err
 		}
-		if n := r.plan.Now(); n < 0 || !r.makes(n) {
+		if n := r.plan.Now(); n < 0 || !r.makes(n) || r.c.Settings(r.plan) != nil {
 			return fmt.Errorf("the new value is not asked for: %w", keystore.ErrStepOrder)
 		}
 		if err := r.holdOld(ctx); err != nil {
 			return err
 		}
-		if err := r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) { // before the value: it is what goes on
-			p.NewExpires = expires
+		// Before the value: what is held is recorded anew by what goes on, be it this value or the one before.
+		if err := r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
+			p.NewFingerprint, p.NewLast4, p.NewHeld, p.NewExpires = "", "", "", expires
 			return p, nil
 		}); err != nil {
 			return err

@@ -98,7 +98,10 @@ func (r *run) create(ctx context.Context, n int) (keystore.Proof, error) {
 		return keystore.Proof{}, err
 	}
 	proof, err := r.accepted(ctx, keystore.RotationUser{}, value)
-	if err != nil {
+	switch {
+	case err != nil && r.c.Settings(r.plan) == nil && proof.Status/100 == 4 && proof.Status != http.StatusTooManyRequests:
+		return proof, r.askAgain(ctx, n, value, err)
+	case err != nil:
 		return proof, fmt.Errorf("the call with the new value: %w", err)
 	}
 	proof.Note += ", ••••" + value.Last4()
@@ -193,43 +196,6 @@ func (r *run) make(ctx context.Context, n int) error {
 		return r.refresh(ctx, settings)
 	}
 	return r.newKey(ctx, settings)
-}
-
-// askForValue says what a person does in the account settings.
-func (r *run) askForValue(ctx context.Context, n int) error {
-	words := fmt.Sprintf("in the account settings, create a key of the same level as %s, with an expiry, and give its value here", r.plan.Key)
-	if r.plan.Method == keystore.RotateByRefresh {
-		words = fmt.Sprintf("in the account settings, refresh %s and give the new value here at once: the old one is invalid from that moment", r.plan.Key)
-		if err := r.lastOld(ctx); err != nil {
-			return err
-		}
-		if r.plan.LastOld.IsZero() {
-			words += "; no call with the old one works now, so that the outage cannot be measured"
-		}
-	}
-	s := r.stop(n, "%s", words)
-	s.Value = true
-	return s
-}
-
-// lastOld notes when a call with the old value last worked. One that is refused already, or is not
-// at hand, is noted by nothing.
-func (r *run) lastOld(ctx context.Context) error {
-	if r.plan.OldHeld == "" {
-		return nil
-	}
-	old, err := r.oldValue(ctx)
-	if err != nil {
-		return err
-	}
-	at := r.c.Now(r.plan).UTC().Truncate(time.Millisecond)
-	if _, err := r.accepted(ctx, keystore.RotationUser{}, old); err != nil {
-		return ctx.Err() // the words say that none worked
-	}
-	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
-		p.LastOld = at
-		return p, nil
-	})
 }
 
 // refresh has the settings give the key another value. The last call with the old one is measured

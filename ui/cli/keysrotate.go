@@ -31,9 +31,10 @@ user of the key, deletes the old key and sees it refused. Every step is on disk 
 it is taken, so the same command goes on with a rotation that was left or killed.
 
 On the emulator the console works the account settings itself. On a real account, whose contract
-shows no endpoint for them, it says what to do there and takes the new value by --value. What it
-can measure it measures; before a step that needs a person it ends with exit code 1 and says what
-to do. --vouch records a person's word for such a step, and a job that is not waited for.
+shows no endpoint for them, it says what to do there and takes the new value by --value; until the
+service has accepted it, another one takes its place. What it can measure it measures; before a
+step that needs a person it ends with exit code 1 and says what to do. --vouch records a person's
+word for such a step, and a job that is not waited for.
 
 With --refresh the key itself gets a new value, and the old one is invalid at once: everything
 that uses it stands still until its reference gives the new one.`,
@@ -261,6 +262,19 @@ func (t *task) advance(ctx context.Context, engine *rotate.Engine, p keystore.Ro
 		}
 	}
 	id, given, piped := p.ID, false, false
+	give := func() (keystore.RotationPlan, error) {
+		given = true
+		value, err := t.Resolver.Resolve(ctx, f.value)
+		if err != nil {
+			return p, usage("--value: %w", err)
+		}
+		return engine.Give(ctx, id, value, f.expires)
+	}
+	if n := p.Now(); f.value != "" && p.NewHeld != "" && n >= 0 && p.Steps[n].Kind.Word() == keystore.WordCreate { // it was not accepted yet
+		if p, err := give(); err != nil && !errors.Is(err, keystore.ErrStepOrder) {
+			return p, err
+		}
+	}
 	for {
 		p, err := engine.Run(ctx, id, "", on)
 		var stop *rotate.StopError
@@ -269,12 +283,7 @@ func (t *task) advance(ctx context.Context, engine *rotate.Engine, p keystore.Ro
 		}
 		switch {
 		case stop.Value && f.value != "" && !given:
-			given = true
-			value, err := t.Resolver.Resolve(ctx, f.value)
-			if err != nil {
-				return p, usage("--value: %w", err)
-			}
-			if p, err := engine.Give(ctx, id, value, f.expires); err != nil {
+			if p, err := give(); err != nil {
 				return p, err
 			}
 		case stop.Step.Kind == keystore.StepSet && f.pipe != "" && !piped:
@@ -319,6 +328,9 @@ func rotationError(ctx context.Context, err error) error {
 		words := fmt.Sprintf("%s. The same command goes on afterwards", strings.TrimRight(stop.Error(), "."))
 		if stop.Step.Kind == keystore.StepSet {
 			words += "; --pipe COMMAND gives the new value to a command on its standard input"
+		}
+		if stop.Value {
+			words += "; --value REFERENCE gives the value"
 		}
 		if stop.Vouch {
 			words += fmt.Sprintf("; --vouch %q records a person's word", stop.Step.Name())

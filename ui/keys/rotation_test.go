@@ -358,6 +358,30 @@ func TestAPersonWorksTheAccountSettings(t *testing.T) {
 	})
 }
 
+func TestAValueThatWasRefusedIsGivenAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := rotating(t, 120, 40)
+		r.service.byHand = true
+		r.service.valid["made-by-hand-7777"] = "prod-new"
+		s.Press("R", "enter", "enter")
+		s.Type("mistyped-by-hand-6666")
+		s.Press("ctrl+s")
+		s.Expect("! create: the service does not accept the value that was given (••••6666)", "takes the place of that one", "enter takes the value", "give the value")
+		if !strings.Contains(row(s, "the key itself"), "••••1111") {
+			t.Errorf("the key gives another value than the old one:\n%s", row(s, "the key itself"))
+		}
+		s.Press("enter")
+		s.Expect("The new value of prod", "empty: the one that is held is tried again")
+		s.Press("ctrl+s") // as it is
+		s.Expect("! create: the service does not accept the value that was given (••••6666)")
+		s.ExpectNot("The new value of prod")
+		s.Press("enter")
+		s.Type("made-by-hand-7777")
+		s.Press("ctrl+s")
+		s.Expect("[✓] create · measured", "status 200", "••••7777")
+	})
+}
+
 func TestARefreshSaysWhatStandsStill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := rotating(t, 120, 40, "nightly")

@@ -225,12 +225,16 @@ func (p *Page) askVouch() tea.Cmd {
 	return kit.OpenOverlay(p.form)
 }
 
-// askValue asks for the new value, masked, or for a reference to it.
+// askValue asks for the new value, masked, or for a reference to it. One that is held was refused, and
+// is tried again where no other is given.
 func (p *Page) askValue() tea.Cmd {
-	t := p.deps.Theme
+	t, hint, held := p.deps.Theme, "pasted once, never shown again", p.plan.NewHeld != ""
+	if held {
+		hint = "empty: the one that is held is tried again"
+	}
 	form := widget.NewForm(
 		t,
-		widget.Field{Name: "value", Label: "New value", Secret: true, Placeholder: "pasted once, never shown again", Help: "The rotation holds it encrypted until every reference gives it."},
+		widget.Field{Name: "value", Label: "New value", Secret: true, Placeholder: hint, Help: "The rotation holds it encrypted until every reference gives it."},
 		widget.Field{Name: "ref", Label: "or reference", Placeholder: "e.g. keyring:acme/etl-main-2", Help: keystore.RefForms, Check: func(s string) error {
 			if strings.TrimSpace(s) == "" {
 				return nil
@@ -246,6 +250,11 @@ func (p *Page) askValue() tea.Cmd {
 	p.form.Intro, p.form.Submit = p.stop.Words, "take it"
 	p.form.OnSubmit = func(f *widget.Form) tea.Cmd {
 		value, ref, expires := keystore.NewSecret(strings.TrimSpace(f.Value("value"))), strings.TrimSpace(f.Value("ref")), strings.TrimSpace(f.Value("expires"))
+		if held && value.Empty() && ref == "" {
+			closing := kit.CloseOverlay(p.form)
+			p.form = nil
+			return tea.Batch(closing, p.run(keystore.WordCreate))
+		}
 		if value.Empty() == (ref == "") {
 			p.form.Problem = "paste the value, or name a reference to it: one of the two"
 			return nil

@@ -42,7 +42,7 @@ func (p *Page) valueNow(i int) widget.Cell {
 		old = "unknown"
 	}
 	if i == 0 {
-		if p.plan.NewLast4 == "" {
+		if p.plan.NewLast4 == "" || p.stop != nil && p.stop.Value { // none, or one that was refused
 			return widget.Cell{Text: old, Ink: th.Muted}
 		}
 		return widget.Cell{Text: fresh, Ink: th.Good}

@@ -1,0 +1,76 @@
+package rotate
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"zonedeck/keystore"
+)
+
+// Where no program can work the account settings, a person makes the new value there and gives it.
+
+// askForValue says what a person does in the account settings.
+func (r *run) askForValue(ctx context.Context, n int) error {
+	words := fmt.Sprintf("in the account settings, create a key of the same level as %s, with an expiry, and give its value here", r.plan.Key)
+	if r.plan.Method == keystore.RotateByRefresh {
+		words = fmt.Sprintf("in the account settings, refresh %s and give the new value here at once: the old one is invalid from that moment", r.plan.Key)
+		if err := r.lastOld(ctx); err != nil {
+			return err
+		}
+		if r.plan.LastOld.IsZero() {
+			words += "; no call with the old one works now, so that the outage cannot be measured"
+		}
+	}
+	s := r.stop(n, "%s", words)
+	s.Value = true
+	return s
+}
+
+// askAgain asks for the new value in place of the one that was given, which the service refused.
+func (r *run) askAgain(ctx context.Context, n int, value keystore.Secret, refused error) error {
+	words := fmt.Sprintf("the service does not accept the value that was given (••••%s): %s Give the new value here again: it takes the place of that one",
+		value.Last4(), strings.TrimRight(refused.Error(), ".")+".")
+	if r.plan.Method == keystore.RotateByRefresh {
+		if err := r.lastOld(ctx); err != nil {
+			return err
+		}
+		words += "; until then everything that uses a refreshed " + r.plan.Key + " stands still: " + outage(r.plan)
+	}
+	s := r.stop(n, "%s", words)
+	s.Value = true
+	return s
+}
+
+// lastOld notes when a call with the old value last worked. One that is refused already, or is not
+// at hand, is noted by nothing.
+func (r *run) lastOld(ctx context.Context) error {
+	if r.plan.OldHeld == "" {
+		return nil
+	}
+	old, err := r.oldValue(ctx)
+	if err != nil {
+		return err
+	}
+	at := r.c.Now(r.plan).UTC().Truncate(time.Millisecond)
+	if _, err := r.accepted(ctx, keystore.RotationUser{}, old); err != nil {
+		return ctx.Err() // the words say that none worked
+	}
+	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
+		p.LastOld = at
+		return p, nil
+	})
+}
+
+// outage says when no value of a refreshed key worked, as far as that was measured.
+func outage(p keystore.RotationPlan) string {
+	switch {
+	case p.LastOld.IsZero():
+		return "it is not measured, because no call with the old value was seen to work"
+	case p.FirstNew.IsZero():
+		return "the last call with the old value that worked was at " + p.LastOld.Format(time.DateTime) + " UTC, and none with a new one has worked yet"
+	}
+	return fmt.Sprintf("no value worked for %s at most (last call with the old one %s, first with the new one %s)",
+		p.FirstNew.Sub(p.LastOld), p.LastOld.Format(clock), p.FirstNew.Format(clock))
+}

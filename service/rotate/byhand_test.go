@@ -1,0 +1,105 @@
+package rotate_test
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/service/rehearsal"
+	"zonedeck/service/rotate"
+)
+
+// TestAValueThatIsRefusedIsGivenAgain gives a mistyped value first, where a person works the account
+// settings.
+func TestAValueThatIsRefusedIsGivenAgain(t *testing.T) {
+	demo := start(t)
+	for _, method := range []keystore.RotationMethod{keystore.RotateByNewKey, keystore.RotateByRefresh} {
+		t.Run(string(method), func(t *testing.T) {
+			p := newPlace(t, demo, "mistyped-"+string(method[:3]))
+			c := p.config()
+			c.Settings = nil
+			at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+			c.Now = func(keystore.RotationPlan) time.Time { at = at.Add(time.Second); return at }
+			e, plan := p.begin(t, c, method)
+			wantAsked := func(again bool) {
+				t.Helper()
+				var err error
+				var stop *rotate.StopError
+				plan, err = e.Run(t.Context(), plan.ID, "", nil)
+				if !errors.As(err, &stop) || !stop.Value || strings.Contains(stop.Words, "the service does not accept") != again {
+					t.Fatalf("asked for the value, again %v: %v", again, err)
+				}
+				if again && (!strings.Contains(stop.Words, "••••"+plan.NewLast4) || strings.Contains(stop.Words, "mistyped-value")) {
+					t.Errorf("it says %q", stop.Words)
+				}
+			}
+			wantAsked(false)
+			var made rehearsal.Key
+			var err error
+			if method == keystore.RotateByRefresh {
+				made, err = p.settings().RefreshKey(t.Context(), p.Key.Name)
+			} else {
+				made, err = p.settings().CreateKey(t.Context(), rehearsal.Key{Name: p.Key.Name + "-2", Level: "OPS", Duty: "batch job", Expires: "Unlimited"})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := e.Give(t.Context(), plan.ID, keystore.NewSecret("mistyped-value-0123456789"), "2027-01-31"); err != nil {
+				t.Fatal(err)
+			}
+			wantAsked(true)
+			wantAsked(true) // the same again without a value
+			outage := "last call with the old value that worked was at " + plan.LastOld.Format(time.DateTime)
+			if says := strings.Contains(rotate.Report(plan), outage) && strings.Contains(rotate.Report(plan), "none with a new one has worked"); says != (method == keystore.RotateByRefresh) {
+				t.Errorf("of the outage the report says %q\n%s", outage, rotate.Report(plan))
+			}
+			if _, err := e.Give(t.Context(), plan.ID, keystore.NewSecret(made.Value), ""); err != nil {
+				t.Fatal(err)
+			}
+			plan, _ = e.Run(t.Context(), plan.ID, keystore.WordTest, nil)
+			created := plan.Steps[0]
+			if !created.Done || created.By != keystore.Measured || created.Status != http.StatusOK || plan.NewExpires != "" {
+				t.Errorf("it is %+v, expires %q", created, plan.NewExpires)
+			}
+			if got, err := p.secrets().Resolve(t.Context(), p.Key.Secret); err != nil || got.Reveal() != made.Value {
+				t.Errorf("the reference gives ••••%s, %v", got.Last4(), err)
+			}
+			if says := strings.Contains(rotate.Report(plan), "no value worked for "); says != (method == keystore.RotateByRefresh) {
+				t.Errorf("of the outage:\n%s", rotate.Report(plan))
+			}
+			if _, err := e.Give(t.Context(), plan.ID, keystore.NewSecret("mistyped-value-0123456789"), ""); !errors.Is(err, keystore.ErrStepOrder) {
+				t.Errorf("a value after the proof: %v", err)
+			}
+		})
+	}
+}
+
+// TestAValueTheConsoleMakesIsNotGiven leaves alone what the console itself made in the account settings.
+func TestAValueTheConsoleMakesIsNotGiven(t *testing.T) {
+	p := newPlace(t, start(t), "made")
+	e, plan := p.begin(t, p.config(), keystore.RotateByNewKey)
+	if _, err := e.Give(t.Context(), plan.ID, keystore.NewSecret("mistyped-value-0123456789"), ""); !errors.Is(err, keystore.ErrStepOrder) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestAValueThatNothingIsSaidOfIsNotAskedForAgain has a service that fails for another reason.
+func TestAValueThatNothingIsSaidOfIsNotAskedForAgain(t *testing.T) {
+	p := newPlace(t, start(t), "unheard")
+	c := p.config()
+	c.Settings = nil
+	e, plan := p.begin(t, c, keystore.RotateByNewKey)
+	if _, err := e.Give(t.Context(), plan.ID, keystore.NewSecret("good-or-bad-value-0123456789"), ""); err != nil {
+		t.Fatal(err)
+	}
+	p.Profile.BaseURL = "http://127.0.0.1:1"
+	c = p.config()
+	c.Settings = nil
+	var stop *rotate.StopError
+	if _, err := rotate.New(c).Run(t.Context(), plan.ID, "", nil); err == nil || errors.As(err, &stop) {
+		t.Errorf("%v", err)
+	}
+}
