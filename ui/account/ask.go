@@ -104,6 +104,14 @@ const fewZones = 6
 // verdict on each zone, those that need a look first.
 func (f *form) zonesNote() widget.Note {
 	n := noteOf(f.found.Listing)
+	if zones, _, err := readZones(f.Form.Value(fieldZones)); err == nil && f.typed(zones) > 0 {
+		if n.Text != "" {
+			n.Text += "; "
+		} else {
+			n.Mark = widget.NoteGood
+		}
+		n.Text += counted(f.typed(zones), "typed password") + ", stored when you save"
+	}
 	for _, v := range []struct {
 		what    string
 		verdict accounts.Verdict
@@ -144,7 +152,7 @@ var glyphs = map[accounts.State]string{accounts.OK: "✓", accounts.Warning: "!"
 
 // zoneChecks are the verdicts on the zones of the form.
 func (f *form) zoneChecks() []accounts.Check {
-	typed, err := parseZones(f.Form.Value(fieldZones))
+	typed, _, err := readZones(f.Form.Value(fieldZones))
 	if err != nil {
 		return nil
 	}
@@ -169,29 +177,31 @@ func (f *form) eachZone() tea.Cmd {
 	})
 }
 
-// listed are the lines of the form's zones, and behind them those that only the account has.
+// listed are the lines of the form's zones, and behind them those that only the account has. The
+// passwords that the account showed are kept for them.
 func (f *form) listed() string {
-	typed, err := parseZones(f.Form.Value(fieldZones))
+	zones, _, err := readZones(f.Form.Value(fieldZones))
 	if err != nil {
 		return f.Form.Value(fieldZones)
 	}
-	var lines []string
 	known := map[model.ZoneName]bool{}
-	for _, z := range typed {
+	for _, z := range zones {
 		known[z.Name] = true
-		lines = append(lines, zoneLine(z))
 	}
 	for _, z := range f.found.Zones {
-		if known[z.Zone.Name] {
+		one, ref := z.Zone, f.refOf(z.Zone.Name)
+		if !z.Password.Empty() && !f.passwords[one.Name].typed {
+			f.passwords[one.Name] = password{ref: ref, value: z.Password}
+		}
+		if known[one.Name] {
 			continue
 		}
-		one := z.Zone
 		if !z.Password.Empty() {
-			one.Password = f.refOf(one.Name)
+			one.Password = ref
 		}
-		lines = append(lines, zoneLine(one))
+		zones = append(zones, one)
 	}
-	return strings.Join(lines, "\n")
+	return zoneLines(zones)
 }
 
 // zoneLine is a zone as the form writes it.

@@ -1,7 +1,6 @@
 package account
 
 import (
-	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
@@ -49,10 +48,6 @@ func fields(f *form) []widget.Field {
 	if f.edits != nil {
 		p = *f.edits
 	}
-	zones := make([]string, len(p.Zones))
-	for i, z := range p.Zones {
-		zones[i] = zoneLine(z)
-	}
 	readOnly := ""
 	if p.ReadOnly {
 		readOnly = "true"
@@ -83,7 +78,10 @@ func fields(f *form) []widget.Field {
 		{Name: fieldPort, Label: "Proxy port", Value: strconv.Itoa(p.ProxyPort), Check: checkPort},
 		{Name: fieldPrefix, Label: "User prefix", Value: p.UsernamePrefix, Help: "The fixed word that the proxy usernames of the service begin with."},
 		{Name: fieldCA, Label: "CA file", Value: p.CA, Placeholder: "none, or what the service publishes", Help: "A PEM file to trust besides the system's: networks without identity check and the unlocker need it (contract 5.2)."},
-		{Name: fieldZones, Label: "Zones", Kind: widget.FieldArea, Rows: 4, Value: strings.Join(zones, "\n"), Placeholder: "one a line: name product password-reference", Check: checkZones},
+		{
+			Name: fieldZones, Label: "Zones", Kind: widget.FieldArea, Rows: 4, Value: zoneLines(p.Zones), Placeholder: "one a line: name product password", Check: checkZones, Mask: masked,
+			Help: "A password, or the reference to one. A password is masked, and goes into the store of the key when you save.",
+		},
 		{Name: fieldAllowed, Label: "Domains", Value: strings.Join(p.AllowedDomains, " "), Placeholder: "every target; or such as shop.example.com *.example.com", Help: "The only targets that this profile fetches."},
 		{Name: fieldReadOnly, Label: "Read-only", Kind: widget.FieldToggle, Value: readOnly, Placeholder: "refuse what changes something"},
 		{Name: fieldColor, Label: "Colour", Kind: widget.FieldChoice, Options: colors(), Value: p.Color, Help: "Of the profile's name on every screen."},
@@ -195,36 +193,6 @@ func (f *form) checkAccount(v string) error {
 }
 
 func checkZones(v string) error {
-	_, err := parseZones(v)
+	_, _, err := readZones(v)
 	return err
-}
-
-// parseZones reads lines of a name, a product and a password reference; the
-// last two may be left out.
-func parseZones(text string) ([]model.Zone, error) {
-	var zones []model.Zone
-	for sc := bufio.NewScanner(strings.NewReader(text)); sc.Scan(); {
-		words := strings.Fields(sc.Text())
-		if len(words) == 0 {
-			continue
-		}
-		name, err := model.ParseZoneName(words[0])
-		if err != nil {
-			return nil, err
-		}
-		z := model.Zone{Name: name}
-		if len(words) > 1 && words[1] != model.ProductUnknown.String() {
-			if z.Product, err = model.ParseProduct(words[1]); err != nil {
-				return nil, fmt.Errorf("zone %s: %w", name, err)
-			}
-		}
-		if len(words) > 2 {
-			z.Password = strings.Join(words[2:], " ")
-			if _, err := keystore.ParseRef(z.Password); err != nil {
-				return nil, fmt.Errorf("zone %s: %w", name, err)
-			}
-		}
-		zones = append(zones, z)
-	}
-	return zones, nil
 }

@@ -28,6 +28,8 @@ type form struct {
 	found  accounts.Found   // what the account said
 	chosen bool             // the operator chose the store
 	sure   string           // the key of another account, and the address, that the operator was shown
+	// passwords are those of zones that are stored when the account is saved.
+	passwords map[model.ZoneName]password
 }
 
 // Messages of the form.
@@ -42,7 +44,7 @@ type (
 )
 
 func newForm(d Deps, edits *profile.Profile) *form {
-	f := &form{deps: d, edits: edits}
+	f := &form{deps: d, edits: edits, passwords: map[model.ZoneName]password{}}
 	title := "Add account"
 	if edits != nil {
 		title = "Edit account " + edits.Name
@@ -120,9 +122,10 @@ func (f *form) handle(msg tea.Msg) (tea.Cmd, bool) {
 	return nil, true
 }
 
-// settled takes the typed key out of its field when the field is left: from then on only its last
-// four are on the screen.
+// settled takes typed secrets out of their fields when those are left: from then on only the last
+// four of the key are on the screen, and the references of passwords.
 func (f *form) settled(values *widget.Form) {
+	f.takePasswords(values)
 	if values.Focused() == fieldValue && values.CapturingText() {
 		return
 	}
@@ -311,7 +314,7 @@ func (f *form) draftProfile() profile.Profile {
 // draft is what is saved.
 func (f *form) draft() (accounts.Draft, error) {
 	p := f.draftProfile()
-	zones, err := parseZones(f.Form.Value(fieldZones))
+	zones, _, err := readZones(f.Form.Value(fieldZones))
 	if err != nil {
 		return accounts.Draft{}, err
 	}
@@ -345,7 +348,7 @@ func (f *form) draft() (accounts.Draft, error) {
 }
 
 // zones are those of the form, with what only the account or the edited profile knows of them; the
-// passwords of those that lead to a store of the console are put into values.
+// passwords that are to be stored are put into values.
 func (f *form) zones(typed []model.Zone, values map[string]keystore.Secret) []model.Zone {
 	for i, z := range typed {
 		if f.edits != nil {
@@ -360,9 +363,9 @@ func (f *form) zones(typed []model.Zone, values map[string]keystore.Secret) []mo
 			if found.Zone.Rate.Priced() {
 				typed[i].Rate = found.Zone.Rate
 			}
-			if keystore.Ref(z.Password).Storable() && !found.Password.Empty() && z.Password == f.refOf(z.Name) {
-				values[z.Password] = found.Password
-			}
+		}
+		if held := f.passwords[z.Name]; held.ref != "" && held.ref == z.Password {
+			values[z.Password] = held.value
 		}
 	}
 	return typed
@@ -374,7 +377,8 @@ func (f *form) refOf(zone model.ZoneName) string {
 }
 
 // save writes the account; a new one is used from then on.
-func (f *form) save(*widget.Form) tea.Cmd {
+func (f *form) save(values *widget.Form) tea.Cmd {
+	f.settled(values)
 	d, err := f.draft()
 	if err != nil {
 		f.Problem = err.Error()

@@ -51,6 +51,9 @@ type Field struct {
 	Free bool
 	// Secret masks what is typed.
 	Secret bool
+	// Mask is what is drawn of an area in place of its value, rune for rune, so that secrets in it
+	// are not seen; nil draws the value.
+	Mask func(value string) string
 	// Rows is the height of an area.
 	Rows int
 	// Check validates a value; its error is shown under the field.

@@ -445,3 +445,24 @@ func TestTheFooterSaysIntoWhichFieldIsTyped(t *testing.T) {
 		t.Errorf("after a value was taken: %q", esc.Label)
 	}
 }
+
+func TestAnAreaIsDrawnByItsMaskWhereverTheCursorIs(t *testing.T) {
+	mask := func(v string) string { return strings.ReplaceAll(v, "hunter2", "•••••••") }
+	f := NewForm(kit.NewTheme(true, false), Field{Name: "a", Label: "A", Kind: FieldArea, Rows: 2, Mask: mask})
+	formKeys(f, "enter")
+	f.SetValue("a", "one hunter2\ntwo hunter2\nthree hunter2")
+	for i, k := range []string{"", "left", "left", "up", "left", "up", "up", "down"} {
+		if k != "" {
+			formKeys(f, k)
+		}
+		for _, w := range []int{9, 14, 60} {
+			if got := uitest.Plain(f.Render(true, w, 4)); strings.Contains(got, "hunt") || !strings.Contains(got, "•") {
+				t.Errorf("step %d at %d cells:\n%s", i, w, got)
+			}
+		}
+	}
+	formKeys(f, "esc")
+	if got := uitest.Plain(f.Render(true, 60, 4)); strings.Contains(got, "hunt") || !strings.Contains(f.Value("a"), "hunter2") {
+		t.Errorf("%q is drawn as\n%s", f.Value("a"), got)
+	}
+}

@@ -121,36 +121,6 @@ func (n Note) look(t *kit.Theme) (glyph string, ink kit.Ink) {
 	}
 }
 
-func (f *Form) areaLines(fd *field, on bool, head, indent string, width int) []string {
-	fd.area.SetWidth(width)
-	fd.area.SetHeight(max(fd.Rows, 2))
-	var words []string
-	if on && f.editing {
-		words = strings.Split(fd.area.View(), "\n")
-	} else {
-		v := fd.area.Value()
-		if v == "" {
-			return []string{head + f.theme.Placeholder.Render(text.Cut(fd.Placeholder, width))}
-		}
-		rows, all := max(fd.Rows, 2), strings.Split(v, "\n")
-		if len(all) > rows {
-			all = append(all[:rows-1:rows-1], "… "+text.Count(len(all)-rows+1)+" more lines")
-		}
-		for _, l := range all {
-			words = append(words, text.Cut(text.Clean(l), width))
-		}
-	}
-	out := make([]string, len(words))
-	for i, l := range words {
-		if i == 0 {
-			out[i] = head + l
-		} else {
-			out[i] = indent + l
-		}
-	}
-	return out
-}
-
 func (f *Form) valueText(fd *field, on bool, width int) string {
 	t := f.theme
 	switch fd.Kind {

@@ -1,0 +1,75 @@
+package widget
+
+import (
+	"strings"
+
+	"zonedeck/ui/kit/text"
+)
+
+// areaLines draw an area: the editor while it is edited, else the lines that there is room for.
+func (f *Form) areaLines(fd *field, on bool, head, indent string, width int) []string {
+	fd.area.SetWidth(width)
+	fd.area.SetHeight(max(fd.Rows, 2))
+	shown := fd.shown()
+	var words []string
+	switch {
+	case on && f.editing && shown != fd.area.Value():
+		words = f.masked(fd, shown, width)
+	case on && f.editing:
+		words = strings.Split(fd.area.View(), "\n")
+	case shown == "":
+		return []string{head + f.theme.Placeholder.Render(text.Cut(fd.Placeholder, width))}
+	default:
+		rows, all := max(fd.Rows, 2), strings.Split(shown, "\n")
+		if len(all) > rows {
+			all = append(all[:rows-1:rows-1], "… "+text.Count(len(all)-rows+1)+" more lines")
+		}
+		for _, l := range all {
+			words = append(words, text.Cut(text.Clean(l), width))
+		}
+	}
+	out := make([]string, len(words))
+	for i, l := range words {
+		if i == 0 {
+			out[i] = head + l
+		} else {
+			out[i] = indent + l
+		}
+	}
+	return out
+}
+
+// shown is what is drawn of an area's value.
+func (fd *field) shown() string {
+	if fd.Mask == nil {
+		return fd.area.Value()
+	}
+	return fd.Mask(fd.area.Value())
+}
+
+// masked draws an area while it is edited and secrets stand in it, which the editor itself would
+// show. Lines are cut, and follow the cursor.
+func (f *Form) masked(fd *field, shown string, width int) []string {
+	rows, lines := max(fd.Rows, 2), strings.Split(shown, "\n")
+	at := min(fd.area.Line(), len(lines)-1)
+	from := max(at-rows+1, 0)
+	out := make([]string, rows)
+	for i := range out {
+		if from+i >= len(lines) {
+			continue
+		}
+		line := []rune(lines[from+i])
+		if from+i != at {
+			out[i] = text.Cut(text.Clean(string(line)), width)
+			continue
+		}
+		col := min(fd.area.Column(), len(line))
+		under, behind := " ", ""
+		if col < len(line) {
+			under, behind = string(line[col]), string(line[col+1:])
+		}
+		before := line[max(col-width+1, 0):col]
+		out[i] = text.Cut(text.Clean(string(before))+f.theme.Cursor.Render(text.Clean(under))+text.Clean(behind), width)
+	}
+	return out
+}
