@@ -136,6 +136,14 @@ func (a *App) Init() tea.Cmd {
 // tick passes the tick on, and has a frame drawn if there is something to show.
 func (a *App) tick() tea.Cmd {
 	cmd := a.view().Update(kit.Tick{})
+	for i, t := range a.tabs {
+		if c, ok := t.View.(kit.Counter); ok && i != a.active {
+			before, _ := c.Count()
+			cmd = tea.Batch(cmd, t.View.Update(kit.Tick{}))
+			after, _ := c.Count()
+			a.frame.dirty = a.frame.dirty || before != after
+		}
+	}
 	if a.beats++; cmd != nil || a.running() > 0 || a.beats%restBeats == 0 {
 		a.frame.dirty = true
 	}

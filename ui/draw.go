@@ -131,15 +131,10 @@ func (a *App) toastLines(t toast) []string {
 // titleLine shows the profile, the tabs, and the key in use with its state. On a
 // narrow screen it uses shorter forms, for the tabs last.
 func (a *App) titleLine() string {
-	t := a.theme
 	tabs := make([]string, len(a.tabs))
 	wide := 0
-	for i, tab := range a.tabs {
-		word := strconv.Itoa(i+1) + " " + tab.View.Title()
-		tabs[i] = " " + word + " " // as wide as with brackets, so that nothing moves
-		if i == a.active {
-			tabs[i] = "[" + word + "]"
-		}
+	for i := range a.tabs {
+		tabs[i] = a.tabLabel(i)
 		wide += text.Width(tabs[i])
 	}
 	left, right := fitting(a.profileWords(), a.keyWords(), a.w-wide-3)
@@ -148,16 +143,30 @@ func (a *App) titleLine() string {
 	var b strings.Builder
 	b.WriteString(text.Fit(left, at))
 	a.frame.tabs = a.frame.tabs[:0]
-	for i, word := range tabs {
-		ink := t.TabOff
-		if i == a.active {
-			ink = t.TabOn
-		}
-		b.WriteString(ink.Render(word))
+	for _, word := range tabs {
+		b.WriteString(word)
 		a.frame.tabs = append(a.frame.tabs, span{at, at + text.Width(word)})
 		at += text.Width(word)
 	}
 	return text.Fit(b.String()+text.FitRight(right, max(a.w-at-1, 0)), a.w)
+}
+
+// tabLabel is a tab in the title line, with its count: "4 Keys (5)", or "4 Keys·5" on a narrow screen.
+func (a *App) tabLabel(i int) string {
+	word, ink, open, end := strconv.Itoa(i+1)+" "+a.tabs[i].View.Title(), a.theme.TabOff, " ", " " // as wide as with brackets, so that nothing moves
+	if i == a.active {
+		ink, open, end = a.theme.TabOn, "[", "]"
+	}
+	if c, ok := a.tabs[i].View.(kit.Counter); ok {
+		if n, counted := c.Count(); n > 0 {
+			count := " (" + text.Count(n) + ")"
+			if a.w < 100 {
+				count = "·" + text.Count(n)
+			}
+			return ink.Render(open+word) + counted.Render(count) + ink.Render(end)
+		}
+	}
+	return ink.Render(open + word + end)
 }
 
 // fitting picks the longest pair that fits w. Both sides are shortened evenly

@@ -363,7 +363,7 @@ func walkJobs(w *uitest.Whole) {
 
 func walkKeys(w *uitest.Whole) {
 	w.Press("4")
-	w.WaitFor("[4 Keys]", "old-admin")
+	w.WaitFor("[4 Keys", "old-admin")
 	w.Press("tab", "esc", "z", "esc", "l", "v", "esc", "a")
 	w.WaitFor("Record a key")
 	w.Press("esc")

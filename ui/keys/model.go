@@ -177,8 +177,14 @@ func (m *Model) Running() int {
 	return kit.Running(&m.change, &m.radius.slot, &m.radius.values) + m.page.Running()
 }
 
-// Status says how many keys are due.
-func (m *Model) Status() string {
+// Count is how many keys are due, in the ink of what is due.
+func (m *Model) Count() (n int, ink kit.Ink) {
+	_, ink = m.deps.Theme.KeyMark(model.KeySoon)
+	return m.list.due, ink
+}
+
+// due says how many keys are due; empty for none.
+func (m *Model) due() string {
 	if m.list.due == 0 {
 		return ""
 	}

@@ -44,8 +44,8 @@ func TestTheListFollowsTheClock(t *testing.T) {
 		k := ownKey()
 		k.Rotation.Last, k.Expires = fakeDay(-1), model.ExpiresAt(fakeDay(14).Add(90*time.Second))
 		s := newRig(t, k).start(t, demoSession(), 120, 40)
-		s.Expect("Keys (6) · 3 due", "✓ ok          prod")
+		s.Expect("[1 Keys (3)]", "Keys (6) · 3 due", "✓ ok          prod")
 		s.After(2 * time.Minute)
-		s.Expect("Keys (6) · 4 due", "! expires     prod")
+		s.Expect("[1 Keys (4)]", "Keys (6) · 4 due", "! expires     prod")
 	})
 }

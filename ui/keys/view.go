@@ -54,7 +54,7 @@ func (m *Model) renderList(w, h int) string {
 	} else if n > 0 {
 		title = fmt.Sprintf("Keys (%s)", text.Count(n))
 	}
-	if s := m.Status(); s != "" {
+	if s := m.due(); s != "" {
 		title += " · " + s
 	}
 	if line := m.filterLine(iw); line != "" {
@@ -113,7 +113,7 @@ func (m *Model) renderStrip(w, h int) string {
 	}
 	s := m.list.strip
 	title := "Next 90 days"
-	if due := m.Status(); due != "" {
+	if due := m.due(); due != "" {
 		title += " · " + due
 	}
 	if s.next != "" {
@@ -136,7 +136,7 @@ func (m *Model) renderStrip(w, h int) string {
 // inkStrip colours the marks; their letters say the same without colour.
 func (m *Model) inkStrip(s strip) string {
 	t := m.deps.Theme
-	_, due := t.KeyMark(model.KeySoon) // what is due has one colour everywhere
+	_, due := m.Count() // what is due has one colour everywhere
 	var b strings.Builder
 	for i, r := range []rune(s.marks) {
 		switch {

@@ -190,7 +190,7 @@ type Quit struct{}
 // Send puts a message into the program's queue.
 func Send(msg tea.Msg) tea.Cmd { return func() tea.Msg { return msg } }
 
-// Tick reaches the active view once a second, so that ages and elapsed times stay
-// current. Without work in flight, and without a command from the view, the frame is drawn
+// Tick reaches the active view and each Counter once a second, so that ages, elapsed times and
+// counts stay current. Without work in flight, and without a command from the view, the frame is drawn
 // every five seconds.
 type Tick struct{}

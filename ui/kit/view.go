@@ -51,6 +51,10 @@ type Capturer interface{ CapturingText() bool }
 // StatusView adds a short text to the right side of the status line.
 type StatusView interface{ Status() string }
 
+// Counter is implemented by views whose tab shows a count, on every screen. n is 0 where there is
+// nothing to count.
+type Counter interface{ Count() (n int, ink Ink) }
+
 // Worker reports how much work the view has in flight. The status line shows the sum,
 // and quitting asks first if it is not zero.
 type Worker interface{ Running() int }

@@ -114,7 +114,7 @@ func TestMovedTimeStaysAfterAProfileSwitchAndARestart(t *testing.T) {
 		t.Helper()
 		term.waitFor("LOCAL EMULATOR +30d", "batch-user")
 		term.press("4")
-		term.waitFor("[4 Keys]", "etl-main", "142d", "52 d over")
+		term.waitFor("[4 Keys", "etl-main", "142d", "52 d over")
 	}
 	use := func(term *terminal, profile, shows string) {
 		t.Helper()

@@ -49,7 +49,7 @@ func keyDialogScreens(s scripted) []screen {
 		return func(p *uitest.Whole) {
 			acmeReady(p)
 			p.Press("esc", "4")
-			p.WaitFor("[4 Keys]", "etl-main")
+			p.WaitFor("[4 Keys", "etl-main")
 			p.Press(keys...)
 		}
 	}
@@ -85,7 +85,7 @@ func keyDialogScreens(s scripted) []screen {
 		}, steps: func(p *uitest.Whole) {
 			p.WaitFor("acme")
 			p.Press("esc", "4")
-			p.WaitFor("[4 Keys]")
+			p.WaitFor("[4 Keys")
 		}},
 		// The inventory is damaged under the console's eyes.
 		{name: "keys/unreadable", before: acme, steps: on(), after: func(h *home, p *uitest.Whole) {

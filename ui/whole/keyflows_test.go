@@ -20,7 +20,7 @@ func TestActivityHasWhatHappenedToKeys(t *testing.T) {
 	p := h.open(120, 40)
 	acmeReady(p)
 	p.Press("esc", "4")
-	p.WaitFor("[4 Keys]", "etl-main")
+	p.WaitFor("[4 Keys", "etl-main")
 	p.Press("e")
 	p.WaitFor("Correct etl-main")
 	p.Press("down", "down", "down")
@@ -96,7 +96,7 @@ func TestTwoConsolesEditOneKey(t *testing.T) {
 		p := h.open(120, 40)
 		acmeReady(p)
 		p.Press("esc", "4")
-		p.WaitFor("[4 Keys]", "etl-main")
+		p.WaitFor("[4 Keys", "etl-main")
 		p.Press("e")
 		p.WaitFor("Correct etl-main")
 		return p

@@ -29,7 +29,7 @@ func TestMotionKeysMoveInMenusAndDialogs(t *testing.T) {
 	p.Press("k")
 	p.WaitFor("›b    body")
 	p.Press("esc", "4")
-	p.WaitFor("[4 Keys]")
+	p.WaitFor("[4 Keys")
 	p.Press("a")
 	p.WaitFor("Record a key")
 	p.Press("down", "j") // from the name to the level, and on

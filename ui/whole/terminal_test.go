@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"io"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -34,8 +36,12 @@ var binary struct {
 // built and the goldens are, and removes the binary that tests and benchmarks
 // share. Programs are started as from a terminal: one that inherits an ignored hangup (from nohup,
 // from a runner in the background) goes on ignoring it, and a signal that is
-// handled here is at its default there.
+// handled here is at its default there. The programs mostly wait for screens, so that more tests run at
+// once than there are processors, unless -parallel says how many.
 func TestMain(m *testing.M) {
+	if flag.Parse(); flag.Lookup("test.parallel").Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
+		_ = flag.Set("test.parallel", strconv.Itoa(max(8, runtime.GOMAXPROCS(0))))
+	}
 	if signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
