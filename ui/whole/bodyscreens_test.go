@@ -37,7 +37,6 @@ func bodyScreens(s scripted) []screen {
 			for _, step := range then {
 				step(p)
 			}
-			p.WaitGone("The form holds this request now") // the toast
 		}}
 	}
 	acme := func(name string, then ...func(p *uitest.Whole)) screen {
@@ -49,7 +48,6 @@ func bodyScreens(s scripted) []screen {
 			for _, step := range then {
 				step(p)
 			}
-			p.WaitGone("The form holds this request now") // the toast
 		}}
 	}
 	press := func(text string, keys ...string) func(p *uitest.Whole) {

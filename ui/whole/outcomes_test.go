@@ -59,7 +59,6 @@ match = { domain = ["lab.test"], body = '<h1>[^<]+' }
 			h.run("request", "http://lab.test/ok", "--zone", "datacenter_demo", "--retries", "0")
 		}, steps: func(p *uitest.Whole) {
 			fromHistory(p, "The shop shows the page for its members.", "members-page")
-			p.WaitGone("The form holds this request now") // the toast
 		}},
 		screen{name: "sandbox/what-refuses", before: func(h *home) {
 			h.run("request", "http://lab.test/forbidden", "--zone", "datacenter_demo", "--retries", "0")
@@ -67,7 +66,6 @@ match = { domain = ["lab.test"], body = '<h1>[^<]+' }
 			fromHistory(p, "access restricted", "403")
 			p.Press("D")
 			p.WaitFor("The zone, at this site")
-			p.WaitGone("The form holds this request now") // the toast
 		}},
 		screen{name: "sandbox/what-refuses-asked", before: func(h *home) {
 			s.acme(h, "brightdata")
@@ -130,6 +128,7 @@ func opened(texts ...string) func(p *uitest.Whole) {
 		p.WaitFor("last 1")
 		p.Press("enter")
 		p.WaitFor(append(texts, "from history")...)
+		p.WaitGone("The form holds this request now")
 	}
 }
 

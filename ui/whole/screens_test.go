@@ -172,13 +172,14 @@ func (s screen) sizes() []size {
 // ready waits for the emulator.
 func ready(p *uitest.Whole) { p.WaitFor("batch-user") }
 
-// sent opens a fetch of the home's history.
+// fromHistory opens a fetch of the home's history, and waits until the toast about it has gone.
 func fromHistory(p *uitest.Whole, texts ...string) {
 	ready(p)
 	p.Press("5")
 	p.WaitFor("last 1")
 	p.Press("enter")
 	p.WaitFor(append(texts, "from history")...)
+	p.WaitGone("The form holds this request now")
 }
 
 func before(args ...string) func(h *home) { return func(h *home) { h.run(args...) } }
@@ -271,18 +272,15 @@ func sandboxScreens() []screen {
 		{name: "sandbox/too-fast", before: fetch("/too-fast"), steps: opened("too fast", "429")},
 		{name: "sandbox/captcha", before: fetch("/captcha"), steps: func(p *uitest.Whole) {
 			fromHistory(p, "CAPTCHA", "g-recaptcha")
-			p.WaitGone("The form holds this request now") // the toast
 		}},
 		{name: "sandbox/timeout", before: fetch("/slow?s=20", "--timeout", "200ms"), steps: opened("timeout")},
 		{name: "sandbox/drift", before: fetch("/shop?v=2", "--require", ".price"), steps: func(p *uitest.Whole) {
 			fromHistory(p, "parsing drift")
-			p.WaitGone("The form holds this request now") // the toast
 		}},
 		{name: "sandbox/folded", before: fetch("/shop?v=2", "--require", ".price"), steps: func(p *uitest.Whole) {
 			fromHistory(p, "parsing drift")
 			p.Press("esc", "j", "j", "j", "j", "j", "j", "space")
 			p.WaitFor("folded and in use")
-			p.WaitGone("The form holds this request now") // the toast
 		}},
 		{name: "sandbox/empty-answer", before: fetch("/empty"), steps: opened("nothing in it")},
 		{name: "sandbox/target-error", before: fetch("/error"), steps: opened("500")},

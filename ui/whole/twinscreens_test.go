@@ -15,13 +15,13 @@ func twinScreens(s scripted) []screen {
 			p.WaitFor("cells compared")
 			p.Press("enter")
 			p.WaitFor("Twin · http://lab.test", text)
+			p.WaitGone("The form holds this request now")
 		}
 	}
 	return []screen{
 		{name: "sandbox/twin", before: compared("/captcha"), steps: func(p *uitest.Whole) {
 			opened("winner: unlocker_demo by API")(p)
 			p.WaitFor("the page begins")
-			p.WaitGone("The form holds this request now") // the toast
 		}},
 		{name: "sandbox/twin-none", before: compared("/shop?v=2", "--require", ".price"), steps: opened("no winner")},
 		{name: "sandbox/twin-zones", before: compared("/captcha"), steps: func(p *uitest.Whole) {
