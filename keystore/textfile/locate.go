@@ -23,6 +23,14 @@ func At(parts ...any) string {
 	return strings.Join(out, sep)
 }
 
+// Offset is where a place made by At stands in the source, in bytes; -1 where the document lacks it.
+func (d Doc) Offset(at string) int {
+	if off, ok := d.where[at]; ok {
+		return off
+	}
+	return -1
+}
+
 // Fault is an Error at a place made by At, or at the nearest table around it
 // that the document has (a missing field is reported at its table).
 func (d Doc) Fault(at, msg, expected string) *Error {

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -32,6 +33,7 @@ type File struct {
 	fallback string // default_profile
 	profiles map[string]Profile
 	keys     Keys
+	order    []string // the names as the file has them
 }
 
 type configFile struct {
@@ -121,7 +123,11 @@ func (c configFile) file(path string, doc textfile.Doc) (File, error) {
 			return File{}, err
 		}
 		f.profiles[name] = p
+		f.order = append(f.order, name)
 	}
+	slices.SortStableFunc(f.order, func(a, b string) int {
+		return cmp.Compare(doc.Offset(textfile.At("profiles", a)), doc.Offset(textfile.At("profiles", b)))
+	})
 	if c.DefaultProfile != "" && c.DefaultProfile != LocalName {
 		if _, ok := f.profiles[c.DefaultProfile]; !ok {
 			return File{}, doc.Fault(textfile.At("default_profile"), fmt.Sprintf("there is no profile %q", c.DefaultProfile), f.choices())
@@ -219,6 +225,9 @@ func (f File) Path() string { return f.path }
 
 // Names lists the configured profiles in the order of their names.
 func (f File) Names() []string { return slices.Sorted(maps.Keys(f.profiles)) }
+
+// InOrder lists the configured profiles as the file has them: one that is added comes last.
+func (f File) InOrder() []string { return slices.Clone(f.order) }
 
 // Default is the name that Profile("") stands for: default_profile, or the only
 // profile; empty when there are several, or none.

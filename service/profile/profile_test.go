@@ -453,3 +453,24 @@ func TestACAFlagIsMadeAbsolute(t *testing.T) {
 		t.Errorf("CA %q, %v; want %q", got.CA, err, want)
 	}
 }
+
+// The digits that choose a profile stay when one is added.
+func TestProfilesAreInTheOrderOfTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "config.toml")
+	for _, name := range []string{"prod", "acme", "zoo", "beta"} {
+		if err := AddProfile(t.Context(), path, Profile{Name: name, BaseURL: "https://api.example.com", Verify: true, Zones: []model.Zone{{Name: "z"}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := EditProfile(t.Context(), path, Profile{Name: "prod", BaseURL: "https://other.example.com", Verify: true}); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Load(path)
+	if got := f.InOrder(); err != nil || !slices.Equal(got, []string{"prod", "acme", "zoo", "beta"}) {
+		t.Errorf("%v, %v", got, err)
+	}
+	f, err = parse("config.toml", []byte("profiles.b.base_url = \"https://b.test\"\nprofiles.a = {base_url = \"https://a.test\"}\n"))
+	if got := f.InOrder(); err != nil || !slices.Equal(got, []string{"b", "a"}) {
+		t.Errorf("in another form: %v, %v", got, err)
+	}
+}

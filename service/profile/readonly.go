@@ -10,6 +10,19 @@ import (
 // ErrReadOnly is wrapped by every refusal of a read-only profile.
 var ErrReadOnly = errors.New("read-only")
 
+// ReadOnlyError is a refusal of a read-only profile. It wraps ErrReadOnly.
+type ReadOnlyError struct {
+	Profile string
+	What    string // as "launch jobs"
+}
+
+func (e *ReadOnlyError) Error() string {
+	return fmt.Sprintf("profile %s is %v: it does not %s", e.Profile, ErrReadOnly, e.What)
+}
+
+// Unwrap returns ErrReadOnly.
+func (e *ReadOnlyError) Unwrap() error { return ErrReadOnly }
+
 // Refuse is why a read-only profile does not do something ("launch jobs"); nil for one that
 // may. What changes nothing but costs what a fetch costs is not asked about: fetches by GET,
 // HEAD or OPTIONS, tests of a login, downloads.
@@ -17,7 +30,7 @@ func (p Profile) Refuse(what string) error {
 	if !p.ReadOnly {
 		return nil
 	}
-	return fmt.Errorf("profile %s is %w: it does not %s", p.Name, ErrReadOnly, what)
+	return &ReadOnlyError{Profile: p.Name, What: what}
 }
 
 // RefuseMethod is Refuse for a fetch by a method, which may change something at the target.

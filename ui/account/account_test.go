@@ -48,6 +48,7 @@ type rig struct {
 	found     accounts.Found
 	refused   error
 	reason    string // why an ADMIN key was chosen
+	locked    string // why no account can be changed
 }
 
 func newRig(t *testing.T, config string, keys ...model.Key) *rig {
@@ -115,8 +116,8 @@ func (r *rig) save(ctx context.Context, d accounts.Draft) (profile.Profile, erro
 
 func (r *rig) deps(t *testing.T, theme *kit.Theme) account.Deps {
 	return account.Deps{
-		Ctx: t.Context(), Theme: theme, Current: "local", Keys: r.inventory.List,
-		Names: func() []string { return append(r.load().Names(), "local") }, Configured: r.profiles,
+		Ctx: t.Context(), Theme: theme, Current: "local", Keys: r.inventory.List, Refused: r.locked,
+		Names: func() []string { return append(r.load().InOrder(), "local") }, Configured: r.profiles,
 		Stores: func(context.Context) []account.Store {
 			return []account.Store{{Scheme: keystore.SchemeKeyring, Err: r.noRing}, {Scheme: keystore.SchemeFile}}
 		},

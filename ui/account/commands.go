@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 
@@ -65,10 +66,13 @@ func Commands(d Deps) []kit.Binding {
 		Label: "move secrets", Group: group, Help: "Move secrets to the keyring or to encrypted files, and what refers to them; each is read back before the old one is deleted.",
 		Intent: tea.Cmd(func() tea.Msg { return move(d) }), Disabled: d.Refused,
 	}}
-	for _, name := range d.Names() {
+	for i, name := range d.Names() {
 		b := kit.Binding{
 			Label: "use profile " + name, Group: group, Help: "Leave this profile and work with " + name + ".",
 			Intent: d.Switch(name),
+		}
+		if key := digit(i, name); key != "" {
+			b.Help = "Leave this profile and work with " + name + "; @ and " + key + " do so, too."
 		}
 		if name == d.Current {
 			b.Disabled = name + " is the profile in use"
@@ -76,27 +80,29 @@ func Commands(d Deps) []kit.Binding {
 		out = append(out, b)
 	}
 	for _, p := range d.Configured() {
+		mayEdit, mayRemove := d.Refused, d.Refused
+		if p.ReadOnly { // it is edited to switch that off
+			mayEdit, mayRemove = "", cmp.Or(d.Refused, "it is read-only: 'edit account "+p.Name+"' lifts that")
+		}
 		out = append(out,
 			kit.Binding{
 				Label: "edit account " + p.Name, Group: group, Help: "Change the profile " + p.Name + ", and check it against the service.",
-				Intent: tea.Cmd(func() tea.Msg { return open(d, &p) }), Disabled: d.Refused,
+				Intent: tea.Cmd(func() tea.Msg { return open(d, &p) }), Disabled: mayEdit,
 			},
 			kit.Binding{
 				Label: "remove account " + p.Name, Group: group, Help: "Remove the profile " + p.Name + "; the question says what goes with it.",
-				Intent: tea.Cmd(func() tea.Msg { return removal(d, p.Name) }), Disabled: d.Refused,
+				Intent: tea.Cmd(func() tea.Msg { return removal(d, p.Name) }), Disabled: mayRemove,
 			})
 	}
 	return out
 }
 
-// Switcher opens the profiles to choose from, the first nine with a digit; what is typed filters.
+// Switcher opens the profiles to choose from, with a digit each; what is typed filters. The digits are
+// those of the file's order, and 0 the emulator's, so that a profile that is added moves none.
 func Switcher(d Deps) tea.Cmd {
 	var choices []widget.Choice
 	for i, name := range d.Names() {
-		c := widget.Choice{Option: widget.Option{Value: name}, Pick: kit.SendTo("", d.Switch(name))}
-		if i < widget.MaxDigits {
-			c.Hint = strconv.Itoa(i + 1)
-		}
+		c := widget.Choice{Option: widget.Option{Value: name, Hint: digit(i, name)}, Pick: kit.SendTo("", d.Switch(name))}
 		if name == d.Current {
 			c.Disabled = "it is in use"
 		}
@@ -106,3 +112,18 @@ func Switcher(d Deps) tea.Cmd {
 	f.Digits = true
 	return kit.OpenOverlay(f)
 }
+
+// digit is what picks a profile after @, or empty.
+func digit(i int, name string) string {
+	switch {
+	case name == profile.LocalName:
+		return "0"
+	case i < maxDigits:
+		return strconv.Itoa(i + 1)
+	default:
+		return ""
+	}
+}
+
+// maxDigits is how many configured profiles have a digit.
+const maxDigits = 9

@@ -58,6 +58,9 @@ func newForm(d Deps, edits *profile.Profile) *form {
 	if edits != nil {
 		f.Intro = "Only the lines that differ are written. ctrl+r asks the account again."
 		f.Submit = "save"
+		if edits.ReadOnly {
+			f.Intro = "This profile is read-only: nothing is saved unless you switch Read-only off here. " + f.Intro
+		}
 	}
 	f.Width = 84
 	f.OnSubmit, f.OnChange, f.Settled, f.Handle, f.Extra = f.save, f.follow, f.settled, f.handle, f.extra

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"testing/synctest"
+
+	"zonedeck/service/profile"
 )
 
 func TestTwoKeysSwitchProfiles(t *testing.T) {
@@ -12,9 +14,29 @@ func TestTwoKeysSwitchProfiles(t *testing.T) {
 		s := r.start(t, 80, 24)
 		s.Press("@")
 		s.Expect("Use profile", "1", "old", "local  (it is in use)")
-		s.Press("2")
+		s.Press("0")
 		s.Expect("local: it is in use")
 		s.Press("1")
+		if len(r.switched) != 1 || r.switched[0] != "old" {
+			t.Errorf("switched to %v, want old", r.switched)
+		}
+	})
+}
+
+// A digit stays with its profile when others are added; the palette names it, too.
+func TestTheDigitsOfProfilesStay(t *testing.T) {
+	r := newRig(t, before)
+	synctest.Test(t, func(t *testing.T) {
+		for _, name := range []string{"aaa", "zzz"} {
+			if err := profile.AddProfile(t.Context(), r.config, profile.Profile{Name: name, BaseURL: "https://api.example", Verify: true}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := r.start(t, 100, 30)
+		s.Press("ctrl+p")
+		s.Type("use profile zzz")
+		s.Expect("@ and 3 do so, too")
+		s.Press("esc", "@", "1")
 		if len(r.switched) != 1 || r.switched[0] != "old" {
 			t.Errorf("switched to %v, want old", r.switched)
 		}

@@ -91,6 +91,9 @@ func (t *task) saveProfile(ctx context.Context, f profileFlags, d account.Draft)
 	if err := t.describeDraft(f, &d); err != nil {
 		return err
 	}
+	if err := t.RefuseAccount(d); err != nil {
+		return err
+	}
 	d.AdminReason = f.adminReason
 	var value keystore.Secret
 	var err error
@@ -118,6 +121,9 @@ func (t *task) saveProfile(ctx context.Context, f profileFlags, d account.Draft)
 		return saveError(err)
 	}
 	t.sayReadOnly(d.Profile)
+	if before, _ := t.Configured(); !d.Edits && len(before) == 0 { // as they were read
+		t.app.say("zonedeck: profile %s is the default now: where no other is named, commands and the console use it", d.Profile.Name)
+	}
 	if d.Key.Level == model.LevelAdmin {
 		t.app.warn("key %s is ADMIN, which is for people: commands refuse it without --admin-reason (contract 5.4)", d.Key.Name)
 	}

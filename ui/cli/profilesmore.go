@@ -163,7 +163,11 @@ key that a job in flight or a saved request needs. Nothing is removed at the ser
 }
 
 func (t *task) removeProfile(ctx context.Context, name string, yes, withKey, withSecrets, asJSON bool) error {
-	if _, err := t.configured(name); err != nil {
+	p, err := t.configured(name)
+	if err == nil {
+		err = t.RefuseRemoval(p)
+	}
+	if err != nil {
 		return err
 	}
 	r, err := t.WhatGoes(name)

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"zonedeck/service/profile"
 )
 
 // version is set at release time by the linker.
@@ -39,6 +41,9 @@ func (a *app) printError(err error) {
 		return
 	}
 	fmt.Fprintln(a.Stderr, "zonedeck:", oneLine(err))
+	if refused := (*profile.ReadOnlyError)(nil); errors.As(err, &refused) {
+		fmt.Fprintf(a.Stderr, "To lift that: 'zonedeck profiles edit %s --read-only=false'; to use another profile: --profile NAME.\n", refused.Profile)
+	}
 	if exitCode(context.Background(), err) == exitUsage {
 		fmt.Fprintln(a.Stderr, "Try 'zonedeck --help', or '--help' after the command.")
 	}

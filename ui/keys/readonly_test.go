@@ -18,7 +18,7 @@ func TestAReadOnlyProfileChangesNoKey(t *testing.T) {
 			"r": "refresh: profile prod is read-only: it does not rotate keys",
 		} {
 			s.Press(key)
-			s.Expect(refused)
+			s.Expect(refused, "@ uses another", "lifts it")
 			s.ExpectNot("Record a key", "Forget the key?", "Begin a refresh?")
 		}
 	})

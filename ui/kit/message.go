@@ -2,6 +2,7 @@ package kit
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -64,12 +65,18 @@ func (s Session) NotReady() string {
 	return s.Problem
 }
 
-// Refused says why the profile does not do something ("launch jobs"), or returns "".
+// Refused says why the profile does not do something ("launch jobs") and what one can do about it, or
+// returns "".
 func (s Session) Refused(what string) string {
 	if err := s.Profile.Refuse(what); err != nil {
-		return err.Error()
+		return err.Error() + WayOut(s.Profile.Name)
 	}
 	return ""
+}
+
+// WayOut is what the console says behind the refusal of a read-only profile.
+func WayOut(profile string) string {
+	return fmt.Sprintf("; @ uses another, 'edit account %s' (ctrl+p) lifts it", profile)
 }
 
 // MissingKey says why there is no key to use: name is the one that was chosen, empty

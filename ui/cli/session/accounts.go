@@ -74,7 +74,7 @@ func (s *Session) ReadAccount(ctx context.Context, p profile.Profile, key keysto
 
 // SaveAccount writes an account; see account.Save.
 func (s *Session) SaveAccount(ctx context.Context, d account.Draft) (profile.Profile, error) {
-	if err := s.refuseAccount(d); err != nil {
+	if err := s.RefuseAccount(d); err != nil {
 		return d.Profile, err
 	}
 	if d.Key.Secret != "" && d.Values[d.Key.Secret].Empty() {
@@ -119,7 +119,7 @@ func (s *Session) WhatGoes(name string) (account.Removal, error) {
 
 // RemoveAccount removes a profile; see account.Remove.
 func (s *Session) RemoveAccount(ctx context.Context, r account.Removal, withKey, withSecrets bool) error {
-	if err := cmp.Or(s.refuseFiles(changeConfig), r.Profile.Refuse(changeConfig)); err != nil {
+	if err := s.RefuseRemoval(r.Profile); err != nil {
 		return err
 	}
 	if err := s.rotatedMeanwhile(r, withKey, withSecrets); err != nil {

@@ -148,8 +148,8 @@ func (s *Session) configured() profile.File {
 // configFile is the config file in use.
 func (s *Session) configFile() string { return cmp.Or(s.o.Config, s.Paths.ConfigFile()) }
 
-// profileNames are all known profiles, the embedded emulator last.
-func (s *Session) profileNames() []string { return append(s.configured().Names(), profile.LocalName) }
+// profileNames are all known profiles as the file has them, the embedded emulator last.
+func (s *Session) profileNames() []string { return append(s.configured().InOrder(), profile.LocalName) }
 
 // splitPort splits host:port.
 func splitPort(s string) (host string, port int, err error) {

@@ -7,6 +7,8 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/account"
+	"zonedeck/service/profile"
+	"zonedeck/ui/kit"
 )
 
 // What a read-only profile refuses of this machine's files.
@@ -20,7 +22,7 @@ const (
 // refusal is why a read-only profile adds no account, or empty.
 func (s *Session) refusal() string {
 	if err := s.refuseFiles(changeConfig); err != nil {
-		return err.Error()
+		return err.Error() + kit.WayOut(s.CurrentProfile().Name)
 	}
 	return ""
 }
@@ -35,18 +37,22 @@ func (s *Session) refuseFiles(what string) error {
 	return p.Refuse(what)
 }
 
-// refuseAccount is why an account is not saved. To switch read-only off is no change that it refuses.
-func (s *Session) refuseAccount(d account.Draft) error {
+// RefuseAccount is why an account is not saved, or nil. To switch read-only off is no change that it
+// refuses.
+func (s *Session) RefuseAccount(d account.Draft) error {
 	before, err := s.configured().Profile(d.Profile.Name)
 	if known := err == nil && d.Edits; known && before.ReadOnly {
 		if d.Profile.ReadOnly {
 			return before.Refuse(changeConfig)
 		}
-		if s.o.NoProfile { // a command said so by its name
-			return nil
-		}
+		return nil
 	}
 	return s.refuseFiles(changeConfig)
+}
+
+// RefuseRemoval is why an account is not removed, or nil.
+func (s *Session) RefuseRemoval(p profile.Profile) error {
+	return cmp.Or(s.refuseFiles(changeConfig), p.Refuse(changeConfig))
 }
 
 // refuseSecret is why the secret behind a reference is not changed: a profile with that reference is

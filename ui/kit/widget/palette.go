@@ -1,8 +1,6 @@
 package widget
 
 import (
-	"strconv"
-
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/ui/kit"
@@ -22,7 +20,7 @@ type Finder struct {
 	title string
 	list  picker
 	picks []tea.Cmd
-	// Digits makes 1 to 9 pick the first choices, until something is typed.
+	// Digits makes the digit that is a choice's hint pick it, until something is typed.
 	Digits bool
 }
 
@@ -46,9 +44,6 @@ type (
 	finderDigit struct{ at int }
 )
 
-// MaxDigits is how many choices of a Finder have a digit.
-const MaxDigits = 9
-
 // Init does nothing.
 func (f *Finder) Init() tea.Cmd { return nil }
 
@@ -66,9 +61,9 @@ func (f *Finder) CapturingText() bool { return true }
 // Bindings are the finder's keys.
 func (f *Finder) Bindings() []kit.Binding {
 	var digits []kit.Binding
-	for i := range min(len(f.picks), MaxDigits) {
-		if f.Digits && f.list.input.Value() == "" {
-			digits = append(digits, kit.Binding{Keys: []string{strconv.Itoa(i + 1)}, Label: f.list.options[i].label(), Intent: finderDigit{i}, WhileTyping: true, Hidden: true})
+	for i, o := range f.list.options {
+		if f.Digits && f.list.input.Value() == "" && o.Hint != "" {
+			digits = append(digits, kit.Binding{Keys: []string{o.Hint}, Label: o.label(), Intent: finderDigit{i}, WhileTyping: true, Hidden: true})
 		}
 	}
 	return append(digits, []kit.Binding{
