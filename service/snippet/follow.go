@@ -5,7 +5,7 @@ import "fmt"
 // Follow is a systemd unit that follows the jobs of a profile, or of the default one where
 // Profile is empty. It uses Program and Profile alone.
 func Follow(o Options) string {
-	name, command := "zonedeck-jobs.service", unitWord(o.Program)
+	name, command := "zonedeck-jobs.service", unitWord(o.here())
 	if o.Profile != "" {
 		command += " --profile " + unitWord(o.Profile)
 	}

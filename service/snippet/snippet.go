@@ -4,13 +4,18 @@
 package snippet
 
 import (
+	"cmp"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 )
 
 // Options are what a text is made for.
 type Options struct {
-	Program string // the program's path
+	// Program is the program's path. Empty means this program, by its absolute path, where the text is
+	// for this machine, and the name alone where another one runs it.
+	Program string
 	Within  string // a time like "14d"
 	Profile string // the profile whose jobs are followed; empty for the default one
 	// Metrics is the file for node_exporter's textfile collector; empty for none.
@@ -54,13 +59,35 @@ func word(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
+// here is the program as this machine runs it: systemd and cron look for names along paths of their own.
+func (o Options) here() string {
+	if o.Program != "" {
+		return o.Program
+	}
+	if path, err := os.Executable(); err == nil {
+		return path
+	}
+	return "/usr/local/bin/zonedeck"
+}
+
+// there is the program as a runner of CI finds it.
+func (o Options) there() string { return cmp.Or(o.Program, "zonedeck") }
+
+// absolute is the path of a file, wherever the text is run.
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}
+
 // check is the command that checks the inventory, and export the one that writes the metrics.
-func (o Options) check() string {
-	return word(o.Program) + " keys check --recorded --within " + word(o.Within)
+func (o Options) check(program string) string {
+	return word(program) + " keys check --recorded --within " + word(o.Within)
 }
 
 func (o Options) export() string {
-	return word(o.Program) + " keys export --recorded --as prometheus -o " + word(o.Metrics)
+	return word(o.here()) + " keys export --recorded --as prometheus -o " + word(absolute(o.Metrics))
 }
 
 func cron(o Options) string {
@@ -68,7 +95,7 @@ func cron(o Options) string {
 	var b strings.Builder
 	b.WriteString("# The keys of zonedeck, every morning. cron mails what is printed: nothing while no key is due.\n")
 	b.WriteString("# 40: a rotation or an expiry is due, 41: a key has expired, 42: a rule about keys is broken.\n")
-	fmt.Fprintf(&b, "17 6 * * * out=$(%s 2>&1) || echo \"zonedeck keys check ended with $?: $out\"\n", percent.Replace(o.check()))
+	fmt.Fprintf(&b, "17 6 * * * out=$(%s 2>&1) || echo \"zonedeck keys check ended with $?: $out\"\n", percent.Replace(o.check(o.here())))
 	if o.Metrics != "" {
 		fmt.Fprintf(&b, "*/10 * * * * %s\n", percent.Replace(o.export()))
 	}
@@ -85,7 +112,7 @@ func unitWord(s string) string {
 }
 
 func systemd(o Options) string {
-	program := unitWord(o.Program)
+	program := unitWord(o.here())
 	var b strings.Builder
 	b.WriteString(`# ~/.config/systemd/user/zonedeck-keys.service
 # It fails, and so tells OnFailure= or your monitoring, when a key is due (40), has expired (41) or breaks a rule (42).
@@ -96,7 +123,7 @@ Description=Check of the keys of zonedeck
 Type=oneshot
 `)
 	if o.Metrics != "" {
-		fmt.Fprintf(&b, "ExecStart=%s keys export --recorded --as prometheus -o %s\n", program, unitWord(o.Metrics))
+		fmt.Fprintf(&b, "ExecStart=%s keys export --recorded --as prometheus -o %s\n", program, unitWord(absolute(o.Metrics)))
 	}
 	fmt.Fprintf(&b, "ExecStart=%s keys check --recorded --within %s\n", program, unitWord(o.Within))
 	b.WriteString(`
@@ -138,7 +165,7 @@ jobs:
       - uses: actions/checkout@v4
       # Put the zonedeck program on the PATH before this step.
       - name: check the keys
-        run: ` + yaml(o.check()) + `
+        run: ` + yaml(o.check(o.there())) + `
 `
 }
 
@@ -153,6 +180,6 @@ zonedeck keys:
     XDG_DATA_HOME: $CI_PROJECT_DIR/.zonedeck
   script:
     # Put the zonedeck program on the PATH before this line.
-    - ` + yaml(o.check()) + `
+    - ` + yaml(o.check(o.there())) + `
 `
 }

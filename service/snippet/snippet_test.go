@@ -178,3 +178,28 @@ func indents(t *testing.T, doc string) (depths []int) {
 	}
 	return depths
 }
+
+// systemd and cron know no PATH of a shell, nor the folder that the command was written in.
+func TestThisMachineRunsTheProgramByItsPath(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Within: "14d", Metrics: "keys.prom"}
+	for kind, want := range map[string]string{
+		"systemd": "ExecStart=" + unitWord(exe) + " keys check", "cron": "out=$(" + word(exe) + " keys check", "github": "'zonedeck keys check", "gitlab": "- 'zonedeck keys check",
+	} {
+		got := text(t, kind, o)
+		if !strings.Contains(got, want) || strings.Contains(got, " -o ") && !strings.Contains(got, " -o "+filepath.Join(here, "keys.prom")) {
+			t.Errorf("%s lacks %q or the metrics' path:\n%s", kind, want, got)
+		}
+	}
+	if got := Follow(Options{}); !strings.Contains(got, "ExecStart="+unitWord(exe)+" jobs follow") {
+		t.Errorf("%s", got)
+	}
+}

@@ -204,6 +204,6 @@ jobs of that profile.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&o.Program, "program", "/usr/local/bin/zonedeck", "the program's path there")
+	cmd.Flags().StringVar(&o.Program, "program", "", "the program's path there (default: this program's)")
 	return cmd
 }

@@ -37,7 +37,7 @@ func (a *app) keysSnippetCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&within, "within", within, "how long before a clock runs out the key counts as due soon (like 14d or 2w)")
-	cmd.Flags().StringVar(&o.Program, "program", "zonedeck", "how the program is called there")
+	cmd.Flags().StringVar(&o.Program, "program", "", "how the program is called there (default: this program's path; zonedeck for GitHub and GitLab)")
 	cmd.Flags().StringVar(&o.Metrics, "metrics", "", "also write the metrics for node_exporter's textfile collector to this file (cron and systemd)")
 	return cmd
 }

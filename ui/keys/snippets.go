@@ -13,7 +13,7 @@ func (m *Model) snippets() tea.Cmd {
 	kinds := snippet.Kinds()
 	items := make([]widget.MenuItem, len(kinds))
 	for i, k := range kinds {
-		words, _ := snippet.Write(k.Name, snippet.Options{Program: "zonedeck", Within: "14d"})
+		words, _ := snippet.Write(k.Name, snippet.Options{Within: "14d"})
 		items[i] = widget.CopyItem([]string{"c", "t", "a", "i"}[i], k.Title, words)
 		items[i].Note = "zonedeck keys snippet " + k.Name
 	}
