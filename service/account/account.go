@@ -322,14 +322,27 @@ func (r *reader) rates(ctx context.Context) {
 		f.Rates = warn("%s", model.Line(r.mask.Text(err.Error()), 300))
 		return
 	}
-	r.seesCosts = yes
-	priced := 0
+	priced, shown, problem := 0, 0, ""
 	for i, c := range costs {
 		if f.Zones[i].Zone.Rate = c.Rate; c.Rate.Priced() {
 			priced++
 		}
+		switch {
+		case c.Shown():
+			shown++
+		case problem == "" && model.Measurable(c.Zone.Product) == "":
+			problem = c.Problem
+		}
 	}
-	f.Rates = good("%d of %d measured by the account's cost", priced, len(f.Zones))
+	switch {
+	case shown > 0: // anything else, such as a page of a network, says nothing of what the key may do
+		r.seesCosts = yes
+		f.Rates = good("%d of %d measured by the account's cost", priced, len(f.Zones))
+	case problem != "":
+		f.Rates = warn("not known: %s", model.Line(r.mask.Text(problem), 300))
+	default:
+		f.Rates = open("not asked: no zone is charged in a way that is shown")
+	}
 }
 
 // passwords asks for the password of each zone that has a proxy login.

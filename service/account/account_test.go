@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -256,7 +257,7 @@ func TestGarbageIsNoGoodVerdict(t *testing.T) {
 				"/status": says(200, active), "/zone/get_all_zones": says(200, `[{"name":"a","type":"dc"}]`),
 				"/zone": says(200, garbage), "/zone/passwords": says(200, garbage), "/zone/cost": says(200, garbage),
 			}, nil)
-			if found.Passwords.State == OK || found.Zones[0].Zone.Rate.Priced() || !found.Zones[0].Password.Empty() {
+			if found.Rates.State == OK || found.Level != "" || found.Passwords.State == OK || found.Zones[0].Zone.Rate.Priced() || !found.Zones[0].Password.Empty() {
 				t.Errorf("a zone: %+v, %+v, %+v", found.Passwords, found.Rates, found.Zones)
 			}
 			if words += fmt.Sprintf("%+v %v", found, err); strings.ContainsAny(words, "\x1b\x00\n") || len(words) > 5000 {
@@ -356,4 +357,38 @@ func FuzzUnpack(f *testing.F) {
 			t.Errorf("%q, %d bytes", name, len(text))
 		}
 	})
+}
+
+// A hostile list cannot bring names that draw over the screen, passwords that are none, or calls for
+// zones without a name.
+func TestAHostileListOfZonesIsBounded(t *testing.T) {
+	names := []string{"good"}
+	for i := range 25 {
+		names = append(names, fmt.Sprintf("\x1b]0;%d\a", i), fmt.Sprintf("a%d\u202eb", i), strings.Repeat("n", 201+i), fmt.Sprintf("a %d", i))
+	}
+	names = append(names, "", "*?", "../../etc/passwd", "a&zone=*", "good")
+	list := []map[string]string{}
+	for _, n := range names {
+		list = append(list, map[string]string{"name": n, "type": "dc\x1b[2J" + strings.Repeat("t", 1000), "status": "x\x1b[2J" + strings.Repeat("s", 1000)})
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hostile := `{"password":["two\nlines"],"passwords":["two\nlines"],"plan":{"disabled":"\u001b[2J"}}`
+	found, _, err := read(t, script{
+		"/status": says(200, active), "/zone/get_all_zones": says(200, string(text)),
+		"/zone": says(200, hostile), "/zone/passwords": says(200, hostile), "/zone/cost": says(200, `{"\u001b[2J":{"back_m1":{"range":{}}}}`),
+	}, nil)
+	if err != nil || found.Listing != (Verdict{Warning, "4 zones, and 102 whose names cannot be read"}) || len(found.Zones) != 4 {
+		t.Errorf("%+v, %d zones, %v", found.Listing, len(found.Zones), err)
+	}
+	for _, z := range found.Zones {
+		if !z.Password.Empty() || z.Verdict.State == OK || len(z.Verdict.Text) > 500 {
+			t.Errorf("%+v", z)
+		}
+	}
+	if words := fmt.Sprintf("%+v", found); strings.ContainsAny(words, "\x1b\a\n\u202e") {
+		t.Errorf("the verdicts hold what was sent: %.300q", words)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 
 	"zonedeck/model"
 )
@@ -136,8 +137,11 @@ type ListedZone struct {
 	Usable bool
 }
 
-// maxZones bounds a list of zones.
-const maxZones = 5000
+// maxZones bounds a list of zones, maxZoneName the bytes of a name: longer ones fit into no username.
+const (
+	maxZones    = 5000
+	maxZoneName = 200
+)
 
 // ReadZones reads an answer to AccountZones. skipped counts entries whose name cannot be a zone's.
 func (d Dialect) ReadZones(body []byte) (zones []ListedZone, skipped int, err error) {
@@ -155,7 +159,7 @@ func (d Dialect) ReadZones(body []byte) (zones []ListedZone, skipped int, err er
 	seen := map[model.ZoneName]bool{}
 	for _, z := range list {
 		name, err := model.ParseZoneName(z.Name)
-		if err != nil || seen[name] {
+		if err != nil || seen[name] || len(name) > maxZoneName || strings.ContainsFunc(z.Name, func(r rune) bool { return !unicode.IsPrint(r) }) {
 			skipped++
 			continue
 		}
@@ -208,7 +212,7 @@ func (d Dialect) ReadZone(body []byte) (ZoneAccess, error) {
 		} `json:"plan"`
 		Compromised []string `json:"compromised_password"`
 	}
-	if err := json.Unmarshal(body, &a); err != nil || len(a.Passwords) > maxPasswords {
+	if err := json.Unmarshal(body, &a); err != nil || !passwords(a.Passwords) {
 		return ZoneAccess{}, errors.New("the answer does not show a zone") // err may repeat a password
 	}
 	bad := func(p string) bool { return slices.Contains(a.Compromised, p) }
@@ -218,15 +222,25 @@ func (d Dialect) ReadZone(body []byte) (ZoneAccess, error) {
 	}, nil
 }
 
-// maxPasswords bounds the passwords of one zone that are read.
-const maxPasswords = 100
+// The bounds of the passwords of one zone, and of the bytes of each.
+const (
+	maxPasswords = 100
+	maxPassword  = 256
+)
+
+// passwords reports whether texts can be the passwords of a zone.
+func passwords(texts []string) bool {
+	return len(texts) <= maxPasswords && !slices.ContainsFunc(texts, func(p string) bool {
+		return p == "" || len(p) > maxPassword || strings.ContainsFunc(p, func(r rune) bool { return !unicode.IsGraphic(r) })
+	})
+}
 
 // ReadPasswords reads an answer to AccountPasswords: secrets, the first the one to use.
 func (d Dialect) ReadPasswords(body []byte) ([]string, error) {
 	var a struct {
 		Passwords []string `json:"passwords"`
 	}
-	if err := json.Unmarshal(body, &a); err != nil || a.Passwords == nil || len(a.Passwords) > maxPasswords {
+	if err := json.Unmarshal(body, &a); err != nil || a.Passwords == nil || !passwords(a.Passwords) {
 		return nil, errors.New("the answer does not show the passwords of one zone") // err may repeat them
 	}
 	return a.Passwords, nil
