@@ -77,14 +77,15 @@ func New(d Deps) *Model {
 	m := &Model{deps: d, seen: newSeen()}
 	m.table.Columns = []widget.Column{
 		{Title: "TIME", Width: 8},
-		{Title: "KIND", Width: 5, Priority: 5},
+		{Title: "PROFILE", Width: 8, Priority: 2},
+		{Title: "KIND", Width: 5, Priority: 6},
 		{Title: "CLASS", Width: 19},
 		{Title: "ZONE", Width: 16, Priority: 1},
-		{Title: "VIA", Width: 6, Priority: 6},
-		{Title: "KEY", Width: 12, Priority: 7},
+		{Title: "VIA", Width: 6, Priority: 7},
+		{Title: "KEY", Width: 12, Priority: 8},
 		{Title: "STATUS", Width: 6, Right: true, Priority: 4},
 		{Title: "TOOK", Width: 8, Right: true, Priority: 3},
-		{Title: "COST", Width: 8, Right: true, Priority: 4},
+		{Title: "COST", Width: 8, Right: true, Priority: 5},
 		{Title: "WHAT", Width: 26, Flex: true},
 	}
 	m.table.Empty = emptyJournal
