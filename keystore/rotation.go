@@ -1,6 +1,7 @@
 package keystore
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"time"
@@ -139,6 +140,9 @@ type RotationPlan struct {
 	OldHeld    string `json:"old_held,omitempty"`
 	NewHeld    string `json:"new_held,omitempty"`
 	NewExpires string `json:"new_expires,omitempty"` // as model.ParseExpiry reads it
+	// NewLevel is what the new value's level was seen to be, where it is not the key's: a level, or
+	// several that cannot be told apart ("OPS or LIMIT").
+	NewLevel string `json:"new_level,omitempty"`
 	// LastOld is when a call with the old value last worked, FirstNew when one with the new
 	// value first did: the outage of a refresh, as it was measured.
 	LastOld  time.Time `json:"last_old,omitzero"`
@@ -212,8 +216,8 @@ func (p RotationPlan) Renewed(k model.Key) model.Key {
 	if p.Method == RotateByRefresh && p.NewExpires != "" {
 		k.Expires, _ = model.ParseExpiry(p.NewExpires)
 	}
-	if k.Level == model.LevelUnknown {
-		k.Level, _ = model.ParseLevel(p.Level) // what is not known is the zero value
+	if k.Level == model.LevelUnknown || p.NewLevel != "" {
+		k.Level, _ = model.ParseLevel(cmp.Or(p.NewLevel, p.Level)) // what is not known is the zero value
 	}
 	k.Fingerprint, k.Last4 = p.NewFingerprint, p.NewLast4
 	if p.NewRef != "" {

@@ -241,6 +241,12 @@ func (c *Client) ReadAccount(ctx context.Context, p profile.Profile, key keystor
 	return account.Read(ctx, account.Config{Wire: c.wire, Now: c.now, Probe: c.probeDraft}, p, key, on)
 }
 
+// KeyLevels are the levels that fit what a key's value, which need not be stored, may see of an account.
+// Nothing is changed. See account.Levels.
+func (c *Client) KeyLevels(ctx context.Context, p profile.Profile, key keystore.Secret) ([]model.Level, error) {
+	return account.Levels(ctx, account.Config{Wire: c.wire, Now: c.now}, p, key)
+}
+
 // probeDraft makes one call through the proxy of a profile that need not be the one in use.
 func (c *Client) probeDraft(ctx context.Context, p profile.Profile, z model.Zone, password keystore.Secret) (model.ProbeResult, error) {
 	f := fetch.New(fetch.Config{

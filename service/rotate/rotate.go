@@ -51,7 +51,7 @@ type Settings interface {
 	Newest(ctx context.Context, limit int) (rehearsal.Page, error)
 }
 
-// Config is what an Engine works with. All but Refuse, Settings, Passwords, NewPassword, Holds, TookOver and Days must be set.
+// Config is what an Engine works with. All but Refuse, Settings, Levels, Passwords, NewPassword, Holds, TookOver and Days must be set.
 type Config struct {
 	Records Records
 	// Refuse is why a rotation may not be worked on; nil means that each may.
@@ -66,6 +66,9 @@ type Config struct {
 	// Prove makes one real, cheap call as a user does, with a value: to the service of the user's
 	// profile and to no other.
 	Prove func(ctx context.Context, u keystore.RotationUser, k model.Key, value keystore.Secret) (model.FetchResult, error)
+	// Levels are those that fit what a value may do at the service of the user's profile; nil where
+	// nothing tells. An error says why nothing could be measured.
+	Levels func(ctx context.Context, u keystore.RotationUser, value keystore.Secret) ([]model.Level, error)
 	// Passwords works the passwords of zones; nil where none is rotated.
 	Passwords Passwords
 	// NewPassword makes a password; nil means random ones.
@@ -201,7 +204,7 @@ func (e *Engine) Give(ctx context.Context, id string, value keystore.Secret, exp
 		}
 		// Before the value: what is held is recorded anew by what goes on, be it this value or the one before.
 		if err := r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
-			p.NewFingerprint, p.NewLast4, p.NewHeld, p.NewExpires = "", "", "", expires
+			p.NewFingerprint, p.NewLast4, p.NewHeld, p.NewExpires, p.NewLevel = "", "", "", expires, ""
 			return p, nil
 		}); err != nil {
 			return err
@@ -219,6 +222,9 @@ func (e *Engine) Vouch(ctx context.Context, id string, step keystore.RotationSte
 		}
 		if !r.mayVouch(n) {
 			return fmt.Errorf("%s is measured, never vouched for", step.Name())
+		}
+		if r.makes(n) {
+			reason = strings.TrimRight("it is "+r.plan.NewLevel+": "+reason, ": ")
 		}
 		return r.record(ctx, n, keystore.Proof{By: keystore.Vouched, Note: reason})
 	})
@@ -364,6 +370,8 @@ func (r *run) mayVouch(n int) bool {
 	switch s.Kind {
 	case keystore.StepDrain, keystore.StepWatch:
 		return true
+	case keystore.StepCreate, keystore.StepRefresh:
+		return r.plan.NewLevel != "" // it was accepted, as another level
 	case keystore.StepSet:
 		return slices.ContainsFunc(r.plan.Users, func(u keystore.RotationUser) bool { return u.Alone() && u.Name == s.Subject })
 	case keystore.StepTest:

@@ -104,14 +104,21 @@ func (r *run) create(ctx context.Context, n int) (keystore.Proof, error) {
 	case err != nil:
 		return proof, fmt.Errorf("the call with the new value: %w", err)
 	}
-	proof.Note += ", ••••" + value.Last4()
+	if err := r.firstNew(ctx); err != nil {
+		return proof, err
+	}
+	level, err := r.seeLevel(ctx, n, proof, value)
+	if err != nil {
+		return proof, err
+	}
+	proof.Note += ", " + level + ", ••••" + value.Last4()
 	if r.plan.NewName != "" {
 		proof.Note += ", named " + r.plan.NewName
 	}
 	if r.plan.NewExpires != "" {
 		proof.Note += ", expires " + r.plan.NewExpires
 	}
-	return proof, r.firstNew(ctx)
+	return proof, nil
 }
 
 // firstNew notes when the new value first worked.
@@ -431,7 +438,10 @@ type rejectedError string
 func (e rejectedError) Error() string { return string(e) }
 
 // fetches reports whether the level of the key may fetch.
-func (r *run) fetches() bool { return r.key().Level.Permission(model.CapUse) != model.PermNo }
+func (r *run) fetches() bool {
+	level, _ := model.ParseLevel(cmp.Or(r.plan.NewLevel, r.plan.Level)) // what is not known may
+	return level.Permission(model.CapUse) != model.PermNo
+}
 
 func keyNamed(keys []rehearsal.Key, name string) (rehearsal.Key, bool) {
 	if i := slices.IndexFunc(keys, func(k rehearsal.Key) bool { return k.Name == name }); i >= 0 {

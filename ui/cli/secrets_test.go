@@ -278,7 +278,7 @@ key = "filed"
 name = "unlocker1"
 product = "unlocker"
 `, api, host, port, api))
-	write(relative(paths.KeysFile()), "[[keys]]\nname = \"daily\"\nlevel = \"USER\"\nsecret = \"env:ZK\"\n[[keys]]\nname = \"money\"\nlevel = \"FINANCE\"\nsecret = \"env:ZK\"\n[[keys]]\nname = \"filed\"\nlevel = \"USER\"\nsecret = \"file:filed\"\n")
+	write(relative(paths.KeysFile()), "[[keys]]\nname = \"daily\"\nlevel = \"USER\"\nsecret = \"env:ZK\"\n[[keys]]\nname = \"money\"\nlevel = \"FINANCE\"\nsecret = \"env:ZK\"\n[[keys]]\nname = \"filed\"\nlevel = \"OPS\"\nsecret = \"file:filed\"\n")
 
 	root := (&app{Process: base}).rootCommand()
 	ran := map[string]bool{}

@@ -60,7 +60,7 @@ func (s *Session) rotation(folders func() []string) rotate.Config {
 			return s.rotationUsers(ctx, k, folders())
 		},
 		Passwords: zonePasswords{s, folders},
-		Prove:     s.proveAs, TookOver: s.tookOver, Now: s.rotationClock,
+		Prove:     s.proveAs, Levels: s.levelsAs, TookOver: s.tookOver, Now: s.rotationClock,
 		Days: func(level model.Level) int {
 			return s.configured().Keys().Apply(model.Key{Level: level}).Rotation.Every()
 		},
@@ -269,17 +269,32 @@ func (s *Session) profileNamed(name string) (profile.Profile, error) {
 
 // proveAs makes one call as a user of a key does, to the service of the user's profile alone.
 func (s *Session) proveAs(ctx context.Context, u keystore.RotationUser, k model.Key, value keystore.Secret) (model.FetchResult, error) {
+	p, err := s.profileOf(ctx, u)
+	if err != nil {
+		return model.FetchResult{}, fmt.Errorf("%s: %w", k.Name, err)
+	}
+	return s.Client.ProveKeyAs(ctx, p, u.Zone, k, value, nil)
+}
+
+// levelsAs are those that fit what a value may do at the service of the user's profile alone.
+func (s *Session) levelsAs(ctx context.Context, u keystore.RotationUser, value keystore.Secret) ([]model.Level, error) {
+	p, err := s.profileOf(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	return s.Client.KeyLevels(ctx, p, value)
+}
+
+// profileOf is the profile of a user, whose service its calls are made to.
+func (s *Session) profileOf(ctx context.Context, u keystore.RotationUser) (profile.Profile, error) {
 	if u.Profile == "" {
-		return model.FetchResult{}, fmt.Errorf("it is not recorded whose service %s belongs to: nothing is sent", k.Name)
+		return profile.Profile{}, errors.New("it is not recorded whose service it belongs to: nothing is sent")
 	}
 	p, err := s.Profile(ctx) // it may have to be started
 	if err == nil && u.Profile != p.Name {
 		p, err = s.profileNamed(u.Profile)
 	}
-	if err != nil {
-		return model.FetchResult{}, err
-	}
-	return s.Client.ProveKeyAs(ctx, p, u.Zone, k, value, nil)
+	return p, err
 }
 
 // tookOver gives a key of the inventory its new value and clocks.

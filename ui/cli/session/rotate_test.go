@@ -108,7 +108,7 @@ func TestAKeyUnderRotationIsSentToItsOwnAccountAlone(t *testing.T) {
 	if made, _ := plan.Step(keystore.StepCreate, ""); !made.Done || made.Status != http.StatusOK {
 		t.Errorf("create: %+v", made)
 	}
-	if want := []string{"Bearer new-value-0123456789"}; !slices.Equal(a.seen["A"], want) || len(a.seen["B"]) > 0 {
+	if want := []string{"Bearer new-value-0123456789"}; !slices.Equal(slices.Compact(a.seen["A"]), want) || len(a.seen["B"]) > 0 {
 		t.Errorf("the services were sent %q", a.seen)
 	}
 }

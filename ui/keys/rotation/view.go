@@ -189,6 +189,8 @@ func (p *Page) nowLines(w int) []string {
 	case p.stop != nil:
 		out = widget.Hung(th.Warn.Render("! "), th.Warn, p.stop.Error(), w)
 		switch {
+		case p.stop.Value && p.stop.Vouch:
+			out = append(out, widget.Wrapped(th.Muted, "enter takes the value; v records your word.", w)...)
 		case p.stop.Value:
 			out = append(out, widget.Wrapped(th.Muted, "enter takes the value.", w)...)
 		case p.stop.Vouch:

@@ -1,0 +1,116 @@
+package rotate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+)
+
+// That a value is accepted says nothing of what it may do: a key of a lower level passes every call of
+// a rotation, and what the old one was for stops when that one is deleted.
+
+// levelTime bounds the look at a level: of a refresh, everything stands still meanwhile.
+const levelTime = 10 * time.Second
+
+// seeLevel sees that the new value may do what the old one may, as far as anything tells, and says what
+// was seen. proof is the call that accepted it.
+func (r *run) seeLevel(ctx context.Context, n int, proof keystore.Proof, value keystore.Secret) (words string, err error) {
+	levels, why := r.levels(ctx, r.plan.NewName, proof, value)
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	want := []model.Level{r.key().Level}
+	if want[0] == model.LevelUnknown {
+		var unseen error
+		if want, unseen = r.oldLevels(ctx); unseen != nil && why == nil {
+			return "level " + among(levels) + ", that of the old one is not known", context.Cause(ctx)
+		}
+	}
+	switch fits := slices.ContainsFunc(levels, func(l model.Level) bool { return slices.Contains(want, l) }); {
+	case fits && why != nil:
+		return "level not measured (" + why.Error() + ")", r.notLevel(ctx, "")
+	case fits:
+		return "level " + among(levels), r.notLevel(ctx, "")
+	}
+	if err := r.notLevel(ctx, among(levels)); err != nil {
+		return "", err
+	}
+	stop := r.stop(n, "the new value (••••%s) is accepted, but by what it may do it is %s, and %s is %s", value.Last4(), among(levels), r.plan.Key, among(want))
+	if stop.Value = r.c.Settings(r.plan) == nil; stop.Value {
+		stop.Words += ": create a key of that level, and give its value here in place of this one"
+	}
+	stop.Words += "; or vouch for it: then the inventory says what was seen"
+	return "", stop
+}
+
+// notLevel records what the new value's level was seen to be in place of the key's; "" where it is.
+func (r *run) notLevel(ctx context.Context, words string) error {
+	if r.plan.NewLevel == words {
+		return nil
+	}
+	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
+		p.NewLevel = words
+		return p, nil
+	})
+}
+
+// oldLevels are those that fit what the old value may do, or an error where nothing tells.
+func (r *run) oldLevels(ctx context.Context) ([]model.Level, error) {
+	if r.plan.OldHeld == "" {
+		return model.Levels(), errors.New("it is not at hand")
+	}
+	old, err := r.oldValue(ctx)
+	if err != nil {
+		return model.Levels(), err
+	}
+	return r.levels(ctx, r.plan.OldName, keystore.Proof{}, old)
+}
+
+// levels are those that fit what a value may do: what the account settings list, or else what the calls
+// that the account's dialect knows tell, and whether it fetches. The error says why no more is known
+// than the latter.
+func (r *run) levels(ctx context.Context, name string, proof keystore.Proof, value keystore.Secret) ([]model.Level, error) {
+	ctx, cancel := context.WithTimeout(ctx, levelTime)
+	defer cancel()
+	if settings := r.c.Settings(r.plan); settings != nil {
+		keys, err := settings.Keys(ctx)
+		if err != nil {
+			return model.Levels(), err
+		}
+		k, _ := keyNamed(keys, name)
+		if level, err := model.ParseLevel(k.Level); err == nil && level != model.LevelUnknown {
+			return []model.Level{level}, nil
+		}
+		return model.Levels(), fmt.Errorf("the account settings show no level of %s", name)
+	}
+	levels, err := model.Levels(), errors.New("nothing that is known of the service tells it")
+	if r.c.Levels != nil {
+		var seen []model.Level
+		home, _ := r.plan.Home()
+		if seen, err = r.c.Levels(ctx, home, value); err == nil {
+			levels = seen
+		}
+	}
+	if proof.Status/100 == 2 { // it fetches, which FINANCE may not
+		levels = slices.DeleteFunc(slices.Clone(levels), func(l model.Level) bool { return l.Permission(model.CapUse) == model.PermNo })
+	}
+	if len(levels) == 0 {
+		return model.Levels(), errors.New("what it may do is of no level of contract 5.3")
+	}
+	return levels, err
+}
+
+// among is a level, or several of which one is meant: "OPS or LIMIT".
+func among(levels []model.Level) string {
+	words := make([]string, len(levels))
+	for i, l := range levels {
+		words[i] = l.String()
+	}
+	return strings.Join(words, " or ")
+}
