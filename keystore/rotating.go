@@ -274,8 +274,11 @@ type Proof struct {
 	By     By
 	Status int           // the service's answer, 0 where no call was made
 	Took   time.Duration // of that call
-	Note   string
+	Note   string        // one line; what is longer than 500 bytes is cut
 }
+
+// maxNote bounds what is noted of a step, in bytes.
+const maxNote = 500
 
 // Record ticks the first open step, which has to be i. The last one ends the rotation. Errors wrap
 // ErrStepOrder, ErrRotationOver or ErrHoldsSecret.
@@ -290,7 +293,7 @@ func (p RotationPlan) Record(i int, proof Proof, now time.Time) (RotationPlan, e
 	}
 	p = p.copied()
 	s := &p.Steps[i]
-	s.Done, s.By, s.At, s.Note = true, proof.By, now.UTC().Truncate(time.Millisecond), proof.Note
+	s.Done, s.By, s.At, s.Note = true, proof.By, now.UTC().Truncate(time.Millisecond), model.Line(proof.Note, maxNote)
 	s.Status, s.Took = proof.Status, proof.Took
 	if p.Now() < 0 {
 		p.Ended = s.At

@@ -21,6 +21,8 @@ import (
 var (
 	ErrNoRotation  = errors.New("no such rotation")
 	ErrRotationNow = errors.New("it is already being rotated")
+	// ErrRotationSize: the record would have more bytes than are read. Nothing is written.
+	ErrRotationSize = errors.New("the record of the rotation would be too large")
 	// ErrRotationFile: a record on disk cannot be read. It stays as it is.
 	ErrRotationFile = errors.New("rotation record cannot be read")
 )
@@ -34,8 +36,13 @@ type Rotations struct {
 // OpenRotations uses the records in a folder, which is made by the first of them.
 func OpenRotations(dir string) *Rotations { return &Rotations{dir: dir} }
 
-// maxRotation bounds one record in bytes.
-const maxRotation = 1 << 20
+// The bounds of one record in bytes: what is read, what is kept free of it for each step of a new one,
+// and for what is found later. A step grows by its note, which JSON may make six times as long.
+const (
+	maxRotation = 16 << 20
+	stepGrowth  = 6*maxNote + 1<<10
+	spareGrowth = 1 << 20
+)
 
 // List is every record, the newest first. A record that cannot be read is left
 // out of it and named in the error, which wraps ErrRotationFile; the others are
@@ -159,7 +166,7 @@ func bys(p RotationPlan) (out []By) {
 }
 
 // Start keeps a new plan. It refuses, with ErrRotationNow, a second rotation of a
-// key that is being rotated.
+// key that is being rotated, and with ErrRotationSize one that could not be read to its end.
 func (r *Rotations) Start(ctx context.Context, p RotationPlan) error {
 	return r.locked(ctx, "starting the rotation of "+p.Key, func() error {
 		if running, err := r.beside(p); err != nil {
@@ -170,7 +177,7 @@ func (r *Rotations) Start(ctx context.Context, p RotationPlan) error {
 		if _, err := r.Get(p.ID); !errors.Is(err, ErrNoRotation) {
 			return fmt.Errorf("%w: it was begun in this very second", ErrRotationNow)
 		}
-		return r.write(p)
+		return r.write(p, len(p.Steps)*stepGrowth+spareGrowth)
 	})
 }
 
@@ -187,7 +194,7 @@ func (r *Rotations) Update(ctx context.Context, id string, f func(RotationPlan) 
 			return err
 		}
 		after.ID = before.ID
-		return r.write(after)
+		return r.write(after, 0)
 	})
 	return after, err
 }
@@ -228,7 +235,8 @@ func (r *Rotations) locked(ctx context.Context, doing string, f func() error) er
 	return nil
 }
 
-func (r *Rotations) write(p RotationPlan) error {
+// write keeps a record that may yet grow by so many bytes.
+func (r *Rotations) write(p RotationPlan, growth int) error {
 	path, err := r.file(p.ID)
 	if err != nil {
 		return err
@@ -236,6 +244,9 @@ func (r *Rotations) write(p RotationPlan) error {
 	b, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
 		return err
+	}
+	if len(b)+1+growth > maxRotation {
+		return fmt.Errorf("%w: %d uses and %d steps; look through fewer folders", ErrRotationSize, len(p.Users), len(p.Steps))
 	}
 	return textfile.Write(path, append(b, '\n'))
 }

@@ -1,0 +1,84 @@
+package keystore
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// filesPlan is a rotation of a key that stands in so many files, in folders of long names.
+func filesPlan(n, long int) RotationPlan {
+	users := make([]RotationUser, n)
+	for i := range users {
+		file := fmt.Sprintf("/srv/%s/%04d/.env", strings.Repeat("<long>", long), i)
+		users[i] = RotationUser{Name: file + ":1", File: file}
+	}
+	return PlanRotation(fullKey(), RotateByNewKey, users, today)
+}
+
+// TestWhatIsStartedIsReadToItsEnd starts the largest rotation that is taken, with the longest notes.
+func TestWhatIsStartedIsReadToItsEnd(t *testing.T) {
+	r := OpenRotations(t.TempDir())
+	const long = 600
+	low, high := 1, 900 // files: one that is taken, one that is not
+	for high-low > 1 {
+		switch err := OpenRotations(t.TempDir()).Start(t.Context(), filesPlan((low+high)/2, long)); {
+		case err == nil:
+			low = (low + high) / 2
+		case errors.Is(err, ErrRotationSize):
+			high = (low + high) / 2
+		default:
+			t.Fatal(err)
+		}
+	}
+	if err := r.Start(t.Context(), filesPlan(high, long)); !errors.Is(err, ErrRotationSize) || !strings.Contains(err.Error(), "fewer folders") {
+		t.Errorf("%d files: %v", high, err)
+	}
+	if files, err := filepath.Glob(filepath.Join(r.dir, "*.json")); err != nil || len(files) > 0 {
+		t.Errorf("%q, %v", files, err)
+	}
+	if err := OpenRotations(t.TempDir()).Start(t.Context(), filesPlan(900, 50)); err != nil {
+		t.Errorf("900 files: %v", err)
+	}
+	p := filesPlan(low, long)
+	if err := r.Start(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	done, err := r.Update(t.Context(), p.ID, func(p RotationPlan) (RotationPlan, error) {
+		for i := range p.Steps {
+			var err error
+			if p, err = p.Record(i, Proof{By: Measured, Status: 407, Took: 1 << 40, Note: strings.Repeat("<", 5000)}, today); err != nil {
+				return p, err
+			}
+		}
+		return p, nil
+	})
+	if err != nil || !done.Over() {
+		t.Fatalf("%d files: over %v, %v", low, done.Over(), err)
+	}
+	if got, err := r.Get(p.ID); err != nil || len(got.Steps) != len(p.Steps) {
+		t.Errorf("%d files: %v", low, err)
+	}
+}
+
+func TestAnUpdateThatCouldNotBeReadIsNotWritten(t *testing.T) {
+	r, p := OpenRotations(t.TempDir()), filesPlan(1, 1)
+	if err := r.Start(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	path, _ := r.file(p.ID)
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = r.Update(t.Context(), p.ID, func(p RotationPlan) (RotationPlan, error) {
+		p.OldName = strings.Repeat("x", maxRotation)
+		return p, nil
+	})
+	if after, read := os.ReadFile(path); !errors.Is(err, ErrRotationSize) || read != nil || string(after) != string(before) {
+		t.Errorf("%v, %v", err, read)
+	}
+}
