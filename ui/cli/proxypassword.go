@@ -16,7 +16,8 @@ import (
 
 type passwordFlags struct {
 	zone, key, pipe, adminReason string
-	renew, report, abandon, json bool
+	renew, again                 bool
+	report, abandon, json        bool
 	vouch, scan                  []string
 }
 
@@ -45,6 +46,7 @@ password is ever shown.`,
 	fl.StringVar(&f.zone, "zone", "", "zone whose password is meant (required)")
 	fl.StringVar(&f.key, "key", "", "key of the inventory to change it by (default: the profile's); its level has to be ADMIN, OPS or LIMIT")
 	fl.BoolVar(&f.renew, "renew", false, "rotate the password, or go on with its rotation")
+	fl.BoolVar(&f.again, "again", false, "replace a password whose last rotation is done, without a terminal")
 	fl.StringVar(&f.pipe, "pipe", "", "give the new password to this command on its standard input when a person has to put it somewhere, and look again")
 	fl.StringArrayVar(&f.vouch, "vouch", nil, "vouch for the step of this name (can be repeated)")
 	fl.StringArrayVar(&f.scan, "scan", nil, "look through this folder for files that hold the password (can be repeated)")
@@ -151,12 +153,30 @@ func (t *task) goOnWithPassword(ctx context.Context, p profile.Profile, z model.
 	case err != nil:
 		return r, fail(exitState, "%w", err)
 	default:
+		if found && !r.Abandoned && !f.again {
+			if err := t.mayRenewAgain(r, z); err != nil {
+				return keystore.RotationPlan{}, err
+			}
+		}
 		if r, err = engine.BeginPassword(ctx, t.ZoneRotation(p, z, f.key)); err != nil {
 			return r, beginError(ctx, err)
 		}
 		t.app.say("zonedeck: rotation %s of the %s: %d users, %d steps", r.ID, sanitizeLine(r.Key), len(r.Users), len(r.Steps))
 	}
 	return t.advance(ctx, engine, r, rotateFlags{vouch: f.vouch, pipe: f.pipe})
+}
+
+// mayRenewAgain asks at a terminal before a password is replaced once more.
+func (t *task) mayRenewAgain(done keystore.RotationPlan, z model.Zone) error {
+	at := done.Ended.UTC().Format(stampFormat)
+	if !t.app.StdinTTY || t.app.flags.noInput {
+		return usage("the password of zone %s was replaced at %s (--report prints it): --again replaces it once more", z.Name, at)
+	}
+	ok, err := t.app.confirmed(false, fmt.Sprintf("The password of zone %s was replaced at %s. This replaces it once more.", z.Name, at))
+	if err == nil && !ok {
+		err = fail(exitChecksFailed, "nothing was begun")
+	}
+	return err
 }
 
 // beginError gives a rotation of a password that was not begun an exit code.
