@@ -186,6 +186,9 @@ func NoIdentifier(status int) Diagnosis {
 
 // JobRows accounts for the rows of a result: each is useful, an error or empty.
 type JobRows struct {
+	// Format is how the file holds them: json, ndjson or csv; empty in ledgers of older
+	// versions.
+	Format string `json:",omitempty"`
 	// Counted says that the whole result was read; Problem why it was not.
 	Counted bool
 	Problem string

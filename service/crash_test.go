@@ -119,7 +119,7 @@ func (o operator) work(ctx context.Context, now func() time.Time) error {
 		case model.JobMayHave:
 			err = o.settle(ctx, c, job)
 		case model.JobReady:
-			_, err = c.Download(ctx, job.ID, "ndjson", "", nil)
+			_, err = c.Download(ctx, job.ID, jobs.Destination{Format: "ndjson"}, nil)
 		case model.JobAccepted, model.JobRunning:
 			_, err = c.Watch(ctx, job.ID, nil)
 		default:

@@ -20,6 +20,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/emulator"
 	"zonedeck/service/exchange"
+	"zonedeck/service/jobs"
 	"zonedeck/service/profile"
 	"zonedeck/service/rows"
 	"zonedeck/service/servicetest"
@@ -118,7 +119,7 @@ func oneJob(ctx context.Context, t *testing.T, c *Client, n int) {
 		job, err = c.Watch(ctx, job.ID, nil)
 	}
 	if err == nil {
-		job, err = c.Download(ctx, job.ID, "ndjson", "", nil)
+		job, err = c.Download(ctx, job.ID, jobs.Destination{Format: "ndjson"}, nil)
 	}
 	if err != nil || job.State != model.JobDownloaded || job.Records != 4 {
 		t.Errorf("job %d: %+v, %v", n, job, err)

@@ -103,7 +103,7 @@ func TestAJobThatMayHaveStartedIsFoundInTheServicesList(t *testing.T) {
 	if job, err = c.Watch(ctx, lost.ID, nil); err != nil || job.State != model.JobReady {
 		t.Fatalf("%+v, %v", job, err)
 	}
-	if job, err = c.Download(ctx, lost.ID, "", "", nil); err != nil || job.Rows.Useful != 2 {
+	if job, err = c.Download(ctx, lost.ID, jobs.Destination{}, nil); err != nil || job.Rows.Useful != 2 {
 		t.Errorf("%+v, %v", job, err)
 	}
 	// The other one is marked, and what is known is not marked again.
@@ -176,7 +176,7 @@ func TestOnlyWhatGaveNothingOrAnErrorIsLaunchedAgain(t *testing.T) {
 	}
 	check("the service")
 	for _, format := range []string{"json", "ndjson", "csv"} {
-		if job, err = c.Download(ctx, job.ID, format, "", nil); err != nil {
+		if job, err = c.Download(ctx, job.ID, jobs.Destination{Format: format}, nil); err != nil {
 			t.Fatal(err)
 		}
 		check(format)

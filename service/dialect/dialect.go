@@ -82,6 +82,7 @@ func all() []Dialect {
 					Progress: base + "/progress/" + id,
 					Snapshot: base + "/snapshot/" + id,
 					Cancel:   base + "/snapshot/" + id + "/cancel",
+					Parts:    base + "/snapshot/" + id + "/parts",
 				}
 			},
 			read:      readBrightData,

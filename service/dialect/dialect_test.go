@@ -204,7 +204,7 @@ func TestErrorText(t *testing.T) {
 func TestJobPathsAndQuery(t *testing.T) {
 	d := brightdata(t)
 	got, err := d.JobPaths("v4", "sd_1")
-	if want := (JobPaths{"/datasets/v4/progress/sd_1", "/datasets/v4/snapshot/sd_1", "/datasets/v4/snapshot/sd_1/cancel"}); err != nil || got != want {
+	if want := (JobPaths{"/datasets/v4/progress/sd_1", "/datasets/v4/snapshot/sd_1", "/datasets/v4/snapshot/sd_1/cancel", "/datasets/v4/snapshot/sd_1/parts"}); err != nil || got != want {
 		t.Errorf("%+v: %v", got, err)
 	}
 	for _, bad := range []string{"", "../x", "a/b", "a?b", "a\n", strings.Repeat("a", 81)} {

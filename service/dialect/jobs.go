@@ -22,6 +22,7 @@ type JobPaths struct {
 	Progress string // GET
 	Snapshot string // GET
 	Cancel   string // POST
+	Parts    string // GET, how many parts the snapshot has; "" where it has none
 }
 
 // TriggerPath is the path of POST trigger (service.md 4.2); version is the path's

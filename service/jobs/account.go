@@ -2,9 +2,8 @@ package jobs
 
 import (
 	"cmp"
-	"context"
+	"errors"
 	"fmt"
-	"os"
 	"slices"
 
 	"zonedeck/model"
@@ -16,33 +15,67 @@ import (
 // maxRowCodes bounds the error codes that are told apart; a result is remote.
 const maxRowCodes = 50
 
-// countRows accounts for the rows of a result on this disk.
-func countRows(ctx context.Context, p profile.Profile, d dialect.Dialect, file, format string) model.JobRows {
-	out := model.JobRows{Billed: -1}
-	f, err := os.Open(file)
-	if err != nil {
-		out.Problem = line(err.Error())
-		return out
+// tally accounts for the rows of a result that is written to it, one a line. Where one cannot
+// be read it counts no more.
+type tally struct {
+	d     dialect.Dialect
+	out   model.JobRows
+	lines rows.Lines
+	err   error // why not
+}
+
+func newTally(d dialect.Dialect) *tally { return &tally{d: d} }
+
+// copy is for going back to what was counted before a part.
+func (t *tally) copy() tally {
+	out := tally{d: t.d, out: t.out, err: t.err}
+	out.out.Errors = slices.Clone(t.out.Errors)
+	return out
+}
+
+func (t *tally) Write(p []byte) (int, error) {
+	if t.err == nil {
+		t.lines.On = t.row
+		_, t.err = t.lines.Write(p)
 	}
-	defer f.Close()
-	err = rows.EachRow(f, format, func(r rows.Row) error {
-		out.Returned++
-		switch {
-		case r.Error:
-			addError(&out, d, r)
-		case r.Data:
-			out.Useful++
-		default:
-			out.Empty++
-		}
-		return context.Cause(ctx)
-	})
-	if err != nil {
-		return model.JobRows{Billed: -1, Problem: line(err.Error())}
+	return len(p), nil
+}
+
+// errCutRow is the error of a part that ends within a row.
+var errCutRow = errors.New("the answer broke off in the middle of a row")
+
+// endPart ends a part, whose last row needs no line break.
+func (t *tally) endPart() error {
+	err := t.lines.Close()
+	t.lines = rows.Lines{}
+	if t.err == nil && err != nil {
+		return errCutRow
 	}
+	return nil
+}
+
+func (t *tally) row(raw []byte) error {
+	t.out.Returned++
+	switch r := rows.ReadRow(raw); {
+	case r.Error:
+		addError(&t.out, t.d, r)
+	case r.Data:
+		t.out.Useful++
+	default:
+		t.out.Empty++
+	}
+	return nil
+}
+
+// sum is the account, with what the billed rows cost by the rates of a profile.
+func (t *tally) sum(p profile.Profile) model.JobRows {
+	if t.err != nil {
+		return model.JobRows{Billed: -1, Problem: line(t.err.Error())}
+	}
+	out := t.out
 	out.Counted = true
 	slices.SortStableFunc(out.Errors, func(a, b model.JobRowErrors) int { return cmp.Compare(b.Rows, a.Rows) })
-	if out.Billed = d.BilledRows(out); out.Billed >= 0 {
+	if out.Billed = t.d.BilledRows(out); out.Billed >= 0 {
 		_, rate := rateOf(p)
 		out.Cost, out.Priced = rate.Cost(float64(out.Billed), 0)
 	}

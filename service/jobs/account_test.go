@@ -29,7 +29,7 @@ func TestEveryRowOfAJobOnTheEmulatorIsAccountedFor(t *testing.T) {
 		t.Fatalf("%+v, %v", job, err)
 	}
 	for _, format := range rows.Formats() {
-		job, err = cl.Download(ctx, job.ID, format, "", nil)
+		job, err = cl.Download(ctx, job.ID, Destination{Format: format}, nil)
 		if err != nil || job.State != model.JobDownloaded {
 			t.Fatalf("%s: %+v, %v", format, job, err)
 		}
@@ -75,7 +75,7 @@ func TestAResultThatTheServiceNoLongerHasHasExpired(t *testing.T) {
 			t.Fatal(err)
 		}
 		var fault *DiagnosisError
-		job, err := cl.Download(t.Context(), "job-1", "json", t.TempDir(), nil)
+		job, err := cl.Download(t.Context(), "job-1", Destination{File: t.TempDir(), Format: "json"}, nil)
 		if !errors.As(err, &fault) || job.State != c.want || job.Fault.Call != model.CallDownload {
 			t.Errorf("%d %q from %s: %+v, %v", c.status, c.text, c.from, job, err)
 		}
@@ -88,10 +88,10 @@ func TestAResultThatTheServiceNoLongerHasHasExpired(t *testing.T) {
 // A result whose rows cannot be counted to the end is a result all the same, and nothing is
 // counted of it.
 func TestRowsThatCannotBeCountedAreNotGuessed(t *testing.T) {
-	broken := `[{"a":"` + strings.Repeat("x", 2*resultHead) + `"},{"a":`
+	broken := `{"a":"` + strings.Repeat("x", 2*resultHead) + `"}` + "\n<html>\n{}\n"
 	cl, _ := script(t, text(200, broken))
 	accepted(t, cl)
-	job, err := cl.Download(t.Context(), "job-1", "json", t.TempDir(), nil)
+	job, err := cl.Download(t.Context(), "job-1", Destination{File: t.TempDir(), Format: "ndjson"}, nil)
 	if err != nil || job.State != model.JobDownloaded || job.Rows.Counted || job.Rows.Returned != 0 || !strings.Contains(job.Rows.Problem, "record 2") {
 		t.Errorf("%+v, %v", job, err)
 	}

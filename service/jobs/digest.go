@@ -18,11 +18,7 @@ func digest(p profile.Profile, r model.TriggerRequest) string {
 		lines[i] = string(rows.Input(in))
 	}
 	slices.Sort(lines)
-	place := p.BaseURL
-	if p.Local { // the embedded emulator has other addresses after each start
-		place = "the embedded emulator"
-	}
-	head := []string{place, string(p.Account), r.Dataset}
+	head := []string{place(p), string(p.Account), r.Dataset}
 	if r.Settings.Discover != "" {
 		head = append(head, "discover_by="+r.Settings.Discover)
 	}
@@ -32,4 +28,12 @@ func digest(p profile.Profile, r model.TriggerRequest) string {
 		h.Write([]byte{'\n'})
 	}
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// place names the service of a profile.
+func place(p profile.Profile) string {
+	if p.Local { // the embedded emulator has other addresses after each start
+		return "the embedded emulator"
+	}
+	return p.BaseURL
 }

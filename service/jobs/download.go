@@ -1,12 +1,12 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
@@ -18,7 +18,6 @@ import (
 	"zonedeck/service/exchange"
 	"zonedeck/service/rows"
 
-	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 )
 
@@ -29,35 +28,69 @@ const (
 	progressEvery = 256 << 10       // bytes between two calls of on
 )
 
-// Download fetches a job's results into a file and records that in the ledger. format
-// is one of rows.Formats; if it is empty, the ending of dest decides, else it is json.
-// dest is a file or a folder; empty means the folder of downloads. The file appears
-// complete and synced, or not at all, and replaces one of the same name. An answer with
-// status 200 that is a page, an error, empty or not of the format is a failure and
-// replaces nothing. on receives the bytes so far; it may be nil.
+// Destination says where the result of a download goes, and as what.
+type Destination struct {
+	// File is a file or a folder; empty means the folder of downloads.
+	File string
+	// Format is one of rows.Formats. Empty, the ending of File decides, else it is json. A
+	// format that disagrees with the ending is refused.
+	Format string
+	// Replace allows to replace a file that is there, and to drop what another download left
+	// beside it. A file that the folder of downloads has of the same result is always replaced.
+	Replace bool
+	// RawCells leaves the cells of a CSV as they came, also those that a sheet takes for
+	// formulas; see rows.WriteCSV.
+	RawCells bool
+}
+
+// Progress says how far a download is.
+type Progress struct {
+	Bytes int64 // of rows on this disk, of all parts
+	// Part is the one that is being fetched, from 1, of Parts. A result that the service gives
+	// whole has one.
+	Part, Parts int
+	// Note says something that the operator should know, as what becomes of what an earlier
+	// download left; empty for none.
+	Note string
+}
+
+// Download fetches a job's results into a file and records that in the ledger.
+//
+// The service is asked for one row a line, in parts where its dialect offers them, and what
+// comes is written to a partial file beside the destination (its name with ".part"). A
+// download that was cut goes on with the part that lacks, after the digests of what is there
+// were compared; a result that the service gives only whole is fetched from its beginning.
+// The other formats are made here from these rows, once they are whole: only rows of one
+// line can be put together from parts and be checked to the last, and what a column or a
+// formula is does not depend on the service.
+//
+// The file appears complete and synced, or not at all. An answer with status 200 that is a
+// page, an error, empty or not of the format is a failure. on receives the progress; it may
+// be nil.
 //
 // Errors: ErrNotReady (a *NotReadyError), ErrUnknownJob, ErrNoSnapshot,
-// ErrNotShown, a *model.RequestError, a *DiagnosisError, the file system's.
-func (rn *Runner) Download(ctx context.Context, jobID, format, dest string, on func(done int64)) (model.Job, error) {
+// ErrNotShown, a *model.RequestError, a *DiagnosisError, an *ExistsError, a *ForeignError,
+// one that wraps textfile.ErrLocked, the file system's; in a *PartialError where something
+// is kept.
+func (rn *Runner) Download(ctx context.Context, jobID string, to Destination, on func(Progress)) (model.Job, error) {
 	defer rn.cfg.Wire.Begin()()
 	call, err := rn.callFor(ctx, jobID)
 	if err != nil {
 		return call.job, err
 	}
-	if format, err = pickFormat(format, dest); err != nil {
+	if to, err = rn.destination(call.job, to); err != nil {
 		return call.job, err
 	}
-	dest, err = rn.destination(call.job, format, dest)
-	if err != nil {
-		return call.job, err
+	if on == nil {
+		on = func(Progress) {}
 	}
-	got, err := rn.fetchResult(ctx, call, format, dest, on)
+	p, err := rn.fetchResult(ctx, call, to, on)
 	if err != nil {
 		return rn.notFetched(ctx, call, err), err
 	}
-	counted := countRows(ctx, call.p, call.d, dest, format)
+	kept := p.state.Kept
 	take := func(job *model.Job) {
-		job.File, job.Bytes, job.SHA256, job.Rows = dest, got.size, got.sha256, counted
+		job.File, job.Bytes, job.SHA256, job.Rows = to.File, kept.Bytes, kept.SHA256, kept.Rows
 	}
 	job, err := rn.change(context.WithoutCancel(ctx), call.job.ID, func(job *model.Job) (note, error) {
 		take(job)
@@ -67,12 +100,15 @@ func (rn *Runner) Download(ctx context.Context, jobID, format, dest string, on f
 		if !job.State.Final() || job.State == model.JobReady || job.State == model.JobExpired {
 			job.State = model.JobDownloaded // only a ready job gives results
 		}
-		text := fmt.Sprintf("downloaded %d bytes to %s, %s", got.size, dest, rowsText(counted))
+		text := fmt.Sprintf("downloaded %d bytes of %s to %s, %s", kept.Bytes, kept.Format, to.File, rowsText(kept.Rows))
 		return note{step: text, activity: fmt.Sprintf("%s %s: %s", job.ID, job.Dataset, text)}, nil
 	})
 	if err != nil {
 		take(&call.job)
-		return call.job, fmt.Errorf("the results are in %s: %w", dest, err)
+		return call.job, fmt.Errorf("the results are in %s: %w", to.File, errors.Join(err, p.Leave()))
+	}
+	if err := p.end(); err != nil {
+		rn.cfg.Log.Warn("what a download kept beside its file stays", "job", job.ID, "error", err)
 	}
 	return job, nil
 }
@@ -96,83 +132,75 @@ func (rn *Runner) notFetched(ctx context.Context, call jobCall, cause error) mod
 	return expired
 }
 
+// ExistsError says that a file is there which is not to be replaced.
+type ExistsError struct{ File string }
+
+func (e *ExistsError) Error() string { return e.File + " exists already, and is not replaced" }
+
+// pickFormat is the format by what is asked for and by the ending of a name.
 func pickFormat(format, dest string) (string, error) {
-	if format == "" {
-		format = strings.ToLower(strings.TrimPrefix(filepath.Ext(dest), "."))
-		if !slices.Contains(rows.Formats(), format) {
-			format = rows.Formats()[0]
-		}
+	ending := strings.ToLower(strings.TrimPrefix(filepath.Ext(dest), "."))
+	if ending == "jsonl" {
+		ending = "ndjson"
 	}
-	if !slices.Contains(rows.Formats(), format) {
+	if !slices.Contains(rows.Formats(), ending) {
+		ending = ""
+	}
+	switch {
+	case format == "":
+		return cmp.Or(ending, rows.Formats()[0]), nil
+	case !slices.Contains(rows.Formats(), format):
 		return "", model.BadField("format", "%s is not one of %s", rows.Quote(format), strings.Join(rows.Formats(), ", "))
+	case ending != "" && ending != format:
+		return "", model.BadField("format", "%s disagrees with the name %s: leave it out, or name the file *.%s", format, rows.Quote(filepath.Base(dest)), format)
 	}
 	return format, nil
 }
 
-// destination is the absolute name of the file to write. A name that the console
-// chooses begins with the ledger's identifier, so that remote text alone never names a
-// file; the dialect has checked that the snapshot is a plain word.
-func (rn *Runner) destination(job model.Job, format, dest string) (string, error) {
-	name := job.ID + "_" + job.Snapshot + "." + format
-	if dest == "" {
+// destination settles the format and the absolute name of the file to write. A name that the
+// console chooses begins with the ledger's identifier, so that remote text alone never names
+// a file; the dialect has checked that the snapshot is a plain word.
+func (rn *Runner) destination(job model.Job, to Destination) (Destination, error) {
+	at, err := os.Stat(to.File)
+	folder := to.File != "" && err == nil && at.IsDir()
+	name := to.File
+	if folder {
+		name = "" // its ending is none of a file
+	}
+	if to.Format, err = pickFormat(to.Format, name); err != nil {
+		return to, err
+	}
+	if to.RawCells && to.Format != "csv" {
+		return to, model.BadField("raw-cells", "only CSV has cells, and the format is %s", to.Format)
+	}
+	name = job.ID + "_" + job.Snapshot + "." + to.Format
+	switch {
+	case to.File == "":
 		if rn.cfg.DownloadsDir == "" {
-			return "", model.BadField("dest", "there is no folder of downloads; name a file")
+			return to, model.BadField("dest", "there is no folder of downloads; name a file")
 		}
 		if err := os.MkdirAll(rn.cfg.DownloadsDir, 0o700); err != nil {
-			return "", fmt.Errorf("making the folder of downloads: %w", err)
+			return to, fmt.Errorf("making the folder of downloads: %w", err)
 		}
-		dest = filepath.Join(rn.cfg.DownloadsDir, name)
-	} else if at, err := os.Stat(dest); err == nil && at.IsDir() {
-		dest = filepath.Join(dest, name)
+		to.File, to.Replace = filepath.Join(rn.cfg.DownloadsDir, name), true
+	case folder:
+		to.File = filepath.Join(to.File, name)
 	}
-	dest, err := filepath.Abs(dest)
-	if err != nil {
-		return "", fmt.Errorf("download to %s: %w", dest, err)
+	if to.File, err = filepath.Abs(to.File); err != nil {
+		return to, fmt.Errorf("download to %s: %w", to.File, err)
 	}
-	return dest, nil
-}
-
-// fetched is a result on this disk.
-type fetched struct {
-	size   int64
-	sha256 string
-}
-
-// fetchResult streams the answer into dest.
-func (rn *Runner) fetchResult(ctx context.Context, call jobCall, format, dest string, on func(int64)) (fetched, error) {
-	stream, err := rn.openResult(ctx, call, format)
-	if err != nil {
-		return fetched{}, err
-	}
-	defer stream.close()
-	if err := textfile.SweepFor(dest); err != nil {
-		rn.cfg.Log.Warn("a temporary file of a killed download stays", "error", err)
-	}
-	var size int64
-	sum := sha256.New()
-	err = textfile.WriteFunc(dest, func(w io.Writer) error {
-		gate := &resultGate{w: io.MultiWriter(w, sum), format: format}
-		if size, err = stream.copyTo(gate, on); err == nil {
-			err = gate.finish(true)
+	switch at, err := os.Stat(to.File); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return to, fmt.Errorf("download: %w", err)
+	case !at.Mode().IsRegular():
+		return to, model.BadField("dest", "%s is not a file", to.File)
+	default: // a link stays one
+		if to.File, err = filepath.EvalSymlinks(to.File); err != nil {
+			return to, fmt.Errorf("download: %w", err)
 		}
-		return err
-	})
-	if err != nil {
-		if cause := context.Cause(ctx); cause != nil {
-			return fetched{}, cause
-		}
-		doing := "downloading the results of job " + call.job.ID
-		var none *noResultError
-		if errors.As(err, &none) {
-			return fetched{}, none.fault(doing)
-		}
-		var broke *exchange.Error
-		if errors.As(err, &broke) {
-			return fetched{}, rn.jobFault(ctx, doing, call, nil, err)
-		}
-		return fetched{}, fmt.Errorf("%s: %w", doing, err)
 	}
-	return fetched{size, hex.EncodeToString(sum.Sum(nil))}, nil
+	return to, nil
 }
 
 // result is a result that is being read; its holder closes it.
@@ -186,16 +214,22 @@ type result struct {
 // errStalled is the cause of a download in which nothing came for long.
 var errStalled = fmt.Errorf("nothing came for %s", downloadStall)
 
-// openResult asks for the results. Later errors of the stream are *exchange.Error.
-func (rn *Runner) openResult(ctx context.Context, call jobCall, format string) (*result, error) {
+// openResult asks for the results, or a part of them, with one row a line. Later errors of
+// the stream are *exchange.Error.
+func (rn *Runner) openResult(ctx context.Context, call jobCall, rows, part int) (*result, error) {
+	return rn.open(ctx, call, call.paths.Snapshot, call.d.ResultQuery(rows, part))
+}
+
+// open asks for what a snapshot has at a path.
+func (rn *Runner) open(ctx context.Context, call jobCall, path string, query url.Values) (*result, error) {
 	doing := "downloading the results of job " + call.job.ID
 	inner, cancel := context.WithCancelCause(ctx)
 	res := &result{
 		cancel: func() { cancel(context.Canceled) },
 		stall:  time.AfterFunc(downloadStall, func() { cancel(exchange.ErrTimeout) }),
 	}
-	get := call.api(http.MethodGet, call.paths.Snapshot)
-	get.Query = url.Values{"format": {format}}
+	get := call.api(http.MethodGet, path)
+	get.Query = query
 	resp, _, err := rn.cfg.Wire.API(inner, get) //nolint:bodyclose // result.close closes it
 	if err != nil {
 		cancel(context.Canceled)
@@ -241,9 +275,11 @@ func (r *result) receive(p []byte) (int, error) {
 	case errors.Is(err, exchange.ErrTimeout):
 		return n, &exchange.Error{Broke: model.BreakTimeout, Peer: exchange.PeerService, Sent: true, Err: errStalled}
 	default:
-		return n, &exchange.Error{Broke: exchange.Breakage(err), Peer: exchange.PeerService, Sent: true, Err: fmt.Errorf("the answer broke off: %w", err)}
+		return n, &exchange.Error{Broke: exchange.Breakage(err), Peer: exchange.PeerService, Sent: true, Err: brokeOff(err)}
 	}
 }
+
+func brokeOff(err error) error { return fmt.Errorf("the answer broke off: %w", err) }
 
 // copyTo copies up to the bound.
 func (r *result) copyTo(w io.Writer, on func(int64)) (int64, error) {

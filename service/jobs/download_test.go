@@ -22,13 +22,13 @@ import (
 )
 
 func TestDownloadIsWholeOrNotThere(t *testing.T) {
-	const records = `[{"a":1},{"a":2}]`
+	const rows, records = `{"a":1}` + "\n" + `{"a":2}`, `[{"a":1},` + "\n" + `{"a":2}]`
 	for _, c := range []struct {
 		name   string
 		answer http.HandlerFunc
 		check  func(error) bool
 	}{
-		{"whole", text(200, records), func(err error) bool { return err == nil }},
+		{"whole", text(200, rows), func(err error) bool { return err == nil }},
 		{"not ready", text(202, `{"status":"running","message":"Snapshot is not ready yet, try again in 10s"}`), func(err error) bool {
 			var n *NotReadyError
 			return errors.Is(err, ErrNotReady) && errors.As(err, &n) && strings.Contains(n.Text, "try again in 10s")
@@ -37,11 +37,11 @@ func TestDownloadIsWholeOrNotThere(t *testing.T) {
 			var d *DiagnosisError
 			return errors.As(err, &d) && d.Text == "Snapshot is expired"
 		}},
-		{"breaks off", breakAfter("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n[{}"), func(err error) bool {
+		{"breaks off", breakAfter("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{}"), func(err error) bool {
 			var d *DiagnosisError
 			return errors.As(err, &d) && strings.Contains(d.Text, "broke off")
 		}},
-		{"breaks off between chunks", breakAfter("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n[{}\r\n"), func(err error) bool {
+		{"breaks off between chunks", breakAfter("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n"), func(err error) bool {
 			var d *DiagnosisError
 			return errors.As(err, &d)
 		}},
@@ -59,7 +59,7 @@ func TestDownloadIsWholeOrNotThere(t *testing.T) {
 				t.Fatal(err)
 			}
 			var last int64
-			job, err := cl.Download(t.Context(), "job-1", "", dest, func(n int64) { last = n })
+			job, err := cl.Download(t.Context(), "job-1", Destination{File: dest, Replace: true}, func(p Progress) { last = p.Bytes })
 			if !c.check(err) {
 				t.Errorf("%v", err)
 			}
@@ -70,10 +70,17 @@ func TestDownloadIsWholeOrNotThere(t *testing.T) {
 			if err != nil && string(got) != "before" {
 				t.Errorf("an attempt left %q", got)
 			}
-			if err == nil && (string(got) != records || job.State != model.JobDownloaded || job.Rows.Useful != 2 || job.File != dest || job.Bytes != int64(len(records)) || last != job.Bytes) {
+			if err == nil && (string(got) != records || job.State != model.JobDownloaded || job.Rows.Useful != 2 || job.File != dest || job.Bytes != int64(len(records)) || last != int64(len(rows))) {
 				t.Errorf("%q, %+v, last %d", got, job, last)
 			}
-			if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+			left := 1
+			if strings.HasPrefix(c.name, "breaks off") {
+				left = 3
+				if kept, err := os.ReadFile(dest + ".part"); err != nil || string(kept) != "{}" {
+					t.Errorf("kept %q, %v", kept, err)
+				}
+			}
+			if entries, err := os.ReadDir(dir); err != nil || len(entries) != left {
 				t.Errorf("left behind: %v, %v", entries, err)
 			}
 		})
@@ -100,9 +107,9 @@ func TestAnAnswerThatIsNoResultReplacesNothing(t *testing.T) {
 		{"json", `{"timestamp":"2026-11-22","status":500,"error":"Internal Server Error","path":"/v3"}`, "Internal Server Error", model.CauseServiceError},
 		{"ndjson", `{"type":"about:blank","title":"Gone","status":410,"Detail":"It was deleted"}`, "It was deleted", model.CauseServiceError},
 		{"json", `{"success":false,"msg":"No such job","timestamp":"2026-11-22"}`, "No such job", model.CauseServiceError},
-		{"csv", `[{"a":1}]`, "not CSV", model.CauseNetwork},
-		{"json", "Snapshot is not ready", "not JSON: Snapshot is not ready", model.CauseNetwork},
-		{"json", `[{"a":1}`, "not JSON", model.CauseNetwork},
+		{"csv", "a,b\n1,2\n", "line 1: a,b", model.CauseNetwork},
+		{"json", "Snapshot is not ready", "line 1: Snapshot is not ready", model.CauseNetwork},
+		{"json", `[{"a":1}`, "line 1", model.CauseNetwork},
 		{"ndjson", "{}\nService unavailable\n", "line 2", model.CauseNetwork},
 	} {
 		cl, _ := script(t, text(200, c.body))
@@ -111,7 +118,7 @@ func TestAnAnswerThatIsNoResultReplacesNothing(t *testing.T) {
 		if err := os.WriteFile(dest, []byte("before"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		job, err := cl.Download(t.Context(), "job-1", "", dest, nil)
+		job, err := cl.Download(t.Context(), "job-1", Destination{File: dest, Replace: true}, nil)
 		var d *DiagnosisError
 		if !errors.As(err, &d) || d.Diagnosis.Class != model.ClassOutside || d.Diagnosis.Cause != c.cause || !strings.Contains(d.Text, c.want) || job.File != "" {
 			t.Errorf("%s %.60q: %+v, %v", c.format, c.body, job, err)
@@ -123,25 +130,26 @@ func TestAnAnswerThatIsNoResultReplacesNothing(t *testing.T) {
 }
 
 func TestAResultMayLookOdd(t *testing.T) {
-	long := `[{"text":"` + strings.Repeat("x", 2*resultHead) + `"}]`
-	for _, c := range []struct{ format, body string }{
-		{"json", "[]"},
-		{"json", "\xef\xbb\xbf [1]\n"},
-		{"json", long},
-		{"ndjson", long[1:len(long)-1] + "\n{}\n"},
-		{"json", `{"error":"dead page","input":{"url":"http://lab.test/"}}`},
-		{"ndjson", `{"title":"Lamp","type":"product","status":"sold"}`},
-		{"ndjson", `{"title":"Lamp","detail":"Brass","timestamp":"2026-11-22"}` + "\n"},
-		{"csv", "error,message\n1,2\n"},
-		{"csv", "\"a\"\n"},
+	long := `{"text":"` + strings.Repeat("x", 2*resultHead) + `"}`
+	const dead, lamp = `{"error":"dead page","input":{"url":"http://lab.test/"}}`, `{"title":"Lamp","detail":"Brass","timestamp":"2026-11-22"}`
+	for _, c := range []struct{ format, body, want string }{
+		{"json", "[]", "[]"},
+		{"json", "\xef\xbb\xbf [1]\n", "[1]"},
+		{"json", "[" + long + "]", "[" + long + "]"},
+		{"json", long + "\r\n\n{}", "[" + long + ",\n{}]"},
+		{"ndjson", long + "\n{}\n", long + "\n{}\n"},
+		{"json", dead, "[" + dead + "]"},
+		{"ndjson", lamp, lamp + "\n"}, // the last row ends, too
+		{"csv", dead + "\n" + lamp, "error,input,title,detail,timestamp\ndead page,\"{\"\"url\"\":\"\"http://lab.test/\"\"}\",,,\n,,Lamp,Brass,2026-11-22\n"},
+		{"csv", "{}\n{}\n", ""},
 	} {
 		cl, _ := script(t, text(200, c.body))
 		accepted(t, cl)
 		dest := filepath.Join(t.TempDir(), "out."+c.format)
-		if _, err := cl.Download(t.Context(), "job-1", "", dest, nil); err != nil {
+		if _, err := cl.Download(t.Context(), "job-1", Destination{File: dest, Replace: true}, nil); err != nil {
 			t.Errorf("%s %.60q: %v", c.format, c.body, err)
 		}
-		if b, err := os.ReadFile(dest); err != nil || string(b) != c.body {
+		if b, err := os.ReadFile(dest); err != nil || string(b) != c.want {
 			t.Errorf("%s %.60q: the file holds %.80q, %v", c.format, c.body, b, err)
 		}
 	}
@@ -151,21 +159,22 @@ func TestWhereADownloadGoes(t *testing.T) {
 	var format atomic.Value
 	cl, _ := script(t, func(w http.ResponseWriter, r *http.Request) {
 		format.Store(r.URL.Query().Get("format"))
-		text(200, map[string]string{"csv": "a,b\n1,2\n", "json": "[]", "ndjson": "{}\n"}[r.URL.Query().Get("format")])(w, r)
+		text(200, "{}\n")(w, r)
 	})
 	cl.cfg.DownloadsDir = filepath.Join(t.TempDir(), "downloads")
 	accepted(t, cl)
 	folder := t.TempDir()
-	for _, c := range []struct{ name, format, dest, want, asked string }{
-		{"the default", "", "", filepath.Join(cl.cfg.DownloadsDir, "job-1_sd_1.json"), "json"},
-		{"a format", "csv", "", filepath.Join(cl.cfg.DownloadsDir, "job-1_sd_1.csv"), "csv"},
-		{"a folder", "ndjson", folder, filepath.Join(folder, "job-1_sd_1.ndjson"), "ndjson"},
-		{"the name's ending", "", filepath.Join(folder, "x.CSV"), filepath.Join(folder, "x.CSV"), "csv"},
-		{"the format before the ending", "json", filepath.Join(folder, "y.csv"), filepath.Join(folder, "y.csv"), "json"},
+	for _, c := range []struct{ name, format, dest, want string }{
+		{"the default", "", "", filepath.Join(cl.cfg.DownloadsDir, "job-1_sd_1.json")},
+		{"a format", "csv", "", filepath.Join(cl.cfg.DownloadsDir, "job-1_sd_1.csv")},
+		{"a folder", "ndjson", folder, filepath.Join(folder, "job-1_sd_1.ndjson")},
+		{"the name's ending", "", filepath.Join(folder, "x.CSV"), filepath.Join(folder, "x.CSV")},
+		{"an ending of no format", "csv", filepath.Join(folder, "y.data"), filepath.Join(folder, "y.data")},
+		{"the default for one", "", filepath.Join(folder, "z.data"), filepath.Join(folder, "z.data")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			job, err := cl.Download(t.Context(), "job-1", c.format, c.dest, nil)
-			if err != nil || job.File != c.want || format.Load() != c.asked {
+			job, err := cl.Download(t.Context(), "job-1", Destination{File: c.dest, Format: c.format}, nil)
+			if err != nil || job.File != c.want || format.Load() != "ndjson" {
 				t.Errorf("%s as %v, %v", job.File, format.Load(), err)
 			}
 			if at, err := os.Stat(c.want); err != nil || runtime.GOOS != "windows" && at.Mode().Perm() != 0o600 {
@@ -174,10 +183,12 @@ func TestWhereADownloadGoes(t *testing.T) {
 		})
 	}
 	var re *model.RequestError
-	if _, err := cl.Download(t.Context(), "job-1", "xml", "", nil); !errors.As(err, &re) || re.Field() != "format" {
-		t.Errorf("%v", err)
+	for _, to := range []Destination{{Format: "xml"}, {Format: "json", File: filepath.Join(folder, "y.csv")}, {Format: "csv", File: "y.jsonl"}} {
+		if _, err := cl.Download(t.Context(), "job-1", to, nil); !errors.As(err, &re) || re.Field() != "format" {
+			t.Errorf("%+v: %v", to, err)
+		}
 	}
-	if _, err := cl.Download(t.Context(), "job-1", "", filepath.Join(folder, "no", "such", "folder.json"), nil); !errors.Is(err, os.ErrNotExist) {
+	if _, err := cl.Download(t.Context(), "job-1", Destination{File: filepath.Join(folder, "no", "such", "folder.json")}, nil); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
 }
@@ -191,15 +202,16 @@ func TestADownloadEndsWithTheContext(t *testing.T) {
 		<-r.Context().Done()
 	})
 	accepted(t, cl)
-	if _, err := cl.Download(ctx, "job-1", "", filepath.Join(t.TempDir(), "x.json"), nil); !errors.Is(err, context.Canceled) {
+	if _, err := cl.Download(ctx, "job-1", Destination{File: filepath.Join(t.TempDir(), "x.json")}, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestRecordsComeFromTheServiceOrFromTheFile(t *testing.T) {
+	var whole atomic.Bool
 	cl, asked := script(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Query().Get("format") == "json" {
-			text(200, `[{"from":"file"}]`)(w, r)
+		if whole.Load() {
+			text(200, `{"from":"file"}`)(w, r)
 			return
 		}
 		for i := 0; ; i++ { // without end: Records must read only what it needs
@@ -213,7 +225,8 @@ func TestRecordsComeFromTheServiceOrFromTheFile(t *testing.T) {
 	if err != nil || len(table.Rows) != 3 || table.Rows[2][0] != "2" || table.Total != -1 {
 		t.Fatalf("%+v, %v", table, err)
 	}
-	if _, err := cl.Download(t.Context(), "job-1", "", filepath.Join(t.TempDir(), "x.json"), nil); err != nil {
+	whole.Store(true)
+	if _, err := cl.Download(t.Context(), "job-1", Destination{File: filepath.Join(t.TempDir(), "x.json")}, nil); err != nil {
 		t.Fatal(err)
 	}
 	before := asked.Load()
@@ -231,7 +244,7 @@ func TestADownloadThatTheLedgerCannotTakeSaysWhereItIs(t *testing.T) {
 	})
 	accepted(t, cl)
 	dest := filepath.Join(t.TempDir(), "x.json")
-	job, err := cl.Download(t.Context(), "job-1", "", dest, nil)
+	job, err := cl.Download(t.Context(), "job-1", Destination{File: dest, Replace: true}, nil)
 	if err == nil || !strings.Contains(err.Error(), dest) || job.File != dest || job.Bytes != 3 {
 		t.Errorf("%+v, %v", job, err)
 	}
@@ -250,7 +263,7 @@ func TestNothingOfADownloadStays(t *testing.T) {
 				return new(net.Dialer).DialContext(ctx, network, addr)
 			}})
 			accepted(t, cl)
-			_, _ = cl.Download(t.Context(), "job-1", "", filepath.Join(t.TempDir(), "x.json"), nil)
+			_, _ = cl.Download(t.Context(), "job-1", Destination{File: filepath.Join(t.TempDir(), "x.json")}, nil)
 			if used.Err() == nil {
 				t.Error("its context is still open")
 			}
@@ -268,11 +281,11 @@ func TestAKeyThatAResultRepeatsIsMasked(t *testing.T) {
 	if err != nil || len(table.Rows) != 1 || table.Rows[0][0] != want {
 		t.Errorf("%+v, %v", table, err)
 	}
-	job, err := cl.Download(t.Context(), "job-1", "", filepath.Join(t.TempDir(), "x.json"), nil)
+	job, err := cl.Download(t.Context(), "job-1", Destination{File: filepath.Join(t.TempDir(), "x.json")}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b, err := os.ReadFile(job.File); err != nil || string(b) != `{"seen":"`+want+`"}` {
+	if b, err := os.ReadFile(job.File); err != nil || string(b) != `[{"seen":"`+want+`"}]` {
 		t.Errorf("%s, %v", b, err)
 	}
 }
@@ -287,7 +300,7 @@ func TestNoSpellingOfAKeyIsWrittenDown(t *testing.T) {
 		cl, _ := script(t, text(400, said), text(200, `{"status":"failed","error":"`+spelled+`"}`), text(200, `[{"input":1,"message":"`+spelled+`"}]`))
 		accepted(t, cl)
 		dest := filepath.Join(t.TempDir(), "x.json")
-		_, err := cl.Download(t.Context(), "job-1", "", dest, nil)
+		_, err := cl.Download(t.Context(), "job-1", Destination{File: dest, Replace: true}, nil)
 		if err == nil || !strings.Contains(err.Error(), "***") || strings.Contains(err.Error(), spelled) {
 			t.Errorf("%s: the refusal says %v", name, err)
 		} else {
@@ -298,7 +311,7 @@ func TestNoSpellingOfAKeyIsWrittenDown(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, job, err)
 		}
 		servicetest.NoSecret(t, name, job.Detail)
-		if _, err := cl.Download(t.Context(), "job-1", "", dest, nil); err != nil {
+		if _, err := cl.Download(t.Context(), "job-1", Destination{File: dest, Replace: true}, nil); err != nil {
 			t.Fatal(err)
 		}
 		if b, err := os.ReadFile(dest); err != nil || strings.Contains(string(b), spelled) || !strings.Contains(string(b), "***") {
@@ -311,7 +324,7 @@ func TestRecordsComeFromTheServiceOnceTheFileHasChanged(t *testing.T) {
 	cl, asked := script(t, text(200, `{"from":"the service"}`))
 	accepted(t, cl)
 	dest := filepath.Join(t.TempDir(), "x.json")
-	if _, err := cl.Download(t.Context(), "job-1", "", dest, nil); err != nil {
+	if _, err := cl.Download(t.Context(), "job-1", Destination{File: dest, Replace: true}, nil); err != nil {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func() error{

@@ -74,7 +74,7 @@ func TestAJobOnTheEmulator(t *testing.T) {
 	}
 	slices.Sort(want)
 	for _, format := range rows.Formats() {
-		job, err = cl.Download(ctx, job.ID, format, "", nil)
+		job, err = cl.Download(ctx, job.ID, Destination{Format: format}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +163,7 @@ func TestTheEmulatorRefusesAndCancels(t *testing.T) {
 	if err != nil || job.State != model.JobAccepted {
 		t.Fatalf("%+v, %v", job, err)
 	}
-	if _, err := cl.Download(ctx, job.ID, "", "", nil); err == nil || !strings.Contains(err.Error(), ErrNotReady.Error()) {
+	if _, err := cl.Download(ctx, job.ID, Destination{}, nil); err == nil || !strings.Contains(err.Error(), ErrNotReady.Error()) {
 		t.Errorf("download of a running job: %v", err)
 	}
 	if job, err = cl.CancelJob(ctx, job.ID); err != nil || job.State != model.JobCanceled {

@@ -48,7 +48,7 @@ func TestAFailedCallAboutAJobIsKeptWithItsVerdict(t *testing.T) {
 		}, model.CallProgress, model.ClassAccessRestricted, "", "check that the key's level", text(403, "no")},
 		"a download": {func(t *testing.T, cl *Runner) error {
 			accepted(t, cl)
-			_, err := cl.Download(t.Context(), "job-1", "json", filepath.Join(t.TempDir(), "out.json"), nil)
+			_, err := cl.Download(t.Context(), "job-1", Destination{File: filepath.Join(t.TempDir(), "out.json"), Format: "json"}, nil)
 			return err
 		}, model.CallDownload, model.ClassTooFast, "", "try again after 1m30s", slow},
 		"a cancel": {func(t *testing.T, cl *Runner) error {
@@ -87,10 +87,10 @@ func TestADownloadThatSucceedsEndsAFault(t *testing.T) {
 	cl, _ := script(t, text(500, "oops"), text(200, "[]"))
 	accepted(t, cl)
 	dest := filepath.Join(t.TempDir(), "out.json")
-	if _, err := cl.Download(t.Context(), "job-1", "json", dest, nil); err == nil {
+	if _, err := cl.Download(t.Context(), "job-1", Destination{File: dest, Format: "json", Replace: true}, nil); err == nil {
 		t.Fatal("a 500 is a download")
 	}
-	if job, err := cl.Download(t.Context(), "job-1", "json", dest, nil); err != nil || job.Fault.Any() {
+	if job, err := cl.Download(t.Context(), "job-1", Destination{File: dest, Format: "json", Replace: true}, nil); err != nil || job.Fault.Any() {
 		t.Errorf("%+v, %v", job, err)
 	}
 }

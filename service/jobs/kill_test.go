@@ -87,7 +87,7 @@ func victimDownload(ctx context.Context) error {
 	}
 	job, err := c.Trigger(ctx, triggerOf("https://example.com/1"))
 	if err == nil {
-		_, err = c.Download(ctx, job.ID, "json", filepath.Join(os.Getenv(victimDir), "results"), nil)
+		_, err = c.Download(ctx, job.ID, Destination{File: filepath.Join(os.Getenv(victimDir), "results"), Format: "json"}, nil)
 	}
 	return err
 }
@@ -271,7 +271,7 @@ func TestAJobOutlivesTheEmulatorThatIsKilledUnderIt(t *testing.T) {
 	if base.Load() == ready.API {
 		t.Error("the job ended before the emulator was killed")
 	}
-	if job, err = c.Download(ctx, job.ID, "ndjson", "", nil); err != nil || len(urlsIn(t, job.File, "ndjson")) != n {
+	if job, err = c.Download(ctx, job.ID, Destination{Format: "ndjson"}, nil); err != nil || len(urlsIn(t, job.File, "ndjson")) != n {
 		t.Errorf("%+v, %v", job, err)
 	}
 }

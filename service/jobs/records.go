@@ -3,8 +3,6 @@ package jobs
 import (
 	"context"
 	"errors"
-	"path/filepath"
-	"strings"
 
 	"zonedeck/model"
 	"zonedeck/service/exchange"
@@ -31,14 +29,14 @@ func (rn *Runner) Records(ctx context.Context, jobID string, n int) (model.Recor
 	}
 	if f != nil {
 		defer f.Close()
-		return rows.ReadRecords(f, strings.TrimPrefix(filepath.Ext(job.File), "."), n)
+		return rows.ReadRecords(f, fileFormat(job), n)
 	}
 	call, err := rn.callFor(ctx, jobID)
 	if err != nil {
 		return model.RecordTable{Total: -1}, err
 	}
 	// One record a line is what can be read in part without waiting for the rest.
-	stream, err := rn.openResult(ctx, call, "ndjson")
+	stream, err := rn.openResult(ctx, call, 0, 0)
 	if err != nil {
 		return model.RecordTable{Total: -1}, err
 	}

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,13 +63,13 @@ func (rn *Runner) eachRow(ctx context.Context, job model.Job, on func(rows.Row))
 	}
 	if f != nil {
 		defer f.Close()
-		return rows.EachRow(f, strings.TrimPrefix(filepath.Ext(job.File), "."), each)
+		return rows.EachRow(f, fileFormat(job), each)
 	}
 	call, err := rn.callAbout(ctx, job)
 	if err != nil {
 		return err
 	}
-	stream, err := rn.openResult(ctx, call, "ndjson")
+	stream, err := rn.openResult(ctx, call, 0, 0)
 	if err != nil {
 		return err
 	}
@@ -82,6 +83,11 @@ func (rn *Runner) eachRow(ctx context.Context, job model.Job, on func(rows.Row))
 		return rn.jobFault(ctx, "reading the records of job "+job.ID, call, nil, err)
 	}
 	return err
+}
+
+// fileFormat is the format of a job's file; where it is not known the content decides.
+func fileFormat(job model.Job) string {
+	return cmp.Or(job.Rows.Format, strings.TrimPrefix(filepath.Ext(job.File), "."))
 }
 
 // keptResult is the file of a job's result while it has its size, or nil.

@@ -3,6 +3,7 @@ package jobs
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -48,6 +49,16 @@ func (g *resultGate) finish(whole bool) error {
 	g.open = true
 	_, err := g.w.Write(g.head)
 	g.head = nil
+	return err
+}
+
+// cut writes what came of an answer that broke off, if it looks like a result.
+func (g *resultGate) cut() error {
+	err := g.finish(false)
+	var none *noResultError
+	if errors.As(err, &none) {
+		return nil // what broke says more
+	}
 	return err
 }
 

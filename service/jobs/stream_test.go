@@ -60,7 +60,7 @@ func TestAnAnswerThatIsNotReadToItsEndIsClosed(t *testing.T) {
 			return err
 		}},
 		"a page": {200, "<html>", func(cl *Runner) error {
-			if _, err := cl.Download(t.Context(), "job-1", "csv", filepath.Join(t.TempDir(), "out.csv"), nil); err == nil {
+			if _, err := cl.Download(t.Context(), "job-1", Destination{File: filepath.Join(t.TempDir(), "out.csv"), Format: "csv"}, nil); err == nil {
 				return errors.New("a page was downloaded")
 			}
 			return nil

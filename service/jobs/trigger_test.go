@@ -298,7 +298,7 @@ func TestTheContractAloneStartsAJobAndCannotAskForIt(t *testing.T) {
 	if _, err := cl.Watch(t.Context(), job.ID, nil); !errors.Is(err, dialect.ErrNotShown) {
 		t.Errorf("watch: %v", err)
 	}
-	if _, err := cl.Download(t.Context(), job.ID, "", "", nil); !errors.Is(err, dialect.ErrNotShown) {
+	if _, err := cl.Download(t.Context(), job.ID, Destination{}, nil); !errors.Is(err, dialect.ErrNotShown) {
 		t.Errorf("download: %v", err)
 	}
 	if _, err := cl.CancelJob(t.Context(), job.ID); !errors.Is(err, dialect.ErrNotShown) {

@@ -34,17 +34,29 @@ func accepted(t *testing.T, cl *Runner) model.Job {
 }
 
 // script is a client of an API that gives one answer after the other, the last
-// one again and again.
+// one again and again. It knows no parts of results, and does not count questions for them.
 func script(t *testing.T, answers ...http.HandlerFunc) (*Runner, *atomic.Int32) {
 	t.Helper()
 	var asked atomic.Int32
 	p := servicetest.API(t, func(w http.ResponseWriter, r *http.Request) {
+		if noParts(w, r) {
+			return
+		}
 		n := int(asked.Add(1)) - 1
 		answers[min(n, len(answers)-1)](w, r)
 	})
 	p.Local = true
 	j, _ := withLedger(t)
 	return newRunner(t, p, j), &asked
+}
+
+// noParts answers a question for the parts of a result: there is no such thing.
+func noParts(w http.ResponseWriter, r *http.Request) bool {
+	if !strings.HasSuffix(r.URL.Path, "/parts") {
+		return false
+	}
+	http.NotFound(w, r)
+	return true
 }
 
 func TestWatchFollowsToTheEnd(t *testing.T) {

@@ -131,6 +131,9 @@ func cellsOf(header, cells []string) map[string]string {
 	return fields
 }
 
+// ReadRow reads one row, which is valid JSON.
+func ReadRow(raw []byte) Row { return rowOf(raw) }
+
 // rowOf reads one JSON row.
 func rowOf(raw []byte) Row {
 	whole := gjson.ParseBytes(raw)

@@ -9,12 +9,14 @@ import (
 	"os"
 	"slices"
 
+	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/database"
 	"zonedeck/service/dialect"
 	"zonedeck/service/jobs"
 	"zonedeck/service/ledger"
 	"zonedeck/service/profile"
+	"zonedeck/service/rows"
 	"zonedeck/ui/cli/session"
 )
 
@@ -176,7 +178,11 @@ func refusalExit(status int) int {
 // jobError is the exit for a job command that returned no job.
 func jobError(ctx context.Context, err error) error {
 	var d *jobs.DiagnosisError
+	var kept *jobs.PartialError
+	var row *rows.RecordsError
 	switch {
+	case ctx.Err() != nil && errors.As(err, &kept):
+		return fail(exitInterrupted, "interrupted; %s", kept.Kept())
 	case ctx.Err() != nil:
 		return fail(exitInterrupted, "interrupted")
 	case errors.Is(err, jobs.ErrUnknownJob), errors.Is(err, jobs.ErrJobOver), errors.Is(err, dialect.ErrNotShown):
@@ -189,7 +195,9 @@ func jobError(ctx context.Context, err error) error {
 		return fail(exitStillRunning, "%w", err)
 	case errors.As(err, &d):
 		return fail(diagnosisExit(d.Diagnosis), "%w", err)
-	case diskFault(err):
+	case errors.As(err, &row):
+		return fail(exitService, "%w", err)
+	case diskFault(err), errors.Is(err, textfile.ErrLocked):
 		return fail(exitState, "%w", err)
 	default:
 		return fetchError(ctx, err)

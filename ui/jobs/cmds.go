@@ -44,7 +44,7 @@ type (
 		job  model.Job
 		err  error
 	}
-	downloadProgress struct{ done int64 }
+	downloadProgress struct{ service.Progress }
 	downloaded       struct {
 		name string
 		job  model.Job
@@ -195,7 +195,7 @@ func (m *Model) download(d doDownload) tea.Cmd {
 	l := m.deps.Ledger
 	m.work.downloading, m.work.received = d.job.ID, 0
 	return kit.Stream(kit.Jobs, &m.work.download, m.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
-		job, err := l.Download(ctx, d.job.ID, d.format, "", func(done int64) { emit(downloadProgress{done: done}) })
+		job, err := l.Download(ctx, d.job.ID, service.Destination{Format: d.format}, func(p service.Progress) { emit(downloadProgress{p}) })
 		return downloaded{d.job.ID, job, err}
 	})
 }

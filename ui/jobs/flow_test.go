@@ -311,11 +311,11 @@ func (f *fakeLedger) CancelJob(_ context.Context, id string) (model.Job, error) 
 	return model.Job{}, errors.New("no such job")
 }
 
-func (f *fakeLedger) Download(_ context.Context, id, format, _ string, on func(int64)) (model.Job, error) {
+func (f *fakeLedger) Download(_ context.Context, id string, to service.Destination, on func(service.Progress)) (model.Job, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.formats = append(f.formats, format)
-	on(500)
+	f.formats = append(f.formats, to.Format)
+	on(service.Progress{Bytes: 500, Part: 1, Parts: 1})
 	for i := range f.jobs {
 		if f.jobs[i].ID == id {
 			f.jobs[i].File, f.jobs[i].Bytes = "/tmp/downloads/"+id+".json", 18200

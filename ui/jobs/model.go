@@ -42,7 +42,7 @@ type Ledger interface {
 	Candidates(ctx context.Context, jobID string) ([]service.Candidate, error)
 	Claim(ctx context.Context, jobID, snapshot string, sure bool) (model.Job, error)
 	NotStarted(ctx context.Context, jobID string) (model.Job, error)
-	Download(ctx context.Context, jobID, format, dest string, on func(done int64)) (model.Job, error)
+	Download(ctx context.Context, jobID string, to service.Destination, on func(service.Progress)) (model.Job, error)
 	Records(ctx context.Context, jobID string, n int) (model.RecordTable, error)
 }
 

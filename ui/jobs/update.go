@@ -156,7 +156,7 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 		m.put(msg.job)
 		return tea.Batch(m.follow(), kit.Info(msg.job.ID+": "+msg.job.State.Label()))
 	case downloadProgress:
-		m.work.received = msg.done
+		m.work.received = msg.Bytes
 	case downloaded:
 		return m.downloaded(msg)
 	case recordsLoaded:

@@ -8,6 +8,7 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/fetch"
+	"zonedeck/service/jobs"
 	"zonedeck/service/profile"
 )
 
@@ -32,7 +33,7 @@ type Console interface {
 	Recover(ctx context.Context) ([]model.Job, error)
 	Trigger(ctx context.Context, r model.TriggerRequest) (model.Job, error)
 	Watch(ctx context.Context, id string, on func(model.Job)) (model.Job, error)
-	Download(ctx context.Context, id, format, dest string, on func(done int64)) (model.Job, error)
+	Download(ctx context.Context, id string, to jobs.Destination, on func(jobs.Progress)) (model.Job, error)
 
 	// CheckKeys gives the keys of the profile, the worst first, and what the lint finds; within is when one counts as due soon.
 	CheckKeys(ctx context.Context, within time.Duration) ([]model.Key, []keystore.Finding, error)

@@ -14,6 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"zonedeck/model"
+	"zonedeck/service/jobs"
 )
 
 // jobOut is a job as an agent sees it.
@@ -190,7 +191,7 @@ func (s *Server) download(ctx context.Context, c *call, in jobsDownloadIn) (jobO
 		if in.Format == "" {
 			in.Format = "json"
 		}
-		j, err = c.Download(ctx, j.ID, in.Format, "", nil)
+		j, err = c.Download(ctx, j.ID, jobs.Destination{Format: in.Format}, nil)
 	}
 	if err != nil {
 		return jobOut{}, "", err

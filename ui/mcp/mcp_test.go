@@ -19,6 +19,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/dialect"
 	"zonedeck/service/fetch"
+	"zonedeck/service/jobs"
 	"zonedeck/service/profile"
 )
 
@@ -118,7 +119,7 @@ func (f *fake) Watch(context.Context, string, func(model.Job)) (model.Job, error
 	panic("a job of another profile is watched")
 }
 
-func (f *fake) Download(context.Context, string, string, string, func(int64)) (model.Job, error) {
+func (f *fake) Download(context.Context, string, jobs.Destination, func(jobs.Progress)) (model.Job, error) {
 	panic("a job of another profile is downloaded")
 }
 

@@ -1,0 +1,98 @@
+package textfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Partial is a file that is written over several runs beside the place it is meant for,
+// under a plain name: what one process leaves, the next one goes on with. It is locked as
+// long as it is open. Keep gives it its place, Discard removes it, Leave lets it be; one of
+// the three must be called.
+type Partial struct {
+	*os.File
+	root  *os.Root
+	name  string
+	ended bool
+}
+
+// OpenPartial opens the file of that path for reading and writing, or makes it (0600). Its
+// folder must exist. While another writer has it the error wraps ErrLocked; where a file
+// system has no locks nothing says so.
+func OpenPartial(path string) (*Partial, error) {
+	root, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	p, err := openPartial(root, filepath.Base(path))
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	return p, nil
+}
+
+func openPartial(root *os.Root, name string) (*Partial, error) {
+	for {
+		// Anything but a file, as a pipe that nobody reads, would make the open wait.
+		info, err := root.Lstat(name)
+		if err == nil && !info.Mode().IsRegular() {
+			return nil, &fs.PathError{Op: "open", Path: filepath.Join(root.Name(), name), Err: errors.New("it is not a file")}
+		}
+		f, err := root.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		if errors.Is(lock(f), errHeld) {
+			_ = f.Close()
+			return nil, fmt.Errorf("%s: %w", filepath.Join(root.Name(), name), ErrLocked)
+		}
+		here, err := root.Lstat(name)
+		mine, own := f.Stat()
+		if err == nil && own == nil && os.SameFile(here, mine) {
+			return &Partial{File: f, root: root, name: name}, nil
+		}
+		_ = f.Close()
+		if err = errors.Join(err, own); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		} // else its writer gave it its place before the lock
+	}
+}
+
+// Name is the path of the file until Keep.
+func (p *Partial) Name() string { return filepath.Join(p.root.Name(), p.name) }
+
+// Keep gives the file its place in its folder, where it replaces another one. It and its
+// folder are then on disk. After an error the file may have its first name.
+func (p *Partial) Keep(name string) error {
+	err := p.Sync()
+	if err == nil {
+		err = p.root.Rename(p.name, name) // under the lock
+	}
+	if err != nil {
+		return err
+	}
+	p.ended = true
+	return errors.Join(p.Close(), syncFolder(p.root), p.root.Close())
+}
+
+// Leave closes the file, unless it was kept or discarded, and leaves it where it is.
+func (p *Partial) Leave() error {
+	if p.ended {
+		return nil
+	}
+	p.ended = true
+	return errors.Join(p.Close(), p.root.Close())
+}
+
+// Discard removes the file, unless it was kept or left.
+func (p *Partial) Discard() error {
+	if p.ended {
+		return nil
+	}
+	p.ended = true
+	err := p.root.Remove(p.name) // under the lock
+	return errors.Join(p.Close(), err, p.root.Close())
+}

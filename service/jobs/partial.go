@@ -1,0 +1,282 @@
+package jobs
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"zonedeck/keystore/textfile"
+	"zonedeck/model"
+)
+
+// The names of what a download that is not over yet keeps beside its file: the rows that
+// came, one a line, and what is known of them.
+const (
+	partSuffix  = ".part"
+	stateSuffix = ".part.json"
+)
+
+// maxState bounds the file about a partial file, in bytes.
+const maxState = 256 << 20
+
+// partState is what is known of a partial file. It is written after each part, so that a
+// download that was cut goes on with the part that lacks.
+type partState struct {
+	Version  int    `json:"version"`
+	Place    string `json:"place"` // the service's address
+	Snapshot string `json:"snapshot"`
+	// Rows is how many rows a part has, 0 for a result that comes whole, and Parts how many
+	// parts there are.
+	Rows  int `json:"rows"`
+	Parts int `json:"parts"`
+	// Done are the parts that are there.
+	Done []partDone `json:"done"`
+	// Kept is the file that they became. It is written before that gets its place: a
+	// download that is killed between there and the ledger ends with the next one.
+	Kept *keptFile `json:"kept,omitempty"`
+}
+
+// partDone is where a part ends in the partial file, in bytes, and the SHA-256 of all that
+// is before.
+type partDone struct {
+	End    int64  `json:"end"`
+	SHA256 string `json:"sha256"`
+}
+
+type keptFile struct {
+	Format string        `json:"format"`
+	Raw    bool          `json:"raw,omitempty"`
+	Bytes  int64         `json:"bytes"`
+	SHA256 string        `json:"sha256"`
+	Rows   model.JobRows `json:"rows"`
+}
+
+func (s partState) same(o partState) bool {
+	return s.Version == o.Version && s.Place == o.Place && s.Snapshot == o.Snapshot
+}
+
+// whole reports whether nothing has to be asked for any more.
+func (s partState) whole() bool { return s.Parts > 0 && len(s.Done) == s.Parts }
+
+// partial is the rows of a result on this disk, as far as they came, for one file.
+type partial struct {
+	*textfile.Partial
+	dest  string
+	state partState
+	rows  *tally
+	sum   hash.Hash
+	size  int64  // of what sum has
+	last  byte   // of what was written
+	text  []byte // of the file about it
+}
+
+// openPartial locks the partial file for dest and reads what is known of it. What another
+// result left there is refused unless replace is set. The error wraps textfile.ErrLocked
+// while another download writes there.
+func openPartial(dest string, identity partState, replace bool, rows *tally) (*partial, error) {
+	f, err := textfile.OpenPartial(dest + partSuffix)
+	if errors.Is(err, textfile.ErrLocked) {
+		return nil, fmt.Errorf("%s is being downloaded to already, by another zonedeck or another download of this one: wait for its end, or name another file: %w", dest, textfile.ErrLocked)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p := &partial{Partial: f, dest: dest, state: identity, rows: rows, sum: sha256.New()}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.Leave())
+	}
+	state, text, err := readState(dest)
+	switch {
+	case err == nil && state.same(identity):
+		p.state, p.text = state, text
+	case info.Size() > 0 && !replace:
+		return nil, errors.Join(&ForeignError{File: f.Name()}, f.Leave())
+	}
+	return p, nil
+}
+
+// ForeignError says that a partial file is none of the result that is to be downloaded.
+type ForeignError struct{ File string }
+
+func (e *ForeignError) Error() string {
+	return e.File + " is there and holds another result, or none: remove it, or name another file"
+}
+
+func readState(dest string) (s partState, text []byte, err error) {
+	f, err := os.Open(dest + stateSuffix)
+	if err != nil {
+		return s, nil, err
+	}
+	defer f.Close()
+	text, err = io.ReadAll(io.LimitReader(f, maxState))
+	if err == nil {
+		err = json.Unmarshal(text, &s)
+	}
+	return s, text, err
+}
+
+func (p *partial) writeState() error {
+	text, err := json.Marshal(p.state)
+	if err != nil {
+		return err
+	}
+	p.text = text
+	return textfile.Write(p.dest+stateSuffix, text)
+}
+
+// dropState removes what is known of the partial file, unless another download has begun.
+func (p *partial) dropState() error {
+	text, err := os.ReadFile(p.dest + stateSuffix)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !slices.Equal(text, p.text) {
+		return nil
+	}
+	return errors.Join(err, os.Remove(p.dest+stateSuffix))
+}
+
+// check reads the parts that are there, and forgets those that are not what came, and what
+// comes after them. It stands at their end then.
+func (p *partial) check() error {
+	good := 0
+	for _, part := range p.state.Done {
+		before := p.rows.copy()
+		n, err := io.CopyBuffer(struct{ io.Writer }{io.MultiWriter(p.sum, p.rows)}, struct{ io.Reader }{io.LimitReader(p.File, part.End-p.size)}, make([]byte, 256<<10))
+		if err != nil {
+			return err
+		}
+		if n != part.End-p.size || hex.EncodeToString(p.sum.Sum(nil)) != part.SHA256 || p.rows.endPart() != nil {
+			*p.rows = before
+			break
+		}
+		p.size += n
+		good++
+	}
+	if good < len(p.state.Done) {
+		p.state.Done = p.state.Done[:good]
+		if err := p.rehash(); err != nil {
+			return err
+		}
+	}
+	return p.cut()
+}
+
+// rehash sums up what is there anew, up to the size.
+func (p *partial) rehash() error {
+	p.sum.Reset()
+	if _, err := p.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	_, err := io.CopyN(p.sum, p.File, p.size)
+	return err
+}
+
+// restart forgets everything.
+func (p *partial) restart(rows, parts int) error {
+	p.state.Rows, p.state.Parts, p.state.Done, p.state.Kept = rows, parts, nil, nil
+	p.size = 0
+	p.sum.Reset()
+	return p.cut()
+}
+
+// cut drops what comes after the size.
+func (p *partial) cut() error {
+	if err := p.Truncate(p.size); err != nil {
+		return err
+	}
+	_, err := p.Seek(p.size, io.SeekStart)
+	return err
+}
+
+func (p *partial) Write(b []byte) (int, error) {
+	n, err := p.File.Write(b)
+	if n > 0 {
+		p.last = b[n-1]
+	}
+	_, _ = p.sum.Write(b[:n])
+	_, _ = p.rows.Write(b[:n])
+	p.size += int64(n)
+	return n, err
+}
+
+// endPart writes down that a part is there.
+func (p *partial) endPart() error {
+	if err := p.rows.endPart(); err != nil {
+		return err
+	}
+	if p.last != '\n' { // the rows of the next part are not to go on with its last
+		if _, err := p.Write([]byte("\n")); err != nil {
+			return err
+		}
+	}
+	p.state.Done = append(p.state.Done, partDone{p.size, hex.EncodeToString(p.sum.Sum(nil))})
+	return p.writeState()
+}
+
+// leave ends the work of a download that failed. Without a byte there is nothing to keep;
+// otherwise the error says what is kept.
+func (p *partial) leave(cause error) error {
+	info, err := p.Stat()
+	if err != nil || info.Size() == 0 {
+		return errors.Join(cause, p.dropState(), p.Discard())
+	}
+	kept := &PartialError{File: p.Name(), Bytes: info.Size(), Parts: len(p.state.Done), Of: p.state.Parts, Err: cause}
+	if err := p.Leave(); err != nil {
+		return errors.Join(kept, err)
+	}
+	return kept
+}
+
+// PartialError is a download that did not come to its end; Err is why.
+type PartialError struct {
+	// File holds the rows that came, one a line, and Bytes is its size.
+	File  string
+	Bytes int64
+	// Parts is how many parts of the result it holds whole, Of how many there are. A result
+	// that the service gives whole has one.
+	Parts, Of int
+	Err       error
+}
+
+// Unwrap is why the download ended.
+func (e *PartialError) Unwrap() error { return e.Err }
+
+func (e *PartialError) Error() string { return e.Err.Error() + "; " + e.Kept() }
+
+// Kept says what is kept, and how to go on.
+func (e *PartialError) Kept() string {
+	kept := fmt.Sprintf("%d bytes are kept in %s: ", e.Bytes, e.File)
+	switch {
+	case e.Parts > 0 && e.Parts == e.Of:
+		return kept + "all that the service gave; another download to the same file asks for nothing again"
+	case e.Parts > 0:
+		return kept + fmt.Sprintf("another download to the same file goes on after part %d of %d", e.Parts, e.Of)
+	case e.Of > 1:
+		return kept + fmt.Sprintf("another download to the same file begins again, with part 1 of %d", e.Of)
+	default:
+		return kept + "the service gives this result only whole, so that another download begins again"
+	}
+}
+
+// fileIs reports whether a file has a size and a SHA-256.
+func fileIs(name string, size int64, sum string) bool {
+	info, err := os.Stat(name)
+	if err != nil || !info.Mode().IsRegular() || info.Size() != size {
+		return false
+	}
+	f, err := os.Open(filepath.Clean(name))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+	return err == nil && hex.EncodeToString(h.Sum(nil)) == sum
+}

@@ -1,0 +1,289 @@
+package jobs
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"zonedeck/keystore/textfile"
+	"zonedeck/model"
+	"zonedeck/service/exchange"
+	"zonedeck/service/rows"
+)
+
+// fetchResult brings a result to its file. What it returns is locked, and its Kept says what
+// became of it: the caller ends it once that is written down.
+func (rn *Runner) fetchResult(ctx context.Context, call jobCall, to Destination, on func(Progress)) (*partial, error) {
+	p, err := openPartial(to.File, partState{Version: 1, Place: place(call.p), Snapshot: call.job.Snapshot}, to.Replace, newTally(call.d))
+	if err != nil {
+		return nil, fmt.Errorf("downloading the results of job %s: %w", call.job.ID, err)
+	}
+	if p.became(to) {
+		on(Progress{Note: to.File + " is whole already: an earlier download ended before it was written down", Bytes: p.state.Kept.Bytes, Part: p.state.Parts, Parts: p.state.Parts})
+		return p, nil
+	}
+	if err := free(to); err != nil {
+		return nil, errors.Join(err, p.unused())
+	}
+	if err := errors.Join(textfile.SweepFor(to.File), textfile.SweepFor(to.File+stateSuffix)); err != nil {
+		rn.cfg.Log.Warn("a temporary file of a killed download stays", "error", err)
+	}
+	err = rn.goOn(ctx, call, p, on)
+	if err == nil {
+		err = rn.fetchParts(ctx, call, p, on)
+	}
+	if err == nil {
+		if err = p.finish(to, p.rows.sum(call.p), on); err == nil {
+			return p, nil
+		}
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	return nil, p.leave(rn.resultFault(ctx, call, err))
+}
+
+// resultFault is the error of a download by what went wrong with what came.
+func (rn *Runner) resultFault(ctx context.Context, call jobCall, err error) error {
+	doing := "downloading the results of job " + call.job.ID
+	var none *noResultError
+	var broke *exchange.Error
+	var fault *DiagnosisError
+	switch {
+	case ctx.Err() != nil, errors.As(err, &fault), errors.Is(err, ErrNotReady):
+		return err
+	case errors.As(err, &none):
+		return none.fault(doing)
+	case errors.As(err, &broke):
+		return rn.jobFault(ctx, doing, call, nil, err)
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}
+
+// free reports whether the file of a download may be written.
+func free(to Destination) error {
+	_, err := os.Lstat(to.File)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && to.Replace:
+		return nil
+	case err == nil:
+		return &ExistsError{File: to.File}
+	}
+	return err
+}
+
+// goOn settles in how many parts the result comes, and which of them are there.
+func (rn *Runner) goOn(ctx context.Context, call jobCall, p *partial, on func(Progress)) error {
+	info, err := p.Stat()
+	if err != nil {
+		return err
+	}
+	known := p.state
+	if len(known.Done) > 0 && info.Size() > 0 {
+		if err := p.check(); err != nil {
+			return err
+		}
+	}
+	there := len(p.state.Done)
+	if p.state.whole() {
+		on(Progress{Bytes: p.size, Part: there, Parts: there, Note: "all of the result is in " + p.Name() + " already: nothing is asked for again"})
+		return nil
+	}
+	size := known.Rows
+	if size == 0 {
+		size = call.d.PartRows(call.job.Records)
+	}
+	parts := 1
+	if size > 0 {
+		if parts, err = rn.askParts(ctx, call, size); err != nil {
+			return err
+		}
+	}
+	if parts == 1 {
+		size = 0
+	}
+	switch {
+	case there > 0 && known.Rows == size && known.Parts == parts:
+		text := fmt.Sprintf("goes on with %s: %d of %d parts are there", p.Name(), there, parts)
+		if lost := len(known.Done) - there; lost > 0 {
+			text += fmt.Sprintf("; %d more are damaged and come again", lost)
+		}
+		on(Progress{Bytes: p.size, Part: there + 1, Parts: parts, Note: text})
+		return nil
+	case there > 0:
+		on(Progress{Part: 1, Parts: parts, Note: fmt.Sprintf("begins again: the service now gives the result in %d parts, and not in %d", parts, known.Parts)})
+	case info.Size() > 0 && size == 0:
+		on(Progress{Part: 1, Parts: parts, Note: fmt.Sprintf("begins again: the service gives this result only whole, and the %d bytes in %s are not all of it", info.Size(), p.Name())})
+	case info.Size() > 0:
+		on(Progress{Part: 1, Parts: parts, Note: fmt.Sprintf("begins again: %s holds no whole part of %d", p.Name(), parts)})
+	}
+	if err := p.restart(size, parts); err != nil {
+		return err
+	}
+	return p.writeState()
+}
+
+// askParts asks how many parts of so many rows a result has; 1 where the service does not
+// offer parts.
+func (rn *Runner) askParts(ctx context.Context, call jobCall, size int) (int, error) {
+	stream, err := rn.open(ctx, call, call.paths.Parts, call.d.ResultQuery(size, 0))
+	if err != nil {
+		return 1, notOffered(err)
+	}
+	defer stream.close()
+	body, err := io.ReadAll(io.LimitReader(stream, answerBytes))
+	if n, ok := call.d.PartCount(body); ok && err == nil {
+		return n, nil
+	}
+	return 1, err
+}
+
+// notOffered is nil for a refusal that the question for the result meets as well, or that says
+// that there are no parts: the other answer is the one to go by.
+func notOffered(err error) error {
+	var fault *DiagnosisError
+	if errors.Is(err, ErrNotReady) {
+		return nil
+	}
+	if !errors.As(err, &fault) || fault.Status < http.StatusBadRequest || fault.Status >= http.StatusInternalServerError {
+		return err
+	}
+	switch fault.Status {
+	case http.StatusTooManyRequests, http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
+		return err
+	}
+	return nil
+}
+
+// fetchParts asks for the parts that lack, one after the other.
+func (rn *Runner) fetchParts(ctx context.Context, call jobCall, p *partial, on func(Progress)) error {
+	for !p.state.whole() {
+		part, before := len(p.state.Done)+1, p.size
+		asked := part
+		if p.state.Rows == 0 {
+			asked = 0
+		}
+		told := func(n int64) { on(Progress{Bytes: before + n, Part: part, Parts: p.state.Parts}) }
+		if err := rn.fetchPart(ctx, call, p, asked, told); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (rn *Runner) fetchPart(ctx context.Context, call jobCall, p *partial, part int, on func(int64)) error {
+	stream, err := rn.openResult(ctx, call, p.state.Rows, part)
+	if err != nil {
+		return err
+	}
+	defer stream.close()
+	gate := &resultGate{w: p, format: "ndjson"}
+	if _, err = stream.copyTo(gate, on); err == nil {
+		err = gate.finish(true)
+	} else {
+		err = errors.Join(err, gate.cut())
+	}
+	if err == nil {
+		err = p.endPart()
+	}
+	if errors.Is(err, errCutRow) {
+		err = &exchange.Error{Broke: model.BreakReset, Peer: exchange.PeerService, Sent: true, Err: err}
+	}
+	return err
+}
+
+// became reports whether the file is there already: a download that was killed had written
+// all of it.
+func (p *partial) became(to Destination) bool {
+	k := p.state.Kept
+	return k != nil && k.Format == to.Format && k.Raw == to.RawCells && fileIs(to.File, k.Bytes, k.SHA256)
+}
+
+// finish makes the file of the rows, which are whole, and gives it its place.
+func (p *partial) finish(to Destination, counted model.JobRows, on func(Progress)) error {
+	counted.Format = to.Format
+	k := &keptFile{Format: to.Format, Raw: to.RawCells, Rows: counted}
+	if to.Format == "ndjson" {
+		k.Bytes, k.SHA256 = p.size, p.state.Done[len(p.state.Done)-1].SHA256
+		p.state.Kept = k
+		err := p.writeState()
+		if err == nil {
+			err = free(to)
+		}
+		if err == nil {
+			err = p.Keep(filepath.Base(to.File))
+		}
+		return err
+	}
+	t, err := textfile.NewTemp(to.File)
+	if err != nil {
+		return err
+	}
+	sum := &summed{w: t, sum: sha256.New()}
+	if err = p.convert(sum, to, on); err == nil {
+		k.Bytes, k.SHA256 = sum.size, hex.EncodeToString(sum.sum.Sum(nil))
+		p.state.Kept = k
+		if err = p.writeState(); err == nil {
+			err = free(to)
+		}
+	}
+	if err == nil {
+		err = t.Keep()
+	}
+	return errors.Join(err, t.Discard())
+}
+
+// convert writes the rows as the format says. Where one of them is not JSON, all of them are
+// asked for again by the next download.
+func (p *partial) convert(w io.Writer, to Destination, on func(Progress)) error {
+	_, err := p.Seek(0, io.SeekStart)
+	switch {
+	case err != nil:
+	case to.Format == "csv":
+		var defused int
+		if defused, err = rows.WriteCSV(w, p.File, to.RawCells); defused > 0 {
+			on(Progress{Bytes: p.size, Part: p.state.Parts, Parts: p.state.Parts, Note: fmt.Sprintf("%d cells that a spreadsheet takes for formulas got an apostrophe before them; raw cells leave them as they are", defused)})
+		}
+	default:
+		err = rows.WriteJSON(w, p.File)
+	}
+	var row *rows.RecordsError
+	if errors.As(err, &row) {
+		p.state.Done = nil
+		return errors.Join(fmt.Errorf("%w; %s has the rows as they came, and format ndjson takes them as they are", err, p.Name()), p.writeState())
+	}
+	return err
+}
+
+// end drops what the download kept beside its file.
+func (p *partial) end() error { return errors.Join(p.Discard(), p.dropState()) }
+
+// unused ends the work on a partial file that nothing was done with.
+func (p *partial) unused() error {
+	if info, err := p.Stat(); err == nil && info.Size() == 0 && p.state.Kept == nil {
+		return p.Discard()
+	}
+	return p.Leave()
+}
+
+// summed is a file that is being written, with its size and digest so far.
+type summed struct {
+	w    io.Writer
+	sum  hash.Hash
+	size int64
+}
+
+func (s *summed) Write(b []byte) (int, error) {
+	n, err := s.w.Write(b)
+	_, _ = s.sum.Write(b[:n])
+	s.size += int64(n)
+	return n, err
+}

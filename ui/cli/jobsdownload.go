@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/model"
+	"zonedeck/service/jobs"
+	"zonedeck/ui/kit/text"
+)
+
+func (a *app) jobsDownloadCommand() *cobra.Command {
+	var output, reason string
+	var asJSON bool
+	var to jobs.Destination
+	cmd := &cobra.Command{
+		Use:   "download ID -o FILE",
+		Short: "Download a job's results",
+		Long: `Downloads the results of a job that is ready to a file. The format follows --format or the file's
+ending: json (one array), ndjson (one record a line) or csv (a column for every field of any record,
+what is nested as JSON).
+
+What comes is kept in FILE.part until all of it is there. A download that was cut leaves that file,
+and the same command goes on with the part that lacks where the service gives the result in parts;
+otherwise it begins again, and says so. FILE appears complete, or not at all.`,
+		Args: oneArg("the job to download, as 'zonedeck jobs list' names it"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if output == "" {
+				return usage("-o is missing: name the file to write")
+			}
+			dest, err := a.destination(output)
+			if err != nil {
+				return err
+			}
+			if dest.stream != nil && asJSON {
+				return usage("-o %s and --json both want standard output: name a file, or leave one out", output)
+			}
+			return a.withSession(cmd.Context(), needs{jobs: true, reason: reason}, func(t *task) error {
+				return t.download(cmd.Context(), args[0], to, dest, asJSON)
+			})
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "", "file to write, or - for standard output (required)")
+	adminFlag(cmd, &reason)
+	cmd.Flags().StringVar(&to.Format, "format", "", "json, ndjson or csv; by default what the file's ending says, else json")
+	cmd.Flags().BoolVar(&to.Replace, "force", false, "replace a file that is there, and what another download left beside it")
+	cmd.Flags().BoolVar(&to.RawCells, "raw-cells", false, "leave cells of a CSV that a spreadsheet takes for formulas as they are, without an apostrophe")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+// download fetches the results. Those for standard output or a device go to the folder of
+// downloads first, so that a broken stream can be read again.
+func (t *task) download(ctx context.Context, id string, to jobs.Destination, dest destination, asJSON bool) error {
+	if err := t.ledger(ctx); err != nil {
+		return err
+	}
+	if _, err := t.knownJob(ctx, id, ""); err != nil {
+		return jobError(ctx, err)
+	}
+	if dest.file != "" {
+		to.File = dest.file
+	}
+	var wait downloadWait
+	line := t.app.wait(wait.text)
+	job, err := t.Client.Download(ctx, id, to, func(p jobs.Progress) {
+		wait.update(p)
+		if p.Note != "" {
+			line.above(func() { t.app.say("zonedeck: %s", p.Note) })
+		}
+	})
+	line.stop()
+	if errors.Is(err, jobs.ErrNoSnapshot) {
+		if job, jerr := t.Client.Job(ctx, id); jerr == nil {
+			return fail(jobExit(job), "%w", err)
+		}
+	}
+	var exists *jobs.ExistsError
+	var foreign *jobs.ForeignError
+	if errors.As(err, &exists) || errors.As(err, &foreign) {
+		return fail(exitState, "%w; --force replaces it", err)
+	}
+	if err != nil {
+		return t.failedJob(ctx, job, err, asJSON)
+	}
+	if dest.file == "" {
+		if err := dest.write(model.BodyRef{File: job.File}); err != nil {
+			return err
+		}
+	}
+	t.app.say("zonedeck: %d bytes in %s", job.Bytes, job.File)
+	t.sayRows(job)
+	if asJSON {
+		return t.printJob(job, true)
+	}
+	return nil
+}
+
+// downloadWait describes a download in progress.
+type downloadWait struct {
+	mu    sync.Mutex
+	last  jobs.Progress
+	first int64 // bytes that were there before
+	begun bool
+}
+
+func (d *downloadWait) update(p jobs.Progress) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.begun || p.Bytes < d.first {
+		d.begun, d.first = true, p.Bytes
+	}
+	d.last = p
+}
+
+func (d *downloadWait) text(waited time.Duration) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	line := fmt.Sprintf("zonedeck: %.1f s  %s", waited.Seconds(), text.Bytes(d.last.Bytes))
+	if came := d.last.Bytes - d.first; came > 0 {
+		line += fmt.Sprintf("  %s/s", text.Bytes(int64(float64(came)/waited.Seconds())))
+	}
+	if d.last.Parts > 1 {
+		line += fmt.Sprintf("  part %d of %d", d.last.Part, d.last.Parts)
+	}
+	return line
+}
