@@ -143,6 +143,11 @@ func (c Collector) Matches(words []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(all, w) })
 }
 
+// Also are what else a search looks at: the names that public clients use, and the description.
+func (c Collector) Also() string {
+	return strings.Join(append([]string{c.Description}, c.Names...), "\n")
+}
+
 // Title is the name, or the identifier without one.
 func (c Collector) Title() string { return cmp.Or(c.Name, c.ID) }
 

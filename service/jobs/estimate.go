@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"zonedeck/model"
+	"zonedeck/service/dialect"
 	"zonedeck/service/profile"
 )
 
@@ -58,15 +59,29 @@ func earlier(n int) string {
 // pastJobs is how many earlier jobs an estimate looks at.
 const pastJobs = 5
 
-// Estimate says what a trigger is expected to cost: by the rate of the profile's zone for data
+// Check says what a trigger is expected to cost: by the rate of the profile's zone for data
 // sets, and the records that earlier jobs of the same data set and discovery gave for an input.
-// Nothing is sent.
-func (rn *Runner) Estimate(ctx context.Context, r model.TriggerRequest) (Estimate, error) {
-	p, _, err := rn.cfg.Access.Current(ctx)
+// Nothing is sent, and no secret is resolved.
+//
+// The error is why Trigger refuses it, with the estimate where there is one: a
+// *model.RequestError (one that wraps ErrCost for the cap), a read-only profile's, the ledger's.
+func (rn *Runner) Check(ctx context.Context, r model.TriggerRequest) (Estimate, error) {
+	p, d, err := rn.cfg.Access.Current(ctx)
 	if err != nil {
 		return Estimate{}, err
 	}
-	return rn.estimate(ctx, p, r)
+	return rn.check(ctx, p, d, r)
+}
+
+func (rn *Runner) check(ctx context.Context, p profile.Profile, d dialect.Dialect, r model.TriggerRequest) (Estimate, error) {
+	if err := allowed(p, d, r); err != nil {
+		return Estimate{}, err
+	}
+	e, err := rn.estimate(ctx, p, r)
+	if err != nil {
+		return e, fmt.Errorf("estimating the cost of a job: %w", err)
+	}
+	return e, withinCap(p, r, e)
 }
 
 func (rn *Runner) estimate(ctx context.Context, p profile.Profile, r model.TriggerRequest) (Estimate, error) {
@@ -189,7 +204,7 @@ var ErrCost = errors.New("the job is above the cap on its cost")
 
 // withinCap refuses a job above its cap or the profile's: the smaller one holds. One whose cost
 // is not known is refused, too: the cap could not be kept.
-func (rn *Runner) withinCap(ctx context.Context, p profile.Profile, r model.TriggerRequest) error {
+func withinCap(p profile.Profile, r model.TriggerRequest, e Estimate) error {
 	most, from := r.MaxCost, "given for this job"
 	if p.MaxJobCost > 0 && (most == 0 || p.MaxJobCost < most) {
 		most, from = p.MaxJobCost, "max_job_cost of profile "+p.Name
@@ -197,15 +212,12 @@ func (rn *Runner) withinCap(ctx context.Context, p profile.Profile, r model.Trig
 	if most == 0 {
 		return nil
 	}
-	e, err := rn.estimate(ctx, p, r)
 	switch {
-	case err != nil:
-		return fmt.Errorf("estimating the cost of a job: %w", err)
 	case e.Dollars < 0 || !(e.Dollars <= most):
-		return model.BadField("max_cost", "%w of %s (%s): %s", ErrCost, model.Dollars(most), from, e)
+		return model.BadField("max_cost", "%w of %s (%s): %s", ErrCost, model.SmallDollars(most), from, e)
 	case !(e.worst <= most):
 		return model.BadField("max_cost", "%w of %s (%s): %s, and it may be %s by the dearest of the earlier jobs, with one record for an input at least",
-			ErrCost, model.Dollars(most), from, e, model.SmallDollars(e.worst))
+			ErrCost, model.SmallDollars(most), from, e, model.SmallDollars(e.worst))
 	default:
 		return nil
 	}

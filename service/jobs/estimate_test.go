@@ -73,7 +73,7 @@ func TestWhatAJobIsExpectedToCost(t *testing.T) {
 			cl := estimated(t, c.zones, 0, c.past...)
 			r := trigger("http://lab.test/1", "http://lab.test/2", "http://lab.test/3")
 			r.Dataset, r.Settings = "gd_x", c.settings
-			if e, err := cl.Estimate(t.Context(), r); err != nil || e.String() != c.want || e.Inputs != 3 {
+			if e, err := cl.Check(t.Context(), r); err != nil || e.String() != c.want || e.Inputs != 3 {
 				t.Errorf("%s, %v", e, err)
 			}
 		})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"zonedeck/model"
 	"zonedeck/service/profile"
 )
 
@@ -23,6 +24,16 @@ func TestAReadOnlyProfileLaunchesAndCancelsNothing(t *testing.T) {
 	}
 	if _, err := cl.CancelJob(t.Context(), "job-1"); !errors.Is(err, profile.ErrReadOnly) {
 		t.Errorf("a cancel: %v", err)
+	}
+	open, err := cl.cfg.Ledger.Change(t.Context(), "job-1", func(j *model.Job) (string, error) { j.State = model.JobMayHave; return "lost", nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cl.NotStarted(t.Context(), open.ID); !errors.Is(err, profile.ErrReadOnly) {
+		t.Errorf("not started: %v", err)
+	}
+	if _, err := cl.Claim(t.Context(), open.ID, "sd_other", true); !errors.Is(err, profile.ErrReadOnly) {
+		t.Errorf("a claim: %v", err)
 	}
 	if _, total, err := cl.Jobs(t.Context(), 0); err != nil || total != 1 {
 		t.Errorf("the ledger has %d jobs, %v", total, err)

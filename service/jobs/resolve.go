@@ -212,6 +212,19 @@ func (rn *Runner) openJob(ctx context.Context, id string) (model.Job, error) {
 	return job, ofProfile(job, p)
 }
 
+// toSettle is openJob for what a read-only profile does not do.
+func (rn *Runner) toSettle(ctx context.Context, id string) (model.Job, error) {
+	job, err := rn.openJob(ctx, id)
+	if err != nil {
+		return job, err
+	}
+	p, _, err := rn.cfg.Access.Current(ctx)
+	if err == nil {
+		err = p.Refuse("settle jobs")
+	}
+	return job, err
+}
+
 // Claim says that a job that may have started is the one that the service knows by that
 // identifier, after the service has answered for it. No identifier is ever given to two
 // jobs. One with another number of inputs, or that the service does not list for the data set,
@@ -221,7 +234,7 @@ func (rn *Runner) openJob(ctx context.Context, id string) (model.Job, error) {
 // *ledger.TakenError, a *DiagnosisError, the ledger's.
 func (rn *Runner) Claim(ctx context.Context, id, snapshot string, sure bool) (model.Job, error) {
 	defer rn.cfg.Wire.Begin()()
-	job, err := rn.openJob(ctx, id)
+	job, err := rn.toSettle(ctx, id)
 	if err != nil {
 		return job, err
 	}
@@ -268,7 +281,7 @@ func (rn *Runner) againstList(ctx context.Context, job model.Job, snapshot strin
 
 // NotStarted marks a job that may have started as not started, because a person says so.
 func (rn *Runner) NotStarted(ctx context.Context, id string) (model.Job, error) {
-	job, err := rn.openJob(ctx, id)
+	job, err := rn.toSettle(ctx, id)
 	if err != nil {
 		return job, err
 	}

@@ -187,19 +187,10 @@ func (rn *Runner) prepareLaunch(ctx context.Context, r model.TriggerRequest) (la
 		return launch{}, err
 	}
 	p, d, err := rn.cfg.Access.Current(ctx)
-	if err == nil {
-		err = p.Refuse("launch jobs")
-	}
 	if err != nil {
 		return launch{}, err
 	}
-	if ps := append(r.Problems(d.Sends()), outside(p, r)...); len(ps) > 0 {
-		return launch{}, &model.RequestError{Problems: ps}
-	}
-	if _, err := exchange.APIURL(p.BaseURL, d.TriggerPath(p.APIVersion), nil); err != nil {
-		return launch{}, model.BadField("profile", "%w", err)
-	}
-	if err := rn.withinCap(ctx, p, r); err != nil {
+	if _, err := rn.check(ctx, p, d, r); err != nil {
 		return launch{}, err
 	}
 	key, secret, err := rn.cfg.Access.KeyFor(ctx, p, r.Key)
@@ -207,6 +198,20 @@ func (rn *Runner) prepareLaunch(ctx context.Context, r model.TriggerRequest) (la
 		return launch{}, err
 	}
 	return launch{p: p, d: d, key: key, secret: secret, body: rows.Body(r.Inputs), settings: r.Settings}, nil
+}
+
+// allowed reports why a job cannot be launched for the profile, whatever it costs.
+func allowed(p profile.Profile, d dialect.Dialect, r model.TriggerRequest) error {
+	if err := p.Refuse("launch jobs"); err != nil {
+		return err
+	}
+	if ps := append(r.Problems(d.Sends()), outside(p, r)...); len(ps) > 0 {
+		return &model.RequestError{Problems: ps}
+	}
+	if _, err := exchange.APIURL(p.BaseURL, d.TriggerPath(p.APIVersion), nil); err != nil {
+		return model.BadField("profile", "%w", err)
+	}
+	return nil
 }
 
 // outside lists the first inputs whose targets the profile does not allow. A dataset that takes no

@@ -43,8 +43,9 @@ const (
 type Problem struct {
 	// Row is the line or record number in the source, from 1; 0 when More is set.
 	Row int
-	// Column is the column or field that is wrong, "" for the row as a whole.
-	Column string
+	// Column is the column or field that is wrong, "" for the row as a whole; Field is the
+	// input's field that it fills.
+	Column, Field string
 	// More is how many further rows the last problems stand for, which are not
 	// reported one by one.
 	More int
@@ -109,10 +110,6 @@ func Read(r io.Reader, kind string, shape Shape) (Inputs, error) {
 		if len(in.out.Problems) > maxProblems+2*maxNotes {
 			break
 		}
-	}
-	in.out.Good = len(in.out.Rows)
-	if n := shape.Sample; n > 0 && n < in.out.Good {
-		in.out.Rows = in.out.Rows[:n]
 	}
 	return in.out, err
 }
@@ -235,6 +232,9 @@ func (in *inputReader) add(row int, raw []byte, values map[string]json.RawMessag
 			at = column(wrong.field)
 		}
 		in.reject(row, raw, at, "%s", wrong.text)
+		if last := len(in.out.Problems) - 1; in.out.Bad <= maxProblems {
+			in.out.Problems[last].Field = wrong.field
+		}
 		return nil
 	}
 	input.Row = row

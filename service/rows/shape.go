@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -25,8 +26,6 @@ type Shape struct {
 	// Map gives columns of a table the name of a field, or "" to leave one out. Columns that it
 	// does not name get the field that their header suggests.
 	Map map[string]string
-	// Sample takes the first rows alone, after all were checked; 0 takes all.
-	Sample int
 }
 
 // known reports whether the fields are shown.
@@ -69,17 +68,25 @@ type Column struct{ Name, Field string }
 
 // Inputs are the rows of a source.
 type Inputs struct {
-	// Rows are the good rows, each once; with Shape.Sample the first of Good.
+	// Rows are the good rows, each once.
 	Rows []model.JobInput
-	// Good are all good rows, Bad those that cannot be used, Folded those that repeat another.
-	Good, Bad, Folded int
-	Problems          []Problem
+	// Bad are those that cannot be used, Folded those that repeat another.
+	Bad, Folded int
+	Problems    []Problem
 	// Columns are those of a table.
 	Columns []Column
 	// Rejected are the bad rows as they stood in the source, a table's below its header;
 	// RejectedKind is the kind of that text, as the extension of a file's name.
 	Rejected     []byte
 	RejectedKind string
+}
+
+// Sample are the first n good rows; all of them for 0.
+func (in Inputs) Sample(n int) []model.JobInput {
+	if n <= 0 || n > len(in.Rows) {
+		return in.Rows
+	}
+	return in.Rows[:n]
 }
 
 // ReadInputs is Read with the zero Shape.
@@ -97,7 +104,8 @@ func (s Shape) check(values map[string]json.RawMessage) (input model.JobInput, n
 	if wrong := s.complete(values); wrong != nil {
 		return input, nil, wrong
 	}
-	for name, raw := range values {
+	for _, name := range slices.Sorted(maps.Keys(values)) { // the same one is told each time
+		raw := values[name]
 		f, ok := s.field(name)
 		switch {
 		case !ok && s.Strict:
@@ -355,7 +363,18 @@ func (s Shape) lacking(columns []Column) error {
 	for i, c := range columns {
 		names[i] = c.Name
 	}
-	return fmt.Errorf("the header has no %s column: %s", strings.Join(missing, " and no "), Quote(strings.Join(names, ", ")))
+	return &ColumnError{Missing: missing, Header: names}
+}
+
+// ColumnError says that no column of a table fills fields that are required; Shape.Map can name
+// one for each.
+type ColumnError struct {
+	Missing []string // fields
+	Header  []string // the table's
+}
+
+func (e *ColumnError) Error() string {
+	return fmt.Sprintf("the header has no %s column: %s", strings.Join(e.Missing, " and no "), Quote(strings.Join(e.Header, ", ")))
 }
 
 // plain is a name without what its spellings differ in.

@@ -91,7 +91,7 @@ func TestRowsFollowTheFieldsOfTheDataSet(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := Read(iotest.OneByteReader(strings.NewReader(c.text)), c.kind, c.shape)
-			if !reflect.DeepEqual(got.Rows, c.want) || got.Good != len(c.want) {
+			if !reflect.DeepEqual(got.Rows, c.want) {
 				t.Errorf("got  %+v\nwant %+v", got.Rows, c.want)
 			}
 			var problems []string
@@ -124,8 +124,9 @@ func TestASampleIsTakenAfterAllRowsWereChecked(t *testing.T) {
 		fmt.Fprintf(&text, "http://lab.test/%d\n", i%150)
 	}
 	text.WriteString("nope\n")
-	got, err := Read(strings.NewReader(text.String()), "", Shape{Sample: 5})
-	if err != nil || len(got.Rows) != 5 || got.Good != 150 || got.Folded != 50 || got.Bad != 1 || got.Rows[4].Row != 5 || string(got.Rejected) != "nope\n" || got.RejectedKind != "txt" {
+	got, err := Read(strings.NewReader(text.String()), "", Shape{})
+	first := got.Sample(5)
+	if err != nil || len(first) != 5 || len(got.Rows) != 150 || len(got.Sample(0)) != 150 || len(got.Sample(151)) != 150 || got.Folded != 50 || got.Bad != 1 || first[4].Row != 5 || string(got.Rejected) != "nope\n" || got.RejectedKind != "txt" {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -139,10 +140,10 @@ func FuzzRead(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, kind string, source []byte, column, field string) {
-		for _, shape := range []Shape{shopShape(), {Free: true}, {Fields: shopShape().Fields, Map: map[string]string{column: field}, Sample: 2}} {
+		for _, shape := range []Shape{shopShape(), {Free: true}, {Fields: shopShape().Fields, Map: map[string]string{column: field}}} {
 			got, err := Read(strings.NewReader(string(source)), kind, shape)
-			if len(got.Rows) > got.Good || (got.Bad == 0) != (len(got.Rejected) == 0) && err == nil {
-				t.Fatalf("%d rows, %d good, %d bad, %q rejected", len(got.Rows), got.Good, got.Bad, got.Rejected)
+			if (got.Bad == 0) != (len(got.Rejected) == 0) && err == nil {
+				t.Fatalf("%d rows, %d bad, %q rejected", len(got.Rows), got.Bad, got.Rejected)
 			}
 			r := model.TriggerRequest{Dataset: "gd_x", Inputs: got.Rows}
 			if ps := r.Problems(model.Sends{Dataset: true, InputFields: true}); len(got.Rows) > 0 && len(ps) > 0 {

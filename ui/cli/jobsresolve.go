@@ -13,6 +13,7 @@ import (
 	"zonedeck/service/jobs"
 	"zonedeck/service/ledger"
 	"zonedeck/service/overview"
+	"zonedeck/service/rows"
 	"zonedeck/ui/kit/text"
 )
 
@@ -141,7 +142,7 @@ type candidateJSON struct {
 
 func (t *task) printCandidates(found []jobs.Candidate, id string, asJSON bool) error {
 	out := []candidateJSON{}
-	rows := [][]string{{"SNAPSHOT", "STATE", "INPUTS", "CREATED", "AFTER", "AGAINST IT"}}
+	table := [][]string{{"SNAPSHOT", "STATE", "INPUTS", "CREATED", "AFTER", "AGAINST IT"}}
 	for _, c := range found {
 		inputs := "-"
 		if c.Inputs >= 0 {
@@ -150,7 +151,7 @@ func (t *task) printCandidates(found []jobs.Candidate, id string, asJSON bool) e
 		out = append(out, candidateJSON{
 			Snapshot: c.Snapshot, State: string(c.State), Created: c.Created.UTC().Format(time.RFC3339), After: millis(c.After), Inputs: count(c.Inputs), Against: c.Against,
 		})
-		rows = append(rows, []string{c.Snapshot, c.State.Label(), inputs, c.Created.Local().Format(time.DateTime), c.After.Round(time.Second).String(), c.Against})
+		table = append(table, []string{c.Snapshot, c.State.Label(), inputs, c.Created.Local().Format(time.DateTime), c.After.Round(time.Second).String(), c.Against})
 	}
 	var err error
 	switch {
@@ -160,7 +161,7 @@ func (t *task) printCandidates(found []jobs.Candidate, id string, asJSON bool) e
 			Jobs          []candidateJSON `json:"jobs"`
 		}{schemaVersion, out})
 	case len(out) > 0:
-		err = printColumns(t.app.Stdout, rows)
+		err = printColumns(t.app.Stdout, table)
 	}
 	if err != nil {
 		return err
@@ -172,10 +173,9 @@ func (t *task) printCandidates(found []jobs.Candidate, id string, asJSON bool) e
 }
 
 type relaunchFlags struct {
-	rest, yes, again, dry bool
-	wait, json            bool
-	timeout               durationFlag
-	key, reason           string
+	launchFlags
+
+	rest, yes bool
 }
 
 func (a *app) jobsRelaunchCommand() *cobra.Command {
@@ -196,14 +196,8 @@ their place, and rows that match none are counted. A job that may have started o
 	}
 	fl := cmd.Flags()
 	fl.BoolVar(&f.rest, "rest", false, "only the inputs that gave nothing or an error")
-	fl.BoolVar(&f.dry, "dry-run", false, "say what would be launched, and send nothing")
 	fl.BoolVar(&f.yes, "yes", false, "launch it although the job may have started or is not over, or rows could not be matched")
-	fl.BoolVar(&f.again, "again", false, "launch it even if it was launched again already")
-	fl.StringVar(&f.key, "key", "", "name of the key in the inventory (default: the job's)")
-	adminFlag(cmd, &f.reason)
-	fl.BoolVar(&f.wait, "wait", false, "watch the job until it is ready")
-	fl.Var(&f.timeout, "timeout", "with --wait: how long to wait; exit 20 if the job is still running then")
-	fl.BoolVar(&f.json, "json", false, "print one JSON object")
+	f.addLaunch(cmd)
 	return cmd
 }
 
@@ -229,12 +223,18 @@ func (t *task) relaunch(ctx context.Context, id string, f relaunchFlags) error {
 	if f.key != "" {
 		request.Key = f.key
 	}
-	if estimate, err := t.Client.Estimate(ctx, request); err == nil && len(request.Inputs) > 0 {
+	if f.maxCost.dollars > 0 {
+		request.MaxCost = f.maxCost.dollars
+	}
+	var estimate jobs.Estimate
+	if len(request.Inputs) > 0 {
+		if estimate, err = t.Client.Check(ctx, request); err != nil {
+			return triggerError(ctx, model.Job{}, err)
+		}
 		t.app.say("zonedeck: %s", sanitizeLine(estimate.String()))
 	}
-	if f.dry || len(request.Inputs) == 0 {
-		t.app.say("zonedeck: nothing was sent")
-		return nil
+	if f.dryRun || len(request.Inputs) == 0 {
+		return t.dryRun(ctx, request, rows.Inputs{}, estimate, f.json)
 	}
 	if request.Guard, err = t.allowRelaunch(ctx, before, request, f); err != nil {
 		return err
@@ -243,11 +243,7 @@ func (t *task) relaunch(ctx context.Context, id string, f relaunchFlags) error {
 	if err != nil {
 		return triggerError(ctx, job, err)
 	}
-	if !f.wait || job.State.Final() || job.State == model.JobMayHave {
-		return t.reportJob(job, f.json)
-	}
-	t.app.say("zonedeck: job %s is snapshot %s", job.ID, sanitizeLine(job.Snapshot))
-	return t.watch(ctx, job.ID, f.timeout.d, f.json)
+	return t.launched(ctx, job, f.launchFlags)
 }
 
 // allowRelaunch refuses a second launch of what may be billed already, unless the flags say so.
@@ -262,7 +258,7 @@ func (t *task) allowRelaunch(ctx context.Context, before model.Job, r model.Trig
 	default:
 		return nil, usage("job %s %s: a second one with %s is billed a second time; nothing was sent; --yes launches it", before.ID, before.State.Predicate(), inputs)
 	}
-	guard := &model.LaunchGuard{Within: time.Hour, Known: []string{before.ID}}
+	guard := &model.LaunchGuard{Within: sameWithin, Known: []string{before.ID}}
 	same, err := t.Client.SameInputs(ctx, r, guard.Within)
 	if err != nil {
 		return nil, jobError(ctx, err)
@@ -300,7 +296,7 @@ func (t *task) again(ctx context.Context, before model.Job, f relaunchFlags) (mo
 	t.app.say("zonedeck: of %s of %s %d gave nothing and %d an error", text.Counted(rest.Asked, "input"), before.ID, rest.Nothing, rest.Failed)
 	if rest.Unmatched > 0 {
 		t.app.say("zonedeck: %s could not be matched to an input: some of these may have given data", text.Counted(rest.Unmatched, "row"))
-		if !f.yes && !f.dry && len(rest.Request.Inputs) > 0 {
+		if !f.yes && !f.dryRun && len(rest.Request.Inputs) > 0 {
 			return rest.Request, usage("%s of %s cannot be matched, so that inputs with data may be launched and billed again; say --yes to launch %s",
 				text.Counted(rest.Unmatched, "row"), before.ID, text.Counted(len(rest.Request.Inputs), "input"))
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,17 +19,18 @@ import (
 	"zonedeck/ui/kit/text"
 )
 
+// sameWithin is for how long the same inputs are not launched again without a word.
+const sameWithin = time.Hour
+
 type triggerFlags struct {
-	input, key, reason string
-	columns            []string
-	sample             int
-	goodRows           bool
-	rejects, saveList  string
-	settings           model.JobSettings
-	maxCost            float64
-	again, dryRun      bool
-	wait, json         bool
-	timeout            durationFlag
+	launchFlags
+
+	input             string
+	columns           []string
+	sample            int
+	goodRows          bool
+	rejects, saveList string
+	settings          model.JobSettings
 }
 
 func (a *app) jobsTriggerCommand() *cobra.Command {
@@ -63,7 +63,7 @@ func (f *triggerFlags) add(cmd *cobra.Command) {
 	fl.IntVar(&f.sample, "sample", 0, "launch the first N good rows alone")
 	fl.BoolVar(&f.goodRows, "good-rows", false, "launch the good rows; the bad ones are kept in a file")
 	fl.StringVar(&f.rejects, "rejects", "", "with --good-rows: file for the bad rows (default: one in the downloads folder)")
-	fl.StringVar(&f.saveList, "save-list", "", "keep the good rows as a saved list of this name")
+	fl.StringVar(&f.saveList, "save-list", "", "keep all good rows as a saved list of this name, which is not there yet")
 	fl.StringVar(&f.settings.Discover, "discover", "", "find records by this discovery of the data set")
 	fl.IntVar(&f.settings.LimitPerInput, "limit-per-input", 0, "records for an input at most")
 	fl.IntVar(&f.settings.LimitTotal, "limit", 0, "records at most")
@@ -71,14 +71,7 @@ func (f *triggerFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.settings.Endpoint, "endpoint", "", "address that the records are sent to")
 	fl.StringVar(&f.settings.Format, "format", "", "with --endpoint: "+strings.Join(model.DeliveryFormats(), ", "))
 	fl.BoolVar(&f.settings.Plain, "uncompressed", false, "with --endpoint: records are not compressed")
-	fl.Float64Var(&f.maxCost, "max-cost", 0, "refuse the job if it is expected to cost more dollars; max_job_cost of the profile holds, too")
-	fl.BoolVar(&f.again, "again", false, "launch it even if the same inputs were launched within the last hour, or may have been before")
-	fl.BoolVar(&f.dryRun, "dry-run", false, "check the rows and say what they are expected to cost; send nothing")
-	fl.StringVar(&f.key, "key", "", "name of the key in the inventory")
-	adminFlag(cmd, &f.reason)
-	fl.BoolVar(&f.wait, "wait", false, "watch the job until it is ready")
-	fl.Var(&f.timeout, "timeout", "with --wait: how long to wait; exit 20 if the job is still running then")
-	fl.BoolVar(&f.json, "json", false, "print one JSON object")
+	f.addLaunch(cmd)
 }
 
 // check refuses flags that are wrong by themselves.
@@ -90,8 +83,6 @@ func (f *triggerFlags) check() error {
 		return usage("--sample %d: give a number of rows from 1", f.sample)
 	case f.settings.LimitPerInput < 0, f.settings.LimitTotal < 0:
 		return usage("--limit and --limit-per-input: give a number of records from 1")
-	case !(f.maxCost >= 0) || math.IsInf(f.maxCost, 0):
-		return usage("--max-cost %v: give dollars, more than 0", f.maxCost)
 	case f.rejects != "" && !f.goodRows:
 		return usage("--rejects needs --good-rows: without it no bad row is passed over")
 	default:
@@ -133,18 +124,20 @@ func (t *task) trigger(ctx context.Context, name string, f triggerFlags) error {
 	if err != nil {
 		return err
 	}
-	r := model.TriggerRequest{Dataset: id, Inputs: in.Rows, Key: f.key, Settings: f.settings, MaxCost: f.maxCost}
+	r := model.TriggerRequest{Dataset: id, Inputs: in.Sample(f.sample), Key: f.key, Settings: f.settings, MaxCost: f.maxCost.dollars}
 	if !d.Sends().Dataset && id != "" {
 		t.app.say("zonedeck: the contract does not show how a dataset is named: %q is kept in the ledger and not sent (dialect %s sends it)", id, dialect.WithDatasets())
 	}
-	estimate, err := t.Client.Estimate(ctx, r)
+	estimate, err := t.Client.Check(ctx, r)
 	if err != nil {
-		return fail(exitState, "%w", err)
+		return triggerError(ctx, model.Job{}, err)
 	}
-	t.app.say("zonedeck: %s of %s: %s", text.Counted(len(in.Rows), "input"), id, sanitizeLine(estimate.String()))
+	if len(r.Inputs) < len(in.Rows) {
+		t.app.say("zonedeck: a sample: %d of %d good rows", len(r.Inputs), len(in.Rows))
+	}
+	t.app.say("zonedeck: %s of %s: %s", text.Counted(len(r.Inputs), "input"), id, sanitizeLine(estimate.String()))
 	if f.dryRun {
-		t.app.say("zonedeck: nothing was sent")
-		return nil
+		return t.dryRun(ctx, r, in, estimate, f.json)
 	}
 	if r.Guard, err = t.allowAgain(ctx, r, f); err != nil {
 		return err
@@ -156,17 +149,13 @@ func (t *task) trigger(ctx context.Context, name string, f triggerFlags) error {
 	if err != nil {
 		return triggerError(ctx, job, err)
 	}
-	if !f.wait || job.State.Final() || job.State == model.JobMayHave {
-		return t.reportJob(job, f.json)
-	}
-	t.app.say("zonedeck: job %s is snapshot %s", job.ID, sanitizeLine(job.Snapshot))
-	return t.watch(ctx, job.ID, f.timeout.d, f.json)
+	return t.launched(ctx, job, f.launchFlags)
 }
 
 // shapeOf finds the data set and what its inputs are. Where the dialect does not send its name,
 // it is the operator's own.
 func (t *task) shapeOf(ctx context.Context, d dialect.Dialect, name string, f triggerFlags) (id string, shape rows.Shape, err error) {
-	shape = rows.Shape{Free: d.Sends().InputFields, Sample: f.sample}
+	shape = rows.Shape{Free: d.Sends().InputFields}
 	if shape.Map, err = f.columnMap(); err != nil || !d.Sends().Dataset {
 		return name, shape, err
 	}
@@ -194,7 +183,7 @@ func (t *task) shapeOf(ctx context.Context, d dialect.Dialect, name string, f tr
 // allowAgain asks whether inputs that were launched within the last hour are launched again.
 // Without a terminal only --again says so. The guard refuses what is launched meanwhile.
 func (t *task) allowAgain(ctx context.Context, r model.TriggerRequest, f triggerFlags) (*model.LaunchGuard, error) {
-	guard := &model.LaunchGuard{Within: time.Hour}
+	guard := &model.LaunchGuard{Within: sameWithin}
 	same, err := t.Client.SameInputs(ctx, r, guard.Within)
 	if err != nil || len(same) == 0 {
 		return guard, nil //nolint:nilerr // if the ledger cannot be read, the launch itself fails
@@ -249,13 +238,16 @@ func (t *task) readInputs(f triggerFlags, shape rows.Shape) (rows.Inputs, error)
 		r, kind = file, strings.TrimPrefix(filepath.Ext(name), ".")
 	}
 	in, err := rows.Read(r, kind, shape)
+	if column := (*rows.ColumnError)(nil); errors.As(err, &column) {
+		return in, usage("inputs %s: %w; --map COLUMN=%s names one", name, err, column.Missing[0])
+	}
 	if err != nil {
 		return in, usage("inputs %s: %w", name, err)
 	}
 	t.sayInputs(name, in)
 	switch {
 	case in.Bad > 0 && !f.goodRows:
-		return in, usage("%s of %s cannot be used; nothing was sent; --good-rows launches the %d good ones and keeps the others in a file", text.Counted(in.Bad, "row"), name, in.Good)
+		return in, usage("%s of %s cannot be used; nothing was sent; --good-rows launches the %d good ones and keeps the others in a file", text.Counted(in.Bad, "row"), name, len(in.Rows))
 	case len(in.Rows) == 0:
 		return in, usage("%s holds no inputs; nothing was sent", name)
 	}
@@ -278,9 +270,6 @@ func (t *task) sayInputs(name string, in rows.Inputs) {
 	if in.Folded > 0 {
 		t.app.say("zonedeck: %s: %s folded, because each input is sent once", name, text.Counted(in.Folded, "repeated row"))
 	}
-	if len(in.Rows) < in.Good {
-		t.app.say("zonedeck: a sample: %d of %d good rows", len(in.Rows), in.Good)
-	}
 }
 
 // keepLists keeps the bad rows and, if it is asked for, the good ones, before anything is sent.
@@ -299,7 +288,11 @@ func (t *task) keepLists(f triggerFlags, in rows.Inputs) error {
 	if err != nil {
 		return err
 	}
-	if err := t.SaveList(f.saveList, in.Rows); err != nil {
+	err = t.SaveList(f.saveList, in.Rows)
+	if errors.Is(err, os.ErrExist) {
+		return usage("--save-list: %w; nothing was sent; choose another name, or remove %s", err, path)
+	}
+	if err != nil {
 		return fail(exitState, "the list could not be saved, so nothing was sent: %w", err)
 	}
 	t.app.say("zonedeck: %s saved in %s", text.Counted(len(in.Rows), "input"), path)

@@ -97,7 +97,7 @@ func (m *Model) whyNotSettle(j model.Job) string {
 	case m.work.settle.Running():
 		return "the service's list is being asked for"
 	}
-	return m.session.NotReady()
+	return cmp.Or(m.session.Refused("settle jobs"), m.session.NotReady())
 }
 
 // askAgain offers the ways to launch a job again.
@@ -123,12 +123,12 @@ func (m *Model) readAgain(d doAgain) tea.Cmd {
 		} else {
 			out.rest.Request, out.err = l.Request(ctx, d.job.ID)
 		}
-		if out.err == nil {
+		if out.err == nil && d.how != againChanged && len(out.rest.Request.Inputs) > 0 {
 			var estimate service.Estimate
-			estimate, out.err = l.Estimate(ctx, out.rest.Request)
+			estimate, out.err = l.Check(ctx, out.rest.Request)
 			out.cost = estimate.String()
 		}
-		if out.err == nil {
+		if out.err == nil && d.how != againChanged {
 			out.same, out.err = l.SameInputs(ctx, out.rest.Request, recent)
 			out.same = slices.DeleteFunc(out.same, func(j model.Job) bool { return j.ID == d.job.ID })
 		}
@@ -186,19 +186,16 @@ func (m *Model) change(r model.TriggerRequest) tea.Cmd {
 	if typed.Len() > maxTyped {
 		return kit.Warn(fmt.Sprintf("%s are too many for the form; 'zonedeck jobs relaunch %s' launches them", text.Counted(len(r.Inputs), "input"), r.Repeats))
 	}
-	if r.Settings.Discover != "" { // the form has its discoveries only once the data sets are read
-		return kit.Warn("a discovery is not filled into the form: 'zonedeck jobs relaunch " + r.Repeats + "' launches it, and n opens an empty form")
+	if why := m.whyNotLaunch(); why != "" {
+		return kit.Warn("new job: " + why)
 	}
-	cmd := m.newJob(nil)
-	if m.dialog == nil {
-		return cmd
-	}
+	cmd := m.openForm(nil)
 	l := m.dialog
 	l.base = r
 	s := r.Settings
 	for name, value := range map[string]string{
 		fieldDataset: r.Dataset, fieldPaste: strings.TrimSuffix(typed.String(), "\n"), fieldKey: cmp.Or(r.Key, l.form.Value(fieldKey)),
-		fieldPerInput: bound(s.LimitPerInput), fieldTotal: bound(s.LimitTotal),
+		fieldDiscover: wayValue(s.Discover), fieldPerInput: bound(s.LimitPerInput), fieldTotal: bound(s.LimitTotal),
 		fieldNotify: s.Notify, fieldEndpoint: s.Endpoint, fieldFormat: s.Format,
 	} {
 		l.form.SetValue(name, value)
@@ -213,7 +210,7 @@ func (m *Model) change(r model.TriggerRequest) tea.Cmd {
 		l.form.SetValue(fieldMore, "true")
 	}
 	l.changed(m)
-	return cmd
+	return tea.Batch(cmd, m.loadCollectors())
 }
 
 // bound is a limit as the form has it.
@@ -282,7 +279,7 @@ func (m *Model) againResult(msg tea.Msg) (tea.Cmd, bool) {
 		if why := m.whyNotLaunch(); why != "" {
 			return kit.Warn("launch again: " + why), true
 		}
-		return m.trigger(msg.request, "", rows.Inputs{}), true
+		return m.trigger(msg.request, kept{}), true
 	case candidatesFound:
 		return m.candidatesFound(msg), true
 	case askClaim:

@@ -117,7 +117,7 @@ func TestAJobIsChangedInTheFormBeforeItIsLaunchedAgain(t *testing.T) {
 		s.Expect("New job", "gd_products", `{"url":"https://a.test/1"}`)
 		s.Press("ctrl+s")
 		s.Expect("launch 2 inputs")
-		s.Press("ctrl+s")
+		s.Press("ctrl+s", "y")
 		if len(f.triggered) != 1 || f.triggered[0].Repeats != "job-9" || len(f.triggered[0].Inputs) != 2 || f.triggered[0].Settings.LimitPerInput != 3 {
 			t.Errorf("%+v", f.triggered)
 		}
@@ -145,6 +145,31 @@ func TestWhatCannotBeLaunchedAgainSaysWhy(t *testing.T) {
 					t.Error("it was launched")
 				}
 			})
+		})
+	}
+}
+
+func TestACostIsSaidOnceRowsAreCounted(t *testing.T) {
+	counted := func(change func(*model.Job)) model.Job {
+		j := readyJob()
+		change(&j)
+		return j
+	}
+	for want, j := range map[string]model.Job{
+		"not counted yet": readyJob(),
+		"$0.03": counted(func(j *model.Job) {
+			j.State, j.Rows = model.JobDownloaded, model.JobRows{Counted: true, Returned: 20, Useful: 20, Billed: 20, Cost: 0.03, Priced: true}
+		}),
+		"unpriced":  counted(func(j *model.Job) { j.State, j.Rows = model.JobExpired, model.JobRows{Counted: true, Billed: 20} }),
+		"not known": counted(func(j *model.Job) { j.State, j.Rows = model.JobDownloaded, model.JobRows{Counted: true, Billed: -1} }),
+		"":          counted(func(j *model.Job) { j.State = model.JobFailed }),
+	} {
+		flow(t, &fakeLedger{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
+			if want == "" {
+				s.ExpectNot("cost ")
+				return
+			}
+			s.Expect("cost      " + want)
 		})
 	}
 }

@@ -36,7 +36,7 @@ type (
 	triggered struct {
 		dataset string
 		job     model.Job // set even with an error; zero if nothing was sent
-		kept    string    // the file of the bad rows, or empty
+		said    []string  // what was written down before it
 		err     error
 	}
 	cancelled struct {
@@ -143,24 +143,51 @@ func (m *Model) announce(j model.Job) tea.Cmd {
 	}
 }
 
-func (m *Model) trigger(r model.TriggerRequest, reason string, in rows.Inputs) tea.Cmd {
-	l, admit, keep := m.deps.Ledger, m.deps.Admit, m.deps.KeepRejects
+// kept is what is written down before a launch.
+type kept struct {
+	reason string      // why it is an ADMIN key
+	in     rows.Inputs // whose bad rows are kept
+	list   string      // the name of a list that the good rows are saved as
+}
+
+// kept is what the form asks to be written down.
+func (l *launch) kept() kept {
+	return kept{l.reason(), l.checked.in, strings.TrimSpace(l.form.Value(fieldSaveList))}
+}
+
+func (m *Model) trigger(r model.TriggerRequest, k kept) tea.Cmd {
+	l, d := m.deps.Ledger, m.deps
 	return kit.Do(kit.Jobs, &m.work.trigger, m.deps.Ctx, func(ctx context.Context) tea.Msg {
-		if reason != "" && admit != nil {
-			if err := admit(ctx, r.Key, reason); err != nil {
-				return triggered{dataset: r.Dataset, err: err}
-			}
+		out := triggered{dataset: r.Dataset}
+		out.said, out.err = d.keep(ctx, r.Key, k)
+		if out.err == nil {
+			out.job, out.err = l.Trigger(ctx, r)
 		}
-		kept := ""
-		if in.Bad > 0 {
-			var err error
-			if kept, err = keep("", in); err != nil {
-				return triggered{dataset: r.Dataset, err: fmt.Errorf("the bad rows could not be kept, so nothing was sent: %w", err)}
-			}
-		}
-		job, err := l.Trigger(ctx, r)
-		return triggered{r.Dataset, job, kept, err}
+		return out
 	})
+}
+
+// keep writes down what has to be before anything is sent, and says what is where.
+func (d Deps) keep(ctx context.Context, key string, k kept) (said []string, err error) {
+	if k.reason != "" && d.Admit != nil {
+		if err := d.Admit(ctx, key, k.reason); err != nil {
+			return nil, err
+		}
+	}
+	if k.list != "" {
+		if err := d.SaveList(k.list, k.in.Rows); err != nil {
+			return nil, fmt.Errorf("the list could not be saved, so nothing was sent: %w", err)
+		}
+		said = append(said, text.Counted(len(k.in.Rows), "input")+" saved as list:"+k.list)
+	}
+	if k.in.Bad > 0 {
+		path, err := d.KeepRejects("", k.in)
+		if err != nil {
+			return said, fmt.Errorf("the bad rows could not be kept, so nothing was sent: %w", err)
+		}
+		said = append(said, "the bad rows are kept in "+path)
+	}
+	return said, nil
 }
 
 func (m *Model) askCancel(j model.Job) tea.Cmd {

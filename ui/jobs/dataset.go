@@ -16,6 +16,7 @@ import (
 	"zonedeck/service/catalogue"
 	"zonedeck/service/dialect"
 	service "zonedeck/service/jobs"
+	"zonedeck/service/profile"
 	"zonedeck/service/rows"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
@@ -28,6 +29,7 @@ const (
 	fieldMore     = "more"
 	fieldColumns  = "columns"
 	fieldSample   = "sample"
+	fieldSaveList = "save_list"
 	fieldPerInput = "per_input"
 	fieldTotal    = "total"
 	fieldMaxCost  = "max_cost"
@@ -46,81 +48,28 @@ type (
 		listing catalogue.Listing
 		err     error
 	}
-	// chooseDataset opens the list of data sets; datasetChosen is what was picked.
+	// chooseDataset opens the list of data sets.
 	chooseDataset struct{}
-	datasetChosen struct{ id string }
 )
 
-// loadCollectors reads the list of data sets for the dialog.
-func (m *Model) loadCollectors(l *launch) tea.Cmd {
-	d, err := dialect.Find(m.profile.Dialect)
-	if err != nil || !d.Sends().Dataset {
-		return nil // its name is the operator's own
-	}
-	ledger, key := m.deps.Ledger, m.session.Key.Name
-	return kit.Do(kit.Jobs, &l.loading, m.deps.Ctx, func(ctx context.Context) tea.Msg {
-		listing, err := ledger.Collectors(ctx, key, false)
-		return collectorsLoaded{listing, err}
-	})
-}
-
-func (l *launch) collectorsLoaded(m *Model, msg collectorsLoaded) {
-	if msg.err != nil || len(msg.listing.Collectors) == 0 {
-		return // an identifier can be typed
-	}
-	l.listing = msg.listing
-	l.describe(m)
-}
-
-// openCollectors lists the data sets to pick from.
-func (m *Model) openCollectors() tea.Cmd {
-	l := m.dialog
-	if l == nil {
-		return nil
-	}
-	if len(l.listing.Collectors) == 0 {
-		return kit.Warn("the list of data sets is not there yet; an identifier can be typed")
-	}
-	choices := make([]widget.Choice, 0, len(l.listing.Collectors))
-	for _, c := range l.listing.Collectors {
-		note := c.ID + " · " + string(c.Kind)
-		if c.Domain != "" {
-			note += " · " + text.Clean(c.Domain)
-		}
-		choices = append(choices, widget.Choice{
-			Option: widget.Option{Value: c.ID, Label: text.Clean(c.Title()), Note: note}, Pick: kit.SendTo(kit.Jobs, datasetChosen{c.ID}),
-		})
-	}
-	title := fmt.Sprintf("Data sets (%d) · %s", len(choices), l.listing.Origin(m.deps.Now()))
-	return kit.OpenOverlay(widget.NewFinder(m.deps.Theme, title, "type to filter by name, identifier or kind", choices))
-}
-
-func (m *Model) datasetChosen(id string) {
-	if l := m.dialog; l != nil {
-		l.picked = true
-		l.form.SetValue(fieldDataset, id)
-		l.changed(m)
-	}
-}
-
 // collector is the data set that the form names, if the list has it.
-func (l *launch) collector() (model.Collector, bool) {
+func (m *Model) collector(l *launch) (model.Collector, bool) {
 	name := strings.TrimSpace(l.form.Value(fieldDataset))
-	i := slices.IndexFunc(l.listing.Collectors, func(c model.Collector) bool { return c.Known(name) })
+	i := slices.IndexFunc(m.dataSets.listing.Collectors, func(c model.Collector) bool { return c.Known(name) })
 	if name == "" || i < 0 {
 		return model.Collector{}, false
 	}
-	return l.listing.Collectors[i], true
+	return m.dataSets.listing.Collectors[i], true
 }
 
 // describe fits the form to the data set: its ways to collect, and what a row needs.
 func (l *launch) describe(m *Model) {
-	c, known := l.collector()
-	help := ""
-	if n := len(l.listing.Collectors); n > 0 {
-		help = fmt.Sprintf("ctrl+o lists %d data sets: %s.", n, l.listing.Origin(m.deps.Now()))
-		if l.listing.Problem != "" {
-			help += " " + text.Clean(l.listing.Problem) + "."
+	c, known := m.collector(l)
+	help, listing := "", m.dataSets.listing
+	if n := len(listing.Collectors); n > 0 {
+		help = fmt.Sprintf("ctrl+o lists %d data sets: %s.", n, listing.Origin(m.deps.Now()))
+		if listing.Problem != "" {
+			help += " " + text.Clean(listing.Problem) + "."
 		}
 	}
 	if known {
@@ -128,6 +77,30 @@ func (l *launch) describe(m *Model) {
 	}
 	if help != "" {
 		l.form.SetHelp(fieldDataset, help)
+	}
+	if l.describeWays(c, known); !known && l.base.Settings.Discover != "" {
+		return
+	}
+	way, err := c.Method(l.discover())
+	shown := known && err == nil && way.Shown()
+	l.shapeTyped(c.ID, way, shown)
+	l.way = way
+	if !shown {
+		l.form.SetHelp(fieldPaste, rowsHelp)
+		l.form.SetHelp(fieldPath, pathHelp)
+		return
+	}
+	needs := "Rows: " + fieldWords(way.Fields) + "."
+	l.form.SetHelp(fieldPaste, needs)
+	l.form.SetHelp(fieldPath, needs+" list:NAME is a saved list.")
+}
+
+// describeWays offers the ways to collect.
+func (l *launch) describeWays(c model.Collector, known bool) {
+	if base := l.base.Settings.Discover; !known && base != "" && l.form.Value(fieldDiscover) == base {
+		l.form.SetOptions(fieldDiscover, []widget.Option{{Value: base, Label: "discover by " + text.Clean(base)}})
+		l.form.SetHidden(fieldDiscover, false)
+		return // what a job asked for, of a data set that is not listed
 	}
 	options := make([]widget.Option, 0, len(c.Methods))
 	for _, way := range c.Methods {
@@ -142,18 +115,15 @@ func (l *launch) describe(m *Model) {
 		}
 		l.form.SetValue(fieldDiscover, first)
 	}
-	way, err := c.Method(l.discover())
-	if !known || err != nil || !way.Shown() {
-		l.form.SetHelp(fieldPaste, rowsHelp)
-		l.form.SetHelp(fieldPath, pathHelp)
-		return
+}
+
+// costs say how the way to collect may cost more than its inputs suggest, unless a limit is set.
+func (l *launch) costs() string {
+	cost := l.way.Cost()
+	if cost == "" || l.form.Value(fieldPerInput) != "" || l.form.Value(fieldTotal) != "" {
+		return ""
 	}
-	needs := "Rows: " + fieldWords(way.Fields) + "."
-	l.form.SetHelp(fieldPaste, needs)
-	l.form.SetHelp(fieldPath, needs+" list:NAME is a saved list.")
-	if cost := way.Cost(); cost != "" {
-		l.form.SetHelp(fieldDiscover, "Costs: "+cost+".")
-	}
+	return "! " + text.Clean(l.way.Label()) + " costs: " + cost + " (More)"
 }
 
 const (
@@ -237,7 +207,14 @@ func settingFields() []widget.Field {
 			}
 			return nil
 		}},
-		{Name: fieldSample, Label: "Sample", Hidden: true, Placeholder: "all rows", Help: "Launch the first rows alone.", Check: count},
+		{Name: fieldSample, Label: "Sample", Hidden: true, Placeholder: "all rows", Help: "Launch the first rows alone; all are checked.", Check: count},
+		{Name: fieldSaveList, Label: "Save as", Hidden: true, Placeholder: "not saved", Help: "All good rows are kept as a list of this name, which list:NAME reads; one that is there stays.", Check: func(s string) error {
+			if s == "" {
+				return nil
+			}
+			_, err := profile.Paths{}.ListFile(s)
+			return err
+		}},
 		{Name: fieldColumns, Label: "Columns", Hidden: true, Placeholder: "by their header", Help: "Columns of a CSV and the fields they fill: Term=keyword, note=", Check: func(s string) error {
 			_, err := columnMap(s)
 			return err
@@ -271,7 +248,7 @@ func (l *launch) showSettings(m *Model) {
 	d, err := dialect.Find(m.profile.Dialect)
 	sent := err == nil && d.Sends().JobSettings
 	on := l.form.On(fieldMore)
-	for _, name := range []string{fieldSample, fieldColumns, fieldMaxCost} {
+	for _, name := range []string{fieldSample, fieldSaveList, fieldColumns, fieldMaxCost} {
 		l.form.SetHidden(name, !on)
 	}
 	for _, name := range []string{fieldPerInput, fieldTotal, fieldNotify, fieldEndpoint} {
@@ -283,7 +260,7 @@ func (l *launch) showSettings(m *Model) {
 }
 
 // asked is what the form asks for besides its rows. The form was checked.
-func (l *launch) asked() (r model.TriggerRequest, shape rows.Shape) {
+func (l *launch) asked() (r model.TriggerRequest, shape rows.Shape, sample int) {
 	number := func(name string) int {
 		n, _ := strconv.Atoi(l.form.Value(name))
 		return n
@@ -297,14 +274,13 @@ func (l *launch) asked() (r model.TriggerRequest, shape rows.Shape) {
 	if r.Settings.Endpoint != "" {
 		r.Settings.Format, r.Settings.Plain = l.form.Value(fieldFormat), l.form.On(fieldPlain)
 	}
-	shape.Sample = number(fieldSample)
 	shape.Map, _ = columnMap(l.form.Value(fieldColumns))
-	return r, shape
+	return r, shape, number(fieldSample)
 }
 
 // inputsOf reads the rows for a data set, and says what they are expected to cost. open gives
 // the source.
-func (m *Model) inputsOf(ctx context.Context, r model.TriggerRequest, shape rows.Shape, open func() (rc io.ReadCloser, kind string, err error)) (out checkedInputs) {
+func (m *Model) inputsOf(ctx context.Context, r model.TriggerRequest, shape rows.Shape, sample int, open func() (rc io.ReadCloser, kind string, err error)) (out checkedInputs) {
 	out.request = r
 	d, err := dialect.Find(m.profile.Dialect)
 	if err != nil {
@@ -334,14 +310,14 @@ func (m *Model) inputsOf(ctx context.Context, r model.TriggerRequest, shape rows
 	if out.in, out.err = m.deps.Read(source, kind, shape); out.err != nil || len(out.in.Rows) == 0 {
 		return out
 	}
-	out.request.Inputs = out.in.Rows
-	out.estimate, out.err = m.deps.Ledger.Estimate(ctx, out.request)
+	out.request.Inputs = out.in.Sample(sample)
+	out.estimate, out.err = m.deps.Ledger.Check(ctx, out.request)
 	return out
 }
 
 // askPartly asks whether the good rows are launched without the bad ones.
 func (m *Model) askPartly(c checkedInputs) tea.Cmd {
-	good := text.Counted(len(c.in.Rows), "good row")
+	good := text.Counted(len(c.request.Inputs), "good row")
 	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
 		Title: "Launch the " + good + "?",
 		Body: fmt.Sprintf("%s of %s cannot be used. They are kept as they stand in a file of the downloads folder, to be mended and launched later.\n%s",

@@ -7,6 +7,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/catalogue"
+	service "zonedeck/service/jobs"
 	"zonedeck/ui/uitest"
 )
 
@@ -26,18 +27,16 @@ func TestADataSetIsPickedFromTheListAndItsRowsNeedNoURL(t *testing.T) {
 	f := &fakeLedger{listing: shopListing()}
 	flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
 		s.Press("n")
-		s.Expect("ctrl+o lists 2 data sets: the service's list, read 3 h ago")
-		s.Press("ctrl+o")
-		s.Expect("Data sets (2) · the service's list, read 3 h ago", "Shop: products  gd_products · scraper · a.test", "Words  gd_words · search")
+		s.Expect("New job: 2 data sets · the service's list, read 3 h ago", "Shop: products  gd_products · scraper · a.test", "Words  gd_words · search")
 		s.Type("word")
 		s.Press("enter")
-		s.Expect("gd_words", "Words.")
-		s.Press("tab", "tab")
+		s.Expect("gd_words", "(•) one ( ) pasted", "word *   required")
+		s.Press("shift+tab", "space", "tab")
 		s.Expect("Rows: word required.")
 		s.Paste("lamp\ndesk\nlamp")
 		s.Press("ctrl+s")
 		s.Expect("2 inputs from what was pasted", "1 repeated row folded", "row 3: the same as row 1; it is sent once", "launch 2 inputs")
-		s.Press("ctrl+s")
+		s.Press("ctrl+s", "y")
 		s.Expect("launched job-1")
 		got := f.triggered[0]
 		if got.Dataset != "gd_words" || len(got.Inputs) != 2 || got.Inputs[1].Extra["word"] != `"desk"` || got.Inputs[1].URL != "" {
@@ -48,7 +47,9 @@ func TestADataSetIsPickedFromTheListAndItsRowsNeedNoURL(t *testing.T) {
 
 func TestAPickedDataSetIsNotLostByEsc(t *testing.T) {
 	flow(t, &fakeLedger{listing: shopListing()}, "brightdata", 100, 30, func(s *uitest.Screen) {
-		s.Press("n", "ctrl+o", "enter")
+		s.Press("n")
+		s.Type("words")
+		s.Press("enter", "ctrl+o", "enter")
 		s.Expect("gd_products", "How")
 		s.Press("esc", "esc")
 		s.Expect("Discard what was filled in?")
@@ -60,15 +61,13 @@ func TestAPickedDataSetIsNotLostByEsc(t *testing.T) {
 func TestADiscoveryAndItsLimitsAreFieldsOfTheForm(t *testing.T) {
 	f := &fakeLedger{listing: shopListing()}
 	flow(t, f, "brightdata", 120, 44, func(s *uitest.Screen) {
-		s.Press("n")
-		s.Type("gd_products")
-		s.Press("tab", "tab")
-		s.Paste("Term;note\nlamp;x\ndesk;y")
-		s.Press("tab", "enter")
+		s.Press("n", "enter", "shift+tab", "shift+tab", "enter")
 		s.Type("keyword")
 		s.Press("enter")
-		s.Expect("discover by keyword")
-		s.Press("tab", "space")
+		s.Expect("discover by keyword", "each input may find any number of records")
+		s.Press("space", "tab")
+		s.Paste("Term;note\nlamp;x\ndesk;y")
+		s.Press("tab", "tab", "space")
 		s.Expect("Per input", "In all", "Cap, $", "Sample", "Columns", "Notify", "Endpoint")
 		s.Press("tab")
 		s.Type("5")
@@ -77,16 +76,19 @@ func TestADiscoveryAndItsLimitsAreFieldsOfTheForm(t *testing.T) {
 		s.Press("tab")
 		s.Type("1")
 		s.Press("tab")
+		s.Type("lamps")
+		s.Press("tab")
 		s.Type("Term=keyword, note=")
 		s.Press("tab")
 		s.Type("https://a.test/n")
 		s.Press("ctrl+s")
 		s.Expect("1 input from what was pasted", "a sample of 2", "columns Term=keyword", "launch 1 input")
-		s.Press("ctrl+s")
+		s.Press("ctrl+s", "y")
 		s.Expect("launched job-1")
+		s.Expect("2 inputs saved as list:lamps")
 		got := f.triggered[0]
 		want := model.JobSettings{Discover: "keyword", LimitPerInput: 5, Notify: "https://a.test/n"}
-		if got.Settings != want || got.MaxCost != 2.5 || len(got.Inputs) != 1 || got.Inputs[0].Extra["keyword"] != `"lamp"` || len(got.Inputs[0].Extra) != 1 {
+		if got.Settings != want || got.MaxCost != 2.5 || len(got.Inputs) != 1 || got.Inputs[0].Extra["keyword"] != `"lamp"` || len(got.Inputs[0].Extra) != 1 || f.saved != "lamps2" {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -119,4 +121,44 @@ func TestTheGoodRowsAreLaunchedAndTheBadOnesKept(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAtTheEmulatorAKnownCostIsNoQuestion(t *testing.T) {
+	for _, c := range []struct {
+		dollars float64
+		asks    bool
+	}{{0.03, false}, {-1, true}} {
+		f := &fakeLedger{estimate: service.Estimate{Inputs: 1, Records: 1, Dollars: c.dollars}, local: true}
+		flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
+			fillDialog(s, "https://a.test/1")
+			s.Press("ctrl+s", "ctrl+s")
+			if asked := len(f.triggered) == 0; asked != c.asks {
+				t.Errorf("%v dollars: asked %v", c.dollars, asked)
+			}
+		})
+	}
+}
+
+func TestALineEndInTheRowsIsNoLaunch(t *testing.T) {
+	f := &fakeLedger{}
+	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
+		fillDialog(s, "")
+		for _, line := range []string{"https://a.test/1", "https://a.test/2", "https://a.test/3"} {
+			s.Type(line)
+			s.Press("ctrl+j")
+		}
+		s.Expect("https://a.test/3", "Nothing is sent yet")
+		s.Press("ctrl+s")
+		s.Expect("3 inputs from what was pasted")
+	})
+}
+
+func TestTheReasonsOfBadRowsAreSeenOnASmallScreen(t *testing.T) {
+	flow(t, &fakeLedger{listing: shopListing()}, "brightdata", 80, 24, func(s *uitest.Screen) {
+		s.Press("n", "enter", "shift+tab", "space", "tab")
+		s.Paste("https://a.test/1\nftp://x\nnonsense\nhttp://\nfile:///x\ngopher://x")
+		s.Press("esc", "tab", "tab", "space") // all of its fields
+		s.Press("ctrl+s")
+		s.Expect("5 rows of what was pasted cannot be used", `row 2: "ftp://x"`, `row 6: "gopher://x"`, "launch the 1 good row")
+	})
 }

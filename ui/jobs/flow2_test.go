@@ -29,7 +29,8 @@ func flow(t *testing.T, f *fakeLedger, dialect string, w, h int, body func(s *ui
 func fillDialog(s *uitest.Screen, rows string) {
 	s.Press("n")
 	s.Type("gd_products")
-	s.Press("tab", "tab")
+	s.Press("enter")
+	s.Expect("New job")
 	s.Paste(rows)
 }
 
@@ -74,7 +75,7 @@ func TestTheSameInputsAtTheEmulatorAreDated(t *testing.T) {
 	f := &fakeLedger{}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		fillDialog(s, "https://a.test/1")
-		s.Press("ctrl+s", "ctrl+s")
+		s.Press("ctrl+s", "ctrl+s", "y")
 		f.mu.Lock()
 		f.jobs[0].Profile, f.jobs[0].Created = "local", f.jobs[0].Created.Add(9*24*time.Hour)
 		f.mu.Unlock()
@@ -90,6 +91,10 @@ func TestTheSameInputsWithinAnHourNeedAConfirmation(t *testing.T) {
 		for range 2 {
 			fillDialog(s, "https://a.test/1\nhttps://a.test/2")
 			s.Press("ctrl+s", "ctrl+s")
+			if len(f.triggered) == 0 {
+				s.Expect("Launch 2 inputs?", "2 inputs for dataset gd_products, with key etl: ")
+				s.Press("y")
+			}
 		}
 		s.Expect("Launch the same inputs again?", "billed a second time")
 		if len(f.triggered) != 1 {
@@ -110,8 +115,11 @@ func TestTheSameInputsWithinAnHourNeedAConfirmation(t *testing.T) {
 		s.After(2 * time.Hour)
 		fillDialog(s, "https://a.test/1\nhttps://a.test/2")
 		s.Press("ctrl+s", "ctrl+s")
+		s.Expect("Launch 2 inputs?")
+		s.ExpectNot("billed a second time")
+		s.Press("y")
 		if len(f.triggered) != 3 {
-			t.Fatalf("%d triggers, want 3: two hours later nothing is asked", len(f.triggered))
+			t.Fatalf("%d triggers, want 3: two hours later the cost alone is asked about", len(f.triggered))
 		}
 	})
 }
@@ -133,7 +141,7 @@ func TestALaunchThatFailsStaysInTheDialogAndSaysWhy(t *testing.T) {
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		fillDialog(s, "https://a.test/1")
 		s.AllowError("secret missing")
-		s.Press("ctrl+s", "ctrl+s")
+		s.Press("ctrl+s", "ctrl+s", "y")
 		s.Expect("New job", "✗ key etl: secret missing")
 	})
 }
@@ -166,9 +174,8 @@ func TestAKeyWithoutThePermissionIsRefusedBeforeAnythingIsSent(t *testing.T) {
 func TestInputsFromAFile(t *testing.T) {
 	f := &fakeLedger{}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
-		s.Press("n")
-		s.Type("gd_products")
-		s.Press("tab", "space", "tab")
+		fillDialog(s, "")
+		s.Press("shift+tab", "space", "tab")
 		s.Type("missing.csv")
 		s.Press("ctrl+s")
 		s.Expect("open missing.csv: no such file", "Nothing was sent")
@@ -179,7 +186,7 @@ func TestInputsFromAFile(t *testing.T) {
 		if f.opens != 1 || f.closes != 1 {
 			t.Errorf("the file was opened %d times and closed %d times, want 1 and 1", f.opens, f.closes)
 		}
-		s.Press("ctrl+s")
+		s.Press("ctrl+s", "y")
 		if len(f.triggered) != 1 || len(f.triggered[0].Inputs) != 2 {
 			t.Fatalf("triggered %+v", f.triggered)
 		}
@@ -194,7 +201,7 @@ func TestAJobThatMayHaveStartedSaysWhatToDo(t *testing.T) {
 	flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
 		fillDialog(s, "https://a.test/1")
 		s.AllowError("may have started")
-		s.Press("ctrl+s", "ctrl+s")
+		s.Press("ctrl+s", "ctrl+s", "y")
 		s.Expect("! may have started", "never resent automatically", "connection reset after 412 bytes")
 		if len(f.triggered) != 1 || f.follows() != 0 {
 			t.Fatalf("%d triggers, %d watches, want 1 and 0", len(f.triggered), f.follows())
@@ -302,8 +309,10 @@ func TestPastedAddressesOpenTheDialog(t *testing.T) {
 	f := &fakeLedger{}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		s.Paste("https://a.test/1\nhttps://a.test/2\n")
-		s.Expect("New job", "https://a.test/1", "https://a.test/2")
+		s.Expect("New job: reading the list of data sets")
 		s.Type("gd_products")
+		s.Press("enter")
+		s.Expect("https://a.test/1", "https://a.test/2")
 		s.Press("ctrl+s")
 		s.Expect("2 inputs from what was pasted")
 		s.Press("esc")
@@ -322,10 +331,7 @@ func TestPastedAddressesOpenTheDialog(t *testing.T) {
 
 func TestTheLinesOfAPasteIntoTheDialogStayLines(t *testing.T) {
 	flow(t, &fakeLedger{}, "brightdata", 100, 30, func(s *uitest.Screen) {
-		s.Press("n")
-		s.Type("gd_products")
-		s.Press("tab", "tab")
-		s.Paste("https://a.test/1\nhttps://a.test/2\n")
+		fillDialog(s, "https://a.test/1\nhttps://a.test/2\n")
 		s.Press("ctrl+s")
 		s.Expect("2 inputs from what was pasted")
 	})
@@ -371,7 +377,7 @@ func TestQuittingAsksWhileAJobIsBeingSent(t *testing.T) {
 	f := &fakeLedger{slow: 10 * time.Second}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		fillDialog(s, "https://a.test/1")
-		s.Press("ctrl+s", "ctrl+s")
+		s.Press("ctrl+s", "ctrl+s", "y")
 		s.Press("ctrl+c")
 		s.Expect("in flight")
 		if !s.Running() {
@@ -385,7 +391,7 @@ func TestTheListBehindTheDialogSaysThatAJobIsBeingSent(t *testing.T) {
 		flow(t, &fakeLedger{slow: 10 * time.Second, jobs: earlier}, "brightdata", 120, 40, func(s *uitest.Screen) {
 			fillDialog(s, "https://a.test/1")
 			s.ExpectNot("being sent")
-			s.Press("ctrl+s", "ctrl+s")
+			s.Press("ctrl+s", "ctrl+s", "y")
 			s.Expect("a job is being sent")
 			s.ExpectNot("no jobs yet")
 			s.After(12 * time.Second)
@@ -423,13 +429,13 @@ func TestAnAdminKeyLaunchesOnlyForAReasonThatIsRecorded(t *testing.T) {
 		s.Press("enter")
 		s.Type("the others are being rotated")
 		s.AllowError("no history is kept")
-		s.Press("ctrl+s", "ctrl+s")
+		s.Press("ctrl+s", "ctrl+s", "y")
 		s.Expect("✗ no history is kept in this run")
 		if len(f.triggered) != 0 {
 			t.Fatal("it was sent although the reason was not recorded")
 		}
 		f.admitErr = nil
-		s.Press("ctrl+s", "ctrl+s")
+		s.Press("ctrl+s", "ctrl+s", "y")
 		if len(f.triggered) != 1 || len(f.admitted) != 2 || f.admitted[1] != "boss: the others are being rotated" {
 			t.Errorf("%d triggers, admitted %q", len(f.triggered), f.admitted)
 		}

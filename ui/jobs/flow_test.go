@@ -27,6 +27,9 @@ import (
 type fakeLedger struct {
 	admitted  []string // why ADMIN keys were used
 	admitErr  error
+	saved     string // a list's name and its length
+	estimate  service.Estimate
+	local     bool // the profile is the embedded emulator's
 	mu        sync.Mutex
 	jobs      []model.Job
 	triggered []model.TriggerRequest
@@ -145,7 +148,10 @@ func (f *fakeLedger) Collector(_ context.Context, _, name string) (model.Collect
 	return model.Collector{ID: name}, catalogue.Listing{}, nil
 }
 
-func (f *fakeLedger) Estimate(_ context.Context, r model.TriggerRequest) (service.Estimate, error) {
+func (f *fakeLedger) Check(_ context.Context, r model.TriggerRequest) (service.Estimate, error) {
+	if f.estimate.Inputs > 0 {
+		return f.estimate, nil
+	}
 	return service.Estimate{Inputs: len(r.Inputs), Records: float64(len(r.Inputs)), Basis: "one for each input", Dollars: -1}, nil
 }
 
@@ -154,6 +160,13 @@ func (f *fakeLedger) keepRejects(_ string, in rows.Inputs) (string, error) {
 	defer f.mu.Unlock()
 	f.rejected = string(in.Rejected)
 	return "/tmp/rejected." + in.RejectedKind, f.keepErr
+}
+
+func (f *fakeLedger) saveList(name string, inputs []model.JobInput) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.saved = fmt.Sprint(name, len(inputs))
+	return f.keepErr
 }
 
 func (f *fakeLedger) Trigger(ctx context.Context, r model.TriggerRequest) (model.Job, error) {
@@ -360,8 +373,8 @@ func start(t *testing.T, f *fakeLedger, dialect string, w, h int) *uitest.Screen
 	t.Helper()
 	theme := kit.NewTheme(true, false)
 	view := jobs.New(jobs.Deps{
-		Ctx: t.Context(), Now: time.Now, Theme: theme, Ledger: f, Admit: f.admit, Read: rows.Read, KeepRejects: f.keepRejects,
-		Profile: func() profile.Profile { return profile.Profile{Name: "acme", Dialect: dialect} },
+		Ctx: t.Context(), Now: time.Now, Theme: theme, Ledger: f, Admit: f.admit, Read: rows.Read, KeepRejects: f.keepRejects, SaveList: f.saveList,
+		Profile: func() profile.Profile { return profile.Profile{Name: "acme", Dialect: dialect, Local: f.local} },
 		OpenFile: func(path string) (io.ReadCloser, error) {
 			if path != "urls.txt" {
 				return nil, fmt.Errorf("open %s: no such file", path)
@@ -384,9 +397,10 @@ func TestALaunchedJobIsFollowedToItsEnd(t *testing.T) {
 		s := start(t, f, "brightdata", 120, 40)
 		s.Expect("no jobs yet: n launches one", "A job has the service collect many inputs", "d      Download the result to a file.")
 		s.Press("n")
-		s.Expect("New job", "check the inputs", "Nothing is sent yet")
+		s.Expect("New job: reading the list of data sets", "nothing has these words: enter takes them as an identifier")
 		s.Type("gd_products")
-		s.Press("tab", "tab")
+		s.Press("enter")
+		s.Expect("New job", "check the inputs", "Nothing is sent yet")
 		s.Paste("https://a.test/1\nhttps://a.test/2\nhttps://a.test/3\nhttps://a.test/4")
 		t.Log(s.Screen())
 		s.Press("ctrl+s")
@@ -394,7 +408,13 @@ func TestALaunchedJobIsFollowedToItsEnd(t *testing.T) {
 		if len(f.triggered) != 0 {
 			t.Fatal("the check sent something")
 		}
-		s.PressFast("ctrl+s")
+		s.Press("ctrl+s")
+		s.Expect("Launch 4 inputs?", "4 inputs for dataset gd_products, with key etl: about 4")
+		if len(f.triggered) != 0 {
+			t.Fatal("it was sent before the answer")
+		}
+		s.After(time.Second)
+		s.PressFast("y")
 		s.Expect("accepted", "sd_1", "gd_products")
 		s.ExpectNot("New job")
 		s.After(5 * time.Second)

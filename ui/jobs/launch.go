@@ -15,7 +15,6 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/catalogue"
 	"zonedeck/service/dialect"
 	service "zonedeck/service/jobs"
 	"zonedeck/service/rows"
@@ -31,11 +30,11 @@ const (
 	fieldPaste   = "paste"
 	fieldPath    = "path"
 	fieldKey     = "key"
-	fieldCheck   = "check"
 	fieldReason  = "reason"
 
 	sourcePaste = "paste"
 	sourceFile  = "file"
+	sourceTyped = "typed" // one input, a field of the form for each of its own
 )
 
 // launch is the dialog for a new job. It has two steps: the first reads and checks
@@ -49,13 +48,13 @@ type launch struct {
 	checked checkedInputs
 	ready   bool
 	base    model.TriggerRequest // what the form was filled with
-	// listing are the data sets, in the slot of loading; empty until they are read.
-	listing catalogue.Listing
-	loading kit.Slot
-	picked  bool        // the data set was picked from the list, which no key in a field shows
-	agreed  bool        // the operator confirmed launching the same inputs again
-	same    []model.Job // the jobs that the question was about
-	partly  bool        // the operator confirmed launching the good rows alone
+	picked  bool                 // the data set was picked from the list, which no key in a field shows
+	shape   string               // of which data set and method the fields of a typed input are
+	typed   []widget.Field
+	way     model.CollectMethod // how the form collects, as far as it is known
+	agreed  bool                // the operator confirmed the launch
+	same    []model.Job         // the jobs with the same inputs that the question named
+	partly  bool                // the operator confirmed launching the good rows alone
 }
 
 // checkedInputs is the result of reading the inputs.
@@ -77,32 +76,39 @@ type (
 		jobs    []model.Job
 		err     error
 	}
-	// launchAgain confirms launching the same inputs within the hour.
-	launchAgain struct{}
+	// launchNow confirms a launch: what it is expected to cost, or the same inputs again.
+	launchNow struct{}
 	// launchGood confirms launching the good rows without the bad ones.
 	launchGood struct{}
 )
 
+// newJob begins with the list of data sets where the dialect sends which one it is.
 func (m *Model) newJob(urls []string) tea.Cmd {
 	if why := m.whyNotLaunch(); why != "" {
 		return kit.Warn("new job: " + why)
 	}
+	if d, err := dialect.Find(m.profile.Dialect); err == nil && d.Sends().Dataset {
+		return m.openCatalogue(urls)
+	}
+	return m.openForm(urls)
+}
+
+// openForm opens the form of a job.
+func (m *Model) openForm(urls []string) tea.Cmd {
 	l := &launch{}
 	fields := []widget.Field{
 		{Name: fieldDataset, Label: "Dataset", Kind: widget.FieldText, Placeholder: "e.g. gd_products", Check: m.checkDataset},
-		{Name: fieldSource, Label: "Inputs", Kind: widget.FieldChoice, Value: sourcePaste, Options: []widget.Option{
-			{Value: sourcePaste, Label: "pasted"}, {Value: sourceFile, Label: "from a file"},
-		}},
+		{Name: fieldDiscover, Label: "How", Kind: widget.FieldPick, Hidden: true},
+		{Name: fieldSource, Label: "Inputs", Kind: widget.FieldChoice, Value: sourcePaste, Options: sources(false)},
 		{
 			Name: fieldPaste, Label: "Rows", Kind: widget.FieldArea, Rows: 5, Value: strings.Join(urls, "\n"),
 			Placeholder: "one URL per line, or CSV, JSON, NDJSON with url", Help: rowsHelp, Check: widget.Required("paste at least one URL"),
 		},
 		{Name: fieldPath, Label: "File", Kind: widget.FieldText, Hidden: true, Placeholder: "e.g. inputs.csv", Help: pathHelp, Check: widget.Required("name a file")},
-		{Name: fieldDiscover, Label: "How", Kind: widget.FieldPick, Hidden: true},
 		{Name: fieldKey, Label: "Key", Kind: widget.FieldPick, Value: m.session.Key.Name, Placeholder: "the profile's"},
 		{Name: fieldReason, Label: "Why ADMIN", Hidden: true, Placeholder: "why it must be this key", Help: "It stands in Activity."},
 	}
-	fields = append(append(fields, settingFields()...), widget.Field{Name: fieldCheck, Label: "Check", Kind: widget.FieldNote})
+	fields = append(fields, settingFields()...)
 	l.form = widget.NewForm(m.deps.Theme, fields...)
 	l.dialog = widget.NewFormDialog(m.deps.Theme, "New job", l.form)
 	l.dialog.Width = 78
@@ -121,7 +127,7 @@ func (m *Model) newJob(urls []string) tea.Cmd {
 	l.setSession(m, m.session)
 	l.changed(m)
 	m.dialog = l
-	return tea.Batch(kit.OpenOverlay(l.dialog), m.loadCollectors(l))
+	return kit.OpenOverlay(l.dialog)
 }
 
 // checkDataset requires a name if the dialect sends one. Otherwise it is only the
@@ -164,10 +170,11 @@ func (m *Model) contractAlone() string {
 
 // changed updates the fields and discards the check.
 func (l *launch) changed(m *Model) {
-	file := l.form.Value(fieldSource) == sourceFile
-	l.form.SetHidden(fieldPaste, file)
-	l.form.SetHidden(fieldPath, !file)
 	l.describe(m)
+	source := l.form.Value(fieldSource)
+	l.form.SetHidden(fieldPaste, source != sourcePaste)
+	l.form.SetHidden(fieldPath, source != sourceFile)
+	l.hideTyped(source != sourceTyped)
 	l.showSettings(m)
 	key := m.keyNamed(l.form.Value(fieldKey))
 	l.form.SetHidden(fieldReason, key.Level != model.LevelAdmin)
@@ -176,10 +183,10 @@ func (l *launch) changed(m *Model) {
 	l.dialog.Problem = ""
 	l.slot.Drop()
 	l.dialog.Busy = false
-	l.note("Nothing is sent yet: the rows are checked first.", m.contractAlone(), m.lint(l.form.Value(fieldKey)))
+	l.note("Nothing is sent yet: the rows are checked first.", l.costs(), m.contractAlone(), m.lint(l.form.Value(fieldKey)))
 }
 
-// note sets the text at the foot of the form.
+// note sets the text below the form.
 func (l *launch) note(lines ...string) {
 	kept := lines[:0]
 	for _, s := range lines {
@@ -187,7 +194,7 @@ func (l *launch) note(lines ...string) {
 			kept = append(kept, s)
 		}
 	}
-	l.form.SetValue(fieldCheck, strings.Join(kept, "\n"))
+	l.dialog.Foot = strings.Join(kept, "\n")
 }
 
 // keyNamed finds a key of the session; an empty name is the profile's key.
@@ -243,7 +250,7 @@ func (m *Model) submit() tea.Cmd {
 	r.Repeats = l.base.Repeats
 	if l.agreed {
 		r.Guard = guardOf(l.same)
-		return m.trigger(r, l.reason(), l.checked.in)
+		return m.trigger(r, l.kept())
 	}
 	ledger := m.deps.Ledger
 	return kit.Do(kit.Jobs, &l.slot, m.deps.Ctx, func(ctx context.Context) tea.Msg {
@@ -258,17 +265,22 @@ func (m *Model) sameFound(l *launch, msg sameFound) tea.Cmd {
 	case msg.err != nil:
 		l.failed("the ledger cannot be searched for the same inputs: " + msg.err.Error())
 		return nil
-	case len(msg.jobs) == 0:
+	case len(msg.jobs) == 0 && (l.partly || m.profile.Local && l.checked.estimate.Dollars >= 0):
 		msg.request.Guard = guardOf(nil)
-		return m.trigger(msg.request, l.reason(), l.checked.in)
+		return m.trigger(msg.request, l.kept())
 	}
 	l.dialog.Busy = false
 	l.same = msg.jobs
-	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
-		Title: "Launch the same inputs again?",
-		Body:  m.sameWords(msg.jobs[0], fmt.Sprintf("The same %s went to %s", text.Counted(len(msg.request.Inputs), "input"), datasetWords(msg.request.Dataset))),
-		Yes:   "launch again", View: kit.Jobs, Intent: launchAgain{},
-	})
+	inputs := text.Counted(len(msg.request.Inputs), "input")
+	spec := widget.ConfirmSpec{
+		Title: "Launch " + inputs + "?", Yes: "launch " + inputs, View: kit.Jobs, Intent: launchNow{},
+		Body: fmt.Sprintf("%s for %s, with key %s: %s.", inputs, datasetWords(msg.request.Dataset), m.keyNamed(msg.request.Key).Name, estimateLine(l.checked.estimate)),
+	}
+	if len(msg.jobs) > 0 {
+		spec.Title, spec.Yes = "Launch the same inputs again?", "launch again"
+		spec.Body = m.sameWords(msg.jobs[0], fmt.Sprintf("The same %s went to %s", inputs, datasetWords(msg.request.Dataset))) + "\n" + spec.Body
+	}
+	return widget.Confirm(m.deps.Theme, spec)
 }
 
 // sameWords say what was launched before.
@@ -293,20 +305,24 @@ func (m *Model) readInputs(l *launch) tea.Cmd {
 	l.dialog.Busy = true
 	open := m.deps.OpenFile
 	text, path := l.form.Value(fieldPaste), strings.TrimSpace(l.form.Value(fieldPath))
-	file := l.form.Value(fieldSource) == sourceFile
-	r, shape := l.asked()
+	source := l.form.Value(fieldSource)
+	if source == sourceTyped {
+		text = l.typedInput()
+	}
+	r, shape, sample := l.asked()
 	return kit.Do(kit.Jobs, &l.slot, m.deps.Ctx, func(ctx context.Context) tea.Msg {
-		source := "what was pasted"
-		out := m.inputsOf(ctx, r, shape, func() (io.ReadCloser, string, error) {
-			if !file {
+		out := m.inputsOf(ctx, r, shape, sample, func() (io.ReadCloser, string, error) {
+			switch source {
+			case sourceFile:
+				f, err := open(path)
+				return f, strings.TrimPrefix(filepath.Ext(path), "."), err
+			case sourceTyped:
+				return io.NopCloser(strings.NewReader(text)), rows.InputNDJSON, nil
+			default:
 				return io.NopCloser(strings.NewReader(text)), "", nil
 			}
-			f, err := open(path)
-			return f, strings.TrimPrefix(filepath.Ext(path), "."), err
 		})
-		if out.source = source; file {
-			out.source = path
-		}
+		out.source = map[string]string{sourceFile: path, sourcePaste: "what was pasted", sourceTyped: "the form"}[source]
 		return inputsRead{out}
 	})
 }
@@ -327,17 +343,15 @@ func (m *Model) dialogResult(msg tea.Msg) (tea.Cmd, bool) {
 			m.dialog.partly = true
 			return m.submit(), true
 		}
-	case launchAgain:
+	case launchNow:
 		if m.dialog != nil {
 			m.dialog.agreed = true
 			return m.submit(), true
 		}
 	case collectorsLoaded:
-		if m.dialog != nil {
-			m.dialog.collectorsLoaded(m, msg)
-		}
+		m.collectorsLoaded(msg)
 	case datasetChosen:
-		m.datasetChosen(msg.id)
+		return m.datasetChosen(msg), true
 	case doCancel:
 		return m.cancelJob(msg.job), true
 	case doDownload:
@@ -352,6 +366,7 @@ func (l *launch) inputsRead(m *Model, c checkedInputs) {
 	l.dialog.Busy = false
 	l.checked = c
 	in := c.in
+	l.markTyped(in.Problems)
 	switch {
 	case c.err != nil:
 		l.dialog.Problem = c.err.Error()
@@ -364,13 +379,13 @@ func (l *launch) inputsRead(m *Model, c checkedInputs) {
 		l.note()
 	default:
 		l.ready, l.dialog.Deliberate = true, true
-		l.dialog.Submit = "launch " + text.Counted(len(in.Rows), "input")
+		l.dialog.Submit = "launch " + text.Counted(len(c.request.Inputs), "input")
 		if in.Bad > 0 {
 			l.dialog.Problem = fmt.Sprintf("%s of %s cannot be used; nothing was sent", text.Counted(in.Bad, "row"), c.source)
-			l.dialog.Submit = fmt.Sprintf("launch the %s", text.Counted(len(in.Rows), "good row"))
+			l.dialog.Submit = fmt.Sprintf("launch the %s", text.Counted(len(c.request.Inputs), "good row"))
 		}
 		k := m.keyNamed(l.form.Value(fieldKey))
-		l.note(fmt.Sprintf("✓ %s from %s · key %s %s%s", text.Counted(len(in.Rows), "input"), c.source, cmp.Or(k.Name, "of the profile"), k.Level, l.partWords()),
+		l.note(fmt.Sprintf("✓ %s from %s · key %s %s%s", text.Counted(len(c.request.Inputs), "input"), c.source, cmp.Or(k.Name, "of the profile"), k.Level, l.partWords()),
 			estimateLine(c.estimate), columnWords(in.Columns), problemLines(in.Problems), m.contractAlone(), m.lint(l.form.Value(fieldKey)))
 	}
 }
@@ -381,8 +396,8 @@ func (l *launch) partWords() string {
 	if in.Folded > 0 {
 		out += " · " + text.Counted(in.Folded, "repeated row") + " folded"
 	}
-	if len(in.Rows) < in.Good {
-		out += fmt.Sprintf(" · a sample of %d", in.Good)
+	if len(l.checked.request.Inputs) < len(in.Rows) {
+		out += fmt.Sprintf(" · a sample of %d", len(in.Rows))
 	}
 	if in.Bad > 0 {
 		out += " · the bad ones are kept in a file"

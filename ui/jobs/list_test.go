@@ -101,15 +101,15 @@ func TestWithTheContractAloneTheDialogSaysWhatIsNotSentOrPossible(t *testing.T) 
 		s.Paste("https://a.test/1")
 		s.Press("ctrl+s")
 		s.Expect("1 input from", "cannot ask for progress or result")
-		s.Press("ctrl+s")
+		s.Press("ctrl+s", "y")
 		if len(f.triggered) != 1 || f.triggered[0].Dataset != "" {
 			t.Fatalf("triggered %+v", f.triggered)
 		}
 		s.ExpectNot("New job")
 	})
 	flow(t, &fakeLedger{}, "brightdata", 120, 40, func(s *uitest.Screen) {
-		s.Press("n", "tab", "tab")
-		s.Paste("https://a.test/1")
+		fillDialog(s, "https://a.test/1")
+		s.Press("esc", "up", "up", "ctrl+u")
 		s.Press("ctrl+s")
 		s.Expect("name the dataset")
 	})

@@ -29,8 +29,8 @@ type Ledger interface {
 	// by the key of a name.
 	Collectors(ctx context.Context, key string, anew bool) (catalogue.Listing, error)
 	Collector(ctx context.Context, key, name string) (model.Collector, catalogue.Listing, error)
-	// Estimate says what a job is expected to cost.
-	Estimate(ctx context.Context, r model.TriggerRequest) (service.Estimate, error)
+	// Check says what a job is expected to cost, and why it would be refused.
+	Check(ctx context.Context, r model.TriggerRequest) (service.Estimate, error)
 	// Follow has the jobs in flight asked for, until ctx ends; see service/jobs.
 	Follow(ctx context.Context, on func(service.Followed)) error
 	AskNow(ctx context.Context, jobID string) error
@@ -62,6 +62,8 @@ type Deps struct {
 	// KeepRejects keeps bad rows in a new file, for an empty path one of its choice, and names
 	// it. It is called in a command.
 	KeepRejects func(path string, in rows.Inputs) (string, error)
+	// SaveList keeps inputs as a list of a name that is not there yet. It is called in a command.
+	SaveList func(name string, inputs []model.JobInput) error
 	// Admit writes down why an ADMIN key launches a job; its error ends the launch before
 	// anything is sent. It is called in a command.
 	Admit func(ctx context.Context, key, reason string) error
@@ -125,6 +127,8 @@ type Model struct {
 	panes   widget.Panes
 	detail  widget.Scroll
 	dialog  *launch // nil while no dialog is open
+	// dataSets are those that jobs can be launched for.
+	dataSets dataSets
 	// want is the job to select once the ledger has it.
 	want string
 }

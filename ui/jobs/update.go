@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
+	"zonedeck/service/catalogue"
 	service "zonedeck/service/jobs"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
@@ -62,6 +63,7 @@ func (m *Model) setSession(s kit.Session) tea.Cmd {
 	m.fill()
 	if changed {
 		m.unfollow()
+		m.dataSets.listing = catalogue.Listing{} // of another account
 	}
 	if m.dialog != nil {
 		m.dialog.setSession(m, s)
@@ -284,8 +286,8 @@ func (m *Model) triggered(msg triggered) tea.Cmd {
 	default:
 		cmds = append(cmds, kit.Info("launched "+msg.job.ID))
 	}
-	if msg.kept != "" {
-		cmds = append(cmds, kit.Info("the bad rows are kept in "+msg.kept))
+	for _, said := range msg.said {
+		cmds = append(cmds, kit.Info(said))
 	}
 	return tea.Batch(cmds...)
 }

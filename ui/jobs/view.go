@@ -216,6 +216,20 @@ func (m *Model) notes(j model.Job, w int) []string {
 	}
 }
 
+// costWords are what a job has cost, as far as that can be said.
+func costWords(j model.Job) string {
+	switch {
+	case j.Rows.Counted && j.Rows.Billed >= 0:
+		return model.CostWords(j.Rows.Cost, j.Rows.Priced)
+	case j.Rows.Counted:
+		return "not known: the dialect does not show which rows are billed"
+	case j.State.HasResult():
+		return "not counted yet: a download counts the rows"
+	default:
+		return ""
+	}
+}
+
 // facts are what does not change, one per line.
 func (m *Model) facts(j model.Job, w int) []string {
 	out := []string{""}
@@ -229,6 +243,6 @@ func (m *Model) facts(j model.Job, w int) []string {
 	add("profile", j.Profile)
 	add("key", j.KeyName)
 	add("created", widget.When(m.session, j.Profile, j.Created, m.deps.Now()))
-	add("cost", model.CostWords(j.Rows.Cost, j.Rows.Priced))
+	add("cost", costWords(j))
 	return out
 }

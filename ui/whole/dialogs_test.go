@@ -125,16 +125,20 @@ func jobDialogScreens(s scripted) []screen {
 		{name: "jobs/same-inputs", before: acme, steps: func(p *uitest.Whole) {
 			acmeReady(p)
 			p.Press("esc", "2")
-			launchPasted(p, "gd_products", "https://shop.example/product/1")
+			checkPasted(p, "gd_products", "https://shop.example/product/1")
+		}, after: func(h *home, p *uitest.Whole) {
+			h.yes(p, "Launch 1 input?")
 			p.WaitFor("✓ ready")
 			p.WaitGone("is ready: d downloads") // the toasts of the launch
-			launchPasted(p, "gd_products", "https://shop.example/product/1")
+			checkPasted(p, "gd_products", "https://shop.example/product/1")
 			p.WaitFor("Launch the same inputs again?")
 		}},
 		{name: "jobs/copy", before: acme, steps: func(p *uitest.Whole) {
 			acmeReady(p)
 			p.Press("esc", "2")
-			launchPasted(p, "gd_products", "https://shop.example/product/1")
+			checkPasted(p, "gd_products", "https://shop.example/product/1")
+		}, after: func(h *home, p *uitest.Whole) {
+			h.yes(p, "Launch 1 input?")
 			p.WaitFor("✓ ready")
 			p.WaitGone("is ready: d downloads") // the toasts of the launch
 			p.Press("y")

@@ -193,7 +193,9 @@ func jobStateScreens(s scripted) []screen {
 	sendingJob := screen{name: "jobs/sending", before: func(h *home) { s.acme(h, "brightdata") }, steps: func(p *uitest.Whole) {
 		acmeReady(p)
 		p.Press("esc", "2")
-		launchPasted(p, "gd_sending", "https://shop.example/product/1")
+		checkPasted(p, "gd_sending", "https://shop.example/product/1")
+	}, after: func(h *home, p *uitest.Whole) {
+		h.yes(p, "Launch 1 input?")
 		p.WaitFor("sending", "1 running")
 	}}
 	badRows := screen{name: "jobs/bad-rows", before: func(h *home) { s.acme(h, "brightdata") }, steps: func(p *uitest.Whole) {
@@ -203,9 +205,15 @@ func jobStateScreens(s scripted) []screen {
 		p.Press("ctrl+s")
 		p.WaitFor("row 1")
 	}}
+	confirm := screen{name: "jobs/confirm", before: func(h *home) { s.acme(h, "brightdata") }, steps: func(p *uitest.Whole) {
+		acmeReady(p)
+		p.Press("esc", "2")
+		checkPasted(p, "gd_products", "https://shop.example/product/1")
+		p.WaitFor("Launch 1 input?")
+	}}
 	return []screen{
 		one("gd_products", "ready", "--wait"), one("gd_refused", "refused"), one("gd_failed", "failed", "--wait"), one("gd_canceled", "canceled", "--wait"),
-		notSent, accepted, running, cancel, sendingJob, badRows,
+		notSent, accepted, running, cancel, sendingJob, badRows, confirm,
 	}
 }
 
@@ -213,19 +221,18 @@ func jobStateScreens(s scripted) []screen {
 func fillJob(p *uitest.Whole, dataset, inputs string) {
 	p.WaitFor("[2 Jobs]")
 	p.Press("n")
-	p.WaitFor("New job", "Dataset")
-	p.Press("enter")
+	p.WaitFor("New job", "data sets")
 	p.Type(dataset)
+	p.WaitFor("› " + dataset)
 	p.Press("enter")
-	p.Press("down")
-	p.WaitFor("Rows")
+	p.WaitFor("Dataset", "Rows")
 	p.Type(inputs)
 }
 
-// launchPasted launches a job, past the check of its inputs.
-func launchPasted(p *uitest.Whole, dataset, inputs string) {
+// checkPasted goes past the check of a job's inputs, to the question before the launch.
+func checkPasted(p *uitest.Whole, dataset, inputs string) {
 	fillJob(p, dataset, inputs)
 	p.Press("ctrl+s")
-	p.WaitFor("1 input")
+	p.WaitFor("1 input from")
 	p.Press("ctrl+s")
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -31,6 +32,8 @@ type home struct {
 	dir string
 	env map[string]string
 	now time.Time
+	// later is how far its clock was moved since.
+	later atomic.Int64
 }
 
 func newHome(t *testing.T) *home {
@@ -56,8 +59,15 @@ func newHome(t *testing.T) *home {
 func (h *home) process(args ...string) cli.Process {
 	return cli.Process{
 		Args: args, Stdin: strings.NewReader(""), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{},
-		Getenv: func(name string) string { return h.env[name] }, Now: func() time.Time { return h.now }, PID: os.Getpid(),
+		Getenv: func(name string) string { return h.env[name] }, Now: func() time.Time { return h.now.Add(time.Duration(h.later.Load())) }, PID: os.Getpid(),
 	}
+}
+
+// yes answers a question, which takes no key in its first moments.
+func (h *home) yes(p *uitest.Whole, title string) {
+	p.WaitFor(title)
+	h.later.Add(int64(time.Second))
+	p.Press("y")
 }
 
 // run runs a command on the home's files, as in another window before.
@@ -296,58 +306,6 @@ func sandboxScreens() []screen {
 			p.Type("lab.test/ok")
 			p.Press("ctrl+j")
 			p.WaitFor("absolute")
-		}},
-	}
-}
-
-func jobScreens(silent string) []screen {
-	launched := func(h *home) {
-		h.write("urls.txt", "http://lab.test/shop\nhttp://lab.test/product/1\n")
-		h.run("jobs", "trigger", "gd_products", "--input", filepath.Join(h.dir, "urls.txt"), "--wait")
-	}
-	list := func(texts ...string) func(p *uitest.Whole) {
-		return func(p *uitest.Whole) {
-			ready(p)
-			p.Press("2")
-			p.WaitFor(texts...)
-		}
-	}
-	return []screen{
-		{name: "jobs/empty", steps: list("no jobs yet")},
-		{name: "jobs/may-have-started", before: func(h *home) {
-			h.write("urls.txt", "http://lab.test/ok\n")
-			h.env["ZONEDECK_API_KEY"] = "a-key-of-nobody"
-			h.run("--base-url", silent, "jobs", "trigger", "gd_reviews", "--input", filepath.Join(h.dir, "urls.txt"))
-			delete(h.env, "ZONEDECK_API_KEY")
-		}, steps: list("may have")},
-		{name: "jobs/new", steps: func(p *uitest.Whole) {
-			list("no jobs yet")(p)
-			p.Press("n")
-			p.WaitFor("Dataset", "ctrl+o lists 5 data sets")
-		}},
-		{name: "jobs/datasets", steps: func(p *uitest.Whole) {
-			list("no jobs yet")(p)
-			p.Press("n")
-			p.WaitFor("ctrl+o lists 5 data sets")
-			p.Press("ctrl+o")
-			p.WaitFor("Data sets (5)", "Lab search")
-		}},
-		{name: "jobs/filter", before: launched, steps: func(p *uitest.Whole) {
-			list("ready")(p)
-			p.Press("/")
-			p.WaitFor("state:failed")
-			p.Type("state:ready dataset:gd_p")
-			p.WaitFor("1 of 1")
-			p.Press("enter")
-			p.WaitFor("esc shows all")
-			p.Press("z") // whether a question came while the job ran is chance, and its history shows it
-			p.WaitGone("created   ")
-			p.WaitFor("Jobs (1")
-		}},
-		{name: "jobs/preview", before: launched, steps: func(p *uitest.Whole) {
-			list("ready")(p)
-			p.Press("p")
-			p.WaitFor("Brass desk lamp")
 		}},
 	}
 }

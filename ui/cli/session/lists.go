@@ -2,7 +2,9 @@ package session
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -16,17 +18,10 @@ const ListPrefix = "list:"
 
 // KeepRejects keeps the rows that cannot be used, as they stood in their source: in path or, for
 // "", in a new file of the downloads folder. It gives the file's name. A file that is there
-// already is not touched.
+// already is not touched; if it holds other rows, that is an error that wraps fs.ErrExist.
 func (s *Session) KeepRejects(path string, in rows.Inputs) (string, error) {
 	if path != "" {
-		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
-			return "", err
-		}
-		if err := f.Close(); err != nil {
-			return "", err
-		}
-		return path, textfile.Write(path, in.Rejected)
+		return path, keep(path, in.Rejected, path)
 	}
 	dir := s.Paths.DownloadsDir()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -39,21 +34,41 @@ func (s *Session) KeepRejects(path string, in rows.Inputs) (string, error) {
 			name = fmt.Sprintf("%s-%d.%s", begin, n, in.RejectedKind)
 		}
 		path := filepath.Join(dir, name)
-		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if os.IsExist(err) {
-			continue
+		if err := keepNew(path, in.Rejected); !os.IsExist(err) {
+			return path, err
 		}
-		if err != nil {
-			return "", err
-		}
-		if err := f.Close(); err != nil {
-			return "", err
-		}
-		return path, textfile.Write(path, in.Rejected)
 	}
 }
 
-// SaveList keeps inputs as a saved list, in place of one of that name.
+// keepNew writes a file that is not there yet.
+func keepNew(path string, content []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return textfile.Write(path, content)
+}
+
+// keep is keepNew, for a file that may have the same content already: a command that sent
+// nothing is repeated.
+func keep(path string, content []byte, name string) error {
+	there, err := os.ReadFile(path)
+	switch {
+	case err == nil && bytes.Equal(there, content):
+		return nil
+	case err == nil:
+		return fmt.Errorf("%s is there with other rows: %w", name, fs.ErrExist)
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	return keepNew(path, content)
+}
+
+// SaveList keeps inputs as a saved list. One of that name is not touched; if it holds other
+// inputs, that is an error that wraps fs.ErrExist.
 func (s *Session) SaveList(name string, inputs []model.JobInput) error {
 	path, err := s.Paths.ListFile(name)
 	if err != nil {
@@ -67,5 +82,5 @@ func (s *Session) SaveList(name string, inputs []model.JobInput) error {
 		b.Write(rows.Input(in))
 		b.WriteByte('\n')
 	}
-	return textfile.Write(path, b.Bytes())
+	return keep(path, b.Bytes(), "a saved list "+name)
 }

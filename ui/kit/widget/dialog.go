@@ -37,6 +37,8 @@ type FormDialog struct {
 	theme *kit.Theme
 	// Problem is shown in red above the keys; set it if a submit fails.
 	Problem string
+	// Foot stands below the form, whatever part of it is seen: what was found out about it.
+	Foot string
 	// Busy disables submit while one is in flight.
 	Busy bool
 
@@ -86,15 +88,22 @@ func (d *FormDialog) Size(w, h int) (int, int) {
 		width = 72
 	}
 	width = min(width, w-4)
-	return width, min(d.Form.Height(width)+len(d.intro(width))+len(d.problem(width))+2, h-4)
+	return width, min(d.Form.Height(width)+len(d.intro(width))+len(d.foot(width))+len(d.problem(width))+2, h-4)
 }
 
-// intro and problem are the lines above and below the form.
+// intro, foot and problem are the lines above and below the form.
 func (d *FormDialog) intro(w int) []string {
 	if d.Intro == "" {
 		return nil
 	}
 	return append(Indent(Wrapped(d.theme.Muted, d.Intro, w-2)), "")
+}
+
+func (d *FormDialog) foot(w int) []string {
+	if d.Foot == "" {
+		return nil
+	}
+	return Indent(Wrapped(d.theme.Muted, d.Foot, w-1))
 }
 
 func (d *FormDialog) problem(w int) []string {
@@ -110,7 +119,11 @@ func (d *FormDialog) Bindings() []kit.Binding {
 	if d.Busy {
 		busy = "already in progress"
 	}
-	out := []kit.Binding{{Keys: []string{"ctrl+s", "ctrl+j"}, Label: d.Submit, Help: "Check the fields and submit.", Intent: dialogSubmit{}, WhileTyping: true, Disabled: busy}}
+	submit := []string{"ctrl+s", "ctrl+j"}
+	if fd := d.Form.current(); fd != nil && fd.Kind == FieldArea && d.CapturingText() {
+		submit = submit[:1] // ctrl+j is the end of a line there, as some terminals send a paste
+	}
+	out := []kit.Binding{{Keys: submit, Label: d.Submit, Help: "Check the fields and submit.", Intent: dialogSubmit{}, WhileTyping: true, Disabled: busy}}
 	if d.Extra != nil {
 		out = append(out, d.Extra()...)
 	}
@@ -227,10 +240,13 @@ func (d *FormDialog) submit() tea.Cmd {
 
 // Render draws intro, form, problem and the keys.
 func (d *FormDialog) Render(w, h int) string {
-	out, problem := d.intro(w), d.problem(w)
+	out, below := d.intro(w), append(d.foot(w), d.problem(w)...)
 	d.above = len(out)
-	out = append(out, d.Form.Render(true, w, max(h-len(out)-len(problem)-2, 1)))
-	out = append(out, problem...)
+	if room := h - len(out) - 3; len(below) > room && room > 0 {
+		below = below[len(below)-room:] // the problem
+	}
+	out = append(out, d.Form.Render(true, w, max(h-len(out)-len(below)-2, 1)))
+	out = append(out, below...)
 	out = append(out, "", " "+d.keys())
 	return Block(strings.Join(out, "\n"), w, h)
 }

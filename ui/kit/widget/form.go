@@ -33,6 +33,7 @@ type Option struct {
 	Label string // shown; Value when empty
 	Note  string // shown beside it and matched by the filter
 	Hint  string // a key or an age, shown at the right edge of a Finder
+	Also  string // matched by the filter of a Finder with Free, and not shown
 	// Disabled is the reason why it cannot be chosen, or empty.
 	Disabled string
 }
@@ -156,6 +157,7 @@ func newArea(spec Field) textarea.Model {
 	a.CharLimit = 1 << 20
 	a.MaxHeight = 0
 	a.Placeholder = spec.Placeholder
+	a.KeyMap.InsertNewline.SetKeys("enter", "ctrl+m", "ctrl+j")
 	a.KeyMap.Paste = key.NewBinding(key.WithDisabled())
 	a.SetHeight(max(spec.Rows, 2))
 	a.SetValue(spec.Value)

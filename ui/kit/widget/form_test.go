@@ -264,6 +264,38 @@ func TestFinderFiltersAndPicks(t *testing.T) {
 	}
 }
 
+func TestAFreeFinderMatchesWordsAndTakesWhatIsTyped(t *testing.T) {
+	picked := ""
+	take := func(s string) tea.Cmd { return func() tea.Msg { picked = s; return nil } }
+	f := NewFreeFinder(kit.NewTheme(true, false), "Sets", "type", "nothing has these words", func(typed string) tea.Cmd { return take("free " + typed) })
+	write := func(s string) {
+		for _, r := range s {
+			f.Update(tea.KeyPressMsg{Code: r, Text: string(r)})
+		}
+	}
+	enter := func() {
+		b, _ := kit.Find(f.Bindings(), "enter", true)
+		uitest.Settle(t, f.Update(b.Intent), func(tea.Msg) tea.Cmd { return nil })
+	}
+	if enter(); picked != "" {
+		t.Errorf("nothing was typed, and %q was picked", picked)
+	}
+	f.SetChoices("Sets: 2", []Choice{{Option: Option{Value: "gd_1", Label: "Shop"}, Pick: take("gd_1")}, {Option: Option{Value: "gd_2", Label: "Words", Also: "lexicon"}, Pick: take("gd_2")}})
+	write("lexi")
+	if got := uitest.Plain(f.Render(40, 5)); f.Title() != "Sets: 2" || !strings.Contains(got, "Words") || strings.Contains(got, "Shop") || strings.Contains(got, "lexicon") {
+		t.Errorf("%s\n%s", f.Title(), got)
+	}
+	if enter(); picked != "gd_2" {
+		t.Errorf("picked %q", picked)
+	}
+	if write("x gd_"); !strings.Contains(uitest.Plain(f.Render(40, 5)), "nothing has these words") { // the letters of a choice, not its words
+		t.Error(uitest.Plain(f.Render(40, 5)))
+	}
+	if enter(); picked != "free lexix gd_" {
+		t.Errorf("picked %q", picked)
+	}
+}
+
 func TestConfirmAndMenuAnswerTheirView(t *testing.T) {
 	th := kit.NewTheme(true, false)
 	type answer struct{ n int }

@@ -1,6 +1,8 @@
 package widget
 
 import (
+	"strings"
+
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/ui/kit"
@@ -22,6 +24,9 @@ type Finder struct {
 	picks []tea.Cmd
 	// Digits makes the digit that is a choice's hint pick it, until something is typed.
 	Digits bool
+	// Free picks what is typed where no choice has all of its words; nil for a finder that
+	// takes choices alone.
+	Free func(typed string) tea.Cmd
 }
 
 // NewFinder makes a finder over choices, which keep their order until something is
@@ -30,13 +35,27 @@ func NewFinder(t *kit.Theme, title, placeholder string, choices []Choice) *Finde
 	f := &Finder{title: title, list: newPicker(t, placeholder)}
 	f.list.input.Focus()
 	f.list.table.Columns = []Column{{Width: 20, Flex: true}, {Width: 10, Right: true, Priority: 1}}
+	f.SetChoices(title, choices)
+	return f
+}
+
+// NewFreeFinder makes a finder that matches whole words, and that takes what is typed where
+// nothing matches; empty is what it says then.
+func NewFreeFinder(t *kit.Theme, title, placeholder, empty string, free func(typed string) tea.Cmd) *Finder {
+	f := NewFinder(t, title, placeholder, nil)
+	f.Free, f.list.words, f.list.table.Empty = free, true, empty
+	return f
+}
+
+// SetChoices replaces heading and choices. What is typed stays, and the cursor on its choice.
+func (f *Finder) SetChoices(title string, choices []Choice) {
+	f.title, f.picks = title, nil
 	options := make([]Option, len(choices))
 	for i, c := range choices {
 		options[i] = c.Option
 		f.picks = append(f.picks, c.Pick)
 	}
 	f.list.set(options)
-	return f
 }
 
 type (
@@ -52,7 +71,7 @@ func (f *Finder) Title() string { return f.title }
 
 // Size is two thirds of the screen, or less for few choices.
 func (f *Finder) Size(w, h int) (int, int) {
-	return min(84, w-6), min(max(h*2/3, 8), len(f.picks)+1)
+	return min(84, w-6), min(max(h*2/3, 8), max(len(f.picks), 1)+1)
 }
 
 // CapturingText is always true: typed text filters.
@@ -80,6 +99,9 @@ func (f *Finder) Update(msg tea.Msg) tea.Cmd {
 		i = msg.at
 	case finderPick:
 		at, ok := f.list.chosen()
+		if typed := strings.TrimSpace(f.list.input.Value()); !ok && typed != "" && f.Free != nil {
+			return tea.Sequence(kit.CloseOverlay(f), f.Free(typed))
+		}
 		if !ok {
 			return nil
 		}

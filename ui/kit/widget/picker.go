@@ -1,6 +1,7 @@
 package widget
 
 import (
+	"slices"
 	"strings"
 
 	"charm.land/bubbles/v2/textinput"
@@ -17,6 +18,7 @@ type picker struct {
 	table   Table
 	options []Option
 	shown   []int // the options that match
+	words   bool  // an option matches if it has every word that is typed, not a letter here and there
 }
 
 func newPicker(t *kit.Theme, placeholder string) picker {
@@ -62,11 +64,21 @@ func (p *picker) Len() int            { return len(p.options) }
 // there is none.
 func (p *picker) filter() {
 	p.shown = p.shown[:0]
-	if query := strings.TrimSpace(p.input.Value()); query != "" {
+	query := strings.TrimSpace(p.input.Value())
+	switch {
+	case query != "" && p.words:
+		words := strings.Fields(strings.ToLower(query))
+		for i, o := range p.options {
+			all := strings.ToLower(p.String(i) + " " + o.Value + " " + o.Also)
+			if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(all, w) }) {
+				p.shown = append(p.shown, i)
+			}
+		}
+	case query != "":
 		for _, m := range fuzzy.FindFrom(query, p) {
 			p.shown = append(p.shown, m.Index)
 		}
-	} else {
+	default:
 		for i := range p.options {
 			p.shown = append(p.shown, i)
 		}

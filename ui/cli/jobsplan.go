@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/model"
+	"zonedeck/service/jobs"
+	"zonedeck/service/rows"
+)
+
+// launchFlags are those of every command that launches a job.
+type launchFlags struct {
+	key, reason   string
+	maxCost       dollarsFlag
+	again, dryRun bool
+	wait, json    bool
+	timeout       durationFlag
+}
+
+func (f *launchFlags) addLaunch(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.Var(&f.maxCost, "max-cost", "refuse the job if it is expected to cost more dollars; max_job_cost of the profile holds, too")
+	fl.BoolVar(&f.again, "again", false, "launch it even if the same inputs were launched within the last hour, or may have been before")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "check the job, say what it is expected to cost, and print its inputs; send nothing")
+	fl.StringVar(&f.key, "key", "", "name of the key in the inventory")
+	adminFlag(cmd, &f.reason)
+	fl.BoolVar(&f.wait, "wait", false, "watch the job until it is ready")
+	fl.Var(&f.timeout, "timeout", "with --wait: how long to wait; exit 20 if the job is still running then")
+	fl.BoolVar(&f.json, "json", false, "print one JSON object")
+}
+
+// dollarsFlag is an amount, 0 for none.
+type dollarsFlag struct{ dollars float64 }
+
+func (d *dollarsFlag) Set(s string) error {
+	n, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(n >= 0) || math.IsInf(n, 0) {
+		return errors.New("give dollars, or 0 for the profile's cap alone")
+	}
+	d.dollars = n
+	return nil
+}
+
+func (d *dollarsFlag) String() string {
+	if d.dollars == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(d.dollars, 'f', -1, 64)
+}
+
+func (d *dollarsFlag) Type() string { return "dollars" }
+
+// launched reports what became of a launch, and waits for its end if that is asked for.
+func (t *task) launched(ctx context.Context, job model.Job, f launchFlags) error {
+	if !f.wait || job.State.Final() || job.State == model.JobMayHave {
+		return t.reportJob(job, f.json)
+	}
+	t.app.say("zonedeck: job %s is snapshot %s", job.ID, sanitizeLine(job.Snapshot))
+	return t.watch(ctx, job.ID, f.timeout.d, f.json)
+}
+
+// dryRun says what a launch would send and prints it.
+func (t *task) dryRun(ctx context.Context, r model.TriggerRequest, read rows.Inputs, e jobs.Estimate, asJSON bool) error {
+	var before []model.Job
+	if len(r.Inputs) > 0 {
+		var err error
+		if before, err = t.Client.SameInputs(ctx, r, sameWithin); err != nil {
+			return jobError(ctx, err)
+		}
+	}
+	for _, j := range before {
+		t.app.say("zonedeck: %s", sameSaid(j, "the same inputs were launched"))
+	}
+	t.app.say("zonedeck: nothing was sent")
+	return t.printPlan(r, read, e, before, asJSON)
+}
+
+// jobPlanJSON is a job that is not launched (docs/schema/job-plan.json).
+type jobPlanJSON struct {
+	SchemaVersion int               `json:"schema_version"`
+	Dataset       string            `json:"dataset"`
+	Repeats       string            `json:"repeats"`
+	Inputs        int               `json:"inputs"`
+	Rows          []json.RawMessage `json:"rows"`
+	Bad           int               `json:"bad"`
+	Folded        int               `json:"folded"`
+	Records       *float64          `json:"records_estimate"`
+	Cost          *float64          `json:"cost_estimate"`
+	Basis         string            `json:"basis"`
+	Before        []string          `json:"launched_before"`
+}
+
+// printPlan prints what a launch would send: one input a line, or one JSON object. read is where
+// the inputs come from, the zero value for those of the ledger; before are jobs with the same.
+func (t *task) printPlan(r model.TriggerRequest, read rows.Inputs, e jobs.Estimate, before []model.Job, asJSON bool) error {
+	out := jobPlanJSON{
+		SchemaVersion: schemaVersion, Dataset: r.Dataset, Repeats: r.Repeats, Inputs: len(r.Inputs), Rows: []json.RawMessage{},
+		Bad: read.Bad, Folded: read.Folded, Basis: e.Basis, Before: []string{},
+	}
+	if e.Records >= 0 {
+		out.Records = &e.Records
+	}
+	if e.Dollars >= 0 {
+		out.Cost = &e.Dollars
+	}
+	for _, j := range before {
+		out.Before = append(out.Before, j.ID)
+	}
+	for _, in := range r.Inputs {
+		row := json.RawMessage(rows.Input(in))
+		if asJSON {
+			out.Rows = append(out.Rows, row)
+			continue
+		}
+		if _, err := t.app.Stdout.Write(append(visibleJSON(row), '\n')); err != nil {
+			return fail(exitState, "write the inputs: %w", err)
+		}
+	}
+	if asJSON {
+		return t.app.printJSON(out)
+	}
+	return nil
+}

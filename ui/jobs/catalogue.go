@@ -1,0 +1,121 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/service/catalogue"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
+)
+
+// dataSets are the data sets that a job can be launched for.
+type dataSets struct {
+	listing catalogue.Listing // empty until it is read
+	slot    kit.Slot
+	show    func() // gives them to the list that was opened last; nil before
+}
+
+// datasetChosen is what was picked from the list, or typed there.
+type datasetChosen struct {
+	id     string
+	listed bool
+	urls   []string // the inputs of a new form
+	change bool     // it is for the form that is open
+}
+
+// openCatalogue lists the data sets: for a new form with these inputs.
+func (m *Model) openCatalogue(urls []string) tea.Cmd {
+	return m.listCollectors("New job", datasetChosen{urls: urls})
+}
+
+// openCollectors lists them for the form that is open.
+func (m *Model) openCollectors() tea.Cmd {
+	return m.listCollectors("Data set", datasetChosen{change: true})
+}
+
+func (m *Model) listCollectors(title string, chosen datasetChosen) tea.Cmd {
+	pick := func(id string, listed bool) tea.Cmd {
+		c := chosen
+		c.id, c.listed = id, listed
+		return kit.SendTo(kit.Jobs, c)
+	}
+	f := widget.NewFreeFinder(m.deps.Theme, title, "type to filter by name, identifier, site or kind",
+		"nothing has these words: enter takes them as an identifier", func(typed string) tea.Cmd { return pick(typed, false) })
+	m.dataSets.show = func() {
+		choices := make([]widget.Choice, 0, len(m.dataSets.listing.Collectors))
+		for _, c := range m.dataSets.listing.Collectors {
+			note := c.ID + " · " + string(c.Kind)
+			if c.Domain != "" {
+				note += " · " + text.Clean(c.Domain)
+			}
+			choices = append(choices, widget.Choice{
+				Option: widget.Option{Value: c.ID, Label: text.Clean(c.Title()), Note: note, Also: c.Also()}, Pick: pick(c.ID, true),
+			})
+		}
+		heading := title + ": reading the list of data sets; an identifier can be typed"
+		if len(choices) > 0 {
+			heading = fmt.Sprintf("%s: %d data sets · %s", title, len(choices), m.dataSets.listing.Origin(m.deps.Now()))
+		}
+		f.SetChoices(heading, choices)
+	}
+	m.dataSets.show()
+	return tea.Batch(kit.OpenOverlay(f), m.loadCollectors())
+}
+
+// loadCollectors reads the list of data sets. The service keeps it for a day.
+func (m *Model) loadCollectors() tea.Cmd {
+	ledger, key := m.deps.Ledger, m.session.Key.Name
+	return kit.Do(kit.Jobs, &m.dataSets.slot, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+		listing, err := ledger.Collectors(ctx, key, false)
+		return collectorsLoaded{listing, err}
+	})
+}
+
+func (m *Model) collectorsLoaded(msg collectorsLoaded) {
+	if msg.err != nil || len(msg.listing.Collectors) == 0 {
+		return // an identifier can be typed
+	}
+	m.dataSets.listing = msg.listing
+	if m.dataSets.show != nil {
+		m.dataSets.show()
+	}
+	if m.dialog != nil {
+		m.dialog.describe(m)
+	}
+}
+
+// datasetChosen opens the form of a data set, or changes that of the open one.
+func (m *Model) datasetChosen(c datasetChosen) tea.Cmd {
+	var open tea.Cmd
+	if !c.change {
+		open = m.openForm(c.urls)
+	}
+	l := m.dialog
+	if l == nil {
+		return open
+	}
+	l.picked = l.picked || c.change || len(c.urls) > 0
+	l.form.SetValue(fieldDataset, c.id)
+	l.describe(m)
+	if c.listed && len(c.urls) == 0 && l.shape != "" && l.form.Value(fieldPaste) == "" {
+		l.form.SetValue(fieldSource, sourceTyped)
+	}
+	l.changed(m)
+	return tea.Batch(open, l.begin())
+}
+
+// begin puts the focus on the first input.
+func (l *launch) begin() tea.Cmd {
+	switch {
+	case l.form.Value(fieldSource) == sourceTyped:
+		return l.form.FocusOn(l.typed[0].Name, l.typed[0].Kind == widget.FieldText)
+	case l.form.Value(fieldSource) == sourceFile:
+		return l.form.FocusOn(fieldPath, true)
+	default:
+		return l.form.FocusOn(fieldPaste, true)
+	}
+}
