@@ -225,6 +225,11 @@ func (c *Client) RemoteJobs(ctx context.Context, key, dataset string, most int) 
 	return overview.Jobs(ctx, c.overview(), key, dataset, most)
 }
 
+// ShowZone asks what the account says of one zone. See overview.GetZone.
+func (c *Client) ShowZone(ctx context.Context, key string, zone model.ZoneName) (overview.Zone, error) {
+	return overview.GetZone(ctx, c.overview(), key, zone)
+}
+
 func (c *Client) overview() overview.Config {
 	return overview.Config{Access: c.access, Wire: c.wire, Now: c.now}
 }

@@ -56,6 +56,8 @@ type Dialect struct {
 	account accountFacts
 	// overview is where an account shows its money, its data sets and its jobs.
 	overview overviewPaths
+	// use is where an account shows the state and the use of its zones.
+	use usePaths
 	// embedded marks the dialect of the embedded emulator.
 	embedded bool
 }
@@ -93,6 +95,7 @@ func all() []Dialect {
 			passwords: passwordPaths{add: "/zone/add_password", remove: "/zone/remove_password"},
 			costs:     "/zone/cost",
 			overview:  overviewPaths{balance: "/customer/balance", datasets: "/datasets/list", collectors: true},
+			use:       brightDataUse,
 			accounts:  []string{model.OlderAccount},
 			account:   brightDataAccount,
 			embedded:  true,

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"zonedeck/model"
 )
@@ -83,7 +84,7 @@ func TestWhatTheDialectAsksAboutAZoneNamesIt(t *testing.T) {
 	for zone, ok := range map[model.ZoneName]bool{"z1": true, "": false} {
 		var all []error
 		get := http.MethodGet
-		for _, c := range []func(model.ZoneName) (string, url.Values){d.Costs, d.AccountZone, d.AccountPasswords} {
+		for _, c := range []func(model.ZoneName) (string, url.Values){d.Costs, d.AccountZone, d.AccountPasswords, d.ZoneState, d.ZoneCallers, trafficOf(d)} {
 			path, query := c(zone)
 			all = append(all, NamesZone(get, path, query, nil))
 		}
@@ -119,4 +120,11 @@ func FuzzNamesZone(f *testing.F) {
 			t.Errorf("%s %s ?%s %s is sent", method, path, query, body)
 		}
 	})
+}
+
+// trafficOf is ZoneTraffic for some days.
+func trafficOf(d Dialect) func(model.ZoneName) (string, url.Values) {
+	return func(z model.ZoneName) (string, url.Values) {
+		return d.ZoneTraffic(z, time.Unix(0, 0), time.Unix(1e6, 0))
+	}
 }

@@ -56,6 +56,10 @@ type Account struct {
 	Balance        model.Balance
 	BalanceProblem string
 
+	// NetworksUp says that the service's networks are.
+	NetworksUp      bool
+	NetworksProblem string
+
 	Zones        []model.ZoneCost
 	ZonesProblem string
 }
@@ -110,6 +114,13 @@ func GetAccount(ctx context.Context, cfg Config, keyName string) (Account, error
 		out.Balance, err = a.d.ReadBalance(body)
 	}
 	if out.BalanceProblem, err = a.problem(ctx, err); err != nil {
+		return out, err
+	}
+	err = a.read(ctx, "the networks", a.d.Networks(), nil, func(body []byte) (err error) {
+		out.NetworksUp, err = a.d.ReadNetworks(body)
+		return err
+	})
+	if out.NetworksProblem, err = a.problem(ctx, err); err != nil {
 		return out, err
 	}
 	out.Zones, err = rates.Measure(ctx, rates.Config{Access: cfg.Access, Wire: cfg.Wire}, keyName)

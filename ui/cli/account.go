@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,9 +18,9 @@ func (a *app) accountCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "account",
-		Short: "Show the account: its state, its money, what its zones cost",
-		Long: `Asks the service for the state of the account of the profile, its balance, and what each zone of the
-profile cost. The profile's dialect has to know the calls. Balance and costs need a key with access
+		Short: "Show the account: its state, its money, its networks, what its zones cost",
+		Long: `Asks the service for the state of the account of the profile, its balance, whether the
+service's networks are up, and what each zone of the profile cost. The profile's dialect has to know the calls. Balance and costs need a key with access
 to billing, FINANCE or ADMIN; without it they say so, and the state is shown all the same.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -46,6 +45,8 @@ type accountJSON struct {
 	State         string         `json:"state"`
 	Balance       *balanceJSON   `json:"balance"`
 	Problem       string         `json:"balance_problem"`
+	Networks      *bool          `json:"networks_up"`
+	NetProblem    string         `json:"networks_problem"`
 	Zones         []zoneRateJSON `json:"zones"`
 	ZonesProblem  string         `json:"zones_problem"`
 }
@@ -66,7 +67,10 @@ func (t *task) account(ctx context.Context, key string, asJSON bool) error {
 	if asJSON {
 		out := accountJSON{
 			SchemaVersion: schemaVersion, Profile: acc.Profile, Account: string(acc.ID), Active: acc.Active, State: acc.Word,
-			Problem: acc.BalanceProblem, Zones: []zoneRateJSON{}, ZonesProblem: acc.ZonesProblem,
+			Problem: acc.BalanceProblem, NetProblem: acc.NetworksProblem, Zones: []zoneRateJSON{}, ZonesProblem: acc.ZonesProblem,
+		}
+		if acc.NetworksProblem == "" {
+			out.Networks = &acc.NetworksUp
 		}
 		if acc.BalanceProblem == "" {
 			out.Balance = &balanceJSON{acc.Balance.Dollars, acc.Balance.Credit, acc.Balance.Prepayment, acc.Balance.Pending}
@@ -100,15 +104,16 @@ func accountRows(acc overview.Account) [][]string {
 			rows = append(rows, []string{"prepayment", signed(acc.Balance.Prepayment)})
 		}
 	}
+	networks := "down, the service says"
+	if acc.NetworksUp {
+		networks = "up, the service says"
+	}
+	rows = append(rows, []string{"networks", cmp.Or(acc.NetworksProblem, networks)})
 	if acc.ZonesProblem != "" {
 		rows = append(rows, []string{"zones", acc.ZonesProblem})
 	}
 	for _, z := range acc.Zones {
-		cost := z.Problem
-		if !z.From.IsZero() {
-			cost = fmt.Sprintf("%s from %s to %s", model.SmallDollars(z.Dollars), z.From.Format(time.DateOnly), z.To.AddDate(0, 0, -1).Format(time.DateOnly))
-		}
-		rows = append(rows, []string{"zone " + string(z.Zone.Name), cost})
+		rows = append(rows, []string{"zone " + string(z.Zone.Name), zoneCost(z)})
 	}
 	return rows
 }

@@ -67,7 +67,11 @@ func hostileService(t *testing.T, used *atomic.Int64, deleted *atomic.Bool) stri
 			"/datasets/list":             `[{"id":"gd_1","name":` + string(quoted) + `}]`,
 			"/status":                    `{"status":"active","customer":"hl_marked"}`,
 			"/zone/get_all_zones":        `[{"name":"unlocker1","type":"unblocker","status":"active"}]`,
-			"/zone":                      `{"password":["` + markedPassword + `"],"plan":{"echo":` + string(quoted) + `}}`,
+			"/zone":                      `{"password":["` + markedPassword + `"],"plan":{"echo":` + string(quoted) + `,"type":` + string(quoted) + `},"ips":[` + string(quoted) + `],"description":` + string(quoted) + `}`,
+			"/zone/status":               `{"status":` + string(quoted) + `}`,
+			"/zone/recent_ips":           `{"unlocker1":[` + string(quoted) + `]}`,
+			"/zone/bw":                   `{"hl_marked":{"sums":{"unlocker1":{"custom":{"bw_sum":1,"echo":` + string(quoted) + `}}}}}`,
+			"/network_status/all":        `{"status":` + string(quoted) + `}`,
 			"/zone/passwords":            `{"passwords":["` + markedPassword + `"]}`,
 		}[r.URL.Path]
 		switch {
@@ -189,6 +193,8 @@ func secretRuns() []secretRun {
 		{args: "proxy test --zone unlocker1 --json"},
 		{args: "proxy matrix --zones unlocker1,dc1 --json"},
 		{args: "zones rates --json --key money"},
+		{args: "zones show unlocker1 --json"},
+		{args: "zones show unlocker1"},
 		{args: "account --json"},
 		{args: "account --key money"},
 		{args: "keys list --json"},

@@ -13,7 +13,7 @@ import (
 )
 
 func (a *app) zonesCommand() *cobra.Command {
-	return group("zones", "Show what the zones of a profile cost", a.zonesRatesCommand())
+	return group("zones", "Show a zone as the account has it, and what zones cost", a.zonesShowCommand(), a.zonesRatesCommand())
 }
 
 type ratesFlags struct {

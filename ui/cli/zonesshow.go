@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/model"
+	"zonedeck/service/overview"
+	"zonedeck/ui/kit/text"
+)
+
+func (a *app) zonesShowCommand() *cobra.Command {
+	var key, reason string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "show ZONE",
+		Short: "Show one zone as the account has it: settings, state, traffic, callers, cost",
+		Long: `Asks the account for the settings of a zone, its state, its traffic of this month (by UTC), the
+addresses that lately tried to use it, and what it cost, one call for each. The profile's dialect has
+to know the calls. Traffic needs a level that sees usage, callers one that sees IP lists, costs FINANCE
+or ADMIN; a part that is not shown says why. No password is shown.`,
+		Args: usageArgs(oneArg("the name of a zone")),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			zone, err := model.ParseZoneName(args[0])
+			if err != nil {
+				return usage("%w", err)
+			}
+			return a.withSession(cmd.Context(), needs{key: key, journal: reason != "", reason: reason}, func(t *task) error {
+				return t.showZone(cmd.Context(), key, zone, asJSON)
+			})
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&key, "key", "", "key of the inventory to ask by (default: the profile's)")
+	fl.BoolVar(&asJSON, "json", false, "print one JSON object")
+	adminFlag(cmd, &reason)
+	return cmd
+}
+
+// zoneJSON is what "zones show --json" prints (docs/schema/zone.json). A part is null where its
+// problem says why.
+type zoneJSON struct {
+	SchemaVersion int    `json:"schema_version"`
+	Profile       string `json:"profile"`
+	Zone          string `json:"zone"`
+
+	Type        string   `json:"type"`
+	Created     string   `json:"created"`
+	Addresses   string   `json:"addresses"`
+	Country     string   `json:"country"`
+	Description string   `json:"description"`
+	Disabled    bool     `json:"disabled"`
+	AllowedIPs  []string `json:"allowed_ips"`
+	Limit       string   `json:"usage_limit"`
+	Compromised int      `json:"compromised_passwords"`
+
+	State          string       `json:"state"`
+	StateProblem   string       `json:"state_problem"`
+	Traffic        *trafficJSON `json:"traffic"`
+	TrafficProblem string       `json:"traffic_problem"`
+	Callers        []string     `json:"callers"`
+	CallersProblem string       `json:"callers_problem"`
+	Cost           zoneRateJSON `json:"cost"`
+}
+
+// trafficJSON is of the days from from to the one before to.
+type trafficJSON struct {
+	From     string `json:"from"`
+	To       string `json:"to"`
+	Bytes    int64  `json:"bytes"`
+	Down     int64  `json:"bytes_down"`
+	Up       int64  `json:"bytes_up"`
+	Requests int64  `json:"requests"`
+	Billable int64  `json:"requests_billable"`
+}
+
+func (t *task) showZone(ctx context.Context, key string, name model.ZoneName, asJSON bool) error {
+	z, err := t.Client.ShowZone(ctx, key, name)
+	if err != nil {
+		return overviewError(ctx, err)
+	}
+	if !asJSON {
+		return printColumns(t.app.Stdout, zoneRows(z))
+	}
+	p := z.Plan
+	out := zoneJSON{
+		SchemaVersion: schemaVersion, Profile: z.Profile, Zone: string(z.Name),
+		Type: p.Type, Addresses: p.Addresses, Country: p.Country, Description: p.Description, Disabled: p.Disabled, AllowedIPs: append([]string{}, p.Callers...),
+		Limit: p.Limit, Compromised: p.Compromised, State: z.State, StateProblem: z.StateProblem,
+		TrafficProblem: z.TrafficProblem, CallersProblem: z.CallersProblem, Cost: zoneRate(z.Cost),
+	}
+	if !p.Created.IsZero() {
+		out.Created = p.Created.UTC().Format(time.RFC3339)
+	}
+	if tr := z.Traffic; z.TrafficProblem == "" {
+		out.Traffic = &trafficJSON{z.From.Format(time.DateOnly), z.To.Format(time.DateOnly), tr.Bytes, tr.Down, tr.Up, tr.Requests, tr.Billable}
+	}
+	if z.CallersProblem == "" {
+		out.Callers = callers(z)
+	}
+	return t.app.printJSON(out)
+}
+
+func callers(z overview.Zone) []string {
+	out := make([]string, len(z.Callers))
+	for i, ip := range z.Callers {
+		out[i] = ip.String()
+	}
+	return out
+}
+
+// zoneRows are a zone as a table without a heading.
+func zoneRows(z overview.Zone) [][]string {
+	p := z.Plan
+	rows := [][]string{{"zone", string(z.Name)}, {"type", cmp.Or(p.Type, "not shown")}, {"state", cmp.Or(z.State, z.StateProblem)}}
+	add := func(what, value string) {
+		if value != "" {
+			rows = append(rows, []string{what, value})
+		}
+	}
+	if p.Disabled {
+		add("disabled", "its settings say so")
+	}
+	if !p.Created.IsZero() {
+		add("created", p.Created.UTC().Format("2006-01-02 15:04 UTC"))
+	}
+	add("addresses", p.Addresses)
+	add("country", p.Country)
+	add("description", p.Description)
+	add("may call", strings.Join(p.Callers, ", "))
+	add("limit", p.Limit)
+	if p.Compromised > 0 {
+		add("passwords", fmt.Sprintf("the service calls %d compromised: remove them", p.Compromised))
+	}
+	add("traffic", traffic(z))
+	called := strings.Join(callers(z), ", ")
+	if z.Skipped > 0 {
+		called += fmt.Sprintf(", and %d that are no addresses", z.Skipped)
+	}
+	add("called by", cmp.Or(z.CallersProblem, strings.TrimPrefix(called, ", "), "nobody lately"))
+	return append(rows, []string{"cost", zoneCost(z.Cost)})
+}
+
+// traffic is what went through a zone, in words.
+func traffic(z overview.Zone) string {
+	if z.TrafficProblem != "" {
+		return z.TrafficProblem
+	}
+	t := z.Traffic
+	words := fmt.Sprintf("%s (%s down, %s up), %s", text.Bytes(t.Bytes), text.Bytes(t.Down), text.Bytes(t.Up), text.Counted(int(t.Requests), "request"))
+	if t.Billable > 0 {
+		words += fmt.Sprintf(", %s charged", text.Count(int(t.Billable)))
+	}
+	return words + days(z.From, z.To)
+}
+
+// zoneCost is what a zone cost, in words, or why it is not known.
+func zoneCost(c model.ZoneCost) string {
+	if c.From.IsZero() {
+		return c.Problem
+	}
+	return model.SmallDollars(c.Dollars) + days(c.From, c.To)
+}
+
+// days are the days from one to the one before another.
+func days(from, to time.Time) string {
+	return fmt.Sprintf(" from %s to %s", from.Format(time.DateOnly), to.AddDate(0, 0, -1).Format(time.DateOnly))
+}
