@@ -123,6 +123,11 @@ type Job struct {
 	Rows   JobRows
 	// Repeats is the job whose inputs this one takes up again, or empty.
 	Repeats string
+	// Hook is the token of the inbox's address that the service was given (HookToken), or empty.
+	// HookDue is until when its webhook is waited for before the service is asked in its place;
+	// zero where nothing is waited for (any more).
+	Hook    string
+	HookDue time.Time
 
 	Created  time.Time // the intent was written
 	Accepted time.Time

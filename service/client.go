@@ -40,6 +40,8 @@ type Options struct {
 	Ledger *ledger.Ledger
 	// Work is jobs.Config's.
 	Work func(ctx context.Context) (work.Queue, error)
+	// HookDue is jobs.Config's.
+	HookDue time.Duration
 	// BodiesDir takes large bodies, DownloadsDir results of jobs.
 	BodiesDir, DownloadsDir string
 	// CatalogueDir takes what the service lists of its data sets.
@@ -77,7 +79,7 @@ func New(o Options) *Client {
 	f := fetch.Config{
 		Access: access, Wire: wire, Bodies: exchange.Bodies{Dir: o.BodiesDir}, Rules: o.Rules, Now: o.Now, Timer: o.Timer, Log: o.Log,
 	}
-	j := jobs.Config{Access: access, Wire: wire, Ledger: o.Ledger, Work: o.Work, DownloadsDir: o.DownloadsDir, Now: o.Now, Log: o.Log}
+	j := jobs.Config{Access: access, Wire: wire, Ledger: o.Ledger, Work: o.Work, HookDue: o.HookDue, DownloadsDir: o.DownloadsDir, Now: o.Now, Log: o.Log}
 	j.List = func(ctx context.Context, key, dataset string, most int) ([]model.RemoteJob, int, error) {
 		return overview.Jobs(ctx, overview.Config{Access: access, Wire: wire, Now: now}, key, dataset, most)
 	}

@@ -2,11 +2,13 @@ package emulator
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"zonedeck/service/emulator/account"
@@ -15,6 +17,7 @@ import (
 	"zonedeck/service/emulator/deliver"
 	"zonedeck/service/emulator/exits"
 	"zonedeck/service/emulator/fetch"
+	"zonedeck/service/emulator/guard"
 	"zonedeck/service/emulator/index"
 	"zonedeck/service/emulator/jobs"
 	"zonedeck/service/emulator/lab"
@@ -103,19 +106,42 @@ func (s *Server) recordsFor(snapshot, format string, batch, part int) (func(io.W
 	return s.jobs.Records(snapshot, format, jobs.Slice{Batch: batch, Part: part})
 }
 
+// hookWay is how webhooks leave: like requests or, with Options.LoopbackWebhooks, to loopback
+// addresses, too.
+func (s *Server) hookWay(o Options, rules *guard.Rules, lab, control netip.AddrPort) (route.Router, error) {
+	if !o.LoopbackWebhooks {
+		return s.way, nil
+	}
+	loopback, err := guard.Parse([]string{"127.0.0.0/8", "::1"})
+	if err != nil {
+		return route.Router{}, err
+	}
+	dialer := exits.NewDialer(lab, &tls.Config{RootCAs: s.ca.Pool()}, rules.And(loopback).Never(control))
+	dialer.UseLabFor(s.scenario.Hosts())
+	return route.Router{Pool: s.way.Pool, Dialer: dialer}, nil
+}
+
+func (s *Server) closeDialers() {
+	for _, d := range []*exits.Dialer{s.dialer, s.hooks.Dialer} {
+		if d != nil {
+			d.Close()
+		}
+	}
+}
+
 // sendWebhook sends one POST of a webhook through the dialer, which checks the receiver like
 // any target.
 func (s *Server) sendWebhook(r *http.Request) (*http.Response, error) {
-	if refused := s.way.PortRefused(r.URL.Hostname(), r.URL.Port()); refused != nil {
+	if refused := s.hooks.PortRefused(r.URL.Hostname(), r.URL.Port()); refused != nil {
 		return nil, fmt.Errorf("%s: %s", refused.Code, refused.Msg)
 	}
-	exit, err := s.way.Pick(account.Zone{Name: "\x00webhooks", Product: "datasets"}, username.Flags{})
+	exit, err := s.hooks.Pick(account.Zone{Name: "\x00webhooks", Product: "datasets"}, username.Flags{})
 	if err != nil {
 		return nil, err
 	}
 	x := s.rehearsal.requests.Begin(time.Now(), "webhook", r.Method, r.URL.String())
 	defer x.End()
-	resp, err := s.way.Dialer.Transport(r.URL.Hostname(), exit).RoundTrip(r)
+	resp, err := s.hooks.Dialer.Transport(r.URL.Hostname(), exit).RoundTrip(r)
 	if err != nil {
 		x.Set(func(e *record.Entry) { e.Code = route.RefusalOf(err).Code })
 		if errors.Is(err, exits.ErrBlocked) {

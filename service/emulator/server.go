@@ -77,6 +77,9 @@ type Options struct {
 	// AllowPrivate opens targets that are not public: hosts, addresses or ranges, each with
 	// an optional port ([guard.Parse]). Ready's notes warn of it.
 	AllowPrivate []string
+	// LoopbackWebhooks lets webhooks go to loopback addresses: to a receiver of whoever runs
+	// the emulator. Other targets there stay closed.
+	LoopbackWebhooks bool
 	// Now is the clock of keys, sessions and jobs; nil is time.Now.
 	Now func() time.Time
 	// Scenario is the account to play; nil is [scenario.Demo].
@@ -103,6 +106,7 @@ type Server struct {
 	remote   bool // permits addresses other than loopback
 	dialer   *exits.Dialer
 	way      route.Router
+	hooks    route.Router // of webhooks
 	browsers *browser.Browsers
 	fetch    *fetch.Fetcher
 	proxy    *native.Proxy
@@ -184,6 +188,9 @@ func (s *Server) openAll(o Options) (err error) {
 	s.dialer = exits.NewDialer(addrPort(ln.lab), &tls.Config{RootCAs: s.ca.Pool()}, rules.Never(addrPort(ln.control)))
 	s.dialer.UseLabFor(s.scenario.Hosts())
 	s.way = route.Router{Pool: exits.NewPool(s.now), Dialer: s.dialer}
+	if s.hooks, err = s.hookWay(o, rules, addrPort(ln.lab), addrPort(ln.control)); err != nil {
+		return err
+	}
 	s.openFetch(o.Chromium)
 	s.proxy = native.New(s.ctx, native.Config{Account: s.account, Meter: s.meter, Route: s.way, CA: s.ca, Log: s.log, NewServer: s.newHTTP, Hooks: s.nativeHooks()})
 	if err = s.serveLab(ln.lab); err != nil {
@@ -274,9 +281,7 @@ func (s *Server) shutdown(ctx context.Context) error {
 		s.agents.Close() // ends streams whose clients still listen
 	}
 	var errs []error
-	if s.dialer != nil {
-		s.dialer.Close() // the lab would wait for its idle connections
-	}
+	s.closeDialers() // the lab would wait for their idle connections
 	// Handlers end with s.ctx. After the grace only silent connections remain.
 	ctx, cancel := context.WithTimeout(ctx, shutdownGrace)
 	defer cancel()
@@ -302,9 +307,7 @@ func (s *Server) shutdown(ctx context.Context) error {
 	if s.deliver != nil {
 		errs = append(errs, s.deliver.Close())
 	}
-	if s.dialer != nil {
-		s.dialer.Close()
-	}
+	s.closeDialers()
 	errs = append(errs, s.meter.Close())
 	if s.state != nil {
 		errs = append(errs, s.state.Close())

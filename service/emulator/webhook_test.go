@@ -133,6 +133,27 @@ func TestAWebhookReachesNoPrivateAddressUnasked(t *testing.T) {
 	}
 }
 
+func TestAWebhookReachesThisMachineWhereItMay(t *testing.T) {
+	h := receiveHooks(t)
+	g := start(t, Options{LoopbackWebhooks: true})
+	id := g.triggerWith("dataset_id=gd_pages&notify="+url.QueryEscape(h.URL), "http://lab.test/ok")
+	g.sentBy(id, func(d sent) bool { return d.Status == "done" })
+	control := g.triggerWith("dataset_id=gd_pages&notify="+url.QueryEscape(g.Ready().Control), "http://lab.test/ok")
+	g.sentBy(control, func(d sent) bool {
+		return len(d.Attempts) == 1 && d.Attempts[0].Status == 0 && d.Attempts[0].Error != ""
+	})
+	lost := g.triggerWith("dataset_id=gd_pages&endpoint="+url.QueryEscape(h.URL), h.URL+"/page") // no target there
+	g.sentBy(lost, func(d sent) bool { return d.Status == "done" })
+	for _, one := range h.all() {
+		if strings.Contains(one.header.Get("User-Agent"), "Mozilla") {
+			t.Errorf("a target of this machine was fetched: %+v", one)
+		}
+	}
+	if n := len(h.all()); n != 2 {
+		t.Errorf("%d requests, want two webhooks", n)
+	}
+}
+
 func TestFaultsOfWebhooksAndJobs(t *testing.T) {
 	h := receiveHooks(t)
 	s := scenario.Demo()

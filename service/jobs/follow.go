@@ -225,6 +225,9 @@ func itemsOf(ctx context.Context, q work.Queue, profile string) (map[string]work
 func (rn *Runner) AskNow(ctx context.Context, jobID string) error {
 	defer rn.cfg.Wire.Begin()()
 	call, err := rn.callFor(ctx, jobID)
+	if err == nil {
+		_, err = rn.endWait(ctx, call.job, "the service is asked at once, on request")
+	}
 	if err != nil {
 		return err
 	}
@@ -268,6 +271,9 @@ func (rn *Runner) Watch(ctx context.Context, jobID string, on func(model.Job)) (
 		return job, nil
 	}
 	call, err := rn.callAbout(ctx, job)
+	if err == nil {
+		job, err = rn.endWait(ctx, job, "the service is asked at once, on request")
+	}
 	if err != nil {
 		return job, err
 	}

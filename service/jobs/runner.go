@@ -34,6 +34,8 @@ type Config struct {
 	// List lists the newest jobs of a data set as the service lists them, by a key of the
 	// inventory or, without a name, the profile's; nil where that cannot be asked.
 	List func(ctx context.Context, key, dataset string, most int) (jobs []model.RemoteJob, skipped int, err error)
+	// HookDue is how long the webhook of a job is waited for, 0 for model.HookDue.
+	HookDue time.Duration
 	// DownloadsDir takes results that are downloaded without a destination.
 	DownloadsDir string
 	// Now is the clock, nil for time.Now.

@@ -224,6 +224,10 @@ func (rn *Runner) ask(ctx context.Context, item work.Item) (again time.Duration,
 	case !w.takes(job):
 		return notMine, nil
 	}
+	job, left, err := rn.awaits(ctx, job)
+	if err != nil || left > 0 {
+		return left, err
+	}
 	call, used, err := rn.prepared(ctx, job)
 	if err != nil && ctx.Err() != nil {
 		return 0, context.Cause(ctx)

@@ -40,7 +40,7 @@ const maxNumber = 100_000_000
 const (
 	// firstColumns are those of the first schema, which a damaged file may still have.
 	firstColumns = `n, snapshot, profile, dataset, key, state, wire, status, detail, inputs, done, records, bytes, file, created, accepted, updated, fault`
-	jobColumns   = firstColumns + `, sha256, account, repeats`
+	jobColumns   = firstColumns + `, sha256, account, repeats, hook, hook_due`
 )
 
 // Ledger is an open ledger.
@@ -234,10 +234,11 @@ func (l *Ledger) changeIn(ctx context.Context, id string, change func(ctx contex
 
 func insert(ctx context.Context, tx *sql.Tx, n int64, job model.Job, digest, owner, step string) error {
 	_, err := tx.ExecContext(ctx, "INSERT INTO jobs ("+jobColumns+`, digest, owner)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)`,
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)`,
 		n, job.Snapshot, job.Profile, job.Dataset, job.KeyName, string(job.State), job.Wire, job.Status, job.Detail, job.Inputs,
 		job.Done, job.Records, job.Bytes, job.File, database.Micros(job.Created), database.Micros(job.Accepted),
-		database.Micros(job.Updated), faultText{&job.Fault}, job.SHA256, rowsText{&job.Rows}, job.Repeats, digest, owner)
+		database.Micros(job.Updated), faultText{&job.Fault}, job.SHA256, rowsText{&job.Rows}, job.Repeats,
+		job.Hook, database.Micros(job.HookDue), digest, owner)
 	if err != nil {
 		return err
 	}
@@ -260,10 +261,10 @@ func insertRequest(ctx context.Context, tx *sql.Tx, n int64, request []byte) err
 func update(ctx context.Context, tx *sql.Tx, n int64, job model.Job) error {
 	_, err := tx.ExecContext(ctx, `UPDATE jobs SET snapshot = $1, profile = $2, dataset = $3, key = $4, state = $5, wire = $6, status = $7,
 		detail = $8, inputs = $9, done = $10, records = $11, bytes = $12, file = $13, accepted = $14, updated = $15, fault = $16,
-		sha256 = $17, account = $18, repeats = $19 WHERE n = $20`,
+		sha256 = $17, account = $18, repeats = $19, hook_due = $20 WHERE n = $21`,
 		job.Snapshot, job.Profile, job.Dataset, job.KeyName, string(job.State), job.Wire, job.Status, job.Detail, job.Inputs,
 		job.Done, job.Records, job.Bytes, job.File, database.Micros(job.Accepted), database.Micros(job.Updated), faultText{&job.Fault},
-		job.SHA256, rowsText{&job.Rows}, job.Repeats, n)
+		job.SHA256, rowsText{&job.Rows}, job.Repeats, database.Micros(job.HookDue), n)
 	return err
 }
 

@@ -238,17 +238,21 @@ func wasCut(lost []record, known map[int64]row) bool {
 	})
 }
 
-// oldColumns are the columns of jobs that a damaged file has: it may be of the first schema.
-func oldColumns(ctx context.Context, old *database.DB) (columns string, scan func(database.Scanner, ...any) (model.Job, error)) {
-	var has int
-	row := old.QueryRowContext(ctx, "SELECT count(*) FROM pragma_table_info('jobs') WHERE name = 'repeats'")
-	if row.Scan(&has) == nil && has == 0 {
-		return firstColumns, func(s database.Scanner, more ...any) (job model.Job, err error) {
-			err = scanFirst(s, &job, more...)
-			return job, err
-		}
+// oldColumns are the jobColumns as a damaged file has them: it may be of an earlier schema.
+func oldColumns(ctx context.Context, old *database.DB) string {
+	lacks := func(column string) bool {
+		var has int
+		row := old.QueryRowContext(ctx, "SELECT count(*) FROM pragma_table_info('jobs') WHERE name = $1", column)
+		return row.Scan(&has) == nil && has == 0
 	}
-	return jobColumns, scanJob
+	switch {
+	case lacks("repeats"):
+		return firstColumns + ", '', '', '', '', 0"
+	case lacks("hook"):
+		return firstColumns + ", sha256, account, repeats, '', 0"
+	default:
+		return jobColumns
+	}
 }
 
 // salvage carries over what a damaged file still gives away, and returns how many
@@ -267,13 +271,13 @@ func (l *Ledger) salvage(ctx context.Context, kept string) int {
 	if err != nil {
 		return 0
 	}
-	columns, scan := oldColumns(ctx, old)
+	columns := oldColumns(ctx, old)
 	carried := map[int64]bool{}
 	for _, order := range []string{"ASC", "DESC"} {
 		// An error is the damage: what came before it counts.
 		_ = database.Each(ctx, old, "SELECT "+columns+", digest FROM jobs ORDER BY n "+order, nil, func(s database.Scanner) error {
 			var digest string
-			job, err := scan(s, &digest)
+			job, err := scanJob(s, &digest)
 			if errors.Is(err, database.ErrCorrupt) {
 				return nil // this row alone
 			}

@@ -40,6 +40,23 @@ func (l *Ledger) Job(ctx context.Context, id string) (model.Job, error) {
 	return job, nil
 }
 
+// Hooked is the newest job whose webhook comes to the address with that token. Without one the
+// error wraps database.ErrNotFound.
+func (l *Ledger) Hooked(ctx context.Context, token string) (model.Job, error) {
+	doing := "looking for the job of a webhook"
+	if token == "" {
+		return model.Job{}, fmt.Errorf("%s: %w", doing, database.ErrNotFound)
+	}
+	job, err := scanJob(l.db.QueryRowContext(ctx, "SELECT "+jobColumns+" FROM jobs WHERE hook = $1 ORDER BY n DESC LIMIT 1", token))
+	if errors.Is(err, database.ErrNotFound) {
+		return model.Job{}, fmt.Errorf("%s: %w", doing, err)
+	}
+	if err != nil {
+		return model.Job{}, l.db.Fault(doing, err)
+	}
+	return l.Job(ctx, job.ID)
+}
+
 // Request is what Begin was given with a job of the ledger. Without one the error wraps
 // database.ErrNotFound: jobs that were adopted or restored, and those from before requests
 // were kept.
@@ -163,25 +180,22 @@ func readSteps(ctx context.Context, q database.Queryer, n int64) ([]model.JobSte
 // ErrCorrupt it returns the job as far as it could be read, with its ID.
 func scanJob(row database.Scanner, more ...any) (model.Job, error) {
 	var job model.Job
-	err := scanFirst(row, &job, append([]any{&job.SHA256, rowsText{&job.Rows}, &job.Repeats}, more...)...)
-	return job, err
-}
-
-// scanFirst reads the firstColumns, and what follows them into more.
-func scanFirst(row database.Scanner, job *model.Job, more ...any) error {
 	var n int64
 	err := row.Scan(append([]any{
 		&n, &job.Snapshot, &job.Profile, &job.Dataset, &job.KeyName, &job.State, &job.Wire, &job.Status, &job.Detail,
 		&job.Inputs, &job.Done, &job.Records, &job.Bytes, &job.File,
 		database.Time(&job.Created), database.Time(&job.Accepted), database.Time(&job.Updated),
 		faultText{&job.Fault},
+		&job.SHA256,
+		rowsText{&job.Rows},
+		&job.Repeats, &job.Hook, database.Time(&job.HookDue),
 	}, more...)...)
 	if errors.Is(err, sql.ErrNoRows) {
-		return database.ErrNotFound
+		return model.Job{}, database.ErrNotFound
 	}
 	job.ID = jobID(n)
 	if err != nil {
-		return fmt.Errorf("%s: %w", job.ID, err)
+		return job, fmt.Errorf("%s: %w", job.ID, err)
 	}
-	return nil
+	return job, nil
 }

@@ -58,4 +58,10 @@ CREATE TABLE job_requests (
 	request BYTEA NOT NULL
 );
 `,
+	// The webhook that a job waits for.
+	`
+ALTER TABLE jobs ADD COLUMN hook     TEXT NOT NULL DEFAULT '';
+ALTER TABLE jobs ADD COLUMN hook_due BIGINT NOT NULL DEFAULT 0;
+CREATE INDEX jobs_hook ON jobs (hook);
+`,
 }

@@ -34,12 +34,14 @@ type File struct {
 	profiles map[string]Profile
 	keys     Keys
 	order    []string // the names as the file has them
+	webhook  Webhook
 }
 
 type configFile struct {
 	DefaultProfile string                  `toml:"default_profile"`
 	Profiles       map[string]profileEntry `toml:"profiles"`
 	Keys           keysEntry               `toml:"keys"`
+	Webhook        webhookEntry            `toml:"webhook"`
 }
 
 type profileEntry struct {
@@ -115,7 +117,11 @@ func (c configFile) file(path string, doc textfile.Doc) (File, error) {
 	if err != nil {
 		return File{}, err
 	}
-	f := File{path: path, fallback: c.DefaultProfile, profiles: map[string]Profile{}, keys: keys}
+	hook, err := c.Webhook.webhook(doc)
+	if err != nil {
+		return File{}, err
+	}
+	f := File{path: path, fallback: c.DefaultProfile, profiles: map[string]Profile{}, keys: keys, webhook: hook}
 	// In the order of names, so that the same file always gives the same error.
 	for _, name := range slices.Sorted(maps.Keys(c.Profiles)) {
 		p, err := c.Profiles[name].profile(name, filepath.Dir(path), doc)

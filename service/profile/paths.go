@@ -88,6 +88,12 @@ func (p Paths) CatalogueDir() string { return filepath.Join(p.Cache, "catalogue"
 // WorkFile is the database of durable work: which job is asked for when, and by whom.
 func (p Paths) WorkFile() string { return filepath.Join(p.Data, "work.db") }
 
+// InboxFile is the database of received webhooks.
+func (p Paths) InboxFile() string { return filepath.Join(p.Data, "webhooks.db") }
+
+// InboxDir holds the bodies of received webhooks.
+func (p Paths) InboxDir() string { return filepath.Join(p.Data, "webhooks") }
+
 // BodiesDir holds large bodies of answers; it may be deleted at any time.
 func (p Paths) BodiesDir() string { return filepath.Join(p.Cache, "bodies") }
 

@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	"zonedeck/keystore/textfile"
 )
 
 // SwitchReferences puts other references in the place of some, in the zones and the variables of
-// every profile of config.toml; to gives the new one by the old. Everything else stays, comments
+// every profile of config.toml, and in [webhook]; to gives the new one by the old. Everything else stays, comments
 // included. What cannot be changed so is an error, and the file is not touched then. A file that
 // has none of them is not written; a missing one is fine.
 func SwitchReferences(ctx context.Context, path string, to map[string]string) error {
@@ -49,10 +50,25 @@ func SwitchReferences(ctx context.Context, path string, to map[string]string) er
 		}
 		text, want[name] = e.text, p
 	}
-	if !changed {
+	hooks := slices.Clone(f.webhook.Verify)
+	e := editor{path: path, text: text}
+	for i, v := range hooks {
+		if ref, ok := to[v.Secret]; ok {
+			changed = true
+			hooks[i].Secret = ref
+			e.field(textfile.At("webhook", "verify", i, "secret"), "secret", textfile.Quote(ref))
+		}
+	}
+	if e.err != nil {
+		return fmt.Errorf("switching references of [webhook]: %w", e.err)
+	}
+	if text = e.text; !changed {
 		return nil
 	}
 	got, err := parse(path, text)
+	if err == nil && !reflect.DeepEqual(got.webhook.Verify, hooks) {
+		err = errOtherForm
+	}
 	for name, p := range want {
 		if err == nil && !same(got.profiles[name], p) {
 			err = errOtherForm

@@ -64,6 +64,9 @@ func Uses(f Files) ([]Use, error) {
 	for _, k := range f.Keys.List() {
 		add(k.Secret, "key "+k.Name)
 	}
+	for _, v := range file.Webhook().Verify {
+		add(v.Secret, "webhooks, verified by "+v.Kind)
+	}
 	for _, name := range file.Names() {
 		p, err := file.Profile(name)
 		if err != nil {

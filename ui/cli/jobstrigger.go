@@ -67,8 +67,8 @@ func (f *triggerFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.settings.Discover, "discover", "", "find records by this discovery of the data set")
 	fl.IntVar(&f.settings.LimitPerInput, "limit-per-input", 0, "records for an input at most")
 	fl.IntVar(&f.settings.LimitTotal, "limit", 0, "records at most")
-	fl.StringVar(&f.settings.Notify, "notify", "", "address that is called when the job has ended")
-	fl.StringVar(&f.settings.Endpoint, "endpoint", "", "address that the records are sent to")
+	fl.StringVar(&f.settings.Notify, "notify", "", "address that is called when the job has ended; inbox for one of this user's 'webhook listen'")
+	fl.StringVar(&f.settings.Endpoint, "endpoint", "", "address that the records are sent to; inbox for one of this user's 'webhook listen'")
 	fl.StringVar(&f.settings.Format, "format", "", "with --endpoint: "+strings.Join(model.DeliveryFormats(), ", "))
 	fl.BoolVar(&f.settings.Plain, "uncompressed", false, "with --endpoint: records are not compressed")
 	f.addLaunch(cmd)
@@ -121,6 +121,9 @@ func (t *task) trigger(ctx context.Context, name string, f triggerFlags) error {
 		return err
 	}
 	in, err := t.readInputs(f, shape)
+	if err == nil {
+		err = t.fillHooks(ctx, &f.settings)
+	}
 	if err != nil {
 		return err
 	}

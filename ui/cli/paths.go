@@ -30,6 +30,8 @@ func (a *app) pathsCommand() *cobra.Command {
 				{"journal", p.JournalFile()},
 				{"ledger", p.LedgerFile()},
 				{"work", p.WorkFile()},
+				{"inbox", p.InboxFile()},
+				{"webhooks", p.InboxDir()},
 				{"requests", p.RequestsDir()},
 				{"downloads", p.DownloadsDir()},
 				{"bodies", p.BodiesDir()},

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -99,6 +100,7 @@ func TestScripts(t *testing.T) {
 			},
 			"age":          age,
 			"awaitfile":    awaitFile,
+			"awaitout":     awaitOut,
 			"emulator":     runEmulator,
 			"exits":        exits,
 			"expand":       expand,
@@ -196,6 +198,25 @@ func awaitFile(ts *testscript.TestScript, neg bool, args []string) {
 		case <-tick.C:
 		case <-late:
 			ts.Fatalf("there is no %s", args[0])
+		}
+	}
+}
+
+// awaitOut runs "awaitout PATTERN PROGRAM ARG..." until its standard output matches.
+func awaitOut(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: awaitout PATTERN PROGRAM ARG...")
+	}
+	want, late := regexp.MustCompile(args[0]), time.After(time.Minute) // which only ends a hang
+	for {
+		err := ts.Exec(args[1], args[2:]...)
+		if err == nil && want.MatchString(ts.ReadFile("stdout")) {
+			return
+		}
+		select {
+		case <-late:
+			ts.Fatalf("it did not print %s", args[0])
+		case <-time.After(20 * time.Millisecond):
 		}
 	}
 }

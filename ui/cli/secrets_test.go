@@ -189,6 +189,11 @@ func secretRuns() []secretRun {
 		{args: "jobs relaunch job-3 --yes --again --json"},
 		{args: "jobs trigger gd_lost --input {dir}/urls.txt"},
 		{args: "jobs resolve job-5 --json"},
+		{args: "webhook listen --address 127.0.0.1:0 --json", want: `"verified_by":["Authorization"]`},
+		{args: "webhook list --json", want: "hook-1"},
+		{args: "webhook show hook-1"},
+		{args: "webhook mark hook-1"},
+		{args: "webhook replay hook-1 --to {api}/hook --sign --json", want: "400"},
 		{args: "proxy url --zone unlocker1 --json"},
 		{args: "proxy test --zone unlocker1 --json"},
 		{args: "proxy matrix --zones unlocker1,dc1 --json"},
@@ -276,6 +281,13 @@ password = "env:ZP"
 name = "dc1"
 product = "datacenter"
 password = "env:ZP"
+[[webhook.verify]]
+kind = "authorization"
+secret = "env:TOKEN"
+[[webhook.verify]]
+kind = "hmac"
+header = "X-Signature"
+secret = "env:ZK"
 [profiles.filed]
 base_url = %q
 dialect = "brightdata"
@@ -298,6 +310,9 @@ product = "unlocker"
 		p.Stdin, p.Stdout, p.Stderr = strings.NewReader(r.stdin), &out, &errs
 		if strings.HasPrefix(r.args, "emulate") {
 			p.Stdout = io.MultiWriter(&out, endsAtOnce{cancel})
+		}
+		if strings.HasPrefix(r.args, "webhook listen") {
+			p.Stdout = io.MultiWriter(&out, &sendsHook{t: t, end: cancel})
 		}
 		code = Main(ctx, p)
 		return out.String(), errs.String(), code
@@ -352,6 +367,44 @@ type endsAtOnce struct{ call func() }
 
 func (w endsAtOnce) Write(b []byte) (int, error) {
 	w.call()
+	return len(b), nil
+}
+
+// sendsHook posts a webhook with a marked secret to the address in the first line, and calls end
+// at the second.
+type sendsHook struct {
+	t     *testing.T
+	end   func()
+	begun bool
+}
+
+func (w *sendsHook) Write(b []byte) (int, error) {
+	if w.begun {
+		w.end()
+		return len(b), nil
+	}
+	w.begun = true
+	var ready struct{ URL string }
+	if err := json.Unmarshal(b, &ready); err != nil {
+		w.t.Error(err)
+		return len(b), nil
+	}
+	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, ready.URL+"/hook?token="+url.QueryEscape(markedToken), strings.NewReader(`{"snapshot_id":"sd_1"}`))
+	if err != nil {
+		w.t.Error(err)
+		return len(b), nil
+	}
+	r.Header.Set("Authorization", markedToken)
+	r.Header.Set("X-Api-Key", markedKey)
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		w.t.Error(err)
+		return len(b), nil
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		w.t.Errorf("the webhook was answered with %d", resp.StatusCode)
+	}
 	return len(b), nil
 }
 

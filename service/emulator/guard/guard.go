@@ -129,6 +129,11 @@ func (r *Rules) Never(listeners ...netip.AddrPort) *Rules {
 	return out
 }
 
+// And returns rules that open what either opens.
+func (r *Rules) And(o *Rules) *Rules {
+	return &Rules{rules: slices.Concat(r.rules, o.rules), never: slices.Concat(r.never, o.never)}
+}
+
 // Check decides about one connection: host is the requested name or address, and to the
 // address about to be dialled. The error wraps [ErrBlocked] and names the address.
 func (r *Rules) Check(host string, to netip.AddrPort) error {

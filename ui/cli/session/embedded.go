@@ -209,7 +209,7 @@ func (e *embedded) attachOrStart(ctx context.Context) (*emulator.Server, emulato
 func (e *embedded) start(ctx context.Context, dir string) (*emulator.Server, error) {
 	// The remote browser's usual port is left to a separately served emulator and to
 	// the user's own browsers. Chromium is not started before a client needs it.
-	return emulator.Start(context.WithoutCancel(ctx), emulator.Options{StateDir: dir, ProxyAddr: e.proxy, CDPAddr: "127.0.0.1:0", Chromium: e.chromium, Now: e.now, Log: e.log})
+	return emulator.Start(context.WithoutCancel(ctx), emulator.Options{StateDir: dir, ProxyAddr: e.proxy, CDPAddr: "127.0.0.1:0", LoopbackWebhooks: true, Chromium: e.chromium, Now: e.now, Log: e.log})
 }
 
 // notes are the emulator's notes about its start.

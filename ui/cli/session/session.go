@@ -90,6 +90,7 @@ type Session struct {
 	journal   *journal.Journal
 	ledger    *ledger.Ledger
 	work      durable
+	inbox     inbox
 	spoken    sync.Once
 	replaced  sync.Once
 	reasons   reasons
@@ -148,7 +149,7 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 	}
 	s.variables = &variables{Session: s, answers: map[string]model.Variable{}, secrets: map[string]keystore.Secret{}}
 	s.Client = service.New(service.Options{
-		Profile: s.Profile, Secret: s.secret, Key: s.Key, Permit: s.permit, Journal: s.journal, Ledger: s.ledger, Work: s.work.queue,
+		Profile: s.Profile, Secret: s.secret, Key: s.Key, Permit: s.permit, Journal: s.journal, Ledger: s.ledger, Work: s.work.queue, HookDue: s.configured().Webhook().Due,
 		Follows: func(ref string) bool { return keystore.Ref(ref).Scheme() == keystore.SchemeDemo },
 		Rules:   s.added.For, BodiesDir: s.Paths.BodiesDir(), DownloadsDir: s.Paths.DownloadsDir(), CatalogueDir: s.Paths.CatalogueDir(), Now: s.Now, Timer: o.Now, Log: o.Log,
 	})
@@ -246,7 +247,7 @@ func opened[F io.Closer](ctx context.Context, s *Session, path string, open func
 // while the command runs. Close waits for it; an interruption ends it.
 func (s *Session) prune(ctx context.Context) {
 	p := s.Paths
-	for _, dir := range []string{p.BodiesDir(), p.DownloadsDir(), p.Data, p.Config, p.State, p.RotationsDir(), p.SecretsDir(), p.RequestsDir()} {
+	for _, dir := range []string{p.BodiesDir(), p.DownloadsDir(), p.Data, p.Config, p.State, p.RotationsDir(), p.SecretsDir(), p.RequestsDir(), p.InboxDir()} {
 		if err := textfile.Sweep(dir); err != nil {
 			s.o.Log.Warn("a temporary file of a killed process stays", "error", err)
 		}
@@ -367,7 +368,7 @@ func (s *Session) Close(ctx context.Context) error {
 		if s.journal != nil {
 			err = errors.Join(err, s.journal.Close())
 		}
-		err = errors.Join(err, s.work.close())
+		err = errors.Join(err, s.work.close(), s.inbox.close())
 		if s.ledger != nil {
 			err = errors.Join(err, s.ledger.Close())
 		}

@@ -1,0 +1,105 @@
+package model
+
+import (
+	"net/url"
+	"strings"
+	"time"
+)
+
+// HookVerdict says whether a delivery came from whom it says (service.md 6).
+type HookVerdict string
+
+// The verdicts on a delivery.
+const (
+	HookPending    HookVerdict = "pending"    // not looked at yet
+	HookVerified   HookVerdict = "verified"   // a check passed and none failed
+	HookUnverified HookVerdict = "unverified" // there was nothing that could be checked
+	HookRejected   HookVerdict = "rejected"   // a check failed
+)
+
+// HookHeader is a header as it was received; the value of a secret one is masked.
+type HookHeader struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Delivery is a webhook in the inbox. Its body lies in File, byte for byte.
+type Delivery struct {
+	// ID is the console's own identifier.
+	ID string
+	// At is when it was received first, Last when it came last, Seen how often.
+	At, Last time.Time
+	Seen     int
+	// Target is the path and query that were asked for, with secrets masked, and Remote the
+	// address of the connection's other end.
+	Target, Remote string
+	Headers        []HookHeader
+	Size           int64
+	SHA256         string
+	File           string
+	// SenderID is what the sender calls it (webhook-id), or empty.
+	SenderID string
+	Verdict  HookVerdict
+	// By names the checks that passed; Why says in words what the verdict rests on.
+	By  []string
+	Why string
+	// Job is the job of the ledger that it is about, Snapshot the service's identifier that it
+	// names; empty where there is none.
+	Job, Snapshot string
+	// Outcome says what came of it: what the service answered when it was asked.
+	Outcome    string
+	Bookmarked bool
+	// Worked is true when everything has been done about it.
+	Worked bool
+}
+
+// Header is the first value of a header, or "".
+func (d Delivery) Header(name string) string {
+	for _, h := range d.Headers {
+		if strings.EqualFold(h.Name, name) {
+			return h.Value
+		}
+	}
+	return ""
+}
+
+// HookNews is what a delivery says of a job. None of it is believed: the service is asked.
+type HookNews struct {
+	Delivery string // its identifier
+	// Token is that of the address it came to (see HookToken), or empty.
+	Token string
+	// Snapshot is the identifier that it names, or empty.
+	Snapshot string
+	// How says how it was verified, in words.
+	How string
+}
+
+// HookDue is how long a webhook is waited for before the service is asked in its place.
+const HookDue = 30 * time.Minute
+
+// hookFolder is the second last element of the inbox's addresses.
+const hookFolder = "zonedeck"
+
+// HookAddress is the address of the inbox for one job: base with a path that ends in the token.
+func HookAddress(base, token string) string {
+	return strings.TrimRight(base, "/") + "/" + hookFolder + "/" + token
+}
+
+// HookToken is the token of an address that HookAddress made, or "". A token is of 16 to 64
+// letters and digits.
+func HookToken(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	parts := strings.Split(strings.TrimRight(u.Path, "/"), "/")
+	if len(parts) < 2 || parts[len(parts)-2] != hookFolder {
+		return ""
+	}
+	token := parts[len(parts)-1]
+	odd := func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') }
+	if len(token) < 16 || len(token) > 64 || strings.ContainsFunc(token, odd) {
+		return ""
+	}
+	return token
+}

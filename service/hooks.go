@@ -1,0 +1,23 @@
+package service
+
+import (
+	"context"
+	"errors"
+
+	"zonedeck/model"
+	"zonedeck/service/jobs"
+	"zonedeck/service/webhook"
+)
+
+// HeardWebhook is webhook.Config's Heard: it tells the job of the ledger, see jobs.Runner.Heard.
+func (c *Client) HeardWebhook(ctx context.Context, news model.HookNews) (job, said string, err error) {
+	j, said, err := c.Heard(ctx, news)
+	switch {
+	case errors.Is(err, jobs.ErrOnItsWay):
+		return j.ID, "", webhook.ErrLater
+	case errors.Is(err, jobs.ErrUnknownJob):
+		return "", "no job of the ledger waits for it", nil
+	default:
+		return j.ID, said, err
+	}
+}

@@ -1,0 +1,146 @@
+package service
+
+import (
+	"context"
+	"crypto/rand"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/emulator"
+	"zonedeck/service/emulator/fault"
+	"zonedeck/service/emulator/scenario"
+	"zonedeck/service/servicetest"
+	"zonedeck/service/webhook"
+)
+
+const hookSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+// hooked is an emulator that signs, and a receiver that tells its client's jobs.
+type hooked struct {
+	client   *Client
+	inbox    *webhook.Inbox
+	receiver *webhook.Receiver
+	events   chan webhook.Event
+}
+
+func receiving(t *testing.T, rules ...fault.Rule) hooked {
+	t.Helper()
+	sc := scenario.Demo()
+	sc.WebhookSecret, sc.Faults, sc.PageDelay = hookSecret, rules, time.Millisecond
+	demo := servicetest.Emulator(t, emulator.Options{StateDir: t.TempDir(), Scenario: sc, LoopbackWebhooks: true})
+	l, dir := servicetest.Ledger(t)
+	h := hooked{client: clientOf(t, demo, l, filepath.Join(dir, "downloads")), events: make(chan webhook.Event, 100)}
+	in, notice, err := webhook.Open(t.Context(), webhook.Options{File: filepath.Join(dir, "webhooks.db"), Dir: filepath.Join(dir, "webhooks"), Now: time.Now})
+	if err != nil || notice != "" {
+		t.Fatal(err, notice)
+	}
+	v, err := webhook.NewVerifier(webhook.VerifierConfig{Kind: webhook.KindStandard, Secret: keystore.NewSecret(hookSecret)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.inbox = in
+	h.receiver, err = webhook.Listen(t.Context(), "127.0.0.1:0", false, webhook.Config{
+		Inbox: in, Verifiers: []webhook.Verifier{v}, Heard: h.client.HeardWebhook, On: func(e webhook.Event) { h.events <- e },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.receiver.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := in.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return h
+}
+
+// next is the next event of a kind.
+func (h hooked) next(t *testing.T, duplicate bool) model.Delivery {
+	t.Helper()
+	end := time.After(time.Minute)
+	for {
+		select {
+		case e := <-h.events:
+			if e.Duplicate == duplicate {
+				return e.Delivery
+			}
+		case <-end:
+			t.Fatal("no webhook came")
+		}
+	}
+}
+
+// at is a request whose webhooks come to the receiver.
+func (h hooked) at(r model.TriggerRequest) model.TriggerRequest {
+	r.Settings.Notify = model.HookAddress(h.receiver.URL(), strings.ToLower(rand.Text()))
+	return r
+}
+
+func stepsOf(job model.Job) (texts []string) {
+	for _, s := range job.Steps {
+		texts = append(texts, s.Text)
+	}
+	return texts
+}
+
+func TestAWebhookIsKeptVerifiedAndHasTheServiceAsked(t *testing.T) {
+	h := receiving(t)
+	job, err := h.client.Trigger(t.Context(), h.at(asked("http://lab.test/product/1")))
+	if err != nil || job.State != model.JobAccepted || job.HookDue.Sub(job.Created).Round(time.Minute) != model.HookDue {
+		t.Fatalf("%+v, %v", job, err)
+	}
+	d := h.next(t, false)
+	raw, err := os.ReadFile(d.File)
+	if err != nil || string(raw) != `{"snapshot_id":"`+job.Snapshot+`","status":"ready"}` {
+		t.Errorf("%q, %v", raw, err)
+	}
+	if d.Verdict != model.HookVerified || !slices.Equal(d.By, []string{"Standard Webhooks"}) || d.Job != job.ID || d.Snapshot != job.Snapshot ||
+		d.Seen != 1 || !d.Worked || d.Outcome != "the service was asked: the job is ready" {
+		t.Errorf("%+v", d)
+	}
+	job, err = h.client.Job(t.Context(), job.ID)
+	if err != nil || job.State != model.JobReady || !job.HookDue.IsZero() || !slices.Contains(stepsOf(job), "webhook "+d.ID+" came (verified by Standard Webhooks)") {
+		t.Errorf("%+v, %v", job, err)
+	}
+}
+
+func TestAWebhookSettlesAJobThatMayHaveStarted(t *testing.T) {
+	h := receiving(t, fault.Rule{
+		ID: "lost", Match: fault.Match{Point: fault.API, Path: "*/trigger"}, When: fault.When{Times: 1}, Do: fault.Action{Kind: fault.Drop, Accepted: true},
+	})
+	job, err := h.client.Trigger(t.Context(), h.at(asked("http://lab.test/product/1")))
+	if err != nil || job.State != model.JobMayHave {
+		t.Fatalf("%+v, %v", job, err)
+	}
+	d := h.next(t, false)
+	if d.Job != job.ID || d.Outcome != "the service answered for "+d.Snapshot+": the job is ready" {
+		t.Errorf("%+v", d)
+	}
+	job, err = h.client.Job(t.Context(), job.ID)
+	if err != nil || job.State != model.JobReady || job.Snapshot != d.Snapshot || d.Snapshot == "" {
+		t.Errorf("%+v, %v", job, err)
+	}
+}
+
+func TestAWebhookThatNeverComesTurnsIntoAQuestion(t *testing.T) {
+	h := receiving(t, fault.Rule{ID: "never", Match: fault.Match{Point: fault.Webhook}, Do: fault.Action{Kind: fault.Never}})
+	due := time.Now().Add(model.HookDue)
+	job, err := h.client.Trigger(t.Context(), h.at(asked("http://lab.test/product/1")))
+	if err != nil || job.HookDue.Before(due) {
+		t.Fatalf("%+v, %v", job, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	job, err = h.client.Watch(ctx, job.ID, nil)
+	if err != nil || job.State != model.JobReady {
+		t.Errorf("%+v, %v", job, err)
+	}
+}

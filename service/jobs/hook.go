@@ -1,0 +1,177 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/database"
+	"zonedeck/service/ledger"
+)
+
+// hookLook is how often a job that waits for its webhook is looked at: the service's clock may
+// be moved meanwhile.
+const hookLook = 15 * time.Second
+
+// hookPatience bounds the wait for the service's answer after a webhook.
+const hookPatience = 30 * time.Second
+
+// ErrOnItsWay says that the trigger of a job has not come to an end, so that a webhook for it
+// has to wait.
+var ErrOnItsWay = errors.New("the trigger of the job is still on its way")
+
+// hookOf is the token of the inbox's address in a request, or "".
+func hookOf(s model.JobSettings) string {
+	return cmp.Or(model.HookToken(s.Notify), model.HookToken(s.Endpoint))
+}
+
+// hookDue is until when the webhook of a job that begins now is waited for; zero where none
+// comes to the inbox.
+func (rn *Runner) hookDue(token string) time.Time {
+	if token == "" {
+		return time.Time{}
+	}
+	return rn.cfg.Now().Add(cmp.Or(rn.cfg.HookDue, model.HookDue))
+}
+
+// awaits is how long a job waits on for its webhook before the service is asked, 0 where it does
+// not. What was waited for in vain is written down once.
+func (rn *Runner) awaits(ctx context.Context, job model.Job) (model.Job, time.Duration, error) {
+	if job.HookDue.IsZero() {
+		return job, 0, nil
+	}
+	if left := job.HookDue.Sub(rn.cfg.Now()); left > 0 {
+		return job, min(left, hookLook), nil
+	}
+	job, err := rn.endWait(ctx, job, "no webhook came in time: the service is asked from now on")
+	return job, 0, err
+}
+
+// endWait has the service asked from now on. It changes nothing where nothing is waited for.
+func (rn *Runner) endWait(ctx context.Context, job model.Job, why string) (model.Job, error) {
+	if job.HookDue.IsZero() {
+		return job, nil
+	}
+	return rn.change(context.WithoutCancel(ctx), job.ID, func(row *model.Job) (note, error) {
+		if row.HookDue.IsZero() {
+			return note{}, nil
+		}
+		row.HookDue = time.Time{}
+		return note{step: why, activity: row.ID + " " + row.Dataset + ": " + why}, nil
+	})
+}
+
+// Heard tells the job that a webhook is about of it, and has the service asked: nothing that a
+// webhook says is believed. A job that may have started is settled by a webhook to its own
+// address that names an identifier, once the service has answered for that. It returns the job,
+// and in words what came of it.
+//
+// Errors: ErrUnknownJob (no job of the ledger waits for it), ErrOnItsWay, the ledger's, ctx's.
+func (rn *Runner) Heard(ctx context.Context, news model.HookNews) (job model.Job, said string, err error) {
+	defer rn.cfg.Wire.Begin()()
+	if err := rn.writable(); err != nil {
+		return model.Job{}, "", err
+	}
+	if job, err = rn.hooked(ctx, news); err != nil {
+		return job, "", err
+	}
+	if job.State == model.JobIntent || job.State == model.JobSending {
+		return job, "", ErrOnItsWay
+	}
+	if job, err = rn.noteHook(ctx, job, news); err != nil {
+		return job, "", err
+	}
+	switch {
+	case job.State == model.JobMayHave:
+		return rn.settleByHook(ctx, job, news)
+	case job.State.Final():
+		return job, "the job " + job.State.Predicate() + " already", nil
+	}
+	if err := rn.AskNow(ctx, job.ID); err != nil {
+		return job, "the service was not asked: " + line(err.Error()), nil
+	}
+	return rn.answered(ctx, job)
+}
+
+// hooked is the job that a webhook is about: that of its address, else that of the identifier
+// that it names.
+func (rn *Runner) hooked(ctx context.Context, news model.HookNews) (model.Job, error) {
+	job, err := rn.cfg.Ledger.Hooked(ctx, news.Token)
+	if errors.Is(err, database.ErrNotFound) {
+		job, err = rn.cfg.Ledger.Job(ctx, news.Snapshot)
+	}
+	return job, ledgerFault(err)
+}
+
+// noteHook writes down that a webhook came, once for each delivery, and ends the wait.
+func (rn *Runner) noteHook(ctx context.Context, job model.Job, news model.HookNews) (model.Job, error) {
+	step := fmt.Sprintf("webhook %s came (%s)", news.Delivery, news.How)
+	if slices.ContainsFunc(job.Steps, func(s model.JobStep) bool { return s.Text == step }) {
+		return rn.endWait(ctx, job, step)
+	}
+	return rn.change(context.WithoutCancel(ctx), job.ID, func(row *model.Job) (note, error) {
+		row.HookDue = time.Time{}
+		return note{step: step, activity: row.ID + " " + row.Dataset + ": " + step}, nil
+	})
+}
+
+// settleByHook gives a job that may have started the identifier that a webhook to its own address
+// names, unless something speaks against it.
+func (rn *Runner) settleByHook(ctx context.Context, job model.Job, news model.HookNews) (model.Job, string, error) {
+	if news.Snapshot == "" || job.Hook == "" || job.Hook != news.Token {
+		return job, "the job did start, by the webhook to its address, which names no identifier: look for it in the service's list", nil
+	}
+	settled, err := rn.Claim(ctx, job.ID, news.Snapshot, false)
+	doubt, taken := (*DoubtError)(nil), (*ledger.TakenError)(nil)
+	switch {
+	case err == nil:
+		return settled, "the service answered for " + news.Snapshot + ": the job " + settled.State.Predicate(), nil
+	case ctx.Err() != nil:
+		return job, "", context.Cause(ctx)
+	case errors.As(err, &doubt), errors.As(err, &taken):
+		return job, "not settled: " + line(err.Error()), nil
+	default:
+		return job, "not settled, because the service was not asked: " + line(err.Error()), nil
+	}
+}
+
+// answered waits for the answer to the question that AskNow put, and takes part in asking.
+func (rn *Runner) answered(ctx context.Context, job model.Job) (model.Job, string, error) {
+	feed, unsubscribe := rn.watching.subscribe()
+	defer unsubscribe()
+	_, leave, err := rn.join(ctx, job.Profile, job.KeyName, false)
+	if err != nil {
+		return job, "the service was not asked: " + line(err.Error()), nil
+	}
+	defer leave()
+	look := time.NewTicker(lookBusy)
+	defer look.Stop()
+	over := time.NewTimer(hookPatience)
+	defer over.Stop()
+	before := job.Updated
+	for {
+		asked := slices.ContainsFunc(feed.take(), func(j model.Job) bool { return j.ID == job.ID })
+		now, err := rn.Job(ctx, job.ID)
+		if err != nil {
+			return job, "", causeOf(ctx, err)
+		}
+		if why := rn.watching.why(job.ID); asked && why != nil {
+			return now, "the service was asked in vain: " + line(why.Error()), nil
+		}
+		if asked || now.State.Final() || now.Updated.After(before) {
+			return now, "the service was asked: the job " + now.State.Predicate(), nil
+		}
+		select {
+		case <-ctx.Done():
+			return now, "", context.Cause(ctx)
+		case <-over.C:
+			return now, fmt.Sprintf("the service has not answered within %s and is asked on", hookPatience), nil
+		case <-feed.wake:
+		case <-look.C:
+		}
+	}
+}

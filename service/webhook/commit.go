@@ -1,0 +1,100 @@
+package webhook
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"zonedeck/model"
+	"zonedeck/service/database"
+)
+
+// maxGroup bounds how many deliveries one transaction takes.
+const maxGroup = 256
+
+// arrival waits for its place in the inbox.
+type arrival struct {
+	row      row
+	identity string
+	recheck  bool // one that was not verified is looked at again
+	done     chan placed
+}
+
+// placed says what became of an arrival.
+type placed struct {
+	id        string
+	duplicate bool
+	err       error
+}
+
+// commit writes arrivals in groups, each in one transaction that is on disk when it answers
+// them, until ctx ends and nobody waits.
+func (in *Inbox) commit(ctx context.Context, arrivals <-chan *arrival) {
+	for {
+		var group []*arrival
+		select {
+		case a := <-arrivals:
+			group = append(group, a)
+		case <-ctx.Done():
+			return
+		}
+		for more := true; more && len(group) < maxGroup; {
+			select {
+			case a := <-arrivals:
+				group = append(group, a)
+			default:
+				more = false
+			}
+		}
+		in.commitGroup(ctx, group)
+	}
+}
+
+func (in *Inbox) commitGroup(ctx context.Context, group []*arrival) {
+	out := make([]placed, len(group))
+	err := in.db.Write(context.WithoutCancel(ctx), "writing to the inbox", func(ctx context.Context, tx *sql.Tx) error {
+		for i, a := range group {
+			var err error
+			if out[i], err = put(ctx, tx, a); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for i, a := range group {
+		if err != nil {
+			out[i] = placed{err: err}
+		}
+		a.done <- out[i]
+	}
+}
+
+// put adds an arrival, or counts it as one more of a delivery that is there. One that was not
+// verified yet is looked at again with the new headers: else whoever knows the bytes could keep
+// the real delivery from being verified.
+func put(ctx context.Context, tx *sql.Tx, a *arrival) (placed, error) {
+	var n int64
+	var verdict model.HookVerdict
+	err := tx.QueryRowContext(ctx, "SELECT n, verdict FROM deliveries WHERE identity = $1", a.identity).Scan(&n, &verdict)
+	r := a.row
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		if err := tx.QueryRowContext(ctx, "UPDATE marks SET number = number + 1 RETURNING number").Scan(&n); err != nil {
+			return placed{}, err
+		}
+		_, err := tx.ExecContext(ctx, "INSERT INTO deliveries ("+columns+`, identity)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)`,
+			n, database.Micros(r.At), database.Micros(r.At), 1, r.Target, r.Remote, text(r.Headers), r.Size, r.SHA256, r.File,
+			r.SenderID, string(model.HookPending), "", "", "", "", "", 0, 0, r.token, database.Micros(r.wall), text(r.early), a.identity)
+		return placed{id: hookID(n)}, err
+	case err != nil:
+		return placed{}, err
+	case verdict == model.HookVerified || !a.recheck:
+		_, err = tx.ExecContext(ctx, "UPDATE deliveries SET seen = seen + 1, last = $1 WHERE n = $2", database.Micros(r.At), n)
+	default:
+		_, err = tx.ExecContext(ctx, `UPDATE deliveries SET seen = seen + 1, last = $1, wall = $2, target = $3, token = $4, remote = $5, headers = $6, early = $7,
+			verdict = 'pending', passed = '', why = '', worked = 0 WHERE n = $8`,
+			database.Micros(r.At), database.Micros(r.wall), r.Target, r.token, r.Remote, text(r.Headers), text(r.early), n)
+	}
+	return placed{id: hookID(n), duplicate: true}, err
+}

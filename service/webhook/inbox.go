@@ -1,0 +1,246 @@
+package webhook
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/database"
+)
+
+// ErrUnknown says that the inbox has no such delivery.
+var ErrUnknown = errors.New("the inbox has no such delivery")
+
+// migrations are database.Options.Migrations. Their statements, and all others of this package,
+// mean the same on PostgreSQL.
+var migrations = [...]string{
+	`
+CREATE TABLE deliveries (
+	n        BIGINT PRIMARY KEY,
+	identity TEXT NOT NULL,
+	at       BIGINT NOT NULL,
+	last     BIGINT NOT NULL,
+	wall     BIGINT NOT NULL,
+	seen     INTEGER NOT NULL,
+	target   TEXT NOT NULL,
+	token    TEXT NOT NULL,
+	remote   TEXT NOT NULL,
+	headers  TEXT NOT NULL,
+	size     BIGINT NOT NULL,
+	sha256   TEXT NOT NULL,
+	file     TEXT NOT NULL,
+	sender   TEXT NOT NULL,
+	early    TEXT NOT NULL,
+	verdict  TEXT NOT NULL,
+	passed   TEXT NOT NULL,
+	why      TEXT NOT NULL,
+	job      TEXT NOT NULL,
+	snapshot TEXT NOT NULL,
+	outcome  TEXT NOT NULL,
+	marked   INTEGER NOT NULL,
+	worked   INTEGER NOT NULL
+);
+CREATE UNIQUE INDEX deliveries_identity ON deliveries (identity);
+CREATE INDEX deliveries_worked ON deliveries (worked);
+CREATE INDEX deliveries_job ON deliveries (job);
+
+CREATE TABLE marks (number BIGINT NOT NULL);
+INSERT INTO marks (number) VALUES (0);
+`,
+}
+
+const columns = `n, at, last, seen, target, remote, headers, size, sha256, file, sender, verdict, passed, why, job, snapshot, outcome, marked, worked, token, wall, early`
+
+// Inbox is an open inbox. It is safe for concurrent use, and several processes may have it open.
+type Inbox struct {
+	db  *database.DB
+	dir string
+	now func() time.Time
+}
+
+// Options say where an inbox is.
+type Options struct {
+	// File is the database, Dir the folder of the bodies.
+	File, Dir string
+	// Now is the clock of what is shown.
+	Now func() time.Time
+}
+
+// Open opens the inbox, or makes it with modes 0600 and 0700. notice says what was wrong with the
+// file; it is empty when nothing was. The errors are those of database.Open and the system's.
+func Open(ctx context.Context, o Options) (in *Inbox, notice string, err error) {
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, "", err
+	}
+	db, damage, err := database.Open(ctx, o.File, database.Options{
+		Name: "inbox", Migrations: migrations[:], Tables: []string{"deliveries", "marks"}, Now: o.Now, Busy: database.Busy, Synced: true, Readable: true,
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	if damage != nil {
+		notice = fmt.Sprintf("The inbox %s was damaged (%v). It is kept as %s, and a new one begun; the bodies are still in %s.", db.Path(), damage.Err, damage.Kept, o.Dir)
+	}
+	return &Inbox{db: db, dir: o.Dir, now: o.Now}, notice, nil
+}
+
+// Close closes the file.
+func (in *Inbox) Close() error { return in.db.Close() }
+
+// row is a delivery as the file has it.
+type row struct {
+	model.Delivery
+	n     int64
+	token string
+	wall  time.Time // when it came last, by the machine's clock
+	early []check
+}
+
+// hookID is the console's own identifier of a delivery.
+func hookID(n int64) string { return "hook-" + strconv.FormatInt(n, 10) }
+
+func parseID(id string) (int64, error) {
+	digits, ok := strings.CutPrefix(id, "hook-")
+	if ok {
+		if n, err := strconv.ParseInt(digits, 10, 64); err == nil && n > 0 && hookID(n) == id {
+			return n, nil
+		}
+	}
+	return 0, fmt.Errorf("%q: %w", id, ErrUnknown)
+}
+
+// identity is what makes two deliveries the same one: the same bytes under the sender's
+// identifier, or without one to the same address. Another body under the same identifier is not
+// dropped: nothing says which of the two is meant, and the parts of a result may share one.
+func identity(sender, target, digest string) string {
+	kind, name := "id", sender
+	if sender == "" {
+		kind, name = "target", target
+	}
+	sum := sha256.Sum256([]byte(kind + "\x00" + name + "\x00" + digest))
+	return hex.EncodeToString(sum[:])
+}
+
+func (in *Inbox) scan(s database.Scanner) (row, error) {
+	var r row
+	var headers, passed, early string
+	err := s.Scan(&r.n, database.Time(&r.At), database.Time(&r.Last), &r.Seen, &r.Target, &r.Remote, &headers, &r.Size, &r.SHA256, &r.File,
+		&r.SenderID, &r.Verdict, &passed, &r.Why, &r.Job, &r.Snapshot, &r.Outcome, &r.Bookmarked, &r.Worked, &r.token, database.Time(&r.wall), &early)
+	if err != nil {
+		return r, err
+	}
+	r.ID = hookID(r.n)
+	r.File = filepath.Join(in.dir, filepath.Base(r.File))
+	for text, into := range map[string]any{headers: &r.Headers, passed: &r.By, early: &r.early} {
+		if text == "" {
+			continue
+		}
+		if err := json.Unmarshal([]byte(text), into); err != nil {
+			return r, fmt.Errorf("%w: %s: %w", database.ErrCorrupt, r.ID, err)
+		}
+	}
+	return r, nil
+}
+
+func (in *Inbox) rows(ctx context.Context, clauses, doing string, args ...any) ([]row, error) {
+	var out []row
+	err := database.Each(ctx, in.db, "SELECT "+columns+" FROM deliveries "+clauses, args, func(s database.Scanner) error {
+		r, err := in.scan(s)
+		out = append(out, r)
+		return err
+	})
+	if err != nil {
+		return nil, in.db.Fault(doing, err)
+	}
+	return out, nil
+}
+
+func deliveriesOf(rows []row) []model.Delivery {
+	out := make([]model.Delivery, 0, len(rows))
+	for _, r := range rows {
+		out = append(out, r.Delivery)
+	}
+	return out
+}
+
+// List are the newest deliveries, newest first, and how many the inbox has. limit 0 means all.
+func (in *Inbox) List(ctx context.Context, limit int) (list []model.Delivery, total int, err error) {
+	const doing = "reading the inbox"
+	if err := in.db.QueryRowContext(ctx, "SELECT count(*) FROM deliveries").Scan(&total); err != nil {
+		return nil, 0, in.db.Fault(doing, err)
+	}
+	if limit <= 0 {
+		limit = total
+	}
+	rows, err := in.rows(ctx, "ORDER BY n DESC LIMIT $1", doing, limit)
+	return deliveriesOf(rows), total, err
+}
+
+// Get is one delivery. Without it the error wraps ErrUnknown.
+func (in *Inbox) Get(ctx context.Context, id string) (model.Delivery, error) {
+	r, err := in.get(ctx, id)
+	return r.Delivery, err
+}
+
+func (in *Inbox) get(ctx context.Context, id string) (row, error) {
+	n, err := parseID(id)
+	if err != nil {
+		return row{}, err
+	}
+	rows, err := in.rows(ctx, "WHERE n = $1", "reading "+id, n)
+	if err == nil && len(rows) == 0 {
+		err = fmt.Errorf("%q: %w", id, ErrUnknown)
+	}
+	if err != nil {
+		return row{}, err
+	}
+	return rows[0], nil
+}
+
+// Bookmark keeps a delivery from being cleaned up, or no longer does.
+func (in *Inbox) Bookmark(ctx context.Context, id string, on bool) error {
+	n, err := parseID(id)
+	if err != nil {
+		return err
+	}
+	return in.change(ctx, "marking "+id, "UPDATE deliveries SET marked = $1 WHERE n = $2", number(on), n)
+}
+
+// change runs one statement that has to meet one delivery.
+func (in *Inbox) change(ctx context.Context, doing, statement string, args ...any) error {
+	return in.db.Write(ctx, doing, func(ctx context.Context, tx *sql.Tx) error {
+		res, err := tx.ExecContext(ctx, statement, args...)
+		if err != nil {
+			return err
+		}
+		if met, err := res.RowsAffected(); err != nil || met != 1 {
+			return errors.Join(ErrUnknown, err)
+		}
+		return nil
+	})
+}
+
+func number(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func text(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return "" // strings and lists of them are always written
+	}
+	return string(b)
+}

@@ -1,0 +1,265 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/net/netutil"
+
+	"zonedeck/keystore/textfile"
+	"zonedeck/model"
+)
+
+// DefaultAddress is where a receiver listens unless another address is given.
+const DefaultAddress = "127.0.0.1:8787"
+
+// Errors of Listen.
+var (
+	// ErrNotLoopback says that an address can be reached from other machines.
+	ErrNotLoopback = errors.New("other machines can reach that address")
+	// ErrInUse says that another program listens at the address.
+	ErrInUse = errors.New("another program listens there")
+)
+
+// BusyError says that another zonedeck receives for the same inbox.
+type BusyError struct{ Place Place }
+
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("another zonedeck (process %d) receives already, at %s", e.Place.PID, e.Place.URL)
+}
+
+// Place is where a receiver listens.
+type Place struct {
+	URL string `json:"url"`
+	PID int    `json:"pid"`
+}
+
+// Config is what a Receiver needs. Inbox must be set.
+type Config struct {
+	Inbox     *Inbox
+	Verifiers []Verifier
+	// Heard tells a job about a delivery, has the service asked, and says in words what came of
+	// it. ErrLater means that it cannot be said yet; nil tells nobody.
+	Heard func(ctx context.Context, news model.HookNews) (job, said string, err error)
+	// On is told of each delivery that was worked on, and of each that came once more, from any
+	// goroutine. May be nil.
+	On func(Event)
+	// MaxBody is the size of the largest body, 0 for MaxBody.
+	MaxBody int64
+	Keep    Retention
+	// Wall is the machine's clock, by which senders sign; nil for time.Now.
+	Wall func() time.Time
+	Log  *slog.Logger
+
+	step step
+}
+
+// Event is what a Receiver tells.
+type Event struct {
+	Delivery model.Delivery
+	// Duplicate is true for one that was there already.
+	Duplicate bool
+}
+
+// Receiver is one that listens. Close ends it.
+type Receiver struct {
+	conf  Config
+	inbox *Inbox
+	step  step
+	place Place
+
+	arrivals chan *arrival
+	wake     chan struct{}
+	server   *http.Server
+	unlock   func()
+	end      context.CancelFunc // of the work
+	stop     context.CancelFunc // of the commits
+	running  sync.WaitGroup
+	closed   sync.Once
+}
+
+// Listen begins to receive at an address ("127.0.0.1:8787", port 0 for any). One that is not of
+// this machine alone needs open. Errors: ErrNotLoopback, ErrInUse, a *BusyError, those of the inbox.
+func Listen(ctx context.Context, address string, open bool, c Config) (*Receiver, error) {
+	if err := Local(address); err != nil && !open {
+		return nil, err
+	}
+	if c.Wall == nil {
+		c.Wall = time.Now
+	}
+	if c.MaxBody <= 0 {
+		c.MaxBody = MaxBody
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.step == nil {
+		c.step = func(string) {}
+	}
+	if frozen := c.Inbox.db.Frozen(); frozen != nil {
+		return nil, frozen
+	}
+	unlock, err := c.Inbox.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &Receiver{conf: c, inbox: c.Inbox, step: c.step, unlock: unlock, arrivals: make(chan *arrival), wake: make(chan struct{}, 1)}
+	if err := r.begin(ctx, address); err != nil {
+		unlock()
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *Receiver) begin(ctx context.Context, address string) error {
+	if err := r.inbox.sweepBodies(ctx); err != nil {
+		return err
+	}
+	var conf net.ListenConfig
+	listener, err := conf.Listen(ctx, "tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%s: %w: choose another port, or 0 for any", address, ErrInUse)
+	}
+	if err != nil {
+		return fmt.Errorf("listening at %s: %w", address, err)
+	}
+	r.place = Place{URL: "http://" + listener.Addr().String(), PID: os.Getpid()}
+	announced, err := json.Marshal(r.place)
+	if err == nil {
+		err = textfile.Write(r.inbox.placeFile(), announced)
+	}
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	work, end := context.WithCancel(context.WithoutCancel(ctx))
+	commits, stop := context.WithCancel(context.WithoutCancel(ctx))
+	r.end, r.stop = end, stop
+	r.server = &http.Server{
+		Handler: r, ReadHeaderTimeout: headerPatience, IdleTimeout: time.Minute, MaxHeaderBytes: maxHeaderBytes,
+		ErrorLog: slog.NewLogLogger(r.conf.Log.Handler(), slog.LevelDebug),
+	}
+	r.running.Go(func() { r.inbox.commit(commits, r.arrivals) })
+	r.running.Go(func() { r.work(work) })
+	r.running.Go(func() {
+		if err := r.server.Serve(netutil.LimitListener(listener, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
+			r.conf.Log.Error("nothing is received any more", "error", err)
+		}
+	})
+	return nil
+}
+
+// URL is where it listens: "http://127.0.0.1:8787".
+func (r *Receiver) URL() string { return r.place.URL }
+
+// closePatience is how long deliveries that are coming in may take at the end.
+const closePatience = 5 * time.Second
+
+// Close takes no more deliveries, answers those that are coming in, and ends the work; what is
+// not worked on is at the next start.
+func (r *Receiver) Close() error {
+	var err error
+	r.closed.Do(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), closePatience)
+		defer cancel()
+		if err = r.server.Shutdown(ctx); err != nil {
+			err = r.server.Close() // they are not answered, and come again
+		}
+		r.end()
+		r.stop()
+		r.running.Wait()
+		err = errors.Join(err, os.Remove(r.inbox.placeFile()))
+		r.unlock()
+	})
+	return err
+}
+
+func (r *Receiver) wakeUp(got placed) {
+	if got.duplicate && r.conf.On != nil {
+		if d, err := r.inbox.Get(context.Background(), got.id); err == nil {
+			r.conf.On(Event{Delivery: d, Duplicate: true})
+		}
+	}
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Local is nil for an address of this machine alone, else it wraps ErrNotLoopback.
+func Local(address string) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("%q is not HOST:PORT", address)
+	}
+	if loopback(host) {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", address, ErrNotLoopback)
+}
+
+// loopback reports whether a host, as it is written, is this machine for certain.
+func loopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	a, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return err == nil && a.Unmap().IsLoopback()
+}
+
+func (in *Inbox) lockFile() string  { return filepath.Join(in.dir, "receiving") }
+func (in *Inbox) placeFile() string { return filepath.Join(in.dir, "receiving.json") }
+
+// lock makes this the one process that receives.
+func (in *Inbox) lock(ctx context.Context) (unlock func(), err error) {
+	waiting, cancel := context.WithTimeout(ctx, 2*time.Second) // somebody may only be looking
+	defer cancel()
+	unlock, err = textfile.Lock(waiting, in.lockFile())
+	if err != nil && waiting.Err() != nil && ctx.Err() == nil {
+		place, _ := in.readPlace()
+		return nil, &BusyError{place}
+	}
+	return unlock, err
+}
+
+func (in *Inbox) readPlace() (p Place, err error) {
+	b, err := textfile.ReadBounded(in.placeFile(), 4<<10)
+	if err == nil {
+		err = json.Unmarshal(b, &p)
+	}
+	return p, err
+}
+
+// Listening is where a process of this user receives; ok is false where none does.
+func (in *Inbox) Listening() (p Place, ok bool) {
+	p, err := in.readPlace()
+	if err != nil || p.URL == "" {
+		return Place{}, false
+	}
+	unlock, free, err := textfile.TryLock(in.lockFile())
+	if err != nil || free {
+		if free {
+			unlock()
+		}
+		return Place{}, false
+	}
+	return p, true
+}
+
+// keeps reports whether a header's value is kept although its name is that of a secret: a
+// signature is of these bytes alone, and a replay needs it.
+func (r *Receiver) keeps(name string) bool {
+	return slices.ContainsFunc(r.conf.Verifiers, func(v Verifier) bool { return v.header != "" && strings.EqualFold(v.header, name) })
+}

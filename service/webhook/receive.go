@@ -1,0 +1,256 @@
+package webhook
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"zonedeck/keystore/textfile"
+	"zonedeck/model"
+	"zonedeck/service/database"
+)
+
+// Bounds of a receiver.
+const (
+	// MaxBody is the size of the largest body (public documentation of a service: 1 GB).
+	MaxBody = 1 << 30
+
+	maxHeaderBytes = 64 << 10
+	maxTarget      = 2 << 10
+	maxConnections = 512
+	chunk          = 64 << 10
+
+	headerPatience = 10 * time.Second
+	idlePatience   = 15 * time.Second // without a byte
+	maxReceiving   = 15 * time.Minute
+	// A sender may be slow, but not so slow that it holds its place for ever.
+	slowAfter   = 30 * time.Second
+	slowestRate = 1 << 10 // bytes a second, on the average
+)
+
+// mask stands in place of a secret value.
+const mask = "••••"
+
+var (
+	errSlow     = errors.New("the body came too slowly")
+	errTooLarge = errors.New("the body is too large")
+)
+
+// buffers are what bodies pass through, shared by all connections.
+var buffers = sync.Pool{New: func() any { b := make([]byte, chunk); return &b }}
+
+// step is called before each write of a delivery; tests let the process die there.
+type step func(name string)
+
+// ServeHTTP stores a delivery and then answers. Everything but 200 means that it is not stored.
+func (r *Receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
+	status, say := r.receive(w, q)
+	if status == http.StatusMethodNotAllowed {
+		w.Header().Set("Allow", http.MethodPost)
+	}
+	if status >= 500 {
+		w.Header().Set("Retry-After", "5")
+	}
+	if status != http.StatusOK {
+		w.Header().Set("Connection", "close") // the rest of the body is not read
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, say+"\n")
+}
+
+func (r *Receiver) receive(w http.ResponseWriter, q *http.Request) (status int, say string) {
+	switch {
+	case q.Method != http.MethodPost:
+		return http.StatusMethodNotAllowed, "webhooks are POSTed"
+	case len(q.RequestURI) > maxTarget:
+		return http.StatusRequestURITooLong, "the address is too long"
+	case q.ContentLength > r.conf.MaxBody:
+		return http.StatusRequestEntityTooLarge, errTooLarge.Error()
+	}
+	r.step("begin")
+	got, err := r.store(w, q)
+	switch {
+	case err == nil:
+		r.step("answer")
+		r.wakeUp(got)
+		return http.StatusOK, "stored"
+	case errors.Is(err, errTooLarge):
+		return http.StatusRequestEntityTooLarge, errTooLarge.Error()
+	case errors.Is(err, errSlow), errors.Is(err, os.ErrDeadlineExceeded):
+		return http.StatusRequestTimeout, errSlow.Error()
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return http.StatusBadRequest, "the body ended early"
+	case errors.Is(database.Classify(err), database.ErrFull):
+		r.conf.Log.Error("a webhook was not stored", "error", err)
+		return http.StatusInsufficientStorage, "the disk is full"
+	default:
+		r.conf.Log.Error("a webhook was not stored", "error", err)
+		return http.StatusServiceUnavailable, "it could not be stored"
+	}
+}
+
+// store puts the bytes into a file and its row into the inbox; both are on disk when it returns.
+func (r *Receiver) store(w http.ResponseWriter, q *http.Request) (placed, error) {
+	remote := remoteOf(q.RemoteAddr)
+	name := "body-" + strings.ToLower(rand.Text())
+	file, err := textfile.NewTemp(filepath.Join(r.inbox.dir, name))
+	if err != nil {
+		return placed{}, err
+	}
+	defer file.Discard() //nolint:errcheck // of a delivery that is not stored; what stays is swept up
+	digest := sha256.New()
+	size, err := r.copyBody(io.MultiWriter(file, digest), w, q.Body)
+	if err != nil {
+		return placed{}, err
+	}
+	r.step("sync")
+	if err := file.Keep(); err != nil {
+		return placed{}, err
+	}
+	r.step("commit")
+	target := maskedTarget(q.URL)
+	d := row{
+		Delivery: model.Delivery{
+			At: r.inbox.now(), Target: target, Remote: remote.String(), Headers: r.maskedHeaders(q), Size: size, SHA256: hex.EncodeToString(digest.Sum(nil)),
+			File: name, SenderID: q.Header.Get(standardwebhooks.HeaderWebhookID),
+		},
+		token: model.HookToken(q.URL.Path), wall: r.conf.Wall(),
+	}
+	for _, v := range r.conf.Verifiers {
+		if v.early != nil {
+			d.early = append(d.early, v.early(q.Header, remote))
+		}
+	}
+	a := &arrival{row: d, identity: identity(d.SenderID, q.URL.RequestURI(), d.SHA256), recheck: len(r.conf.Verifiers) > 0, done: make(chan placed, 1)}
+	r.arrivals <- a
+	got := <-a.done
+	if got.err != nil || got.duplicate {
+		_ = os.Remove(filepath.Join(r.inbox.dir, name)) // what stays is swept up
+	}
+	return got, got.err
+}
+
+// copyBody copies the body, with a bound for its size and for how slowly it may come.
+func (r *Receiver) copyBody(to io.Writer, w http.ResponseWriter, body io.Reader) (size int64, err error) {
+	pooled, _ := buffers.Get().(*[]byte)
+	defer buffers.Put(pooled)
+	control := http.NewResponseController(w)
+	began := r.conf.Wall()
+	for {
+		if err := control.SetReadDeadline(time.Now().Add(idlePatience)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+			return size, err
+		}
+		n, err := body.Read(*pooled)
+		if size += int64(n); size > r.conf.MaxBody {
+			return size, errTooLarge
+		}
+		if n > 0 {
+			r.step("write")
+			if _, err := to.Write((*pooled)[:n]); err != nil {
+				return size, err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return size, control.SetReadDeadline(time.Time{})
+		}
+		if err != nil {
+			return size, err
+		}
+		if took := r.conf.Wall().Sub(began); took > maxReceiving || took > slowAfter && float64(size) < took.Seconds()*slowestRate {
+			return size, errSlow
+		}
+	}
+}
+
+func remoteOf(address string) netip.Addr {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return netip.Addr{}
+	}
+	a, err := netip.ParseAddr(host)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return a.Unmap()
+}
+
+// maskedTarget is the path and query without the values of secret parameters.
+func maskedTarget(u *url.URL) string {
+	if u.RawQuery == "" {
+		return u.EscapedPath()
+	}
+	parts := strings.Split(u.RawQuery, "&")
+	for i, p := range parts {
+		name, _, ok := strings.Cut(p, "=")
+		plain, err := url.QueryUnescape(name)
+		if ok && (err != nil || model.SecretName(plain)) {
+			parts[i] = name + "=" + mask
+		}
+	}
+	return u.EscapedPath() + "?" + strings.Join(parts, "&")
+}
+
+// maskedHeaders are the headers, sorted by name, without the values of secret ones. Signatures
+// are no secrets: they are of these bytes alone, and a replay needs them.
+func (r *Receiver) maskedHeaders(q *http.Request) []model.HookHeader {
+	out := []model.HookHeader{{Name: "Host", Value: q.Host}}
+	for name, values := range q.Header {
+		for _, v := range values {
+			if secretHeader(name) && !r.keeps(name) {
+				v = mask
+			}
+			out = append(out, model.HookHeader{Name: name, Value: v})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b model.HookHeader) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+func secretHeader(name string) bool {
+	return model.SecretName(name) && !strings.Contains(strings.ToLower(name), "signature")
+}
+
+// sweepBodies removes the bodies that no row has: what a killed receiver left. Only the one
+// process that receives does it, before it begins.
+func (in *Inbox) sweepBodies(ctx context.Context) error {
+	if err := textfile.Sweep(in.dir); err != nil {
+		return err
+	}
+	known := map[string]bool{}
+	err := database.Each(ctx, in.db, "SELECT file FROM deliveries", nil, func(s database.Scanner) error {
+		var name string
+		err := s.Scan(&name)
+		known[name] = true
+		return err
+	})
+	if err != nil {
+		return in.db.Fault("looking for bodies that nothing needs", err)
+	}
+	entries, err := os.ReadDir(in.dir)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), "body-") && !known[e.Name()] {
+			errs = append(errs, os.Remove(filepath.Join(in.dir, e.Name())))
+		}
+	}
+	return errors.Join(errs...)
+}

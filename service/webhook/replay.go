@@ -1,0 +1,163 @@
+package webhook
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"zonedeck/model"
+)
+
+// Replay is one delivery to be sent once more, to an address of this machine.
+type Replay struct {
+	Delivery model.Delivery
+	// To is the address; only one of this machine is taken.
+	To string
+	// Edited is a file with the bytes to send in place of the original ones, or empty. They are
+	// another delivery, and get another identifier.
+	Edited string
+	// Sign signs anew, by the time of now; nil keeps the headers as they came.
+	Sign *Verifier
+	// Now is the machine's clock.
+	Now time.Time
+}
+
+// Replayed is what came of it.
+type Replayed struct {
+	Status int
+	// Answer is the beginning of the receiver's words.
+	Answer string
+	Bytes  int64
+	// Without are the secret headers that were not sent, because their values are not kept.
+	Without []string
+}
+
+// ErrElsewhere refuses an address of another machine.
+var ErrElsewhere = errors.New("a webhook is replayed to an address of this machine alone: 127.0.0.1, ::1 or localhost")
+
+const (
+	replayTimeout = time.Minute
+	maxReplayWord = 4 << 10
+)
+
+// hopHeaders are of the connection that a delivery came by.
+func hopHeaders() []string {
+	return []string{"Connection", "Content-Length", "Host", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Proxy-Connection"}
+}
+
+// CanSign reports whether a verifier can sign.
+func (v Verifier) CanSign() bool { return v.sign != nil }
+
+// Kind is the verifier's kind.
+func (v Verifier) Kind() string { return v.kind }
+
+// Send sends a delivery once more: its bytes as they came, or those of an edited copy. No redirect
+// is followed, and no proxy used. Errors: ErrElsewhere, the file's, the connection's.
+func (r Replay) Send(ctx context.Context) (Replayed, error) {
+	u, err := url.Parse(r.To)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return Replayed{}, fmt.Errorf("%q is not an address like http://127.0.0.1:8080/hook", r.To)
+	}
+	if !loopback(u.Hostname()) {
+		return Replayed{}, fmt.Errorf("%s: %w", u.Host, ErrElsewhere)
+	}
+	path := r.Delivery.File
+	if r.Edited != "" {
+		path = r.Edited
+	}
+	body, err := os.Open(path)
+	if err != nil {
+		return Replayed{}, fmt.Errorf("its bytes cannot be read: %w", err)
+	}
+	defer body.Close()
+	info, err := body.Stat()
+	if err != nil {
+		return Replayed{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, replayTimeout)
+	defer cancel()
+	q, err := http.NewRequestWithContext(ctx, http.MethodPost, r.To, body)
+	if err != nil {
+		return Replayed{}, err
+	}
+	q.ContentLength = info.Size()
+	out := Replayed{Bytes: info.Size(), Without: r.head(q.Header)}
+	if err := r.sign(q.Header, path); err != nil {
+		return out, err
+	}
+	transport := &http.Transport{DialContext: dialLoopback, DisableKeepAlives: true, DisableCompression: true}
+	resp, err := transport.RoundTrip(q)
+	if err != nil {
+		return out, fmt.Errorf("replaying to %s: %w", u.Host, err)
+	}
+	defer resp.Body.Close()
+	word, err := io.ReadAll(io.LimitReader(resp.Body, maxReplayWord))
+	out.Status, out.Answer = resp.StatusCode, strings.TrimSpace(string(word))
+	if err != nil {
+		return out, fmt.Errorf("the receiver answered %d and broke off: %w", resp.StatusCode, err)
+	}
+	return out, nil
+}
+
+// head sets the headers as they came, and returns those that cannot be sent.
+func (r Replay) head(to http.Header) (without []string) {
+	for _, h := range r.Delivery.Headers {
+		switch {
+		case h.Value == mask:
+			without = append(without, h.Name)
+		case slices.ContainsFunc(hopHeaders(), func(hop string) bool { return strings.EqualFold(hop, h.Name) }):
+		case r.Edited != "" && strings.EqualFold(h.Name, "Content-Encoding"): // an edited copy is plain
+		default:
+			to.Add(h.Name, h.Value)
+		}
+	}
+	return without
+}
+
+// sign signs anew, over the file: it may be large.
+func (r Replay) sign(to http.Header, path string) error {
+	if r.Sign == nil {
+		return nil
+	}
+	id := r.Delivery.SenderID
+	if r.Edited != "" || id == "" {
+		id = "replay_" + strings.ToLower(rand.Text())
+	}
+	hashing, finish := r.Sign.sign(to, id, r.Now)
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if _, err := io.Copy(hashing, f); err != nil {
+		return fmt.Errorf("signing: %w", err)
+	}
+	finish()
+	return nil
+}
+
+// dialLoopback connects to this machine alone, whatever a name resolves to.
+func dialLoopback(ctx context.Context, network, address string) (net.Conn, error) {
+	d := net.Dialer{Control: func(_, to string, _ syscall.RawConn) error {
+		a, err := netip.ParseAddrPort(to)
+		if err != nil || !a.Addr().Unmap().IsLoopback() {
+			return ErrElsewhere
+		}
+		return nil
+	}}
+	return d.DialContext(ctx, network, address)
+}
+
+// Plain is a delivery's body without its gzip, of at most that many bytes: what is edited.
+func Plain(d model.Delivery, most int64) ([]byte, error) { return readPlain(d, most) }

@@ -1,0 +1,151 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"zonedeck/model"
+	"zonedeck/service/profile"
+	"zonedeck/service/webhook"
+)
+
+// inbox opens the inbox of webhooks when it is first needed.
+type inbox struct {
+	mu     sync.Mutex
+	open   *webhook.Inbox
+	notice string
+}
+
+// Inbox is the inbox of webhooks. notice is what was wrong with its file, once.
+func (s *Session) Inbox(ctx context.Context) (in *webhook.Inbox, notice string, err error) {
+	s.inbox.mu.Lock()
+	defer s.inbox.mu.Unlock()
+	if s.inbox.open == nil {
+		in, notice, err := webhook.Open(ctx, webhook.Options{File: s.Paths.InboxFile(), Dir: s.Paths.InboxDir(), Now: s.Now})
+		if err != nil {
+			return nil, "", fmt.Errorf("the inbox of webhooks cannot be opened: %w", err)
+		}
+		s.inbox.open, s.inbox.notice = in, notice
+	}
+	notice, s.inbox.notice = s.inbox.notice, ""
+	return s.inbox.open, notice, nil
+}
+
+func (i *inbox) close() error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.open == nil {
+		return nil
+	}
+	return i.open.Close()
+}
+
+// HookAddress is where webhooks are received unless another address is given.
+func (s *Session) HookAddress() string {
+	return cmp.Or(s.configured().Webhook().Address, webhook.DefaultAddress)
+}
+
+// Receive begins to receive webhooks, with the verifiers of the configuration; their secrets are
+// read now. Close the receiver before the session.
+func (s *Session) Receive(ctx context.Context, address string, open bool, on func(webhook.Event)) (*webhook.Receiver, error) {
+	verifiers, err := s.verifiers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	in, _, err := s.Inbox(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w := s.configured().Webhook()
+	return webhook.Listen(ctx, address, open, webhook.Config{
+		Inbox: in, Verifiers: verifiers, Heard: s.Client.HeardWebhook, On: on, MaxBody: w.MaxBody,
+		Keep: webhook.Retention{Count: w.KeepCount, Age: w.KeepAge, Bytes: w.KeepBytes}, Log: s.o.Log,
+	})
+}
+
+// verifiers are those of the configuration.
+func (s *Session) verifiers(ctx context.Context) ([]webhook.Verifier, error) {
+	var out []webhook.Verifier
+	for i, v := range s.configured().Webhook().Verify {
+		c := webhook.VerifierConfig{Kind: v.Kind, Header: v.Header, Prefix: v.Prefix, Encoding: v.Encoding, Senders: v.Senders}
+		var err error
+		if v.Kind != webhook.KindSenders {
+			c.Secret, err = s.secret(ctx, v.Secret)
+		}
+		var one webhook.Verifier
+		if err == nil {
+			one, err = webhook.NewVerifier(c)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("webhooks cannot be verified by number %d of [[webhook.verify]] (%s): %w", i+1, v.Kind, err)
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// ErrNoHook says that no address can be given to a service.
+var ErrNoHook = errors.New("no zonedeck receives webhooks: begin with 'zonedeck webhook listen', or on the page of the inbox")
+
+// NewHook is an address of the inbox for one job. warning says why the service may not reach it.
+func (s *Session) NewHook(ctx context.Context) (address, warning string, err error) {
+	in, _, err := s.Inbox(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	public := s.configured().Webhook().PublicURL
+	place, ok := in.Listening()
+	if !ok {
+		return "", "", ErrNoHook
+	}
+	p := s.CurrentProfile()
+	if p.Local || reachesLoopback(p) {
+		return model.HookAddress(place.URL, newToken()), "", nil
+	}
+	if public == "" {
+		warning = "the service cannot reach " + place.URL + ", which is of this machine: set public_url in [webhook] to the address of a tunnel or a proxy that leads there"
+		public = place.URL
+	}
+	return model.HookAddress(public, newToken()), warning, nil
+}
+
+func newToken() string { return strings.ToLower(rand.Text()) }
+
+// reachesLoopback reports whether the profile's service is of this machine itself.
+func reachesLoopback(p profile.Profile) bool {
+	u, err := url.Parse(p.BaseURL)
+	if err != nil {
+		return false
+	}
+	a, err := netip.ParseAddr(u.Hostname())
+	return strings.EqualFold(u.Hostname(), "localhost") || err == nil && a.IsLoopback()
+}
+
+// ErrNoSigner says that nothing is set up that can sign.
+var ErrNoSigner = errors.New("no [[webhook.verify]] of the kinds standard or hmac is set up, so nothing can be signed")
+
+// ReplayHook sends a delivery once more to an address of this machine; see webhook.Replay. edited
+// is the file of an edited copy, or empty.
+func (s *Session) ReplayHook(ctx context.Context, d model.Delivery, to, edited string, sign bool) (webhook.Replayed, error) {
+	r := webhook.Replay{Delivery: d, To: to, Edited: edited, Now: s.o.Now()}
+	if sign {
+		verifiers, err := s.verifiers(ctx)
+		if err != nil {
+			return webhook.Replayed{}, err
+		}
+		i := slices.IndexFunc(verifiers, webhook.Verifier.CanSign)
+		if i < 0 {
+			return webhook.Replayed{}, ErrNoSigner
+		}
+		r.Sign = &verifiers[i]
+	}
+	return r.Send(ctx)
+}

@@ -1,0 +1,367 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/model"
+	"zonedeck/service/dialect"
+	"zonedeck/service/jobs"
+	"zonedeck/service/webhook"
+)
+
+func (a *app) webhookCommand() *cobra.Command {
+	return group("webhook", "Receive webhooks, and look at those that came",
+		a.webhookListenCommand(), a.webhookListCommand(), a.webhookShowCommand(), a.webhookMarkCommand(), a.webhookReplayCommand())
+}
+
+type listenFlags struct {
+	address, reason   string
+	allowRemote, json bool
+}
+
+func (a *app) webhookListenCommand() *cobra.Command {
+	var f listenFlags
+	cmd := &cobra.Command{
+		Use:   "listen",
+		Short: "Receive webhooks until it is interrupted",
+		Long: `Stores the bytes of each webhook, then answers, and works on it afterwards: who sent it, by what
+[[webhook.verify]] of the configuration says; its job; and the state of that, by asking the service.
+Nothing that a webhook says is believed. One line says where it listens, and one each webhook that was
+worked on or came once more. Meanwhile the jobs of the profile are followed, so that one whose webhook
+does not come in time is asked about. It ends with 0 when it is interrupted or gets SIGTERM.
+
+It listens on this machine alone unless --allow-remote is given. For a service that cannot reach it,
+set public_url in [webhook] to the address of a tunnel or a proxy that leads there.`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withSession(cmd.Context(), needs{jobs: true, reason: f.reason}, func(t *task) error {
+				if err := t.ledger(cmd.Context()); err != nil {
+					return err
+				}
+				return t.listen(cmd.Context(), f)
+			})
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.address, "address", "", "HOST:PORT to listen at, port 0 for any (default: address of [webhook], else "+webhook.DefaultAddress+")")
+	fl.BoolVar(&f.allowRemote, "allow-remote", false, "let --address be one that other machines reach")
+	adminFlag(cmd, &f.reason)
+	fl.BoolVar(&f.json, "json", false, "print one JSON object a line")
+	return cmd
+}
+
+// deliveryJSON is one webhook (docs/schema/webhook.json).
+type deliveryJSON struct {
+	SchemaVersion int                `json:"schema_version,omitempty"`
+	Event         string             `json:"event,omitempty"`
+	ID            string             `json:"id"`
+	At            time.Time          `json:"at"`
+	Last          time.Time          `json:"last"`
+	Seen          int                `json:"seen"`
+	Target        string             `json:"target"`
+	Remote        string             `json:"remote"`
+	SenderID      string             `json:"sender_id"`
+	Size          int64              `json:"size"`
+	SHA256        string             `json:"sha256"`
+	File          string             `json:"file"`
+	Verdict       string             `json:"verdict"`
+	VerifiedBy    []string           `json:"verified_by"`
+	Why           string             `json:"why"`
+	Job           string             `json:"job"`
+	Snapshot      string             `json:"snapshot"`
+	Outcome       string             `json:"outcome"`
+	Bookmarked    bool               `json:"bookmarked"`
+	Headers       []model.HookHeader `json:"headers"`
+}
+
+func newDeliveryJSON(d model.Delivery) deliveryJSON {
+	out := deliveryJSON{
+		ID: d.ID, At: d.At.UTC(), Last: d.Last.UTC(), Seen: d.Seen, Target: d.Target, Remote: d.Remote, SenderID: d.SenderID,
+		Size: d.Size, SHA256: d.SHA256, File: d.File, Verdict: string(d.Verdict), VerifiedBy: d.By, Why: d.Why, Job: d.Job,
+		Snapshot: d.Snapshot, Outcome: d.Outcome, Bookmarked: d.Bookmarked, Headers: d.Headers,
+	}
+	if out.VerifiedBy == nil {
+		out.VerifiedBy = []string{}
+	}
+	return out
+}
+
+// The events of 'webhook listen'.
+const (
+	eventWorked    = "worked"
+	eventDuplicate = "duplicate"
+)
+
+func (t *task) listen(ctx context.Context, f listenFlags) error {
+	p, err := t.Profile(ctx)
+	if err != nil {
+		return fail(exitState, "%w", err)
+	}
+	d, err := dialect.Find(p.Dialect)
+	if err != nil {
+		return usage("%w", err)
+	}
+	if _, notice, err := t.Inbox(ctx); err != nil {
+		return fail(exitState, "%w", err)
+	} else if notice != "" {
+		t.app.warn("%s", sanitizeLine(notice))
+	}
+	running, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	lines := hookLines{task: t, json: f.json, end: end, begun: make(chan struct{})}
+	address := cmp.Or(f.address, t.HookAddress())
+	r, err := t.Receive(ctx, address, f.allowRemote, lines.print)
+	if err != nil {
+		return listenError(address, err)
+	}
+	defer func() {
+		if err := r.Close(); err != nil {
+			t.app.warn("%s", oneLine(err))
+		}
+	}()
+	if err := webhook.Local(address); err != nil {
+		t.app.warn("%s; whoever does can send webhooks, and they are in the inbox whoever sent them", err)
+	}
+	if err := lines.begin(r.URL()); err != nil {
+		return err
+	}
+	if d.AsksForJobs() {
+		err = t.Client.Follow(running, func(jobs.Followed) {})
+	} else {
+		t.app.say("zonedeck: the contract does not show how to ask for a job's state: webhooks are stored and verified, and the jobs stay as they are")
+		<-running.Done()
+	}
+	switch cause := context.Cause(running); {
+	case ctx.Err() != nil: // the way a service is ended
+		return nil
+	case cause != nil:
+		return fail(exitState, "write what happened: %w", cause)
+	default:
+		return jobError(ctx, err)
+	}
+}
+
+// listenError is why nothing can be received at an address.
+func listenError(address string, err error) error {
+	busy := (*webhook.BusyError)(nil)
+	switch {
+	case errors.Is(err, webhook.ErrNotLoopback):
+		return usage("--address %s: %w; --allow-remote lets it listen there", address, webhook.ErrNotLoopback)
+	case errors.As(err, &busy):
+		return fail(exitState, "%w; end that one first", err)
+	default:
+		return fail(exitState, "%w", err)
+	}
+}
+
+// hookLines prints what happens, one line each, once the first line was printed.
+type hookLines struct {
+	task  *task
+	json  bool
+	end   context.CancelCauseFunc
+	begun chan struct{}
+	mu    sync.Mutex
+}
+
+func (l *hookLines) begin(url string) error {
+	defer close(l.begun)
+	if l.json {
+		return l.task.app.printJSON(struct {
+			SchemaVersion int    `json:"schema_version"`
+			URL           string `json:"url"`
+		}{schemaVersion, url})
+	}
+	if _, err := fmt.Fprintln(l.task.app.Stdout, url); err != nil {
+		return fail(exitState, "write the address: %w", err)
+	}
+	return nil
+}
+
+func (l *hookLines) print(e webhook.Event) {
+	<-l.begun
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	d, event := e.Delivery, eventWorked
+	if e.Duplicate {
+		event = eventDuplicate
+	}
+	var err error
+	if l.json {
+		out := newDeliveryJSON(d)
+		out.SchemaVersion, out.Event = schemaVersion, event
+		err = l.task.app.printJSON(out)
+	} else {
+		at := d.Last.UTC().Format(time.RFC3339)
+		line := fmt.Sprintf("%s  %s  %s  %s", at, d.ID, d.Verdict, cmp.Or(d.Job, "no job"))
+		if e.Duplicate {
+			line = fmt.Sprintf("%s  %s  came once more (%d times so far)", at, d.ID, d.Seen)
+		} else {
+			line += "  " + sanitizeLine(strings.Trim(d.Why+"; "+d.Outcome, "; "))
+		}
+		_, err = fmt.Fprintln(l.task.app.Stdout, line)
+	}
+	if err != nil {
+		l.end(err)
+	}
+}
+
+// withInbox runs f on the inbox.
+func (a *app) withInbox(ctx context.Context, f func(*task, *webhook.Inbox) error) error {
+	return a.withSession(ctx, needs{none: true}, func(t *task) error {
+		in, notice, err := t.Inbox(ctx)
+		if err != nil {
+			return fail(exitState, "%w", err)
+		}
+		if notice != "" {
+			t.app.warn("%s", sanitizeLine(notice))
+		}
+		return f(t, in)
+	})
+}
+
+// inboxError is the error of a command about one webhook.
+func inboxError(err error) error {
+	if errors.Is(err, webhook.ErrUnknown) {
+		return usage("%w: 'zonedeck webhook list' lists them", err)
+	}
+	return fail(exitState, "%w", err)
+}
+
+func (a *app) webhookListCommand() *cobra.Command {
+	var asJSON bool
+	var limit int
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the webhooks of the inbox, newest first",
+		Args:  usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if limit < 0 {
+				return usage("--limit %d: give a number of webhooks, or 0 for all", limit)
+			}
+			return a.withInbox(cmd.Context(), func(t *task, in *webhook.Inbox) error {
+				return t.listHooks(cmd.Context(), in, limit, asJSON)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	cmd.Flags().IntVar(&limit, "limit", 1000, "how many of the newest webhooks; 0 for all")
+	return cmd
+}
+
+func (t *task) listHooks(ctx context.Context, in *webhook.Inbox, limit int, asJSON bool) error {
+	list, total, err := in.List(ctx, limit)
+	if err != nil {
+		return fail(exitState, "%w", err)
+	}
+	if len(list) < total {
+		t.app.say("zonedeck: the %d newest of %d webhooks; --limit 0 lists all", len(list), total)
+	}
+	if asJSON {
+		out := make([]deliveryJSON, 0, len(list))
+		for _, d := range list {
+			out = append(out, newDeliveryJSON(d))
+		}
+		return t.app.printJSON(struct {
+			SchemaVersion int            `json:"schema_version"`
+			Total         int            `json:"total"`
+			Webhooks      []deliveryJSON `json:"webhooks"`
+		}{schemaVersion, total, out})
+	}
+	if len(list) == 0 {
+		t.app.say("zonedeck: the inbox is empty")
+		return nil
+	}
+	rows := [][]string{{"VERDICT", "ID", "SEEN", "JOB", "SIZE", "LAST", "FROM", "MARK"}}
+	for _, d := range list {
+		mark := "-"
+		if d.Bookmarked {
+			mark = "bookmarked"
+		}
+		rows = append(rows, []string{
+			string(d.Verdict), d.ID, fmt.Sprintf("×%d", d.Seen), cmp.Or(d.Job, "-"), fmt.Sprint(d.Size),
+			d.Last.Local().Format(time.DateTime), cmp.Or(sanitizeLine(d.Remote), "-"), mark,
+		})
+	}
+	return printColumns(t.app.Stdout, rows)
+}
+
+func (a *app) webhookShowCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "show ID",
+		Short: "Show a webhook: who sent it, its headers, what came of it",
+		Args:  oneArg("the webhook to show, as 'zonedeck webhook list' names it"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withInbox(cmd.Context(), func(t *task, in *webhook.Inbox) error {
+				d, err := in.Get(cmd.Context(), args[0])
+				if err != nil {
+					return inboxError(err)
+				}
+				if asJSON {
+					out := newDeliveryJSON(d)
+					out.SchemaVersion = schemaVersion
+					return t.app.printJSON(out)
+				}
+				return t.showHook(d)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+func (t *task) showHook(d model.Delivery) error {
+	rows := [][]string{
+		{"webhook", d.ID},
+		{"verdict", string(d.Verdict)},
+		{"why", d.Why},
+		{"job", cmp.Or(d.Job, "-")},
+		{"snapshot", cmp.Or(d.Snapshot, "-")},
+		{"outcome", cmp.Or(d.Outcome, "-")},
+		{"received", d.At.Local().Format(time.DateTime)},
+		{"seen", fmt.Sprintf("%d times, last %s", d.Seen, d.Last.Local().Format(time.DateTime))},
+		{"from", d.Remote},
+		{"target", d.Target},
+		{"bytes", fmt.Sprintf("%d, sha256 %s", d.Size, d.SHA256)},
+		{"file", d.File},
+	}
+	for _, h := range d.Headers {
+		rows = append(rows, []string{h.Name + ":", h.Value})
+	}
+	for _, r := range rows {
+		r[0], r[1] = sanitizeLine(r[0]), sanitizeLine(r[1])
+	}
+	return printColumns(t.app.Stdout, rows)
+}
+
+func (a *app) webhookMarkCommand() *cobra.Command {
+	var off bool
+	cmd := &cobra.Command{
+		Use:   "mark ID",
+		Short: "Bookmark a webhook, so that it is not cleaned up",
+		Args:  oneArg("the webhook to bookmark, as 'zonedeck webhook list' names it"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withInbox(cmd.Context(), func(t *task, in *webhook.Inbox) error {
+				if err := in.Bookmark(cmd.Context(), args[0], !off); err != nil {
+					return inboxError(err)
+				}
+				if off {
+					t.app.say("zonedeck: %s is no longer bookmarked", args[0])
+				} else {
+					t.app.say("zonedeck: %s is bookmarked", args[0])
+				}
+				return nil
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&off, "off", false, "take the bookmark away")
+	return cmd
+}

@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/model"
+	"zonedeck/service/webhook"
+	"zonedeck/ui/cli/session"
+)
+
+type replayFlags struct {
+	to, body   string
+	sign, json bool
+}
+
+func (a *app) webhookReplayCommand() *cobra.Command {
+	var f replayFlags
+	cmd := &cobra.Command{
+		Use:   "replay ID --to ADDRESS",
+		Short: "Send a webhook once more, to an address of this machine",
+		Long: `Sends the bytes as they came, with the headers that came with them; values of secret headers are not
+kept, and not sent. --body sends those of a file in their place, as another delivery. --sign signs anew
+by the first [[webhook.verify]] that has a signing secret, with the time of now. An address of another
+machine is refused, and no redirect is followed. Exit 1 if the receiver does not answer with success.`,
+		Args: oneArg("the webhook to replay, as 'zonedeck webhook list' names it"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.to == "" {
+				return usage("--to is missing: name an address of this machine, like http://127.0.0.1:8080/hook")
+			}
+			return a.withInbox(cmd.Context(), func(t *task, in *webhook.Inbox) error {
+				return t.replay(cmd.Context(), in, args[0], f)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&f.to, "to", "", "address of this machine to send it to (required)")
+	cmd.Flags().StringVar(&f.body, "body", "", "send the bytes of this file in place of the original ones")
+	cmd.Flags().BoolVar(&f.sign, "sign", false, "sign anew")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func (t *task) replay(ctx context.Context, in *webhook.Inbox, id string, f replayFlags) error {
+	d, err := in.Get(ctx, id)
+	if err != nil {
+		return inboxError(err)
+	}
+	if f.body != "" {
+		if info, err := os.Stat(f.body); err != nil || !info.Mode().IsRegular() {
+			return usage("--body %s is not a file that can be read", f.body)
+		}
+	}
+	got, err := t.ReplayHook(ctx, d, f.to, f.body, f.sign)
+	switch {
+	case errors.Is(err, webhook.ErrElsewhere):
+		return usage("--to %w", err)
+	case err != nil:
+		return fail(exitNetwork, "%w", err)
+	}
+	if len(got.Without) > 0 {
+		t.app.say("zonedeck: sent without %s: the values are not kept", sanitizeLine(strings.Join(got.Without, ", ")))
+	}
+	if f.json {
+		err = t.app.printJSON(struct {
+			SchemaVersion int    `json:"schema_version"`
+			ID            string `json:"id"`
+			To            string `json:"to"`
+			Status        int    `json:"status"`
+			Answer        string `json:"answer"`
+			Bytes         int64  `json:"bytes"`
+		}{schemaVersion, d.ID, f.to, got.Status, got.Answer, got.Bytes})
+		if err != nil {
+			return err
+		}
+	}
+	code := exitOK
+	if got.Status < 200 || got.Status > 299 {
+		code = exitChecksFailed
+	}
+	t.app.verdict(code, sanitizeLine("the receiver answered "+strconv.Itoa(got.Status)+": "+got.Answer))
+	return exit(code)
+}
+
+// toInbox stands for an address of the inbox where one is asked for.
+const toInbox = "inbox"
+
+// fillHooks puts an address of the inbox where it was asked for.
+func (t *task) fillHooks(ctx context.Context, s *model.JobSettings) error {
+	if s.Notify != toInbox && s.Endpoint != toInbox {
+		return nil
+	}
+	address, warning, err := t.NewHook(ctx)
+	switch {
+	case errors.Is(err, session.ErrNoHook):
+		return usage("%w; nothing was sent", err)
+	case err != nil:
+		return fail(exitState, "%w", err)
+	case warning != "":
+		t.app.warn("%s", sanitizeLine(warning))
+	}
+	for _, a := range []*string{&s.Notify, &s.Endpoint} {
+		if *a == toInbox {
+			*a = address
+		}
+	}
+	return nil
+}
