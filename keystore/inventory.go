@@ -2,6 +2,7 @@ package keystore
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -25,61 +26,88 @@ var (
 //
 // Every change locks the file, reads it anew, changes it and replaces it, so
 // that several consoles do not lose each other's changes. A file that cannot be
-// read is never overwritten.
+// read is never overwritten. A text that was read before is not parsed again.
 type Inventory struct {
 	path string
 
-	mu   sync.Mutex
-	keys []model.Key
+	mu      sync.Mutex        // held for no longer than memory takes: List is called where nothing may wait
+	keys    []model.Key       // replaced as a whole, never changed in place
+	sum     [sha256.Size]byte // of the text that keys stand in; zero for no file
+	changes int               // that were written
 
-	changing sync.RWMutex // held for reading while a change is written
+	reloading sync.Mutex
+	changing  sync.RWMutex // held for reading while a change is written
 }
+
+// inventoryBounds are those of keys.toml: 100,000 keys with all their fields take about 35 MiB.
+var inventoryBounds = textfile.Long("keys")
 
 // OpenInventory reads the inventory; a missing file is an empty one and is made
 // by the first change. A fault in the file is a *textfile.Error.
 func OpenInventory(path string) (*Inventory, error) {
-	keys, err := readInventory(path)
-	if err != nil {
+	v := &Inventory{path: path}
+	if err := v.Reload(); err != nil {
 		return nil, err
 	}
-	return &Inventory{path: path, keys: keys}, nil
+	return v, nil
 }
 
-func readInventory(path string) ([]model.Key, error) {
-	var f inventoryFile
-	doc, err := textfile.Read(path, &f)
+// read gives the keys as they are in the file now, which nobody may change in place, and the sum
+// of its text.
+func (v *Inventory) read() (keys []model.Key, sum [sha256.Size]byte, err error) {
+	text, err := inventoryBounds.ReadFile(v.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
+		return nil, sum, nil
 	case err != nil:
+		return nil, sum, err
+	}
+	sum = sha256.Sum256(text)
+	if keys, same := v.parsed(sum); same {
+		return keys, sum, nil
+	}
+	keys, err = parseInventory(v.path, text)
+	return keys, sum, err
+}
+
+// parsed are the keys in hand, if they stand in a text of this sum.
+func (v *Inventory) parsed(sum [sha256.Size]byte) (keys []model.Key, same bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.keys, v.sum == sum
+}
+
+func parseInventory(path string, text []byte) ([]model.Key, error) {
+	var f inventoryFile
+	doc, err := inventoryBounds.Decode(path, text, &f)
+	if err != nil {
 		return nil, err
 	}
 	return f.keys(doc)
 }
 
 // writeInventory writes only what can be read again: more keys than the file can hold leave it as
-// it was.
-func writeInventory(path string, keys []model.Key) error {
+// it was. changed are those among keys that were not read from it.
+func writeInventory(path string, keys, changed []model.Key) (sum [sha256.Size]byte, err error) {
 	text := renderInventory(keys)
-	var f inventoryFile
-	doc, err := textfile.Decode(path, text, &f)
-	if err == nil {
-		_, err = f.keys(doc)
+	if err = inventoryBounds.Check(path, text); err == nil {
+		_, err = parseInventory(path, renderInventory(changed))
 	}
 	if err != nil {
-		return fmt.Errorf("nothing was written, because %d keys could not be read again: %w", len(keys), err)
+		return sum, fmt.Errorf("nothing was written, because %d keys could not be read again: %w", len(keys), err)
 	}
-	return textfile.Write(path, text)
+	return sha256.Sum256(text), textfile.Write(path, text)
 }
 
 // Path is the file.
 func (v *Inventory) Path() string { return v.path }
 
-// List is every key in the order of the file, as of the last read or change.
+// List is every key in the order of the file, as of the last read or change. The list is the
+// caller's, the users of its keys (UsedBy) are not to be changed in place.
 func (v *Inventory) List() []model.Key {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return clone(v.keys)
+	return slices.Clone(v.keys)
 }
 
 // Get finds a key by name.
@@ -90,49 +118,66 @@ func (v *Inventory) Get(name string) (model.Key, bool) {
 	if i < 0 {
 		return model.Key{}, false
 	}
-	return clone(v.keys[i : i+1])[0], true
+	return own(v.keys[i]), true
 }
 
 // Reload reads the file again, for changes made by another process or by hand.
 // After an error the list is as before.
 func (v *Inventory) Reload() error {
-	v.mu.Lock() // before the file is read: a change that is written meanwhile comes after
-	defer v.mu.Unlock()
-	keys, err := readInventory(v.path)
-	if err != nil {
-		return err
+	v.reloading.Lock() // an older reading does not replace a newer one
+	defer v.reloading.Unlock()
+	for {
+		v.mu.Lock()
+		before := v.changes
+		v.mu.Unlock()
+		keys, sum, err := v.read()
+		if err != nil {
+			return err
+		}
+		if v.take(keys, sum, before) {
+			return nil
+		}
 	}
-	v.keys = keys
-	return nil
+}
+
+// take has keys that were read, unless a change was written since before.
+func (v *Inventory) take(keys []model.Key, sum [sha256.Size]byte, before int) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.changes != before {
+		return false
+	}
+	v.keys, v.sum = keys, sum
+	return true
 }
 
 // Add records a key. Errors wrap ErrKeyExists or ErrKeyFields where they apply.
 func (v *Inventory) Add(ctx context.Context, k model.Key) error {
-	return v.change(ctx, "adding key", k.Name, func(keys []model.Key) ([]model.Key, error) {
+	return v.change(ctx, "adding key", k.Name, func(keys []model.Key) (next, changed []model.Key, err error) {
 		if index(keys, k.Name) >= 0 {
-			return nil, ErrKeyExists
+			return nil, nil, ErrKeyExists
 		}
 		k, err := normalise(k)
-		return inserted(keys, k), err
+		return inserted(keys, k), []model.Key{k}, err
 	})
 }
 
 // Update changes a key as it is in the file now. It may rename it.
 func (v *Inventory) Update(ctx context.Context, name string, f func(model.Key) (model.Key, error)) error {
-	return v.change(ctx, "changing key", name, func(keys []model.Key) ([]model.Key, error) {
+	return v.change(ctx, "changing key", name, func(keys []model.Key) (next, changed []model.Key, err error) {
 		i := index(keys, name)
 		if i < 0 {
-			return nil, ErrNoKey
+			return nil, nil, ErrNoKey
 		}
-		k, err := f(clone(keys[i : i+1])[0])
+		k, err := f(own(keys[i]))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if k.Name != name && index(keys, k.Name) >= 0 {
-			return nil, fmt.Errorf("renaming to %q: %w", k.Name, ErrKeyExists)
+			return nil, nil, fmt.Errorf("renaming to %q: %w", k.Name, ErrKeyExists)
 		}
 		keys[i], err = normalise(k)
-		return keys, err
+		return keys, keys[i : i+1], err
 	})
 }
 
@@ -140,15 +185,15 @@ func (v *Inventory) Update(ctx context.Context, name string, f func(model.Key) (
 // where they are: deleting a key is an account-settings action (service.md 4). A record that
 // is no longer as it was seen stays: the error is a *ConflictError.
 func (v *Inventory) Remove(ctx context.Context, seen model.Key) error {
-	return v.change(ctx, "removing key", seen.Name, func(keys []model.Key) ([]model.Key, error) {
+	return v.change(ctx, "removing key", seen.Name, func(keys []model.Key) (next, changed []model.Key, err error) {
 		i := index(keys, seen.Name)
 		if i < 0 {
-			return nil, ErrNoKey
+			return nil, nil, ErrNoKey
 		}
 		if fields := Changes(seen, keys[i]); len(fields) > 0 {
-			return nil, &ConflictError{Base: keys[i], Fields: fields}
+			return nil, nil, &ConflictError{Base: own(keys[i]), Fields: fields}
 		}
-		return slices.Delete(keys, i, i+1), nil
+		return slices.Delete(keys, i, i+1), nil, nil
 	})
 }
 
@@ -201,8 +246,9 @@ func (v *Inventory) Settle() {
 	defer v.changing.Unlock()
 }
 
-// change is the read-modify-write cycle.
-func (v *Inventory) change(ctx context.Context, doing, name string, f func([]model.Key) ([]model.Key, error)) error {
+// change is the read-modify-write cycle. f gets a list of its own, whose users are not to be changed
+// in place, and returns the next one with those in it that it made or changed.
+func (v *Inventory) change(ctx context.Context, doing, name string, f func([]model.Key) (next, changed []model.Key, err error)) error {
 	v.changing.RLock()
 	defer v.changing.RUnlock()
 	unlock, err := textfile.Lock(ctx, v.path)
@@ -210,19 +256,22 @@ func (v *Inventory) change(ctx context.Context, doing, name string, f func([]mod
 		return fmt.Errorf("%s %q: %w", doing, name, err)
 	}
 	defer unlock()
-	keys, err := readInventory(v.path)
+	var changed []model.Key
+	var sum [sha256.Size]byte
+	keys, _, err := v.read()
 	if err == nil {
-		keys, err = f(keys)
+		keys, changed, err = f(slices.Clone(keys))
 	}
 	if err == nil {
-		err = writeInventory(v.path, keys)
+		sum, err = writeInventory(v.path, keys, changed)
 	}
 	if err != nil {
 		return fmt.Errorf("%s %q: %w", doing, name, err)
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.keys = keys
+	v.keys, v.sum = keys, sum
+	v.changes++
 	return nil
 }
 
@@ -275,12 +324,10 @@ func inserted(keys []model.Key, k model.Key) []model.Key {
 	return slices.Insert(keys, i, k)
 }
 
-func clone(keys []model.Key) []model.Key {
-	out := slices.Clone(keys)
-	for i := range out {
-		out[i].UsedBy = slices.Clone(out[i].UsedBy)
-	}
-	return out
+// own is a key that shares nothing with the list.
+func own(k model.Key) model.Key {
+	k.UsedBy = slices.Clone(k.UsedBy)
+	return k
 }
 
 func index(keys []model.Key, name string) int {

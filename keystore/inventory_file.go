@@ -128,7 +128,7 @@ func (e keyEntry) key(doc textfile.Doc, i int) (model.Key, error) {
 		Name: e.Name, Level: level, Duty: model.Duty(e.Duty),
 		Fingerprint: e.Fingerprint, Last4: e.Last4,
 		Expires: expires, Rotation: model.Rotation{Last: rotated}, Created: created,
-		Secret: e.Secret, UsedBy: e.UsedBy, Note: e.Note,
+		Secret: e.Secret, UsedBy: slices.Clip(e.UsedBy), Note: e.Note,
 	}, nil
 }
 
@@ -139,7 +139,7 @@ func renderInventory(keys []model.Key) []byte {
 		b.WriteString("\n[[keys]]\n")
 		line := func(name, value string) {
 			if value != "" {
-				fmt.Fprintf(&b, "%-11s = %s\n", name, textfile.Quote(value))
+				b.WriteString(name + strings.Repeat(" ", len("fingerprint")-len(name)) + " = " + textfile.Quote(value) + "\n")
 			}
 		}
 		line("name", k.Name)
@@ -154,7 +154,7 @@ func renderInventory(keys []model.Key) []byte {
 		line("fingerprint", k.Fingerprint)
 		line("last4", k.Last4)
 		if len(k.UsedBy) > 0 {
-			fmt.Fprintf(&b, "%-11s = %s\n", "used_by", textfile.List(k.UsedBy))
+			b.WriteString("used_by     = " + textfile.List(k.UsedBy) + "\n")
 		}
 		line("note", k.Note)
 	}

@@ -341,7 +341,7 @@ type Imported struct{ Added, Changed, Left []string }
 // it is, unless update is set: then what the imported one knows is put into it. Another reference than
 // the one that is recorded is refused: where a value is read from is not for a file to change.
 func (v *Inventory) Import(ctx context.Context, keys []model.Key, update bool) (done Imported, err error) {
-	err = v.change(ctx, "importing", fmt.Sprintf("%d keys", len(keys)), func(now []model.Key) ([]model.Key, error) {
+	err = v.change(ctx, "importing", fmt.Sprintf("%d keys", len(keys)), func(now []model.Key) (next, changed []model.Key, err error) {
 		done = Imported{}
 		at := make(map[string]int, len(now))
 		for i, k := range now {
@@ -353,23 +353,23 @@ func (v *Inventory) Import(ctx context.Context, keys []model.Key, update bool) (
 			next := k
 			if there {
 				if update && now[i].Secret != "" && k.Secret != "" && k.Secret != now[i].Secret {
-					return nil, fmt.Errorf("%s: the file gives another reference (%s) than the inventory has (%s): change it in the Keys tab, or leave it out of the file", k.Name, Ref(k.Secret).Label(), Ref(now[i].Secret).Label())
+					return nil, nil, fmt.Errorf("%s: the file gives another reference (%s) than the inventory has (%s): change it in the Keys tab, or leave it out of the file", k.Name, Ref(k.Secret).Label(), Ref(now[i].Secret).Label())
 				}
 				next = known(now[i], k)
 			}
 			next, err := normalise(next)
 			switch {
 			case err != nil:
-				return nil, fmt.Errorf("%s: %w", k.Name, err)
+				return nil, nil, fmt.Errorf("%s: %w", k.Name, err)
 			case !there:
 				fresh, done.Added = append(fresh, next), append(done.Added, k.Name)
 			case !update || len(Changes(now[i], next)) == 0:
 				done.Left = append(done.Left, k.Name)
 			default:
-				now[i], done.Changed = next, append(done.Changed, k.Name)
+				now[i], done.Changed, changed = next, append(done.Changed, k.Name), append(changed, next)
 			}
 		}
-		return merged(now, fresh), nil
+		return merged(now, fresh), append(changed, fresh...), nil
 	})
 	return done, err
 }

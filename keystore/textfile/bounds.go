@@ -10,51 +10,106 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// maxNames bounds the tables and fields of a file, together; the key a.b.c is three. The
-// library compares each with those beside it and goes down to each from the top, so that the
-// time grows with the square of their number.
+// Bounds are how much a file may hold. The library compares each table and field with those beside
+// it and goes down to each from the top, so that the time grows with the square of their number;
+// with a long list of small tables it does so within each of them.
+type Bounds struct {
+	size  int    // bytes
+	names int    // tables and fields, together; the key a.b.c is three. With list: of each of its tables, and before the first
+	list  string // the list at the top of the file, as in [[list]], that may be long; empty for none
+	long  int    // tables of list
+	items int    // tables, fields and elements of lists in the whole file, where there is a list
+}
+
+// maxNames bounds the tables and fields of a file that is written by hand.
 const maxNames = 10_000
 
-// bounded refuses a text with more than maxNames tables and fields. It stops at a fault
-// of the text, which decoding will tell.
-func bounded(file string, b []byte) error {
+var byHand = Bounds{size: MaxSize, names: maxNames}
+
+// Long are the bounds of a file that is a long list of small tables: 200,000 with a hundred fields
+// each, 64 MiB in all.
+func Long(list string) Bounds {
+	return Bounds{size: 64 << 20, names: 100, list: list, long: 200_000, items: 3_000_000}
+}
+
+// Check refuses a text that holds more; file names it in errors. It stops at a fault of the text,
+// which decoding will tell.
+func (m Bounds) Check(file string, b []byte) error {
+	if len(b) > m.size {
+		return &Error{File: file, Msg: fmt.Sprintf("the file is larger than %d MiB", m.size>>20), Expected: "a file written by hand or by zonedeck"}
+	}
 	var p unstable.Parser
 	p.Reset(b)
-	n := 0
+	names, long, items := 0, 0, 0
+	refuse := func(msg string, most int) error {
+		it := p.Expression().Key()
+		it.Next()
+		line, column := position(b, int(it.Node().Raw.Offset))
+		return &Error{File: file, Line: line, Column: column, Msg: msg, Expected: fmt.Sprintf("at most %d", most)}
+	}
 	for p.NextExpression() {
 		e := p.Expression()
-		if n += count(e); n <= maxNames {
-			continue
+		if m.begins(e) {
+			names = 0
+			long++
 		}
-		it := e.Key()
-		it.Next()
-		before := b[:it.Node().Raw.Offset]
-		return &Error{
-			File: file, Line: bytes.Count(before, []byte("\n")) + 1, Column: len(before) - bytes.LastIndexByte(before, '\n'),
-			Msg: "the file has too many tables and fields", Expected: fmt.Sprintf("at most %d", maxNames),
+		n, elements := count(e)
+		names += n
+		items += n + elements
+		switch {
+		case m.list == "" && names > m.names:
+			return refuse("the file has too many tables and fields", m.names)
+		case m.list == "":
+		case names > m.names:
+			return refuse("one of the "+m.list+" has too many tables and fields", m.names)
+		case long > m.long:
+			return refuse("the file has too many "+m.list, m.long)
+		case items > m.items:
+			return refuse("the file has too many fields and elements of lists", m.items)
 		}
 	}
 	return nil
 }
 
-// count counts the tables and fields of an expression, those in its value too.
-func count(n *unstable.Node) int {
-	all := 0
+// begins reports whether an expression begins a table of the list.
+func (m Bounds) begins(e *unstable.Node) bool {
+	if m.list == "" || e.Kind != unstable.ArrayTable {
+		return false
+	}
+	it := e.Key()
+	return it.Next() && string(it.Node().Data) == m.list && !it.Next()
+}
+
+// count counts the tables and fields of an expression, those in its value too, and the other
+// elements of lists.
+func count(n *unstable.Node) (names, elements int) {
+	add := func(n *unstable.Node) {
+		in, el := count(n)
+		names, elements = names+in, elements+el
+	}
 	switch n.Kind {
 	case unstable.Table, unstable.ArrayTable, unstable.KeyValue:
 		for it := n.Key(); it.Next(); {
-			all++
+			names++
 		}
 		if n.Kind == unstable.KeyValue {
-			all += count(n.Value())
+			add(n.Value())
 		}
 	case unstable.InlineTable, unstable.Array:
 		for it := n.Children(); it.Next(); {
-			all += count(it.Node())
+			if n.Kind == unstable.Array {
+				elements++
+			}
+			add(it.Node())
 		}
 	default:
 	}
-	return all
+	return names, elements
+}
+
+// position is the line and column of an offset, from 1.
+func position(b []byte, off int) (line, column int) {
+	return bytes.Count(b[:off], []byte("\n")) + 1, off - bytes.LastIndexByte(b[:off], '\n')
 }
 
 // Open opens a file for reading. The error is an *Error for what is no plain file, such

@@ -3,6 +3,7 @@ package textfile
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -39,6 +40,54 @@ func TestAFileWithTooManyNamesIsRefusedBeforeItIsDecoded(t *testing.T) {
 	}
 }
 
+type cellar struct {
+	Version int    `toml:"version"`
+	Racks   []rack `toml:"racks"`
+}
+
+type rack struct {
+	Name    string   `toml:"name"`
+	Bottles []string `toml:"bottles"`
+}
+
+// A long list of small tables is read as any other file is; what takes long to read is refused.
+func TestALongListIsBoundedByItsTables(t *testing.T) {
+	const racks = 20_000
+	text := append([]byte("version = 1\n"), many("[[racks]]\nname = 'r%d'\nbottles = ['a', 'b']\n", racks)...)
+	var into cellar
+	doc, err := Long("racks").Decode("f.toml", text, &into)
+	if err != nil || len(into.Racks) != racks || into.Racks[racks-1].Name != fmt.Sprintf("r%d", racks-1) {
+		t.Fatalf("%d racks, %v", len(into.Racks), err)
+	}
+	if e := doc.Fault(At("racks", racks-1, "bottles"), "x", ""); e.Line != 1+3*racks || e.Column != 1 {
+		t.Errorf("the last field is at %d:%d", e.Line, e.Column)
+	}
+	if _, err := Decode("f.toml", text, &cellar{}); err == nil {
+		t.Error("a file written by hand may hold as many")
+	}
+	for what, c := range map[string]struct {
+		text []byte
+		want string
+	}{
+		"fields of one table":      {append([]byte("[[racks]]\n"), many("f%d = 1\n", 200)...), "f.toml:101:1: one of the racks has too many tables and fields; expected at most 100"},
+		"tables within one":        {append([]byte("[[racks]]\n"), many("[racks.t%d]\n", 200)...), "f.toml:51:2: one of the racks has too many tables and fields; expected at most 100"},
+		"lists within one":         {append([]byte("[[racks]]\n"), many("[[racks.t]] # %d\n", 200)...), "f.toml:51:3: one of the racks has too many tables and fields; expected at most 100"},
+		"fields before the list":   {many("f%d = 1\n", 200), "f.toml:101:1: one of the racks has too many tables and fields; expected at most 100"},
+		"other lists":              {many("[[l%d]]\n", 200), "f.toml:101:3: one of the racks has too many tables and fields; expected at most 100"},
+		"a key of many parts":      {[]byte("[[racks]]\n" + strings.Repeat("a.", 40_000) + "b = 1"), "f.toml:2:1: one of the racks has too many tables and fields; expected at most 100"},
+		"tables":                   {[]byte(strings.Repeat("[[racks]]\n", 200_001)), "f.toml:200001:3: the file has too many racks; expected at most 200000"},
+		"elements of a list":       {[]byte("[[racks]]\nbottles = [" + strings.Repeat("'',", 3_000_000) + "]"), "f.toml:2:1: the file has too many fields and elements of lists; expected at most 3000000"},
+		"an unknown field":         {slices.Concat(text, []byte("nam = 1\n")), `f.toml:60002:1: unknown field "nam"; expected one of bottles, name`},
+		"a field twice":            {slices.Concat(text, []byte("bottles = []\n")), "f.toml:60002:1: "},
+		"bytes":                    {make([]byte, 64<<20+1), "f.toml: the file is larger than 64 MiB; expected a file written by hand or by zonedeck"},
+		"arrays within each other": {[]byte("[[racks]]\nbottles = " + strings.Repeat("[", 20_000)), "f.toml:2:10011: arrays and inline tables are nested more than the maximum"},
+	} {
+		if _, err := Long("racks").Decode("f.toml", c.text, &cellar{}); err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
 const firstUnknown = `f.toml:1:1: unknown field "f0"; expected one of rooms, title`
 
 func TestTheFirstOfManyUnknownFieldsIsNamed(t *testing.T) {
@@ -60,10 +109,10 @@ func BenchmarkUnknownFields(b *testing.B) {
 	})
 	b.Run("without the library", func(b *testing.B) {
 		refuseTenTimesAsMany(b, func(text []byte) error {
-			if err := bounded("f.toml", text); err != nil {
+			if err := byHand.Check("f.toml", text); err != nil {
 				return err
 			}
-			doc := Doc{file: "f.toml", source: text, where: locate(text)}
+			doc := Doc{file: "f.toml", source: text}
 			return doc.unknown(reflect.TypeFor[house]())
 		})
 	})

@@ -1,7 +1,6 @@
 package textfile
 
 import (
-	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
@@ -35,19 +34,17 @@ func (d Doc) Offset(at string) int {
 // that the document has (a missing field is reported at its table).
 func (d Doc) Fault(at, msg, expected string) *Error {
 	e := &Error{File: d.file, Msg: shorten(msg), Expected: expected}
-	for {
-		if off, ok := d.where[at]; ok {
-			before := d.source[:off]
-			e.Line = bytes.Count(before, []byte("\n")) + 1
-			e.Column = off - bytes.LastIndexByte(before, '\n')
-			return e
+	nearest, off := "", -1
+	locate(d.source, func(p place) bool {
+		if len(p.path) > len(nearest) && (p.path == at || strings.HasPrefix(at, p.path+sep)) {
+			nearest, off = p.path, p.off
 		}
-		i := strings.LastIndex(at, sep)
-		if i < 0 {
-			return e
-		}
-		at = at[:i]
+		return nearest != at
+	})
+	if off >= 0 {
+		e.Line, e.Column = position(d.source, off)
 	}
+	return e
 }
 
 // longest is how much of a message is kept, in bytes: it may quote a value of
@@ -56,19 +53,27 @@ const longest = 300
 
 func shorten(s string) string { return model.Cut(s, longest) }
 
-// locator collects the offset of every table and field of a document.
+// place is where a table or a field stands.
+type place struct {
+	path  string // made by At
+	shape string // path with each number of a list's element as 0
+	off   int    // in bytes
+}
+
+// locator visits the tables and fields of a document in their order.
 type locator struct {
 	p      unstable.Parser
-	where  map[string]int
+	visit  func(place) bool
+	ended  bool
 	arrays map[string]int // path of an array of tables -> elements so far
 }
 
-// locate is run on text that was decoded without error.
-func locate(b []byte) map[string]int {
-	l := &locator{where: map[string]int{}, arrays: map[string]int{}}
+// locate is run on text that was decoded without error. It ends when visit returns false.
+func locate(b []byte, visit func(place) bool) {
+	l := &locator{visit: visit, arrays: map[string]int{}}
 	l.p.Reset(b)
-	table := ""
-	for l.p.NextExpression() {
+	var table place
+	for !l.ended && l.p.NextExpression() {
 		switch n := l.p.Expression(); n.Kind {
 		case unstable.Table, unstable.ArrayTable:
 			table = l.table(n)
@@ -77,71 +82,74 @@ func locate(b []byte) map[string]int {
 		default:
 		}
 	}
-	return l.where
 }
 
-func (l *locator) table(n *unstable.Node) string {
-	path := ""
-	off := -1
+func (l *locator) table(n *unstable.Node) place {
+	at := place{off: -1}
 	for it := n.Key(); it.Next(); {
-		if count := l.arrays[path]; path != "" && count > 0 {
-			path = join(path, strconv.Itoa(count-1))
+		if count := l.arrays[at.path]; at.path != "" && count > 0 {
+			at = at.element(count - 1)
 		}
-		path = join(path, string(it.Node().Data))
-		if off < 0 {
-			off = int(it.Node().Raw.Offset)
-		}
+		at = at.field(it.Node())
 	}
 	if n.Kind == unstable.ArrayTable {
-		l.arrays[path]++
+		l.arrays[at.path]++
 	}
-	if count := l.arrays[path]; count > 0 {
-		path = join(path, strconv.Itoa(count-1))
+	if count := l.arrays[at.path]; count > 0 {
+		at = at.element(count - 1)
 	}
-	l.mark(path, off)
-	return path
+	l.mark(at)
+	return at
 }
 
-func (l *locator) keyValue(table string, n *unstable.Node) {
-	path := table
-	off := -1
+func (l *locator) keyValue(table place, n *unstable.Node) {
+	at := table
+	at.off = -1
 	for it := n.Key(); it.Next(); {
-		path = join(path, string(it.Node().Data))
-		if off < 0 {
-			off = int(it.Node().Raw.Offset)
-		}
+		at = at.field(it.Node())
 	}
-	l.mark(path, off)
-	l.value(path, n.Value(), off)
+	l.mark(at)
+	l.value(at, n.Value())
 }
 
-func (l *locator) value(path string, n *unstable.Node, off int) {
+func (l *locator) value(at place, n *unstable.Node) {
 	switch n.Kind {
 	case unstable.InlineTable:
 		for it := n.Children(); it.Next(); {
-			l.keyValue(path, it.Node())
+			l.keyValue(at, it.Node())
 		}
 	case unstable.Array:
 		i := 0
 		for it := n.Children(); it.Next(); {
-			el := join(path, strconv.Itoa(i))
-			at := off
+			el := at.element(i)
 			if r := it.Node().Raw; r.Length > 0 {
-				at = int(r.Offset)
+				el.off = int(r.Offset)
 			}
-			l.mark(el, at)
-			l.value(el, it.Node(), at)
+			l.mark(el)
+			l.value(el, it.Node())
 			i++
 		}
 	default:
 	}
 }
 
-// mark keeps the first place of a path: a table may be opened more than once.
-func (l *locator) mark(path string, off int) {
-	if _, ok := l.where[path]; !ok && off >= 0 {
-		l.where[path] = off
+func (l *locator) mark(at place) {
+	if !l.ended && at.off >= 0 {
+		l.ended = !l.visit(at)
 	}
+}
+
+// field is the place of a field in a table; off is kept, unless it is not known yet.
+func (p place) field(key *unstable.Node) place {
+	if p.off < 0 {
+		p.off = int(key.Raw.Offset)
+	}
+	name := string(key.Data)
+	return place{join(p.path, name), join(p.shape, name), p.off}
+}
+
+func (p place) element(i int) place {
+	return place{join(p.path, strconv.Itoa(i)), join(p.shape, "0"), p.off}
 }
 
 func join(path, part string) string {

@@ -8,6 +8,9 @@ import (
 
 // Quote writes s as a TOML basic string, quotes included.
 func Quote(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
+		return `"` + s + `"`
+	}
 	var b strings.Builder
 	b.WriteByte('"')
 	for _, r := range s {

@@ -16,13 +16,11 @@ import (
 // everything else that is written by hand is far smaller.
 const MaxSize = 2 << 20
 
-// Doc is what is known of a file that was decoded: where its fields stand, so
-// that a rule checked later can still point at the line. The zero value points
-// nowhere.
+// Doc is a file that was decoded, so that a rule checked later can still point at the line. The zero
+// value points nowhere.
 type Doc struct {
 	file   string
 	source []byte
-	where  map[string]int // path made by At -> byte offset
 }
 
 // Source is the text that was decoded.
@@ -32,38 +30,56 @@ func (d Doc) Source() []byte { return d.source }
 // to. The error is an *Error for a fault in the text, else it wraps what the
 // file system said; errors.Is(err, fs.ErrNotExist) tells a missing file.
 func Read(path string, into any) (Doc, error) {
-	f, err := Open(path)
+	b, err := byHand.ReadFile(path)
 	if err != nil {
 		return Doc{}, err
 	}
+	return Decode(path, b, into)
+}
+
+// ReadFile gives the text of a file, with the errors of Read. One that is too large is cut: Decode
+// refuses it.
+func (m Bounds) ReadFile(path string) ([]byte, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
 	defer f.Close()
-	return ReadFrom(path, f, into)
+	return m.readAll(path, f)
+}
+
+func (m Bounds) readAll(file string, r io.Reader) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, int64(m.size)+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", file, err)
+	}
+	return b, nil
 }
 
 // ReadFrom is Read for a file that is open; file names it in errors.
 func ReadFrom(file string, r io.Reader, into any) (Doc, error) {
-	b, err := io.ReadAll(io.LimitReader(r, MaxSize+1))
+	b, err := byHand.readAll(file, r)
 	if err != nil {
-		return Doc{}, fmt.Errorf("reading %s: %w", file, err)
+		return Doc{}, err
 	}
 	return Decode(file, b, into)
 }
 
 // Decode is Read for text that is in memory; file names it in errors.
-func Decode(file string, b []byte, into any) (Doc, error) {
-	if len(b) > MaxSize {
-		return Doc{}, &Error{File: file, Msg: fmt.Sprintf("the file is larger than %d MiB", MaxSize>>20), Expected: "a file written by hand or by zonedeck"}
-	}
-	if !utf8.Valid(b) {
+func Decode(file string, b []byte, into any) (Doc, error) { return byHand.Decode(file, b, into) }
+
+// Decode is the function Decode for a file of other bounds.
+func (m Bounds) Decode(file string, b []byte, into any) (Doc, error) {
+	if len(b) <= m.size && !utf8.Valid(b) {
 		return Doc{}, &Error{File: file, Line: lineOfBadUTF8(b), Msg: "the text is not UTF-8", Expected: "a TOML file in UTF-8"}
 	}
-	if err := bounded(file, b); err != nil {
+	if err := m.Check(file, b); err != nil {
 		return Doc{}, err
 	}
 	if err := toml.Unmarshal(b, into); err != nil {
 		return Doc{}, fault(file, err)
 	}
-	doc := Doc{file: file, source: b, where: locate(b)}
+	doc := Doc{file: file, source: b}
 	if err := doc.unknown(reflect.TypeOf(into)); err != nil {
 		return Doc{}, err
 	}
@@ -73,16 +89,23 @@ func Decode(file string, b []byte, into any) (Doc, error) {
 // unknown is the first field that t has no place for, or nil. The library would make
 // an error for each of them, which takes seconds for some thousands.
 func (d Doc) unknown(t reflect.Type) error {
-	first := ""
-	for at, off := range d.where {
-		if known(t, strings.Split(at, sep)) {
-			continue
+	first, at := "", -1
+	shapes := map[string]bool{} // which there is a place for
+	locate(d.source, func(p place) bool {
+		if at >= 0 && p.off > at {
+			return false
+		}
+		there, seen := shapes[p.shape]
+		if !seen {
+			there = known(t, strings.Split(p.shape, sep))
+			shapes[p.shape] = there
 		}
 		// A dotted key stands for several: the longest says most.
-		if o := d.where[first]; first == "" || off < o || off == o && len(at) > len(first) {
-			first = at
+		if !there && len(p.path) > len(first) {
+			first, at = p.path, p.off
 		}
-	}
+		return true
+	})
 	if first == "" {
 		return nil
 	}

@@ -212,11 +212,12 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		lines := strings.Count(string(b), "\n") + 1
-		for at := range doc.where {
-			if e := doc.Fault(at, "x", ""); e.Line < 1 || e.Line > lines || e.Column < 1 || e.Column > len(b)+1 {
-				t.Errorf("%q: %q is at %d:%d", b, at, e.Line, e.Column)
+		locate(b, func(p place) bool {
+			if e := doc.Fault(p.path, "x", ""); e.Line < 1 || e.Line > lines || e.Column < 1 || e.Column > len(b)+1 {
+				t.Errorf("%q: %q is at %d:%d", b, p.path, e.Line, e.Column)
 			}
-		}
+			return true
+		})
 	})
 }
 

@@ -126,12 +126,27 @@ type finder struct {
 	subjects []Subject
 	report   Report
 	all      []profile.Profile // the profile in use, then every other one
+	by       map[mark][]int    // the places of the subjects that have a mark
+	// given and inventory are the keys of Sources by their names.
+	given, inventory map[string]model.Key
 }
+
+// mark is something that a subject may be found by: its key, zone, reference or fingerprint.
+type mark struct{ kind, of string }
+
+// The kinds of marks.
+const (
+	byKey   = "key"
+	byZone  = "zone"
+	byRef   = "reference"
+	byValue = "fingerprint"
+)
 
 // Find looks for what uses the subjects. The error is that of ctx; everything else that went
 // wrong is among the report's problems.
 func Find(ctx context.Context, s Sources, subjects []Subject) (Report, error) {
 	f := &finder{Sources: s, subjects: subjects, report: Report{Uses: make([][]Use, len(subjects))}, all: []profile.Profile{s.Current}}
+	f.index()
 	f.profiles()
 	f.requests(ctx)
 	f.jobs(ctx)
@@ -155,15 +170,53 @@ func (f *finder) problem(format string, args ...any) {
 	f.report.Problems = append(f.report.Problems, fmt.Sprintf(format, args...))
 }
 
+// index makes the maps, so that what is found is not held against each of many subjects.
+func (f *finder) index() {
+	f.by = map[mark][]int{}
+	for i, s := range f.subjects {
+		for _, m := range []mark{{byKey, s.Key}, {byZone, s.Zone}, {byRef, s.Ref}, {byValue, s.Fingerprint}} {
+			if m.of != "" {
+				f.by[m] = append(f.by[m], i)
+			}
+		}
+	}
+	f.given, f.inventory = byName(f.Given), byName(f.Inventory)
+}
+
+// byName has the first key of each name.
+func byName(keys []model.Key) map[string]model.Key {
+	all := make(map[string]model.Key, len(keys))
+	for _, k := range slices.Backward(keys) {
+		all[k.Name] = k
+	}
+	return all
+}
+
+// having are the places of the subjects that have one of the marks, in their order.
+func (f *finder) having(marks ...mark) []int {
+	var at []int
+	for _, m := range marks {
+		at = append(at, f.by[m]...)
+	}
+	slices.Sort(at)
+	return slices.Compact(at)
+}
+
+// ofKey are the marks of what a key's name stands for in a profile.
+func (f *finder) ofKey(name, inProfile string) []mark {
+	k, _ := f.key(name, inProfile)
+	return []mark{{byKey, k.Name}, {byRef, k.Secret}, {byValue, k.Fingerprint}}
+}
+
 // key is the key that a name stands for in a profile, and the profile that it comes with.
 func (f *finder) key(name, inProfile string) (k model.Key, from string) {
 	if inProfile == f.Current.Name {
-		if i := slices.IndexFunc(f.Given, func(k model.Key) bool { return k.Name == name }); i >= 0 {
-			return f.Given[i], inProfile
+		if k, ok := f.given[name]; ok {
+			return k, inProfile
 		}
 	}
-	if i := slices.IndexFunc(f.Inventory, func(k model.Key) bool { return k.Name == name }); i >= 0 {
-		return f.Inventory[i], ""
+	if k, ok := f.inventory[name]; ok {
+		return k, ""
 	}
 	return model.Key{Name: name}, ""
 }
@@ -188,8 +241,15 @@ func (f *finder) profiles() {
 		}
 	}
 	for _, p := range f.all {
-		for i, s := range f.subjects {
-			if u, ok := f.ofProfile(s, p); ok {
+		marks := f.ofKey(p.Key, p.Name)
+		for _, z := range p.Zones {
+			marks = append(marks, mark{byZone, string(z.Name)}, mark{byRef, z.Password})
+		}
+		for _, ref := range p.Variables {
+			marks = append(marks, mark{byRef, ref})
+		}
+		for _, i := range f.having(marks...) {
+			if u, ok := f.ofProfile(f.subjects[i], p); ok {
 				f.add(i, u)
 			}
 		}
@@ -242,8 +302,15 @@ func (f *finder) requests(ctx context.Context) {
 			f.problem("saved request %s: %s", e.Name, e.Problem)
 			continue
 		}
-		for i, s := range f.subjects {
-			if u, ok := f.ofRequest(s, e); ok {
+		var marks []mark
+		for _, p := range f.all {
+			marks = append(marks, f.ofKey(e.Request.Key, p.Name)...)
+			if z, ok := p.Zone(string(e.Request.Zone.Name)); ok {
+				marks = append(marks, mark{byZone, string(z.Name)}, mark{byRef, z.Password})
+			}
+		}
+		for _, i := range f.having(marks...) {
+			if u, ok := f.ofRequest(f.subjects[i], e); ok {
 				f.add(i, u)
 			}
 		}
@@ -281,8 +348,8 @@ func (f *finder) jobs(ctx context.Context) {
 		f.problem("%v", err)
 	}
 	for _, j := range jobs {
-		for i, s := range f.subjects {
-			if k, ok := f.isKey(s, j.KeyName, j.Profile); ok {
+		for _, i := range f.having(f.ofKey(j.KeyName, j.Profile)...) {
+			if k, ok := f.isKey(f.subjects[i], j.KeyName, j.Profile); ok {
 				f.add(i, Use{
 					Kind: RunningJob, Name: j.ID + " (" + j.State.Label() + ")", Where: j.Profile, Ref: k.Secret,
 					Fingerprint: k.Fingerprint, Last4: k.Last4, Seen: j.Updated,

@@ -416,3 +416,34 @@ func TestAKeysOwnReferenceIsNotAUser(t *testing.T) {
 		t.Errorf("%+v", u)
 	}
 }
+
+// BenchmarkManyKeys reports how much longer ten times as many keys take: about 10 for what looks at
+// each once, towards 100 for what holds each against the others.
+func BenchmarkManyKeys(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "config.toml")
+	if err := os.WriteFile(path, []byte("[profiles.a]\nbase_url = 'http://a.test'\nkey = 'key-99'\n[profiles.b]\nbase_url = 'http://b.test'\nkey = 'key-4999'\n"), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	file, err := profile.Load(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var took [2]time.Duration
+	for b.Loop() {
+		for i, n := range []int{5_000, 50_000} {
+			s := radius.Sources{Config: file, Now: func() time.Time { return now }}
+			subjects := make([]radius.Subject, n)
+			for at := range subjects {
+				s.Inventory = append(s.Inventory, model.Key{Name: fmt.Sprint("key-", at), Secret: fmt.Sprint("env:KEY_", at)})
+				subjects[at] = radius.KeySubject(s.Inventory[at], "")
+			}
+			began := time.Now()
+			r, err := radius.Find(b.Context(), s, subjects)
+			took[i] += time.Since(began)
+			if err != nil || len(r.Uses[99]) != 1 || len(r.Uses[4999]) != 1 || len(r.Uses[98]) != 0 {
+				b.Fatal(r.Uses[99], r.Uses[4999], err)
+			}
+		}
+	}
+	b.ReportMetric(float64(took[1])/float64(took[0]), "x-for-10x-keys")
+}

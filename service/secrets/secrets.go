@@ -51,13 +51,15 @@ func Uses(f Files) ([]Use, error) {
 		return nil, err
 	}
 	var out []Use
+	at := map[string]int{}
 	add := func(ref, what string) {
 		if _, err := keystore.ParseRef(ref); err != nil {
 			return
 		}
-		i := slices.IndexFunc(out, func(u Use) bool { return u.Ref == ref })
-		if i < 0 {
+		i, there := at[ref]
+		if !there {
 			i, out = len(out), append(out, Use{Ref: ref})
+			at[ref] = i
 		}
 		out[i].Uses = append(out[i].Uses, what)
 	}

@@ -1,0 +1,143 @@
+package keystore
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+
+	"zonedeck/model"
+)
+
+// manyKeys are keys with all their fields.
+func manyKeys(n int) []model.Key {
+	day := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+	keys := make([]model.Key, n)
+	for i := range keys {
+		keys[i] = model.Key{
+			Name: fmt.Sprintf("key-%06d", i), Level: model.Levels()[i%5], Duty: model.DutyBatch, Expires: model.ExpiresAt(day.AddDate(0, 0, i%400)),
+			Created: day.AddDate(-1, 0, 0), Rotation: model.Rotation{Last: day.AddDate(0, 0, -i%150)}, Secret: fmt.Sprintf("env:KEY_%d", i),
+			Fingerprint: fmt.Sprintf("%016x", i), Last4: fmt.Sprintf("%04d", i%10_000), UsedBy: []string{"nightly", "reports"}, Note: "of the batch",
+		}
+	}
+	return keys
+}
+
+// More keys than a file written by hand may hold are imported, read by another console, and edited by
+// two of them in turn.
+func TestManyKeysAreImportedListedAndEdited(t *testing.T) {
+	const n = 10_000
+	path := filepath.Join(t.TempDir(), "keys.toml")
+	want := manyKeys(n)
+	var table bytes.Buffer
+	if err := WriteCSV(&table, want); err != nil {
+		t.Fatal(err)
+	}
+	read, err := ReadCSV(&table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := openIn(t, path)
+	if done, err := one.Import(t.Context(), read, false); err != nil || len(done.Added) != n {
+		t.Fatalf("%d added, %v", len(done.Added), err)
+	}
+	other := openIn(t, path)
+	if !reflect.DeepEqual(other.List(), want) || !reflect.DeepEqual(one.List(), want) {
+		t.Fatalf("%d and %d keys, others than were imported", len(other.List()), len(one.List()))
+	}
+	for i, v := range []*Inventory{one, other, one} {
+		err := v.Update(t.Context(), "key-000007", func(k model.Key) (model.Key, error) {
+			k.UsedBy = append(k.UsedBy, fmt.Sprint("user ", i))
+			return k, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := other.Remove(t.Context(), want[8]); err != nil {
+		t.Fatal(err)
+	}
+	if err := one.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	k, _ := one.Get("key-000007")
+	if len(one.List()) != n-1 || len(k.UsedBy) != 5 || len(want[7].UsedBy) != 2 {
+		t.Errorf("%d keys; the one that was edited is used by %q", len(one.List()), k.UsedBy)
+	}
+}
+
+// What a list has is its own: a caller that sorts or changes it changes nothing of the inventory.
+func TestAListIsTheCallersOwn(t *testing.T) {
+	v := openIn(t, filepath.Join(t.TempDir(), "keys.toml"))
+	if _, err := v.Import(t.Context(), manyKeys(3), false); err != nil {
+		t.Fatal(err)
+	}
+	list := v.List()
+	list[0], list[1].UsedBy = list[2], append(list[1].UsedBy, "mine")
+	k, _ := v.Get("key-000002")
+	k.UsedBy[0] = "mine"
+	if !reflect.DeepEqual(v.List(), manyKeys(3)) {
+		t.Errorf("%+v", v.List())
+	}
+}
+
+// A text that was read is not parsed again; another one is, even where size and time are the same.
+func TestATextIsParsedOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keys.toml")
+	v := openIn(t, path)
+	if _, err := v.Import(t.Context(), manyKeys(3), false); err != nil {
+		t.Fatal(err)
+	}
+	before := v.keys
+	if err := v.Reload(); err != nil || &v.keys[0] != &before[0] {
+		t.Errorf("the file was parsed again (%v)", err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, bytes.Replace(text, []byte("key-000001"), []byte("key-00000x"), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(path, info.ModTime(), info.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+	if err := v.Reload(); err != nil || v.List()[1].Name != "key-00000x" {
+		t.Errorf("%+v, %v", v.List(), err)
+	}
+}
+
+// BenchmarkManyKeys is what a file with 100,000 keys costs: read by a process that starts, looked at
+// by one that has read it, and one of them edited.
+func BenchmarkManyKeys(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "keys.toml")
+	v, err := OpenInventory(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := v.Import(b.Context(), manyKeys(100_000), false); err != nil {
+		b.Fatal(err)
+	}
+	for name, f := range map[string]func(i int) error{
+		"open":   func(int) error { _, err := OpenInventory(path); return err },
+		"reload": func(int) error { return v.Reload() },
+		"edit": func(i int) error {
+			return v.Update(b.Context(), "key-050000", func(k model.Key) (model.Key, error) { k.Note = fmt.Sprint(i); return k, nil })
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			for i := 0; b.Loop(); i++ {
+				if err := f(i); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
