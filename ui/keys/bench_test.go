@@ -3,14 +3,17 @@ package keys_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
+	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/ui/keys"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
 )
 
 // many is an inventory of many keys, in memory.
@@ -35,6 +38,37 @@ func manyKeys(n int) many {
 
 var benchNow = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
+// listed is the tab once it has listed its keys.
+func listed(d keys.Deps) *keys.Model {
+	d.Theme, d.Rotations = kit.NewTheme(true, false), noRotations{}
+	m := keys.New(d)
+	finish(m, m.Init())
+	return m
+}
+
+type noRotations struct{}
+
+func (noRotations) List() ([]keystore.RotationPlan, error) { return nil, nil }
+
+// finish plays the root: it runs a command and what follows from it.
+func finish(m *keys.Model, cmd tea.Cmd) {
+	if cmd == nil {
+		return
+	}
+	switch msg := cmd().(type) {
+	case tea.BatchMsg:
+		for _, cmd := range msg {
+			finish(m, cmd)
+		}
+	case kit.Addressed:
+		msgs, more := msg.Deliver()
+		for _, msg := range msgs {
+			finish(m, m.Update(msg))
+		}
+		finish(m, more)
+	}
+}
+
 func openFilter(m *keys.Model) {
 	if b, ok := kit.Find(m.Bindings(), "/", false); ok {
 		m.Update(b.Intent)
@@ -46,9 +80,7 @@ func openFilter(m *keys.Model) {
 func TestAFrameLooksAtTheKeysOnTheScreen(t *testing.T) {
 	looks := func(n int) (moved, filtered int) {
 		asked, inventory := 0, manyKeys(n)
-		m := keys.New(keys.Deps{
-			Ctx: t.Context(), Now: func() time.Time { asked++; return benchNow }, Theme: kit.NewTheme(true, false), Inventory: inventory,
-		})
+		m := listed(keys.Deps{Ctx: t.Context(), Now: func() time.Time { asked++; return benchNow }, Inventory: inventory})
 		m.Render(200, 50)
 		count := func(press tea.KeyPressMsg) int {
 			asked = 0
@@ -69,12 +101,43 @@ func TestAFrameLooksAtTheKeysOnTheScreen(t *testing.T) {
 	}
 }
 
+// Many keys are read beside the screen: no message waits for them, the list before is shown until
+// then, and what comes while they are read is read once more.
+func TestManyKeysAreReadBesideTheScreen(t *testing.T) {
+	inventory := &counted{many: manyKeys(20_000)}
+	m := keys.New(keys.Deps{
+		Ctx: t.Context(), Now: func() time.Time { return benchNow }, Theme: kit.NewTheme(true, false), Inventory: inventory, Rotations: noRotations{},
+	})
+	if screen := m.Render(120, 30); !strings.Contains(screen, "the keys are being read") {
+		t.Errorf("before they are read:\n%s", screen)
+	}
+	begun := m.Init()
+	made := inventory.lists
+	more := m.Update(kit.SessionChanged{Session: kit.Session{ProfileName: "acme", Given: []model.Key{{Name: "given"}}}})
+	m.Update(kit.OpenKey{Name: "given"})
+	if inventory.lists > made+1 {
+		t.Errorf("a change of the session made %d lists at once", inventory.lists-made)
+	}
+	finish(m, begun)
+	finish(m, more)
+	screen := m.Render(120, 30)
+	if !strings.Contains(screen, "Keys ("+text.Count(20_001)+")") || !strings.Contains(screen, "›? unknown     given ") {
+		t.Errorf("after they were read:\n%s", screen)
+	}
+}
+
+// counted counts how often the list was made.
+type counted struct {
+	many
+	lists int
+}
+
+func (c *counted) List() []model.Key { c.lists++; return c.many.List() }
+
 // BenchmarkFrameOfManyKeys is one key press and the frame after it, with 100,000 keys: the budget
 // is 16 ms.
 func BenchmarkFrameOfManyKeys(b *testing.B) {
-	m := keys.New(keys.Deps{
-		Ctx: context.Background(), Now: func() time.Time { return benchNow }, Theme: kit.NewTheme(true, false), Inventory: manyKeys(100_000),
-	})
+	m := listed(keys.Deps{Ctx: context.Background(), Now: func() time.Time { return benchNow }, Inventory: manyKeys(100_000)})
 	m.Render(200, 50)
 	press := func(key rune) { m.Update(tea.KeyPressMsg{Code: key, Text: string(key)}); m.Render(200, 50) }
 	b.Run("move", func(b *testing.B) {
@@ -97,7 +160,7 @@ func BenchmarkFrameOfManyKeys(b *testing.B) {
 	b.Run("open", func(b *testing.B) {
 		all := manyKeys(100_000)
 		for b.Loop() {
-			keys.New(keys.Deps{Ctx: context.Background(), Now: func() time.Time { return benchNow }, Theme: kit.NewTheme(true, false), Inventory: all}).Render(200, 50)
+			listed(keys.Deps{Ctx: context.Background(), Now: func() time.Time { return benchNow }, Inventory: all}).Render(200, 50)
 		}
 	})
 }

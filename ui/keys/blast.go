@@ -100,7 +100,7 @@ func (m *Model) blastMsg(msg tea.Msg) tea.Cmd {
 		m.radius.scanned, m.radius.problems, m.radius.files = true, msg.problems, m.radius.progress.Files
 		m.records.uses = msg.uses
 		m.records.slot.Drop() // an older reading knows less
-		m.fill()
+		return m.fill()
 	case lookedUp:
 		if msg.err == nil {
 			return m.loadRecords()

@@ -21,6 +21,7 @@ type RotationsChanged struct{}
 // Results of commands. A nil err is success.
 type (
 	reloaded      struct{ err error }
+	filled        struct{ list derived }
 	recordsLoaded struct {
 		plans []keystore.RotationPlan
 		uses  map[radius.KeyID][]radius.Use

@@ -95,8 +95,21 @@ const (
 	paneSide
 )
 
-// list holds the keys and what was derived from them.
+// list is the keys as they are shown.
 type list struct {
+	derived
+	shown  []int // the keys that the filter lets through, by their place in keys
+	strip  strip // the calendar, drawn for stripW cells
+	stripW int
+	table  widget.Table
+	filter filter
+	slot   kit.Slot // deriving the next list, where there are many keys
+	stale  bool     // what is being derived is old already
+	goesTo string   // the key that the cursor goes to in the next list
+}
+
+// derived holds the keys and what every part of the screen says of them.
+type derived struct {
 	keys     []model.Key
 	recorded map[string]bool // names in the inventory
 	// twins are the rows of keys that come with the profile and have the name of one in the
@@ -104,14 +117,9 @@ type list struct {
 	twins    map[string]string
 	findings []keystore.Finding
 	ofKey    map[string][]keystore.Finding
-	words    []words // of each key, for the filter
-	shown    []int   // the keys that the filter lets through, by their place in keys
-	due      int     // keys that are due: the one count of every part of the screen
-	within   []int   // model.Within of the keys
-	strip    strip   // the calendar, drawn for stripW cells
-	stripW   int
-	table    widget.Table
-	filter   filter
+	words    []words   // of each key, for the filter
+	due      int       // keys that are due: the one count of every part of the screen
+	within   []int     // model.Within of the keys
 	at       time.Time // the minute of all this
 }
 
@@ -156,12 +164,26 @@ func New(d Deps) *Model {
 		{Title: "90-DAY", Width: 9},
 		{Title: "USED BY", Width: 9, Flex: true, Priority: 2},
 	}
-	m.fill()
+	keys := d.Inventory.List()
+	many := len(keys) > manyKeys
+	if many {
+		keys = nil
+	}
+	m.derive(keys)
+	m.showList()
+	if many {
+		m.list.table.Empty = "the keys are being read"
+	}
 	return m
 }
 
-// Init reads the records of rotations.
-func (m *Model) Init() tea.Cmd { return m.loadRecords() }
+// Init lists many keys, which New does not wait for, and reads the records of rotations.
+func (m *Model) Init() tea.Cmd {
+	if len(m.list.keys) == 0 {
+		return tea.Batch(m.fill(), m.loadRecords())
+	}
+	return m.loadRecords()
+}
 
 // Title is the tab's name.
 func (m *Model) Title() string { return "Keys" }
@@ -208,14 +230,37 @@ func (m *Model) index(name string) (row int, there bool) {
 // now is the time by which a key's clocks run.
 func (m *Model) now(k model.Key) time.Time { return m.session.KeyNow(k, m.deps.Now()) }
 
-// fill lists the keys of the session and of the inventory, the most urgent first, and derives
-// from them, once, what every part of the screen says.
-func (m *Model) fill() {
-	keys := slices.Clone(m.deps.Inventory.List())
+// fill lists the keys of the session and of the inventory anew. Many are derived beside the screen,
+// which shows the list before until then.
+func (m *Model) fill() tea.Cmd {
+	if len(m.list.keys) <= manyKeys {
+		if keys := m.deps.Inventory.List(); len(keys) <= manyKeys {
+			m.list.slot.Drop()
+			m.list.stale = false
+			m.derive(keys)
+			m.showList()
+			return nil
+		}
+	}
+	if m.list.slot.Running() {
+		m.list.stale = true
+		return nil
+	}
+	beside := &Model{deps: m.deps, session: m.session, records: records{uses: m.records.uses}}
+	return kit.Do(kit.Keys, &m.list.slot, m.deps.Ctx, func(context.Context) tea.Msg {
+		beside.derive(beside.deps.Inventory.List())
+		return filled{beside.list.derived}
+	})
+}
+
+// derive puts the most urgent keys first, and derives from them, once, what every part of the
+// screen says.
+func (m *Model) derive(keys []model.Key) {
 	m.list.recorded, m.list.twins = map[string]bool{}, map[string]string{}
 	for _, k := range keys {
 		m.list.recorded[k.Name] = true
 	}
+	keys = slices.Clone(keys)
 	for _, k := range m.session.Given {
 		if m.list.recorded[k.Name] {
 			name := k.Name
@@ -241,14 +286,33 @@ func (m *Model) fill() {
 		}
 		m.list.words[i] = m.wordsOf(keys[i], k.StateWord(now, soon), due, expiresCell(k, now), widget.RotatedCell(k, now), widget.RotationCell(k, now))
 	}
-	m.list.keys, m.list.stripW = keys, 0
+	m.list.keys = keys
 	m.list.at = m.minute()
-	m.list.table.Columns[columnName].Width = nameWidth(keys)
-	m.list.table.Columns[columnClock].Title = widget.RotationTitle(keys)
-	m.showRows()
 }
 
-// manyKeys are so many that the list is not made anew every minute.
+// filled takes a list that was derived beside the screen, and derives the next one if it is old.
+func (m *Model) filled(list derived) tea.Cmd {
+	m.list.derived = list
+	m.showList()
+	if !m.list.stale {
+		return nil
+	}
+	m.list.stale = false
+	return m.fill()
+}
+
+// showList shows what was derived.
+func (m *Model) showList() {
+	m.list.stripW = 0
+	m.list.table.Columns[columnName].Width = nameWidth(m.list.keys)
+	m.list.table.Columns[columnClock].Title = widget.RotationTitle(m.list.keys)
+	m.showRows()
+	if name := m.list.goesTo; name != "" && (m.selectKey(name) || !m.list.stale) {
+		m.list.goesTo = ""
+	}
+}
+
+// manyKeys are so many that the list is made beside the screen, and not anew every minute.
 const manyKeys = 5000
 
 // minute is the time of a list: the clocks of a long one are read again every hour.

@@ -42,8 +42,7 @@ func (m *Model) recordedRotation(plan keystore.RotationPlan) tea.Cmd {
 	} else {
 		m.records.plans[i] = plan
 	}
-	m.fill()
-	return m.deps.Changed
+	return tea.Batch(m.fill(), m.deps.Changed)
 }
 
 // planProgress is "3 of 7 steps done, next: test profile acme".

@@ -28,11 +28,10 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case kit.SessionChanged:
 		m.session = msg.Session
-		m.fill()
-		return m.loadRecords()
+		return tea.Batch(m.fill(), m.loadRecords())
 	case kit.Tick:
 		if !m.minute().Equal(m.list.at) {
-			m.fill() // the clocks have moved
+			return m.fill() // the clocks have moved
 		}
 	case RotationsChanged:
 		if m.page.Running() == 0 { // else it is told by the page
@@ -131,6 +130,10 @@ func (m *Model) back() {
 // open selects a key for another tab: of two with the name the profile's, which calls use.
 func (m *Model) open(name string) tea.Cmd {
 	if !m.selectKey(m.twinName(name)) && !m.selectKey(name) {
+		if m.list.slot.Running() {
+			m.list.goesTo = name
+			return nil
+		}
 		return kit.Warn("key " + name + " is not recorded: a records it")
 	}
 	m.side, m.panes.At, m.text = sideDetail, paneList, widget.Scroll{}
@@ -155,17 +158,21 @@ func (m *Model) selectKey(name string) bool {
 func (m *Model) result(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case reloaded:
-		m.fill()
+		cmd := m.fill()
 		if msg.err != nil {
-			return kit.Fail("read the key inventory: " + msg.err.Error())
+			return tea.Batch(cmd, kit.Fail("read the key inventory: "+msg.err.Error()))
 		}
+		return cmd
+	case filled:
+		return m.filled(msg.list)
 	case recordsLoaded:
 		m.records.plans, m.records.uses, m.records.used = msg.plans, withFiles(msg.uses, m.records.uses), msg.used
-		m.fill()
+		cmd := m.fill()
 		m.page.Reread(msg.plans)
 		if msg.err != nil {
-			return kit.Fail(msg.err.Error())
+			return tea.Batch(cmd, kit.Fail(msg.err.Error()))
 		}
+		return cmd
 	case changed:
 		return m.changed(msg)
 	case removeKey:
@@ -190,13 +197,12 @@ func (m *Model) changed(msg changed) tea.Cmd {
 		}
 		return kit.Fail(msg.err.Error())
 	}
-	m.fill()
-	cmds := []tea.Cmd{kit.Info(msg.done), m.deps.Changed}
+	m.list.goesTo = msg.name
+	cmds := []tea.Cmd{m.fill(), kit.Info(msg.done), m.deps.Changed}
 	if msg.form && m.dialog != nil {
 		cmds = append(cmds, kit.CloseOverlay(m.dialog))
 		m.dialog = nil
 	}
-	m.selectKey(msg.name)
 	return tea.Batch(cmds...)
 }
 
