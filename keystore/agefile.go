@@ -70,15 +70,13 @@ func (r *Resolver) toFile(ctx context.Context, ref Ref, s Secret) error {
 	if r.o.SecretsDir == "" {
 		return noSecretsDir(ref)
 	}
-	r.files.Lock()
-	defer r.files.Unlock()
 	fault := func(what string, err error) error {
 		return &SecretError{Ref: ref.Label(), What: what, Kind: ErrSecretUnreachable, Err: err}
 	}
 	if err := os.MkdirAll(r.o.SecretsDir, 0o700); err != nil {
 		return fault("the secrets folder cannot be made", err)
 	}
-	unlock, err := textfile.Lock(ctx, r.o.AgeIdentityFile)
+	unlock, err := r.lock(ctx)
 	if err != nil {
 		return fault("the secrets folder is in use", err)
 	}

@@ -241,12 +241,10 @@ func (r *Resolver) Protect(ctx context.Context, p Protection, phrase Secret, ssh
 	if r.o.SecretsDir == "" {
 		return noSecretsDir("file:")
 	}
-	r.files.Lock()
-	defer r.files.Unlock()
 	if err := os.MkdirAll(r.o.SecretsDir, 0o700); err != nil {
 		return err
 	}
-	unlock, err := textfile.Lock(ctx, r.o.AgeIdentityFile)
+	unlock, err := r.lock(ctx)
 	if err != nil {
 		return err
 	}

@@ -103,7 +103,7 @@ type ResolverOptions struct {
 type Resolver struct {
 	o       ResolverOptions
 	keyring *keyringGate
-	files   sync.Mutex // one writer of the secrets folder at a time in this process
+	files   sync.Mutex // one writer of secrets at a time in this process; see lock
 
 	unlocking  sync.Mutex
 	unlocked   *age.X25519Identity // the key to the folder, once a protected one was opened
@@ -187,10 +187,15 @@ func (r *Resolver) Store(ctx context.Context, ref string, s Secret) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("storing %s: %w", parsed.Label(), err)
 	}
-	if parsed.Scheme() == SchemeKeyring {
-		return r.keyring.set(ctx, parsed, s)
+	if parsed.Scheme() == SchemeFile {
+		return r.toFile(ctx, parsed, s)
 	}
-	return r.toFile(ctx, parsed, s)
+	unlock, err := r.lock(ctx)
+	if err != nil {
+		return &SecretError{Ref: parsed.Label(), What: "the secret cannot be stored", Kind: ErrSecretUnreachable, Err: err}
+	}
+	defer unlock()
+	return r.keyring.set(ctx, parsed, s)
 }
 
 func (r *Resolver) fromEnv(ref Ref) (string, error) {

@@ -1,6 +1,7 @@
 package keystore
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
 	"testing"
@@ -29,6 +30,75 @@ func TestAStoredSecretIsDeleted(t *testing.T) {
 	wantSecretError(t, r.Remove(t.Context(), "nonsense"), ErrRefForm, "")
 	kr.fail = errors.New("no bus")
 	wantSecretError(t, r.Remove(t.Context(), "keyring:a/b"), ErrSecretUnreachable, "no bus")
+}
+
+// A secret is removed only while it is the one that was looked at: from the look to the removal every
+// other process of the console waits.
+func TestASecretIsRemovedWhileItIsTheSame(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "secrets")
+	kr := &ring{entries: map[string]string{}}
+	looks := &lookingRing{ring: kr}
+	r, other := NewResolver(ResolverOptions{Keyring: looks, SecretsDir: dir}), NewResolver(ResolverOptions{Keyring: kr, SecretsDir: dir})
+	old, fresh := NewSecret(sample), NewSecret(sample+"-new")
+	for _, ref := range []string{"keyring:acme/etl", "file:etl"} {
+		if err := r.RemoveIf(t.Context(), ref, old); err != nil {
+			t.Errorf("%s, which is not there: %v", ref, err)
+		}
+		if err := other.Store(t.Context(), ref, fresh); err != nil {
+			t.Fatal(err)
+		}
+		wantSecretError(t, r.RemoveIf(t.Context(), ref, old), ErrOtherSecret, "another secret is there now")
+		if got, err := r.Resolve(t.Context(), ref); err != nil || !got.Equal(fresh) {
+			t.Errorf("%s gives %s, %v", ref, got, err)
+		}
+		if err := r.RemoveIf(t.Context(), ref, fresh); err != nil {
+			t.Error(err)
+		}
+		_, err := r.Resolve(t.Context(), ref)
+		wantSecretError(t, err, ErrSecretMissing, "no such")
+	}
+
+	if err := other.Store(t.Context(), "keyring:acme/etl", old); err != nil {
+		t.Fatal(err)
+	}
+	kr.entries["acme/free"] = "x"
+	for _, write := range []func(ctx context.Context) error{
+		func(ctx context.Context) error { return other.Store(ctx, "keyring:acme/etl", fresh) },
+		func(ctx context.Context) error { return other.Store(ctx, "file:etl", fresh) },
+		func(ctx context.Context) error { return other.Remove(ctx, "keyring:acme/free") },
+	} {
+		looks.then = func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			if err := write(ctx); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("another process wrote between the look and the removal (%v)", err)
+			}
+		}
+		if err := r.RemoveIf(t.Context(), "keyring:acme/etl", old); err != nil {
+			t.Error(err)
+		}
+		looks.then = nil
+		if err := write(t.Context()); err != nil {
+			t.Errorf("after the removal: %v", err)
+		}
+		if err := other.Store(t.Context(), "keyring:acme/etl", old); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// lookingRing calls then after it was looked into.
+type lookingRing struct {
+	*ring
+	then func()
+}
+
+func (l *lookingRing) Get(service, name string) (string, error) {
+	value, err := l.ring.Get(service, name)
+	if l.then != nil {
+		l.then()
+	}
+	return value, err
 }
 
 func TestAKeyringIsProbedOnce(t *testing.T) {

@@ -25,8 +25,8 @@ type Files struct {
 	Journal string // of a migration under way
 	Keys    *keystore.Inventory
 	Store   Store
-	// Busy is why a reference cannot be moved now, or empty: a rotation that holds it.
-	Busy func(ref string) string
+	// Busy is why a reference cannot be moved or removed now, or nil: a rotation that holds it.
+	Busy func(ref string) error
 
 	step func(name string) // for tests: called after each step
 }
@@ -36,6 +36,7 @@ type Store interface {
 	Resolve(ctx context.Context, ref string) (keystore.Secret, error)
 	Store(ctx context.Context, ref string, s keystore.Secret) error
 	Remove(ctx context.Context, ref string) error
+	RemoveIf(ctx context.Context, ref string, value keystore.Secret) error
 }
 
 // Use is a reference and what refers to it, a phrase each.
@@ -140,8 +141,8 @@ func Remove(ctx context.Context, f Files, ref string) error {
 	if i := slices.IndexFunc(uses, func(u Use) bool { return u.Ref == ref }); i >= 0 {
 		return &UsedError{ref, "it is used by " + strings.Join(uses[i].Uses, "; ")}
 	}
-	if why := f.Busy(ref); why != "" {
-		return &UsedError{ref, why}
+	if why := f.Busy(ref); why != nil {
+		return &UsedError{ref, why.Error()}
 	}
 	if _, err := f.Store.Resolve(ctx, ref); errors.Is(err, keystore.ErrSecretMissing) {
 		return err
@@ -259,8 +260,8 @@ func plan(ctx context.Context, f Files, to string, refs []string) (journal, erro
 		if !wanted || from.Scheme() == to || from.Scheme() == keystore.SchemeDemo {
 			continue
 		}
-		if why := f.Busy(u.Ref); why != "" {
-			return j, fmt.Errorf("%s cannot be moved now: %s", from.Label(), why)
+		if err := f.Busy(u.Ref); err != nil {
+			return j, fmt.Errorf("%s cannot be moved now: %w", from.Label(), err)
 		}
 		m := Move{From: u.Ref, To: target(from, u, to), Deletes: from.Storable()}
 		value, err := f.Store.Resolve(ctx, m.From)
@@ -302,8 +303,8 @@ func target(from keystore.Ref, u Use, to string) string {
 
 // move makes one move. It may be called again after it was cut short anywhere.
 func move(ctx context.Context, f Files, m Move) error {
-	if why := f.Busy(m.From); why != "" {
-		return errors.New(why)
+	if err := f.Busy(m.From); err != nil {
+		return err
 	}
 	value, err := f.Store.Resolve(ctx, m.From)
 	switch {
@@ -344,10 +345,7 @@ func move(ctx context.Context, f Files, m Move) error {
 	if i := slices.IndexFunc(left, func(u Use) bool { return u.Ref == m.From }); i >= 0 {
 		return fmt.Errorf("%s still refers to it", left[i].Uses[0])
 	}
-	if err := stillSame(ctx, f, m); err != nil {
-		return err
-	}
-	if err := f.Store.Remove(ctx, m.From); err != nil {
+	if err := removeOld(ctx, f, m); err != nil {
 		return err
 	}
 	f.did("deleted")
@@ -368,24 +366,20 @@ func sameIfSwitched(ctx context.Context, f Files, m Move, value keystore.Secret)
 	return errors.Join(differ(m), err)
 }
 
-// stillSame looks once more before the old one is deleted: a rotation, or someone, may have put
-// another value there since it was read.
-func stillSame(ctx context.Context, f Files, m Move) error {
-	if why := f.Busy(m.From); why != "" {
-		return errors.New(why)
+// removeOld deletes the old one as long as it is what the new place gives: a rotation, or someone, may
+// have put another value there since it was read.
+func removeOld(ctx context.Context, f Files, m Move) error {
+	if err := f.Busy(m.From); err != nil {
+		return err
 	}
-	old, err := f.Store.Resolve(ctx, m.From)
-	if errors.Is(err, keystore.ErrSecretMissing) {
-		return nil
+	moved, err := f.Store.Resolve(ctx, m.To)
+	if err == nil {
+		err = f.Store.RemoveIf(ctx, m.From, moved)
 	}
-	there, toErr := f.Store.Resolve(ctx, m.To)
-	if err != nil || toErr != nil {
-		return errors.Join(err, toErr)
-	}
-	if !old.Equal(there) {
+	if errors.Is(err, keystore.ErrOtherSecret) {
 		return differ(m)
 	}
-	return nil
+	return err
 }
 
 func differ(m Move) error {

@@ -117,7 +117,7 @@ func files(dir string) (Files, error) {
 			SecretsDir: filepath.Join(dir, "secrets"), Keyring: ring{filepath.Join(dir, "ring.json"), new(sync.Mutex)},
 			Getenv: func(name string) string { return map[string]string{"ETL": "value-of-the-variable"}[name] },
 		}),
-		Busy: func(string) string { return "" },
+		Busy: func(string) error { return nil },
 	}, err
 }
 
@@ -274,11 +274,11 @@ func TestWhatCannotBeMovedStaysAsItIs(t *testing.T) {
 			}
 		},
 		"a rotation holds one": func(_ *testing.T, f *Files) {
-			f.Busy = func(ref string) string {
+			f.Busy = func(ref string) error {
 				if ref == "keyring:zonedeck/acme-etl" {
-					return "it is rotated"
+					return errors.New("it is rotated")
 				}
-				return ""
+				return nil
 			}
 		},
 		"one is missing": func(t *testing.T, f *Files) {
@@ -316,15 +316,15 @@ func TestWhatIsStoredDuringAMigrationIsNotLost(t *testing.T) {
 	for name, meanwhile := range map[string]func(f *Files) error{
 		"another value": func(f *Files) error { return f.Store.Store(context.Background(), ref, newer) },
 		"a rotation": func(f *Files) error {
-			f.Busy = func(string) string { return "a rotation holds it" }
+			f.Busy = func(string) error { return errors.New("a rotation holds it") }
 			return nil
 		},
 	} {
 		f, _ := prepared(t)
 		now := &f
-		f.Busy = func(string) string { return "" }
+		f.Busy = func(string) error { return nil }
 		begun := f
-		begun.Busy = func(ref string) string { return now.Busy(ref) }
+		begun.Busy = func(ref string) error { return now.Busy(ref) }
 		begun.step = func(step string) {
 			if step == "switched the inventory" {
 				if err := meanwhile(now); err != nil {
@@ -350,7 +350,7 @@ func TestWhatIsStoredDuringAMigrationIsNotLost(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		f.Busy = func(string) string { return "" }
+		f.Busy = func(string) error { return nil }
 		if _, err := Migrate(t.Context(), f, "file", nil, nil); err != nil {
 			t.Errorf("%s, in the end: %v", name, err)
 		}
@@ -431,7 +431,7 @@ func TestOnlyWhatNothingNeedsIsRemoved(t *testing.T) {
 	if err := f.Store.Store(t.Context(), left, keystore.NewSecret("what-a-rotation-left")); err != nil {
 		t.Fatal(err)
 	}
-	f.Busy = func(ref string) string { return map[string]string{left: "a rotation holds it"}[ref] }
+	f.Busy = func(ref string) error { return map[string]error{left: errors.New("a rotation holds it")}[ref] }
 	for ref, want := range map[string]string{
 		left:                            "file:rotation-1-old stays: a rotation holds it",
 		"keyring:zonedeck/acme-zone-z1": "keyring:zonedeck/acme-zone-z1 stays: it is used by profile acme, zone z1; profile beta, zone z1",
@@ -442,7 +442,7 @@ func TestOnlyWhatNothingNeedsIsRemoved(t *testing.T) {
 		}
 	}
 	whole(t, f)
-	f.Busy = func(string) string { return "" }
+	f.Busy = func(string) error { return nil }
 	if err := Remove(t.Context(), f, left); err != nil {
 		t.Fatal(err)
 	}

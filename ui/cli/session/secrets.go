@@ -18,12 +18,15 @@ func (s *Session) secretFiles() secrets.Files {
 	}
 }
 
-// busy says why the secret behind a reference cannot be moved now, or is empty.
-func (s *Session) busy(ref string) string {
+// busy is why the secret behind a reference cannot be moved now, or nil.
+func (s *Session) busy(ref string) error {
 	if err := s.refuseSecret(ref); err != nil {
-		return err.Error()
+		return err
 	}
-	return s.heldByRotation(ref)
+	if why := s.heldByRotation(ref); why != "" {
+		return errors.New(why)
+	}
+	return nil
 }
 
 // heldByRotation says which rotation under way holds a reference, or is empty.
