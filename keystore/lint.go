@@ -151,10 +151,20 @@ func marked(keys []model.Key) map[string][]string {
 
 func (r LintRule) finding(c lintCase) Finding {
 	text, fix := r.says(c)
+	source := r.Source
+	if r.Area == AreaRotation && c.ownInterval() {
+		source = ownInterval
+	}
 	return Finding{
-		Rule: r.Name, Key: c.key.Name, Severity: r.Severity, Area: r.Area, Text: text, Evidence: c.evidence(r), Fix: fix, Source: r.Source,
+		Rule: r.Name, Key: c.key.Name, Severity: r.Severity, Area: r.Area, Text: text, Evidence: c.evidence(r), Fix: fix, Source: source,
 	}
 }
+
+// ownInterval is the source of a finding that rests on an interval of the configuration: the contract
+// recommends 90 days and no other.
+const ownInterval = "zonedeck's interval"
+
+func (c lintCase) ownInterval() bool { return c.key.Rotation.Every() != model.RotationDays }
 
 // evidence is what a rule went by.
 func (c lintCase) evidence(r LintRule) string {
@@ -339,7 +349,11 @@ func rotationRules() []LintRule {
 			"rotation every 90 days is recommended, or as often as the configuration says", source,
 			func(c lintCase) bool { return state(c, model.RotationOverdue) },
 			func(c lintCase) (text, fix string) {
-				return fmt.Sprintf("the value is %d days old, %d past the recommended rotation", age(c), age(c)-c.key.Rotation.Every()), "rotate it: issue new, store, prove, switch, prove, delete old"
+				interval := "the recommended rotation"
+				if c.ownInterval() {
+					interval = fmt.Sprintf("the interval of %d days", c.key.Rotation.Every())
+				}
+				return fmt.Sprintf("the value is %d days old, %d past %s", age(c), age(c)-c.key.Rotation.Every(), interval), "rotate it: issue new, store, prove, switch, prove, delete old"
 			},
 		},
 		{

@@ -317,3 +317,27 @@ func TestEveryKeyIsHeldAgainstItsOwnClock(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// The contract recommends 90 days: what is due by another interval does not cite it.
+func TestAnIntervalOfOursIsNotTheContracts(t *testing.T) {
+	for every, want := range map[int][]string{
+		0:   {"100 days old, 10 past the recommended rotation", "contract 5.4, 8"},
+		90:  {"100 days old, 10 past the recommended rotation", "contract 5.4, 8"},
+		30:  {"100 days old, 70 past the interval of 30 days", "zonedeck's interval"},
+		100: {"100 days old: rotation is due today", "zonedeck's interval"},
+		110: {"rotation is due, in 10 days", "zonedeck's interval"},
+		180: nil,
+	} {
+		k := model.Key{
+			Name: "etl", Level: model.LevelUser, Duty: model.DutyBatch, Expires: model.ExpiresAt(today.AddDate(1, 0, 0)),
+			Rotation: model.Rotation{Last: today.AddDate(0, 0, -100), Interval: every},
+		}
+		findings := Lint([]model.Key{k}, today)
+		if len(want) == 0 && len(findings) == 0 {
+			continue
+		}
+		if len(want) == 0 || len(findings) != 1 || !strings.Contains(findings[0].Text, want[0]) || findings[0].Source != want[1] {
+			t.Errorf("every %d days: %+v, want %q", every, findings, want)
+		}
+	}
+}

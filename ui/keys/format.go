@@ -44,7 +44,7 @@ func clocks(k model.Key, now time.Time) []string {
 		model.RotationUnknown: "age unknown, so it may be overdue",
 		model.RotationSoon:    "due soon",
 		model.RotationDue:     "due today",
-		model.RotationOverdue: fmt.Sprintf("past its %d days (contract 5.4)", k.Rotation.Every()),
+		model.RotationOverdue: pastInterval(k.Rotation),
 	}[k.Rotation.State(now, soon)]
 	age := widget.RotatedCell(k, now) + " · " + widget.RotationCell(k, now)
 	if k.Rotation.Last.IsZero() {
@@ -60,6 +60,15 @@ func clocks(k model.Key, now time.Time) []string {
 		"Expiry    " + expiresCell(k, now) + " · " + expiry,
 		"Rotation  " + age + " · " + rotation,
 	}
+}
+
+// pastInterval names the interval of a value that is older, and whose it is.
+func pastInterval(r model.Rotation) string {
+	whose := "contract 5.4"
+	if r.Every() != model.RotationDays {
+		whose = "set in the configuration"
+	}
+	return fmt.Sprintf("past its %d days (%s)", r.Every(), whose)
 }
 
 // skewLine says how the service's clock, by which it rejects an expired key, differs from this
