@@ -23,6 +23,7 @@ func (a *app) keysCommand() *cobra.Command {
 // keyJSON is one key (docs/schema/keys.json). Days are null where unknown.
 type keyJSON struct {
 	Name         string   `json:"name"`
+	Profile      string   `json:"profile"` // that the key comes with; empty for one of the inventory or the environment
 	Level        string   `json:"level"`
 	Duty         string   `json:"duty"`
 	Fingerprint  string   `json:"fingerprint"`
@@ -50,7 +51,7 @@ type keyJSON struct {
 func newKeyJSON(k model.Key, audit session.Audit, within time.Duration) keyJSON {
 	now, used := audit.Now(k), audit.Used(k)
 	out := keyJSON{
-		Name: k.Name, Level: k.Level.String(), Duty: string(k.Duty), Fingerprint: k.Fingerprint, Last4: k.Last4,
+		Name: k.Name, Profile: audit.Origin(k), Level: k.Level.String(), Duty: string(k.Duty), Fingerprint: k.Fingerprint, Last4: k.Last4,
 		State: k.State(now, within).String(), Expires: k.Expires.String(),
 		ExpiryState: k.Expires.State(now, within).String(), Rotated: "unknown",
 		Rotation: k.Rotation.State(now, within).String(), UsedBy: append([]string{}, keystore.PortableUsers(k.UsedBy)...),

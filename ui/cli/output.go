@@ -102,6 +102,7 @@ type fetchJSON struct {
 	TimingMS    timingJSON    `json:"timing_ms"`
 	Phases      []phaseJSON   `json:"phases,omitempty"`
 	Tool        string        `json:"tool,omitempty"`
+	Profile     string        `json:"profile"`
 	Body        *string       `json:"body,omitempty"`
 	BodyBase64  []byte        `json:"body_base64,omitempty"`
 	BodyFile    string        `json:"body_file,omitempty"`

@@ -347,6 +347,7 @@ func (t *task) reportFetch(r model.FetchResult, dest destination, f requestFlags
 	}
 	if f.json {
 		out := newFetchJSON(r)
+		out.Profile = t.CurrentProfile().Name
 		if r.KeyName == session.EnvKey {
 			out.KeyReplaces = t.Replaced()
 		}

@@ -51,6 +51,7 @@ type splitJSON struct {
 	SchemaVersion int              `json:"schema_version"`
 	Culprit       string           `json:"culprit"`
 	Sentence      string           `json:"sentence"`
+	Profile       string           `json:"profile"`
 	Subject       splitFetchJSON   `json:"subject"`
 	Probes        []splitProbeJSON `json:"probes"`
 }
@@ -82,12 +83,12 @@ func newSplitFetchJSON(r model.FetchResult) splitFetchJSON {
 	}
 }
 
-func newSplitJSON(s model.Split) splitJSON {
+func newSplitJSON(s model.Split, profile string) splitJSON {
 	culprit, sentence := s.Verdict()
 	if s.Probes == nil {
 		sentence = "The page was not refused."
 	}
-	out := splitJSON{SchemaVersion: schemaVersion, Culprit: string(culprit), Sentence: sentence, Subject: newSplitFetchJSON(s.Subject), Probes: []splitProbeJSON{}}
+	out := splitJSON{SchemaVersion: schemaVersion, Culprit: string(culprit), Sentence: sentence, Profile: profile, Subject: newSplitFetchJSON(s.Subject), Probes: []splitProbeJSON{}}
 	for _, p := range s.Probes {
 		q := splitProbeJSON{Kind: string(p.Kind), Differs: p.Different(), Problem: p.Problem}
 		if cost, priced := s.Cost(p); priced {
@@ -149,7 +150,7 @@ func (t *task) split(ctx context.Context, target string, f splitFlags) error {
 
 func (t *task) reportSplit(s model.Split, asJSON bool) error {
 	if asJSON {
-		return t.app.printJSON(newSplitJSON(s))
+		return t.app.printJSON(newSplitJSON(s, t.CurrentProfile().Name))
 	}
 	return printColumns(t.app.Stdout, splitRows(s))
 }
