@@ -22,12 +22,18 @@ func At(parts ...any) string {
 	return strings.Join(out, sep)
 }
 
-// Offset is where a place made by At stands in the source, in bytes; -1 where the document lacks it.
-func (d Doc) Offset(at string) int {
-	if off, ok := d.where[at]; ok {
-		return off
-	}
-	return -1
+// Fields are the fields and tables of the table at, which At made, by their names: where each stands
+// in the source, in bytes.
+func (d Doc) Fields(at string) map[string]int {
+	fields := map[string]int{}
+	locate(d.source, func(p place) bool {
+		name, in := strings.CutPrefix(p.path, at+sep)
+		if _, seen := fields[name]; in && !seen && !strings.Contains(name, sep) {
+			fields[name] = p.off
+		}
+		return true
+	})
+	return fields
 }
 
 // Fault is an Error at a place made by At, or at the nearest table around it

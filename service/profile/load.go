@@ -131,15 +131,22 @@ func (c configFile) file(path string, doc textfile.Doc) (File, error) {
 		f.profiles[name] = p
 		f.order = append(f.order, name)
 	}
-	slices.SortStableFunc(f.order, func(a, b string) int {
-		return cmp.Compare(doc.Offset(textfile.At("profiles", a)), doc.Offset(textfile.At("profiles", b)))
-	})
+	stands := doc.Fields(textfile.At("profiles"))
+	slices.SortStableFunc(f.order, func(a, b string) int { return cmp.Compare(at(stands, a), at(stands, b)) })
 	if c.DefaultProfile != "" && c.DefaultProfile != LocalName {
 		if _, ok := f.profiles[c.DefaultProfile]; !ok {
 			return File{}, doc.Fault(textfile.At("default_profile"), fmt.Sprintf("there is no profile %q", c.DefaultProfile), f.choices())
 		}
 	}
 	return f, nil
+}
+
+// at is where a profile's table stands; -1 for one that has none, because only tables in it do.
+func at(stands map[string]int, name string) int {
+	if off, ok := stands[name]; ok {
+		return off
+	}
+	return -1
 }
 
 func (e profileEntry) profile(name, dir string, doc textfile.Doc) (Profile, error) {

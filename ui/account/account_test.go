@@ -82,7 +82,7 @@ func (r *rig) files() accounts.Files {
 func (r *rig) secretFiles() secrets.Files {
 	return secrets.Files{
 		Config: r.config, Journal: filepath.Join(r.dir, "migration.json"), Keys: r.inventory, Store: r.secrets,
-		Busy: func(string) string { return "" },
+		Busy: func(string) error { return nil },
 	}
 }
 
