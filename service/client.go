@@ -10,6 +10,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/account"
 	"zonedeck/service/catalogue"
+	"zonedeck/service/drift"
 	"zonedeck/service/exchange"
 	"zonedeck/service/fetch"
 	"zonedeck/service/jobs"
@@ -42,6 +43,10 @@ type Options struct {
 	Work func(ctx context.Context) (work.Queue, error)
 	// HookDue is jobs.Config's.
 	HookDue time.Duration
+	// Drift keeps what the fields of results and fetches show; nil keeps nothing.
+	Drift *drift.Monitor
+	// Name is the profile's, for what is looked up without asking for its addresses.
+	Name string
 	// BodiesDir takes large bodies, DownloadsDir results of jobs.
 	BodiesDir, DownloadsDir string
 	// CatalogueDir takes what the service lists of its data sets.
@@ -61,6 +66,8 @@ type Client struct {
 	*jobs.Runner
 	// Passwords changes the passwords of zones.
 	Passwords *password.Changer
+	// Drift is how the collectors stand.
+	Drift     Drift
 	access    exchange.Access
 	wire      *exchange.Wire
 	journal   *journal.Journal
@@ -86,6 +93,12 @@ func New(o Options) *Client {
 	if o.Journal != nil { // a nil pointer in an interface would not be nil
 		f.Journal, j.Journal = o.Journal, o.Journal
 	}
+	if o.Drift != nil {
+		f.Fetched = func(ctx context.Context, profile string, r model.FetchResult) error {
+			return o.Drift.Fetched(ctx, profile, r, bodyOf(r))
+		}
+		j.Coverage = func(job model.Job) jobs.Coverage { return o.Drift.Result(job) }
+	}
 	c := &Client{
 		Fetcher: fetch.New(f),
 		Runner:  jobs.New(j),
@@ -94,6 +107,7 @@ func New(o Options) *Client {
 		journal: o.Journal,
 		now:     now,
 	}
+	c.Drift = Drift{o.Drift, o.Name, c.Jobs}
 	c.catalogue = catalogue.New(catalogue.Config{Dir: o.CatalogueDir, Place: c.place, Ask: c.collectors, Now: c.now})
 	if o.Follows == nil {
 		o.Follows = func(string) bool { return false }

@@ -118,6 +118,11 @@ func (ft *Fetcher) Fetch(ctx context.Context, r model.FetchRequest, on func(Even
 			ft.cfg.Log.Warn("a fetch was not kept", "id", res.ID, "error", err)
 		}
 	}
+	if ft.cfg.Fetched != nil && len(f.r.Required) > 0 {
+		if err := ft.cfg.Fetched(context.WithoutCancel(ctx), f.p.Name, res); err != nil {
+			ft.cfg.Log.Warn("what the required fields of a fetch show was not kept", "id", res.ID, "error", err)
+		}
+	}
 	return res, nil
 }
 

@@ -28,6 +28,9 @@ type Config struct {
 	Bodies exchange.Bodies
 	// Journal keeps what happened; nil keeps nothing.
 	Journal Journal
+	// Fetched takes each fetch with required fields, of a profile; nil takes none. Its error is
+	// logged.
+	Fetched func(ctx context.Context, profile string, r model.FetchResult) error
 	// Rules gives the rules that the operator added for a profile; its error says why they
 	// cannot be used, which every verdict then repeats. Nil means that there are none.
 	Rules func(profile string) ([]model.UserRule, error)

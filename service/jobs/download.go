@@ -110,6 +110,9 @@ func (rn *Runner) Download(ctx context.Context, jobID string, to Destination, on
 	if err := p.end(); err != nil {
 		rn.cfg.Log.Warn("what a download kept beside its file stays", "job", job.ID, "error", err)
 	}
+	if kept.Rows.Counted {
+		rn.seeFields(ctx, job, kept.Format)
+	}
 	return job, nil
 }
 

@@ -36,6 +36,8 @@ type Config struct {
 	List func(ctx context.Context, key, dataset string, most int) (jobs []model.RemoteJob, skipped int, err error)
 	// HookDue is how long the webhook of a job is waited for, 0 for model.HookDue.
 	HookDue time.Duration
+	// Coverage begins to take the rows of a job's result; nil takes none.
+	Coverage func(job model.Job) Coverage
 	// DownloadsDir takes results that are downloaded without a destination.
 	DownloadsDir string
 	// Now is the clock, nil for time.Now.

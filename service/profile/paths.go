@@ -67,6 +67,12 @@ func (p Paths) ConfigFile() string { return filepath.Join(p.Config, "config.toml
 // RulesFile is what the operator adds to the diagnosis.
 func (p Paths) RulesFile() string { return filepath.Join(p.Config, "rules.toml") }
 
+// ContractsDir holds what the operator asks of the fields of collectors.
+func (p Paths) ContractsDir() string { return filepath.Join(p.Config, "contracts") }
+
+// DriftFile holds what the fields of runs show.
+func (p Paths) DriftFile() string { return filepath.Join(p.State, "drift.db") }
+
 // KeysFile is the key inventory.
 func (p Paths) KeysFile() string { return filepath.Join(p.Data, "keys.toml") }
 

@@ -29,9 +29,28 @@ type Row struct {
 	// service's words, each may be empty.
 	Error      bool
 	Code, Text string
+	// Flat says that every value is a text, because the format has nothing else.
+	Flat bool
 	// own are the row's own fields, for a row without an input; valid within the call that
 	// the row is given to.
 	own func() map[string]string
+	// each gives the row's own fields in their order; see Each.
+	each func(on func(name string, value gjson.Result) bool)
+}
+
+// Each gives the fields of the row in their order to on, until that gives false: not its
+// input, nor what it says of an error. It is valid within the call that the row is given to.
+func (r Row) Each(on func(name string, value gjson.Result) bool) {
+	if r.each == nil {
+		return
+	}
+	r.each(func(name string, value gjson.Result) bool {
+		switch name {
+		case "input", "discovery_input", "error", "error_code", "timestamp", "warning", "warning_code":
+			return true
+		}
+		return on(name, value)
+	})
 }
 
 // EachRow gives every row of a result in one of Formats to on; with any other format the
@@ -106,7 +125,11 @@ func eachCSV(br *bufio.Reader, on func(Row) error) error {
 		if err != nil {
 			return err
 		}
-		s := rowSum{out: Row{own: func() map[string]string { return cellsOf(header, cells) }}}
+		s := rowSum{out: Row{
+			Flat: true,
+			own:  func() map[string]string { return cellsOf(header, cells) },
+			each: func(on func(string, gjson.Result) bool) { eachCell(header, cells, on) },
+		}}
 		for i, cell := range cells[:min(len(cells), len(header))] {
 			value := gjson.Result{Type: gjson.String, Str: cell, Raw: cell}
 			if (header[i] == "input" || header[i] == "discovery_input") && gjson.Valid(cell) {
@@ -134,6 +157,15 @@ func cellsOf(header, cells []string) map[string]string {
 // ReadRow reads one row, which is valid JSON.
 func ReadRow(raw []byte) Row { return rowOf(raw) }
 
+// eachCell gives the cells of a row by their columns.
+func eachCell(header, cells []string, on func(string, gjson.Result) bool) {
+	for i, cell := range cells[:min(len(cells), len(header))] {
+		if !on(header[i], gjson.Result{Type: gjson.String, Str: cell, Raw: cell}) {
+			return
+		}
+	}
+}
+
 // rowOf reads one JSON row.
 func rowOf(raw []byte) Row {
 	whole := gjson.ParseBytes(raw)
@@ -142,6 +174,9 @@ func rowOf(raw []byte) Row {
 	}
 	var s rowSum
 	s.out.own = func() map[string]string { return textsOf(raw) }
+	s.out.each = func(on func(string, gjson.Result) bool) {
+		whole.ForEach(func(name, value gjson.Result) bool { return on(name.Str, value) })
+	}
 	whole.ForEach(func(name, value gjson.Result) bool {
 		s.field(name.Str, value)
 		return true

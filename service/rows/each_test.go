@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tidwall/gjson"
+
 	"zonedeck/model"
 )
 
@@ -17,7 +19,7 @@ func eachOf(t *testing.T, text, format string) []Row {
 	t.Helper()
 	var out []Row
 	if err := EachRow(strings.NewReader(text), format, func(r Row) error {
-		r.Input, r.own = bytes.Clone(r.Input), nil
+		r.Input, r.own, r.each = bytes.Clone(r.Input), nil, nil
 		out = append(out, r)
 		return nil
 	}); err != nil {
@@ -53,12 +55,12 @@ func TestARowIsDataOrAnErrorOrNothing(t *testing.T) {
 		}
 	}
 	got := eachOf(t, "url,title,error,error_code,input\nu,x,,,\nu,,dead,dead_page,\"{\"\"url\"\":\"\"u\"\"}\"\nu\n", "csv")
-	want := []Row{{Data: true}, {Error: true, Code: "dead_page", Text: "dead", Input: json.RawMessage(`{"url":"u"}`)}, {Data: true}}
+	want := []Row{{Data: true, Flat: true}, {Error: true, Code: "dead_page", Text: "dead", Input: json.RawMessage(`{"url":"u"}`), Flat: true}, {Data: true, Flat: true}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("CSV:\ngot  %+v\nwant %+v", got, want)
 	}
 	got = eachOf(t, "url,title,error,error_code\nu,x,false,null\nu,,dead,0\nu,x,0,\n", "csv")
-	want = []Row{{Data: true}, {Error: true, Text: "dead"}, {Data: true}}
+	want = []Row{{Data: true, Flat: true}, {Error: true, Text: "dead", Flat: true}, {Data: true, Flat: true}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("CSV without errors:\ngot  %+v\nwant %+v", got, want)
 	}
@@ -66,6 +68,32 @@ func TestARowIsDataOrAnErrorOrNothing(t *testing.T) {
 		if got := eachOf(t, "", format); got != nil {
 			t.Errorf("nothing as %s: %+v", format, got)
 		}
+	}
+}
+
+func TestARowGivesItsFields(t *testing.T) {
+	for _, c := range []struct{ text, format, want string }{
+		{`{"a b":1,"input":{"x":1},"c":{"d":[1]},"error":"e","url":"u"}`, "ndjson", `a b=1;c={"d":[1]};url="u";`},
+		{"a,b,error,c\n1,x y,,\n", "csv", "a=1;b=x y;c=;"},
+		{`"a text"`, "ndjson", ""},
+	} {
+		got := ""
+		if err := EachRow(strings.NewReader(c.text), c.format, func(r Row) error {
+			r.Each(func(name string, value gjson.Result) bool {
+				got += name + "=" + value.Raw + ";"
+				return true
+			})
+			return nil
+		}); err != nil || got != c.want {
+			t.Errorf("%s: %q, %v; want %q", c.text, got, err, c.want)
+		}
+	}
+	n := 0
+	if err := EachRow(strings.NewReader(`{"a":1,"b":2}`), "ndjson", func(r Row) error {
+		r.Each(func(string, gjson.Result) bool { n++; return false })
+		return nil
+	}); err != nil || n != 1 {
+		t.Errorf("%d fields, %v", n, err)
 	}
 }
 

@@ -24,6 +24,7 @@ func (a *app) pathsCommand() *cobra.Command {
 			rows := [][2]string{
 				{"config", config},
 				{"rules", p.RulesFile()},
+				{"contracts", p.ContractsDir()},
 				{"keys", p.KeysFile()},
 				{"rotations", p.RotationsDir()},
 				{"secrets", p.SecretsDir()},
@@ -32,6 +33,7 @@ func (a *app) pathsCommand() *cobra.Command {
 				{"work", p.WorkFile()},
 				{"inbox", p.InboxFile()},
 				{"webhooks", p.InboxDir()},
+				{"drift", p.DriftFile()},
 				{"requests", p.RequestsDir()},
 				{"downloads", p.DownloadsDir()},
 				{"bodies", p.BodiesDir()},

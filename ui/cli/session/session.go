@@ -17,6 +17,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service"
 	"zonedeck/service/clients"
+	"zonedeck/service/drift"
 	"zonedeck/service/journal"
 	"zonedeck/service/ledger"
 	"zonedeck/service/profile"
@@ -91,6 +92,7 @@ type Session struct {
 	ledger    *ledger.Ledger
 	work      durable
 	inbox     inbox
+	drift     driftStore
 	spoken    sync.Once
 	replaced  sync.Once
 	reasons   reasons
@@ -143,6 +145,7 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 		Getenv: o.Getenv, Demo: s.demoSecret, SecretsDir: s.Paths.SecretsDir(), Passphrase: o.Passphrase,
 	})
 	s.work.path, s.work.log = s.Paths.WorkFile(), o.Log
+	s.drift.path, s.drift.now, s.drift.log = s.Paths.DriftFile(), o.Now, o.Log
 	s.lookForKeyOf(ctx)
 	for _, named := range o.AllowKeys {
 		s.confirm(named)
@@ -151,7 +154,8 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 	s.Client = service.New(service.Options{
 		Profile: s.Profile, Secret: s.secret, Key: s.Key, Permit: s.permit, Journal: s.journal, Ledger: s.ledger, Work: s.work.queue, HookDue: s.configured().Webhook().Due,
 		Follows: func(ref string) bool { return keystore.Ref(ref).Scheme() == keystore.SchemeDemo },
-		Rules:   s.added.For, BodiesDir: s.Paths.BodiesDir(), DownloadsDir: s.Paths.DownloadsDir(), CatalogueDir: s.Paths.CatalogueDir(), Now: s.Now, Timer: o.Now, Log: o.Log,
+		Name:    s.Base.Name, Drift: drift.NewMonitor(drift.Config{Open: s.drift.store, ContractsDir: s.Paths.ContractsDir(), Person: person(o.Getenv)}),
+		Rules: s.added.For, BodiesDir: s.Paths.BodiesDir(), DownloadsDir: s.Paths.DownloadsDir(), CatalogueDir: s.Paths.CatalogueDir(), Now: s.Now, Timer: o.Now, Log: o.Log,
 	})
 	return s, nil
 }
@@ -368,7 +372,7 @@ func (s *Session) Close(ctx context.Context) error {
 		if s.journal != nil {
 			err = errors.Join(err, s.journal.Close())
 		}
-		err = errors.Join(err, s.work.close(), s.inbox.close())
+		err = errors.Join(err, s.work.close(), s.inbox.close(), s.drift.close())
 		if s.ledger != nil {
 			err = errors.Join(err, s.ledger.Close())
 		}

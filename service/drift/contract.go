@@ -1,0 +1,214 @@
+package drift
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strconv"
+	"strings"
+
+	"zonedeck/keystore/textfile"
+)
+
+// The bounds of a contract.
+const (
+	maxWanted  = 500
+	maxPattern = 1000 // bytes, and steps of the compiled pattern
+)
+
+// Contract is what an operator asks of a collector. It is exact: nothing is allowed for chance.
+type Contract struct {
+	// File is where it was read.
+	File    string
+	Kind    Kind
+	Name    string
+	MinRows int // useful rows that a run has at least
+	Fields  []Wanted
+}
+
+// Wanted is what a contract asks of a field.
+type Wanted struct {
+	Name     string
+	Coverage float64 // the least share of useful rows with it, 0 to 1; 0 asks for none
+	Type     string  // one of Types, or empty
+	Pattern  *regexp.Regexp
+}
+
+type contractFile struct {
+	Dataset string        `toml:"dataset"`
+	Target  string        `toml:"target"`
+	MinRows int           `toml:"min_rows"`
+	Fields  []wantedField `toml:"fields"`
+}
+
+type wantedField struct {
+	Name     string   `toml:"name"`
+	Required bool     `toml:"required"`
+	Coverage *float64 `toml:"coverage"`
+	Type     string   `toml:"type"`
+	Pattern  string   `toml:"pattern"`
+}
+
+// ParseContract reads the text of a contract, whose file is for errors. They are *textfile.Error: the
+// line, what is wrong there, and what was expected.
+func ParseContract(file string, text []byte) (Contract, error) {
+	var f contractFile
+	doc, err := textfile.Decode(file, text, &f)
+	if err != nil {
+		return Contract{}, err
+	}
+	c := Contract{File: file, Kind: Dataset, Name: f.Dataset, MinRows: f.MinRows}
+	if f.Target != "" {
+		c.Kind, c.Name = Target, f.Target
+	}
+	switch {
+	case (f.Dataset == "") == (f.Target == ""):
+		return Contract{}, doc.Fault(textfile.At("dataset"), "the contract names no collector, or two", "dataset or target, one of the two")
+	case f.MinRows < 0:
+		return Contract{}, doc.Fault(textfile.At("min_rows"), fmt.Sprintf("a number of rows cannot be %d", f.MinRows), "0 or more")
+	case len(f.Fields) > maxWanted:
+		return Contract{}, doc.Fault(textfile.At("fields", maxWanted), "the contract has too many fields", "at most "+strconv.Itoa(maxWanted))
+	}
+	for i, raw := range f.Fields {
+		w, at, msg, expected := raw.wanted()
+		if msg == "" && slices.ContainsFunc(c.Fields, func(o Wanted) bool { return o.Name == w.Name }) {
+			at, msg, expected = "name", fmt.Sprintf("a second field is named %q", w.Name), "one entry for each field"
+		}
+		if msg != "" {
+			return Contract{}, doc.Fault(textfile.At("fields", i, at), msg, expected)
+		}
+		c.Fields = append(c.Fields, w)
+	}
+	return c, nil
+}
+
+// wanted checks a field; msg says what is wrong with the entry at.
+func (f wantedField) wanted() (w Wanted, at, msg, expected string) {
+	w = Wanted{Name: f.Name, Type: f.Type}
+	if f.Name == "" || len(f.Name) > maxPath {
+		return w, "name", "the name of the field is missing or too long", "a name as 'zonedeck drift show' prints it"
+	}
+	if f.Required {
+		w.Coverage = 1
+	}
+	if f.Coverage != nil {
+		w.Coverage = *f.Coverage
+		switch {
+		case !f.Required:
+			return w, "coverage", "coverage is asked of a field that is not required", "required = true beside it"
+		case !(w.Coverage > 0 && w.Coverage <= 1):
+			return w, "coverage", fmt.Sprintf("a coverage cannot be %v", w.Coverage), "a share above 0 and up to 1, such as 0.95"
+		}
+	}
+	if f.Type != "" && !slices.Contains(Types(), f.Type) {
+		return w, "type", fmt.Sprintf("%q is not a type", f.Type), "one of " + strings.Join(Types(), ", ")
+	}
+	if f.Pattern == "" {
+		return w, "", "", ""
+	}
+	var problem string
+	if w.Pattern, problem = pattern(f.Pattern); problem != "" {
+		return w, "pattern", problem, "a regular expression as RE2 has it"
+	}
+	return w, "", "", ""
+}
+
+// pattern compiles a pattern, whose size is checked before.
+func pattern(text string) (compiled *regexp.Regexp, problem string) {
+	if len(text) > maxPattern {
+		return nil, fmt.Sprintf("the pattern is longer than %d bytes", maxPattern)
+	}
+	tree, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return nil, err.Error()
+	}
+	program, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return nil, err.Error()
+	}
+	if len(program.Inst) > maxPattern {
+		return nil, fmt.Sprintf("the pattern is too large: %d steps, at most %d", len(program.Inst), maxPattern)
+	}
+	compiled, err = regexp.Compile(text)
+	if err != nil {
+		return nil, err.Error()
+	}
+	return compiled, ""
+}
+
+// check holds a run against the contract. said reports whether drift of a field was said already.
+func (c *Contract) check(r Run, said func(field string) bool) (out []Finding) {
+	add := func(w Word, field, format string, args ...any) {
+		out = append(out, Finding{Field: field, Word: w, Contract: true, Text: fmt.Sprintf(format, args...)})
+	}
+	out = c.rows(r)
+	for _, w := range c.Fields {
+		f, known := r.Field(w.Name)
+		if r.Form == FormPage && !known {
+			continue // this fetch did not look for it
+		}
+		if w.Coverage > 0 && f.Coverage(r.Useful) < w.Coverage && !said(w.Name) {
+			word := Coverage
+			switch {
+			case f.Present == 0:
+				word = Missing
+			case f.Filled == 0:
+				word = Emptied
+			}
+			add(word, w.Name, "%s filled in %d of %s (%s); the contract wants at least %s", w.Name, f.Filled, rowsText(r.Useful), percent(f.Filled, r.Useful), share(w.Coverage))
+		}
+		if other := f.Filled - f.Types[w.Type]; w.Type != "" && other > 0 && r.Form != FormPage {
+			add(TypeChanged, w.Name, "%s is not %s in %d of %s; the contract wants %s", w.Name, w.Type, other, rowsText(f.Filled), w.Type)
+		}
+		if w.Pattern != nil && f.Pattern == w.Pattern.String() && f.Misses > 0 {
+			add(OffPattern, w.Name, "%s does not match %s in %d of %s", w.Name, w.Pattern, f.Misses, rowsText(f.Filled))
+		}
+	}
+	return out
+}
+
+// rows finds a run with too few useful rows; its field is called "rows".
+func (c *Contract) rows(r Run) []Finding {
+	if r.Useful >= c.MinRows {
+		return nil
+	}
+	return []Finding{{Field: "rows", Word: Missing, Contract: true, Text: fmt.Sprintf("%d useful rows of %d; the contract wants at least %d", r.Useful, r.Returned, c.MinRows)}}
+}
+
+// share is a share in percent, as exact as it was written.
+func share(x float64) string { return strconv.FormatFloat(math.Round(x*1e6)/1e4, 'f', -1, 64) + " %" }
+
+// Propose writes a contract from a run. The coverage asked for is what the run's own, by Wilson's
+// interval with three deviations, is hardly ever below; a field that is filled in less than half of the rows is not
+// asked for.
+func Propose(r Run) []byte {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Proposed from %s of %s: %s. Change it as you like: it is read with every run.\n", r.Ref, r.At.UTC().Format("2006-01-02"), rowsText(r.Useful))
+	fmt.Fprintf(&b, "%s = %s\n", r.Kind, textfile.Quote(r.Name))
+	if r.Kind == Dataset {
+		b.WriteString("min_rows = 1\n")
+	}
+	for _, f := range r.Fields {
+		if f.Filled*2 < r.Useful || f.Filled == 0 || f.Path == "" {
+			continue
+		}
+		fmt.Fprintf(&b, "\n[[fields]]\nname = %s\nrequired = true\n", textfile.Quote(f.Path))
+		if r.Form == FormPage {
+			continue
+		}
+		if low := math.Floor(wilsonLow(f.Filled, r.Useful, 3)*100) / 100; low > 0 {
+			fmt.Fprintf(&b, "coverage = %v # it was %s\n", low, percent(f.Filled, r.Useful))
+		}
+		if t := f.Type(); f.Types[t] == f.Filled {
+			fmt.Fprintf(&b, "type = %q\n", t)
+			for shape, n := range f.Shapes {
+				if n == f.Filled && t == TypeText {
+					fmt.Fprintf(&b, "pattern = '%s'\n", shapePattern(shape))
+				}
+			}
+		}
+	}
+	return []byte(b.String())
+}

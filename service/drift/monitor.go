@@ -1,0 +1,386 @@
+package drift
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"zonedeck/keystore/textfile"
+	"zonedeck/model"
+	"zonedeck/service/rows"
+)
+
+// Config is what a Monitor needs. Open and Now must be set.
+type Config struct {
+	// Open gives the store; it may be called often.
+	Open func(ctx context.Context) (*Store, error)
+	// ContractsDir holds contracts; empty means that there are none.
+	ContractsDir string
+	// Person is who accepts, as the history names them.
+	Person string
+}
+
+// Monitor keeps runs and says what they came to. It is safe for concurrent use.
+type Monitor struct{ cfg Config }
+
+// NewMonitor makes a Monitor. It does no I/O.
+func NewMonitor(c Config) *Monitor { return &Monitor{c} }
+
+// Result takes the rows of a job's result while they are counted.
+type Result struct {
+	m        *Monitor
+	job      model.Job
+	profiler *Profiler
+}
+
+// Result begins the run of a job's result. A contract that cannot be read is left out, and Keep says so.
+func (m *Monitor) Result(job model.Job) *Result {
+	c, _ := m.Contract(Dataset, job.Dataset)
+	return &Result{m: m, job: job, profiler: NewProfiler(c)}
+}
+
+// Row takes a row.
+func (c *Result) Row(r rows.Row) { c.profiler.Row(r) }
+
+// Keep stores the run; what came to the rows without data is in counted. said is a line for the
+// history, empty where there is nothing to tell.
+func (c *Result) Keep(ctx context.Context, counted model.JobRows) (said string, err error) {
+	if !counted.Counted {
+		return "", nil
+	}
+	if len(counted.Errors) > 0 {
+		c.profiler.Blame(counted.Errors[0].Class, counted.Errors[0].Cause)
+	}
+	at := c.job.Accepted
+	if at.IsZero() {
+		at = c.job.Created
+	}
+	v, err := c.m.put(ctx, c.profiler.Run(Collector{c.job.Profile, Dataset, c.job.Dataset}, c.job.ID, at))
+	return v.Line(c.job.Dataset), err
+}
+
+// Fetched stores the run of a fetch with required fields; see PageRun.
+func (m *Monitor) Fetched(ctx context.Context, profile string, r model.FetchResult, body []byte) error {
+	_, err := m.put(ctx, PageRun(profile, r, body))
+	return err
+}
+
+func (m *Monitor) put(ctx context.Context, r Run) (Verdict, error) {
+	store, err := m.cfg.Open(ctx)
+	if err != nil {
+		return Verdict{}, err
+	}
+	contract, wrong := m.Contract(r.Kind, r.Name)
+	v, err := store.Put(ctx, r, func(r Run, earlier []Run) Verdict { return Judge(r, earlier, contract) })
+	return v, errors.Join(err, wrong)
+}
+
+// Line is a verdict of drift in one line, "" for another one.
+func (v Verdict) Line(name string) string {
+	alarms := Alarms(v.Findings)
+	if v.State != Drift || len(alarms) == 0 {
+		return ""
+	}
+	line := fmt.Sprintf("drift in %s: %s", name, alarms[0].Text)
+	if more := len(Names(alarms)) - 1; more > 0 {
+		line += fmt.Sprintf(" (and %d more fields)", more)
+	}
+	return line
+}
+
+// Standing is how a collector stands.
+type Standing struct {
+	Run      Run // the newest
+	Verdict  Verdict
+	Accepted Acceptance // the newest; its Seq is 0 without one
+	// Silent counts the newest runs without a useful row, of class SilentClass mostly.
+	Silent      int
+	SilentClass model.Class
+	SilentCause model.Cause
+	Since       time.Time // the first of them
+}
+
+// SilentRuns is how many runs without a useful row make a collector silent.
+const SilentRuns = 3
+
+// Dead reports whether the collector gave nothing of use in SilentRuns or more.
+func (s Standing) Dead() bool { return s.Silent >= SilentRuns }
+
+// List is how the collectors of a profile stand: those that are silent first, by their class, then those with
+// drift, then the others. jobs are the profile's own and others', newest first: they tell of runs that left
+// no result. A contract that cannot be read is the error, beside the list.
+func (m *Monitor) List(ctx context.Context, profile string, jobs []model.Job) ([]Standing, error) {
+	store, err := m.cfg.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	newest, err := store.Collectors(ctx, profile)
+	if err != nil {
+		return nil, err
+	}
+	var out []Standing
+	var wrong error
+	for _, r := range newest {
+		s, err := m.standing(ctx, store, r)
+		if err != nil {
+			var fault *textfile.Error
+			if !errors.As(err, &fault) {
+				return nil, err
+			}
+			wrong = err
+		}
+		out = append(out, s)
+	}
+	for name, silent := range silentJobs(profile, jobs) {
+		i := slices.IndexFunc(out, func(s Standing) bool { return s.Run.Kind == Dataset && s.Run.Name == name })
+		if i < 0 {
+			if !silent.Dead() {
+				continue
+			}
+			out = append(out, silent)
+			continue
+		}
+		out[i].Silent, out[i].SilentClass, out[i].SilentCause, out[i].Since = silent.Silent, silent.SilentClass, silent.SilentCause, silent.Since
+	}
+	slices.SortStableFunc(out, func(a, b Standing) int {
+		if x, y := a.order(), b.order(); x != y {
+			return x - y
+		}
+		if a.Dead() && a.SilentClass != b.SilentClass {
+			return slices.Index(model.Classes(), a.SilentClass) - slices.Index(model.Classes(), b.SilentClass)
+		}
+		return strings.Compare(string(a.Run.Kind)+a.Run.Name, string(b.Run.Kind)+b.Run.Name)
+	})
+	return out, wrong
+}
+
+func (s Standing) order() int {
+	switch {
+	case s.Dead():
+		return 0
+	case s.Verdict.State == Drift:
+		return 1
+	default:
+		return 2
+	}
+}
+
+// standing judges the newest run of a collector as things are now. With an error of a contract it holds what
+// is known without.
+func (m *Monitor) standing(ctx context.Context, store *Store, r Run) (Standing, error) {
+	earlier, err := store.Earlier(ctx, r)
+	if err != nil {
+		return Standing{}, err
+	}
+	accepted, err := store.LastAccepted(ctx, r.Collector)
+	if err != nil {
+		return Standing{}, err
+	}
+	contract, wrong := m.Contract(r.Kind, r.Name)
+	s := Standing{Run: r, Verdict: Judge(r, earlier, contract), Accepted: accepted}
+	if r.Kind == Target && r.Useful == 0 {
+		all, err := store.Runs(ctx, r.Collector, DefaultKeep().Runs)
+		if err != nil {
+			return Standing{}, err
+		}
+		s.silentRuns(all)
+	}
+	return s, wrong
+}
+
+// Line is one field of a collector over its runs.
+type Line struct {
+	Field    string
+	Now      float64   // coverage, 0 to 1
+	Before   float64   // in the good runs; -1 without any
+	History  []float64 // oldest first; -1 where a run says nothing of it
+	Type     string
+	Findings []Finding
+}
+
+// Detail is all that is known of a collector.
+type Detail struct {
+	Standing
+	Lines []Line // those with drift first
+	Runs  []Run  // newest first
+	// Good is the newest good run before the newest, to lay samples side by side; its Seq is 0
+	// without one.
+	Good Run
+}
+
+// shownRuns is how many runs a Detail has.
+const shownRuns = 60
+
+// Show is the detail of a collector. Without runs the error is ErrUnknown.
+func (m *Monitor) Show(ctx context.Context, c Collector) (Detail, error) {
+	store, err := m.cfg.Open(ctx)
+	if err != nil {
+		return Detail{}, err
+	}
+	all, err := store.Runs(ctx, c, shownRuns)
+	if err != nil {
+		return Detail{}, err
+	}
+	if len(all) == 0 {
+		return Detail{}, fmt.Errorf("%s: %w", model.Line(c.Name, 80), ErrUnknown)
+	}
+	d := Detail{Runs: all}
+	var wrong error
+	if d.Standing, wrong = m.standing(ctx, store, all[0]); d.Run.Seq == 0 {
+		return Detail{}, wrong
+	}
+	earlier, err := store.Earlier(ctx, all[0])
+	if err != nil {
+		return Detail{}, err
+	}
+	var good []Run
+	for _, e := range earlier {
+		if e.State.Compared() && e.Form == d.Run.Form && len(good) < GoodRuns {
+			good = append(good, e)
+		}
+	}
+	if len(good) > 0 {
+		d.Good = good[0]
+	}
+	d.lines(pool(good))
+	return d, wrong
+}
+
+// ErrUnknown says that no run of a collector is stored.
+var ErrUnknown = errors.New("no run of it is stored")
+
+func (d *Detail) lines(base Run) {
+	add := func(path string) {
+		now, _ := d.Run.Field(path)
+		line := Line{Field: path, Now: now.Coverage(d.Run.Useful), Before: -1, Type: now.Type()}
+		if base.Useful > 0 {
+			before, _ := base.Field(path)
+			line.Before = before.Coverage(base.Useful)
+			if line.Type == "" {
+				line.Type = before.Type()
+			}
+		}
+		for _, r := range slices.Backward(d.Runs) {
+			f, known := r.Field(path)
+			if r.Useful == 0 || r.Form == FormPage && !known {
+				line.History = append(line.History, -1)
+			} else {
+				line.History = append(line.History, f.Coverage(r.Useful))
+			}
+		}
+		for _, f := range d.Verdict.Findings {
+			if f.Field == path {
+				line.Findings = append(line.Findings, f)
+			}
+		}
+		d.Lines = append(d.Lines, line)
+	}
+	seen := map[string]bool{}
+	once := func(path string) {
+		if !seen[path] {
+			seen[path] = true
+			add(path)
+		}
+	}
+	for _, f := range d.Verdict.Findings {
+		once(f.Field)
+	}
+	for _, r := range []Run{d.Run, base} {
+		for _, f := range r.Fields {
+			once(f.Path)
+		}
+	}
+}
+
+// Pair is a sample before and after.
+type Pair struct {
+	Key           string
+	Before, After string // empty where there is none
+	Matches       string // see Sample
+	Fails         string
+}
+
+// Pairs lays the samples of the newest run beside those of the newest good one, by what they were
+// asked for. Where no input is in both, the rows are of different inputs.
+func (d Detail) Pairs() []Pair {
+	before := map[string]string{}
+	for _, s := range d.Good.Sample {
+		before[s.Key] = s.Text
+	}
+	var out []Pair
+	for _, s := range d.Run.Sample {
+		out = append(out, Pair{Key: s.Key, Before: before[s.Key], After: s.Text, Matches: s.Matches, Fails: s.Fails})
+	}
+	slices.SortStableFunc(out, func(a, b Pair) int {
+		rank := func(p Pair) int {
+			switch {
+			case p.Fails != "":
+				return 0
+			case p.Before != "":
+				return 1
+			default:
+				return 2
+			}
+		}
+		return rank(a) - rank(b)
+	})
+	for _, s := range d.Good.Sample {
+		if !slices.ContainsFunc(out, func(p Pair) bool { return p.Key == s.Key }) {
+			out = append(out, Pair{Key: s.Key, Before: s.Text})
+		}
+	}
+	return out
+}
+
+// Compare holds a run that is not stored against those of its collector and a contract; nil means the
+// stored one.
+func (m *Monitor) Compare(ctx context.Context, r Run, c *Contract) (Verdict, error) {
+	store, err := m.cfg.Open(ctx)
+	if err != nil {
+		return Verdict{}, err
+	}
+	if c == nil {
+		if c, err = m.Contract(r.Kind, r.Name); err != nil {
+			return Verdict{}, err
+		}
+	}
+	earlier, err := store.Earlier(ctx, r)
+	if err != nil {
+		return Verdict{}, err
+	}
+	return Judge(r, earlier, c), nil
+}
+
+// Accept records that what a collector gives now is normal: later runs are compared with its newest run
+// and what follows.
+func (m *Monitor) Accept(ctx context.Context, c Collector, reason string) (Run, error) {
+	store, err := m.cfg.Open(ctx)
+	if err != nil {
+		return Run{}, err
+	}
+	newest, err := store.Runs(ctx, c, 1)
+	switch {
+	case err != nil:
+		return Run{}, err
+	case len(newest) == 0:
+		return Run{}, fmt.Errorf("%s: %w", model.Line(c.Name, 80), ErrUnknown)
+	case newest[0].Useful == 0:
+		return Run{}, fmt.Errorf("%s of %s: %w", newest[0].Ref, model.Line(c.Name, 80), ErrNothing)
+	}
+	return newest[0], store.Accept(ctx, newest[0], m.cfg.Person, model.Line(reason, 300))
+}
+
+// ErrNothing says that a run without a useful row cannot be accepted as normal.
+var ErrNothing = errors.New("it has no useful row, which cannot be the new normal")
+
+// TakeBack takes the newest acceptance back. Without one the error is ErrNotAccepted.
+func (m *Monitor) TakeBack(ctx context.Context, c Collector) error {
+	store, err := m.cfg.Open(ctx)
+	if err != nil {
+		return err
+	}
+	return store.TakeBack(ctx, c)
+}

@@ -1,0 +1,298 @@
+package drift
+
+import (
+	"cmp"
+	"encoding/json"
+	"hash/fnv"
+	"hash/maphash"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
+
+	"zonedeck/model"
+	"zonedeck/service/rows"
+)
+
+// The bounds of a profile, which is made in one pass and does not grow with the result.
+const (
+	// MaxFields is how many fields are looked at; those that come later are not.
+	MaxFields = 500
+	// MaxDistinct is how many different values of a field are told apart.
+	MaxDistinct = 128
+	maxDepth    = 4   // of nested fields
+	maxElements = 8   // of a list, whose objects are looked into
+	maxPath     = 200 // bytes
+	maxMembers  = 2000
+)
+
+// Profiler makes a Run of the rows of a result. It is for one goroutine.
+type Profiler struct {
+	run    Run
+	fields map[string]*counting
+	seed   maphash.Seed
+	sample sampling
+	wanted map[string]*regexp.Regexp // by field
+	left   int                       // members of the row that may still be looked at
+}
+
+// NewProfiler begins a run. The contract's patterns are matched; it may be nil.
+func NewProfiler(c *Contract) *Profiler {
+	p := &Profiler{fields: map[string]*counting{}, seed: maphash.MakeSeed(), wanted: map[string]*regexp.Regexp{}}
+	p.run.Form = FormJSON
+	if c != nil {
+		for _, f := range c.Fields {
+			if f.Pattern != nil {
+				p.wanted[f.Name] = f.Pattern
+			}
+		}
+	}
+	return p
+}
+
+// counting is a field of the run so far.
+type counting struct {
+	Field
+
+	seen   map[uint64]struct{} // values, at most MaxDistinct
+	often  map[uint64]int      // Misra and Gries's counters, at most MaxDistinct
+	missed int                 // how much each counter may be too low
+	row    int                 // that it was present in last
+	filled int                 // that it was filled in last
+	want   *regexp.Regexp
+}
+
+// Row takes a row. Rows without data, and those that report an error, are counted alone.
+func (p *Profiler) Row(r rows.Row) {
+	p.run.Returned++
+	if r.Flat {
+		p.run.Form = FormCSV
+	}
+	if r.Error || !r.Data {
+		return
+	}
+	p.run.Useful++
+	p.left = maxMembers
+	r.Each(func(name string, value gjson.Result) bool {
+		if r.Flat {
+			value = typed(value.Str)
+		}
+		p.value(segment(name), value, 1)
+		return p.left > 0
+	})
+	p.sample.row(r)
+}
+
+// Blame says of what class most of the rows without data are.
+func (p *Profiler) Blame(class model.Class, cause model.Cause) {
+	p.run.Class, p.run.Cause = class, cause
+}
+
+// Run is the profile of the rows so far.
+func (p *Profiler) Run(of Collector, ref string, at time.Time) Run {
+	out := p.run
+	out.Collector, out.Ref, out.At = of, ref, at
+	out.Fields = make([]Field, 0, len(p.fields))
+	for _, c := range p.fields {
+		f := c.Field
+		f.Distinct = len(c.seen)
+		for _, n := range c.often {
+			f.Top = max(f.Top, n)
+		}
+		f.Top = min(f.Top+c.missed, f.Filled)
+		out.Fields = append(out.Fields, f)
+	}
+	slices.SortFunc(out.Fields, func(a, b Field) int { return cmp.Compare(a.Path, b.Path) })
+	out.Sample = p.sample.list()
+	return out
+}
+
+// segment is a name as a part of a path: its own dots are escaped.
+func segment(name string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(strings.ToValidUTF8(name, "�"), `\`, `\\`), ".", `\.`)
+}
+
+// typed is a cell of a CSV file as the value that it spells.
+func typed(cell string) gjson.Result {
+	switch cell {
+	case "":
+		return gjson.Result{Type: gjson.Null}
+	case "true", "false":
+		return gjson.Parse(cell)
+	}
+	if c := cell[0]; (c == '-' || c >= '0' && c <= '9' || c == '{' || c == '[') && json.Valid([]byte(cell)) {
+		return gjson.Parse(cell)
+	}
+	return gjson.Result{Type: gjson.String, Str: cell}
+}
+
+// value looks at one value of the row.
+func (p *Profiler) value(path string, v gjson.Result, depth int) {
+	p.left--
+	c := p.field(path)
+	if c == nil {
+		return
+	}
+	if c.row != p.run.Useful {
+		c.row = p.run.Useful
+		c.Present++
+	}
+	kind, size, filled := measure(v)
+	if filled && c.filled != p.run.Useful { // a list's elements count once
+		c.filled = p.run.Useful
+		c.count(kind, size, v, p.seed)
+	}
+	if depth >= maxDepth {
+		return
+	}
+	switch kind {
+	case TypeObject:
+		v.ForEach(func(name, member gjson.Result) bool {
+			p.value(path+"."+segment(name.Str), member, depth+1)
+			return p.left > 0
+		})
+	case TypeList:
+		n := 0
+		v.ForEach(func(_, element gjson.Result) bool {
+			n++
+			if element.IsObject() {
+				element.ForEach(func(name, member gjson.Result) bool {
+					p.value(path+"[]."+segment(name.Str), member, depth+1)
+					return p.left > 0
+				})
+			}
+			return n < maxElements && p.left > 0
+		})
+	}
+}
+
+// field is a field by its path; nil where there are too many, or its path is too long.
+func (p *Profiler) field(path string) *counting {
+	c := p.fields[path]
+	if c == nil {
+		if len(p.fields) >= MaxFields || len(path) > maxPath {
+			p.run.Beyond = true
+			return nil
+		}
+		c = &counting{seen: map[uint64]struct{}{}, often: map[uint64]int{}, want: p.wanted[path]}
+		c.Path, c.Types, c.Numbers, c.Lengths, c.Shapes = path, map[string]int{}, Histogram{}, Histogram{}, map[string]int{}
+		if c.want != nil {
+			c.Pattern = c.want.String()
+		}
+		p.fields[path] = c
+	}
+	return c
+}
+
+// measure is a value's type, its size, and whether it says anything.
+func measure(v gjson.Result) (kind string, size float64, filled bool) {
+	switch {
+	case v.Type == gjson.Null:
+		return "", 0, false
+	case v.Type == gjson.String:
+		return TypeText, float64(utf8.RuneCountInString(v.Str)), strings.TrimSpace(v.Str) != ""
+	case v.Type == gjson.Number:
+		return TypeNumber, v.Num, !math.IsInf(v.Num, 0) && !math.IsNaN(v.Num)
+	case v.Type == gjson.True, v.Type == gjson.False:
+		return TypeBoolean, 0, true
+	}
+	n := 0
+	v.ForEach(func(_, _ gjson.Result) bool { n++; return n < 1<<20 })
+	if v.IsArray() {
+		return TypeList, float64(n), n > 0
+	}
+	return TypeObject, 0, n > 0
+}
+
+// count takes a filled value.
+func (c *counting) count(kind string, size float64, v gjson.Result, seed maphash.Seed) {
+	c.Filled++
+	c.Types[kind]++
+	words := v.Raw
+	switch kind {
+	case TypeNumber:
+		if len(c.Numbers) == 0 {
+			c.Min, c.Max = size, size
+		}
+		c.Min, c.Max = min(c.Min, size), max(c.Max, size)
+		c.Numbers[bucket(size)]++
+		words = strconv.FormatFloat(size, 'g', -1, 64)
+	case TypeText:
+		c.Lengths[bucket(size)]++
+		words = v.Str
+		if shape := shapeOf(v.Str); shape != "" {
+			c.Shapes[shape]++
+		}
+	case TypeList:
+		c.Lengths[bucket(size)]++
+	}
+	if c.want != nil && !c.want.MatchString(v.String()) {
+		c.Misses++
+	}
+	h := maphash.String(seed, words)
+	if len(c.seen) < MaxDistinct {
+		c.seen[h] = struct{}{}
+	}
+	if _, known := c.often[h]; known || len(c.often) < MaxDistinct {
+		c.often[h]++
+		return
+	}
+	c.missed++
+	for h, n := range c.often {
+		if n == 1 {
+			delete(c.often, h)
+		} else {
+			c.often[h] = n - 1
+		}
+	}
+}
+
+// The shapes of texts that a contract is proposed with.
+const (
+	shapeURL    = "url"
+	shapeDate   = "date"
+	shapeNumber = "number"
+)
+
+// shapes are the patterns of the shapes.
+func shapePattern(shape string) string {
+	switch shape {
+	case shapeURL:
+		return `^https?://`
+	case shapeDate:
+		return `^\d{4}-\d{2}-\d{2}`
+	case shapeNumber:
+		return `^[+-]?[\d.,]+$`
+	}
+	return ""
+}
+
+// shapeOf is the shape of a text, or "".
+func shapeOf(s string) string {
+	if len(s) > 4096 {
+		return ""
+	}
+	switch {
+	case strings.HasPrefix(s, "http://"), strings.HasPrefix(s, "https://"):
+		return shapeURL
+	case len(s) >= 10 && s[4] == '-' && s[7] == '-' && digits(s[:4]) && digits(s[5:7]) && digits(s[8:10]):
+		return shapeDate
+	case s != "" && strings.Trim(strings.TrimLeft(s, "+-"), "0123456789.,") == "" && strings.ContainsAny(s, "0123456789") && len(s)-len(strings.TrimLeft(s, "+-")) <= 1:
+		return shapeNumber
+	}
+	return ""
+}
+
+func digits(s string) bool { return strings.Trim(s, "0123456789") == "" }
+
+// keyOf is what a row's input says, as it is told from others of another run.
+func keyOf(text string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(text)) // a hash never fails
+	return h.Sum64()
+}

@@ -1,0 +1,229 @@
+package drift
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+	"testing"
+
+	"zonedeck/model"
+	"zonedeck/service/rows"
+)
+
+func TestAProfileCountsEachField(t *testing.T) {
+	r := runOf(t, `
+{"name":"a","price":10,"tags":["x"],"seller":{"name":"s","a.b":1},"variants":[{"size":1},{"size":null}],"input":{"url":"u"},"timestamp":"t"}
+{"name":" ","price":-20.5,"tags":[],"seller":{},"variants":[],"url":"https://a.test"}
+{"error":"dead","error_code":"dead_page"}
+{"name":"a","price":"x"}`, "ndjson", nil)
+	if r.Returned != 4 || r.Useful != 3 || r.Form != FormJSON || r.Beyond {
+		t.Errorf("%+v", r)
+	}
+	want := map[string][4]int{ // present, filled, distinct, top
+		"name": {3, 2, 1, 2}, "price": {3, 3, 3, 1}, "tags": {2, 1, 1, 1}, "seller": {2, 1, 1, 1}, "seller.name": {1, 1, 1, 1},
+		`seller.a\.b`: {1, 1, 1, 1}, "variants": {2, 1, 1, 1}, "variants[].size": {1, 1, 1, 1}, "url": {1, 1, 1, 1},
+	}
+	got := map[string][4]int{}
+	for _, f := range r.Fields {
+		got[f.Path] = [4]int{f.Present, f.Filled, f.Distinct, f.Top}
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("\n%v, want\n%v", got, want)
+	}
+	price, _ := r.Field("price")
+	if price.Min != -20.5 || price.Max != 10 || price.Types[TypeNumber] != 2 || price.Types[TypeText] != 1 || price.Type() != TypeNumber {
+		t.Errorf("%+v", price)
+	}
+	csv := runOf(t, "name,price,ok,more\na,12.5,true,\nb,x1,false,\"[1]\"\n", "csv", nil)
+	types := ""
+	for _, f := range csv.Fields {
+		types += fmt.Sprintf("%s %d of %d %v; ", f.Path, f.Filled, f.Present, f.Types)
+	}
+	if csv.Form != FormCSV || types != "more 1 of 2 map[list:1]; name 2 of 2 map[text:2]; ok 2 of 2 map[boolean:2]; price 2 of 2 map[number:1 text:1]; " {
+		t.Errorf("%s %s", csv.Form, types)
+	}
+}
+
+func TestAProfileIsBounded(t *testing.T) {
+	var wide strings.Builder
+	for i := range 3 * MaxFields {
+		fmt.Fprintf(&wide, `,"f%d":%d`, i, i)
+	}
+	r := runOf(t, `{"a":1`+wide.String()+"}\n"+many(800, `{"a":"v%d","long":"`+strings.Repeat("x", 20_000)+`","deep":`+strings.Repeat(`{"d":`, 60)+`1`+strings.Repeat("}", 60)+`}`), "ndjson", nil)
+	a, _ := r.Field("a")
+	if len(r.Fields) != MaxFields || !r.Beyond || a.Distinct != MaxDistinct || a.Top < 1 || a.Top > 800/MaxDistinct+2 {
+		t.Errorf("%d fields, beyond %v, %+v", len(r.Fields), r.Beyond, a)
+	}
+	kept, err := pack([]any{r.Fields, r.Sample})
+	if err != nil || len(kept) > 64<<10 {
+		t.Errorf("%d bytes, %v", len(kept), err)
+	}
+	for _, s := range r.Sample {
+		if len(s.Text) > sampleBytes+2*sampleText || !json.Valid([]byte(s.Text)) {
+			t.Errorf("%d bytes: %.200s", len(s.Text), s.Text)
+		}
+	}
+}
+
+func TestTheMostFrequentValueIsNeverUnderrated(t *testing.T) {
+	r := runOf(t, many(2000, `{"a":"same"}`+"\n"+`{"a":"v%d"}`), "ndjson", nil)
+	if a, _ := r.Field("a"); a.Top < 2000 || a.Top > 2000+4000/MaxDistinct {
+		t.Errorf("%d", a.Top)
+	}
+}
+
+func TestASampleIsMaskedAndOfTheSameInputs(t *testing.T) {
+	const row = `{"name":"n%d","token":"s3cret","login":{"password":"s3cret","user":"u"},"image":"https://u:s3cret@img.test/a?sig=s3cret&w=1#access_token=s3cret","auth":"Bearer s3cret","odd":"://x@y:s3cret@z?a","big":123456789012345678901234567890123456789012345678901234567890,"list":[1,2,3,4,5,6,7],"input":{"url":"http://lab.test/%d?api_key=s3cret"}}`
+	a, b := runOf(t, many(500, row), "ndjson", nil), runOf(t, many(300, row)+many(200, strings.ReplaceAll(row, "lab.test", "other.test")), "ndjson", nil)
+	if len(a.Sample) != sampleRows {
+		t.Fatalf("%d rows", len(a.Sample))
+	}
+	raw, _ := json.Marshal(a.Sample)
+	if strings.Contains(string(raw), "s3cret") {
+		t.Errorf("a secret is in the sample: %s", raw)
+	}
+	if want := `"image":"https://xxxxx@img.test/a?sig=xxxxx&w=1#access_token=xxxxx"`; !strings.Contains(a.Sample[0].Text, want) {
+		t.Errorf("%s", a.Sample[0].Text)
+	}
+	same := 0
+	for _, x := range a.Sample {
+		for _, y := range b.Sample {
+			if x.Key == y.Key {
+				same++
+			}
+		}
+	}
+	if same == 0 {
+		t.Errorf("no input is in both samples:\n%+v\n%+v", a.Sample, b.Sample)
+	}
+	again := runOf(t, many(500, row), "ndjson", nil)
+	if !reflect.DeepEqual(a.Sample, again.Sample) {
+		t.Error("the same result gave another sample")
+	}
+}
+
+func TestATargetIsItsHostAndPath(t *testing.T) {
+	for address, want := range map[string]string{
+		"http://lab.test/shop?v=2#x":            "lab.test/shop",
+		"http://lab.test/shop/":                 "lab.test/shop",
+		"https://Shop.test:443":                 "shop.test",
+		"https://shop.test:8443/p/12/reviews/3": "shop.test:8443/p/*/reviews/*",
+		"https://u:s3cret@shop.test/a%20b":      "shop.test/a b",
+		"":                                      "",
+	} {
+		if got := TargetName(address); got != want {
+			t.Errorf("%s: %s, want %s", address, got, want)
+		}
+	}
+}
+
+func TestAFetchIsARunOfItsRequiredFields(t *testing.T) {
+	page := func(id, body string, found bool) Run {
+		return PageRun("p", model.FetchResult{
+			ID: id, Request: model.FetchRequest{URL: "http://lab.test/product/7?x=1", Required: []string{".card .price"}}, ContentType: "text/html",
+			Fields: []model.Field{{Path: ".card .price", Found: found, Value: "$1"}},
+		}, []byte(body))
+	}
+	was := page("f_1", `<div class=card><b class=price>$1</b></div>`, true)
+	v := Judge(was, nil, nil)
+	if v.State != First || was.Name != "lab.test/product/*" || was.Sample[0].Text != "div.card\n  b.price  $1" || was.Sample[0].Fails != "" {
+		t.Errorf("%+v, %+v", v, was)
+	}
+	was.State = v.State
+	is := page("f_2", `<div class=card><em>1</em></div>`, false)
+	v = Judge(is, []Run{was}, nil)
+	if said(v) != "drift\nmissing: .card .price matched nothing, and the fetch requires it; it matched in the good run before" {
+		t.Error(said(v))
+	}
+	if s := is.Sample[0]; s.Matches != ".card" || s.Fails != ".price" || s.Text != "div.card\n  em  1" {
+		t.Errorf("%+v", s)
+	}
+	wall := PageRun("p", model.FetchResult{ID: "f_3", Request: model.FetchRequest{URL: "http://lab.test/product/7", Required: []string{".price"}}, Diagnosis: model.Diagnosis{Class: model.ClassCaptcha}}, nil)
+	if v := Judge(wall, []Run{was}, nil); v.State != Empty || wall.Class != model.ClassCaptcha || wall.Useful != 0 {
+		t.Errorf("%+v, %+v", v, wall)
+	}
+}
+
+func TestAHistogramKnowsItsMedian(t *testing.T) {
+	h := Histogram{}
+	if _, ok := h.Median(); ok {
+		t.Error("of nothing")
+	}
+	for _, x := range []float64{-5, 0, 3, 1000, 1e300} {
+		h[bucket(x)]++
+	}
+	if m, ok := h.Median(); !ok || m < 2.8 || m > 3.2 {
+		t.Errorf("%v", m)
+	}
+	for _, x := range []float64{0, 1, -1, 1e-12, -1e-300, 1e15, -1e99, 12.5} {
+		if b := bucket(x); bucket(value(b)) != b {
+			t.Errorf("%v: bucket %d is %v", x, b, value(b))
+		}
+	}
+}
+
+func FuzzProfile(f *testing.F) {
+	f.Add(`[{"a":{"b":[{"c":1e999},null,"x"]},"url":"http://u:p@h/?key=1"}]`, "json")
+	f.Add("a,a,\n1,{},[\n", "csv")
+	f.Add(`{"a":1,"a":2,"":{"":""}}`, "ndjson")
+	f.Fuzz(func(t *testing.T, text, format string) {
+		p := NewProfiler(nil)
+		_ = rows.EachRow(strings.NewReader(text), format, func(r rows.Row) error { // what was read before a fault counts
+			p.Row(r)
+			if p.run.Returned > 1000 {
+				return io.EOF
+			}
+			return nil
+		})
+		r := p.Run(Collector{}, "x", p.run.At)
+		for _, f := range r.Fields {
+			if f.Filled > f.Present || f.Present > r.Useful || f.Top > f.Filled || f.Filled > 0 && f.Distinct == 0 {
+				t.Fatalf("%+v of %d rows", f, r.Useful)
+			}
+		}
+		for _, s := range r.Sample {
+			if !json.Valid([]byte(s.Text)) {
+				t.Fatalf("%q", s.Text)
+			}
+		}
+		for _, other := range [][]Run{nil, {r}} {
+			for i := range other {
+				other[i].State = Good
+			}
+			if v := Judge(r, other, nil); v.State == Drift {
+				t.Fatalf("the same run is drift: %s", said(v))
+			}
+		}
+		c, err := ParseContract("x.toml", Propose(Run{Collector: Collector{Kind: Dataset, Name: "gd_x"}, Ref: r.Ref, Form: r.Form, Useful: r.Useful, Fields: r.Fields}))
+		if err != nil {
+			t.Fatalf("the proposed contract: %v", err)
+		}
+		if r.Useful > 0 {
+			if found := c.check(r, func(string) bool { return false }); len(found) > 0 {
+				t.Fatalf("a run breaks the contract that it proposes: %+v", found)
+			}
+		}
+	})
+}
+
+// BenchmarkProfile measures the rows of a shop, beside counting them alone.
+func BenchmarkProfile(b *testing.B) {
+	text := many(20_000, `{"name":"product %d","price":1%d.5,"currency":"USD","sku":"LAB-%d","in_stock":true,"url":"http://lab.test/product/%d","text":"`+strings.Repeat("word ", 40)+`","input":{"url":"http://lab.test/product/%d"}}`)
+	for name, p := range map[string]*Profiler{"counted": nil, "profiled": NewProfiler(nil)} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				if err := rows.EachRow(strings.NewReader(text), "ndjson", func(r rows.Row) error {
+					if p != nil {
+						p.Row(r)
+					}
+					return nil
+				}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

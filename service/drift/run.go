@@ -1,0 +1,199 @@
+package drift
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"zonedeck/model"
+)
+
+// Kind is what a collector is.
+type Kind string
+
+// The kinds of collectors.
+const (
+	Dataset Kind = "dataset" // jobs of a data set; a run is a downloaded result
+	Target  Kind = "target"  // fetches with required fields; a run is one of them
+)
+
+// Form is how the rows of a run came: fields are compared with runs of the same form alone, because a
+// CSV file has no types and a page no rows.
+type Form string
+
+// The forms.
+const (
+	FormJSON Form = "json"
+	FormCSV  Form = "csv"
+	FormPage Form = "page" // the fields are the selectors and paths that the fetch required
+)
+
+// Collector names what runs are compared within.
+type Collector struct {
+	Profile string
+	Kind    Kind
+	Name    string // the data set, or host and path of a target
+}
+
+// State is what a run came to.
+type State string
+
+// The states of a run. The good ones are Good and First.
+const (
+	Good  State = "ok"
+	First State = "first" // nothing was there to compare with
+	Drift State = "drift"
+	Few   State = "few"   // a field looks worse in so few rows that it may be chance
+	Empty State = "empty" // no useful row: nothing can be said of fields
+)
+
+// Compared reports whether later runs are held against one of this state.
+func (s State) Compared() bool { return s == Good || s == First }
+
+// Field is what a run shows of one field.
+type Field struct {
+	// Path is the field's name, that of a nested one after its parents' and a dot; "[]" stands
+	// for the elements of a list. For a fetch it is the selector or path as it was required.
+	Path string `json:"path"`
+	// Present is in how many useful rows it is, Filled in how many it says anything.
+	Present int `json:"present"`
+	Filled  int `json:"filled"`
+	// Types counts the filled values: text, number, boolean, list, object.
+	Types map[string]int `json:"types,omitempty"`
+	// Numbers are the numeric values, Min and Max their ends; Lengths are the texts' in characters
+	// and the lists' in elements.
+	Numbers Histogram `json:"numbers,omitempty"`
+	Min     float64   `json:"min,omitempty"`
+	Max     float64   `json:"max,omitempty"`
+	Lengths Histogram `json:"lengths,omitempty"`
+	// Distinct is how many different values there are, MaxDistinct for that many or more. Top is
+	// how many rows may hold the most frequent one at most.
+	Distinct int `json:"distinct"`
+	Top      int `json:"top"`
+	// Shapes counts texts that look alike: url, date, number.
+	Shapes map[string]int `json:"shapes,omitempty"`
+	// Pattern is the contract's, which Misses of the filled texts do not match.
+	Pattern string `json:"pattern,omitempty"`
+	Misses  int    `json:"misses,omitempty"`
+}
+
+// Coverage is the share of the useful rows in which the field is filled, 0 to 1.
+func (f Field) Coverage(rows int) float64 {
+	if rows <= 0 {
+		return 0
+	}
+	return float64(f.Filled) / float64(rows)
+}
+
+// The types of values.
+const (
+	TypeText    = "text"
+	TypeNumber  = "number"
+	TypeBoolean = "boolean"
+	TypeList    = "list"
+	TypeObject  = "object"
+)
+
+// Types lists the types of values.
+func Types() []string { return []string{TypeText, TypeNumber, TypeBoolean, TypeList, TypeObject} }
+
+// Type is the most frequent one; "" where nothing is filled.
+func (f Field) Type() string {
+	best := ""
+	for _, t := range Types() {
+		if f.Types[t] > f.Types[best] {
+			best = t
+		}
+	}
+	return best
+}
+
+// Run is one result or fetch of a collector.
+type Run struct {
+	Seq int64 // in the store
+	Collector
+	Ref  string // the job or the fetch
+	At   time.Time
+	Form Form
+	// Returned are all rows, Useful those with data. Class and Cause are the most frequent ones of
+	// the others; empty without any.
+	Returned, Useful int
+	Class            model.Class
+	Cause            model.Cause
+	// Fields are sorted by their paths. Beyond says that there were more than MaxFields.
+	Fields []Field
+	Beyond bool
+	// State and Findings are the verdict that the run got when it was stored.
+	State    State
+	Findings []Finding
+	// Sample are a few of its useful rows, or what stood around each required field.
+	Sample []Sample
+}
+
+// Field finds a field by its path.
+func (r Run) Field(path string) (Field, bool) {
+	i, ok := slices.BinarySearchFunc(r.Fields, path, func(f Field, path string) int { return cmp.Compare(f.Path, path) })
+	if !ok {
+		return Field{Path: path}, false
+	}
+	return r.Fields[i], true
+}
+
+// Sample is one masked row of a run, or one required field of a page.
+type Sample struct {
+	// Key tells samples of the same input in two runs: what the input says, or the required field.
+	Key string `json:"key"`
+	// Text is the row as JSON, or an outline of the element around the field.
+	Text string `json:"text"`
+	// Matches and Fails are, for a field of a page that matched nothing, the part of its selector
+	// that still matches, and the part that stopped.
+	Matches string `json:"matches,omitempty"`
+	Fails   string `json:"fails,omitempty"`
+}
+
+// What a Finding says of its field.
+type Word string
+
+// The words for drift, as they are known from other monitors. New is no fault.
+const (
+	Lost         Word = "lost"          // in no row any more
+	Missing      Word = "missing"       // absent from more rows
+	Emptied      Word = "emptied"       // there, and nowhere filled
+	Coverage     Word = "coverage"      // filled in fewer rows
+	Flat         Word = "flat"          // the same value in every row
+	TypeChanged  Word = "type changed"  // other types of values
+	ScaleChanged Word = "scale changed" // values or texts of another size
+	New          Word = "new"           // in no good run before
+	OffPattern   Word = "pattern"       // not as the contract's pattern
+	TooFew       Word = "too few rows"  // worse than before, and that may be chance
+)
+
+// Alarm reports whether the word is drift.
+func (w Word) Alarm() bool { return w != New && w != TooFew }
+
+// Finding is what is said of a field: one sentence, with what it rests on.
+type Finding struct {
+	Field string `json:"field"`
+	Word  Word   `json:"word"`
+	// Contract says that the contract asks for more, and not an earlier run.
+	Contract bool   `json:"contract,omitempty"`
+	Text     string `json:"text"`
+	// Since is the first run of the unbroken row of them with drift of the field.
+	Since string `json:"since,omitempty"`
+}
+
+// Alarms are the findings that are drift.
+func Alarms(all []Finding) []Finding {
+	return slices.DeleteFunc(slices.Clone(all), func(f Finding) bool { return !f.Word.Alarm() })
+}
+
+// Names are the fields of findings, each once, in their order.
+func Names(all []Finding) []string {
+	var out []string
+	for _, f := range all {
+		if !slices.Contains(out, f.Field) {
+			out = append(out, f.Field)
+		}
+	}
+	return out
+}

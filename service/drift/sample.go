@@ -1,0 +1,228 @@
+package drift
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"zonedeck/model"
+	"zonedeck/service/rows"
+)
+
+// The bounds of the rows that are kept of a run.
+const (
+	sampleRows  = 6
+	sampleBytes = 8 << 10 // of one row
+	sampleText  = 300     // bytes of a text in it
+	sampleKey   = 500     // bytes of what its input says
+	sampleDeep  = 6
+	sampleList  = 5 // elements of a list
+)
+
+// sampling keeps the rows whose inputs have the smallest digests. Two runs that were asked for the
+// same keep the same rows that way, so that they can be laid side by side.
+type sampling struct {
+	kept []drawn // by their digest
+}
+
+type drawn struct {
+	digest uint64
+	Sample
+}
+
+// row offers a row.
+func (s *sampling) row(r rows.Row) {
+	key := string(r.Input)
+	if key == "" {
+		r.Each(func(name string, value gjson.Result) bool {
+			if name == "url" {
+				key = value.String()
+			}
+			return key == ""
+		})
+	}
+	digest := keyOf(key)
+	at, known := slices.BinarySearchFunc(s.kept, digest, func(d drawn, digest uint64) int {
+		switch {
+		case d.digest < digest:
+			return -1
+		case d.digest > digest:
+			return 1
+		default:
+			return 0
+		}
+	})
+	if known || at >= sampleRows {
+		return // of several rows of one input the first stands for it
+	}
+	if gjson.Valid(key) {
+		key = string(redact(gjson.Parse(key), sampleKey))
+	} else {
+		key = plain("", key)
+	}
+	s.kept = slices.Insert(s.kept, at, drawn{digest, Sample{Key: model.Cut(key, sampleKey), Text: redactRow(r)}})
+	s.kept = s.kept[:min(len(s.kept), sampleRows)]
+}
+
+func (s *sampling) list() []Sample {
+	out := make([]Sample, 0, len(s.kept))
+	for _, d := range s.kept {
+		out = append(out, d.Sample)
+	}
+	return out
+}
+
+// redactRow is a row as JSON of at most sampleBytes: texts are cut, and what has a secret's name or
+// looks like one is masked.
+func redactRow(r rows.Row) string {
+	w := redactor{most: sampleBytes}
+	w.b.WriteByte('{')
+	first := true
+	r.Each(func(name string, value gjson.Result) bool {
+		if w.full() {
+			return false
+		}
+		w.member(&first, name)
+		if r.Flat {
+			value = typed(value.Str)
+		}
+		w.value(name, value, 1)
+		return true
+	})
+	w.b.WriteByte('}')
+	return w.b.String()
+}
+
+// redact is a value as JSON of about size bytes.
+func redact(v gjson.Result, size int) []byte {
+	w := redactor{most: size}
+	w.value("", v, 0)
+	return w.b.Bytes()
+}
+
+type redactor struct {
+	b    bytes.Buffer
+	most int // bytes after which nothing more is begun
+}
+
+func (w *redactor) full() bool { return w.b.Len() >= w.most }
+
+func (w *redactor) text(s string) {
+	enc := json.NewEncoder(&w.b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s)           // a text can always be written
+	w.b.Truncate(w.b.Len() - 1) // the line break
+}
+
+func (w *redactor) member(first *bool, name string) {
+	if !*first {
+		w.b.WriteByte(',')
+	}
+	*first = false
+	w.text(model.Cut(strings.ToValidUTF8(name, "�"), maxPath))
+	w.b.WriteByte(':')
+}
+
+func (w *redactor) value(name string, v gjson.Result, depth int) {
+	switch {
+	case model.SecretName(name) && v.Type != gjson.Null:
+		w.text(model.Masked)
+	case v.Type == gjson.String:
+		w.text(plain(name, v.Str))
+	case v.IsArray() || v.IsObject():
+		w.nested(v, depth)
+	case v.Type == gjson.Null:
+		w.b.WriteString("null")
+	default:
+		raw := v.Raw
+		if len(raw) > 40 || !json.Valid([]byte(raw)) {
+			raw = "null"
+		}
+		w.b.WriteString(raw)
+	}
+}
+
+func (w *redactor) nested(v gjson.Result, depth int) {
+	if depth >= sampleDeep {
+		w.text("…")
+		return
+	}
+	first, n := true, 0
+	if v.IsArray() {
+		w.b.WriteByte('[')
+		v.ForEach(func(_, element gjson.Result) bool {
+			if n++; n > sampleList || w.full() {
+				return false
+			}
+			if !first {
+				w.b.WriteByte(',')
+			}
+			first = false
+			w.value("", element, depth+1)
+			return true
+		})
+		w.b.WriteByte(']')
+		return
+	}
+	w.b.WriteByte('{')
+	v.ForEach(func(name, member gjson.Result) bool {
+		if w.full() {
+			return false
+		}
+		w.member(&first, name.Str)
+		w.value(name.Str, member, depth+1)
+		return true
+	})
+	w.b.WriteByte('}')
+}
+
+// plain is a text without what must not be kept: the value of what has a secret's name, logins, and
+// secret parameters of addresses.
+func plain(name, s string) string {
+	s = strings.ToValidUTF8(s, "�")
+	if model.SecretName(name) {
+		return model.Masked
+	}
+	if scheme, rest, ok := strings.Cut(s, " "); ok && rest != "" && (strings.EqualFold(scheme, "Bearer") || strings.EqualFold(scheme, "Basic")) {
+		return scheme + " " + model.Masked
+	}
+	if strings.Contains(s, "://") && strings.ContainsAny(s, "@?#") {
+		s = maskAddress(s)
+	}
+	return model.Cut(s, sampleText)
+}
+
+// maskAddress masks the login and the secret parameters of an address. A text that is none, and has
+// the signs of one, is masked from them on.
+func maskAddress(s string) string {
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" {
+		if i := strings.IndexAny(s, "@?#"); i >= 0 {
+			if s[i] == '@' {
+				return model.Masked + s[strings.LastIndex(s, "@"):]
+			}
+			return s[:i+1] + model.Masked
+		}
+		return s
+	}
+	if u.User != nil {
+		u.User = url.User("xxxxx")
+	}
+	for _, part := range []*string{&u.RawQuery, &u.Fragment} {
+		fields := strings.Split(*part, "&")
+		for i, f := range fields {
+			if name, _, ok := strings.Cut(f, "="); ok {
+				if plainName, err := url.QueryUnescape(name); err != nil || model.SecretName(plainName) {
+					fields[i] = name + "=xxxxx"
+				}
+			}
+		}
+		*part = strings.Join(fields, "&")
+	}
+	u.RawFragment = ""
+	return u.String()
+}

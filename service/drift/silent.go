@@ -1,0 +1,95 @@
+package drift
+
+import (
+	"slices"
+
+	"zonedeck/model"
+)
+
+// silentRuns counts the newest runs without a useful row.
+func (s *Standing) silentRuns(all []Run) {
+	var classes tally
+	for _, r := range all {
+		if r.Useful > 0 {
+			break
+		}
+		s.Silent++
+		s.Since = r.At
+		classes.add(r.Class, r.Cause)
+	}
+	s.SilentClass, s.SilentCause = classes.most()
+}
+
+// tally counts classes.
+type tally []classCount
+
+type classCount struct {
+	class model.Class
+	cause model.Cause
+	n     int
+}
+
+func (t *tally) add(class model.Class, cause model.Cause) {
+	if class == "" {
+		class, cause = model.ClassOutside, model.CauseEmptyBody
+	}
+	i := slices.IndexFunc(*t, func(c classCount) bool { return c.class == class && c.cause == cause })
+	if i < 0 {
+		*t = append(*t, classCount{class: class, cause: cause})
+		i = len(*t) - 1
+	}
+	(*t)[i].n++
+}
+
+func (t tally) most() (model.Class, model.Cause) {
+	if len(t) == 0 {
+		return "", ""
+	}
+	best := slices.MaxFunc(t, func(a, b classCount) int { return a.n - b.n })
+	return best.class, best.cause
+}
+
+// silentJobs counts, for each data set of a profile, the newest jobs that ended without a useful row. A job of
+// which that is not known is passed over.
+func silentJobs(profile string, jobs []model.Job) map[string]Standing {
+	out, ended, classes := map[string]Standing{}, map[string]bool{}, map[string]*tally{}
+	for _, j := range jobs {
+		if j.Profile != profile || ended[j.Dataset] {
+			continue
+		}
+		class, cause, useful, known := gave(j)
+		switch {
+		case !known:
+		case useful:
+			ended[j.Dataset] = true
+		default:
+			s := out[j.Dataset]
+			if s.Silent == 0 {
+				s.Run = Run{Collector: Collector{profile, Dataset, j.Dataset}, Ref: j.ID, At: j.Created, State: Empty}
+				s.Verdict.State = Empty
+				classes[j.Dataset] = &tally{}
+			}
+			s.Silent++
+			s.Since = j.Created
+			classes[j.Dataset].add(class, cause)
+			s.SilentClass, s.SilentCause = classes[j.Dataset].most()
+			out[j.Dataset] = s
+		}
+	}
+	return out
+}
+
+// gave says whether a job gave useful rows, and of what class its failure is.
+func gave(j model.Job) (class model.Class, cause model.Cause, useful, known bool) {
+	switch {
+	case j.Rows.Counted:
+		if len(j.Rows.Errors) > 0 {
+			class, cause = j.Rows.Errors[0].Class, j.Rows.Errors[0].Cause
+		}
+		return class, cause, j.Rows.Useful > 0, true
+	case j.State == model.JobFailed, j.State == model.JobRefused:
+		return j.Fault.Diagnosis.Class, j.Fault.Diagnosis.Cause, false, true
+	default:
+		return "", "", false, false
+	}
+}

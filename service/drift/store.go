@@ -1,0 +1,320 @@
+package drift
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/database"
+)
+
+// migrations are database.Options.Migrations.
+var migrations = [...]string{
+	`
+CREATE TABLE runs (
+	seq      INTEGER PRIMARY KEY AUTOINCREMENT,
+	profile  TEXT NOT NULL,
+	kind     TEXT NOT NULL,
+	name     TEXT NOT NULL,
+	ref      TEXT NOT NULL,
+	at       INTEGER NOT NULL,
+	form     TEXT NOT NULL,
+	returned INTEGER NOT NULL,
+	useful   INTEGER NOT NULL,
+	class    TEXT NOT NULL,
+	cause    TEXT NOT NULL,
+	state    TEXT NOT NULL,
+	beyond   INTEGER NOT NULL,
+	findings TEXT NOT NULL,
+	fields   BLOB NOT NULL,
+	sample   BLOB NOT NULL,
+	UNIQUE (profile, kind, name, ref)
+) STRICT;
+CREATE INDEX runs_at ON runs (profile, kind, name, at, seq);
+CREATE INDEX runs_age ON runs (at);
+
+CREATE TABLE accepted (
+	seq     INTEGER PRIMARY KEY AUTOINCREMENT,
+	profile TEXT NOT NULL,
+	kind    TEXT NOT NULL,
+	name    TEXT NOT NULL,
+	ref     TEXT NOT NULL,
+	run_at  INTEGER NOT NULL,
+	run_seq INTEGER NOT NULL,
+	at      INTEGER NOT NULL,
+	person  TEXT NOT NULL,
+	reason  TEXT NOT NULL
+) STRICT;
+`,
+}
+
+// Keep is how much is kept. The oldest goes first, in the transaction that writes a run.
+type Keep struct {
+	Runs     int           // of a collector
+	Age      time.Duration // of a run
+	Bytes    int64         // of fields and samples
+	Accepted int           // acceptances of a collector
+}
+
+// DefaultKeep is what a store keeps.
+func DefaultKeep() Keep {
+	return Keep{Runs: 200, Age: 90 * 24 * time.Hour, Bytes: 64 << 20, Accepted: 50}
+}
+
+// Store keeps runs and acceptances.
+type Store struct {
+	db   *database.DB
+	now  func() time.Time
+	keep Keep
+}
+
+// Open opens the store at path, or makes it with mode 0600. The errors are those of database.Open. A
+// damaged file is put aside and a new one begun: notice says so.
+func Open(ctx context.Context, path string, now func() time.Time, keep Keep) (s *Store, notice string, err error) {
+	db, damage, err := database.Open(ctx, path, database.Options{
+		Name: "store of drift", Migrations: migrations[:], Tables: []string{"runs", "accepted"}, Now: now, Busy: database.Busy, Readable: true,
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	if damage != nil {
+		notice = fmt.Sprintf("The store of drift %s was damaged (%v). It is kept as %s and a new one was begun.", path, damage.Err, damage.Kept)
+	}
+	return &Store{db: db, now: now, keep: keep}, notice, nil
+}
+
+// Close closes the file.
+func (s *Store) Close() error { return s.db.Close() }
+
+// Acceptance says that what a collector gives is normal from a run on.
+type Acceptance struct {
+	Seq    int64
+	Ref    string // the first run that counts
+	RunAt  time.Time
+	RunSeq int64
+	At     time.Time
+	Person string
+	Reason string
+}
+
+// Put writes a run with the verdict that judge gives of it and the runs before, newest first, since the
+// last acceptance. A run of the same job or fetch is replaced. What is too much is forgotten.
+func (s *Store) Put(ctx context.Context, r Run, judge func(r Run, earlier []Run) Verdict) (Verdict, error) {
+	fields, err := pack(r.Fields)
+	if err != nil {
+		return Verdict{}, err
+	}
+	sample, err := pack(r.Sample)
+	if err != nil {
+		return Verdict{}, err
+	}
+	var v Verdict
+	err = s.db.Write(ctx, "keeping a run of "+model.Line(r.Name, 80), func(ctx context.Context, tx *sql.Tx) error {
+		if err := tx.QueryRowContext(ctx, "SELECT seq, at FROM runs WHERE profile=? AND kind=? AND name=? AND ref=?", r.Profile, r.Kind, r.Name, r.Ref).
+			Scan(&r.Seq, database.Time(&r.At)); err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		runs, err := earlier(ctx, tx, r)
+		if err != nil {
+			return err
+		}
+		v = judge(r, runs)
+		findings, err := json.Marshal(v.Findings)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `INSERT INTO runs (profile, kind, name, ref, at, form, returned, useful, class, cause, state, beyond, findings, fields, sample)
+			VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (profile, kind, name, ref) DO UPDATE SET form=excluded.form, returned=excluded.returned, useful=excluded.useful,
+			class=excluded.class, cause=excluded.cause, state=excluded.state, beyond=excluded.beyond, findings=excluded.findings, fields=excluded.fields, sample=excluded.sample`,
+			r.Profile, r.Kind, r.Name, r.Ref, database.Micros(r.At), r.Form, r.Returned, r.Useful, r.Class, r.Cause, v.State, r.Beyond, string(findings), fields, sample); err != nil {
+			return err
+		}
+		return s.prune(ctx, tx, r.Collector)
+	})
+	return v, err
+}
+
+// prune forgets what is too much. The good runs that later ones are compared with stay whatever their
+// age and number, so that drift does not become normal by lasting; only the bound on the size of all
+// takes them.
+func (s *Store) prune(ctx context.Context, tx *sql.Tx, c Collector) error {
+	const compared = `(SELECT seq FROM (SELECT seq, row_number() OVER (PARTITION BY profile, kind, name, form ORDER BY at DESC, seq DESC) AS n
+		FROM runs WHERE state IN ('ok', 'first')) WHERE n <= ?)`
+	for _, q := range []struct {
+		query string
+		args  []any
+	}{
+		{"DELETE FROM runs WHERE at < ? AND seq NOT IN " + compared, []any{database.Micros(s.now().Add(-s.keep.Age)), GoodRuns}},
+		{
+			`DELETE FROM runs WHERE profile=? AND kind=? AND name=? AND seq NOT IN (SELECT seq FROM runs WHERE profile=? AND kind=? AND name=? ORDER BY at DESC, seq DESC LIMIT ?)
+			 AND seq NOT IN ` + compared,
+			[]any{c.Profile, c.Kind, c.Name, c.Profile, c.Kind, c.Name, s.keep.Runs, GoodRuns},
+		},
+		{
+			`DELETE FROM runs WHERE seq IN (SELECT seq FROM (SELECT seq, sum(length(fields) + length(sample) + length(findings)) OVER (ORDER BY at DESC, seq DESC) AS size FROM runs) WHERE size > ?)`,
+			[]any{s.keep.Bytes},
+		},
+		{
+			`DELETE FROM accepted WHERE profile=? AND kind=? AND name=? AND seq NOT IN (SELECT seq FROM accepted WHERE profile=? AND kind=? AND name=? ORDER BY seq DESC LIMIT ?)`,
+			[]any{c.Profile, c.Kind, c.Name, c.Profile, c.Kind, c.Name, s.keep.Accepted},
+		},
+	} {
+		if _, err := tx.ExecContext(ctx, q.query, q.args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Collectors are the collectors of a profile with runs, each with its newest, by name.
+func (s *Store) Collectors(ctx context.Context, profile string) ([]Run, error) {
+	return s.list(ctx, `SELECT `+columns+` FROM runs AS r WHERE profile=? AND seq = (SELECT seq FROM runs WHERE profile=r.profile AND kind=r.kind AND name=r.name ORDER BY at DESC, seq DESC LIMIT 1)
+		ORDER BY kind, name`, profile)
+}
+
+// Runs are the newest runs of a collector, newest first, at most limit.
+func (s *Store) Runs(ctx context.Context, c Collector, limit int) ([]Run, error) {
+	return s.list(ctx, "SELECT "+columns+" FROM runs WHERE profile=? AND kind=? AND name=? ORDER BY at DESC, seq DESC LIMIT ?", c.Profile, c.Kind, c.Name, limit)
+}
+
+// Earlier are the runs that a run is judged by, newest first.
+func (s *Store) Earlier(ctx context.Context, r Run) ([]Run, error) {
+	out, err := earlier(ctx, s.db, r)
+	if err != nil {
+		return nil, s.db.Fault("reading the runs", err)
+	}
+	return out, nil
+}
+
+func (s *Store) list(ctx context.Context, query string, args ...any) ([]Run, error) {
+	var out []Run
+	err := database.Each(ctx, s.db, query, args, func(row database.Scanner) error {
+		r, err := scan(row)
+		out = append(out, r)
+		return err
+	})
+	if err != nil {
+		return nil, s.db.Fault("reading the runs", err)
+	}
+	return out, nil
+}
+
+const columns = "seq, profile, kind, name, ref, at, form, returned, useful, class, cause, state, beyond, findings, fields, sample"
+
+// earlier are the runs before another one that Judge looks at: the newest few, and the newest good
+// ones of its form. What is older than the last acceptance does not count, and the accepted run is
+// good by it.
+func earlier(ctx context.Context, q database.Queryer, r Run) ([]Run, error) {
+	a, err := lastAccepted(ctx, q, r.Collector)
+	if err != nil {
+		return nil, err
+	}
+	seq := r.Seq
+	if seq == 0 { // it is not in the store yet: the last of its time
+		seq = math.MaxInt64
+	}
+	at, from := database.Micros(r.At), database.Micros(a.RunAt)
+	var out []Run
+	err = database.Each(ctx, q, "WITH possible AS (SELECT "+columns+` FROM runs WHERE profile=? AND kind=? AND name=? AND (at < ? OR at = ? AND seq < ?) AND (at > ? OR at = ? AND seq >= ?))
+		SELECT * FROM possible WHERE seq IN (SELECT seq FROM possible ORDER BY at DESC, seq DESC LIMIT ?)
+			OR seq IN (SELECT seq FROM possible WHERE form=? AND (state IN ('ok', 'first') OR seq=?) ORDER BY at DESC, seq DESC LIMIT ?)
+		ORDER BY at DESC, seq DESC`,
+		[]any{r.Profile, r.Kind, r.Name, at, at, seq, from, from, a.RunSeq, GoodRuns + 1, r.Form, a.RunSeq, GoodRuns}, func(row database.Scanner) error {
+			e, err := scan(row)
+			if e.Seq == a.RunSeq {
+				e.State = Good
+			}
+			out = append(out, e)
+			return err
+		})
+	return out, err
+}
+
+func scan(row database.Scanner) (Run, error) {
+	var r Run
+	var findings string
+	var fields, sample []byte
+	if err := row.Scan(&r.Seq, &r.Profile, &r.Kind, &r.Name, &r.Ref, database.Time(&r.At), &r.Form, &r.Returned, &r.Useful, &r.Class, &r.Cause, &r.State, &r.Beyond, &findings, &fields, &sample); err != nil {
+		return r, err
+	}
+	if err := json.Unmarshal([]byte(findings), &r.Findings); err != nil {
+		return r, fmt.Errorf("%w: the findings of run %d: %w", database.ErrCorrupt, r.Seq, err)
+	}
+	if err := unpack(fields, &r.Fields); err != nil {
+		return r, fmt.Errorf("%w: the fields of run %d: %w", database.ErrCorrupt, r.Seq, err)
+	}
+	if err := unpack(sample, &r.Sample); err != nil {
+		return r, fmt.Errorf("%w: the sample of run %d: %w", database.ErrCorrupt, r.Seq, err)
+	}
+	return r, nil
+}
+
+// LastAccepted is the newest acceptance of a collector; its Seq is 0 without one.
+func (s *Store) LastAccepted(ctx context.Context, c Collector) (Acceptance, error) {
+	return lastAccepted(ctx, s.db, c)
+}
+
+func lastAccepted(ctx context.Context, q database.Queryer, c Collector) (a Acceptance, err error) {
+	err = database.Each(ctx, q, "SELECT seq, ref, run_at, run_seq, at, person, reason FROM accepted WHERE profile=? AND kind=? AND name=? ORDER BY seq DESC LIMIT 1",
+		[]any{c.Profile, c.Kind, c.Name}, func(row database.Scanner) error {
+			return row.Scan(&a.Seq, &a.Ref, database.Time(&a.RunAt), &a.RunSeq, database.Time(&a.At), &a.Person, &a.Reason)
+		})
+	return a, err
+}
+
+// Accept records that what a collector gives is normal from a run on.
+func (s *Store) Accept(ctx context.Context, r Run, person, reason string) error {
+	return s.db.Write(ctx, "accepting what "+model.Line(r.Name, 80)+" gives", func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "INSERT INTO accepted (profile, kind, name, ref, run_at, run_seq, at, person, reason) VALUES (?,?,?,?,?,?,?,?,?)",
+			r.Profile, r.Kind, r.Name, r.Ref, database.Micros(r.At), r.Seq, database.Micros(s.now()), person, reason)
+		return err
+	})
+}
+
+// TakeBack takes the newest acceptance of a collector back, so that the one before it holds again.
+func (s *Store) TakeBack(ctx context.Context, c Collector) error {
+	return s.db.Write(ctx, "taking an acceptance of "+model.Line(c.Name, 80)+" back", func(ctx context.Context, tx *sql.Tx) error {
+		done, err := tx.ExecContext(ctx, "DELETE FROM accepted WHERE seq = (SELECT max(seq) FROM accepted WHERE profile=? AND kind=? AND name=?)", c.Profile, c.Kind, c.Name)
+		if err != nil {
+			return err
+		}
+		if n, err := done.RowsAffected(); err == nil && n == 0 {
+			return ErrNotAccepted
+		}
+		return nil
+	})
+}
+
+// ErrNotAccepted says that there is no acceptance to take back.
+var ErrNotAccepted = errors.New("nothing was accepted")
+
+// maxUnpacked bounds what a blob of a damaged or foreign file can make of memory.
+const maxUnpacked = 16 << 20
+
+func pack(v any) ([]byte, error) {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if err := json.NewEncoder(z).Encode(v); err != nil {
+		return nil, err
+	}
+	if err := z.Close(); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+func unpack(b []byte, into any) error {
+	z, err := gzip.NewReader(bytes.NewReader(b))
+	if err != nil {
+		return err
+	}
+	return json.NewDecoder(io.LimitReader(z, maxUnpacked)).Decode(into)
+}

@@ -1,0 +1,305 @@
+package drift
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"zonedeck/keystore/textfile"
+	"zonedeck/model"
+	"zonedeck/service/rows"
+)
+
+var today = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+
+func openStore(t *testing.T, keep Keep) *Store {
+	t.Helper()
+	s, notice, err := Open(t.Context(), filepath.Join(t.TempDir(), "drift.db"), func() time.Time { return today }, keep)
+	if err != nil || notice != "" {
+		t.Fatal(notice, err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// monitor works on a store, with contracts in a folder of their own.
+func monitor(t *testing.T, s *Store) *Monitor {
+	t.Helper()
+	return NewMonitor(Config{Open: func(context.Context) (*Store, error) { return s, nil }, ContractsDir: filepath.Join(t.TempDir(), "contracts"), Person: "ops"})
+}
+
+// result stores the result of a job that was accepted so many days ago.
+func result(t *testing.T, m *Monitor, id string, days int, text string) string {
+	t.Helper()
+	seen := m.Result(model.Job{ID: id, Profile: "p", Dataset: "gd_x", Accepted: today.AddDate(0, 0, -days)})
+	counted := model.JobRows{Counted: true, Errors: []model.JobRowErrors{{Code: "dead", Class: model.ClassAccessRestricted, Rows: 1}}}
+	if err := rows.EachRow(strings.NewReader(text), "ndjson", func(r rows.Row) error {
+		seen.Row(r)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	said, err := seen.Keep(t.Context(), counted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return said
+}
+
+var gdX = Collector{"p", Dataset, "gd_x"}
+
+func show(t *testing.T, m *Monitor) Detail {
+	t.Helper()
+	d, err := m.Show(t.Context(), gdX)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+const (
+	whole  = `{"name":"n%d","price":1,"input":{"url":"u%d"}}`
+	broken = `{"name":"n%d","price":null,"input":{"url":"u%d"}}`
+)
+
+func TestARunIsKeptWithItsVerdict(t *testing.T) {
+	m := monitor(t, openStore(t, DefaultKeep()))
+	for i := range 3 {
+		if said := result(t, m, fmt.Sprintf("job-%d", i), 10-i, many(30, whole)); said != "" {
+			t.Errorf("run %d: %s", i, said)
+		}
+	}
+	said := result(t, m, "job-3", 2, many(30, broken))
+	if said != "drift in gd_x: price is there and empty in each of 30 rows; it was filled in 100 % in the last 3 good runs" {
+		t.Error(said)
+	}
+	result(t, m, "job-4", 1, many(30, broken))
+	d := show(t, m)
+	if d.Run.Ref != "job-4" || d.Verdict.State != Drift || d.Good.Ref != "job-2" || len(d.Runs) != 5 {
+		t.Errorf("%+v", d.Standing)
+	}
+	price := d.Lines[0]
+	if price.Field != "price" || price.Now != 0 || price.Before != 1 || !slices.Equal(price.History, []float64{1, 1, 1, 0, 0}) || price.Findings[0].Since != "job-3" || Sparkline(price.History, 4) != "██▁▁" {
+		t.Errorf("%+v", price)
+	}
+	pairs := d.Pairs()
+	if len(pairs) != sampleRows || !strings.Contains(pairs[0].Before, `"price":1`) || !strings.Contains(pairs[0].After, `"price":null`) {
+		t.Errorf("%+v", pairs)
+	}
+	// A result that is downloaded again replaces its run and stays in its place.
+	result(t, m, "job-3", 0, many(30, whole))
+	if d := show(t, m); d.Runs[1].Ref != "job-3" || d.Runs[1].State != Good || len(d.Runs) != 5 {
+		t.Errorf("%+v", d.Runs)
+	}
+}
+
+func TestAnOlderResultIsJudgedByWhatWasBeforeIt(t *testing.T) {
+	m := monitor(t, openStore(t, DefaultKeep()))
+	result(t, m, "job-9", 1, many(30, broken))
+	result(t, m, "job-1", 9, many(30, whole))
+	d := show(t, m)
+	if d.Run.Ref != "job-9" || d.Verdict.State != Drift || d.Runs[1].State != First {
+		t.Errorf("%+v %+v", d.Verdict, d.Runs)
+	}
+}
+
+func TestWhatIsAcceptedIsNormalUntilItIsTakenBack(t *testing.T) {
+	m := monitor(t, openStore(t, DefaultKeep()))
+	if _, err := m.Accept(t.Context(), gdX, ""); !errors.Is(err, ErrUnknown) {
+		t.Error(err)
+	}
+	result(t, m, "job-1", 9, many(30, whole))
+	result(t, m, "job-2", 8, many(30, broken))
+	if r, err := m.Accept(t.Context(), gdX, "the shop has no prices\nnow"); err != nil || r.Ref != "job-2" {
+		t.Fatal(r.Ref, err)
+	}
+	d := show(t, m)
+	if d.Verdict.State != First || d.Accepted.Person != "ops" || d.Accepted.Reason != "the shop has no prices now" || d.Accepted.Ref != "job-2" || !d.Accepted.At.Equal(today) {
+		t.Errorf("%+v, %+v", d.Verdict, d.Accepted)
+	}
+	if said := result(t, m, "job-3", 7, many(30, broken)); said != "" {
+		t.Error(said)
+	}
+	if said := result(t, m, "job-4", 6, many(30, whole)); said != "" { // filled again is no drift
+		t.Error(said)
+	}
+	if err := m.TakeBack(t.Context(), gdX); err != nil {
+		t.Fatal(err)
+	}
+	if d := show(t, m); d.Accepted.Seq != 0 || d.Verdict.State != Good {
+		t.Errorf("%+v", d.Standing)
+	}
+	if err := m.TakeBack(t.Context(), gdX); !errors.Is(err, ErrNotAccepted) {
+		t.Error(err)
+	}
+	result(t, m, "job-5", 5, `{"error":"dead"}`)
+	if _, err := m.Accept(t.Context(), gdX, ""); !errors.Is(err, ErrNothing) {
+		t.Error(err)
+	}
+}
+
+func TestWhatIsKeptIsBounded(t *testing.T) {
+	t.Run("runs, but not the good ones that count", func(t *testing.T) {
+		m := monitor(t, openStore(t, Keep{Runs: 8, Age: 1000 * 24 * time.Hour, Bytes: 1 << 30, Accepted: 5}))
+		for i := range 12 {
+			result(t, m, fmt.Sprintf("job-%02d", i), 90-i, many(30, whole))
+		}
+		for i := range 12 {
+			result(t, m, fmt.Sprintf("job-%02d", 12+i), 70-i, many(30, broken))
+		}
+		d := show(t, m)
+		if len(d.Runs) != 8+GoodRuns || d.Verdict.State != Drift || d.Verdict.Against != GoodRuns || d.Runs[8].Ref != "job-11" || d.Lines[0].Findings[0].Since != "job-12" {
+			t.Errorf("%d runs, %+v", len(d.Runs), d.Standing)
+		}
+	})
+	t.Run("age", func(t *testing.T) {
+		m := monitor(t, openStore(t, Keep{Runs: 100, Age: 10 * 24 * time.Hour, Bytes: 1 << 30, Accepted: 5}))
+		for i := range 20 {
+			result(t, m, fmt.Sprintf("job-%02d", i), 30-i, many(3, whole))
+		}
+		if d := show(t, m); len(d.Runs) != GoodRuns { // none is younger
+			t.Errorf("%d runs", len(d.Runs))
+		}
+	})
+	t.Run("size", func(t *testing.T) {
+		s := openStore(t, Keep{Runs: 100, Age: 1000 * 24 * time.Hour, Bytes: 8 << 10, Accepted: 5})
+		m := monitor(t, s)
+		for i := range 30 {
+			result(t, m, fmt.Sprintf("job-%02d", i), 30-i, many(30, whole))
+		}
+		var size, n int
+		if err := s.db.QueryRowContext(t.Context(), "SELECT sum(length(fields)+length(sample)+length(findings)), count(*) FROM runs").Scan(&size, &n); err != nil {
+			t.Fatal(err)
+		}
+		if size > 8<<10 || n < 3 || n > 29 {
+			t.Errorf("%d bytes in %d runs", size, n)
+		}
+	})
+	t.Run("acceptances", func(t *testing.T) {
+		s := openStore(t, Keep{Runs: 100, Age: 1000 * 24 * time.Hour, Bytes: 1 << 30, Accepted: 2})
+		m := monitor(t, s)
+		for i := range 5 {
+			result(t, m, fmt.Sprintf("job-%d", i), 9-i, many(3, whole))
+			if _, err := m.Accept(t.Context(), gdX, ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		result(t, m, "job-9", 0, many(3, whole))
+		var n int
+		if err := s.db.QueryRowContext(t.Context(), "SELECT count(*) FROM accepted").Scan(&n); err != nil || n != 2 {
+			t.Errorf("%d, %v", n, err)
+		}
+	})
+}
+
+func TestCollectorsWithoutUsefulRowsStandFirst(t *testing.T) {
+	m := monitor(t, openStore(t, DefaultKeep()))
+	result(t, m, "job-1", 9, many(30, whole))
+	result(t, m, "job-2", 8, many(30, broken))
+	fetch := func(id string, class model.Class, days int) {
+		t.Helper()
+		if err := m.Fetched(t.Context(), "p", model.FetchResult{ID: id, Started: today.AddDate(0, 0, -days), Request: model.FetchRequest{URL: "http://shop.test/x", Required: []string{"b"}}, Diagnosis: model.Diagnosis{Class: class}}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fetch("f_1", model.ClassTimeout, 4)
+	fetch("f_2", model.ClassCaptcha, 3)
+	fetch("f_3", model.ClassCaptcha, 2)
+	job := func(dataset string, state model.JobState, class model.Class, useful int, counted bool) model.Job {
+		j := model.Job{ID: "job-" + dataset, Profile: "p", Dataset: dataset, State: state, Fault: model.JobFault{Diagnosis: model.Diagnosis{Class: class}}, Created: today}
+		j.Rows = model.JobRows{Counted: counted, Useful: useful}
+		return j
+	}
+	var jobs []model.Job
+	for range 5 {
+		jobs = append(jobs, job("gd_dead", model.JobFailed, model.ClassAccessRestricted, 0, false), job("gd_running", model.JobRunning, "", 0, false),
+			job("gd_empty", model.JobDownloaded, "", 0, true))
+	}
+	jobs = append(jobs, job("gd_once", model.JobFailed, model.ClassTimeout, 0, false), job("gd_once", model.JobDownloaded, "", 5, true), job("gd_once", model.JobFailed, "", 0, false),
+		model.Job{Profile: "other", Dataset: "gd_other", State: model.JobFailed}, job("gd_dead", model.JobDownloaded, "", 9, true))
+	list, err := m.List(t.Context(), "p", jobs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range list {
+		got = append(got, fmt.Sprintf("%s %s %d %s", s.Run.Name, s.Verdict.State, s.Silent, s.SilentClass))
+	}
+	want := []string{"gd_dead empty 5 access_restricted", "shop.test/x empty 3 captcha", "gd_empty empty 5 outside", "gd_x drift 0 "}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestAContractOfTheFolderHolds(t *testing.T) {
+	m := monitor(t, openStore(t, DefaultKeep()))
+	result(t, m, "job-1", 9, many(30, whole))
+	r, err := m.FirstGood(t.Context(), gdX)
+	if err != nil || r.Ref != "job-1" {
+		t.Fatal(r.Ref, err)
+	}
+	file, err := m.WriteContract(r, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.WriteContract(r, false); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("it was written over: %v", err)
+	}
+	if _, err := m.WriteContract(r, true); err != nil {
+		t.Error(err)
+	}
+	if v := show(t, m).Verdict; v.State != First || !v.Judged() || !v.Contract {
+		t.Errorf("%+v", v)
+	}
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("dataset = \"gd_x\"\n[[fields]]\nname = \"stock\"\nrequired = true\n")
+	if v := show(t, m).Verdict; v.State != Drift || v.Findings[0].Field != "stock" {
+		t.Errorf("%+v", v)
+	}
+	for _, text := range []string{"x", "dataset = \"gd_y\""} {
+		write(text)
+		list, err := m.List(t.Context(), "p", nil)
+		var fault *textfile.Error
+		if !errors.As(err, &fault) || len(list) != 1 || list[0].Verdict.Contract {
+			t.Errorf("%q: %v, %+v", text, err, list)
+		}
+	}
+	names := map[string]bool{}
+	for _, name := range []string{"gd_x", "GD_X", "a/b", "a_b", strings.Repeat("x", 300), "..", "é"} {
+		file := m.ContractFile(Target, name)
+		if names[file] || filepath.Dir(file) != m.cfg.ContractsDir || len(filepath.Base(file)) > 100 {
+			t.Errorf("%s: %s", name, file)
+		}
+		names[file] = true
+	}
+}
+
+func TestADamagedStoreIsPutAside(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "drift.db")
+	if err := os.WriteFile(path, []byte(strings.Repeat("not a database ", 500)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, notice, err := Open(t.Context(), path, func() time.Time { return today }, DefaultKeep())
+	if err != nil || !strings.Contains(notice, "It is kept as ") {
+		t.Fatal(notice, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,153 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+
+	"zonedeck/model"
+	"zonedeck/service/drift"
+	"zonedeck/service/exchange"
+)
+
+// sampledBody bounds the body that a sample is made of, in bytes: as much as required fields are
+// looked for in.
+const sampledBody = 8 << 20
+
+// bodyOf is the body of a fetch for its sample; nil where it is too large or cannot be read, and then the run
+// has no sample.
+func bodyOf(r model.FetchResult) []byte {
+	if r.Body.Size == 0 || r.Body.Size > sampledBody {
+		return nil
+	}
+	src, err := exchange.OpenBody(r.Body)
+	if err != nil {
+		return nil
+	}
+	defer src.Close()
+	body, err := io.ReadAll(io.LimitReader(src, sampledBody))
+	if err != nil {
+		return nil
+	}
+	return body
+}
+
+// ErrNoDrift says that this run keeps nothing about fields.
+var ErrNoDrift = errors.New("nothing about the fields of runs is kept in this run")
+
+// Drift is how the collectors of the profile in use stand. Its methods are drift.Monitor's.
+type Drift struct {
+	monitor *drift.Monitor
+	profile string // its name
+	jobs    func(ctx context.Context, limit int) ([]model.Job, int, error)
+}
+
+// silentJobs is how many jobs are looked through for collectors that give nothing.
+const silentJobs = 2000
+
+// of names a collector of the profile in use.
+func (d Drift) of(kind drift.Kind, name string) (drift.Collector, error) {
+	if d.monitor == nil {
+		return drift.Collector{}, ErrNoDrift
+	}
+	return drift.Collector{Profile: d.profile, Kind: kind, Name: name}, nil
+}
+
+// List is how the collectors stand.
+func (d Drift) List(ctx context.Context) ([]drift.Standing, error) {
+	of, err := d.of("", "")
+	if err != nil {
+		return nil, err
+	}
+	list, _, err := d.jobs(ctx, silentJobs)
+	if err != nil {
+		return nil, err
+	}
+	return d.monitor.List(ctx, of.Profile, list)
+}
+
+// Show is the detail of a collector.
+func (d Drift) Show(ctx context.Context, kind drift.Kind, name string) (drift.Detail, error) {
+	of, err := d.of(kind, name)
+	if err != nil {
+		return drift.Detail{}, err
+	}
+	return d.monitor.Show(ctx, of)
+}
+
+// Accept records that what a collector gives now is normal.
+func (d Drift) Accept(ctx context.Context, kind drift.Kind, name, reason string) (drift.Run, error) {
+	of, err := d.of(kind, name)
+	if err != nil {
+		return drift.Run{}, err
+	}
+	return d.monitor.Accept(ctx, of, reason)
+}
+
+// TakeBack takes the newest acceptance of a collector back.
+func (d Drift) TakeBack(ctx context.Context, kind drift.Kind, name string) error {
+	of, err := d.of(kind, name)
+	if err != nil {
+		return err
+	}
+	return d.monitor.TakeBack(ctx, of)
+}
+
+// FirstGood is the run of a collector that a contract is proposed from.
+func (d Drift) FirstGood(ctx context.Context, kind drift.Kind, name string) (drift.Run, error) {
+	of, err := d.of(kind, name)
+	if err != nil {
+		return drift.Run{}, err
+	}
+	return d.monitor.FirstGood(ctx, of)
+}
+
+// WriteContract writes the proposed contract of a collector, unless there is one, and names its file.
+func (d Drift) WriteContract(r drift.Run, over bool) (string, error) {
+	if d.monitor == nil {
+		return "", ErrNoDrift
+	}
+	return d.monitor.WriteContract(r, over)
+}
+
+// ToEdit is the file with the contract of a collector. Where there is none, the one that its first good run
+// proposes is written.
+func (d Drift) ToEdit(ctx context.Context, kind drift.Kind, name string) (string, error) {
+	file := d.ContractFile(kind, name)
+	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+		return file, err
+	}
+	r, err := d.FirstGood(ctx, kind, name)
+	if err != nil {
+		return file, err
+	}
+	return d.WriteContract(r, false)
+}
+
+// Contract finds the contract of a collector; nil without one.
+func (d Drift) Contract(kind drift.Kind, name string) (*drift.Contract, error) {
+	if d.monitor == nil {
+		return nil, ErrNoDrift
+	}
+	return d.monitor.Contract(kind, name)
+}
+
+// ContractFile is the file with the contract of a collector, which need not be there.
+func (d Drift) ContractFile(kind drift.Kind, name string) string {
+	if d.monitor == nil {
+		return ""
+	}
+	return d.monitor.ContractFile(kind, name)
+}
+
+// Compare holds a run that is not stored against those of its data set.
+func (d Drift) Compare(ctx context.Context, r drift.Run, c *drift.Contract) (drift.Verdict, error) {
+	of, err := d.of(r.Kind, r.Name)
+	if err != nil {
+		return drift.Verdict{}, err
+	}
+	r.Collector = of
+	return d.monitor.Compare(ctx, r, c)
+}

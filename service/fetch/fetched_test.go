@@ -1,0 +1,38 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"testing"
+
+	"zonedeck/model"
+	"zonedeck/service/servicetest"
+)
+
+func TestAFetchWithRequiredFieldsIsHandedOn(t *testing.T) {
+	p := servicetest.API(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, `<h1 class="name">Kettle</h1>`)
+	})
+	c := newFetcher(t, p)
+	var got []model.FetchResult
+	c.cfg.Fetched = func(_ context.Context, profile string, r model.FetchResult) error {
+		if profile != p.Name {
+			t.Errorf("of profile %q", profile)
+		}
+		got = append(got, r)
+		return errors.New("the disk is full") // is the log's alone
+	}
+	r := servicetest.Ask(p, "unlocker1")
+	for _, required := range [][]string{nil, {".name", ".price"}} {
+		r.Required = required
+		if _, err := c.Fetch(t.Context(), r, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(got) != 1 || len(got[0].Fields) != 2 || got[0].ID == "" {
+		t.Errorf("%+v", got)
+	}
+}

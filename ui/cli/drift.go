@@ -1,0 +1,363 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/keystore/textfile"
+	"zonedeck/model"
+	"zonedeck/service/database"
+	"zonedeck/service/drift"
+	"zonedeck/ui/kit/text"
+)
+
+func (a *app) driftCommand() *cobra.Command {
+	return group("drift", "What the fields of data sets and targets show over time, and whether that has changed",
+		a.driftListCommand(), a.driftShowCommand(), a.driftCheckCommand(), a.driftAcceptCommand(), a.driftContractCommand())
+}
+
+// driftNeeds are those of the commands about drift.
+func driftNeeds() needs { return needs{jobs: true} }
+
+func (a *app) driftListCommand() *cobra.Command {
+	var asJSON, silent bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the collectors: data sets with downloaded results, and targets with required fields",
+		Long: `Lists the collectors of the profile: those that gave no useful row in their last 3 runs or more,
+by the class of their failures, then those with drift, then the others. Nothing is sent.`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withSession(cmd.Context(), driftNeeds(), func(t *task) error {
+				list, err := t.standings(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if silent {
+					list = slices.DeleteFunc(list, func(s drift.Standing) bool { return !s.Dead() })
+				}
+				return t.printStandings(list, asJSON)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&silent, "silent", false, "only those without a useful row in their last 3 runs or more")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+// standings lists the collectors. A contract that cannot be read is told.
+func (t *task) standings(ctx context.Context) ([]drift.Standing, error) {
+	list, err := t.Client.Drift.List(ctx)
+	var fault *textfile.Error
+	switch {
+	case errors.As(err, &fault):
+		t.app.warn("a contract is left out: %s", oneLine(fault))
+	case err != nil:
+		return nil, driftError(err)
+	}
+	return list, nil
+}
+
+// driftError gives an error its exit code.
+func driftError(err error) error {
+	var fault *textfile.Error
+	switch {
+	case errors.As(err, &fault), errors.Is(err, drift.ErrUnknown), errors.Is(err, drift.ErrNotAccepted), errors.Is(err, drift.ErrNothing), errors.Is(err, drift.ErrNoGood):
+		return usage("%w", err)
+	case errors.Is(err, fs.ErrExist):
+		return usage("%w; --force replaces it", err)
+	case slices.ContainsFunc(database.Faults(), func(fault error) bool { return errors.Is(err, fault) }):
+		return fail(exitState, "%w", err)
+	default:
+		return err
+	}
+}
+
+// driftFindingJSON is what is said of a field.
+type driftFindingJSON struct {
+	Field    string `json:"field"`
+	Word     string `json:"word"`
+	Drift    bool   `json:"drift"`
+	Contract bool   `json:"contract"`
+	Text     string `json:"text"`
+	Since    string `json:"since"`
+}
+
+// standingJSON is a collector (docs/schema/drift.json).
+type standingJSON struct {
+	Kind     string             `json:"kind"`
+	Name     string             `json:"name"`
+	State    string             `json:"state"`
+	Judged   bool               `json:"judged"`
+	Run      string             `json:"run"`
+	At       string             `json:"at"`
+	Returned int                `json:"returned"`
+	Useful   int                `json:"useful"`
+	Against  int                `json:"against"`
+	Contract bool               `json:"contract"`
+	Silent   int                `json:"silent"`
+	Class    string             `json:"class"`
+	Accepted *acceptedJSON      `json:"accepted"`
+	Findings []driftFindingJSON `json:"findings"`
+}
+
+type acceptedJSON struct {
+	Run    string `json:"run"`
+	At     string `json:"at"`
+	By     string `json:"by"`
+	Reason string `json:"reason"`
+}
+
+func newStandingJSON(s drift.Standing) standingJSON {
+	out := standingJSON{
+		Kind: string(s.Run.Kind), Name: s.Run.Name, State: string(s.Verdict.State), Judged: s.Verdict.Judged(), Run: s.Run.Ref, At: s.Run.At.UTC().Format(time.RFC3339),
+		Returned: s.Run.Returned, Useful: s.Run.Useful, Against: s.Verdict.Against, Contract: s.Verdict.Contract,
+		Silent: s.Silent, Class: string(s.SilentClass), Findings: newDriftFindings(s.Verdict.Findings),
+	}
+	if a := s.Accepted; a.Seq > 0 {
+		out.Accepted = &acceptedJSON{a.Ref, a.At.UTC().Format(time.RFC3339), a.Person, a.Reason}
+	}
+	return out
+}
+
+func newDriftFindings(all []drift.Finding) []driftFindingJSON {
+	out := []driftFindingJSON{}
+	for _, f := range all {
+		out = append(out, driftFindingJSON{f.Field, string(f.Word), f.Word.Alarm(), f.Contract, f.Text, f.Since})
+	}
+	return out
+}
+
+// standsAs is how a collector stands, in a few words.
+func standsAs(s drift.Standing) string {
+	switch {
+	case s.Dead():
+		return fmt.Sprintf("no useful row in %d runs", s.Silent)
+	case s.Verdict.State == drift.First:
+		return "first run"
+	case s.Verdict.State == drift.Few:
+		return "too few rows to tell"
+	case s.Verdict.State == drift.Empty:
+		return "no useful row"
+	default:
+		return string(s.Verdict.State)
+	}
+}
+
+func (t *task) printStandings(list []drift.Standing, asJSON bool) error {
+	out := make([]standingJSON, 0, len(list))
+	rows := [][]string{{"STATE", "COLLECTOR", "KIND", "LAST RUN", "USEFUL", "SAYS"}}
+	for _, s := range list {
+		out = append(out, newStandingJSON(s))
+		says := strings.Join(drift.Names(drift.Alarms(s.Verdict.Findings)), ", ")
+		if s.Dead() {
+			says = model.ClassWord(s.SilentClass, s.SilentCause)
+		}
+		rows = append(rows, []string{standsAs(s), s.Run.Name, string(s.Run.Kind), s.Run.Ref, fmt.Sprintf("%d of %d", s.Run.Useful, s.Run.Returned), cmp.Or(says, "-")})
+	}
+	if asJSON {
+		return t.app.printJSON(struct {
+			SchemaVersion int            `json:"schema_version"`
+			Collectors    []standingJSON `json:"collectors"`
+		}{schemaVersion, out})
+	}
+	if len(list) == 0 {
+		t.app.say("zonedeck: no collector has a run yet: download the result of a job, or fetch with --require")
+		return nil
+	}
+	return printColumns(t.app.Stdout, rows)
+}
+
+// collector finds a collector by its name; for an address it is that of its target. found is false where it
+// has no run.
+func (t *task) collector(ctx context.Context, name string) (kind drift.Kind, id string, found bool, err error) {
+	list, err := t.standings(ctx)
+	if err != nil {
+		return "", "", false, err
+	}
+	kind, id = kindOf(name)
+	for _, s := range list {
+		if s.Run.Name == id && s.Run.Seq > 0 {
+			return s.Run.Kind, id, true, nil
+		}
+	}
+	return kind, id, false, nil
+}
+
+// kindOf is what a name can be: data sets have neither dots nor slashes in theirs.
+func kindOf(name string) (kind drift.Kind, id string) {
+	if strings.Contains(name, "://") {
+		return drift.Target, drift.TargetName(name)
+	}
+	if strings.ContainsAny(name, "./") {
+		return drift.Target, name
+	}
+	return drift.Dataset, name
+}
+
+func (a *app) driftShowCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "show NAME",
+		Short: "Show the fields of a collector: coverage now and before, over its runs, and what has changed",
+		Args:  oneArg("the data set, or the target or its address, as 'zonedeck drift list' names it"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withSession(cmd.Context(), driftNeeds(), func(t *task) error {
+				ctx := cmd.Context()
+				kind, id, _, err := t.collector(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				d, err := t.Client.Drift.Show(ctx, kind, id)
+				var fault *textfile.Error
+				if err != nil && !errors.As(err, &fault) {
+					return driftError(err)
+				}
+				return t.printDetail(d, asJSON)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+// lineJSON is a field (docs/schema/drift-show.json).
+type lineJSON struct {
+	Field    string     `json:"field"`
+	Type     string     `json:"type"`
+	Coverage float64    `json:"coverage"`
+	Before   *float64   `json:"before"`
+	History  []*float64 `json:"history"`
+}
+
+type driftSampleJSON struct {
+	Key     string `json:"key"`
+	Before  string `json:"before"`
+	After   string `json:"after"`
+	Matches string `json:"matches"`
+	Fails   string `json:"fails"`
+}
+
+func (t *task) printDetail(d drift.Detail, asJSON bool) error {
+	if asJSON {
+		out := struct {
+			SchemaVersion int `json:"schema_version"`
+			standingJSON
+			Fields  []lineJSON        `json:"fields"`
+			Samples []driftSampleJSON `json:"samples"`
+		}{SchemaVersion: schemaVersion, standingJSON: newStandingJSON(d.Standing), Fields: []lineJSON{}, Samples: []driftSampleJSON{}}
+		known := func(x float64) *float64 {
+			if x < 0 {
+				return nil
+			}
+			return &x
+		}
+		for _, l := range d.Lines {
+			line := lineJSON{l.Field, l.Type, l.Now, known(l.Before), []*float64{}}
+			for _, x := range l.History {
+				line.History = append(line.History, known(x))
+			}
+			out.Fields = append(out.Fields, line)
+		}
+		for _, p := range d.Pairs() {
+			out.Samples = append(out.Samples, driftSampleJSON(p))
+		}
+		return t.app.printJSON(out)
+	}
+	r := d.Run
+	t.app.say("zonedeck: %s %s: %s; %s of %s useful in %s of %s", r.Kind, sanitizeLine(r.Name), standsAs(d.Standing), fmt.Sprint(r.Useful), text.Counted(r.Returned, "row"), sanitizeLine(r.Ref), r.At.Local().Format(time.DateTime))
+	if a := d.Accepted; a.Seq > 0 {
+		t.app.say("zonedeck: %s was accepted as normal by %s on %s: %s", sanitizeLine(a.Ref), sanitizeLine(a.Person), a.At.Local().Format(time.DateTime), sanitizeLine(cmp.Or(a.Reason, "no reason was given")))
+	}
+	rows := [][]string{{"FIELD", "TYPE", "NOW", "BEFORE", "RUNS", "SAYS"}}
+	for _, l := range d.Lines {
+		says := "-"
+		if len(l.Findings) > 0 {
+			says = string(l.Findings[0].Word)
+		}
+		rows = append(rows, []string{l.Field, cmp.Or(l.Type, "-"), drift.Percent(l.Now), drift.Percent(l.Before), drift.Sparkline(l.History, 20), says})
+	}
+	if err := printColumns(t.app.Stdout, rows); err != nil {
+		return err
+	}
+	for _, f := range d.Verdict.Findings {
+		if _, err := fmt.Fprintln(t.app.Stdout, driftLine(f)); err != nil {
+			return fail(exitState, "write the findings: %w", err)
+		}
+	}
+	for _, p := range d.Pairs() {
+		if p.Fails != "" {
+			where := "and nothing before it matches"
+			if p.Matches != "" {
+				where = sanitizeLine(p.Matches) + " still matches"
+			}
+			if _, err := fmt.Fprintf(t.app.Stdout, "%s: %s matches nothing any more, %s\n", sanitizeLine(p.Key), sanitizeLine(p.Fails), where); err != nil {
+				return fail(exitState, "write the findings: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+func driftLine(f drift.Finding) string {
+	return fmt.Sprintf("%s: %s", f.Word, sanitizeLine(f.Text))
+}
+
+func (a *app) driftAcceptCommand() *cobra.Command {
+	var reason string
+	var undo, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "accept NAME",
+		Short: "Accept what a collector gives now as the new normal, or take that back",
+		Long: `Later runs are compared with the newest run of the collector and those after it. Who accepted it, when and why
+is kept; --undo takes the newest acceptance back, and runs are compared as before it. A contract still holds.`,
+		Args: oneArg("the data set, or the target or its address, as 'zonedeck drift list' names it"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if undo && reason != "" {
+				return usage("--undo takes no --reason")
+			}
+			return a.withSession(cmd.Context(), driftNeeds(), func(t *task) error {
+				return t.accept(cmd.Context(), args[0], reason, undo, asJSON)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why it is normal")
+	cmd.Flags().BoolVar(&undo, "undo", false, "take the newest acceptance back")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object: the collector as it stands then")
+	return cmd
+}
+
+func (t *task) accept(ctx context.Context, name, reason string, undo, asJSON bool) error {
+	kind, id, _, err := t.collector(ctx, name)
+	if err != nil {
+		return err
+	}
+	if undo {
+		if err := t.Client.Drift.TakeBack(ctx, kind, id); err != nil {
+			return driftError(fmt.Errorf("%s: %w", sanitizeLine(id), err))
+		}
+		t.app.say("zonedeck: the newest acceptance of %s is taken back", sanitizeLine(id))
+	} else {
+		r, err := t.Client.Drift.Accept(ctx, kind, id, reason)
+		if err != nil {
+			return driftError(err)
+		}
+		t.app.say("zonedeck: %s of %s is the new normal; 'zonedeck drift accept %s --undo' takes it back", sanitizeLine(r.Ref), sanitizeLine(id), sanitizeLine(id))
+	}
+	if !asJSON {
+		return nil
+	}
+	d, err := t.Client.Drift.Show(ctx, kind, id)
+	if err != nil {
+		return driftError(err)
+	}
+	return t.printStandings([]drift.Standing{d.Standing}, true)
+}

@@ -1,0 +1,325 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/keystore/textfile"
+	"zonedeck/service/drift"
+	"zonedeck/service/rows"
+	"zonedeck/ui/kit/text"
+)
+
+type driftCheckFlags struct {
+	file, format, contract string
+	json                   bool
+}
+
+func (a *app) driftCheckCommand() *cobra.Command {
+	var f driftCheckFlags
+	cmd := &cobra.Command{
+		Use:   "check [NAME...]",
+		Short: "Check the newest runs, or a result, for drift: exit 14 with the fields named",
+		Long: `Holds the newest run of each collector, or of those that are named, against its last 5 good runs and its
+contract. With --file it is the result in a file that is checked, and nothing is stored: a contract by
+--contract needs no runs of this machine, and a NAME has it compared with those.
+
+Exit codes: 14 drift, and the fields are printed; 0 no drift; 1 something that was asked for could not
+be judged: no run is stored, the first run has nothing to be compared with, or its rows are too few.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case f.file == "" && (f.contract != "" || f.format != ""):
+				return usage("--contract and --format go with --file")
+			case f.file != "" && len(args) > 1:
+				return usage("--file is the result of one collector; unexpected %q", args[1])
+			case f.file != "" && len(args) == 0 && f.contract == "":
+				return usage("--file needs the NAME of its data set, or --contract")
+			}
+			return a.withSession(cmd.Context(), driftNeeds(), func(t *task) error {
+				return t.checkDrift(cmd.Context(), args, f)
+			})
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.file, "file", "", "a result of a job: JSON, NDJSON or CSV")
+	fl.StringVar(&f.format, "format", "", "the file's format (default: by its ending or its content)")
+	fl.StringVar(&f.contract, "contract", "", "with --file: the contract to hold it against (default: the collector's own)")
+	fl.BoolVar(&f.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+// checkedJSON is a collector that was checked (docs/schema/drift-check.json).
+type checkedJSON struct {
+	Name     string             `json:"name"`
+	Kind     string             `json:"kind"`
+	Run      string             `json:"run"`
+	At       string             `json:"at"`
+	State    string             `json:"state"`
+	Judged   bool               `json:"judged"`
+	Why      string             `json:"why"` // it was not judged
+	Useful   int                `json:"useful"`
+	Against  int                `json:"against"`
+	Contract bool               `json:"contract"`
+	Fields   []string           `json:"fields"`
+	Findings []driftFindingJSON `json:"findings"`
+}
+
+func newCheckedJSON(r drift.Run, v drift.Verdict) checkedJSON {
+	out := checkedJSON{
+		Name: r.Name, Kind: string(r.Kind), Run: r.Ref, State: string(v.State), Judged: v.Judged(), Useful: r.Useful,
+		Against: v.Against, Contract: v.Contract, Fields: []string{}, Findings: newDriftFindings(v.Findings),
+	}
+	out.Fields = append(out.Fields, drift.Names(drift.Alarms(v.Findings))...)
+	if !r.At.IsZero() {
+		out.At = r.At.UTC().Format(time.RFC3339)
+	}
+	if out.Judged || v.State == drift.Drift {
+		out.Judged = true
+		return out
+	}
+	switch v.State {
+	case drift.Empty:
+		out.Why = fmt.Sprintf("%s has no useful row", r.Ref)
+	case drift.Few:
+		out.Why = fmt.Sprintf("%s has too few rows to tell", r.Ref)
+	default:
+		out.Why = fmt.Sprintf("%s is the first run: there is nothing to compare it with, and no contract", r.Ref)
+	}
+	return out
+}
+
+func (t *task) checkDrift(ctx context.Context, names []string, f driftCheckFlags) error {
+	var all []checkedJSON
+	var err error
+	if f.file != "" {
+		all, err = t.checkFile(ctx, names, f)
+	} else {
+		all, err = t.checkStored(ctx, names)
+	}
+	if err != nil {
+		return driftError(err)
+	}
+	code := exitOK
+	for _, c := range all {
+		switch {
+		case len(c.Fields) > 0:
+			code = exitParsingDrift
+		case !c.Judged && code == exitOK && (len(names) > 0 || f.file != ""):
+			code = exitChecksFailed
+		}
+	}
+	judged := 0
+	for _, c := range all {
+		if c.Judged {
+			judged++
+		}
+	}
+	if judged == 0 {
+		code = exitChecksFailed
+	}
+	if err := t.printChecked(all, f.json); err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		t.app.warn("not judged: no collector has a run")
+	}
+	return exit(code)
+}
+
+func (t *task) printChecked(all []checkedJSON, asJSON bool) error {
+	if asJSON {
+		return t.app.printJSON(struct {
+			SchemaVersion int           `json:"schema_version"`
+			Collectors    []checkedJSON `json:"collectors"`
+		}{schemaVersion, append([]checkedJSON{}, all...)})
+	}
+	for _, c := range all {
+		line := "ok " + c.Name
+		switch {
+		case len(c.Fields) > 0:
+			line = fmt.Sprintf("drift %s: %s", c.Name, strings.Join(c.Fields, ", "))
+		case !c.Judged:
+			line = fmt.Sprintf("not judged %s: %s", c.Name, c.Why)
+		}
+		if _, err := fmt.Fprintln(t.app.Stdout, sanitizeLine(line)); err != nil {
+			return fail(exitState, "write the verdict: %w", err)
+		}
+		for _, f := range c.Findings {
+			if _, err := fmt.Fprintf(t.app.Stdout, "  %s: %s\n", f.Word, sanitizeLine(f.Text)); err != nil {
+				return fail(exitState, "write the verdict: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// checkStored checks the newest runs of collectors, without names of all.
+func (t *task) checkStored(ctx context.Context, names []string) ([]checkedJSON, error) {
+	list, err := t.Client.Drift.List(ctx)
+	var fault *textfile.Error // without a contract the check would say less than it was asked to
+	if err != nil && (len(names) == 0 || !errors.As(err, &fault)) {
+		return nil, err
+	}
+	var out []checkedJSON
+	if len(names) == 0 {
+		for _, s := range list {
+			out = append(out, newCheckedJSON(s.Run, s.Verdict))
+		}
+		return out, nil
+	}
+	for _, name := range names {
+		kind, id := kindOf(name)
+		if _, err := t.Client.Drift.Contract(kind, id); err != nil {
+			return nil, err
+		}
+		c := checkedJSON{Name: id, Kind: string(kind), State: string(drift.Empty), Why: drift.ErrUnknown.Error(), Fields: []string{}, Findings: []driftFindingJSON{}}
+		for _, s := range list {
+			if s.Run.Name == id {
+				c = newCheckedJSON(s.Run, s.Verdict)
+			}
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// checkFile checks a result in a file.
+func (t *task) checkFile(ctx context.Context, names []string, f driftCheckFlags) ([]checkedJSON, error) {
+	var contract *drift.Contract
+	if f.contract != "" {
+		c, err := drift.ReadContract(f.contract)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, usage("there is no contract %s", f.contract)
+		}
+		if err != nil {
+			return nil, err
+		}
+		contract = &c
+	}
+	kind, id := drift.Dataset, ""
+	switch {
+	case len(names) > 0:
+		kind, id = kindOf(names[0])
+	case contract != nil:
+		kind, id = contract.Kind, contract.Name
+	}
+	if kind != drift.Dataset {
+		return nil, usage("a result is checked as one of a data set, and %s is a target", sanitizeLine(id))
+	}
+	if contract == nil {
+		var err error
+		if contract, err = t.Client.Drift.Contract(kind, id); err != nil {
+			return nil, err
+		}
+	}
+	r, err := profileFile(f.file, f.format, contract)
+	if err != nil {
+		return nil, err
+	}
+	r.Kind, r.Name, r.At = kind, id, t.Now()
+	v, err := t.Client.Drift.Compare(ctx, r, contract)
+	if err != nil {
+		return nil, err
+	}
+	return []checkedJSON{newCheckedJSON(r, v)}, nil
+}
+
+// profileFile reads a result.
+func profileFile(name, format string, contract *drift.Contract) (drift.Run, error) {
+	file, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return drift.Run{}, usage("there is no file %s", name)
+	}
+	if err != nil {
+		return drift.Run{}, fail(exitState, "%w", err)
+	}
+	defer file.Close()
+	if format == "" {
+		format = strings.ToLower(strings.TrimPrefix(filepath.Ext(name), "."))
+	}
+	p := drift.NewProfiler(contract)
+	err = rows.EachRow(file, format, func(r rows.Row) error {
+		p.Row(r)
+		return nil
+	})
+	if err != nil {
+		return drift.Run{}, usage("%s cannot be read as a result: %w", name, err)
+	}
+	return p.Run(drift.Collector{}, filepath.Base(name), time.Time{}), nil
+}
+
+func (a *app) driftContractCommand() *cobra.Command {
+	var write, force bool
+	cmd := &cobra.Command{
+		Use:   "contract NAME",
+		Short: "Print the contract of a collector, or the one that its first good run proposes",
+		Long: `A contract names the fields that a collector has to give: required ones, types, patterns, and the least coverage.
+Without one it prints what the first good run of the collector proposes; --write makes that the contract, a file to be
+edited as you like. A contract that is there is checked, and printed; only --write --force replaces it.`,
+		Args: oneArg("the data set, or the target or its address, as 'zonedeck drift list' names it"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if force && !write {
+				return usage("--force goes with --write")
+			}
+			return a.withSession(cmd.Context(), driftNeeds(), func(t *task) error {
+				return t.contract(cmd.Context(), args[0], write, force)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&write, "write", false, "write the proposed contract to its file")
+	cmd.Flags().BoolVar(&force, "force", false, "with --write: replace the contract that is there")
+	return cmd
+}
+
+func (t *task) contract(ctx context.Context, name string, write, force bool) error {
+	kind, id := kindOf(name)
+	file := t.Client.Drift.ContractFile(kind, id)
+	if !write {
+		have, err := textfile.ReadBounded(file, textfile.MaxSize)
+		switch {
+		case err == nil:
+			c, err := drift.ParseContract(file, have)
+			if err != nil {
+				return driftError(err)
+			}
+			t.app.say("zonedeck: the contract %s asks of %d fields", file, len(c.Fields))
+			return t.printContract(have)
+		case !errors.Is(err, fs.ErrNotExist):
+			return fail(exitState, "%w", err)
+		}
+	}
+	r, err := t.Client.Drift.FirstGood(ctx, kind, id)
+	if err != nil {
+		return driftError(err)
+	}
+	if !write {
+		t.app.say("zonedeck: there is no contract; this one is proposed, and --write keeps it in %s", file)
+		return t.printContract(drift.Propose(r))
+	}
+	if file, err = t.Client.Drift.WriteContract(r, force); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return driftError(err)
+		}
+		return fail(exitState, "%w", err)
+	}
+	if _, err := fmt.Fprintln(t.app.Stdout, file); err != nil {
+		return fail(exitState, "write the name of the file: %w", err)
+	}
+	t.app.say("zonedeck: it is proposed from %s: edit it as you like", sanitizeLine(r.Ref))
+	return nil
+}
+
+func (t *task) printContract(contract []byte) error {
+	if _, err := fmt.Fprint(t.app.Stdout, text.CleanLines(string(contract))); err != nil {
+		return fail(exitState, "write the contract: %w", err)
+	}
+	return nil
+}
