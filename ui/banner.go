@@ -26,17 +26,18 @@ func (a *App) banner() string {
 	next, _ := k.Next(now)
 	state := k.State(now, model.BannerDays*24*time.Hour)
 	glyph, ink := a.theme.KeyMark(state)
+	clock := ": " + keyClock(k, state, now)
 	what := "is due for rotation"
 	if next.Expiry {
 		what = "expires"
 	}
 	switch state {
 	case model.KeyExpired:
-		what, next.At = "has expired", k.Expires.At
+		what, clock, next.At = "has expired", "", k.Expires.At
 	case model.KeyOverdue:
 		what = "is past its rotation"
 	}
-	line := fmt.Sprintf(" %s %s %s: %s · %s", glyph, text.Clean(k.Name), what, keyClock(k, state, now), widget.Moment(next.At, now))
+	line := fmt.Sprintf(" %s %s %s%s · %s", glyph, text.Clean(k.Name), what, clock, widget.Moment(next.At, now))
 	if i := slices.IndexFunc(a.tabs, func(t Tab) bool { return t.ID == kit.Keys }); i >= 0 && i != a.active {
 		line += fmt.Sprintf(" · %d shows it", i+1)
 	}

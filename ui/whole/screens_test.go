@@ -92,11 +92,17 @@ func (h *home) write(name, text string) {
 // append adds to a file of the home.
 func (h *home) append(name, text string) {
 	h.t.Helper()
-	old, err := os.ReadFile(filepath.Join(h.dir, name))
+	h.write(name, h.read(name)+text)
+}
+
+// read is a file of the home.
+func (h *home) read(name string) string {
+	h.t.Helper()
+	text, err := os.ReadFile(filepath.Join(h.dir, name))
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	h.write(name, string(old)+text)
+	return string(text)
 }
 
 // open opens the console on a terminal of w×h cells.
@@ -227,7 +233,7 @@ var pictures = map[string]bool{
 func screens(t *testing.T) []screen {
 	service := startScripted(t)
 	var all []screen
-	for _, part := range [][]screen{sandboxScreens(), jobScreens(silentService(t)), proxyScreens(), keyScreens(), dueScreens(silentService(t)), activityScreens(), rehearsalScreens(), frameScreens(silentService(t)), outcomeScreens(service), jobStateScreens(service), jobDialogScreens(service), proxyFailureScreens(service), keyDialogScreens(service), toastScreens(service), otherProfileScreens(service), accountScreens(service), twinScreens(service), bodyScreens(service), codeScreens(), collectionScreens(), productScreens(), agentScreens()} {
+	for _, part := range [][]screen{sandboxScreens(), jobScreens(silentService(t)), proxyScreens(), keyScreens(), dueScreens(silentService(t)), activityScreens(), rehearsalScreens(), frameScreens(silentService(t)), outcomeScreens(service), jobStateScreens(service), jobDialogScreens(service), proxyFailureScreens(service), keyDialogScreens(service), toastScreens(service), otherProfileScreens(service), accountScreens(service), accountStateScreens(service), keyStateScreens(service, silentService(t)), twinScreens(service), bodyScreens(service), codeScreens(), collectionScreens(), productScreens(), agentScreens()} {
 		all = append(all, part...)
 	}
 	return all

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // scripted is a service whose every answer is decided by what it is asked for:
@@ -35,6 +36,7 @@ type reply struct {
 // fetchReplies are the answers to POST /request, by the end of the target's path.
 var fetchReplies = map[string]reply{
 	"ok":                 {200, map[string]string{"X-Brd-Status-Code": "200", "Content-Type": "text/html"}, "<p>It works</p>", false},
+	"skewed":             {200, map[string]string{"X-Brd-Status-Code": "200", "Content-Type": "text/html", "Date": moment.Add(15 * time.Minute).Format(http.TimeFormat)}, "<p>It works</p>", false},
 	"unsaid":             {200, map[string]string{"Content-Type": "text/html"}, "<p>It works</p>", false},
 	"key-rejected":       {401, nil, "Invalid API key", false},
 	"missing-permission": {403, map[string]string{"X-Brd-Err-Code": "client_10120", "X-Brd-Err-Msg": "the key's level does not permit it"}, "", false},
@@ -70,6 +72,8 @@ func startScripted(t *testing.T) scripted {
 			answerTrigger(w, r, done)
 		case strings.Contains(r.URL.Path, "/progress/"):
 			answerProgress(w, path.Base(r.URL.Path))
+		case strings.Contains(r.Header.Get("Authorization"), refusedKey):
+			reply{401, nil, "Invalid credentials", false}.write(w)
 		case accountReplies[r.URL.Path] != "":
 			_, _ = io.WriteString(w, accountReplies[r.URL.Path])
 		default:

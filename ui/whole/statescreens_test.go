@@ -1,0 +1,118 @@
+package whole
+
+import (
+	"fmt"
+	"strings"
+
+	"zonedeck/ui/uitest"
+)
+
+// refusedKey is a key that the scripted account refuses.
+const refusedKey = "a-refused-key-0123456789abc40d"
+
+// accountStateScreens are the form of an account when something is in the way.
+func accountStateScreens(s scripted) []screen {
+	acme := func(h *home) { s.acme(h, "brightdata") }
+	adding := func(p *uitest.Whole, key string) {
+		acmeReady(p)
+		p.Press("esc", "ctrl+p")
+		p.Type("add account")
+		p.Press("enter")
+		p.WaitFor("Base URL")
+		p.WaitFor("(-) keyring")
+		p.Type("beta")
+		p.Press("tab", "space", "tab")
+		p.Type(s.api)
+		p.Press("tab", "tab")
+		p.Type(key)
+		p.Press("tab")
+		p.WaitFor("stored when you save")
+	}
+	return []screen{
+		{name: "account/refused", before: acme, steps: func(p *uitest.Whole) {
+			adding(p, refusedKey)
+			p.Press("ctrl+r")
+			p.WaitFor("✗ ", "refuses it")
+		}},
+		{name: "account/discard", before: acme, steps: func(p *uitest.Whole) {
+			adding(p, "a-key-of-beta-0123456789abf2a1")
+			p.Press("esc", "esc")
+			p.WaitFor("Discard what was filled in?")
+		}},
+		{name: "account/typed-password", before: acme, steps: func(p *uitest.Whole) {
+			adding(p, "a-key-of-beta-0123456789abf2a1")
+			for range 8 {
+				p.Press("tab")
+			}
+			p.WaitFor("›Zones")
+			p.Type("isp1 isp env:ISP_PASSWORD")
+			p.Press("enter")
+			p.Type("unlocker1 unlocker hunter2-hunter2")
+			p.WaitFor("unlocker1 unlocker •••••••••••••••")
+		}},
+		{name: "account/edit-read-only", before: func(h *home) {
+			s.acme(h, "brightdata")
+			h.write("config/zonedeck/config.toml", "[profiles.acme]\nbase_url = \"https://api.example.com\"\ndialect = \"brightdata\"\nkey = \"etl-main\"\nread_only = true\n")
+		}, steps: func(p *uitest.Whole) {
+			acmeReady(p)
+			p.Press("esc", "ctrl+p")
+			p.Type("edit account acme")
+			p.Press("enter")
+			p.WaitFor("Edit account acme", "nothing is saved unless")
+			p.WaitFor("(-) keyring")
+		}},
+	}
+}
+
+// keyStateScreens are what the tabs say of the key and the profile in use.
+func keyStateScreens(s scripted, silent string) []screen {
+	acme := func(h *home) { s.acme(h, "brightdata") }
+	key := func(expires, rotated string) func(h *home) {
+		return func(h *home) {
+			h.write("config/zonedeck/config.toml", fmt.Sprintf("default_profile = \"acme\"\n[profiles.acme]\nbase_url = %q\nkey = \"etl\"\n", silent))
+			h.write("data/zonedeck/keys.toml", fmt.Sprintf("[[keys]]\nname = \"etl\"\nlevel = \"USER\"\nduty = \"batch job\"\nexpires = %q\nrotated = %q\nsecret = \"env:ACME_KEY\"\n", expires, rotated))
+		}
+	}
+	return []screen{
+		{name: "sandbox/key-expired", before: key("2026-11-19", "2026-10-27"), steps: func(p *uitest.Whole) { p.WaitFor("etl", "expired") }},
+		{name: "sandbox/key-overdue", before: key("2027-06-01", "2026-08-01"), steps: func(p *uitest.Whole) { p.WaitFor("etl", "over") }},
+		{name: "keys/skew", before: func(h *home) {
+			s.acme(h, "brightdata")
+		}, steps: func(p *uitest.Whole) {
+			acmeReady(p)
+			p.Press("enter")
+			p.Type("https://shop.example/skewed")
+			p.Press("ctrl+j")
+			p.WaitFor("It works")
+			p.Press("esc", "4")
+			p.WaitFor("[4 Keys", "ahead")
+		}},
+		{name: "keys/changed-elsewhere", before: acme, steps: func(p *uitest.Whole) {
+			acmeReady(p)
+			p.Press("esc", "4")
+			p.WaitFor("[4 Keys", "etl-main")
+			p.Press("e")
+			p.WaitFor("Correct etl-main")
+			for range 7 {
+				p.Press("down")
+			}
+			p.Type("from the console")
+			p.WaitFor("from the console")
+		}, after: func(h *home, p *uitest.Whole) {
+			h.append("data/zonedeck/keys.toml", "note = \"from another window\"\n")
+			p.Press("ctrl+s")
+			p.WaitFor("changed elsewhere meanwhile", "ctrl+s again puts yours there")
+		}},
+		{name: "keys/read-only", before: func(h *home) {
+			s.acme(h, "brightdata")
+			name := "config/zonedeck/config.toml"
+			h.write(name, strings.Replace(h.read(name), "[profiles.acme]\n", "[profiles.acme]\nread_only = true\n", 1))
+		}, steps: func(p *uitest.Whole) {
+			acmeReady(p)
+			p.Press("esc", "4")
+			p.WaitFor("[4 Keys", "etl-main")
+			p.Press("a")
+			p.WaitFor("is read-only", "lifts it")
+		}},
+	}
+}
