@@ -77,7 +77,7 @@ func TestImportRules(t *testing.T) {
 		{
 			"rows, dialects and exports import no client",
 			func(p string) bool {
-				return slices.Contains([]string{"zonedeck/service/rows", "zonedeck/service/dialect", "zonedeck/service/export", "zonedeck/service/importers"}, p)
+				return slices.Contains([]string{"zonedeck/service/rows", "zonedeck/service/records", "zonedeck/service/dialect", "zonedeck/service/export", "zonedeck/service/importers"}, p)
 			},
 			func(i string) bool {
 				return i == "zonedeck/service" || within(i, "zonedeck/service/exchange") || within(i, "zonedeck/service/fetch") ||
@@ -113,7 +113,7 @@ func TestImportRules(t *testing.T) {
 			},
 			func(i string) bool {
 				return within(i, "zonedeck/ui") && !within(i, "zonedeck/ui/kit") && !within(i, "zonedeck/ui/uitest") &&
-					i != "zonedeck/ui/sandbox/twin" && i != "zonedeck/ui/keys/rotation"
+					i != "zonedeck/ui/sandbox/twin" && i != "zonedeck/ui/keys/rotation" && i != "zonedeck/ui/jobs/records"
 			},
 		},
 		{
@@ -131,6 +131,13 @@ func TestImportRules(t *testing.T) {
 				return within(p, "zonedeck/ui") && p != "zonedeck/ui/keys" && !within(p, "zonedeck/ui/cli")
 			},
 			func(i string) bool { return i == "zonedeck/ui/keys/rotation" },
+		},
+		{
+			"the page of records is imported by the Jobs tab",
+			func(p string) bool {
+				return within(p, "zonedeck/ui") && p != "zonedeck/ui/jobs" && !within(p, "zonedeck/ui/cli")
+			},
+			func(i string) bool { return i == "zonedeck/ui/jobs/records" },
 		},
 		{
 			"the contract of the views imports nothing that they draw with",

@@ -106,6 +106,9 @@ func (p Paths) BodiesDir() string { return filepath.Join(p.Cache, "bodies") }
 // DownloadsDir holds downloaded results of jobs, and bodies of fetches that were kept.
 func (p Paths) DownloadsDir() string { return filepath.Join(p.Data, "downloads") }
 
+// RowsDir holds what looking at a result needs while it is looked at; it may be deleted at any time.
+func (p Paths) RowsDir() string { return filepath.Join(p.Cache, "rows") }
+
 // ListsDir holds saved lists of inputs.
 func (p Paths) ListsDir() string { return filepath.Join(p.Data, "lists") }
 

@@ -79,10 +79,14 @@ func (d destination) write(b model.BodyRef) error {
 		return fail(exitState, "read the body: %w", err)
 	}
 	defer src.Close()
-	fill := func(w io.Writer) error {
+	return d.writeBy("the body", func(w io.Writer) error {
 		_, err := io.Copy(w, src)
 		return err
-	}
+	})
+}
+
+// writeBy writes what fill writes; what names it in an error.
+func (d destination) writeBy(what string, fill func(io.Writer) error) (err error) {
 	if d.stream != nil {
 		w := terminalWriter{w: d.stream}
 		if d.visible {
@@ -91,7 +95,7 @@ func (d destination) write(b model.BodyRef) error {
 			err = fill(d.stream)
 		}
 		if err != nil {
-			return fail(exitState, "write the body: %w", err)
+			return fail(exitState, "write %s: %w", what, err)
 		}
 		return nil
 	}

@@ -15,7 +15,7 @@ import (
 
 func (a *app) jobsCommand() *cobra.Command {
 	return group("jobs", "Launch, watch, list and download dataset jobs",
-		a.jobsTriggerCommand(), a.jobsWatchCommand(), a.jobsFollowCommand(), a.jobsUnitCommand(), a.jobsListCommand(), a.jobsShowCommand(), a.jobsDownloadCommand(), a.jobsCancelCommand(),
+		a.jobsTriggerCommand(), a.jobsWatchCommand(), a.jobsFollowCommand(), a.jobsUnitCommand(), a.jobsListCommand(), a.jobsShowCommand(), a.jobsDownloadCommand(), a.jobsRowsCommand(), a.jobsCancelCommand(),
 		a.jobsAdoptCommand(), a.jobsResolveCommand(), a.jobsRelaunchCommand(), a.jobsDatasetsCommand())
 }
 

@@ -356,7 +356,14 @@ func walkJobs(w *uitest.Whole) {
 	w.WaitGone("New job")
 	w.Press("enter", "tab", "shift+tab", "esc", "z", "z", "p")
 	w.WaitFor("Brass desk lamp")
-	w.Press("esc", "down") // to the job that the service refused
+	w.Press("esc", "d")
+	w.WaitFor("one record a line")
+	w.Press("n")
+	w.WaitFor("downloaded")
+	w.Press("p") // all of its rows, one of them, and a line that is typed
+	w.WaitFor("100 % filled")
+	w.Press("f", "esc", "tab", "esc", "esc")
+	w.Press("down") // to the job that the service refused
 	w.WaitFor("[K] check the key")
 	w.Press("down") // to the job that did not reach it
 	w.WaitFor("[P] check the base URL")

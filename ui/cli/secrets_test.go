@@ -173,6 +173,7 @@ func secretRuns() []secretRun {
 		{args: "jobs trigger gd_1 --input {dir}/urls.txt --json"},
 		{args: "jobs watch job-1 --json"},
 		{args: "jobs download job-1 -o {dir}/rows.json"},
+		{args: "jobs rows job-1 --json -o {dir}/some.ndjson"},
 		{args: "jobs show job-1 --json"},
 		{args: "request http://shop.test/ok --zone unlocker1 --require title"},
 		{args: "drift list --json", want: `"name":"shop.test/ok"`},

@@ -32,6 +32,9 @@ const (
 
 // Bindings are the keys that work now.
 func (m *Model) Bindings() []kit.Binding {
+	if m.records.Open() {
+		return m.records.Bindings()
+	}
 	if m.preview.open {
 		return append([]kit.Binding{
 			{Keys: []string{"esc", "p"}, Label: "back", Help: "Go back to the jobs.", Group: "Records", Intent: intentBack},
@@ -47,7 +50,7 @@ func (m *Model) Bindings() []kit.Binding {
 		{Keys: []string{"n"}, Label: "new", Command: "new job", Help: "Launch a job: its inputs are checked before anything is sent.", Group: "Job", Intent: intentNew, Disabled: m.whyNot(intentNew)},
 		{Keys: []string{"enter"}, Label: "open", Help: "Show the job's history.", Group: "Job", Intent: intentOpen, Disabled: m.whyNot(intentOpen)},
 		{Keys: []string{"d"}, Label: "download", Help: "Download the result to a file.", Group: "Job", Intent: intentDownload, Disabled: m.whyNot(intentDownload)},
-		{Keys: []string{"p"}, Label: "preview", Help: "Show the first records as a table.", Group: "Job", Intent: intentPreview, Disabled: m.whyNot(intentPreview)},
+		m.previewBinding(),
 		{Keys: []string{"c"}, Label: "cancel", Help: "Ask the service to stop the job.", Group: "Job", Intent: intentCancel, Disabled: m.whyNot(intentCancel), Dangerous: true},
 		{Keys: []string{"a"}, Label: "again", Help: "Launch it again, whole or what is missing; it asks first.", Group: "Job", Intent: intentAgain, Disabled: m.whyNot(intentAgain), Hidden: true},
 		{Keys: []string{"s"}, Label: "settle", Help: "Find out whether a job that may have started has.", Group: "Job", Intent: intentSettle, Disabled: m.whyNot(intentSettle), Hidden: m.whyNot(intentSettle) != ""},
@@ -60,6 +63,15 @@ func (m *Model) Bindings() []kit.Binding {
 		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Go back to the list.", Group: "Panes", Intent: intentBack})
 	}
 	return append(out, widget.MotionBindings()...)
+}
+
+// previewBinding is the key that shows records: all of them, once they are on this disk.
+func (m *Model) previewBinding() kit.Binding {
+	b := kit.Binding{Keys: []string{"p"}, Label: "preview", Help: "Show the first records as a table, or all of a downloaded result.", Group: "Job", Intent: intentPreview, Disabled: m.whyNot(intentPreview)}
+	if j, ok := m.selected(); ok && j.File != "" {
+		b.Label = "records"
+	}
+	return b
 }
 
 // noResults says why a dialect limited to the contract cannot ask about jobs.

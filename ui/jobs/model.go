@@ -11,7 +11,9 @@ import (
 	"zonedeck/service/catalogue"
 	service "zonedeck/service/jobs"
 	"zonedeck/service/profile"
+	result "zonedeck/service/records"
 	"zonedeck/service/rows"
+	"zonedeck/ui/jobs/records"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -69,6 +71,10 @@ type Deps struct {
 	Admit func(ctx context.Context, key, reason string) error
 	// OpenFile opens a file of inputs: os.Open. It is called in a command.
 	OpenFile func(path string) (io.ReadCloser, error)
+	// OpenResult opens a downloaded result by its path, or that of a job by its identifier, and SaveRows
+	// writes a new file, which it names; it replaces none. Both are called in commands.
+	OpenResult func(ctx context.Context, name string) (*result.File, error)
+	SaveRows   func(path string, fill func(io.Writer) error) (string, error)
 }
 
 // Panes of the tab, in the order of tab.
@@ -124,6 +130,7 @@ type Model struct {
 	ledger  ledger
 	work    work
 	preview preview
+	records *records.Page
 	panes   widget.Panes
 	detail  widget.Scroll
 	dialog  *launch // nil while no dialog is open
@@ -138,6 +145,7 @@ func New(d Deps) *Model {
 	m := &Model{deps: d, panes: widget.Panes{N: 2}}
 	m.work.followed = map[string]service.Followed{}
 	m.preview.table.Empty = "the result holds no records"
+	m.records = records.New(records.Deps{Ctx: d.Ctx, Theme: d.Theme, Open: d.OpenResult, Save: d.SaveRows})
 	m.fill()
 	return m
 }
@@ -169,14 +177,21 @@ func (m *Model) Init() tea.Cmd { return m.load() }
 func (m *Model) Title() string { return "Jobs" }
 
 // CapturingText reports whether the filter is being typed.
-func (m *Model) CapturingText() bool { return !m.preview.open && m.ledger.filter.typing }
+func (m *Model) CapturingText() bool {
+	if m.records.Open() {
+		return m.records.CapturingText()
+	}
+	return !m.preview.open && m.ledger.filter.typing
+}
 
 // Focus reloads the ledger, because another process may have written to it.
 func (m *Model) Focus() tea.Cmd { return m.load() }
 
 // Running counts the work that quitting would interrupt. Watches do not count: the
 // service continues the job, and the ledger still has it.
-func (m *Model) Running() int { return kit.Running(&m.work.trigger, &m.work.cancel, &m.work.download) }
+func (m *Model) Running() int {
+	return kit.Running(&m.work.trigger, &m.work.cancel, &m.work.download) + m.records.Running()
+}
 
 // Status shows the progress of a download, or how many jobs are followed.
 func (m *Model) Status() string {

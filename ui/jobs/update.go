@@ -17,6 +17,9 @@ import (
 
 // Update handles intents, results and motion keys.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
+	if cmd, handled := m.records.Update(msg); handled || cmd != nil {
+		return cmd
+	}
 	if cmd, handled := m.filterMsg(msg); handled {
 		return cmd
 	}
@@ -93,6 +96,9 @@ func (m *Model) act(i intent) tea.Cmd {
 	case intentDownload:
 		return m.askFormat(job)
 	case intentPreview:
+		if job.File != "" { // the whole result is on this disk
+			return m.records.Show(job.File, jobTitle(job))
+		}
 		return m.openPreview(job)
 	case intentCancel:
 		return m.askCancel(job)
@@ -254,13 +260,14 @@ func (m *Model) toWanted() {
 // open selects a job for another tab.
 func (m *Model) open(id string) tea.Cmd {
 	m.preview.open = false
+	closing := m.records.Hide()
 	m.panes.At, m.detail = paneDetail, widget.Scroll{}
 	m.want = id
 	m.toWanted()
 	if m.want == "" {
-		return nil
+		return closing
 	}
-	return m.load()
+	return tea.Batch(closing, m.load())
 }
 
 func (m *Model) triggered(msg triggered) tea.Cmd {

@@ -15,6 +15,9 @@ import (
 
 // Render draws the panes; see areas.
 func (m *Model) Render(w, h int) string {
+	if m.records.Open() {
+		return m.records.Render(w, h)
+	}
 	return m.panes.Draw(w, h, m.areas, func(a kit.Area) string {
 		switch {
 		case m.preview.open:

@@ -1,0 +1,388 @@
+package records
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"sync"
+	"time"
+)
+
+// layout is where and how rows lie in a file.
+type layout struct {
+	format Format
+	comma  byte
+	header []string // of CSV
+	from   int64    // where the first row may begin
+	size   int64
+}
+
+// mark says where a row begins.
+type mark struct{ Row, At int64 }
+
+// The bounds of an index. When there are more marks every second one goes, and they are twice as far apart.
+const (
+	maxMarks   = 1 << 16
+	firstSpace = 64 << 10 // bytes between two marks, at least
+)
+
+// index is what is known of the rows.
+type index struct {
+	marks []mark
+	space int64
+	rows  int64 // so far
+	long  int64 // rows over MaxRow
+	bytes int64 // looked at so far
+	done  bool
+	// fault says what is wrong with the file as a whole, or is empty.
+	fault string
+}
+
+// File is a result on this disk. Close it.
+type File struct {
+	path   string
+	name   string // of the file, for errors
+	f      *os.File
+	layout layout
+	seen   stamp
+
+	mu      sync.RWMutex
+	x       index
+	profile Profile
+	notes   []string
+	keep    func(path string, b []byte) error
+	temp    string
+	build   chan struct{} // held by the call that builds
+}
+
+// Options are where things are kept; all may be empty.
+type Options struct {
+	// Temp is the folder for lists and for what is sorted: the system's, if it is empty.
+	Temp string
+	// Keep writes an index in one step; without it none is kept.
+	Keep func(path string, b []byte) error
+}
+
+// ErrPacked says that the rows are compressed.
+var ErrPacked = errors.New("it is compressed (gzip): unpack it first, as with gunzip")
+
+// ErrChanged says that the file is not the one that was opened.
+var ErrChanged = errors.New("the file has changed since it was opened: open it again")
+
+// Open opens a result and takes the index that lies beside it, if it is of this file. It reads no rows.
+func Open(path string, o Options) (*File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	out := &File{path: path, name: filepath.Base(path), f: f, keep: o.Keep, temp: o.Temp, build: make(chan struct{}, 1)}
+	if err := out.open(); err != nil {
+		_ = f.Close() // what was wrong before says more
+		return nil, fmt.Errorf("%s: %w", out.name, err)
+	}
+	return out, nil
+}
+
+func (f *File) open() error {
+	info, err := f.f.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return errors.New("it is not a file of rows")
+	}
+	if f.seen, err = stampOf(f.f, info); err != nil {
+		return err
+	}
+	if f.layout, err = layoutOf(f.f, info.Size(), f.path); err != nil {
+		return err
+	}
+	f.x.space = firstSpace
+	f.load()
+	return nil
+}
+
+// Close closes the file. Its lists stay as they are.
+func (f *File) Close() error { return f.f.Close() }
+
+// Path is the file's path as it was opened.
+func (f *File) Path() string { return f.path }
+
+// Format is how its rows follow one another.
+func (f *File) Format() Format { return f.layout.format }
+
+// Size is its size in bytes.
+func (f *File) Size() int64 { return f.layout.size }
+
+// State is how far a file is known.
+type State struct {
+	Rows    int64 // so far
+	Bytes   int64 // looked at so far, of Size
+	Size    int64
+	Indexed bool
+	// Notes say what an operator should know: rows that are too long, an array that does not end,
+	// an index that was damaged or cannot be kept.
+	Notes []string
+}
+
+// State is how far the file is known now.
+func (f *File) State() State {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	s := State{Rows: f.x.rows, Bytes: f.x.bytes, Size: f.layout.size, Indexed: f.x.done, Notes: append([]string(nil), f.notes...)}
+	if f.x.fault != "" {
+		s.Notes = append(s.Notes, f.x.fault)
+	}
+	if f.x.long > 0 {
+		s.Notes = append(s.Notes, fmt.Sprintf("rows larger than %d MiB, which are counted and not read: %d", MaxRow>>20, f.x.long))
+	}
+	return s
+}
+
+// note adds a note.
+func (f *File) note(format string, args ...any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.notes = append(f.notes, fmt.Sprintf(format, args...))
+}
+
+// layoutOf looks at a file's beginning; its name says how a result is read that could be either.
+func layoutOf(r io.ReaderAt, size int64, path string) (layout, error) {
+	l := layout{size: size, comma: ','}
+	head := make([]byte, min(size, 64<<10))
+	if _, err := r.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
+		return l, err
+	}
+	if bytes.HasPrefix(head, []byte{0x1f, 0x8b}) {
+		return l, ErrPacked
+	}
+	if bytes.HasPrefix(head, []byte("\ufeff")) {
+		l.from = 3
+	}
+	text := bytes.TrimLeft(head[l.from:], " \t\r\n")
+	ext := strings.ToLower(strings.TrimPrefix(filepath.Ext(path), "."))
+	switch {
+	case ext == "ndjson" || ext == "jsonl":
+		l.format = Lines
+	case ext == "csv" || len(text) > 0 && text[0] != '[' && text[0] != '{' && ext != "json":
+		return csvLayout(r, l)
+	case len(text) > 0 && text[0] == '[':
+		l.format = Array
+		l.from = int64(len(head)-len(text)) + 1
+	default:
+		l.format = Values
+		if line, _, whole := bytes.Cut(text, []byte("\n")); whole && isObject(bytes.TrimSpace(line)) {
+			l.format = Lines
+		}
+	}
+	return l, nil
+}
+
+// csvLayout reads the header.
+func csvLayout(r io.ReaderAt, l layout) (layout, error) {
+	l.format = CSV
+	head := make([]byte, min(l.size-l.from, 64<<10))
+	if _, err := r.ReadAt(head, l.from); err != nil && !errors.Is(err, io.EOF) {
+		return l, err
+	}
+	first, _, _ := bytes.Cut(bytes.TrimLeft(head, "\r\n"), []byte("\n"))
+	most := bytes.Count(first, []byte{','})
+	for _, c := range []byte{';', '\t'} {
+		if n := bytes.Count(first, []byte{c}); n > most {
+			l.comma, most = c, n
+		}
+	}
+	s := newScanner(r, l, l.from, l.size, nil)
+	row, err := s.next()
+	if errors.Is(err, io.EOF) {
+		return l, nil
+	}
+	if err != nil {
+		return l, err
+	}
+	if s.long {
+		return l, fmt.Errorf("its header is larger than %d MiB", MaxRow>>20)
+	}
+	taken := map[string]bool{}
+	eachCell(row, l.comma, func(i int, cell []byte) bool {
+		name := string(cell)
+		for n := i + 1; taken[name]; n++ { // a name that comes twice
+			name = fmt.Sprintf("%s %d", cell, n)
+		}
+		taken[name] = true
+		l.header = append(l.header, name)
+		return true
+	})
+	l.from = s.pos()
+	return l, nil
+}
+
+// Progress is told now and then while a call works.
+type Progress struct {
+	Bytes, Size int64
+	Rows        int64 // looked at
+	Found       int64 // taken, for a selection
+}
+
+// Index finds the rows, unless they are known, and keeps the index beside the file. The rows that
+// were found can be read meanwhile. Of several calls one works and the others wait.
+func (f *File) Index(ctx context.Context, on func(Progress)) error {
+	select {
+	case f.build <- struct{}{}:
+		defer func() { <-f.build }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if f.State().Indexed {
+		return nil
+	}
+	if err := f.find(ctx, on); err != nil {
+		return err
+	}
+	f.save()
+	return nil
+}
+
+// find builds the index.
+func (f *File) find(ctx context.Context, on func(Progress)) error {
+	x := index{space: firstSpace}
+	s := newScanner(f.f, f.layout, f.layout.from, f.layout.size, nil)
+	next := int64(0) // where to say how far it is
+	publish := func() {
+		f.mu.Lock()
+		f.x = x
+		f.mu.Unlock()
+		if on != nil {
+			on(Progress{Bytes: x.bytes, Size: f.layout.size, Rows: x.rows})
+		}
+	}
+	for {
+		_, err := s.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.name, err)
+		}
+		if n := len(x.marks); n == 0 || s.at-x.marks[n-1].At >= x.space {
+			x.add(mark{Row: x.rows, At: s.at})
+		}
+		x.rows++
+		if s.long {
+			x.long++
+		}
+		if s.cut {
+			x.fault = "the file ends in the middle of its last row"
+		}
+		if s.at >= next {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			x.bytes = s.at
+			publish()
+			next = s.at + min(max(s.at, 64<<10), 8<<20) // the first rows are there at once
+		}
+	}
+	if f.layout.format == Array && x.fault == "" {
+		x.fault = arrayFault(s)
+	}
+	x.bytes, x.done = f.layout.size, true
+	if err := f.same(); err != nil {
+		return err
+	}
+	publish()
+	return nil
+}
+
+// add adds a mark. The marks that readers have are not changed.
+func (x *index) add(m mark) {
+	if len(x.marks) == maxMarks {
+		half := make([]mark, 0, maxMarks)
+		for i := 0; i < len(x.marks); i += 2 {
+			half = append(half, x.marks[i])
+		}
+		x.marks = half
+		x.space *= 2
+		if m.At-half[len(half)-1].At < x.space {
+			return
+		}
+	}
+	x.marks = append(x.marks, m)
+}
+
+// arrayFault says what is wrong at the end of an array, or "".
+func arrayFault(s *scanner) string {
+	if !s.over {
+		return "the file ends before its array does"
+	}
+	rest := make([]byte, 4<<10)
+	n, _ := s.r.ReadAt(rest, s.pos()+1) // fewer bytes at the end of the file
+	if len(bytes.TrimSpace(rest[:n])) > 0 {
+		return "what comes after the end of the array is not shown"
+	}
+	return ""
+}
+
+// same says with ErrChanged that the file is not what it was.
+func (f *File) same() error {
+	info, err := os.Stat(f.path)
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.name, err)
+	}
+	if info.Size() != f.seen.Size || !info.ModTime().Equal(f.seen.Modified) {
+		return fmt.Errorf("%s: %w", f.name, ErrChanged)
+	}
+	return nil
+}
+
+// at is a scanner whose next row is the given one.
+func (f *File) at(row int64) (*scanner, error) {
+	f.mu.RLock()
+	marks, rows := f.x.marks, f.x.rows
+	f.mu.RUnlock()
+	if row < 0 || row >= rows {
+		return nil, io.EOF
+	}
+	i := sort.Search(len(marks), func(i int) bool { return marks[i].Row > row }) - 1
+	s := newScanner(f.f, f.layout, marks[i].At, f.layout.size, make([]byte, 128<<10))
+	for n := marks[i].Row; n < row; n++ {
+		if _, err := s.next(); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// parts are where the file is cut for several readers: each begins at a row.
+func (f *File) parts(bytes int64) []part {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	var out []part
+	for _, m := range f.x.marks {
+		if n := len(out); n == 0 || m.At-out[n-1].from >= bytes {
+			out = append(out, part{row: m.Row, from: m.At})
+		}
+	}
+	for i := range out {
+		out[i].to = f.layout.size
+		if i+1 < len(out) {
+			out[i].to = out[i+1].from
+		}
+	}
+	return out
+}
+
+type part struct{ row, from, to int64 }
+
+// stamp is by what a file is known again.
+type stamp struct {
+	Size     int64     `json:"size"`
+	Modified time.Time `json:"modified"`
+	Digest   string    `json:"digest"` // of its first and last 64 KiB
+}

@@ -1,0 +1,371 @@
+package records
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// file is a File with the given text.
+func file(t *testing.T, name, content string) *File {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return keeping(t, path)
+}
+
+// keeping opens a file and keeps its index beside it.
+func keeping(t *testing.T, path string) *File {
+	t.Helper()
+	f, err := Open(path, Options{Temp: t.TempDir(), Keep: func(path string, b []byte) error { return os.WriteFile(path, b, 0o600) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	return f
+}
+
+func index1(t *testing.T, f *File) {
+	t.Helper()
+	if err := f.Index(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// written are the rows of a view as NDJSON.
+func written(t *testing.T, f *File, v View) string {
+	t.Helper()
+	var b strings.Builder
+	if _, err := f.Export(t.Context(), &b, v, Export{Format: Lines}, nil); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestTheIndexLiesBesideTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.ndjson")
+	writeRows(t, path, 20_000)
+	f := keeping(t, path)
+	last := Progress{}
+	if err := f.Index(t.Context(), func(p Progress) {
+		if p.Rows < last.Rows || p.Size != f.Size() {
+			t.Errorf("%+v after %+v", p, last)
+		}
+		last = p
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if last.Rows != 20_000 || len(f.x.marks) < 10 {
+		t.Fatalf("%+v with %d marks", last, len(f.x.marks))
+	}
+	for _, n := range []int64{0, 1, 777, 19_999} {
+		rows, err := f.Rows(t.Context(), View{}, n, 1, []string{"id"})
+		if err != nil || len(rows) != 1 || rows[0].N != n || rows[0].Cells[0] != (Cell{Number, fmt.Sprint(n)}) {
+			t.Errorf("row %d is %+v: %v", n, rows, err)
+		}
+	}
+	about, err := f.Profile(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := keeping(t, path)
+	if s := again.State(); !s.Indexed || s.Rows != 20_000 || len(s.Notes) != 0 || !slices.Equal(again.x.marks, f.x.marks) {
+		t.Errorf("the index was not taken: %+v", s)
+	}
+	if p := again.Known(); !p.Done || fmt.Sprint(p) != fmt.Sprint(about) {
+		t.Errorf("the profile was not taken: %+v", p)
+	}
+}
+
+func TestAnIndexThatDoesNotFitIsMadeAnew(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(t *testing.T, path string)
+		note   bool
+	}{
+		{"another size", func(t *testing.T, path string) {
+			if err := os.WriteFile(path, []byte("{\"a\":1}\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, false},
+		{"another time", func(t *testing.T, path string) {
+			if err := os.Chtimes(path, time.Time{}, time.Unix(1_700_000_000, 0)); err != nil {
+				t.Fatal(err)
+			}
+		}, false},
+		{"the same size and time, other bytes", func(t *testing.T, path string) {
+			info, err := os.Stat(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b[len(b)-3]++
+			if err := errors.Join(os.WriteFile(path, b, 0o600), os.Chtimes(path, time.Time{}, info.ModTime())); err != nil {
+				t.Fatal(err)
+			}
+		}, false},
+		{"a byte of the index", func(t *testing.T, path string) {
+			b, err := os.ReadFile(path + Extension)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b[len(b)/2]++
+			if err := os.WriteFile(path+Extension, b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, true},
+		{"an index that is cut", func(t *testing.T, path string) {
+			if err := os.Truncate(path+Extension, 20); err != nil {
+				t.Fatal(err)
+			}
+		}, true},
+		{"another version", func(t *testing.T, path string) {
+			if err := os.WriteFile(path+Extension, []byte("zonedeck rows 0\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := file(t, "a.ndjson", "{\"a\":1}\n{\"a\":2}\n")
+			index1(t, f)
+			c.change(t, f.path)
+			again := keeping(t, f.path)
+			if s := again.State(); s.Indexed || (len(s.Notes) > 0) != c.note {
+				t.Fatalf("%+v", s)
+			}
+			index1(t, again)
+			if s := keeping(t, f.path).State(); !s.Indexed || len(s.Notes) > 0 {
+				t.Errorf("it was not kept: %+v", s)
+			}
+		})
+	}
+}
+
+func TestAFileThatChangesIsNoticed(t *testing.T) {
+	f := file(t, "a.ndjson", "{\"a\":1}\n")
+	index1(t, f)
+	if err := os.WriteFile(f.path, []byte("{\"a\":1}\n{\"a\":2}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Select(t.Context(), Query{}, nil, nil); !errors.Is(err, ErrChanged) {
+		t.Errorf("%v", err)
+	}
+	if _, err := f.Profile(t.Context(), nil); !errors.Is(err, ErrChanged) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestAFolderThatCannotBeWrittenToIsSaid(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.ndjson")
+	writeRows(t, path, 10)
+	f, err := Open(path, Options{Keep: func(string, []byte) error { return os.ErrPermission }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	index1(t, f)
+	if s := f.State(); s.Rows != 10 || len(s.Notes) != 1 || s.Notes[0] != "the index cannot be kept beside the file: permission denied" {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestMarksStayBounded(t *testing.T) {
+	x := index{space: 1}
+	for i := range int64(10 * maxMarks) {
+		if n := len(x.marks); n == 0 || i-x.marks[n-1].At >= x.space {
+			x.add(mark{Row: i, At: i})
+		}
+	}
+	if len(x.marks) > maxMarks || len(x.marks) < maxMarks/2 {
+		t.Fatalf("%d marks", len(x.marks))
+	}
+	for i, m := range x.marks {
+		if m.Row != m.At || i > 0 && m.At-x.marks[i-1].At != x.space {
+			t.Fatalf("mark %d is %+v after %+v, %d apart", i, m, x.marks[max(i-1, 0)], x.space)
+		}
+	}
+}
+
+func TestWhatIsWrongWithAFileIsSaid(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"a.json", `[{"a":1},{"a":2}`, "the file ends before its array does"},
+		{"a.json", `[{"a":1},{"a":`, "the file ends in the middle of its last row"},
+		{"a.json", `[{"a":1}] {"a":2}`, "what comes after the end of the array is not shown"},
+		{"a.json", "[{\"a\":1}]\n", ""},
+	} {
+		f := file(t, c.name, c.text)
+		index1(t, f)
+		if got := strings.Join(f.State().Notes, "|"); got != c.want {
+			t.Errorf("%s: %q, want %q", c.text, got, c.want)
+		}
+	}
+}
+
+func TestDamagedRowsAreShown(t *testing.T) {
+	f := file(t, "a.ndjson", "{\"a\":1}\n{\"a\":\x1b[2J oops}\n{\"a\":\"\xff\"}\n")
+	rows := rowsOf(t, f, View{}, 10, "a")
+	if len(rows) != 3 || rows[1].Damaged == "" || rows[1].Raw != "{\"a\":\x1b[2J oops}" || rows[2].Cells[0].Text != "�" {
+		t.Fatalf("%+v", rows)
+	}
+	d, err := f.Detail(View{}, 1)
+	if err != nil || d.Damaged == "" {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	p, err := f.Profile(t.Context(), nil)
+	if err != nil || p.Damaged != 1 || p.First != 1 {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+func TestARowThatIsTooLongIsCountedAndNotRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.json")
+	out, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const part = "x\\\"],{"
+	_, err = io.Copy(out, io.MultiReader(strings.NewReader(`[{"a":1},{"a":"`), io.LimitReader(repeated(part), (MaxRow/6+2)*6), strings.NewReader(`"},{"a":3}]`)))
+	if err := errors.Join(err, out.Close()); err != nil {
+		t.Fatal(err)
+	}
+	f := keeping(t, path)
+	rows := rowsOf(t, f, View{}, 10, "a")
+	if len(rows) != 3 || rows[0].Cells[0].Text != "1" || rows[1].Damaged != "it is larger than 64 MiB" || rows[2].Cells[0].Text != "3" {
+		t.Fatalf("%+v", rows)
+	}
+	if notes := f.State().Notes; len(notes) != 1 || notes[0] != "rows larger than 64 MiB, which are counted and not read: 1" {
+		t.Errorf("%q", notes)
+	}
+	got, err := f.Select(t.Context(), Query{Sort: "a", Down: true}, nil, nil)
+	if err != nil || got.Unread != 1 || written(t, f, View{List: got.List}) != "{\"a\":3}\n{\"a\":1}\n" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	_ = got.List.Close()
+}
+
+// repeated gives a text again and again.
+type repeated string
+
+func (r repeated) Read(p []byte) (int, error) {
+	n := 0
+	for len(p)-n >= len(r) {
+		n += copy(p[n:], r)
+	}
+	return n, nil
+}
+
+func rowsOf(t *testing.T, f *File, v View, n int, columns ...string) []Row {
+	t.Helper()
+	index1(t, f)
+	rows, err := f.Rows(t.Context(), v, 0, n, columns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+func TestColumnsOverTheWholeFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.ndjson")
+	writeRows(t, path, 30_000)
+	f := keeping(t, path)
+	p, err := f.Profile(t.Context(), nil)
+	if err != nil || p.Rows != 30_000 || p.Damaged != 0 || p.More {
+		t.Fatalf("%+v: %v", p, err)
+	}
+	type facts struct {
+		name, kind, fill, distinct string
+	}
+	var got []facts
+	for _, c := range p.Columns {
+		got = append(got, facts{c.Name, c.Type(), c.FillWords(p.Rows), c.DistinctWords()})
+	}
+	id := got[0]
+	var about int64
+	if _, err := fmt.Sscanf(id.distinct, "about %d", &about); err != nil || about < 28_000 || about > 32_000 {
+		t.Errorf("30,000 distinct values are %q", id.distinct)
+	}
+	want := []facts{
+		{"id", "number", "100 %", id.distinct},
+		got[1], got[2],
+		{"in_stock", "bool", "100 %", "2"},
+		{"brand", "text", "100 %", "97"},
+		got[5],
+		{"rating", "null", "0 %", "0"},
+		{"tags", "list", "100 %", "7"},
+		{"seller", "object", "100 %", "1000"},
+	}
+	if !slices.Equal(got, want) || got[2].name != "list price" {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestColumnsThatFewRowsHave(t *testing.T) {
+	f := file(t, "a.json", `[{"a":1,"b":"","c":[],"a":"twice"},{"a":"x","b":null,"d e":{}},{"A\u00e9":1},7,"t"]`)
+	p, err := f.Profile(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range p.Columns {
+		got = append(got, fmt.Sprintf("%s %s %d %d", c.Name, c.Type(), c.Filled, c.Distinct))
+	}
+	if want := []string{"a number+text 2 2", "b text 0 0", "c list 0 0", "d e object 0 0", "Aé number 1 1", "value number+text 2 2"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	var wide strings.Builder
+	for i := range MaxColumns + 5 {
+		fmt.Fprintf(&wide, "{\"c%d\":1}\n", i)
+	}
+	if p, err = file(t, "b.ndjson", wide.String()).Profile(t.Context(), nil); err != nil || len(p.Columns) != MaxColumns || !p.More {
+		t.Errorf("%d columns, more %t: %v", len(p.Columns), p.More, err)
+	}
+}
+
+func TestExports(t *testing.T) {
+	f := file(t, "a.json", "[{\"a b\":\"=1+1\",\"n\":-5,\"x\":[1,\n 2]},{\"a b\":\"-5\",\"n\":null},{\"a b\":\"@x\\ny\"}, oops]")
+	for _, c := range []struct {
+		e    Export
+		want string
+		done Written
+	}{
+		{Export{Format: CSV}, "a b,n,x\n'=1+1,-5,\"[1,\n 2]\"\n-5,,\n\"'@x\ny\",,\n", Written{3, 1, 2}},
+		{Export{Format: CSV, Raw: true, Columns: []string{"n", "a b", "no"}}, "n,a b,no\n-5,=1+1,\n,-5,\n,\"@x\ny\",\n", Written{3, 1, 0}},
+		{Export{Format: CSV, Columns: []string{"n"}}, "n\n-5\n\"\"\n\"\"\n", Written{3, 1, 0}},
+		{Export{Format: Lines}, "{\"a b\":\"=1+1\",\"n\":-5,\"x\":[1, 2]}\n{\"a b\":\"-5\",\"n\":null}\n{\"a b\":\"@x\\ny\"}\n", Written{3, 1, 0}},
+		{Export{Format: Array, Columns: []string{"n"}}, "[\n{\"n\":-5},\n{\"n\":null},\n{}\n]\n", Written{3, 1, 0}},
+	} {
+		var b strings.Builder
+		done, err := f.Export(t.Context(), &b, View{}, c.e, nil)
+		if err != nil || b.String() != c.want || done != c.done {
+			t.Errorf("%+v: %q %+v, %v; want %q %+v", c.e, b.String(), done, err, c.want, c.done)
+		}
+		if c.e.Format == Array && !json.Valid([]byte(b.String())) {
+			t.Errorf("%q is not JSON", b.String())
+		}
+	}
+	table := file(t, "a.csv", "name,\"x \"\"y\"\"\",name\nA,\"1\n2\",b\n")
+	if got := written(t, table, View{}); got != "{\"name\":\"A\",\"x \\\"y\\\"\":\"1\\n2\",\"name 3\":\"b\"}\n" {
+		t.Errorf("%q", got)
+	}
+	if _, err := f.Export(t.Context(), io.Discard, View{}, Export{Format: "xml"}, nil); err == nil {
+		t.Error("rows were written as XML")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := f.Export(ctx, io.Discard, View{}, Export{Format: Lines}, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}

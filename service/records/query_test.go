@@ -1,0 +1,278 @@
+package records
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"zonedeck/service/filter"
+)
+
+const shop = `{"id":1,"name":"Été","list price (USD)":5,"a/b:c":"x y","seller":{"city":"Köln \"Süd\""}}
+{"id":2,"name":"b","list price (USD)":"7","ok":true,"a/b:c":null}
+{"id":3,"name":"\u00c9t\u00e9 \"two\"","list price (USD)":12.50,"ok":false,"note":""}
+{"id":4,"name":"-5"}
+[1,2]
+`
+
+func TestFilters(t *testing.T) {
+	for _, c := range []struct{ filter, want string }{
+		{"", "1 2 3 4 5"},
+		{"été", "1 3"},
+		{`"köln \"süd"`, "1"},
+		{"name:ÉT", "1 3"},
+		{"-name:ét", "2 4 5"},
+		{`"list price (USD)">5`, "2 3"},
+		{`"list price (USD)">=5 "list price (USD)"<12.5`, "1 2"},
+		{`"list price (USD)"=12.5`, "3"},
+		{`"list price (USD)"=7`, "2"},
+		{`"a/b:c":x`, "1"},
+		{`"a/b:c"="x y"`, "1"},
+		{`"a/b:c"=x`, ""},
+		{"has:note", ""},
+		{`has:"a/b:c"`, "1"},
+		{"-has:ok", "1 4 5"},
+		{"ok=true", "2"},
+		{"ok=false name:two", "3"},
+		{"seller:süd", "1"},
+		{"name=-5", "4"},
+		{"name>b", "1 3"},
+		{"value:2", "5"},
+		{"http://lab.test", ""},
+		{`name:"two" -id=1`, "3"},
+		{"-b -été", "4 5"},
+	} {
+		f, err := ParseFilter(c.filter)
+		if err != nil {
+			t.Errorf("%s: %v", c.filter, err)
+			continue
+		}
+		for _, name := range []string{"a.ndjson", "a.json"} {
+			m := f.matcher(layout{format: Lines})
+			var got []string
+			for i, row := range strings.Split(strings.TrimSpace(shop), "\n") {
+				if m.match([]byte(row)) {
+					got = append(got, strconv.Itoa(i+1))
+				}
+			}
+			if strings.Join(got, " ") != c.want {
+				t.Errorf("%s: %s lets rows %q through, want %q", name, c.filter, got, c.want)
+			}
+		}
+	}
+}
+
+func TestFiltersOnATable(t *testing.T) {
+	f := file(t, "a.csv", "id,\"list price, USD\",name\n1,5,\"a \"\"b\"\"\"\n2,,x\n3,12,\n")
+	for _, c := range []struct{ filter, want string }{
+		{`"list price, USD">5`, "3"}, {`has:"list price, USD"`, "1 3"}, {`"a \"b\""`, "1"}, {`name=""`, "3"}, {`name:x`, "2"}, {"-has:name", "3"},
+	} {
+		q, err := ParseFilter(c.filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := ids(t, f, Query{Filter: q}); got != c.want {
+			t.Errorf("%s: %q, want %q", c.filter, got, c.want)
+		}
+	}
+}
+
+// ids are the ids of the rows of a query.
+func ids(t *testing.T, f *File, q Query) string {
+	t.Helper()
+	got, err := f.Select(t.Context(), q, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer got.List.Close()
+	rows, err := f.Rows(t.Context(), View{List: got.List}, 0, int(got.List.Len()), []string{"id"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := make([]string, 0, len(rows))
+	for _, r := range rows {
+		out = append(out, r.Cells[0].Text)
+	}
+	return strings.Join(out, " ")
+}
+
+func TestFiltersThatAreWrong(t *testing.T) {
+	for _, c := range []struct{ filter, want string }{
+		{`"open`, `the quote before "open" does not end`},
+		{"has:", "has: names no field"},
+		{"price>", `price> has no value: write one, or "" for an empty one`},
+		{":x", `":x" has no field before it`},
+		{`""`, `"" says nothing: write what to look for`},
+		{"\xff", "a filter is UTF-8"},
+		{strings.Repeat("x", MaxFilter+1), "a filter has at most 4096 bytes"},
+	} {
+		if _, err := ParseFilter(c.filter); err == nil || err.Error() != c.want {
+			t.Errorf("%q: %v, want %s", c.filter, err, c.want)
+		}
+	}
+}
+
+func FuzzFilter(f *testing.F) {
+	for _, s := range []string{`a:b "c d">5 -has:"x"`, `"a\"b":""`, "-", "http://x", `x=""`, "has:has"} {
+		f.Add(s, `{"a":"b","c d":6}`)
+	}
+	f.Fuzz(func(t *testing.T, text, row string) {
+		q, err := ParseFilter(text)
+		if err != nil {
+			return
+		}
+		for _, l := range []layout{{format: Lines}, {format: CSV, comma: ',', header: []string{"a", "b"}}} {
+			q.matcher(l).match([]byte(row))
+		}
+		name := QuoteName(text)
+		if again, err := ParseFilter("has:" + name); text != "" && (err != nil || len(again.terms) != 1 || again.terms[0].field != text) {
+			t.Errorf("has:%s is %+v: %v", name, again, err)
+		}
+		if again, err := ParseFilter(name + "=1"); text != "" && (err != nil || len(again.terms) != 1 || again.terms[0].field != text) {
+			t.Errorf("%s=1 is %+v: %v", name, again, err)
+		}
+	})
+}
+
+func TestJQ(t *testing.T) {
+	f := file(t, "a.ndjson", shop)
+	for _, c := range []struct {
+		expr, want string
+		failed     int64
+	}{
+		{".ok", "2", 1},
+		{`select(.["a/b:c"]=="x y")`, "1", 1},
+		{"type==\"array\"", "", 0},
+		{".id>2", "3 4", 1},
+		{"empty", "", 0},
+	} {
+		cond, err := filter.NewCondition(c.expr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := f.Select(t.Context(), Query{JQ: cond}, nil, nil)
+		if err != nil || got.Failed != c.failed {
+			t.Errorf("%s: %+v, %v", c.expr, got, err)
+		}
+		_ = got.List.Close()
+		if c.expr != "type==\"array\"" {
+			if got := ids(t, f, Query{JQ: cond}); got != c.want {
+				t.Errorf("%s: %q, want %q", c.expr, got, c.want)
+			}
+		}
+	}
+	endless, err := filter.NewCondition("def f: f; f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := f.Select(t.Context(), Query{JQ: endless}, nil, nil); err == nil || got.List != nil || err.Error() != "jq on the rows from 1 on: stopped after 3s" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestTheOrderOfASort(t *testing.T) {
+	const rows = `{"id":1,"v":"b"}
+{"id":2,"v":10}
+{"id":3}
+{"id":4,"v":-2.5}
+{"id":5,"v":"B"}
+{"id":6,"v":true}
+{"id":7,"v":null}
+{"id":8,"v":[1]}
+{"id":9,"v":9}
+{"id":10,"v":"b2"}
+{"id":11,"v":"b"}
+{"id":12,"v":{}}
+{"id":13,"v":-0}
+{"id":14,"v":0.0}
+`
+	f := file(t, "a.ndjson", rows)
+	if got := ids(t, f, Query{Sort: "v"}); got != "4 13 14 9 2 5 1 11 10 6 12 8 3 7" {
+		t.Errorf("upwards %s", got)
+	}
+	if got := ids(t, f, Query{Sort: "v", Down: true}); got != "8 12 6 10 1 11 5 2 9 13 14 4 3 7" {
+		t.Errorf("downwards %s", got)
+	}
+	q, err := ParseFilter("v:b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := ids(t, f, Query{Filter: q, Sort: "id", Down: true}); got != "11 10 5 1" {
+		t.Errorf("filtered %s", got)
+	}
+}
+
+func TestASortThatDoesNotFitIntoMemory(t *testing.T) {
+	s := newSorter(t.TempDir())
+	defer s.close()
+	s.limit = 4 << 10
+	r := rand.New(rand.NewPCG(1, 2))
+	var want []string
+	for i := range 5000 {
+		key := strconv.Itoa(r.IntN(700))
+		want = append(want, fmt.Sprintf("%s %05d", key, i))
+		if err := s.add([]byte(key), fmt.Appendf(nil, "%05d", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	slices.SortStableFunc(want, func(a, b string) int { return strings.Compare(strings.Fields(a)[0], strings.Fields(b)[0]) })
+	var got []string
+	if err := s.each(t.Context(), func(key, load []byte) error {
+		got = append(got, string(key)+" "+string(load))
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.ends) < 10 || !slices.Equal(got, want) {
+		t.Errorf("%d runs, %d items", len(s.ends), len(got))
+	}
+}
+
+func TestSearch(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.ndjson")
+	writeRows(t, path, 20_000)
+	f := keeping(t, path)
+	index1(t, f)
+	want, err := ParseFilter(`"seller 7\""`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	third, err := ParseFilter("in_stock=true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := f.Select(t.Context(), Query{Filter: third, Sort: "id", Down: true}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer got.List.Close()
+	for _, c := range []struct {
+		name string
+		view View
+		from int64
+		back bool
+		at   int64
+		ok   bool
+	}{
+		{"from the beginning", View{}, -1, false, 7, true},
+		{"after a hit", View{}, 7, false, 1007, true},
+		{"far on", View{}, 18_500, false, 19_007, true},
+		{"after the last", View{}, 19_007, false, 0, false},
+		{"at the end", View{}, 19_999, false, 0, false},
+		{"back", View{}, 19_999, true, 19_007, true},
+		{"back from a hit", View{}, 1007, true, 7, true},
+		{"back before the first", View{}, 7, true, 0, false},
+		{"in a sorted list", View{List: got.List}, 0, false, (19_998 - 17_007) / 3, true},
+		{"back in it", View{List: got.List}, got.List.Len(), true, (19_998 - 2_007) / 3, true},
+		{"back before the first of it", View{List: got.List}, (19_998 - 17_007) / 3, true, 0, false},
+	} {
+		at, ok, err := f.Find(t.Context(), c.view, c.from, c.back, want, nil)
+		if err != nil || ok != c.ok || at != c.at {
+			t.Errorf("%s: %d %t, %v; want %d %t", c.name, at, ok, err, c.at, c.ok)
+		}
+	}
+}

@@ -1,0 +1,423 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/keystore/textfile"
+	"zonedeck/service/filter"
+	"zonedeck/service/profile"
+	"zonedeck/service/records"
+	"zonedeck/ui/cli/session"
+	"zonedeck/ui/kit/text"
+)
+
+// rowsFlags say which rows of a result are written, and how.
+type rowsFlags struct {
+	filter, jq, sort, newAgainst, diff, key, format, output string
+	columns, ignore                                         []string
+	desc, about, asJSON, asCSV, rawCells, force             bool
+}
+
+func (a *app) jobsRowsCommand() *cobra.Command {
+	var f rowsFlags
+	cmd := &cobra.Command{
+		Use:   "rows JOB|FILE",
+		Short: "Filter, sort, compare and convert the rows of a downloaded result",
+		Long: `Reads a result on this disk, of any size: JSON, NDJSON or CSV. The rows are written to standard
+output or to -o, as NDJSON or as --csv. An index is kept beside the file, as FILE.index.
+
+A filter is words that all have to hold: word or "two words" anywhere in the row, field:part, field=value,
+field>5 (or <, >=, <=), has:field, and -word for the opposite. A name with blanks, colons or other signs stands
+in quotes: '"list price (USD)">5'. --jq keeps the rows for which the expression gives anything but false and
+null. --sort orders numbers before texts and puts what is missing or null last.
+
+--new-against writes the rows alone whose --key the other result does not have; --diff writes every row that was
+added, removed or changed. Rows without the key and repeated keys are counted and told.`,
+		Args: oneArg("the job whose result was downloaded, or a file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			return a.rows(cmd.Context(), args[0], f)
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.filter, "filter", "", "rows that this filter lets through")
+	fl.StringVar(&f.jq, "jq", "", "rows for which this jq expression gives anything but false and null")
+	fl.StringVar(&f.sort, "sort", "", "column to sort by")
+	fl.BoolVar(&f.desc, "desc", false, "with --sort: the largest first")
+	fl.StringSliceVar(&f.columns, "columns", nil, "the columns to write (default: all)")
+	fl.StringVar(&f.newAgainst, "new-against", "", "job or file: the rows alone whose key it does not have")
+	fl.StringVar(&f.diff, "diff", "", "job or file: the rows that were added, removed or changed since")
+	fl.StringVar(&f.key, "key", "", "with --new-against and --diff: the field that identifies a row")
+	fl.StringSliceVar(&f.ignore, "ignore", nil, "with --diff: fields that are not compared")
+	fl.BoolVar(&f.about, "about", false, "print the columns with their types, fill rates and distinct values in place of the rows")
+	fl.BoolVar(&f.asCSV, "csv", false, "write CSV (default: NDJSON, or what the name of -o says)")
+	fl.BoolVar(&f.rawCells, "raw-cells", false, "leave cells of CSV as they are that a spreadsheet takes for a formula")
+	fl.StringVarP(&f.output, "output", "o", "", "file to write, or - for standard output")
+	fl.BoolVar(&f.force, "force", false, "replace a file that is there")
+	fl.BoolVar(&f.asJSON, "json", false, "print one JSON object about the rows and columns; with -o besides the rows")
+	return cmd
+}
+
+// check says what is wrong with the flags, and decides about the format.
+func (f *rowsFlags) check() error {
+	against := f.newAgainst != "" || f.diff != ""
+	f.format = string(records.Lines)
+	switch ext := strings.ToLower(filepath.Ext(f.output)); {
+	case f.asCSV, ext == ".csv":
+		f.format = string(records.CSV)
+	case ext == ".json":
+		f.format = string(records.Array)
+	}
+	switch {
+	case f.newAgainst != "" && f.diff != "":
+		return usage("--new-against and --diff: give one of them")
+	case against && f.key == "":
+		return usage("--key is missing: name the field that identifies a row")
+	case !against && (f.key != "" || len(f.ignore) > 0):
+		return usage("--key and --ignore need --new-against or --diff")
+	case f.diff == "" && len(f.ignore) > 0:
+		return usage("--ignore needs --diff: only there rows are compared")
+	case against && (f.filter != "" || f.jq != "" || f.sort != ""):
+		return usage("--filter, --jq and --sort do not go with a comparison: write it to a file, and filter that")
+	case f.diff != "" && (f.format != string(records.Lines) || f.columns != nil):
+		return usage("a difference is written as NDJSON with whole rows")
+	case f.desc && f.sort == "":
+		return usage("--desc needs --sort")
+	case f.asJSON && f.output == "-":
+		return usage("-o - and --json both want standard output: name a file, or leave one out")
+	case f.about && (f.output != "" || f.filter != "" || f.jq != "" || f.sort != "" || against):
+		return usage("--about is of the whole file: it takes no filter, no comparison and no -o")
+	}
+	return nil
+}
+
+// query is what the flags ask for.
+func (f *rowsFlags) query() (q records.Query, err error) {
+	if q.Filter, err = records.ParseFilter(f.filter); err != nil {
+		return q, usage("--filter: %w", err)
+	}
+	if f.jq != "" {
+		if q.JQ, err = filter.NewCondition(f.jq); err != nil {
+			return q, usage("--jq: %w", err)
+		}
+	}
+	q.Sort, q.Down = f.sort, f.desc
+	return q, nil
+}
+
+// rows does what the flags ask for.
+func (a *app) rows(ctx context.Context, name string, f rowsFlags) error {
+	q, err := f.query()
+	if err != nil {
+		return err
+	}
+	dest := a.stdout()
+	if f.output != "" {
+		if dest, err = a.destination(f.output); err != nil {
+			return err
+		}
+		if _, err := os.Stat(f.output); err == nil && dest.file != "" && !f.force {
+			return fail(exitState, "-o %s: this file is there already; --force replaces it", f.output)
+		}
+	}
+	file, err := a.openRows(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	r := rowsRun{app: a, flags: f, file: file, dest: dest}
+	switch {
+	case f.newAgainst != "" || f.diff != "":
+		err = r.compare(ctx)
+	case f.about:
+		err = r.about(ctx)
+	default:
+		err = r.selected(ctx, q)
+	}
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return fail(exitInterrupted, "interrupted")
+	case errors.Is(err, filter.ErrTime) || errors.Is(err, filter.ErrMemory):
+		return usage("--jq: %w", err)
+	}
+	var exit *exitError
+	if errors.As(err, &exit) {
+		return err
+	}
+	return fail(exitState, "%w", err)
+}
+
+// openRows opens a file, or the downloaded result of a job.
+func (a *app) openRows(ctx context.Context, name string) (*records.File, error) {
+	path := name
+	if _, err := os.Stat(name); err != nil {
+		err := a.withSession(ctx, needs{jobs: true}, func(t *task) error {
+			if err := t.ledger(ctx); err != nil {
+				return err
+			}
+			job, err := t.Client.Job(ctx, name)
+			if err != nil {
+				return usage("%s is neither a file nor a job of the ledger", name)
+			}
+			if path = job.File; path == "" {
+				return usage("the result of %s is not on this disk: 'zonedeck jobs download %s -o FILE' fetches it", name, name)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	file, err := session.OpenRows(profile.FindPaths(a.Getenv), path)
+	if err != nil {
+		return nil, fail(exitState, "%w", err)
+	}
+	return file, nil
+}
+
+// rowsRun is one run of the command.
+type rowsRun struct {
+	app   *app
+	flags rowsFlags
+	file  *records.File
+	dest  destination
+	notes []string
+}
+
+func (r *rowsRun) say(format string, args ...any) {
+	line := fmt.Sprintf(format, args...)
+	r.notes = append(r.notes, line)
+	r.app.say("zonedeck: %s", sanitizeLine(line))
+}
+
+// rowsJSON is a result's rows and columns (docs/schema/jobs-rows.json).
+type rowsJSON struct {
+	SchemaVersion int              `json:"schema_version"`
+	File          string           `json:"file"`
+	Format        string           `json:"format"`
+	Rows          int64            `json:"rows"`
+	Matched       *int64           `json:"matched"`
+	Damaged       int64            `json:"damaged"`
+	Columns       []rowsColumnJSON `json:"columns"`
+	Difference    *rowsDiffJSON    `json:"difference"`
+	Notes         []string         `json:"notes"`
+}
+
+type rowsColumnJSON struct {
+	Name          string           `json:"name"`
+	Type          string           `json:"type"`
+	Kinds         map[string]int64 `json:"kinds"`
+	Filled        int64            `json:"filled"`
+	Fill          float64          `json:"fill"`
+	Distinct      int64            `json:"distinct"`
+	DistinctAbout bool             `json:"distinct_about"`
+}
+
+type rowsDiffJSON struct {
+	Key     string       `json:"key"`
+	Added   int64        `json:"added"`
+	Removed int64        `json:"removed"`
+	Changed int64        `json:"changed"`
+	Same    int64        `json:"same"`
+	Old     rowsSideJSON `json:"old"`
+	New     rowsSideJSON `json:"new"`
+}
+
+type rowsSideJSON struct {
+	Rows       int64 `json:"rows"`
+	Repeated   int64 `json:"repeated_keys"`
+	Without    int64 `json:"without_key"`
+	Unreadable int64 `json:"unreadable"`
+}
+
+// printAbout prints the object of --json.
+func (r *rowsRun) printAbout(ctx context.Context, matched *int64, diff *rowsDiffJSON) error {
+	p, err := r.file.Profile(ctx, nil)
+	if err != nil {
+		return err
+	}
+	s := r.file.State()
+	out := rowsJSON{
+		SchemaVersion: schemaVersion, File: r.file.Path(), Format: string(r.file.Format()), Rows: s.Rows, Matched: matched,
+		Damaged: p.Damaged, Columns: []rowsColumnJSON{}, Difference: diff, Notes: append(append([]string{}, r.notes...), s.Notes...),
+	}
+	for _, c := range p.Columns {
+		kinds := map[string]int64{}
+		for k, n := range c.Kinds {
+			if n > 0 {
+				kinds[records.Kind(k).String()] = n //nolint:gosec // a kind
+			}
+		}
+		out.Columns = append(out.Columns, rowsColumnJSON{c.Name, c.Type(), kinds, c.Filled, c.Fill(p.Rows), c.Distinct, c.About})
+	}
+	return r.app.printJSON(out)
+}
+
+// about prints the columns.
+func (r *rowsRun) about(ctx context.Context) error {
+	if r.flags.asJSON {
+		return r.printAbout(ctx, nil, nil)
+	}
+	p, err := r.file.Profile(ctx, nil)
+	if err != nil {
+		return err
+	}
+	rows := [][]string{{"COLUMN", "TYPE", "FILLED", "DISTINCT"}}
+	for _, c := range p.Columns {
+		rows = append(rows, []string{c.Name, c.Type(), c.FillWords(p.Rows), c.DistinctWords()})
+	}
+	if err := printColumns(r.app.Stdout, rows); err != nil {
+		return err
+	}
+	r.sayState(p)
+	return nil
+}
+
+func (r *rowsRun) sayState(p records.Profile) {
+	for _, n := range r.file.State().Notes {
+		r.app.say("zonedeck: %s", sanitizeLine(n))
+	}
+	if p.Damaged > 0 {
+		r.app.say("zonedeck: cannot be read: %s; the first is row %d", text.Counted(int(p.Damaged), "row"), p.First+1)
+	}
+	if p.More {
+		r.app.say("zonedeck: columns beyond the first %d are not told about", records.MaxColumns)
+	}
+	r.app.say("zonedeck: %s in %s", text.Counted(int(p.Rows), "row"), sanitizeLine(r.file.Path()))
+}
+
+// selected writes the rows of a query.
+func (r *rowsRun) selected(ctx context.Context, q records.Query) error {
+	var view records.View
+	if !q.All() {
+		got, err := r.file.Select(ctx, q, nil, nil)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = got.List.Close() }() // it is temporary
+		view.List = got.List
+		if got.Failed > 0 {
+			r.say("jq failed for %s, left out here: %s", text.Counted(int(got.Failed), "row"), got.First)
+		}
+	} else if err := r.file.Index(ctx, nil); err != nil {
+		return err
+	}
+	matched := r.file.State().Rows
+	if view.List != nil {
+		matched = view.List.Len()
+	}
+	return r.finish(ctx, view, &matched, nil)
+}
+
+// finish writes the rows, unless --json alone was asked for, and says what they came to.
+func (r *rowsRun) finish(ctx context.Context, view records.View, matched *int64, diff *rowsDiffJSON) error {
+	if !r.flags.asJSON || r.flags.output != "" {
+		var done records.Written
+		err := r.dest.writeBy("the rows", func(w io.Writer) (err error) {
+			done, err = r.file.Export(ctx, w, view, records.Export{Format: records.Format(r.flags.format), Columns: r.flags.columns, Raw: r.flags.rawCells}, nil)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if done.Skipped > 0 {
+			r.say("left out, because it cannot be read: %s", text.Counted(int(done.Skipped), "row"))
+		}
+		if done.Defused > 0 {
+			r.say("%s that a spreadsheet takes for a formula got an apostrophe; --raw-cells leaves them as they are", text.Counted(int(done.Defused), "cell"))
+		}
+		r.app.say("zonedeck: %d of %d rows", *matched, r.file.State().Rows)
+	}
+	for _, n := range r.file.State().Notes {
+		r.app.say("zonedeck: %s", sanitizeLine(n))
+	}
+	if r.flags.asJSON {
+		return r.printAbout(ctx, matched, diff)
+	}
+	return nil
+}
+
+// compare writes what is new, or what differs.
+func (r *rowsRun) compare(ctx context.Context) error {
+	name := r.flags.newAgainst + r.flags.diff
+	old, err := r.app.openRows(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = old.Close() }() // it was only read
+	c, err := r.file.Compare(ctx, old, records.How{Key: r.flags.key, Ignore: r.flags.ignore, OnlyNew: r.flags.newAgainst != ""}, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.List.Close() }() // it is temporary
+	for _, side := range []records.Keyed{c.Old, c.New} {
+		if side.Rows > 0 && side.Without+side.Unreadable == side.Rows {
+			return usage("--key %s: no row of one of the results has such a field with a value", textfile.Quote(c.Key))
+		}
+	}
+	for _, line := range c.Counts() {
+		r.say("%s", line)
+	}
+	diff := &rowsDiffJSON{c.Key, c.Added, c.Removed, c.Changed, c.Same, rowsSideJSON(c.Old), rowsSideJSON(c.New)}
+	matched := c.List.Len()
+	if r.flags.newAgainst != "" {
+		return r.finish(ctx, c.View(), &matched, diff)
+	}
+	if !r.flags.asJSON || r.flags.output != "" {
+		err := r.dest.writeBy("the difference", func(w io.Writer) error { return writeDiff(ctx, w, r.file, c) })
+		if err != nil {
+			return err
+		}
+	}
+	r.app.say("zonedeck: %d added, %d removed, %d changed, %d the same", c.Added, c.Removed, c.Changed, c.Same)
+	if r.flags.asJSON {
+		return r.printAbout(ctx, &matched, diff)
+	}
+	return nil
+}
+
+// rowChangeJSON is a row of a difference (docs/schema/jobs-rows-change.json).
+type rowChangeJSON struct {
+	Change string          `json:"change"`
+	Fields []rowFieldJSON  `json:"fields,omitempty"`
+	Row    json.RawMessage `json:"row"`
+}
+
+type rowFieldJSON struct {
+	Name    string `json:"name"`
+	Old     string `json:"old"`
+	OldType string `json:"old_type"`
+	New     string `json:"new"`
+	NewType string `json:"new_type"`
+}
+
+func writeDiff(ctx context.Context, w io.Writer, f *records.File, c records.Compared) error {
+	out := bufio.NewWriter(w)
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	err := c.EachChange(ctx, f, func(change records.Change, row []byte, fields []records.FieldChange) error {
+		line := rowChangeJSON{Change: change.String(), Row: row}
+		for _, x := range fields {
+			line.Fields = append(line.Fields, rowFieldJSON{x.Name, x.Old.Text, x.Old.Kind.String(), x.New.Text, x.New.Kind.String()})
+		}
+		return enc.Encode(line)
+	})
+	if err != nil {
+		return err
+	}
+	return out.Flush()
+}

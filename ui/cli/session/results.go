@@ -1,0 +1,51 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"zonedeck/keystore/textfile"
+	"zonedeck/service/profile"
+	"zonedeck/service/records"
+)
+
+// OpenRows opens a result of any size; its index is kept beside it.
+func OpenRows(paths profile.Paths, path string) (*records.File, error) {
+	return records.Open(path, records.Options{Temp: paths.RowsDir(), Keep: textfile.Write})
+}
+
+// openResult opens a result: a file or, where there is none of that name, the one of a job of the ledger.
+func (s *Session) openResult(ctx context.Context, name string) (*records.File, error) {
+	if _, err := os.Stat(name); err == nil {
+		return OpenRows(s.Paths, name)
+	}
+	job, err := s.Client.Job(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("%q is neither a file nor a job of the ledger", name)
+	}
+	if job.File == "" {
+		return nil, fmt.Errorf("the result of %s is not on this disk: d downloads it", name)
+	}
+	return OpenRows(s.Paths, job.File)
+}
+
+// saveNew writes a file that is not there yet, and names it.
+func saveNew(path string, fill func(io.Writer) error) (string, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // nobody else takes the name meanwhile
+	if errors.Is(err, os.ErrExist) {
+		return "", fmt.Errorf("%s is there already: choose another name", path)
+	}
+	if err != nil {
+		return "", err
+	}
+	if err := f.Close(); err != nil {
+		return "", err
+	}
+	if err := textfile.WriteFunc(path, fill); err != nil {
+		return "", errors.Join(err, os.Remove(path))
+	}
+	return path, nil
+}

@@ -1,0 +1,361 @@
+package records
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/service/filter"
+	"zonedeck/service/records"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
+)
+
+// Panes of the page, in the order of tab.
+const (
+	paneTable = iota
+	paneTree
+)
+
+// Intents of the page's keys.
+type (
+	leave      struct{} // one step back
+	openLine   lineKind
+	takeLine   struct{}
+	leaveLine  struct{}
+	again      struct{ back bool }
+	sideways   int
+	sortColumn struct{}
+	openDetail struct{}
+	askExport  struct{}
+	askCompare struct{}
+	reopen     struct{}
+	copyMenu   struct{}
+	hasColumn  struct{}
+)
+
+// Bindings are the keys that work now.
+func (p *Page) Bindings() []kit.Binding {
+	const group = "Rows"
+	if p.line.kind != lineNone {
+		return []kit.Binding{
+			{Keys: []string{"enter"}, Label: "go", Help: "Take what is typed.", Group: group, Intent: takeLine{}, WhileTyping: true},
+			{Keys: []string{"esc"}, Label: "leave", Help: "Leave the line as it was.", Group: group, Intent: leaveLine{}, WhileTyping: true},
+		}
+	}
+	none, unread := "", ""
+	switch {
+	case p.file == nil:
+		none = "no result is open"
+	case p.total() == 0:
+		none = "there are no rows"
+	}
+	switch {
+	case p.work.index.Running():
+		unread = "the rows are being indexed"
+	case !p.state.Indexed:
+		unread = "the rows are not indexed: r does it"
+	}
+	busy := none
+	if busy == "" {
+		busy = unread
+	}
+	if p.file != nil && none != "" && p.what.query.Filter.String()+p.jq() != "" {
+		busy = "" // a filter without a match is changed
+	}
+	noSearch := none
+	if noSearch == "" && p.line.search == "" {
+		noSearch = "/ searches first"
+	}
+	back := kit.Binding{Keys: []string{"esc", "p"}, Label: "back", Help: "One step back: stop what is under way, the whole table, all rows, the jobs.", Group: group, Intent: leave{}}
+	if p.busy() {
+		back.Label = "stop"
+	}
+	if p.onTree() {
+		return append([]kit.Binding{back}, append(p.tree.Bindings(), p.panes.Bindings(false)...)...)
+	}
+	out := []kit.Binding{
+		{Keys: []string{"f"}, Label: "filter", Help: "Show the rows alone that match: words, field:part, field=value, field>5, has:field, -word; names with blanks, colons or slashes in quotes.", Group: group, Intent: openLine(lineFilter), Disabled: busy},
+		{Keys: []string{"|"}, Label: "jq", Help: "Show the rows alone for which a jq expression gives anything but false and null.", Group: group, Intent: openLine(lineJQ), Disabled: busy},
+		{Keys: []string{"/"}, Label: "search", Help: "Go to the next row with a text, in any case.", Group: group, Intent: openLine(lineSearch), Disabled: none},
+		{Keys: []string{"s"}, Label: "sort", Help: "Sort by the chosen column: upwards, downwards, not at all. Numbers come before texts, what is missing or null last.", Group: group, Intent: sortColumn{}, Disabled: busy},
+		{Keys: []string{"enter"}, Label: "row", Help: "Show the row as a tree.", Group: group, Intent: openDetail{}, Disabled: none},
+		{Keys: []string{"x"}, Label: "export", Help: "Write the rows that are shown to a new file.", Group: group, Intent: askExport{}, Disabled: busy},
+		{Keys: []string{"c"}, Label: "compare", Help: "Show what differs from another result by a key, or the new rows alone.", Group: group, Intent: askCompare{}, Disabled: busy},
+		back,
+		{Keys: []string{"right", "l"}, Label: "columns", Help: "Go one column to the right.", Group: group, Intent: sideways(1), Disabled: none, Hidden: true},
+		{Keys: []string{"left", "h"}, Label: "columns back", Help: "Go one column to the left.", Group: group, Intent: sideways(-1), Disabled: none, Hidden: true},
+		{Keys: []string{"n"}, Label: "next hit", Help: "Go to the next row with the text.", Group: group, Intent: again{}, Disabled: noSearch, Hidden: true},
+		{Keys: []string{"N"}, Label: "hit before", Help: "Go to the row before with the text.", Group: group, Intent: again{back: true}, Disabled: noSearch, Hidden: true},
+		{Keys: []string{"w"}, Label: "with column", Help: "Show the rows alone that have a value in the chosen column.", Group: group, Intent: hasColumn{}, Disabled: busy, Hidden: true},
+		{Keys: []string{"y"}, Label: "copy", Help: "Copy a cell, a column's name or the file's path.", Group: group, Intent: copyMenu{}, Disabled: none, Hidden: true},
+		{Keys: []string{"r"}, Label: "reopen", Help: "Open the result again, as when it has changed.", Group: group, Intent: reopen{}, Hidden: true},
+	}
+	out = append(out, p.panes.Bindings(false)...)
+	return append(out, widget.MotionBindings()...)
+}
+
+func (p *Page) jq() string {
+	if p.what.query.JQ == nil {
+		return ""
+	}
+	return p.what.query.JQ.String()
+}
+
+// busy reports whether esc stops something.
+func (p *Page) busy() bool {
+	return kit.Running(&p.work.query, &p.work.find, &p.work.export) > 0 || p.work.index.Running() && p.file != nil
+}
+
+// onTree reports whether keys go to the tree.
+func (p *Page) onTree() bool { return p.panes.At == paneTree || p.detail.full }
+
+// act carries out the intent of a key.
+func (p *Page) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
+	switch msg := msg.(type) {
+	case leave:
+		return p.leave(), true
+	case openLine:
+		return p.openLine(lineKind(msg)), true
+	case takeLine:
+		return p.takeLine(), true
+	case leaveLine:
+		p.line.kind, p.line.problem = lineNone, ""
+	case again:
+		return p.search(msg.back), true
+	case sideways:
+		p.grid.column = max(min(p.grid.column+int(msg), len(p.about.Columns)-1), 0)
+		p.grid.left = min(p.grid.left, p.grid.column)
+		if p.grid.shown > 0 && p.grid.column >= p.grid.left+p.grid.shown {
+			p.grid.left = p.grid.column - p.grid.shown + 1
+		}
+		return p.ensure(), true
+	case sortColumn:
+		return p.sort(), true
+	case hasColumn:
+		return p.with("has:" + records.QuoteName(p.column())), true
+	case openDetail:
+		if p.wide {
+			p.panes.At = paneTree
+		} else {
+			p.detail.full = true
+		}
+		return p.ensure(), true
+	case askExport:
+		return p.askExport(), true
+	case askCompare:
+		return p.askCompare(), true
+	case reopen:
+		return p.Show(p.name, p.title), true
+	case copyMenu:
+		return p.copyMenu(), true
+	default:
+		return nil, false
+	}
+	return nil, true
+}
+
+// column is the name of the chosen column.
+func (p *Page) column() string {
+	if p.grid.column < len(p.about.Columns) {
+		return p.about.Columns[p.grid.column].Name
+	}
+	return ""
+}
+
+// leave goes one step back.
+func (p *Page) leave() tea.Cmd {
+	switch {
+	case kit.Running(&p.work.query, &p.work.find, &p.work.export) > 0:
+		for _, s := range []*slot{&p.work.query, &p.work.find, &p.work.export} {
+			s.Cancel()
+		}
+		return nil
+	case p.work.index.Running() && p.file != nil:
+		p.work.index.Cancel()
+		return nil
+	case p.detail.full:
+		p.detail.full = false
+		return nil
+	case p.panes.Zoomed:
+		p.panes.Zoomed = false
+		return nil
+	case p.panes.At == paneTree:
+		p.panes.At = paneTable
+		return nil
+	case p.what.view.List != nil || !p.what.query.All():
+		return p.run(records.Query{})
+	}
+	return p.Hide()
+}
+
+func (p *Page) openLine(k lineKind) tea.Cmd {
+	l := &p.line
+	l.kind, l.problem, l.said = k, "", ""
+	l.input = widget.NewInput(p.deps.Theme)
+	l.input.SetWidth(40) // until it is drawn
+	switch k {
+	case lineFilter:
+		l.input.Placeholder = `word  field:part  field>5  has:"a b"  -word`
+		l.input.SetValue(p.what.query.Filter.String())
+	case lineJQ:
+		l.input.Placeholder = `.price > 5 and .brand == "x"`
+		l.input.SetValue(p.jq())
+	default:
+		l.input.SetValue(l.search)
+	}
+	l.input.CursorEnd()
+	return l.input.Focus()
+}
+
+// takeLine takes what was typed; what is wrong with it is said, and the line stays.
+func (p *Page) takeLine() tea.Cmd {
+	l := &p.line
+	typed := strings.TrimSpace(l.input.Value())
+	q := p.what.query
+	switch l.kind {
+	case lineFilter:
+		f, err := records.ParseFilter(typed)
+		if err != nil {
+			l.problem = err.Error()
+			return nil
+		}
+		q.Filter = f
+	case lineJQ:
+		q.JQ = nil
+		if typed != "" {
+			c, err := filter.NewCondition(typed)
+			if err != nil {
+				l.problem = err.Error()
+				return nil
+			}
+			q.JQ = c
+		}
+	default:
+		l.kind, l.search = lineNone, typed
+		return p.search(false)
+	}
+	l.kind = lineNone
+	return p.run(q)
+}
+
+// with adds a term to the filter.
+func (p *Page) with(term string) tea.Cmd {
+	q := p.what.query
+	words := strings.TrimSpace(q.Filter.String() + " " + term)
+	f, err := records.ParseFilter(words)
+	if err != nil {
+		return kit.Warn(err.Error())
+	}
+	q.Filter = f
+	return p.run(q)
+}
+
+func (p *Page) sort() tea.Cmd {
+	q, name := p.what.query, p.column()
+	switch {
+	case name == "":
+		return nil
+	case q.Sort != name:
+		q.Sort, q.Down = name, false
+	case !q.Down:
+		q.Down = true
+	default:
+		q.Sort, q.Down = "", false
+	}
+	return p.run(q)
+}
+
+func (p *Page) copyMenu() tea.Cmd {
+	cell := ""
+	if r, ok := p.grid.row(p.grid.cursor); ok {
+		c, _ := p.grid.cell(r, p.column())
+		cell = c.Text
+	}
+	return widget.OpenMenu(p.deps.Theme, "Copy", kit.Jobs, []widget.MenuItem{
+		widget.CopyItem("c", "cell", cell),
+		widget.CopyItem("n", "column's name", p.column()),
+		widget.CopyItem("f", "file", p.file.Path()),
+		widget.CopyItem("w", "command", p.command()),
+	})
+}
+
+// command shows the same rows without a screen.
+func (p *Page) command() string {
+	out := "zonedeck jobs rows " + quoted(p.file.Path())
+	q := p.what.query
+	if !q.Filter.Empty() {
+		out += " --filter " + quoted(q.Filter.String())
+	}
+	if q.JQ != nil {
+		out += " --jq " + quoted(q.JQ.String())
+	}
+	if q.Sort != "" {
+		out += " --sort " + quoted(q.Sort)
+	}
+	if q.Down {
+		out += " --desc"
+	}
+	return out
+}
+
+// quoted is a word for a shell.
+func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// askExport asks for a path and a format.
+func (p *Page) askExport() tea.Cmd {
+	t := p.deps.Theme
+	base := strings.TrimSuffix(p.file.Path(), filepath.Ext(p.file.Path()))
+	form := widget.NewForm(t,
+		widget.Field{Name: "path", Label: "File", Value: base + "-rows.ndjson", Help: "A new file: none is replaced.", Check: widget.Required("name a file")},
+		widget.Field{Name: "format", Label: "Format", Kind: widget.FieldChoice, Value: "ndjson", Options: []widget.Option{
+			{Value: "ndjson", Label: "NDJSON"}, {Value: "json", Label: "JSON"}, {Value: "csv", Label: "CSV"},
+		}},
+		widget.Field{Name: "cells", Label: "Formulas", Kind: widget.FieldChoice, Value: "defused", Help: "Cells of CSV that a spreadsheet would take for a formula.", Options: []widget.Option{
+			{Value: "defused", Label: "get an apostrophe"}, {Value: "raw", Label: "stay as they are"},
+		}},
+	)
+	p.form = widget.NewFormDialog(t, fmt.Sprintf("Export %s", p.rowsWords()), form)
+	p.form.Submit = "write"
+	p.form.OnChange = func(f *widget.Form) {
+		path := f.Value("path")
+		for _, ext := range []string{".ndjson", ".json", ".csv"} {
+			if rest, ok := strings.CutSuffix(path, ext); ok && f.Focused() == "format" {
+				f.SetValue("path", rest+"."+f.Value("format"))
+				return
+			}
+		}
+	}
+	p.form.OnSubmit = func(f *widget.Form) tea.Cmd {
+		p.form.Busy, p.form.Problem = true, ""
+		return p.export(strings.TrimSpace(f.Value("path")), records.Export{Format: records.Format(f.Value("format")), Raw: f.Value("cells") == "raw"})
+	}
+	return kit.OpenOverlay(p.form)
+}
+
+// askCompare asks for the other result and the key.
+func (p *Page) askCompare() tea.Cmd {
+	t := p.deps.Theme
+	form := widget.NewForm(t,
+		widget.Field{Name: "old", Label: "Old result", Placeholder: "job-1, or the path of a file", Help: "A job whose result was downloaded, or a file.", Check: widget.Required("name a job or a file")},
+		widget.Field{Name: "key", Label: "Key", Value: p.column(), Help: "The field that identifies a row in both.", Check: widget.Required("name the field that identifies a row")},
+		widget.Field{Name: "show", Label: "Show", Kind: widget.FieldChoice, Value: "all", Options: []widget.Option{
+			{Value: "all", Label: "added, changed, removed"}, {Value: "new", Label: "new rows alone"},
+		}},
+		widget.Field{Name: "ignore", Label: "Not compared", Placeholder: "e.g. timestamp; several with a comma", Help: "Fields that change without meaning anything."},
+	)
+	dialog := widget.NewFormDialog(t, "Compare with an older result", form)
+	dialog.Submit = "compare"
+	dialog.OnSubmit = func(f *widget.Form) tea.Cmd {
+		how := records.How{Key: f.Value("key"), OnlyNew: f.Value("show") == "new"}
+		for name := range strings.SplitSeq(f.Value("ignore"), ",") {
+			if name = strings.TrimSpace(name); name != "" {
+				how.Ignore = append(how.Ignore, name)
+			}
+		}
+		return tea.Batch(kit.CloseOverlay(dialog), p.compare(strings.TrimSpace(f.Value("old")), how))
+	}
+	return kit.OpenOverlay(dialog)
+}

@@ -1,0 +1,277 @@
+// Package records is the page of the Jobs tab that shows a downloaded result row by row, however large it is: a
+// table whose columns say what is in them, search, filters, sorting, a row as a tree, export, and the difference
+// to another result.
+//
+// The tab holds a Page and passes it messages. Only the rows on the screen are read, in commands.
+package records
+
+import (
+	"context"
+	"io"
+
+	"charm.land/bubbles/v2/textinput"
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/service/records"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/body/jsontree"
+	"zonedeck/ui/kit/widget"
+)
+
+// Deps are the parts the page works with; all are required.
+type Deps struct {
+	Ctx   context.Context //nolint:containedctx // the page lives as long as the program
+	Theme *kit.Theme
+	// Open opens a result: a file by its path, or that of a job of the ledger by its identifier.
+	Open func(ctx context.Context, name string) (*records.File, error)
+	// Save writes a new file by what fill writes, and names it. It replaces none.
+	Save func(path string, fill func(io.Writer) error) (string, error)
+}
+
+// Page shows one result. While it is open it fills the tab.
+type Page struct {
+	deps   Deps
+	name   string // what was opened: a job or a file
+	title  string
+	open   bool
+	wide   bool // the tree stands beside the table, as drawn last
+	file   *records.File
+	state  records.State
+	about  records.Profile
+	err    error
+	what   shown
+	grid   grid
+	line   line
+	tree   *jsontree.View
+	detail detail
+	panes  widget.Panes
+	form   *widget.FormDialog
+	work   work
+}
+
+// shown is which rows the table shows, and why.
+type shown struct {
+	query    records.Query
+	view     records.View
+	compared *records.Compared
+	notes    []string // what the query left out
+}
+
+// total is how many rows there are to show now.
+func (p *Page) total() int64 {
+	if p.what.view.List != nil {
+		return p.what.view.List.Len()
+	}
+	return p.state.Rows
+}
+
+// line is what is typed below the table.
+type line struct {
+	input   textinput.Model
+	kind    lineKind
+	problem string
+	search  string // what n and N look for
+	said    string // what the search came to
+}
+
+type lineKind int
+
+const (
+	lineNone lineKind = iota
+	lineFilter
+	lineJQ
+	lineSearch
+)
+
+// work is what runs.
+type work struct {
+	index, about, query, load, detail, find, export slot
+	progress                                        records.Progress
+}
+
+type slot = kit.Slot
+
+// detail is the row whose tree is shown.
+type detail struct {
+	row  int64 // in the view; -1 for none
+	is   records.Detail
+	err  error
+	full bool // it fills the page
+}
+
+// New makes a page without a result.
+func New(d Deps) *Page {
+	p := &Page{deps: d, panes: widget.Panes{N: 2}}
+	p.tree = jsontree.New(d.Ctx, kit.Jobs, d.Theme)
+	p.detail.row = -1
+	return p
+}
+
+// Open reports whether the page fills the tab.
+func (p *Page) Open() bool { return p.open }
+
+// CapturingText reports whether a line is being typed.
+func (p *Page) CapturingText() bool { return p.open && p.line.kind != lineNone }
+
+// Running counts the work that quitting would interrupt.
+func (p *Page) Running() int { return kit.Running(&p.work.export) }
+
+// Show opens the page on a result.
+func (p *Page) Show(name, title string) tea.Cmd {
+	closing := p.release()
+	p.open, p.name, p.title, p.err, p.file = true, name, title, nil, nil
+	p.state, p.about, p.what = records.State{}, records.Profile{}, shown{}
+	p.grid, p.line, p.panes = grid{}, line{}, widget.Panes{N: 2}
+	p.showDetail(-1)
+	p.detail.full = false
+	open := p.deps.Open
+	return tea.Batch(closing, kit.Stream(kit.Jobs, &p.work.index, p.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
+		f, err := open(ctx, name)
+		if err != nil {
+			return indexed{err: err}
+		}
+		begun := false
+		begin := func() {
+			if begun || f.State().Rows == 0 {
+				return
+			}
+			begun = true
+			head := f.Known()
+			if !head.Done {
+				var err error
+				if head, err = f.Head(ctx); err != nil {
+					return // indexing meets it as well
+				}
+			}
+			emit(opened{f, head, f.State()})
+		}
+		begin()
+		err = f.Index(ctx, func(at records.Progress) {
+			begin()
+			emit(indexing{f, at, f.State()})
+		})
+		begin()
+		return indexed{f, f.State(), err}
+	}))
+}
+
+// Hide closes the page.
+func (p *Page) Hide() tea.Cmd {
+	if !p.open {
+		return nil
+	}
+	p.open = false
+	return p.release()
+}
+
+// release closes what is open, in a command.
+func (p *Page) release() tea.Cmd {
+	for _, s := range []*slot{&p.work.index, &p.work.about, &p.work.query, &p.work.load, &p.work.detail, &p.work.find, &p.work.export} {
+		s.Drop()
+	}
+	p.tree.Close()
+	f, list := p.file, p.dropList()
+	p.file = nil
+	return tea.Batch(list, func() tea.Msg {
+		if f != nil {
+			_ = f.Close() // it was only read
+		}
+		return nil
+	})
+}
+
+// dropList closes the list that is shown and, of a difference, the other file.
+func (p *Page) dropList() tea.Cmd {
+	v := p.what.view
+	p.what = shown{}
+	p.work.load.Drop()
+	p.work.detail.Drop()
+	p.work.find.Drop()
+	if v.List == nil {
+		return nil
+	}
+	return func() tea.Msg {
+		_ = v.List.Close() // it is temporary
+		if v.Old != nil {
+			_ = v.Old.Close() // it was only read
+		}
+		return nil
+	}
+}
+
+// Messages of the page's own work.
+type (
+	opened struct {
+		file  *records.File
+		about records.Profile
+		state records.State
+	}
+	indexing struct {
+		file  *records.File
+		at    records.Progress
+		state records.State
+	}
+	indexed struct {
+		file  *records.File
+		state records.State
+		err   error
+	}
+	counted struct {
+		about records.Profile
+		err   error
+		done  bool
+	}
+	begun    struct{ list *records.RowList }
+	reached  struct{ at records.Progress }
+	selected struct {
+		query records.Query
+		is    records.Selection
+		err   error
+	}
+	compared struct {
+		is  *records.Compared
+		old *records.File
+		err error
+	}
+	loaded struct {
+		from int64
+		rows []records.Row
+		err  error
+	}
+	detailed struct {
+		row int64
+		is  records.Detail
+		err error
+	}
+	hit struct {
+		at  int64
+		ok  bool
+		err error
+	}
+	searched struct{ rows int64 }
+	exported struct {
+		name string
+		is   records.Written
+		err  error
+	}
+)
+
+// Close closes the file of an answer that nobody waits for any more.
+func (m indexed) Close() error {
+	if m.file == nil {
+		return nil
+	}
+	return m.file.Close()
+}
+
+// Close closes what nobody waits for any more.
+func (m selected) Close() error { return m.is.List.Close() }
+
+// Close closes what nobody waits for any more.
+func (m compared) Close() error {
+	if m.is == nil {
+		return nil
+	}
+	_ = m.is.List.Close() // it is temporary
+	return m.old.Close()
+}

@@ -1,0 +1,404 @@
+package records
+
+import (
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/service/records"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
+)
+
+// besideFrom is the width from which a row's tree stands beside the table.
+const besideFrom = 120
+
+// heads are the lines above the rows: names, types, and below the rows one about the chosen column.
+const heads = 2
+
+// Render draws the page.
+func (p *Page) Render(w, h int) string {
+	return p.panes.Draw(w, h, p.areas, func(a kit.Area) string {
+		if a.Pane == paneTree {
+			return p.renderTree(a.W, a.H)
+		}
+		return p.renderTable(a.W, a.H)
+	})
+}
+
+// areas places the tree beside the table, or in its place.
+func (p *Page) areas(w, h int) []kit.Area {
+	switch {
+	case !p.wide && (p.detail.full || p.panes.At == paneTree):
+		return []kit.Area{{Pane: paneTree, W: w, H: h}}
+	case !p.wide || p.file == nil:
+		return []kit.Area{{Pane: paneTable, W: w, H: h}}
+	}
+	parts := widget.Split(w, 3, 2)
+	return []kit.Area{{Pane: paneTable, W: parts[0], H: h}, {Pane: paneTree, X: parts[0], W: parts[1], H: h}}
+}
+
+// wantsDetail reports whether the tree is on the screen.
+func (p *Page) wantsDetail() bool { return p.wide || p.onTree() }
+
+// rowsWords says how many rows are shown: "17 of 300 rows".
+func (p *Page) rowsWords() string {
+	n, all := int(p.total()), int(p.state.Rows)
+	if p.what.view.List == nil {
+		return rowsCounted(all)
+	}
+	return text.Count(n) + " of " + rowsCounted(all)
+}
+
+// rowsCounted is a number of rows.
+func rowsCounted(n int) string {
+	if n == 1 {
+		return "1 row"
+	}
+	return text.Count(n) + " rows"
+}
+
+func (p *Page) renderTable(w, h int) string {
+	t := p.deps.Theme
+	iw, ih := widget.Inner(w, h)
+	title := "Records of " + p.title
+	var body string
+	switch {
+	case p.file == nil && p.err != nil:
+		body = strings.Join(widget.Wrapped(kit.Ink{}, "The records cannot be shown: "+p.err.Error()+". esc goes back.", iw-2), "\n")
+	case p.file == nil:
+		body = "\n " + t.Muted.Render("opening the result…")
+	default:
+		title += " · " + p.rowsWords()
+		feet := p.feet(iw)
+		body = widget.Stack(p.rows(iw, ih-len(feet)), strings.Join(feet, "\n"))
+	}
+	return widget.Pane(t, title, p.panes.At == paneTable, w, h, body)
+}
+
+// feet are the lines below the rows.
+func (p *Page) feet(w int) []string {
+	t := p.deps.Theme
+	var out []string
+	if p.grid.column < len(p.about.Columns) {
+		c := p.about.Columns[p.grid.column]
+		words := fmt.Sprintf(" %s · %s · %s filled · %s distinct", text.Clean(c.Name), kindsWords(c), c.FillWords(p.about.Rows), c.DistinctWords())
+		if !p.about.Done {
+			words += fmt.Sprintf(" (of the first %s rows)", text.Count(int(p.about.Rows)))
+		}
+		out = append(out, t.Muted.Render(text.Cut(words, w)))
+	}
+	for _, n := range p.what.notes {
+		out = append(out, t.Warn.Render(text.Cut(" ! "+text.Clean(n), w)))
+	}
+	for _, n := range p.state.Notes {
+		out = append(out, t.Warn.Render(text.Cut(" ! "+text.Clean(n), w)))
+	}
+	if p.about.Done && p.about.Damaged > 0 {
+		out = append(out, t.Warn.Render(text.Cut(fmt.Sprintf(" ! rows that cannot be read: %d, the first is row %s", p.about.Damaged, text.Count(int(p.about.First+1))), w)))
+	}
+	if p.about.More {
+		out = append(out, t.Warn.Render(text.Cut(fmt.Sprintf(" ! there are more columns than the %d that are shown", records.MaxColumns), w)))
+	}
+	if p.err != nil {
+		out = append(out, t.Bad.Render(text.Cut(" ✗ "+text.Clean(p.err.Error())+" · r opens it again", w)))
+	}
+	if l := p.progress(); l != "" {
+		out = append(out, t.Muted.Render(text.Cut(l, w)))
+	}
+	if l := p.lineView(w); l != "" {
+		out = append(out, l)
+	}
+	return out
+}
+
+// kindsWords are a column's kinds with how often each is there, where there are several.
+func kindsWords(c records.Column) string {
+	var words []string
+	for k, n := range c.Kinds {
+		if n > 0 {
+			words = append(words, fmt.Sprintf("%s %s", text.Count(int(n)), records.Kind(k))) //nolint:gosec // a kind
+		}
+	}
+	if len(words) < 2 {
+		return c.Type()
+	}
+	return strings.Join(words, ", ")
+}
+
+// progress says what is under way.
+func (p *Page) progress() string {
+	at := p.work.progress
+	share := func(what string) string {
+		if at.Size == 0 {
+			return " " + what + "…"
+		}
+		return fmt.Sprintf(" %s… %d %% · esc stops", what, at.Bytes*100/at.Size)
+	}
+	switch {
+	case p.work.index.Running():
+		return share("indexing")
+	case p.work.query.Running() && p.what.query.Sort != "":
+		return share("sorting")
+	case p.work.query.Running() && p.what.query.All():
+		return share("comparing")
+	case p.work.query.Running():
+		return share("filtering")
+	case p.work.export.Running():
+		return fmt.Sprintf(" writing… %s rows · esc stops", text.Count(int(at.Rows)))
+	case p.work.about.Running():
+		return fmt.Sprintf(" counting columns… %s rows", text.Count(int(p.about.Rows)))
+	}
+	return ""
+}
+
+// lineView is the line that is typed, or what is shown and searched.
+func (p *Page) lineView(w int) string {
+	l, t := &p.line, p.deps.Theme
+	if l.kind != lineNone {
+		head := map[lineKind]string{lineFilter: " filter ", lineJQ: " jq ", lineSearch: " / "}[l.kind]
+		tail := ""
+		if l.problem != "" {
+			tail = "  " + text.Clean(l.problem)
+		}
+		l.input.SetWidth(max(min(w-text.Width(head)-1, max(w-text.Width(head)-text.Width(tail)-2, 16)), 8))
+		return text.Cut(t.KeyHint.Render(head)+strings.TrimRight(l.input.View(), " ")+t.Warn.Render(tail), w)
+	}
+	var words []string
+	if l.search != "" {
+		found := "/ " + l.search
+		if l.said != "" {
+			found += " (" + l.said + ")"
+		}
+		words = append(words, found)
+	}
+	searches := len(words)
+	q := p.what.query
+	if !q.Filter.Empty() {
+		words = append(words, "filter "+q.Filter.String())
+	}
+	if q.JQ != nil {
+		words = append(words, "jq "+q.JQ.String())
+	}
+	if q.Sort != "" {
+		way := "▲"
+		if q.Down {
+			way = "▼"
+		}
+		words = append(words, "sorted by "+q.Sort+" "+way)
+	}
+	if c := p.what.compared; c != nil && c.OnlyNew {
+		words = append(words, fmt.Sprintf("by %s: %s new, %s known", records.QuoteName(c.Key), text.Count(int(c.Added)), text.Count(int(c.Same))))
+	} else if c != nil {
+		words = append(words, fmt.Sprintf("by %s: %s added, %s changed, %s removed, %s the same", records.QuoteName(c.Key),
+			text.Count(int(c.Added)), text.Count(int(c.Changed)), text.Count(int(c.Removed)), text.Count(int(c.Same))))
+	}
+	if len(words) > searches {
+		words = append(words, "esc shows all")
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return t.Accent.Render(text.Cut(" "+text.Clean(strings.Join(words, " · ")), w))
+}
+
+// rows draws the header and the rows on the screen.
+func (p *Page) rows(w, h int) string {
+	t, g := p.deps.Theme, &p.grid
+	g.page = max(h-heads, 1)
+	g.clamp(p.total())
+	gutter := max(len(text.Count(int(max(p.state.Rows, 1)))), 3) + 1
+	changes := 0
+	if p.what.compared != nil {
+		changes = 8
+	}
+	widths := g.widths(p.about, w-gutter-changes-2, g.page)
+	g.shown = len(widths)
+	if n := len(widths); n > 1 && g.left+n < len(p.about.Columns) {
+		g.shown = n - 1 // the last one may be cut
+	}
+	out := make([]string, 0, h)
+	name, kind := strings.Builder{}, strings.Builder{}
+	name.WriteString(text.Spaces(gutter + changes + 1))
+	kind.WriteString(text.Spaces(gutter + changes + 1))
+	for i, width := range widths {
+		c := p.about.Columns[g.left+i]
+		ink := t.Title
+		if g.left+i == g.column {
+			ink = t.Accent
+		}
+		name.WriteString(ink.Render(text.Fit(text.Clean(c.Name), width)) + " ")
+		fill := t.Muted
+		if c.Filled < p.about.Rows {
+			fill = t.Warn
+		}
+		kind.WriteString(fill.Render(text.Fit(facts(c, p.about), width)) + " ")
+	}
+	out = append(out, text.Cut(name.String(), w), text.Cut(kind.String(), w))
+	if p.total() == 0 {
+		out = append(out, t.Muted.Render(text.Cut(" "+p.emptyWords(), w)))
+	}
+	for k := range int64(g.page) {
+		if i := g.top + k; i < p.total() && len(out) < h {
+			out = append(out, p.row(i, gutter, changes, widths, w))
+		}
+	}
+	return widget.Block(strings.Join(out, "\n"), w, h)
+}
+
+func (p *Page) emptyWords() string {
+	switch {
+	case p.work.query.Running():
+		return "nothing yet"
+	case p.what.compared != nil:
+		return "nothing differs"
+	case !p.what.query.All():
+		return "no row matches: esc shows all rows, f changes the filter"
+	case !p.state.Indexed:
+		return "reading the first rows…"
+	}
+	return "the result holds no records"
+}
+
+// row draws one row; one that was not read yet is a placeholder.
+func (p *Page) row(i int64, gutter, changes int, widths []int, w int) string {
+	t, g := p.deps.Theme, &p.grid
+	r, read := g.row(i)
+	number := "…"
+	if read {
+		number = text.Count(int(r.N + 1))
+	}
+	var b strings.Builder
+	on := i == g.cursor
+	mark := " "
+	if on {
+		mark = "›"
+	}
+	ink := func(k kit.Ink, s string) string {
+		if on {
+			return s
+		}
+		return k.Render(s)
+	}
+	b.WriteString(mark + ink(t.Muted, text.FitRight(number, gutter-1)) + " ")
+	if changes > 0 {
+		how := map[records.Change]kit.Ink{records.Added: t.Good, records.Removed: t.Bad, records.Changed: t.Warn}[r.Change]
+		b.WriteString(ink(how, text.Fit(r.Change.String(), changes)))
+	}
+	if r.Damaged != "" {
+		words := "! " + text.Clean(r.Damaged)
+		if r.Raw != "" {
+			words += ": " + text.Clean(r.Raw)
+		}
+		b.WriteString(ink(t.Warn, text.Cut(words, max(w-gutter-changes-1, 0))))
+	} else {
+		for k, width := range widths {
+			b.WriteString(p.cell(r, read, p.about.Columns[g.left+k].Name, width, on) + " ")
+		}
+	}
+	if !on {
+		return text.Fit(b.String(), w)
+	}
+	cursor := t.SelectedBlur
+	if p.panes.At == paneTable {
+		cursor = t.Selected
+	}
+	return cursor.Render(text.Fit(b.String(), w))
+}
+
+func (p *Page) cell(r records.Row, read bool, name string, width int, on bool) string {
+	t := p.deps.Theme
+	c, ok := p.grid.cell(r, name)
+	words, ink := text.Clean(c.Text), kit.Ink{}
+	switch {
+	case !read || !ok:
+		words, ink = "…", t.Muted
+	case c.Kind == records.Missing:
+		words = ""
+	case c.Kind == records.Null:
+		ink = t.Muted
+	}
+	fit := text.Fit(words, width)
+	if c.Kind == records.Number {
+		fit = text.FitRight(words, width)
+	}
+	if on {
+		return fit
+	}
+	return ink.Render(fit)
+}
+
+func (p *Page) renderTree(w, h int) string {
+	t, focused := p.deps.Theme, p.onTree()
+	iw, ih := widget.Inner(w, h)
+	d := p.detail
+	title := "Row"
+	if d.row >= 0 && (d.is.Size > 0 || d.is.Damaged != "") {
+		title = fmt.Sprintf("Row %s · %s", text.Count(int(d.is.N+1)), text.Bytes(d.is.Size))
+	}
+	if d.is.Change != records.Unchanged {
+		title += " · " + d.is.Change.String()
+	}
+	var head []string
+	switch {
+	case d.err != nil:
+		head = widget.Wrapped(t.Bad, "✗ "+d.err.Error(), iw)
+	case d.is.Damaged != "":
+		head = widget.Wrapped(t.Warn, "! "+d.is.Damaged, iw)
+		if r, ok := p.grid.row(d.row); ok && r.Raw != "" {
+			head = append(append(head, ""), widget.Wrapped(kit.Ink{}, r.Raw, iw)...)
+		}
+	}
+	for _, f := range d.is.Fields {
+		head = append(head, widget.Hung(t.Warn.Render(text.Cut(text.Clean(f.Name), iw/2))+"  ", kit.Ink{}, was(f.Old)+" → "+was(f.New), iw)...)
+	}
+	head = head[:min(len(head), max(ih-3, 0))]
+	if d.is.Damaged != "" || d.err != nil {
+		return widget.Pane(t, title, focused, w, h, strings.Join(head, "\n"))
+	}
+	return widget.Pane(t, title, focused, w, h, widget.Stack(append(head, p.tree.Render(focused, iw, ih-len(head)))...))
+}
+
+// was is a field's value in a difference.
+func was(c records.Cell) string {
+	if c.Kind == records.Missing || c.Kind == records.Null {
+		return c.Kind.String()
+	}
+	return text.Clean(c.Text)
+}
+
+// move moves the cursor by a key.
+func (p *Page) move(key tea.KeyPressMsg) tea.Cmd {
+	total := int(min(p.total(), 1<<62))
+	by, ok := widget.Motion(key.String(), max(p.grid.page, 1), total)
+	if !ok {
+		return nil
+	}
+	return p.moveBy(int64(by))
+}
+
+func (p *Page) moveBy(by int64) tea.Cmd {
+	p.grid.cursor += by
+	p.line.said = ""
+	return p.ensure()
+}
+
+// click chooses a row, or a column.
+func (p *Page) click(c tea.MouseClickMsg) tea.Cmd {
+	hit, ok := p.panes.Under(c.Mouse())
+	if !ok {
+		return nil
+	}
+	if p.wide {
+		p.panes.At = hit.Pane
+	}
+	if hit.Pane != paneTable || hit.Line < heads {
+		return nil
+	}
+	if i := p.grid.top + int64(hit.Line-heads); i < p.total() && hit.Line-heads < p.grid.page {
+		p.grid.cursor = i
+	}
+	return p.ensure()
+}

@@ -1,0 +1,279 @@
+package jobs_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/profile"
+	result "zonedeck/service/records"
+	"zonedeck/ui"
+	"zonedeck/ui/jobs"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/uitest"
+)
+
+// results are the files of a test's folder, which is the working folder while it runs.
+type results struct {
+	home, dir string // the package's folder, and the test's
+	opened    atomic.Int32
+	hold      chan struct{} // holds what is opened, and then its index, until it gives something; nil for not at all
+}
+
+func (r *results) open(_ context.Context, name string) (*result.File, error) {
+	if r.hold != nil {
+		<-r.hold
+	}
+	r.opened.Add(1)
+	return result.Open(name, result.Options{Temp: "temp", Keep: func(path string, b []byte) error {
+		if r.hold != nil {
+			<-r.hold
+		}
+		return os.WriteFile(path, b, 0o600)
+	}})
+}
+
+// golden compares a screen with its file, which lies in the package's folder.
+func (r *results) golden(t *testing.T, name, screen string) {
+	t.Helper()
+	t.Chdir(r.home)
+	uitest.Golden(t, name, screen)
+	t.Chdir(r.dir)
+}
+
+func (r *results) save(path string, fill func(io.Writer) error) (string, error) {
+	if _, err := os.Stat(path); err == nil {
+		return "", fmt.Errorf("%s is there already: choose another name", path)
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return "", err
+	}
+	return path, errors.Join(fill(f), f.Close())
+}
+
+// shopRows are n rows; every fifth has no price, every seventh a text for it.
+func shopRows(n int) string {
+	var b strings.Builder
+	for i := range n {
+		price := fmt.Sprintf("%d.%02d", i%50, i%100)
+		switch {
+		case i%5 == 4:
+			price = "null"
+		case i%7 == 6:
+			price = `"on request"`
+		}
+		fmt.Fprintf(&b, `{"id":%d,"list price (USD)":%s,"a/b:c":"x %d","title":"Product %d \u001b[31mof the shop","tags":["a",%d],"in stock":%t,"brand":"brand %d"}`+"\n", i, price, i%3, i, i, i%2 == 0, i%11)
+	}
+	return b.String()
+}
+
+// openRecords opens the page on a result with the given rows.
+func openRecords(t *testing.T, r *results, content string, w, h int) *uitest.Screen {
+	t.Helper()
+	var err error
+	if r.home, err = os.Getwd(); err != nil {
+		t.Fatal(err)
+	}
+	r.dir = t.TempDir()
+	t.Chdir(r.dir)
+	for name, text := range map[string]string{"rows.ndjson": content, "old.ndjson": oldRows()} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := &fakeLedger{jobs: []model.Job{{
+		ID: "job-1", Profile: "acme", Dataset: "gd_shop", State: model.JobDownloaded, Snapshot: "sd_1", Inputs: 3, Records: 300, Done: -1,
+		File: "rows.ndjson", Created: time.Now(), KeyName: "etl",
+	}}}
+	theme := kit.NewTheme(true, false)
+	view := jobs.New(jobs.Deps{
+		Ctx: t.Context(), Now: time.Now, Theme: theme, Ledger: f, OpenResult: r.open, SaveRows: r.save,
+		Profile: func() profile.Profile { return profile.Profile{Name: "acme", Dialect: "brightdata"} },
+	})
+	app := ui.New(ui.Deps{
+		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true,
+		Tabs:    []ui.Tab{{ID: kit.Jobs, View: view}, {ID: kit.Keys, View: &uitest.Elsewhere{}}},
+		Session: kit.Session{ProfileName: "acme", Ready: true, Keys: testKeys(), Key: testKeys()[0]},
+	})
+	s := uitest.Start(t, app, w, h)
+	s.Press("p")
+	return s
+}
+
+// oldRows are an older result: one row is not there any more, one is new, one differs.
+func oldRows() string {
+	all := strings.SplitAfter(shopRows(300), "\n")
+	all[3] = strings.Replace(all[3], "brand 3", "brand X", 1)
+	all[5] = `{"id":1000,"brand":"gone"}` + "\n"
+	return strings.Join(all, "")
+}
+
+func TestGoldenRecords(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 40}} {
+		synctest.Test(t, func(t *testing.T) {
+			r := &results{}
+			s := openRecords(t, r, shopRows(300)+"{\"id\":\x1b[2J oops}\n", size[0], size[1])
+			looks := func(state string) {
+				t.Helper()
+				r.golden(t, fmt.Sprintf("records-%s-%dx%d", state, size[0], size[1]), s.Screen())
+			}
+			looks("table")
+			s.Press("G")
+			looks("damaged")
+			s.Press("enter")
+			looks("damaged-row")
+			s.Press("esc", "g", "right", "right", "right", "right", "right")
+			looks("sideways")
+			s.Press("left", "left", "left", "left", "s")
+			looks("sorted")
+			s.Press("s")
+			looks("sorted-down")
+			s.Press("s", "f")
+			s.Type(`"list price (USD)">`)
+			looks("filter-typed")
+			s.Press("enter")
+			looks("filter-wrong")
+			s.Type(`45 has:title`)
+			s.Press("enter")
+			looks("filter")
+			s.Press("x")
+			looks("export")
+			s.Press("esc", "f")
+			s.Type(" nowhere")
+			s.Press("enter")
+			looks("no-match")
+			s.Press("esc", "|")
+			s.Type(`.id > 250 and .["a/b:c"] == "x 1"`)
+			s.Press("enter")
+			looks("jq")
+			s.Press("enter")
+			looks("row")
+			s.Press("esc", "esc", "/")
+			s.Type("product 123")
+			s.Press("enter")
+			looks("search")
+			s.Press("n")
+			looks("search-over")
+			s.Press("home", "left", "left", "left", "left", "left", "c")
+			looks("compare")
+			s.Type("old.ndjson")
+			s.Press("ctrl+s")
+			looks("difference")
+			s.Press("enter")
+			looks("difference-row")
+		})
+	}
+}
+
+func TestGoldenRecordsWhileTheyAreIndexed(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 40}} {
+		synctest.Test(t, func(t *testing.T) {
+			r := &results{hold: make(chan struct{})}
+			release := sync.OnceFunc(func() { close(r.hold) })
+			s := openRecords(t, r, shopRows(300), size[0], size[1])
+			looks := func(state string) {
+				t.Helper()
+				r.golden(t, fmt.Sprintf("records-%s-%dx%d", state, size[0], size[1]), s.Screen())
+			}
+			t.Cleanup(release) // before the screen ends
+			looks("opening")
+			r.hold <- struct{}{}
+			s.Settle()
+			looks("indexing")
+			s.Press("G")
+			s.Expect("Product 299")
+			s.Press("f")
+			s.Expect("the rows are being indexed")
+			release()
+			s.Settle()
+			s.ExpectNot("indexing")
+		})
+	}
+}
+
+func TestTheRowsOfADownloadedResult(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &results{}
+		s := openRecords(t, r, shopRows(5000), 120, 40)
+		s.Expect("5 000 rows", "list price (USD)", "› ")
+		s.ExpectNot("\x1b[31m")
+
+		// Far away rows are there, and the row's tree follows.
+		s.Press("G")
+		s.Expect("Product 4999", "Row 5 000")
+		s.Press("g")
+		s.Expect("Row 1 ")
+
+		// A filter, then what is filtered in a new file; none is replaced.
+		s.Press("f")
+		s.Type("\"a/b:c\"=\"x 1\" id<10")
+		s.Press("enter")
+		s.Expect("3 of 5 000 rows", "Row 2 ")
+		s.Press("x")
+		s.Press("ctrl+s")
+		s.Expect("3 rows in rows-rows.ndjson")
+		got, err := os.ReadFile("rows-rows.ndjson")
+		if err != nil || strings.Count(string(got), "\n") != 3 || !strings.Contains(string(got), `"id":7,`) {
+			t.Errorf("%q, %v", got, err)
+		}
+		s.Press("x", "ctrl+s")
+		s.Expect("rows-rows.ndjson is there already")
+		s.Press("esc", "esc")
+		s.Expect("5 000 rows")
+
+		// A search wraps nothing, and goes back.
+		s.Press("/")
+		s.Type("Product 4321")
+		s.Press("enter")
+		s.Expect("Row 4 322 ")
+		s.Press("N")
+		s.Expect("no further row")
+
+		// The new rows alone.
+		s.Press("c")
+		s.Type("old.ndjson")
+		s.Press("tab", "tab", "right", "ctrl+s")
+		s.Expect("4 700 of 5 000 rows", "by id: 4 700 new, 300 known")
+
+		// Another job brings the page back to the jobs.
+		s.Press("esc", "esc")
+		s.Expect("gd_shop", "Jobs (1)")
+		s.Press("p")
+		s.Expect("5 000 rows")
+		if n := r.opened.Load(); n != 3 {
+			t.Errorf("%d results were opened, want 3", n)
+		}
+	})
+}
+
+func TestAResultThatCannotBeShownSaysWhy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := openRecords(t, &results{}, "\x1f\x8b", 80, 24)
+		s.Expect("it is compressed (gzip): unpack it")
+		s.Press("esc")
+		s.Expect("Jobs (1)")
+	})
+}
+
+func TestAResultThatChangesIsOpenedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := openRecords(t, &results{}, shopRows(10), 80, 24)
+		if err := os.WriteFile("rows.ndjson", []byte(shopRows(12)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s.AllowError("has changed since it was opened")
+		s.Press("s")
+		s.Press("ctrl+x", "r")
+		s.Expect("12 rows")
+	})
+}
