@@ -113,7 +113,7 @@ func TestImportRules(t *testing.T) {
 			},
 			func(i string) bool {
 				return within(i, "zonedeck/ui") && !within(i, "zonedeck/ui/kit") && !within(i, "zonedeck/ui/uitest") &&
-					i != "zonedeck/ui/sandbox/twin" && i != "zonedeck/ui/keys/rotation" && i != "zonedeck/ui/jobs/records"
+					i != "zonedeck/ui/sandbox/twin" && i != "zonedeck/ui/keys/rotation" && i != "zonedeck/ui/jobs/records" && i != "zonedeck/ui/jobs/drift"
 			},
 		},
 		{
@@ -138,6 +138,13 @@ func TestImportRules(t *testing.T) {
 				return within(p, "zonedeck/ui") && p != "zonedeck/ui/jobs" && !within(p, "zonedeck/ui/cli")
 			},
 			func(i string) bool { return i == "zonedeck/ui/jobs/records" },
+		},
+		{
+			"the page of drift is imported by the Jobs tab",
+			func(p string) bool {
+				return within(p, "zonedeck/ui") && p != "zonedeck/ui/jobs" && !within(p, "zonedeck/ui/cli")
+			},
+			func(i string) bool { return i == "zonedeck/ui/jobs/drift" },
 		},
 		{
 			"the contract of the views imports nothing that they draw with",

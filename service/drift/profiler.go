@@ -191,14 +191,14 @@ func (p *Profiler) field(path string) *counting {
 
 // measure is a value's type, its size, and whether it says anything.
 func measure(v gjson.Result) (kind string, size float64, filled bool) {
-	switch {
-	case v.Type == gjson.Null:
+	switch v.Type {
+	case gjson.Null:
 		return "", 0, false
-	case v.Type == gjson.String:
+	case gjson.String:
 		return TypeText, float64(utf8.RuneCountInString(v.Str)), strings.TrimSpace(v.Str) != ""
-	case v.Type == gjson.Number:
+	case gjson.Number:
 		return TypeNumber, v.Num, !math.IsInf(v.Num, 0) && !math.IsNaN(v.Num)
-	case v.Type == gjson.True, v.Type == gjson.False:
+	case gjson.True, gjson.False:
 		return TypeBoolean, 0, true
 	}
 	n := 0

@@ -151,7 +151,7 @@ type Sample struct {
 	Fails   string `json:"fails,omitempty"`
 }
 
-// What a Finding says of its field.
+// Word is what a Finding says of its field.
 type Word string
 
 // The words for drift, as they are known from other monitors. New is no fault.

@@ -176,22 +176,6 @@ func (t *task) printStandings(list []drift.Standing, asJSON bool) error {
 	return printColumns(t.app.Stdout, rows)
 }
 
-// collector finds a collector by its name; for an address it is that of its target. found is false where it
-// has no run.
-func (t *task) collector(ctx context.Context, name string) (kind drift.Kind, id string, found bool, err error) {
-	list, err := t.standings(ctx)
-	if err != nil {
-		return "", "", false, err
-	}
-	kind, id = kindOf(name)
-	for _, s := range list {
-		if s.Run.Name == id && s.Run.Seq > 0 {
-			return s.Run.Kind, id, true, nil
-		}
-	}
-	return kind, id, false, nil
-}
-
 // kindOf is what a name can be: data sets have neither dots nor slashes in theirs.
 func kindOf(name string) (kind drift.Kind, id string) {
 	if strings.Contains(name, "://") {
@@ -211,12 +195,8 @@ func (a *app) driftShowCommand() *cobra.Command {
 		Args:  oneArg("the data set, or the target or its address, as 'zonedeck drift list' names it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd.Context(), driftNeeds(), func(t *task) error {
-				ctx := cmd.Context()
-				kind, id, _, err := t.collector(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				d, err := t.Client.Drift.Show(ctx, kind, id)
+				kind, id := kindOf(args[0])
+				d, err := t.Client.Drift.Show(cmd.Context(), kind, id)
 				var fault *textfile.Error
 				if err != nil && !errors.As(err, &fault) {
 					return driftError(err)
@@ -336,10 +316,7 @@ is kept; --undo takes the newest acceptance back, and runs are compared as befor
 }
 
 func (t *task) accept(ctx context.Context, name, reason string, undo, asJSON bool) error {
-	kind, id, _, err := t.collector(ctx, name)
-	if err != nil {
-		return err
-	}
+	kind, id := kindOf(name)
 	if undo {
 		if err := t.Client.Drift.TakeBack(ctx, kind, id); err != nil {
 			return driftError(fmt.Errorf("%s: %w", sanitizeLine(id), err))

@@ -363,7 +363,13 @@ func walkJobs(w *uitest.Whole) {
 	w.Press("p") // all of its rows, one of them, and a line that is typed
 	w.WaitFor("100 % filled")
 	w.Press("f", "esc", "tab", "esc", "esc")
-	w.Press("down") // to the job that the service refused
+	w.Press("D")
+	w.WaitFor("Drift", "lab.test/shop")
+	w.Press("a")
+	w.WaitFor("u takes it back")
+	w.Press("enter")
+	w.WaitFor("BEFORE")
+	w.Press("esc", "esc", "down") // to the job that the service refused
 	w.WaitFor("[K] check the key")
 	w.Press("down") // to the job that did not reach it
 	w.WaitFor("[P] check the base URL")

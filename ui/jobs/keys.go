@@ -28,12 +28,16 @@ const (
 	intentProfile
 	intentAgain
 	intentSettle
+	intentDrift
 )
 
 // Bindings are the keys that work now.
 func (m *Model) Bindings() []kit.Binding {
 	if m.records.Open() {
 		return m.records.Bindings()
+	}
+	if m.drift.Open() {
+		return m.drift.Bindings()
 	}
 	if m.preview.open {
 		return append([]kit.Binding{
@@ -55,6 +59,7 @@ func (m *Model) Bindings() []kit.Binding {
 		{Keys: []string{"a"}, Label: "again", Help: "Launch it again, whole or what is missing; it asks first.", Group: "Job", Intent: intentAgain, Disabled: m.whyNot(intentAgain), Hidden: true},
 		{Keys: []string{"s"}, Label: "settle", Help: "Find out whether a job that may have started has.", Group: "Job", Intent: intentSettle, Disabled: m.whyNot(intentSettle), Hidden: m.whyNot(intentSettle) != ""},
 		{Keys: []string{"f"}, Label: "follow", Help: "Ask the service for the job's state again, until it is final.", Group: "Job", Intent: intentFollow, Disabled: m.whyNot(intentFollow), Hidden: true},
+		{Keys: []string{"D"}, Label: "drift", Help: "Show which data sets and targets have changed, or give nothing of use.", Group: "Job", Intent: intentDrift, Hidden: true},
 		{Keys: []string{"y"}, Label: "copy", Help: "Copy an identifier, the file's path, or a command.", Group: "Job", Intent: intentCopy, Disabled: m.whyNot(intentCopy)},
 		{Keys: []string{"r"}, Label: "reload", Help: "Read the ledger again.", Group: "Job", Intent: intentReload, Hidden: true},
 	}, m.panes.Bindings(false)...)

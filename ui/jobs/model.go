@@ -13,6 +13,7 @@ import (
 	"zonedeck/service/profile"
 	result "zonedeck/service/records"
 	"zonedeck/service/rows"
+	"zonedeck/ui/jobs/drift"
 	"zonedeck/ui/jobs/records"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
@@ -69,6 +70,10 @@ type Deps struct {
 	// Admit writes down why an ADMIN key launches a job; its error ends the launch before
 	// anything is sent. It is called in a command.
 	Admit func(ctx context.Context, key, reason string) error
+	// Drift is what the fields of runs show, and EditFile prepares the operator's editor for a file; nil
+	// where none is set.
+	Drift    drift.Monitor
+	EditFile func(file string) tea.ExecCommand
 	// OpenFile opens a file of inputs: os.Open. It is called in a command.
 	OpenFile func(path string) (io.ReadCloser, error)
 	// OpenResult opens a downloaded result by its path, or that of a job by its identifier, and SaveRows
@@ -131,6 +136,7 @@ type Model struct {
 	work    work
 	preview preview
 	records *records.Page
+	drift   *drift.Page
 	panes   widget.Panes
 	detail  widget.Scroll
 	dialog  *launch // nil while no dialog is open
@@ -144,6 +150,7 @@ type Model struct {
 func New(d Deps) *Model {
 	m := &Model{deps: d, panes: widget.Panes{N: 2}}
 	m.work.followed = map[string]service.Followed{}
+	m.drift = drift.New(drift.Deps{Ctx: d.Ctx, Now: d.Now, Theme: d.Theme, Monitor: d.Drift, Edit: d.EditFile})
 	m.preview.table.Empty = "the result holds no records"
 	m.records = records.New(records.Deps{Ctx: d.Ctx, Theme: d.Theme, Open: d.OpenResult, Save: d.SaveRows})
 	m.fill()
@@ -181,7 +188,7 @@ func (m *Model) CapturingText() bool {
 	if m.records.Open() {
 		return m.records.CapturingText()
 	}
-	return !m.preview.open && m.ledger.filter.typing
+	return !m.preview.open && !m.drift.Open() && m.ledger.filter.typing
 }
 
 // Focus reloads the ledger, because another process may have written to it.
@@ -190,7 +197,7 @@ func (m *Model) Focus() tea.Cmd { return m.load() }
 // Running counts the work that quitting would interrupt. Watches do not count: the
 // service continues the job, and the ledger still has it.
 func (m *Model) Running() int {
-	return kit.Running(&m.work.trigger, &m.work.cancel, &m.work.download) + m.records.Running()
+	return kit.Running(&m.work.trigger, &m.work.cancel, &m.work.download) + m.records.Running() + m.drift.Running()
 }
 
 // Status shows the progress of a download, or how many jobs are followed.

@@ -20,6 +20,9 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	if cmd, handled := m.records.Update(msg); handled || cmd != nil {
 		return cmd
 	}
+	if cmd, handled := m.drift.Update(msg); handled {
+		return cmd
+	}
 	if cmd, handled := m.filterMsg(msg); handled {
 		return cmd
 	}
@@ -32,8 +35,10 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case tea.PasteMsg:
 		return m.pasted(msg.Content)
 	case kit.OpenJob:
+		m.drift.Close()
 		return m.open(msg.ID)
 	case kit.NewJob:
+		m.drift.Close()
 		return m.newJob(msg.URLs)
 	case intent:
 		return m.act(msg)
@@ -64,14 +69,16 @@ func (m *Model) setSession(s kit.Session) tea.Cmd {
 	changed := s.ProfileName != m.session.ProfileName
 	m.session, m.profile = s, m.deps.Profile()
 	m.fill()
+	var again tea.Cmd
 	if changed {
 		m.unfollow()
 		m.dataSets.listing = catalogue.Listing{} // of another account
+		again = m.drift.Forget()
 	}
 	if m.dialog != nil {
 		m.dialog.setSession(m, s)
 	}
-	return m.follow()
+	return tea.Batch(again, m.follow())
 }
 
 func (m *Model) act(i intent) tea.Cmd {
@@ -81,6 +88,8 @@ func (m *Model) act(i intent) tea.Cmd {
 		return m.newJob(nil)
 	case intentReload:
 		return m.load()
+	case intentDrift:
+		return m.drift.Show()
 	case intentBack:
 		m.back()
 	case intentLeft, intentRight:

@@ -18,6 +18,9 @@ func (m *Model) Render(w, h int) string {
 	if m.records.Open() {
 		return m.records.Render(w, h)
 	}
+	if m.drift.Open() {
+		return m.drift.Render(w, h)
+	}
 	return m.panes.Draw(w, h, m.areas, func(a kit.Area) string {
 		switch {
 		case m.preview.open:

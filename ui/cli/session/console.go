@@ -102,6 +102,7 @@ func (c *Console) Root() *ui.App {
 			Ctx: c.ctx, Now: now, Theme: theme, Profile: s.CurrentProfile, Ledger: client,
 			Admit: s.admit, Read: rows.Read, KeepRejects: s.KeepRejects, SaveList: s.SaveList, OpenFile: s.openInputs,
 			OpenResult: s.openResult, SaveRows: saveNew,
+			Drift: client.Drift, EditFile: s.editFile(),
 		})},
 		{ID: kit.Proxy, View: proxy.New(proxy.Deps{
 			Ctx: c.ctx, Now: now, Theme: theme, Prober: client, Profile: s.CurrentProfile, Split: c.split(theme),

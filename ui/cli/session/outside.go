@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	tea "charm.land/bubbletea/v2"
+
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/ui/kit/body"
@@ -112,6 +114,25 @@ func (e *editor) Run() error {
 }
 
 func (e *editor) Close() error { return os.Remove(e.file) }
+
+// editFile returns the function that prepares $VISUAL or $EDITOR for a file of the operator's; nil if
+// neither is set.
+func (s *Session) editFile() func(file string) tea.ExecCommand {
+	words := strings.Fields(cmp.Or(s.o.Getenv("VISUAL"), s.o.Getenv("EDITOR")))
+	if len(words) == 0 {
+		return nil
+	}
+	return func(file string) tea.ExecCommand {
+		return &keptEditor{exec.CommandContext(context.Background(), words[0], append(words[1:], file)...)}
+	}
+}
+
+// keptEditor is an editor whose file stays.
+type keptEditor struct{ *exec.Cmd }
+
+func (e *keptEditor) SetStdin(r io.Reader)  { e.Stdin = r }
+func (e *keptEditor) SetStdout(w io.Writer) { e.Stdout = w }
+func (e *keptEditor) SetStderr(w io.Writer) { e.Stderr = w }
 
 // editBody returns the function that prepares $VISUAL or $EDITOR for a body; nil if
 // neither is set.

@@ -1,0 +1,65 @@
+package drift
+
+import (
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	service "zonedeck/service/drift"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
+)
+
+// compare opens the samples before and after.
+func (p *Page) compare() tea.Cmd {
+	th, d := p.deps.Theme, p.detail.Detail
+	pairs := d.Pairs()
+	var lines []string
+	width, version := 0, 0
+	return kit.OpenOverlay(&widget.Page{
+		Heading: "Before and after: " + text.Clean(d.Run.Name), Width: 140,
+		Lines: func(w int) []string {
+			if w != width || th.Version != version {
+				lines, width, version = pairLines(th, d, pairs, w), w, th.Version
+			}
+			return lines
+		},
+		Closing: kit.Binding{Keys: []string{"esc", "q", "enter"}, Label: "close", Help: "Go back to the fields.", Intent: kit.Close{}},
+	})
+}
+
+// pairLines draws samples in lines of w cells.
+func pairLines(th *kit.Theme, d service.Detail, pairs []service.Pair, w int) []string {
+	before := "no good run is stored"
+	if d.Good.Seq > 0 {
+		before = d.Good.Ref
+	}
+	out := []string{" " + th.Bad.Render("- before: "+text.Clean(before)) + "   " + th.Good.Render("+ after: "+text.Clean(d.Run.Ref)), ""}
+	for _, p := range pairs {
+		out = append(out, widget.Hung(" ", th.Strong, p.Key, w)...)
+		switch {
+		case p.Fails != "" && p.Matches != "":
+			out = append(out, widget.Hung("   ", th.Warn, fmt.Sprintf("! %s matches nothing any more; %s still matches", p.Fails, p.Matches), w)...)
+		case p.Fails != "":
+			out = append(out, widget.Hung("   ", th.Warn, fmt.Sprintf("! %s matches nothing any more, and nothing before it does", p.Fails), w)...)
+		case p.Before == "":
+			out = append(out, widget.Hung("   ", th.Muted, "only in the newest run", w)...)
+		case p.After == "":
+			out = append(out, widget.Hung("   ", th.Muted, "only in the run before", w)...)
+		}
+		for line := range strings.Lines(service.Difference(p.Before, p.After)) {
+			ink := th.Text
+			switch line[0] {
+			case '-':
+				ink = th.Bad
+			case '+':
+				ink = th.Good
+			}
+			out = append(out, "   "+ink.Render(text.Cut(text.Clean(strings.TrimSuffix(line, "\n")), w-3)))
+		}
+		out = append(out, "")
+	}
+	return out
+}

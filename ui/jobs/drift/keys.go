@@ -1,0 +1,122 @@
+package drift
+
+import (
+	"cmp"
+	"context"
+
+	tea "charm.land/bubbletea/v2"
+
+	service "zonedeck/service/drift"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
+)
+
+// Intents of the page's keys.
+type (
+	closePage struct{}
+	openIt    struct{}
+	acceptIt  struct{}
+	takeBack  struct{}
+	contract  struct{}
+	reread    struct{}
+	openRun   struct{}
+)
+
+// Bindings are the keys of the page on screen.
+func (p *Page) Bindings() []kit.Binding {
+	const group = "Drift"
+	s, some := p.selected()
+	none := ""
+	if !some {
+		none = "no collector is selected"
+	}
+	stored := none
+	if stored == "" && s.Run.Seq == 0 {
+		stored = "no run of it is stored: its jobs left no result"
+	}
+	busy := stored
+	if p.work.Running() {
+		busy = cmp.Or(busy, "something is being written")
+	}
+	empty := busy
+	if empty == "" && s.Run.Useful == 0 {
+		empty = "its newest run has no useful row, which cannot be the new normal"
+	}
+	undo := busy
+	if undo == "" && s.Accepted.Seq == 0 {
+		undo = "nothing was accepted"
+	}
+	enter := kit.Binding{Keys: []string{"enter"}, Label: "fields", Help: "Show the fields of the collector over its runs.", Group: group, Intent: openIt{}, Disabled: stored}
+	if p.detail.open {
+		enter.Label, enter.Help = "before, after", "Show samples before and after, and what stopped matching."
+		if len(p.detail.Run.Sample) == 0 && len(p.detail.Good.Sample) == 0 {
+			enter.Disabled = "no sample is stored"
+		}
+	}
+	job := none
+	if job == "" && s.Run.Ref == "" {
+		job = "it has no run"
+	}
+	out := []kit.Binding{
+		enter,
+		{Keys: []string{"a"}, Label: "accept", Help: "Accept what the collector gives now as the new normal; u takes it back.", Group: group, Intent: acceptIt{}, Disabled: empty},
+		{Keys: []string{"u"}, Label: "take back", Help: "Take the newest acceptance back.", Group: group, Intent: takeBack{}, Disabled: undo, Hidden: undo != ""},
+		{Keys: []string{"e"}, Label: "contract", Help: "Edit the contract in $EDITOR. Without one the first good run proposes it.", Group: group, Intent: contract{}, Disabled: busy},
+		{Keys: []string{"o"}, Label: "open run", Help: "Open the newest run: the job, or the fetch in the Sandbox. Nothing is sent.", Group: group, Intent: openRun{}, Disabled: job},
+		{Keys: []string{"r"}, Label: "reload", Help: "Read what is stored again.", Group: group, Intent: reread{}, Hidden: true},
+		{Keys: []string{"esc", "D"}, Label: "back", Help: "Go back to the collectors, and from there to the jobs.", Group: group, Intent: closePage{}},
+	}
+	return append(out, widget.MotionBindings()...)
+}
+
+// act carries out the intent of a key.
+func (p *Page) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
+	s, some := p.selected()
+	m, kind, name := p.deps.Monitor, s.Run.Kind, s.Run.Name
+	switch msg.(type) {
+	case closePage:
+		if p.detail.open {
+			p.detail.open = false
+			p.detail.slot.Drop()
+			return nil, true
+		}
+		p.open = false
+		return nil, true
+	case reread:
+		return p.reload(), true
+	case openIt, acceptIt, takeBack, contract, openRun:
+	default:
+		return nil, false
+	}
+	if !some {
+		return nil, true
+	}
+	switch msg.(type) {
+	case openIt:
+		if p.detail.open {
+			return p.compare(), true
+		}
+		return p.show(s.Run.Collector), true
+	case acceptIt:
+		return kit.Do(kit.Jobs, &p.work, p.deps.Ctx, func(ctx context.Context) tea.Msg {
+			run, err := m.Accept(ctx, kind, name, "accepted in the console")
+			return accepted{name, run, err}
+		}), true
+	case takeBack:
+		return kit.Do(kit.Jobs, &p.work, p.deps.Ctx, func(ctx context.Context) tea.Msg {
+			return tookBack{name, m.TakeBack(ctx, kind, name)}
+		}), true
+	case contract:
+		return kit.Do(kit.Jobs, &p.work, p.deps.Ctx, func(ctx context.Context) tea.Msg {
+			file, err := m.ToEdit(ctx, kind, name)
+			return written{file, err}
+		}), true
+	case openRun:
+		p.open = kind == service.Target // the tab shows the job
+		if kind == service.Target {
+			return kit.GotoTab(kit.Sandbox, kit.OpenFetch{ID: s.Run.Ref, Profile: s.Run.Profile}), true
+		}
+		return kit.GotoTab(kit.Jobs, kit.OpenJob{ID: s.Run.Ref}), true
+	}
+	return nil, true
+}

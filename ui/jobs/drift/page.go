@@ -1,0 +1,262 @@
+// Package drift is the page of the Jobs tab that shows which collectors have changed: a board of them, the
+// fields of one over its runs, and a sample before and after.
+//
+// The tab holds a Page and passes it messages.
+package drift
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/keystore/textfile"
+	service "zonedeck/service/drift"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
+)
+
+// Monitor is the part of the service that the page uses. Every call may block and is made in a command.
+type Monitor interface {
+	List(ctx context.Context) ([]service.Standing, error)
+	Show(ctx context.Context, kind service.Kind, name string) (service.Detail, error)
+	Accept(ctx context.Context, kind service.Kind, name, reason string) (service.Run, error)
+	TakeBack(ctx context.Context, kind service.Kind, name string) error
+	// ToEdit is the file with the contract, which it writes where there is none.
+	ToEdit(ctx context.Context, kind service.Kind, name string) (string, error)
+}
+
+// Deps are the parts the page works with.
+type Deps struct {
+	Ctx     context.Context
+	Now     func() time.Time
+	Theme   *kit.Theme
+	Monitor Monitor
+	// Edit prepares the operator's editor for a file; nil where none is set.
+	Edit func(file string) tea.ExecCommand
+}
+
+// Page is the board and, below it, one collector. While it is open it fills the tab.
+type Page struct {
+	deps   Deps
+	open   bool
+	board  board
+	detail detail
+	work   kit.Slot // accepts, takes back, writes
+}
+
+// board is the list of collectors.
+type board struct {
+	list   []service.Standing
+	loaded bool
+	err    error // nothing could be read
+	wrong  error // a contract cannot be read
+	table  widget.Table
+	slot   kit.Slot
+}
+
+// detail is the collector whose fields are shown.
+type detail struct {
+	open bool
+	service.Detail
+	wrong error // its contract cannot be read
+	table widget.Table
+	slot  kit.Slot
+}
+
+// New makes a page that is closed.
+func New(d Deps) *Page { return &Page{deps: d} }
+
+// Open reports whether the page fills the tab.
+func (p *Page) Open() bool { return p.open }
+
+// Close closes the page.
+func (p *Page) Close() { p.open = false }
+
+// Running counts the work in flight.
+func (p *Page) Running() int { return kit.Running(&p.work) }
+
+// Show opens the page and reads the board.
+func (p *Page) Show() tea.Cmd {
+	p.open = true
+	return p.load()
+}
+
+// Forget drops what belongs to another profile.
+func (p *Page) Forget() tea.Cmd {
+	p.board.slot.Drop()
+	p.detail.slot.Drop()
+	p.board, p.detail = board{}, detail{}
+	if !p.open {
+		return nil
+	}
+	return p.load()
+}
+
+// Messages of the page's own work.
+type (
+	listed struct {
+		list []service.Standing
+		err  error
+	}
+	shown struct {
+		detail service.Detail
+		err    error
+	}
+	accepted struct {
+		name string
+		run  service.Run
+		err  error
+	}
+	tookBack struct {
+		name string
+		err  error
+	}
+	written struct {
+		file string
+		err  error
+	}
+	edited struct{ err error }
+)
+
+func (p *Page) load() tea.Cmd {
+	m := p.deps.Monitor
+	return kit.Do(kit.Jobs, &p.board.slot, p.deps.Ctx, func(ctx context.Context) tea.Msg {
+		list, err := m.List(ctx)
+		return listed{list, err}
+	})
+}
+
+func (p *Page) show(of service.Collector) tea.Cmd {
+	m := p.deps.Monitor
+	return kit.Do(kit.Jobs, &p.detail.slot, p.deps.Ctx, func(ctx context.Context) tea.Msg {
+		d, err := m.Show(ctx, of.Kind, of.Name)
+		return shown{d, err}
+	})
+}
+
+// reload reads again what is on the screen.
+func (p *Page) reload() tea.Cmd {
+	if p.detail.open {
+		return tea.Batch(p.load(), p.show(p.detail.Run.Collector))
+	}
+	return p.load()
+}
+
+// selected is the collector under the cursor, or the one that is shown.
+func (p *Page) selected() (service.Standing, bool) {
+	if p.detail.open {
+		return p.detail.Standing, true
+	}
+	if i := p.board.table.Cursor(); i < len(p.board.list) {
+		return p.board.list[i], true
+	}
+	return service.Standing{}, false
+}
+
+// line is the field under the cursor.
+func (p *Page) line() (service.Line, bool) {
+	if i := p.detail.table.Cursor(); p.detail.open && i < len(p.detail.Lines) {
+		return p.detail.Lines[i], true
+	}
+	return service.Line{}, false
+}
+
+// Update handles the page's messages, the intents of Bindings and, while the page is open, keys and the
+// mouse. It reports whether it handled the message.
+func (p *Page) Update(msg tea.Msg) (cmd tea.Cmd, handled bool) {
+	switch msg := msg.(type) {
+	case listed:
+		p.listed(msg)
+		return nil, true
+	case shown:
+		return p.shown(msg), true
+	case accepted:
+		return p.ended(msg.err, "accept "+msg.name, fmt.Sprintf("%s is the new normal of %s: u takes it back", msg.run.Ref, msg.name)), true
+	case tookBack:
+		return p.ended(msg.err, "take back", "the newest acceptance of "+msg.name+" is taken back"), true
+	case written:
+		return p.written(msg), true
+	case edited:
+		return p.ended(msg.err, "the editor", ""), true
+	}
+	if cmd, handled := p.act(msg); handled || !p.open {
+		return cmd, handled
+	}
+	table := &p.board.table
+	if p.detail.open {
+		table = &p.detail.table
+	}
+	switch msg := msg.(type) {
+	case tea.MouseClickMsg:
+		table.Click(msg.Y - 1) // the table is inside the frame
+	case tea.MouseWheelMsg, tea.KeyPressMsg:
+		table.Update(msg)
+	default:
+		return nil, false
+	}
+	return nil, true
+}
+
+func (p *Page) listed(msg listed) {
+	if errors.Is(msg.err, context.Canceled) {
+		return
+	}
+	p.board.loaded, p.board.err, p.board.wrong = true, nil, nil
+	var fault *textfile.Error
+	if errors.As(msg.err, &fault) {
+		p.board.wrong = msg.err
+	} else if msg.err != nil {
+		p.board.err = msg.err
+		return
+	}
+	p.board.list = msg.list
+	p.fillBoard()
+}
+
+func (p *Page) shown(msg shown) tea.Cmd {
+	var fault *textfile.Error
+	switch {
+	case errors.Is(msg.err, context.Canceled):
+		return nil
+	case errors.As(msg.err, &fault):
+		p.detail.wrong = msg.err
+	case msg.err != nil:
+		return kit.Fail("the fields cannot be shown: " + msg.err.Error())
+	default:
+		p.detail.wrong = nil
+	}
+	if !p.detail.open || p.detail.Run.Collector != msg.detail.Run.Collector {
+		p.detail.table = widget.Table{}
+	}
+	p.detail.open, p.detail.Detail = true, msg.detail
+	p.fillDetail()
+	return nil
+}
+
+// ended tells what an act came to, and reads again what it changed.
+func (p *Page) ended(err error, doing, done string) tea.Cmd {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return nil
+	case err != nil:
+		return kit.Fail(doing + ": " + err.Error())
+	case done == "":
+		return p.reload()
+	}
+	return tea.Batch(kit.Info(done), p.reload())
+}
+
+func (p *Page) written(msg written) tea.Cmd {
+	if msg.err != nil {
+		return p.ended(msg.err, "the contract", "")
+	}
+	if p.deps.Edit == nil {
+		return p.ended(nil, "", "the contract is in "+msg.file+": set $EDITOR to edit it here")
+	}
+	return tea.Exec(p.deps.Edit(msg.file), func(err error) tea.Msg {
+		return kit.Addressed{View: kit.Jobs, Msg: edited{err}}
+	})
+}

@@ -1,0 +1,218 @@
+package drift
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"zonedeck/model"
+	service "zonedeck/service/drift"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
+)
+
+// mark is the glyph of how a collector stands, and its words.
+func (p *Page) mark(s service.Standing) (words string, ink kit.Ink) {
+	t := p.deps.Theme
+	switch {
+	case s.Dead():
+		return fmt.Sprintf("✗ no useful row ×%d", s.Silent), t.Bad
+	case s.Verdict.State == service.Drift:
+		return "! drift", t.Warn
+	case s.Verdict.State == service.Few:
+		return "· too few rows", t.Muted
+	case s.Verdict.State == service.Empty:
+		return "· no useful row", t.Muted
+	case s.Verdict.State == service.First:
+		return "· first run", t.Muted
+	default:
+		return "✓ ok", t.Good
+	}
+}
+
+func (p *Page) fillBoard() {
+	b := &p.board
+	b.table.Columns = []widget.Column{
+		{Title: "STATE", Width: 19},
+		{Title: "COLLECTOR", Width: 16, Flex: true},
+		{Title: "KIND", Width: 7, Priority: 3},
+		{Title: "USEFUL", Width: 9, Right: true, Priority: 1},
+		{Title: "LAST RUN", Width: 8, Priority: 4},
+		{Title: "AGE", Width: 4, Right: true, Priority: 2},
+		{Title: "SAYS", Width: 20, Flex: true},
+	}
+	b.table.Empty = "no collector has a run yet: download a result, or fetch with required fields"
+	list := b.list
+	b.table.SetRowsKeyed(len(list), func(i int) string { return string(list[i].Run.Kind) + " " + list[i].Run.Name }, func(i int) []widget.Cell {
+		s := list[i]
+		words, ink := p.mark(s)
+		says, useful := strings.Join(service.Names(service.Alarms(s.Verdict.Findings)), ", "), fmt.Sprintf("%d of %d", s.Run.Useful, s.Run.Returned)
+		if s.Dead() {
+			says = model.ClassWord(s.SilentClass, s.SilentCause)
+		}
+		if s.Run.Seq == 0 {
+			useful = "-"
+		}
+		return []widget.Cell{
+			{Text: words, Ink: ink}, widget.C(s.Run.Name), {Text: string(s.Run.Kind), Ink: p.deps.Theme.Muted}, widget.C(useful), widget.C(s.Run.Ref),
+			{Text: text.Ago(s.Run.At, p.deps.Now()), Ink: p.deps.Theme.Muted}, widget.C(cmp.Or(says, "-")),
+		}
+	})
+}
+
+// bars is how many runs a field's bars show.
+const bars = 24
+
+func (p *Page) fillDetail() {
+	d := &p.detail
+	d.table.Columns = []widget.Column{
+		{Title: "FIELD", Width: 22},
+		{Title: "NOW", Width: 6, Right: true},
+		{Title: "BEFORE", Width: 6, Right: true},
+		{Title: "RUNS", Width: min(max(len(d.Runs), 4), bars)},
+		{Title: "TYPE", Width: 7, Priority: 1},
+		{Title: "SAYS", Width: 14, Flex: true},
+	}
+	d.table.Empty = "its runs have no useful row, so that nothing is known of fields"
+	lines := d.Lines
+	d.table.SetRowsKeyed(len(lines), func(i int) string { return lines[i].Field }, func(i int) []widget.Cell {
+		l, t := lines[i], p.deps.Theme
+		says, ink := "-", t.Muted
+		if len(l.Findings) > 0 {
+			f := l.Findings[0]
+			says = string(f.Word)
+			if f.Word.Alarm() {
+				says, ink = "! "+says+" since "+f.Since, t.Warn
+			}
+		}
+		return []widget.Cell{
+			widget.C(l.Field), widget.C(service.Percent(l.Now)), {Text: service.Percent(l.Before), Ink: t.Muted},
+			widget.C(service.Sparkline(l.History, bars)), {Text: cmp.Or(l.Type, "-"), Ink: t.Muted}, {Text: says, Ink: ink},
+		}
+	})
+}
+
+// Render draws the page at w by h.
+func (p *Page) Render(w, h int) string {
+	t := p.deps.Theme
+	if p.detail.open {
+		return p.renderDetail(w, h)
+	}
+	b := &p.board
+	iw, ih := widget.Inner(w, h)
+	if b.err != nil {
+		return widget.Pane(t, "Drift", true, w, h, strings.Join(widget.Wrapped(kit.Ink{}, "What is stored of runs cannot be read: "+b.err.Error()+". r reads it again, esc goes back.", iw-2), "\n"))
+	}
+	if !b.loaded {
+		return widget.Pane(t, "Drift", true, w, h, "\n "+t.Muted.Render("reading what is stored of runs…"))
+	}
+	var foot []string
+	if b.wrong != nil {
+		foot = widget.Wrapped(t.Warn, "! a contract is left out: "+b.wrong.Error(), iw-2)
+	}
+	if s, ok := p.selected(); ok {
+		foot = append(foot, p.says(s, iw-2, max(2, ih/4))...)
+	}
+	return widget.Pane(t, p.title(), true, w, h, widget.Stack(b.table.Render(t, true, iw, ih-len(foot)), strings.Join(widget.Indent(foot), "\n")))
+}
+
+func (p *Page) title() string {
+	dead, drifts := 0, 0
+	for _, s := range p.board.list {
+		switch {
+		case s.Dead():
+			dead++
+		case s.Verdict.State == service.Drift:
+			drifts++
+		}
+	}
+	title := "Drift"
+	if n := len(p.board.list); n > 0 {
+		title += " · " + text.Counted(n, "collector")
+	}
+	if drifts > 0 {
+		title += fmt.Sprintf(" · %d with drift", drifts)
+	}
+	if dead > 0 {
+		title += fmt.Sprintf(" · %d without useful rows", dead)
+	}
+	return title
+}
+
+// says is what the selected collector's newest run came to, in at most limit lines.
+func (p *Page) says(s service.Standing, w, limit int) []string {
+	t := p.deps.Theme
+	var out []string
+	if s.Dead() {
+		out = widget.Wrapped(t.Bad, fmt.Sprintf("no useful row in the last %d runs, since %s: %s", s.Silent, text.When(s.Since, p.deps.Now()), model.ClassWord(s.SilentClass, s.SilentCause)), w)
+	}
+	for _, f := range s.Verdict.Findings {
+		out = append(out, p.finding(f, w)...)
+	}
+	if len(out) == 0 {
+		switch s.Verdict.State {
+		case service.First:
+			out = widget.Wrapped(t.Muted, "the first run: the next ones are compared with it", w)
+		case service.Good:
+			out = widget.Wrapped(t.Muted, fmt.Sprintf("nothing has changed since the last %s", text.Counted(s.Verdict.Against, "good run")), w)
+		}
+	}
+	if len(out) > limit {
+		out = append(out[:limit-1], t.Muted.Render("… enter shows all fields"))
+	}
+	return out
+}
+
+func (p *Page) finding(f service.Finding, w int) []string {
+	t := p.deps.Theme
+	if !f.Word.Alarm() {
+		return widget.Wrapped(t.Muted, "· "+f.Text, w)
+	}
+	return widget.Wrapped(t.Warn, "! "+f.Text, w)
+}
+
+func (p *Page) renderDetail(w, h int) string {
+	t, d := p.deps.Theme, &p.detail
+	iw, ih := widget.Inner(w, h)
+	words, ink := p.mark(d.Standing)
+	head := widget.Wrapped(kit.Ink{}, fmt.Sprintf("%s · %d of %s useful in %s, %s", d.Run.Kind, d.Run.Useful, text.Counted(d.Run.Returned, "row"), text.Clean(d.Run.Ref), text.When(d.Run.At, p.deps.Now())), iw-2)
+	head[0] = text.Cut(ink.Render(words)+"  "+head[0], iw-2)
+	if a := d.Accepted; a.Seq > 0 {
+		head = append(head, widget.Wrapped(t.Muted, fmt.Sprintf("normal since %s, by %s on %s: %s", a.Ref, a.Person, text.When(a.At, p.deps.Now()), cmp.Or(a.Reason, "no reason was given")), iw-2)...)
+	}
+	if d.Run.Beyond {
+		head = append(head, t.Muted.Render(text.Cut(fmt.Sprintf("it has more than %d fields: the others are not looked at", service.MaxFields), iw-2)))
+	}
+	if d.wrong != nil {
+		head = append(head, widget.Wrapped(t.Warn, "! its contract is left out: "+d.wrong.Error(), iw-2)...)
+	}
+	var foot []string
+	if l, ok := p.line(); ok {
+		for _, f := range l.Findings {
+			foot = append(foot, p.finding(f, iw-2)...)
+			if f.Since != "" {
+				foot = append(foot, widget.Hung("  first bad run  ", t.Muted, p.run(f.Since), iw-2)...)
+			}
+		}
+		if len(l.Findings) == 0 {
+			foot = widget.Wrapped(t.Muted, fmt.Sprintf("%s is as in the %s", l.Field, text.Counted(d.Verdict.Against, "good run")+" before"), iw-2)
+			if d.Verdict.Against == 0 {
+				foot = widget.Wrapped(t.Muted, l.Field+": no good run before", iw-2)
+			}
+		}
+	}
+	foot = foot[:min(len(foot), max(2, ih/3))]
+	table := d.table.Render(t, true, iw, max(ih-len(head)-len(foot), 1))
+	return widget.Pane(t, "Drift · "+text.Clean(d.Run.Name), true, w, h, widget.Stack(table, strings.Join(widget.Indent(append(foot, head...)), "\n")))
+}
+
+// run is a run by its job or fetch, with its time where it is still stored.
+func (p *Page) run(ref string) string {
+	for _, r := range p.detail.Runs {
+		if r.Ref == ref {
+			return ref + ", " + text.When(r.At, p.deps.Now())
+		}
+	}
+	return ref
+}
