@@ -20,11 +20,13 @@ type Verdict struct {
 	Against, AgainstRows int
 	// Contract says that a contract was held against it, too.
 	Contract bool
+	// Accepted says that an operator accepted the run itself.
+	Accepted bool
 }
 
 // Judged reports whether the run was held against anything at all.
 func (v Verdict) Judged() bool {
-	return v.State != Empty && v.State != Few && (v.Against > 0 || v.Contract)
+	return v.State != Empty && v.State != Few && (v.Against > 0 || v.Contract || v.Accepted)
 }
 
 // Judge holds a run against the good ones among the earlier runs of its collector, newest first, and

@@ -181,6 +181,12 @@ func (m *Monitor) standing(ctx context.Context, store *Store, r Run) (Standing, 
 	}
 	contract, wrong := m.Contract(r.Kind, r.Name)
 	s := Standing{Run: r, Verdict: Judge(r, earlier, contract), Accepted: accepted}
+	if accepted.Seq > 0 && accepted.RunSeq == r.Seq {
+		s.Verdict.Accepted = true
+		if s.Verdict.State == First {
+			s.Verdict.State = Good
+		}
+	}
 	if r.Kind == Target && r.Useful == 0 {
 		all, err := store.Runs(ctx, r.Collector, DefaultKeep().Runs)
 		if err != nil {

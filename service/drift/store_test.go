@@ -125,7 +125,7 @@ func TestWhatIsAcceptedIsNormalUntilItIsTakenBack(t *testing.T) {
 		t.Fatal(r.Ref, err)
 	}
 	d := show(t, m)
-	if d.Verdict.State != First || d.Accepted.Person != "ops" || d.Accepted.Reason != "the shop has no prices now" || d.Accepted.Ref != "job-2" || !d.Accepted.At.Equal(today) {
+	if d.Verdict.State != Good || !d.Verdict.Judged() || d.Accepted.Person != "ops" || d.Accepted.Reason != "the shop has no prices now" || d.Accepted.Ref != "job-2" || !d.Accepted.At.Equal(today) {
 		t.Errorf("%+v, %+v", d.Verdict, d.Accepted)
 	}
 	if said := result(t, m, "job-3", 7, many(30, broken)); said != "" {

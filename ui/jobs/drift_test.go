@@ -43,7 +43,7 @@ func (f *fakeMonitor) standing() drift.Standing {
 		Sample: []drift.Sample{{Key: "u1", Text: `{"name":"x","price":null}`}},
 	}}
 	if f.accept {
-		s.Verdict = drift.Verdict{State: drift.First}
+		s.Verdict = drift.Verdict{State: drift.Good, Accepted: true}
 		s.Accepted = drift.Acceptance{Seq: 1, Ref: "job-2", At: time.Now(), Person: "ops"}
 		return s
 	}
@@ -127,7 +127,7 @@ func TestDriftIsAcceptedAndTakenBackInOneKey(t *testing.T) {
 		s.Expect("Before and after: gd_shop", "- before: job-0   + after: job-2", `-   "price": 5`, `+   "price": null`)
 		s.Press("esc", "a")
 		s.Expect("job-2 is the new normal of gd_shop: u takes it back")
-		s.Expect("first run", "normal since job-2, by ops")
+		s.Expect("✓ ok", "normal since job-2, by ops")
 		s.Press("u")
 		s.Expect("the newest acceptance of gd_shop is taken back")
 		s.Expect("! drift")

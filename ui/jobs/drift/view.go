@@ -55,8 +55,12 @@ func (p *Page) fillBoard() {
 			useful = "-"
 		}
 		return []widget.Cell{
-			{Text: words, Ink: ink}, widget.C(s.Run.Name), {Text: string(s.Run.Kind), Ink: p.deps.Theme.Muted}, widget.C(useful), widget.C(s.Run.Ref),
-			{Text: text.Ago(s.Run.At, p.deps.Now()), Ink: p.deps.Theme.Muted}, widget.C(cmp.Or(says, "-")),
+			{Text: words, Ink: ink},
+			widget.C(s.Run.Name),
+			{Text: string(s.Run.Kind), Ink: p.deps.Theme.Muted},
+			widget.C(useful), widget.C(s.Run.Ref),
+			{Text: text.Ago(s.Run.At, p.deps.Now()), Ink: p.deps.Theme.Muted},
+			widget.C(cmp.Or(says, "-")),
 		}
 	})
 }
@@ -87,8 +91,11 @@ func (p *Page) fillDetail() {
 			}
 		}
 		return []widget.Cell{
-			widget.C(l.Field), widget.C(service.Percent(l.Now)), {Text: service.Percent(l.Before), Ink: t.Muted},
-			widget.C(service.Sparkline(l.History, bars)), {Text: cmp.Or(l.Type, "-"), Ink: t.Muted}, {Text: says, Ink: ink},
+			widget.C(l.Field), widget.C(service.Percent(l.Now)),
+			{Text: service.Percent(l.Before), Ink: t.Muted},
+			widget.C(service.Sparkline(l.History, bars)),
+			{Text: cmp.Or(l.Type, "-"), Ink: t.Muted},
+			{Text: says, Ink: ink},
 		}
 	})
 }
@@ -155,6 +162,9 @@ func (p *Page) says(s service.Standing, w, limit int) []string {
 		case service.First:
 			out = widget.Wrapped(t.Muted, "the first run: the next ones are compared with it", w)
 		case service.Good:
+			if s.Verdict.Accepted {
+				return widget.Wrapped(t.Muted, "its newest run is accepted: the next ones are compared with it", w)
+			}
 			out = widget.Wrapped(t.Muted, fmt.Sprintf("nothing has changed since the last %s", text.Counted(s.Verdict.Against, "good run")), w)
 		}
 	}
