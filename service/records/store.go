@@ -64,8 +64,13 @@ func (f *File) encode() ([]byte, error) {
 		b = binary.LittleEndian.AppendUint64(b, uint64(m.Row)) //nolint:gosec // not negative
 		b = binary.LittleEndian.AppendUint64(b, uint64(m.At))  //nolint:gosec // not negative
 	}
+	return sealed(b), nil
+}
+
+// sealed is an index with its digest after it.
+func sealed(b []byte) []byte {
 	sum := sha256.Sum256(b)
-	return append(b, sum[:]...), nil
+	return append(b, sum[:]...)
 }
 
 var errDamaged = errors.New("it is damaged")
@@ -90,7 +95,7 @@ func decode(b []byte, seen stamp, format Format) (x index, about Profile, ok boo
 		return x, about, false, errDamaged
 	}
 	body = body[n:]
-	if s.Marks < 0 || s.Marks > maxMarks || len(body) != 16*s.Marks {
+	if s.Rows < 0 || s.Marks < 0 || s.Marks > maxMarks || len(body) != 16*s.Marks {
 		return x, about, false, errDamaged
 	}
 	if s.Stamp.Size != seen.Size || !s.Stamp.Modified.Equal(seen.Modified) || s.Stamp.Digest != seen.Digest || s.Format != format {

@@ -178,9 +178,8 @@ func (p *Page) show(l *records.RowList) {
 
 func (p *Page) selected(msg selected) tea.Cmd {
 	if msg.err != nil {
+		p.show(nil) // the list is closed
 		p.what = shown{}
-		p.grid.home()
-		p.work.load.Drop()
 		if errors.Is(msg.err, context.Canceled) {
 			return tea.Batch(p.ensure(), kit.Info("stopped: every row is shown"))
 		}

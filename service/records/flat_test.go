@@ -1,0 +1,93 @@
+package records
+
+import (
+	"crypto/sha256"
+	"path/filepath"
+	"runtime"
+	"testing"
+)
+
+// live is what the heap holds once garbage is gone, in bytes.
+func live() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc) //nolint:gosec // far below
+}
+
+// What is held does not grow with the file or with what is found in it: eight times as many rows, all of
+// them found, sorted and different from an older result.
+func TestMemoryStaysFlat(t *testing.T) {
+	const few, many = 10_000, 80_000
+	held := func(n int) int64 {
+		dir := t.TempDir()
+		path, old := filepath.Join(dir, "a.ndjson"), filepath.Join(dir, "old.ndjson")
+		writeRows(t, path, n)
+		writeRows(t, old, 1)
+		before := live()
+		f, o := keeping(t, path), keeping(t, old)
+		if _, err := f.Profile(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		found, err := f.Select(t.Context(), Query{Filter: mustFilter(t, "has:id")}, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer found.List.Close()
+		sorted, err := f.Select(t.Context(), Query{Sort: "title", Down: true}, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer sorted.List.Close()
+		differs, err := f.Compare(t.Context(), o, How{Key: "id"}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer differs.List.Close()
+		if a, b, c := found.List.Len(), sorted.List.Len(), differs.Added; a != int64(n) || b != a || c != a-1 {
+			t.Fatalf("%d found, %d sorted, %d added of %d", a, b, c, n)
+		}
+		grown := live() - before
+		runtime.KeepAlive(f)
+		runtime.KeepAlive(o)
+		return grown
+	}
+	a, b := held(few), held(many)
+	if b-a > 2<<20 {
+		t.Errorf("%d rows hold %d KiB, %d rows %d KiB", few, a>>10, many, b>>10)
+	}
+}
+
+func mustFilter(t *testing.T, text string) Filter {
+	t.Helper()
+	f, err := ParseFilter(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func FuzzAnIndexFromDisk(f *testing.F) {
+	whole := &File{layout: layout{format: Lines}, seen: stamp{Size: 100, Digest: "x"}}
+	whole.x = index{marks: []mark{{0, 0}, {3, 60}}, space: 50, rows: 5, done: true}
+	b, err := whole.encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b, uint32(0))
+	f.Add(b[len(magic):len(b)-sha256.Size], uint32(9))
+	f.Fuzz(func(t *testing.T, b []byte, at uint32) {
+		seal := func(b []byte) []byte { return sealed(append([]byte(magic), b...)) }
+		for _, b := range [][]byte{b, seal(b), seal(b[:min(int(at%1024), len(b))])} {
+			x, _, ok, err := decode(b, whole.seen, Lines)
+			if !ok || err != nil {
+				continue
+			}
+			for i, m := range x.marks {
+				if m.Row < 0 || m.Row >= x.rows || m.At < 0 || m.At >= 100 || i == 0 && m.Row != 0 {
+					t.Fatalf("mark %d of %d rows: %+v", i, x.rows, m)
+				}
+			}
+		}
+	})
+}
