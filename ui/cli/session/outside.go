@@ -93,10 +93,10 @@ func expandHome(path string) (string, error) {
 	return filepath.Join(home, rest), err
 }
 
-// editor runs the operator's editor on a copy of a body. Run and Close remove the copy.
+// editor runs the operator's editor. Run and Close remove the copy that it is run on, if it is one.
 type editor struct {
 	*exec.Cmd
-	file string
+	copied string // the copy
 }
 
 func (e *editor) SetStdin(r io.Reader) {
@@ -113,7 +113,12 @@ func (e *editor) Run() error {
 	return errors.Join(e.Cmd.Run(), e.Close())
 }
 
-func (e *editor) Close() error { return os.Remove(e.file) }
+func (e *editor) Close() error {
+	if e.copied == "" {
+		return nil
+	}
+	return os.Remove(e.copied)
+}
 
 // editFile returns the function that prepares $VISUAL or $EDITOR for a file of the operator's; nil if
 // neither is set.
@@ -123,16 +128,9 @@ func (s *Session) editFile() func(file string) tea.ExecCommand {
 		return nil
 	}
 	return func(file string) tea.ExecCommand {
-		return &keptEditor{exec.CommandContext(context.Background(), words[0], append(words[1:], file)...)}
+		return &editor{Cmd: exec.CommandContext(context.Background(), words[0], append(words[1:], file)...)}
 	}
 }
-
-// keptEditor is an editor whose file stays.
-type keptEditor struct{ *exec.Cmd }
-
-func (e *keptEditor) SetStdin(r io.Reader)  { e.Stdin = r }
-func (e *keptEditor) SetStdout(w io.Writer) { e.Stdout = w }
-func (e *keptEditor) SetStderr(w io.Writer) { e.Stderr = w }
 
 // editBody returns the function that prepares $VISUAL or $EDITOR for a body; nil if
 // neither is set.
@@ -150,7 +148,7 @@ func (s *Session) editBody() func(context.Context, model.BodyRef, string) (sandb
 			return nil, fmt.Errorf("copy the body for the editor: %w", errors.Join(err, os.Remove(f.Name())))
 		}
 		cmd := exec.CommandContext(context.WithoutCancel(ctx), words[0], append(words[1:], f.Name())...)
-		return &editor{Cmd: cmd, file: f.Name()}, nil
+		return &editor{Cmd: cmd, copied: f.Name()}, nil
 	}
 }
 

@@ -41,7 +41,7 @@ func TestABodyOfTheHistoryIsShownOnlyAsItCame(t *testing.T) {
 			t.Fatal(err, eerr)
 		}
 		got, err := io.ReadAll(io.NewSectionReader(src.Reader, 0, src.Size))
-		copied, cerr := os.ReadFile(cmd.(*editor).file)
+		copied, cerr := os.ReadFile(cmd.(*editor).copied)
 		if err != nil || cerr != nil || string(got) != text || string(copied) != text || src.Close() != nil {
 			t.Errorf("%q and %q, %v, %v", got, copied, err, cerr)
 		}
@@ -54,6 +54,39 @@ func TestABodyOfTheHistoryIsShownOnlyAsItCame(t *testing.T) {
 	}
 	if _, err := s.openBody(t.Context(), b); err == nil || !strings.Contains(err.Error(), "no longer exists") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestAnEditorHasTheTerminalItself sees to it that an editor of a file gets the terminal, and not the
+// console's reader of it: that one would be read on after the editor has ended.
+func TestAnEditorHasTheTerminalItself(t *testing.T) {
+	t.Setenv("VISUAL", "")
+	t.Setenv("EDITOR", "true")
+	s := &Session{o: Options{Getenv: os.Getenv}}
+	file := filepath.Join(t.TempDir(), "contract.toml")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	in, out, err := os.Pipe() // never written to, and open until the end
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	defer out.Close()
+	cmd := s.editFile()(file)
+	cmd.SetStdin(newKeyboard(in))
+	if cmd.(*editor).Stdin != io.Reader(in) {
+		t.Errorf("it reads from %T", cmd.(*editor).Stdin)
+	}
+	if err := cmd.Run(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(file); err != nil {
+		t.Errorf("the file does not stay: %v", err)
+	}
+	t.Setenv("EDITOR", "")
+	if s.editFile() != nil {
+		t.Error("no editor is set")
 	}
 }
 
