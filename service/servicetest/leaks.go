@@ -3,8 +3,10 @@ package servicetest
 import (
 	"bytes"
 	"compress/gzip"
+	"database/sql"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -15,6 +17,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	_ "modernc.org/sqlite" // the driver
 )
 
 // Leaks says where a text holds one of the secrets: as it is, in base64 at any place of a longer
@@ -70,21 +74,88 @@ func inflated(b []byte) iter.Seq2[int, []byte] {
 	}
 }
 
-// LeaksUnder is Leaks of every file below a folder, and of what lies compressed in it, but those that except lists, by their paths
-// in it.
+// rows searches every value of a SQLite database: one that is long lies in pieces in the file, and what
+// is compressed in it cannot be inflated from there.
+func rows(path, name string, secrets []string) (found []string, err error) {
+	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(path)+"?mode=ro&_pragma=busy_timeout(5000)")
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	var tables []string
+	err = each(db, "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'", func(row []any) {
+		tables = append(tables, fmt.Sprint(row[0]))
+	})
+	for _, table := range tables {
+		err = errors.Join(err, each(db, `SELECT * FROM "`+table+`"`, func(row []any) {
+			for _, v := range row {
+				value, ok := v.([]byte)
+				if text, is := v.(string); is {
+					value, ok = []byte(text), true
+				}
+				if ok {
+					found = append(found, leaksIn(name+", table "+table+",", value, secrets)...)
+				}
+			}
+		}))
+	}
+	return found, err
+}
+
+func each(db *sql.DB, query string, f func(row []any)) error {
+	rows, err := db.Query(query) //nolint:noctx // it is a file of a test
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	row, into := make([]any, len(columns)), make([]any, len(columns))
+	for i := range row {
+		into[i] = &row[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		f(row)
+	}
+	return rows.Err()
+}
+
+// leaksIn is Leaks of a text and of what lies compressed in it.
+func leaksIn(where string, text []byte, secrets []string) []string {
+	found := Leaks(where, text, secrets...)
+	for at, inflated := range inflated(text) {
+		found = append(found, Leaks(fmt.Sprintf("%s compressed at byte %d,", where, at), inflated, secrets...)...)
+	}
+	return found
+}
+
+// LeaksUnder is Leaks of every file below a folder, of what lies compressed in it, and of each value of a SQLite database, but not of
+// the files that except lists, by their paths in it; of a folder that it lists nothing is searched.
 func LeaksUnder(dir string, except []string, secrets ...string) (found []string, err error) {
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
+		if err != nil {
 			return err
 		}
 		name, err := filepath.Rel(dir, path)
-		if err != nil || slices.Contains(except, filepath.ToSlash(name)) {
+		switch {
+		case err != nil:
 			return err
+		case slices.Contains(except, filepath.ToSlash(name)) && d.IsDir():
+			return filepath.SkipDir
+		case slices.Contains(except, filepath.ToSlash(name)), !d.Type().IsRegular():
+			return nil
 		}
 		b, err := os.ReadFile(path)
-		found = append(found, Leaks(name, b, secrets...)...)
-		for at, inflated := range inflated(b) {
-			found = append(found, Leaks(fmt.Sprintf("%s, compressed at byte %d,", name, at), inflated, secrets...)...)
+		found = append(found, leaksIn(name+",", b, secrets)...)
+		if err == nil && bytes.HasPrefix(b, []byte("SQLite format 3\x00")) {
+			var more []string
+			more, err = rows(path, name, secrets)
+			found = append(found, more...)
 		}
 		return err
 	})

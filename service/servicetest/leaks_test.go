@@ -3,7 +3,10 @@ package servicetest
 import (
 	"bytes"
 	"compress/gzip"
+	"database/sql"
 	"encoding/base64"
+	"encoding/hex"
+	"math/rand/v2"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -45,7 +48,42 @@ func TestASecretIsFoundInEveryForm(t *testing.T) {
 	if found, err := LeaksUnder(dir, []string{"a", "b"}, secret); err != nil || len(found) == 0 || !strings.HasPrefix(found[0], "z, compressed at byte 11, holds secret 0") {
 		t.Errorf("%v, %v", found, err)
 	}
-	if found, err := LeaksUnder(dir, []string{"a"}, secret); err != nil || len(found) == 0 || !strings.HasPrefix(found[0], "b holds secret 0") {
+	if found, err := LeaksUnder(dir, []string{"a"}, secret); err != nil || len(found) == 0 || !strings.HasPrefix(found[0], "b, holds secret 0") {
+		t.Errorf("%v, %v", found, err)
+	}
+}
+
+// What lies compressed in a database, in pieces of its pages, is found as well.
+func TestASecretIsFoundInADatabase(t *testing.T) {
+	const secret = "Zd+K3y/Marked=Value&0123"
+	dir := t.TempDir()
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	noise := make([]byte, 40_000) // is longer than a page when it is compressed, too
+	source := rand.New(rand.NewPCG(1, 2))
+	for i := range noise {
+		noise[i] = byte(source.Uint64())
+	}
+	if _, err := z.Write([]byte(hex.EncodeToString(noise) + secret)); err != nil || z.Close() != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(filepath.Join(dir, "a.db")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		query string
+		args  []any
+	}{{"CREATE TABLE inputs (n INTEGER, body BLOB)", nil}, {"INSERT INTO inputs VALUES (1, ?)", []any{zipped.Bytes()}}} {
+		if _, err := db.ExecContext(t.Context(), c.query, c.args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	found, err := LeaksUnder(dir, nil, secret)
+	if err != nil || len(found) != 1 || !strings.HasPrefix(found[0], "a.db, table inputs, compressed at byte 0, holds secret 0, plain") {
 		t.Errorf("%v, %v", found, err)
 	}
 }

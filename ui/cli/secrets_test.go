@@ -236,17 +236,10 @@ func secretRuns() []secretRun {
 	}
 }
 
-// TestNoCommandWritesASecret runs every command against a service and a proxy that repeat what
-// they are sent, and searches all that was written for the secrets: both streams and every file
-// of the home.
-func TestNoCommandWritesASecret(t *testing.T) {
-	var byKey, byPassword atomic.Int64
-	var deleted atomic.Bool
-	api, proxy := hostileService(t, &byKey, &deleted), hostileProxy(t, &byPassword)
-	base, _, _ := process(t, map[string]string{
-		"ZK": markedKey, "ZP": markedPassword, "TOKEN": markedToken, "ZNEW": markedNew, profileVariable: "acme", "ZONEDECK_EMULATOR_PROXY": "127.0.0.1:0",
-	})
-	dir := base.Getenv("HOME")
+// markedHome writes the files of a home with the marked secrets behind references, and returns its folder.
+func markedHome(t *testing.T, base Process, api, proxy string) (dir string) {
+	t.Helper()
+	dir = base.Getenv("HOME")
 	host, port, _ := net.SplitHostPort(proxy)
 	write := func(name, text string) {
 		t.Helper()
@@ -305,7 +298,20 @@ name = "unlocker1"
 product = "unlocker"
 `, api, host, port, api))
 	write(relative(paths.KeysFile()), "[[keys]]\nname = \"daily\"\nlevel = \"USER\"\nsecret = \"env:ZK\"\n[[keys]]\nname = \"money\"\nlevel = \"FINANCE\"\nsecret = \"env:ZK\"\n[[keys]]\nname = \"filed\"\nlevel = \"OPS\"\nsecret = \"file:filed\"\n")
+	return dir
+}
 
+// TestNoCommandWritesASecret runs every command against a service and a proxy that repeat what
+// they are sent, and searches all that was written for the secrets: both streams and every file
+// of the home.
+func TestNoCommandWritesASecret(t *testing.T) {
+	var byKey, byPassword atomic.Int64
+	var deleted atomic.Bool
+	api, proxy := hostileService(t, &byKey, &deleted), hostileProxy(t, &byPassword)
+	base, _, _ := process(t, map[string]string{
+		"ZK": markedKey, "ZP": markedPassword, "TOKEN": markedToken, "ZNEW": markedNew, profileVariable: "acme", "ZONEDECK_EMULATOR_PROXY": "127.0.0.1:0",
+	})
+	dir := markedHome(t, base, api, proxy)
 	root := (&app{Process: base}).rootCommand()
 	ran := map[string]bool{}
 	place := strings.NewReplacer("{dir}", dir, "{api}", api, "{proxy}", proxy)
@@ -428,15 +434,15 @@ func leaves(c *cobra.Command) (all []*cobra.Command) {
 }
 
 // noDemoSecret searches what the walk through the console has written for the secrets of the demo
-// account: every byte for the terminal, and every file of the home but those of the emulator
-// itself, which holds its own.
+// account: every byte for the terminal, both streams, and every file of the home but the one in
+// which the emulator announces them.
 func noDemoSecret(t *testing.T, p Process, w *uitest.Whole) {
 	t.Helper()
 	paths := profile.FindPaths(p.Getenv)
 	secrets := servicetest.SecretsOf(t, paths.EmulatorFile())
 	found := servicetest.Leaks("the terminal", w.Written(), secrets...)
-	for _, dir := range []string{paths.Config, paths.Data, paths.Cache} {
-		more, err := servicetest.LeaksUnder(dir, nil, secrets...)
+	for _, dir := range []string{paths.Config, paths.Data, paths.Cache, paths.State} {
+		more, err := servicetest.LeaksUnder(dir, []string{filepath.Base(paths.EmulatorFile())}, secrets...)
 		if err != nil && !os.IsNotExist(err) {
 			t.Error(err)
 		}
