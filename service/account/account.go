@@ -348,6 +348,10 @@ func (r *reader) rates(ctx context.Context) {
 // passwords asks for the password of each zone that has a proxy login.
 func (r *reader) passwords(ctx context.Context) {
 	f, got, native, asked := &r.found, 0, 0, 0
+	if f.Listing.State == Failed {
+		f.Passwords = open("not asked")
+		return
+	}
 	for i := range f.Zones {
 		z := &f.Zones[i]
 		if !z.Zone.Product.NativeAccess() || ctx.Err() != nil {

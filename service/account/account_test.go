@@ -249,7 +249,7 @@ func TestGarbageIsNoGoodVerdict(t *testing.T) {
 				t.Errorf("status: %+v, %+v, asked %v, %v", found.Key, found.Account, asked, err)
 			}
 			found, _, _ = read(t, script{"/status": says(200, active), "/zone/get_all_zones": says(200, garbage)}, nil)
-			if found.Listing.State == OK || len(found.Zones) > 0 {
+			if found.Listing.State == OK || len(found.Zones) > 0 || found.Passwords != (Verdict{Unknown, "not asked"}) {
 				t.Errorf("zones: %+v, %d", found.Listing, len(found.Zones))
 			}
 			words := fmt.Sprintf("%+v", found)
