@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"zonedeck/keystore"
@@ -57,7 +58,22 @@ type Zone struct {
 	Zone model.Zone
 	// Password is the one to use; empty where the account did not show it.
 	Password keystore.Secret
+	// Accepted are all that the account shows, with Password; none where it shows none.
+	Accepted []keystore.Secret
 	Verdict  Verdict
+}
+
+// Judge is the verdict on a password of the zone that was typed.
+func (z Zone) Judge(typed keystore.Secret) Verdict {
+	switch {
+	case len(z.Accepted) == 0:
+		return z.Verdict
+	case !slices.ContainsFunc(z.Accepted, typed.Equal):
+		return bad("the account does not have the typed password")
+	case z.Verdict.State == OK:
+		return good("%s, and the account has the typed password", z.Verdict.Text)
+	}
+	return z.Verdict
 }
 
 // Found is what is known of an account so far.
@@ -414,8 +430,11 @@ func (r *reader) password(ctx context.Context, z *Zone) error {
 		}
 	}
 	r.seesPasswords = yes
-	if len(shown.Passwords) > 0 {
-		z.Password = keystore.NewSecret(shown.Passwords[0])
+	for _, p := range shown.Passwords {
+		z.Accepted = append(z.Accepted, keystore.NewSecret(p))
+	}
+	if len(z.Accepted) > 0 {
+		z.Password = z.Accepted[0]
 	}
 	switch {
 	case shown.Disabled:

@@ -85,6 +85,9 @@ func TestAKeyAndAnAddressAreEnoughOnTheEmulator(t *testing.T) {
 				if shown := z.Password.Reveal(); shown != "" && shown != demo.Password(known) || (want.passwords == OK && z.Zone.Product.NativeAccess()) != (shown != "") {
 					t.Errorf("zone %s has another password", z.Zone.Name)
 				}
+				if len(z.Accepted) == 0 != z.Password.Empty() || !z.Password.Empty() && (z.Judge(z.Password).State != OK || z.Judge(keystore.NewSecret("another")).State != Failed) {
+					t.Errorf("zone %s judges wrongly", z.Zone.Name)
+				}
 				servicetest.NoSecret(t, "a zone", fmt.Sprintf("%+v", z))
 			}
 			if want.passwords == OK && found.Proxy.State != OK {

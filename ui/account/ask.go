@@ -158,7 +158,15 @@ func (f *form) zoneChecks() []accounts.Check {
 	}
 	p := f.draftProfile()
 	p.Zones = typed
-	return slices.DeleteFunc(accounts.Checks(p, f.found), func(c accounts.Check) bool { return !strings.HasPrefix(c.What, "zone ") })
+	found := f.found
+	found.Zones = slices.Clone(found.Zones)
+	for i, z := range found.Zones {
+		line, _ := p.Zone(string(z.Zone.Name))
+		if held := f.passwords[z.Zone.Name]; held.typed && held.ref == line.Password {
+			found.Zones[i].Verdict = z.Judge(held.value)
+		}
+	}
+	return slices.DeleteFunc(accounts.Checks(p, found), func(c accounts.Check) bool { return !strings.HasPrefix(c.What, "zone ") })
 }
 
 // eachZone shows the verdict on each zone; the list scrolls.

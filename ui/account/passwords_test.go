@@ -134,3 +134,24 @@ func TestANewPasswordTakesThePlaceOfTheOldOne(t *testing.T) {
 		t.Errorf("another value: %v", err)
 	}
 }
+
+// A typed password is held against what the account shows.
+func TestATypedPasswordIsJudgedByTheAccount(t *testing.T) {
+	for typed, want := range map[string]string{
+		"the-password-of-u1": "✓ zone u1: active, and the account has the typed password",
+		"the-second-of-u1":   "✓ zone u1: active, and the account has the typed password",
+		"a-mistyped-one":     "✗ zone u1: the account does not have the typed password",
+	} {
+		r := newRig(t, before)
+		r.found = shown()
+		r.found.Zones[0].Accepted = []keystore.Secret{keystore.NewSecret("the-password-of-u1"), keystore.NewSecret("the-second-of-u1")}
+		adding(t, r, 120, 40, func(s *uitest.Screen) {
+			fill(s, "acme", "https://api.test", typedKey)
+			toZones(t, s)
+			s.Type("u1 unlocker " + typed)
+			s.Press("tab", "ctrl+r")
+			s.Expect(want)
+			s.ExpectNot(typed)
+		})
+	}
+}
