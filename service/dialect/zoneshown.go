@@ -166,6 +166,9 @@ type ZonePlan struct {
 	Compromised int
 }
 
+// Product is the product that the type stands for, as far as the dialect knows it.
+func (p ZonePlan) Product() model.Product { return zoneProduct(p.Type) }
+
 // maxWords bounds a list of words of an answer.
 const maxWords = 100
 

@@ -18,8 +18,7 @@ type Zone struct {
 	Profile string
 	Name    model.ZoneName
 
-	Plan        dialect.ZonePlan
-	PlanProblem string
+	Plan dialect.ZonePlan
 
 	// State is the service's own word.
 	State        string
@@ -87,15 +86,16 @@ func GetZone(ctx context.Context, cfg Config, keyName string, zone model.ZoneNam
 			return out, err
 		}
 	}
-	out.Cost, err = a.zoneCost(ctx, keyName, zone)
+	out.Cost, err = a.zoneCost(ctx, keyName, zone, out.Plan.Product())
 	return out, err
 }
 
-// zoneCost measures what one zone cost; what is in the way is the Problem.
-func (a *asker) zoneCost(ctx context.Context, keyName string, zone model.ZoneName) (model.ZoneCost, error) {
+// zoneCost measures what one zone cost; what is in the way is the Problem. Of a zone that the profile
+// does not have the product is the account's.
+func (a *asker) zoneCost(ctx context.Context, keyName string, zone model.ZoneName, product model.Product) (model.ZoneCost, error) {
 	z, known := a.p.Zone(string(zone))
 	if !known {
-		return model.ZoneCost{Zone: model.Zone{Name: zone}, Problem: "the profile does not have it, and so not its product, which says what is charged"}, nil
+		z = model.Zone{Name: zone, Product: product}
 	}
 	access, one := a.cfg.Access, a.p
 	one.Zones = []model.Zone{z}

@@ -30,6 +30,11 @@ func TestTheEmulatorsZoneIsShown(t *testing.T) {
 	if z, err = GetZone(t.Context(), cfg, "finance-review", "isp_demo"); err != nil || z.Cost.From.IsZero() || z.Cost.Zone.Name != "isp_demo" {
 		t.Errorf("by FINANCE: %+v, %v", z.Cost, err)
 	}
+	other := demo.Profile
+	other.Zones = nil
+	if z, err = GetZone(t.Context(), config(other, &demo), "finance-review", "unlocker_demo"); err != nil || z.Cost.From.IsZero() || z.Cost.Zone.Product != model.ProductUnlocker {
+		t.Errorf("of a zone that the profile lacks: %+v, %v", z.Cost, err)
+	}
 	if _, err = GetZone(t.Context(), cfg, "ops-zones", "nowhere"); err == nil || !strings.Contains(err.Error(), "zone nowhere: HTTP 422") {
 		t.Errorf("a zone that there is not: %v", err)
 	}
@@ -65,7 +70,7 @@ func TestEachPartOfAZoneHasAProblemOfItsOwn(t *testing.T) {
 		t.Errorf("a name that is none: %v", err)
 	}
 	if z, err = GetZone(t.Context(), config(p, nil), "", "z1"); err != nil || z.StateProblem != "" || !strings.Contains(z.TrafficProblem, "does not show the traffic") ||
-		!strings.Contains(z.CallersProblem, "HTTP 500 no ***") || !strings.Contains(z.Cost.Problem, "the profile does not have it") {
+		!strings.Contains(z.CallersProblem, "HTTP 500 no ***") || !strings.Contains(z.Cost.Problem, "no access to billing") {
 		t.Errorf("%+v, %v", z, err)
 	}
 	servicetest.NoSecret(t, "a zone", strings.Join([]string{z.State, z.Plan.Type, z.CallersProblem, strings.Join(z.Plan.Callers, " ")}, " "))
