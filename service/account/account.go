@@ -78,7 +78,9 @@ func (z Zone) Judge(typed keystore.Secret) Verdict {
 
 // Found is what is known of an account so far.
 type Found struct {
-	ID model.AccountID
+	// Answered says that something answered at the address, be it the service or not.
+	Answered bool
+	ID       model.AccountID
 	// Level is the key's level as far as what it may do leaves only one.
 	Level model.Level
 	Zones []Zone
@@ -226,7 +228,7 @@ func (r *reader) ask(ctx context.Context, c exchange.Call) (answer, error) {
 	case err != nil:
 		return answer{}, errors.New(model.Line(r.mask.Text(err.Error()), 300))
 	case len(body) > answerBytes:
-		return answer{}, fmt.Errorf("the answer has more than %d MB", answerBytes>>20)
+		return answer{status: resp.StatusCode}, fmt.Errorf("the answer has more than %d MB", answerBytes>>20)
 	}
 	return answer{resp.StatusCode, body, r.mask.Text(dialect.ErrorText(resp.Header.Get("Content-Type"), body))}, nil
 }
@@ -235,6 +237,7 @@ func (r *reader) ask(ctx context.Context, c exchange.Call) (answer, error) {
 func (r *reader) status(ctx context.Context) (ok bool) {
 	f, path := &r.found, r.d.AccountStatus()
 	a, err := r.get(ctx, path, nil)
+	f.Answered = a.status > 0
 	switch {
 	case err != nil:
 		f.Key, f.Account = open("not known: %v", err), bad("%v", err)

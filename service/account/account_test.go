@@ -224,8 +224,8 @@ func TestWhatAnAccountRefusesIsTheVerdictBesideIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			base := ""
 			found, _, err := read(t, tt.script, func(p *profile.Profile) { p.Account, base = tt.account, p.BaseURL })
-			if errors.Is(err, ErrRead) != tt.fails || !tt.fails && err != nil {
-				t.Errorf("%v", err)
+			if errors.Is(err, ErrRead) != tt.fails || !tt.fails && err != nil || !found.Answered {
+				t.Errorf("%v, answered %v", err, found.Answered)
 			}
 			got := tt.want(found)
 			got.Text = strings.NewReplacer(base, "BASE", strings.TrimPrefix(base, "http://"), "HOST").Replace(got.Text)

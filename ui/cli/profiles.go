@@ -155,7 +155,7 @@ func readError(ctx context.Context, found account.Found, err error) error {
 		return fail(exitInterrupted, "interrupted: %w", err)
 	case found.Key.State == account.Failed:
 		return fail(exitRejected, "%w", err)
-	case found.Key.State == account.Unknown:
+	case !found.Answered:
 		return fail(exitNetwork, "%w", err)
 	default:
 		return fail(exitChecksFailed, "%w", err)
