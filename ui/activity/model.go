@@ -80,7 +80,7 @@ func New(d Deps) *Model {
 		{Title: "PROFILE", Width: 8, Priority: 2},
 		{Title: "KIND", Width: 5, Priority: 6},
 		{Title: "CLASS", Width: 19},
-		{Title: "ZONE", Width: 16, Priority: 1},
+		{Title: "ZONE / KEY", Width: 16, Priority: 1},
 		{Title: "VIA", Width: 6, Priority: 7},
 		{Title: "KEY", Width: 12, Priority: 8},
 		{Title: "STATUS", Width: 6, Right: true, Priority: 4},

@@ -19,9 +19,12 @@ func TestEachLineNamesItsProfileAndAnEventItsKey(t *testing.T) {
 				{ID: 3, At: time.Now(), Kind: model.ActivityKey, Profile: "beta-2", Key: "etl-main", Ref: "etl-main", Text: "rotated: by a new key"}, fetch,
 			}}
 			s := open(t, j, width, 24)
-			s.Expect("etl-main  rotated")
+			s.Expect("etl-main", "rotated")
 			line := ""
 			for l := range strings.Lines(s.Screen()) {
+				if strings.Contains(l, "rotated: by") && strings.Contains(l, "00:00") && !strings.Contains(l, "etl-main") {
+					t.Errorf("at %d cells the event does not name its key:\n%s", width, s.Screen())
+				}
 				if strings.Contains(l, "page/1") {
 					line = l
 				}

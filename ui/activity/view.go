@@ -134,23 +134,19 @@ func (m *Model) row(i int) []widget.Cell {
 	if a.Via != "" {
 		via = a.Via.String()
 	}
+	zone := widget.C(a.Zone)
+	if a.Kind == model.ActivityKey {
+		zone = widget.Cell{Text: a.Key, Ink: th.Muted}
+	}
 	return []widget.Cell{
 		{Text: text.ShortClock(a.At, m.deps.Now()), Ink: th.Muted},
 		{Text: a.Profile, Ink: th.Muted},
-		widget.C(string(a.Kind)), class, widget.C(a.Zone), widget.C(via),
+		widget.C(string(a.Kind)), class, zone, widget.C(via),
 		{Text: a.Key, Ink: th.Muted},
 		widget.C(status), widget.C(duration),
 		{Text: cost(a), Ink: th.Muted},
-		widget.C(about(a) + what(a)),
+		widget.C(what(a)),
 	}
-}
-
-// about is the key that an event of a key is about, for a list without room for the keys of all entries.
-func about(a model.Activity) string {
-	if a.Kind != model.ActivityKey || a.Key == "" || strings.Contains(a.Text, a.Key) {
-		return ""
-	}
-	return a.Key + "  "
 }
 
 // cost is that of a fetch or of a test of logins, by the rates of their zones; nothing else has one.
