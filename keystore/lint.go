@@ -32,27 +32,29 @@ const (
 
 // The rules, as findings name them.
 const (
-	RuleAdminAutomated  = "admin-automated"
-	RuleLevelCannotUse  = "level-cannot-use"
-	RuleLevelNotForJobs = "level-not-for-jobs"
-	RuleLevelUnknown    = "level-unknown"
-	RuleMoreThanNeeded  = "more-than-needed"
-	RuleExpired         = "expired"
-	RuleExpiresSoon     = "expires-soon"
-	RuleExpiryUnlimited = "expiry-unlimited"
-	RuleExpiryUnknown   = "expiry-unknown"
-	RuleRotationOverdue = "rotation-overdue"
-	RuleRotationDue     = "rotation-due"
-	RuleRotationSoon    = "rotation-soon"
-	RuleRotationUnknown = "rotation-unknown"
-	RuleSharedDuties    = "shared-duties"
-	RuleSharedValue     = "shared-value"
-	RuleSharedReference = "shared-reference"
-	RuleDutyUnknown     = "duty-unknown"
-	RuleLevelPartial    = "level-partial"
-	RuleFinanceFetches  = "finance-fetches"
-	RuleLimitBeyondPart = "limit-beyond-part"
-	RuleValueInGit      = "value-in-git"
+	RuleAdminAutomated   = "admin-automated"
+	RuleLevelCannotUse   = "level-cannot-use"
+	RuleLevelNotForJobs  = "level-not-for-jobs"
+	RuleLevelUnknown     = "level-unknown"
+	RuleMoreThanNeeded   = "more-than-needed"
+	RuleExpired          = "expired"
+	RuleExpiresSoon      = "expires-soon"
+	RuleExpiryUnlimited  = "expiry-unlimited"
+	RuleExpiryUnknown    = "expiry-unknown"
+	RuleRotationOverdue  = "rotation-overdue"
+	RuleRotationDue      = "rotation-due"
+	RuleRotationSoon     = "rotation-soon"
+	RuleRotationUnknown  = "rotation-unknown"
+	RuleRotationUnderWay = "rotation-under-way"
+	RuleRotationGivenUp  = "rotation-given-up"
+	RuleSharedDuties     = "shared-duties"
+	RuleSharedValue      = "shared-value"
+	RuleSharedReference  = "shared-reference"
+	RuleDutyUnknown      = "duty-unknown"
+	RuleLevelPartial     = "level-partial"
+	RuleFinanceFetches   = "finance-fetches"
+	RuleLimitBeyondPart  = "limit-beyond-part"
+	RuleValueInGit       = "value-in-git"
 )
 
 // Finding is one thing a rule found wrong with a key.
@@ -86,6 +88,9 @@ type Seen struct {
 	Automated []string
 	// Tracked are the places, path:line, in files that git tracks where its value stands.
 	Tracked []string
+	// Rotation is the last rotation that did not come to its end (see Unfinished); the zero value
+	// where there is none.
+	Rotation RotationPlan
 }
 
 // Checks is what Lint works with besides the keys. The zero value of a field is no statement.
@@ -170,10 +175,13 @@ func (c lintCase) ownInterval() bool { return c.key.Rotation.Every() != model.Ro
 func (c lintCase) evidence(r LintRule) string {
 	k := c.key
 	switch r.Area {
+	case AreaRotation:
+		if r.Name == RuleRotationGivenUp || r.Name == RuleRotationUnderWay {
+			return c.unfinished()
+		}
+		return fmt.Sprintf("made %s, interval %d days", cmp.Or(FormatMoment(k.Rotation.Last), "unknown"), k.Rotation.Every())
 	case AreaExpiry:
 		return "expires " + k.Expires.String()
-	case AreaRotation:
-		return fmt.Sprintf("made %s, interval %d days", cmp.Or(FormatMoment(k.Rotation.Last), "unknown"), k.Rotation.Every())
 	case AreaSecret:
 		return places(c.seen.Tracked)
 	case AreaPermission:
@@ -211,7 +219,7 @@ func rank(severity string) int {
 
 // LintRules lists the rules in the order in which they are checked.
 func LintRules() []LintRule {
-	return slices.Concat(permissionRules(), secretRules(), expiryRules(), rotationRules(), sharingRules())
+	return slices.Concat(permissionRules(), secretRules(), expiryRules(), rotationRules(), unfinishedRules(), sharingRules())
 }
 
 func permissionRules() []LintRule {

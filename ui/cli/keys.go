@@ -45,6 +45,7 @@ type keyJSON struct {
 	Note         string   `json:"note"`
 	UsedBy       []string `json:"used_by"`
 	Elsewhere    []string `json:"elsewhere,omitempty"` // the profiles whose key it is, where they are of another account
+	Rotating     string   `json:"rotating,omitempty"`  // a rotation that did not come to its end: "rotating 3 of 9"
 }
 
 // newKeyJSON is a key as a command prints it, at the time of its clocks.
@@ -56,7 +57,7 @@ func newKeyJSON(k model.Key, audit session.Audit, within time.Duration) keyJSON 
 		ExpiryState: k.Expires.State(now, within).String(), Rotated: "unknown",
 		Rotation: k.Rotation.State(now, within).String(), UsedBy: append([]string{}, keystore.PortableUsers(k.UsedBy)...),
 		Interval: k.Rotation.Every(), Due: k.DueWithin(now, within), Created: moment(k.Created), FirstSeen: moment(used.First), LastUsed: moment(used.Last),
-		Secret: keystore.Portable(k.Secret), Note: k.Note, Elsewhere: audit.Elsewhere(k),
+		Secret: keystore.Portable(k.Secret), Note: k.Note, Elsewhere: audit.Elsewhere(k), Rotating: audit.Rotating(k),
 	}
 	if n, ok := k.Threshold(now); ok {
 		out.Threshold = &n
@@ -171,8 +172,12 @@ func keyRows(audit session.Audit, within time.Duration) [][]string {
 		if of := audit.Elsewhere(k); len(of) > 0 {
 			name += " (of " + strings.Join(of, ", ") + ")"
 		}
+		state := k.StateWord(now, within)
+		if rotating := audit.Rotating(k); rotating != "" {
+			state += ", " + rotating
+		}
 		rows = append(rows, []string{
-			k.StateWord(now, within), name, k.Level.String(), cmp.Or(string(k.Duty), "-"),
+			state, name, k.Level.String(), cmp.Or(string(k.Duty), "-"),
 			widget.ExpiryCell(k, now), widget.RotatedCell(k, now), widget.RotationCell(k, now), cmp.Or(k.Last4, "-"),
 		})
 	}

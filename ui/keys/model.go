@@ -117,10 +117,12 @@ type derived struct {
 	twins    map[string]string
 	findings []keystore.Finding
 	ofKey    map[string][]keystore.Finding
-	words    []words   // of each key, for the filter
-	due      int       // keys that are due: the one count of every part of the screen
-	within   []int     // model.Within of the keys
-	at       time.Time // the minute of all this
+	// unfinished finds a rotation that did not come to its end; see keystore.Unfinished.
+	unfinished func(profile, key string) (keystore.RotationPlan, bool)
+	words      []words   // of each key, for the filter
+	due        int       // keys that are due: the one count of every part of the screen
+	within     []int     // model.Within of the keys
+	at         time.Time // the minute of all this
 }
 
 // records are the rotations on disk, and what else is known from there.
@@ -246,7 +248,7 @@ func (m *Model) fill() tea.Cmd {
 		m.list.stale = true
 		return nil
 	}
-	beside := &Model{deps: m.deps, session: m.session, records: records{uses: m.records.uses}}
+	beside := &Model{deps: m.deps, session: m.session, records: records{uses: m.records.uses, plans: slices.Clone(m.records.plans)}}
 	return kit.Do(kit.Keys, &m.list.slot, m.deps.Ctx, func(context.Context) tea.Msg {
 		beside.derive(beside.deps.Inventory.List())
 		return filled{beside.list.derived}
@@ -270,6 +272,7 @@ func (m *Model) derive(keys []model.Key) {
 		keys = append(keys, k)
 	}
 	model.SortKeys(keys, m.now, soon)
+	m.list.unfinished = keystore.Unfinished(m.records.plans)
 	m.list.findings = keystore.Checks{Now: m.now, Seen: m.seen}.Lint(keys)
 	m.list.ofKey = map[string][]keystore.Finding{}
 	for _, f := range m.list.findings {
@@ -284,7 +287,7 @@ func (m *Model) derive(keys []model.Key) {
 		if due {
 			m.list.due++
 		}
-		m.list.words[i] = m.wordsOf(keys[i], k.StateWord(now, soon), due, expiresCell(k, now), widget.RotatedCell(k, now), widget.RotationCell(k, now))
+		m.list.words[i] = m.wordsOf(keys[i], m.stateWord(k, now), due, expiresCell(k, now), widget.RotatedCell(k, now), widget.RotationCell(k, now))
 	}
 	m.list.keys = keys
 	m.list.at = m.minute()
@@ -332,7 +335,16 @@ func (m *Model) id(k model.Key) radius.KeyID {
 func (m *Model) usesOf(k model.Key) []radius.Use { return m.records.uses[m.id(k)] }
 
 // seen is what was seen of a key's uses, for the rules.
-func (m *Model) seen(k model.Key) keystore.Seen { return radius.Seen(k, m.usesOf(k)) }
+func (m *Model) seen(k model.Key) keystore.Seen {
+	seen := radius.Seen(k, m.usesOf(k))
+	seen.Rotation, _ = m.unfinished(k)
+	return seen
+}
+
+// unfinished is the last rotation of a key that did not come to its end.
+func (m *Model) unfinished(k model.Key) (keystore.RotationPlan, bool) {
+	return m.list.unfinished(m.origin(k.Name), m.ownName(k))
+}
 
 // ownName is a key's name, which may be shown with its profile.
 func (m *Model) ownName(k model.Key) string { return cmp.Or(m.list.twins[k.Name], k.Name) }

@@ -2,6 +2,7 @@ package keys_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -34,6 +35,8 @@ type fakeService struct {
 	refused []rehearsal.Request
 	// noLogins says that no login with a password can be made.
 	noLogins bool
+	// levels are what a value is seen to be; nil where nothing tells.
+	levels []model.Level
 	// thenNone says that none can be made after a password was removed.
 	thenNone bool
 }
@@ -146,6 +149,12 @@ func (f *fakeService) prove(ctx context.Context, _ keystore.RotationUser, _ mode
 func (f *fakeService) engine(r *rig) *rotate.Engine {
 	return rotate.New(rotate.Config{
 		Records: r.rotations, Secrets: f, LockDir: filepath.Join(r.dir, "rotations"), Prove: f.prove,
+		Levels: func(context.Context, keystore.RotationUser, keystore.Secret) ([]model.Level, error) {
+			if f.levels == nil {
+				return nil, errors.New("nothing tells it")
+			}
+			return f.levels, nil
+		},
 		Settings: func(keystore.RotationPlan) rotate.Settings {
 			if f.byHand {
 				return nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
 	"zonedeck/keystore"
 	"zonedeck/model"
@@ -66,15 +67,33 @@ func (m *Model) renderList(w, h int) string {
 func (m *Model) row(i int) []widget.Cell {
 	k, t := m.list.keys[i], m.deps.Theme
 	now := m.now(k)
-	glyph, ink := t.KeyMark(k.State(now, soon))
+	glyph, ink := m.stateMark(k, now)
 	return []widget.Cell{
-		{Text: glyph + " " + k.StateWord(now, soon), Ink: ink},
+		{Text: glyph + " " + m.stateWord(k, now), Ink: ink},
 		widget.C(k.Name), widget.C(k.Level.String()), widget.C(dutyCell(k.Duty)),
 		{Text: expiresCell(k, now), Ink: m.expiryInk(k)},
 		widget.C(widget.RotatedCell(k, now)),
 		{Text: widget.RotationCell(k, now), Ink: m.rotationInk(k)},
 		{Text: usedByCell(k), Ink: t.Muted},
 	}
+}
+
+// stateWord is the word of a key's state; where its clocks ask for nothing, that of a rotation which did
+// not come to its end.
+func (m *Model) stateWord(k model.Key, now time.Time) string {
+	if p, left := m.unfinished(k); left && !k.Due(now) {
+		return p.UnfinishedWord()
+	}
+	return k.StateWord(now, soon)
+}
+
+// stateMark is the glyph and the ink of stateWord.
+func (m *Model) stateMark(k model.Key, now time.Time) (glyph string, ink kit.Ink) {
+	state := k.State(now, soon)
+	if _, left := m.unfinished(k); left {
+		state = max(state, model.KeySoon)
+	}
+	return m.deps.Theme.KeyMark(state)
 }
 
 func (m *Model) expiryInk(k model.Key) kit.Ink {
@@ -178,8 +197,8 @@ func (m *Model) detailLines(w int) []string {
 	if !ok {
 		return []string{t.Muted.Render("a records a key: its dates and where its value is, never the value")}
 	}
-	glyph, ink := t.KeyMark(k.State(now, soon))
-	out := []string{ink.Render(glyph+" "+k.StateWord(now, soon)) + "  " + t.Strong.Render(text.Clean(k.Name)) + t.Muted.Render("  "+k.Level.String()+" · "+text.Clean(dutyCell(k.Duty)))}
+	glyph, ink := m.stateMark(k, now)
+	out := []string{ink.Render(glyph+" "+m.stateWord(k, now)) + "  " + t.Strong.Render(text.Clean(k.Name)) + t.Muted.Render("  "+k.Level.String()+" · "+text.Clean(dutyCell(k.Duty)))}
 	for _, c := range clocks(k, now) {
 		out = append(out, text.Wrap(c, w)...)
 	}
@@ -188,6 +207,8 @@ func (m *Model) detailLines(w int) []string {
 	}
 	if p, running := m.running(k.Name); running {
 		out = append(out, widget.Hung(t.Warn.Render("Rotating  "), t.Warn, planProgress(p)+" · R continues", w)...)
+	} else if p, left := m.unfinished(k); left {
+		out = append(out, widget.Hung(t.Warn.Render("Rotation  "), t.Warn, p.UnfinishedState()+" · l says what to do", w)...)
 	}
 	add := func(name, value string) {
 		out = append(out, widget.Fact(t, name, cmp.Or(value, "not recorded"), w)...)

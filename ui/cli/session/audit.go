@@ -25,7 +25,12 @@ type Audit struct {
 	others func(model.Key) []profile.Profile
 	checks keystore.Checks
 	rules  []model.Key // Keys as the rules see them: with the users that are recorded
+	seen   func(model.Key) keystore.Seen
 }
+
+// Rotating is the state of a rotation of a key that did not come to its end, such as "rotating 3 of 9";
+// empty where there is none.
+func (a Audit) Rotating(k model.Key) string { return a.seen(k).Rotation.UnfinishedState() }
 
 // Only is the audit of some keys, as if there were no others.
 func (a Audit) Only(keep func(model.Key) bool) Audit {
@@ -103,9 +108,16 @@ func (s *Session) AuditKeys(ctx context.Context, recorded bool, within time.Dura
 		}
 	}
 	seen := map[string]keystore.Seen{}
+	plans, unread := s.rotations().List()
+	if unread != nil {
+		a.Problems = append(a.Problems, unread.Error())
+	}
+	unfinished := keystore.Unfinished(plans)
 	add := func(k model.Key, origin string) {
 		found := uses[radius.KeyID{Name: k.Name, Profile: origin}]
-		seen[mark(k)] = radius.Seen(k, found)
+		sees := radius.Seen(k, found)
+		sees.Rotation, _ = unfinished(origin, k.Name)
+		seen[mark(k)] = sees
 		if origin == profile.LocalName {
 			origins[mark(k)] = origin
 		}
@@ -124,6 +136,7 @@ func (s *Session) AuditKeys(ctx context.Context, recorded bool, within time.Dura
 	}
 	model.SortKeys(a.Keys, now, within)
 	model.SortKeys(a.rules, now, within)
-	a.checks = keystore.Checks{Now: now, Within: within, Seen: func(k model.Key) keystore.Seen { return seen[mark(k)] }}
+	a.seen = func(k model.Key) keystore.Seen { return seen[mark(k)] }
+	a.checks = keystore.Checks{Now: now, Within: within, Seen: a.seen}
 	return a.judged(), err
 }

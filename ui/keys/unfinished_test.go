@@ -1,0 +1,52 @@
+package keys_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"zonedeck/model"
+	"zonedeck/ui/uitest"
+)
+
+// TestAHalfDoneRotationDoesNotLookHealthy leaves a rotation in its middle, and then gives it up.
+func TestAHalfDoneRotationDoesNotLookHealthy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, s := rotating(t, 120, 40)
+		s.Press("R", "enter", "enter")
+		s.Expect("[✓] set keyring:acme/prod")
+		s.Press("esc", "l")
+		s.Expect("Rotating  2 of 6 steps done, next: test profile acme", "it is being rotated: rotating 2 of 6")
+		if line := row(s, "! rotating"); !strings.Contains(line, "prod") {
+			t.Errorf("its row is %q", line)
+		}
+		uitest.Golden(t, "list-rotating-120x40", s.Screen())
+		s.Press("R", "X", "y", "esc")
+		s.Expect("Rotation  given up, two values valid · l says what to do", "its last rotation was given up", "••••1111", "••••9f91")
+		if line := row(s, "! given up"); !strings.Contains(line, "prod") {
+			t.Errorf("its row is %q", line)
+		}
+		uitest.Golden(t, "list-given-up-120x40", s.Screen())
+	})
+}
+
+// TestAValueOfAnotherLevelStops gives a key of another level than the old one's.
+func TestAValueOfAnotherLevelStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := rotating(t, 120, 40)
+		r.service.byHand, r.service.levels = true, []model.Level{model.LevelOps}
+		r.service.valid["made-by-hand-7777"] = "prod-new"
+		s.Press("R", "enter", "enter")
+		s.Type("made-by-hand-7777")
+		s.Press("ctrl+s")
+		s.Expect("! create: the new value (••••7777) is accepted", "enter takes the value; v records your word", "! you")
+		uitest.Golden(t, "rotation-level-120x40", s.Screen())
+		s.Press("v")
+		s.Type("meant so")
+		s.Press("ctrl+s")
+		s.Expect("[~] create · vouched for", "meant so")
+		if !strings.Contains(s.Screen(), "›") {
+			t.Error("it does not say what comes next")
+		}
+	})
+}
