@@ -1,6 +1,9 @@
 package keystore
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Unfinished finds, among records with the newest first, the last rotation of a key that did not come to
 // its end, unless a later one did: one under way, or one that was given up with a new value made.
@@ -27,6 +30,7 @@ func Unfinished(plans []RotationPlan) func(profile, key string) (RotationPlan, b
 // UnfinishedWord is "rotating" while the rotation of a key is under way, and "given up" where one ended
 // with two values of which neither was seen to end; else it is empty.
 func (p RotationPlan) UnfinishedWord() string {
+	made := slices.ContainsFunc(p.Steps, func(s RotationStep) bool { return s.Done && (s.Kind == StepCreate || s.Kind == StepRefresh) })
 	deleted, _ := p.Step(StepDelete, "")
 	refused, _ := p.Step(StepRefused, "")
 	switch {
@@ -34,7 +38,7 @@ func (p RotationPlan) UnfinishedWord() string {
 		return ""
 	case !p.Over():
 		return "rotating"
-	case p.Abandoned && p.NewFingerprint != "" && !deleted.Done && !refused.Done:
+	case p.Abandoned && made && !deleted.Done && !refused.Done:
 		return "given up"
 	}
 	return ""

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -235,6 +236,15 @@ type Key struct {
 	UsedBy []string
 	Note   string
 }
+
+// oldValue ends the name of a key in a call that is made to see its old value refused.
+const oldValue = " (old value)"
+
+// OldValueOf is what a key is called in a call that a rotation makes to see its old value refused.
+func OldValueOf(key string) string { return key + oldValue }
+
+// IsOldValue reports whether a call's key is an OldValueOf one: that it is refused is no fault.
+func IsOldValue(key string) bool { return strings.HasSuffix(key, oldValue) }
 
 // KeyState is the state of a key's row: the worse of the two clocks.
 type KeyState int

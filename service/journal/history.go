@@ -62,7 +62,7 @@ func (j *Journal) PutFetch(ctx context.Context, profile string, r model.FetchRes
 		if err != nil {
 			return err
 		}
-		if a.Cause == model.CauseKeyRejected && a.Key != "" {
+		if a.Cause == model.CauseKeyRejected && a.Key != "" && !model.IsOldValue(a.Key) {
 			// Before the fetch, which stays the newest line: it is what was done.
 			if err := j.insertRejection(ctx, tx, rejection(at, profile, a.Key)); err != nil {
 				return err
@@ -74,12 +74,16 @@ func (j *Journal) PutFetch(ctx context.Context, profile string, r model.FetchRes
 
 func fetchActivity(profile string, r model.FetchResult) model.Activity {
 	cost, priced := r.Cost()
+	said := r.Diagnosis.Summary
+	if model.IsOldValue(r.KeyName) && r.Diagnosis.Cause == model.CauseKeyRejected {
+		said = "The old value is refused, as the proof of its rotation expects."
+	}
 	return model.Activity{
 		Cost: cost, Priced: priced,
 		At: r.Started, Kind: model.ActivityFetch, Profile: profile,
 		Zone: string(r.Request.Zone.Name), URL: maskURL(r.Request.What()), Via: r.Request.Via, Key: r.KeyName,
 		Class: r.Diagnosis.Class, Cause: r.Diagnosis.Cause, Status: r.Status,
-		Bytes: r.Body.Size, Total: r.Timing.Total, Ref: r.ID, Text: r.Diagnosis.Summary,
+		Bytes: r.Body.Size, Total: r.Timing.Total, Ref: r.ID, Text: said,
 	}
 }
 

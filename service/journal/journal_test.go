@@ -392,6 +392,19 @@ func TestARejectedKeyIsToldOnceAnHour(t *testing.T) {
 	}
 }
 
+// TestTheProofOfARotationIsNoFaultOfTheKey has an old value refused, which is what a rotation wants to see.
+func TestTheProofOfARotationIsNoFaultOfTheKey(t *testing.T) {
+	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
+	r := model.FetchResult{ID: "f", KeyName: model.OldValueOf("k1"), Started: testTime, Diagnosis: model.Diagnosis{Class: model.ClassOutside, Cause: model.CauseKeyRejected, Summary: "The service rejected the API key (401)."}}
+	if err := j.PutFetch(t.Context(), "p", r); err != nil {
+		t.Fatal(err)
+	}
+	lines, err := j.Activity(t.Context(), model.ActivityFilter{Limit: 10})
+	if err != nil || len(lines) != 1 || lines[0].Kind != model.ActivityFetch || !strings.Contains(lines[0].Text, "as the proof of its rotation expects") {
+		t.Errorf("%v, %+v", err, lines)
+	}
+}
+
 func TestAVariableIsKeptAndTheCommandBehindItIsNot(t *testing.T) {
 	j, _, err := Open(t.Context(), filepath.Join(t.TempDir(), "j.db"), time.Now)
 	if err != nil {

@@ -200,14 +200,17 @@ func (c *Changer) call(ctx context.Context, p profile.Profile, key string, value
 		return nil
 	}
 	text := mask.Text(dialect.ErrorText(resp.Header.Get("Content-Type"), body))
+	said := fmt.Sprintf("the service answered %d", resp.StatusCode)
 	switch resp.StatusCode {
 	case http.StatusUnauthorized:
-		return fmt.Errorf("key %s is not accepted (401) %s", k.Name, text)
+		said = fmt.Sprintf("key %s is not accepted (401)", k.Name)
 	case http.StatusForbidden:
-		return fmt.Errorf("key %s may not do that (403) %s", k.Name, text)
-	default:
-		return fmt.Errorf("%s %s", resp.Status, text)
+		said = fmt.Sprintf("key %s may not do that (403)", k.Name)
 	}
+	if text != "" {
+		said += fmt.Sprintf(", and says %q", text)
+	}
+	return errors.New(said)
 }
 
 // masked is an error whose text may have repeated a password: the other side may say what it was

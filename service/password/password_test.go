@@ -129,6 +129,23 @@ func TestAReadOnlyProfileChangesNoPassword(t *testing.T) {
 	}
 }
 
+func TestWhatTheServiceSaysIsQuoted(t *testing.T) {
+	body := "no"
+	p := servicetest.API(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = io.WriteString(w, body)
+	})
+	r := newRig(t)
+	there := r.p
+	there.BaseURL = p.BaseURL
+	for _, want := range []string{`the service answered 404, and says "no"`, "the service answered 404"} {
+		if err := New(r.cfg).Remove(t.Context(), there, "isp_demo", "etl-main", keystore.NewSecret(newPassword)); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+		body = ""
+	}
+}
+
 // A service that repeats what it was sent, or a proxy that does, gives nothing away.
 func TestAnErrorRepeatsNoPassword(t *testing.T) {
 	status := http.StatusForbidden

@@ -110,7 +110,7 @@ func (r *run) tryOld(ctx context.Context) (proof keystore.Proof, accepted bool, 
 		return r.tryOldPassword(ctx, home, old)
 	}
 	k := r.key()
-	k.Name += " (old value)"
+	k.Name = model.OldValueOf(k.Name)
 	var res model.FetchResult
 	counted := r.ownRefusal(ctx, func() bool {
 		res, err = r.c.Prove(ctx, home, k, old)

@@ -171,7 +171,7 @@ func (r *run) unadd(ctx context.Context) error {
 	if err := r.c.Passwords.Remove(ctx, r.plan, value); err != nil {
 		home, _ := r.plan.Home()
 		if _, still := r.c.Passwords.Login(ctx, r.plan, home, value, false); still != nil { // else it was never added, or is gone
-			return err
+			return fmt.Errorf("removing it: %w", err)
 		}
 	}
 	return nil

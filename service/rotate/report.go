@@ -41,8 +41,12 @@ func Report(p keystore.RotationPlan) string {
 	return b.String()
 }
 
-// Left says what the rotation of a password leaves that was given up, or would be.
+// Left says what a rotation leaves that was given up, or would be: of a key, where the new value is, if
+// one was made.
 func Left(p keystore.RotationPlan) string {
+	if p.Zone == "" {
+		return leftOfKey(p)
+	}
 	removed, _ := p.Step(keystore.StepDelete, "")
 	set := slices.ContainsFunc(p.Steps, func(s keystore.RotationStep) bool { return s.Kind == keystore.StepSet && s.Done })
 	switch {
@@ -56,6 +60,19 @@ func Left(p keystore.RotationPlan) string {
 		return "the new password could not be taken back, because what was held of it is lost: it may be valid beside the old one"
 	}
 	return "both passwords stay valid, and references keep what they give now"
+}
+
+func leftOfKey(p keystore.RotationPlan) string {
+	_, held := p.Held()
+	created, _ := p.Step(keystore.StepCreate, "")
+	refreshed, _ := p.Step(keystore.StepRefresh, "")
+	switch {
+	case created.Done:
+		return "the new value stays behind " + held + ", and is valid until its key is deleted in the account settings"
+	case refreshed.Done:
+		return "the new value stays behind " + held + ": it is the only valid one of the key"
+	}
+	return "the new value stays behind " + held + "; the service was not seen to accept it"
 }
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }

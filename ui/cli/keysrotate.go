@@ -199,7 +199,7 @@ func (t *task) abandonRotation(ctx context.Context, name string, asJSON bool) er
 func (t *task) sayWhatIsLeft(ctx context.Context, p keystore.RotationPlan) {
 	_, held := p.Held()
 	if _, err := t.Resolver.Resolve(ctx, held); err == nil {
-		t.app.say("zonedeck: the new value stays behind %s, and the service accepts it until its key is deleted there", held)
+		t.app.say("zonedeck: %s", rotate.Left(p))
 	}
 }
 

@@ -296,7 +296,7 @@ func (p *Page) outcome() string {
 	if p.plan.Abandoned {
 		words := "the rotation of " + p.plan.Key + " was abandoned; its record stays"
 		if p.plan.NewHeld != "" {
-			words += ", and so does the new value behind " + p.plan.NewHeld + ": it is valid until its key is deleted in the account settings"
+			words += "; " + rotate.Left(p.plan)
 		}
 		return words
 	}
