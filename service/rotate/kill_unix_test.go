@@ -32,7 +32,8 @@ const (
 	childPlace = "ROTATE_TEST_PLACE"
 	childKill  = "ROTATE_TEST_KILL"
 	childWait  = "ROTATE_TEST_WAIT"
-	// childWay is how it rotates: by a new key, by a refresh, byHand, or byHand with a mistyped value first.
+	// childWay is how it rotates: by a new key, by a refresh, byHand (with an env file that a person writes
+	// and a job that has to end), or byHand with a mistyped value first.
 	childWay = "ROTATE_TEST_WAY"
 	byHand   = "by hand"
 	mistyped = "by hand, mistyped first"
@@ -148,6 +149,18 @@ func (p place) person(e *rotate.Engine, id string, stop *rotate.StopError, misty
 		return err
 	case stop.Step.Kind == keystore.StepDelete:
 		return p.settings().DeleteKey(ctx, p.Key.Name)
+	case stop.Step.Kind == keystore.StepDrain: // the job ends
+		return os.Remove(p.jobFile())
+	case stop.Step.Kind == keystore.StepSet:
+		plan, err := p.records().Get(id)
+		if err != nil {
+			return err
+		}
+		value, err := p.secrets().Resolve(ctx, plan.NewHeld)
+		if err != nil {
+			return err
+		}
+		return p.writeEnv(stop.Step.Subject, value)
 	}
 	return stop
 }
@@ -284,13 +297,19 @@ func TestKilledAtEveryActionItGoesOnToTheEnd(t *testing.T) {
 func killedAtEvery(t *testing.T, kind string) {
 	demo, way := start(t), childWay+"="+kind
 	kills, least := 0, 40
-	if kind == mistyped {
+	switch kind {
+	case mistyped:
 		least = 20
+	case byHand: // with the steps of a file and of a job
+		least = 60
 	}
 	for n := 0; ; n++ {
 		p := newPlace(t, demo, fmt.Sprintf("victim%d", n))
-		if kind == aPassword {
+		switch kind {
+		case aPassword:
 			p = p.withPassword(t)
+		case byHand:
+			p = p.withFileAndJob(t)
 		}
 		out, err := p.child(t, way, fmt.Sprintf("%s=%d", childKill, n)).Output()
 		if err == nil { // it has fewer actions

@@ -3,17 +3,20 @@ package rotate_test
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
 	"zonedeck/keystore"
+	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/emulator"
 	"zonedeck/service/exchange"
 	"zonedeck/service/fetch"
 	"zonedeck/service/profile"
+	"zonedeck/service/radius"
 	"zonedeck/service/rehearsal"
 	"zonedeck/service/rotate"
 	"zonedeck/service/servicetest"
@@ -86,7 +89,10 @@ func (p place) config() rotate.Config {
 		Records: p.records(), Secrets: p.secrets(), LockDir: filepath.Join(p.Dir, "rotations"),
 		Settings: func(keystore.RotationPlan) rotate.Settings { return p.settings() },
 		Users: func(context.Context, model.Key) ([]keystore.RotationUser, error) {
-			return slices.Clone(p.Users), nil
+			return slices.DeleteFunc(slices.Clone(p.Users), func(u keystore.RotationUser) bool {
+				_, err := os.Stat(p.jobFile())
+				return u.InFlight && err != nil
+			}), nil
 		},
 		Prove: func(ctx context.Context, u keystore.RotationUser, k model.Key, value keystore.Secret) (model.FetchResult, error) {
 			return f.ProveKeyAs(ctx, p.Profile, u.Zone, k, value, nil)
@@ -94,6 +100,29 @@ func (p place) config() rotate.Config {
 		Passwords: zonePasswords{p.changer(f), p},
 		Now:       func(keystore.RotationPlan) time.Time { return time.Now() },
 	}
+}
+
+// jobFile is there while the job of a place is in flight.
+func (p place) jobFile() string { return filepath.Join(p.Dir, "job-7.running") }
+
+// withFileAndJob adds an env file that holds the value, and a job that was begun with it.
+func (p place) withFileAndJob(t *testing.T) place {
+	t.Helper()
+	value, err := p.secrets().Resolve(t.Context(), p.Key.Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(p.Dir, "deploy.env")
+	if err := errors.Join(p.writeEnv(file, value), os.WriteFile(p.jobFile(), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	p.Users = append(p.Users, keystore.RotationUser{Name: file + ":1", File: file}, keystore.RotationUser{Name: "job-7", InFlight: true})
+	return p
+}
+
+// writeEnv is what a person does with an env file.
+func (p place) writeEnv(file string, value keystore.Secret) error {
+	return textfile.Write(file, []byte("ZONEDECK_API_KEY="+value.Reveal()+"\n"))
 }
 
 // begin begins a rotation.
@@ -137,6 +166,15 @@ func (p place) wantDone(t *testing.T, plan keystore.RotationPlan) {
 		t.Errorf("the account has the keys %q, want %q", named, want)
 	}
 	for _, u := range p.Users {
+		if u.InFlight {
+			continue
+		}
+		if u.File != "" {
+			if fresh, err := radius.Holds(u.File, plan.NewFingerprint); err != nil || !fresh {
+				t.Errorf("%s does not hold the new value: %v", u.File, err)
+			}
+			continue
+		}
 		got, err := p.secrets().Resolve(t.Context(), u.Ref)
 		if err != nil || got.Fingerprint() != plan.NewFingerprint || got.Fingerprint() == p.Key.Fingerprint {
 			t.Errorf("%s gives %s, %v, want the new value", u.Ref, got.Fingerprint(), err)
