@@ -51,9 +51,9 @@ func TestAProfileIsBounded(t *testing.T) {
 	for i := range 3 * MaxFields {
 		fmt.Fprintf(&wide, `,"f%d":%d`, i, i)
 	}
-	r := runOf(t, `{"a":1`+wide.String()+"}\n"+many(800, `{"a":"v%d","long":"`+strings.Repeat("x", 20_000)+`","deep":`+strings.Repeat(`{"d":`, 60)+`1`+strings.Repeat("}", 60)+`}`), "ndjson", nil)
+	r := runOf(t, `{"a":1`+wide.String()+"}\n"+many(300, `{"a":"v%d","long":"`+strings.Repeat("x", 20_000)+`","deep":`+strings.Repeat(`{"d":`, 60)+`1`+strings.Repeat("}", 60)+`}`), "ndjson", nil)
 	a, _ := r.Field("a")
-	if len(r.Fields) != MaxFields || !r.Beyond || a.Distinct != MaxDistinct || a.Top < 1 || a.Top > 800/MaxDistinct+2 {
+	if len(r.Fields) != MaxFields || !r.Beyond || a.Distinct != MaxDistinct || a.Top < 1 || a.Top > 300/MaxDistinct+2 {
 		t.Errorf("%d fields, beyond %v, %+v", len(r.Fields), r.Beyond, a)
 	}
 	kept, err := pack([]any{r.Fields, r.Sample})

@@ -165,7 +165,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 	})
 	t.Run("age", func(t *testing.T) {
 		m := monitor(t, openStore(t, Keep{Runs: 100, Age: 10 * 24 * time.Hour, Bytes: 1 << 30, Accepted: 5}))
-		for i := range 20 {
+		for i := range 8 {
 			result(t, m, fmt.Sprintf("job-%02d", i), 30-i, many(3, whole))
 		}
 		if d := show(t, m); len(d.Runs) != GoodRuns { // none is younger
@@ -173,16 +173,16 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 		}
 	})
 	t.Run("size", func(t *testing.T) {
-		s := openStore(t, Keep{Runs: 100, Age: 1000 * 24 * time.Hour, Bytes: 8 << 10, Accepted: 5})
+		s := openStore(t, Keep{Runs: 100, Age: 1000 * 24 * time.Hour, Bytes: 1500, Accepted: 5})
 		m := monitor(t, s)
-		for i := range 30 {
+		for i := range 10 {
 			result(t, m, fmt.Sprintf("job-%02d", i), 30-i, many(30, whole))
 		}
 		var size, n int
 		if err := s.db.QueryRowContext(t.Context(), "SELECT sum(length(fields)+length(sample)+length(findings)), count(*) FROM runs").Scan(&size, &n); err != nil {
 			t.Fatal(err)
 		}
-		if size > 8<<10 || n < 3 || n > 29 {
+		if size > 1500 || n < 2 || n > 9 {
 			t.Errorf("%d bytes in %d runs", size, n)
 		}
 	})
