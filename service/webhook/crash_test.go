@@ -1,0 +1,171 @@
+package webhook
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"zonedeck/service/emulator/deliver"
+	"zonedeck/service/emulator/state/statetest"
+)
+
+// dyingEnv turns the test binary into a receiver that kills itself; its value is a dying as JSON.
+const dyingEnv = "ZONEDECK_WEBHOOK_DYING"
+
+// dying is what such a process needs to know.
+type dying struct {
+	Dir, Address string
+	// Die is at which step the process kills itself; 0 for never.
+	Die int64
+}
+
+func TestMain(m *testing.M) {
+	if raw := os.Getenv(dyingEnv); raw != "" {
+		fmt.Fprintln(os.Stderr, receiveAndDie(raw))
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// receiveAndDie receives until it is killed, by itself or from outside.
+func receiveAndDie(raw string) error {
+	var d dying
+	if err := json.Unmarshal([]byte(raw), &d); err != nil {
+		return err
+	}
+	ctx := context.Background()
+	in, _, err := Open(ctx, Options{File: filepath.Join(d.Dir, "webhooks.db"), Dir: filepath.Join(d.Dir, "webhooks"), Now: time.Now})
+	if err != nil {
+		return err
+	}
+	var steps atomic.Int64
+	_, err = Listen(ctx, d.Address, false, Config{Inbox: in, step: func(string) {
+		if steps.Add(1) == d.Die {
+			if self, err := os.FindProcess(os.Getpid()); err == nil {
+				_ = self.Kill()
+			}
+			select {} // until it is dead
+		}
+	}})
+	if err != nil {
+		return err
+	}
+	_, _ = io.Copy(io.Discard, os.Stdin) // ends with the test
+	return errors.New("the test has ended")
+}
+
+// begin starts such a process; the address is free again once the one before is dead.
+func (d dying) begin(t *testing.T) *exec.Cmd {
+	t.Helper()
+	raw, err := json.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), exe, "-test.run=^$")
+	cmd.Env = append(os.Environ(), dyingEnv+"="+string(raw))
+	if _, err := cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd
+}
+
+// TestNoKillLosesOrDoublesAWebhook kills a receiver at each of its steps between receiving and
+// answering, while the emulator delivers and tries again. ZONEDECK_WEBHOOK_KILLS says how often;
+// docs/reliability.md has the figures.
+func TestNoKillLosesOrDoublesAWebhook(t *testing.T) {
+	kills, err := strconv.Atoi(cmp.Or(os.Getenv("ZONEDECK_WEBHOOK_KILLS"), "6"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const steps = 5 // begin, write, sync, commit, answer
+	killed, twice := 0, 0
+	for i := range kills {
+		seen := killedAt(t, int64(1+i%steps))
+		killed++
+		twice += seen - 1
+	}
+	t.Logf("%d kills; %d deliveries came twice, because they were stored and not answered", killed, twice)
+}
+
+func killedAt(t *testing.T, die int64) (seen int) {
+	t.Helper()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := dying{Dir: t.TempDir(), Address: free.Addr().String(), Die: die}
+	if err := free.Close(); err != nil {
+		t.Fatal(err)
+	}
+	first := d.begin(t)
+	transport := &http.Transport{DisableKeepAlives: true}
+	schedule := make([]time.Duration, 5000)
+	for i := range schedule {
+		schedule[i] = 10 * time.Millisecond
+	}
+	e, err := deliver.Open(t.Context(), deliver.Config{
+		State: statetest.Open(t, ""), Send: transport.RoundTrip, Schedule: schedule, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Start()
+	if err := e.Add(deliver.Message{Snapshot: "sd_1", Status: "ready", Kind: deliver.Notify, URL: "http://" + d.Address + "/hook"}); err != nil {
+		t.Fatal(err)
+	}
+	_ = first.Wait()
+	if status, ok := first.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() {
+		t.Fatalf("step %d: the receiver was not killed: %v", die, first.ProcessState)
+	}
+	d.Die = 0
+	second := d.begin(t)
+	end := time.After(time.Minute)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for done := false; !done; {
+		list := e.List("sd_1")
+		done = len(list) == 1 && list[0].Status == deliver.Done
+		select {
+		case <-tick.C:
+		case <-end:
+			t.Fatalf("step %d: %+v", die, list)
+		}
+	}
+	if err := errors.Join(e.Close(), second.Process.Kill()); err != nil {
+		t.Fatal(err)
+	}
+	_ = second.Wait()
+	in := openInbox(t, d.Dir)
+	list, total, err := in.List(t.Context(), 0)
+	if err != nil || total != 1 {
+		t.Fatalf("step %d: %d of them, %v: %+v", die, total, err, list)
+	}
+	raw, err := os.ReadFile(list[0].File)
+	bodies, globErr := filepath.Glob(filepath.Join(in.dir, "body-*"))
+	if err != nil || globErr != nil || !strings.Contains(string(raw), `"sd_1"`) || len(bodies) != 1 || list[0].Seen > 2 {
+		t.Errorf("step %d: %q, %v, %v, %+v", die, raw, err, bodies, list)
+	}
+	return list[0].Seen
+}

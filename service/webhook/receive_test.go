@@ -1,0 +1,350 @@
+package webhook
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+)
+
+const testSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+func openInbox(t testing.TB, dir string) *Inbox {
+	t.Helper()
+	in, notice, err := Open(t.Context(), Options{File: filepath.Join(dir, "webhooks.db"), Dir: filepath.Join(dir, "webhooks"), Now: time.Now})
+	if err != nil || notice != "" {
+		t.Fatal(err, notice)
+	}
+	t.Cleanup(func() {
+		if err := in.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return in
+}
+
+// listening is a receiver, and what it told.
+func listening(t testing.TB, in *Inbox, c Config) (r *Receiver, events <-chan Event) {
+	t.Helper()
+	told := make(chan Event, 10_000)
+	c.Inbox, c.On = in, func(e Event) { told <- e }
+	r, err := Listen(t.Context(), "127.0.0.1:0", false, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r, told
+}
+
+func await(t testing.TB, events <-chan Event, duplicate bool) model.Delivery {
+	t.Helper()
+	end := time.After(time.Minute)
+	for {
+		select {
+		case e := <-events:
+			if e.Duplicate == duplicate {
+				return e.Delivery
+			}
+		case <-end:
+			t.Fatal("nothing was told")
+		}
+	}
+}
+
+// post sends a body and gives the status of the answer.
+func post(t testing.TB, url string, body io.Reader, header ...string) int {
+	t.Helper()
+	status, err := posted(t.Context(), url, body, header...)
+	if err != nil {
+		t.Error(err)
+	}
+	return status
+}
+
+func posted(ctx context.Context, url string, body io.Reader, header ...string) (int, error) {
+	q, err := http.NewRequestWithContext(ctx, http.MethodPost, url, body)
+	if err != nil {
+		return 0, err
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		q.Header.Set(header[i], header[i+1])
+	}
+	transport := http.Transport{DisableKeepAlives: true}
+	resp, err := transport.RoundTrip(q)
+	if err != nil {
+		return 0, err
+	}
+	return resp.StatusCode, resp.Body.Close()
+}
+
+func verifier(t testing.TB, c VerifierConfig) Verifier {
+	t.Helper()
+	v, err := NewVerifier(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestWhatIsAnsweredAndWhatIsStored(t *testing.T) {
+	in := openInbox(t, t.TempDir())
+	r, events := listening(t, in, Config{MaxBody: 10})
+	resp, err := http.Get(r.URL()) //nolint:noctx // a loopback address that answers
+	if err != nil || resp.StatusCode != http.StatusMethodNotAllowed || resp.Header.Get("Allow") != http.MethodPost {
+		t.Errorf("GET: %+v, %v", resp, err)
+	} else {
+		_ = resp.Body.Close()
+	}
+	if got := post(t, r.URL(), strings.NewReader("01234567890")); got != http.StatusRequestEntityTooLarge {
+		t.Errorf("eleven bytes: %d", got)
+	}
+	if got := post(t, r.URL(), io.MultiReader(strings.NewReader("01234567890"))); got != http.StatusRequestEntityTooLarge {
+		t.Errorf("eleven bytes whose number is not said: %d", got)
+	}
+	if got := post(t, r.URL()+"/"+strings.Repeat("x", 3000), http.NoBody); got != http.StatusRequestURITooLong {
+		t.Errorf("a long address: %d", got)
+	}
+	if got := post(t, r.URL()+"/a?token=hidden&b=1", strings.NewReader("0123456789"), "Authorization", "Bearer hidden", "Cookie", "hidden", "X-Plain", "1"); got != http.StatusOK {
+		t.Errorf("ten bytes: %d", got)
+	}
+	d := await(t, events, false)
+	raw, err := os.ReadFile(d.File)
+	if err != nil || string(raw) != "0123456789" || d.Size != 10 || d.Target != "/a?token=••••&b=1" || d.Header("Authorization") != mask || d.Header("Cookie") != mask || d.Header("X-Plain") != "1" {
+		t.Errorf("%q, %v, %+v", raw, err, d)
+	}
+	if list, total, err := in.List(t.Context(), 0); err != nil || total != 1 || strings.Contains(fmt.Sprint(list), "hidden") {
+		t.Errorf("%+v, %d, %v", list, total, err)
+	}
+	if d.Verdict != model.HookUnverified || d.Why != "nothing is set up that verifies a sender" {
+		t.Errorf("%+v", d)
+	}
+}
+
+func TestADeliveryThatComesAgainIsOne(t *testing.T) {
+	in := openInbox(t, t.TempDir())
+	r, events := listening(t, in, Config{})
+	for range 3 {
+		if got := post(t, r.URL()+"/a", strings.NewReader("same"), "Webhook-Id", "d_1"); got != http.StatusOK {
+			t.Fatal(got)
+		}
+	}
+	first := await(t, events, true)
+	for _, other := range [][]string{{"/a", "same", "d_2"}, {"/a", "another part", "d_1"}, {"/a", "same", ""}, {"/b", "same", ""}} {
+		if got := post(t, r.URL()+other[0], strings.NewReader(other[1]), "Webhook-Id", other[2]); got != http.StatusOK {
+			t.Fatal(got)
+		}
+	}
+	list, total, err := in.List(t.Context(), 0)
+	if err != nil || total != 5 || list[4].Seen != 3 || first.ID != list[4].ID {
+		t.Errorf("%d, %v: %+v", total, err, list)
+	}
+	entries, err := filepath.Glob(filepath.Join(in.dir, "body-*"))
+	if err != nil || len(entries) != 5 {
+		t.Errorf("bodies: %v, %v", entries, err)
+	}
+}
+
+func TestAForgedCopyDoesNotKeepTheRealOneFromBeingVerified(t *testing.T) {
+	in := openInbox(t, t.TempDir())
+	r, events := listening(t, in, Config{Verifiers: []Verifier{verifier(t, VerifierConfig{Kind: KindAuthorization, Secret: keystore.NewSecret("Bearer right")})}})
+	url := r.URL() + "/a"
+	if got := post(t, url, strings.NewReader("x"), "Authorization", "Bearer wrong"); got != http.StatusOK {
+		t.Fatal(got)
+	}
+	if d := await(t, events, false); d.Verdict != model.HookRejected || d.Outcome != "nobody was told of it, because it was rejected" {
+		t.Errorf("%+v", d)
+	}
+	if got := post(t, url, strings.NewReader("x"), "Authorization", "Bearer right"); got != http.StatusOK {
+		t.Fatal(got)
+	}
+	if d := await(t, events, false); d.Verdict != model.HookVerified || d.Seen != 2 {
+		t.Errorf("%+v", d)
+	}
+	if got := post(t, url, strings.NewReader("x"), "Authorization", "Bearer wrong"); got != http.StatusOK {
+		t.Fatal(got)
+	}
+	if d := await(t, events, true); d.Verdict != model.HookVerified || d.Seen != 3 {
+		t.Errorf("a copy of what was verified: %+v", d)
+	}
+}
+
+func TestWhereItListens(t *testing.T) {
+	in := openInbox(t, t.TempDir())
+	if _, err := Listen(t.Context(), "0.0.0.0:0", false, Config{Inbox: in}); !errors.Is(err, ErrNotLoopback) {
+		t.Errorf("every address: %v", err)
+	}
+	if _, ok := in.Listening(); ok {
+		t.Error("nobody receives")
+	}
+	r, _ := listening(t, in, Config{})
+	if p, ok := in.Listening(); !ok || p.URL != r.URL() || p.PID != os.Getpid() {
+		t.Errorf("%+v, %v", p, ok)
+	}
+	busy := (*BusyError)(nil)
+	if _, err := Listen(t.Context(), "127.0.0.1:0", false, Config{Inbox: in}); !errors.As(err, &busy) || busy.Place.URL != r.URL() {
+		t.Errorf("a second one: %v", err)
+	}
+	other := openInbox(t, t.TempDir())
+	if _, err := Listen(t.Context(), strings.TrimPrefix(r.URL(), "http://"), false, Config{Inbox: other}); !errors.Is(err, ErrInUse) {
+		t.Errorf("a port in use: %v", err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := in.Listening(); ok {
+		t.Error("it has ended")
+	}
+}
+
+// TestABurstLosesNothing sends 1,000 deliveries at once, each twice.
+func TestABurstLosesNothing(t *testing.T) {
+	in := openInbox(t, t.TempDir())
+	r, _ := listening(t, in, Config{})
+	const burst = 1000
+	var all sync.WaitGroup
+	var failed atomic.Int64
+	for i := range 2 * burst {
+		all.Go(func() {
+			status, err := posted(t.Context(), r.URL(), strings.NewReader(strconv.Itoa(i%burst)))
+			if err != nil || status != http.StatusOK {
+				failed.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	list, total, err := in.List(t.Context(), 0)
+	if err != nil || total != burst || failed.Load() != 0 {
+		t.Fatalf("%d of %d, %d were not answered with 200, %v", total, burst, failed.Load(), err)
+	}
+	for _, d := range list {
+		if raw, err := os.ReadFile(d.File); d.Seen != 2 || err != nil || int64(len(raw)) != d.Size {
+			t.Errorf("%+v, %v", d, err)
+		}
+	}
+}
+
+// zeros is a body of that many bytes.
+type zeros struct{ left int64 }
+
+func (z *zeros) Read(p []byte) (int, error) {
+	if z.left == 0 {
+		return 0, io.EOF
+	}
+	n := min(int64(len(p)), z.left)
+	clear(p[:n])
+	z.left -= n
+	return int(n), nil
+}
+
+// TestALargeBodyDoesNotGrowMemory receives and verifies one; ZONEDECK_WEBHOOK_MB says how large.
+func TestALargeBodyDoesNotGrowMemory(t *testing.T) {
+	mb, err := strconv.ParseInt(cmp.Or(os.Getenv("ZONEDECK_WEBHOOK_MB"), "64"), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := openInbox(t, t.TempDir())
+	v := verifier(t, VerifierConfig{Kind: KindHMAC, Secret: keystore.NewSecret("s3cret"), Header: "X-Signature"})
+	r, events := listening(t, in, Config{Verifiers: []Verifier{v}})
+	header := http.Header{}
+	hashing, finish := v.sign(header, "", time.Time{})
+	if _, err := io.Copy(hashing, &zeros{mb << 20}); err != nil {
+		t.Fatal(err)
+	}
+	finish()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if got := post(t, r.URL(), &zeros{mb << 20}, "X-Signature", header.Get("X-Signature")); got != http.StatusOK {
+		t.Fatal(got)
+	}
+	d := await(t, events, false)
+	runtime.ReadMemStats(&after)
+	if d.Verdict != model.HookVerified || d.Size != mb<<20 {
+		t.Errorf("%+v", d)
+	}
+	grown := after.TotalAlloc - before.TotalAlloc
+	t.Logf("%d MB: %d KB were allocated in all", mb, grown>>10)
+	if grown > 8<<20 {
+		t.Errorf("%d bytes were allocated for a body of %d MB", grown, mb)
+	}
+}
+
+func TestWhatAKilledReceiverLeftIsSweptUpAndWorkedOn(t *testing.T) {
+	dir := t.TempDir()
+	in := openInbox(t, dir)
+	r, err := Listen(t.Context(), "127.0.0.1:0", false, Config{Inbox: in, Heard: func(ctx context.Context, _ model.HookNews) (string, string, error) {
+		<-ctx.Done() // the first one never gets so far
+		return "", "", ctx.Err()
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := post(t, r.URL(), bytes.NewReader([]byte(`{"snapshot_id":"sd_1"}`))); got != http.StatusOK {
+		t.Fatal(got)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	orphan := filepath.Join(in.dir, "body-orphan")
+	if err := os.WriteFile(orphan, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, events := listening(t, in, Config{Heard: func(_ context.Context, n model.HookNews) (string, string, error) {
+		return "job-7", "heard of " + n.Snapshot + ", " + n.How, nil
+	}})
+	if d := await(t, events, false); d.Job != "job-7" || d.Outcome != "heard of sd_1, unverified" {
+		t.Errorf("%+v", d)
+	}
+	if _, err := os.Stat(orphan); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a body without a row is there: %v", err)
+	}
+}
+
+func TestTheOldestGoAndBookmarkedStay(t *testing.T) {
+	in := openInbox(t, t.TempDir())
+	r, events := listening(t, in, Config{})
+	for i := range 5 {
+		post(t, r.URL(), strings.NewReader(strconv.Itoa(i)))
+		await(t, events, false)
+	}
+	if err := in.Bookmark(t.Context(), "hook-1", true); err != nil {
+		t.Fatal(err)
+	}
+	if err := in.Bookmark(t.Context(), "hook-9", true); !errors.Is(err, ErrUnknown) {
+		t.Errorf("one that is not there: %v", err)
+	}
+	if err := in.Prune(t.Context(), Retention{Count: 2}); err != nil {
+		t.Fatal(err)
+	}
+	list, _, err := in.List(t.Context(), 0)
+	if err != nil || len(list) != 3 || list[0].ID != "hook-5" || list[1].ID != "hook-4" || list[2].ID != "hook-1" {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if files, err := filepath.Glob(filepath.Join(in.dir, "body-*")); err != nil || len(files) != 3 {
+		t.Errorf("%v, %v", files, err)
+	}
+	if err := in.Prune(t.Context(), Retention{Bytes: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if list, _, err = in.List(t.Context(), 0); err != nil || len(list) != 2 {
+		t.Errorf("%+v, %v", list, err)
+	}
+}

@@ -1,0 +1,229 @@
+package webhook
+
+import (
+	"bytes"
+	"encoding/base64"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+)
+
+func late(t testing.TB, v Verifier, body string, wall time.Time, header ...string) check {
+	t.Helper()
+	var d model.Delivery
+	for i := 0; i+1 < len(header); i += 2 {
+		d.Headers = append(d.Headers, model.HookHeader{Name: http.CanonicalHeaderKey(header[i]), Value: header[i+1]})
+	}
+	c, err := v.late(d, wall, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestStandardSignatures(t *testing.T) {
+	v := verifier(t, VerifierConfig{Kind: KindStandard, Secret: keystore.NewSecret(testSecret)})
+	lib, err := standardwebhooks.NewWebhook(testSecret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := time.Unix(1_700_000_000, 0)
+	sig, err := lib.Sign("m_1", at, []byte("body"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stamp := strconv.FormatInt(at.Unix(), 10)
+	for name, c := range map[string]struct {
+		body, id, stamp, sig string
+		wall                 time.Time
+		want                 outcome
+	}{
+		"right":                       {"body", "m_1", stamp, sig, at, passed},
+		"one of two":                  {"body", "m_1", stamp, "v1,AAAA " + sig, at, passed},
+		"another body":                {"body ", "m_1", stamp, sig, at, failed},
+		"another identifier":          {"body", "m_2", stamp, sig, at, failed},
+		"another version":             {"body", "m_1", stamp, strings.Replace(sig, "v1", "v2", 1), at, failed},
+		"another time":                {"body", "m_1", "1700000001", sig, at, failed},
+		"no time":                     {"body", "m_1", "", sig, at, failed},
+		"a time that is not a number": {"body", "m_1", "soon", sig, at, failed},
+		"no identifier":               {"body", "", stamp, sig, at, failed},
+		"no signature":                {"body", "m_1", stamp, "", at, absent},
+		"five minutes late":           {"body", "m_1", stamp, sig, at.Add(tolerance), passed},
+		"later":                       {"body", "m_1", stamp, sig, at.Add(tolerance + time.Second), failed},
+		"from the future":             {"body", "m_1", stamp, sig, at.Add(-tolerance - time.Second), failed},
+	} {
+		got := late(t, v, c.body, c.wall, "webhook-id", c.id, "webhook-timestamp", c.stamp, "webhook-signature", c.sig)
+		if got.Is != c.want || (got.Is == passed) != (got.Why == "") {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	if _, err := NewVerifier(VerifierConfig{Kind: KindStandard, Secret: keystore.NewSecret("whsec_%hidden%")}); err == nil || strings.Contains(err.Error(), "hidden") {
+		t.Errorf("a secret that is not one: %v", err)
+	}
+}
+
+func TestPlainHMACs(t *testing.T) {
+	// HMAC-SHA256 of "what do ya want for nothing?" by "Jefe" (RFC 4231, test case 2).
+	const sum = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
+	const body = "what do ya want for nothing?"
+	v := verifier(t, VerifierConfig{Kind: KindHMAC, Secret: keystore.NewSecret("Jefe"), Header: "X-Hub-Signature-256", Prefix: "sha256="})
+	for value, want := range map[string]outcome{
+		"sha256=" + sum: passed, "sha256=" + strings.ToUpper(sum): passed, sum: failed, "sha256=" + sum[2:]: failed, "sha256=zz": failed,
+		"sha256=" + strings.Repeat("0", 64): failed, "": absent,
+	} {
+		if got := late(t, v, body, time.Time{}, "X-Hub-Signature-256", value); got.Is != want {
+			t.Errorf("%q: %+v", value, got)
+		}
+	}
+	raw, _ := base64.StdEncoding.DecodeString("W9zBRr9gdU5qBCQmCJV1x1oAPwidJzmDnexYuWTsOEM=")
+	v = verifier(t, VerifierConfig{Kind: KindHMAC, Secret: keystore.NewSecret("Jefe"), Header: "X-S", Encoding: "base64"})
+	if got := late(t, v, body, time.Time{}, "X-S", base64.StdEncoding.EncodeToString(raw)); got.Is != passed {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestWhoMaySend(t *testing.T) {
+	v := verifier(t, VerifierConfig{Kind: KindSenders, Senders: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}})
+	for address, want := range map[string]outcome{"192.0.2.9": passed, "::ffff:192.0.2.9": passed, "192.0.3.9": failed, "::1": failed} {
+		if got := v.early(nil, netip.MustParseAddr(address)); got.Is != want {
+			t.Errorf("%s: %+v", address, got)
+		}
+	}
+	if got := v.early(nil, netip.Addr{}); got.Is != failed {
+		t.Errorf("no address: %+v", got)
+	}
+	a := verifier(t, VerifierConfig{Kind: KindAuthorization, Secret: keystore.NewSecret("Bearer x")})
+	for want, h := range map[outcome]http.Header{passed: {"Authorization": {"Bearer x"}}, failed: {"Authorization": {"Bearer x", "Bearer x"}}, absent: {}} {
+		if got := a.early(h, netip.Addr{}); got.Is != want {
+			t.Errorf("%v: %+v", h, got)
+		}
+	}
+}
+
+func TestTheVerdictOfSeveralChecks(t *testing.T) {
+	is := func(o outcome) check { return check{string(o), o, "why " + string(o)} }
+	for _, c := range []struct {
+		checks []check
+		want   model.HookVerdict
+		why    string
+	}{
+		{nil, model.HookUnverified, "nothing is set up that verifies a sender"},
+		{[]check{is(absent)}, model.HookUnverified, "why absent"},
+		{[]check{is(absent), is(passed)}, model.HookVerified, "verified by passed"},
+		{[]check{is(passed), is(failed)}, model.HookRejected, "why failed"},
+	} {
+		if v, _, why := verdictOf(c.checks); v != c.want || why != c.why {
+			t.Errorf("%+v: %s, %q", c.checks, v, why)
+		}
+	}
+}
+
+// FuzzSignatures holds the verification of a stream against the library's.
+func FuzzSignatures(f *testing.F) {
+	lib, err := standardwebhooks.NewWebhook(testSecret)
+	if err != nil {
+		f.Fatal(err)
+	}
+	sig, err := lib.Sign("m", time.Unix(1_700_000_000, 0), []byte("b"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add("m", "1700000000", sig, []byte("b"))
+	f.Add("m", "01700000000", "v1,x "+sig, []byte("b"))
+	f.Add("m", "+1700000000", sig+",", []byte("b"))
+	f.Add("m", "1700000000", ","+sig+" v1", []byte{})
+	v := verifier(f, VerifierConfig{Kind: KindStandard, Secret: keystore.NewSecret(testSecret)})
+	f.Fuzz(func(t *testing.T, id, stamp, signature string, body []byte) {
+		h := http.Header{}
+		h.Set(standardwebhooks.HeaderWebhookID, id)
+		h.Set(standardwebhooks.HeaderWebhookTimestamp, stamp)
+		h.Set(standardwebhooks.HeaderWebhookSignature, signature)
+		if strings.Count(signature, " ") >= maxSignatures {
+			return // the library reads them all
+		}
+		want := lib.VerifyIgnoringTimestamp(body, h) == nil
+		wall := time.Unix(0, 0)
+		if n, err := strconv.ParseInt(stamp, 10, 64); err == nil {
+			wall = time.Unix(n, 0)
+		}
+		d := model.Delivery{Headers: []model.HookHeader{{Name: "Webhook-Id", Value: id}, {Name: "Webhook-Timestamp", Value: stamp}, {Name: "Webhook-Signature", Value: signature}}}
+		c, err := v.late(d, wall, bytes.NewReader(body))
+		if err != nil || (c.Is == passed) != want {
+			t.Errorf("%q %q %q %q: %+v, the library says %v", id, stamp, signature, body, c, want)
+		}
+	})
+}
+
+// FuzzNamed reads identifiers out of hostile deliveries: one that is found is of letters and digits.
+func FuzzNamed(f *testing.F) {
+	f.Add("/a?snapshot_id=sd_1", "X-Emulator-Snapshot", "sd_2", []byte(`{"snapshot_id":"sd_3"}`))
+	f.Add("/a?snapshot_id=%zz", "Content-Encoding", "gzip", []byte("\x1f\x8b\x08\x00"))
+	f.Add("", "", "", []byte(`{"snapshot_id":7}`))
+	file := filepath.Join(f.TempDir(), "body")
+	f.Fuzz(func(t *testing.T, target, name, value string, body []byte) {
+		if err := os.WriteFile(file, body, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		d := row{Delivery: model.Delivery{Target: target, Headers: []model.HookHeader{{Name: name, Value: value}}, File: file, Size: int64(len(body))}}
+		if id := d.named(); id != reference(id) || len(id) > maxReference {
+			t.Errorf("%q", id)
+		}
+	})
+}
+
+func TestAReplayGoesToThisMachineAlone(t *testing.T) {
+	in := openInbox(t, t.TempDir())
+	v := verifier(t, VerifierConfig{Kind: KindStandard, Secret: keystore.NewSecret(testSecret)})
+	r, events := listening(t, in, Config{Verifiers: []Verifier{v}})
+	post(t, r.URL()+"/a", strings.NewReader("original"), "Authorization", "Bearer hidden", "X-Plain", "1", "Webhook-Id", "m_1")
+	d := await(t, events, false)
+	type received struct {
+		header http.Header
+		body   string
+	}
+	came := make(chan received, 1)
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		b := new(bytes.Buffer)
+		_, _ = b.ReadFrom(q.Body)
+		came <- received{q.Header.Clone(), b.String()}
+		w.WriteHeader(http.StatusTeapot)
+	}))
+	defer other.Close()
+	got, err := Replay{Delivery: d, To: other.URL}.Send(t.Context())
+	g := <-came
+	if err != nil || got.Status != http.StatusTeapot || g.body != "original" || g.header.Get("X-Plain") != "1" || g.header.Get("Webhook-Id") != "m_1" || g.header.Get("Authorization") != "" ||
+		len(got.Without) != 1 {
+		t.Errorf("%+v, %v, %+v", got, err, g)
+	}
+	edited := filepath.Join(t.TempDir(), "edited")
+	if err := os.WriteFile(edited, []byte("edited"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (Replay{Delivery: d, To: other.URL, Edited: edited, Sign: &v, Now: time.Now()}).Send(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	g = <-came
+	lib, err := standardwebhooks.NewWebhook(testSecret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := lib.Verify([]byte("edited"), g.header); err != nil || g.body != "edited" || g.header.Get("Webhook-Id") == "m_1" {
+		t.Errorf("%v, %+v", err, g)
+	}
+	for _, to := range []string{"http://192.0.2.1/", "http://example.com/", "http://127.0.0.1.example.com/", "http://[2001:db8::1]/", "http://0.0.0.0:1/", "ftp://127.0.0.1/", "nowhere", "http://"} {
+		if _, err := (Replay{Delivery: d, To: to}).Send(t.Context()); err == nil {
+			t.Errorf("%s was taken", to)
+		}
+	}
+}
