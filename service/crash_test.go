@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,6 +29,7 @@ import (
 	"zonedeck/service/overview"
 	"zonedeck/service/profile"
 	"zonedeck/service/servicetest"
+	"zonedeck/service/webhook"
 	"zonedeck/service/work"
 	"zonedeck/service/work/worktest"
 )
@@ -40,6 +42,8 @@ const operatorEnv = "ZONEDECK_SERVICE_OPERATOR"
 type operator struct {
 	Dir, URL, Key string
 	Account       model.AccountID
+	// Hook is the address at which it receives webhooks, or empty.
+	Hook string
 	// Die is at which look at the clock the process kills itself; 0 for never. The clock is
 	// looked at before and within every write to the ledger, and around every call.
 	Die int64
@@ -94,7 +98,7 @@ func (o operator) client(ctx context.Context, now func() time.Time) (*Client, *l
 		Key: func(name string) (model.Key, bool) {
 			return model.Key{Name: name, Level: model.LevelUser, Secret: name}, true
 		},
-		Work: func(context.Context) (work.Queue, error) { return queue, nil }, Ledger: l, DownloadsDir: filepath.Join(o.Dir, "downloads"), Now: now, Timer: now,
+		Work: func(context.Context) (work.Queue, error) { return queue, nil }, HookDue: crashDue, Ledger: l, DownloadsDir: filepath.Join(o.Dir, "downloads"), Now: now, Timer: now,
 	}), l, nil
 }
 
@@ -106,6 +110,15 @@ func (o operator) work(ctx context.Context, now func() time.Time) error {
 	if _, err := c.Recover(ctx); err != nil {
 		return err
 	}
+	ask := asked(crashInputs...)
+	if o.Hook != "" {
+		r, err := o.receive(ctx, c, now)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		ask.Settings.Notify = model.HookAddress(r.URL(), strings.Repeat("t", 16))
+	}
 	for ctx.Err() == nil {
 		list, _, err := c.Jobs(ctx, 0)
 		if err != nil {
@@ -115,13 +128,13 @@ func (o operator) work(ctx context.Context, now func() time.Time) error {
 		case model.JobDownloaded:
 			return nil
 		case "", model.JobNotSent, model.JobRefused:
-			_, err = c.Trigger(ctx, asked(crashInputs...))
+			_, err = c.Trigger(ctx, ask)
 		case model.JobMayHave:
 			err = o.settle(ctx, c, job)
 		case model.JobReady:
 			_, err = c.Download(ctx, job.ID, jobs.Destination{Format: "ndjson"}, nil)
 		case model.JobAccepted, model.JobRunning:
-			_, err = c.Watch(ctx, job.ID, nil)
+			err = o.await(ctx, c, job)
 		default:
 			return fmt.Errorf("the job %s: %s", job.State.Predicate(), job.Detail)
 		}
@@ -135,7 +148,42 @@ func (o operator) work(ctx context.Context, now func() time.Time) error {
 // passes reports whether what went wrong may be tried again.
 func passes(err error) bool {
 	var fault *jobs.DiagnosisError
-	return errors.As(err, &fault) || errors.Is(err, jobs.ErrNotReady)
+	return errors.As(err, &fault) || errors.Is(err, jobs.ErrNotReady) || errors.Is(err, jobs.ErrSettled) // by a webhook
+}
+
+// crashDue is how long such a console waits for a webhook.
+const crashDue = 300 * time.Millisecond
+
+// receive receives webhooks for the console's jobs.
+func (o operator) receive(ctx context.Context, c *Client, now func() time.Time) (*webhook.Receiver, error) {
+	in, notice, err := o.inbox(ctx, now)
+	if err == nil && notice != "" {
+		err = errors.New(notice)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return webhook.Listen(ctx, o.Hook, false, webhook.Config{Inbox: in, Heard: c.HeardWebhook})
+}
+
+func (o operator) inbox(ctx context.Context, now func() time.Time) (*webhook.Inbox, string, error) {
+	return webhook.Open(ctx, webhook.Options{File: filepath.Join(o.Dir, "webhooks.db"), Dir: filepath.Join(o.Dir, "webhooks"), Now: now})
+}
+
+// await waits until a job is over: one with a webhook by following, so that the webhook or its
+// deadline has the service asked.
+func (o operator) await(ctx context.Context, c *Client, job model.Job) error {
+	if o.Hook == "" {
+		_, err := c.Watch(ctx, job.ID, nil)
+		return err
+	}
+	following, end := context.WithCancel(ctx)
+	defer end()
+	return c.Follow(following, func(f jobs.Followed) {
+		if f.Job.ID == "" || f.Job.State.Final() {
+			end()
+		}
+	})
 }
 
 // settle adopts the one job of the service's list that fits. A POST that was cut off by a kill
@@ -182,6 +230,11 @@ func crashFaults() map[string][]fault.Rule {
 		"a storm of 429 at triggers":   {rule("*/trigger", 4, fault.Action{Kind: fault.TooFast})},
 		"a storm of 429 at questions":  {rule("*/progress/*", 4, fault.Action{Kind: fault.TooFast})},
 		"dropped answers to questions": {rule("*/progress/*", 3, fault.Action{Kind: fault.Drop})},
+		"a webhook":                    nil,
+		"a webhook that comes twice":   {{ID: "f", Match: fault.Match{Point: fault.Webhook}, Do: fault.Action{Kind: fault.Twice, Copies: 3}}},
+		"a webhook that comes late":    {{ID: "f", Match: fault.Match{Point: fault.Webhook}, Do: fault.Action{Kind: fault.Late, Delay: fault.Delay{Fixed: 2 * crashDue}}}},
+		"a webhook that never comes":   {{ID: "f", Match: fault.Match{Point: fault.Webhook}, Do: fault.Action{Kind: fault.Never}}},
+		"a webhook, and a lost answer": {rule("*/trigger", 1, fault.Action{Kind: fault.Drop, Accepted: true})},
 		"cut downloads":                {rule("*/snapshot/*", 3, fault.Action{Kind: fault.Cut, After: 40})},
 	}
 }
@@ -200,12 +253,13 @@ func TestNoKillLosesOrDoublesAJob(t *testing.T) {
 	var total, runs int
 	for name, rules := range faults {
 		t.Run(name, func(t *testing.T) {
-			looks, _ := crashRun(t, rules, nil) // how often a run looks that is not killed
+			hook := strings.HasPrefix(name, "a webhook")
+			looks, _ := crashRun(t, rules, hook, nil) // how often a run looks that is not killed
 			kills := 0
 			for i := 0; kills < share && i < 4*share; i++ {
 				// Evenly over all looks; beyond as many kills as looks it begins anew.
 				first := 1 + (int64(i)*looks/int64(share))%looks
-				_, n := crashRun(t, rules, []int64{first, 1 + rand.Int64N(looks)})
+				_, n := crashRun(t, rules, hook, []int64{first, 1 + rand.Int64N(looks)})
 				kills += n
 				runs++
 			}
@@ -222,17 +276,26 @@ func TestNoKillLosesOrDoublesAJob(t *testing.T) {
 // crashRun lets one job be worked on to its end by a console after another; each is killed at
 // its look at the clock, and the last one not at all. It gives the looks of the last console
 // and how many were killed, and checks that the service has as many jobs as the ledger.
-func crashRun(t *testing.T, rules []fault.Rule, dies []int64) (looks int64, kills int) {
+func crashRun(t *testing.T, rules []fault.Rule, hook bool, dies []int64) (looks int64, kills int) {
 	t.Helper()
 	sc := scenario.Demo()
 	sc.Faults, sc.PageDelay = rules, time.Millisecond
-	demo := servicetest.Emulator(t, emulator.Options{StateDir: t.TempDir(), Scenario: sc})
+	demo := servicetest.Emulator(t, emulator.Options{StateDir: t.TempDir(), Scenario: sc, LoopbackWebhooks: true})
 	key, _ := demo.Key("batch-user")
 	secret, err := demo.Secret(t.Context(), key.Secret)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := operator{Dir: t.TempDir(), URL: demo.Profile.BaseURL, Account: demo.Profile.Account, Key: secret.Reveal()}
+	if hook {
+		free, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.Hook = free.Addr().String(); free.Close() != nil {
+			t.Fatal("the port is not free")
+		}
+	}
 	for _, die := range append(dies, 0) {
 		o.Die = die
 		n, killed := crashOnce(t, o)
@@ -310,7 +373,32 @@ func checkCrashed(t *testing.T, o operator) {
 			t.Errorf("left behind: %+v", job)
 		}
 	}
+	if o.Hook != "" {
+		checkHooks(t, o)
+	}
 	if started != 1 {
 		t.Errorf("the ledger has the job %d times: %+v", started, list)
+	}
+}
+
+// checkHooks sees that each webhook is in the inbox once, with its bytes.
+func checkHooks(t *testing.T, o operator) {
+	t.Helper()
+	in, notice, err := o.inbox(t.Context(), time.Now)
+	if err != nil || notice != "" {
+		t.Fatal(err, notice)
+	}
+	defer in.Close()
+	list, _, err := in.List(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	for _, d := range list {
+		raw, err := os.ReadFile(d.File)
+		if sum := sha256.Sum256(raw); err != nil || hex.EncodeToString(sum[:]) != d.SHA256 || known[d.Target+d.SHA256] {
+			t.Errorf("%+v, %v", d, err)
+		}
+		known[d.Target+d.SHA256] = true
 	}
 }
