@@ -77,6 +77,9 @@ type HookNews struct {
 // HookDue is how long a webhook is waited for before the service is asked in its place.
 const HookDue = 30 * time.Minute
 
+// HookInbox stands for an address of the inbox where an operator names one.
+const HookInbox = "inbox"
+
 // hookFolder is the second last element of the inbox's addresses.
 const hookFolder = "zonedeck"
 

@@ -108,7 +108,7 @@ func verifier(t testing.TB, c VerifierConfig) Verifier {
 func TestWhatIsAnsweredAndWhatIsStored(t *testing.T) {
 	in := openInbox(t, t.TempDir())
 	r, events := listening(t, in, Config{MaxBody: 10})
-	resp, err := http.Get(r.URL()) //nolint:noctx // a loopback address that answers
+	resp, err := http.Get(r.URL())
 	if err != nil || resp.StatusCode != http.StatusMethodNotAllowed || resp.Header.Get("Allow") != http.MethodPost {
 		t.Errorf("GET: %+v, %v", resp, err)
 	} else {

@@ -78,6 +78,9 @@ func (t *task) showJob(j model.Job) error {
 			add("try again", "at "+at.Local().Format(time.DateTime))
 		}
 	}
+	if !j.HookDue.IsZero() && !j.State.Final() {
+		add("webhook", "due by "+j.HookDue.Local().Format(time.DateTime)+", then the service is asked")
+	}
 	for _, s := range j.Steps {
 		add(s.At.Local().Format(time.DateTime), s.State.Label()+"  "+s.Text)
 	}

@@ -86,15 +86,9 @@ func (t *task) replay(ctx context.Context, in *webhook.Inbox, id string, f repla
 	return exit(code)
 }
 
-// toInbox stands for an address of the inbox where one is asked for.
-const toInbox = "inbox"
-
 // fillHooks puts an address of the inbox where it was asked for.
 func (t *task) fillHooks(ctx context.Context, s *model.JobSettings) error {
-	if s.Notify != toInbox && s.Endpoint != toInbox {
-		return nil
-	}
-	address, warning, err := t.NewHook(ctx)
+	warning, err := t.FillHooks(ctx, s)
 	switch {
 	case errors.Is(err, session.ErrNoHook):
 		return usage("%w; nothing was sent", err)
@@ -102,11 +96,6 @@ func (t *task) fillHooks(ctx context.Context, s *model.JobSettings) error {
 		return fail(exitState, "%w", err)
 	case warning != "":
 		t.app.warn("%s", sanitizeLine(warning))
-	}
-	for _, a := range []*string{&s.Notify, &s.Endpoint} {
-		if *a == toInbox {
-			*a = address
-		}
 	}
 	return nil
 }

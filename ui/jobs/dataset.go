@@ -187,7 +187,7 @@ func settingFields() []widget.Field {
 		return nil
 	}
 	address := func(s string) error {
-		if s == "" {
+		if s == "" || s == model.HookInbox {
 			return nil
 		}
 		_, err := model.ParseTarget(s)
@@ -219,8 +219,8 @@ func settingFields() []widget.Field {
 			_, err := columnMap(s)
 			return err
 		}},
-		{Name: fieldNotify, Label: "Notify", Hidden: true, Placeholder: "nobody", Help: "An address that is called when the job has ended.", Check: address},
-		{Name: fieldEndpoint, Label: "Endpoint", Hidden: true, Placeholder: "nowhere", Help: "An address that the records are sent to.", Check: address},
+		{Name: fieldNotify, Label: "Notify", Hidden: true, Placeholder: "nobody", Help: "An address that is called when the job has ended; inbox for one of the inbox (i).", Check: address},
+		{Name: fieldEndpoint, Label: "Endpoint", Hidden: true, Placeholder: "nowhere", Help: "An address that the records are sent to; inbox for one of the inbox (i).", Check: address},
 		{Name: fieldFormat, Label: "Format", Kind: widget.FieldChoice, Hidden: true, Options: formats, Help: "Of the records that are sent to the endpoint."},
 		{Name: fieldPlain, Label: "Plain", Kind: widget.FieldToggle, Hidden: true, Help: "Records are sent to the endpoint without compression."},
 	}
@@ -278,6 +278,19 @@ func (l *launch) asked() (r model.TriggerRequest, shape rows.Shape, sample int) 
 	return r, shape, number(fieldSample)
 }
 
+// fillHooks puts addresses of the inbox where the form asks for one. An address that the service
+// cannot reach is an error here: the job would wait for its webhook in vain.
+func (m *Model) fillHooks(ctx context.Context, s *model.JobSettings) error {
+	if s.Notify != model.HookInbox && s.Endpoint != model.HookInbox {
+		return nil
+	}
+	warning, err := m.deps.FillHooks(ctx, s)
+	if err == nil && warning != "" {
+		err = errors.New(warning)
+	}
+	return err
+}
+
 // inputsOf reads the rows for a data set, and says what they are expected to cost. open gives
 // the source.
 func (m *Model) inputsOf(ctx context.Context, r model.TriggerRequest, shape rows.Shape, sample int, open func() (rc io.ReadCloser, kind string, err error)) (out checkedInputs) {
@@ -300,6 +313,9 @@ func (m *Model) inputsOf(ctx context.Context, r model.TriggerRequest, shape rows
 			return out
 		}
 		out.request.Dataset, shape.Fields, shape.Strict = c.ID, way.Fields, !listing.Builtin()
+	}
+	if out.err = m.fillHooks(ctx, &out.request.Settings); out.err != nil {
+		return out
 	}
 	source, kind, err := open()
 	if err != nil {

@@ -74,6 +74,11 @@ type Deps struct {
 	// where none is set.
 	Drift    drift.Monitor
 	EditFile func(file string) tea.ExecCommand
+	// Inbox is the overlay with the webhooks that came.
+	Inbox func() kit.Overlay
+	// FillHooks puts addresses of the inbox where model.HookInbox stands for one, and warns
+	// where the service may not reach them. It is called in a command.
+	FillHooks func(ctx context.Context, s *model.JobSettings) (warning string, err error)
 	// OpenFile opens a file of inputs: os.Open. It is called in a command.
 	OpenFile func(path string) (io.ReadCloser, error)
 	// OpenResult opens a downloaded result by its path, or that of a job by its identifier, and SaveRows

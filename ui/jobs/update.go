@@ -90,6 +90,8 @@ func (m *Model) act(i intent) tea.Cmd {
 		return m.load()
 	case intentDrift:
 		return m.drift.Show()
+	case intentInbox:
+		return kit.OpenOverlay(m.deps.Inbox())
 	case intentBack:
 		m.back()
 	case intentLeft, intentRight:

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"zonedeck/model"
 	"zonedeck/ui/kit"
@@ -126,6 +127,9 @@ func (m *Model) detailLines(j model.Job, w int) []string {
 	if j.Detail != "" {
 		out = append(out, widget.Wrapped(kit.Ink{}, j.Detail, w)...)
 	}
+	if !j.HookDue.IsZero() && !j.State.Final() {
+		out = append(out, widget.Fact(t, "webhook", hookWords(j, now), w)...)
+	}
 	for _, a := range advice(j) {
 		out = append(out, widget.Wrapped(t.Warn, a, w)...)
 	}
@@ -143,6 +147,14 @@ func (m *Model) detailLines(j model.Job, w int) []string {
 		out = append(out, widget.Hung(head, kit.Ink{}, s.Text, max(w, text.Width(head)+12))...)
 	}
 	return append(out, m.facts(j, w)...)
+}
+
+// hookWords say until when a job's webhook is waited for.
+func hookWords(j model.Job, now time.Time) string {
+	if j.State == model.JobMayHave {
+		return "due by " + text.Clock(j.HookDue, now) + ": if one comes, it has started"
+	}
+	return "due by " + text.Clock(j.HookDue, now) + ", then polled"
 }
 
 // faultLines are the verdict on the last call that did not succeed: its class, what it

@@ -41,7 +41,8 @@ type Console struct {
 	cancel  context.CancelFunc
 	began   chan follower // the state that start found; follow continues from it
 	next    string        // profile to switch to; written on the program's goroutine
-	suspend tea.Cmd       // back to the shell, nil where none waits
+	hooks   *hookStore
+	suspend tea.Cmd // back to the shell, nil where none waits
 }
 
 // OpenConsole opens a session for a console.
@@ -54,7 +55,7 @@ func OpenConsole(ctx context.Context, o Options) (*Console, error) {
 	s.quiet = true
 	ctx, cancel := context.WithCancel(ctx)
 	s.pruning.Go(func() { s.index(ctx) })
-	return &Console{session: s, ctx: ctx, cancel: cancel, began: make(chan follower, 1)}, nil
+	return &Console{session: s, ctx: ctx, cancel: cancel, began: make(chan follower, 1), hooks: &hookStore{Session: s, ctx: ctx}}, nil
 }
 
 // Run shows the console on a terminal until the operator leaves it. next is the
@@ -81,7 +82,7 @@ func (c *Console) Run(in io.Reader, out io.Writer) (next string, err error) {
 // Close ends the views' work in flight, then the session.
 func (c *Console) Close() error {
 	c.cancel()
-	return c.session.Close(c.ctx)
+	return errors.Join(c.hooks.close(), c.session.Close(c.ctx))
 }
 
 // Root builds the tabs and the root model. It does no I/O.
@@ -99,7 +100,7 @@ func (c *Console) Root() *ui.App {
 			Pictures: picture.Detect(s.o.Getenv), Filters: filter.History{File: s.Paths.FiltersFile()},
 		})},
 		{ID: kit.Jobs, View: jobs.New(jobs.Deps{
-			Ctx: c.ctx, Now: now, Theme: theme, Profile: s.CurrentProfile, Ledger: client,
+			Ctx: c.ctx, Now: now, Theme: theme, Profile: s.CurrentProfile, Ledger: client, Inbox: func() kit.Overlay { return c.hooks.overlay(theme) }, FillHooks: s.FillHooks,
 			Admit: s.admit, Read: rows.Read, KeepRejects: s.KeepRejects, SaveList: s.SaveList, OpenFile: s.openInputs,
 			OpenResult: s.openResult, SaveRows: saveNew,
 			Drift: client.Drift, EditFile: s.editFile(),

@@ -91,8 +91,8 @@ type Session struct {
 	journal   *journal.Journal
 	ledger    *ledger.Ledger
 	work      durable
-	inbox     inbox
 	drift     driftStore
+	inbox     inboxFile
 	spoken    sync.Once
 	replaced  sync.Once
 	reasons   reasons

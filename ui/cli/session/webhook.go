@@ -17,8 +17,8 @@ import (
 	"zonedeck/service/webhook"
 )
 
-// inbox opens the inbox of webhooks when it is first needed.
-type inbox struct {
+// inboxFile opens the inbox of webhooks when it is first needed.
+type inboxFile struct {
 	mu     sync.Mutex
 	open   *webhook.Inbox
 	notice string
@@ -39,7 +39,7 @@ func (s *Session) Inbox(ctx context.Context) (in *webhook.Inbox, notice string, 
 	return s.inbox.open, notice, nil
 }
 
-func (i *inbox) close() error {
+func (i *inboxFile) close() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.open == nil {

@@ -1,0 +1,184 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
+	"zonedeck/service/webhook"
+	"zonedeck/ui/inbox"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+)
+
+// maxEdited bounds a body that is edited.
+const maxEdited = 64 << 20
+
+// hookStore is the inbox as a console shows it, and the console's receiver.
+type hookStore struct {
+	*Session
+	ctx context.Context //nolint:containedctx // the console's
+
+	mu       sync.Mutex
+	receiver *webhook.Receiver
+	copies   []string // that were edited
+}
+
+// overlay is the inbox on the screen.
+func (h *hookStore) overlay(theme *kit.Theme) kit.Overlay {
+	d := inbox.Deps{Ctx: h.ctx, Now: h.Now, Theme: theme, Store: h, Address: h.HookAddress()}
+	if p := h.CurrentProfile(); !p.Local && !reachesLoopback(p) && h.configured().Webhook().PublicURL == "" {
+		d.Warning = "a real service cannot reach this machine; public_url in [webhook] names a tunnel or a proxy that leads here"
+	}
+	return inbox.New(d)
+}
+
+func (h *hookStore) List(ctx context.Context, limit int) ([]model.Delivery, int, error) {
+	in, _, err := h.Inbox(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	return in.List(ctx, limit)
+}
+
+func (h *hookStore) Bookmark(ctx context.Context, id string, on bool) error {
+	in, _, err := h.Inbox(ctx)
+	if err != nil {
+		return err
+	}
+	return in.Bookmark(ctx, id, on)
+}
+
+func (h *hookStore) Head(d model.Delivery, most int) ([]byte, error) {
+	f, err := os.Open(d.File)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	head, err := io.ReadAll(io.LimitReader(f, int64(most)))
+	if head == nil {
+		head = []byte{}
+	}
+	return head, err
+}
+
+func (h *hookStore) Where(ctx context.Context) (url string, here bool, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.receiver != nil {
+		return h.receiver.URL(), true, nil
+	}
+	in, _, err := h.Inbox(ctx)
+	if err != nil {
+		return "", false, err
+	}
+	p, _ := in.Listening()
+	return p.URL, false, nil
+}
+
+func (h *hookStore) Listen(ctx context.Context, address string) (string, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.receiver != nil {
+		return h.receiver.URL(), nil
+	}
+	r, err := h.Receive(ctx, address, false, nil)
+	if err != nil {
+		return "", err
+	}
+	h.receiver = r
+	return r.URL(), nil
+}
+
+// Stop ends receiving; it may be called when nothing is received.
+func (h *hookStore) Stop() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.receiver == nil {
+		return nil
+	}
+	r := h.receiver
+	h.receiver = nil
+	return r.Close()
+}
+
+// close ends receiving and removes the copies that were edited.
+func (h *hookStore) close() error {
+	err := h.Stop()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, file := range h.copies {
+		if gone := os.Remove(file); !errors.Is(gone, os.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
+	}
+	return err
+}
+
+func (h *hookStore) Replay(ctx context.Context, d model.Delivery, to, edited string, sign bool) (string, error) {
+	got, err := h.ReplayHook(ctx, d, to, edited, sign)
+	if err != nil {
+		return "", err
+	}
+	said := "the receiver answered " + strconv.Itoa(got.Status) + " " + text.Clean(got.Answer)
+	if len(got.Without) > 0 {
+		said += "; sent without " + text.Clean(strings.Join(got.Without, ", "))
+	}
+	return said, nil
+}
+
+func (h *hookStore) Editor(d model.Delivery, done func(file string, err error) tea.Msg) tea.Cmd {
+	edit := h.editFile()
+	if edit == nil {
+		return nil
+	}
+	return func() tea.Msg {
+		file, err := h.copyOf(d)
+		if err != nil {
+			return done("", err)
+		}
+		return tea.Exec(edit(file), func(err error) tea.Msg { return done(file, err) })()
+	}
+}
+
+// copyOf is a file with the body, without its gzip.
+func (h *hookStore) copyOf(d model.Delivery) (string, error) {
+	b, err := webhook.Plain(d, maxEdited)
+	if err != nil {
+		return "", fmt.Errorf("copy the body for the editor: %w", err)
+	}
+	f, err := os.CreateTemp("", "zonedeck-*")
+	if err != nil {
+		return "", fmt.Errorf("copy the body for the editor: %w", err)
+	}
+	h.mu.Lock()
+	h.copies = append(h.copies, f.Name())
+	h.mu.Unlock()
+	_, err = f.Write(b)
+	return f.Name(), errors.Join(err, f.Close())
+}
+
+// FillHooks puts addresses of the inbox where "inbox" stands in place of an address.
+func (s *Session) FillHooks(ctx context.Context, settings *model.JobSettings) (warning string, err error) {
+	if settings.Notify != model.HookInbox && settings.Endpoint != model.HookInbox {
+		return "", nil
+	}
+	address, warning, err := s.NewHook(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, a := range []*string{&settings.Notify, &settings.Endpoint} {
+		if *a == model.HookInbox {
+			*a = address
+		}
+	}
+	return warning, nil
+}

@@ -1,0 +1,171 @@
+package inbox_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
+	"zonedeck/ui"
+	"zonedeck/ui/inbox"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/uitest"
+)
+
+// fakeStore is an inbox in memory.
+type fakeStore struct {
+	mu    sync.Mutex
+	list  []model.Delivery
+	url   string
+	here  bool
+	fails error // of Listen and Replay
+	sent  string
+}
+
+func (f *fakeStore) List(context.Context, int) ([]model.Delivery, int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]model.Delivery(nil), f.list...), len(f.list), nil
+}
+
+func (f *fakeStore) Bookmark(_ context.Context, id string, on bool) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := range f.list {
+		if f.list[i].ID == id {
+			f.list[i].Bookmarked = on
+		}
+	}
+	return nil
+}
+
+func (f *fakeStore) Head(model.Delivery, int) ([]byte, error) {
+	return []byte("{\"snapshot_id\":\"sd_1\"}\x1b[2J"), nil
+}
+
+func (f *fakeStore) Where(context.Context) (string, bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.url, f.here, nil
+}
+
+func (f *fakeStore) Listen(_ context.Context, address string) (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.fails != nil {
+		return "", f.fails
+	}
+	f.url, f.here = "http://"+address, true
+	return f.url, nil
+}
+
+func (f *fakeStore) Stop() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.url, f.here = "", false
+	return nil
+}
+
+func (f *fakeStore) Replay(_ context.Context, d model.Delivery, to, edited string, sign bool) (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.fails != nil {
+		return "", f.fails
+	}
+	f.sent = d.ID + " to " + to + " " + edited
+	if sign {
+		f.sent += " signed"
+	}
+	return "the receiver answered 200 stored", nil
+}
+
+func (f *fakeStore) Editor(_ model.Delivery, done func(string, error) tea.Msg) tea.Cmd {
+	return func() tea.Msg { return done("copy.json", nil) }
+}
+
+func open(t *testing.T, f *fakeStore, warning string) *uitest.Screen {
+	t.Helper()
+	theme := kit.NewTheme(true, false)
+	app := ui.New(ui.Deps{
+		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true,
+		Tabs: []ui.Tab{{ID: kit.Jobs, View: &uitest.Elsewhere{}}},
+	})
+	s := uitest.Start(t, app, 120, 40)
+	s.Send(kit.Open{Overlay: inbox.New(inbox.Deps{Ctx: t.Context(), Now: time.Now, Theme: theme, Store: f, Address: "127.0.0.1:8787", Warning: warning})})
+	return s
+}
+
+func some() []model.Delivery {
+	at := time.Now()
+	one := func(id string, v model.HookVerdict, seen int, job, outcome, why string) model.Delivery {
+		return model.Delivery{
+			ID: id, At: at, Last: at, Seen: seen, Verdict: v, Job: job, Outcome: outcome, Why: why, Target: "/zonedeck/x", Remote: "127.0.0.1", Size: 21, Worked: true,
+			Headers: []model.HookHeader{{Name: "Authorization", Value: "••••"}, {Name: "X-Evil", Value: "a\x1b[2Jb"}},
+		}
+	}
+	return []model.Delivery{
+		one("hook-3", model.HookVerified, 2, "job-2", "the service was asked: the job is ready", "verified by Standard Webhooks"),
+		one("hook-2", model.HookRejected, 1, "", "nobody was told of it, because it was rejected", "its signature is not one of the secret"),
+		one("hook-1", model.HookUnverified, 1, "job-1", "the job is ready already", "nothing is set up that verifies a sender"),
+	}
+}
+
+func TestTheListAndOneWebhook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, &fakeStore{list: some()}, "")
+		s.Expect("Webhooks · nobody receives", "✓ verified", "×2", "job-2", "✗ rejected", "? unverified", "verified by Standard Webhooks")
+		s.Press("down")
+		s.Expect("its signature is not one of the secret")
+		s.Press("enter")
+		s.Expect("nobody was told of it, because it was rejected", "/zonedeck/x", "Authorization: ••••", `{"snapshot_id":"sd_1"}`)
+		s.Press("x")
+		s.Expect("000000", "7b 22 73")
+		s.Press("esc", "b")
+		s.Expect("hook-2 is bookmarked", "★")
+	})
+}
+
+func TestReceivingBeginsAndEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeStore{fails: errors.New("127.0.0.1:8787: another program listens there: choose another port, or 0 for any")}
+		s := open(t, f, "a real service cannot reach this machine")
+		s.AllowError("another program listens there")
+		s.Expect("no webhook has come yet")
+		s.Press("s")
+		s.Expect("Receive webhooks", "127.0.0.1:8787", "a real service cannot reach this machine")
+		s.Press("ctrl+s")
+		s.Expect("another program listens there")
+		f.mu.Lock()
+		f.fails = nil
+		f.mu.Unlock()
+		s.Press("s", "ctrl+s")
+		s.Expect("received here at http://127.0.0.1:8787")
+		s.Press("s")
+		s.Expect("nobody receives")
+	})
+}
+
+func TestAReplayAsksWhereTo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeStore{list: some()}
+		s := open(t, f, "")
+		s.Expect("hook-3")
+		s.Press("enter")
+		s.Press("e")
+		s.Expect("Replay an edited copy of hook-3")
+		s.Press("enter")
+		s.Type("http://127.0.0.1:1/x")
+		s.Press("ctrl+s")
+		s.Expect("the receiver answered 200 stored")
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.sent != "hook-3 to http://127.0.0.1:1/x copy.json" {
+			t.Errorf("%q", f.sent)
+		}
+	})
+}
