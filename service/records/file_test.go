@@ -236,8 +236,8 @@ func TestARowThatIsTooLongIsCountedAndNotRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const part = "x\\\"],{"
-	_, err = io.Copy(out, io.MultiReader(strings.NewReader(`[{"a":1},{"a":"`), io.LimitReader(repeated(part), (MaxRow/6+2)*6), strings.NewReader(`"},{"a":3}]`)))
+	part := "x\\\"],{" + strings.Repeat("y", 250)
+	_, err = io.Copy(out, io.MultiReader(strings.NewReader(`[{"a":1},{"a":"`), io.LimitReader(repeated(part), int64(MaxRow/len(part)+2)*int64(len(part))), strings.NewReader(`"},{"a":3}]`)))
 	if err := errors.Join(err, out.Close()); err != nil {
 		t.Fatal(err)
 	}
