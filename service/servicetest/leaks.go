@@ -81,7 +81,7 @@ func rows(path, name string, secrets []string) (found []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer db.Close()
+	defer func() { _ = db.Close() }() // nothing is written
 	var tables []string
 	err = each(db, "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'", func(row []any) {
 		tables = append(tables, fmt.Sprint(row[0]))
@@ -107,7 +107,7 @@ func each(db *sql.DB, query string, f func(row []any)) error {
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }() // Err has what went wrong
 	columns, err := rows.Columns()
 	if err != nil {
 		return err
