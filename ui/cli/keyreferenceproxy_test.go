@@ -20,6 +20,7 @@ func walkProxy(w *uitest.Whole) {
 	w.Press("esc", "M")
 	w.WaitFor("has no baseline yet")
 	w.Press("t")
+	w.WaitFor(" zones ok") // the run has begun, and ended
 	w.WaitGone("esc stops it")
 	w.Press("esc", "esc")
 	// Pages whose next steps differ.
