@@ -96,7 +96,7 @@ func open(t *testing.T, f *fakeStore, warning string) *uitest.Screen {
 		Tabs: []ui.Tab{{ID: kit.Jobs, View: &uitest.Elsewhere{}}},
 	})
 	s := uitest.Start(t, app, 120, 40)
-	s.Send(kit.Open{Overlay: inbox.New(inbox.Deps{Ctx: t.Context(), Now: time.Now, Theme: theme, Store: f, Address: "127.0.0.1:8787", Warning: warning})})
+	s.Send(kit.Open{Overlay: inbox.New(inbox.Deps{Ctx: t.Context(), Now: func() time.Time { return time.Now().UTC() }, Theme: theme, Store: f, Address: "127.0.0.1:8787", Warning: warning})})
 	return s
 }
 
@@ -128,6 +128,31 @@ func TestTheListAndOneWebhook(t *testing.T) {
 		s.Press("esc", "b")
 		s.Expect("hook-2 is bookmarked", "★")
 	})
+}
+
+// TestTheScreens holds the states of the inbox and its dialogs.
+func TestTheScreens(t *testing.T) {
+	for name, c := range map[string]struct {
+		list bool
+		keys []string
+	}{
+		"empty": {}, "listen": {keys: []string{"s"}}, "list": {list: true}, "one": {list: true, keys: []string{"enter"}},
+		"bytes": {list: true, keys: []string{"enter", "x"}}, "replay": {list: true, keys: []string{"R"}}, "edited": {list: true, keys: []string{"enter", "e"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := &fakeStore{}
+				if c.list {
+					f.list = some()
+				}
+				s := open(t, f, "")
+				s.Expect("Webhooks · nobody receives")
+				s.Press(c.keys...)
+				s.Settle()
+				uitest.Golden(t, name+"-120x40", s.Screen())
+			})
+		})
+	}
 }
 
 func TestReceivingBeginsAndEnds(t *testing.T) {
