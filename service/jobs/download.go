@@ -140,15 +140,21 @@ type ExistsError struct{ File string }
 
 func (e *ExistsError) Error() string { return e.File + " exists already, and is not replaced" }
 
-// pickFormat is the format by what is asked for and by the ending of a name.
-func pickFormat(format, dest string) (string, error) {
-	ending := strings.ToLower(strings.TrimPrefix(filepath.Ext(dest), "."))
+// FormatOf is the format that the ending of a name says, or empty.
+func FormatOf(name string) string {
+	ending := strings.ToLower(strings.TrimPrefix(filepath.Ext(name), "."))
 	if ending == "jsonl" {
-		ending = "ndjson"
+		return "ndjson"
 	}
 	if !slices.Contains(rows.Formats(), ending) {
-		ending = ""
+		return ""
 	}
+	return ending
+}
+
+// pickFormat is the format by what is asked for and by the ending of a name.
+func pickFormat(format, dest string) (string, error) {
+	ending := FormatOf(dest)
 	switch {
 	case format == "":
 		return cmp.Or(ending, rows.Formats()[0]), nil

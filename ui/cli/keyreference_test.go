@@ -357,8 +357,8 @@ func walkJobs(w *uitest.Whole) {
 	w.Press("enter", "tab", "shift+tab", "esc", "z", "z", "p")
 	w.WaitFor("Brass desk lamp")
 	w.Press("esc", "d")
-	w.WaitFor("one record a line")
-	w.Press("n")
+	w.WaitFor("The rows are kept beside")
+	w.Press("ctrl+s")
 	w.WaitFor("downloaded")
 	w.Press("p") // all of its rows, one of them, and a line that is typed
 	w.WaitFor("100 % filled")

@@ -44,12 +44,6 @@ type (
 		job  model.Job
 		err  error
 	}
-	downloadProgress struct{ service.Progress }
-	downloaded       struct {
-		name string
-		job  model.Job
-		err  error
-	}
 	recordsLoaded struct {
 		table model.RecordTable // with an error: the records before it
 		err   error
@@ -62,12 +56,8 @@ type (
 		err error
 	}
 
-	// doCancel confirms cancelling a job; doDownload is a choice from a menu.
-	doCancel   struct{ job model.Job }
-	doDownload struct {
-		job    model.Job
-		format string
-	}
+	// doCancel confirms cancelling a job.
+	doCancel struct{ job model.Job }
 )
 
 func (m *Model) load() tea.Cmd {
@@ -204,26 +194,6 @@ func (m *Model) cancelJob(j model.Job) tea.Cmd {
 	return kit.Do(kit.Jobs, &m.work.cancel, m.deps.Ctx, func(ctx context.Context) tea.Msg {
 		job, err := l.CancelJob(ctx, j.ID)
 		return cancelled{j.ID, job, err}
-	})
-}
-
-func (m *Model) askFormat(j model.Job) tea.Cmd {
-	item := func(key, format, note string) widget.MenuItem {
-		return widget.MenuItem{Key: key, Label: format, Note: note, Intent: doDownload{job: j, format: strings.ToLower(format)}}
-	}
-	return widget.OpenMenu(m.deps.Theme, "Download "+j.ID+" as", kit.Jobs, []widget.MenuItem{
-		item("J", "JSON", "one array"),
-		item("n", "NDJSON", "one record a line"),
-		item("c", "CSV", "flat, for a sheet"),
-	})
-}
-
-func (m *Model) download(d doDownload) tea.Cmd {
-	l := m.deps.Ledger
-	m.work.downloading, m.work.received = d.job.ID, 0
-	return kit.Stream(kit.Jobs, &m.work.download, m.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
-		job, err := l.Download(ctx, d.job.ID, service.Destination{Format: d.format}, func(p service.Progress) { emit(downloadProgress{p}) })
-		return downloaded{d.job.ID, job, err}
 	})
 }
 

@@ -243,11 +243,11 @@ func TestDownloadAndPreview(t *testing.T) {
 		s.Expect("│ price")
 		s.Press("esc", "d")
 		s.Expect("NDJSON")
-		s.Press("j", "k", "j") // they move
+		s.Press("right", "j", "k") // they choose and move
 		if len(f.formats) > 0 {
 			t.Fatalf("a motion key downloaded %v", f.formats)
 		}
-		s.Press("enter")
+		s.Press("ctrl+s")
 		if len(f.formats) != 1 || f.formats[0] != "ndjson" {
 			t.Fatalf("formats %v", f.formats)
 		}

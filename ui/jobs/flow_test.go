@@ -25,6 +25,8 @@ import (
 
 // fakeLedger plays the service. Its jobs run for a few seconds of fake time.
 type fakeLedger struct {
+	// downloads stands in for Download.
+	downloads func(ctx context.Context, to service.Destination, on func(service.Progress)) (model.Job, error)
 	admitted  []string // why ADMIN keys were used
 	admitErr  error
 	saved     string // a list's name and its length
@@ -324,7 +326,10 @@ func (f *fakeLedger) CancelJob(_ context.Context, id string) (model.Job, error) 
 	return model.Job{}, errors.New("no such job")
 }
 
-func (f *fakeLedger) Download(_ context.Context, id string, to service.Destination, on func(service.Progress)) (model.Job, error) {
+func (f *fakeLedger) Download(ctx context.Context, id string, to service.Destination, on func(service.Progress)) (model.Job, error) {
+	if f.downloads != nil {
+		return f.downloads(ctx, to, on)
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.formats = append(f.formats, to.Format)
@@ -375,6 +380,7 @@ func start(t *testing.T, f *fakeLedger, dialect string, w, h int) *uitest.Screen
 	view := jobs.New(jobs.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, Ledger: f, Admit: f.admit, Read: rows.Read, KeepRejects: f.keepRejects, SaveList: f.saveList,
 		Profile: func() profile.Profile { return profile.Profile{Name: "acme", Dialect: dialect, Local: f.local} },
+		Expand:  func(path string) (string, error) { return strings.Replace(path, "~", "/home/operator", 1), nil },
 		OpenFile: func(path string) (io.ReadCloser, error) {
 			if path != "urls.txt" {
 				return nil, fmt.Errorf("open %s: no such file", path)

@@ -16,6 +16,7 @@ const (
 	intentNew intent = iota
 	intentOpen
 	intentDownload
+	intentStopDownload
 	intentPreview
 	intentCancel
 	intentFollow
@@ -45,7 +46,7 @@ func (m *Model) Bindings() []kit.Binding {
 			{Keys: []string{"esc", "p"}, Label: "back", Help: "Go back to the jobs.", Group: "Records", Intent: intentBack},
 			{Keys: []string{"right", "l"}, Label: "columns", Help: "Scroll one column to the right.", Group: "Records", Intent: intentRight},
 			{Keys: []string{"left", "h"}, Label: "columns back", Help: "Scroll one column to the left.", Group: "Records", Intent: intentLeft, Hidden: true},
-			{Keys: []string{"d"}, Label: "download", Help: "Download the whole result.", Group: "Job", Intent: intentDownload, Disabled: m.whyNot(intentDownload)},
+			m.downloadBinding(),
 		}, widget.MotionBindings()...)
 	}
 	if m.ledger.filter.typing {
@@ -54,7 +55,7 @@ func (m *Model) Bindings() []kit.Binding {
 	out := append([]kit.Binding{
 		{Keys: []string{"n"}, Label: "new", Command: "new job", Help: "Launch a job: its inputs are checked before anything is sent.", Group: "Job", Intent: intentNew, Disabled: m.whyNot(intentNew)},
 		{Keys: []string{"enter"}, Label: "open", Help: "Show the job's history.", Group: "Job", Intent: intentOpen, Disabled: m.whyNot(intentOpen)},
-		{Keys: []string{"d"}, Label: "download", Help: "Download the result to a file.", Group: "Job", Intent: intentDownload, Disabled: m.whyNot(intentDownload)},
+		m.downloadBinding(),
 		m.previewBinding(),
 		{Keys: []string{"c"}, Label: "cancel", Help: "Ask the service to stop the job.", Group: "Job", Intent: intentCancel, Disabled: m.whyNot(intentCancel), Dangerous: true},
 		{Keys: []string{"a"}, Label: "again", Help: "Launch it again, whole or what is missing; it asks first.", Group: "Job", Intent: intentAgain, Disabled: m.whyNot(intentAgain), Hidden: true},
@@ -78,6 +79,17 @@ func (m *Model) previewBinding() kit.Binding {
 	if j, ok := m.selected(); ok && j.File != "" {
 		b.Label, b.Help = "records", "Show all records as a table: filter, sort, export, compare."
 	}
+	return b
+}
+
+// downloadBinding downloads the selected job's result, or stops that.
+func (m *Model) downloadBinding() kit.Binding {
+	b := kit.Binding{Keys: []string{"d"}, Label: "download", Help: "Download the result to a file.", Group: "Job"}
+	if j, ok := m.selected(); ok && j.ID == m.work.download.job {
+		b.Label, b.Intent = "stop", intentStopDownload
+		return b
+	}
+	b.Intent, b.Disabled = intentDownload, m.whyNot(intentDownload)
 	return b
 }
 
@@ -157,8 +169,8 @@ func (m *Model) whyNotFetch(j model.Job, i intent) string {
 		return "" // it is on this disk
 	case !j.State.HasResult():
 		return "the job " + j.State.Predicate() + ": there is no result to fetch"
-	case i == intentDownload && m.work.download.Running():
-		return "a download is running"
+	case i == intentDownload && m.work.download.slot.Running():
+		return "the result of " + m.work.download.job + " is being downloaded"
 	}
 	return m.whyNotAsk(j)
 }

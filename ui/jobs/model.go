@@ -85,6 +85,9 @@ type Deps struct {
 	// writes a new file, which it names; it replaces none. Both are called in commands.
 	OpenResult func(ctx context.Context, name string) (*result.File, error)
 	SaveRows   func(path string, fill func(io.Writer) error) (string, error)
+	// Expand puts the home folder into a path that is typed; nil leaves paths as they are. It is
+	// called in a command.
+	Expand func(path string) (string, error)
 }
 
 // Panes of the tab, in the order of tab.
@@ -101,6 +104,7 @@ type ledger struct {
 	shown  []model.Job // those that the filter lets through
 	filter filter
 	loaded bool
+	files  bool // one of them was downloaded
 	err    error
 	slot   kit.Slot
 }
@@ -115,10 +119,7 @@ type work struct {
 	settle    kit.Slot
 	trigger   kit.Slot
 	cancel    kit.Slot
-	download  kit.Slot
-	// downloading is the ID of the job being downloaded, received its bytes so far.
-	downloading string
-	received    int64
+	download  download
 }
 
 // preview is the table of a job's first records.
@@ -154,7 +155,7 @@ type Model struct {
 // New makes the tab.
 func New(d Deps) *Model {
 	m := &Model{deps: d, panes: widget.Panes{N: 2}}
-	m.work.followed = map[string]service.Followed{}
+	m.work.followed, m.work.download.ended = map[string]service.Followed{}, map[string]cutDownload{}
 	m.drift = drift.New(drift.Deps{Ctx: d.Ctx, Now: d.Now, Theme: d.Theme, Monitor: d.Drift, Edit: d.EditFile})
 	m.preview.table.Empty = "the result holds no records"
 	m.records = records.New(records.Deps{Ctx: d.Ctx, Theme: d.Theme, Open: d.OpenResult, Save: d.SaveRows})
@@ -163,8 +164,8 @@ func New(d Deps) *Model {
 }
 
 // columns are the list's. With jobs of another profile each is named, and their ages may
-// lie ahead: an emulator's clock can be moved.
-func columns(others bool) []widget.Column {
+// lie ahead: an emulator's clock can be moved. Files are those of downloaded results.
+func columns(others, files bool) []widget.Column {
 	out := []widget.Column{
 		{Title: "STATE", Width: 18},
 		{Title: "JOB", Width: 8},
@@ -174,6 +175,9 @@ func columns(others bool) []widget.Column {
 		{Title: "RECORDS", Width: 7, Right: true, Priority: 1},
 		{Title: "AGE", Width: 4, Right: true},
 		{Title: "KEY", Width: 10, Priority: 5},
+	}
+	if files {
+		out = append(out, widget.Column{Title: "FILE", Width: 12, Flex: true, Priority: 6})
 	}
 	if others {
 		out[6].Width = 6
@@ -202,13 +206,13 @@ func (m *Model) Focus() tea.Cmd { return m.load() }
 // Running counts the work that quitting would interrupt. Watches do not count: the
 // service continues the job, and the ledger still has it.
 func (m *Model) Running() int {
-	return kit.Running(&m.work.trigger, &m.work.cancel, &m.work.download) + m.records.Running() + m.drift.Running()
+	return kit.Running(&m.work.trigger, &m.work.cancel, &m.work.download.slot) + m.records.Running() + m.drift.Running()
 }
 
 // Status shows the progress of a download, or how many jobs are followed.
 func (m *Model) Status() string {
-	if m.work.download.Running() {
-		return "download " + text.Bytes(m.work.received)
+	if d := &m.work.download; d.slot.Running() {
+		return "download " + d.speed(m.deps.Now())
 	}
 	n := 0
 	for _, f := range m.work.followed {

@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -11,7 +10,6 @@ import (
 	"zonedeck/service/catalogue"
 	service "zonedeck/service/jobs"
 	"zonedeck/ui/kit"
-	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
 
@@ -105,7 +103,9 @@ func (m *Model) act(i intent) tea.Cmd {
 		m.panes.At = paneDetail
 		m.detail = widget.Scroll{}
 	case intentDownload:
-		return m.askFormat(job)
+		return m.askDownload(job)
+	case intentStopDownload:
+		return m.stopDownload()
 	case intentPreview:
 		if job.File != "" { // the whole result is on this disk
 			return m.records.Show(job.File, jobTitle(job))
@@ -175,7 +175,7 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 		m.put(msg.job)
 		return tea.Batch(m.follow(), kit.Info(msg.job.ID+": "+msg.job.State.Label()))
 	case downloadProgress:
-		m.work.received = msg.Bytes
+		m.downloadTold(msg.Progress)
 	case downloaded:
 		return m.downloaded(msg)
 	case recordsLoaded:
@@ -249,7 +249,8 @@ func (m *Model) fill() {
 	for i, j := range m.ledger.shown {
 		ids[i] = j.ID
 	}
-	m.ledger.table.Columns = columns(slices.ContainsFunc(m.ledger.jobs, m.foreign))
+	m.ledger.files = slices.ContainsFunc(m.ledger.jobs, func(j model.Job) bool { return j.File != "" })
+	m.ledger.table.Columns = columns(slices.ContainsFunc(m.ledger.jobs, m.foreign), m.ledger.files)
 	m.ledger.table.SetRowsKeyed(len(ids), func(i int) string { return ids[i] }, m.row)
 }
 
@@ -308,13 +309,4 @@ func (m *Model) triggered(msg triggered) tea.Cmd {
 		cmds = append(cmds, kit.Info(said))
 	}
 	return tea.Batch(cmds...)
-}
-
-func (m *Model) downloaded(msg downloaded) tea.Cmd {
-	m.work.downloading = ""
-	if msg.err != nil {
-		return kit.Fail("download " + msg.name + ": " + msg.err.Error())
-	}
-	m.put(msg.job)
-	return kit.Info(fmt.Sprintf("downloaded %s to %s", text.Bytes(msg.job.Bytes), msg.job.File))
 }

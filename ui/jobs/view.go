@@ -3,6 +3,7 @@ package jobs
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,12 +80,20 @@ func (m *Model) renderList(w, h int) string {
 func (m *Model) row(i int) []widget.Cell {
 	j, t := m.ledger.shown[i], m.deps.Theme
 	glyph, ink := t.JobMark(j.State)
-	return []widget.Cell{
+	out := []widget.Cell{
 		{Text: glyph + " " + j.State.Label(), Ink: ink},
 		widget.C(j.ID), widget.C(cmp.Or(j.Snapshot, "-")), widget.C(j.Dataset), widget.C(strconv.Itoa(j.Inputs)), widget.C(count(j.Records)),
 		{Text: widget.Age(m.session, j.Profile, j.Created, m.deps.Now()), Ink: t.Muted},
-		widget.C(j.KeyName), widget.C(j.Profile),
+		widget.C(j.KeyName),
 	}
+	if m.ledger.files {
+		name := ""
+		if j.File != "" {
+			name = filepath.Base(j.File)
+		}
+		out = append(out, widget.C(name))
+	}
+	return append(out, widget.C(j.Profile))
 }
 
 func (m *Model) renderDetail(w, h int) string {
@@ -121,9 +130,7 @@ func (m *Model) detailLines(j model.Job, w int) []string {
 	if !j.State.Final() && j.State != model.JobMayHave || j.State.HasResult() {
 		out = append(out, progressLine(j, w))
 	}
-	if j.ID == m.work.downloading {
-		out = append(out, "downloading · "+text.Bytes(m.work.received))
-	}
+	out = append(out, m.downloadLines(j, w)...)
 	if j.Detail != "" {
 		out = append(out, widget.Wrapped(kit.Ink{}, j.Detail, w)...)
 	}

@@ -133,6 +133,19 @@ func jobDialogScreens(s scripted) []screen {
 			checkPasted(p, "gd_products", "https://shop.example/product/1")
 			p.WaitFor("Launch the same inputs again?")
 		}},
+		{name: "jobs/download", before: acme, steps: func(p *uitest.Whole) {
+			acmeReady(p)
+			p.Press("esc", "2")
+			checkPasted(p, "gd_products", "https://shop.example/product/1")
+		}, after: func(h *home, p *uitest.Whole) {
+			h.yes(p, "Launch 1 input?")
+			p.WaitFor("✓ ready")
+			p.WaitGone("is ready: d downloads") // the toasts of the launch
+			p.Press("d")
+			p.WaitFor("Download job-1")
+			p.Press("right", "right")
+			p.WaitFor("Raw cells")
+		}},
 		{name: "jobs/copy", before: acme, steps: func(p *uitest.Whole) {
 			acmeReady(p)
 			p.Press("esc", "2")

@@ -1,0 +1,222 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/keystore/textfile"
+	"zonedeck/model"
+	service "zonedeck/service/jobs"
+	"zonedeck/service/rows"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
+)
+
+// download is the download in flight, and what became of earlier ones.
+type download struct {
+	slot kit.Slot
+	job  string // ID of the job, "" while none is in flight
+	last service.Progress
+	note string // the last one that it told
+	// first is how much was there when it began to grow, at began.
+	first int64
+	began time.Time
+	// ended are those that did not come to their end, by the job.
+	ended map[string]cutDownload
+}
+
+// cutDownload is a download that left a part of its result.
+type cutDownload struct {
+	to   service.Destination
+	kept string // what is kept, and how to go on
+}
+
+// Messages about a download.
+type (
+	// doDownload begins one.
+	doDownload struct {
+		job model.Job
+		to  service.Destination
+	}
+	downloadProgress struct{ service.Progress }
+	downloaded       struct {
+		doDownload
+		done model.Job
+		err  error
+	}
+)
+
+// The fields of the dialog.
+const (
+	saveFormat = "format"
+	saveFile   = "file"
+	saveRaw    = "raw"
+)
+
+// askDownload asks where a result goes, and as what.
+func (m *Model) askDownload(j model.Job) tea.Cmd {
+	to := m.work.download.ended[j.ID].to
+	form := widget.NewForm(m.deps.Theme,
+		widget.Field{
+			Name: saveFormat, Label: "Format", Kind: widget.FieldChoice, Value: cmp.Or(to.Format, rows.Formats()[0]),
+			Options: []widget.Option{{Value: "json", Label: "JSON"}, {Value: "ndjson", Label: "NDJSON"}, {Value: "csv", Label: "CSV"}},
+			Help:    "JSON is one array, NDJSON has one record a line, CSV a column for every field of any record.",
+		},
+		widget.Field{
+			Name: saveFile, Label: "File", Kind: widget.FieldText, Value: to.File, Placeholder: "in the folder of downloads",
+			Help: "A file or a folder; empty for a file named after the job in the folder of downloads. A file that is there is replaced only after a question.",
+		},
+		widget.Field{
+			Name: saveRaw, Label: "Raw cells", Kind: widget.FieldToggle, Value: onWhen(to.RawCells), Hidden: to.Format != "csv",
+			Help: "Off, a cell that a spreadsheet takes for a formula (= + - @) gets an apostrophe before it. On, cells stay as they came.",
+		},
+	)
+	d := widget.NewFormDialog(m.deps.Theme, "Download "+j.ID, form)
+	d.Intro = "The rows are kept beside the file as NAME.part until all are there; a download that is cut goes on from there."
+	if kept := m.work.download.ended[j.ID].kept; kept != "" {
+		d.Intro = text.Clean(kept) + "."
+	}
+	d.Submit = "download"
+	before := to.File
+	d.OnChange = func(f *widget.Form) {
+		before = agree(f, before)
+		f.SetHidden(saveRaw, f.Value(saveFormat) != "csv")
+	}
+	d.OnSubmit = func(f *widget.Form) tea.Cmd {
+		format := f.Value(saveFormat)
+		to := service.Destination{File: strings.TrimSpace(f.Value(saveFile)), Format: format, RawCells: format == "csv" && f.On(saveRaw)}
+		return tea.Sequence(kit.CloseOverlay(d), m.download(doDownload{j, to}))
+	}
+	return kit.OpenOverlay(d)
+}
+
+func onWhen(on bool) string {
+	if on {
+		return "true"
+	}
+	return ""
+}
+
+// agree has the format follow the ending of a file whose name has changed, and else the ending
+// the format. It returns the name.
+func agree(f *widget.Form, before string) string {
+	name := f.Value(saveFile)
+	ending := filepath.Ext(name)
+	is := service.FormatOf(name)
+	switch format := f.Value(saveFormat); {
+	case is == "" || is == format:
+	case name != before:
+		f.SetValue(saveFormat, is)
+	default:
+		name = strings.TrimSuffix(name, ending) + "." + format
+		f.SetValue(saveFile, name)
+	}
+	return name
+}
+
+func (m *Model) download(d doDownload) tea.Cmd {
+	l, expand := m.deps.Ledger, m.deps.Expand
+	w := &m.work.download
+	w.job, w.last, w.note, w.first, w.began = d.job.ID, service.Progress{}, "", 0, m.deps.Now()
+	return kit.Stream(kit.Jobs, &w.slot, m.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
+		to := d.to
+		var err error
+		if expand != nil {
+			to.File, err = expand(to.File)
+		}
+		out := downloaded{doDownload: d, err: err}
+		if err == nil {
+			out.done, out.err = l.Download(ctx, d.job.ID, to, func(p service.Progress) { emit(downloadProgress{p}) })
+		}
+		return out
+	})
+}
+
+func (m *Model) downloadTold(p service.Progress) {
+	w := &m.work.download
+	if p.Note != "" {
+		w.note, w.first, w.began = p.Note, p.Bytes, m.deps.Now()
+	}
+	w.last = p
+}
+
+// stopDownload cancels the download in flight, which says then what it kept.
+func (m *Model) stopDownload() tea.Cmd {
+	m.work.download.slot.Cancel()
+	return nil
+}
+
+// downloaded says what became of a download, and asks where one would replace something.
+func (m *Model) downloaded(msg downloaded) tea.Cmd {
+	w := &m.work.download
+	note := w.note
+	w.job, w.note = "", ""
+	var kept *service.PartialError
+	if errors.As(msg.err, &kept) {
+		w.ended[msg.job.ID] = cutDownload{msg.to, kept.Kept()}
+	}
+	var exists *service.ExistsError
+	var foreign *service.ForeignError
+	switch {
+	case errors.As(msg.err, &exists):
+		return m.askReplace(msg.doDownload, "Replace the file?", exists.File+" exists already.", "replace it")
+	case errors.As(msg.err, &foreign):
+		return m.askReplace(msg.doDownload, "Drop what is there?", foreign.File+" holds another result, or none. What is in it is lost.", "drop it")
+	case kept != nil && errors.Is(msg.err, context.Canceled):
+		return kit.Warn("stopped: " + kept.Kept() + " (d goes on)")
+	case errors.Is(msg.err, context.Canceled):
+		return kit.Warn("the download was stopped; nothing of it is kept")
+	case errors.Is(msg.err, textfile.ErrLocked):
+		return kit.Warn(msg.err.Error())
+	case msg.err != nil:
+		return kit.Fail(msg.err.Error())
+	}
+	delete(w.ended, msg.job.ID)
+	m.put(msg.done)
+	said := fmt.Sprintf("downloaded %s to %s", text.Bytes(msg.done.Bytes), msg.done.File)
+	if note != "" {
+		said += "; " + note
+	}
+	return kit.Info(said)
+}
+
+func (m *Model) askReplace(d doDownload, title, body, yes string) tea.Cmd {
+	d.to.Replace = true
+	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{Title: title, Body: text.Clean(body), Yes: yes, View: kit.Jobs, Intent: d})
+}
+
+// speed is how far a download is, in a few words.
+func (d *download) speed(now time.Time) string {
+	out := text.Bytes(d.last.Bytes)
+	if took := now.Sub(d.began); took >= time.Second && d.last.Bytes > d.first {
+		out += " · " + text.Bytes(int64(float64(d.last.Bytes-d.first)/took.Seconds())) + "/s"
+	}
+	if d.last.Parts > 1 {
+		out += fmt.Sprintf(" · part %d of %d", d.last.Part, d.last.Parts)
+	}
+	return out
+}
+
+// downloadLines are the download of a job: the one in flight, or what an earlier one kept.
+func (m *Model) downloadLines(j model.Job, w int) []string {
+	t, d := m.deps.Theme, &m.work.download
+	if d.job != j.ID {
+		if kept := d.ended[j.ID].kept; kept != "" {
+			return widget.Wrapped(t.Warn, "! the download did not end: "+text.Clean(kept)+" · d goes on", w)
+		}
+		return nil
+	}
+	out := widget.Wrapped(kit.Ink{}, "downloading · "+d.speed(m.deps.Now())+" · d stops it", w)
+	if d.note != "" {
+		out = append(out, widget.Wrapped(t.Muted, text.Clean(d.note), w)...)
+	}
+	return out
+}

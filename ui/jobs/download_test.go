@@ -1,0 +1,119 @@
+package jobs_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"zonedeck/keystore/textfile"
+	"zonedeck/model"
+	service "zonedeck/service/jobs"
+	"zonedeck/ui/uitest"
+)
+
+func TestADownloadShowsHowFarItIsAndStopsOnDemand(t *testing.T) {
+	var asked []service.Destination
+	f := &fakeLedger{jobs: []model.Job{readyJob()}}
+	f.downloads = func(ctx context.Context, to service.Destination, on func(service.Progress)) (model.Job, error) {
+		asked = append(asked, to)
+		if len(asked) == 2 {
+			on(service.Progress{Part: 3, Parts: 5, Bytes: 4 << 20, Note: "goes on with /data/out.csv.part: 2 of 5 parts are there"})
+			done := readyJob()
+			done.State, done.File, done.Bytes = model.JobDownloaded, to.File, 18200
+			return done, nil
+		}
+		on(service.Progress{Part: 1, Parts: 5})
+		select {
+		case <-time.After(2 * time.Second):
+		case <-ctx.Done():
+		}
+		on(service.Progress{Part: 3, Parts: 5, Bytes: 4_000_000})
+		<-ctx.Done()
+		return model.Job{}, &service.PartialError{File: "/data/out.csv.part", Bytes: 4_000_000, Parts: 2, Of: 5, Err: context.Canceled}
+	}
+	flow(t, f, "brightdata", 200, 40, func(s *uitest.Screen) {
+		s.Press("d")
+		s.Expect("Download job-9", "JSON", "NDJSON", "CSV", "in the folder of downloads")
+		s.ExpectNot("Raw cells")
+		s.Press("right", "right")
+		s.Expect("Raw cells")
+		s.Press("tab")
+		s.Type("/data/out.csv")
+		s.Press("ctrl+s")
+		s.After(3 * time.Second)
+		s.Expect("downloading · 4.0 MB · ", "MB/s · part 3 of 5", "d stop ")
+		s.Press("d")
+		s.Expect("! the download did not end: 4000000 bytes are kept in /data/out.csv.part", "goes on after part 2 of 5", "stopped: 4000000 bytes")
+		s.Press("d")
+		s.Expect("/data/out.csv", "are kept in")
+		s.Press("ctrl+s")
+		s.Expect("downloaded 18.2 KB to /data/out.csv", "2 of 5 parts are there", "✓ downloaded", "FILE", "out.csv   ")
+		s.ExpectNot("did not end")
+	})
+	want := service.Destination{File: "/data/out.csv", Format: "csv"}
+	if len(asked) != 2 || asked[0] != want || asked[1] != want {
+		t.Errorf("asked for %+v", asked)
+	}
+}
+
+func TestAFileIsReplacedOnlyAfterAQuestion(t *testing.T) {
+	for _, c := range []struct {
+		err   error
+		asks  string
+		words string
+	}{
+		{&service.ExistsError{File: "/data/x.json"}, "Replace the file?", "/data/x.json exists already"},
+		{&service.ForeignError{File: "/data/x.json.part"}, "Drop what is there?", "/data/x.json.part holds another result"},
+	} {
+		var asked []service.Destination
+		f := &fakeLedger{jobs: []model.Job{readyJob()}}
+		f.downloads = func(_ context.Context, to service.Destination, _ func(service.Progress)) (model.Job, error) {
+			if asked = append(asked, to); !to.Replace {
+				return model.Job{}, fmt.Errorf("downloading: %w", c.err)
+			}
+			return readyJob(), nil
+		}
+		flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
+			s.Press("d", "tab")
+			s.Type("~/x.csv")
+			s.Press("shift+tab", "left") // the ending follows the format
+			s.Press("ctrl+s")
+			s.Expect(c.asks, c.words)
+			s.Press("n")
+			if len(asked) != 1 {
+				t.Fatalf("asked %+v", asked)
+			}
+			s.Press("d", "tab")
+			s.Type("~/x.csv")
+			s.Press("ctrl+s")
+			s.Press("y")
+		})
+		if len(asked) != 3 || asked[0].File != "/home/operator/x.ndjson" || asked[0].Format != "ndjson" || asked[2] != (service.Destination{File: "/home/operator/x.csv", Format: "csv", Replace: true}) {
+			t.Errorf("asked %+v", asked)
+		}
+	}
+}
+
+func TestADownloadThatFailsSaysWhy(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want []string
+	}{
+		{context.Canceled, []string{"nothing of it is kept"}},
+		{fmt.Errorf("x.json is being downloaded to already: %w", textfile.ErrLocked), []string{"is being downloaded to already"}},
+		{errors.New("no space left on the device"), []string{"no space left on the device"}},
+		{&service.PartialError{File: "/d/x.part", Bytes: 7, Of: 1, Err: errors.New("it broke off")}, []string{"it broke off; 7 bytes are kept in /d/x.part", "! the download did not end", "only whole"}},
+	} {
+		f := &fakeLedger{jobs: []model.Job{readyJob()}}
+		f.downloads = func(context.Context, service.Destination, func(service.Progress)) (model.Job, error) {
+			return model.Job{}, c.err
+		}
+		flow(t, f, "brightdata", 160, 40, func(s *uitest.Screen) {
+			s.AllowError(c.err.Error())
+			s.Press("d", "ctrl+s")
+			s.Expect(c.want...)
+		})
+	}
+}
