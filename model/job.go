@@ -308,3 +308,18 @@ type LaunchGuard struct {
 	// Known are jobs that do not count: the operator was told of them.
 	Known []string
 }
+
+// JobsProgress is how far jobs are together, in percent of their inputs; -1 where the service
+// says it of none.
+func JobsProgress(jobs []Job) int {
+	done, inputs := 0, 0
+	for _, j := range jobs {
+		if j.Done >= 0 && j.Inputs > 0 {
+			done, inputs = done+min(j.Done, j.Inputs), inputs+j.Inputs
+		}
+	}
+	if inputs == 0 {
+		return -1
+	}
+	return done * 100 / inputs
+}

@@ -45,3 +45,15 @@ func TestTheKeysTable(t *testing.T) {
 		}
 	}
 }
+
+func TestTheTerminalTable(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "config.toml")
+	for text, want := range map[string]bool{"": false, "[terminal]\nnotify = true\n": true, "[terminal]\nnotify = false\n": false} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if f, err := Load(path); err != nil || f.Notify() != want {
+			t.Errorf("%q: %v, %v", text, f.Notify(), err)
+		}
+	}
+}

@@ -35,6 +35,7 @@ type File struct {
 	keys     Keys
 	order    []string // the names as the file has them
 	webhook  Webhook
+	notify   bool
 }
 
 type configFile struct {
@@ -42,7 +43,15 @@ type configFile struct {
 	Profiles       map[string]profileEntry `toml:"profiles"`
 	Keys           keysEntry               `toml:"keys"`
 	Webhook        webhookEntry            `toml:"webhook"`
+	Terminal       terminalEntry           `toml:"terminal"`
 }
+
+type terminalEntry struct {
+	Notify bool `toml:"notify"`
+}
+
+// Notify says that the terminal is told how far jobs are and that they have ended.
+func (f File) Notify() bool { return f.notify }
 
 type profileEntry struct {
 	BaseURL        string      `toml:"base_url"`
@@ -121,7 +130,7 @@ func (c configFile) file(path string, doc textfile.Doc) (File, error) {
 	if err != nil {
 		return File{}, err
 	}
-	f := File{path: path, fallback: c.DefaultProfile, profiles: map[string]Profile{}, keys: keys, webhook: hook}
+	f := File{path: path, fallback: c.DefaultProfile, profiles: map[string]Profile{}, keys: keys, webhook: hook, notify: c.Terminal.Notify}
 	// In the order of names, so that the same file always gives the same error.
 	for _, name := range slices.Sorted(maps.Keys(c.Profiles)) {
 		p, err := c.Profiles[name].profile(name, filepath.Dir(path), doc)

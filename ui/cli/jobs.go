@@ -21,7 +21,7 @@ func (a *app) jobsCommand() *cobra.Command {
 
 func (a *app) jobsWatchCommand() *cobra.Command {
 	var timeout durationFlag
-	var asJSON bool
+	var asJSON, notify bool
 	var reason string
 	cmd := &cobra.Command{
 		Use:   "watch ID",
@@ -32,17 +32,18 @@ func (a *app) jobsWatchCommand() *cobra.Command {
 				if err := t.ledger(cmd.Context()); err != nil {
 					return err
 				}
-				return t.watch(cmd.Context(), args[0], timeout.d, asJSON)
+				return t.watch(cmd.Context(), args[0], timeout.d, asJSON, notify)
 			})
 		},
 	}
 	adminFlag(cmd, &reason)
+	notifyFlag(cmd, &notify)
 	cmd.Flags().Var(&timeout, "timeout", "how long to watch; exit 20 if the job is still running then")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
 
-func (t *task) watch(ctx context.Context, id string, timeout time.Duration, asJSON bool) error {
+func (t *task) watch(ctx context.Context, id string, timeout time.Duration, asJSON, notify bool) error {
 	switch job, err := t.knownJob(ctx, id, ""); {
 	case err != nil:
 		return jobError(ctx, err)
@@ -56,8 +57,10 @@ func (t *task) watch(ctx context.Context, id string, timeout time.Duration, asJS
 		watchCtx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
-	last := ""
+	last, bell := "", t.app.notifier(notify)
+	defer bell.end()
 	job, err := t.Client.Watch(watchCtx, id, func(j model.Job) {
+		bell.seen(j, true)
 		if line := progressLine(j); line != last {
 			t.app.say("zonedeck: %s", line)
 			last = line

@@ -38,14 +38,15 @@ whose unit 'zonedeck jobs unit' prints. Nothing is downloaded.`,
 		},
 	}
 	adminFlag(cmd, &f.reason)
+	notifyFlag(cmd, &f.notify)
 	cmd.Flags().BoolVar(&f.untilIdle, "until-idle", false, "end once no job is asked about; exit 30 if one has failed, else as 'jobs watch' if one could not be followed to its end")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object a line")
 	return cmd
 }
 
 type followFlags struct {
-	reason          string
-	untilIdle, json bool
+	reason                  string
+	untilIdle, json, notify bool
 }
 
 // jobEventJSON is one thing that happened to a job (docs/schema/job-event.json).
@@ -85,10 +86,12 @@ func (t *task) follow(ctx context.Context, f followFlags) error {
 	following, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	lines := followLines{task: t, json: f.json, seen: map[string]jobs.Followed{}}
-	failed := false
+	failed, bell := false, t.app.notifier(f.notify)
+	defer bell.end()
 	err = t.Client.Follow(following, func(e jobs.Followed) {
 		switch {
 		case e.Job.ID != "":
+			bell.seen(e.Job, e.On)
 			failed = failed || e.Job.State == model.JobFailed
 			if err := lines.print(e); err != nil {
 				end(err)

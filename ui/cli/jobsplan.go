@@ -62,7 +62,7 @@ func (t *task) launched(ctx context.Context, job model.Job, f launchFlags) error
 		return t.reportJob(job, f.json)
 	}
 	t.app.say("zonedeck: job %s is snapshot %s", job.ID, sanitizeLine(job.Snapshot))
-	return t.watch(ctx, job.ID, f.timeout.d, f.json)
+	return t.watch(ctx, job.ID, f.timeout.d, f.json, false)
 }
 
 // dryRun says what a launch would send and prints it.

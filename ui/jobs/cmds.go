@@ -107,11 +107,11 @@ func (m *Model) followed(f service.Followed) tea.Cmd {
 	switch {
 	case f.Job.State.Final():
 		delete(m.work.followed, id)
-		return m.announce(f.Job)
+		return tea.Batch(m.announce(f.Job), m.tellEnd(f.Job), m.showProgress())
 	case !f.On && before.On && f.Err != nil:
-		return kit.Warn("following " + id + " ended: " + f.Err.Error() + " (f follows it again)")
+		return tea.Batch(kit.Warn("following "+id+" ended: "+f.Err.Error()+" (f follows it again)"), m.showProgress())
 	}
-	return nil
+	return m.showProgress()
 }
 
 func (m *Model) followEnded(err error) tea.Cmd {
@@ -119,7 +119,7 @@ func (m *Model) followEnded(err error) tea.Cmd {
 		return nil
 	}
 	m.work.followed = map[string]service.Followed{}
-	return kit.Fail("no job is followed: " + err.Error() + " (f tries again)")
+	return tea.Batch(m.showProgress(), kit.Fail("no job is followed: "+err.Error()+" (f tries again)"))
 }
 
 func (m *Model) announce(j model.Job) tea.Cmd {

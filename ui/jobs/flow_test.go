@@ -20,6 +20,7 @@ import (
 	"zonedeck/ui"
 	"zonedeck/ui/jobs"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/alert"
 	"zonedeck/ui/uitest"
 )
 
@@ -32,6 +33,8 @@ type fakeLedger struct {
 	saved     string // a list's name and its length
 	estimate  service.Estimate
 	local     bool // the profile is the embedded emulator's
+	terminal  alert.Terminal
+	notify    bool
 	mu        sync.Mutex
 	jobs      []model.Job
 	triggered []model.TriggerRequest
@@ -378,7 +381,7 @@ func start(t *testing.T, f *fakeLedger, dialect string, w, h int) *uitest.Screen
 	t.Helper()
 	theme := kit.NewTheme(true, false)
 	view := jobs.New(jobs.Deps{
-		Ctx: t.Context(), Now: time.Now, Theme: theme, Ledger: f, Admit: f.admit, Read: rows.Read, KeepRejects: f.keepRejects, SaveList: f.saveList,
+		Ctx: t.Context(), Now: time.Now, Theme: theme, Ledger: f, Admit: f.admit, Read: rows.Read, KeepRejects: f.keepRejects, SaveList: f.saveList, Terminal: f.terminal, Notify: f.notify,
 		Profile: func() profile.Profile { return profile.Profile{Name: "acme", Dialect: dialect, Local: f.local} },
 		Expand:  func(path string) (string, error) { return strings.Replace(path, "~", "/home/operator", 1), nil },
 		OpenFile: func(path string) (io.ReadCloser, error) {

@@ -31,6 +31,7 @@ const (
 	intentSettle
 	intentDrift
 	intentInbox
+	intentAlerts
 )
 
 // Bindings are the keys that work now.
@@ -65,6 +66,7 @@ func (m *Model) Bindings() []kit.Binding {
 		{Keys: []string{"y"}, Label: "copy", Help: "Copy an identifier, the file's path, or a command.", Group: "Job", Intent: intentCopy, Disabled: m.whyNot(intentCopy)},
 		{Keys: []string{"i"}, Label: "inbox", Command: "webhooks", Help: "Show the webhooks that came, and begin to receive them.", Group: "Job", Intent: intentInbox, Hidden: true},
 		{Keys: []string{"r"}, Label: "reload", Help: "Read the ledger again.", Group: "Job", Intent: intentReload, Hidden: true},
+		{Keys: []string{"N"}, Label: "notify", Command: "notify when jobs end", Help: "Tell the terminal how jobs go and when they end, or no longer: a bar, a notification and a bell.", Group: "Job", Intent: intentAlerts, Hidden: true},
 	}, m.panes.Bindings(false)...)
 	out = append(append(out, m.stepBindings()...), m.filterBindings()...)
 	if m.panes.At == paneDetail || m.panes.Zoomed {

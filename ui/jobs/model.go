@@ -16,6 +16,7 @@ import (
 	"zonedeck/ui/jobs/drift"
 	"zonedeck/ui/jobs/records"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/alert"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
@@ -79,6 +80,10 @@ type Deps struct {
 	// FillHooks puts addresses of the inbox where model.HookInbox stands for one, and warns
 	// where the service may not reach them. It is called in a command.
 	FillHooks func(ctx context.Context, s *model.JobSettings) (warning string, err error)
+	// Terminal is what the terminal understands, and Notify whether it is told of jobs from the
+	// beginning.
+	Terminal alert.Terminal
+	Notify   bool
 	// OpenFile opens a file of inputs: os.Open. It is called in a command.
 	OpenFile func(path string) (io.ReadCloser, error)
 	// OpenResult opens a downloaded result by its path, or that of a job by its identifier, and SaveRows
@@ -146,6 +151,7 @@ type Model struct {
 	panes   widget.Panes
 	detail  widget.Scroll
 	dialog  *launch // nil while no dialog is open
+	alerts  alerts
 	// dataSets are those that jobs can be launched for.
 	dataSets dataSets
 	// want is the job to select once the ledger has it.
@@ -154,7 +160,7 @@ type Model struct {
 
 // New makes the tab.
 func New(d Deps) *Model {
-	m := &Model{deps: d, panes: widget.Panes{N: 2}}
+	m := &Model{deps: d, panes: widget.Panes{N: 2}, alerts: alerts{on: d.Notify}}
 	m.work.followed, m.work.download.ended = map[string]service.Followed{}, map[string]cutDownload{}
 	m.drift = drift.New(drift.Deps{Ctx: d.Ctx, Now: d.Now, Theme: d.Theme, Monitor: d.Drift, Edit: d.EditFile})
 	m.preview.table.Empty = "the result holds no records"

@@ -77,6 +77,7 @@ func (m *Model) setSession(s kit.Session) tea.Cmd {
 		m.dialog.setSession(m, s)
 	}
 	return tea.Batch(again, m.follow())
+	return tea.Batch(m.follow(), m.showProgress())
 }
 
 func (m *Model) act(i intent) tea.Cmd {
@@ -90,6 +91,8 @@ func (m *Model) act(i intent) tea.Cmd {
 		return m.drift.Show()
 	case intentInbox:
 		return kit.OpenOverlay(m.deps.Inbox())
+	case intentAlerts:
+		return m.toggleAlerts()
 	case intentBack:
 		m.back()
 	case intentLeft, intentRight:
@@ -166,6 +169,9 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 		if msg.err != nil {
 			return kit.Fail("ask for " + msg.id + ": " + msg.err.Error())
 		}
+	case progressWritten:
+		m.alerts.writing = false
+		return m.showProgress()
 	case triggered:
 		return m.triggered(msg)
 	case cancelled:

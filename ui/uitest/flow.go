@@ -1,6 +1,7 @@
 package uitest
 
 import (
+	"bytes"
 	"io"
 	"strings"
 	"sync"
@@ -29,8 +30,10 @@ type Screen struct {
 	t    *testing.T
 	prog *tea.Program
 	done chan error
-	mu   sync.Mutex // guards emu: the program writes from its own goroutine
+	mu   sync.Mutex // guards emu and written: the program writes from its own goroutine
 	emu  *vt.Emulator
+	// written is every byte of the program's output.
+	written bytes.Buffer
 	// expected are the error toasts the test announced.
 	expected []string
 	ended    bool
@@ -63,7 +66,15 @@ func Start(t *testing.T, m tea.Model, w, h int) *Screen {
 func (s *Screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.written.Write(p)
 	return s.emu.Write(p)
+}
+
+// Written is every byte that the program wrote.
+func (s *Screen) Written() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.written.String()
 }
 
 func (s *Screen) end() {

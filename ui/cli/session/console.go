@@ -27,6 +27,7 @@ import (
 	"zonedeck/ui/jobs"
 	"zonedeck/ui/keys"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/alert"
 	"zonedeck/ui/kit/body/picture"
 	"zonedeck/ui/proxy"
 	"zonedeck/ui/rehearse"
@@ -70,6 +71,7 @@ func (c *Console) Run(in io.Reader, out io.Writer) (next string, err error) {
 	stop := dumpAfter(program)
 	_, err = program.Run()
 	stop()
+	_, _ = io.WriteString(out, alert.Detect(c.session.o.Getenv).Clear()) // what it showed of jobs that go on
 	interrupted := c.ctx.Err() != nil
 	c.cancel()
 	following.Wait()
@@ -104,6 +106,7 @@ func (c *Console) Root() *ui.App {
 			Admit: s.admit, Read: rows.Read, KeepRejects: s.KeepRejects, SaveList: s.SaveList, OpenFile: s.openInputs, Expand: expandHome,
 			OpenResult: s.openResult, SaveRows: saveNew,
 			Drift: client.Drift, EditFile: s.editFile(),
+			Terminal: alert.Detect(s.o.Getenv), Notify: s.configured().Notify(),
 		})},
 		{ID: kit.Proxy, View: proxy.New(proxy.Deps{
 			Ctx: c.ctx, Now: now, Theme: theme, Prober: client, Profile: s.CurrentProfile, Split: c.split(theme),

@@ -1,0 +1,67 @@
+package jobs
+
+import (
+	"cmp"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+)
+
+// alerts tell the terminal of jobs while the operator looks elsewhere.
+type alerts struct {
+	on bool
+	// shown is the progress that was written last; writing says that it is on its way: commands
+	// run at once, and the last one has to be the one that stays.
+	shown   string
+	writing bool
+}
+
+// progressWritten says that the terminal has the progress.
+type progressWritten struct{}
+
+// toggleAlerts switches them on or off for this run.
+func (m *Model) toggleAlerts() tea.Cmd {
+	m.alerts.on = !m.alerts.on
+	said := "the terminal is no longer told of jobs"
+	if m.alerts.on {
+		said = "the terminal is told how jobs go and when they end; 'notify' of config.toml makes it so from the start"
+	}
+	return tea.Batch(kit.Info(said), m.showProgress())
+}
+
+// showProgress writes how far the jobs in flight are, if that has changed.
+func (m *Model) showProgress() tea.Cmd {
+	want := cmp.Or(m.progressNow(), m.deps.Terminal.Clear())
+	a := &m.alerts
+	if a.writing || want == a.shown || a.shown == "" && want == m.deps.Terminal.Clear() {
+		return nil
+	}
+	a.shown, a.writing = want, true
+	return tea.Sequence(tea.Raw(want), kit.SendTo(kit.Jobs, progressWritten{}))
+}
+
+func (m *Model) progressNow() string {
+	if !m.alerts.on {
+		return ""
+	}
+	jobs := make([]model.Job, 0, len(m.work.followed))
+	for _, f := range m.work.followed {
+		if f.On {
+			jobs = append(jobs, f.Job)
+		}
+	}
+	if len(jobs) == 0 {
+		return ""
+	}
+	return m.deps.Terminal.Progress(model.JobsProgress(jobs))
+}
+
+// tellEnd notifies of the end of a job.
+func (m *Model) tellEnd(j model.Job) tea.Cmd {
+	if !m.alerts.on {
+		return nil
+	}
+	return tea.Raw(m.deps.Terminal.JobEnded(j))
+}
