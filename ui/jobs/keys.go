@@ -50,7 +50,7 @@ func (m *Model) Bindings() []kit.Binding {
 			m.downloadBinding(),
 		}, widget.MotionBindings()...)
 	}
-	if m.ledger.filter.typing {
+	if m.ledger.filter.Typing() {
 		return m.filterBindings()
 	}
 	out := append([]kit.Binding{

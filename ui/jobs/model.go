@@ -107,7 +107,7 @@ type ledger struct {
 	total  int         // jobs in the ledger when they were read
 	table  widget.Table
 	shown  []model.Job // those that the filter lets through
-	filter filter
+	filter widget.ListFilter
 	loaded bool
 	files  bool // one of them was downloaded
 	err    error
@@ -203,7 +203,7 @@ func (m *Model) CapturingText() bool {
 	if m.records.Open() {
 		return m.records.CapturingText()
 	}
-	return !m.preview.open && !m.drift.Open() && m.ledger.filter.typing
+	return !m.preview.open && !m.drift.Open() && m.ledger.filter.Typing()
 }
 
 // Focus reloads the ledger, because another process may have written to it.

@@ -76,8 +76,7 @@ func (m *Model) setSession(s kit.Session) tea.Cmd {
 	if m.dialog != nil {
 		m.dialog.setSession(m, s)
 	}
-	return tea.Batch(again, m.follow())
-	return tea.Batch(m.follow(), m.showProgress())
+	return tea.Batch(again, m.follow(), m.showProgress())
 }
 
 func (m *Model) act(i intent) tea.Cmd {
@@ -242,8 +241,8 @@ func (m *Model) put(j model.Job) {
 func (m *Model) fill() {
 	slices.SortStableFunc(m.ledger.jobs, func(a, b model.Job) int { return b.Created.Compare(a.Created) })
 	m.ledger.shown = m.ledger.jobs
-	matches, err := parseFilter(m.ledger.filter.text, m.deps.Now())
-	if m.ledger.filter.text != "" && err == nil {
+	matches, err := parseFilter(m.ledger.filter.Text(), m.deps.Now())
+	if m.ledger.filter.Text() != "" && err == nil {
 		m.ledger.shown = nil
 		for _, j := range m.ledger.jobs {
 			if matches(j) {
@@ -268,7 +267,7 @@ func (m *Model) toWanted() {
 		return
 	}
 	if !slices.ContainsFunc(m.ledger.shown, wanted) {
-		m.ledger.filter.text = ""
+		m.ledger.filter.Clear()
 		m.fill()
 	}
 	m.ledger.table.SetCursor(slices.IndexFunc(m.ledger.shown, wanted))

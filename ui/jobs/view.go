@@ -68,10 +68,10 @@ func (m *Model) renderList(w, h int) string {
 	default:
 		m.ledger.table.Empty = "no jobs yet: n launches one"
 	}
-	if m.ledger.filter.text != "" && len(m.ledger.jobs) > 0 {
+	if m.ledger.filter.Text() != "" && len(m.ledger.jobs) > 0 {
 		m.ledger.table.Empty = "nothing matches: esc shows all jobs"
 	}
-	if line := m.filterLine(iw); line != "" {
+	if line := m.ledger.filter.Line(t, len(m.ledger.shown), len(m.ledger.jobs), iw); line != "" {
 		return widget.Pane(t, title, focused, w, h, widget.Stack(m.ledger.table.Render(t, focused, iw, ih-1), line))
 	}
 	return widget.Pane(t, title, focused, w, h, m.ledger.table.Render(t, focused, iw, ih))

@@ -5,30 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
 	"zonedeck/ui/kit"
-	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
-)
-
-// filter hides the keys that do not match what is typed. The list follows every letter.
-type filter struct {
-	input   textinput.Model
-	typing  bool
-	text    string // what the list shows
-	before  string // what it showed before the typing began
-	problem string // why what is typed is no filter; the list stays
-}
-
-// Intents of the filter.
-type (
-	openFilter  struct{}
-	keepFilter  struct{}
-	leaveFilter struct{} // back to what was shown before
-	clearFilter struct{}
 )
 
 // terms are the names that a filter knows, each with an example.
@@ -91,49 +72,23 @@ func parseFilter(s string) (matches func(w *words) bool, err error) {
 	}, nil
 }
 
-// filterMsg handles the filter's intents and, while it is typed, keys and pastes.
+// filterMsg handles what is the filter's.
 func (m *Model) filterMsg(msg tea.Msg) (cmd tea.Cmd, handled bool) {
-	f := &m.list.filter
-	switch msg.(type) {
-	case openFilter:
-		f.typing, f.before, f.problem, m.panes.At = true, f.text, "", paneList
-		f.input = widget.NewInput(m.deps.Theme) // the theme may have changed
-		f.input.Placeholder = "words " + strings.Join(terms(), " ")
-		f.input.SetValue(f.text)
-		f.input.CursorEnd()
-		return f.input.Focus(), true
-	case keepFilter:
-		f.typing, f.problem = false, ""
-		f.input.Blur()
-		return nil, true
-	case leaveFilter, clearFilter:
-		if _, leave := msg.(leaveFilter); !leave {
-			f.before = ""
-		}
-		f.typing = false
-		f.input.Blur()
-		m.setFilter(f.before)
-		return nil, true
-	case tea.KeyPressMsg, tea.PasteMsg:
-		if !f.typing {
-			return nil, false
-		}
-		cmd = widget.UpdateInput(&f.input, msg)
-		if typed := strings.TrimSpace(f.input.Value()); typed != f.text || f.problem != "" {
-			m.setFilter(typed)
-		}
-		return cmd, true
+	cmd, event := m.list.filter.Update(m.deps.Theme, msg, terms(), func(s string) error {
+		_, err := parseFilter(s)
+		return err
+	})
+	switch event {
+	case widget.FilterOpened:
+		m.panes.At = paneList
+	case widget.FilterChanged:
+		m.filtered()
 	}
-	return nil, false
+	return cmd, event != widget.FilterNothing
 }
 
-// setFilter shows the keys that match; what is no filter changes nothing but the line that says so.
-func (m *Model) setFilter(s string) {
-	if _, err := parseFilter(s); err != nil {
-		m.list.filter.problem = err.Error()
-		return
-	}
-	m.list.filter.text, m.list.filter.problem = s, ""
+// filtered shows the keys that match.
+func (m *Model) filtered() {
 	before, had := m.list.table.CursorKey()
 	m.showRows()
 	if after, has := m.list.table.CursorKey(); !had || !has || before != after {
@@ -148,14 +103,14 @@ func (m *Model) setFilter(s string) {
 func (m *Model) showRows() {
 	l := &m.list
 	l.shown = l.shown[:0:0] // rows that were made before are asked for once more
-	matches, err := parseFilter(l.filter.text)
+	matches, err := parseFilter(l.filter.Text())
 	for i := range l.keys {
 		if err != nil || matches(&l.words[i]) {
 			l.shown = append(l.shown, i)
 		}
 	}
 	l.table.Empty = "no keys yet: a records one"
-	if l.filter.text != "" {
+	if l.filter.Text() != "" {
 		l.table.Empty = "nothing matches: esc shows all keys"
 	}
 	keys, shown := l.keys, l.shown // not changed later: the table asks for the name of the old cursor's row
@@ -164,42 +119,5 @@ func (m *Model) showRows() {
 
 // filterBindings are the filter's keys.
 func (m *Model) filterBindings() []kit.Binding {
-	const group = "Filter"
-	f := &m.list.filter
-	if f.typing {
-		return []kit.Binding{
-			{Keys: []string{"enter"}, Label: "keep", Help: "Keep the filter, and go on in the list.", Group: group, Intent: keepFilter{}, WhileTyping: true},
-			{Keys: []string{"esc"}, Label: "leave", Help: "Show what was shown before.", Group: group, Intent: leaveFilter{}, WhileTyping: true},
-		}
-	}
-	out := []kit.Binding{{Keys: []string{"/"}, Label: "filter", Help: "Show only the keys that match: words, and " + strings.Join(terms(), ", ") + ".", Group: group, Intent: openFilter{}, Hidden: true}}
-	if f.text != "" && !m.canGoBack() {
-		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "show all", Help: "Show all keys again.", Group: group, Intent: clearFilter{}})
-	}
-	return out
-}
-
-// filterLine is the filter in one line of w cells; empty if there is none.
-func (m *Model) filterLine(w int) string {
-	f, t := &m.list.filter, m.deps.Theme
-	if !f.typing && f.text == "" {
-		return ""
-	}
-	tail := fmt.Sprintf("  %s of %s", text.Count(len(m.list.shown)), text.Count(len(m.list.keys)))
-	ink := t.Muted
-	switch {
-	case f.problem != "":
-		tail, ink = "  "+f.problem, t.Warn
-	case len(m.list.shown) == 0:
-		ink = t.Warn
-	case !f.typing:
-		tail += " · esc shows all"
-	}
-	head := t.KeyHint.Render(" / ")
-	if !f.typing {
-		room := max(w-3-text.Width(tail), 8)
-		return text.Cut(head+text.Cut(text.Clean(f.text), room)+ink.Render(tail), w)
-	}
-	f.input.SetWidth(max(min(w/2, w-4-text.Width(tail)), 16))
-	return text.Cut(head+strings.TrimRight(f.input.View(), " ")+ink.Render(text.Clean(tail)), w)
+	return m.list.filter.Bindings("keys", terms(), !m.canGoBack())
 }

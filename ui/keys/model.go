@@ -102,7 +102,7 @@ type list struct {
 	strip  strip // the calendar, drawn for stripW cells
 	stripW int
 	table  widget.Table
-	filter filter
+	filter widget.ListFilter
 	slot   kit.Slot // deriving the next list, where there are many keys
 	stale  bool     // what is being derived is old already
 	goesTo string   // the key that the cursor goes to in the next list
@@ -191,7 +191,7 @@ func (m *Model) Init() tea.Cmd {
 func (m *Model) Title() string { return "Keys" }
 
 // CapturingText reports whether the filter is being typed.
-func (m *Model) CapturingText() bool { return m.list.filter.typing }
+func (m *Model) CapturingText() bool { return m.list.filter.Typing() }
 
 // Focus reads the inventory again: another console may have changed it.
 func (m *Model) Focus() tea.Cmd { return m.reload() }

@@ -18,7 +18,7 @@ func (m *Model) areas(w, h int) []kit.Area {
 		stripH = 0
 	}
 	rows := len(m.list.keys) + 3 // as high with a filter as without
-	if f := &m.list.filter; f.typing || f.text != "" {
+	if f := &m.list.filter; f.Typing() || f.Text() != "" {
 		rows++
 	}
 	listH := max(5, min(rows, h-stripH-max(7, h/3)))

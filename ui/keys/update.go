@@ -145,7 +145,8 @@ func (m *Model) open(name string) tea.Cmd {
 func (m *Model) selectKey(name string) bool {
 	i, there := m.index(name)
 	if there && i < 0 {
-		m.setFilter("")
+		m.list.filter.Clear()
+		m.filtered()
 		i, _ = m.index(name)
 	}
 	if i >= 0 {

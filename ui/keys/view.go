@@ -58,7 +58,7 @@ func (m *Model) renderList(w, h int) string {
 	if s := m.due(); s != "" {
 		title += " · " + s
 	}
-	if line := m.filterLine(iw); line != "" {
+	if line := m.list.filter.Line(m.deps.Theme, len(m.list.shown), len(m.list.keys), iw); line != "" {
 		return widget.Pane(m.deps.Theme, title, focused, w, h, widget.Stack(m.list.table.Render(m.deps.Theme, focused, iw, ih-1), line))
 	}
 	return widget.Pane(m.deps.Theme, title, focused, w, h, m.list.table.Render(m.deps.Theme, focused, iw, ih))
