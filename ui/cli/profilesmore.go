@@ -95,7 +95,7 @@ reference.`,
 
 // clearable are the fields that can be emptied.
 func clearable() []string {
-	return []string{"ca", "color", "read-only", "allow-domain", "zones", "proxy-host"}
+	return []string{"ca", "color", "read-only", "allow-domain", "zones", "proxy-host", "max-job-cost"}
 }
 
 func (t *task) editProfile(ctx context.Context, f profileFlags, clear []string) error {
@@ -113,6 +113,8 @@ func (t *task) editProfile(ctx context.Context, f profileFlags, clear []string) 
 			p.ReadOnly = false
 		case "allow-domain":
 			p.AllowedDomains = nil
+		case "max-job-cost":
+			p.MaxJobCost = 0
 		case "zones":
 			p.Zones = nil
 		case "proxy-host":
