@@ -37,6 +37,7 @@ type fakeLedger struct {
 	notify    bool
 	mu        sync.Mutex
 	jobs      []model.Job
+	lists     int // how often the list was read
 	triggered []model.TriggerRequest
 	watched   []string
 	asked     []string
@@ -83,6 +84,9 @@ func (f inputsFile) Close() error {
 func (f *fakeLedger) Jobs(_ context.Context, limit int) ([]model.Job, int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if limit > 1 {
+		f.lists++
+	}
 	return append([]model.Job(nil), f.jobs[:min(limit, len(f.jobs))]...), len(f.jobs), f.listErr
 }
 

@@ -112,6 +112,10 @@ type ledger struct {
 	files  bool // one of them was downloaded
 	err    error
 	slot   kit.Slot
+	head   struct { // looks at the newest job alone
+		slot kit.Slot
+		at   time.Time
+	}
 }
 
 // work is the work in flight.

@@ -32,6 +32,8 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		return m.setSession(msg.Session)
 	case tea.PasteMsg:
 		return m.pasted(msg.Content)
+	case kit.Tick:
+		return m.watchHead()
 	case kit.OpenJob:
 		m.drift.Close()
 		return m.open(msg.ID)
@@ -160,6 +162,8 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case jobsLoaded:
 		return m.setJobs(msg)
+	case headRead:
+		return m.headRead(msg)
 	case service.Followed:
 		return m.followed(msg)
 	case followEnded:
@@ -200,7 +204,16 @@ func (m *Model) setJobs(msg jobsLoaded) tea.Cmd {
 	case msg.err != nil:
 		return nil
 	}
+	before := make(map[string]model.Job, len(m.ledger.jobs))
+	for _, j := range m.ledger.jobs {
+		before[j.ID] = j
+	}
 	m.ledger.jobs, m.ledger.total = slices.Clone(msg.jobs), msg.total
+	for i, j := range m.ledger.jobs { // one that is followed may have gone on while the list was read
+		if was, ok := before[j.ID]; ok && was.Updated.After(j.Updated) {
+			m.ledger.jobs[i] = was
+		}
+	}
 	m.fill()
 	m.toWanted()
 	if m.want != "" {
@@ -230,6 +243,7 @@ func (m *Model) put(j model.Job) {
 	i := slices.IndexFunc(m.ledger.jobs, func(o model.Job) bool { return o.ID == j.ID })
 	if i < 0 {
 		m.ledger.jobs = append(m.ledger.jobs, j)
+		m.ledger.total++
 	} else {
 		m.ledger.jobs[i] = j
 	}
