@@ -28,6 +28,7 @@ type rig struct {
 	service   *fakeService
 	dir       string
 	changed   atomic.Int32
+	reading   atomic.Pointer[func()] // called while records are read, after those of rotations
 }
 
 type keysChanged struct{}
@@ -58,6 +59,9 @@ func (r *rig) start(t *testing.T, session kit.Session, w, h int) *uitest.Screen 
 		},
 		Where: func(keystore.RotationPlan) string { return "account hl_1, profile acme, https://api.example.com" },
 		Uses: func(context.Context, []string, func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error) {
+			if f := r.reading.Swap(nil); f != nil {
+				(*f)()
+			}
 			id := radius.KeyID{Name: session.Key.Name, Profile: session.ProfileName}
 			return map[radius.KeyID][]radius.Use{id: {{Kind: radius.Profile, Name: session.ProfileName}}}, nil, nil
 		},

@@ -39,6 +39,29 @@ func TestAnOpenRotationFollowsWhatAnotherProcessRecords(t *testing.T) {
 	})
 }
 
+func TestWhatWasReadBeforeARotationWentOnIsDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := rotating(t, 120, 40)
+		r.service.byHand = true
+		k, _ := r.inventory.Get("prod")
+		if _, err := r.service.engine(r).Begin(t.Context(), k, "", keystore.RotateByNewKey); err != nil {
+			t.Fatal(err)
+		}
+		s.Send(kit.Addressed{View: kit.Keys, Msg: keys.RotationsChanged{}})
+		s.Press("R")
+		s.Expect("0 of 6 steps", "enter create")
+		read := make(chan struct{})
+		hold := func() { <-read }
+		r.reading.Store(&hold)
+		s.Send(kit.Addressed{View: kit.Keys, Msg: keys.RotationsChanged{}})
+		s.Press("enter")
+		s.Expect("! create: in the account settings, create a key", "enter takes the value")
+		close(read)
+		s.Press("?", "esc")
+		s.Expect("! create: in the account settings, create a key", "enter takes the value")
+	})
+}
+
 func TestTheListFollowsTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := ownKey()

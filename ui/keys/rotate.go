@@ -42,7 +42,11 @@ func (m *Model) recordedRotation(plan keystore.RotationPlan) tea.Cmd {
 	} else {
 		m.records.plans[i] = plan
 	}
-	return tea.Batch(m.fill(), m.deps.Changed)
+	cmd := tea.Batch(m.fill(), m.deps.Changed)
+	if m.records.slot.Running() { // what is being read may be older
+		return tea.Batch(cmd, m.loadRecords())
+	}
+	return cmd
 }
 
 // planProgress is "3 of 7 steps done, next: test profile acme".
