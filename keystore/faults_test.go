@@ -214,8 +214,8 @@ func TestRecordsOfRotationsThatCannotBeUsed(t *testing.T) {
 	}
 	same := p
 	same.Key = "another"
-	if err := r.Start(t.Context(), same); !errors.Is(err, ErrRotationNow) || !strings.Contains(err.Error(), "this very second") {
-		t.Errorf("the same second: %v", err)
+	if err := r.Start(t.Context(), same); !errors.Is(err, ErrRotationNow) || !strings.Contains(err.Error(), "this very moment") {
+		t.Errorf("the same moment: %v", err)
 	}
 	same.ID = "../x"
 	if err := r.Start(t.Context(), same); !errors.Is(err, ErrNoRotation) {

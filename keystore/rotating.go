@@ -101,10 +101,10 @@ func PlanRotation(k model.Key, method RotationMethod, users []RotationUser, now 
 		seen[u.Name] = true
 		return again
 	})
-	now = now.UTC().Truncate(time.Second)
+	now = now.UTC().Truncate(time.Millisecond) // one follows another within a second
 	p := RotationPlan{
 		Version: proofVersion,
-		ID:      now.Format("20060102t150405z") + rotationMark(k.Name),
+		ID:      strings.Replace(now.Format("20060102t150405.000z"), ".", "", 1) + rotationMark(k.Name),
 		Key:     k.Name, Method: method, Started: now, Ref: k.Secret, OldName: k.Name,
 		OldFingerprint: k.Fingerprint, OldLast4: k.Last4, Users: users,
 	}
@@ -171,8 +171,6 @@ func PlanPassword(z ZonePassword, users []RotationUser, now time.Time) RotationP
 	k := model.Key{Name: "password of zone " + z.Zone, Secret: z.Ref, Fingerprint: z.Fingerprint, Last4: z.Last4}
 	p := PlanRotation(k, RotateByPassword, users, now)
 	p.Zone, p.Account, p.Profile, p.ChangedBy, p.OldName = z.Zone, z.Account, z.Profile, z.ChangedBy, ""
-	p.Started = now.UTC().Truncate(time.Millisecond) // one follows another within a second
-	p.ID = strings.Replace(p.Started.Format("20060102t150405.000z"), ".", "", 1) + rotationMark(k.Name)
 	return p
 }
 
@@ -182,7 +180,7 @@ func rotationMark(key string) string {
 	return "-" + hex.EncodeToString(sum[:4])
 }
 
-// rotationID is the form of an id that PlanRotation and PlanPassword give.
+// rotationID is the form of an id that PlanRotation gives; older ones have no milliseconds.
 var rotationID = regexp.MustCompile(`^\d{8}t\d{6}(\d{3})?z-[0-9a-f]{8}$`)
 
 // mayBeOf reports whether a record may be of a key's rotation, by its id.

@@ -175,7 +175,7 @@ func (r *Rotations) Start(ctx context.Context, p RotationPlan) error {
 			return ErrRotationNow
 		}
 		if _, err := r.Get(p.ID); !errors.Is(err, ErrNoRotation) {
-			return fmt.Errorf("%w: it was begun in this very second", ErrRotationNow)
+			return fmt.Errorf("%w: it was begun in this very moment", ErrRotationNow)
 		}
 		return r.write(p, len(p.Steps)*stepGrowth+spareGrowth)
 	})
