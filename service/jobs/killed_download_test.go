@@ -206,7 +206,9 @@ func TestWhatIsKeptOfADownloadIsNotTakenForMore(t *testing.T) {
 			b[len(newParts(1).parts[0])+3] ^= 1
 			return errors.Join(err, os.WriteFile(kept, b, 0o600))
 		}, "parts 2 3 4 5", "1 more are damaged", ""},
-		"it was cut": {func(_ *inParts, kept string) error { return os.Truncate(kept, 10) }, "parts 1 2 3 4 5", "holds no whole part", ""},
+		"it was cut":           {func(_ *inParts, kept string) error { return os.Truncate(kept, 10) }, "parts 1 2 3 4 5", "holds no whole part", ""},
+		"it was emptied":       {func(_ *inParts, kept string) error { return os.Truncate(kept, 0) }, "parts 1 2 3 4 5", "", ""},
+		"it alone was removed": {func(_ *inParts, kept string) error { return os.Remove(kept) }, "parts 1 2 3 4 5", "", ""},
 		"there are more parts now": {func(s *inParts, _ string) error {
 			s.parts = append(s.parts, "{}\n")
 			return nil
@@ -260,6 +262,9 @@ func TestWhatIsKeptOfADownloadIsNotTakenForMore(t *testing.T) {
 			}
 			if whole, err := os.ReadFile(job.File); err != nil || string(whole) != s.all() {
 				t.Errorf("%s, %v", whole, err)
+			}
+			if rows := strings.Count(s.all(), "\n"); job.Rows.Returned != rows {
+				t.Errorf("%d rows of %d are counted", job.Rows.Returned, rows)
 			}
 			if names := files(t, filepath.Dir(to.File)); len(names) != 1 {
 				t.Errorf("left behind: %v", names)

@@ -87,7 +87,7 @@ func (rn *Runner) goOn(ctx context.Context, call jobCall, p *partial, on func(Pr
 		return err
 	}
 	known := p.state
-	if len(known.Done) > 0 && info.Size() > 0 {
+	if len(known.Done) > 0 {
 		if err := p.check(); err != nil {
 			return err
 		}
