@@ -102,7 +102,7 @@ func (rn *Runner) Heard(ctx context.Context, news model.HookNews) (job model.Job
 func (rn *Runner) hooked(ctx context.Context, news model.HookNews) (model.Job, error) {
 	job, err := rn.cfg.Ledger.Hooked(ctx, news.Token)
 	if errors.Is(err, database.ErrNotFound) {
-		job, err = rn.cfg.Ledger.Job(ctx, news.Snapshot)
+		job, err = rn.cfg.Ledger.OfSnapshot(ctx, news.Snapshot)
 	}
 	return job, ledgerFault(err)
 }

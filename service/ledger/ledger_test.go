@@ -113,6 +113,14 @@ func TestAJobAndItsStepsComeBack(t *testing.T) {
 			t.Errorf("%s: %+v", id, got)
 		}
 	}
+	if got, err := other.OfSnapshot(t.Context(), "sd_1"); err != nil || got.ID != "job-1" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, id := range []string{"job-1", ""} { // what a webhook says is no number of this console
+		if got, err := other.OfSnapshot(t.Context(), id); !errors.Is(err, database.ErrNotFound) {
+			t.Errorf("%q: %+v, %v", id, got, err)
+		}
+	}
 	list, total, err := other.Jobs(t.Context(), 10)
 	if err != nil || total != 1 || len(list) != 1 || len(list[0].Steps) != 2 {
 		t.Errorf("list: %+v of %d, %v", list, total, err)

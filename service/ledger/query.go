@@ -14,15 +14,23 @@ import (
 // Job is one job with its steps, by the console's identifier or, when no job
 // has that, by the service's.
 func (l *Ledger) Job(ctx context.Context, id string) (model.Job, error) {
-	doing := "reading job " + id
-	var row *sql.Row
-	if n, err := parseJobID(id); err == nil {
-		row = l.db.QueryRowContext(ctx, "SELECT "+jobColumns+" FROM jobs WHERE n = $1", n)
-	} else if id != "" {
-		row = l.db.QueryRowContext(ctx, "SELECT "+jobColumns+" FROM jobs WHERE snapshot = $1 ORDER BY n DESC LIMIT 1", id)
-	} else {
-		return model.Job{}, fmt.Errorf("%s: %w", doing, database.ErrNotFound)
+	n, err := parseJobID(id)
+	if err != nil {
+		return l.OfSnapshot(ctx, id)
 	}
+	return l.read(ctx, id, l.db.QueryRowContext(ctx, "SELECT "+jobColumns+" FROM jobs WHERE n = $1", n))
+}
+
+// OfSnapshot is the newest job with an identifier of the service, with its steps.
+func (l *Ledger) OfSnapshot(ctx context.Context, id string) (model.Job, error) {
+	if id == "" {
+		return model.Job{}, fmt.Errorf("reading job %s: %w", id, database.ErrNotFound)
+	}
+	return l.read(ctx, id, l.db.QueryRowContext(ctx, "SELECT "+jobColumns+" FROM jobs WHERE snapshot = $1 ORDER BY n DESC LIMIT 1", id))
+}
+
+func (l *Ledger) read(ctx context.Context, id string, row *sql.Row) (model.Job, error) {
+	doing := "reading job " + id
 	job, err := scanJob(row)
 	if errors.Is(err, database.ErrNotFound) {
 		return model.Job{}, fmt.Errorf("job %s: %w", id, err)
