@@ -3,6 +3,7 @@ package jobs
 import (
 	"encoding/json"
 	"strings"
+	"unicode/utf8"
 
 	"zonedeck/model"
 	"zonedeck/service/rows"
@@ -56,8 +57,8 @@ func typedSpec(f model.InputField) widget.Field {
 	kind := text.Clean(f.Type)
 	spec := widget.Field{Name: typedField + f.Name, Label: text.Clean(f.Name), Kind: widget.FieldText, Value: plainJSON(f.Default), Placeholder: "optional"}
 	help := []string{}
-	if f.Description != "" {
-		help = append(help, strings.TrimSuffix(text.Clean(f.Description), "."))
+	if said := strings.TrimSuffix(text.Clean(f.Description), "."); said != "" {
+		help = append(help, said)
 	}
 	if kind != "" && kind != "text" && kind != f.Name {
 		help = append(help, "it is "+kind)
@@ -75,7 +76,9 @@ func typedSpec(f model.InputField) widget.Field {
 		spec.Options = []widget.Option{{Value: "", Label: "not said"}, {Value: "true", Label: "yes"}, {Value: "false", Label: "no"}}
 	}
 	if len(help) > 0 {
-		spec.Help = strings.ToUpper(help[0][:1]) + strings.Join(help, "; ")[1:] + "."
+		words := strings.Join(help, "; ")
+		_, first := utf8.DecodeRuneInString(words)
+		spec.Help = strings.ToUpper(words[:first]) + words[first:] + "."
 	}
 	return spec
 }

@@ -50,6 +50,21 @@ func TestAnInputIsTypedByItsFields(t *testing.T) {
 	})
 }
 
+func TestTheServiceDescribesFieldsInAnyWords(t *testing.T) {
+	l := typedListing()
+	l.Collectors[0].Methods[0].Fields[0].Description = "."
+	l.Collectors[0].Methods[0].Fields[1].Description = "état de la page"
+	f := &fakeLedger{listing: l}
+	flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
+		s.Press("n")
+		s.Type("of_old")
+		s.Press("enter")
+		s.Expect("url *    required")
+		s.Press("tab")
+		s.Expect("État de la page; it is number.")
+	})
+}
+
 func TestAnotherMethodHasOtherFieldsAndSaysWhatItCosts(t *testing.T) {
 	flow(t, &fakeLedger{listing: typedListing()}, "brightdata", 120, 40, func(s *uitest.Screen) {
 		s.Press("n", "enter", "tab")
