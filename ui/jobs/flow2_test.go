@@ -2,6 +2,7 @@ package jobs_test
 
 import (
 	"errors"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -326,6 +327,29 @@ func TestPastedAddressesOpenTheDialog(t *testing.T) {
 		s.ExpectNot("New job")
 		s.Paste("hello there")
 		s.Expect("not a list of addresses")
+	})
+}
+
+func TestWhatADiscardedFormReadIsNotLaunchedByTheNext(t *testing.T) {
+	f := &fakeLedger{}
+	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
+		read, write := io.Pipe()
+		f.held = read
+		s.Press("n")
+		s.Type("gd_products")
+		s.Press("enter")
+		s.Press("shift+tab", "space", "tab")
+		s.Type("of-the-first.txt")
+		s.Press("ctrl+s")
+		s.Press("esc")
+		s.After(time.Second)
+		s.Press("y")
+		s.ExpectNot("New job")
+		fillDialog(s, "")
+		_, _ = io.WriteString(write, "https://a.test/of-the-first\n")
+		_ = write.Close()
+		s.After(time.Second)
+		s.ExpectNot("1 input")
 	})
 }
 

@@ -32,7 +32,8 @@ type fakeLedger struct {
 	admitErr  error
 	saved     string // a list's name and its length
 	estimate  service.Estimate
-	local     bool // the profile is the embedded emulator's
+	local     bool      // the profile is the embedded emulator's
+	held      io.Reader // what every file of inputs reads
 	terminal  alert.Terminal
 	notify    bool
 	mu        sync.Mutex
@@ -389,6 +390,9 @@ func start(t *testing.T, f *fakeLedger, dialect string, w, h int) *uitest.Screen
 		Profile: func() profile.Profile { return profile.Profile{Name: "acme", Dialect: dialect, Local: f.local} },
 		Expand:  func(path string) (string, error) { return strings.Replace(path, "~", "/home/operator", 1), nil },
 		OpenFile: func(path string) (io.ReadCloser, error) {
+			if f.held != nil {
+				return io.NopCloser(f.held), nil
+			}
 			if path != "urls.txt" {
 				return nil, fmt.Errorf("open %s: no such file", path)
 			}

@@ -126,6 +126,9 @@ func (m *Model) openForm(urls []string) tea.Cmd {
 	l.dialog.OnSubmit = func(*widget.Form) tea.Cmd { return m.submit() }
 	l.setSession(m, m.session)
 	l.changed(m)
+	if m.dialog != nil { // it was closed: what is being read for it is not for this one
+		m.dialog.slot.Drop()
+	}
 	m.dialog = l
 	return kit.OpenOverlay(l.dialog)
 }
