@@ -88,7 +88,7 @@ func (p *Page) Show() tea.Cmd {
 func (p *Page) Forget() tea.Cmd {
 	p.board.slot.Drop()
 	p.detail.slot.Drop()
-	p.board, p.detail = board{}, detail{}
+	p.board, p.detail = board{slot: p.board.slot}, detail{slot: p.detail.slot}
 	if !p.open {
 		return nil
 	}
