@@ -44,7 +44,8 @@ type rig struct {
 	saves     int
 	fail      error
 	noRing    error
-	asked     []string // the values of keys that the account was asked by
+	hold      chan struct{} // an account answers when it is closed
+	asked     []string      // the values of keys that the account was asked by
 	found     accounts.Found
 	refused   error
 	reason    string // why an ADMIN key was chosen
@@ -124,6 +125,9 @@ func (r *rig) deps(t *testing.T, theme *kit.Theme) account.Deps {
 		Resolve: r.secrets.Resolve, Save: r.save,
 		Read: func(_ context.Context, _ profile.Profile, key keystore.Secret) (accounts.Found, error) {
 			r.asked = append(r.asked, key.Reveal())
+			if r.hold != nil {
+				<-r.hold
+			}
 			return r.found, r.refused
 		},
 		WhatGoes: func(name string) (accounts.Removal, error) {
@@ -277,6 +281,26 @@ func TestARefusedKeyIsSaidBesideIt(t *testing.T) {
 	if r.saves != 0 || len(r.asked) != 2 {
 		t.Errorf("%d writes, asked %d times", r.saves, len(r.asked))
 	}
+}
+
+func TestAnAnswerAboutAnotherKeyIsDropped(t *testing.T) {
+	r := newRig(t, "")
+	r.found = shown()
+	adding(t, r, 120, 40, func(s *uitest.Screen) {
+		r.hold = make(chan struct{})
+		fill(s, "acme", "https://api.test", typedKey)
+		s.Press("ctrl+r")
+		s.Expect("the account is being asked")
+		s.Press("shift+tab")
+		s.Type("another-key-of-the-account-9c9c")
+		s.Press("tab")
+		s.Expect("••••9c9c")
+		close(r.hold)
+		s.After(time.Second)
+		s.Expect("what was asked has changed since: ctrl+r asks again")
+		s.ExpectNot("accepts it")
+		s.ExpectNot("file:acme-zone-u1")
+	})
 }
 
 func TestNothingIsAskedWithoutAKeyOrADialect(t *testing.T) {

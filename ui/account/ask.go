@@ -21,12 +21,7 @@ import (
 func (f *form) ask() tea.Cmd {
 	f.Form.FocusOn(f.Form.Focused(), false) // ends the editing, so that a typed key counts
 	f.settled(f.Form)
-	p := f.draftProfile()
-	ref := f.text(fieldSecret)
-	if known, ok := f.known(p.Key); ok && known.Secret != "" {
-		ref = known.Secret
-	}
-	value := f.value
+	p, ref, value := f.draftProfile(), f.secretRef(), f.value
 	if value.Empty() && ref == "" {
 		f.Form.SetError(fieldValue, "type the key, or paste it: the account is asked by it")
 		return f.Form.FocusOn(fieldValue, true)
@@ -41,8 +36,9 @@ func (f *form) ask() tea.Cmd {
 	if f.text(fieldCA) != "" {
 		p.CA = f.text(fieldCA)
 	}
+	of := f.credential()
 	return func() tea.Msg {
-		var done read
+		done := read{of: of}
 		if value.Empty() {
 			value, done.err = d.Resolve(d.Ctx, ref)
 		}
@@ -51,6 +47,21 @@ func (f *form) ask() tea.Cmd {
 		}
 		return kit.ForOverlay{Overlay: dialog, Msg: done}
 	}
+}
+
+// secretRef is the reference of the key, where its value was not typed.
+func (f *form) secretRef() string {
+	if known, ok := f.known(f.draftProfile().Key); ok && known.Secret != "" {
+		return known.Secret
+	}
+	return f.text(fieldSecret)
+}
+
+// credential tells whether an answer is about what the form says now: where the account is asked,
+// in which dialect and by which key.
+func (f *form) credential() string {
+	p := f.draftProfile()
+	return strings.Join([]string{p.BaseURL, p.Dialect, f.secretRef(), f.value.Fingerprint()}, "\n")
 }
 
 // take puts what the account said into the form, and the verdicts beside it.

@@ -38,6 +38,7 @@ type (
 	ask    struct{}
 	each   struct{} // show the verdict on each zone
 	read   struct {
+		of    string // the form's credential when it was asked
 		found accounts.Found
 		err   error
 	}
@@ -118,6 +119,10 @@ func (f *form) handle(msg tea.Msg) (tea.Cmd, bool) {
 		return f.eachZone(), true
 	case read:
 		f.Busy, f.Problem = false, ""
+		if msg.of != f.credential() {
+			f.Form.SetNote(fieldAccount, widget.Note{Text: "what was asked has changed since: ctrl+r asks again"})
+			break
+		}
 		f.take(msg)
 	default:
 		return nil, false
