@@ -56,14 +56,14 @@ type Filter struct {
 // A name or a value with blanks, colons or other signs stands in double quotes, in which \" is a
 // quote: "list price (USD)">5, "a/b:c":x. The error says what is wrong.
 func ParseFilter(text string) (Filter, error) {
-	f := Filter{text: strings.TrimSpace(text)}
+	f := Filter{text: strings.Trim(text, blanks)}
 	if len(text) > MaxFilter {
 		return f, fmt.Errorf("a filter has at most %d bytes", MaxFilter)
 	}
 	if !utf8.ValidString(text) {
 		return f, errors.New("a filter is UTF-8")
 	}
-	for rest := f.text; rest != ""; rest = strings.TrimLeft(rest, " \t\r\n") {
+	for rest := f.text; rest != ""; rest = strings.TrimLeft(rest, blanks) {
 		t, after, err := parseTerm(rest)
 		if err != nil {
 			return f, err
@@ -80,11 +80,14 @@ func (f Filter) String() string { return f.text }
 // Empty reports whether every row passes.
 func (f Filter) Empty() bool { return len(f.terms) == 0 }
 
-const operators = ":=<>"
+const (
+	operators = ":=<>"
+	blanks    = " \t\r\n"
+)
 
 func parseTerm(text string) (t term, rest string, err error) {
 	rest = text
-	if len(rest) > 1 && rest[0] == '-' && !strings.ContainsRune(" \t\r\n", rune(rest[1])) {
+	if len(rest) > 1 && rest[0] == '-' && !strings.ContainsRune(blanks, rune(rest[1])) {
 		t.not, rest = true, rest[1:]
 	}
 	name, quoted, rest, err := word(rest, operators)
@@ -92,7 +95,7 @@ func parseTerm(text string) (t term, rest string, err error) {
 		return t, "", err
 	}
 	sign := signAt(rest)
-	if !quoted && strings.HasPrefix(rest, "://") {
+	if !quoted && name != "has" && strings.HasPrefix(rest, "://") {
 		sign = "" // an address, not a field
 	}
 	if sign == "" {
@@ -144,7 +147,7 @@ func signAt(s string) string {
 // word reads up to a blank or one of the signs, or what stands in quotes.
 func word(s, signs string) (w string, quoted bool, rest string, err error) {
 	if !strings.HasPrefix(s, `"`) {
-		i := strings.IndexAny(s, " \t\r\n"+signs)
+		i := strings.IndexAny(s, blanks+signs)
 		if i < 0 {
 			i = len(s)
 		}

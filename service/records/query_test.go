@@ -117,7 +117,7 @@ func TestFiltersThatAreWrong(t *testing.T) {
 }
 
 func FuzzFilter(f *testing.F) {
-	for _, s := range []string{`a:b "c d">5 -has:"x"`, `"a\"b":""`, "-", "http://x", `x=""`, "has:has"} {
+	for _, s := range []string{`a:b "c d">5 -has:"x"`, `"a\"b":""`, "-", "http://x", `x=""`, "has:has", "\v", "//"} {
 		f.Add(s, `{"a":"b","c d":6}`)
 	}
 	f.Fuzz(func(t *testing.T, text, row string) {
