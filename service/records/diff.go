@@ -70,7 +70,7 @@ type How struct {
 // with the results: keys are sorted in temporary files.
 func (f *File) Compare(ctx context.Context, old *File, how How, on func(Progress)) (out Compared, err error) {
 	out = Compared{Key: how.Key, Ignored: how.Ignore, oldFile: old, OnlyNew: how.OnlyNew}
-	keys := newSorter(f.temp)
+	keys := f.newSorter()
 	defer keys.close()
 	k := &keyer{how: how, seed: maphash.MakeSeed(), keys: keys}
 	if out.Old, err = k.read(ctx, old, 0, on); err != nil {
@@ -79,7 +79,7 @@ func (f *File) Compare(ctx context.Context, old *File, how How, on func(Progress
 	if out.New, err = k.read(ctx, f, 1, on); err != nil {
 		return out, err
 	}
-	order := newSorter(f.temp)
+	order := f.newSorter()
 	defer order.close()
 	if err = out.join(ctx, keys, order); err != nil {
 		return out, err

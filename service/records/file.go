@@ -21,6 +21,8 @@ type layout struct {
 	header []string // of CSV
 	from   int64    // where the first row may begin
 	size   int64
+	// longest is the largest row that is read, in bytes.
+	longest int
 }
 
 // mark says where a row begins.
@@ -58,6 +60,7 @@ type File struct {
 	notes   []string
 	keep    func(path string, b []byte) error
 	temp    string
+	memory  int           // bytes that a sort holds
 	build   chan struct{} // held by the call that builds
 }
 
@@ -81,7 +84,7 @@ func Open(path string, o Options) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &File{path: path, name: filepath.Base(path), f: f, keep: o.Keep, temp: o.Temp, build: make(chan struct{}, 1)}
+	out := &File{path: path, name: filepath.Base(path), f: f, keep: o.Keep, temp: o.Temp, memory: sortMemory, build: make(chan struct{}, 1)}
 	if err := out.open(); err != nil {
 		_ = f.Close() // what was wrong before says more
 		return nil, fmt.Errorf("%s: %w", out.name, err)
@@ -140,7 +143,7 @@ func (f *File) State() State {
 		s.Notes = append(s.Notes, f.x.fault)
 	}
 	if f.x.long > 0 {
-		s.Notes = append(s.Notes, fmt.Sprintf("rows larger than %d MiB, which are counted and not read: %d", MaxRow>>20, f.x.long))
+		s.Notes = append(s.Notes, fmt.Sprintf("rows larger than %d MiB, which are counted and not read: %d", f.layout.longest>>20, f.x.long))
 	}
 	return s
 }
@@ -154,7 +157,7 @@ func (f *File) note(format string, args ...any) {
 
 // layoutOf looks at a file's beginning; its name says how a result is read that could be either.
 func layoutOf(r io.ReaderAt, size int64, path string) (layout, error) {
-	l := layout{size: size, comma: ','}
+	l := layout{size: size, comma: ',', longest: MaxRow}
 	head := make([]byte, min(size, 64<<10))
 	if _, err := r.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
 		return l, err
@@ -207,7 +210,7 @@ func csvLayout(r io.ReaderAt, l layout) (layout, error) {
 		return l, err
 	}
 	if s.long {
-		return l, fmt.Errorf("its header is larger than %d MiB", MaxRow>>20)
+		return l, fmt.Errorf("its header is larger than %d MiB", l.longest>>20)
 	}
 	taken := map[string]bool{}
 	eachCell(row, l.comma, func(i int, cell []byte) bool {

@@ -94,5 +94,5 @@ func inParts[T any](ctx context.Context, parts []part, work func(p part, buf []b
 			return err
 		}
 	}
-	return ctx.Err()
+	return context.Cause(ctx)
 }

@@ -19,7 +19,7 @@ const (
 	MaxColumns  = 512
 	maxName     = 512     // bytes of a column's name
 	exactUpTo   = 1 << 10 // distinct values that are counted one by one
-	sketchPower = 12      // then by 4096 registers: give or take 1.6 %
+	sketchPower = 12      // then by 4096 registers, with a standard error of 1.6 %
 )
 
 // Profile is what is known of the columns over the whole file.
@@ -40,7 +40,7 @@ type Column struct {
 	Kinds  [kinds]int64 `json:"kinds"`
 	Filled int64        `json:"filled"` // rows with a value that says something
 	// Distinct is how many values there are that differ as they are spelled; About says that it is
-	// an estimate, give or take 1.6 %.
+	// an estimate, with a standard error of 1.6 %.
 	Distinct int64 `json:"distinct"`
 	About    bool  `json:"about"`
 }

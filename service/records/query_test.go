@@ -1,6 +1,8 @@
 package records
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
@@ -8,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"zonedeck/service/filter"
 )
@@ -20,6 +23,11 @@ const shop = `{"id":1,"name":"Été","list price (USD)":5,"a/b:c":"x y","seller"
 `
 
 func TestFilters(t *testing.T) {
+	results := []*File{
+		file(t, "a.ndjson", shop),
+		file(t, "a.json", "["+strings.ReplaceAll(strings.TrimSpace(shop), "\n", ",\n")+"]"),
+		file(t, "b.json", strings.ReplaceAll(shop, "\n", " ")),
+	}
 	for _, c := range []struct{ filter, want string }{
 		{"", "1 2 3 4 5"},
 		{"été", "1 3"},
@@ -51,16 +59,9 @@ func TestFilters(t *testing.T) {
 			t.Errorf("%s: %v", c.filter, err)
 			continue
 		}
-		for _, name := range []string{"a.ndjson", "a.json"} {
-			m := f.matcher(layout{format: Lines})
-			var got []string
-			for i, row := range strings.Split(strings.TrimSpace(shop), "\n") {
-				if m.match([]byte(row)) {
-					got = append(got, strconv.Itoa(i+1))
-				}
-			}
-			if strings.Join(got, " ") != c.want {
-				t.Errorf("%s: %s lets rows %q through, want %q", name, c.filter, got, c.want)
+		for _, r := range results {
+			if got := numbers(t, r, Query{Filter: f}); got != c.want {
+				t.Errorf("%s: %s lets rows %q through, want %q", r.Format(), c.filter, got, c.want)
 			}
 		}
 	}
@@ -81,8 +82,8 @@ func TestFiltersOnATable(t *testing.T) {
 	}
 }
 
-// ids are the ids of the rows of a query.
-func ids(t *testing.T, f *File, q Query) string {
+// each gives a word of each row of a query.
+func each(t *testing.T, f *File, q Query, word func(Row) string) string {
 	t.Helper()
 	got, err := f.Select(t.Context(), q, nil, nil)
 	if err != nil {
@@ -95,9 +96,21 @@ func ids(t *testing.T, f *File, q Query) string {
 	}
 	out := make([]string, 0, len(rows))
 	for _, r := range rows {
-		out = append(out, r.Cells[0].Text)
+		out = append(out, word(r))
 	}
 	return strings.Join(out, " ")
+}
+
+// ids are the ids of the rows of a query.
+func ids(t *testing.T, f *File, q Query) string {
+	t.Helper()
+	return each(t, f, q, func(r Row) string { return r.Cells[0].Text })
+}
+
+// numbers are those of the rows of a query, from 1.
+func numbers(t *testing.T, f *File, q Query) string {
+	t.Helper()
+	return each(t, f, q, func(r Row) string { return strconv.FormatInt(r.N+1, 10) })
 }
 
 func TestFiltersThatAreWrong(t *testing.T) {
@@ -139,6 +152,10 @@ func FuzzFilter(f *testing.F) {
 }
 
 func TestJQ(t *testing.T) {
+	synctest.Test(t, testJQ) // no time passes there while jq works: its bound ends no expression of these
+}
+
+func testJQ(t *testing.T) {
 	f := file(t, "a.ndjson", shop)
 	for _, c := range []struct {
 		expr, want string
@@ -165,12 +182,23 @@ func TestJQ(t *testing.T) {
 			}
 		}
 	}
+}
+
+// What a run of jq is ended with is said with the place; nothing is left of the rows that were found.
+func TestJQThatIsEnded(t *testing.T) {
+	f := file(t, "a.ndjson", shop)
+	index1(t, f)
 	endless, err := filter.NewCondition("def f: f; f")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := f.Select(t.Context(), Query{JQ: endless}, nil, nil); err == nil || got.List != nil || err.Error() != "jq on the rows from 1 on: stopped after 3s" {
+	ctx, end := context.WithCancelCause(t.Context())
+	got, err := f.Select(ctx, Query{JQ: endless}, func(*RowList) { end(filter.ErrTime) }, nil)
+	if !errors.Is(err, filter.ErrTime) || got.List != nil {
 		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := f.selectPart(ctx, Query{JQ: endless}, f.parts(jqPart)[0], make([]byte, 1<<10)); err == nil || err.Error() != "jq on the rows from 1 on: "+filter.ErrTime.Error() {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -207,9 +235,8 @@ func TestTheOrderOfASort(t *testing.T) {
 }
 
 func TestASortThatDoesNotFitIntoMemory(t *testing.T) {
-	s := newSorter(t.TempDir())
+	s := (&File{temp: t.TempDir(), memory: 4 << 10}).newSorter()
 	defer s.close()
-	s.limit = 4 << 10
 	r := rand.New(rand.NewPCG(1, 2))
 	var want []string
 	for i := range 5000 {

@@ -83,7 +83,7 @@ func (f *File) row(n int64, row []byte, s *scanner, columns []string) Row {
 	out := Row{N: n, Cells: make([]Cell, len(columns))}
 	switch {
 	case s.long:
-		out.Damaged = fmt.Sprintf("it is larger than %d MiB", MaxRow>>20)
+		out.Damaged = f.layout.tooLong()
 		return out
 	case !f.layout.valid(row):
 		out.Damaged, out.Raw = f.layout.damage(row, s.cut), cut(row)
@@ -100,6 +100,9 @@ func (f *File) row(n int64, row []byte, s *scanner, columns []string) Row {
 	})
 	return out
 }
+
+// tooLong says what is wrong with a row that is not read.
+func (l layout) tooLong() string { return fmt.Sprintf("it is larger than %d MiB", l.longest>>20) }
 
 // damage says what is wrong with a row.
 func (l layout) damage(row []byte, ends bool) string {
@@ -169,7 +172,7 @@ func (f *File) detail(s *scanner, n int64) (Detail, error) {
 	d := Detail{N: n, Size: int64(len(row))}
 	switch {
 	case s.long:
-		d.Damaged = fmt.Sprintf("it is larger than %d MiB", MaxRow>>20)
+		d.Damaged = f.layout.tooLong()
 	case !f.layout.valid(row):
 		d.Damaged = f.layout.damage(row, s.cut)
 		d.JSON = io.NewSectionReader(f.f, s.at, d.Size)

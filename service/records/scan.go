@@ -17,9 +17,10 @@ type scanner struct {
 	off, end int64 // where the next bytes come from, and where the part ends
 	last     bool  // the part ends with the file
 	split    splitter
+	longest  int // row, in bytes
 	buf      []byte
 	lo, hi   int
-	// at is where the current row begins; long says that it is over MaxRow, and cut that the file
+	// at is where the current row begins; long says that it is over longest, and cut that the file
 	// ends within it.
 	at        int64
 	long, cut bool
@@ -30,7 +31,7 @@ func newScanner(r io.ReaderAt, l layout, from, to int64, buf []byte) *scanner {
 	if buf == nil {
 		buf = make([]byte, scanBuffer)
 	}
-	return &scanner{r: r, off: from, end: to, last: to == l.size, split: splitter{format: l.format, comma: l.comma}, buf: buf}
+	return &scanner{r: r, off: from, end: to, last: to == l.size, split: splitter{format: l.format, comma: l.comma}, longest: l.longest, buf: buf}
 }
 
 // pos is where in the file the bytes begin that no row was made of.
@@ -108,14 +109,14 @@ func (s *scanner) row() ([]byte, error) {
 			row := s.buf[s.lo : s.lo+end]
 			s.lo += next
 			s.cut = eof && s.last && s.lo == s.hi && (s.split.quoted || s.split.depth > 0)
-			if s.long || len(row) > MaxRow {
+			if s.long || len(row) > s.longest {
 				s.long = true
 				return nil, nil
 			}
 			return bytes.TrimRight(row, s.split.trims()), nil
 		}
 		from = seen
-		if s.hi-s.lo > MaxRow {
+		if s.hi-s.lo > s.longest {
 			s.long = true
 		}
 		if s.long && from > 0 { // what was seen is not needed

@@ -65,7 +65,7 @@ func (f *File) Select(ctx context.Context, q Query, begun func(*RowList), on fun
 	}
 	var order *sorter
 	if q.Sort != "" {
-		order = newSorter(f.temp)
+		order = f.newSorter()
 		defer order.close()
 	}
 	size := int64(scanBuffer)

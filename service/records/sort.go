@@ -35,7 +35,7 @@ type sorter struct {
 // item is a key and what belongs to it, in the arena.
 type item struct{ at, key, size uint32 }
 
-func newSorter(dir string) *sorter { return &sorter{dir: dir, limit: sortMemory} }
+func (f *File) newSorter() *sorter { return &sorter{dir: f.temp, limit: f.memory} }
 
 func (s *sorter) add(key, load []byte) error {
 	if len(s.arena)+len(key)+len(load)+12*len(s.items) > s.limit {
