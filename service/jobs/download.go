@@ -35,9 +35,11 @@ type Destination struct {
 	// Format is one of rows.Formats. Empty, the ending of File decides, else it is json. A
 	// format that disagrees with the ending is refused.
 	Format string
-	// Replace allows to replace a file that is there, and to drop what another download left
-	// beside it. A file that the folder of downloads has of the same result is always replaced.
+	// Replace allows to replace a file that is there. The file that the ledger has of the job, as
+	// it was downloaded to the folder of downloads, is replaced without.
 	Replace bool
+	// DropPartial allows to drop what a download of another result left beside the file.
+	DropPartial bool
 	// RawCells leaves the cells of a CSV as they came, also those that a sheet takes for
 	// formulas; see rows.WriteCSV.
 	RawCells bool
@@ -78,7 +80,7 @@ func (rn *Runner) Download(ctx context.Context, jobID string, to Destination, on
 	if err != nil {
 		return call.job, err
 	}
-	if to, err = rn.destination(call.job, to); err != nil {
+	if to, err = rn.destination(ctx, call.job, to); err != nil {
 		return call.job, err
 	}
 	if on == nil {
@@ -169,7 +171,7 @@ func pickFormat(format, dest string) (string, error) {
 // destination settles the format and the absolute name of the file to write. A name that the
 // console chooses begins with the ledger's identifier, so that remote text alone never names
 // a file; the dialect has checked that the snapshot is a plain word.
-func (rn *Runner) destination(job model.Job, to Destination) (Destination, error) {
+func (rn *Runner) destination(ctx context.Context, job model.Job, to Destination) (Destination, error) {
 	at, err := os.Stat(to.File)
 	folder := to.File != "" && err == nil && at.IsDir()
 	name := to.File
@@ -191,7 +193,8 @@ func (rn *Runner) destination(job model.Job, to Destination) (Destination, error
 		if err := os.MkdirAll(rn.cfg.DownloadsDir, 0o700); err != nil {
 			return to, fmt.Errorf("making the folder of downloads: %w", err)
 		}
-		to.File, to.Replace = filepath.Join(rn.cfg.DownloadsDir, name), true
+		to.File = filepath.Join(rn.cfg.DownloadsDir, name)
+		to.Replace = to.Replace || to.File == job.File && fileIs(ctx, job.File, job.Bytes, job.SHA256)
 	case folder:
 		to.File = filepath.Join(to.File, name)
 	}

@@ -193,6 +193,73 @@ func TestWhereADownloadGoes(t *testing.T) {
 	}
 }
 
+// To replace a file and to drop what lies beside it are two things: leave for one is none for
+// the other.
+func TestADownloadReplacesOnlyWhatItMay(t *testing.T) {
+	for _, c := range []struct {
+		may         Destination
+		file, part  string // what becomes of them
+		exists, odd bool   // is refused for the file, for the partial one
+	}{
+		{Destination{}, "before", "garbage", true, false},
+		{Destination{Replace: true}, "before", "garbage", false, true},
+		{Destination{DropPartial: true}, "before", "garbage", true, false},
+		{Destination{Replace: true, DropPartial: true}, "[{}]", "", false, false},
+	} {
+		cl, asked := script(t, text(200, "{}"))
+		accepted(t, cl)
+		before := asked.Load()
+		c.may.File = filepath.Join(t.TempDir(), "out.json")
+		if err := errors.Join(os.WriteFile(c.may.File, []byte("before"), 0o600), os.WriteFile(c.may.File+".part", []byte("garbage"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		_, err := cl.Download(t.Context(), "job-1", c.may, nil)
+		var exists *ExistsError
+		var odd *ForeignError
+		if errors.As(err, &exists) != c.exists || errors.As(err, &odd) != c.odd {
+			t.Errorf("%+v: %v", c.may, err)
+		}
+		file, _ := os.ReadFile(c.may.File)
+		part, _ := os.ReadFile(c.may.File + ".part")
+		if refused := asked.Load() == before; refused != (err != nil) || string(file) != c.file || string(part) != c.part {
+			t.Errorf("%+v: %q and beside it %q; refused without a question: %t", c.may, file, part, refused)
+		}
+	}
+}
+
+// The name that the console chooses is no leave to replace what somebody put there.
+func TestAFileOfTheFolderOfDownloadsIsReplacedOnlyAsItCame(t *testing.T) {
+	cl, _ := script(t, text(200, "{}"))
+	cl.cfg.DownloadsDir = t.TempDir()
+	accepted(t, cl)
+	job, err := cl.Download(t.Context(), "job-1", Destination{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cl.Download(t.Context(), "job-1", Destination{}, nil); err != nil {
+		t.Errorf("the same again: %v", err)
+	}
+	if err := os.WriteFile(job.File, []byte("[2]"), 0o600); err != nil { // of another size
+		t.Fatal(err)
+	}
+	var exists *ExistsError
+	if _, err := cl.Download(t.Context(), "job-1", Destination{}, nil); !errors.As(err, &exists) {
+		t.Errorf("over what was changed: %v", err)
+	}
+	if err := os.WriteFile(job.File, []byte("[[]]"), 0o600); err != nil { // of the same size
+		t.Fatal(err)
+	}
+	if _, err := cl.Download(t.Context(), "job-1", Destination{}, nil); !errors.As(err, &exists) {
+		t.Errorf("over what was changed: %v", err)
+	}
+	if got, err := os.ReadFile(job.File); err != nil || string(got) != "[[]]" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if _, err := cl.Download(t.Context(), "job-1", Destination{Replace: true}, nil); err != nil {
+		t.Errorf("with leave: %v", err)
+	}
+}
+
 func TestADownloadEndsWithTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cl, _ := script(t, func(w http.ResponseWriter, r *http.Request) {

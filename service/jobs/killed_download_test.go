@@ -253,7 +253,7 @@ func TestWhatIsKeptOfADownloadIsNotTakenForMore(t *testing.T) {
 				if !errors.As(err, &foreign) || !strings.Contains(err.Error(), c.fails) || s.seen() != "" {
 					t.Errorf("%v", err)
 				}
-				to.Replace = true
+				to.DropPartial = true
 				if job, err = cl.Download(t.Context(), "job-1", to, nil); err != nil {
 					t.Fatal(err)
 				}

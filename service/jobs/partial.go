@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -79,9 +80,9 @@ type partial struct {
 }
 
 // openPartial locks the partial file for dest and reads what is known of it. What another
-// result left there is refused unless replace is set. The error wraps textfile.ErrLocked
+// result left there is refused unless drop is set. The error wraps textfile.ErrLocked
 // while another download writes there.
-func openPartial(dest string, identity partState, replace bool, rows *tally) (*partial, error) {
+func openPartial(dest string, identity partState, drop bool, rows *tally) (*partial, error) {
 	f, err := textfile.OpenPartial(dest + partSuffix)
 	if errors.Is(err, textfile.ErrLocked) {
 		return nil, fmt.Errorf("%s is being downloaded to already, by another zonedeck or another download of this one: wait for its end, or name another file: %w", dest, textfile.ErrLocked)
@@ -98,7 +99,7 @@ func openPartial(dest string, identity partState, replace bool, rows *tally) (*p
 	switch {
 	case err == nil && state.same(identity):
 		p.state, p.text = state, text
-	case info.Size() > 0 && !replace:
+	case info.Size() > 0 && !drop:
 		return nil, errors.Join(&ForeignError{File: f.Name()}, f.Leave())
 	}
 	return p, nil
@@ -266,8 +267,8 @@ func (e *PartialError) Kept() string {
 	}
 }
 
-// fileIs reports whether a file has a size and a SHA-256.
-func fileIs(name string, size int64, sum string) bool {
+// fileIs reports whether a file has a size and a SHA-256; false if ctx ends before that is known.
+func fileIs(ctx context.Context, name string, size int64, sum string) bool {
 	info, err := os.Stat(name)
 	if err != nil || !info.Mode().IsRegular() || info.Size() != size {
 		return false
@@ -278,6 +279,19 @@ func fileIs(name string, size int64, sum string) bool {
 	}
 	defer f.Close()
 	h := sha256.New()
-	_, err = io.Copy(h, f)
+	_, err = io.CopyBuffer(h, &within{ctx: ctx, r: f}, make([]byte, 256<<10))
 	return err == nil && hex.EncodeToString(h.Sum(nil)) == sum
+}
+
+// within reads what is on this disk until ctx ends.
+type within struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (w *within) Read(b []byte) (int, error) {
+	if err := context.Cause(w.ctx); err != nil {
+		return 0, err
+	}
+	return w.r.Read(b)
 }

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -22,15 +23,19 @@ import (
 // fetchResult brings a result to its file. What it returns is locked, and its Kept says what
 // became of it: the caller ends it once that is written down.
 func (rn *Runner) fetchResult(ctx context.Context, call jobCall, to Destination, on func(Progress)) (*partial, error) {
-	p, err := openPartial(to.File, partState{Version: 1, Place: place(call.p), Snapshot: call.job.Snapshot}, to.Replace, newTally(call.d))
+	p, err := openPartial(to.File, partState{Version: 1, Place: place(call.p), Snapshot: call.job.Snapshot}, to.DropPartial, newTally(call.d))
+	var foreign *ForeignError
+	if errors.As(err, &foreign) { // of two questions, that about the finished file comes first
+		err = cmp.Or(free(to), err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("downloading the results of job %s: %w", call.job.ID, err)
 	}
-	if p.became(to) {
+	if p.became(ctx, to) {
 		on(Progress{Note: to.File + " is whole already: an earlier download ended before it was written down", Bytes: p.state.Kept.Bytes, Part: p.state.Parts, Parts: p.state.Parts})
 		return p, nil
 	}
-	if err := free(to); err != nil {
+	if err := cmp.Or(context.Cause(ctx), free(to)); err != nil {
 		return nil, errors.Join(err, p.unused())
 	}
 	if err := errors.Join(textfile.SweepFor(to.File), textfile.SweepFor(to.File+stateSuffix)); err != nil {
@@ -202,9 +207,9 @@ func (rn *Runner) fetchPart(ctx context.Context, call jobCall, p *partial, part 
 
 // became reports whether the file is there already: a download that was killed had written
 // all of it.
-func (p *partial) became(to Destination) bool {
+func (p *partial) became(ctx context.Context, to Destination) bool {
 	k := p.state.Kept
-	return k != nil && k.Format == to.Format && k.Raw == to.RawCells && fileIs(to.File, k.Bytes, k.SHA256)
+	return k != nil && k.Format == to.Format && k.Raw == to.RawCells && fileIs(ctx, to.File, k.Bytes, k.SHA256)
 }
 
 // finish makes the file of the rows, which are whole, and gives it its place.

@@ -40,6 +40,7 @@ otherwise it begins again, and says so. FILE appears complete, or not at all.`,
 			if dest.stream != nil && asJSON {
 				return usage("-o %s and --json both want standard output: name a file, or leave one out", output)
 			}
+			to.DropPartial = to.Replace // --force is for both
 			return a.withSession(cmd.Context(), needs{jobs: true, reason: reason}, func(t *task) error {
 				return t.download(cmd.Context(), args[0], to, dest, asJSON)
 			})

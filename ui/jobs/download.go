@@ -167,9 +167,13 @@ func (m *Model) downloaded(msg downloaded) tea.Cmd {
 	var foreign *service.ForeignError
 	switch {
 	case errors.As(msg.err, &exists):
-		return m.askReplace(msg.doDownload, "Replace the file?", exists.File+" exists already.", "replace it")
+		again := msg.doDownload
+		again.to.Replace = true
+		return m.confirmDownload(again, "Replace the file?", exists.File+" exists already.", "replace it")
 	case errors.As(msg.err, &foreign):
-		return m.askReplace(msg.doDownload, "Drop what is there?", foreign.File+" holds another result, or none. What is in it is lost.", "drop it")
+		again := msg.doDownload
+		again.to.DropPartial = true
+		return m.confirmDownload(again, "Drop what is there?", foreign.File+" holds another result, or none. What is in it is lost.", "drop it")
 	case kept != nil && errors.Is(msg.err, context.Canceled):
 		return kit.Warn("stopped: " + kept.Kept() + " (d goes on)")
 	case errors.Is(msg.err, context.Canceled):
@@ -188,8 +192,8 @@ func (m *Model) downloaded(msg downloaded) tea.Cmd {
 	return kit.Info(said)
 }
 
-func (m *Model) askReplace(d doDownload, title, body, yes string) tea.Cmd {
-	d.to.Replace = true
+// confirmDownload begins a download that was refused once it is confirmed.
+func (m *Model) confirmDownload(d doDownload, title, body, yes string) tea.Cmd {
 	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{Title: title, Body: text.Clean(body), Yes: yes, View: kit.Jobs, Intent: d})
 }
 

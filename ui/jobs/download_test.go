@@ -63,14 +63,15 @@ func TestAFileIsReplacedOnlyAfterAQuestion(t *testing.T) {
 		err   error
 		asks  string
 		words string
+		yes   service.Destination
 	}{
-		{&service.ExistsError{File: "/data/x.json"}, "Replace the file?", "/data/x.json exists already"},
-		{&service.ForeignError{File: "/data/x.json.part"}, "Drop what is there?", "/data/x.json.part holds another result"},
+		{&service.ExistsError{File: "/data/x.json"}, "Replace the file?", "/data/x.json exists already", service.Destination{Replace: true}},
+		{&service.ForeignError{File: "/data/x.json.part"}, "Drop what is there?", "/data/x.json.part holds another result", service.Destination{DropPartial: true}},
 	} {
 		var asked []service.Destination
 		f := &fakeLedger{jobs: []model.Job{readyJob()}}
 		f.downloads = func(_ context.Context, to service.Destination, _ func(service.Progress)) (model.Job, error) {
-			if asked = append(asked, to); !to.Replace {
+			if asked = append(asked, to); !to.Replace && !to.DropPartial {
 				return model.Job{}, fmt.Errorf("downloading: %w", c.err)
 			}
 			return readyJob(), nil
@@ -90,9 +91,37 @@ func TestAFileIsReplacedOnlyAfterAQuestion(t *testing.T) {
 			s.Press("ctrl+s")
 			s.Press("y")
 		})
-		if len(asked) != 3 || asked[0].File != "/home/operator/x.ndjson" || asked[0].Format != "ndjson" || asked[2] != (service.Destination{File: "/home/operator/x.csv", Format: "csv", Replace: true}) {
+		c.yes.File, c.yes.Format = "/home/operator/x.csv", "csv"
+		if len(asked) != 3 || asked[0].File != "/home/operator/x.ndjson" || asked[0].Format != "ndjson" || asked[2] != c.yes {
 			t.Errorf("asked %+v", asked)
 		}
+	}
+}
+
+// A yes answers the question that was asked, and no other.
+func TestADownloadAsksForEachThingThatItWouldReplace(t *testing.T) {
+	var asked []service.Destination
+	f := &fakeLedger{jobs: []model.Job{readyJob()}}
+	f.downloads = func(_ context.Context, to service.Destination, _ func(service.Progress)) (model.Job, error) {
+		asked = append(asked, to)
+		switch {
+		case !to.Replace:
+			return model.Job{}, &service.ExistsError{File: "/data/x.csv"}
+		case !to.DropPartial:
+			return model.Job{}, &service.ForeignError{File: "/data/x.csv.part"}
+		}
+		return readyJob(), nil
+	}
+	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
+		s.Press("d", "ctrl+s")
+		s.Expect("Replace the file?")
+		s.Press("y")
+		s.Expect("Drop what is there?")
+		s.Press("y")
+		s.Expect("downloaded")
+	})
+	if len(asked) != 3 || asked[2].File != "" || !asked[2].Replace || !asked[2].DropPartial {
+		t.Errorf("asked %+v", asked)
 	}
 }
 
