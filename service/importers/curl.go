@@ -57,7 +57,13 @@ func Curl(text string, known Known) (Imported, error) {
 	}
 	c.out.Source = "curl"
 	c.out.Request.Retries, c.out.Request.Timeout = c.retries, c.timeout
-	return *c.out, c.assemble(known)
+	if err := c.assemble(known); err != nil {
+		return Imported{}, err
+	}
+	if c.out.Request.URL == "" {
+		return Imported{}, refuse("the URL holds a text that is encoded with a variable in it, and cannot be read")
+	}
+	return *c.out, nil
 }
 
 // Login is the login that a curl command gives to its proxy, as model.ParseLogin reads

@@ -166,7 +166,7 @@ func (g generated) Read(p []byte) (int, error) { return copy(p, g()), nil }
 func FuzzReadInputs(f *testing.F) {
 	for _, s := range []string{
 		"http://lab.test/1\n", "url,n\nhttp://lab.test/1,2\n", `[{"url":"http://lab.test/1","n":1}]`, `{"url":"http://lab.test/1"}` + "\n",
-		`{"input":[{"url":"http://lab.test/1"}]}`, "\ufeff", "\"url\"\n\"", "[[[[", "{\"url\":1e999}",
+		`{"input":[{"url":"http://lab.test/1"}]}`, "\ufeff", "\"url\"\n\"", "\"url\"\n\"\n\"", "[[[[", "{\"url\":1e999}",
 	} {
 		for _, kind := range []string{"", InputLines, InputCSV, InputJSON, InputNDJSON} {
 			f.Add(kind, []byte(s))

@@ -114,7 +114,7 @@ func (s Shape) check(values map[string]json.RawMessage) (input model.JobInput, n
 			notes = append(notes, name)
 		}
 		if name == urlField && f.Type == "" {
-			f.Type = typeURL
+			f.Name, f.Type = urlField, typeURL
 		}
 		value, err := fit(f, raw)
 		if err != nil {
