@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 )
 
 // Export says how rows are written.
@@ -26,15 +27,18 @@ type Written struct {
 	Defused int64 // cells
 }
 
-// Export writes the rows of a view. With CSV and no columns those of the profile are written.
+// The bounds of a table.
+const (
+	maxSheet      = 16_384  // columns: what a sheet takes
+	maxSheetNames = 8 << 20 // bytes of all names
+)
+
+// Export writes the rows of a view. As CSV without columns it has every field of any row, in the order in which
+// they first appear; fields that are too many for a sheet are an error.
 func (f *File) Export(ctx context.Context, w io.Writer, view View, e Export, on func(Progress)) (out Written, err error) {
 	if e.Format == CSV && e.Columns == nil {
-		p, err := f.Profile(ctx, nil)
-		if err != nil {
+		if e.Columns, err = f.fieldNames(ctx); err != nil {
 			return out, err
-		}
-		for _, c := range p.Columns {
-			e.Columns = append(e.Columns, c.Name)
 		}
 	}
 	if err := f.Index(ctx, nil); err != nil {
@@ -66,6 +70,99 @@ func (f *File) Export(ctx context.Context, w io.Writer, view View, e Export, on 
 		return x.out, err
 	}
 	return x.out, x.end()
+}
+
+// fieldNames are the names of all fields.
+func (f *File) fieldNames(ctx context.Context) (out []string, err error) {
+	p, err := f.Profile(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	whole := !p.More
+	for _, c := range p.Columns {
+		whole = whole && len(c.Name) <= maxName-utf8.UTFMax // it may be cut
+		out = append(out, c.Name)
+	}
+	if whole {
+		return out, nil
+	}
+	sum := newNames(f.layout)
+	err = inParts(ctx, f.parts(scanBuffer), func(p part, buf []byte) (*names, error) {
+		n := newNames(f.layout)
+		s := newScanner(f.f, f.layout, p.from, p.to, buf)
+		return n, eachRow(ctx, s, func(_ int64, row []byte) error {
+			if row == nil || !f.layout.valid(row) {
+				return nil
+			}
+			return n.row(row)
+		})
+	}, func(n *names) error {
+		for _, name := range n.all {
+			if err := sum.take(name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		err = f.same()
+	}
+	return sum.all, err
+}
+
+// names gathers the names of fields, and finds the place of one.
+type names struct {
+	layout layout
+	all    []string
+	at     map[string]int
+	size   int // bytes
+}
+
+func newNames(l layout, all ...string) *names {
+	n := &names{layout: l, all: all, at: make(map[string]int, len(all))}
+	for i, name := range all {
+		if _, twice := n.at[name]; !twice {
+			n.at[name] = i
+		}
+	}
+	return n
+}
+
+// row takes the names of a row.
+func (n *names) row(row []byte) (err error) {
+	guess := 0
+	n.layout.each(row, func(spelled []byte, _ value) bool {
+		if guess = n.place(spelled, guess) + 1; guess == 0 {
+			guess = len(n.all) + 1
+			err = n.take(n.layout.name(spelled))
+		}
+		return err == nil
+	})
+	return err
+}
+
+func (n *names) take(name string) error {
+	if _, known := n.at[name]; known {
+		return nil
+	}
+	if n.size += len(name); len(n.all) == maxSheet || n.size > maxSheetNames {
+		return fmt.Errorf("its fields are more than the %d columns of a sheet, or their names longer than %d MiB: name the columns, or take NDJSON", maxSheet, maxSheetNames>>20)
+	}
+	n.at[name] = len(n.all)
+	n.all = append(n.all, name)
+	return nil
+}
+
+// place is where a name that a row spells is, -1 for nowhere. Most rows have their fields in the same order:
+// guess is where it may be.
+func (n *names) place(spelled []byte, guess int) int {
+	if guess < len(n.all) && n.layout.named(spelled, n.all[guess]) {
+		return guess
+	}
+	if i, ok := n.at[n.layout.name(spelled)]; ok {
+		return i
+	}
+	return -1
 }
 
 // eachOf gives the rows of a view that has a list.
@@ -106,8 +203,12 @@ type exporter struct {
 	e   Export
 	w   *bufio.Writer
 	csv *csv.Writer
-	buf []byte
-	out Written
+	// columns finds those of a file that has rows to write as CSV.
+	columns map[*File]*names
+	cells   []string
+	filled  []bool
+	buf     []byte
+	out     Written
 }
 
 func (x *exporter) begin() error {
@@ -116,7 +217,8 @@ func (x *exporter) begin() error {
 		_, err := x.w.WriteString("[")
 		return err
 	case CSV:
-		x.csv = csv.NewWriter(x.w)
+		x.csv, x.columns = csv.NewWriter(x.w), map[*File]*names{}
+		x.cells, x.filled = make([]string, len(x.e.Columns)), make([]bool, len(x.e.Columns))
 		head := make([]string, len(x.e.Columns))
 		for i, c := range x.e.Columns {
 			head[i] = x.cell(c, Text)
@@ -135,22 +237,7 @@ func (x *exporter) row(f *File, row []byte) error {
 	}
 	x.out.Rows++
 	if x.e.Format == CSV {
-		cells := make([]string, len(x.e.Columns))
-		f.layout.each(row, func(name []byte, v value) bool {
-			for i, c := range x.e.Columns {
-				if cells[i] == "" && f.layout.named(name, c) && v.kind != Null {
-					cells[i] = x.cell(string(v.text()), v.kind)
-					break
-				}
-			}
-			return true
-		})
-		if len(cells) == 1 && cells[0] == "" { // most readers skip an empty line
-			x.csv.Flush()
-			_, err := x.w.WriteString("\"\"\n")
-			return errors.Join(x.csv.Error(), err)
-		}
-		return x.csv.Write(cells)
+		return x.table(f, row)
 	}
 	x.buf = x.buf[:0]
 	if x.e.Format == Array && x.out.Rows > 1 {
@@ -165,6 +252,35 @@ func (x *exporter) row(f *File, row []byte) error {
 	}
 	_, err := x.w.Write(x.buf)
 	return err
+}
+
+// table writes a row as CSV. Of a field that is repeated the first counts.
+func (x *exporter) table(f *File, row []byte) error {
+	columns := x.columns[f]
+	if columns == nil {
+		columns = newNames(f.layout, x.e.Columns...)
+		x.columns[f] = columns
+	}
+	clear(x.cells)
+	clear(x.filled)
+	i := -1
+	f.layout.each(row, func(name []byte, v value) bool {
+		at := columns.place(name, i+1)
+		if at < 0 || x.filled[at] {
+			return true
+		}
+		i, x.filled[at] = at, true
+		if v.kind != Null {
+			x.cells[at] = x.cell(string(v.text()), v.kind)
+		}
+		return true
+	})
+	if len(x.cells) == 1 && x.cells[0] == "" { // most readers skip an empty line
+		x.csv.Flush()
+		_, err := x.w.WriteString("\"\"\n")
+		return errors.Join(x.csv.Error(), err)
+	}
+	return x.csv.Write(x.cells)
 }
 
 // cell defuses what a spreadsheet would take for a formula.

@@ -300,12 +300,20 @@ func (l layout) each(row []byte, on func(name []byte, v value) bool) {
 		return
 	}
 	eachCell(row, l.comma, func(i int, cell []byte) bool {
-		if i >= len(l.header) {
-			return false
+		if i >= len(l.header) && len(cell) == 0 {
+			return true // a comma too many
 		}
-		name := l.header[i]
+		name := l.column(i)
 		return on(unsafe.Slice(unsafe.StringData(name), len(name)), cellValue(cell))
 	})
+}
+
+// column is the name of a column of a table: cells beyond the header have one, too.
+func (l layout) column(i int) string {
+	if i < len(l.header) {
+		return l.header[i]
+	}
+	return l.beyond + strconv.Itoa(i+1)
 }
 
 // named reports whether a name that each gave is the given one.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -19,6 +20,7 @@ type layout struct {
 	format Format
 	comma  byte
 	header []string // of CSV
+	beyond string   // begins the names of columns that the header does not have
 	from   int64    // where the first row may begin
 	size   int64
 	// longest is the largest row that is read, in bytes.
@@ -222,7 +224,10 @@ func csvLayout(r io.ReaderAt, l layout) (layout, error) {
 		l.header = append(l.header, name)
 		return true
 	})
-	l.from = s.pos()
+	l.from, l.beyond = s.pos(), "column "
+	for slices.ContainsFunc(l.header, func(name string) bool { return strings.HasPrefix(name, l.beyond) }) {
+		l.beyond = "further " + l.beyond
+	}
 	return l, nil
 }
 

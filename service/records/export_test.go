@@ -1,0 +1,81 @@
+package records
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// exported are the rows of a file as CSV, the header first.
+func exported(t *testing.T, f *File) [][]string {
+	t.Helper()
+	var b strings.Builder
+	if _, err := f.Export(t.Context(), &b, View{}, Export{Format: CSV}, nil); err != nil {
+		t.Fatal(err)
+	}
+	r := csv.NewReader(strings.NewReader(b.String()))
+	all, err := r.ReadAll()
+	if err != nil || len(all) == 0 {
+		t.Fatalf("%v of %q", err, b.String())
+	}
+	return all
+}
+
+func TestATableHasEveryField(t *testing.T) {
+	wide, want := map[string]int{}, []string{}
+	for i := range MaxColumns + 88 {
+		name := fmt.Sprintf("field %04d", i)
+		want = append(want, name)
+		wide[name] = i
+	}
+	row, err := json.Marshal(wide)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := exported(t, file(t, "a.ndjson", "{\"field 0001\":7}\n"+string(row)+"\n"))
+	want = append([]string{want[1], want[0]}, want[2:]...)
+	if !slices.Equal(all[0], want) || all[2][len(want)-1] != fmt.Sprint(len(want)-1) || all[2][1] != "0" || all[1][0] != "7" {
+		t.Errorf("%d columns %.100q, want %d; the row ends with %q", len(all[0]), all[0], len(want), all[2][len(all[2])-1])
+	}
+	long := strings.Repeat("é", maxName)
+	if all := exported(t, file(t, "b.ndjson", `{"a":1,"`+long+`":"kept"}`)); len(all[0]) != 2 || all[0][1] != long || all[1][1] != "kept" {
+		t.Errorf("%q", all)
+	}
+}
+
+func TestCellsBeyondTheHeaderAreKept(t *testing.T) {
+	f := file(t, "a.csv", "id,name\n1,a,x,\n2,b,\n3,c,,y\n")
+	if got := written(t, f, View{}); got != `{"id":"1","name":"a","column 3":"x"}
+{"id":"2","name":"b"}
+{"id":"3","name":"c","column 4":"y"}
+` {
+		t.Errorf("%s", got)
+	}
+	if all := exported(t, f); !slices.Equal(all[0], []string{"id", "name", "column 3", "column 4"}) || !slices.Equal(all[3], []string{"3", "c", "", "y"}) {
+		t.Errorf("%q", all)
+	}
+	if got := written(t, file(t, "b.csv", "column 2\na,b\n"), View{}); got != "{\"column 2\":\"a\",\"further column 2\":\"b\"}\n" {
+		t.Errorf("%s", got)
+	}
+	if got := numbers(t, f, Query{Filter: mustFilter(t, `"column 4"=y`)}); got != "3" {
+		t.Errorf("rows %q", got)
+	}
+}
+
+func TestATableOfTooManyFieldsIsRefused(t *testing.T) {
+	var b strings.Builder
+	for i := range maxSheet + 1 {
+		fmt.Fprintf(&b, "{\"%d\":1}\n", i)
+	}
+	f := file(t, "a.ndjson", b.String())
+	if _, err := f.Export(t.Context(), io.Discard, View{}, Export{Format: CSV}, nil); err == nil || !strings.Contains(err.Error(), "more than the 16384 columns of a sheet") {
+		t.Errorf("%v", err)
+	}
+	if done, err := f.Export(t.Context(), io.Discard, View{}, Export{Format: Lines}, nil); err != nil || done.Rows != maxSheet+1 {
+		t.Errorf("%+v, %v", done, err)
+	}
+}
