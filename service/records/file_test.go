@@ -155,6 +155,45 @@ func TestAnIndexThatDoesNotFitIsMadeAnew(t *testing.T) {
 	}
 }
 
+func TestAFileThatIsNoIndexIsLeftAlone(t *testing.T) {
+	const theirs = "an index of another program"
+	for _, late := range []bool{false, true} {
+		path := filepath.Join(t.TempDir(), "a.ndjson")
+		writeRows(t, path, 10)
+		put := func() {
+			if err := os.WriteFile(path+Extension, []byte(theirs), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !late {
+			put()
+		}
+		f := keeping(t, path)
+		if late {
+			put()
+		}
+		index1(t, f)
+		if b, err := os.ReadFile(path + Extension); err != nil || string(b) != theirs {
+			t.Errorf("%.40q, %v", b, err)
+		}
+		want := "no index is kept: a.ndjson.index is there and is no index"
+		if late {
+			want = "the index cannot be kept beside the file: what is there is no index"
+		}
+		if s := f.State(); s.Rows != 10 || !slices.Equal(s.Notes, []string{want}) {
+			t.Errorf("%+v", s)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "b.ndjson")
+	writeRows(t, path, 10)
+	if err := os.Mkdir(path+Extension, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if s := keeping(t, path).State(); len(s.Notes) != 1 {
+		t.Errorf("a folder is taken for an index: %+v", s)
+	}
+}
+
 func TestAFileThatChangesIsNoticed(t *testing.T) {
 	f := file(t, "a.ndjson", "{\"a\":1}\n")
 	index1(t, f)

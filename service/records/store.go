@@ -16,8 +16,11 @@ import (
 // Extension is what is added to a file's name for the index beside it.
 const Extension = ".index"
 
-// magic begins an index. Another version is made anew.
-const magic = "zonedeck rows 1\n"
+// magic begins an index; an index of another version begins with kin, and is made anew.
+const (
+	kin   = "zonedeck rows "
+	magic = kin + "1\n"
+)
 
 // maxStored bounds an index on disk, in bytes.
 const maxStored = 16 << 20
@@ -116,18 +119,45 @@ func decode(b []byte, seen stamp, format Format) (x index, about Profile, ok boo
 	return x, s.About, true, nil
 }
 
-// load takes the index beside the file.
-func (f *File) load() {
+var errForeign = errors.New("what is there is no index")
+
+// beside reads up to n bytes of the index beside the file, none where there is none. What is there and is no index
+// is errForeign: it belongs to somebody else.
+func (f *File) beside(n int64) ([]byte, error) {
+	info, err := os.Stat(f.path + Extension)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errForeign
+	}
 	in, err := os.Open(f.path + Extension)
 	if err != nil {
-		return // there is none, or it is made anew
+		return nil, err
 	}
 	defer in.Close()
-	b, err := io.ReadAll(io.LimitReader(in, maxStored+1))
+	b, err := io.ReadAll(io.LimitReader(in, n))
+	if err == nil && !bytes.HasPrefix(b, []byte(kin)) {
+		err = errForeign
+	}
+	return b, err
+}
+
+// load takes the index beside the file.
+func (f *File) load() {
+	b, err := f.beside(maxStored + 1)
+	if errors.Is(err, errForeign) {
+		f.keep = nil
+		f.note("no index is kept: %s is there and is no index", f.name+Extension)
+		return
+	}
 	if err == nil && len(b) > maxStored {
 		err = errDamaged
 	}
-	if err == nil {
+	if err == nil && b != nil {
 		var x index
 		var about Profile
 		var ok bool
@@ -140,7 +170,7 @@ func (f *File) load() {
 	}
 }
 
-// save keeps the index beside the file. Without it everything works, and takes longer the next time.
+// save keeps the index beside the file, where nothing else is. Without it everything works, and takes longer the next time.
 func (f *File) save() {
 	if f.keep == nil {
 		return
@@ -148,6 +178,9 @@ func (f *File) save() {
 	b, err := f.encode()
 	if err == nil && len(b) > maxStored {
 		err = fmt.Errorf("it has more than %d MiB", maxStored>>20)
+	}
+	if err == nil {
+		_, err = f.beside(int64(len(magic))) // it may have come meanwhile
 	}
 	if err == nil {
 		err = f.keep(f.path+Extension, b)
