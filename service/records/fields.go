@@ -214,7 +214,7 @@ func kindOfCell(cell []byte) Kind {
 	return Text
 }
 
-// numberOf reads a number as a person may write it in a cell.
+// numberOf reads a number as a person may write it in a cell. One that begins with a zero too many, as a code does, is none.
 func numberOf(b []byte) (float64, bool) {
 	if len(b) == 0 || len(b) > 64 || bytes.IndexByte([]byte("+-.0123456789"), b[0]) < 0 {
 		return 0, false
@@ -223,6 +223,13 @@ func numberOf(b []byte) (float64, bool) {
 		if (c < '0' || c > '9') && c != '.' && c != '-' && c != '+' && c != 'e' && c != 'E' {
 			return 0, false
 		}
+	}
+	digits := b
+	if b[0] == '-' || b[0] == '+' {
+		digits = b[1:]
+	}
+	if len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9' {
+		return 0, false
 	}
 	n, err := strconv.ParseFloat(unsafe.String(&b[0], len(b)), 64)
 	return n, err == nil

@@ -48,7 +48,7 @@ type Filter struct {
 //
 //	word  "two words"      the row says it somewhere, in any case
 //	field:value            the field's value contains it, in any case
-//	field=value            the value is exactly that
+//	field=value            the value is exactly that: of numbers, 7 and 7.0 are the same
 //	field>5 < >= <=        as numbers, or as texts where value is no number
 //	has:field              the field has a value that is neither null nor empty
 //	-term                  the term does not hold
@@ -345,7 +345,7 @@ func (m *matcher) holds(t *term, v value) bool {
 		}
 		if t.isNum && v.kind == Number {
 			n, ok := numberOf(v.raw)
-			return ok && n == t.number
+			return ok && compareNumbers(n, t.number, v.raw, t.value) == 0
 		}
 		return bytes.Equal(v.text(), t.value)
 	}
@@ -359,7 +359,7 @@ func (m *matcher) holds(t *term, v value) bool {
 		if !ok {
 			return false
 		}
-		order = compareNumbers(n, t.number)
+		order = compareNumbers(n, t.number, text, t.value)
 	}
 	switch t.op {
 	case opLess:
@@ -370,16 +370,5 @@ func (m *matcher) holds(t *term, v value) bool {
 		return order > 0
 	default:
 		return order >= 0
-	}
-}
-
-func compareNumbers(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	default:
-		return 0
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
-	"math"
 	"os"
 	"slices"
 )
@@ -194,16 +193,7 @@ func sortKey(b []byte, v value, down bool) []byte {
 			b = append(append(b, 2), v.raw[:min(len(v.raw), maxKey)]...)
 			break
 		}
-		if n == 0 {
-			n = 0 // -0 is 0
-		}
-		word := math.Float64bits(n)
-		if word>>63 == 1 {
-			word = ^word
-		} else {
-			word |= 1 << 63
-		}
-		b = binary.BigEndian.AppendUint64(append(b, 1), word)
+		b = numberKey(append(b, 1), n, v.raw)
 	case Text:
 		text := v.text()
 		b = append(append(b, 2), text[:min(len(text), maxKey)]...)
