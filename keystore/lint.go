@@ -436,14 +436,13 @@ func (c lintCase) others(mark string) []string {
 
 func distinct(s []string) []string { return slices.Compact(slices.Sorted(slices.Values(s))) }
 
+// inDays says how long a clock has left by its days, one that has begun among them.
 func inDays(days int, ok bool) string {
 	switch {
 	case !ok:
 		return ""
-	case days == 0:
+	case days <= 1:
 		return ", within a day"
-	case days == 1:
-		return ", in 1 day"
 	default:
 		return fmt.Sprintf(", in %d days", days)
 	}

@@ -114,7 +114,7 @@ func TestLintSaysHowLong(t *testing.T) {
 	for _, f := range Lint([]model.Key{k}, today) {
 		texts = append(texts, f.Text)
 	}
-	for _, want := range []string{"112 days old, 22 past", "in 1 day"} {
+	for _, want := range []string{"112 days old, 22 past", "within a day"} {
 		if !strings.Contains(strings.Join(texts, "\n"), want) {
 			t.Errorf("no %q in %q", want, texts)
 		}
@@ -245,9 +245,9 @@ func TestAKeyThatCannotBeUsedSaysWhatToPick(t *testing.T) {
 	}
 }
 
-func TestADayIsCountedAsOne(t *testing.T) {
+func TestADayThatHasBegunIsCounted(t *testing.T) {
 	for left, want := range map[time.Duration]string{
-		23 * time.Hour: ", within a day", 24 * time.Hour: ", in 1 day", 47 * time.Hour: ", in 1 day", 48 * time.Hour: ", in 2 days",
+		23 * time.Hour: ", within a day", 24 * time.Hour: ", within a day", 25 * time.Hour: ", in 2 days", 48 * time.Hour: ", in 2 days", 49 * time.Hour: ", in 3 days",
 	} {
 		k := goodKey()
 		k.Expires = model.ExpiresAt(today.Add(left))

@@ -25,7 +25,7 @@ func (k Key) DueWithin(now time.Time, within time.Duration) bool {
 type Runs struct {
 	Expiry bool      // the expiry; else the rotation
 	At     time.Time // when (UTC)
-	Days   int       // whole days until then, negative once past
+	Days   int       // days until then, one that has begun among them; negative once past
 }
 
 // Next is the clock that runs out first; ok is false when neither is known.

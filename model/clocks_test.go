@@ -84,6 +84,28 @@ func TestTheNextClockIsTheOneThatRunsOutFirst(t *testing.T) {
 	})
 }
 
+// TestBothClocksCountTheSameDays has a key whose value expires in the moment in which its rotation is due.
+func TestBothClocksCountTheSameDays(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		every := rapid.IntRange(1, 400).Draw(t, "interval")
+		last := epoch.Add(-time.Duration(rapid.Int64Range(0, int64(800*day)).Draw(t, "age")))
+		k := Key{Rotation: Rotation{Last: last, Interval: every}, Expires: ExpiresAt(last.Add(time.Duration(every) * day))}
+		expiry, _ := k.Expires.DaysLeft(epoch)
+		rotation, _ := k.Rotation.DaysLeft(epoch)
+		if expiry != rotation {
+			t.Fatalf("%d days until the expiry, %d until the rotation, at %s", expiry, rotation, k.Expires.At.Sub(epoch))
+		}
+		if ahead := k.Expires.At.After(epoch); ahead != (expiry > 0) {
+			t.Fatalf("%d days, ahead %v", expiry, ahead)
+		}
+		within := time.Duration(rapid.IntRange(0, 40).Draw(t, "within")) * day
+		soonExpires := k.Expires.State(epoch, within) == ExpiryStateSoon
+		if soonDue := k.Rotation.State(epoch, within) == RotationSoon; soonExpires != soonDue {
+			t.Fatalf("expires soon %v, due soon %v", soonExpires, soonDue)
+		}
+	})
+}
+
 func TestTheStateDoesNotDependOnTheZoneOfTheClock(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := anyKey(t, epoch)

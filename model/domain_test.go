@@ -160,9 +160,9 @@ func TestExpiryClock(t *testing.T) {
 		{"unlimited", Unlimited(), ExpiryStateUnlimited, 0, false},
 		{"a second past", ExpiresAt(now.Add(-time.Second)), ExpiryStateExpired, 0, true},
 		{"this very moment", ExpiresAt(now), ExpiryStateExpired, 0, true},
-		{"in a second", ExpiresAt(now.Add(time.Second)), ExpiryStateSoon, 0, true},
+		{"in a second", ExpiresAt(now.Add(time.Second)), ExpiryStateSoon, 1, true},
 		{"at the end of the window", ExpiresAt(now.Add(soon)), ExpiryStateSoon, 14, true},
-		{"a second after the window", ExpiresAt(now.Add(soon + time.Second)), ExpiryStateValid, 14, true},
+		{"a second after the window", ExpiresAt(now.Add(soon + time.Second)), ExpiryStateValid, 15, true},
 		{"in a year", ExpiresAt(now.Add(365 * day)), ExpiryStateValid, 365, true},
 		{"a day and a second past", ExpiresAt(now.Add(-day - time.Second)), ExpiryStateExpired, -1, true},
 	}

@@ -111,15 +111,18 @@ func (e Expiry) State(now time.Time, within time.Duration) ExpiryState {
 	}
 }
 
-// DaysLeft is the number of whole days until the expiry, negative when it has
-// passed; 0 is less than a day on either side of it. ok is false when there is no
-// date.
+// DaysLeft is the number of days until the expiry, by the rule of Rotation.DaysLeft. ok is false when
+// there is no date.
 func (e Expiry) DaysLeft(now time.Time) (days int, ok bool) {
 	if e.Kind != ExpiryDate {
 		return 0, false
 	}
-	return int(e.At.Sub(now) / day), true
+	return daysUntil(e.At.Sub(now)), true
 }
+
+// daysUntil counts a day that has begun: of a moment ahead there is at least one left, 0 is up to a day
+// past it, and what is further past is negative. Both clocks of a key count by it.
+func daysUntil(d time.Duration) int { return -floorDays(-d) }
 
 // RotationState is the state of the rotation clock.
 type RotationState int
@@ -167,7 +170,8 @@ func (r Rotation) AgeDays(now time.Time) (days int, ok bool) {
 	return max(floorDays(age), 0), true
 }
 
-// DaysLeft is the number of days until the rotation is due; negative once past.
+// DaysLeft is the number of days until the rotation is due, a day that has begun among them; 0 on the
+// day when it is due, negative once past that.
 func (r Rotation) DaysLeft(now time.Time) (days int, ok bool) {
 	age, ok := r.AgeDays(now)
 	return r.Every() - age, ok

@@ -195,7 +195,7 @@ func TestTheTitleSaysProfileAndKey(t *testing.T) {
 		now := time.Now()
 		s.Send(kit.SessionChanged{Session: kit.Session{
 			ProfileName: "emulator", Local: true, Ready: true,
-			Key: model.Key{Name: "batch-user", Level: model.LevelUser, Expires: model.ExpiresAt(now.Add(60*24*time.Hour + time.Hour)), Rotation: model.Rotation{Last: now.Add(-20 * 24 * time.Hour)}},
+			Key: model.Key{Name: "batch-user", Level: model.LevelUser, Expires: model.ExpiresAt(now.Add(60*24*time.Hour - time.Hour)), Rotation: model.Rotation{Last: now.Add(-20 * 24 * time.Hour)}},
 		}})
 		s.Expect("zonedeck · LOCAL EMULATOR", "batch-user USER · 60 d left ✓")
 		s.Resize(60, 20)
@@ -219,7 +219,7 @@ func TestTheTitleOfFiveTabsFits(t *testing.T) {
 		now := time.Now()
 		app := ui.New(ui.Deps{Ctx: t.Context(), Now: time.Now, FixedTheme: true, Tabs: tabs, Session: kit.Session{
 			Local: true, Ready: true,
-			Key: model.Key{Name: "batch-user", Level: model.LevelUser, Expires: model.ExpiresAt(now.Add(60*24*time.Hour + time.Hour)), Rotation: model.Rotation{Last: now.Add(-20 * 24 * time.Hour)}},
+			Key: model.Key{Name: "batch-user", Level: model.LevelUser, Expires: model.ExpiresAt(now.Add(60*24*time.Hour - time.Hour)), Rotation: model.Rotation{Last: now.Add(-20 * 24 * time.Hour)}},
 		}})
 		s := startAt(t, app, 120, 20)
 		for _, c := range []struct {

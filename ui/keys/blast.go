@@ -7,7 +7,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"zonedeck/model"
 	"zonedeck/service/radius"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
@@ -189,13 +188,4 @@ func useText(u radius.Use) string {
 		words += " · ••••" + u.Last4
 	}
 	return words
-}
-
-// expiringBy counts the due keys as the calendar's title says them.
-func expiringBy(within []int) string {
-	words := make([]string, 0, len(within))
-	for i, days := range model.Thresholds() {
-		words = append(words, fmt.Sprintf("%d d: %d", days, within[i]))
-	}
-	return strings.Join(words, " · ")
 }

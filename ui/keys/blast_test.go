@@ -14,6 +14,7 @@ import (
 	"zonedeck/ui"
 	"zonedeck/ui/keys"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
 	"zonedeck/ui/uitest"
 )
 
@@ -134,6 +135,17 @@ func TestEveryPartOfTheScreenCountsTheSameKeysAsDue(t *testing.T) {
 			t.Errorf("%q stands %d times on the screen: list and calendar\n%s", said, n, s.Screen())
 		}
 		s.Expect(fmt.Sprintf("[1 Keys (%d)]", due))
+		colours := map[string]int{}
+		for y, line := range strings.Split(s.Screen(), "\n") {
+			for _, said := range []string{said, fmt.Sprintf("(%d)]", due), fmt.Sprintf("14 d: %d", due)} {
+				if before, _, found := strings.Cut(line, said); found {
+					colours[fmt.Sprint(s.CellAt(text.Width(before), y).Style.Fg)]++
+				}
+			}
+		}
+		if len(colours) != 1 || colours["<nil>"] > 0 {
+			t.Errorf("the counts of due keys have the colours %v\n%s", colours, s.Screen())
+		}
 	})
 }
 

@@ -207,12 +207,13 @@ func (m *Model) Count() (n int, ink kit.Ink) {
 	return m.list.due, ink
 }
 
-// due says how many keys are due; empty for none.
-func (m *Model) due() string {
-	if m.list.due == 0 {
-		return ""
+// withDue is a pane's title, with the count of due keys where there are any.
+func (m *Model) withDue(title string) []widget.Cell {
+	n, ink := m.Count()
+	if n == 0 {
+		return []widget.Cell{widget.C(title)}
 	}
-	return text.Count(m.list.due) + " due"
+	return []widget.Cell{widget.C(title + " · "), {Text: text.Count(n) + " due", Ink: ink}}
 }
 
 // selected returns the key under the cursor.

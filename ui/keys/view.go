@@ -55,13 +55,11 @@ func (m *Model) renderList(w, h int) string {
 	} else if n > 0 {
 		title = fmt.Sprintf("Keys (%s)", text.Count(n))
 	}
-	if s := m.due(); s != "" {
-		title += " · " + s
-	}
+	head := m.withDue(title)
 	if line := m.list.filter.Line(m.deps.Theme, len(m.list.shown), len(m.list.keys), iw); line != "" {
-		return widget.Pane(m.deps.Theme, title, focused, w, h, widget.Stack(m.list.table.Render(m.deps.Theme, focused, iw, ih-1), line))
+		return widget.PaneOf(m.deps.Theme, head, focused, w, h, widget.Stack(m.list.table.Render(m.deps.Theme, focused, iw, ih-1), line))
 	}
-	return widget.Pane(m.deps.Theme, title, focused, w, h, m.list.table.Render(m.deps.Theme, focused, iw, ih))
+	return widget.PaneOf(m.deps.Theme, head, focused, w, h, m.list.table.Render(m.deps.Theme, focused, iw, ih))
 }
 
 func (m *Model) row(i int) []widget.Cell {
@@ -131,25 +129,39 @@ func (m *Model) renderStrip(w, h int) string {
 		m.list.strip, m.list.stripW = calendar(m.list.keys, m.now, m.deps.Now(), iw-2), iw
 	}
 	s := m.list.strip
-	title := "Next 90 days"
-	if due := m.due(); due != "" {
-		title += " · " + due
-	}
+	title := ""
 	if s.next != "" {
 		title += " · next: " + s.next
 	}
 	if s.perCell > 1 {
 		title += fmt.Sprintf(" · %d days per mark", s.perCell)
 	}
-	legend := "keys within " + expiringBy(m.list.within) + " · E expires · R rotation due"
-	if text.Width(s.axis)+text.Width(legend)+4 > iw {
-		legend = "E expires · R rotation due"
+	legend := t.Muted.Render("E expires · R rotation due")
+	if long := m.reached() + t.Muted.Render(" · ") + legend; text.Width(s.axis)+text.Width(long)+4 <= iw {
+		legend = long
 	}
 	axis := " " + t.Muted.Render(s.axis)
 	if room := iw - text.Width(s.axis) - 2; room > text.Width(legend)+2 {
-		axis = text.Edge(axis, t.Muted.Render(legend)+" ", iw)
+		axis = text.Edge(axis, legend+" ", iw)
 	}
-	return widget.Pane(t, title, false, w, h, " "+m.inkStrip(s)+"\n"+axis)
+	return widget.PaneOf(t, append(m.withDue("Next 90 days"), widget.C(title)), false, w, h, " "+m.inkStrip(s)+"\n"+axis)
+}
+
+// reached says how many keys have reached each threshold; those that are due have the colour of it.
+func (m *Model) reached() string {
+	t := m.deps.Theme
+	out := t.Muted.Render("keys within ")
+	for i, days := range model.Thresholds() {
+		if i > 0 {
+			out += t.Muted.Render(" · ")
+		}
+		ink := t.Muted
+		if days == model.SoonDays && m.list.due > 0 {
+			_, ink = m.Count()
+		}
+		out += ink.Render(fmt.Sprintf("%d d: %d", days, m.list.within[i]))
+	}
+	return out
 }
 
 // inkStrip colours the marks; their letters say the same without colour.

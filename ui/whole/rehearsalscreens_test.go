@@ -117,10 +117,10 @@ func rehearsalScreens() []screen {
 			p.Press("ctrl+s")
 			p.WaitFor("It never goes back")
 		}},
-		{name: "rehearse/time-moved", before: func(h *home) { h.moveTime(60 * 24 * time.Hour) }, steps: func(p *uitest.Whole) {
+		{name: "rehearse/time-moved", before: func(h *home) { h.moveTime(59 * 24 * time.Hour) }, steps: func(p *uitest.Whole) {
 			ready(p)
 			p.Press("4")
-			p.WaitFor("old-admin", "+60d")
+			p.WaitFor("old-admin", "+59d")
 		}},
 	}
 }

@@ -123,21 +123,18 @@ const unknownAge = -1 * time.Nanosecond
 // Demo is the scenario of a fresh machine: a zone of every product, and keys of every
 // level in every state of expiry and rotation.
 func Demo() *Scenario {
-	// Half a day more keeps "expires in 7 days" true, in whole days, for the twelve
-	// hours after the start.
-	in := func(days int) time.Duration { return time.Duration(days)*day + day/2 }
-	ago := func(days int) time.Duration { return time.Duration(days) * day }
+	days := func(n int) time.Duration { return time.Duration(n) * day }
 	s := &Scenario{
 		Name: "demo", Account: "hl_demo01", Prefix: "brd", PageDelay: 40 * time.Millisecond,
 		Keys: []Key{
-			{Name: "etl-main", Level: level.Ops, Duty: "batch job", Unlimited: true, RotatedAgo: ago(112)},
-			{Name: "ci-fetch", Level: level.User, Duty: "batch job", ExpiresIn: in(7), RotatedAgo: ago(52)},
-			{Name: "old-admin", Level: level.Admin, Duty: "human", ExpiresIn: in(41), RotatedAgo: unknownAge},
-			{Name: "batch-user", Level: level.User, Duty: "batch job", ExpiresIn: in(60), RotatedAgo: ago(20)},
-			{Name: "finance-review", Level: level.Finance, Duty: "human", ExpiresIn: in(120), RotatedAgo: ago(90)},
-			{Name: "limit-lists", Level: level.Limit, Duty: "batch job", ExpiresIn: in(90), RotatedAgo: ago(80)},
-			{Name: "expired-user", Level: level.User, Duty: "batch job", ExpiresIn: in(-3), RotatedAgo: ago(95)},
-			{Name: "ops-zones", Level: level.Ops, Duty: "human", ExpiresIn: in(75), RotatedAgo: ago(10)},
+			{Name: "etl-main", Level: level.Ops, Duty: "batch job", Unlimited: true, RotatedAgo: days(112)},
+			{Name: "ci-fetch", Level: level.User, Duty: "batch job", ExpiresIn: days(7), RotatedAgo: days(52)},
+			{Name: "old-admin", Level: level.Admin, Duty: "human", ExpiresIn: days(41), RotatedAgo: unknownAge},
+			{Name: "batch-user", Level: level.User, Duty: "batch job", ExpiresIn: days(60), RotatedAgo: days(20)},
+			{Name: "finance-review", Level: level.Finance, Duty: "human", ExpiresIn: days(120), RotatedAgo: days(90)},
+			{Name: "limit-lists", Level: level.Limit, Duty: "batch job", ExpiresIn: days(90), RotatedAgo: days(80)},
+			{Name: "expired-user", Level: level.User, Duty: "batch job", ExpiresIn: days(-3), RotatedAgo: days(95)},
+			{Name: "ops-zones", Level: level.Ops, Duty: "human", ExpiresIn: days(75), RotatedAgo: days(10)},
 		},
 	}
 	for _, p := range Products() {

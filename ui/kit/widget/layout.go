@@ -88,24 +88,21 @@ func Split(total int, weights ...int) []int {
 // Pane draws body in a frame of w×h cells, border included. The focused pane has a
 // coloured border and a "▌" before its title.
 func Pane(t *kit.Theme, title string, focused bool, w, h int, body string) string {
+	return PaneOf(t, []Cell{C(title)}, focused, w, h, body)
+}
+
+// PaneOf is Pane with a title of parts; a part without an ink has that of titles.
+func PaneOf(t *kit.Theme, title []Cell, focused bool, w, h int, body string) string {
 	if w < 4 || h < 2 {
 		return Block(body, w, h)
 	}
-	ink, mark := t.Border, " "
+	ink, mark, plain := t.Border, " ", t.Muted
 	if focused {
-		ink, mark = t.BorderFocus, "▌"
+		ink, mark, plain = t.BorderFocus, "▌", t.Title
 	}
-	head := ""
-	if title != "" {
-		head = text.Cut(text.Clean(title), w-5)
-		width := text.Width(head)
-		label := t.Muted.Render(head)
-		if focused {
-			label = t.Title.Render(head)
-		}
+	head := ink.Render("╭" + strings.Repeat("─", w-2) + "╮")
+	if label, width := paneTitle(title, plain, w-5); width > 0 {
 		head = ink.Render("╭"+mark) + label + ink.Render(" "+strings.Repeat("─", w-4-width)+"╮")
-	} else {
-		head = ink.Render("╭" + strings.Repeat("─", w-2) + "╮")
 	}
 	side := ink.Render("│")
 	var b strings.Builder
@@ -122,6 +119,29 @@ func Pane(t *kit.Theme, title string, focused bool, w, h int, body string) strin
 	b.WriteByte('\n')
 	b.WriteString(ink.Render("╰" + strings.Repeat("─", w-2) + "╯"))
 	return b.String()
+}
+
+// paneTitle draws a title's parts in at most w cells, and says in how many.
+func paneTitle(parts []Cell, plain kit.Ink, w int) (label string, width int) {
+	whole := ""
+	for _, p := range parts {
+		whole += text.Clean(p.Text)
+	}
+	rest := text.Cut(whole, w)
+	width = text.Width(rest)
+	for _, p := range parts {
+		ink := p.Ink
+		if ink.Plain() {
+			ink = plain
+		}
+		part, after := rest, ""
+		if clean := text.Clean(p.Text); strings.HasPrefix(rest, clean) {
+			part, after = clean, rest[len(clean):]
+		}
+		label += ink.Render(part)
+		rest = after
+	}
+	return label, width
 }
 
 // tile draws every area and joins them. The areas are ordered by column and leave no
