@@ -7,8 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"unicode/utf8"
+
+	"zonedeck/service/rows"
 )
 
 // Export says how rows are written.
@@ -285,14 +286,14 @@ func (x *exporter) table(f *File, row []byte) error {
 
 // cell defuses what a spreadsheet would take for a formula.
 func (x *exporter) cell(text string, k Kind) string {
-	if x.e.Raw || text == "" || k == Number || !strings.ContainsRune("=+-@\t\r\n", rune(text[0])) {
+	if x.e.Raw || k == Number {
 		return text
 	}
-	if _, number := numberOf([]byte(text)); number {
-		return text
+	cell, defused := rows.Defuse(text)
+	if defused {
+		x.out.Defused++
 	}
-	x.out.Defused++
-	return "'" + text
+	return cell
 }
 
 func (x *exporter) end() error {

@@ -42,7 +42,7 @@ func WriteJSON(w io.Writer, ndjson io.Reader) error {
 // in which they first appear; a row that is no object has the one field "value". Texts are
 // as they are, null and what a row lacks are empty, and everything else, also what is nested,
 // is JSON. A text that a sheet would take for a formula gets an apostrophe before it, unless
-// raw is set; numbers are never such.
+// raw is set; see Defuse.
 //
 // It reads ndjson twice, once for the columns, and holds one row in memory. It returns how many
 // texts got an apostrophe. A *RecordsError names the row that is not JSON.
@@ -157,9 +157,12 @@ func (t *sheet) put() error {
 
 // text is a cell that no sheet takes for a formula.
 func (t *sheet) text(s string) string {
-	if t.raw || s == "" || !strings.ContainsRune("=+-@\t\r", rune(s[0])) {
+	if t.raw {
 		return s
 	}
-	t.defused++
-	return "'" + s
+	cell, defused := Defuse(s)
+	if defused {
+		t.defused++
+	}
+	return cell
 }
