@@ -11,19 +11,25 @@ import (
 // CollectorKind is what kind of product a collector belongs to.
 type CollectorKind string
 
-// The kinds that are started as a job of a data set.
+// The kinds that are started as a job. The last two are products of their own, not data sets.
 const (
-	CollectScraper CollectorKind = "scraper" // ready-made scrapers and data feeds
-	CollectCrawl   CollectorKind = "crawl"   // follows a site's links
-	CollectSearch  CollectorKind = "search"  // results of a search
+	CollectScraper    CollectorKind = "scraper"     // ready-made scrapers and data feeds
+	CollectCrawl      CollectorKind = "crawl"       // follows a site's links
+	CollectSearch     CollectorKind = "search"      // results of a search
+	CollectDiscover   CollectorKind = "discover"    // pages that answer a query
+	CollectDeepLookup CollectorKind = "deep_lookup" // a table that answers a question
 )
 
 // Label is the kind in words.
 func (k CollectorKind) Label() string {
-	if k == CollectScraper {
+	switch k {
+	case CollectScraper:
 		return "scraper or feed"
+	case CollectDeepLookup:
+		return "deep lookup"
+	default:
+		return string(k)
 	}
-	return string(k)
 }
 
 // Collector is a data set that jobs can be started for. What a source does not show stays
@@ -46,6 +52,8 @@ type CollectMethod struct {
 	Discover string `json:"discover,omitempty"`
 	// Fields are those of an input; nil where they are not shown.
 	Fields []InputField `json:"fields"`
+	// Bound is the field that bounds how many records are found; "" where none does.
+	Bound string `json:"bound,omitempty"`
 }
 
 // InputField is a field of an input.
@@ -63,10 +71,14 @@ type InputField struct {
 
 // Label is the method in words.
 func (m CollectMethod) Label() string {
-	if m.Discover == "" {
+	switch {
+	case m.Bound != "":
+		return "find"
+	case m.Discover == "":
 		return "collect"
+	default:
+		return "discover by " + m.Discover
 	}
-	return "discover by " + m.Discover
 }
 
 // Shown reports whether the fields of an input are known.
@@ -95,6 +107,8 @@ func (m CollectMethod) Required() []string {
 // Cost says how the method may cost more than its inputs suggest, or "".
 func (m CollectMethod) Cost() string {
 	switch {
+	case m.Bound != "":
+		return "it may find any number of records, and each may be billed, unless " + m.Bound + " or a limit is set"
 	case m.Discover == "":
 		return ""
 	case m.Shown() && len(m.Required()) == 0:

@@ -225,7 +225,7 @@ func (c *Client) place(ctx context.Context) (catalogue.Place, error) {
 	if err != nil {
 		return catalogue.Place{}, err
 	}
-	out := catalogue.Place{Name: p.BaseURL + " " + string(p.Account) + " " + p.APIVersion, Lists: d.ListsCollectors() && p.BaseURL != ""}
+	out := catalogue.Place{Name: p.BaseURL + " " + string(p.Account) + " " + p.APIVersion, Lists: d.ListsCollectors() && p.BaseURL != "", Products: d.Products()}
 	if p.Local {
 		out.Name = "the embedded emulator"
 	}

@@ -20,6 +20,9 @@ type Place struct {
 	Name string
 	// Lists reports whether it is known where the service lists its data sets.
 	Lists bool
+	// Products are those whose jobs can be started and that are no data sets. The service lists
+	// none of them.
+	Products []model.Collector
 }
 
 // Config is what a Catalogue needs. All fields must be set.
@@ -87,6 +90,13 @@ func (c *Catalogue) List(ctx context.Context, key string, anew bool) (Listing, e
 	if err != nil {
 		return Listing{}, err
 	}
+	l, err := c.list(ctx, place, key, anew)
+	l.Collectors = slices.Concat(place.Products, l.Collectors)
+	return l, err
+}
+
+// list is List without the products.
+func (c *Catalogue) list(ctx context.Context, place Place, key string, anew bool) (Listing, error) {
 	if !place.Lists {
 		return Listing{Collectors: builtin(), Problem: notShown}, nil
 	}
@@ -153,6 +163,9 @@ func (c *Catalogue) Find(ctx context.Context, key, name string) (model.Collector
 	if err != nil {
 		return model.Collector{}, Listing{}, err
 	}
+	if found, err := pick(place.Products, name); err == nil {
+		return found, Listing{Collectors: place.Products}, nil
+	}
 	kept, keptErr := c.load(place)
 	if keptErr == nil && place.Lists && c.fresh(kept) {
 		if found, err := pick(kept.Collectors, name); err == nil {
@@ -175,7 +188,7 @@ func (c *Catalogue) Find(ctx context.Context, key, name string) (model.Collector
 	case !place.Lists:
 		return unlisted, l, nil
 	case id == "":
-		if l, err = c.List(ctx, key, true); err != nil {
+		if l, err = c.list(ctx, place, key, true); err != nil {
 			return model.Collector{}, l, err
 		}
 		found, err := pick(l.Collectors, name)

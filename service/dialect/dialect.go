@@ -22,6 +22,8 @@ type Dialect struct {
 	snapshots []string
 	// paths are where a job is asked for; nil when they are not known.
 	paths func(base, id string) JobPaths
+	// products are those whose work is a job, and that are no data sets.
+	products []product
 	// read reads the headers that the contract does not show, and knows reports
 	// whether there are any; nil for none.
 	read  func(r *Reading, h http.Header)
@@ -87,6 +89,7 @@ func all() []Dialect {
 					Parts:    base + "/snapshot/" + id + "/parts",
 				}
 			},
+			products:  brightDataProducts(),
 			read:      readBrightData,
 			knows:     fromBrightData,
 			refuses:   brightDataRefuses,

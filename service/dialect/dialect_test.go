@@ -203,19 +203,19 @@ func TestErrorText(t *testing.T) {
 
 func TestJobPathsAndQuery(t *testing.T) {
 	d := brightdata(t)
-	got, err := d.JobPaths("v4", "sd_1")
-	if want := (JobPaths{"/datasets/v4/progress/sd_1", "/datasets/v4/snapshot/sd_1", "/datasets/v4/snapshot/sd_1/cancel", "/datasets/v4/snapshot/sd_1/parts"}); err != nil || got != want {
+	got, err := d.JobPaths("v4", "gd_x", "sd_1")
+	if want := (JobPaths{"/datasets/v4/progress/sd_1", "/datasets/v4/snapshot/sd_1", "/datasets/v4/snapshot/sd_1/cancel", "/datasets/v4/snapshot/sd_1/parts", ""}); err != nil || got != want {
 		t.Errorf("%+v: %v", got, err)
 	}
 	for _, bad := range []string{"", "../x", "a/b", "a?b", "a\n", strings.Repeat("a", 81)} {
-		if _, err := d.JobPaths("v3", bad); err == nil {
+		if _, err := d.JobPaths("v3", "", bad); err == nil {
 			t.Errorf("identifier %q stands in a path", bad)
 		}
 	}
-	if _, err := Default().JobPaths("v3", "sd_1"); !errors.Is(err, ErrNotShown) {
+	if _, err := Default().JobPaths("v3", "", "sd_1"); !errors.Is(err, ErrNotShown) {
 		t.Errorf("documented: %v", err)
 	}
-	if d.TriggerPath("") != "/datasets/v3/trigger" || d.TriggerPath("v3/../x") != "/datasets/v3/trigger" {
+	if d.TriggerPath("", "") != "/datasets/v3/trigger" || d.TriggerPath("v3/../x", "gd_x") != "/datasets/v3/trigger" {
 		t.Error("the version segment is not held")
 	}
 	if d.TriggerQuery("gd_x", model.JobSettings{}).Encode() != "dataset_id=gd_x&include_errors=true" || Default().TriggerQuery("gd_x", model.JobSettings{}) != nil {
@@ -239,7 +239,7 @@ func TestSnapshotID(t *testing.T) {
 		`nonsense`:                             {"", ""},
 	} {
 		for i, d := range all() {
-			if got, ok := d.SnapshotID([]byte(body)); got != want[i] || ok != (want[i] != "") {
+			if got, ok := d.SnapshotID("", []byte(body)); got != want[i] || ok != (want[i] != "") {
 				t.Errorf("%s by %s: %q, want %q", body, d.Name(), got, want[i])
 			}
 		}

@@ -21,13 +21,19 @@ var ErrNotShown = errors.New("the contract does not show it")
 type JobPaths struct {
 	Progress string // GET
 	Snapshot string // GET
-	Cancel   string // POST
+	Cancel   string // POST; "" where it is not known
 	Parts    string // GET, how many parts the snapshot has; "" where it has none
+	Query    string // of each of them, encoded; "" for none
 }
 
 // TriggerPath is the path of POST trigger (service.md 4.2); version is the path's
-// version segment (service.md 9), "" for v3.
-func (Dialect) TriggerPath(version string) string { return datasets(version) + "/trigger" }
+// version segment (service.md 9), "" for v3. A product has a path of its own.
+func (d Dialect) TriggerPath(version, dataset string) string {
+	if p, ok := d.product(dataset); ok {
+		return p.trigger
+	}
+	return datasets(version) + "/trigger"
+}
 
 // TriggerQuery is how the dataset is named. The contract shows no query
 // parameter and no field for it, so the default dialect sends none: there the
@@ -36,7 +42,7 @@ func (Dialect) TriggerPath(version string) string { return datasets(version) + "
 //
 // The settings are parameters, too, as public documentation has them.
 func (d Dialect) TriggerQuery(dataset string, s model.JobSettings) url.Values {
-	if d.dataset == "" || dataset == "" {
+	if _, is := d.product(dataset); is || d.dataset == "" || dataset == "" {
 		return nil
 	}
 	q := url.Values{d.dataset: {dataset}}
@@ -71,12 +77,15 @@ func (d Dialect) TriggerQuery(dataset string, s model.JobSettings) url.Values {
 // JobPaths are the paths of one job. The contract shows none (service.md 2.4, 4):
 // a dialect without them answers with an error that wraps ErrNotShown. id must be
 // as SnapshotID gave it, or the error is a *model.RequestError.
-func (d Dialect) JobPaths(version, id string) (JobPaths, error) {
+func (d Dialect) JobPaths(version, dataset, id string) (JobPaths, error) {
 	if d.paths == nil {
 		return JobPaths{}, fmt.Errorf("asking for a job's state or result: %w; choose dialect %s", ErrNotShown, strings.Join(names(Dialect.AsksForJobs), " or "))
 	}
 	if _, ok := word(id); !ok {
 		return JobPaths{}, model.BadField("snapshot", "%q cannot stand in a path", clean(id))
+	}
+	if p, ok := d.product(dataset); ok {
+		return p.paths(id), nil
 	}
 	return d.paths(datasets(version), id), nil
 }
@@ -91,12 +100,16 @@ func datasets(version string) string {
 // SnapshotID finds the identifier in the answer to a trigger. The contract says
 // that "a job ID or snapshot ID" is returned, and not what the field is called.
 // body is the whole answer, which the caller has bounded.
-func (d Dialect) SnapshotID(body []byte) (string, bool) {
+func (d Dialect) SnapshotID(dataset string, body []byte) (string, bool) {
 	var answer map[string]json.RawMessage
 	if json.Unmarshal(body, &answer) != nil {
 		return "", false
 	}
-	for _, name := range d.snapshots {
+	names := d.snapshots
+	if p, ok := d.product(dataset); ok {
+		names = []string{p.id}
+	}
+	for _, name := range names {
 		var id string
 		if json.Unmarshal(answer[name], &id) == nil {
 			if id, ok := word(id); ok {

@@ -16,7 +16,10 @@ const (
 // PartRows is how many rows a part of a result has, so that a result of that many records
 // (below 0: not known) comes in some dozens of parts; 0 where it is not worth a question or
 // the dialect knows no parts.
-func (d Dialect) PartRows(records int) int {
+func (d Dialect) PartRows(dataset string, records int) int {
+	if _, is := d.product(dataset); is {
+		return 0
+	}
 	switch {
 	case d.paths == nil || records >= 0 && records <= minPart:
 		return 0
@@ -28,8 +31,11 @@ func (d Dialect) PartRows(records int) int {
 }
 
 // ResultQuery asks for a result with one row a line; part is counted from 1, and batch the
-// rows of a part, or both are 0 for the whole.
-func (Dialect) ResultQuery(batch, part int) url.Values {
+// rows of a part, or both are 0 for the whole. A product's result is asked for as it is.
+func (d Dialect) ResultQuery(dataset string, batch, part int) url.Values {
+	if _, is := d.product(dataset); is {
+		return nil
+	}
 	q := url.Values{"format": {"ndjson"}}
 	if batch > 0 {
 		q.Set("batch_size", strconv.Itoa(batch))

@@ -23,8 +23,8 @@ func (d Dialect) RowError(code string) (model.Class, model.Cause) {
 
 // BilledRows is how many rows of a result are billed, -1 where the dialect does not know.
 // Public documentation: rows with an error are not billed.
-func (d Dialect) BilledRows(r model.JobRows) int {
-	if !d.rowCodes || !r.Counted {
+func (d Dialect) BilledRows(dataset string, r model.JobRows) int {
+	if !d.rowCodes || !r.Counted || !d.BillsRecords(dataset) {
 		return -1
 	}
 	return r.Returned - r.Failed()

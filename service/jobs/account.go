@@ -19,16 +19,17 @@ const maxRowCodes = 50
 // be read it counts no more.
 type tally struct {
 	d     dialect.Dialect
+	of    string // the data set
 	out   model.JobRows
 	lines rows.Lines
 	err   error // why not
 }
 
-func newTally(d dialect.Dialect) *tally { return &tally{d: d} }
+func newTally(d dialect.Dialect, dataset string) *tally { return &tally{d: d, of: dataset} }
 
 // copy is for going back to what was counted before a part.
 func (t *tally) copy() tally {
-	out := tally{d: t.d, out: t.out, err: t.err}
+	out := tally{d: t.d, of: t.of, out: t.out, err: t.err}
 	out.out.Errors = slices.Clone(t.out.Errors)
 	return out
 }
@@ -75,8 +76,8 @@ func (t *tally) sum(p profile.Profile) model.JobRows {
 	out := t.out
 	out.Counted = true
 	slices.SortStableFunc(out.Errors, func(a, b model.JobRowErrors) int { return cmp.Compare(b.Rows, a.Rows) })
-	if out.Billed = t.d.BilledRows(out); out.Billed >= 0 {
-		_, rate := rateOf(p)
+	if out.Billed = t.d.BilledRows(t.of, out); out.Billed >= 0 {
+		_, rate := rateOf(p, t.d, t.of)
 		out.Cost, out.Priced = rate.Cost(float64(out.Billed), 0)
 	}
 	return out

@@ -221,6 +221,7 @@ type result struct {
 	body                 io.ReadCloser
 	cancel               context.CancelFunc
 	stall                *time.Timer // when it fires after the end, there is nothing left to cancel
+	wrapped              *wrapped    // the rows, where an object holds them
 }
 
 // errStalled is the cause of a download in which nothing came for long.
@@ -229,7 +230,11 @@ var errStalled = fmt.Errorf("nothing came for %s", downloadStall)
 // openResult asks for the results, or a part of them, with one row a line. Later errors of
 // the stream are *exchange.Error.
 func (rn *Runner) openResult(ctx context.Context, call jobCall, rows, part int) (*result, error) {
-	return rn.open(ctx, call, call.paths.Snapshot, call.d.ResultQuery(rows, part))
+	res, err := rn.open(ctx, call, call.paths.Snapshot, call.d.ResultQuery(call.job.Dataset, rows, part))
+	if err == nil {
+		res.unwrap(call)
+	}
+	return res, err
 }
 
 // open asks for what a snapshot has at a path.
@@ -241,7 +246,9 @@ func (rn *Runner) open(ctx context.Context, call jobCall, path string, query url
 		stall:  time.AfterFunc(downloadStall, func() { cancel(exchange.ErrTimeout) }),
 	}
 	get := call.api(http.MethodGet, path)
-	get.Query = query
+	for name, values := range query {
+		get.Query[name] = values
+	}
 	resp, _, err := rn.cfg.Wire.API(inner, get) //nolint:bodyclose // result.close closes it
 	if err != nil {
 		cancel(context.Canceled)

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,8 @@ type Estimate struct {
 	Rate    model.Rate
 	// Zone is the one that Rate is of.
 	Zone model.ZoneName
+	// unpriced is why no rate tells the cost, "" where one may.
+	unpriced string
 	// worst is what a cap counts, -1 where it is not known: dollars if every input gives what
 	// it gave in the dearest of the earlier jobs, and one record at least.
 	worst float64
@@ -34,7 +37,8 @@ func (e Estimate) String() string {
 	case e.Records < 0:
 		return "cost unknown: " + e.Basis
 	case e.Dollars < 0:
-		return fmt.Sprintf("about %s (%s); cost unknown: no zone of the profile for scrapers or data sets has a rate", records(e.Records), e.Basis)
+		why := cmp.Or(e.unpriced, "no zone of the profile for scrapers or data sets has a rate")
+		return fmt.Sprintf("about %s (%s); cost unknown: %s", records(e.Records), e.Basis, why)
 	default:
 		return fmt.Sprintf("about %s (%s), %s at %s of zone %s", records(e.Records), e.Basis, model.SmallDollars(e.Dollars), e.Rate, e.Zone)
 	}
@@ -77,16 +81,17 @@ func (rn *Runner) check(ctx context.Context, p profile.Profile, d dialect.Dialec
 	if err := allowed(p, d, r); err != nil {
 		return Estimate{}, err
 	}
-	e, err := rn.estimate(ctx, p, r)
+	r.Settings = d.Settings(r)
+	e, err := rn.estimate(ctx, p, d, r)
 	if err != nil {
 		return e, fmt.Errorf("estimating the cost of a job: %w", err)
 	}
 	return e, withinCap(p, r, e)
 }
 
-func (rn *Runner) estimate(ctx context.Context, p profile.Profile, r model.TriggerRequest) (Estimate, error) {
+func (rn *Runner) estimate(ctx context.Context, p profile.Profile, d dialect.Dialect, r model.TriggerRequest) (Estimate, error) {
 	e := Estimate{Inputs: len(r.Inputs), Dollars: -1, worst: -1}
-	was, err := rn.past(ctx, p, r)
+	was, err := rn.past(ctx, p, d, r)
 	if err != nil {
 		return e, err
 	}
@@ -96,7 +101,7 @@ func (rn *Runner) estimate(ctx context.Context, p profile.Profile, r model.Trigg
 	case was.jobs > 0:
 		perInput := float64(was.records) / float64(was.inputs)
 		e.Records, e.Basis = n*perInput, fmt.Sprintf("%.3g for an input in %s", perInput, earlier(was.jobs))
-		if most = n * was.most; r.Settings.Discover == "" {
+		if most = n * was.most; !d.Finds(r) {
 			most = max(most, n) // pages that were dead may give a record now
 		}
 		if limit > 0 && perInput > limit {
@@ -105,7 +110,7 @@ func (rn *Runner) estimate(ctx context.Context, p profile.Profile, r model.Trigg
 		if limit > 0 {
 			most = min(most, n*limit)
 		}
-	case r.Settings.Discover == "":
+	case !d.Finds(r):
 		e.Records, e.Basis, most = n, "one for each input: "+was.none(), n
 	case limit > 0:
 		e.Records, e.Basis, most = n*limit, fmt.Sprintf("%.0f for an input at most", limit), n*limit
@@ -120,7 +125,14 @@ func (rn *Runner) estimate(ctx context.Context, p profile.Profile, r model.Trigg
 			most = total
 		}
 	}
-	e.Zone, e.Rate = rateOf(p)
+	if !d.BillsRecords(r.Dataset) {
+		e.unpriced = "public sources do not show what is billed"
+		return e, nil
+	}
+	if of, ok := d.ProductOf(r.Dataset); ok {
+		e.unpriced = "no zone of the profile for " + of.Label() + " has a rate"
+	}
+	e.Zone, e.Rate = rateOf(p, d, r.Dataset)
 	if e.Rate.Per1000 > 0 && e.Records >= 0 {
 		if dollars, priced := e.Rate.Cost(e.Records, 0); priced {
 			e.Dollars = dollars
@@ -149,7 +161,7 @@ func (e earlierJobs) none() string {
 
 // past is what earlier jobs gave. One that found nothing says nothing about the next: its pages
 // may have been dead. One with a limit might have given more.
-func (rn *Runner) past(ctx context.Context, p profile.Profile, r model.TriggerRequest) (was earlierJobs, err error) {
+func (rn *Runner) past(ctx context.Context, p profile.Profile, d dialect.Dialect, r model.TriggerRequest) (was earlierJobs, err error) {
 	if rn.cfg.Ledger == nil {
 		return was, nil
 	}
@@ -168,7 +180,7 @@ func (rn *Runner) past(ctx context.Context, p profile.Profile, r model.TriggerRe
 		if err != nil {
 			return was, err
 		}
-		if j.Records == 0 || cutShort(asked.Settings, r.Settings) {
+		if j.Records == 0 || cutShort(d.Settings(asked), r.Settings) {
 			was.passed = true
 			continue
 		}
@@ -188,9 +200,13 @@ func cutShort(then, now model.JobSettings) bool {
 }
 
 // rateOf is the rate of the profile's first priced zone for ready-made scrapers, data sets or,
-// without one, crawls.
-func rateOf(p profile.Profile) (model.ZoneName, model.Rate) {
-	for _, product := range []model.Product{model.ProductScrapers, model.ProductDatasets, model.ProductCrawl} {
+// without one, crawls; for a product's job that of its own zone.
+func rateOf(p profile.Profile, d dialect.Dialect, dataset string) (model.ZoneName, model.Rate) {
+	products := []model.Product{model.ProductScrapers, model.ProductDatasets, model.ProductCrawl}
+	if of, ok := d.ProductOf(dataset); ok {
+		products = []model.Product{of}
+	}
+	for _, product := range products {
 		i := slices.IndexFunc(p.Zones, func(z model.Zone) bool { return z.Product == product && z.Rate.Per1000 > 0 })
 		if i >= 0 {
 			return p.Zones[i].Name, p.Zones[i].Rate

@@ -52,7 +52,7 @@ func (rn *Runner) follow(ctx context.Context, on func(Followed)) error {
 		return err
 	}
 	if !d.AsksForJobs() {
-		_, err := d.JobPaths(p.APIVersion, "none")
+		_, err := d.JobPaths(p.APIVersion, "", "none")
 		return err
 	}
 	feed, unsubscribe := rn.watching.subscribe()

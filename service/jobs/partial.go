@@ -182,7 +182,7 @@ func (p *partial) rehash() error {
 // restart forgets everything.
 func (p *partial) restart(rows, parts int) error {
 	p.state.Rows, p.state.Parts, p.state.Done, p.state.Kept = rows, parts, nil, nil
-	*p.rows = *newTally(p.rows.d)
+	*p.rows = *newTally(p.rows.d, p.rows.of)
 	p.size = 0
 	p.sum.Reset()
 	return p.cut()

@@ -23,7 +23,7 @@ import (
 // fetchResult brings a result to its file. What it returns is locked, and its Kept says what
 // became of it: the caller ends it once that is written down.
 func (rn *Runner) fetchResult(ctx context.Context, call jobCall, to Destination, on func(Progress)) (*partial, error) {
-	p, err := openPartial(to.File, partState{Version: 1, Place: place(call.p), Snapshot: call.job.Snapshot}, to.DropPartial, newTally(call.d))
+	p, err := openPartial(to.File, partState{Version: 1, Place: place(call.p), Snapshot: call.job.Snapshot}, to.DropPartial, newTally(call.d, call.job.Dataset))
 	var foreign *ForeignError
 	if errors.As(err, &foreign) { // of two questions, that about the finished file comes first
 		err = cmp.Or(free(to), err)
@@ -104,7 +104,7 @@ func (rn *Runner) goOn(ctx context.Context, call jobCall, p *partial, on func(Pr
 	}
 	size := known.Rows
 	if size == 0 {
-		size = call.d.PartRows(call.job.Records)
+		size = call.d.PartRows(call.job.Dataset, call.job.Records)
 	}
 	parts := 1
 	if size > 0 {
@@ -139,7 +139,7 @@ func (rn *Runner) goOn(ctx context.Context, call jobCall, p *partial, on func(Pr
 // askParts asks how many parts of so many rows a result has; 1 where the service does not
 // offer parts.
 func (rn *Runner) askParts(ctx context.Context, call jobCall, size int) (int, error) {
-	stream, err := rn.open(ctx, call, call.paths.Parts, call.d.ResultQuery(size, 0))
+	stream, err := rn.open(ctx, call, call.paths.Parts, call.d.ResultQuery(call.job.Dataset, size, 0))
 	if err != nil {
 		return 1, notOffered(err)
 	}
@@ -190,7 +190,7 @@ func (rn *Runner) fetchPart(ctx context.Context, call jobCall, p *partial, part 
 		return err
 	}
 	defer stream.close()
-	gate := &resultGate{w: p, format: "ndjson"}
+	gate := &resultGate{w: p, format: "ndjson", empty: stream.wrapped != nil}
 	if _, err = stream.copyTo(gate, on); err == nil {
 		err = gate.finish(true)
 	} else {

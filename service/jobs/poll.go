@@ -32,14 +32,11 @@ func (rn *Runner) poll(ctx context.Context, call jobCall) (dialect.Progress, err
 		return dialect.Progress{}, rn.jobFault(ctx, doing, call, resp, nil)
 	}
 	mask := exchange.MaskOf(call.secret, exchange.Login{})
-	body, err := answer(mask, resp)
+	p, err := call.readProgress(mask, resp.Body)
 	if err == nil {
-		var p dialect.Progress
-		if p, err = call.d.ReadProgress(body); err == nil {
-			p.Wire, p.Detail = mask.Text(p.Wire), mask.Text(p.Detail)
-			p.After = call.d.ReadHeader(resp.Header, rn.cfg.Now()).RetryAfter
-			return p, nil
-		}
+		p.Wire, p.Detail = mask.Text(p.Wire), mask.Text(p.Detail)
+		p.After = call.d.ReadHeader(resp.Header, rn.cfg.Now()).RetryAfter
+		return p, nil
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		return dialect.Progress{}, cause

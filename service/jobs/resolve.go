@@ -62,6 +62,13 @@ func (rn *Runner) Candidates(ctx context.Context, id string) ([]Candidate, error
 	if rn.cfg.List == nil {
 		return nil, ErrNoList
 	}
+	_, d, err := rn.cfg.Access.Current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if of, ok := d.ProductOf(job.Dataset); ok {
+		return nil, fmt.Errorf("%w: public sources show none for %s", ErrNoList, of.Label())
+	}
 	listed, skipped, err := rn.cfg.List(ctx, rn.keyOf(job), job.Dataset, maxListedJobs)
 	if err != nil {
 		return nil, err
@@ -268,7 +275,8 @@ func (rn *Runner) Claim(ctx context.Context, id, snapshot string, sure bool) (mo
 // againstList says that the service lists no such job for the data set, or nothing where its list
 // cannot be asked for or may lack jobs.
 func (rn *Runner) againstList(ctx context.Context, job model.Job, snapshot string) string {
-	if rn.cfg.List == nil {
+	_, d, err := rn.cfg.Access.Current(ctx)
+	if _, product := d.ProductOf(job.Dataset); err != nil || product || rn.cfg.List == nil {
 		return ""
 	}
 	listed, skipped, err := rn.cfg.List(ctx, rn.keyOf(job), job.Dataset, maxListedJobs)

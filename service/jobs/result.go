@@ -23,6 +23,7 @@ const resultHead = 64 << 10
 type resultGate struct {
 	w      io.Writer
 	format string
+	empty  bool // a result without rows is one
 	head   []byte
 	open   bool
 }
@@ -41,6 +42,10 @@ func (g *resultGate) Write(p []byte) (int, error) {
 // finish looks at what came so far. whole says that nothing follows.
 func (g *resultGate) finish(whole bool) error {
 	if g.open {
+		return nil
+	}
+	if g.empty && whole && len(g.head) == 0 {
+		g.open = true
 		return nil
 	}
 	if err := checkResult(g.format, g.head, whole); err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"time"
 
 	"zonedeck/service/exchange"
@@ -160,7 +161,7 @@ func (rn *Runner) Trigger(ctx context.Context, r model.TriggerRequest) (model.Jo
 	kept := context.WithoutCancel(ctx)
 	sending, err := rn.change(kept, l.job.ID, func(job *model.Job) (note, error) {
 		job.State = model.JobSending
-		return note{step: fmt.Sprintf("POST %s", l.d.TriggerPath(l.p.APIVersion))}, nil
+		return note{step: fmt.Sprintf("POST %s", l.d.TriggerPath(l.p.APIVersion, job.Dataset))}, nil
 	})
 	if err != nil {
 		return l.job, err
@@ -199,7 +200,14 @@ func (rn *Runner) prepareLaunch(ctx context.Context, r model.TriggerRequest) (la
 	if err != nil {
 		return launch{}, err
 	}
-	return launch{p: p, d: d, key: key, secret: secret, body: rows.Body(r.Inputs), settings: r.Settings}, nil
+	body, product, err := d.ProductBody(r)
+	if err != nil {
+		return launch{}, err
+	}
+	if !product {
+		body = rows.Body(r.Inputs)
+	}
+	return launch{p: p, d: d, key: key, secret: secret, body: body, settings: r.Settings}, nil
 }
 
 // allowed reports why a job cannot be launched for the profile, whatever it costs.
@@ -210,10 +218,11 @@ func allowed(p profile.Profile, d dialect.Dialect, r model.TriggerRequest) error
 	if ps := append(r.Problems(d.Sends()), outside(p, r)...); len(ps) > 0 {
 		return &model.RequestError{Problems: ps}
 	}
-	if _, err := exchange.APIURL(p.BaseURL, d.TriggerPath(p.APIVersion), nil); err != nil {
+	if _, err := exchange.APIURL(p.BaseURL, d.TriggerPath(p.APIVersion, r.Dataset), nil); err != nil {
 		return model.BadField("profile", "%w", err)
 	}
-	return nil
+	_, _, err := d.ProductBody(r)
+	return err
 }
 
 // outside lists the first inputs whose targets the profile does not allow. A dataset that takes no
@@ -277,7 +286,7 @@ func (rn *Runner) send(ctx context.Context, l launch) (v verdict) {
 	mask := exchange.MaskOf(l.secret, exchange.Login{}, deliverySecrets(l.settings)...)
 	resp, tr, err := rn.cfg.Wire.API(ctx, exchange.Call{
 		Profile: l.p, KeyName: l.key.Name, Key: l.secret,
-		Method: http.MethodPost, Path: l.d.TriggerPath(l.p.APIVersion), Query: l.d.TriggerQuery(l.job.Dataset, l.settings), Body: l.body,
+		Method: http.MethodPost, Path: l.d.TriggerPath(l.p.APIVersion, l.job.Dataset), Query: l.d.TriggerQuery(l.job.Dataset, l.settings), Body: l.body,
 	})
 	if err != nil {
 		text := line(mask.Text(err.Error()))
@@ -304,7 +313,7 @@ func (rn *Runner) send(ctx context.Context, l launch) (v verdict) {
 	fault.outcome.ReadBy = cmp.Or(fault.outcome.ReadBy, by)
 	switch {
 	case resp.StatusCode >= 200 && resp.StatusCode < 300:
-		if id, ok := l.d.SnapshotID(body); ok {
+		if id, ok := l.d.SnapshotID(l.job.Dataset, body); ok {
 			return verdict{state: model.JobAccepted, snapshot: id}
 		}
 		if readErr != nil {
@@ -355,7 +364,7 @@ func (rn *Runner) callAbout(ctx context.Context, job model.Job) (call jobCall, e
 	if err := ofProfile(job, call.p); err != nil {
 		return call, err
 	}
-	if call.paths, err = call.d.JobPaths(call.p.APIVersion, job.Snapshot); err != nil {
+	if call.paths, err = call.d.JobPaths(call.p.APIVersion, job.Dataset, job.Snapshot); err != nil {
 		return call, fmt.Errorf("job %s: %w", job.ID, err)
 	}
 	// The key that started the job or, when the inventory no longer has it, the
@@ -378,7 +387,8 @@ func ofProfile(job model.Job, p profile.Profile) error {
 
 // api is the call of one of the job's paths.
 func (j jobCall) api(method, path string) exchange.Call {
-	return exchange.Call{Profile: j.p, KeyName: j.key.Name, Key: j.secret, Method: method, Path: path}
+	query, _ := url.ParseQuery(j.paths.Query) // the dialect has encoded it
+	return exchange.Call{Profile: j.p, KeyName: j.key.Name, Key: j.secret, Method: method, Path: path, Query: query}
 }
 
 // cancelTimeout bounds the call that cancels a job.
@@ -399,6 +409,9 @@ func (rn *Runner) CancelJob(ctx context.Context, jobID string) (model.Job, error
 	}
 	if call.job.State.Final() {
 		return call.job, fmt.Errorf("job %s %s: %w", call.job.ID, call.job.State.Predicate(), ErrJobOver)
+	}
+	if call.paths.Cancel == "" {
+		return call.job, fmt.Errorf("cancelling job %s of %s: %w", call.job.ID, call.job.Dataset, dialect.ErrNotShown)
 	}
 	inner, cancel := context.WithTimeoutCause(ctx, cancelTimeout, exchange.ErrTimeout)
 	defer cancel()

@@ -209,6 +209,9 @@ func Jobs(ctx context.Context, cfg Config, keyName, dataset string, most int) (j
 	if err != nil {
 		return nil, 0, err
 	}
+	if of, ok := a.d.ProductOf(dataset); ok {
+		return nil, 0, fmt.Errorf("listing the jobs of %s: %w, and neither do other public sources", of.Label(), dialect.ErrNotShown)
+	}
 	doing := "the list of jobs of " + dataset
 	path, query := a.d.Snapshots(a.p.APIVersion, dataset, most)
 	body, err := a.get(ctx, doing, path, query)

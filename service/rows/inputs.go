@@ -34,7 +34,7 @@ const (
 const (
 	InputLines  = "lines"  // one URL a line; empty lines and lines that begin with # are skipped
 	InputCSV    = "csv"    // with a header that has a url column
-	InputJSON   = "json"   // an array of objects with a url, or of URLs, or {"input": [...]}
+	InputJSON   = "json"   // an array of objects with a url, or of URLs, or {"input": [...]}, or one object
 	InputNDJSON = "ndjson" // one of these objects a line
 )
 
@@ -369,10 +369,21 @@ func (in *inputReader) ndjson(br *bufio.Reader) error {
 	})
 }
 
-// json reads an array of rows, or an object whose "input" is one.
+// json reads an array of rows, an object whose "input" is one, or one row.
 func (in *inputReader) json(br *bufio.Reader) error {
 	m := &meter{r: br, left: maxInputRow, over: errLongRow}
 	dec := json.NewDecoder(m)
+	if isObject(br) {
+		var raw json.RawMessage
+		if err := dec.Decode(&raw); err != nil {
+			return jsonFault(err)
+		}
+		m.left = maxInputRow
+		if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+			return errors.New("more follows the object; put all inputs into one array")
+		}
+		return in.value(1, raw)
+	}
 	wrapped, err := openArray(dec)
 	if err != nil {
 		return err
@@ -399,6 +410,13 @@ func (in *inputReader) json(br *bufio.Reader) error {
 		return errors.New("more follows the array; put all inputs into one array")
 	}
 	return nil
+}
+
+// isObject reports whether the text begins as an object without "input" at its beginning.
+func isObject(br *bufio.Reader) bool {
+	head, _ := br.Peek(4 << 10) // fewer bytes at the end of the source
+	rest, ok := strings.CutPrefix(strings.TrimLeft(string(head), " \t\r\n"), "{")
+	return ok && !strings.HasPrefix(strings.TrimLeft(rest, " \t\r\n"), `"input"`)
 }
 
 // openArray reads up to the first element. wrapped says that the array is in an object.

@@ -100,6 +100,7 @@ type collectorJSON struct {
 // methodJSON is a way to collect; fields is null where they are not shown.
 type methodJSON struct {
 	Discover string           `json:"discover"`
+	Bound    string           `json:"bound"`
 	Cost     string           `json:"cost"`
 	Fields   []inputFieldJSON `json:"fields"`
 }
@@ -119,7 +120,7 @@ func newCollectorJSON(c model.Collector) collectorJSON {
 		ID: c.ID, Name: c.Name, Names: append([]string{}, c.Names...), Kind: string(c.Kind), Domain: c.Domain, Description: c.Description, Methods: []methodJSON{},
 	}
 	for _, m := range c.Methods {
-		method := methodJSON{Discover: m.Discover, Cost: m.Cost()}
+		method := methodJSON{Discover: m.Discover, Bound: m.Bound, Cost: m.Cost()}
 		if m.Shown() {
 			method.Fields = []inputFieldJSON{}
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
+	"zonedeck/service/dialect"
 )
 
 // remoteFlags say what is asked of the service in place of the ledger.
@@ -65,8 +66,15 @@ func (t *task) listRemoteJobs(ctx context.Context, f remoteFlags, limit int, asJ
 		return fail(exitState, "%w", err)
 	}
 	names := unique(f.datasets)
+	d, err := dialect.Find(p.Dialect)
+	if err != nil {
+		return usage("%w", err)
+	}
 	if len(names) == 0 {
 		for _, j := range known {
+			if _, product := d.ProductOf(j.Dataset); product { // no list has its jobs
+				continue
+			}
 			if j.Profile == p.Name && j.Dataset != "" && !slices.Contains(names, j.Dataset) {
 				names = append(names, j.Dataset)
 			}

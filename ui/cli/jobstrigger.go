@@ -176,7 +176,7 @@ func (t *task) shapeOf(ctx context.Context, d dialect.Dialect, name string, f tr
 	if err != nil {
 		return "", shape, usage("%s: %s; nothing was sent", c.ID, sanitizeLine(err.Error()))
 	}
-	if cost := m.Cost(); cost != "" && f.settings.LimitPerInput == 0 && f.settings.LimitTotal == 0 {
+	if cost := m.Cost(); cost != "" && m.Bound == "" && f.settings.LimitPerInput == 0 && f.settings.LimitTotal == 0 {
 		t.app.say("zonedeck: %s: %s (--limit-per-input, --limit)", sanitizeLine(m.Label()), cost)
 	}
 	shape.Fields, shape.Strict = m.Fields, !l.Builtin()

@@ -1,0 +1,138 @@
+package dialect
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"zonedeck/model"
+)
+
+func asking(dataset string, extra map[string]string) model.TriggerRequest {
+	return model.TriggerRequest{Dataset: dataset, Inputs: []model.JobInput{{Extra: extra}}}
+}
+
+func TestAProductHasCallsOfItsOwn(t *testing.T) {
+	d := Embedded()
+	for dataset, want := range map[string]JobPaths{
+		"discover": {Progress: "/discover", Snapshot: "/discover", Query: "task_id=x-1"},
+		"deep_lookup": {
+			Progress: "/datasets/deep_lookup/v1/request/x-1/status", Snapshot: "/datasets/deep_lookup/v1/request/x-1", Cancel: "/datasets/deep_lookup/v1/request/x-1/cancel",
+		},
+	} {
+		if got, err := d.JobPaths("v3", dataset, "x-1"); err != nil || got != want {
+			t.Errorf("%s: %+v, %v", dataset, got, err)
+		}
+		if _, err := d.JobPaths("v3", dataset, "x&y"); !errors.Is(err, model.ErrRequest) {
+			t.Errorf("%s: %v", dataset, err)
+		}
+		if q := d.TriggerQuery(dataset, model.JobSettings{}); q != nil {
+			t.Errorf("%s: %v", dataset, q)
+		}
+		if n := d.PartRows(dataset, -1); n != 0 {
+			t.Errorf("%s: parts of %d", dataset, n)
+		}
+		if _, is := Default().ProductOf(dataset); is { // there it is a name of the operator's
+			t.Errorf("%s is a product of the contract", dataset)
+		}
+	}
+	if d.TriggerPath("v3", "discover") != "/discover" || d.TriggerPath("v3", "deep_lookup") != "/datasets/deep_lookup/v1/trigger" {
+		t.Error("paths of triggers")
+	}
+	if id, ok := d.SnapshotID("discover", []byte(`{"status":"ok","task_id":"a","snapshot_id":"b"}`)); id != "a" || !ok {
+		t.Error(id, ok)
+	}
+	if _, ok := d.SnapshotID("deep_lookup", []byte(`{"task_id":"a"}`)); ok {
+		t.Error("an identifier of another product")
+	}
+}
+
+func TestBodyOfAProduct(t *testing.T) {
+	d := Embedded()
+	limited := func(r model.TriggerRequest) model.TriggerRequest { r.Settings.LimitTotal = 7; return r }
+	for _, c := range []struct {
+		name string
+		r    model.TriggerRequest
+		want string // the body, or "" for an error
+	}{
+		{"discover", asking("discover", map[string]string{"query": `"a"`, "include_content": "true"}), `{"include_content":true,"query":"a"}`},
+		{"a limit", limited(asking("discover", map[string]string{"query": `"a"`})), `{"num_results":7,"query":"a"}`},
+		{"two limits", limited(asking("discover", map[string]string{"query": `"a"`, "num_results": "3"})), ""},
+		{"a text that is no JSON", asking("discover", map[string]string{"query": `a"b`}), `{"query":"a\"b"}`},
+		{"two inputs", model.TriggerRequest{Dataset: "discover", Inputs: make([]model.JobInput, 2)}, ""},
+		{"a setting", model.TriggerRequest{Dataset: "discover", Inputs: make([]model.JobInput, 1), Settings: model.JobSettings{LimitPerInput: 1}}, ""},
+		{"a question alone", asking("deep_lookup", map[string]string{"query": `"a"`}), `{"query":"a"}`},
+		{
+			"columns in words", limited(asking("deep_lookup", map[string]string{"query": `"a"`, "title": `"t"`, "columns": `"n; p: in $; where c: below 20;"`})),
+			`{"query":"a","result_limit":7,"spec":{"columns":[{"name":"n","description":"","type":"enrichment"},{"name":"p","description":"in $","type":"enrichment"},{"name":"c","description":"below 20","type":"constraint"}],"query":"a","title":"t"}}`,
+		},
+		{"columns as they are", asking("deep_lookup", map[string]string{"query": `"a"`, "columns": `[{"name":"n"}]`}), `{"query":"a","spec":{"columns":[{"name":"n"}],"query":"a"}}`},
+		{"a specification", asking("deep_lookup", map[string]string{"query": `"a"`, "spec": `{"columns":[]}`}), `{"query":"a","spec":{"columns":[]}}`},
+		{"both", asking("deep_lookup", map[string]string{"query": `"a"`, "spec": `{}`, "columns": `"n"`}), ""},
+		{"a column twice", asking("deep_lookup", map[string]string{"query": `"a"`, "columns": `"n; n: x"`}), ""},
+		{"a column without a name", asking("deep_lookup", map[string]string{"query": `"a"`, "columns": `"n; : x"`}), ""},
+		{"no column", asking("deep_lookup", map[string]string{"query": `"a"`, "columns": `" ; "`}), ""},
+		{"a title alone", asking("deep_lookup", map[string]string{"query": `"a"`, "title": `"t"`}), ""},
+	} {
+		body, product, err := d.ProductBody(c.r)
+		if string(body) != c.want || !product || (c.want == "") != errors.Is(err, model.ErrRequest) {
+			t.Errorf("%s: %s, %t, %v", c.name, body, product, err)
+		}
+	}
+	if _, product, err := d.ProductBody(asking("gd_x", nil)); product || err != nil {
+		t.Error(product, err)
+	}
+}
+
+func TestStateOfAProduct(t *testing.T) {
+	d := Embedded()
+	for _, c := range []struct {
+		dataset, body string
+		rows          int
+		want          Progress
+	}{
+		{"discover", `{"status":"processing","duration_seconds":0.1}`, 0, Progress{State: model.JobRunning, Wire: "processing", Inputs: -1, Done: -1, Records: -1}},
+		{"discover", `{"status":"done"}`, 3, Progress{State: model.JobReady, Wire: "done", Inputs: -1, Done: 1, Records: 3}},
+		{"discover", `{"status":"error","message":"no\nluck"}`, 0, Progress{State: model.JobFailed, Wire: "error", Detail: "no luck", Inputs: -1, Done: -1, Records: -1}},
+		{"discover", `{"status":"resting"}`, 0, Progress{State: model.JobRunning, Wire: "resting", Inputs: -1, Done: -1, Records: -1}},
+		{"deep_lookup", `{"status":"running","step":"generating","progress":45,"matched_records":2}`, 0, Progress{State: model.JobRunning, Wire: "running", Detail: "generating, 45 %", Inputs: -1, Done: -1, Records: 2}},
+		{"deep_lookup", `{"status":"queued","step":"","progress":"?","matched_records":-2}`, 0, Progress{State: model.JobRunning, Wire: "queued", Inputs: -1, Done: -1, Records: -1}},
+		{"deep_lookup", `{"status":"completed","step":"done","matched_records":9}`, 0, Progress{State: model.JobReady, Wire: "completed", Inputs: -1, Done: 1, Records: 9}},
+		{"deep_lookup", `{"status":"cancelled","matched_records":1}`, 0, Progress{State: model.JobCanceled, Wire: "cancelled", Inputs: -1, Done: -1, Records: 1}},
+	} {
+		var head map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(c.body), &head); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := d.ReadProductProgress(c.dataset, head, c.rows); err != nil || got != c.want {
+			t.Errorf("%s: %+v, %v", c.body, got, err)
+		}
+	}
+	if _, err := d.ReadProductProgress("discover", nil, 0); err == nil {
+		t.Error("a state without a status")
+	}
+}
+
+func TestColumnsInWords(t *testing.T) {
+	columns := []LookupColumn{{"name", "", "enrichment"}, {"price", "in $: net", "enrichment"}, {"cheap", "below 20", "constraint"}}
+	words, ok := WordsOfColumns(columns)
+	if words != "name; price: in $: net; where cheap: below 20" || !ok {
+		t.Errorf("%q, %t", words, ok)
+	}
+	if words, ok := WordsOfColumns([]LookupColumn{{"a;b", "", "enrichment"}}); ok {
+		t.Errorf("%q is read as something else", words)
+	}
+}
+
+func TestWhatAProductCharged(t *testing.T) {
+	d := Embedded()
+	for text, want := range map[string]float64{`"$73.00"`: 73, `"$1,234.5"`: 1234.5, `"73"`: -1, `"$-1"`: -1, `"$NaN"`: -1, `"$Inf"`: -1, `73`: -1} {
+		got, ok := d.Charged("deep_lookup", map[string]json.RawMessage{"total_cost": json.RawMessage(text)})
+		if ok != (want >= 0) || ok && got != want {
+			t.Errorf("%s: %v, %t", text, got, ok)
+		}
+	}
+	if _, ok := d.Charged("gd_x", nil); ok {
+		t.Error("a data set tells a cost")
+	}
+}

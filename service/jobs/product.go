@@ -1,0 +1,88 @@
+package jobs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"zonedeck/model"
+	"zonedeck/service/dialect"
+	"zonedeck/service/exchange"
+	"zonedeck/service/rows"
+)
+
+// unwrap has the result give its rows alone, one a line, where they stand in an object.
+func (r *result) unwrap(call jobCall) {
+	field, ok := call.d.Envelope(call.job.Dataset)
+	if !ok {
+		return
+	}
+	r.wrapped = &wrapped{Envelope: rows.NewEnvelope(r.MaskReader, field), call: call}
+}
+
+// Read gives the rows of the result, as the service writes them or out of their object.
+func (r *result) Read(p []byte) (int, error) {
+	if r.wrapped != nil {
+		return r.wrapped.Read(p)
+	}
+	return r.MaskReader.Read(p)
+}
+
+// wrapped are rows in an object that says besides whether they are all.
+type wrapped struct {
+	*rows.Envelope
+	call jobCall
+}
+
+// Read ends with an error unless the object is whole and says that the job is over.
+func (w *wrapped) Read(p []byte) (int, error) {
+	n, err := w.Envelope.Read(p)
+	var row *rows.RecordsError
+	switch {
+	case errors.Is(err, io.EOF):
+		return n, w.over()
+	case err == io.ErrUnexpectedEOF: //nolint:errorlint // a reader's error that wraps it says more
+		return n, &exchange.Error{Broke: model.BreakReset, Peer: exchange.PeerService, Sent: true, Err: brokeOff(err)}
+	case errors.As(err, &row):
+		return n, unusable("is not an object with rows: %s", row.Error())
+	}
+	return n, err
+}
+
+// over is io.EOF if the job has ended with a result, else why there is none.
+func (w *wrapped) over() error {
+	p, err := w.progress()
+	switch {
+	case err != nil:
+		return unusable("%s", err)
+	case p.State == model.JobReady, p.State == model.JobCanceled && w.Rows > 0:
+		return io.EOF
+	case p.State == model.JobFailed, p.State == model.JobCanceled:
+		text := joinText(p.Wire, p.Detail)
+		return &noResultError{text: "has no result: " + text, seen: model.Outcome{ServiceText: text}}
+	default:
+		return fmt.Errorf("job %s: %w", w.call.job.ID, &NotReadyError{Text: joinText(p.Wire, p.Detail)})
+	}
+}
+
+func (w *wrapped) progress() (dialect.Progress, error) {
+	return w.call.d.ReadProductProgress(w.call.job.Dataset, w.Beside, w.Rows)
+}
+
+// readProgress reads an answer to a question for a job's state. That of a product may hold its
+// whole result, which is read past.
+func (j jobCall) readProgress(mask exchange.Mask, body io.Reader) (dialect.Progress, error) {
+	field, product := j.d.Envelope(j.job.Dataset)
+	if !product {
+		text, err := io.ReadAll(io.LimitReader(mask.Reader(body), answerBytes))
+		if err != nil {
+			return dialect.Progress{}, err
+		}
+		return j.d.ReadProgress(text)
+	}
+	w := wrapped{Envelope: rows.NewEnvelope(io.LimitReader(mask.Reader(body), maxDownload), field), call: j}
+	if _, err := io.Copy(io.Discard, w.Envelope); err != nil {
+		return dialect.Progress{}, err
+	}
+	return w.progress()
+}
