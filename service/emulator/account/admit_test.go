@@ -217,6 +217,7 @@ func FuzzDomains(f *testing.F) {
 	f.Add("example.com", "www.example.com")
 	f.Add("*.example.com", "EXAMPLE.com.")
 	f.Add("[::1]", "::1")
+	f.Add("::%]", ":11")
 	f.Fuzz(func(t *testing.T, entry, host string) {
 		list, err := domains([]string{entry})
 		if err != nil {

@@ -159,8 +159,8 @@ func domains(entries []string) ([]string, error) {
 }
 
 func validHost(d string) bool {
-	if _, err := netip.ParseAddr(d); err == nil {
-		return true
+	if a, err := netip.ParseAddr(d); err == nil {
+		return a.Zone() == "" // a zone is a name of one machine, and any bytes
 	}
 	if d == "" || len(d) > maxEntry {
 		return false
