@@ -8,11 +8,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
-	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -28,6 +30,7 @@ import (
 	"zonedeck/service/ledger"
 	"zonedeck/service/overview"
 	"zonedeck/service/profile"
+	"zonedeck/service/rehearsal"
 	"zonedeck/service/servicetest"
 	"zonedeck/service/webhook"
 	"zonedeck/service/work"
@@ -42,8 +45,9 @@ const operatorEnv = "ZONEDECK_SERVICE_OPERATOR"
 type operator struct {
 	Dir, URL, Key string
 	Account       model.AccountID
-	// Hook is the address at which it receives webhooks, or empty.
-	Hook string
+	// Hook is where its webhooks go, or empty. HookDue is how long it waits for one.
+	Hook    string
+	HookDue time.Duration
 	// Die is at which look at the clock the process kills itself; 0 for never. The clock is
 	// looked at before and within every write to the ledger, and around every call.
 	Die int64
@@ -98,7 +102,7 @@ func (o operator) client(ctx context.Context, now func() time.Time) (*Client, *l
 		Key: func(name string) (model.Key, bool) {
 			return model.Key{Name: name, Level: model.LevelUser, Secret: name}, true
 		},
-		Work: func(context.Context) (work.Queue, error) { return queue, nil }, HookDue: crashDue, Ledger: l, DownloadsDir: filepath.Join(o.Dir, "downloads"), Now: now, Timer: now,
+		Work: func(context.Context) (work.Queue, error) { return queue, nil }, HookDue: o.HookDue, Ledger: l, DownloadsDir: filepath.Join(o.Dir, "downloads"), Now: now, Timer: now,
 	}), l, nil
 }
 
@@ -117,7 +121,7 @@ func (o operator) work(ctx context.Context, now func() time.Time) error {
 			return err
 		}
 		defer r.Close()
-		ask.Settings.Notify = model.HookAddress(r.URL(), strings.Repeat("t", 16))
+		ask.Settings.Notify = model.HookAddress(o.Hook, strings.Repeat("t", 16))
 	}
 	for ctx.Err() == nil {
 		list, _, err := c.Jobs(ctx, 0)
@@ -151,7 +155,8 @@ func passes(err error) bool {
 	return errors.As(err, &fault) || errors.Is(err, jobs.ErrNotReady) || errors.Is(err, jobs.ErrSettled) // by a webhook
 }
 
-// crashDue is how long such a console waits for a webhook.
+// crashDue is how long such a console waits for a webhook, unless the webhook alone should end
+// the wait.
 const crashDue = 300 * time.Millisecond
 
 // receive receives webhooks for the console's jobs.
@@ -163,7 +168,7 @@ func (o operator) receive(ctx context.Context, c *Client, now func() time.Time) 
 	if err != nil {
 		return nil, err
 	}
-	return webhook.Listen(ctx, o.Hook, false, webhook.Config{Inbox: in, Heard: c.HeardWebhook})
+	return webhook.Listen(ctx, "127.0.0.1:0", false, webhook.Config{Inbox: in, Heard: c.HeardWebhook})
 }
 
 func (o operator) inbox(ctx context.Context, now func() time.Time) (*webhook.Inbox, string, error) {
@@ -186,33 +191,27 @@ func (o operator) await(ctx context.Context, c *Client, job model.Job) error {
 	})
 }
 
-// settle adopts the one job of the service's list that fits. A POST that was cut off by a kill
-// may still be worked on, so that an empty list is looked at again before it is believed.
+// settle adopts the one job of the service's list that fits, or marks that there is none: what a
+// killed console sent was dealt with before this one began.
 func (o operator) settle(ctx context.Context, c *Client, job model.Job) error {
-	for range 20 {
+	for ctx.Err() == nil {
 		found, err := c.Candidates(ctx, job.ID)
-		if err != nil {
-			var call *overview.CallError
-			if errors.As(err, &call) {
-				continue // the list meets the faults, too
-			}
+		switch call := (*overview.CallError)(nil); {
+		case errors.As(err, &call):
+			continue // the list meets the faults, too
+		case err != nil:
 			return err
-		}
-		switch {
-		case len(found) > 1 || len(found) == 1 && found[0].Inputs >= 0 && found[0].Against != "":
+		case len(found) == 0:
+			_, err = c.NotStarted(ctx, job.ID)
+			return err
+		case len(found) > 1 || found[0].Inputs >= 0 && found[0].Against != "":
 			return fmt.Errorf("candidates: %+v", found)
-		case len(found) == 1 && found[0].Inputs >= 0: // else the question about its inputs met a fault
+		case found[0].Inputs >= 0: // else the question about its inputs met a fault
 			_, err = c.Claim(ctx, job.ID, found[0].Snapshot, false)
 			return err
 		}
-		again := time.NewTimer(25 * time.Millisecond)
-		select {
-		case <-ctx.Done():
-		case <-again.C:
-		}
 	}
-	_, err := c.NotStarted(ctx, job.ID)
-	return err
+	return context.Cause(ctx)
 }
 
 // crashFaults are what the service does meanwhile.
@@ -251,15 +250,21 @@ func TestNoKillLosesOrDoublesAJob(t *testing.T) {
 	faults := crashFaults()
 	share := max(1, (want+len(faults)-1)/len(faults))
 	var total, runs int
-	for name, rules := range faults {
+	for _, name := range slices.Sorted(maps.Keys(faults)) {
 		t.Run(name, func(t *testing.T) {
-			hook := strings.HasPrefix(name, "a webhook")
-			looks, _ := crashRun(t, rules, hook, nil) // how often a run looks that is not killed
-			kills := 0
+			var due, patient time.Duration
+			if strings.HasPrefix(name, "a webhook") {
+				due, patient = crashDue, crashDue
+			}
+			if comes := due > 0 && !strings.HasSuffix(name, "never comes"); comes {
+				patient = model.HookDue // the webhook alone ends the wait
+			}
+			looks, _ := crashRun(t, faults[name], patient) // how often a run looks that is not killed
+			kills, random := 0, rand.New(rand.NewPCG(1, uint64(share)))
 			for i := 0; kills < share && i < 4*share; i++ {
 				// Evenly over all looks; beyond as many kills as looks it begins anew.
 				first := 1 + (int64(i)*looks/int64(share))%looks
-				_, n := crashRun(t, rules, hook, []int64{first, 1 + rand.Int64N(looks)})
+				_, n := crashRun(t, faults[name], due, first, 1+random.Int64N(looks))
 				kills += n
 				runs++
 			}
@@ -273,11 +278,25 @@ func TestNoKillLosesOrDoublesAJob(t *testing.T) {
 	t.Logf("%d kills in %d runs", total, runs)
 }
 
+// crash is one run: an emulator, and one console after another.
+type crash struct {
+	operator
+
+	service *gate
+	console atomic.Int64 // the process that runs
+}
+
 // crashRun lets one job be worked on to its end by a console after another; each is killed at
-// its look at the clock, and the last one not at all. It gives the looks of the last console
-// and how many were killed, and checks that the service has as many jobs as the ledger.
-func crashRun(t *testing.T, rules []fault.Rule, hook bool, dies []int64) (looks int64, kills int) {
+// its look at the clock, and the last one not at all. With due it waits so long for a webhook. It
+// gives the looks of the last console and how many were killed, and checks that the service has
+// as many jobs as the ledger.
+func crashRun(t *testing.T, rules []fault.Rule, due time.Duration, dies ...int64) (looks int64, kills int) {
 	t.Helper()
+	defer func() {
+		if t.Failed() {
+			t.Logf("killed at the looks %v, of %d", dies, kills)
+		}
+	}()
 	sc := scenario.Demo()
 	sc.Faults, sc.PageDelay = rules, time.Millisecond
 	demo := servicetest.Emulator(t, emulator.Options{StateDir: t.TempDir(), Scenario: sc, LoopbackWebhooks: true})
@@ -286,19 +305,15 @@ func crashRun(t *testing.T, rules []fault.Rule, hook bool, dies []int64) (looks 
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := operator{Dir: t.TempDir(), URL: demo.Profile.BaseURL, Account: demo.Profile.Account, Key: secret.Reveal()}
-	if hook {
-		free, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if o.Hook = free.Addr().String(); free.Close() != nil {
-			t.Fatal("the port is not free")
-		}
+	c := &crash{operator: operator{Dir: t.TempDir(), Account: demo.Profile.Account, Key: secret.Reveal(), HookDue: due}}
+	c.service = openGate(t, func() (string, error) { return strings.TrimPrefix(demo.Profile.BaseURL, "http://"), nil })
+	c.URL = "http://" + c.service.address()
+	if due > 0 {
+		c.Hook = "http://" + openGate(t, c.receiver).address()
 	}
 	for _, die := range append(dies, 0) {
-		o.Die = die
-		n, killed := crashOnce(t, o)
+		c.Die = die
+		n, killed := c.once(t)
 		if killed {
 			kills++
 		} else {
@@ -308,14 +323,30 @@ func crashRun(t *testing.T, rules []fault.Rule, hook bool, dies []int64) (looks 
 			}
 		}
 	}
-	checkCrashed(t, o)
+	c.check(t)
+	if due > 0 {
+		c.checkHooks(t, demo)
+	}
 	return looks, kills
 }
 
-// crashOnce runs one console.
-func crashOnce(t *testing.T, o operator) (looks int64, killed bool) {
+// receiver is where the console that runs receives webhooks.
+func (c *crash) receiver() (address string, err error) {
+	raw, err := os.ReadFile(filepath.Join(c.Dir, "webhooks", "receiving.json"))
+	var at webhook.Place
+	if err == nil {
+		err = json.Unmarshal(raw, &at)
+	}
+	if err == nil && int64(at.PID) != c.console.Load() {
+		err = errors.New("that console is dead")
+	}
+	return strings.TrimPrefix(at.URL, "http://"), err
+}
+
+// once runs one console. What it sent has been dealt with when once returns.
+func (c *crash) once(t *testing.T) (looks int64, killed bool) {
 	t.Helper()
-	raw, err := json.Marshal(o)
+	raw, err := json.Marshal(c.operator)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -325,36 +356,42 @@ func crashOnce(t *testing.T, o operator) (looks int64, killed bool) {
 	}
 	cmd := exec.CommandContext(t.Context(), exe, "-test.run=^$")
 	cmd.Env = append(os.Environ(), operatorEnv+"="+string(raw))
-	var errs strings.Builder
-	cmd.Stderr = &errs
-	out, err := cmd.Output()
+	var out, errs strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	c.console.Store(int64(cmd.Process.Pid))
+	err = cmd.Wait()
+	c.console.Store(0)
+	c.service.settled(t)
 	if err == nil {
-		looks, err = strconv.ParseInt(strings.TrimSpace(string(out)), 10, 64)
+		looks, err = strconv.ParseInt(strings.TrimSpace(out.String()), 10, 64)
 	}
 	switch {
 	case err == nil:
 		return looks, false
-	case o.Die != 0 && cmd.ProcessState != nil && !cmd.ProcessState.Exited():
+	case c.Die != 0 && !cmd.ProcessState.Exited():
 		return 0, true
 	}
-	t.Fatalf("die %d: %v: %s", o.Die, err, errs.String())
+	t.Fatalf("die %d: %v: %s", c.Die, err, &errs)
 	return 0, false
 }
 
-// checkCrashed sees that the service has one job, that the ledger has it once and knows its
+// check sees that the service has one job, that the ledger has it once and knows its
 // identifier, that the file is whole, and that nothing is left in between.
-func checkCrashed(t *testing.T, o operator) {
+func (c *crash) check(t *testing.T) {
 	t.Helper()
-	c, l, err := o.client(t.Context(), time.Now)
+	console, l, err := c.client(t.Context(), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	listed, _, err := c.RemoteJobs(t.Context(), "", "gd_products", 100)
+	listed, _, err := console.RemoteJobs(t.Context(), "", "gd_products", 100)
 	if err != nil || len(listed) != 1 {
 		t.Fatalf("the service has %+v, %v", listed, err)
 	}
-	list, _, err := c.Jobs(t.Context(), 0)
+	list, _, err := console.Jobs(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -373,18 +410,16 @@ func checkCrashed(t *testing.T, o operator) {
 			t.Errorf("left behind: %+v", job)
 		}
 	}
-	if o.Hook != "" {
-		checkHooks(t, o)
-	}
 	if started != 1 {
 		t.Errorf("the ledger has the job %d times: %+v", started, list)
 	}
 }
 
-// checkHooks sees that each webhook is in the inbox once, with its bytes.
-func checkHooks(t *testing.T, o operator) {
+// checkHooks sees that a webhook which was acknowledged to the service is in the inbox, once and
+// with its bytes, and counted as often as it was acknowledged.
+func (c *crash) checkHooks(t *testing.T, demo servicetest.Demo) {
 	t.Helper()
-	in, notice, err := o.inbox(t.Context(), time.Now)
+	in, notice, err := c.inbox(t.Context(), time.Now)
 	if err != nil || notice != "" {
 		t.Fatal(err, notice)
 	}
@@ -393,12 +428,32 @@ func checkHooks(t *testing.T, o operator) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := map[string]bool{}
-	for _, d := range list {
-		raw, err := os.ReadFile(d.File)
-		if sum := sha256.Sum256(raw); err != nil || hex.EncodeToString(sum[:]) != d.SHA256 || known[d.Target+d.SHA256] {
-			t.Errorf("%+v, %v", d, err)
+	control := rehearsal.New(func(context.Context) (rehearsal.Place, error) {
+		return rehearsal.Place{URL: demo.Control, Token: keystore.NewSecret(demo.Token)}, nil
+	})
+	seen, err := control.Newest(t.Context(), 5000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent, acknowledged := 0, 0
+	for _, r := range seen.Requests {
+		if r.Point == string(fault.Webhook) {
+			sent++
+			if r.Status == http.StatusOK {
+				acknowledged++
+			}
 		}
-		known[d.Target+d.SHA256] = true
+	}
+	waited := c.HookDue == model.HookDue // for the webhook alone
+	if len(list) == 0 && acknowledged == 0 && !waited {
+		return
+	}
+	if len(list) != 1 {
+		t.Fatalf("%d were acknowledged of %d sent: %+v", acknowledged, sent, list)
+	}
+	d := list[0]
+	raw, err := os.ReadFile(d.File)
+	if sum := sha256.Sum256(raw); err != nil || hex.EncodeToString(sum[:]) != d.SHA256 || !strings.Contains(string(raw), d.Snapshot) || d.Seen < acknowledged {
+		t.Errorf("%d were acknowledged of %d sent: %+v, %v", acknowledged, sent, d, err)
 	}
 }

@@ -1,0 +1,117 @@
+package service
+
+import (
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// gate is an address that stays while servers behind it come and go, and that knows when
+// whatever came in by it has been dealt with.
+type gate struct {
+	listener net.Listener
+	to       func() (address string, err error)
+
+	mu    sync.Mutex
+	moved *sync.Cond
+	open  map[net.Conn]string // by whom it was opened
+	taken map[string]bool     // all that were opened, by whom
+}
+
+// openGate passes connections on to what to says; where that is an error they are closed.
+func openGate(t *testing.T, to func() (string, error)) *gate {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &gate{listener: l, to: to, open: map[net.Conn]string{}, taken: map[string]bool{}}
+	g.moved = sync.NewCond(&g.mu)
+	var accepting sync.WaitGroup
+	accepting.Go(g.accept)
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+		accepting.Wait()
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		for c := range g.open {
+			_ = c.Close() // whoever sends through it may be gone
+		}
+		for len(g.open) > 0 {
+			g.moved.Wait()
+		}
+	})
+	return g
+}
+
+func (g *gate) address() string { return g.listener.Addr().String() }
+
+func (g *gate) accept() {
+	for {
+		c, err := g.listener.Accept()
+		if err != nil {
+			return // it is closed
+		}
+		g.mu.Lock()
+		g.open[c], g.taken[c.RemoteAddr().String()] = c.RemoteAddr().String(), true
+		g.mu.Unlock()
+		go func() {
+			g.pass(c.(*net.TCPConn)) //nolint:forcetypeassert // of a listener for TCP
+			g.mu.Lock()
+			delete(g.open, c)
+			g.moved.Broadcast()
+			g.mu.Unlock()
+		}()
+	}
+}
+
+// pass copies both ways, until the server has closed its side: it has then dealt with what came,
+// even if whoever sent it is dead.
+func (g *gate) pass(c *net.TCPConn) {
+	defer c.Close()
+	address, err := g.to()
+	if err != nil {
+		return
+	}
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		return
+	}
+	up := conn.(*net.TCPConn) //nolint:forcetypeassert // as above
+	defer up.Close()
+	var sending sync.WaitGroup
+	sending.Go(func() {
+		_, _ = io.Copy(up, c)
+		_ = up.CloseWrite() // what breaks here is seen by the copy of the answer
+	})
+	_, err = io.Copy(c, up)
+	if errors.Is(err, syscall.ECONNRESET) {
+		_ = c.SetLinger(0) // it is reset for the client, too
+	}
+	_, _ = io.Copy(io.Discard, up) // nobody may want the answer any more
+	_ = c.Close()
+	sending.Wait()
+}
+
+// settled waits until all that was sent through the gate has been dealt with, by processes that
+// are dead as well: what they opened stands before a connection that is opened now.
+func (g *gate) settled(t *testing.T) {
+	t.Helper()
+	c, err := net.Dial("tcp", g.address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for !g.taken[c.LocalAddr().String()] || len(g.open) > 0 {
+		g.moved.Wait()
+	}
+}
