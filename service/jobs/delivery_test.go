@@ -51,3 +51,28 @@ func TestTheTokensOfADeliveryAreKeptOutOfTheLedger(t *testing.T) {
 		t.Errorf("%+v, %v", again.Settings, err)
 	}
 }
+
+// An address of the inbox is made for one job, and is no secret of others: what is kept asks for
+// another one.
+func TestAJobWithAnAddressOfTheInboxCanBeLaunchedAgain(t *testing.T) {
+	cl, _ := script(t, text(200, `{"snapshot_id":"sd_1"}`))
+	r := trigger("http://lab.test/1")
+	own := model.HookAddress("http://127.0.0.1:8787", "abcdefghijklmnopqrstuvwxyz")
+	r.Settings = model.JobSettings{Notify: own, Endpoint: own}
+	job, err := cl.Trigger(t.Context(), r)
+	if err != nil || job.Hook != "abcdefghijklmnopqrstuvwxyz" {
+		t.Fatalf("%+v, %v", job, err)
+	}
+	again, err := cl.Request(t.Context(), job.ID)
+	if err != nil || again.Settings != (model.JobSettings{Notify: model.HookInbox, Endpoint: model.HookInbox}) {
+		t.Errorf("%+v, %v", again.Settings, err)
+	}
+	// Beside an address of others nothing is kept.
+	r.Settings.Endpoint = "https://hooks.test/services/T0K3NxT0K3NxT0K3NxT0K3N"
+	if job, err = cl.Trigger(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cl.Request(t.Context(), job.ID); !errors.Is(err, ErrNoRequest) {
+		t.Errorf("%v", err)
+	}
+}

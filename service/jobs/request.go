@@ -19,7 +19,13 @@ var ErrNoRequest = errors.New("the ledger does not have its inputs: it was adopt
 
 // keptRequest is what the ledger keeps of a request, or nothing where the key stands in it or
 // an address of a delivery may hold a token: nothing is launched again with half of its settings.
+// An address of the inbox is for one job alone, so that only the wish for one is kept.
 func keptRequest(r model.TriggerRequest, mask exchange.Mask) []byte {
+	for _, a := range []*string{&r.Settings.Notify, &r.Settings.Endpoint} {
+		if model.HookToken(*a) != "" {
+			*a = model.HookInbox
+		}
+	}
 	if len(deliverySecrets(r.Settings)) > 0 {
 		return nil
 	}
@@ -35,8 +41,8 @@ func keptRequest(r model.TriggerRequest, mask exchange.Mask) []byte {
 }
 
 // Request is what a job of the ledger asked for, by its identifier or its snapshot's, to be
-// launched again: it names the job in Repeats. Without its inputs the error wraps
-// ErrNoRequest.
+// launched again: it names the job in Repeats, and model.HookInbox stands where it had an address
+// of the inbox. Without its inputs the error wraps ErrNoRequest.
 func (rn *Runner) Request(ctx context.Context, id string) (model.TriggerRequest, error) {
 	job, err := rn.Job(ctx, id)
 	if err != nil {

@@ -228,6 +228,9 @@ func (t *task) relaunch(ctx context.Context, id string, f relaunchFlags) error {
 	}
 	var estimate jobs.Estimate
 	if len(request.Inputs) > 0 {
+		if err := t.fillHooks(ctx, &request.Settings); err != nil {
+			return err
+		}
 		if estimate, err = t.Client.Check(ctx, request); err != nil {
 			return triggerError(ctx, model.Job{}, err)
 		}

@@ -115,7 +115,8 @@ func (m *Model) askAgain(j model.Job) tea.Cmd {
 
 // readAgain reads what is to be launched.
 func (m *Model) readAgain(d doAgain) tea.Cmd {
-	l := m.deps.Ledger
+	deps := m.deps
+	l := deps.Ledger
 	return kit.Do(kit.Jobs, &m.work.again, m.deps.Ctx, func(ctx context.Context) tea.Msg {
 		out := againRead{doAgain: d}
 		if d.how == againRest {
@@ -124,9 +125,11 @@ func (m *Model) readAgain(d doAgain) tea.Cmd {
 			out.rest.Request, out.err = l.Request(ctx, d.job.ID)
 		}
 		if out.err == nil && d.how != againChanged && len(out.rest.Request.Inputs) > 0 {
-			var estimate service.Estimate
-			estimate, out.err = l.Check(ctx, out.rest.Request)
-			out.cost = estimate.String()
+			if out.err = deps.fillHooks(ctx, &out.rest.Request.Settings); out.err == nil {
+				var estimate service.Estimate
+				estimate, out.err = l.Check(ctx, out.rest.Request)
+				out.cost = estimate.String()
+			}
 		}
 		if out.err == nil && d.how != againChanged {
 			out.same, out.err = l.SameInputs(ctx, out.rest.Request, recent)

@@ -280,29 +280,24 @@ func (l *launch) asked() (r model.TriggerRequest, shape rows.Shape, sample int) 
 
 // fillHooks puts addresses of the inbox where the form asks for one. An address that the service
 // cannot reach is an error here: the job would wait for its webhook in vain.
-func (m *Model) fillHooks(ctx context.Context, s *model.JobSettings) error {
+func (d Deps) fillHooks(ctx context.Context, s *model.JobSettings) error {
 	if s.Notify != model.HookInbox && s.Endpoint != model.HookInbox {
 		return nil
 	}
-	warning, err := m.deps.FillHooks(ctx, s)
+	warning, err := d.FillHooks(ctx, s)
 	if err == nil && warning != "" {
 		err = errors.New(warning)
 	}
 	return err
 }
 
-// inputsOf reads the rows for a data set, and says what they are expected to cost. open gives
-// the source.
-func (m *Model) inputsOf(ctx context.Context, r model.TriggerRequest, shape rows.Shape, sample int, open func() (rc io.ReadCloser, kind string, err error)) (out checkedInputs) {
+// inputsOf reads the rows for a data set by what a dialect sends, and says what they are expected
+// to cost. open gives the source.
+func (d Deps) inputsOf(ctx context.Context, sends model.Sends, r model.TriggerRequest, shape rows.Shape, sample int, open func() (rc io.ReadCloser, kind string, err error)) (out checkedInputs) {
 	out.request = r
-	d, err := dialect.Find(m.profile.Dialect)
-	if err != nil {
-		out.err = err
-		return out
-	}
-	shape.Free = d.Sends().InputFields
-	if d.Sends().Dataset {
-		c, listing, err := m.deps.Ledger.Collector(ctx, r.Key, r.Dataset)
+	shape.Free = sends.InputFields
+	if sends.Dataset {
+		c, listing, err := d.Ledger.Collector(ctx, r.Key, r.Dataset)
 		if err != nil {
 			out.err = err
 			return out
@@ -314,7 +309,7 @@ func (m *Model) inputsOf(ctx context.Context, r model.TriggerRequest, shape rows
 		}
 		out.request.Dataset, shape.Fields, shape.Strict = c.ID, way.Fields, !listing.Builtin()
 	}
-	if out.err = m.fillHooks(ctx, &out.request.Settings); out.err != nil {
+	if out.err = d.fillHooks(ctx, &out.request.Settings); out.err != nil {
 		return out
 	}
 	source, kind, err := open()
@@ -323,11 +318,11 @@ func (m *Model) inputsOf(ctx context.Context, r model.TriggerRequest, shape rows
 		return out
 	}
 	defer source.Close()
-	if out.in, out.err = m.deps.Read(source, kind, shape); out.err != nil || len(out.in.Rows) == 0 {
+	if out.in, out.err = d.Read(source, kind, shape); out.err != nil || len(out.in.Rows) == 0 {
 		return out
 	}
 	out.request.Inputs = out.in.Sample(sample)
-	out.estimate, out.err = m.deps.Ledger.Check(ctx, out.request)
+	out.estimate, out.err = d.Ledger.Check(ctx, out.request)
 	return out
 }
 

@@ -305,8 +305,13 @@ func guardOf(same []model.Job) *model.LaunchGuard {
 }
 
 func (m *Model) readInputs(l *launch) tea.Cmd {
+	d, err := dialect.Find(m.profile.Dialect)
+	if err != nil {
+		l.failed(err.Error())
+		return nil
+	}
 	l.dialog.Busy = true
-	open := m.deps.OpenFile
+	deps, sends := m.deps, d.Sends()
 	text, path := l.form.Value(fieldPaste), strings.TrimSpace(l.form.Value(fieldPath))
 	source := l.form.Value(fieldSource)
 	if source == sourceTyped {
@@ -314,10 +319,10 @@ func (m *Model) readInputs(l *launch) tea.Cmd {
 	}
 	r, shape, sample := l.asked()
 	return kit.Do(kit.Jobs, &l.slot, m.deps.Ctx, func(ctx context.Context) tea.Msg {
-		out := m.inputsOf(ctx, r, shape, sample, func() (io.ReadCloser, string, error) {
+		out := deps.inputsOf(ctx, sends, r, shape, sample, func() (io.ReadCloser, string, error) {
 			switch source {
 			case sourceFile:
-				f, err := open(path)
+				f, err := deps.OpenFile(path)
 				return f, strings.TrimPrefix(filepath.Ext(path), "."), err
 			case sourceTyped:
 				return io.NopCloser(strings.NewReader(text)), rows.InputNDJSON, nil
