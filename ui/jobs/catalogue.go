@@ -83,8 +83,11 @@ func (m *Model) collectorsLoaded(msg collectorsLoaded) {
 	if m.dataSets.show != nil {
 		m.dataSets.show()
 	}
-	if m.dialog != nil {
-		m.dialog.describe(m)
+	if l := m.dialog; l != nil {
+		way, shape := l.discover(), l.shape
+		if l.describe(m); l.discover() != way || l.shape != shape {
+			l.changed(m) // what was checked is not what the form shows now
+		}
 	}
 }
 

@@ -132,7 +132,7 @@ func (f *fakeLedger) SameInputs(_ context.Context, r model.TriggerRequest, withi
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	same := slices.Clone(f.same)
-	for i, old := range f.triggered {
+	for i, old := range f.triggered[:min(len(f.triggered), len(f.jobs))] {
 		if old.Dataset == r.Dataset && slices.EqualFunc(old.Inputs, r.Inputs, func(a, b model.JobInput) bool { return a.URL == b.URL }) && time.Since(f.jobs[i].Created) < within {
 			same = append(same, f.jobs[i])
 		}

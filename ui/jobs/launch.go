@@ -52,6 +52,7 @@ type launch struct {
 	shape   string               // of which data set and method the fields of a typed input are
 	typed   []widget.Field
 	way     model.CollectMethod // how the form collects, as far as it is known
+	key     model.Key           // which it is launched with, as it was when the form changed
 	agreed  bool                // the operator confirmed the launch
 	same    []model.Job         // the jobs with the same inputs that the question named
 	partly  bool                // the operator confirmed launching the good rows alone
@@ -179,9 +180,10 @@ func (l *launch) changed(m *Model) {
 	l.form.SetHidden(fieldPath, source != sourceFile)
 	l.hideTyped(source != sourceTyped)
 	l.showSettings(m)
-	key := m.keyNamed(l.form.Value(fieldKey))
-	l.form.SetHidden(fieldReason, key.Level != model.LevelAdmin)
-	l.ready, l.agreed, l.partly, l.dialog.Deliberate = false, false, false, false
+	l.key = m.keyNamed(l.form.Value(fieldKey))
+	l.form.SetHidden(fieldReason, l.key.Level != model.LevelAdmin)
+	l.ready, l.dialog.Deliberate = false, false
+	l.disagree()
 	l.dialog.Submit = "check the inputs"
 	l.dialog.Problem = ""
 	l.slot.Drop()
@@ -348,12 +350,12 @@ func (m *Model) dialogResult(msg tea.Msg) (tea.Cmd, bool) {
 		}
 	case launchGood:
 		if m.dialog != nil {
-			m.dialog.partly = true
+			m.dialog.partly = m.dialog.ready // else it is checked once more
 			return m.submit(), true
 		}
 	case launchNow:
 		if m.dialog != nil {
-			m.dialog.agreed = true
+			m.dialog.agreed = m.dialog.ready
 			return m.submit(), true
 		}
 	case collectorsLoaded:
@@ -427,8 +429,12 @@ func columnWords(columns []rows.Column) string {
 	return "columns " + strings.Join(out, ", ")
 }
 
+// disagree takes back what the operator agreed to: it was for one launch.
+func (l *launch) disagree() { l.agreed, l.partly, l.same = false, false, nil }
+
 // failed shows why a launch did not begin.
 func (l *launch) failed(text string) {
+	l.disagree()
 	l.dialog.Busy = false
 	l.dialog.Problem = text
 }

@@ -109,7 +109,8 @@ type ledger struct {
 	shown  []model.Job // those that the filter lets through
 	filter widget.ListFilter
 	loaded bool
-	files  bool // one of them was downloaded
+	late   []model.Job // put while the list is being read
+	files  bool        // one of them was downloaded
 	err    error
 	slot   kit.Slot
 	head   struct { // looks at the newest job alone

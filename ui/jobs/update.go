@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 
@@ -67,6 +68,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 // those of the current profile can be followed.
 func (m *Model) setSession(s kit.Session) tea.Cmd {
 	changed := s.ProfileName != m.session.ProfileName
+	was := m.profile
 	m.session, m.profile = s, m.deps.Profile()
 	m.fill()
 	var again tea.Cmd
@@ -75,8 +77,12 @@ func (m *Model) setSession(s kit.Session) tea.Cmd {
 		m.dataSets.listing = catalogue.Listing{} // of another account
 		again = m.drift.Forget()
 	}
-	if m.dialog != nil {
-		m.dialog.setSession(m, s)
+	if l := m.dialog; l != nil {
+		l.setSession(m, s)
+		k := m.keyNamed(l.form.Value(fieldKey))
+		if !reflect.DeepEqual(was, m.profile) || k.Name != l.key.Name || k.Level != l.key.Level || k.Secret != l.key.Secret {
+			l.changed(m)
+		}
 	}
 	return tea.Batch(again, m.follow(), m.showProgress())
 }
@@ -196,23 +202,17 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 }
 
 func (m *Model) setJobs(msg jobsLoaded) tea.Cmd {
-	m.ledger.err = msg.err
-	m.ledger.loaded = true
+	late := m.ledger.late
+	m.ledger.err, m.ledger.loaded, m.ledger.late = msg.err, true, nil
 	switch {
 	case msg.err != nil && len(m.ledger.jobs) > 0: // keep showing the old list
 		return kit.Fail("read the ledger: " + msg.err.Error())
 	case msg.err != nil:
 		return nil
 	}
-	before := make(map[string]model.Job, len(m.ledger.jobs))
-	for _, j := range m.ledger.jobs {
-		before[j.ID] = j
-	}
 	m.ledger.jobs, m.ledger.total = slices.Clone(msg.jobs), msg.total
-	for i, j := range m.ledger.jobs { // one that is followed may have gone on while the list was read
-		if was, ok := before[j.ID]; ok && was.Updated.After(j.Updated) {
-			m.ledger.jobs[i] = was
-		}
+	for _, j := range late {
+		m.list(j)
 	}
 	m.fill()
 	m.toWanted()
@@ -240,20 +240,33 @@ func (m *Model) pasted(text string) tea.Cmd {
 
 // put updates a job in the list, or adds it.
 func (m *Model) put(j model.Job) {
-	i := slices.IndexFunc(m.ledger.jobs, func(o model.Job) bool { return o.ID == j.ID })
-	if i < 0 {
-		m.ledger.jobs = append(m.ledger.jobs, j)
-		m.ledger.total++
-	} else {
-		m.ledger.jobs[i] = j
+	if m.ledger.slot.Running() { // the list that is being read may not have it
+		m.ledger.late = append(m.ledger.late, j)
 	}
+	m.list(j)
 	m.fill()
 	m.toWanted()
+}
+
+// list is put for the list alone. What is older than what it has changes nothing, and neither
+// does a job that is older than all of a full list.
+func (m *Model) list(j model.Job) {
+	listed := m.ledger.jobs
+	i := slices.IndexFunc(listed, func(o model.Job) bool { return o.ID == j.ID })
+	switch {
+	case i >= 0 && listed[i].Updated.After(j.Updated):
+	case i >= 0:
+		listed[i] = j
+	case len(listed) < maxListed || slices.ContainsFunc(listed, func(o model.Job) bool { return o.Created.Before(j.Created) }):
+		m.ledger.jobs = append(listed, j)
+		m.ledger.total++
+	}
 }
 
 // fill sorts the jobs, newest first, and passes them to the table.
 func (m *Model) fill() {
 	slices.SortStableFunc(m.ledger.jobs, func(a, b model.Job) int { return b.Created.Compare(a.Created) })
+	m.ledger.jobs = m.ledger.jobs[:min(len(m.ledger.jobs), maxListed)]
 	m.ledger.shown = m.ledger.jobs
 	matches, err := parseFilter(m.ledger.filter.Text(), m.deps.Now())
 	if m.ledger.filter.Text() != "" && err == nil {

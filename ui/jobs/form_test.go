@@ -1,0 +1,72 @@
+package jobs_test
+
+import (
+	"errors"
+	"testing"
+
+	"zonedeck/model"
+	"zonedeck/service/catalogue"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/uitest"
+)
+
+func TestAYesHoldsForOneLaunch(t *testing.T) {
+	f := &fakeLedger{answer: func(model.Job) (model.Job, error) { return model.Job{}, errors.New("the disk is full") }}
+	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
+		s.AllowError("the disk is full")
+		fillDialog(s, "https://a.test/1")
+		s.Press("ctrl+s", "ctrl+s", "y")
+		s.Expect("✗ the disk is full")
+		s.Press("ctrl+s")
+		s.Expect("Launch 1 input?")
+		if len(f.triggered) != 1 {
+			t.Errorf("it was sent %d times with one yes", len(f.triggered))
+		}
+	})
+}
+
+func TestWhatWasCheckedForAnotherKeyIsCheckedAgain(t *testing.T) {
+	f := &fakeLedger{}
+	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
+		fillDialog(s, "https://a.test/1")
+		s.Press("ctrl+s", "ctrl+s")
+		s.Expect("Launch 1 input?", "with key etl")
+		keys := testKeys()
+		session := kit.Session{ProfileName: "acme", Ready: true, Keys: keys, Key: keys[0]}
+		s.Send(kit.SessionChanged{Session: session}) // it says nothing else
+		s.Press("esc")
+		s.Expect("launch 1 input")
+		s.Press("ctrl+s")
+		session.Keys[0].Level = model.LevelAdmin
+		session.Key = session.Keys[0]
+		s.Send(kit.SessionChanged{Session: session})
+		s.Press("y")
+		s.Expect("why it must be this key")
+		s.ExpectNot("Launch 1 input?")
+		if len(f.triggered) != 0 {
+			t.Error("it was sent with a key that nobody was asked about")
+		}
+	})
+}
+
+func TestAListThatComesLateHasTheFormCheckedAgain(t *testing.T) {
+	f := &fakeLedger{}
+	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
+		s.Press("n")
+		s.Type("gd_t")
+		s.Press("enter")
+		s.Paste("https://a.test/1")
+		s.Press("ctrl+s")
+		s.Expect("launch 1 input")
+		listing := catalogue.Listing{Collectors: []model.Collector{{ID: "gd_t", Name: "Shelf", Methods: []model.CollectMethod{
+			{Discover: "upc", Fields: []model.InputField{{Name: "upc", Required: true}}},
+		}}}}
+		f.mu.Lock()
+		f.listing = listing
+		f.mu.Unlock()
+		s.Press("ctrl+o")
+		s.Press("esc")
+		s.Expect("discover by upc", "check the inputs")
+		s.ExpectNot("launch 1 input")
+	})
+}
