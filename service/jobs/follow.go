@@ -125,8 +125,7 @@ func (f *follower) look(ctx context.Context) error {
 	if err := f.rn.watching.broken(); err != nil {
 		return err
 	}
-	f.rn.watching.among(len(items))
-	there, asked := map[string]bool{}, 0
+	there, asked, waiting := map[string]bool{}, 0, 0
 	for _, job := range jobs {
 		there[job.ID] = true
 		item, in := items[job.ID]
@@ -143,8 +142,12 @@ func (f *follower) look(ctx context.Context) error {
 		if in {
 			asked++
 		}
+		if in && !job.HookDue.IsZero() {
+			waiting++
+		}
 		f.tell(Followed{Job: job, On: in, Next: item.Due, Err: f.rn.watching.why(job.ID)})
 	}
+	f.rn.watching.among(len(items) - waiting) // of the others the service is asked
 	if err := f.over(ctx, there); err != nil {
 		return err
 	}

@@ -13,9 +13,12 @@ import (
 	"zonedeck/service/ledger"
 )
 
-// hookLook is how often a job that waits for its webhook is looked at: the service's clock may
-// be moved meanwhile.
-const hookLook = 15 * time.Second
+// How often a job that waits for its webhook is looked at: one that has come meanwhile is not to
+// be missed. Each look is a write. The emulator's clock may be moved meanwhile.
+const (
+	hookLook      = 5 * time.Minute
+	hookLookLocal = 15 * time.Second
+)
 
 // hookPatience bounds the wait for the service's answer after a webhook.
 const hookPatience = 30 * time.Second
@@ -38,14 +41,19 @@ func (rn *Runner) hookDue(token string) time.Time {
 	return rn.cfg.Now().Add(cmp.Or(rn.cfg.HookDue, model.HookDue))
 }
 
-// awaits is how long a job waits on for its webhook before the service is asked, 0 where it does
+// awaits is how long a job waits on for its webhook before it is looked at again, 0 where it does
 // not. What was waited for in vain is written down once.
 func (rn *Runner) awaits(ctx context.Context, job model.Job) (model.Job, time.Duration, error) {
 	if job.HookDue.IsZero() {
 		return job, 0, nil
 	}
 	if left := job.HookDue.Sub(rn.cfg.Now()); left > 0 {
-		return job, min(left, hookLook), nil
+		look := hookLook
+		p, _, err := rn.cfg.Access.Current(ctx)
+		if err == nil && p.Local {
+			look = hookLookLocal
+		}
+		return job, min(left, look), err
 	}
 	job, err := rn.endWait(ctx, job, "no webhook came in time: the service is asked from now on")
 	return job, 0, err
