@@ -48,7 +48,10 @@ func (m *Model) listCollectors(title string, chosen datasetChosen) tea.Cmd {
 	m.dataSets.show = func() {
 		choices := make([]widget.Choice, 0, len(m.dataSets.listing.Collectors))
 		for _, c := range m.dataSets.listing.Collectors {
-			note := c.ID + " · " + string(c.Kind)
+			note := c.ID
+			if string(c.Kind) != c.ID { // a product is its own kind
+				note += " · " + string(c.Kind)
+			}
 			if c.Domain != "" {
 				note += " · " + text.Clean(c.Domain)
 			}

@@ -29,7 +29,7 @@ func jobScreens(silent string) []screen {
 		{name: "jobs/new", steps: func(p *uitest.Whole) {
 			list("no jobs yet")(p)
 			p.Press("n")
-			p.WaitFor("5 data sets")
+			p.WaitFor("7 data sets")
 			p.Type("Any page")
 			p.WaitFor("Any page")
 			p.Press("enter")
@@ -38,7 +38,7 @@ func jobScreens(silent string) []screen {
 		{name: "jobs/typed", steps: func(p *uitest.Whole) {
 			list("no jobs yet")(p)
 			p.Press("n")
-			p.WaitFor("5 data sets")
+			p.WaitFor("7 data sets")
 			p.Type("gd_search")
 			p.WaitFor("Lab search")
 			p.Press("enter")
@@ -47,7 +47,7 @@ func jobScreens(silent string) []screen {
 		{name: "jobs/datasets", steps: func(p *uitest.Whole) {
 			list("no jobs yet")(p)
 			p.Press("n")
-			p.WaitFor("New job: 5 data sets", "Lab search")
+			p.WaitFor("New job: 7 data sets", "Lab search")
 		}},
 		{name: "jobs/filter", before: launched, steps: func(p *uitest.Whole) {
 			list("ready")(p)
