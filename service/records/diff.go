@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"hash/maphash"
 	"slices"
+
+	"zonedeck/service/rows"
 )
 
 // Change is what became of a row between two results.
@@ -37,13 +39,14 @@ type Keyed struct {
 	Repeated   int64 // rows whose key a row before has, too: the first one counts
 	Without    int64 // rows without the key, or with null, an empty text, a list or an object for it
 	Unreadable int64 // damaged rows, or too long
+	Errors     int64 // rows that tell an error: they are no records
 }
 
 // Compared is the difference of two results.
 type Compared struct {
 	List *RowList // the new result's rows in its order, then the removed ones
 	Key  string
-	// Ignored are the fields that were not compared.
+	// Ignored are the fields that were not compared, the key with them.
 	Ignored                 []string
 	Added, Removed, Changed int64
 	Same                    int64
@@ -66,13 +69,17 @@ type How struct {
 }
 
 // Compare compares an old result with this one by a key. Rows are matched by the text of the key, so that the number 7 and the
-// text "7" are one; values are compared as they are spelled, the order of fields does not count. Memory does not grow
-// with the results: keys are sorted in temporary files.
+// text "7" are one; values are compared by their kind and as they are spelled, but for white space in lists and objects. The
+// order of fields does not count, and of a repeated one the first does. A table has texts alone: beside one the number 7
+// and the text "7" are the same, as are an empty text and a field that is missing, and the apostrophe of a cell that was
+// defused does not count. Rows that tell an error are not compared. Memory does not grow with the results: keys are
+// sorted in temporary files.
 func (f *File) Compare(ctx context.Context, old *File, how How, on func(Progress)) (out Compared, err error) {
+	how.Ignore = append(slices.Clip(how.Ignore), how.Key) // by which they are one
 	out = Compared{Key: how.Key, Ignored: how.Ignore, oldFile: old, OnlyNew: how.OnlyNew}
 	keys := f.newSorter()
 	defer keys.close()
-	k := &keyer{how: how, seed: maphash.MakeSeed(), keys: keys}
+	k := &keyer{how: how, seed: maphash.MakeSeed(), keys: keys, flat: isFlat(f, old)}
 	if out.Old, err = k.read(ctx, old, 0, on); err != nil {
 		return out, err
 	}
@@ -105,6 +112,7 @@ type keyer struct {
 	how  How
 	seed maphash.Seed
 	keys *sorter
+	flat bool // one of the results is a table
 }
 
 // keyedRow is a row by the digest of its key, and the hash of its fields.
@@ -141,6 +149,7 @@ func (k *keyer) read(ctx context.Context, f *File, side byte, on func(Progress))
 		out.Rows += got.count.Rows
 		out.Without += got.count.Without
 		out.Unreadable += got.count.Unreadable
+		out.Errors += got.count.Errors
 		if p.Bytes, p.Rows = got.bytes, out.Rows; on != nil {
 			on(p)
 		}
@@ -155,6 +164,8 @@ func (k *keyer) read(ctx context.Context, f *File, side byte, on func(Progress))
 func (k *keyer) part(ctx context.Context, f *File, p part, buf []byte) (keyedPart, error) {
 	out := keyedPart{bytes: p.to}
 	s := newScanner(f.f, f.layout, p.from, p.to, buf)
+	seen := newNames(f.layout)
+	var last []int64 // by name: the row that had it last
 	return out, eachRow(ctx, s, func(n int64, row []byte) error {
 		out.count.Rows++
 		if s.long || !f.layout.valid(row) {
@@ -162,42 +173,57 @@ func (k *keyer) part(ctx context.Context, f *File, p part, buf []byte) (keyedPar
 			return nil
 		}
 		r := keyedRow{row: p.row + n, at: s.at}
-		has := false
+		has, isError, at := false, false, -1
 		f.layout.each(row, func(name []byte, v value) bool {
-			if !has && f.layout.named(name, k.how.Key) && v.filled() && v.kind != List && v.kind != Object {
-				sum := sha256.Sum256(v.text())
-				copy(r.digest[:], sum[:])
-				has = true
+			if at = seen.place(name, at+1); at < 0 {
+				at = seen.add(f.layout.name(name))
+				last = append(last, -1)
+			}
+			if last[at] == n {
+				return true
+			}
+			last[at] = n
+			if isError = rows.TellsError(seen.all[at], v.raw, v.cell); isError {
+				return false
+			}
+			if seen.all[at] == k.how.Key && v.filled() && v.kind != List && v.kind != Object {
+				r.digest, has = k.digest(v), true
 			}
 			if !k.how.OnlyNew {
-				r.fields += k.hash(f.layout, name, v)
+				r.fields += k.hash(seen.all[at], v)
 			}
 			return true
 		})
-		if !has {
+		switch {
+		case isError:
+			out.count.Errors++
+		case !has:
 			out.count.Without++
-			return nil
+		default:
+			out.rows = append(out.rows, r)
 		}
-		out.rows = append(out.rows, r)
 		return nil
 	})
 }
 
+// digest is a key's: of its text.
+func (k *keyer) digest(v value) (out [16]byte) {
+	sum := sha256.Sum256(v.plain())
+	copy(out[:], sum[:])
+	return out
+}
+
 // hash is one field's part of the sum over a row, which does not depend on their order.
-func (k *keyer) hash(l layout, name []byte, v value) uint64 {
-	for _, ignored := range k.how.Ignore {
-		if l.named(name, ignored) {
-			return 0
-		}
-	}
-	if !v.filled() && (v.kind == Missing || v.kind == Null) {
-		return 0 // null and missing are one
+func (k *keyer) hash(name string, v value) uint64 {
+	form := v.form(k.flat)
+	if len(form) == 0 || slices.Contains(k.how.Ignore, name) {
+		return 0
 	}
 	var h maphash.Hash
 	h.SetSeed(k.seed)
-	_, _ = h.WriteString(l.name(name)) // it cannot fail
+	_, _ = h.WriteString(name) // it cannot fail
 	_ = h.WriteByte(0)
-	_, _ = h.Write(v.text())
+	_, _ = h.Write(form)
 	return h.Sum64()
 }
 
@@ -278,67 +304,45 @@ func (f *File) changes(old *File, e entry, ignore []string) ([]FieldChange, erro
 		return nil, err
 	}
 	var out []FieldChange
+	flat := isFlat(f, old)
 	differ := func(name string) {
-		if slices.Contains(ignore, name) {
-			return
-		}
-		a, b := before.of(name), after.of(name)
-		if a.says() != b.says() {
-			out = append(out, FieldChange{Name: name, Old: a.cell(), New: b.cell()})
+		a, b := before.at[name], after.at[name]
+		if !slices.Contains(ignore, name) && !bytes.Equal(a.form(flat), b.form(flat)) {
+			out = append(out, FieldChange{Name: name, Old: a.shown(), New: b.shown()})
 		}
 	}
-	for _, x := range after {
-		differ(x.name)
+	for _, name := range after.names {
+		differ(name)
 	}
-	for _, x := range before {
-		if !slices.ContainsFunc(after, func(y namedValue) bool { return y.name == x.name }) {
-			differ(x.name)
+	for _, name := range before.names {
+		if _, ok := after.at[name]; !ok {
+			differ(name)
 		}
 	}
 	return out, nil
 }
 
-// namedValue is a field of a row.
-type namedValue struct {
-	name string
-	kind Kind
-	text string
-}
-
-// says is what two values are compared by: null is as missing.
-func (v namedValue) says() string {
-	if v.kind == Null || v.kind == Missing {
-		return ""
-	}
-	return "=" + v.text
-}
-
-func (v namedValue) cell() Cell { return Cell{Kind: v.kind, Text: cut([]byte(v.text))} }
-
-type rowFields []namedValue
-
-func (r rowFields) of(name string) namedValue {
-	for _, x := range r {
-		if x.name == name {
-			return x
-		}
-	}
-	return namedValue{}
+// rowFields are the fields of a row.
+type rowFields struct {
+	names []string // in their order
+	at    map[string]value
 }
 
 func (f *File) fieldsAt(at int64) (rowFields, error) {
+	out := rowFields{at: map[string]value{}}
 	s := newScanner(f.f, f.layout, at, f.layout.size, make([]byte, 16<<10))
 	row, err := s.next()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.name, err)
+		return out, fmt.Errorf("%s: %w", f.name, err)
 	}
-	var out rowFields
-	f.layout.each(row, func(name []byte, v value) bool {
-		n := namedValue{name: f.layout.name(name), kind: v.kind, text: string(v.text())}
-		if !slices.ContainsFunc(out, func(x namedValue) bool { return x.name == n.name }) {
-			out = append(out, n)
+	f.layout.each(row, func(spelled []byte, v value) bool {
+		name := f.layout.name(spelled)
+		if _, twice := out.at[name]; !twice {
+			v.raw = bytes.Clone(v.raw)
+			out.at[name] = v
+			out.names = append(out.names, name)
 		}
-		return len(out) < MaxColumns
+		return len(out.names) < maxSheet
 	})
 	return out, nil
 }
@@ -374,6 +378,7 @@ func (c Compared) Counts() []string {
 		}
 		say(s.Without, fmt.Sprintf("without the field %q, which are not compared", c.Key))
 		say(s.Repeated, "that repeat a key, of which the first counts")
+		say(s.Errors, "that tell an error, which are not compared")
 		say(s.Unreadable, "that cannot be read")
 	}
 	return out

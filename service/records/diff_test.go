@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/tidwall/gjson"
 )
 
 func TestTheDifferenceOfTwoResults(t *testing.T) {
@@ -29,7 +31,7 @@ func TestTheDifferenceOfTwoResults(t *testing.T) {
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if c.Added != 1 || c.Removed != 1 || c.Changed != 1 || c.Same != 1 || c.Old != (Keyed{7, 1, 2, 1}) || c.New != (Keyed{5, 1, 1, 0}) {
+	if c.Added != 1 || c.Removed != 1 || c.Changed != 1 || c.Same != 1 || c.Old != (Keyed{7, 1, 2, 1, 0}) || c.New != (Keyed{5, 1, 1, 0, 0}) {
 		t.Errorf("%+v", c)
 	}
 	if got, want := strings.Join(c.Counts(), "\n"), `the old result: rows without the field "id", which are not compared: 2 of 7
@@ -58,5 +60,99 @@ func TestOnlyNewRows(t *testing.T) {
 	defer c.List.Close()
 	if got := written(t, now, c.View()); got != "{\"id\":3}\n{\"id\":5}\n" || c.Removed != 1 || c.Same != 1 {
 		t.Errorf("%q, %+v", got, c)
+	}
+}
+
+// differs says which rows differ by id, and in which fields.
+func differs(t *testing.T, now, old *File, how How) string {
+	t.Helper()
+	c, err := now.Compare(t.Context(), old, how, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.List.Close()
+	var out []string
+	if err := c.EachChange(t.Context(), now, func(change Change, row []byte, fields []FieldChange) error {
+		words := change.String() + " " + gjson.GetBytes(row, how.Key).String()
+		for _, f := range fields {
+			words += " " + f.Name
+		}
+		out = append(out, words)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(out, ", ")
+}
+
+func TestRowsThatTellAnErrorAreNotCompared(t *testing.T) {
+	old := file(t, "old.ndjson", `{"url":"k1","error":"dead page","error_code":"dead_page"}
+{"url":"k2","name":"b"}
+{"url":"k3","name":"c","error":null}
+{"error_code":"x"}
+`)
+	now := file(t, "new.ndjson", `{"url":"k1","name":"a"}
+{"url":"k2","error":"crashed"}
+{"url":"k3","name":"c","error":false}
+`)
+	if got := differs(t, now, old, How{Key: "url", Ignore: []string{"error"}}); got != "added k1, removed k2" {
+		t.Error(got)
+	}
+	c, err := now.Compare(t.Context(), old, How{Key: "url", OnlyNew: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.List.Close()
+	if got := written(t, now, c.View()); got != "{\"url\":\"k1\",\"name\":\"a\"}\n" || c.Old != (Keyed{Rows: 4, Errors: 2}) || c.New != (Keyed{Rows: 3, Errors: 1}) {
+		t.Errorf("%q, %+v, %+v", got, c.Old, c.New)
+	}
+	if got := c.Counts(); len(got) != 2 || got[0] != "the old result: rows that tell an error, which are not compared: 2 of 4" {
+		t.Errorf("%q", got)
+	}
+	table := file(t, "old.csv", "url,error\nk1,dead page\nk2,\n")
+	if got := differs(t, now, table, How{Key: "url", Ignore: []string{"name", "error"}}); got != "added k1, added k3, removed k2" {
+		t.Error(got)
+	}
+}
+
+func TestWhatMakesARowAnother(t *testing.T) {
+	for _, c := range []struct{ name, old, now, want string }{
+		{"a number that becomes a text", `{"id":1,"v":7}`, `{"id":1,"v":"7"}`, "changed 1 v"},
+		{"a word that becomes a text", `{"id":1,"v":true}`, `{"id":1,"v":"true"}`, "changed 1 v"},
+		{"another spelling of a number", `{"id":1,"v":7}`, `{"id":1,"v":7.0}`, "changed 1 v"},
+		{"white space", `{"id":1,"v":{"a b":[1,"x y"]}}`, `{ "id" : 1 , "v" : { "a b": [ 1, "x y" ]}}`, ""},
+		{"white space in a text", `{"id":1,"v":["x y"]}`, `{"id":1,"v":["xy"]}`, "changed 1 v"},
+		{"an escape", `{"id":1,"v":"\u00e9"}`, `{"id":1,"v":"é"}`, ""},
+		{"null and nothing", `{"id":1,"v":null}`, `{"id":1}`, ""},
+		{"an empty text and nothing", `{"id":1,"v":""}`, `{"id":1}`, "changed 1 v"},
+		{"a field twice", `{"id":1,"v":1,"v":2}`, `{"id":1,"v":1}`, ""},
+		{"the first of two", `{"id":1,"v":2,"v":1}`, `{"id":1,"v":1,"v":1}`, "changed 1 v"},
+		{"order", `{"id":1,"v":2,"w":3}`, `{"w":3,"v":2,"id":1}`, ""},
+	} {
+		if got := differs(t, file(t, "new.ndjson", c.now), file(t, "old.ndjson", c.old), How{Key: "id"}); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// A table that was made of rows is the same as the rows.
+func TestATableBesideItsRows(t *testing.T) {
+	const result = `[{"id":"@a","n":-5,"t":"=1+1","x":{"a": [1, 2]},"ok":true,"z":"00","e":"","gone":null,"lines":"a\r\nb"},
+ {"id":"b","n":1.50,"t":"-5","x":[],"ok":false}]`
+	f := file(t, "a.json", result)
+	var b strings.Builder
+	if _, err := f.Export(t.Context(), &b, View{}, Export{Format: CSV}, nil); err != nil {
+		t.Fatal(err)
+	}
+	table := file(t, "a.csv", b.String())
+	if got := differs(t, f, table, How{Key: "id"}); got != "" {
+		t.Error(got)
+	}
+	if got := differs(t, table, f, How{Key: "id"}); got != "" {
+		t.Error(got)
+	}
+	other := file(t, "b.csv", strings.Replace(b.String(), "-5", "-6", 1))
+	if got := differs(t, other, f, How{Key: "id"}); got != "changed '@a n" {
+		t.Error(got)
 	}
 }

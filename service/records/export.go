@@ -149,9 +149,15 @@ func (n *names) take(name string) error {
 	if n.size += len(name); len(n.all) == maxSheet || n.size > maxSheetNames {
 		return fmt.Errorf("its fields are more than the %d columns of a sheet, or their names longer than %d MiB: name the columns, or take NDJSON", maxSheet, maxSheetNames>>20)
 	}
+	n.add(name)
+	return nil
+}
+
+// add adds a name that is not there, and gives its place.
+func (n *names) add(name string) int {
 	n.at[name] = len(n.all)
 	n.all = append(n.all, name)
-	return nil
+	return len(n.all) - 1
 }
 
 // place is where a name that a row spells is, -1 for nowhere. Most rows have their fields in the same order:

@@ -92,7 +92,7 @@ func (f *File) row(n int64, row []byte, s *scanner, columns []string) Row {
 	f.layout.each(row, func(name []byte, v value) bool {
 		for i, c := range columns {
 			if out.Cells[i].Kind == Missing && f.layout.named(name, c) {
-				out.Cells[i] = Cell{Kind: v.kind, Text: cut(v.text())}
+				out.Cells[i] = v.shown()
 				break
 			}
 		}

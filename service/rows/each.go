@@ -255,6 +255,18 @@ func repeats(input gjson.Result, f rowField) bool {
 	return same
 }
 
+// TellsError reports whether a field of a row, with JSON or the text of a cell, tells that the row is an error and no record.
+func TellsError(name string, raw []byte, cell bool) bool {
+	switch {
+	case name != "error" && name != "error_code":
+		return false
+	case cell:
+		return tellsError(gjson.Result{Type: gjson.String, Str: string(raw)})
+	default:
+		return tellsError(gjson.ParseBytes(raw))
+	}
+}
+
 // tellsError reports whether the value of a field for errors tells one. A CSV has every value
 // as text.
 func tellsError(v gjson.Result) bool {

@@ -42,7 +42,7 @@ in quotes: '"list price (USD)">5'. --jq keeps the rows for which the expression 
 null. --sort orders numbers before texts and puts what is missing or null last.
 
 --new-against writes the rows alone whose --key the other result does not have; --diff writes every row that was
-added, removed or changed. Rows without the key and repeated keys are counted and told.`,
+added, removed or changed. Rows without the key, repeated keys and rows that tell an error are counted and told.`,
 		Args: oneArg("the job whose result was downloaded, or a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(); err != nil {
@@ -242,6 +242,7 @@ type rowsSideJSON struct {
 	Repeated   int64 `json:"repeated_keys"`
 	Without    int64 `json:"without_key"`
 	Unreadable int64 `json:"unreadable"`
+	Errors     int64 `json:"errors"`
 }
 
 // printAbout prints the object of --json.
@@ -365,7 +366,7 @@ func (r *rowsRun) compare(ctx context.Context) error {
 	}
 	defer func() { _ = c.List.Close() }() // it is temporary
 	for _, side := range []records.Keyed{c.Old, c.New} {
-		if side.Rows > 0 && side.Without+side.Unreadable == side.Rows {
+		if side.Rows > side.Errors && side.Without+side.Unreadable == side.Rows-side.Errors {
 			return usage("--key %s: no row of one of the results has such a field with a value", textfile.Quote(c.Key))
 		}
 	}
