@@ -98,8 +98,7 @@ func (m *Model) blastMsg(msg tea.Msg) tea.Cmd {
 		}
 		m.radius.scanned, m.radius.problems, m.radius.files = true, msg.problems, m.radius.progress.Files
 		m.records.uses = msg.uses
-		m.records.slot.Drop() // an older reading knows less
-		return m.fill()
+		return tea.Batch(m.fill(), m.loadRecords()) // a scan takes long: the rest may be another by now
 	case lookedUp:
 		if msg.err == nil {
 			return m.loadRecords()

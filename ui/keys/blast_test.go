@@ -22,6 +22,7 @@ import (
 type uses struct {
 	go1     chan struct{} // the scan goes on when it is closed
 	folders []string
+	reading atomic.Pointer[func()] // called while what is known without a scan is read
 }
 
 func (u *uses) find(ctx context.Context, folders []string, progress func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error) {
@@ -31,6 +32,9 @@ func (u *uses) find(ctx context.Context, folders []string, progress func(radius.
 		{Kind: radius.Recorded, Name: "nightly", Unmeasured: "the inventory records it by name only"},
 	}
 	if len(folders) == 0 {
+		if f := u.reading.Swap(nil); f != nil {
+			(*f)()
+		}
 		return map[radius.KeyID][]radius.Use{id: found}, nil, nil
 	}
 	u.folders = folders

@@ -41,7 +41,7 @@ type (
 
 func (m *Model) reload() tea.Cmd {
 	inv := m.deps.Inventory
-	return tea.Batch(m.loadRecords(), kit.Do(kit.Keys, &m.change, m.deps.Ctx, func(context.Context) tea.Msg {
+	return tea.Batch(m.loadRecords(), kit.Do(kit.Keys, &m.list.reading, m.deps.Ctx, func(context.Context) tea.Msg {
 		return reloaded{inv.Reload()}
 	}))
 }

@@ -29,6 +29,24 @@ type rig struct {
 	dir       string
 	changed   atomic.Int32
 	reading   atomic.Pointer[func()] // called while records are read, after those of rotations
+	writing   chan struct{}          // that a removal waits for; nil for none
+}
+
+// heldInventory is the rig's, whose removals may wait, as for another process's lock.
+type heldInventory struct {
+	*keystore.Inventory
+	gate chan struct{}
+}
+
+func (h heldInventory) Remove(ctx context.Context, k model.Key) error {
+	if h.gate != nil {
+		select {
+		case <-h.gate:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return h.Inventory.Remove(ctx, k)
 }
 
 type keysChanged struct{}
@@ -52,7 +70,7 @@ func (r *rig) start(t *testing.T, session kit.Session, w, h int) *uitest.Screen 
 	t.Helper()
 	theme := kit.NewTheme(true, false)
 	view := keys.New(keys.Deps{
-		Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.rotations,
+		Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: heldInventory{r.inventory, r.writing}, Rotations: r.rotations,
 		Engine: r.service.engine(r), Resolve: r.service.Resolve, Rehearse: r.service.rehearse, Save: r.service.save,
 		Password: func(zone, key string) (rotate.Password, error) {
 			return rotate.Password{Zone: model.Zone{Name: model.ZoneName(zone), Password: "keyring:acme/isp"}, Account: "hl_1", Key: key}, nil

@@ -105,7 +105,9 @@ type list struct {
 	filter widget.ListFilter
 	slot   kit.Slot // deriving the next list, where there are many keys
 	stale  bool     // what is being derived is old already
-	goesTo string   // the key that the cursor goes to in the next list
+	// reading is the inventory being read again.
+	reading kit.Slot
+	goesTo  string // the key that the cursor goes to in the next list
 }
 
 // derived holds the keys and what every part of the screen says of them.

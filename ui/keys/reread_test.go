@@ -72,3 +72,74 @@ func TestTheListFollowsTheClock(t *testing.T) {
 		s.Expect("[1 Keys (4)]", "Keys (6) · 4 due", "! expires     prod")
 	})
 }
+
+// begin begins a rotation of a key as another process does.
+func begin(t *testing.T, r *rig, name string) {
+	t.Helper()
+	k, _ := r.inventory.Get(name)
+	if _, err := r.service.engine(r).Begin(t.Context(), k, "", keystore.RotateByNewKey); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestARotationThatBeganElsewhereDuringAStepIsSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := rotating(t, 120, 40)
+		other := ownKey()
+		other.Name, other.Secret, other.Rotation.Last = "second", "keyring:acme/second", fakeDay(-1)
+		if err := r.inventory.Add(t.Context(), other); err != nil {
+			t.Fatal(err)
+		}
+		r.service.values["keyring:acme/second"] = "old-value-of-second-2222"
+		r.service.gate = make(chan struct{})
+		s.Press("R", "enter")
+		s.Expect("● create: create a key", "esc stop")
+		begin(t, r, "second")
+		s.Send(kit.Addressed{View: kit.Keys, Msg: keys.RotationsChanged{}})
+		close(r.service.gate)
+		s.Press("?", "esc")
+		s.Expect("[✓] create · measured")
+		s.Press("esc")
+		s.Expect("! rotating    second")
+	})
+}
+
+func TestTheEndOfAScanDoesNotForgetWhatWasBeingRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := ownKey()
+		k.UsedBy, k.Rotation.Last = nil, fakeDay(-1)
+		r := newRig(t, k)
+		find := &uses{go1: make(chan struct{})}
+		s := r.startWith(t, demoSession(), find)
+		s.Press("b", "s", "ctrl+s")
+		s.Expect("1 running")
+		begin(t, r, "prod")
+		read := make(chan struct{})
+		hold := func() { <-read }
+		find.reading.Store(&hold)
+		s.Send(kit.Addressed{View: kit.Keys, Msg: keys.RotationsChanged{}})
+		close(find.go1)
+		s.Settle()
+		close(read)
+		s.Press("?", "esc")
+		s.Expect("! rotating", "looked through 3 files")
+	})
+}
+
+func TestReadingTheInventoryAgainDoesNotEndAChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, ownKey())
+		r.writing = make(chan struct{})
+		s := r.start(t, kit.Session{ProfileName: "acme", Ready: true}, 120, 40)
+		s.Press("X", "y")
+		s.Expect("1 running")
+		s.Press("ctrl+r")
+		s.Expect("1 running")
+		close(r.writing)
+		s.Press("?", "esc")
+		s.Expect("prod is removed from the inventory")
+		if _, there := r.inventory.Get("prod"); there {
+			t.Error("it is still there")
+		}
+	})
+}

@@ -34,9 +34,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 			return m.fill() // the clocks have moved
 		}
 	case RotationsChanged:
-		if m.page.Running() == 0 { // else it is told by the page
-			return m.loadRecords()
-		}
+		return m.loadRecords()
 	case kit.OpenKey:
 		return m.open(msg.Name)
 	case kit.RotatePassword:
