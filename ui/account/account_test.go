@@ -3,7 +3,6 @@ package account_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -262,45 +261,6 @@ func TestAKeyAndAnAddressAreEnough(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestARefusedKeyIsSaidBesideIt(t *testing.T) {
-	r := newRig(t, "")
-	r.found = accounts.Found{Key: accounts.Verdict{State: accounts.Failed, Text: "api.test refuses it: the service answered 401"}}
-	r.refused = fmt.Errorf("%w: refused", accounts.ErrRead)
-	adding(t, r, 120, 40, func(s *uitest.Screen) {
-		fill(s, "acme", "https://api.test", typedKey)
-		s.Press("ctrl+r")
-		s.Expect("✗ api.test refuses it: the service answered 401")
-		r.found, r.refused = shown(), nil
-		s.Press("shift+tab")
-		s.Type("another-key-of-the-account-9c9c")
-		s.Press("ctrl+r")
-		s.Expect("••••9c9c", "✓ api.test accepts it")
-	})
-	if r.saves != 0 || len(r.asked) != 2 {
-		t.Errorf("%d writes, asked %d times", r.saves, len(r.asked))
-	}
-}
-
-func TestAnAnswerAboutAnotherKeyIsDropped(t *testing.T) {
-	r := newRig(t, "")
-	r.found = shown()
-	adding(t, r, 120, 40, func(s *uitest.Screen) {
-		r.hold = make(chan struct{})
-		fill(s, "acme", "https://api.test", typedKey)
-		s.Press("ctrl+r")
-		s.Expect("the account is being asked")
-		s.Press("shift+tab")
-		s.Type("another-key-of-the-account-9c9c")
-		s.Press("tab")
-		s.Expect("••••9c9c")
-		close(r.hold)
-		s.After(time.Second)
-		s.Expect("what was asked has changed since: ctrl+r asks again")
-		s.ExpectNot("accepts it")
-		s.ExpectNot("file:acme-zone-u1")
-	})
 }
 
 func TestNothingIsAskedWithoutAKeyOrADialect(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,15 +59,60 @@ func (f *form) secretRef() string {
 }
 
 // credential tells whether an answer is about what the form says now: where the account is asked,
-// in which dialect and by which key.
+// in which dialect, by which key and trusting which authority.
 func (f *form) credential() string {
 	p := f.draftProfile()
-	return strings.Join([]string{p.BaseURL, p.Dialect, f.secretRef(), f.value.Fingerprint()}, "\n")
+	return strings.Join([]string{p.BaseURL, p.Dialect, p.CA, f.secretRef(), f.value.Fingerprint()}, "\n")
 }
+
+// answer is what the account said.
+type answer struct {
+	of     string // the credential that it is about; empty for none
+	found  accounts.Found
+	filled map[string]change // what it put into fields
+}
+
+// change is what a field had, and what was put there.
+type change struct{ before, now string }
+
+// fill puts what the account said into a field.
+func (f *form) fill(field, value string) {
+	before := f.Form.Value(field)
+	if c, again := f.filled[field]; again && c.now == before {
+		before = c.before
+	}
+	f.Form.SetValue(field, value)
+	f.filled[field] = change{before, f.Form.Value(field)}
+}
+
+// outdated takes the answer, its verdicts and its values back once the form says another credential.
+func (f *form) outdated() {
+	if f.of == "" || f.of == f.credential() {
+		return
+	}
+	for field, c := range f.filled {
+		if f.Form.Value(field) == c.now {
+			f.Form.SetValue(field, c.before)
+		}
+	}
+	maps.DeleteFunc(f.passwords, func(_ model.ZoneName, held password) bool { return !held.typed })
+	f.answer = answer{}
+	for _, field := range []string{fieldValue, fieldSecret, fieldLevel, fieldProxy, fieldCA, fieldZones} {
+		f.Form.SetNote(field, widget.Note{})
+	}
+	f.Form.SetNote(fieldAccount, widget.Note{Text: askAgain})
+}
+
+// askAgain stands where a verdict was.
+const askAgain = "what was asked has changed since: ctrl+r asks again"
 
 // take puts what the account said into the form, and the verdicts beside it.
 func (f *form) take(r read) {
 	values, found := f.Form, r.found
+	f.of = r.of
+	if f.filled == nil {
+		f.filled = map[string]change{}
+	}
 	note := func(field string, v accounts.Verdict) { values.SetNote(field, noteOf(v)) }
 	keyField := fieldValue
 	if _, recorded := f.known(f.draftProfile().Key); recorded {
@@ -83,21 +129,21 @@ func (f *form) take(r read) {
 		return
 	}
 	f.found = found
-	values.SetValue(fieldAccount, string(found.ID))
+	f.fill(fieldAccount, string(found.ID))
 	if f.text(fieldProxy) == "" && found.Host != "" {
-		values.SetValue(fieldProxy, found.Host)
-		values.SetValue(fieldPort, strconv.Itoa(found.Port))
+		f.fill(fieldProxy, found.Host)
+		f.fill(fieldPort, strconv.Itoa(found.Port))
 	}
 	if f.text(fieldPrefix) == "" {
-		values.SetValue(fieldPrefix, found.Prefix)
+		f.fill(fieldPrefix, found.Prefix)
 	}
 	if f.text(fieldLevel) == "" && found.Level != "" {
-		values.SetValue(fieldLevel, string(found.Level))
+		f.fill(fieldLevel, string(found.Level))
 		values.SetNote(fieldLevel, widget.Note{Mark: widget.NoteGood, Text: "by what the key is seen to be allowed (contract 5.3)"})
 	}
 	note(fieldProxy, found.Proxy)
 	note(fieldCA, found.Certificates)
-	values.SetValue(fieldZones, f.listed())
+	f.fill(fieldZones, f.listed())
 	values.SetNote(fieldZones, f.zonesNote())
 	f.askWhy()
 }

@@ -25,9 +25,9 @@ type form struct {
 	deps   Deps
 	edits  *profile.Profile // nil for a new account
 	value  keystore.Secret  // the key as typed; it is stored when the account is saved
-	found  accounts.Found   // what the account said
 	chosen bool             // the operator chose the store
 	sure   string           // the key of another account, and the address, that the operator was shown
+	answer
 	// passwords are those of zones that are stored when the account is saved.
 	passwords map[model.ZoneName]password
 }
@@ -120,7 +120,7 @@ func (f *form) handle(msg tea.Msg) (tea.Cmd, bool) {
 	case read:
 		f.Busy, f.Problem = false, ""
 		if msg.of != f.credential() {
-			f.Form.SetNote(fieldAccount, widget.Note{Text: "what was asked has changed since: ctrl+r asks again"})
+			f.Form.SetNote(fieldAccount, widget.Note{Text: askAgain})
 			break
 		}
 		f.take(msg)
@@ -138,10 +138,11 @@ func (f *form) settled(values *widget.Form) {
 		return
 	}
 	if typed := strings.TrimSpace(values.Value(fieldValue)); typed != "" {
-		f.value, f.found = keystore.NewSecret(typed), accounts.Found{}
+		f.value = keystore.NewSecret(typed)
 		values.SetValue(fieldValue, "")
 		values.SetPlaceholder(fieldValue, f.value.String()+", stored when you save; type to replace it")
 		values.SetNote(fieldValue, widget.Note{})
+		f.outdated()
 	}
 }
 
@@ -182,6 +183,7 @@ func (f *form) follow(values *widget.Form) {
 		}
 		values.SetNote(fieldKey, note)
 	}
+	f.outdated()
 }
 
 // askWhy shows the field for a reason where an ADMIN key is chosen.

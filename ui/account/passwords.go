@@ -135,7 +135,12 @@ func (f *form) takePasswords(values *widget.Form) {
 		zones[i].Password, f.passwords[z.Name] = held.ref, held
 	}
 	if changed {
+		c, filled := f.filled[fieldZones]
+		filled = filled && values.Value(fieldZones) == c.now
 		values.SetValue(fieldZones, zoneLines(zones))
+		if filled {
+			f.filled[fieldZones] = change{c.before, values.Value(fieldZones)}
+		}
 	}
 	if len(typed) > 0 {
 		values.SetNote(fieldZones, f.zonesNote())
