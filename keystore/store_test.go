@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"zonedeck/keystore/textfile"
 )
 
 func TestAStoredSecretIsDeleted(t *testing.T) {
@@ -67,19 +70,35 @@ func TestASecretIsRemovedWhileItIsTheSame(t *testing.T) {
 		func(ctx context.Context) error { return other.Store(ctx, "file:etl", fresh) },
 		func(ctx context.Context) error { return other.Remove(ctx, "keyring:acme/free") },
 	} {
+		wrote := make(chan error, 1)
+		looks.removed.Store(false)
 		looks.then = func() {
-			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-			defer cancel()
-			if err := write(ctx); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("another process wrote between the look and the removal (%v)", err)
+			unlock, free, err := textfile.TryLock(r.o.AgeIdentityFile)
+			if free {
+				unlock()
+			}
+			if free || err != nil {
+				t.Errorf("nothing keeps others out between the look and the removal (%v)", err)
+			}
+			go func() {
+				err := write(t.Context())
+				if err == nil && !looks.removed.Load() {
+					err = errors.New("another process wrote between the look and the removal")
+				}
+				wrote <- err
+			}()
+			select { // without the lock it gets its chance here
+			case err := <-wrote:
+				wrote <- err
+			case <-time.After(20 * time.Millisecond):
 			}
 		}
 		if err := r.RemoveIf(t.Context(), "keyring:acme/etl", old); err != nil {
 			t.Error(err)
 		}
 		looks.then = nil
-		if err := write(t.Context()); err != nil {
-			t.Errorf("after the removal: %v", err)
+		if err := <-wrote; err != nil {
+			t.Error(err)
 		}
 		if err := other.Store(t.Context(), "keyring:acme/etl", old); err != nil {
 			t.Fatal(err)
@@ -90,7 +109,13 @@ func TestASecretIsRemovedWhileItIsTheSame(t *testing.T) {
 // lookingRing calls then after it was looked into.
 type lookingRing struct {
 	*ring
-	then func()
+	then    func()
+	removed atomic.Bool
+}
+
+func (l *lookingRing) Delete(service, name string) error {
+	l.removed.Store(true)
+	return l.ring.Delete(service, name)
 }
 
 func (l *lookingRing) Get(service, name string) (string, error) {
