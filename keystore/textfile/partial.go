@@ -14,14 +14,16 @@ import (
 // the three must be called.
 type Partial struct {
 	*os.File
+	// Alone says that nobody else has it open as a Partial: where a file system has no locks,
+	// and on Windows, that is not known.
+	Alone bool
 	root  *os.Root
 	name  string
 	ended bool
 }
 
 // OpenPartial opens the file of that path for reading and writing, or makes it (0600). Its
-// folder must exist. While another writer has it the error wraps ErrLocked; where a file
-// system has no locks nothing says so.
+// folder must exist. While another writer has it the error wraps ErrLocked.
 func OpenPartial(path string) (*Partial, error) {
 	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
@@ -45,14 +47,15 @@ func openPartial(root *os.Root, name string) (*Partial, error) {
 		if err != nil {
 			return nil, err
 		}
-		if errors.Is(lock(f), errHeld) {
+		held := lock(f)
+		if errors.Is(held, errHeld) {
 			_ = f.Close()
 			return nil, fmt.Errorf("%s: %w", filepath.Join(root.Name(), name), ErrLocked)
 		}
 		here, err := root.Lstat(name)
 		mine, own := f.Stat()
 		if err == nil && own == nil && os.SameFile(here, mine) {
-			return &Partial{File: f, root: root, name: name}, nil
+			return &Partial{File: f, Alone: held == nil, root: root, name: name}, nil
 		}
 		_ = f.Close()
 		if err = errors.Join(err, own); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -10,7 +10,7 @@ import (
 // bounds how many of them an answer may claim.
 const (
 	minPart  = 1000
-	maxParts = 1 << 20
+	maxParts = 4096
 )
 
 // PartRows is how many rows a part of a result has, so that a result of that many records

@@ -45,13 +45,16 @@ func (t *tally) Write(p []byte) (int, error) {
 // errCutRow is the error of a part that ends within a row.
 var errCutRow = errors.New("the answer broke off in the middle of a row")
 
-// endPart ends a part, whose last row needs no line break.
-func (t *tally) endPart() error {
+// endPart ends a part, whose last row needs no line break. Where nothing but this row says
+// whether the part was cut, one that cannot be read says that it was; in a part that is known
+// to be whole it is counted no more than any other such row.
+func (t *tally) endPart(whole bool) error {
 	err := t.lines.Close()
 	t.lines = rows.Lines{}
-	if t.err == nil && err != nil {
+	if t.err == nil && err != nil && !whole {
 		return errCutRow
 	}
+	t.err = cmp.Or(t.err, err)
 	return nil
 }
 

@@ -23,7 +23,8 @@ import (
 
 // The bounds on a download. Public documentation mentions answers of 5 GB.
 const (
-	maxDownload   = 8 << 30
+	maxAnswer     = 8 << 30         // a result that comes whole, or a part of one
+	maxDownload   = 64 << 30        // all parts
 	downloadStall = 2 * time.Minute // without a byte
 	progressEvery = 256 << 10       // bytes between two calls of on
 )
@@ -220,6 +221,7 @@ type result struct {
 	*exchange.MaskReader // what came
 	body                 io.ReadCloser
 	cancel               context.CancelFunc
+	framed               bool        // an end that came too early is an error of the body
 	stall                *time.Timer // when it fires after the end, there is nothing left to cancel
 	wrapped              *wrapped    // the rows, where an object holds them
 }
@@ -258,6 +260,7 @@ func (rn *Runner) open(ctx context.Context, call jobCall, path string, query url
 		return nil, rn.jobFault(ctx, doing, call, nil, err)
 	}
 	res.body = resp.Body
+	res.framed = resp.ProtoMajor > 1 || resp.ContentLength >= 0 || len(resp.TransferEncoding) > 0
 	res.MaskReader = exchange.MaskOf(call.secret, exchange.Login{}).Reader(readerFunc(res.receive))
 	if resp.StatusCode == http.StatusOK {
 		return res, nil
@@ -300,8 +303,8 @@ func (r *result) receive(p []byte) (int, error) {
 
 func brokeOff(err error) error { return fmt.Errorf("the answer broke off: %w", err) }
 
-// copyTo copies up to the bound.
-func (r *result) copyTo(w io.Writer, on func(int64)) (int64, error) {
+// copyTo copies at most so many bytes; more are an error.
+func (r *result) copyTo(w io.Writer, most int64, on func(int64)) (int64, error) {
 	if on == nil {
 		on = func(int64) {}
 	}
@@ -312,8 +315,8 @@ func (r *result) copyTo(w io.Writer, on func(int64)) (int64, error) {
 		if _, err := w.Write(buf[:n]); err != nil {
 			return 0, err
 		}
-		if done += int64(n); done > maxDownload {
-			return 0, fmt.Errorf("the results are larger than %d GiB", maxDownload>>30)
+		if done += int64(n); done > most {
+			return 0, fmt.Errorf("the results are larger than %d MiB", most>>20)
 		}
 		if done-told >= progressEvery {
 			told = done

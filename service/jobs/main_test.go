@@ -44,7 +44,7 @@ func newRunner(t testing.TB, p profile.Profile, change ...func(*Config)) *Runner
 }
 
 // withLedger gives the Runner a ledger.
-func withLedger(t *testing.T) (change func(*Config), dir string) {
+func withLedger(t testing.TB) (change func(*Config), dir string) {
 	t.Helper()
 	l, dir := servicetest.Ledger(t)
 	return func(c *Config) { c.Ledger = l }, dir

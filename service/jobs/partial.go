@@ -26,7 +26,7 @@ const (
 )
 
 // maxState bounds the file about a partial file, in bytes.
-const maxState = 256 << 20
+const maxState = 4 << 20
 
 // partState is what is known of a partial file. It is written after each part, so that a
 // download that was cut goes on with the part that lacks.
@@ -153,10 +153,11 @@ func (p *partial) check() error {
 		if err != nil {
 			return err
 		}
-		if n != part.End-p.size || hex.EncodeToString(p.sum.Sum(nil)) != part.SHA256 || p.rows.endPart() != nil {
+		if n != part.End-p.size || hex.EncodeToString(p.sum.Sum(nil)) != part.SHA256 {
 			*p.rows = before
 			break
 		}
+		_ = p.rows.endPart(true) // it was not cut when it came
 		p.size += n
 		good++
 	}
@@ -208,9 +209,10 @@ func (p *partial) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// endPart writes down that a part is there.
-func (p *partial) endPart() error {
-	if err := p.rows.endPart(); err != nil {
+// endPart writes down that a part is there. whole says that the answer is known to have come to
+// its end.
+func (p *partial) endPart(whole bool) error {
+	if err := p.rows.endPart(whole); err != nil {
 		return err
 	}
 	if p.last != '\n' { // the rows of the next part are not to go on with its last
@@ -226,7 +228,12 @@ func (p *partial) endPart() error {
 // otherwise the error says what is kept.
 func (p *partial) leave(cause error) error {
 	info, err := p.Stat()
-	if err != nil || info.Size() == 0 {
+	switch {
+	case errors.Is(err, fs.ErrClosed): // it has its place; what is known of it says so to the next download
+		return cause
+	case err != nil:
+		return errors.Join(cause, err, p.Leave())
+	case info.Size() == 0:
 		return errors.Join(cause, p.dropState(), p.Discard())
 	}
 	kept := &PartialError{File: p.Name(), Bytes: info.Size(), Parts: len(p.state.Done), Of: p.state.Parts, Err: cause}

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -190,14 +191,14 @@ func (rn *Runner) fetchPart(ctx context.Context, call jobCall, p *partial, part 
 		return err
 	}
 	defer stream.close()
-	gate := &resultGate{w: p, format: "ndjson", empty: stream.wrapped != nil}
-	if _, err = stream.copyTo(gate, on); err == nil {
+	gate := &resultGate{w: p, format: "ndjson", empty: stream.wrapped != nil, later: part > 1}
+	if _, err = stream.copyTo(gate, min(maxAnswer, maxDownload-p.size), on); err == nil {
 		err = gate.finish(true)
 	} else {
 		err = errors.Join(err, gate.cut())
 	}
 	if err == nil {
-		err = p.endPart()
+		err = p.endPart(stream.framed)
 	}
 	if errors.Is(err, errCutRow) {
 		err = &exchange.Error{Broke: model.BreakReset, Peer: exchange.PeerService, Sent: true, Err: err}
@@ -215,6 +216,9 @@ func (p *partial) became(ctx context.Context, to Destination) bool {
 // finish makes the file of the rows, which are whole, and gives it its place.
 func (p *partial) finish(to Destination, counted model.JobRows, on func(Progress)) error {
 	counted.Format = to.Format
+	if err := p.alone(); err != nil {
+		return err
+	}
 	k := &keptFile{Format: to.Format, Raw: to.RawCells, Rows: counted}
 	if to.Format == "ndjson" {
 		k.Bytes, k.SHA256 = p.size, p.state.Done[len(p.state.Done)-1].SHA256
@@ -246,8 +250,25 @@ func (p *partial) finish(to Destination, counted model.JobRows, on func(Progress
 	return errors.Join(err, t.Discard())
 }
 
+// errNotAlone is the error of two downloads to one file.
+var errNotAlone = errors.New("another download writes to the same file")
+
+// alone compares what the file holds with what came, where no lock kept others from writing to
+// it.
+func (p *partial) alone() error {
+	if p.Alone {
+		return nil
+	}
+	before := p.sum.Sum(nil)
+	if err := p.rehash(); err != nil || !bytes.Equal(p.sum.Sum(nil), before) {
+		p.state.Done = nil
+		return errors.Join(fmt.Errorf("%s: %w", p.Name(), errNotAlone), err, p.writeState())
+	}
+	return nil
+}
+
 // convert writes the rows as the format says. Where one of them is not JSON, all of them are
-// asked for again by the next download.
+// asked for again by the next download; rows that are only too wide for CSV stay.
 func (p *partial) convert(w io.Writer, to Destination, on func(Progress)) error {
 	_, err := p.Seek(0, io.SeekStart)
 	switch {
@@ -261,7 +282,10 @@ func (p *partial) convert(w io.Writer, to Destination, on func(Progress)) error 
 		err = rows.WriteJSON(w, p.File)
 	}
 	var row *rows.RecordsError
-	if errors.As(err, &row) {
+	switch {
+	case errors.Is(err, rows.ErrTooWide):
+		return fmt.Errorf("%w; %s has all rows as they came, which is NDJSON", err, p.Name())
+	case errors.As(err, &row):
 		p.state.Done = nil
 		return errors.Join(fmt.Errorf("%w; %s has the rows as they came, and format ndjson takes them as they are", err, p.Name()), p.writeState())
 	}

@@ -24,6 +24,7 @@ type resultGate struct {
 	w      io.Writer
 	format string
 	empty  bool // a result without rows is one
+	later  bool // rows came before, so that one of an error is a row
 	head   []byte
 	open   bool
 }
@@ -48,7 +49,7 @@ func (g *resultGate) finish(whole bool) error {
 		g.open = true
 		return nil
 	}
-	if err := checkResult(g.format, g.head, whole); err != nil {
+	if err := checkResult(g.format, g.head, whole, g.later); err != nil {
 		return err
 	}
 	g.open = true
@@ -89,8 +90,9 @@ func unusable(format string, args ...any) *noResultError {
 	return e
 }
 
-// checkResult is a *noResultError if an answer that begins with head is no result in a format.
-func checkResult(format string, head []byte, whole bool) error {
+// checkResult is a *noResultError if an answer that begins with head is no result in a format,
+// or no later part of one.
+func checkResult(format string, head []byte, whole, later bool) error {
 	text := bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")))
 	switch {
 	case len(text) == 0 && whole:
@@ -100,7 +102,7 @@ func checkResult(format string, head []byte, whole bool) error {
 	case text[0] == '<':
 		return unusable("is a page and not %s: %s", format, dialect.ErrorText("text/html", text))
 	}
-	if whole && errorShaped(text) {
+	if whole && !later && errorShaped(text) {
 		says := dialect.ErrorText("application/json", text)
 		return &noResultError{text: "is an error and not a result: " + says, seen: model.Outcome{ServiceText: says}}
 	}

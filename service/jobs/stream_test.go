@@ -31,20 +31,46 @@ func TestAResultThatIsMaskedAsAWholeIsNone(t *testing.T) {
 	mask := exchange.MaskOf(keystore.NewSecret(strings.Repeat("a", 64)), exchange.Login{})
 	hostile := mask.Reader(strings.NewReader(strings.Repeat(`\\u0061`, 1<<18)))
 	var none *noResultError
-	if _, err := (&result{MaskReader: hostile}).copyTo(io.Discard, nil); !errors.As(err, &none) || !strings.Contains(err.Error(), "takes too long") {
+	if _, err := (&result{MaskReader: hostile}).copyTo(io.Discard, maxAnswer, nil); !errors.As(err, &none) || !strings.Contains(err.Error(), "takes too long") {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestADownloadHasABound(t *testing.T) {
+	const most = 3 << 20
 	var told int64
-	n, err := (&result{MaskReader: unmasked(flood{})}).copyTo(io.Discard, func(done int64) { told = done })
-	if n != 0 || err == nil || err.Error() != "the results are larger than 8 GiB" || told != maxDownload {
+	n, err := (&result{MaskReader: unmasked(flood{})}).copyTo(io.Discard, most, func(done int64) { told = done })
+	if n != 0 || err == nil || err.Error() != "the results are larger than 3 MiB" || told != most {
 		t.Errorf("%d bytes, %d told: %v", n, told, err)
 	}
-	whole := io.LimitReader(flood{}, maxDownload)
-	if n, err := (&result{MaskReader: unmasked(whole)}).copyTo(io.Discard, nil); n != maxDownload || err != nil {
+	whole := io.LimitReader(flood{}, most)
+	if n, err := (&result{MaskReader: unmasked(whole)}).copyTo(io.Discard, most, nil); n != most || err != nil {
 		t.Errorf("%d bytes: %v", n, err)
+	}
+}
+
+// All parts together have a bound, too.
+func TestTheSumOfThePartsHasABound(t *testing.T) {
+	s := newParts(3)
+	p := servicetest.API(t, s.ServeHTTP)
+	cl := newRunner(t, p)
+	part, err := openPartial(filepath.Join(t.TempDir(), "out.ndjson"), partState{Rows: 1000, Parts: 3}, false, newTally(dialect.Dialect{}, "gd_1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := part.Discard(); err != nil {
+			t.Error(err)
+		}
+	}()
+	d, err := dialect.Find("brightdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := jobCall{p: p, d: d, paths: dialect.JobPaths{Snapshot: "/snapshot"}, secret: keystore.NewSecret("a-key")}
+	part.size = maxDownload - 10
+	if err := cl.fetchPart(t.Context(), call, part, 1, func(int64) {}); err == nil || !strings.Contains(err.Error(), "larger than") {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -17,6 +17,9 @@ const (
 	maxCSVNames   = 8 << 20 // bytes of all names
 )
 
+// ErrTooWide says that rows are not for CSV, although each of them can be read.
+var ErrTooWide = fmt.Errorf("its fields are more than the %d columns of a sheet, or their names longer than %d MiB", maxCSVColumns, maxCSVNames>>20)
+
 // WriteJSON writes the rows of NDJSON as one array, each row as it is on a line of its own.
 // It holds one row in memory. A *RecordsError names the row that is not JSON.
 func WriteJSON(w io.Writer, ndjson io.Reader) error {
@@ -45,7 +48,7 @@ func WriteJSON(w io.Writer, ndjson io.Reader) error {
 // raw is set; see Defuse.
 //
 // It reads ndjson twice, once for the columns, and holds one row in memory. It returns how many
-// texts got an apostrophe. A *RecordsError names the row that is not JSON.
+// texts got an apostrophe. A *RecordsError names the row that is not JSON, or wraps ErrTooWide.
 func WriteCSV(w io.Writer, ndjson io.ReadSeeker, raw bool) (defused int, err error) {
 	t := &sheet{at: map[string]int{}, raw: raw}
 	if err := throughLines(ndjson, t.look); err != nil {
@@ -119,7 +122,7 @@ func (t *sheet) look(raw []byte) error {
 		return true
 	})
 	if full {
-		return fmt.Errorf("its fields are more than the %d columns of a sheet, or their names longer than %d MiB", maxCSVColumns, maxCSVNames>>20)
+		return ErrTooWide
 	}
 	return nil
 }

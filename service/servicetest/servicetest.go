@@ -124,7 +124,7 @@ func Work(t testing.TB) func(context.Context) (work.Queue, error) {
 }
 
 // API starts an API that answers with h.
-func API(t *testing.T, h http.HandlerFunc) profile.Profile {
+func API(t testing.TB, h http.HandlerFunc) profile.Profile {
 	t.Helper()
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
