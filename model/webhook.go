@@ -12,9 +12,9 @@ type HookVerdict string
 // The verdicts on a delivery.
 const (
 	HookPending    HookVerdict = "pending"    // not looked at yet
-	HookVerified   HookVerdict = "verified"   // a check passed and none failed
-	HookUnverified HookVerdict = "unverified" // there was nothing that could be checked
-	HookRejected   HookVerdict = "rejected"   // a check failed
+	HookVerified   HookVerdict = "verified"   // it passed every check that is set up
+	HookUnverified HookVerdict = "unverified" // no check is set up
+	HookRejected   HookVerdict = "rejected"   // a check failed, or found nothing to check
 )
 
 // HookHeader is a header as it was received; the value of a secret one is masked.
@@ -70,8 +70,9 @@ type HookNews struct {
 	Token string
 	// Snapshot is the identifier that it names, or empty.
 	Snapshot string
-	// How says how it was verified, in words.
-	How string
+	// How says how it was verified, in words; Verified is true if it was.
+	How      string
+	Verified bool
 }
 
 // HookDue is how long a webhook is waited for before the service is asked in its place.

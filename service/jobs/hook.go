@@ -20,9 +20,6 @@ const (
 	hookLookLocal = 15 * time.Second
 )
 
-// hookPatience bounds the wait for the service's answer after a webhook.
-const hookPatience = 30 * time.Second
-
 // ErrOnItsWay says that the trigger of a job has not come to an end, so that a webhook for it
 // has to wait.
 var ErrOnItsWay = errors.New("the trigger of the job is still on its way")
@@ -73,10 +70,11 @@ func (rn *Runner) endWait(ctx context.Context, job model.Job, why string) (model
 	})
 }
 
-// Heard tells the job that a webhook is about of it, and has the service asked: nothing that a
-// webhook says is believed. A job that may have started is settled by a webhook to its own
-// address that names an identifier, once the service has answered for that. It returns the job,
-// and in words what came of it.
+// Heard tells the job that a webhook is about of it, and has whoever follows jobs ask the service:
+// nothing that a webhook says is believed. A job with an address of its own is told only of what
+// came there or is verified, and no job has anything of others in its history. One that may have
+// started is settled by a webhook to its own address that names an identifier, once the service
+// has answered for that. It returns the job, and in words what came of it.
 //
 // Errors: ErrUnknownJob (no job of the ledger waits for it), ErrOnItsWay, the ledger's, ctx's.
 func (rn *Runner) Heard(ctx context.Context, news model.HookNews) (job model.Job, said string, err error) {
@@ -87,22 +85,39 @@ func (rn *Runner) Heard(ctx context.Context, news model.HookNews) (job model.Job
 	if job, err = rn.hooked(ctx, news); err != nil {
 		return job, "", err
 	}
-	if job.State == model.JobIntent || job.State == model.JobSending {
-		return job, "", ErrOnItsWay
+	if onItsWay(job) { // or its process has died
+		if _, err := rn.Recover(ctx); err != nil {
+			return job, "", err
+		}
+		if job, err = rn.Job(ctx, job.ID); err == nil && onItsWay(job) {
+			err = ErrOnItsWay
+		}
+		if err != nil {
+			return job, "", err
+		}
 	}
-	if job, err = rn.noteHook(ctx, job, news); err != nil {
-		return job, "", err
-	}
+	known := news.Verified || news.Token != "" && news.Token == job.Hook
 	switch {
-	case job.State == model.JobMayHave:
-		return rn.settleByHook(ctx, job, news)
 	case job.State.Final():
 		return job, "the job " + job.State.Predicate() + " already", nil
+	case !known && job.Hook != "":
+		return job, "nothing was done: the job has an address of its own, it came to another one, and nothing verifies it", nil
+	case known:
+		if job, err = rn.noteHook(ctx, job, news); err != nil {
+			return job, "", err
+		}
+	}
+	if job.State == model.JobMayHave {
+		return rn.settleByHook(ctx, job, news)
 	}
 	if err := rn.AskNow(ctx, job.ID); err != nil {
 		return job, "the service was not asked: " + line(err.Error()), nil
 	}
-	return rn.answered(ctx, job)
+	return job, "the service is asked for the job's state", nil
+}
+
+func onItsWay(job model.Job) bool {
+	return job.State == model.JobIntent || job.State == model.JobSending
 }
 
 // hooked is the job that a webhook is about: that of its address, else that of the identifier
@@ -130,7 +145,7 @@ func (rn *Runner) noteHook(ctx context.Context, job model.Job, news model.HookNe
 // settleByHook gives a job that may have started the identifier that a webhook to its own address
 // names, unless something speaks against it.
 func (rn *Runner) settleByHook(ctx context.Context, job model.Job, news model.HookNews) (model.Job, string, error) {
-	if news.Snapshot == "" || job.Hook == "" || job.Hook != news.Token {
+	if news.Snapshot == "" {
 		return job, "the job did start, by the webhook to its address, which names no identifier: look for it in the service's list", nil
 	}
 	settled, err := rn.Claim(ctx, job.ID, news.Snapshot, false)
@@ -144,42 +159,5 @@ func (rn *Runner) settleByHook(ctx context.Context, job model.Job, news model.Ho
 		return job, "not settled: " + line(err.Error()), nil
 	default:
 		return job, "not settled, because the service was not asked: " + line(err.Error()), nil
-	}
-}
-
-// answered waits for the answer to the question that AskNow put, and takes part in asking.
-func (rn *Runner) answered(ctx context.Context, job model.Job) (model.Job, string, error) {
-	feed, unsubscribe := rn.watching.subscribe()
-	defer unsubscribe()
-	_, leave, err := rn.join(ctx, job.Profile, job.KeyName, false)
-	if err != nil {
-		return job, "the service was not asked: " + line(err.Error()), nil
-	}
-	defer leave()
-	look := time.NewTicker(lookBusy)
-	defer look.Stop()
-	over := time.NewTimer(hookPatience)
-	defer over.Stop()
-	before := job.Updated
-	for {
-		asked := slices.ContainsFunc(feed.take(), func(j model.Job) bool { return j.ID == job.ID })
-		now, err := rn.Job(ctx, job.ID)
-		if err != nil {
-			return job, "", causeOf(ctx, err)
-		}
-		if why := rn.watching.why(job.ID); asked && why != nil {
-			return now, "the service was asked in vain: " + line(why.Error()), nil
-		}
-		if asked || now.State.Final() || now.Updated.After(before) {
-			return now, "the service was asked: the job " + now.State.Predicate(), nil
-		}
-		select {
-		case <-ctx.Done():
-			return now, "", context.Cause(ctx)
-		case <-over.C:
-			return now, fmt.Sprintf("the service has not answered within %s and is asked on", hookPatience), nil
-		case <-feed.wake:
-		case <-look.C:
-		}
 	}
 }

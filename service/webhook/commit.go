@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 
 	"zonedeck/model"
@@ -16,7 +17,6 @@ const maxGroup = 256
 type arrival struct {
 	row      row
 	identity string
-	recheck  bool // one that was not verified is looked at again
 	done     chan placed
 }
 
@@ -69,13 +69,13 @@ func (in *Inbox) commitGroup(ctx context.Context, group []*arrival) {
 	}
 }
 
-// put adds an arrival, or counts it as one more of a delivery that is there. One that was not
-// verified yet is looked at again with the new headers: else whoever knows the bytes could keep
-// the real delivery from being verified.
+// put adds an arrival, or counts it as one more of a delivery that is there. One that is verified
+// takes the place of one that is not: else whoever knows the bytes could keep the real delivery
+// from being verified. Nothing takes the place of one that is.
 func put(ctx context.Context, tx *sql.Tx, a *arrival) (placed, error) {
 	var n int64
-	var verdict model.HookVerdict
-	err := tx.QueryRowContext(ctx, "SELECT n, verdict FROM deliveries WHERE identity = $1", a.identity).Scan(&n, &verdict)
+	var checks string
+	err := tx.QueryRowContext(ctx, "SELECT n, early FROM deliveries WHERE identity = $1", a.identity).Scan(&n, &checks)
 	r := a.row
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
@@ -85,16 +85,27 @@ func put(ctx context.Context, tx *sql.Tx, a *arrival) (placed, error) {
 		_, err := tx.ExecContext(ctx, "INSERT INTO deliveries ("+columns+`, identity)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)`,
 			n, database.Micros(r.At), database.Micros(r.At), 1, r.Target, r.Remote, text(r.Headers), r.Size, r.SHA256, r.File,
-			r.SenderID, string(model.HookPending), "", "", "", "", "", 0, 0, r.token, database.Micros(r.wall), text(r.early), a.identity)
+			r.SenderID, string(model.HookPending), "", "", "", "", "", 0, 0, r.token, database.Micros(r.wall), text(r.checks), a.identity)
 		return placed{id: hookID(n)}, err
 	case err != nil:
 		return placed{}, err
-	case verdict == model.HookVerified || !a.recheck:
+	case !verified(r.checks) || verified(checksOf(checks)):
 		_, err = tx.ExecContext(ctx, "UPDATE deliveries SET seen = seen + 1, last = $1 WHERE n = $2", database.Micros(r.At), n)
 	default:
-		_, err = tx.ExecContext(ctx, `UPDATE deliveries SET seen = seen + 1, last = $1, wall = $2, target = $3, token = $4, remote = $5, headers = $6, early = $7,
-			verdict = 'pending', passed = '', why = '', worked = 0 WHERE n = $8`,
-			database.Micros(r.At), database.Micros(r.wall), r.Target, r.token, r.Remote, text(r.Headers), text(r.early), n)
+		_, err = tx.ExecContext(ctx, `UPDATE deliveries SET seen = seen + 1, last = $1, wall = $2, remote = $3, headers = $4, early = $5,
+			verdict = 'pending', passed = '', why = '', worked = 0 WHERE n = $6`,
+			database.Micros(r.At), database.Micros(r.wall), r.Remote, text(r.Headers), text(r.checks), n)
 	}
 	return placed{id: hookID(n), duplicate: true}, err
+}
+
+func verified(checks []check) bool {
+	v, _, _ := verdictOf(checks)
+	return v == model.HookVerified
+}
+
+// checksOf reads what the verifiers said when a delivery came; none where it cannot be read.
+func checksOf(text string) (out []check) {
+	_ = json.Unmarshal([]byte(text), &out)
+	return out
 }

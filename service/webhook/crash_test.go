@@ -1,3 +1,5 @@
+//go:build unix
+
 package webhook
 
 import (
@@ -29,7 +31,7 @@ const dyingEnv = "ZONEDECK_WEBHOOK_DYING"
 
 // dying is what such a process needs to know.
 type dying struct {
-	Dir, Address string
+	Dir string
 	// Die is at which step the process kills itself; 0 for never.
 	Die int64
 }
@@ -53,8 +55,12 @@ func receiveAndDie(raw string) error {
 	if err != nil {
 		return err
 	}
+	listener, err := net.FileListener(os.NewFile(3, "listener"))
+	if err != nil {
+		return err
+	}
 	var steps atomic.Int64
-	_, err = Listen(ctx, d.Address, false, Config{Inbox: in, step: func(string) {
+	_, err = Listen(ctx, listener.Addr().String(), false, Config{Inbox: in, listener: listener, step: func(string) {
 		if steps.Add(1) == d.Die {
 			if self, err := os.FindProcess(os.Getpid()); err == nil {
 				_ = self.Kill()
@@ -69,8 +75,9 @@ func receiveAndDie(raw string) error {
 	return errors.New("the test has ended")
 }
 
-// begin starts such a process; the address is free again once the one before is dead.
-func (d dying) begin(t *testing.T) *exec.Cmd {
+// begin starts such a process. The listener is the test's, so that the address is nobody else's
+// between two of them.
+func (d dying) begin(t *testing.T, listener *os.File) *exec.Cmd {
 	t.Helper()
 	raw, err := json.Marshal(d)
 	if err != nil {
@@ -82,6 +89,7 @@ func (d dying) begin(t *testing.T) *exec.Cmd {
 	}
 	cmd := exec.CommandContext(t.Context(), exe, "-test.run=^$")
 	cmd.Env = append(os.Environ(), dyingEnv+"="+string(raw))
+	cmd.ExtraFiles = []*os.File{listener}
 	if _, err := cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
@@ -111,15 +119,18 @@ func TestNoKillLosesOrDoublesAWebhook(t *testing.T) {
 
 func killedAt(t *testing.T, die int64) (seen int) {
 	t.Helper()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := dying{Dir: t.TempDir(), Address: free.Addr().String(), Die: die}
-	if err := free.Close(); err != nil {
+	defer listener.Close()
+	file, err := listener.File()
+	if err != nil {
 		t.Fatal(err)
 	}
-	first := d.begin(t)
+	defer file.Close()
+	d := dying{Dir: t.TempDir(), Die: die}
+	first := d.begin(t, file)
 	transport := &http.Transport{DisableKeepAlives: true}
 	schedule := make([]time.Duration, 5000)
 	for i := range schedule {
@@ -132,7 +143,7 @@ func killedAt(t *testing.T, die int64) (seen int) {
 		t.Fatal(err)
 	}
 	e.Start()
-	if err := e.Add(deliver.Message{Snapshot: "sd_1", Status: "ready", Kind: deliver.Notify, URL: "http://" + d.Address + "/hook"}); err != nil {
+	if err := e.Add(deliver.Message{Snapshot: "sd_1", Status: "ready", Kind: deliver.Notify, URL: "http://" + listener.Addr().String() + "/hook"}); err != nil {
 		t.Fatal(err)
 	}
 	_ = first.Wait()
@@ -140,7 +151,7 @@ func killedAt(t *testing.T, die int64) (seen int) {
 		t.Fatalf("step %d: the receiver was not killed: %v", die, first.ProcessState)
 	}
 	d.Die = 0
-	second := d.begin(t)
+	second := d.begin(t, file)
 	end := time.After(time.Minute)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()

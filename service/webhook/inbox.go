@@ -89,7 +89,7 @@ func Open(ctx context.Context, o Options) (in *Inbox, notice string, err error) 
 		return nil, "", err
 	}
 	if damage != nil {
-		notice = fmt.Sprintf("The inbox %s was damaged (%v). It is kept as %s, and a new one begun; the bodies are still in %s.", db.Path(), damage.Err, damage.Kept, o.Dir)
+		notice = fmt.Sprintf("The inbox %s was damaged (%v). It is kept as %s, and a new one begun; the bodies of its webhooks stay in %s.", db.Path(), damage.Err, damage.Kept, o.Dir)
 	}
 	return &Inbox{db: db, dir: o.Dir, now: o.Now}, notice, nil
 }
@@ -100,10 +100,10 @@ func (in *Inbox) Close() error { return in.db.Close() }
 // row is a delivery as the file has it.
 type row struct {
 	model.Delivery
-	n     int64
-	token string
-	wall  time.Time // when it came last, by the machine's clock
-	early []check
+	n      int64
+	token  string
+	wall   time.Time // when it came, by the machine's clock
+	checks []check
 }
 
 // hookID is the console's own identifier of a delivery.
@@ -119,15 +119,11 @@ func parseID(id string) (int64, error) {
 	return 0, fmt.Errorf("%q: %w", id, ErrUnknown)
 }
 
-// identity is what makes two deliveries the same one: the same bytes under the sender's
-// identifier, or without one to the same address. Another body under the same identifier is not
+// identity is what makes two deliveries the same one: the same bytes to the same address, under
+// the same identifier of the sender if it gives one. Another body under the same identifier is not
 // dropped: nothing says which of the two is meant, and the parts of a result may share one.
 func identity(sender, target, digest string) string {
-	kind, name := "id", sender
-	if sender == "" {
-		kind, name = "target", target
-	}
-	sum := sha256.Sum256([]byte(kind + "\x00" + name + "\x00" + digest))
+	sum := sha256.Sum256([]byte(sender + "\x00" + target + "\x00" + digest))
 	return hex.EncodeToString(sum[:])
 }
 
@@ -141,11 +137,14 @@ func (in *Inbox) scan(s database.Scanner) (row, error) {
 	}
 	r.ID = hookID(r.n)
 	r.File = filepath.Join(in.dir, filepath.Base(r.File))
-	for text, into := range map[string]any{headers: &r.Headers, passed: &r.By, early: &r.early} {
-		if text == "" {
+	for _, c := range []struct {
+		text string
+		into any
+	}{{headers, &r.Headers}, {passed, &r.By}, {early, &r.checks}} {
+		if c.text == "" {
 			continue
 		}
-		if err := json.Unmarshal([]byte(text), into); err != nil {
+		if err := json.Unmarshal([]byte(c.text), c.into); err != nil {
 			return r, fmt.Errorf("%w: %s: %w", database.ErrCorrupt, r.ID, err)
 		}
 	}

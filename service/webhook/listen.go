@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -54,17 +56,23 @@ type Config struct {
 	// Heard tells a job about a delivery, has the service asked, and says in words what came of
 	// it. ErrLater means that it cannot be said yet; nil tells nobody.
 	Heard func(ctx context.Context, news model.HookNews) (job, said string, err error)
-	// On is told of each delivery that was worked on, and of each that came once more, from any
-	// goroutine. May be nil.
+	// On is told of each delivery that was worked on, and of each that came once more, from one
+	// goroutine. Receiving does not wait for it: what it does not keep up with it is not told. May
+	// be nil.
 	On func(Event)
 	// MaxBody is the size of the largest body, 0 for MaxBody.
 	MaxBody int64
-	Keep    Retention
+	// Keep is what is kept; 0 stands for the defaults. Of bytes there is never more than Keep.Bytes
+	// and one body of MaxBody: what comes beyond is answered 507.
+	Keep Retention
 	// Wall is the machine's clock, by which senders sign; nil for time.Now.
 	Wall func() time.Time
 	Log  *slog.Logger
 
 	step step
+	// Tests have less of these, and a listener of their own.
+	patience, lockPatience, rest time.Duration
+	listener                     net.Listener
 }
 
 // Event is what a Receiver tells.
@@ -76,20 +84,32 @@ type Event struct {
 
 // Receiver is one that listens. Close ends it.
 type Receiver struct {
-	conf  Config
-	inbox *Inbox
-	step  step
-	place Place
+	conf   Config
+	inbox  *Inbox
+	step   step
+	place  Place
+	notice string
 
 	arrivals chan *arrival
+	news     chan placed   // what the observer is told of
+	missed   atomic.Int64  // what it is not told of
+	idle     chan struct{} // closed when all but the observer has ended
+	observed chan struct{} // closed when it has been told all
 	wake     chan struct{}
+	full     chan struct{}
+	held     atomic.Int64 // bytes of bodies that are kept, or on their way
+	failed   chan error
 	server   *http.Server
 	unlock   func()
 	end      context.CancelFunc // of the work
 	stop     context.CancelFunc // of the commits
+	stopped  <-chan struct{}    // closed by stop
 	running  sync.WaitGroup
 	closed   sync.Once
 }
+
+// maxNews bounds what waits for the observer.
+const maxNews = 1024
 
 // Listen begins to receive at an address ("127.0.0.1:8787", port 0 for any). One that is not of
 // this machine alone needs open. Errors: ErrNotLoopback, ErrInUse, a *BusyError, those of the inbox.
@@ -103,6 +123,8 @@ func Listen(ctx context.Context, address string, open bool, c Config) (*Receiver
 	if c.MaxBody <= 0 {
 		c.MaxBody = MaxBody
 	}
+	c.Keep = c.Keep.orDefault()
+	c.patience, c.lockPatience, c.rest = cmp.Or(c.patience, closePatience), cmp.Or(c.lockPatience, lockPatience), cmp.Or(c.rest, pruneRest)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
@@ -112,11 +134,14 @@ func Listen(ctx context.Context, address string, open bool, c Config) (*Receiver
 	if frozen := c.Inbox.db.Frozen(); frozen != nil {
 		return nil, frozen
 	}
-	unlock, err := c.Inbox.lock(ctx)
+	unlock, err := c.Inbox.lock(ctx, c.lockPatience)
 	if err != nil {
 		return nil, err
 	}
-	r := &Receiver{conf: c, inbox: c.Inbox, step: c.step, unlock: unlock, arrivals: make(chan *arrival), wake: make(chan struct{}, 1)}
+	r := &Receiver{
+		conf: c, inbox: c.Inbox, step: c.step, unlock: unlock, arrivals: make(chan *arrival), news: make(chan placed, maxNews), idle: make(chan struct{}), observed: make(chan struct{}),
+		wake: make(chan struct{}, 1), full: make(chan struct{}, 1), failed: make(chan error, 1),
+	}
 	if err := r.begin(ctx, address); err != nil {
 		unlock()
 		return nil, err
@@ -125,16 +150,23 @@ func Listen(ctx context.Context, address string, open bool, c Config) (*Receiver
 }
 
 func (r *Receiver) begin(ctx context.Context, address string) error {
-	if err := r.inbox.sweepBodies(ctx); err != nil {
+	aside, err := r.inbox.sweepBodies(ctx)
+	if err != nil {
 		return err
 	}
-	var conf net.ListenConfig
-	listener, err := conf.Listen(ctx, "tcp", address)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("%s: %w: choose another port, or 0 for any", address, ErrInUse)
+	if aside != "" {
+		r.notice = "The inbox had bodies of webhooks that it knew nothing of; they lie in " + aside + " now."
 	}
+	held, err := r.inbox.bytes(ctx)
 	if err != nil {
-		return fmt.Errorf("listening at %s: %w", address, err)
+		return err
+	}
+	r.held.Store(held)
+	listener := r.conf.listener
+	if listener == nil {
+		if listener, err = listenAt(ctx, address); err != nil {
+			return err
+		}
 	}
 	r.place = Place{URL: "http://" + listener.Addr().String(), PID: os.Getpid()}
 	announced, err := json.Marshal(r.place)
@@ -146,25 +178,46 @@ func (r *Receiver) begin(ctx context.Context, address string) error {
 	}
 	work, end := context.WithCancel(context.WithoutCancel(ctx))
 	commits, stop := context.WithCancel(context.WithoutCancel(ctx))
-	r.end, r.stop = end, stop
+	r.end, r.stop, r.stopped = end, stop, commits.Done()
 	r.server = &http.Server{
 		Handler: r, ReadHeaderTimeout: headerPatience, IdleTimeout: time.Minute, MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog: slog.NewLogLogger(r.conf.Log.Handler(), slog.LevelDebug),
 	}
 	r.running.Go(func() { r.inbox.commit(commits, r.arrivals) })
 	r.running.Go(func() { r.work(work) })
+	r.running.Go(func() { r.clean(work) })
+	go r.observe()
 	r.running.Go(func() {
 		if err := r.server.Serve(netutil.LimitListener(listener, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
-			r.conf.Log.Error("nothing is received any more", "error", err)
+			r.failed <- fmt.Errorf("%s: %w: %w", r.place.URL, errStopping, err)
 		}
 	})
 	return nil
 }
 
+func listenAt(ctx context.Context, address string) (net.Listener, error) {
+	var conf net.ListenConfig
+	listener, err := conf.Listen(ctx, "tcp", address)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("%s: %w: choose another port, or 0 for any", address, ErrInUse)
+	case err != nil:
+		return nil, fmt.Errorf("listening at %s: %w", address, err)
+	}
+	return listener, nil
+}
+
+// Notice says what was put aside when it began, or is empty.
+func (r *Receiver) Notice() string { return r.notice }
+
+// Failed has the error when the system ends the listening; Close is called all the same.
+func (r *Receiver) Failed() <-chan error { return r.failed }
+
 // URL is where it listens: "http://127.0.0.1:8787".
 func (r *Receiver) URL() string { return r.place.URL }
 
-// closePatience is how long deliveries that are coming in may take at the end.
+// closePatience is how long deliveries that are coming in may take at the end, and after that the
+// observer.
 const closePatience = 5 * time.Second
 
 // Close takes no more deliveries, answers those that are coming in, and ends the work; what is
@@ -172,7 +225,7 @@ const closePatience = 5 * time.Second
 func (r *Receiver) Close() error {
 	var err error
 	r.closed.Do(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), closePatience)
+		ctx, cancel := context.WithTimeout(context.Background(), r.conf.patience)
 		defer cancel()
 		if err = r.server.Shutdown(ctx); err != nil {
 			err = r.server.Close() // they are not answered, and come again
@@ -180,21 +233,73 @@ func (r *Receiver) Close() error {
 		r.end()
 		r.stop()
 		r.running.Wait()
+		close(r.idle)
+		select {
+		case <-r.observed:
+		case <-time.After(r.conf.patience):
+		}
 		err = errors.Join(err, os.Remove(r.inbox.placeFile()))
 		r.unlock()
 	})
 	return err
 }
 
-func (r *Receiver) wakeUp(got placed) {
-	if got.duplicate && r.conf.On != nil {
-		if d, err := r.inbox.Get(context.Background(), got.id); err == nil {
-			r.conf.On(Event{Delivery: d, Duplicate: true})
+// stored has the others look at what was stored.
+func (r *Receiver) stored(got placed) {
+	if got.duplicate {
+		r.tell(got)
+	}
+	poke(r.wake)
+	if r.held.Load() > r.conf.Keep.Bytes {
+		poke(r.full)
+	}
+}
+
+func poke(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// tell has the observer told of a delivery, unless too many wait to be told already.
+func (r *Receiver) tell(p placed) {
+	select {
+	case r.news <- p:
+	default:
+		r.missed.Add(1)
+	}
+}
+
+// observe tells the observer, until the rest has ended and nothing waits to be told.
+func (r *Receiver) observe() {
+	defer close(r.observed)
+	for {
+		select {
+		case p := <-r.news:
+			r.told(p)
+		case <-r.idle:
+			for {
+				select {
+				case p := <-r.news:
+					r.told(p)
+				default:
+					return
+				}
+			}
 		}
 	}
-	select {
-	case r.wake <- struct{}{}:
-	default:
+}
+
+func (r *Receiver) told(p placed) {
+	if r.conf.On == nil {
+		return
+	}
+	if d, err := r.inbox.Get(context.Background(), p.id); err == nil {
+		r.conf.On(Event{Delivery: d, Duplicate: p.duplicate})
+	}
+	if n := r.missed.Swap(0); n > 0 {
+		r.conf.Log.Warn("more webhooks came than could be told", "untold", n)
 	}
 }
 
@@ -222,9 +327,12 @@ func loopback(host string) bool {
 func (in *Inbox) lockFile() string  { return filepath.Join(in.dir, "receiving") }
 func (in *Inbox) placeFile() string { return filepath.Join(in.dir, "receiving.json") }
 
+// lockPatience is how long the lock is waited for: somebody may only be looking.
+const lockPatience = 2 * time.Second
+
 // lock makes this the one process that receives.
-func (in *Inbox) lock(ctx context.Context) (unlock func(), err error) {
-	waiting, cancel := context.WithTimeout(ctx, 2*time.Second) // somebody may only be looking
+func (in *Inbox) lock(ctx context.Context, patience time.Duration) (unlock func(), err error) {
+	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	unlock, err = textfile.Lock(waiting, in.lockFile())
 	if err != nil && waiting.Err() != nil && ctx.Err() == nil {

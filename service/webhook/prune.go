@@ -6,13 +6,19 @@ import (
 	"database/sql"
 	"errors"
 	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
+	"zonedeck/keystore/textfile"
 	"zonedeck/service/database"
 )
 
-// pruneEvery is how often a receiver cleans up.
-const pruneEvery = time.Hour
+// pruneEvery is how often a receiver cleans up, pruneRest the least time from one to the next.
+const (
+	pruneEvery = time.Hour
+	pruneRest  = lookEvery
+)
 
 // Retention says how much an inbox keeps; 0 stands for the default. What is bookmarked, or not
 // worked on, is kept whatever it says, and counts.
@@ -27,48 +33,148 @@ func DefaultRetention() Retention {
 	return Retention{Count: 10_000, Age: 30 * 24 * time.Hour, Bytes: 5 << 30}
 }
 
-// Prune removes the oldest deliveries beyond what is kept, with their bodies.
-func (in *Inbox) Prune(ctx context.Context, keep Retention) error {
+func (k Retention) orDefault() Retention {
 	def := DefaultRetention()
-	keep = Retention{cmp.Or(keep.Count, def.Count), cmp.Or(keep.Age, def.Age), cmp.Or(keep.Bytes, def.Bytes)}
-	type old struct {
-		n    int64
-		file string
+	return Retention{cmp.Or(k.Count, def.Count), cmp.Or(k.Age, def.Age), cmp.Or(k.Bytes, def.Bytes)}
+}
+
+// clean cleans up every hour, and soon after the inbox has more bytes than it keeps.
+func (r *Receiver) clean(ctx context.Context) {
+	rest := time.NewTicker(r.conf.rest)
+	defer rest.Stop()
+	hour := time.NewTicker(pruneEvery)
+	defer hour.Stop()
+	for {
+		freed, err := r.inbox.Prune(ctx, r.conf.Keep)
+		if r.held.Add(-freed); err != nil && ctx.Err() == nil {
+			r.conf.Log.Error("the inbox could not be cleaned up", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-rest.C:
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-hour.C:
+		case <-r.full:
+		}
 	}
-	var drop []old
+}
+
+// bytes is the size of all bodies.
+func (in *Inbox) bytes(ctx context.Context) (n int64, err error) {
+	err = in.db.QueryRowContext(ctx, "SELECT coalesce(sum(size), 0) FROM deliveries").Scan(&n)
+	if err != nil {
+		return 0, in.db.Fault("reading the inbox", err)
+	}
+	return n, nil
+}
+
+// Prune removes the oldest deliveries beyond what is kept, with their bodies. freed are the bytes
+// of those.
+func (in *Inbox) Prune(ctx context.Context, keep Retention) (freed int64, err error) {
+	keep = keep.orDefault()
+	var drop []int64
 	var count int
 	var bytes int64
 	before := database.Micros(in.now().Add(-keep.Age))
-	rows, err := in.rows(ctx, "ORDER BY n DESC", "looking for what the inbox need not keep")
-	if err != nil {
-		return err
-	}
-	for _, r := range rows {
-		count++
-		bytes += r.Size
-		if !r.Bookmarked && r.Worked && (count > keep.Count || bytes > keep.Bytes || database.Micros(r.Last) < before) {
-			drop = append(drop, old{r.n, r.File})
+	err = database.Each(ctx, in.db, "SELECT n, size, last, marked, worked FROM deliveries ORDER BY n DESC", nil, func(s database.Scanner) error {
+		var n, size, last int64
+		var marked, worked bool
+		if err := s.Scan(&n, &size, &last, &marked, &worked); err != nil {
+			return err
 		}
-	}
-	if len(drop) == 0 {
-		return nil
-	}
-	err = in.db.Write(ctx, "cleaning up the inbox", func(ctx context.Context, tx *sql.Tx) error {
-		for _, d := range drop {
-			if _, err := tx.ExecContext(ctx, "DELETE FROM deliveries WHERE n = $1 AND marked = 0", d.n); err != nil {
-				return err
-			}
+		count++
+		bytes += size
+		if !marked && worked && (count > keep.Count || bytes > keep.Bytes || last < before) {
+			drop = append(drop, n)
 		}
 		return nil
 	})
 	if err != nil {
-		return err
+		return 0, in.db.Fault("looking for what the inbox need not keep", err)
+	}
+	if len(drop) == 0 {
+		return 0, nil
+	}
+	return in.drop(ctx, drop)
+}
+
+// drop removes deliveries, unless one was bookmarked or has to be worked on by now.
+func (in *Inbox) drop(ctx context.Context, list []int64) (freed int64, err error) {
+	var files []string
+	err = in.db.Write(ctx, "cleaning up the inbox", func(ctx context.Context, tx *sql.Tx) error {
+		for _, n := range list {
+			var file string
+			var size int64
+			err := tx.QueryRowContext(ctx, "DELETE FROM deliveries WHERE n = $1 AND marked = 0 AND worked = 1 RETURNING file, size", n).Scan(&file, &size)
+			switch {
+			case errors.Is(err, sql.ErrNoRows):
+				continue
+			case err != nil:
+				return err
+			}
+			files, freed = append(files, file), freed+size
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
 	}
 	var errs []error
-	for _, d := range drop {
-		if err := os.Remove(d.file); !errors.Is(err, os.ErrNotExist) {
+	for _, f := range files {
+		if err := os.Remove(filepath.Join(in.dir, filepath.Base(f))); !errors.Is(err, os.ErrNotExist) {
 			errs = append(errs, err)
 		}
 	}
-	return errors.Join(errs...)
+	return freed, errors.Join(errs...)
+}
+
+// sweepBodies removes the bodies that no row has: what a killed receiver left. Those of an inbox
+// that never took a delivery are of one that was damaged or removed: they are put aside. Only the
+// one process that receives does it, before it begins.
+func (in *Inbox) sweepBodies(ctx context.Context) (aside string, err error) {
+	if err := textfile.Sweep(in.dir); err != nil {
+		return "", err
+	}
+	const doing = "looking for bodies that nothing needs"
+	var taken int64
+	if err := in.db.QueryRowContext(ctx, "SELECT number FROM marks").Scan(&taken); err != nil {
+		return "", in.db.Fault(doing, err)
+	}
+	known := map[string]bool{}
+	err = database.Each(ctx, in.db, "SELECT file FROM deliveries", nil, func(s database.Scanner) error {
+		var name string
+		err := s.Scan(&name)
+		known[name] = true
+		return err
+	})
+	if err != nil {
+		return "", in.db.Fault(doing, err)
+	}
+	entries, err := os.ReadDir(in.dir)
+	if err != nil {
+		return "", err
+	}
+	away := os.Remove
+	if taken == 0 {
+		away = func(path string) error {
+			if aside == "" {
+				aside = filepath.Join(in.dir, "unlisted-"+in.now().UTC().Format("20060102T150405Z"))
+				if err := os.MkdirAll(aside, 0o700); err != nil {
+					return err
+				}
+			}
+			return os.Rename(path, filepath.Join(aside, filepath.Base(path)))
+		}
+	}
+	var errs []error
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), "body-") && !known[e.Name()] {
+			errs = append(errs, away(filepath.Join(in.dir, e.Name())))
+		}
+	}
+	return aside, errors.Join(errs...)
 }

@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -49,6 +48,8 @@ const mask = "••••"
 var (
 	errSlow     = errors.New("the body came too slowly")
 	errTooLarge = errors.New("the body is too large")
+	errFull     = errors.New("the inbox is full")
+	errStopping = errors.New("nothing is received any more")
 )
 
 // buffers are what bodies pass through, shared by all connections.
@@ -78,6 +79,8 @@ func (r *Receiver) receive(w http.ResponseWriter, q *http.Request) (status int, 
 	switch {
 	case q.Method != http.MethodPost:
 		return http.StatusMethodNotAllowed, "webhooks are POSTed"
+	case len(q.Header.Values("Origin")) > 0: // a page that the operator visits may POST to this machine
+		return http.StatusForbidden, "webhooks do not come from a browser"
 	case len(q.RequestURI) > maxTarget:
 		return http.StatusRequestURITooLong, "the address is too long"
 	case q.ContentLength > r.conf.MaxBody:
@@ -88,7 +91,7 @@ func (r *Receiver) receive(w http.ResponseWriter, q *http.Request) (status int, 
 	switch {
 	case err == nil:
 		r.step("answer")
-		r.wakeUp(got)
+		r.stored(got)
 		return http.StatusOK, "stored"
 	case errors.Is(err, errTooLarge):
 		return http.StatusRequestEntityTooLarge, errTooLarge.Error()
@@ -99,6 +102,9 @@ func (r *Receiver) receive(w http.ResponseWriter, q *http.Request) (status int, 
 	case errors.Is(database.Classify(err), database.ErrFull):
 		r.conf.Log.Error("a webhook was not stored", "error", err)
 		return http.StatusInsufficientStorage, "the disk is full"
+	case errors.Is(err, errFull):
+		r.conf.Log.Error("a webhook was not stored: the inbox has all that it may keep, and what lies there is bookmarked or not worked on")
+		return http.StatusInsufficientStorage, errFull.Error()
 	default:
 		r.conf.Log.Error("a webhook was not stored", "error", err)
 		return http.StatusServiceUnavailable, "it could not be stored"
@@ -106,7 +112,7 @@ func (r *Receiver) receive(w http.ResponseWriter, q *http.Request) (status int, 
 }
 
 // store puts the bytes into a file and its row into the inbox; both are on disk when it returns.
-func (r *Receiver) store(w http.ResponseWriter, q *http.Request) (placed, error) {
+func (r *Receiver) store(w http.ResponseWriter, q *http.Request) (got placed, err error) {
 	remote := remoteOf(q.RemoteAddr)
 	name := "body-" + strings.ToLower(rand.Text())
 	file, err := textfile.NewTemp(filepath.Join(r.inbox.dir, name))
@@ -115,7 +121,13 @@ func (r *Receiver) store(w http.ResponseWriter, q *http.Request) (placed, error)
 	}
 	defer file.Discard() //nolint:errcheck // of a delivery that is not stored; what stays is swept up
 	digest := sha256.New()
-	size, err := r.copyBody(io.MultiWriter(file, digest), w, q.Body)
+	into, checked := r.checking(q.Header, remote, file, digest)
+	size, err := r.copyBody(into, w, q.Body)
+	defer func() {
+		if err != nil || got.duplicate {
+			r.held.Add(-size)
+		}
+	}()
 	if err != nil {
 		return placed{}, err
 	}
@@ -132,21 +144,39 @@ func (r *Receiver) store(w http.ResponseWriter, q *http.Request) (placed, error)
 		},
 		token: model.HookToken(q.URL.Path), wall: r.conf.Wall(),
 	}
-	for _, v := range r.conf.Verifiers {
-		if v.early != nil {
-			d.early = append(d.early, v.early(q.Header, remote))
-		}
+	d.checks = checked()
+	a := &arrival{row: d, identity: identity(d.SenderID, q.URL.RequestURI(), d.SHA256), done: make(chan placed, 1)}
+	select {
+	case r.arrivals <- a:
+		got = <-a.done
+	case <-r.stopped:
+		got.err = errStopping
 	}
-	a := &arrival{row: d, identity: identity(d.SenderID, q.URL.RequestURI(), d.SHA256), recheck: len(r.conf.Verifiers) > 0, done: make(chan placed, 1)}
-	r.arrivals <- a
-	got := <-a.done
 	if got.err != nil || got.duplicate {
 		_ = os.Remove(filepath.Join(r.inbox.dir, name)) // what stays is swept up
 	}
 	return got, got.err
 }
 
-// copyBody copies the body, with a bound for its size and for how slowly it may come.
+// checking has the verifiers look at a head, and at the body on its way.
+func (r *Receiver) checking(h http.Header, remote netip.Addr, ways ...io.Writer) (into io.Writer, checked func() []check) {
+	var finish []func() check
+	for _, v := range r.conf.Verifiers {
+		hashing, f := v.begin(h, remote, r.conf.Wall())
+		if finish = append(finish, f); hashing != nil {
+			ways = append(ways, hashing)
+		}
+	}
+	return io.MultiWriter(ways...), func() (out []check) {
+		for _, f := range finish {
+			out = append(out, f())
+		}
+		return out
+	}
+}
+
+// copyBody copies the body, with a bound for its size and for how slowly it may come. Its size is
+// added to what is held, after an error too.
 func (r *Receiver) copyBody(to io.Writer, w http.ResponseWriter, body io.Reader) (size int64, err error) {
 	pooled, _ := buffers.Get().(*[]byte)
 	defer buffers.Put(pooled)
@@ -157,8 +187,13 @@ func (r *Receiver) copyBody(to io.Writer, w http.ResponseWriter, body io.Reader)
 			return size, err
 		}
 		n, err := body.Read(*pooled)
-		if size += int64(n); size > r.conf.MaxBody {
+		size += int64(n)
+		switch held := r.held.Add(int64(n)); {
+		case size > r.conf.MaxBody:
 			return size, errTooLarge
+		case held > r.conf.Keep.Bytes+r.conf.MaxBody: // the one that comes last may be beyond what is kept
+			poke(r.full)
+			return size, errFull
 		}
 		if n > 0 {
 			r.step("write")
@@ -224,33 +259,4 @@ func (r *Receiver) maskedHeaders(q *http.Request) []model.HookHeader {
 
 func secretHeader(name string) bool {
 	return model.SecretName(name) && !strings.Contains(strings.ToLower(name), "signature")
-}
-
-// sweepBodies removes the bodies that no row has: what a killed receiver left. Only the one
-// process that receives does it, before it begins.
-func (in *Inbox) sweepBodies(ctx context.Context) error {
-	if err := textfile.Sweep(in.dir); err != nil {
-		return err
-	}
-	known := map[string]bool{}
-	err := database.Each(ctx, in.db, "SELECT file FROM deliveries", nil, func(s database.Scanner) error {
-		var name string
-		err := s.Scan(&name)
-		known[name] = true
-		return err
-	})
-	if err != nil {
-		return in.db.Fault("looking for bodies that nothing needs", err)
-	}
-	entries, err := os.ReadDir(in.dir)
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), "body-") && !known[e.Name()] {
-			errs = append(errs, os.Remove(filepath.Join(in.dir, e.Name())))
-		}
-	}
-	return errors.Join(errs...)
 }

@@ -52,32 +52,25 @@ type VerifierConfig struct {
 	Senders []netip.Prefix
 }
 
-// outcome is what a check came to.
-type outcome string
-
-const (
-	passed outcome = "passed"
-	failed outcome = "failed"
-	absent outcome = "absent" // there was nothing to check
-)
-
-// check is what one verifier said of a delivery.
+// check is what one verifier said of a delivery: it passed, or Why says why not.
 type check struct {
-	By  string  `json:"by"`
-	Is  outcome `json:"is"`
-	Why string  `json:"why"`
+	By     string `json:"by"`
+	Passed bool   `json:"passed"`
+	Why    string `json:"why"`
 }
 
-// Verifier checks who sent a delivery. early sees what comes with the request and is not kept;
-// late sees what is kept, and the body. One of them is nil.
+// Verifier checks who sent a delivery.
 type Verifier struct {
-	name   string
 	kind   string
 	header string // with the signature, of KindHMAC
-	early  func(h http.Header, remote netip.Addr) check
-	late   func(d model.Delivery, wall time.Time, body io.Reader) (check, error)
-	sign   func(h http.Header, id string, at time.Time) (hashing io.Writer, finish func())
+	// begin looks at the head of a request that comes at a time of this machine's clock. The body
+	// goes through hashing, which is nil where it does not matter, before finish is called.
+	begin func(h http.Header, remote netip.Addr, at time.Time) (hashing io.Writer, finish func() check)
+	sign  func(h http.Header, id string, at time.Time) (hashing io.Writer, finish func())
 }
+
+// settled is what begin returns when the head alone decides.
+func settled(c check) (io.Writer, func() check) { return nil, func() check { return c } }
 
 // ErrSecret says that a secret cannot be used; the error never repeats it.
 var ErrSecret = errors.New("its secret cannot be used")
@@ -110,24 +103,23 @@ func newStandard(c VerifierConfig) (Verifier, error) {
 		fmt.Fprintf(h, "%s.%d.", id, at)
 		return h
 	}
-	v := Verifier{name: by, kind: c.Kind}
-	v.late = func(d model.Delivery, wall time.Time, body io.Reader) (check, error) {
-		id, stamp, signature := d.Header(standardwebhooks.HeaderWebhookID), d.Header(standardwebhooks.HeaderWebhookTimestamp), d.Header(standardwebhooks.HeaderWebhookSignature)
+	v := Verifier{kind: c.Kind}
+	v.begin = func(header http.Header, _ netip.Addr, wall time.Time) (io.Writer, func() check) {
+		id, stamp, signature := header.Get(standardwebhooks.HeaderWebhookID), header.Get(standardwebhooks.HeaderWebhookTimestamp), header.Get(standardwebhooks.HeaderWebhookSignature)
 		if signature == "" {
-			return check{by, absent, "it has no " + standardwebhooks.HeaderWebhookSignature}, nil
+			return settled(check{by, false, "it has no " + standardwebhooks.HeaderWebhookSignature})
 		}
 		at, why := stampOf(id, stamp, wall)
 		if why != "" {
-			return check{by, failed, why}, nil
+			return settled(check{by, false, why})
 		}
 		h := mac(id, at)
-		if _, err := io.Copy(h, body); err != nil {
-			return check{}, err
+		return h, func() check {
+			if matches(signature, h.Sum(nil)) {
+				return check{by, true, ""}
+			}
+			return check{by, false, "its signature is not one of the secret"}
 		}
-		if matches(signature, h.Sum(nil)) {
-			return check{by, passed, ""}, nil
-		}
-		return check{by, failed, "its signature is not one of the secret"}, nil
 	}
 	v.sign = func(header http.Header, id string, at time.Time) (io.Writer, func()) {
 		h := mac(id, at.Unix())
@@ -193,25 +185,24 @@ func newHMAC(c VerifierConfig) (Verifier, error) {
 		return Verifier{}, fmt.Errorf("%q is not an encoding: use hex or base64", c.Encoding)
 	}
 	name, key := "HMAC in "+c.Header, []byte(c.Secret.Reveal())
-	v := Verifier{name: name, kind: c.Kind, header: c.Header}
-	v.late = func(d model.Delivery, _ time.Time, body io.Reader) (check, error) {
-		value := d.Header(c.Header)
+	v := Verifier{kind: c.Kind, header: c.Header}
+	v.begin = func(header http.Header, _ netip.Addr, _ time.Time) (io.Writer, func() check) {
+		value := header.Get(c.Header)
 		if value == "" {
-			return check{name, absent, "it has no " + c.Header}, nil
+			return settled(check{name, false, "it has no " + c.Header})
 		}
 		digits, ok := strings.CutPrefix(value, c.Prefix)
 		sum, err := decode(strings.TrimSpace(digits))
 		if !ok || err != nil || len(sum) != sha256.Size {
-			return check{name, failed, fmt.Sprintf("its %s is not an HMAC-SHA256 in the form that is set", c.Header)}, nil //nolint:nilerr // that is the verdict
+			return settled(check{name, false, fmt.Sprintf("its %s is not an HMAC-SHA256 in the form that is set", c.Header)})
 		}
 		h := hmac.New(sha256.New, key)
-		if _, err := io.Copy(h, body); err != nil {
-			return check{}, err
+		return h, func() check {
+			if hmac.Equal(sum, h.Sum(nil)) {
+				return check{name, true, ""}
+			}
+			return check{name, false, fmt.Sprintf("its %s is not of the secret and these bytes", c.Header)}
 		}
-		if hmac.Equal(sum, h.Sum(nil)) {
-			return check{name, passed, ""}, nil
-		}
-		return check{name, failed, fmt.Sprintf("its %s is not of the secret and these bytes", c.Header)}, nil
 	}
 	v.sign = func(header http.Header, _ string, _ time.Time) (io.Writer, func()) {
 		h := hmac.New(sha256.New, key)
@@ -226,16 +217,16 @@ func newAuthorization(c VerifierConfig) (Verifier, error) {
 	}
 	const by = "Authorization"
 	want := sha256.Sum256([]byte(c.Secret.Reveal())) // of one length, so that the comparison takes the same time
-	return Verifier{name: by, kind: c.Kind, early: func(h http.Header, _ netip.Addr) check {
+	return Verifier{kind: c.Kind, begin: func(h http.Header, _ netip.Addr, _ time.Time) (io.Writer, func() check) {
 		values := h.Values(by)
 		if len(values) == 0 {
-			return check{by, absent, "it has no " + by}
+			return settled(check{by, false, "it has no " + by})
 		}
 		got := sha256.Sum256([]byte(values[0]))
 		if len(values) == 1 && subtle.ConstantTimeCompare(got[:], want[:]) == 1 {
-			return check{by, passed, ""}
+			return settled(check{by, true, ""})
 		}
-		return check{by, failed, "its " + by + " is another one"}
+		return settled(check{by, false, "its " + by + " is another one"})
 	}}, nil
 }
 
@@ -244,26 +235,23 @@ func newSenders(c VerifierConfig) (Verifier, error) {
 		return Verifier{}, errors.New("no sender is listed")
 	}
 	const by = "sender list"
-	return Verifier{name: by, kind: c.Kind, early: func(_ http.Header, remote netip.Addr) check {
+	return Verifier{kind: c.Kind, begin: func(_ http.Header, remote netip.Addr, _ time.Time) (io.Writer, func() check) {
 		if slices.ContainsFunc(c.Senders, func(p netip.Prefix) bool { return p.Contains(remote.Unmap()) }) {
-			return check{by, passed, ""}
+			return settled(check{by, true, ""})
 		}
-		return check{by, failed, fmt.Sprintf("%s is not in the list of senders", remote.Unmap())}
+		return settled(check{by, false, fmt.Sprintf("%s is not in the list of senders", remote.Unmap())})
 	}}, nil
 }
 
-// Verdict weighs what the verifiers said: one that failed rejects it, one that passed verifies
-// it, and with neither it is unverified.
+// verdictOf weighs what the verifiers said: a delivery that passes all of them is verified, any
+// other is rejected, and where there are none it is unverified.
 func verdictOf(checks []check) (v model.HookVerdict, by []string, why string) {
-	var fails, lacks []string
+	var fails []string
 	for _, c := range checks {
-		switch c.Is {
-		case passed:
+		if c.Passed {
 			by = append(by, c.By)
-		case failed:
+		} else {
 			fails = append(fails, c.Why)
-		default:
-			lacks = append(lacks, c.Why)
 		}
 	}
 	switch {
@@ -271,8 +259,6 @@ func verdictOf(checks []check) (v model.HookVerdict, by []string, why string) {
 		return model.HookRejected, by, strings.Join(fails, "; ")
 	case len(by) > 0:
 		return model.HookVerified, by, "verified by " + strings.Join(by, " and ")
-	case len(lacks) > 0:
-		return model.HookUnverified, nil, strings.Join(lacks, "; ")
 	default:
 		return model.HookUnverified, nil, "nothing is set up that verifies a sender"
 	}

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -32,22 +33,11 @@ const (
 
 // work works on what is not worked on, until ctx ends: what an earlier process left, too.
 func (r *Receiver) work(ctx context.Context) {
-	var pruned time.Time
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
-		if now := r.conf.Wall(); now.Sub(pruned) >= pruneEvery {
-			pruned = now
-			if err := r.inbox.Prune(ctx, r.conf.Keep); err != nil && ctx.Err() == nil {
-				r.conf.Log.Error("the inbox could not be cleaned up", "error", err)
-			}
-		}
-		again, err := r.workOff(ctx)
-		if err != nil && ctx.Err() == nil {
+		if err := r.workOff(ctx); err != nil && ctx.Err() == nil {
 			r.conf.Log.Error("webhooks wait to be worked on", "error", err)
-		}
-		if again {
-			continue
 		}
 		select {
 		case <-ctx.Done():
@@ -58,51 +48,48 @@ func (r *Receiver) work(ctx context.Context) {
 	}
 }
 
-// workOff works on one group; again means that there may be more that can be worked on.
-func (r *Receiver) workOff(ctx context.Context) (again bool, err error) {
-	rows, err := r.inbox.rows(ctx, "WHERE worked = 0 ORDER BY n LIMIT $1", "looking for webhooks to work on", workGroup)
-	if err != nil {
-		return false, err
-	}
-	var group errgroup.Group
-	group.SetLimit(workAtOnce)
-	moved := make([]bool, len(rows))
-	for i, d := range rows {
-		group.Go(func() error {
-			var err error
-			moved[i], err = r.workOn(ctx, d)
+// workOff works once on each that is not worked on, the oldest first. What has to wait, or fails,
+// keeps no other one back.
+func (r *Receiver) workOff(ctx context.Context) error {
+	var failed error
+	for after := int64(0); ; {
+		rows, err := r.inbox.rows(ctx, "WHERE worked = 0 AND n > $1 ORDER BY n LIMIT $2", "looking for webhooks to work on", after, workGroup)
+		if err != nil {
 			return err
-		})
+		}
+		var group errgroup.Group
+		group.SetLimit(workAtOnce)
+		for _, d := range rows {
+			after = d.n
+			group.Go(func() error { return r.workOn(ctx, d) })
+		}
+		failed = cmp.Or(failed, group.Wait())
+		if len(rows) < workGroup || ctx.Err() != nil {
+			return failed
+		}
 	}
-	err = group.Wait()
-	for _, m := range moved {
-		again = again || m && len(rows) == workGroup
-	}
-	return again && err == nil, err
 }
 
-// workOn verifies a delivery, finds its job and has the service asked. done is false where it has
-// to come again.
-func (r *Receiver) workOn(ctx context.Context, d row) (done bool, err error) {
-	if d.Verdict, d.By, d.Why, err = r.verify(d); err != nil {
-		return false, err
-	}
+// workOn finds the job of a delivery and has the service asked, unless it is rejected. Where it
+// has to come again, it stays as it is.
+func (r *Receiver) workOn(ctx context.Context, d row) (err error) {
+	d.Verdict, d.By, d.Why = verdictOf(d.checks)
 	d.Snapshot = d.named()
 	switch {
 	case d.Verdict == model.HookRejected:
 		d.Outcome = "nobody was told of it, because it was rejected"
 	case r.conf.Heard != nil:
-		news := model.HookNews{Delivery: d.ID, Token: d.token, Snapshot: d.Snapshot, How: string(d.Verdict)}
-		if len(d.By) > 0 {
+		news := model.HookNews{Delivery: d.ID, Token: d.token, Snapshot: d.Snapshot, How: string(d.Verdict), Verified: d.Verdict == model.HookVerified}
+		if news.Verified {
 			news.How = d.Why
 		}
 		var job string
 		job, d.Outcome, err = r.conf.Heard(ctx, news)
 		if ctx.Err() != nil {
-			return false, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
 		if errors.Is(err, ErrLater) && r.conf.Wall().Sub(d.wall) < laterFor {
-			return false, nil
+			return nil
 		}
 		if job != "" {
 			d.Job = job
@@ -114,44 +101,14 @@ func (r *Receiver) workOn(ctx context.Context, d row) (done bool, err error) {
 	err = r.inbox.change(context.WithoutCancel(ctx), "writing what became of "+d.ID,
 		`UPDATE deliveries SET verdict = $1, passed = $2, why = $3, job = $4, snapshot = $5, outcome = $6, worked = 1 WHERE n = $7 AND wall = $8`,
 		string(d.Verdict), text(d.By), d.Why, d.Job, d.Snapshot, d.Outcome, d.n, database.Micros(d.wall))
-	if errors.Is(err, ErrUnknown) {
-		return true, nil // it came once more meanwhile, and is looked at again
+	switch {
+	case errors.Is(err, ErrUnknown): // a verified one took its place meanwhile, and is looked at
+		return nil
+	case err != nil:
+		return err
 	}
-	if err == nil && r.conf.On != nil {
-		if now, err := r.inbox.Get(context.WithoutCancel(ctx), d.ID); err == nil {
-			r.conf.On(Event{Delivery: now})
-		}
-	}
-	return true, err
-}
-
-// verify asks every verifier, and reads the body once for each that needs it.
-func (r *Receiver) verify(d row) (model.HookVerdict, []string, string, error) {
-	checks := d.early
-	for _, v := range r.conf.Verifiers {
-		if v.late == nil {
-			continue
-		}
-		c, err := withBody(d.File, func(body io.Reader) (check, error) { return v.late(d.Delivery, d.wall, body) })
-		if errors.Is(err, os.ErrNotExist) {
-			c, err = check{By: v.name, Is: absent, Why: "its body is gone from the disk"}, nil
-		}
-		if err != nil {
-			return "", nil, "", err
-		}
-		checks = append(checks, c)
-	}
-	verdict, by, why := verdictOf(checks)
-	return verdict, by, why, nil
-}
-
-func withBody(path string, use func(io.Reader) (check, error)) (check, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return check{}, err
-	}
-	defer f.Close()
-	return use(f)
+	r.tell(placed{id: d.ID})
+	return nil
 }
 
 // named is the service's identifier of a job that a delivery names, or empty: in the small

@@ -1,0 +1,294 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+)
+
+// until waits for what another goroutine or process does.
+func until(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	end := time.After(time.Minute)
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !is() {
+		select {
+		case <-tick.C:
+		case <-end:
+			t.Fatal(what)
+		}
+	}
+}
+
+func TestASignatureThatIsLeftOutIsRejected(t *testing.T) {
+	signed := VerifierConfig{Kind: KindStandard, Secret: keystore.NewSecret(testSecret)}
+	sums := VerifierConfig{Kind: KindHMAC, Secret: keystore.NewSecret("s3cret"), Header: "X-Signature"}
+	login := VerifierConfig{Kind: KindAuthorization, Secret: keystore.NewSecret("Bearer x")}
+	senders := VerifierConfig{Kind: KindSenders, Senders: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
+	for want, set := range map[string][]VerifierConfig{
+		"it has no webhook-signature": {signed}, "it has no X-Signature": {senders, sums}, "it has no Authorization": {login, senders},
+		"it has no webhook-signature; it has no X-Signature": {signed, sums},
+	} {
+		var verifiers []Verifier
+		for _, c := range set {
+			verifiers = append(verifiers, verifier(t, c))
+		}
+		r, events := listening(t, openInbox(t, t.TempDir()), Config{Verifiers: verifiers, Heard: func(context.Context, model.HookNews) (string, string, error) {
+			t.Errorf("%q was heard", want)
+			return "", "", nil
+		}})
+		post(t, r.URL()+"/a", strings.NewReader(`{"snapshot_id":"sd_1"}`))
+		if d := await(t, events, false); d.Verdict != model.HookRejected || d.Why != want {
+			t.Errorf("%q: %s, %q", want, d.Verdict, d.Why)
+		}
+	}
+}
+
+func TestAPageInABrowserSendsNoWebhooks(t *testing.T) {
+	in := openInbox(t, t.TempDir())
+	r, _ := listening(t, in, Config{})
+	for _, origin := range []string{"https://example.com", "null", ""} {
+		q, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.URL(), strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Header["Origin"] = []string{origin}
+		resp, err := http.DefaultClient.Do(q)
+		if err != nil || resp.StatusCode != http.StatusForbidden {
+			t.Fatalf("%q: %+v, %v", origin, resp, err)
+		}
+		_ = resp.Body.Close()
+	}
+	if _, total, err := in.List(t.Context(), 0); total != 0 || err != nil {
+		t.Errorf("%d were stored, %v", total, err)
+	}
+}
+
+func TestAForgedCopyDoesNotTakeThePlaceOfAPendingOne(t *testing.T) {
+	in := openInbox(t, t.TempDir())
+	reached, release := make(chan struct{}, 10), make(chan struct{})
+	r, events := listening(t, in, Config{
+		Verifiers: []Verifier{verifier(t, VerifierConfig{Kind: KindAuthorization, Secret: keystore.NewSecret("Bearer right")})},
+		Heard: func(ctx context.Context, _ model.HookNews) (string, string, error) {
+			reached <- struct{}{}
+			select {
+			case <-release:
+			case <-ctx.Done():
+			}
+			return "job-1", "heard", nil
+		},
+	})
+	post(t, r.URL()+"/a", strings.NewReader("x"), "Authorization", "Bearer right", "Webhook-Id", "m_1", "X-From", "service")
+	<-reached // and it is pending
+	post(t, r.URL()+"/a", strings.NewReader("x"), "Authorization", "Bearer wrong", "Webhook-Id", "m_1", "X-From", "forger")
+	post(t, r.URL()+"/b", strings.NewReader("x"), "Authorization", "Bearer wrong", "Webhook-Id", "m_1", "X-From", "forger")
+	close(release)
+	d := awaitThat(t, events, func(e Event) bool { return !e.Duplicate && e.Delivery.Target == "/a" })
+	if d.Verdict != model.HookVerified || d.Outcome != "heard" || d.Seen != 2 || d.Header("X-From") != "service" {
+		t.Errorf("%+v", d)
+	}
+}
+
+func TestTheBodiesOfADamagedInboxArePutAside(t *testing.T) {
+	dir := t.TempDir()
+	in := openInbox(t, dir)
+	r, events := listening(t, in, Config{})
+	post(t, r.URL(), strings.NewReader("one"))
+	await(t, events, false)
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, damage := range []func(file string) error{
+		func(file string) error { return os.WriteFile(file, bytes.Repeat([]byte("garbage "), 4096), 0o600) },
+		os.Remove,
+	} {
+		if err := in.Close(); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(dir, "webhooks.db")
+		if err := damage(file); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if in, _, err = Open(t.Context(), Options{File: file, Dir: filepath.Join(dir, "webhooks"), Now: time.Now}); err != nil {
+			t.Fatal(err)
+		}
+		r, events := listening(t, in, Config{})
+		kept, err := filepath.Glob(filepath.Join(in.dir, "unlisted-*", "body-*"))
+		if err != nil || len(kept) == 0 || !strings.Contains(r.Notice(), filepath.Dir(kept[0])) {
+			t.Fatalf("%v, %v, %q", kept, err, r.Notice())
+		}
+		if raw, err := os.ReadFile(kept[0]); err != nil || string(raw) != "one" {
+			t.Errorf("%q, %v", raw, err)
+		}
+		if err := os.RemoveAll(filepath.Dir(kept[0])); err != nil {
+			t.Fatal(err)
+		}
+		post(t, r.URL(), strings.NewReader("one")) // what the next round finds
+		await(t, events, false)
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if again, _ := listening(t, in, Config{}); again.Notice() != "" || again.Close() != nil {
+			t.Errorf("with the next start: %q", again.Notice())
+		}
+	}
+	if err := in.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWhatIsBookmarkedOrWaitsWhileItIsCleanedUpStays(t *testing.T) {
+	in := openInbox(t, t.TempDir())
+	r, events := listening(t, in, Config{})
+	for i := range 3 {
+		post(t, r.URL(), strings.NewReader(strconv.Itoa(i)))
+		await(t, events, false)
+	}
+	if err := in.Bookmark(t.Context(), "hook-1", true); err != nil {
+		t.Fatal(err)
+	}
+	if err := in.change(t.Context(), "", "UPDATE deliveries SET worked = 0 WHERE n = 2"); err != nil {
+		t.Fatal(err)
+	}
+	freed, err := in.drop(t.Context(), []int64{1, 2, 3}) // as it was decided before that
+	list, _, listed := in.List(t.Context(), 0)
+	if err != nil || listed != nil || freed != 1 || len(list) != 2 {
+		t.Fatalf("%d, %v, %v: %+v", freed, err, listed, list)
+	}
+	for _, d := range list {
+		if _, err := os.Stat(d.File); err != nil {
+			t.Error(err)
+		}
+	}
+	if bodies, err := filepath.Glob(filepath.Join(in.dir, "body-*")); err != nil || len(bodies) != 2 {
+		t.Errorf("%v, %v", bodies, err)
+	}
+}
+
+func TestAnObserverThatHangsHoldsNothingUp(t *testing.T) {
+	in := openInbox(t, t.TempDir())
+	hangs := make(chan struct{})
+	defer close(hangs)
+	r, err := Listen(t.Context(), "127.0.0.1:0", false, Config{Inbox: in, On: func(Event) { <-hangs }, patience: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if got := post(t, r.URL(), strings.NewReader("again and again")); got != http.StatusOK {
+			t.Fatal(got)
+		}
+		for range maxNews {
+			r.tell(placed{id: "hook-1", duplicate: true})
+		}
+	}
+	if list, total, err := in.List(t.Context(), 0); err != nil || total != 1 || list[0].Seen != 3 {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTheEndLeavesNoHandlerBehind ends the receiving while a delivery has its bytes and no row.
+func TestTheEndLeavesNoHandlerBehind(t *testing.T) {
+	in := openInbox(t, t.TempDir())
+	reached, release := make(chan struct{}), make(chan struct{})
+	r, err := Listen(t.Context(), "127.0.0.1:0", false, Config{Inbox: in, patience: time.Millisecond, step: func(name string) {
+		if name == "commit" {
+			close(reached)
+			<-release
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var client sync.WaitGroup
+	defer client.Wait()
+	client.Go(func() {
+		if status, err := posted(t.Context(), r.URL(), strings.NewReader("x")); err == nil {
+			t.Errorf("it is answered %d", status)
+		}
+	})
+	<-reached
+	bodies := func() int {
+		found, err := filepath.Glob(filepath.Join(in.dir, "body-*"))
+		if err != nil {
+			t.Error(err)
+		}
+		return len(found)
+	}
+	if n := bodies(); n != 1 {
+		t.Errorf("%d bodies", n)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	close(release)
+	until(t, "the handler does not end", func() bool { return bodies() == 0 })
+}
+
+func TestWhatHasToWaitKeepsNoOtherBack(t *testing.T) {
+	r, events := listening(t, openInbox(t, t.TempDir()), Config{Heard: func(_ context.Context, n model.HookNews) (string, string, error) {
+		if n.Snapshot == "later" {
+			return "", "", ErrLater
+		}
+		return "job-1", "heard", nil
+	}})
+	for i := range workGroup + 1 {
+		post(t, r.URL(), strings.NewReader(fmt.Sprintf(`{"snapshot_id":"later","n":%d}`, i)))
+	}
+	post(t, r.URL(), strings.NewReader(`{"snapshot_id":"now"}`))
+	if d := await(t, events, false); d.Snapshot != "now" || d.Outcome != "heard" {
+		t.Errorf("%+v", d)
+	}
+}
+
+func TestAFullInboxRefusesUntilItIsCleanedUp(t *testing.T) {
+	in := openInbox(t, t.TempDir())
+	var ready atomic.Bool
+	r, _ := listening(t, in, Config{
+		MaxBody: 10, Keep: Retention{Bytes: 20}, rest: time.Millisecond,
+		Heard: func(context.Context, model.HookNews) (string, string, error) {
+			if !ready.Load() {
+				return "", "", ErrLater
+			}
+			return "", "heard", nil
+		},
+	})
+	status := func(n int) int { return post(t, r.URL(), strings.NewReader(fmt.Sprintf("%010d", n))) }
+	for n := range 3 {
+		if got := status(n); got != http.StatusOK {
+			t.Fatalf("number %d: %d", n, got)
+		}
+	}
+	for range 3 {
+		if got := status(3); got != http.StatusInsufficientStorage {
+			t.Fatalf("one more than fit: %d", got)
+		}
+	}
+	if bodies, err := filepath.Glob(filepath.Join(in.dir, "*body-*")); err != nil || len(bodies) != 3 || r.held.Load() != 30 {
+		t.Errorf("%v, %v, %d bytes", bodies, err, r.held.Load())
+	}
+	ready.Store(true)
+	poke(r.wake)
+	until(t, "nothing is cleaned up", func() bool { return status(3) == http.StatusOK })
+	list, _, err := in.List(t.Context(), 0)
+	if err != nil || len(list) == 0 || list[0].Seen != 1 {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
