@@ -157,7 +157,7 @@ func (c *Contract) check(r Run, said func(field string) bool) (out []Finding) {
 			case f.Filled == 0:
 				word = Emptied
 			}
-			add(word, w.Name, "%s filled in %d of %s (%s); the contract wants at least %s", w.Name, f.Filled, rowsText(r.Useful), percent(f.Filled, r.Useful), share(w.Coverage))
+			add(word, w.Name, "%s filled in %d of %s (%s); the contract wants at least %s", w.Name, f.Filled, rowsText(r.Useful), percent(share{f.Filled, r.Useful}), exactly(w.Coverage))
 		}
 		if other := f.Filled - f.Types[w.Type]; w.Type != "" && other > 0 && r.Form != FormPage {
 			add(TypeChanged, w.Name, "%s is not %s in %d of %s; the contract wants %s", w.Name, w.Type, other, rowsText(f.Filled), w.Type)
@@ -177,8 +177,8 @@ func (c *Contract) rows(r Run) []Finding {
 	return []Finding{{Field: "rows", Word: Missing, Contract: true, Text: fmt.Sprintf("%d useful rows of %d; the contract wants at least %d", r.Useful, r.Returned, c.MinRows)}}
 }
 
-// share is a share in percent, as exact as it was written.
-func share(x float64) string { return strconv.FormatFloat(math.Round(x*1e6)/1e4, 'f', -1, 64) + " %" }
+// exactly is a share in percent, as it was written.
+func exactly(x float64) string { return strconv.FormatFloat(math.Round(x*1e6)/1e4, 'f', -1, 64) + " %" }
 
 // Propose writes a contract from a run. The coverage asked for is what the run's own, by Wilson's
 // interval with three deviations, is hardly ever below; a field that is filled in less than half of the rows is not
@@ -199,7 +199,7 @@ func Propose(r Run) []byte {
 			continue
 		}
 		if low := math.Floor(wilsonLow(f.Filled, r.Useful, 3)*100) / 100; low > 0 {
-			fmt.Fprintf(&b, "coverage = %v # it was %s\n", low, percent(f.Filled, r.Useful))
+			fmt.Fprintf(&b, "coverage = %v # it was %s\n", low, percent(share{f.Filled, r.Useful}))
 		}
 		if t := f.Type(); f.Types[t] == f.Filled {
 			fmt.Fprintf(&b, "type = %q\n", t)

@@ -9,9 +9,6 @@ import (
 	"strings"
 )
 
-// GoodRuns is how many good runs a run is held against.
-const GoodRuns = 5
-
 // Verdict is what a run came to.
 type Verdict struct {
 	State    State
@@ -30,8 +27,7 @@ func (v Verdict) Judged() bool {
 }
 
 // Judge holds a run against the good ones among the earlier runs of its collector, newest first, and
-// against a contract, which may be nil. The earlier ones have their states. Runs that were too small
-// to tell are looked at together with those just before them that were, too.
+// against a contract, which may be nil. The earlier ones have their states.
 func Judge(r Run, earlier []Run, c *Contract) Verdict {
 	if r.Useful == 0 {
 		v := Verdict{State: Empty, Contract: c != nil}
@@ -40,21 +36,14 @@ func Judge(r Run, earlier []Run, c *Contract) Verdict {
 		}
 		return v
 	}
-	var good []Run
-	for _, e := range earlier {
-		if e.State.Compared() && e.Form == r.Form && len(good) < GoodRuns {
-			good = append(good, e)
-		}
+	j := judge{run: r, history: newHistory(r, earlier)}
+	v := Verdict{Contract: c != nil}
+	if len(j.good) > 0 {
+		j.before = j.base(1)
+		v.Against, v.AgainstRows = len(j.good[0]), j.before.Useful
 	}
-	v := Verdict{Against: len(good), Contract: c != nil}
-	j := judge{run: r, good: good, base: pool(good), from: fmt.Sprintf("in the last %d good runs", len(good))}
-	if len(good) == 1 {
-		j.from = "in the good run before"
-	}
-	v.AgainstRows = j.base.Useful
-	j.together = together(r, earlier)
 	j.required()
-	if len(good) > 0 && r.Form != FormPage {
+	if len(j.good) > 0 && r.Form != FormPage {
 		j.fields()
 	}
 	if c != nil {
@@ -67,7 +56,7 @@ func Judge(r Run, earlier []Run, c *Contract) Verdict {
 		v.State = Drift
 	case slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Word == TooFew }):
 		v.State = Few
-	case len(good) == 0:
+	case len(j.good) == 0:
 		v.State = First
 	default:
 		v.State = Good
@@ -98,31 +87,30 @@ func first(found []Finding, r Run, earlier []Run) {
 	}
 }
 
-// together is a run joined with those just before it that were too small to tell.
-func together(r Run, earlier []Run) []Run {
-	out := []Run{r}
-	for _, e := range earlier {
-		if e.State != Few || len(out) > GoodRuns {
-			break
-		}
-		if e.Form == r.Form {
-			out = append(out, e)
-		}
-	}
-	return out
+type judge struct {
+	history
+
+	run      Run
+	before   Run // the good runs before it as one
+	findings []Finding
 }
 
-type judge struct {
-	run      Run
-	together []Run // the run, and the small ones before it
-	good     []Run
-	base     Run // the good runs as one
-	from     string
-	findings []Finding
+// inGood names the good runs that something is said of.
+func inGood(n int) string {
+	if n == 1 {
+		return "in the good run before"
+	}
+	return fmt.Sprintf("in the last %d good runs", n)
 }
 
 func (j *judge) add(w Word, field, format string, args ...any) {
 	j.findings = append(j.findings, Finding{Field: field, Word: w, Text: fmt.Sprintf(format, args...)})
+}
+
+// fell adds what is said of a share that has fallen.
+func (j *judge) fell(f fall, w Word, field, format string, args ...any) {
+	j.add(w, field, format, args...)
+	j.findings[len(j.findings)-1].Runs = f.runs
 }
 
 // found reports whether something was said of a field already.
@@ -154,8 +142,8 @@ func (j *judge) required() {
 			continue
 		}
 		text := fmt.Sprintf("%s matched nothing, and the fetch requires it", f.Path)
-		if before, ok := j.base.Field(f.Path); ok && len(j.good) > 0 {
-			text += fmt.Sprintf("; it matched %s", j.from)
+		if before, ok := j.before.Field(f.Path); ok {
+			text += "; it matched " + inGood(len(j.good[0]))
 			if before.Filled < before.Present {
 				text += fmt.Sprintf(", in %d of %d", before.Filled, before.Present)
 			}
@@ -166,8 +154,9 @@ func (j *judge) required() {
 
 // fields compares every field of the run and of the good ones.
 func (j *judge) fields() {
+	oldest := j.base(len(j.good))
 	paths := map[string]bool{}
-	for _, r := range []Run{j.run, j.base} {
+	for _, r := range []Run{j.run, j.before, oldest} {
 		for _, f := range r.Fields {
 			paths[f.Path] = true
 		}
@@ -178,113 +167,128 @@ func (j *judge) fields() {
 			continue
 		}
 		now, _ := j.run.Field(path)
-		before, _ := j.base.Field(path)
-		if now.Filled == 0 || before.Filled == 0 {
+		was, _ := oldest.Field(path)
+		if now.Filled == 0 || was.Filled == 0 {
 			continue
 		}
-		j.flat(now, before, alpha)
-		j.types(now, before, alpha)
-		if now.Type() == before.Type() {
-			j.scale(now, before, alpha)
+		j.flat(now, alpha)
+		if !j.types(now, was.Type(), alpha) && now.Type() == was.Type() {
+			j.scale(path, was, alpha)
 		}
 	}
 }
 
 // gone finds fields that are there, or filled, in fewer rows, and new ones.
 func (j *judge) gone(path string, alpha float64) bool {
-	before, known := j.base.Field(path)
-	m := j.base.Useful
-	for _, runs := range slices.Compact([]int{1, len(j.together)}) {
-		now, n := Field{Path: path}, 0
-		for _, r := range j.together[:runs] {
-			f, _ := r.Field(path)
-			now.Present, now.Filled, n = now.Present+f.Present, now.Filled+f.Filled, n+r.Useful
+	field := func(r Run) Field { f, _ := r.Field(path); return f }
+	filled := func(r Run) share { return share{field(r).Filled, r.Useful} }
+	now, before := field(j.run), field(j.before)
+	if f := j.fallen(func(r Run) share { return share{field(r).Present, r.Useful} }, math.MaxInt, alpha); f.found {
+		if f.now.a > 0 {
+			j.fell(f, Missing, path, "%s is in %d of %s (%s); %s %s", path, f.now.a, f.rows(), percent(f.now), percent(f.before), inGood(f.good))
+			return true
 		}
-		in := ""
-		if runs > 1 {
-			in = fmt.Sprintf(" of the last %d runs together", runs)
-		}
-		present := drops(now.Present, n, before.Present, m) && chance(now.Present, n, before.Present, m) < alpha
-		filled := drops(now.Filled, n, before.Filled, m) && chance(now.Filled, n, before.Filled, m) < alpha
-		was := fmt.Sprintf("%s %s", percent(before.Filled, m), j.from)
-		switch {
-		case present && now.Present == 0:
-			j.add(Lost, path, "%s is in none of %s%s; it was filled in %s", path, rowsText(n), in, was)
-		case present:
-			j.add(Missing, path, "%s is in %d of %s%s (%s); %s %s", path, now.Present, rowsText(n), in, percent(now.Present, n), percent(before.Present, m), j.from)
-		case filled && now.Filled == 0:
-			j.add(Emptied, path, "%s is there and empty in each of %s%s; it was filled in %s", path, rowsText(n), in, was)
-		case filled:
-			j.add(Coverage, path, "%s filled in %d of %s%s (%s); %s", path, now.Filled, rowsText(n), in, percent(now.Filled, n), was)
-		default:
-			continue
-		}
+		j.fell(f, Lost, path, "%s is in none of %s; it was filled in %s %s", path, f.rows(), percent(share{field(j.base(f.runs)).Filled, f.before.n}), inGood(f.good))
 		return true
 	}
-	now, _ := j.run.Field(path)
-	n := j.run.Useful
+	f := j.fallen(filled, math.MaxInt, alpha)
 	switch {
-	case !known || before.Present == 0:
+	case f.found && f.now.a == 0:
+		j.fell(f, Emptied, path, "%s is there and empty in each of %s; it was filled in %s %s", path, f.rows(), percent(f.before), inGood(f.good))
+		return true
+	case f.found:
+		j.fell(f, Coverage, path, "%s filled in %d of %s (%s); %s %s", path, f.now.a, f.rows(), percent(f.now), percent(f.before), inGood(f.good))
+		return true
+	case before.Present == 0:
 		if now.Filled > 0 {
-			j.add(New, path, "%s is new: filled in %d of %s, and in no row %s", path, now.Filled, rowsText(n), j.from)
+			j.add(New, path, "%s is new: filled in %d of %s, and in no row %s", path, now.Filled, rowsText(j.run.Useful), inGood(len(j.good[0])))
 		}
-	case drops(now.Filled, n, before.Filled, m) && chance(0, n, before.Filled, m) >= alpha:
-		j.add(TooFew, path, "%s filled in %d of %s, %s %s: too few rows to tell", path, now.Filled, rowsText(n), percent(before.Filled, m), j.from)
+	case !f.told && share{before.Filled, j.before.Useful}.of()-filled(j.run).of() >= leastDrop:
+		j.add(TooFew, path, "%s filled in %d of %s, %s %s: too few rows to tell", path, now.Filled, rowsText(j.run.Useful), percent(share{before.Filled, j.before.Useful}), inGood(len(j.good[0])))
 	}
 	return false
 }
 
-// drops reports whether the share a of n is lower than b of m by enough to be worth a word.
-func drops(a, n, b, m int) bool {
-	return n > 0 && m > 0 && float64(b)/float64(m)-float64(a)/float64(n) >= leastDrop
+// rows are those that were looked at.
+func (f fall) rows() string {
+	if f.runs == 1 {
+		return rowsText(f.now.n)
+	}
+	return fmt.Sprintf("%s of the last %d runs together", rowsText(f.now.n), f.runs)
 }
 
-// flat finds a field that has the same value everywhere, and had not before.
-func (j *judge) flat(now, before Field, alpha float64) {
-	if now.Distinct != 1 || slices.ContainsFunc(j.good, func(r Run) bool {
-		f, _ := r.Field(now.Path)
-		return f.Filled > 0 && f.Distinct == 1
-	}) {
+// flat finds a field that has the same value everywhere, and had not in any good run before.
+func (j *judge) flat(now Field, alpha float64) {
+	if now.Distinct != 1 {
 		return
 	}
+	for _, i := range j.good[0] {
+		if f, _ := j.runs[i].Field(now.Path); f.Filled > 0 && f.Distinct == 1 {
+			return
+		}
+	}
 	// The rows with another value than the most frequent one: none now.
-	if others := before.Filled - before.Top; drops(0, now.Filled, others, before.Filled) && chance(0, now.Filled, others, before.Filled) < alpha {
-		j.add(Flat, now.Path, "%s has the same value in all of %s; there were %s different ones %s", now.Path, rowsText(now.Filled), distinct(before.Distinct), j.from)
+	others := func(r Run) share {
+		f, _ := r.Field(now.Path)
+		return share{f.Filled - f.Top, f.Filled}
+	}
+	if f := j.fallen(others, 1, alpha); f.found {
+		before, _ := j.before.Field(now.Path)
+		j.fell(f, Flat, now.Path, "%s has the same value in all of %s; there were %s different ones %s", now.Path, f.rows(), distinct(before.Distinct), inGood(f.good))
 	}
 }
 
-// types finds a field whose values are of other types.
-func (j *judge) types(now, before Field, alpha float64) {
-	usual := before.Type()
-	a, b := now.Types[usual], before.Types[usual]
-	if drops(a, now.Filled, b, before.Filled) && chance(a, now.Filled, b, before.Filled) < alpha {
-		also := ""
-		if t := now.Type(); t != usual {
-			also = ", and mostly " + t
-		}
-		j.add(TypeChanged, now.Path, "%s is %s in %d of %s (%s)%s; %s %s", now.Path, usual, a, rowsText(now.Filled), percent(a, now.Filled), also, percent(b, before.Filled), j.from)
+// types finds a field whose values are of other types than the usual one.
+func (j *judge) types(now Field, usual string, alpha float64) bool {
+	f := j.fallen(func(r Run) share {
+		f, _ := r.Field(now.Path)
+		return share{f.Types[usual], f.Filled}
+	}, math.MaxInt, alpha)
+	if !f.found {
+		return false
 	}
+	also := ""
+	if t := now.Type(); t != usual {
+		also = ", and mostly " + t
+	}
+	j.fell(f, TypeChanged, now.Path, "%s is %s in %d of %s (%s)%s; %s %s", now.Path, usual, f.now.a, f.rows(), percent(f.now), also, percent(f.before), inGood(f.good))
+	return true
 }
 
 // scale finds numbers, texts and lists of another size: by Mood's test, which holds the shares above
 // and below the old median against each other.
-func (j *judge) scale(now, before Field, alpha float64) {
-	what, a, b := "median", now.Numbers, before.Numbers
-	if now.Type() != TypeNumber {
-		what, a, b = "median length", now.Lengths, before.Lengths
+func (j *judge) scale(path string, was Field, alpha float64) {
+	what, sizes := "median", func(f Field) Histogram { return f.Numbers }
+	if was.Type() != TypeNumber {
+		what, sizes = "median length", func(f Field) Histogram { return f.Lengths }
 	}
-	was, ok := b.median()
-	is, some := a.median()
-	if !ok || !some {
+	old, ok := sizes(was).median()
+	if !ok {
 		return
 	}
-	n, m := a.count(), b.count()
-	above, wasAbove := n-a.upTo(was), m-b.upTo(was)
-	below, wasBelow := a.upTo(was-1), b.upTo(was-1)
-	lower := is < was && drops(n-below, n, m-wasBelow, m) && chance(n-below, n, m-wasBelow, m) < alpha
-	higher := is > was && drops(n-above, n, m-wasAbove, m) && chance(n-above, n, m-wasAbove, m) < alpha
-	if (lower || higher) && apart(value(is), value(was)) {
-		j.add(ScaleChanged, now.Path, "%s has a %s of about %s in %s; about %s %s", now.Path, what, number(value(is)), rowsText(n), number(value(was)), j.from)
+	of := func(r Run) Histogram { f, _ := r.Field(path); return sizes(f) }
+	for _, lower := range []bool{true, false} {
+		// The rows that are not on this side of the old median.
+		f := j.fallen(func(r Run) share {
+			h := of(r)
+			if lower {
+				return share{h.count() - h.upTo(old-1), h.count()}
+			}
+			return share{h.upTo(old), h.count()}
+		}, math.MaxInt, alpha)
+		if !f.found {
+			continue
+		}
+		all := Histogram{}
+		for _, r := range j.runs[:f.runs] {
+			all.add(of(r))
+		}
+		before, _ := j.base(f.runs).Field(path)
+		is, _ := all.median()
+		then, _ := sizes(before).median()
+		if (is < then) == lower && apart(value(is), value(then)) {
+			j.fell(f, ScaleChanged, path, "%s has a %s of about %s in %s; about %s %s", path, what, number(value(is)), f.rows(), number(value(then)), inGood(f.good))
+		}
 	}
 }
 
@@ -340,17 +344,8 @@ func distinct(n int) string {
 	return strconv.Itoa(n)
 }
 
-// percent is a share as it is said: never 0 or 100 for what is only near it.
-func percent(a, n int) string {
-	switch p := float64(a) / float64(max(n, 1)) * 100; {
-	case a > 0 && p < 1:
-		return "<1 %"
-	case a < n && p > 99:
-		return ">99 %"
-	default:
-		return fmt.Sprintf("%.0f %%", p)
-	}
-}
+// percent is a share as it is said.
+func percent(s share) string { return Percent(s.of()) }
 
 // number is a number as a bucket knows it, in two digits.
 func number(x float64) string {

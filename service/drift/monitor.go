@@ -242,16 +242,11 @@ func (m *Monitor) Show(ctx context.Context, c Collector) (Detail, error) {
 	if err != nil {
 		return Detail{}, err
 	}
-	var good []Run
-	for _, e := range earlier {
-		if e.State.Compared() && e.Form == d.Run.Form && len(good) < GoodRuns {
-			good = append(good, e)
-		}
+	h := newHistory(d.Run, earlier)
+	if i := slices.IndexFunc(h.runs[1:], func(r Run) bool { return r.State == Good || r.State == First }); i >= 0 {
+		d.Good = h.runs[i+1]
 	}
-	if len(good) > 0 {
-		d.Good = good[0]
-	}
-	d.lines(pool(good))
+	d.lines(h.base(1))
 	return d, wrong
 }
 

@@ -38,7 +38,7 @@ type Collector struct {
 // State is what a run came to.
 type State string
 
-// The states of a run. The good ones are Good and First.
+// The states of a run. Good, First and Few are the good ones.
 const (
 	Good  State = "ok"
 	First State = "first" // nothing was there to compare with
@@ -47,8 +47,9 @@ const (
 	Empty State = "empty" // no useful row: nothing can be said of fields
 )
 
-// Compared reports whether later runs are held against one of this state.
-func (s State) Compared() bool { return s == Good || s == First }
+// Compared reports whether later runs are held against one of this state. Few is among them: without the runs that look
+// worse by chance the others would look better than they are.
+func (s State) Compared() bool { return s == Good || s == First || s == Few }
 
 // Field is what a run shows of one field.
 type Field struct {
@@ -178,6 +179,8 @@ type Finding struct {
 	// Contract says that the contract asks for more, and not an earlier run.
 	Contract bool   `json:"contract,omitempty"`
 	Text     string `json:"text"`
+	// Runs is in how many runs it was found, the newest ones together; 0 where the run was not compared.
+	Runs int `json:"runs,omitempty"`
 	// Since is the first run of the unbroken row of them with drift of the field.
 	Since string `json:"since,omitempty"`
 }

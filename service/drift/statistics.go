@@ -2,27 +2,27 @@ package drift
 
 import "math"
 
-// The tolerance. A run of a collector that has not changed is called drift in at most one of a
-// hundred: each run has falseAlarm to spend, in equal parts on its tests.
+// The tolerance. A run of a collector whose rows are drawn at random as before is called drift in at most one of a
+// hundred: each run has falseAlarm to spend, in equal parts on its tests. See history for what is held
+// against what, and alike for runs that differ by more.
 //
-// A test is Fisher's exact one, on one side. Of n rows of the run a have a property (filled, of the
-// usual type, above the usual median), and of m rows of the good runs b. If nothing has changed, the
-// a+b rows with the property are spread over the n+m at random, and the run has a of them or fewer
-// with the probability
-//
-//	P(X <= a) = sum for k = 0..a of C(n,k) * C(m,a+b-k) / C(n+m,a+b)
-//
-// which holds for any size, so that small runs need no rule of their own. What is significant has
-// to be worth a word as well: leastDrop for shares, leastFactor for sizes.
+// A test is on one side: of n rows a have a property (filled, of the usual type, above the usual median), and of m
+// rows of the good runs b. If nothing has changed, this much or less is seen with the probability chance. What is significant
+// has to be worth a word as well: leastDrop for shares, leastFactor for sizes.
 const (
 	falseAlarm  = 0.01
-	testsAField = 8 // present, filled, both with the small runs before, flat, type, and size either way
+	testsAField = 9 // present, filled, and type, by two tests each; flat; and size either way
 	leastDrop   = 0.05
 	leastFactor = 3.0
 )
 
-// chance is P(X <= a), the probability that a or fewer of n rows have a property which b of m others
-// have.
+// chance is the probability that a or fewer of n rows have a property which b of m others have, by Fisher's exact test:
+// the a+b rows with the property are spread over the n+m at random, so that
+//
+//	P(X <= a) = sum for k = 0..a of C(n,k) * C(m,a+b-k) / C(n+m,a+b)
+//
+// which holds for any size. For none of n, and all of m, another bound is sharper, and that is all there is where runs
+// have a row each: if the share is p, the probability is p^m (1-p)^n, which is at its highest for p = m/(n+m).
 func chance(a, n, b, m int) float64 {
 	have := a + b
 	least := max(0, have-m)
@@ -36,6 +36,10 @@ func chance(a, n, b, m int) float64 {
 		if p < sum*1e-12 { // below the mode the terms fall; above it they do not end this early
 			break
 		}
+	}
+	if a == 0 && b == m {
+		x, y := float64(n), float64(m)
+		sum = min(sum, math.Exp(x*math.Log(x/(x+y))+y*math.Log(y/(x+y))))
 	}
 	return min(sum, 1)
 }

@@ -142,25 +142,31 @@ func (s *Store) Put(ctx context.Context, r Run, judge func(r Run, earlier []Run)
 	return v, err
 }
 
-// prune forgets what is too much. The good runs that later ones are compared with stay whatever their
-// age and number, so that drift does not become normal by lasting; only the bound on the size of all
-// takes them.
+// prune forgets what is too much. The newest run of a collector and the good ones that later ones are compared with stay
+// whatever their age and number, so that drift does not become normal by lasting. The bound on the size of all takes the others first,
+// and of these the oldest good ones of each collector: one with many runs does not take the few of another.
 func (s *Store) prune(ctx context.Context, tx *sql.Tx, c Collector) error {
-	const compared = `(SELECT seq FROM (SELECT seq, row_number() OVER (PARTITION BY profile, kind, name, form ORDER BY at DESC, seq DESC) AS n
-		FROM runs WHERE state IN ('ok', 'first')) WHERE n <= ?)`
+	const ranked = `WITH ranked AS (SELECT seq, at, length(fields) + length(sample) + length(findings) AS size,
+			CASE
+			WHEN row_number() OVER (PARTITION BY profile, kind, name ORDER BY at DESC, seq DESC) = 1 THEN 0
+			WHEN state NOT IN ('ok', 'first', 'few') THEN ?3
+			WHEN row_number() OVER good <= ?1 OR sum(useful) OVER good - useful < ?2 THEN row_number() OVER good
+			ELSE ?3 END AS place
+		FROM runs WINDOW good AS (PARTITION BY profile, kind, name, form, state IN ('ok', 'first', 'few') ORDER BY at DESC, seq DESC ROWS UNBOUNDED PRECEDING)) `
+	const last = math.MaxInt32
 	for _, q := range []struct {
 		query string
 		args  []any
 	}{
-		{"DELETE FROM runs WHERE at < ? AND seq NOT IN " + compared, []any{database.Micros(s.now().Add(-s.keep.Age)), GoodRuns}},
+		{ranked + "DELETE FROM runs WHERE at < ?4 AND seq IN (SELECT seq FROM ranked WHERE place = ?3)", []any{GoodRuns, goodRows, last, database.Micros(s.now().Add(-s.keep.Age))}},
 		{
-			`DELETE FROM runs WHERE profile=? AND kind=? AND name=? AND seq NOT IN (SELECT seq FROM runs WHERE profile=? AND kind=? AND name=? ORDER BY at DESC, seq DESC LIMIT ?)
-			 AND seq NOT IN ` + compared,
-			[]any{c.Profile, c.Kind, c.Name, c.Profile, c.Kind, c.Name, s.keep.Runs, GoodRuns},
+			ranked + `DELETE FROM runs WHERE profile=?4 AND kind=?5 AND name=?6 AND seq IN (SELECT seq FROM ranked WHERE place = ?3)
+			AND seq NOT IN (SELECT seq FROM runs WHERE profile=?4 AND kind=?5 AND name=?6 ORDER BY at DESC, seq DESC LIMIT ?7)`,
+			[]any{GoodRuns, goodRows, last, c.Profile, c.Kind, c.Name, s.keep.Runs},
 		},
 		{
-			`DELETE FROM runs WHERE seq IN (SELECT seq FROM (SELECT seq, sum(length(fields) + length(sample) + length(findings)) OVER (ORDER BY at DESC, seq DESC) AS size FROM runs) WHERE size > ?)`,
-			[]any{s.keep.Bytes},
+			ranked + `DELETE FROM runs WHERE seq IN (SELECT seq FROM (SELECT seq, sum(size) OVER (ORDER BY place, at DESC, seq DESC) AS total FROM ranked) WHERE total > ?4)`,
+			[]any{GoodRuns, goodRows, last, s.keep.Bytes},
 		},
 		{
 			`DELETE FROM accepted WHERE profile=? AND kind=? AND name=? AND seq NOT IN (SELECT seq FROM accepted WHERE profile=? AND kind=? AND name=? ORDER BY seq DESC LIMIT ?)`,
@@ -176,13 +182,13 @@ func (s *Store) prune(ctx context.Context, tx *sql.Tx, c Collector) error {
 
 // Collectors are the collectors of a profile with runs, each with its newest, by name.
 func (s *Store) Collectors(ctx context.Context, profile string) ([]Run, error) {
-	return s.list(ctx, `SELECT `+columns+` FROM runs AS r WHERE profile=? AND seq = (SELECT seq FROM runs WHERE profile=r.profile AND kind=r.kind AND name=r.name ORDER BY at DESC, seq DESC LIMIT 1)
+	return s.list(ctx, `SELECT `+columns+`, fields, sample FROM runs AS r WHERE profile=? AND seq = (SELECT seq FROM runs WHERE profile=r.profile AND kind=r.kind AND name=r.name ORDER BY at DESC, seq DESC LIMIT 1)
 		ORDER BY kind, name`, profile)
 }
 
 // Runs are the newest runs of a collector, newest first, at most limit.
 func (s *Store) Runs(ctx context.Context, c Collector, limit int) ([]Run, error) {
-	return s.list(ctx, "SELECT "+columns+" FROM runs WHERE profile=? AND kind=? AND name=? ORDER BY at DESC, seq DESC LIMIT ?", c.Profile, c.Kind, c.Name, limit)
+	return s.list(ctx, "SELECT "+columns+", fields, sample FROM runs WHERE profile=? AND kind=? AND name=? ORDER BY at DESC, seq DESC LIMIT ?", c.Profile, c.Kind, c.Name, limit)
 }
 
 // Earlier are the runs that a run is judged by, newest first.
@@ -207,11 +213,10 @@ func (s *Store) list(ctx context.Context, query string, args ...any) ([]Run, err
 	return out, nil
 }
 
-const columns = "seq, profile, kind, name, ref, at, form, returned, useful, class, cause, state, beyond, findings, fields, sample"
+const columns = "seq, profile, kind, name, ref, at, form, returned, useful, class, cause, state, beyond, findings"
 
-// earlier are the runs before another one that Judge looks at: the newest few, and the newest good
-// ones of its form. What is older than the last acceptance does not count, and the accepted run is
-// good by it.
+// earlier are the runs before another one, newest first; those that Judge looks into have their fields and samples. What is
+// older than the last acceptance does not count, and the accepted run is good by it.
 func earlier(ctx context.Context, q database.Queryer, r Run) ([]Run, error) {
 	a, err := lastAccepted(ctx, q, r.Collector)
 	if err != nil {
@@ -223,19 +228,34 @@ func earlier(ctx context.Context, q database.Queryer, r Run) ([]Run, error) {
 	}
 	at, from := database.Micros(r.At), database.Micros(a.RunAt)
 	var out []Run
-	err = database.Each(ctx, q, "WITH possible AS (SELECT "+columns+` FROM runs WHERE profile=? AND kind=? AND name=? AND (at < ? OR at = ? AND seq < ?) AND (at > ? OR at = ? AND seq >= ?))
-		SELECT * FROM possible WHERE seq IN (SELECT seq FROM possible ORDER BY at DESC, seq DESC LIMIT ?)
-			OR seq IN (SELECT seq FROM possible WHERE form=? AND (state IN ('ok', 'first') OR seq=?) ORDER BY at DESC, seq DESC LIMIT ?)
+	if err := database.Each(ctx, q, `SELECT `+columns+`, x'', x'' FROM runs WHERE profile=? AND kind=? AND name=? AND (at < ? OR at = ? AND seq < ?) AND (at > ? OR at = ? AND seq >= ?)
 		ORDER BY at DESC, seq DESC`,
-		[]any{r.Profile, r.Kind, r.Name, at, at, seq, from, from, a.RunSeq, GoodRuns + 1, r.Form, a.RunSeq, GoodRuns}, func(row database.Scanner) error {
+		[]any{r.Profile, r.Kind, r.Name, at, at, seq, from, from, a.RunSeq}, func(row database.Scanner) error {
 			e, err := scan(row)
 			if e.Seq == a.RunSeq {
 				e.State = Good
 			}
 			out = append(out, e)
 			return err
-		})
-	return out, err
+		}); err != nil {
+		return nil, err
+	}
+	full := map[int64]Run{}
+	need, err := json.Marshal(newHistory(r, out).needed())
+	if err != nil {
+		return nil, err
+	}
+	if err := database.Each(ctx, q, "SELECT "+columns+", fields, sample FROM runs WHERE seq IN (SELECT value FROM json_each(?))", []any{string(need)}, func(row database.Scanner) error {
+		e, err := scan(row)
+		full[e.Seq] = e
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	for i := range out {
+		out[i].Fields, out[i].Sample = full[out[i].Seq].Fields, full[out[i].Seq].Sample
+	}
+	return out, nil
 }
 
 func scan(row database.Scanner) (Run, error) {
@@ -312,6 +332,9 @@ func pack(v any) ([]byte, error) {
 }
 
 func unpack(b []byte, into any) error {
+	if len(b) == 0 { // it was not asked for
+		return nil
+	}
 	z, err := gzip.NewReader(bytes.NewReader(b))
 	if err != nil {
 		return err

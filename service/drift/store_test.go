@@ -104,6 +104,32 @@ func TestARunIsKeptWithItsVerdict(t *testing.T) {
 	}
 }
 
+func TestTheStoreJudgesByAllRunsThatCount(t *testing.T) {
+	m := monitor(t, openStore(t, DefaultKeep()))
+	var earlier []Run
+	for i := range 90 {
+		row := `{"name":"n","price":1}`
+		if i%7 == 3 || i >= 20 {
+			row = `{"name":"n","price":null}`
+		}
+		r := runOf(t, row, "ndjson", nil)
+		r.Ref, r.At = fmt.Sprintf("job-%d", i), today.Add(time.Duration(i)*time.Minute)
+		v, err := m.put(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := Judge(r, earlier, nil)
+		if said(v) != said(want) {
+			t.Fatalf("run %d:\n%s\nwant\n%s", i, said(v), said(want))
+		}
+		r.State, r.Findings = want.State, want.Findings
+		earlier = append([]Run{r}, earlier...)
+	}
+	if earlier[0].State != Drift || earlier[0].Findings[0].Runs < 2 {
+		t.Errorf("the last run: %+v", earlier[0].Findings)
+	}
+}
+
 func TestAnOlderResultIsJudgedByWhatWasBeforeIt(t *testing.T) {
 	m := monitor(t, openStore(t, DefaultKeep()))
 	result(t, m, "job-9", 1, many(30, broken))
@@ -165,8 +191,8 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 	})
 	t.Run("age", func(t *testing.T) {
 		m := monitor(t, openStore(t, Keep{Runs: 100, Age: 10 * 24 * time.Hour, Bytes: 1 << 30, Accepted: 5}))
-		for i := range 8 {
-			result(t, m, fmt.Sprintf("job-%02d", i), 30-i, many(3, whole))
+		for i := range 18 {
+			result(t, m, fmt.Sprintf("job-%02d", i), 40-i, many(3, whole))
 		}
 		if d := show(t, m); len(d.Runs) != GoodRuns { // none is younger
 			t.Errorf("%d runs", len(d.Runs))
@@ -184,6 +210,26 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 		}
 		if size > 1500 || n < 2 || n > 9 {
 			t.Errorf("%d bytes in %d runs", size, n)
+		}
+	})
+	t.Run("size, and a collector with many runs beside one with few", func(t *testing.T) {
+		s := openStore(t, Keep{Runs: 100, Age: 1000 * 24 * time.Hour, Bytes: 20_000, Accepted: 5})
+		m := monitor(t, s)
+		result(t, m, "job-1", 90, many(30, whole))
+		result(t, m, "job-2", 80, many(30, broken))
+		for i := range 100 {
+			r := model.FetchResult{ID: fmt.Sprintf("f_%d", i), Started: today.Add(time.Duration(i) * time.Minute), Request: model.FetchRequest{URL: "http://shop.test/x"}}
+			r.Fields = []model.Field{{Path: strings.Repeat("x", 100), Found: i%2 == 0}}
+			if err := m.Fetched(t.Context(), "p", r, []byte("<p>"+r.ID)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var n int
+		if err := s.db.QueryRowContext(t.Context(), "SELECT count(*) FROM runs").Scan(&n); err != nil || n > 90 {
+			t.Errorf("%d runs, %v: nothing was forgotten", n, err)
+		}
+		if d := show(t, m); d.Verdict.State != Drift || len(d.Runs) != 2 {
+			t.Errorf("%d runs, %+v", len(d.Runs), d.Verdict)
 		}
 	})
 	t.Run("acceptances", func(t *testing.T) {

@@ -158,7 +158,7 @@ func driftScreens() []screen {
 		{name: "jobs/drift-accepted", before: drifted, steps: func(p *uitest.Whole) {
 			fields(p)
 			p.Press("a")
-			p.WaitFor("normal since job-32, by operator")
+			p.WaitFor("normal since job-32, by operator", "u takes it back") // in either order, and the toast goes only once it came
 			p.WaitGone("u takes it back")
 		}},
 	}

@@ -1,0 +1,151 @@
+package drift
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// shares says in what share of its rows each field of a run is filled.
+type shares func(rnd *rand.Rand, run int) []float64
+
+// sequence judges n runs of so many rows one after the other, each by what those before it came to, as the store
+// does. It gives their verdicts.
+func sequence(rnd *rand.Rand, n, rows int, of shares) []Verdict {
+	var earlier []Run
+	var out []Verdict
+	for i := range n {
+		r := drawnRun(rnd, rows, of(rnd, i))
+		r.Ref = fmt.Sprintf("job-%d", i)
+		v := Judge(r, earlier, nil)
+		r.State, r.Findings = v.State, v.Findings
+		earlier = append([]Run{r}, earlier...)
+		out = append(out, v)
+	}
+	return out
+}
+
+// alarms counts the runs with drift.
+func alarms(all []Verdict) (n int) {
+	for _, v := range all {
+		if v.State == Drift {
+			n++
+		}
+	}
+	return n
+}
+
+// steady are fields whose shares stay as they are: 20 of 50 to 100 %.
+func steady(*rand.Rand, int) []float64 {
+	out := make([]float64, 20)
+	for i := range out {
+		out[i] = 0.5 + float64(i)/38
+	}
+	return out
+}
+
+// uneven are fields of which a third have other shares in each run, as where the inputs are of another category each day.
+func uneven(rnd *rand.Rand, _ int) []float64 {
+	out := make([]float64, 12)
+	for i := range out {
+		out[i] = 0.9
+		if i%3 == 0 {
+			out[i] = 0.6 + 0.35*rnd.Float64()
+		}
+	}
+	return out
+}
+
+// brokenFrom loses the first field in a run and from then on.
+func brokenFrom(run int, of shares) shares {
+	return func(rnd *rand.Rand, i int) []float64 {
+		out := of(rnd, i)
+		if out[0] = 1; i >= run {
+			out[0] = 0
+		}
+		return out
+	}
+}
+
+func TestRunsOfACollectorThatStaysAsItIsAreHardlyEverDrift(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		rows, runs int
+		of         shares
+	}{
+		{"one row", 1, 90, steady},
+		{"three rows", 3, 60, steady},
+		{"thirty rows", 30, 50, steady},
+		{"many rows", 500, 25, steady},
+		{"other inputs each day", 100, 50, uneven},
+		{"other inputs each day, many", 1000, 25, uneven},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rnd := rand.New(rand.NewPCG(7, 8))
+			n, said := 0, 0
+			for range 3 {
+				all := sequence(rnd, c.runs, c.rows, c.of)
+				n, said = n+len(all), said+alarms(all)
+			}
+			if float64(said) > falseAlarm*float64(n) {
+				t.Errorf("%d of %d runs are called drift", said, n)
+			}
+		})
+	}
+}
+
+func TestABrokenCollectorIsFoundWhateverTheSizeOfItsRuns(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		rows, whole  int
+		of           shares
+		within, most int // how many runs it takes
+	}{
+		{"one row, five good runs", 1, 5, steady, 24, 40},
+		{"one row, a month of good runs", 1, 30, steady, 5, 40},
+		{"three rows, two good runs", 3, 2, steady, 7, 40},
+		{"three rows", 3, 20, steady, 2, 40},
+		{"thirty rows", 30, 5, steady, 1, 40},
+		{"other inputs each day", 100, 6, uneven, 1, 40},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rnd := rand.New(rand.NewPCG(9, 10))
+			for range 3 {
+				all := sequence(rnd, c.whole+c.within+c.most, c.rows, brokenFrom(c.whole, c.of))
+				first := slices.IndexFunc(all[c.whole:], func(v Verdict) bool { return slices.Contains(Names(Alarms(v.Findings)), "f00") })
+				if first < 0 || first >= c.within {
+					t.Fatalf("it is drift in run %d after the break, %d at most", first+1, c.within)
+				}
+				for i, v := range all[c.whole+first:] { // and it does not become normal by lasting
+					if !slices.Contains(Names(Alarms(v.Findings)), "f00") {
+						t.Fatalf("it is %s in run %d after that", v.State, i)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestARunThatHasRecoveredIsNoDrift(t *testing.T) {
+	const whole, broken = `{"name":"n%d","price":1%d}`, `{"name":"n%d","price":null}`
+	earlier := good(t, 12, many(5, whole))
+	judged := func(text string) Verdict {
+		r := runOf(t, text, "ndjson", nil)
+		v := Judge(r, earlier, nil)
+		r.State, r.Findings = v.State, v.Findings
+		earlier = append([]Run{r}, earlier...)
+		return v
+	}
+	for range 4 {
+		judged(many(5, broken))
+	}
+	if v := judged(many(5, broken)); v.State != Drift {
+		t.Errorf("broken: %s", said(v))
+	}
+	for range 3 {
+		if v := judged(many(5, whole)); v.State != Good {
+			t.Errorf("whole again: %s", said(v))
+		}
+	}
+}
