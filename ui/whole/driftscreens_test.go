@@ -158,8 +158,9 @@ func driftScreens() []screen {
 		{name: "jobs/drift-accepted", before: drifted, steps: func(p *uitest.Whole) {
 			fields(p)
 			p.Press("a")
-			p.WaitFor("normal since job-32, by operator", "u takes it back") // in either order, and the toast goes only once it came
+			p.WaitFor("u takes it back") // it and the new state come in either order, and it goes only once it came
 			p.WaitGone("u takes it back")
+			p.WaitFor("normal since job-32, by operator")
 		}},
 	}
 }
