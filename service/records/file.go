@@ -2,7 +2,10 @@ package records
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -46,6 +49,8 @@ type index struct {
 	done  bool
 	// fault says what is wrong with the file as a whole, or is empty.
 	fault string
+	// sum is the SHA-256 of the file, where it was asked for.
+	sum string
 }
 
 // File is a result on this disk. Close it.
@@ -62,7 +67,8 @@ type File struct {
 	notes   []string
 	keep    func(path string, b []byte) error
 	temp    string
-	memory  int           // bytes that a sort holds
+	memory  int // bytes that a sort holds
+	want    Want
 	build   chan struct{} // held by the call that builds
 }
 
@@ -72,7 +78,18 @@ type Options struct {
 	Temp string
 	// Keep writes an index in one step; without it none is kept.
 	Keep func(path string, b []byte) error
+	// Want is what the file must be.
+	Want Want
 }
+
+// Want is by what a file is known to be a certain one. What is empty is not looked at.
+type Want struct {
+	Size   int64  // in bytes
+	SHA256 string // in hexadecimal digits
+}
+
+// ErrOther says that the file is not the one that is wanted.
+var ErrOther = errors.New("it is not what was downloaded for this job any more; 'zonedeck jobs rows FILE' reads it as it is")
 
 // ErrPacked says that the rows are compressed.
 var ErrPacked = errors.New("it is compressed (gzip): unpack it first, as with gunzip")
@@ -86,7 +103,7 @@ func Open(path string, o Options) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &File{path: path, name: filepath.Base(path), f: f, keep: o.Keep, temp: o.Temp, memory: sortMemory, build: make(chan struct{}, 1)}
+	out := &File{path: path, name: filepath.Base(path), f: f, keep: o.Keep, temp: o.Temp, memory: sortMemory, want: o.Want, build: make(chan struct{}, 1)}
 	if err := out.open(); err != nil {
 		_ = f.Close() // what was wrong before says more
 		return nil, fmt.Errorf("%s: %w", out.name, err)
@@ -105,12 +122,45 @@ func (f *File) open() error {
 	if f.seen, err = stampOf(f.f, info); err != nil {
 		return err
 	}
+	if f.want.Size > 0 && f.want.Size != info.Size() {
+		return ErrOther
+	}
 	if f.layout, err = layoutOf(f.f, info.Size(), f.path); err != nil {
 		return err
 	}
 	f.x.space = firstSpace
 	f.load()
+	return f.proved()
+}
+
+// proved is ErrOther where the file is known not to be the one that is wanted.
+func (f *File) proved() error {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	if f.want.SHA256 != "" && f.x.sum != "" && f.x.sum != f.want.SHA256 {
+		return ErrOther
+	}
 	return nil
+}
+
+// digest takes the SHA-256 of the file, if it is wanted and not known.
+func (f *File) digest(ctx context.Context) (string, error) {
+	f.mu.RLock()
+	known := f.x.sum
+	f.mu.RUnlock()
+	if f.want.SHA256 == "" || known != "" {
+		return known, nil
+	}
+	sum := sha256.New()
+	for at := int64(0); at < f.layout.size; at += scanBuffer {
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
+		if _, err := io.Copy(sum, io.NewSectionReader(f.f, at, scanBuffer)); err != nil {
+			return "", err
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 // Close closes the file. Its lists stay as they are.
@@ -239,7 +289,8 @@ type Progress struct {
 }
 
 // Index finds the rows, unless they are known, and keeps the index beside the file. The rows that
-// were found can be read meanwhile. Of several calls one works and the others wait.
+// were found can be read meanwhile. Of several calls one works and the others wait. ErrOther says that the file is not
+// the one that is wanted.
 func (f *File) Index(ctx context.Context, on func(Progress)) error {
 	select {
 	case f.build <- struct{}{}:
@@ -247,14 +298,38 @@ func (f *File) Index(ctx context.Context, on func(Progress)) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if f.State().Indexed {
-		return nil
+	f.mu.RLock()
+	indexed, proof := f.x.done, f.x.sum != "" || f.want.SHA256 == ""
+	f.mu.RUnlock()
+	if indexed && proof {
+		return f.proved()
 	}
-	if err := f.find(ctx, on); err != nil {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type digest struct {
+		sum string
+		err error
+	}
+	digested := make(chan digest, 1) // read beside the rows, on another processor
+	go func() {
+		sum, err := f.digest(ctx)
+		digested <- digest{sum, err}
+	}()
+	var err error
+	if !indexed {
+		if err = f.find(ctx, on); err != nil {
+			cancel()
+		}
+	}
+	d := <-digested
+	if err = cmp.Or(err, d.err); err != nil {
 		return err
 	}
+	f.mu.Lock()
+	f.x.sum = d.sum
+	f.mu.Unlock()
 	f.save()
-	return nil
+	return f.proved()
 }
 
 // find builds the index.

@@ -2,6 +2,7 @@ package records
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -191,6 +192,62 @@ func TestAFileThatIsNoIndexIsLeftAlone(t *testing.T) {
 	}
 	if s := keeping(t, path).State(); len(s.Notes) != 1 {
 		t.Errorf("a folder is taken for an index: %+v", s)
+	}
+}
+
+func TestAResultIsTheOneThatWasDownloaded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.ndjson")
+	writeRows(t, path, 1000)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Want{Size: int64(len(b)), SHA256: fmt.Sprintf("%x", sha256.Sum256(b))}
+	opened := func(w Want) (*File, error) {
+		f, err := Open(path, Options{Want: w, Keep: func(path string, b []byte) error { return os.WriteFile(path, b, 0o600) }})
+		if err == nil {
+			t.Cleanup(func() { _ = f.Close() })
+		}
+		return f, err
+	}
+	index1(t, keeping(t, path)) // its index knows no digest
+	for range 2 {
+		f, err := opened(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		index1(t, f)
+	}
+	if f, err := opened(Want{}); err != nil || f.x.sum != want.SHA256 {
+		t.Errorf("the digest was not kept: %v", err)
+	}
+	if _, err := opened(Want{Size: want.Size + 1}); !errors.Is(err, ErrOther) {
+		t.Errorf("another size: %v", err)
+	}
+	if _, err := opened(Want{SHA256: "00"}); !errors.Is(err, ErrOther) {
+		t.Errorf("another digest, which is known: %v", err)
+	}
+	b[len(b)/2] = 'x'
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(path + Extension); err != nil {
+		t.Fatal(err)
+	}
+	f, err := opened(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := f.Index(t.Context(), nil); !errors.Is(err, ErrOther) {
+			t.Errorf("another content: %v", err)
+		}
+	}
+	if _, err := f.Select(t.Context(), Query{Sort: "id"}, nil, nil); !errors.Is(err, ErrOther) {
+		t.Errorf("rows of another content: %v", err)
+	}
+	if _, err := opened(want); !errors.Is(err, ErrOther) {
+		t.Errorf("another content once more: %v", err)
 	}
 }
 

@@ -34,6 +34,7 @@ type stored struct {
 	Long   int64   `json:"long"`
 	Marks  int     `json:"marks"`
 	Fault  string  `json:"fault,omitempty"`
+	Sum    string  `json:"sha256,omitempty"`
 	About  Profile `json:"about"`
 }
 
@@ -55,7 +56,7 @@ func (f *File) encode() ([]byte, error) {
 	defer f.mu.RUnlock()
 	head, err := json.Marshal(stored{
 		Stamp: f.seen, Format: f.layout.format, Space: f.x.space, Rows: f.x.rows, Long: f.x.long,
-		Marks: len(f.x.marks), Fault: f.x.fault, About: f.profile,
+		Marks: len(f.x.marks), Fault: f.x.fault, Sum: f.x.sum, About: f.profile,
 	})
 	if err != nil {
 		return nil, err
@@ -104,7 +105,7 @@ func decode(b []byte, seen stamp, format Format) (x index, about Profile, ok boo
 	if s.Stamp.Size != seen.Size || !s.Stamp.Modified.Equal(seen.Modified) || s.Stamp.Digest != seen.Digest || s.Format != format {
 		return x, about, false, nil // of an earlier file of this name
 	}
-	x = index{space: s.Space, rows: s.Rows, long: s.Long, fault: s.Fault, bytes: seen.Size, done: true}
+	x = index{space: s.Space, rows: s.Rows, long: s.Long, fault: s.Fault, sum: s.Sum, bytes: seen.Size, done: true}
 	for at := (mark{Row: -1, At: -1}); len(body) > 0; body = body[16:] {
 		m := mark{Row: int64(binary.LittleEndian.Uint64(body)), At: int64(binary.LittleEndian.Uint64(body[8:]))} //nolint:gosec // checked below
 		if m.Row <= at.Row || m.At <= at.At || m.Row >= s.Rows || m.At >= seen.Size {

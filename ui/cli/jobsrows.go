@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"zonedeck/keystore/textfile"
+	"zonedeck/model"
 	"zonedeck/service/filter"
 	"zonedeck/service/profile"
 	"zonedeck/service/records"
@@ -163,30 +164,36 @@ func (a *app) rows(ctx context.Context, name string, f rowsFlags) error {
 
 // openRows opens a file, or the downloaded result of a job.
 func (a *app) openRows(ctx context.Context, name string) (*records.File, error) {
-	path := name
-	if _, err := os.Stat(name); err != nil {
-		err := a.withSession(ctx, needs{jobs: true}, func(t *task) error {
-			if err := t.ledger(ctx); err != nil {
-				return err
-			}
-			job, err := t.Client.Job(ctx, name)
-			if err != nil {
-				return usage("%s is neither a file nor a job of the ledger", name)
-			}
-			if path = job.File; path == "" {
-				return usage("the result of %s is not on this disk: 'zonedeck jobs download %s -o FILE' fetches it", name, name)
-			}
-			return nil
-		})
+	open := func() (*records.File, error) { return session.OpenRows(profile.FindPaths(a.Getenv), name) }
+	if !session.NamesFile(name) {
+		job, err := a.downloaded(ctx, name)
 		if err != nil {
 			return nil, err
 		}
+		open = func() (*records.File, error) { return session.OpenResult(profile.FindPaths(a.Getenv), job) }
 	}
-	file, err := session.OpenRows(profile.FindPaths(a.Getenv), path)
+	file, err := open()
 	if err != nil {
 		return nil, fail(exitState, "%w", err)
 	}
 	return file, nil
+}
+
+// downloaded is a job whose result is on this disk.
+func (a *app) downloaded(ctx context.Context, name string) (job model.Job, err error) {
+	err = a.withSession(ctx, needs{jobs: true}, func(t *task) (err error) {
+		if err = t.ledger(ctx); err != nil {
+			return err
+		}
+		if job, err = t.Client.Job(ctx, name); err != nil {
+			return usage("%s is neither a file nor a job of the ledger", name)
+		}
+		if job.File == "" {
+			return usage("the result of %s is not on this disk: 'zonedeck jobs download %s -o FILE' fetches it", name, name)
+		}
+		return nil
+	})
+	return job, err
 }
 
 // rowsRun is one run of the command.

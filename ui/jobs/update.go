@@ -118,7 +118,7 @@ func (m *Model) act(i intent) tea.Cmd {
 		return m.stopDownload()
 	case intentPreview:
 		if job.File != "" { // the whole result is on this disk
-			return m.records.Show(job.File, jobTitle(job))
+			return m.records.Show(job.ID, jobTitle(job))
 		}
 		return m.openPreview(job)
 	case intentCancel:

@@ -6,20 +6,42 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
+	"strings"
 
 	"zonedeck/keystore/textfile"
+	"zonedeck/model"
 	"zonedeck/service/profile"
 	"zonedeck/service/records"
 )
 
 // OpenRows opens a result of any size; its index is kept beside it.
 func OpenRows(paths profile.Paths, path string) (*records.File, error) {
-	return records.Open(path, records.Options{Temp: paths.RowsDir(), Keep: textfile.Write})
+	return openRows(paths, path, records.Want{})
 }
 
-// openResult opens a result: a file or, where there is none of that name, the one of a job of the ledger.
+// OpenResult opens the result of a job as it was downloaded: what lies there now and is another file is refused.
+func OpenResult(paths profile.Paths, job model.Job) (*records.File, error) {
+	return openRows(paths, job.File, records.Want{Size: job.Bytes, SHA256: job.SHA256})
+}
+
+func openRows(paths profile.Paths, path string, want records.Want) (*records.File, error) {
+	return records.Open(path, records.Options{Temp: paths.RowsDir(), Keep: textfile.Write, Want: want})
+}
+
+// NamesFile reports whether a file is meant: what reads as a job of the ledger is one, whatever file has that name here.
+func NamesFile(name string) bool {
+	digits, job := strings.CutPrefix(name, "job-")
+	if _, err := strconv.ParseUint(digits, 10, 64); job && err == nil {
+		return false
+	}
+	_, err := os.Stat(name)
+	return err == nil
+}
+
+// openResult opens a result: a file, or the one of a job of the ledger.
 func (s *Session) openResult(ctx context.Context, name string) (*records.File, error) {
-	if _, err := os.Stat(name); err == nil {
+	if NamesFile(name) {
 		return OpenRows(s.Paths, name)
 	}
 	job, err := s.Client.Job(ctx, name)
@@ -29,7 +51,7 @@ func (s *Session) openResult(ctx context.Context, name string) (*records.File, e
 	if job.File == "" {
 		return nil, fmt.Errorf("the result of %s is not on this disk: d downloads it", name)
 	}
-	return OpenRows(s.Paths, job.File)
+	return OpenResult(s.Paths, job)
 }
 
 // saveNew writes a file that is not there yet, and names it.
