@@ -51,9 +51,9 @@ const (
 	lookupColumnRate = 0.05
 )
 
-func (s *Server) openIndex() {
-	s.index = index.Open(s.ctx, index.Config{
-		Documents: labDocuments, Now: s.now, Wait: s.waitMoved, Loose: s.loose, RecordRate: lookupRecordRate, ColumnRate: lookupColumnRate, Log: s.log,
+func (s *Server) openIndex() (err error) {
+	s.index, err = index.Open(s.ctx, index.Config{
+		Documents: labDocuments, Now: s.now, Wait: s.waitMoved, Loose: s.loose, RecordRate: lookupRecordRate, ColumnRate: lookupColumnRate, Log: s.log, State: s.state,
 		Fail: func() error {
 			if s.account.Suspended() {
 				return &jobs.FailedError{Message: textSuspended}
@@ -61,6 +61,7 @@ func (s *Server) openIndex() {
 			return nil
 		},
 	})
+	return err
 }
 
 // waitMoved waits by the emulator's clock, which may be moved meanwhile.

@@ -203,7 +203,9 @@ func (s *Server) openAll(o Options) (err error) {
 	if err := s.openJobs(); err != nil {
 		return err
 	}
-	s.openIndex()
+	if err := s.openIndex(); err != nil {
+		return err
+	}
 	s.openAgents()
 	s.fillReady(ln)
 	s.wg.Go(func() { s.served(s.proxy.Run()) })

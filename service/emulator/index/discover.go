@@ -3,6 +3,7 @@ package index
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -236,7 +237,8 @@ func (s *Service) find(ctx context.Context, r request) ([]Result, error) {
 // task is a discover request in the background. Service.mu guards it.
 type task struct {
 	request
-	status      string // processing, done, error, failed (public documentation)
+	ask         json.RawMessage // the body that asked for it
+	status      string          // processing, done, error, failed (public documentation)
 	begun, over time.Time
 	results     []Result
 }
@@ -250,7 +252,11 @@ func (s *Service) start(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err := f.finish(w); err != nil {
 		return nil, err
 	}
-	id, err := s.queue(req)
+	ask, err := json.Marshal(f)
+	if err != nil {
+		return nil, err
+	}
+	id, err := s.queue(req, ask)
 	if err != nil {
 		return nil, err
 	}
@@ -262,17 +268,28 @@ func (s *Service) start(w http.ResponseWriter, r *http.Request) (any, error) {
 	return v, nil
 }
 
-func (s *Service) queue(r request) (id string, err error) {
+func (s *Service) queue(r request, ask json.RawMessage) (id string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := &task{request: r, status: "processing", begun: s.cfg.Now()}
-	if _, err := s.begin(func(ctx context.Context) error { return s.discover(ctx, t) }, func(err error) { s.endTask(t, err) }); err != nil {
+	t := &task{request: r, ask: ask, status: "processing", begun: s.cfg.Now()}
+	id = newUUID()
+	if err := s.beginTask(id, t); err != nil {
 		return "", err
 	}
-	id = newUUID()
-	s.tasks.put(id, t, t.begun, func(t *task) bool { return t.status != "processing" })
+	if err := s.keep(id, t.stored()); err != nil {
+		return "", err
+	}
+	s.forget(s.tasks.put(id, t, t.begun, taskOver))
 	return id, nil
 }
+
+// beginTask begins the work of a task. The caller holds s.mu.
+func (s *Service) beginTask(id string, t *task) error {
+	_, err := s.begin(func(ctx context.Context) error { return s.discover(ctx, t) }, func(err error) { s.endTask(id, t, err) })
+	return err
+}
+
+func taskOver(t *task) bool { return t.status != "processing" }
 
 func (s *Service) discover(ctx context.Context, t *task) error {
 	if err := s.cfg.Wait(ctx, discoverPace); err != nil {
@@ -291,7 +308,7 @@ func (s *Service) discover(ctx context.Context, t *task) error {
 	return nil
 }
 
-func (s *Service) endTask(t *task, err error) {
+func (s *Service) endTask(id string, t *task, err error) {
 	t.over = s.cfg.Now()
 	switch {
 	case err == nil:
@@ -302,6 +319,7 @@ func (s *Service) endTask(t *task, err error) {
 		t.status = "error"
 		s.cfg.Log.Debug("a discover task failed", "error", err)
 	}
+	s.keepEnd(id, t.stored())
 }
 
 func (s *Service) collect(_ http.ResponseWriter, r *http.Request) (any, error) {

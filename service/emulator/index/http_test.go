@@ -18,6 +18,7 @@ import (
 
 	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/clock"
+	"zonedeck/service/emulator/state/statetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -47,7 +48,13 @@ func newBench(t *testing.T, change func(*Config)) *bench {
 		change(&cfg)
 	}
 	ctx, end := context.WithCancel(context.Background())
-	s := Open(ctx, cfg)
+	if cfg.State == nil {
+		cfg.State = statetest.Open(t, t.TempDir())
+	}
+	s, err := Open(ctx, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
 	b.Service, b.end = s, end
 	mux := http.NewServeMux()
 	s.Mount(func(pattern string, h http.HandlerFunc) { mux.HandleFunc(pattern, h) })
@@ -332,7 +339,7 @@ func TestResultsAreKeptForADayAndInABoundedNumber(t *testing.T) {
 	var h shelf[int]
 	now := time.Unix(0, 0)
 	for i := range maxKept + 10 {
-		h.put(string(rune('a'+i)), i, now, func(i int) bool { return i != 0 })
+		_ = h.put(string(rune('a'+i)), i, now, func(i int) bool { return i != 0 })
 	}
 	if _, first := h.get("a", now); len(h.all) != maxKept || !first {
 		t.Errorf("%d are kept; the one that is not over is there: %t", len(h.all), first)
@@ -345,13 +352,17 @@ func FuzzBodies(f *testing.F) {
 	f.Add("/datasets/deep_lookup/v1/preview", `{"query":"bread with rating and price"}`)
 	f.Add("/datasets/deep_lookup/v1/enhance_query", `{"query":"\u0000"}`)
 	docs := fixtures(f)
-	s := Open(context.Background(), Config{
+	s, err := Open(context.Background(), Config{
+		State:     statetest.Open(f, f.TempDir()),
 		Documents: func() []Document { return docs },
 		Now:       time.Now,
 		Wait:      func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 		Fail:      func() error { return nil },
 		Log:       slog.New(slog.DiscardHandler),
 	})
+	if err != nil {
+		f.Fatal(err)
+	}
 	f.Cleanup(s.Close)
 	mux := http.NewServeMux()
 	s.Mount(func(pattern string, h http.HandlerFunc) { mux.HandleFunc(pattern, h) })

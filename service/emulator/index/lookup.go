@@ -40,6 +40,8 @@ const (
 type lookup struct {
 	id, kind, query, title string
 	limit                  int
+	begun                  time.Time
+	given                  []column // those that were asked for
 
 	status, step string
 	steps        []stepTime
@@ -60,15 +62,15 @@ type stepTime struct {
 }
 
 type row struct {
-	doc    *document
-	values map[string]any
+	document int // its number in the corpus
+	values   map[string]any
 }
 
 func (l *lookup) over() bool { return l.status != queued && l.status != running }
 
 // cost is in dollars; a preview costs nothing (assumption).
 func (s *Service) cost(l *lookup) float64 {
-	if l.kind == "preview" {
+	if l.kind == kindPreview {
 		return 0
 	}
 	return float64(len(l.rows))*s.cfg.RecordRate + float64(l.values)*s.cfg.ColumnRate
@@ -76,8 +78,8 @@ func (s *Service) cost(l *lookup) float64 {
 
 func dollars(v float64) string { return fmt.Sprintf("$%.2f", v) }
 
-// work runs the steps of a lookup.
-func (s *Service) work(ctx context.Context, l *lookup) error {
+// lookUp runs the steps of a lookup.
+func (s *Service) lookUp(ctx context.Context, l *lookup) error {
 	if err := s.cfg.Fail(); err != nil {
 		return err
 	}
@@ -116,7 +118,7 @@ func (s *Service) work(ctx context.Context, l *lookup) error {
 		if err := s.change(l, func() {
 			l.read++
 			if ok {
-				l.rows = append(l.rows, row{h.doc, values})
+				l.rows = append(l.rows, row{h.number, values})
 			} else {
 				l.skipped++
 			}
@@ -163,6 +165,7 @@ func (s *Service) enter(ctx context.Context, l *lookup, step string, progress in
 func (s *Service) endLookup(l *lookup, err error) {
 	switch {
 	case l.status == cancelled:
+		return // it is kept
 	case err != nil:
 		l.status = failed
 		s.cfg.Log.Debug("a deep lookup failed", "error", err)
@@ -170,6 +173,7 @@ func (s *Service) endLookup(l *lookup, err error) {
 		l.status, l.progress, l.step = completed, 100, done
 		l.steps = append(l.steps, stepTime{done, s.cfg.Now().UTC().Format(time.RFC3339Nano)})
 	}
+	s.keepEnd(l.id, l.stored())
 }
 
 // identify finds the documents for a query, the best first.

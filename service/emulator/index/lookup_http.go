@@ -24,7 +24,7 @@ func (s *Service) preview(w http.ResponseWriter, r *http.Request) (any, error) {
 		return nil, err
 	}
 	columns := c.deriveColumns(query)
-	l := &lookup{kind: "preview", query: query, limit: previewRecords, columns: slices.Clone(columns)}
+	l := &lookup{kind: kindPreview, query: query, limit: previewRecords, columns: slices.Clone(columns)}
 	if err := s.launch(l, "dld_", &s.previews); err != nil {
 		return nil, err
 	}
@@ -32,14 +32,23 @@ func (s *Service) preview(w http.ResponseWriter, r *http.Request) (any, error) {
 }
 
 func (s *Service) launch(l *lookup, prefix string, on *shelf[*lookup]) error {
-	l.id, l.status = prefix+strings.ToLower(rand.Text())[:18], queued
+	l.id, l.status, l.begun, l.given = prefix+strings.ToLower(rand.Text())[:18], queued, s.cfg.Now(), l.columns
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	cancel, err := s.begin(func(ctx context.Context) error { return s.work(ctx, l) }, func(err error) { s.endLookup(l, err) })
-	if err == nil {
-		l.cancel = cancel
-		on.put(l.id, l, s.cfg.Now(), (*lookup).over)
+	if err := s.examineAll(l); err != nil {
+		return err
 	}
+	if err := s.keep(l.id, l.stored()); err != nil {
+		l.cancel()
+		return err
+	}
+	s.forget(on.put(l.id, l, l.begun, (*lookup).over))
+	return nil
+}
+
+// examineAll begins the work of a lookup. The caller holds s.mu.
+func (s *Service) examineAll(l *lookup) (err error) {
+	l.cancel, err = s.begin(func(ctx context.Context) error { return s.lookUp(ctx, l) }, func(err error) { s.endLookup(l, err) })
 	return err
 }
 
@@ -92,7 +101,7 @@ func (s *Service) trigger(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &lookup{kind: "lookup"}
+	l := &lookup{kind: kindLookup}
 	preview := f.text("preview_id", 64)
 	if preview == "" {
 		l.query = f.required("query", maxQuery)
@@ -244,6 +253,9 @@ func (s *Service) halt(_ http.ResponseWriter, r *http.Request) (any, error) {
 		}
 		l.status = cancelled
 		l.cancel()
+		if err := s.keep(l.id, l.stored()); err != nil {
+			return nil, err
+		}
 		return map[string]any{"request_id": l.id, "status": cancelled, "records_processed": l.read, "charge": dollars(s.cost(l))}, nil
 	})
 }
@@ -258,6 +270,10 @@ func (s *Service) addColumn(w http.ResponseWriter, r *http.Request) (any, error)
 	if err := f.finish(w); err != nil {
 		return nil, err
 	}
+	corpus, err := s.corpus()
+	if err != nil {
+		return nil, err
+	}
 	return s.see(r.PathValue("id"), &s.lookups, func(l *lookup) (any, error) {
 		switch {
 		case l.status != completed:
@@ -269,7 +285,7 @@ func (s *Service) addColumn(w http.ResponseWriter, r *http.Request) (any, error)
 		}
 		if _, err := s.begin(
 			func(ctx context.Context) error { return s.cfg.Wait(ctx, stepPace) },
-			func(err error) { l.enrich(c, err) }); err != nil {
+			func(err error) { s.endEnriching(corpus, l, c, err) }); err != nil {
 			return nil, err
 		}
 		l.enriching = append(l.enriching, c.Name)
@@ -279,8 +295,14 @@ func (s *Service) addColumn(w http.ResponseWriter, r *http.Request) (any, error)
 	})
 }
 
+// endEnriching is called with s.mu held.
+func (s *Service) endEnriching(from *corpus, l *lookup, c column, err error) {
+	l.enrich(from, c, err)
+	s.keepEnd(l.id, l.stored())
+}
+
 // enrich fills the new column, with Service.mu held. Only the values that were found are charged.
-func (l *lookup) enrich(c column, err error) {
+func (l *lookup) enrich(from *corpus, c column, err error) {
 	l.enriching = slices.DeleteFunc(l.enriching, func(n string) bool { return n == c.Name })
 	if err != nil {
 		return
@@ -288,7 +310,7 @@ func (l *lookup) enrich(c column, err error) {
 	l.columns = append(l.columns, c)
 	for i, r := range l.rows {
 		values := maps.Clone(r.values)
-		v, ok := r.doc.value(c.Name)
+		v, ok := from.docs[r.document].value(c.Name)
 		if values[c.Name] = v; ok {
 			l.values++
 		}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"zonedeck/service/emulator/state"
 )
 
 // Bases of this package's answers; see [answer.BasisHeader].
@@ -60,7 +62,9 @@ type Config struct {
 	RecordRate, ColumnRate float64
 	// Fail is called before a task's work; its error fails the task.
 	Fail func() error
-	Log  *slog.Logger
+	// State keeps the tasks over a restart.
+	State *state.Dir
+	Log   *slog.Logger
 }
 
 // Service answers discover and deep lookup. It is safe for concurrent use.
@@ -83,11 +87,16 @@ type Service struct {
 	lookups  shelf[*lookup]
 }
 
-// Open makes a service. Its work ends with ctx; [Service.Close] waits for it.
-func Open(ctx context.Context, cfg Config) *Service {
+// Open makes a service, and begins the tasks again that were cut when the one before it ended.
+// Its work ends with ctx; [Service.Close] waits for it.
+func Open(ctx context.Context, cfg Config) (*Service, error) {
 	s := &Service{cfg: cfg, run: make(chan struct{}, atOnce)}
 	s.ctx, s.stop = context.WithCancel(ctx)
-	return s
+	if err := s.load(); err != nil {
+		s.Close()
+		return nil, fmt.Errorf("opening the index: %w", err)
+	}
+	return s, nil
 }
 
 // corpus returns the index, and fills it at the first call.
@@ -182,15 +191,24 @@ type kept[T any] struct {
 	since time.Time
 }
 
-// put makes room for one more: it removes what is too old, then the oldest that is over.
-func (h *shelf[T]) put(id string, thing T, now time.Time, over func(T) bool) {
-	h.all = slices.DeleteFunc(h.all, func(k kept[T]) bool { return k.expired(now) })
+// put makes room for one more: it removes what is too old, then the oldest that is over, and
+// gives the ids of what it removed.
+func (h *shelf[T]) put(id string, thing T, now time.Time, over func(T) bool) (gone []string) {
+	h.all = slices.DeleteFunc(h.all, func(k kept[T]) bool {
+		old := k.expired(now)
+		if old {
+			gone = append(gone, k.id)
+		}
+		return old
+	})
 	if len(h.all) >= maxKept {
 		if i := slices.IndexFunc(h.all, func(k kept[T]) bool { return over(k.thing) }); i >= 0 {
+			gone = append(gone, h.all[i].id)
 			h.all = slices.Delete(h.all, i, i+1)
 		}
 	}
 	h.all = append(h.all, kept[T]{id, thing, now})
+	return gone
 }
 
 func (h *shelf[T]) get(id string, now time.Time) (thing T, ok bool) {

@@ -20,7 +20,7 @@ const (
 	databaseName = "state.db"
 	// version is PRAGMA user_version of the tables below. Once released, a change of them
 	// is a new version that brings the tables of the one before up to date.
-	version = 1
+	version = 2
 	readers = 4
 	// busyTimeout is how long a write waits for another program that looks into the file.
 	busyTimeout = 5 * time.Second
@@ -30,6 +30,8 @@ const (
 var (
 	// ErrNewer: a later version wrote it, and this one would cut it short.
 	ErrNewer = errors.New("the state was written by a newer version of the emulator")
+	// errOlder: an earlier version wrote it, and it cannot be brought up to date.
+	errOlder = errors.New("the state was written by an older version of the emulator, and its folder cannot be written")
 	// ErrClosed: the folder was given back.
 	ErrClosed = errors.New("the state is closed")
 )
@@ -39,7 +41,7 @@ var (
 func schema() string {
 	var b strings.Builder
 	for _, name := range valueTables() {
-		fmt.Fprintf(&b, "CREATE TABLE %s (id TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;\n", name)
+		b.WriteString(valueTable(name))
 	}
 	for _, name := range [...]string{"inputs", "records"} {
 		fmt.Fprintf(&b, "CREATE TABLE %s (id TEXT, n INTEGER, line BLOB NOT NULL, PRIMARY KEY (id, n)) STRICT;\n", name)
@@ -47,8 +49,12 @@ func schema() string {
 	return b.String()
 }
 
+func valueTable(name string) string {
+	return fmt.Sprintf("CREATE TABLE %s (id TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;\n", name)
+}
+
 func valueTables() []string {
-	return []string{"settings", "keys", "zones", "usage", "jobs", "deliveries", "responses"}
+	return []string{"settings", "keys", "zones", "usage", "jobs", "deliveries", "responses", "tasks"}
 }
 
 // database is the SQLite file: one connection that writes and a few that read.
@@ -116,10 +122,19 @@ func (db *database) forWriting() error {
 	db.r.SetMaxOpenConns(readers)
 	db.r.SetMaxIdleConns(1) // the others hold memory and descriptors for nothing
 	found, err := userVersion(db.w)
-	if err != nil || found != 0 {
+	if err != nil {
 		return err
 	}
-	return db.exec(fmt.Sprintf("BEGIN IMMEDIATE; %s PRAGMA user_version = %d; COMMIT", schema(), version))
+	var lacks string
+	switch found {
+	case 0:
+		lacks = schema()
+	case 1:
+		lacks = valueTable("tasks")
+	default:
+		return nil
+	}
+	return db.exec(fmt.Sprintf("BEGIN IMMEDIATE; %s PRAGMA user_version = %d; COMMIT", lacks, version))
 }
 
 func (db *database) connect(params string) (*sql.DB, error) {
@@ -157,6 +172,9 @@ func (db *database) check() error {
 	}
 	if found > version {
 		return fmt.Errorf("%w (%d, and this one knows %d)", ErrNewer, found, version)
+	}
+	if found < version {
+		return errOlder
 	}
 	for _, name := range valueTables() {
 		var largest sql.NullString

@@ -331,3 +331,19 @@ func TestTheLibraryKeepsItsLog(t *testing.T) {
 		t.Errorf("version %s, %v", lib, err)
 	}
 }
+
+func TestADatabaseOfAnOlderVersionGetsWhatItLacks(t *testing.T) {
+	at := t.TempDir()
+	d := open(t, at)
+	put(t, d, "a", "1")
+	if err := errors.Join(d.db.exec("DROP TABLE tasks; PRAGMA user_version = 1"), d.Close()); err != nil {
+		t.Fatal(err)
+	}
+	d = open(t, at)
+	if got := all(t, d); len(got) != 1 || got[0] != "a=1" {
+		t.Errorf("%q", got)
+	}
+	if err := Table[string]("tasks").Each(d, func(string, string) error { return nil }); err != nil {
+		t.Error(err)
+	}
+}
