@@ -347,3 +347,11 @@ func TestDaysAreWholeAndRoundedDown(t *testing.T) {
 		}
 	}
 }
+
+func TestACallOfARotationNamesTheKey(t *testing.T) {
+	for _, name := range []string{OldValueOf("etl"), NewValueOf("etl"), "etl"} {
+		if PlainName(name) != "etl" || IsOldValue(name) != (name == "etl (old value)") || IsNewValue(name) != (name == "etl (new value)") {
+			t.Errorf("%q", name)
+		}
+	}
+}

@@ -241,14 +241,29 @@ type Key struct {
 	Note   string
 }
 
-// oldValue ends the name of a key in a call that is made to see its old value refused.
-const oldValue = " (old value)"
+// What ends the name of a key in a call that a rotation makes with the value that ends, or with the one
+// that it has not seen to work.
+const (
+	oldValue = " (old value)"
+	newValue = " (new value)"
+)
 
 // OldValueOf is what a key is called in a call that a rotation makes to see its old value refused.
 func OldValueOf(key string) string { return key + oldValue }
 
 // IsOldValue reports whether a call's key is an OldValueOf one: that it is refused is no fault.
 func IsOldValue(key string) bool { return strings.HasSuffix(key, oldValue) }
+
+// NewValueOf is what a key is called in the call that a rotation makes to see a new value work.
+func NewValueOf(key string) string { return key + newValue }
+
+// IsNewValue reports whether a call's key is a NewValueOf one: that it is refused says nothing of the key.
+func IsNewValue(key string) bool { return strings.HasSuffix(key, newValue) }
+
+// PlainName is a key's name without what OldValueOf or NewValueOf adds.
+func PlainName(key string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(key, oldValue), newValue)
+}
 
 // KeyState is the state of a key's row: the worse of the two clocks.
 type KeyState int

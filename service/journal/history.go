@@ -62,7 +62,7 @@ func (j *Journal) PutFetch(ctx context.Context, profile string, r model.FetchRes
 		if err != nil {
 			return err
 		}
-		if a.Cause == model.CauseKeyRejected && a.Key != "" && !model.IsOldValue(a.Key) {
+		if a.Cause == model.CauseKeyRejected && a.Key != "" && !model.IsNewValue(a.Key) {
 			// Before the fetch, which stays the newest line: it is what was done.
 			if err := j.insertRejection(ctx, tx, rejection(at, profile, a.Key)); err != nil {
 				return err
@@ -74,15 +74,19 @@ func (j *Journal) PutFetch(ctx context.Context, profile string, r model.FetchRes
 
 func fetchActivity(profile string, r model.FetchResult) model.Activity {
 	cost, priced := r.Cost()
-	said := r.Diagnosis.Summary
-	if model.IsOldValue(r.KeyName) && r.Diagnosis.Cause == model.CauseKeyRejected {
-		said = "The old value is refused, as the proof of its rotation expects."
+	said, class, cause := r.Diagnosis.Summary, r.Diagnosis.Class, r.Diagnosis.Cause
+	switch {
+	case cause != model.CauseKeyRejected:
+	case model.IsOldValue(r.KeyName): // not a failure, so that it has no class
+		said, class, cause = "The old value is refused, as the proof of its rotation expects.", "", ""
+	case model.IsNewValue(r.KeyName):
+		said = "The service rejects the new value that a rotation was given; the key itself was not tried."
 	}
 	return model.Activity{
 		Cost: cost, Priced: priced,
 		At: r.Started, Kind: model.ActivityFetch, Profile: profile,
 		Zone: string(r.Request.Zone.Name), URL: maskURL(r.Request.What()), Via: r.Request.Via, Key: r.KeyName,
-		Class: r.Diagnosis.Class, Cause: r.Diagnosis.Cause, Status: r.Status,
+		Class: class, Cause: cause, Status: r.Status,
 		Bytes: r.Body.Size, Total: r.Timing.Total, Ref: r.ID, Text: said,
 	}
 }

@@ -392,16 +392,22 @@ func TestARejectedKeyIsToldOnceAnHour(t *testing.T) {
 	}
 }
 
-// TestTheProofOfARotationIsNoFaultOfTheKey has an old value refused, which is what a rotation wants to see.
-func TestTheProofOfARotationIsNoFaultOfTheKey(t *testing.T) {
-	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
-	r := model.FetchResult{ID: "f", KeyName: model.OldValueOf("k1"), Started: testTime, Diagnosis: model.Diagnosis{Class: model.ClassOutside, Cause: model.CauseKeyRejected, Summary: "The service rejected the API key (401)."}}
-	if err := j.PutFetch(t.Context(), "p", r); err != nil {
-		t.Fatal(err)
-	}
-	lines, err := j.Activity(t.Context(), model.ActivityFilter{Limit: 10})
-	if err != nil || len(lines) != 1 || lines[0].Kind != model.ActivityFetch || !strings.Contains(lines[0].Text, "as the proof of its rotation expects") {
-		t.Errorf("%v, %+v", err, lines)
+// TestARotationsCallsAreNoFaultOfTheKey has an old value refused, which is what a rotation wants to see, and a
+// new one that was mistyped.
+func TestARotationsCallsAreNoFaultOfTheKey(t *testing.T) {
+	for name, want := range map[string]model.Activity{
+		model.OldValueOf("k1"): {Text: "as the proof of its rotation expects"},
+		model.NewValueOf("k1"): {Text: "rejects the new value", Class: model.ClassOutside, Cause: model.CauseKeyRejected},
+	} {
+		j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
+		r := model.FetchResult{ID: "f", KeyName: name, Started: testTime, Diagnosis: model.Diagnosis{Class: model.ClassOutside, Cause: model.CauseKeyRejected, Summary: "The service rejected the API key (401)."}}
+		if err := j.PutFetch(t.Context(), "p", r); err != nil {
+			t.Fatal(err)
+		}
+		lines, err := j.Activity(t.Context(), model.ActivityFilter{Limit: 10})
+		if err != nil || len(lines) != 1 || lines[0].Kind != model.ActivityFetch || lines[0].Class != want.Class || lines[0].Cause != want.Cause || !strings.Contains(lines[0].Text, want.Text) {
+			t.Errorf("%s: %v, %+v", name, err, lines)
+		}
 	}
 }
 

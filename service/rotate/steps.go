@@ -97,7 +97,9 @@ func (r *run) create(ctx context.Context, n int) (keystore.Proof, error) {
 	if err != nil {
 		return keystore.Proof{}, err
 	}
-	proof, err := r.accepted(ctx, keystore.RotationUser{}, value)
+	k := r.key()
+	k.Name = model.NewValueOf(k.Name) // it may be another's, or mistyped
+	proof, err := r.acceptedAs(ctx, k, keystore.RotationUser{}, value)
 	switch {
 	case err != nil && r.c.Settings(r.plan) == nil && proof.Status/100 == 4 && proof.Status != http.StatusTooManyRequests:
 		return proof, r.askAgain(ctx, n, value, err)
@@ -402,7 +404,11 @@ func (r *run) test(ctx context.Context, n int) (keystore.Proof, error) {
 // accepted makes a call, which has to be accepted. A key whose level may not fetch is known to the
 // service if the call is not permitted (service.md 5.3).
 func (r *run) accepted(ctx context.Context, u keystore.RotationUser, value keystore.Secret) (keystore.Proof, error) {
-	k := r.key()
+	return r.acceptedAs(ctx, r.key(), u, value)
+}
+
+// acceptedAs is accepted under another name of the key.
+func (r *run) acceptedAs(ctx context.Context, k model.Key, u keystore.RotationUser, value keystore.Secret) (keystore.Proof, error) {
 	k.Secret = cmp.Or(r.plan.NewHeld, r.plan.OldHeld)
 	r.seen = append(r.seen, value)
 	if u.Name == "" {

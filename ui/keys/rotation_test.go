@@ -33,6 +33,7 @@ type fakeService struct {
 	saved   map[string]string
 	made    int
 	refused []rehearsal.Request
+	called  []string // the keys that calls were made as
 	// noLogins says that no login with a password can be made.
 	noLogins bool
 	// levels are what a value is seen to be; nil where nothing tells.
@@ -125,7 +126,7 @@ func (f *fakeService) refuse(q rehearsal.Request) {
 	f.refused = append(f.refused, q)
 }
 
-func (f *fakeService) prove(ctx context.Context, _ keystore.RotationUser, _ model.Key, value keystore.Secret) (res model.FetchResult, err error) {
+func (f *fakeService) prove(ctx context.Context, _ keystore.RotationUser, k model.Key, value keystore.Secret) (res model.FetchResult, err error) {
 	if f.gate != nil {
 		select {
 		case <-f.gate:
@@ -135,6 +136,7 @@ func (f *fakeService) prove(ctx context.Context, _ keystore.RotationUser, _ mode
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.called = append(f.called, k.Name)
 	res.Timing.Total, res.ServiceStatus = 12*time.Millisecond, http.StatusOK
 	res.Diagnosis.Class = model.ClassOK
 	if f.valid[value.Reveal()] == "" {
@@ -388,6 +390,11 @@ func TestAValueThatWasRefusedIsGivenAgain(t *testing.T) {
 		s.Type("made-by-hand-7777")
 		s.Press("ctrl+s")
 		s.Expect("[✓] create · measured", "status 200", "••••7777")
+		for _, name := range r.service.called {
+			if name != model.NewValueOf("prod") {
+				t.Errorf("the value was tried as that of %q", name)
+			}
+		}
 	})
 }
 

@@ -131,7 +131,8 @@ func (s *Session) recordReason(ctx context.Context, k model.Key, value keystore.
 	}
 	s.reasons.mu.Lock() // until it is written: no other call goes ahead before
 	defer s.reasons.mu.Unlock()
-	if s.reasons.recorded[k.Name] {
+	name := model.PlainName(k.Name)
+	if s.reasons.recorded[name] {
 		return nil
 	}
 	where := "by a command"
@@ -141,7 +142,7 @@ func (s *Session) recordReason(ctx context.Context, k model.Key, value keystore.
 	err := errNoHistory
 	if s.journal != nil {
 		err = s.journal.PutKeyEvent(context.WithoutCancel(ctx), journal.KeyEvent{
-			Profile: s.Base.Name, Key: k.Name, Event: "used", Text: "as ADMIN " + where + ", because: " + reason,
+			Profile: s.Base.Name, Key: name, Event: "used", Text: "as ADMIN " + where + ", because: " + reason,
 		})
 	}
 	if err != nil {
@@ -150,6 +151,6 @@ func (s *Session) recordReason(ctx context.Context, k model.Key, value keystore.
 	if s.reasons.recorded == nil {
 		s.reasons.recorded = map[string]bool{}
 	}
-	s.reasons.recorded[k.Name] = true
+	s.reasons.recorded[name] = true
 	return nil
 }

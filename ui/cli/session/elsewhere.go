@@ -110,7 +110,7 @@ func (s *Session) accountsOf(k model.Key) (out []profile.Profile) {
 func (s *Session) elsewhere(p profile.Profile) func(k model.Key) []profile.Profile {
 	owners := s.owners()
 	return func(k model.Key) (out []profile.Profile) {
-		if k.Name == p.Key {
+		if k.Name = model.PlainName(k.Name); k.Name == p.Key {
 			return nil
 		}
 		for _, o := range owners {
