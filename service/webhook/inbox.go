@@ -61,6 +61,9 @@ INSERT INTO marks (number) VALUES (0);
 
 const columns = `n, at, last, seen, target, remote, headers, size, sha256, file, sender, verdict, passed, why, job, snapshot, outcome, marked, worked, token, wall, early`
 
+// listed are the columns without the headers, which may be large.
+var listed = strings.Replace(columns, " headers,", " '',", 1)
+
 // Inbox is an open inbox. It is safe for concurrent use, and several processes may have it open.
 type Inbox struct {
 	db  *database.DB
@@ -151,28 +154,31 @@ func (in *Inbox) scan(s database.Scanner) (row, error) {
 	return r, nil
 }
 
-func (in *Inbox) rows(ctx context.Context, clauses, doing string, args ...any) ([]row, error) {
-	var out []row
-	err := database.Each(ctx, in.db, "SELECT "+columns+" FROM deliveries "+clauses, args, func(s database.Scanner) error {
+// each hands the rows of a query to take.
+func (in *Inbox) each(ctx context.Context, query, doing string, args []any, take func(row) error) error {
+	err := database.Each(ctx, in.db, query, args, func(s database.Scanner) error {
 		r, err := in.scan(s)
-		out = append(out, r)
-		return err
+		if err != nil {
+			return err
+		}
+		return take(r)
 	})
 	if err != nil {
-		return nil, in.db.Fault(doing, err)
+		return in.db.Fault(doing, err)
 	}
-	return out, nil
+	return nil
 }
 
-func deliveriesOf(rows []row) []model.Delivery {
-	out := make([]model.Delivery, 0, len(rows))
-	for _, r := range rows {
-		out = append(out, r.Delivery)
-	}
-	return out
+func (in *Inbox) rows(ctx context.Context, clauses, doing string, args ...any) (out []row, err error) {
+	err = in.each(ctx, "SELECT "+columns+" FROM deliveries "+clauses, doing, args, func(r row) error {
+		out = append(out, r)
+		return nil
+	})
+	return out, err
 }
 
-// List are the newest deliveries, newest first, and how many the inbox has. limit 0 means all.
+// List are the newest deliveries without their headers, newest first, and how many the inbox has.
+// limit 0 means all. Get has the headers.
 func (in *Inbox) List(ctx context.Context, limit int) (list []model.Delivery, total int, err error) {
 	const doing = "reading the inbox"
 	if err := in.db.QueryRowContext(ctx, "SELECT count(*) FROM deliveries").Scan(&total); err != nil {
@@ -181,8 +187,11 @@ func (in *Inbox) List(ctx context.Context, limit int) (list []model.Delivery, to
 	if limit <= 0 {
 		limit = total
 	}
-	rows, err := in.rows(ctx, "ORDER BY n DESC LIMIT $1", doing, limit)
-	return deliveriesOf(rows), total, err
+	err = in.each(ctx, "SELECT "+listed+" FROM deliveries ORDER BY n DESC LIMIT $1", doing, []any{limit}, func(r row) error {
+		list = append(list, r.Delivery)
+		return nil
+	})
+	return list, total, err
 }
 
 // Get is one delivery. Without it the error wraps ErrUnknown.

@@ -136,8 +136,11 @@ func TestWhatIsAnsweredAndWhatIsStored(t *testing.T) {
 	if err != nil || string(raw) != "0123456789" || d.Size != 10 || d.Target != "/a?token=••••&b=1" || d.Header("Authorization") != mask || d.Header("Cookie") != mask || d.Header("X-Plain") != "1" {
 		t.Errorf("%q, %v, %+v", raw, err, d)
 	}
-	if list, total, err := in.List(t.Context(), 0); err != nil || total != 1 || strings.Contains(fmt.Sprint(list), "hidden") {
+	if list, total, err := in.List(t.Context(), 0); err != nil || total != 1 || list[0].ID != d.ID || list[0].Headers != nil {
 		t.Errorf("%+v, %d, %v", list, total, err)
+	}
+	if one, err := in.Get(t.Context(), d.ID); err != nil || one.Headers == nil || strings.Contains(fmt.Sprint(one), "hidden") {
+		t.Errorf("%+v, %v", one, err)
 	}
 	if d.Verdict != model.HookUnverified || d.Why != "nothing is set up that verifies a sender" {
 		t.Errorf("%+v", d)

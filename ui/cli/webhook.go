@@ -109,16 +109,12 @@ func (t *task) listen(ctx context.Context, f listenFlags) error {
 	if err != nil {
 		return usage("%w", err)
 	}
-	if _, notice, err := t.Inbox(ctx); err != nil {
-		return fail(exitState, "%w", err)
-	} else if notice != "" {
-		t.app.warn("%s", sanitizeLine(notice))
-	}
 	running, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	lines := hookLines{task: t, json: f.json, end: end, begun: make(chan struct{})}
 	address := cmp.Or(f.address, t.HookAddress())
 	r, err := t.Receive(ctx, address, f.allowRemote, lines.print)
+	t.warnOfInbox()
 	if err != nil {
 		return listenError(address, err)
 	}
@@ -133,19 +129,55 @@ func (t *task) listen(ctx context.Context, f listenFlags) error {
 	if err := lines.begin(r.URL()); err != nil {
 		return err
 	}
+	go func() {
+		select {
+		case err := <-r.Failed():
+			end(err)
+		case <-running.Done():
+		}
+	}()
 	if d.AsksForJobs() {
-		err = t.Client.Follow(running, func(jobs.Followed) {})
+		keepFollowing(running, func() error { return t.Client.Follow(running, func(jobs.Followed) {}) }, func(err error) {
+			t.app.warn("the jobs are not followed, and webhooks are received all the same: %s", oneLine(err))
+		})
 	} else {
 		t.app.say("zonedeck: the contract does not show how to ask for a job's state: webhooks are stored and verified, and the jobs stay as they are")
 		<-running.Done()
 	}
-	switch cause := context.Cause(running); {
-	case ctx.Err() != nil: // the way a service is ended
+	if ctx.Err() != nil { // the way a service is ended
 		return nil
-	case cause != nil:
-		return fail(exitState, "write what happened: %w", cause)
-	default:
-		return jobError(ctx, err)
+	}
+	return fail(exitState, "%w", context.Cause(running))
+}
+
+// followAgain is how long after a failure the jobs are followed again.
+const followAgain = 10 * time.Second
+
+// keepFollowing follows until ctx ends, and says what failed unless it said so last.
+func keepFollowing(ctx context.Context, follow func() error, say func(error)) {
+	said := ""
+	for {
+		err := follow()
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil && err.Error() != said {
+			said = err.Error()
+			say(err)
+		}
+		again := time.NewTimer(followAgain)
+		select {
+		case <-ctx.Done():
+		case <-again.C:
+		}
+		again.Stop()
+	}
+}
+
+// warnOfInbox says what was wrong with the inbox's files.
+func (t *task) warnOfInbox() {
+	if notice := t.InboxNotice(); notice != "" {
+		t.app.warn("%s", sanitizeLine(notice))
 	}
 }
 
@@ -209,20 +241,18 @@ func (l *hookLines) print(e webhook.Event) {
 		_, err = fmt.Fprintln(l.task.app.Stdout, line)
 	}
 	if err != nil {
-		l.end(err)
+		l.end(fmt.Errorf("write what happened: %w", err))
 	}
 }
 
 // withInbox runs f on the inbox.
 func (a *app) withInbox(ctx context.Context, f func(*task, *webhook.Inbox) error) error {
 	return a.withSession(ctx, needs{none: true}, func(t *task) error {
-		in, notice, err := t.Inbox(ctx)
+		in, err := t.Inbox(ctx)
 		if err != nil {
 			return fail(exitState, "%w", err)
 		}
-		if notice != "" {
-			t.app.warn("%s", sanitizeLine(notice))
-		}
+		t.warnOfInbox()
 		return f(t, in)
 	})
 }
@@ -267,6 +297,13 @@ func (t *task) listHooks(ctx context.Context, in *webhook.Inbox, limit int, asJS
 	if asJSON {
 		out := make([]deliveryJSON, 0, len(list))
 		for _, d := range list {
+			d, err := in.Get(ctx, d.ID) // with its headers
+			if errors.Is(err, webhook.ErrUnknown) {
+				continue // it was cleaned up meanwhile
+			}
+			if err != nil {
+				return fail(exitState, "%w", err)
+			}
 			out = append(out, newDeliveryJSON(d))
 		}
 		return t.app.printJSON(struct {

@@ -89,6 +89,7 @@ func (t *task) replay(ctx context.Context, in *webhook.Inbox, id string, f repla
 // fillHooks puts an address of the inbox where it was asked for.
 func (t *task) fillHooks(ctx context.Context, s *model.JobSettings) error {
 	warning, err := t.FillHooks(ctx, s)
+	t.warnOfInbox()
 	switch {
 	case errors.Is(err, session.ErrNoHook):
 		return usage("%w; nothing was sent", err)

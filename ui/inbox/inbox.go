@@ -17,8 +17,9 @@ import (
 
 // Store is the inbox. Every call may block and is made in a command.
 type Store interface {
-	// List are the newest webhooks, and how many there are.
+	// List are the newest webhooks without their headers, and how many there are. Get is one.
 	List(ctx context.Context, limit int) (list []model.Delivery, total int, err error)
+	Get(ctx context.Context, id string) (model.Delivery, error)
 	Bookmark(ctx context.Context, id string, on bool) error
 	// Head are the first bytes of a body, as they came.
 	Head(d model.Delivery, most int) ([]byte, error)
@@ -26,6 +27,8 @@ type Store interface {
 	Where(ctx context.Context) (url string, here bool, err error)
 	Listen(ctx context.Context, address string) (url string, err error)
 	Stop() error
+	// Notice is what the operator must be told, once, or empty.
+	Notice() string
 	// Replay sends one once more to an address of this machine, with the bytes of a file where
 	// that is not empty, and says what the receiver answered.
 	Replay(ctx context.Context, d model.Delivery, to, edited string, sign bool) (said string, err error)
@@ -91,17 +94,17 @@ type (
 		total int
 		url   string
 		here  bool
-		err   error
+		// open is the webhook that is shown, notice what the operator must be told; or empty.
+		open   model.Delivery
+		notice string
+		err    error
 	}
 	headRead struct {
 		id   string
 		head []byte
 		err  error
 	}
-	done struct {
-		says string
-		err  error
-	}
+	done   struct{}
 	edited struct {
 		delivery model.Delivery
 		file     string
@@ -144,11 +147,20 @@ func (b *Inbox) Title() string {
 func (b *Inbox) Size(w, h int) (int, int) { return min(120, w-4), max(h-6, 10) }
 
 func (b *Inbox) read() tea.Cmd {
-	store := b.deps.Store
+	store, open := b.deps.Store, ""
+	if b.open != nil {
+		open = b.open.delivery.ID
+	}
 	return kit.Do("", &b.load, b.deps.Ctx, func(ctx context.Context) tea.Msg {
 		var out listed
 		out.list, out.total, out.err = store.List(ctx, maxListed)
 		var err error
+		if open != "" && out.err == nil {
+			if out.open, err = store.Get(ctx, open); err != nil {
+				out.open = model.Delivery{} // it may be cleaned up by now, and stays as it is
+			}
+		}
+		out.notice = store.Notice()
 		if out.url, out.here, err = store.Where(ctx); out.err == nil {
 			out.err = err
 		}
@@ -156,11 +168,16 @@ func (b *Inbox) read() tea.Cmd {
 	})
 }
 
-// does makes a call that changes something, and says how it went.
+// does makes a call that changes something, and says how it went, also when the inbox is closed by
+// then.
 func (b *Inbox) does(call func(ctx context.Context) (says string, err error)) tea.Cmd {
 	return kit.Do("", &b.work, b.deps.Ctx, func(ctx context.Context) tea.Msg {
 		says, err := call(ctx)
-		return kit.ForOverlay{Overlay: b, Msg: done{says, err}}
+		said := kit.Info(says)
+		if err != nil {
+			said = kit.Fail(err.Error())
+		}
+		return tea.Batch(said, kit.Send(kit.ForOverlay{Overlay: b, Msg: done{}}))
 	})
 }
 
@@ -218,8 +235,14 @@ func (b *Inbox) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case listed:
 		b.take(msg)
+		if msg.notice != "" {
+			return kit.Warn(msg.notice)
+		}
 		return nil
 	case ticked:
+		if b.load.Running() { // on a slow disk: a new one would cancel it, again and again
+			return b.later()
+		}
 		return tea.Batch(b.read(), b.later())
 	case headRead:
 		if b.open != nil && b.open.delivery.ID == msg.id {
@@ -227,10 +250,7 @@ func (b *Inbox) Update(msg tea.Msg) tea.Cmd {
 		}
 		return nil
 	case done:
-		if msg.err != nil {
-			return tea.Batch(b.read(), kit.Fail(msg.err.Error()))
-		}
-		return tea.Batch(b.read(), kit.Info(msg.says))
+		return b.read()
 	case edited:
 		return b.askEdited(msg)
 	case again:
@@ -265,10 +285,10 @@ func (b *Inbox) actOn(d model.Delivery, msg tea.Msg) (cmd tea.Cmd, handled bool)
 	switch msg.(type) {
 	case show:
 		b.open = &opened{delivery: d}
-		return func() tea.Msg {
+		return tea.Batch(b.read(), func() tea.Msg {
 			head, err := store.Head(d, maxHead)
 			return kit.ForOverlay{Overlay: b, Msg: headRead{d.ID, head, err}}
-		}, true
+		}), true
 	case mark:
 		return b.does(func(ctx context.Context) (string, error) {
 			if d.Bookmarked {
@@ -310,10 +330,10 @@ func (b *Inbox) take(l listed) {
 		if d.ID != selected.ID {
 			continue
 		}
-		if b.open != nil {
-			b.open.delivery = d
-		}
 		b.table.SetCursor(i)
+	}
+	if b.open != nil && b.open.delivery.ID == l.open.ID {
+		b.open.delivery = l.open
 	}
 }
 

@@ -25,12 +25,46 @@ type fakeStore struct {
 	here  bool
 	fails error // of Listen and Replay
 	sent  string
+
+	slow   time.Duration // how long a list takes
+	notice string
+	wait   chan struct{} // of a replay, unless it is nil
 }
 
-func (f *fakeStore) List(context.Context, int) ([]model.Delivery, int, error) {
+func (f *fakeStore) List(ctx context.Context, _ int) ([]model.Delivery, int, error) {
+	f.mu.Lock()
+	slow := f.slow
+	f.mu.Unlock()
+	select {
+	case <-time.After(slow):
+	case <-ctx.Done():
+		return nil, 0, ctx.Err()
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return append([]model.Delivery(nil), f.list...), len(f.list), nil
+	list := append([]model.Delivery(nil), f.list...)
+	for i := range list {
+		list[i].Headers = nil
+	}
+	return list, len(list), nil
+}
+
+func (f *fakeStore) Get(_ context.Context, id string) (model.Delivery, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, d := range f.list {
+		if d.ID == id {
+			return d, nil
+		}
+	}
+	return model.Delivery{}, errors.New("the inbox has no such delivery")
+}
+
+func (f *fakeStore) Notice() (notice string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	notice, f.notice = f.notice, ""
+	return notice
 }
 
 func (f *fakeStore) Bookmark(_ context.Context, id string, on bool) error {
@@ -73,6 +107,12 @@ func (f *fakeStore) Stop() error {
 
 func (f *fakeStore) Replay(_ context.Context, d model.Delivery, to, edited string, sign bool) (string, error) {
 	f.mu.Lock()
+	wait := f.wait
+	f.mu.Unlock()
+	if wait != nil {
+		<-wait
+	}
+	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.fails != nil {
 		return "", f.fails
@@ -109,7 +149,7 @@ func some() []model.Delivery {
 		}
 	}
 	return []model.Delivery{
-		one("hook-3", model.HookVerified, 2, "job-2", "the service was asked: the job is ready", "verified by Standard Webhooks"),
+		one("hook-3", model.HookVerified, 2, "job-2", "the service is asked for the job's state", "verified by Standard Webhooks"),
 		one("hook-2", model.HookRejected, 1, "", "nobody was told of it, because it was rejected", "its signature is not one of the secret"),
 		one("hook-1", model.HookUnverified, 1, "job-1", "the job is ready already", "nothing is set up that verifies a sender"),
 	}
@@ -192,5 +232,29 @@ func TestAReplayAsksWhereTo(t *testing.T) {
 		if f.sent != "hook-3 to http://127.0.0.1:1/x copy.json" {
 			t.Errorf("%q", f.sent)
 		}
+	})
+}
+
+func TestAListThatTakesItsTimeIsShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, &fakeStore{list: some(), slow: 5 * time.Second, notice: "The inbox was damaged."}, "")
+		s.After(6 * time.Second) // it is read anew every second
+		s.Expect("The inbox was damaged.", "hook-3")
+	})
+}
+
+// TestWhatEndsWhenTheInboxIsClosedIsTold closes it while a replay is under way.
+func TestWhatEndsWhenTheInboxIsClosedIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeStore{list: some(), wait: make(chan struct{}), fails: errors.New("nobody answers there")}
+		s := open(t, f, "")
+		s.AllowError("nobody answers there")
+		s.Expect("hook-3")
+		s.Press("R", "enter")
+		s.Type("http://127.0.0.1:1/x")
+		s.Press("ctrl+s", "esc")
+		close(f.wait)
+		s.Settle()
+		s.Expect("nobody answers there")
 	})
 }

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -27,6 +29,7 @@ type hookStore struct {
 	*Session
 	ctx context.Context //nolint:containedctx // the console's
 
+	turn     sync.Mutex // of what begins or ends receiving, which may take its time
 	mu       sync.Mutex
 	receiver *webhook.Receiver
 	copies   []string // that were edited
@@ -42,15 +45,23 @@ func (h *hookStore) overlay(theme *kit.Theme) kit.Overlay {
 }
 
 func (h *hookStore) List(ctx context.Context, limit int) ([]model.Delivery, int, error) {
-	in, _, err := h.Inbox(ctx)
+	in, err := h.Inbox(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
 	return in.List(ctx, limit)
 }
 
+func (h *hookStore) Get(ctx context.Context, id string) (model.Delivery, error) {
+	in, err := h.Inbox(ctx)
+	if err != nil {
+		return model.Delivery{}, err
+	}
+	return in.Get(ctx, id)
+}
+
 func (h *hookStore) Bookmark(ctx context.Context, id string, on bool) error {
-	in, _, err := h.Inbox(ctx)
+	in, err := h.Inbox(ctx)
 	if err != nil {
 		return err
 	}
@@ -71,12 +82,10 @@ func (h *hookStore) Head(d model.Delivery, most int) ([]byte, error) {
 }
 
 func (h *hookStore) Where(ctx context.Context) (url string, here bool, err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.receiver != nil {
-		return h.receiver.URL(), true, nil
+	if r := h.receives(); r != nil {
+		return r.URL(), true, nil
 	}
-	in, _, err := h.Inbox(ctx)
+	in, err := h.Inbox(ctx)
 	if err != nil {
 		return "", false, err
 	}
@@ -84,30 +93,53 @@ func (h *hookStore) Where(ctx context.Context) (url string, here bool, err error
 	return p.URL, false, nil
 }
 
-func (h *hookStore) Listen(ctx context.Context, address string) (string, error) {
+// receives is the console's receiver, or nil.
+func (h *hookStore) receives() *webhook.Receiver {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.receiver != nil {
-		return h.receiver.URL(), nil
+	return h.receiver
+}
+
+func (h *hookStore) Listen(ctx context.Context, address string) (string, error) {
+	h.turn.Lock()
+	defer h.turn.Unlock()
+	if r := h.receives(); r != nil {
+		return r.URL(), nil
 	}
 	r, err := h.Receive(ctx, address, false, nil)
 	if err != nil {
 		return "", err
 	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.receiver = r
 	return r.URL(), nil
 }
 
 // Stop ends receiving; it may be called when nothing is received.
 func (h *hookStore) Stop() error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.receiver == nil {
+	h.turn.Lock()
+	defer h.turn.Unlock()
+	r := h.receives()
+	if r == nil {
 		return nil
 	}
-	r := h.receiver
+	h.mu.Lock()
 	h.receiver = nil
+	h.mu.Unlock()
 	return r.Close()
+}
+
+// Notice is what the operator must be told: about the files, or that receiving has ended.
+func (h *hookStore) Notice() string {
+	if r := h.receives(); r != nil {
+		select {
+		case err := <-r.Failed():
+			return errors.Join(err, h.Stop()).Error()
+		default:
+		}
+	}
+	return h.InboxNotice()
 }
 
 // close ends receiving and removes the copies that were edited.
@@ -124,6 +156,10 @@ func (h *hookStore) close() error {
 }
 
 func (h *hookStore) Replay(ctx context.Context, d model.Delivery, to, edited string, sign bool) (string, error) {
+	d, err := h.Get(ctx, d.ID) // with its headers
+	if err != nil {
+		return "", err
+	}
 	got, err := h.ReplayHook(ctx, d, to, edited, sign)
 	if err != nil {
 		return "", err
@@ -151,11 +187,17 @@ func (h *hookStore) Editor(d model.Delivery, done func(file string, err error) t
 
 // copyOf is a file with the body, without its gzip.
 func (h *hookStore) copyOf(d model.Delivery) (string, error) {
+	d, err := h.Get(h.ctx, d.ID) // with its headers
+	if err != nil {
+		return "", err
+	}
 	b, err := webhook.Plain(d, maxEdited)
 	if err != nil {
 		return "", fmt.Errorf("copy the body for the editor: %w", err)
 	}
-	f, err := os.CreateTemp("", "zonedeck-*")
+	dir := h.Paths.InboxDir()
+	removeOld(dir, h.Now().Add(-copyAge))
+	f, err := os.CreateTemp(dir, copyPrefix+"*")
 	if err != nil {
 		return "", fmt.Errorf("copy the body for the editor: %w", err)
 	}
@@ -164,6 +206,23 @@ func (h *hookStore) copyOf(d model.Delivery) (string, error) {
 	h.mu.Unlock()
 	_, err = f.Write(b)
 	return f.Name(), errors.Join(err, f.Close())
+}
+
+// Copies that were edited lie beside the bodies. Those of a console that was killed go after a day.
+const (
+	copyPrefix = "edited-"
+	copyAge    = 24 * time.Hour
+)
+
+// removeOld removes the copies that were not written to since a time. What cannot be removed stays
+// until the next one is made.
+func removeOld(dir string, before time.Time) {
+	found, _ := filepath.Glob(filepath.Join(dir, copyPrefix+"*"))
+	for _, file := range found {
+		if info, err := os.Lstat(file); err == nil && info.Mode().IsRegular() && info.ModTime().Before(before) {
+			_ = os.Remove(file)
+		}
+	}
 }
 
 // FillHooks puts addresses of the inbox where "inbox" stands in place of an address.

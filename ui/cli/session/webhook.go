@@ -24,19 +24,26 @@ type inboxFile struct {
 	notice string
 }
 
-// Inbox is the inbox of webhooks. notice is what was wrong with its file, once.
-func (s *Session) Inbox(ctx context.Context) (in *webhook.Inbox, notice string, err error) {
+// Inbox is the inbox of webhooks. What was wrong with its file, InboxNotice says.
+func (s *Session) Inbox(ctx context.Context) (*webhook.Inbox, error) {
 	s.inbox.mu.Lock()
 	defer s.inbox.mu.Unlock()
 	if s.inbox.open == nil {
 		in, notice, err := webhook.Open(ctx, webhook.Options{File: s.Paths.InboxFile(), Dir: s.Paths.InboxDir(), Now: s.Now})
 		if err != nil {
-			return nil, "", fmt.Errorf("the inbox of webhooks cannot be opened: %w", err)
+			return nil, fmt.Errorf("the inbox of webhooks cannot be opened: %w", err)
 		}
 		s.inbox.open, s.inbox.notice = in, notice
 	}
+	return s.inbox.open, nil
+}
+
+// InboxNotice is what the operator must be told about the inbox's files, once; else it is empty.
+func (s *Session) InboxNotice() (notice string) {
+	s.inbox.mu.Lock()
+	defer s.inbox.mu.Unlock()
 	notice, s.inbox.notice = s.inbox.notice, ""
-	return s.inbox.open, notice, nil
+	return notice
 }
 
 func (i *inboxFile) close() error {
@@ -60,15 +67,22 @@ func (s *Session) Receive(ctx context.Context, address string, open bool, on fun
 	if err != nil {
 		return nil, err
 	}
-	in, _, err := s.Inbox(ctx)
+	in, err := s.Inbox(ctx)
 	if err != nil {
 		return nil, err
 	}
 	w := s.configured().Webhook()
-	return webhook.Listen(ctx, address, open, webhook.Config{
+	r, err := webhook.Listen(ctx, address, open, webhook.Config{
 		Inbox: in, Verifiers: verifiers, Heard: s.Client.HeardWebhook, On: on, MaxBody: w.MaxBody,
 		Keep: webhook.Retention{Count: w.KeepCount, Age: w.KeepAge, Bytes: w.KeepBytes}, Log: s.o.Log,
 	})
+	if err != nil {
+		return nil, err
+	}
+	s.inbox.mu.Lock()
+	defer s.inbox.mu.Unlock()
+	s.inbox.notice = strings.TrimSpace(s.inbox.notice + " " + r.Notice())
+	return r, nil
 }
 
 // verifiers are those of the configuration.
@@ -97,7 +111,7 @@ var ErrNoHook = errors.New("no zonedeck receives webhooks: begin with 'zonedeck 
 
 // NewHook is an address of the inbox for one job. warning says why the service may not reach it.
 func (s *Session) NewHook(ctx context.Context) (address, warning string, err error) {
-	in, _, err := s.Inbox(ctx)
+	in, err := s.Inbox(ctx)
 	if err != nil {
 		return "", "", err
 	}

@@ -1,0 +1,32 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+)
+
+// TestFollowingThatFailsIsBegunAgain: receiving does not end for it.
+func TestFollowingThatFailsIsBegunAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, end := context.WithCancel(t.Context())
+		defer end()
+		locked, full := errors.New("the file is locked"), errors.New("the disk is full")
+		fails := []error{locked, locked, nil, full}
+		followed := 0
+		var said []error
+		keepFollowing(ctx, func() error {
+			if followed == len(fails) {
+				end()
+				return context.Cause(ctx)
+			}
+			followed++
+			return fails[followed-1]
+		}, func(err error) { said = append(said, err) })
+		if !slices.Equal(said, []error{locked, full}) || followed != len(fails) {
+			t.Errorf("%v after %d", said, followed)
+		}
+	})
+}
