@@ -197,6 +197,8 @@ type JobRows struct {
 	// Counted says that the whole result was read; Problem why it was not.
 	Counted bool
 	Problem string
+	// FieldsDue says that what the fields of the rows show is still to be looked at, in the file.
+	FieldsDue bool `json:",omitempty"`
 	// Returned are all rows, Useful those with data, Empty those with neither data nor an
 	// error.
 	Returned, Useful, Empty int

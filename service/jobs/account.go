@@ -60,7 +60,7 @@ func (t *tally) endPart(whole bool) error {
 
 func (t *tally) row(raw []byte) error {
 	t.out.Returned++
-	switch r := rows.ReadRow(raw); {
+	switch r := rows.CountRow(raw); {
 	case r.Error:
 		addError(&t.out, t.d, r)
 	case r.Data:

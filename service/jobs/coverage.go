@@ -2,7 +2,14 @@ package jobs
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
 	"os"
+	"time"
 
 	"zonedeck/model"
 	"zonedeck/service/rows"
@@ -15,38 +22,149 @@ type Coverage interface {
 	Keep(ctx context.Context, counted model.JobRows) (said string, err error)
 }
 
-// seeFields gives the rows of a downloaded result to the Coverage. They are read from the file, because what a
-// download has fetched may be of several processes and parts. It is no part of the job: what fails is logged.
-func (rn *Runner) seeFields(ctx context.Context, job model.Job, format string) {
-	if rn.cfg.Coverage == nil {
-		return
+// SeeFields gives the rows of a downloaded result to the Coverage if that is due
+// (model.JobRows.FieldsDue): they are read from the file, at some 30 MB/s. on receives the
+// progress; it may be nil. A result whose file is gone, or is not what was downloaded, is given up,
+// which the job's steps say. After another error it stays due, and whoever follows the jobs of
+// the profile does it.
+func (rn *Runner) SeeFields(ctx context.Context, id string, on func(Progress)) error {
+	job, err := rn.Job(ctx, id)
+	if err != nil || !job.Rows.FieldsDue || rn.cfg.Coverage == nil {
+		return err
+	}
+	if on == nil {
+		on = func(Progress) {}
 	}
 	seen := rn.cfg.Coverage(job)
-	said, err := func() (string, error) {
-		f, err := os.Open(job.File)
-		if err != nil {
-			return "", err
+	said, step := "", ""
+	var given *notSeenError
+	switch err := eachKept(ctx, job, on, seen.Row); {
+	case errors.As(err, &given):
+		step = given.Error()
+	case err != nil:
+		return causeOf(ctx, err)
+	default:
+		if said, err = seen.Keep(ctx, job.Rows); err != nil {
+			return causeOf(ctx, fmt.Errorf("keeping what the fields of %s show: %w", job.ID, err))
 		}
-		defer f.Close()
-		if err := rows.EachRow(f, format, func(r rows.Row) error {
-			seen.Row(r)
-			return context.Cause(ctx)
-		}); err != nil {
-			return "", err
+	}
+	mine := false
+	job, err = rn.change(context.WithoutCancel(ctx), job.ID, func(now *model.Job) (note, error) {
+		mine = now.Rows.FieldsDue && now.SHA256 == job.SHA256
+		if !mine { // another process was faster, or the result was downloaded anew
+			return note{}, nil
 		}
-		return seen.Keep(context.WithoutCancel(ctx), job.Rows)
-	}()
-	if err != nil {
-		rn.cfg.Log.Warn("what the fields of a result show was not kept", "job", job.ID, "error", err)
+		now.Rows.FieldsDue = false
+		return note{step: step}, nil
+	})
+	if err != nil || !mine || said == "" || rn.cfg.Journal == nil {
+		return err
 	}
-	if said == "" || rn.cfg.Journal == nil {
-		return
-	}
-	err = rn.cfg.Journal.PutActivity(context.WithoutCancel(ctx), model.Activity{
+	return rn.cfg.Journal.PutActivity(context.WithoutCancel(ctx), model.Activity{
 		At: job.Updated, Kind: model.ActivityJob, Profile: job.Profile, Via: model.ViaAPI, Class: model.ClassParsingDrift, Cause: model.CauseMissingFields,
 		Key: job.KeyName, Ref: job.ID, Text: said,
 	})
-	if err != nil {
-		rn.cfg.Log.Warn("drift is missing in the timeline", "job", job.ID, "error", err)
+}
+
+// notSeenError says why the fields of a result can no longer be looked at.
+type notSeenError struct{ why string }
+
+func (e *notSeenError) Error() string { return "the fields of its rows were not looked at: " + e.why }
+
+// eachKept gives the rows of a downloaded file to on, and fails if it is not the file that was
+// downloaded.
+func eachKept(ctx context.Context, job model.Job, on func(Progress), row func(rows.Row)) error {
+	f, err := os.Open(job.File)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &notSeenError{job.File + " is gone"}
 	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	changed := &notSeenError{job.File + " is not what was downloaded"}
+	if at, err := f.Stat(); err != nil || !at.Mode().IsRegular() || at.Size() != job.Bytes {
+		return errors.Join(changed, err)
+	}
+	sum := sha256.New()
+	from := io.TeeReader(&within{ctx: ctx, r: f, on: func(n int64) {
+		on(Progress{Bytes: job.Bytes, Doing: "looking at the fields", Done: n})
+	}}, sum)
+	err = rows.EachRow(from, fileFormat(job), func(r rows.Row) error {
+		row(r)
+		return context.Cause(ctx)
+	})
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	var unreadable *rows.RecordsError
+	if errors.As(err, &unreadable) {
+		return &notSeenError{err.Error()}
+	}
+	if err == nil {
+		_, err = io.Copy(io.Discard, from)
+	}
+	if err == nil && hex.EncodeToString(sum.Sum(nil)) != job.SHA256 {
+		err = changed
+	}
+	return err
+}
+
+// fieldsLater has whoever follows in this process look at the fields of what was downloaded.
+func (w *watching) fieldsLater() {
+	select {
+	case w.fields() <- struct{}{}:
+	default: // it has not seen the signal before
+	}
+}
+
+func (w *watching) fields() chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.due == nil {
+		w.due = make(chan struct{}, 1)
+	}
+	return w.due
+}
+
+// seeDue looks at the fields of results of a profile until end is called: of those that are due, and
+// of those that this process downloads meanwhile. What cannot be looked at now is tried again
+// after a while.
+func (rn *Runner) seeDue(ctx context.Context, profile string) (end func()) {
+	if rn.cfg.Coverage == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			again := time.NewTimer(fieldsAgain)
+			if err := rn.seeAll(ctx, profile); err != nil && ctx.Err() == nil {
+				rn.cfg.Log.Warn("the fields of a result are looked at later", "error", err)
+			}
+			select {
+			case <-ctx.Done():
+			case <-rn.watching.fields():
+			case <-again.C:
+			}
+			again.Stop()
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+// fieldsAgain is how often results are looked for whose fields were not looked at, beside those that
+// this process downloads: another process was stopped at them, or its disk was full.
+const fieldsAgain = 5 * time.Minute
+
+func (rn *Runner) seeAll(ctx context.Context, profile string) error {
+	due, err := rn.cfg.Ledger.FieldsDue(ctx, profile)
+	for _, job := range due {
+		err = errors.Join(err, rn.SeeFields(ctx, job.ID, nil))
+	}
+	return err
 }

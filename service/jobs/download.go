@@ -26,7 +26,6 @@ const (
 	maxAnswer     = 8 << 30         // a result that comes whole, or a part of one
 	maxDownload   = 64 << 30        // all parts
 	downloadStall = 2 * time.Minute // without a byte
-	progressEvery = 256 << 10       // bytes between two calls of on
 )
 
 // Destination says where the result of a download goes, and as what.
@@ -49,6 +48,10 @@ type Destination struct {
 // Progress says how far a download is.
 type Progress struct {
 	Bytes int64 // of rows on this disk, of all parts
+	// Doing is what is done with the rows that are on this disk, empty while they come, and Done how
+	// many of the Bytes that was done with.
+	Doing string
+	Done  int64
 	// Part is the one that is being fetched, from 1, of Parts. A result that the service gives
 	// whole has one.
 	Part, Parts int
@@ -66,6 +69,8 @@ type Progress struct {
 // The other formats are made here from these rows, once they are whole: only rows of one
 // line can be put together from parts and be checked to the last, and what a column or a
 // formula is does not depend on the service.
+//
+// What the fields of the rows show is not looked at: see SeeFields.
 //
 // The file appears complete and synced, or not at all. An answer with status 200 that is a
 // page, an error, empty or not of the format is a failure. on receives the progress; it may
@@ -94,6 +99,7 @@ func (rn *Runner) Download(ctx context.Context, jobID string, to Destination, on
 	kept := p.state.Kept
 	take := func(job *model.Job) {
 		job.File, job.Bytes, job.SHA256, job.Rows = to.File, kept.Bytes, kept.SHA256, kept.Rows
+		job.Rows.FieldsDue = rn.cfg.Coverage != nil && kept.Rows.Counted
 	}
 	job, err := rn.change(context.WithoutCancel(ctx), call.job.ID, func(job *model.Job) (note, error) {
 		take(job)
@@ -113,8 +119,8 @@ func (rn *Runner) Download(ctx context.Context, jobID string, to Destination, on
 	if err := p.end(); err != nil {
 		rn.cfg.Log.Warn("what a download kept beside its file stays", "job", job.ID, "error", err)
 	}
-	if kept.Rows.Counted {
-		rn.seeFields(ctx, job, kept.Format)
+	if job.Rows.FieldsDue {
+		rn.watching.fieldsLater()
 	}
 	return job, nil
 }
@@ -302,34 +308,3 @@ func (r *result) receive(p []byte) (int, error) {
 }
 
 func brokeOff(err error) error { return fmt.Errorf("the answer broke off: %w", err) }
-
-// copyTo copies at most so many bytes; more are an error.
-func (r *result) copyTo(w io.Writer, most int64, on func(int64)) (int64, error) {
-	if on == nil {
-		on = func(int64) {}
-	}
-	buf := make([]byte, 64<<10)
-	var done, told int64
-	for {
-		n, err := r.Read(buf)
-		if _, err := w.Write(buf[:n]); err != nil {
-			return 0, err
-		}
-		if done += int64(n); done > most {
-			return 0, fmt.Errorf("the results are larger than %d MiB", most>>20)
-		}
-		if done-told >= progressEvery {
-			told = done
-			on(done)
-		}
-		switch {
-		case r.GaveUp:
-			return 0, unusable("is written so that looking for the key in it takes too long")
-		case errors.Is(err, io.EOF):
-			on(done)
-			return done, nil
-		case err != nil:
-			return 0, err
-		}
-	}
-}

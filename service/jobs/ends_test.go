@@ -3,6 +3,7 @@
 package jobs
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -128,7 +129,7 @@ func TestWithoutLocksAFileOfTwoDownloadsIsRefused(t *testing.T) {
 		if err := p.endPart(true); err != nil {
 			t.Fatal(err)
 		}
-		if err := p.alone(); err != nil {
+		if err := p.alone(t.Context(), func(Progress) {}); err != nil {
 			t.Errorf("%s: nobody else wrote: %v", format, err)
 		}
 		other, err := os.OpenFile(p.Name(), os.O_WRONLY, 0)
@@ -139,7 +140,7 @@ func TestWithoutLocksAFileOfTwoDownloadsIsRefused(t *testing.T) {
 		if err = errors.Join(err, other.Close()); err != nil {
 			t.Fatal(err)
 		}
-		err = p.finish(Destination{File: p.dest, Format: format}, model.JobRows{}, func(Progress) {})
+		err = p.finish(t.Context(), Destination{File: p.dest, Format: format}, model.JobRows{}, func(Progress) {})
 		if !errors.Is(err, errNotAlone) || len(p.state.Done) != 0 {
 			t.Errorf("%s: %v", format, err)
 		}
@@ -149,5 +150,30 @@ func TestWithoutLocksAFileOfTwoDownloadsIsRefused(t *testing.T) {
 		if err := p.Leave(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// What is done with rows that are on the disk ends with the context, and goes on there.
+func TestADownloadEndsWithTheContextWhileItWorksOnTheDisk(t *testing.T) {
+	long := "{\"a\":\"" + strings.Repeat("x", toldEvery/4) + "\"}\n"
+	cl, s := wholly(t, strings.Repeat(long, 5), long)
+	to := Destination{File: filepath.Join(t.TempDir(), "out.csv")}
+	for _, doing := range []string{"writing csv", "checking what is there"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		_, err := cl.Download(ctx, "job-1", to, func(p Progress) {
+			if p.Doing == doing && p.Done > 0 && p.Done <= p.Bytes {
+				cancel()
+			}
+		})
+		var kept *PartialError
+		if !errors.Is(err, context.Canceled) || !errors.As(err, &kept) || kept.Parts != 2 {
+			t.Fatalf("%s: %v", doing, err)
+		}
+		cancel()
+	}
+	s.seen()
+	job, err := cl.Download(t.Context(), "job-1", to, nil)
+	if asked := s.seen(); err != nil || asked != "" || job.Rows.Returned != 6 {
+		t.Errorf("asked for %q, %+v, %v", asked, job.Rows, err)
 	}
 }

@@ -214,7 +214,7 @@ func TestAResultThatInflatesBeyondMeasureIsRefused(t *testing.T) {
 }
 
 func TestALargeDownloadTellsItsProgress(t *testing.T) {
-	body := `"` + strings.Repeat("x", 3*progressEvery) + "\"\n"
+	body := `"` + strings.Repeat("x", 3*pieceSize) + "\"\n"
 	cl, _ := script(t, text(200, body))
 	accepted(t, cl)
 	var told []int64
@@ -223,8 +223,8 @@ func TestALargeDownloadTellsItsProgress(t *testing.T) {
 		t.Fatalf("told %v of %d, %v", told, len(body), err)
 	}
 	for i, n := range told[:len(told)-1] {
-		if i > 0 && n-told[i-1] < progressEvery || n < progressEvery {
-			t.Errorf("told %v: a step is %d bytes", told, progressEvery)
+		if i > 0 && n-told[i-1] < pieceSize || n < pieceSize {
+			t.Errorf("told %v: a step is %d bytes", told, pieceSize)
 		}
 	}
 }

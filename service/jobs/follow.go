@@ -59,6 +59,7 @@ func (rn *Runner) follow(ctx context.Context, on func(Followed)) error {
 	defer unsubscribe()
 	f := follower{rn: rn, profile: p.Name, cadence: d.Cadence(p.Local), seen: map[string]Followed{}, on: on}
 	defer f.rest()
+	defer rn.seeDue(ctx, p.Name)()
 	for {
 		feed.take() // the look sees them in the ledger
 		if err := f.look(ctx); err != nil {

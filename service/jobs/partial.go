@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
@@ -74,9 +75,13 @@ type partial struct {
 	state partState
 	rows  *tally
 	sum   hash.Hash
-	size  int64  // of what sum has
-	last  byte   // of what was written
-	text  []byte // of the file about it
+	size  int64 // of what sum has
+	last  byte  // of what was written
+	// synced is up to where the file is on disk, or on its way there by syncing. A file of
+	// gigabytes would else wait for its disk at the end.
+	synced  int64
+	syncing sync.WaitGroup
+	text    []byte // of the file about it
 }
 
 // openPartial locks the partial file for dest and reads what is known of it. What another
@@ -145,11 +150,11 @@ func (p *partial) dropState() error {
 
 // check reads the parts that are there, and forgets those that are not what came, and what
 // comes after them. It stands at their end then.
-func (p *partial) check() error {
-	good := 0
+func (p *partial) check(ctx context.Context, on func(Progress)) error {
+	good, from := 0, p.reads(ctx, "checking what is there", on)
 	for _, part := range p.state.Done {
 		before := p.rows.copy()
-		n, err := io.CopyBuffer(struct{ io.Writer }{io.MultiWriter(p.sum, p.rows)}, struct{ io.Reader }{io.LimitReader(p.File, part.End-p.size)}, make([]byte, 256<<10))
+		n, err := io.CopyBuffer(struct{ io.Writer }{io.MultiWriter(p.sum, p.rows)}, struct{ io.Reader }{io.LimitReader(from, part.End-p.size)}, make([]byte, 256<<10))
 		if err != nil {
 			return err
 		}
@@ -163,7 +168,7 @@ func (p *partial) check() error {
 	}
 	if good < len(p.state.Done) {
 		p.state.Done = p.state.Done[:good]
-		if err := p.rehash(); err != nil {
+		if err := p.rehash(ctx, on); err != nil {
 			return err
 		}
 	}
@@ -171,12 +176,12 @@ func (p *partial) check() error {
 }
 
 // rehash sums up what is there anew, up to the size.
-func (p *partial) rehash() error {
+func (p *partial) rehash(ctx context.Context, on func(Progress)) error {
 	p.sum.Reset()
 	if _, err := p.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	_, err := io.CopyN(p.sum, p.File, p.size)
+	_, err := io.CopyN(p.sum, p.reads(ctx, "checking what is there", on), p.size)
 	return err
 }
 
@@ -184,7 +189,7 @@ func (p *partial) rehash() error {
 func (p *partial) restart(rows, parts int) error {
 	p.state.Rows, p.state.Parts, p.state.Done, p.state.Kept = rows, parts, nil, nil
 	*p.rows = *newTally(p.rows.d, p.rows.of)
-	p.size = 0
+	p.size, p.synced = 0, 0
 	p.sum.Reset()
 	return p.cut()
 }
@@ -198,14 +203,23 @@ func (p *partial) cut() error {
 	return err
 }
 
+// syncEvery is how many bytes are written between two times that a file is synced.
+const syncEvery = 64 << 20
+
 func (p *partial) Write(b []byte) (int, error) {
+	var counted sync.WaitGroup
+	counted.Go(func() { _, _ = p.rows.Write(b) }) // the longest part of it
 	n, err := p.File.Write(b)
 	if n > 0 {
 		p.last = b[n-1]
 	}
 	_, _ = p.sum.Write(b[:n])
-	_, _ = p.rows.Write(b[:n])
-	p.size += int64(n)
+	counted.Wait()
+	if p.size += int64(n); p.size-p.synced >= syncEvery {
+		p.syncing.Wait()
+		p.synced = p.size
+		p.syncing.Go(func() { _ = p.Sync() }) // Keep tells
+	}
 	return n, err
 }
 
@@ -290,15 +304,48 @@ func fileIs(ctx context.Context, name string, size int64, sum string) bool {
 	return err == nil && hex.EncodeToString(h.Sum(nil)) == sum
 }
 
-// within reads what is on this disk until ctx ends.
+// within reads what is on this disk until ctx ends, and tells on how much that is.
 type within struct {
-	ctx context.Context
-	r   io.Reader
+	ctx  context.Context //nolint:containedctx // an io.Reader has no other place for it
+	r    io.Reader
+	on   func(n int64) // may be nil
+	n    int64
+	told int64
 }
+
+// toldEvery is how much within reads between two calls of on, in bytes.
+const toldEvery = 4 << 20
 
 func (w *within) Read(b []byte) (int, error) {
 	if err := context.Cause(w.ctx); err != nil {
 		return 0, err
 	}
-	return w.r.Read(b)
+	n, err := w.r.Read(b)
+	if w.n += int64(n); w.on != nil && w.n-w.told >= toldEvery {
+		w.told = w.n
+		w.on(w.n)
+	}
+	return n, err
+}
+
+// rewinding is a file that is read within a context, as often as needed.
+type rewinding struct {
+	within
+	f io.Seeker
+}
+
+func (r *rewinding) Seek(offset int64, whence int) (int64, error) {
+	r.n, r.told = 0, 0
+	return r.f.Seek(offset, whence)
+}
+
+// reads is the partial file to be read from where it stands; doing is what for.
+func (p *partial) reads(ctx context.Context, doing string, on func(Progress)) *rewinding {
+	size := p.size
+	if info, err := p.Stat(); err == nil {
+		size = info.Size()
+	}
+	return &rewinding{within{ctx: ctx, r: p.File, on: func(n int64) {
+		on(Progress{Bytes: size, Part: p.state.Parts, Parts: p.state.Parts, Doing: doing, Done: n})
+	}}, p.File}
 }

@@ -45,9 +45,10 @@ func (rn *Runner) fetchResult(ctx context.Context, call jobCall, to Destination,
 	err = rn.goOn(ctx, call, p, on)
 	if err == nil {
 		err = rn.fetchParts(ctx, call, p, on)
+		p.syncing.Wait()
 	}
 	if err == nil {
-		if err = p.finish(to, p.rows.sum(call.p), on); err == nil {
+		if err = p.finish(ctx, to, p.rows.sum(call.p), on); err == nil {
 			return p, nil
 		}
 	}
@@ -94,7 +95,7 @@ func (rn *Runner) goOn(ctx context.Context, call jobCall, p *partial, on func(Pr
 	}
 	known := p.state
 	if len(known.Done) > 0 {
-		if err := p.check(); err != nil {
+		if err := p.check(ctx, on); err != nil {
 			return err
 		}
 	}
@@ -214,9 +215,9 @@ func (p *partial) became(ctx context.Context, to Destination) bool {
 }
 
 // finish makes the file of the rows, which are whole, and gives it its place.
-func (p *partial) finish(to Destination, counted model.JobRows, on func(Progress)) error {
+func (p *partial) finish(ctx context.Context, to Destination, counted model.JobRows, on func(Progress)) error {
 	counted.Format = to.Format
-	if err := p.alone(); err != nil {
+	if err := p.alone(ctx, on); err != nil {
 		return err
 	}
 	k := &keptFile{Format: to.Format, Raw: to.RawCells, Rows: counted}
@@ -237,7 +238,7 @@ func (p *partial) finish(to Destination, counted model.JobRows, on func(Progress
 		return err
 	}
 	sum := &summed{w: t, sum: sha256.New()}
-	if err = p.convert(sum, to, on); err == nil {
+	if err = p.convert(ctx, sum, to, on); err == nil {
 		k.Bytes, k.SHA256 = sum.size, hex.EncodeToString(sum.sum.Sum(nil))
 		p.state.Kept = k
 		if err = p.writeState(); err == nil {
@@ -255,31 +256,36 @@ var errNotAlone = errors.New("another download writes to the same file")
 
 // alone compares what the file holds with what came, where no lock kept others from writing to
 // it.
-func (p *partial) alone() error {
+func (p *partial) alone(ctx context.Context, on func(Progress)) error {
 	if p.Alone {
 		return nil
 	}
 	before := p.sum.Sum(nil)
-	if err := p.rehash(); err != nil || !bytes.Equal(p.sum.Sum(nil), before) {
+	err := p.rehash(ctx, on)
+	if err == nil || errors.Is(err, io.EOF) {
+		if bytes.Equal(p.sum.Sum(nil), before) {
+			return nil
+		}
 		p.state.Done = nil
-		return errors.Join(fmt.Errorf("%s: %w", p.Name(), errNotAlone), err, p.writeState())
+		err = errors.Join(fmt.Errorf("%s: %w", p.Name(), errNotAlone), p.writeState())
 	}
-	return nil
+	return err
 }
 
 // convert writes the rows as the format says. Where one of them is not JSON, all of them are
 // asked for again by the next download; rows that are only too wide for CSV stay.
-func (p *partial) convert(w io.Writer, to Destination, on func(Progress)) error {
-	_, err := p.Seek(0, io.SeekStart)
+func (p *partial) convert(ctx context.Context, w io.Writer, to Destination, on func(Progress)) error {
+	from := p.reads(ctx, "writing "+to.Format, on)
+	_, err := from.Seek(0, io.SeekStart)
 	switch {
 	case err != nil:
 	case to.Format == "csv":
 		var defused int
-		if defused, err = rows.WriteCSV(w, p.File, to.RawCells); defused > 0 {
+		if defused, err = rows.WriteCSV(w, from, to.RawCells); defused > 0 {
 			on(Progress{Bytes: p.size, Part: p.state.Parts, Parts: p.state.Parts, Note: fmt.Sprintf("%d cells that a spreadsheet takes for formulas got an apostrophe before them; raw cells leave them as they are", defused)})
 		}
 	default:
-		err = rows.WriteJSON(w, p.File)
+		err = rows.WriteJSON(w, from)
 	}
 	var row *rows.RecordsError
 	switch {

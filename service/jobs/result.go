@@ -33,11 +33,15 @@ func (g *resultGate) Write(p []byte) (int, error) {
 	if g.open {
 		return g.w.Write(p)
 	}
-	g.head = append(g.head, p...)
-	if len(g.head) < resultHead {
-		return len(p), nil
+	n := min(len(p), resultHead-len(g.head))
+	if g.head = append(g.head, p[:n]...); len(g.head) < resultHead {
+		return n, nil
 	}
-	return len(p), g.finish(false)
+	if err := g.finish(false); err != nil {
+		return n, err
+	}
+	more, err := g.w.Write(p[n:])
+	return n + more, err
 }
 
 // finish looks at what came so far. whole says that nothing follows.

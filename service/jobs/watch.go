@@ -36,6 +36,7 @@ type watching struct {
 	rejected map[string]bool  // jobs that are left to other processes: the key of this one is rejected
 	inFlight int              // jobs that are asked for
 	feeds    map[*feed]struct{}
+	due      chan struct{} // fields of results are to be looked at
 }
 
 // feed takes the jobs that this process saw change.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"zonedeck/model"
@@ -103,6 +104,13 @@ func (l *Ledger) Jobs(ctx context.Context, limit int) (list []model.Job, total i
 // it, newest first.
 func (l *Ledger) InFlight(ctx context.Context) ([]model.Job, error) {
 	return l.jobs(ctx, "WHERE state IN ('intent', 'sending', 'accepted', 'running') ORDER BY n DESC", "looking for jobs in flight")
+}
+
+// FieldsDue are the jobs of a profile with a result whose fields were not looked at, newest
+// first.
+func (l *Ledger) FieldsDue(ctx context.Context, profile string) ([]model.Job, error) {
+	list, err := l.jobs(ctx, `WHERE profile = $1 AND account LIKE '%"FieldsDue":true%' ORDER BY n DESC`, "looking for results whose fields are due", profile)
+	return slices.DeleteFunc(list, func(j model.Job) bool { return !j.Rows.FieldsDue }), err
 }
 
 // Same are the jobs that ask for the same and that may have cost something, newest first: the

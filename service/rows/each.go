@@ -157,6 +157,14 @@ func cellsOf(header, cells []string) map[string]string {
 // ReadRow reads one row, which is valid JSON.
 func ReadRow(raw []byte) Row { return rowOf(raw) }
 
+// CountRow is ReadRow for who only wants to know what a row is: Data, Error, Code and Text.
+func CountRow(raw []byte) Row {
+	if plainlyUseful(raw) {
+		return Row{Data: true}
+	}
+	return rowOf(raw)
+}
+
 // eachCell gives the cells of a row by their columns.
 func eachCell(header, cells []string, on func(string, gjson.Result) bool) {
 	for i, cell := range cells[:min(len(cells), len(header))] {

@@ -97,9 +97,23 @@ func (t *task) download(ctx context.Context, id string, to jobs.Destination, des
 	t.app.say("zonedeck: %d bytes in %s", job.Bytes, job.File)
 	t.sayRows(job)
 	if asJSON {
-		return t.printJob(job, true)
+		if err := t.printJob(job, true); err != nil {
+			return err
+		}
 	}
+	t.seeFields(ctx, job.ID)
 	return nil
+}
+
+// seeFields looks at the fields of a result that was downloaded. It is there whatever comes of that.
+func (t *task) seeFields(ctx context.Context, id string) {
+	var wait downloadWait
+	line := t.app.wait(wait.text)
+	err := t.Client.SeeFields(ctx, id, wait.update)
+	line.stop()
+	if err != nil {
+		t.app.say("zonedeck: the fields of the rows were not looked at (%v); 'zonedeck jobs follow' or a console does it", err)
+	}
 }
 
 // downloadWait describes a download in progress.
@@ -119,10 +133,21 @@ func (d *downloadWait) update(p jobs.Progress) {
 	d.last = p
 }
 
+// doneText says what is done with rows that are there, and how far that is.
+func doneText(p jobs.Progress) string {
+	if p.Doing == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s: %d %%", p.Doing, p.Done*100/max(p.Bytes, 1))
+}
+
 func (d *downloadWait) text(waited time.Duration) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	line := fmt.Sprintf("zonedeck: %.1f s  %s", waited.Seconds(), text.Bytes(d.last.Bytes))
+	if doing := doneText(d.last); doing != "" {
+		return line + "  " + doing
+	}
 	if came := d.last.Bytes - d.first; came > 0 {
 		line += fmt.Sprintf("  %s/s", text.Bytes(int64(float64(came)/waited.Seconds())))
 	}

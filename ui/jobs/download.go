@@ -200,6 +200,9 @@ func (m *Model) confirmDownload(d doDownload, title, body, yes string) tea.Cmd {
 // speed is how far a download is, in a few words.
 func (d *download) speed(now time.Time) string {
 	out := text.Bytes(d.last.Bytes)
+	if d.last.Doing != "" {
+		return fmt.Sprintf("%s · %s: %d %%", out, d.last.Doing, d.last.Done*100/max(d.last.Bytes, 1))
+	}
 	if took := now.Sub(d.began); took >= time.Second && d.last.Bytes > d.first {
 		out += " · " + text.Bytes(int64(float64(d.last.Bytes-d.first)/took.Seconds())) + "/s"
 	}

@@ -30,6 +30,11 @@ func TestADownloadShowsHowFarItIsAndStopsOnDemand(t *testing.T) {
 		case <-ctx.Done():
 		}
 		on(service.Progress{Part: 3, Parts: 5, Bytes: 4_000_000})
+		select {
+		case <-time.After(3 * time.Second):
+		case <-ctx.Done():
+		}
+		on(service.Progress{Part: 5, Parts: 5, Bytes: 4_000_000, Doing: "writing csv", Done: 1_000_000})
 		<-ctx.Done()
 		return model.Job{}, &service.PartialError{File: "/data/out.csv.part", Bytes: 4_000_000, Parts: 2, Of: 5, Err: context.Canceled}
 	}
@@ -44,6 +49,8 @@ func TestADownloadShowsHowFarItIsAndStopsOnDemand(t *testing.T) {
 		s.Press("ctrl+s")
 		s.After(3 * time.Second)
 		s.Expect("downloading · 4.0 MB · ", "MB/s · part 3 of 5", "d stop ")
+		s.After(3 * time.Second)
+		s.Expect("downloading · 4.0 MB · writing csv: 25 %")
 		s.Press("d")
 		s.Expect("! the download did not end: 4000000 bytes are kept in /data/out.csv.part", "goes on after part 2 of 5", "stopped: 4000000 bytes")
 		s.Press("d")

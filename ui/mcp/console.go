@@ -34,6 +34,8 @@ type Console interface {
 	Trigger(ctx context.Context, r model.TriggerRequest) (model.Job, error)
 	Watch(ctx context.Context, id string, on func(model.Job)) (model.Job, error)
 	Download(ctx context.Context, id string, to jobs.Destination, on func(jobs.Progress)) (model.Job, error)
+	// SeeFields looks at the fields of a result that was downloaded.
+	SeeFields(ctx context.Context, id string, on func(jobs.Progress)) error
 
 	// CheckKeys gives the keys of the profile, the worst first, and what the lint finds; within is when one counts as due soon.
 	CheckKeys(ctx context.Context, within time.Duration) ([]model.Key, []keystore.Finding, error)

@@ -200,7 +200,11 @@ func (s *Server) download(ctx context.Context, c *call, in jobsDownloadIn) (jobO
 	if out.Untrusted.Results, err = beginning(j.File, chars); err != nil {
 		return jobOut{}, "", err
 	}
-	return out, fmt.Sprintf("%d bytes in %s", j.Bytes, j.File), nil
+	did := fmt.Sprintf("%d bytes in %s", j.Bytes, j.File)
+	if err := c.SeeFields(ctx, j.ID, nil); err != nil { // it stays due
+		did += fmt.Sprintf("; the fields of its rows were not looked at: %v", err)
+	}
+	return out, did, nil
 }
 
 // beginning are the first characters of a file.

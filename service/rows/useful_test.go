@@ -1,0 +1,56 @@
+package rows
+
+import (
+	"testing"
+
+	"github.com/tidwall/gjson"
+)
+
+// What is plainly useful is useful by the whole account, too.
+func FuzzPlainlyUseful(f *testing.F) {
+	for _, raw := range countedRows {
+		f.Add([]byte(raw))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if len(raw) == 0 || raw[0] <= ' ' || !gjson.ValidBytes(raw) { // rows come without blanks around them
+			return
+		}
+		if whole := ReadRow(raw); plainlyUseful(raw) && (whole.Error || !whole.Data) {
+			t.Errorf("%q is %+v", raw, whole)
+		}
+	})
+}
+
+// countedRows are rows, those first of which it is seen at once that they are useful.
+var countedRows = []string{
+	`{"input":{"url":"u"},"url":"u","title":"Lamp"}`,
+	`{"title":"Lamp","input":{"url":"u"},"url":"u"}`,
+	`{"url":"u","price":1.5,"error":null,"error_code":""}`,
+	`{ "a" : [ 1 , "]" ] , "error" : false }`,
+	`{"a":"\\\\","b":{"c":"\\\"}"}}`,
+	`{"a":true,"input":null}`,
+	`{"discovery_input":{"b":1},"input":{"a":1},"a":1,"b":1,"c":1}`,
+	// from here on it is not
+	`{"input":{"url":"u"},"url":"u"}`,
+	`{"input":{"url":"u"},"url":"another"}`,
+	`{"a":1,"error":"dead"}`,
+	`{"a":1,"error_code":"dead_page"}`,
+	`{"a":1,"\u0065rror":"dead"}`,
+	`{"a":"","b":null,"c":[],"d":{ },"e":[ ]}`,
+	`{"timestamp":"2026","warning":"w","warning_code":"x"}`,
+	`{"discovery_input":{"a":1},"a":1}`,
+	`{"input":{"\u0061":1},"a":1}`,
+	`{"a":1,"input":{"a":1},"input":{}}`,
+	`{}`, `[]`, `"x"`, `7`, `null`,
+}
+
+func TestNearlyEveryUsefulRowIsSeenAtOnce(t *testing.T) {
+	for i, raw := range countedRows {
+		if at := plainlyUseful([]byte(raw)); at != (i < 7) {
+			t.Errorf("%s: %t", raw, at)
+		}
+		if got, want := CountRow([]byte(raw)), ReadRow([]byte(raw)); got.Data != want.Data || got.Error != want.Error || got.Code != want.Code || got.Text != want.Text {
+			t.Errorf("%s: %+v, and by its whole %+v", raw, got, want)
+		}
+	}
+}
