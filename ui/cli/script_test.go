@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -351,6 +352,22 @@ func brokenService(t *testing.T, hanging, polled chan<- struct{}) string {
 		default:
 		}
 		fmt.Fprintln(w, `{"snapshot_id":"sd_polled","dataset_id":"gd_products","status":"running"}`)
+	})
+	mux.HandleFunc("POST /cuts/datasets/v3/trigger", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w, `{"snapshot_id":"sd_cuts"}`)
+	})
+	mux.HandleFunc("GET /cuts/datasets/v3/snapshot/sd_cuts/parts", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w, `{"parts":3}`)
+	})
+	var cut atomic.Int32 // how often the second part was cut
+	mux.HandleFunc("GET /cuts/datasets/v3/snapshot/sd_cuts", func(w http.ResponseWriter, r *http.Request) {
+		part := r.URL.Query().Get("part")
+		fmt.Fprintf(w, "{\"part\":%s,\"n\":1}\n", part)
+		if part == "2" && cut.Add(1) <= 2 {
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		}
+		fmt.Fprintf(w, "{\"part\":%s,\"n\":2}\n", part)
 	})
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)
