@@ -1,8 +1,10 @@
 package records
 
 import (
+	"context"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -23,6 +25,42 @@ func exported(t *testing.T, f *File) [][]string {
 		t.Fatalf("%v of %q", err, b.String())
 	}
 	return all
+}
+
+func TestExports(t *testing.T) {
+	f := file(t, "a.json", "[{\"a b\":\"=1+1\",\"n\":-5,\"x\":[1,\n 2]},{\"a b\":\"-5\",\"n\":null},{\"a b\":\"@x\\ny\"}, oops]")
+	for _, c := range []struct {
+		e    Export
+		want string
+		done Written
+	}{
+		{Export{Format: CSV}, "a b,n,x\n'=1+1,-5,\"[1,\n 2]\"\n-5,,\n\"'@x\ny\",,\n", Written{3, 1, 2}},
+		{Export{Format: CSV, Raw: true, Columns: []string{"n", "a b", "no"}}, "n,a b,no\n-5,=1+1,\n,-5,\n,\"@x\ny\",\n", Written{3, 1, 0}},
+		{Export{Format: CSV, Columns: []string{"n"}}, "n\n-5\n\"\"\n\"\"\n", Written{3, 1, 0}},
+		{Export{Format: Lines}, "{\"a b\":\"=1+1\",\"n\":-5,\"x\":[1, 2]}\n{\"a b\":\"-5\",\"n\":null}\n{\"a b\":\"@x\\ny\"}\n", Written{3, 1, 0}},
+		{Export{Format: Array, Columns: []string{"n"}}, "[\n{\"n\":-5},\n{\"n\":null},\n{}\n]\n", Written{3, 1, 0}},
+	} {
+		var b strings.Builder
+		done, err := f.Export(t.Context(), &b, View{}, c.e, nil)
+		if err != nil || b.String() != c.want || done != c.done {
+			t.Errorf("%+v: %q %+v, %v; want %q %+v", c.e, b.String(), done, err, c.want, c.done)
+		}
+		if c.e.Format == Array && !json.Valid([]byte(b.String())) {
+			t.Errorf("%q is not JSON", b.String())
+		}
+	}
+	table := file(t, "a.csv", "name,\"x \"\"y\"\"\",name\nA,\"1\n2\",b\n")
+	if got := written(t, table, View{}); got != "{\"name\":\"A\",\"x \\\"y\\\"\":\"1\\n2\",\"name 3\":\"b\"}\n" {
+		t.Errorf("%q", got)
+	}
+	if _, err := f.Export(t.Context(), io.Discard, View{}, Export{Format: "xml"}, nil); err == nil {
+		t.Error("rows were written as XML")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := f.Export(ctx, io.Discard, View{}, Export{Format: Lines}, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
 }
 
 func TestATableHasEveryField(t *testing.T) {

@@ -184,7 +184,7 @@ func testJQ(t *testing.T) {
 	}
 }
 
-// What a run of jq is ended with is said with the place; nothing is left of the rows that were found.
+// What a run of jq is ended with is said with the place. Its list stays open: somebody may be reading it.
 func TestJQThatIsEnded(t *testing.T) {
 	f := file(t, "a.ndjson", shop)
 	index1(t, f)
@@ -194,8 +194,14 @@ func TestJQThatIsEnded(t *testing.T) {
 	}
 	ctx, end := context.WithCancelCause(t.Context())
 	got, err := f.Select(ctx, Query{JQ: endless}, func(*RowList) { end(filter.ErrTime) }, nil)
-	if !errors.Is(err, filter.ErrTime) || got.List != nil {
+	if !errors.Is(err, filter.ErrTime) {
 		t.Errorf("%+v, %v", got, err)
+	}
+	if rows, err := f.Rows(t.Context(), View{List: got.List}, 0, 1, nil); err != nil || len(rows) != 0 {
+		t.Errorf("the list that somebody may be reading: %v, %v", rows, err)
+	}
+	if err := got.List.Close(); err != nil {
+		t.Error(err)
 	}
 	if _, err := f.selectPart(ctx, Query{JQ: endless}, f.parts(jqPart)[0], make([]byte, 1<<10)); err == nil || err.Error() != "jq on the rows from 1 on: "+filter.ErrTime.Error() {
 		t.Errorf("%v", err)

@@ -3,6 +3,7 @@ package records
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -50,7 +51,7 @@ func (f *File) Rows(ctx context.Context, view View, i int64, n int, columns []st
 		s := newScanner(file.f, file.layout, at, file.layout.size, make([]byte, 16<<10))
 		row, err := s.next()
 		if err != nil {
-			return nil, err
+			return nil, file.shorter(err)
 		}
 		r := file.row(number, row, s, columns)
 		r.Change = e.change
@@ -60,12 +61,13 @@ func (f *File) Rows(ctx context.Context, view View, i int64, n int, columns []st
 }
 
 func (f *File) rowsFrom(ctx context.Context, i int64, n int, columns []string) ([]Row, error) {
+	known := f.State().Rows
 	s, err := f.at(i)
 	if err != nil {
-		if isEnd(err) {
+		if isEnd(err) && i >= known {
 			return nil, nil
 		}
-		return nil, err
+		return nil, f.shorter(err)
 	}
 	out := make([]Row, 0, n)
 	err = eachRow(ctx, s, func(k int64, row []byte) error {
@@ -75,7 +77,18 @@ func (f *File) rowsFrom(ctx context.Context, i int64, n int, columns []string) (
 		out = append(out, f.row(i+k, row, s, columns))
 		return nil
 	})
-	return out, err
+	if err == nil && int64(len(out)) < min(int64(n), known-i) {
+		err = io.ErrUnexpectedEOF
+	}
+	return out, f.shorter(err)
+}
+
+// shorter is ErrChanged where a file ended too early.
+func (f *File) shorter(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("%s: %w", f.name, ErrChanged)
+	}
+	return err
 }
 
 // row is a row for a table.

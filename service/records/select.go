@@ -46,7 +46,8 @@ type found struct {
 const jqPart = 256 << 10
 
 // Select finds the rows of a query. on hears of the list as soon as there are rows to read; it grows
-// until Select returns, in the file's order. What is sorted is there at the end.
+// until Select returns, in the file's order. What is sorted is there at the end. A list that was begun is there with an error,
+// too, for the caller to close: somebody may be reading it.
 func (f *File) Select(ctx context.Context, q Query, begun func(*RowList), on func(Progress)) (out Selection, err error) {
 	if err := f.Index(ctx, on); err != nil {
 		return out, err
@@ -54,12 +55,6 @@ func (f *File) Select(ctx context.Context, q Query, begun func(*RowList), on fun
 	if out.List, err = newList(f.temp); err != nil {
 		return out, err
 	}
-	defer func() {
-		if err != nil {
-			_ = out.List.Close() // the error before says more
-			out.List = nil
-		}
-	}()
 	if begun != nil {
 		begun(out.List)
 	}

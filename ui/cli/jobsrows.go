@@ -313,10 +313,10 @@ func (r *rowsRun) selected(ctx context.Context, q records.Query) error {
 	var view records.View
 	if !q.All() {
 		got, err := r.file.Select(ctx, q, nil, nil)
+		defer func() { _ = got.List.Close() }() // it is temporary
 		if err != nil {
 			return err
 		}
-		defer func() { _ = got.List.Close() }() // it is temporary
 		view.List = got.List
 		if got.Failed > 0 {
 			r.say("jq failed for %s, left out here: %s", text.Counted(int(got.Failed), "row"), got.First)

@@ -27,6 +27,7 @@ type results struct {
 	home, dir string // the package's folder, and the test's
 	opened    atomic.Int32
 	hold      chan struct{} // holds what is opened, and then its index, until it gives something; nil for not at all
+	saving    chan struct{} // holds what is written, likewise
 }
 
 func (r *results) open(_ context.Context, name string) (*result.File, error) {
@@ -54,6 +55,9 @@ func (r *results) golden(t *testing.T, name, screen string) {
 }
 
 func (r *results) save(path string, fill func(io.Writer) error) (string, error) {
+	if r.saving != nil {
+		<-r.saving
+	}
 	if _, err := os.Stat(path); err == nil {
 		return "", fmt.Errorf("%s is there already: choose another name", path)
 	}
@@ -278,5 +282,30 @@ func TestAResultThatChangesIsOpenedAgain(t *testing.T) {
 		s.Press("s")
 		s.Press("ctrl+x", "r")
 		s.Expect("12 rows")
+	})
+}
+
+// While rows are written, nothing that would take their list away can be done.
+func TestTheRowsOfAnExportStayUntilItIsWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &results{saving: make(chan struct{})}
+		release := sync.OnceFunc(func() { close(r.saving) })
+		s := openRecords(t, r, shopRows(100), 120, 40)
+		t.Cleanup(release) // before the screen ends
+		s.Press("f")
+		s.Type("brand:1")
+		s.Press("enter")
+		s.Expect("of 100 rows")
+		s.Press("x", "ctrl+s", "esc")
+		for _, key := range []string{"s", "c", "x", "r"} {
+			s.Press(key)
+
+			s.Expect("the rows are being written: esc stops that")
+		}
+		release()
+		s.Settle()
+		s.Expect("18 rows in rows-rows.ndjson")
+		s.Press("s")
+		s.Expect("of 100 rows")
 	})
 }

@@ -82,16 +82,17 @@ type Addressed struct {
 }
 
 // Deliver returns the messages for the view and the command that waits for the
-// next ones. Both are empty for a stale message, which is closed when it is an
-// io.Closer: it holds something open that no view will see. Only the root calls
-// it (and tests that play the root).
+// next ones. A stale message has none for the view, and is closed when it is an
+// io.Closer: it holds something open that no view will see. What a stale stream
+// delivers is waited for to its end for that reason. Only the root calls it (and
+// tests that play the root).
 func (a Addressed) Deliver() ([]tea.Msg, tea.Cmd) {
 	if a.slot != nil {
 		if !a.slot.Current(a.Gen) {
 			if c, ok := a.Msg.(io.Closer); ok {
 				_ = c.Close() // no view is left to tell
 			}
-			return nil, nil
+			return nil, a.more
 		}
 		if a.more == nil {
 			a.slot.finish()

@@ -65,6 +65,14 @@ func (p *Page) Bindings() []kit.Binding {
 	if p.file != nil && none != "" && p.what.query.Filter.String()+p.jq() != "" {
 		busy = "" // a filter without a match is changed
 	}
+	reopening, partial := "", busy
+	switch {
+	case p.work.export.Running():
+		reopening = "the rows are being written: esc stops that"
+		busy, partial = reopening, reopening // they are read from the list that is shown
+	case busy == "" && p.work.query.Running():
+		partial = "the rows are still being found"
+	}
 	noSearch := none
 	if noSearch == "" && p.line.search == "" {
 		noSearch = "/ searches first"
@@ -82,7 +90,7 @@ func (p *Page) Bindings() []kit.Binding {
 		{Keys: []string{"/"}, Label: "search", Help: "Go to the next row with a text, in any case.", Group: group, Intent: openLine(lineSearch), Disabled: none},
 		{Keys: []string{"s"}, Label: "sort", Help: "Sort by the chosen column: upwards, downwards, not at all. Numbers come before texts, what is missing or null last.", Group: group, Intent: sortColumn{}, Disabled: busy},
 		{Keys: []string{"enter"}, Label: "row", Help: "Show the row as a tree.", Group: group, Intent: openDetail{}, Disabled: none},
-		{Keys: []string{"x"}, Label: "export", Help: "Write the rows that are shown to a new file.", Group: group, Intent: askExport{}, Disabled: busy},
+		{Keys: []string{"x"}, Label: "export", Help: "Write the rows that are shown to a new file.", Group: group, Intent: askExport{}, Disabled: partial},
 		{Keys: []string{"c"}, Label: "compare", Help: "Show what differs from another result by a key, or the new rows alone.", Group: group, Intent: askCompare{}, Disabled: busy},
 		back,
 		{Keys: []string{"right", "l"}, Label: "columns", Help: "Go one column to the right.", Group: group, Intent: sideways(1), Disabled: none, Hidden: true},
@@ -91,7 +99,7 @@ func (p *Page) Bindings() []kit.Binding {
 		{Keys: []string{"N"}, Label: "hit before", Help: "Go to the row before with the text.", Group: group, Intent: again{back: true}, Disabled: noSearch, Hidden: true},
 		{Keys: []string{"w"}, Label: "with column", Help: "Show the rows alone that have a value in the chosen column.", Group: group, Intent: hasColumn{}, Disabled: busy, Hidden: true},
 		{Keys: []string{"y"}, Label: "copy", Help: "Copy a cell, a column's name or the file's path.", Group: group, Intent: copyMenu{}, Disabled: none, Hidden: true},
-		{Keys: []string{"r"}, Label: "reopen", Help: "Open the result again, as when it has changed.", Group: group, Intent: reopen{}, Hidden: true},
+		{Keys: []string{"r"}, Label: "reopen", Help: "Open the result again, as when it has changed.", Group: group, Intent: reopen{}, Disabled: reopening, Hidden: true},
 	}
 	out = append(out, p.panes.Bindings(false)...)
 	return append(out, widget.MotionBindings()...)

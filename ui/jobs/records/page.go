@@ -161,6 +161,9 @@ func (p *Page) Hide() tea.Cmd {
 		return nil
 	}
 	p.open = false
+	if p.work.export.Running() {
+		return tea.Batch(p.release(), kit.Warn("the rows were not written: their page was left"))
+	}
 	return p.release()
 }
 

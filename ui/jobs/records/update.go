@@ -154,6 +154,7 @@ func (p *Page) run(q records.Query) tea.Cmd {
 		return nil
 	}
 	closing := p.dropList()
+	p.err = nil
 	p.what.query = q
 	p.grid.home()
 	p.showDetail(-1)
@@ -178,12 +179,16 @@ func (p *Page) show(l *records.RowList) {
 
 func (p *Page) selected(msg selected) tea.Cmd {
 	if msg.err != nil {
-		p.show(nil) // the list is closed
+		p.show(nil)
 		p.what = shown{}
-		if errors.Is(msg.err, context.Canceled) {
-			return tea.Batch(p.ensure(), kit.Info("stopped: every row is shown"))
+		closing := func() tea.Msg {
+			_ = msg.Close() // it is temporary
+			return nil
 		}
-		return tea.Batch(p.ensure(), kit.Fail("the rows: "+msg.err.Error()))
+		if errors.Is(msg.err, context.Canceled) {
+			return tea.Batch(closing, p.ensure(), kit.Info("stopped: every row is shown"))
+		}
+		return tea.Batch(closing, p.ensure(), kit.Fail("the rows: "+msg.err.Error()))
 	}
 	if p.what.view.List != msg.is.List {
 		p.show(msg.is.List)
@@ -327,6 +332,7 @@ func (p *Page) found(msg hit) tea.Cmd {
 // export writes what is shown to a new file.
 func (p *Page) export(path string, e records.Export) tea.Cmd {
 	f, view, save := p.file, p.what.view, p.deps.Save
+	p.work.progress = records.Progress{}
 	return kit.Stream(kit.Jobs, &p.work.export, p.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
 		var is records.Written
 		name, err := save(path, func(w io.Writer) (err error) {
