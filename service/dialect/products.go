@@ -121,6 +121,12 @@ func (d Dialect) ProductOf(dataset string) (p model.Product, ok bool) {
 	return of.of, ok
 }
 
+// Cancels reports whether it is known how a job is cancelled, where it is known how it is asked for.
+func (d Dialect) Cancels(dataset string) bool {
+	p, ok := d.product(dataset)
+	return !ok || p.paths("").Cancel != ""
+}
+
 // BillsRecords reports whether the records of a job are what is billed, as far as is known.
 func (d Dialect) BillsRecords(dataset string) bool {
 	p, ok := d.product(dataset)

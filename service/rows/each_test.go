@@ -216,3 +216,23 @@ func FuzzEachRow(f *testing.F) {
 		}
 	})
 }
+
+func TestARowThatSaysNoInputIsOfTheOnlyOne(t *testing.T) {
+	question := model.JobInput{Extra: map[string]string{"query": `"lamps"`}}
+	for text, want := range map[string][3]int{ // rest, failed, unmatched
+		`{"name":"a","price":5}`:                {0, 0, 0},
+		`{"error":"no luck"}`:                   {1, 1, 0},
+		`{"input":{"query":"chairs"},"name":1}`: {1, 0, 1},
+	} {
+		m := NewMatch([]model.JobInput{question})
+		m.Row(ReadRow([]byte(text)))
+		rest, failed := m.Rest()
+		if got := [3]int{len(rest), failed, m.Unmatched}; got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+	m := NewMatch([]model.JobInput{question, {URL: "https://a.test/"}})
+	if m.Row(ReadRow([]byte(`{"name":"a"}`))); m.Unmatched != 1 {
+		t.Error("a row of either of two inputs was taken for one")
+	}
+}

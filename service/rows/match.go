@@ -70,20 +70,29 @@ func (m *Match) Row(r Row) {
 			if !ok {
 				continue
 			}
-			state := gaveNothing
-			switch {
-			case r.Data:
-				state = gaveData
-			case r.Error:
-				state = gaveError
-			}
 			for _, i := range places {
-				m.state[i] = max(m.state[i], state)
+				m.take(i, r)
 			}
 			return
 		}
 	}
+	if len(m.inputs) == 1 && len(r.Input) == 0 { // it can be of no other
+		m.take(0, r)
+		return
+	}
 	m.Unmatched++
+}
+
+// take counts a row for an input.
+func (m *Match) take(i int, r Row) {
+	state := gaveNothing
+	switch {
+	case r.Data:
+		state = gaveData
+	case r.Error:
+		state = gaveError
+	}
+	m.state[i] = max(m.state[i], state)
 }
 
 // Rest are the inputs that gave no data, in their order, and how many of them gave an

@@ -123,6 +123,12 @@ func (l *launch) costs() string {
 	if cost == "" || l.form.Value(fieldPerInput) != "" || l.form.Value(fieldTotal) != "" {
 		return ""
 	}
+	if bound := l.way.Bound; bound != "" {
+		if l.form.Value(fieldSource) != sourceTyped || l.form.Value(typedField+bound) != "" {
+			return "" // other sources may set it for themselves: the check says what it costs
+		}
+		return "! " + text.Clean(cost)
+	}
 	return "! " + text.Clean(l.way.Label()) + " costs: " + cost + " (More)"
 }
 
@@ -248,14 +254,16 @@ func (l *launch) showSettings(m *Model) {
 	d, err := dialect.Find(m.profile.Dialect)
 	sent := err == nil && d.Sends().JobSettings
 	on := l.form.On(fieldMore)
+	product := l.way.Bound != "" // it takes no other settings, and has its bound among its fields
 	for _, name := range []string{fieldSample, fieldSaveList, fieldColumns, fieldMaxCost} {
 		l.form.SetHidden(name, !on)
 	}
-	for _, name := range []string{fieldPerInput, fieldTotal, fieldNotify, fieldEndpoint} {
-		l.form.SetHidden(name, !on || !sent)
+	l.form.SetHidden(fieldTotal, !on || !sent)
+	for _, name := range []string{fieldPerInput, fieldNotify, fieldEndpoint} {
+		l.form.SetHidden(name, !on || !sent || product)
 	}
 	for _, name := range []string{fieldFormat, fieldPlain} {
-		l.form.SetHidden(name, !on || !sent || strings.TrimSpace(l.form.Value(fieldEndpoint)) == "")
+		l.form.SetHidden(name, !on || !sent || product || strings.TrimSpace(l.form.Value(fieldEndpoint)) == "")
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/dialect"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
 
@@ -130,12 +131,20 @@ func (m *Model) whyNot(i intent) string {
 		return "the job " + j.State.Predicate()
 	case i == intentCancel && m.session.Profile.ReadOnly:
 		return m.session.Refused("cancel jobs")
+	case i == intentCancel && !m.cancels(j):
+		return "public sources show no way to cancel a job of " + text.Clean(j.Dataset)
 	case i == intentCancel && m.work.cancel.Running():
 		return "it is already being cancelled"
 	case i == intentFollow && m.work.followed[j.ID].On:
 		return "it is already being followed"
 	}
 	return m.whyNotAsk(j)
+}
+
+// cancels reports whether it is known how a job is cancelled.
+func (m *Model) cancels(j model.Job) bool {
+	d, err := dialect.Find(m.profile.Dialect)
+	return err != nil || d.Cancels(j.Dataset)
 }
 
 func (m *Model) whyNotLaunch() string {
