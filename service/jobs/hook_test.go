@@ -50,14 +50,14 @@ func TestAJobIsNotAskedForBeforeItsWebhookIsDue(t *testing.T) {
 	rn.watching.everyJob, rn.watching.calls = 1, map[string]jobCall{}
 	job := awaiting(t, rn, now.Add(20*time.Second))
 	before := texts(t, rn, job.ID)
-	for _, want := range []time.Duration{hookLook, 5 * time.Second} {
+	for _, want := range []time.Duration{hookLookLocal, 5 * time.Second} {
 		left, err := rn.ask(t.Context(), work.Item{Key: job.ID})
 		if err != nil || left != want || asked.Load() != 0 || !slices.Equal(texts(t, rn, job.ID), before) {
 			t.Errorf("again in %s, want %s; %v after %d questions", left, want, err, asked.Load())
 		}
-		now = now.Add(hookLook)
+		now = now.Add(hookLookLocal)
 	}
-	now = now.Add(hookLook)
+	now = now.Add(hookLookLocal)
 	if _, err := rn.ask(t.Context(), work.Item{Key: job.ID}); err != nil || asked.Load() != 1 {
 		t.Errorf("when it is due: %v after %d questions", err, asked.Load())
 	}
