@@ -325,7 +325,11 @@ func since(page rehearsal.Page, seq uint64, fits func(rehearsal.Request) bool) (
 }
 
 func lastOf(n int, q rehearsal.Request) string {
-	return fmt.Sprintf("%d calls, the last at %s from %s (%s %s, %s)", n, q.Time.UTC().Format(minute), q.Remote, q.Method, q.URL, q.Header["User-Agent"])
+	calls := "one call, at"
+	if n > 1 {
+		calls = fmt.Sprintf("%d calls, the last at", n)
+	}
+	return fmt.Sprintf("%s %s from %s (%s %s, %s)", calls, q.Time.UTC().Format(minute), q.Remote, q.Method, q.URL, q.Header["User-Agent"])
 }
 
 func pause(ctx context.Context, d time.Duration) error {

@@ -51,7 +51,7 @@ type Settings interface {
 	Newest(ctx context.Context, limit int) (rehearsal.Page, error)
 }
 
-// Config is what an Engine works with. All but Refuse, Settings, Levels, Passwords, NewPassword, Holds, TookOver and Days must be set.
+// Config is what an Engine works with. All but Refuse, Settings, Levels, Passwords, NewPassword, Holds, TookOver, UsedLate and Days must be set.
 type Config struct {
 	Records Records
 	// Refuse is why a rotation may not be worked on; nil means that each may.
@@ -78,6 +78,8 @@ type Config struct {
 	// TookOver is called when the key's own reference gives the new value; of a key without one,
 	// when all that uses it was given the value. It may be called again.
 	TookOver func(ctx context.Context, p keystore.RotationPlan) error
+	// UsedLate is told what Late saw of an old value, each time.
+	UsedLate func(ctx context.Context, p keystore.RotationPlan, used []string)
 	// Now dates a step of a key's rotation.
 	Now func(p keystore.RotationPlan) time.Time
 	// Days is how long a new key of a level lives; nil means model.RotationDays.

@@ -15,6 +15,7 @@ const (
 	intentRemove
 	intentRotate
 	intentRefresh
+	intentEnded
 	intentLint
 	intentLevels
 	intentRadius
@@ -42,6 +43,7 @@ func (m *Model) Bindings() []kit.Binding {
 		{Keys: []string{"a"}, Label: "add", Help: "Record a key: its clocks and where its value is, never the value.", Group: "Keys", Intent: intentAdd, Disabled: m.session.Refused(changeKeys)},
 		{Keys: []string{"R"}, Label: m.rotateLabel(), Help: "Rotate by a new key, with proof of each step: nothing stops working. Continues an unfinished rotation.", Group: "Keys", Intent: intentRotate, Disabled: m.whyNotRotate()},
 		{Keys: []string{"r"}, Label: "refresh", Help: "Give the key itself a new value. The old one ends at once; the outage is said before and measured.", Group: "Keys", Intent: intentRefresh, Disabled: m.whyNotRefresh(), Dangerous: true},
+		{Keys: []string{"o"}, Label: "last rotation", Help: "Open the key's last rotation that is over: its proofs, and uses of the old value since.", Group: "Keys", Intent: intentEnded, Disabled: m.whyNotEnded(), Hidden: true},
 		{Keys: []string{"l"}, Label: "lint (" + text.Count(len(m.list.findings)) + ")", Help: "Show what the rules find wrong with the keys, and the fix.", Group: "Look", Intent: intentLint},
 		{Keys: []string{"b"}, Label: "blast radius", Help: "Show what uses the key, and which uses the console can prove after a rotation.", Group: "Look", Intent: intentRadius, Disabled: none},
 		{Keys: []string{"s"}, Label: "scan folders", Help: "Look through folders for what uses the keys: environment, shell and settings files, and what git tracks. Values are recognised by their fingerprint.", Group: "Look", Intent: intentScan, Disabled: m.whyNotScan(), Hidden: true},
@@ -108,6 +110,18 @@ func (m *Model) whyNotRotate() string {
 	}
 	if name := m.list.twins[k.Name]; name != "" {
 		return "the inventory has a key " + name + ", too: give that one another name with e first"
+	}
+	return ""
+}
+
+// whyNotEnded returns the reason why no rotation can be looked at again, or "".
+func (m *Model) whyNotEnded() string {
+	k, ok := m.selected()
+	if !ok {
+		return "no key is selected"
+	}
+	if _, ended := m.ended(k); !ended {
+		return "no rotation of " + k.Name + " has ended"
 	}
 	return ""
 }

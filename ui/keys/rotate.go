@@ -19,6 +19,15 @@ func (m *Model) rotate(k model.Key, method keystore.RotationMethod) tea.Cmd {
 	return m.page.Look(k, m.origin(k.Name), method)
 }
 
+// ended is the last rotation of a key that is over; the records are sorted, the newest first.
+func (m *Model) ended(k model.Key) (keystore.RotationPlan, bool) {
+	i := slices.IndexFunc(m.records.plans, func(p keystore.RotationPlan) bool { return p.Over() && p.OfKey(m.origin(k.Name), m.ownName(k)) })
+	if i < 0 {
+		return keystore.RotationPlan{}, false
+	}
+	return m.records.plans[i], true
+}
+
 // rotatePassword continues the rotation of a zone's password, or shows a new one.
 func (m *Model) rotatePassword(msg kit.RotatePassword) tea.Cmd {
 	w, err := m.deps.Password(msg.Zone, msg.Key)

@@ -96,6 +96,10 @@ func (m *Model) actOn(k model.Key, i intent) tea.Cmd {
 		return m.rotate(k, keystore.RotateByNewKey)
 	case intentRefresh:
 		return m.rotate(k, keystore.RotateByRefresh)
+	case intentEnded:
+		if p, ok := m.ended(k); ok {
+			return m.page.Show(k, p)
+		}
 	case intentCopy:
 		return m.copyMenu(k)
 	}

@@ -222,6 +222,13 @@ func (m *Model) detailLines(w int) []string {
 	} else if p, left := m.unfinished(k); left {
 		out = append(out, widget.Hung(t.Warn.Render("Rotation  "), t.Warn, p.UnfinishedState()+" · l says what to do", w)...)
 	}
+	if p, ended := m.ended(k); ended {
+		words := "the last rotation ended "
+		if p.Abandoned {
+			words = "the last rotation was given up "
+		}
+		out = append(out, widget.Hung(t.Muted.Render("Rotated   "), kit.Ink{}, words+widget.Moment(p.Ended, now)+" · o opens it", w)...)
+	}
 	add := func(name, value string) {
 		out = append(out, widget.Fact(t, name, cmp.Or(value, "not recorded"), w)...)
 	}

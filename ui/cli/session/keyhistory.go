@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -186,6 +187,23 @@ func (s *Session) putRotationEvent(ctx context.Context, p keystore.RotationPlan,
 		return
 	}
 	s.putKeyEvent(ctx, p.Key, "rotation", text)
+}
+
+// oldValueUsed writes uses of an old value after the end of its rotation into the timeline, each once.
+func (s *Session) oldValueUsed(ctx context.Context, p keystore.RotationPlan, used []string) {
+	if s.journal == nil {
+		return
+	}
+	key, of := p.Key, ""
+	if p.Zone != "" {
+		key, of = p.ChangedBy, "of the "+p.Key+": "
+	}
+	known, _ := s.journal.KeyEvents(ctx, key, 100) // one that cannot be read is written again
+	for _, text := range used {
+		if !slices.ContainsFunc(known, func(e journal.KeyEvent) bool { return e.Text == of+text }) {
+			s.putRotationEvent(ctx, p, text)
+		}
+	}
 }
 
 // rotationChanges says what happened between two states of a rotation.

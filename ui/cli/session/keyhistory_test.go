@@ -176,3 +176,36 @@ func TestAKeyThatWasRotatedTwiceKeepsItsLevelAndDuty(t *testing.T) {
 		}
 	}
 }
+
+func TestAUseOfAnOldValueIsToldOnce(t *testing.T) {
+	o := options(t, nil)
+	o.Journal = true
+	s, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, p := range []keystore.RotationPlan{{Key: "etl"}, {Key: "password of zone isp", Zone: "isp", ChangedBy: "ops"}} {
+		s.oldValueUsed(t.Context(), p, []string{"one call"})
+		s.oldValueUsed(t.Context(), p, []string{"one call", "profile acme gives it"})
+	}
+	lines, err := s.Client.Activity(t.Context(), model.ActivityFilter{Kind: model.ActivityKey})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, a := range slices.Backward(lines) {
+		got = append(got, a.Key+": "+a.Text)
+	}
+	want := []string{
+		"etl: rotation one call", "etl: rotation profile acme gives it",
+		"ops: rotation of the password of zone isp: one call", "ops: rotation of the password of zone isp: profile acme gives it",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}

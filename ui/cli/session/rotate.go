@@ -60,7 +60,7 @@ func (s *Session) rotation(folders func() []string) rotate.Config {
 			return s.rotationUsers(ctx, k, folders())
 		},
 		Passwords: zonePasswords{s, folders},
-		Prove:     s.proveAs, Levels: s.levelsAs, TookOver: s.tookOver, Now: s.rotationClock,
+		Prove:     s.proveAs, Levels: s.levelsAs, TookOver: s.tookOver, UsedLate: s.oldValueUsed, Now: s.rotationClock,
 		Days: func(level model.Level) int {
 			return s.configured().Keys().Apply(model.Key{Level: level}).Rotation.Every()
 		},

@@ -53,7 +53,13 @@ func (p *Page) Bindings() []kit.Binding {
 	if p.stop != nil && p.stop.Value {
 		enter.Label, enter.Intent = "give the value", giveValue{}
 	}
-	leave := kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Go back to the list. R comes back.", Group: group, Intent: closePage{}}
+	if p.finished() {
+		enter = kit.Binding{Keys: []string{"enter"}, Label: "look for uses", Help: "Look for uses of the old value since the rotation ended.", Group: group, Intent: lookLate{}, Disabled: busy}
+		if p.late.slot.Running() {
+			enter.Disabled = "it is being looked for"
+		}
+	}
+	leave := kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Go back to the list. R comes back, o once it is over.", Group: group, Intent: closePage{}}
 	if p.plan.Zone != "" {
 		leave.Help = "Go back to the list. R in Proxy comes back."
 	}
@@ -104,6 +110,8 @@ func (p *Page) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 		p.open = false
 	case goOn:
 		return p.goOn(msg), true
+	case lookLate:
+		return p.lookLate(), true
 	case cancelRun:
 		p.slot.Cancel()
 	case rehearse:

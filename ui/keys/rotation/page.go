@@ -33,6 +33,7 @@ type Engine interface {
 	Give(ctx context.Context, id string, value keystore.Secret, expires string) (keystore.RotationPlan, error)
 	Vouch(ctx context.Context, id string, step keystore.RotationStep, reason string) (keystore.RotationPlan, error)
 	Abandon(ctx context.Context, id string) (keystore.RotationPlan, error)
+	Late(ctx context.Context, p keystore.RotationPlan) rotate.Late
 }
 
 // Deps are the parts the page works with.
@@ -69,6 +70,7 @@ type Page struct {
 	form  *widget.FormDialog
 	tried string // what a rehearsal came to
 	width int    // of the last frame
+	late  late   // uses of the old value after the end
 }
 
 // New makes a page without a rotation.
@@ -111,7 +113,8 @@ func (p *Page) Show(k model.Key, plan keystore.RotationPlan) tea.Cmd {
 	}
 	if p.plan.ID != plan.ID {
 		p.stop, p.err, p.tried = nil, nil, ""
-		p.table = widget.Table{}
+		p.table, p.late.seen = widget.Table{}, nil
+		p.late.slot.Drop()
 	}
 	if !p.slot.Running() {
 		p.begin = nil
@@ -122,6 +125,9 @@ func (p *Page) Show(k model.Key, plan keystore.RotationPlan) tea.Cmd {
 	}
 	p.open = true
 	p.fill()
+	if p.finished() {
+		return p.lookLate()
+	}
 	return nil
 }
 
@@ -184,6 +190,9 @@ func (p *Page) Update(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 			return kit.Fail("the new value: " + msg.err.Error()), true
 		}
 		return kit.CopySecret("new value", msg.value.Reveal()), true
+	case seenLate:
+		p.late.seen = &msg.late
+		return nil, true
 	case saved:
 		if msg.err != nil {
 			return kit.Fail("the report: " + msg.err.Error()), true

@@ -201,7 +201,7 @@ func (p *Page) nowLines(w int) []string {
 	case p.err != nil:
 		out = widget.Hung(th.Bad.Render("✗ "), th.Bad, p.err.Error(), w)
 	case p.plan.Over():
-		out = widget.Wrapped(th.Strong, p.outcome()+".", w)
+		out = append(widget.Wrapped(th.Strong, p.outcome()+".", w), p.lateLines(w)...)
 	case more:
 		out = widget.Hung(th.Strong.Render("› "), th.Strong, step.Name()+": "+step.Text, w)
 		if p.plan.Method == keystore.RotateByRefresh && step.Kind == keystore.StepRefresh {

@@ -1,0 +1,85 @@
+package rotate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"zonedeck/keystore"
+	"zonedeck/service/rehearsal"
+)
+
+// Late is what was seen of the old value of a rotation that is over.
+type Late struct {
+	// Used says what sends the old value since, or gives it again; empty where nothing was seen.
+	Used []string
+	// Blind says what could not be looked at.
+	Blind []string
+}
+
+// Late looks for uses of the old value of a rotation that is over: calls that the service's journal shows
+// refused since then, and what the rotation had set and gives the old value again. The record stays as it is.
+func (e *Engine) Late(ctx context.Context, p keystore.RotationPlan) Late {
+	var l Late
+	r := &run{e: e, c: e.c, plan: p}
+	r.lateCalls(ctx, &l)
+	seen := map[string]bool{}
+	for _, u := range p.Users {
+		if place := u.Place(); !u.InFlight && !u.Alone() && !seen[place] {
+			seen[place] = true
+			r.givesOld(ctx, u, &l)
+		}
+	}
+	if len(l.Used) > 0 && e.c.UsedLate != nil {
+		e.c.UsedLate(ctx, p, l.Used)
+	}
+	return l
+}
+
+func (r *run) lateCalls(ctx context.Context, l *Late) {
+	settings := r.c.Settings(r.plan)
+	if settings == nil {
+		l.Blind = append(l.Blind, "calls of others: the service shows no journal of them")
+		return
+	}
+	page, err := settings.Newest(ctx, journalled)
+	if err != nil {
+		l.Blind = append(l.Blind, "calls of others: "+err.Error())
+		return
+	}
+	mark, own := max(r.plan.DeletedSeq, r.plan.SetSeq), 0
+	before, _ := since(page, mark, func(q rehearsal.Request) bool { return r.stranger(q) && q.Time.Before(r.plan.Ended) })
+	n, last := since(page, mark, func(q rehearsal.Request) bool { return r.stranger(q) && !q.Time.Before(r.plan.Ended) })
+	if page.Last >= mark { // the end is recorded to the second: the rotation's own calls may seem to be after it
+		own = max(r.plan.OwnRefused-before, 0)
+	}
+	n -= own
+	if n > 0 {
+		l.Used = append(l.Used, fmt.Sprintf("refused since it ended: %s; something may still send the old value (••••%s)", lastOf(n, last), r.plan.OldLast4))
+	}
+}
+
+// givesOld sees whether a place that a rotation had set gives the old value.
+func (r *run) givesOld(ctx context.Context, u keystore.RotationUser, l *Late) {
+	if r.plan.OldFingerprint == "" {
+		l.Blind = append(l.Blind, u.Name+": the old value is not known")
+		return
+	}
+	var old bool
+	var err error
+	if u.File != "" {
+		old, err = r.c.Holds(u.File, r.plan.OldFingerprint)
+	} else {
+		var now keystore.Secret
+		now, err = r.c.Secrets.Resolve(ctx, u.Ref)
+		old = err == nil && now.Fingerprint() == r.plan.OldFingerprint
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, keystore.ErrSecretMissing): // nothing is there
+	case err != nil:
+		l.Blind = append(l.Blind, u.Name+": "+err.Error())
+	case old:
+		l.Used = append(l.Used, fmt.Sprintf("%s gives the old value again (••••%s)", u.Name, r.plan.OldLast4))
+	}
+}
