@@ -138,6 +138,7 @@ func (h *home) mask(screen string) string {
 		}
 		return strings.Repeat("*", len(s))
 	})
+	screen = bodies.ReplaceAllStringFunc(screen, func(s string) string { return strings.Repeat("*", len(s)) })
 	screen = maskElapsed(screen)
 	screen = strings.ReplaceAll(screen, filepath.Base(h.dir), "operator")
 	return dates.ReplaceAllString(screen, "Date: ***, ** *** **** **:**:** GMT")
@@ -145,6 +146,9 @@ func (h *home) mask(screen string) string {
 
 // snapshots are the emulator's identifiers, cut or whole.
 var snapshots = regexp.MustCompile(`sd_[a-z0-9]+…?`)
+
+// bodies are the names of the files of webhooks, after "body-".
+var bodies = regexp.MustCompile(`\b[a-z2-7]{26}\b`)
 
 // requests are the emulator's names of requests: its start's word and a number.
 var requests = regexp.MustCompile(`req_id=[0-9a-f]{8}_[0-9a-f]+`)
@@ -233,7 +237,7 @@ var pictures = map[string]bool{
 func screens(t *testing.T) []screen {
 	service := startScripted(t)
 	var all []screen
-	for _, part := range [][]screen{sandboxScreens(), jobScreens(silentService(t)), proxyScreens(), keyScreens(), dueScreens(silentService(t)), activityScreens(), rehearsalScreens(), frameScreens(silentService(t)), outcomeScreens(service), jobStateScreens(service), jobDialogScreens(service), proxyFailureScreens(service), keyDialogScreens(service), toastScreens(service), otherProfileScreens(service), accountScreens(service), accountStateScreens(service), keyStateScreens(service, silentService(t)), twinScreens(service), bodyScreens(service), codeScreens(), collectionScreens(), productScreens(), agentScreens(), driftScreens()} {
+	for _, part := range [][]screen{sandboxScreens(), jobScreens(silentService(t)), proxyScreens(), keyScreens(), dueScreens(silentService(t)), activityScreens(), rehearsalScreens(), frameScreens(silentService(t)), outcomeScreens(service), jobStateScreens(service), jobDialogScreens(service), proxyFailureScreens(service), keyDialogScreens(service), toastScreens(service), otherProfileScreens(service), accountScreens(service), accountStateScreens(service), keyStateScreens(service, silentService(t)), twinScreens(service), bodyScreens(service), codeScreens(), collectionScreens(), productScreens(), agentScreens(), driftScreens(), inboxScreens()} {
 		all = append(all, part...)
 	}
 	return all

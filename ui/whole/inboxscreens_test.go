@@ -1,0 +1,142 @@
+package whole
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/profile"
+	"zonedeck/service/webhook"
+	"zonedeck/ui/uitest"
+)
+
+const inboxSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+// hookPost is a webhook that comes to a home's inbox.
+type hookPost struct {
+	body     string
+	verify   bool // its receiver has a check of signatures
+	sign     bool
+	job      string
+	says     string
+	fails    error
+	unworked bool // its receiver ends before it is worked on
+}
+
+// received has a webhook come to the home's inbox, by a receiver of its own.
+func (h *home) received(p hookPost) {
+	h.t.Helper()
+	paths := profile.FindPaths(func(name string) string { return h.env[name] })
+	if err := paths.Ensure(); err != nil {
+		h.t.Fatal(err)
+	}
+	now := func() time.Time { return h.now }
+	in, _, err := webhook.Open(h.t.Context(), webhook.Options{File: paths.InboxFile(), Dir: paths.InboxDir(), Now: now})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	reached := make(chan struct{}, 1)
+	c := webhook.Config{Inbox: in, Wall: now, On: func(webhook.Event) { reached <- struct{}{} }, Heard: func(ctx context.Context, _ model.HookNews) (string, string, error) {
+		if p.unworked {
+			reached <- struct{}{}
+			<-ctx.Done()
+		}
+		return p.job, p.says, p.fails
+	}}
+	if p.verify {
+		v, err := webhook.NewVerifier(webhook.VerifierConfig{Kind: webhook.KindStandard, Secret: keystore.NewSecret(inboxSecret)})
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		c.Verifiers = []webhook.Verifier{v}
+	}
+	r, err := webhook.Listen(h.t.Context(), "127.0.0.1:0", false, c)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	q, err := http.NewRequestWithContext(h.t.Context(), http.MethodPost, model.HookAddress(r.URL(), "t0kent0kent0kent0ken"), strings.NewReader(p.body))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	q.Header = http.Header{"Content-Type": {"application/json"}, "User-Agent": {"a service"}, "Authorization": {"Bearer secret"}}
+	if p.sign {
+		lib, err := standardwebhooks.NewWebhook(inboxSecret)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		signature, err := lib.Sign("msg_1", h.now, []byte(p.body))
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		for name, value := range map[string]string{
+			standardwebhooks.HeaderWebhookID: "msg_1", standardwebhooks.HeaderWebhookTimestamp: strconv.FormatInt(h.now.Unix(), 10), standardwebhooks.HeaderWebhookSignature: signature,
+		} {
+			q.Header.Set(name, value)
+		}
+	}
+	resp, err := (&http.Transport{DisableKeepAlives: true, DisableCompression: true}).RoundTrip(q)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		h.t.Fatalf("%+v, %v", resp, err)
+	}
+	<-reached
+	if err := errors.Join(resp.Body.Close(), r.Close(), in.Close()); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// inboxOfAll has a webhook of each state: unverified, failed, verified, rejected, pending.
+func inboxOfAll(h *home) {
+	for _, p := range []hookPost{
+		{body: `{"snapshot_id":"sd_1","status":"ready"}`, says: "no job of the ledger waits for it"},
+		{body: `{"snapshot_id":"sd_2","status":"ready"}`, job: "job-1", fails: errors.New("reading job-1: the file is locked by another process")},
+		{body: `{"snapshot_id":"sd_3","status":"ready"}`, verify: true, sign: true, job: "job-2", says: "the service is asked for the job's state"},
+		{body: `{"snapshot_id":"sd_3","status":"failed"}`, verify: true},
+		{body: `{"snapshot_id":"sd_4","status":"ready"}`, unworked: true},
+	} {
+		h.received(p)
+	}
+}
+
+func inboxScreens() []screen {
+	inbox := func(p *uitest.Whole) {
+		ready(p)
+		p.Press("2")
+		p.WaitFor("[2 Jobs]", "no jobs yet")
+		p.Press("i")
+		p.WaitFor("Webhooks · nobody receives")
+		p.WaitGone("reading…")
+	}
+	one := func(down int, texts ...string) func(p *uitest.Whole) {
+		return func(p *uitest.Whole) {
+			inbox(p)
+			for range down {
+				p.Press("down")
+			}
+			p.Press("enter")
+			p.WaitFor(append(texts, "Authorization: ••••")...) // the headers are read after the rest
+			p.WaitGone("reading its bytes")
+		}
+	}
+	return []screen{
+		{name: "jobs/inbox-empty", steps: func(p *uitest.Whole) {
+			inbox(p)
+			p.WaitFor("no webhook has come yet")
+		}},
+		{name: "jobs/inbox", before: inboxOfAll, steps: func(p *uitest.Whole) {
+			inbox(p)
+			p.WaitFor("hook-1", "hook-5")
+		}},
+		{name: "jobs/inbox-pending", before: inboxOfAll, steps: one(0, "pending")},
+		{name: "jobs/inbox-rejected", before: inboxOfAll, steps: one(1, "rejected", "it has no webhook-signature")},
+		{name: "jobs/inbox-verified", before: inboxOfAll, steps: one(2, "verified by Standard Webhooks")},
+		{name: "jobs/inbox-failed", before: inboxOfAll, steps: one(3, "locked by another process")},
+		{name: "jobs/inbox-unverified", before: inboxOfAll, steps: one(4, "nothing is set up that verifies a sender")},
+	}
+}
