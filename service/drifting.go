@@ -77,13 +77,13 @@ func (d Drift) Show(ctx context.Context, kind drift.Kind, name string) (drift.De
 	return d.monitor.Show(ctx, of)
 }
 
-// Accept records that what a collector gives now is normal.
-func (d Drift) Accept(ctx context.Context, kind drift.Kind, name, reason string) (drift.Run, error) {
+// Accept records that what a collector gives now is normal; seq is its newest run, 0 for any.
+func (d Drift) Accept(ctx context.Context, kind drift.Kind, name string, seq int64, reason string) (drift.Run, error) {
 	of, err := d.of(kind, name)
 	if err != nil {
 		return drift.Run{}, err
 	}
-	return d.monitor.Accept(ctx, of, reason)
+	return d.monitor.Accept(ctx, of, seq, reason)
 }
 
 // TakeBack takes the newest acceptance of a collector back.

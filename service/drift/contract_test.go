@@ -109,6 +109,19 @@ type = "number"
 	}
 }
 
+func TestAContractThatWantsATextIsKeptByACSVFile(t *testing.T) {
+	c, err := ParseContract("c.toml", Propose(runOf(t, many(20, `{"sku":"123","price":1.5}`), "ndjson", nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := said(Judge(runOf(t, "sku,price\n"+many(20, "123,1.5"), "csv", &c), nil, &c)); got != "first" {
+		t.Error(got)
+	}
+	if got := said(Judge(runOf(t, "sku,price\n"+many(20, "123,none"), "csv", &c), nil, &c)); !strings.Contains(got, "price is not number in 20 of 20 rows") {
+		t.Error(got)
+	}
+}
+
 func FuzzContract(f *testing.F) {
 	f.Add(contract)
 	f.Add("target = \"x\"\n[[fields]]\nname = \"a\"\nrequired = true")

@@ -43,7 +43,7 @@ func Judge(r Run, earlier []Run, c *Contract) Verdict {
 		v.Against, v.AgainstRows = len(j.good[0]), j.before.Useful
 	}
 	j.required()
-	if len(j.good) > 0 && r.Form != FormPage {
+	if len(j.good) > 0 {
 		j.fields()
 	}
 	if c != nil {
@@ -163,7 +163,7 @@ func (j *judge) fields() {
 	}
 	alpha := falseAlarm / float64(testsAField*max(len(paths), 1))
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
-		if j.gone(path, alpha) {
+		if mapped(path, j.run, oldest) || !j.unseen(path) && j.gone(path, alpha) {
 			continue
 		}
 		now, _ := j.run.Field(path)
@@ -176,6 +176,32 @@ func (j *judge) fields() {
 			j.scale(path, was, alpha)
 		}
 	}
+}
+
+// unseen reports whether the run does not tell in how many rows a field is.
+func (j *judge) unseen(path string) bool {
+	f, _ := j.run.Field(path)
+	return j.run.Form == FormPage || j.run.Beyond && (f.Present == 0 || nested(path))
+}
+
+// nested reports whether a path is that of a member of another field.
+func nested(path string) bool {
+	return strings.Contains(strings.NewReplacer(`\\`, "", `\.`, "").Replace(path), ".")
+}
+
+// mapped reports whether a field is a member of one that is Map in any of the runs.
+func mapped(path string, runs ...Run) bool {
+	for i, c := range path {
+		if c != '.' && c != '[' {
+			continue
+		}
+		for _, r := range runs {
+			if f, _ := r.Field(path[:i]); f.Map {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // gone finds fields that are there, or filled, in fewer rows, and new ones.
@@ -200,7 +226,7 @@ func (j *judge) gone(path string, alpha float64) bool {
 		j.fell(f, Coverage, path, "%s filled in %d of %s (%s); %s %s", path, f.now.a, f.rows(), percent(f.now), percent(f.before), inGood(f.good))
 		return true
 	case before.Present == 0:
-		if now.Filled > 0 {
+		if now.Filled > 0 && !j.before.Beyond {
 			j.add(New, path, "%s is new: filled in %d of %s, and in no row %s", path, now.Filled, rowsText(j.run.Useful), inGood(len(j.good[0])))
 		}
 	case !f.told && share{before.Filled, j.before.Useful}.of()-filled(j.run).of() >= leastDrop:
@@ -309,6 +335,7 @@ func pool(runs []Run) Run {
 	out := Run{Form: runs[0].Form}
 	for _, r := range runs {
 		out.Useful += r.Useful
+		out.Beyond = out.Beyond || r.Beyond
 		for _, f := range r.Fields {
 			sum := all[f.Path]
 			if sum == nil {
@@ -317,6 +344,7 @@ func pool(runs []Run) Run {
 			}
 			sum.Present, sum.Filled, sum.Top = sum.Present+f.Present, sum.Filled+f.Filled, sum.Top+f.Top
 			sum.Distinct = max(sum.Distinct, f.Distinct)
+			sum.Map = sum.Map || f.Map
 			for t, k := range f.Types {
 				sum.Types[t] += k
 			}

@@ -64,7 +64,8 @@ func (c *Result) Keep(ctx context.Context, counted model.JobRows) (said string, 
 
 // Fetched stores the run of a fetch with required fields; see PageRun.
 func (m *Monitor) Fetched(ctx context.Context, profile string, r model.FetchResult, body []byte) error {
-	_, err := m.put(ctx, PageRun(profile, r, body))
+	c, _ := m.Contract(Target, TargetName(r.Request.URL)) // put says what is wrong with it
+	_, err := m.put(ctx, PageRun(profile, r, body, c))
 	return err
 }
 
@@ -356,8 +357,8 @@ func (m *Monitor) Compare(ctx context.Context, r Run, c *Contract) (Verdict, err
 }
 
 // Accept records that what a collector gives now is normal: later runs are compared with its newest run
-// and what follows.
-func (m *Monitor) Accept(ctx context.Context, c Collector, reason string) (Run, error) {
+// and what follows. seq is that run, 0 for any; where a newer one is there the error is ErrNewer.
+func (m *Monitor) Accept(ctx context.Context, c Collector, seq int64, reason string) (Run, error) {
 	store, err := m.cfg.Open(ctx)
 	if err != nil {
 		return Run{}, err
@@ -368,6 +369,8 @@ func (m *Monitor) Accept(ctx context.Context, c Collector, reason string) (Run, 
 		return Run{}, err
 	case len(newest) == 0:
 		return Run{}, fmt.Errorf("%s: %w", model.Line(c.Name, 80), ErrUnknown)
+	case seq != 0 && seq != newest[0].Seq:
+		return Run{}, fmt.Errorf("%s of %s: %w", newest[0].Ref, model.Line(c.Name, 80), ErrNewer)
 	case newest[0].Useful == 0:
 		return Run{}, fmt.Errorf("%s of %s: %w", newest[0].Ref, model.Line(c.Name, 80), ErrNothing)
 	}
@@ -377,11 +380,12 @@ func (m *Monitor) Accept(ctx context.Context, c Collector, reason string) (Run, 
 // ErrNothing says that a run without a useful row cannot be accepted as normal.
 var ErrNothing = errors.New("it has no useful row, which cannot be the new normal")
 
-// TakeBack takes the newest acceptance back. Without one the error is ErrNotAccepted.
+// TakeBack takes the newest acceptance back, and judges the runs since anew. Without one the error is ErrNotAccepted.
 func (m *Monitor) TakeBack(ctx context.Context, c Collector) error {
 	store, err := m.cfg.Open(ctx)
 	if err != nil {
 		return err
 	}
-	return store.TakeBack(ctx, c)
+	contract, wrong := m.Contract(c.Kind, c.Name)
+	return errors.Join(store.TakeBack(ctx, c, func(r Run, earlier []Run) Verdict { return Judge(r, earlier, contract) }), wrong)
 }

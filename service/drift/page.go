@@ -2,8 +2,11 @@ package drift
 
 import (
 	"net/url"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 
@@ -11,8 +14,11 @@ import (
 	"zonedeck/service/fields"
 )
 
+// tokens are what a path may hold that opens something: long words of letters and digits.
+var tokens = regexp.MustCompile(`[0-9A-Za-z]{16,}|[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}`)
+
 // TargetName is the collector that fetches of an address belong to: its host and path. A segment of
-// the path that is a number stands for any, and the query says nothing.
+// the path that is a number, or may be a token, stands for any, and the query says nothing.
 func TargetName(address string) string {
 	rest := address
 	if _, after, ok := strings.Cut(address, "://"); ok {
@@ -29,7 +35,8 @@ func TargetName(address string) string {
 	}
 	segments := strings.Split(path, "/")
 	for i, s := range segments {
-		if s != "" && digits(s) {
+		token := slices.ContainsFunc(tokens.FindAllString(s, -1), func(t string) bool { return strings.ContainsAny(t, "0123456789") && !digits(t) })
+		if s != "" && digits(s) || token {
 			segments[i] = "*"
 		}
 	}
@@ -41,25 +48,27 @@ func TargetName(address string) string {
 }
 
 // PageRun is the run of a fetch with required fields. body is what it got, of which a sample is made;
-// without it there is none.
-func PageRun(profile string, r model.FetchResult, body []byte) Run {
-	out := Run{Collector: Collector{Profile: profile, Kind: Target, Name: TargetName(r.Request.URL)}, Ref: r.ID, At: r.Started, Form: FormPage, Returned: 1}
-	if len(r.Fields) == 0 { // the page did not come: nothing was looked for
-		out.Class, out.Cause = r.Diagnosis.Class, r.Diagnosis.Cause
-		return out
+// without it there is none. The contract's patterns are matched; it may be nil.
+func PageRun(profile string, r model.FetchResult, body []byte, c *Contract) Run {
+	p := NewProfiler(c)
+	p.run.Form, p.run.Returned = FormPage, 1
+	if len(r.Fields) > 0 { // otherwise the page did not come: nothing was looked for
+		p.run.Useful = 1
+	} else {
+		p.Blame(r.Diagnosis.Class, r.Diagnosis.Cause)
 	}
-	out.Useful = 1
 	for _, f := range r.Fields {
-		one := Field{Path: model.Cut(f.Path, maxPath), Present: 1}
-		if f.Found {
-			one.Filled, one.Distinct, one.Top = 1, 1, 1
-			one.Types = map[string]int{TypeText: 1}
+		one := p.field(model.Cut(f.Path, maxPath))
+		if one == nil || one.Present > 0 {
+			continue
 		}
-		if _, twice := out.Field(one.Path); !twice && len(out.Fields) < MaxFields {
-			out.Fields = append(out.Fields, one)
-			slices.SortFunc(out.Fields, func(a, b Field) int { return strings.Compare(a.Path, b.Path) })
+		one.Present = 1
+		if f.Found {
+			kind, size := reads(f.Value)
+			one.count(kind, size, gjson.Result{Type: gjson.String, Str: f.Value}, p.seed)
 		}
 	}
+	out := p.Run(Collector{Profile: profile, Kind: Target, Name: TargetName(r.Request.URL)}, r.ID, r.Started)
 	if len(body) == 0 {
 		return out
 	}
@@ -73,7 +82,10 @@ func PageRun(profile string, r model.FetchResult, body []byte) Run {
 	}
 	for _, t := range traces {
 		text := strings.Join(t.Outline, "\n")
-		if len(t.JSON) > 0 {
+		switch {
+		case slices.ContainsFunc(strings.Split(t.Path, "."), model.SecretName):
+			text = model.Masked
+		case len(t.JSON) > 0:
 			text = string(redact(gjson.ParseBytes(t.JSON), sampleBytes/4))
 		}
 		out.Sample = append(out.Sample, Sample{Key: model.Cut(t.Path, maxPath), Text: text, Matches: t.Matches, Fails: t.Fails})
@@ -83,6 +95,32 @@ func PageRun(profile string, r model.FetchResult, body []byte) Run {
 		}
 	}
 	return out
+}
+
+// amount is a number as a page shows it, with a currency or a unit of one sign.
+var amount = regexp.MustCompile(`^(?:\p{Sc}|[A-Z]{3})?\s?([+-]?[0-9][0-9.,']*)\s?(?:\p{Sc}|[A-Z]{3}|%)?$`)
+
+// reads is the type that the text of a page reads as, number or text, and its size: the number, or how many
+// characters. Of points and commas the last one is the decimal one, but for a comma before three digits.
+func reads(s string) (kind string, size float64) {
+	s = strings.TrimSpace(s)
+	if m := amount.FindStringSubmatch(s); m != nil {
+		whole := strings.ReplaceAll(m[1], "'", "")
+		at := strings.LastIndexAny(whole, ".,")
+		if at >= 0 && (strings.Count(whole, whole[at:at+1]) > 1 || whole[at] == ',' && len(whole)-at == 4) {
+			at = -1
+		}
+		digits := strings.NewReplacer(".", "", ",", "")
+		if at >= 0 {
+			whole = digits.Replace(whole[:at]) + "." + whole[at+1:]
+		} else {
+			whole = digits.Replace(whole)
+		}
+		if x, err := strconv.ParseFloat(whole, 64); err == nil {
+			return TypeNumber, x
+		}
+	}
+	return TypeText, float64(utf8.RuneCountInString(s))
 }
 
 // maxTraces is how many required fields of a page leave a sample.

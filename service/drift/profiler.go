@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"hash/fnv"
 	"hash/maphash"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
@@ -27,6 +29,7 @@ const (
 	MaxDistinct = 128
 	maxDepth    = 4   // of nested fields
 	maxElements = 8   // of a list, whose objects are looked into
+	maxNames    = 50  // of an object, over all rows; with more of them its members are data and not fields
 	maxPath     = 200 // bytes
 	maxMembers  = 2000
 )
@@ -37,19 +40,25 @@ type Profiler struct {
 	fields map[string]*counting
 	seed   maphash.Seed
 	sample sampling
-	wanted map[string]*regexp.Regexp // by field
-	left   int                       // members of the row that may still be looked at
+	wanted map[string]Wanted // the contract's fields, which are always looked at
+	left   int               // members of the row that may still be looked at
+	row    []opened          // the members of the row, to be looked into
+}
+
+// opened is a value that is looked into.
+type opened struct {
+	*counting
+	kind  string
+	value gjson.Result
 }
 
 // NewProfiler begins a run. The contract's patterns are matched; it may be nil.
 func NewProfiler(c *Contract) *Profiler {
-	p := &Profiler{fields: map[string]*counting{}, seed: maphash.MakeSeed(), wanted: map[string]*regexp.Regexp{}}
+	p := &Profiler{fields: map[string]*counting{}, seed: maphash.MakeSeed(), wanted: map[string]Wanted{}}
 	p.run.Form = FormJSON
 	if c != nil {
 		for _, f := range c.Fields {
-			if f.Pattern != nil {
-				p.wanted[f.Name] = f.Pattern
-			}
+			p.wanted[f.Name] = f
 		}
 	}
 	return p
@@ -64,6 +73,7 @@ type counting struct {
 	missed int                 // how much each counter may be too low
 	row    int                 // that it was present in last
 	filled int                 // that it was filled in last
+	names  int                 // of its members
 	want   *regexp.Regexp
 }
 
@@ -77,14 +87,20 @@ func (p *Profiler) Row(r rows.Row) {
 		return
 	}
 	p.run.Useful++
-	p.left = maxMembers
+	p.left, p.row = maxMembers, p.row[:0]
 	r.Each(func(name string, value gjson.Result) bool {
 		if r.Flat {
 			value = typed(value.Str)
 		}
-		p.value(segment(name), value, 1)
+		if c, kind := p.value(segment(name), value); c != nil {
+			p.row = append(p.row, opened{c, kind, value})
+		}
 		return p.left > 0
 	})
+	for _, o := range p.row { // a large member does not hide those after it
+		p.open(o, 1)
+	}
+	p.run.Beyond = p.run.Beyond || p.left <= 0
 	p.sample.row(r)
 }
 
@@ -131,12 +147,12 @@ func typed(cell string) gjson.Result {
 	return gjson.Result{Type: gjson.String, Str: cell}
 }
 
-// value looks at one value of the row.
-func (p *Profiler) value(path string, v gjson.Result, depth int) {
+// value counts one value of the row; nil where its field is not looked at.
+func (p *Profiler) value(path string, v gjson.Result) (c *counting, kind string) {
 	p.left--
-	c := p.field(path)
+	c = p.field(path)
 	if c == nil {
-		return
+		return nil, ""
 	}
 	if c.row != p.run.Useful {
 		c.row = p.run.Useful
@@ -147,39 +163,74 @@ func (p *Profiler) value(path string, v gjson.Result, depth int) {
 		c.filled = p.run.Useful
 		c.count(kind, size, v, p.seed)
 	}
-	if depth >= maxDepth {
-		return
-	}
-	switch kind {
-	case TypeObject:
-		v.ForEach(func(name, member gjson.Result) bool {
-			p.value(path+"."+segment(name.Str), member, depth+1)
-			return p.left > 0
-		})
-	case TypeList:
+	return c, kind
+}
+
+// open looks into an object or a list.
+func (p *Profiler) open(o opened, depth int) {
+	switch {
+	case depth >= maxDepth || p.left <= 0:
+	case o.kind == TypeObject:
+		p.members(o.counting, o.Path+".", o.value, depth)
+	case o.kind == TypeList:
 		n := 0
-		v.ForEach(func(_, element gjson.Result) bool {
+		o.value.ForEach(func(_, element gjson.Result) bool {
 			n++
 			if element.IsObject() {
-				element.ForEach(func(name, member gjson.Result) bool {
-					p.value(path+"[]."+segment(name.Str), member, depth+1)
-					return p.left > 0
-				})
+				p.members(o.counting, o.Path+"[].", element, depth)
 			}
 			return n < maxElements && p.left > 0
 		})
 	}
 }
 
+// members looks at those of an object. Where they are data, such as dates or article numbers, they have no fields of
+// their own: a name without a letter is "*", and of an object with more than maxNames names none is looked at.
+func (p *Profiler) members(of *counting, prefix string, v gjson.Result, depth int) {
+	v.ForEach(func(name, member gjson.Result) bool {
+		path := prefix + segment(name.Str)
+		_, wanted := p.wanted[path]
+		if !wanted {
+			if strings.ContainsAny(name.Str, "0123456789") && !strings.ContainsFunc(name.Str, unicode.IsLetter) {
+				path = prefix + "*"
+			}
+			if p.fields[path] == nil {
+				of.names++
+			}
+			if of.names > maxNames {
+				p.fold(of, prefix)
+				return true
+			}
+		}
+		if c, kind := p.value(path, member); c != nil {
+			p.open(opened{c, kind, member}, depth+1)
+		}
+		return p.left > 0
+	})
+}
+
+// fold forgets the members of an object with too many names.
+func (p *Profiler) fold(of *counting, prefix string) {
+	if of.Map {
+		return
+	}
+	of.Map = true
+	maps.DeleteFunc(p.fields, func(path string, _ *counting) bool {
+		_, wanted := p.wanted[path]
+		return !wanted && strings.HasPrefix(path, prefix)
+	})
+}
+
 // field is a field by its path; nil where there are too many, or its path is too long.
 func (p *Profiler) field(path string) *counting {
 	c := p.fields[path]
 	if c == nil {
-		if len(p.fields) >= MaxFields || len(path) > maxPath {
+		want, wanted := p.wanted[path]
+		if len(p.fields) >= MaxFields && !wanted || len(path) > maxPath {
 			p.run.Beyond = true
 			return nil
 		}
-		c = &counting{seen: map[uint64]struct{}{}, often: map[uint64]int{}, want: p.wanted[path]}
+		c = &counting{seen: map[uint64]struct{}{}, often: map[uint64]int{}, want: want.Pattern}
 		c.Path, c.Types, c.Numbers, c.Lengths, c.Shapes = path, map[string]int{}, Histogram{}, Histogram{}, map[string]int{}
 		if c.want != nil {
 			c.Pattern = c.want.String()

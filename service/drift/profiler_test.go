@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,7 +76,7 @@ func TestTheMostFrequentValueIsNeverUnderrated(t *testing.T) {
 }
 
 func TestASampleIsMaskedAndOfTheSameInputs(t *testing.T) {
-	const row = `{"name":"n%d","token":"s3cret","login":{"password":"s3cret","user":"u"},"image":"https://u:s3cret@img.test/a?sig=s3cret&w=1#access_token=s3cret","auth":"Bearer s3cret","odd":"://x@y:s3cret@z?a","big":123456789012345678901234567890123456789012345678901234567890,"list":[1,2,3,4,5,6,7],"input":{"url":"http://lab.test/%d?api_key=s3cret"}}`
+	const row = `{"name":"n%d","token":"s3cret","login":{"password":"s3cret","user":"u"},"image":"https://u:s3cret@img.test/a?sig=s3cret&w=1#access_token=s3cret","auth":"Bearer s3cret","head":"Authorization: Bearer s3cret, and more","link":"/a?token=s3cret&w=1#sig=s3cret","odd":"://x@y:s3cret@z?a","big":123456789012345678901234567890123456789012345678901234567890,"list":[1,2,3,4,5,6,7],"input":{"url":"http://lab.test/%d?api_key=s3cret"}}`
 	a, b := runOf(t, many(500, row), "ndjson", nil), runOf(t, many(300, row)+many(200, strings.ReplaceAll(row, "lab.test", "other.test")), "ndjson", nil)
 	if len(a.Sample) != sampleRows {
 		t.Fatalf("%d rows", len(a.Sample))
@@ -106,12 +107,15 @@ func TestASampleIsMaskedAndOfTheSameInputs(t *testing.T) {
 
 func TestATargetIsItsHostAndPath(t *testing.T) {
 	for address, want := range map[string]string{
-		"http://lab.test/shop?v=2#x":            "lab.test/shop",
-		"http://lab.test/shop/":                 "lab.test/shop",
-		"https://Shop.test:443":                 "shop.test",
-		"https://shop.test:8443/p/12/reviews/3": "shop.test:8443/p/*/reviews/*",
-		"https://u:s3cret@shop.test/a%20b":      "shop.test/a b",
-		"":                                      "",
+		"http://lab.test/shop?v=2#x":                                      "lab.test/shop",
+		"http://lab.test/shop/":                                           "lab.test/shop",
+		"https://Shop.test:443":                                           "shop.test",
+		"https://shop.test:8443/p/12/reviews/3":                           "shop.test:8443/p/*/reviews/*",
+		"https://u:s3cret@shop.test/a%20b":                                "shop.test/a b",
+		"https://shop.test/reset/Zm9vYmFyc3cret9k":                        "shop.test/reset/*",
+		"https://shop.test/x/550e8400-e29b-41d4-a716-446655440000/y":      "shop.test/x/*/y",
+		"https://shop.test/p/brass-desk-lamp-2000-series-internationally": "shop.test/p/brass-desk-lamp-2000-series-internationally",
+		"": "",
 	} {
 		if got := TargetName(address); got != want {
 			t.Errorf("%s: %s, want %s", address, got, want)
@@ -124,7 +128,7 @@ func TestAFetchIsARunOfItsRequiredFields(t *testing.T) {
 		return PageRun("p", model.FetchResult{
 			ID: id, Request: model.FetchRequest{URL: "http://lab.test/product/7?x=1", Required: []string{".card .price"}}, ContentType: "text/html",
 			Fields: []model.Field{{Path: ".card .price", Found: found, Value: "$1"}},
-		}, []byte(body))
+		}, []byte(body), nil)
 	}
 	was := page("f_1", `<div class=card><b class=price>$1</b></div>`, true)
 	v := Judge(was, nil, nil)
@@ -140,10 +144,161 @@ func TestAFetchIsARunOfItsRequiredFields(t *testing.T) {
 	if s := is.Sample[0]; s.Matches != ".card" || s.Fails != ".price" || s.Text != "div.card\n  em  1" {
 		t.Errorf("%+v", s)
 	}
-	wall := PageRun("p", model.FetchResult{ID: "f_3", Request: model.FetchRequest{URL: "http://lab.test/product/7", Required: []string{".price"}}, Diagnosis: model.Diagnosis{Class: model.ClassCaptcha}}, nil)
+	wall := PageRun("p", model.FetchResult{ID: "f_3", Request: model.FetchRequest{URL: "http://lab.test/product/7", Required: []string{".price"}}, Diagnosis: model.Diagnosis{Class: model.ClassCaptcha}}, nil, nil)
 	if v := Judge(wall, []Run{was}, nil); v.State != Empty || wall.Class != model.ClassCaptcha || wall.Useful != 0 {
 		t.Errorf("%+v, %+v", v, wall)
 	}
+}
+
+func TestWhatASecretFieldOfAPageHoldsIsNotKept(t *testing.T) {
+	for _, path := range []string{"token.value", "token.none"} {
+		r := PageRun("p", model.FetchResult{
+			Request: model.FetchRequest{URL: "http://lab.test/me", Required: []string{path}}, ContentType: "application/json", Fields: []model.Field{{Path: path, Found: path == "token.value"}},
+		}, []byte(`{"token":{"value":"s3cret"},"name":"n"}`), nil)
+		if len(r.Sample) != 1 || strings.Contains(r.Sample[0].Text, "s3cret") {
+			t.Errorf("%+v", r.Sample)
+		}
+	}
+}
+
+func TestWhatAPageShowsReadsAsANumberOrAText(t *testing.T) {
+	for text, want := range map[string]float64{
+		"14.25": 14.25, "$1,299.00": 1299, " 12,99 €": 12.99, "1.299,50": 1299.5, "USD 14": 14, "-3 %": -3, "1'000": 1000, "1,299": 1299, "1.234.567": 1234567, "£9": 9,
+	} {
+		if kind, size := reads(text); kind != TypeNumber || size != want {
+			t.Errorf("%s: %s, %v", text, kind, size)
+		}
+	}
+	for _, text := range []string{"", "sold out", "$", "14 pieces", "2026-11-23", "1e5", "from $3"} {
+		if kind, _ := reads(text); kind != TypeText {
+			t.Errorf("%s: %s", text, kind)
+		}
+	}
+}
+
+// fetched judges fetches of a page one after the other; each gives the value of its one field.
+func fetched(values ...string) Verdict {
+	var earlier []Run
+	var v Verdict
+	for i, value := range values {
+		r := PageRun("p", model.FetchResult{
+			ID: fmt.Sprintf("f_%d", i), Request: model.FetchRequest{URL: "http://lab.test/product/7", Required: []string{".price"}}, Fields: []model.Field{{Path: ".price", Found: true, Value: value}},
+		}, nil, nil)
+		v = Judge(r, earlier, nil)
+		r.State, r.Findings = v.State, v.Findings
+		earlier = append([]Run{r}, earlier...)
+	}
+	return v
+}
+
+func TestTheTypeAndTheScaleOfAFieldOfAPageAreJudged(t *testing.T) {
+	var prices, sold, cents, long []string
+	for i := range 30 {
+		prices = append(prices, fmt.Sprintf("$%d.50", 10+i*7%30))
+	}
+	for i := range 25 {
+		sold, cents, long = append(sold, "Sold out"), append(cents, fmt.Sprintf("$%d50", 10+i*7%30)), append(long, fmt.Sprintf("$%d.50", 10+i*11%30))
+	}
+	for name, c := range map[string]struct {
+		values []string
+		want   string
+	}{
+		"as before":  {long, "ok"},
+		"other type": {sold[:6], "drift\ntype changed: .price is number in 0 of 4 rows of the last 4 runs together (0 %), and mostly text; 100 % in the last 30 good runs; first seen at f_33"},
+		"other size": {cents[:20], "drift\nscale changed: .price has a median of about 2400 in 20 rows of the last 20 runs together; about 24 in the last 28 good runs; first seen at f_47"},
+	} {
+		if got := said(fetched(append(slices.Clone(prices), c.values...)...)); got != c.want {
+			t.Errorf("%s:\n%s\nwant\n%s", name, got, c.want)
+		}
+	}
+}
+
+func TestAContractHoldsForWhatAPageShows(t *testing.T) {
+	c, err := ParseContract("c.toml", []byte("target = \"lab.test/p\"\n[[fields]]\nname = \".price\"\ntype = \"number\"\n[[fields]]\nname = \".sku\"\ntype = \"text\"\npattern = '^LAB-'"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for values, want := range map[[2]string]string{
+		{"$3", "LAB-1"}:   "first",
+		{"$3", "12"}:      "drift\npattern: .sku does not match ^LAB- in 1 of 1 row",
+		{"none", "LAB-1"}: "drift\ntype changed: .price is not number in 1 of 1 row; the contract wants number",
+	} {
+		r := PageRun("p", model.FetchResult{
+			Request: model.FetchRequest{URL: "http://lab.test/p"}, Fields: []model.Field{{Path: ".price", Found: true, Value: values[0]}, {Path: ".sku", Found: true, Value: values[1]}},
+		}, nil, &c)
+		if got := said(Judge(r, nil, &c)); got != want {
+			t.Errorf("%q:\n%s\nwant\n%s", values, got, want)
+		}
+	}
+}
+
+func TestMembersThatAreDataAreNoFields(t *testing.T) {
+	days := func(n int) Run {
+		return runOf(t, many(100, fmt.Sprintf(`{"price":1,"h":{"2026-11-%02d":1},"sku":{"a%%d":{"x":1}},"after":2}`, n)), "ndjson", nil)
+	}
+	first := days(1)
+	first.State = First
+	var paths []string
+	for _, f := range first.Fields {
+		paths = append(paths, f.Path)
+	}
+	if !slices.Equal(paths, []string{"after", "h", "h.*", "price", "sku"}) {
+		t.Errorf("%q", paths)
+	}
+	if v := Judge(days(2), []Run{first}, nil); said(v) != "ok" {
+		t.Error(said(v))
+	}
+	few := runOf(t, many(20, `{"price":1,"h":{"2026-11-03":1},"sku":{"a%d":{"x":1}},"after":2}`), "ndjson", nil)
+	few.State = First
+	if v := Judge(days(2), []Run{few}, nil); said(v) != "ok" { // they were fields before there were too many
+		t.Error(said(v))
+	}
+	c, err := ParseContract("c.toml", []byte("dataset = \"gd_x\"\n[[fields]]\nname = \"sku.a3\"\nrequired = true\ncoverage = 0.01"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := Judge(runOf(t, many(100, `{"sku":{"a%d":{"x":1}}}`), "ndjson", &c), nil, &c); said(v) != "first" {
+		t.Errorf("what the contract names: %s", said(v))
+	}
+}
+
+func TestFieldsThatWereNotLookedAtAreNotLost(t *testing.T) {
+	whole := runOf(t, many(40, `{"a":1,"lists":[[1]],"z":{"deep":1},"last":1}`), "ndjson", nil)
+	whole.State = First
+	// A member of a row is larger than what is looked at: those after it still are.
+	r := runOf(t, many(40, `{"a":1,"lists":{"k":`+large()+`},"z":{"deep":1},"last":1}`), "ndjson", nil)
+	if last, ok := r.Field("last"); !ok || last.Present != 40 || !r.Beyond {
+		t.Fatalf("%+v, beyond %v", last, r.Beyond)
+	}
+	for _, f := range Judge(r, []Run{whole}, nil).Findings {
+		if f.Word == Lost || f.Word == Missing {
+			t.Errorf("%s: %s", f.Word, f.Text)
+		}
+	}
+	// And so are those beyond the number of fields.
+	var many500 strings.Builder
+	for i := range 600 {
+		fmt.Fprintf(&many500, `,"f%03d":1`, i)
+	}
+	r = runOf(t, many(40, `{"a":1`+many500.String()+`,"last":1}`), "ndjson", nil)
+	for _, f := range Judge(r, []Run{whole}, nil).Findings {
+		if f.Field == "last" {
+			t.Errorf("%s: %s", f.Word, f.Text)
+		}
+	}
+}
+
+// large is an object with more members than are looked at of a row.
+func large() string {
+	var b strings.Builder
+	for i := range 45 {
+		fmt.Fprintf(&b, `%s"m%d":{`, map[bool]string{true: ","}[i > 0], i)
+		for j := range 49 {
+			fmt.Fprintf(&b, `%s"n%d":1`, map[bool]string{true: ","}[j > 0], j)
+		}
+		b.WriteString("}")
+	}
+	return "{" + b.String() + "}"
 }
 
 func TestAHistogramKnowsItsMedian(t *testing.T) {

@@ -73,6 +73,8 @@ type Field struct {
 	Top      int `json:"top"`
 	// Shapes counts texts that look alike: url, date, number.
 	Shapes map[string]int `json:"shapes,omitempty"`
+	// Map says that its members are data, and have no fields of their own.
+	Map bool `json:"map,omitempty"`
 	// Pattern is the contract's, which Misses of the filled texts do not match.
 	Pattern string `json:"pattern,omitempty"`
 	Misses  int    `json:"misses,omitempty"`
@@ -121,7 +123,8 @@ type Run struct {
 	Returned, Useful int
 	Class            model.Class
 	Cause            model.Cause
-	// Fields are sorted by their paths. Beyond says that there were more than MaxFields.
+	// Fields are sorted by their paths. Beyond says that there were more than MaxFields, or rows of which not all
+	// was looked at.
 	Fields []Field
 	Beyond bool
 	// State and Findings are the verdict that the run got when it was stored.

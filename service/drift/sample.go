@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -187,14 +188,25 @@ func plain(name, s string) string {
 	if model.SecretName(name) {
 		return model.Masked
 	}
-	if scheme, rest, ok := strings.Cut(s, " "); ok && rest != "" && (strings.EqualFold(scheme, "Bearer") || strings.EqualFold(scheme, "Basic")) {
-		return scheme + " " + model.Masked
-	}
+	s = logins.ReplaceAllString(s, "$1 "+model.Masked)
 	if strings.Contains(s, "://") && strings.ContainsAny(s, "@?#") {
 		s = maskAddress(s)
 	}
+	s = parameters.ReplaceAllStringFunc(s, func(p string) string {
+		name, _, _ := strings.Cut(p[1:], "=")
+		if plain, err := url.QueryUnescape(name); err == nil && !model.SecretName(plain) {
+			return p
+		}
+		return p[:1] + name + "=xxxxx"
+	})
 	return model.Cut(s, sampleText)
 }
+
+// logins and parameters are found anywhere in a text: the words of a header, and what follows an address, whole or not.
+var (
+	logins     = regexp.MustCompile(`(?i)\b(bearer|basic)\s+[^\s,;"']{4,}`)
+	parameters = regexp.MustCompile(`[?&#][^\s?&#=]{1,100}=[^\s&#]*`)
+)
 
 // maskAddress masks the login and the secret parameters of an address. A text that is none, and has
 // the signs of one, is masked from them on.

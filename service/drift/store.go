@@ -290,24 +290,63 @@ func lastAccepted(ctx context.Context, q database.Queryer, c Collector) (a Accep
 	return a, err
 }
 
-// Accept records that what a collector gives is normal from a run on.
+// Accept records that what a collector gives is normal from its newest run on, which r has to be: with a newer one the error is
+// ErrNewer.
 func (s *Store) Accept(ctx context.Context, r Run, person, reason string) error {
 	return s.db.Write(ctx, "accepting what "+model.Line(r.Name, 80)+" gives", func(ctx context.Context, tx *sql.Tx) error {
+		var newest int64
+		if err := tx.QueryRowContext(ctx, "SELECT seq FROM runs WHERE profile=? AND kind=? AND name=? ORDER BY at DESC, seq DESC LIMIT 1", r.Profile, r.Kind, r.Name).Scan(&newest); err != nil {
+			return err
+		}
+		if newest != r.Seq {
+			return ErrNewer
+		}
 		_, err := tx.ExecContext(ctx, "INSERT INTO accepted (profile, kind, name, ref, run_at, run_seq, at, person, reason) VALUES (?,?,?,?,?,?,?,?,?)",
 			r.Profile, r.Kind, r.Name, r.Ref, database.Micros(r.At), r.Seq, database.Micros(s.now()), person, reason)
 		return err
 	})
 }
 
-// TakeBack takes the newest acceptance of a collector back, so that the one before it holds again.
-func (s *Store) TakeBack(ctx context.Context, c Collector) error {
+// ErrNewer says that the run that was to be accepted is not the newest one.
+var ErrNewer = errors.New("a newer run is there: look at it first")
+
+// TakeBack takes the newest acceptance of a collector back, so that the one before it holds again. The runs since are judged
+// anew, oldest first: what was good by the acceptance alone is not what later runs are compared with.
+func (s *Store) TakeBack(ctx context.Context, c Collector, judge func(r Run, earlier []Run) Verdict) error {
 	return s.db.Write(ctx, "taking an acceptance of "+model.Line(c.Name, 80)+" back", func(ctx context.Context, tx *sql.Tx) error {
-		done, err := tx.ExecContext(ctx, "DELETE FROM accepted WHERE seq = (SELECT max(seq) FROM accepted WHERE profile=? AND kind=? AND name=?)", c.Profile, c.Kind, c.Name)
+		a, err := lastAccepted(ctx, tx, c)
 		if err != nil {
 			return err
 		}
-		if n, err := done.RowsAffected(); err == nil && n == 0 {
+		if a.Seq == 0 {
 			return ErrNotAccepted
+		}
+		if _, err := tx.ExecContext(ctx, "DELETE FROM accepted WHERE seq = ?", a.Seq); err != nil {
+			return err
+		}
+		at := database.Micros(a.RunAt)
+		var since []Run
+		if err := database.Each(ctx, tx, "SELECT "+columns+", fields, x'' FROM runs WHERE profile=? AND kind=? AND name=? AND (at > ? OR at = ? AND seq >= ?) ORDER BY at, seq",
+			[]any{c.Profile, c.Kind, c.Name, at, at, a.RunSeq}, func(row database.Scanner) error {
+				r, err := scan(row)
+				since = append(since, r)
+				return err
+			}); err != nil {
+			return err
+		}
+		for _, r := range since {
+			runs, err := earlier(ctx, tx, r)
+			if err != nil {
+				return err
+			}
+			v := judge(r, runs)
+			findings, err := json.Marshal(v.Findings)
+			if err != nil {
+				return err
+			}
+			if _, err := tx.ExecContext(ctx, "UPDATE runs SET state=?, findings=? WHERE seq=?", v.State, string(findings), r.Seq); err != nil {
+				return err
+			}
 		}
 		return nil
 	})

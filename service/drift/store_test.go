@@ -107,7 +107,7 @@ func TestARunIsKeptWithItsVerdict(t *testing.T) {
 func TestTheStoreJudgesByAllRunsThatCount(t *testing.T) {
 	m := monitor(t, openStore(t, DefaultKeep()))
 	var earlier []Run
-	for i := range 90 {
+	for i := range 38 {
 		row := `{"name":"n","price":1}`
 		if i%7 == 3 || i >= 20 {
 			row = `{"name":"n","price":null}`
@@ -142,12 +142,12 @@ func TestAnOlderResultIsJudgedByWhatWasBeforeIt(t *testing.T) {
 
 func TestWhatIsAcceptedIsNormalUntilItIsTakenBack(t *testing.T) {
 	m := monitor(t, openStore(t, DefaultKeep()))
-	if _, err := m.Accept(t.Context(), gdX, ""); !errors.Is(err, ErrUnknown) {
+	if _, err := m.Accept(t.Context(), gdX, 0, ""); !errors.Is(err, ErrUnknown) {
 		t.Error(err)
 	}
 	result(t, m, "job-1", 9, many(30, whole))
 	result(t, m, "job-2", 8, many(30, broken))
-	if r, err := m.Accept(t.Context(), gdX, "the shop has no prices\nnow"); err != nil || r.Ref != "job-2" {
+	if r, err := m.Accept(t.Context(), gdX, 0, "the shop has no prices\nnow"); err != nil || r.Ref != "job-2" {
 		t.Fatal(r.Ref, err)
 	}
 	d := show(t, m)
@@ -170,8 +170,54 @@ func TestWhatIsAcceptedIsNormalUntilItIsTakenBack(t *testing.T) {
 		t.Error(err)
 	}
 	result(t, m, "job-5", 5, `{"error":"dead"}`)
-	if _, err := m.Accept(t.Context(), gdX, ""); !errors.Is(err, ErrNothing) {
+	if _, err := m.Accept(t.Context(), gdX, 0, ""); !errors.Is(err, ErrNothing) {
 		t.Error(err)
+	}
+}
+
+func TestWhatWasGoodByAnAcceptanceIsNotGoodWithoutIt(t *testing.T) {
+	m := monitor(t, openStore(t, DefaultKeep()))
+	for i := range 5 {
+		result(t, m, fmt.Sprintf("job-%d", i), 50-i, many(30, whole))
+	}
+	result(t, m, "job-5", 40, many(30, broken))
+	if _, err := m.Accept(t.Context(), gdX, 0, ""); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 11 {
+		if said := result(t, m, fmt.Sprintf("job-%d", 6+i), 39-i, many(30, broken)); said != "" {
+			t.Fatal(said)
+		}
+	}
+	if err := m.TakeBack(t.Context(), gdX); err != nil {
+		t.Fatal(err)
+	}
+	if d := show(t, m); d.Verdict.State != Drift || d.Verdict.Findings[0].Since != "job-5" || d.Verdict.Against != 5 || d.Runs[3].State != Drift {
+		t.Errorf("%+v", d.Verdict)
+	}
+	if said := result(t, m, "job-99", 1, many(30, broken)); !strings.Contains(said, "first seen at job-5") {
+		t.Error(said)
+	}
+}
+
+func TestARunThatWasNotSeenIsNotAccepted(t *testing.T) {
+	m := monitor(t, openStore(t, DefaultKeep()))
+	result(t, m, "job-1", 9, many(30, whole))
+	result(t, m, "job-2", 8, many(30, broken))
+	seen := show(t, m).Run
+	result(t, m, "job-3", 7, many(30, `{"name":"n%d"}`))
+	if _, err := m.Accept(t.Context(), gdX, seen.Seq, ""); !errors.Is(err, ErrNewer) {
+		t.Error(err)
+	}
+	store, err := m.cfg.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Accept(t.Context(), seen, "ops", ""); !errors.Is(err, ErrNewer) { // one that came since it was looked up
+		t.Error(err)
+	}
+	if d := show(t, m); d.Accepted.Seq != 0 {
+		t.Errorf("%+v", d.Accepted)
 	}
 }
 
@@ -213,11 +259,11 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 		}
 	})
 	t.Run("size, and a collector with many runs beside one with few", func(t *testing.T) {
-		s := openStore(t, Keep{Runs: 100, Age: 1000 * 24 * time.Hour, Bytes: 20_000, Accepted: 5})
+		s := openStore(t, Keep{Runs: 100, Age: 1000 * 24 * time.Hour, Bytes: 8_000, Accepted: 5})
 		m := monitor(t, s)
 		result(t, m, "job-1", 90, many(30, whole))
 		result(t, m, "job-2", 80, many(30, broken))
-		for i := range 100 {
+		for i := range 40 {
 			r := model.FetchResult{ID: fmt.Sprintf("f_%d", i), Started: today.Add(time.Duration(i) * time.Minute), Request: model.FetchRequest{URL: "http://shop.test/x"}}
 			r.Fields = []model.Field{{Path: strings.Repeat("x", 100), Found: i%2 == 0}}
 			if err := m.Fetched(t.Context(), "p", r, []byte("<p>"+r.ID)); err != nil {
@@ -225,7 +271,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 			}
 		}
 		var n int
-		if err := s.db.QueryRowContext(t.Context(), "SELECT count(*) FROM runs").Scan(&n); err != nil || n > 90 {
+		if err := s.db.QueryRowContext(t.Context(), "SELECT count(*) FROM runs").Scan(&n); err != nil || n > 38 {
 			t.Errorf("%d runs, %v: nothing was forgotten", n, err)
 		}
 		if d := show(t, m); d.Verdict.State != Drift || len(d.Runs) != 2 {
@@ -237,7 +283,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 		m := monitor(t, s)
 		for i := range 5 {
 			result(t, m, fmt.Sprintf("job-%d", i), 9-i, many(3, whole))
-			if _, err := m.Accept(t.Context(), gdX, ""); err != nil {
+			if _, err := m.Accept(t.Context(), gdX, 0, ""); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -70,7 +70,7 @@ func (t *task) standings(ctx context.Context) ([]drift.Standing, error) {
 func driftError(err error) error {
 	var fault *textfile.Error
 	switch {
-	case errors.As(err, &fault), errors.Is(err, drift.ErrUnknown), errors.Is(err, drift.ErrNotAccepted), errors.Is(err, drift.ErrNothing), errors.Is(err, drift.ErrNoGood):
+	case errors.As(err, &fault), errors.Is(err, drift.ErrUnknown), errors.Is(err, drift.ErrNotAccepted), errors.Is(err, drift.ErrNothing), errors.Is(err, drift.ErrNewer), errors.Is(err, drift.ErrNoGood):
 		return usage("%w", err)
 	case errors.Is(err, fs.ErrExist):
 		return usage("%w; --force replaces it", err)
@@ -176,12 +176,12 @@ func (t *task) printStandings(list []drift.Standing, asJSON bool) error {
 	return printColumns(t.app.Stdout, rows)
 }
 
-// kindOf is what a name can be: data sets have neither dots nor slashes in theirs.
+// kindOf is what a name can be: data sets have no dots, slashes and colons in theirs.
 func kindOf(name string) (kind drift.Kind, id string) {
 	if strings.Contains(name, "://") {
 		return drift.Target, drift.TargetName(name)
 	}
-	if strings.ContainsAny(name, "./") {
+	if strings.ContainsAny(name, "./:") {
 		return drift.Target, name
 	}
 	return drift.Dataset, name
@@ -298,7 +298,7 @@ func (a *app) driftAcceptCommand() *cobra.Command {
 		Use:   "accept NAME",
 		Short: "Accept what a collector gives now as the new normal, or take that back",
 		Long: `Later runs are compared with the newest run of the collector and those after it. Who accepted it, when and why
-is kept; --undo takes the newest acceptance back, and runs are compared as before it. A contract still holds.`,
+is kept; --undo takes the newest acceptance back, and the runs since are judged as without it. A contract still holds.`,
 		Args: oneArg("the data set, or the target or its address, as 'zonedeck drift list' names it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if undo && reason != "" {
@@ -323,7 +323,7 @@ func (t *task) accept(ctx context.Context, name, reason string, undo, asJSON boo
 		}
 		t.app.say("zonedeck: the newest acceptance of %s is taken back", sanitizeLine(id))
 	} else {
-		r, err := t.Client.Drift.Accept(ctx, kind, id, reason)
+		r, err := t.Client.Drift.Accept(ctx, kind, id, 0, reason)
 		if err != nil {
 			return driftError(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"zonedeck/keystore/textfile"
+	"zonedeck/model"
 	"zonedeck/service/drift"
 	"zonedeck/service/rows"
 	"zonedeck/ui/kit/text"
@@ -29,11 +30,12 @@ func (a *app) driftCheckCommand() *cobra.Command {
 		Use:   "check [NAME...]",
 		Short: "Check the newest runs, or a result, for drift: exit 14 with the fields named",
 		Long: `Holds the newest run of each collector, or of those that are named, against its last 10 good runs and its
-contract. With --file it is the result in a file that is checked, and nothing is stored: a contract by
+contract. A collector that gave no useful row in its last 3 runs or more fails, too. With --file it is the result in a file that is checked, and nothing is stored: a contract by
 --contract needs no runs of this machine, and a NAME has it compared with those.
 
-Exit codes: 14 drift, and the fields are printed; 0 no drift; 1 something that was asked for could not
-be judged: no run is stored, the first run has nothing to be compared with, or its rows are too few.`,
+Exit codes: 14 drift, and the fields are printed, or no useful row in 3 runs; 0 no drift; 1 something that was
+asked for could not be judged: no run is stored, its newest run has no useful row, the first one has nothing to be
+compared with, or its rows are too few. Without a NAME the last two are printed, and fail only if nothing was judged.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case f.file == "" && (f.contract != "" || f.format != ""):
@@ -64,8 +66,9 @@ type checkedJSON struct {
 	At       string             `json:"at"`
 	State    string             `json:"state"`
 	Judged   bool               `json:"judged"`
-	Why      string             `json:"why"` // it was not judged
+	Why      string             `json:"why"` // it was not judged, or is silent
 	Useful   int                `json:"useful"`
+	Silent   int                `json:"silent"` // the newest runs without a useful row
 	Against  int                `json:"against"`
 	Contract bool               `json:"contract"`
 	Fields   []string           `json:"fields"`
@@ -96,6 +99,19 @@ func newCheckedJSON(r drift.Run, v drift.Verdict) checkedJSON {
 	return out
 }
 
+// newChecked is how a collector of the store stands.
+func newChecked(s drift.Standing) checkedJSON {
+	out := newCheckedJSON(s.Run, s.Verdict)
+	if out.Silent = s.Silent; s.Dead() {
+		out.Judged = true
+		out.Why = fmt.Sprintf("no useful row in the last %d runs, since %s: %s", s.Silent, s.Since.UTC().Format(time.DateOnly), model.ClassWord(s.SilentClass, s.SilentCause))
+	}
+	return out
+}
+
+// dead reports whether the collector gives nothing of use.
+func (c checkedJSON) dead() bool { return c.Silent >= drift.SilentRuns }
+
 func (t *task) checkDrift(ctx context.Context, names []string, f driftCheckFlags) error {
 	var all []checkedJSON
 	var err error
@@ -107,31 +123,31 @@ func (t *task) checkDrift(ctx context.Context, names []string, f driftCheckFlags
 	if err != nil {
 		return driftError(err)
 	}
-	code := exitOK
-	for _, c := range all {
-		switch {
-		case len(c.Fields) > 0:
-			code = exitParsingDrift
-		case !c.Judged && code == exitOK && (len(names) > 0 || f.file != ""):
-			code = exitChecksFailed
-		}
-	}
-	judged := 0
-	for _, c := range all {
-		if c.Judged {
-			judged++
-		}
-	}
-	if judged == 0 {
-		code = exitChecksFailed
-	}
 	if err := t.printChecked(all, f.json); err != nil {
 		return err
 	}
 	if len(all) == 0 {
 		t.app.warn("not judged: no collector has a run")
 	}
-	return exit(code)
+	return exit(checkedCode(all, len(names) > 0 || f.file != ""))
+}
+
+// checkedCode is the exit code of a check. Where something was asked for all of it has to be judged.
+func checkedCode(all []checkedJSON, asked bool) int {
+	judged, empty := 0, false
+	for _, c := range all {
+		if len(c.Fields) > 0 || c.dead() {
+			return exitParsingDrift
+		}
+		if c.Judged {
+			judged++
+		}
+		empty = empty || !c.Judged && c.State == string(drift.Empty)
+	}
+	if judged == 0 || empty || asked && judged < len(all) {
+		return exitChecksFailed
+	}
+	return exitOK
 }
 
 func (t *task) printChecked(all []checkedJSON, asJSON bool) error {
@@ -144,6 +160,8 @@ func (t *task) printChecked(all []checkedJSON, asJSON bool) error {
 	for _, c := range all {
 		line := "ok " + c.Name
 		switch {
+		case c.dead():
+			line = fmt.Sprintf("silent %s: %s", c.Name, c.Why)
 		case len(c.Fields) > 0:
 			line = fmt.Sprintf("drift %s: %s", c.Name, strings.Join(c.Fields, ", "))
 		case !c.Judged:
@@ -171,7 +189,7 @@ func (t *task) checkStored(ctx context.Context, names []string) ([]checkedJSON, 
 	var out []checkedJSON
 	if len(names) == 0 {
 		for _, s := range list {
-			out = append(out, newCheckedJSON(s.Run, s.Verdict))
+			out = append(out, newChecked(s))
 		}
 		return out, nil
 	}
@@ -182,8 +200,8 @@ func (t *task) checkStored(ctx context.Context, names []string) ([]checkedJSON, 
 		}
 		c := checkedJSON{Name: id, Kind: string(kind), State: string(drift.Empty), Why: drift.ErrUnknown.Error(), Fields: []string{}, Findings: []driftFindingJSON{}}
 		for _, s := range list {
-			if s.Run.Name == id {
-				c = newCheckedJSON(s.Run, s.Verdict)
+			if s.Run.Kind == kind && s.Run.Name == id {
+				c = newChecked(s)
 			}
 		}
 		out = append(out, c)
@@ -214,13 +232,16 @@ func (t *task) checkFile(ctx context.Context, names []string, f driftCheckFlags)
 	if kind != drift.Dataset {
 		return nil, usage("a result is checked as one of a data set, and %s is a target", sanitizeLine(id))
 	}
+	if contract != nil && contract.Name != id {
+		return nil, usage("the contract %s is of %s, and not of %s", f.contract, sanitizeLine(contract.Name), sanitizeLine(id))
+	}
 	if contract == nil {
 		var err error
 		if contract, err = t.Client.Drift.Contract(kind, id); err != nil {
 			return nil, err
 		}
 	}
-	r, err := profileFile(f.file, f.format, contract)
+	r, err := profileFile(ctx, f.file, f.format, contract)
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +254,7 @@ func (t *task) checkFile(ctx context.Context, names []string, f driftCheckFlags)
 }
 
 // profileFile reads a result.
-func profileFile(name, format string, contract *drift.Contract) (drift.Run, error) {
+func profileFile(ctx context.Context, name, format string, contract *drift.Contract) (drift.Run, error) {
 	file, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return drift.Run{}, usage("there is no file %s", name)
@@ -248,8 +269,11 @@ func profileFile(name, format string, contract *drift.Contract) (drift.Run, erro
 	p := drift.NewProfiler(contract)
 	err = rows.EachRow(file, format, func(r rows.Row) error {
 		p.Row(r)
-		return nil
+		return ctx.Err()
 	})
+	if ctx.Err() != nil {
+		return drift.Run{}, ctx.Err()
+	}
 	if err != nil {
 		return drift.Run{}, usage("%s cannot be read as a result: %w", name, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -25,6 +26,7 @@ type fakeMonitor struct {
 	mu      sync.Mutex
 	calls   []string
 	accept  bool
+	hold    chan struct{} // Show answers once it is closed
 	listErr error
 	err     error // of what is done
 }
@@ -61,8 +63,17 @@ func (f *fakeMonitor) List(context.Context) ([]drift.Standing, error) {
 	return []drift.Standing{dead, f.standing()}, f.listErr
 }
 
-func (f *fakeMonitor) Show(_ context.Context, kind drift.Kind, name string) (drift.Detail, error) {
+func (f *fakeMonitor) Show(ctx context.Context, kind drift.Kind, name string) (drift.Detail, error) {
 	f.called("show", string(kind), name)
+	f.mu.Lock()
+	hold := f.hold
+	f.mu.Unlock()
+	if hold != nil {
+		select {
+		case <-hold:
+		case <-ctx.Done():
+		}
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s := f.standing()
@@ -73,8 +84,8 @@ func (f *fakeMonitor) Show(_ context.Context, kind drift.Kind, name string) (dri
 	}}, nil
 }
 
-func (f *fakeMonitor) Accept(_ context.Context, kind drift.Kind, name, reason string) (drift.Run, error) {
-	f.called("accept", string(kind), name, reason)
+func (f *fakeMonitor) Accept(_ context.Context, kind drift.Kind, name string, seq int64, reason string) (drift.Run, error) {
+	f.called("accept", string(kind), name, strconv.FormatInt(seq, 10), reason)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.accept = f.err == nil
@@ -137,11 +148,23 @@ func TestDriftIsAcceptedAndTakenBackInOneKey(t *testing.T) {
 		s.Expect("Jobs (1)", "job-2")
 		s.Press("D", "esc", "esc")
 		s.Expect("Jobs (1)")
-		for _, want := range []string{"show dataset gd_shop", "accept dataset gd_shop accepted in the console", "take back dataset gd_shop", "contract dataset gd_shop"} {
+		for _, want := range []string{"show dataset gd_shop", "accept dataset gd_shop 2 accepted in the console", "take back dataset gd_shop", "contract dataset gd_shop"} {
 			if !slices.Contains(f.calls, want) {
 				t.Errorf("%q is not among %q", want, f.calls)
 			}
 		}
+	})
+}
+
+func TestFieldsThatComeAfterThePageWasLeftDoNotOpenIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeMonitor{hold: make(chan struct{})}
+		s := startDrift(t, f)
+		s.Press("D", "j", "enter", "esc")
+		s.Expect("Jobs (1)")
+		close(f.hold)
+		s.Press("D")
+		s.Expect("Drift · 2 collectors")
 	})
 }
 
@@ -157,6 +180,13 @@ func TestWhatGoesWrongWithDriftIsTold(t *testing.T) {
 			s.Expect(want)
 			s.Press("ctrl+x")
 		}
+		f.mu.Lock()
+		f.err = drift.ErrNewer
+		f.mu.Unlock()
+		s.AllowError("a newer run is there")
+		s.Press("a")
+		s.Expect("accept gd_shop: a newer run is there: look at it first")
+		s.Press("ctrl+x")
 		f.mu.Lock()
 		f.listErr = errors.New("the file is locked by another process")
 		f.mu.Unlock()

@@ -80,7 +80,7 @@ func (p *Page) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 			p.detail.slot.Drop()
 			return nil, true
 		}
-		p.open = false
+		p.Close()
 		return nil, true
 	case reread:
 		return p.reload(), true
@@ -99,7 +99,7 @@ func (p *Page) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 		return p.show(s.Run.Collector), true
 	case acceptIt:
 		return kit.Do(kit.Jobs, &p.work, p.deps.Ctx, func(ctx context.Context) tea.Msg {
-			run, err := m.Accept(ctx, kind, name, "accepted in the console")
+			run, err := m.Accept(ctx, kind, name, s.Run.Seq, "accepted in the console")
 			return accepted{name, run, err}
 		}), true
 	case takeBack:
@@ -112,10 +112,10 @@ func (p *Page) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 			return written{file, err}
 		}), true
 	case openRun:
-		p.open = kind == service.Target // the tab shows the job
 		if kind == service.Target {
 			return kit.GotoTab(kit.Sandbox, kit.OpenFetch{ID: s.Run.Ref, Profile: s.Run.Profile}), true
 		}
+		p.Close() // the tab shows the job
 		return kit.GotoTab(kit.Jobs, kit.OpenJob{ID: s.Run.Ref}), true
 	}
 	return nil, true

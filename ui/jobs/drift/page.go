@@ -22,7 +22,8 @@ import (
 type Monitor interface {
 	List(ctx context.Context) ([]service.Standing, error)
 	Show(ctx context.Context, kind service.Kind, name string) (service.Detail, error)
-	Accept(ctx context.Context, kind service.Kind, name, reason string) (service.Run, error)
+	// Accept takes the newest run for normal, which has to be seq.
+	Accept(ctx context.Context, kind service.Kind, name string, seq int64, reason string) (service.Run, error)
 	TakeBack(ctx context.Context, kind service.Kind, name string) error
 	// ToEdit is the file with the contract, which it writes where there is none.
 	ToEdit(ctx context.Context, kind service.Kind, name string) (string, error)
@@ -72,27 +73,32 @@ func New(d Deps) *Page { return &Page{deps: d} }
 // Open reports whether the page fills the tab.
 func (p *Page) Open() bool { return p.open }
 
-// Close closes the page.
-func (p *Page) Close() { p.open = false }
+// Close closes the page. What it is still reading does not open it again.
+func (p *Page) Close() {
+	p.open = false
+	p.board.slot.Drop()
+	p.detail.slot.Drop()
+}
 
 // Running counts the work in flight.
 func (p *Page) Running() int { return kit.Running(&p.work) }
 
-// Show opens the page and reads the board.
+// Show opens the page as it was left, and reads what it shows.
 func (p *Page) Show() tea.Cmd {
 	p.open = true
-	return p.load()
+	return p.reload()
 }
 
 // Forget drops what belongs to another profile.
 func (p *Page) Forget() tea.Cmd {
-	p.board.slot.Drop()
-	p.detail.slot.Drop()
-	p.board, p.detail = board{slot: p.board.slot}, detail{slot: p.detail.slot}
-	if !p.open {
+	was := p.open
+	p.Close()
+	p.board.list, p.board.loaded, p.board.err, p.board.wrong, p.board.table = nil, false, nil, nil, widget.Table{}
+	p.detail.open, p.detail.Detail, p.detail.wrong, p.detail.table = false, service.Detail{}, nil, widget.Table{}
+	if !was {
 		return nil
 	}
-	return p.load()
+	return p.Show()
 }
 
 // Messages of the page's own work.
@@ -241,6 +247,8 @@ func (p *Page) ended(err error, doing, done string) tea.Cmd {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return nil
+	case errors.Is(err, service.ErrNewer):
+		return tea.Batch(kit.Fail(doing+": "+err.Error()), p.reload())
 	case err != nil:
 		return kit.Fail(doing + ": " + err.Error())
 	case done == "":
