@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -38,6 +39,7 @@ const (
 	fieldCA       = "ca"
 	fieldZones    = "zones"
 	fieldAllowed  = "allowed_domains"
+	fieldMostCost = "max_job_cost"
 	fieldReadOnly = "read_only"
 	fieldColor    = "color"
 )
@@ -84,6 +86,7 @@ func fields(f *form) []widget.Field {
 		},
 		{Name: fieldAllowed, Label: "Domains", Value: strings.Join(p.AllowedDomains, " "), Placeholder: "every target; or such as shop.example.com *.example.com", Help: "The only targets that this profile fetches."},
 		{Name: fieldReadOnly, Label: "Read-only", Kind: widget.FieldToggle, Value: readOnly, Placeholder: "refuse what changes something"},
+		{Name: fieldMostCost, Label: "Job cap, $", Value: costText(p.MaxJobCost), Placeholder: "none", Check: checkCost, Help: "A job that is expected to cost more is refused, and one whose cost is not known."},
 		{Name: fieldColor, Label: "Colour", Kind: widget.FieldChoice, Options: colors(), Value: p.Color, Help: "Of the profile's name on every screen."},
 	}
 }
@@ -179,6 +182,21 @@ func inClear(address string) bool {
 func checkPort(v string) error {
 	if n, err := strconv.Atoi(strings.TrimSpace(v)); err != nil || n < 1 || n > 65535 {
 		return errors.New("a port is a number from 1 to 65535")
+	}
+	return nil
+}
+
+// costText is a cap on the cost of a job as it is typed.
+func costText(most float64) string {
+	if most == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(most, 'f', -1, 64)
+}
+
+func checkCost(v string) error {
+	if n, err := strconv.ParseFloat(strings.TrimSpace(v), 64); strings.TrimSpace(v) != "" && (err != nil || !(n > 0) || math.IsInf(n, 0)) {
+		return errors.New("give dollars, more than 0, or nothing for no cap")
 	}
 	return nil
 }

@@ -317,6 +317,7 @@ func (f *form) draftProfile() profile.Profile {
 		p.Key = p.Name
 	}
 	p.AllowedDomains = strings.Fields(strings.ReplaceAll(f.text(fieldAllowed), ",", " "))
+	p.MaxJobCost, _ = strconv.ParseFloat(f.text(fieldMostCost), 64)
 	p.ReadOnly, p.Color = f.Form.On(fieldReadOnly), f.text(fieldColor)
 	return p
 }
