@@ -175,10 +175,14 @@ func open() []rivertype.JobState {
 	}
 }
 
+func argsOf(item Item) args { return args{item.Lane, item.Key, database.Micros(item.Until)} }
+
+func optsOf(item Item) *river.InsertOpts {
+	return &river.InsertOpts{Queue: queueOf(item.Lane), UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: open()}}
+}
+
 func (q *queue[T]) insert(ctx context.Context, item Item) (*rivertype.JobInsertResult, error) {
-	res, err := q.client.Insert(ctx, args{item.Lane, item.Key, database.Micros(item.Until)}, &river.InsertOpts{
-		Queue: queueOf(item.Lane), UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: open()},
-	})
+	res, err := q.client.Insert(ctx, argsOf(item), optsOf(item))
 	if err != nil {
 		return nil, fmt.Errorf("putting %s into the queue of work: %w", item.Key, database.Classify(err))
 	}
@@ -197,10 +201,40 @@ func (q *queue[T]) Hasten(ctx context.Context, item Item) error {
 	if err != nil || !res.UniqueSkippedAsDuplicate {
 		return err
 	}
-	if _, err := q.client.JobRetry(ctx, res.Job.ID); err != nil && !errors.Is(err, rivertype.ErrNotFound) {
+	was, err := decode(res.Job.EncodedArgs)
+	if err != nil {
+		return err
+	}
+	if item.Outlasts(was.item(res.Job.ScheduledAt)) {
+		err = q.replace(ctx, res.Job.ID, item)
+	} else {
+		_, err = q.client.JobRetry(ctx, res.Job.ID)
+	}
+	if err != nil && !errors.Is(err, rivertype.ErrNotFound) {
 		return fmt.Errorf("hastening %s in the queue of work: %w", item.Key, database.Classify(err))
 	}
 	return nil
+}
+
+// replace puts an item in the place of one that no handler has: River changes no arguments.
+func (q *queue[T]) replace(ctx context.Context, old int64, item Item) error {
+	tx, err := q.driver.GetExecutor().Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // after a commit it is none
+	in := q.driver.UnwrapTx(tx)
+	_, err = q.client.JobDeleteTx(ctx, in, old)
+	switch {
+	case errors.Is(err, rivertype.ErrJobRunning):
+		return nil
+	case err != nil && !errors.Is(err, rivertype.ErrNotFound):
+		return err
+	}
+	if _, err := q.client.InsertTx(ctx, in, argsOf(item), optsOf(item)); err != nil {
+		return err
+	}
+	return tx.Commit(ctx)
 }
 
 // Items is Queue's.

@@ -31,6 +31,11 @@ type Item struct {
 	Due time.Time
 }
 
+// Outlasts reports whether the item is given up later than another; zero is never.
+func (i Item) Outlasts(other Item) bool {
+	return !other.Until.IsZero() && (i.Until.IsZero() || i.Until.After(other.Until))
+}
+
 // Handler works on an item and says after how long it wants it again; 0 means that the item
 // is done. An error is logged and the item comes again after RetryAfter. ctx ends with the
 // worker, and before the lease does.
@@ -44,8 +49,9 @@ const RetryAfter = 15 * time.Second
 type Queue interface {
 	// Put adds an item, due at once, unless it is there already.
 	Put(ctx context.Context, item Item) error
-	// Hasten makes an item due at once, and adds it where it is not there. One that a handler
-	// has at the moment stays as it is.
+	// Hasten makes an item due at once, and adds it where it is not there. If Until is later
+	// than before, it is from then on the item's. One that a handler has at the moment stays as
+	// it is.
 	Hasten(ctx context.Context, item Item) error
 	// Items are the items of a lane that are not done, in the order of their keys.
 	Items(ctx context.Context, lane string) ([]Item, error)

@@ -50,8 +50,13 @@ func (m *Memory) put(item work.Item, hasten bool) {
 	case !ok:
 		item.Due = time.Now()
 		m.items[name] = &held{Item: item}
-	case hasten && !old.busy && old.Due.After(time.Now()):
-		old.Due = time.Now()
+	case hasten && !old.busy:
+		if old.Due.After(time.Now()) {
+			old.Due = time.Now()
+		}
+		if item.Outlasts(old.Item) {
+			old.Until = item.Until
+		}
 	}
 	m.changed()
 }

@@ -25,6 +25,7 @@ func Suite(t *testing.T, open func(t *testing.T) (a, b work.Queue)) {
 		"a lane gets its own items":            ownLane,
 		"no item is handed to two at once":     neverTwoAtOnce,
 		"an item that waits can be hastened":   hastened,
+		"who hastens an item may extend it":    extended,
 		"who stops leaves its items to others": leftToOthers,
 		"an error brings the item again":       errorComesAgain,
 		"at most so many at a time":            atMost,
@@ -240,6 +241,29 @@ func hastened(t *testing.T, a, b work.Queue) {
 		t.Fatal(err)
 	}
 	wait(t, came, "a new item comes")
+}
+
+func extended(t *testing.T, a, b work.Queue) {
+	at := func(hours int) time.Time { return time.Date(2026, 11, 23, hours, 0, 0, 0, time.UTC) }
+	for _, step := range []struct{ until, want time.Time }{
+		{at(1), at(1)}, {at(3), at(3)}, {at(2), at(3)}, {time.Time{}, time.Time{}}, {at(4), time.Time{}},
+	} {
+		if err := b.Hasten(t.Context(), work.Item{Lane: "x", Key: "k", Until: step.until}); err != nil {
+			t.Fatal(err)
+		}
+		if items, err := a.Items(t.Context(), "x"); err != nil || len(items) != 1 || !items[0].Until.Equal(step.want) {
+			t.Fatalf("until %v: %+v, %v", step.until, items, err)
+		}
+	}
+	came := make(chan work.Item, 8)
+	working(t, a, "x", 1, func(_ context.Context, item work.Item) (time.Duration, error) {
+		came <- item
+		return 0, nil
+	})
+	if item := wait(t, came, "the item comes"); !item.Until.IsZero() {
+		t.Errorf("%+v", item)
+	}
+	emptied(t, b, "x")
 }
 
 func leftToOthers(t *testing.T, a, b work.Queue) {
