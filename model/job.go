@@ -92,6 +92,13 @@ func (s JobState) Final() bool {
 // HasResult reports whether the service has a result to download.
 func (s JobState) HasResult() bool { return s == JobReady || s == JobDownloaded }
 
+// JobAsked is what of a job's settings bounds its records: see JobSettings.
+type JobAsked struct {
+	Discover string `json:"discover,omitempty"`
+	PerInput int    `json:"per_input,omitempty"`
+	Total    int    `json:"total,omitempty"`
+}
+
 // Job is one line of the ledger.
 type Job struct {
 	// ID is the console's own identifier (it exists before the service answers).
@@ -123,6 +130,8 @@ type Job struct {
 	Rows   JobRows
 	// Repeats is the job whose inputs this one takes up again, or empty.
 	Repeats string
+	// Asked is what bounds its records, nil where that is not known.
+	Asked *JobAsked
 	// Hook is the token of the inbox's address that the service was given (HookToken), or empty.
 	// HookDue is until when its webhook is waited for before the service is asked in its place;
 	// zero where nothing is waited for (any more).

@@ -173,14 +173,20 @@ func (rn *Runner) past(ctx context.Context, p profile.Profile, d dialect.Dialect
 		if j.Profile != p.Name || j.Dataset != r.Dataset || !j.State.HasResult() || j.Records < 0 || j.Inputs == 0 {
 			continue
 		}
-		asked, err := rn.Request(ctx, j.ID)
-		if errors.Is(err, ErrNoRequest) || err == nil && asked.Settings.Discover != r.Settings.Discover {
+		asked := j.Asked
+		if asked == nil { // the ledger is of an older version
+			request, err := rn.Request(ctx, j.ID)
+			if err != nil && !errors.Is(err, ErrNoRequest) {
+				return was, err
+			}
+			if err == nil {
+				asked = askedOf(d.Settings(request))
+			}
+		}
+		if asked == nil || asked.Discover != r.Settings.Discover {
 			continue // it is not known to be comparable
 		}
-		if err != nil {
-			return was, err
-		}
-		if j.Records == 0 || cutShort(d.Settings(asked), r.Settings) {
+		if j.Records == 0 || cutShort(*asked, r.Settings) {
 			was.passed = true
 			continue
 		}
@@ -195,8 +201,12 @@ func (rn *Runner) past(ctx context.Context, p profile.Profile, d dialect.Dialect
 
 // cutShort reports whether a job's limits may have kept records back that one with the limits
 // now would give.
-func cutShort(then, now model.JobSettings) bool {
-	return then.LimitTotal > 0 || then.LimitPerInput > 0 && (now.LimitPerInput == 0 || now.LimitPerInput > then.LimitPerInput)
+func cutShort(then model.JobAsked, now model.JobSettings) bool {
+	return then.Total > 0 || then.PerInput > 0 && (now.LimitPerInput == 0 || now.LimitPerInput > then.PerInput)
+}
+
+func askedOf(s model.JobSettings) *model.JobAsked {
+	return &model.JobAsked{Discover: s.Discover, PerInput: s.LimitPerInput, Total: s.LimitTotal}
 }
 
 // rateOf is the rate of the profile's first priced zone for ready-made scrapers, data sets or,

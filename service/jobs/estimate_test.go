@@ -176,3 +176,27 @@ func TestTheCapOfAJobIsKeptForItsRepetition(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// The inputs of a job need not be kept for an estimate to rest on it.
+func TestAJobWithoutKeptInputsCountsForAnEstimate(t *testing.T) {
+	cl := estimated(t, nil, 0)
+	r := trigger("http://lab.test/1")
+	r.Dataset, r.Settings.Notify = "gd_x", "https://hooks.test/services/T0K3NxT0K3NxT0K3NxT0K3N"
+	job, err := cl.Trigger(t.Context(), r)
+	if err == nil {
+		_, err = cl.cfg.Ledger.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
+			job.State, job.Records = model.JobReady, 6
+			return "", nil
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cl.Request(t.Context(), job.ID); !errors.Is(err, ErrNoRequest) {
+		t.Fatalf("%v", err)
+	}
+	r.Settings.Notify = ""
+	if e, err := cl.Check(t.Context(), r); err != nil || e.Records != 6 {
+		t.Errorf("%s, %v", e, err)
+	}
+}

@@ -15,7 +15,7 @@ import (
 
 // ErrNoRequest says that the ledger does not have the inputs of a job, so that it cannot be
 // launched again from here.
-var ErrNoRequest = errors.New("the ledger does not have its inputs: it was adopted or restored, is from an older version, or a key or a token stands in them or in an address of its delivery")
+var ErrNoRequest = errors.New("the ledger does not have its inputs: it was adopted or restored, is older than what is kept, or a key or a token stands in them or in an address of its delivery")
 
 // keptRequest is what the ledger keeps of a request, or nothing where the key stands in it or
 // an address of a delivery may hold a token: nothing is launched again with half of its settings.

@@ -34,6 +34,32 @@ func (r rowsText) Scan(from any) error {
 	return nil
 }
 
+// askedText is what bounds a job's records as the column has it: JSON, or "" where that is not
+// known.
+type askedText struct{ asked **model.JobAsked }
+
+// Value implements driver.Valuer.
+func (a askedText) Value() (driver.Value, error) {
+	if *a.asked == nil {
+		return "", nil
+	}
+	text, err := json.Marshal(*a.asked)
+	return string(text), err
+}
+
+// Scan implements sql.Scanner.
+func (a askedText) Scan(from any) error {
+	text, ok := from.(string)
+	*a.asked = nil
+	if ok && text == "" {
+		return nil
+	}
+	if !ok || json.Unmarshal([]byte(text), a.asked) != nil {
+		return fmt.Errorf("%w: what a job asked for cannot be read", database.ErrCorrupt)
+	}
+	return nil
+}
+
 // faultText is a job's fault as the column has it: JSON, or "" for none.
 type faultText struct{ fault *model.JobFault }
 

@@ -33,6 +33,15 @@ import (
 // poll must not fill the disk.
 const maxSteps = 200
 
+// requests are how many are kept: those of the newest jobs, and their bytes beside that of the
+// newest.
+type requests struct {
+	jobs  int
+	bytes int64
+}
+
+func keptRequests() requests { return requests{5000, 256 << 20} }
+
 // maxNumber is the highest number that a line of the log may hold. It leaves
 // twenty times as many for later jobs in the 32 bits of a column.
 const maxNumber = 100_000_000
@@ -40,7 +49,7 @@ const maxNumber = 100_000_000
 const (
 	// firstColumns are those of the first schema, which a damaged file may still have.
 	firstColumns = `n, snapshot, profile, dataset, key, state, wire, status, detail, inputs, done, records, bytes, file, created, accepted, updated, fault`
-	jobColumns   = firstColumns + `, sha256, account, repeats, hook, hook_due`
+	jobColumns   = firstColumns + `, sha256, account, repeats, hook, hook_due, asked`
 )
 
 // Ledger is an open ledger.
@@ -48,6 +57,7 @@ type Ledger struct {
 	db  *database.DB
 	now func() time.Time
 
+	keep   requests
 	logged atomic.Int64 // the log's size after this process's last line, for marks
 
 	ownerMu sync.Mutex
@@ -98,7 +108,7 @@ func (l *Ledger) BeginUnless(ctx context.Context, job model.Job, digest string, 
 		if err := insert(ctx, tx, n, job, digest, owner, step.Text); err != nil {
 			return err
 		}
-		return insertRequest(ctx, tx, n, request)
+		return l.insertRequest(ctx, tx, n, request)
 	})
 	if same := (*SameError)(nil); errors.As(err, &same) {
 		return model.Job{}, same // nothing failed
@@ -234,11 +244,11 @@ func (l *Ledger) changeIn(ctx context.Context, id string, change func(ctx contex
 
 func insert(ctx context.Context, tx *sql.Tx, n int64, job model.Job, digest, owner, step string) error {
 	_, err := tx.ExecContext(ctx, "INSERT INTO jobs ("+jobColumns+`, digest, owner)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)`,
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)`,
 		n, job.Snapshot, job.Profile, job.Dataset, job.KeyName, string(job.State), job.Wire, job.Status, job.Detail, job.Inputs,
 		job.Done, job.Records, job.Bytes, job.File, database.Micros(job.Created), database.Micros(job.Accepted),
 		database.Micros(job.Updated), faultText{&job.Fault}, job.SHA256, rowsText{&job.Rows}, job.Repeats,
-		job.Hook, database.Micros(job.HookDue), digest, owner)
+		job.Hook, database.Micros(job.HookDue), askedText{&job.Asked}, digest, owner)
 	if err != nil {
 		return err
 	}
@@ -250,11 +260,16 @@ func insert(ctx context.Context, tx *sql.Tx, n int64, job model.Job, digest, own
 	return insertStep(ctx, tx, n, model.JobStep{At: job.Updated, State: job.State, Text: step})
 }
 
-func insertRequest(ctx context.Context, tx *sql.Tx, n int64, request []byte) error {
+func (l *Ledger) insertRequest(ctx context.Context, tx *sql.Tx, n int64, request []byte) error {
 	if len(request) == 0 {
 		return nil
 	}
-	_, err := tx.ExecContext(ctx, "INSERT INTO job_requests (job, request) VALUES ($1, $2)", n, request)
+	if _, err := tx.ExecContext(ctx, "INSERT INTO job_requests (job, request) VALUES ($1, $2)", n, request); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, `DELETE FROM job_requests WHERE job < $1 AND job IN (SELECT job FROM (
+		SELECT job, SUM(length(request)) OVER newest AS bytes, ROW_NUMBER() OVER newest AS jobs FROM job_requests WINDOW newest AS (ORDER BY job DESC)
+	) AS kept WHERE bytes > $2 OR jobs > $3)`, n, l.keep.bytes, l.keep.jobs)
 	return err
 }
 

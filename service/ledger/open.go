@@ -24,12 +24,12 @@ import (
 // A ledger that cannot be written is opened for reading (see Frozen). The errors
 // are those of database.Open.
 func Open(ctx context.Context, path string, now func() time.Time) (l *Ledger, notice string, err error) {
-	l = &Ledger{now: now}
+	l = &Ledger{now: now, keep: keptRequests()}
 	carried := 0
 	db, damage, err := database.Open(ctx, path, database.Options{
 		Name: "ledger", Migrations: migrations[:], Tables: []string{"jobs", "job_steps", "marks"}, Now: now, Busy: database.Busy, Synced: true, Readable: true,
 		Replaced: func(ctx context.Context, fresh *database.DB, kept string) {
-			carried = (&Ledger{db: fresh, now: now}).salvage(ctx, kept)
+			carried = (&Ledger{db: fresh, now: now, keep: keptRequests()}).salvage(ctx, kept)
 		},
 	})
 	if err != nil {
@@ -247,9 +247,11 @@ func oldColumns(ctx context.Context, old *database.DB) string {
 	}
 	switch {
 	case lacks("repeats"):
-		return firstColumns + ", '', '', '', '', 0"
+		return firstColumns + ", '', '', '', '', 0, ''"
 	case lacks("hook"):
-		return firstColumns + ", sha256, account, repeats, '', 0"
+		return firstColumns + ", sha256, account, repeats, '', 0, ''"
+	case lacks("asked"):
+		return firstColumns + ", sha256, account, repeats, hook, hook_due, ''"
 	default:
 		return jobColumns
 	}
@@ -296,7 +298,7 @@ func (l *Ledger) salvage(ctx context.Context, kept string) int {
 				if err := insert(ctx, tx, n, job, digest, "", "carried over from a damaged ledger"); err != nil {
 					return err
 				}
-				return insertRequest(ctx, tx, n, request)
+				return l.insertRequest(ctx, tx, n, request)
 			})
 			carried[n] = err == nil
 			return nil

@@ -67,8 +67,8 @@ func (l *Ledger) Hooked(ctx context.Context, token string) (model.Job, error) {
 }
 
 // Request is what Begin was given with a job of the ledger. Without one the error wraps
-// database.ErrNotFound: jobs that were adopted or restored, and those from before requests
-// were kept.
+// database.ErrNotFound: jobs that were adopted or restored, those from before requests were kept,
+// and those that are older than the newest 5,000, or than 256 MiB of later requests.
 func (l *Ledger) Request(ctx context.Context, id string) ([]byte, error) {
 	n, err := parseJobID(id)
 	if err != nil {
@@ -204,7 +204,7 @@ func scanJob(row database.Scanner, more ...any) (model.Job, error) {
 		faultText{&job.Fault},
 		&job.SHA256,
 		rowsText{&job.Rows},
-		&job.Repeats, &job.Hook, database.Time(&job.HookDue),
+		&job.Repeats, &job.Hook, database.Time(&job.HookDue), askedText{&job.Asked},
 	}, more...)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return model.Job{}, database.ErrNotFound

@@ -64,4 +64,8 @@ ALTER TABLE jobs ADD COLUMN hook     TEXT NOT NULL DEFAULT '';
 ALTER TABLE jobs ADD COLUMN hook_due BIGINT NOT NULL DEFAULT 0;
 CREATE INDEX jobs_hook ON jobs (hook);
 `,
+	// What bounds the records of a job, so that an estimate reads no inputs.
+	`
+ALTER TABLE jobs ADD COLUMN asked TEXT NOT NULL DEFAULT '';
+`,
 }

@@ -1,0 +1,74 @@
+package ledger
+
+import (
+	"bytes"
+	"errors"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"zonedeck/model"
+	"zonedeck/service/database"
+)
+
+// beganWith begins a job with a request of so many bytes.
+func beganWith(t *testing.T, l *Ledger, size int) string {
+	t.Helper()
+	job, err := l.Begin(t.Context(), model.Job{Dataset: "gd_x", Asked: &model.JobAsked{PerInput: size}}, "d", bytes.Repeat([]byte{'x'}, size))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return job.ID
+}
+
+func TestOnlyTheNewestRequestsAreKept(t *testing.T) {
+	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
+	defer l.Close()
+	l.keep = requests{jobs: 3, bytes: 100}
+	kept := func(want ...string) {
+		t.Helper()
+		var got []string
+		list, _, err := l.Jobs(t.Context(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, j := range list {
+			switch _, err := l.Request(t.Context(), j.ID); {
+			case err == nil:
+				got = append(got, j.ID)
+			case !errors.Is(err, database.ErrNotFound):
+				t.Fatal(err)
+			}
+			if j.Asked == nil {
+				t.Errorf("what bounds %s is lost with its inputs", j.ID)
+			}
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("those of %v are kept, want %v", got, want)
+		}
+	}
+	for range 4 {
+		beganWith(t, l, 10)
+	}
+	kept("job-4", "job-3", "job-2")
+	beganWith(t, l, 85)
+	kept("job-5", "job-4")
+	beganWith(t, l, 500) // more than all may have: it is the newest
+	kept("job-6")
+}
+
+func TestWhatBoundsAJobIsReadAgain(t *testing.T) {
+	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
+	defer l.Close()
+	want := &model.JobAsked{Discover: "keyword", PerInput: 7, Total: 9}
+	job, err := l.Begin(t.Context(), model.Job{Dataset: "gd_x", Asked: want}, "d", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if job, err = l.Change(t.Context(), job.ID, func(*model.Job) (string, error) { return "", nil }); err != nil || !reflect.DeepEqual(job.Asked, want) {
+		t.Errorf("%+v, %v", job.Asked, err)
+	}
+	if job, err = l.Job(t.Context(), job.ID); err != nil || !reflect.DeepEqual(job.Asked, want) {
+		t.Errorf("%+v, %v", job.Asked, err)
+	}
+}
