@@ -204,7 +204,8 @@ func scanJob(row database.Scanner, more ...any) (model.Job, error) {
 		faultText{&job.Fault},
 		&job.SHA256,
 		rowsText{&job.Rows},
-		&job.Repeats, &job.Hook, database.Time(&job.HookDue), askedText{&job.Asked},
+		&job.Repeats, &job.Hook, database.Time(&job.HookDue),
+		askedText{&job.Asked},
 	}, more...)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return model.Job{}, database.ErrNotFound
