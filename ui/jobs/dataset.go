@@ -265,6 +265,8 @@ func (l *launch) showSettings(m *Model) {
 	for _, name := range []string{fieldFormat, fieldPlain} {
 		l.form.SetHidden(name, !on || !sent || product || strings.TrimSpace(l.form.Value(fieldEndpoint)) == "")
 	}
+	_, named := d.ProductOf(strings.TrimSpace(l.form.Value(fieldDataset))) // before its list is there
+	l.showInbox(sent, product || named)
 }
 
 // asked is what the form asks for besides its rows. The form was checked.
@@ -277,7 +279,7 @@ func (l *launch) asked() (r model.TriggerRequest, shape rows.Shape, sample int) 
 	r.MaxCost, _ = strconv.ParseFloat(l.form.Value(fieldMaxCost), 64)
 	r.Settings = model.JobSettings{
 		Discover: l.discover(), LimitPerInput: number(fieldPerInput), LimitTotal: number(fieldTotal),
-		Notify: strings.TrimSpace(l.form.Value(fieldNotify)), Endpoint: strings.TrimSpace(l.form.Value(fieldEndpoint)),
+		Notify: l.notify(), Endpoint: strings.TrimSpace(l.form.Value(fieldEndpoint)),
 	}
 	if r.Settings.Endpoint != "" {
 		r.Settings.Format, r.Settings.Plain = l.form.Value(fieldFormat), l.form.On(fieldPlain)

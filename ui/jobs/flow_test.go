@@ -69,6 +69,8 @@ type fakeLedger struct {
 	settleErr  error
 	// opens and closes count the files of inputs.
 	opens, closes int
+	// hooks fills in addresses of the inbox.
+	hooks func(ctx context.Context, s *model.JobSettings) (warning string, err error)
 }
 
 // inputsFile is an open file of inputs.
@@ -386,7 +388,7 @@ func start(t *testing.T, f *fakeLedger, dialect string, w, h int) *uitest.Screen
 	t.Helper()
 	theme := kit.NewTheme(true, false)
 	view := jobs.New(jobs.Deps{
-		Ctx: t.Context(), Now: time.Now, Theme: theme, Ledger: f, Admit: f.admit, Read: rows.Read, KeepRejects: f.keepRejects, SaveList: f.saveList, Terminal: f.terminal, Notify: f.notify,
+		Ctx: t.Context(), Now: time.Now, Theme: theme, Ledger: f, FillHooks: f.hooks, Admit: f.admit, Read: rows.Read, KeepRejects: f.keepRejects, SaveList: f.saveList, Terminal: f.terminal, Notify: f.notify,
 		Profile: func() profile.Profile { return profile.Profile{Name: "acme", Dialect: dialect, Local: f.local} },
 		Expand:  func(path string) (string, error) { return strings.Replace(path, "~", "/home/operator", 1), nil },
 		OpenFile: func(path string) (io.ReadCloser, error) {

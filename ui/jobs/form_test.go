@@ -1,11 +1,15 @@
 package jobs_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"sync/atomic"
 	"testing"
 
 	"zonedeck/model"
 	"zonedeck/service/catalogue"
+	service "zonedeck/service/jobs"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/uitest"
 )
@@ -68,5 +72,79 @@ func TestAListThatComesLateHasTheFormCheckedAgain(t *testing.T) {
 		s.Press("esc")
 		s.Expect("discover by upc", "check the inputs")
 		s.ExpectNot("launch 1 input")
+	})
+}
+
+// inboxAt is an inbox that receives.
+func inboxAt(warning string, err error) func(context.Context, *model.JobSettings) (string, error) {
+	var made atomic.Int32
+	return func(_ context.Context, s *model.JobSettings) (string, error) {
+		n := made.Add(1)
+		for _, a := range []*string{&s.Notify, &s.Endpoint} {
+			if *a == model.HookInbox {
+				*a = model.HookAddress("http://127.0.0.1:8787", fmt.Sprintf("abcdefghijklmnop%d", n))
+			}
+		}
+		return warning, err
+	}
+}
+
+func TestAnInboxThatReceivesIsFilledIn(t *testing.T) {
+	f := &fakeLedger{hooks: inboxAt("", nil)}
+	flow(t, f, "brightdata", 100, 36, func(s *uitest.Screen) {
+		fillDialog(s, "https://a.test/1")
+		s.Expect("Notify   inbox", "✓ the inbox, which receives: http://127.0.0.1:8787/zonedeck/…")
+		s.Press("ctrl+s", "ctrl+s", "y")
+		s.Expect("launched job-1")
+		if got := model.HookToken(f.triggered[0].Settings.Notify); got == "" {
+			t.Errorf("%q is called", f.triggered[0].Settings.Notify)
+		}
+		// Nobody is called where it is taken out, nor for a job of a product.
+		fillDialog(s, "https://a.test/2")
+		s.Press("tab", "tab", "tab", "ctrl+u")
+		s.ExpectNot("the inbox, which receives")
+		s.Press("ctrl+s", "ctrl+s", "y")
+		s.Expect("launched job-2")
+		if got := f.triggered[1].Settings.Notify; got != "" {
+			t.Errorf("%q is called", got)
+		}
+		s.Press("n")
+		s.Type("deep_lookup")
+		s.Press("enter")
+		s.Expect("New job")
+		s.ExpectNot("Notify")
+	})
+}
+
+func TestAnInboxThatDoesNotReceiveIsNotFilledIn(t *testing.T) {
+	for name, hooks := range map[string]func(context.Context, *model.JobSettings) (string, error){
+		"nobody receives":             inboxAt("", errors.New("no zonedeck receives webhooks")),
+		"the service cannot reach it": inboxAt("the service cannot reach it", nil),
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &fakeLedger{hooks: hooks}
+			flow(t, f, "brightdata", 100, 36, func(s *uitest.Screen) {
+				fillDialog(s, "https://a.test/1")
+				s.ExpectNot("Notify", "inbox")
+				s.Press("ctrl+s", "ctrl+s", "y")
+				s.Expect("launched job-1")
+				if got := f.triggered[0].Settings.Notify; got != "" {
+					t.Errorf("%q is called", got)
+				}
+			})
+		})
+	}
+}
+
+func TestAJobWithAWebhookIsLaunchedAgainWithOneOfItsOwn(t *testing.T) {
+	r := askedFor("etl", "https://a.test/1")
+	r.Settings.Notify = model.HookInbox
+	f := &fakeLedger{jobs: []model.Job{readyJob()}, rest: service.Rest{Request: r}, hooks: inboxAt("", nil)}
+	flow(t, f, "brightdata", 100, 36, func(s *uitest.Screen) {
+		s.Press("a", "w", "y")
+		s.Expect("launched job-1")
+		if got := model.HookToken(f.triggered[0].Settings.Notify); got == "" {
+			t.Errorf("%q is called", f.triggered[0].Settings.Notify)
+		}
 	})
 }

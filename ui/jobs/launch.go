@@ -56,6 +56,11 @@ type launch struct {
 	agreed  bool                // the operator confirmed the launch
 	same    []model.Job         // the jobs with the same inputs that the question named
 	partly  bool                // the operator confirmed launching the good rows alone
+	inbox   struct {
+		slot    kit.Slot
+		at      string // where it receives, as it was filled in
+		product bool   // the job is of a product, which calls nobody
+	}
 }
 
 // checkedInputs is the result of reading the inputs.
@@ -131,7 +136,7 @@ func (m *Model) openForm(urls []string) tea.Cmd {
 		m.dialog.slot.Drop()
 	}
 	m.dialog = l
-	return kit.OpenOverlay(l.dialog)
+	return tea.Batch(kit.OpenOverlay(l.dialog), m.askInbox(l))
 }
 
 // checkDataset requires a name if the dialect sends one. Otherwise it is only the
@@ -264,48 +269,6 @@ func (m *Model) submit() tea.Cmd {
 	})
 }
 
-// sameFound launches the job, or asks first if the same inputs were sent recently.
-func (m *Model) sameFound(l *launch, msg sameFound) tea.Cmd {
-	switch {
-	case msg.err != nil:
-		l.failed("the ledger cannot be searched for the same inputs: " + msg.err.Error())
-		return nil
-	case len(msg.jobs) == 0 && (l.partly || m.profile.Local && l.checked.estimate.Dollars >= 0):
-		msg.request.Guard = guardOf(nil)
-		return m.trigger(msg.request, l.kept())
-	}
-	l.dialog.Busy = false
-	l.same = msg.jobs
-	inputs := text.Counted(len(msg.request.Inputs), "input")
-	spec := widget.ConfirmSpec{
-		Title: "Launch " + inputs + "?", Yes: "launch " + inputs, View: kit.Jobs, Intent: launchNow{},
-		Body: fmt.Sprintf("%s for %s, with key %s: %s.", inputs, datasetWords(msg.request.Dataset), m.keyNamed(msg.request.Key).Name, estimateLine(l.checked.estimate)),
-	}
-	if len(msg.jobs) > 0 {
-		spec.Title, spec.Yes = "Launch the same inputs again?", "launch again"
-		spec.Body = m.sameWords(msg.jobs[0], fmt.Sprintf("The same %s went to %s", inputs, datasetWords(msg.request.Dataset))) + "\n" + spec.Body
-	}
-	return widget.Confirm(m.deps.Theme, spec)
-}
-
-// sameWords say what was launched before.
-func (m *Model) sameWords(last model.Job, launched string) string {
-	billed := "A second job is billed a second time."
-	if !last.State.Started() {
-		billed = "If that one started, a second job is billed a second time."
-	}
-	return fmt.Sprintf("%s at %s (%s, %s). %s", launched, widget.When(m.session, last.Profile, last.Created, m.deps.Now()), last.ID, last.State.Label(), billed)
-}
-
-// guardOf refuses a launch if the same was launched beside the jobs that are named to the operator.
-func guardOf(same []model.Job) *model.LaunchGuard {
-	g := &model.LaunchGuard{Within: recent}
-	for _, j := range same {
-		g.Known = append(g.Known, j.ID)
-	}
-	return g
-}
-
 func (m *Model) readInputs(l *launch) tea.Cmd {
 	d, err := dialect.Find(m.profile.Dialect)
 	if err != nil {
@@ -358,6 +321,8 @@ func (m *Model) dialogResult(msg tea.Msg) (tea.Cmd, bool) {
 			m.dialog.agreed = m.dialog.ready
 			return m.submit(), true
 		}
+	case inboxReceives:
+		m.inboxReceives(msg)
 	case collectorsLoaded:
 		m.collectorsLoaded(msg)
 	case datasetChosen:

@@ -1,0 +1,54 @@
+package jobs
+
+import (
+	"fmt"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
+)
+
+// sameFound launches the job, or asks first if the same inputs were sent recently.
+func (m *Model) sameFound(l *launch, msg sameFound) tea.Cmd {
+	switch {
+	case msg.err != nil:
+		l.failed("the ledger cannot be searched for the same inputs: " + msg.err.Error())
+		return nil
+	case len(msg.jobs) == 0 && (l.partly || m.profile.Local && l.checked.estimate.Dollars >= 0):
+		msg.request.Guard = guardOf(nil)
+		return m.trigger(msg.request, l.kept())
+	}
+	l.dialog.Busy = false
+	l.same = msg.jobs
+	inputs := text.Counted(len(msg.request.Inputs), "input")
+	spec := widget.ConfirmSpec{
+		Title: "Launch " + inputs + "?", Yes: "launch " + inputs, View: kit.Jobs, Intent: launchNow{},
+		Body: fmt.Sprintf("%s for %s, with key %s: %s.", inputs, datasetWords(msg.request.Dataset), m.keyNamed(msg.request.Key).Name, estimateLine(l.checked.estimate)),
+	}
+	if len(msg.jobs) > 0 {
+		spec.Title, spec.Yes = "Launch the same inputs again?", "launch again"
+		spec.Body = m.sameWords(msg.jobs[0], fmt.Sprintf("The same %s went to %s", inputs, datasetWords(msg.request.Dataset))) + "\n" + spec.Body
+	}
+	return widget.Confirm(m.deps.Theme, spec)
+}
+
+// sameWords say what was launched before.
+func (m *Model) sameWords(last model.Job, launched string) string {
+	billed := "A second job is billed a second time."
+	if !last.State.Started() {
+		billed = "If that one started, a second job is billed a second time."
+	}
+	return fmt.Sprintf("%s at %s (%s, %s). %s", launched, widget.When(m.session, last.Profile, last.Created, m.deps.Now()), last.ID, last.State.Label(), billed)
+}
+
+// guardOf refuses a launch if the same was launched beside the jobs that are named to the operator.
+func guardOf(same []model.Job) *model.LaunchGuard {
+	g := &model.LaunchGuard{Within: recent}
+	for _, j := range same {
+		g.Known = append(g.Known, j.ID)
+	}
+	return g
+}
