@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -111,6 +112,9 @@ var ErrNoHook = errors.New("no zonedeck receives webhooks: begin with 'zonedeck 
 
 // NewHook is an address of the inbox for one job. warning says why the service may not reach it.
 func (s *Session) NewHook(ctx context.Context) (address, warning string, err error) {
+	if _, err := os.Stat(s.Paths.InboxDir()); errors.Is(err, os.ErrNotExist) {
+		return "", "", ErrNoHook // nobody ever received, and asking makes no inbox
+	}
 	in, err := s.Inbox(ctx)
 	if err != nil {
 		return "", "", err
