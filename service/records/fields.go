@@ -162,6 +162,39 @@ func eachCell(row []byte, comma byte, on func(i int, cell []byte) bool) {
 	}
 }
 
+// commaOf is what parts the cells of a table that begins with head: a comma, a semicolon or a tab. It stands outside of quotes,
+// in the first row as often as in the second, where it can be.
+func commaOf(head []byte) byte {
+	candidates := []byte{',', ';', '\t'}
+	var counts [2][3]int
+	row, quoted, begun := 0, false, false
+	for _, c := range head {
+		switch {
+		case c == '"':
+			quoted, begun = !quoted, true
+		case quoted:
+		case c == '\n' && begun:
+			row, begun = row+1, false
+		case c != '\r' && c != '\n':
+			begun = true
+			if i := bytes.IndexByte(candidates, c); i >= 0 {
+				counts[row][i]++
+			}
+		}
+		if row == len(counts) {
+			break
+		}
+	}
+	best := 0
+	even := func(i int) bool { return counts[0][i] > 0 && counts[0][i] == counts[1][i] }
+	for i := range candidates {
+		if even(i) && !even(best) || even(i) == even(best) && counts[0][i] > counts[0][best] {
+			best = i
+		}
+	}
+	return candidates[best]
+}
+
 // quotedCell reads a cell after its first quote; next is where the one after it begins, beyond the row for none.
 func quotedCell(row []byte, from int, comma byte) (cell []byte, next int) {
 	var held []byte // with what was joined; nil as long as the cell is a part of the row

@@ -246,13 +246,7 @@ func csvLayout(r io.ReaderAt, l layout) (layout, error) {
 	if _, err := r.ReadAt(head, l.from); err != nil && !errors.Is(err, io.EOF) {
 		return l, err
 	}
-	first, _, _ := bytes.Cut(bytes.TrimLeft(head, "\r\n"), []byte("\n"))
-	most := bytes.Count(first, []byte{','})
-	for _, c := range []byte{';', '\t'} {
-		if n := bytes.Count(first, []byte{c}); n > most {
-			l.comma, most = c, n
-		}
-	}
+	l.comma = commaOf(head)
 	s := newScanner(r, l, l.from, l.size, nil)
 	row, err := s.next()
 	if errors.Is(err, io.EOF) {

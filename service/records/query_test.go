@@ -67,6 +67,15 @@ func TestFilters(t *testing.T) {
 	}
 }
 
+func TestAFilterLetsNoDamagedRowThrough(t *testing.T) {
+	f := file(t, "a.ndjson", "{\"a\":1}\n{\"a\":oops}\n{\"a\":2}\n")
+	for filter, want := range map[string]string{"-x": "1 3", "oops": "", "-has:b": "1 3", "": "1 2 3"} {
+		if got := numbers(t, f, Query{Filter: mustFilter(t, filter)}); got != want {
+			t.Errorf("%q lets rows %q through, want %q", filter, got, want)
+		}
+	}
+}
+
 func TestFiltersOnATable(t *testing.T) {
 	f := file(t, "a.csv", "id,\"list price, USD\",name\n1,5,\"a \"\"b\"\"\"\n2,,x\n3,12,\n")
 	for _, c := range []struct{ filter, want string }{

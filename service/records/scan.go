@@ -18,6 +18,7 @@ type scanner struct {
 	last     bool  // the part ends with the file
 	split    splitter
 	longest  int // row, in bytes
+	ahead    int // bytes that are read next; 0 for as many as there is room for
 	buf      []byte
 	lo, hi   int
 	// at is where the current row begins; long says that it is over longest, and cut that the file
@@ -37,13 +38,18 @@ func newScanner(r io.ReaderAt, l layout, from, to int64, buf []byte) *scanner {
 // pos is where in the file the bytes begin that no row was made of.
 func (s *scanner) pos() int64 { return s.off - int64(s.hi-s.lo) }
 
+// firstAhead is how much is read at a place that was gone to, before more is: rows in another order than the file's are
+// not beside one another.
+const firstAhead = 4 << 10
+
 // seek goes to a row that begins at the given place; what is in the buffer is not read again.
 func (s *scanner) seek(at int64) {
-	if from := s.pos(); at >= from && at < s.off {
-		s.lo += int(at - from)
+	s.over = false
+	if first := s.off - int64(s.hi); at >= first && at < s.off {
+		s.lo = int(at - first)
 		return
 	}
-	s.off, s.lo, s.hi, s.over = at, 0, 0, false
+	s.off, s.lo, s.hi, s.ahead = at, 0, 0, firstAhead
 }
 
 // fill reads on. It keeps what is in buf[lo:hi].
@@ -59,7 +65,14 @@ func (s *scanner) fill() error {
 	case len(s.buf) > 8*scanBuffer && s.hi < scanBuffer: // it was for one row
 		s.buf = append(make([]byte, 0, scanBuffer), s.buf[:s.hi]...)[:scanBuffer]
 	}
-	n, err := s.r.ReadAt(s.buf[s.hi:s.hi+int(min(int64(len(s.buf)-s.hi), s.end-s.off))], s.off)
+	size := min(int64(len(s.buf)-s.hi), s.end-s.off)
+	if s.ahead > 0 {
+		size = min(size, int64(s.ahead))
+		if s.ahead *= 4; s.ahead >= len(s.buf) {
+			s.ahead = 0
+		}
+	}
+	n, err := s.r.ReadAt(s.buf[s.hi:s.hi+int(size)], s.off)
 	s.hi += n
 	s.off += int64(n)
 	if errors.Is(err, io.EOF) {

@@ -9,7 +9,7 @@ import (
 	"zonedeck/service/filter"
 )
 
-// Query says which rows, in which order.
+// Query says which rows, in which order. A filter lets no damaged row through.
 type Query struct {
 	Filter Filter
 	JQ     *filter.Condition // nil for none
@@ -150,7 +150,7 @@ func (f *File) selectPart(ctx context.Context, q Query, p part, buf []byte) (fou
 func (f *File) selectRows(ctx context.Context, q Query, p part, buf []byte, test func([]byte) (bool, error)) (found, error) {
 	var out found
 	var key, text []byte
-	m := q.Filter.matcher(f.layout)
+	m, filters := q.Filter.matcher(f.layout), !q.Filter.Empty()
 	s := newScanner(f.f, f.layout, p.from, p.to, buf)
 	err := eachRow(ctx, s, func(n int64, row []byte) error {
 		out.rows++
@@ -158,7 +158,7 @@ func (f *File) selectRows(ctx context.Context, q Query, p part, buf []byte, test
 			out.long++
 			return nil
 		}
-		if !m.match(row) {
+		if !m.match(row) || filters && !f.layout.valid(row) {
 			return nil
 		}
 		if test != nil {

@@ -66,6 +66,84 @@ func TestRowsOfEachFormat(t *testing.T) {
 	}
 }
 
+func TestWhatPartsTheCellsOfATable(t *testing.T) {
+	for text, want := range map[string]byte{
+		"a,b\n1,2\n": ',', "a;b\n1;2\n": ';', "a\tb\n": '\t', "a;b;c,d\n1,2\n": ',', "a;b;c\nx\n": ';', "\"a,b,c\";d\n1;2\n": ';',
+		"\r\n\"x;\n;;\",y\n\n1,\"2;\"\n;;;;": ',', "a": ',', "": ',', "a;b,c;d\n1,5;2;3\n": ';',
+	} {
+		if got := commaOf([]byte(text)); got != want {
+			t.Errorf("%q is parted by %q, want %q", text, got, want)
+		}
+	}
+	// A table of this console's own.
+	f := file(t, "a.json", `[{"a;b;c":1,"d":";"}]`)
+	var b strings.Builder
+	if _, err := f.Export(t.Context(), &b, View{}, Export{Format: CSV}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := written(t, file(t, "a.csv", b.String()), View{}); got != "{\"a;b;c\":\"1\",\"d\":\";\"}\n" {
+		t.Errorf("%q comes back as %q", b.String(), got)
+	}
+}
+
+// counted counts what is read.
+type counted struct {
+	io.ReaderAt
+	n int
+}
+
+func (c *counted) ReadAt(p []byte, at int64) (int, error) {
+	n, err := c.ReaderAt.ReadAt(p, at)
+	c.n += n
+	return n, err
+}
+
+func TestRowsInAnotherOrderReadLittle(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.ndjson")
+	size := writeRows(t, path, 5_000)
+	rows, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	l, err := layoutOf(rows, size, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var places []int64
+	var texts []string
+	s := newScanner(rows, l, 0, size, nil)
+	for {
+		row, err := s.next()
+		if err != nil {
+			break
+		}
+		places, texts = append(places, s.at), append(texts, string(row))
+	}
+	for _, c := range []struct {
+		name string
+		next func(i int) int
+		most int // bytes a row
+	}{
+		{"backwards", func(i int) int { return len(places) - 1 - i }, firstAhead},
+		{"here and there", func(i int) int { return i * 2_003 % len(places) }, firstAhead},
+		{"onwards", func(i int) int { return i }, int(size)/len(places) + 1},
+	} {
+		r := &counted{ReaderAt: rows}
+		s := newScanner(r, l, 0, size, make([]byte, 32<<10))
+		for i := range places {
+			k := c.next(i)
+			s.seek(places[k])
+			if row, err := s.next(); err != nil || string(row) != texts[k] {
+				t.Fatalf("%s: row %d is %q, %v", c.name, k, row, err)
+			}
+		}
+		if r.n > c.most*len(places) {
+			t.Errorf("%s: %d bytes were read for %d rows of %d", c.name, r.n, len(places), size)
+		}
+	}
+}
+
 func TestPackedFilesAreRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.json.gz")
 	if err := os.WriteFile(path, []byte{0x1f, 0x8b, 8, 0}, 0o600); err != nil {

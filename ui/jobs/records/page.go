@@ -190,6 +190,7 @@ func (p *Page) dropList() tea.Cmd {
 	p.work.load.Drop()
 	p.work.detail.Drop()
 	p.work.find.Drop()
+	p.line.said = ""
 	if v.List == nil {
 		return nil
 	}
