@@ -98,6 +98,9 @@ func (rn *Runner) Heard(ctx context.Context, news model.HookNews) (job model.Job
 	}
 	known := news.Verified || news.Token != "" && news.Token == job.Hook
 	switch {
+	case known && job.State == model.JobNotSent: // as an operator said, or as it looked
+		job, err = rn.noteHook(ctx, job, news)
+		return job, "it came to the address of a job that was not sent: look for that in the service's list", err
 	case job.State.Final():
 		return job, "the job " + job.State.Predicate() + " already", nil
 	case !known && job.Hook != "":

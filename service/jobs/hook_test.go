@@ -140,7 +140,8 @@ func TestAWebhookForAJobThatIsBeingSent(t *testing.T) {
 	if err = errors.Join(err, other.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if job, said, err := rn.Heard(t.Context(), news); err != nil || job.ID != dead.ID || job.State != model.JobNotSent {
+	if job, said, err := rn.Heard(t.Context(), news); err != nil || job.ID != dead.ID || job.State != model.JobNotSent || !strings.Contains(said, "that was not sent") ||
+		!slices.Contains(texts(t, rn, dead.ID), "webhook hook-1 came ()") {
 		t.Errorf("%+v, %q, %v", job, said, err)
 	}
 }
