@@ -67,6 +67,15 @@ func openPartial(root *os.Root, name string) (*Partial, error) {
 // Name is the path of the file until Keep.
 func (p *Partial) Name() string { return filepath.Join(p.root.Name(), p.name) }
 
+// Sweep is SweepFor for a place whose temporary files are made only by those who have this file
+// open. What is not locked then is no writer's any more, however young it is.
+func (p *Partial) Sweep(path string) error {
+	if !p.Alone {
+		return SweepFor(path)
+	}
+	return sweepFor(path, 0)
+}
+
 // Keep gives the file its place in its folder, where it replaces another one. It and its
 // folder are then on disk. After an error the file may have its first name.
 func (p *Partial) Keep(name string) error {

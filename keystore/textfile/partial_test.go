@@ -79,3 +79,33 @@ func TestAPartialFileIsAFileOfItsFolder(t *testing.T) {
 		t.Error("a link was followed")
 	}
 }
+
+// Who holds the partial file knows that temporary files of its place that nobody has locked are
+// left from killed writers, and those that somebody has are not.
+func TestAPartialFileSweepsWhatIsYoung(t *testing.T) {
+	for _, alone := range []bool{true, false} {
+		path := filepath.Join(t.TempDir(), "out.csv")
+		p, err := OpenPartial(path + ".part")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Alone = p.Alone && alone
+		temp, err := NewTemp(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		left := filepath.Join(filepath.Dir(path), ".out.csv.zonedeck-ABCDEFGH")
+		if err := errors.Join(os.WriteFile(left, nil, 0o600), p.Sweep(path)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(left); errors.Is(err, os.ErrNotExist) != p.Alone {
+			t.Errorf("alone %t: %v", p.Alone, err)
+		}
+		if _, err := os.Stat(temp.Name()); err != nil {
+			t.Errorf("one that is written to: %v", err)
+		}
+		if err := errors.Join(temp.Discard(), p.Discard()); err != nil {
+			t.Error(err)
+		}
+	}
+}

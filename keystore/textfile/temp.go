@@ -121,17 +121,20 @@ const (
 // no process holds open or wrote to for a minute, and where that cannot be told (on Windows,
 // and on file systems without locks) those that were not written to for a day. A missing
 // folder is fine.
-func Sweep(dir string) error { return errors.Join(sweepFolder(dir, "")...) }
+func Sweep(dir string) error { return errors.Join(sweepFolder(dir, "", unlockedAfter)...) }
 
 // SweepFor is Sweep for the temporary files of one place. Its folder may be shared with other
 // users: what permissions keep from being looked at or removed stays.
-func SweepFor(path string) error {
-	errs := sweepFolder(filepath.Dir(path), filepath.Base(path))
+func SweepFor(path string) error { return sweepFor(path, unlockedAfter) }
+
+func sweepFor(path string, least time.Duration) error {
+	errs := sweepFolder(filepath.Dir(path), filepath.Base(path), least)
 	return errors.Join(slices.DeleteFunc(errs, func(err error) bool { return errors.Is(err, os.ErrPermission) })...)
 }
 
-// sweepFolder removes the temporary files of one target, or of all if it is empty.
-func sweepFolder(dir, target string) (errs []error) {
+// sweepFolder removes the temporary files of one target, or of all if it is empty. least is how
+// long one that can be locked was not written to.
+func sweepFolder(dir, target string, least time.Duration) (errs []error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -142,13 +145,13 @@ func sweepFolder(dir, target string) (errs []error) {
 	for _, e := range entries {
 		name := tempName.FindStringSubmatch(e.Name())
 		if e.Type().IsRegular() && name != nil && (target == "" || name[1] == target) {
-			errs = append(errs, sweep(filepath.Join(dir, e.Name())))
+			errs = append(errs, sweep(filepath.Join(dir, e.Name()), least))
 		}
 	}
 	return errs
 }
 
-func sweep(path string) error {
+func sweep(path string, least time.Duration) error {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may have become a pipe
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -162,7 +165,7 @@ func sweep(path string) error {
 		return err
 	}
 	locked := lock(f)
-	if !abandoned(locked, time.Since(info.ModTime())) {
+	if !abandoned(locked, time.Since(info.ModTime()), least) {
 		return nil
 	}
 	if locked != nil {
@@ -176,10 +179,10 @@ func sweep(path string) error {
 
 // abandoned reports whether nobody writes a temporary file any more, by the answer to
 // the attempt to lock it and by the time since the last write.
-func abandoned(locked error, age time.Duration) bool {
+func abandoned(locked error, age, least time.Duration) bool {
 	switch {
 	case locked == nil:
-		return age >= unlockedAfter
+		return age >= least
 	case errors.Is(locked, errHeld):
 		return false
 	default:

@@ -127,7 +127,7 @@ func TestWithoutLocksTheAgeDecidesWhatIsSwept(t *testing.T) {
 		{errors.ErrUnsupported, leftAfter - 1, false},
 		{errors.ErrUnsupported, leftAfter, true},
 	} {
-		if got := abandoned(c.locked, c.age); got != c.want {
+		if got := abandoned(c.locked, c.age, unlockedAfter); got != c.want {
 			t.Errorf("%v, %v old: %v", c.locked, c.age, got)
 		}
 	}

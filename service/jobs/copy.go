@@ -3,7 +3,10 @@ package jobs
 import (
 	"errors"
 	"fmt"
+	"hash"
 	"io"
+	"os"
+	"sync"
 )
 
 // pieceSize is how much of a result is handled at once, in bytes.
@@ -89,4 +92,41 @@ func (r *result) writeAll(w io.Writer, from <-chan piece, free chan<- []byte, mo
 		free <- p.text[:cap(p.text)]
 	}
 	return done, nil
+}
+
+// syncer syncs a file as it grows: one of gigabytes would wait for its disk at the end.
+type syncer struct {
+	upTo    int64 // of the file, is on disk or on its way
+	running sync.WaitGroup
+}
+
+// syncEvery is how many bytes are written between two times that a file is synced.
+const syncEvery = 64 << 20
+
+// grew begins to sync a file of that size if it is time. Who gives the file its place syncs it
+// once more, and tells.
+func (s *syncer) grew(f *os.File, size int64) {
+	if size-s.upTo >= syncEvery {
+		s.running.Wait()
+		s.upTo = size
+		s.running.Go(func() { _ = f.Sync() })
+	}
+}
+
+// summed is a file that is being written, with its size and digest so far.
+type summed struct {
+	f    *os.File
+	sum  hash.Hash
+	size int64
+	sync syncer
+}
+
+func (s *summed) Write(b []byte) (int, error) {
+	var summing sync.WaitGroup
+	summing.Go(func() { _, _ = s.sum.Write(b) })
+	n, err := s.f.Write(b)
+	summing.Wait()
+	s.size += int64(n)
+	s.sync.grew(s.f, s.size)
+	return n, err
 }

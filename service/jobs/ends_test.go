@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/dialect"
 	"zonedeck/service/servicetest"
@@ -175,5 +176,30 @@ func TestADownloadEndsWithTheContextWhileItWorksOnTheDisk(t *testing.T) {
 	job, err := cl.Download(t.Context(), "job-1", to, nil)
 	if asked := s.seen(); err != nil || asked != "" || job.Rows.Returned != 6 {
 		t.Errorf("asked for %q, %+v, %v", asked, job.Rows, err)
+	}
+}
+
+// All parts together have a bound, too.
+func TestTheSumOfThePartsHasABound(t *testing.T) {
+	s := newParts(3)
+	p := servicetest.API(t, s.ServeHTTP)
+	cl := newRunner(t, p)
+	part, err := openPartial(filepath.Join(t.TempDir(), "out.ndjson"), partState{Rows: 1000, Parts: 3}, false, newTally(dialect.Dialect{}, "gd_1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := part.Discard(); err != nil {
+			t.Error(err)
+		}
+	}()
+	d, err := dialect.Find("brightdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := jobCall{p: p, d: d, paths: dialect.JobPaths{Snapshot: "/snapshot"}, secret: keystore.NewSecret("a-key")}
+	part.size = maxDownload - 10
+	if err := cl.fetchPart(t.Context(), call, part, 1, func(int64) {}); err == nil || !strings.Contains(err.Error(), "larger than") {
+		t.Errorf("%v", err)
 	}
 }

@@ -36,9 +36,9 @@ const (
 	victimKey = "ZONEDECK_SERVICE_VICTIM_KEY" // the key's value; without one it is the tests'
 )
 
-// victim does its work until it is killed, or for a minute.
+// victim does its work until it is killed, or for some minutes.
 func victim(role string) int {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	var err error
 	switch role {
@@ -48,6 +48,10 @@ func victim(role string) int {
 		err = victimTriggers(ctx)
 	case "download":
 		err = victimDownload(ctx)
+	case "download once":
+		if err = downloadOnce(ctx); err == nil {
+			return 0
+		}
 	case "follow":
 		err = victimFollow(ctx)
 	case "emulator":
@@ -170,7 +174,7 @@ func TestAKillInTheMiddleOfATriggerLeavesOnePostAndAJobThatMayHaveStarted(t *tes
 	_, kill := startVictim(t, "trigger", dir, p.BaseURL)
 	select {
 	case <-arrived:
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute): // ends a hang
 		t.Fatal("no POST came")
 	}
 	j, notice, err := ledger.Open(t.Context(), filepath.Join(dir, "ledger.db"), time.Now)

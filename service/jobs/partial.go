@@ -77,11 +77,8 @@ type partial struct {
 	sum   hash.Hash
 	size  int64 // of what sum has
 	last  byte  // of what was written
-	// synced is up to where the file is on disk, or on its way there by syncing. A file of
-	// gigabytes would else wait for its disk at the end.
-	synced  int64
-	syncing sync.WaitGroup
-	text    []byte // of the file about it
+	sync  syncer
+	text  []byte // of the file about it
 }
 
 // openPartial locks the partial file for dest and reads what is known of it. What another
@@ -189,7 +186,7 @@ func (p *partial) rehash(ctx context.Context, on func(Progress)) error {
 func (p *partial) restart(rows, parts int) error {
 	p.state.Rows, p.state.Parts, p.state.Done, p.state.Kept = rows, parts, nil, nil
 	*p.rows = *newTally(p.rows.d, p.rows.of)
-	p.size, p.synced = 0, 0
+	p.size, p.sync.upTo = 0, 0
 	p.sum.Reset()
 	return p.cut()
 }
@@ -203,9 +200,6 @@ func (p *partial) cut() error {
 	return err
 }
 
-// syncEvery is how many bytes are written between two times that a file is synced.
-const syncEvery = 64 << 20
-
 func (p *partial) Write(b []byte) (int, error) {
 	var counted sync.WaitGroup
 	counted.Go(func() { _, _ = p.rows.Write(b) }) // the longest part of it
@@ -215,11 +209,8 @@ func (p *partial) Write(b []byte) (int, error) {
 	}
 	_, _ = p.sum.Write(b[:n])
 	counted.Wait()
-	if p.size += int64(n); p.size-p.synced >= syncEvery {
-		p.syncing.Wait()
-		p.synced = p.size
-		p.syncing.Go(func() { _ = p.Sync() }) // Keep tells
-	}
+	p.size += int64(n)
+	p.sync.grew(p.File, p.size)
 	return n, err
 }
 

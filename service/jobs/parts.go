@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"io/fs"
 	"net/http"
@@ -32,6 +31,9 @@ func (rn *Runner) fetchResult(ctx context.Context, call jobCall, to Destination,
 	if err != nil {
 		return nil, fmt.Errorf("downloading the results of job %s: %w", call.job.ID, err)
 	}
+	if err := errors.Join(p.Sweep(to.File), p.Sweep(to.File+stateSuffix)); err != nil {
+		rn.cfg.Log.Warn("a temporary file of a killed download stays", "error", err)
+	}
 	if p.became(ctx, to) {
 		on(Progress{Note: to.File + " is whole already: an earlier download ended before it was written down", Bytes: p.state.Kept.Bytes, Part: p.state.Parts, Parts: p.state.Parts})
 		return p, nil
@@ -39,13 +41,10 @@ func (rn *Runner) fetchResult(ctx context.Context, call jobCall, to Destination,
 	if err := cmp.Or(context.Cause(ctx), free(to)); err != nil {
 		return nil, errors.Join(err, p.unused())
 	}
-	if err := errors.Join(textfile.SweepFor(to.File), textfile.SweepFor(to.File+stateSuffix)); err != nil {
-		rn.cfg.Log.Warn("a temporary file of a killed download stays", "error", err)
-	}
 	err = rn.goOn(ctx, call, p, on)
 	if err == nil {
 		err = rn.fetchParts(ctx, call, p, on)
-		p.syncing.Wait()
+		p.sync.running.Wait()
 	}
 	if err == nil {
 		if err = p.finish(ctx, to, p.rows.sum(call.p), on); err == nil {
@@ -237,8 +236,10 @@ func (p *partial) finish(ctx context.Context, to Destination, counted model.JobR
 	if err != nil {
 		return err
 	}
-	sum := &summed{w: t, sum: sha256.New()}
-	if err = p.convert(ctx, sum, to, on); err == nil {
+	sum := &summed{f: t.File, sum: sha256.New()}
+	err = p.convert(ctx, sum, to, on)
+	sum.sync.running.Wait()
+	if err == nil {
 		k.Bytes, k.SHA256 = sum.size, hex.EncodeToString(sum.sum.Sum(nil))
 		p.state.Kept = k
 		if err = p.writeState(); err == nil {
@@ -281,11 +282,11 @@ func (p *partial) convert(ctx context.Context, w io.Writer, to Destination, on f
 	case err != nil:
 	case to.Format == "csv":
 		var defused int
-		if defused, err = rows.WriteCSV(w, from, to.RawCells); defused > 0 {
+		if defused, err = rows.WriteCSV(w, from, to.RawCells, p.rows.err == nil); defused > 0 {
 			on(Progress{Bytes: p.size, Part: p.state.Parts, Parts: p.state.Parts, Note: fmt.Sprintf("%d cells that a spreadsheet takes for formulas got an apostrophe before them; raw cells leave them as they are", defused)})
 		}
 	default:
-		err = rows.WriteJSON(w, from)
+		err = rows.WriteJSON(w, from, p.rows.err == nil)
 	}
 	var row *rows.RecordsError
 	switch {
@@ -307,18 +308,4 @@ func (p *partial) unused() error {
 		return p.Discard()
 	}
 	return p.Leave()
-}
-
-// summed is a file that is being written, with its size and digest so far.
-type summed struct {
-	w    io.Writer
-	sum  hash.Hash
-	size int64
-}
-
-func (s *summed) Write(b []byte) (int, error) {
-	n, err := s.w.Write(b)
-	_, _ = s.sum.Write(b[:n])
-	s.size += int64(n)
-	return n, err
 }

@@ -21,11 +21,12 @@ const (
 var ErrTooWide = fmt.Errorf("its fields are more than the %d columns of a sheet, or their names longer than %d MiB", maxCSVColumns, maxCSVNames>>20)
 
 // WriteJSON writes the rows of NDJSON as one array, each row as it is on a line of its own.
-// It holds one row in memory. A *RecordsError names the row that is not JSON.
-func WriteJSON(w io.Writer, ndjson io.Reader) error {
+// It holds one row in memory. A *RecordsError names the row that is not JSON; none is looked for
+// where every row is known to be valid.
+func WriteJSON(w io.Writer, ndjson io.Reader, valid bool) error {
 	out := bufio.NewWriterSize(w, 256<<10)
 	before := "["
-	err := throughLines(ndjson, func(raw []byte) error {
+	err := throughLines(ndjson, valid, func(raw []byte) error {
 		_, _ = out.WriteString(before) // Flush reports the first error
 		before = ",\n"
 		_, err := out.Write(raw)
@@ -42,16 +43,17 @@ func WriteJSON(w io.Writer, ndjson io.Reader) error {
 }
 
 // WriteCSV writes the rows of NDJSON below a header with every field of any row, in the order
-// in which they first appear; a row that is no object has the one field "value". Texts are
-// as they are, null and what a row lacks are empty, and everything else, also what is nested,
-// is JSON. A text that a sheet would take for a formula gets an apostrophe before it, unless
+// in which they first appear; a row that is no object has the one field "value". Of a field that
+// a row has twice the first value that says anything counts. Texts are as they are, null and
+// what a row lacks are empty, and everything else, also what is nested, is JSON. A text that a sheet would take for a formula gets an apostrophe before it, unless
 // raw is set; see Defuse.
 //
 // It reads ndjson twice, once for the columns, and holds one row in memory. It returns how many
-// texts got an apostrophe. A *RecordsError names the row that is not JSON, or wraps ErrTooWide.
-func WriteCSV(w io.Writer, ndjson io.ReadSeeker, raw bool) (defused int, err error) {
+// texts got an apostrophe. A *RecordsError names the row that is not JSON, which is looked for as
+// in WriteJSON, or wraps ErrTooWide.
+func WriteCSV(w io.Writer, ndjson io.ReadSeeker, raw, valid bool) (defused int, err error) {
 	t := &sheet{at: map[string]int{}, raw: raw}
-	if err := throughLines(ndjson, t.look); err != nil {
+	if err := throughLines(ndjson, valid, t.look); err != nil {
 		return 0, err
 	}
 	if _, err := ndjson.Seek(0, io.SeekStart); err != nil {
@@ -67,7 +69,7 @@ func WriteCSV(w io.Writer, ndjson io.ReadSeeker, raw bool) (defused int, err err
 			return 0, err
 		}
 	}
-	if err := throughLines(ndjson, t.row); err != nil {
+	if err := throughLines(ndjson, true, t.row); err != nil {
 		return 0, writeFault(err)
 	}
 	t.w.Flush()
@@ -131,10 +133,9 @@ func (t *sheet) row(raw []byte) error {
 	clear(t.cells)
 	fields(raw, func(name string, v gjson.Result) bool {
 		i := t.at[name]
-		switch v.Type {
-		case gjson.Null:
-			t.cells[i] = ""
-		case gjson.String:
+		switch {
+		case v.Type == gjson.Null || t.cells[i] != "":
+		case v.Type == gjson.String:
 			t.cells[i] = t.text(v.Str)
 		default:
 			t.cells[i] = v.Raw

@@ -19,12 +19,12 @@ func TestRowsAsAnArray(t *testing.T) {
 		"\ufeff{\"a\":1}\r\n\n[2,[3]]\n\"x\"": "[{\"a\":1},\n2,\n[3],\n\"x\"]",
 	} {
 		var out bytes.Buffer
-		if err := WriteJSON(&out, iotest.OneByteReader(strings.NewReader(in))); err != nil || out.String() != want {
+		if err := WriteJSON(&out, iotest.OneByteReader(strings.NewReader(in)), false); err != nil || out.String() != want {
 			t.Errorf("%q: %q, %v", in, out.String(), err)
 		}
 	}
 	var row *RecordsError
-	if err := WriteJSON(io.Discard, strings.NewReader("{}\n\n{\"a\":\n")); !errors.As(err, &row) || row.Record != 2 {
+	if err := WriteJSON(io.Discard, strings.NewReader("{}\n\n{\"a\":\n"), false); !errors.As(err, &row) || row.Record != 2 {
 		t.Errorf("%v", err)
 	}
 }
@@ -48,7 +48,7 @@ func TestRowsAsASheet(t *testing.T) {
 			"\"\tx\",\"line\nbreak\",,,,,\n",
 	} {
 		var out bytes.Buffer
-		n, err := WriteCSV(&out, strings.NewReader(in), raw)
+		n, err := WriteCSV(&out, strings.NewReader(in), raw, false)
 		if err != nil || out.String() != want || raw != (n == 0) || !raw && n != 4 {
 			t.Errorf("raw %v: %d, %v\n%s\nwant\n%s", raw, n, err, out.String(), want)
 		}
@@ -62,7 +62,7 @@ func TestRowsAsASheet(t *testing.T) {
 		wide.WriteString(`"` + strings.Repeat("c", i%7) + strings.Repeat("d", i/7%7) + string(rune('a'+i%26)) + strings.Repeat("e", i/49) + `":1`)
 	}
 	wide.WriteString("}")
-	if _, err := WriteCSV(io.Discard, strings.NewReader(wide.String()), false); err == nil || !strings.Contains(err.Error(), "columns of a sheet") {
+	if _, err := WriteCSV(io.Discard, strings.NewReader(wide.String()), false, false); err == nil || !strings.Contains(err.Error(), "columns of a sheet") {
 		t.Errorf("%v", err)
 	}
 }
@@ -75,8 +75,8 @@ var errFull = errors.New("no room")
 
 func TestAFullDiskIsNoFaultOfARow(t *testing.T) {
 	in := strings.Repeat("{\"a\":\"x\"}\n", 100_000)
-	_, err := WriteCSV(full{}, strings.NewReader(in), false)
-	for _, err := range []error{err, WriteJSON(full{}, strings.NewReader(in))} {
+	_, err := WriteCSV(full{}, strings.NewReader(in), false, false)
+	for _, err := range []error{err, WriteJSON(full{}, strings.NewReader(in), false)} {
 		var row *RecordsError
 		if !errors.Is(err, errFull) || errors.As(err, &row) {
 			t.Errorf("%v", err)
@@ -97,15 +97,20 @@ func FuzzConvert(f *testing.F) {
 			err = l.Close()
 		}
 		var array, sheet bytes.Buffer
-		if werr := WriteJSON(&array, bytes.NewReader(in)); (werr == nil) != (err == nil) {
+		if werr := WriteJSON(&array, bytes.NewReader(in), false); (werr == nil) != (err == nil) {
 			t.Fatalf("%v, and %v", err, werr)
 		}
-		_, serr := WriteCSV(&sheet, bytes.NewReader(in), false)
+		_, serr := WriteCSV(&sheet, bytes.NewReader(in), false, false)
 		if err != nil {
 			if serr == nil {
 				t.Fatalf("%v, and the sheet is one", err)
 			}
 			return
+		}
+		var known, knownSheet bytes.Buffer // that it is valid
+		jerr := WriteJSON(&known, bytes.NewReader(in), true)
+		if _, kerr := WriteCSV(&knownSheet, bytes.NewReader(in), false, true); jerr != nil || kerr != nil || known.String() != array.String() || knownSheet.String() != sheet.String() {
+			t.Fatalf("%q and %q, %v, %v: %q", known.String(), knownSheet.String(), jerr, kerr, in)
 		}
 		var all []json.RawMessage
 		if err := json.Unmarshal(array.Bytes(), &all); err != nil || len(all) != n {
@@ -130,4 +135,12 @@ func FuzzConvert(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestTheFirstValueOfAFieldCounts(t *testing.T) {
+	var sheet bytes.Buffer
+	const in = `{"a":null,"a":1,"a":2,"b":"","b":"x","a":null}`
+	if _, err := WriteCSV(&sheet, strings.NewReader(in), false, false); err != nil || sheet.String() != "a,b\n1,x\n" {
+		t.Errorf("%q, %v", sheet.String(), err)
+	}
 }
