@@ -161,6 +161,18 @@ func (rn *Runner) seeDue(ctx context.Context, profile string) (end func()) {
 // this process downloads: another process was stopped at them, or its disk was full.
 const fieldsAgain = 5 * time.Minute
 
+// SeeDue is SeeFields for every result of the profile of which that is due.
+func (rn *Runner) SeeDue(ctx context.Context) error {
+	if rn.cfg.Ledger == nil || rn.cfg.Coverage == nil {
+		return nil
+	}
+	p, _, err := rn.cfg.Access.Current(ctx)
+	if err != nil {
+		return err
+	}
+	return rn.seeAll(ctx, p.Name)
+}
+
 func (rn *Runner) seeAll(ctx context.Context, profile string) error {
 	due, err := rn.cfg.Ledger.FieldsDue(ctx, profile)
 	for _, job := range due {

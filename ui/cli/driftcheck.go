@@ -181,6 +181,9 @@ func (t *task) printChecked(all []checkedJSON, asJSON bool) error {
 
 // checkStored checks the newest runs of collectors, without names of all.
 func (t *task) checkStored(ctx context.Context, names []string) ([]checkedJSON, error) {
+	if err := t.Client.SeeDue(ctx); err != nil { // a download that was stopped before it looked
+		t.app.warn("not every result is judged: %v", err)
+	}
 	list, err := t.Client.Drift.List(ctx)
 	var fault *textfile.Error // without a contract the check would say less than it was asked to
 	if err != nil && (len(names) == 0 || !errors.As(err, &fault)) {
