@@ -244,35 +244,48 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 			t.Errorf("%d runs", len(d.Runs))
 		}
 	})
-	t.Run("size", func(t *testing.T) {
-		s := openStore(t, Keep{Runs: 100, Age: 1000 * 24 * time.Hour, Bytes: 1500, Accepted: 5})
-		m := monitor(t, s)
-		for i := range 10 {
-			result(t, m, fmt.Sprintf("job-%02d", i), 30-i, many(30, whole))
-		}
-		var size, n int
-		if err := s.db.QueryRowContext(t.Context(), "SELECT sum(length(fields)+length(sample)+length(findings)), count(*) FROM runs").Scan(&size, &n); err != nil {
+	size := func(t *testing.T, s *Store) (bytes, runs int) {
+		t.Helper()
+		if err := s.db.QueryRowContext(t.Context(), "SELECT sum(length(fields)+length(sample)+length(findings)), count(*) FROM runs").Scan(&bytes, &runs); err != nil {
 			t.Fatal(err)
 		}
-		if size > 1500 || n < 2 || n > 9 {
-			t.Errorf("%d bytes in %d runs", size, n)
+		return bytes, runs
+	}
+	t.Run("size", func(t *testing.T) {
+		s := openStore(t, Keep{Runs: 100, Age: 1000 * 24 * time.Hour, Bytes: 1 << 30, Accepted: 5})
+		m := monitor(t, s)
+		result(t, m, "job-00", 30, many(30, whole))
+		one, _ := size(t, s)
+		s.keep.Bytes = int64(one*3 + one/2)
+		for i := range 9 {
+			result(t, m, fmt.Sprintf("job-%02d", i+1), 29-i, many(30, whole))
+		}
+		if bytes, runs := size(t, s); bytes > one*3+one/2 || runs < 2 || runs > 4 {
+			t.Errorf("%d bytes in %d runs, of which one had %d", bytes, runs, one)
 		}
 	})
 	t.Run("size, and a collector with many runs beside one with few", func(t *testing.T) {
-		s := openStore(t, Keep{Runs: 100, Age: 1000 * 24 * time.Hour, Bytes: 8_000, Accepted: 5})
+		s := openStore(t, Keep{Runs: 100, Age: 1000 * 24 * time.Hour, Bytes: 1 << 30, Accepted: 5})
 		m := monitor(t, s)
 		result(t, m, "job-1", 90, many(30, whole))
 		result(t, m, "job-2", 80, many(30, broken))
-		for i := range 40 {
+		fetch := func(i int) {
+			t.Helper()
 			r := model.FetchResult{ID: fmt.Sprintf("f_%d", i), Started: today.Add(time.Duration(i) * time.Minute), Request: model.FetchRequest{URL: "http://shop.test/x"}}
 			r.Fields = []model.Field{{Path: strings.Repeat("x", 100), Found: i%2 == 0}}
 			if err := m.Fetched(t.Context(), "p", r, []byte("<p>"+r.ID)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		var n int
-		if err := s.db.QueryRowContext(t.Context(), "SELECT count(*) FROM runs").Scan(&n); err != nil || n > 38 {
-			t.Errorf("%d runs, %v: nothing was forgotten", n, err)
+		two, _ := size(t, s)
+		fetch(0)
+		three, _ := size(t, s)
+		s.keep.Bytes = int64(two + 10*(three-two))
+		for i := range 30 {
+			fetch(i + 1)
+		}
+		if bytes, runs := size(t, s); int64(bytes) > s.keep.Bytes || runs > 20 {
+			t.Errorf("%d bytes in %d runs", bytes, runs)
 		}
 		if d := show(t, m); d.Verdict.State != Drift || len(d.Runs) != 2 {
 			t.Errorf("%d runs, %+v", len(d.Runs), d.Verdict)
