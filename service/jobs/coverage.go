@@ -159,7 +159,7 @@ func (rn *Runner) seeDue(ctx context.Context, profile string) (end func()) {
 
 // fieldsAgain is how often results are looked for whose fields were not looked at, beside those that
 // this process downloads: another process was stopped at them, or its disk was full.
-const fieldsAgain = 5 * time.Minute
+const fieldsAgain = time.Hour
 
 // SeeDue is SeeFields for every result of the profile of which that is due.
 func (rn *Runner) SeeDue(ctx context.Context) error {

@@ -293,7 +293,7 @@ func TestAResultThatComesWholeBeginsAgain(t *testing.T) {
 	}
 }
 
-// A kill between any two writes of the end: the next download ends it without asking for
+// Killed after the file got its place and before the ledger: the next download ends it without asking for
 // anything again.
 func TestADownloadThatIsThereOnlyEnds(t *testing.T) {
 	for _, format := range []string{"ndjson", "json", "csv"} {
