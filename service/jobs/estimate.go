@@ -46,10 +46,10 @@ func (e Estimate) String() string {
 
 // records is a number of records in words.
 func records(n float64) string {
-	if n == 1 {
-		return "1 record"
+	if s := fmt.Sprintf("%.0f", n); s != "1" {
+		return s + " records"
 	}
-	return fmt.Sprintf("%.0f records", n)
+	return "1 record"
 }
 
 // earlier is a number of earlier jobs in words.

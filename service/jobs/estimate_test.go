@@ -200,3 +200,11 @@ func TestAJobWithoutKeptInputsCountsForAnEstimate(t *testing.T) {
 		t.Errorf("%s, %v", e, err)
 	}
 }
+
+func TestRecordsInWords(t *testing.T) {
+	for n, want := range map[float64]string{0: "0 records", 0.667: "1 record", 1: "1 record", 1.4: "1 record", 2: "2 records", 1234.5: "1234 records"} {
+		if got := records(n); got != want {
+			t.Errorf("%v: %q, want %q", n, got, want)
+		}
+	}
+}

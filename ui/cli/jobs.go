@@ -11,6 +11,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/jobs"
+	"zonedeck/ui/kit/text"
 )
 
 func (a *app) jobsCommand() *cobra.Command {
@@ -125,10 +126,10 @@ func (t *task) ledger(ctx context.Context) error {
 func progressLine(j model.Job) string {
 	line := fmt.Sprintf("%s  %s", sanitizeLine(j.Snapshot), j.State.Label())
 	if j.Done >= 0 && j.Inputs > 0 {
-		line += fmt.Sprintf("  %d of %d inputs", j.Done, j.Inputs)
+		line += fmt.Sprintf("  %d of %s", j.Done, text.Counted(j.Inputs, "input"))
 	}
 	if j.Records >= 0 {
-		line += fmt.Sprintf("  %d records", j.Records)
+		line += "  " + text.Counted(j.Records, "record")
 	}
 	return line
 }
@@ -167,7 +168,7 @@ func (t *task) reportJob(j model.Job, asJSON bool) error {
 		t.app.say("zonedeck: 'zonedeck jobs resolve %s' looks for it in the service's list of jobs", j.ID)
 	}
 	if j.State == model.JobReady && j.Records >= 0 && j.Records < j.Inputs {
-		t.app.say("zonedeck: %d records from %d inputs: some inputs returned none", j.Records, j.Inputs)
+		t.app.say("zonedeck: %s from %s: some inputs returned none", text.Counted(j.Records, "record"), text.Counted(j.Inputs, "input"))
 	}
 	return exit(code)
 }

@@ -58,6 +58,9 @@ func (t *task) showJob(j model.Job) error {
 	add("key", j.KeyName)
 	add("repeats", j.Repeats)
 	add("inputs", fmt.Sprint(j.Inputs))
+	if j.Records >= 0 && !j.Rows.Counted {
+		add("records", fmt.Sprintf("%d, as the service says", j.Records))
+	}
 	for _, row := range rowFacts(j.Rows) {
 		add(row[0], row[1])
 	}

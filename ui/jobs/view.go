@@ -223,7 +223,7 @@ func (m *Model) notes(j model.Job, w int) []string {
 	followed, known := m.work.followed[j.ID]
 	switch why := m.whyNotAsk(j); {
 	case j.State == model.JobReady && j.Records >= 0 && j.Records < j.Inputs:
-		return widget.Wrapped(t.Warn, fmt.Sprintf("! %d records from %d inputs: some inputs returned none", j.Records, j.Inputs), w)
+		return widget.Wrapped(t.Warn, fmt.Sprintf("! %s from %s: some inputs returned none", text.Counted(j.Records, "record"), text.Counted(j.Inputs, "input")), w)
 	case j.State.Final() || j.State == model.JobMayHave:
 		return nil
 	case followed.On:
