@@ -355,7 +355,7 @@ func (c *crash) once(t *testing.T) (looks int64, killed bool) {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), exe, "-test.run=^$")
-	cmd.Env = append(os.Environ(), operatorEnv+"="+string(raw))
+	cmd.Env = append(os.Environ(), operatorEnv+"="+string(raw), "GORACE=atexit_sleep_ms=0") // else a child under the race detector waits a second before it ends
 	var out, errs strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Start(); err != nil {

@@ -140,7 +140,7 @@ func startVictim(t *testing.T, role, dir, url string) (out io.Reader, kill func(
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), exe, "-test.run=^$")
-	cmd.Env = append(os.Environ(), victimEnv+"="+role, victimDir+"="+dir, victimURL+"="+url)
+	cmd.Env = append(os.Environ(), victimEnv+"="+role, victimDir+"="+dir, victimURL+"="+url, "GORACE=atexit_sleep_ms=0") // else a child under the race detector waits a second before it ends
 	cmd.Stderr = os.Stderr
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {

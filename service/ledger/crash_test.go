@@ -56,7 +56,7 @@ func TestKilledInTheMiddleOfWritesItLosesNoAcknowledgedJob(t *testing.T) {
 	acknowledged := map[string]bool{}
 	for round := range 3 {
 		child := exec.CommandContext(t.Context(), exe, "-test.run=^$")
-		child.Env = append(os.Environ(), crashEnv+"="+path)
+		child.Env = append(os.Environ(), crashEnv+"="+path, "GORACE=atexit_sleep_ms=0") // else a child under the race detector waits a second before it ends
 		out, err := child.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)

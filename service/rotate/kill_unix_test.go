@@ -271,7 +271,7 @@ func (p place) child(t *testing.T, env ...string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), exe)
-	cmd.Env = append(append(os.Environ(), childPlace+"="+string(raw)), env...)
+	cmd.Env = append(append(os.Environ(), childPlace+"="+string(raw), "GORACE=atexit_sleep_ms=0"), env...) // else a child under the race detector waits a second before it ends
 	cmd.Stderr = os.Stderr
 	return cmd
 }

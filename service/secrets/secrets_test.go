@@ -246,7 +246,7 @@ func TestAKilledMigrationLosesNothingAndGoesOn(t *testing.T) {
 	for step := 0; ; step++ {
 		f, dir := prepared(t)
 		cmd := exec.CommandContext(t.Context(), os.Args[0])
-		cmd.Env = append(os.Environ(), envDir+"="+dir, fmt.Sprint(envStep, "=", step))
+		cmd.Env = append(os.Environ(), envDir+"="+dir, fmt.Sprint(envStep, "=", step), "GORACE=atexit_sleep_ms=0") // else a child under the race detector waits a second before it ends
 		out, err := cmd.CombinedOutput()
 		exit, killed := errors.AsType[*exec.ExitError](err)
 		if killed && exit.ExitCode() == 1 || err != nil && !killed {

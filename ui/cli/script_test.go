@@ -69,6 +69,7 @@ func TestScripts(t *testing.T) {
 				env.Setenv("XDG_"+v+"_HOME", filepath.Join(env.WorkDir, strings.ToLower(v)))
 			}
 			env.Setenv("NO_COLOR", "1")
+			env.Setenv("GORACE", "atexit_sleep_ms=0") // else each command under the race detector waits a second before it ends
 			env.Setenv("API", ready.API)
 			env.Setenv("PROXY", ready.Proxy)
 			env.Setenv("PROXY_PORT", ready.Proxy[strings.LastIndex(ready.Proxy, ":")+1:])
