@@ -144,29 +144,39 @@ func (s *Store) Put(ctx context.Context, r Run, judge func(r Run, earlier []Run)
 
 // prune forgets what is too much. The newest run of a collector and the good ones that later ones are compared with stay
 // whatever their age and number, so that drift does not become normal by lasting. The bound on the size of all takes the others first,
-// and of these the oldest good ones of each collector: one with many runs does not take the few of another.
+// and of these the oldest good ones of each collector: one with many runs does not take the few of another. It takes an eighth at once, because
+// that is a look at all runs.
 func (s *Store) prune(ctx context.Context, tx *sql.Tx, c Collector) error {
-	const ranked = `WITH ranked AS (SELECT seq, at, length(fields) + length(sample) + length(findings) AS size,
+	const last = math.MaxInt32
+	ranked := func(of string) string {
+		return `WITH ranked AS (SELECT seq, at, length(fields) + length(sample) + length(findings) AS size,
 			CASE
 			WHEN row_number() OVER (PARTITION BY profile, kind, name ORDER BY at DESC, seq DESC) = 1 THEN 0
 			WHEN state NOT IN ('ok', 'first', 'few') THEN ?3
 			WHEN row_number() OVER good <= ?1 OR sum(useful) OVER good - useful < ?2 THEN row_number() OVER good
 			ELSE ?3 END AS place
-		FROM runs WINDOW good AS (PARTITION BY profile, kind, name, form, state IN ('ok', 'first', 'few') ORDER BY at DESC, seq DESC ROWS UNBOUNDED PRECEDING)) `
-	const last = math.MaxInt32
+		FROM runs ` + of + ` WINDOW good AS (PARTITION BY profile, kind, name, form, state IN ('ok', 'first', 'few') ORDER BY at DESC, seq DESC ROWS UNBOUNDED PRECEDING)) `
+	}
+	var size int64
+	if err := tx.QueryRowContext(ctx, "SELECT sum(length(fields) + length(sample) + length(findings)) FROM runs").Scan(&size); err != nil {
+		return err
+	}
 	for _, q := range []struct {
 		query string
 		args  []any
 	}{
-		{ranked + "DELETE FROM runs WHERE at < ?4 AND seq IN (SELECT seq FROM ranked WHERE place = ?3)", []any{GoodRuns, goodRows, last, database.Micros(s.now().Add(-s.keep.Age))}},
 		{
-			ranked + `DELETE FROM runs WHERE profile=?4 AND kind=?5 AND name=?6 AND seq IN (SELECT seq FROM ranked WHERE place = ?3)
+			ranked("WHERE (profile, kind, name) IN (SELECT profile, kind, name FROM runs WHERE at < ?4)") + "DELETE FROM runs WHERE at < ?4 AND seq IN (SELECT seq FROM ranked WHERE place = ?3)",
+			[]any{GoodRuns, goodRows, last, database.Micros(s.now().Add(-s.keep.Age))},
+		},
+		{
+			ranked("WHERE profile=?4 AND kind=?5 AND name=?6") + `DELETE FROM runs WHERE seq IN (SELECT seq FROM ranked WHERE place = ?3)
 			AND seq NOT IN (SELECT seq FROM runs WHERE profile=?4 AND kind=?5 AND name=?6 ORDER BY at DESC, seq DESC LIMIT ?7)`,
 			[]any{GoodRuns, goodRows, last, c.Profile, c.Kind, c.Name, s.keep.Runs},
 		},
 		{
-			ranked + `DELETE FROM runs WHERE seq IN (SELECT seq FROM (SELECT seq, sum(size) OVER (ORDER BY place, at DESC, seq DESC) AS total FROM ranked) WHERE total > ?4)`,
-			[]any{GoodRuns, goodRows, last, s.keep.Bytes},
+			ranked("WHERE ?5 > ?4") + `DELETE FROM runs WHERE seq IN (SELECT seq FROM (SELECT seq, sum(size) OVER (ORDER BY place, at DESC, seq DESC) AS total FROM ranked) WHERE total > ?4 * 7 / 8)`,
+			[]any{GoodRuns, goodRows, last, s.keep.Bytes, size},
 		},
 		{
 			`DELETE FROM accepted WHERE profile=? AND kind=? AND name=? AND seq NOT IN (SELECT seq FROM accepted WHERE profile=? AND kind=? AND name=? ORDER BY seq DESC LIMIT ?)`,
