@@ -3,8 +3,11 @@ package jobs
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,9 +33,9 @@ func (s *seenRows) Keep(_ context.Context, counted model.JobRows) (string, error
 }
 
 // due has a downloaded result whose fields are due, and what they will be shown to.
-func due(t *testing.T, body string) (*Runner, model.Job, *seenRows) {
+func due(t *testing.T, answer http.HandlerFunc) (*Runner, model.Job, *seenRows) {
 	t.Helper()
-	cl, _ := script(t, text(200, body))
+	cl, _ := script(t, answer)
 	history, _ := servicetest.Journal(t)
 	seen := &seenRows{}
 	cl.cfg.Journal = history
@@ -61,7 +64,7 @@ func drifts(t *testing.T, cl *Runner) []model.Activity {
 // The fields of a result are looked at after its download, once, whatever was killed or full in
 // between.
 func TestTheFieldsOfAResultAreSeenOnce(t *testing.T) {
-	cl, _, seen := due(t, "{\"a\":1}\n{\"error\":\"dead\"}\n")
+	cl, _, seen := due(t, text(200, "{\"a\":1}\n{\"error\":\"dead\"}\n"))
 	seen.err = errors.New("the disk is full")
 	if err := cl.SeeFields(t.Context(), "job-1", nil); !errors.Is(err, seen.err) || len(drifts(t, cl)) != 0 {
 		t.Errorf("%v", err)
@@ -101,7 +104,7 @@ func TestTheFieldsOfAFileThatHasChangedAreNotSeen(t *testing.T) {
 		"the same size":          func(file string) error { return os.WriteFile(file, []byte("[{\"b\":2}]"), 0o600) },
 		"the same size, no JSON": func(file string) error { return os.WriteFile(file, []byte("[{\"b\":2}}"), 0o600) },
 	} {
-		cl, job, seen := due(t, "{\"a\":1}\n")
+		cl, job, seen := due(t, text(200, "{\"a\":1}\n"))
 		if err := change(job.File); err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +120,10 @@ func TestTheFieldsOfAFileThatHasChangedAreNotSeen(t *testing.T) {
 
 // Whoever follows jobs looks at what is due, and at what is downloaded meanwhile.
 func TestWhoFollowsLooksAtTheFieldsThatAreDue(t *testing.T) {
-	cl, _, _ := due(t, "{\"a\":1}\n")
+	var n atomic.Int32
+	cl, _, _ := due(t, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprintf(w, "{\"a\":%d}\n", n.Add(1)) // of what is the same the fields may be known already
+	})
 	p, _, err := cl.cfg.Access.Current(t.Context())
 	if err != nil {
 		t.Fatal(err)
