@@ -80,6 +80,40 @@ func (t *Temp) Keep() error {
 	return err
 }
 
+// keepNew is Keep for a place that nothing is at, else the error is os.ErrExist.
+func (t *Temp) keepNew() error {
+	err := t.Sync()
+	if err == nil {
+		err = t.link()
+	}
+	t.ended = err == nil
+	if err = errors.Join(err, t.Close()); t.ended {
+		if t.name != t.target {
+			_ = t.root.Remove(t.name) // else Sweep does
+			t.name = t.target
+		}
+		err = errors.Join(err, syncFolder(t.root), t.root.Close())
+	}
+	return err
+}
+
+// link gives the file its place, unless something is there.
+func (t *Temp) link() error {
+	err := t.root.Link(t.name, t.target)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, os.ErrExist):
+		return err
+	}
+	// A file system without links: the place is taken, and then the file put there.
+	place, err := t.root.OpenFile(t.target, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(place.Close(), t.rename(t.target))
+}
+
 // Leave leaves the file, unless it was kept or discarded, where Name then says: beside its
 // place, under a name that Sweep does not know.
 func (t *Temp) Leave() error {

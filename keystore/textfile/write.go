@@ -2,6 +2,7 @@ package textfile
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -50,6 +51,22 @@ func WriteFunc(path string, fill func(io.Writer) error) error {
 		return err
 	}
 	return replace(t, fill)
+}
+
+// WriteNew writes a file that is not there yet by what fill writes; where something has that name, before or after fill,
+// the error is fs.ErrExist and it stays as it is. The file appears complete or not at all, as with WriteFunc.
+func WriteNew(path string, fill func(io.Writer) error) error {
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return cmp.Or(err, error(&fs.PathError{Op: "write", Path: path, Err: fs.ErrExist}))
+	}
+	t, err := NewTemp(path)
+	if err != nil {
+		return err
+	}
+	if err = fill(t); err == nil {
+		err = t.keepNew()
+	}
+	return errors.Join(err, t.Discard())
 }
 
 // WriteIn replaces a file of root by b as WriteFunc does, except that a symbolic

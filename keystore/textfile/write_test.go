@@ -208,3 +208,58 @@ func TestProbeReportsWhatWriteFuncWould(t *testing.T) {
 		}
 	}
 }
+
+func TestANewFileAppearsWholeAndReplacesNone(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "new")
+	failed := errors.New("it cannot be read")
+	write := func(then func() error) func(io.Writer) error {
+		return func(w io.Writer) error {
+			_, err := io.WriteString(w, "all of it")
+			if _, there := os.Stat(path); !errors.Is(there, fs.ErrNotExist) {
+				t.Error("it is there before it is whole")
+			}
+			return errors.Join(err, then())
+		}
+	}
+	only := func(content string) {
+		t.Helper()
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if content == "" {
+			if len(entries) > 0 {
+				t.Errorf("%v is left", entries)
+			}
+			return
+		}
+		b, err := os.ReadFile(path)
+		if err != nil || string(b) != content || len(entries) != 1 {
+			t.Errorf("%q, %v, of %v", b, err, entries)
+		}
+	}
+	if err := WriteNew(path, write(func() error { return failed })); !errors.Is(err, failed) {
+		t.Error(err)
+	}
+	only("")
+	meanwhile := func() error { return os.WriteFile(path, []byte("another's"), 0o600) }
+	if err := WriteNew(path, write(meanwhile)); !errors.Is(err, fs.ErrExist) {
+		t.Error(err)
+	}
+	only("another's")
+	if err := WriteNew(path, func(io.Writer) error { return failed }); !errors.Is(err, fs.ErrExist) {
+		t.Error(err)
+	}
+	only("another's")
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteNew(path, write(func() error { return nil })); err != nil {
+		t.Error(err)
+	}
+	only("all of it")
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o077 != 0 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}

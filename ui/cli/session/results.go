@@ -56,18 +56,9 @@ func (s *Session) openResult(ctx context.Context, name string) (*records.File, e
 
 // saveNew writes a file that is not there yet, and names it.
 func saveNew(path string, fill func(io.Writer) error) (string, error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // nobody else takes the name meanwhile
+	err := textfile.WriteNew(path, fill)
 	if errors.Is(err, os.ErrExist) {
 		return "", fmt.Errorf("%s is there already: choose another name", path)
 	}
-	if err != nil {
-		return "", err
-	}
-	if err := f.Close(); err != nil {
-		return "", err
-	}
-	if err := textfile.WriteFunc(path, fill); err != nil {
-		return "", errors.Join(err, os.Remove(path))
-	}
-	return path, nil
+	return path, err
 }

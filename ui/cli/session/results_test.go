@@ -1,0 +1,27 @@
+package session
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A kill while rows are written leaves no file of their name, which the next export would be refused for.
+func TestRowsAreSavedWholeUnderANewName(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rows.ndjson")
+	name, err := saveNew(path, func(w io.Writer) error {
+		if _, err := os.Stat(path); !os.IsNotExist(err) {
+			t.Errorf("it is there already: %v", err)
+		}
+		_, err := io.WriteString(w, "{}\n")
+		return err
+	})
+	if b, rerr := os.ReadFile(path); err != nil || rerr != nil || name != path || string(b) != "{}\n" {
+		t.Errorf("%s holds %q: %v, %v", name, b, err, rerr)
+	}
+	if _, err := saveNew(path, func(io.Writer) error { return nil }); err == nil || !strings.Contains(err.Error(), "is there already: choose another name") {
+		t.Errorf("%v", err)
+	}
+}
