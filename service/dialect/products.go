@@ -32,7 +32,8 @@ type product struct {
 	// result that says what it cost, "" for none.
 	records, cost string
 	// rows is the field of a result that holds them.
-	rows string
+	rows    string
+	preview previewCalls // empty where none is known
 	// byRecord says that its records are what it bills.
 	byRecord bool
 }
@@ -89,7 +90,8 @@ func brightDataProducts() []product {
 				at := deepLookupPath + "/request/" + id
 				return JobPaths{Progress: at + "/status", Snapshot: at, Cancel: at + "/cancel"}
 			},
-			body: lookupBody,
+			body:    lookupBody,
+			preview: previewCalls{path: deepLookupPath + "/preview", id: "preview_id"},
 			states: map[string]model.JobState{
 				"completed": model.JobReady, "failed": model.JobFailed, "cancelled": model.JobCanceled, "canceled": model.JobCanceled,
 			},

@@ -136,3 +136,56 @@ func TestWhatAProductCharged(t *testing.T) {
 		t.Error("a data set tells a cost")
 	}
 }
+
+func TestPreviewOfAProduct(t *testing.T) {
+	d := Embedded()
+	path, body, err := d.Preview(asking("deep_lookup", map[string]string{"query": `"a"`, "columns": `"n"`, "result_limit": "3"}))
+	if path != "/datasets/deep_lookup/v1/preview" || string(body) != `{"query":"a"}` || err != nil {
+		t.Errorf("%s, %s, %v", path, body, err)
+	}
+	if _, _, err := d.Preview(asking("gd_x", nil)); !errors.Is(err, model.ErrRequest) || d.Previews("discover") {
+		t.Error(err)
+	}
+	if at, ok := d.PreviewAt("deep_lookup", []byte(`{"preview_id":"dld_1"}`)); at != path+"/dld_1" || !ok {
+		t.Error(at, ok)
+	}
+	for text, want := range map[string]model.JobState{
+		`{"status":"pending","columns":[{"name":"n"}]}`: model.JobRunning, `{"status":"resting"}`: model.JobRunning, `{"status":"failed"}`: model.JobFailed,
+		`{"status":"completed","columns":[{"name":"n\n","type":"enrichment"}],"sample_data":[{"n":1}]}`: model.JobReady, `{}`: "", `{"status":1}`: "",
+	} {
+		state, got, err := d.ReadPreview("deep_lookup", []byte(text))
+		if state != want || (want == "") != (err != nil) || want == model.JobReady && (len(got.Columns) != 1 || got.Columns[0].Name != "n" || len(got.Rows) != 1) {
+			t.Errorf("%s: %s, %+v, %v", text, state, got, err)
+		}
+	}
+}
+
+func FuzzReadPreview(f *testing.F) {
+	d := Embedded()
+	f.Add([]byte(`{"status":"completed","columns":[{"name":"a: b","description":"c;d","type":"constraint"}],"sample_data":[{}]}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		_, got, err := d.ReadPreview("deep_lookup", body)
+		if err != nil {
+			return
+		}
+		words, ok := WordsOfColumns(got.Columns)
+		if !ok {
+			return
+		}
+		if again, err := LookupColumns(words); err != nil || len(again) != len(got.Columns) {
+			t.Fatalf("%q: %d of %d columns, %v", words, len(again), len(got.Columns), err)
+		}
+	})
+}
+
+func FuzzProductBody(f *testing.F) {
+	d := Embedded()
+	f.Add("deep_lookup", "name; where p: x", "7")
+	f.Add("discover", "", "3")
+	f.Fuzz(func(t *testing.T, dataset, columns, limit string) {
+		body, product, err := d.ProductBody(asking(dataset, map[string]string{"query": `"q"`, "columns": columns, "result_limit": limit}))
+		if product && err == nil && !json.Valid(body) {
+			t.Fatalf("%q", body)
+		}
+	})
+}

@@ -2,12 +2,15 @@ package jobs
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/dialect"
 )
 
 // launchedOn launches a job, and follows it until it is over.
@@ -57,5 +60,47 @@ func TestADeepLookupOnTheEmulator(t *testing.T) {
 	table, err := rn.Records(t.Context(), job.ID, 10)
 	if err != nil || table.Total != job.Records || table.Columns[0].Name != "name" {
 		t.Errorf("%+v, %v", table, err)
+	}
+}
+
+func TestAPreviewShowsColumnsAndASampleAndLaunchesNothing(t *testing.T) {
+	rn := onEmulator(t)
+	r := model.TriggerRequest{Dataset: "deep_lookup", Inputs: []model.JobInput{{Extra: map[string]string{"query": `"espresso machine price"`}}}}
+	got, err := rn.PreviewJob(t.Context(), r)
+	if err != nil || len(got.Rows) == 0 || len(got.Columns) != 4 || got.Columns[0].Name != "name" || got.Columns[3].Name != "price" {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if words, ok := dialect.WordsOfColumns(got.Columns); !ok || !strings.HasPrefix(words, "name: ") {
+		t.Errorf("%q, %t", words, ok)
+	}
+	if _, total, err := rn.Jobs(t.Context(), 0); total != 0 || err != nil {
+		t.Errorf("%d jobs, %v", total, err)
+	}
+	r.MaxCost = 1
+	if _, err := rn.PreviewJob(t.Context(), r); !errors.Is(err, ErrCost) {
+		t.Errorf("a preview under a cap: %v", err)
+	}
+	r.MaxCost, r.Dataset = 0, "discover"
+	if _, err := rn.PreviewJob(t.Context(), r); !errors.Is(err, model.ErrRequest) {
+		t.Errorf("a product without previews: %v", err)
+	}
+}
+
+func TestAPreviewThatFailsIsSaid(t *testing.T) {
+	r := model.TriggerRequest{Dataset: "deep_lookup", Inputs: []model.JobInput{{Extra: map[string]string{"query": `"a"`}}}}
+	for name, c := range map[string]struct {
+		answers []http.HandlerFunc
+		want    string
+	}{
+		"no identifier": {[]http.HandlerFunc{text(200, `{}`)}, "its answer names none"},
+		"failed":        {[]http.HandlerFunc{text(200, `{"preview_id":"p1"}`), text(200, `{"status":"failed"}`)}, "it has failed"},
+		"another shape": {[]http.HandlerFunc{text(200, `{"preview_id":"p1"}`), text(200, `[]`)}, "is not a preview"},
+		"refused":       {[]http.HandlerFunc{text(429, `slow`)}, "HTTP 429"},
+		"a path":        {[]http.HandlerFunc{text(200, `{"preview_id":"../zone"}`)}, "its answer names none"},
+	} {
+		rn, _ := script(t, c.answers...)
+		if _, err := rn.PreviewJob(t.Context(), r); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -28,7 +28,7 @@ type triggerFlags struct {
 	input             string
 	columns           []string
 	sample            int
-	goodRows          bool
+	goodRows, preview bool
 	rejects, saveList string
 	settings          model.JobSettings
 }
@@ -71,6 +71,7 @@ func (f *triggerFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.settings.Endpoint, "endpoint", "", "address that the records are sent to; inbox for one of this user's 'webhook listen'")
 	fl.StringVar(&f.settings.Format, "format", "", "with --endpoint: "+strings.Join(model.DeliveryFormats(), ", "))
 	fl.BoolVar(&f.settings.Plain, "uncompressed", false, "with --endpoint: records are not compressed")
+	fl.BoolVar(&f.preview, "preview", false, "show columns and a sample of a deep lookup, which the service is asked for; launch nothing")
 	f.addLaunch(cmd)
 }
 
@@ -83,6 +84,8 @@ func (f *triggerFlags) check() error {
 		return usage("--sample %d: give a number of rows from 1", f.sample)
 	case f.settings.LimitPerInput < 0, f.settings.LimitTotal < 0:
 		return usage("--limit and --limit-per-input: give a number of records from 1")
+	case f.preview && f.dryRun:
+		return usage("--preview asks the service, and --dry-run sends nothing: give one of them")
 	case f.rejects != "" && !f.goodRows:
 		return usage("--rejects needs --good-rows: without it no bad row is passed over")
 	default:
@@ -139,6 +142,9 @@ func (t *task) trigger(ctx context.Context, name string, f triggerFlags) error {
 		t.app.say("zonedeck: a sample: %d of %d good rows", len(r.Inputs), len(in.Rows))
 	}
 	t.app.say("zonedeck: %s of %s: %s", text.Counted(len(r.Inputs), "input"), id, sanitizeLine(estimate.String()))
+	if f.preview {
+		return t.preview(ctx, r, f.json)
+	}
 	if f.dryRun {
 		return t.dryRun(ctx, r, in, estimate, f.json)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/catalogue"
+	"zonedeck/service/dialect"
 	service "zonedeck/service/jobs"
 	"zonedeck/service/profile"
 	"zonedeck/service/rows"
@@ -67,6 +68,10 @@ type fakeLedger struct {
 	same       []model.Job // beside what was triggered
 	sure       bool        // of the last claim
 	settleErr  error
+	// preview is what every preview shows, previewed are the requests for one.
+	preview    dialect.LookupPreview
+	previewed  []model.TriggerRequest
+	previewErr error
 	// opens and closes count the files of inputs.
 	opens, closes int
 	// hooks fills in addresses of the inbox.
@@ -91,6 +96,13 @@ func (f *fakeLedger) Jobs(_ context.Context, limit int) ([]model.Job, int, error
 		f.lists++
 	}
 	return append([]model.Job(nil), f.jobs[:min(limit, len(f.jobs))]...), len(f.jobs), f.listErr
+}
+
+func (f *fakeLedger) PreviewJob(_ context.Context, r model.TriggerRequest) (dialect.LookupPreview, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.previewed = append(f.previewed, r)
+	return f.preview, f.previewErr
 }
 
 func (f *fakeLedger) Request(context.Context, string) (model.TriggerRequest, error) {

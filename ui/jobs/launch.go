@@ -120,11 +120,15 @@ func (m *Model) openForm(urls []string) tea.Cmd {
 	l.dialog.Width = 78
 	l.dialog.Filled = func() bool { return l.picked }
 	l.dialog.Extra = func() []kit.Binding {
-		return []kit.Binding{{Keys: []string{"ctrl+o"}, Label: "data sets", Help: "Pick the data set from a list: by name, identifier or kind.", Intent: chooseDataset{}, WhileTyping: true}}
+		extra := []kit.Binding{{Keys: []string{"ctrl+o"}, Label: "data sets", Help: "Pick the data set from a list: by name, identifier or kind.", Intent: chooseDataset{}, WhileTyping: true}}
+		return append(extra, l.previewBindings(m)...)
 	}
 	l.dialog.Handle = func(msg tea.Msg) (tea.Cmd, bool) {
-		if _, ok := msg.(chooseDataset); ok {
+		switch msg.(type) {
+		case chooseDataset:
 			return m.openCollectors(), true
+		case askPreview:
+			return m.askPreview(l), true
 		}
 		return nil, false
 	}
@@ -323,6 +327,18 @@ func (m *Model) dialogResult(msg tea.Msg) (tea.Cmd, bool) {
 		}
 	case inboxReceives:
 		m.inboxReceives(msg)
+	case previewLookup:
+		if m.dialog != nil {
+			return m.previewLookup(m.dialog), true
+		}
+	case lookupPreviewed:
+		if m.dialog != nil {
+			return m.dialog.previewed(m, msg), true
+		}
+	case takeColumns:
+		if m.dialog != nil {
+			m.dialog.takeColumns(m, msg)
+		}
 	case collectorsLoaded:
 		m.collectorsLoaded(msg)
 	case datasetChosen:

@@ -9,6 +9,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/catalogue"
+	"zonedeck/service/dialect"
 	service "zonedeck/service/jobs"
 	"zonedeck/service/profile"
 	result "zonedeck/service/records"
@@ -35,6 +36,8 @@ type Ledger interface {
 	Collector(ctx context.Context, key, name string) (model.Collector, catalogue.Listing, error)
 	// Check says what a job is expected to cost, and why it would be refused.
 	Check(ctx context.Context, r model.TriggerRequest) (service.Estimate, error)
+	// PreviewJob shows what a job would give, and launches none.
+	PreviewJob(ctx context.Context, r model.TriggerRequest) (dialect.LookupPreview, error)
 	// Follow has the jobs in flight asked for, until ctx ends; see service/jobs.
 	Follow(ctx context.Context, on func(service.Followed)) error
 	AskNow(ctx context.Context, jobID string) error

@@ -1,6 +1,8 @@
 package jobs_test
 
 import (
+	"encoding/json"
+	"errors"
 	"testing"
 
 	"zonedeck/service/catalogue"
@@ -47,5 +49,47 @@ func TestAProductTakesNoSettingsButALimit(t *testing.T) {
 		s.Press("tab", "tab", "tab", "tab", "tab", "space")
 		s.Expect("In all", "Cap, $", "Columns")
 		s.ExpectNot("Per input", "Notify", "Endpoint")
+	})
+}
+
+func TestAPreviewFillsInTheColumns(t *testing.T) {
+	f := &fakeLedger{listing: products(), preview: dialect.LookupPreview{
+		Columns: []dialect.LookupColumn{{Name: "name", Description: "what it is called", Type: "enrichment"}, {Name: "price", Type: "enrichment"}},
+		Rows:    []json.RawMessage{json.RawMessage(`{"name":"Lamp\u001b","price":5}`)},
+	}}
+	flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
+		s.Press("n")
+		s.Type("deep")
+		s.Press("enter")
+		s.Press("ctrl+l", "y")
+		s.Expect("it is required")
+		s.Type("lamps below 20 dollars")
+		s.Press("ctrl+l")
+		s.Expect("Ask for a preview?", "preview costs is not shown by public sources. No job is")
+		s.Press("y")
+		s.Expect("Preview: take these columns?", "name: what it is called", "1 record in the sample", `{"name":"Lamp`)
+		s.Press("y")
+		s.Expect("columns       name: what it is called; price")
+		s.Press("ctrl+s", "ctrl+s", "y")
+		s.Expect("launched job-1")
+		if got := f.triggered[0].Inputs[0].Extra["columns"]; got != `"name: what it is called; price"` || len(f.previewed) != 1 {
+			t.Errorf("%s, %d previews", got, len(f.previewed))
+		}
+	})
+}
+
+func TestAPreviewThatFailsStaysInTheForm(t *testing.T) {
+	f := &fakeLedger{listing: products(), previewErr: errors.New("the service made no preview"), local: true}
+	flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
+		s.Press("n")
+		s.Type("deep")
+		s.Press("enter")
+		s.Type("lamps")
+		s.Press("ctrl+l")
+		s.Expect("the service made no preview", "New job")
+		s.Press("ctrl+o")
+		s.Type("discover")
+		s.Press("enter")
+		s.ExpectNot("ctrl+l preview")
 	})
 }

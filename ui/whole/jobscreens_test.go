@@ -44,6 +44,26 @@ func jobScreens(silent string) []screen {
 			p.Press("enter")
 			p.WaitFor("keyword *", "costs")
 		}},
+		{name: "jobs/deep-lookup", steps: func(p *uitest.Whole) {
+			list("no jobs yet")(p)
+			p.Press("n")
+			p.WaitFor("7 data sets")
+			p.Type("deep")
+			p.WaitGone("Lab shop")
+			p.Press("enter")
+			p.WaitFor("result_limit", "query *")
+			p.Type("espresso machine price")
+			p.WaitFor("machine price")
+		}},
+		{name: "jobs/discover", steps: func(p *uitest.Whole) {
+			list("no jobs yet")(p)
+			p.Press("n")
+			p.WaitFor("7 data sets")
+			p.Type("pages of the web")
+			p.WaitGone("Lab shop")
+			p.Press("enter")
+			p.WaitFor("num_results", "query *")
+		}},
 		{name: "jobs/datasets", steps: func(p *uitest.Whole) {
 			list("no jobs yet")(p)
 			p.Press("n")

@@ -1,0 +1,86 @@
+package dialect
+
+import (
+	"encoding/json"
+	"errors"
+
+	"zonedeck/model"
+)
+
+// previewCalls are how a product shows what a job would give, before it is launched.
+type previewCalls struct {
+	path string // of the POST; the path of a preview is below it
+	id   string // the field of the POST's answer that names it
+}
+
+// Previews reports whether the dialect knows how a preview of a job is asked for. What one costs is
+// not shown by public sources.
+func (d Dialect) Previews(dataset string) bool {
+	p, ok := d.product(dataset)
+	return ok && p.preview.path != ""
+}
+
+// Preview is how a preview of a job is asked for: the path and the body of the POST. The error is a
+// *model.RequestError.
+func (d Dialect) Preview(r model.TriggerRequest) (path string, body []byte, err error) {
+	p, ok := d.product(r.Dataset)
+	if !ok || p.preview.path == "" {
+		return "", nil, model.BadField("dataset", "%s has no preview, as far as public sources show", clean(r.Dataset))
+	}
+	if _, _, err := d.ProductBody(r); err != nil {
+		return "", nil, err
+	}
+	query := r.Inputs[0].Extra["query"]
+	if !json.Valid([]byte(query)) {
+		text, _ := json.Marshal(query) // a text always marshals
+		query = string(text)
+	}
+	body, err = json.Marshal(map[string]json.RawMessage{"query": json.RawMessage(query)})
+	return p.preview.path, body, err
+}
+
+// PreviewAt is where a preview is asked for, by the answer to its POST.
+func (d Dialect) PreviewAt(dataset string, answer []byte) (path string, ok bool) {
+	p, _ := d.product(dataset)
+	var says map[string]json.RawMessage
+	var id string
+	if p.preview.path == "" || json.Unmarshal(answer, &says) != nil || json.Unmarshal(says[p.preview.id], &id) != nil {
+		return "", false
+	}
+	id, ok = word(id)
+	return p.preview.path + "/" + id, ok
+}
+
+// LookupPreview is what a deep lookup would give: its columns, and rows of a sample as JSON objects.
+type LookupPreview struct {
+	Columns []LookupColumn    `json:"columns"`
+	Rows    []json.RawMessage `json:"rows"`
+}
+
+// The bounds on what is taken of a preview.
+const (
+	maxPreviewColumns = 100
+	maxPreviewRows    = 100
+)
+
+// ReadPreview reads a state of a preview. Until its state is JobReady it has no rows.
+func (d Dialect) ReadPreview(dataset string, body []byte) (state model.JobState, out LookupPreview, err error) {
+	p, _ := d.product(dataset)
+	var a struct {
+		Status  string            `json:"status"`
+		Columns []LookupColumn    `json:"columns"`
+		Rows    []json.RawMessage `json:"sample_data"`
+	}
+	if err := json.Unmarshal(body, &a); err != nil || a.Status == "" {
+		return "", out, errors.New("the answer is not a preview")
+	}
+	state, known := p.states[a.Status]
+	if !known {
+		return model.JobRunning, out, nil
+	}
+	for _, c := range a.Columns[:min(len(a.Columns), maxPreviewColumns)] {
+		out.Columns = append(out.Columns, LookupColumn{clean(c.Name), clean(c.Description), clean(c.Type)})
+	}
+	out.Rows = a.Rows[:min(len(a.Rows), maxPreviewRows)]
+	return state, out, nil
+}
