@@ -219,25 +219,51 @@ var errAsSeen = errors.New("it is recorded so")
 // value seen for the first time may be of any age. Changed is true when another value was known
 // before, so that the key was rotated elsewhere.
 func (v *Inventory) RecordSeen(ctx context.Context, name, ref string, value Secret) (changed bool, err error) {
-	k, ok := v.Get(name)
-	if !ok {
+	if _, ok := v.Get(name); !ok {
 		return false, fmt.Errorf("recording key %q: %w", name, ErrNoKey)
 	}
-	if value.Empty() || k.Fingerprint == value.Fingerprint() {
-		return false, nil
+	rotated, err := v.recordSeen(ctx, map[string]Secret{ref: value}, func(k model.Key) bool { return k.Name == name })
+	return len(rotated) > 0, err
+}
+
+// RecordAllSeen is RecordSeen for every key with one of the references, in one write; rotated are the
+// names of those of which another value was known before.
+func (v *Inventory) RecordAllSeen(ctx context.Context, values map[string]Secret) (rotated []string, err error) {
+	return v.recordSeen(ctx, values, func(model.Key) bool { return true })
+}
+
+func (v *Inventory) recordSeen(ctx context.Context, values map[string]Secret, of func(model.Key) bool) (rotated []string, err error) {
+	news := func(k model.Key) bool {
+		value := values[k.Secret]
+		return !value.Empty() && k.Fingerprint != value.Fingerprint() && of(k)
 	}
-	err = v.Update(ctx, name, func(k model.Key) (model.Key, error) {
-		if k.Secret != ref || k.Fingerprint == value.Fingerprint() { // another process was here
-			return k, errAsSeen
+	if !slices.ContainsFunc(v.List(), news) {
+		return nil, nil
+	}
+	err = v.change(ctx, "recording", "what was seen of keys", func(keys []model.Key) (next, changed []model.Key, err error) {
+		for i, k := range keys {
+			if !news(k) {
+				continue
+			}
+			if k.Fingerprint != "" {
+				rotated = append(rotated, k.Name)
+			}
+			value := values[k.Secret]
+			keys[i].Fingerprint, keys[i].Last4 = value.Fingerprint(), value.Last4()
+			changed = append(changed, keys[i])
 		}
-		changed = k.Fingerprint != ""
-		k.Fingerprint, k.Last4 = value.Fingerprint(), value.Last4()
-		return k, nil
+		if len(changed) == 0 { // another process was here
+			return nil, nil, errAsSeen
+		}
+		return keys, changed, nil
 	})
 	if errors.Is(err, errAsSeen) {
-		return false, nil
+		err = nil
 	}
-	return changed, err
+	if err != nil {
+		rotated = nil
+	}
+	return rotated, err
 }
 
 // Settle waits until the changes that were begun have been written or given up.

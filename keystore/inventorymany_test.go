@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -139,5 +140,39 @@ func BenchmarkManyKeys(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// What was seen of many keys is one write: of a long file each costs a second.
+func TestWhatWasSeenOfManyKeysIsWrittenOnce(t *testing.T) {
+	v := openIn(t, filepath.Join(t.TempDir(), "keys.toml"))
+	values := map[string]Secret{"env:NOBODY": NewSecret("of-no-key-0000")}
+	for n := range 20 {
+		k := fullKey()
+		k.Name, k.Secret, k.Fingerprint, k.Last4 = fmt.Sprintf("key-%02d", n), fmt.Sprintf("env:KEY_%d", n/2), "", ""
+		if n == 7 {
+			k.Fingerprint, k.Last4 = "0123456789abcdef", "4444"
+		}
+		if err := v.Add(t.Context(), k); err != nil {
+			t.Fatal(err)
+		}
+		if n != 19 {
+			values[k.Secret] = NewSecret(fmt.Sprintf("value-of-%d-%04d", n/2, n/2))
+		}
+	}
+	for _, want := range []int{1, 0} {
+		before := v.changes
+		rotated, err := v.RecordAllSeen(t.Context(), values)
+		if err != nil || v.changes-before != want || want == 1 && !slices.Equal(rotated, []string{"key-07"}) || want == 0 && len(rotated) > 0 {
+			t.Errorf("%d writes, want %d; rotated are %q, %v", v.changes-before, want, rotated, err)
+		}
+	}
+	if err := v.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range v.List() {
+		if value := values[k.Secret]; k.Fingerprint != value.Fingerprint() || k.Last4 != value.Last4() {
+			t.Errorf("%s: %s, ••••%s", k.Name, k.Fingerprint, k.Last4)
+		}
 	}
 }

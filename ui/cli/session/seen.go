@@ -83,31 +83,34 @@ func (s *Session) resolve(ctx context.Context, ref string) (keystore.Secret, err
 	value, err := s.variables.secret(ctx, ref)
 	if err == nil && s.seen.note(ref, value) {
 		ctx := context.WithoutCancel(ctx)
-		s.seen.goes(func() { s.recordSeen(ctx, ref, value) })
+		s.seen.goes(func() { s.recordSeen(ctx, map[string]keystore.Secret{ref: value}) })
 	}
 	return value, err
 }
 
-// recordSeen writes the fingerprint of a value into the inventory, unless the profile is read-only
-// or a rotation decides which value counts.
-func (s *Session) recordSeen(ctx context.Context, ref string, value keystore.Secret) {
-	var names []string
+// recordSeen writes the fingerprints of values, by their references, into the inventory in one write,
+// unless the profile is read-only or a rotation decides which value counts.
+func (s *Session) recordSeen(ctx context.Context, values map[string]keystore.Secret) {
+	behind, news := map[string]keystore.Ref{}, map[string]keystore.Secret{}
 	for _, k := range s.Inventory.List() {
-		if k.Secret == ref && k.Fingerprint != value.Fingerprint() {
-			names = append(names, k.Name)
+		value, ok := values[k.Secret]
+		if !ok || k.Fingerprint == value.Fingerprint() {
+			continue
+		}
+		if _, known := news[k.Secret]; known || s.heldByRotation(k.Secret) == "" {
+			news[k.Secret], behind[k.Name] = value, keystore.Ref(k.Secret)
 		}
 	}
-	if len(names) == 0 || s.refuseFiles(changeKeys) != nil || s.heldByRotation(ref) != "" {
+	if len(news) == 0 || s.refuseFiles(changeKeys) != nil {
 		return
 	}
-	for _, name := range names {
-		changed, err := s.Inventory.RecordSeen(ctx, name, ref, value)
-		switch {
-		case err != nil:
-			s.o.Log.Warn("the fingerprint of a key was not recorded", "key", name, "error", err)
-		case changed:
-			s.putKeyEvent(ctx, name, "changed", "behind "+keystore.Ref(ref).Label()+" is another value than before (••••"+value.Last4()+"): when it was made is not known")
-		}
+	rotated, err := s.Inventory.RecordAllSeen(ctx, news)
+	if err != nil {
+		s.o.Log.Warn("the fingerprints of keys were not recorded", "keys", len(behind), "error", err)
+	}
+	for _, name := range rotated {
+		ref := behind[name]
+		s.putKeyEvent(ctx, name, "changed", "behind "+ref.Label()+" is another value than before (••••"+news[string(ref)].Last4()+"): when it was made is not known")
 	}
 }
 
@@ -148,7 +151,8 @@ const lookedUpAtOnce = 8
 func (s *Session) LookUp(ctx context.Context) (unknown []string, err error) {
 	var all errgroup.Group
 	all.SetLimit(lookedUpAtOnce)
-	refs := map[string]bool{}
+	var mu sync.Mutex
+	refs, values := map[string]bool{}, map[string]keystore.Secret{}
 	for _, k := range s.Inventory.List() {
 		if !s.mayLookUp(k) || refs[k.Secret] {
 			continue
@@ -157,12 +161,15 @@ func (s *Session) LookUp(ctx context.Context) (unknown []string, err error) {
 		all.Go(func() error {
 			if value, err := s.Resolver.Resolve(keystore.Unasked(ctx), k.Secret); err == nil {
 				s.seen.note(k.Secret, value)
-				s.recordSeen(ctx, k.Secret, value)
+				mu.Lock()
+				defer mu.Unlock()
+				values[k.Secret] = value
 			}
 			return nil
 		})
 	}
 	_ = all.Wait() // what gives no value is among the unknown
+	s.recordSeen(ctx, values)
 	for _, k := range s.recorded() {
 		if k.Secret != "" && k.Fingerprint == "" {
 			unknown = append(unknown, k.Name)
