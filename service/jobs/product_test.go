@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -102,5 +103,85 @@ func TestAPreviewThatFailsIsSaid(t *testing.T) {
 		if _, err := rn.PreviewJob(t.Context(), r); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestAProductsJobIsNeverDoubled answers the one POST in every way: what may have started is said
+// so, and no list is asked for that has no such jobs.
+func TestAProductsJobIsNeverDoubled(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer http.HandlerFunc
+		want   model.JobState
+	}{
+		"accepted":      {text(200, `{"status":"ok","task_id":"t-1"}`), model.JobAccepted},
+		"no identifier": {text(200, `{"status":"ok"}`), model.JobMayHave},
+		"a path":        {text(200, `{"task_id":"../zone"}`), model.JobMayHave},
+		"broken off":    {breakAfter("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{\"task"), model.JobMayHave},
+		"refused":       {text(400, `{"error":"Request validation failed","error_code":"validation","details":[]}`), model.JobRefused},
+		"too fast":      {text(429, `{"error":"Too many tasks are waiting"}`), model.JobRefused},
+		"a gateway":     {text(502, `<html>`), model.JobMayHave},
+	} {
+		rn, asked := script(t, c.answer)
+		rn.cfg.List = func(context.Context, string, string, int) ([]model.RemoteJob, int, error) {
+			t.Error("the list of data sets was asked for")
+			return nil, 0, nil
+		}
+		job, err := rn.Trigger(t.Context(), model.TriggerRequest{Dataset: "discover", Inputs: []model.JobInput{{Extra: map[string]string{"query": `"a"`}}}})
+		if err != nil || job.State != c.want || asked.Load() != 1 {
+			t.Errorf("%s: %+v, %v after %d calls", name, job, err, asked.Load())
+		}
+		if job.State != model.JobMayHave {
+			continue
+		}
+		if _, err := rn.Candidates(t.Context(), job.ID); !errors.Is(err, ErrNoList) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestAResultOfAProductThatIsNotWholeIsNone(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer http.HandlerFunc
+		want   string // of the error, "" for none
+	}{
+		"nothing found":  {text(200, `{"status":"done","results":[]}`), ""},
+		"not ready":      {text(200, `{"status":"processing"}`), "not ready"},
+		"failed":         {text(200, `{"status":"failed","error":"no luck"}`), "has no result: failed: no luck"},
+		"no status":      {text(200, `{"results":[{"link":"x"}]}`), "has no status"},
+		"another shape":  {text(200, `{"results":{},"status":"done"}`), `"results" is not an array`},
+		"a page":         {text(200, `<html>`), "is not an object with rows"},
+		"cut":            {text(200, `{"status":"done","results":[{"link":"x"}`), "broke off"},
+		"gone elsewhere": {text(404, `{"error":"Task not found"}`), "Task not found"},
+	} {
+		rn, _ := script(t, text(200, `{"task_id":"t-1"}`), c.answer)
+		job, err := rn.Trigger(t.Context(), model.TriggerRequest{Dataset: "discover", Inputs: []model.JobInput{{Extra: map[string]string{"query": `"a"`}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(t.TempDir(), "out.ndjson")
+		job, err = rn.Download(t.Context(), job.ID, Destination{File: file}, nil)
+		if c.want == "" {
+			if err != nil || job.State != model.JobDownloaded || !job.Rows.Counted || job.Rows.Returned != 0 {
+				t.Errorf("%s: %+v, %v", name, job, err)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s left a file: %v", name, err)
+		}
+	}
+}
+
+func TestWhatIsNotKnownToBeCancelledIsNotTried(t *testing.T) {
+	rn, asked := script(t, text(200, `{"task_id":"t-1"}`))
+	job, err := rn.Trigger(t.Context(), model.TriggerRequest{Dataset: "discover", Inputs: []model.JobInput{{Extra: map[string]string{"query": `"a"`}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := rn.CancelJob(t.Context(), job.ID); !errors.Is(err, dialect.ErrNotShown) || asked.Load() != 1 {
+		t.Errorf("%v after %d calls", err, asked.Load())
 	}
 }
