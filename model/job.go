@@ -216,8 +216,8 @@ type JobRows struct {
 	// Billed is how many rows the service bills, as far as the dialect knows; -1 where it
 	// does not.
 	Billed int
-	// Cost is what the billed rows cost by the rate that the profile had, in dollars; without
-	// a rate, or where Billed is not known, it is not Priced.
+	// Cost is what the result says it cost or, where it does not, what the billed rows cost by the
+	// rate that the profile had, in dollars; without either it is not Priced.
 	Cost   float64
 	Priced bool
 }

@@ -51,6 +51,8 @@ type partState struct {
 type partDone struct {
 	End    int64  `json:"end"`
 	SHA256 string `json:"sha256"`
+	// Charged is what the service says the result cost, in dollars; nil where it does not say.
+	Charged *float64 `json:"charged,omitempty"`
 }
 
 type keptFile struct {
@@ -220,12 +222,12 @@ func (p *partial) endPart(whole bool) error {
 	if err := p.rows.endPart(whole); err != nil {
 		return err
 	}
-	if p.last != '\n' { // the rows of the next part are not to go on with its last
+	if p.last != '\n' && p.size > 0 { // the rows of the next part are not to go on with its last
 		if _, err := p.Write([]byte("\n")); err != nil {
 			return err
 		}
 	}
-	p.state.Done = append(p.state.Done, partDone{p.size, hex.EncodeToString(p.sum.Sum(nil))})
+	p.state.Done = append(p.state.Done, partDone{End: p.size, SHA256: hex.EncodeToString(p.sum.Sum(nil))})
 	return p.writeState()
 }
 

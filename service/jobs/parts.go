@@ -47,7 +47,7 @@ func (rn *Runner) fetchResult(ctx context.Context, call jobCall, to Destination,
 		p.sync.running.Wait()
 	}
 	if err == nil {
-		if err = p.finish(ctx, to, p.rows.sum(call.p), on); err == nil {
+		if err = p.finish(ctx, to, p.account(call.p), on); err == nil {
 			return p, nil
 		}
 	}
@@ -199,6 +199,9 @@ func (rn *Runner) fetchPart(ctx context.Context, call jobCall, p *partial, part 
 	}
 	if err == nil {
 		err = p.endPart(stream.framed)
+	}
+	if err == nil && stream.wrapped != nil {
+		err = p.charge(stream.wrapped)
 	}
 	if errors.Is(err, errCutRow) {
 		err = &exchange.Error{Broke: model.BreakReset, Peer: exchange.PeerService, Sent: true, Err: err}

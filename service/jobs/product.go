@@ -8,6 +8,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
+	"zonedeck/service/profile"
 	"zonedeck/service/rows"
 )
 
@@ -85,4 +86,23 @@ func (j jobCall) readProgress(mask exchange.Mask, body io.Reader) (dialect.Progr
 		return dialect.Progress{}, err
 	}
 	return w.progress()
+}
+
+// charge keeps what a result says it cost.
+func (p *partial) charge(w *wrapped) error {
+	dollars, ok := w.call.d.Charged(w.call.job.Dataset, w.Beside)
+	if !ok {
+		return nil
+	}
+	p.state.Done[len(p.state.Done)-1].Charged = &dollars
+	return p.writeState()
+}
+
+// account is that of the rows. What the service says they cost goes before the rate.
+func (p *partial) account(of profile.Profile) model.JobRows {
+	out := p.rows.sum(of)
+	if done := p.state.Done; out.Counted && len(done) == 1 && done[0].Charged != nil {
+		out.Cost, out.Priced = *done[0].Charged, true
+	}
+	return out
 }

@@ -161,7 +161,7 @@ func TestAResultOfAProductThatIsNotWholeIsNone(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "out.ndjson")
 		job, err = rn.Download(t.Context(), job.ID, Destination{File: file}, nil)
 		if c.want == "" {
-			if err != nil || job.State != model.JobDownloaded || !job.Rows.Counted || job.Rows.Returned != 0 {
+			if err != nil || job.State != model.JobDownloaded || !job.Rows.Counted || job.Rows.Returned != 0 || job.Bytes != 0 {
 				t.Errorf("%s: %+v, %v", name, job, err)
 			}
 			continue
@@ -183,5 +183,16 @@ func TestWhatIsNotKnownToBeCancelledIsNotTried(t *testing.T) {
 	}
 	if _, err := rn.CancelJob(t.Context(), job.ID); !errors.Is(err, dialect.ErrNotShown) || asked.Load() != 1 {
 		t.Errorf("%v after %d calls", err, asked.Load())
+	}
+}
+
+func TestWhatAResultSaysItCostGoesBeforeTheRate(t *testing.T) {
+	rn, _ := script(t, text(200, `{"request_id":"r-1"}`), text(200, `{"status":"completed","data":[{"name":"a"},{"name":"b"}],"total_cost":"$73.00"}`))
+	job, err := rn.Trigger(t.Context(), model.TriggerRequest{Dataset: "deep_lookup", Inputs: []model.JobInput{{Extra: map[string]string{"query": `"a"`}}}})
+	if err == nil {
+		job, err = rn.Download(t.Context(), job.ID, Destination{File: filepath.Join(t.TempDir(), "out.json")}, nil)
+	}
+	if err != nil || job.Rows.Billed != 2 || job.Rows.Cost != 73 || !job.Rows.Priced {
+		t.Errorf("%+v, %v", job.Rows, err)
 	}
 }
