@@ -67,6 +67,11 @@ func accountStateScreens(s scripted) []screen {
 // keyStateScreens are what the tabs say of the key and the profile in use.
 func keyStateScreens(s scripted, silent string) []screen {
 	acme := func(h *home) { s.acme(h, "brightdata") }
+	const config = "config/zonedeck/config.toml"
+	readOnly := func(h *home) {
+		acme(h)
+		h.write(config, strings.Replace(h.read(config), "[profiles.acme]\n", "[profiles.acme]\nread_only = true\n", 1))
+	}
 	key := func(expires, rotated string) func(h *home) {
 		return func(h *home) {
 			h.write("config/zonedeck/config.toml", fmt.Sprintf("default_profile = \"acme\"\n[profiles.acme]\nbase_url = %q\nkey = \"etl\"\n", silent))
@@ -103,15 +108,18 @@ func keyStateScreens(s scripted, silent string) []screen {
 			p.Press("ctrl+s")
 			p.WaitFor("changed elsewhere meanwhile", "ctrl+s again puts yours there")
 		}},
-		{name: "keys/read-only", before: func(h *home) {
-			s.acme(h, "brightdata")
-			name := "config/zonedeck/config.toml"
-			h.write(name, strings.Replace(h.read(name), "[profiles.acme]\n", "[profiles.acme]\nread_only = true\n", 1))
-		}, steps: func(p *uitest.Whole) {
+		{name: "keys/read-only", before: readOnly, steps: func(p *uitest.Whole) {
 			acmeReady(p)
 			p.Press("esc", "4")
 			p.WaitFor("[4 Keys", "etl-main")
 			p.Press("a")
+			p.WaitFor("is read-only", "lifts it")
+		}},
+		{name: "jobs/read-only", before: readOnly, steps: func(p *uitest.Whole) {
+			acmeReady(p)
+			p.Press("esc", "2")
+			p.WaitFor("[2 Jobs", "no job")
+			p.Press("n")
 			p.WaitFor("is read-only", "lifts it")
 		}},
 	}
