@@ -27,8 +27,10 @@ type Estimate struct {
 	// unpriced is why no rate tells the cost, "" where one may.
 	unpriced string
 	// worst is what a cap counts, -1 where it is not known: dollars if every input gives what
-	// it gave in the dearest of the earlier jobs, and one record at least.
-	worst float64
+	// it gave in the dearest of the earlier jobs, and one record at least. worstBy says which of
+	// these, or a limit, it is.
+	worst   float64
+	worstBy string
 }
 
 // String is the estimate in a line.
@@ -38,18 +40,25 @@ func (e Estimate) String() string {
 		return "cost unknown: " + e.Basis
 	case e.Dollars < 0:
 		why := cmp.Or(e.unpriced, "no zone of the profile for scrapers or data sets has a rate")
-		return fmt.Sprintf("about %s (%s); cost unknown: %s", records(e.Records), e.Basis, why)
-	default:
-		return fmt.Sprintf("about %s (%s), %s at %s of zone %s", records(e.Records), e.Basis, model.SmallDollars(e.Dollars), e.Rate, e.Zone)
+		return fmt.Sprintf("%s (%s); cost unknown: %s", records(e.Records), e.Basis, why)
 	}
+	s := fmt.Sprintf("%s (%s), %s at %s of zone %s", records(e.Records), e.Basis, model.SmallDollars(e.Dollars), e.Rate, e.Zone)
+	if e.worst > e.Dollars {
+		s += fmt.Sprintf("; up to %s by %s", model.SmallDollars(e.worst), e.worstBy)
+	}
+	return s
 }
 
-// records is a number of records in words.
+// records is an expected number of records in words.
 func records(n float64) string {
-	if s := fmt.Sprintf("%.0f", n); s != "1" {
-		return s + " records"
+	switch s := fmt.Sprintf("%.0f", n); {
+	case s == "0" && n > 0:
+		return "less than 1 record"
+	case s == "1":
+		return "about 1 record"
+	default:
+		return "about " + s + " records"
 	}
-	return "1 record"
 }
 
 // earlier is a number of earlier jobs in words.
@@ -101,14 +110,14 @@ func (rn *Runner) estimate(ctx context.Context, p profile.Profile, d dialect.Dia
 	case was.jobs > 0:
 		perInput := float64(was.records) / float64(was.inputs)
 		e.Records, e.Basis = n*perInput, fmt.Sprintf("%.3g for an input in %s", perInput, earlier(was.jobs))
-		if most = n * was.most; !d.Finds(r) {
-			most = max(most, n) // pages that were dead may give a record now
+		if most, e.worstBy = n*was.most, "the dearest of the earlier jobs"; !d.Finds(r) && most < n {
+			most, e.worstBy = n, "one record for each input" // pages that were dead may give one now
 		}
 		if limit > 0 && perInput > limit {
 			e.Records, e.Basis = n*limit, fmt.Sprintf("%.0f for an input at most", limit)
 		}
-		if limit > 0 {
-			most = min(most, n*limit)
+		if limit > 0 && most > n*limit {
+			most, e.worstBy = n*limit, "the limit for an input"
 		}
 	case !d.Finds(r):
 		e.Records, e.Basis, most = n, "one for each input: "+was.none(), n
@@ -122,7 +131,7 @@ func (rn *Runner) estimate(ctx context.Context, p profile.Profile, d dialect.Dia
 			e.Records, e.Basis = total, "the limit of the job"
 		}
 		if most < 0 || most > total {
-			most = total
+			most, e.worstBy = total, "the limit of the job"
 		}
 	}
 	if !d.BillsRecords(r.Dataset) {
@@ -238,13 +247,8 @@ func withinCap(p profile.Profile, r model.TriggerRequest, e Estimate) error {
 	if most == 0 {
 		return nil
 	}
-	switch {
-	case e.Dollars < 0 || !(e.Dollars <= most):
+	if e.Dollars < 0 || !(e.worst <= most) {
 		return model.BadField("max_cost", "%w of %s (%s): %s", ErrCost, model.SmallDollars(most), from, e)
-	case !(e.worst <= most):
-		return model.BadField("max_cost", "%w of %s (%s): %s, and it may be %s by the dearest of the earlier jobs, with one record for an input at least",
-			ErrCost, model.SmallDollars(most), from, e, model.SmallDollars(e.worst))
-	default:
-		return nil
 	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,7 +29,7 @@ func estimated(t *testing.T, zones []model.Zone, most float64, past ...past) *Ru
 			t.Fatal(err)
 		}
 		if _, err := cl.cfg.Ledger.Change(t.Context(), job.ID, func(j *model.Job) (string, error) {
-			j.State, j.Records = model.JobReady, one.records
+			j.State, j.Records, j.Inputs = model.JobReady, one.records, cmp.Or(one.inputs, j.Inputs)
 			return fmt.Sprint(i), nil
 		}); err != nil {
 			t.Fatal(err)
@@ -40,6 +41,7 @@ func estimated(t *testing.T, zones []model.Zone, most float64, past ...past) *Ru
 }
 
 type past struct {
+	inputs          int // 2 where it is 0
 	discover        string
 	records         int
 	perInput, total int // its limits
@@ -57,12 +59,15 @@ func TestWhatAJobIsExpectedToCost(t *testing.T) {
 		{"no earlier job", priced, nil, model.JobSettings{}, "about 3 records (one for each input: there is no earlier job of it), $0.0045 at $1.5 per 1000 of zone s1"},
 		{"no rate", priced[:1], nil, model.JobSettings{}, "about 3 records (one for each input: there is no earlier job of it); cost unknown: no zone of the profile for scrapers or data sets has a rate"},
 		{"an earlier job", priced, []past{{records: 20}}, model.JobSettings{}, "about 30 records (10 for an input in the last job of it), $0.0450 at $1.5 per 1000 of zone s1"},
-		{"several, of another way too", priced, []past{{records: 2}, {discover: "keyword", records: 900}, {records: 4}}, model.JobSettings{}, "about 4 records (1.5 for an input in the last 2 jobs of it), $0.0067 at $1.5 per 1000 of zone s1"},
+		{"several, of another way too", priced, []past{{records: 2}, {discover: "keyword", records: 900}, {records: 4}}, model.JobSettings{}, "about 4 records (1.5 for an input in the last 2 jobs of it), $0.0067 at $1.5 per 1000 of zone s1; up to $0.0090 by the dearest of the earlier jobs"},
 		{"one that found nothing", priced, []past{{}, {}}, model.JobSettings{}, "about 3 records (one for each input: no earlier job of it found records without a limit), $0.0045 at $1.5 per 1000 of zone s1"},
 		{"one that found nothing beside another", priced, []past{{}, {records: 20}}, model.JobSettings{}, "about 30 records (10 for an input in the last job of it), $0.0450 at $1.5 per 1000 of zone s1"},
 		{"limits then, none now", priced, []past{{discover: "keyword", records: 2, perInput: 1}, {discover: "keyword", records: 1, total: 1}}, model.JobSettings{Discover: "keyword"}, "cost unknown: a discovery may find any number of records, and no earlier job of it found records without a limit; set a limit"},
 		{"a limit then, a higher one now", priced, []past{{discover: "keyword", records: 2, perInput: 1}}, model.JobSettings{Discover: "keyword", LimitPerInput: 9}, "about 27 records (9 for an input at most), $0.0405 at $1.5 per 1000 of zone s1"},
 		{"the same limit", priced, []past{{discover: "keyword", records: 2, perInput: 1}}, model.JobSettings{Discover: "keyword", LimitPerInput: 1}, "about 3 records (1 for an input in the last job of it), $0.0045 at $1.5 per 1000 of zone s1"},
+		{"nearly every page was dead", priced, []past{{inputs: 20, records: 1}}, model.JobSettings{}, "less than 1 record (0.05 for an input in the last job of it), $0.0002 at $1.5 per 1000 of zone s1; up to $0.0045 by one record for each input"},
+		{"a dear one, and a limit", priced, []past{{records: 20}, {records: 2}}, model.JobSettings{LimitPerInput: 6}, "about 16 records (5.5 for an input in the last 2 jobs of it), $0.0248 at $1.5 per 1000 of zone s1; up to $0.0270 by the limit for an input"},
+		{"a dear one, and a limit of all", priced, []past{{records: 20}, {records: 2}}, model.JobSettings{LimitTotal: 20}, "about 16 records (5.5 for an input in the last 2 jobs of it), $0.0248 at $1.5 per 1000 of zone s1; up to $0.0300 by the limit of the job"},
 		{"a limit below what there was", priced, []past{{records: 20}}, model.JobSettings{LimitPerInput: 2}, "about 6 records (2 for an input at most), $0.0090 at $1.5 per 1000 of zone s1"},
 		{"a limit above it", priced, []past{{records: 20}}, model.JobSettings{LimitPerInput: 50, LimitTotal: 25}, "about 25 records (the limit of the job), $0.0375 at $1.5 per 1000 of zone s1"},
 		{"a discovery", priced, []past{{records: 20}}, model.JobSettings{Discover: "keyword"}, "cost unknown: a discovery may find any number of records, and there is no earlier job of it; set a limit"},
@@ -202,7 +207,7 @@ func TestAJobWithoutKeptInputsCountsForAnEstimate(t *testing.T) {
 }
 
 func TestRecordsInWords(t *testing.T) {
-	for n, want := range map[float64]string{0: "0 records", 0.667: "1 record", 1: "1 record", 1.4: "1 record", 2: "2 records", 1234.5: "1234 records"} {
+	for n, want := range map[float64]string{0: "about 0 records", 0.181: "less than 1 record", 0.667: "about 1 record", 1: "about 1 record", 1.4: "about 1 record", 2: "about 2 records", 1234.5: "about 1234 records"} {
 		if got := records(n); got != want {
 			t.Errorf("%v: %q, want %q", n, got, want)
 		}
