@@ -110,6 +110,19 @@ const SilentRuns = 3
 // Dead reports whether the collector gave nothing of use in SilentRuns or more.
 func (s Standing) Dead() bool { return s.Silent >= SilentRuns }
 
+// Acceptable is why the newest run cannot be accepted as the new normal, or nil: ErrNothing, ErrAccepted or ErrNormal.
+func (s Standing) Acceptable() error {
+	switch {
+	case s.Run.Useful == 0:
+		return ErrNothing
+	case s.Verdict.Accepted:
+		return ErrAccepted
+	case s.Verdict.State == Good:
+		return ErrNormal
+	}
+	return nil
+}
+
 // List is how the collectors of a profile stand: those that are silent first, by their class, then those with
 // drift, then the others. jobs are the profile's own and others', newest first: they tell of runs that left
 // no result. A contract that cannot be read is the error, beside the list.
@@ -357,7 +370,8 @@ func (m *Monitor) Compare(ctx context.Context, r Run, c *Contract) (Verdict, err
 }
 
 // Accept records that what a collector gives now is normal: later runs are compared with its newest run
-// and what follows. seq is that run, 0 for any; where a newer one is there the error is ErrNewer.
+// and what follows. seq is that run, 0 for any; where a newer one is there the error is ErrNewer. Where there is
+// nothing to accept it is that of Acceptable.
 func (m *Monitor) Accept(ctx context.Context, c Collector, seq int64, reason string) (Run, error) {
 	store, err := m.cfg.Open(ctx)
 	if err != nil {
@@ -371,14 +385,24 @@ func (m *Monitor) Accept(ctx context.Context, c Collector, seq int64, reason str
 		return Run{}, fmt.Errorf("%s: %w", model.Line(c.Name, 80), ErrUnknown)
 	case seq != 0 && seq != newest[0].Seq:
 		return Run{}, fmt.Errorf("%s of %s: %w", newest[0].Ref, model.Line(c.Name, 80), ErrNewer)
-	case newest[0].Useful == 0:
-		return Run{}, fmt.Errorf("%s of %s: %w", newest[0].Ref, model.Line(c.Name, 80), ErrNothing)
+	}
+	s, err := m.standing(ctx, store, newest[0])
+	var fault *textfile.Error
+	if err != nil && !errors.As(err, &fault) { // without its contract it is judged by the runs
+		return Run{}, err
+	}
+	if err := s.Acceptable(); err != nil {
+		return Run{}, fmt.Errorf("%s of %s: %w", newest[0].Ref, model.Line(c.Name, 80), err)
 	}
 	return newest[0], store.Accept(ctx, newest[0], m.cfg.Person, model.Line(reason, 300))
 }
 
-// ErrNothing says that a run without a useful row cannot be accepted as normal.
-var ErrNothing = errors.New("it has no useful row, which cannot be the new normal")
+// Errors of Acceptable.
+var (
+	ErrNothing  = errors.New("its newest run has no useful row, which cannot be the new normal")
+	ErrAccepted = errors.New("its newest run is accepted already")
+	ErrNormal   = errors.New("its newest run is like those before it: there is nothing to accept")
+)
 
 // TakeBack takes the newest acceptance back, and judges the runs since anew. Without one the error is ErrNotAccepted.
 func (m *Monitor) TakeBack(ctx context.Context, c Collector) error {

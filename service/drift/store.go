@@ -301,7 +301,7 @@ func lastAccepted(ctx context.Context, q database.Queryer, c Collector) (a Accep
 }
 
 // Accept records that what a collector gives is normal from its newest run on, which r has to be: with a newer one the error is
-// ErrNewer.
+// ErrNewer, and ErrAccepted for one that is accepted already.
 func (s *Store) Accept(ctx context.Context, r Run, person, reason string) error {
 	return s.db.Write(ctx, "accepting what "+model.Line(r.Name, 80)+" gives", func(ctx context.Context, tx *sql.Tx) error {
 		var newest int64
@@ -311,7 +311,14 @@ func (s *Store) Accept(ctx context.Context, r Run, person, reason string) error 
 		if newest != r.Seq {
 			return ErrNewer
 		}
-		_, err := tx.ExecContext(ctx, "INSERT INTO accepted (profile, kind, name, ref, run_at, run_seq, at, person, reason) VALUES (?,?,?,?,?,?,?,?,?)",
+		a, err := lastAccepted(ctx, tx, r.Collector)
+		if err != nil {
+			return err
+		}
+		if a.Seq > 0 && a.RunSeq == r.Seq {
+			return ErrAccepted
+		}
+		_, err = tx.ExecContext(ctx, "INSERT INTO accepted (profile, kind, name, ref, run_at, run_seq, at, person, reason) VALUES (?,?,?,?,?,?,?,?,?)",
 			r.Profile, r.Kind, r.Name, r.Ref, database.Micros(r.At), r.Seq, database.Micros(s.now()), person, reason)
 		return err
 	})

@@ -200,6 +200,35 @@ func TestWhatWasGoodByAnAcceptanceIsNotGoodWithoutIt(t *testing.T) {
 	}
 }
 
+func TestWhatIsNormalAlreadyIsNotAccepted(t *testing.T) {
+	m := monitor(t, openStore(t, DefaultKeep()))
+	result(t, m, "job-1", 9, many(30, whole))
+	result(t, m, "job-2", 8, many(30, whole))
+	if _, err := m.Accept(t.Context(), gdX, 0, ""); !errors.Is(err, ErrNormal) {
+		t.Error(err)
+	}
+	result(t, m, "job-3", 7, many(30, broken))
+	if _, err := m.Accept(t.Context(), gdX, 0, "the shop has no prices"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Accept(t.Context(), gdX, 0, "again"); !errors.Is(err, ErrAccepted) {
+		t.Error(err)
+	}
+	store, err := m.cfg.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Accept(t.Context(), show(t, m).Run, "ops", ""); !errors.Is(err, ErrAccepted) { // at the same time
+		t.Error(err)
+	}
+	if err := m.TakeBack(t.Context(), gdX); err != nil {
+		t.Fatal(err)
+	}
+	if d := show(t, m); d.Accepted.Seq != 0 || d.Verdict.State != Drift {
+		t.Errorf("one was accepted and taken back: %+v", d.Standing)
+	}
+}
+
 func TestARunThatWasNotSeenIsNotAccepted(t *testing.T) {
 	m := monitor(t, openStore(t, DefaultKeep()))
 	result(t, m, "job-1", 9, many(30, whole))
@@ -296,7 +325,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 		m := monitor(t, s)
 		for i := range 5 {
 			result(t, m, fmt.Sprintf("job-%d", i), 9-i, many(3, whole))
-			if _, err := m.Accept(t.Context(), gdX, 0, ""); err != nil {
+			if err := s.Accept(t.Context(), show(t, m).Run, "ops", ""); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -70,7 +70,7 @@ func (t *task) standings(ctx context.Context) ([]drift.Standing, error) {
 func driftError(err error) error {
 	var fault *textfile.Error
 	switch {
-	case errors.As(err, &fault), errors.Is(err, drift.ErrUnknown), errors.Is(err, drift.ErrNotAccepted), errors.Is(err, drift.ErrNothing), errors.Is(err, drift.ErrNewer), errors.Is(err, drift.ErrNoGood):
+	case errors.As(err, &fault), errors.Is(err, drift.ErrUnknown), errors.Is(err, drift.ErrNotAccepted), errors.Is(err, drift.ErrNothing), errors.Is(err, drift.ErrAccepted), errors.Is(err, drift.ErrNormal), errors.Is(err, drift.ErrNewer), errors.Is(err, drift.ErrNoGood):
 		return usage("%w", err)
 	case errors.Is(err, fs.ErrExist):
 		return usage("%w; --force replaces it", err)
@@ -298,7 +298,8 @@ func (a *app) driftAcceptCommand() *cobra.Command {
 		Use:   "accept NAME",
 		Short: "Accept what a collector gives now as the new normal, or take that back",
 		Long: `Later runs are compared with the newest run of the collector and those after it. Who accepted it, when and why
-is kept; --undo takes the newest acceptance back, and the runs since are judged as without it. A contract still holds.`,
+is kept; --undo takes the newest acceptance back, and the runs since are judged as without it. A contract still holds. A run
+that is like those before it, or accepted already, leaves nothing to accept: that is exit 2, and changes nothing.`,
 		Args: oneArg("the data set, or the target or its address, as 'zonedeck drift list' names it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if undo && reason != "" {

@@ -139,6 +139,8 @@ func TestDriftIsAcceptedAndTakenBackInOneKey(t *testing.T) {
 		s.Press("esc", "a")
 		s.Expect("job-2 is the new normal of gd_shop: u takes it back")
 		s.Expect("✓ ok", "normal since job-2, by ops")
+		s.Press("a")
+		s.Expect("its newest run is accepted already")
 		s.Press("u")
 		s.Expect("the newest acceptance of gd_shop is taken back")
 		s.Expect("! drift")

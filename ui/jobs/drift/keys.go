@@ -38,9 +38,9 @@ func (p *Page) Bindings() []kit.Binding {
 	if p.work.Running() {
 		busy = cmp.Or(busy, "something is being written")
 	}
-	empty := busy
-	if empty == "" && s.Run.Useful == 0 {
-		empty = "its newest run has no useful row, which cannot be the new normal"
+	accept := busy
+	if err := s.Acceptable(); accept == "" && err != nil {
+		accept = err.Error()
 	}
 	undo := busy
 	if undo == "" && s.Accepted.Seq == 0 {
@@ -59,7 +59,7 @@ func (p *Page) Bindings() []kit.Binding {
 	}
 	out := []kit.Binding{
 		enter,
-		{Keys: []string{"a"}, Label: "accept", Help: "Accept what the collector gives now as the new normal; u takes it back.", Group: group, Intent: acceptIt{}, Disabled: empty},
+		{Keys: []string{"a"}, Label: "accept", Help: "Accept what the collector gives now as the new normal; u takes it back.", Group: group, Intent: acceptIt{}, Disabled: accept},
 		{Keys: []string{"u"}, Label: "take back", Help: "Take the newest acceptance back.", Group: group, Intent: takeBack{}, Disabled: undo, Hidden: undo != ""},
 		{Keys: []string{"e"}, Label: "contract", Help: "Edit the contract in $EDITOR. Without one the first good run proposes it.", Group: group, Intent: contract{}, Disabled: busy},
 		{Keys: []string{"o"}, Label: "open run", Help: "Open the newest run: the job, or the fetch in the Sandbox. Nothing is sent.", Group: group, Intent: openRun{}, Disabled: job},
