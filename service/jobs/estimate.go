@@ -234,8 +234,9 @@ func rateOf(p profile.Profile, d dialect.Dialect, dataset string) (model.ZoneNam
 	return "", model.Rate{}
 }
 
-// ErrCost is wrapped by the refusal of a job that is expected to cost more than its cap.
-var ErrCost = errors.New("the job is above the cap on its cost")
+// ErrCost is wrapped by the refusal of a job that is expected to cost more than its cap, or whose
+// cost is not known.
+var ErrCost = errors.New("the job may cost more than its cap")
 
 // withinCap refuses a job above its cap or the profile's: the smaller one holds. One whose cost
 // is not known is refused, too: the cap could not be kept.

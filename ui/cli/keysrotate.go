@@ -148,6 +148,8 @@ func (t *task) rotateKey(ctx context.Context, name string, f rotateFlags) error 
 		}
 	} else if f.refresh != (p.Method == keystore.RotateByRefresh) {
 		return usage("a rotation of %s by %s is under way: go on with it, or end it with --abandon", name, p.Method)
+	} else if err := vouchable(p, f.vouch); err != nil {
+		return err
 	}
 	p, err = t.advance(ctx, engine, p, f)
 	if err := t.printRotation(p, err, f.json); err != nil {
@@ -228,6 +230,14 @@ func (t *task) beginRotation(ctx context.Context, engine *rotate.Engine, k model
 		method = keystore.RotateByRefresh
 		question = fmt.Sprintf("A refresh ends the old value at once (contract 3): everything that uses %s, %s, stands still until its reference gives the new one; without --refresh there is no outage.", sanitizeLine(k.Name), sanitizeLine(t.Whose(k)))
 	}
+	if len(f.vouch) > 0 {
+		if p, err = engine.Plan(ctx, k, t.Origin(k), method); err != nil {
+			return p, fail(exitState, "%w", err)
+		}
+		if err := vouchable(p, f.vouch); err != nil {
+			return p, err
+		}
+	}
 	// Without a terminal the command itself is the answer, but for an outage.
 	if f.refresh || t.app.StdinTTY && !t.app.flags.noInput {
 		ok, err := t.app.confirmed(f.yes, question)
@@ -247,6 +257,24 @@ func (t *task) beginRotation(ctx context.Context, engine *rotate.Engine, k model
 	}
 	t.app.say("zonedeck: rotation %s of %s by %s: %d users, %d steps", p.ID, sanitizeLine(p.Key), p.Method, len(p.Users), len(p.Steps))
 	return p, nil
+}
+
+// names reports whether a name of --vouch is that of a step, or of what the step is about.
+func names(name string, s keystore.RotationStep) bool { return name == s.Name() || name == s.Subject }
+
+// vouchable refuses a name of --vouch that no step of a rotation has.
+func vouchable(p keystore.RotationPlan, vouch []string) error {
+	for _, name := range vouch {
+		if slices.ContainsFunc(p.Steps, func(s keystore.RotationStep) bool { return names(name, s) }) {
+			continue
+		}
+		var steps []string
+		for _, s := range p.Steps {
+			steps = append(steps, sanitizeLine(s.Name()))
+		}
+		return usage("--vouch %q: the rotation has no such step; it has %s", name, strings.Join(steps, ", "))
+	}
+	return nil
 }
 
 // advance goes on until a person is needed, and past the steps that one vouches for.
@@ -291,7 +319,7 @@ func (t *task) advance(ctx context.Context, engine *rotate.Engine, p keystore.Ro
 			if err := t.pipeValue(ctx, f.pipe, p); err != nil {
 				return p, err
 			}
-		case stop.Vouch && slices.ContainsFunc(f.vouch, func(name string) bool { return name == stop.Step.Name() || name == stop.Step.Subject }):
+		case stop.Vouch && slices.ContainsFunc(f.vouch, func(name string) bool { return names(name, stop.Step) }):
 			p, err := engine.Vouch(ctx, id, stop.Step, "by --vouch")
 			if err != nil {
 				return p, err

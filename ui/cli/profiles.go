@@ -37,7 +37,7 @@ func (f *profileFlags) register(cmd *cobra.Command) {
 	fl.StringVar(&f.dialect, "dialect", "", "what the service is known to do beyond the contract: "+strings.Join(dialect.Names(), " or "))
 	fl.StringVar(&f.key, "key", "", "name of the key in the inventory (default: that of the profile)")
 	fl.StringVar(&f.level, "level", "", "level of the key: ADMIN, FINANCE, OPS, LIMIT or USER (default: what it is seen to be allowed)")
-	fl.StringVar(&f.keyRef, "key-ref", "", "where the key's value is: env:NAME, cmd:…, keyring:service/name or file:NAME; without it the value is read from standard input and stored")
+	fl.StringVar(&f.keyRef, "key-ref", "", "where the value is of a key that the inventory does not have: env:NAME, cmd:…, keyring:service/name or file:NAME; without it the value of such a key is read from standard input and stored")
 	fl.StringVar(&f.store, "store", "", "where secrets are stored: keyring or file (default: the keyring if it answers, else an encrypted file)")
 	fl.StringVar(&f.account, "account", "", "account id (default: what the service says)")
 	fl.StringVar(&f.prefix, "prefix", "", "word that proxy usernames begin with (default: the dialect's)")

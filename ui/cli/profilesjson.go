@@ -106,6 +106,8 @@ func (t *task) printProfile(f profileFlags, out profileJSON) error {
 	}
 	if out.Saved {
 		t.app.say("zonedeck: profile %s is saved", out.Profile)
+	} else {
+		t.app.say("zonedeck: profile %s is not saved", out.Profile)
 	}
 	return nil
 }

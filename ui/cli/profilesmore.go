@@ -80,8 +80,9 @@ func (a *app) profilesEditCommand() *cobra.Command {
 		Short: "Change an account: what the flags say, and zones that it lists by now",
 		Long: `Changes the lines of a profile that differ, and leaves the rest of the config file as it is. With
 --zones, zones that the account lists and the profile lacks are added, with their passwords. --clear
-empties a field. A read-only profile is not changed, unless --read-only=false switches that off in the same command. The key's value is not changed: 'zonedeck secrets set' puts another value behind its
-reference.`,
+empties a field. A read-only profile is not changed, unless --read-only=false switches that off in the same command.
+The value of a key in the inventory is not changed: 'zonedeck secrets set' puts another value behind its
+reference. --key can name another key; one that the inventory does not have is added to it.`,
 		Args: usageArgs(oneArg("the name of a profile")),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.name, f.readOnlySaid = args[0], cmd.Flags().Changed("read-only")
@@ -188,6 +189,9 @@ func (t *task) removeProfile(ctx context.Context, name string, yes, withKey, wit
 		return fail(exitState, "%w", err)
 	}
 	t.app.say("zonedeck: removed %s", strings.Join(goes, "; "))
+	if err := t.sayDefault(); err != nil {
+		return err
+	}
 	if !asJSON {
 		return nil
 	}
@@ -196,6 +200,22 @@ func (t *task) removeProfile(ctx context.Context, name string, yes, withKey, wit
 		Profile       string   `json:"profile"`
 		Removed       []string `json:"removed"`
 	}{schemaVersion, name, goes})
+}
+
+// sayDefault tells that another profile became the default.
+func (t *task) sayDefault() error {
+	_, before := t.Configured() // as it was read
+	now, err := t.DefaultProfile()
+	switch {
+	case err != nil:
+		return fail(exitState, "%w", err)
+	case now == before || now == "":
+	case now == profile.LocalName:
+		t.app.say("zonedeck: the embedded emulator is the default now: where no profile is named, commands and the console use it")
+	default:
+		t.app.say("zonedeck: profile %s is the default now: where no other is named, commands and the console use it", now)
+	}
+	return nil
 }
 
 func (a *app) profilesCheckCommand() *cobra.Command {

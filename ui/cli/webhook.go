@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"sync"
 	"time"
@@ -113,6 +114,9 @@ func (t *task) listen(ctx context.Context, f listenFlags) error {
 	defer end(nil)
 	lines := hookLines{task: t, json: f.json, end: end, begun: make(chan struct{})}
 	address := cmp.Or(f.address, t.HookAddress())
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return usage("--address: %q is not HOST:PORT", address)
+	}
 	r, err := t.Receive(ctx, address, f.allowRemote, lines.print)
 	t.warnOfInbox()
 	if err != nil {

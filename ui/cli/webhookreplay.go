@@ -59,6 +59,8 @@ func (t *task) replay(ctx context.Context, in *webhook.Inbox, id string, f repla
 	switch {
 	case errors.Is(err, webhook.ErrElsewhere):
 		return usage("--to %w", err)
+	case errors.Is(err, session.ErrNoSigner):
+		return usage("--sign: %w", err)
 	case err != nil:
 		return fail(exitNetwork, "%w", err)
 	}

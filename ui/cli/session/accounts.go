@@ -179,6 +179,12 @@ func (s *Session) Configured() (profiles []profile.Profile, byDefault string) {
 	return profiles, s.configured().Default()
 }
 
+// DefaultProfile is the default of the config file as it is on disk, empty where there is none.
+func (s *Session) DefaultProfile() (string, error) {
+	file, err := profile.Load(s.configFile())
+	return file.Default(), err
+}
+
 // KeyValue takes a key's value by its reference, to send it to a profile's service. A command is
 // refused an ADMIN key without a reason, and everybody the key of another account.
 func (s *Session) KeyValue(ctx context.Context, p profile.Profile, k model.Key) (keystore.Secret, error) {
