@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"zonedeck/service/rows"
 )
 
 // Cell is what a table shows of a value: the first bytes of its text.
@@ -25,6 +27,8 @@ type Row struct {
 	N      int64 // from 0
 	Cells  []Cell
 	Change Change
+	// Error is the beginning of the error, or else of its code, of a row that tells one and is no record; or empty.
+	Error string
 	// Damaged says why the row cannot be shown in columns, or is empty; Raw is its beginning then.
 	Damaged, Raw string
 }
@@ -103,6 +107,11 @@ func (f *File) row(n int64, row []byte, s *scanner, columns []string) Row {
 		return out
 	}
 	f.layout.each(row, func(name []byte, v value) bool {
+		for _, field := range [...]string{"error", "error_code"} {
+			if (out.Error == "" || field == "error") && f.layout.named(name, field) && rows.TellsError(field, v.raw, v.cell) {
+				out.Error = v.shown().Text
+			}
+		}
 		for i, c := range columns {
 			if out.Cells[i].Kind == Missing && f.layout.named(name, c) {
 				out.Cells[i] = v.shown()

@@ -309,3 +309,17 @@ func TestTheRowsOfAnExportStayUntilItIsWritten(t *testing.T) {
 		s.Expect("of 100 rows")
 	})
 }
+
+func TestARowThatTellsAnErrorIsMarked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wide := strings.Repeat("w", 30)
+		content := `{"id":1,"title":"` + wide + `","brand":"` + wide + `","maker":"` + wide + `"}
+{"error":"the page \u001b[31mis dead","error_code":"dead_page"}
+{"id":3,"error":"crawl failed"}
+{"id":4,"title":"x","error":null,"error_code":""}
+`
+		s := openRecords(t, &results{}, content, 80, 24)
+		s.Expect("  2! the page", "is dead", "  3!          3", "  4           4 x")
+		s.ExpectNot("error_code", "crawl failed")
+	})
+}

@@ -282,18 +282,25 @@ func (p *Page) row(i int64, gutter, changes int, widths []int, w int) string {
 		}
 		return k.Render(s)
 	}
-	b.WriteString(mark + ink(t.Muted, text.FitRight(number, gutter-1)) + " ")
+	tells := " "
+	if r.Error != "" {
+		tells = ink(t.Warn, "!")
+	}
+	b.WriteString(mark + ink(t.Muted, text.FitRight(number, gutter-1)) + tells)
 	if changes > 0 {
 		how := map[records.Change]kit.Ink{records.Added: t.Good, records.Removed: t.Bad, records.Changed: t.Warn}[r.Change]
 		b.WriteString(ink(how, text.Fit(r.Change.String(), changes)))
 	}
-	if r.Damaged != "" {
+	switch {
+	case r.Damaged != "":
 		words := "! " + text.Clean(r.Damaged)
 		if r.Raw != "" {
 			words += ": " + text.Clean(r.Raw)
 		}
 		b.WriteString(ink(t.Warn, text.Cut(words, max(w-gutter-changes-1, 0))))
-	} else {
+	case r.Error != "" && p.blank(r, len(widths)):
+		b.WriteString(ink(t.Muted, text.Cut(" "+text.Clean(r.Error), max(w-gutter-changes-1, 0))))
+	default:
 		for k, width := range widths {
 			b.WriteString(p.cell(r, read, p.about.Columns[g.left+k].Name, width, on) + " ")
 		}
@@ -306,6 +313,16 @@ func (p *Page) row(i int64, gutter, changes int, widths []int, w int) string {
 		cursor = t.Selected
 	}
 	return cursor.Render(text.Fit(b.String(), w))
+}
+
+// blank reports whether a row says nothing in the n columns on the screen.
+func (p *Page) blank(r records.Row, n int) bool {
+	for _, c := range p.about.Columns[p.grid.left : p.grid.left+n] {
+		if is, ok := p.grid.cell(r, c.Name); !ok || is.Kind != records.Missing && is.Kind != records.Null {
+			return false
+		}
+	}
+	return true
 }
 
 func (p *Page) cell(r records.Row, read bool, name string, width int, on bool) string {
