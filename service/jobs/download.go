@@ -106,6 +106,9 @@ func (rn *Runner) Download(ctx context.Context, jobID string, to Destination, on
 		if job.Fault.Call == model.CallDownload {
 			job.Fault = model.JobFault{}
 		}
+		if !job.State.Final() && kept.Rows.Counted {
+			job.Records = kept.Rows.Returned // the count of its progress is from before its end
+		}
 		if !job.State.Final() || job.State == model.JobReady || job.State == model.JobExpired {
 			job.State = model.JobDownloaded // only a ready job gives results
 		}

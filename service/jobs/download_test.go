@@ -70,7 +70,7 @@ func TestDownloadIsWholeOrNotThere(t *testing.T) {
 			if err != nil && string(got) != "before" {
 				t.Errorf("an attempt left %q", got)
 			}
-			if err == nil && (string(got) != records || job.State != model.JobDownloaded || job.Rows.Useful != 2 || job.File != dest || job.Bytes != int64(len(records)) || last != int64(len(rows))) {
+			if err == nil && (string(got) != records || job.State != model.JobDownloaded || job.Rows.Useful != 2 || job.File != dest || job.Bytes != int64(len(records)) || job.Records != 2 || last != int64(len(rows))) {
 				t.Errorf("%q, %+v, last %d", got, job, last)
 			}
 			left := 1
