@@ -17,8 +17,8 @@ const (
 	JobIntent     JobState = "intent"     // written before anything was sent
 	JobSending    JobState = "sending"    // the POST is on its way
 	JobMayHave    JobState = "may_have"   // the connection broke after sending: it may have started
-	JobRefused    JobState = "refused"    // the service answered and did not start it, or a person says so
-	JobNotSent    JobState = "not_sent"   // it is certain that nothing was sent
+	JobRefused    JobState = "refused"    // the service answered and did not start it
+	JobNotSent    JobState = "not_sent"   // it is certain that nothing was sent, or a person says that it had not started
 	JobAccepted   JobState = "accepted"   // an identifier was received
 	JobRunning    JobState = "running"    // the service says it works on it
 	JobReady      JobState = "ready"      // results can be downloaded

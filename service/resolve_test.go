@@ -107,7 +107,7 @@ func TestAJobThatMayHaveStartedIsFoundInTheServicesList(t *testing.T) {
 		t.Errorf("%+v, %v", job, err)
 	}
 	// The other one is marked, and what is known is not marked again.
-	if job, err = c.NotStarted(t.Context(), alike.ID); err != nil || job.State != model.JobRefused || job.Status != 0 {
+	if job, err = c.NotStarted(t.Context(), alike.ID); err != nil || job.State != model.JobNotSent || job.Status != 0 {
 		t.Errorf("%+v, %v", job, err)
 	}
 	if _, err = c.NotStarted(t.Context(), alike.ID); !errors.Is(err, jobs.ErrSettled) {

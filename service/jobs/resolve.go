@@ -297,7 +297,7 @@ func (rn *Runner) NotStarted(ctx context.Context, id string) (model.Job, error) 
 		if job.State != model.JobMayHave {
 			return note{}, fmt.Errorf("job %s %s: %w", job.ID, job.State.Predicate(), ErrSettled)
 		}
-		job.State, job.Status, job.Fault = model.JobRefused, 0, model.JobFault{}
+		job.State, job.Status, job.Fault = model.JobNotSent, 0, model.JobFault{}
 		job.Detail = "marked as not started by a person"
 		return note{step: job.Detail, activity: fmt.Sprintf("%s %s: %s", job.ID, job.Dataset, job.Detail)}, nil
 	})

@@ -165,12 +165,17 @@ func (t *task) reportJob(j model.Job, asJSON bool) error {
 		}
 	}
 	if j.State == model.JobMayHave {
-		t.app.say("zonedeck: 'zonedeck jobs resolve %s' looks for it in the service's list of jobs", j.ID)
+		t.app.say("zonedeck: %s", wayOut(j.ID))
 	}
 	if j.State == model.JobReady && j.Records >= 0 && j.Records < j.Inputs {
 		t.app.say("zonedeck: %s from %s: some inputs returned none", text.Counted(j.Records, "record"), text.Counted(j.Inputs, "input"))
 	}
 	return exit(code)
+}
+
+// wayOut says how a job that may have started is settled.
+func wayOut(id string) string {
+	return fmt.Sprintf("'zonedeck jobs resolve %s --find' looks for it in the service's list of jobs; --not-started says that it is not there", id)
 }
 
 func (a *app) jobsListCommand() *cobra.Command {
@@ -231,16 +236,23 @@ func (t *task) listJobs(ctx context.Context, limit int, asJSON bool) error {
 		t.app.say("zonedeck: the ledger holds no jobs")
 		return nil
 	}
+	var open string // the newest that may have started
 	rows := [][]string{{"STATE", "ID", "SNAPSHOT", "DATASET", "INPUTS", "RECORDS", "CREATED", "KEY", "PROFILE"}}
 	for _, j := range jobs {
 		records := "-"
 		if j.Records >= 0 {
 			records = fmt.Sprint(j.Records)
 		}
+		if j.State == model.JobMayHave {
+			open = cmp.Or(open, j.ID)
+		}
 		rows = append(rows, []string{
 			j.State.Label(), j.ID, cmp.Or(j.Snapshot, "-"), j.Dataset, fmt.Sprint(j.Inputs), records,
 			j.Created.Local().Format(time.DateTime), cmp.Or(j.KeyName, "-"), j.Profile,
 		})
+	}
+	if open != "" {
+		t.app.say("zonedeck: %s", wayOut(open))
 	}
 	return printColumns(t.app.Stdout, rows)
 }

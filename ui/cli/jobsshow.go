@@ -81,6 +81,9 @@ func (t *task) showJob(j model.Job) error {
 			add("try again", "at "+at.Local().Format(time.DateTime))
 		}
 	}
+	if j.State == model.JobMayHave {
+		add("do next", wayOut(j.ID))
+	}
 	if !j.HookDue.IsZero() && !j.State.Final() {
 		add("webhook", "due by "+j.HookDue.Local().Format(time.DateTime)+", then the service is asked")
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 func lostJob() model.Job {
-	return model.Job{ID: "job-7", Profile: "acme", Dataset: "gd_products", KeyName: "etl", State: model.JobMayHave, Inputs: 2, Done: -1, Records: -1}
+	return model.Job{ID: "job-7", Profile: "acme", Dataset: "gd_products", KeyName: "etl", State: model.JobMayHave, Inputs: 2, Done: -1, Records: -1, Steps: []model.JobStep{{State: model.JobMayHave}}}
 }
 
 func askedFor(key string, urls ...string) model.TriggerRequest {
@@ -65,7 +65,7 @@ func TestAJobThatMayHaveStartedIsMarkedOrLaunchedAgain(t *testing.T) {
 			t.Fatal("launched without a yes")
 		}
 		s.Press("s", "x")
-		s.Expect("job-7: refused", "A person said that it had")
+		s.Expect("job-7: not sent", "A person said that it had")
 	})
 }
 

@@ -131,7 +131,7 @@ func (f *fakeLedger) Claim(_ context.Context, id, snapshot string, sure bool) (m
 }
 
 func (f *fakeLedger) NotStarted(_ context.Context, id string) (model.Job, error) {
-	return f.settle(id, func(j *model.Job) { j.State, j.Status = model.JobRefused, 0 })
+	return f.settle(id, func(j *model.Job) { j.State = model.JobNotSent })
 }
 
 func (f *fakeLedger) settle(id string, change func(*model.Job)) (model.Job, error) {

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -81,6 +82,7 @@ func progressLine(j model.Job, w int) string {
 
 // advice says what the operator should do about a job; empty for nothing.
 func advice(j model.Job) []string {
+	open := slices.ContainsFunc(j.Steps, func(s model.JobStep) bool { return s.State == model.JobMayHave })
 	switch j.State {
 	case model.JobMayHave:
 		why := "The connection broke after the request was sent"
@@ -92,11 +94,11 @@ func advice(j model.Job) []string {
 			"It is never resent automatically. s looks for it in the service's list of jobs and takes it from there; only if it is not there, launch the same inputs again with a.",
 		}
 	case model.JobNotSent:
-		return []string{"Nothing was sent and nothing is billed. a launches it again."}
-	case model.JobRefused:
-		if j.Status == 0 {
+		if open {
 			return []string{"A person said that it had not started. a launches it again."}
 		}
+		return []string{"Nothing was sent and nothing is billed. a launches it again."}
+	case model.JobRefused:
 		return []string{"The service answered and did not start it; nothing is billed. a launches it again."}
 	case model.JobFailed:
 		return []string{"The service gave up on it. Try a few of its URLs in the Sandbox (1) before launching it again."}
