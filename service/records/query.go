@@ -54,7 +54,8 @@ type Filter struct {
 //	-term                  the term does not hold
 //
 // A name or a value with blanks, colons or other signs stands in double quotes, in which \" is a
-// quote: "list price (USD)">5, "a/b:c":x. The error says what is wrong.
+// quote: "list price (USD)">5, "a/b:c":x. So does a value after = < > <= >= that begins with one of
+// these. The error says what is wrong.
 func ParseFilter(text string) (Filter, error) {
 	f := Filter{text: strings.Trim(text, blanks)}
 	if len(text) > MaxFilter {
@@ -129,6 +130,9 @@ func parseTerm(text string) (t term, rest string, err error) {
 	}
 	if value == "" && !valueQuoted {
 		return t, "", fmt.Errorf(`%s%s has no value: write one, or "" for an empty one`, name, sign)
+	}
+	if sign != ":" && !valueQuoted && strings.ContainsRune("<=>", rune(value[0])) {
+		return t, "", fmt.Errorf("%s%s%s: %q is not an operator; a value that begins with %c stands in quotes", name, sign, value, sign+value[:1], value[0])
 	}
 	t.field, t.value = name, []byte(value)
 	t.op = map[string]op{":": opContains, "=": opEqual, "<": opLess, "<=": opMost, ">": opMore, ">=": opLeast}[sign]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -40,6 +41,9 @@ otherwise it begins again, and says so. FILE appears complete, or not at all.`,
 			if dest.stream != nil && asJSON {
 				return usage("-o %s and --json both want standard output: name a file, or leave one out", output)
 			}
+			if ending := filepath.Ext(dest.file); ending != "" && to.Format == "" && jobs.FormatOf(dest.file) == "" {
+				return usage("-o %s: the ending says no format: write .json, .ndjson or .csv, or give --format", output)
+			}
 			to.DropPartial = to.Replace // --force is for both
 			return a.withSession(cmd.Context(), needs{jobs: true, reason: reason}, func(t *task) error {
 				return t.download(cmd.Context(), args[0], to, dest, asJSON)
@@ -48,7 +52,7 @@ otherwise it begins again, and says so. FILE appears complete, or not at all.`,
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "file to write, or - for standard output (required)")
 	adminFlag(cmd, &reason)
-	cmd.Flags().StringVar(&to.Format, "format", "", "json, ndjson or csv; by default what the file's ending says, else json")
+	cmd.Flags().StringVar(&to.Format, "format", "", "json, ndjson or csv; by default what the file's ending says, json for a name without one")
 	cmd.Flags().BoolVar(&to.Replace, "force", false, "replace a file that is there, and what another download left beside it")
 	cmd.Flags().BoolVar(&to.RawCells, "raw-cells", false, "leave cells of a CSV that a spreadsheet takes for formulas as they are, without an apostrophe")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -139,6 +140,9 @@ func (a *app) rows(ctx context.Context, name string, f rowsFlags) error {
 	}
 	defer func() { _ = file.Close() }() // it was only read
 	r := rowsRun{app: a, flags: f, file: file, dest: dest}
+	if err = r.checkColumns(ctx); err != nil {
+		return rowsError(ctx, err)
+	}
 	switch {
 	case f.newAgainst != "" || f.diff != "":
 		err = r.compare(ctx)
@@ -147,6 +151,11 @@ func (a *app) rows(ctx context.Context, name string, f rowsFlags) error {
 	default:
 		err = r.selected(ctx, q)
 	}
+	return rowsError(ctx, err)
+}
+
+// rowsError gives an error of reading or writing rows its exit code.
+func rowsError(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -160,6 +169,31 @@ func (a *app) rows(ctx context.Context, name string, f rowsFlags) error {
 		return err
 	}
 	return fail(exitState, "%w", err)
+}
+
+// longName is the length from which a column's name may be told cut, in bytes.
+const longName = 500
+
+// checkColumns refuses a column that no row has. Where not all columns are told about, or a name may
+// be cut, that is not known.
+func (r *rowsRun) checkColumns(ctx context.Context) error {
+	if r.flags.sort == "" && r.flags.columns == nil {
+		return nil
+	}
+	p, err := r.file.Profile(ctx, nil)
+	if err != nil || p.More || len(p.Columns) == 0 {
+		return err
+	}
+	missing := func(name string) bool {
+		return name != "" && len(name) < longName && !slices.ContainsFunc(p.Columns, func(c records.Column) bool { return c.Name == name })
+	}
+	if missing(r.flags.sort) {
+		return usage("--sort: no row has a column %s; --about lists the columns", textfile.Quote(r.flags.sort))
+	}
+	if i := slices.IndexFunc(r.flags.columns, missing); i >= 0 {
+		return usage("--columns: no row has a column %s; --about lists the columns", textfile.Quote(r.flags.columns[i]))
+	}
+	return nil
 }
 
 // openRows opens a file, or the downloaded result of a job.
