@@ -144,16 +144,20 @@ type RotationPlan struct {
 	// several that cannot be told apart ("OPS or LIMIT").
 	NewLevel string `json:"new_level,omitempty"`
 	// LastOld is when a call with the old value last worked, FirstNew when one with the new
-	// value first did: the outage of a refresh, as it was measured.
+	// value first did. The outage of a refresh ends when the last reference is set, too.
 	LastOld  time.Time `json:"last_old,omitzero"`
 	FirstNew time.Time `json:"first_new,omitzero"`
 	// SetSeq and DeletedSeq are where the service's own journal stood when the references were
-	// set and when the old key was deleted, where there is one; OwnRefused counts the
-	// rotation's own refused calls with the old value since. OwnFrom is set while one is under way.
+	// set and before the old key was deleted or refreshed, where there is one; OwnRefused counts the
+	// rotation's own refused calls with the old value since the later of the two. OwnFrom is set while
+	// one is under way. OutageRefused counts the calls of others that were refused between a refresh
+	// and the last reference set.
 	SetSeq     uint64 `json:"set_seq,omitempty"`
 	DeletedSeq uint64 `json:"deleted_seq,omitempty"`
 	OwnRefused int    `json:"own_refused,omitempty"`
 	OwnFrom    int    `json:"own_from,omitempty"`
+
+	OutageRefused int `json:"outage_refused,omitempty"`
 }
 
 // OfKey reports whether the record is a rotation with proof of the key that has a name, and comes

@@ -71,6 +71,20 @@ func outage(p keystore.RotationPlan) string {
 	case p.FirstNew.IsZero():
 		return "the last call with the old value that worked was at " + p.LastOld.Format(time.DateTime) + " UTC, and none with a new one has worked yet"
 	}
-	return fmt.Sprintf("no value worked for %s at most (last call with the old one %s, first with the new one %s)",
-		p.FirstNew.Sub(p.LastOld), p.LastOld.Format(clock), p.FirstNew.Format(clock))
+	end, event := p.FirstNew, "first with the new one"
+	for _, s := range p.Steps {
+		switch {
+		case s.Kind != keystore.StepSet:
+		case !s.Done:
+			return "the last call with the old value that worked was at " + p.LastOld.Format(time.DateTime) + " UTC, and not every reference gives the new one yet"
+		case s.At.After(end):
+			end, event = s.At, "last reference set"
+		}
+	}
+	words := fmt.Sprintf("no value worked everywhere for %s at most (last call with the old one %s, %s %s)",
+		end.Sub(p.LastOld), p.LastOld.Format(clock), event, end.Format(clock))
+	if p.OutageRefused > 0 {
+		words += fmt.Sprintf("; calls refused meanwhile: %d", p.OutageRefused)
+	}
+	return words
 }

@@ -67,7 +67,7 @@ func TestAValueThatIsRefusedIsGivenAgain(t *testing.T) {
 			if got, err := p.secrets().Resolve(t.Context(), p.Key.Secret); err != nil || got.Reveal() != made.Value {
 				t.Errorf("the reference gives ••••%s, %v", got.Last4(), err)
 			}
-			if says := strings.Contains(rotate.Report(plan), "no value worked for "); says != (method == keystore.RotateByRefresh) {
+			if says := strings.Contains(rotate.Report(plan), "no value worked everywhere for "); says != (method == keystore.RotateByRefresh) {
 				t.Errorf("of the outage:\n%s", rotate.Report(plan))
 			}
 			if _, err := e.Give(t.Context(), plan.ID, keystore.NewSecret("mistyped-value-0123456789"), ""); !errors.Is(err, keystore.ErrStepOrder) {

@@ -17,20 +17,34 @@ import (
 // journalled is how many requests of the service's own journal are looked through: all it keeps.
 const journalled = 5000
 
-// markSet notes where the service's journal stood when the references were set.
+// markSet notes where the service's journal stood when the references were set, and what of others it
+// shows refused since a refresh.
 func (r *run) markSet(ctx context.Context) error {
 	settings := r.c.Settings(r.plan)
 	if settings == nil || r.plan.SetSeq != 0 {
 		return nil
 	}
-	page, err := settings.Newest(ctx, 1)
+	page, err := settings.Newest(ctx, journalled)
 	if err != nil {
 		return err
 	}
+	refused, _ := since(page, r.plan.DeletedSeq, r.stranger)
 	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
 		p.SetSeq = page.Last
+		if p.DeletedSeq != 0 { // what was refused until now was so in the outage
+			p.OutageRefused, p.OwnRefused = max(refused-p.OwnRefused, 0), 0
+		}
 		return p, nil
 	})
+}
+
+// mark is where the service's journal stood when nothing was to send the old value any more: a refresh
+// ends it before the references are set, a deletion after.
+func (r *run) mark() uint64 {
+	if r.plan.Method == keystore.RotateByRefresh {
+		return cmp.Or(r.plan.SetSeq, r.plan.DeletedSeq)
+	}
+	return cmp.Or(r.plan.DeletedSeq, r.plan.SetSeq)
 }
 
 // delete deletes the old key. Before that, the service's journal must show no use of it since the
@@ -77,7 +91,7 @@ func (r *run) markDeleted(ctx context.Context, settings Settings) (err error) {
 		}
 	}
 	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
-		p.DeletedSeq = max(page.Last, 1)
+		p.DeletedSeq, p.OwnRefused = max(page.Last, 1), 0
 		return p, nil
 	})
 }
@@ -206,7 +220,7 @@ func (r *run) refusals(ctx context.Context, settings Settings) (n int, consoles 
 	if err != nil {
 		return 0, nil, err
 	}
-	n, _ = since(page, max(r.plan.DeletedSeq, r.plan.SetSeq), func(q rehearsal.Request) bool {
+	n, _ = since(page, r.mark(), func(q rehearsal.Request) bool {
 		fits := r.stranger(q)
 		if fits && strings.HasPrefix(q.Header["User-Agent"], ownAgent) {
 			consoles = append(consoles, q)
@@ -356,11 +370,15 @@ func (r *run) watch(ctx context.Context, n int) (keystore.Proof, error) {
 	if err != nil {
 		return keystore.Proof{}, err
 	}
-	refused, last := since(page, max(r.plan.DeletedSeq, r.plan.SetSeq), r.stranger)
+	refused, last := since(page, r.mark(), r.stranger)
 	if others := refused - r.plan.OwnRefused; others > 0 {
 		return keystore.Proof{}, r.stop(n, "%s, besides the proof's own: something may still send the old value. Find it and go on, or vouch for it", lastOf(others, last))
 	}
-	return keystore.Proof{Note: "the service's journal shows no refused call but the proof's own"}, nil
+	note := "the service's journal shows no refused call but the proof's own"
+	if r.plan.OutageRefused > 0 {
+		note += fmt.Sprintf(" since the references were set, and %d in the outage before", r.plan.OutageRefused)
+	}
+	return keystore.Proof{Note: note}, nil
 }
 
 // nextCall is what can be watched of an account that shows no journal: the next call of ours.

@@ -48,7 +48,7 @@ func (r *run) lateCalls(ctx context.Context, l *Late) {
 		l.Blind = append(l.Blind, "calls of others: "+err.Error())
 		return
 	}
-	mark, own := max(r.plan.DeletedSeq, r.plan.SetSeq), 0
+	mark, own := r.mark(), 0
 	before, _ := since(page, mark, func(q rehearsal.Request) bool { return r.stranger(q) && q.Time.Before(r.plan.Ended) })
 	n, last := since(page, mark, func(q rehearsal.Request) bool { return r.stranger(q) && !q.Time.Before(r.plan.Ended) })
 	if page.Last >= mark { // the end is recorded to the second: the rotation's own calls may seem to be after it

@@ -161,7 +161,8 @@ func (e *Engine) nameOf(k model.Key, profile string) string {
 }
 
 // Run takes the open steps in their order, up to the last one of a word ("" means all of them),
-// and tells on after each. It ends with a *StopError before a step that needs a person, and with
+// and tells on after each. A refresh does not rest before the references are set: they give a value
+// that is dead. It ends with a *StopError before a step that needs a person, and with
 // ErrElsewhere while another process runs the same rotation. The plan is returned with an error
 // too.
 func (e *Engine) Run(ctx context.Context, id string, until keystore.RotationWord, on func(keystore.RotationPlan)) (keystore.RotationPlan, error) {
@@ -171,6 +172,9 @@ func (e *Engine) Run(ctx context.Context, id string, until keystore.RotationWord
 		last = slices.Index(words, until)
 	}
 	return e.work(id, func(r *run) error {
+		if until == keystore.WordCreate && r.plan.Method == keystore.RotateByRefresh {
+			last = slices.Index(words, keystore.WordSet)
+		}
 		if r.plan.Undone {
 			return r.takeBack(ctx, errors.New("the last run gave up, and was cut short"))
 		}
@@ -328,6 +332,11 @@ func (r *run) record(ctx context.Context, n int, proof keystore.Proof) error {
 	}
 	if next.HasTakenOver() && !r.plan.HasTakenOver() {
 		if err := r.takeOver(ctx, next); err != nil {
+			return err
+		}
+	}
+	if r.plan.Method == keystore.RotateByRefresh && r.plan.Steps[n].Kind == keystore.StepSet && next.Steps[next.Now()].Kind != keystore.StepSet {
+		if err := r.markSet(ctx); err != nil {
 			return err
 		}
 	}

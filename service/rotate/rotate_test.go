@@ -213,10 +213,11 @@ func TestARefreshMeasuresItsOutage(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.wantDone(t, plan)
-	window := plan.FirstNew.Sub(plan.LastOld)
+	set, _ := plan.Step(keystore.StepSet, p.Users[1].Ref)
+	window := set.At.Sub(plan.LastOld)
 	s, _ := plan.Step(keystore.StepRefused, "")
-	if window <= 0 || !strings.Contains(s.Note, "no value worked for "+window.String()) {
-		t.Errorf("from %s to %s, %q", plan.LastOld, plan.FirstNew, s.Note)
+	if window <= 0 || !set.At.After(plan.FirstNew) || !strings.Contains(s.Note, "no value worked everywhere for "+window.String()) {
+		t.Errorf("from %s to %s, %q", plan.LastOld, set.At, s.Note)
 	}
 	if plan.Steps[0].Kind != keystore.StepRefresh || slices.ContainsFunc(plan.Steps, func(s keystore.RotationStep) bool { return s.Kind == keystore.StepDelete }) {
 		t.Errorf("its steps are %+v", plan.Steps)
@@ -472,8 +473,9 @@ func TestARefreshByAPersonMeasuresItsOutage(t *testing.T) {
 	}
 	plan, _ = e.Run(t.Context(), plan.ID, "", nil)
 	s, _ := plan.Step(keystore.StepRefused, "")
-	if window := plan.FirstNew.Sub(worked); window <= 0 || !strings.Contains(s.Note, "no value worked for "+window.String()) {
-		t.Errorf("from %s to %s, %q", plan.LastOld, plan.FirstNew, s.Note)
+	set, _ := plan.Step(keystore.StepSet, p.Users[1].Ref)
+	if window := set.At.Sub(worked); window <= 0 || !set.At.After(plan.FirstNew) || !strings.Contains(s.Note, "no value worked everywhere for "+window.String()) {
+		t.Errorf("from %s to %s, %q", plan.LastOld, set.At, s.Note)
 	}
 }
 

@@ -208,14 +208,25 @@ func (r *run) make(ctx context.Context, n int) error {
 }
 
 // refresh has the settings give the key another value. The last call with the old one is measured
-// before it.
+// before it, and the service's journal is marked: what it shows refused from there on is the outage's.
 func (r *run) refresh(ctx context.Context, settings Settings) error {
 	old, err := r.oldValue(ctx)
 	if err != nil {
 		return err
 	}
-	proof, err := r.accepted(ctx, keystore.RotationUser{}, old)
+	var proof keystore.Proof
 	var no rejectedError
+	if counted := r.ownRefusal(ctx, func() bool {
+		proof, err = r.accepted(ctx, keystore.RotationUser{}, old)
+		return errors.As(err, &no)
+	}); counted != nil {
+		return counted
+	}
+	if err == nil || errors.As(err, &no) && r.plan.DeletedSeq == 0 { // else a killed run has marked it
+		if err := r.markDeleted(ctx, settings); err != nil {
+			return err
+		}
+	}
 	switch {
 	case errors.As(err, &no): // it has expired, or a killed run has refreshed it: nothing is stopped
 		err = r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) { p.NewName = p.OldName; return p, nil })

@@ -411,11 +411,31 @@ func TestARefreshSaysWhatStandsStill(t *testing.T) {
 			t.Fatal("it was refreshed after no")
 		}
 		s.Press("enter", "y")
-		s.Expect("[✓] refresh · measured")
+		s.Expect("[✓] refresh · measured", "[✓] set keyring:acme/prod · measured", "! set nightly")
 		s.Press("X")
 		s.Expect("Give up the rotation?")
 		s.Press("y")
 		s.Expect("was abandoned", "given up")
+	})
+}
+
+// TestARefreshIsAskedForWithAJobBefore has a job before the refresh, that may end at any moment.
+func TestARefreshIsAskedForWithAJobBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := rotating(t, 120, 40, "job-7")
+		s.Press("r", "enter")
+		s.Expect("Refresh the key?")
+		s.Press("y")
+		s.Expect("! drain job-7")
+		s.Press("v", "ctrl+s")
+		s.Expect("[~] drain job-7 · vouched for")
+		s.Press("enter")
+		s.Expect("Refresh the key?")
+		if r.service.valid["old-value-of-prod-1111"] == "" {
+			t.Fatal("it was refreshed without a yes")
+		}
+		s.Press("y")
+		s.Expect("[✓] refresh · measured", "[✓] set keyring:acme/prod · measured", "enter test")
 	})
 }
 

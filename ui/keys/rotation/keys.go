@@ -98,9 +98,10 @@ func (p *Page) Bindings() []kit.Binding {
 	return append(out, widget.MotionBindings()...)
 }
 
-// ends reports whether a step ends something: the old key, or the old value.
+// ends reports whether what is taken with a step ends something: the old key, or the old value. A
+// refresh is taken with the jobs that have ended before it.
 func (p *Page) ends(s keystore.RotationStep) bool {
-	return s.Kind == keystore.StepDelete || s.Kind == keystore.StepRefresh && p.plan.NewFingerprint == ""
+	return s.Kind == keystore.StepDelete || p.plan.Method == keystore.RotateByRefresh && s.Kind.Word() == keystore.WordCreate && p.plan.NewFingerprint == ""
 }
 
 // act carries out the intent of a key.
@@ -158,7 +159,7 @@ func (p *Page) goOn(msg goOn) tea.Cmd {
 		if p.plan.Zone != "" {
 			ask.Title, ask.Yes = "Remove the old password?", "remove it"
 		}
-		if step.Kind == keystore.StepRefresh {
+		if step.Kind != keystore.StepDelete {
 			ask.Title, ask.Body, ask.Yes = "Refresh the key?", p.outage(), "refresh it"
 		}
 		return widget.Confirm(p.deps.Theme, ask)
@@ -193,7 +194,7 @@ func (p *Page) outage() string {
 	if len(person) > 0 {
 		body += fmt.Sprintf("These stand still until you have written them: %s.\n", text.Clean(strings.Join(person, ", ")))
 	}
-	return body + "The outage is measured, from the last call with the old value to the first with the new one."
+	return body + "The outage is measured, from the last call with the old value to the last reference set."
 }
 
 func (p *Page) giveUp(msg giveUp) tea.Cmd {

@@ -257,7 +257,7 @@ func (p *Page) ended(msg ended) tea.Cmd {
 	}
 	p.fill()
 	cmds := []tea.Cmd{closing, p.recorded()}
-	if next, more := p.next(); msg.form && msg.err == nil && stood != nil && more && !p.ends(next) && next.Kind.Word() == stood.Step.Kind.Word() {
+	if next, more := p.next(); msg.form && msg.err == nil && stood != nil && more && !p.ends(next) && (next.Kind.Word() == stood.Step.Kind.Word() || stood.Step.Kind == keystore.StepRefresh) {
 		return tea.Batch(append(cmds, p.run(next.Kind.Word()))...)
 	}
 	if p.plan.Over() && msg.err == nil {

@@ -1,0 +1,69 @@
+package rotate_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/service/rehearsal"
+	"zonedeck/service/rotate"
+)
+
+// hitting are account settings under which a client sends the old value right after a refresh.
+type hitting struct {
+	*rehearsal.Client
+	hit func()
+}
+
+func (s hitting) RefreshKey(ctx context.Context, name string) (rehearsal.Key, error) {
+	defer s.hit()
+	return s.Client.RefreshKey(ctx, name)
+}
+
+// TestARefreshRestsWhenTheReferencesAreSet asks for the refresh alone, with a client that is refused
+// before the references are set.
+func TestARefreshRestsWhenTheReferencesAreSet(t *testing.T) {
+	p := newPlace(t, start(t), "rests")
+	old, err := p.secrets().Resolve(t.Context(), p.Key.Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := p.config()
+	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	c.Now = func(keystore.RotationPlan) time.Time { at = at.Add(time.Second); return at }
+	settings := hitting{p.settings(), func() {
+		if res, err := c.Prove(t.Context(), keystore.RotationUser{}, p.Key, old); err != nil || res.ServiceStatus != http.StatusUnauthorized {
+			t.Errorf("the client: %d, %v", res.ServiceStatus, err)
+		}
+	}}
+	c.Settings = func(keystore.RotationPlan) rotate.Settings { return settings }
+	e, plan := p.begin(t, c, keystore.RotateByRefresh)
+	if plan, err = e.Run(t.Context(), plan.ID, keystore.WordCreate, nil); err != nil {
+		t.Fatal(err)
+	}
+	var set time.Time
+	for _, u := range p.Users {
+		s, _ := plan.Step(keystore.StepSet, u.Ref)
+		if got, err := p.secrets().Resolve(t.Context(), u.Ref); err != nil || !s.Done || got.Fingerprint() != plan.NewFingerprint {
+			t.Errorf("%s is not set when the run rests: %v", u.Ref, err)
+		}
+		set = s.At
+	}
+	if plan.Steps[plan.Now()].Kind != keystore.StepTest {
+		t.Fatalf("it rests before %s", plan.Steps[plan.Now()].Name())
+	}
+	at = at.Add(time.Hour) // nothing stands still any more
+	if plan, err = e.Run(t.Context(), plan.ID, "", nil); err != nil {
+		t.Fatal(err)
+	}
+	p.wantDone(t, plan)
+	if window := "for " + set.Sub(plan.LastOld).String() + " at most"; !set.After(plan.FirstNew) || !strings.Contains(rotate.Report(plan), window) || !strings.Contains(rotate.Report(plan), "calls refused meanwhile: 1") {
+		t.Errorf("want that no value worked everywhere %s:\n%s", window, rotate.Report(plan))
+	}
+	if s, _ := plan.Step(keystore.StepWatch, ""); !strings.Contains(s.Note, "and 1 in the outage before") {
+		t.Errorf("the watch says %q", s.Note)
+	}
+}
