@@ -150,14 +150,17 @@ type RotationPlan struct {
 	// SetSeq and DeletedSeq are where the service's own journal stood when the references were
 	// set and before the old key was deleted or refreshed, where there is one; OwnRefused counts the
 	// rotation's own refused calls with the old value since the later of the two. OwnFrom is set while
-	// one is under way. OutageRefused counts the calls of others that were refused between a refresh
+	// one is under way. SetEntry and DeletedEntry are the times of the journal's entries of those
+	// numbers: a journal that has other entries there was begun anew. OutageRefused counts the calls of others that were refused between a refresh
 	// and the last reference set.
 	SetSeq     uint64 `json:"set_seq,omitempty"`
 	DeletedSeq uint64 `json:"deleted_seq,omitempty"`
 	OwnRefused int    `json:"own_refused,omitempty"`
 	OwnFrom    int    `json:"own_from,omitempty"`
 
-	OutageRefused int `json:"outage_refused,omitempty"`
+	SetEntry      time.Time `json:"set_entry,omitzero"`
+	DeletedEntry  time.Time `json:"deleted_entry,omitzero"`
+	OutageRefused int       `json:"outage_refused,omitempty"`
 }
 
 // OfKey reports whether the record is a rotation with proof of the key that has a name, and comes

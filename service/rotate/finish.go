@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,9 +29,9 @@ func (r *run) markSet(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	refused, _ := since(page, r.plan.DeletedSeq, r.stranger)
+	refused, _ := since(page, mark{r.plan.DeletedSeq, r.plan.DeletedEntry}, r.stranger)
 	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
-		p.SetSeq = page.Last
+		p.SetSeq, p.SetEntry = page.Last, newest(page)
 		if p.DeletedSeq != 0 { // what was refused until now was so in the outage
 			p.OutageRefused, p.OwnRefused = max(refused-p.OwnRefused, 0), 0
 		}
@@ -40,11 +41,34 @@ func (r *run) markSet(ctx context.Context) error {
 
 // mark is where the service's journal stood when nothing was to send the old value any more: a refresh
 // ends it before the references are set, a deletion after.
-func (r *run) mark() uint64 {
+func (r *run) mark() mark {
+	set, deleted := mark{r.plan.SetSeq, r.plan.SetEntry}, mark{r.plan.DeletedSeq, r.plan.DeletedEntry}
 	if r.plan.Method == keystore.RotateByRefresh {
-		return cmp.Or(r.plan.SetSeq, r.plan.DeletedSeq)
+		return cmp.Or(set, deleted)
 	}
-	return cmp.Or(r.plan.DeletedSeq, r.plan.SetSeq)
+	return cmp.Or(deleted, set)
+}
+
+// mark is a place in the service's journal: a number, and the time of the entry that had it, which is
+// zero where that is not known.
+type mark struct {
+	seq   uint64
+	entry time.Time
+}
+
+// newest is the time of a journal's newest entry, zero where it has none.
+func newest(page rehearsal.Page) (at time.Time) {
+	if n := len(page.Requests); n > 0 && page.Requests[n-1].Seq == page.Last {
+		at = page.Requests[n-1].Time
+	}
+	return at
+}
+
+// anew reports whether a journal was begun after the mark, as that of an emulator which was started
+// anew: it ends before the mark, or has another entry there.
+func (m mark) anew(page rehearsal.Page) bool {
+	i := slices.IndexFunc(page.Requests, func(q rehearsal.Request) bool { return q.Seq == m.seq })
+	return page.Last < m.seq || i >= 0 && !m.entry.IsZero() && !page.Requests[i].Time.Equal(m.entry)
 }
 
 // delete deletes the old key. Before that, the service's journal must show no use of it since the
@@ -91,7 +115,7 @@ func (r *run) markDeleted(ctx context.Context, settings Settings) (err error) {
 		}
 	}
 	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
-		p.DeletedSeq, p.OwnRefused = max(page.Last, 1), 0
+		p.DeletedSeq, p.DeletedEntry, p.OwnRefused = max(page.Last, 1), newest(page), 0
 		return p, nil
 	})
 }
@@ -278,9 +302,9 @@ func (r *run) quiet(ctx context.Context, n int, settings Settings) error {
 		if err != nil {
 			return err
 		}
-		used, last := since(page, r.plan.SetSeq, func(q rehearsal.Request) bool { return q.Key == r.plan.OldName })
+		used, last := since(page, mark{r.plan.SetSeq, r.plan.SetEntry}, func(q rehearsal.Request) bool { return q.Key == r.plan.OldName })
 		// Before that the consoles need no wait: they read the references, which were set.
-		_, before := since(page, 0, func(q rehearsal.Request) bool { return r.others(q) })
+		_, before := since(page, mark{}, func(q rehearsal.Request) bool { return r.others(q) })
 		rest := min(2*r.widestGap(page), atRest)
 		if used > 0 {
 			before, rest = last, max(2*r.widestGap(page), atRest)
@@ -312,8 +336,12 @@ func (r *run) others(q rehearsal.Request) bool {
 // consoles count from when the references were set.
 func (r *run) widestGap(page rehearsal.Page) (widest time.Duration) {
 	var last time.Time
+	set := mark{r.plan.SetSeq, r.plan.SetEntry}
+	if set.anew(page) {
+		set.seq = 0
+	}
 	for _, q := range page.Requests {
-		if !r.others(q) && (q.Key != r.plan.OldName || q.Seq <= r.plan.SetSeq) {
+		if !r.others(q) && (q.Key != r.plan.OldName || q.Seq <= set.seq) {
 			continue
 		}
 		if !last.IsZero() {
@@ -324,14 +352,14 @@ func (r *run) widestGap(page rehearsal.Page) (widest time.Duration) {
 	return widest
 }
 
-// since counts the requests after a number that fit, and gives the last one. A journal that ends
-// before the number is that of an emulator which was started anew.
-func since(page rehearsal.Page, seq uint64, fits func(rehearsal.Request) bool) (n int, last rehearsal.Request) {
-	if page.Last < seq {
-		seq = 0
+// since counts the requests after a mark that fit, and gives the last one. All of a journal that was
+// begun anew came after it.
+func since(page rehearsal.Page, m mark, fits func(rehearsal.Request) bool) (n int, last rehearsal.Request) {
+	if m.anew(page) {
+		m.seq = 0
 	}
 	for _, q := range page.Requests {
-		if q.Seq > seq && fits(q) {
+		if q.Seq > m.seq && fits(q) {
 			n, last = n+1, q
 		}
 	}
@@ -371,7 +399,7 @@ func (r *run) watch(ctx context.Context, n int) (keystore.Proof, error) {
 		return keystore.Proof{}, err
 	}
 	refused, last := since(page, r.mark(), r.stranger)
-	if others := refused - r.plan.OwnRefused; others > 0 {
+	if others := refused - r.ownIn(page); others > 0 {
 		return keystore.Proof{}, r.stop(n, "%s, besides the proof's own: something may still send the old value. Find it and go on, or vouch for it", lastOf(others, last))
 	}
 	note := "the service's journal shows no refused call but the proof's own"
@@ -379,6 +407,19 @@ func (r *run) watch(ctx context.Context, n int) (keystore.Proof, error) {
 		note += fmt.Sprintf(" since the references were set, and %d in the outage before", r.plan.OutageRefused)
 	}
 	return keystore.Proof{Note: note}, nil
+}
+
+// ownIn is how many of the rotation's own refused calls a journal shows. One that was begun anew has
+// those that came before the proof ended.
+func (r *run) ownIn(page rehearsal.Page) int {
+	if !r.mark().anew(page) {
+		return r.plan.OwnRefused
+	}
+	proof, _ := r.plan.Step(keystore.StepRefused, "")
+	n, _ := since(page, r.mark(), func(q rehearsal.Request) bool {
+		return r.stranger(q) && strings.HasPrefix(q.Header["User-Agent"], ownAgent) && !q.Time.After(proof.At)
+	})
+	return min(n, r.plan.OwnRefused)
 }
 
 // nextCall is what can be watched of an account that shows no journal: the next call of ours.

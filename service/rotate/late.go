@@ -51,7 +51,7 @@ func (r *run) lateCalls(ctx context.Context, l *Late) {
 	mark, own := r.mark(), 0
 	before, _ := since(page, mark, func(q rehearsal.Request) bool { return r.stranger(q) && q.Time.Before(r.plan.Ended) })
 	n, last := since(page, mark, func(q rehearsal.Request) bool { return r.stranger(q) && !q.Time.Before(r.plan.Ended) })
-	if page.Last >= mark { // the end is recorded to the second: the rotation's own calls may seem to be after it
+	if !mark.anew(page) { // the end is recorded to the second: the rotation's own calls may seem to be after it
 		own = max(r.plan.OwnRefused-before, 0)
 	}
 	n -= own

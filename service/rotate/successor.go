@@ -88,6 +88,6 @@ func (r *run) lost(ctx context.Context, settings Settings, made, old rehearsal.K
 	if err != nil {
 		return false, err
 	}
-	used, _ := since(page, 0, func(q rehearsal.Request) bool { return q.Key == made.Name })
+	used, _ := since(page, mark{}, func(q rehearsal.Request) bool { return q.Key == made.Name })
 	return used == 0, nil
 }
