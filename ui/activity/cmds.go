@@ -27,9 +27,9 @@ type tailFound struct {
 	err    error
 }
 
-// reload forgets the window and reads the newest page.
+// reload reads the newest page, which replaces the window. The rows on the screen stay, and
+// their keys work, until it is there.
 func (m *Model) reload() tea.Cmd {
-	m.win = window{}
 	m.news.n, m.news.more = 0, false
 	m.walk.Drop()
 	return m.loadPage(0, 0, true)

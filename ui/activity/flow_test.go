@@ -35,19 +35,22 @@ func (j *fakeJournal) Unindexed(context.Context) (int64, error) { return j.left,
 
 func (j *fakeJournal) Activity(ctx context.Context, f model.ActivityFilter) ([]model.Activity, error) {
 	j.mu.Lock()
-	defer j.mu.Unlock()
 	j.asked = append(j.asked, f)
-	if j.err != nil {
-		return nil, j.err
-	}
-	if j.slow > 0 {
-		timer := time.NewTimer(j.slow)
+	slow := j.slow
+	j.mu.Unlock()
+	if slow > 0 { // not under the lock: several may ask at once
+		timer := time.NewTimer(slow)
 		defer timer.Stop()
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.err != nil {
+		return nil, j.err
 	}
 	out := []model.Activity{}
 	for _, a := range j.all {
@@ -287,6 +290,22 @@ func TestAJournalThatCannotBeReadFillsThePageAndCanBeRetried(t *testing.T) {
 		s.Press("ctrl+r")
 		s.Expect("1 of 3")
 	})
+}
+
+// While the newest page is read again, what stands on the screen can be opened, and the end be gone to.
+func TestKeysWorkWhileTheTimelineIsReadAgain(t *testing.T) {
+	for key, want := range map[string]string{"enter": "stub shows fetch f_300", "G": "300 of 300"} {
+		synctest.Test(t, func(t *testing.T) {
+			j := &fakeJournal{all: entries(300)}
+			s := open(t, j, 120, 40)
+			j.mu.Lock()
+			j.slow = time.Second
+			j.mu.Unlock()
+			s.Press("ctrl+r", key)
+			s.After(5 * time.Second)
+			s.Expect(want)
+		})
+	}
 }
 
 func TestAnOldFiltersAnswerIsDropped(t *testing.T) {

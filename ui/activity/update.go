@@ -95,6 +95,9 @@ func (m *Model) pageLoaded(msg pageLoaded) tea.Cmd {
 		m.news.at = m.deps.Now()
 	}
 	m.changed()
+	if msg.anew && m.walk.Running() { // it began in the window before
+		return m.toEnd()
+	}
 	return m.more()
 }
 
