@@ -66,14 +66,7 @@ func TestTheTimelineHasTheEventsOfKeys(t *testing.T) {
 		inventory.Add(t.Context(), model.Key{}) == nil || update(record(keystore.Proof{})) == nil || rotations.Start(t.Context(), plan) == nil {
 		t.Error("a change that is not possible was made")
 	}
-	lines, err := s.Client.Activity(t.Context(), model.ActivityFilter{Kind: model.ActivityKey})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, a := range slices.Backward(lines) {
-		got = append(got, a.Key+": "+a.Text)
-	}
+	got := keyLines(t, s)
 	want := []string{
 		"etl: recorded in the inventory, level USER", "etl: changed in the inventory: expiry, note",
 		"etl: refreshed it has another value, made on 2026-11-21", "etl: rotation began, by new key",
@@ -193,14 +186,7 @@ func TestAUseOfAnOldValueIsToldOnce(t *testing.T) {
 		s.oldValueUsed(t.Context(), p, []string{"one call"})
 		s.oldValueUsed(t.Context(), p, []string{"one call", "profile acme gives it"})
 	}
-	lines, err := s.Client.Activity(t.Context(), model.ActivityFilter{Kind: model.ActivityKey})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, a := range slices.Backward(lines) {
-		got = append(got, a.Key+": "+a.Text)
-	}
+	got := keyLines(t, s)
 	want := []string{
 		"etl: rotation one call", "etl: rotation profile acme gives it",
 		"ops: rotation of the password of zone isp: one call", "ops: rotation of the password of zone isp: profile acme gives it",
@@ -208,4 +194,18 @@ func TestAUseOfAnOldValueIsToldOnce(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
+}
+
+// keyLines are the lines of the timeline about keys, the oldest first.
+func keyLines(t *testing.T, s *Session) []string {
+	t.Helper()
+	lines, err := s.Client.Activity(t.Context(), model.ActivityFilter{Kind: model.ActivityKey})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, a := range slices.Backward(lines) {
+		out = append(out, a.Key+": "+a.Text)
+	}
+	return out
 }
