@@ -1,7 +1,6 @@
 package keystore
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -32,7 +31,7 @@ func TestAnIdentityIsReadPastCommentsAndSpace(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		got, err := identityOf(path)
+		got, err := identityOf(t, path)
 		switch {
 		case want != "":
 			if got != nil || err == nil || err.Error() != want {
@@ -57,7 +56,7 @@ func TestAnIdentityThatAnyoneElseCanReachIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := path + " can be read by other users: run chmod 600 on it"
-		if id, err := identityOf(path); id != nil || err == nil || err.Error() != want {
+		if id, err := identityOf(t, path); id != nil || err == nil || err.Error() != want {
 			t.Errorf("%v: %v, %v", mode, id, err)
 		}
 	}
@@ -74,14 +73,14 @@ func TestTheSecretsFolderAndItsKeyMustBeThere(t *testing.T) {
 	if err := writeInside(gone, "a", nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("writing: %v", err)
 	}
-	if id, err := identityOf(gone); id != nil || !errors.Is(err, fs.ErrNotExist) {
+	if id, err := identityOf(t, gone); id != nil || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the key: %v, %v", id, err)
 	}
 	folder := filepath.Join(t.TempDir(), "folder")
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if id, err := identityOf(folder); id != nil || err == nil || strings.Contains(err.Error(), "is empty") {
+	if id, err := identityOf(t, folder); id != nil || err == nil || strings.Contains(err.Error(), "is empty") {
 		t.Errorf("a folder in place of the key: %v, %v", id, err)
 	}
 	if id, err := makeIdentity(gone+".key", gone); id != nil || !errors.Is(err, fs.ErrNotExist) {
@@ -96,7 +95,7 @@ func TestAKeyIsMadeOnceAndIsOnDiskBeforeItIsUsed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if read, err := identityOf(path); err != nil || read.String() != made.String() {
+	if read, err := identityOf(t, path); err != nil || read.String() != made.String() {
 		t.Errorf("read back as %v, %v", read, err)
 	}
 	if id, err := makeIdentity(filepath.Join(path, "below a file"), dir); id != nil || err == nil {
@@ -123,6 +122,7 @@ func TestTheLargestSecretFitsIntoAFile(t *testing.T) {
 }
 
 // identityOf is the key in a file that is not protected.
-func identityOf(path string) (*age.X25519Identity, error) {
-	return NewResolver(ResolverOptions{SecretsDir: filepath.Dir(path), AgeIdentityFile: path}).identity(context.Background())
+func identityOf(t *testing.T, path string) (*age.X25519Identity, error) {
+	t.Helper()
+	return NewResolver(ResolverOptions{SecretsDir: filepath.Dir(path), AgeIdentityFile: path}).identity(t.Context())
 }
