@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"unicode/utf8"
 
 	"zonedeck/service/rows"
 )
@@ -81,7 +80,7 @@ func (f *File) fieldNames(ctx context.Context) (out []string, err error) {
 	}
 	whole := !p.More
 	for _, c := range p.Columns {
-		whole = whole && len(c.Name) <= maxName-utf8.UTFMax // it may be cut
+		whole = whole && !isCut(c.Name)
 		out = append(out, c.Name)
 	}
 	if whole {
@@ -166,8 +165,11 @@ func (n *names) place(spelled []byte, guess int) int {
 	if guess < len(n.all) && n.layout.named(spelled, n.all[guess]) {
 		return guess
 	}
-	if i, ok := n.at[n.layout.name(spelled)]; ok {
-		return i
+	name := n.layout.name(spelled)
+	for _, name := range []string{name, shortName(name)} {
+		if i, ok := n.at[name]; ok {
+			return i
+		}
 	}
 	return -1
 }

@@ -13,10 +13,10 @@ import (
 )
 
 // exported are the rows of a file as CSV, the header first.
-func exported(t *testing.T, f *File) [][]string {
+func exported(t *testing.T, f *File, columns ...string) [][]string {
 	t.Helper()
 	var b strings.Builder
-	if _, err := f.Export(t.Context(), &b, View{}, Export{Format: CSV}, nil); err != nil {
+	if _, err := f.Export(t.Context(), &b, View{}, Export{Format: CSV, Columns: columns}, nil); err != nil {
 		t.Fatal(err)
 	}
 	r := csv.NewReader(strings.NewReader(b.String()))
@@ -115,5 +115,35 @@ func TestATableOfTooManyFieldsIsRefused(t *testing.T) {
 	}
 	if done, err := f.Export(t.Context(), io.Discard, View{}, Export{Format: Lines}, nil); err != nil || done.Rows != maxSheet+1 {
 		t.Errorf("%+v, %v", done, err)
+	}
+}
+
+func TestAColumnOfALongNameIsShownShortened(t *testing.T) {
+	long := strings.Repeat("é", maxName)
+	for name, text := range map[string]string{
+		"a.ndjson": `{"a":1,"` + long + `":"kept"}` + "\n" + `{"a":2,"` + strings.Replace(long, "é", `\u00e9`, 1) + `":"more"}`,
+		"b.csv":    "a," + long + "\n1,kept\n2,more\n",
+	} {
+		f := file(t, name, text)
+		p, err := f.Profile(t.Context(), nil)
+		if err != nil || len(p.Columns) != 2 || !strings.HasSuffix(p.Columns[1].Name, "é…") || len(p.Columns[1].Name) > maxName+3 {
+			t.Fatalf("%s: %.100v, %v", name, p.Columns, err)
+		}
+		short := p.Columns[1].Name
+		if got := rowsOf(t, f, View{}, 3, "a", short); len(got) != 2 || got[0].Cells[1].Text != "kept" || got[1].Cells[1].Text != "more" {
+			t.Errorf("%s: %.200v", name, got)
+		}
+		if got := numbers(t, f, Query{Sort: short, Down: true}); got != "2 1" {
+			t.Errorf("%s: sorted %q", name, got)
+		}
+		if got := numbers(t, f, Query{Filter: mustFilter(t, QuoteName(short)+"=kept")}); got != "1" {
+			t.Errorf("%s: filtered %q", name, got)
+		}
+		if p.Lacks(long) || p.Lacks(short) || !p.Lacks("b") {
+			t.Errorf("%s: which columns lack", name)
+		}
+		if all := exported(t, f, "a", short); len(all) != 3 || all[1][1] != "kept" {
+			t.Errorf("%s: exported %.100q", name, all)
+		}
 	}
 }

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 	"unsafe"
 
 	"github.com/tidwall/gjson"
+
+	"zonedeck/model"
 )
 
 // Kind is what a value is.
@@ -356,8 +359,18 @@ func (l layout) column(i int) string {
 	return l.beyond + strconv.Itoa(i+1)
 }
 
-// named reports whether a name that each gave is the given one.
+// shortName is a name as a column has it.
+func shortName(name string) string { return model.Cut(name, maxName) }
+
+// isCut reports whether a column's name may be a longer one's beginning.
+func isCut(name string) bool { return len(name) >= maxName && strings.HasSuffix(name, "…") }
+
+// named reports whether a name that each gave is the given one, or is shortened to it.
 func (l layout) named(spelled []byte, name string) bool {
+	if isCut(name) {
+		full := l.name(spelled)
+		return full == name || shortName(full) == name
+	}
 	if l.format == CSV {
 		return string(spelled) == name
 	}

@@ -17,7 +17,7 @@ import (
 const (
 	// MaxColumns is how many columns are told about.
 	MaxColumns  = 512
-	maxName     = 512     // bytes of a column's name
+	maxName     = 512     // bytes of a column's name; the rest of a longer one is dropped
 	exactUpTo   = 1 << 10 // distinct values that are counted one by one
 	sketchPower = 12      // then by 4096 registers, with a standard error of 1.6 %
 )
@@ -43,6 +43,12 @@ type Column struct {
 	// an estimate, with a standard error of 1.6 %.
 	Distinct int64 `json:"distinct"`
 	About    bool  `json:"about"`
+}
+
+// Lacks reports whether no row has a column of that name. Where not every column is told about, that is
+// not known, and in a file without columns nothing lacks.
+func (p Profile) Lacks(name string) bool {
+	return p.Done && !p.More && len(p.Columns) > 0 && !slices.ContainsFunc(p.Columns, func(c Column) bool { return c.Name == shortName(name) })
 }
 
 // Type is the kinds that were seen, but null: "number", "number+text", or "null".
@@ -186,7 +192,9 @@ type counter struct {
 func newCounter(l layout, seed maphash.Seed) *counter {
 	c := &counter{layout: l, seed: seed, columns: map[string]*tally{}}
 	for i, name := range l.header[:min(len(l.header), MaxColumns)] {
-		c.columns[name] = &tally{name: name, place: i, last: -1}
+		if name = shortName(name); c.columns[name] == nil {
+			c.columns[name] = &tally{name: name, place: i, last: -1}
+		}
 		c.order = append(c.order, c.columns[name])
 	}
 	c.more = len(l.header) > MaxColumns
@@ -224,10 +232,7 @@ func (c *counter) column(n int64, place int, name []byte) *tally {
 	if place < len(c.order) && c.order[place].name == string(name) {
 		return c.order[place]
 	}
-	word := c.layout.name(name)
-	if len(word) > maxName {
-		word = strings.ToValidUTF8(word[:maxName], "")
-	}
+	word := shortName(c.layout.name(name))
 	t := c.columns[word]
 	if t == nil {
 		if len(c.columns) >= MaxColumns {

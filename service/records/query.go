@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -77,6 +78,17 @@ func ParseFilter(text string) (Filter, error) {
 
 // String is the filter as it was typed.
 func (f Filter) String() string { return f.text }
+
+// Fields are the fields that it asks about, each once; negated says that a term is that something does not hold.
+func (f Filter) Fields() (names []string, negated bool) {
+	for _, t := range f.terms {
+		negated = negated || t.not
+		if t.op != opText && !slices.Contains(names, t.field) {
+			names = append(names, t.field)
+		}
+	}
+	return names, negated
+}
 
 // Empty reports whether every row passes.
 func (f Filter) Empty() bool { return len(f.terms) == 0 }

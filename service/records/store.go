@@ -19,7 +19,7 @@ const Extension = ".index"
 // magic begins an index; an index of another version begins with kin, and is made anew.
 const (
 	kin   = "zonedeck rows "
-	magic = kin + "1\n"
+	magic = kin + "2\n"
 )
 
 // maxStored bounds an index on disk, in bytes.

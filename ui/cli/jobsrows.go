@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -36,7 +35,8 @@ func (a *app) jobsRowsCommand() *cobra.Command {
 		Use:   "rows JOB|FILE",
 		Short: "Filter, sort, compare and convert the rows of a downloaded result",
 		Long: `Reads a result on this disk, of any size: JSON, NDJSON or CSV. The rows are written to standard
-output or to -o, as NDJSON or as --csv. An index is kept beside the file, as FILE.index.
+output or to -o, as NDJSON, as its ending says (.json, .ndjson, .jsonl, .csv) or as --csv. An index is kept beside
+the file read, as FILE.index.
 
 A filter is words that all have to hold: word or "two words" anywhere in the row, field:part, field=value,
 field>5 (or <, >=, <=), has:field, and -word for the opposite. A name with blanks, colons or other signs stands
@@ -76,13 +76,19 @@ added, removed or changed. Rows without the key, repeated keys and rows that tel
 func (f *rowsFlags) check() error {
 	against := f.newAgainst != "" || f.diff != ""
 	f.format = string(records.Lines)
-	switch ext := strings.ToLower(filepath.Ext(f.output)); {
-	case f.asCSV, ext == ".csv":
+	ending := filepath.Ext(f.output)
+	is := map[string]records.Format{".json": records.Array, ".ndjson": records.Lines, ".jsonl": records.Lines, ".csv": records.CSV}[strings.ToLower(ending)]
+	switch {
+	case f.asCSV:
 		f.format = string(records.CSV)
-	case ext == ".json":
-		f.format = string(records.Array)
+	case is != "":
+		f.format = string(is)
 	}
 	switch {
+	case f.asCSV && is != "" && is != records.CSV:
+		return usage("-o %s: the ending says %s, and --csv says CSV: leave one out", f.output, is)
+	case !f.asCSV && is == "" && ending != "":
+		return usage("-o %s: the ending says no format: write .json, .ndjson, .jsonl or .csv, or give --csv", f.output)
 	case f.newAgainst != "" && f.diff != "":
 		return usage("--new-against and --diff: give one of them")
 	case against && f.key == "":
@@ -171,29 +177,40 @@ func rowsError(ctx context.Context, err error) error {
 	return fail(exitState, "%w", err)
 }
 
-// longName is the length from which a column's name may be told cut, in bytes.
-const longName = 500
-
-// checkColumns refuses a column that no row has. Where not all columns are told about, or a name may
-// be cut, that is not known.
+// checkColumns refuses a column that no row has.
 func (r *rowsRun) checkColumns(ctx context.Context) error {
 	if r.flags.sort == "" && r.flags.columns == nil {
 		return nil
 	}
 	p, err := r.file.Profile(ctx, nil)
-	if err != nil || p.More || len(p.Columns) == 0 {
+	if err != nil {
 		return err
 	}
-	missing := func(name string) bool {
-		return name != "" && len(name) < longName && !slices.ContainsFunc(p.Columns, func(c records.Column) bool { return c.Name == name })
-	}
-	if missing(r.flags.sort) {
+	if r.flags.sort != "" && p.Lacks(r.flags.sort) {
 		return usage("--sort: no row has a column %s; --about lists the columns", textfile.Quote(r.flags.sort))
 	}
-	if i := slices.IndexFunc(r.flags.columns, missing); i >= 0 {
-		return usage("--columns: no row has a column %s; --about lists the columns", textfile.Quote(r.flags.columns[i]))
+	for _, name := range r.flags.columns {
+		if name != "" && p.Lacks(name) {
+			return usage("--columns: no row has a column %s; --about lists the columns", textfile.Quote(name))
+		}
 	}
 	return nil
+}
+
+// tellFields says which fields of a filter no row has: it is no mistake where rows may lack them. Where
+// a row has passed a filter without a negation, it has all of them.
+func (r *rowsRun) tellFields(ctx context.Context, f records.Filter, matched int64) error {
+	names, negated := f.Fields()
+	if len(names) == 0 || matched > 0 && !negated {
+		return nil
+	}
+	p, err := r.file.Profile(ctx, nil)
+	for _, name := range names {
+		if p.Lacks(name) {
+			r.say("--filter: no row has a field %s; --about lists the columns", textfile.Quote(name))
+		}
+	}
+	return err
 }
 
 // openRows opens a file, or the downloaded result of a job.
@@ -352,6 +369,9 @@ func (r *rowsRun) selected(ctx context.Context, q records.Query) error {
 			return err
 		}
 		view.List = got.List
+		if err := r.tellFields(ctx, q.Filter, got.List.Len()); err != nil {
+			return err
+		}
 		if got.Failed > 0 {
 			r.say("jq failed for %s, left out here: %s", text.Counted(int(got.Failed), "row"), got.First)
 		}

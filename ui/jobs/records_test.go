@@ -238,6 +238,15 @@ func TestTheRowsOfADownloadedResult(t *testing.T) {
 		s.Press("esc", "esc")
 		s.Expect("5 000 rows")
 
+		// A field that no row has is told while it is asked about.
+		s.Press("f")
+		s.Type("nosuch>5")
+		s.Press("enter")
+		s.Expect("0 of 5 000 rows", "! no row has a field nosuch")
+		s.Press("esc")
+		s.Expect("5 000 rows")
+		s.ExpectNot("no row has a field")
+
 		// A search wraps nothing, and goes back.
 		s.Press("/")
 		s.Type("Product 4321")

@@ -90,6 +90,12 @@ func (p *Page) feet(w int) []string {
 		}
 		out = append(out, t.Muted.Render(text.Cut(words, w)))
 	}
+	asked, _ := p.what.query.Filter.Fields()
+	for _, name := range asked {
+		if p.about.Lacks(name) {
+			out = append(out, t.Warn.Render(text.Cut(" ! no row has a field "+text.Clean(records.QuoteName(name)), w)))
+		}
+	}
 	for _, n := range p.what.notes {
 		out = append(out, t.Warn.Render(text.Cut(" ! "+text.Clean(n), w)))
 	}
