@@ -23,8 +23,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gofrs/flock"
-
+	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/database"
 )
@@ -61,8 +60,7 @@ type Ledger struct {
 	logged atomic.Int64 // the log's size after this process's last line, for marks
 
 	ownerMu sync.Mutex
-	owner   *flock.Flock // this process's sign of life, taken with its first job
-	token   string
+	owner   *textfile.Sign // this process's, from its first job on
 }
 
 // Path is the ledger's file; its log is beside it.

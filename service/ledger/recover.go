@@ -57,9 +57,6 @@ func (l *Ledger) Recover(ctx context.Context) ([]model.Job, error) {
 		}
 		settled = append(settled, job)
 	}
-	for _, owner := range owners {
-		l.forgetOwner(owner)
-	}
 	return settled, nil
 }
 

@@ -317,17 +317,17 @@ func TestASignOfLife(t *testing.T) {
 	}
 	begin(l)
 	begin(l)
-	if names := owners(t, l); len(names) != 1 || names[0] != l.token {
-		t.Fatalf("two jobs of one process: %q, %q", names, l.token)
+	if names := owners(t, l); len(names) != 1 || names[0] != l.owner.Name() {
+		t.Fatalf("two jobs of one process: %q, %q", names, l.owner.Name())
 	}
 	if runtime.GOOS != "windows" {
-		for path, want := range map[string]os.FileMode{l.ownersDir(): 0o700, filepath.Join(l.ownersDir(), l.token): 0o600} {
+		for path, want := range map[string]os.FileMode{l.ownersDir(): 0o700, filepath.Join(l.ownersDir(), l.owner.Name()): 0o600} {
 			if at, err := os.Stat(path); err != nil || at.Mode().Perm() != want {
 				t.Errorf("%s: %v, %v", path, at.Mode(), err)
 			}
 		}
 	}
-	if other.ownerAlive("nobody") || !other.ownerAlive(l.token) {
+	if other.ownerAlive("nobody") || !other.ownerAlive(l.owner.Name()) {
 		t.Error("the living and nobody are mixed up")
 	}
 	if names := owners(t, l); len(names) != 1 {
@@ -351,7 +351,9 @@ func TestASignOfLife(t *testing.T) {
 		t.Errorf("a job after that: %q", names)
 	}
 	// A process that is killed leaves its file, which goes with its jobs' settlement.
-	if err := l.owner.Unlock(); err != nil {
+	left := filepath.Join(l.ownersDir(), l.owner.Name())
+	l.releaseOwner()
+	if err := os.WriteFile(left, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := other.Recover(t.Context()); err != nil || len(got) != 3 {

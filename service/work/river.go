@@ -21,6 +21,7 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 	"github.com/riverqueue/river/rivertype"
 
+	"zonedeck/keystore/textfile"
 	"zonedeck/service/database"
 )
 
@@ -34,8 +35,8 @@ const fetchEvery = 250 * time.Millisecond
 // Options configure OpenFile.
 type Options struct {
 	// Lease is how long a process may be at one item, 0 for DefaultLease. The context of a
-	// handler ends shortly before. Who looks for the items of killed processes does so every
-	// 30 s, and if it was killed itself, another one takes its place within 20 s.
+	// handler ends shortly before. What a process that hangs is at comes to others within 30 s
+	// after its lease, what a dead one was at within two seconds.
 	Lease time.Duration
 	// Log takes what nobody waits for; nil discards it.
 	Log *slog.Logger
@@ -59,7 +60,7 @@ func OpenFile(ctx context.Context, path string, o Options) (Queue, error) {
 	if err := migrate(ctx, path, driver); err != nil {
 		return nil, errors.Join(fmt.Errorf("making the tables of %s: %w", path, database.Classify(err)), db.Close())
 	}
-	q, err := newQueue(driver, o)
+	q, err := newQueue(driver, path+".workers", o)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -89,13 +90,16 @@ func migrate[T any](ctx context.Context, path string, driver riverdriver.Driver[
 // queue is a Queue on any database that River has a driver for; T is its transaction.
 type queue[T any] struct {
 	driver riverdriver.Driver[T]
+	// signs is the folder of the workers' signs of life, "" where they are on several machines:
+	// there the lease alone tells that one is dead.
+	signs  string
 	o      Options
 	client *river.Client[T] // puts items and works on none
 }
 
-func newQueue[T any](driver riverdriver.Driver[T], o Options) (*queue[T], error) {
+func newQueue[T any](driver riverdriver.Driver[T], signs string, o Options) (*queue[T], error) {
 	o.Lease, o.Log = cmp.Or(o.Lease, DefaultLease), cmp.Or(o.Log, slog.New(slog.DiscardHandler))
-	q := &queue[T]{driver: driver, o: o}
+	q := &queue[T]{driver: driver, signs: signs, o: o}
 	var err error
 	q.client, err = river.NewClient(driver, q.config())
 	return q, err
@@ -270,6 +274,14 @@ func (q *queue[T]) Work(ctx context.Context, lane string, n int, handle Handler)
 	if err := river.AddWorkerSafely(conf.Workers, &worker{handle: handle, stopping: ctx, log: q.o.Log}); err != nil {
 		return err
 	}
+	if q.signs != "" {
+		sign, err := textfile.NewSign(q.signs)
+		if err != nil {
+			return fmt.Errorf("beginning to work: %w", err)
+		}
+		defer sign.Release()
+		conf.ID = signed + sign.Name()
+	}
 	client, err := river.NewClient(q.driver, conf)
 	if err != nil {
 		return err
@@ -279,7 +291,7 @@ func (q *queue[T]) Work(ctx context.Context, lane string, n int, handle Handler)
 	if err := client.Start(lasting); err != nil {
 		return fmt.Errorf("beginning to work: %w", database.Classify(err))
 	}
-	<-ctx.Done()
+	q.keepFreeing(ctx)
 	return client.StopAndCancel(lasting)
 }
 

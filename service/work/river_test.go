@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -15,7 +16,13 @@ import (
 	"zonedeck/service/work/worktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if path := os.Getenv(work.VictimFile); path != "" {
+		work.Victim(path)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func openFile(t *testing.T, path string, o work.Options) work.Queue {
 	t.Helper()

@@ -1,0 +1,113 @@
+package work
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver"
+	"github.com/riverqueue/river/rivertype"
+
+	"zonedeck/keystore/textfile"
+	"zonedeck/service/database"
+)
+
+// freeEvery is how often a worker looks for what dead ones were at.
+const freeEvery = time.Second
+
+// signed begins the names of workers that gave a sign of life. Of others nothing is known.
+const signed = "signed-"
+
+func (q *queue[T]) dead(worker string) bool {
+	sign, ok := strings.CutPrefix(worker, signed)
+	return ok && !textfile.Alive(q.signs, sign)
+}
+
+// workerAt is who is at a job.
+func workerAt(job *rivertype.JobRow) string {
+	if len(job.AttemptedBy) == 0 {
+		return ""
+	}
+	return job.AttemptedBy[len(job.AttemptedBy)-1]
+}
+
+func running() *river.JobListParams {
+	return river.NewJobListParams().States(rivertype.JobStateRunning).First(1000)
+}
+
+// keepFreeing frees what dead workers were at, until ctx ends.
+func (q *queue[T]) keepFreeing(ctx context.Context) {
+	if q.signs == "" {
+		<-ctx.Done()
+		return
+	}
+	every := time.NewTicker(freeEvery)
+	defer every.Stop()
+	for {
+		if err := q.free(ctx); err != nil && ctx.Err() == nil {
+			q.o.Log.Warn("what dead processes were at waits for its lease", "error", database.Classify(err))
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-every.C:
+		}
+	}
+}
+
+// free makes due what dead workers were at, and has another leader chosen where they had one:
+// without a leader nothing that waits becomes due.
+func (q *queue[T]) free(ctx context.Context) error {
+	jobs, err := q.client.JobList(ctx, running())
+	if err != nil {
+		return fmt.Errorf("reading the queue of work: %w", err)
+	}
+	dead := map[string]bool{}
+	for _, job := range jobs.Jobs {
+		if at := workerAt(job); q.dead(at) {
+			dead[at] = true
+		}
+	}
+	if len(dead) > 0 {
+		if err := q.freeOf(ctx, dead); err != nil {
+			return fmt.Errorf("freeing what dead processes were at: %w", err)
+		}
+	}
+	leader, err := q.driver.GetExecutor().LeaderGetElectedLeader(ctx, &riverdriver.LeaderGetElectedLeaderParams{})
+	switch {
+	case errors.Is(err, rivertype.ErrNotFound), err == nil && !q.dead(leader.LeaderID):
+		return nil
+	case err == nil:
+		_, err = q.driver.GetExecutor().LeaderResign(ctx, &riverdriver.LeaderResignParams{ElectedAt: leader.ElectedAt, LeaderID: leader.LeaderID})
+	}
+	if err != nil {
+		return fmt.Errorf("replacing a dead leader: %w", err)
+	}
+	return nil
+}
+
+// freeOf looks again, in one transaction: another process may have freed a job, and be at it.
+func (q *queue[T]) freeOf(ctx context.Context, dead map[string]bool) error {
+	tx, err := q.driver.GetExecutor().Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // after a commit it is none
+	jobs, err := q.client.JobListTx(ctx, q.driver.UnwrapTx(tx), running())
+	if err != nil {
+		return err
+	}
+	for _, job := range jobs.Jobs {
+		if !dead[workerAt(job)] {
+			continue
+		}
+		_, err := tx.JobUpdateFull(ctx, &riverdriver.JobUpdateFullParams{ID: job.ID, StateDoUpdate: true, State: rivertype.JobStateAvailable})
+		if err != nil {
+			return err
+		}
+	}
+	return tx.Commit(ctx)
+}

@@ -1,0 +1,147 @@
+package work
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/riverqueue/river/riverdriver"
+	"github.com/riverqueue/river/rivertype"
+)
+
+// VictimFile has a process of this test work on the queue in that file until it is killed.
+const VictimFile = "ZONEDECK_TEST_WORK"
+
+const hang = time.Minute // only ends a test that would never end
+
+// Victim says a word for each item that it gets, and is at it for ever.
+func Victim(path string) {
+	q, err := OpenFile(context.Background(), path, Options{Lease: time.Hour})
+	if err == nil {
+		err = q.Work(context.Background(), "x", 4, atItForEver(func() { fmt.Println("begun") }))
+	}
+	fmt.Println(err)
+}
+
+func atItForEver(begun func()) Handler {
+	return func(ctx context.Context, _ Item) (time.Duration, error) {
+		begun()
+		<-ctx.Done()
+		return 0, ctx.Err()
+	}
+}
+
+func openQueue(t *testing.T, path string) *files {
+	t.Helper()
+	q, err := OpenFile(t.Context(), path, Options{Lease: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = q.Close() })
+	f, _ := q.(*files)
+	if err := f.Put(t.Context(), Item{Lane: "x", Key: "k"}); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// atIt says how many items somebody is at, once free has run.
+func atIt(t *testing.T, q *files) int {
+	t.Helper()
+	if err := q.free(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	list, err := q.client.JobList(t.Context(), running())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(list.Jobs)
+}
+
+func leaderOf(t *testing.T, q *files) string {
+	t.Helper()
+	leader, err := q.driver.GetExecutor().LeaderGetElectedLeader(t.Context(), &riverdriver.LeaderGetElectedLeaderParams{})
+	if errors.Is(err, rivertype.ErrNotFound) {
+		return ""
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return leader.LeaderID
+}
+
+func TestWhatADeadProcessWasAtIsDueAndALivingOneKeepsIts(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "work.db")
+	q := openQueue(t, path)
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	victim := exec.CommandContext(t.Context(), exe)
+	victim.Env = append(os.Environ(), VictimFile+"="+path)
+	out, err := victim.StdoutPipe()
+	if err == nil {
+		err = victim.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = victim.Process.Kill() }() // it may be dead
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "begun\n" {
+		t.Fatal(line, err)
+	}
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for end := time.After(hang); leaderOf(t, q) == ""; {
+		select {
+		case <-look.C:
+		case <-end:
+			t.Fatal("nobody leads")
+		}
+	}
+	if n := atIt(t, q); n != 1 || leaderOf(t, q) == "" {
+		t.Fatalf("of a living process: at %d items, leader %q", n, leaderOf(t, q))
+	}
+	if err := victim.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = victim.Wait() // it was killed
+	if n := atIt(t, q); n != 0 || leaderOf(t, q) != "" {
+		t.Errorf("of a dead process: at %d items, leader %q", n, leaderOf(t, q))
+	}
+	if signs, err := os.ReadDir(q.signs); err != nil || len(signs) > 0 {
+		t.Errorf("left: %v, %v", signs, err)
+	}
+	if items, err := q.Items(t.Context(), "x"); err != nil || len(items) != 1 || items[0].Due.After(time.Now()) {
+		t.Errorf("%+v, %v", items, err)
+	}
+}
+
+// TestAWorkerWithoutASignKeepsItsLease has one as it is on another machine, or of a release that
+// gave no signs.
+func TestAWorkerWithoutASignKeepsItsLease(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "work.db")
+	q, other := openQueue(t, path), openQueue(t, path)
+	other.signs = ""
+	ctx, cancel := context.WithCancel(t.Context())
+	begun, ended := make(chan struct{}), make(chan error, 1)
+	go func() { ended <- other.Work(ctx, "x", 1, atItForEver(func() { close(begun) })) }()
+	select {
+	case <-begun:
+	case <-time.After(hang):
+		t.Fatal("the item does not come")
+	}
+	if n := atIt(t, q); n != 1 {
+		t.Errorf("at %d items", n)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
