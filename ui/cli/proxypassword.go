@@ -78,6 +78,9 @@ func (t *task) proxyPassword(ctx context.Context, f passwordFlags) error {
 	if f.zone == "" {
 		return usage("--zone is missing: name the zone whose password is meant")
 	}
+	if len(f.vouch) > 0 && !f.renew {
+		return usage("--vouch is for a step of --renew: give both")
+	}
 	p, err := t.Profile(ctx)
 	if err != nil {
 		return fail(exitState, "%w", err)
@@ -149,6 +152,9 @@ func (t *task) goOnWithPassword(ctx context.Context, p profile.Profile, z model.
 	case found && !r.Over() && f.key != "" && f.key != r.ChangedBy:
 		return r, usage("a rotation of the %s is under way, by key %s: go on with that key, or end it with --abandon", r.Key, r.ChangedBy)
 	case found && !r.Over():
+		if err := vouchable(r, f.vouch); err != nil {
+			return r, err
+		}
 		t.app.say("zonedeck: goes on with rotation %s of the %s", r.ID, sanitizeLine(r.Key))
 	case err != nil:
 		return r, fail(exitState, "%w", err)
@@ -158,7 +164,17 @@ func (t *task) goOnWithPassword(ctx context.Context, p profile.Profile, z model.
 				return keystore.RotationPlan{}, err
 			}
 		}
-		if r, err = engine.BeginPassword(ctx, t.ZoneRotation(p, z, f.key)); err != nil {
+		w := t.ZoneRotation(p, z, f.key)
+		if len(f.vouch) > 0 {
+			plan, err := engine.PlanPassword(ctx, w)
+			if err == nil {
+				err = vouchable(plan, f.vouch)
+			}
+			if err != nil {
+				return keystore.RotationPlan{}, beginError(ctx, err)
+			}
+		}
+		if r, err = engine.BeginPassword(ctx, w); err != nil {
 			return r, beginError(ctx, err)
 		}
 		t.app.say("zonedeck: rotation %s of the %s: %d users, %d steps", r.ID, sanitizeLine(r.Key), len(r.Users), len(r.Steps))
