@@ -16,6 +16,7 @@ import (
 
 type mcpFlags struct {
 	profiles, zones, domains []string
+	adminReason              string
 	maxCost                  float64
 	unpriced                 bool
 	inputs                   int
@@ -28,7 +29,8 @@ func (a *app) mcpCommand() *cobra.Command {
 		Short: "Serve this console to an agent, by MCP on standard input and output, under your rules",
 		Long: `Serves the tools fetch, twin, diagnose, datasets, jobs, keys and history by MCP on standard
 input and output, until the client closes it or a signal ends it. The flags are the rules: what
-they do not allow is refused before anything is sent. An ADMIN key is always refused.
+they do not allow is refused before anything is sent, and a flag that no profile can keep is refused
+at the start.
 
 --max-cost counts fetches by the rates of their zones: what one may cost at most is held before it
 is sent. A call whose price is not known is refused then, unless --allow-unpriced is given. A real
@@ -38,7 +40,7 @@ account needs --max-cost. Jobs have no price here, so their budget is counted in
 Everything stands in Activity, marked, while it happens.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.serveMCP(cmd.Context(), f, cmd.Flags().Changed("max-cost"))
+			return a.serveMCP(cmd.Context(), f, cmd.Flags().Changed)
 		},
 	}
 	fl := cmd.Flags()
@@ -48,13 +50,19 @@ Everything stands in Activity, marked, while it happens.`,
 	fl.Float64Var(&f.maxCost, "max-cost", 0, "what all calls together may cost, in dollars by the rates of the zones")
 	fl.BoolVar(&f.unpriced, "allow-unpriced", false, "with --max-cost: allow calls whose price is not known, too; they do not count")
 	fl.IntVar(&f.inputs, "job-inputs", 0, "how many inputs the jobs that are started may have in all (default: none is started)")
+	adminFlag(cmd, &f.adminReason)
 	return cmd
 }
 
-// rules are those of the flags. Its error names everything that is wrong with them.
-func (f mcpFlags) rules(capped bool) (mcp.Rules, error) {
-	r := mcp.Rules{Profiles: unique(f.profiles), Zones: unique(f.zones), Cost: f.maxCost, Capped: capped, Unpriced: f.unpriced, Inputs: f.inputs}
+// rules are those of the flags, of which given tells whether one was given. Its error names everything that is wrong with them.
+func (f mcpFlags) rules(given func(flag string) bool) (mcp.Rules, error) {
+	r := mcp.Rules{Profiles: unique(f.profiles), Zones: unique(f.zones), Cost: f.maxCost, Capped: given("max-cost"), Unpriced: f.unpriced, Inputs: f.inputs}
 	var wrong []error
+	for i, list := range [][]string{f.profiles, f.zones, f.domains} {
+		if flag := []string{"profiles", "zones", "domains"}[i]; given(flag) && len(list) == 0 { // as of an empty variable: it must not mean all
+			wrong = append(wrong, fmt.Errorf("--%s is empty: name at least one, or leave it out for the default", flag))
+		}
+	}
 	for _, d := range f.domains {
 		host, err := mcp.ParseDomain(d)
 		if err != nil {
@@ -70,7 +78,7 @@ func (f mcpFlags) rules(capped bool) (mcp.Rules, error) {
 	if !(f.maxCost >= 0) || math.IsInf(f.maxCost, 0) {
 		wrong = append(wrong, fmt.Errorf("--max-cost %v: write dollars, 0 or more", f.maxCost))
 	}
-	if f.unpriced && !capped {
+	if f.unpriced && !r.Capped {
 		wrong = append(wrong, errors.New("--allow-unpriced needs --max-cost: without a cap every call is allowed"))
 	}
 	if f.inputs < 0 {
@@ -79,43 +87,80 @@ func (f mcpFlags) rules(capped bool) (mcp.Rules, error) {
 	return r, errors.Join(wrong...)
 }
 
-// serveMCP runs the command. The first profile is opened before the client is served, so that
-// a mistake in the configuration is told at once.
-func (a *app) serveMCP(ctx context.Context, f mcpFlags, capped bool) error {
-	rules, err := f.rules(capped)
+// serveMCP runs the command. Every profile is opened before the client is served, so that a mistake in
+// the flags or the configuration is told at once.
+func (a *app) serveMCP(ctx context.Context, f mcpFlags, given func(flag string) bool) error {
+	rules, err := f.rules(given)
 	if err != nil {
 		return usage("%w", err)
 	}
 	a.Stderr = &lineWriter{to: a.Stderr}
-	open := func(ctx context.Context, profile string) (mcp.Console, error) {
-		o := a.options(needs{})
-		o.Profile = cmp.Or(profile, o.Profile)
-		console, notices, err := session.OpenAgent(ctx, o)
-		for _, n := range notices {
-			a.say("zonedeck: %s", sanitizeLine(n))
-		}
-		if err == nil && !capped && !console.Base().Local {
-			err = errors.Join(usage("--max-cost is missing: say what an agent may spend by profile %q, like --max-cost 2.50", console.Base().Name), console.Close(ctx))
-		}
-		return console, err
+	names := rules.Profiles
+	if len(names) == 0 {
+		names = []string{""} // the profile in use
 	}
-	first := ""
-	if len(rules.Profiles) > 0 {
-		first = rules.Profiles[0]
+	rules.Profiles = nil
+	var consoles []mcp.Console
+	for _, name := range names {
+		console, failed := a.openAgent(ctx, name, f.adminReason, rules.Capped)
+		if err = failed; err != nil {
+			break
+		}
+		consoles, rules.Profiles = append(consoles, console), append(rules.Profiles, console.Base().Name)
 	}
-	console, err := open(ctx, first)
+	if err == nil {
+		err = haveZones(ctx, consoles, rules.Zones)
+	}
 	if err != nil {
-		return sessionError(err)
+		for _, c := range consoles {
+			err = errors.Join(err, c.Close(ctx))
+		}
+		return sessionError(fetchError(ctx, err))
 	}
-	if len(rules.Profiles) == 0 {
-		rules.Profiles = []string{console.Base().Name}
-	}
-	server := mcp.New(mcp.Config{Version: version, Rules: rules, First: console, Open: open, Say: func(format string, args ...any) {
+	server := mcp.New(mcp.Config{Version: version, Rules: rules, Consoles: consoles, Say: func(format string, args ...any) {
 		a.say("zonedeck: %s", sanitizeLine(fmt.Sprintf(format, args...)))
 	}})
 	a.say("zonedeck: serving MCP on standard input and output. %s", sanitizeLine(rules.Words()))
 	if err := server.Run(ctx, a.Stdin, a.Stdout); err != nil {
 		return fail(exitState, "%w", err)
+	}
+	return nil
+}
+
+// openAgent opens a profile for an agent; without a name the one in use.
+func (a *app) openAgent(ctx context.Context, profile, reason string, capped bool) (mcp.Console, error) {
+	o := a.options(needs{reason: reason})
+	o.Profile = cmp.Or(profile, o.Profile)
+	console, notices, err := session.OpenAgent(ctx, o)
+	for _, n := range notices {
+		a.say("zonedeck: %s", sanitizeLine(n))
+	}
+	if err == nil && !capped && !console.Base().Local {
+		err = errors.Join(usage("--max-cost is missing: say what an agent may spend by profile %q, like --max-cost 2.50", console.Base().Name), console.Close(ctx))
+	}
+	return console, err
+}
+
+// haveZones refuses a zone that none of the profiles has.
+func haveZones(ctx context.Context, consoles []mcp.Console, zones []string) error {
+	var wrong []error
+	for _, z := range zones {
+		var lacks []error
+		for _, c := range consoles {
+			p, err := c.Profile(ctx)
+			if err != nil {
+				return err //nolint:wrapcheck // it names the profile
+			}
+			if _, err := c.Zone(p, z); err != nil {
+				lacks = append(lacks, err)
+			}
+		}
+		if len(lacks) == len(consoles) {
+			wrong = append(wrong, fmt.Errorf("--zones %s: %w", z, errors.Join(lacks...)))
+		}
+	}
+	if len(wrong) > 0 {
+		return usage("%w; name zones that a profile has, or add them to it with 'zonedeck profiles edit'", errors.Join(wrong...))
 	}
 	return nil
 }

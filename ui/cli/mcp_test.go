@@ -5,6 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +15,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"zonedeck/model"
+	"zonedeck/service/profile"
 	"zonedeck/ui/cli/session"
 )
 
@@ -29,6 +33,9 @@ type served struct {
 func serve(t *testing.T, env map[string]string, args ...string) *served {
 	t.Helper()
 	p, stdout, stderr := process(t, env, append([]string{"mcp"}, args...)...)
+	if slices.Contains(args, "--profiles") {
+		twoAccounts(t, p.Getenv)
+	}
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
 	p.Stdin, p.Stdout = in, io.MultiWriter(stdout, out)
@@ -222,5 +229,86 @@ func TestWithoutABudgetAnAgentCannotLaunchJobs(t *testing.T) {
 	s := serve(t, nil)
 	if _, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: "jobs_trigger", Arguments: json.RawMessage(`{}`)}); err == nil || !strings.Contains(err.Error(), "jobs_trigger") {
 		t.Errorf("it is answered: %v", err)
+	}
+}
+
+// twoAccounts are the files of a home with the profiles acme, which has the zone unlocker1, and adm,
+// whose key is ADMIN. Nobody listens at their addresses.
+func twoAccounts(t *testing.T, getenv func(string) string) {
+	t.Helper()
+	paths := profile.FindPaths(getenv)
+	for file, text := range map[string]string{
+		paths.ConfigFile(): `
+[profiles.acme]
+base_url = "http://127.0.0.1:1"
+key = "user"
+[[profiles.acme.zones]]
+name = "unlocker1"
+product = "unlocker"
+[profiles.adm]
+base_url = "http://127.0.0.1:1"
+key = "boss"
+[[profiles.adm.zones]]
+name = "dc1"
+product = "datacenter"
+`,
+		paths.KeysFile(): "[[keys]]\nname = \"user\"\nlevel = \"USER\"\nsecret = \"env:ZK\"\n[[keys]]\nname = \"boss\"\nlevel = \"ADMIN\"\nsecret = \"env:ZK\"\n",
+	} {
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestWhatNoCallCouldKeepIsRefusedAtTheStart(t *testing.T) {
+	p, _, _ := process(t, nil)
+	twoAccounts(t, p.Getenv)
+	for args, want := range map[string]struct {
+		code int
+		says string
+	}{
+		"--profiles acme --zones nozone":                          {exitUsage, `--zones nozone: zone "nozone" is not in profile "acme": it has unlocker1; name zones`},
+		"--profiles acme,adm --admin-reason x --zones dc1,nozone": {exitUsage, `it has unlocker1; zone "nozone" is not in profile "adm": it has dc1`},
+		"--profiles acme,nope":                                    {exitUsage, `no such profile "nope"`},
+		"--profiles nope":                                         {exitUsage, `no such profile "nope"`},
+		"--profiles acme,adm":                                     {exitLint, `profile adm: key boss is ADMIN`},
+		"--profiles adm":                                          {exitLint, `--admin-reason`},
+		"--profiles acme --domains a;b":                           {exitUsage, `--domains "a;b": write a host`},
+		"--profiles acme --domains --zones":                       {exitUsage, `--domains "--zones": write a host`},
+		"--profiles acme --domains=":                              {exitUsage, `--domains is empty: name at least one`},
+		"--profiles acme --zones=":                                {exitUsage, `--zones is empty`},
+		"--profiles=":                                             {exitUsage, `--profiles is empty`},
+		"--profiles acme,local --zones unlocker_demo":             {exitOK, "Zones: unlocker_demo."},
+		"--profiles adm --admin-reason rehearsed":                 {exitOK, "Profiles: adm."},
+	} {
+		var stdout, stderr bytes.Buffer
+		run := p
+		run.Args = append([]string{"mcp", "--max-cost", "1"}, strings.Fields(args)...)
+		run.Stdin, run.Stdout, run.Stderr = strings.NewReader(""), &stdout, &stderr
+		if code := Main(t.Context(), run); code != want.code || !strings.Contains(stderr.String(), want.says) || stdout.Len() > 0 {
+			t.Errorf("%s: exit %d, stdout %q, stderr %s; want exit %d, %q", args, code, &stdout, &stderr, want.code, want.says)
+		}
+	}
+}
+
+func TestTheReasonForAnADMINKeyOfAnAgentIsRecorded(t *testing.T) {
+	s := serve(t, map[string]string{"ZK": "a-key-of-level-admin", profileVariable: "acme"}, "--profiles", "local,adm", "--max-cost", "1", "--allow-unpriced", "--admin-reason", "rehearsed")
+	for range 2 {
+		if text, _ := s.call(t, "fetch", `{"profile":"adm","url":"http://lab.test/ok","zone":"dc1"}`); !strings.Contains(text, `"cause":"network"`) {
+			t.Fatal(text)
+		}
+	}
+	s.end()
+	reasons := 0
+	for _, a := range s.history(t) {
+		if strings.Contains(a.Text, "as ADMIN for an agent, because: rehearsed") {
+			reasons++
+		}
+	}
+	if reasons != 1 {
+		t.Errorf("the reason stands in the history %d times", reasons)
 	}
 }

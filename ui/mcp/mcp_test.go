@@ -164,8 +164,7 @@ func (f *fake) Close(context.Context) error { return nil }
 func newServer(f *fake, r Rules) *Server {
 	r.Profiles = []string{"acme"}
 	return New(Config{
-		Version: "1", Rules: r, First: f, Say: func(string, ...any) {},
-		Open: func(context.Context, string) (Console, error) { panic("another profile is opened") },
+		Version: "1", Rules: r, Consoles: []Console{f}, Say: func(string, ...any) {},
 	})
 }
 
@@ -398,6 +397,7 @@ func TestDomainsAreReadStrictly(t *testing.T) {
 	for in, want := range map[string]string{
 		"lab.test": "lab.test", "*.Lab.TEST": "*.lab.test", "münchen.example": "xn--mnchen-3ya.example", "127.0.0.1": "127.0.0.1",
 		"": "", "*.*.lab.test": "", "lab.test/x": "", "http://lab.test": "", "a b": "", "lab.test:80": "", "u@lab.test": "", "*": "", "#": "",
+		"!!!": "", "a;b": "", "--zones": "", "...": "",
 	} {
 		got, err := ParseDomain(in)
 		if got != want && err == nil || want != "" && err != nil {

@@ -41,7 +41,8 @@ func refuse(format string, args ...any) error {
 func ParseDomain(s string) (string, error) {
 	name, below := strings.CutPrefix(s, "*.")
 	host, err := hostOf("http://" + name + "/")
-	if err != nil || strings.ContainsAny(name, "/:@?#*") {
+	odd := func(c rune) bool { return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789.-_", c) }
+	if err != nil || strings.ContainsAny(name, "/:@?#*") || strings.ContainsFunc(host, odd) || strings.HasPrefix(host, "-") {
 		return "", fmt.Errorf("%q: write a host, like shop.example, or *.shop.example for those below it", model.Line(s, 100))
 	}
 	if below {
@@ -66,15 +67,15 @@ func hostOf(target string) (string, error) {
 	return "", errors.New("the host is missing")
 }
 
-// profile is the profile of a call: the usual one when it names none.
-func (r Rules) profile(name string) (string, error) {
+// profile is the place of a call's profile among those that are allowed: the usual one, 0, when it names none.
+func (r Rules) profile(name string) (int, error) {
 	if name == "" {
-		return r.Profiles[0], nil
+		return 0, nil
 	}
-	if !slices.Contains(r.Profiles, name) {
-		return "", refuse("profile %q is not allowed; allowed: %s", model.Line(name, 60), strings.Join(r.Profiles, ", "))
+	if n := slices.Index(r.Profiles, name); n >= 0 {
+		return n, nil
 	}
-	return name, nil
+	return 0, refuse("profile %q is not allowed; allowed: %s", model.Line(name, 60), strings.Join(r.Profiles, ", "))
 }
 
 // zone refuses a zone that is not allowed.

@@ -8,9 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
-	"sync"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -21,10 +18,8 @@ import (
 type Config struct {
 	Version string
 	Rules   Rules
-	// First is the console on the first profile of the rules. Open opens the one on another; it
-	// is called once for each that is used. Run closes them.
-	First Console
-	Open  func(ctx context.Context, profile string) (Console, error)
+	// Consoles are those on the profiles of the rules, in their order. Run closes them.
+	Consoles []Console
 	// Say tells the operator a line about a call.
 	Say func(format string, args ...any)
 }
@@ -33,14 +28,10 @@ type Config struct {
 type Server struct {
 	c      Config
 	budget budget
-	mu     sync.Mutex
-	opened map[string]Console
 }
 
 // New makes a server. It does no I/O.
-func New(c Config) *Server {
-	return &Server{c: c, budget: budget{rules: c.Rules}, opened: map[string]Console{c.Rules.Profiles[0]: c.First}}
-}
+func New(c Config) *Server { return &Server{c: c, budget: budget{rules: c.Rules}} }
 
 // Run serves one client until it closes in, or ctx ends; both are a good end. What is not a message is
 // answered with an error, and the session goes on. Nothing but the protocol is written to out. The consoles are closed before it returns.
@@ -53,30 +44,13 @@ func (s *Server) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	return errors.Join(err, s.close(ctx))
 }
 
-// close closes the consoles that were opened.
+// close closes the consoles.
 func (s *Server) close(ctx context.Context) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	var all []error
-	for _, name := range slices.Sorted(maps.Keys(s.opened)) {
-		all = append(all, s.opened[name].Close(ctx))
+	for _, c := range s.c.Consoles {
+		all = append(all, c.Close(ctx))
 	}
-	clear(s.opened)
 	return errors.Join(all...)
-}
-
-// console gives the console on a profile.
-func (s *Server) console(ctx context.Context, profile string) (Console, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if c, ok := s.opened[profile]; ok {
-		return c, nil
-	}
-	c, err := s.c.Open(context.WithoutCancel(ctx), profile)
-	if err == nil {
-		s.opened[profile] = c
-	}
-	return c, err
 }
 
 // instructions tell an agent how to take what it gets.
@@ -137,14 +111,10 @@ func add[In interface{ at() string }, Out any](s *Server, srv *sdk.Server, t too
 // handle makes one call, with its line in the history. The result and the error hold no secret.
 func handle[In interface{ at() string }, Out any](ctx context.Context, s *Server, t tool[In, Out], in In) (Out, error) {
 	var none Out
-	name, refused := s.c.Rules.profile(in.at())
-	// A refused profile is not opened: its refusal stands in the history of the usual one.
-	console, err := s.console(ctx, cmp.Or(name, s.c.Rules.Profiles[0]))
-	if err != nil {
-		return none, errors.New(model.Line(err.Error(), maxError))
-	}
+	n, refused := s.c.Rules.profile(in.at()) // a refusal stands in the history of the usual one
+	console := s.c.Consoles[n]
 	line := t.asks(in)
-	line.Kind, line.Profile, line.Ref = model.ActivityAgent, cmp.Or(name, s.c.Rules.Profiles[0]), "a_"+rand.Text()[:16]
+	line.Kind, line.Profile, line.Ref = model.ActivityAgent, s.c.Rules.Profiles[n], "a_"+rand.Text()[:16]
 	line.At = console.Now()
 	c := &call{Server: s, Console: console, line: line}
 	what := t.name

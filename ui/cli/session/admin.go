@@ -18,8 +18,6 @@ import (
 // AdminError refuses an ADMIN key for a command.
 type AdminError struct {
 	Finding keystore.Finding
-	// Agent says that an agent asked, for whom no reason can be given.
-	Agent bool
 	// Chosen says that it was to be the key of a profile.
 	Chosen bool
 }
@@ -28,9 +26,6 @@ func (e *AdminError) Error() string {
 	if e.Chosen {
 		return fmt.Sprintf("key %s is ADMIN, which is for people, and programs work by the key of a profile (%s): %s; or say why it must be this key (--admin-reason). Nothing was saved",
 			e.Finding.Key, e.Finding.Source, e.Finding.Fix)
-	}
-	if e.Agent {
-		return fmt.Sprintf("key %s is ADMIN, which agents do not use (%s): %s. Nothing was sent with it", e.Finding.Key, e.Finding.Source, e.Finding.Fix)
 	}
 	return fmt.Sprintf("key %s is ADMIN, which commands do not use (%s): %s; or say why it must be this key with --admin-reason. Nothing was sent with it",
 		e.Finding.Key, e.Finding.Source, e.Finding.Fix)
@@ -84,19 +79,23 @@ func (s *Session) permit(ctx context.Context, p profile.Profile, k model.Key, ta
 		return keystore.Secret{}, err
 	}
 	s.sayReplaced(k)
-	f, bad := keystore.CheckUnattended(k, s.Now())
-	if !bad || !s.o.Unattended {
-		return take()
-	}
-	reason := strings.TrimSpace(s.o.AdminReason)
-	if reason == "" {
-		return keystore.Secret{}, &AdminError{Finding: f, Agent: s.o.Agent}
+	if err := s.refuseAdmin(k); err != nil {
+		return keystore.Secret{}, err
 	}
 	value, err := take()
-	if err == nil {
-		err = s.recordReason(ctx, k, value, reason)
+	if _, admin := keystore.CheckUnattended(k, s.Now()); err == nil && admin && s.o.Unattended {
+		err = s.recordReason(ctx, k, value, strings.TrimSpace(s.o.AdminReason))
 	}
 	return value, err
+}
+
+// refuseAdmin refuses an ADMIN key where no person decides on the call and no reason was given.
+func (s *Session) refuseAdmin(k model.Key) error {
+	f, bad := keystore.CheckUnattended(k, s.Now())
+	if bad && s.o.Unattended && strings.TrimSpace(s.o.AdminReason) == "" {
+		return &AdminError{Finding: f}
+	}
+	return nil
 }
 
 // admit writes down why a person uses an ADMIN key for automation.
@@ -136,7 +135,10 @@ func (s *Session) recordReason(ctx context.Context, k model.Key, value keystore.
 		return nil
 	}
 	where := "by a command"
-	if !s.o.Unattended {
+	switch {
+	case s.o.Agent:
+		where = "for an agent"
+	case !s.o.Unattended:
 		where = "to launch a job"
 	}
 	err := errNoHistory

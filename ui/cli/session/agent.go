@@ -86,13 +86,21 @@ type agent struct {
 	*service.Client
 }
 
-// OpenAgent opens a session for an agent: an ADMIN key is refused as for a command.
+// OpenAgent opens a session for an agent. Where the profile has an ADMIN key it is refused as for a
+// command.
 func OpenAgent(ctx context.Context, o Options) (mcp.Console, []string, error) {
-	o.Journal, o.Ledger, o.Rules, o.Unattended, o.Agent, o.AdminReason = true, true, true, true, true, ""
+	o.Journal, o.Ledger, o.Rules, o.Unattended, o.Agent = true, true, true, true, true
 	o.AllowKeys = nil
 	s, err := Open(ctx, o)
 	if err != nil {
 		return nil, nil, err
+	}
+	p, err := s.Profile(ctx)
+	if k, ok := s.Key(p.Key); err == nil && ok {
+		err = s.refuseAdmin(k)
+	}
+	if err != nil {
+		return nil, s.Notices, errors.Join(fmt.Errorf("profile %s: %w", s.Base.Name, err), s.Close(ctx))
 	}
 	return agent{s, s.Client}, s.Notices, nil
 }
