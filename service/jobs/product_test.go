@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -136,6 +137,24 @@ func TestAProductsJobIsNeverDoubled(t *testing.T) {
 		if _, err := rn.Candidates(t.Context(), job.ID); !errors.Is(err, ErrNoList) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+func TestAProductsJobIsTakenByTheIdentifierThatAPersonGives(t *testing.T) {
+	rn, asked := script(t, text(502, `<html>`), text(200, `{"status":"processing"}`))
+	rn.cfg.List = func(context.Context, string, string, int) ([]model.RemoteJob, int, error) {
+		t.Error("the list of data sets was asked for")
+		return nil, 0, nil
+	}
+	job, err := rn.Trigger(t.Context(), model.TriggerRequest{Dataset: "discover", Inputs: []model.JobInput{{Extra: map[string]string{"query": `"a"`}}}})
+	if err != nil || job.State != model.JobMayHave {
+		t.Fatalf("%+v, %v", job, err)
+	}
+	if job, err = rn.Claim(t.Context(), job.ID, "t-1", false); err != nil || job.State != model.JobRunning || job.Snapshot != "t-1" || asked.Load() != 2 {
+		t.Fatalf("%+v, %v after %d calls", job, err, asked.Load())
+	}
+	if i := slices.IndexFunc(job.Steps, func(s model.JobStep) bool { return s.Text == "snapshot t-1, which the service answered for" }); i < 0 {
+		t.Errorf("%+v", job.Steps)
 	}
 }
 

@@ -43,6 +43,6 @@ func (l *Ledger) Claim(ctx context.Context, id, snapshot string) (model.Job, err
 			return "", fmt.Errorf("writing identifier %s of %s to %s: %w", snapshot, id, logPath(l.Path()), database.Classify(err))
 		}
 		accept(job, logged{snapshot: snapshot, at: at})
-		return "snapshot " + snapshot + ", found in the service's list", nil
+		return "snapshot " + snapshot + ", which the service answered for", nil
 	})
 }
