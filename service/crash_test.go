@@ -45,6 +45,9 @@ const operatorEnv = "ZONEDECK_SERVICE_OPERATOR"
 type operator struct {
 	Dir, URL, Key string
 	Account       model.AccountID
+	// Product is what the job is of, or empty for a data set. Service is the folder of the
+	// emulator's state: where a person sees a product's jobs whom no list shows them.
+	Product, Service string
 	// Hook is where its webhooks go, or empty. HookDue is how long it waits for one.
 	Hook    string
 	HookDue time.Duration
@@ -114,7 +117,7 @@ func (o operator) work(ctx context.Context, now func() time.Time) error {
 	if _, err := c.Recover(ctx); err != nil {
 		return err
 	}
-	ask := asked(crashInputs...)
+	ask := o.ask()
 	if o.Hook != "" {
 		r, err := o.receive(ctx, c, now)
 		if err != nil {
@@ -194,6 +197,9 @@ func (o operator) await(ctx context.Context, c *Client, job model.Job) error {
 // settle adopts the one job of the service's list that fits, or marks that there is none: what a
 // killed console sent was dealt with before this one began.
 func (o operator) settle(ctx context.Context, c *Client, job model.Job) error {
+	if o.Product != "" {
+		return o.settleProduct(ctx, c, job)
+	}
 	for ctx.Err() == nil {
 		found, err := c.Candidates(ctx, job.ID)
 		switch call := (*overview.CallError)(nil); {
@@ -214,8 +220,22 @@ func (o operator) settle(ctx context.Context, c *Client, job model.Job) error {
 	return context.Cause(ctx)
 }
 
-// crashFaults are what the service does meanwhile.
-func crashFaults() map[string][]fault.Rule {
+// crashCase is what the one job is of, and what the service does meanwhile.
+type crashCase struct {
+	product string // empty for a data set
+	rules   []fault.Rule
+}
+
+// crashCases are those of data sets and of the products that have none.
+func crashCases() map[string]crashCase {
+	out := productCrashes()
+	for name, rules := range datasetFaults() {
+		out[name] = crashCase{rules: rules}
+	}
+	return out
+}
+
+func datasetFaults() map[string][]fault.Rule {
 	rule := func(path string, times int64, do fault.Action) fault.Rule {
 		return fault.Rule{ID: "f", Match: fault.Match{Point: fault.API, Path: path}, When: fault.When{Times: times}, Do: do}
 	}
@@ -247,11 +267,13 @@ func TestNoKillLosesOrDoublesAJob(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	faults := crashFaults()
-	share := max(1, (want+len(faults)-1)/len(faults))
-	var total, runs int
-	for _, name := range slices.Sorted(maps.Keys(faults)) {
+	cases := crashCases()
+	share := max(1, (want+len(cases)-1)/len(cases))
+	var total, runs atomic.Int64
+	t.Cleanup(func() { t.Logf("%d kills in %d runs", total.Load(), runs.Load()) })
+	for _, name := range slices.Sorted(maps.Keys(cases)) {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // most of the time they wait
 			var due, patient time.Duration
 			if strings.HasPrefix(name, "a webhook") {
 				due, patient = crashDue, crashDue
@@ -259,23 +281,22 @@ func TestNoKillLosesOrDoublesAJob(t *testing.T) {
 			if comes := due > 0 && !strings.HasSuffix(name, "never comes"); comes {
 				patient = model.HookDue // the webhook alone ends the wait
 			}
-			looks, _ := crashRun(t, faults[name], patient) // how often a run looks that is not killed
+			looks, _ := crashRun(t, cases[name], patient) // how often a run looks that is not killed
 			kills, random := 0, rand.New(rand.NewPCG(1, uint64(share)))
 			for i := 0; kills < share && i < 4*share; i++ {
 				// Evenly over all looks; beyond as many kills as looks it begins anew.
-				first := 1 + (int64(i)*looks/int64(share))%looks
-				_, n := crashRun(t, faults[name], due, first, 1+random.Int64N(looks))
+				first := 1 + (int64(2*i+1)*looks/int64(2*share))%looks
+				_, n := crashRun(t, cases[name], due, first, 1+random.Int64N(looks))
 				kills += n
-				runs++
+				runs.Add(1)
 			}
 			if kills < share {
 				t.Errorf("%d kills, want %d", kills, share)
 			}
-			total += kills
+			total.Add(int64(kills))
 			t.Logf("%d looks at the clock, %d kills", looks, kills)
 		})
 	}
-	t.Logf("%d kills in %d runs", total, runs)
 }
 
 // crash is one run: an emulator, and one console after another.
@@ -290,7 +311,7 @@ type crash struct {
 // its look at the clock, and the last one not at all. With due it waits so long for a webhook. It
 // gives the looks of the last console and how many were killed, and checks that the service has
 // as many jobs as the ledger.
-func crashRun(t *testing.T, rules []fault.Rule, due time.Duration, dies ...int64) (looks int64, kills int) {
+func crashRun(t *testing.T, of crashCase, due time.Duration, dies ...int64) (looks int64, kills int) {
 	t.Helper()
 	defer func() {
 		if t.Failed() {
@@ -298,14 +319,15 @@ func crashRun(t *testing.T, rules []fault.Rule, due time.Duration, dies ...int64
 		}
 	}()
 	sc := scenario.Demo()
-	sc.Faults, sc.PageDelay = rules, time.Millisecond
-	demo := servicetest.Emulator(t, emulator.Options{StateDir: t.TempDir(), Scenario: sc, LoopbackWebhooks: true})
+	sc.Faults, sc.PageDelay = of.rules, time.Millisecond
+	state := t.TempDir()
+	demo := servicetest.Emulator(t, emulator.Options{StateDir: state, Scenario: sc, LoopbackWebhooks: true})
 	key, _ := demo.Key("batch-user")
 	secret, err := demo.Secret(t.Context(), key.Secret)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &crash{operator: operator{Dir: t.TempDir(), Account: demo.Profile.Account, Key: secret.Reveal(), HookDue: due}}
+	c := &crash{operator: operator{Dir: t.TempDir(), Product: of.product, Service: state, Account: demo.Profile.Account, Key: secret.Reveal(), HookDue: due}}
 	c.service = openGate(t, func() (string, error) { return strings.TrimPrefix(demo.Profile.BaseURL, "http://"), nil })
 	c.URL = "http://" + c.service.address()
 	if due > 0 {
@@ -387,9 +409,9 @@ func (c *crash) check(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	listed, _, err := console.RemoteJobs(t.Context(), "", "gd_products", 100)
-	if err != nil || len(listed) != 1 {
-		t.Fatalf("the service has %+v, %v", listed, err)
+	begun, err := c.begun(t.Context(), console)
+	if err != nil || len(begun) != 1 {
+		t.Fatalf("the service has %q, %v", begun, err)
 	}
 	list, _, err := console.Jobs(t.Context(), 0)
 	if err != nil {
@@ -402,7 +424,8 @@ func (c *crash) check(t *testing.T) {
 			started++
 			whole, err := os.ReadFile(job.File)
 			sum := sha256.Sum256(whole)
-			if job.Snapshot != listed[0].Snapshot || err != nil || hex.EncodeToString(sum[:]) != job.SHA256 || job.Rows.Useful != 1 || job.Rows.Failed() != 1 {
+			useful, failed := c.gives()
+			if job.Snapshot != begun[0] || err != nil || hex.EncodeToString(sum[:]) != job.SHA256 || job.Rows.Useful != useful || job.Rows.Failed() != failed {
 				t.Errorf("%+v, %v", job, err)
 			}
 		case model.JobNotSent, model.JobRefused:

@@ -8,7 +8,8 @@
 // its answers are marked as beta.
 //
 // The emulator's root wires it: [Open], then [Service.Mount] behind its check of keys
-// and levels. Tasks and requests live in memory only: they end with the process.
+// and levels. Tasks and requests are kept in the state: those that the end of the process cut
+// begin again at the next start.
 //
 // A [Service] is safe for concurrent use, and every goroutine it starts has ended when
 // [Service.Close] returns.
