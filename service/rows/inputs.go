@@ -457,7 +457,11 @@ func (in *inputReader) value(row int, raw []byte) error {
 	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &object); err != nil {
-		in.reject(row, oneLine(raw), "", "%s is not a JSON object (%v)", Quote(string(raw)), jsonFault(err))
+		why := ""
+		if !errors.As(err, new(*json.UnmarshalTypeError)) {
+			why = fmt.Sprintf(" (%v)", jsonFault(err))
+		}
+		in.reject(row, oneLine(raw), "", "%s is not a JSON object%s", Quote(string(raw)), why)
 		return nil
 	}
 	values := make(map[string]json.RawMessage, len(object))

@@ -309,26 +309,32 @@ func (d Deps) inputsOf(ctx context.Context, sends model.Sends, r model.TriggerRe
 	if sends.Dataset {
 		c, listing, err := d.Ledger.Collector(ctx, r.Key, r.Dataset)
 		if err != nil {
-			out.err = err
+			if out.err = err; errors.As(err, new(*catalogue.UnknownError)) {
+				out.at = fieldDataset
+			}
 			return out
 		}
 		way, err := c.Method(r.Settings.Discover)
 		if err != nil {
-			out.err = fmt.Errorf("%s: %w", c.ID, err)
+			out.err, out.at = fmt.Errorf("%s: %w", c.ID, err), fieldDiscover
 			return out
 		}
 		out.request.Dataset, shape.Fields, shape.Strict = c.ID, way.Fields, !listing.Builtin()
 	}
 	if out.err = d.fillHooks(ctx, &out.request.Settings); out.err != nil {
+		if out.at = fieldNotify; r.Settings.Notify != model.HookInbox {
+			out.at = fieldEndpoint
+		}
 		return out
 	}
 	source, kind, err := open()
 	if err != nil {
-		out.err = err
+		out.err, out.at = err, fieldPath
 		return out
 	}
 	defer source.Close()
 	if out.in, out.err = d.Read(source, kind, shape); out.err != nil || len(out.in.Rows) == 0 {
+		out.at = fieldSource
 		return out
 	}
 	out.request.Inputs = out.in.Sample(sample)

@@ -180,7 +180,7 @@ func TestInputsFromAFile(t *testing.T) {
 		s.Type("missing.csv")
 		s.Press("ctrl+s")
 		s.Expect("open missing.csv: no such file", "Nothing was sent")
-		s.Press("enter", "ctrl+u")
+		s.Press("ctrl+u")
 		s.Type("urls.txt")
 		s.Press("ctrl+s")
 		s.Expect("2 inputs from urls.txt")

@@ -74,6 +74,8 @@ type fakeLedger struct {
 	previewErr error
 	// opens and closes count the files of inputs.
 	opens, closes int
+	// refused and checkErr refuse a data set and a job.
+	refused, checkErr error
 	// hooks fills in addresses of the inbox.
 	hooks func(ctx context.Context, s *model.JobSettings) (warning string, err error)
 }
@@ -169,12 +171,12 @@ func (f *fakeLedger) Collector(_ context.Context, _, name string) (model.Collect
 			return c, f.listing, nil
 		}
 	}
-	return model.Collector{ID: name}, catalogue.Listing{}, nil
+	return model.Collector{ID: name}, catalogue.Listing{}, f.refused
 }
 
 func (f *fakeLedger) Check(_ context.Context, r model.TriggerRequest) (service.Estimate, error) {
-	if f.estimate.Inputs > 0 {
-		return f.estimate, nil
+	if f.estimate.Inputs > 0 || f.checkErr != nil {
+		return f.estimate, f.checkErr
 	}
 	return service.Estimate{Inputs: len(r.Inputs), Records: float64(len(r.Inputs)), Basis: "one for each input", Dollars: -1}, nil
 }

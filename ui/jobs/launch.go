@@ -71,6 +71,7 @@ type checkedInputs struct {
 	in       rows.Inputs
 	estimate service.Estimate
 	err      error
+	at       string // the field that err is about, fieldSource for that of the inputs; "" for none
 }
 
 type (
@@ -242,18 +243,15 @@ func (m *Model) submit() tea.Cmd {
 		return m.readInputs(l)
 	}
 	if m.keyNamed(l.form.Value(fieldKey)).Name == "" {
-		l.form.SetError(fieldKey, m.session.MissingKey(l.form.Value(fieldKey)))
-		return nil
+		return l.refuse(m, fieldKey, m.session.MissingKey(l.form.Value(fieldKey)))
 	}
 	key := m.keyNamed(l.form.Value(fieldKey))
 	if f, bad := forbidden(key, m.session.KeyNow(key, m.deps.Now())); bad {
 		if !admin(f) {
-			l.form.SetError(fieldKey, f.Text+"; "+f.Fix)
-			return nil
+			return l.refuse(m, fieldKey, f.Text+"; "+f.Fix)
 		}
 		if l.reason() == "" {
-			l.form.SetError(fieldReason, "a job is automation, which never uses ADMIN (contract 5.4): pick a USER key, or say why it must be this one")
-			return nil
+			return l.refuse(m, fieldReason, "a job is automation, which never uses ADMIN (contract 5.4): pick a USER key, or say why it must be this one")
 		}
 	}
 	if l.checked.in.Bad > 0 && !l.partly {
@@ -309,7 +307,7 @@ func (m *Model) dialogResult(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case inputsRead:
 		if m.dialog != nil {
-			m.dialog.inputsRead(m, msg.checkedInputs)
+			return m.dialog.inputsRead(m, msg.checkedInputs), true
 		}
 	case sameFound:
 		if m.dialog != nil {
@@ -353,32 +351,37 @@ func (m *Model) dialogResult(msg tea.Msg) (tea.Cmd, bool) {
 	return nil, true
 }
 
-func (l *launch) inputsRead(m *Model, c checkedInputs) {
+func (l *launch) inputsRead(m *Model, c checkedInputs) tea.Cmd {
 	l.dialog.Busy = false
 	l.checked = c
 	in := c.in
-	l.markTyped(in.Problems)
+	wrong := l.markTyped(in.Problems)
+	bad := fmt.Sprintf("%s of %s cannot be used; nothing was sent", text.Counted(in.Bad, "row"), c.source)
 	switch {
 	case c.err != nil:
-		l.dialog.Problem = c.err.Error()
 		l.note("Nothing was sent.", problemLines(in.Problems))
+		return l.refuse(m, l.refusedField(c), c.err.Error())
 	case len(in.Rows) == 0 && in.Bad > 0:
-		l.dialog.Problem = fmt.Sprintf("%s of %s cannot be used; nothing was sent", text.Counted(in.Bad, "row"), c.source)
 		l.note(problemLines(in.Problems))
-	case len(in.Rows) == 0:
-		l.dialog.Problem = c.source + " holds no inputs; nothing was sent"
-		l.note()
-	default:
-		l.ready, l.dialog.Deliberate = true, true
-		l.dialog.Submit = "launch " + text.Counted(len(c.request.Inputs), "input")
-		if in.Bad > 0 {
-			l.dialog.Problem = fmt.Sprintf("%s of %s cannot be used; nothing was sent", text.Counted(in.Bad, "row"), c.source)
-			l.dialog.Submit = fmt.Sprintf("launch the %s", text.Counted(len(c.request.Inputs), "good row"))
+		if wrong.Field != "" {
+			l.dialog.Problem = bad
+			return l.refuse(m, typedField+wrong.Field, wrong.Text)
 		}
-		k := m.keyNamed(l.form.Value(fieldKey))
-		l.note(fmt.Sprintf("✓ %s from %s · key %s %s%s", text.Counted(len(c.request.Inputs), "input"), c.source, cmp.Or(k.Name, "of the profile"), k.Level, l.partWords()),
-			estimateLine(c.estimate), columnWords(in.Columns), problemLines(in.Problems), m.contractAlone(), m.lint(l.form.Value(fieldKey)))
+		return l.refuse(m, l.sourceField(), bad)
+	case len(in.Rows) == 0:
+		l.note()
+		return l.refuse(m, l.sourceField(), c.source+" holds no inputs; nothing was sent")
 	}
+	l.ready, l.dialog.Deliberate = true, true
+	l.dialog.Submit = "launch " + text.Counted(len(c.request.Inputs), "input")
+	if in.Bad > 0 {
+		l.dialog.Problem = bad
+		l.dialog.Submit = fmt.Sprintf("launch the %s", text.Counted(len(c.request.Inputs), "good row"))
+	}
+	k := m.keyNamed(l.form.Value(fieldKey))
+	l.note(fmt.Sprintf("✓ %s from %s · key %s %s%s", text.Counted(len(c.request.Inputs), "input"), c.source, cmp.Or(k.Name, "of the profile"), k.Level, l.partWords()),
+		estimateLine(c.estimate), columnWords(in.Columns), problemLines(in.Problems), m.contractAlone(), m.lint(l.form.Value(fieldKey)))
+	return nil
 }
 
 // partWords say what of the source is not launched.

@@ -50,11 +50,9 @@ func (m *Model) askPreview(l *launch) tea.Cmd {
 	key := m.keyNamed(l.form.Value(fieldKey))
 	switch f, bad := forbidden(key, m.session.KeyNow(key, m.deps.Now())); {
 	case key.Name == "":
-		l.form.SetError(fieldKey, m.session.MissingKey(l.form.Value(fieldKey)))
-		return nil
+		return l.refuse(m, fieldKey, m.session.MissingKey(l.form.Value(fieldKey)))
 	case bad:
-		l.form.SetError(fieldKey, f.Text+"; a preview needs another key")
-		return nil
+		return l.refuse(m, fieldKey, f.Text+"; a preview needs another key")
 	case m.profile.Local:
 		return m.previewLookup(l)
 	}
@@ -93,8 +91,7 @@ func (m *Model) previewLookup(l *launch) tea.Cmd {
 func (l *launch) previewed(m *Model, msg lookupPreviewed) tea.Cmd {
 	l.dialog.Busy = false
 	if msg.checked.err != nil || len(msg.checked.in.Rows) == 0 {
-		l.inputsRead(m, msg.checked)
-		return nil
+		return l.inputsRead(m, msg.checked)
 	}
 	l.changed(m)
 	if msg.err != nil {

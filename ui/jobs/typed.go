@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"unicode/utf8"
@@ -110,14 +111,16 @@ func (l *launch) typedInput() string {
 	return string(line)
 }
 
-// markTyped shows what is wrong with the input that was typed at its fields.
-func (l *launch) markTyped(problems []rows.Problem) {
+// markTyped shows what is wrong with the input that was typed at its fields, and gives the first.
+func (l *launch) markTyped(problems []rows.Problem) (first rows.Problem) {
 	if l.form.Value(fieldSource) != sourceTyped {
-		return
+		return first
 	}
 	for _, p := range problems {
 		if !p.Warning && p.Field != "" {
 			l.form.SetError(typedField+p.Field, p.Text)
+			first = cmp.Or(first, p)
 		}
 	}
+	return first
 }

@@ -319,6 +319,21 @@ func (f *Form) FocusOn(name string, edit bool) tea.Cmd {
 	return nil
 }
 
+// Refuse shows text under a field that is visible, and has it edited: what is typed next corrects it.
+// ok is false where there is no such field.
+func (f *Form) Refuse(name, text string) (cmd tea.Cmd, ok bool) {
+	fd := f.find(name)
+	if fd == nil || fd.Hidden {
+		return nil, false
+	}
+	cmd = f.FocusOn(name, false)
+	if fd.Kind != FieldChoice && fd.Kind != FieldToggle { // which editing would change
+		cmd = f.edit()
+	}
+	fd.err = text
+	return cmd, true
+}
+
 // Valid runs the checks of all visible fields, shows their errors, and moves the focus
 // to the first invalid field.
 func (f *Form) Valid() bool {

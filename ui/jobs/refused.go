@@ -1,0 +1,55 @@
+package jobs
+
+import (
+	"cmp"
+	"errors"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
+)
+
+// refuse says why the job is not launched: beside the field that has to change, which is edited at once,
+// or below the form where no field is to blame.
+func (l *launch) refuse(m *Model, field, why string) tea.Cmd {
+	l.disagree()
+	l.dialog.Busy = false
+	cmd, ok := l.form.Refuse(field, why)
+	if !ok && isSetting(field) && l.form.Value(field) != "" { // it stands behind More
+		l.form.SetValue(fieldMore, "true")
+		l.showSettings(m)
+		cmd, ok = l.form.Refuse(field, why)
+	}
+	if !ok {
+		l.dialog.Problem = why
+	}
+	return cmd
+}
+
+// sourceField is the field that the inputs come from; "" where they were typed into fields of their own.
+func (l *launch) sourceField() string {
+	return map[string]string{sourcePaste: fieldPaste, sourceFile: fieldPath}[l.form.Value(fieldSource)]
+}
+
+// refusedField is the field that an error of the check is about, "" for none.
+func (l *launch) refusedField(c checkedInputs) string {
+	var wrong *model.RequestError
+	if !errors.As(c.err, &wrong) {
+		return cmp.Or(map[string]string{fieldSource: l.sourceField()}[c.at], c.at)
+	}
+	return map[string]string{
+		"dataset": fieldDataset, "discover": fieldDiscover, "inputs": l.sourceField(), "key": fieldKey,
+		"limit": fieldTotal, "limit_total": fieldTotal, "limit_per_input": fieldPerInput, "max_cost": fieldMaxCost,
+		"notify": fieldNotify, "endpoint": fieldEndpoint, "format": fieldFormat,
+	}[wrong.Field()]
+}
+
+// isSetting reports whether a field is one of those behind More.
+func isSetting(name string) bool {
+	for _, f := range settingFields() {
+		if f.Name == name {
+			return name != fieldMore
+		}
+	}
+	return false
+}

@@ -1,0 +1,86 @@
+package jobs_test
+
+import (
+	"errors"
+	"testing"
+
+	"zonedeck/model"
+	"zonedeck/service/catalogue"
+	"zonedeck/ui/uitest"
+)
+
+// What a check refuses is corrected by typing on: the field is edited as soon as it was refused.
+func TestARefusedFieldIsEditedAtOnce(t *testing.T) {
+	flow(t, &fakeLedger{}, "brightdata", 100, 36, func(s *uitest.Screen) {
+		fillDialog(s, "nonsense\n")
+		s.Press("ctrl+s")
+		s.Expect("›Rows", "✗ 1 row of what was pasted cannot be used; nothing was sent", "✗ row 1: \"nonsense\"")
+		s.Press("backspace", "backspace", "backspace", "backspace", "backspace", "backspace", "backspace", "backspace", "backspace")
+		s.Type("https://a.test/1")
+		s.Press("ctrl+s")
+		s.Expect("1 input from what was pasted")
+	})
+	flow(t, &fakeLedger{}, "brightdata", 100, 36, func(s *uitest.Screen) {
+		fillDialog(s, "[1")
+		s.Press("ctrl+s")
+		s.Expect("›Rows", "✗ the end of the array: it ends early")
+		s.Type("]")
+		s.Press("ctrl+s")
+		s.Expect("stop typing into Rows", "1 row of what was pasted cannot be used")
+	})
+	flow(t, &fakeLedger{hooks: inboxAt("", errors.New("no zonedeck receives webhooks"))}, "brightdata", 100, 36, func(s *uitest.Screen) {
+		fillDialog(s, "https://a.test/1")
+		s.Press("tab", "tab", "space", "tab", "tab", "tab", "tab", "tab", "tab", "tab")
+		s.Expect("›Notify")
+		s.Type("inbox")
+		s.Press("shift+tab", "shift+tab", "shift+tab", "ctrl+s")
+		s.Expect("›Notify     inbox", "stop typing into Notify", "✗ no zonedeck receives webhooks")
+	})
+}
+
+func TestARefusalOfTheDataSetIsAtItsField(t *testing.T) {
+	f := &fakeLedger{listing: typedListing(), refused: &catalogue.UnknownError{Name: "gd_u"}}
+	flow(t, f, "brightdata", 100, 36, func(s *uitest.Screen) {
+		s.Press("n")
+		s.Type("gd_u")
+		s.Press("enter")
+		s.Paste("https://a.test/1")
+		s.Press("ctrl+s")
+		s.Expect("›Dataset  gd_u", "stop typing into Dataset", "✗ no data set is called \"gd_u\"")
+	})
+}
+
+// A field behind More is shown when it is refused; what no field is to blame for stands below the form.
+func TestARefusedSettingIsShown(t *testing.T) {
+	r := askedFor("etl", "https://a.test/1")
+	r.MaxCost = 0.5
+	f := &fakeLedger{jobs: []model.Job{readyJob()}, checkErr: model.BadField("max_cost", "it may cost $2")}
+	f.rest.Request = r
+	flow(t, f, "brightdata", 100, 36, func(s *uitest.Screen) {
+		s.Press("a", "e")
+		s.Expect("Cap, $     0.5")
+		s.Press("ctrl+s")
+		s.Expect("›Cap, $     0.5", "✗ max_cost: it may cost $2")
+		s.Type("7")
+		s.Expect("›Cap, $     0.57")
+	})
+	f = &fakeLedger{checkErr: model.BadField("max_cost", "it may cost $2 (max_job_cost of profile acme)")}
+	flow(t, f, "brightdata", 100, 36, func(s *uitest.Screen) {
+		fillDialog(s, "https://a.test/1")
+		s.Press("ctrl+s")
+		s.ExpectNot("Cap, $")
+		s.Expect("✗ max_cost: it may cost $2")
+	})
+}
+
+func TestTheKeyOfARefusedLaunchIsPickedAtOnce(t *testing.T) {
+	flow(t, &fakeLedger{}, "brightdata", 100, 36, func(s *uitest.Screen) {
+		fillDialog(s, "https://a.test/1")
+		s.Press("tab", "enter")
+		s.Type("boss")
+		s.Press("enter", "ctrl+s", "ctrl+s")
+		s.Expect("›Why ADMIN", "never uses ADMIN")
+		s.Type("because")
+		s.Expect("Why ADMIN  because")
+	})
+}
