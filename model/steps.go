@@ -49,6 +49,8 @@ func jobSteps(d Diagnosis, f *facts) []Step {
 			out = outsideSteps(d.Cause, f)
 		case CauseRequestRefused:
 			out = []Step{{Action: ActionFixRequest, Text: "correct what the service names in its answer"}}
+		case CauseIncomplete:
+			out = []Step{{Action: ActionRetry, Text: "ask again: what came is not the whole answer"}}
 		}
 	case ClassCaptcha:
 		out = []Step{{Action: ActionCheckNetwork, Text: "see what answers at the base URL: the service's API shows no such page"}}

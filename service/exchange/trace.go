@@ -28,7 +28,10 @@ type Error struct {
 	Peer  string
 	// Sent says that bytes of the request may have reached the peer.
 	Sent bool
-	Err  error
+	// Status is that of an answer that had begun, 0 before one; Came is how much of its body came, in bytes.
+	Status int
+	Came   int64
+	Err    error
 }
 
 func (e *Error) Error() string { return e.Err.Error() }

@@ -43,7 +43,7 @@ func (t *tally) Write(p []byte) (int, error) {
 }
 
 // errCutRow is the error of a part that ends within a row.
-var errCutRow = errors.New("the answer broke off in the middle of a row")
+var errCutRow = errors.New("it ended in the middle of a row")
 
 // endPart ends a part, whose last row needs no line break. Where nothing but this row says
 // whether the part was cut, one that cannot be read says that it was; in a part that is known

@@ -232,6 +232,7 @@ type result struct {
 	cancel               context.CancelFunc
 	framed               bool        // an end that came too early is an error of the body
 	stall                *time.Timer // when it fires after the end, there is nothing left to cancel
+	came                 int64       // bytes of the body
 	wrapped              *wrapped    // the rows, where an object holds them
 }
 
@@ -295,6 +296,7 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 // receive reads on; a stall and a break come back as *exchange.Error.
 func (r *result) receive(p []byte) (int, error) {
 	n, err := r.body.Read(p)
+	r.came += int64(n)
 	if n > 0 {
 		r.stall.Reset(downloadStall)
 	}
@@ -302,12 +304,19 @@ func (r *result) receive(p []byte) (int, error) {
 	case err == nil, errors.Is(err, io.EOF):
 		return n, err
 	case errors.Is(err, exchange.ErrInflates):
-		return n, &exchange.Error{Broke: model.BreakMalformed, Peer: exchange.PeerService, Sent: true, Err: err}
+		return n, r.broke(model.BreakMalformed, err)
 	case errors.Is(err, exchange.ErrTimeout):
-		return n, &exchange.Error{Broke: model.BreakTimeout, Peer: exchange.PeerService, Sent: true, Err: errStalled}
+		return n, r.broke(model.BreakTimeout, fmt.Errorf("%w after %d bytes of the answer", errStalled, r.came))
 	default:
-		return n, &exchange.Error{Broke: exchange.Breakage(err), Peer: exchange.PeerService, Sent: true, Err: brokeOff(err)}
+		return n, r.broke(exchange.Breakage(err), r.brokeOff(err))
 	}
 }
 
-func brokeOff(err error) error { return fmt.Errorf("the answer broke off: %w", err) }
+// broke is the error of an answer that had begun.
+func (r *result) broke(how model.Breakage, err error) error {
+	return &exchange.Error{Broke: how, Peer: exchange.PeerService, Sent: true, Status: http.StatusOK, Came: r.came, Err: err}
+}
+
+func (r *result) brokeOff(err error) error {
+	return fmt.Errorf("the answer broke off after %d bytes: %w", r.came, err)
+}

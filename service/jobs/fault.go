@@ -10,12 +10,13 @@ import (
 	"zonedeck/service/exchange"
 )
 
-// brokeOutcome is the outcome of a call that got no answer.
+// brokeOutcome is the outcome of a call that got no answer, or one that broke off.
 func brokeOutcome(call model.JobCall, err error, text string) model.Outcome {
 	o := model.Outcome{Via: model.ViaAPI, Job: call, Broke: model.BreakReset, Peer: exchange.PeerService, BrokeText: text}
 	var broke *exchange.Error
 	if errors.As(err, &broke) {
-		o.Broke, o.Peer = broke.Broke, broke.Peer
+		o.Broke, o.Peer, o.ServiceStatus, o.BodySize = broke.Broke, broke.Peer, broke.Status, broke.Came
+		o.Incomplete = broke.Status != 0 && broke.Broke == model.BreakReset
 	}
 	return o
 }
@@ -41,6 +42,10 @@ func (rn *Runner) failed(ctx context.Context, job model.Job, call model.JobCall,
 		return job
 	}
 	text := line(fault.Error())
+	var kept *PartialError
+	if errors.As(err, &kept) {
+		text = line(fault.Error() + "; " + kept.Kept())
+	}
 	written, err := rn.change(context.WithoutCancel(ctx), job.ID, func(row *model.Job) (note, error) {
 		row.Fault = model.JobFault{Call: call, Diagnosis: fault.Diagnosis, At: rn.cfg.Now()}
 		return note{step: text, activity: joinText(row.ID+" "+row.Dataset, text) + next(fault.Diagnosis)}, nil

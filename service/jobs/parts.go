@@ -204,7 +204,7 @@ func (rn *Runner) fetchPart(ctx context.Context, call jobCall, p *partial, part 
 		err = p.charge(stream.wrapped)
 	}
 	if errors.Is(err, errCutRow) {
-		err = &exchange.Error{Broke: model.BreakReset, Peer: exchange.PeerService, Sent: true, Err: err}
+		err = stream.broke(model.BreakReset, stream.brokeOff(err))
 	}
 	return err
 }

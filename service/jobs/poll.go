@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -40,6 +41,9 @@ func (rn *Runner) poll(ctx context.Context, call jobCall) (dialect.Progress, err
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		return dialect.Progress{}, cause
+	}
+	if errors.As(err, new(*exchange.Error)) { // it broke off
+		return dialect.Progress{}, rn.jobFault(ctx, doing, call, nil, err)
 	}
 	return dialect.Progress{}, rn.jobFault(ctx, doing, call, nil,
 		&exchange.Error{Broke: model.BreakMalformed, Peer: exchange.PeerService, Sent: true, Err: err})

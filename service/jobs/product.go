@@ -18,7 +18,7 @@ func (r *result) unwrap(call jobCall) {
 	if !ok {
 		return
 	}
-	r.wrapped = &wrapped{Envelope: rows.NewEnvelope(r.MaskReader, field), call: call}
+	r.wrapped = &wrapped{Envelope: rows.NewEnvelope(r.MaskReader, field), call: call, of: r}
 }
 
 // Read gives the rows of the result, as the service writes them or out of their object.
@@ -33,6 +33,7 @@ func (r *result) Read(p []byte) (int, error) {
 type wrapped struct {
 	*rows.Envelope
 	call jobCall
+	of   *result
 }
 
 // Read ends with an error unless the object is whole and says that the job is over.
@@ -43,7 +44,7 @@ func (w *wrapped) Read(p []byte) (int, error) {
 	case errors.Is(err, io.EOF):
 		return n, w.over()
 	case err == io.ErrUnexpectedEOF: //nolint:errorlint // a reader's error that wraps it says more
-		return n, &exchange.Error{Broke: model.BreakReset, Peer: exchange.PeerService, Sent: true, Err: brokeOff(err)}
+		return n, w.of.broke(model.BreakReset, w.of.brokeOff(err))
 	case errors.As(err, &row):
 		return n, unusable("is not an object with rows: %s", row.Error())
 	}
@@ -77,7 +78,8 @@ func (j jobCall) readProgress(mask exchange.Mask, body io.Reader) (dialect.Progr
 	if !product {
 		text, err := io.ReadAll(io.LimitReader(mask.Reader(body), answerBytes))
 		if err != nil {
-			return dialect.Progress{}, err
+			cut := &result{came: int64(len(text))}
+			return dialect.Progress{}, cut.broke(exchange.Breakage(err), cut.brokeOff(err))
 		}
 		return j.d.ReadProgress(text)
 	}
