@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// GoodRuns is how many good runs a run is held against, or as many as have goodRows rows. Before there are fewRuns of them
+// GoodRuns is how many good runs a run is held against, the last ones and the first ones, or as many as have goodRows rows. Before there are fewRuns of them
 // it is not known how much runs differ from one another, and a run counts for no more than 1/fewAlike rows.
 const (
 	GoodRuns = 10
@@ -14,49 +14,67 @@ const (
 	fewAlike = 0.1
 )
 
-// newest are the first of the runs that count, by their places, as many as it takes to have goodRows rows, and least of them.
-func newest(runs []Run, from, least int, counts func(i int) bool) (at []int) {
+// enough are the first of these places of runs, as many as it takes to have goodRows rows, and least of them.
+func enough(runs []Run, at []int, least int) []int {
 	rows := 0
-	for i := from; i < len(runs) && (len(at) < least || rows < goodRows); i++ {
-		if counts(i) {
-			at, rows = append(at, i), rows+runs[i].Useful
+	for n, i := range at {
+		if n >= least && rows >= goodRows {
+			return at[:n]
 		}
+		rows += runs[i].Useful
 	}
 	return at
 }
 
 // history is what a run is judged by. One with fewer than goodRows rows may be too small to tell: it is looked at alone, and
 // together with those just before it, whatever they came to. Each time it is held against the good ones before all of
-// these.
+// these: the last of them, and the first of them, because what falls slowly is near the last ones always.
 type history struct {
-	runs []Run   // the run, and those of its form before it that have rows, newest first
-	good [][]int // which of them are the good ones; by how many runs are looked at together, less one
+	runs []Run // the run, and those of its form before it that have rows, newest first
+	last base
+	// first is empty until there are more good runs than last has.
+	first base
+}
+
+// base are the places of good runs in the history, by how many runs are looked at together, less one.
+type base struct {
+	good  [][]int
+	first bool
 }
 
 func newHistory(r Run, earlier []Run) history {
-	h := history{runs: []Run{r}}
+	h := history{runs: []Run{r}, first: base{first: true}}
 	for _, e := range earlier {
 		if e.Form == r.Form && e.Useful > 0 {
 			h.runs = append(h.runs, e)
 		}
 	}
 	drifting := map[int]bool{} // those that were found to drift together with a later one, too
+	places := make([]int, len(h.runs))
 	for i, r := range h.runs {
+		places[i] = i
 		for _, f := range r.Findings {
 			for n := range f.Runs {
 				drifting[i+n] = true
 			}
 		}
 	}
-	for range newest(h.runs, 0, 1, func(int) bool { return true }) {
-		good := newest(h.runs, len(h.good)+1, GoodRuns, func(i int) bool { return h.runs[i].State.Compared() && !drifting[i] })
+	good := slices.DeleteFunc(slices.Clone(places), func(i int) bool { return i == 0 || !h.runs[i].State.Compared() || drifting[i] })
+	more := true // than the last ones
+	for n := range enough(h.runs, places, 1) {
+		if len(good) > 0 && good[0] <= n {
+			good = good[1:]
+		}
 		if len(good) == 0 {
 			break
 		}
-		h.good = append(h.good, good)
-	}
-	if len(h.good) > 0 {
-		h.runs = h.runs[:slices.Max(slices.Concat(h.good...))+1]
+		last := enough(h.runs, good, GoodRuns)
+		h.last.good = append(h.last.good, last)
+		if more = more && len(last) < len(good); more {
+			oldest := slices.Clone(good)
+			slices.Reverse(oldest)
+			h.first.good = append(h.first.good, enough(h.runs, oldest, GoodRuns))
+		}
 	}
 	return h
 }
@@ -64,20 +82,20 @@ func newHistory(r Run, earlier []Run) history {
 // needed are the runs whose fields are looked into.
 func (h history) needed() (seqs []int64) {
 	for i, r := range h.runs {
-		if i < len(h.good) || slices.ContainsFunc(h.good, func(good []int) bool { return slices.Contains(good, i) }) {
+		if i < len(h.last.good) || slices.ContainsFunc(slices.Concat(h.last.good, h.first.good), func(good []int) bool { return slices.Contains(good, i) }) {
 			seqs = append(seqs, r.Seq)
 		}
 	}
 	return seqs
 }
 
-// base are the good runs as one, where so many are looked at together.
-func (h history) base(together int) Run {
-	if len(h.good) < together || together == 0 {
+// pooled are the good runs of a base as one, where so many are looked at together.
+func (h history) pooled(b base, together int) Run {
+	if len(b.good) < together || together == 0 {
 		return Run{}
 	}
 	var runs []Run
-	for _, i := range h.good[together-1] {
+	for _, i := range b.good[together-1] {
 		runs = append(runs, h.runs[i])
 	}
 	return pool(runs)
@@ -99,25 +117,28 @@ func sum(all []share) (out share) {
 type fall struct {
 	found       bool
 	told        bool // the rows are enough to tell
-	runs, good  int  // those looked at together, and the good ones
+	runs        int  // those looked at together
 	now, before share
 }
 
 // fallen looks whether the share that of counts has fallen, in the run or, in up to most runs, together with those
 // before it. The run itself has to be at least half as far down as they are together, or it has recovered. Until there
 // are fewRuns good ones, no more than a field that was in every row and is in none is exempt from fewAlike.
-func (h history) fallen(of func(Run) share, most int, alpha float64) fall {
+func (h history) fallen(b base, of func(Run) share, most int, alpha float64) fall {
 	var out fall
-	alpha /= float64(max(len(h.good), 1))
+	alpha /= float64(max(len(b.good), 1))
 	all := make([]share, 0, len(h.runs))
 	for _, r := range h.runs {
 		all = append(all, of(r))
 	}
-	for i, at := range h.good[:min(most, len(h.good))] {
-		var good []share
-		for _, at := range at {
-			good = append(good, all[at])
+	those := func(places []int) (out []share) {
+		for _, i := range places {
+			out = append(out, all[i])
 		}
+		return out
+	}
+	for i, at := range b.good[:min(most, len(b.good))] {
+		good := those(at)
 		now, before := sum(all[:i+1]), sum(good)
 		if now.n == 0 || before.n == 0 {
 			continue
@@ -127,12 +148,17 @@ func (h history) fallen(of func(Run) share, most int, alpha float64) fall {
 			continue
 		}
 		rho := alike(good)
+		if b.first {
+			known := slices.Concat(at, h.last.good[i])
+			slices.Sort(known)
+			rho = alikeInTurn(those(slices.Compact(known)))
+		}
 		if whole := before.a == before.n && now.a == 0; len(good) < fewRuns && !whole {
 			rho = max(rho, fewAlike)
 		}
 		n, m := rowsFor(all[:i+1], rho), rowsFor(good, rho)
 		if chance(scaled(now, n), n, scaled(before, m), m) < alpha {
-			return fall{true, true, i + 1, len(at), now, before}
+			return fall{true, true, i + 1, now, before}
 		}
 		if all[0].n*(i+1) >= now.n { // not where a small run is among large ones
 			out.told = out.told || chance(0, n, scaled(before, m), m) < alpha
@@ -171,6 +197,29 @@ func alike(good []share) float64 {
 		return 0
 	}
 	return min(max((x2/float64(g-1)-1)/(mean-1), 0), 1)
+}
+
+// alikeInTurn is alike, measured between runs that follow one another: a share that slowly falls does not pass for one that
+// varies. With the shares p1 and p2 of n1 and n2
+// rows, and p of all,
+//
+//	(p1 - p2)²/(p(1-p) (1/n1 + 1/n2)) is 1 + rho (2 - 1/n1 - 1/n2)/(1/n1 + 1/n2) on average
+func alikeInTurn(good []share) float64 {
+	p := sum(good).of()
+	if p == 0 || p == 1 {
+		return 0
+	}
+	good = slices.DeleteFunc(slices.Clone(good), func(s share) bool { return s.n == 0 })
+	above, by := 0.0, 0.0
+	for i := 1; i < len(good); i++ {
+		d, each := good[i].of()-good[i-1].of(), 1/float64(good[i].n)+1/float64(good[i-1].n)
+		above += d*d/(p*(1-p)*each) - 1
+		by += (2 - each) / each
+	}
+	if by == 0 {
+		return 0
+	}
+	return min(max(above/by, 0), 1)
 }
 
 // rowsFor is how many rows drawn at random tell as much: n alike ones as much as n/(1+(n-1)rho).

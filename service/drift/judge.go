@@ -38,12 +38,12 @@ func Judge(r Run, earlier []Run, c *Contract) Verdict {
 	}
 	j := judge{run: r, history: newHistory(r, earlier)}
 	v := Verdict{Contract: c != nil}
-	if len(j.good) > 0 {
-		j.before = j.base(1)
-		v.Against, v.AgainstRows = len(j.good[0]), j.before.Useful
+	if len(j.last.good) > 0 {
+		j.before = j.pooled(j.last, 1)
+		v.Against, v.AgainstRows = len(j.last.good[0]), j.before.Useful
 	}
 	j.required()
-	if len(j.good) > 0 {
+	if len(j.last.good) > 0 {
 		j.fields()
 	}
 	if c != nil {
@@ -56,7 +56,7 @@ func Judge(r Run, earlier []Run, c *Contract) Verdict {
 		v.State = Drift
 	case slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Word == TooFew }):
 		v.State = Few
-	case len(j.good) == 0:
+	case len(j.last.good) == 0:
 		v.State = First
 	default:
 		v.State = Good
@@ -91,16 +91,21 @@ type judge struct {
 	history
 
 	run      Run
-	before   Run // the good runs before it as one
+	before   Run // the last good runs before it as one
 	findings []Finding
 }
 
-// inGood names the good runs that something is said of.
-func inGood(n int) string {
-	if n == 1 {
+// inGood names the good runs that something is said of, of those before so many that are looked at together.
+func (j *judge) inGood(b base, together int) string {
+	at := b.good[together-1]
+	switch {
+	case b.first:
+		return fmt.Sprintf("in the first %d good runs, %s to %s", len(at), j.runs[at[0]].Ref, j.runs[at[len(at)-1]].Ref)
+	case len(at) == 1:
 		return "in the good run before"
+	default:
+		return fmt.Sprintf("in the last %d good runs", len(at))
 	}
-	return fmt.Sprintf("in the last %d good runs", n)
 }
 
 func (j *judge) add(w Word, field, format string, args ...any) {
@@ -143,7 +148,7 @@ func (j *judge) required() {
 		}
 		text := fmt.Sprintf("%s matched nothing, and the fetch requires it", f.Path)
 		if before, ok := j.before.Field(f.Path); ok {
-			text += "; it matched " + inGood(len(j.good[0]))
+			text += "; it matched " + j.inGood(j.last, 1)
 			if before.Filled < before.Present {
 				text += fmt.Sprintf(", in %d of %d", before.Filled, before.Present)
 			}
@@ -154,27 +159,52 @@ func (j *judge) required() {
 
 // fields compares every field of the run and of the good ones.
 func (j *judge) fields() {
-	oldest := j.base(len(j.good))
+	bases := []base{j.last}
+	if len(j.first.good) > 0 {
+		bases = append(bases, j.first)
+	}
 	paths := map[string]bool{}
-	for _, r := range []Run{j.run, j.before, oldest} {
+	add := func(r Run) {
 		for _, f := range r.Fields {
 			paths[f.Path] = true
 		}
 	}
-	alpha := falseAlarm / float64(testsAField*max(len(paths), 1))
+	add(j.run)
+	oldest := make([]Run, len(bases))
+	for i, b := range bases {
+		oldest[i] = j.pooled(b, len(b.good))
+		add(j.pooled(b, 1))
+		add(oldest[i])
+	}
+	alpha := falseAlarm / float64(testsAField*len(bases)*max(len(paths), 1))
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
-		if mapped(path, j.run, oldest) || !j.unseen(path) && j.gone(path, alpha) {
+		if mapped(path, append(oldest, j.run)...) {
 			continue
 		}
-		now, _ := j.run.Field(path)
-		was, _ := oldest.Field(path)
-		if now.Filled == 0 || was.Filled == 0 {
-			continue
+		for i, b := range bases {
+			if !j.found(path) {
+				j.field(b, path, oldest[i], alpha)
+			}
 		}
-		j.flat(now, alpha)
-		if !j.types(now, was.Type(), alpha) && now.Type() == was.Type() {
-			j.scale(path, was, alpha)
+		if !j.found(path) && !j.unseen(path) {
+			j.remark(path, alpha)
 		}
+	}
+}
+
+// field compares a field of the run with those of a base, of which oldest are the ones before all that are looked at together.
+func (j *judge) field(b base, path string, oldest Run, alpha float64) {
+	if !j.unseen(path) && j.gone(b, path, alpha) {
+		return
+	}
+	now, _ := j.run.Field(path)
+	was, _ := oldest.Field(path)
+	if now.Filled == 0 || was.Filled == 0 {
+		return
+	}
+	j.flat(b, now, alpha)
+	if !j.types(b, now, was.Type(), alpha) && now.Type() == was.Type() {
+		j.scale(b, path, was, alpha)
 	}
 }
 
@@ -204,35 +234,49 @@ func mapped(path string, runs ...Run) bool {
 	return false
 }
 
-// gone finds fields that are there, or filled, in fewer rows, and new ones.
-func (j *judge) gone(path string, alpha float64) bool {
+// gone finds fields that are there, or filled, in fewer rows.
+func (j *judge) gone(b base, path string, alpha float64) bool {
 	field := func(r Run) Field { f, _ := r.Field(path); return f }
-	filled := func(r Run) share { return share{field(r).Filled, r.Useful} }
-	now, before := field(j.run), field(j.before)
-	if f := j.fallen(func(r Run) share { return share{field(r).Present, r.Useful} }, math.MaxInt, alpha); f.found {
+	if f := j.fallen(b, func(r Run) share { return share{field(r).Present, r.Useful} }, math.MaxInt, alpha); f.found {
+		good := j.inGood(b, f.runs)
 		if f.now.a > 0 {
-			j.fell(f, Missing, path, "%s is in %d of %s (%s); %s %s", path, f.now.a, f.rows(), percent(f.now), percent(f.before), inGood(f.good))
+			j.fell(f, Missing, path, "%s is in %d of %s (%s); %s %s", path, f.now.a, f.rows(), percent(f.now), percent(f.before), good)
 			return true
 		}
-		j.fell(f, Lost, path, "%s is in none of %s; it was filled in %s %s", path, f.rows(), percent(share{field(j.base(f.runs)).Filled, f.before.n}), inGood(f.good))
+		j.fell(f, Lost, path, "%s is in none of %s; it was filled in %s %s", path, f.rows(), percent(share{field(j.pooled(b, f.runs)).Filled, f.before.n}), good)
 		return true
 	}
-	f := j.fallen(filled, math.MaxInt, alpha)
+	f := j.fallen(b, filledIn(path), math.MaxInt, alpha)
 	switch {
 	case f.found && f.now.a == 0:
-		j.fell(f, Emptied, path, "%s is there and empty in each of %s; it was filled in %s %s", path, f.rows(), percent(f.before), inGood(f.good))
-		return true
+		j.fell(f, Emptied, path, "%s is there and empty in each of %s; it was filled in %s %s", path, f.rows(), percent(f.before), j.inGood(b, f.runs))
 	case f.found:
-		j.fell(f, Coverage, path, "%s filled in %d of %s (%s); %s %s", path, f.now.a, f.rows(), percent(f.now), percent(f.before), inGood(f.good))
-		return true
-	case before.Present == 0:
-		if now.Filled > 0 && !j.before.Beyond {
-			j.add(New, path, "%s is new: filled in %d of %s, and in no row %s", path, now.Filled, rowsText(j.run.Useful), inGood(len(j.good[0])))
-		}
-	case !f.told && share{before.Filled, j.before.Useful}.of()-filled(j.run).of() >= leastDrop:
-		j.add(TooFew, path, "%s filled in %d of %s, %s %s: too few rows to tell", path, now.Filled, rowsText(j.run.Useful), percent(share{before.Filled, j.before.Useful}), inGood(len(j.good[0])))
+		j.fell(f, Coverage, path, "%s filled in %d of %s (%s); %s %s", path, f.now.a, f.rows(), percent(f.now), percent(f.before), j.inGood(b, f.runs))
 	}
-	return false
+	return f.found
+}
+
+// filledIn is in how many rows of a run a field is filled.
+func filledIn(path string) func(r Run) share {
+	return func(r Run) share {
+		f, _ := r.Field(path)
+		return share{f.Filled, r.Useful}
+	}
+}
+
+// remark says what is no drift: that a field is new, or worse in too few rows to tell.
+func (j *judge) remark(path string, alpha float64) {
+	before, _ := j.before.Field(path)
+	filled := filledIn(path)
+	now, then := filled(j.run), filled(j.before)
+	switch {
+	case before.Present == 0:
+		if now.a > 0 && !j.before.Beyond {
+			j.add(New, path, "%s is new: filled in %d of %s, and in no row %s", path, now.a, rowsText(now.n), j.inGood(j.last, 1))
+		}
+	case then.of()-now.of() >= leastDrop && !j.fallen(j.last, filled, math.MaxInt, alpha).told:
+		j.add(TooFew, path, "%s filled in %d of %s, %s %s: too few rows to tell", path, now.a, rowsText(now.n), percent(then), j.inGood(j.last, 1))
+	}
 }
 
 // rows are those that were looked at.
@@ -244,11 +288,11 @@ func (f fall) rows() string {
 }
 
 // flat finds a field that has the same value everywhere, and had not in any good run before.
-func (j *judge) flat(now Field, alpha float64) {
+func (j *judge) flat(b base, now Field, alpha float64) {
 	if now.Distinct != 1 {
 		return
 	}
-	for _, i := range j.good[0] {
+	for _, i := range b.good[0] {
 		if f, _ := j.runs[i].Field(now.Path); f.Filled > 0 && f.Distinct == 1 {
 			return
 		}
@@ -258,15 +302,15 @@ func (j *judge) flat(now Field, alpha float64) {
 		f, _ := r.Field(now.Path)
 		return share{f.Filled - f.Top, f.Filled}
 	}
-	if f := j.fallen(others, 1, alpha); f.found {
-		before, _ := j.before.Field(now.Path)
-		j.fell(f, Flat, now.Path, "%s has the same value in all of %s; there were %s different ones %s", now.Path, f.rows(), distinct(before.Distinct), inGood(f.good))
+	if f := j.fallen(b, others, 1, alpha); f.found {
+		before, _ := j.pooled(b, 1).Field(now.Path)
+		j.fell(f, Flat, now.Path, "%s has the same value in all of %s; there were %s different ones %s", now.Path, f.rows(), distinct(before.Distinct), j.inGood(b, f.runs))
 	}
 }
 
 // types finds a field whose values are of other types than the usual one.
-func (j *judge) types(now Field, usual string, alpha float64) bool {
-	f := j.fallen(func(r Run) share {
+func (j *judge) types(b base, now Field, usual string, alpha float64) bool {
+	f := j.fallen(b, func(r Run) share {
 		f, _ := r.Field(now.Path)
 		return share{f.Types[usual], f.Filled}
 	}, math.MaxInt, alpha)
@@ -277,13 +321,13 @@ func (j *judge) types(now Field, usual string, alpha float64) bool {
 	if t := now.Type(); t != usual {
 		also = ", and mostly " + t
 	}
-	j.fell(f, TypeChanged, now.Path, "%s is %s in %d of %s (%s)%s; %s %s", now.Path, usual, f.now.a, f.rows(), percent(f.now), also, percent(f.before), inGood(f.good))
+	j.fell(f, TypeChanged, now.Path, "%s is %s in %d of %s (%s)%s; %s %s", now.Path, usual, f.now.a, f.rows(), percent(f.now), also, percent(f.before), j.inGood(b, f.runs))
 	return true
 }
 
 // scale finds numbers, texts and lists of another size: by Mood's test, which holds the shares above
 // and below the old median against each other.
-func (j *judge) scale(path string, was Field, alpha float64) {
+func (j *judge) scale(b base, path string, was Field, alpha float64) {
 	what, sizes := "median", func(f Field) Histogram { return f.Numbers }
 	if was.Type() != TypeNumber {
 		what, sizes = "median length", func(f Field) Histogram { return f.Lengths }
@@ -295,7 +339,7 @@ func (j *judge) scale(path string, was Field, alpha float64) {
 	of := func(r Run) Histogram { f, _ := r.Field(path); return sizes(f) }
 	for _, lower := range []bool{true, false} {
 		// The rows that are not on this side of the old median.
-		f := j.fallen(func(r Run) share {
+		f := j.fallen(b, func(r Run) share {
 			h := of(r)
 			if lower {
 				return share{h.count() - h.upTo(old-1), h.count()}
@@ -309,11 +353,11 @@ func (j *judge) scale(path string, was Field, alpha float64) {
 		for _, r := range j.runs[:f.runs] {
 			all.add(of(r))
 		}
-		before, _ := j.base(f.runs).Field(path)
+		before, _ := j.pooled(b, f.runs).Field(path)
 		is, _ := all.median()
 		then, _ := sizes(before).median()
 		if (is < then) == lower && apart(value(is), value(then)) {
-			j.fell(f, ScaleChanged, path, "%s has a %s of about %s in %s; about %s %s", path, what, number(value(is)), f.rows(), number(value(then)), inGood(f.good))
+			j.fell(f, ScaleChanged, path, "%s has a %s of about %s in %s; about %s %s", path, what, number(value(is)), f.rows(), number(value(then)), j.inGood(b, f.runs))
 		}
 	}
 }

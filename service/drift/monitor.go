@@ -260,7 +260,7 @@ func (m *Monitor) Show(ctx context.Context, c Collector) (Detail, error) {
 	if i := slices.IndexFunc(h.runs[1:], func(r Run) bool { return r.State == Good || r.State == First }); i >= 0 {
 		d.Good = h.runs[i+1]
 	}
-	d.lines(h.base(1))
+	d.lines(h.pooled(h.last, 1))
 	return d, wrong
 }
 

@@ -127,6 +127,88 @@ func TestABrokenCollectorIsFoundWhateverTheSizeOfItsRuns(t *testing.T) {
 	}
 }
 
+// falling has the first field filled in all rows, then by so much fewer in each run, down to 40 %.
+func falling(by float64, of shares) shares {
+	return func(rnd *rand.Rand, i int) []float64 {
+		out := of(rnd, i)
+		out[0] = max(1-by*float64(i), 0.4)
+		return out
+	}
+}
+
+func TestASlowFallDoesNotBecomeNormal(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		rows  int
+		by    float64
+		of    shares
+		least float64 // what is filled when it is drift at the latest
+		stays float64 // from where on each run is
+	}{
+		{"thirty rows", 30, 0.01, steady, 0.6, 0.45},
+		{"a hundred rows", 100, 0.01, steady, 0.75, 0.65},
+		{"four hundred rows", 400, 0.01, steady, 0.84, 0.8},
+		{"four hundred rows, slower", 400, 0.005, uneven, 0.9, 0.8},
+		{"other inputs each day", 100, 0.01, uneven, 0.7, 0.6},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rnd := rand.New(rand.NewPCG(11, 12))
+			all := sequence(rnd, int(0.7/c.by), c.rows, falling(c.by, c.of))
+			first := slices.IndexFunc(all, func(v Verdict) bool { return slices.Contains(Names(Alarms(v.Findings)), "f00") })
+			if first < 0 || 1-c.by*float64(first) < c.least {
+				t.Fatalf("it is drift in run %d of %d", first+1, len(all))
+			}
+			lower := int((1 - c.stays) / c.by)
+			for i, v := range all[lower:] {
+				if !slices.Contains(Names(Alarms(v.Findings)), "f00") {
+					t.Fatalf("drift in run %d, and %s in run %d", first+1, v.State, lower+i+1)
+				}
+			}
+		})
+	}
+}
+
+// A field that is in all rows of some runs and in none of others, as one of a category: the first run without it cannot be
+// told from one that lost it. Once that is accepted, such runs are normal.
+func TestAFieldThatSomeRunsLackIsLostOnce(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(13, 14))
+	some := func(rnd *rand.Rand, i int) []float64 {
+		out := steady(rnd, i)[:6]
+		if out[0] = 1; i == 6 || i > 6 && rnd.IntN(3) == 0 {
+			out[0] = 0
+		}
+		return out
+	}
+	n, said := 0, 0
+	for range 5 {
+		var earlier []Run
+		for i := range 40 {
+			r := drawnRun(rnd, 40, some(rnd, i))
+			for f := range r.Fields {
+				r.Fields[f].Present = r.Fields[f].Filled
+			}
+			r.Ref = fmt.Sprintf("job-%d", i)
+			v := Judge(r, earlier, nil)
+			r.State, r.Findings = v.State, v.Findings
+			if i == 6 && (v.State != Drift || v.Findings[0].Word != Lost) {
+				t.Fatalf("the first run without it: %s", v.State)
+			}
+			if v.State == Drift { // and it is accepted
+				r.State, r.Findings, earlier = Good, nil, nil
+			}
+			if i > 6 {
+				if n++; v.State == Drift {
+					said++
+				}
+			}
+			earlier = append([]Run{r}, earlier...)
+		}
+	}
+	if float64(said) > 0.03*float64(n) {
+		t.Errorf("%d of %d runs are called drift after that", said, n)
+	}
+}
+
 func TestARunThatHasRecoveredIsNoDrift(t *testing.T) {
 	const whole, broken = `{"name":"n%d","price":1%d}`, `{"name":"n%d","price":null}`
 	earlier := good(t, 12, many(5, whole))

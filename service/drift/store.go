@@ -142,20 +142,24 @@ func (s *Store) Put(ctx context.Context, r Run, judge func(r Run, earlier []Run)
 	return v, err
 }
 
-// prune forgets what is too much. The newest run of a collector and the good ones that later ones are compared with stay
-// whatever their age and number, so that drift does not become normal by lasting. The bound on the size of all takes the others first,
+// prune forgets what is too much. The newest run of a collector and the good ones that later ones are compared with, the last
+// and the first since the newest acceptance, stay whatever their age and number, so that drift does not become normal by lasting. The bound on the size of all takes the others first,
 // and of these the oldest good ones of each collector: one with many runs does not take the few of another. It takes an eighth at once, because
 // that is a look at all runs.
 func (s *Store) prune(ctx context.Context, tx *sql.Tx, c Collector) error {
 	const last = math.MaxInt32
 	ranked := func(of string) string {
-		return `WITH ranked AS (SELECT seq, at, length(fields) + length(sample) + length(findings) AS size,
+		return `WITH known AS (SELECT runs.*, runs.seq IS run_seq OR state IN ('ok', 'first', 'few') AS good, run_seq IS NULL OR (at, runs.seq) >= (run_at, run_seq) AS since
+			FROM runs LEFT JOIN (SELECT profile, kind, name, run_at, run_seq, max(seq) FROM accepted GROUP BY profile, kind, name) USING (profile, kind, name)),
+		ranked AS (SELECT seq, at, length(fields) + length(sample) + length(findings) AS size,
 			CASE
 			WHEN row_number() OVER (PARTITION BY profile, kind, name ORDER BY at DESC, seq DESC) = 1 THEN 0
-			WHEN state NOT IN ('ok', 'first', 'few') THEN ?3
-			WHEN row_number() OVER good <= ?1 OR sum(useful) OVER good - useful < ?2 THEN row_number() OVER good
+			WHEN NOT good THEN ?3
+			WHEN row_number() OVER last <= ?1 OR sum(useful) OVER last - useful < ?2 THEN row_number() OVER last
+			WHEN since AND (row_number() OVER first <= ?1 OR sum(useful) OVER first - useful < ?2) THEN row_number() OVER first
 			ELSE ?3 END AS place
-		FROM runs ` + of + ` WINDOW good AS (PARTITION BY profile, kind, name, form, state IN ('ok', 'first', 'few') ORDER BY at DESC, seq DESC ROWS UNBOUNDED PRECEDING)) `
+		FROM known ` + of + ` WINDOW last AS (PARTITION BY profile, kind, name, form, good ORDER BY at DESC, seq DESC ROWS UNBOUNDED PRECEDING),
+			first AS (PARTITION BY profile, kind, name, form, good, since ORDER BY at, seq ROWS UNBOUNDED PRECEDING)) `
 	}
 	var size int64
 	if err := tx.QueryRowContext(ctx, "SELECT sum(length(fields) + length(sample) + length(findings)) FROM runs").Scan(&size); err != nil {

@@ -260,16 +260,36 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 			result(t, m, fmt.Sprintf("job-%02d", 12+i), 70-i, many(30, broken))
 		}
 		d := show(t, m)
-		if len(d.Runs) != 8+GoodRuns || d.Verdict.State != Drift || d.Verdict.Against != GoodRuns || d.Runs[8].Ref != "job-11" || d.Lines[0].Findings[0].Since != "job-12" {
+		if len(d.Runs) != 8+12 || d.Verdict.State != Drift || d.Verdict.Against != GoodRuns || d.Runs[8].Ref != "job-11" || d.Lines[0].Findings[0].Since != "job-12" {
 			t.Errorf("%d runs, %+v", len(d.Runs), d.Standing)
+		}
+	})
+	t.Run("runs, but not the first good ones since an acceptance", func(t *testing.T) {
+		m := monitor(t, openStore(t, Keep{Runs: 8, Age: 1000 * 24 * time.Hour, Bytes: 1 << 30, Accepted: 5}))
+		for i := range 3 {
+			result(t, m, fmt.Sprintf("job-%02d", i), 90-i, many(30, whole))
+		}
+		result(t, m, "job-03", 87, many(30, broken))
+		if _, err := m.Accept(t.Context(), gdX, 0, ""); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 36 {
+			result(t, m, fmt.Sprintf("job-%02d", 4+i), 80-i, many(30, broken))
+		}
+		var kept []string
+		for _, r := range show(t, m).Runs {
+			kept = append(kept, strings.TrimPrefix(r.Ref, "job-"))
+		}
+		if want := "39 38 37 36 35 34 33 32 31 30 12 11 10 09 08 07 06 05 04 03"; strings.Join(kept, " ") != want {
+			t.Errorf("%q, want %q", kept, want)
 		}
 	})
 	t.Run("age", func(t *testing.T) {
 		m := monitor(t, openStore(t, Keep{Runs: 100, Age: 10 * 24 * time.Hour, Bytes: 1 << 30, Accepted: 5}))
-		for i := range 18 {
+		for i := range 25 {
 			result(t, m, fmt.Sprintf("job-%02d", i), 40-i, many(3, whole))
 		}
-		if d := show(t, m); len(d.Runs) != GoodRuns { // none is younger
+		if d := show(t, m); len(d.Runs) != 2*GoodRuns { // none is younger
 			t.Errorf("%d runs", len(d.Runs))
 		}
 	})

@@ -29,7 +29,7 @@ func (a *app) driftCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [NAME...]",
 		Short: "Check the newest runs, or a result, for drift: exit 14 with the fields named",
-		Long: `Holds the newest run of each collector, or of those that are named, against its last 10 good runs and its
+		Long: `Holds the newest run of each collector, or of those that are named, against the good ones before it and its
 contract. A collector that gave no useful row in its last 3 runs or more fails, too. With --file it is the result in a file that is checked, and nothing is stored: a contract by
 --contract needs no runs of this machine, and a NAME has it compared with those.
 
