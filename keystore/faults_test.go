@@ -169,7 +169,7 @@ func TestAKeyThatIsNotThereIsNotChanged(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	blocked := &Inventory{path: filepath.Join(file, "keys.toml")}
+	blocked := LaterInventory(filepath.Join(file, "keys.toml"), nil)
 	if err := blocked.Add(t.Context(), fullKey()); err == nil || !strings.HasPrefix(err.Error(), `adding key "etl-main": `) || len(blocked.List()) != 0 {
 		t.Errorf("no place for the lock: %v", err)
 	}

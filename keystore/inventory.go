@@ -16,9 +16,10 @@ import (
 
 // What a caller of an Inventory may decide on.
 var (
-	ErrNoKey     = errors.New("no such key in the inventory")
-	ErrKeyExists = errors.New("the inventory has a key of that name")
-	ErrKeyFields = errors.New("key cannot be recorded")
+	ErrNoKey      = errors.New("no such key in the inventory")
+	ErrKeyExists  = errors.New("the inventory has a key of that name")
+	ErrKeyFields  = errors.New("key cannot be recorded")
+	ErrKeysUnread = errors.New("the keys are still being read")
 )
 
 // Inventory is the list of keys in keys.toml. It holds references and
@@ -28,11 +29,13 @@ var (
 // that several consoles do not lose each other's changes. A file that cannot be
 // read is never overwritten. A text that was read before is not parsed again.
 type Inventory struct {
-	path string
+	path  string
+	first func([]model.Key) // is given the keys of the first reading before anybody else; may be nil
 
-	mu      sync.Mutex        // held for no longer than memory takes: List is called where nothing may wait
+	mu      sync.Mutex        // held for no longer than memory takes: Known is called where nothing may wait
 	keys    []model.Key       // replaced as a whole, never changed in place
 	sum     [sha256.Size]byte // of the text that keys stand in; zero for no file
+	unread  error             // why keys are none that were read, nil once they are: ErrKeysUnread, or the fault of the file
 	changes int               // that were written
 
 	reloading sync.Mutex
@@ -45,11 +48,39 @@ var inventoryBounds = textfile.Long("keys")
 // OpenInventory reads the inventory; a missing file is an empty one and is made
 // by the first change. A fault in the file is a *textfile.Error.
 func OpenInventory(path string) (*Inventory, error) {
-	v := &Inventory{path: path}
-	if err := v.Reload(); err != nil {
+	v := LaterInventory(path, nil)
+	if err := v.Read(); err != nil {
 		return nil, err
 	}
 	return v, nil
+}
+
+// LaterInventory is an inventory that whoever asks first reads. first, which may be nil, is given the
+// keys before that one is, must not change them, and must not ask the inventory.
+func LaterInventory(path string, first func([]model.Key)) *Inventory {
+	return &Inventory{path: path, first: first, unread: ErrKeysUnread}
+}
+
+// Read has the file read, unless that was tried before; after an error there are no keys, until
+// Reload can read them.
+func (v *Inventory) Read() error {
+	if err := v.Unread(); !errors.Is(err, ErrKeysUnread) {
+		return err
+	}
+	v.reloading.Lock()
+	defer v.reloading.Unlock()
+	if err := v.Unread(); !errors.Is(err, ErrKeysUnread) {
+		return err
+	}
+	return v.reload()
+}
+
+// Unread is why there are no keys that were read, or nil: ErrKeysUnread until the first reading has
+// ended, then what was wrong with the file. It waits for nothing.
+func (v *Inventory) Unread() error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.unread
 }
 
 // read gives the keys as they are in the file now, which nobody may change in place, and the sum
@@ -105,13 +136,22 @@ func (v *Inventory) Path() string { return v.path }
 // List is every key in the order of the file, as of the last read or change. The list is the
 // caller's, the users of its keys (UsedBy) are not to be changed in place.
 func (v *Inventory) List() []model.Key {
+	_ = v.Read() // without what cannot be read: Known tells
+	keys, _ := v.Known()
+	return keys
+}
+
+// Known is List for where nothing may wait: while the file is read for the first time there are no
+// keys, and the error is ErrKeysUnread; if it could not be read, the error says why.
+func (v *Inventory) Known() ([]model.Key, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return slices.Clone(v.keys)
+	return slices.Clone(v.keys), v.unread
 }
 
 // Get finds a key by name.
 func (v *Inventory) Get(name string) (model.Key, bool) {
+	_ = v.Read()
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	i := index(v.keys, name)
@@ -126,13 +166,25 @@ func (v *Inventory) Get(name string) (model.Key, bool) {
 func (v *Inventory) Reload() error {
 	v.reloading.Lock() // an older reading does not replace a newer one
 	defer v.reloading.Unlock()
+	return v.reload()
+}
+
+func (v *Inventory) reload() error {
 	for {
 		v.mu.Lock()
-		before := v.changes
+		before, unread := v.changes, v.unread
 		v.mu.Unlock()
 		keys, sum, err := v.read()
-		if err != nil {
+		switch {
+		case err != nil && unread != nil:
+			v.mu.Lock()
+			defer v.mu.Unlock()
+			v.unread = err
 			return err
+		case err != nil:
+			return err
+		case unread != nil && v.first != nil:
+			v.first(keys)
 		}
 		if v.take(keys, sum, before) {
 			return nil
@@ -147,7 +199,7 @@ func (v *Inventory) take(keys []model.Key, sum [sha256.Size]byte, before int) bo
 	if v.changes != before {
 		return false
 	}
-	v.keys, v.sum = keys, sum
+	v.keys, v.sum, v.unread = keys, sum, nil
 	return true
 }
 
@@ -275,6 +327,11 @@ func (v *Inventory) Settle() {
 // change is the read-modify-write cycle. f gets a list of its own, whose users are not to be changed
 // in place, and returns the next one with those in it that it made or changed.
 func (v *Inventory) change(ctx context.Context, doing, name string, f func([]model.Key) (next, changed []model.Key, err error)) error {
+	if v.Unread() != nil { // it may be readable by now
+		if err := v.Reload(); err != nil {
+			return fmt.Errorf("%s %q: %w", doing, name, err)
+		}
+	}
 	v.changing.RLock()
 	defer v.changing.RUnlock()
 	unlock, err := textfile.Lock(ctx, v.path)

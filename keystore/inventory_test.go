@@ -159,7 +159,7 @@ func TestAFaultyInventoryIsNamedByLineAndLeftAlone(t *testing.T) {
 			if strings.Contains(err.Error(), "SECRETVALUE") {
 				t.Errorf("the error shows a secret: %v", err)
 			}
-			v := &Inventory{path: path}
+			v := LaterInventory(path, nil)
 			if err := v.Add(t.Context(), model.Key{Name: "new"}); err == nil {
 				t.Error("a key was added to a file that cannot be read")
 			}
@@ -331,7 +331,7 @@ func FuzzInventoryNeverPanicsAndIsNeverOverwrittenWhenBroken(f *testing.F) {
 		if _, ok := errors.AsType[*textfile.Error](err); !ok {
 			t.Errorf("%q: error %v is no *textfile.Error", b, err)
 		}
-		if err := (&Inventory{path: path}).Add(t.Context(), model.Key{Name: "x"}); err == nil {
+		if err := LaterInventory(path, nil).Add(t.Context(), model.Key{Name: "x"}); err == nil {
 			t.Errorf("%q was overwritten", b)
 		}
 		if now, err := os.ReadFile(path); err != nil || string(now) != string(b) {

@@ -187,6 +187,9 @@ func (a *App) handle(msg tea.Msg) tea.Cmd {
 			a.theme.Set(a.theme.Dark, true)
 		}
 	case kit.SessionChanged:
+		if msg.Session.Turn < a.session.Turn {
+			return nil // it was made before the one that is shown
+		}
 		a.session = msg.Session
 		return a.broadcast(msg)
 	case toastGone:

@@ -158,10 +158,15 @@ func (a *App) tabLabel(i int) string {
 		ink, open, end = a.theme.TabOn, "[", "]"
 	}
 	if c, ok := a.tabs[i].View.(kit.Counter); ok {
-		if n, counted := c.Count(); n > 0 {
-			count := " (" + text.Count(n) + ")"
+		if n, counted := c.Count(); n != 0 {
+			count := "?"
+			if n > 0 {
+				count = text.Count(n)
+			}
 			if a.w < 100 {
-				count = "·" + text.Count(n)
+				count = "·" + count
+			} else {
+				count = " (" + count + ")"
 			}
 			return ink.Render(open+word) + counted.Render(count) + ink.Render(end)
 		}
@@ -221,6 +226,8 @@ func (a *App) keyWords() []string {
 	switch {
 	case s.Problem != "":
 		return []string{t.Bad.Render("✗ not ready"), t.Bad.Render("✗")}
+	case !s.Ready && s.Unread != nil:
+		return []string{t.Muted.Render("reading keys …"), t.Muted.Render("…")}
 	case !s.Ready:
 		return []string{t.Muted.Render("starting …"), t.Muted.Render("…")}
 	case s.Key.Name == "" && s.Profile.Key != "":

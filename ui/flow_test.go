@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
+	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/profile"
 	"zonedeck/ui"
@@ -317,4 +318,19 @@ func BenchmarkFrameOfAMillionRows(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(took[1])/float64(took[0]), "x-for-10000x-rows")
+}
+
+// Descriptions of a session that overtake each other: the newest stays.
+func TestAnOlderSessionDoesNotReplaceANewerOne(t *testing.T) {
+	flow(t, func(t *testing.T) {
+		app, _, _ := newApp(t.Context())
+		s := startAt(t, app, 120, 20)
+		s.Send(kit.SessionChanged{Session: kit.Session{ProfileName: "acme", Turn: 1, Unread: keystore.ErrKeysUnread}})
+		s.Expect("reading keys …")
+		s.Send(kit.SessionChanged{Session: kit.Session{ProfileName: "acme", Turn: 3, Ready: true, Key: model.Key{Name: "etl-main"}}})
+		s.Expect("etl-main")
+		s.Send(kit.SessionChanged{Session: kit.Session{ProfileName: "acme", Turn: 2, Unread: keystore.ErrKeysUnread}})
+		s.Expect("etl-main")
+		s.ExpectNot("reading keys")
+	})
 }

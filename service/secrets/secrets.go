@@ -51,6 +51,9 @@ func Uses(f Files) ([]Use, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := f.Keys.Read(); err != nil {
+		return nil, err
+	}
 	var out []Use
 	at := map[string]int{}
 	add := func(ref, what string) {

@@ -108,7 +108,7 @@ func TestManyKeysAreReadBesideTheScreen(t *testing.T) {
 	m := keys.New(keys.Deps{
 		Ctx: t.Context(), Now: func() time.Time { return benchNow }, Theme: kit.NewTheme(true, false), Inventory: inventory, Rotations: noRotations{},
 	})
-	if screen := m.Render(120, 30); !strings.Contains(screen, "the keys are being read") {
+	if screen := m.Render(120, 30); !strings.Contains(screen, keystore.ErrKeysUnread.Error()) {
 		t.Errorf("before they are read:\n%s", screen)
 	}
 	begun := m.Init()

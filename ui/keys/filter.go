@@ -109,9 +109,15 @@ func (m *Model) showRows() {
 			l.shown = append(l.shown, i)
 		}
 	}
-	l.table.Empty = "no keys yet: a records one"
-	if l.filter.Text() != "" {
+	switch filtered := l.filter.Text() != ""; {
+	case filtered && l.unread != nil:
+		l.table.Empty = "nothing matches so far: " + l.unread.Error()
+	case filtered:
 		l.table.Empty = "nothing matches: esc shows all keys"
+	case l.unread != nil:
+		l.table.Empty = l.unread.Error()
+	default:
+		l.table.Empty = "no keys yet: a records one"
 	}
 	keys, shown := l.keys, l.shown // not changed later: the table asks for the name of the old cursor's row
 	l.table.SetRowsKeyed(len(shown), func(i int) string { return keys[shown[i]].Name }, func(i int) []widget.Cell { return m.row(m.list.shown[i]) })

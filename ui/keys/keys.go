@@ -2,7 +2,6 @@ package keys
 
 import (
 	"zonedeck/ui/kit"
-	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
 
@@ -44,7 +43,7 @@ func (m *Model) Bindings() []kit.Binding {
 		{Keys: []string{"R"}, Label: m.rotateLabel(), Help: "Rotate by a new key, with proof of each step: nothing stops working. Continues an unfinished rotation.", Group: "Keys", Intent: intentRotate, Disabled: m.whyNotRotate()},
 		{Keys: []string{"r"}, Label: "refresh", Help: "Give the key itself a new value. The old one ends at once; the outage is said before and measured.", Group: "Keys", Intent: intentRefresh, Disabled: m.whyNotRefresh(), Dangerous: true},
 		{Keys: []string{"o"}, Label: "last rotation", Help: "Open the key's last rotation that is over: its proofs, and uses of the old value since.", Group: "Keys", Intent: intentEnded, Disabled: m.whyNotEnded(), Hidden: true},
-		{Keys: []string{"l"}, Label: "lint (" + text.Count(len(m.list.findings)) + ")", Help: "Show what the rules find wrong with the keys, and the fix.", Group: "Look", Intent: intentLint},
+		{Keys: []string{"l"}, Label: "lint (" + m.findingCount() + ")", Help: "Show what the rules find wrong with the keys, and the fix.", Group: "Look", Intent: intentLint},
 		{Keys: []string{"b"}, Label: "blast radius", Help: "Show what uses the key, and which uses the console can prove after a rotation.", Group: "Look", Intent: intentRadius, Disabled: none},
 		{Keys: []string{"s"}, Label: "scan folders", Help: "Look through folders for what uses the keys: environment, shell and settings files, and what git tracks. Values are recognised by their fingerprint.", Group: "Look", Intent: intentScan, Disabled: m.whyNotScan(), Hidden: true},
 		{Keys: []string{"x"}, Label: "automate", Help: "The check of the keys for cron, systemd, GitHub and GitLab, as text to copy.", Group: "Look", Intent: intentSnippets, Hidden: true},

@@ -3,6 +3,7 @@ package keys
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -20,8 +21,8 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// Inventory is the list of keys on disk; *keystore.Inventory is one. List does
-// no I/O, the others are called in commands.
+// Inventory is the list of keys on disk; *keystore.Inventory is one. List waits for
+// nothing, the others are called in commands.
 type Inventory interface {
 	List() []model.Key
 	Reload() error
@@ -113,6 +114,7 @@ type list struct {
 // derived holds the keys and what every part of the screen says of them.
 type derived struct {
 	keys     []model.Key
+	unread   error           // why the inventory's are not among them; see kit.Session
 	recorded map[string]bool // names in the inventory
 	// twins are the rows of keys that come with the profile and have the name of one in the
 	// inventory: the name that is shown, and the key's own.
@@ -168,26 +170,13 @@ func New(d Deps) *Model {
 		{Title: "90-DAY", Width: 9},
 		{Title: "USED BY", Width: 9, Flex: true, Priority: 2},
 	}
-	keys := d.Inventory.List()
-	many := len(keys) > manyKeys
-	if many {
-		keys = nil
-	}
-	m.derive(keys)
+	m.list.unread = keystore.ErrKeysUnread
 	m.showList()
-	if many {
-		m.list.table.Empty = "the keys are being read"
-	}
 	return m
 }
 
-// Init lists many keys, which New does not wait for, and reads the records of rotations.
-func (m *Model) Init() tea.Cmd {
-	if len(m.list.keys) == 0 {
-		return tea.Batch(m.fill(), m.loadRecords())
-	}
-	return m.loadRecords()
-}
+// Init lists the keys, and reads the records of rotations.
+func (m *Model) Init() tea.Cmd { return tea.Batch(m.fill(), m.loadRecords()) }
 
 // Title is the tab's name.
 func (m *Model) Title() string { return "Keys" }
@@ -203,19 +192,33 @@ func (m *Model) Running() int {
 	return kit.Running(&m.change, &m.radius.slot, &m.radius.values) + m.page.Running()
 }
 
-// Count is how many keys are due, in the ink of what is due.
+// Count is how many keys are due, in the ink of what is due; -1 while the keys are not known.
 func (m *Model) Count() (n int, ink kit.Ink) {
 	_, ink = m.deps.Theme.KeyMark(model.KeySoon)
+	if m.list.unread != nil {
+		return -1, ink
+	}
 	return m.list.due, ink
 }
 
 // withDue is a pane's title, with the count of due keys where there are any.
 func (m *Model) withDue(title string) []widget.Cell {
 	n, ink := m.Count()
-	if n == 0 {
+	switch {
+	case n < 0:
+		return []widget.Cell{widget.C(title + " · "), {Text: m.unread(), Ink: m.deps.Theme.Warn}}
+	case n == 0:
 		return []widget.Cell{widget.C(title)}
 	}
 	return []widget.Cell{widget.C(title + " · "), {Text: text.Count(n) + " due", Ink: ink}}
+}
+
+// unread is what stands where something would be said of the inventory's keys, while they are not known.
+func (m *Model) unread() string {
+	if m.reading() {
+		return "reading keys…"
+	}
+	return "the inventory is not read"
 }
 
 // selected returns the key under the cursor.
@@ -238,7 +241,7 @@ func (m *Model) now(k model.Key) time.Time { return m.session.KeyNow(k, m.deps.N
 // fill lists the keys of the session and of the inventory anew. Many are derived beside the screen,
 // which shows the list before until then.
 func (m *Model) fill() tea.Cmd {
-	if len(m.list.keys) <= manyKeys {
+	if len(m.list.keys) <= manyKeys && len(m.session.Keys) <= manyKeys {
 		if keys := m.deps.Inventory.List(); len(keys) <= manyKeys {
 			m.list.slot.Drop()
 			m.list.stale = false
@@ -265,6 +268,7 @@ func (m *Model) derive(keys []model.Key) {
 	for _, k := range keys {
 		m.list.recorded[k.Name] = true
 	}
+	m.list.unread = m.session.Unread
 	keys = slices.Clone(keys)
 	for _, k := range m.session.Given {
 		if m.list.recorded[k.Name] {
@@ -313,10 +317,13 @@ func (m *Model) showList() {
 	m.list.table.Columns[columnName].Width = nameWidth(m.list.keys)
 	m.list.table.Columns[columnClock].Title = widget.RotationTitle(m.list.keys)
 	m.showRows()
-	if name := m.list.goesTo; name != "" && (m.selectKey(name) || !m.list.stale) {
+	if name := m.list.goesTo; name != "" && (m.selectKey(name) || !m.list.stale && !m.reading()) {
 		m.list.goesTo = ""
 	}
 }
+
+// reading reports whether keys are still to come.
+func (m *Model) reading() bool { return errors.Is(m.list.unread, keystore.ErrKeysUnread) }
 
 // manyKeys are so many that the list is made beside the screen, and not anew every minute.
 const manyKeys = 5000

@@ -132,9 +132,12 @@ func (m *Model) back() {
 // open selects a key for another tab: of two with the name the profile's, which calls use.
 func (m *Model) open(name string) tea.Cmd {
 	if !m.selectKey(m.twinName(name)) && !m.selectKey(name) {
-		if m.list.slot.Running() {
+		switch {
+		case m.list.slot.Running() || m.reading():
 			m.list.goesTo = name
 			return nil
+		case m.list.unread != nil:
+			return kit.Warn(m.list.unread.Error())
 		}
 		return kit.Warn("key " + name + " is not recorded: a records it")
 	}
@@ -162,8 +165,11 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case reloaded:
 		cmd := m.fill()
-		if msg.err != nil {
-			return tea.Batch(cmd, kit.Fail("read the key inventory: "+msg.err.Error()))
+		switch {
+		case msg.err != nil:
+			return tea.Batch(cmd, kit.Send(kit.KeysFault("read the key inventory: "+msg.err.Error())))
+		case m.session.Unread != nil:
+			return tea.Batch(cmd, kit.Send(kit.KeysFault("")), m.deps.Changed)
 		}
 		return cmd
 	case filled:

@@ -137,8 +137,10 @@ func (m *Model) renderStrip(w, h int) string {
 		title += fmt.Sprintf(" · %d days per mark", s.perCell)
 	}
 	legend := t.Muted.Render("E expires · R rotation due")
-	if long := m.reached() + t.Muted.Render(" · ") + legend; text.Width(s.axis)+text.Width(long)+4 <= iw {
-		legend = long
+	if m.list.unread == nil {
+		if long := m.reached() + t.Muted.Render(" · ") + legend; text.Width(s.axis)+text.Width(long)+4 <= iw {
+			legend = long
+		}
 	}
 	axis := " " + t.Muted.Render(s.axis)
 	if room := iw - text.Width(s.axis) - 2; room > text.Width(legend)+2 {
@@ -187,7 +189,7 @@ func (m *Model) renderSide(s side, focused bool, w, h int) string {
 	var lines []string
 	switch s {
 	case sideLint:
-		title, lines = fmt.Sprintf("Lint (%d)", len(m.list.findings)), m.lintLines(w-4)
+		title, lines = "Lint ("+m.findingCount()+")", m.lintLines(w-4)
 	case sideRadius:
 		title, lines = "Blast radius", m.radiusLines(w-4)
 	case sideLevels:
@@ -206,6 +208,9 @@ func (m *Model) detailLines(w int) []string {
 	t := m.deps.Theme
 	k, ok := m.selected()
 	now := m.now(k)
+	if !ok && m.list.unread != nil {
+		return widget.Hung("! ", t.Warn, m.list.unread.Error(), w)
+	}
 	if !ok {
 		return []string{t.Muted.Render("a records a key: its dates and where its value is, never the value")}
 	}
@@ -251,14 +256,26 @@ func (m *Model) detailLines(w int) []string {
 	return out
 }
 
+// findingCount is how many findings there are; while the keys are not known, that there may be more.
+func (m *Model) findingCount() string {
+	n := text.Count(len(m.list.findings))
+	if m.list.unread != nil {
+		n += "…"
+	}
+	return n
+}
+
 // maxFindings bounds the findings that the pane shows: 'zonedeck keys lint' prints all.
 const maxFindings = 200
 
 func (m *Model) lintLines(w int) []string {
-	if len(m.list.findings) == 0 {
+	if len(m.list.findings) == 0 && m.list.unread == nil {
 		return []string{m.deps.Theme.Good.Render("✓ the rules find nothing wrong with these keys")}
 	}
 	var out []string
+	if m.list.unread != nil {
+		out = widget.Hung("! ", m.deps.Theme.Warn, m.list.unread.Error(), w)
+	}
 	key := ""
 	for i, f := range m.list.findings {
 		if i == maxFindings {

@@ -34,6 +34,9 @@ type Session struct {
 	// Keys are all keys that can be named: Given, which come with the profile, and then the
 	// inventory's.
 	Keys, Given []model.Key
+	// Unread is why the inventory's keys are not among Keys: keystore.ErrKeysUnread while they are read
+	// for the first time, or what is wrong with the file.
+	Unread error
 	// Elsewhere says of each key of another account whose it is, by its name: "profile acme
 	// (https://api.example.com)".
 	Elsewhere map[string]string
@@ -43,6 +46,8 @@ type Session struct {
 	Replaced string
 	// Profile is the profile itself.
 	Profile profile.Profile
+	// Turn counts the descriptions of a session: one with a lower number is older.
+	Turn int64
 }
 
 // KeyNow is the time by which a key's clocks run, at a moment of the console's clock: the
@@ -59,10 +64,14 @@ func (s Session) KeyNow(k model.Key, now time.Time) time.Time {
 
 // NotReady says why no request can be sent yet, or returns "".
 func (s Session) NotReady() string {
-	if s.Problem == "" && !s.Ready {
+	switch {
+	case s.Problem != "" || s.Ready:
+		return s.Problem
+	case s.Unread != nil:
+		return s.Unread.Error()
+	default:
 		return "the service is still starting"
 	}
-	return s.Problem
 }
 
 // Refused says why the profile does not do something ("launch jobs") and what one can do about it, or
@@ -84,6 +93,9 @@ func WayOut(profile string) string {
 func (s Session) MissingKey(name string) string {
 	if name = cmp.Or(name, s.Profile.Key); name == "" {
 		return "the profile names no key: choose one, or add one in Keys"
+	}
+	if s.Unread != nil {
+		return s.Unread.Error()
 	}
 	return strconv.Quote(name) + " is not in the key inventory: add it in Keys, or choose another"
 }
@@ -112,6 +124,11 @@ type Toast struct {
 	// About names a state that the text describes: a later toast about it takes this one's
 	// place, and one without a text takes it away.
 	About string
+}
+
+// KeysFault is an error of the key inventory; an empty one says that there is none any more.
+func KeysFault(text string) Toast {
+	return Toast{Kind: ToastError, Text: text, About: "the key inventory"}
 }
 
 // AboutSaved is the About of toasts on what has become of a saved request.

@@ -52,7 +52,7 @@ type Capturer interface{ CapturingText() bool }
 type StatusView interface{ Status() string }
 
 // Counter is implemented by views whose tab shows a count, on every screen. n is 0 where there is
-// nothing to count.
+// nothing to count, and -1 where the count is not known.
 type Counter interface{ Count() (n int, ink Ink) }
 
 // Worker reports how much work the view has in flight. The status line shows the sum,

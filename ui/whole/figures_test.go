@@ -125,14 +125,60 @@ func BenchmarkFirstPaint(b *testing.B) {
 	})
 }
 
+// BenchmarkFirstPaintOfManyKeys is the first paint with 100,000 keys in the inventory, and with 8, in turn.
+func BenchmarkFirstPaintOfManyKeys(b *testing.B) {
+	program(b)
+	few, many := b.TempDir(), b.TempDir()
+	keysAt(b, few, 8)
+	keysAt(b, many, 100_000)
+	var ofFew, ofMany []time.Duration
+	for b.Loop() {
+		for home, paint := range map[string]*[]time.Duration{few: &ofFew, many: &ofMany} {
+			term := paintedFirst(b, home)
+			*paint = append(*paint, term.lastRead().Sub(term.started))
+			term.waitFor("LOCAL EMULATOR", "batch-user")
+			term.press("\x03")
+			term.wait()
+		}
+	}
+	b.ReportMetric(median(ofFew), "ms-of-8")
+	b.ReportMetric(median(ofMany), "ms-of-100000")
+	b.ReportMetric(median(ofMany)/median(ofFew), "ratio")
+	b.ReportMetric(0, "ns/op") // with the end of the program, which is not the figure
+}
+
+// keysAt writes an inventory of n keys, with all their fields, into a home.
+func keysAt(tb testing.TB, home string, n int) {
+	tb.Helper()
+	var file strings.Builder
+	for i := range n {
+		fmt.Fprintf(&file, "[[keys]]\nname = \"key-%06d\"\nlevel = \"USER\"\nduty = \"batch job\"\nexpires = \"2027-0%d-01\"\ncreated = \"2026-01-01\"\nrotated = \"2026-0%d-02\"\n"+
+			"secret = \"env:KEY_%d\"\nfingerprint = \"%016x\"\nlast4 = \"%04d\"\nused_by = [\"nightly\", \"reports\"]\nnote = \"of the batch\"\n\n", i, 1+i%9, 1+i%9, i, i, i%10_000)
+	}
+	path := filepath.Join(home, "data", "zonedeck", "keys.toml")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		tb.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(file.String()), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// paintedFirst starts the console and waits for its first frame.
+func paintedFirst(b *testing.B, home string) *terminal {
+	b.Helper()
+	term := openTerminal(b, 120, 40, environment(home))
+	term.waitFor("1 Sandbox", "5 Activity")
+	return term
+}
+
 // firstPaint starts the console again and again; it is ready when it shows
 // every text.
 func firstPaint(b *testing.B, home func() string, texts ...string) {
 	var paint []time.Duration
 	var atPaint, ready float64
 	for b.Loop() {
-		term := openTerminal(b, 120, 40, environment(home()))
-		term.waitFor("1 Sandbox", "5 Activity")
+		term := paintedFirst(b, home())
 		paint = append(paint, term.lastRead().Sub(term.started))
 		atPaint = max(atPaint, residentMiB(b, term.cmd.Process.Pid))
 		term.waitFor(append(texts, "LOCAL EMULATOR", "batch-user")...)

@@ -74,7 +74,7 @@ func (s *Session) ReadAccount(ctx context.Context, p profile.Profile, key keysto
 
 // SaveAccount writes an account; see account.Save.
 func (s *Session) SaveAccount(ctx context.Context, d account.Draft) (profile.Profile, error) {
-	if err := s.RefuseAccount(d); err != nil {
+	if err := cmp.Or(s.readKeys(), s.RefuseAccount(d)); err != nil {
 		return d.Profile, err
 	}
 	if d.Key.Secret != "" && d.Values[d.Key.Secret].Empty() {
@@ -114,12 +114,15 @@ func (s *Session) DraftKey(ctx context.Context, d account.Draft) (keystore.Secre
 
 // WhatGoes says what RemoveAccount can remove with a profile.
 func (s *Session) WhatGoes(name string) (account.Removal, error) {
+	if err := s.readKeys(); err != nil { // it is not known what else needs a secret
+		return account.Removal{}, err
+	}
 	return account.WhatGoes(s.accountFiles(name), name, s.Inventory.List())
 }
 
 // RemoveAccount removes a profile; see account.Remove.
 func (s *Session) RemoveAccount(ctx context.Context, r account.Removal, withKey, withSecrets bool) error {
-	if err := s.RefuseRemoval(r.Profile); err != nil {
+	if err := cmp.Or(s.readKeys(), s.RefuseRemoval(r.Profile)); err != nil {
 		return err
 	}
 	if err := s.rotatedMeanwhile(r, withKey, withSecrets); err != nil {

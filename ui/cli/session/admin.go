@@ -75,6 +75,9 @@ type reasons struct {
 // unless a reason was given and is in the journal. A key that is refused is not resolved: its
 // command is not run, its keyring not unlocked.
 func (s *Session) permit(ctx context.Context, p profile.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error) {
+	if err := s.readKeys(); err != nil && s.embedded == nil { // whose the key is, is not known
+		return keystore.Secret{}, err
+	}
 	if err := s.ofOwnAccount(p, k); err != nil {
 		return keystore.Secret{}, err
 	}

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,7 +47,7 @@ type Console struct {
 
 // OpenConsole opens a session for a console.
 func OpenConsole(ctx context.Context, o Options) (*Console, error) {
-	o.Journal, o.Ledger, o.Rules, o.Unattended = true, true, true, false
+	o.Journal, o.Ledger, o.Rules, o.Unattended, o.console = true, true, true, false, true
 	s, err := Open(ctx, o)
 	if err != nil {
 		return nil, err
@@ -124,7 +123,7 @@ func (c *Console) Root() *ui.App {
 	}
 	return ui.New(ui.Deps{
 		Ctx: c.ctx, Now: now, Theme: theme, Tabs: tabs, Session: s.describe(),
-		Start: tea.Batch(c.start, c.tellNotices()), Commands: func() []kit.Binding { return c.commands(theme) }, Switch: func() tea.Cmd { return account.Switcher(c.accountDeps(theme)) },
+		Start: tea.Batch(c.start, c.readKeys, c.tellNotices()), Commands: func() []kit.Binding { return c.commands(theme) }, Switch: func() tea.Cmd { return account.Switcher(c.accountDeps(theme)) },
 		Saved: s.savedRequests, History: client.Activity, Spent: client.Spent, Clipboard: nativeClipboard, ReadClipboard: readClipboard, ForgetCopy: s.forgetCopy(),
 		Multiplexer: s.multiplexer(), CopyToTmux: s.copyToTmux(),
 		Suspend: c.suspend, Code: code.New(c.codeDeps(theme)).Open,
@@ -137,7 +136,10 @@ func (c *Console) codeDeps(theme *kit.Theme) code.Deps {
 	return code.Deps{
 		Ctx: c.ctx, Theme: theme, Profile: s.CurrentProfile, Write: writeCode,
 		Refused: func(name string) error {
-			k, _ := s.Key(cmp.Or(name, s.CurrentProfile().Key))
+			if unread := unreadable(s.Inventory.Unread()); unread != nil && s.embedded == nil {
+				return unread
+			}
+			k := s.knownKey(name)
 			if err := s.ofOwnAccount(s.CurrentProfile(), k); err != nil {
 				return err
 			}
@@ -147,8 +149,7 @@ func (c *Console) codeDeps(theme *kit.Theme) code.Deps {
 			return nil
 		},
 		KeyRef: func(name string) string {
-			k, _ := s.Key(cmp.Or(name, s.CurrentProfile().Key))
-			return k.Secret
+			return s.knownKey(name).Secret
 		},
 		Secret: func(ctx context.Context, ref string) (keystore.Secret, error) { return s.Resolver.Resolve(ctx, ref) },
 		Compared: func(ctx context.Context, r model.FetchRequest) (model.Twin, error) {
@@ -161,7 +162,7 @@ func (c *Console) codeDeps(theme *kit.Theme) code.Deps {
 func (c *Console) split(theme *kit.Theme) func(res model.FetchResult) tea.Cmd {
 	s := c.session
 	d := split.Deps{
-		Ctx: c.ctx, Theme: theme, Splitter: s.Client, Keys: s.Keys, Local: s.embedded != nil,
+		Ctx: c.ctx, Theme: theme, Splitter: s.Client, Keys: s.knownKeys, Local: s.embedded != nil,
 		Zones: func() []model.Zone { return s.CurrentProfile().Zones },
 	}
 	return func(res model.FetchResult) tea.Cmd { return split.Open(d, res) }
@@ -181,6 +182,22 @@ func (c *Console) start() tea.Msg {
 	msg := f.begin()
 	c.began <- f // buffered: Run may not be following
 	return msg
+}
+
+// readKeys has the inventory read, where that takes longer than the first frame may, and says so.
+func (c *Console) readKeys() tea.Msg {
+	s := c.session
+	late := errors.Is(s.Inventory.Unread(), keystore.ErrKeysUnread)
+	if err := s.readKeys(); err != nil {
+		return tea.BatchMsg{c.sessionChanged, kit.Send(kit.KeysFault(err.Error()))}
+	}
+	if !late {
+		return nil
+	}
+	if unknown := s.seen.notKnown(); unknown != "" {
+		return tea.BatchMsg{c.sessionChanged, kit.Warn(unknown)}
+	}
+	return c.sessionChanged()
 }
 
 // sessionChanged sends the current session to every view.
@@ -222,7 +239,7 @@ func (c *Console) accountDeps(theme *kit.Theme) account.Deps {
 	return account.Deps{
 		Ctx: c.ctx, Theme: theme, Names: s.profileNames, Current: s.Base.Name,
 		Configured: func() []profile.Profile { profiles, _ := s.Configured(); return profiles },
-		Keys:       s.recorded,
+		Keys:       keyHistory{s.Inventory, s}.List,
 		Refused:    s.refusal(),
 		Stores:     s.stores,
 		Resolve:    s.Resolver.Resolve,

@@ -128,6 +128,9 @@ func (s *Session) elsewhere(p profile.Profile) func(k model.Key) []profile.Profi
 
 // ofOthers says of each key that is another account's whose it is.
 func (s *Session) ofOthers(p profile.Profile, keys []model.Key) map[string]string {
+	if len(keys) == 0 { // also while they are being read, which nothing waits for here
+		return nil
+	}
 	out, find := map[string]string{}, s.elsewhere(p)
 	for _, k := range keys {
 		if of := find(k); len(of) > 0 {

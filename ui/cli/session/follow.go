@@ -51,11 +51,11 @@ func (c *Console) follow(send func(tea.Msg)) {
 // the session or the problem.
 func (f *follower) begin() tea.Msg {
 	s := f.c.session
-	if _, err := s.Profile(f.c.ctx); err != nil {
-		f.problem = err.Error()
-		return f.broken()
-	}
 	if s.embedded != nil {
+		if _, err := s.Profile(f.c.ctx); err != nil {
+			f.problem = err.Error()
+			return f.broken()
+		}
 		ready, _ := s.embedded.where()
 		f.place, f.ahead, f.keys = placeOf(ready), s.ahead(), demoKeys(ready)
 	}

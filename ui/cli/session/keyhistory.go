@@ -34,8 +34,12 @@ type keyHistory struct {
 	session *Session
 }
 
-// List is every key of the inventory, with the intervals of the configuration.
-func (h keyHistory) List() []model.Key { return h.session.recorded() }
+// List is every key of the inventory, with the intervals of the configuration; none while it is read for
+// the first time. It waits for nothing.
+func (h keyHistory) List() []model.Key {
+	keys, _ := h.session.known()
+	return keys
+}
 
 // Add records a key.
 func (h keyHistory) Add(ctx context.Context, k model.Key) error {
@@ -127,6 +131,9 @@ type rotationHistory struct {
 // it is, or that the password's calls are made with.
 func (h rotationHistory) refuse(p keystore.RotationPlan) error {
 	s := h.session
+	if err := s.readKeys(); err != nil { // who else uses the value is not known
+		return err
+	}
 	if err := s.CurrentProfile().Refuse(rotateKeys); err != nil || p.Profile != "" {
 		return err
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,19 +41,41 @@ func (s *Session) stored(ctx context.Context, ref string) error {
 // inventory. Where the value of a demo key is not known, the key that the inventory records
 // under its name takes its place.
 func (s *Session) Keys() []model.Key {
-	recorded := s.recorded()
-	return append(s.given(recorded), recorded...)
+	_ = s.Inventory.Read()
+	return s.knownKeys()
 }
 
 // recorded are the keys of the inventory, with the intervals of the configuration and what was seen
 // of their values.
 func (s *Session) recorded() []model.Key {
-	keys, set := s.Inventory.List(), s.configured().Keys()
+	_ = s.Inventory.Read() // of one that cannot be read no key is known, and nothing is sent
+	keys, _ := s.known()
+	return keys
+}
+
+// known is recorded for where nothing may wait; unread is why the inventory's keys are not known.
+func (s *Session) known() (keys []model.Key, unread error) {
+	keys, unread = s.Inventory.Known()
+	set := s.configured().Keys()
 	s.seen.fill(keys)
 	for i, k := range keys {
 		keys[i] = set.Apply(k)
 	}
-	return keys
+	return keys, unreadable(unread)
+}
+
+// readAtOnce is the size of an inventory, in bytes, that is read before the first paint: 200 keys, some
+// milliseconds.
+const readAtOnce = 64 << 10
+
+// readKeys has the inventory read, unless it was, and says why it could not be.
+func (s *Session) readKeys() error { return unreadable(s.Inventory.Read()) }
+
+func unreadable(err error) error {
+	if err == nil || errors.Is(err, keystore.ErrKeysUnread) {
+		return err
+	}
+	return fmt.Errorf("read the key inventory: %w; correct the file, or put a copy of it back: nothing is written to it before", err)
 }
 
 // skew is how far the service's clock is ahead, as last measured.
@@ -161,6 +184,17 @@ func (s *Session) renewed(keys []model.Key) []model.Key {
 // rotations are the records of rotations.
 func (s *Session) rotations() *keystore.Rotations {
 	return keystore.OpenRotations(s.Paths.RotationsDir())
+}
+
+// knownKeys is Keys for where nothing may wait.
+func (s *Session) knownKeys() []model.Key {
+	recorded, _ := s.known()
+	return append(s.given(recorded), recorded...)
+}
+
+// knownKey is a key, or the profile's for an empty name, for where nothing may wait.
+func (s *Session) knownKey(name string) model.Key {
+	return named(s.knownKeys(), cmp.Or(name, s.CurrentProfile().Key))
 }
 
 // Key finds a key by name.

@@ -19,8 +19,12 @@ const (
 	rotateKeys    = "rotate keys"
 )
 
-// refusal is why a read-only profile adds no account, or empty.
+// refusal is why no account is added, or empty: the profile is read-only, or the keys are not known. It
+// waits for nothing.
 func (s *Session) refusal() string {
+	if unread := unreadable(s.Inventory.Unread()); unread != nil {
+		return unread.Error()
+	}
 	if err := s.refuseFiles(changeConfig); err != nil {
 		return err.Error() + kit.WayOut(s.CurrentProfile().Name)
 	}
@@ -58,6 +62,9 @@ func (s *Session) RefuseRemoval(p profile.Profile) error {
 // refuseSecret is why the secret behind a reference is not changed: a profile with that reference is
 // read-only.
 func (s *Session) refuseSecret(ref string) error {
+	if err := s.readKeys(); err != nil {
+		return err
+	}
 	for _, p := range s.readOnly() {
 		if p.refers(ref) {
 			return p.Refuse(changeSecrets)

@@ -20,6 +20,7 @@ type seen struct {
 	values map[string]mark
 	// rotating are the keys whose values rotations under way know, by fingerprint.
 	rotating map[string]string
+	unknown  string // what is not known of those, or empty
 	ended    bool
 	writing  sync.WaitGroup
 }
@@ -59,6 +60,13 @@ func (s *seen) is(k model.Key, fingerprint string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return k.Fingerprint == fingerprint || s.values[k.Secret].fingerprint == fingerprint || s.rotating[fingerprint] == k.Name
+}
+
+// notKnown says what is not known of rotations, or is empty.
+func (s *seen) notKnown() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.unknown
 }
 
 // goes runs f beside the work; end waits for it.
@@ -116,11 +124,11 @@ func (s *Session) recordSeen(ctx context.Context, values map[string]keystore.Sec
 
 // lookForKeyOf sees which recorded key the value of the environment is, as far as that is cheap: by
 // variables, by the encrypted files of ADMIN keys, and by what rotations have. Nothing is written.
-func (s *Session) lookForKeyOf(ctx context.Context) {
+func (s *Session) lookForKeyOf(ctx context.Context, recorded []model.Key) {
 	if s.embedded != nil || s.o.Getenv(EnvKey) == "" {
 		return
 	}
-	for _, k := range s.Inventory.List() {
+	for _, k := range recorded {
 		scheme := keystore.Ref(k.Secret).Scheme()
 		if scheme != keystore.SchemeEnv && (scheme != keystore.SchemeFile || k.Level != model.LevelAdmin) {
 			continue
@@ -130,8 +138,10 @@ func (s *Session) lookForKeyOf(ctx context.Context) {
 		}
 	}
 	plans, err := s.rotations().List()
+	s.seen.mu.Lock()
+	defer s.seen.mu.Unlock()
 	if err != nil {
-		s.Notices = append(s.Notices, fmt.Sprintf("it is not known whether the key of %s is one that is being rotated: %v", EnvKey, err))
+		s.seen.unknown = fmt.Sprintf("it is not known whether the key of %s is one that is being rotated: %v", EnvKey, err)
 	}
 	s.seen.rotating = map[string]string{}
 	for _, p := range plans {

@@ -60,6 +60,8 @@ type Options struct {
 	// Journal is set if the history is read or written, Ledger if jobs are, and Rules if
 	// answers are held against the operator's rules.
 	Journal, Ledger, Rules bool
+
+	console bool // a screen waits, which shows what cannot be read
 }
 
 // Session holds what a command works with: the profile in use, its keys, the journal
@@ -96,6 +98,7 @@ type Session struct {
 	spoken    sync.Once
 	replaced  sync.Once
 	reasons   reasons
+	turns     atomic.Int64   // how often the session was described
 	pruning   sync.WaitGroup // what tidies up beside the work
 }
 
@@ -125,11 +128,18 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 	if err := s.checkRules(s.added); err != nil {
 		return nil, err
 	}
-	inventory, err := keystore.OpenInventory(s.Paths.KeysFile())
-	if err != nil {
-		return nil, fmt.Errorf("read the key inventory: %w", err)
+	s.Resolver = keystore.NewResolver(keystore.ResolverOptions{
+		Getenv: o.Getenv, Demo: s.demoSecret, SecretsDir: s.Paths.SecretsDir(), Passphrase: o.Passphrase,
+	})
+	s.Inventory = keystore.LaterInventory(s.Paths.KeysFile(), func(keys []model.Key) { s.lookForKeyOf(ctx, keys) })
+	if !o.console || s.asRead.keys.size <= readAtOnce {
+		if err := s.readKeys(); err != nil && !o.console {
+			return nil, err
+		}
+		if unknown := s.seen.notKnown(); unknown != "" {
+			s.Notices = append(s.Notices, unknown)
+		}
 	}
-	s.Inventory = inventory
 	if o.Journal {
 		if err := s.openJournal(ctx); err != nil {
 			return nil, err
@@ -141,12 +151,8 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 			return nil, err
 		}
 	}
-	s.Resolver = keystore.NewResolver(keystore.ResolverOptions{
-		Getenv: o.Getenv, Demo: s.demoSecret, SecretsDir: s.Paths.SecretsDir(), Passphrase: o.Passphrase,
-	})
 	s.work.path, s.work.log = s.Paths.WorkFile(), o.Log
 	s.drift.path, s.drift.now, s.drift.log = s.Paths.DriftFile(), o.Now, o.Log
-	s.lookForKeyOf(ctx)
 	for _, named := range o.AllowKeys {
 		s.confirm(named)
 	}
@@ -281,7 +287,7 @@ func (s *Session) Profile(ctx context.Context) (profile.Profile, error) {
 		if gone := s.gone.Load(); gone != nil {
 			return profile.Profile{}, errors.New(*gone)
 		}
-		return s.CurrentProfile(), nil
+		return s.CurrentProfile(), s.readKeys()
 	}
 	ready, err := s.embedded.ensure(ctx)
 	if err != nil {
@@ -327,24 +333,26 @@ func (s *Session) CurrentProfile() profile.Profile {
 	return s.Base
 }
 
-// describe is the session as the views see it.
+// describe is the session as the views see it. It waits for nothing.
 func (s *Session) describe() kit.Session {
+	turn := s.turns.Add(1)
 	p := s.CurrentProfile()
-	recorded := s.recorded()
+	recorded, unread := s.known()
 	given := s.given(recorded)
 	keys := slices.Concat(given, recorded)
-	var notes []string
-	if s.embedded != nil {
-		notes = s.embedded.notes()
-	}
+	d := kit.Session{ProfileName: p.Name, Zones: p.Zones, Keys: keys, Given: given, Unread: unread, Key: named(keys, p.Key), Profile: p, Turn: turn}
 	if gone := s.gone.Load(); gone != nil {
-		return kit.Session{ProfileName: p.Name, Problem: *gone, Zones: p.Zones, Keys: keys, Given: given, Key: named(keys, p.Key), Profile: p}
+		d.Problem = *gone
+		return d
 	}
-	return kit.Session{
-		ProfileName: p.Name, Notes: notes, Local: p.Local, Ready: s.embedded == nil || s.current.Load() != nil,
-		Unverified: !p.Verify && !p.Local, Zones: p.Zones, Keys: keys, Given: given, Key: named(keys, p.Key), Profile: p, Ahead: s.ahead(),
-		Elsewhere: s.ofOthers(p, recorded), Replaced: s.Replaced(),
+	if s.embedded != nil {
+		d.Notes, d.Ready = s.embedded.notes(), s.current.Load() != nil
+	} else if d.Ready = unread == nil; !d.Ready && !errors.Is(unread, keystore.ErrKeysUnread) {
+		d.Problem = unread.Error()
 	}
+	d.Local, d.Unverified, d.Ahead, d.Replaced = p.Local, !p.Verify && !p.Local, s.ahead(), s.Replaced()
+	d.Elsewhere = s.ofOthers(p, recorded)
+	return d
 }
 
 // Machine is this machine as other clients see it. Its clock is the one that crypto/tls verifies

@@ -24,12 +24,16 @@ type variables struct {
 }
 
 // Variable is what a variable of a request stands for: what the profile says, else the
-// environment.
+// environment. What may be a key, because the keys are not known, is refused. It waits for nothing.
 func (s *Session) Variable(name string) (model.Variable, bool) {
-	keys := s.Keys()
-	return s.CurrentProfile().Variable(name, s.o.Getenv, func(ref string) bool {
-		return slices.ContainsFunc(keys, func(k model.Key) bool { return k.Secret == ref })
+	unread := unreadable(s.Inventory.Unread())
+	v, ok := s.CurrentProfile().Variable(name, s.o.Getenv, func(ref string) bool {
+		return unread != nil || slices.ContainsFunc(s.knownKeys(), func(k model.Key) bool { return k.Secret == ref })
 	})
+	if unread != nil && v.Refused != "" {
+		v.Refused = unread.Error()
+	}
+	return v, ok
 }
 
 // Variable is what the operator answered, else the session's. What must not go to a target is

@@ -33,7 +33,7 @@ func (s stamp) same(o stamp) bool {
 	if s.info == nil || o.info == nil {
 		return s.info == nil && o.info == nil
 	}
-	return s.size == o.size && s.at.Equal(o.at) && os.SameFile(s.info, o.info)
+	return s.size == o.size && s.at.Equal(o.at) && s.info.Mode() == o.info.Mode() && os.SameFile(s.info, o.info)
 }
 
 // stamps are the states of the configuration, of the key inventory, and of the folder of rotations.
@@ -48,9 +48,10 @@ func (s *Session) stamps() stamps {
 type configWatch struct {
 	c *Console
 	stamps
+	told bool // that the inventory cannot be read
 }
 
-func (c *Console) newWatch() *configWatch { return &configWatch{c, c.session.asRead} }
+func (c *Console) newWatch() *configWatch { return &configWatch{c: c, stamps: c.session.asRead} }
 
 // watch looks at the files once a second until the console ends; send delivers the messages.
 func (c *Console) watch(send func(tea.Msg)) {
@@ -82,8 +83,17 @@ func (w *configWatch) look() (msgs []tea.Msg) {
 		msgs = append(msgs, s.reload()...)
 	}
 	if !now.keys.same(before.keys) {
+		unread := s.Inventory.Unread()
 		if err := s.Inventory.Reload(); err != nil {
-			return append(msgs, kit.Toast{Kind: kit.ToastError, Text: "the key inventory stays as it was read before: " + err.Error()})
+			w.told = true
+			if unread != nil {
+				return append(msgs, w.c.sessionChanged(), kit.KeysFault(unreadable(err).Error()))
+			}
+			return append(msgs, kit.KeysFault("the key inventory stays as it was read before: "+err.Error()))
+		}
+		if w.told || unread != nil {
+			w.told = false
+			msgs = append(msgs, w.c.sessionChanged(), kit.KeysFault(""))
 		}
 		if len(msgs) == 0 {
 			msgs = []tea.Msg{w.c.sessionChanged()}

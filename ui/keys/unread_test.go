@@ -1,0 +1,66 @@
+package keys_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"zonedeck/keystore"
+	"zonedeck/ui/kit"
+)
+
+// While the inventory is read for the first time, or cannot be, nothing is said of its keys.
+func TestKeysThatAreNotReadAreNotCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		late := ownKey()
+		r := newRig(t)
+		session := demoSession()
+		session.Unread = keystore.ErrKeysUnread
+		s := r.start(t, session, 120, 40)
+		s.Expect("[1 Keys (?)]", "Keys (5) · reading keys…", "Next 90 days · reading keys…", "Lint (", "the keys are still being read")
+		s.ExpectNot("due ─")
+		s.Press("/")
+		s.Type("prod")
+		s.Expect("nothing matches so far: the keys are still being read")
+		s.ExpectNot("esc shows all keys")
+		s.Press("esc")
+		s.Send(kit.Addressed{View: kit.Keys, Msg: kit.OpenKey{Name: late.Name}})
+		s.ExpectNot("is not recorded")
+
+		session.Unread = errors.New("keys.toml:3:1: it is cut short")
+		s.Send(kit.SessionChanged{Session: session})
+		s.Expect("[1 Keys (?)]", "Keys (5) · the inventory is not read", "keys.toml:3:1: it is cut short")
+		s.Send(kit.Addressed{View: kit.Keys, Msg: kit.OpenKey{Name: "other"}})
+		s.ExpectNot("is not recorded")
+
+		if err := r.inventory.Add(t.Context(), late); err != nil {
+			t.Fatal(err)
+		}
+		s.Press("ctrl+r")
+		if r.changed.Load() == 0 {
+			t.Error("the rest of the console does not hear that it can be read")
+		}
+		session.Unread = nil
+		s.Send(kit.SessionChanged{Session: session})
+		s.Expect("Keys (6) · ", " due ─")
+		s.ExpectNot("reading keys", "not read")
+	})
+}
+
+// A key that another tab opens while the inventory is read is shown once it was.
+func TestAKeyThatIsOpenedWhileTheyAreReadIsShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		session := demoSession()
+		session.Unread = keystore.ErrKeysUnread
+		s := r.start(t, session, 120, 40)
+		s.Send(kit.Addressed{View: kit.Keys, Msg: kit.OpenKey{Name: "prod"}})
+		s.Send(kit.SessionChanged{Session: session})
+		if err := r.inventory.Add(t.Context(), ownKey()); err != nil {
+			t.Fatal(err)
+		}
+		session.Unread = nil
+		s.Send(kit.SessionChanged{Session: session})
+		s.Expect("›✗ overdue     prod ")
+	})
+}
