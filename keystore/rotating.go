@@ -225,6 +225,31 @@ func (p RotationPlan) With(users []RotationUser) RotationPlan {
 	return p
 }
 
+// Reopen opens what was ticked of a place that gives the new value no more: its setting and the calls of
+// what reads it there come next, in that order. seen is what was seen of it, in one line. What others
+// sent meanwhile is told from what they send once it is set again.
+func (p RotationPlan) Reopen(place, seen string) RotationPlan {
+	p = p.copied()
+	var again []RotationStep
+	p.Steps = slices.DeleteFunc(p.Steps, func(s RotationStep) bool {
+		u, known := p.User(s.Subject)
+		its := s.Kind == StepSet && s.Subject == place || s.Kind == StepTest && known && u.Place() == place
+		if its && s.Done {
+			s = RotationStep{Kind: s.Kind, Subject: s.Subject, Text: s.Text, Note: seen}
+		}
+		if its {
+			again = append(again, s)
+		}
+		return its
+	})
+	p.Steps = slices.Insert(p.Steps, p.Now(), again...)
+	if p.DeletedSeq != 0 && p.SetSeq != 0 { // of a refresh: the outage goes on
+		p.DeletedSeq, p.DeletedEntry = p.SetSeq, p.SetEntry
+	}
+	p.SetSeq, p.SetEntry = 0, time.Time{}
+	return p
+}
+
 // after is the place behind the last step of a kind, 0 if there is none.
 func (p RotationPlan) after(kind RotationStepKind) (i int) {
 	for n, s := range p.Steps {
@@ -291,7 +316,8 @@ func (p RotationPlan) Record(i int, proof Proof, now time.Time) (RotationPlan, e
 	}
 	p = p.copied()
 	s := &p.Steps[i]
-	s.Done, s.By, s.At, s.Note = true, proof.By, now.UTC().Truncate(time.Millisecond), model.Line(proof.Note, maxNote)
+	note := strings.Join(slices.DeleteFunc([]string{proof.Note, s.Note}, func(s string) bool { return s == "" }), "; ")
+	s.Done, s.By, s.At, s.Note = true, proof.By, now.UTC().Truncate(time.Millisecond), model.Line(note, maxNote)
 	s.Status, s.Took = proof.Status, proof.Took
 	if p.Now() < 0 {
 		p.Ended = s.At

@@ -33,7 +33,7 @@ func (r *run) markSet(ctx context.Context) error {
 	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
 		p.SetSeq, p.SetEntry = page.Last, newest(page)
 		if p.DeletedSeq != 0 { // what was refused until now was so in the outage
-			p.OutageRefused, p.OwnRefused = max(refused-p.OwnRefused, 0), 0
+			p.OutageRefused, p.OwnRefused = p.OutageRefused+max(refused-p.OwnRefused, 0), 0
 		}
 		return p, nil
 	})

@@ -288,6 +288,8 @@ type run struct {
 	seen []keystore.Secret // values that no text may repeat
 	// wrote is the reference that this run wrote and has not seen to give the new value.
 	wrote string
+	// reopened are the places that this run found to have lost the new value.
+	reopened []string
 }
 
 // masked takes the values out of an error: a text of the other side may repeat what it was sent.

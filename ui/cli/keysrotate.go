@@ -277,18 +277,27 @@ func vouchable(p keystore.RotationPlan, vouch []string) error {
 	return nil
 }
 
-// advance goes on until a person is needed, and past the steps that one vouches for.
-func (t *task) advance(ctx context.Context, engine *rotate.Engine, p keystore.RotationPlan, f rotateFlags) (keystore.RotationPlan, error) {
+// teller says the steps that are taken from now on, and those that are open again.
+func (t *task) teller(p keystore.RotationPlan) func(keystore.RotationPlan) {
 	told := 0
 	for told < len(p.Steps) && p.Steps[told].Done {
 		told++
 	}
-	on := func(now keystore.RotationPlan) {
+	return func(now keystore.RotationPlan) {
+		if n := now.Now(); n >= 0 && n < told { // a place lost the new value
+			told = n
+			t.app.say("zonedeck: %s is open again: %s", sanitizeLine(now.Steps[n].Name()), sanitizeLine(now.Steps[n].Note))
+		}
 		for ; told < len(now.Steps) && now.Steps[told].Done; told++ {
 			s := now.Steps[told]
 			t.app.say("zonedeck: %s: %s", sanitizeLine(s.Name()), sanitizeLine(s.Proof()))
 		}
 	}
+}
+
+// advance goes on until a person is needed, and past the steps that one vouches for.
+func (t *task) advance(ctx context.Context, engine *rotate.Engine, p keystore.RotationPlan, f rotateFlags) (keystore.RotationPlan, error) {
+	on := t.teller(p)
 	id, given, piped := p.ID, false, false
 	give := func() (keystore.RotationPlan, error) {
 		given = true

@@ -203,7 +203,7 @@ func (p *Page) nowLines(w int) []string {
 	case p.plan.Over():
 		out = append(widget.Wrapped(th.Strong, p.outcome()+".", w), p.lateLines(w)...)
 	case more:
-		out = widget.Hung(th.Strong.Render("› "), th.Strong, step.Name()+": "+step.Text, w)
+		out = widget.Hung(th.Strong.Render("› "), th.Strong, todo(step), w)
 		if p.plan.Method == keystore.RotateByRefresh && step.Kind == keystore.StepRefresh {
 			out = append(out, widget.Wrapped(th.Warn, p.outage(), w)...)
 		}
@@ -220,7 +220,7 @@ func (p *Page) stepLines(steps []keystore.RotationStep, w int) []string {
 	var out []string
 	for _, s := range steps {
 		if !s.Done {
-			out = append(out, widget.Hung(th.Muted.Render("[ ] "), th.Muted, s.Name()+": "+s.Text, w)...)
+			out = append(out, widget.Hung(th.Muted.Render("[ ] "), th.Muted, todo(s), w)...)
 			continue
 		}
 		mark, ink := p.mark(s)
@@ -231,4 +231,13 @@ func (p *Page) stepLines(steps []keystore.RotationStep, w int) []string {
 		out = append(out, widget.Hung(ink.Render("["+mark+"] "), ink, words, w)...)
 	}
 	return out
+}
+
+// todo is what is to be done at a step, and why it is open again if it was done before.
+func todo(s keystore.RotationStep) string {
+	words := s.Name() + ": " + s.Text
+	if s.Note != "" {
+		words += "; " + s.Note
+	}
+	return words
 }
