@@ -267,8 +267,8 @@ func (f *finder) ofProfile(s Subject, p profile.Profile) (Use, bool) {
 		return u, true
 	}
 	for _, z := range p.Zones {
-		if s.Zone == string(z.Name) && s.Account == p.Account || s.Ref != "" && z.Password == s.Ref {
-			u.Ref, u.Unmeasured = z.Password, unresolved(z.Password)
+		if s.isPassword(p, z) {
+			u.Ref = z.Password
 			return u, true
 		}
 	}
@@ -279,6 +279,12 @@ func (f *finder) ofProfile(s Subject, p profile.Profile) (Use, bool) {
 		}
 	}
 	return Use{}, false
+}
+
+// isPassword reports whether a profile logs in to a zone by the subject. A zone without a password is one
+// that the profile has no login to.
+func (s Subject) isPassword(p profile.Profile, z model.Zone) bool {
+	return z.Password != "" && (z.Password == s.Ref || s.Zone == string(z.Name) && s.Account == p.Account)
 }
 
 // unresolved is why a reference leads to no value, or empty.
@@ -330,8 +336,8 @@ func (f *finder) ofRequest(s Subject, e saved.Entry) (Use, bool) {
 			}
 		default:
 			z, ok := p.Zone(string(r.Zone.Name))
-			if ok && (s.Zone == string(z.Name) && s.Account == p.Account || s.Ref != "" && z.Password == s.Ref) {
-				u.Ref, u.Unmeasured = z.Password, unresolved(z.Password)
+			if ok && s.isPassword(p, z) {
+				u.Ref = z.Password
 				return u, true
 			}
 		}

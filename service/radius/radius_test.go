@@ -161,7 +161,8 @@ func TestAZonesPasswordIsUsedByItsAccountsProfilesAndRequests(t *testing.T) {
 		return "[[profiles." + name + ".zones]]\nname = \"res1\"\npassword = \"env:RES1\"\n"
 	}
 	file := config(t, "[profiles.a]\n"+account+"account = \"hl_1\"\n"+zone("a")+
-		"[profiles.b]\n"+account+"account = \"hl_1\"\n[[profiles.b.zones]]\nname = \"res1\"\n"+
+		"[profiles.b]\n"+account+"account = \"hl_1\"\n[[profiles.b.zones]]\nname = \"res1\"\n"+ // it has no login
+		"[profiles.d]\n"+account+"account = \"hl_1\"\n[[profiles.d.zones]]\nname = \"res1\"\npassword = \"env:RES1_OF_D\"\n"+
 		"[profiles.c]\n"+account+"account = \"hl_2\"\n[[profiles.c.zones]]\nname = \"res1\"\npassword = \"env:OTHER\"\n")
 	current, err := file.Profile("a")
 	if err != nil {
@@ -182,9 +183,10 @@ func TestAZonesPasswordIsUsedByItsAccountsProfilesAndRequests(t *testing.T) {
 		slices.Sort(lines)
 		same(t, "uses, with profile "+in, lines, want)
 	}
-	const a, b = "profile: profile a by env:RES1", "profile: profile b (the console has no reference to the value)"
-	uses("a", a, b, "saved request: saved request shop by env:RES1")
-	uses("c", a, b, "saved request: saved request shop by env:RES1") // another account: the request is sent with a as well
+	const a, d = "profile: profile a by env:RES1", "profile: profile d by env:RES1_OF_D"
+	uses("a", a, d, "saved request: saved request shop by env:RES1")
+	uses("b", a, d, "saved request: saved request shop by env:RES1") // no login: the request is sent with a as well
+	uses("c", a, d, "saved request: saved request shop by env:RES1") // another account: the same
 }
 
 // utf16Of is a text in UTF-16, with its mark.

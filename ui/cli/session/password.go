@@ -173,7 +173,7 @@ func (w zonePasswords) Users(ctx context.Context, r keystore.RotationPlan) ([]ke
 		default:
 			u.Profile = p.Name
 		}
-		if u.Callable() && u.Ref != "" {
+		if u.Ref != "" {
 			if value, err := w.s.Resolver.Resolve(ctx, u.Ref); err == nil && value.Fingerprint() != r.OldFingerprint {
 				continue
 			}
