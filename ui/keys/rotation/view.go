@@ -76,7 +76,8 @@ func (p *Page) cell(steps []keystore.RotationStep, w keystore.RotationWord) widg
 		switch {
 		case s.Done:
 			done++
-			if s.Status != 0 || last.Status == 0 { // a call is the better proof
+			// A call is the better proof; of a finish the refusal, not what the watch called.
+			if n == 1 || s.Kind != keystore.StepWatch && (s.Status != 0 || last.Status == 0) {
 				last = s
 			}
 		case here && p.slot.Running():
