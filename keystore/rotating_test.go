@@ -101,6 +101,11 @@ func TestTheNewValueTakesOverWithTheKeysOwnReference(t *testing.T) {
 		if got, want := p.HasTakenOver(), n > 2; got != want {
 			t.Errorf("before %s: %v", p.Steps[n].Name(), got)
 		}
+		// The old value lives and comes due until it was seen refused.
+		k := p.Renewed(fullKey())
+		if own := fullKey(); n > 2 && (k.Last4 != "9876" || (k.Rotation == own.Rotation && k.Expires == own.Expires) != (p.Steps[n].Kind != StepWatch)) {
+			t.Errorf("before %s: %+v", p.Steps[n].Name(), k)
+		}
 		var err error
 		if p, err = p.Record(n, Proof{By: Measured}, today.Add(time.Duration(n)*time.Hour)); err != nil {
 			t.Fatal(err)

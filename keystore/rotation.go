@@ -208,9 +208,26 @@ func (p RotationPlan) HasTakenOver() bool {
 	return slices.ContainsFunc(p.Steps, func(s RotationStep) bool { return s.Kind == step && s.Done })
 }
 
-// Renewed is the key with the rotation's new value. Its age counts from the step that made
-// the value; the expiry of a new key is not known. A level that the key does not say is the record's.
+// Renewed is the key with the rotation's new value. Its dates stay those of the old value until that one
+// was seen refused: so long it lives, and comes due. Then the age counts from the step that made the new
+// value; the expiry of a new key is not known where nothing was said of it. A level that the key does
+// not say is the record's.
 func (p RotationPlan) Renewed(k model.Key) model.Key {
+	if refused, _ := p.Step(StepRefused, ""); refused.Done || !p.Proven() {
+		p.dated(&k)
+	}
+	if k.Level == model.LevelUnknown || p.NewLevel != "" {
+		k.Level, _ = model.ParseLevel(cmp.Or(p.NewLevel, p.Level)) // what is not known is the zero value
+	}
+	k.Fingerprint, k.Last4 = p.NewFingerprint, p.NewLast4
+	if p.NewRef != "" {
+		k.Secret = p.NewRef
+	}
+	return k
+}
+
+// dated gives a key the dates of the new value.
+func (p RotationPlan) dated(k *model.Key) {
 	for _, s := range p.Steps {
 		if s.Kind == StepIssue || s.Kind == StepRefresh || s.Kind == StepCreate {
 			k.Rotation.Last = s.At.Truncate(time.Second)
@@ -223,14 +240,6 @@ func (p RotationPlan) Renewed(k model.Key) model.Key {
 	if p.Method == RotateByRefresh && p.NewExpires != "" {
 		k.Expires, _ = model.ParseExpiry(p.NewExpires)
 	}
-	if k.Level == model.LevelUnknown || p.NewLevel != "" {
-		k.Level, _ = model.ParseLevel(cmp.Or(p.NewLevel, p.Level)) // what is not known is the zero value
-	}
-	k.Fingerprint, k.Last4 = p.NewFingerprint, p.NewLast4
-	if p.NewRef != "" {
-		k.Secret = p.NewRef
-	}
-	return k
 }
 
 // Count is how many steps are done, by how that is known.

@@ -76,7 +76,7 @@ type Config struct {
 	// Holds reports whether a file holds the value of a fingerprint; nil means radius.Holds.
 	Holds func(file, fingerprint string) (bool, error)
 	// TookOver is called when the key's own reference gives the new value; of a key without one,
-	// when all that uses it was given the value. It may be called again.
+	// when all that uses it was given the value. It is called again when the old value was seen refused, and may be more often.
 	TookOver func(ctx context.Context, p keystore.RotationPlan) error
 	// UsedLate is told what Late saw of an old value, each time.
 	UsedLate func(ctx context.Context, p keystore.RotationPlan, used []string)
@@ -326,13 +326,14 @@ func (r *run) update(ctx context.Context, f func(keystore.RotationPlan) (keystor
 }
 
 // record ticks a step, after what follows from it: the inventory is given the new value by the step
-// that lets calls be made with it, and what was held goes before the last one.
+// that lets calls be made with it, and its dates by the one that saw the old value refused; what was
+// held goes before the last one.
 func (r *run) record(ctx context.Context, n int, proof keystore.Proof) error {
 	next, err := r.plan.Record(n, proof, r.c.Now(r.plan))
 	if err != nil {
 		return err
 	}
-	if next.HasTakenOver() && !r.plan.HasTakenOver() {
+	if next.HasTakenOver() && (!r.plan.HasTakenOver() || r.plan.Steps[n].Kind == keystore.StepRefused) {
 		if err := r.takeOver(ctx, next); err != nil {
 			return err
 		}

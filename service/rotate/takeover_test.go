@@ -32,7 +32,7 @@ func TestTheInventoryIsChangedBeforeTheStepIsTicked(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.wantDone(t, plan)
-	if len(took) != 2 || took[1].Fingerprint != plan.NewFingerprint || took[1].Rotation.Last.IsZero() {
+	if len(took) != 3 || took[1].Fingerprint != plan.NewFingerprint || took[1].Rotation != p.Key.Rotation || took[2].Rotation.Last.IsZero() {
 		t.Errorf("the inventory was given %+v", took)
 	}
 }
@@ -59,7 +59,7 @@ func TestAKeyWithoutASecretIsGivenOne(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if len(took) != 1 || took[0].Fingerprint != plan.NewFingerprint || took[0].Secret == "" {
+		if len(took) != 2 || took[0].Fingerprint != plan.NewFingerprint || took[0].Secret == "" {
 			t.Fatalf("the inventory was given %+v", took)
 		}
 		if value, err := p.secrets().Resolve(t.Context(), took[0].Secret); err != nil || value.Fingerprint() != plan.NewFingerprint {

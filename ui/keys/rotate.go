@@ -67,3 +67,11 @@ func planProgress(p keystore.RotationPlan) string {
 	}
 	return words
 }
+
+// datesOf says whose dates are shown of a key that has its new value; see keystore.RotationPlan.Renewed.
+func datesOf(p keystore.RotationPlan) string {
+	if refused, _ := p.Step(keystore.StepRefused, ""); refused.Done || !p.HasTakenOver() {
+		return ""
+	}
+	return " · the dates are those of the old value (••••" + p.OldLast4 + ") until it was seen refused"
+}

@@ -6,28 +6,50 @@ import (
 	"testing/synctest"
 
 	"zonedeck/model"
+	"zonedeck/ui/kit"
 	"zonedeck/ui/uitest"
 )
 
-// TestAHalfDoneRotationDoesNotLookHealthy leaves a rotation in its middle, and then gives it up.
+// TestAHalfDoneRotationDoesNotLookHealthy leaves a rotation in its middle, and then gives it up. The old
+// value lives, and is as due as it was.
 func TestAHalfDoneRotationDoesNotLookHealthy(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		_, s := rotating(t, 120, 40)
-		s.Press("R", "enter", "enter")
-		s.Expect("[✓] set keyring:acme/prod")
-		s.Press("esc", "l")
-		s.Expect("Rotating  2 of 6 steps done, next: test profile acme", "it is being rotated: rotating 2 of 6")
-		if line := row(s, "! rotating"); !strings.Contains(line, "prod") {
-			t.Errorf("its row is %q", line)
-		}
-		uitest.Golden(t, "list-rotating-120x40", s.Screen())
-		s.Press("R", "X", "y", "esc")
-		s.Expect("Rotation  given up, two values valid · l says what to do", "its last rotation was given up", "••••1111", "••••9f91")
-		if line := row(s, "! given up"); !strings.Contains(line, "prod") {
-			t.Errorf("its row is %q", line)
-		}
-		uitest.Golden(t, "list-given-up-120x40", s.Screen())
-	})
+	for _, due := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			k, rotating, givenUp := ownKey(), "✗ overdue", "✗ overdue"
+			k.UsedBy = nil
+			if !due {
+				k.Rotation.Last, k.Expires = fakeDay(-1), model.ExpiresAt(fakeDay(60))
+				rotating, givenUp = "! rotating", "! given up"
+			}
+			s := newRig(t, k).start(t, kit.Session{ProfileName: "acme", Ready: true}, 120, 40)
+			counted := func() {
+				t.Helper()
+				if strings.Contains(s.Screen(), "Keys (1) · 1 due") != due {
+					t.Errorf("due %v:\n%s", due, s.Screen())
+				}
+			}
+			s.Press("R", "enter", "enter")
+			s.Expect("[✓] set keyring:acme/prod")
+			s.Press("esc", "l")
+			s.Expect("Rotating  2 of 6 steps done, next: test profile acme", "value (••••1111) until it was seen refused", "it is being rotated: rotating 2 of 6")
+			if line := row(s, rotating); !strings.Contains(line, "prod") {
+				t.Errorf("its row is %q", line)
+			}
+			counted()
+			if due {
+				uitest.Golden(t, "list-rotating-120x40", s.Screen())
+			}
+			s.Press("R", "X", "y", "esc")
+			s.Expect("Rotation  given up, two values valid · l says what to do", "its last rotation was given up", "••••1111", "••••9f91")
+			if line := row(s, givenUp); !strings.Contains(line, "prod") {
+				t.Errorf("its row is %q", line)
+			}
+			counted()
+			if !due {
+				uitest.Golden(t, "list-given-up-120x40", s.Screen())
+			}
+		})
+	}
 }
 
 // TestAValueOfAnotherLevelStops gives a key of another level than the old one's.

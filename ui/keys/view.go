@@ -223,9 +223,9 @@ func (m *Model) detailLines(w int) []string {
 		out = append(out, widget.Hung(t.Muted.Render("Clock     "), kit.Ink{}, line, w)...)
 	}
 	if p, running := m.running(k.Name); running {
-		out = append(out, widget.Hung(t.Warn.Render("Rotating  "), t.Warn, planProgress(p)+" · R continues", w)...)
+		out = append(out, widget.Hung(t.Warn.Render("Rotating  "), t.Warn, planProgress(p)+" · R continues"+datesOf(p), w)...)
 	} else if p, left := m.unfinished(k); left {
-		out = append(out, widget.Hung(t.Warn.Render("Rotation  "), t.Warn, p.UnfinishedState()+" · l says what to do", w)...)
+		out = append(out, widget.Hung(t.Warn.Render("Rotation  "), t.Warn, p.UnfinishedState()+" · l says what to do"+datesOf(p), w)...)
 	}
 	if p, ended := m.ended(k); ended {
 		words := "the last rotation ended "

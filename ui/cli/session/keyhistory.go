@@ -217,6 +217,9 @@ func (s *Session) oldValueUsed(ctx context.Context, p keystore.RotationPlan, use
 func rotationChanges(before, after keystore.RotationPlan) []string {
 	var out []string
 	for i, s := range after.Steps {
+		if was, _ := before.Step(s.Kind, s.Subject); was.Done && !s.Done {
+			out = append(out, s.Name()+" is open again: "+s.Note)
+		}
 		if !s.Done || before.Steps[i].Done {
 			continue
 		}
