@@ -16,7 +16,13 @@ func TestTwoKeysSwitchProfiles(t *testing.T) {
 		s.Expect("Use profile", "1", "old", "local  (it is in use)")
 		s.Press("0")
 		s.Expect("local: it is in use")
-		s.Press("1")
+		s.ExpectNot("Use profile")
+		s.Press("@", "enter") // the cursor stands on old
+		if len(r.switched) != 1 || r.switched[0] != "old" {
+			t.Errorf("switched to %v, want old", r.switched)
+		}
+		r.switched = nil
+		s.Press("@", "1")
 		if len(r.switched) != 1 || r.switched[0] != "old" {
 			t.Errorf("switched to %v, want old", r.switched)
 		}

@@ -22,7 +22,8 @@ type Finder struct {
 	title string
 	list  picker
 	picks []tea.Cmd
-	// Digits makes the digit that is a choice's hint pick it, until something is typed.
+	// Digits makes the digit that is a choice's hint pick it, until something is typed. A digit ends
+	// the finder even where its choice is disabled, so that the next key is not typed into it.
 	Digits bool
 	// Free picks what is typed where no choice has all of its words; nil for a finder that
 	// takes choices alone.
@@ -93,26 +94,32 @@ func (f *Finder) Bindings() []kit.Binding {
 
 // Update filters and picks.
 func (f *Finder) Update(msg tea.Msg) tea.Cmd {
-	var i int
 	switch msg := msg.(type) {
 	case finderDigit:
-		i = msg.at
+		return tea.Sequence(kit.CloseOverlay(f), f.pick(msg.at))
 	case finderPick:
 		at, ok := f.list.chosen()
-		if typed := strings.TrimSpace(f.list.input.Value()); !ok && typed != "" && f.Free != nil {
+		typed := strings.TrimSpace(f.list.input.Value())
+		switch {
+		case ok && f.list.options[at].Disabled != "":
+			return f.pick(at)
+		case ok:
+			return tea.Sequence(kit.CloseOverlay(f), f.pick(at))
+		case typed != "" && f.Free != nil:
 			return tea.Sequence(kit.CloseOverlay(f), f.Free(typed))
 		}
-		if !ok {
-			return nil
-		}
-		i = at
+		return nil
 	default:
 		return f.list.update(msg)
 	}
-	if o := f.list.options[i]; o.Disabled != "" {
+}
+
+// pick runs a choice, or says why it cannot be picked.
+func (f *Finder) pick(at int) tea.Cmd {
+	if o := f.list.options[at]; o.Disabled != "" {
 		return kit.Warn(o.label() + ": " + o.Disabled)
 	}
-	return tea.Sequence(kit.CloseOverlay(f), f.picks[i])
+	return f.picks[at]
 }
 
 // Render draws the input line and the matches.
