@@ -284,7 +284,7 @@ func profileFile(ctx context.Context, name, format string, contract *drift.Contr
 }
 
 func (a *app) driftContractCommand() *cobra.Command {
-	var write, force bool
+	var write, force, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "contract NAME",
 		Short: "Print the contract of a collector, or the one that its first good run proposes",
@@ -297,16 +297,17 @@ edited as you like. A contract that is there is checked, and printed; only --wri
 				return usage("--force goes with --write")
 			}
 			return a.withSession(cmd.Context(), driftNeeds(), func(t *task) error {
-				return t.contract(cmd.Context(), args[0], write, force)
+				return t.contract(cmd.Context(), args[0], write, force, asJSON)
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&write, "write", false, "write the proposed contract to its file")
 	cmd.Flags().BoolVar(&force, "force", false, "with --write: replace the contract that is there")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
 
-func (t *task) contract(ctx context.Context, name string, write, force bool) error {
+func (t *task) contract(ctx context.Context, name string, write, force, asJSON bool) error {
 	kind, id := kindOf(name)
 	file := t.Client.Drift.ContractFile(kind, id)
 	if !write {
@@ -318,7 +319,7 @@ func (t *task) contract(ctx context.Context, name string, write, force bool) err
 				return driftError(err)
 			}
 			t.app.say("zonedeck: the contract %s asks of %d fields", file, len(c.Fields))
-			return t.printContract(have)
+			return t.printContract(have, asJSON)
 		case !errors.Is(err, fs.ErrNotExist):
 			return fail(exitState, "%w", err)
 		}
@@ -329,7 +330,7 @@ func (t *task) contract(ctx context.Context, name string, write, force bool) err
 	}
 	if !write {
 		t.app.say("zonedeck: there is no contract; this one is proposed, and --write keeps it in %s", file)
-		return t.printContract(drift.Propose(r))
+		return t.printContract(drift.Propose(r), asJSON)
 	}
 	if file, err = t.Client.Drift.WriteContract(r, force); err != nil {
 		if errors.Is(err, fs.ErrExist) {
@@ -337,16 +338,20 @@ func (t *task) contract(ctx context.Context, name string, write, force bool) err
 		}
 		return fail(exitState, "%w", err)
 	}
-	if _, err := fmt.Fprintln(t.app.Stdout, file); err != nil {
-		return fail(exitState, "write the name of the file: %w", err)
+	name = file + "\n"
+	if asJSON {
+		name = file
+	}
+	if err := t.app.printText(asJSON, name); err != nil {
+		return err
 	}
 	t.app.say("zonedeck: it is proposed from %s: edit it as you like", sanitizeLine(r.Ref))
 	return nil
 }
 
-func (t *task) printContract(contract []byte) error {
-	if _, err := fmt.Fprint(t.app.Stdout, text.CleanLines(string(contract))); err != nil {
-		return fail(exitState, "write the contract: %w", err)
+func (t *task) printContract(contract []byte, asJSON bool) error {
+	if asJSON {
+		return t.app.printText(true, string(contract))
 	}
-	return nil
+	return t.app.printText(false, text.CleanLines(string(contract)))
 }

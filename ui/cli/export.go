@@ -18,7 +18,7 @@ type exportFlags struct {
 	askFlags
 	as, zone, via, session, output string
 	adminReason                    string
-	reveal                         bool
+	reveal, json                   bool
 }
 
 func (a *app) exportCommand() *cobra.Command {
@@ -47,6 +47,8 @@ reason. env, url and pac describe the way through the proxy and need no URL.
 	fl.StringVarP(&f.output, "output", "o", "", "file for the code")
 	adminFlag(cmd, &f.adminReason)
 	fl.BoolVar(&f.reveal, "reveal", false, "write the key or the password itself into the code")
+	fl.BoolVar(&f.json, "json", false, "print one JSON object")
+	cmd.MarkFlagsMutuallyExclusive("output", "json")
 	return cmd
 }
 
@@ -95,6 +97,9 @@ func (t *task) export(ctx context.Context, target string, f exportFlags) error {
 	}
 	if t.EmulatorEnds() {
 		t.app.say("zonedeck: nothing listens at the emulator's addresses once this command has ended: keep it running with an open console ('zonedeck') and export again")
+	}
+	if f.json {
+		return t.app.printText(true, code)
 	}
 	return dest.write(model.BodyRef{Bytes: []byte(code), Size: int64(len(code))})
 }

@@ -192,7 +192,7 @@ func (l *followLines) print(e jobs.Followed) error {
 }
 
 func (a *app) jobsUnitCommand() *cobra.Command {
-	o := snippet.Options{}
+	o, asJSON := snippet.Options{}, false
 	cmd := &cobra.Command{
 		Use:   "unit",
 		Short: "Print a systemd unit that follows the jobs of a profile",
@@ -201,12 +201,10 @@ jobs of that profile.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
 			o.Profile = a.flags.profile
-			if _, err := fmt.Fprint(a.Stdout, snippet.Follow(o)); err != nil {
-				return fail(exitState, "write the unit: %w", err)
-			}
-			return nil
+			return a.printText(asJSON, snippet.Follow(o))
 		},
 	}
 	cmd.Flags().StringVar(&o.Program, "program", "", "the program's path there (default: this program's)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }

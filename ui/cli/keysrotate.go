@@ -54,7 +54,7 @@ that uses it stands still until its reference gives the new one.`,
 	fl.StringVar(&f.pipe, "pipe", "", "give the new value to this command on its standard input when a person has to put it somewhere, and look again")
 	fl.StringArrayVar(&f.vouch, "vouch", nil, "vouch for the step of this name, or release this job (can be repeated)")
 	fl.StringArrayVar(&f.scan, "scan", nil, "look through this folder for files that hold the key (can be repeated)")
-	fl.BoolVar(&f.report, "report", false, "print the record of the key's newest rotation as Markdown, and do nothing")
+	fl.BoolVar(&f.report, "report", false, "print the record of the key's newest rotation as Markdown or --json, and do nothing")
 	fl.BoolVar(&f.rehearse, "rehearse", false, "take every step on the embedded emulator with copies; references are read, and nothing real is written")
 	fl.BoolVar(&f.abandon, "abandon", false, "end the rotation of this key or id as it is; keys and references stay as they are")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
@@ -115,7 +115,7 @@ func (t *task) rotateKey(ctx context.Context, name string, f rotateFlags) error 
 	case f.abandon:
 		return t.abandonRotation(ctx, name, f.json)
 	case f.report:
-		return t.reportRotation(name)
+		return t.reportRotation(name, f.json)
 	case err != nil:
 		return usage("--expires: %w", err)
 	case f.expires != "" && f.value == "":
@@ -160,7 +160,7 @@ func (t *task) rotateKey(ctx context.Context, name string, f rotateFlags) error 
 
 // reportRotation prints the newest record of the rotations of a key, by the key's name or the record's
 // id. The key need not be there any more.
-func (t *task) reportRotation(name string) error {
+func (t *task) reportRotation(name string, asJSON bool) error {
 	p, found, err := t.RotationNamed(name)
 	switch {
 	case err != nil && !found:
@@ -168,10 +168,15 @@ func (t *task) reportRotation(name string) error {
 	case !found:
 		return usage("there is no record of a rotation of %s", name)
 	}
-	if _, err := fmt.Fprint(t.app.Stdout, rotate.Report(p)); err != nil {
-		return fail(exitState, "write the report: %w", err)
+	return t.printReport(p, asJSON)
+}
+
+// printReport prints the record of a rotation for people, or as an object.
+func (t *task) printReport(p keystore.RotationPlan, asJSON bool) error {
+	if asJSON {
+		return t.printRotation(p, nil, true)
 	}
-	return nil
+	return t.app.printText(false, rotate.Report(p))
 }
 
 // scanned are the folders that are looked through for files that hold the key.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,7 +14,7 @@ func (a *app) keysSnippetCommand() *cobra.Command {
 		names = append(names, k.Name)
 	}
 	o := snippet.Options{}
-	within := "14d"
+	within, asJSON := "14d", false
 	cmd := &cobra.Command{
 		Use:   "snippet " + strings.Join(names, "|"),
 		Short: "Print the check of the keys for cron, systemd, GitHub or GitLab",
@@ -30,14 +29,12 @@ func (a *app) keysSnippetCommand() *cobra.Command {
 			if !ok {
 				return usageKind("snippet", args[0], strings.Join(names, ", "))
 			}
-			if _, err := fmt.Fprint(a.Stdout, text); err != nil {
-				return fail(exitState, "write the text: %w", err)
-			}
-			return nil
+			return a.printText(asJSON, text)
 		},
 	}
 	cmd.Flags().StringVar(&within, "within", within, "how long before a clock runs out the key counts as due soon (like 14d or 2w)")
 	cmd.Flags().StringVar(&o.Program, "program", "", "how the program is called there (default: this program's path; zonedeck for GitHub and GitLab)")
 	cmd.Flags().StringVar(&o.Metrics, "metrics", "", "also write the metrics for node_exporter's textfile collector to this file (cron and systemd)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }

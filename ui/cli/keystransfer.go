@@ -31,6 +31,7 @@ const (
 func (a *app) keysExportCommand() *cobra.Command {
 	var f keysFlags
 	var as, output string
+	asJSON := false
 	cmd := &cobra.Command{
 		Use:   "export",
 		Short: "Write the keys as CSV, JSON or metrics for Prometheus",
@@ -40,6 +41,9 @@ that a spreadsheet would take for a formula begins with an apostrophe. The refer
 arguments may carry a token. A file of -o is replaced whole or not at all.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if asJSON {
+				as = formJSON
+			}
 			return a.withSession(cmd.Context(), needs{jobs: true}, func(t *task) error {
 				return t.exportKeys(cmd.Context(), f, as, output)
 			})
@@ -48,6 +52,8 @@ arguments may carry a token. A file of -o is replaced whole or not at all.`,
 	f.within.d = model.SoonDays * 24 * time.Hour
 	cmd.Flags().Var(&f.within, "within", "how long before a clock runs out the key counts as due soon (like 14d or 2w)")
 	cmd.Flags().StringVar(&as, "as", formCSV, "csv, json or prometheus")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "the same as --as json")
+	cmd.MarkFlagsMutuallyExclusive("as", "json")
 	cmd.Flags().StringVarP(&output, "output", "o", "-", "write to this file; - is standard output")
 	f.registerSource(cmd)
 	return cmd

@@ -3,6 +3,8 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"io"
 	"math"
 	"path/filepath"
 	"time"
@@ -32,6 +34,32 @@ func (a *app) printJSON(v any) error {
 	if err != nil {
 		return fail(exitState, "write the answer: %w", err)
 	}
+	return nil
+}
+
+// textJSON is what a command prints that has no more to say than a text (docs/schema/text.json).
+type textJSON struct {
+	SchemaVersion int    `json:"schema_version"`
+	Text          string `json:"text"`
+}
+
+// printText writes a text to stdout, as it is or in an object.
+func (a *app) printText(asJSON bool, text string) error {
+	if asJSON {
+		return a.printJSON(textJSON{schemaVersion, text})
+	}
+	if _, err := io.WriteString(a.Stdout, text); err != nil {
+		return fail(exitState, "write the text: %w", err)
+	}
+	return nil
+}
+
+// done tells what a command did that prints nothing else: on stderr, or as an object.
+func (a *app) done(asJSON bool, format string, args ...any) error {
+	if asJSON {
+		return a.printJSON(textJSON{schemaVersion, fmt.Sprintf(format, args...)})
+	}
+	a.say("zonedeck: "+format, args...)
 	return nil
 }
 

@@ -50,7 +50,7 @@ password is ever shown.`,
 	fl.StringVar(&f.pipe, "pipe", "", "give the new password to this command on its standard input when a person has to put it somewhere, and look again")
 	fl.StringArrayVar(&f.vouch, "vouch", nil, "vouch for the step of this name (can be repeated)")
 	fl.StringArrayVar(&f.scan, "scan", nil, "look through this folder for files that hold the password (can be repeated)")
-	fl.BoolVar(&f.report, "report", false, "print the record of the password's newest rotation as Markdown, and do nothing")
+	fl.BoolVar(&f.report, "report", false, "print the record of the password's newest rotation as Markdown or --json, and do nothing")
 	fl.BoolVar(&f.abandon, "abandon", false, "end the rotation of the password; a new one that no reference gives yet is taken back")
 	fl.StringVar(&f.adminReason, "admin-reason", "", "why an ADMIN key is used; it stands in Activity")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
@@ -97,7 +97,10 @@ func (t *task) proxyPassword(ctx context.Context, f passwordFlags) error {
 		if f.abandon {
 			return t.abandonPassword(ctx, r, found, f)
 		}
-		return t.reportPassword(r, found, z.Name)
+		if !found {
+			return usage("there is no record of a rotation of the password of zone %s", z.Name)
+		}
+		return t.printReport(r, f.json)
 	}
 	name := f.key
 	if name == "" {
@@ -221,17 +224,6 @@ func passwordError(ctx context.Context, p keystore.RotationPlan, err error) erro
 		return fail(exitState, "%w", err)
 	}
 	return fail(exitRefused, "%w", err)
-}
-
-// reportPassword prints the record of the newest rotation of a zone's password.
-func (t *task) reportPassword(r keystore.RotationPlan, found bool, zone model.ZoneName) error {
-	if !found {
-		return usage("there is no record of a rotation of the password of zone %s", zone)
-	}
-	if _, err := fmt.Fprint(t.app.Stdout, rotate.Report(r)); err != nil {
-		return fail(exitState, "write the report: %w", err)
-	}
-	return nil
 }
 
 // abandonPassword ends the rotation of a zone's password.

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"zonedeck/ui/cli/session"
@@ -11,7 +13,8 @@ func (a *app) emulatorCommand() *cobra.Command {
 }
 
 func (a *app) emulatorResetCommand() *cobra.Command {
-	return &cobra.Command{
+	asJSON := false
+	cmd := &cobra.Command{
 		Use:   "reset",
 		Short: "Reset the embedded emulator to its first day",
 		Long: `Removes the state of the embedded emulator: the time it was moved to, its keys,
@@ -20,10 +23,15 @@ zones, jobs and snapshots. It starts again with the demo account. Nothing that
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			notes, err := session.ResetEmulator(cmd.Context(), a.options(needs{}))
+			if asJSON && err == nil {
+				return a.done(asJSON, "%s", strings.Join(notes, "; "))
+			}
 			for _, n := range notes {
 				a.say("zonedeck: %s", n)
 			}
 			return sessionError(err)
 		},
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
 }

@@ -15,7 +15,8 @@ import (
 )
 
 func (a *app) rulesCommand() *cobra.Command {
-	return &cobra.Command{
+	asJSON := false
+	cmd := &cobra.Command{
 		Use:   "rules [FILE]",
 		Short: "Check your own rules of diagnosis, and list them in the order in which they are tried",
 		Long: `Reads the file of rules (default: rules.toml, see 'zonedeck paths') and prints a line
@@ -26,6 +27,9 @@ for each rule. What is wrong with the file is said with its line (exit 2).
 			all, err := a.rules(strings.Join(args, ""))
 			if err != nil {
 				return err
+			}
+			if asJSON {
+				return a.printRules(all)
 			}
 			if len(all) == 0 {
 				a.say("zonedeck: there are no rules of your own")
@@ -38,6 +42,29 @@ for each rule. What is wrong with the file is said with its line (exit 2).
 			return printColumns(a.Stdout, rows)
 		},
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+// ruleJSON is one of the operator's rules (docs/schema/rules.json).
+type ruleJSON struct {
+	Name     string   `json:"name"`
+	Place    string   `json:"place"`
+	Class    string   `json:"class"`
+	Cause    string   `json:"cause"`
+	Profiles []string `json:"profiles"` // empty means all
+	Reason   string   `json:"reason"`
+}
+
+func (a *app) printRules(all []rules.Rule) error {
+	list := []ruleJSON{}
+	for _, r := range all {
+		list = append(list, ruleJSON{r.Name, r.Place, string(r.Class), string(r.Cause), append([]string{}, r.Profiles...), r.Reason})
+	}
+	return a.printJSON(struct {
+		SchemaVersion int        `json:"schema_version"`
+		Rules         []ruleJSON `json:"rules"`
+	}{schemaVersion, list})
 }
 
 // rules reads a file of rules; without a name the operator's, which need not exist.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -18,7 +17,7 @@ import (
 func (a *app) savedCommand() *cobra.Command {
 	return group("saved", "The saved requests: one file each, in folders",
 		a.savedListCommand(),
-		a.savedCall("show NAME", "Print the file of a saved request", 1, func(ctx context.Context, s *saved.Store, args []string) error {
+		a.savedCall("show NAME", "Print the file of a saved request", 1, func(ctx context.Context, s *saved.Store, args []string, asJSON bool) error {
 			if _, err := s.Load(ctx, args[0]); err != nil { // says what is wrong with the file
 				return err
 			}
@@ -26,23 +25,24 @@ func (a *app) savedCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			w := terminalWriter{w: a.Stdout}
-			if !a.StdoutTTY {
-				_, err = a.Stdout.Write(b)
-				return err
+			if asJSON || !a.StdoutTTY {
+				return a.printText(asJSON, string(b))
 			}
-			_, err = bytes.NewReader(b).WriteTo(&w)
+			w := terminalWriter{w: a.Stdout}
+			_, err = w.Write(b)
 			return errors.Join(err, w.Flush())
 		}),
-		a.savedCall("rename NAME NEW", "Rename a saved request, or a folder of them", 2, func(ctx context.Context, s *saved.Store, args []string) error {
-			return s.Rename(ctx, args[0], args[1])
+		a.savedCall("rename NAME NEW", "Rename a saved request, or a folder of them", 2, func(ctx context.Context, s *saved.Store, args []string, asJSON bool) error {
+			if err := s.Rename(ctx, args[0], args[1]); err != nil {
+				return err
+			}
+			return a.done(asJSON, "%s is %s now", args[0], args[1])
 		}),
-		a.savedCall("delete NAME", "Delete a saved request; restore brings it back", 1, func(ctx context.Context, s *saved.Store, args []string) error {
+		a.savedCall("delete NAME", "Delete a saved request; restore brings it back", 1, func(ctx context.Context, s *saved.Store, args []string, asJSON bool) error {
 			if err := s.Delete(ctx, args[0]); err != nil {
 				return err
 			}
-			a.say("zonedeck: %s is kept in %s until %d more are deleted; 'zonedeck saved restore' brings it back", args[0], s.DeletedDir(), saved.MaxDeleted)
-			return nil
+			return a.done(asJSON, "%s is kept in %s until %d more are deleted; 'zonedeck saved restore' brings it back", args[0], s.DeletedDir(), saved.MaxDeleted)
 		}),
 		a.savedRestoreCommand(),
 	)
@@ -52,19 +52,22 @@ func (a *app) requestsDir() string { return profile.FindPaths(a.Getenv).Requests
 
 // savedRestoreCommand brings a deleted request back, or lists them.
 func (a *app) savedRestoreCommand() *cobra.Command {
-	cmd := a.savedCall("restore [NAME]", "Bring back a saved request that was deleted; without NAME, list them", 1, func(ctx context.Context, s *saved.Store, args []string) error {
+	cmd := a.savedCall("restore [NAME]", "Bring back a saved request that was deleted; without NAME, list them", 1, func(ctx context.Context, s *saved.Store, args []string, asJSON bool) error {
 		if len(args) == 1 {
-			return s.Restore(ctx, args[0])
+			if err := s.Restore(ctx, args[0]); err != nil {
+				return err
+			}
+			return a.done(asJSON, "%s is back", args[0])
 		}
 		list, err := s.Deleted(ctx)
 		if err != nil {
 			return err
 		}
-		if len(list) == 0 {
+		if len(list) == 0 && !asJSON {
 			a.say("zonedeck: %v", saved.ErrNoneDeleted)
 			return nil
 		}
-		return printColumns(a.Stdout, savedRows(list))
+		return a.printSaved(list, asJSON)
 	})
 	cmd.Args = usageArgs(cobra.MaximumNArgs(1))
 	return cmd
@@ -84,20 +87,35 @@ func savedRows(list []saved.Entry) [][]string {
 }
 
 // savedCall is a command on the store with n names.
-func (a *app) savedCall(use, short string, n int, do func(ctx context.Context, s *saved.Store, args []string) error) *cobra.Command {
-	return &cobra.Command{
+func (a *app) savedCall(use, short string, n int, do func(ctx context.Context, s *saved.Store, args []string, asJSON bool) error) *cobra.Command {
+	asJSON := false
+	cmd := &cobra.Command{
 		Use: use, Short: short, Args: usageArgs(cobra.ExactArgs(n)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			err := do(cmd.Context(), saved.New(a.requestsDir()), args)
-			switch {
+			err := do(cmd.Context(), saved.New(a.requestsDir()), args, asJSON)
+			switch coded := (*exitError)(nil); {
 			case errors.Is(err, saved.ErrName), errors.Is(err, saved.ErrNotFound), errors.Is(err, saved.ErrExists):
 				return usage("%w", err)
-			case err != nil:
+			case err != nil && !errors.As(err, &coded):
 				return fail(exitState, "%w", err)
 			}
-			return nil
+			return err
 		},
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+func (a *app) savedListCommand() *cobra.Command {
+	cmd := a.savedCall("list", "List the saved requests", 0, func(ctx context.Context, s *saved.Store, _ []string, asJSON bool) error {
+		list, err := s.List(ctx)
+		if err != nil {
+			return err
+		}
+		return a.printSaved(list, asJSON)
+	})
+	cmd.Args = usageArgs(cobra.NoArgs)
+	return cmd
 }
 
 // savedJSON is one saved request in "saved list --json" (docs/schema/saved.json).
@@ -111,31 +129,19 @@ type savedJSON struct {
 	Problem   string   `json:"problem,omitempty"`
 }
 
-func (a *app) savedListCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use: "list", Short: "List the saved requests", Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			list, err := saved.New(a.requestsDir()).List(cmd.Context())
-			if err != nil {
-				return fail(exitState, "%w", err)
-			}
-			if asJSON {
-				out := struct {
-					Schema   int         `json:"schema_version"`
-					Requests []savedJSON `json:"requests"`
-				}{schemaVersion, []savedJSON{}}
-				for _, e := range list {
-					out.Requests = append(out.Requests, savedJSON{
-						Name: e.Name, Changed: e.Changed.UTC().Format(time.RFC3339), Zone: string(e.Request.Zone.Name),
-						URL: e.Request.URL, Via: string(e.Request.Via), Variables: append([]string{}, e.Request.Variables()...), Problem: e.Problem,
-					})
-				}
-				return a.printJSON(out)
-			}
-			return printColumns(a.Stdout, savedRows(list))
-		},
+func (a *app) printSaved(list []saved.Entry, asJSON bool) error {
+	if !asJSON {
+		return printColumns(a.Stdout, savedRows(list))
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	return cmd
+	out := []savedJSON{}
+	for _, e := range list {
+		out = append(out, savedJSON{
+			Name: e.Name, Changed: e.Changed.UTC().Format(time.RFC3339), Zone: string(e.Request.Zone.Name),
+			URL: e.Request.URL, Via: string(e.Request.Via), Variables: append([]string{}, e.Request.Variables()...), Problem: e.Problem,
+		})
+	}
+	return a.printJSON(struct {
+		Schema   int         `json:"schema_version"`
+		Requests []savedJSON `json:"requests"`
+	}{schemaVersion, out})
 }

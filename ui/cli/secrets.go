@@ -77,19 +77,22 @@ func (t *task) printSecrets(states []session.SecretState, asJSON bool) error {
 }
 
 func (a *app) secretsSetCommand() *cobra.Command {
-	return &cobra.Command{
+	asJSON := false
+	cmd := &cobra.Command{
 		Use:   "set REFERENCE",
 		Short: "Put a value behind a keyring: or file: reference",
 		Long: `Reads a secret from standard input, stores it behind the reference in place of what is there, reads it
 back, and records the new fingerprint at the keys that refer to it. The value is never an argument.`,
 		Args: usageArgs(oneArg("a reference, as file:NAME or keyring:service/name")),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withSession(cmd.Context(), needs{none: true}, func(t *task) error { return t.setSecret(cmd.Context(), args[0]) })
+			return a.withSession(cmd.Context(), needs{none: true}, func(t *task) error { return t.setSecret(cmd.Context(), args[0], asJSON) })
 		},
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
 }
 
-func (t *task) setSecret(ctx context.Context, ref string) error {
+func (t *task) setSecret(ctx context.Context, ref string, asJSON bool) error {
 	parsed, err := keystore.ParseRef(ref)
 	if err != nil {
 		return usage("%w", err)
@@ -104,12 +107,11 @@ func (t *task) setSecret(ctx context.Context, ref string) error {
 	if err := t.SetSecret(ctx, ref, value); err != nil {
 		return fail(exitState, "%w", err)
 	}
-	t.app.say("zonedeck: %s holds the secret (%s)", parsed.Label(), value)
-	return nil
+	return t.app.done(asJSON, "%s holds the secret (%s)", parsed.Label(), value)
 }
 
 func (a *app) secretsRemoveCommand() *cobra.Command {
-	yes := false
+	yes, asJSON := false, false
 	cmd := &cobra.Command{
 		Use:   "remove REFERENCE",
 		Short: "Delete a value that nothing refers to, like one that an abandoned rotation left",
@@ -117,14 +119,15 @@ func (a *app) secretsRemoveCommand() *cobra.Command {
 under way needs stays. secrets list shows what abandoned rotations left: such a value may still be accepted by the service.`,
 		Args: usageArgs(oneArg("a reference, as file:NAME or keyring:service/name")),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withSession(cmd.Context(), needs{none: true}, func(t *task) error { return t.removeSecret(cmd.Context(), args[0], yes) })
+			return a.withSession(cmd.Context(), needs{none: true}, func(t *task) error { return t.removeSecret(cmd.Context(), args[0], yes, asJSON) })
 		},
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
 
-func (t *task) removeSecret(ctx context.Context, ref string, yes bool) error {
+func (t *task) removeSecret(ctx context.Context, ref string, yes, asJSON bool) error {
 	parsed, err := keystore.ParseRef(ref)
 	if err != nil {
 		return usage("%w", err)
@@ -133,14 +136,16 @@ func (t *task) removeSecret(ctx context.Context, ref string, yes bool) error {
 		return usage("%s: the console stores nothing there; what is there is not its to delete", parsed.Label())
 	}
 	ok, err := t.app.confirmed(yes, "Delete the value behind "+parsed.Label()+"? It cannot be brought back.")
-	if err != nil || !ok {
+	switch {
+	case err != nil:
 		return err
+	case !ok:
+		return t.app.done(asJSON, "nothing was deleted")
 	}
 	if err := t.RemoveSecret(ctx, ref); err != nil {
 		return fail(exitState, "%w", err)
 	}
-	t.app.say("zonedeck: %s holds nothing now", parsed.Label())
-	return nil
+	return t.app.done(asJSON, "%s holds nothing now", parsed.Label())
 }
 
 func (a *app) secretsMigrateCommand() *cobra.Command {
@@ -206,7 +211,7 @@ func (t *task) migrateSecrets(ctx context.Context, to string, refs []string, asJ
 }
 
 func (a *app) secretsProtectCommand() *cobra.Command {
-	by, sshKey := "", ""
+	by, sshKey, asJSON := "", "", false
 	cmd := &cobra.Command{
 		Use:   "protect --by passphrase|ssh|none",
 		Short: "Lock the key to the encrypted files by a passphrase or an SSH key",
@@ -216,15 +221,16 @@ permissions of its file. The files themselves stay as they are. A key that is lo
 now is opened by ZONEDECK_PASSPHRASE, or by what is typed.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withSession(cmd.Context(), needs{none: true}, func(t *task) error { return t.protectSecrets(cmd.Context(), by, sshKey) })
+			return a.withSession(cmd.Context(), needs{none: true}, func(t *task) error { return t.protectSecrets(cmd.Context(), by, sshKey, asJSON) })
 		},
 	}
 	cmd.Flags().StringVar(&by, "by", "", "passphrase, ssh or none (required)")
 	cmd.Flags().StringVar(&sshKey, "ssh-key", "", "path of the private SSH key, for --by ssh")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
 
-func (t *task) protectSecrets(ctx context.Context, by, sshKey string) error {
+func (t *task) protectSecrets(ctx context.Context, by, sshKey string, asJSON bool) error {
 	protection := keystore.Protection(by)
 	var phrase keystore.Secret
 	var err error
@@ -246,6 +252,5 @@ func (t *task) protectSecrets(ctx context.Context, by, sshKey string) error {
 	words := map[keystore.Protection]string{
 		keystore.ByPassphrase: "a passphrase", keystore.BySSHKey: "the SSH key " + sshKey, keystore.Unprotected: "the permissions of its file alone",
 	}
-	t.app.say("zonedeck: the key to the encrypted files is protected by %s", words[protection])
-	return nil
+	return t.app.done(asJSON, "the key to the encrypted files is protected by %s", words[protection])
 }

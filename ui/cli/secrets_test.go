@@ -128,7 +128,7 @@ func hostileProxy(t *testing.T, used *atomic.Int64) string {
 	return l.Addr().String()
 }
 
-// secretRun is one run of a command. {dir} in an argument is the home.
+// secretRun is one run of a command. {dir} in an argument is the home. With --json its standard output has to be JSON.
 type secretRun struct {
 	args  string // separated by blanks
 	stdin string
@@ -146,11 +146,13 @@ func secretRuns() []secretRun {
 		{args: "man"},
 		{args: "profiles list --json"},
 		{args: "profiles check acme"},
-		{args: "profiles add other --base-url {api} --dialect brightdata --store file --key other --proxy-host {proxy} --admin-reason rehearsed", stdin: markedKey + "\n"},
+		{args: "profiles check acme --json"},
+		{args: "profiles add other --base-url {api} --dialect brightdata --store file --key other --proxy-host {proxy} --admin-reason rehearsed --json", stdin: markedKey + "\n"},
 		{args: "--profile other proxy password --zone unlocker1 --json"},
 		{args: "--profile other proxy password --zone unlocker1 --renew"},
-		{args: "profiles edit acme --color red"},
-		{args: "profiles remove other --yes"},
+		{args: "--profile other proxy password --zone unlocker1 --report --json"},
+		{args: "profiles edit acme --color red --json"},
+		{args: "profiles remove other --yes --json"},
 		{args: "request http://shop.test/ok --zone unlocker1 --json"},
 		{args: "request http://shop.test/ok --zone unlocker1 -o {dir}/page.html"},
 		{args: "request http://shop.test/refused --zone unlocker1"},
@@ -161,18 +163,24 @@ func secretRuns() []secretRun {
 		{args: "split http://shop.test/refused --zone unlocker1 --json"},
 		{args: "saved list --json"},
 		{args: "saved show one"},
-		{args: "saved rename one two"},
-		{args: "saved delete two"},
-		{args: "saved restore two"},
+		{args: "saved show one --json"},
+		{args: "saved rename one two --json"},
+		{args: "saved delete two --json"},
+		{args: "saved restore"},
+		{args: "saved restore --json"},
+		{args: "saved restore two --json"},
 		{args: "har -o {dir}/fetches.har"},
 		{args: "export http://shop.test/ok --as curl --zone unlocker1"},
 		{args: "export http://shop.test/ok --as python --zone unlocker1 --via native"},
 		{args: "export --as url --zone unlocker1 --via native"},
+		{args: "export --as url --zone unlocker1 --via native --json"},
 		{args: "diagnose - --json", stdin: "HTTP/1.1 200 OK\n\nx"},
 		{args: "rules {dir}/rules.toml"},
+		{args: "rules {dir}/rules.toml --json"},
 		{args: "jobs trigger gd_1 --input {dir}/urls.txt --json"},
+		{args: "jobs follow --until-idle --json"},
 		{args: "jobs watch job-1 --json"},
-		{args: "jobs download job-1 -o {dir}/rows.json"},
+		{args: "jobs download job-1 -o {dir}/rows.json --json"},
 		{args: "jobs rows job-1 --json -o {dir}/some.ndjson"},
 		{args: "jobs show job-1 --json"},
 		{args: "request http://shop.test/ok --zone unlocker1 --require title"},
@@ -181,26 +189,32 @@ func secretRuns() []secretRun {
 		{args: "drift show http://shop.test/ok --json", want: `title  `},
 		{args: "drift accept gd_1 --reason rehearsed --json", want: `"reason":"rehearsed"`},
 		{args: "drift contract gd_1 --write"},
+		{args: "drift contract gd_1"},
+		{args: "drift contract gd_1 --json"},
 		{args: "drift check --json --file {dir}/rows.json gd_1", want: `"judged":true`},
 		{args: "jobs adopt sd_2 --json"},
 		{args: "jobs watch job-2 --json"},
-		{args: "jobs follow --until-idle --json"},
 		{args: "jobs unit"},
+		{args: "jobs unit --json"},
 		{args: "jobs list --json"},
 		{args: "jobs list --remote --json"},
 		{args: "jobs datasets --json"},
 		{args: "datasets list --json"},
 		{args: "datasets show gd_1"},
+		{args: "datasets show gd_1 --json"},
 		{args: "jobs trigger gd_1 --input {dir}/urls.txt --again --max-cost 0 --save-list one"},
 		{args: "jobs cancel job-3 --json"},
 		{args: "jobs relaunch job-1 --rest --dry-run"},
 		{args: "jobs relaunch job-3 --yes --again --json"},
 		{args: "jobs trigger gd_lost --input {dir}/urls.txt"},
-		{args: "jobs resolve job-5 --json"},
+		{args: "jobs resolve job-5"},
+		{args: "jobs resolve job-5 --not-started --yes --json"},
 		{args: "webhook listen --address 127.0.0.1:0 --json", want: `"verified_by":["Authorization"]`},
 		{args: "webhook list --json", want: "hook-1"},
 		{args: "webhook show hook-1"},
-		{args: "webhook mark hook-1"},
+		{args: "webhook show hook-1 --json"},
+		{args: "webhook mark hook-1 --json"},
+		{args: "webhook mark hook-1 --off --json"},
 		{args: "webhook replay hook-1 --to {api}/hook --sign --json", want: "400"},
 		{args: "proxy url --zone unlocker1 --json"},
 		{args: "proxy test --zone unlocker1 --json"},
@@ -214,25 +228,31 @@ func secretRuns() []secretRun {
 		{args: "keys check --json"},
 		{args: "keys lint --json"},
 		{args: "keys uses daily --scan {dir}/repo"},
+		{args: "keys uses daily --scan {dir}/repo --json"},
 		{args: "keys export --as csv"},
+		{args: "keys export --json"},
 		{args: "keys import {dir}/repo"},
+		{args: "keys import {dir}/repo --json"},
 		{args: "keys snippet cron"},
+		{args: "keys snippet cron --json"},
 		{args: "keys rotate daily --json"},
 		{args: "secrets set file:filed", stdin: markedOld + "\n"},
 		{args: "--profile filed keys rotate filed --rehearse", want: "the old value is refused"},
+		{args: "--profile filed keys rotate filed --rehearse --json"},
 		{args: "--profile filed keys rotate filed --value env:ZNEW --yes"},
 		{args: "--profile filed keys rotate filed --json", deleted: true, want: `"status":401`},
 		{args: "--profile filed keys rotate filed --report", want: "9999"},
+		{args: "--profile filed keys rotate filed --report --json", want: "9999"},
 		{args: "--profile filed keys list"},
 		{args: "secrets set file:spare", stdin: markedKey + "\n"},
-		{args: "secrets set file:gone", stdin: markedKey + "\n"},
-		{args: "secrets remove file:gone --yes"},
+		{args: "secrets set file:gone --json", stdin: markedKey + "\n"},
+		{args: "secrets remove file:gone --yes --json"},
 		{args: "secrets list --json"},
 		{args: "secrets migrate --to file --json"},
-		{args: "secrets protect --by passphrase", stdin: markedToken + "\n"},
-		{args: "--profile local emulator reset"},
+		{args: "secrets protect --by passphrase --json", stdin: markedToken + "\n"},
+		{args: "--profile local emulator reset --json"},
 		{args: "mcp --max-cost 5 --allow-unpriced"},
-		{args: "emulate --proxy 127.0.0.1:0 --cdp 127.0.0.1:0"},
+		{args: "emulate --proxy 127.0.0.1:0 --cdp 127.0.0.1:0 --json"},
 	}
 }
 
@@ -313,7 +333,7 @@ func TestNoCommandWritesASecret(t *testing.T) {
 	})
 	dir := markedHome(t, base, api, proxy)
 	root := (&app{Process: base}).rootCommand()
-	ran := map[string]bool{}
+	ran, ranJSON := map[string]bool{}, map[string]bool{}
 	place := strings.NewReplacer("{dir}", dir, "{api}", api, "{proxy}", proxy)
 	run := func(r secretRun) (stdout, stderr string, code int) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -347,14 +367,24 @@ func TestNoCommandWritesASecret(t *testing.T) {
 		if code == exitUsage {
 			t.Errorf("%s was not done: %s", r.args, stderr)
 		}
+		if slices.Contains(strings.Fields(r.args), "--json") {
+			ranJSON[cmd.CommandPath()] = true
+			if err := versioned(stdout); err != nil {
+				t.Errorf("%s: %v: %s%s", r.args, err, stdout, stderr)
+			}
+		}
 		for _, leak := range append(servicetest.Leaks(r.args+": stdout", []byte(stdout), marked()...),
 			servicetest.Leaks(r.args+": stderr", []byte(stderr), marked()...)...) {
 			t.Error(leak)
 		}
 	}
 	for _, c := range leaves(root) {
-		if !ran[c.CommandPath()] && !slices.Contains([]string{"zonedeck", "zonedeck help"}, c.CommandPath()) && c.Parent().Name() != "completion" {
-			t.Errorf("%s is not run here: add it to secretRuns", c.CommandPath())
+		path := c.CommandPath()
+		if !ran[path] && !slices.Contains([]string{"zonedeck", "zonedeck help"}, path) && c.Parent().Name() != "completion" {
+			t.Errorf("%s is not run here: add it to secretRuns", path)
+		}
+		if without := withoutJSON[path]; !ranJSON[path] == (without == "") && !strings.HasPrefix(path, "zonedeck completion ") {
+			t.Errorf("%s: it is run with --json: %v; why it has none: %q", path, ranJSON[path], without)
 		}
 	}
 	found, err := servicetest.LeaksUnder(dir, []string{"repo/.env"}, marked()...)

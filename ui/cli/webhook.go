@@ -384,7 +384,7 @@ func (t *task) showHook(d model.Delivery) error {
 }
 
 func (a *app) webhookMarkCommand() *cobra.Command {
-	var off bool
+	var off, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "mark ID",
 		Short: "Bookmark a webhook, so that it is not cleaned up",
@@ -395,14 +395,13 @@ func (a *app) webhookMarkCommand() *cobra.Command {
 					return inboxError(err)
 				}
 				if off {
-					t.app.say("zonedeck: %s is no longer bookmarked", args[0])
-				} else {
-					t.app.say("zonedeck: %s is bookmarked", args[0])
+					return t.app.done(asJSON, "%s is no longer bookmarked", args[0])
 				}
-				return nil
+				return t.app.done(asJSON, "%s is bookmarked", args[0])
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&off, "off", false, "take the bookmark away")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }

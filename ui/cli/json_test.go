@@ -1,0 +1,35 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+)
+
+// withoutJSON are the commands that have no --json, and why; those of completion are scripts for shells.
+var withoutJSON = map[string]string{
+	"zonedeck":      "it is the console",
+	"zonedeck help": "it is for people",
+	"zonedeck man":  "it is for people",
+	"zonedeck har":  "a HAR file is JSON",
+	"zonedeck mcp":  "its standard output is the protocol",
+}
+
+// versioned says what keeps an output from being JSON objects with the version of their schema.
+func versioned(stdout string) error {
+	d := json.NewDecoder(strings.NewReader(stdout))
+	for n := 0; ; n++ {
+		var object struct {
+			Version int `json:"schema_version"`
+		}
+		switch err := d.Decode(&object); {
+		case errors.Is(err, io.EOF) && n > 0:
+			return nil
+		case err != nil:
+			return err
+		case object.Version != schemaVersion:
+			return errors.New("an object has no schema_version")
+		}
+	}
+}
