@@ -103,6 +103,7 @@ func Open(ctx context.Context, conf Config) (*Engine, error) {
 	}
 	for _, j := range e.jobs {
 		if !j.meta.Status.Ended() {
+			_ = j.resume() // before anybody asks how far it is; the run tries again, and tells
 			e.start(j)
 		}
 	}

@@ -114,9 +114,14 @@ func (j *job) run(ctx context.Context) {
 	j.handOver()
 }
 
-// resume counts the lines of an earlier process.
+// resume counts the lines of an earlier process, unless that was done.
 func (j *job) resume() error {
-	m := j.state()
+	j.mu.Lock()
+	m, counted := j.meta, j.done != nil
+	j.mu.Unlock()
+	if counted {
+		return nil
+	}
 	m.Done, m.Succeeded, m.Records, m.Errors, m.Size = 0, 0, 0, 0, 0
 	done := make([]bool, m.Inputs)
 	err := keptRecords.Each(j.engine.conf.State, j.id, func(i int, b []byte) error {
@@ -145,6 +150,7 @@ func (j *job) state() meta {
 }
 
 func (m *meta) count(l line) {
+	m.Status = Running
 	m.Done++
 	m.Records += len(l.Records)
 	m.Errors += len(l.Errors)
@@ -235,7 +241,7 @@ func (j *job) keep(l line) error {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.meta.Status, j.done[l.I] = Running, true
+	j.done[l.I] = true
 	j.meta.count(l)
 	return nil
 }

@@ -123,6 +123,26 @@ func names(t *testing.T, e *Engine, id string) []string {
 	return out
 }
 
+func TestTheFirstWordOfAJobThatGoesOnCountsWhatItHas(t *testing.T) {
+	d := statetest.Open(t, t.TempDir())
+	held := &site{gate: make(chan struct{}, 3)}
+	e := open(t, d, held)
+	snap, err := e.Trigger(Spec{Dataset: "gd_products", Inputs: inputs(5)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		held.gate <- struct{}{}
+	}
+	until(t, e, snap.ID, func(s Snapshot) bool { return s.Done == 3 })
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := open(t, d, held).Get(snap.ID); err != nil || s.Done != 3 || s.Records != 3 || s.Status != Running {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
 func TestAJobGoesOnWhereItWasStopped(t *testing.T) {
 	d := statetest.Open(t, t.TempDir())
 	const n = 50
