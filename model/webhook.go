@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"net/url"
 	"strings"
 	"time"
@@ -23,6 +24,21 @@ type HookHeader struct {
 	Value string `json:"value"`
 }
 
+// HookRepeat is how a delivery came once more: from one address, with one verdict.
+type HookRepeat struct {
+	// Last is when it came so last, Times how often.
+	Last    time.Time   `json:"last"`
+	Times   int         `json:"times"`
+	Remote  string      `json:"remote"`
+	Verdict HookVerdict `json:"verdict"`
+	Why     string      `json:"why"`
+}
+
+// Text says it in words, without the time.
+func (r HookRepeat) Text() string {
+	return fmt.Sprintf("from %s ×%d, %s: %s", r.Remote, r.Times, r.Verdict, r.Why)
+}
+
 // Delivery is a webhook in the inbox. Its body lies in File, byte for byte.
 type Delivery struct {
 	// ID is the console's own identifier.
@@ -34,9 +50,11 @@ type Delivery struct {
 	// address of the connection's other end.
 	Target, Remote string
 	Headers        []HookHeader
-	Size           int64
-	SHA256         string
-	File           string
+	// Repeats are the other ways in which it came, the newest first; Seen counts all.
+	Repeats []HookRepeat
+	Size    int64
+	SHA256  string
+	File    string
 	// SenderID is what the sender calls it (webhook-id), or empty.
 	SenderID string
 	Verdict  HookVerdict

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"slices"
+	"time"
 
 	"zonedeck/model"
 	"zonedeck/service/database"
@@ -74,8 +76,11 @@ func (in *Inbox) commitGroup(ctx context.Context, group []*arrival) {
 // from being verified. Nothing takes the place of one that is.
 func put(ctx context.Context, tx *sql.Tx, a *arrival) (placed, error) {
 	var n int64
-	var checks string
-	err := tx.QueryRowContext(ctx, "SELECT n, early FROM deliveries WHERE identity = $1", a.identity).Scan(&n, &checks)
+	var first row // as far as it is needed
+	var checks, repeats string
+	err := tx.QueryRowContext(ctx, "SELECT n, at, remote, early, repeats FROM deliveries WHERE identity = $1", a.identity).
+		Scan(&n, database.Time(&first.At), &first.Remote, &checks, &repeats)
+	first.checks, first.Repeats = listOf[check](checks), listOf[model.HookRepeat](repeats)
 	r := a.row
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
@@ -83,18 +88,19 @@ func put(ctx context.Context, tx *sql.Tx, a *arrival) (placed, error) {
 			return placed{}, err
 		}
 		_, err := tx.ExecContext(ctx, "INSERT INTO deliveries ("+columns+`, identity)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)`,
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, '', $23)`,
 			n, database.Micros(r.At), database.Micros(r.At), 1, r.Target, r.Remote, text(r.Headers), r.Size, r.SHA256, r.File,
 			r.SenderID, string(model.HookPending), "", "", "", "", "", 0, 0, r.token, database.Micros(r.wall), text(r.checks), a.identity)
 		return placed{id: hookID(n)}, err
 	case err != nil:
 		return placed{}, err
-	case !verified(r.checks) || verified(checksOf(checks)):
-		_, err = tx.ExecContext(ctx, "UPDATE deliveries SET seen = seen + 1, last = $1 WHERE n = $2", database.Micros(r.At), n)
+	case !verified(r.checks) || verified(first.checks):
+		_, err = tx.ExecContext(ctx, "UPDATE deliveries SET seen = seen + 1, last = $1, repeats = $2 WHERE n = $3",
+			database.Micros(r.At), text(withRepeat(first.Repeats, r)), n)
 	default:
-		_, err = tx.ExecContext(ctx, `UPDATE deliveries SET seen = seen + 1, last = $1, wall = $2, remote = $3, headers = $4, early = $5,
-			verdict = 'pending', passed = '', why = '', worked = 0 WHERE n = $6`,
-			database.Micros(r.At), database.Micros(r.wall), r.Remote, text(r.Headers), text(r.checks), n)
+		_, err = tx.ExecContext(ctx, `UPDATE deliveries SET seen = seen + 1, last = $1, wall = $2, remote = $3, headers = $4, early = $5, repeats = $6,
+			verdict = 'pending', passed = '', why = '', worked = 0 WHERE n = $7`,
+			database.Micros(r.At), database.Micros(r.wall), r.Remote, text(r.Headers), text(r.checks), text(withRepeat(first.Repeats, first)), n)
 	}
 	return placed{id: hookID(n), duplicate: true}, err
 }
@@ -104,8 +110,24 @@ func verified(checks []check) bool {
 	return v == model.HookVerified
 }
 
-// checksOf reads what the verifiers said when a delivery came; none where it cannot be read.
-func checksOf(text string) (out []check) {
+// maxRepeats bounds the ways that are kept in which a delivery came once more.
+const maxRepeats = 20
+
+// withRepeat adds to a list how r came.
+func withRepeat(list []model.HookRepeat, r row) []model.HookRepeat {
+	v, _, why := verdictOf(r.checks)
+	add := model.HookRepeat{Last: r.At.UTC().Truncate(time.Microsecond), Times: 1, Remote: r.Remote, Verdict: v, Why: why}
+	same := slices.IndexFunc(list, func(h model.HookRepeat) bool { return h.Remote == add.Remote && h.Verdict == v && h.Why == why })
+	if same >= 0 {
+		add.Times += list[same].Times
+		list = slices.Delete(list, same, same+1)
+	}
+	list = slices.Insert(list, 0, add)
+	return list[:min(len(list), maxRepeats)]
+}
+
+// listOf reads a list that stands in a row; nothing where it cannot be read.
+func listOf[T any](text string) (out []T) {
 	_ = json.Unmarshal([]byte(text), &out)
 	return out
 }

@@ -57,12 +57,13 @@ CREATE INDEX deliveries_job ON deliveries (job);
 CREATE TABLE marks (number BIGINT NOT NULL);
 INSERT INTO marks (number) VALUES (0);
 `,
+	"ALTER TABLE deliveries ADD COLUMN repeats TEXT NOT NULL DEFAULT ''",
 }
 
-const columns = `n, at, last, seen, target, remote, headers, size, sha256, file, sender, verdict, passed, why, job, snapshot, outcome, marked, worked, token, wall, early`
+const columns = `n, at, last, seen, target, remote, headers, size, sha256, file, sender, verdict, passed, why, job, snapshot, outcome, marked, worked, token, wall, early, repeats`
 
-// listed are the columns without the headers, which may be large.
-var listed = strings.Replace(columns, " headers,", " '',", 1)
+// listed are the columns without those that may be large.
+var listed = strings.NewReplacer(" headers,", " '',", " repeats", " ''").Replace(columns)
 
 // Inbox is an open inbox. It is safe for concurrent use, and several processes may have it open.
 type Inbox struct {
@@ -132,9 +133,9 @@ func identity(sender, target, digest string) string {
 
 func (in *Inbox) scan(s database.Scanner) (row, error) {
 	var r row
-	var headers, passed, early string
+	var headers, passed, early, repeats string
 	err := s.Scan(&r.n, database.Time(&r.At), database.Time(&r.Last), &r.Seen, &r.Target, &r.Remote, &headers, &r.Size, &r.SHA256, &r.File,
-		&r.SenderID, &r.Verdict, &passed, &r.Why, &r.Job, &r.Snapshot, &r.Outcome, &r.Bookmarked, &r.Worked, &r.token, database.Time(&r.wall), &early)
+		&r.SenderID, &r.Verdict, &passed, &r.Why, &r.Job, &r.Snapshot, &r.Outcome, &r.Bookmarked, &r.Worked, &r.token, database.Time(&r.wall), &early, &repeats)
 	if err != nil {
 		return r, err
 	}
@@ -143,7 +144,7 @@ func (in *Inbox) scan(s database.Scanner) (row, error) {
 	for _, c := range []struct {
 		text string
 		into any
-	}{{headers, &r.Headers}, {passed, &r.By}, {early, &r.checks}} {
+	}{{headers, &r.Headers}, {passed, &r.By}, {early, &r.checks}, {repeats, &r.Repeats}} {
 		if c.text == "" {
 			continue
 		}

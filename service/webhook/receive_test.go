@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,6 +21,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/database"
 )
 
 const testSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -190,6 +192,53 @@ func TestAForgedCopyDoesNotKeepTheRealOneFromBeingVerified(t *testing.T) {
 	}
 	if d := awaitThat(t, events, func(e Event) bool { return e.Duplicate && e.Delivery.Seen == 3 }); d.Verdict != model.HookVerified {
 		t.Errorf("a copy of what was verified: %+v", d)
+	}
+}
+
+func TestHowADeliveryCameAgainIsKept(t *testing.T) {
+	dir := t.TempDir()
+	older, _, err := database.Open(t.Context(), filepath.Join(dir, "webhooks.db"), database.Options{
+		Name: "inbox", Migrations: migrations[:1], Tables: []string{"deliveries", "marks"}, Now: time.Now, Busy: database.Busy,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := older.Close(); err != nil { // a file as it was before repeats were kept
+		t.Fatal(err)
+	}
+	in := openInbox(t, dir)
+	at := func(minute int) time.Time { return time.Date(2026, 11, 23, 12, minute, 0, 0, time.UTC) }
+	arrive := func(minute int, from string, passed bool) {
+		t.Helper()
+		a := &arrival{identity: "x", done: make(chan placed, 1), row: row{
+			Delivery: model.Delivery{At: at(minute), Remote: from, File: "body-x"},
+			checks:   []check{{By: "hmac", Passed: passed, Why: "the signature is wrong"}},
+		}}
+		in.commitGroup(t.Context(), []*arrival{a})
+		if got := <-a.done; got.err != nil {
+			t.Fatal(got.err)
+		}
+	}
+	arrive(0, "192.0.2.1", false)
+	arrive(1, "192.0.2.2", false)
+	arrive(2, "192.0.2.3", true) // takes the place of the first
+	arrive(3, "192.0.2.2", false)
+	arrive(4, "192.0.2.3", true)
+	wrong := "the signature is wrong"
+	d, err := in.Get(t.Context(), "hook-1")
+	if want := []model.HookRepeat{
+		{Last: at(4), Times: 1, Remote: "192.0.2.3", Verdict: model.HookVerified, Why: "verified by hmac"},
+		{Last: at(3), Times: 2, Remote: "192.0.2.2", Verdict: model.HookRejected, Why: wrong},
+		{Last: at(0), Times: 1, Remote: "192.0.2.1", Verdict: model.HookRejected, Why: wrong},
+	}; err != nil || d.Remote != "192.0.2.3" || d.Seen != 5 || !slices.Equal(d.Repeats, want) {
+		t.Errorf("%+v, %v", d, err)
+	}
+	for i := range 2 * maxRepeats {
+		arrive(5+i, fmt.Sprintf("198.51.100.%d", i), false)
+	}
+	d, err = in.Get(t.Context(), "hook-1")
+	if err != nil || len(d.Repeats) != maxRepeats || d.Repeats[0].Remote != "198.51.100.39" || d.Seen != 45 {
+		t.Errorf("%+v, %v", d, err)
 	}
 }
 

@@ -81,6 +81,7 @@ type deliveryJSON struct {
 	Outcome       string             `json:"outcome"`
 	Bookmarked    bool               `json:"bookmarked"`
 	Headers       []model.HookHeader `json:"headers"`
+	Repeats       []model.HookRepeat `json:"repeats"`
 }
 
 func newDeliveryJSON(d model.Delivery) deliveryJSON {
@@ -88,9 +89,13 @@ func newDeliveryJSON(d model.Delivery) deliveryJSON {
 		ID: d.ID, At: d.At.UTC(), Last: d.Last.UTC(), Seen: d.Seen, Target: d.Target, Remote: d.Remote, SenderID: d.SenderID,
 		Size: d.Size, SHA256: d.SHA256, File: d.File, Verdict: string(d.Verdict), VerifiedBy: d.By, Why: d.Why, Job: d.Job,
 		Snapshot: d.Snapshot, Outcome: d.Outcome, Bookmarked: d.Bookmarked, Headers: d.Headers,
+		Repeats: d.Repeats,
 	}
 	if out.VerifiedBy == nil {
 		out.VerifiedBy = []string{}
+	}
+	if out.Repeats == nil {
+		out.Repeats = []model.HookRepeat{}
 	}
 	return out
 }
@@ -373,6 +378,9 @@ func (t *task) showHook(d model.Delivery) error {
 		{"target", d.Target},
 		{"bytes", fmt.Sprintf("%d, sha256 %s", d.Size, d.SHA256)},
 		{"file", d.File},
+	}
+	for _, r := range d.Repeats {
+		rows = append(rows, []string{"also", r.Last.Local().Format(time.DateTime) + " " + r.Text()})
 	}
 	for _, h := range d.Headers {
 		rows = append(rows, []string{h.Name + ":", h.Value})

@@ -408,6 +408,9 @@ func (b *Inbox) lines(w int) []string {
 	} {
 		out = append(out, widget.Fact(t, f[0], text.Clean(f[1]), w)...)
 	}
+	for _, r := range d.Repeats {
+		out = append(out, widget.Fact(t, "also", text.Clean(text.Clock(r.Last, now)+" "+r.Text()), w)...)
+	}
 	out = append(out, "")
 	for _, h := range d.Headers {
 		out = append(out, widget.Hung(t.Muted.Render(text.Clean(h.Name)+": "), kit.Ink{}, text.Clean(h.Value), w)...)

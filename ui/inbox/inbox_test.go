@@ -148,8 +148,10 @@ func some() []model.Delivery {
 			Headers: []model.HookHeader{{Name: "Authorization", Value: "••••"}, {Name: "X-Evil", Value: "a\x1b[2Jb"}},
 		}
 	}
+	verified := one("hook-3", model.HookVerified, 2, "job-2", "the service is asked for the job's state", "verified by Standard Webhooks")
+	verified.Repeats = []model.HookRepeat{{Last: at, Times: 1, Remote: "192.0.2.9", Verdict: model.HookRejected, Why: "its signature is not one of the secret"}}
 	return []model.Delivery{
-		one("hook-3", model.HookVerified, 2, "job-2", "the service is asked for the job's state", "verified by Standard Webhooks"),
+		verified,
 		one("hook-2", model.HookRejected, 1, "", "nobody was told of it, because it was rejected", "its signature is not one of the secret"),
 		one("hook-1", model.HookUnverified, 1, "job-1", "the job is ready already", "nothing is set up that verifies a sender"),
 	}
