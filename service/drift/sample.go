@@ -60,7 +60,7 @@ func (s *sampling) row(r rows.Row) {
 	if known || at >= sampleRows {
 		return // of several rows of one input the first stands for it
 	}
-	if gjson.Valid(key) {
+	if rows.Valid([]byte(key)) {
 		key = string(redact(gjson.Parse(key), sampleKey))
 	} else {
 		key = plain("", key)

@@ -15,31 +15,36 @@ import (
 // maxRowCodes bounds the error codes that are told apart; a result is remote.
 const maxRowCodes = 50
 
-// tally accounts for the rows of a result that is written to it, one a line. Where one cannot
-// be read it counts no more.
+// tally accounts for the rows of a partial file that is written to it. Where one cannot be read it
+// counts no more.
 type tally struct {
 	d     dialect.Dialect
 	of    string // the data set
+	array bool   // the rows are an array's, which has no end yet
+	begun bool
 	out   model.JobRows
 	lines rows.Lines
 	err   error // why not
 }
 
-func newTally(d dialect.Dialect, dataset string) *tally { return &tally{d: d, of: dataset} }
-
 // copy is for going back to what was counted before a part.
 func (t *tally) copy() tally {
-	out := tally{d: t.d, of: t.of, out: t.out, err: t.err}
+	out := *t
+	out.lines = rows.Lines{}
 	out.out.Errors = slices.Clone(t.out.Errors)
 	return out
 }
 
 func (t *tally) Write(p []byte) (int, error) {
-	if t.err == nil {
-		t.lines.On = t.row
+	n := len(p)
+	if t.array && !t.begun && n > 0 {
+		p = p[1:] // the bracket
+	}
+	if t.begun = t.begun || n > 0; t.err == nil {
+		t.lines.On, t.lines.Array = t.row, t.array
 		_, t.err = t.lines.Write(p)
 	}
-	return len(p), nil
+	return n, nil
 }
 
 // errCutRow is the error of a part that ends within a row.
@@ -49,6 +54,7 @@ var errCutRow = errors.New("it ended in the middle of a row")
 // whether the part was cut, one that cannot be read says that it was; in a part that is known
 // to be whole it is counted no more than any other such row.
 func (t *tally) endPart(whole bool) error {
+	t.lines.On = t.row
 	err := t.lines.Close()
 	t.lines = rows.Lines{}
 	if t.err == nil && err != nil && !whole {
@@ -59,8 +65,12 @@ func (t *tally) endPart(whole bool) error {
 }
 
 func (t *tally) row(raw []byte) error {
+	r, valid := rows.CountRow(raw)
+	if !valid {
+		return rows.ErrNoRow
+	}
 	t.out.Returned++
-	switch r := rows.CountRow(raw); {
+	switch {
 	case r.Error:
 		addError(&t.out, t.d, r)
 	case r.Data:

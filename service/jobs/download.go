@@ -63,12 +63,12 @@ type Progress struct {
 // Download fetches a job's results into a file and records that in the ledger.
 //
 // The service is asked for one row a line, in parts where its dialect offers them, and what
-// comes is written to a partial file beside the destination (its name with ".part"). A
-// download that was cut goes on with the part that lacks, after the digests of what is there
+// comes is written to a partial file beside the destination (its name with ".part"), JSON as its
+// array. A download that was cut goes on with the part that lacks, after the digests of what is there
 // were compared; a result that the service gives only whole is fetched from its beginning.
-// The other formats are made here from these rows, once they are whole: only rows of one
-// line can be put together from parts and be checked to the last, and what a column or a
-// formula is does not depend on the service.
+// CSV is made here from the rows, once they are whole. Only rows of one line can be put together
+// from parts and be checked to the last, and what a column or a formula is does not depend on the
+// service. For JSON and CSV a row that is not JSON ends the download.
 //
 // What the fields of the rows show is not looked at: see SeeFields.
 //

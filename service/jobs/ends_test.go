@@ -73,8 +73,8 @@ func TestALastPartMayBeOneErrorRow(t *testing.T) {
 	}
 }
 
-// Rows that are too many columns for CSV are good rows: they stay, and the next download to
-// the same file in another format asks for nothing.
+// Rows that are too many columns for CSV are good rows: they stay, the next download to the same file as NDJSON asks
+// for nothing, and none drops them without being asked to.
 func TestRowsThatAreTooWideForCSVStay(t *testing.T) {
 	var wide strings.Builder
 	for i := range 17_000 {
@@ -88,7 +88,11 @@ func TestRowsThatAreTooWideForCSVStay(t *testing.T) {
 		t.Fatalf("%v", err)
 	}
 	s.seen()
-	job, err := cl.Download(t.Context(), "job-1", Destination{File: file, Format: "json"}, nil)
+	var foreign *ForeignError
+	if _, err := cl.Download(t.Context(), "job-1", Destination{File: file, Format: "json"}, nil); !errors.As(err, &foreign) || s.seen() != "" {
+		t.Errorf("%v", err)
+	}
+	job, err := cl.Download(t.Context(), "job-1", Destination{File: file, Format: "ndjson"}, nil)
 	if asked := s.seen(); err != nil || asked != "" || job.Rows.Returned != 2 {
 		t.Errorf("asked for %q, %+v, %v", asked, job.Rows, err)
 	}
@@ -98,7 +102,7 @@ func TestRowsThatAreTooWideForCSVStay(t *testing.T) {
 // stays, so that the next download only ends it.
 func TestAFileThatHasItsPlaceIsKnownAfterAnError(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "out.ndjson")
-	p, err := openPartial(file, partState{Version: 1}, false, newTally(dialect.Dialect{}, "gd_1"))
+	p, err := openPartial(file, "ndjson", partState{Version: 1}, false, tally{of: "gd_1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +123,7 @@ func TestAFileThatHasItsPlaceIsKnownAfterAnError(t *testing.T) {
 // result.
 func TestWithoutLocksAFileOfTwoDownloadsIsRefused(t *testing.T) {
 	for _, format := range []string{"ndjson", "json"} {
-		p, err := openPartial(filepath.Join(t.TempDir(), "out"), partState{Version: 1, Parts: 1}, false, newTally(dialect.Dialect{}, "gd_1"))
+		p, err := openPartial(filepath.Join(t.TempDir(), "out"), format, partState{Version: 1, Parts: 1}, false, tally{of: "gd_1"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -184,7 +188,7 @@ func TestTheSumOfThePartsHasABound(t *testing.T) {
 	s := newParts(3)
 	p := servicetest.API(t, s.ServeHTTP)
 	cl := newRunner(t, p)
-	part, err := openPartial(filepath.Join(t.TempDir(), "out.ndjson"), partState{Rows: 1000, Parts: 3}, false, newTally(dialect.Dialect{}, "gd_1"))
+	part, err := openPartial(filepath.Join(t.TempDir(), "out.ndjson"), "ndjson", partState{Rows: 1000, Parts: 3}, false, tally{of: "gd_1"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -217,13 +217,13 @@ func TestWhatIsKeptOfADownloadIsNotTakenForMore(t *testing.T) {
 			s.none = true
 			return nil
 		}, "parts whole", "in 1 parts, and not in 5", ""},
-		"what is known of it is gone": {func(_ *inParts, kept string) error { return os.Remove(kept + ".json") }, "", "", "holds another result, or none"},
+		"what is known of it is gone": {func(_ *inParts, kept string) error { return os.Remove(kept + ".json") }, "", "", "holds another result, one for another format, or none"},
 		"what is known of it is garbage": {func(_ *inParts, kept string) error {
 			return os.WriteFile(kept+".json", []byte("\x00{]"), 0o600)
-		}, "", "", "holds another result, or none"},
+		}, "", "", "holds another result, one for another format, or none"},
 		"it is of another job": {func(_ *inParts, kept string) error {
 			return os.WriteFile(kept+".json", []byte(`{"version":1,"snapshot":"sd_2","place":"the embedded emulator","parts":5,"done":[]}`), 0o600)
-		}, "", "", "holds another result, or none"},
+		}, "", "", "holds another result, one for another format, or none"},
 		"the ends are nonsense": {func(_ *inParts, kept string) error {
 			return os.WriteFile(kept+".json", []byte(`{"version":1,"snapshot":"sd_1","place":"the embedded emulator","rows":10000,"parts":5,"done":[{"end":-5,"sha256":""},{"end":99999999999}]}`), 0o600)
 		}, "parts 1 2 3 4 5", "holds no whole part", ""},
@@ -348,12 +348,15 @@ func TestARowThatIsNotJSONIsNoJSONOrCSV(t *testing.T) {
 		accepted(t, cl)
 		to := Destination{File: filepath.Join(t.TempDir(), "out."+format)}
 		_, err := cl.Download(t.Context(), "job-1", to, nil)
-		if err == nil || !strings.Contains(err.Error(), "it is not JSON") || !strings.Contains(err.Error(), "format ndjson takes them") || !strings.Contains(err.Error(), ".part") {
+		if err == nil || !strings.Contains(err.Error(), "record 65538: it is not JSON; format ndjson takes the rows as they are") || !strings.Contains(err.Error(), ".part: another download to the same file goes on after part 1 of 3") {
 			t.Errorf("%s: %v", format, err)
+		}
+		if asked := s.seen(); asked != "parts 1 2" {
+			t.Errorf("%s: asked for %s", format, asked)
 		}
 		s.set(func(s *inParts) { s.parts[1], s.asked = good, nil })
 		job, err := cl.Download(t.Context(), "job-1", to, nil)
-		if asked := s.seen(); err != nil || asked != "parts 1 2 3" || job.Rows.Returned != 6 {
+		if asked := s.seen(); err != nil || asked != "parts 2 3" || job.Rows.Returned != 6 {
 			t.Errorf("%s: asked for %s, %+v, %v", format, asked, job.Rows, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -17,10 +18,11 @@ import (
 
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
+	"zonedeck/service/rows"
 )
 
 // The names of what a download that is not over yet keeps beside its file: the rows that
-// came, one a line, and what is known of them.
+// came, and what is known of them.
 const (
 	partSuffix  = ".part"
 	stateSuffix = ".part.json"
@@ -39,6 +41,8 @@ type partState struct {
 	// parts there are.
 	Rows  int `json:"rows"`
 	Parts int `json:"parts"`
+	// Array says that the rows lie there as an array that has no end yet, and not one a line.
+	Array bool `json:"array,omitempty"`
 	// Done are the parts that are there.
 	Done []partDone `json:"done"`
 	// Kept is the file that they became. It is written before that gets its place: a
@@ -64,29 +68,32 @@ type keptFile struct {
 }
 
 func (s partState) same(o partState) bool {
-	return s.Version == o.Version && s.Place == o.Place && s.Snapshot == o.Snapshot
+	return s.Version == o.Version && s.Place == o.Place && s.Snapshot == o.Snapshot && s.Array == o.Array
 }
 
 // whole reports whether nothing has to be asked for any more.
 func (s partState) whole() bool { return s.Parts > 0 && len(s.Done) == s.Parts }
 
-// partial is the rows of a result on this disk, as far as they came, for one file.
+// partial is the rows of a result on this disk, as far as they came, for one file. As JSON they lie there
+// as the file will have them, but for its end; as NDJSON and for CSV one a line.
 type partial struct {
 	*textfile.Partial
-	dest  string
-	state partState
-	rows  *tally
-	sum   hash.Hash
-	size  int64 // of what sum has
-	last  byte  // of what was written
-	sync  syncer
-	text  []byte // of the file about it
+	dest   string
+	format string
+	state  partState
+	rows   *tally
+	join   rows.Joiner
+	joined []byte
+	sum    hash.Hash
+	size   int64 // of what sum has
+	sync   syncer
+	known  []byte // the text of the file about it
 }
 
 // openPartial locks the partial file for dest and reads what is known of it. What another
 // result left there is refused unless drop is set. The error wraps textfile.ErrLocked
 // while another download writes there.
-func openPartial(dest string, identity partState, drop bool, rows *tally) (*partial, error) {
+func openPartial(dest, format string, identity partState, drop bool, counted tally) (*partial, error) {
 	f, err := textfile.OpenPartial(dest + partSuffix)
 	if errors.Is(err, textfile.ErrLocked) {
 		return nil, fmt.Errorf("%s is being downloaded to already, by another zonedeck or another download of this one: wait for its end, or name another file: %w", dest, textfile.ErrLocked)
@@ -94,7 +101,10 @@ func openPartial(dest string, identity partState, drop bool, rows *tally) (*part
 	if err != nil {
 		return nil, err
 	}
-	p := &partial{Partial: f, dest: dest, state: identity, rows: rows, sum: sha256.New()}
+	identity.Array = format == "json"
+	counted.array = identity.Array
+	p := &partial{Partial: f, dest: dest, format: format, state: identity, rows: &counted, sum: sha256.New()}
+	p.join.Array = identity.Array
 	info, err := f.Stat()
 	if err != nil {
 		return nil, errors.Join(err, f.Leave())
@@ -102,18 +112,18 @@ func openPartial(dest string, identity partState, drop bool, rows *tally) (*part
 	state, text, err := readState(dest)
 	switch {
 	case err == nil && state.same(identity):
-		p.state, p.text = state, text
+		p.state, p.known = state, text
 	case info.Size() > 0 && !drop:
 		return nil, errors.Join(&ForeignError{File: f.Name()}, f.Leave())
 	}
 	return p, nil
 }
 
-// ForeignError says that a partial file is none of the result that is to be downloaded.
+// ForeignError says that a partial file is none of the result that is to be downloaded, or not as its format needs it.
 type ForeignError struct{ File string }
 
 func (e *ForeignError) Error() string {
-	return e.File + " is there and holds another result, or none: remove it, or name another file"
+	return e.File + " is there and holds another result, one for another format, or none: remove it, or name another file"
 }
 
 func readState(dest string) (s partState, text []byte, err error) {
@@ -134,14 +144,14 @@ func (p *partial) writeState() error {
 	if err != nil {
 		return err
 	}
-	p.text = text
+	p.known = text
 	return textfile.Write(p.dest+stateSuffix, text)
 }
 
 // dropState removes what is known of the partial file, unless another download has begun.
 func (p *partial) dropState() error {
 	text, err := os.ReadFile(p.dest + stateSuffix)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !slices.Equal(text, p.text) {
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !slices.Equal(text, p.known) {
 		return nil
 	}
 	return errors.Join(err, os.Remove(p.dest+stateSuffix))
@@ -157,11 +167,11 @@ func (p *partial) check(ctx context.Context, on func(Progress)) error {
 		if err != nil {
 			return err
 		}
-		if n != part.End-p.size || hex.EncodeToString(p.sum.Sum(nil)) != part.SHA256 {
+		_ = p.rows.endPart(true) // it was not cut when it came
+		if n != part.End-p.size || hex.EncodeToString(p.sum.Sum(nil)) != part.SHA256 || p.unfit() != nil {
 			*p.rows = before
 			break
 		}
-		_ = p.rows.endPart(true) // it was not cut when it came
 		p.size += n
 		good++
 	}
@@ -187,14 +197,15 @@ func (p *partial) rehash(ctx context.Context, on func(Progress)) error {
 // restart forgets everything.
 func (p *partial) restart(rows, parts int) error {
 	p.state.Rows, p.state.Parts, p.state.Done, p.state.Kept = rows, parts, nil, nil
-	*p.rows = *newTally(p.rows.d, p.rows.of)
+	*p.rows = tally{d: p.rows.d, of: p.rows.of, array: p.state.Array}
 	p.size, p.sync.upTo = 0, 0
 	p.sum.Reset()
 	return p.cut()
 }
 
-// cut drops what comes after the size.
+// cut drops what comes after the size, where the next row goes.
 func (p *partial) cut() error {
+	p.join = rows.Joiner{Array: p.state.Array, Begun: p.size > 0}
 	if err := p.Truncate(p.size); err != nil {
 		return err
 	}
@@ -202,30 +213,50 @@ func (p *partial) cut() error {
 	return err
 }
 
+// Write takes what came, which has one row a line.
 func (p *partial) Write(b []byte) (int, error) {
+	p.joined = p.join.Add(p.joined[:0], b)
+	return len(b), p.put(p.joined)
+}
+
+// put writes rows to the file, and counts them and sums them up beside.
+func (p *partial) put(b []byte) error {
 	var counted sync.WaitGroup
-	counted.Go(func() { _, _ = p.rows.Write(b) }) // the longest part of it
-	n, err := p.File.Write(b)
-	if n > 0 {
-		p.last = b[n-1]
-	}
-	_, _ = p.sum.Write(b[:n])
+	counted.Go(func() { _, _ = p.rows.Write(b) })
+	err := p.append(b)
 	counted.Wait()
+	return cmp.Or(err, p.unfit())
+}
+
+// append writes to the file.
+func (p *partial) append(b []byte) error {
+	var summed sync.WaitGroup
+	summed.Go(func() { _, _ = p.sum.Write(b) })
+	n, err := p.File.Write(b)
+	summed.Wait()
 	p.size += int64(n)
 	p.sync.grew(p.File, p.size)
-	return n, err
+	return err
+}
+
+// unfit says why the rows, which can be counted no more, can become no file of the format; nil for NDJSON,
+// which takes them as they are.
+func (p *partial) unfit() error {
+	if p.rows.err == nil || p.format == "ndjson" {
+		return nil
+	}
+	return fmt.Errorf("%w; format ndjson takes the rows as they are", p.rows.err)
 }
 
 // endPart writes down that a part is there. whole says that the answer is known to have come to
 // its end.
 func (p *partial) endPart(whole bool) error {
-	if err := p.rows.endPart(whole); err != nil {
-		return err
+	err := p.put(p.join.Flush(nil))
+	if err == nil {
+		err = cmp.Or(p.rows.endPart(whole), p.unfit())
 	}
-	if p.last != '\n' && p.size > 0 { // the rows of the next part are not to go on with its last
-		if _, err := p.Write([]byte("\n")); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
 	p.state.Done = append(p.state.Done, partDone{End: p.size, SHA256: hex.EncodeToString(p.sum.Sum(nil))})
 	return p.writeState()
@@ -252,7 +283,7 @@ func (p *partial) leave(cause error) error {
 
 // PartialError is a download that did not come to its end; Err is why.
 type PartialError struct {
-	// File holds the rows that came, one a line, and Bytes is its size.
+	// File holds the rows that came, and Bytes is its size.
 	File  string
 	Bytes int64
 	// Parts is how many parts of the result it holds whole, Of how many there are. A result

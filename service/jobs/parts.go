@@ -23,7 +23,7 @@ import (
 // fetchResult brings a result to its file. What it returns is locked, and its Kept says what
 // became of it: the caller ends it once that is written down.
 func (rn *Runner) fetchResult(ctx context.Context, call jobCall, to Destination, on func(Progress)) (*partial, error) {
-	p, err := openPartial(to.File, partState{Version: 1, Place: place(call.p), Snapshot: call.job.Snapshot}, to.DropPartial, newTally(call.d, call.job.Dataset))
+	p, err := openPartial(to.File, to.Format, partState{Version: 1, Place: place(call.p), Snapshot: call.job.Snapshot}, to.DropPartial, tally{d: call.d, of: call.job.Dataset})
 	var foreign *ForeignError
 	if errors.As(err, &foreign) { // of two questions, that about the finished file comes first
 		err = cmp.Or(free(to), err)
@@ -191,7 +191,7 @@ func (rn *Runner) fetchPart(ctx context.Context, call jobCall, p *partial, part 
 		return err
 	}
 	defer stream.close()
-	gate := &resultGate{w: p, format: "ndjson", empty: stream.wrapped != nil, later: part > 1}
+	gate := &resultGate{w: p, empty: stream.wrapped != nil, later: part > 1}
 	if _, err = stream.copyTo(gate, min(maxAnswer, maxDownload-p.size), on); err == nil {
 		err = gate.finish(true)
 	} else {
@@ -223,10 +223,13 @@ func (p *partial) finish(ctx context.Context, to Destination, counted model.JobR
 		return err
 	}
 	k := &keptFile{Format: to.Format, Raw: to.RawCells, Rows: counted}
-	if to.Format == "ndjson" {
-		k.Bytes, k.SHA256 = p.size, p.state.Done[len(p.state.Done)-1].SHA256
-		p.state.Kept = k
-		err := p.writeState()
+	if to.Format != "csv" {
+		err := p.append(p.join.End(nil))
+		if err == nil {
+			k.Bytes, k.SHA256 = p.size, hex.EncodeToString(p.sum.Sum(nil))
+			p.state.Kept = k
+			err = p.writeState()
+		}
 		if err == nil {
 			err = free(to)
 		}
@@ -240,7 +243,7 @@ func (p *partial) finish(ctx context.Context, to Destination, counted model.JobR
 		return err
 	}
 	sum := &summed{f: t.File, sum: sha256.New()}
-	err = p.convert(ctx, sum, to, on)
+	err = p.table(ctx, sum, to.RawCells, on)
 	sum.sync.running.Wait()
 	if err == nil {
 		k.Bytes, k.SHA256 = sum.size, hex.EncodeToString(sum.sum.Sum(nil))
@@ -276,28 +279,18 @@ func (p *partial) alone(ctx context.Context, on func(Progress)) error {
 	return err
 }
 
-// convert writes the rows as the format says. Where one of them is not JSON, all of them are
-// asked for again by the next download; rows that are only too wide for CSV stay.
-func (p *partial) convert(ctx context.Context, w io.Writer, to Destination, on func(Progress)) error {
-	from := p.reads(ctx, "writing "+to.Format, on)
-	_, err := from.Seek(0, io.SeekStart)
-	switch {
-	case err != nil:
-	case to.Format == "csv":
-		var defused int
-		if defused, err = rows.WriteCSV(w, from, to.RawCells, p.rows.err == nil); defused > 0 {
-			on(Progress{Bytes: p.size, Part: p.state.Parts, Parts: p.state.Parts, Note: fmt.Sprintf("%d cells that a spreadsheet takes for formulas got an apostrophe before them; raw cells leave them as they are", defused)})
-		}
-	default:
-		err = rows.WriteJSON(w, from, p.rows.err == nil)
+// table writes the rows as CSV.
+func (p *partial) table(ctx context.Context, w io.Writer, raw bool, on func(Progress)) error {
+	from := p.reads(ctx, "writing csv", on)
+	if _, err := from.Seek(0, io.SeekStart); err != nil {
+		return err
 	}
-	var row *rows.RecordsError
-	switch {
-	case errors.Is(err, rows.ErrTooWide):
+	defused, err := rows.WriteCSV(w, from, raw)
+	if defused > 0 {
+		on(Progress{Bytes: p.size, Part: p.state.Parts, Parts: p.state.Parts, Note: fmt.Sprintf("%d cells that a spreadsheet takes for formulas got an apostrophe before them; raw cells leave them as they are", defused)})
+	}
+	if errors.Is(err, rows.ErrTooWide) {
 		return fmt.Errorf("%w; %s has all rows as they came, which is NDJSON", err, p.Name())
-	case errors.As(err, &row):
-		p.state.Done = nil
-		return errors.Join(fmt.Errorf("%w; %s has the rows as they came, and format ndjson takes them as they are", err, p.Name()), p.writeState())
 	}
 	return err
 }

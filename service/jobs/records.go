@@ -35,13 +35,14 @@ func (rn *Runner) Records(ctx context.Context, jobID string, n int) (model.Recor
 	if err != nil {
 		return model.RecordTable{Total: -1}, err
 	}
-	// One record a line is what can be read in part without waiting for the rest.
+	// One record a line is what can be read in part without waiting for the rest; where the service gives an array all the
+	// same, its elements are the records.
 	stream, err := rn.openResult(ctx, call, 0, 0)
 	if err != nil {
 		return model.RecordTable{Total: -1}, err
 	}
 	defer stream.close()
-	table, err := rows.ReadRecords(stream, "ndjson", n)
+	table, err := rows.ReadRecords(stream, "json", n)
 	var broke *exchange.Error
 	switch {
 	case err != nil && ctx.Err() != nil:

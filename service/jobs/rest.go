@@ -74,7 +74,7 @@ func (rn *Runner) eachRow(ctx context.Context, job model.Job, on func(rows.Row))
 		return err
 	}
 	defer stream.close()
-	err = rows.EachRow(stream, "ndjson", each)
+	err = rows.EachRow(stream, "json", each)
 	var broke *exchange.Error
 	switch {
 	case err != nil && ctx.Err() != nil:

@@ -19,14 +19,13 @@ import (
 // bytes.
 const resultHead = 64 << 10
 
-// resultGate lets a result through to w once its beginning looks like one.
+// resultGate lets a result, one row a line, through to w once its beginning looks like one.
 type resultGate struct {
-	w      io.Writer
-	format string
-	empty  bool // a result without rows is one
-	later  bool // rows came before, so that one of an error is a row
-	head   []byte
-	open   bool
+	w     io.Writer
+	empty bool // a result without rows is one
+	later bool // rows came before, so that one of an error is a row
+	head  []byte
+	open  bool
 }
 
 func (g *resultGate) Write(p []byte) (int, error) {
@@ -53,7 +52,7 @@ func (g *resultGate) finish(whole bool) error {
 		g.open = true
 		return nil
 	}
-	if err := checkResult(g.format, g.head, whole, g.later); err != nil {
+	if err := checkResult(g.head, whole, g.later); err != nil {
 		return err
 	}
 	g.open = true
@@ -94,9 +93,9 @@ func unusable(format string, args ...any) *noResultError {
 	return e
 }
 
-// checkResult is a *noResultError if an answer that begins with head is no result in a format,
-// or no later part of one.
-func checkResult(format string, head []byte, whole, later bool) error {
+// checkResult is a *noResultError if an answer that begins with head is no result, or no later
+// part of one.
+func checkResult(head []byte, whole, later bool) error {
 	text := bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")))
 	switch {
 	case len(text) == 0 && whole:
@@ -104,27 +103,16 @@ func checkResult(format string, head []byte, whole, later bool) error {
 	case len(text) == 0:
 		return &noResultError{text: "begins with nothing but blanks"}
 	case text[0] == '<':
-		return unusable("is a page and not %s: %s", format, dialect.ErrorText("text/html", text))
+		return unusable("is a page and not NDJSON: %s", dialect.ErrorText("text/html", text))
 	}
 	if whole && !later && errorShaped(text) {
 		says := dialect.ErrorText("application/json", text)
 		return &noResultError{text: "is an error and not a result: " + says, seen: model.Outcome{ServiceText: says}}
 	}
-	switch format {
-	case "csv":
-		if text[0] == '[' || text[0] == '{' {
-			return unusable("is JSON and not CSV: %s", dialect.ErrorText("", text))
-		}
-	case "json":
-		if text[0] != '[' && text[0] != '{' || whole && !json.Valid(text) {
-			return unusable("is not JSON: %s", dialect.ErrorText("", text))
-		}
-	case "ndjson":
-		for n, line := range bytes.SplitAfter(text, []byte("\n")) {
-			cut := !whole && !bytes.HasSuffix(line, []byte("\n")) // goes on after the head
-			if line = bytes.TrimSpace(line); len(line) > 0 && !cut && !json.Valid(line) {
-				return unusable("is not NDJSON: line %d: %s", n+1, dialect.ErrorText("", line))
-			}
+	for n, line := range bytes.SplitAfter(text, []byte("\n")) {
+		cut := !whole && !bytes.HasSuffix(line, []byte("\n")) // goes on after the head
+		if line = bytes.TrimSpace(line); len(line) > 0 && !cut && !json.Valid(line) {
+			return unusable("is not NDJSON: line %d: %s", n+1, dialect.ErrorText("", line))
 		}
 	}
 	return nil

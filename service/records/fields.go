@@ -8,9 +8,8 @@ import (
 	"unicode/utf8"
 	"unsafe"
 
-	"github.com/tidwall/gjson"
-
 	"zonedeck/model"
+	"zonedeck/service/rows"
 )
 
 // Kind is what a value is.
@@ -326,14 +325,14 @@ func nameOf(spelled []byte) string {
 	return s
 }
 
-func isObject(b []byte) bool { return len(b) > 0 && b[0] == '{' && gjson.ValidBytes(b) }
+func isObject(b []byte) bool { return len(b) > 0 && b[0] == '{' && rows.Valid(b) }
 
 // valid reports whether a row is what its format asks for.
 func (l layout) valid(row []byte) bool {
 	if l.format == CSV {
 		return utf8.Valid(row)
 	}
-	return gjson.ValidBytes(row)
+	return rows.Valid(row)
 }
 
 // each gives the fields of a row by its format. A row that cannot be read gives none, or those before the damage.

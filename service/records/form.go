@@ -1,10 +1,6 @@
 package records
 
-import (
-	"github.com/tidwall/gjson"
-
-	"zonedeck/service/rows"
-)
+import "zonedeck/service/rows"
 
 // isFlat reports whether one of two results is a table, which has texts alone.
 func isFlat(a, b *File) bool { return a.layout.format == CSV || b.layout.format == CSV }
@@ -35,7 +31,7 @@ func (v value) form(flat bool) []byte {
 
 // looksNested reports whether a text is a list or an object as JSON.
 func looksNested(text []byte) bool {
-	return len(text) > 0 && (text[0] == '[' || text[0] == '{') && gjson.ValidBytes(text)
+	return len(text) > 0 && (text[0] == '[' || text[0] == '{') && rows.Valid(text)
 }
 
 // withoutBlanks is JSON without white space between its parts.

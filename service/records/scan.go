@@ -92,13 +92,13 @@ func (s *scanner) next() ([]byte, error) {
 		return nil, io.EOF
 	}
 	for {
-		n, over := s.split.before(s.buf[s.lo:s.hi], s.eof())
+		n, over, more := s.split.before(s.buf[s.lo:s.hi], s.eof())
 		s.lo += n
 		if over {
 			s.over = true
 			return nil, io.EOF
 		}
-		if s.lo < s.hi && (s.split.format != CSV || s.buf[s.lo] != '\r' || s.lo+1 < s.hi || s.eof()) {
+		if s.lo < s.hi && !more {
 			break
 		}
 		if s.eof() {

@@ -1,6 +1,10 @@
 package records
 
-import "bytes"
+import (
+	"bytes"
+
+	"zonedeck/service/rows"
+)
 
 // Format is how rows follow one another in a file.
 type Format string
@@ -24,25 +28,32 @@ type splitter struct {
 	begun bool
 }
 
-// before counts the bytes between rows at the beginning of b. over says that no row follows in the array.
-// eof says that b ends with the file.
-func (s *splitter) before(b []byte, eof bool) (n int, over bool) {
+// before counts the bytes between rows at the beginning of b. over says that no row follows in the array, and more that
+// what does follow may belong to them, too. eof says that b ends with the file.
+func (s *splitter) before(b []byte, eof bool) (n int, over, more bool) {
+	if s.format == Lines {
+		n, more = rows.Before(b)
+		return n, false, more && !eof
+	}
 	for n < len(b) {
 		switch c := b[n]; {
 		case s.format == CSV && c == '\r':
-			if n+1 < len(b) && b[n+1] != '\n' || n+1 == len(b) && !eof {
-				return n, false
+			if n+1 == len(b) && !eof {
+				return n, false, true
+			}
+			if n+1 < len(b) && b[n+1] != '\n' {
+				return n, false, false
 			}
 		case s.format == CSV && c != '\n':
-			return n, false
+			return n, false, false
 		case s.format == Array && c == ']':
-			return n, true
+			return n, true, false
 		case c != ' ' && c != '\n' && c != '\r' && c != '\t':
-			return n, false
+			return n, false, false
 		}
 		n++
 	}
-	return n, false
+	return n, false, false
 }
 
 // end goes on in b[from:] and reports the end of the row that begins with b, and where the next

@@ -8,8 +8,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"zonedeck/service/rows"
 )
 
 // scan gives all rows of a text, read in pieces of the given size.
@@ -251,4 +254,39 @@ func FuzzTableAgainstEncodingCSV(f *testing.F) {
 			}
 		}
 	})
+}
+
+// One rule says what a row of NDJSON is, whoever reads it: what stands on its line, whatever value that is, without white
+// space and byte order marks before it.
+func TestTheRowsOfNDJSONAreTheSameForEveryReader(t *testing.T) {
+	const text = "\ufeff{\"a\":1}\r\n\n\ufeff{\"a\":2}\n \ufeff\ufeff \n[1,{}]\n\ufeff7\n[]\n\"x\""
+	want := []string{`{"a":1}`, `{"a":2}`, `[1,{}]`, "7", "[]", `"x"`}
+	for piece := 1; piece < 20; piece++ {
+		if got, _, _ := scan(t, text, "a.ndjson", piece); !slices.Equal(got, want) {
+			t.Errorf("by %d: %q", piece, got)
+		}
+	}
+	var lines []string
+	l := &rows.Lines{On: func(raw []byte) error {
+		lines = append(lines, string(raw))
+		return nil
+	}}
+	if _, err := l.Write([]byte(text)); err != nil || l.Close() != nil || !slices.Equal(lines, want) {
+		t.Errorf("%q, %v", lines, err)
+	}
+	n := 0
+	if err := rows.EachRow(strings.NewReader(text), "ndjson", func(rows.Row) error { n++; return nil }); err != nil || n != len(want) {
+		t.Errorf("%d rows, %v", n, err)
+	}
+	table, err := rows.ReadRecords(strings.NewReader(text), "ndjson", 100)
+	if err != nil || table.Total != len(want) || table.Rows[2][1] != `[1,{}]` {
+		t.Errorf("%q, %v", table.Rows, err)
+	}
+}
+
+func TestARowOfBracketsAloneIsDamaged(t *testing.T) {
+	f := file(t, "a.ndjson", "{\"a\":1}\n"+strings.Repeat("[", 9<<20)+"\n")
+	if got := rowsOf(t, f, View{}, 3, "a"); len(got) != 2 || got[0].Damaged != "" || !strings.HasSuffix(got[1].Damaged, "exceeded max depth") {
+		t.Errorf("%.300q", got[len(got)-1].Damaged)
+	}
 }

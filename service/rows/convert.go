@@ -20,40 +20,17 @@ const (
 // ErrTooWide says that rows are not for CSV, although each of them can be read.
 var ErrTooWide = fmt.Errorf("its fields are more than the %d columns of a sheet, or their names longer than %d MiB", maxCSVColumns, maxCSVNames>>20)
 
-// WriteJSON writes the rows of NDJSON as one array, each row as it is on a line of its own.
-// It holds one row in memory. A *RecordsError names the row that is not JSON; none is looked for
-// where every row is known to be valid.
-func WriteJSON(w io.Writer, ndjson io.Reader, valid bool) error {
-	out := bufio.NewWriterSize(w, 256<<10)
-	before := "["
-	err := throughLines(ndjson, valid, func(raw []byte) error {
-		_, _ = out.WriteString(before) // Flush reports the first error
-		before = ",\n"
-		_, err := out.Write(raw)
-		return err
-	})
-	if err != nil {
-		return writeFault(err)
-	}
-	if before == "[" {
-		_, _ = out.WriteString("[")
-	}
-	_, _ = out.WriteString("]")
-	return out.Flush()
-}
-
 // WriteCSV writes the rows of NDJSON below a header with every field of any row, in the order
 // in which they first appear; a row that is no object has the one field "value". Of a field that
-// a row has twice the first value that says anything counts. Texts are as they are, null and
-// what a row lacks are empty, and everything else, also what is nested, is JSON. A text that a sheet would take for a formula gets an apostrophe before it, unless
-// raw is set; see Defuse.
+// a row has twice the first value counts. Texts are as they are, null and what a row lacks are empty, and everything else,
+// also what is nested, is JSON. A text that a sheet would take for a formula gets an apostrophe before it, unless raw is
+// set; see Defuse.
 //
-// It reads ndjson twice, once for the columns, and holds one row in memory. It returns how many
-// texts got an apostrophe. A *RecordsError names the row that is not JSON, which is looked for as
-// in WriteJSON, or wraps ErrTooWide.
-func WriteCSV(w io.Writer, ndjson io.ReadSeeker, raw, valid bool) (defused int, err error) {
+// The rows are known to be JSON. It reads them twice, once for the columns, and holds one in memory. It returns how many
+// texts got an apostrophe. A *RecordsError wraps ErrTooWide.
+func WriteCSV(w io.Writer, ndjson io.ReadSeeker, raw bool) (defused int, err error) {
 	t := &sheet{at: map[string]int{}, raw: raw}
-	if err := throughLines(ndjson, valid, t.look); err != nil {
+	if err := throughLines(ndjson, &Lines{On: t.look}); err != nil {
 		return 0, err
 	}
 	if _, err := ndjson.Seek(0, io.SeekStart); err != nil {
@@ -69,7 +46,7 @@ func WriteCSV(w io.Writer, ndjson io.ReadSeeker, raw, valid bool) (defused int, 
 			return 0, err
 		}
 	}
-	if err := throughLines(ndjson, true, t.row); err != nil {
+	if err := throughLines(ndjson, &Lines{On: t.row}); err != nil {
 		return 0, writeFault(err)
 	}
 	t.w.Flush()
@@ -79,7 +56,7 @@ func WriteCSV(w io.Writer, ndjson io.ReadSeeker, raw, valid bool) (defused int, 
 // writeFault is an error of the file that is written, without the row in which it was seen.
 func writeFault(err error) error {
 	var row *RecordsError
-	if errors.As(err, &row) && !errors.Is(err, errNoRow) && !errors.Is(err, errLongResultRow) {
+	if errors.As(err, &row) {
 		return row.Err
 	}
 	return err
@@ -93,6 +70,7 @@ type sheet struct {
 	raw     bool
 	defused int
 	cells   []string
+	seen    []bool // of these, in the row
 	out     *bufio.Writer
 	w       *csv.Writer
 }
@@ -120,7 +98,7 @@ func (t *sheet) look(raw []byte) error {
 		}
 		name = strings.Clone(name) // it is a part of the row
 		t.at[name] = len(t.names)
-		t.names, t.cells = append(t.names, name), append(t.cells, "")
+		t.names, t.cells, t.seen = append(t.names, name), append(t.cells, ""), append(t.seen, false)
 		return true
 	})
 	if full {
@@ -131,15 +109,17 @@ func (t *sheet) look(raw []byte) error {
 
 func (t *sheet) row(raw []byte) error {
 	clear(t.cells)
+	clear(t.seen)
 	fields(raw, func(name string, v gjson.Result) bool {
 		i := t.at[name]
 		switch {
-		case v.Type == gjson.Null || t.cells[i] != "":
+		case t.seen[i] || v.Type == gjson.Null:
 		case v.Type == gjson.String:
 			t.cells[i] = t.text(v.Str)
 		default:
 			t.cells[i] = v.Raw
 		}
+		t.seen[i] = true
 		return true
 	})
 	return t.put()

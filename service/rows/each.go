@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -62,21 +63,31 @@ func EachRow(r io.Reader, format string, on func(Row) error) error {
 	n := 0
 	each := func(row Row) error {
 		n++
-		m.left = maxResultRow
+		m.left = max(m.left, maxResultRow)
 		return on(row)
 	}
 	err := skipMark(br)
 	if err == nil {
-		if recordFormat(format, br) == "csv" {
+		switch recordFormat(format, br) {
+		case "csv":
 			err = eachCSV(br, each)
-		} else {
+		case "ndjson":
+			m.left = math.MaxInt64 // a line has its own bound
+			err = throughLines(br, &Lines{On: func(raw []byte) error {
+				if !Valid(raw) {
+					return ErrNoRow
+				}
+				return each(rowOf(raw))
+			}})
+		default:
 			err = eachJSON(br, each)
 		}
 	}
-	if err != nil {
-		return &RecordsError{Record: n + 1, Err: jsonFault(err)}
+	var row *RecordsError
+	if err != nil && !errors.As(err, &row) {
+		err = &RecordsError{Record: n + 1, Err: jsonFault(err)}
 	}
-	return nil
+	return err
 }
 
 // eachJSON reads an array of rows, or rows one after the other.
@@ -132,7 +143,7 @@ func eachCSV(br *bufio.Reader, on func(Row) error) error {
 		}}
 		for i, cell := range cells[:min(len(cells), len(header))] {
 			value := gjson.Result{Type: gjson.String, Str: cell, Raw: cell}
-			if (header[i] == "input" || header[i] == "discovery_input") && gjson.Valid(cell) {
+			if (header[i] == "input" || header[i] == "discovery_input") && Valid([]byte(cell)) {
 				value = gjson.Parse(cell)
 			}
 			s.field(header[i], value)
@@ -157,12 +168,17 @@ func cellsOf(header, cells []string) map[string]string {
 // ReadRow reads one row, which is valid JSON.
 func ReadRow(raw []byte) Row { return rowOf(raw) }
 
-// CountRow is ReadRow for who only wants to know what a row is: Data, Error, Code and Text.
-func CountRow(raw []byte) Row {
-	if plainlyUseful(raw) {
-		return Row{Data: true}
+// CountRow is ReadRow for who only wants to know what a row is: Data, Error, Code and Text. It is false for one that
+// is not JSON.
+func CountRow(raw []byte) (Row, bool) {
+	switch useful, valid := glance(raw); {
+	case !valid:
+		return Row{}, false
+	case useful:
+		return Row{Data: true}, true
+	default:
+		return rowOf(raw), true
 	}
-	return rowOf(raw)
 }
 
 // eachCell gives the cells of a row by their columns.

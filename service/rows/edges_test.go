@@ -138,8 +138,8 @@ func TestWhatACellOfCSVLooksLike(t *testing.T) {
 func TestTheFormatOfRecordsIsNamedOrSeen(t *testing.T) {
 	for _, c := range []struct{ format, text, want string }{
 		{"json", "a", "json"},
-		{"NDJSON", "a", "json"},
-		{"jsonl", "a", "json"},
+		{"NDJSON", "a", "ndjson"},
+		{"jsonl", "a", "ndjson"},
 		{"CSV", "[", "csv"},
 		{"", " \t\r\n[", "json"},
 		{"", "{", "json"},

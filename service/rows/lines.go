@@ -4,19 +4,37 @@ import (
 	"bytes"
 	"errors"
 	"io"
-
-	"github.com/tidwall/gjson"
 )
 
-var errNoRow = errors.New("it is not JSON")
+// ErrNoRow is the error of a row that cannot be read.
+var ErrNoRow = errors.New("it is not JSON")
 
-// Lines gives the rows of NDJSON that is written to it to On, one after the other: each is
-// valid JSON, and good for the call alone. A line that is an array counts as its elements.
-// Close ends the last line. It holds one row in memory; its errors are *RecordsError.
+// mark is a byte order mark.
+const mark = "\xef\xbb\xbf"
+
+// Before counts the bytes at the beginning of b that stand before a row of NDJSON: white space, and byte order marks, which
+// files that were put together have in their middle. More says that what follows may be the beginning of one.
+//
+// This and the line break after it are all that parts two rows: a row is what stands on its line, whatever value that is.
+func Before(b []byte) (n int, more bool) {
+	for {
+		n = blanks(b, n)
+		rest := b[n:]
+		if !bytes.HasPrefix(rest, []byte(mark)) {
+			return n, len(rest) > 0 && len(rest) < len(mark) && mark[:len(rest)] == string(rest)
+		}
+		n += len(mark)
+	}
+}
+
+// Lines gives the rows of NDJSON that is written to it to On, one after the other: each as it stands on its line, JSON or
+// not, and good for the call alone. Close ends the last line. It holds one row in memory; its errors are *RecordsError.
 type Lines struct {
 	On func(raw []byte) error
-	// Valid says that every row is known to be valid JSON, so that none is looked at for that.
-	Valid bool
+	// Most is how many bytes a row may have; 0 for those of a result's.
+	Most int
+	// Array says that the rows are those of an array, without its brackets, as a Joiner writes it.
+	Array bool
 	held  []byte // the beginning of a line whose end did not come yet
 	rows  int
 }
@@ -25,8 +43,8 @@ func (l *Lines) Write(p []byte) (int, error) {
 	for rest := p; ; {
 		line, after, whole := bytes.Cut(rest, []byte("\n"))
 		if !whole {
-			if len(l.held)+len(line) > maxResultRow {
-				return 0, &RecordsError{Record: l.rows + 1, Err: errLongResultRow}
+			if most, over := l.bound(); len(l.held)+len(line) > most {
+				return 0, &RecordsError{Record: l.rows + 1, Err: over}
 			}
 			l.held = append(l.held, line...)
 			return len(p), nil
@@ -35,51 +53,49 @@ func (l *Lines) Write(p []byte) (int, error) {
 			line = append(l.held, line...)
 			l.held = line[:0]
 		}
-		if err := l.line(line); err != nil {
+		line = rowOn(line)
+		if l.Array { // what was last before it came has no comma; that comes alone then
+			line = bytes.TrimSuffix(line, []byte(","))
+		}
+		if err := l.row(line); err != nil {
 			return 0, err
 		}
 	}
+}
+
+func (l *Lines) bound() (most int, over error) {
+	if l.Most > 0 {
+		return l.Most, errLongRecord
+	}
+	return maxResultRow, errLongResultRow
 }
 
 // Close takes what came after the last line break as a line, too.
 func (l *Lines) Close() error {
 	last := l.held
 	l.held = nil
-	return l.line(last)
+	return l.row(rowOn(last))
 }
 
-func (l *Lines) line(line []byte) error {
-	line = bytes.TrimSpace(bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))) // each part may begin with a mark
+func (l *Lines) row(line []byte) error {
 	if len(line) == 0 {
 		return nil
 	}
-	if !l.Valid && !gjson.ValidBytes(line) {
-		return &RecordsError{Record: l.rows + 1, Err: errNoRow}
-	}
-	if line[0] != '[' {
-		return l.row(line)
-	}
-	var err error
-	gjson.ParseBytes(line).ForEach(func(_, v gjson.Result) bool {
-		err = l.row([]byte(v.Raw))
-		return err == nil
-	})
-	return err
-}
-
-func (l *Lines) row(raw []byte) error {
-	if l.rows++; l.On == nil {
-		return nil
-	}
-	if err := l.On(raw); err != nil {
+	l.rows++
+	if err := l.On(line); err != nil {
 		return &RecordsError{Record: l.rows, Err: err}
 	}
 	return nil
 }
 
+// rowOn is the row on a line, or nothing.
+func rowOn(line []byte) []byte {
+	n, _ := Before(line)
+	return bytes.TrimRight(line[n:], " \t\r\n")
+}
+
 // throughLines gives the rows of NDJSON to on.
-func throughLines(r io.Reader, valid bool, on func(raw []byte) error) error {
-	l := &Lines{On: on, Valid: valid}
+func throughLines(r io.Reader, l *Lines) error {
 	if _, err := io.CopyBuffer(struct{ io.Writer }{l}, struct{ io.Reader }{r}, make([]byte, 256<<10)); err != nil {
 		return err
 	}

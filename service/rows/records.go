@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 
@@ -54,11 +55,18 @@ func ReadRecords(r io.Reader, format string, n int) (model.RecordTable, error) {
 		switch recordFormat(format, br) {
 		case "csv":
 			err = t.csv(br, m)
+		case "ndjson":
+			m.left = math.MaxInt64 // a line has its own bound
+			err = throughLines(br, &Lines{Most: maxRecordBytes, On: t.line})
 		default:
 			err = t.json(br, m)
 		}
 	}
-	if err != nil {
+	var row *RecordsError
+	switch {
+	case t.more:
+		err = nil // what was asked for is there
+	case err != nil && !errors.As(err, &row):
 		err = &RecordsError{Record: len(t.rows) + 1, Err: jsonFault(err)}
 	}
 	return t.table(err == nil && !t.more), err
@@ -66,10 +74,10 @@ func ReadRecords(r io.Reader, format string, n int) (model.RecordTable, error) {
 
 func recordFormat(format string, br *bufio.Reader) string {
 	switch format = strings.ToLower(format); format {
-	case "json", "ndjson", "jsonl":
-		return "json"
-	case "csv":
+	case "json", "ndjson", "csv":
 		return format
+	case "jsonl":
+		return "ndjson"
 	}
 	head, _ := br.Peek(512) // fewer bytes at the end of the result
 	if text := strings.TrimLeft(string(head), " \t\r\n"); strings.HasPrefix(text, "[") || strings.HasPrefix(text, "{") {
@@ -107,6 +115,21 @@ func (t *recordTable) table(whole bool) model.RecordTable {
 func (t *recordTable) full() bool {
 	t.more = len(t.rows) >= t.want || t.size >= maxTable
 	return t.more
+}
+
+// errEnough ends the reading where no more is asked for.
+var errEnough = errors.New("there are enough records")
+
+// line reads one record of NDJSON.
+func (t *recordTable) line(raw []byte) error {
+	switch {
+	case t.full():
+		return errEnough
+	case !Valid(raw):
+		return ErrNoRow
+	}
+	t.record(raw)
+	return nil
 }
 
 // json reads an array of records, or records one after the other.

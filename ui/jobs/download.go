@@ -173,7 +173,7 @@ func (m *Model) downloaded(msg downloaded) tea.Cmd {
 	case errors.As(msg.err, &foreign):
 		again := msg.doDownload
 		again.to.DropPartial = true
-		return m.confirmDownload(again, "Drop what is there?", foreign.File+" holds another result, or none. What is in it is lost.", "drop it")
+		return m.confirmDownload(again, "Drop what is there?", foreign.File+" holds another result, one for another format, or none. What is in it is lost.", "drop it")
 	case kept != nil && errors.Is(msg.err, context.Canceled):
 		return kit.Warn("stopped: " + kept.Kept() + " (d goes on)")
 	case errors.Is(msg.err, context.Canceled):
