@@ -274,7 +274,7 @@ func (f *facts) evidence(class Class) []Evidence {
 			from = " reported by the service"
 		}
 		add("status", statusText(f.TargetStatus)+from)
-	} else if f.unknown() {
+	} else if f.unknown() && f.Job == "" { // a call about a job has no target
 		add("status", "the target's status is not shown")
 	}
 	if f.ReadBy != "" {

@@ -92,11 +92,27 @@ func (s JobState) Final() bool {
 // HasResult reports whether the service has a result to download.
 func (s JobState) HasResult() bool { return s == JobReady || s == JobDownloaded }
 
-// JobAsked is what of a job's settings bounds its records: see JobSettings.
+// JobAsked is what of a job's settings bounds its records, see JobSettings, and what of its source
+// was not sent.
 type JobAsked struct {
-	Discover string `json:"discover,omitempty"`
-	PerInput int    `json:"per_input,omitempty"`
-	Total    int    `json:"total,omitempty"`
+	Discover string      `json:"discover,omitempty"`
+	PerInput int         `json:"per_input,omitempty"`
+	Total    int         `json:"total,omitempty"`
+	Rejected JobRejected `json:"rejected,omitzero"`
+}
+
+// JobRejected are the bad rows of a job's source: how many, and the file that they were kept in.
+type JobRejected struct {
+	Rows int    `json:"rows"`
+	File string `json:"file"`
+}
+
+// Rejected are the bad rows of its source; the zero value where there were none, or that is not known.
+func (j Job) Rejected() JobRejected {
+	if j.Asked == nil {
+		return JobRejected{}
+	}
+	return j.Asked.Rejected
 }
 
 // Job is one line of the ledger.
@@ -130,7 +146,7 @@ type Job struct {
 	Rows   JobRows
 	// Repeats is the job whose inputs this one takes up again, or empty.
 	Repeats string
-	// Asked is what bounds its records, nil where that is not known.
+	// Asked is what was asked for, nil where that is not known.
 	Asked *JobAsked
 	// Hook is the token of the inbox's address that the service was given (HookToken), or empty.
 	// HookDue is until when its webhook is waited for before the service is asked in its place;
@@ -301,11 +317,13 @@ type TriggerRequest struct {
 	Key     string // name of the key; empty means the profile's
 	// Settings are what is asked for besides the inputs.
 	Settings JobSettings
-	// MaxCost refuses the job if it is expected to cost more dollars; 0 leaves that to the
-	// profile, whose cap holds in any case.
+	// MaxCost refuses the job if the upper end of its estimate is more dollars, or is not known; 0
+	// leaves that to the profile, whose cap holds in any case.
 	MaxCost float64 `json:",omitempty"`
 	// Repeats is the job of the ledger that is launched again, or empty.
 	Repeats string
+	// Rejected are the bad rows of the source, which the ledger names with the job.
+	Rejected JobRejected `json:"-"`
 	// Guard, if set, refuses the launch of what was launched before.
 	Guard *LaunchGuard `json:"-"`
 }

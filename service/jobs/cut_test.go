@@ -27,6 +27,11 @@ func TestTheLedgerNamesWhatACutDownloadLeft(t *testing.T) {
 	if d.Cause != model.CauseIncomplete || len(d.Steps) != 1 || d.Steps[0].Text != "ask again: what came is not the whole answer" || d.Summary != "The body ended early, after 12 bytes." {
 		t.Errorf("%+v", d)
 	}
+	for _, e := range d.Evidence {
+		if strings.Contains(e.Text, "target") {
+			t.Errorf("%q of a call that has no target", e.Text)
+		}
+	}
 	if !strings.Contains(step, "the answer broke off after 12 bytes") || !strings.Contains(step, "12 bytes are kept in "+dest+".part") {
 		t.Errorf("%q", step)
 	}

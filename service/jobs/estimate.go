@@ -189,7 +189,7 @@ func (rn *Runner) past(ctx context.Context, p profile.Profile, d dialect.Dialect
 				return was, err
 			}
 			if err == nil {
-				asked = askedOf(d.Settings(request))
+				asked = askedOf(d.Settings(request), model.JobRejected{})
 			}
 		}
 		if asked == nil || asked.Discover != r.Settings.Discover {
@@ -214,8 +214,8 @@ func cutShort(then model.JobAsked, now model.JobSettings) bool {
 	return then.Total > 0 || then.PerInput > 0 && (now.LimitPerInput == 0 || now.LimitPerInput > then.PerInput)
 }
 
-func askedOf(s model.JobSettings) *model.JobAsked {
-	return &model.JobAsked{Discover: s.Discover, PerInput: s.LimitPerInput, Total: s.LimitTotal}
+func askedOf(s model.JobSettings, bad model.JobRejected) *model.JobAsked {
+	return &model.JobAsked{Discover: s.Discover, PerInput: s.LimitPerInput, Total: s.LimitTotal, Rejected: bad}
 }
 
 // rateOf is the rate of the profile's first priced zone for ready-made scrapers, data sets or,
@@ -234,8 +234,7 @@ func rateOf(p profile.Profile, d dialect.Dialect, dataset string) (model.ZoneNam
 	return "", model.Rate{}
 }
 
-// ErrCost is wrapped by the refusal of a job that is expected to cost more than its cap, or whose
-// cost is not known.
+// ErrCost is wrapped by the refusal of a job whose estimate has an upper end above its cap, or none.
 var ErrCost = errors.New("the job may cost more than its cap")
 
 // withinCap refuses a job above its cap or the profile's: the smaller one holds. One whose cost

@@ -152,7 +152,7 @@ func (rn *Runner) Trigger(ctx context.Context, r model.TriggerRequest) (model.Jo
 	hook := hookOf(r.Settings)
 	l.job, err = rn.cfg.Ledger.BeginUnless(ctx, model.Job{
 		Profile: l.p.Name, Dataset: r.Dataset, KeyName: l.key.Name, Inputs: len(r.Inputs), Done: -1, Records: -1, Repeats: r.Repeats,
-		Hook: hook, HookDue: rn.hookDue(hook), Asked: askedOf(l.d.Settings(r)),
+		Hook: hook, HookDue: rn.hookDue(hook), Asked: askedOf(l.d.Settings(r), r.Rejected),
 	}, digest(l.p, r), keptRequest(r, exchange.MaskOf(l.secret, exchange.Login{})), r.Guard)
 	if err != nil {
 		return model.Job{}, err

@@ -64,7 +64,7 @@ type Profile struct {
 	Zones  []model.Zone
 	// Variables are what {{name}} stands for in requests: a value, or a reference to a secret.
 	Variables map[string]string
-	// MaxJobCost refuses jobs that are expected to cost more dollars; 0 refuses none.
+	// MaxJobCost refuses jobs if the upper end of their estimate is more dollars, or is not known; 0 refuses none.
 	MaxJobCost float64
 	// ReadOnly refuses what changes something at the service, at a target, or in the
 	// configuration (see Refuse).

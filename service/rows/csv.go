@@ -60,13 +60,27 @@ func (in *inputReader) csv(br *bufio.Reader) error {
 		if err != nil {
 			return err
 		}
-		raw := bytes.TrimLeft(kept.upTo(r.InputOffset()), "\r\n")
+		text := kept.upTo(r.InputOffset())
+		raw := bytes.TrimLeft(text, "\r\n")
+		begins := 0
+		if fault != nil {
+			begins = fault.StartLine
+		} else {
+			begins, _ = r.FieldPos(0)
+		}
+		above := bytes.Count(text[:len(text)-len(raw)], []byte("\n")) // lines that the reader passes over
+		for n := range above {
+			in.skipped(begins - above + n)
+		}
 		if fault != nil {
 			in.reject(fault.StartLine, raw, "", "%v; expected CSV", fault.Err)
 			continue
 		}
-		row, _ := r.FieldPos(0)
-		if err := in.cells(row, raw, t, cells); err != nil {
+		if !slices.ContainsFunc(cells, func(c string) bool { return c != "" }) {
+			in.skipped(begins)
+			continue
+		}
+		if err := in.cells(begins, raw, t, cells); err != nil {
 			return err
 		}
 	}
@@ -74,6 +88,30 @@ func (in *inputReader) csv(br *bufio.Reader) error {
 		in.out.Rejected = nil
 	}
 	return nil
+}
+
+// skipped counts a row without a value, which is left out.
+func (in *inputReader) skipped(row int) {
+	if in.out.Blank++; len(in.blank) < maxNotes {
+		in.blank = append(in.blank, row)
+	}
+}
+
+// sayBlank names the rows that were left out because they have no value.
+func (in *inputReader) sayBlank() {
+	switch n := in.out.Blank; {
+	case n == 1:
+		in.out.Problems = append(in.out.Problems, Problem{Row: in.blank[0], Text: "the row is blank; it is left out", Warning: true})
+	case n > 1:
+		words := fmt.Sprint(in.blank[0])
+		for _, row := range in.blank[1:] {
+			words += fmt.Sprintf(", %d", row)
+		}
+		if n > len(in.blank) {
+			words += fmt.Sprintf(" and %d more", n-len(in.blank))
+		}
+		in.out.Problems = append(in.out.Problems, Problem{Text: fmt.Sprintf("%d rows are blank; they are left out: rows %s", n, words), Warning: true})
+	}
 }
 
 // table is the header of a CSV.

@@ -105,6 +105,7 @@ func Read(r io.Reader, kind string, shape Shape) (Inputs, error) {
 	}
 	in.more(in.out.Bad-maxProblems, false, "more rows cannot be used", "1 more row cannot be used")
 	in.more(in.out.Folded-maxNotes, true, "more rows repeat another one; each is sent once", "1 more row repeats another one; it is sent once")
+	in.sayBlank()
 	for _, name := range slices.Sorted(maps.Keys(in.unknown)) {
 		in.out.Problems = append(in.out.Problems, Problem{Text: fmt.Sprintf("field %s, in %d rows, is not shown for this data set; it is sent", Quote(name), in.unknown[name]), Warning: true})
 		if len(in.out.Problems) > maxProblems+2*maxNotes {
@@ -190,6 +191,7 @@ type inputReader struct {
 	out     Inputs
 	seen    map[[sha256.Size]byte]int // the digest of a row's content to its number
 	unknown map[string]int            // fields that are not shown, to the rows that have them
+	blank   []int                     // the first rows of a table that have no value
 }
 
 // reject reports a row that is left out, and keeps it. raw is its text.

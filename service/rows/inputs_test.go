@@ -42,7 +42,13 @@ func TestReadInputs(t *testing.T) {
 		},
 		{
 			name: "CSV", text: "name, URL ,n\n\"a \"\"b\"\"\",http://lab.test/1,20\n\n,http://lab.test/2,\n",
-			want: []row{{URL: "http://lab.test/1", Extra: map[string]string{"name": `"a \"b\""`, "n": `"20"`}, Row: 2}, {URL: "http://lab.test/2", Row: 4}},
+			want:     []row{{URL: "http://lab.test/1", Extra: map[string]string{"name": `"a \"b\""`, "n": `"20"`}, Row: 2}, {URL: "http://lab.test/2", Row: 4}},
+			problems: []string{"!3: the row is blank; it is left out"},
+		},
+		{
+			name: "CSV with rows that are blank or have cells alone", kind: "csv", text: "\nurl,n\r\n\r\n,\nhttp://lab.test/1,\n\n\n\"a\"b,1\n\"\",\n\nhttp://lab.test/2,2\n\n\n",
+			want:     []row{{URL: "http://lab.test/1", Row: 5}, {URL: "http://lab.test/2", Extra: map[string]string{"n": `"2"`}, Row: 11}},
+			problems: []string{"8: expected CSV", "!0: 6 rows are blank; they are left out: rows 3, 4, 6, 7, 9 and 1 more"},
 		},
 		{name: "CSV with semicolons and CRLF", text: "\ufeffurl;n\r\nhttp://lab.test/1,2;x\r\n", want: []row{{URL: "http://lab.test/1,2", Extra: map[string]string{"n": `"x"`}, Row: 2}}},
 		{name: "CSV of one column", kind: "csv", text: "url\nhttp://lab.test/1\n", want: []row{{URL: "http://lab.test/1", Row: 2}}},

@@ -70,9 +70,10 @@ type Column struct{ Name, Field string }
 type Inputs struct {
 	// Rows are the good rows, each once.
 	Rows []model.JobInput
-	// Bad are those that cannot be used, Folded those that repeat another.
-	Bad, Folded int
-	Problems    []Problem
+	// Bad are those that cannot be used, Folded those that repeat another, Blank those of a table
+	// without a value.
+	Bad, Folded, Blank int
+	Problems           []Problem
 	// Columns are those of a table.
 	Columns []Column
 	// Rejected are the bad rows as they stood in the source, a table's below its header;

@@ -86,7 +86,7 @@ func fields(f *form) []widget.Field {
 		},
 		{Name: fieldAllowed, Label: "Domains", Value: strings.Join(p.AllowedDomains, " "), Placeholder: "every target; or such as shop.example.com *.example.com", Help: "The only targets that this profile fetches."},
 		{Name: fieldReadOnly, Label: "Read-only", Kind: widget.FieldToggle, Value: readOnly, Placeholder: "refuse what changes something"},
-		{Name: fieldMostCost, Label: "Job cap, $", Value: costText(p.MaxJobCost), Placeholder: "none", Check: checkCost, Help: "A job that is expected to cost more is refused, and one whose cost is not known."},
+		{Name: fieldMostCost, Label: "Job cap, $", Value: costText(p.MaxJobCost), Placeholder: "none", Check: checkCost, Help: "A job is refused if the upper end of its estimate is more, or is not known."},
 		{Name: fieldColor, Label: "Colour", Kind: widget.FieldChoice, Options: colors(), Value: p.Color, Help: "Of the profile's name on every screen."},
 	}
 }

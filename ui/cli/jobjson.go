@@ -27,10 +27,17 @@ type jobJSON struct {
 	Format        string        `json:"format"`
 	Rows          *jobRowsJSON  `json:"rows"`
 	Repeats       string        `json:"repeats"`
+	Rejected      *rejectedJSON `json:"rejected"`
 	Created       time.Time     `json:"created"`
 	Updated       time.Time     `json:"updated"`
 	Steps         []jobStepJSON `json:"steps"`
 	Diagnosis     *jobFaultJSON `json:"diagnosis"`
+}
+
+// rejectedJSON are the bad rows of a job's source, and the file that they were kept in.
+type rejectedJSON struct {
+	Rows int    `json:"rows"`
+	File string `json:"file"`
 }
 
 // jobFaultJSON is the verdict on the last call about the job that did not succeed.
@@ -110,6 +117,9 @@ func newJobJSON(j model.Job) jobJSON {
 		Done: count(j.Done), Records: count(j.Records), Bytes: j.Bytes, File: j.File, SHA256: j.SHA256, Format: j.Rows.Format, Rows: newJobRowsJSON(j.Rows), Repeats: j.Repeats,
 		Created: j.Created.UTC(), Updated: j.Updated.UTC(), Steps: make([]jobStepJSON, 0, len(j.Steps)),
 		Diagnosis: newJobFaultJSON(j.Fault),
+	}
+	if bad := j.Rejected(); bad.Rows > 0 {
+		out.Rejected = &rejectedJSON{bad.Rows, bad.File}
 	}
 	for _, st := range j.Steps {
 		out.Steps = append(out.Steps, jobStepJSON{At: st.At.UTC(), State: string(st.State), Text: st.Text})

@@ -25,7 +25,7 @@ type launchFlags struct {
 
 func (f *launchFlags) addLaunch(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.Var(&f.maxCost, "max-cost", "refuse the job if it is expected to cost more dollars; max_job_cost of the profile holds, too")
+	fl.Var(&f.maxCost, "max-cost", "refuse the job if the upper end of its estimate is more dollars, or is not known; max_job_cost of the profile holds, too")
 	fl.BoolVar(&f.again, "again", false, "launch it even if the same inputs were launched within the last hour, or may have been before")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "check the job, say what it is expected to cost, and print its inputs; send nothing")
 	fl.StringVar(&f.key, "key", "", "name of the key in the inventory")
@@ -90,6 +90,7 @@ type jobPlanJSON struct {
 	Rows          []json.RawMessage `json:"rows"`
 	Bad           int               `json:"bad"`
 	Folded        int               `json:"folded"`
+	Blank         int               `json:"blank"`
 	Records       *float64          `json:"records_estimate"`
 	Cost          *float64          `json:"cost_estimate"`
 	Basis         string            `json:"basis"`
@@ -101,7 +102,7 @@ type jobPlanJSON struct {
 func (t *task) printPlan(r model.TriggerRequest, read rows.Inputs, e jobs.Estimate, before []model.Job, asJSON bool) error {
 	out := jobPlanJSON{
 		SchemaVersion: schemaVersion, Dataset: r.Dataset, Repeats: r.Repeats, Inputs: len(r.Inputs), Rows: []json.RawMessage{},
-		Bad: read.Bad, Folded: read.Folded, Basis: e.Basis, Before: []string{},
+		Bad: read.Bad, Folded: read.Folded, Blank: read.Blank, Basis: e.Basis, Before: []string{},
 	}
 	if e.Records >= 0 {
 		out.Records = &e.Records

@@ -58,6 +58,9 @@ func (t *task) showJob(j model.Job) error {
 	add("key", j.KeyName)
 	add("repeats", j.Repeats)
 	add("inputs", fmt.Sprint(j.Inputs))
+	if bad := j.Rejected(); bad.Rows > 0 {
+		add("bad rows", fmt.Sprintf("%d, kept in %s", bad.Rows, bad.File))
+	}
 	if j.Records >= 0 && !j.Rows.Counted {
 		add("records", fmt.Sprintf("%d, as the service says", j.Records))
 	}

@@ -151,7 +151,7 @@ func (t *task) trigger(ctx context.Context, name string, f triggerFlags) error {
 	if r.Guard, err = t.allowAgain(ctx, r, f); err != nil {
 		return err
 	}
-	if err := t.keepLists(f, in); err != nil {
+	if r.Rejected, err = t.keepLists(f, in); err != nil {
 		return err
 	}
 	job, err := t.Client.Trigger(ctx, r)
@@ -282,30 +282,34 @@ func (t *task) sayInputs(name string, in rows.Inputs) {
 }
 
 // keepLists keeps the bad rows and, if it is asked for, the good ones, before anything is sent.
-func (t *task) keepLists(f triggerFlags, in rows.Inputs) error {
+func (t *task) keepLists(f triggerFlags, in rows.Inputs) (bad model.JobRejected, err error) {
 	if in.Bad > 0 {
 		path, err := t.KeepRejects(f.rejects, in)
 		if err != nil {
-			return fail(exitState, "the bad rows could not be kept, so nothing was sent: %w", err)
+			return bad, fail(exitState, "the bad rows could not be kept, so nothing was sent: %w", err)
 		}
 		t.app.say("zonedeck: %s kept in %s", text.Counted(in.Bad, "bad row"), path)
+		if abs, err := filepath.Abs(path); err == nil { // the ledger is read from other folders
+			path = abs
+		}
+		bad = model.JobRejected{Rows: in.Bad, File: path}
 	}
 	if f.saveList == "" {
-		return nil
+		return bad, nil
 	}
 	path, err := t.listFile(f.saveList)
 	if err != nil {
-		return err
+		return bad, err
 	}
 	err = t.SaveList(f.saveList, in.Rows)
 	if errors.Is(err, os.ErrExist) {
-		return usage("--save-list: %w; nothing was sent; choose another name, or remove %s", err, path)
+		return bad, usage("--save-list: %w; nothing was sent; choose another name, or remove %s", err, path)
 	}
 	if err != nil {
-		return fail(exitState, "the list could not be saved, so nothing was sent: %w", err)
+		return bad, fail(exitState, "the list could not be saved, so nothing was sent: %w", err)
 	}
 	t.app.say("zonedeck: %s saved in %s", text.Counted(len(in.Rows), "input"), path)
-	return nil
+	return bad, nil
 }
 
 func (t *task) listFile(name string) (string, error) {

@@ -45,7 +45,7 @@ func (f *profileFlags) register(cmd *cobra.Command) {
 	fl.StringVar(&f.color, "color", "", "colour of the name on the screen: "+strings.Join(profile.Colors(), ", "))
 	fl.StringSliceVar(&f.zones, "zones", nil, "zones to take (default: every zone that the account lists)")
 	fl.StringSliceVar(&f.allow, "allow-domain", nil, "target that may be fetched, as shop.example.com or *.example.com (default: every target)")
-	fl.Var(&f.maxJobCost, "max-job-cost", "refuse jobs that are expected to cost more dollars, or whose cost is not known (default: no cap)")
+	fl.Var(&f.maxJobCost, "max-job-cost", "refuse jobs if the upper end of their estimate is more dollars, or is not known (default: no cap)")
 	fl.BoolVar(&f.noZones, "no-zones", false, "take no zones")
 	fl.BoolVar(&f.noCA, "no-ca", false, "take no CA certificate")
 	fl.BoolVar(&f.readOnly, "read-only", false, "refuse what changes something; =false switches it off")

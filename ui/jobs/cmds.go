@@ -149,7 +149,7 @@ func (m *Model) trigger(r model.TriggerRequest, k kept) tea.Cmd {
 	l, d := m.deps.Ledger, m.deps
 	return kit.Do(kit.Jobs, &m.work.trigger, m.deps.Ctx, func(ctx context.Context) tea.Msg {
 		out := triggered{dataset: r.Dataset}
-		out.said, out.err = d.keep(ctx, r.Key, k)
+		out.said, r.Rejected, out.err = d.keep(ctx, r.Key, k)
 		if out.err == nil {
 			out.job, out.err = l.Trigger(ctx, r)
 		}
@@ -158,26 +158,27 @@ func (m *Model) trigger(r model.TriggerRequest, k kept) tea.Cmd {
 }
 
 // keep writes down what has to be before anything is sent, and says what is where.
-func (d Deps) keep(ctx context.Context, key string, k kept) (said []string, err error) {
+func (d Deps) keep(ctx context.Context, key string, k kept) (said []string, bad model.JobRejected, err error) {
 	if k.reason != "" && d.Admit != nil {
 		if err := d.Admit(ctx, key, k.reason); err != nil {
-			return nil, err
+			return nil, bad, err
 		}
 	}
 	if k.list != "" {
 		if err := d.SaveList(k.list, k.in.Rows); err != nil {
-			return nil, fmt.Errorf("the list could not be saved, so nothing was sent: %w", err)
+			return nil, bad, fmt.Errorf("the list could not be saved, so nothing was sent: %w", err)
 		}
 		said = append(said, text.Counted(len(k.in.Rows), "input")+" saved as list:"+k.list)
 	}
 	if k.in.Bad > 0 {
 		path, err := d.KeepRejects("", k.in)
 		if err != nil {
-			return said, fmt.Errorf("the bad rows could not be kept, so nothing was sent: %w", err)
+			return said, bad, fmt.Errorf("the bad rows could not be kept, so nothing was sent: %w", err)
 		}
+		bad = model.JobRejected{Rows: k.in.Bad, File: path}
 		said = append(said, "the bad rows are kept in "+path)
 	}
-	return said, nil
+	return said, bad, nil
 }
 
 func (m *Model) askCancel(j model.Job) tea.Cmd {

@@ -207,7 +207,7 @@ func settingFields() []widget.Field {
 		{Name: fieldMore, Label: "More", Kind: widget.FieldToggle, Help: "Limits, a sample, the columns of a CSV, notifications and deliveries."},
 		{Name: fieldPerInput, Label: "Per input", Hidden: true, Placeholder: "no limit", Help: "Records for an input at most: each is billed.", Check: count},
 		{Name: fieldTotal, Label: "In all", Hidden: true, Placeholder: "no limit", Help: "Records at most: each is billed.", Check: count},
-		{Name: fieldMaxCost, Label: "Cap, $", Hidden: true, Placeholder: "the profile's", Help: "The job is refused if it is expected to cost more.", Check: func(s string) error {
+		{Name: fieldMaxCost, Label: "Cap, $", Hidden: true, Placeholder: "the profile's", Help: "The job is refused if the upper end of its estimate is more, or is not known.", Check: func(s string) error {
 			if n, err := strconv.ParseFloat(s, 64); s != "" && (err != nil || !(n > 0) || math.IsInf(n, 0)) {
 				return errors.New("give dollars, more than 0, or nothing")
 			}

@@ -116,6 +116,8 @@ func TestTheGoodRowsAreLaunchedAndTheBadOnesKept(t *testing.T) {
 				return
 			}
 			s.Expect("the bad rows are kept in /tmp/rejected.txt")
+			s.Press("enter")
+			s.Expect("bad rows  1, kept in /tmp/rejected.txt")
 			if len(f.triggered) != 1 || len(f.triggered[0].Inputs) != 2 || f.rejected != "nonsense\n" {
 				t.Errorf("%+v, %q", f.triggered, f.rejected)
 			}

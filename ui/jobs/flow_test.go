@@ -205,7 +205,7 @@ func (f *fakeLedger) Trigger(ctx context.Context, r model.TriggerRequest) (model
 	now := time.Now()
 	j := model.Job{
 		ID: fmt.Sprintf("job-%d", len(f.triggered)), Snapshot: fmt.Sprintf("sd_%d", len(f.triggered)), Profile: "acme", Dataset: r.Dataset,
-		KeyName: r.Key, State: model.JobAccepted, Inputs: len(r.Inputs), Records: -1, Done: 0, Created: now, Updated: now,
+		KeyName: r.Key, State: model.JobAccepted, Inputs: len(r.Inputs), Records: -1, Done: 0, Created: now, Updated: now, Asked: &model.JobAsked{Rejected: r.Rejected},
 		Steps: []model.JobStep{{At: now, State: model.JobIntent, Text: "written before sending"}, {At: now, State: model.JobAccepted, Text: "snapshot received"}},
 	}
 	if f.answer != nil {

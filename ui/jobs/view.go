@@ -143,6 +143,9 @@ func (m *Model) detailLines(j model.Job, w int) []string {
 	out = append(out, m.faultLines(j.Fault, w)...)
 	out = append(out, m.notes(j, w)...)
 	out = append(out, m.rowLines(j.Rows, w)...)
+	if bad := j.Rejected(); bad.Rows > 0 {
+		out = append(out, widget.Fact(t, "bad rows", fmt.Sprintf("%d, kept in %s", bad.Rows, bad.File), w)...)
+	}
 	if j.File != "" {
 		out = append(out, widget.Fact(t, "file", j.File, w)...)
 		out = append(out, widget.Fact(t, "size", text.Bytes(j.Bytes), w)...)
