@@ -176,10 +176,18 @@ type JobSettings struct {
 	// Notify is called when the job has ended, Endpoint gets the records. Addresses, or "".
 	Notify   string `json:"notify,omitempty"`
 	Endpoint string `json:"endpoint,omitempty"`
+	// Auth is the reference of the secret that is sent along to both addresses, as the whole value of
+	// their Authorization header; "" for none.
+	Auth string `json:"auth,omitempty"`
 	// Format is that of the records for Endpoint, "" for the service's own choice; Plain
 	// sends them uncompressed.
 	Format string `json:"format,omitempty"`
 	Plain  bool   `json:"plain,omitempty"`
+}
+
+// CallsInboxAlone reports whether the inbox is asked for as an address, and no other address is.
+func (s JobSettings) CallsInboxAlone() bool {
+	return s.Notify+s.Endpoint != "" && (s.Notify == "" || s.Notify == HookInbox) && (s.Endpoint == "" || s.Endpoint == HookInbox)
 }
 
 // DeliveryFormats are the formats of records that a service sends to an endpoint.
@@ -210,6 +218,9 @@ func (s JobSettings) problems(c Sends) (ps problems) {
 	}
 	if s.Format != "" && !slices.Contains(DeliveryFormats(), s.Format) {
 		ps.add("format", fmt.Errorf("%q is not one of %s", Cut(s.Format, 20), strings.Join(DeliveryFormats(), ", ")))
+	}
+	if s.Auth != "" && s.Notify == "" && s.Endpoint == "" {
+		ps.add("auth_header", errors.New("it needs an address that it is sent to: a notification or an endpoint"))
 	}
 	if s.Endpoint == "" && (s.Format != "" || s.Plain) {
 		ps.add("endpoint", errors.New("a format or no compression needs an endpoint that the records are sent to"))

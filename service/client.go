@@ -33,6 +33,8 @@ type Options struct {
 	// Rules gives the rules that the operator added for a profile; nil for none. See
 	// fetch.Config.
 	Rules func(profile string) ([]model.UserRule, error)
+	// Own is that of jobs.Config.
+	Own func(ref string) bool
 	// Follows is that of password.Config; nil means that no reference does.
 	Follows func(ref string) bool
 	// Journal keeps what happened; nil keeps nothing.
@@ -86,7 +88,7 @@ func New(o Options) *Client {
 	f := fetch.Config{
 		Access: access, Wire: wire, Bodies: exchange.Bodies{Dir: o.BodiesDir}, Rules: o.Rules, Now: o.Now, Timer: o.Timer, Log: o.Log,
 	}
-	j := jobs.Config{Access: access, Wire: wire, Ledger: o.Ledger, Work: o.Work, HookDue: o.HookDue, DownloadsDir: o.DownloadsDir, Now: o.Now, Log: o.Log}
+	j := jobs.Config{Access: access, Wire: wire, Ledger: o.Ledger, Work: o.Work, HookDue: o.HookDue, Own: o.Own, DownloadsDir: o.DownloadsDir, Now: o.Now, Log: o.Log}
 	j.List = func(ctx context.Context, key, dataset string, most int) ([]model.RemoteJob, int, error) {
 		return overview.Jobs(ctx, overview.Config{Access: access, Wire: wire, Now: now}, key, dataset, most)
 	}

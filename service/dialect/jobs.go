@@ -35,12 +35,17 @@ func (d Dialect) TriggerPath(version, dataset string) string {
 	return datasets(version) + "/trigger"
 }
 
+// TriggerAuth is the parameter of a trigger with what the service sends along to the job's addresses,
+// as public documentation has it.
+const TriggerAuth = "auth_header"
+
 // TriggerQuery is how the dataset is named. The contract shows no query
 // parameter and no field for it, so the default dialect sends none: there the
 // dataset is the console's own label. A dialect that knows error rows asks for them: without
 // them nothing says which inputs gave an error.
 //
-// The settings are parameters, too, as public documentation has them.
+// The settings are parameters, too, as public documentation has them; that of TriggerAuth is a secret,
+// and is not among them.
 func (d Dialect) TriggerQuery(dataset string, s model.JobSettings) url.Values {
 	if _, is := d.product(dataset); is || d.dataset == "" || dataset == "" {
 		return nil

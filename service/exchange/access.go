@@ -59,7 +59,7 @@ func (a Access) KeyFor(ctx context.Context, p profile.Profile, name string) (mod
 	if k.Secret == "" {
 		return k, keystore.Secret{}, model.BadField("key", "%s is only tracked; give it a reference to its value (env:, keyring:, file:, cmd:) to use it", name)
 	}
-	take := func() (keystore.Secret, error) { return a.resolve(ctx, "key", k.Secret) }
+	take := func() (keystore.Secret, error) { return a.Resolve(ctx, "key", k.Secret) }
 	var s keystore.Secret
 	var err error
 	if a.Permit == nil {
@@ -79,7 +79,7 @@ func (a Access) Login(ctx context.Context, p profile.Profile, z model.Zone, para
 	if err != nil {
 		return Login{}, err
 	}
-	password, err := a.resolve(ctx, "password", z.Password)
+	password, err := a.Resolve(ctx, "password", z.Password)
 	return Login{Username: name, Password: password}, err
 }
 
@@ -103,8 +103,8 @@ func (a Access) Variables(ctx context.Context, r model.FetchRequest) (map[string
 	return values, nil
 }
 
-// resolve gives a reference's value for a field of the form.
-func (a Access) resolve(ctx context.Context, field, ref string) (keystore.Secret, error) {
+// Resolve gives a reference's value for a field of the form.
+func (a Access) Resolve(ctx context.Context, field, ref string) (keystore.Secret, error) {
 	s, err := a.Secret(ctx, ref)
 	switch {
 	case err == nil && s.Empty():

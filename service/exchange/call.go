@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -31,7 +32,9 @@ type Call struct {
 	Method  string
 	Path    string // from the base URL on, with a leading "/"
 	Query   url.Values
-	Body    []byte // nil for none; sent as application/json
+	// SecretQuery are further parameters, whose values are written with the request alone.
+	SecretQuery map[string]keystore.Secret
+	Body        []byte // nil for none; sent as application/json
 }
 
 // API sends one call and returns the answer's head. The caller reads resp.Body to
@@ -84,7 +87,14 @@ func (w *Wire) API(ctx context.Context, call Call) (resp *http.Response, tr *Tra
 // Request makes the HTTP request. bearer is the key's value when it is about to
 // be written, or its mask for a preview: nothing else differs.
 func (call Call) Request(ctx context.Context, bearer string) (*http.Request, error) {
-	u, err := APIURL(call.Profile.BaseURL, call.Path, call.Query)
+	query := call.Query
+	if len(call.SecretQuery) > 0 {
+		query = maps.Clone(query)
+		for name, s := range call.SecretQuery {
+			query.Set(name, s.Reveal())
+		}
+	}
+	u, err := APIURL(call.Profile.BaseURL, call.Path, query)
 	if err != nil {
 		return nil, model.BadField("profile", "%w", err)
 	}

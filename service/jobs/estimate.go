@@ -87,7 +87,7 @@ func (rn *Runner) Check(ctx context.Context, r model.TriggerRequest) (Estimate, 
 }
 
 func (rn *Runner) check(ctx context.Context, p profile.Profile, d dialect.Dialect, r model.TriggerRequest) (Estimate, error) {
-	if err := allowed(p, d, r); err != nil {
+	if err := cmp.Or(allowed(p, d, r), rn.refuseAuth(p, r.Settings.Auth)); err != nil {
 		return Estimate{}, err
 	}
 	r.Settings = d.Settings(r)

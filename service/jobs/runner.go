@@ -34,6 +34,8 @@ type Config struct {
 	// List lists the newest jobs of a data set as the service lists them, by a key of the
 	// inventory or, without a name, the profile's; nil where that cannot be asked.
 	List func(ctx context.Context, key, dataset string, most int) (jobs []model.RemoteJob, skipped int, err error)
+	// Own reports whether a reference is, or may be, that of a key of the inventory; nil for none.
+	Own func(ref string) bool
 	// HookDue is how long the webhook of a job is waited for, 0 for model.HookDue.
 	HookDue time.Duration
 	// Coverage begins to take the rows of a job's result; nil takes none.

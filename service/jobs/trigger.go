@@ -129,8 +129,9 @@ type launch struct {
 	key    model.Key
 	secret keystore.Secret
 	body   []byte
-	// settings are what is asked for besides the inputs.
+	// settings are what is asked for besides the inputs, auth is what their Auth refers to.
 	settings model.JobSettings
+	auth     keystore.Secret
 }
 
 // Trigger starts a dataset job (service.md 4.2): it writes the intent to the
@@ -200,6 +201,15 @@ func (rn *Runner) prepareLaunch(ctx context.Context, r model.TriggerRequest) (la
 	if err != nil {
 		return launch{}, err
 	}
+	var auth keystore.Secret
+	if ref := r.Settings.Auth; ref != "" {
+		if auth, err = rn.cfg.Access.Resolve(ctx, fieldAuth, ref); err != nil {
+			return launch{}, err
+		}
+		if auth.Equal(secret) {
+			return launch{}, errOwn(keystore.Ref(ref))
+		}
+	}
 	body, product, err := d.ProductBody(r)
 	if err != nil {
 		return launch{}, err
@@ -207,7 +217,7 @@ func (rn *Runner) prepareLaunch(ctx context.Context, r model.TriggerRequest) (la
 	if !product {
 		body = rows.Body(r.Inputs)
 	}
-	return launch{p: p, d: d, key: key, secret: secret, body: body, settings: r.Settings}, nil
+	return launch{p: p, d: d, key: key, secret: secret, body: body, settings: r.Settings, auth: auth}, nil
 }
 
 // allowed reports why a job cannot be launched for the profile, whatever it costs.
@@ -283,11 +293,15 @@ func (rn *Runner) send(ctx context.Context, l launch) (v verdict) {
 	ctx, cancel := context.WithTimeoutCause(ctx, triggerTimeout, exchange.ErrTimeout)
 	defer cancel()
 	defer func() { v.at = rn.cfg.Now() }()
-	mask := exchange.MaskOf(l.secret, exchange.Login{}, deliverySecrets(l.settings)...)
-	resp, tr, err := rn.cfg.Wire.API(ctx, exchange.Call{
+	mask := exchange.MaskOf(l.secret, exchange.Login{}, append(deliverySecrets(l.settings), l.auth)...)
+	call := exchange.Call{
 		Profile: l.p, KeyName: l.key.Name, Key: l.secret,
 		Method: http.MethodPost, Path: l.d.TriggerPath(l.p.APIVersion, l.job.Dataset), Query: l.d.TriggerQuery(l.job.Dataset, l.settings), Body: l.body,
-	})
+	}
+	if !l.auth.Empty() {
+		call.SecretQuery = map[string]keystore.Secret{dialect.TriggerAuth: l.auth}
+	}
+	resp, tr, err := rn.cfg.Wire.API(ctx, call)
 	if err != nil {
 		text := line(mask.Text(err.Error()))
 		v = verdict{state: model.JobNotSent, detail: text, fault: diagnoseBreak(model.CallTrigger, err, text, tr.Sent())}

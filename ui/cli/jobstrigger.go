@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/catalogue"
 	"zonedeck/service/dialect"
@@ -31,6 +32,7 @@ type triggerFlags struct {
 	goodRows, preview bool
 	rejects, saveList string
 	settings          model.JobSettings
+	authSaid          bool // --auth-header was given
 }
 
 func (a *app) jobsTriggerCommand() *cobra.Command {
@@ -47,6 +49,7 @@ the ledger before the request is sent, and it is never resent automatically.`,
 			if err := f.check(); err != nil {
 				return err
 			}
+			f.authSaid = cmd.Flags().Changed("auth-header")
 			return a.withSession(cmd.Context(), needs{key: f.key, jobs: true, reason: f.reason}, func(t *task) error {
 				return t.trigger(cmd.Context(), args[0], f)
 			})
@@ -69,6 +72,7 @@ func (f *triggerFlags) add(cmd *cobra.Command) {
 	fl.IntVar(&f.settings.LimitTotal, "limit", 0, "records at most")
 	fl.StringVar(&f.settings.Notify, "notify", "", "address that is called when the job has ended; inbox for one of this user's 'webhook listen'")
 	fl.StringVar(&f.settings.Endpoint, "endpoint", "", "address that the records are sent to; inbox for one of this user's 'webhook listen'")
+	fl.StringVar(&f.settings.Auth, "auth-header", "", "with --notify or --endpoint: reference of the secret (env:NAME, keyring:…, file:…, cmd:…) that is their whole Authorization header; by default what the inbox checks, where it alone is called")
 	fl.StringVar(&f.settings.Format, "format", "", "with --endpoint: "+strings.Join(model.DeliveryFormats(), ", "))
 	fl.BoolVar(&f.settings.Plain, "uncompressed", false, "with --endpoint: records are not compressed")
 	fl.BoolVar(&f.preview, "preview", false, "show columns and a sample of a deep lookup, which the service is asked for; launch nothing")
@@ -125,6 +129,7 @@ func (t *task) trigger(ctx context.Context, name string, f triggerFlags) error {
 	}
 	in, err := t.readInputs(f, shape)
 	if err == nil {
+		t.fillAuth(&f)
 		err = t.fillHooks(ctx, &f.settings)
 	}
 	if err != nil {
@@ -159,6 +164,18 @@ func (t *task) trigger(ctx context.Context, name string, f triggerFlags) error {
 		return triggerError(ctx, job, err)
 	}
 	return t.launched(ctx, job, f.launchFlags)
+}
+
+// fillAuth has the service send along what the inbox checks, where webhooks come to it alone: without
+// that they would be rejected.
+func (t *task) fillAuth(f *triggerFlags) {
+	s := &f.settings
+	ref := t.HookAuth()
+	if f.authSaid || ref == "" || !s.CallsInboxAlone() {
+		return
+	}
+	s.Auth = ref
+	t.app.say("zonedeck: webhooks carry %s, by which the inbox verifies them (--auth-header '' sends none)", sanitizeLine(keystore.Ref(ref).Label()))
 }
 
 // shapeOf finds the data set and what its inputs are. Where the dialect does not send its name,

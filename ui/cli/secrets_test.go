@@ -33,11 +33,12 @@ const (
 	markedToken    = "Zd+T0ken/Marked=Also&5555544444"
 	markedOld      = "Zd+01d/Marked=Before&1111133333" // of a key that is rotated
 	markedNew      = "Zd+New/Marked=After&7777799999"
+	markedHook     = "Zd+H00k/Marked=Auth&2222244444" // what is sent along to a job's endpoint
 )
 
 // marked are all of them.
 func marked() []string {
-	return []string{markedKey, markedPassword, markedToken, markedOld, markedNew}
+	return []string{markedKey, markedPassword, markedToken, markedOld, markedNew, markedHook}
 }
 
 // repeated is a header as a hostile service repeats it, in three forms.
@@ -54,7 +55,7 @@ func hostileService(t *testing.T, used *atomic.Int64, deleted *atomic.Bool) stri
 		if strings.Contains(r.Header.Get("Authorization"), markedKey) {
 			used.Add(1)
 		}
-		echo := repeated(r.Header.Get("Authorization")) + repeated(string(body))
+		echo := repeated(r.Header.Get("Authorization")) + repeated(string(body)) + repeated(r.URL.Query().Get("auth_header")) + r.URL.RawQuery
 		w.Header().Set("X-Echo", r.Header.Get("Authorization"))
 		quoted, _ := json.Marshal(echo)
 		answer := map[string]string{
@@ -78,6 +79,9 @@ func hostileService(t *testing.T, used *atomic.Int64, deleted *atomic.Bool) stri
 		case deleted.Load() && strings.Contains(r.Header.Get("Authorization"), markedOld):
 			w.WriteHeader(http.StatusUnauthorized)
 			answer = "Invalid credentials " + echo
+		case r.URL.Query().Get("endpoint") != "" && r.URL.Query().Get("auth_header") != markedHook:
+			w.WriteHeader(http.StatusBadRequest)
+			answer = echo
 		case r.URL.Query().Get("dataset_id") == "gd_lost": // without an identifier
 			answer = string(quoted)
 		case r.URL.Path == "/request" && bytes.Contains(body, []byte("refused")):
@@ -209,6 +213,10 @@ func secretRuns() []secretRun {
 		{args: "jobs trigger gd_lost --input {dir}/urls.txt"},
 		{args: "jobs resolve job-5"},
 		{args: "jobs resolve job-5 --not-started --yes --json"},
+		{args: "jobs trigger gd_1 --input {dir}/urls.txt --again --endpoint https://hooks.test/in --auth-header env:HOOK --json", want: `"state":"accepted"`},
+		{args: "jobs trigger gd_lost --input {dir}/urls.txt --again --endpoint https://hooks.test/in --auth-header env:HOOK --json", want: `"state":"may_have"`},
+		{args: "jobs relaunch job-6 --yes --again --json", want: `"repeats":"job-6"`},
+		{args: "jobs show job-7"},
 		{args: "webhook listen --address 127.0.0.1:0 --json", want: `"verified_by":["Authorization"]`},
 		{args: "webhook list --json", want: "hook-1"},
 		{args: "webhook show hook-1"},
@@ -329,7 +337,7 @@ func TestNoCommandWritesASecret(t *testing.T) {
 	var deleted atomic.Bool
 	api, proxy := hostileService(t, &byKey, &deleted), hostileProxy(t, &byPassword)
 	base, _, _ := process(t, map[string]string{
-		"ZK": markedKey, "ZP": markedPassword, "TOKEN": markedToken, "ZNEW": markedNew, profileVariable: "acme", "ZONEDECK_EMULATOR_PROXY": "127.0.0.1:0",
+		"ZK": markedKey, "ZP": markedPassword, "TOKEN": markedToken, "HOOK": markedHook, "ZNEW": markedNew, profileVariable: "acme", "ZONEDECK_EMULATOR_PROXY": "127.0.0.1:0",
 	})
 	dir := markedHome(t, base, api, proxy)
 	root := (&app{Process: base}).rootCommand()

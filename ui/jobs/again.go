@@ -199,7 +199,7 @@ func (m *Model) change(r model.TriggerRequest) tea.Cmd {
 	for name, value := range map[string]string{
 		fieldDataset: r.Dataset, fieldPaste: strings.TrimSuffix(typed.String(), "\n"), fieldKey: cmp.Or(r.Key, l.form.Value(fieldKey)),
 		fieldDiscover: wayValue(s.Discover), fieldPerInput: bound(s.LimitPerInput), fieldTotal: bound(s.LimitTotal),
-		fieldNotify: s.Notify, fieldEndpoint: s.Endpoint, fieldFormat: s.Format,
+		fieldNotify: s.Notify, fieldEndpoint: s.Endpoint, fieldAuth: s.Auth, fieldFormat: s.Format,
 	} {
 		l.form.SetValue(name, value)
 	}

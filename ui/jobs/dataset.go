@@ -35,6 +35,7 @@ const (
 	fieldMaxCost  = "max_cost"
 	fieldNotify   = "notify"
 	fieldEndpoint = "endpoint"
+	fieldAuth     = "auth"
 	fieldFormat   = "format"
 	fieldPlain    = "plain"
 )
@@ -227,6 +228,10 @@ func settingFields() []widget.Field {
 		}},
 		{Name: fieldNotify, Label: "Notify", Hidden: true, Placeholder: "nobody", Help: "An address that is called when the job has ended; inbox for one of the inbox (i).", Check: address},
 		{Name: fieldEndpoint, Label: "Endpoint", Hidden: true, Placeholder: "nowhere", Help: "An address that the records are sent to; inbox for one of the inbox (i).", Check: address},
+		{
+			Name: fieldAuth, Label: "Auth", Hidden: true, Placeholder: "none", Check: kit.CheckRef,
+			Help: "A reference (env:, keyring:, file:, cmd:) to the whole Authorization header that these addresses get.",
+		},
 		{Name: fieldFormat, Label: "Format", Kind: widget.FieldChoice, Hidden: true, Options: formats, Help: "Of the records that are sent to the endpoint."},
 		{Name: fieldPlain, Label: "Plain", Kind: widget.FieldToggle, Hidden: true, Help: "Records are sent to the endpoint without compression."},
 	}
@@ -265,6 +270,8 @@ func (l *launch) showSettings(m *Model) {
 	for _, name := range []string{fieldFormat, fieldPlain} {
 		l.form.SetHidden(name, !on || !sent || product || strings.TrimSpace(l.form.Value(fieldEndpoint)) == "")
 	}
+	called := strings.TrimSpace(l.form.Value(fieldNotify)+l.form.Value(fieldEndpoint)) != ""
+	l.form.SetHidden(fieldAuth, !on && !l.inbox.auth || !sent || product || !called)
 	_, named := d.ProductOf(strings.TrimSpace(l.form.Value(fieldDataset))) // before its list is there
 	l.showInbox(sent, product || named)
 }
@@ -280,6 +287,9 @@ func (l *launch) asked() (r model.TriggerRequest, shape rows.Shape, sample int) 
 	r.Settings = model.JobSettings{
 		Discover: l.discover(), LimitPerInput: number(fieldPerInput), LimitTotal: number(fieldTotal),
 		Notify: l.notify(), Endpoint: strings.TrimSpace(l.form.Value(fieldEndpoint)),
+	}
+	if r.Settings.Notify+r.Settings.Endpoint != "" {
+		r.Settings.Auth = strings.TrimSpace(l.form.Value(fieldAuth))
 	}
 	if r.Settings.Endpoint != "" {
 		r.Settings.Format, r.Settings.Plain = l.form.Value(fieldFormat), l.form.On(fieldPlain)

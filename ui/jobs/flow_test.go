@@ -74,6 +74,7 @@ type fakeLedger struct {
 	previewErr error
 	// opens and closes count the files of inputs.
 	opens, closes int
+	hookAuth      string // by which the inbox checks
 	// refused and checkErr refuse a data set and a job.
 	refused, checkErr error
 	// hooks fills in addresses of the inbox.
@@ -402,7 +403,7 @@ func start(t *testing.T, f *fakeLedger, dialect string, w, h int) *uitest.Screen
 	t.Helper()
 	theme := kit.NewTheme(true, false)
 	view := jobs.New(jobs.Deps{
-		Ctx: t.Context(), Now: time.Now, Theme: theme, Ledger: f, FillHooks: f.hooks, Admit: f.admit, Read: rows.Read, KeepRejects: f.keepRejects, SaveList: f.saveList, Terminal: f.terminal, Notify: f.notify,
+		Ctx: t.Context(), Now: time.Now, Theme: theme, Ledger: f, FillHooks: f.hooks, HookAuth: func() string { return f.hookAuth }, Admit: f.admit, Read: rows.Read, KeepRejects: f.keepRejects, SaveList: f.saveList, Terminal: f.terminal, Notify: f.notify,
 		Profile: func() profile.Profile { return profile.Profile{Name: "acme", Dialect: dialect, Local: f.local} },
 		Expand:  func(path string) (string, error) { return strings.Replace(path, "~", "/home/operator", 1), nil },
 		OpenFile: func(path string) (io.ReadCloser, error) {

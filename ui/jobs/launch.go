@@ -59,6 +59,7 @@ type launch struct {
 	inbox   struct {
 		slot    kit.Slot
 		at      string // where it receives, as it was filled in
+		auth    bool   // the reference that it checks by was proposed
 		product bool   // the job is of a product, which calls nobody
 	}
 }
@@ -189,6 +190,7 @@ func (l *launch) changed(m *Model) {
 	l.form.SetHidden(fieldPaste, source != sourcePaste)
 	l.form.SetHidden(fieldPath, source != sourceFile)
 	l.hideTyped(source != sourceTyped)
+	l.offerAuth(m)
 	l.showSettings(m)
 	l.key = m.keyNamed(l.form.Value(fieldKey))
 	l.form.SetHidden(fieldReason, l.key.Level != model.LevelAdmin)

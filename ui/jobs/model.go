@@ -83,6 +83,9 @@ type Deps struct {
 	// FillHooks puts addresses of the inbox where model.HookInbox stands for one, and warns
 	// where the service may not reach them. It is called in a command.
 	FillHooks func(ctx context.Context, s *model.JobSettings) (warning string, err error)
+	// HookAuth is the reference of what the inbox checks the Authorization header by, "" for nothing;
+	// nil for no inbox.
+	HookAuth func() string
 	// Terminal is what the terminal understands, and Notify whether it is told of jobs from the
 	// beginning.
 	Terminal alert.Terminal

@@ -42,7 +42,22 @@ func (m *Model) inboxReceives(msg inboxReceives) {
 	}
 	l.inbox.at = msg.at
 	l.form.SetValue(fieldNotify, model.HookInbox)
+	l.offerAuth(m)
 	l.showSettings(m)
+}
+
+// offerAuth fills in what the inbox checks webhooks by, once, where they come to it alone: without it
+// they would be rejected, and nobody else is to get it.
+func (l *launch) offerAuth(m *Model) {
+	asked := model.JobSettings{Notify: strings.TrimSpace(l.form.Value(fieldNotify)), Endpoint: strings.TrimSpace(l.form.Value(fieldEndpoint))}
+	if m.deps.HookAuth == nil || l.inbox.auth || !asked.CallsInboxAlone() {
+		return
+	}
+	ref := m.deps.HookAuth()
+	l.inbox.auth = ref != ""
+	if l.inbox.auth && l.form.Value(fieldAuth) == "" {
+		l.form.SetValue(fieldAuth, ref)
+	}
 }
 
 // showInbox shows what was filled in, although nobody asked for more fields. A job of a product

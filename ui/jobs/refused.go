@@ -40,7 +40,7 @@ func (l *launch) refusedField(c checkedInputs) string {
 	return map[string]string{
 		"dataset": fieldDataset, "discover": fieldDiscover, "inputs": l.sourceField(), "key": fieldKey,
 		"limit": fieldTotal, "limit_total": fieldTotal, "limit_per_input": fieldPerInput, "max_cost": fieldMaxCost,
-		"notify": fieldNotify, "endpoint": fieldEndpoint, "format": fieldFormat,
+		"notify": fieldNotify, "endpoint": fieldEndpoint, "format": fieldFormat, "auth_header": fieldAuth,
 	}[wrong.Field()]
 }
 

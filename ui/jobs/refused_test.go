@@ -84,3 +84,40 @@ func TestTheKeyOfARefusedLaunchIsPickedAtOnce(t *testing.T) {
 		s.Expect("Why ADMIN  because")
 	})
 }
+
+// The inbox's own check is proposed where webhooks come to it alone, and can be taken out.
+func TestWhatTheInboxChecksIsProposed(t *testing.T) {
+	f := &fakeLedger{hooks: inboxAt("", nil), hookAuth: "env:HOOK"}
+	flow(t, f, "brightdata", 100, 40, func(s *uitest.Screen) {
+		fillDialog(s, "https://a.test/1")
+		s.Expect("Notify   inbox", "Auth     env:HOOK")
+		s.Press("ctrl+s", "ctrl+s", "y")
+		s.Expect("launched job-1")
+		fillDialog(s, "https://a.test/2")
+		s.Press("tab", "tab", "tab", "tab")
+		s.Expect("›Auth", "Authorization header that these addresses get.")
+		s.Press("ctrl+u")
+		s.Type("s3cret-itself")
+		s.Press("ctrl+s")
+		s.Expect("›Auth", "✗ not a secret reference: write env:NAME")
+		s.Press("ctrl+u", "ctrl+s", "ctrl+s", "y")
+		s.Expect("launched job-2")
+		if a, b := f.triggered[0].Settings.Auth, f.triggered[1].Settings.Auth; a != "env:HOOK" || b != "" {
+			t.Errorf("%q and %q are sent along", a, b)
+		}
+	})
+	// Another address is not told what the inbox checks; what a person writes is kept when it is launched again.
+	f = &fakeLedger{hooks: inboxAt("", errors.New("nobody receives")), hookAuth: "env:HOOK", jobs: []model.Job{readyJob()}}
+	f.rest.Request = askedFor("etl", "https://a.test/1")
+	f.rest.Request.Settings = model.JobSettings{Endpoint: "https://hooks.test/in", Auth: "keyring:hooks/in"}
+	flow(t, f, "brightdata", 100, 40, func(s *uitest.Screen) {
+		s.Press("a", "e")
+		s.Expect("Endpoint   https://hooks.test/in", "Auth       keyring:hooks/in")
+		s.ExpectNot("env:HOOK")
+		s.Press("ctrl+s", "ctrl+s", "y")
+		s.Expect("launched job-1")
+		if got := f.triggered[0].Settings.Auth; got != "keyring:hooks/in" {
+			t.Errorf("%q is sent along", got)
+		}
+	})
+}

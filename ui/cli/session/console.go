@@ -101,7 +101,7 @@ func (c *Console) Root() *ui.App {
 			Pictures: picture.Detect(s.o.Getenv), Filters: filter.History{File: s.Paths.FiltersFile()},
 		})},
 		{ID: kit.Jobs, View: jobs.New(jobs.Deps{
-			Ctx: c.ctx, Now: now, Theme: theme, Profile: s.CurrentProfile, Ledger: client, Inbox: func() kit.Overlay { return c.hooks.overlay(theme) }, FillHooks: s.FillHooks,
+			Ctx: c.ctx, Now: now, Theme: theme, Profile: s.CurrentProfile, Ledger: client, Inbox: func() kit.Overlay { return c.hooks.overlay(theme) }, FillHooks: s.FillHooks, HookAuth: s.HookAuth,
 			Admit: s.admit, Read: rows.Read, KeepRejects: s.KeepRejects, SaveList: s.SaveList, OpenFile: s.openInputs, Expand: expandHome,
 			OpenResult: s.openResult, SaveRows: saveNew,
 			Drift: client.Drift, EditFile: s.editFile(),

@@ -27,13 +27,16 @@ type variables struct {
 // environment. What may be a key, because the keys are not known, is refused. It waits for nothing.
 func (s *Session) Variable(name string) (model.Variable, bool) {
 	unread := unreadable(s.Inventory.Unread())
-	v, ok := s.CurrentProfile().Variable(name, s.o.Getenv, func(ref string) bool {
-		return unread != nil || slices.ContainsFunc(s.knownKeys(), func(k model.Key) bool { return k.Secret == ref })
-	})
+	v, ok := s.CurrentProfile().Variable(name, s.o.Getenv, s.mayBeKey)
 	if unread != nil && v.Refused != "" {
 		v.Refused = unread.Error()
 	}
 	return v, ok
+}
+
+// mayBeKey reports whether a reference is that of a key, or may be, because the keys are not known.
+func (s *Session) mayBeKey(ref string) bool {
+	return unreadable(s.Inventory.Unread()) != nil || slices.ContainsFunc(s.knownKeys(), func(k model.Key) bool { return k.Secret == ref })
 }
 
 // Variable is what the operator answered, else the session's. What must not go to a target is

@@ -107,6 +107,16 @@ func (s *Session) verifiers(ctx context.Context) ([]webhook.Verifier, error) {
 	return out, nil
 }
 
+// HookAuth is the reference of what the inbox checks the Authorization header of webhooks by, "" where
+// it does not check that.
+func (s *Session) HookAuth() string {
+	checks := s.configured().Webhook().Verify
+	if i := slices.IndexFunc(checks, func(v profile.WebhookVerify) bool { return v.Kind == webhook.KindAuthorization }); i >= 0 {
+		return checks[i].Secret
+	}
+	return ""
+}
+
 // ErrNoHook says that no address can be given to a service.
 var ErrNoHook = errors.New("no zonedeck receives webhooks: begin with 'zonedeck webhook listen', or on the page of the inbox")
 
