@@ -26,6 +26,7 @@ func Report(p keystore.RotationPlan) string {
 	fmt.Fprintf(&b, ". Steps measured: %d, vouched for: %d, open: %d.\n\n", measured, vouched, open)
 	if p.Method == keystore.RotateByRefresh && (!p.LastOld.IsZero() || p.NewFingerprint != "") {
 		fmt.Fprintf(&b, "The outage: %s.\n\n", outage(p))
+		firstCalls(&b, p)
 	}
 	b.WriteString("| | name at the service | fingerprint | ends in |\n| --- | --- | --- | --- |\n")
 	fmt.Fprintf(&b, "| old key | %s | %s | %s |\n", cell(p.OldName), cell(p.OldFingerprint), cell(p.OldLast4))
@@ -39,6 +40,28 @@ func Report(p keystore.RotationPlan) string {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", s.Kind.Word(), cell(s.Name()), known, at, cell(s.Proof()))
 	}
 	return b.String()
+}
+
+// firstCalls say what the outage of a refresh is measured by, and when each use was first seen to work
+// after it.
+func firstCalls(b *strings.Builder, p keystore.RotationPlan) {
+	b.WriteString("It is measured by references: what reads its reference before each call stood still no longer. A process that keeps\n" +
+		"the value that it has read stands still until it reads it again, which nothing here sees.\n\n" +
+		"| use | first accepted call with the new value |\n| --- | --- |\n")
+	for _, s := range p.Steps {
+		if s.Kind != keystore.StepTest {
+			continue
+		}
+		first := "none yet"
+		switch {
+		case s.Done && s.By == keystore.Measured:
+			first = stamp(s.At) + ", made by the console as it does"
+		case s.Done:
+			first = "not measured: vouched for " + stamp(s.At)
+		}
+		fmt.Fprintf(b, "| %s | %s |\n", cell(s.Subject), cell(first))
+	}
+	b.WriteByte('\n')
 }
 
 // Left says what a rotation leaves that was given up, or would be: of a key, where the new value is, if

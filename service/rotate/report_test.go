@@ -33,3 +33,36 @@ func TestAReportHoldsNoSequencesAndNoPictures(t *testing.T) {
 		}
 	}
 }
+
+// TestTheReportOfARefreshSaysWhatItsOutageIsMeasuredBy has a use that the console calls as, one that a
+// person vouches for, and one that is not reached.
+func TestTheReportOfARefreshSaysWhatItsOutageIsMeasuredBy(t *testing.T) {
+	at := time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
+	k := model.Key{Name: "etl", Secret: "file:etl"}
+	plan := keystore.PlanRotation(k, keystore.RotateByRefresh, []keystore.RotationUser{{Name: "profile acme", Ref: "file:etl"}, {Name: "nightly"}, {Name: "weekly"}}, at)
+	plan.LastOld, plan.FirstNew, plan.NewFingerprint = at, at.Add(time.Second), "f00"
+	for n := range 6 { // the refresh, three settings, two calls
+		proof := keystore.Proof{By: keystore.Measured, Status: 200}
+		if plan.Steps[n].Subject == "nightly" {
+			proof = keystore.Proof{By: keystore.Vouched}
+		}
+		var err error
+		if plan, err = plan.Record(n, proof, at.Add(time.Duration(n+2)*time.Second)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	report := rotate.Report(plan)
+	for _, want := range []string{
+		"no value worked everywhere for 5s at most", "last reference set 09:00:05.000Z",
+		"It is measured by references: what reads its reference before each call", "until it reads it again, which nothing here sees",
+		"| profile acme | 2026-11-22 09:00:06 UTC, made by the console as it does |",
+		"| nightly | not measured: vouched for 2026-11-22 09:00:07 UTC |", "| weekly | none yet |",
+	} {
+		if !strings.Contains(report, want) {
+			t.Errorf("%q is not in the report:\n%s", want, report)
+		}
+	}
+	if other := rotate.Report(keystore.PlanRotation(k, keystore.RotateByNewKey, plan.Users, at)); strings.Contains(other, "measured by references") {
+		t.Errorf("there is no outage:\n%s", other)
+	}
+}
