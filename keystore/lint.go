@@ -55,6 +55,7 @@ const (
 	RuleFinanceFetches   = "finance-fetches"
 	RuleLimitBeyondPart  = "limit-beyond-part"
 	RuleValueInGit       = "value-in-git"
+	RuleEndedValue       = "ended-value-in-file"
 )
 
 // Finding is one thing a rule found wrong with a key.
@@ -88,6 +89,8 @@ type Seen struct {
 	Automated []string
 	// Tracked are the places, path:line, in files that git tracks where its value stands.
 	Tracked []string
+	// Ended are the places, path:line, in files where a value stands that a rotation ended.
+	Ended []string
 	// Rotation is the last rotation that did not come to its end (see Unfinished); the zero value
 	// where there is none.
 	Rotation RotationPlan
@@ -183,6 +186,9 @@ func (c lintCase) evidence(r LintRule) string {
 	case AreaExpiry:
 		return "expires " + k.Expires.String()
 	case AreaSecret:
+		if r.Name == RuleEndedValue {
+			return places(c.seen.Ended)
+		}
 		return places(c.seen.Tracked)
 	case AreaPermission:
 		said := "level " + k.Level.String() + ", duty " + cmp.Or(string(k.Duty), "unknown")
@@ -298,6 +304,13 @@ func secretRules() []LintRule {
 		func(c lintCase) bool { return len(c.seen.Tracked) > 0 },
 		func(c lintCase) (text, fix string) {
 			return "its value stands in " + fmt.Sprint(len(c.seen.Tracked)) + " place" + plural(len(c.seen.Tracked)) + " of files that git tracks", "rotate it: the value stays in the history; then take it from the environment or a secret manager"
+		},
+	}, {
+		RuleEndedValue, SeverityWarn, AreaSecret,
+		"what reads a value there that a rotation ended is refused", "contract 3",
+		func(c lintCase) bool { return len(c.seen.Ended) > 0 },
+		func(c lintCase) (text, fix string) {
+			return "a value of it that has ended still stands in " + fmt.Sprint(len(c.seen.Ended)) + " place" + plural(len(c.seen.Ended)) + " of files", "give what reads it there the present value"
 		},
 	}}
 }

@@ -30,7 +30,6 @@ func Unfinished(plans []RotationPlan) func(profile, key string) (RotationPlan, b
 // UnfinishedWord is "rotating" while the rotation of a key is under way, and "given up" where one ended
 // with two values of which neither was seen to end; else it is empty.
 func (p RotationPlan) UnfinishedWord() string {
-	made := slices.ContainsFunc(p.Steps, func(s RotationStep) bool { return s.Done && (s.Kind == StepCreate || s.Kind == StepRefresh) })
 	deleted, _ := p.Step(StepDelete, "")
 	refused, _ := p.Step(StepRefused, "")
 	switch {
@@ -38,10 +37,15 @@ func (p RotationPlan) UnfinishedWord() string {
 		return ""
 	case !p.Over():
 		return "rotating"
-	case p.Abandoned && made && !deleted.Done && !refused.Done:
+	case p.Abandoned && p.made() && !deleted.Done && !refused.Done:
 		return "given up"
 	}
 	return ""
+}
+
+// made reports whether the service was seen to accept the new value.
+func (p RotationPlan) made() bool {
+	return slices.ContainsFunc(p.Steps, func(s RotationStep) bool { return s.Done && (s.Kind == StepCreate || s.Kind == StepRefresh) })
 }
 
 // UnfinishedState is "rotating 3 of 9", or "given up, two values valid".

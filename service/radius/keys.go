@@ -17,6 +17,10 @@ func (s Subject) ID() KeyID { return KeyID{s.Key, s.Profile} }
 // fingerprints say so: what it assigns to the key's variable may be a placeholder.
 func Seen(k model.Key, uses []Use) (s keystore.Seen) {
 	for _, u := range uses {
+		if !u.Ended.IsZero() {
+			s.Ended = append(s.Ended, u.String())
+			continue
+		}
 		switch u.Kind {
 		case Profile, SavedRequest:
 			s.Fetches = append(s.Fetches, u.String())
@@ -26,7 +30,7 @@ func Seen(k model.Key, uses []Use) (s keystore.Seen) {
 		case EnvFile:
 			s.Automated = append(s.Automated, u.String())
 		case TrackedFile:
-			if k.Fingerprint != "" && u.Fingerprint == k.Fingerprint {
+			if k.Fingerprint != "" && u.Fingerprint == k.Fingerprint || u.Other {
 				s.Tracked = append(s.Tracked, u.String())
 			} else {
 				s.Automated = append(s.Automated, u.String())
@@ -37,14 +41,14 @@ func Seen(k model.Key, uses []Use) (s keystore.Seen) {
 }
 
 // Names are what a key's record names, and then what was found besides, each once. Its own reference
-// is named by who reads it.
+// is named by who reads it. What has a value that has ended uses the key no more.
 func Names(k model.Key, uses []Use) []string {
 	out := slices.Clone(k.UsedBy)
 	if i := slices.Index(out, k.Secret); i >= 0 && k.Secret != "" {
 		out[i] = ThisConsole
 	}
 	for _, u := range uses {
-		if name := u.String(); !slices.Contains(out, name) {
+		if name := u.String(); u.Ended.IsZero() && !slices.Contains(out, name) {
 			out = append(out, name)
 		}
 	}

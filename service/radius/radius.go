@@ -40,12 +40,19 @@ type Use struct {
 	// Fingerprint and Last4 are those of the value that it has, as far as known. In a file
 	// that sets the variable of the reference they may be those of another value.
 	Fingerprint, Last4 string
+	// Other says that this is a value of the key beside the present one, which may be valid; Ended when
+	// it was seen to have ended, if it has: what reads it there is refused, and no use any more.
+	Other bool
+	Ended time.Time
 	// Seen is when it was last seen to use it; zero where it was only recorded.
 	Seen time.Time
 	// Unmeasured is why the console cannot prove by itself that it works with another value;
 	// empty where it can.
 	Unmeasured string
 }
+
+// OtherValue says what Use.Other means.
+const OtherValue = "a value beside the present one, which may be valid"
 
 // Measurable says that the console can prove by itself, by a call or by reading the file
 // again, that the use works with another value.
@@ -75,6 +82,26 @@ type Subject struct {
 
 	Ref, Fingerprint, Last4 string
 	Recorded                []string // what the inventory says uses it
+	// Others are values of the key beside this one, which rotations left.
+	Others []keystore.OtherValue
+}
+
+// valid reports whether a fingerprint is that of a value of the key that may be valid.
+func (s Subject) valid(fingerprint string) bool {
+	if fingerprint == "" {
+		return false
+	}
+	v, other := s.other(fingerprint)
+	return fingerprint == s.Fingerprint || other && v.Ended.IsZero()
+}
+
+// other is a value of the key beside the present one.
+func (s Subject) other(fingerprint string) (v keystore.OtherValue, ok bool) {
+	i := slices.IndexFunc(s.Others, func(v keystore.OtherValue) bool { return v.Fingerprint == fingerprint })
+	if i < 0 || fingerprint == s.Fingerprint {
+		return v, false
+	}
+	return s.Others[i], true
 }
 
 // KeySubject is a key as a subject; profile is the one that it comes with, or empty for a key
@@ -179,6 +206,11 @@ func (f *finder) index() {
 				f.by[m] = append(f.by[m], i)
 			}
 		}
+		for _, v := range s.Others {
+			if v.Fingerprint != s.Fingerprint && v.Ended.IsZero() {
+				f.by[mark{byValue, v.Fingerprint}] = append(f.by[mark{byValue, v.Fingerprint}], i)
+			}
+		}
 	}
 	f.given, f.inventory = byName(f.Given), byName(f.Inventory)
 }
@@ -229,7 +261,7 @@ func (f *finder) isKey(s Subject, name, inProfile string) (model.Key, bool) {
 	}
 	k, from := f.key(name, inProfile)
 	same := s.Key != "" && k.Name == s.Key && from == s.Profile ||
-		s.Ref != "" && k.Secret == s.Ref || s.Fingerprint != "" && k.Fingerprint == s.Fingerprint
+		s.Ref != "" && k.Secret == s.Ref || s.valid(k.Fingerprint)
 	return k, same
 }
 

@@ -70,8 +70,11 @@ func (f *finder) scan(ctx context.Context) {
 		s.limits = DefaultLimits()
 	}
 	for i, subject := range f.subjects {
-		if b, err := hex.DecodeString(subject.Fingerprint); err == nil && len(b) == 8 {
-			s.wanted[[8]byte(b)] = append(s.wanted[[8]byte(b)], i)
+		s.want(subject.Fingerprint, i)
+		for _, v := range subject.Others {
+			if v.Fingerprint != subject.Fingerprint {
+				s.want(v.Fingerprint, i)
+			}
 		}
 		if ref := keystore.Ref(subject.Ref); ref.Scheme() == keystore.SchemeEnv {
 			s.variables[ref.Target()] = append(s.variables[ref.Target()], i)
@@ -95,6 +98,13 @@ func (f *finder) scan(ctx context.Context) {
 		if info, gone := os.Stat(target); err == nil && gone == nil && info.Mode().IsRegular() && !s.seen[target] {
 			s.problem("%s was not read: it is a symbolic link to a file that was not looked at", link)
 		}
+	}
+}
+
+// want has a value of a subject looked for.
+func (s *scanner) want(fingerprint string, subject int) {
+	if b, err := hex.DecodeString(fingerprint); err == nil && len(b) == 8 {
+		s.wanted[[8]byte(b)] = append(s.wanted[[8]byte(b)], subject)
 	}
 }
 
@@ -261,6 +271,12 @@ func (s *scanner) line(line, full string, n int) {
 		for _, i := range s.wanted[[8]byte(sum[:8])] {
 			u := use
 			u.Fingerprint, u.Last4 = s.subjects[i].Fingerprint, s.subjects[i].Last4
+			if v, other := s.subjects[i].other(hex.EncodeToString(sum[:8])); other {
+				u.Fingerprint, u.Last4, u.Other, u.Ended = v.Fingerprint, v.Last4, v.Ended.IsZero(), v.Ended
+			}
+			if !u.Ended.IsZero() {
+				u.Unmeasured = "the value there has ended on " + keystore.FormatMoment(u.Ended) + ", and is refused: give it the present one"
+			}
 			s.found(i, u)
 		}
 	}

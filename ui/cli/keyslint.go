@@ -77,6 +77,8 @@ type useJSON struct {
 	Seen        string `json:"seen"`
 	Measurable  bool   `json:"measurable"`
 	Unmeasured  string `json:"unmeasured"`
+	Other       bool   `json:"other,omitempty"` // it has a value beside the present one that may be valid
+	Ended       string `json:"ended,omitempty"` // when the value that it has was seen to have ended
 }
 
 func (a *app) keysUsesCommand() *cobra.Command {
@@ -85,7 +87,8 @@ func (a *app) keysUsesCommand() *cobra.Command {
 		Use:   "uses NAME",
 		Short: "Show what uses a key: its blast radius",
 		Long: `Lists what uses a key: every profile, the saved requests, the jobs in flight, what the inventory records, and
-files of the folders of [keys] scan and --scan, found by the fingerprint of the value or the name of its variable. Of each it
+files of the folders of [keys] scan and --scan, found by the fingerprint of the value or the name of its variable: of every
+value that may be valid, and of those that rotations ended, whose files need the present one. Of each it
 says whether the console can prove by itself that it works after a rotation. The values of all keys are taken from their
 references to recognise it, without asking for a passphrase and without the commands and keyrings of ADMIN keys. No value is printed.`,
 		Args: usageArgs(cobra.ExactArgs(1)),
@@ -133,9 +136,13 @@ func (t *task) keyUses(ctx context.Context, name string, f keysFlags) error {
 	if f.json {
 		out := make([]useJSON, 0, len(report.Uses[0]))
 		for _, u := range report.Uses[0] {
+			ended := ""
+			if !u.Ended.IsZero() {
+				ended = moment(u.Ended)
+			}
 			out = append(out, useJSON{
 				Kind: string(u.Kind), Name: u.Name, Where: u.Where, Ref: kit.RefLabel(u.Ref), Fingerprint: u.Fingerprint, Last4: u.Last4,
-				Seen: moment(u.Seen), Measurable: u.Measurable(), Unmeasured: u.Unmeasured,
+				Seen: moment(u.Seen), Measurable: u.Measurable(), Unmeasured: u.Unmeasured, Other: u.Other, Ended: ended,
 			})
 		}
 		return t.app.printJSON(struct {
@@ -153,8 +160,11 @@ func (t *task) keyUses(ctx context.Context, name string, f keysFlags) error {
 	rows := [][]string{{"KIND", "USE", "REFERENCE", "LAST4", "PROOF"}}
 	for _, u := range report.Uses[0] {
 		proof := "can be measured"
-		if !u.Measurable() {
+		switch {
+		case !u.Measurable():
 			proof = u.Unmeasured
+		case u.Other:
+			proof += ", with " + radius.OtherValue
 		}
 		rows = append(rows, []string{string(u.Kind), u.String(), orDash(kit.RefLabel(u.Ref)), orDash(u.Last4), proof})
 	}

@@ -146,19 +146,28 @@ func (m *Model) radiusLines(w int) []string {
 		p := m.radius.progress
 		out = append(out, widget.Hung(t.Accent.Render("● "), t.Accent, fmt.Sprintf("%s files, %s · %s", text.Count(p.Files), text.Bytes(p.Bytes), p.Path), w)...)
 	}
-	measurable := 0
+	live, measurable := 0, 0
 	for _, u := range uses {
 		glyph, ink, said := "✓", t.Good, "the console can prove it"
+		switch {
+		case !u.Ended.IsZero():
+			glyph, ink, said = "!", t.Warn, u.Unmeasured
+		case !u.Measurable():
+			glyph, ink, said = "?", t.Note, u.Unmeasured
+		case u.Other:
+			said += ", with " + radius.OtherValue
+		}
+		if u.Ended.IsZero() {
+			live++
+		}
 		if u.Measurable() {
 			measurable++
-		} else {
-			glyph, ink, said = "?", t.Note, u.Unmeasured
 		}
 		out = append(out, widget.Hung(ink.Render(glyph+" "), t.Text, useText(u), w)...)
 		out = append(out, widget.Hung("  ", t.Muted, said, w)...)
 	}
-	head := t.Strong.Render(text.Clean(k.Name)) + t.Muted.Render(fmt.Sprintf("  %s, %d of them measurable", text.Counted(len(uses), "use"), measurable))
-	if len(uses) == 0 {
+	head := t.Strong.Render(text.Clean(k.Name)) + t.Muted.Render(fmt.Sprintf("  %s, %d of them measurable", text.Counted(live, "use"), measurable))
+	if live == 0 {
 		head = t.Strong.Render(text.Clean(k.Name)) + t.Muted.Render("  nothing known uses it")
 	}
 	out = append([]string{text.Cut(head, w)}, out...)

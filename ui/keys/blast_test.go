@@ -45,6 +45,8 @@ func (u *uses) find(ctx context.Context, folders []string, progress func(radius.
 		return nil, nil, ctx.Err()
 	}
 	found = append(found, radius.Use{Kind: radius.TrackedFile, Name: "/srv/etl/deploy.sh", Where: "/srv/etl/deploy.sh:4", Fingerprint: "0123456789abcdef", Last4: "f2a1"})
+	found = append(found, radius.Use{Kind: radius.EnvFile, Name: "/srv/etl/new.env", Where: "/srv/etl/new.env:1", Last4: "3b3b", Other: true},
+		radius.Use{Kind: radius.EnvFile, Name: "/srv/etl/old.env", Where: "/srv/etl/old.env:2", Last4: "0a0a", Ended: time.Now(), Unmeasured: "the value there has ended"})
 	return map[radius.KeyID][]radius.Use{id: found}, []string{"/srv/etl/secret was not read: permission denied"}, nil
 }
 
@@ -88,12 +90,12 @@ func TestTheBlastRadiusOfAKey(t *testing.T) {
 		s.Press("s", "ctrl+s")
 		close(find.go1)
 		s.Settle()
-		s.Expect("3 uses, 2 of them measurable", "git-tracked file: /srv/etl/deploy.sh:4 · ••••f2a1", "looked through 3 files of /srv/etl", "! /srv/etl/secret was not read: permission denied")
+		s.Expect("4 uses, 3 of them measurable", "git-tracked file: /srv/etl/deploy.sh:4 · ••••f2a1", "the console can prove it, with a value beside", "! /srv/etl/old.env:2 · ••••0a0a", "the value there has ended", "looked through 3 files of /srv/etl", "! /srv/etl/secret was not read: permission denied")
 		if len(find.folders) != 1 || find.folders[0] != "/srv/etl" {
 			t.Errorf("looked through %q", find.folders)
 		}
 		s.Press("ctrl+r") // reads the rest again, not the folders
-		s.Expect("3 uses, 2 of them measurable", "/srv/etl/deploy.sh:4")
+		s.Expect("4 uses, 3 of them measurable", "/srv/etl/deploy.sh:4")
 		s.Press("l", "z", "G")
 		s.Expect("files that git tracks (value-in-git)", "seen: /srv/etl/deploy.sh:4")
 	})

@@ -1,6 +1,10 @@
 package session
 
 import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -214,4 +218,63 @@ func keyLines(t *testing.T, s *Session) []string {
 		out = append(out, a.Key+": "+a.Text)
 	}
 	return out
+}
+
+// TestAScanFindsTheValuesThatRotationsLeft looks through a folder for a value that a rotation ended and for
+// one that it left valid, twice.
+func TestAScanFindsTheValuesThatRotationsLeft(t *testing.T) {
+	o := options(t, nil)
+	o.Journal = true
+	s, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close(t.Context())
+	values := []string{"brd-key-that-has-ended-0001", "brd-key-that-is-valid-0002", "brd-key-of-the-record-0003"}
+	var prints []string
+	dir := t.TempDir()
+	for i, v := range values {
+		prints = append(prints, keystore.NewSecret(v).Fingerprint())
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.env", i)), []byte("KEY="+v+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	k := model.Key{Name: "etl", Fingerprint: prints[2], Last4: "0003"}
+	if err := s.Inventory.Add(t.Context(), k); err != nil {
+		t.Fatal(err)
+	}
+	for i, steps := range []int{-1, 1} { // to its end; given up when the new value was made
+		k.Fingerprint, k.Last4 = prints[i], values[i][len(values[i])-4:]
+		p := keystore.PlanRotation(k, keystore.RotateByNewKey, nil, time.Now().Add(time.Duration(i)*time.Minute))
+		p.NewFingerprint = prints[i+1]
+		for n := range p.Steps {
+			if n == steps {
+				p, err = p.Abandon(time.Now())
+				break
+			}
+			if p, err = p.Record(n, keystore.Proof{By: keystore.Measured}, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(err, s.rotations().Start(t.Context(), p)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		audit, err := s.AuditKeys(t.Context(), true, 0, []string{dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := []string{filepath.Join(dir, "1.env") + ":1", filepath.Join(dir, "2.env") + ":1"}; !slices.Equal(audit.Keys[0].UsedBy, want) {
+			t.Errorf("it is used by %q, want %q", audit.Keys[0].UsedBy, want)
+		}
+		if !slices.ContainsFunc(audit.Findings, func(f keystore.Finding) bool {
+			return f.Rule == keystore.RuleEndedValue && f.Evidence == filepath.Join(dir, "0.env")+":1"
+		}) {
+			t.Errorf("the rules say %+v", audit.Findings)
+		}
+	}
+	if got, want := keyLines(t, s), []string{"etl: rotation the old value (••••0001) still stands in " + filepath.Join(dir, "0.env") + ":1"}; !slices.Equal(got, want) {
+		t.Errorf("the timeline has %q, want %q", got, want)
+	}
 }

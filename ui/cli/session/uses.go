@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"zonedeck/keystore"
 	"zonedeck/model"
@@ -28,18 +29,43 @@ func (s *Session) Radius(ctx context.Context, subjects []radius.Subject, folders
 	if err != nil {
 		report.Problems = append(report.Problems, err.Error())
 	}
+	for i, subject := range subjects {
+		s.endedValuesSeen(ctx, subject, report.Uses[i])
+	}
 	return report, ended
 }
 
-// KeySubjects are the keys that come with the profile, then those of the inventory, as subjects.
+// endedValuesSeen writes into the timeline where a scan found a value that a rotation had ended, each
+// place once.
+func (s *Session) endedValuesSeen(ctx context.Context, subject radius.Subject, uses []radius.Use) {
+	var places []string
+	for _, u := range uses {
+		if !u.Ended.IsZero() {
+			places = append(places, fmt.Sprintf("the old value (••••%s) still stands in %s", u.Last4, u.Where))
+		}
+	}
+	if len(places) > 0 {
+		s.oldValueUsed(ctx, keystore.RotationPlan{Key: subject.Key}, places)
+	}
+}
+
+// KeySubjects are the keys that come with the profile, then those of the inventory, as subjects: with
+// every value of theirs that is known to be valid, or to have ended.
 func (s *Session) KeySubjects() []radius.Subject {
 	recorded := s.recorded()
+	plans, _ := s.rotations().List() // who lists the rotations tells the error
+	others := keystore.OtherValues(plans)
 	var out []radius.Subject
+	add := func(k model.Key, profile string) {
+		subject := radius.KeySubject(k, profile)
+		subject.Others = others(profile, k.Name)
+		out = append(out, subject)
+	}
 	for _, k := range s.given(recorded) {
-		out = append(out, radius.KeySubject(k, s.Base.Name))
+		add(k, s.Base.Name)
 	}
 	for _, k := range recorded {
-		out = append(out, radius.KeySubject(k, ""))
+		add(k, "")
 	}
 	return out
 }

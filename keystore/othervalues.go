@@ -1,0 +1,51 @@
+package keystore
+
+import "time"
+
+// OtherValue is a value that a rotation left to a key beside the one that the key's record has.
+type OtherValue struct {
+	Fingerprint, Last4 string
+	// Ended is when it was seen to have ended; zero of one that may be valid.
+	Ended time.Time
+}
+
+// OtherValues finds, among records, the values that rotations left to a key: both of each that did not
+// come to its end, and the old ones of those that did. The value that the key's record has may be among
+// them. profile is the one that the key comes with, empty for a key of the inventory.
+func OtherValues(plans []RotationPlan) func(profile, key string) []OtherValue {
+	type of struct{ profile, key string }
+	values := map[of][]OtherValue{}
+	at := map[of]map[string]int{}
+	add := func(id of, v OtherValue) {
+		if at[id] == nil {
+			at[id] = map[string]int{}
+		}
+		switch i, known := at[id][v.Fingerprint]; {
+		case v.Fingerprint == "":
+		case !known:
+			at[id][v.Fingerprint] = len(values[id])
+			values[id] = append(values[id], v)
+		case values[id][i].Ended.IsZero(): // a later rotation may have ended what one had left
+			values[id][i].Ended = v.Ended
+		}
+	}
+	for _, p := range plans {
+		if !p.OfKey(p.Profile, p.Key) {
+			continue
+		}
+		id, old := of{p.Profile, p.Key}, OtherValue{Fingerprint: p.OldFingerprint, Last4: p.OldLast4}
+		for _, kind := range []RotationStepKind{StepDelete, StepRefused} {
+			if s, _ := p.Step(kind, ""); s.Done {
+				old.Ended = s.At
+			}
+		}
+		unfinished := p.UnfinishedWord() != ""
+		if unfinished || !old.Ended.IsZero() {
+			add(id, old)
+		}
+		if unfinished && p.made() {
+			add(id, OtherValue{Fingerprint: p.NewFingerprint, Last4: p.NewLast4})
+		}
+	}
+	return func(profile, key string) []OtherValue { return values[of{profile, key}] }
+}

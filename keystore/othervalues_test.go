@@ -1,0 +1,74 @@
+package keystore
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"zonedeck/model"
+)
+
+// left is a rotation of etl-main from one value to another, by its new key, with so many steps done.
+func left(t *testing.T, from, to string, steps int, at time.Time) RotationPlan {
+	t.Helper()
+	k := fullKey()
+	k.Fingerprint, k.Last4 = from, from
+	p := PlanRotation(k, RotateByNewKey, nil, at)
+	p.NewFingerprint, p.NewLast4 = to, to
+	var err error
+	for n := range steps {
+		if p, err = p.Record(n, Proof{By: Measured}, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return p
+}
+
+// TestTheValuesThatRotationsLeft has rotations of one key after each other, the newest first.
+func TestTheValuesThatRotationsLeft(t *testing.T) {
+	givenUp := func(p RotationPlan) RotationPlan {
+		p, err := p.Abandon(today)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	whole := len(left(t, "a", "b", 0, today).Steps)
+	live := func(value string) OtherValue { return OtherValue{value, value, time.Time{}} }
+	ended := func(value string) OtherValue { return OtherValue{value, value, today} }
+	other := left(t, "x", "y", 1, today)
+	other.Profile = "local"
+	for name, c := range map[string]struct {
+		plans []RotationPlan
+		want  []OtherValue
+	}{
+		"none":                           {nil, nil},
+		"begun":                          {[]RotationPlan{left(t, "a", "", 0, today)}, []OtherValue{live("a")}},
+		"a value that nobody accepted":   {[]RotationPlan{left(t, "a", "b", 0, today)}, []OtherValue{live("a")}},
+		"under way":                      {[]RotationPlan{left(t, "a", "b", 2, today)}, []OtherValue{live("a"), live("b")}},
+		"given up":                       {[]RotationPlan{givenUp(left(t, "a", "b", 2, today))}, []OtherValue{live("a"), live("b")}},
+		"given up before":                {[]RotationPlan{givenUp(left(t, "a", "", 0, today))}, nil},
+		"done":                           {[]RotationPlan{left(t, "a", "b", whole, today)}, []OtherValue{ended("a")}},
+		"given up once it was refused":   {[]RotationPlan{givenUp(left(t, "a", "b", whole-1, today))}, []OtherValue{ended("a")}},
+		"done after one was given up":    {[]RotationPlan{left(t, "b", "c", whole, today), givenUp(left(t, "a", "b", 2, today))}, []OtherValue{ended("b"), live("a")}},
+		"given up after one was done":    {[]RotationPlan{givenUp(left(t, "b", "c", 2, today)), left(t, "a", "b", whole, today)}, []OtherValue{live("b"), live("c"), ended("a")}},
+		"the older of two ends the same": {[]RotationPlan{givenUp(left(t, "a", "c", 2, today)), left(t, "a", "b", whole, today)}, []OtherValue{ended("a"), live("c")}},
+		"of another key":                 {[]RotationPlan{other}, nil},
+	} {
+		if got := OtherValues(c.plans)("", fullKey().Name); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}
+
+// TestAnEndedValueInAFileIsAFinding has what a scan found.
+func TestAnEndedValueInAFileIsAFinding(t *testing.T) {
+	for ended, want := range map[int]bool{0: false, 1: true} {
+		c := Checks{Now: func(model.Key) time.Time { return today }, Seen: func(model.Key) Seen { return Seen{Ended: []string{"deploy/.env:4"}[:ended]} }}
+		findings := c.Lint([]model.Key{goodKey()})
+		i := slices.IndexFunc(findings, func(f Finding) bool { return f.Rule == RuleEndedValue })
+		if (i >= 0) != want || i >= 0 && (findings[i].Evidence != "deploy/.env:4" || findings[i].Severity != SeverityWarn) {
+			t.Errorf("%d places: %+v", ended, findings)
+		}
+	}
+}
