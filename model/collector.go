@@ -153,13 +153,14 @@ func (c Collector) Known(name string) bool {
 // Matches reports whether each of the words, in lower case, stands in one of the collector's
 // texts.
 func (c Collector) Matches(words []string) bool {
-	all := strings.ToLower(strings.Join(append([]string{c.ID, c.Name, string(c.Kind), c.Domain, c.Description}, c.Names...), "\n"))
+	all := strings.ToLower(strings.Join([]string{c.ID, c.Name, c.Domain, c.Also()}, "\n"))
 	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(all, w) })
 }
 
-// Also are what else a search looks at: the names that public clients use, and the description.
+// Also are what else a search looks at: the kind, by itself as kind:search, the names that public clients
+// use, and the description.
 func (c Collector) Also() string {
-	return strings.Join(append([]string{c.Description}, c.Names...), "\n")
+	return strings.Join(append([]string{"kind:" + string(c.Kind), c.Kind.Label(), c.Description}, c.Names...), "\n")
 }
 
 // Title is the name, or the identifier without one.

@@ -158,6 +158,9 @@ func TestTheListInTheProgram(t *testing.T) {
 		if !strings.HasPrefix(c.ID, idPrefix) || seen[c.ID] || c.Name == "" || c.Kind == "" {
 			t.Errorf("%+v", c)
 		}
+		if (c.Kind == model.CollectSearch) != slices.Contains(strings.Split(c.Name, "_"), "search") {
+			t.Errorf("%s is of kind %s", c.Name, c.Kind)
+		}
 		seen[c.ID] = true
 		how := map[string]bool{}
 		for _, m := range c.Methods {

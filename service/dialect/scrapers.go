@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 
 	"zonedeck/model"
 )
@@ -60,7 +61,7 @@ func (Dialect) ReadCollectors(body []byte) (out []model.Collector, skipped int, 
 			skipped++
 			continue
 		}
-		c := model.Collector{ID: id, Name: clean(s.Name), Kind: kindOf(id, s.Category), Domain: clean(s.Domain), Description: clean(s.Description)}
+		c := model.Collector{ID: id, Name: clean(s.Name), Kind: kindOf(id, s.Name, s.Category), Domain: clean(s.Domain), Description: clean(s.Description)}
 		names := s.Types
 		for name := range s.Methods { // those that scraper_type leaves out follow in the order of their names
 			if !slices.Contains(s.Types, name) {
@@ -104,12 +105,14 @@ func discovery(name string) (discover string, ok bool) {
 // crawlDataset is the crawl product as a data set (public documentation).
 const crawlDataset = "gd_m6gjtfmeh43we6cqc"
 
-// kindOf is the kind of a data set. A category other than that of a kind names a trade.
-func kindOf(id, category string) model.CollectorKind {
+// kindOf is the kind of a data set. A category other than that of a kind names a trade; the data sets of
+// searches then tell themselves by their names, in every public list of them.
+func kindOf(id, name, category string) model.CollectorKind {
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) })
 	switch {
 	case id == crawlDataset, category == string(model.CollectCrawl):
 		return model.CollectCrawl
-	case category == string(model.CollectSearch):
+	case category == string(model.CollectSearch), slices.Contains(words, "search"):
 		return model.CollectSearch
 	default:
 		return model.CollectScraper

@@ -17,7 +17,7 @@ func TestReadCollectors(t *testing.T) {
 			"discover_by_keyword":{"input_schema":[{"name":"q","type":"number","example": [ 1 ]}]},
 			"discover_by_sietmap":{},
 			"discover_by_a/b":{"input_schema":[]}}},
-		{"id":"gd_m6gjtfmeh43we6cqc"}, {"id":"gd_s","category":"search"}, {"id":"../x"}, {}]`))
+		{"id":"gd_m6gjtfmeh43we6cqc"}, {"id":"gd_s","category":"search"}, {"id":"gd_t","name":"Amazon products_search","category":"ecommerce"}, {"id":"gd_u","name":"Research"}, {"id":"../x"}, {}]`))
 	want := []model.Collector{
 		{ID: "gd_a", Name: "A [31m", Kind: model.CollectScraper, Domain: "a.test", Methods: []model.CollectMethod{
 			{Discover: "keyword", Fields: []model.InputField{{Name: "q", Type: "number", Example: "[1]"}}},
@@ -26,6 +26,8 @@ func TestReadCollectors(t *testing.T) {
 		}},
 		{ID: "gd_m6gjtfmeh43we6cqc", Kind: model.CollectCrawl},
 		{ID: "gd_s", Kind: model.CollectSearch},
+		{ID: "gd_t", Name: "Amazon products_search", Kind: model.CollectSearch},
+		{ID: "gd_u", Name: "Research", Kind: model.CollectScraper},
 	}
 	if len(got) > 0 {
 		want[0].Name = got[0].Name

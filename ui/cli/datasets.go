@@ -41,7 +41,8 @@ func (a *app) datasetsListCommand() *cobra.Command {
 		Use:   "list [WORD...]",
 		Short: "List the data sets, or those that have all the words",
 		Long: `Lists the data sets that jobs can be started for: the service's list where it is known how to ask
-for it, kept for a day, else a list in the program that public sources show. Which one it is and how
+for it, kept for a day, else a list in the program that public sources show. A word is looked for in names,
+identifiers, sites and descriptions; kind:search lists one kind (scraper, crawl, search, discover, deep_lookup). Which one it is and how
 old stands on standard error.`,
 		RunE: func(cmd *cobra.Command, words []string) error {
 			return a.withSession(cmd.Context(), f.needs(), func(t *task) error {

@@ -43,7 +43,7 @@ func (m *Model) listCollectors(title string, chosen datasetChosen) tea.Cmd {
 		c.id, c.listed = id, listed
 		return kit.SendTo(kit.Jobs, c)
 	}
-	f := widget.NewFreeFinder(m.deps.Theme, title, "type to filter by name, identifier, site or kind",
+	f := widget.NewFreeFinder(m.deps.Theme, title, "type to filter by name, identifier, site or kind (kind:search)",
 		"nothing has these words: enter takes them as an identifier", func(typed string) tea.Cmd { return pick(typed, false) })
 	m.dataSets.show = func() {
 		choices := make([]widget.Choice, 0, len(m.dataSets.listing.Collectors))

@@ -50,6 +50,25 @@ func TestAnInputIsTypedByItsFields(t *testing.T) {
 	})
 }
 
+func TestTheListFindsAKind(t *testing.T) {
+	l := typedListing()
+	l.Collectors = append(l.Collectors, model.Collector{ID: "gd_s", Name: "Words of a search", Kind: model.CollectSearch, Methods: []model.CollectMethod{
+		{Discover: "keyword", Fields: []model.InputField{{Name: "keyword", Required: true}}},
+	}}, model.Collector{ID: "discover", Name: "Discover", Kind: model.CollectDiscover, Description: "a search of the web"})
+	flow(t, &fakeLedger{listing: l}, "brightdata", 120, 40, func(s *uitest.Screen) {
+		s.Press("n")
+		s.Type("search")
+		s.Expect("Words of a search", "Discover")
+		s.ExpectNot("Shelf")
+		s.Press("ctrl+u")
+		s.Type("kind:search")
+		s.Expect("Words of a search")
+		s.ExpectNot("Shelf", "Discover")
+		s.Press("enter")
+		s.Expect("discover by keyword", "›keyword *  required")
+	})
+}
+
 func TestTheServiceDescribesFieldsInAnyWords(t *testing.T) {
 	l := typedListing()
 	l.Collectors[0].Methods[0].Fields[0].Description = "."
