@@ -27,9 +27,32 @@ func Portable(ref string) string {
 	return ref
 }
 
+// ThisConsole is how lists and exports name the use that reads a key's own reference.
+const ThisConsole = "this console"
+
 // PortableUsers are the users that a key's record names, as an export shows them.
-func PortableUsers(users []string) []string {
-	return slices.DeleteFunc(slices.Clone(users), func(user string) bool { return user != "" && Portable(user) == "" })
+func PortableUsers(k model.Key) []string {
+	var out []string
+	for _, user := range k.UsedBy {
+		if user == k.Secret {
+			user = ThisConsole
+		}
+		if user == "" || Portable(user) != "" {
+			out = append(out, user)
+		}
+	}
+	return out
+}
+
+// withOwnReference has the key's own reference among its users where PortableUsers named this console.
+func withOwnReference(k model.Key) model.Key {
+	for i, user := range k.UsedBy {
+		if user == ThisConsole {
+			k.UsedBy[i] = k.Secret
+		}
+	}
+	k.UsedBy = slices.DeleteFunc(k.UsedBy, func(user string) bool { return user == "" }) // of a command, which is not imported
+	return k
 }
 
 // notRun refuses a reference that is a command: a file that is imported must not make the console
@@ -92,7 +115,7 @@ func columns() []column {
 		}},
 		{"fingerprint", func(k model.Key) string { return k.Fingerprint }, text(func(k *model.Key) *string { return &k.Fingerprint })},
 		{"last4", func(k model.Key) string { return k.Last4 }, text(func(k *model.Key) *string { return &k.Last4 })},
-		{"used_by", func(k model.Key) string { return strings.Join(PortableUsers(k.UsedBy), "; ") }, func(k *model.Key, s string) error {
+		{"used_by", func(k model.Key) string { return strings.Join(PortableUsers(k), "; ") }, func(k *model.Key, s string) error {
 			for _, user := range strings.Split(s, ";") {
 				if user = strings.TrimSpace(user); user == "" {
 					continue
@@ -229,7 +252,7 @@ func columnNames() string {
 
 // addRead checks a key that was read and adds it.
 func addRead(keys []model.Key, names map[string]bool, k model.Key) ([]model.Key, error) {
-	k, err := normalise(k)
+	k, err := normalise(withOwnReference(k))
 	if err == nil && names[k.Name] {
 		err = fmt.Errorf("a second key is named %q", beginning(k.Name))
 	}

@@ -34,12 +34,12 @@ func TestATableIsReadBackAsItWasWritten(t *testing.T) {
 			if rapid.Bool().Draw(t, "dated") {
 				k.Expires, k.Created, k.Rotation.Last = model.ExpiresAt(today), today.AddDate(-1, 0, 0), today.AddDate(0, -1, 0)
 			}
-			k.Secret, k.UsedBy = "env:A", []string{"nightly", "weekly"}
+			k.Secret, k.UsedBy = "env:A", []string{"nightly", "env:A", "env:B"}
 			keys = append(keys, k)
 		}
 		text := exported(t, keys)
 		got, err := ReadCSV(strings.NewReader(text))
-		if err != nil || len(got) != len(keys) {
+		if err != nil || len(got) != len(keys) || strings.Count(text, "nightly; this console; env:B") != len(keys) {
 			t.Fatalf("%v\n%s", err, text)
 		}
 		for i := range keys {

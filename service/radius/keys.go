@@ -45,7 +45,7 @@ func Seen(k model.Key, uses []Use) (s keystore.Seen) {
 func Names(k model.Key, uses []Use) []string {
 	out := slices.Clone(k.UsedBy)
 	if i := slices.Index(out, k.Secret); i >= 0 && k.Secret != "" {
-		out[i] = ThisConsole
+		out[i] = keystore.ThisConsole
 	}
 	for _, u := range uses {
 		if name := u.String(); u.Ended.IsZero() && !slices.Contains(out, name) {

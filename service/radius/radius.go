@@ -398,9 +398,6 @@ func (f *finder) jobs(ctx context.Context) {
 	}
 }
 
-// ThisConsole is the use that reads a key's own reference: where its value is kept is no use of it.
-const ThisConsole = "this console"
-
 // recorded is a use that a person recorded by name or as a reference; own is the reference of the
 // key or password itself.
 func recorded(name, own string) Use {
@@ -408,7 +405,7 @@ func recorded(name, own string) Use {
 	if ref, err := keystore.ParseRef(name); err == nil {
 		u.Ref = string(ref)
 		if u.Ref == own {
-			u.Name = ThisConsole
+			u.Name = keystore.ThisConsole // where its value is kept is no use of it
 		}
 	} else {
 		u.Unmeasured = "the inventory records it by name only: whoever runs it can see a call of it"

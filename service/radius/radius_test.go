@@ -410,11 +410,11 @@ func TestAKeysOwnReferenceIsNotAUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"nightly", radius.ThisConsole, "file:etl"}
+	want := []string{"nightly", keystore.ThisConsole, "file:etl"}
 	if got := radius.Names(k, report.Uses[0]); !slices.Equal(got, want) {
 		t.Errorf("used by %q, want %q", got, want)
 	}
-	if u := report.Uses[0][1]; u.Name != radius.ThisConsole || u.Ref != "env:ETL_KEY" || !u.Measurable() {
+	if u := report.Uses[0][1]; u.Name != keystore.ThisConsole || u.Ref != "env:ETL_KEY" || !u.Measurable() {
 		t.Errorf("%+v", u)
 	}
 }

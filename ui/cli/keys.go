@@ -55,7 +55,7 @@ func newKeyJSON(k model.Key, audit session.Audit, within time.Duration) keyJSON 
 		Name: k.Name, Profile: audit.Origin(k), Level: k.Level.String(), Duty: string(k.Duty), Fingerprint: k.Fingerprint, Last4: k.Last4,
 		State: k.State(now, within).String(), Expires: k.Expires.String(),
 		ExpiryState: k.Expires.State(now, within).String(), Rotated: "unknown",
-		Rotation: k.Rotation.State(now, within).String(), UsedBy: append([]string{}, keystore.PortableUsers(k.UsedBy)...),
+		Rotation: k.Rotation.State(now, within).String(), UsedBy: append([]string{}, keystore.PortableUsers(k)...),
 		Interval: k.Rotation.Every(), Due: k.DueWithin(now, within), Created: moment(k.Created), FirstSeen: moment(used.First), LastUsed: moment(used.Last),
 		Secret: keystore.Portable(k.Secret), Note: k.Note, Elsewhere: audit.Elsewhere(k), Rotating: audit.Rotating(k),
 	}

@@ -380,7 +380,7 @@ func demoProfile(r emulator.Ready) (profile.Profile, error) {
 func demoUsers(key string) []string {
 	return map[string][]string{
 		"etl-main": {"demo:key/etl-main"}, "ci-fetch": {"CI nightly"}, "finance-review": {"demo:key/finance-review"},
-		"limit-lists": {"allow lists"}, "expired-user": {"old crawler"}, "ops-zones": {"demo:key/ops-zones"},
+		"limit-lists": {"allow lists"}, "expired-user": {"old crawler"}, "ops-zones": {"demo:key/ops-zones"}, "old-admin": {"demo:key/old-admin"},
 	}[key]
 }
 

@@ -191,7 +191,7 @@ func (s *Session) rotationUsers(ctx context.Context, k model.Key, folders []stri
 		return nil, err
 	}
 	if !read && k.Secret != "" {
-		out = append(out, keystore.RotationUser{Name: radius.ThisConsole, Ref: k.Secret})
+		out = append(out, keystore.RotationUser{Name: keystore.ThisConsole, Ref: k.Secret})
 	}
 	for i := range out {
 		out[i].Profile = cmp.Or(out[i].Profile, home)
