@@ -25,7 +25,9 @@ type Contract struct {
 	Kind    Kind
 	Name    string
 	MinRows int // useful rows that a run has at least
-	Fields  []Wanted
+	// Key is the field that tells a row from others in any run, by which samples are paired; empty for the row's input.
+	Key    string
+	Fields []Wanted
 }
 
 // Wanted is what a contract asks of a field.
@@ -40,6 +42,7 @@ type contractFile struct {
 	Dataset string        `toml:"dataset"`
 	Target  string        `toml:"target"`
 	MinRows int           `toml:"min_rows"`
+	Key     string        `toml:"key"`
 	Fields  []wantedField `toml:"fields"`
 }
 
@@ -59,7 +62,7 @@ func ParseContract(file string, text []byte) (Contract, error) {
 	if err != nil {
 		return Contract{}, err
 	}
-	c := Contract{File: file, Kind: Dataset, Name: f.Dataset, MinRows: f.MinRows}
+	c := Contract{File: file, Kind: Dataset, Name: f.Dataset, MinRows: f.MinRows, Key: f.Key}
 	if f.Target != "" {
 		c.Kind, c.Name = Target, f.Target
 	}
@@ -68,6 +71,10 @@ func ParseContract(file string, text []byte) (Contract, error) {
 		return Contract{}, doc.Fault(textfile.At("dataset"), "the contract names no collector, or two", "dataset or target, one of the two")
 	case f.MinRows < 0:
 		return Contract{}, doc.Fault(textfile.At("min_rows"), fmt.Sprintf("a number of rows cannot be %d", f.MinRows), "0 or more")
+	case f.Key != "" && c.Kind == Target:
+		return Contract{}, doc.Fault(textfile.At("key"), "a target has no rows that a key tells apart", "dataset in place of target, or no key")
+	case len(f.Key) > maxPath:
+		return Contract{}, doc.Fault(textfile.At("key"), "the name of the field is too long", "a name as 'zonedeck drift show' prints it")
 	case len(f.Fields) > maxWanted:
 		return Contract{}, doc.Fault(textfile.At("fields", maxWanted), "the contract has too many fields", "at most "+strconv.Itoa(maxWanted))
 	}

@@ -51,11 +51,12 @@ func TestAContractIsExact(t *testing.T) {
 
 func TestWhatIsWrongWithAContractIsSaidWithItsLine(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                "c.toml: the contract names no collector, or two; expected dataset or target, one of the two",
-		"dataset = \"a\"\ntarget = \"b\"": "c.toml:1:1: the contract names no collector, or two; expected dataset or target, one of the two",
-		"dataset = \"a\"\nmin_rows = -1":  "c.toml:2:1: a number of rows cannot be -1; expected 0 or more",
-		"dataset = \"a\"\nfoo = 1":        "c.toml:2:1: unknown field \"foo\"; expected one of dataset, fields, min_rows, target",
-		"dataset = \"a\"\n[[fields]]\n\nname = \"\"":                                                 "c.toml:4:1: the name of the field is missing or too long; expected a name as 'zonedeck drift show' prints it",
+		"":                                           "c.toml: the contract names no collector, or two; expected dataset or target, one of the two",
+		"dataset = \"a\"\ntarget = \"b\"":            "c.toml:1:1: the contract names no collector, or two; expected dataset or target, one of the two",
+		"dataset = \"a\"\nmin_rows = -1":             "c.toml:2:1: a number of rows cannot be -1; expected 0 or more",
+		"dataset = \"a\"\nfoo = 1":                   "c.toml:2:1: unknown field \"foo\"; expected one of dataset, fields, key, min_rows, target",
+		"target = \"a.test/x\"\nkey = \"sku\"":       "c.toml:2:1: a target has no rows that a key tells apart; expected dataset in place of target, or no key",
+		"dataset = \"a\"\n[[fields]]\n\nname = \"\"": "c.toml:4:1: the name of the field is missing or too long; expected a name as 'zonedeck drift show' prints it",
 		"dataset = \"a\"\n[[fields]]\nname = \"x\"\ncoverage = 0.5":                                  "c.toml:4:1: coverage is asked of a field that is not required; expected required = true beside it",
 		"dataset = \"a\"\n[[fields]]\nname = \"x\"\nrequired = true\ncoverage = 95":                  "c.toml:5:1: a coverage cannot be 95; expected a share above 0 and up to 1, such as 0.95",
 		"dataset = \"a\"\n[[fields]]\nname = \"x\"\nrequired = true\ncoverage = nan":                 "c.toml:5:1: a coverage cannot be NaN; expected a share above 0 and up to 1, such as 0.95",

@@ -229,6 +229,8 @@ type Detail struct {
 	// Good is the newest good run before the newest, to lay samples side by side; its Seq is 0
 	// without one.
 	Good Run
+	// Key is the contract's.
+	Key string
 }
 
 // shownRuns is how many runs a Detail has.
@@ -251,6 +253,9 @@ func (m *Monitor) Show(ctx context.Context, c Collector) (Detail, error) {
 	var wrong error
 	if d.Standing, wrong = m.standing(ctx, store, all[0]); d.Run.Seq == 0 {
 		return Detail{}, wrong
+	}
+	if c, _ := m.Contract(c.Kind, c.Name); c != nil { // wrong has what is wrong with it
+		d.Key = c.Key
 	}
 	earlier, err := store.Earlier(ctx, all[0])
 	if err != nil {
@@ -314,20 +319,26 @@ func (d *Detail) lines(base Run) {
 type Pair struct {
 	Key           string
 	Before, After string // empty where there is none
-	Matches       string // see Sample
-	Fails         string
+	// Pages are the two addresses where they differ.
+	Pages   [2]string
+	Matches string // see Sample
+	Fails   string
 }
 
-// Pairs lays the samples of the newest run beside those of the newest good one, by what they were
-// asked for. Where no input is in both, the rows are of different inputs.
+// Pairs lays the samples of the newest run beside those of the newest good one, by their keys. See Unpaired.
 func (d Detail) Pairs() []Pair {
-	before := map[string]string{}
+	before := map[string]Sample{}
 	for _, s := range d.Good.Sample {
-		before[s.Key] = s.Text
+		before[s.Key] = s
 	}
 	var out []Pair
 	for _, s := range d.Run.Sample {
-		out = append(out, Pair{Key: s.Key, Before: before[s.Key], After: s.Text, Matches: s.Matches, Fails: s.Fails})
+		was := before[s.Key]
+		p := Pair{Key: s.Key, Before: was.Text, After: s.Text, Matches: s.Matches, Fails: s.Fails}
+		if was.Page != "" && was.Page != s.Page {
+			p.Pages = [2]string{was.Page, s.Page}
+		}
+		out = append(out, p)
 	}
 	slices.SortStableFunc(out, func(a, b Pair) int {
 		rank := func(p Pair) int {
@@ -348,6 +359,17 @@ func (d Detail) Pairs() []Pair {
 		}
 	}
 	return out
+}
+
+// Unpaired is why no two samples are of the same row, in a sentence; empty where some are, or a run has none.
+func (d Detail) Unpaired() string {
+	if len(d.Run.Sample) == 0 || len(d.Good.Sample) == 0 || slices.ContainsFunc(d.Pairs(), func(p Pair) bool { return p.Before != "" && p.After != "" }) {
+		return ""
+	}
+	if d.Key != "" {
+		return fmt.Sprintf("No row that is kept of one run has the same %s as one of the other: none can be laid side by side.", model.Line(d.Key, 80))
+	}
+	return "No row that is kept of one run was asked for as one of the other: none can be laid side by side. Name a field that tells rows apart as key in the contract; it counts from the next run on."
 }
 
 // Compare holds a run that is not stored against those of its collector and a contract; nil means the

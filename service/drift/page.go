@@ -35,8 +35,7 @@ func TargetName(address string) string {
 	}
 	segments := strings.Split(path, "/")
 	for i, s := range segments {
-		token := slices.ContainsFunc(tokens.FindAllString(s, -1), func(t string) bool { return strings.ContainsAny(t, "0123456789") && !digits(t) })
-		if s != "" && digits(s) || token {
+		if s != "" && digits(s) || slices.ContainsFunc(tokens.FindAllString(s, -1), opens) {
 			segments[i] = "*"
 		}
 	}
@@ -46,6 +45,19 @@ func TargetName(address string) string {
 	}
 	return model.Line(name, maxPath)
 }
+
+// pageOf is an address without what must not be kept.
+func pageOf(address string) string {
+	return plain("", tokens.ReplaceAllStringFunc(address, func(t string) string {
+		if opens(t) {
+			return "*"
+		}
+		return t
+	}))
+}
+
+// opens reports whether one of tokens may open something.
+func opens(token string) bool { return strings.ContainsAny(token, "0123456789") && !digits(token) }
 
 // PageRun is the run of a fetch with required fields. body is what it got, of which a sample is made;
 // without it there is none. The contract's patterns are matched; it may be nil.
@@ -88,7 +100,7 @@ func PageRun(profile string, r model.FetchResult, body []byte, c *Contract) Run 
 		case len(t.JSON) > 0:
 			text = string(redact(gjson.ParseBytes(t.JSON), sampleBytes/4))
 		}
-		out.Sample = append(out.Sample, Sample{Key: model.Cut(t.Path, maxPath), Text: text, Matches: t.Matches, Fails: t.Fails})
+		out.Sample = append(out.Sample, Sample{Key: model.Cut(t.Path, maxPath), Page: pageOf(r.Request.URL), Text: text, Matches: t.Matches, Fails: t.Fails})
 		if t.Found {
 			last := &out.Sample[len(out.Sample)-1]
 			last.Matches, last.Fails = "", ""

@@ -57,6 +57,7 @@ func NewProfiler(c *Contract) *Profiler {
 	p := &Profiler{fields: map[string]*counting{}, seed: maphash.MakeSeed(), wanted: map[string]Wanted{}}
 	p.run.Form = FormJSON
 	if c != nil {
+		p.sample.key = c.Key
 		for _, f := range c.Fields {
 			p.wanted[f.Name] = f
 		}

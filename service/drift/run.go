@@ -145,8 +145,10 @@ func (r Run) Field(path string) (Field, bool) {
 
 // Sample is one masked row of a run, or one required field of a page.
 type Sample struct {
-	// Key tells samples of the same input in two runs: what the input says, or the required field.
-	Key string `json:"key"`
+	// Key tells samples of the same row in two runs: the contract's key, else what the input says; of a page it is
+	// the required field, and Page the address, without what must not be kept.
+	Key  string `json:"key"`
+	Page string `json:"page,omitempty"`
 	// Text is the row as JSON, or an outline of the element around the field.
 	Text string `json:"text"`
 	// Matches and Fails are, for a field of a page that matched nothing, the part of its selector

@@ -24,9 +24,10 @@ const (
 	sampleList  = 5 // elements of a list
 )
 
-// sampling keeps the rows whose inputs have the smallest digests. Two runs that were asked for the
-// same keep the same rows that way, so that they can be laid side by side.
+// sampling keeps the rows with the smallest digests of their key, or of their inputs. Two runs with the same
+// ones keep the same rows that way, so that they can be laid side by side.
 type sampling struct {
+	key  string  // the contract's, or empty
 	kept []drawn // by their digest
 }
 
@@ -37,7 +38,12 @@ type drawn struct {
 
 // row offers a row.
 func (s *sampling) row(r rows.Row) {
-	key := string(r.Input)
+	key, named := valueAt(r, s.key)
+	if named {
+		key = s.key + " = " + key
+	} else {
+		key = string(r.Input)
+	}
 	if key == "" {
 		r.Each(func(name string, value gjson.Result) bool {
 			if name == "url" {
@@ -60,13 +66,42 @@ func (s *sampling) row(r rows.Row) {
 	if known || at >= sampleRows {
 		return // of several rows of one input the first stands for it
 	}
-	if rows.Valid([]byte(key)) {
+	switch {
+	case named && model.SecretName(s.key):
+		key = s.key + " = " + model.Masked
+	case !named && rows.Valid([]byte(key)):
 		key = string(redact(gjson.Parse(key), sampleKey))
-	} else {
+	default:
 		key = plain("", key)
 	}
 	s.kept = slices.Insert(s.kept, at, drawn{digest, Sample{Key: model.Cut(key, sampleKey), Text: redactRow(r)}})
 	s.kept = s.kept[:min(len(s.kept), sampleRows)]
+}
+
+// valueAt is what a row has at a path of Field; false where that is nothing, or no single value.
+func valueAt(r rows.Row, path string) (text string, ok bool) {
+	var look func(prefix string, each func(func(name string, value gjson.Result) bool))
+	look = func(prefix string, each func(func(name string, value gjson.Result) bool)) {
+		each(func(name string, value gjson.Result) bool {
+			at := prefix + segment(name)
+			switch {
+			case at == path:
+				text = value.String()
+				ok = text != "" && !value.IsObject() && !value.IsArray()
+				return false
+			case value.IsObject() && strings.HasPrefix(path, at+"."):
+				look(at+".", func(on func(name string, value gjson.Result) bool) {
+					value.ForEach(func(name, value gjson.Result) bool { return on(name.Str, value) })
+				})
+				return false
+			}
+			return true
+		})
+	}
+	if path != "" {
+		look("", r.Each)
+	}
+	return text, ok
 }
 
 func (s *sampling) list() []Sample {

@@ -219,38 +219,17 @@ type lineJSON struct {
 }
 
 type driftSampleJSON struct {
-	Key     string `json:"key"`
-	Before  string `json:"before"`
-	After   string `json:"after"`
-	Matches string `json:"matches"`
-	Fails   string `json:"fails"`
+	Key     string   `json:"key"`
+	Before  string   `json:"before"`
+	After   string   `json:"after"`
+	Pages   []string `json:"pages"`
+	Matches string   `json:"matches"`
+	Fails   string   `json:"fails"`
 }
 
 func (t *task) printDetail(d drift.Detail, asJSON bool) error {
 	if asJSON {
-		out := struct {
-			SchemaVersion int `json:"schema_version"`
-			standingJSON
-			Fields  []lineJSON        `json:"fields"`
-			Samples []driftSampleJSON `json:"samples"`
-		}{SchemaVersion: schemaVersion, standingJSON: newStandingJSON(d.Standing), Fields: []lineJSON{}, Samples: []driftSampleJSON{}}
-		known := func(x float64) *float64 {
-			if x < 0 {
-				return nil
-			}
-			return &x
-		}
-		for _, l := range d.Lines {
-			line := lineJSON{l.Field, l.Type, l.Now, known(l.Before), []*float64{}}
-			for _, x := range l.History {
-				line.History = append(line.History, known(x))
-			}
-			out.Fields = append(out.Fields, line)
-		}
-		for _, p := range d.Pairs() {
-			out.Samples = append(out.Samples, driftSampleJSON(p))
-		}
-		return t.app.printJSON(out)
+		return t.printDetailJSON(d)
 	}
 	r := d.Run
 	t.app.say("zonedeck: %s %s: %s; %s of %s useful in %s of %s", r.Kind, sanitizeLine(r.Name), standsAs(d.Standing), fmt.Sprint(r.Useful), text.Counted(r.Returned, "row"), sanitizeLine(r.Ref), r.At.Local().Format(time.DateTime))
@@ -285,6 +264,37 @@ func (t *task) printDetail(d drift.Detail, asJSON bool) error {
 		}
 	}
 	return nil
+}
+
+func (t *task) printDetailJSON(d drift.Detail) error {
+	out := struct {
+		SchemaVersion int `json:"schema_version"`
+		standingJSON
+		Fields   []lineJSON        `json:"fields"`
+		Samples  []driftSampleJSON `json:"samples"`
+		Unpaired string            `json:"unpaired"`
+	}{SchemaVersion: schemaVersion, standingJSON: newStandingJSON(d.Standing), Fields: []lineJSON{}, Samples: []driftSampleJSON{}, Unpaired: d.Unpaired()}
+	known := func(x float64) *float64 {
+		if x < 0 {
+			return nil
+		}
+		return &x
+	}
+	for _, l := range d.Lines {
+		line := lineJSON{l.Field, l.Type, l.Now, known(l.Before), []*float64{}}
+		for _, x := range l.History {
+			line.History = append(line.History, known(x))
+		}
+		out.Fields = append(out.Fields, line)
+	}
+	for _, p := range d.Pairs() {
+		s := driftSampleJSON{p.Key, p.Before, p.After, []string{}, p.Matches, p.Fails}
+		if p.Pages[0] != "" {
+			s.Pages = p.Pages[:]
+		}
+		out.Samples = append(out.Samples, s)
+	}
+	return t.app.printJSON(out)
 }
 
 func driftLine(f drift.Finding) string {

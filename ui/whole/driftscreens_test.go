@@ -147,6 +147,16 @@ func driftScreens() []screen {
 			p.Press("enter")
 			p.WaitFor("Before and after", "+   \"price\": null")
 		}},
+		{name: "jobs/drift-unpaired", before: func(h *home) {
+			seedDrift(h, func(m *drift.Monitor) {
+				driftRun(h, m, "job-31", "gd_products", 3, 40, driftGood)
+				driftRun(h, m, "job-32", "gd_products", 1, 40, strings.ReplaceAll(driftBad, "lab.test/product", "shop.lab.test/p"))
+			})
+		}, steps: func(p *uitest.Whole) {
+			fields(p)
+			p.Press("enter")
+			p.WaitFor("Before and after", "No row that is kept of one run")
+		}},
 		{name: "jobs/drift-selector", before: drifted, steps: func(p *uitest.Whole) {
 			board(p)
 			p.WaitFor("gd_products")

@@ -37,6 +37,9 @@ func pairLines(th *kit.Theme, d service.Detail, pairs []service.Pair, w int) []s
 		before = d.Good.Ref
 	}
 	out := []string{" " + th.Bad.Render("- before: "+text.Clean(before)) + "   " + th.Good.Render("+ after: "+text.Clean(d.Run.Ref)), ""}
+	if why := d.Unpaired(); why != "" {
+		out = append(append(out, widget.Hung(" ", th.Warn, "! "+why, w)...), "")
+	}
 	for _, p := range pairs {
 		out = append(out, widget.Hung(" ", th.Strong, p.Key, w)...)
 		switch {
@@ -48,6 +51,9 @@ func pairLines(th *kit.Theme, d service.Detail, pairs []service.Pair, w int) []s
 			out = append(out, widget.Hung("   ", th.Muted, "only in the newest run", w)...)
 		case p.After == "":
 			out = append(out, widget.Hung("   ", th.Muted, "only in the run before", w)...)
+		}
+		if p.Pages[0] != "" {
+			out = append(out, widget.Hung("   ", th.Warn, fmt.Sprintf("! of two pages: before %s, after %s", p.Pages[0], p.Pages[1]), w)...)
 		}
 		for line := range strings.Lines(service.Difference(p.Before, p.After)) {
 			ink := th.Text
