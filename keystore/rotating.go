@@ -106,7 +106,7 @@ func PlanRotation(k model.Key, method RotationMethod, users []RotationUser, now 
 		Version: proofVersion,
 		ID:      strings.Replace(now.Format("20060102t150405.000z"), ".", "", 1) + rotationMark(k.Name),
 		Key:     k.Name, Method: method, Started: now, Ref: k.Secret, OldName: k.Name,
-		OldFingerprint: k.Fingerprint, OldLast4: k.Last4, Users: users,
+		OldFingerprint: k.Fingerprint, OldLast4: k.Last4, OldRotated: k.Rotation.Last, Users: users,
 	}
 	for _, u := range users {
 		if u.InFlight {
@@ -380,7 +380,11 @@ func (s RotationStep) Proof() string {
 	if s.Status == 0 {
 		return s.Note
 	}
-	out := fmt.Sprintf("status %d in %s", s.Status, s.Took.Round(time.Millisecond))
+	unit := time.Millisecond
+	if s.Took < unit { // nothing takes 0s
+		unit = time.Microsecond
+	}
+	out := fmt.Sprintf("status %d in %s", s.Status, s.Took.Round(unit))
 	if s.Note != "" {
 		out += ", " + s.Note
 	}

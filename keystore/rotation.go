@@ -132,14 +132,16 @@ type RotationPlan struct {
 	// Ref is the key's own reference when it began. OldName and NewName are the keys' names at
 	// the service. OldHeld and NewHeld are references to what the rotation holds of the values
 	// until it is over; of the new one for longer, where nothing else can be written.
-	Ref        string `json:"ref,omitempty"`
-	OldLast4   string `json:"old_last4,omitempty"`
-	Level      string `json:"level,omitempty"` // of the key, and of its successor
-	OldName    string `json:"old_name,omitempty"`
-	NewName    string `json:"new_name,omitempty"`
-	OldHeld    string `json:"old_held,omitempty"`
-	NewHeld    string `json:"new_held,omitempty"`
-	NewExpires string `json:"new_expires,omitempty"` // as model.ParseExpiry reads it
+	Ref      string `json:"ref,omitempty"`
+	OldLast4 string `json:"old_last4,omitempty"`
+	// OldRotated is when the old value was made, as far as that was known.
+	OldRotated time.Time `json:"old_rotated,omitzero"`
+	Level      string    `json:"level,omitempty"` // of the key, and of its successor
+	OldName    string    `json:"old_name,omitempty"`
+	NewName    string    `json:"new_name,omitempty"`
+	OldHeld    string    `json:"old_held,omitempty"`
+	NewHeld    string    `json:"new_held,omitempty"`
+	NewExpires string    `json:"new_expires,omitempty"` // as model.ParseExpiry reads it
 	// NewLevel is what the new value's level was seen to be, where it is not the key's: a level, or
 	// several that cannot be told apart ("OPS or LIMIT").
 	NewLevel string `json:"new_level,omitempty"`
@@ -215,6 +217,8 @@ func (p RotationPlan) HasTakenOver() bool {
 func (p RotationPlan) Renewed(k model.Key) model.Key {
 	if refused, _ := p.Step(StepRefused, ""); refused.Done || !p.Proven() {
 		p.dated(&k)
+	} else if p.Method == RotateByRefresh && !p.OldRotated.IsZero() { // account settings show when it was refreshed
+		k.Rotation.Last = p.OldRotated
 	}
 	if k.Level == model.LevelUnknown || p.NewLevel != "" {
 		k.Level, _ = model.ParseLevel(cmp.Or(p.NewLevel, p.Level)) // what is not known is the zero value

@@ -100,7 +100,7 @@ func TestARotationRenewsTheKeyThatComesWithItsProfile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close(t.Context())
-	k := model.Key{Name: "demo", Level: model.LevelUser, Secret: "demo:key/demo"}
+	k := model.Key{Name: "demo", Level: model.LevelUser, Secret: "demo:key/demo", Rotation: model.Rotation{Last: time.Date(2026, 8, 1, 0, 0, 0, 0, time.UTC)}}
 	rotate := func(profile, value string, at time.Time, steps int) {
 		t.Helper()
 		p := keystore.PlanRotation(k, keystore.RotateByRefresh, nil, at)
@@ -126,7 +126,9 @@ func TestARotationRenewsTheKeyThatComesWithItsProfile(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	rotate(s.Base.Name, "TWO", at.Add(time.Hour), steps)
-	if got := s.renewed([]model.Key{k})[0]; got.Secret != "env:TWO" || got.Level != k.Level || got.Rotation != k.Rotation { // the old value was not seen refused
+	refreshed := k
+	refreshed.Rotation.Last = at.Add(time.Hour)                                                                                     // as the account settings show it
+	if got := s.renewed([]model.Key{refreshed})[0]; got.Secret != "env:TWO" || got.Level != k.Level || got.Rotation != k.Rotation { // the old value was not seen refused
 		t.Errorf("%+v", got)
 	}
 	rotate(s.Base.Name, "THREE", at.Add(2*time.Hour), steps)
