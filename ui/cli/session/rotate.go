@@ -169,6 +169,10 @@ func (s *Session) rotationUsers(ctx context.Context, k model.Key, folders []stri
 			k.Fingerprint, k.Last4 = known.Fingerprint, known.Last4
 		}
 	}
+	// Under a rotation it is about the value that is to end: the inventory may have the new one already.
+	if running, ok, err := s.rotations().Running(origin, k.Name); err == nil && ok && running.OldFingerprint != "" {
+		k.Fingerprint, k.Last4 = running.OldFingerprint, running.OldLast4
+	}
 	report, err := s.Radius(ctx, []radius.Subject{radius.KeySubject(k, origin)}, folders, nil)
 	if err != nil {
 		return nil, err

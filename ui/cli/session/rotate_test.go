@@ -156,6 +156,44 @@ func TestWhatOthersReadIsVouchedFor(t *testing.T) {
 	}
 }
 
+// Before the old value ends what uses it is looked for once more, when the inventory has the new one.
+func TestTheLastLookOfARotationIsForTheOldValue(t *testing.T) {
+	a := newServices(t)
+	old, fresh := keystore.NewSecret("old-value-0123456789"), keystore.NewSecret("new-value-0123456789")
+	for name, value := range map[string]keystore.Secret{"late.env": old, "done.env": fresh} {
+		if err := os.WriteFile(filepath.Join(a.folder, name), []byte("K="+value.Reveal()+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	k := a.key(t, "acme")
+	k.Fingerprint, k.Last4 = old.Fingerprint(), old.Last4()
+	plan := keystore.PlanRotation(k, keystore.RotateByNewKey, nil, a.Now())
+	if err := a.rotations().Start(t.Context(), plan); err != nil {
+		t.Fatal(err)
+	}
+	err := a.Inventory.Update(t.Context(), "acme", func(k model.Key) (model.Key, error) {
+		k.Fingerprint, k.Last4, k.Secret = fresh.Fingerprint(), fresh.Last4(), "env:NEW_KEY"
+		return k, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.Secret = "env:NEW_KEY"
+	users, err := a.rotationUsers(t.Context(), k, []string{a.folder})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []string
+	for _, u := range users {
+		if u.File != "" {
+			files = append(files, filepath.Base(u.File))
+		}
+	}
+	if !slices.Equal(files, []string{"late.env"}) {
+		t.Errorf("the old value was found in %q", files)
+	}
+}
+
 // A profile that no call can be made with does not lead into a dead end after the new key exists.
 func TestAUserThatCannotBeTestedIsVouchedFor(t *testing.T) {
 	a := newServices(t)
