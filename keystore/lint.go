@@ -144,6 +144,11 @@ func (c Checks) Lint(keys []model.Key) []Finding {
 	return out
 }
 
+// MayShare reports whether two keys have a mark of their value in common: a fingerprint or a reference.
+func MayShare(a, b model.Key) bool {
+	return a.Fingerprint != "" && a.Fingerprint == b.Fingerprint || a.Secret != "" && a.Secret == b.Secret
+}
+
 // marked are the names of the keys by their fingerprint and by their reference.
 func marked(keys []model.Key) map[string][]string {
 	names := map[string][]string{}

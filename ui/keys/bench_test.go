@@ -69,6 +69,13 @@ func finish(m *keys.Model, cmd tea.Cmd) {
 	}
 }
 
+// typeInto begins to type into the first field of a form.
+func typeInto(form kit.Overlay) {
+	if b, ok := kit.Find(form.Bindings(), "enter", false); ok {
+		form.Update(b.Intent)
+	}
+}
+
 func openFilter(m *keys.Model) {
 	if b, ok := kit.Find(m.Bindings(), "/", false); ok {
 		m.Update(b.Intent)
@@ -98,6 +105,48 @@ func TestAFrameLooksAtTheKeysOnTheScreen(t *testing.T) {
 	manyMoved, manyFiltered := looks(20_000)
 	if moved == 0 || filtered == 0 || moved != manyMoved || filtered != manyFiltered {
 		t.Errorf("of 200 keys a move looks %d times and a letter %d times, of 20,000 %d and %d", moved, filtered, manyMoved, manyFiltered)
+	}
+}
+
+// What a list that was derived beside the screen is shown by was derived there, too: neither taking it
+// nor the frame after it looks at every key.
+func TestAListOfManyKeysIsTakenAsItWasDerived(t *testing.T) {
+	looks := func(n int) (asked int) {
+		m := keys.New(keys.Deps{
+			Ctx: t.Context(), Now: func() time.Time { asked++; return benchNow }, Theme: kit.NewTheme(true, false), Inventory: manyKeys(n), Rotations: noRotations{},
+		})
+		m.Render(200, 50)
+		msg, ok := m.Update(kit.SessionChanged{Session: kit.Session{Keys: manyKeys(n).keys}})().(tea.BatchMsg)[0]().(kit.Addressed)
+		if !ok {
+			t.Fatal("the keys are not derived beside the screen")
+		}
+		msgs, _ := msg.Deliver()
+		asked = 0
+		m.Update(msgs[0])
+		if screen := m.Render(200, 50); !strings.Contains(screen, "Keys ("+text.Count(n)+")") {
+			t.Errorf("the frame after it:\n%s", screen)
+		}
+		return asked
+	}
+	if few, many := looks(6000), looks(20_000); few == 0 || few != many {
+		t.Errorf("of 6,000 keys %d are looked at, of 20,000 %d", few, many)
+	}
+}
+
+// A letter in the form of a key looks at the keys that may share its value.
+func TestALetterInTheFormMakesNothingOfTheOtherKeys(t *testing.T) {
+	allocs := func(n int) float64 {
+		m := listed(keys.Deps{Ctx: t.Context(), Now: func() time.Time { return benchNow }, Inventory: manyKeys(n)})
+		b, _ := kit.Find(m.Bindings(), "a", false)
+		open, ok := m.Update(b.Intent)().(kit.Open)
+		if !ok {
+			t.Fatal("there is no form")
+		}
+		typeInto(open.Overlay)
+		return testing.AllocsPerRun(20, func() { open.Overlay.Update(tea.KeyPressMsg{Code: 'x', Text: "x"}) })
+	}
+	if few, many := allocs(20), allocs(4000); few == 0 || many > 2*few {
+		t.Errorf("beside 20 keys a letter makes %.0f allocations, beside 4,000 %.0f", few, many)
 	}
 }
 
@@ -154,6 +203,38 @@ func BenchmarkFrameOfManyKeys(b *testing.B) {
 				m.Update(tea.KeyPressMsg{Code: 'u', Mod: tea.ModCtrl})
 			}
 			press(typed[i%len(typed)])
+		}
+		b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N), "ms/frame")
+	})
+	b.Run("form", func(b *testing.B) {
+		m.Update(tea.KeyPressMsg{Code: 'u', Mod: tea.ModCtrl})
+		if leave, ok := kit.Find(m.Bindings(), "esc", true); ok {
+			m.Update(leave.Intent)
+		}
+		binding, _ := kit.Find(m.Bindings(), "a", false)
+		open, ok := m.Update(binding.Intent)().(kit.Open)
+		if !ok {
+			b.Fatal("there is no form")
+		}
+		typeInto(open.Overlay)
+		for b.Loop() {
+			open.Overlay.Update(tea.KeyPressMsg{Code: 'x', Text: "x"})
+			open.Overlay.Render(76, 40)
+		}
+		b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N), "ms/frame")
+	})
+	b.Run("taken", func(b *testing.B) { // the list after a change, an expiry, the end of a scan
+		session := kit.SessionChanged{Session: kit.Session{Keys: manyKeys(100_000).keys}}
+		for b.Loop() {
+			b.StopTimer()
+			msg, ok := m.Update(session)().(tea.BatchMsg)[0]().(kit.Addressed)
+			if !ok {
+				b.Fatal("the keys are not derived beside the screen")
+			}
+			msgs, _ := msg.Deliver()
+			b.StartTimer()
+			m.Update(msgs[0])
+			m.Render(200, 50)
 		}
 		b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N), "ms/frame")
 	})

@@ -20,8 +20,9 @@ type blast struct {
 	folders  []string
 	progress radius.Progress
 	problems []string
-	files    int  // files that the last scan read
-	scanned  bool // a scan has ended
+	files    int                           // files that the last scan read
+	scanned  bool                          // a scan has ended
+	found    map[radius.KeyID][]radius.Use // what it found in files
 }
 
 // usesFinder is Deps.Uses.
@@ -32,6 +33,7 @@ type (
 	scanMoved struct{ progress radius.Progress }
 	scanEnded struct {
 		uses     map[radius.KeyID][]radius.Use
+		found    map[radius.KeyID][]radius.Use // in files
 		problems []string
 		err      error
 	}
@@ -72,7 +74,7 @@ func (m *Model) scan(folders []string) tea.Cmd {
 	m.side, m.panes.At, m.text = sideRadius, paneSide, widget.Scroll{}
 	return kit.Stream(kit.Keys, &m.radius.slot, m.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
 		uses, problems, err := find(ctx, folders, func(p radius.Progress) { emit(scanMoved{p}) })
-		return scanEnded{uses, problems, err}
+		return scanEnded{uses, inFiles(uses), problems, err}
 	})
 }
 
@@ -97,7 +99,7 @@ func (m *Model) blastMsg(msg tea.Msg) tea.Cmd {
 			return kit.Info("the look through the folders was stopped")
 		}
 		m.radius.scanned, m.radius.problems, m.radius.files = true, msg.problems, m.radius.progress.Files
-		m.records.uses = msg.uses
+		m.records.uses, m.radius.found = msg.uses, msg.found
 		return tea.Batch(m.fill(), m.loadRecords()) // a scan takes long: the rest may be another by now
 	case lookedUp:
 		if msg.err == nil {
@@ -107,17 +109,26 @@ func (m *Model) blastMsg(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// withFiles adds to uses that were found without a scan those that the last scan found in files.
-func withFiles(uses, scanned map[radius.KeyID][]radius.Use) map[radius.KeyID][]radius.Use {
-	if uses == nil { // they could not be read
-		return scanned
-	}
-	for id, list := range scanned {
+// inFiles are those of uses that are in files.
+func inFiles(uses map[radius.KeyID][]radius.Use) map[radius.KeyID][]radius.Use {
+	found := map[radius.KeyID][]radius.Use{}
+	for id, list := range uses {
 		for _, u := range list {
 			if u.Kind == radius.EnvFile || u.Kind == radius.TrackedFile {
-				uses[id] = append(uses[id], u)
+				found[id] = append(found[id], u)
 			}
 		}
+	}
+	return found
+}
+
+// usesNow are the uses that were read without a scan, and those that the last scan found in files.
+func (m *Model) usesNow(uses map[radius.KeyID][]radius.Use) map[radius.KeyID][]radius.Use {
+	if uses == nil { // they could not be read
+		return m.records.uses
+	}
+	for id, list := range m.radius.found {
+		uses[id] = append(uses[id], list...)
 	}
 	return uses
 }

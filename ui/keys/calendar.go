@@ -28,28 +28,26 @@ const (
 	markRotate = 'R'
 )
 
-// calendar shows when the clocks of all keys run out in the 90 days from today, in at most
-// width cells; each key has a clock. A cell with several clocks shows their number ("+" for ten or more).
-func calendar(keys []model.Key, clock func(model.Key) time.Time, today time.Time, width int) strip {
-	per := 1
-	for width > 0 && (stripDays+per)/per > width {
-		per++
-	}
-	n := (stripDays + per) / per // day 0 to day 90
-	counts := make([]int, n)
-	kinds := make([]rune, n)
-	s := strip{perCell: per}
+// days are the clocks that run out on each day from today to stripDays later.
+type days struct {
+	counts [stripDays + 1]int
+	kinds  [stripDays + 1]rune // of the last clock
+	next   string              // see strip
+}
+
+// daysOf are those of the clocks of all keys; each key has a time by which they run.
+func daysOf(keys []model.Key, clock func(model.Key) time.Time) (d days) {
 	best := stripDays + 1
 	put := func(days int, mark rune, what string) {
 		if days < 0 || days > stripDays {
 			return
 		}
-		counts[days/per]++
-		kinds[days/per] = mark
+		d.counts[days]++
+		d.kinds[days] = mark
 		if days < best {
-			best, s.next = days, fmt.Sprintf("%s in %d d", what, days)
+			best, d.next = days, fmt.Sprintf("%s in %d d", what, days)
 			if days == 0 {
-				s.next = what + " today"
+				d.next = what + " today"
 			}
 		}
 	}
@@ -62,8 +60,26 @@ func calendar(keys []model.Key, clock func(model.Key) time.Time, today time.Time
 			put(left, markRotate, k.Name+" due for rotation")
 		}
 	}
-	s.marks, s.axis = drawStrip(counts, kinds), drawAxis(n, per, today)
-	return s
+	return d
+}
+
+// calendar shows the days from today in at most width cells. A cell with several clocks shows their
+// number ("+" for ten or more).
+func calendar(d days, today time.Time, width int) strip {
+	per := 1
+	for width > 0 && (stripDays+per)/per > width {
+		per++
+	}
+	n := (stripDays + per) / per // day 0 to day 90
+	counts := make([]int, n)
+	kinds := make([]rune, n)
+	for day, count := range d.counts {
+		if count > 0 {
+			counts[day/per] += count
+			kinds[day/per] = d.kinds[day]
+		}
+	}
+	return strip{marks: drawStrip(counts, kinds), axis: drawAxis(n, per, today), perCell: per, next: d.next}
 }
 
 func drawStrip(counts []int, kinds []rune) string {

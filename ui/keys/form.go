@@ -2,7 +2,6 @@ package keys
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -77,13 +76,7 @@ func (m *Model) openForm(k model.Key, edit bool) tea.Cmd {
 }
 
 // recorded is the inventory's record of a key.
-func (m *Model) recorded(name string) (model.Key, bool) {
-	keys := m.deps.Inventory.List()
-	if i := slices.IndexFunc(keys, func(k model.Key) bool { return k.Name == name }); i >= 0 {
-		return keys[i], true
-	}
-	return model.Key{}, false
-}
+func (m *Model) recorded(name string) (model.Key, bool) { return m.deps.Inventory.Get(name) }
 
 func levelOptions() []widget.Option {
 	out := []widget.Option{{Value: "", Label: "unknown"}}
@@ -171,14 +164,14 @@ func (m *Model) read(f *widget.Form) model.Key {
 // advise shows the lint findings for the key while the form is filled in.
 func (m *Model) advise(f *widget.Form) {
 	k := m.read(f)
-	others := make([]model.Key, 0, len(m.list.keys)+1)
-	for _, o := range m.list.keys {
-		if o.Name != k.Name {
-			others = append(others, o)
+	together := []model.Key{k} // with those that may share its value: the rules look at no others
+	for i := range m.list.keys {
+		if o := &m.list.keys[i]; o.Name != k.Name && keystore.MayShare(*o, k) {
+			together = append(together, *o)
 		}
 	}
 	var lines []string
-	for _, found := range keystore.Lint(append(others, k), m.deps.Now()) {
+	for _, found := range keystore.Lint(together, m.deps.Now()) {
 		if found.Key == k.Name && found.Severity != keystore.SeverityNote {
 			lines = append(lines, severityMark(found.Severity)+" "+found.Text)
 		}

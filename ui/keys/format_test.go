@@ -78,7 +78,7 @@ func TestCalendarMarksWhatComesDue(t *testing.T) {
 		{Name: "d", Rotation: model.Rotation{Last: daysFromNow(-120)}},
 		{Name: "e", Expires: model.Unlimited()},
 	}
-	s := calendar(keys, clock, testNow, 200)
+	s := calendar(daysOf(keys, clock), testNow, 200)
 	if s.perCell != 1 || len([]rune(s.marks)) != stripDays+1 {
 		t.Fatalf("per cell %d, %d marks", s.perCell, len([]rune(s.marks)))
 	}
@@ -99,7 +99,7 @@ func TestCalendarMarksWhatComesDue(t *testing.T) {
 func TestCalendarFitsNarrowScreens(t *testing.T) {
 	keys := []model.Key{{Name: "z", Expires: model.ExpiresAt(daysFromNow(90))}}
 	for _, width := range []int{1, 10, 45, 46, 90, 91} {
-		s := calendar(keys, clock, testNow, width)
+		s := calendar(daysOf(keys, clock), testNow, width)
 		if n := len([]rune(s.marks)); n > width {
 			t.Errorf("%d marks in %d cells", n, width)
 		}

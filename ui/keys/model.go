@@ -21,10 +21,11 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// Inventory is the list of keys on disk; *keystore.Inventory is one. List waits for
+// Inventory is the list of keys on disk; *keystore.Inventory is one. List and Get wait for
 // nothing, the others are called in commands.
 type Inventory interface {
 	List() []model.Key
+	Get(name string) (model.Key, bool)
 	Reload() error
 	Add(ctx context.Context, k model.Key) error
 	Update(ctx context.Context, name string, f func(model.Key) (model.Key, error)) error
@@ -126,6 +127,9 @@ type derived struct {
 	words      []words   // of each key, for the filter
 	due        int       // keys that are due: the one count of every part of the screen
 	within     []int     // model.Within of the keys
+	days       days      // when their clocks run out
+	nameWidth  int       // of the column of names
+	clockTitle string    // of the column of the rotation clock
 	at         time.Time // the minute of all this
 }
 
@@ -170,6 +174,7 @@ func New(d Deps) *Model {
 		{Title: "90-DAY", Width: 9},
 		{Title: "USED BY", Width: 9, Flex: true, Priority: 2},
 	}
+	m.derive(nil)
 	m.list.unread = keystore.ErrKeysUnread
 	m.showList()
 	return m
@@ -296,6 +301,7 @@ func (m *Model) derive(keys []model.Key) {
 		}
 		m.list.words[i] = m.wordsOf(keys[i], m.stateWord(k, now), due, expiresCell(k, now), widget.RotatedCell(k, now), widget.RotationCell(k, now))
 	}
+	m.list.days, m.list.nameWidth, m.list.clockTitle = daysOf(keys, m.now), nameWidth(keys), widget.RotationTitle(keys)
 	m.list.keys = keys
 	m.list.at = m.minute()
 }
@@ -314,8 +320,8 @@ func (m *Model) filled(list derived) tea.Cmd {
 // showList shows what was derived.
 func (m *Model) showList() {
 	m.list.stripW = 0
-	m.list.table.Columns[columnName].Width = nameWidth(m.list.keys)
-	m.list.table.Columns[columnClock].Title = widget.RotationTitle(m.list.keys)
+	m.list.table.Columns[columnName].Width = m.list.nameWidth
+	m.list.table.Columns[columnClock].Title = m.list.clockTitle
 	m.showRows()
 	if name := m.list.goesTo; name != "" && (m.selectKey(name) || !m.list.stale && !m.reading()) {
 		m.list.goesTo = ""

@@ -64,3 +64,14 @@ func TestAKeyThatIsOpenedWhileTheyAreReadIsShown(t *testing.T) {
 		s.Expect("›✗ overdue     prod ")
 	})
 }
+
+// The form of a key says what the rules find beside the other keys.
+func TestTheFormNamesTheKeysOfTheSameReference(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		other := ownKey()
+		other.Name = "second"
+		s := newRig(t, ownKey(), other).start(t, demoSession(), 80, 24)
+		s.Press("j", "v", "e")
+		s.Expect("! the same secret reference stands in ")
+	})
+}

@@ -175,7 +175,7 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 	case filled:
 		return m.filled(msg.list)
 	case recordsLoaded:
-		m.records.plans, m.records.uses, m.records.used = msg.plans, withFiles(msg.uses, m.records.uses), msg.used
+		m.records.plans, m.records.uses, m.records.used = msg.plans, m.usesNow(msg.uses), msg.used
 		cmd := m.fill()
 		m.page.Reread(msg.plans)
 		if msg.err != nil {

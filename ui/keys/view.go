@@ -126,7 +126,7 @@ func (m *Model) renderStrip(w, h int) string {
 	t := m.deps.Theme
 	iw, _ := widget.Inner(w, h)
 	if m.list.stripW != iw {
-		m.list.strip, m.list.stripW = calendar(m.list.keys, m.now, m.deps.Now(), iw-2), iw
+		m.list.strip, m.list.stripW = calendar(m.list.days, m.deps.Now(), iw-2), iw
 	}
 	s := m.list.strip
 	title := ""

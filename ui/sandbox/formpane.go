@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"cmp"
+	"context"
 	"reflect"
 	"slices"
 	"strings"
@@ -276,8 +277,14 @@ func (p *formPane) fieldHelp(f field) string {
 	}
 }
 
-// options updates the pickers from the session and the history.
-func (m *Model) options() {
+// manyKeys are so many that what is offered of them is made beside the screen, and not anew every second.
+const manyKeys = 1000
+
+// keysOffered are the options of the keys of a session.
+type keysOffered struct{ options []widget.Option }
+
+// zoneOptions offers the zones of the session, with what the history says of them.
+func (m *Model) zoneOptions() {
 	zones := make([]widget.Option, 0, len(m.session.Zones))
 	for _, z := range m.session.Zones {
 		o := widget.Option{Value: string(z.Name), Note: z.Product.String()}
@@ -288,28 +295,42 @@ func (m *Model) options() {
 		zones = append(zones, o)
 	}
 	m.form.form.SetOptions(string(fieldZone), zones)
-	keys := make([]widget.Option, 0, len(m.session.Keys)+1)
+}
+
+// offerKeys offers the keys of the session.
+func (m *Model) offerKeys() tea.Cmd {
+	s, now := m.session, m.deps.Now()
+	if len(s.Keys) <= manyKeys {
+		m.work.keys.Drop()
+		m.form.form.SetOptions(string(fieldKey), keyOptions(s, now))
+		return nil
+	}
+	return kit.Do(kit.Sandbox, &m.work.keys, m.deps.Ctx, func(context.Context) tea.Msg { return keysOffered{keyOptions(s, now)} })
+}
+
+func keyOptions(s kit.Session, now time.Time) []widget.Option {
+	keys := make([]widget.Option, 0, len(s.Keys)+1)
 	known := false
-	for _, k := range m.session.Keys {
-		o := widget.Option{Value: k.Name, Note: m.keyNote(k)}
-		if k.Name == m.session.Key.Name {
+	for _, k := range s.Keys {
+		o := widget.Option{Value: k.Name, Note: keyNote(s, k, now)}
+		if k.Name == s.Key.Name {
 			known = true
 			o.Note += " · the profile's"
 		}
 		keys = append(keys, o)
 	}
-	if k := m.session.Key; k.Name != "" && !known {
-		keys = append([]widget.Option{{Value: k.Name, Note: m.keyNote(k) + " · the profile's"}}, keys...)
+	if k := s.Key; k.Name != "" && !known {
+		keys = append([]widget.Option{{Value: k.Name, Note: keyNote(s, k, now) + " · the profile's"}}, keys...)
 	}
-	m.form.form.SetOptions(string(fieldKey), keys)
+	return keys
 }
 
-func (m *Model) keyNote(k model.Key) string {
+func keyNote(session kit.Session, k model.Key, now time.Time) string {
 	parts := []string{k.Level.String()}
-	if s := k.State(m.deps.Now(), model.SoonDays*24*time.Hour); s != model.KeyOK {
+	if s := k.State(now, model.SoonDays*24*time.Hour); s != model.KeyOK {
 		parts = append(parts, s.String())
 	}
-	if m.session.Elsewhere[k.Name] != "" { // whose it is, is said when it is chosen
+	if session.Elsewhere[k.Name] != "" { // whose it is, is said when it is chosen
 		parts = append([]string{"another account's"}, parts...)
 	}
 	if k.Secret == "" {

@@ -129,7 +129,7 @@ func (m *Model) listHistory() {
 	}
 	p.toWanted()
 	p.countNews()
-	m.options()
+	m.zoneOptions()
 }
 
 // countNews counts the fetches that came above the cursor since it was last at the newest or

@@ -88,7 +88,7 @@ func (m *Model) sendBindings() []kit.Binding {
 		case m.deps.Tools == nil || m.deps.Profile().AgentURL == "":
 			list.Disabled = "the profile has no agent_url"
 		case !m.session.Ready:
-			list.Disabled = "the profile is still being read"
+			list.Disabled = m.session.NotReady()
 		case m.work.tools.Running():
 			list.Disabled = "the tools are being listed"
 		}

@@ -118,7 +118,7 @@ type Model struct {
 
 // work holds the loads, at most one of each kind in flight.
 type work struct {
-	list, urls, load, store, body, edit, copy, sample, har, paste, tools kit.Slot
+	list, urls, load, store, body, edit, copy, sample, har, paste, tools, keys kit.Slot
 }
 
 // New makes the tab with the first request filled in. Nothing is read or sent

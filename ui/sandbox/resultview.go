@@ -95,7 +95,7 @@ func (m *Model) firstLines(w int) []string {
 	case m.session.Local && !m.session.Ready:
 		add(th.Muted, "Starting the local emulator…")
 	case !m.session.Ready:
-		add(th.Muted, "Reading the profile…")
+		add(th.Muted, "Reading the keys…")
 	case m.session.Local:
 		add(th.Text, "This is the embedded emulator. ctrl+j sends. ctrl+p 'add account' when you are ready.")
 	default:

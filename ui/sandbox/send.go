@@ -115,7 +115,7 @@ func (m *Model) notReady() string {
 	case m.session.Local:
 		return "The local emulator is still starting; try again in a moment."
 	default:
-		return "The profile is still being read; try again in a moment."
+		return "The keys are still being read; try again in a moment."
 	}
 }
 

@@ -21,13 +21,7 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		m.layOut()
 		return nil
 	case kit.Tick:
-		if !m.form.form.CapturingText() {
-			m.options() // updates how long ago the zones were used
-		}
-		if v := m.viewer(); v != nil {
-			return v.Update(msg)
-		}
-		return nil
+		return m.second(msg)
 	case kit.SessionChanged:
 		return m.newSession(msg.Session)
 	case kit.OpenTwin:
@@ -35,6 +29,9 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return m.twin.Load(msg.ID, msg.Profile)
 	case urlsLoaded:
 		m.urlsLoaded(msg)
+		return nil
+	case keysOffered:
+		m.form.form.SetOptions(string(fieldKey), msg.options)
 		return nil
 	case compareForm, twin.Sent, twin.Ended, twin.Fill, twin.Loaded:
 		return m.updateTwin(msg)
@@ -80,6 +77,20 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 	return m.toPane(msg)
 }
 
+// second updates how long ago the zones were used, and the states of the keys.
+func (m *Model) second(msg kit.Tick) tea.Cmd {
+	if !m.form.form.CapturingText() {
+		m.zoneOptions()
+		if len(m.session.Keys) <= manyKeys {
+			m.offerKeys()
+		}
+	}
+	if v := m.viewer(); v != nil {
+		return v.Update(msg)
+	}
+	return nil
+}
+
 // newSession stores a session. If the form holds the old profile's key, it gets the new
 // one's.
 func (m *Model) newSession(s kit.Session) tea.Cmd {
@@ -96,14 +107,15 @@ func (m *Model) newSession(s kit.Session) tea.Cmd {
 			m.form.form.FocusOn(string(fieldURL), false) // the next field to fill in
 		}
 	}
-	m.options()
+	m.zoneOptions()
+	cmd := m.offerKeys()
 	if !other {
-		return nil
+		return cmd
 	}
 	if m.history.loaded {
 		m.listHistory()
 	}
-	return m.loadURLs()
+	return tea.Batch(cmd, m.loadURLs())
 }
 
 // act carries out the intent of a key.

@@ -41,6 +41,17 @@ func (h keyHistory) List() []model.Key {
 	return keys
 }
 
+// Get is a key of List.
+func (h keyHistory) Get(name string) (model.Key, bool) {
+	if h.Unread() != nil {
+		return model.Key{}, false
+	}
+	k, ok := h.Inventory.Get(name)
+	one := []model.Key{h.session.configured().Keys().Apply(k)}
+	h.session.seen.fill(one)
+	return one[0], ok
+}
+
 // Add records a key.
 func (h keyHistory) Add(ctx context.Context, k model.Key) error {
 	err := h.session.CurrentProfile().Refuse(changeKeys)
