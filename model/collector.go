@@ -54,6 +54,9 @@ type CollectMethod struct {
 	Fields []InputField `json:"fields"`
 	// Bound is the field that bounds how many records are found; "" where none does.
 	Bound string `json:"bound,omitempty"`
+	// Many says that an input may give any number of records although nothing is discovered: that of a
+	// search or a crawl. Collector.Method and Ways tell.
+	Many bool `json:"-"`
 }
 
 // InputField is a field of an input.
@@ -109,25 +112,37 @@ func (m CollectMethod) Cost() string {
 	switch {
 	case m.Bound != "":
 		return "it may find any number of records, and each may be billed, unless " + m.Bound + " or a limit is set"
-	case m.Discover == "":
+	case m.Discover == "" && !m.Many:
 		return ""
-	case m.Shown() && len(m.Required()) == 0:
+	case m.Discover != "" && m.Shown() && len(m.Required()) == 0:
 		return "no field is required: even an empty input can start a billed job; each input may find any number of records unless a limit is set"
 	default:
 		return "each input may find any number of records, which are billed, unless a limit is set"
 	}
 }
 
+// many reports whether an input may give any number of records.
+func (c Collector) many() bool { return c.Kind == CollectSearch || c.Kind == CollectCrawl }
+
+// Ways are the methods, which tell whether an input of them may give any number of records.
+func (c Collector) Ways() []CollectMethod {
+	out := slices.Clone(c.Methods)
+	for i := range out {
+		out[i].Many = c.many()
+	}
+	return out
+}
+
 // Method is the method of a discovery, or of collecting for "". A method of a collector whose
 // methods are not shown has no fields that are shown. The error names what there is.
 func (c Collector) Method(discover string) (CollectMethod, error) {
-	for _, m := range c.Methods {
+	for _, m := range c.Ways() {
 		if m.Discover == discover {
 			return m, nil
 		}
 	}
 	if len(c.Methods) == 0 {
-		return CollectMethod{Discover: discover}, nil
+		return CollectMethod{Discover: discover, Many: c.many()}, nil
 	}
 	names := make([]string, 0, len(c.Methods))
 	for _, m := range c.Methods {

@@ -317,6 +317,8 @@ type TriggerRequest struct {
 	Key     string // name of the key; empty means the profile's
 	// Settings are what is asked for besides the inputs.
 	Settings JobSettings
+	// Many says that an input may give any number of records: see CollectMethod.
+	Many bool `json:",omitempty"`
 	// MaxCost refuses the job if the upper end of its estimate is more dollars, or is not known; 0
 	// leaves that to the profile, whose cap holds in any case.
 	MaxCost float64 `json:",omitempty"`

@@ -147,7 +147,7 @@ func (d Dialect) Settings(r model.TriggerRequest) model.JobSettings {
 // Finds reports whether a job may find any number of records for an input.
 func (d Dialect) Finds(r model.TriggerRequest) bool {
 	_, ok := d.product(r.Dataset)
-	return ok || r.Settings.Discover != ""
+	return ok || r.Settings.Discover != "" || r.Many
 }
 
 func (p product) bound() string { return p.collector.Methods[0].Bound }

@@ -124,7 +124,11 @@ func (rn *Runner) estimate(ctx context.Context, p profile.Profile, d dialect.Dia
 	case limit > 0:
 		e.Records, e.Basis, most = n*limit, fmt.Sprintf("%.0f for an input at most", limit), n*limit
 	default:
-		e.Records, e.Basis = -1, "a discovery may find any number of records, and "+was.none()+"; set a limit"
+		what := "a discovery"
+		if r.Many && r.Settings.Discover == "" {
+			what = "an input"
+		}
+		e.Records, e.Basis = -1, what+" may find any number of records, and "+was.none()+"; set a limit"
 	}
 	if total := float64(r.Settings.LimitTotal); total > 0 {
 		if e.Records < 0 || e.Records > total {

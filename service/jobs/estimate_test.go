@@ -55,29 +55,33 @@ func TestWhatAJobIsExpectedToCost(t *testing.T) {
 		past     []past
 		settings model.JobSettings
 		want     string
+		many     bool // an input may give any number of records
 	}{
-		{"no earlier job", priced, nil, model.JobSettings{}, "about 3 records (one for each input: there is no earlier job of it), $0.0045 at $1.5 per 1000 of zone s1"},
-		{"no rate", priced[:1], nil, model.JobSettings{}, "about 3 records (one for each input: there is no earlier job of it); cost unknown: no zone of the profile for scrapers or data sets has a rate"},
-		{"an earlier job", priced, []past{{records: 20}}, model.JobSettings{}, "about 30 records (10 for an input in the last job of it), $0.0450 at $1.5 per 1000 of zone s1"},
-		{"several, of another way too", priced, []past{{records: 2}, {discover: "keyword", records: 900}, {records: 4}}, model.JobSettings{}, "about 4 records (1.5 for an input in the last 2 jobs of it), $0.0067 at $1.5 per 1000 of zone s1; up to $0.0090 by the dearest of the earlier jobs"},
-		{"one that found nothing", priced, []past{{}, {}}, model.JobSettings{}, "about 3 records (one for each input: no earlier job of it found records without a limit), $0.0045 at $1.5 per 1000 of zone s1"},
-		{"one that found nothing beside another", priced, []past{{}, {records: 20}}, model.JobSettings{}, "about 30 records (10 for an input in the last job of it), $0.0450 at $1.5 per 1000 of zone s1"},
-		{"limits then, none now", priced, []past{{discover: "keyword", records: 2, perInput: 1}, {discover: "keyword", records: 1, total: 1}}, model.JobSettings{Discover: "keyword"}, "cost unknown: a discovery may find any number of records, and no earlier job of it found records without a limit; set a limit"},
-		{"a limit then, a higher one now", priced, []past{{discover: "keyword", records: 2, perInput: 1}}, model.JobSettings{Discover: "keyword", LimitPerInput: 9}, "about 27 records (9 for an input at most), $0.0405 at $1.5 per 1000 of zone s1"},
-		{"the same limit", priced, []past{{discover: "keyword", records: 2, perInput: 1}}, model.JobSettings{Discover: "keyword", LimitPerInput: 1}, "about 3 records (1 for an input in the last job of it), $0.0045 at $1.5 per 1000 of zone s1"},
-		{"nearly every page was dead", priced, []past{{inputs: 20, records: 1}}, model.JobSettings{}, "less than 1 record (0.05 for an input in the last job of it), $0.0002 at $1.5 per 1000 of zone s1; up to $0.0045 by one record for each input"},
-		{"a dear one, and a limit", priced, []past{{records: 20}, {records: 2}}, model.JobSettings{LimitPerInput: 6}, "about 16 records (5.5 for an input in the last 2 jobs of it), $0.0248 at $1.5 per 1000 of zone s1; up to $0.0270 by the limit for an input"},
-		{"a dear one, and a limit of all", priced, []past{{records: 20}, {records: 2}}, model.JobSettings{LimitTotal: 20}, "about 16 records (5.5 for an input in the last 2 jobs of it), $0.0248 at $1.5 per 1000 of zone s1; up to $0.0300 by the limit of the job"},
-		{"a limit below what there was", priced, []past{{records: 20}}, model.JobSettings{LimitPerInput: 2}, "about 6 records (2 for an input at most), $0.0090 at $1.5 per 1000 of zone s1"},
-		{"a limit above it", priced, []past{{records: 20}}, model.JobSettings{LimitPerInput: 50, LimitTotal: 25}, "about 25 records (the limit of the job), $0.0375 at $1.5 per 1000 of zone s1"},
-		{"a discovery", priced, []past{{records: 20}}, model.JobSettings{Discover: "keyword"}, "cost unknown: a discovery may find any number of records, and there is no earlier job of it; set a limit"},
-		{"a discovery with a limit", priced, nil, model.JobSettings{Discover: "keyword", LimitPerInput: 4}, "about 12 records (4 for an input at most), $0.0180 at $1.5 per 1000 of zone s1"},
-		{"a discovery with a limit of all", priced, nil, model.JobSettings{Discover: "keyword", LimitTotal: 1}, "about 1 record (the limit of the job), $0.0015 at $1.5 per 1000 of zone s1"},
+		{"no earlier job", priced, nil, model.JobSettings{}, "about 3 records (one for each input: there is no earlier job of it), $0.0045 at $1.5 per 1000 of zone s1", false},
+		{"a crawl", priced, nil, model.JobSettings{}, "cost unknown: an input may find any number of records, and there is no earlier job of it; set a limit", true},
+		{"a crawl with a limit", priced, nil, model.JobSettings{LimitPerInput: 4}, "about 12 records (4 for an input at most), $0.0180 at $1.5 per 1000 of zone s1", true},
+		{"a crawl again", priced, []past{{records: 20}}, model.JobSettings{}, "about 30 records (10 for an input in the last job of it), $0.0450 at $1.5 per 1000 of zone s1", true},
+		{"no rate", priced[:1], nil, model.JobSettings{}, "about 3 records (one for each input: there is no earlier job of it); cost unknown: no zone of the profile for scrapers or data sets has a rate", false},
+		{"an earlier job", priced, []past{{records: 20}}, model.JobSettings{}, "about 30 records (10 for an input in the last job of it), $0.0450 at $1.5 per 1000 of zone s1", false},
+		{"several, of another way too", priced, []past{{records: 2}, {discover: "keyword", records: 900}, {records: 4}}, model.JobSettings{}, "about 4 records (1.5 for an input in the last 2 jobs of it), $0.0067 at $1.5 per 1000 of zone s1; up to $0.0090 by the dearest of the earlier jobs", false},
+		{"one that found nothing", priced, []past{{}, {}}, model.JobSettings{}, "about 3 records (one for each input: no earlier job of it found records without a limit), $0.0045 at $1.5 per 1000 of zone s1", false},
+		{"one that found nothing beside another", priced, []past{{}, {records: 20}}, model.JobSettings{}, "about 30 records (10 for an input in the last job of it), $0.0450 at $1.5 per 1000 of zone s1", false},
+		{"limits then, none now", priced, []past{{discover: "keyword", records: 2, perInput: 1}, {discover: "keyword", records: 1, total: 1}}, model.JobSettings{Discover: "keyword"}, "cost unknown: a discovery may find any number of records, and no earlier job of it found records without a limit; set a limit", false},
+		{"a limit then, a higher one now", priced, []past{{discover: "keyword", records: 2, perInput: 1}}, model.JobSettings{Discover: "keyword", LimitPerInput: 9}, "about 27 records (9 for an input at most), $0.0405 at $1.5 per 1000 of zone s1", false},
+		{"the same limit", priced, []past{{discover: "keyword", records: 2, perInput: 1}}, model.JobSettings{Discover: "keyword", LimitPerInput: 1}, "about 3 records (1 for an input in the last job of it), $0.0045 at $1.5 per 1000 of zone s1", false},
+		{"nearly every page was dead", priced, []past{{inputs: 20, records: 1}}, model.JobSettings{}, "less than 1 record (0.05 for an input in the last job of it), $0.0002 at $1.5 per 1000 of zone s1; up to $0.0045 by one record for each input", false},
+		{"a dear one, and a limit", priced, []past{{records: 20}, {records: 2}}, model.JobSettings{LimitPerInput: 6}, "about 16 records (5.5 for an input in the last 2 jobs of it), $0.0248 at $1.5 per 1000 of zone s1; up to $0.0270 by the limit for an input", false},
+		{"a dear one, and a limit of all", priced, []past{{records: 20}, {records: 2}}, model.JobSettings{LimitTotal: 20}, "about 16 records (5.5 for an input in the last 2 jobs of it), $0.0248 at $1.5 per 1000 of zone s1; up to $0.0300 by the limit of the job", false},
+		{"a limit below what there was", priced, []past{{records: 20}}, model.JobSettings{LimitPerInput: 2}, "about 6 records (2 for an input at most), $0.0090 at $1.5 per 1000 of zone s1", false},
+		{"a limit above it", priced, []past{{records: 20}}, model.JobSettings{LimitPerInput: 50, LimitTotal: 25}, "about 25 records (the limit of the job), $0.0375 at $1.5 per 1000 of zone s1", false},
+		{"a discovery", priced, []past{{records: 20}}, model.JobSettings{Discover: "keyword"}, "cost unknown: a discovery may find any number of records, and there is no earlier job of it; set a limit", false},
+		{"a discovery with a limit", priced, nil, model.JobSettings{Discover: "keyword", LimitPerInput: 4}, "about 12 records (4 for an input at most), $0.0180 at $1.5 per 1000 of zone s1", false},
+		{"a discovery with a limit of all", priced, nil, model.JobSettings{Discover: "keyword", LimitTotal: 1}, "about 1 record (the limit of the job), $0.0015 at $1.5 per 1000 of zone s1", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cl := estimated(t, c.zones, 0, c.past...)
 			r := trigger("http://lab.test/1", "http://lab.test/2", "http://lab.test/3")
-			r.Dataset, r.Settings = "gd_x", c.settings
+			r.Dataset, r.Settings, r.Many = "gd_x", c.settings, c.many
 			if e, err := cl.Check(t.Context(), r); err != nil || e.String() != c.want || e.Inputs != 3 {
 				t.Errorf("%s, %v", e, err)
 			}
@@ -92,6 +96,8 @@ func TestAJobAboveItsCapIsNotSent(t *testing.T) {
 		out.MaxCost, out.Settings = most, s
 		return out
 	}
+	many := r(0, model.JobSettings{})
+	many.Many = true
 	for _, c := range []struct {
 		name   string
 		zones  []model.Zone
@@ -110,6 +116,7 @@ func TestAJobAboveItsCapIsNotSent(t *testing.T) {
 		{"within a limit", zones, 2, r(0, model.JobSettings{LimitTotal: 2}), false},
 		{"not known: no rate", nil, 100, r(0, model.JobSettings{}), true},
 		{"not known: a discovery without a limit", zones, 100, r(0, model.JobSettings{Discover: "keyword"}), true},
+		{"not known: a crawl without a limit", zones, 100, many, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cl := estimated(t, c.zones, c.most)

@@ -120,7 +120,7 @@ func newCollectorJSON(c model.Collector) collectorJSON {
 	out := collectorJSON{
 		ID: c.ID, Name: c.Name, Names: append([]string{}, c.Names...), Kind: string(c.Kind), Domain: c.Domain, Description: c.Description, Methods: []methodJSON{},
 	}
-	for _, m := range c.Methods {
+	for _, m := range c.Ways() {
 		method := methodJSON{Discover: m.Discover, Bound: m.Bound, Cost: m.Cost()}
 		if m.Shown() {
 			method.Fields = []inputFieldJSON{}
@@ -222,7 +222,7 @@ func (t *task) showCollector(ctx context.Context, f catalogueFlags, name string)
 		_, err := fmt.Fprintln(t.app.Stdout, "\nwhat its inputs are is not shown")
 		return err
 	}
-	for _, m := range c.Methods {
+	for _, m := range c.Ways() {
 		if err := t.printMethod(m); err != nil {
 			return err
 		}

@@ -123,7 +123,7 @@ func (t *task) trigger(ctx context.Context, name string, f triggerFlags) error {
 	if f.wait && !d.AsksForJobs() {
 		return usage("--wait: the contract does not show how to ask for a job's state: choose dialect %s for profile %q, or leave --wait out; nothing was sent", dialect.WithJobs(), p.Name)
 	}
-	id, shape, err := t.shapeOf(ctx, d, name, f)
+	id, many, shape, err := t.shapeOf(ctx, d, name, f)
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (t *task) trigger(ctx context.Context, name string, f triggerFlags) error {
 	if err != nil {
 		return err
 	}
-	r := model.TriggerRequest{Dataset: id, Inputs: in.Sample(f.sample), Key: f.key, Settings: f.settings, MaxCost: f.maxCost.dollars}
+	r := model.TriggerRequest{Dataset: id, Inputs: in.Sample(f.sample), Key: f.key, Settings: f.settings, Many: many, MaxCost: f.maxCost.dollars}
 	if !d.Sends().Dataset && id != "" {
 		t.app.say("zonedeck: the contract does not show how a dataset is named: %q is kept in the ledger and not sent (dialect %s sends it)", id, dialect.WithDatasets())
 	}
@@ -179,31 +179,31 @@ func (t *task) fillAuth(f *triggerFlags) {
 }
 
 // shapeOf finds the data set and what its inputs are. Where the dialect does not send its name,
-// it is the operator's own.
-func (t *task) shapeOf(ctx context.Context, d dialect.Dialect, name string, f triggerFlags) (id string, shape rows.Shape, err error) {
+// it is the operator's own. many is that of its method.
+func (t *task) shapeOf(ctx context.Context, d dialect.Dialect, name string, f triggerFlags) (id string, many bool, shape rows.Shape, err error) {
 	shape = rows.Shape{Free: d.Sends().InputFields}
 	if shape.Map, err = f.columnMap(); err != nil || !d.Sends().Dataset {
-		return name, shape, err
+		return name, false, shape, err
 	}
 	c, l, err := t.Client.Collector(ctx, f.key, name)
 	if unknown := (*catalogue.UnknownError)(nil); errors.As(err, &unknown) {
-		return "", shape, usage("%s; nothing was sent", sanitizeLine(err.Error()))
+		return "", false, shape, usage("%s; nothing was sent", sanitizeLine(err.Error()))
 	}
 	if err != nil {
-		return "", shape, overviewError(ctx, err)
+		return "", false, shape, overviewError(ctx, err)
 	}
 	if l.Problem != "" {
 		t.app.say("zonedeck: what the inputs are is from %s: %s", l.Origin(t.Now()), sanitizeLine(l.Problem))
 	}
 	m, err := c.Method(f.settings.Discover)
 	if err != nil {
-		return "", shape, usage("%s: %s; nothing was sent", c.ID, sanitizeLine(err.Error()))
+		return "", false, shape, usage("%s: %s; nothing was sent", c.ID, sanitizeLine(err.Error()))
 	}
 	if cost := m.Cost(); cost != "" && m.Bound == "" && f.settings.LimitPerInput == 0 && f.settings.LimitTotal == 0 {
 		t.app.say("zonedeck: %s: %s (--limit-per-input, --limit)", sanitizeLine(m.Label()), cost)
 	}
 	shape.Fields, shape.Strict = m.Fields, !l.Builtin()
-	return c.ID, shape, nil
+	return c.ID, m.Many, shape, nil
 }
 
 // allowAgain asks whether inputs that were launched within the last hour are launched again.

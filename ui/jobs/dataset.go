@@ -329,7 +329,7 @@ func (d Deps) inputsOf(ctx context.Context, sends model.Sends, r model.TriggerRe
 			out.err, out.at = fmt.Errorf("%s: %w", c.ID, err), fieldDiscover
 			return out
 		}
-		out.request.Dataset, shape.Fields, shape.Strict = c.ID, way.Fields, !listing.Builtin()
+		out.request.Dataset, out.request.Many, shape.Fields, shape.Strict = c.ID, way.Many, way.Fields, !listing.Builtin()
 	}
 	if out.err = d.fillHooks(ctx, &out.request.Settings); out.err != nil {
 		if out.at = fieldNotify; r.Settings.Notify != model.HookInbox {
