@@ -13,10 +13,10 @@ type step struct {
 	do               intent
 }
 
-// steps are the next steps. Two may share a key.
-func (m *Model) steps(f model.JobFault) []step {
+// steps are the next steps after a job's last failed call. Two may share a key.
+func (m *Model) steps(j model.Job) []step {
 	var out []step
-	for _, s := range f.Diagnosis.Steps {
+	for _, s := range j.Fault.Diagnosis.Steps {
 		next := step{key: kit.StepKey(s.Action), help: kit.StepHelp(s)}
 		switch s.Action {
 		case model.ActionCheckKey:
@@ -24,7 +24,7 @@ func (m *Model) steps(f model.JobFault) []step {
 		case model.ActionCheckNetwork, model.ActionTrustCA, model.ActionDialect:
 			next.key, next.label, next.do = kit.StepKey(model.ActionCheckNetwork), "see the profile", intentProfile
 		default: // make the call again
-			next.key, next.do = callKey(f.Call)
+			next.key, next.do = callKey(j)
 			next.disabled = m.whyNot(next.do)
 		}
 		out = append(out, next)
@@ -32,9 +32,15 @@ func (m *Model) steps(f model.JobFault) []step {
 	return out
 }
 
-// callKey is the tab's key that makes a call.
-func callKey(c model.JobCall) (string, intent) {
-	switch c {
+// callKey is the tab's key that makes the call again which failed; where it is not known whether a trigger
+// has started a job, the one that finds out.
+func callKey(j model.Job) (string, intent) {
+	switch j.Fault.Call {
+	case model.CallTrigger:
+		if j.State == model.JobMayHave {
+			return "s", intentSettle
+		}
+		return "a", intentAgain
 	case model.CallDownload:
 		return "d", intentDownload
 	case model.CallCancel:
@@ -54,7 +60,7 @@ func (m *Model) stepBindings() []kit.Binding {
 		return nil
 	}
 	var out []kit.Binding
-	for _, s := range m.steps(j.Fault) {
+	for _, s := range m.steps(j) {
 		if _, have := kit.Find(out, s.key, false); s.label != "" && !have {
 			out = append(out, kit.Binding{Keys: []string{s.key}, Label: s.label, Help: s.help, Group: "Next steps", Intent: s.do, Hidden: true})
 		}

@@ -30,7 +30,7 @@ func TestEveryNextStepHasAKeyThatActs(t *testing.T) {
 			}
 		}
 	}
-	states := map[model.JobCall]model.JobState{model.CallProgress: model.JobRunning, model.CallCancel: model.JobRunning, model.CallDownload: model.JobReady}
+	states := map[model.JobCall]model.JobState{model.CallTrigger: model.JobRefused, model.CallProgress: model.JobRunning, model.CallCancel: model.JobRunning, model.CallDownload: model.JobReady}
 	for name, fault := range faults {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -51,6 +51,20 @@ func TestEveryNextStepHasAKeyThatActs(t *testing.T) {
 					t.Errorf("%s does nothing: %s\n%s", offered[:1], why, before)
 				}
 			})
+		})
+	}
+}
+
+// The step after a trigger goes on with that job: it is launched again if it has not started for certain,
+// and looked for if it may have.
+func TestTheNextStepOfATriggerIsOfThatJob(t *testing.T) {
+	for state, key := range map[model.JobState]string{model.JobRefused: "a", model.JobNotSent: "a", model.JobMayHave: "s"} {
+		synctest.Test(t, func(t *testing.T) {
+			job := readyJob()
+			job.State, job.Snapshot = state, ""
+			job.Fault = model.JobFault{Call: model.CallTrigger, Diagnosis: model.Diagnosis{Class: model.ClassTooFast, Steps: []model.Step{{Action: model.ActionRetry, Text: "go on"}}}}
+			s := start(t, &fakeLedger{jobs: []model.Job{job}}, "brightdata", 120, 40)
+			s.Expect("do next   [" + key + "] go on")
 		})
 	}
 }

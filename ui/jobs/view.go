@@ -140,7 +140,7 @@ func (m *Model) detailLines(j model.Job, w int) []string {
 	for _, a := range advice(j) {
 		out = append(out, widget.Wrapped(t.Warn, a, w)...)
 	}
-	out = append(out, m.faultLines(j.Fault, w)...)
+	out = append(out, m.faultLines(j, w)...)
 	out = append(out, m.notes(j, w)...)
 	out = append(out, m.rowLines(j.Rows, w)...)
 	if bad := j.Rejected(); bad.Rows > 0 {
@@ -169,7 +169,8 @@ func hookWords(j model.Job, now time.Time) string {
 
 // faultLines are the verdict on the last call that did not succeed: its class, what it
 // rests on, and what to do next.
-func (m *Model) faultLines(f model.JobFault, w int) []string {
+func (m *Model) faultLines(j model.Job, w int) []string {
+	f := j.Fault
 	if !f.Any() {
 		return nil
 	}
@@ -182,7 +183,7 @@ func (m *Model) faultLines(f model.JobFault, w int) []string {
 	if at, ok := f.RetryAt(); ok && at.After(m.deps.Now()) {
 		out = append(out, widget.Hung("try again ", t.Muted, "at "+text.Clock(at, m.deps.Now()), w)...)
 	}
-	for _, s := range m.steps(f) {
+	for _, s := range m.steps(j) {
 		if s.disabled != "" {
 			out = append(out, widget.Hung("do next   ·   ", t.Muted, s.help+" · "+s.disabled, w)...)
 			continue
