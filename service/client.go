@@ -44,7 +44,7 @@ type Options struct {
 	// Work is jobs.Config's.
 	Work func(ctx context.Context) (work.Queue, error)
 	// HookDue is jobs.Config's.
-	HookDue time.Duration
+	HookDue func() time.Duration
 	// Drift keeps what the fields of results and fetches show; nil keeps nothing.
 	Drift *drift.Monitor
 	// Name is the profile's, for what is looked up without asking for its addresses.

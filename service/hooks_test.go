@@ -40,7 +40,7 @@ func receiving(t *testing.T, due time.Duration, rules ...fault.Rule) hooked {
 	l, dir := servicetest.Ledger(t)
 	h := hooked{events: make(chan webhook.Event, 100), client: New(Options{
 		Profile: func(context.Context) (profile.Profile, error) { return demo.Profile, nil },
-		Secret:  demo.Secret, Key: demo.Key, Ledger: l, Work: servicetest.Work(t), DownloadsDir: filepath.Join(dir, "downloads"), HookDue: due,
+		Secret:  demo.Secret, Key: demo.Key, Ledger: l, Work: servicetest.Work(t), DownloadsDir: filepath.Join(dir, "downloads"), HookDue: func() time.Duration { return due },
 	})}
 	in, notice, err := webhook.Open(t.Context(), webhook.Options{File: filepath.Join(dir, "webhooks.db"), Dir: filepath.Join(dir, "webhooks"), Now: time.Now})
 	if err != nil || notice != "" {
@@ -52,7 +52,7 @@ func receiving(t *testing.T, due time.Duration, rules ...fault.Rule) hooked {
 	}
 	h.inbox = in
 	h.receiver, err = webhook.Listen(t.Context(), "127.0.0.1:0", false, webhook.Config{
-		Inbox: in, Verifiers: []webhook.Verifier{v}, Heard: h.client.HeardWebhook, On: func(e webhook.Event) { h.events <- e },
+		Inbox: in, Settings: webhook.Settings{Verifiers: []webhook.Verifier{v}}, Heard: h.client.HeardWebhook, On: func(e webhook.Event) { h.events <- e },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -35,7 +35,11 @@ func (rn *Runner) hookDue(token string) time.Time {
 	if token == "" {
 		return time.Time{}
 	}
-	return rn.cfg.Now().Add(cmp.Or(rn.cfg.HookDue, model.HookDue))
+	var wait time.Duration
+	if rn.cfg.HookDue != nil {
+		wait = rn.cfg.HookDue()
+	}
+	return rn.cfg.Now().Add(cmp.Or(wait, model.HookDue))
 }
 
 // awaits is how long a job waits on for its webhook before it is looked at again, 0 where it does

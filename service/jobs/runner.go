@@ -36,8 +36,9 @@ type Config struct {
 	List func(ctx context.Context, key, dataset string, most int) (jobs []model.RemoteJob, skipped int, err error)
 	// Own reports whether a reference is, or may be, that of a key of the inventory; nil for none.
 	Own func(ref string) bool
-	// HookDue is how long the webhook of a job is waited for, 0 for model.HookDue.
-	HookDue time.Duration
+	// HookDue is how long the webhook of a job that begins now is waited for, 0 for model.HookDue;
+	// nil is always 0.
+	HookDue func() time.Duration
 	// Coverage begins to take the rows of a job's result; nil takes none.
 	Coverage func(job model.Job) Coverage
 	// DownloadsDir takes results that are downloaded without a destination.

@@ -26,7 +26,9 @@ type Webhook struct {
 	KeepCount int
 	KeepAge   time.Duration
 	KeepBytes int64
-	Verify    []WebhookVerify
+	// Reserve are the bytes that have to stay free on the disk; 0 for the default.
+	Reserve int64
+	Verify  []WebhookVerify
 }
 
 // WebhookVerify is one way to see who sent a webhook.
@@ -48,6 +50,7 @@ type webhookEntry struct {
 	KeepCount int           `toml:"keep_count"`
 	KeepDays  int           `toml:"keep_days"`
 	KeepMB    int64         `toml:"keep_mb"`
+	ReserveMB int64         `toml:"reserve_mb"`
 	Verify    []verifyEntry `toml:"verify"`
 }
 
@@ -74,7 +77,7 @@ func (e webhookEntry) webhook(doc textfile.Doc) (Webhook, error) {
 	}
 	out := Webhook{
 		Address: e.Address, PublicURL: strings.TrimRight(e.PublicURL, "/"), MaxBody: e.MaxBodyMB << 20,
-		KeepCount: e.KeepCount, KeepAge: time.Duration(e.KeepDays) * 24 * time.Hour, KeepBytes: e.KeepMB << 20,
+		KeepCount: e.KeepCount, KeepAge: time.Duration(e.KeepDays) * 24 * time.Hour, KeepBytes: e.KeepMB << 20, Reserve: e.ReserveMB << 20,
 	}
 	if e.Address != "" {
 		if _, _, err := net.SplitHostPort(e.Address); err != nil {
@@ -94,7 +97,7 @@ func (e webhookEntry) webhook(doc textfile.Doc) (Webhook, error) {
 	for _, n := range []struct {
 		key       string
 		is, bound int64
-	}{{"max_body_mb", e.MaxBodyMB, maxWebhookMB}, {"keep_count", int64(e.KeepCount), maxWebhooks}, {"keep_days", int64(e.KeepDays), maxWebhookDays}, {"keep_mb", e.KeepMB, maxWebhookMB}} {
+	}{{"max_body_mb", e.MaxBodyMB, maxWebhookMB}, {"keep_count", int64(e.KeepCount), maxWebhooks}, {"keep_days", int64(e.KeepDays), maxWebhookDays}, {"keep_mb", e.KeepMB, maxWebhookMB}, {"reserve_mb", e.ReserveMB, maxWebhookMB}} {
 		if n.is < 0 || n.is > n.bound {
 			return fault(n.key, fmt.Sprintf("%d cannot be meant", n.is), fmt.Sprintf("a number from 1 to %d, or 0 for the default", n.bound))
 		}

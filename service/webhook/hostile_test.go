@@ -47,7 +47,7 @@ func TestASignatureThatIsLeftOutIsRejected(t *testing.T) {
 		for _, c := range set {
 			verifiers = append(verifiers, verifier(t, c))
 		}
-		r, events := listening(t, openInbox(t, t.TempDir()), Config{Verifiers: verifiers, Heard: func(context.Context, model.HookNews) (string, string, error) {
+		r, events := listening(t, openInbox(t, t.TempDir()), Config{Settings: Settings{Verifiers: verifiers}, Heard: func(context.Context, model.HookNews) (string, string, error) {
 			t.Errorf("%q was heard", want)
 			return "", "", nil
 		}})
@@ -82,7 +82,7 @@ func TestAForgedCopyDoesNotTakeThePlaceOfAPendingOne(t *testing.T) {
 	in := openInbox(t, t.TempDir())
 	reached, release := make(chan struct{}, 10), make(chan struct{})
 	r, events := listening(t, in, Config{
-		Verifiers: []Verifier{verifier(t, VerifierConfig{Kind: KindAuthorization, Secret: keystore.NewSecret("Bearer right")})},
+		Settings: Settings{Verifiers: []Verifier{verifier(t, VerifierConfig{Kind: KindAuthorization, Secret: keystore.NewSecret("Bearer right")})}},
 		Heard: func(ctx context.Context, _ model.HookNews) (string, string, error) {
 			reached <- struct{}{}
 			select {
@@ -262,7 +262,7 @@ func TestAFullInboxRefusesUntilItIsCleanedUp(t *testing.T) {
 	in := openInbox(t, t.TempDir())
 	var ready atomic.Bool
 	r, _ := listening(t, in, Config{
-		MaxBody: 10, Keep: Retention{Bytes: 20}, rest: time.Millisecond,
+		Settings: Settings{MaxBody: 10, Keep: Retention{Bytes: 20}}, rest: time.Millisecond,
 		Heard: func(context.Context, model.HookNews) (string, string, error) {
 			if !ready.Load() {
 				return "", "", ErrLater

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -181,18 +182,50 @@ func (in *Inbox) rows(ctx context.Context, clauses, doing string, args ...any) (
 // List are the newest deliveries without their headers, newest first, and how many the inbox has.
 // limit 0 means all. Get has the headers.
 func (in *Inbox) List(ctx context.Context, limit int) (list []model.Delivery, total int, err error) {
-	const doing = "reading the inbox"
-	if err := in.db.QueryRowContext(ctx, "SELECT count(*) FROM deliveries").Scan(&total); err != nil {
-		return nil, 0, in.db.Fault(doing, err)
+	if total, err = in.Count(ctx); err != nil {
+		return nil, 0, err
 	}
 	if limit <= 0 {
 		limit = total
 	}
-	err = in.each(ctx, "SELECT "+listed+" FROM deliveries ORDER BY n DESC LIMIT $1", doing, []any{limit}, func(r row) error {
+	err = in.each(ctx, "SELECT "+listed+" FROM deliveries ORDER BY n DESC LIMIT $1", "reading the inbox", []any{limit}, func(r row) error {
 		list = append(list, r.Delivery)
 		return nil
 	})
 	return list, total, err
+}
+
+// Count is how many deliveries the inbox has.
+func (in *Inbox) Count(ctx context.Context) (n int, err error) {
+	if err := in.db.QueryRowContext(ctx, "SELECT count(*) FROM deliveries").Scan(&n); err != nil {
+		return 0, in.db.Fault("reading the inbox", err)
+	}
+	return n, nil
+}
+
+// eachAtOnce bounds the deliveries that Each holds: each has up to 64 KiB of headers.
+const eachAtOnce = 64
+
+// Each hands the newest deliveries to take, newest first, and ends with its first error. limit 0
+// means all.
+func (in *Inbox) Each(ctx context.Context, limit int, take func(model.Delivery) error) error {
+	if limit <= 0 {
+		limit = math.MaxInt
+	}
+	for before := int64(math.MaxInt64); limit > 0; {
+		some, err := in.rows(ctx, "WHERE n < $1 ORDER BY n DESC LIMIT $2", "reading the inbox", before, min(limit, eachAtOnce))
+		if err != nil || len(some) == 0 {
+			return err
+		}
+		for _, r := range some {
+			if err := take(r.Delivery); err != nil {
+				return err
+			}
+			before = r.n
+		}
+		limit -= len(some)
+	}
+	return nil
 }
 
 // Get is one delivery. Without it the error wraps ErrUnknown.

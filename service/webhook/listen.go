@@ -51,8 +51,8 @@ type Place struct {
 
 // Config is what a Receiver needs. Inbox must be set.
 type Config struct {
-	Inbox     *Inbox
-	Verifiers []Verifier
+	Inbox    *Inbox
+	Settings Settings
 	// Heard tells a job about a delivery, has the service asked, and says in words what came of
 	// it. ErrLater means that it cannot be said yet; nil tells nobody.
 	Heard func(ctx context.Context, news model.HookNews) (job, said string, err error)
@@ -60,11 +60,6 @@ type Config struct {
 	// goroutine. Receiving does not wait for it: what it does not keep up with it is not told. May
 	// be nil.
 	On func(Event)
-	// MaxBody is the size of the largest body, 0 for MaxBody.
-	MaxBody int64
-	// Keep is what is kept; 0 stands for the defaults. Of bytes there is never more than Keep.Bytes
-	// and one body of MaxBody: what comes beyond is answered 507.
-	Keep Retention
 	// Wall is the machine's clock, by which senders sign; nil for time.Now.
 	Wall func() time.Time
 	Log  *slog.Logger
@@ -73,6 +68,7 @@ type Config struct {
 	// Tests have less of these, and a listener of their own.
 	patience, lockPatience, rest time.Duration
 	listener                     net.Listener
+	free                         func(dir string) (uint64, error)
 }
 
 // Event is what a Receiver tells.
@@ -84,11 +80,12 @@ type Event struct {
 
 // Receiver is one that listens. Close ends it.
 type Receiver struct {
-	conf   Config
-	inbox  *Inbox
-	step   step
-	place  Place
-	notice string
+	conf     Config
+	settings atomic.Pointer[Settings]
+	inbox    *Inbox
+	step     step
+	place    Place
+	notice   string
 
 	arrivals chan *arrival
 	news     chan placed   // what the observer is told of
@@ -120,10 +117,9 @@ func Listen(ctx context.Context, address string, open bool, c Config) (*Receiver
 	if c.Wall == nil {
 		c.Wall = time.Now
 	}
-	if c.MaxBody <= 0 {
-		c.MaxBody = MaxBody
+	if c.free == nil {
+		c.free = freeBytes
 	}
-	c.Keep = c.Keep.orDefault()
 	c.patience, c.lockPatience, c.rest = cmp.Or(c.patience, closePatience), cmp.Or(c.lockPatience, lockPatience), cmp.Or(c.rest, pruneRest)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -142,6 +138,7 @@ func Listen(ctx context.Context, address string, open bool, c Config) (*Receiver
 		conf: c, inbox: c.Inbox, step: c.step, unlock: unlock, arrivals: make(chan *arrival), news: make(chan placed, maxNews), idle: make(chan struct{}), observed: make(chan struct{}),
 		wake: make(chan struct{}, 1), full: make(chan struct{}, 1), failed: make(chan error, 1),
 	}
+	r.settings.Store(c.Settings.orDefault())
 	if err := r.begin(ctx, address); err != nil {
 		unlock()
 		return nil, err
@@ -250,7 +247,7 @@ func (r *Receiver) stored(got placed) {
 		r.tell(got)
 	}
 	poke(r.wake)
-	if r.held.Load() > r.conf.Keep.Bytes {
+	if r.held.Load() > r.settings.Load().Keep.Bytes {
 		poke(r.full)
 	}
 }
@@ -369,5 +366,5 @@ func (in *Inbox) Listening() (p Place, ok bool) {
 // keeps reports whether a header's value is kept although its name is that of a secret: a
 // signature is of these bytes alone, and a replay needs it.
 func (r *Receiver) keeps(name string) bool {
-	return slices.ContainsFunc(r.conf.Verifiers, func(v Verifier) bool { return v.header != "" && strings.EqualFold(v.header, name) })
+	return slices.ContainsFunc(r.settings.Load().Verifiers, func(v Verifier) bool { return v.header != "" && strings.EqualFold(v.header, name) })
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,7 +46,7 @@ func (r *Receiver) clean(ctx context.Context) {
 	hour := time.NewTicker(pruneEvery)
 	defer hour.Stop()
 	for {
-		freed, err := r.inbox.Prune(ctx, r.conf.Keep)
+		freed, err := r.inbox.Prune(ctx, r.settings.Load().Keep)
 		if r.held.Add(-freed); err != nil && ctx.Err() == nil {
 			r.conf.Log.Error("the inbox could not be cleaned up", "error", err)
 		}
@@ -72,8 +73,8 @@ func (in *Inbox) bytes(ctx context.Context) (n int64, err error) {
 	return n, nil
 }
 
-// Prune removes the oldest deliveries beyond what is kept, with their bodies. freed are the bytes
-// of those.
+// Prune removes the oldest deliveries beyond what is kept, with their bodies, and bodies that were
+// put aside, which are older. freed are the bytes of the deliveries.
 func (in *Inbox) Prune(ctx context.Context, keep Retention) (freed int64, err error) {
 	keep = keep.orDefault()
 	var drop []int64
@@ -96,10 +97,52 @@ func (in *Inbox) Prune(ctx context.Context, keep Retention) (freed int64, err er
 	if err != nil {
 		return 0, in.db.Fault("looking for what the inbox need not keep", err)
 	}
-	if len(drop) == 0 {
-		return 0, nil
+	if len(drop) > 0 {
+		freed, err = in.drop(ctx, drop)
 	}
-	return in.drop(ctx, drop)
+	return freed, errors.Join(err, in.pruneAside(keep, bytes-freed))
+}
+
+// aside begins the names of folders with bodies that no row has, the time that ends them is
+// asideAt.
+const (
+	aside   = "unlisted-"
+	asideAt = "20060102T150405Z"
+)
+
+// pruneAside removes the folders of bodies that were put aside longer ago than what is kept, or are
+// more than that with the bytes of the deliveries.
+func (in *Inbox) pruneAside(keep Retention, bytes int64) error {
+	entries, err := os.ReadDir(in.dir)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, e := range slices.Backward(entries) { // the newest first
+		name, ok := strings.CutPrefix(e.Name(), aside)
+		at, err := time.Parse(asideAt, name)
+		if !ok || err != nil || !e.IsDir() {
+			continue
+		}
+		dir := filepath.Join(in.dir, e.Name())
+		size, err := sizeOf(dir)
+		if bytes += size; at.Before(in.now().Add(-keep.Age)) || bytes > keep.Bytes {
+			err = os.RemoveAll(dir)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// sizeOf is the size of the files in a folder.
+func sizeOf(dir string) (n int64, err error) {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil {
+			n += info.Size()
+		}
+	}
+	return n, err
 }
 
 // drop removes deliveries, unless one was bookmarked or has to be worked on by now.
@@ -135,7 +178,7 @@ func (in *Inbox) drop(ctx context.Context, list []int64) (freed int64, err error
 // sweepBodies removes the bodies that no row has: what a killed receiver left. Those of an inbox
 // that never took a delivery are of one that was damaged or removed: they are put aside. Only the
 // one process that receives does it, before it begins.
-func (in *Inbox) sweepBodies(ctx context.Context) (aside string, err error) {
+func (in *Inbox) sweepBodies(ctx context.Context) (put string, err error) {
 	if err := textfile.Sweep(in.dir); err != nil {
 		return "", err
 	}
@@ -161,13 +204,13 @@ func (in *Inbox) sweepBodies(ctx context.Context) (aside string, err error) {
 	away := os.Remove
 	if taken == 0 {
 		away = func(path string) error {
-			if aside == "" {
-				aside = filepath.Join(in.dir, "unlisted-"+in.now().UTC().Format("20060102T150405Z"))
-				if err := os.MkdirAll(aside, 0o700); err != nil {
+			if put == "" {
+				put = filepath.Join(in.dir, aside+in.now().UTC().Format(asideAt))
+				if err := os.MkdirAll(put, 0o700); err != nil {
 					return err
 				}
 			}
-			return os.Rename(path, filepath.Join(aside, filepath.Base(path)))
+			return os.Rename(path, filepath.Join(put, filepath.Base(path)))
 		}
 	}
 	var errs []error
@@ -176,5 +219,5 @@ func (in *Inbox) sweepBodies(ctx context.Context) (aside string, err error) {
 			errs = append(errs, away(filepath.Join(in.dir, e.Name())))
 		}
 	}
-	return aside, errors.Join(errs...)
+	return put, errors.Join(errs...)
 }

@@ -49,6 +49,7 @@ var (
 	errSlow     = errors.New("the body came too slowly")
 	errTooLarge = errors.New("the body is too large")
 	errFull     = errors.New("the inbox is full")
+	errDisk     = errors.New("the disk is nearly full")
 	errStopping = errors.New("nothing is received any more")
 )
 
@@ -83,7 +84,7 @@ func (r *Receiver) receive(w http.ResponseWriter, q *http.Request) (status int, 
 		return http.StatusForbidden, "webhooks do not come from a browser"
 	case len(q.RequestURI) > maxTarget:
 		return http.StatusRequestURITooLong, "the address is too long"
-	case q.ContentLength > r.conf.MaxBody:
+	case q.ContentLength > r.settings.Load().MaxBody:
 		return http.StatusRequestEntityTooLarge, errTooLarge.Error()
 	}
 	r.step("begin")
@@ -102,6 +103,9 @@ func (r *Receiver) receive(w http.ResponseWriter, q *http.Request) (status int, 
 	case errors.Is(database.Classify(err), database.ErrFull):
 		r.conf.Log.Error("a webhook was not stored", "error", err)
 		return http.StatusInsufficientStorage, "the disk is full"
+	case errors.Is(err, errDisk):
+		r.conf.Log.Error("a webhook was not stored: it would leave less of the disk free than reserve_mb")
+		return http.StatusInsufficientStorage, errDisk.Error()
 	case errors.Is(err, errFull):
 		r.conf.Log.Error("a webhook was not stored: the inbox has all that it may keep, and what lies there is bookmarked or not worked on")
 		return http.StatusInsufficientStorage, errFull.Error()
@@ -113,6 +117,9 @@ func (r *Receiver) receive(w http.ResponseWriter, q *http.Request) (status int, 
 
 // store puts the bytes into a file and its row into the inbox; both are on disk when it returns.
 func (r *Receiver) store(w http.ResponseWriter, q *http.Request) (got placed, err error) {
+	if err := r.fits(q.ContentLength); err != nil {
+		return placed{}, err
+	}
 	remote := remoteOf(q.RemoteAddr)
 	name := "body-" + strings.ToLower(rand.Text())
 	file, err := textfile.NewTemp(filepath.Join(r.inbox.dir, name))
@@ -161,7 +168,7 @@ func (r *Receiver) store(w http.ResponseWriter, q *http.Request) (got placed, er
 // checking has the verifiers look at a head, and at the body on its way.
 func (r *Receiver) checking(h http.Header, remote netip.Addr, ways ...io.Writer) (into io.Writer, checked func() []check) {
 	var finish []func() check
-	for _, v := range r.conf.Verifiers {
+	for _, v := range r.settings.Load().Verifiers {
 		hashing, f := v.begin(h, remote, r.conf.Wall())
 		if finish = append(finish, f); hashing != nil {
 			ways = append(ways, hashing)
@@ -188,14 +195,17 @@ func (r *Receiver) copyBody(to io.Writer, w http.ResponseWriter, body io.Reader)
 		}
 		n, err := body.Read(*pooled)
 		size += int64(n)
-		switch held := r.held.Add(int64(n)); {
-		case size > r.conf.MaxBody:
+		switch held, s := r.held.Add(int64(n)), r.settings.Load(); {
+		case size > s.MaxBody:
 			return size, errTooLarge
-		case held > r.conf.Keep.Bytes+r.conf.MaxBody: // the one that comes last may be beyond what is kept
+		case held > s.Keep.Bytes+s.MaxBody: // the one that comes last may be beyond what is kept
 			poke(r.full)
 			return size, errFull
 		}
 		if n > 0 {
+			if err := r.fits(0); err != nil { // others write, too
+				return size, err
+			}
 			r.step("write")
 			if _, err := to.Write((*pooled)[:n]); err != nil {
 				return size, err

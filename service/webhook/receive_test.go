@@ -114,7 +114,7 @@ func verifier(t testing.TB, c VerifierConfig) Verifier {
 
 func TestWhatIsAnsweredAndWhatIsStored(t *testing.T) {
 	in := openInbox(t, t.TempDir())
-	r, events := listening(t, in, Config{MaxBody: 10})
+	r, events := listening(t, in, Config{Settings: Settings{MaxBody: 10}})
 	resp, err := http.Get(r.URL())
 	if err != nil || resp.StatusCode != http.StatusMethodNotAllowed || resp.Header.Get("Allow") != http.MethodPost {
 		t.Errorf("GET: %+v, %v", resp, err)
@@ -175,7 +175,7 @@ func TestADeliveryThatComesAgainIsOne(t *testing.T) {
 
 func TestAForgedCopyDoesNotKeepTheRealOneFromBeingVerified(t *testing.T) {
 	in := openInbox(t, t.TempDir())
-	r, events := listening(t, in, Config{Verifiers: []Verifier{verifier(t, VerifierConfig{Kind: KindAuthorization, Secret: keystore.NewSecret("Bearer right")})}})
+	r, events := listening(t, in, Config{Settings: Settings{Verifiers: []Verifier{verifier(t, VerifierConfig{Kind: KindAuthorization, Secret: keystore.NewSecret("Bearer right")})}}})
 	url := r.URL() + "/a"
 	if got := post(t, url, strings.NewReader("x"), "Authorization", "Bearer wrong"); got != http.StatusOK {
 		t.Fatal(got)
@@ -319,7 +319,7 @@ func TestALargeBodyDoesNotGrowMemory(t *testing.T) {
 	}
 	in := openInbox(t, t.TempDir())
 	v := verifier(t, VerifierConfig{Kind: KindHMAC, Secret: keystore.NewSecret("s3cret"), Header: "X-Signature"})
-	r, events := listening(t, in, Config{Verifiers: []Verifier{v}})
+	r, events := listening(t, in, Config{Settings: Settings{Verifiers: []Verifier{v}}})
 	header := http.Header{}
 	hashing, finish := v.sign(header, "", time.Time{})
 	if _, err := io.Copy(hashing, &zeros{mb << 20}); err != nil {

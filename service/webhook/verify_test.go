@@ -188,7 +188,7 @@ func FuzzNamed(f *testing.F) {
 func TestAReplayGoesToThisMachineAlone(t *testing.T) {
 	in := openInbox(t, t.TempDir())
 	v := verifier(t, VerifierConfig{Kind: KindStandard, Secret: keystore.NewSecret(testSecret)})
-	r, events := listening(t, in, Config{Verifiers: []Verifier{v}})
+	r, events := listening(t, in, Config{Settings: Settings{Verifiers: []Verifier{v}}})
 	post(t, r.URL()+"/a", strings.NewReader("original"), "Authorization", "Bearer hidden", "X-Plain", "1", "Webhook-Id", "m_1")
 	d := await(t, events, false)
 	type received struct {

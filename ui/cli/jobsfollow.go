@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -83,8 +84,11 @@ func (t *task) follow(ctx context.Context, f followFlags) error {
 	if !d.AsksForJobs() {
 		return usage("the contract does not show how to ask for a job's state: choose dialect %s for profile %q", dialect.WithJobs(), p.Name)
 	}
+	var reading sync.WaitGroup
+	defer reading.Wait()
 	following, end := context.WithCancelCause(ctx)
 	defer end(nil)
+	reading.Go(func() { t.KeepReading(following, func(says string) { t.app.warn("%s", sanitizeLine(says)) }) })
 	lines := followLines{task: t, json: f.json, seen: map[string]jobs.Followed{}}
 	failed, bell := false, t.app.notifier(f.notify)
 	defer bell.end()

@@ -24,17 +24,23 @@ const inlineBody = 64 << 10
 // printJSON writes one object and a newline to stdout. It holds no character that a
 // terminal would obey.
 func (a *app) printJSON(v any) error {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
+	b, err := encodeJSON(v)
 	if err == nil {
-		_, err = a.Stdout.Write(visibleJSON(b.Bytes()))
+		_, err = a.Stdout.Write(b)
 	}
 	if err != nil {
 		return fail(exitState, "write the answer: %w", err)
 	}
 	return nil
+}
+
+// encodeJSON is a value as it is printed, with the end of the line.
+func encodeJSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return visibleJSON(b.Bytes()), err
 }
 
 // textJSON is what a command prints that has no more to say than a text (docs/schema/text.json).

@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"sync"
@@ -115,6 +117,8 @@ func (t *task) listen(ctx context.Context, f listenFlags) error {
 	if err != nil {
 		return usage("%w", err)
 	}
+	var reading sync.WaitGroup
+	defer reading.Wait()
 	running, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	lines := hookLines{task: t, json: f.json, end: end, begun: make(chan struct{})}
@@ -145,6 +149,7 @@ func (t *task) listen(ctx context.Context, f listenFlags) error {
 		case <-running.Done():
 		}
 	}()
+	reading.Go(func() { t.KeepReading(running, func(says string) { t.app.warn("%s", sanitizeLine(says)) }) })
 	if d.AsksForJobs() {
 		keepFollowing(running, func() error { return t.Client.Follow(running, func(jobs.Followed) {}) }, func(err error) {
 			t.app.warn("the jobs are not followed, and webhooks are received all the same: %s", oneLine(err))
@@ -296,31 +301,14 @@ func (a *app) webhookListCommand() *cobra.Command {
 }
 
 func (t *task) listHooks(ctx context.Context, in *webhook.Inbox, limit int, asJSON bool) error {
+	if asJSON {
+		return t.streamHooks(ctx, in, limit)
+	}
 	list, total, err := in.List(ctx, limit)
 	if err != nil {
 		return fail(exitState, "%w", err)
 	}
-	if len(list) < total {
-		t.app.say("zonedeck: the %d newest of %d webhooks; --limit 0 lists all", len(list), total)
-	}
-	if asJSON {
-		out := make([]deliveryJSON, 0, len(list))
-		for _, d := range list {
-			d, err := in.Get(ctx, d.ID) // with its headers
-			if errors.Is(err, webhook.ErrUnknown) {
-				continue // it was cleaned up meanwhile
-			}
-			if err != nil {
-				return fail(exitState, "%w", err)
-			}
-			out = append(out, newDeliveryJSON(d))
-		}
-		return t.app.printJSON(struct {
-			SchemaVersion int            `json:"schema_version"`
-			Total         int            `json:"total"`
-			Webhooks      []deliveryJSON `json:"webhooks"`
-		}{schemaVersion, total, out})
-	}
+	t.sayOlder(len(list), total)
 	if len(list) == 0 {
 		t.app.say("zonedeck: the inbox is empty")
 		return nil
@@ -337,6 +325,42 @@ func (t *task) listHooks(ctx context.Context, in *webhook.Inbox, limit int, asJS
 		})
 	}
 	return printColumns(t.app.Stdout, rows)
+}
+
+func (t *task) sayOlder(listed, total int) {
+	if listed < total {
+		t.app.say("zonedeck: the %d newest of %d webhooks; --limit 0 lists all", listed, total)
+	}
+}
+
+// streamHooks prints one object, and holds few webhooks at a time: with their headers they are large.
+func (t *task) streamHooks(ctx context.Context, in *webhook.Inbox, limit int) error {
+	total, err := in.Count(ctx)
+	if err != nil {
+		return fail(exitState, "%w", err)
+	}
+	out, listed := t.app.Stdout, 0
+	_, err = fmt.Fprintf(out, `{"schema_version":%d,"total":%d,"webhooks":[`, schemaVersion, total)
+	if err == nil {
+		err = in.Each(ctx, limit, func(d model.Delivery) error {
+			b, err := encodeJSON(newDeliveryJSON(d))
+			if listed++; err == nil && listed > 1 {
+				_, err = io.WriteString(out, ",")
+			}
+			if err == nil {
+				_, err = out.Write(bytes.TrimSuffix(b, []byte("\n")))
+			}
+			return err
+		})
+	}
+	if err == nil {
+		_, err = io.WriteString(out, "]}\n")
+	}
+	if err != nil {
+		return fail(exitState, "write the webhooks: %w", err)
+	}
+	t.sayOlder(listed, total)
+	return nil
 }
 
 func (a *app) webhookShowCommand() *cobra.Command {

@@ -55,7 +55,7 @@ func (h *home) received(p hookPost) {
 		if err != nil {
 			h.t.Fatal(err)
 		}
-		c.Verifiers = []webhook.Verifier{v}
+		c.Settings.Verifiers = []webhook.Verifier{v}
 	}
 	r, err := webhook.Listen(h.t.Context(), "127.0.0.1:0", false, c)
 	if err != nil {

@@ -44,7 +44,7 @@ func (c *Console) follow(send func(tea.Msg)) {
 	case <-c.ctx.Done():
 		return
 	}
-	c.everySecond(f.look, send)
+	everySecond(c.ctx, f.look, send)
 }
 
 // begin starts the emulator or attaches to one, and returns the message that reports

@@ -97,7 +97,7 @@ func TestTheEnvironmentsKeyIsRecognisedByWhoAsksFirst(t *testing.T) {
 func TestWithAnInventoryThatCannotBeReadTheConsoleOpensAndSendsNothing(t *testing.T) {
 	for what, damaged := range map[string]string{"short": "[[keys]]\nname = \"etl", "long": longInventory("note = \"cut")} {
 		c := consoleWith(t, map[string]string{EnvKey: "a-value-of-somebody"}, damaged)
-		s, w := c.session, c.newWatch()
+		s, w := c.session, c.session.newWatch()
 		now, texts := told(all(c.readKeys()))
 		if now == nil || now.Ready || !strings.Contains(now.Problem, "keys.toml:") || !strings.Contains(texts, "read the key inventory: ") {
 			t.Fatalf("%s: %+v\n%s", what, now, texts)
@@ -126,7 +126,7 @@ func TestWithAnInventoryThatCannotBeReadTheConsoleOpensAndSendsNothing(t *testin
 		if err := os.WriteFile(s.Paths.KeysFile(), []byte("[[keys]]\nname = \"etl\"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		msgs := w.look()
+		msgs := w.look(t.Context())
 		if now, _ := told(msgs); now == nil || !now.Ready || now.Unread != nil || len(now.Keys) != 2 {
 			t.Errorf("%s: once corrected: %+v", what, now)
 		}

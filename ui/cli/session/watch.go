@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"reflect"
@@ -46,25 +47,37 @@ func (s *Session) stamps() stamps {
 // configWatch notices that the configuration, the key inventory or a rotation was changed: by the console, by
 // hand, by another process. It is used by one goroutine.
 type configWatch struct {
-	c *Console
+	s *Session
 	stamps
 	told bool // that the inventory cannot be read
 }
 
-func (c *Console) newWatch() *configWatch { return &configWatch{c: c, stamps: c.session.asRead} }
+func (s *Session) newWatch() *configWatch { return &configWatch{s: s, stamps: s.asRead} }
 
 // watch looks at the files once a second until the console ends; send delivers the messages.
 func (c *Console) watch(send func(tea.Msg)) {
-	c.everySecond(c.newWatch().look, send)
+	w := c.session.newWatch()
+	everySecond(c.ctx, func() []tea.Msg { return w.look(c.ctx) }, send)
 }
 
-// everySecond looks once a second until the console ends, and sends what was seen.
-func (c *Console) everySecond(look func() []tea.Msg, send func(tea.Msg)) {
+// KeepReading reads the configuration and the key inventory again whenever they have changed, until
+// ctx ends: for a command that runs for long. say is told what an operator must know.
+func (s *Session) KeepReading(ctx context.Context, say func(string)) {
+	w := s.newWatch()
+	everySecond(ctx, func() []tea.Msg { return w.look(ctx) }, func(msg tea.Msg) {
+		if t, ok := msg.(kit.Toast); ok && t.Text != "" {
+			say(t.Text)
+		}
+	})
+}
+
+// everySecond looks once a second until ctx ends, and sends what was seen.
+func everySecond(ctx context.Context, look func() []tea.Msg, send func(tea.Msg)) {
 	every := time.NewTicker(time.Second)
 	defer every.Stop()
 	for {
 		select {
-		case <-c.ctx.Done():
+		case <-ctx.Done():
 			return
 		case <-every.C:
 		}
@@ -75,28 +88,28 @@ func (c *Console) everySecond(look func() []tea.Msg, send func(tea.Msg)) {
 }
 
 // look reads what has changed, and returns the messages about it.
-func (w *configWatch) look() (msgs []tea.Msg) {
-	s := w.c.session
+func (w *configWatch) look(ctx context.Context) (msgs []tea.Msg) {
+	s := w.s
 	before, now := w.stamps, s.stamps()
 	w.stamps = now
 	if !now.config.same(before.config) {
-		msgs = append(msgs, s.reload()...)
+		msgs = append(msgs, s.reload(ctx)...)
 	}
 	if !now.keys.same(before.keys) {
 		unread := s.Inventory.Unread()
 		if err := s.Inventory.Reload(); err != nil {
 			w.told = true
 			if unread != nil {
-				return append(msgs, w.c.sessionChanged(), kit.KeysFault(unreadable(err).Error()))
+				return append(msgs, kit.SessionChanged{Session: s.describe()}, kit.KeysFault(unreadable(err).Error()))
 			}
 			return append(msgs, kit.KeysFault("the key inventory stays as it was read before: "+err.Error()))
 		}
 		if w.told || unread != nil {
 			w.told = false
-			msgs = append(msgs, w.c.sessionChanged(), kit.KeysFault(""))
+			msgs = append(msgs, kit.SessionChanged{Session: s.describe()}, kit.KeysFault(""))
 		}
 		if len(msgs) == 0 {
-			msgs = []tea.Msg{w.c.sessionChanged()}
+			msgs = []tea.Msg{kit.SessionChanged{Session: s.describe()}}
 		}
 	}
 	if len(msgs) == 0 && !now.rotations.same(before.rotations) { // with a changed session they are read, too
@@ -106,12 +119,17 @@ func (w *configWatch) look() (msgs []tea.Msg) {
 }
 
 // reload reads the config file again. With a fault in it everything stays as it was.
-func (s *Session) reload() []tea.Msg {
+func (s *Session) reload(ctx context.Context) (msgs []tea.Msg) {
 	file, err := profile.Load(s.configFile())
 	if err != nil {
 		return []tea.Msg{kit.Toast{Kind: kit.ToastError, Text: "the configuration stays as it was read before: " + err.Error()}}
 	}
 	s.config.Store(&file)
+	defer func() {
+		if err := s.resetHooks(ctx); err != nil {
+			msgs = append(msgs, kit.Toast{Kind: kit.ToastError, Text: err.Error()})
+		}
+	}()
 	changed := func() tea.Msg { return kit.SessionChanged{Session: s.describe()} }
 	if s.embedded != nil || s.described() {
 		return []tea.Msg{changed()}

@@ -1,8 +1,10 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"net/http"
 	"os"
 	"reflect"
 	"strings"
@@ -31,6 +33,56 @@ func told(msgs []tea.Msg) (s *kit.Session, texts string) {
 	return s, texts
 }
 
+func TestChangedSettingsOfWebhooksHoldWithoutARestart(t *testing.T) {
+	o := options(t, nil)
+	c, err := OpenConsole(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	s, w := c.session, c.session.newWatch()
+	r, err := s.Receive(t.Context(), "127.0.0.1:0", false, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, step := range []struct {
+		config, says string
+		want         int
+	}{
+		{"", "", http.StatusOK},
+		{"[webhook]\nmax_body_mb = 1\n", "", http.StatusRequestEntityTooLarge},
+		{"[webhook]\n[[webhook.verify]]\nkind = \"authorization\"\nsecret = \"env:NOT_SET\"\n", "webhooks are received by the settings that held before: webhooks cannot be verified by number 1", http.StatusRequestEntityTooLarge},
+		{"[webhook]\nmax_body_mb = 3\n", "", http.StatusOK},
+	} {
+		if step.config != "" {
+			if err := os.WriteFile(s.Paths.ConfigFile(), []byte(step.config), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, texts := told(w.look(t.Context()))
+		if (step.says == "") != (texts == "") || !strings.Contains(texts, step.says) {
+			t.Errorf("%q: %q", step.config, texts)
+		}
+		resp, err := http.Post(r.URL(), "application/json", bytes.NewReader(make([]byte, 2<<20)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != step.want {
+			t.Errorf("%q: %d", step.config, resp.StatusCode)
+		}
+	}
+}
+
 func TestAChangedConfigurationHoldsWithoutARestart(t *testing.T) {
 	o := options(t, nil)
 	paths := profile.FindPaths(o.Getenv)
@@ -50,8 +102,8 @@ func TestAChangedConfigurationHoldsWithoutARestart(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	s, w := c.session, c.newWatch()
-	if msgs := w.look(); len(msgs) != 0 {
+	s, w := c.session, c.session.newWatch()
+	if msgs := w.look(t.Context()); len(msgs) != 0 {
 		t.Errorf("nothing has changed: %v", msgs)
 	}
 
@@ -59,7 +111,7 @@ func TestAChangedConfigurationHoldsWithoutARestart(t *testing.T) {
 	if err := profile.EditProfile(t.Context(), paths.ConfigFile(), acme); err != nil {
 		t.Fatal(err)
 	}
-	now, texts := told(w.look())
+	now, texts := told(w.look(t.Context()))
 	if now == nil || now.Profile.BaseURL != "https://b.example" || !strings.Contains(texts, "profile acme has changed") {
 		t.Errorf("%+v\n%s", now, texts)
 	}
@@ -73,7 +125,7 @@ func TestAChangedConfigurationHoldsWithoutARestart(t *testing.T) {
 	if err := profile.AddProfile(t.Context(), paths.ConfigFile(), profile.Profile{Name: "beta", BaseURL: "https://c.example", Verify: true}); err != nil {
 		t.Fatal(err)
 	}
-	if now, texts := told(w.look()); now == nil || texts != "" || strings.Join(s.profileNames(), " ") != "acme beta local" {
+	if now, texts := told(w.look(t.Context())); now == nil || texts != "" || strings.Join(s.profileNames(), " ") != "acme beta local" {
 		t.Errorf("another profile: %v %q %v", now, texts, s.profileNames())
 	}
 
@@ -88,7 +140,7 @@ func TestAChangedConfigurationHoldsWithoutARestart(t *testing.T) {
 		}
 	}
 	write(string(text) + "nonsense = [")
-	if now, texts := told(w.look()); now != nil || !strings.Contains(texts, "stays as it was read before") {
+	if now, texts := told(w.look(t.Context())); now != nil || !strings.Contains(texts, "stays as it was read before") {
 		t.Errorf("a fault in the file: %v %q", now, texts)
 	}
 	if p, err := s.Profile(t.Context()); err != nil || p.BaseURL != "https://b.example" {
@@ -96,7 +148,7 @@ func TestAChangedConfigurationHoldsWithoutARestart(t *testing.T) {
 	}
 
 	write("[profiles.beta]\nbase_url = \"https://c.example\"\n")
-	now, texts = told(w.look())
+	now, texts = told(w.look(t.Context()))
 	if now == nil || now.Ready || !strings.Contains(now.Problem, "nothing is sent by profile acme") || !strings.Contains(texts, "choose another one with @") {
 		t.Errorf("a profile that is gone: %+v\n%s", now, texts)
 	}
@@ -104,14 +156,14 @@ func TestAChangedConfigurationHoldsWithoutARestart(t *testing.T) {
 		t.Error("it is still sent by")
 	}
 	write(string(text))
-	if now, _ := told(w.look()); now == nil || !now.Ready {
+	if now, _ := told(w.look(t.Context())); now == nil || !now.Ready {
 		t.Errorf("a profile that is back: %+v", now)
 	}
 
 	if err := os.WriteFile(paths.KeysFile(), []byte("version = 1\n[[keys]]\nname = \"etl\"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if now, _ := told(w.look()); now == nil || now.Key.Name != "etl" {
+	if now, _ := told(w.look(t.Context())); now == nil || now.Key.Name != "etl" {
 		t.Errorf("a key of another process: %+v", now)
 	}
 
@@ -120,10 +172,10 @@ func TestAChangedConfigurationHoldsWithoutARestart(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if msgs := w.look(); !reflect.DeepEqual(msgs, []tea.Msg{kit.Addressed{View: kit.Keys, Msg: keys.RotationsChanged{}}}) {
+	if msgs := w.look(t.Context()); !reflect.DeepEqual(msgs, []tea.Msg{kit.Addressed{View: kit.Keys, Msg: keys.RotationsChanged{}}}) {
 		t.Errorf("a rotation of another process: %v", msgs)
 	}
-	if msgs := w.look(); len(msgs) != 0 {
+	if msgs := w.look(t.Context()); len(msgs) != 0 {
 		t.Errorf("nothing has changed: %v", msgs)
 	}
 }

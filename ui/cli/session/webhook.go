@@ -20,9 +20,10 @@ import (
 
 // inboxFile opens the inbox of webhooks when it is first needed.
 type inboxFile struct {
-	mu     sync.Mutex
-	open   *webhook.Inbox
-	notice string
+	mu       sync.Mutex
+	open     *webhook.Inbox
+	receiver *webhook.Receiver // the newest of this process, or nil
+	notice   string
 }
 
 // Inbox is the inbox of webhooks. What was wrong with its file, InboxNotice says.
@@ -61,10 +62,10 @@ func (s *Session) HookAddress() string {
 	return cmp.Or(s.configured().Webhook().Address, webhook.DefaultAddress)
 }
 
-// Receive begins to receive webhooks, with the verifiers of the configuration; their secrets are
-// read now. Close the receiver before the session.
+// Receive begins to receive webhooks by the settings of the configuration; secrets are read now,
+// and when the file has changed. Close the receiver before the session.
 func (s *Session) Receive(ctx context.Context, address string, open bool, on func(webhook.Event)) (*webhook.Receiver, error) {
-	verifiers, err := s.verifiers(ctx)
+	settings, err := s.hookSettings(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -72,18 +73,40 @@ func (s *Session) Receive(ctx context.Context, address string, open bool, on fun
 	if err != nil {
 		return nil, err
 	}
-	w := s.configured().Webhook()
-	r, err := webhook.Listen(ctx, address, open, webhook.Config{
-		Inbox: in, Verifiers: verifiers, Heard: s.Client.HeardWebhook, On: on, MaxBody: w.MaxBody,
-		Keep: webhook.Retention{Count: w.KeepCount, Age: w.KeepAge, Bytes: w.KeepBytes}, Log: s.o.Log,
-	})
+	r, err := webhook.Listen(ctx, address, open, webhook.Config{Inbox: in, Settings: settings, Heard: s.Client.HeardWebhook, On: on, Log: s.o.Log})
 	if err != nil {
 		return nil, err
 	}
 	s.inbox.mu.Lock()
 	defer s.inbox.mu.Unlock()
-	s.inbox.notice = strings.TrimSpace(s.inbox.notice + " " + r.Notice())
+	s.inbox.notice, s.inbox.receiver = strings.TrimSpace(s.inbox.notice+" "+r.Notice()), r
 	return r, nil
+}
+
+// hookSettings are those of the configuration.
+func (s *Session) hookSettings(ctx context.Context) (webhook.Settings, error) {
+	w := s.configured().Webhook()
+	verifiers, err := s.verifiers(ctx)
+	return webhook.Settings{
+		Verifiers: verifiers, MaxBody: w.MaxBody, Reserve: w.Reserve,
+		Keep: webhook.Retention{Count: w.KeepCount, Age: w.KeepAge, Bytes: w.KeepBytes},
+	}, err
+}
+
+// resetHooks has the settings of the configuration hold for webhooks that come from now on.
+func (s *Session) resetHooks(ctx context.Context) error {
+	s.inbox.mu.Lock()
+	r := s.inbox.receiver
+	s.inbox.mu.Unlock()
+	if r == nil {
+		return nil
+	}
+	settings, err := s.hookSettings(ctx)
+	if err != nil {
+		return fmt.Errorf("webhooks are received by the settings that held before: %w", err)
+	}
+	r.Set(settings)
+	return nil
 }
 
 // verifiers are those of the configuration.

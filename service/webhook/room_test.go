@@ -1,0 +1,129 @@
+package webhook
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"zonedeck/model"
+)
+
+func TestTheReserveOfTheDiskIsLeftFree(t *testing.T) {
+	in := openInbox(t, t.TempDir())
+	var free atomic.Uint64
+	r, _ := listening(t, in, Config{Settings: Settings{Reserve: 1000}, free: func(string) (uint64, error) { return free.Add(^uint64(0)) + 1, nil }}) // less each time
+	free.Store(1009)
+	if got := post(t, r.URL(), strings.NewReader("1234567890")); got != http.StatusInsufficientStorage {
+		t.Errorf("one byte too many: %d", got)
+	}
+	if bodies, err := filepath.Glob(filepath.Join(in.dir, "*body*")); err != nil || len(bodies) != 0 {
+		t.Errorf("left: %v, %v", bodies, err)
+	}
+	free.Store(1010)
+	if got := post(t, r.URL(), strings.NewReader("1234567890")); got != http.StatusOK {
+		t.Errorf("as much as fits: %d", got)
+	}
+	free.Store(1000)
+	if got := post(t, r.URL(), io.MultiReader(strings.NewReader("of unknown size"))); got != http.StatusInsufficientStorage {
+		t.Errorf("on its way: %d", got)
+	}
+	r.Set(Settings{Reserve: 100})
+	if got := post(t, r.URL(), io.MultiReader(strings.NewReader("of unknown size"))); got != http.StatusOK {
+		t.Errorf("with a smaller reserve: %d", got)
+	}
+	if _, total, err := in.List(t.Context(), 0); err != nil || total != 2 || r.held.Load() != 25 {
+		t.Errorf("%d, %d bytes, %v", total, r.held.Load(), err)
+	}
+}
+
+func TestTheDiskIsAskedForWhatIsFree(t *testing.T) {
+	if free, err := freeBytes(t.TempDir()); err != nil || free == 0 {
+		t.Errorf("%d, %v", free, err)
+	}
+	if _, err := freeBytes(filepath.Join(t.TempDir(), "nothing")); err == nil {
+		t.Error("of no folder there is an answer")
+	}
+}
+
+func TestEachHandsOutAFewAtATime(t *testing.T) {
+	in := openInbox(t, t.TempDir())
+	const many = 2*eachAtOnce + 3
+	for i := range many {
+		a := &arrival{identity: strconv.Itoa(i), done: make(chan placed, 1), row: row{Delivery: model.Delivery{
+			At: time.Now(), File: "body-x", Headers: []model.HookHeader{{Name: "N", Value: strconv.Itoa(i + 1)}},
+		}}}
+		in.commitGroup(t.Context(), []*arrival{a})
+		if got := <-a.done; got.err != nil {
+			t.Fatal(got.err)
+		}
+	}
+	for limit, want := range map[int]int{0: many, 1: 1, eachAtOnce: eachAtOnce, eachAtOnce + 1: eachAtOnce + 1, many + 9: many} {
+		next := many
+		err := in.Each(t.Context(), limit, func(d model.Delivery) error {
+			if d.ID != hookID(int64(next)) || d.Header("n") != strconv.Itoa(next) {
+				t.Errorf("%+v in place of %d", d, next)
+			}
+			next--
+			return nil
+		})
+		if got := many - next; err != nil || got != want {
+			t.Errorf("limit %d: %d, %v", limit, got, err)
+		}
+	}
+	stop, seen := errors.New("stop"), 0
+	err := in.Each(t.Context(), 0, func(model.Delivery) error {
+		if seen++; seen == 3 {
+			return stop
+		}
+		return nil
+	})
+	if !errors.Is(err, stop) || seen != 3 {
+		t.Errorf("%d, %v", seen, err)
+	}
+}
+
+func TestBodiesThatWerePutAsideAreCleanedUp(t *testing.T) {
+	in := openInbox(t, t.TempDir())
+	at := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	in.now = func() time.Time { return at }
+	put := func(name string) string {
+		t.Helper()
+		dir := filepath.Join(in.dir, name)
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "body-x"), []byte("1234567890"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	young, older, old := put("unlisted-20261123T110000Z"), put("unlisted-20261122T120000Z"), put("unlisted-20261020T120000Z")
+	other := put("unlisted-by-hand")
+	left := func() (names []string) {
+		for _, dir := range []string{young, older, old, other} {
+			if _, err := os.Stat(dir); err == nil {
+				names = append(names, filepath.Base(dir))
+			}
+		}
+		return names
+	}
+	for _, c := range []struct {
+		keep Retention
+		want string
+	}{
+		{Retention{}, "unlisted-20261123T110000Z unlisted-20261122T120000Z unlisted-by-hand"},
+		{Retention{Bytes: 19}, "unlisted-20261123T110000Z unlisted-by-hand"},
+		{Retention{Age: time.Minute}, "unlisted-by-hand"},
+	} {
+		if freed, err := in.Prune(t.Context(), c.keep); err != nil || freed != 0 || strings.Join(left(), " ") != c.want {
+			t.Errorf("%+v: %v, %d, %v", c.keep, left(), freed, err)
+		}
+	}
+}
