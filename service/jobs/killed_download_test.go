@@ -384,3 +384,25 @@ func TestACancelledDownloadSaysWhatIsKept(t *testing.T) {
 		t.Errorf("%s, %v", text, err)
 	}
 }
+
+// What was kept as NDJSON takes rows as they are; a table needs them whole.
+func TestWhatWasKeptForLinesIsNoTableWhereARowIsNotJSON(t *testing.T) {
+	s := newParts(3)
+	good := s.parts[0]
+	s.parts[0], s.drop = strings.Repeat("{}\n", resultHead)+"oops\n", 3
+	j, _ := withLedger(t)
+	cl := newRunner(t, servicetest.API(t, s.ServeHTTP), j)
+	accepted(t, cl)
+	to := Destination{File: filepath.Join(t.TempDir(), "out"), Format: "ndjson"}
+	var kept *PartialError
+	if _, err := cl.Download(t.Context(), "job-1", to, nil); !errors.As(err, &kept) || kept.Parts != 2 {
+		t.Fatalf("%v", err)
+	}
+	s.seen()
+	s.set(func(s *inParts) { s.parts[0], s.drop = good, 0 })
+	to.Format = "csv"
+	job, err := cl.Download(t.Context(), "job-1", to, nil)
+	if asked := s.seen(); err != nil || asked != "parts 1 2 3" || job.Rows.Returned != 6 {
+		t.Errorf("asked for %s, %+v, %v", asked, job.Rows, err)
+	}
+}

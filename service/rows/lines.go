@@ -91,7 +91,10 @@ func (l *Lines) row(line []byte) error {
 // rowOn is the row on a line, or nothing.
 func rowOn(line []byte) []byte {
 	n, _ := Before(line)
-	return bytes.TrimRight(line[n:], " \t\r\n")
+	for line = line[n:]; len(line) > 0 && blanks(line, len(line)-1) == len(line); {
+		line = line[:len(line)-1]
+	}
+	return line
 }
 
 // throughLines gives the rows of NDJSON to on.

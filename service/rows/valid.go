@@ -119,16 +119,14 @@ const (
 // textEnd is where a text ends, after its quote, that b[i:] is the inside of.
 func textEnd(b []byte, i int) int {
 	for {
-		for i+8 <= len(b) {
+		for ; len(b)-i >= 8; i += 8 {
 			// The lowest bit of odd is right: a quote, a backslash, or what is below a blank.
-			w := binary.LittleEndian.Uint64(b[i:])
+			w := binary.LittleEndian.Uint64(b[i : i+8])
 			quotes, escapes := w^(ones*'"'), w^(ones*'\\')
-			odd := ((quotes-ones)&^quotes | (escapes-ones)&^escapes | (w-ones*' ')&^w) & highs
-			if odd != 0 {
+			if odd := ((quotes-ones)&^quotes | (escapes-ones)&^escapes | (w-ones*' ')&^w) & highs; odd != 0 {
 				i += bits.TrailingZeros64(odd) / 8
 				break
 			}
-			i += 8
 		}
 		if i >= len(b) {
 			return -1
