@@ -18,10 +18,11 @@ const mark = "\xef\xbb\xbf"
 // This and the line break after it are all that parts two rows: a row is what stands on its line, whatever value that is.
 func Before(b []byte) (n int, more bool) {
 	for {
-		n = blanks(b, n)
-		rest := b[n:]
-		if !bytes.HasPrefix(rest, []byte(mark)) {
-			return n, len(rest) > 0 && len(rest) < len(mark) && mark[:len(rest)] == string(rest)
+		if n = blanks(b, n); n == len(b) || b[n] != mark[0] {
+			return n, false
+		}
+		if rest := b[n:]; !bytes.HasPrefix(rest, []byte(mark)) {
+			return n, len(rest) < len(mark) && mark[:len(rest)] == string(rest)
 		}
 		n += len(mark)
 	}
