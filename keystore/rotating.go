@@ -242,7 +242,11 @@ func (p RotationPlan) Reopen(place, seen string) RotationPlan {
 		}
 		return its
 	})
-	p.Steps = slices.Insert(p.Steps, p.Now(), again...)
+	at := p.Now()
+	if at < 0 {
+		at = len(p.Steps)
+	}
+	p.Steps = slices.Insert(p.Steps, at, again...)
 	if p.DeletedSeq != 0 && p.SetSeq != 0 { // of a refresh: the outage goes on
 		p.DeletedSeq, p.DeletedEntry = p.SetSeq, p.SetEntry
 	}

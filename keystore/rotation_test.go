@@ -107,6 +107,7 @@ func TestABrokenRecordIsNamedAndLeftAlone(t *testing.T) {
 func FuzzRotationRecord(f *testing.F) {
 	f.Add([]byte(`{"id":"a","method":"refresh","users":null}`))
 	f.Add([]byte(`[1]`))
+	f.Add([]byte(`{"id":"a","version":2,"method":"refresh","users":[],"steps":[{"kind":"set","subject":"x","text":"","done":true}]}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		p, err := decodeRotation(b)
 		if err != nil {
@@ -118,6 +119,13 @@ func FuzzRotationRecord(f *testing.F) {
 			}
 		}
 		p.HasTakenOver()
+		p.Renewed(model.Key{})
+		OtherValues([]RotationPlan{p})(p.Profile, p.Key)
+		for _, s := range p.Steps {
+			if open := p.Reopen(s.Subject, "it gave nothing"); len(open.Steps) != len(p.Steps) {
+				t.Fatalf("%d steps are %d", len(p.Steps), len(open.Steps))
+			}
+		}
 		_, _ = p.Abandon(today)
 	})
 }
