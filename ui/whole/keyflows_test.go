@@ -156,7 +156,7 @@ func TestARotationOfADemoKeyIsProvedAndOutlivesTheEmulator(t *testing.T) {
 		p.Press("enter")
 		p.WaitFor("[✓] test profile local", "enter finish")
 		p.Press("esc")
-		p.WaitFor("! rotating  batch-user", "2026-12-01 0d", "90 d left", "Rotating  3 of 6 steps done, next: delete")
+		p.WaitFor("! rotating  batch-user", "30d", "60 d left", "Rotating  3 of 6 steps done, next: delete", "those of the old value (••••63fc)")
 		h.run("keys", "rotate", "batch-user") // a command goes on with it
 		p.Press("1", "ctrl+j")
 		p.WaitFor("✓ ok")
