@@ -149,3 +149,61 @@ func TestAReferenceThatIsWrittenBackAtOnceEndsTheRun(t *testing.T) {
 	}
 	p.wantDone(t, plan)
 }
+
+// rereads are secrets behind one reference of which every second reading gives another value, as where
+// something writes it between two looks.
+type rereads struct {
+	rotate.Secrets
+	ref   string
+	other keystore.Secret
+	n     int
+}
+
+func (r *rereads) Resolve(ctx context.Context, ref string) (keystore.Secret, error) {
+	if ref == r.ref {
+		if r.n++; r.n%2 == 0 {
+			return r.other, nil
+		}
+	}
+	return r.Secrets.Resolve(ctx, ref)
+}
+
+func TestACallWithAnotherValueThanTheNewOneProvesNothing(t *testing.T) {
+	p := newPlace(t, start(t), "reread")
+	old, err := p.secrets().Resolve(t.Context(), p.Key.Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := p.config()
+	e, plan := p.begin(t, c, keystore.RotateByNewKey)
+	if plan, err = e.Run(t.Context(), plan.ID, keystore.WordSet, nil); err != nil {
+		t.Fatal(err)
+	}
+	c.Secrets = &rereads{Secrets: c.Secrets, ref: p.Users[1].Ref, other: old}
+	plan, err = rotate.New(c).Run(t.Context(), plan.ID, keystore.WordTest, nil)
+	if err == nil || !strings.Contains(err.Error(), "reads another value than the new one") {
+		t.Errorf("%v, want that another value is read", err)
+	}
+	if s, _ := plan.Step(keystore.StepTest, p.Users[1].Name); s.Done {
+		t.Errorf("a call with the old value is taken for a proof: %+v", s)
+	}
+}
+
+// stillListed are account settings that delete nothing.
+type stillListed struct{ rotate.Settings }
+
+func (stillListed) DeleteKey(context.Context, string) error { return nil }
+
+func TestADeletedKeyThatIsStillListedIsNotGone(t *testing.T) {
+	p := newPlace(t, start(t), "listed")
+	c := p.config()
+	c.Settings = func(keystore.RotationPlan) rotate.Settings { return stillListed{p.settings()} }
+	e, plan := p.begin(t, c, keystore.RotateByNewKey)
+	plan, err := e.Run(t.Context(), plan.ID, "", nil)
+	if err == nil || !strings.Contains(err.Error(), "is still listed") {
+		t.Errorf("%v, want that it is still listed", err)
+	}
+	if s, _ := plan.Step(keystore.StepDelete, ""); s.Done {
+		t.Errorf("the deletion is ticked: %+v", s)
+	}
+}

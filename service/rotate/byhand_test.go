@@ -103,3 +103,23 @@ func TestAValueThatNothingIsSaidOfIsNotAskedForAgain(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestAnExpiryThatWasGivenStandsAsAWordInTheRecord(t *testing.T) {
+	p := newPlace(t, start(t), "said")
+	c := p.config()
+	c.Settings = nil
+	e, plan := p.begin(t, c, keystore.RotateByNewKey)
+	made, err := p.settings().CreateKey(t.Context(), rehearsal.Key{Name: "said-2", Level: "OPS", Duty: "batch job", Expires: "Unlimited"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Give(t.Context(), plan.ID, keystore.NewSecret(made.Value), "2027-01-31"); err != nil {
+		t.Fatal(err)
+	}
+	if plan, err = e.Run(t.Context(), plan.ID, keystore.WordCreate, nil); err != nil {
+		t.Fatal(err)
+	}
+	if want := "expires 2027-01-31 by the word of whoever gave the value"; !strings.HasSuffix(plan.Steps[0].Note, want) {
+		t.Errorf("the record says %q, want %q at its end", plan.Steps[0].Note, want)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"zonedeck/keystore"
@@ -17,8 +18,9 @@ import (
 // which have to be an emulator's, and values in memory. Of the real secrets only what users refer to
 // is read. Nothing real is written, and nothing of it is recorded. What a person would do is done to
 // the copies, and vouched for in the plan that comes back: those are the steps that will stop a real
-// run. An error says which step could not be taken.
-func Rehearse(ctx context.Context, c Config, k model.Key, method keystore.RotationMethod) (plan keystore.RotationPlan, err error) {
+// run. byHand says that a person works the real account's settings, so that making the new value and
+// deleting the old one are among them. An error says which step could not be taken.
+func Rehearse(ctx context.Context, c Config, k model.Key, method keystore.RotationMethod, byHand bool) (plan keystore.RotationPlan, err error) {
 	users, err := c.Users(ctx, k)
 	if err != nil {
 		return plan, fmt.Errorf("finding out what uses %s: %w", k.Name, err)
@@ -47,7 +49,7 @@ func Rehearse(ctx context.Context, c Config, k model.Key, method keystore.Rotati
 		}
 	}()
 	old := keystore.NewSecret(made.Value)
-	copies := &copies{values: map[string]keystore.Secret{}, old: old}
+	copies := &copies{values: map[string]keystore.Secret{}, old: old, settings: byHand}
 	for _, ref := range references(k, users) {
 		value, err := c.Secrets.Resolve(ctx, ref)
 		switch {
@@ -83,17 +85,30 @@ func rehearsed(ctx context.Context, e *Engine, values *copies, copied, k model.K
 			values.byHand = append(values.byHand, stop.Step.Subject)
 			continue
 		}
-		plan, err = e.Vouch(ctx, plan.ID, stop.Step, "in the rehearsal; yours to do in a rotation")
+		plan, err = e.Vouch(ctx, plan.ID, stop.Step, yours)
 	}
 	plan.Key = k.Name
 	for i, s := range plan.Steps {
-		for _, subject := range values.byHand {
-			if s.Kind == keystore.StepSet && s.Subject == subject {
-				plan.Steps[i].By, plan.Steps[i].Note = keystore.Vouched, "in the rehearsal; yours to do in a rotation"
-			}
+		if s.Done && values.person(s) {
+			plan.Steps[i].By, plan.Steps[i].Note, plan.Steps[i].Status, plan.Steps[i].Took = keystore.Vouched, yours, 0, 0
 		}
 	}
 	return plan, err
+}
+
+// yours is the note of a step that a rehearsal took in place of a person.
+const yours = "in the rehearsal; yours to do in a rotation"
+
+// person reports whether a person takes a step of the real rotation.
+func (c *copies) person(s keystore.RotationStep) bool {
+	switch s.Kind {
+	case keystore.StepSet:
+		return slices.Contains(c.byHand, s.Subject)
+	case keystore.StepCreate, keystore.StepRefresh, keystore.StepDelete:
+		return c.settings
+	default:
+		return false
+	}
 }
 
 // references are those that a key and its users take the value from.
@@ -122,6 +137,8 @@ type copies struct {
 	values map[string]keystore.Secret
 	old    keystore.Secret // what a place gives that was not written
 	byHand []string        // what a person would have written
+	// settings says that a person works the real account's settings.
+	settings bool
 }
 
 // of is what a file or a reference gives.

@@ -25,7 +25,7 @@ func TestARehearsalTakesEveryStepAndWritesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, method := range []keystore.RotationMethod{keystore.RotateByNewKey, keystore.RotateByRefresh} {
-		plan, err := rotate.Rehearse(t.Context(), p.config(), p.Key, method)
+		plan, err := rotate.Rehearse(t.Context(), p.config(), p.Key, method, false)
 		if err != nil || !plan.Over() || plan.Key != "real" {
 			t.Fatalf("by %s: %v, over %v, %s", method, err, plan.Over(), plan.Key)
 		}
@@ -59,19 +59,41 @@ func TestARehearsalTakesEveryStepAndWritesNothing(t *testing.T) {
 	}
 }
 
+func TestARehearsalNamesWhatAPersonDoesInTheAccountSettings(t *testing.T) {
+	p := newPlace(t, start(t), "by-hand")
+	for method, want := range map[keystore.RotationMethod][]keystore.RotationStepKind{
+		keystore.RotateByNewKey:  {keystore.StepCreate, keystore.StepDelete},
+		keystore.RotateByRefresh: {keystore.StepRefresh},
+	} {
+		plan, err := rotate.Rehearse(t.Context(), p.config(), p.Key, method, true)
+		if err != nil || !plan.Over() {
+			t.Fatalf("by %s: %v, over %v", method, err, plan.Over())
+		}
+		var yours []keystore.RotationStepKind
+		for _, s := range plan.Steps {
+			if s.By == keystore.Vouched {
+				yours = append(yours, s.Kind)
+			}
+		}
+		if !slices.Equal(yours, want) {
+			t.Errorf("by %s a person does %q, want %q", method, yours, want)
+		}
+	}
+}
+
 func TestARehearsalFindsWhatWouldStopARotation(t *testing.T) {
 	p := newPlace(t, start(t), "astray")
 	if err := p.secrets().Store(t.Context(), p.Users[1].Ref, keystore.NewSecret("a-third-value-of-it")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := rotate.Rehearse(t.Context(), p.config(), p.Key, keystore.RotateByNewKey); err == nil || !strings.Contains(err.Error(), "another value") {
+	if _, err := rotate.Rehearse(t.Context(), p.config(), p.Key, keystore.RotateByNewKey, false); err == nil || !strings.Contains(err.Error(), "another value") {
 		t.Errorf("%v, want that a reference gives another value", err)
 	}
 	c := p.config()
 	c.Users = func(context.Context, model.Key) ([]keystore.RotationUser, error) {
 		return []keystore.RotationUser{{Name: "profile gone", Ref: "file:nowhere"}}, nil
 	}
-	if _, err := rotate.Rehearse(t.Context(), c, p.Key, keystore.RotateByNewKey); err == nil || !strings.Contains(err.Error(), "nowhere") {
+	if _, err := rotate.Rehearse(t.Context(), c, p.Key, keystore.RotateByNewKey, false); err == nil || !strings.Contains(err.Error(), "nowhere") {
 		t.Errorf("%v, want that a reference gives nothing", err)
 	}
 }

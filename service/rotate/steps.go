@@ -127,6 +127,9 @@ func (r *run) create(ctx context.Context, n int) (keystore.Proof, error) {
 	}
 	if r.plan.NewExpires != "" {
 		proof.Note += ", expires " + r.plan.NewExpires
+		if r.c.Settings(r.plan) == nil {
+			proof.Note += " by the word of whoever gave the value"
+		}
 	}
 	return proof, nil
 }

@@ -48,7 +48,8 @@ func (s *Session) RehearseRotation(ctx context.Context, k model.Key, method keys
 		s.confirm(k.Name + "=" + addressOf(demo)) // a copy, whose value is an account's
 		return s.Client.ProveKeyAs(ctx, demo, u.Zone, k, value, nil)
 	}
-	return rotate.Rehearse(ctx, c, k, method)
+	byHand := s.accountSettings(keystore.RotationPlan{Profile: s.Origin(k)}) == nil
+	return rotate.Rehearse(ctx, c, k, method, byHand)
 }
 
 func (s *Session) rotation(folders func() []string) rotate.Config {
