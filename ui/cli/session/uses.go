@@ -104,8 +104,8 @@ func (s *Session) keyUses(ctx context.Context, folders []string, progress func(r
 	return uses, report.Problems, err
 }
 
-// PasswordUses names what uses a zone's password: what stops when it is replaced, and what goes
-// on because it reads the reference anew. What could not be looked through is the error; the
+// PasswordUses names what uses a zone's password: what stops when it is rotated, and what goes
+// on because it reads a reference that the rotation sets. What could not be looked through is the error; the
 // rest is returned with it.
 func (s *Session) PasswordUses(ctx context.Context, p profile.Profile, z model.Zone) (model.PasswordUses, error) {
 	uses := model.PasswordUses{Stops: []string{
@@ -115,10 +115,14 @@ func (s *Session) PasswordUses(ctx context.Context, p profile.Profile, z model.Z
 		uses.Stops = append(uses.Stops, "what takes it from "+EnvPassword+", if that holds this password")
 	}
 	add := func(what, ref string) {
-		if ref == z.Password {
+		switch from := keystore.Ref(ref); {
+		case ref == "":
+		case ref == z.Password:
 			uses.GoOn = append(uses.GoOn, what)
-		} else if ref != "" {
-			uses.Stops = append(uses.Stops, what+", which takes it from "+keystore.Ref(ref).Label())
+		case from.Storable():
+			uses.GoOn = append(uses.GoOn, what+", whose "+from.Label()+" is set, too")
+		default:
+			uses.Stops = append(uses.Stops, what+", until "+from.Label()+" gives the new one")
 		}
 	}
 	add("profile "+p.Name, z.Password)
