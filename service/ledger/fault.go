@@ -9,78 +9,44 @@ import (
 	"zonedeck/service/database"
 )
 
-// rowsText is the account of a job's rows as the column has it: JSON, or "" for none.
-type rowsText struct{ rows *model.JobRows }
+// jsonText is a value as its column has it: JSON, or "" for none.
+type jsonText[T any] struct {
+	value *T
+	what  string // as errors name it
+	any   func(T) bool
+}
 
 // Value implements driver.Valuer.
-func (r rowsText) Value() (driver.Value, error) {
-	if !r.rows.Counted && r.rows.Problem == "" {
+func (j jsonText[T]) Value() (driver.Value, error) {
+	if !j.any(*j.value) {
 		return "", nil
 	}
-	text, err := json.Marshal(r.rows)
+	text, err := json.Marshal(*j.value)
 	return string(text), err
 }
 
 // Scan implements sql.Scanner.
-func (r rowsText) Scan(from any) error {
+func (j jsonText[T]) Scan(from any) error {
+	var value T
 	text, ok := from.(string)
-	if ok && text == "" {
-		*r.rows = model.JobRows{}
-		return nil
+	if !ok || text != "" && json.Unmarshal([]byte(text), &value) != nil {
+		return fmt.Errorf("%w: %s cannot be read", database.ErrCorrupt, j.what)
 	}
-	if !ok || json.Unmarshal([]byte(text), r.rows) != nil {
-		return fmt.Errorf("%w: an account of rows that cannot be read", database.ErrCorrupt)
-	}
+	*j.value = value
 	return nil
 }
 
-// askedText is what bounds a job's records as the column has it: JSON, or "" where that is not
-// known.
-type askedText struct{ asked **model.JobAsked }
-
-// Value implements driver.Valuer.
-func (a askedText) Value() (driver.Value, error) {
-	if *a.asked == nil {
-		return "", nil
-	}
-	text, err := json.Marshal(*a.asked)
-	return string(text), err
+// rowsText is the account of a job's rows.
+func rowsText(r *model.JobRows) jsonText[model.JobRows] {
+	return jsonText[model.JobRows]{r, "an account of rows", func(r model.JobRows) bool { return r.Counted || r.Problem != "" }}
 }
 
-// Scan implements sql.Scanner.
-func (a askedText) Scan(from any) error {
-	text, ok := from.(string)
-	*a.asked = nil
-	if ok && text == "" {
-		return nil
-	}
-	if !ok || json.Unmarshal([]byte(text), a.asked) != nil {
-		return fmt.Errorf("%w: what a job asked for cannot be read", database.ErrCorrupt)
-	}
-	return nil
+// askedText is what bounds a job's records; none where that is not known.
+func askedText(a **model.JobAsked) jsonText[*model.JobAsked] {
+	return jsonText[*model.JobAsked]{a, "what a job asked for", func(a *model.JobAsked) bool { return a != nil }}
 }
 
-// faultText is a job's fault as the column has it: JSON, or "" for none.
-type faultText struct{ fault *model.JobFault }
-
-// Value implements driver.Valuer.
-func (f faultText) Value() (driver.Value, error) {
-	if !f.fault.Any() {
-		return "", nil
-	}
-	text, err := json.Marshal(f.fault)
-	return string(text), err
-}
-
-// Scan implements sql.Scanner.
-func (f faultText) Scan(from any) error {
-	text, ok := from.(string)
-	if ok && text == "" {
-		*f.fault = model.JobFault{}
-		return nil
-	}
-	if !ok || json.Unmarshal([]byte(text), f.fault) != nil {
-		return fmt.Errorf("%w: a fault that cannot be read", database.ErrCorrupt)
-	}
-	return nil
+// faultText is a job's fault.
+func faultText(f *model.JobFault) jsonText[model.JobFault] {
+	return jsonText[model.JobFault]{f, "a fault", model.JobFault.Any}
 }

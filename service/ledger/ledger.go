@@ -245,8 +245,8 @@ func insert(ctx context.Context, tx *sql.Tx, n int64, job model.Job, digest, own
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)`,
 		n, job.Snapshot, job.Profile, job.Dataset, job.KeyName, string(job.State), job.Wire, job.Status, job.Detail, job.Inputs,
 		job.Done, job.Records, job.Bytes, job.File, database.Micros(job.Created), database.Micros(job.Accepted),
-		database.Micros(job.Updated), faultText{&job.Fault}, job.SHA256, rowsText{&job.Rows}, job.Repeats,
-		job.Hook, database.Micros(job.HookDue), askedText{&job.Asked}, digest, owner)
+		database.Micros(job.Updated), faultText(&job.Fault), job.SHA256, rowsText(&job.Rows), job.Repeats,
+		job.Hook, database.Micros(job.HookDue), askedText(&job.Asked), digest, owner)
 	if err != nil {
 		return err
 	}
@@ -276,8 +276,8 @@ func update(ctx context.Context, tx *sql.Tx, n int64, job model.Job) error {
 		detail = $8, inputs = $9, done = $10, records = $11, bytes = $12, file = $13, accepted = $14, updated = $15, fault = $16,
 		sha256 = $17, account = $18, repeats = $19, hook_due = $20 WHERE n = $21`,
 		job.Snapshot, job.Profile, job.Dataset, job.KeyName, string(job.State), job.Wire, job.Status, job.Detail, job.Inputs,
-		job.Done, job.Records, job.Bytes, job.File, database.Micros(job.Accepted), database.Micros(job.Updated), faultText{&job.Fault},
-		job.SHA256, rowsText{&job.Rows}, job.Repeats, database.Micros(job.HookDue), n)
+		job.Done, job.Records, job.Bytes, job.File, database.Micros(job.Accepted), database.Micros(job.Updated), faultText(&job.Fault),
+		job.SHA256, rowsText(&job.Rows), job.Repeats, database.Micros(job.HookDue), n)
 	return err
 }
 

@@ -201,11 +201,11 @@ func scanJob(row database.Scanner, more ...any) (model.Job, error) {
 		&n, &job.Snapshot, &job.Profile, &job.Dataset, &job.KeyName, &job.State, &job.Wire, &job.Status, &job.Detail,
 		&job.Inputs, &job.Done, &job.Records, &job.Bytes, &job.File,
 		database.Time(&job.Created), database.Time(&job.Accepted), database.Time(&job.Updated),
-		faultText{&job.Fault},
+		faultText(&job.Fault),
 		&job.SHA256,
-		rowsText{&job.Rows},
+		rowsText(&job.Rows),
 		&job.Repeats, &job.Hook, database.Time(&job.HookDue),
-		askedText{&job.Asked},
+		askedText(&job.Asked),
 	}, more...)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return model.Job{}, database.ErrNotFound
