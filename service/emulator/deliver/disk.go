@@ -66,14 +66,7 @@ func (e *Engine) clean() {
 	if len(old) == 0 {
 		return
 	}
-	err := e.conf.State.Soon(func(tx *state.Tx) error {
-		for _, id := range old {
-			if err := keptDeliveries.Delete(tx, id); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	err := e.conf.State.Soon(func(tx *state.Tx) error { return keptDeliveries.Delete(tx, old...) })
 	if err != nil {
 		e.log(err, old[0])
 		return

@@ -76,14 +76,7 @@ func (s *Service) forget(ids []string) {
 	if len(ids) == 0 {
 		return
 	}
-	err := s.cfg.State.Soon(func(tx *state.Tx) error {
-		for _, id := range ids {
-			if err := keptTasks.Delete(tx, id); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	err := s.cfg.State.Soon(func(tx *state.Tx) error { return keptTasks.Delete(tx, ids...) })
 	if err != nil {
 		s.cfg.Log.Error("tasks were not removed", "error", err)
 	}

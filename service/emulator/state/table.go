@@ -25,10 +25,12 @@ func (t Table[T]) Put(tx *Tx, id string, v T) error {
 	return nil
 }
 
-// Delete deletes the value of an id, if any.
-func (t Table[T]) Delete(tx *Tx, id string) error {
-	if err := tx.exec("DELETE FROM "+string(t)+" WHERE id = ?", id); err != nil {
-		return fmt.Errorf("deleting %s from %s: %w", id, t, err)
+// Delete deletes the values of ids, of those that have one.
+func (t Table[T]) Delete(tx *Tx, ids ...string) error {
+	for _, id := range ids {
+		if err := tx.exec("DELETE FROM "+string(t)+" WHERE id = ?", id); err != nil {
+			return fmt.Errorf("deleting %s from %s: %w", id, t, err)
+		}
 	}
 	return nil
 }

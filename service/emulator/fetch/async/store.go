@@ -320,14 +320,7 @@ func (s *Store) remove() {
 	dropped := s.dropped
 	s.dropped = nil
 	s.mu.Unlock()
-	err := s.conf.State.Soon(func(tx *state.Tx) error {
-		for _, id := range dropped {
-			if err := keptResponses.Delete(tx, id); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	err := s.conf.State.Soon(func(tx *state.Tx) error { return keptResponses.Delete(tx, dropped...) })
 	for _, id := range dropped {
 		if rerr := os.Remove(s.path(id)); !errors.Is(rerr, os.ErrNotExist) {
 			err = errors.Join(err, rerr)
