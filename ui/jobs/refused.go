@@ -15,7 +15,7 @@ func (l *launch) refuse(m *Model, field, why string) tea.Cmd {
 	l.disagree()
 	l.dialog.Busy = false
 	cmd, ok := l.form.Refuse(field, why)
-	if !ok && isSetting(field) && l.form.Value(field) != "" { // it stands behind More
+	if !ok && isSetting(field) { // it stands behind More
 		l.form.SetValue(fieldMore, "true")
 		l.showSettings(m)
 		cmd, ok = l.form.Refuse(field, why)
@@ -39,9 +39,23 @@ func (l *launch) refusedField(c checkedInputs) string {
 	}
 	return map[string]string{
 		"dataset": fieldDataset, "discover": fieldDiscover, "inputs": l.sourceField(), "key": fieldKey,
-		"limit": fieldTotal, "limit_total": fieldTotal, "limit_per_input": fieldPerInput, "max_cost": fieldMaxCost,
+		"limit": fieldTotal, "limit_total": fieldTotal, "limit_per_input": fieldPerInput, "max_cost": l.costField(),
 		"notify": fieldNotify, "endpoint": fieldEndpoint, "format": fieldFormat, "auth_header": fieldAuth,
 	}[wrong.Field()]
+}
+
+// costField is the field by which a job comes within its cap: the cap itself, if the form has one, or a limit
+// where an input may give any number of records; "" where neither helps.
+func (l *launch) costField() string {
+	switch {
+	case l.form.Value(fieldMaxCost) != "":
+		return fieldMaxCost
+	case l.way.Bound != "":
+		return typedField + l.way.Bound
+	case l.way.Cost() != "":
+		return fieldPerInput
+	}
+	return ""
 }
 
 // isSetting reports whether a field is one of those behind More.

@@ -73,6 +73,20 @@ func TestARefusedSettingIsShown(t *testing.T) {
 	})
 }
 
+// A job above the profile's cap is brought within it by a limit, where one helps.
+func TestALimitIsAskedForWhereTheCostIsNotKnown(t *testing.T) {
+	f := &fakeLedger{listing: typedListing(), checkErr: model.BadField("max_cost", "cost unknown; set a limit")}
+	f.listing.Collectors[0].Methods = f.listing.Collectors[0].Methods[1:] // by upc
+	flow(t, f, "brightdata", 100, 36, func(s *uitest.Screen) {
+		s.Press("n", "enter")
+		s.Type("1")
+		s.Press("ctrl+s")
+		s.Expect("›Per input", "✗ max_cost: cost unknown; set a limit")
+		s.Type("9")
+		s.Expect("›Per input  9")
+	})
+}
+
 func TestTheKeyOfARefusedLaunchIsPickedAtOnce(t *testing.T) {
 	flow(t, &fakeLedger{}, "brightdata", 100, 36, func(s *uitest.Screen) {
 		fillDialog(s, "https://a.test/1")
