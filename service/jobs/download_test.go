@@ -39,8 +39,8 @@ func TestDownloadIsWholeOrNotThere(t *testing.T) {
 		}},
 		{"breaks off", breakAfter("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{}\n{\"a\":"), func(err error) bool {
 			var d *DiagnosisError
-			return errors.As(err, &d) && strings.Contains(d.Text, "the answer broke off after 2 bytes") &&
-				d.Diagnosis.Rule == "incomplete" && d.Diagnosis.Summary == "The body ended early, after 2 bytes."
+			return errors.As(err, &d) && strings.Contains(d.Text, "the answer broke off after 8 bytes") &&
+				d.Diagnosis.Rule == "incomplete" && d.Diagnosis.Summary == "The body ended early, after 8 bytes."
 		}},
 		{"breaks off between chunks", breakAfter("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n{}\n{\"a\":\r\n"), func(err error) bool {
 			var d *DiagnosisError
