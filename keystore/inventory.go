@@ -205,6 +205,9 @@ func (v *Inventory) take(keys []model.Key, sum [sha256.Size]byte, before int) bo
 
 // Add records a key. Errors wrap ErrKeyExists or ErrKeyFields where they apply.
 func (v *Inventory) Add(ctx context.Context, k model.Key) error {
+	if err := checkName(k.Name, k.Fingerprint); err != nil {
+		return fmt.Errorf("adding a key: %w", err)
+	}
 	return v.change(ctx, "adding key", k.Name, func(keys []model.Key) (next, changed []model.Key, err error) {
 		if index(keys, k.Name) >= 0 {
 			return nil, nil, ErrKeyExists
@@ -225,8 +228,13 @@ func (v *Inventory) Update(ctx context.Context, name string, f func(model.Key) (
 		if err != nil {
 			return nil, nil, err
 		}
-		if k.Name != name && index(keys, k.Name) >= 0 {
-			return nil, nil, fmt.Errorf("renaming to %q: %w", k.Name, ErrKeyExists)
+		if k.Name != name {
+			if index(keys, k.Name) >= 0 {
+				return nil, nil, fmt.Errorf("renaming to %q: %w", k.Name, ErrKeyExists)
+			}
+			if err := checkName(k.Name, k.Fingerprint); err != nil {
+				return nil, nil, err
+			}
 		}
 		keys[i], err = normalise(k)
 		return keys, keys[i : i+1], err

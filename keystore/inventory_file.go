@@ -203,6 +203,22 @@ func keyNameProblem(name string) string {
 	}
 }
 
+// CheckName refuses a new key's name that holds its value, or what may be one: a name is shown
+// everywhere. value is empty where it is not known. The error wraps ErrKeyFields and does not repeat the name.
+func CheckName(name string, value Secret) error { return checkName(name, value.Fingerprint()) }
+
+func checkName(name, fingerprint string) error {
+	const instead = "write another name, as etl-main: names are kept and shown in plain text, and nothing was written"
+	switch {
+	case holdsValue(name, fingerprint):
+		return fmt.Errorf("%w: its name holds its value; %s", ErrKeyFields, instead)
+	case model.MayBeToken(name):
+		return fmt.Errorf("%w: its name may be a key's value, because it has a long word of letters and digits; %s", ErrKeyFields, instead)
+	default:
+		return nil
+	}
+}
+
 func isHex16(s string) bool {
 	return len(s) == 16 && strings.Trim(s, "0123456789abcdef") == ""
 }

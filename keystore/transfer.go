@@ -371,8 +371,11 @@ func (v *Inventory) Import(ctx context.Context, keys []model.Key, update bool) (
 			at[k.Name] = i
 		}
 		var fresh []model.Key
-		for _, k := range keys {
+		for n, k := range keys {
 			i, there := at[k.Name]
+			if err := checkName(k.Name, k.Fingerprint); err != nil && !there {
+				return nil, nil, fmt.Errorf("key %d of the source: %w", n+1, err)
+			}
 			next := k
 			if there {
 				if update && now[i].Secret != "" && k.Secret != "" && k.Secret != now[i].Secret {

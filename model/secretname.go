@@ -1,6 +1,7 @@
 package model
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -22,4 +23,26 @@ func SecretName(name string) bool {
 	return slices.ContainsFunc(words, func(word string) bool {
 		return slices.Contains([]string{"key", "pass", "pwd", "credential", "credentials", "auth", "cookie", "sig", "signature"}, word)
 	})
+}
+
+// tokens are long words of letters and digits, and UUIDs.
+var tokens = regexp.MustCompile(`[0-9A-Za-z]{16,}|[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}`)
+
+// MayBeToken reports whether a text holds what may open something: a long word of letters and
+// digits, with digits and not of digits alone, or a UUID.
+func MayBeToken(s string) bool { return slices.ContainsFunc(tokens.FindAllString(s, -1), opens) }
+
+// ReplaceTokens puts another text in the place of each of what MayBeToken finds.
+func ReplaceTokens(s, with string) string {
+	return tokens.ReplaceAllStringFunc(s, func(t string) string {
+		if opens(t) {
+			return with
+		}
+		return t
+	})
+}
+
+// opens reports whether one of tokens may open something.
+func opens(token string) bool {
+	return strings.ContainsAny(token, "0123456789") && strings.Trim(token, "0123456789") != ""
 }

@@ -15,3 +15,14 @@ func TestWhatASecretIsCalled(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatMayBeAToken(t *testing.T) {
+	for text, want := range map[string]bool{
+		"4f8a2c7e91d04b6c": true, "0b9c1f6e-8a5d-4c3b-9e2f-1a2b3c4d5e6f": true, "key 4f8a2c7e91d04b6c!": true,
+		"": false, "etl-main": false, "4f8a2c7e91d04b6": false, "1234567890123456": false, "abcdefghijklmnopqrst": false, "batch-user-2026-01-31": false,
+	} {
+		if got := MayBeToken(text); got != want {
+			t.Errorf("%q: %t", text, got)
+		}
+	}
+}

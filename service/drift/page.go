@@ -14,9 +14,6 @@ import (
 	"zonedeck/service/fields"
 )
 
-// tokens are what a path may hold that opens something: long words of letters and digits.
-var tokens = regexp.MustCompile(`[0-9A-Za-z]{16,}|[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}`)
-
 // TargetName is the collector that fetches of an address belong to: its host and path. A segment of
 // the path that is a number, or may be a token, stands for any, and the query says nothing.
 func TargetName(address string) string {
@@ -35,7 +32,7 @@ func TargetName(address string) string {
 	}
 	segments := strings.Split(path, "/")
 	for i, s := range segments {
-		if s != "" && digits(s) || slices.ContainsFunc(tokens.FindAllString(s, -1), opens) {
+		if s != "" && digits(s) || model.MayBeToken(s) {
 			segments[i] = "*"
 		}
 	}
@@ -48,16 +45,8 @@ func TargetName(address string) string {
 
 // pageOf is an address without what must not be kept.
 func pageOf(address string) string {
-	return plain("", tokens.ReplaceAllStringFunc(address, func(t string) string {
-		if opens(t) {
-			return "*"
-		}
-		return t
-	}))
+	return plain("", model.ReplaceTokens(address, "*"))
 }
-
-// opens reports whether one of tokens may open something.
-func opens(token string) bool { return strings.ContainsAny(token, "0123456789") && !digits(token) }
 
 // PageRun is the run of a fetch with required fields. body is what it got, of which a sample is made;
 // without it there is none. The contract's patterns are matched; it may be nil.

@@ -68,7 +68,7 @@ func fields(f *form) []widget.Field {
 			Help: "It is masked, goes into the store when you save, and is never shown again.",
 		},
 		{Name: fieldSecret, Label: "Reference", Hidden: true, Check: kit.CheckRef},
-		{Name: fieldKey, Label: "Key name", Value: p.Key, Placeholder: "as the profile", Help: "Its name in the inventory (tab 4)."},
+		{Name: fieldKey, Label: "Key name", Value: p.Key, Placeholder: "as the profile", Help: "Its name in the inventory (tab 4).", Check: f.checkKey},
 		{Name: fieldLevel, Label: "Key level", Kind: widget.FieldChoice, Options: levels()},
 		{
 			Name: fieldReason, Label: "Why ADMIN", Hidden: true, Placeholder: "why it must be this key; it stands in Activity",
@@ -167,6 +167,14 @@ func (f *form) checkValue(v string) error {
 		return nil
 	}
 	return errors.New("type the key, or choose another place where it is")
+}
+
+// checkKey refuses a new key's name that may be its value.
+func (f *form) checkKey(v string) error {
+	if _, recorded := f.known(v); recorded {
+		return nil
+	}
+	return keystore.CheckName(strings.TrimSpace(v), f.value)
 }
 
 // inClear reports whether an address is plain http to another machine.

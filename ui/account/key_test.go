@@ -58,3 +58,18 @@ func TestAKeyOfAnotherAccountIsSentAfterAQuestion(t *testing.T) {
 		s.ExpectNot("Add account")
 	})
 }
+
+// A value that was put into the field of the name is not saved.
+func TestTheValueIsNotTakenForTheKeysName(t *testing.T) {
+	r := newRig(t, before)
+	r.found = shown()
+	adding(t, r, 120, 40, func(s *uitest.Screen) {
+		fill(s, "acme", "https://api.test", typedKey)
+		s.Type(typedKey)
+		s.Press("ctrl+s")
+		s.Expect("its name holds its value")
+	})
+	if r.saves > 0 {
+		t.Errorf("it was saved: %v", r.inventory.List())
+	}
+}

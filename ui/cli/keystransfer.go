@@ -171,7 +171,10 @@ func (t *task) importKeys(ctx context.Context, source string, f importFlags) err
 		return err
 	}
 	done, err := t.ImportKeys(ctx, keys, f.update)
-	if err != nil {
+	switch {
+	case errors.Is(err, keystore.ErrKeyFields):
+		return usage("import keys from %s: %w", source, err)
+	case err != nil:
 		return fail(exitState, "%w", err)
 	}
 	if f.json {

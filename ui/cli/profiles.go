@@ -94,7 +94,7 @@ func (t *task) saveProfile(ctx context.Context, f profileFlags, d account.Draft)
 		return err
 	}
 	if err := t.RefuseAccount(d); err != nil {
-		return err
+		return cmp.Or(nameError(err), err)
 	}
 	d.AdminReason = f.adminReason
 	var value keystore.Secret
@@ -105,9 +105,16 @@ func (t *task) saveProfile(ctx context.Context, f profileFlags, d account.Draft)
 	} else if value, err = t.draftKey(ctx, &f, &d); err != nil {
 		return err
 	}
+	if !recorded {
+		d.Key.Fingerprint, d.Key.Last4 = value.Fingerprint(), value.Last4()
+	}
 	var found account.Found
 	if refused := account.Refusal(d.Profile); refused == nil && !f.unchecked && !value.Empty() {
-		if found, err = t.ReadAccount(ctx, d.Profile, value); err != nil {
+		found, err = t.ReadAccount(ctx, d.Profile, value)
+		if err := nameError(err); err != nil {
+			return err
+		}
+		if err != nil {
 			return errors.Join(t.printProfile(f, profileJSONOf(d, found, false)), readError(ctx, found, err))
 		}
 		if err := t.takeFound(ctx, &f, &d, found); err != nil {
@@ -235,12 +242,22 @@ func (t *task) draftKey(ctx context.Context, f *profileFlags, d *account.Draft) 
 	return value, nil
 }
 
+// nameError is a refusal of a key's name as a mistake of usage, or nil.
+func nameError(err error) error {
+	if errors.Is(err, keystore.ErrKeyFields) {
+		return usage("%w", err)
+	}
+	return nil
+}
+
 // keyError gives an error of taking a key's value its exit code.
 func keyError(ctx context.Context, k model.Key, err error) error {
 	var admin *session.AdminError
 	switch {
 	case err == nil || ctx.Err() != nil:
 		return err
+	case nameError(err) != nil:
+		return nameError(err)
 	case errors.As(err, &admin):
 		return fail(exitLint, "%w", err)
 	default:

@@ -32,7 +32,7 @@ func (m *Model) openForm(k model.Key, edit bool) tea.Cmd {
 	t := m.deps.Theme
 	form := widget.NewForm(
 		t,
-		widget.Field{Name: fieldName, Label: "Name", Value: k.Name, Placeholder: "e.g. etl-main", Check: widget.Required("name the key, as in etl-main")},
+		widget.Field{Name: fieldName, Label: "Name", Value: k.Name, Placeholder: "e.g. etl-main", Check: checkName(k.Name)},
 		widget.Field{Name: fieldLevel, Label: "Level", Kind: widget.FieldChoice, Value: string(k.Level), Options: levelOptions()},
 		widget.Field{Name: fieldDuty, Label: "Duty", Kind: widget.FieldChoice, Value: string(k.Duty), Options: dutyOptions(k.Duty)},
 		widget.Field{Name: fieldExpires, Label: "Expires", Value: expiryText(k), Placeholder: "e.g. 2027-01-31, or Unlimited; empty: not known", Check: checkExpiry},
@@ -114,6 +114,17 @@ func dayText(t time.Time) string {
 		return ""
 	}
 	return t.UTC().Format(time.DateOnly)
+}
+
+// checkName wants a name; a new one must not be what may be a value.
+func checkName(recorded string) func(string) error {
+	return func(s string) error {
+		err := widget.Required("name the key, as in etl-main")(s)
+		if name := strings.TrimSpace(s); err == nil && name != recorded {
+			err = keystore.CheckName(name, keystore.Secret{})
+		}
+		return err
+	}
 }
 
 func checkExpiry(s string) error {

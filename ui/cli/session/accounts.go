@@ -63,13 +63,24 @@ func (k accountKeys) Remove(ctx context.Context, seen model.Key) error {
 // ReadAccount is service.Client.ReadAccount. That it used the profile's key is written into the
 // timeline, unless a profile is read-only, or a key that is recorded nowhere was refused.
 func (s *Session) ReadAccount(ctx context.Context, p profile.Profile, key keystore.Secret) (account.Found, error) {
-	found, err := s.Client.ReadAccount(ctx, p, key, nil)
 	_, recorded := s.Key(p.Key)
+	if err := s.checkName(p.Key, key); err != nil {
+		return account.Found{}, err
+	}
+	found, err := s.Client.ReadAccount(ctx, p, key, nil)
 	used := found.Key.State == account.OK || recorded && found.Key.State == account.Failed
 	if p.Key != "" && used && cmp.Or(s.refuseFiles(changeKeys), p.Refuse(changeKeys)) == nil {
 		s.putKeyEventOf(ctx, p.Name, p.Key, journal.EventUsed, "to ask what its account has: "+found.Key.Text)
 	}
 	return found, err
+}
+
+// checkName is keystore.CheckName for a key that need not be new.
+func (s *Session) checkName(name string, value keystore.Secret) error {
+	if _, recorded := s.Key(name); recorded {
+		return nil
+	}
+	return keystore.CheckName(name, value)
 }
 
 // SaveAccount writes an account; see account.Save.
@@ -109,7 +120,10 @@ func (s *Session) DraftKey(ctx context.Context, d account.Draft) (keystore.Secre
 	if _, recorded := s.Inventory.Get(d.Key.Name); recorded {
 		p = s.before(p)
 	}
-	return s.KeyValue(ctx, p, d.Key)
+	return s.permit(ctx, p, d.Key, func() (keystore.Secret, error) {
+		value, err := s.resolve(ctx, d.Key.Secret)
+		return value, cmp.Or(err, s.checkName(d.Key.Name, value))
+	})
 }
 
 // WhatGoes says what RemoveAccount can remove with a profile.

@@ -45,6 +45,11 @@ func (s *Session) refuseFiles(what string) error {
 // refuses.
 func (s *Session) RefuseAccount(d account.Draft) error {
 	before, err := s.configured().Profile(d.Profile.Name)
+	if kept := err == nil && d.Edits && before.Key == d.Profile.Key; !kept {
+		if err := s.checkName(d.Profile.Key, d.Values[d.Key.Secret]); err != nil {
+			return err
+		}
+	}
 	if known := err == nil && d.Edits; known && before.ReadOnly {
 		if d.Profile.ReadOnly {
 			return before.Refuse(changeConfig)
