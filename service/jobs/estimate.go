@@ -49,6 +49,14 @@ func (e Estimate) String() string {
 	return s
 }
 
+// Most is the upper end of the estimate in dollars, which a cap counts; known is false where there is none.
+func (e Estimate) Most() (dollars float64, known bool) {
+	if e.Dollars < 0 || e.worst < 0 {
+		return 0, false
+	}
+	return e.worst, true
+}
+
 // records is an expected number of records in words.
 func records(n float64) string {
 	switch s := fmt.Sprintf("%.0f", n); {
@@ -251,7 +259,7 @@ func withinCap(p profile.Profile, r model.TriggerRequest, e Estimate) error {
 	if most == 0 {
 		return nil
 	}
-	if e.Dollars < 0 || !(e.worst <= most) {
+	if upper, known := e.Most(); !known || !(upper <= most) {
 		return model.BadField("max_cost", "%w of %s (%s): %s", ErrCost, model.SmallDollars(most), from, e)
 	}
 	return nil

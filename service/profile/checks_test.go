@@ -120,3 +120,17 @@ func TestAnOlderAccountIsAProfilesByItsDialect(t *testing.T) {
 		t.Errorf("by the contract: %v", err)
 	}
 }
+
+// An empty list comes of an empty variable: it must not open every target.
+func TestAnEmptyListOfTargetsIsAFault(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "config.toml")
+	for list, want := range map[string]string{"[]": "no line for every target", `[""]`: "is not a domain", `["a.example"]`: ""} {
+		text := "[profiles.acme]\nbase_url = \"https://api.example.com\"\nallowed_domains = " + list + "\n"
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Load(path); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", list, err)
+		}
+	}
+}

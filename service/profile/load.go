@@ -171,6 +171,9 @@ func (e profileEntry) profile(name, dir string, doc textfile.Doc) (Profile, erro
 			return Profile{}, doc.Fault(textfile.At("profiles", name, "max_job_cost"), "0 would refuse every job, or none", "dollars, more than 0, or no line for no cap")
 		}
 	}
+	if e.AllowedDomains != nil && len(e.AllowedDomains) == 0 { // it could mean every target, or none
+		return Profile{}, doc.Fault(textfile.At("profiles", name, "allowed_domains"), "the list is empty, which would allow every target, or none", "the targets that may be fetched, or no line for every target")
+	}
 	if e.ProxyPort != nil {
 		p.ProxyPort = *e.ProxyPort
 		if p.ProxyPort == 0 { // 0 is "not set" in a Profile, and a fault in a file

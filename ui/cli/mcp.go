@@ -32,10 +32,10 @@ input and output, until the client closes it or a signal ends it. The flags are 
 they do not allow is refused before anything is sent, and a flag that no profile can keep is refused
 at the start.
 
---max-cost counts fetches by the rates of their zones: what one may cost at most is held before it
-is sent. A call whose price is not known is refused then, unless --allow-unpriced is given. A real
-account needs --max-cost. Jobs have no price here, so their budget is counted in inputs: without
---job-inputs none can be started.
+--max-cost counts fetches and jobs by the rates of their zones: what one may cost at most is held
+before it is sent, and of a job that was started it counts as the whole. A call whose price is not
+known is refused then, unless --allow-unpriced is given. A real account needs --max-cost. Without
+--job-inputs no job can be started.
 
 Everything stands in Activity, marked, while it happens.`,
 		Args: usageArgs(cobra.NoArgs),

@@ -152,6 +152,28 @@ func TestAnAgentFetchesUnderTheRules(t *testing.T) {
 	}
 }
 
+// What a job may cost at most is part of the cap, and stays so once it was started.
+func TestAJobCountsUnderTheCap(t *testing.T) {
+	s := serve(t, nil, "--domains", "lab.test", "--max-cost", "0.004", "--job-inputs", "9") // 0.0015 a record
+	trigger := func(want string, refused bool, urls ...string) {
+		t.Helper()
+		inputs := make([]map[string]string, len(urls))
+		for i, u := range urls {
+			inputs[i] = map[string]string{"url": u}
+		}
+		args, _ := json.Marshal(map[string]any{"dataset": "gd_products", "inputs": inputs})
+		if text, failed := s.call(t, "jobs_trigger", string(args)); failed != refused || !strings.Contains(text, want) {
+			t.Errorf("%v: failed %v, %s; want %q", urls, failed, text, want)
+		}
+	}
+	trigger("it may cost up to $0.0045, and $0.0040 of the cap of $0.0040 are left", true, "http://lab.test/1", "http://lab.test/2", "http://lab.test/3")
+	trigger(`"state":"accepted"`, false, "http://lab.test/shop")
+	trigger("it may cost up to $0.0030, and $0.0025 of the cap of $0.0040 are left", true, "http://lab.test/1", "http://lab.test/2")
+	if text, failed := s.call(t, "fetch", `{"url":"http://lab.test/ok","zone":"unlocker_demo"}`); failed || !strings.Contains(text, `"cost_left":0.001`) {
+		t.Errorf("failed %v: %s", failed, text)
+	}
+}
+
 func TestAnAgentUsesEveryTool(t *testing.T) {
 	s := serve(t, nil, "--domains", "lab.test", "--job-inputs", "2")
 	tools, err := s.ListTools(t.Context(), nil)

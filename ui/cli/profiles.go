@@ -199,7 +199,10 @@ func (t *task) describeDraft(f profileFlags, d *account.Draft) error {
 	if f.readOnlySaid {
 		p.ReadOnly = f.readOnly
 	}
-	if f.allow != nil {
+	switch {
+	case f.allow != nil && len(f.allow) == 0: // as of an empty variable
+		return usage("--allow-domain is empty: name a target; to allow every one leave it out of 'profiles add', and give 'profiles edit' --clear allow-domain")
+	case f.allow != nil:
 		p.AllowedDomains = f.allow
 	}
 	p.MaxJobCost = cmp.Or(f.maxJobCost.dollars, p.MaxJobCost)

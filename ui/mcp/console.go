@@ -31,6 +31,8 @@ type Console interface {
 	Jobs(ctx context.Context, limit int) (list []model.Job, total int, err error)
 	Job(ctx context.Context, id string) (model.Job, error)
 	Recover(ctx context.Context) ([]model.Job, error)
+	// Check says what a job is expected to cost, and why it would be refused; nothing is sent.
+	Check(ctx context.Context, r model.TriggerRequest) (jobs.Estimate, error)
 	Trigger(ctx context.Context, r model.TriggerRequest) (model.Job, error)
 	Watch(ctx context.Context, id string, on func(model.Job)) (model.Job, error)
 	Download(ctx context.Context, id string, to jobs.Destination, on func(jobs.Progress)) (model.Job, error)

@@ -236,7 +236,7 @@ func (s *Server) trigger(ctx context.Context, c *call, in jobsTriggerIn) (jobOut
 		}
 		r.Inputs = append(r.Inputs, input)
 	}
-	giveBack, err := s.budget.takeInputs(len(r.Inputs))
+	giveBack, err := s.takeJob(ctx, c, &r)
 	if err != nil {
 		return jobOut{}, "", err
 	}
@@ -253,6 +253,26 @@ func (s *Server) trigger(ctx context.Context, c *call, in jobsTriggerIn) (jobOut
 		return jobOut{}, "", err
 	}
 	return newJobOut(j), j.ID + " " + j.State.Label(), nil
+}
+
+// takeJob holds the inputs of a job and, under a cap, the upper end of its estimate, or refuses it. What a job that was
+// started did cost is not known here: it counts as the whole. The job is refused, too, if it may cost more once it is sent.
+func (s *Server) takeJob(ctx context.Context, c *call, r *model.TriggerRequest) (giveBack func(), err error) {
+	inputs, err := s.budget.takeInputs(len(r.Inputs))
+	if err != nil || !s.c.Rules.Capped {
+		return inputs, err
+	}
+	var settle func(float64)
+	estimate, err := c.Check(ctx, *r)
+	if err == nil {
+		r.MaxCost, _ = estimate.Most()
+		settle, err = s.budget.take(estimate.Most())
+	}
+	if err != nil {
+		inputs()
+		return nil, err
+	}
+	return func() { settle(0); inputs() }, nil
 }
 
 // input is one input of a job. Every address in it has to be allowed, and where hosts are

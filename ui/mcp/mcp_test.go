@@ -125,6 +125,11 @@ func (f *fake) Download(context.Context, string, jobs.Destination, func(jobs.Pro
 	panic("a job of another profile is downloaded")
 }
 
+// Check knows no cost.
+func (f *fake) Check(context.Context, model.TriggerRequest) (jobs.Estimate, error) {
+	return jobs.Estimate{Records: -1, Dollars: -1}, nil
+}
+
 func (f *fake) Trigger(_ context.Context, r model.TriggerRequest) (model.Job, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -316,6 +321,20 @@ func TestWhatHasAPriceCountsBesideWhatHasNone(t *testing.T) {
 	}
 	if left := *s.budget.left(); left > 0.5 {
 		t.Errorf("the priced run does not count: %v are left", left)
+	}
+}
+
+func TestAJobWithoutAKnownCostIsRefusedUnderACap(t *testing.T) {
+	const args = `{"dataset":"gd_1","inputs":[{"url":"http://lab.test/"}]}`
+	f := &fake{}
+	s := newServer(f, Rules{Cost: 100, Capped: true, Inputs: 1})
+	if text, failed := ask(t, connect(t, s), "jobs_trigger", args); !failed || !strings.Contains(text, "what this call costs is not known") || len(f.jobs) > 0 || s.budget.inputs != 0 {
+		t.Errorf("it was launched %d times, and holds %d inputs: %s", len(f.jobs), s.budget.inputs, text)
+	}
+	for _, rules := range []Rules{{Inputs: 1}, {Cost: 100, Capped: true, Unpriced: true, Inputs: 1}} {
+		if text, failed := ask(t, connect(t, newServer(f, rules)), "jobs_trigger", args); failed {
+			t.Errorf("%+v: %s", rules, text)
+		}
 	}
 }
 

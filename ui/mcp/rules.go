@@ -124,7 +124,7 @@ func (r Rules) Words() string {
 		fmt.Fprintf(&b, "Cost: at most %s by the zones' rates; calls without a known price are refused. ", model.SmallDollars(r.Cost))
 	}
 	if r.Inputs > 0 {
-		fmt.Fprintf(&b, "Jobs: at most %d inputs in all; their price is not known and not part of the cap. ", r.Inputs)
+		fmt.Fprintf(&b, "Jobs: at most %d inputs in all; what they may cost at most is part of the cap. ", r.Inputs)
 	} else {
 		b.WriteString("Jobs cannot be started. ")
 	}
