@@ -70,13 +70,13 @@ func (a *app) consoleOnce(ctx context.Context) (next string, err error) {
 }
 
 // Console is the console without its terminal: the root model with a new
-// session, and the function that ends the session. Tests and benchmarks run it on
-// their own screens.
-func Console(ctx context.Context, p Process) (root tea.Model, closeSession func() error, err error) {
+// session, what looks at the files of the session until it ends, and the function that ends it.
+// Tests and benchmarks run it on their own screens.
+func Console(ctx context.Context, p Process) (root tea.Model, watch func(send func(tea.Msg)), closeSession func() error, err error) {
 	a := &app{Process: p, log: slog.New(slog.DiscardHandler)}
 	c, err := session.OpenConsole(ctx, a.options(needs{}))
 	if err != nil {
-		return nil, nil, sessionError(err)
+		return nil, nil, nil, sessionError(err)
 	}
-	return c.Root(), c.Close, nil
+	return c.Root(), c.Watch, c.Close, nil
 }

@@ -271,7 +271,7 @@ func firstDifference(want, got string) string {
 func walk(t *testing.T, ref *reference) {
 	p, _, _ := process(t, map[string]string{"EDITOR": "true"})
 	seed(t, p)
-	root, closeSession, err := Console(t.Context(), p)
+	root, _, closeSession, err := Console(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}

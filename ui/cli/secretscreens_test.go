@@ -20,7 +20,7 @@ func TestNoScreenWritesAMarkedSecret(t *testing.T) {
 		"ZK": markedKey, "ZP": markedPassword, "TOKEN": markedToken, "ZNEW": markedNew, profileVariable: "acme", "ZONEDECK_EMULATOR_PROXY": "127.0.0.1:0",
 	})
 	dir := markedHome(t, p, api, proxy)
-	root, closeSession, err := Console(t.Context(), p)
+	root, _, closeSession, err := Console(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}

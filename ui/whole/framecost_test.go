@@ -89,7 +89,7 @@ func BenchmarkUpdateAndView(b *testing.B) {
 		name, value, _ := strings.Cut(pair, "=")
 		env[name] = value
 	}
-	root, closeSession, err := cli.Console(b.Context(), cli.Process{
+	root, _, closeSession, err := cli.Console(b.Context(), cli.Process{
 		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard,
 		Getenv: func(name string) string { return env[name] }, Now: time.Now, PID: os.Getpid(),
 	})

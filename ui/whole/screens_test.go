@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -32,6 +33,8 @@ type home struct {
 	dir string
 	env map[string]string
 	now time.Time
+	// watched says that its console looks at the files that others change, as it does on a terminal.
+	watched bool
 	// later is how far its clock was moved since.
 	later atomic.Int64
 }
@@ -108,16 +111,22 @@ func (h *home) read(name string) string {
 // open opens the console on a terminal of w×h cells.
 func (h *home) open(w, hgt int) *uitest.Whole {
 	h.t.Helper()
-	root, closeSession, err := cli.Console(h.t.Context(), h.process())
+	root, watch, closeSession, err := cli.Console(h.t.Context(), h.process())
 	if err != nil {
 		h.t.Fatal(err)
 	}
+	var watching sync.WaitGroup
 	h.t.Cleanup(func() {
 		if err := closeSession(); err != nil {
 			h.t.Error(err)
 		}
+		watching.Wait()
 	})
-	return uitest.Run(h.t, root, w, hgt)
+	p := uitest.Run(h.t, root, w, hgt)
+	if h.watched {
+		watching.Go(func() { watch(p.Send) })
+	}
+	return p
 }
 
 // mask hides what differs from run to run: the home's path and the ports.

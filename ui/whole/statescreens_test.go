@@ -108,6 +108,14 @@ func keyStateScreens(s scripted, silent string) []screen {
 			p.Press("ctrl+s")
 			p.WaitFor("changed elsewhere meanwhile", "ctrl+s again puts yours there")
 		}},
+		{name: "root/profile-removed", before: func(h *home) {
+			acme(h)
+			h.watched = true
+		}, steps: acmeReady, after: func(h *home, p *uitest.Whole) {
+			h.run("profiles", "remove", "acme", "--yes")
+			p.WaitFor("✗ nothing is sent by profile acme")
+			p.WaitGone("! nothing is sent by profile acme")
+		}},
 		{name: "keys/read-only", before: readOnly, steps: func(p *uitest.Whole) {
 			acmeReady(p)
 			p.Press("esc", "4")

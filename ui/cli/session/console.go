@@ -66,7 +66,7 @@ func (c *Console) Run(in io.Reader, out io.Writer) (next string, err error) {
 		tea.WithInput(newKeyboard(in)), tea.WithOutput(out), tea.WithoutSignalHandler())...)
 	var following sync.WaitGroup
 	following.Go(func() { c.follow(program.Send) })
-	following.Go(func() { c.watch(program.Send) })
+	following.Go(func() { c.Watch(program.Send) })
 	stop := dumpAfter(program)
 	_, err = program.Run()
 	stop()

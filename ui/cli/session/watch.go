@@ -54,8 +54,8 @@ type configWatch struct {
 
 func (s *Session) newWatch() *configWatch { return &configWatch{s: s, stamps: s.asRead} }
 
-// watch looks at the files once a second until the console ends; send delivers the messages.
-func (c *Console) watch(send func(tea.Msg)) {
+// Watch looks at the files once a second until the console ends; send delivers the messages.
+func (c *Console) Watch(send func(tea.Msg)) {
 	w := c.session.newWatch()
 	everySecond(c.ctx, func() []tea.Msg { return w.look(c.ctx) }, send)
 }

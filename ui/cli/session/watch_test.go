@@ -187,7 +187,7 @@ func TestTheWatchSendsUntilTheConsoleEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, ended := make(chan tea.Msg, 16), make(chan struct{})
-	go func() { defer close(ended); c.watch(func(m tea.Msg) { got <- m }) }()
+	go func() { defer close(ended); c.Watch(func(m tea.Msg) { got <- m }) }()
 	if err := c.session.Inventory.Add(context.WithoutCancel(t.Context()), model.Key{Name: "seen", Secret: string(keystore.Ref("env:X"))}); err != nil {
 		t.Fatal(err)
 	}
