@@ -129,6 +129,17 @@ func inboxScreens() []screen {
 			inbox(p)
 			p.WaitFor("no webhook has come yet")
 		}},
+		{name: "jobs/inbox-receive", steps: func(p *uitest.Whole) {
+			inbox(p)
+			p.Press("s")
+			p.WaitFor("Receive webhooks", "Address")
+		}},
+		{name: "jobs/inbox-replay", before: inboxOfAll, steps: func(p *uitest.Whole) {
+			inbox(p)
+			p.WaitFor("hook-5")
+			p.Press("R")
+			p.WaitFor("Replay hook-5", "Sign anew")
+		}},
 		{name: "jobs/inbox", before: inboxOfAll, steps: func(p *uitest.Whole) {
 			inbox(p)
 			p.WaitFor("hook-1", "hook-5")

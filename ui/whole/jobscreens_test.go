@@ -1,10 +1,52 @@
 package whole
 
 import (
+	"encoding/json"
 	"path/filepath"
+	"strings"
+	"time"
 
+	"zonedeck/model"
+	"zonedeck/service/ledger"
+	"zonedeck/service/profile"
 	"zonedeck/ui/uitest"
 )
+
+// seedJob puts a job of the profile on the emulator into the ledger, as it stands in a state. The ledger
+// stays open: its owner is alive.
+func seedJob(h *home, state model.JobState, more func(*model.Job)) {
+	h.t.Helper()
+	paths := profile.FindPaths(func(name string) string { return h.env[name] })
+	if err := paths.Ensure(); err != nil {
+		h.t.Fatal(err)
+	}
+	l, notice, err := ledger.Open(h.t.Context(), paths.LedgerFile(), func() time.Time { return h.now })
+	if err != nil || notice != "" {
+		h.t.Fatal(notice, err)
+	}
+	h.t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			h.t.Error(err)
+		}
+	})
+	request, err := json.Marshal(model.TriggerRequest{Dataset: "gd_products", Inputs: []model.JobInput{{URL: "http://lab.test/shop"}}})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	job, err := l.Begin(h.t.Context(), model.Job{Profile: "local", Dataset: "gd_products", KeyName: "batch-user", Inputs: 1, Done: -1, Records: -1}, "digest", request)
+	if err == nil && state != model.JobIntent {
+		_, err = l.Change(h.t.Context(), job.ID, func(j *model.Job) (string, error) {
+			j.State, j.Snapshot, j.Accepted = state, "sd_seeded", h.now
+			if more != nil {
+				more(j)
+			}
+			return j.Detail, nil
+		})
+	}
+	if err != nil {
+		h.t.Fatal(err)
+	}
+}
 
 func jobScreens(silent string) []screen {
 	launched := func(h *home) {
@@ -17,6 +59,14 @@ func jobScreens(silent string) []screen {
 			p.Press("2")
 			p.WaitFor(texts...)
 		}
+	}
+	lost := func(h *home) {
+		seedJob(h, model.JobMayHave, func(j *model.Job) {
+			j.Snapshot, j.Detail = "", "it broke after sending: the connection was reset"
+		})
+	}
+	state := func(name string, of model.JobState, more func(*model.Job)) screen {
+		return screen{name: name, before: func(h *home) { seedJob(h, of, more) }, steps: list(of.Label())}
 	}
 	return []screen{
 		{name: "jobs/empty", steps: list("no jobs yet")},
@@ -63,6 +113,22 @@ func jobScreens(silent string) []screen {
 			p.WaitGone("Lab shop")
 			p.Press("enter")
 			p.WaitFor("num_results", "query *")
+		}},
+		state("jobs/intent", model.JobIntent, nil),
+		state("jobs/downloaded", model.JobDownloaded, func(j *model.Job) {
+			j.Bytes, j.File, j.SHA256 = 4321, "records.ndjson", strings.Repeat("5e", 32)
+			j.Records, j.Rows = 3, model.JobRows{Format: "ndjson", Counted: true, Returned: 3, Useful: 3, Billed: 3}
+		}),
+		state("jobs/expired", model.JobExpired, func(j *model.Job) { j.Detail = "the service no longer has the result: Snapshot not found" }),
+		{name: "jobs/settle", before: lost, steps: func(p *uitest.Whole) {
+			list("may have")(p)
+			p.Press("s")
+			p.WaitFor("of the service's list can be it", "it has not started")
+		}},
+		{name: "jobs/again", before: lost, steps: func(p *uitest.Whole) {
+			list("may have")(p)
+			p.Press("a")
+			p.WaitFor("Launch job-1 again", "the whole job")
 		}},
 		{name: "jobs/datasets", steps: func(p *uitest.Whole) {
 			list("no jobs yet")(p)
