@@ -131,6 +131,9 @@ func progressLine(j model.Job) string {
 	if j.Records >= 0 {
 		line += "  " + text.Counted(j.Records, "record")
 	}
+	if j.Wire != "" && j.Wire != string(j.State) {
+		line += "  (the service says " + sanitizeLine(j.Wire) + ")"
+	}
 	return line
 }
 

@@ -154,7 +154,7 @@ func (l *followLines) print(e jobs.Followed) error {
 		event = eventUnanswered
 	case !known && e.On:
 		event = eventFollowed
-	case progressLine(before.Job) != progressLine(e.Job) || before.Job.Wire != e.Job.Wire:
+	case progressLine(before.Job) != progressLine(e.Job):
 		event = eventChanged
 	}
 	l.seen[e.Job.ID] = e
@@ -178,9 +178,6 @@ func (l *followLines) print(e jobs.Followed) error {
 		return l.task.app.printJSON(out)
 	}
 	line := fmt.Sprintf("%s  %s  %s", at.UTC().Format(time.RFC3339), e.Job.ID, progressLine(e.Job))
-	if e.Job.Wire != "" && e.Job.Wire != string(e.Job.State) {
-		line += "  (the service says " + sanitizeLine(e.Job.Wire) + ")"
-	}
 	switch event {
 	case eventUnanswered:
 		line += "  no answer: " + sanitizeLine(why)
