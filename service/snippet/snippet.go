@@ -6,9 +6,13 @@ package snippet
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"zonedeck/model"
 )
 
 // Options are what a text is made for.
@@ -20,6 +24,9 @@ type Options struct {
 	Profile string // the profile whose jobs are followed; empty for the default one
 	// Metrics is the file for node_exporter's textfile collector; empty for none.
 	Metrics string
+	// Intervals are the days that values are used, by level, where the configuration says them. A runner
+	// of CI has no configuration of its own: the text writes one with them.
+	Intervals map[model.Level]int
 }
 
 // Kind is one program that a text is written for.
@@ -70,9 +77,6 @@ func (o Options) here() string {
 	return "/usr/local/bin/zonedeck"
 }
 
-// there is the program as a runner of CI finds it.
-func (o Options) there() string { return cmp.Or(o.Program, "zonedeck") }
-
 // absolute is the path of a file, wherever the text is run.
 func absolute(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
@@ -82,8 +86,8 @@ func absolute(path string) string {
 }
 
 // check is the command that checks the inventory, and export the one that writes the metrics.
-func (o Options) check(program string) string {
-	return word(program) + " keys check --recorded --within " + word(o.Within)
+func (o Options) check(command string) string {
+	return command + " keys check --recorded --within " + word(o.Within)
 }
 
 func (o Options) export() string {
@@ -95,7 +99,7 @@ func cron(o Options) string {
 	var b strings.Builder
 	b.WriteString("# The keys of zonedeck, every morning. cron mails what is printed: nothing while no key is due.\n")
 	b.WriteString("# 40: a rotation or an expiry is due, 41: a key has expired, 42: a rule about keys is broken.\n")
-	fmt.Fprintf(&b, "17 6 * * * out=$(%s 2>&1) || echo \"zonedeck keys check ended with $?: $out\"\n", percent.Replace(o.check(o.here())))
+	fmt.Fprintf(&b, "17 6 * * * out=$(%s 2>&1) || echo \"zonedeck keys check ended with $?: $out\"\n", percent.Replace(o.check(word(o.here()))))
 	if o.Metrics != "" {
 		fmt.Fprintf(&b, "*/10 * * * * %s\n", percent.Replace(o.export()))
 	}
@@ -145,7 +149,37 @@ WantedBy=timers.target
 // yaml quotes a text as a YAML string.
 func yaml(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
+// ciConfig is the config file that a text writes beside the inventory.
+const ciConfig = ".zonedeck/config.toml"
+
+// intervals is the command that writes the intervals where the check reads them; empty without any.
+func (o Options) intervals() string {
+	if len(o.Intervals) == 0 {
+		return ""
+	}
+	lines := []string{`"[keys.rotation_days]"`}
+	for _, level := range slices.Sorted(maps.Keys(o.Intervals)) {
+		lines = append(lines, fmt.Sprintf(`"%s = %d"`, level, o.Intervals[level]))
+	}
+	return `printf "%s\n" ` + strings.Join(lines, " ") + " > " + ciConfig
+}
+
+// checkThere is the command that checks the inventory on a runner.
+func (o Options) checkThere() string {
+	program := cmp.Or(o.Program, "zonedeck")
+	if len(o.Intervals) == 0 {
+		return o.check(word(program))
+	}
+	return o.check(word(program) + " --config " + ciConfig)
+}
+
 func github(o Options) string {
+	intervals := ""
+	if write := o.intervals(); write != "" {
+		intervals = `      # As config.toml said when this was written: print it anew once they change there.
+      - name: the intervals of rotation
+        run: ` + yaml(write) + "\n"
+	}
 	return `# .github/workflows/zonedeck-keys.yml
 # The inventory, .zonedeck/zonedeck/keys.toml, holds no secret and stands in the repository.
 # The job fails when a key is due (40), has expired (41) or breaks a rule (42).
@@ -163,13 +197,18 @@ jobs:
       XDG_DATA_HOME: ${{ github.workspace }}/.zonedeck
     steps:
       - uses: actions/checkout@v4
-      # Put the zonedeck program on the PATH before this step.
-      - name: check the keys
-        run: ` + yaml(o.check(o.there())) + `
+      # Put the zonedeck program on the PATH before the check.
+` + intervals + `      - name: check the keys
+        run: ` + yaml(o.checkThere()) + `
 `
 }
 
 func gitlab(o Options) string {
+	intervals := ""
+	if write := o.intervals(); write != "" {
+		intervals = `    # The intervals of rotation, as config.toml said when this was written: print it anew once they change there.
+    - ` + yaml(write) + "\n"
+	}
 	return `# .gitlab-ci.yml; add a schedule under Build > Pipeline schedules
 # The inventory, .zonedeck/zonedeck/keys.toml, holds no secret and stands in the repository.
 # The job fails when a key is due (40), has expired (41) or breaks a rule (42).
@@ -179,7 +218,7 @@ zonedeck keys:
   variables:
     XDG_DATA_HOME: $CI_PROJECT_DIR/.zonedeck
   script:
-    # Put the zonedeck program on the PATH before this line.
-    - ` + yaml(o.check(o.there())) + `
+    # Put the zonedeck program on the PATH before the check.
+` + intervals + `    - ` + yaml(o.checkThere()) + `
 `
 }

@@ -1,6 +1,7 @@
 package snippet
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -8,6 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"zonedeck/model"
+	"zonedeck/service/profile"
 )
 
 // program is a zonedeck of the test's own: it says its arguments and ends with a code.
@@ -158,6 +162,28 @@ func TestTheCommandOfAWorkflowRuns(t *testing.T) {
 	}
 	if _, ok := Write("at", Options{}); ok {
 		t.Error("there is a text of no kind")
+	}
+}
+
+// A runner of CI has no configuration: what the text writes is read as one, with the same intervals.
+func TestAWorkflowCountsAsTheConfigurationSays(t *testing.T) {
+	prog, want := program(t, "zonedeck"), map[model.Level]int{model.LevelOps: 61, model.LevelUser: 30}
+	for _, kind := range []string{"github", "gitlab"} {
+		t.Chdir(t.TempDir())
+		if err := os.Mkdir(".zonedeck", 0o700); err != nil {
+			t.Fatal(err)
+		}
+		doc, out := text(t, kind, Options{Program: prog, Within: "14d", Intervals: want}), ""
+		indents(t, doc)
+		for _, m := range regexp.MustCompile(`(?m)^ +(?:run:|-) '(.+)'$`).FindAllStringSubmatch(doc, -1) {
+			out += sh(t, strings.ReplaceAll(m[1], "''", "'"), "0")
+		}
+		if out != "--config .zonedeck/config.toml keys check --recorded --within 14d " {
+			t.Errorf("%s: %q", kind, out)
+		}
+		if file, err := profile.Load(".zonedeck/config.toml"); err != nil || !maps.Equal(file.Keys().Intervals, want) {
+			t.Errorf("%s: %v, %v", kind, file.Keys().Intervals, err)
+		}
 	}
 }
 

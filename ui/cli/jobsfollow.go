@@ -201,6 +201,9 @@ func (a *app) jobsUnitCommand() *cobra.Command {
 jobs of that profile.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
+			if err := cmp.Or(oneLineFlag("--program", o.Program), oneLineFlag("--profile", a.flags.profile)); err != nil {
+				return err
+			}
 			o.Profile = a.flags.profile
 			return a.printText(asJSON, snippet.Follow(o))
 		},

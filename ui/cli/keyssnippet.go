@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -18,18 +20,26 @@ func (a *app) keysSnippetCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "snippet " + strings.Join(names, "|"),
 		Short: "Print the check of the keys for cron, systemd, GitHub or GitLab",
-		Args:  usageArgs(cobra.ExactArgs(1)),
-		RunE: func(_ *cobra.Command, args []string) error {
+		Long: `Prints the check of the keys as text for the program that runs it at its time. A runner of GitHub or GitLab has no config.toml:
+the text for them writes the intervals of [keys.rotation_days], as they are now, into one that the check uses. The others run the
+check on this machine, with its configuration.`,
+		Args: usageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
 			var d durationFlag
 			if err := d.Set(within); err != nil {
 				return usage("--within: %v", err)
 			}
-			o.Within = within
-			text, ok := snippet.Write(args[0], o)
-			if !ok {
-				return usageKind("snippet", args[0], strings.Join(names, ", "))
+			if err := cmp.Or(oneLineFlag("--program", o.Program), oneLineFlag("--metrics", o.Metrics)); err != nil {
+				return err
 			}
-			return a.printText(asJSON, text)
+			return a.withSession(cmd.Context(), needs{none: true}, func(t *task) error {
+				o.Within, o.Intervals = within, t.Intervals()
+				text, ok := snippet.Write(args[0], o)
+				if !ok {
+					return usageKind("snippet", args[0], strings.Join(names, ", "))
+				}
+				return a.printText(asJSON, text)
+			})
 		},
 	}
 	cmd.Flags().StringVar(&within, "within", within, "how long before a clock runs out the key counts as due soon (like 14d or 2w)")
@@ -37,4 +47,12 @@ func (a *app) keysSnippetCommand() *cobra.Command {
 	cmd.Flags().StringVar(&o.Metrics, "metrics", "", "also write the metrics for node_exporter's textfile collector to this file (cron and systemd)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
+}
+
+// oneLineFlag refuses a value that cannot stand in one line of a crontab or a unit.
+func oneLineFlag(flag, value string) error {
+	if strings.ContainsFunc(value, unicode.IsControl) {
+		return usage("%s: a line break or another control character cannot stand in a line of the text", flag)
+	}
+	return nil
 }

@@ -241,3 +241,12 @@ func TestEveryClassAndCauseHasItsExitCode(t *testing.T) {
 		}
 	}
 }
+
+func TestALineBreakIsNotWrittenIntoALine(t *testing.T) {
+	for flag, command := range map[string]string{"--program": "keys snippet cron", "--metrics": "keys snippet systemd", "--profile": "jobs unit"} {
+		p, stdout, stderr := process(t, nil, append(strings.Fields(command), flag, "a\nb")...)
+		if code := Main(t.Context(), p); code != 2 || stdout.Len() > 0 || !strings.Contains(stderr.String(), flag+": a line break") {
+			t.Errorf("%s: %d, %q, %q", command, code, stdout, stderr)
+		}
+	}
+}

@@ -70,6 +70,8 @@ type Deps struct {
 	Skew func() (s exchange.Skew, ok bool)
 	// Folders are those that the configuration names for it; nil for none.
 	Folders func() []string
+	// Intervals are the days that values are used, by level, where the configuration says them; nil for none.
+	Intervals func() map[model.Level]int
 	// Changed runs after a change of the inventory, so that the wiring can send a new
 	// kit.SessionChanged; it may be nil.
 	Changed tea.Cmd

@@ -10,10 +10,14 @@ import (
 
 // snippets opens the menu that copies the check of the keys for programs that run it at its time.
 func (m *Model) snippets() tea.Cmd {
+	o := snippet.Options{Within: "14d"}
+	if m.deps.Intervals != nil {
+		o.Intervals = m.deps.Intervals()
+	}
 	kinds := snippet.Kinds()
 	items := make([]widget.MenuItem, len(kinds))
 	for i, k := range kinds {
-		words, _ := snippet.Write(k.Name, snippet.Options{Within: "14d"})
+		words, _ := snippet.Write(k.Name, o)
 		items[i] = widget.CopyItem([]string{"c", "t", "a", "i"}[i], k.Title, words)
 		items[i].Note = "zonedeck keys snippet " + k.Name
 	}

@@ -113,7 +113,7 @@ func (c *Console) Root() *ui.App {
 		})},
 		{ID: kit.Keys, View: keys.New(keys.Deps{
 			Ctx: c.ctx, Now: now, Recorded: s.o.Now, Theme: theme, Inventory: keyHistory{s.Inventory, s},
-			Rotations: s.rotations(), Uses: s.usesNow, LookUp: s.lookUp, Used: s.keysUsed, Skew: s.skew, Folders: s.ScanFolders, Changed: c.sessionChanged,
+			Rotations: s.rotations(), Uses: s.usesNow, LookUp: s.lookUp, Used: s.keysUsed, Skew: s.skew, Folders: s.ScanFolders, Intervals: s.Intervals, Changed: c.sessionChanged,
 			Engine: s.Rotator(s.ScanFolders), Password: s.zonePassword, Where: s.WhereRotated, Resolve: s.Resolver.Resolve, Save: s.saveReport,
 			Rehearse: func(ctx context.Context, k model.Key, method keystore.RotationMethod) (keystore.RotationPlan, error) {
 				return s.RehearseRotation(ctx, k, method, s.ScanFolders)

@@ -84,6 +84,9 @@ func (s *Session) skew() (exchange.Skew, bool) { return s.Client.Skew(s.CurrentP
 // ScanFolders are the folders that the configuration names to be looked through.
 func (s *Session) ScanFolders() []string { return s.configured().Keys().Scan }
 
+// Intervals are the days that values are used, by level, where the configuration says them.
+func (s *Session) Intervals() map[model.Level]int { return s.configured().Keys().Intervals }
+
 // KeyClock gives the time by which a key's clocks run: the service's for the keys that come with
 // the profile, the machine's for the inventory's, which serve every profile.
 func (s *Session) KeyClock() func(model.Key) time.Time {

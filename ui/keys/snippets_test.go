@@ -1,0 +1,35 @@
+package keys_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/ui"
+	"zonedeck/ui/keys"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/uitest"
+)
+
+func TestTheCopiedCheckOfARunnerHasTheIntervals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, theme := newRig(t), kit.NewTheme(true, false)
+		view := keys.New(keys.Deps{
+			Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.rotations,
+			Intervals: func() map[model.Level]int { return map[model.Level]int{model.LevelUser: 30} },
+		})
+		copied := ""
+		s := uitest.Start(t, ui.New(ui.Deps{
+			Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Tabs: []ui.Tab{{ID: kit.Keys, View: view}}, Session: demoSession(),
+			Clipboard: func(_ context.Context, text string) (string, error) { copied = text; return "the clipboard", nil },
+		}), 120, 40)
+		s.Press("x", "a")
+		s.Expect("copied a workflow of GitHub Actions")
+		if !strings.Contains(copied, `"[keys.rotation_days]" "USER = 30"`) {
+			t.Error(copied)
+		}
+	})
+}
