@@ -379,7 +379,7 @@ func rotationRules() []LintRule {
 				if c.ownInterval() {
 					interval = fmt.Sprintf("the interval of %d days", c.key.Rotation.Every())
 				}
-				return fmt.Sprintf("the value is %d days old, %d past %s", age(c), age(c)-c.key.Rotation.Every(), interval), "rotate it: issue new, store, prove, switch, prove, delete old"
+				return fmt.Sprintf("the value is %d days old, %d past %s", age(c), age(c)-c.key.Rotation.Every(), interval), "rotate it: create, set, test, finish"
 			},
 		},
 		{

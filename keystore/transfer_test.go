@@ -146,7 +146,7 @@ func TestAPartOfAFileIsNotTakenForTheWhole(t *testing.T) {
 	if err := os.WriteFile(file, bytes.Repeat([]byte("A=1\n"), maxEnvFile/4+1), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadEnv(t.Context(), filepath.Dir(file), []string{"_KEY"}); err == nil || !strings.Contains(err.Error(), file+" is larger than 1 MiB") {
+	if _, _, err := ReadEnv(t.Context(), filepath.Dir(file), []string{"_KEY"}); err == nil || !strings.Contains(err.Error(), file+" is larger than 1 MiB") {
 		t.Error(err)
 	}
 }
@@ -240,16 +240,24 @@ func TestTheKeysOfEnvFilesBecomeReferences(t *testing.T) {
 		}
 	}
 	const value, other = "brd-key-4f8a2c7e91d04b6c", "brd-key-other-7e91d04bzz"
-	put("a/.env", "# a comment\nexport ETL_API_KEY=\""+value+"\" # production\nNAME=x\nEMPTY_API_KEY=\nFROM_API_KEY=${ETL_API_KEY}\n")
+	put("a/.env", "# a comment\nexport ETL_API_KEY=\""+value+"\" # production\nNAME=x\nEMPTY_API_KEY=\nFROM_API_KEY=${ETL_API_KEY}\nSHORT_API_KEY=changeme\n")
 	put("b/prod.env", "COPY_API_KEY="+value+"\nETL_API_KEY='"+other+"'\n")
 	put("c/notes.txt", "ETL_API_KEY="+value)
 	put("node_modules/x/.env", "X_API_KEY="+other)
 	if err := os.Symlink(filepath.Join(dir, "c/notes.txt"), filepath.Join(dir, "link.env")); err != nil {
 		t.Fatal(err)
 	}
-	found, err := ReadEnv(t.Context(), dir, []string{"_API_KEY"})
+	found, left, err := ReadEnv(t.Context(), dir, []string{"_API_KEY"})
 	if err != nil || len(found) != 2 {
 		t.Fatalf("%+v, %v", found, err)
+	}
+	file := filepath.Join(dir, "a", ".env")
+	if want := []EnvLeft{
+		{"EMPTY_API_KEY", file, "it has no value"},
+		{"FROM_API_KEY", file, "its value is that of another variable"},
+		{"SHORT_API_KEY", file, "its value is shorter than 12 characters, as no key is"},
+	}; !slices.Equal(left, want) {
+		t.Errorf("left %+v", left)
 	}
 	for i, want := range []struct{ name, value string }{{"ETL_API_KEY", value}, {"ETL_API_KEY 4bzz", other}} {
 		k := found[i].Key

@@ -21,6 +21,12 @@ type EnvKey struct {
 	Place string // the file
 }
 
+// EnvLeft is a variable of a .env file that is no key, by its name; its value is not kept.
+type EnvLeft struct {
+	Name, Place string
+	Why         string
+}
+
 // maxEnvFiles and maxEnvFile bound a look through .env files.
 const (
 	maxEnvFiles = 5000
@@ -30,14 +36,13 @@ const (
 // ReadEnv finds the keys that the .env files of a folder set, the folders in it included: variables
 // whose name ends with one of endings ("_API_KEY"). A key gets the name of its variable as its
 // name, and a reference to it; its value is fingerprinted and dropped. The same value in several
-// files is one key. Symbolic links are not followed.
-func ReadEnv(ctx context.Context, folder string, endings []string) ([]EnvKey, error) {
+// files is one key. Variables with such a name whose value is no key are left. Symbolic links are not followed.
+func ReadEnv(ctx context.Context, folder string, endings []string) (found []EnvKey, left []EnvLeft, err error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { _ = root.Close() }() // nothing is written through it
-	var out []EnvKey
 	files := 0
 	err = fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
 		base := path.Base(name)
@@ -64,23 +69,31 @@ func ReadEnv(ctx context.Context, folder string, endings []string) ([]EnvKey, er
 			return fmt.Errorf("%s is larger than %d MiB", filepath.Join(folder, filepath.FromSlash(name)), maxEnvFile>>20)
 		}
 		for line := range strings.Lines(string(text)) {
-			out = addEnv(out, line, endings, filepath.Join(folder, filepath.FromSlash(name)))
+			place := filepath.Join(folder, filepath.FromSlash(name))
+			variable, value, ok := envLine(line, endings)
+			switch why := notKey(value); {
+			case !ok:
+			case why != "":
+				left = append(left, EnvLeft{variable, place, why})
+			default:
+				found = addEnv(found, variable, value, place)
+			}
 		}
 		return err
 	})
-	return out, err
+	return found, left, err
 }
 
-// addEnv adds the key that a line of a .env file sets, if it sets one.
-func addEnv(keys []EnvKey, line string, endings []string, place string) []EnvKey {
+// envLine is the variable that a line of a .env file sets; ok is false where its name is not a key's.
+func envLine(line string, endings []string) (name, value string, ok bool) {
 	line = strings.TrimSpace(line)
-	if rest, ok := strings.CutPrefix(line, "export "); ok {
+	if rest, exported := strings.CutPrefix(line, "export "); exported {
 		line = strings.TrimSpace(rest)
 	}
-	name, value, ok := strings.Cut(line, "=")
+	name, value, ok = strings.Cut(line, "=")
 	name = strings.TrimSpace(name)
 	if !ok || !isEnvName(name) || !slices.ContainsFunc(endings, func(end string) bool { return strings.HasSuffix(strings.ToUpper(name), strings.ToUpper(end)) }) {
-		return keys
+		return "", "", false
 	}
 	value = strings.TrimSpace(value)
 	if value != "" && (value[0] == '"' || value[0] == '\'') {
@@ -89,9 +102,24 @@ func addEnv(keys []EnvKey, line string, endings []string, place string) []EnvKey
 		value, _, _ = strings.Cut(value, " #")
 		value = strings.TrimSpace(value)
 	}
-	if len(value) < shortest || strings.HasPrefix(value, "$") {
-		return keys // no key: a placeholder, or another variable
+	return name, value, true
+}
+
+// notKey is why a value is no key; empty where it may be one.
+func notKey(value string) string {
+	switch {
+	case value == "":
+		return "it has no value"
+	case strings.HasPrefix(value, "$"):
+		return "its value is that of another variable"
+	case len(value) < shortest:
+		return fmt.Sprintf("its value is shorter than %d characters, as no key is", shortest)
 	}
+	return ""
+}
+
+// addEnv adds the key that a variable holds, unless its value is there already.
+func addEnv(keys []EnvKey, name, value, place string) []EnvKey {
 	secret := NewSecret(value)
 	k := model.Key{Name: name, Secret: SchemeEnv + ":" + name, Fingerprint: secret.Fingerprint(), Last4: secret.Last4(), Note: "found in " + place}
 	for i := range keys {

@@ -42,10 +42,17 @@ func (r *run) seeLevel(ctx context.Context, n int, proof keystore.Proof, value k
 		return "", err
 	}
 	stop := r.stop(n, "the new value (••••%s) is accepted, but by what it may do it is %s, and %s is %s", value.Last4(), among(levels), r.plan.Key, among(want))
-	if stop.Value = r.c.Settings(r.plan) == nil; stop.Value {
+	stop.Value = r.c.Settings(r.plan) == nil
+	switch {
+	case stop.Value && r.plan.Method == keystore.RotateByRefresh:
+		stop.Words += ": give the value that the refresh showed in place of this one"
+	case stop.Value:
 		stop.Words += ": create a key of that level, and give its value here in place of this one"
 	}
 	stop.Words += "; or vouch for it: then the inventory says what was seen"
+	if stop.Value && r.plan.Method != keystore.RotateByRefresh {
+		stop.Words += ". The key of a value that is not taken stays valid until it is deleted in the account settings"
+	}
 	return "", stop
 }
 

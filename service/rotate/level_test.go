@@ -49,7 +49,7 @@ func TestAValueOfAnotherLevelIsNotTaken(t *testing.T) {
 			p.give(t, e, plan.ID, p.Key.Name+"-wrong", given)
 			var stop *rotate.StopError
 			plan, err := e.Run(t.Context(), plan.ID, "", nil)
-			if !errors.As(err, &stop) || !stop.Value || !stop.Vouch || !strings.Contains(stop.Words, "it is "+given.String()+", and "+p.Key.Name+" is OPS") {
+			if !errors.As(err, &stop) || !stop.Value || !stop.Vouch || !strings.Contains(stop.Words, "it is "+given.String()+", and "+p.Key.Name+" is OPS") || !strings.Contains(stop.Words, "stays valid until it is deleted in the account settings") {
 				t.Fatalf("%v", err)
 			}
 			if now, err := p.secrets().Resolve(t.Context(), p.Key.Secret); err != nil || now.Fingerprint() != p.Key.Fingerprint || plan.Steps[0].Done {
@@ -129,5 +129,16 @@ func TestTheAccountSettingsTellTheLevel(t *testing.T) {
 	}
 	if plan, err = e.Vouch(t.Context(), plan.ID, stop.Step, ""); err != nil || plan.Steps[0].Note != "it is OPS" {
 		t.Errorf("%v: %+v", err, plan.Steps[0])
+	}
+}
+
+// A value of another level is not that of the refreshed key: none was made that is to be deleted.
+func TestARefreshAsksForItsOwnValue(t *testing.T) {
+	p := newPlace(t, start(t), "refreshed")
+	e, plan := p.begin(t, p.byHand("brightdata"), keystore.RotateByRefresh)
+	p.give(t, e, plan.ID, p.Key.Name+"-wrong", model.LevelUser)
+	_, err := e.Run(t.Context(), plan.ID, "", nil)
+	if err == nil || !strings.Contains(err.Error(), "it is USER, and "+p.Key.Name+" is OPS: give the value that the refresh showed") || strings.Contains(err.Error(), "deleted") {
+		t.Errorf("%v", err)
 	}
 }

@@ -146,11 +146,12 @@ func (a *app) keysImportCommand() *cobra.Command {
 		Use:   "import FILE|FOLDER|-",
 		Short: "Record keys from CSV, JSON, or the .env files of a folder",
 		Long: `Records keys in the inventory, in one change: from a table or JSON as 'keys export' writes them, or from the .env
-files of a folder, whose variables become references; their values are fingerprinted and dropped. What the source does not say
-stays unknown; when a key was first seen and last used is told by this console's own history, which no import changes. A
-key that is recorded already is left as it is, or with --update gets what the source knows; another reference than the
-recorded one is refused. So is a command as a reference, because the console would run it. The service has no
-endpoint that lists keys (contract 4), so there is nothing to import from it; those of the emulator come with its profile.`,
+files of a folder, whose variables become references; their values are fingerprinted and dropped, and a variable whose
+value is no key is named on stderr. What the source does not say stays unknown; when a key was first seen and last used is
+told by this console's own history, which no import changes. A key that is recorded already is left as it is, or with
+--update gets what the source knows; another reference than the recorded one is refused. So is a command as a reference,
+because the console would run it. The service has no endpoint that lists keys (contract 4), so there is nothing to import
+from it; those of the emulator come with its profile.`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd.Context(), needs{journal: true}, func(t *task) error {
@@ -212,9 +213,12 @@ func (t *task) readKeys(ctx context.Context, source string, f importFlags) ([]mo
 	}
 	switch as {
 	case formEnv:
-		found, err := keystore.ReadEnv(ctx, source, f.endings)
+		found, left, err := keystore.ReadEnv(ctx, source, f.endings)
 		if err != nil {
 			return nil, fail(exitState, "import keys: %w", err)
+		}
+		for _, v := range left {
+			t.app.say("zonedeck: %s", sanitizeLine(fmt.Sprintf("%s of %s is left out: %s", v.Name, v.Place, v.Why)))
 		}
 		keys := make([]model.Key, len(found))
 		for i := range found {
