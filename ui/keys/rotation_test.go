@@ -206,6 +206,15 @@ func rotating(t *testing.T, w, h int, users ...string) (*rig, *uitest.Screen) {
 	return r, r.start(t, kit.Session{ProfileName: "acme", Ready: true}, w, h)
 }
 
+// looks compares a screen of 120x40 with its goldens of both sizes.
+func looks(t *testing.T, s *uitest.Screen, name string) {
+	t.Helper()
+	for _, size := range [][2]int{{80, 24}, {120, 40}} {
+		s.Resize(size[0], size[1])
+		uitest.Golden(t, fmt.Sprintf("%s-%dx%d", name, size[0], size[1]), s.Screen())
+	}
+}
+
 // row is the line of the screen that begins with a name.
 func row(s *uitest.Screen, name string) string {
 	lines := strings.Split(s.Screen(), "\n")
@@ -274,7 +283,7 @@ func TestARehearsalComesFirst(t *testing.T) {
 		r, s := rotating(t, 120, 40)
 		s.Press("R", "t")
 		s.Expect("rehearsed on the emulator with copies, nothing real was written: 5 steps measured; yours will be: set nightly", "enter create")
-		uitest.Golden(t, "rotation-rehearsed-120x40", s.Screen())
+		looks(t, s, "rotation-rehearsed")
 		if r.service.made != 0 {
 			t.Error("a key was created")
 		}
@@ -286,17 +295,16 @@ func TestARehearsalComesFirst(t *testing.T) {
 func TestAVouchedTickLooksDifferent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, s := rotating(t, 120, 40, "nightly")
-		looks := func(state string) { uitest.Golden(t, "rotation-"+state+"-120x40", s.Screen()) }
 		s.Press("R", "enter", "enter")
 		s.Expect("! set nightly: the console does not know", "enter looks again; v records your word", "! you")
-		looks("person")
+		looks(t, s, "rotation-person")
 		s.Press("v")
 		s.Expect("Vouch for: set nightly", "How do you know")
-		looks("vouch")
+		looks(t, s, "rotation-vouch")
 		s.Type("its log of noon")
 		s.Press("ctrl+s")
 		s.Expect("[~] set nightly · vouched for", "its log of noon", "[✓] set keyring:acme/prod · measured")
-		looks("vouched")
+		looks(t, s, "rotation-vouched")
 		if line := row(s, "nightly"); !strings.Contains(line, "~ 0") {
 			t.Errorf("its row is %q", line)
 		}
@@ -382,7 +390,7 @@ func TestARefreshSaysWhatStandsStill(t *testing.T) {
 		s.Expect("Rotation of prod by refresh", "The console writes these within the same second: keyring:acme/prod", "These stand still until you have written them: nightly")
 		s.Press("enter")
 		s.Expect("Refresh the key?", "old one is invalid at once")
-		uitest.Golden(t, "rotation-refresh-120x40", s.Screen())
+		looks(t, s, "rotation-refresh")
 		s.Press("n")
 		if r.service.valid["old-value-of-prod-1111"] == "" {
 			t.Fatal("it was refreshed after no")
@@ -422,7 +430,7 @@ func TestARotationIsStoppedAndGoneOnWith(t *testing.T) {
 		r.service.gate = make(chan struct{})
 		s.Press("R", "enter")
 		s.Expect("● create: create a key", "esc stop")
-		uitest.Golden(t, "rotation-running-120x40", s.Screen())
+		looks(t, s, "rotation-running")
 		s.Press("esc")
 		s.Expect("stopped: what was done stands in the record")
 		s.Press("esc")
@@ -460,7 +468,7 @@ func TestAnotherConsoleIsAtWork(t *testing.T) {
 		synctest.Wait()
 		s.Press("enter")
 		s.Expect("another zonedeck is working on this rotation")
-		uitest.Golden(t, "rotation-elsewhere-120x40", s.Screen())
+		looks(t, s, "rotation-elsewhere")
 		close(r.service.gate)
 		<-ended
 		s.Press("enter")

@@ -98,7 +98,7 @@ func TestAPasswordThatIsNotAcceptedIsTakenBackOnThePage(t *testing.T) {
 		s.Press("enter")
 		s.Expect("the login is not accepted; the new password was taken back, and the old one stays", "· taken back")
 		r.service.noLogins = false
-		uitest.Golden(t, "rotation-password-undone-120x40", s.Screen())
+		looks(t, s, "rotation-password-undone")
 		if len(r.service.valid) != 2 || len(r.service.values) != 2 {
 			t.Errorf("valid %d, kept %d", len(r.service.valid), len(r.service.values))
 		}

@@ -7,7 +7,6 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/ui/kit"
-	"zonedeck/ui/uitest"
 )
 
 // TestAHalfDoneRotationDoesNotLookHealthy leaves a rotation in its middle, and then gives it up. The old
@@ -37,7 +36,7 @@ func TestAHalfDoneRotationDoesNotLookHealthy(t *testing.T) {
 			}
 			counted()
 			if due {
-				uitest.Golden(t, "list-rotating-120x40", s.Screen())
+				looks(t, s, "list-rotating")
 			}
 			s.Press("R", "X", "y", "esc")
 			s.Expect("Rotation  given up, two values valid · l says what to do", "its last rotation was given up", "••••1111", "••••9f91")
@@ -46,7 +45,7 @@ func TestAHalfDoneRotationDoesNotLookHealthy(t *testing.T) {
 			}
 			counted()
 			if !due {
-				uitest.Golden(t, "list-given-up-120x40", s.Screen())
+				looks(t, s, "list-given-up")
 			}
 		})
 	}
@@ -62,7 +61,7 @@ func TestAValueOfAnotherLevelStops(t *testing.T) {
 		s.Type("made-by-hand-7777")
 		s.Press("ctrl+s")
 		s.Expect("! create: the new value (••••7777) is accepted", "enter takes the value; v records your word", "! you")
-		uitest.Golden(t, "rotation-level-120x40", s.Screen())
+		looks(t, s, "rotation-level")
 		s.Press("v")
 		s.Type("meant so")
 		s.Press("ctrl+s")

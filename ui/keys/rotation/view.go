@@ -126,7 +126,10 @@ func (p *Page) timeOf(s keystore.RotationStep) string {
 // where they are too many those of the row under the cursor.
 func (p *Page) Render(w, h int) string {
 	th := p.deps.Theme
-	p.width = w
+	if p.width != w { // times are shorter on a narrow screen, and columns keep the width of what they showed
+		p.width = w
+		p.fill()
+	}
 	iw, _ := widget.Inner(w, h)
 	rows := min(len(p.users())+2, max(h-11, 4)) // with the heading
 	top := min(rows+2, h)
@@ -186,7 +189,7 @@ func (p *Page) nowLines(w int) []string {
 	var out []string
 	switch {
 	case p.slot.Running() && more:
-		out = widget.Wrapped(th.Accent, "● "+step.Name()+": "+step.Text+" …", w)
+		out = widget.Hung(th.Accent.Render("● "), th.Accent, step.Name()+": "+step.Text+" …", w)
 	case p.stop != nil:
 		out = widget.Hung(th.Warn.Render("! "), th.Warn, p.stop.Error(), w)
 		switch {
