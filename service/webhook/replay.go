@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"time"
 
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
 	"zonedeck/model"
 )
 
@@ -93,7 +95,8 @@ func (r Replay) Send(ctx context.Context) (Replayed, error) {
 	}
 	q.ContentLength = info.Size()
 	out := Replayed{Bytes: info.Size(), Without: r.head(q.Header)}
-	if err := r.sign(q.Header, path); err != nil {
+	id := r.identify(q.Header)
+	if err := r.sign(q.Header, path, id); err != nil {
 		return out, err
 	}
 	transport := &http.Transport{DialContext: dialLoopback, DisableKeepAlives: true, DisableCompression: true}
@@ -125,14 +128,24 @@ func (r Replay) head(to http.Header) (without []string) {
 	return without
 }
 
+// identify is the identifier that the copy is sent by: the sender's, or that of another delivery, which an
+// edited copy is.
+func (r Replay) identify(to http.Header) string {
+	id := r.Delivery.SenderID
+	if r.Edited == "" && id != "" {
+		return id
+	}
+	another := "replay_" + strings.ToLower(rand.Text())
+	if id != "" {
+		to.Set(standardwebhooks.HeaderWebhookID, another)
+	}
+	return another
+}
+
 // sign signs anew, over the file: it may be large.
-func (r Replay) sign(to http.Header, path string) error {
+func (r Replay) sign(to http.Header, path, id string) error {
 	if r.Sign == nil {
 		return nil
-	}
-	id := r.Delivery.SenderID
-	if r.Edited != "" || id == "" {
-		id = "replay_" + strings.ToLower(rand.Text())
 	}
 	hashing, finish := r.Sign.sign(to, id, r.Now)
 	f, err := os.Open(path)

@@ -224,6 +224,12 @@ func TestAReplayGoesToThisMachineAlone(t *testing.T) {
 	if err := lib.Verify([]byte("edited"), g.header); err != nil || g.body != "edited" || g.header.Get("Webhook-Id") == "m_1" {
 		t.Errorf("%v, %+v", err, g)
 	}
+	if _, err := (Replay{Delivery: d, To: other.URL, Edited: edited}).Send(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if g = <-came; g.body != "edited" || !strings.HasPrefix(g.header.Get("Webhook-Id"), "replay_") {
+		t.Errorf("an edited copy that is not signed anew is no other delivery: %+v", g)
+	}
 	for _, to := range []string{"http://192.0.2.1/", "http://example.com/", "http://127.0.0.1.example.com/", "http://[2001:db8::1]/", "http://0.0.0.0:1/", "ftp://127.0.0.1/", "nowhere", "http://"} {
 		if _, err := (Replay{Delivery: d, To: to}).Send(t.Context()); err == nil {
 			t.Errorf("%s was taken", to)

@@ -402,7 +402,7 @@ func (r *rowsRun) finish(ctx context.Context, view records.View, matched *int64,
 		if done.Defused > 0 {
 			r.say("%s that a spreadsheet takes for a formula got an apostrophe; --raw-cells leaves them as they are", text.Counted(int(done.Defused), "cell"))
 		}
-		r.app.say("zonedeck: %d of %d rows", *matched, r.file.State().Rows)
+		r.app.say("zonedeck: %d of %d rows", done.Rows, r.file.State().Rows)
 	}
 	for _, n := range r.file.State().Notes {
 		r.app.say("zonedeck: %s", sanitizeLine(n))

@@ -133,13 +133,17 @@ func (b *Inbox) Init() tea.Cmd { return tea.Batch(b.read(), b.later()) }
 
 // Title is the heading: where it listens.
 func (b *Inbox) Title() string {
+	title := "Webhooks"
+	if b.total > len(b.list) {
+		title += fmt.Sprintf(" · the %d newest of %d", len(b.list), b.total)
+	}
 	switch {
 	case b.url == "":
-		return "Webhooks · nobody receives"
+		return title + " · nobody receives"
 	case b.here:
-		return "Webhooks · received here at " + b.url
+		return title + " · received here at " + b.url
 	default:
-		return "Webhooks · another zonedeck receives at " + b.url
+		return title + " · another zonedeck receives at " + b.url
 	}
 }
 

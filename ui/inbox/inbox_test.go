@@ -23,6 +23,7 @@ type fakeStore struct {
 	list  []model.Delivery
 	url   string
 	here  bool
+	older int   // that are not in the list
 	fails error // of Listen and Replay
 	sent  string
 
@@ -46,7 +47,7 @@ func (f *fakeStore) List(ctx context.Context, _ int) ([]model.Delivery, int, err
 	for i := range list {
 		list[i].Headers = nil
 	}
-	return list, len(list), nil
+	return list, len(list) + f.older, nil
 }
 
 func (f *fakeStore) Get(_ context.Context, id string) (model.Delivery, error) {
@@ -169,6 +170,13 @@ func TestTheListAndOneWebhook(t *testing.T) {
 		s.Expect("000000", "7b 22 73")
 		s.Press("esc", "b")
 		s.Expect("hook-2 is bookmarked", "★")
+	})
+}
+
+func TestOlderWebhooksThatAreNotListedAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, &fakeStore{list: some(), older: 8}, "")
+		s.Expect("Webhooks · the 3 newest of 11 · nobody receives")
 	})
 }
 
