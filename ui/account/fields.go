@@ -68,7 +68,7 @@ func fields(f *form) []widget.Field {
 			Help: "It is masked, goes into the store when you save, and is never shown again.",
 		},
 		{Name: fieldSecret, Label: "Reference", Hidden: true, Check: kit.CheckRef},
-		{Name: fieldKey, Label: "Key name", Value: p.Key, Placeholder: "as the profile", Help: "Its name in the inventory (tab 4).", Check: f.checkKey},
+		{Name: fieldKey, Label: "Key name", Value: p.Key, Placeholder: "as the profile", Help: "Its name in the inventory (tab 4).", Check: f.checkKey, Mask: widget.MaskIf(f.checkKey)},
 		{Name: fieldLevel, Label: "Key level", Kind: widget.FieldChoice, Options: levels()},
 		{
 			Name: fieldReason, Label: "Why ADMIN", Hidden: true, Placeholder: "why it must be this key; it stands in Activity",

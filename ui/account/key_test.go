@@ -1,6 +1,7 @@
 package account_test
 
 import (
+	"strings"
 	"testing"
 
 	"zonedeck/model"
@@ -66,8 +67,14 @@ func TestTheValueIsNotTakenForTheKeysName(t *testing.T) {
 	adding(t, r, 120, 40, func(s *uitest.Screen) {
 		fill(s, "acme", "https://api.test", typedKey)
 		s.Type(typedKey)
+		if strings.Contains(s.Screen(), typedKey[:12]) {
+			t.Errorf("it is shown while it is typed:\n%s", s.Screen())
+		}
 		s.Press("ctrl+s")
 		s.Expect("its name holds its value")
+		if strings.Contains(s.Screen(), typedKey[:12]) {
+			t.Errorf("it is shown:\n%s", s.Screen())
+		}
 	})
 	if r.saves > 0 {
 		t.Errorf("it was saved: %v", r.inventory.List())

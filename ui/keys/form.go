@@ -32,7 +32,7 @@ func (m *Model) openForm(k model.Key, edit bool) tea.Cmd {
 	t := m.deps.Theme
 	form := widget.NewForm(
 		t,
-		widget.Field{Name: fieldName, Label: "Name", Value: k.Name, Placeholder: "e.g. etl-main", Check: checkName(k.Name)},
+		widget.Field{Name: fieldName, Label: "Name", Value: k.Name, Placeholder: "e.g. etl-main", Check: checkName(k.Name), Mask: widget.MaskIf(checkName(k.Name))},
 		widget.Field{Name: fieldLevel, Label: "Level", Kind: widget.FieldChoice, Value: string(k.Level), Options: levelOptions()},
 		widget.Field{Name: fieldDuty, Label: "Duty", Kind: widget.FieldChoice, Value: string(k.Duty), Options: dutyOptions(k.Duty)},
 		widget.Field{Name: fieldExpires, Label: "Expires", Value: expiryText(k), Placeholder: "e.g. 2027-01-31, or Unlimited; empty: not known", Check: checkExpiry},

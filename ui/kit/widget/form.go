@@ -53,7 +53,7 @@ type Field struct {
 	// Secret masks what is typed.
 	Secret bool
 	// Mask is what is drawn of an area in place of its value, rune for rune, so that secrets in it
-	// are not seen; nil draws the value.
+	// are not seen; nil draws the value. A text of which it would draw something else is masked whole.
 	Mask func(value string) string
 	// Rows is the height of an area.
 	Rows int
@@ -136,10 +136,7 @@ func newField(t *kit.Theme, spec Field) *field {
 	case FieldText:
 		fd.input = NewInput(t)
 		fd.input.Placeholder = spec.Placeholder
-		if spec.Secret {
-			fd.input.EchoMode = textinput.EchoPassword
-			fd.input.EchoCharacter = '•'
-		}
+		fd.input.EchoCharacter = '•'
 		fd.input.SetValue(text.OnlyShown(spec.Value))
 	case FieldArea:
 		fd.area = newArea(spec)

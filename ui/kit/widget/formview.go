@@ -2,6 +2,9 @@ package widget
 
 import (
 	"strings"
+	"unicode/utf8"
+
+	"charm.land/bubbles/v2/textinput"
 
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
@@ -121,25 +124,35 @@ func (n Note) look(t *kit.Theme) (glyph string, ink kit.Ink) {
 	}
 }
 
+func (f *Form) typedText(fd *field, on bool, width int) string {
+	t := f.theme
+	v := fd.input.Value()
+	hidden := fd.Secret || fd.Mask != nil && fd.Mask(v) != v
+	fd.input.EchoMode = textinput.EchoNormal
+	if hidden {
+		fd.input.EchoMode = textinput.EchoPassword
+	}
+	if on && f.editing {
+		if width-1 != fd.input.Width() {
+			fd.input.SetWidth(width - 1)
+			fd.input.SetCursor(fd.input.Position()) // shows what fits now
+		}
+		return fd.input.View()
+	}
+	if v == "" {
+		return t.Placeholder.Render(text.Cut(fd.Placeholder, width))
+	}
+	if hidden {
+		return strings.Repeat("•", min(len([]rune(v)), width))
+	}
+	return t.Text.Render(text.Cut(text.Clean(v), width))
+}
+
 func (f *Form) valueText(fd *field, on bool, width int) string {
 	t := f.theme
 	switch fd.Kind {
 	case FieldText:
-		if on && f.editing {
-			if width-1 != fd.input.Width() {
-				fd.input.SetWidth(width - 1)
-				fd.input.SetCursor(fd.input.Position()) // shows what fits now
-			}
-			return fd.input.View()
-		}
-		v := fd.input.Value()
-		if v == "" {
-			return t.Placeholder.Render(text.Cut(fd.Placeholder, width))
-		}
-		if fd.Secret {
-			return strings.Repeat("•", min(len([]rune(v)), width))
-		}
-		return t.Text.Render(text.Cut(text.Clean(v), width))
+		return f.typedText(fd, on, width)
 	case FieldPick:
 		if on && f.editing {
 			fd.list.input.SetWidth(width - 1)
@@ -220,3 +233,13 @@ func (fd *field) firstOption(width int) (from int, head string) {
 
 // valueWidth is the room for a value in a form of w cells.
 func (f *Form) valueWidth(w int) int { return max(w-f.labels(w)-4, 4) }
+
+// MaskIf is a Field.Mask of what check refuses, which may be a secret.
+func MaskIf(check func(value string) error) func(value string) string {
+	return func(value string) string {
+		if check(value) == nil {
+			return value
+		}
+		return strings.Repeat("•", utf8.RuneCountInString(value))
+	}
+}
