@@ -17,7 +17,7 @@ func TestAJobThatIsRefusedSaysWhatToDoInJobsAndActivity(t *testing.T) {
 	p.Press("esc", "2")
 	p.WaitFor("service error (job)", "evidence  the service says", "do next   [n] try a few of its URLs")
 	p.Press("down")
-	p.WaitFor("too fast (trigger)", "evidence  429 Too Many Requests", "do next   [n] lower the concurrency", "do next   [n] try again after 1m30s")
+	p.WaitFor("too fast (trigger)", "evidence  429 Too Many Requests", "do next   [a] lower the concurrency", "do next   [a] try again after 1m30s")
 	p.Press("5")
 	p.WaitFor("service error", "· next: try a few of its URLs")
 	p.Press("down", "down")
