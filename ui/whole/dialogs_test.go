@@ -2,8 +2,12 @@ package whole
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/uitest"
 )
@@ -157,6 +161,96 @@ func jobDialogScreens(s scripted) []screen {
 			p.Press("y")
 			p.WaitFor("Copy")
 		}},
+	}
+}
+
+// jobQuestionScreens are what the Jobs tab asks before a job is launched, settled or replaced on disk.
+func jobQuestionScreens(s scripted) []screen {
+	acme := func(h *home) { s.acme(h, "brightdata") }
+	lost := func(h *home) {
+		acme(h)
+		seedJob(h, model.JobMayHave, func(j *model.Job) {
+			j.Profile, j.KeyName, j.Snapshot, j.Detail = "acme", "etl-main", "", "it broke after sending: the connection was reset"
+		})
+	}
+	settle := func(p *uitest.Whole) {
+		acmeReady(p)
+		p.Press("esc", "2")
+		p.WaitFor("may have")
+		p.Press("s")
+		p.WaitFor("2 jobs of the service's list can be it")
+	}
+	lookup := func(p *uitest.Whole) {
+		acmeReady(p)
+		p.Press("esc", "2")
+		p.WaitFor("[2 Jobs]")
+		p.Press("n")
+		p.WaitFor("data sets")
+		p.Type("deep_lookup")
+		p.WaitFor("› deep_lookup")
+		p.Press("enter")
+		p.WaitFor("query *")
+		p.Type("lamps below 20 euros")
+		p.WaitFor("below 20 euros")
+		p.Press("ctrl+l")
+		p.WaitFor("Ask for a preview?")
+	}
+	// download leaves a ready job, with files in the place of its result.
+	download := func(name, asks string, files ...string) screen {
+		return screen{name: name, before: func(h *home) {
+			acme(h)
+			seedJob(h, model.JobReady, func(j *model.Job) { j.Profile, j.KeyName, j.Snapshot = "acme", "etl-main", "sd_products" })
+			for _, file := range files {
+				h.write(file, "{\"kept\":true}\n")
+			}
+		}, steps: func(p *uitest.Whole) {
+			acmeReady(p)
+			p.Press("esc", "2")
+			p.WaitFor("ready")
+			p.Press("d")
+			p.WaitFor("Download job-1")
+		}, after: func(h *home, p *uitest.Whole) {
+			p.Press("tab")
+			p.Type(filepath.Join(h.dir, "out.ndjson"))
+			p.WaitFor("/out.ndjson")
+			p.Press("ctrl+s")
+			p.WaitFor(asks)
+		}}
+	}
+	return []screen{
+		{name: "jobs/ask-preview", before: acme, steps: lookup},
+		{name: "jobs/lookup-preview", before: acme, steps: lookup, after: func(h *home, p *uitest.Whole) {
+			h.yes(p, "Ask for a preview?")
+			p.WaitFor("Preview: take these columns?", "2 records in the sample")
+		}},
+		{name: "jobs/candidates", before: lost, steps: settle},
+		{name: "jobs/claim", before: lost, steps: func(p *uitest.Whole) {
+			settle(p)
+			p.Press("2")
+			p.WaitFor("Is it sd_")
+		}},
+		{name: "jobs/launch-again", before: lost, steps: func(p *uitest.Whole) {
+			acmeReady(p)
+			p.Press("esc", "2")
+			p.WaitFor("may have")
+			p.Press("a")
+			p.WaitFor("the whole job")
+			p.Press("w")
+			p.WaitFor("Launch it again?")
+		}},
+		{name: "jobs/good-rows", before: acme, steps: func(p *uitest.Whole) {
+			acmeReady(p)
+			p.Press("esc", "2")
+			fillJob(p, "gd_products", "https://shop.example/product/1")
+			p.Send(tea.PasteMsg{Content: "\nshop.example/product/2\n"})
+			p.WaitFor("product/2")
+			p.Press("ctrl+s")
+			p.WaitFor("cannot be used")
+			p.Press("ctrl+s")
+			p.WaitFor("Launch the 1 good row?")
+		}},
+		download("jobs/replace", "Replace the file?", "out.ndjson"),
+		download("jobs/drop-partial", "Drop what is there?", "out.ndjson.part"),
 	}
 }
 

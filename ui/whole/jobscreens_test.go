@@ -1,6 +1,8 @@
 package whole
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"path/filepath"
 	"strings"
@@ -33,7 +35,15 @@ func seedJob(h *home, state model.JobState, more func(*model.Job)) {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	job, err := l.Begin(h.t.Context(), model.Job{Profile: "local", Dataset: "gd_products", KeyName: "batch-user", Inputs: 1, Done: -1, Records: -1}, "digest", request)
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	if _, err := z.Write(request); err != nil {
+		h.t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		h.t.Fatal(err)
+	}
+	job, err := l.Begin(h.t.Context(), model.Job{Profile: "local", Dataset: "gd_products", KeyName: "batch-user", Inputs: 1, Done: -1, Records: -1}, "digest", packed.Bytes())
 	if err == nil && state != model.JobIntent {
 		_, err = l.Change(h.t.Context(), job.ID, func(j *model.Job) (string, error) {
 			j.State, j.Snapshot, j.Accepted = state, "sd_seeded", h.now

@@ -60,6 +60,18 @@ var accountReplies = map[string]string{
 	"/zone":               `{"password":["a-password-of-the-zone"],"plan":{}}`,
 }
 
+// jobReplies are what the service has beside the states of jobs, by path: two jobs in its list of which one has as
+// many inputs as the ledger's, the preview of a deep lookup, and a result.
+var jobReplies = map[string]string{
+	"/datasets/v3/snapshots": `[{"id":"sd_running","created":"2026-11-21T12:00:05Z","status":"running","dataset_id":"gd_products"},
+		{"id":"sd_other","created":"2026-11-21T12:00:02Z","status":"ready","dataset_id":"gd_products"}]`,
+	"/datasets/deep_lookup/v1/preview": `{"preview_id":"dld_1"}`,
+	"/datasets/deep_lookup/v1/preview/dld_1": `{"status":"completed",
+		"columns":[{"name":"name","description":"what it is called","type":"enrichment"},{"name":"price","description":"in euros","type":"enrichment"}],
+		"sample_data":[{"name":"Brass desk lamp","price":14.25},{"name":"Oak shelf","price":80}]}`,
+	"/datasets/v3/snapshot/sd_products": `{"url":"https://shop.example/product/1","name":"Brass desk lamp"}` + "\n",
+}
+
 // startScripted starts the service; it ends with the test.
 func startScripted(t *testing.T) scripted {
 	t.Helper()
@@ -72,6 +84,8 @@ func startScripted(t *testing.T) scripted {
 			answerTrigger(w, r, done)
 		case strings.Contains(r.URL.Path, "/progress/"):
 			answerProgress(w, path.Base(r.URL.Path))
+		case jobReplies[r.URL.Path] != "":
+			_, _ = io.WriteString(w, jobReplies[r.URL.Path])
 		case strings.Contains(r.Header.Get("Authorization"), refusedKey):
 			reply{401, nil, "Invalid credentials", false}.write(w)
 		case accountReplies[r.URL.Path] != "":
