@@ -188,6 +188,9 @@ func (s *Session) rotationUsers(ctx context.Context, k model.Key, folders []stri
 	read := false
 	for _, u := range report.Uses[0] {
 		user := s.rotationUser(u, k)
+		if origin != "" && user.Profile != "" && user.Profile != origin {
+			user = s.ofOtherService(user)
+		}
 		read = read || user.Ref != "" && user.Ref == k.Secret && !user.InFlight
 		out = append(out, user)
 	}
@@ -202,6 +205,18 @@ func (s *Session) rotationUsers(ctx context.Context, k model.Key, folders []stri
 		out[i].Profile = cmp.Or(out[i].Profile, home)
 	}
 	return out, nil
+}
+
+// ofOtherService is a user of a key that comes with the profile in use, by another profile. Where that has another
+// service, the value is neither put behind its reference nor sent there: a person sees to it.
+func (s *Session) ofOtherService(u keystore.RotationUser) keystore.RotationUser {
+	p, err := s.profileNamed(u.Profile)
+	if err != nil || p.BaseURL == s.CurrentProfile().BaseURL {
+		return u
+	}
+	u.Why = "its service is " + p.BaseURL + ", and the key's is " + s.CurrentProfile().BaseURL + ": the console puts no value there"
+	u.Ref, u.Profile = "", ""
+	return u
 }
 
 // home is the profile whose service a key is sent to where a use does not say it: one that uses the

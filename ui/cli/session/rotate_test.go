@@ -113,6 +113,40 @@ func TestAKeyUnderRotationIsSentToItsOwnAccountAlone(t *testing.T) {
 	}
 }
 
+// A profile of another service may have the value of a demo key: every emulator has the same.
+func TestADemoKeyIsNotPutWhereAnotherServiceReadsIt(t *testing.T) {
+	o := options(t, map[string]string{"ZONEDECK_PROFILE": "local"})
+	o.Config = filepath.Join(t.TempDir(), "config.toml")
+	if err := os.WriteFile(o.Config, []byte("[profiles.acme]\nbase_url = \"http://127.0.0.1:1\"\nkey = \"acme\"\n[[profiles.acme.zones]]\nname = \"unl\"\nproduct = \"unlocker\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close(t.Context()) }()
+	if _, err := s.Profile(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	k, _ := s.Key("etl-main")
+	value, err := s.Resolver.Resolve(t.Context(), k.Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.Fingerprint = value.Fingerprint()
+	if err := s.Inventory.Add(t.Context(), model.Key{Name: "acme", Secret: "file:acme", Fingerprint: value.Fingerprint()}); err != nil {
+		t.Fatal(err)
+	}
+	users, err := s.rotationUsers(t.Context(), k, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(users, func(u keystore.RotationUser) bool { return u.Name == "profile acme" })
+	if i < 0 || users[i].Ref != "" || users[i].Profile == "acme" || users[i].Callable() || !strings.Contains(users[i].Why, "http://127.0.0.1:1") {
+		t.Errorf("%+v", users)
+	}
+}
+
 func TestAKeyOfNoKnownAccountIsNotRotated(t *testing.T) {
 	a := newServices(t)
 	a.edit(t, `key = "acme"`, `key = "other"`)
