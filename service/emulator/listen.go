@@ -47,14 +47,20 @@ func addrPort(ln net.Listener) netip.AddrPort {
 	return netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port())
 }
 
+// listener6 is one that IPv4 does not reach. The address of one on every address of both does not tell.
+type listener6 struct{ net.Listener }
+
 // reached returns an address of a listener for clients on this machine, also for a listener
 // on all addresses.
 func reached(ln net.Listener) string {
 	ap := addrPort(ln)
-	if ap.Addr().IsUnspecified() {
-		return localPort(int(ap.Port()))
+	if !ap.Addr().IsUnspecified() {
+		return ap.String()
 	}
-	return ap.String()
+	if _, ok := ln.(listener6); ok {
+		return netip.AddrPortFrom(netip.IPv6Loopback(), ap.Port()).String()
+	}
+	return localPort(int(ap.Port()))
 }
 
 func (s *Server) listen(what, addr string, remote bool) (net.Listener, error) {
@@ -67,9 +73,13 @@ func (s *Server) listen(what, addr string, remote bool) (net.Listener, error) {
 		s.note("%s (the %s)", note, what)
 	}
 	var lc net.ListenConfig
-	ln, err := lc.Listen(s.ctx, "tcp", addr)
+	network := guard.Network(addr)
+	ln, err := lc.Listen(s.ctx, network, addr)
 	if err != nil {
 		return nil, fmt.Errorf("listening for the %s: %w", what, err)
+	}
+	if network == "tcp6" {
+		ln = listener6{ln}
 	}
 	s.listeners = append(s.listeners, ln)
 	return ln, nil

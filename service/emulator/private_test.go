@@ -170,6 +170,10 @@ func TestListeningElsewhereHasToBeAskedFor(t *testing.T) {
 		}
 	}
 	_, port, _ := net.SplitHostPort(strings.TrimPrefix(g.r.API, "http://"))
+	if conn, err := net.Dial("tcp", "[::1]:"+port); err == nil {
+		_ = conn.Close()
+		t.Error("every address of IPv4 is asked for, and IPv6 is listened on as well")
+	}
 	// Other machines use a name of this one, which is no rebinding then.
 	got := raw(t, "127.0.0.1:"+port, fmt.Sprintf("GET /datasets/list HTTP/1.1\r\nHost: build.example:%s\r\nAuthorization: Bearer %s\r\nConnection: close\r\n\r\n", port, g.key("batch-user")))
 	if got != http.StatusOK {
@@ -177,6 +181,30 @@ func TestListeningElsewhereHasToBeAskedFor(t *testing.T) {
 	}
 	if host, _, _ := net.SplitHostPort(strings.TrimPrefix(g.r.Control, "http://")); host != "127.0.0.1" {
 		t.Errorf("control listens on %s", host)
+	}
+}
+
+func TestEveryAddressOfIPv6IsNoneOfIPv4(t *testing.T) {
+	ln, err := net.Listen("tcp6", "[::1]:0")
+	if err != nil { // then it is no address of this machine
+		if _, err := Start(t.Context(), Options{APIAddr: "[::1]:0"}); err == nil {
+			t.Error("it listens on what is not there")
+		}
+		return
+	}
+	_ = ln.Close()
+	g := start(t, Options{APIAddr: "[::]:0", ProxyAddr: "[::1]:0", AllowRemote: true})
+	host, port, _ := net.SplitHostPort(strings.TrimPrefix(g.r.API, "http://"))
+	if proxied, _, _ := net.SplitHostPort(g.r.Proxy); host != "::1" || proxied != "::1" {
+		t.Errorf("it says that it is reached at %s and %s", g.r.API, g.r.Proxy)
+	}
+	got := raw(t, "[::1]:"+port, fmt.Sprintf("GET /datasets/list HTTP/1.1\r\nHost: build.example:%s\r\nAuthorization: Bearer %s\r\nConnection: close\r\n\r\n", port, g.key("batch-user")))
+	if got != http.StatusOK {
+		t.Errorf("by IPv6: %d", got)
+	}
+	if conn, err := net.Dial("tcp", "127.0.0.1:"+port); err == nil {
+		_ = conn.Close()
+		t.Error("IPv4 is listened on as well")
 	}
 }
 

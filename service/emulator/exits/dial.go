@@ -19,6 +19,10 @@ import (
 // LabHost is the lab's host name for clients of the emulator, on any port.
 const LabHost = "lab.test"
 
+// testHost has the provider's own test pages (/mygeo.json, /welcome.txt), which clients of its dialect fetch to try a login.
+// The lab has them, too, so that such a client needs no other network.
+const testHost = "geo.brdtest.com"
+
 // ErrBlocked means that the emulator does not connect to a target ([guard.Rules]).
 var ErrBlocked = guard.ErrBlocked
 
@@ -63,9 +67,9 @@ func NewDialer(lab netip.AddrPort, labTLS *tls.Config, rules *guard.Rules) *Dial
 func (d *Dialer) UseResolver(r *net.Resolver) { d.resolver = r }
 
 // UseLabFor sends connections to these hosts (lower case, without port), the targets of a
-// scenario, to the lab's listener. Call it before the first dial.
+// scenario, to the lab's listener, and those to the provider's test pages. Call it before the first dial.
 func (d *Dialer) UseLabFor(hosts []string) {
-	d.served = make(map[string]bool, len(hosts))
+	d.served = map[string]bool{testHost: true}
 	for _, h := range hosts {
 		d.served[h] = true
 	}

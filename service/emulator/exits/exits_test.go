@@ -231,3 +231,13 @@ func TestTransportsAreBoundedAndPerExit(t *testing.T) {
 		t.Errorf("%d transports", len(d.pools))
 	}
 }
+
+func TestTheProvidersTestPagesAreTheLabs(t *testing.T) {
+	d := NewDialer(netip.MustParseAddrPort("127.0.0.1:80"), nil, nil)
+	d.UseLabFor([]string{"shop.test"})
+	for host, want := range map[string]bool{"lab.test": true, "shop.test": true, "geo.brdtest.com": true, "GEO.brdtest.com.": true, "brdtest.com": false, "example.com": false} {
+		if got := d.Serves(host); got != want {
+			t.Errorf("%s: %v, want %v", host, got, want)
+		}
+	}
+}

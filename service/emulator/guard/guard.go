@@ -247,6 +247,21 @@ func Listen(addr string, remote bool) (note string, err error) {
 	return fmt.Sprintf("WARNING: %s can be reached from other machines; keys and passwords of a demo account are no secret", addr), nil
 }
 
+// Network is the one of net.Listen for an address. A literal IP address is of its own family alone: by "tcp"
+// 0.0.0.0 would be all addresses of IPv6 as well.
+func Network(addr string) string {
+	host, _, _ := net.SplitHostPort(addr)
+	ip, err := netip.ParseAddr(host)
+	switch {
+	case err != nil: // a name, or nothing: every address
+		return "tcp"
+	case ip.Unmap().Is4():
+		return "tcp4"
+	default:
+		return "tcp6"
+	}
+}
+
 // special lists ranges that netip's predicates do not cover (the IANA registries of
 // special-purpose addresses). It is built on first use, so that it does not slow the start.
 var special = sync.OnceValue(func() []netip.Prefix {

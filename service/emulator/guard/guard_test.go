@@ -135,6 +135,18 @@ func TestListen(t *testing.T) {
 	}
 }
 
+func TestALiteralAddressIsOfItsOwnFamilyAlone(t *testing.T) {
+	for addr, want := range map[string]string{
+		"0.0.0.0:0": "tcp4", "127.0.0.1:80": "tcp4", "0.0.0.0:http": "tcp4", "[::ffff:10.0.0.1]:80": "tcp4",
+		"[::]:0": "tcp6", "[::1]:80": "tcp6", "[fe80::1%eth0]:80": "tcp6",
+		":80": "tcp", "localhost:80": "tcp", "build.example:80": "tcp",
+	} {
+		if got := Network(addr); got != want {
+			t.Errorf("%s: %s", addr, got)
+		}
+	}
+}
+
 // FuzzParse: whatever is written, no rule opens what is no target, and a rule without a
 // name opens its own range alone.
 func FuzzParse(f *testing.F) {
