@@ -37,8 +37,9 @@ const (
 const (
 	sshLine     = "# ssh key: "
 	armorBegins = "-----BEGIN AGE ENCRYPTED FILE-----"
-	// workFactor bounds what a passphrase of a file costs to try, as a power of two.
-	workFactor = 20
+	// workFactor is what the passphrase of a file costs to try, as a power of two: a second or so.
+	// What another program wrote may cost up to maxWorkFactor.
+	workFactor, maxWorkFactor = 18, 20
 )
 
 // keyFile is the key file as it lies there.
@@ -186,7 +187,7 @@ func (r *Resolver) opener(ctx context.Context, k keyFile) (age.Identity, error) 
 		}
 		id, err := age.NewScryptIdentity(phrase)
 		if err == nil {
-			id.SetMaxWorkFactor(workFactor)
+			id.SetMaxWorkFactor(maxWorkFactor)
 		}
 		return id, err
 	}
@@ -253,7 +254,7 @@ func (r *Resolver) Protect(ctx context.Context, p Protection, phrase Secret, ssh
 	if err != nil {
 		return err
 	}
-	text, err := sealed(id, p, phrase, sshKey)
+	text, err := r.sealed(id, p, phrase, sshKey)
 	if err != nil {
 		return err
 	}
@@ -264,7 +265,7 @@ func (r *Resolver) Protect(ctx context.Context, p Protection, phrase Secret, ssh
 }
 
 // sealed is the key file for an identity.
-func sealed(id *age.X25519Identity, p Protection, phrase Secret, sshKey string) ([]byte, error) {
+func (r *Resolver) sealed(id *age.X25519Identity, p Protection, phrase Secret, sshKey string) ([]byte, error) {
 	plain := identityText(id)
 	var to age.Recipient
 	head := "# The key to zonedeck's secret files (age, X25519), encrypted; without it they cannot be opened.\n# public key: " + id.Recipient().String() + "\n"
@@ -279,6 +280,7 @@ func sealed(id *age.X25519Identity, p Protection, phrase Secret, sshKey string) 
 		if err != nil {
 			return nil, err
 		}
+		scrypt.SetWorkFactor(r.work)
 		to = scrypt
 	case BySSHKey:
 		path, err := filepath.Abs(sshKey)

@@ -7,12 +7,14 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 
+	"filippo.io/age/armor"
 	"golang.org/x/crypto/ssh"
 )
 
@@ -48,12 +50,15 @@ func sshKey(t *testing.T, passphrase string) (path string) {
 const phrase = "correct horse battery"
 
 // locked is a resolver over a folder, and how often it asked for a passphrase, which it is given.
+// Its passphrases cost next to nothing to try.
 func locked(dir, given string) (r *Resolver, asked *int) {
 	asked = new(int)
-	return NewResolver(ResolverOptions{SecretsDir: filepath.Join(dir, "secrets"), Passphrase: func(context.Context, string) (Secret, error) {
+	r = NewResolver(ResolverOptions{SecretsDir: filepath.Join(dir, "secrets"), Passphrase: func(context.Context, string) (Secret, error) {
 		*asked++
 		return NewSecret(given), nil
-	}}), asked
+	}})
+	r.work = 6
+	return r, asked
 }
 
 func TestTheKeyOfTheSecretsFolderIsProtectedAndUnlocked(t *testing.T) {
@@ -105,6 +110,31 @@ func TestTheKeyOfTheSecretsFolderIsProtectedAndUnlocked(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAPassphraseCostsASecondToTry(t *testing.T) {
+	r, _ := locked(t.TempDir(), phrase)
+	r.work = NewResolver(r.o).work
+	if err := r.Protect(t.Context(), ByPassphrase, NewSecret(phrase), ""); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(r.o.AgeIdentityFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := io.ReadAll(armor.NewReader(strings.NewReader(parseKeyFile(text).text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(plain)) {
+		if cost, ok := strings.CutPrefix(line, "-> scrypt "); ok {
+			if _, cost, _ = strings.Cut(strings.TrimSpace(cost), " "); cost != "18" {
+				t.Errorf("the work factor is %s", cost)
+			}
+			return
+		}
+	}
+	t.Errorf("no passphrase opens it:\n%q", plain)
 }
 
 func TestALockedKeyStaysLocked(t *testing.T) {

@@ -111,6 +111,8 @@ type Resolver struct {
 
 	probe    sync.Mutex
 	answered bool // the keyring has answered a probe; guarded by probe
+
+	work int // what a passphrase costs to try, as a power of two; less in tests alone
 }
 
 // NewResolver makes a Resolver. It touches neither the disk nor a keyring.
@@ -133,7 +135,7 @@ func NewResolver(o ResolverOptions) *Resolver {
 	if o.AgeIdentityFile == "" && o.SecretsDir != "" {
 		o.AgeIdentityFile = o.SecretsDir + ".key"
 	}
-	return &Resolver{o: o, keyring: newKeyringGate(o.Keyring, o.KeyringTimeout, o.Now)}
+	return &Resolver{o: o, keyring: newKeyringGate(o.Keyring, o.KeyringTimeout, o.Now), work: workFactor}
 }
 
 // Resolve gives the secret behind a reference. The value is never empty and has
