@@ -22,34 +22,12 @@ func (in *inputReader) csv(br *bufio.Reader) error {
 	r := csv.NewReader(kept)
 	r.Comma = separator(first)
 	r.FieldsPerRecord = -1
-	header, err := r.Read()
-	if errors.Is(err, io.EOF) {
-		return errors.New("it is empty; expected a header")
-	}
+	t, err := in.header(r)
 	if err != nil {
 		return err
 	}
-	t := table{header: slices.Clone(header)}
-	for i, name := range t.header {
-		t.header[i] = strings.TrimSpace(name)
-		if t.header[i] != "" && slices.Contains(t.header[:i], t.header[i]) {
-			return fmt.Errorf("the header names column %s twice", Quote(t.header[i]))
-		}
-	}
-	if t.columns, err = in.shape.propose(t.header); err != nil {
-		in.out.Columns = t.columns
-		return err
-	}
-	in.out.Columns = t.columns
-	for _, c := range t.columns {
-		if c.Field == "" && c.Name != "" {
-			in.out.Problems = append(in.out.Problems, Problem{Column: c.Name, Text: fmt.Sprintf("column %s is not sent", Quote(c.Name)), Warning: true})
-		}
-		if len(in.out.Problems) == maxNotes {
-			break
-		}
-	}
 	in.out.Rejected = append(bytes.Clone(bytes.TrimRight(kept.upTo(r.InputOffset()), "\r\n")), '\n')
+	row, _ := r.FieldPos(0) // the header's; what is above it are blank rows
 	for {
 		m.left = 2 * maxInputRow
 		cells, err := r.Read()
@@ -62,25 +40,29 @@ func (in *inputReader) csv(br *bufio.Reader) error {
 		}
 		text := kept.upTo(r.InputOffset())
 		raw := bytes.TrimLeft(text, "\r\n")
-		begins := 0
+		line := 0
 		if fault != nil {
-			begins = fault.StartLine
+			line = fault.StartLine
 		} else {
-			begins, _ = r.FieldPos(0)
+			line, _ = r.FieldPos(0)
 		}
 		above := bytes.Count(text[:len(text)-len(raw)], []byte("\n")) // lines that the reader passes over
-		for n := range above {
-			in.skipped(begins - above + n)
+		for range above {
+			row++
+			in.skipped(row)
+		}
+		if row++; row != line {
+			in.line = line
 		}
 		if fault != nil {
-			in.reject(fault.StartLine, raw, "", "%v; expected CSV", fault.Err)
+			in.reject(row, raw, "", "%v; expected CSV", fault.Err)
 			continue
 		}
 		if !slices.ContainsFunc(cells, func(c string) bool { return c != "" }) {
-			in.skipped(begins)
+			in.skipped(row)
 			continue
 		}
-		if err := in.cells(begins, raw, t, cells); err != nil {
+		if err := in.cells(row, raw, t, cells); err != nil {
 			return err
 		}
 	}
@@ -88,6 +70,38 @@ func (in *inputReader) csv(br *bufio.Reader) error {
 		in.out.Rejected = nil
 	}
 	return nil
+}
+
+// header reads the columns of a table.
+func (in *inputReader) header(r *csv.Reader) (t table, err error) {
+	header, err := r.Read()
+	if errors.Is(err, io.EOF) {
+		return t, errors.New("it is empty; expected a header")
+	}
+	if err != nil {
+		return t, err
+	}
+	t.header = slices.Clone(header)
+	for i, name := range t.header {
+		t.header[i] = strings.TrimSpace(name)
+		if t.header[i] != "" && slices.Contains(t.header[:i], t.header[i]) {
+			return t, fmt.Errorf("the header names column %s twice", Quote(t.header[i]))
+		}
+	}
+	if t.columns, err = in.shape.propose(t.header); err != nil {
+		in.out.Columns = t.columns
+		return t, err
+	}
+	in.out.Columns = t.columns
+	for _, c := range t.columns {
+		if c.Field == "" && c.Name != "" {
+			in.out.Problems = append(in.out.Problems, Problem{Column: c.Name, Text: fmt.Sprintf("column %s is not sent", Quote(c.Name)), Warning: true})
+		}
+		if len(in.out.Problems) == maxNotes {
+			break
+		}
+	}
+	return t, nil
 }
 
 // skipped counts a row without a value, which is left out.
@@ -156,7 +170,7 @@ func rowFault(err error) (*csv.ParseError, error) {
 func (in *inputReader) cells(row int, raw []byte, t table, cells []string) error {
 	switch {
 	case len(cells) > len(t.header):
-		in.reject(row, raw, "", "%d cells under %d columns", len(cells), len(t.header))
+		in.reject(row, raw, "", "%d cells; the header has %d", len(cells), len(t.header))
 		return nil
 	case !validText(cells):
 		in.reject(row, raw, "", "it holds bytes that are not UTF-8")

@@ -41,8 +41,9 @@ const (
 // Problem is what is wrong with one row. Unless it is a warning, the row is not
 // among the inputs.
 type Problem struct {
-	// Row is the line or record number in the source, from 1; 0 when More is set.
-	Row int
+	// Row is the number of the row or record in the source, from 1, the header's included; 0 when More is
+	// set. Line is where it begins, where cells of several lines before it make that another number; else 0.
+	Row, Line int
 	// Column is the column or field that is wrong, "" for the row as a whole; Field is the
 	// input's field that it fills.
 	Column, Field string
@@ -57,14 +58,17 @@ type Problem struct {
 
 // Where says which row and which column the problem is about, "" for none.
 func (p Problem) Where() string {
-	switch {
-	case p.Row == 0:
+	if p.Row == 0 {
 		return ""
-	case p.Column == "":
-		return fmt.Sprintf("row %d", p.Row)
-	default:
-		return fmt.Sprintf("row %d, %s", p.Row, model.Line(p.Column, 60))
 	}
+	out := fmt.Sprintf("row %d", p.Row)
+	if p.Line > 0 {
+		out += fmt.Sprintf(" (line %d)", p.Line)
+	}
+	if p.Column != "" {
+		out += ", " + model.Line(p.Column, 60)
+	}
+	return out
 }
 
 // Rows is how many rows the problem is about, at least 1.
@@ -192,12 +196,13 @@ type inputReader struct {
 	seen    map[[sha256.Size]byte]int // the digest of a row's content to its number
 	unknown map[string]int            // fields that are not shown, to the rows that have them
 	blank   []int                     // the first rows of a table that have no value
+	line    int                       // as in Problem, of the row that is read
 }
 
 // reject reports a row that is left out, and keeps it. raw is its text.
 func (in *inputReader) reject(row int, raw []byte, column, format string, args ...any) {
 	if in.out.Bad++; in.out.Bad <= maxProblems {
-		in.out.Problems = append(in.out.Problems, Problem{Row: row, Column: column, Text: fmt.Sprintf(format, args...)})
+		in.out.Problems = append(in.out.Problems, Problem{Row: row, Line: in.line, Column: column, Text: fmt.Sprintf(format, args...)})
 	}
 	in.out.Rejected = append(append(in.out.Rejected, bytes.TrimRight(raw, "\r\n")...), '\n')
 }
@@ -205,7 +210,7 @@ func (in *inputReader) reject(row int, raw []byte, column, format string, args .
 // repeated notes that a row is the same as an earlier one.
 func (in *inputReader) repeated(row, first int) {
 	if in.out.Folded++; in.out.Folded <= maxNotes {
-		in.out.Problems = append(in.out.Problems, Problem{Row: row, Text: fmt.Sprintf("the same as row %d; it is sent once", first), Warning: true})
+		in.out.Problems = append(in.out.Problems, Problem{Row: row, Line: in.line, Text: fmt.Sprintf("the same as row %d; it is sent once", first), Warning: true})
 	}
 }
 
@@ -464,6 +469,10 @@ func (in *inputReader) value(row int, raw []byte) error {
 			why = fmt.Sprintf(" (%v)", jsonFault(err))
 		}
 		in.reject(row, oneLine(raw), "", "%s is not a JSON object%s", Quote(string(raw)), why)
+		return nil
+	}
+	if name := repeatedField(raw); name != "" {
+		in.reject(row, oneLine(raw), "field "+name, "it is there twice")
 		return nil
 	}
 	values := make(map[string]json.RawMessage, len(object))

@@ -55,7 +55,12 @@ func TestReadInputs(t *testing.T) {
 		{
 			name: "CSV rows that are wrong", kind: "csv", text: "n,url\n1\n1,http://lab.test/1,3\nx,\n\"a\"b,http://lab.test/1\n2,http://lab.test/2\n",
 			want:     []row{{URL: "http://lab.test/2", Extra: map[string]string{"n": `"2"`}, Row: 6}},
-			problems: []string{"2: no url", "3: 3 cells under 2 columns", "4: no url", "5: expected CSV"},
+			problems: []string{"2: no url", "3: 3 cells; the header has 2", "4: no url", "5: expected CSV"},
+		},
+		{
+			name: "CSV with cells of several lines", kind: "csv", text: "\nn,url\n\"1\n2\",x\n\n3,x\n\"a\"b,x\n4,http://lab.test/1\n5,x\n",
+			want:     []row{{URL: "http://lab.test/1", Extra: map[string]string{"n": `"4"`}, Row: 7}},
+			problems: []string{"3: absolute", "5 (line 6): absolute", "6 (line 7): expected CSV", "8 (line 9): absolute", "!4: the row is blank; it is left out"},
 		},
 		{name: "CSV without the column", kind: "csv", text: "a,b\n1,2\n", err: "no url column"},
 		{name: "CSV with a column twice", kind: "csv", text: "url,a,a\n", err: "twice"},
@@ -72,6 +77,7 @@ func TestReadInputs(t *testing.T) {
 			want:     []row{{URL: "http://lab.test/1", Row: 7}},
 			problems: []string{"1: not a JSON object", "2: no url", "3: no url", "4: it is 5; expected a text", "5: absolute", "6: not a JSON object"},
 		},
+		{name: "JSON with a field twice", text: `[{"url":"http://lab.test/1"},{"url":"http://lab.test/1","n":{"url":1},"url":"http://lab.test/2"}]`, want: one, problems: []string{"2: it is there twice"}},
 		{name: "JSON that ends early", text: `[{"url":"http://lab.test/1"}, {"url":`, want: one, err: "record 2: it ends early"},
 		{name: "JSON with a second array", text: `[{"url":"http://lab.test/1"}] [{"url":"http://lab.test/2"}]`, want: one, err: "more follows the array"},
 		{name: "JSON with a rest", text: `["http://lab.test/1"] ]`, want: one, err: "more follows the array"},
@@ -109,7 +115,12 @@ func TestReadInputs(t *testing.T) {
 				for i, want := range c.problems {
 					want, warning := strings.CutPrefix(want, "!")
 					at, part, _ := strings.Cut(want, ": ")
-					if p := problems[i]; fmt.Sprint(p.Row) != at || !strings.Contains(p.Text, part) || p.Warning != warning {
+					p := problems[i]
+					where := fmt.Sprint(p.Row)
+					if p.Line > 0 {
+						where += fmt.Sprintf(" (line %d)", p.Line)
+					}
+					if where != at || !strings.Contains(p.Text, part) || p.Warning != warning {
 						t.Errorf("problem %+v, want %s", p, c.problems[i])
 					}
 				}
