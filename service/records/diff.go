@@ -55,12 +55,22 @@ type Compared struct {
 	OnlyNew                 bool
 }
 
+// KeyError says that no row of one of the results has a key, so that nothing can be compared by it.
+type KeyError struct{ Key string }
+
+func (e *KeyError) Error() string {
+	return fmt.Sprintf("no row of one of the results has a field %s with a value", QuoteName(e.Key))
+}
+
+// keyless reports whether the rows of a result that are records all lack the key.
+func (k Keyed) keyless() bool { return k.Rows > k.Errors && k.Without+k.Unreadable == k.Rows-k.Errors }
+
 // View is the difference as rows to look at.
 func (c Compared) View() View { return View{List: c.List, Old: c.oldFile, Ignore: c.Ignored} }
 
 // How compares.
 type How struct {
-	// Key is the field that identifies a row.
+	// Key is the field that identifies a row; see FieldName.
 	Key string
 	// Ignore are fields that change without meaning anything, such as a time.
 	Ignore []string
@@ -74,7 +84,10 @@ type How struct {
 // and the text "7" are the same, as are an empty text and a field that is missing, and the apostrophe of a cell that was
 // defused does not count. Rows that tell an error are not compared. Memory does not grow with the results: keys are
 // sorted in temporary files.
+//
+// Errors: a *KeyError, those of the files.
 func (f *File) Compare(ctx context.Context, old *File, how How, on func(Progress)) (out Compared, err error) {
+	how.Key = FieldName(how.Key)
 	how.Ignore = append(slices.Clip(how.Ignore), how.Key) // by which they are one
 	out = Compared{Key: how.Key, Ignored: how.Ignore, oldFile: old, OnlyNew: how.OnlyNew}
 	keys := f.newSorter()
@@ -85,6 +98,9 @@ func (f *File) Compare(ctx context.Context, old *File, how How, on func(Progress
 	}
 	if out.New, err = k.read(ctx, f, 1, on); err != nil {
 		return out, err
+	}
+	if out.Old.keyless() || out.New.keyless() {
+		return out, &KeyError{how.Key}
 	}
 	order := f.newSorter()
 	defer order.close()
@@ -373,13 +389,13 @@ func (c Compared) Counts() []string {
 	}{{"old", c.Old}, {"new", c.New}} {
 		say := func(n int64, words string) {
 			if n > 0 {
-				out = append(out, fmt.Sprintf("the %s result: rows %s: %d of %d", s.name, words, n, s.Rows))
+				out = append(out, fmt.Sprintf("the %s result: %d of %d rows %s", s.name, n, s.Rows, words))
 			}
 		}
-		say(s.Without, fmt.Sprintf("without the field %q, which are not compared", c.Key))
-		say(s.Repeated, "that repeat a key, of which the first counts")
-		say(s.Errors, "that tell an error, which are not compared")
-		say(s.Unreadable, "that cannot be read")
+		say(s.Without, "not compared, without "+QuoteName(c.Key))
+		say(s.Repeated, "repeat a key, of which the first counts")
+		say(s.Errors, "not compared, as they tell an error")
+		say(s.Unreadable, "cannot be read")
 	}
 	return out
 }

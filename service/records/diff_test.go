@@ -1,6 +1,7 @@
 package records
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -34,11 +35,11 @@ func TestTheDifferenceOfTwoResults(t *testing.T) {
 	if c.Added != 1 || c.Removed != 1 || c.Changed != 1 || c.Same != 1 || c.Old != (Keyed{7, 1, 2, 1, 0}) || c.New != (Keyed{5, 1, 1, 0, 0}) {
 		t.Errorf("%+v", c)
 	}
-	if got, want := strings.Join(c.Counts(), "\n"), `the old result: rows without the field "id", which are not compared: 2 of 7
-the old result: rows that repeat a key, of which the first counts: 1 of 7
-the old result: rows that cannot be read: 1 of 7
-the new result: rows without the field "id", which are not compared: 1 of 5
-the new result: rows that repeat a key, of which the first counts: 1 of 5`; got != want {
+	if got, want := strings.Join(c.Counts(), "\n"), `the old result: 2 of 7 rows not compared, without id
+the old result: 1 of 7 rows repeat a key, of which the first counts
+the old result: 1 of 7 rows cannot be read
+the new result: 1 of 5 rows not compared, without id
+the new result: 1 of 5 rows repeat a key, of which the first counts`; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 	d, err := now.Detail(c.View(), 0)
@@ -47,6 +48,30 @@ the new result: rows that repeat a key, of which the first counts: 1 of 5`; got 
 	}
 	if d, err = now.Detail(c.View(), 2); err != nil || d.Change != Removed || d.N != 2 {
 		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+func TestAKeyThatNoRowHasComparesNothing(t *testing.T) {
+	rows := func(name, text string) *File { return file(t, name, text) }
+	some, none := rows("some.ndjson", `{"sku: 1":"a"}`+"\n"), rows("none.ndjson", `{"id":1}`+"\n"+`{"error":"dead"}`+"\n")
+	for _, pair := range [][2]*File{{some, none}, {none, some}} {
+		var missing *KeyError
+		if _, err := pair[1].Compare(t.Context(), pair[0], How{Key: `"sku: 1"`}, nil); !errors.As(err, &missing) || missing.Key != "sku: 1" {
+			t.Errorf("%v", err)
+		}
+	}
+	for given, want := range map[string]string{"id": "id", `"sku: 1"`: "sku: 1", `"a\"b\\c"`: `a"b\c`, `"`: `"`, `"a`: `"a`, `"a"b"`: `"a"b"`, "": ""} {
+		if got := FieldName(given); got != want {
+			t.Errorf("%s is taken for %s", given, got)
+		}
+	}
+	for _, empty := range []*File{rows("empty.ndjson", ""), rows("errors.ndjson", `{"error":"dead"}`+"\n")} { // nothing is known of their fields
+		c, err := some.Compare(t.Context(), empty, How{Key: "sku: 1"}, nil)
+		if err != nil || c.Added != 1 {
+			t.Errorf("%+v, %v", c, err)
+			continue
+		}
+		_ = c.List.Close()
 	}
 }
 
@@ -106,7 +131,7 @@ func TestRowsThatTellAnErrorAreNotCompared(t *testing.T) {
 	if got := written(t, now, c.View()); got != "{\"url\":\"k1\",\"name\":\"a\"}\n" || c.Old != (Keyed{Rows: 4, Errors: 2}) || c.New != (Keyed{Rows: 3, Errors: 1}) {
 		t.Errorf("%q, %+v, %+v", got, c.Old, c.New)
 	}
-	if got := c.Counts(); len(got) != 2 || got[0] != "the old result: rows that tell an error, which are not compared: 2 of 4" {
+	if got := c.Counts(); len(got) != 2 || got[0] != "the old result: 2 of 4 rows not compared, as they tell an error" {
 		t.Errorf("%q", got)
 	}
 	table := file(t, "old.csv", "url,error\nk1,dead page\nk2,\n")

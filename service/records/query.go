@@ -33,6 +33,7 @@ type term struct {
 	not    bool
 	field  string
 	value  []byte
+	quoted bool   // value is
 	folded []byte // value in lower case
 	ascii  bool   // folded is
 	number float64
@@ -56,7 +57,8 @@ type Filter struct {
 //
 // A name or a value with blanks, colons or other signs stands in double quotes, in which \" is a
 // quote: "list price (USD)">5, "a/b:c":x. So does a value after = < > <= >= that begins with one of
-// these. The error says what is wrong.
+// these, and one that looks like a part of an expression, as in price>20)(: there are no brackets, and no "and" or "or"
+// between terms. The error says what is wrong.
 func ParseFilter(text string) (Filter, error) {
 	f := Filter{text: strings.Trim(text, blanks)}
 	if len(text) > MaxFilter {
@@ -73,7 +75,20 @@ func ParseFilter(text string) (Filter, error) {
 		f.terms = append(f.terms, t)
 		rest = after
 	}
-	return f, nil
+	return f, f.joined()
+}
+
+// joined finds a word that is meant to join conditions: it would be looked for in the rows.
+func (f Filter) joined() error {
+	if !slices.ContainsFunc(f.terms, func(t term) bool { return t.op != opText }) {
+		return nil
+	}
+	for _, t := range f.terms {
+		if w := string(t.value); t.op == opText && !t.quoted && !t.not && slices.Contains([]string{"and", "or", "not", "&&", "||", "&", "|", "!"}, string(t.folded)) {
+			return fmt.Errorf(`%s joins nothing here: every term has to hold, and -term has not to; put it in quotes to look for the word, or write the condition for jq`, w)
+		}
+	}
+	return nil
 }
 
 // String is the filter as it was typed.
@@ -112,7 +127,11 @@ func parseTerm(text string) (t term, rest string, err error) {
 		sign = "" // an address, not a field
 	}
 	if sign == "" {
-		if !quoted {
+		if quoted {
+			if err := afterQuote(rest); err != nil {
+				return t, "", err
+			}
+		} else {
 			more, _, after, err := word(rest, "")
 			if err != nil {
 				return t, "", err
@@ -122,11 +141,14 @@ func parseTerm(text string) (t term, rest string, err error) {
 		if name == "" {
 			return t, "", errors.New(`"" says nothing: write what to look for`)
 		}
-		t.value = []byte(name)
+		t.value, t.quoted = []byte(name), quoted
 		return t.ready(), rest, nil
 	}
 	rest = rest[len(sign):]
 	value, valueQuoted, rest, err := word(rest, "")
+	if err == nil && valueQuoted {
+		err = afterQuote(rest)
+	}
 	if err != nil {
 		return t, "", err
 	}
@@ -143,12 +165,53 @@ func parseTerm(text string) (t term, rest string, err error) {
 	if value == "" && !valueQuoted {
 		return t, "", fmt.Errorf(`%s%s has no value: write one, or "" for an empty one`, name, sign)
 	}
-	if sign != ":" && !valueQuoted && strings.ContainsRune("<=>", rune(value[0])) {
-		return t, "", fmt.Errorf("%s%s%s: %q is not an operator; a value that begins with %c stands in quotes", name, sign, value, sign+value[:1], value[0])
+	if err := slip(name, quoted, sign, value, valueQuoted); err != nil {
+		return t, "", err
 	}
 	t.field, t.value = name, []byte(value)
 	t.op = map[string]op{":": opContains, "=": opEqual, "<": opLess, "<=": opMost, ">": opMore, ">=": opLeast}[sign]
 	return t.ready(), rest, nil
+}
+
+// afterQuote finds what follows a quote without a blank.
+func afterQuote(rest string) error {
+	if rest == "" || strings.ContainsRune(blanks, rune(rest[0])) {
+		return nil
+	}
+	more, _, _ := strings.Cut(rest, " ")
+	return fmt.Errorf("%s follows a quote: put a blank between them, or all of it in quotes", more)
+}
+
+// slip finds a name or a value that is more likely a slip in an expression than meant as it is: it would be compared as
+// a text, and no row pass.
+func slip(name string, nameQuoted bool, sign, value string, valueQuoted bool) error {
+	switch {
+	case sign != ":" && !valueQuoted && strings.ContainsRune("<=>", rune(value[0])):
+		return fmt.Errorf("%s%s%s: %q is not an operator; a value that begins with %c stands in quotes", name, sign, value, sign+value[:1], value[0])
+	case !nameQuoted && (odd(name) || strings.HasPrefix(name, "!") || strings.HasSuffix(name, "!")):
+		return fmt.Errorf("%s%s%s: the field %s looks like a part of an expression, and there are no brackets and no !: a field of that name stands in quotes, as in %s%s%s",
+			name, sign, value, name, QuoteText(name), sign, value)
+	case !valueQuoted && sign != ":" && (odd(value) || strings.ContainsAny(value, "<>")):
+		return fmt.Errorf("%s%s%s: the value %s looks like a part of an expression: a text like that stands in quotes, as in %s%s%s",
+			name, sign, value, value, QuoteName(name), sign, QuoteText(value))
+	}
+	return nil
+}
+
+// odd reports whether brackets of a text do not close one another.
+func odd(s string) bool {
+	open := 0
+	for _, c := range s {
+		switch c {
+		case '(':
+			open++
+		case ')':
+			if open--; open < 0 {
+				return true
+			}
+		}
+	}
+	return open != 0
 }
 
 func signAt(s string) string {
@@ -186,10 +249,23 @@ func word(s, signs string) (w string, quoted bool, rest string, err error) {
 
 // QuoteName is a field's name as a filter takes it.
 func QuoteName(name string) string {
-	if name != "" && name != "has" && !strings.ContainsAny(name, " \t\r\n\"\\-"+operators) {
+	if name != "" && name != "has" && !strings.ContainsAny(name, " \t\r\n\"\\-!()"+operators) {
 		return name
 	}
 	return QuoteText(name)
+}
+
+// FieldName is the name that a field is given by, which may be quoted as in a filter.
+func FieldName(given string) string {
+	name, ok := strings.CutPrefix(given, `"`)
+	if !ok {
+		return given
+	}
+	name = strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(strings.TrimSuffix(name, `"`))
+	if QuoteText(name) != given {
+		return given
+	}
+	return name
 }
 
 // QuoteText is a filter for a text anywhere in a row.

@@ -55,6 +55,12 @@ func TestFilters(t *testing.T) {
 		{"http://lab.test", ""},
 		{`name:"two" -id=1`, "3"},
 		{"-b -été", "4 5"},
+		{"b and", ""}, // words alone are looked for
+		{`id=1 "and"`, ""},
+		{"price(USD)>5 -id=1 -id=2", ""},
+		{"sku=abc==", ""},
+		{"date>2026-01-01", ""},
+		{"name:x)", ""},
 	} {
 		f, err := ParseFilter(c.filter)
 		if err != nil {
@@ -133,6 +139,14 @@ func TestFiltersThatAreWrong(t *testing.T) {
 		{"price>>30", `price>>30: ">>" is not an operator; a value that begins with > stands in quotes`},
 		{"-price==30", `price==30: "==" is not an operator; a value that begins with = stands in quotes`},
 		{"price<>30", `price<>30: "<>" is not an operator; a value that begins with > stands in quotes`},
+		{"price>20)(=", `price>20)(=: the value 20)(= looks like a part of an expression: a text like that stands in quotes, as in price>"20)(="`},
+		{"-price<5>2", `price<5>2: the value 5>2 looks like a part of an expression: a text like that stands in quotes, as in price<"5>2"`},
+		{`"a b"=(x`, `a b=(x: the value (x looks like a part of an expression: a text like that stands in quotes, as in "a b"="(x"`},
+		{"(price>20 name:x)", `(price>20: the field (price looks like a part of an expression, and there are no brackets and no !: a field of that name stands in quotes, as in "(price">20`},
+		{"price!=20", `price!=20: the field price! looks like a part of an expression, and there are no brackets and no !: a field of that name stands in quotes, as in "price!"=20`},
+		{"price>20 AND ok=true", "AND joins nothing here: every term has to hold, and -term has not to; put it in quotes to look for the word, or write the condition for jq"},
+		{`name="b"c`, "c follows a quote: put a blank between them, or all of it in quotes"},
+		{`"b"c d`, "c follows a quote: put a blank between them, or all of it in quotes"},
 		{`""`, `"" says nothing: write what to look for`},
 		{"\xff", "a filter is UTF-8"},
 		{strings.Repeat("x", MaxFilter+1), "a filter has at most 4096 bytes"},

@@ -316,6 +316,9 @@ func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) +
 func (p *Page) askExport() tea.Cmd {
 	t := p.deps.Theme
 	base := strings.TrimSuffix(p.file.Path(), filepath.Ext(p.file.Path()))
+	if c := p.what.compared; c != nil && !c.OnlyNew {
+		return p.askExportChanges(base)
+	}
 	form := widget.NewForm(t,
 		widget.Field{Name: "path", Label: "File", Value: base + "-rows.ndjson", Help: "A new file: none is replaced.", Check: widget.Required("name a file")},
 		widget.Field{Name: "format", Label: "Format", Kind: widget.FieldChoice, Value: "ndjson", Options: []widget.Option{
@@ -343,6 +346,21 @@ func (p *Page) askExport() tea.Cmd {
 	return kit.OpenOverlay(p.form)
 }
 
+// askExportChanges asks for a path of a difference, which has one form.
+func (p *Page) askExportChanges(base string) tea.Cmd {
+	form := widget.NewForm(p.deps.Theme, widget.Field{
+		Name: "path", Label: "File", Value: base + "-changes.ndjson", Check: widget.Required("name a file"),
+		Help: "A new file: none is replaced. Each line has what became of a row, the row, and the old and new values of the fields that differ.",
+	})
+	p.form = widget.NewFormDialog(p.deps.Theme, fmt.Sprintf("Export the difference, %s", rowsCounted(int(p.total()))), form)
+	p.form.Submit = "write"
+	p.form.OnSubmit = func(f *widget.Form) tea.Cmd {
+		p.form.Busy, p.form.Problem = true, ""
+		return p.exportChanges(strings.TrimSpace(f.Value("path")), *p.what.compared)
+	}
+	return kit.OpenOverlay(p.form)
+}
+
 // askCompare asks for the other result and the key.
 func (p *Page) askCompare() tea.Cmd {
 	t := p.deps.Theme
@@ -363,7 +381,7 @@ func (p *Page) askCompare() tea.Cmd {
 				how.Ignore = append(how.Ignore, name)
 			}
 		}
-		return tea.Batch(kit.CloseOverlay(dialog), p.compare(strings.TrimSpace(f.Value("old")), how))
+		return tea.Batch(kit.CloseOverlay(dialog), p.compare(strings.TrimSpace(f.Value("old")), how, dialog))
 	}
 	return kit.OpenOverlay(dialog)
 }

@@ -233,9 +233,10 @@ type (
 		err   error
 	}
 	compared struct {
-		is  *records.Compared
-		old *records.File
-		err error
+		is    *records.Compared
+		old   *records.File
+		err   error
+		asked *widget.FormDialog
 	}
 	loaded struct {
 		from int64

@@ -199,8 +199,8 @@ func (p *Page) selected(msg selected) tea.Cmd {
 	return p.ensure()
 }
 
-// compare shows what differs from another result.
-func (p *Page) compare(name string, how records.How) tea.Cmd {
+// compare shows what differs from another result; asked is the dialog that it was asked in.
+func (p *Page) compare(name string, how records.How, asked *widget.FormDialog) tea.Cmd {
 	f, open := p.file, p.deps.Open
 	p.work.query.Drop()
 	closing := p.dropList()
@@ -210,14 +210,14 @@ func (p *Page) compare(name string, how records.How) tea.Cmd {
 	return tea.Batch(closing, kit.Stream(kit.Jobs, &p.work.query, p.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
 		old, err := open(ctx, name)
 		if err != nil {
-			return compared{err: err}
+			return compared{err: err, asked: asked}
 		}
 		is, err := f.Compare(ctx, old, how, func(at records.Progress) { emit(reached{at}) })
 		if err != nil {
 			_ = old.Close() // the error before says more
-			return compared{err: err}
+			return compared{err: err, asked: asked}
 		}
-		return compared{&is, old, nil}
+		return compared{&is, old, nil, asked}
 	}))
 }
 
@@ -225,6 +225,10 @@ func (p *Page) compared(msg compared) tea.Cmd {
 	if msg.err != nil {
 		if errors.Is(msg.err, context.Canceled) {
 			return tea.Batch(p.ensure(), kit.Info("stopped: every row is shown"))
+		}
+		if errors.As(msg.err, new(*records.KeyError)) {
+			edit, _ := msg.asked.Form.Refuse("key", msg.err.Error())
+			return tea.Batch(p.ensure(), kit.OpenOverlay(msg.asked), edit)
 		}
 		return tea.Batch(p.ensure(), kit.Fail("compare: "+msg.err.Error()))
 	}
@@ -340,6 +344,18 @@ func (p *Page) export(path string, e records.Export) tea.Cmd {
 			return err
 		})
 		return exported{name, is, err}
+	})
+}
+
+// exportChanges writes a difference to a new file.
+func (p *Page) exportChanges(path string, c records.Compared) tea.Cmd {
+	f, save := p.file, p.deps.Save
+	p.work.progress = records.Progress{}
+	return kit.Stream(kit.Jobs, &p.work.export, p.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
+		name, err := save(path, func(w io.Writer) error {
+			return f.WriteChanges(ctx, w, c, func(at records.Progress) { emit(reached{at}) })
+		})
+		return exported{name, records.Written{Rows: c.List.Len()}, err}
 	})
 }
 

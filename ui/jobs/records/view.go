@@ -114,6 +114,10 @@ func (p *Page) feet(w int) []string {
 	if l := p.progress(); l != "" {
 		out = append(out, t.Muted.Render(text.Cut(l, w)))
 	}
+	if p.line.kind != lineNone && p.line.problem != "" {
+		said := widget.Hung(" ", t.Warn, "! "+p.line.problem, w-1)
+		out = append(out, said[:min(len(said), 4)]...)
+	}
 	if l := p.lineView(w); l != "" {
 		out = append(out, l)
 	}
@@ -165,12 +169,8 @@ func (p *Page) lineView(w int) string {
 	l, t := &p.line, p.deps.Theme
 	if l.kind != lineNone {
 		head := map[lineKind]string{lineFilter: " filter ", lineJQ: " jq ", lineSearch: " / "}[l.kind]
-		tail := ""
-		if l.problem != "" {
-			tail = "  " + text.Clean(l.problem)
-		}
-		l.input.SetWidth(max(min(w-text.Width(head)-1, max(w-text.Width(head)-text.Width(tail)-2, 16)), 8))
-		return text.Cut(t.KeyHint.Render(head)+strings.TrimRight(l.input.View(), " ")+t.Warn.Render(tail), w)
+		l.input.SetWidth(max(w-text.Width(head)-1, 8))
+		return text.Cut(t.KeyHint.Render(head)+strings.TrimRight(l.input.View(), " "), w)
 	}
 	var words []string
 	if l.search != "" {
