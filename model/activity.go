@@ -13,10 +13,17 @@ const (
 	ActivityJob   ActivityKind = "job"
 	ActivityKey   ActivityKind = "key"
 	ActivityAgent ActivityKind = "agent" // a call of an agent: what it asked for and what came of it
+	ActivityHook  ActivityKind = "webhook"
 )
 
 // SourceAgent marks what an agent did, by the console's MCP server.
 const SourceAgent = "agent"
+
+// SourceRotation marks the calls that rotations and rehearsals of them make by themselves.
+const SourceRotation = "rotation"
+
+// Sources are the marks that an entry may have.
+func Sources() []string { return []string{SourceAgent, SourceRotation} }
 
 // Activity is one entry of the timeline. It holds no secret.
 type Activity struct {
@@ -41,7 +48,7 @@ type Activity struct {
 	Ref string
 	// Text is one line that says what happened.
 	Text string
-	// Source is who did it: "" for the operator, or SourceAgent.
+	// Source is who did it: "" for the operator, or one of Sources.
 	Source string
 }
 
@@ -54,6 +61,7 @@ type ActivityFilter struct {
 	Key     string
 	Profile string
 	Source  string
+	Without string // the source whose entries are left out
 	Since   time.Time
 	Limit   int   // at most this many; 0 means 200
 	Before  int64 // only entries with a smaller ID, for paging; 0 means from the newest

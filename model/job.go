@@ -107,6 +107,15 @@ type JobRejected struct {
 	File string `json:"file"`
 }
 
+// ResultRows are the rows of its result: as a download counted them, before that as the service says;
+// -1 where nobody did.
+func (j Job) ResultRows() int {
+	if j.Rows.Counted {
+		return j.Rows.Returned
+	}
+	return j.Records
+}
+
 // Rejected are the bad rows of its source; the zero value where there were none, or that is not known.
 func (j Job) Rejected() JobRejected {
 	if j.Asked == nil {
@@ -338,19 +347,4 @@ type LaunchGuard struct {
 	Within time.Duration
 	// Known are jobs that do not count: the operator was told of them.
 	Known []string
-}
-
-// JobsProgress is how far jobs are together, in percent of their inputs; -1 where the service
-// says it of none.
-func JobsProgress(jobs []Job) int {
-	done, inputs := 0, 0
-	for _, j := range jobs {
-		if j.Done >= 0 && j.Inputs > 0 {
-			done, inputs = done+min(j.Done, j.Inputs), inputs+j.Inputs
-		}
-	}
-	if inputs == 0 {
-		return -1
-	}
-	return done * 100 / inputs
 }

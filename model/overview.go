@@ -11,10 +11,12 @@ type Balance struct {
 	Pending *float64
 }
 
-// Dataset is a data set that a service lists. All of it is remote text.
+// Dataset is a data set that a service lists, or a product whose jobs name it in place of one. The
+// texts are remote.
 type Dataset struct {
 	ID, Name string
-	Records  int64 // 0 where it is not shown
+	Kind     CollectorKind
+	Records  int64 // that it holds; -1 where it is not shown
 }
 
 // RemoteJob is a job as the service lists it. All texts are remote.

@@ -28,7 +28,7 @@ func ParseTarget(s string) (*url.URL, error) {
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("not an address: %w", errors.Unwrap(err)) // without the address, which may hold a login
-	case u.Scheme == "" || u.Host == "" && u.Opaque != "":
+	case u.Scheme == "" || withoutScheme(u):
 		return nil, fmt.Errorf("write an absolute address: http://%s?", Cut(s, 60))
 	case u.Scheme != "http" && u.Scheme != "https":
 		return nil, fmt.Errorf("%s is not fetched: use http or https", u.Scheme)
@@ -43,6 +43,13 @@ func ParseTarget(s string) (*url.URL, error) {
 		return nil, err
 	}
 	return u, nil
+}
+
+// withoutScheme reports whether what was read as a scheme is a host with a port, as in shop.example:8080/x; there is none in
+// javascript:alert(1).
+func withoutScheme(u *url.URL) bool {
+	port, _, _ := strings.Cut(u.Opaque, "/")
+	return u.Host == "" && port != "" && validPort(port)
 }
 
 // validPort reports whether an address's port, which may be left out, is one.

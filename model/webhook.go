@@ -39,6 +39,28 @@ func (r HookRepeat) Text() string {
 	return fmt.Sprintf("from %s ×%d, %s: %s", r.Remote, r.Times, r.Verdict, r.Why)
 }
 
+// HookRefusals are webhooks that were refused for one reason, and are not in the inbox.
+type HookRefusals struct {
+	Why   string    `json:"why"`
+	Count int       `json:"count"`
+	First time.Time `json:"first"`
+	Last  time.Time `json:"last"`
+	// Over says that none was refused for some time.
+	Over bool `json:"over"`
+}
+
+// Text says it in words, with times as clock writes them.
+func (r HookRefusals) Text(clock func(time.Time) string) string {
+	out := "1 webhook was refused at " + clock(r.First)
+	if r.Count > 1 {
+		out = fmt.Sprintf("%d webhooks were refused since %s, the last at %s", r.Count, clock(r.First), clock(r.Last))
+	}
+	if out += ": " + r.Why; r.Over {
+		return out + "; none since then"
+	}
+	return out
+}
+
 // Delivery is a webhook in the inbox. Its body lies in File, byte for byte.
 type Delivery struct {
 	// ID is the console's own identifier.

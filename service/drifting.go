@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 
+	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/drift"
 	"zonedeck/service/exchange"
@@ -55,6 +56,15 @@ func (d Drift) of(kind drift.Kind, name string) (drift.Collector, error) {
 	return drift.Collector{Profile: d.profile, Kind: kind, Name: name}, nil
 }
 
+// Named is the collector that a name or an address is of.
+func (d Drift) Named(ctx context.Context, name string) (drift.Collector, error) {
+	of, err := d.of("", "")
+	if err != nil {
+		return drift.Collector{}, err
+	}
+	return d.monitor.Named(ctx, of.Profile, name)
+}
+
 // List is how the collectors stand.
 func (d Drift) List(ctx context.Context) ([]drift.Standing, error) {
 	of, err := d.of("", "")
@@ -77,11 +87,12 @@ func (d Drift) Show(ctx context.Context, kind drift.Kind, name string) (drift.De
 	return d.monitor.Show(ctx, of)
 }
 
-// Accept records that what a collector gives now is normal; seq is its newest run, 0 for any.
-func (d Drift) Accept(ctx context.Context, kind drift.Kind, name string, seq int64, reason string) (drift.Run, error) {
+// Accept records that what a collector gives now is normal; seq is its newest run, 0 for any. It returns how the
+// collector stands then.
+func (d Drift) Accept(ctx context.Context, kind drift.Kind, name string, seq int64, reason string) (drift.Standing, error) {
 	of, err := d.of(kind, name)
 	if err != nil {
-		return drift.Run{}, err
+		return drift.Standing{}, err
 	}
 	return d.monitor.Accept(ctx, of, seq, reason)
 }
@@ -112,10 +123,17 @@ func (d Drift) WriteContract(r drift.Run, over bool) (string, error) {
 	return d.monitor.WriteContract(r, over)
 }
 
-// ToEdit is the file with the contract of a collector. Where there is none, the one that its first good run
-// proposes is written.
+// ToEdit is the file with the contract of a collector, or the one that has to be mended first. Where there is none,
+// the one that its first good run proposes is written.
 func (d Drift) ToEdit(ctx context.Context, kind drift.Kind, name string) (string, error) {
-	file := d.ContractFile(kind, name)
+	file, err := d.ContractFile(kind, name)
+	var fault *textfile.Error
+	switch {
+	case errors.As(err, &fault):
+		return fault.File, nil
+	case err != nil:
+		return "", err
+	}
 	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
 		return file, err
 	}
@@ -126,6 +144,23 @@ func (d Drift) ToEdit(ctx context.Context, kind drift.Kind, name string) (string
 	return d.WriteContract(r, false)
 }
 
+// Amend proposes the contract that the newest run of a collector keeps. Nothing is written.
+func (d Drift) Amend(ctx context.Context, kind drift.Kind, name string, seq int64) (drift.Amendment, error) {
+	of, err := d.of(kind, name)
+	if err != nil {
+		return drift.Amendment{}, err
+	}
+	return d.monitor.Amend(ctx, of, seq)
+}
+
+// WriteAmendment writes a contract as it was proposed.
+func (d Drift) WriteAmendment(a drift.Amendment) error {
+	if d.monitor == nil {
+		return ErrNoDrift
+	}
+	return d.monitor.WriteAmendment(a)
+}
+
 // Contract finds the contract of a collector; nil without one.
 func (d Drift) Contract(kind drift.Kind, name string) (*drift.Contract, error) {
 	if d.monitor == nil {
@@ -134,10 +169,18 @@ func (d Drift) Contract(kind drift.Kind, name string) (*drift.Contract, error) {
 	return d.monitor.Contract(kind, name)
 }
 
-// ContractFile is the file with the contract of a collector, which need not be there.
-func (d Drift) ContractFile(kind drift.Kind, name string) string {
+// Contracts are all that there are; what is wrong with others is the error.
+func (d Drift) Contracts() ([]drift.Contract, error) {
 	if d.monitor == nil {
-		return ""
+		return nil, ErrNoDrift
+	}
+	return d.monitor.Contracts()
+}
+
+// ContractFile is the file with the contract of a collector, which need not be there.
+func (d Drift) ContractFile(kind drift.Kind, name string) (string, error) {
+	if d.monitor == nil {
+		return "", ErrNoDrift
 	}
 	return d.monitor.ContractFile(kind, name)
 }

@@ -60,7 +60,7 @@ func (d Dialect) ReadDatasets(body []byte) (sets []model.Dataset, skipped int, e
 	var list []struct {
 		ID   string `json:"id"`
 		Name string `json:"name"`
-		Size int64  `json:"size"`
+		Size *int64 `json:"size"`
 	}
 	if err := json.Unmarshal(body, &list); err != nil || len(list) > maxListed {
 		return nil, 0, errors.New("the answer is not a list of data sets")
@@ -71,7 +71,11 @@ func (d Dialect) ReadDatasets(body []byte) (sets []model.Dataset, skipped int, e
 			skipped++
 			continue
 		}
-		sets = append(sets, model.Dataset{ID: id, Name: clean(s.Name), Records: max(s.Size, 0)})
+		one := model.Dataset{ID: id, Name: clean(s.Name), Kind: kindOf(id, s.Name, ""), Records: -1}
+		if s.Size != nil {
+			one.Records = max(*s.Size, -1)
+		}
+		sets = append(sets, one)
 	}
 	return sets, skipped, nil
 }

@@ -39,6 +39,22 @@ func (d Dialect) Preview(r model.TriggerRequest) (path string, body []byte, err 
 	return p.preview.path, body, err
 }
 
+// PreviewNote says in a sentence that the columns a job asks for are no part of its preview; it is empty where it asks for none.
+func (d Dialect) PreviewNote(r model.TriggerRequest) string {
+	if !d.Previews(r.Dataset) || len(r.Inputs) != 1 {
+		return ""
+	}
+	asked := r.Inputs[0].Extra
+	var spec struct {
+		Columns json.RawMessage `json:"columns"`
+	}
+	_ = json.Unmarshal([]byte(asked["spec"]), &spec) // without one it has no columns
+	if asked["columns"] == "" && spec.Columns == nil {
+		return ""
+	}
+	return "The preview is made from the query alone: these columns are the service's, and those you asked for are no part of it."
+}
+
 // PreviewAt is where a preview is asked for, by the answer to its POST.
 func (d Dialect) PreviewAt(dataset string, answer []byte) (path string, ok bool) {
 	p, _ := d.product(dataset)

@@ -143,6 +143,14 @@ func TestPreviewOfAProduct(t *testing.T) {
 	if path != "/datasets/deep_lookup/v1/preview" || string(body) != `{"query":"a"}` || err != nil {
 		t.Errorf("%s, %s, %v", path, body, err)
 	}
+	const note = "The preview is made from the query alone: these columns are the service's, and those you asked for are no part of it."
+	for _, c := range []struct{ field, value, want string }{
+		{"columns", `"n"`, note}, {"spec", `{"columns":[{"name":"n"}]}`, note}, {"spec", `{"query":"a"}`, ""}, {"title", `"t"`, ""},
+	} {
+		if got := d.PreviewNote(asking("deep_lookup", map[string]string{"query": `"a"`, c.field: c.value})); got != c.want {
+			t.Errorf("%s %s: %q", c.field, c.value, got)
+		}
+	}
 	if _, _, err := d.Preview(asking("gd_x", nil)); !errors.Is(err, model.ErrRequest) || d.Previews("discover") {
 		t.Error(err)
 	}

@@ -42,7 +42,13 @@ type base struct {
 	first bool
 }
 
-func newHistory(r Run, earlier []Run) history {
+// newHistory is what a run is judged by or, of a page, one of its required fields: a run that drifts for other fields alone
+// is good for that one.
+func newHistory(r Run, earlier []Run, field string) history {
+	counts := func(f Finding) bool { return field == "" || f.Field == field }
+	isGood := func(r Run) bool {
+		return r.State.Compared() || field != "" && r.State == Drift && !slices.ContainsFunc(Alarms(r.Findings), counts)
+	}
 	h := history{runs: []Run{r}, first: base{first: true}}
 	for _, e := range earlier {
 		if e.Form == r.Form && e.Useful > 0 {
@@ -54,12 +60,15 @@ func newHistory(r Run, earlier []Run) history {
 	for i, r := range h.runs {
 		places[i] = i
 		for _, f := range r.Findings {
+			if !counts(f) {
+				continue
+			}
 			for n := range f.Runs {
 				drifting[i+n] = true
 			}
 		}
 	}
-	good := slices.DeleteFunc(slices.Clone(places), func(i int) bool { return i == 0 || !h.runs[i].State.Compared() || drifting[i] })
+	good := slices.DeleteFunc(slices.Clone(places), func(i int) bool { return i == 0 || !isGood(h.runs[i]) || drifting[i] })
 	more := true // than the last ones
 	for n := range enough(h.runs, places, 1) {
 		if len(good) > 0 && good[0] <= n {
@@ -77,6 +86,35 @@ func newHistory(r Run, earlier []Run) history {
 		}
 	}
 	return h
+}
+
+// asking is the history without the good runs that did not ask for a required field.
+func (h history) asking(field string) history {
+	for _, b := range []*base{&h.last, &h.first} {
+		all := b.good
+		b.good = nil
+		for _, at := range all {
+			at = slices.DeleteFunc(slices.Clone(at), func(i int) bool { _, asked := h.runs[i].Field(field); return !asked })
+			if len(at) == 0 {
+				break
+			}
+			b.good = append(b.good, at)
+		}
+	}
+	h.first.good = h.first.good[:min(len(h.first.good), len(h.last.good))]
+	return h
+}
+
+// neededOf are the earlier runs whose fields are looked into to judge a run.
+func neededOf(r Run, earlier []Run) []int64 {
+	seqs := newHistory(r, earlier, "").needed()
+	if r.Form == FormPage {
+		for _, f := range r.Fields {
+			seqs = append(seqs, newHistory(r, earlier, f.Path).needed()...)
+		}
+	}
+	slices.Sort(seqs)
+	return slices.Compact(seqs)
 }
 
 // needed are the runs whose fields are looked into.

@@ -28,6 +28,8 @@ type Contract struct {
 	// Key is the field that tells a row from others in any run, by which samples are paired; empty for the row's input.
 	Key    string
 	Fields []Wanted
+
+	line int // of its collector in the file, from 1; 0 where that is not known
 }
 
 // Wanted is what a contract asks of a field.
@@ -55,40 +57,56 @@ type wantedField struct {
 }
 
 // ParseContract reads the text of a contract, whose file is for errors. They are *textfile.Error: the
-// line, what is wrong there, and what was expected.
+// line, what is wrong there, and what was expected. With one the contract has no more than its collector, if that
+// can be told.
 func ParseContract(file string, text []byte) (Contract, error) {
 	var f contractFile
 	doc, err := textfile.Decode(file, text, &f)
-	if err != nil {
-		return Contract{}, err
-	}
-	c := Contract{File: file, Kind: Dataset, Name: f.Dataset, MinRows: f.MinRows, Key: f.Key}
+	c := Contract{File: file, Kind: Dataset, Name: f.Dataset}
 	if f.Target != "" {
 		c.Kind, c.Name = Target, f.Target
 	}
-	switch {
-	case (f.Dataset == "") == (f.Target == ""):
-		return Contract{}, doc.Fault(textfile.At("dataset"), "the contract names no collector, or two", "dataset or target, one of the two")
-	case f.MinRows < 0:
-		return Contract{}, doc.Fault(textfile.At("min_rows"), fmt.Sprintf("a number of rows cannot be %d", f.MinRows), "0 or more")
-	case f.Key != "" && c.Kind == Target:
-		return Contract{}, doc.Fault(textfile.At("key"), "a target has no rows that a key tells apart", "dataset in place of target, or no key")
-	case len(f.Key) > maxPath:
-		return Contract{}, doc.Fault(textfile.At("key"), "the name of the field is too long", "a name as 'zonedeck drift show' prints it")
-	case len(f.Fields) > maxWanted:
-		return Contract{}, doc.Fault(textfile.At("fields", maxWanted), "the contract has too many fields", "at most "+strconv.Itoa(maxWanted))
+	two := (f.Dataset == "") == (f.Target == "")
+	if two {
+		c.Kind, c.Name = "", ""
 	}
+	switch {
+	case err != nil:
+		return c, err
+	case two:
+		return c, doc.Fault(textfile.At("dataset"), "the contract names no collector, or two", "dataset or target, one of the two")
+	case f.MinRows < 0:
+		return c, doc.Fault(textfile.At("min_rows"), fmt.Sprintf("a number of rows cannot be %d", f.MinRows), "0 or more")
+	case f.Key != "" && c.Kind == Target:
+		return c, doc.Fault(textfile.At("key"), "a target has no rows that a key tells apart", "dataset in place of target, or no key")
+	case len(f.Key) > maxPath:
+		return c, doc.Fault(textfile.At("key"), "the name of the field is too long", "a name as 'zonedeck drift show' prints it")
+	case len(f.Fields) > maxWanted:
+		return c, doc.Fault(textfile.At("fields", maxWanted), "the contract has too many fields", "at most "+strconv.Itoa(maxWanted))
+	}
+	fields, fault := f.wanted(doc)
+	if fault != nil {
+		return c, fault
+	}
+	c.MinRows, c.Key, c.Fields = f.MinRows, f.Key, fields
+	c.line = doc.Fault(textfile.At(string(c.Kind)), "", "").Line
+	return c, nil
+}
+
+// wanted checks the fields.
+func (f contractFile) wanted(doc textfile.Doc) ([]Wanted, *textfile.Error) {
+	var out []Wanted
 	for i, raw := range f.Fields {
 		w, at, msg, expected := raw.wanted()
-		if msg == "" && slices.ContainsFunc(c.Fields, func(o Wanted) bool { return o.Name == w.Name }) {
+		if msg == "" && slices.ContainsFunc(out, func(o Wanted) bool { return o.Name == w.Name }) {
 			at, msg, expected = "name", fmt.Sprintf("a second field is named %q", w.Name), "one entry for each field"
 		}
 		if msg != "" {
-			return Contract{}, doc.Fault(textfile.At("fields", i, at), msg, expected)
+			return nil, doc.Fault(textfile.At("fields", i, at), msg, expected)
 		}
-		c.Fields = append(c.Fields, w)
+		out = append(out, w)
 	}
-	return c, nil
+	return out, nil
 }
 
 // wanted checks a field; msg says what is wrong with the entry at.
@@ -166,15 +184,23 @@ func (c *Contract) check(r Run, said func(field string) bool) (out []Finding) {
 			}
 			add(word, w.Name, "%s filled in %d of %s (%s); the contract wants at least %s", w.Name, f.Filled, rowsText(r.Useful), percent(share{f.Filled, r.Useful}), exactly(w.Coverage))
 		}
-		// A CSV file and a page have nothing but texts: what reads as a number may be meant as one.
-		if other := f.Filled - f.Types[w.Type]; w.Type != "" && other > 0 && (w.Type != TypeText || r.Form == FormJSON) {
+		if other := w.others(f, r); other > 0 {
 			add(TypeChanged, w.Name, "%s is not %s in %d of %s; the contract wants %s", w.Name, w.Type, other, rowsText(f.Filled), w.Type)
 		}
 		if w.Pattern != nil && f.Pattern == w.Pattern.String() && f.Misses > 0 {
-			add(OffPattern, w.Name, "%s does not match %s in %d of %s", w.Name, w.Pattern, f.Misses, rowsText(f.Filled))
+			add(OffPattern, w.Name, "%s does not match %s in %d of %s; the contract wants it in all of them", w.Name, w.Pattern, f.Misses, rowsText(f.Filled))
 		}
 	}
 	return out
+}
+
+// others counts the filled values of a field that are of another type. A CSV file and a page have nothing but texts: what
+// reads as a number may be meant as one.
+func (w Wanted) others(f Field, r Run) int {
+	if w.Type == "" || w.Type == TypeText && r.Form != FormJSON {
+		return 0
+	}
+	return f.Filled - f.Types[w.Type]
 }
 
 // rows finds a run with too few useful rows; its field is called "rows".
@@ -182,7 +208,7 @@ func (c *Contract) rows(r Run) []Finding {
 	if r.Useful >= c.MinRows {
 		return nil
 	}
-	return []Finding{{Field: "rows", Word: Missing, Contract: true, Text: fmt.Sprintf("%d useful rows of %d; the contract wants at least %d", r.Useful, r.Returned, c.MinRows)}}
+	return []Finding{{Field: "rows", Word: Missing, Contract: true, Text: fmt.Sprintf("%d of %s useful; the contract wants at least %d", r.Useful, rowsText(r.Returned), c.MinRows)}}
 }
 
 // exactly is a share in percent, as it was written.

@@ -33,15 +33,15 @@ func TestAContractIsExact(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		`{"name":"a","price":1,"url":"https://x"}` + "\n" + `{"name":"b"}`: "first",
-		`{"name":"a","price":1}`: "drift\nmissing: 1 useful rows of 1; the contract wants at least 2",
+		`{"name":"a","price":1}`: "drift\nmissing: 1 of 1 row useful; the contract wants at least 2",
 		`{"name":"a","price":"1"}` + "\n" + `{"name":null,"price":2,"url":"http://x"}`: "drift\n" +
 			"coverage: name filled in 1 of 2 rows (50 %); the contract wants at least 100 %\n" +
 			"type changed: price is not number in 1 of 2 rows; the contract wants number\n" +
-			"pattern: url does not match ^https:// in 1 of 1 row",
+			"pattern: url does not match ^https:// in 1 of 1 row; the contract wants it in all of them",
 		`{"x":1}` + "\n" + `{"x":1,"price":null}`: "drift\n" +
 			"missing: name filled in 0 of 2 rows (0 %); the contract wants at least 100 %\n" +
 			"emptied: price filled in 0 of 2 rows (0 %); the contract wants at least 50 %",
-		`{"error":"dead"}`: "drift\nmissing: 0 useful rows of 1; the contract wants at least 2",
+		`{"error":"dead"}`: "drift\nmissing: 0 of 1 row useful; the contract wants at least 2",
 	} {
 		if got := said(Judge(runOf(t, text, "ndjson", &c), nil, &c)); got != want {
 			t.Errorf("%s:\n%s\nwant\n%s", text, got, want)

@@ -14,23 +14,134 @@ import (
 	"zonedeck/model"
 )
 
-// Contract finds the contract of a collector; nil without one. Its error is a *textfile.Error or what
-// the file system said.
-func (m *Monitor) Contract(kind Kind, name string) (*Contract, error) {
+// folder is what the folder of contracts held when it was read.
+type folder struct {
+	contracts []Contract
+	broken    []damaged
+}
+
+// damaged is a file that is no contract. What it would be the contract of is empty where that cannot be told.
+type damaged struct {
+	kind Kind
+	name string
+	err  *textfile.Error
+}
+
+// folder reads every file of the folder that is called *.toml: what it is the contract of, its text says.
+func (m *Monitor) folder() folder {
 	if m.cfg.ContractsDir == "" {
-		return nil, nil //nolint:nilnil // there is none
+		return folder{}
 	}
-	c, err := ReadContract(m.ContractFile(kind, name))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil //nolint:nilnil // there is none
+	entries, err := os.ReadDir(m.cfg.ContractsDir)
+	var out folder
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		out.broken = append(out.broken, damaged{err: unreadable(m.cfg.ContractsDir, err)})
 	}
-	if err != nil {
-		return nil, err
+	for _, e := range entries {
+		if filepath.Ext(e.Name()) != ".toml" || strings.HasPrefix(e.Name(), ".") { // an editor's own
+			continue
+		}
+		file := filepath.Join(m.cfg.ContractsDir, e.Name())
+		c, err := ReadContract(file)
+		if err != nil {
+			out.broken = append(out.broken, damaged{c.Kind, c.Name, unreadable(file, err)})
+			continue
+		}
+		out.contracts = append(out.contracts, c)
 	}
-	if c.Kind != kind || c.Name != name {
-		return nil, &textfile.Error{File: c.File, Msg: fmt.Sprintf("the contract is of %s %q", c.Kind, model.Line(c.Name, 80)), Expected: fmt.Sprintf("%s = %q in this file", kind, name)}
+	return out
+}
+
+// unreadable is what the file system said of a file, as a fault of it.
+func unreadable(file string, err error) *textfile.Error {
+	var fault *textfile.Error
+	if errors.As(err, &fault) {
+		return fault
 	}
-	return &c, nil
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err
+	}
+	return &textfile.Error{File: file, Msg: "it cannot be read: " + err.Error()}
+}
+
+// Is reports whether c is of a collector. A target may be written as an address.
+func (c Contract) Is(kind Kind, name string) bool {
+	return c.Kind == kind && (c.Name == name || kind == Target && TargetName(c.Name) == name)
+}
+
+// certainly reports whether the file is meant for a collector: by what can be read of it, or by its name.
+func (b damaged) certainly(kind Kind, name, file string) bool {
+	if b.name == "" {
+		return b.err.File == file
+	}
+	return Contract{Kind: b.kind, Name: b.name}.Is(kind, name)
+}
+
+// of finds the contract of a collector, which is called file where zonedeck wrote it; nil without one. A second one is the
+// error, and so is a broken file that may be it.
+func (f folder) of(kind Kind, name, file string) (*Contract, error) {
+	var found *Contract
+	var misnamed error
+	for i, c := range f.contracts {
+		switch {
+		case !c.Is(kind, name) && c.File == file:
+			misnamed = &textfile.Error{
+				File: file, Line: c.line, Column: 1, Msg: fmt.Sprintf("the contract is of %s %q", c.Kind, model.Line(c.Name, 80)),
+				Expected: fmt.Sprintf("%s = %q in this file, or another name for it", kind, name),
+			}
+		case !c.Is(kind, name):
+		case found != nil:
+			return nil, second(*found, c)
+		default:
+			found = &f.contracts[i]
+		}
+	}
+	for _, b := range f.broken {
+		if b.certainly(kind, name, file) || b.name == "" && found == nil {
+			return nil, b.err
+		}
+	}
+	if found == nil {
+		return nil, misnamed
+	}
+	return found, nil
+}
+
+func second(first, c Contract) *textfile.Error {
+	return &textfile.Error{
+		File: c.File, Line: c.line, Column: 1,
+		Msg: fmt.Sprintf("a second contract of %s %q: the first is %s", c.Kind, model.Line(c.Name, 80), first.File), Expected: "one file for each collector",
+	}
+}
+
+// wrong is all that is wrong in the folder, a *textfile.Error each, or nil.
+func (f folder) wrong() error {
+	var all []error
+	for _, b := range f.broken {
+		all = append(all, b.err)
+	}
+	for i, c := range f.contracts {
+		name := c.Name
+		if c.Kind == Target {
+			name = TargetName(name)
+		}
+		if first := slices.IndexFunc(f.contracts[:i], func(o Contract) bool { return o.Is(c.Kind, name) || o.Is(c.Kind, c.Name) }); first >= 0 {
+			all = append(all, second(f.contracts[first], c))
+		}
+	}
+	return errors.Join(all...)
+}
+
+// Contract finds the contract of a collector; nil without one. Its error is a *textfile.Error.
+func (m *Monitor) Contract(kind Kind, name string) (*Contract, error) {
+	return m.folder().of(kind, name, m.named(kind, name))
+}
+
+// Contracts are all of the folder. What is wrong with others is the error, a *textfile.Error for each joined.
+func (m *Monitor) Contracts() ([]Contract, error) {
+	f := m.folder()
+	return f.contracts, f.wrong()
 }
 
 // ReadContract reads a file with a contract.
@@ -42,8 +153,19 @@ func ReadContract(file string) (Contract, error) {
 	return ParseContract(file, text)
 }
 
-// ContractFile is the file with the contract of a collector.
-func (m *Monitor) ContractFile(kind Kind, name string) string {
+// ContractFile is the file with the contract of a collector, which need not be there. Where one of the folder has to be
+// mended first, or taken away, that is the error, a *textfile.Error.
+func (m *Monitor) ContractFile(kind Kind, name string) (string, error) {
+	file := m.named(kind, name)
+	c, err := m.folder().of(kind, name, file)
+	if c != nil {
+		file = c.File
+	}
+	return file, err
+}
+
+// named is the file that a contract is written to where there is none.
+func (m *Monitor) named(kind Kind, name string) string {
 	plain := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.", r) {
 			return r
@@ -57,9 +179,18 @@ func (m *Monitor) ContractFile(kind Kind, name string) string {
 }
 
 // WriteContract writes the proposed contract of a collector, and names its file. Without over a file that is
-// there stays, and the error wraps fs.ErrExist.
+// there stays, and the error wraps fs.ErrExist, or is what is wrong with it. Another's file stays in any case.
 func (m *Monitor) WriteContract(r Run, over bool) (string, error) {
-	file := m.ContractFile(r.Kind, r.Name)
+	f, file := m.folder(), m.named(r.Kind, r.Name)
+	mine := slices.IndexFunc(f.broken, func(b damaged) bool { return b.certainly(r.Kind, r.Name, file) })
+	switch c, err := f.of(r.Kind, r.Name, file); {
+	case c != nil:
+		file = c.File
+	case err != nil && over && mine >= 0:
+		file = f.broken[mine].err.File
+	case err != nil:
+		return file, err
+	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return file, err
 	}

@@ -13,7 +13,8 @@ import (
 type Verdict struct {
 	State    State
 	Findings []Finding // drift first, then by field
-	// Against is how many good runs it was held against, AgainstRows their useful rows.
+	// Against is how many good runs it was held against, AgainstRows their useful rows. Of a page without any it is how many
+	// were good for one of its fields.
 	Against, AgainstRows int
 	// Contract says that a contract was held against it, too.
 	Contract bool
@@ -36,14 +37,18 @@ func Judge(r Run, earlier []Run, c *Contract) Verdict {
 		}
 		return v
 	}
-	j := judge{run: r, history: newHistory(r, earlier)}
+	j := judge{run: r, history: newHistory(r, earlier, "")}
 	v := Verdict{Contract: c != nil}
 	if len(j.last.good) > 0 {
 		j.before = j.pooled(j.last, 1)
 		v.Against, v.AgainstRows = len(j.last.good[0]), j.before.Useful
 	}
-	j.required()
-	if len(j.last.good) > 0 {
+	switch {
+	case r.Form == FormPage:
+		if held := j.page(earlier); v.Against == 0 { // fetches are one row each
+			v.Against, v.AgainstRows = held, held
+		}
+	case len(j.last.good) > 0:
 		j.fields()
 	}
 	if c != nil {
@@ -56,7 +61,7 @@ func Judge(r Run, earlier []Run, c *Contract) Verdict {
 		v.State = Drift
 	case slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Word == TooFew }):
 		v.State = Few
-	case len(j.last.good) == 0:
+	case v.Against == 0:
 		v.State = First
 	default:
 		v.State = Good
@@ -98,7 +103,14 @@ type judge struct {
 // inGood names the good runs that something is said of, of those before so many that are looked at together.
 func (j *judge) inGood(b base, together int) string {
 	at := b.good[together-1]
+	whole := !slices.ContainsFunc(at, func(i int) bool { return j.runs[i].State == Drift })
 	switch {
+	case !whole && len(at) == 1:
+		return "in the last run that was good for it"
+	case !whole && b.first:
+		return fmt.Sprintf("in the first %d runs that were good for it, %s to %s", len(at), j.runs[at[0]].Ref, j.runs[at[len(at)-1]].Ref)
+	case !whole:
+		return fmt.Sprintf("in the last %d runs that were good for it", len(at))
 	case b.first:
 		return fmt.Sprintf("in the first %d good runs, %s to %s", len(at), j.runs[at[0]].Ref, j.runs[at[len(at)-1]].Ref)
 	case len(at) == 1:
@@ -137,32 +149,52 @@ func (j *judge) sorted() []Finding {
 	return j.findings
 }
 
-// required finds what a fetch asked for and did not find: that needs no earlier run.
-func (j *judge) required() {
-	if j.run.Form != FormPage {
-		return
-	}
+// page judges what a fetch requires, each field by the runs that were good for that one: a selector that matches nothing says
+// nothing of the others. held is how many runs one of them was held against at most.
+func (j *judge) page(earlier []Run) (held int) {
 	for _, f := range j.run.Fields {
-		if f.Filled > 0 {
-			continue
+		one := judge{run: j.run, history: newHistory(j.run, earlier, f.Path).asking(f.Path)}
+		if f.Filled == 0 {
+			one.required(f.Path)
+		} else {
+			bases, oldest := one.bases()
+			one.against(bases, oldest, f.Path, falseAlarm/float64(testsAField*len(bases)*len(j.run.Fields)))
 		}
-		text := fmt.Sprintf("%s matched nothing, and the fetch requires it", f.Path)
-		if before, ok := j.before.Field(f.Path); ok {
-			text += "; it matched " + j.inGood(j.last, 1)
-			if before.Filled < before.Present {
-				text += fmt.Sprintf(", in %d of %d", before.Filled, before.Present)
-			}
+		j.findings = append(j.findings, one.findings...)
+		if len(one.last.good) > 0 {
+			held = max(held, len(one.last.good[0]))
 		}
-		j.add(Missing, f.Path, "%s", text)
 	}
+	return held
+}
+
+// required says that a required field was not found: that needs no earlier run.
+func (j *judge) required(path string) {
+	text := fmt.Sprintf("%s matched nothing, and the fetch requires it", path)
+	if before, ok := j.pooled(j.last, 1).Field(path); ok {
+		text += "; it matched " + j.inGood(j.last, 1)
+		if before.Filled < before.Present {
+			text += fmt.Sprintf(", in %d of %d", before.Filled, before.Present)
+		}
+	}
+	j.add(Missing, path, "%s", text)
+}
+
+// bases are the runs that are looked into, each with the oldest ones before all that are looked at together.
+func (j *judge) bases() (bases []base, oldest []Run) {
+	bases = append(bases, j.last)
+	if len(j.first.good) > 0 {
+		bases = append(bases, j.first)
+	}
+	for _, b := range bases {
+		oldest = append(oldest, j.pooled(b, len(b.good)))
+	}
+	return bases, oldest
 }
 
 // fields compares every field of the run and of the good ones.
 func (j *judge) fields() {
-	bases := []base{j.last}
-	if len(j.first.good) > 0 {
-		bases = append(bases, j.first)
-	}
+	bases, oldest := j.bases()
 	paths := map[string]bool{}
 	add := func(r Run) {
 		for _, f := range r.Fields {
@@ -170,9 +202,7 @@ func (j *judge) fields() {
 		}
 	}
 	add(j.run)
-	oldest := make([]Run, len(bases))
 	for i, b := range bases {
-		oldest[i] = j.pooled(b, len(b.good))
 		add(j.pooled(b, 1))
 		add(oldest[i])
 	}
@@ -181,13 +211,18 @@ func (j *judge) fields() {
 		if mapped(path, append(oldest, j.run)...) {
 			continue
 		}
-		for i, b := range bases {
-			if !j.found(path) {
-				j.field(b, path, oldest[i], alpha)
-			}
-		}
+		j.against(bases, oldest, path, alpha)
 		if !j.found(path) && !j.unseen(path) {
 			j.remark(path, alpha)
+		}
+	}
+}
+
+// against compares a field with those of each base, until one has shown drift.
+func (j *judge) against(bases []base, oldest []Run, path string, alpha float64) {
+	for i, b := range bases {
+		if !j.found(path) {
+			j.field(b, path, oldest[i], alpha)
 		}
 	}
 }

@@ -97,6 +97,8 @@ type Standing struct {
 	Run      Run // the newest
 	Verdict  Verdict
 	Accepted Acceptance // the newest; its Seq is 0 without one
+	// Left is what stays drift of the newest run once it is accepted: what its contract asks for, or the fetch itself.
+	Left []Finding
 	// Silent counts the newest runs without a useful row, of class SilentClass mostly.
 	Silent      int
 	SilentClass model.Class
@@ -110,11 +112,13 @@ const SilentRuns = 3
 // Dead reports whether the collector gave nothing of use in SilentRuns or more.
 func (s Standing) Dead() bool { return s.Silent >= SilentRuns }
 
-// Acceptable is why the newest run cannot be accepted as the new normal, or nil: ErrNothing, ErrAccepted or ErrNormal.
+// Acceptable is why the newest run cannot be accepted as the new normal, or nil: ErrNothing, ErrRefused, ErrAccepted or ErrNormal.
 func (s Standing) Acceptable() error {
 	switch {
 	case s.Run.Useful == 0:
 		return ErrNothing
+	case len(s.Left) > 0 && len(s.Changed()) == 0:
+		return ErrRefused
 	case s.Verdict.Accepted:
 		return ErrAccepted
 	case s.Verdict.State == Good:
@@ -123,9 +127,16 @@ func (s Standing) Acceptable() error {
 	return nil
 }
 
+// Changed is what is said of the newest run because earlier ones were otherwise: what accepting it ends.
+func (s Standing) Changed() []Finding {
+	return slices.DeleteFunc(slices.Clone(s.Verdict.Findings), func(f Finding) bool {
+		return f.Word == New || f.Contract || s.Run.Form == FormPage && f.Word == Missing
+	})
+}
+
 // List is how the collectors of a profile stand: those that are silent first, by their class, then those with
 // drift, then the others. jobs are the profile's own and others', newest first: they tell of runs that left
-// no result. A contract that cannot be read is the error, beside the list.
+// no result. What is wrong with contracts is the error, beside the list: a *textfile.Error, or several joined.
 func (m *Monitor) List(ctx context.Context, profile string, jobs []model.Job) ([]Standing, error) {
 	store, err := m.cfg.Open(ctx)
 	if err != nil {
@@ -136,15 +147,18 @@ func (m *Monitor) List(ctx context.Context, profile string, jobs []model.Job) ([
 		return nil, err
 	}
 	var out []Standing
-	var wrong error
+	contracts := m.folder()
+	wrong := contracts.wrong()
 	for _, r := range newest {
-		s, err := m.standing(ctx, store, r)
+		s, err := m.standing(ctx, store, r, contracts)
 		if err != nil {
 			var fault *textfile.Error
 			if !errors.As(err, &fault) {
 				return nil, err
 			}
-			wrong = err
+			if wrong == nil || !strings.Contains(wrong.Error(), fault.Error()) {
+				wrong = errors.Join(wrong, fault)
+			}
 		}
 		out = append(out, s)
 	}
@@ -184,7 +198,7 @@ func (s Standing) order() int {
 
 // standing judges the newest run of a collector as things are now. With an error of a contract it holds what
 // is known without.
-func (m *Monitor) standing(ctx context.Context, store *Store, r Run) (Standing, error) {
+func (m *Monitor) standing(ctx context.Context, store *Store, r Run, contracts folder) (Standing, error) {
 	earlier, err := store.Earlier(ctx, r)
 	if err != nil {
 		return Standing{}, err
@@ -193,8 +207,8 @@ func (m *Monitor) standing(ctx context.Context, store *Store, r Run) (Standing, 
 	if err != nil {
 		return Standing{}, err
 	}
-	contract, wrong := m.Contract(r.Kind, r.Name)
-	s := Standing{Run: r, Verdict: Judge(r, earlier, contract), Accepted: accepted}
+	contract, wrong := contracts.of(r.Kind, r.Name, m.named(r.Kind, r.Name))
+	s := Standing{Run: r, Verdict: Judge(r, earlier, contract), Accepted: accepted, Left: left(r, contract)}
 	if accepted.Seq > 0 && accepted.RunSeq == r.Seq {
 		s.Verdict.Accepted = true
 		if s.Verdict.State == First {
@@ -211,11 +225,40 @@ func (m *Monitor) standing(ctx context.Context, store *Store, r Run) (Standing, 
 	return s, wrong
 }
 
+// Named is the collector that a name or an address is of: the one that is called so, or else the target that fetches of
+// the address belong to, which need not have a run. Names of data sets have no dots, slashes and colons.
+func (m *Monitor) Named(ctx context.Context, profile, name string) (Collector, error) {
+	store, err := m.cfg.Open(ctx)
+	if err != nil {
+		return Collector{}, err
+	}
+	all, err := store.Collectors(ctx, profile)
+	if err != nil {
+		return Collector{}, err
+	}
+	c := Collector{profile, Dataset, name}
+	if strings.ContainsAny(name, "./:") {
+		c.Kind = Target
+	}
+	called := func(kind Kind) bool {
+		return slices.ContainsFunc(all, func(r Run) bool { return r.Kind == kind && r.Name == name })
+	}
+	switch {
+	case called(c.Kind):
+	case c.Kind == Target:
+		c.Name = TargetName(name)
+	case called(Target): // a host of this machine
+		c.Kind = Target
+	}
+	return c, nil
+}
+
 // Line is one field of a collector over its runs.
 type Line struct {
 	Field    string
 	Now      float64   // coverage, 0 to 1
 	Before   float64   // in the good runs; -1 without any
+	Against  int       // how many good runs those are; of a page, runs that were good for this field
 	History  []float64 // oldest first; -1 where a run says nothing of it
 	Type     string
 	Findings []Finding
@@ -251,34 +294,45 @@ func (m *Monitor) Show(ctx context.Context, c Collector) (Detail, error) {
 	}
 	d := Detail{Runs: all}
 	var wrong error
-	if d.Standing, wrong = m.standing(ctx, store, all[0]); d.Run.Seq == 0 {
+	contracts := m.folder()
+	if d.Standing, wrong = m.standing(ctx, store, all[0], contracts); d.Run.Seq == 0 {
 		return Detail{}, wrong
 	}
-	if c, _ := m.Contract(c.Kind, c.Name); c != nil { // wrong has what is wrong with it
+	if c, _ := contracts.of(c.Kind, c.Name, m.named(c.Kind, c.Name)); c != nil { // wrong has what is wrong with it
 		d.Key = c.Key
 	}
 	earlier, err := store.Earlier(ctx, all[0])
 	if err != nil {
 		return Detail{}, err
 	}
-	h := newHistory(d.Run, earlier)
+	h := newHistory(d.Run, earlier, "")
 	if i := slices.IndexFunc(h.runs[1:], func(r Run) bool { return r.State == Good || r.State == First }); i >= 0 {
 		d.Good = h.runs[i+1]
 	}
-	d.lines(h.pooled(h.last, 1))
+	d.lines(h, earlier)
 	return d, wrong
 }
 
 // ErrUnknown says that no run of a collector is stored.
 var ErrUnknown = errors.New("no run of it is stored")
 
-func (d *Detail) lines(base Run) {
+func (d *Detail) lines(h history, earlier []Run) {
+	base := h.pooled(h.last, 1)
 	add := func(path string) {
-		now, _ := d.Run.Field(path)
-		line := Line{Field: path, Now: now.Coverage(d.Run.Useful), Before: -1, Type: now.Type()}
-		if base.Useful > 0 {
-			before, _ := base.Field(path)
-			line.Before = before.Coverage(base.Useful)
+		now, asked := d.Run.Field(path)
+		line := Line{Field: path, Now: now.Coverage(d.Run.Useful), Before: -1, Type: now.Type(), Against: d.Verdict.Against}
+		before, _ := base.Field(path)
+		rows := base.Useful
+		if d.Run.Form == FormPage {
+			if asked {
+				h := newHistory(d.Run, earlier, path).asking(path)
+				before, _ = h.pooled(h.last, 1).Field(path)
+			}
+			rows = before.Present // other fetches did not ask for it
+			line.Against = rows
+		}
+		if rows > 0 {
+			line.Before = before.Coverage(rows)
 			if line.Type == "" {
 				line.Type = before.Type()
 			}
@@ -315,63 +369,6 @@ func (d *Detail) lines(base Run) {
 	}
 }
 
-// Pair is a sample before and after.
-type Pair struct {
-	Key           string
-	Before, After string // empty where there is none
-	// Pages are the two addresses where they differ.
-	Pages   [2]string
-	Matches string // see Sample
-	Fails   string
-}
-
-// Pairs lays the samples of the newest run beside those of the newest good one, by their keys. See Unpaired.
-func (d Detail) Pairs() []Pair {
-	before := map[string]Sample{}
-	for _, s := range d.Good.Sample {
-		before[s.Key] = s
-	}
-	var out []Pair
-	for _, s := range d.Run.Sample {
-		was := before[s.Key]
-		p := Pair{Key: s.Key, Before: was.Text, After: s.Text, Matches: s.Matches, Fails: s.Fails}
-		if was.Page != "" && was.Page != s.Page {
-			p.Pages = [2]string{was.Page, s.Page}
-		}
-		out = append(out, p)
-	}
-	slices.SortStableFunc(out, func(a, b Pair) int {
-		rank := func(p Pair) int {
-			switch {
-			case p.Fails != "":
-				return 0
-			case p.Before != "":
-				return 1
-			default:
-				return 2
-			}
-		}
-		return rank(a) - rank(b)
-	})
-	for _, s := range d.Good.Sample {
-		if !slices.ContainsFunc(out, func(p Pair) bool { return p.Key == s.Key }) {
-			out = append(out, Pair{Key: s.Key, Before: s.Text})
-		}
-	}
-	return out
-}
-
-// Unpaired is why no two samples are of the same row, in a sentence; empty where some are, or a run has none.
-func (d Detail) Unpaired() string {
-	if len(d.Run.Sample) == 0 || len(d.Good.Sample) == 0 || slices.ContainsFunc(d.Pairs(), func(p Pair) bool { return p.Before != "" && p.After != "" }) {
-		return ""
-	}
-	if d.Key != "" {
-		return fmt.Sprintf("No row that is kept of one run has the same %s as one of the other: none can be laid side by side.", model.Line(d.Key, 80))
-	}
-	return "No row that is kept of one run was asked for as one of the other: none can be laid side by side. Name a field that tells rows apart as key in the contract; it counts from the next run on."
-}
-
 // Compare holds a run that is not stored against those of its collector and a contract; nil means the
 // stored one.
 func (m *Monitor) Compare(ctx context.Context, r Run, c *Contract) (Verdict, error) {
@@ -393,30 +390,31 @@ func (m *Monitor) Compare(ctx context.Context, r Run, c *Contract) (Verdict, err
 
 // Accept records that what a collector gives now is normal: later runs are compared with its newest run
 // and what follows. seq is that run, 0 for any; where a newer one is there the error is ErrNewer. Where there is
-// nothing to accept it is that of Acceptable.
-func (m *Monitor) Accept(ctx context.Context, c Collector, seq int64, reason string) (Run, error) {
+// nothing to accept it is that of Acceptable. What is Left of the collector is not accepted, and stays drift.
+func (m *Monitor) Accept(ctx context.Context, c Collector, seq int64, reason string) (Standing, error) {
 	store, err := m.cfg.Open(ctx)
 	if err != nil {
-		return Run{}, err
+		return Standing{}, err
 	}
-	newest, err := store.Runs(ctx, c, 1)
-	switch {
-	case err != nil:
-		return Run{}, err
-	case len(newest) == 0:
-		return Run{}, fmt.Errorf("%s: %w", model.Line(c.Name, 80), ErrUnknown)
-	case seq != 0 && seq != newest[0].Seq:
-		return Run{}, fmt.Errorf("%s of %s: %w", newest[0].Ref, model.Line(c.Name, 80), ErrNewer)
+	r, err := newest(ctx, store, c, seq)
+	if err != nil {
+		return Standing{}, err
 	}
-	s, err := m.standing(ctx, store, newest[0])
+	s, err := m.standing(ctx, store, r, m.folder())
 	var fault *textfile.Error
 	if err != nil && !errors.As(err, &fault) { // without its contract it is judged by the runs
-		return Run{}, err
+		return Standing{}, err
 	}
 	if err := s.Acceptable(); err != nil {
-		return Run{}, fmt.Errorf("%s of %s: %w", newest[0].Ref, model.Line(c.Name, 80), err)
+		return s, fmt.Errorf("%s of %s: %w", r.Ref, model.Line(c.Name, 80), err)
 	}
-	return newest[0], store.Accept(ctx, newest[0], m.cfg.Person, model.Line(reason, 300))
+	if err := store.Accept(ctx, r, m.cfg.Person, model.Line(reason, 300)); err != nil {
+		return s, err
+	}
+	if s, err = m.standing(ctx, store, r, m.folder()); errors.As(err, &fault) {
+		err = nil
+	}
+	return s, err
 }
 
 // Errors of Acceptable.
@@ -424,6 +422,7 @@ var (
 	ErrNothing  = errors.New("its newest run has no useful row, which cannot be the new normal")
 	ErrAccepted = errors.New("its newest run is accepted already")
 	ErrNormal   = errors.New("its newest run is like those before it: there is nothing to accept")
+	ErrRefused  = errors.New("accepting its newest run changes nothing: it does not differ from earlier ones, and its contract or the fetch asks for more")
 )
 
 // TakeBack takes the newest acceptance back, and judges the runs since anew. Without one the error is ErrNotAccepted.

@@ -48,6 +48,14 @@ func pageOf(address string) string {
 	return plain("", model.ReplaceTokens(address, "*"))
 }
 
+// plainOfPage is a text of a page's element as plain has it; see fields.Mask.
+func plainOfPage(names []string, text string) string {
+	if slices.ContainsFunc(names, secret) {
+		return model.Masked
+	}
+	return plain("", text)
+}
+
 // PageRun is the run of a fetch with required fields. body is what it got, of which a sample is made;
 // without it there is none. The contract's patterns are matched; it may be nil.
 func PageRun(profile string, r model.FetchResult, body []byte, c *Contract) Run {
@@ -77,14 +85,14 @@ func PageRun(profile string, r model.FetchResult, body []byte, c *Contract) Run 
 	for _, f := range r.Fields {
 		paths = append(paths, f.Path)
 	}
-	traces, err := fields.Traces(r.ContentType, body, paths[:min(len(paths), maxTraces)])
+	traces, err := fields.Traces(r.ContentType, body, paths[:min(len(paths), maxTraces)], plainOfPage)
 	if err != nil {
 		return out // the fields were found in it, and are in the run
 	}
 	for _, t := range traces {
 		text := strings.Join(t.Outline, "\n")
 		switch {
-		case slices.ContainsFunc(strings.Split(t.Path, "."), model.SecretName):
+		case slices.ContainsFunc(strings.Split(t.Path, "."), secret):
 			text = model.Masked
 		case len(t.JSON) > 0:
 			text = string(redact(gjson.ParseBytes(t.JSON), sampleBytes/4))

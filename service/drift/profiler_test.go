@@ -76,7 +76,7 @@ func TestTheMostFrequentValueIsNeverUnderrated(t *testing.T) {
 }
 
 func TestASampleIsMaskedAndOfTheSameInputs(t *testing.T) {
-	const row = `{"name":"n%d","token":"s3cret","login":{"password":"s3cret","user":"u"},"image":"https://u:s3cret@img.test/a?sig=s3cret&w=1#access_token=s3cret","auth":"Bearer s3cret","head":"Authorization: Bearer s3cret, and more","link":"/a?token=s3cret&w=1#sig=s3cret","odd":"://x@y:s3cret@z?a","big":123456789012345678901234567890123456789012345678901234567890,"list":[1,2,3,4,5,6,7],"input":{"url":"http://lab.test/%d?api_key=s3cret"}}`
+	const row = `{"name":"n%d","token":"s3cret","login":{"password":"s3cret","user":"u"},"image":"https://u:s3cret@img.test/a?sig=s3cret&w=1#access_token=s3cret","auth":"Bearer s3cret","head":"Authorization: Bearer s3cret, and more","link":"/a?token=s3cret&w=1#sig=s3cret","odd":"://x@y:s3cret@z?a","session":"s3cret","words":"see https://a.test/?x=1 or https://u:s3cret@b.test/, s3=1;token=s3cret and session='s3cret s3cret'","big":123456789012345678901234567890123456789012345678901234567890,"list":[1,2,3,4,5,6,7],"input":{"url":"http://lab.test/%d?api_key=s3cret"}}`
 	a, b := runOf(t, many(500, row), "ndjson", nil), runOf(t, many(300, row)+many(200, strings.ReplaceAll(row, "lab.test", "other.test")), "ndjson", nil)
 	if len(a.Sample) != sampleRows {
 		t.Fatalf("%d rows", len(a.Sample))
@@ -150,6 +150,26 @@ func TestAFetchIsARunOfItsRequiredFields(t *testing.T) {
 	}
 }
 
+func TestThePageOfASampleIsMasked(t *testing.T) {
+	const html = `<div id=me class="box session=s3cret"><p class=price>$1</p><p>Authorization: Bearer s3cretBEARER99</p>
+<p>see https://bob:s3cret@example.com/a?api_key=s3cret&w=1 and /b?token=s3cret</p><p>at https://example.com/@bob, a=b</p><i class="big api-token">s3cret</i>
+<p>0123456789 0123456789 0123456789 0123456789 https://bob:s3cret012345678901234567890123456789@example.com</p><script>s3cret</script></div>`
+	r := PageRun("p", model.FetchResult{
+		Request: model.FetchRequest{URL: "http://lab.test/me", Required: []string{".price"}}, ContentType: "text/html", Fields: []model.Field{{Path: ".price", Found: true, Value: "$1"}},
+	}, []byte(html), nil)
+	want := `div#me.box.session=xxxxx
+  p.price  $1
+  p  Authorization: Bearer ••••
+  p  see https://xxxxx@example.com/a?api_key=xxxxx&w=1 and /b?token=xxxxx
+  p  at https://example.com/@bob, a=b
+  i.big.api-token  ••••
+  p  0123456789 0123456789 0123456789 0123456789 https://xxxxx@example.com
+  script`
+	if got := r.Sample[0].Text; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
 func TestWhatASecretFieldOfAPageHoldsIsNotKept(t *testing.T) {
 	for _, path := range []string{"token.value", "token.none"} {
 		r := PageRun("p", model.FetchResult{
@@ -220,7 +240,7 @@ func TestAContractHoldsForWhatAPageShows(t *testing.T) {
 	}
 	for values, want := range map[[2]string]string{
 		{"$3", "LAB-1"}:   "first",
-		{"$3", "12"}:      "drift\npattern: .sku does not match ^LAB- in 1 of 1 row",
+		{"$3", "12"}:      "drift\npattern: .sku does not match ^LAB- in 1 of 1 row; the contract wants it in all of them",
 		{"none", "LAB-1"}: "drift\ntype changed: .price is not number in 1 of 1 row; the contract wants number",
 	} {
 		r := PageRun("p", model.FetchResult{

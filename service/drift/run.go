@@ -134,6 +134,15 @@ type Run struct {
 	Sample []Sample
 }
 
+// UsefulRows is how many rows had something of use. Of a page Useful counts that it came, because its fields were looked
+// for in it; it is of use where one of them was found.
+func (r Run) UsefulRows() int {
+	if r.Form == FormPage && !slices.ContainsFunc(r.Fields, func(f Field) bool { return f.Filled > 0 }) {
+		return 0
+	}
+	return r.Useful
+}
+
 // Field finds a field by its path.
 func (r Run) Field(path string) (Field, bool) {
 	i, ok := slices.BinarySearchFunc(r.Fields, path, func(f Field, path string) int { return cmp.Compare(f.Path, path) })

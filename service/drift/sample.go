@@ -3,8 +3,6 @@ package drift
 import (
 	"bytes"
 	"encoding/json"
-	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -67,7 +65,7 @@ func (s *sampling) row(r rows.Row) {
 		return // of several rows of one input the first stands for it
 	}
 	switch {
-	case named && model.SecretName(s.key):
+	case named && secret(s.key):
 		key = s.key + " = " + model.Masked
 	case !named && rows.Valid([]byte(key)):
 		key = string(redact(gjson.Parse(key), sampleKey))
@@ -165,7 +163,7 @@ func (w *redactor) member(first *bool, name string) {
 
 func (w *redactor) value(name string, v gjson.Result, depth int) {
 	switch {
-	case model.SecretName(name) && v.Type != gjson.Null:
+	case secret(name) && v.Type != gjson.Null:
 		w.text(model.Masked)
 	case v.Type == gjson.String:
 		w.text(plain(name, v.Str))
@@ -214,62 +212,4 @@ func (w *redactor) nested(v gjson.Result, depth int) {
 		return true
 	})
 	w.b.WriteByte('}')
-}
-
-// plain is a text without what must not be kept: the value of what has a secret's name, logins, and
-// secret parameters of addresses.
-func plain(name, s string) string {
-	s = strings.ToValidUTF8(s, "�")
-	if model.SecretName(name) {
-		return model.Masked
-	}
-	s = logins.ReplaceAllString(s, "$1 "+model.Masked)
-	if strings.Contains(s, "://") && strings.ContainsAny(s, "@?#") {
-		s = maskAddress(s)
-	}
-	s = parameters.ReplaceAllStringFunc(s, func(p string) string {
-		name, _, _ := strings.Cut(p[1:], "=")
-		if plain, err := url.QueryUnescape(name); err == nil && !model.SecretName(plain) {
-			return p
-		}
-		return p[:1] + name + "=xxxxx"
-	})
-	return model.Cut(s, sampleText)
-}
-
-// logins and parameters are found anywhere in a text: the words of a header, and what follows an address, whole or not.
-var (
-	logins     = regexp.MustCompile(`(?i)\b(bearer|basic)\s+[^\s,;"']{4,}`)
-	parameters = regexp.MustCompile(`[?&#][^\s?&#=]{1,100}=[^\s&#]*`)
-)
-
-// maskAddress masks the login and the secret parameters of an address. A text that is none, and has
-// the signs of one, is masked from them on.
-func maskAddress(s string) string {
-	u, err := url.Parse(s)
-	if err != nil || u.Host == "" {
-		if i := strings.IndexAny(s, "@?#"); i >= 0 {
-			if s[i] == '@' {
-				return model.Masked + s[strings.LastIndex(s, "@"):]
-			}
-			return s[:i+1] + model.Masked
-		}
-		return s
-	}
-	if u.User != nil {
-		u.User = url.User("xxxxx")
-	}
-	for _, part := range []*string{&u.RawQuery, &u.Fragment} {
-		fields := strings.Split(*part, "&")
-		for i, f := range fields {
-			if name, _, ok := strings.Cut(f, "="); ok {
-				if plainName, err := url.QueryUnescape(name); err != nil || model.SecretName(plainName) {
-					fields[i] = name + "=xxxxx"
-				}
-			}
-		}
-		*part = strings.Join(fields, "&")
-	}
-	u.RawFragment = ""
-	return u.String()
 }

@@ -255,7 +255,7 @@ func earlier(ctx context.Context, q database.Queryer, r Run) ([]Run, error) {
 		return nil, err
 	}
 	full := map[int64]Run{}
-	need, err := json.Marshal(newHistory(r, out).needed())
+	need, err := json.Marshal(neededOf(r, out))
 	if err != nil {
 		return nil, err
 	}

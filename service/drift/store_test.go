@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/rows"
 )
@@ -147,8 +145,8 @@ func TestWhatIsAcceptedIsNormalUntilItIsTakenBack(t *testing.T) {
 	}
 	result(t, m, "job-1", 9, many(30, whole))
 	result(t, m, "job-2", 8, many(30, broken))
-	if r, err := m.Accept(t.Context(), gdX, 0, "the shop has no prices\nnow"); err != nil || r.Ref != "job-2" {
-		t.Fatal(r.Ref, err)
+	if r, err := m.Accept(t.Context(), gdX, 0, "the shop has no prices\nnow"); err != nil || r.Run.Ref != "job-2" {
+		t.Fatal(r.Run.Ref, err)
 	}
 	d := show(t, m)
 	if d.Verdict.State != Good || !d.Verdict.Judged() || d.Accepted.Person != "ops" || d.Accepted.Reason != "the shop has no prices now" || d.Accepted.Ref != "job-2" || !d.Accepted.At.Equal(today) {
@@ -393,54 +391,6 @@ func TestCollectorsWithoutUsefulRowsStandFirst(t *testing.T) {
 	want := []string{"gd_dead empty 5 access_restricted", "shop.test/x empty 3 captcha", "gd_empty empty 5 outside", "gd_x drift 0 "}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
-	}
-}
-
-func TestAContractOfTheFolderHolds(t *testing.T) {
-	m := monitor(t, openStore(t, DefaultKeep()))
-	result(t, m, "job-1", 9, many(30, whole))
-	r, err := m.FirstGood(t.Context(), gdX)
-	if err != nil || r.Ref != "job-1" {
-		t.Fatal(r.Ref, err)
-	}
-	file, err := m.WriteContract(r, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := m.WriteContract(r, false); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("it was written over: %v", err)
-	}
-	if _, err := m.WriteContract(r, true); err != nil {
-		t.Error(err)
-	}
-	if v := show(t, m).Verdict; v.State != First || !v.Judged() || !v.Contract {
-		t.Errorf("%+v", v)
-	}
-	write := func(text string) {
-		t.Helper()
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("dataset = \"gd_x\"\n[[fields]]\nname = \"stock\"\nrequired = true\n")
-	if v := show(t, m).Verdict; v.State != Drift || v.Findings[0].Field != "stock" {
-		t.Errorf("%+v", v)
-	}
-	for _, text := range []string{"x", "dataset = \"gd_y\""} {
-		write(text)
-		list, err := m.List(t.Context(), "p", nil)
-		var fault *textfile.Error
-		if !errors.As(err, &fault) || len(list) != 1 || list[0].Verdict.Contract {
-			t.Errorf("%q: %v, %+v", text, err, list)
-		}
-	}
-	names := map[string]bool{}
-	for _, name := range []string{"gd_x", "GD_X", "a/b", "a_b", strings.Repeat("x", 300), "..", "é"} {
-		file := m.ContractFile(Target, name)
-		if names[file] || filepath.Dir(file) != m.cfg.ContractsDir || len(filepath.Base(file)) > 100 {
-			t.Errorf("%s: %s", name, file)
-		}
-		names[file] = true
 	}
 }
 

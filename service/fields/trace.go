@@ -29,12 +29,17 @@ type Trace struct {
 const (
 	outlineLines = 14
 	outlineDeep  = 4
-	outlineText  = 80 // bytes
-	maxSteps     = 16 // of a path that are followed
+	outlineText  = 80      // bytes
+	outlineRead  = 1 << 10 // bytes of a text that are looked at
+	maxSteps     = 16      // of a path that are followed
 )
 
-// Traces follows each path in a body; see Find.
-func Traces(contentType string, body []byte, paths []string) ([]Trace, error) {
+// Mask is a text of a page without what must not be kept. names is what its element is called: its id, classes and
+// itemprop; none for these themselves. It is asked before the text is cut: half a secret cannot be told from a word.
+type Mask func(names []string, text string) string
+
+// Traces follows each path in a body; see Find. What an outline has goes through mask.
+func Traces(contentType string, body []byte, paths []string, mask Mask) ([]Trace, error) {
 	out := make([]Trace, 0, len(paths))
 	if isJSON(contentType, body) {
 		body = bytes.TrimPrefix(body, []byte("\ufeff"))
@@ -53,7 +58,7 @@ func Traces(contentType string, body []byte, paths []string) ([]Trace, error) {
 		return nil, err
 	}
 	for _, path := range paths {
-		out = append(out, traceHTML(doc, path))
+		out = append(out, traceHTML(doc, path, mask))
 	}
 	return out, nil
 }
@@ -94,7 +99,7 @@ func traceJSON(body []byte, path string) Trace {
 	return t
 }
 
-func traceHTML(doc *goquery.Document, path string) Trace {
+func traceHTML(doc *goquery.Document, path string, mask Mask) Trace {
 	t := Trace{Path: path}
 	var around *html.Node
 	for _, end := range steps(path) {
@@ -123,7 +128,7 @@ func traceHTML(doc *goquery.Document, path string) Trace {
 		}
 	}
 	if around != nil {
-		outline(&t.Outline, around, 0)
+		outline(&t.Outline, around, 0, mask)
 	}
 	return t
 }
@@ -162,29 +167,29 @@ func steps(s string) []int {
 }
 
 // outline draws an element and those in it.
-func outline(out *[]string, n *html.Node, depth int) {
+func outline(out *[]string, n *html.Node, depth int, mask Mask) {
 	if len(*out) >= outlineLines {
 		return
 	}
 	line := strings.Repeat("  ", depth) + n.Data
+	var names []string
 	for _, a := range n.Attr {
+		called := strings.Fields(a.Val[:min(len(a.Val), outlineRead)])
+		val := mask(nil, strings.Join(called, " "))
 		switch a.Key {
 		case "id":
-			line += "#" + a.Val
+			line += "#" + val
 		case "class":
-			line += "." + strings.Join(strings.Fields(a.Val), ".")
+			line += "." + strings.ReplaceAll(val, " ", ".")
 		case "itemprop":
-			line += "[itemprop=" + a.Val + "]"
+			line += "[itemprop=" + val + "]"
+		default:
+			continue
 		}
+		names = append(names, called...)
 	}
-	var words []string
-	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		if c.Type == html.TextNode && n.Data != "script" && n.Data != "style" {
-			words = append(words, strings.Fields(c.Data)...)
-		}
-	}
-	if own := strings.Join(words, " "); own != "" {
-		line += "  " + own
+	if own := ownText(n); own != "" {
+		line += "  " + mask(names, own)
 	}
 	line = strings.ToValidUTF8(line, "�")
 	if len(line) > outlineText+2*outlineDeep {
@@ -196,7 +201,24 @@ func outline(out *[]string, n *html.Node, depth int) {
 	}
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		if c.Type == html.ElementNode {
-			outline(out, c, depth+1)
+			outline(out, c, depth+1, mask)
 		}
 	}
+}
+
+// ownText is the beginning of the text of an element without that of those in it.
+func ownText(n *html.Node) string {
+	if n.Data == "script" || n.Data == "style" {
+		return ""
+	}
+	var words []string
+	left := outlineRead
+	for c := n.FirstChild; c != nil && left > 0; c = c.NextSibling {
+		if c.Type == html.TextNode {
+			text := c.Data[:min(len(c.Data), left)]
+			left -= len(text)
+			words = append(words, strings.Fields(text)...)
+		}
+	}
+	return strings.Join(words, " ")
 }

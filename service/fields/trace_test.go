@@ -24,7 +24,7 @@ func TestAPathIsFollowedToTheStepThatFails(t *testing.T) {
 		{`{"a.b":1}`, `a\.b`, `a\.b`, ""},
 		{`{"a"`, "a", "", "a"},
 	} {
-		got, err := Traces("", []byte(c.body), []string{c.path})
+		got, err := Traces("", []byte(c.body), []string{c.path}, asItIs)
 		if err != nil || len(got) != 1 || got[0].Matches != c.matches || got[0].Fails != c.fails || got[0].Found != (c.fails == "") {
 			t.Errorf("%s: %+v, %v", c.path, got, err)
 		}
@@ -35,8 +35,10 @@ func TestAPathIsFollowedToTheStepThatFails(t *testing.T) {
 	}
 }
 
+func asItIs(_ []string, text string) string { return text }
+
 func TestAnOutlineHasNamesAndTextsAlone(t *testing.T) {
-	got, err := Traces("text/html", []byte(tracedPage), []string{".card .price", ".name"})
+	got, err := Traces("text/html", []byte(tracedPage), []string{".card .price", ".name"}, asItIs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +46,7 @@ func TestAnOutlineHasNamesAndTextsAlone(t *testing.T) {
 	if !reflect.DeepEqual(got[0].Outline, card) || !reflect.DeepEqual(got[1].Outline, card) {
 		t.Errorf("%q\n%q", got[0].Outline, got[1].Outline)
 	}
-	deep, err := Traces("text/html", []byte(strings.Repeat("<div class='"+strings.Repeat("x", 5000)+"'>", 300)+"<p class=y>"+strings.Repeat("word ", 1000)), []string{".y"})
+	deep, err := Traces("text/html", []byte(strings.Repeat("<div class='"+strings.Repeat("x", 5000)+"'>", 300)+"<p class=y>"+strings.Repeat("word ", 1000)), []string{".y"}, asItIs)
 	if err != nil || len(deep[0].Outline) > outlineLines || len(strings.Join(deep[0].Outline, "")) > outlineLines*(outlineText+4*outlineDeep) {
 		t.Errorf("%+v, %v", deep, err)
 	}
@@ -58,7 +60,7 @@ func FuzzTraces(f *testing.F) {
 		if Validate(path) != nil {
 			return
 		}
-		traces, err := Traces("", []byte(body), []string{path})
+		traces, err := Traces("", []byte(body), []string{path}, asItIs)
 		if err != nil {
 			return
 		}

@@ -57,14 +57,16 @@ func TestAResultThatTheServiceNoLongerHasHasExpired(t *testing.T) {
 		text   string
 		from   model.JobState
 		want   model.JobState
+		next   string
 	}{
-		{400, "Snapshot is expired", model.JobReady, model.JobExpired},
-		{400, "Snapshot is expired", model.JobAccepted, model.JobExpired},
-		{410, "", model.JobDownloaded, model.JobExpired},
-		{404, "Snapshot does not exist", model.JobReady, model.JobExpired},
-		{404, "Snapshot does not exist", model.JobAccepted, model.JobAccepted},
-		{400, "bad format", model.JobReady, model.JobReady},
-		{500, "Snapshot", model.JobReady, model.JobReady},
+		{400, "Snapshot is expired", model.JobReady, model.JobExpired, "no longer has its result"},
+		{400, "Snapshot is expired", model.JobAccepted, model.JobExpired, "no longer has its result"},
+		{410, "", model.JobDownloaded, model.JobExpired, "no longer has its result"},
+		{404, "Snapshot does not exist", model.JobReady, model.JobExpired, "no longer has its result"},
+		{404, "Snapshot does not exist", model.JobAccepted, model.JobAccepted, ""},
+		{400, "no such snapshot", model.JobCanceled, model.JobCanceled, "it was cancelled"},
+		{400, "bad format", model.JobReady, model.JobReady, "correct what the service names"},
+		{500, "Snapshot", model.JobReady, model.JobReady, ""},
 	} {
 		cl, _ := script(t, text(c.status, c.text))
 		accepted(t, cl)
@@ -78,6 +80,9 @@ func TestAResultThatTheServiceNoLongerHasHasExpired(t *testing.T) {
 		job, err := cl.Download(t.Context(), "job-1", Destination{File: t.TempDir(), Format: "json"}, nil)
 		if !errors.As(err, &fault) || job.State != c.want || job.Fault.Call != model.CallDownload {
 			t.Errorf("%d %q from %s: %+v, %v", c.status, c.text, c.from, job, err)
+		}
+		if steps := job.Fault.Diagnosis.Steps; c.next != "" && (len(steps) != 1 || !strings.Contains(steps[0].Text, c.next)) {
+			t.Errorf("%d %q from %s: %+v", c.status, c.text, c.from, steps)
 		}
 		if kept, err := cl.Job(t.Context(), "job-1"); err != nil || kept.State != c.want {
 			t.Errorf("%d %q from %s: the ledger has %s, %v", c.status, c.text, c.from, kept.State, err)

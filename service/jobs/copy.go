@@ -113,7 +113,8 @@ func (s *syncer) grew(f *os.File, size int64) {
 	}
 }
 
-// summed is a file that is being written, with its size and digest so far.
+// summed is a file that is being written, with its size and digest so far: that of a download, and
+// the table that is made of its rows.
 type summed struct {
 	f    *os.File
 	sum  hash.Hash

@@ -280,7 +280,21 @@ func (rn *Runner) open(ctx context.Context, call jobCall, path string, query url
 	if resp.StatusCode == http.StatusAccepted || resp.StatusCode == http.StatusConflict { // public sources name both
 		return nil, fmt.Errorf("job %s: %w", call.job.ID, &NotReadyError{Text: fault.Text, After: fault.After})
 	}
+	if step := noResult(call, fault); step != "" {
+		fault.Diagnosis.Steps = []model.Step{{Action: model.ActionFixRequest, Text: step}}
+	}
 	return nil, fault
+}
+
+// noResult is what is left to do where no call gives a job's result any more, or empty.
+func noResult(call jobCall, fault *DiagnosisError) string {
+	switch {
+	case call.d.ResultGone(fault.Status, fault.Text, call.job.State.HasResult()):
+		return "launch it again: the service no longer has its result"
+	case call.job.State == model.JobCanceled && fault.Diagnosis.Cause == model.CauseRequestRefused:
+		return "launch it again: it was cancelled, and the service gives no result of it"
+	}
+	return ""
 }
 
 // close ends the exchange and drops the rest of the body.

@@ -32,7 +32,8 @@ type Followed struct {
 // process or another one that has the same ledger: no job is asked for by two at once. It
 // gives on each of them at the beginning and whenever it has changed, from this goroutine;
 // a job that another process launches comes too. A job that is over comes once more and then
-// no longer. A Followed without a job says that the service is asked about none (any more).
+// no longer; one that may have started comes once, when its webhook did not come in time. A
+// Followed without a job says that the service is asked about none (any more).
 //
 // It returns when ctx ends, with nil, or when ledger or queue cannot be read: ErrNoLedger,
 // ErrNoWork, ErrNotShown (the contract shows no way to ask), the ledger's.
@@ -126,12 +127,16 @@ func (f *follower) look(ctx context.Context) error {
 	if err := f.rn.watching.broken(); err != nil {
 		return err
 	}
+	if err := f.rn.endWaits(ctx, f.profile, func(job model.Job) { f.on(Followed{Job: job}) }); err != nil {
+		return err
+	}
 	there, asked, waiting := map[string]bool{}, 0, 0
 	for _, job := range jobs {
 		there[job.ID] = true
 		item, in := items[job.ID]
-		if _, before := f.seen[job.ID]; !in && !before && f.rn.cfg.Now().Before(f.until(job)) {
-			item = work.Item{Lane: lane(f.profile), Key: job.ID, Until: f.until(job), Due: time.Now()}
+		until := f.until(job)
+		if _, before := f.seen[job.ID]; !in && !before && f.rn.cfg.Now().Before(until) {
+			item = work.Item{Lane: lane(f.profile), Key: job.ID, Until: until, Due: time.Now()}
 			if err := f.queue.Put(ctx, item); err != nil {
 				return err
 			}
@@ -196,12 +201,18 @@ func (f *follower) inFlight(ctx context.Context) ([]model.Job, error) {
 }
 
 // until is when a job is given up. It follows from the ledger, so that it stays where
-// processes come and go.
+// processes come and go. One whose time passed while nobody asked may long be ready: it is asked for
+// once more, for as long as the service may be out of reach.
 func (f *follower) until(job model.Job) time.Time {
-	if job.Accepted.IsZero() {
-		return job.Created.Add(f.cadence.Limit)
+	since := job.Accepted
+	if since.IsZero() {
+		since = job.Created
 	}
-	return job.Accepted.Add(f.cadence.Limit)
+	until, now := since.Add(f.cadence.Limit), f.rn.cfg.Now()
+	if job.Updated.Before(until) && !now.Before(until) {
+		return now.Add(f.cadence.Patience)
+	}
+	return until
 }
 
 func (f *follower) tell(now Followed) {

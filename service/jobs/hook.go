@@ -60,18 +60,95 @@ func (rn *Runner) awaits(ctx context.Context, job model.Job) (model.Job, time.Du
 	return job, 0, err
 }
 
-// endWait has the service asked from now on. It changes nothing where nothing is waited for.
-func (rn *Runner) endWait(ctx context.Context, job model.Job, why string) (model.Job, error) {
-	if job.HookDue.IsZero() {
+// ErrNoHook says that no webhook comes to the inbox for a job.
+var ErrNoHook = errors.New("the service was given no address of the inbox with the job, so that no webhook comes for it")
+
+// AwaitHook waits once more for the webhook of a job that may have started: one that comes to its
+// address settles it (see Heard). Nothing is sent. Whoever follows jobs writes down when none came
+// in time.
+//
+// Errors: ErrNoHook, ErrSettled, ErrUnknownJob, the ledger's.
+func (rn *Runner) AwaitHook(ctx context.Context, id string) (model.Job, error) {
+	job, err := rn.toSettle(ctx, id)
+	if err == nil && job.Hook == "" {
+		err = fmt.Errorf("job %s: %w", job.ID, ErrNoHook)
+	}
+	if err != nil {
+		return job, err
+	}
+	return rn.change(ctx, job.ID, func(row *model.Job) (note, error) {
+		if row.State != model.JobMayHave {
+			return note{}, fmt.Errorf("job %s %s: %w", row.ID, row.State.Predicate(), ErrSettled)
+		}
+		row.HookDue = rn.hookDue(row.Hook)
+		wait := row.HookDue.Sub(rn.cfg.Now()).Round(time.Second)
+		return note{step: fmt.Sprintf("waits %s for its webhook; nothing is sent", wait), activity: fmt.Sprintf("%s %s: waits %s for its webhook", row.ID, row.Dataset, wait)}, nil
+	})
+}
+
+// endWaits looks once in the service's list for each job of a profile that may have started and of
+// which no webhook came in time, writes down what it saw, and gives the job.
+func (rn *Runner) endWaits(ctx context.Context, profile string, on func(model.Job)) error {
+	due, err := rn.cfg.Ledger.HooksDue(ctx, profile, rn.cfg.Now())
+	if err != nil {
+		return err
+	}
+	for _, job := range due {
+		job, ended, err := rn.endWaitOnce(ctx, job, "no webhook came in time: the service's list is looked at")
+		if err != nil {
+			return err
+		}
+		if ended { // by this process, and by no other
+			if job, err = rn.sawInList(ctx, job); err != nil {
+				return err
+			}
+		}
+		on(job)
+	}
+	return nil
+}
+
+// sawInList writes down whether the service's list has a job that one that may have started can be. It
+// takes none for it: that is for a person to decide.
+func (rn *Runner) sawInList(ctx context.Context, job model.Job) (model.Job, error) {
+	found, err := rn.Candidates(ctx, job.ID)
+	said := "no job that was seen in the service's list can be it"
+	switch {
+	case errors.Is(err, ErrSettled):
 		return job, nil
+	case context.Cause(ctx) != nil:
+		return job, context.Cause(ctx)
+	case err != nil:
+		said = line("what the service's list has is not known: " + err.Error())
+	case len(found) == 1:
+		said = fmt.Sprintf("%s of the service's list can be it: adopt it if it is", found[0].Snapshot)
+	case len(found) > 1:
+		said = fmt.Sprintf("%d jobs of the service's list can be it, %s first: adopt the one that it is", len(found), found[0].Snapshot)
 	}
 	return rn.change(context.WithoutCancel(ctx), job.ID, func(row *model.Job) (note, error) {
-		if row.HookDue.IsZero() {
+		return note{step: said, activity: row.ID + " " + row.Dataset + ": " + said}, nil
+	})
+}
+
+// endWait has nothing waited for any more. It changes nothing where nothing is waited for.
+func (rn *Runner) endWait(ctx context.Context, job model.Job, why string) (model.Job, error) {
+	job, _, err := rn.endWaitOnce(ctx, job, why)
+	return job, err
+}
+
+// endWaitOnce is endWait, and says whether it was this call that ended it.
+func (rn *Runner) endWaitOnce(ctx context.Context, job model.Job, why string) (_ model.Job, ended bool, err error) {
+	if job.HookDue.IsZero() {
+		return job, false, nil
+	}
+	job, err = rn.change(context.WithoutCancel(ctx), job.ID, func(row *model.Job) (note, error) {
+		if ended = !row.HookDue.IsZero(); !ended {
 			return note{}, nil
 		}
 		row.HookDue = time.Time{}
 		return note{step: why, activity: row.ID + " " + row.Dataset + ": " + why}, nil
 	})
+	return job, ended && err == nil, err
 }
 
 // Heard tells the job that a webhook is about of it, and has whoever follows jobs ask the service:

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"io/fs"
 	"os"
@@ -84,9 +83,7 @@ type partial struct {
 	rows   *tally
 	join   rows.Joiner
 	joined []byte
-	sum    hash.Hash
-	size   int64 // of what sum has
-	sync   syncer
+	summed        // the file, as far as its rows came
 	known  []byte // the text of the file about it
 }
 
@@ -103,7 +100,7 @@ func openPartial(dest, format string, identity partState, drop bool, counted tal
 	}
 	identity.Array = format == "json"
 	counted.array = identity.Array
-	p := &partial{Partial: f, dest: dest, format: format, state: identity, rows: &counted, sum: sha256.New()}
+	p := &partial{Partial: f, dest: dest, format: format, state: identity, rows: &counted, summed: summed{f: f.File, sum: sha256.New()}}
 	p.join.Array = identity.Array
 	info, err := f.Stat()
 	if err != nil {
@@ -230,12 +227,7 @@ func (p *partial) put(b []byte) error {
 
 // append writes to the file.
 func (p *partial) append(b []byte) error {
-	var summed sync.WaitGroup
-	summed.Go(func() { _, _ = p.sum.Write(b) })
-	n, err := p.File.Write(b)
-	summed.Wait()
-	p.size += int64(n)
-	p.sync.grew(p.File, p.size)
+	_, err := p.summed.Write(b)
 	return err
 }
 

@@ -117,3 +117,37 @@ func TestAFollowIsIdleOnceItHasGivenUpAllJobs(t *testing.T) {
 		}
 	}
 }
+
+// A job whose time passed while no zonedeck ran is asked for; one that was asked for since then is given up.
+func TestAJobWhoseTimePassedUnseenIsAskedForOnceMore(t *testing.T) {
+	for name, c := range map[string]struct {
+		seen  bool
+		asked int32
+		state model.JobState
+	}{"unseen": {false, 1, model.JobReady}, "seen since": {true, 0, model.JobAccepted}} {
+		cl, asked := script(t, text(200, `{"status":"ready"}`))
+		job := accepted(t, cl)
+		if c.seen {
+			if _, err := cl.cfg.Ledger.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
+				job.Accepted = job.Accepted.Add(-60 * time.Hour)
+				return "", nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			cl.cfg.Now = func() time.Time { return time.Now().Add(60 * time.Hour) }
+		}
+		ctx, end := context.WithTimeout(t.Context(), time.Minute)
+		if err := cl.Follow(ctx, func(f Followed) {
+			if f.Job.ID == "" {
+				end()
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		end()
+		if got, err := cl.Job(t.Context(), job.ID); err != nil || got.State != c.state || asked.Load() != c.asked {
+			t.Errorf("%s: %s after %d questions, %v", name, got.State, asked.Load(), err)
+		}
+	}
+}

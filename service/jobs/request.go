@@ -33,11 +33,24 @@ func keptRequest(r model.TriggerRequest, mask exchange.Mask) []byte {
 	if err != nil || mask.Text(string(text)) != string(text) {
 		return nil
 	}
+	return packed(text)
+}
+
+func packed(text []byte) []byte {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
 	_, _ = w.Write(text) // a buffer takes everything
 	_ = w.Close()
 	return b.Bytes()
+}
+
+// unpack reads what keptRequest made.
+func unpack(kept []byte, into any) error {
+	z, err := gzip.NewReader(bytes.NewReader(kept))
+	if err != nil {
+		return err
+	}
+	return json.NewDecoder(z).Decode(into)
 }
 
 // Request is what a job of the ledger asked for, by its identifier or its snapshot's, to be
@@ -56,11 +69,7 @@ func (rn *Runner) Request(ctx context.Context, id string) (model.TriggerRequest,
 		return model.TriggerRequest{}, err
 	}
 	var r model.TriggerRequest
-	z, err := gzip.NewReader(bytes.NewReader(kept))
-	if err == nil {
-		err = json.NewDecoder(z).Decode(&r)
-	}
-	if err != nil {
+	if err := unpack(kept, &r); err != nil {
 		return model.TriggerRequest{}, fmt.Errorf("what job %s asked for: %w: %w", job.ID, database.ErrCorrupt, err)
 	}
 	r.Repeats = job.ID

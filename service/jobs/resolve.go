@@ -19,6 +19,8 @@ var (
 	ErrSettled = errors.New("only a job that may have started is settled")
 	// ErrNoList says that the service's jobs cannot be listed.
 	ErrNoList = errors.New("the service's list of jobs cannot be asked for")
+	// ErrListCut says that nothing in the list fits, and that it may be among what could not be looked at.
+	ErrListCut = errors.New("no job that was seen in it can be it, and not every job of that time could be looked at")
 )
 
 // Candidate is a job of the service's list that may be one that may have started.
@@ -52,7 +54,7 @@ const (
 // be: of its data set, begun about then, and unknown to the ledger. Those with the same
 // number of inputs come first, then the nearest in time. Nothing is changed.
 //
-// Errors: ErrSettled, ErrUnknownJob, ErrNoList, those of the list.
+// Errors: ErrSettled, ErrUnknownJob, ErrNoList, ErrListCut, those of the list.
 func (rn *Runner) Candidates(ctx context.Context, id string) ([]Candidate, error) {
 	defer rn.cfg.Wire.Begin()()
 	job, err := rn.openJob(ctx, id)
@@ -105,6 +107,9 @@ func (rn *Runner) Candidates(ctx context.Context, id string) ([]Candidate, error
 	}
 	if err := rn.weighRivals(ctx, job, out); err != nil {
 		return nil, err
+	}
+	if cut && len(out) == 0 {
+		return nil, ErrListCut
 	}
 	if cut {
 		for i := range out {
@@ -189,7 +194,11 @@ func againstInputs(job model.Job, inputs int) string {
 	if inputs < 0 || inputs == job.Inputs {
 		return ""
 	}
-	return fmt.Sprintf("it has %d inputs and not %d", inputs, job.Inputs)
+	has := "1 input"
+	if inputs != 1 {
+		has = fmt.Sprintf("%d inputs", inputs)
+	}
+	return fmt.Sprintf("it has %s and not %d", has, job.Inputs)
 }
 
 // keyOf is the key that a job was started by, or "" when the inventory no longer has it.

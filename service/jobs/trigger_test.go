@@ -331,6 +331,42 @@ func TestSameInputsAreFoundInAnyOrder(t *testing.T) {
 	}
 }
 
+func TestInputsOfASampleAreFoundInTheWhole(t *testing.T) {
+	j, _ := withLedger(t)
+	cl := newRunner(t, servicetest.API(t, text(200, `{"snapshot_id":"sd_1"}`)), j)
+	whole := trigger("http://lab.test/1", "http://lab.test/2", "http://lab.test/3")
+	for _, r := range []model.TriggerRequest{trigger("http://lab.test/3", "http://lab.test/1"), trigger("http://lab.test/9")} {
+		if _, err := cl.Trigger(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other, same := whole, trigger("http://lab.test/1", "http://lab.test/3")
+	other.Dataset = "gd_other"
+	for name, c := range map[string]struct {
+		r      model.TriggerRequest
+		within time.Duration
+		want   string
+	}{
+		"the whole":        {whole, time.Hour, "job-1 2 of 3 inputs were"},
+		"one of them":      {trigger("http://lab.test/1"), time.Hour, "job-1 1 of 1 inputs was"},
+		"the same":         {same, time.Hour, ""},
+		"another data set": {other, time.Hour, ""},
+		"long ago":         {whole, -time.Second, ""},
+	} {
+		got, err := cl.SharedInputs(t.Context(), c.r, c.within)
+		words := ""
+		for _, s := range got {
+			words += s.Job.ID + " " + s.Words(len(c.r.Inputs))
+		}
+		if err != nil || words != c.want {
+			t.Errorf("%s: %q, %v", name, words, err)
+		}
+		if left := Unlaunched(c.r.Inputs, got); name == "the whole" && (len(left) != 1 || left[0].URL != "http://lab.test/2") {
+			t.Errorf("left: %v", left)
+		}
+	}
+}
+
 // The bytes of a trigger, as a socket received them.
 func TestTriggerBytesOnTheWire(t *testing.T) {
 	got := make(chan string, 1)

@@ -271,6 +271,18 @@ func (l *Ledger) insertRequest(ctx context.Context, tx *sql.Tx, n int64, request
 	return err
 }
 
+// ReplaceRequest puts another request in the place of a job's, if that is still the one that it was.
+func (l *Ledger) ReplaceRequest(ctx context.Context, id string, was, now []byte) error {
+	n, err := parseJobID(id)
+	if err != nil {
+		return err
+	}
+	return l.db.Write(ctx, "changing what job "+id+" asked for", func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "UPDATE job_requests SET request = $1 WHERE job = $2 AND request = $3", now, n, was)
+		return err
+	})
+}
+
 func update(ctx context.Context, tx *sql.Tx, n int64, job model.Job) error {
 	_, err := tx.ExecContext(ctx, `UPDATE jobs SET snapshot = $1, profile = $2, dataset = $3, key = $4, state = $5, wire = $6, status = $7,
 		detail = $8, inputs = $9, done = $10, records = $11, bytes = $12, file = $13, accepted = $14, updated = $15, fault = $16,

@@ -85,6 +85,26 @@ func (l *Ledger) Request(ctx context.Context, id string) ([]byte, error) {
 	return request, nil
 }
 
+// EachRequest gives what Request gives of each job that has it, newest first, with the job's state.
+func (l *Ledger) EachRequest(ctx context.Context, take func(id string, state model.JobState, request []byte) error) error {
+	var refused error
+	err := database.Each(ctx, l.db, "SELECT n, state, request FROM job_requests JOIN jobs ON n = job ORDER BY n DESC", nil, func(row database.Scanner) error {
+		var n int64
+		var state model.JobState
+		var request []byte
+		err := row.Scan(&n, &state, &request)
+		if err == nil {
+			refused = take(jobID(n), state, request)
+			err = refused
+		}
+		return err
+	})
+	if err != nil && refused == nil {
+		return l.db.Fault("reading what jobs asked for", err)
+	}
+	return err
+}
+
 // Jobs are the newest jobs of the ledger, newest first, each with its steps, and
 // how many jobs the ledger has. limit 0 means all. A job whose row is damaged is there as
 // far as it can be read, and its Detail says so: it must not hide the others.
@@ -104,6 +124,12 @@ func (l *Ledger) Jobs(ctx context.Context, limit int) (list []model.Job, total i
 // it, newest first.
 func (l *Ledger) InFlight(ctx context.Context) ([]model.Job, error) {
 	return l.jobs(ctx, "WHERE state IN ('intent', 'sending', 'accepted', 'running') ORDER BY n DESC", "looking for jobs in flight")
+}
+
+// HooksDue are the jobs of a profile that may have started and whose webhook was to come by now,
+// newest first.
+func (l *Ledger) HooksDue(ctx context.Context, profile string, now time.Time) ([]model.Job, error) {
+	return l.jobs(ctx, "WHERE state = 'may_have' AND profile = $1 AND hook_due > 0 AND hook_due <= $2 ORDER BY n DESC", "looking for webhooks that are due", profile, database.Micros(now))
 }
 
 // FieldsDue are the jobs of a profile with a result whose fields were not looked at, newest

@@ -140,8 +140,8 @@ func (a *asker) problem(ctx context.Context, cause error) (text string, err erro
 	}
 }
 
-// Datasets lists the data sets that the service has, as it lists them. skipped counts entries
-// that could not be read.
+// Datasets lists the data sets that the service has, as it lists them, after the products that its
+// lists leave out. skipped counts entries that could not be read.
 func Datasets(ctx context.Context, cfg Config, keyName string) (sets []model.Dataset, skipped int, err error) {
 	defer cfg.Wire.Begin()()
 	a, err := begin(ctx, cfg, keyName)
@@ -159,7 +159,11 @@ func Datasets(ctx context.Context, cfg Config, keyName string) (sets []model.Dat
 	for i := range sets {
 		sets[i].ID, sets[i].Name = a.mask.Text(sets[i].ID), a.mask.Text(sets[i].Name)
 	}
-	return sets, skipped, nil
+	var products []model.Dataset
+	for _, c := range a.d.Products() {
+		products = append(products, model.Dataset{ID: c.ID, Name: c.Name, Kind: c.Kind, Records: -1})
+	}
+	return append(products, sets...), skipped, nil
 }
 
 // Collectors lists the data sets that jobs can be started for, with their inputs: all, or one by

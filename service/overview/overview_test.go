@@ -81,7 +81,7 @@ func TestAnswersOfEveryKindAreToldApart(t *testing.T) {
 		says(c.status, c.body)
 		sets, skipped, err := Datasets(t.Context(), cfg, "")
 		if c.class == "" {
-			if err != nil || skipped != 1 || len(sets) != 1 || sets[0].ID != "gd_1" || sets[0].Records != 0 || strings.Contains(sets[0].Name, "\x1b") {
+			if err != nil || skipped != 1 || len(sets) != 3 || sets[1].Kind != model.CollectDeepLookup || sets[2].ID != "gd_1" || sets[2].Records != -1 || strings.Contains(sets[2].Name, "\x1b") {
 				t.Errorf("%+v, %d, %v", sets, skipped, err)
 			}
 			continue
@@ -98,10 +98,10 @@ func TestAnswersOfEveryKindAreToldApart(t *testing.T) {
 		_, _ = io.WriteString(w, `[{"id":"gd_1","name":"`+r.Header.Get("Authorization")+`"}]`)
 	}
 	sets, _, err := Datasets(t.Context(), cfg, "")
-	if err != nil || len(sets) != 1 {
+	if err != nil || len(sets) != 3 {
 		t.Fatalf("%+v, %v", sets, err)
 	}
-	servicetest.NoSecret(t, "a data set", sets[0].Name)
+	servicetest.NoSecret(t, "a data set", sets[2].Name)
 	answer = func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 	var call *CallError
 	if _, _, err := Datasets(t.Context(), cfg, ""); !errors.As(err, &call) || call.Status != 0 || call.Diagnosis.Cause != model.CauseNetwork {

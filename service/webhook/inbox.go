@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"zonedeck/model"
@@ -71,6 +72,8 @@ type Inbox struct {
 	db  *database.DB
 	dir string
 	now func() time.Time
+	// refused is what the receiver of this process does not store now; nil where there is none.
+	refused atomic.Pointer[[]model.HookRefusals]
 }
 
 // Options say where an inbox is.

@@ -60,6 +60,9 @@ type Config struct {
 	// goroutine. Receiving does not wait for it: what it does not keep up with it is not told. May
 	// be nil.
 	On func(Event)
+	// Refused is told of deliveries that were not stored for want of room: of the first, of the
+	// later ones counted every minute, and when it is over. May be nil.
+	Refused func(model.HookRefusals)
 	// Wall is the machine's clock, by which senders sign; nil for time.Now.
 	Wall func() time.Time
 	Log  *slog.Logger
@@ -96,6 +99,7 @@ type Receiver struct {
 	full     chan struct{}
 	held     atomic.Int64 // bytes of bodies that are kept, or on their way
 	failed   chan error
+	refused  refusals
 	server   *http.Server
 	unlock   func()
 	end      context.CancelFunc // of the work
@@ -136,7 +140,7 @@ func Listen(ctx context.Context, address string, open bool, c Config) (*Receiver
 	}
 	r := &Receiver{
 		conf: c, inbox: c.Inbox, step: c.step, unlock: unlock, arrivals: make(chan *arrival), news: make(chan placed, maxNews), idle: make(chan struct{}), observed: make(chan struct{}),
-		wake: make(chan struct{}, 1), full: make(chan struct{}, 1), failed: make(chan error, 1),
+		wake: make(chan struct{}, 1), full: make(chan struct{}, 1), failed: make(chan error, 1), refused: refusals{wake: make(chan struct{}, 1)},
 	}
 	r.settings.Store(c.Settings.orDefault())
 	if err := r.begin(ctx, address); err != nil {
@@ -159,6 +163,9 @@ func (r *Receiver) begin(ctx context.Context, address string) error {
 		return err
 	}
 	r.held.Store(held)
+	if err := r.inbox.setRefused(nil); err != nil { // of one that was killed
+		return err
+	}
 	listener := r.conf.listener
 	if listener == nil {
 		if listener, err = listenAt(ctx, address); err != nil {
@@ -183,6 +190,7 @@ func (r *Receiver) begin(ctx context.Context, address string) error {
 	r.running.Go(func() { r.inbox.commit(commits, r.arrivals) })
 	r.running.Go(func() { r.work(work) })
 	r.running.Go(func() { r.clean(work) })
+	r.running.Go(func() { r.refuse(work) })
 	go r.observe()
 	r.running.Go(func() {
 		if err := r.server.Serve(netutil.LimitListener(listener, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
@@ -194,7 +202,7 @@ func (r *Receiver) begin(ctx context.Context, address string) error {
 
 func listenAt(ctx context.Context, address string) (net.Listener, error) {
 	var conf net.ListenConfig
-	listener, err := conf.Listen(ctx, "tcp", address)
+	listener, err := conf.Listen(ctx, network(address), address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, fmt.Errorf("%s: %w: choose another port, or 0 for any", address, ErrInUse)
@@ -202,6 +210,21 @@ func listenAt(ctx context.Context, address string) (net.Listener, error) {
 		return nil, fmt.Errorf("listening at %s: %w", address, err)
 	}
 	return listener, nil
+}
+
+// network is the one of net.Listen for an address. A literal IP address is of its own family alone: by "tcp"
+// 0.0.0.0 would be all addresses of IPv6 as well.
+func network(address string) string {
+	host, _, _ := net.SplitHostPort(address)
+	a, err := netip.ParseAddr(host)
+	switch {
+	case err != nil: // a name, or nothing: every address
+		return "tcp"
+	case a.Unmap().Is4():
+		return "tcp4"
+	default:
+		return "tcp6"
+	}
 }
 
 // Notice says what was put aside when it began, or is empty.
@@ -235,7 +258,7 @@ func (r *Receiver) Close() error {
 		case <-r.observed:
 		case <-time.After(r.conf.patience):
 		}
-		err = errors.Join(err, os.Remove(r.inbox.placeFile()))
+		err = errors.Join(err, r.inbox.setRefused(nil), os.Remove(r.inbox.placeFile()))
 		r.unlock()
 	})
 	return err

@@ -85,6 +85,7 @@ func (r *Receiver) receive(w http.ResponseWriter, q *http.Request) (status int, 
 	case len(q.RequestURI) > maxTarget:
 		return http.StatusRequestURITooLong, "the address is too long"
 	case q.ContentLength > r.settings.Load().MaxBody:
+		r.refused.add(whyLarge, r.conf.Wall())
 		return http.StatusRequestEntityTooLarge, errTooLarge.Error()
 	}
 	r.step("begin")
@@ -92,25 +93,28 @@ func (r *Receiver) receive(w http.ResponseWriter, q *http.Request) (status int, 
 	switch {
 	case err == nil:
 		r.step("answer")
+		r.refused.stored(r.conf.Wall())
 		r.stored(got)
 		return http.StatusOK, "stored"
 	case errors.Is(err, errTooLarge):
+		r.refused.add(whyLarge, r.conf.Wall())
 		return http.StatusRequestEntityTooLarge, errTooLarge.Error()
 	case errors.Is(err, errSlow), errors.Is(err, os.ErrDeadlineExceeded):
 		return http.StatusRequestTimeout, errSlow.Error()
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return http.StatusBadRequest, "the body ended early"
 	case errors.Is(database.Classify(err), database.ErrFull):
-		r.conf.Log.Error("a webhook was not stored", "error", err)
+		r.refused.add(whyDisk, r.conf.Wall())
 		return http.StatusInsufficientStorage, "the disk is full"
 	case errors.Is(err, errDisk):
-		r.conf.Log.Error("a webhook was not stored: it would leave less of the disk free than reserve_mb")
+		r.refused.add(whyReserve, r.conf.Wall())
 		return http.StatusInsufficientStorage, errDisk.Error()
 	case errors.Is(err, errFull):
-		r.conf.Log.Error("a webhook was not stored: the inbox has all that it may keep, and what lies there is bookmarked or not worked on")
+		r.refused.add(whyKept, r.conf.Wall())
 		return http.StatusInsufficientStorage, errFull.Error()
 	default:
 		r.conf.Log.Error("a webhook was not stored", "error", err)
+		r.refused.add(whyElse, r.conf.Wall())
 		return http.StatusServiceUnavailable, "it could not be stored"
 	}
 }

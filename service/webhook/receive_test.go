@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -268,6 +270,52 @@ func TestWhereItListens(t *testing.T) {
 	if _, ok := in.Listening(); ok {
 		t.Error("it has ended")
 	}
+}
+
+// TestItListensAtWhatIsAskedAlone: all addresses of IPv4 are none of IPv6, and the other way round.
+func TestItListensAtWhatIsAskedAlone(t *testing.T) {
+	for address, want := range map[string]struct{ url, reached, refused string }{
+		"0.0.0.0:0": {"http://0.0.0.0", "127.0.0.1", "::1"},
+		"[::]:0":    {"http://[::]", "::1", "127.0.0.1"},
+		":0":        {"http://[::]", "127.0.0.1", ""},
+	} {
+		t.Run(address, func(t *testing.T) {
+			r, err := Listen(t.Context(), address, true, Config{Inbox: openInbox(t, t.TempDir())})
+			if err != nil && strings.HasPrefix(address, "[") && !hasIPv6(t) {
+				return // it says that there is none
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			at, err := url.Parse(r.URL())
+			if err != nil || !strings.HasPrefix(r.URL(), want.url+":") && (address != ":0" || hasIPv6(t)) {
+				t.Fatalf("%s, %v", r.URL(), err)
+			}
+			for host, ok := range map[string]bool{want.reached: true, want.refused: false} {
+				if host == "" {
+					continue
+				}
+				ok = ok && (host != "::1" || hasIPv6(t))
+				conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", net.JoinHostPort(host, at.Port()))
+				if (err == nil) != ok {
+					t.Errorf("%s: %v", host, err)
+				}
+				if err == nil {
+					_ = conn.Close()
+				}
+			}
+		})
+	}
+}
+
+func hasIPv6(t *testing.T) bool {
+	t.Helper()
+	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp6", "[::1]:0")
+	if err == nil {
+		_ = ln.Close()
+	}
+	return err == nil
 }
 
 // TestABurstLosesNothing sends 1,000 deliveries, each twice, as many at once as are served.

@@ -54,8 +54,8 @@ func apply(f *model.ActivityFilter, name, value string, now time.Time) error {
 	case "profile":
 		f.Profile = value
 	case "by":
-		if value != model.SourceAgent {
-			return fmt.Errorf("by %q: only %s is marked", value, model.SourceAgent)
+		if !slices.Contains(model.Sources(), value) {
+			return fmt.Errorf("by %q is not one of %s: what you do yourself has no mark", value, join(model.Sources()))
 		}
 		f.Source = value
 	case "since":
@@ -65,13 +65,13 @@ func apply(f *model.ActivityFilter, name, value string, now time.Time) error {
 		}
 		f.Since = t
 	default:
-		return fmt.Errorf("unknown term %q: use class:, zone:, key:, kind:, profile:, by:agent, or since: with a time", name)
+		return fmt.Errorf("unknown term %q: use class:, zone:, key:, kind:, profile:, by: with agent or rotation, or since: with a time", name)
 	}
 	return nil
 }
 
 func kinds() []model.ActivityKind {
-	return []model.ActivityKind{model.ActivityFetch, model.ActivityTwin, model.ActivityProbe, model.ActivityJob, model.ActivityKey, model.ActivityAgent}
+	return []model.ActivityKind{model.ActivityFetch, model.ActivityTwin, model.ActivityProbe, model.ActivityJob, model.ActivityKey, model.ActivityAgent, model.ActivityHook}
 }
 
 // parseClass parses a class as JSON spells it, with "-" or "_". An unambiguous

@@ -16,6 +16,7 @@ func TestFilterTermsAreRead(t *testing.T) {
 		"":                                {},
 		"shop  captcha":                   {Words: []string{"shop", "captcha"}},
 		"class:captcha zone:z key:k":      {Class: model.ClassCaptcha, Zone: "z", Key: "k"},
+		"by:rotation":                     {Source: model.SourceRotation},
 		"by:agent kind:agent":             {Source: model.SourceAgent, Kind: model.ActivityAgent},
 		"profile:acme":                    {Profile: "acme"},
 		"class:access":                    {Class: model.ClassAccessRestricted},
@@ -35,7 +36,7 @@ func TestFilterTermsAreRead(t *testing.T) {
 
 func TestAMistakeInAFilterIsReported(t *testing.T) {
 	for in, want := range map[string]string{
-		"by:me":      "only agent is marked",
+		"by:me":      "is not one of agent, rotation",
 		"class:":     "as in class:captcha",
 		"class:blah": "is not one of ok, access_restricted",
 		"kind:mail":  "is not one of fetch, twin, probe, job, key",

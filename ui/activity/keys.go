@@ -46,7 +46,7 @@ func (m *Model) Bindings() []kit.Binding {
 	}
 	out := []kit.Binding{
 		open,
-		{Keys: []string{"/"}, Label: "filter", Help: "Filter by the beginnings of words, and class:, zone:, key:, kind:, profile:, by:agent, since:2h.", Group: "Filter", Intent: openFilter{}},
+		{Keys: []string{"/"}, Label: "filter", Help: "Filter by the beginnings of words, and class:, zone:, key:, kind:, profile:, by:agent, by:rotation, since:2h.", Group: "Filter", Intent: openFilter{}},
 		{Keys: []string{"w"}, Label: "what the emulator saw", Help: "Show every request as the local emulator saw it: headers, body, answer, fault.", Group: "Activity", Intent: toggleSeen{}, Disabled: m.whyNotSeen()},
 		clr, cpy,
 		{Keys: []string{"E"}, Label: "HAR", Help: "Write the fetches that the filter lets pass as a HAR file, credentials redacted.", Group: "Activity", Intent: writeHAR{}, Hidden: true},

@@ -196,6 +196,14 @@ func (m *Model) detail(w int) []string {
 // lineText is an entry in one line.
 func (m *Model) lineText(a model.Activity) string { return m.facts(a) + " · " + what(a) }
 
+// by says who did an entry that was not the operator.
+func by(source string) string {
+	if source == model.SourceAgent {
+		return "by an agent"
+	}
+	return "by a " + source
+}
+
 // facts is everything known about an entry except its description.
 func (m *Model) facts(a model.Activity) string {
 	now := m.deps.Now()
@@ -215,7 +223,7 @@ func (m *Model) facts(a model.Activity) string {
 		add(strconv.Itoa(a.Status))
 	}
 	if a.Source != "" {
-		add("by an " + a.Source)
+		add(by(a.Source))
 	}
 	add(a.Profile)
 	add(a.Zone)

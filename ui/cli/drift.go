@@ -59,7 +59,7 @@ func (t *task) standings(ctx context.Context) ([]drift.Standing, error) {
 	var fault *textfile.Error
 	switch {
 	case errors.As(err, &fault):
-		t.app.warn("a contract is left out: %s", oneLine(fault))
+		t.app.warn("a contract is left out: %s", oneLine(err))
 	case err != nil:
 		return nil, driftError(err)
 	}
@@ -70,7 +70,7 @@ func (t *task) standings(ctx context.Context) ([]drift.Standing, error) {
 func driftError(err error) error {
 	var fault *textfile.Error
 	switch {
-	case errors.As(err, &fault), errors.Is(err, drift.ErrUnknown), errors.Is(err, drift.ErrNotAccepted), errors.Is(err, drift.ErrNothing), errors.Is(err, drift.ErrAccepted), errors.Is(err, drift.ErrNormal), errors.Is(err, drift.ErrNewer), errors.Is(err, drift.ErrNoGood):
+	case errors.As(err, &fault), errors.Is(err, drift.ErrUnknown), errors.Is(err, drift.ErrNotAccepted), errors.Is(err, drift.ErrNothing), errors.Is(err, drift.ErrAccepted), errors.Is(err, drift.ErrNormal), errors.Is(err, drift.ErrNewer), errors.Is(err, drift.ErrNoGood), errors.Is(err, drift.ErrAmended), errors.Is(err, drift.ErrNotAmended):
 		return usage("%w", err)
 	case errors.Is(err, fs.ErrExist):
 		return usage("%w; --force replaces it", err)
@@ -119,7 +119,7 @@ type acceptedJSON struct {
 func newStandingJSON(s drift.Standing) standingJSON {
 	out := standingJSON{
 		Kind: string(s.Run.Kind), Name: s.Run.Name, State: string(s.Verdict.State), Judged: s.Verdict.Judged(), Run: s.Run.Ref, At: s.Run.At.UTC().Format(time.RFC3339),
-		Returned: s.Run.Returned, Useful: s.Run.Useful, Against: s.Verdict.Against, Contract: s.Verdict.Contract,
+		Returned: s.Run.Returned, Useful: s.Run.UsefulRows(), Against: s.Verdict.Against, Contract: s.Verdict.Contract,
 		Silent: s.Silent, Class: string(s.SilentClass), Findings: newDriftFindings(s.Verdict.Findings),
 	}
 	if a := s.Accepted; a.Seq > 0 {
@@ -161,7 +161,7 @@ func (t *task) printStandings(list []drift.Standing, asJSON bool) error {
 		if s.Dead() {
 			says = model.ClassWord(s.SilentClass, s.SilentCause)
 		}
-		rows = append(rows, []string{standsAs(s), s.Run.Name, string(s.Run.Kind), s.Run.Ref, fmt.Sprintf("%d of %d", s.Run.Useful, s.Run.Returned), cmp.Or(says, "-")})
+		rows = append(rows, []string{standsAs(s), s.Run.Name, string(s.Run.Kind), s.Run.Ref, fmt.Sprintf("%d of %d", s.Run.UsefulRows(), s.Run.Returned), cmp.Or(says, "-")})
 	}
 	if asJSON {
 		return t.app.printJSON(struct {
@@ -176,15 +176,13 @@ func (t *task) printStandings(list []drift.Standing, asJSON bool) error {
 	return printColumns(t.app.Stdout, rows)
 }
 
-// kindOf is what a name can be: data sets have no dots, slashes and colons in theirs.
-func kindOf(name string) (kind drift.Kind, id string) {
-	if strings.Contains(name, "://") {
-		return drift.Target, drift.TargetName(name)
+// collector is the one that a name or an address is of.
+func (t *task) collector(ctx context.Context, name string) (kind drift.Kind, id string, err error) {
+	c, err := t.Client.Drift.Named(ctx, name)
+	if err != nil {
+		return "", "", driftError(err)
 	}
-	if strings.ContainsAny(name, "./:") {
-		return drift.Target, name
-	}
-	return drift.Dataset, name
+	return c.Kind, c.Name, nil
 }
 
 func (a *app) driftShowCommand() *cobra.Command {
@@ -195,10 +193,16 @@ func (a *app) driftShowCommand() *cobra.Command {
 		Args:  oneArg("the data set, or the target or its address, as 'zonedeck drift list' names it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd.Context(), driftNeeds(), func(t *task) error {
-				kind, id := kindOf(args[0])
+				kind, id, err := t.collector(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
 				d, err := t.Client.Drift.Show(cmd.Context(), kind, id)
 				var fault *textfile.Error
-				if err != nil && !errors.As(err, &fault) {
+				switch {
+				case errors.As(err, &fault):
+					t.app.warn("a contract is left out: %s", oneLine(err))
+				case err != nil:
 					return driftError(err)
 				}
 				return t.printDetail(d, asJSON)
@@ -232,7 +236,7 @@ func (t *task) printDetail(d drift.Detail, asJSON bool) error {
 		return t.printDetailJSON(d)
 	}
 	r := d.Run
-	t.app.say("zonedeck: %s %s: %s; %s of %s useful in %s of %s", r.Kind, sanitizeLine(r.Name), standsAs(d.Standing), fmt.Sprint(r.Useful), text.Counted(r.Returned, "row"), sanitizeLine(r.Ref), r.At.Local().Format(time.DateTime))
+	t.app.say("zonedeck: %s %s: %s; %s of %s useful in %s of %s", r.Kind, sanitizeLine(r.Name), standsAs(d.Standing), fmt.Sprint(r.UsefulRows()), text.Counted(r.Returned, "row"), sanitizeLine(r.Ref), r.At.Local().Format(time.DateTime))
 	if a := d.Accepted; a.Seq > 0 {
 		t.app.say("zonedeck: %s was accepted as normal by %s on %s: %s", sanitizeLine(a.Ref), sanitizeLine(a.Person), a.At.Local().Format(time.DateTime), sanitizeLine(cmp.Or(a.Reason, "no reason was given")))
 	}
@@ -254,11 +258,7 @@ func (t *task) printDetail(d drift.Detail, asJSON bool) error {
 	}
 	for _, p := range d.Pairs() {
 		if p.Fails != "" {
-			where := "and nothing before it matches"
-			if p.Matches != "" {
-				where = sanitizeLine(p.Matches) + " still matches"
-			}
-			if _, err := fmt.Fprintf(t.app.Stdout, "%s: %s matches nothing any more, %s\n", sanitizeLine(p.Key), sanitizeLine(p.Fails), where); err != nil {
+			if _, err := fmt.Fprintf(t.app.Stdout, "%s: %s\n", sanitizeLine(p.Key), sanitizeLine(p.Failure())); err != nil {
 				return fail(exitState, "write the findings: %w", err)
 			}
 		}
@@ -299,53 +299,4 @@ func (t *task) printDetailJSON(d drift.Detail) error {
 
 func driftLine(f drift.Finding) string {
 	return fmt.Sprintf("%s: %s", f.Word, sanitizeLine(f.Text))
-}
-
-func (a *app) driftAcceptCommand() *cobra.Command {
-	var reason string
-	var undo, asJSON bool
-	cmd := &cobra.Command{
-		Use:   "accept NAME",
-		Short: "Accept what a collector gives now as the new normal, or take that back",
-		Long: `Later runs are compared with the newest run of the collector and those after it. Who accepted it, when and why
-is kept; --undo takes the newest acceptance back, and the runs since are judged as without it. A contract still holds. A run
-that is like those before it, or accepted already, leaves nothing to accept: that is exit 2, and changes nothing.`,
-		Args: oneArg("the data set, or the target or its address, as 'zonedeck drift list' names it"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if undo && reason != "" {
-				return usage("--undo takes no --reason")
-			}
-			return a.withSession(cmd.Context(), driftNeeds(), func(t *task) error {
-				return t.accept(cmd.Context(), args[0], reason, undo, asJSON)
-			})
-		},
-	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why it is normal")
-	cmd.Flags().BoolVar(&undo, "undo", false, "take the newest acceptance back")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object: the collector as it stands then")
-	return cmd
-}
-
-func (t *task) accept(ctx context.Context, name, reason string, undo, asJSON bool) error {
-	kind, id := kindOf(name)
-	if undo {
-		if err := t.Client.Drift.TakeBack(ctx, kind, id); err != nil {
-			return driftError(fmt.Errorf("%s: %w", sanitizeLine(id), err))
-		}
-		t.app.say("zonedeck: the newest acceptance of %s is taken back", sanitizeLine(id))
-	} else {
-		r, err := t.Client.Drift.Accept(ctx, kind, id, 0, reason)
-		if err != nil {
-			return driftError(err)
-		}
-		t.app.say("zonedeck: %s of %s is the new normal; 'zonedeck drift accept %s --undo' takes it back", sanitizeLine(r.Ref), sanitizeLine(id), sanitizeLine(id))
-	}
-	if !asJSON {
-		return nil
-	}
-	d, err := t.Client.Drift.Show(ctx, kind, id)
-	if err != nil {
-		return driftError(err)
-	}
-	return t.printStandings([]drift.Standing{d.Standing}, true)
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -77,7 +78,7 @@ type checkedJSON struct {
 
 func newCheckedJSON(r drift.Run, v drift.Verdict) checkedJSON {
 	out := checkedJSON{
-		Name: r.Name, Kind: string(r.Kind), Run: r.Ref, State: string(v.State), Judged: v.Judged(), Useful: r.Useful,
+		Name: r.Name, Kind: string(r.Kind), Run: r.Ref, State: string(v.State), Judged: v.Judged(), Useful: r.UsefulRows(),
 		Against: v.Against, Contract: v.Contract, Fields: []string{}, Findings: newDriftFindings(v.Findings),
 	}
 	out.Fields = append(out.Fields, drift.Names(drift.Alarms(v.Findings))...)
@@ -194,10 +195,13 @@ func (t *task) checkStored(ctx context.Context, names []string) ([]checkedJSON, 
 		for _, s := range list {
 			out = append(out, newChecked(s))
 		}
-		return out, nil
+		return out, t.idleContracts(list)
 	}
 	for _, name := range names {
-		kind, id := kindOf(name)
+		kind, id, err := t.collector(ctx, name)
+		if err != nil {
+			return nil, err
+		}
 		if _, err := t.Client.Drift.Contract(kind, id); err != nil {
 			return nil, err
 		}
@@ -210,6 +214,20 @@ func (t *task) checkStored(ctx context.Context, names []string) ([]checkedJSON, 
 		out = append(out, c)
 	}
 	return out, nil
+}
+
+// idleContracts warns of contracts that judge nothing: a name may be written wrong.
+func (t *task) idleContracts(list []drift.Standing) error {
+	all, err := t.Client.Drift.Contracts()
+	if err != nil {
+		return err
+	}
+	for _, c := range all {
+		if !slices.ContainsFunc(list, func(s drift.Standing) bool { return c.Is(s.Run.Kind, s.Run.Name) }) {
+			t.app.warn("%s judges nothing: no run of %s %s is stored", sanitizeLine(c.File), c.Kind, sanitizeLine(c.Name))
+		}
+	}
+	return nil
 }
 
 // checkFile checks a result in a file.
@@ -228,7 +246,10 @@ func (t *task) checkFile(ctx context.Context, names []string, f driftCheckFlags)
 	kind, id := drift.Dataset, ""
 	switch {
 	case len(names) > 0:
-		kind, id = kindOf(names[0])
+		var err error
+		if kind, id, err = t.collector(ctx, names[0]); err != nil {
+			return nil, err
+		}
 	case contract != nil:
 		kind, id = contract.Kind, contract.Name
 	}
@@ -308,9 +329,15 @@ edited as you like. A contract that is there is checked, and printed; only --wri
 }
 
 func (t *task) contract(ctx context.Context, name string, write, force, asJSON bool) error {
-	kind, id := kindOf(name)
-	file := t.Client.Drift.ContractFile(kind, id)
+	kind, id, err := t.collector(ctx, name)
+	if err != nil {
+		return err
+	}
+	file, err := t.Client.Drift.ContractFile(kind, id)
 	if !write {
+		if err != nil {
+			return driftError(err)
+		}
 		have, err := textfile.ReadBounded(file, textfile.MaxSize)
 		switch {
 		case err == nil:
@@ -332,10 +359,12 @@ func (t *task) contract(ctx context.Context, name string, write, force, asJSON b
 		t.app.say("zonedeck: there is no contract; this one is proposed, and --write keeps it in %s", file)
 		return t.printContract(drift.Propose(r), asJSON)
 	}
-	if file, err = t.Client.Drift.WriteContract(r, force); err != nil {
-		if errors.Is(err, fs.ErrExist) {
-			return driftError(err)
-		}
+	file, err = t.Client.Drift.WriteContract(r, force)
+	var fault *textfile.Error
+	switch {
+	case errors.Is(err, fs.ErrExist), errors.As(err, &fault):
+		return driftError(err)
+	case err != nil:
 		return fail(exitState, "%w", err)
 	}
 	name = file + "\n"

@@ -171,7 +171,11 @@ func (t *task) reportJob(j model.Job, asJSON bool) error {
 		t.app.say("zonedeck: %s", wayOut(j.ID))
 	}
 	if j.State == model.JobReady && j.Records >= 0 && j.Records < j.Inputs {
-		t.app.say("zonedeck: %s from %s: some inputs returned none", text.Counted(j.Records, "record"), text.Counted(j.Inputs, "input"))
+		some := ": some inputs returned none"
+		if j.Inputs == 1 {
+			some = ""
+		}
+		t.app.say("zonedeck: %s from %s%s", text.Counted(j.Records, "record"), text.Counted(j.Inputs, "input"), some)
 	}
 	return exit(code)
 }
@@ -243,8 +247,8 @@ func (t *task) listJobs(ctx context.Context, limit int, asJSON bool) error {
 	rows := [][]string{{"STATE", "ID", "SNAPSHOT", "DATASET", "INPUTS", "RECORDS", "CREATED", "KEY", "PROFILE"}}
 	for _, j := range jobs {
 		records := "-"
-		if j.Records >= 0 {
-			records = fmt.Sprint(j.Records)
+		if n := j.ResultRows(); n >= 0 {
+			records = fmt.Sprint(n)
 		}
 		if j.State == model.JobMayHave {
 			open = cmp.Or(open, j.ID)

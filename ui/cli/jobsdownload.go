@@ -105,15 +105,21 @@ func (t *task) download(ctx context.Context, id string, to jobs.Destination, des
 			return err
 		}
 	}
-	t.seeFields(ctx, job.ID)
+	t.seeFields(ctx, job)
 	return nil
 }
 
+// soonSeen is the size of a result whose fields are looked at within a second or so.
+const soonSeen = 32 << 20
+
 // seeFields looks at the fields of a result that was downloaded. It is there whatever comes of that.
-func (t *task) seeFields(ctx context.Context, id string) {
+func (t *task) seeFields(ctx context.Context, job model.Job) {
 	var wait downloadWait
 	line := t.app.wait(wait.text)
-	err := t.Client.SeeFields(ctx, id, wait.update)
+	if line == nil && job.Rows.FieldsDue && job.Bytes > soonSeen {
+		t.app.say("zonedeck: the fields of the rows are looked at for drift; if that is interrupted, 'zonedeck jobs follow' or a console does it")
+	}
+	err := t.Client.SeeFields(ctx, job.ID, wait.update)
 	line.stop()
 	if err != nil {
 		t.app.say("zonedeck: the fields of the rows were not looked at (%v); 'zonedeck jobs follow' or a console does it", err)

@@ -2,8 +2,6 @@ package cli
 
 import (
 	"io"
-	"maps"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -19,8 +17,9 @@ func notifyFlag(cmd *cobra.Command, on *bool) {
 type notifier struct {
 	out      io.Writer // nil for none
 	terminal alert.Terminal
-	jobs     map[string]model.Job // in flight
-	shown    string               // the progress that was written last
+	progress model.JobsProgress
+	known    map[string]bool // the jobs in flight
+	shown    string          // the progress that was written last
 }
 
 // notifier is one that tells if that is asked for and stdout is a terminal.
@@ -32,7 +31,7 @@ func (a *app) notifier(on bool) *notifier {
 		a.say("zonedeck: --notify: stdout is no terminal, which alone is told")
 		return &notifier{}
 	}
-	return &notifier{out: a.Stdout, terminal: alert.Detect(a.Getenv), jobs: map[string]model.Job{}}
+	return &notifier{out: a.Stdout, terminal: alert.Detect(a.Getenv), known: map[string]bool{}}
 }
 
 // seen takes what a job is now; on says that it is asked about. What cannot be written is not
@@ -41,15 +40,16 @@ func (n *notifier) seen(j model.Job, on bool) {
 	if n.out == nil {
 		return
 	}
-	_, known := n.jobs[j.ID]
-	if delete(n.jobs, j.ID); on && !j.State.Final() {
-		n.jobs[j.ID] = j
+	n.progress.Seen(j, on)
+	known := n.known[j.ID]
+	if delete(n.known, j.ID); on && !j.State.Final() {
+		n.known[j.ID] = true
 	}
 	progress := n.terminal.Clear()
-	if len(n.jobs) > 0 {
-		progress = n.terminal.Progress(model.JobsProgress(slices.Collect(maps.Values(n.jobs))))
+	if n.progress.Any() {
+		progress = n.terminal.Progress(n.progress.Percent())
 	}
-	if progress != n.shown && (n.shown != "" || len(n.jobs) > 0) {
+	if progress != n.shown && (n.shown != "" || n.progress.Any()) {
 		n.shown = progress
 		_, _ = io.WriteString(n.out, progress)
 	}

@@ -16,13 +16,16 @@ type previewJSON struct {
 	Rows          []json.RawMessage      `json:"rows"`
 }
 
-// preview prints what a job would give: its columns on standard error as an input takes them, and
-// the rows of a sample, one a line, or all of it as one JSON object.
-func (t *task) preview(ctx context.Context, r model.TriggerRequest, asJSON bool) error {
+// preview prints what a job would give: its columns on standard error as an input takes them, with a note where the job
+// asks for others, and the rows of a sample, one a line, or all of it as one JSON object.
+func (t *task) preview(ctx context.Context, d dialect.Dialect, r model.TriggerRequest, asJSON bool) error {
 	t.app.say("zonedeck: a preview of %s: what it costs is not shown by public sources", r.Dataset)
 	got, err := t.Client.PreviewJob(ctx, r)
 	if err != nil {
 		return triggerError(ctx, model.Job{}, err)
+	}
+	if note := d.PreviewNote(r); note != "" {
+		t.app.say("zonedeck: %s", note)
 	}
 	if asJSON {
 		out := previewJSON{SchemaVersion: schemaVersion, Dataset: r.Dataset, Columns: []dialect.LookupColumn{}, Rows: []json.RawMessage{}}
@@ -31,6 +34,9 @@ func (t *task) preview(ctx context.Context, r model.TriggerRequest, asJSON bool)
 	}
 	if words, ok := dialect.WordsOfColumns(got.Columns); ok {
 		t.app.say("zonedeck: columns: %s", sanitizeLine(words))
+	}
+	if len(got.Rows) == 0 {
+		t.app.say("zonedeck: the sample holds no record")
 	}
 	for _, row := range got.Rows {
 		if _, err := t.app.Stdout.Write(append(visibleJSON(row), '\n')); err != nil {

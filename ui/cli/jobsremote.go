@@ -142,10 +142,10 @@ func (a *app) jobsDatasetsCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "datasets",
-		Short: "List the data sets that the service has",
+		Short: "List the data sets that the service has, and the products whose jobs name none",
 		Args:  usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withSession(cmd.Context(), needs{key: key, journal: reason != "", reason: reason}, func(t *task) error {
+			return a.withSession(cmd.Context(), needs{key: key, journal: true, reason: reason}, func(t *task) error {
 				return t.listDatasets(cmd.Context(), key, asJSON)
 			})
 		},
@@ -159,8 +159,9 @@ func (a *app) jobsDatasetsCommand() *cobra.Command {
 // datasetJSON is a data set (docs/schema/datasets.json).
 type datasetJSON struct {
 	ID      string `json:"id"`
+	Kind    string `json:"kind"`
 	Name    string `json:"name"`
-	Records int64  `json:"records"`
+	Records *int64 `json:"records"`
 }
 
 func (t *task) listDatasets(ctx context.Context, key string, asJSON bool) error {
@@ -172,10 +173,14 @@ func (t *task) listDatasets(ctx context.Context, key string, asJSON bool) error 
 		t.app.say("zonedeck: %d data sets have no identifier that could be used", skipped)
 	}
 	out := []datasetJSON{}
-	rows := [][]string{{"DATASET", "RECORDS", "NAME"}}
+	rows := [][]string{{"DATASET", "KIND", "RECORDS", "NAME"}}
 	for _, s := range sets {
-		out = append(out, datasetJSON(s))
-		rows = append(rows, []string{s.ID, fmt.Sprint(s.Records), s.Name})
+		one, records := datasetJSON{ID: s.ID, Kind: string(s.Kind), Name: s.Name}, "-"
+		if s.Records >= 0 {
+			one.Records, records = &s.Records, fmt.Sprint(s.Records)
+		}
+		out = append(out, one)
+		rows = append(rows, []string{s.ID, string(s.Kind), records, s.Name})
 	}
 	if asJSON {
 		return t.app.printJSON(struct {

@@ -20,6 +20,7 @@ import (
 type resolveFlags struct {
 	adopt            string
 	find, notStarted bool
+	webhook          bool
 	yes, json        bool
 	reason           string
 }
@@ -32,17 +33,19 @@ func (a *app) jobsResolveCommand() *cobra.Command {
 		Long: `Lists the jobs of the service's own list that a job that may have started can be: of its
 data set, begun about then, unknown to the ledger. --adopt takes one of them, --find the only
 one with the same number of inputs if nothing else leaves a doubt, and --not-started says that none
-of them is. Without one of the three nothing is changed, and the command ends with exit code 31.`,
+of them is. --webhook waits once more for a webhook to the job's own address, which settles it: the
+console or 'jobs follow' says when none came in time. Nothing is sent by any of them that starts a
+job. While it is not known what became of the job, the command ends with exit code 31.`,
 		Args: oneArg("the job that may have started, as 'zonedeck jobs list' names it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			chosen := 0
-			for _, flag := range []bool{f.adopt != "", f.find, f.notStarted} {
+			for _, flag := range []bool{f.adopt != "", f.find, f.notStarted, f.webhook} {
 				if flag {
 					chosen++
 				}
 			}
 			if chosen > 1 {
-				return usage("--adopt, --find and --not-started exclude one another")
+				return usage("--adopt, --find, --not-started and --webhook exclude one another")
 			}
 			return a.withSession(cmd.Context(), needs{jobs: true, reason: f.reason}, func(t *task) error {
 				return t.resolve(cmd.Context(), args[0], f)
@@ -55,6 +58,7 @@ of them is. Without one of the three nothing is changed, and the command ends wi
 	fl.BoolVar(&f.find, "find", false, "adopt the only job of the service's list with the same number of inputs")
 	fl.BoolVar(&f.yes, "yes", false, "with --adopt: take it although its data set or number of inputs differs")
 	fl.BoolVar(&f.notStarted, "not-started", false, "mark the job as not started")
+	fl.BoolVar(&f.webhook, "webhook", false, "wait for its webhook until a deadline (webhook.due of the config)")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
 	return cmd
 }
@@ -66,6 +70,8 @@ func (t *task) resolve(ctx context.Context, id string, f resolveFlags) error {
 	var job model.Job
 	var err error
 	switch {
+	case f.webhook:
+		return t.awaitHook(ctx, id, f.json)
 	case f.notStarted:
 		job, err = t.Client.NotStarted(ctx, id)
 	case f.adopt != "":
@@ -94,6 +100,23 @@ func (t *task) resolve(ctx context.Context, id string, f resolveFlags) error {
 	return t.printJob(job, f.json)
 }
 
+// awaitHook waits for the webhook of a job that may have started. It does not stay for it: whoever
+// receives webhooks settles the job.
+func (t *task) awaitHook(ctx context.Context, id string, asJSON bool) error {
+	job, err := t.Client.AwaitHook(ctx, id)
+	if err != nil {
+		return resolveError(ctx, err)
+	}
+	t.app.say("zonedeck: job %s: its webhook is waited for until %s; nothing was sent", job.ID, job.HookDue.Local().Format(time.DateTime))
+	if err := t.fillHooks(ctx, &model.JobSettings{Notify: model.HookInbox}); err != nil {
+		t.app.warn("no webhook can come now: %s", sanitizeLine(err.Error()))
+	}
+	if err := t.printJob(job, asJSON); err != nil {
+		return err
+	}
+	return exit(exitMayHaveStarted)
+}
+
 // onlyFit is the only candidate that nothing speaks against. One whose number of inputs is not
 // known may be the job as well.
 func onlyFit(found []jobs.Candidate) (one jobs.Candidate, err error) {
@@ -107,10 +130,13 @@ func onlyFit(found []jobs.Candidate) (one jobs.Candidate, err error) {
 			fits++
 		}
 	}
-	if fits != 1 {
-		return one, fmt.Errorf("%s of the service's list fit; choose by --adopt", text.Counted(fits, "job"))
+	switch fits {
+	case 0:
+		return one, errors.New("no job of the service's list fits")
+	case 1:
+		return one, nil
 	}
-	return one, nil
+	return one, fmt.Errorf("%d jobs of the service's list fit; choose by --adopt", fits)
 }
 
 // resolveError is the exit for a job that was not settled.
@@ -121,7 +147,7 @@ func resolveError(ctx context.Context, err error) error {
 	switch {
 	case errors.As(err, &doubt):
 		return usage("%s; nothing was changed; --yes takes it", sanitizeLine(err.Error()))
-	case errors.Is(err, jobs.ErrSettled), errors.As(err, &taken):
+	case errors.Is(err, jobs.ErrSettled), errors.Is(err, jobs.ErrNoHook), errors.As(err, &taken):
 		return usage("%w", err)
 	case errors.As(err, &call):
 		return overviewError(ctx, err)
@@ -215,6 +241,9 @@ func (t *task) relaunch(ctx context.Context, id string, f relaunchFlags) error {
 	}
 	if before.Profile != p.Name {
 		return usage("job %s belongs to profile %s, not to %s", before.ID, before.Profile, p.Name)
+	}
+	if at, ok := before.Fault.RetryAt(); ok && at.After(t.Now()) {
+		t.app.say("zonedeck: note: the service asked to wait until %s: before that it may refuse this one, too", at.Local().Format(time.DateTime))
 	}
 	request, err := t.again(ctx, before, f)
 	if err != nil {

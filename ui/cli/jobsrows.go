@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -422,15 +420,13 @@ func (r *rowsRun) compare(ctx context.Context) error {
 	}
 	defer func() { _ = old.Close() }() // it was only read
 	c, err := r.file.Compare(ctx, old, records.How{Key: r.flags.key, Ignore: r.flags.ignore, OnlyNew: r.flags.newAgainst != ""}, nil)
+	if errors.As(err, new(*records.KeyError)) {
+		return usage("--key: %w", err)
+	}
 	if err != nil {
 		return err
 	}
 	defer func() { _ = c.List.Close() }() // it is temporary
-	for _, side := range []records.Keyed{c.Old, c.New} {
-		if side.Rows > side.Errors && side.Without+side.Unreadable == side.Rows-side.Errors {
-			return usage("--key %s: no row of one of the results has such a field with a value", textfile.Quote(c.Key))
-		}
-	}
 	for _, line := range c.Counts() {
 		r.say("%s", line)
 	}
@@ -440,7 +436,7 @@ func (r *rowsRun) compare(ctx context.Context) error {
 		return r.finish(ctx, c.View(), &matched, diff)
 	}
 	if !r.flags.asJSON || r.flags.output != "" {
-		err := r.dest.writeBy("the difference", func(w io.Writer) error { return writeDiff(ctx, w, r.file, c) })
+		err := r.dest.writeBy("the difference", func(w io.Writer) error { return r.file.WriteChanges(ctx, w, c, nil) })
 		if err != nil {
 			return err
 		}
@@ -450,36 +446,4 @@ func (r *rowsRun) compare(ctx context.Context) error {
 		return r.printAbout(ctx, &matched, diff)
 	}
 	return nil
-}
-
-// rowChangeJSON is a row of a difference (docs/schema/jobs-rows-change.json).
-type rowChangeJSON struct {
-	Change string          `json:"change"`
-	Fields []rowFieldJSON  `json:"fields,omitempty"`
-	Row    json.RawMessage `json:"row"`
-}
-
-type rowFieldJSON struct {
-	Name    string `json:"name"`
-	Old     string `json:"old"`
-	OldType string `json:"old_type"`
-	New     string `json:"new"`
-	NewType string `json:"new_type"`
-}
-
-func writeDiff(ctx context.Context, w io.Writer, f *records.File, c records.Compared) error {
-	out := bufio.NewWriter(w)
-	enc := json.NewEncoder(out)
-	enc.SetEscapeHTML(false)
-	err := c.EachChange(ctx, f, func(change records.Change, row []byte, fields []records.FieldChange) error {
-		line := rowChangeJSON{Change: change.String(), Row: row}
-		for _, x := range fields {
-			line.Fields = append(line.Fields, rowFieldJSON{x.Name, x.Old.Text, x.Old.Kind.String(), x.New.Text, x.New.Kind.String()})
-		}
-		return enc.Encode(line)
-	})
-	if err != nil {
-		return err
-	}
-	return out.Flush()
 }

@@ -88,7 +88,11 @@ func (t *task) showJob(j model.Job) error {
 		add("do next", wayOut(j.ID))
 	}
 	if !j.HookDue.IsZero() && !j.State.Final() {
-		add("webhook", "due by "+j.HookDue.Local().Format(time.DateTime)+", then the service is asked")
+		then := ", then the service is asked"
+		if j.State == model.JobMayHave {
+			then = ": if one comes, it has started"
+		}
+		add("webhook", "due by "+j.HookDue.Local().Format(time.DateTime)+then)
 	}
 	for _, s := range j.Steps {
 		add(s.At.Local().Format(time.DateTime), s.State.Label()+"  "+s.Text)

@@ -15,6 +15,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/catalogue"
 	"zonedeck/service/dialect"
+	"zonedeck/service/jobs"
 	"zonedeck/service/rows"
 	"zonedeck/ui/cli/session"
 	"zonedeck/ui/kit/text"
@@ -32,6 +33,7 @@ type triggerFlags struct {
 	goodRows, preview bool
 	rejects, saveList string
 	settings          model.JobSettings
+	onlyUnlaunched    bool
 	authSaid          bool // --auth-header was given
 }
 
@@ -49,6 +51,9 @@ the ledger before the request is sent, and it is never resent automatically.`,
 			if err := f.check(); err != nil {
 				return err
 			}
+			if f.sample < 1 && cmd.Flags().Changed("sample") {
+				return usage("--sample %d: give a number of rows from 1", f.sample)
+			}
 			f.authSaid = cmd.Flags().Changed("auth-header")
 			return a.withSession(cmd.Context(), needs{key: f.key, jobs: true, reason: f.reason}, func(t *task) error {
 				return t.trigger(cmd.Context(), args[0], f)
@@ -64,6 +69,7 @@ func (f *triggerFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.input, "input", "", "file with the inputs, - for standard input, or list:NAME for a saved list (required)")
 	fl.StringArrayVar(&f.columns, "map", nil, "COLUMN=FIELD of a CSV, or COLUMN= to leave one out; others are matched by their header")
 	fl.IntVar(&f.sample, "sample", 0, "launch the first N good rows alone")
+	fl.BoolVar(&f.onlyUnlaunched, "only-unlaunched", false, "leave out the inputs that jobs of the last hour have, as after a --sample")
 	fl.BoolVar(&f.goodRows, "good-rows", false, "launch the good rows; the bad ones are kept in a file")
 	fl.StringVar(&f.rejects, "rejects", "", "with --good-rows: file for the bad rows (default: one in the downloads folder)")
 	fl.StringVar(&f.saveList, "save-list", "", "keep all good rows as a saved list of this name, which is not there yet")
@@ -84,8 +90,6 @@ func (f *triggerFlags) check() error {
 	switch {
 	case f.input == "":
 		return usage("--input is missing: name a file, list:NAME, or - for standard input")
-	case f.sample < 0:
-		return usage("--sample %d: give a number of rows from 1", f.sample)
 	case f.settings.LimitPerInput < 0, f.settings.LimitTotal < 0:
 		return usage("--limit and --limit-per-input: give a number of records from 1")
 	case f.preview && f.dryRun:
@@ -136,6 +140,11 @@ func (t *task) trigger(ctx context.Context, name string, f triggerFlags) error {
 		return err
 	}
 	r := model.TriggerRequest{Dataset: id, Inputs: in.Sample(f.sample), Key: f.key, Settings: f.settings, Many: many, MaxCost: f.maxCost.dollars}
+	if f.onlyUnlaunched {
+		if err := t.leaveOut(ctx, &r); err != nil {
+			return err
+		}
+	}
 	if !d.Sends().Dataset && id != "" {
 		t.app.say("zonedeck: the contract does not show how a dataset is named: %q is kept in the ledger and not sent (dialect %s sends it)", id, dialect.WithDatasets())
 	}
@@ -148,7 +157,7 @@ func (t *task) trigger(ctx context.Context, name string, f triggerFlags) error {
 	}
 	t.app.say("zonedeck: %s of %s: %s", text.Counted(len(r.Inputs), "input"), id, sanitizeLine(estimate.String()))
 	if f.preview {
-		return t.preview(ctx, r, f.json)
+		return t.preview(ctx, d, r, f.json)
 	}
 	if f.dryRun {
 		return t.dryRun(ctx, r, in, estimate, f.json)
@@ -211,6 +220,9 @@ func (t *task) shapeOf(ctx context.Context, d dialect.Dialect, name string, f tr
 func (t *task) allowAgain(ctx context.Context, r model.TriggerRequest, f triggerFlags) (*model.LaunchGuard, error) {
 	guard := &model.LaunchGuard{Within: sameWithin}
 	same, err := t.Client.SameInputs(ctx, r, guard.Within)
+	if err == nil && len(same) == 0 {
+		t.sayShared(ctx, r)
+	}
 	if err != nil || len(same) == 0 {
 		return guard, nil //nolint:nilerr // if the ledger cannot be read, the launch itself fails
 	}
@@ -230,6 +242,37 @@ func (t *task) allowAgain(ctx context.Context, r model.TriggerRequest, f trigger
 		err = fail(exitChecksFailed, "nothing was sent")
 	}
 	return guard, err
+}
+
+// leaveOut takes the inputs out of a launch that jobs of the last hour have.
+func (t *task) leaveOut(ctx context.Context, r *model.TriggerRequest) error {
+	shared, err := t.Client.SharedInputs(ctx, *r, sameWithin)
+	if err != nil {
+		return jobError(ctx, err)
+	}
+	for _, s := range shared {
+		t.app.say("zonedeck: %s launched at %s as %s (%s), and left out", s.Words(len(r.Inputs)), s.Job.Created.Local().Format(time.DateTime), s.Job.ID, s.Job.State.Label())
+	}
+	if r.Inputs = jobs.Unlaunched(r.Inputs, shared); len(r.Inputs) == 0 {
+		return usage("--only-unlaunched: every input was launched within the last hour; nothing was sent")
+	}
+	return nil
+}
+
+// sayShared names jobs of the last hour with some of the inputs: after a sample, the whole list has them again.
+func (t *task) sayShared(ctx context.Context, r model.TriggerRequest) {
+	shared, err := t.Client.SharedInputs(ctx, r, sameWithin)
+	if err != nil {
+		t.app.warn("%s", oneLine(err))
+	}
+	for _, s := range shared {
+		billed := "billed a second time"
+		if !s.Job.State.Started() {
+			billed += " if that one started"
+		}
+		t.app.say("zonedeck: note: %s launched at %s as %s (%s); what it has, too, is %s; --only-unlaunched leaves it out",
+			s.Words(len(r.Inputs)), s.Job.Created.Local().Format(time.DateTime), s.Job.ID, s.Job.State.Label(), billed)
+	}
 }
 
 // sameSaid says what was launched before.
@@ -272,8 +315,10 @@ func (t *task) readInputs(f triggerFlags, shape rows.Shape) (rows.Inputs, error)
 	}
 	t.sayInputs(name, in)
 	switch {
+	case in.Bad > 0 && len(in.Rows) == 0:
+		return in, usage("%s of %s cannot be used and none is good; nothing was sent", text.Counted(in.Bad, "row"), name)
 	case in.Bad > 0 && !f.goodRows:
-		return in, usage("%s of %s cannot be used; nothing was sent; --good-rows launches the %d good ones and keeps the others in a file", text.Counted(in.Bad, "row"), name, len(in.Rows))
+		return in, usage("%s of %s cannot be used; nothing was sent; --good-rows launches %s and keeps the others in a file", text.Counted(in.Bad, "row"), name, text.Counted(len(in.Rows), "good row"))
 	case len(in.Rows) == 0:
 		return in, usage("%s holds no inputs; nothing was sent", name)
 	}

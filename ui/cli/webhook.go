@@ -38,11 +38,13 @@ func (a *app) webhookListenCommand() *cobra.Command {
 		Long: `Stores the bytes of each webhook, then answers, and works on it afterwards: who sent it, by what
 [[webhook.verify]] of the configuration says; its job; and the state of that, by asking the service.
 Nothing that a webhook says is believed. One line says where it listens, and one each webhook that was
-worked on or came once more. Meanwhile the jobs of the profile are followed, so that one whose webhook
+worked on or came once more. Those that are refused because they are too large, or the inbox or the disk is
+full, are said on stderr: the first, then every minute how many. Meanwhile the jobs of the profile are followed, so that one whose webhook
 does not come in time is asked about. It ends with 0 when it is interrupted or gets SIGTERM.
 
 It listens on this machine alone unless --allow-remote is given. For a service that cannot reach it,
-set public_url in [webhook] to the address of a tunnel or a proxy that leads there.`,
+set public_url in [webhook] to the address of a tunnel or a proxy that leads there. 0.0.0.0 is every
+address of IPv4, [::] of IPv6; :PORT is both.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withSession(cmd.Context(), needs{jobs: true, reason: f.reason}, func(t *task) error {
@@ -126,7 +128,7 @@ func (t *task) listen(ctx context.Context, f listenFlags) error {
 	if _, _, err := net.SplitHostPort(address); err != nil {
 		return usage("--address: %q is not HOST:PORT", address)
 	}
-	r, err := t.Receive(ctx, address, f.allowRemote, lines.print)
+	r, err := t.Receive(ctx, address, f.allowRemote, lines.print, lines.refused)
 	t.warnOfInbox()
 	if err != nil {
 		return listenError(address, err)
@@ -257,6 +259,11 @@ func (l *hookLines) print(e webhook.Event) {
 	if err != nil {
 		l.end(fmt.Errorf("write what happened: %w", err))
 	}
+}
+
+// refused says what is not stored: nobody but the sender would know.
+func (l *hookLines) refused(r model.HookRefusals) {
+	l.task.app.warn("%s", r.Text(func(t time.Time) string { return t.UTC().Format(time.RFC3339) }))
 }
 
 // withInbox runs f on the inbox.

@@ -210,23 +210,11 @@ func (c *Collection) Update(msg tea.Msg) tea.Cmd {
 		return c.remove()
 	case restore:
 		return c.restore()
-	case tea.KeyPressMsg:
-		switch msg.String() {
-		case "up", "ctrl+p":
-			c.table.Move(-1)
-			return nil
-		case "down", "ctrl+n":
-			c.table.Move(1)
-			return nil
-		case "pgup", "pgdown":
-			c.table.Update(msg)
-			return nil
-		}
-	case tea.MouseWheelMsg:
-		c.table.Update(msg)
-		return nil
 	case tea.MouseClickMsg:
 		c.table.Click(msg.Y - aboveTable)
+		return nil
+	}
+	if c.table.UpdateWhileTyping(msg) {
 		return nil
 	}
 	before := c.input.Value()

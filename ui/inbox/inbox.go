@@ -27,6 +27,8 @@ type Store interface {
 	Where(ctx context.Context) (url string, here bool, err error)
 	Listen(ctx context.Context, address string) (url string, err error)
 	Stop() error
+	// Refused are the runs of webhooks that whoever receives does not store now.
+	Refused(ctx context.Context) ([]model.HookRefusals, error)
 	// Notice is what the operator must be told, once, or empty.
 	Notice() string
 	// Replay sends one once more to an address of this machine, with the bytes of a file where
@@ -62,6 +64,7 @@ type Inbox struct {
 	total   int
 	loaded  bool
 	problem string
+	refused []model.HookRefusals
 	url     string // where somebody receives
 	here    bool
 	open    *opened // nil for the list
@@ -94,6 +97,8 @@ type (
 		total int
 		url   string
 		here  bool
+		// refused is what is not stored.
+		refused []model.HookRefusals
 		// open is the webhook that is shown, notice what the operator must be told; or empty.
 		open   model.Delivery
 		notice string
@@ -166,6 +171,9 @@ func (b *Inbox) read() tea.Cmd {
 		}
 		out.notice = store.Notice()
 		if out.url, out.here, err = store.Where(ctx); out.err == nil {
+			out.err = err
+		}
+		if out.refused, err = store.Refused(ctx); out.err == nil {
 			out.err = err
 		}
 		return kit.ForOverlay{Overlay: b, Msg: out}
@@ -328,7 +336,7 @@ func (b *Inbox) take(l listed) {
 		return
 	}
 	selected, _ := b.selected()
-	b.list, b.total, b.url, b.here = l.list, l.total, l.url, l.here
+	b.list, b.total, b.url, b.here, b.refused = l.list, l.total, l.url, l.here, l.refused
 	b.table.SetRows(len(b.list), b.cells)
 	for i, d := range b.list {
 		if d.ID != selected.ID {
@@ -390,7 +398,12 @@ func (b *Inbox) Render(w, h int) string {
 	if b.here && b.deps.Warning != "" {
 		foot = b.deps.Warning
 	}
-	return widget.Stack(b.table.Render(t, true, w, max(h-2, 1)), strings.Join(widget.Foot(t, w, foot), "\n"))
+	var above []string
+	for _, r := range b.refused {
+		above = append(above, widget.Hung(t.Bad.Render("✗ "), t.Bad, text.Clean(r.Text(func(at time.Time) string { return text.Clock(at, b.deps.Now()) })), w)...)
+	}
+	h -= len(above)
+	return widget.Stack(strings.Join(append(above, b.table.Render(t, true, w, max(h-2, 1))), "\n"), strings.Join(widget.Foot(t, w, foot), "\n"))
 }
 
 // lines are one webhook: its verdict, what came of it, headers and bytes.

@@ -29,7 +29,9 @@ type fakeStore struct {
 
 	slow   time.Duration // how long a list takes
 	notice string
-	wait   chan struct{} // of a replay, unless it is nil
+
+	refused []model.HookRefusals
+	wait    chan struct{} // of a replay, unless it is nil
 }
 
 func (f *fakeStore) List(ctx context.Context, _ int) ([]model.Delivery, int, error) {
@@ -59,6 +61,12 @@ func (f *fakeStore) Get(_ context.Context, id string) (model.Delivery, error) {
 		}
 	}
 	return model.Delivery{}, errors.New("the inbox has no such delivery")
+}
+
+func (f *fakeStore) Refused(context.Context) ([]model.HookRefusals, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.refused, nil
 }
 
 func (f *fakeStore) Notice() (notice string) {
@@ -170,6 +178,19 @@ func TestTheListAndOneWebhook(t *testing.T) {
 		s.Expect("000000", "7b 22 73")
 		s.Press("esc", "b")
 		s.Expect("hook-2 is bookmarked", "★")
+	})
+}
+
+func TestWhatIsRefusedIsSaidAboveTheList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeStore{list: some(), refused: []model.HookRefusals{{Why: "the disk is full", Count: 25, First: time.Now(), Last: time.Now().Add(time.Minute)}}}
+		s := open(t, f, "")
+		s.Expect("✗ 25 webhooks were refused since 00:00:00, the last at 00:01:00: the disk is full", "hook-3")
+		f.mu.Lock()
+		f.refused = nil
+		f.mu.Unlock()
+		s.After(2 * time.Second)
+		s.ExpectNot("refused since")
 	})
 }
 

@@ -59,10 +59,19 @@ type (
 		against string
 	}
 	doNotStarted struct{ job model.Job }
-	settled      struct {
+	// askNotStarted confirms that where the list could not be read, and doLook asks for it again.
+	askNotStarted struct {
+		job model.Job
+		why error
+	}
+	doLook struct{ job model.Job }
+	// doAwait waits for its webhook.
+	doAwait struct{ job model.Job }
+	settled struct {
 		name string
 		job  model.Job
 		err  error
+		said string // in place of the job's state
 	}
 )
 
@@ -156,7 +165,7 @@ func (m *Model) againRead(msg againRead) tea.Cmd {
 	if f, bad := forbidden(key, m.session.KeyNow(key, m.deps.Now())); bad {
 		return kit.Warn(f.Text + ": change it first (a, then e)")
 	}
-	body := fmt.Sprintf("%s of %s go to %s as another job, with key %s: %s.", text.Counted(len(r.Inputs), "input"), msg.job.ID, datasetWords(r.Dataset), key.Name, msg.cost)
+	body := fmt.Sprintf("This launches %s of %s as another job on %s, with key %s: %s.", text.Counted(len(r.Inputs), "input"), msg.job.ID, datasetWords(r.Dataset), key.Name, msg.cost)
 	if msg.how == againRest {
 		body += fmt.Sprintf("\nOf %s %d gave nothing and %d an error.", text.Counted(msg.rest.Asked, "input"), msg.rest.Nothing, msg.rest.Failed)
 		if n := msg.rest.Unmatched; n > 0 {
@@ -169,6 +178,7 @@ func (m *Model) againRead(msg againRead) tea.Cmd {
 	case !msg.job.State.Final():
 		body += "\n" + msg.job.ID + " " + msg.job.State.Predicate() + ": the same inputs are billed a second time."
 	}
+	body += m.waitWords(msg.job)
 	r.Guard = guardOf(msg.same)
 	r.Guard.Known = append(r.Guard.Known, msg.job.ID)
 	if len(msg.same) > 0 {
@@ -179,6 +189,16 @@ func (m *Model) againRead(msg againRead) tea.Cmd {
 	})
 }
 
+// waitWords say until when the service asked to wait after a job's last call, "" where that is over.
+func (m *Model) waitWords(j model.Job) string {
+	now := m.deps.Now()
+	at, ok := j.Fault.RetryAt()
+	if !ok || !at.After(now) {
+		return ""
+	}
+	return "\nThe service asked to wait until " + text.Clock(at, now) + ": before that it may refuse this one, too."
+}
+
 // change opens the form filled with what a job asked for.
 func (m *Model) change(r model.TriggerRequest) tea.Cmd {
 	var typed bytes.Buffer
@@ -187,7 +207,7 @@ func (m *Model) change(r model.TriggerRequest) tea.Cmd {
 		typed.WriteByte('\n')
 	}
 	if typed.Len() > maxTyped {
-		return kit.Warn(fmt.Sprintf("%s are too many for the form; 'zonedeck jobs relaunch %s' launches them", text.Counted(len(r.Inputs), "input"), r.Repeats))
+		return kit.Warn(fmt.Sprintf("what %s asked for (%s) is too long for the form; 'zonedeck jobs relaunch %s' launches it", r.Repeats, text.Counted(len(r.Inputs), "input"), r.Repeats))
 	}
 	if why := m.whyNotLaunch(); why != "" {
 		return kit.Warn("new job: " + why)
@@ -235,38 +255,65 @@ func (m *Model) candidates(j model.Job) tea.Cmd {
 
 // candidatesFound offers what can be done about a job that may have started.
 func (m *Model) candidatesFound(msg candidatesFound) tea.Cmd {
+	again := widget.MenuItem{Key: "w", Label: "launch it again", Note: "asks first", Intent: doAgain{msg.job, againWhole}}
+	wait := widget.MenuItem{Key: "b", Label: "wait for its webhook", Note: "nothing is sent", Intent: doAwait{msg.job}}
+	if msg.job.Hook == "" {
+		wait.Disabled = "the service has no inbox address"
+	}
+	if msg.err != nil {
+		// Nobody has looked: what marks the job is neither the first nor done by one key.
+		open := widget.OpenMenu(m.deps.Theme, msg.job.ID+": the service's list could not be read", kit.Jobs, []widget.MenuItem{
+			{Key: "l", Label: "look again", Note: "asks for the list", Intent: doLook{msg.job}},
+			wait,
+			again,
+			{Key: "x", Label: "it has not started", Note: "asks first", Intent: askNotStarted{msg.job, msg.err}},
+		})
+		return tea.Batch(open, kit.Fail("the service's list: "+msg.err.Error()))
+	}
 	var items []widget.MenuItem
 	for i, c := range msg.list {
 		note := fmt.Sprintf("%s, begun %s after the POST", c.State.Label(), c.After.Round(time.Second))
 		if c.After < 0 {
 			note = fmt.Sprintf("%s, begun %s before the POST", c.State.Label(), (-c.After).Round(time.Second))
 		}
-		if c.Inputs >= 0 {
+		if c.Inputs >= 0 && c.Against == "" {
 			note = text.Counted(c.Inputs, "input") + " · " + note
 		}
 		var intent tea.Msg = doClaim{msg.job, c.Snapshot, false}
 		if c.Against != "" {
-			note, intent = "✗ "+note, askClaim{doClaim{msg.job, c.Snapshot, true}, c.Against}
+			note, intent = "✗ "+c.Against+" · "+note, askClaim{doClaim{msg.job, c.Snapshot, true}, c.Against}
 		}
 		items = append(items, widget.MenuItem{Key: fmt.Sprint((i + 1) % 10), Label: "it is " + c.Snapshot, Note: note, Intent: intent})
 	}
 	items = append(
 		items,
 		widget.MenuItem{Key: "x", Label: "it has not started", Note: "mark it so", Intent: doNotStarted{msg.job}},
-		widget.MenuItem{Key: "w", Label: "launch it again", Note: "asks first", Intent: doAgain{msg.job, againWhole}},
+		wait,
+		again,
 	)
-	open := widget.OpenMenu(m.deps.Theme, fmt.Sprintf("%s: %s of the service's list can be it", msg.job.ID, text.Counted(len(msg.list), "job")), kit.Jobs, items)
-	if msg.err != nil {
-		return tea.Batch(open, kit.Fail("the service's list: "+msg.err.Error()))
-	}
-	return open
+	return widget.OpenMenu(m.deps.Theme, fmt.Sprintf("%s: %s of the service's list can be it", msg.job.ID, text.Counted(len(msg.list), "job")), kit.Jobs, items)
 }
 
 // settle carries out what was chosen.
 func (m *Model) settle(j model.Job, do func(ctx context.Context) (model.Job, error)) tea.Cmd {
 	return kit.Do(kit.Jobs, &m.work.settle, m.deps.Ctx, func(ctx context.Context) tea.Msg {
 		job, err := do(ctx)
-		return settled{j.ID, job, err}
+		return settled{name: j.ID, job: job, err: err}
+	})
+}
+
+// await waits for a job's webhook.
+func (m *Model) await(j model.Job) tea.Cmd {
+	deps, now := m.deps, m.deps.Now
+	return kit.Do(kit.Jobs, &m.work.settle, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+		job, err := deps.Ledger.AwaitHook(ctx, j.ID)
+		out := settled{name: j.ID, job: job, err: err, said: "its webhook is waited for until " + text.Clock(job.HookDue, now()) + "; nothing was sent"}
+		if err == nil && deps.FillHooks != nil {
+			if err := deps.fillHooks(ctx, &model.JobSettings{Notify: model.HookInbox}); err != nil {
+				out.said += "; none can come now: " + err.Error()
+			}
+		}
+		return out
 	})
 }
 
@@ -292,14 +339,23 @@ func (m *Model) againResult(msg tea.Msg) (tea.Cmd, bool) {
 		}), true
 	case doClaim:
 		return m.settle(msg.job, func(ctx context.Context) (model.Job, error) { return l.Claim(ctx, msg.job.ID, msg.snapshot, msg.sure) }), true
+	case doLook:
+		return m.candidates(msg.job), true
+	case askNotStarted:
+		return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
+			Title: "Has " + msg.job.ID + " not started?", Body: fmt.Sprintf("Nobody has looked: the service's list could not be read (%v). If %s has started, the same inputs launched again are billed a second time.", msg.why, msg.job.ID),
+			Yes: "mark it as not started", View: kit.Jobs, Intent: doNotStarted{msg.job},
+		}), true
 	case doNotStarted:
 		return m.settle(msg.job, func(ctx context.Context) (model.Job, error) { return l.NotStarted(ctx, msg.job.ID) }), true
+	case doAwait:
+		return m.await(msg.job), true
 	case settled:
 		if msg.err != nil {
 			return kit.Fail(msg.name + ": " + msg.err.Error()), true
 		}
 		m.put(msg.job)
-		return tea.Batch(m.follow(), kit.Info(msg.job.ID+": "+msg.job.State.Label())), true
+		return tea.Batch(m.follow(), kit.Info(msg.job.ID+": "+cmp.Or(msg.said, msg.job.State.Label()))), true
 	}
 	return nil, false
 }

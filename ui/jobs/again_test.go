@@ -1,6 +1,7 @@
 package jobs_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -30,7 +31,7 @@ func TestAJobThatMayHaveStartedIsAdoptedInOneStep(t *testing.T) {
 	}}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		s.Press("s")
-		s.Expect("job-7: 2 jobs of the service's list can be it", "it is sd_same", "2 inputs · running, begun 2s after the POST", "✗ 5 inputs · ready, begun 3s before the POST", "it has not started")
+		s.Expect("job-7: 2 jobs of the service's list can be it", "it is sd_same", "2 inputs · running, begun 2s after the POST", "✗ it has 5 inputs and not 2 · ready, begun 3s before", "it has not started")
 		s.Press("1")
 		s.Expect("job-7: ready", "sd_same")
 		s.Press("s")
@@ -59,13 +60,38 @@ func TestAJobThatMayHaveStartedIsMarkedOrLaunchedAgain(t *testing.T) {
 	f := &fakeLedger{jobs: []model.Job{lostJob()}, rest: service.Rest{Request: askedFor("", "https://a.test/1", "https://a.test/2")}}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		s.Press("s", "w")
-		s.Expect("Launch it again?", "2 inputs of job-7 go to dataset gd_products", "about 2 records", "second time")
+		s.Expect("Launch it again?", "This launches 2 inputs of job-7 as another job on", "about 2 records", "second time")
 		s.Press("n")
 		if len(f.triggered) != 0 {
 			t.Fatal("launched without a yes")
 		}
 		s.Press("s", "x")
 		s.Expect("job-7: not sent", "A person said that it had")
+	})
+}
+
+func TestAListThatCannotBeReadIsNoReasonToMarkAJob(t *testing.T) {
+	f := &fakeLedger{jobs: []model.Job{lostJob()}, settleErr: errors.New("the service answered 503")}
+	flow(t, f, "brightdata", 80, 24, func(s *uitest.Screen) {
+		s.AllowError("the service answered 503")
+		s.Press("s")
+		s.Expect("job-7: the service's list could not be read", "›l    look again")
+		s.ExpectNot("can be it")
+		s.Press("x")
+		s.Expect("Has job-7 not started?", "could not be read (the", "launched again are billed a second time")
+		s.Press("n")
+		s.Expect("may have started")
+		f.candidates = []service.Candidate{{RemoteJob: model.RemoteJob{Snapshot: "sd_same", State: model.JobRunning}, Inputs: 2}}
+		s.Press("s")
+		f.settleErr = nil
+		s.Press("enter")
+		s.Expect("1 job of the service's list can be it", "it is sd_same")
+		s.Press("esc")
+		f.settleErr = errors.New("the service answered 503")
+		s.Press("s")
+		f.settleErr = nil
+		s.Press("x", "y")
+		s.Expect("job-7: not sent")
 	})
 }
 
@@ -98,6 +124,26 @@ func TestASecondLaunchOfAJobNamesTheFirst(t *testing.T) {
 			t.Errorf("%+v", f.triggered)
 		}
 	})
+}
+
+func TestALaunchBeforeTheServiceWantsItIsAskedAbout(t *testing.T) {
+	for at, want := range map[time.Duration]bool{0: true, -6 * time.Minute: false} {
+		refused := readyJob()
+		refused.State = model.JobRefused
+		f := &fakeLedger{jobs: []model.Job{refused}, rest: service.Rest{Request: askedFor("etl", "https://a.test/3")}}
+		flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
+			f.mu.Lock()
+			f.jobs[0].Fault = model.JobFault{Call: model.CallTrigger, At: time.Now().Add(at), Diagnosis: model.Diagnosis{Class: model.ClassTooFast, RetryAfter: 5 * time.Minute}}
+			f.mu.Unlock()
+			s.Press("r", "a", "w")
+			s.Expect("Launch it again?")
+			if words := "The service asked to wait until 00:05:00"; want {
+				s.Expect(words)
+			} else {
+				s.ExpectNot(words)
+			}
+		})
+	}
 }
 
 func TestAJobThatRunsIsLaunchedAgainKnowingly(t *testing.T) {
@@ -171,5 +217,39 @@ func TestACostIsSaidOnceRowsAreCounted(t *testing.T) {
 			}
 			s.Expect("cost      " + want)
 		})
+	}
+}
+
+func TestTheWebhookOfAJobThatMayHaveStartedIsWaitedFor(t *testing.T) {
+	job := lostJob()
+	job.Hook = "abcdefghijklmnop"
+	for _, c := range []struct {
+		name  string
+		hooks func(context.Context, *model.JobSettings) (string, error)
+		said  string
+	}{{"an inbox that receives", inboxAt("", nil), "; nothing was sent"}, {"none", inboxAt("", errors.New("no zonedeck receives")), "none can come now: no zonedeck receives"}} {
+		t.Run(c.name, func(t *testing.T) {
+			f := &fakeLedger{jobs: []model.Job{job}, hooks: c.hooks}
+			flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
+				s.Press("s", "b")
+				s.Expect("job-7: its webhook is waited for until", c.said, "webhook", "due by", "if one comes, it")
+				s.After(31 * time.Minute)
+				s.Expect("was due by", "has not")
+			})
+		})
+	}
+	flow(t, &fakeLedger{jobs: []model.Job{lostJob()}}, "brightdata", 120, 40, func(s *uitest.Screen) {
+		s.Press("s")
+		s.Expect("wait for its webhook", "the service has no inbox address")
+	})
+}
+
+func TestAJobThatIsNotSentYetSaysSo(t *testing.T) {
+	for state, want := range map[model.JobState]string{
+		model.JobIntent: "2 inputs · not sent yet", model.JobSending: "2 inputs · being sent, no answer yet", model.JobAccepted: "2 inputs · the service reports no progress",
+	} {
+		job := lostJob()
+		job.State = state
+		flow(t, &fakeLedger{jobs: []model.Job{job}}, "brightdata", 120, 40, func(s *uitest.Screen) { s.Expect(want) })
 	}
 }

@@ -16,6 +16,8 @@ type alerts struct {
 	// run at once, and the last one has to be the one that stays.
 	shown   string
 	writing bool
+	// progress is how far the jobs in flight are.
+	progress model.JobsProgress
 }
 
 // progressWritten says that the terminal has the progress.
@@ -43,19 +45,10 @@ func (m *Model) showProgress() tea.Cmd {
 }
 
 func (m *Model) progressNow() string {
-	if !m.alerts.on {
+	if !m.alerts.on || !m.alerts.progress.Any() {
 		return ""
 	}
-	jobs := make([]model.Job, 0, len(m.work.followed))
-	for _, f := range m.work.followed {
-		if f.On {
-			jobs = append(jobs, f.Job)
-		}
-	}
-	if len(jobs) == 0 {
-		return ""
-	}
-	return m.deps.Terminal.Progress(model.JobsProgress(jobs))
+	return m.deps.Terminal.Progress(m.alerts.progress.Percent())
 }
 
 // tellEnd notifies of the end of a job.

@@ -92,7 +92,7 @@ func (m *Model) askNow(id string) tea.Cmd {
 // unfollow ends the stream: the jobs are of another profile.
 func (m *Model) unfollow() {
 	m.work.following.Drop()
-	m.work.followed = map[string]service.Followed{}
+	m.work.followed, m.alerts.progress = map[string]service.Followed{}, model.JobsProgress{}
 }
 
 // followed handles what happened to a job in flight.
@@ -103,11 +103,15 @@ func (m *Model) followed(f service.Followed) tea.Cmd {
 	}
 	before := m.work.followed[id]
 	m.work.followed[id] = f
+	m.alerts.progress.Seen(f.Job, f.On)
 	m.put(f.Job)
 	switch {
 	case f.Job.State.Final():
 		delete(m.work.followed, id)
 		return tea.Batch(m.announce(f.Job), m.tellEnd(f.Job), m.showProgress())
+	case f.Job.State == model.JobMayHave: // nobody asks about it
+		delete(m.work.followed, id)
+		return tea.Batch(m.showProgress(), kit.Warn(id+" may have started: no webhook came in time (s looks for it in the service's list)"))
 	case !f.On && before.On && f.Err != nil:
 		return tea.Batch(kit.Warn("following "+id+" ended: "+f.Err.Error()+" (f follows it again)"), m.showProgress())
 	}
@@ -118,7 +122,7 @@ func (m *Model) followEnded(err error) tea.Cmd {
 	if err == nil {
 		return nil
 	}
-	m.work.followed = map[string]service.Followed{}
+	m.work.followed, m.alerts.progress = map[string]service.Followed{}, model.JobsProgress{}
 	return tea.Batch(m.showProgress(), kit.Fail("no job is followed: "+err.Error()+" (f tries again)"))
 }
 
@@ -176,7 +180,7 @@ func (d Deps) keep(ctx context.Context, key string, k kept) (said []string, bad 
 			return said, bad, fmt.Errorf("the bad rows could not be kept, so nothing was sent: %w", err)
 		}
 		bad = model.JobRejected{Rows: k.in.Bad, File: path}
-		said = append(said, "the bad rows are kept in "+path)
+		said = append(said, "bad rows are kept in "+path)
 	}
 	return said, bad, nil
 }

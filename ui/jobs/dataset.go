@@ -345,6 +345,9 @@ func (d Deps) inputsOf(ctx context.Context, sends model.Sends, r model.TriggerRe
 	defer source.Close()
 	if out.in, out.err = d.Read(source, kind, shape); out.err != nil || len(out.in.Rows) == 0 {
 		out.at = fieldSource
+		if column := (*rows.ColumnError)(nil); errors.As(out.err, &column) {
+			out.err, out.at = fmt.Errorf("%w; name one here, as COLUMN=%s", out.err, column.Missing[0]), fieldColumns
+		}
 		return out
 	}
 	out.request.Inputs = out.in.Sample(sample)
@@ -357,7 +360,7 @@ func (m *Model) askPartly(c checkedInputs) tea.Cmd {
 	good := text.Counted(len(c.request.Inputs), "good row")
 	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
 		Title: "Launch the " + good + "?",
-		Body: fmt.Sprintf("%s of %s cannot be used. They are kept as they stand in a file of the downloads folder, to be mended and launched later.\n%s",
+		Body: fmt.Sprintf("%s of %s cannot be used. Bad rows are kept as they stand in a file of the downloads folder, to be mended and launched later.\n%s",
 			text.Counted(c.in.Bad, "row"), c.source, estimateLine(c.estimate)),
 		Yes: "launch the " + good, View: kit.Jobs, Intent: launchGood{},
 	})

@@ -103,7 +103,7 @@ func TestTheGoodRowsAreLaunchedAndTheBadOnesKept(t *testing.T) {
 		flow(t, f, "brightdata", 110, 34, func(s *uitest.Screen) {
 			fillDialog(s, "https://a.test/1\nnonsense\nhttps://a.test/2")
 			s.Press("ctrl+s")
-			s.Expect("1 row of what was pasted cannot be used", "the bad ones are kept in a", "launch the 2 good rows")
+			s.Expect("1 row of what was pasted cannot be used", "bad rows are kept in a", "launch the 2 good rows")
 			s.Press("ctrl+s")
 			s.Expect("Launch the 2 good rows?")
 			s.AllowError("launch on dataset gd_products: the bad rows could not be kept, so nothing was sent: the disk is full")
@@ -115,7 +115,7 @@ func TestTheGoodRowsAreLaunchedAndTheBadOnesKept(t *testing.T) {
 				}
 				return
 			}
-			s.Expect("the bad rows are kept in /tmp/rejected.txt")
+			s.Expect("bad rows are kept in /tmp/rejected.txt")
 			s.Press("enter")
 			s.Expect("bad rows  1, kept in /tmp/rejected.txt")
 			if len(f.triggered) != 1 || len(f.triggered[0].Inputs) != 2 || f.rejected != "nonsense\n" {
@@ -149,7 +149,7 @@ func TestALineEndInTheRowsIsNoLaunch(t *testing.T) {
 			s.Type(line)
 			s.Press("ctrl+j")
 		}
-		s.Expect("https://a.test/3", "Nothing is sent yet")
+		s.Expect("https://a.test/3", "Nothing is launched yet")
 		s.Press("ctrl+s")
 		s.Expect("3 inputs from what was pasted")
 	})

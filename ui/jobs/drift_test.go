@@ -26,6 +26,9 @@ type fakeMonitor struct {
 	mu      sync.Mutex
 	calls   []string
 	accept  bool
+	left    []drift.Finding // what stays drift when it is accepted
+	alone   bool            // no earlier run was otherwise
+	amend   error
 	hold    chan struct{} // Show answers once it is closed
 	listErr error
 	err     error // of what is done
@@ -44,9 +47,17 @@ func (f *fakeMonitor) standing() drift.Standing {
 		Fields: []drift.Field{{Path: "name", Present: 40, Filled: 40}, {Path: "price", Present: 40}},
 		Sample: []drift.Sample{{Key: "u1", Text: `{"name":"x","price":null}`}},
 	}}
+	s.Left = f.left
 	if f.accept {
 		s.Verdict = drift.Verdict{State: drift.Good, Accepted: true}
+		if len(f.left) > 0 {
+			s.Verdict = drift.Verdict{State: drift.Drift, Accepted: true, Contract: true, Findings: f.left}
+		}
 		s.Accepted = drift.Acceptance{Seq: 1, Ref: "job-2", At: time.Now(), Person: "ops"}
+		return s
+	}
+	if f.alone {
+		s.Verdict = drift.Verdict{State: drift.Drift, Contract: true, Findings: f.left}
 		return s
 	}
 	s.Verdict = drift.Verdict{State: drift.Drift, Against: 1, Findings: []drift.Finding{{Field: "price", Word: drift.Emptied, Text: "price is there and empty in each of 40 rows", Since: "job-2"}}}
@@ -79,17 +90,32 @@ func (f *fakeMonitor) Show(ctx context.Context, kind drift.Kind, name string) (d
 	s := f.standing()
 	good := drift.Run{Seq: 1, Collector: s.Run.Collector, Ref: "job-0", Sample: []drift.Sample{{Key: "u1", Text: `{"name":"x","price":5}`}}}
 	return drift.Detail{Standing: s, Runs: []drift.Run{s.Run, good}, Good: good, Lines: []drift.Line{
-		{Field: "price", Now: 0, Before: 1, History: []float64{1, 0}, Type: "number", Findings: s.Verdict.Findings},
-		{Field: "name", Now: 1, Before: 1, History: []float64{1, 1}, Type: "text"},
+		{Field: "price", Now: 0, Before: 1, History: []float64{1, 0}, Type: "number", Against: 1, Findings: s.Verdict.Findings},
+		{Field: "name", Now: 1, Before: 1, History: []float64{1, 1}, Type: "text", Against: 1},
 	}}, nil
 }
 
-func (f *fakeMonitor) Accept(_ context.Context, kind drift.Kind, name string, seq int64, reason string) (drift.Run, error) {
+func (f *fakeMonitor) Accept(_ context.Context, kind drift.Kind, name string, seq int64, reason string) (drift.Standing, error) {
 	f.called("accept", string(kind), name, strconv.FormatInt(seq, 10), reason)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.accept = f.err == nil
-	return f.standing().Run, f.err
+	return f.standing(), f.err
+}
+
+func (f *fakeMonitor) Amend(_ context.Context, _ drift.Kind, name string, seq int64) (drift.Amendment, error) {
+	f.called("amend", name, strconv.FormatInt(seq, 10))
+	return drift.Amendment{File: "/home/ops/contracts/dataset-gd_shop.toml", Lines: []drift.AmendedLine{
+		{Number: 12, Was: "required = true", Becomes: "required = false"}, {Number: 13, Was: "coverage = 0.95"},
+	}}, f.amend
+}
+
+func (f *fakeMonitor) WriteAmendment(a drift.Amendment) error {
+	f.called("write", a.File)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.left = nil
+	return f.err
 }
 
 func (f *fakeMonitor) TakeBack(_ context.Context, kind drift.Kind, name string) error {
@@ -155,6 +181,62 @@ func TestDriftIsAcceptedAndTakenBackInOneKey(t *testing.T) {
 				t.Errorf("%q is not among %q", want, f.calls)
 			}
 		}
+	})
+}
+
+// refused is what the contract says of the run.
+func refused() []drift.Finding {
+	return []drift.Finding{{Field: "price", Word: drift.Emptied, Contract: true, Text: "price filled in 0 of 40 rows (0 %); the contract wants at least 95 %"}}
+}
+
+func TestWhatTheContractRefusesIsAskedBeforeItIsAccepted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeMonitor{left: refused()}
+		s := startDrift(t, f)
+		s.Press("D", "j", "a")
+		s.Expect("Accept gd_shop?", "Accepting job-2 settles this, by which it differs from earlier runs:", "· price is there and empty in each of 40 rows",
+			"It does not settle this, and job-2 stays drift:", "! price filled in 0 of 40 rows (0 %); the contract wants at least 95 %",
+			"c makes it ask for no more than job-2 gives, in", "/home/ops/contracts/dataset-gd_shop.toml:", "  12 - required = true", "  12 + required = false", "  13 - coverage = 0.95")
+		s.Press("a")
+		s.Expect("job-2 is the new normal of gd_shop: u takes it back, but its contract still refuses it: price filled in 0 of 40 rows", "! drift")
+		s.Press("a") // only the contract is left
+		s.Expect("Accepting job-2 would change nothing: it is drift by this alone")
+		s.Press("a")
+		s.Expect("accept the run alone: it does not differ from earlier runs")
+		s.Press("c")
+		s.Expect("the contract of gd_shop is changed: job-2 keeps it, and is normal", "✓ ok")
+		if f.left != nil || !slices.Contains(f.calls, "amend gd_shop 2") || !slices.Contains(f.calls, "write /home/ops/contracts/dataset-gd_shop.toml") {
+			t.Errorf("%q", f.calls)
+		}
+	})
+}
+
+func TestAContractThatHasToBeChangedByHandIsOpened(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeMonitor{left: refused(), alone: true, amend: drift.ErrNotAmended}
+		s := startDrift(t, f)
+		s.Press("D", "j", "a")
+		s.Expect("The contract asks for it, and has to be changed by hand (e): its lines", "cannot be changed one by one")
+		s.Press("c")
+		s.Expect("change the contract: the lines of the contract are to be changed by hand: e opens it")
+		s.Press("e")
+		s.Expect("the contract is in /home/ops/contracts/dataset-gd_shop.toml: set $EDITOR to edit it here")
+		if slices.ContainsFunc(f.calls, func(c string) bool { return strings.HasPrefix(c, "accept") || strings.HasPrefix(c, "write") }) {
+			t.Errorf("%q", f.calls)
+		}
+	})
+}
+
+func TestWhatAFetchRequiresLeadsToTheSandbox(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeMonitor{left: []drift.Finding{{Field: ".price", Word: drift.Missing, Text: ".price matched nothing, and the fetch requires it"}}}
+		s := startDrift(t, f)
+		s.Press("D", "j", "a")
+		s.Expect("The fetch requires it: o opens it in the Sandbox")
+		s.Press("e")
+		s.Expect("edit: no contract refuses it")
+		s.Press("esc")
+		s.Expect("Drift · 2 collectors")
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"zonedeck/model"
+	service "zonedeck/service/jobs"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/uitest"
 )
@@ -83,6 +84,19 @@ func TestTheSameInputsAtTheEmulatorAreDated(t *testing.T) {
 		fillDialog(s, "https://a.test/1")
 		s.Press("ctrl+s", "ctrl+s")
 		s.Expect("Launch the same inputs again?", " 00:00 (job-1, accepted)")
+	})
+}
+
+func TestInputsOfASampleAreNamedBeforeTheWholeIsLaunched(t *testing.T) {
+	f := &fakeLedger{local: true, shared: []service.Shared{{Job: readyJob(), Inputs: 1}}}
+	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
+		fillDialog(s, "https://a.test/1\nhttps://a.test/2")
+		s.Press("ctrl+s", "ctrl+s")
+		s.Expect("Launch 2 inputs?", "1 of 2 inputs was launched at", "(job-9, ready)", "billed a second time")
+		s.Press("y")
+		if len(f.triggered) != 1 {
+			t.Errorf("%d triggers", len(f.triggered))
+		}
 	})
 }
 

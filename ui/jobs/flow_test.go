@@ -65,6 +65,7 @@ type fakeLedger struct {
 	// rest and candidates are what a job asked for and what it can be.
 	rest       service.Rest
 	candidates []service.Candidate
+	shared     []service.Shared
 	same       []model.Job // beside what was triggered
 	sure       bool        // of the last claim
 	settleErr  error
@@ -133,6 +134,10 @@ func (f *fakeLedger) Claim(_ context.Context, id, snapshot string, sure bool) (m
 	return f.settle(id, func(j *model.Job) { j.State, j.Snapshot = model.JobReady, snapshot })
 }
 
+func (f *fakeLedger) AwaitHook(_ context.Context, id string) (model.Job, error) {
+	return f.settle(id, func(j *model.Job) { j.HookDue = time.Now().Add(30 * time.Minute) })
+}
+
 func (f *fakeLedger) NotStarted(_ context.Context, id string) (model.Job, error) {
 	return f.settle(id, func(j *model.Job) { j.State = model.JobNotSent })
 }
@@ -143,6 +148,12 @@ func (f *fakeLedger) settle(id string, change func(*model.Job)) (model.Job, erro
 	i := slices.IndexFunc(f.jobs, func(j model.Job) bool { return j.ID == id })
 	change(&f.jobs[i])
 	return f.jobs[i], f.settleErr
+}
+
+func (f *fakeLedger) SharedInputs(context.Context, model.TriggerRequest, time.Duration) ([]service.Shared, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.shared, nil
 }
 
 func (f *fakeLedger) SameInputs(_ context.Context, r model.TriggerRequest, within time.Duration) ([]model.Job, error) {
@@ -410,11 +421,16 @@ func start(t *testing.T, f *fakeLedger, dialect string, w, h int) *uitest.Screen
 			if f.held != nil {
 				return io.NopCloser(f.held), nil
 			}
-			if path != "urls.txt" {
+			files := map[string]string{
+				"urls.txt": "https://a.test/1\nhttps://a.test/2\n",
+				"shop.csv": "n,shop page\n1,https://a.test/1\n2,a.test/2\n3,https://a.test/1\n4,https://a.test/4\n5,\n6,b.test\n",
+			}
+			content, ok := files[path]
+			if !ok {
 				return nil, fmt.Errorf("open %s: no such file", path)
 			}
 			f.opens++
-			return inputsFile{strings.NewReader("https://a.test/1\nhttps://a.test/2\n"), f}, nil
+			return inputsFile{strings.NewReader(content), f}, nil
 		},
 	})
 	app := ui.New(ui.Deps{
@@ -434,7 +450,7 @@ func TestALaunchedJobIsFollowedToItsEnd(t *testing.T) {
 		s.Expect("New job: reading the list of data sets", "nothing has these words: enter takes them as an identifier")
 		s.Type("gd_products")
 		s.Press("enter")
-		s.Expect("New job", "check the inputs", "Nothing is sent yet")
+		s.Expect("New job", "check the inputs", "Nothing is launched yet")
 		s.Paste("https://a.test/1\nhttps://a.test/2\nhttps://a.test/3\nhttps://a.test/4")
 		t.Log(s.Screen())
 		s.Press("ctrl+s")

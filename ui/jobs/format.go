@@ -64,8 +64,14 @@ func bar(share float64, w int) string {
 // progressLine is "143 of 200  ▇▇▇▇░░  71 %".
 func progressLine(j model.Job, w int) string {
 	share, known := progress(j)
-	if !known {
-		return fmt.Sprintf("%s · the service does not say how many are done", text.Counted(j.Inputs, "input"))
+	switch {
+	case known:
+	case j.State == model.JobIntent:
+		return text.Counted(j.Inputs, "input") + " · not sent yet"
+	case j.State == model.JobSending:
+		return text.Counted(j.Inputs, "input") + " · being sent, no answer yet"
+	default:
+		return fmt.Sprintf("%s · the service reports no progress", text.Counted(j.Inputs, "input"))
 	}
 	done := j.Done
 	if j.State.HasResult() || done < 0 {

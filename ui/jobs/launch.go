@@ -82,6 +82,7 @@ type (
 	sameFound struct {
 		request model.TriggerRequest
 		jobs    []model.Job
+		shared  []service.Shared // jobs with some of them
 		err     error
 	}
 	// launchNow confirms a launch: what it is expected to cost, or the same inputs again.
@@ -126,7 +127,9 @@ func (m *Model) openForm(urls []string) tea.Cmd {
 		return append(extra, l.previewBindings(m)...)
 	}
 	l.dialog.Handle = func(msg tea.Msg) (tea.Cmd, bool) {
-		switch msg.(type) {
+		switch msg := msg.(type) {
+		case tea.PasteMsg:
+			return l.paste(m, msg.Content)
 		case chooseDataset:
 			return m.openCollectors(), true
 		case askPreview:
@@ -200,7 +203,7 @@ func (l *launch) changed(m *Model) {
 	l.dialog.Problem = ""
 	l.slot.Drop()
 	l.dialog.Busy = false
-	l.note("Nothing is sent yet: the rows are checked first.", l.costs(), m.contractAlone(), m.lint(l.form.Value(fieldKey)))
+	l.note("Nothing is launched yet: the rows are checked first.", l.costs(), m.contractAlone(), m.lint(l.form.Value(fieldKey)))
 }
 
 // note sets the text below the form.
@@ -268,8 +271,11 @@ func (m *Model) submit() tea.Cmd {
 	}
 	ledger := m.deps.Ledger
 	return kit.Do(kit.Jobs, &l.slot, m.deps.Ctx, func(ctx context.Context) tea.Msg {
-		same, err := ledger.SameInputs(ctx, r, recent)
-		return sameFound{r, same, err}
+		out := sameFound{request: r}
+		if out.jobs, out.err = ledger.SameInputs(ctx, r, recent); out.err == nil && len(out.jobs) == 0 {
+			out.shared, out.err = ledger.SharedInputs(ctx, r, recent)
+		}
+		return out
 	})
 }
 
@@ -396,7 +402,7 @@ func (l *launch) partWords() string {
 		out += fmt.Sprintf(" · a sample of %d", len(in.Rows))
 	}
 	if in.Bad > 0 {
-		out += " · the bad ones are kept in a file"
+		out += " · bad rows are kept in a file"
 	}
 	return out
 }

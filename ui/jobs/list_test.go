@@ -51,6 +51,21 @@ func TestTheFilterHidesTheJobsThatDoNotMatch(t *testing.T) {
 		s.Type("reviews")
 		s.Press("enter", "esc")
 		s.Expect("Jobs (3)")
+		s.ExpectNot("· 1 new") // the rows above the cursor were hidden, and did not come
+		s.Press("/")
+		s.Type("reviews:")
+		s.Press("enter")
+		s.Expect("reviews: needs a value", "/ reviews:") // not cut back to the words before the mistake
+		s.Press("backspace", "enter")
+		s.Expect("Jobs (1 of 3)", "esc shows all")
+	})
+}
+
+func TestTheRowsOfADownloadAreThoseThatItCounted(t *testing.T) {
+	j := readyJob()
+	j.State, j.Rows = model.JobDownloaded, model.JobRows{Counted: true, Returned: 24, Useful: 23, Billed: -1}
+	flow(t, &fakeLedger{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
+		s.Expect("20      24", "24 rows · 23 useful")
 	})
 }
 

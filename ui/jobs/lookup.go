@@ -98,26 +98,47 @@ func (l *launch) previewed(m *Model, msg lookupPreviewed) tea.Cmd {
 		l.dialog.Problem = msg.err.Error()
 		return nil
 	}
+	lines := previewLines(msg.preview)
+	d, err := dialect.Find(m.profile.Dialect)
+	if note := d.PreviewNote(msg.checked.request); err == nil && note != "" {
+		lines = append([]string{note}, lines...)
+	}
+	words, ok := dialect.WordsOfColumns(msg.preview.Columns)
+	if !ok {
+		l.note(append(lines, "The form cannot hold these columns in one line; another preview may name others.")...)
+		return nil
+	}
+	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
+		Title: "Preview: take these columns?", Yes: "take the columns", View: kit.Jobs, Body: strings.Join(lines, "\n"), Intent: takeColumns{words},
+	})
+}
+
+// previewedRows is how many records of a preview are shown.
+const previewedRows = 2
+
+// previewLines are the columns of a preview and the first records of its sample.
+func previewLines(p dialect.LookupPreview) []string {
 	var lines []string
-	for _, c := range msg.preview.Columns {
+	for _, c := range p.Columns {
 		about := text.Clean(c.Name)
 		if c.Description != "" {
 			about += ": " + text.Clean(c.Description)
 		}
 		lines = append(lines, text.Cut(about, 100))
 	}
-	lines = append(lines, text.Counted(len(msg.preview.Rows), "record")+" in the sample, the first of them:")
-	for _, row := range msg.preview.Rows[:min(len(msg.preview.Rows), 2)] {
+	shown := p.Rows[:min(len(p.Rows), previewedRows)]
+	switch n := len(p.Rows); {
+	case n == 0:
+		return append(lines, "The sample holds no record: nothing was found yet.")
+	case n > len(shown):
+		lines = append(lines, fmt.Sprintf("%s in the sample, the first %d of them:", text.Counted(n, "record"), len(shown)))
+	default:
+		lines = append(lines, text.Counted(n, "record")+" in the sample:")
+	}
+	for _, row := range shown {
 		lines = append(lines, text.Cut(text.Clean(string(row)), 150))
 	}
-	spec := widget.ConfirmSpec{Title: "Preview: take these columns?", Yes: "take the columns", View: kit.Jobs, Body: strings.Join(lines, "\n")}
-	words, ok := dialect.WordsOfColumns(msg.preview.Columns)
-	if !ok {
-		l.dialog.Problem = "the columns of the preview cannot be written in one line"
-		return nil
-	}
-	spec.Intent = takeColumns{words}
-	return widget.Confirm(m.deps.Theme, spec)
+	return lines
 }
 
 // takeColumns puts columns into the form, to be changed or launched.

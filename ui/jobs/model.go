@@ -29,6 +29,8 @@ type Ledger interface {
 	Jobs(ctx context.Context, limit int) (list []model.Job, total int, err error)
 	// SameInputs returns the jobs launched with the same inputs within the given time.
 	SameInputs(ctx context.Context, r model.TriggerRequest, within time.Duration) ([]model.Job, error)
+	// SharedInputs returns those with some of the inputs.
+	SharedInputs(ctx context.Context, r model.TriggerRequest, within time.Duration) ([]service.Shared, error)
 	Trigger(ctx context.Context, r model.TriggerRequest) (model.Job, error)
 	// Collectors lists the data sets that jobs can be started for, and Collector is one of them,
 	// by the key of a name.
@@ -45,10 +47,12 @@ type Ledger interface {
 	// Request and Rest are what a job asked for, and what of it gave no data.
 	Request(ctx context.Context, jobID string) (model.TriggerRequest, error)
 	Rest(ctx context.Context, jobID string) (service.Rest, error)
-	// Candidates, Claim and NotStarted settle a job that may have started.
+	// Candidates, Claim and NotStarted settle a job that may have started, and AwaitHook waits for
+	// its webhook to do so.
 	Candidates(ctx context.Context, jobID string) ([]service.Candidate, error)
 	Claim(ctx context.Context, jobID, snapshot string, sure bool) (model.Job, error)
 	NotStarted(ctx context.Context, jobID string) (model.Job, error)
+	AwaitHook(ctx context.Context, jobID string) (model.Job, error)
 	Download(ctx context.Context, jobID string, to service.Destination, on func(service.Progress)) (model.Job, error)
 	Records(ctx context.Context, jobID string, n int) (model.RecordTable, error)
 }

@@ -67,12 +67,16 @@ func TestAPreviewFillsInTheColumns(t *testing.T) {
 		s.Press("ctrl+l")
 		s.Expect("Ask for a preview?", "preview costs is not shown by public sources. No job is")
 		s.Press("y")
-		s.Expect("Preview: take these columns?", "name: what it is called", "1 record in the sample", `{"name":"Lamp`)
+		s.Expect("Preview: take these columns?", "name: what it is called", "1 record in the sample:", `{"name":"Lamp`)
+		s.ExpectNot("no part of it")
 		s.Press("y")
 		s.Expect("columns       name: what it is called; price")
+		s.Press("ctrl+l", "y")
+		s.Expect("Preview: take these columns?", "made from the query alone", "no part of it")
+		s.Press("n")
 		s.Press("ctrl+s", "ctrl+s", "y")
 		s.Expect("launched job-1")
-		if got := f.triggered[0].Inputs[0].Extra["columns"]; got != `"name: what it is called; price"` || len(f.previewed) != 1 {
+		if got := f.triggered[0].Inputs[0].Extra["columns"]; got != `"name: what it is called; price"` || len(f.previewed) != 2 {
 			t.Errorf("%s, %d previews", got, len(f.previewed))
 		}
 	})
@@ -91,5 +95,42 @@ func TestAPreviewThatFailsStaysInTheForm(t *testing.T) {
 		s.Type("discover")
 		s.Press("enter")
 		s.ExpectNot("ctrl+l preview")
+	})
+}
+
+func TestAPreviewSaysWhatItsSampleHolds(t *testing.T) {
+	row := json.RawMessage(`{"name":"Lamp"}`)
+	for _, c := range []struct {
+		rows []json.RawMessage
+		want string
+	}{
+		{nil, "The sample holds no record: nothing was found yet."},
+		{[]json.RawMessage{row, row}, "2 records in the sample:"},
+		{[]json.RawMessage{row, row, row}, "3 records in the sample, the first 2 of them:"},
+	} {
+		f := &fakeLedger{listing: products(), local: true, preview: dialect.LookupPreview{Columns: []dialect.LookupColumn{{Name: "name", Type: "enrichment"}}, Rows: c.rows}}
+		flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
+			s.Press("n")
+			s.Type("deep")
+			s.Press("enter")
+			s.Type("lamps")
+			s.Press("ctrl+l")
+			s.Expect("Preview: take these columns?", c.want)
+			s.Press("n")
+			s.Expect("Nothing is launched yet")
+			s.ExpectNot("Nothing is sent yet")
+		})
+	}
+}
+
+func TestColumnsThatTheFormCannotHoldAreShown(t *testing.T) {
+	f := &fakeLedger{listing: products(), local: true, preview: dialect.LookupPreview{Columns: []dialect.LookupColumn{{Name: "a; b", Type: "enrichment"}}}}
+	flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
+		s.Press("n")
+		s.Type("deep")
+		s.Press("enter")
+		s.Type("lamps")
+		s.Press("ctrl+l")
+		s.Expect("a; b", "The form cannot hold these columns in one line", "The sample holds no record")
 	})
 }

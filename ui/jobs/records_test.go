@@ -261,13 +261,36 @@ func TestTheRowsOfADownloadedResult(t *testing.T) {
 		s.Press("tab", "tab", "right", "ctrl+s")
 		s.Expect("4 700 of 5 000 rows", "by id: 4 700 new, 300 known")
 
+		// By a key that no row has nothing was compared.
+		s.Press("c")
+		s.Type("old.ndjson")
+		s.Press("tab", "ctrl+u")
+		s.Type("nokey")
+		s.Press("ctrl+s")
+		s.Expect("Compare with an older result", "›Key           nokey", "✗ no row of one of the results has a field nokey with a")
+		s.ExpectNot("nothing differs")
+		s.Press("ctrl+u")
+		s.Type(`"id"`)
+		s.Press("ctrl+s")
+		s.Expect("by id: 4 700 added, 2 changed, 0 removed")
+
+		// What differs is written with what it was.
+		s.Press("x")
+		s.Expect("Export the difference, 4 702 rows")
+		s.Press("ctrl+s")
+		s.Expect("4702 rows in rows-changes.ndjson")
+		got, err = os.ReadFile("rows-changes.ndjson")
+		if err != nil || !strings.HasPrefix(string(got), `{"change":"changed","fields":[{"name":"brand","old":"brand X","old_type":"text","new":"brand 3","new_type":"text"}],"row":{"id":3,`) || !strings.Contains(string(got), `{"name":"brand","old":"gone","old_type":"text","new":"brand 10",`) {
+			t.Errorf("%.300s, %v", got, err)
+		}
+
 		// Another job brings the page back to the jobs.
 		s.Press("esc", "esc")
 		s.Expect("gd_shop", "Jobs (1)")
 		s.Press("p")
 		s.Expect("5 000 rows")
-		if n := r.opened.Load(); n != 3 {
-			t.Errorf("%d results were opened, want 3", n)
+		if n := r.opened.Load(); n != 5 {
+			t.Errorf("%d results were opened, want 5", n)
 		}
 	})
 }

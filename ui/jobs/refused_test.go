@@ -50,6 +50,21 @@ func TestARefusalOfTheDataSetIsAtItsField(t *testing.T) {
 	})
 }
 
+// Columns that no field is filled by are named where the form takes them.
+func TestAHeaderWithoutTheColumnIsMendedByColumns(t *testing.T) {
+	flow(t, &fakeLedger{listing: shopListing()}, "brightdata", 80, 24, func(s *uitest.Screen) {
+		s.Press("n")
+		s.Type("gd_products")
+		s.Press("enter", "shift+tab", "right", "right", "tab")
+		s.Type("shop.csv")
+		s.Press("ctrl+s")
+		s.Expect("›Columns", "the header has no url column", "as COLUMN=url")
+		s.Type("shop page=url, n=")
+		s.Press("ctrl+s")
+		s.Expect("✓ 2 inputs from shop.csv · key etl USER · 1 repeated row folded", "✗ 3 rows of shop.csv cannot be used", "launch the 2 good rows")
+	})
+}
+
 // A field behind More is shown when it is refused; what no field is to blame for stands below the form.
 func TestARefusedSettingIsShown(t *testing.T) {
 	r := askedFor("etl", "https://a.test/1")

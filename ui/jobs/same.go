@@ -11,13 +11,16 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
+// maxSharedSaid is how many jobs with some of the inputs are named.
+const maxSharedSaid = 3
+
 // sameFound launches the job, or asks first if the same inputs were sent recently.
 func (m *Model) sameFound(l *launch, msg sameFound) tea.Cmd {
 	switch {
 	case msg.err != nil:
 		l.failed("the ledger cannot be searched for the same inputs: " + msg.err.Error())
 		return nil
-	case len(msg.jobs) == 0 && (l.partly || m.profile.Local && l.checked.estimate.Dollars >= 0):
+	case len(msg.jobs)+len(msg.shared) == 0 && (l.partly || m.profile.Local && l.checked.estimate.Dollars >= 0):
 		msg.request.Guard = guardOf(nil)
 		return m.trigger(msg.request, l.kept())
 	}
@@ -31,6 +34,14 @@ func (m *Model) sameFound(l *launch, msg sameFound) tea.Cmd {
 	if len(msg.jobs) > 0 {
 		spec.Title, spec.Yes = "Launch the same inputs again?", "launch again"
 		spec.Body = m.sameWords(msg.jobs[0], fmt.Sprintf("The same %s went to %s", inputs, datasetWords(msg.request.Dataset))) + "\n" + spec.Body
+	}
+	for _, s := range msg.shared[:min(len(msg.shared), maxSharedSaid)] {
+		billed := "What it has, too, is billed a second time."
+		if !s.Job.State.Started() {
+			billed = "If that one started, what it has, too, is billed a second time."
+		}
+		spec.Body = fmt.Sprintf("%s launched at %s (%s, %s). %s\n%s", s.Words(len(msg.request.Inputs)),
+			widget.When(m.session, s.Job.Profile, s.Job.Created, m.deps.Now()), s.Job.ID, s.Job.State.Label(), billed, spec.Body)
 	}
 	return widget.Confirm(m.deps.Theme, spec)
 }

@@ -42,6 +42,9 @@ func callKey(j model.Job) (string, intent) {
 		}
 		return "a", intentAgain
 	case model.CallDownload:
+		if j.State == model.JobExpired || j.State == model.JobCanceled { // there is no result any more
+			return "a", intentAgain
+		}
 		return "d", intentDownload
 	case model.CallCancel:
 		return "c", intentCancel

@@ -69,6 +69,19 @@ func TestTheNextStepOfATriggerIsOfThatJob(t *testing.T) {
 	}
 }
 
+// A result that the service has no more is not asked for again: its job is launched again.
+func TestTheNextStepOfAnExpiredResultIsAnotherLaunch(t *testing.T) {
+	for state, key := range map[model.JobState]string{model.JobExpired: "a", model.JobCanceled: "a", model.JobReady: "d"} {
+		synctest.Test(t, func(t *testing.T) {
+			job := readyJob()
+			job.State = state
+			job.Fault = model.JobFault{Call: model.CallDownload, Diagnosis: model.Diagnosis{Class: model.ClassOutside, Steps: []model.Step{{Action: model.ActionFixRequest, Text: "go on"}}}}
+			s := start(t, &fakeLedger{jobs: []model.Job{job}}, "brightdata", 120, 40)
+			s.Expect("do next   [" + key + "] go on")
+		})
+	}
+}
+
 // A step that cannot be taken now is shown with the reason, and offers no key.
 func TestANextStepThatCannotBeTakenNowSaysWhy(t *testing.T) {
 	again := model.JobFault{Call: model.CallProgress, Diagnosis: model.Diagnosis{

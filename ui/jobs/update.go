@@ -296,6 +296,7 @@ func (m *Model) toWanted() {
 	if !slices.ContainsFunc(m.ledger.shown, wanted) {
 		m.ledger.filter.Clear()
 		m.fill()
+		m.ledger.table.Seen()
 	}
 	m.ledger.table.SetCursor(slices.IndexFunc(m.ledger.shown, wanted))
 	m.want = ""

@@ -82,7 +82,7 @@ func (m *Model) row(i int) []widget.Cell {
 	glyph, ink := t.JobMark(j.State)
 	out := []widget.Cell{
 		{Text: glyph + " " + j.State.Label(), Ink: ink},
-		widget.C(j.ID), widget.C(cmp.Or(j.Snapshot, "-")), widget.C(j.Dataset), widget.C(strconv.Itoa(j.Inputs)), widget.C(count(j.Records)),
+		widget.C(j.ID), widget.C(cmp.Or(j.Snapshot, "-")), widget.C(j.Dataset), widget.C(strconv.Itoa(j.Inputs)), widget.C(count(j.ResultRows())),
 		{Text: widget.Age(m.session, j.Profile, j.Created, m.deps.Now()), Ink: t.Muted},
 		widget.C(j.KeyName),
 	}
@@ -161,6 +161,9 @@ func (m *Model) detailLines(j model.Job, w int) []string {
 
 // hookWords say until when a job's webhook is waited for.
 func hookWords(j model.Job, now time.Time) string {
+	if j.State == model.JobMayHave && now.After(j.HookDue) {
+		return "was due by " + text.Clock(j.HookDue, now) + " and has not come"
+	}
 	if j.State == model.JobMayHave {
 		return "due by " + text.Clock(j.HookDue, now) + ": if one comes, it has started"
 	}
@@ -227,7 +230,11 @@ func (m *Model) notes(j model.Job, w int) []string {
 	followed, known := m.work.followed[j.ID]
 	switch why := m.whyNotAsk(j); {
 	case j.State == model.JobReady && j.Records >= 0 && j.Records < j.Inputs:
-		return widget.Wrapped(t.Warn, fmt.Sprintf("! %s from %s: some inputs returned none", text.Counted(j.Records, "record"), text.Counted(j.Inputs, "input")), w)
+		said := fmt.Sprintf("! %s from %s", text.Counted(j.Records, "record"), text.Counted(j.Inputs, "input"))
+		if j.Inputs > 1 {
+			said += ": some inputs returned none"
+		}
+		return widget.Wrapped(t.Warn, said, w)
 	case j.State.Final() || j.State == model.JobMayHave:
 		return nil
 	case followed.On:

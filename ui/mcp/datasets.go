@@ -13,7 +13,7 @@ import (
 type datasetsIn struct {
 	Where
 
-	Word  string `json:"word,omitempty" jsonschema:"only data sets with this word in their identifier or name"`
+	Word  string `json:"word,omitempty" jsonschema:"only data sets with this word in their identifier, name or kind"`
 	Limit int    `json:"limit,omitempty" jsonschema:"how many; 50 when left out, at most 500"`
 }
 
@@ -29,8 +29,9 @@ type datasetsSeen struct {
 
 type datasetOut struct {
 	ID      string `json:"id"`
+	Kind    string `json:"kind" jsonschema:"scraper, crawl, search, discover or deep_lookup"`
 	Name    string `json:"name"`
-	Records int64  `json:"records" jsonschema:"0 where it is not shown"`
+	Records *int64 `json:"records,omitempty" jsonschema:"that it holds; left out where it is not shown"`
 }
 
 // usualSets and maxSets bound a list of data sets.
@@ -58,11 +59,15 @@ func listDatasets(ctx context.Context, c *call, in datasetsIn) (datasetsOut, str
 	out := datasetsOut{Untrusted: datasetsSeen{Note: untrusted, Datasets: []datasetOut{}}}
 	word := strings.ToLower(in.Word)
 	for _, d := range sets {
-		if !strings.Contains(strings.ToLower(d.ID+" "+d.Name), word) {
+		if !strings.Contains(strings.ToLower(d.ID+" "+d.Name+" "+string(d.Kind)), word) {
 			continue
 		}
 		if out.Total++; out.Total <= in.Limit {
-			out.Untrusted.Datasets = append(out.Untrusted.Datasets, datasetOut(d))
+			one := datasetOut{ID: d.ID, Kind: string(d.Kind), Name: d.Name}
+			if d.Records >= 0 {
+				one.Records = &d.Records
+			}
+			out.Untrusted.Datasets = append(out.Untrusted.Datasets, one)
 		}
 	}
 	return out, fmt.Sprintf("listed: %d", len(out.Untrusted.Datasets)), nil

@@ -17,7 +17,7 @@ type historyIn struct {
 	Where
 
 	Words   string `json:"words,omitempty" jsonschema:"words that must all occur in a line"`
-	Kind    string `json:"kind,omitempty" jsonschema:"fetch, twin, probe, job, key or agent"`
+	Kind    string `json:"kind,omitempty" jsonschema:"fetch, twin, probe, job, key, agent or webhook"`
 	Class   string `json:"class,omitempty" jsonschema:"class of failure, such as captcha"`
 	Zone    string `json:"zone,omitempty"`
 	Minutes int    `json:"minutes,omitempty" jsonschema:"only what happened in the last minutes"`
@@ -96,7 +96,7 @@ func (s *Server) history(ctx context.Context, c *call, in historyIn) (historyOut
 	}
 	out := historyOut{Note: untrusted, Lines: []lineOut{}}
 	for _, a := range lines {
-		if len(out.Lines) < in.Limit && s.mayRead(a) {
+		if len(out.Lines) < in.Limit && a.Ref != c.line.Ref && s.mayRead(a) { // its own line is there, too
 			out.Lines = append(out.Lines, newLineOut(a))
 		}
 	}

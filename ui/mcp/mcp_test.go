@@ -142,7 +142,9 @@ func (f *fake) CheckKeys(context.Context, time.Duration) ([]model.Key, []keystor
 }
 
 func (f *fake) Activity(context.Context, model.ActivityFilter) ([]model.Activity, error) {
-	return []model.Activity{{Zone: "other", URL: "http://lab.test/"}, {URL: "http://other.test/"}, {Text: "seen"}}, nil
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]model.Activity{{Zone: "other", URL: "http://lab.test/"}, {URL: "http://other.test/"}, {Text: "seen"}}, f.lines...), nil
 }
 
 func (f *fake) LoadFetch(context.Context, string) (model.FetchResult, error) {
@@ -390,7 +392,7 @@ func TestWhatCannotBeKeptInTheHistoryIsNotDone(t *testing.T) {
 
 func TestTheHistoryKeepsToTheRules(t *testing.T) {
 	c := connect(t, newServer(&fake{}, Rules{Zones: []string{"priced"}, Domains: []string{"lab.test"}}))
-	if text, failed := ask(t, c, "history", `{}`); failed || strings.Contains(text, "other") || !strings.Contains(text, "seen") {
+	if text, failed := ask(t, c, "history", `{}`); failed || strings.Contains(text, "other") || strings.Contains(text, "under way") || !strings.Contains(text, "seen") {
 		t.Errorf("it shows %s", text)
 	}
 	for tool, args := range map[string]string{"history_fetch": `{"id":"f_9"}`, "jobs_watch": `{"id":"job-1"}`, "jobs_download": `{"id":"job-1"}`} {

@@ -93,6 +93,14 @@ func (h *hookStore) Where(ctx context.Context) (url string, here bool, err error
 	return p.URL, false, nil
 }
 
+func (h *hookStore) Refused(ctx context.Context) ([]model.HookRefusals, error) {
+	in, err := h.Inbox(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return in.Refused(), nil
+}
+
 // receives is the console's receiver, or nil.
 func (h *hookStore) receives() *webhook.Receiver {
 	h.mu.Lock()
@@ -106,7 +114,7 @@ func (h *hookStore) Listen(ctx context.Context, address string) (string, error) 
 	if r := h.receives(); r != nil {
 		return r.URL(), nil
 	}
-	r, err := h.Receive(ctx, address, false, nil)
+	r, err := h.Receive(ctx, address, false, nil, nil)
 	if err != nil {
 		return "", err
 	}

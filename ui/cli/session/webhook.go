@@ -6,12 +6,14 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"net/url"
 	"os"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"zonedeck/model"
 	"zonedeck/service/profile"
@@ -64,7 +66,8 @@ func (s *Session) HookAddress() string {
 
 // Receive begins to receive webhooks by the settings of the configuration; secrets are read now,
 // and when the file has changed. Close the receiver before the session.
-func (s *Session) Receive(ctx context.Context, address string, open bool, on func(webhook.Event)) (*webhook.Receiver, error) {
+// What is refused stands in the history, too.
+func (s *Session) Receive(ctx context.Context, address string, open bool, on func(webhook.Event), refused func(model.HookRefusals)) (*webhook.Receiver, error) {
 	settings, err := s.hookSettings(ctx)
 	if err != nil {
 		return nil, err
@@ -73,7 +76,12 @@ func (s *Session) Receive(ctx context.Context, address string, open bool, on fun
 	if err != nil {
 		return nil, err
 	}
-	r, err := webhook.Listen(ctx, address, open, webhook.Config{Inbox: in, Settings: settings, Heard: s.Client.HeardWebhook, On: on, Log: s.o.Log})
+	r, err := webhook.Listen(ctx, address, open, webhook.Config{Inbox: in, Settings: settings, Heard: s.Client.HeardWebhook, On: on, Log: s.o.Log, Refused: func(r model.HookRefusals) {
+		s.tellRefused(r)
+		if refused != nil {
+			refused(r)
+		}
+	}})
 	if err != nil {
 		return nil, err
 	}
@@ -81,6 +89,20 @@ func (s *Session) Receive(ctx context.Context, address string, open bool, on fun
 	defer s.inbox.mu.Unlock()
 	s.inbox.notice, s.inbox.receiver = strings.TrimSpace(s.inbox.notice+" "+r.Notice()), r
 	return r, nil
+}
+
+// tellRefused puts a run of refusals into the timeline, as one line that goes on counting.
+func (s *Session) tellRefused(r model.HookRefusals) {
+	if s.journal == nil {
+		return
+	}
+	err := s.journal.PutCall(context.Background(), model.Activity{
+		At: r.First, Kind: model.ActivityHook, Profile: s.CurrentProfile().Name, Ref: fmt.Sprintf("refused-%d", r.First.UnixMicro()),
+		Text: r.Text(func(t time.Time) string { return t.Local().Format(time.TimeOnly) }),
+	})
+	if err != nil {
+		s.o.Log.Warn("refused webhooks are missing in the timeline", "error", err)
+	}
 }
 
 // hookSettings are those of the configuration.
@@ -159,13 +181,28 @@ func (s *Session) NewHook(ctx context.Context) (address, warning string, err err
 	}
 	p := s.CurrentProfile()
 	if p.Local || reachesLoopback(p) {
-		return model.HookAddress(place.URL, newToken()), "", nil
+		return model.HookAddress(nearby(place.URL), newToken()), "", nil
 	}
 	if public == "" {
 		warning = "the service cannot reach " + place.URL + ", which is of this machine: set public_url in [webhook] to the address of a tunnel or a proxy that leads there"
 		public = place.URL
 	}
 	return model.HookAddress(public, newToken()), warning, nil
+}
+
+// nearby is where this machine reaches a receiver: nobody can dial one by the address of all.
+func nearby(place string) string {
+	u, err := url.Parse(place)
+	if err != nil {
+		return place
+	}
+	switch u.Hostname() {
+	case "0.0.0.0":
+		u.Host = net.JoinHostPort("127.0.0.1", u.Port())
+	case "::":
+		u.Host = net.JoinHostPort("::1", u.Port())
+	}
+	return u.String()
 }
 
 func newToken() string { return strings.ToLower(rand.Text()) }

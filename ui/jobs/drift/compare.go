@@ -32,10 +32,7 @@ func (p *Page) compare() tea.Cmd {
 
 // pairLines draws samples in lines of w cells.
 func pairLines(th *kit.Theme, d service.Detail, pairs []service.Pair, w int) []string {
-	before := "no good run is stored"
-	if d.Good.Seq > 0 {
-		before = d.Good.Ref
-	}
+	before, several := beforeRun(d, pairs)
 	out := []string{" " + th.Bad.Render("- before: "+text.Clean(before)) + "   " + th.Good.Render("+ after: "+text.Clean(d.Run.Ref)), ""}
 	if why := d.Unpaired(); why != "" {
 		out = append(append(out, widget.Hung(" ", th.Warn, "! "+why, w)...), "")
@@ -43,14 +40,15 @@ func pairLines(th *kit.Theme, d service.Detail, pairs []service.Pair, w int) []s
 	for _, p := range pairs {
 		out = append(out, widget.Hung(" ", th.Strong, p.Key, w)...)
 		switch {
-		case p.Fails != "" && p.Matches != "":
-			out = append(out, widget.Hung("   ", th.Warn, fmt.Sprintf("! %s matches nothing any more; %s still matches", p.Fails, p.Matches), w)...)
 		case p.Fails != "":
-			out = append(out, widget.Hung("   ", th.Warn, fmt.Sprintf("! %s matches nothing any more, and nothing before it does", p.Fails), w)...)
+			out = append(out, widget.Hung("   ", th.Warn, "! "+p.Failure(), w)...)
 		case p.Before == "":
 			out = append(out, widget.Hung("   ", th.Muted, "only in the newest run", w)...)
 		case p.After == "":
 			out = append(out, widget.Hung("   ", th.Muted, "only in the run before", w)...)
+		}
+		if several && p.Run != "" {
+			out = append(out, widget.Hung("   ", th.Muted, "before: "+p.Run, w)...)
 		}
 		if p.Pages[0] != "" {
 			out = append(out, widget.Hung("   ", th.Warn, fmt.Sprintf("! of two pages: before %s, after %s", p.Pages[0], p.Pages[1]), w)...)
@@ -68,4 +66,25 @@ func pairLines(th *kit.Theme, d service.Detail, pairs []service.Pair, w int) []s
 		out = append(out, "")
 	}
 	return out
+}
+
+// beforeRun says which run the samples before are of, and whether they are of several.
+func beforeRun(d service.Detail, pairs []service.Pair) (said string, several bool) {
+	for _, p := range pairs {
+		switch {
+		case p.Run == "" || p.Run == said:
+		case said == "":
+			said = p.Run
+		default:
+			return "the last run in which each matched", true
+		}
+	}
+	switch {
+	case said != "":
+		return said, false
+	case d.Good.Seq > 0:
+		return d.Good.Ref, false
+	default:
+		return "no good run is stored", false
+	}
 }

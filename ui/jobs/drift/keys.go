@@ -3,6 +3,7 @@ package drift
 import (
 	"cmp"
 	"context"
+	"errors"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -39,7 +40,7 @@ func (p *Page) Bindings() []kit.Binding {
 		busy = cmp.Or(busy, "something is being written")
 	}
 	accept := busy
-	if err := s.Acceptable(); accept == "" && err != nil {
+	if err := s.Acceptable(); accept == "" && err != nil && !errors.Is(err, service.ErrRefused) { // what it refuses is shown
 		accept = err.Error()
 	}
 	undo := busy
@@ -59,7 +60,7 @@ func (p *Page) Bindings() []kit.Binding {
 	}
 	out := []kit.Binding{
 		enter,
-		{Keys: []string{"a"}, Label: "accept", Help: "Accept what the collector gives now as the new normal; u takes it back.", Group: group, Intent: acceptIt{}, Disabled: accept},
+		{Keys: []string{"a"}, Label: "accept", Help: "Accept what the collector gives now as the new normal; u takes it back. Where its contract refuses that, say so and propose the lines to change.", Group: group, Intent: acceptIt{}, Disabled: accept},
 		{Keys: []string{"u"}, Label: "take back", Help: "Take the newest acceptance back.", Group: group, Intent: takeBack{}, Disabled: undo, Hidden: undo != ""},
 		{Keys: []string{"e"}, Label: "contract", Help: "Edit the contract in $EDITOR. Without one the first good run proposes it.", Group: group, Intent: contract{}, Disabled: busy},
 		{Keys: []string{"o"}, Label: "open run", Help: "Open the newest run: the job, or the fetch in the Sandbox. Nothing is sent.", Group: group, Intent: openRun{}, Disabled: job},
@@ -73,7 +74,7 @@ func (p *Page) Bindings() []kit.Binding {
 func (p *Page) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	s, some := p.selected()
 	m, kind, name := p.deps.Monitor, s.Run.Kind, s.Run.Name
-	switch msg.(type) {
+	switch msg := msg.(type) {
 	case closePage:
 		if p.detail.open {
 			p.detail.open = false
@@ -84,6 +85,10 @@ func (p *Page) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 		return nil, true
 	case reread:
 		return p.reload(), true
+	case acceptRuns:
+		return p.acceptRuns(msg.of), true
+	case amendIt:
+		return p.amend(msg.termsRead), true
 	case openIt, acceptIt, takeBack, contract, openRun:
 	default:
 		return nil, false
@@ -98,10 +103,7 @@ func (p *Page) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 		}
 		return p.show(s.Run.Collector), true
 	case acceptIt:
-		return kit.Do(kit.Jobs, &p.work, p.deps.Ctx, func(ctx context.Context) tea.Msg {
-			run, err := m.Accept(ctx, kind, name, s.Run.Seq, "accepted in the console")
-			return accepted{name, run, err}
-		}), true
+		return p.accept(s), true
 	case takeBack:
 		return kit.Do(kit.Jobs, &p.work, p.deps.Ctx, func(ctx context.Context) tea.Msg {
 			return tookBack{name, m.TakeBack(ctx, kind, name)}

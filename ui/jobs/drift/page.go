@@ -7,7 +7,6 @@ package drift
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -22,8 +21,11 @@ import (
 type Monitor interface {
 	List(ctx context.Context) ([]service.Standing, error)
 	Show(ctx context.Context, kind service.Kind, name string) (service.Detail, error)
-	// Accept takes the newest run for normal, which has to be seq.
-	Accept(ctx context.Context, kind service.Kind, name string, seq int64, reason string) (service.Run, error)
+	// Accept takes the newest run for normal, which has to be seq, and returns how the collector stands then.
+	Accept(ctx context.Context, kind service.Kind, name string, seq int64, reason string) (service.Standing, error)
+	// Amend proposes the contract that the newest run, which has to be seq, keeps. WriteAmendment writes it.
+	Amend(ctx context.Context, kind service.Kind, name string, seq int64) (service.Amendment, error)
+	WriteAmendment(a service.Amendment) error
 	TakeBack(ctx context.Context, kind service.Kind, name string) error
 	// ToEdit is the file with the contract, which it writes where there is none.
 	ToEdit(ctx context.Context, kind service.Kind, name string) (string, error)
@@ -112,9 +114,10 @@ type (
 		err    error
 	}
 	accepted struct {
-		name string
-		run  service.Run
-		err  error
+		name    string
+		now     service.Standing // the collector then
+		amended bool             // its contract was changed
+		err     error
 	}
 	tookBack struct {
 		name string
@@ -179,8 +182,10 @@ func (p *Page) Update(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 		return nil, true
 	case shown:
 		return p.shown(msg), true
+	case termsRead:
+		return p.ask(msg), true
 	case accepted:
-		return p.ended(msg.err, "accept "+msg.name, fmt.Sprintf("%s is the new normal of %s: u takes it back", msg.run.Ref, msg.name)), true
+		return p.accepted(msg), true
 	case tookBack:
 		return p.ended(msg.err, "take back", "the newest acceptance of "+msg.name+" is taken back"), true
 	case written:

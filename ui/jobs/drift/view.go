@@ -47,7 +47,7 @@ func (p *Page) fillBoard() {
 	b.table.SetRowsKeyed(len(list), func(i int) string { return string(list[i].Run.Kind) + " " + list[i].Run.Name }, func(i int) []widget.Cell {
 		s := list[i]
 		words, ink := p.mark(s)
-		says, useful := strings.Join(service.Names(service.Alarms(s.Verdict.Findings)), ", "), fmt.Sprintf("%d of %d", s.Run.Useful, s.Run.Returned)
+		says, useful := strings.Join(service.Names(service.Alarms(s.Verdict.Findings)), ", "), fmt.Sprintf("%d of %d", s.Run.UsefulRows(), s.Run.Returned)
 		if s.Dead() {
 			says = model.ClassWord(s.SilentClass, s.SilentCause)
 		}
@@ -116,13 +116,17 @@ func (p *Page) Render(w, h int) string {
 	}
 	var foot []string
 	if b.wrong != nil {
-		foot = widget.Wrapped(t.Warn, "! a contract is left out: "+b.wrong.Error(), iw-2)
+		foot = widget.Wrapped(t.Warn, "! a contract is left out: "+oneLine(b.wrong), iw-2)
+		foot = foot[:min(len(foot), max(3, ih/3))]
 	}
 	if s, ok := p.selected(); ok {
 		foot = append(foot, p.says(s, iw-2, max(2, ih/4))...)
 	}
 	return widget.Pane(t, p.title(), true, w, h, widget.Stack(b.table.Render(t, true, iw, ih-len(foot)), strings.Join(widget.Indent(foot), "\n")))
 }
+
+// oneLine is an error that may be several, in one line.
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 func (p *Page) title() string {
 	dead, drifts := 0, 0
@@ -186,7 +190,7 @@ func (p *Page) renderDetail(w, h int) string {
 	t, d := p.deps.Theme, &p.detail
 	iw, ih := widget.Inner(w, h)
 	words, ink := p.mark(d.Standing)
-	head := widget.Wrapped(kit.Ink{}, fmt.Sprintf("%s · %d of %s useful in %s, %s", d.Run.Kind, d.Run.Useful, text.Counted(d.Run.Returned, "row"), text.Clean(d.Run.Ref), text.When(d.Run.At, p.deps.Now())), iw-2)
+	head := widget.Wrapped(kit.Ink{}, fmt.Sprintf("%s · %d of %s useful in %s, %s", d.Run.Kind, d.Run.UsefulRows(), text.Counted(d.Run.Returned, "row"), text.Clean(d.Run.Ref), text.When(d.Run.At, p.deps.Now())), iw-2)
 	head[0] = text.Cut(ink.Render(words)+"  "+head[0], iw-2)
 	if a := d.Accepted; a.Seq > 0 {
 		head = append(head, widget.Wrapped(t.Muted, fmt.Sprintf("normal since %s, by %s on %s: %s", a.Ref, a.Person, text.When(a.At, p.deps.Now()), cmp.Or(a.Reason, "no reason was given")), iw-2)...)
@@ -195,7 +199,7 @@ func (p *Page) renderDetail(w, h int) string {
 		head = append(head, t.Muted.Render(text.Cut(fmt.Sprintf("it has more than %d fields: the others are not looked at", service.MaxFields), iw-2)))
 	}
 	if d.wrong != nil {
-		head = append(head, widget.Wrapped(t.Warn, "! its contract is left out: "+d.wrong.Error(), iw-2)...)
+		head = append(head, widget.Wrapped(t.Warn, "! a contract is left out: "+oneLine(d.wrong), iw-2)...)
 	}
 	var foot []string
 	if l, ok := p.line(); ok {
@@ -206,8 +210,8 @@ func (p *Page) renderDetail(w, h int) string {
 			}
 		}
 		if len(l.Findings) == 0 {
-			foot = widget.Wrapped(t.Muted, fmt.Sprintf("%s is as in the %s", l.Field, text.Counted(d.Verdict.Against, "good run")+" before"), iw-2)
-			if d.Verdict.Against == 0 {
+			foot = widget.Wrapped(t.Muted, fmt.Sprintf("%s is as in the %s", l.Field, text.Counted(l.Against, "good run")+" before"), iw-2)
+			if l.Against == 0 {
 				foot = widget.Wrapped(t.Muted, l.Field+": no good run before", iw-2)
 			}
 		}

@@ -103,25 +103,10 @@ func (c *Commands) Update(msg tea.Msg) tea.Cmd {
 		}
 		c.cursor = at
 		return c.pick()
-	case tea.MouseWheelMsg:
-		by, _ := motionOf(msg, 1, len(c.rows))
+	}
+	if by, ok := motionWhileTyping(msg, max(c.drawn-1, 1), len(c.rows)); ok {
 		c.move(by)
 		return nil
-	case tea.KeyPressMsg:
-		switch msg.String() {
-		case "up", "ctrl+p":
-			c.move(-1)
-			return nil
-		case "down", "ctrl+n":
-			c.move(1)
-			return nil
-		case "pgup":
-			c.move(-max(c.drawn-1, 1))
-			return nil
-		case "pgdown":
-			c.move(max(c.drawn-1, 1))
-			return nil
-		}
 	}
 	before := c.input.Value()
 	cmd := UpdateInput(&c.input, msg)

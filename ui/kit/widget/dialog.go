@@ -1,12 +1,15 @@
 package widget
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
 )
 
 // FormDialog is a form in an overlay: new job, add key, add account.
@@ -39,8 +42,9 @@ type FormDialog struct {
 	Problem string
 	// Foot stands below the form, whatever part of it is seen: what was found out about it.
 	Foot string
-	// Busy disables submit while one is in flight.
-	Busy bool
+	// Busy disables submit while one is in flight, or what Doing says.
+	Busy  bool
+	Doing string
 
 	above int // lines above the form in the frame drawn last
 }
@@ -117,18 +121,21 @@ func (d *FormDialog) problem(w int) []string {
 func (d *FormDialog) Bindings() []kit.Binding {
 	busy := ""
 	if d.Busy {
-		busy = "already in progress"
+		busy = cmp.Or(d.Doing, "already in progress")
 	}
 	submit := []string{"ctrl+s", "ctrl+j"}
 	if fd := d.Form.current(); fd != nil && fd.Kind == FieldArea && d.CapturingText() {
 		submit = submit[:1] // ctrl+j is the end of a line there, as some terminals send a paste
 	}
 	out := []kit.Binding{{Keys: submit, Label: d.Submit, Help: "Check the fields and submit.", Intent: dialogSubmit{}, WhileTyping: true, Disabled: busy}}
-	if d.Extra != nil {
-		out = append(out, d.Extra()...)
-	}
+	extra, ownEsc := d.extra()
+	out = append(out, extra...)
 	esc := kit.Binding{Keys: []string{"esc"}, Label: "close", Help: "Close without submitting; asks first if something was filled in.", Intent: kit.Close{}}
 	fields := d.Form.Bindings()
+	isEsc := func(b kit.Binding) bool { return b.Key() == "esc" }
+	if ownEsc {
+		return append(out, slices.DeleteFunc(fields, isEsc)...)
+	}
 	switch fd := d.Form.current(); {
 	case d.Form.CapturingText() && fd != nil && (d.filled() || fd.Kind == FieldPick): // esc ends editing
 		return append(out, fields...)
@@ -136,10 +143,18 @@ func (d *FormDialog) Bindings() []kit.Binding {
 		esc.Intent = dialogLeave{}
 	default:
 		esc.WhileTyping = true
-		fields = slices.DeleteFunc(fields, func(b kit.Binding) bool { return b.Key() == "esc" })
+		fields = slices.DeleteFunc(fields, isEsc)
 	}
 	i := min(1, len(fields)) // after the field's own key
 	return append(out, slices.Insert(fields, i, esc)...)
+}
+
+// extra are the further keys. ownEsc reports that esc is one of them: it then has no other meaning.
+func (d *FormDialog) extra() (out []kit.Binding, ownEsc bool) {
+	if d.Extra != nil {
+		out = d.Extra()
+	}
+	return out, slices.ContainsFunc(out, func(b kit.Binding) bool { return b.Key() == "esc" })
 }
 
 // filled reports whether closing would lose something.
@@ -225,6 +240,16 @@ func (d *FormDialog) follow(cmd tea.Cmd, changed bool) tea.Cmd {
 	return cmd
 }
 
+// Right reports whether the checks of all visible fields pass, and shows nothing.
+func (f *Form) Right() bool {
+	for _, fd := range f.fields {
+		if !fd.Hidden && fd.Check != nil && fd.Check(fd.value()) != nil {
+			return false
+		}
+	}
+	return true
+}
+
 // submit checks the fields, and passes them on if they are right.
 func (d *FormDialog) submit() tea.Cmd {
 	d.Form.stop()
@@ -240,11 +265,15 @@ func (d *FormDialog) submit() tea.Cmd {
 
 // Render draws intro, form, problem and the keys.
 func (d *FormDialog) Render(w, h int) string {
-	out, below := d.intro(w), append(d.foot(w), d.problem(w)...)
+	out, below, problem := d.intro(w), d.foot(w), d.problem(w)
 	d.above = len(out)
-	if room := h - len(out) - 3; len(below) > room && room > 0 {
-		below = below[len(below)-room:] // the problem
+	problem = problem[:min(len(problem), max(h-len(out)-3, 1))]
+	if room := max(h-len(out)-3-len(problem), 0); len(below) > room { // its first lines weigh most
+		kept := max(room-1, 0)
+		more := Indent(Wrapped(d.theme.Muted, fmt.Sprintf("… %s: a taller window shows them", text.Counted(len(below)-kept, "more line")), w-1))
+		below = append(below[:kept:kept], more[:min(room, 1)]...)
 	}
+	below = append(below, problem...)
 	out = append(out, d.Form.Render(true, w, max(h-len(out)-len(below)-2, 1)))
 	out = append(out, below...)
 	out = append(out, "", " "+d.keys())
@@ -256,11 +285,10 @@ func (d *FormDialog) keys() string {
 	fd, last, typing := d.Form.current(), d.Form.atEnd(), d.CapturingText()
 	ends := last && !d.Deliberate
 	hints := [][2]string{{"ctrl+s", d.Submit}}
-	if d.Extra != nil {
-		for _, b := range d.Extra() {
-			if !b.Hidden {
-				hints = append(hints, [2]string{b.Keys[0], b.Label})
-			}
+	extra, ownEsc := d.extra()
+	for _, b := range extra {
+		if !b.Hidden {
+			hints = append(hints, [2]string{b.Keys[0], b.Label})
 		}
 	}
 	switch {
@@ -277,6 +305,7 @@ func (d *FormDialog) keys() string {
 		hints = append(hints, [2]string{"enter", "next field"})
 	}
 	switch {
+	case ownEsc:
 	case typing && (d.filled() || fd.Kind == FieldPick):
 		hints = append(hints, [2]string{"esc", "end editing"})
 	default:

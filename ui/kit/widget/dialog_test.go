@@ -34,6 +34,21 @@ func TestEnterEndsADialogOfOneField(t *testing.T) {
 	}
 }
 
+func TestTheFirstLinesBelowAFormAreKeptInAShortWindow(t *testing.T) {
+	d := oneField(nil)
+	d.Foot, d.Problem = "first\nsecond\nthird\nfourth", "it is wrong"
+	got := uitest.Plain(d.Render(60, 7))
+	for _, want := range []string{"Name", "first", "second", "third", "… 2 more lines: a taller window shows them", "✗ it is wrong", "esc close"} {
+		if strings.Contains(got, want) != (want != "third") {
+			t.Errorf("%q in:\n%s", want, got)
+		}
+	}
+	d.Problem = strings.Repeat("so much is wrong ", 40)
+	if got := uitest.Plain(d.Render(60, 7)); !strings.Contains(got, "✗ so much") || !strings.Contains(got, "esc close") {
+		t.Errorf("a long problem:\n%s", got)
+	}
+}
+
 func TestEnterTakesAValueAndGoesOn(t *testing.T) {
 	f := demoForm()
 	d := NewFormDialog(f.theme, "Try", f)

@@ -106,6 +106,12 @@ func (f *Form) Update(msg tea.Msg) (cmd tea.Cmd, changed bool) {
 	if intent, ok := msg.(formIntent); ok {
 		return f.act(fd, intent), false
 	}
+	if _, pasted := msg.(tea.PasteMsg); pasted && f.Dialog && !f.editing {
+		if fd.Kind != FieldText && fd.Kind != FieldArea {
+			return kit.Warn("nothing can be pasted into " + fd.Label + ": go to the field that it is meant for, and paste it there"), false
+		}
+		f.edit() // it goes where the focus is seen
+	}
 	if !f.editing {
 		return nil, false
 	}
@@ -167,6 +173,9 @@ func (f *Form) act(fd *field, intent formIntent) tea.Cmd {
 	case formDone:
 		if fd.Kind == FieldPick {
 			return f.takePick(fd)
+		}
+		if fd.Secret && fd.value() == "" && !f.atEnd() { // pressed to begin typing: the secret would go into the next field
+			return kit.Warn("nothing was typed into " + fd.Label + ": type or paste it, or tab goes on without it")
 		}
 		f.stop()
 		return f.goOn(fd)

@@ -101,7 +101,7 @@ func (f *ListFilter) Bindings(rows string, terms []string, esc bool) []kit.Bindi
 	const group = "Filter"
 	if f.typing {
 		return []kit.Binding{
-			{Keys: []string{"enter"}, Label: "keep", Help: "Keep the filter, and go on in the list.", Group: group, Intent: filterKeep{}, WhileTyping: true},
+			{Keys: []string{"enter"}, Label: "keep", Help: "Keep the filter, and go on in the list.", Group: group, Intent: filterKeep{}, WhileTyping: true, Disabled: f.problem},
 			{Keys: []string{"esc"}, Label: "leave", Help: "Show what was shown before.", Group: group, Intent: filterLeave{}, WhileTyping: true},
 		}
 	}

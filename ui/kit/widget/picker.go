@@ -92,21 +92,7 @@ func (p *picker) filter() {
 
 // update moves the cursor, or types and filters.
 func (p *picker) update(msg tea.Msg) tea.Cmd {
-	switch msg := msg.(type) {
-	case tea.KeyPressMsg:
-		switch msg.String() {
-		case "up", "ctrl+p":
-			p.table.Move(-1)
-			return nil
-		case "down", "ctrl+n":
-			p.table.Move(1)
-			return nil
-		case "pgup", "pgdown":
-			p.table.Update(msg)
-			return nil
-		}
-	case tea.MouseWheelMsg:
-		p.table.Update(msg)
+	if p.table.UpdateWhileTyping(msg) {
 		return nil
 	}
 	before := p.input.Value()

@@ -109,6 +109,14 @@ func (t *Table) News() string {
 	return fmt.Sprintf(" · %d new", t.news)
 }
 
+// Seen makes none of the rows new: they are others because of a filter, and did not come.
+func (t *Table) Seen() {
+	t.news = 0
+	if t.Key != nil && t.n > 0 {
+		t.newest = t.Key(0)
+	}
+}
+
 // Len is the number of rows.
 func (t *Table) Len() int { return t.n }
 
@@ -136,6 +144,15 @@ func (t *Table) Move(by int) { t.SetCursor(t.cursor + by) }
 // whether it handled the message.
 func (t *Table) Update(msg tea.Msg) bool {
 	by, ok := motionOf(msg, max(t.page, 1), t.n)
+	if ok {
+		t.Move(by)
+	}
+	return ok
+}
+
+// UpdateWhileTyping does the same where letters go into an input beside the table.
+func (t *Table) UpdateWhileTyping(msg tea.Msg) bool {
+	by, ok := motionWhileTyping(msg, max(t.page, 1), t.n)
 	if ok {
 		t.Move(by)
 	}
@@ -179,6 +196,23 @@ func motionOf(msg tea.Msg, page, n int) (by int, ok bool) {
 		return Wheel(msg)
 	}
 	return 0, false
+}
+
+// motionWhileTyping reads a vertical motion key that is no text and none of an input's own, or the
+// mouse wheel.
+func motionWhileTyping(msg tea.Msg, page, n int) (by int, ok bool) {
+	if key, pressed := msg.(tea.KeyPressMsg); pressed {
+		switch key.String() {
+		case "ctrl+p":
+			return -1, true
+		case "ctrl+n":
+			return 1, true
+		case "up", "down", "pgup", "pgdown":
+		default:
+			return 0, false
+		}
+	}
+	return motionOf(msg, page, n)
 }
 
 // Wheel is how many rows a turn of the mouse wheel moves.

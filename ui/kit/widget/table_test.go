@@ -65,6 +65,33 @@ func TestTableKeepsTheCursorInSight(t *testing.T) {
 	}
 }
 
+func TestATableBesideAnInputLeavesTheInputItsKeys(t *testing.T) {
+	for name, tt := range map[string]struct {
+		msg   tea.Msg
+		moves int
+		taken bool
+	}{
+		"up":             {tea.KeyPressMsg{Code: tea.KeyUp}, -1, true},
+		"ctrl+p":         {tea.KeyPressMsg{Code: 'p', Mod: tea.ModCtrl}, -1, true},
+		"down":           {tea.KeyPressMsg{Code: tea.KeyDown}, 1, true},
+		"ctrl+n":         {tea.KeyPressMsg{Code: 'n', Mod: tea.ModCtrl}, 1, true},
+		"page down":      {tea.KeyPressMsg{Code: tea.KeyPgDown}, 9, true},
+		"page up":        {tea.KeyPressMsg{Code: tea.KeyPgUp}, -9, true},
+		"the wheel":      {tea.MouseWheelMsg{Button: tea.MouseWheelDown}, 3, true},
+		"a letter":       {tea.KeyPressMsg{Code: 'j', Text: "j"}, 0, false},
+		"to the start":   {tea.KeyPressMsg{Code: tea.KeyHome}, 0, false},
+		"erase to there": {tea.KeyPressMsg{Code: 'u', Mod: tea.ModCtrl}, 0, false},
+		"no key":         {tea.PasteMsg{Content: "j"}, 0, false},
+	} {
+		tab := numbered(100)
+		tab.Render(kit.NewTheme(true, false), true, 40, 10)
+		tab.SetCursor(50)
+		if taken := tab.UpdateWhileTyping(tt.msg); taken != tt.taken || tab.Cursor() != 50+tt.moves {
+			t.Errorf("%s: taken %t, moved by %d; want %t, %d", name, taken, tab.Cursor()-50, tt.taken, tt.moves)
+		}
+	}
+}
+
 func TestTableDropsTheLeastImportantColumns(t *testing.T) {
 	th := kit.NewTheme(true, false)
 	tab := numbered(1)
@@ -124,6 +151,15 @@ func TestTableCountsTheRowsThatAreNewAboveTheCursor(t *testing.T) {
 	tab.SetCursor(0)
 	if got := tab.News(); got != "" {
 		t.Errorf("%q at the top", got)
+	}
+	set("w", "x", "y", "z")
+	tab.Seen()
+	if got := tab.News(); got != "" {
+		t.Errorf("%q after all are seen", got)
+	}
+	set("v", "w", "x", "y", "z")
+	if got := tab.News(); got != " · 1 new" {
+		t.Errorf("%q after another one", got)
 	}
 	tab.SetCursor(2)
 	set("other", "y", "z") // a list of other rows: nothing is known to be new

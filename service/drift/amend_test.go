@@ -1,0 +1,154 @@
+package drift
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"zonedeck/model"
+)
+
+func words(all []Finding) string {
+	var out []string
+	for _, f := range all {
+		out = append(out, string(f.Word)+" "+f.Field)
+	}
+	return strings.Join(out, ", ")
+}
+
+func writeContract(t *testing.T, m *Monitor, text string) string {
+	t.Helper()
+	file := m.named(Dataset, "gd_x")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestWhatAContractAsksForIsNotAccepted(t *testing.T) {
+	m := monitor(t, openStore(t, DefaultKeep()))
+	for i := range 3 {
+		result(t, m, fmt.Sprintf("job-%d", i), 10-i, many(30, whole))
+	}
+	writeContract(t, m, "dataset = \"gd_x\"\n[[fields]]\nname = \"price\"\nrequired = true\n")
+	result(t, m, "job-3", 2, many(30, broken))
+	d := show(t, m)
+	if words(d.Changed()) != "emptied price" || words(d.Left) != "emptied price" || d.Acceptable() != nil {
+		t.Errorf("before: changed %s, left %s: %v", words(d.Changed()), words(d.Left), d.Acceptable())
+	}
+	s, err := m.Accept(t.Context(), gdX, d.Run.Seq, "")
+	if err != nil || s.Verdict.State != Drift || words(s.Verdict.Findings) != words(d.Left) || !errors.Is(s.Acceptable(), ErrRefused) {
+		t.Errorf("accepted: %s %s, %v, %v", s.Verdict.State, words(s.Verdict.Findings), s.Acceptable(), err)
+	}
+	if _, err := m.Accept(t.Context(), gdX, 0, ""); !errors.Is(err, ErrRefused) {
+		t.Errorf("once more: %v", err)
+	}
+	a, err := m.Amend(t.Context(), gdX, d.Run.Seq)
+	if err != nil || len(a.Lines) != 1 || a.Lines[0].String() != "line 4: required = true becomes required = false" {
+		t.Fatalf("%v %v", a.Lines, err)
+	}
+	if err := m.WriteAmendment(a); err != nil {
+		t.Fatal(err)
+	}
+	if d := show(t, m); d.Verdict.State != Good || !d.Verdict.Judged() || len(d.Left) != 0 {
+		t.Errorf("amended: %s, left %s", d.Verdict.State, words(d.Left))
+	}
+	if err := m.WriteAmendment(a); !errors.Is(err, ErrAmended) {
+		t.Errorf("of a file that was changed: %v", err)
+	}
+	if _, err := m.Amend(t.Context(), gdX, d.Run.Seq+1); !errors.Is(err, ErrNewer) {
+		t.Errorf("of another run: %v", err)
+	}
+}
+
+func TestWhatAFetchRequiresIsNotAccepted(t *testing.T) {
+	m := monitor(t, openStore(t, DefaultKeep()))
+	fetch := func(id string, days int, found bool) {
+		if err := m.Fetched(t.Context(), "p", model.FetchResult{
+			ID: id, Started: today.AddDate(0, 0, -days), ContentType: "text/html", Diagnosis: model.Diagnosis{Class: model.ClassParsingDrift},
+			Request: model.FetchRequest{URL: "http://lab.test/shop", Required: []string{".price"}}, Fields: []model.Field{{Path: ".price", Found: found}},
+		}, []byte(`<p class="price">5</p>`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fetch("f-1", 3, true)
+	fetch("f-2", 2, false)
+	of := Collector{"p", Target, "lab.test/shop"}
+	d, err := m.Show(t.Context(), of)
+	if err != nil || words(d.Left) != "missing .price" || len(d.Changed()) != 0 {
+		t.Fatalf("%v: left %s, changed %s", err, words(d.Left), words(d.Changed()))
+	}
+	if _, err := m.Accept(t.Context(), of, 0, ""); !errors.Is(err, ErrRefused) {
+		t.Error(err)
+	}
+}
+
+func TestAContractIsAmendedByItsLines(t *testing.T) {
+	for name, c := range map[string]struct{ contract, rows, lines, becomes string }{
+		"fewer rows": {
+			"dataset = \"gd_x\"\r\nmin_rows = 3 # at least\r\n", `{"a":1}`,
+			"line 2: min_rows = 3 # at least becomes min_rows = 1", "dataset = \"gd_x\"\r\nmin_rows = 1\r\n",
+		},
+		"a field that is filled in fewer": {
+			"dataset = \"gd_x\"\n\n# prices\n[[fields]]\nname = \"a\"\nrequired = true\n\n[[fields]]\nname = \"b\"\n", many(90, `{"a":1}`) + many(10, `{"b":2}`),
+			"below line 6: coverage = 0.77", "dataset = \"gd_x\"\n\n# prices\n[[fields]]\nname = \"a\"\nrequired = true\ncoverage = 0.77\n\n[[fields]]\nname = \"b\"\n",
+		},
+		"another coverage": {
+			"dataset = \"gd_x\"\n[[fields]]\n  name = \"a\"\n  required = true\n  coverage = 0.99", many(90, `{"a":1}`) + many(10, `{"b":2}`),
+			"line 5: coverage = 0.99 becomes coverage = 0.77", "dataset = \"gd_x\"\n[[fields]]\n  name = \"a\"\n  required = true\n  coverage = 0.77\n",
+		},
+		"a field that is gone": {
+			"dataset = \"gd_x\"\n[[fields]]\nname = \"b\"\nrequired = true\ncoverage = 0.5\ntype = \"text\"\n", `{"a":1}`,
+			"line 4: required = true becomes required = false; line 5 goes: coverage = 0.5", "dataset = \"gd_x\"\n[[fields]]\nname = \"b\"\nrequired = false\ntype = \"text\"\n",
+		},
+		"another type, and texts of another pattern": {
+			"dataset = \"gd_x\"\n[[fields]]\nname = \"a\"\ntype = \"number\"\n[[fields]]\nname = \"u\"\npattern = '^https:'\ntype = \"text\"\n", `{"a":"1","u":"http:"}`,
+			"line 4: type = \"number\" becomes type = \"text\"; line 7 goes: pattern = '^https:'", "dataset = \"gd_x\"\n[[fields]]\nname = \"a\"\ntype = \"text\"\n[[fields]]\nname = \"u\"\ntype = \"text\"\n",
+		},
+		"mixed types": {
+			"dataset = \"gd_x\"\n[[fields]]\nname = \"a\"\ntype = \"number\"\n", `{"a":"1"}` + "\n" + `{"a":1}`,
+			"line 4 goes: type = \"number\"", "dataset = \"gd_x\"\n[[fields]]\nname = \"a\"\n",
+		},
+		"one that is kept": {"dataset = \"gd_x\"\n", `{"a":1}`, "", "dataset = \"gd_x\"\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			parsed, err := ParseContract("c.toml", []byte(c.contract))
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, err := amend("c.toml", []byte(c.contract), runOf(t, c.rows, "ndjson", &parsed))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var lines []string
+			for _, l := range a.Lines {
+				lines = append(lines, l.String())
+			}
+			if got := strings.Join(lines, "; "); got != c.lines || string(a.after) != c.becomes {
+				t.Errorf("%s\n%q\nwant\n%s\n%q", got, a.after, c.lines, c.becomes)
+			}
+		})
+	}
+}
+
+func TestAContractWithoutLinesOfItsOwnIsLeftToTheEditor(t *testing.T) {
+	for _, text := range []string{
+		"dataset = \"gd_x\"\nfields = [{name = \"b\", required = true}]\n",
+		"dataset = \"gd_x\"\n[[fields]]\nname = \"b\"\n\"required\" = true\n",
+		"dataset = \"gd_x\"\n[[fields]]\nname = \"a\"\npattern = '''\n^x'''\n",
+	} {
+		parsed, err := ParseContract("c.toml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, err := amend("c.toml", []byte(text), runOf(t, `{"a":"1"}`, "ndjson", &parsed)); !errors.Is(err, ErrNotAmended) {
+			t.Errorf("%q: %v %v", text, a.Lines, err)
+		}
+	}
+}

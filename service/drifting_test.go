@@ -1,0 +1,34 @@
+package service
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"zonedeck/keystore/textfile"
+	"zonedeck/service/drift"
+)
+
+// The editor gets the file that is there, whatever it is called, or the one that has to be mended first.
+func TestTheContractToEditIsTheOneThatIsThere(t *testing.T) {
+	dir := t.TempDir()
+	d := Drift{monitor: drift.NewMonitor(drift.Config{ContractsDir: dir}), profile: "p"}
+	for name, text := range map[string]string{
+		"shop.toml":   "dataset = \"gd_x\"\n",
+		"broken.toml": "dataset = \"gd_y\"\nmin_rows = -1\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]string{"gd_x": "shop.toml", "gd_y": "broken.toml"} {
+		if file, err := d.ToEdit(t.Context(), drift.Dataset, name); err != nil || file != filepath.Join(dir, want) {
+			t.Errorf("%s: %s, %v", name, file, err)
+		}
+	}
+	var fault *textfile.Error
+	if _, err := d.ContractFile(drift.Dataset, "gd_y"); !errors.As(err, &fault) || fault.Line != 2 {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,153 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"zonedeck/keystore/textfile"
+	"zonedeck/model"
+)
+
+// Why deliveries are not stored, with the settings that say so.
+const (
+	whyReserve = "they would leave less of the disk free than reserve_mb"
+	whyKept    = "the inbox has all that keep_mb allows, and what lies there is bookmarked or not worked on"
+	whyDisk    = "the disk is full"
+	whyElse    = "they could not be stored; zonedeck.log says why"
+	whyLarge   = "they are larger than max_body_mb"
+)
+
+const (
+	tellEvery  = time.Minute      // how often a run of refusals that goes on is told
+	quietAfter = 10 * time.Minute // without a refusal it may be over
+	lookAgain  = 10 * time.Second
+)
+
+// refusals are the runs of deliveries that are refused, by their reason. Only the senders are told
+// of each: the operator is told of runs.
+type refusals struct {
+	wake chan struct{}
+
+	mu     sync.Mutex
+	runs   []refusalRun
+	latest time.Time // when a delivery was stored last
+}
+
+type refusalRun struct {
+	model.HookRefusals
+	told      time.Time
+	toldCount int
+}
+
+func (f *refusals) add(why string, now time.Time) {
+	f.mu.Lock()
+	i := slices.IndexFunc(f.runs, func(r refusalRun) bool { return r.Why == why })
+	if i < 0 {
+		i = len(f.runs)
+		f.runs = append(f.runs, refusalRun{HookRefusals: model.HookRefusals{Why: why, First: now}})
+	}
+	f.runs[i].Count++
+	f.runs[i].Last = now
+	first := f.runs[i].told.IsZero()
+	f.mu.Unlock()
+	if first {
+		poke(f.wake)
+	}
+}
+
+func (f *refusals) stored(now time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.latest = now
+}
+
+// due are the runs that have to be told now, and those that go on. A run for want of room is over
+// only when something was stored after it: until then nobody knows.
+func (f *refusals) due(now time.Time) (tell, on []model.HookRefusals) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.runs = slices.DeleteFunc(f.runs, func(r refusalRun) bool {
+		over := now.Sub(r.Last) >= quietAfter && (r.Why == whyLarge || f.latest.After(r.Last))
+		if over {
+			r.Over = true
+			tell = append(tell, r.HookRefusals)
+		}
+		return over
+	})
+	for i := range f.runs {
+		r := &f.runs[i]
+		if on = append(on, r.HookRefusals); r.told.IsZero() || r.Count > r.toldCount && now.Sub(r.told) >= tellEvery {
+			r.told, r.toldCount = now, r.Count
+			tell = append(tell, r.HookRefusals)
+		}
+	}
+	return tell, on
+}
+
+// refuse tells of what is refused until ctx ends.
+func (r *Receiver) refuse(ctx context.Context) {
+	again := time.NewTicker(lookAgain)
+	defer again.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.refused.wake:
+		case <-again.C:
+		}
+		tell, on := r.refused.due(r.conf.Wall())
+		for _, run := range tell {
+			r.conf.Log.Error("webhooks were not stored", "count", run.Count, "first", run.First, "last", run.Last, "why", run.Why, "over", run.Over)
+			if r.conf.Refused != nil {
+				r.conf.Refused(run)
+			}
+		}
+		if len(tell) > 0 {
+			if err := r.inbox.setRefused(on); err != nil {
+				r.conf.Log.Warn("other processes do not see what is refused", "error", err)
+			}
+		}
+	}
+}
+
+func (in *Inbox) refusedFile() string { return filepath.Join(in.dir, "refused.json") }
+
+// setRefused has this process, and others, see what is refused.
+func (in *Inbox) setRefused(runs []model.HookRefusals) error {
+	if len(runs) == 0 {
+		in.refused.Store(nil)
+		if err := os.Remove(in.refusedFile()); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	in.refused.Store(&runs)
+	b, err := json.Marshal(runs)
+	if err != nil {
+		return err
+	}
+	return textfile.Write(in.refusedFile(), b)
+}
+
+// Refused are the runs of deliveries that whoever receives does not store now.
+func (in *Inbox) Refused() []model.HookRefusals {
+	if runs := in.refused.Load(); runs != nil { // the disk may be too full for the file
+		return *runs
+	}
+	b, err := textfile.ReadBounded(in.refusedFile(), 64<<10)
+	if err != nil {
+		return nil
+	}
+	var runs []model.HookRefusals
+	if _, on := in.Listening(); !on || json.Unmarshal(b, &runs) != nil {
+		return nil
+	}
+	return runs
+}

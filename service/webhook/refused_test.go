@@ -1,0 +1,82 @@
+package webhook
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"zonedeck/model"
+)
+
+func TestARunOfRefusalsIsToldBoundedAndUntilItIsOver(t *testing.T) {
+	at := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	f := refusals{wake: make(chan struct{}, 1)}
+	clock := func(t time.Time) string { return t.Format(time.TimeOnly) }
+	look := func(after time.Duration, want string, on int) {
+		t.Helper()
+		at = at.Add(after)
+		tell, goOn := f.due(at)
+		var said []string
+		for _, r := range tell {
+			said = append(said, r.Text(clock))
+		}
+		if got := strings.Join(said, " | "); got != want || len(goOn) != on {
+			t.Errorf("%s: %q, %d go on", clock(at), got, len(goOn))
+		}
+	}
+	look(0, "", 0)
+	f.add(whyDisk, at)
+	look(0, "1 webhook was refused at 12:00:00: the disk is full", 1)
+	for range 24 {
+		f.add(whyDisk, at)
+	}
+	look(59*time.Second, "", 1)
+	f.add(whyLarge, at)
+	look(time.Second, "25 webhooks were refused since 12:00:00, the last at 12:00:00: the disk is full | 1 webhook was refused at 12:00:59: they are larger than max_body_mb", 2)
+	look(time.Minute, "", 2)
+	// What is too large says nothing of what was stored; a full disk does.
+	look(time.Hour, "1 webhook was refused at 12:00:59: they are larger than max_body_mb; none since then", 1)
+	f.stored(at)
+	look(0, "25 webhooks were refused since 12:00:00, the last at 12:00:00: the disk is full; none since then", 0)
+}
+
+func TestTheOperatorIsToldOfWhatIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	in, other := openInbox(t, dir), openInbox(t, dir)
+	told := make(chan model.HookRefusals, 10)
+	r, _ := listening(t, in, Config{
+		Settings: Settings{Reserve: 1000, MaxBody: 20},
+		free:     func(string) (uint64, error) { return 999, nil },
+		Refused:  func(r model.HookRefusals) { told <- r },
+	})
+	for _, c := range []struct {
+		body, why string
+		status    int
+	}{
+		{"1234567890", whyReserve, http.StatusInsufficientStorage},
+		{strings.Repeat("x", 21), whyLarge, http.StatusRequestEntityTooLarge},
+	} {
+		if got := post(t, r.URL(), strings.NewReader(c.body)); got != c.status {
+			t.Errorf("%s: %d", c.why, got)
+		}
+		select {
+		case got := <-told:
+			if got.Why != c.why || got.Count != 1 || got.Over {
+				t.Errorf("%+v", got)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("%s: nobody was told", c.why)
+		}
+	}
+	until(t, "it is seen, by others too", func() bool {
+		others := other.Refused()
+		return len(in.Refused()) == 2 && len(others) == 2 && others[0].Why == whyReserve
+	})
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if mine, others := in.Refused(), other.Refused(); mine != nil || others != nil {
+		t.Errorf("where nobody receives: %v, %v", mine, others)
+	}
+}

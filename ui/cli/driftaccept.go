@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/keystore/textfile"
+	"zonedeck/service/drift"
+	"zonedeck/ui/kit/text"
+)
+
+type driftAcceptFlags struct {
+	reason               string
+	contract, undo, json bool
+}
+
+func (a *app) driftAcceptCommand() *cobra.Command {
+	var f driftAcceptFlags
+	cmd := &cobra.Command{
+		Use:   "accept NAME",
+		Short: "Accept what a collector gives now as the new normal, or take that back",
+		Long: `Later runs are compared with the newest run of the collector and those after it. Who accepted it, when and why
+is kept; --undo takes the newest acceptance back, and the runs since are judged as without it.
+
+What the contract of the collector asks for, or a fetch requires, is not accepted with it. Where the newest run
+does not give that either, it stays drift: that is exit 14, and what is left to do is said, with the lines of the
+contract that would have to change. --contract changes them, too; --undo does not change them back.
+
+A run that is like those before it, or accepted already, leaves nothing to accept: that is exit 2, and changes nothing.`,
+		Args: oneArg("the data set, or the target or its address, as 'zonedeck drift list' names it"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.undo && (f.reason != "" || f.contract) {
+				return usage("--undo takes no --reason and no --contract")
+			}
+			return a.withSession(cmd.Context(), driftNeeds(), func(t *task) error {
+				return t.accept(cmd.Context(), args[0], f)
+			})
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.reason, "reason", "", "why it is normal")
+	fl.BoolVar(&f.contract, "contract", false, "change the contract where it refuses the newest run, too")
+	fl.BoolVar(&f.undo, "undo", false, "take the newest acceptance back")
+	fl.BoolVar(&f.json, "json", false, "print one JSON object: the collector as it stands then")
+	return cmd
+}
+
+func (t *task) accept(ctx context.Context, name string, f driftAcceptFlags) error {
+	kind, id, err := t.collector(ctx, name)
+	if err != nil {
+		return err
+	}
+	if f.undo {
+		if err := t.Client.Drift.TakeBack(ctx, kind, id); err != nil {
+			return driftError(fmt.Errorf("%s: %w", sanitizeLine(id), err))
+		}
+		t.app.say("zonedeck: the newest acceptance of %s is taken back", sanitizeLine(id))
+	} else if err := t.acceptNewest(ctx, kind, id, f); err != nil {
+		return err
+	}
+	s, err := t.standing(ctx, kind, id)
+	if err != nil {
+		return err
+	}
+	if f.json {
+		if err := t.printStandings([]drift.Standing{s}, true); err != nil {
+			return err
+		}
+	}
+	if f.undo || len(s.Left) == 0 {
+		return nil
+	}
+	t.tellLeft(ctx, s)
+	return exit(exitParsingDrift)
+}
+
+// standing is how a collector stands. A contract that cannot be read is told.
+func (t *task) standing(ctx context.Context, kind drift.Kind, id string) (drift.Standing, error) {
+	d, err := t.Client.Drift.Show(ctx, kind, id)
+	var fault *textfile.Error
+	switch {
+	case errors.As(err, &fault):
+		t.app.warn("the contract is left out: %s", oneLine(fault))
+	case err != nil:
+		return drift.Standing{}, driftError(err)
+	}
+	return d.Standing, nil
+}
+
+// acceptNewest accepts what the newest run gives and, where that is asked for, has the contract ask for no more.
+func (t *task) acceptNewest(ctx context.Context, kind drift.Kind, id string, f driftAcceptFlags) error {
+	amended := false
+	if f.contract {
+		var err error
+		if amended, err = t.amendContract(ctx, kind, id); err != nil {
+			return err
+		}
+	}
+	s, err := t.Client.Drift.Accept(ctx, kind, id, 0, f.reason)
+	switch {
+	case errors.Is(err, drift.ErrRefused):
+		t.app.say("zonedeck: %s", sanitizeLine(err.Error()))
+		return nil // what is left is told
+	case amended && (errors.Is(err, drift.ErrNormal) || errors.Is(err, drift.ErrAccepted)):
+		return nil // it was the contract alone
+	case err != nil:
+		return driftError(err)
+	}
+	t.app.say("zonedeck: %s of %s is the new normal; 'zonedeck drift accept %s --undo' takes it back", sanitizeLine(s.Run.Ref), sanitizeLine(id), sanitizeLine(id))
+	return nil
+}
+
+// amendContract has the contract of a collector ask for no more than its newest run gives.
+func (t *task) amendContract(ctx context.Context, kind drift.Kind, id string) (changed bool, err error) {
+	s, err := t.standing(ctx, kind, id)
+	if err != nil {
+		return false, err
+	}
+	if !s.Verdict.Contract || s.Run.Useful == 0 {
+		return false, nil // accepting says what is the matter
+	}
+	a, err := t.Client.Drift.Amend(ctx, kind, id, s.Run.Seq)
+	if err != nil {
+		return false, driftError(err)
+	}
+	if len(a.Lines) == 0 {
+		return false, nil
+	}
+	if err := t.Client.Drift.WriteAmendment(a); err != nil {
+		return false, driftError(err)
+	}
+	t.app.say("zonedeck: the contract %s is changed:", a.File)
+	for _, l := range a.Lines {
+		t.app.say("  %s", sanitizeLine(l.String()))
+	}
+	return true, nil
+}
+
+// tellLeft says what stays drift although the newest run is accepted, and what to do about it.
+func (t *task) tellLeft(ctx context.Context, s drift.Standing) {
+	kind, id := s.Run.Kind, s.Run.Name
+	t.app.say("zonedeck: %s stays drift, and 'drift check' exits 14:", sanitizeLine(s.Run.Ref))
+	contract, fetch := false, false
+	for _, f := range s.Left {
+		contract, fetch = contract || f.Contract, fetch || !f.Contract
+		t.app.say("  %s", driftLine(f))
+	}
+	if fetch {
+		t.app.say("zonedeck: the fetch requires what it did not find: leave that --require out of the next one, or give a selector that matches")
+	}
+	if !contract {
+		return
+	}
+	file, _ := t.Client.Drift.ContractFile(kind, id) // it was found a moment ago
+	a, err := t.Client.Drift.Amend(ctx, kind, id, s.Run.Seq)
+	if err != nil || len(a.Lines) == 0 {
+		t.app.say("zonedeck: the contract asks for it: change %s", file)
+		return
+	}
+	lines := make([]string, 0, len(a.Lines))
+	for _, l := range a.Lines {
+		lines = append(lines, sanitizeLine(l.String()))
+	}
+	t.app.say("zonedeck: the contract %s asks for it. To have it ask for no more than this run gives, change %s:\n  %s\nzonedeck: 'zonedeck drift accept %s --contract' does that",
+		file, text.Counted(len(lines), "line"), strings.Join(lines, "\n  "), sanitizeLine(id))
+}

@@ -1,0 +1,193 @@
+package drift
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	tea "charm.land/bubbletea/v2"
+
+	service "zonedeck/service/drift"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
+)
+
+// reason is kept with what is accepted here.
+const reason = "accepted in the console"
+
+// termsRead has what the page of terms shows.
+type termsRead struct {
+	of      service.Standing
+	amended service.Amendment
+	err     error // why no amendment is proposed
+}
+
+// Intents of the page of terms.
+type (
+	acceptRuns struct{ of service.Standing }
+	amendIt    struct{ termsRead }
+)
+
+// accept takes the newest run for normal. Where something would stay drift it asks first.
+func (p *Page) accept(s service.Standing) tea.Cmd {
+	if len(s.Left) == 0 {
+		return p.acceptRuns(s)
+	}
+	m := p.deps.Monitor
+	return kit.Do(kit.Jobs, &p.work, p.deps.Ctx, func(ctx context.Context) tea.Msg {
+		a, err := m.Amend(ctx, s.Run.Kind, s.Run.Name, s.Run.Seq)
+		return termsRead{s, a, err}
+	})
+}
+
+func (p *Page) acceptRuns(s service.Standing) tea.Cmd {
+	m := p.deps.Monitor
+	return kit.Do(kit.Jobs, &p.work, p.deps.Ctx, func(ctx context.Context) tea.Msg {
+		now, err := m.Accept(ctx, s.Run.Kind, s.Run.Name, s.Run.Seq, reason)
+		return accepted{name: s.Run.Name, now: now, err: err}
+	})
+}
+
+// amend changes the contract, and accepts the run where it differs from earlier ones.
+func (p *Page) amend(terms termsRead) tea.Cmd {
+	m, s := p.deps.Monitor, terms.of
+	return kit.Do(kit.Jobs, &p.work, p.deps.Ctx, func(ctx context.Context) tea.Msg {
+		if err := m.WriteAmendment(terms.amended); err != nil {
+			return accepted{name: s.Run.Name, err: err}
+		}
+		now, err := m.Accept(ctx, s.Run.Kind, s.Run.Name, s.Run.Seq, reason)
+		if errors.Is(err, service.ErrNormal) || errors.Is(err, service.ErrAccepted) {
+			err = nil // it was the contract alone
+		}
+		return accepted{name: s.Run.Name, now: now, amended: true, err: err}
+	})
+}
+
+func (p *Page) accepted(msg accepted) tea.Cmd {
+	s := msg.now
+	switch done := fmt.Sprintf("%s is the new normal of %s: u takes it back", s.Run.Ref, s.Run.Name); {
+	case msg.err != nil:
+		return p.ended(msg.err, "accept "+msg.name, "")
+	case len(s.Left) > 0: // the contract is not as it was when it was asked
+		return tea.Batch(kit.Warn(fmt.Sprintf("%s, but %s", done, stays(s.Left))), p.reload())
+	case msg.amended:
+		return p.ended(nil, "", fmt.Sprintf("the contract of %s is changed: %s keeps it, and is normal", s.Run.Name, s.Run.Ref))
+	default:
+		return p.ended(nil, "", done)
+	}
+}
+
+// ask shows what is accepted and what is not.
+func (p *Page) ask(msg termsRead) tea.Cmd {
+	if errors.Is(msg.err, context.Canceled) || !p.open {
+		return nil
+	}
+	if errors.Is(msg.err, service.ErrNewer) {
+		return p.ended(msg.err, "accept "+msg.of.Run.Name, "")
+	}
+	return kit.OpenOverlay(newTerms(p.deps.Theme, msg))
+}
+
+// terms is the page with what accepting the newest run comes to, where that is not all.
+type terms struct {
+	widget.Page
+	termsRead
+	contract bool // it, and not the fetch alone, refuses the run
+}
+
+func newTerms(th *kit.Theme, read termsRead) *terms {
+	t := &terms{termsRead: read}
+	for _, f := range read.of.Left {
+		t.contract = t.contract || f.Contract
+	}
+	t.Page = widget.Page{
+		Heading: "Accept " + text.Clean(read.of.Run.Name) + "?", Width: 76,
+		Lines:   func(w int) []string { return widget.Indent(t.lines(th, w-2)) },
+		Closing: kit.Binding{Keys: []string{"esc", "q"}, Label: "close", Help: "Change nothing.", Intent: kit.Close{}},
+	}
+	return t
+}
+
+// lines draws the page in lines of w cells.
+func (t *terms) lines(th *kit.Theme, w int) []string {
+	s := t.of
+	var out []string
+	say := func(ink kit.Ink, format string, args ...any) {
+		out = append(out, widget.Wrapped(ink, fmt.Sprintf(format, args...), w)...)
+	}
+	if changed := s.Changed(); len(changed) > 0 {
+		say(th.Text, "Accepting %s settles this, by which it differs from earlier runs:", s.Run.Ref)
+		for _, f := range changed {
+			say(th.Muted, "· %s", f.Text)
+		}
+		out = append(out, "")
+		say(th.Text, "It does not settle this, and %s stays drift:", s.Run.Ref)
+	} else {
+		say(th.Text, "Accepting %s would change nothing: it is drift by this alone, and not by a difference from earlier runs:", s.Run.Ref)
+	}
+	for _, f := range s.Left {
+		say(th.Warn, "! %s", f.Text)
+	}
+	out = append(out, "")
+	switch {
+	case !t.contract:
+		say(th.Text, "The fetch requires it: o opens it in the Sandbox, where what it requires can be changed for the next one.")
+	case t.err != nil:
+		say(th.Text, "The contract asks for it, and has to be changed by hand (e): %s", t.err)
+	default:
+		say(th.Text, "The contract asks for it. c makes it ask for no more than %s gives, in %s:", s.Run.Ref, t.amended.File)
+		for _, l := range t.amended.Lines {
+			if l.Was != "" {
+				out = append(out, th.Bad.Render(text.Cut(fmt.Sprintf("%4d - %s", l.Number, text.Clean(l.Was)), w)))
+			}
+			if l.Becomes != "" {
+				out = append(out, th.Good.Render(text.Cut(fmt.Sprintf("%4d + %s", l.Number, text.Clean(l.Becomes)), w)))
+			}
+		}
+	}
+	return out
+}
+
+// Bindings are what can be done about it.
+func (t *terms) Bindings() []kit.Binding {
+	const group = "Accept"
+	c, runs, e, o := "", "", "", ""
+	if t.err != nil {
+		c = "the lines of the contract are to be changed by hand: e opens it"
+	}
+	if !t.contract {
+		c, e = "no contract refuses it", "no contract refuses it"
+	} else {
+		o = "the contract refuses it"
+	}
+	if len(t.of.Changed()) == 0 {
+		runs = "it does not differ from earlier runs, so accepting it changes nothing"
+	}
+	out := []kit.Binding{
+		{Keys: []string{"c"}, Label: "change the contract", Help: "Change these lines of the contract, and accept the run.", Group: group, Intent: amendIt{t.termsRead}, Disabled: c},
+		{Keys: []string{"a"}, Label: "accept the run alone", Help: "Accept the run, and leave the contract as it is: the run stays drift.", Group: group, Intent: acceptRuns{t.of}, Disabled: runs},
+		{Keys: []string{"e"}, Label: "edit", Help: "Edit the contract in $EDITOR.", Group: group, Intent: contract{}, Disabled: e},
+		{Keys: []string{"o"}, Label: "open the fetch", Help: "Open the fetch in the Sandbox. Nothing is sent.", Group: group, Intent: openRun{}, Disabled: o},
+	}
+	return append(out, t.Page.Bindings()...)
+}
+
+// Update has the page below do what was chosen.
+func (t *terms) Update(msg tea.Msg) tea.Cmd {
+	switch msg.(type) {
+	case amendIt, acceptRuns, contract, openRun:
+		return tea.Sequence(kit.CloseOverlay(t), kit.SendTo(kit.Jobs, msg))
+	}
+	return t.Page.Update(msg)
+}
+
+// stays says what a collector stays drift by.
+func stays(left []service.Finding) string {
+	for _, f := range left {
+		if f.Contract {
+			return "its contract still refuses it: " + f.Text
+		}
+	}
+	return "the fetch still requires what it did not find: " + left[0].Text
+}

@@ -1,0 +1,87 @@
+package jobs_test
+
+import (
+	"strings"
+	"testing"
+
+	"zonedeck/ui/uitest"
+)
+
+const threeRows = "https://a.test/1\nhttps://a.test/2\nhttps://a.test/3\n"
+
+func TestPastedRowsBecomeTheInputsWhereverTheFocusIs(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		reach []string // from the first field of the one input, which is edited
+		typed string
+		said  string
+	}{
+		{"in the field of one address", nil, "", "3 pasted lines: the job's inputs"},
+		{"in place of what was typed", nil, "https://a.test/typed", "3 pasted lines: the job's inputs, in place of the one that was typed"},
+		{"on a choice that is not edited", []string{"shift+tab"}, "", "3 pasted lines: the job's inputs"},
+		{"on a toggle", []string{"tab", "tab", "tab", "tab"}, "", "3 pasted lines: the job's inputs"},
+		{"on an open list", []string{"tab", "tab", "tab", "enter"}, "", "3 pasted lines: the job's inputs"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := &fakeLedger{listing: typedListing()}
+			flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
+				s.Press("n", "enter")
+				s.Expect("(•) one")
+				if c.typed != "" {
+					s.Type(c.typed)
+				}
+				s.Press(c.reach...)
+				s.Paste(threeRows)
+				s.Expect(c.said, "(•) pasted", "https://a.test/3", "✓ 3 inputs from what was pasted", "launch 3 inputs")
+				s.Press("ctrl+s", "y")
+				s.Expect("launched job-1")
+				if got := f.triggered[0].Inputs; len(got) != 3 || got[2].URL != "https://a.test/3" {
+					t.Errorf("%+v", got)
+				}
+			})
+		})
+	}
+}
+
+func TestARowThatIsPastedAddsToThoseThatAreThere(t *testing.T) {
+	f := &fakeLedger{}
+	flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
+		fillDialog(s, "https://a.test/1")
+		s.Press("esc")
+		s.Paste("https://a.test/2\nnot an address\n")
+		s.Expect("2 pasted lines added to the job's inputs", "1 row of what was pasted cannot be used", "row 3", "launch the 2 good rows")
+		s.Press("up") // Inputs
+		s.Paste("https://a.test/4")
+		s.Expect("1 pasted line added to the job's inputs", "launch the 3 good rows")
+		s.Press("esc")
+		s.Expect("Discard what was filled in?")
+	})
+}
+
+func TestALineGoesIntoTheFieldWithTheFocus(t *testing.T) {
+	flow(t, &fakeLedger{listing: typedListing()}, "brightdata", 120, 40, func(s *uitest.Screen) {
+		s.Press("n", "enter")
+		s.Type("https:")
+		s.Press("esc")
+		s.Paste("//a.test/9")
+		s.Expect("url *    https://a.test/9", "(•) one")
+		s.Press("tab", "tab", "tab", "tab")
+		s.Expect("›More")
+		s.Paste("https://a.test/8")
+		s.Expect("nothing can be pasted into More")
+		s.Paste("\n")
+		s.Expect("nothing was pasted: the text is empty")
+	})
+}
+
+func TestWhatIsTooLongForTheFormIsRefused(t *testing.T) {
+	flow(t, &fakeLedger{}, "brightdata", 120, 40, func(s *uitest.Screen) {
+		fillDialog(s, strings.Repeat("https://a.test/1\n", 10_001))
+		s.Expect("nothing was pasted: the form holds 10 000 lines of 1.0 MB, and these are 10 001 of")
+		s.ExpectNot("https://a.test/1")
+		s.Press("tab", "tab")
+		s.Paste(strings.Repeat("https://a.test/1\n", 10_001))
+		s.Expect("nothing was pasted")
+		s.ExpectNot("https://a.test/1")
+	})
+}
