@@ -134,12 +134,15 @@ type BodyRef struct {
 type Attempt struct {
 	N      int
 	Class  Class
-	Cause  Cause         // empty in histories from before it was kept
-	Status int           // the target's status, 0 when unknown
-	Bytes  int64         // of the body; 0 in histories from before it was counted
-	Wait   time.Duration // back-off taken before this attempt
-	Total  time.Duration
-	Sent   int64 // when it was sent, in microseconds since 1970; 0 when unknown
+	Cause  Cause // empty in histories from before it was kept
+	Status int   // the target's status, 0 when unknown
+	// Unanswered says that the service reports by an error of its own that the target gave nothing: Status is what it
+	// reports then, and no answer is billed. false in histories from before it was kept.
+	Unanswered bool          `json:",omitempty"`
+	Bytes      int64         // of the body; 0 in histories from before it was counted
+	Wait       time.Duration // back-off taken before this attempt
+	Total      time.Duration
+	Sent       int64 // when it was sent, in microseconds since 1970; 0 when unknown
 }
 
 // Field is one required field of an answer, as it was found or not.
@@ -156,6 +159,9 @@ type FetchResult struct {
 	ID      string // identifier in the journal
 	Request FetchRequest
 	KeyName string // the key that was used (API)
+	// Proves is the step that a rotation made it for, as in "the rotation of etl-main, step test profile acme";
+	// empty for one that was asked for.
+	Proves  string `json:",omitempty"`
 	Started time.Time
 	// Status is the target's status as far as it is known, ServiceStatus the
 	// service's own (the HTTP status of the API, or of the CONNECT answer).

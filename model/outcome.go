@@ -90,6 +90,10 @@ type Outcome struct {
 	Timeout       time.Duration
 }
 
+// Unanswered reports whether the service says, by an error code that the dialect knows, that it got nothing from the target, as
+// where its name cannot be resolved. TargetStatus is then a status that the service made up.
+func (o Outcome) Unanswered() bool { return o.ServiceCode != "" && o.ServiceClass == ClassOutside }
+
 // PageStatus is the status of what came as the page: the target's or, where that is
 // unknown, the 2xx by which the service passed the page on; 0 for none.
 func (o Outcome) PageStatus() int {

@@ -74,7 +74,7 @@ func (a Attempt) answered() bool {
 	case ClassOK, ClassCaptcha, ClassParsingDrift:
 		return true
 	default:
-		return a.Status > 0
+		return a.Status > 0 && !a.Unanswered
 	}
 }
 

@@ -10,6 +10,7 @@ func TestAFetchCostsWhatTheTargetAnswered(t *testing.T) {
 	ok := model.Attempt{Class: model.ClassOK, Bytes: 3e8}
 	blocked := model.Attempt{Class: model.ClassAccessRestricted, Status: 403, Bytes: 1e8}
 	refused := model.Attempt{Class: model.ClassOutside, Bytes: 50} // by the service
+	noName := model.Attempt{Class: model.ClassOutside, Status: 502, Unanswered: true, Bytes: 50}
 	for name, c := range map[string]struct {
 		rate     model.Rate
 		attempts []model.Attempt
@@ -17,6 +18,7 @@ func TestAFetchCostsWhatTheTargetAnswered(t *testing.T) {
 		want     string
 	}{
 		"without a rate":                       {model.Rate{}, []model.Attempt{ok}, 3e8, "unpriced"},
+		"a name that is not resolved":          {model.Rate{Per1000: 1.5}, []model.Attempt{noName, noName}, 50, "$0"},
 		"by the request":                       {model.Rate{Per1000: 1.5}, []model.Attempt{ok}, 3e8, "$0.0015"},
 		"by the byte":                          {model.Rate{PerGB: 8}, []model.Attempt{ok}, 3e8, "$2.40"},
 		"by both":                              {model.Rate{Per1000: 1.5, PerGB: 8}, []model.Attempt{ok}, 3e8, "$2.40"},

@@ -35,6 +35,8 @@ type Options struct {
 	Rules func(profile string) ([]model.UserRule, error)
 	// Own is that of jobs.Config.
 	Own func(ref string) bool
+	// Used is that of exchange.Config.
+	Used func(profile, key string)
 	// Follows is that of password.Config; nil means that no reference does.
 	Follows func(ref string) bool
 	// Journal keeps what happened; nil keeps nothing.
@@ -80,7 +82,7 @@ type Client struct {
 // New makes a Client. It does no I/O.
 func New(o Options) *Client {
 	access := exchange.Access{Profile: o.Profile, Secret: o.Secret, Key: o.Key, Permit: o.Permit}
-	wire := exchange.New(exchange.Config{Now: o.Now, Timer: o.Timer})
+	wire := exchange.New(exchange.Config{Now: o.Now, Timer: o.Timer, Used: o.Used})
 	now := o.Now
 	if now == nil {
 		now = time.Now

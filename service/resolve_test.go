@@ -65,7 +65,7 @@ func TestAJobThatMayHaveStartedIsFoundInTheServicesList(t *testing.T) {
 	if err != nil || len(found) != 2 { // not the one that the ledger knows
 		t.Fatalf("%+v, %v", found, err)
 	}
-	if found[0].Inputs != 2 || found[0].Against != "" || found[1].Inputs != 1 || found[1].Against != "it has 1 inputs and not 2" {
+	if found[0].Inputs != 2 || found[0].Against != "" || found[1].Inputs != 1 || found[1].Against != "it has 1 input and not 2" {
 		t.Errorf("%+v", found)
 	}
 	if _, err := c.Claim(t.Context(), lost.ID, "sd_nobody", false); !errors.Is(err, jobs.ErrUnknownJob) {
@@ -76,7 +76,7 @@ func TestAJobThatMayHaveStartedIsFoundInTheServicesList(t *testing.T) {
 		t.Errorf("an identifier of another job: %v", err)
 	}
 	var doubt *jobs.DoubtError
-	if _, err := c.Claim(t.Context(), lost.ID, found[1].Snapshot, false); !errors.As(err, &doubt) || doubt.Against != "it has 1 inputs and not 2" {
+	if _, err := c.Claim(t.Context(), lost.ID, found[1].Snapshot, false); !errors.As(err, &doubt) || doubt.Against != "it has 1 input and not 2" {
 		t.Errorf("one with another number of inputs: %v", err)
 	}
 	other := asked("http://lab.test/product/6", "http://lab.test/product/7")

@@ -334,3 +334,21 @@ func TestAnOlderSessionDoesNotReplaceANewerOne(t *testing.T) {
 		s.ExpectNot("reading keys")
 	})
 }
+
+func TestHelpIsThereInADialog(t *testing.T) {
+	flow(t, func(t *testing.T) {
+		app, _, _ := newApp(t.Context())
+		s := start(t, app)
+		s.Send(kit.Open{Overlay: &widget.Page{
+			Heading: "A page", Width: 60, Lines: func(int) []string { return []string{"its text"} },
+			Closing: kit.Binding{Keys: []string{"esc", "q"}, Label: "close", Help: "Close the page.", Intent: kit.Close{}},
+		}})
+		s.Expect("its text", "esc close")
+		s.Press("?")
+		s.Expect("Keys", "A page", "Close the page.", "Everywhere", "Leave the console from anywhere")
+		s.ExpectNot("Find a command by name") // it does not work here
+		s.Press("?")
+		s.Expect("its text")
+		s.ExpectNot("Close the page.")
+	})
+}

@@ -1,12 +1,14 @@
 package ui
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
 
@@ -103,7 +105,7 @@ func (a *App) key(k tea.KeyPressMsg) tea.Cmd {
 				return nil
 			}
 		}
-		return a.keyIn(top.overlay, k, name, nil)
+		return a.keyIn(top.overlay, k, name, a.overOverlay())
 	}
 	view := a.view()
 	if capturing(view) {
@@ -202,11 +204,22 @@ func inFlight(n int) string {
 	return strconv.Itoa(n) + " pieces of work are in flight. Quitting cancels them"
 }
 
+// overOverlay are the root's bindings that work while an overlay is open.
+func (a *App) overOverlay() []kit.Binding {
+	return slices.DeleteFunc(a.Bindings(), func(b kit.Binding) bool {
+		return !slices.ContainsFunc([]string{"?", "ctrl+x", "ctrl+c", "ctrl+z"}, b.Matches)
+	})
+}
+
+// helpSections has the keys of the top overlay, or of the tab, and those that work over it.
 func (a *App) helpSections() []widget.HelpSection {
-	v := a.view()
+	v, everywhere := a.target(), a.Bindings()
+	if len(a.stack) > 0 {
+		everywhere = a.overOverlay()
+	}
 	return []widget.HelpSection{
-		{Title: v.Title(), Bindings: v.Bindings()},
-		{Title: "Everywhere", Bindings: a.Bindings()},
+		{Title: text.Clean(v.Title()), Bindings: v.Bindings()},
+		{Title: "Everywhere", Bindings: everywhere},
 	}
 }
 

@@ -93,6 +93,14 @@ type Found struct {
 	Key, Account, Listing, Rates, Passwords, Proxy, Certificates Verdict
 }
 
+// Disputes says that a key is given another level than what it was seen to be allowed leaves, or is nil.
+func (f Found) Disputes(k model.Key) error {
+	if f.Level == "" || k.Level == "" || f.Level == k.Level {
+		return nil
+	}
+	return fmt.Errorf("key %s is called %s, and the account shows that it is %s: by what it is allowed to see (contract 5.3)", k.Name, k.Level, f.Level)
+}
+
 // Refusal says why nothing can be read through a profile, or is nil. Nothing is asked for it.
 func Refusal(p profile.Profile) error {
 	d, err := dialect.Find(p.Dialect)
@@ -180,7 +188,7 @@ const (
 )
 
 // keyName names the key for its rate: it may have no name yet.
-const keyName = "account"
+const keyName = "(account)"
 
 // publish proposes what needs no call.
 func (r *reader) publish() {
@@ -335,7 +343,7 @@ func (r *reader) rates(ctx context.Context) {
 	switch {
 	case errors.Is(err, rates.ErrRefused):
 		r.seesCosts = no
-		f.Rates = open("not shown to this key: FINANCE or ADMIN may see costs (contract 5.3)")
+		f.Rates = open("not shown to this key: FINANCE or ADMIN may see costs (contract 5.3); a cap refuses what has no rate, and such a key gives it: zonedeck zones rates --save --key NAME")
 		return
 	case err != nil:
 		f.Rates = warn("%s", model.Line(r.mask.Text(err.Error()), 300))

@@ -73,6 +73,9 @@ func (w *Wire) API(ctx context.Context, call Call) (resp *http.Response, tr *Tra
 	tr.restart()
 	sent := w.timer()
 	resp, err = w.transport(ctx, call.Profile, tr).RoundTrip(req)
+	if !call.Key.Empty() && tr.Sent() {
+		w.used(call.Profile.Name, call.KeyName)
+	}
 	if err != nil {
 		err = tr.broke(ctx, err, PeerService)
 		return nil, tr, fmt.Errorf("%s %s: %w", call.Method, call.Path, err)

@@ -33,12 +33,16 @@ type Config struct {
 	Now, Timer func() time.Time
 	// Connect dials; nil is net's own.
 	Connect func(ctx context.Context, network, addr string) (net.Conn, error)
+	// Used is told, by names, of each call that may have reached the service with a key; it waits for
+	// nothing, and may be nil.
+	Used func(profile, key string)
 }
 
 // Wire makes exchanges, within the limits.
 type Wire struct {
 	timer   func() time.Time
 	connect func(ctx context.Context, network, addr string) (net.Conn, error)
+	used    func(profile, key string)
 	gates   *gates
 	breaker *breaker
 	calls   underWay
@@ -56,7 +60,10 @@ func New(c Config) *Wire {
 	if c.Connect == nil {
 		c.Connect = new(net.Dialer).DialContext
 	}
-	return &Wire{timer: c.Timer, connect: c.Connect, gates: newGates(), breaker: newBreaker(c.Now)}
+	if c.Used == nil {
+		c.Used = func(string, string) {}
+	}
+	return &Wire{timer: c.Timer, connect: c.Connect, used: c.Used, gates: newGates(), breaker: newBreaker(c.Now)}
 }
 
 // transport is the transport of one API call. Certificates are verified whatever the

@@ -184,14 +184,15 @@ func runGo(t *testing.T, dir string, files, env []string) {
 	start(t, dir, env, filepath.Join(dir, "fetches"))
 }
 
-// goEnv is the environment of Go's own command, with its usual cache.
+// goEnv is the environment of Go's own command, with its usual cache. Without cgo it finds there
+// what the program itself was built from.
 func goEnv(t *testing.T) []string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "env", "GOCACHE").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append(os.Environ(), "GOCACHE="+strings.TrimSpace(string(out)))
+	return append(os.Environ(), "GOCACHE="+strings.TrimSpace(string(out)), "CGO_ENABLED=0")
 }
 
 func runNode(t *testing.T, dir string, files, env []string) {

@@ -121,6 +121,16 @@ func TwinVerdict(t model.Twin) string {
 	return fmt.Sprintf("winner: %s, %s", t.Cells[i].Where(), reason)
 }
 
+// Compared is what a comparison of the history showed of a request's zone and access method, in a
+// line; false where it has no run of them.
+func Compared(t model.Twin, r model.FetchRequest) (string, bool) {
+	shown, ok := t.Shown(r.Zone.Name, r.Via)
+	if !ok {
+		return "", false
+	}
+	return "runs compared " + t.Started.Local().Format("2006-01-02 15:04") + ": " + shown, true
+}
+
 // TwinMarkdown is a comparison as a heading, a table and its verdict.
 func TwinMarkdown(t model.Twin) string {
 	var b strings.Builder

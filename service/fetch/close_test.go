@@ -25,6 +25,8 @@ func (j *slowJournal) PutFetch(context.Context, string, model.FetchResult) error
 	return nil
 }
 
+func (j *slowJournal) Depart(string, model.Activity) (func(), error) { return func() {}, nil }
+
 func (j *slowJournal) PutProbe(context.Context, string, model.ProbeResult) error {
 	time.Sleep(slow) //nolint:forbidigo // the bubble's clock
 	j.probes++

@@ -96,6 +96,7 @@ func (ft *Fetcher) Fetch(ctx context.Context, r model.FetchRequest, on func(Even
 		}
 	}
 	started, began := ft.cfg.Now(), ft.cfg.Timer()
+	defer ft.depart(f, started)()
 	t, d, err := f.run(ctx)
 	if err != nil {
 		ft.keepCancelled(ctx, f, started, ft.cfg.Timer().Sub(began), err)
@@ -105,7 +106,7 @@ func (ft *Fetcher) Fetch(ctx context.Context, r model.FetchRequest, on func(Even
 		d.Evidence = append(d.Evidence, model.Evidence{Kind: "error", Text: fmt.Sprintf("the body stays in %s: %v", t.body.Ref.File, err)})
 	}
 	res := model.FetchResult{
-		ID: f.id, Request: f.r, KeyName: f.key.Name, Started: started,
+		ID: f.id, Request: f.r, KeyName: f.key.Name, Started: started, Proves: ft.cfg.proves,
 		Status: t.outcome.TargetStatus, ServiceStatus: t.outcome.ServiceStatus,
 		Header: t.header, ProxyHeader: t.proxyHeader, ContentType: cmp.Or(t.kind, t.outcome.ContentType),
 		Body: t.body.Ref, Fields: t.fields, Exit: t.exit, Timing: t.timing, Phases: t.phases, Chain: t.chain,
@@ -256,8 +257,29 @@ func (f *flight) attempt(ctx context.Context, n int, wait time.Duration) (try, m
 		d = f.verdict(&t)
 	}
 	now.Class, now.Cause, now.Status, now.Bytes, now.Total = d.Class, d.Cause, t.outcome.TargetStatus, t.body.Ref.Size, t.timing.Total
+	now.Unanswered = t.outcome.Unanswered()
 	f.attempts = append(f.attempts, now)
 	return t, d, nil
+}
+
+// depart writes down that a fetch is about to be sent: if this process is killed meanwhile, the next
+// one says so. landed is called when the history has what came of it.
+func (ft *Fetcher) depart(f *flight, started time.Time) (landed func()) {
+	if ft.cfg.Journal == nil {
+		return func() {}
+	}
+	landed, err := ft.cfg.Journal.Depart(f.id, f.line(started))
+	if err != nil {
+		ft.cfg.Log.Warn("a fetch was not written down before it was sent", "id", f.id, "error", err)
+	}
+	return landed
+}
+
+// line is what a line of the timeline says of a fetch without a result.
+func (f *flight) line(started time.Time) model.Activity {
+	return model.Activity{
+		At: started, Kind: model.ActivityFetch, Profile: f.p.Name, Zone: string(f.r.Zone.Name), URL: f.r.What(), Via: f.r.Via, Key: f.key.Name,
+	}
 }
 
 // keepCancelled writes a line into the timeline for a fetch without a result: what was
@@ -270,11 +292,8 @@ func (ft *Fetcher) keepCancelled(ctx context.Context, f *flight, started time.Ti
 	if f.begun == 1 {
 		attempts = "1 attempt"
 	}
-	a := model.Activity{
-		At: started, Kind: model.ActivityFetch, Profile: f.p.Name, Zone: string(f.r.Zone.Name), URL: f.r.What(),
-		Via: f.r.Via, Key: f.key.Name, Total: elapsed,
-		Text: fmt.Sprintf("ended without a result after %s: %v", attempts, cause),
-	}
+	a := f.line(started)
+	a.Total, a.Text = elapsed, fmt.Sprintf("ended without a result after %s: %v", attempts, cause)
 	if err := ft.cfg.Journal.PutActivity(context.WithoutCancel(ctx), a); err != nil {
 		ft.cfg.Log.Warn("a cancelled fetch was not kept", "error", err)
 	}

@@ -19,6 +19,9 @@ type Journal interface {
 	PutTwin(ctx context.Context, t model.Twin) error
 	PutProbe(ctx context.Context, profile string, r model.ProbeResult) error
 	PutActivity(ctx context.Context, a model.Activity) error
+	// Depart writes down that a call is about to be sent, and landed that its line was put: see
+	// journal.Journal.
+	Depart(id string, a model.Activity) (landed func(), err error)
 }
 
 // Config is what a Fetcher needs. Access and Wire must be set.
@@ -36,6 +39,8 @@ type Config struct {
 	Rules func(profile string) ([]model.UserRule, error)
 	// Now is the clock, nil for time.Now. Timer measures durations, nil for Now.
 	Now, Timer func() time.Time
+	// proves is FetchResult.Proves of every fetch.
+	proves string
 	// url is what the rules see in place of the request's, for an answer that was saved.
 	url *string
 	// Rand gives random bits, from any goroutine; nil means the process's own.

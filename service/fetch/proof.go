@@ -31,19 +31,10 @@ func ProofCall(p profile.Profile) (model.FetchRequest, error) {
 	return r, nil
 }
 
-// ProveKey makes the ProofCall of the profile in use with a value that need not be where the
-// key's reference leads yet. on, the result and the errors are those of Fetch.
-func (ft *Fetcher) ProveKey(ctx context.Context, k model.Key, value keystore.Secret, on func(Event)) (model.FetchResult, error) {
-	p, err := ft.cfg.Access.Profile(ctx)
-	if err != nil {
-		return model.FetchResult{}, err
-	}
-	return ft.ProveKeyAs(ctx, p, "", k, value, on)
-}
-
-// ProveKeyAs is ProveKey with the settings of a profile, which need not be the one in use, and
-// through the zone that is named, if any page can be fetched through it.
-func (ft *Fetcher) ProveKeyAs(ctx context.Context, p profile.Profile, zone string, k model.Key, value keystore.Secret, on func(Event)) (model.FetchResult, error) {
+// ProveKey makes the ProofCall of a profile, which need not be the one in use, with a value that need
+// not be where the key's reference leads yet, and through the zone that is named, if any page can be
+// fetched through it. proves is the result's Proves; the errors are those of Fetch.
+func (ft *Fetcher) ProveKey(ctx context.Context, p profile.Profile, zone string, k model.Key, value keystore.Secret, proves string) (model.FetchResult, error) {
 	r, err := ProofCall(p)
 	if z, known := p.Zone(zone); known && err == nil && (z.Product.Network() || z.Product == model.ProductUnlocker) {
 		r.Zone = z
@@ -56,9 +47,10 @@ func (ft *Fetcher) ProveKeyAs(ctx context.Context, p profile.Profile, zone strin
 	conf.Access.Key = func(string) (model.Key, bool) { return k, true }
 	conf.Access.Secret = func(context.Context, string) (keystore.Secret, error) { return value, nil }
 	r.Key = k.Name
+	conf.proves = proves
 	prover := New(conf)
 	prover.spent = ft.spent // it is billed like any other
-	return prover.Fetch(ctx, r, on)
+	return prover.Fetch(ctx, r, nil)
 }
 
 // ProvePassword makes one call through the proxy with a password that need not be where the

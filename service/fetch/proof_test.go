@@ -25,14 +25,14 @@ func TestAKeyIsProvedByOneCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	k := model.Key{Name: "not-recorded", Secret: "env:NOT_SET"}
-	res, err := ft.ProveKey(t.Context(), k, right, nil)
-	if err != nil || !res.Diagnosis.OK() || res.ServiceStatus != http.StatusOK || len(res.Attempts) != 1 || res.KeyName != "not-recorded" {
+	res, err := ft.ProveKey(t.Context(), demo.Profile, "", k, right, "the rotation of etl, create")
+	if err != nil || !res.Diagnosis.OK() || res.ServiceStatus != http.StatusOK || len(res.Attempts) != 1 || res.KeyName != "not-recorded" || res.Proves != "the rotation of etl, create" {
 		t.Errorf("the right value: %+v, %v", res.Diagnosis, err)
 	}
 	if now := ft.Spent(); now.Priced+now.Unpriced != before.Priced+before.Unpriced+1 {
 		t.Errorf("the call that proved it is not counted: %+v, then %+v", before, now)
 	}
-	res, err = ft.ProveKey(t.Context(), k, keystore.NewSecret("another-value"), nil)
+	res, err = ft.ProveKey(t.Context(), demo.Profile, "", k, keystore.NewSecret("another-value"), "")
 	if err != nil || res.Diagnosis.Cause != model.CauseKeyRejected || res.ServiceStatus != http.StatusUnauthorized {
 		t.Errorf("another value: %+v, %v", res.Diagnosis, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -92,6 +93,8 @@ type fullDisk struct{}
 var errFull = errors.New("no space left")
 
 func (fullDisk) PutFetch(context.Context, string, model.FetchResult) error { return errFull }
+func (fullDisk) Depart(string, model.Activity) (func(), error)             { return func() {}, errFull }
+
 func (fullDisk) PutProbe(context.Context, string, model.ProbeResult) error { return errFull }
 func (fullDisk) PutTwin(context.Context, model.Twin) error                 { return errFull }
 func (fullDisk) PutActivity(context.Context, model.Activity) error         { return errFull }
@@ -221,5 +224,38 @@ func TestASessionThatCannotBeInALoginIsRefusedBeforeTheFirstCall(t *testing.T) {
 	var re *model.RequestError
 	if !errors.As(err, &re) || re.Field() != "session" || len(res.Exits) != 0 || len(px.Lines()) != 0 {
 		t.Errorf("%+v, %v, %d calls", res, err, len(px.Lines()))
+	}
+}
+
+// departures remembers in which order a fetch is written down, sent and kept.
+type departures struct {
+	Journal
+
+	order *[]string
+}
+
+func (d departures) Depart(_ string, a model.Activity) (func(), error) {
+	*d.order = append(*d.order, "departs for "+a.URL)
+	return func() { *d.order = append(*d.order, "landed") }, nil
+}
+
+func (d departures) PutFetch(context.Context, string, model.FetchResult) error {
+	*d.order = append(*d.order, "kept")
+	return nil
+}
+
+func TestAFetchIsWrittenDownBeforeItIsSentUntilItIsKept(t *testing.T) {
+	var order []string
+	px := &servicetest.Proxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		order = append(order, "sent")
+		_, _ = io.WriteString(w, servicetest.Page)
+	})}
+	p := servicetest.NativeProfile(t, px)
+	c := newFetcher(t, p, func(c *Config) { c.Journal = departures{order: &order} })
+	if _, err := c.Fetch(t.Context(), native(p, "http://lab.test/"), nil); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"departs for http://lab.test/", "sent", "kept", "landed"}; !slices.Equal(order, want) {
+		t.Errorf("%q", order)
 	}
 }

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -82,8 +83,12 @@ func fetchActivity(profile string, r model.FetchResult) model.Activity {
 	case model.IsNewValue(r.KeyName):
 		said = "The service rejects the new value that a rotation was given; the key itself was not tried."
 	}
+	source := ""
+	if r.Proves != "" {
+		said, source = strings.TrimSpace("Proof for "+r.Proves+". "+said), model.SourceRotation
+	}
 	return model.Activity{
-		Cost: cost, Priced: priced,
+		Cost: cost, Priced: priced, Source: source,
 		At: r.Started, Kind: model.ActivityFetch, Profile: profile,
 		Zone: string(r.Request.Zone.Name), URL: maskURL(r.Request.What()), Via: r.Request.Via, Key: r.KeyName,
 		Class: class, Cause: cause, Status: r.Status,
@@ -140,7 +145,7 @@ func (j *Journal) PutCall(ctx context.Context, a model.Activity) error {
 
 // replaceActivity replaces the line of the same kind and Ref, or writes a new one.
 func (j *Journal) replaceActivity(ctx context.Context, tx *sql.Tx, a model.Activity) error {
-	a.Source = j.source
+	a.Source = cmp.Or(j.source, a.Source)
 	done, err := tx.ExecContext(ctx, "UPDATE activity SET zone=?, via=?, class=?, cause=?, total=?, text=?, words=? WHERE kind=? AND ref=?",
 		a.Zone, string(a.Via), string(a.Class), string(a.Cause), int64(a.Total), a.Text, words(a), string(a.Kind), a.Ref)
 	if err != nil {
@@ -218,6 +223,9 @@ func (j *Journal) PutKeyRejected(ctx context.Context, profile, key string) error
 	}})
 }
 
+// EventRecorded is the word of a key's event: it came into the inventory.
+const EventRecorded = "recorded"
+
 // EventUsed is the word of a key's event that is a use of it without a line of another kind.
 const EventUsed = "used"
 
@@ -258,7 +266,7 @@ func (j *Journal) insertKeyEvent(ctx context.Context, tx *sql.Tx, e KeyEvent) er
 }
 
 func (j *Journal) insertActivity(ctx context.Context, tx *sql.Tx, a model.Activity) error {
-	a.Source = j.source
+	a.Source = cmp.Or(j.source, a.Source)
 	done, err := tx.ExecContext(ctx,
 		`INSERT INTO activity (at, kind, profile, zone, url, via, key, class, cause, status, bytes, total, ref, text, words)
 		 VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,

@@ -4,8 +4,8 @@
 //
 // History (PutFetch, PutActivity, PutKeyEvent) is queued and committed in groups,
 // at the latest after 50 ms, at 256 rows, before any query answers, and by Close;
-// a process that is killed loses at most the last group. What must not be lost
-// is in package ledger.
+// a process that is killed loses at most the last group. What it had under way is told of by the
+// next one (Depart). What must not be lost is in package ledger.
 //
 // The service calls it; views never do. A Journal is safe for concurrent use by
 // any number of goroutines, and several processes may have the same file open.
@@ -57,11 +57,12 @@ func defaults() settings {
 // Journal is an open journal file. Close ends its goroutine and writes what is
 // queued.
 type Journal struct {
-	db     *database.DB
-	now    func() time.Time
-	set    settings
-	queue  queue
-	source string // of the lines that it writes
+	db      *database.DB
+	now     func() time.Time
+	set     settings
+	queue   queue
+	flights flights
+	source  string // of the lines that it writes
 }
 
 // Open opens the journal at path, or makes it with mode 0600. now is the clock
@@ -74,13 +75,14 @@ func Open(ctx context.Context, path string, now func() time.Time) (*Journal, Not
 
 func open(ctx context.Context, path string, now func() time.Time, set settings) (*Journal, Notice, error) {
 	db, damage, err := database.Open(ctx, path, database.Options{
-		Name: "journal", Migrations: migrations[:], Tables: []string{"activity", "activity_costs", "activity_search", "activity_sources", "activity_unindexed", "fetches", "key_events", "twins"}, Now: now, Busy: set.busy,
+		Name: "journal", Migrations: migrations[:], Tables: []string{"activity", "activity_costs", "activity_search", "activity_sources", "activity_unindexed", "fetches", "key_events", "key_sightings", "key_uses", "twins"}, Now: now, Busy: set.busy,
 	})
 	if err != nil {
 		return nil, Notice{}, err
 	}
-	j := &Journal{db: db, now: now, set: set}
+	j := &Journal{db: db, now: now, set: set, flights: flights{dir: path + ".flights"}}
 	j.queue.init()
+	_ = j.recoverFlights(ctx) // what was not told stays for the next one
 	if damage == nil {
 		return j, Notice{}, nil
 	}
@@ -98,5 +100,7 @@ func (j *Journal) Path() string { return j.db.Path() }
 // Close writes what is queued, ends the journal's goroutine and closes the
 // file. Its error says how many entries of history could not be written.
 func (j *Journal) Close() error {
-	return errors.Join(j.queue.close(j), j.db.Close())
+	err := j.queue.close(j)
+	j.flights.close()
+	return errors.Join(err, j.db.Close())
 }

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -22,7 +23,7 @@ func TestTheUsesOfAKeyAreOneForEachProfile(t *testing.T) {
 	put("acme", "etl", model.ActivityKey, 0) // what happens to a key is no use of it
 	put("beta", "etl", model.ActivityFetch, 2*time.Hour)
 	put("beta", "", model.ActivityProbe, time.Hour)
-	for event, ago := range map[string]time.Duration{"changed": 5 * time.Hour, EventUsed: 4 * time.Hour} {
+	for event, ago := range map[string]time.Duration{"changed": 6 * time.Hour, EventUsed: 4 * time.Hour} {
 		if err := j.PutKeyEvent(t.Context(), KeyEvent{At: now.Add(-ago), Profile: "beta", Key: "etl", Event: event}); err != nil {
 			t.Fatal(err)
 		}
@@ -33,12 +34,70 @@ func TestTheUsesOfAKeyAreOneForEachProfile(t *testing.T) {
 	}
 	joined := KeyUse{}
 	for _, u := range uses {
-		if u.Key != "etl" || u.Profile == "acme" && (!u.First.Equal(now.Add(-3*time.Hour)) || !u.Last.Equal(now.Add(-time.Hour))) {
+		if u.Key != "etl" || u.Profile == "acme" && (!u.Seen.Equal(now.Add(-3*time.Hour)) || !u.Last.Equal(now.Add(-time.Hour))) {
 			t.Errorf("%+v", u)
 		}
 		joined = joined.Join(u)
 	}
-	if !joined.First.Equal(now.Add(-4*time.Hour)) || !joined.Last.Equal(now.Add(-time.Hour)) {
+	if !joined.Seen.Equal(now.Add(-4*time.Hour)) || !joined.Last.Equal(now.Add(-time.Hour)) {
 		t.Errorf("joined: %+v", joined)
+	}
+}
+
+// When a key was first seen stays, whatever is forgotten of the history; a key that was only seen has no last use.
+func TestTheFirstSightOfAKeyStays(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
+	check := func(what string, want ...KeyUse) {
+		t.Helper()
+		if got, err := j.KeyUses(t.Context()); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %+v, %v, want %+v", what, got, err, want)
+		}
+	}
+	for _, err := range []error{
+		j.PutKeyEvent(t.Context(), KeyEvent{At: now.Add(-time.Hour), Profile: "local", Key: "etl", Event: EventRecorded}),
+		j.PutKeysSeen(t.Context(), []KeyUse{{Key: "demo", Profile: "local", Seen: now}}),
+		j.PutKeysSeen(t.Context(), []KeyUse{{Key: "demo", Profile: "local", Seen: now.Add(time.Hour)}}),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	demo, etl := KeyUse{Key: "demo", Profile: "local", Seen: now, Kept: true}, KeyUse{Key: "etl", Seen: now.Add(-time.Hour)}
+	check("seen only", demo, etl)
+	if err := j.PutActivity(t.Context(), model.Activity{At: now.Add(2 * time.Hour), Profile: "local", Key: "demo", Kind: model.ActivityFetch}); err != nil {
+		t.Fatal(err)
+	}
+	demo.Last = now.Add(2 * time.Hour)
+	check("and used", demo, etl)
+	if err := j.Prune(t.Context(), Keep{}); err != nil {
+		t.Fatal(err)
+	}
+	demo.Last = time.Time{}
+	check("after the history was forgotten", demo, etl)
+}
+
+// A use that leaves no line, as a look at the account, is told, and stays when the history is forgotten.
+func TestTheUsesOfAKeyAreToldWithoutALine(t *testing.T) {
+	first := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	now := first
+	j, _, err := Open(t.Context(), filepath.Join(t.TempDir(), "journal.db"), func() time.Time { return now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = j.Close() })
+	for _, now = range []time.Time{first, first.Add(time.Hour)} {
+		if err := j.PutKeyUsed(t.Context(), "acme", "etl"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		got, err := j.KeyUses(t.Context())
+		if want := (KeyUse{Key: "etl", Profile: "acme", Seen: first, Last: now}); err != nil || !slices.Equal(got, []KeyUse{want}) {
+			t.Errorf("%+v, %v, want %+v", got, err, want)
+		}
+		if err := j.Prune(t.Context(), Keep{}); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -99,11 +99,13 @@ func (j *Journal) flush(ctx context.Context) error {
 		return fmt.Errorf("writing history: %w", err)
 	}
 	defer q.flushing.Release(1)
+	landed := j.flights.ended() // first: their lines are in the group, or were written before
 	q.mu.Lock()
 	group, size := q.pending, q.bytes
 	q.pending, q.bytes = nil, 0
 	q.mu.Unlock()
 	if len(group) == 0 {
+		j.flights.settle(landed)
 		return nil
 	}
 	err := j.db.Write(ctx, "writing history", func(ctx context.Context, tx *sql.Tx) error {
@@ -122,11 +124,12 @@ func (j *Journal) flush(ctx context.Context) error {
 		}
 		return prune(ctx, tx, j.set.keep)
 	})
-	q.mu.Lock()
-	defer q.mu.Unlock()
 	if err == nil {
+		j.flights.settle(landed)
 		return nil
 	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	if len(group)+len(q.pending) > 2*j.set.maxRows || size+q.bytes > 16*j.set.maxBytes {
 		q.lost += len(group)
 		return err

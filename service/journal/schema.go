@@ -104,4 +104,23 @@ CREATE TABLE activity_sources (
 	source TEXT NOT NULL
 ) STRICT;
 `,
+	// When a key first stood in a list of this machine, whatever happens to the lines about it.
+	`
+CREATE TABLE key_sightings (
+	key     TEXT NOT NULL,
+	profile TEXT NOT NULL,
+	at      INTEGER NOT NULL,
+	PRIMARY KEY (key, profile)
+) STRICT, WITHOUT ROWID;
+`,
+	// When a key was sent, by whatever call, whatever happens to the line about it.
+	`
+CREATE TABLE key_uses (
+	key     TEXT NOT NULL,
+	profile TEXT NOT NULL,
+	first   INTEGER NOT NULL,
+	last    INTEGER NOT NULL,
+	PRIMARY KEY (key, profile)
+) STRICT, WITHOUT ROWID;
+`,
 }

@@ -166,6 +166,9 @@ func narrow(f model.ActivityFilter) *query {
 	if f.Source != "" {
 		q.add("EXISTS (SELECT 1 FROM activity_sources WHERE activity_sources.id = activity.id AND source = ?)", f.Source)
 	}
+	if f.Without != "" {
+		q.add("NOT EXISTS (SELECT 1 FROM activity_sources WHERE activity_sources.id = activity.id AND source = ?)", f.Without)
+	}
 	return q
 }
 

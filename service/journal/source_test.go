@@ -2,6 +2,7 @@ package journal
 
 import (
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -50,5 +51,53 @@ func TestWhatAnAgentDoesIsMarkedAndItsCallsKeepTheirLine(t *testing.T) {
 	var left int
 	if err := agent.db.QueryRowContext(t.Context(), "SELECT count(*) FROM activity_sources").Scan(&left); err != nil || left != 1 {
 		t.Errorf("%d marks of one line, %v", left, err)
+	}
+}
+
+// A fetch that a rotation made says for which step, and is left out where the operator's own are wanted.
+func TestTheProofsOfARotationAreMarked(t *testing.T) {
+	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
+	proof := sampleFetch("f_2")
+	proof.Proves, proof.Request.URL = "the rotation of etl-main, test profile acme", "https://lab.test/whoami"
+	for _, r := range []model.FetchResult{sampleFetch("f_1"), proof} {
+		if err := j.PutFetch(t.Context(), "p", r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refs := func(f model.ActivityFilter) (refs []string) {
+		t.Helper()
+		list, err := j.Activity(t.Context(), f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range list {
+			refs = append(refs, a.Ref)
+		}
+		return refs
+	}
+	for _, c := range []struct {
+		name   string
+		filter model.ActivityFilter
+		want   []string
+	}{
+		{"all", model.ActivityFilter{}, []string{"f_2", "f_1"}},
+		{"those of rotations", model.ActivityFilter{Source: model.SourceRotation}, []string{"f_2"}},
+		{"all but those", model.ActivityFilter{Without: model.SourceRotation}, []string{"f_1"}},
+		{"all but those, by a word that both have", model.ActivityFilter{Without: model.SourceRotation, Words: []string{"lab.test"}}, []string{"f_1"}},
+		{"by the key that is rotated", model.ActivityFilter{Words: []string{"etl-main"}}, []string{"f_2"}},
+	} {
+		if got := refs(c.filter); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+	list, err := j.Activity(t.Context(), model.ActivityFilter{Limit: 1})
+	if want := "Proof for the rotation of etl-main, test profile acme. " + proof.Diagnosis.Summary; err != nil || len(list) != 1 || list[0].Text != want {
+		t.Errorf("%+v, %v, want %q", list, err, want)
+	}
+	if kept, err := j.Fetch(t.Context(), "f_2"); err != nil || kept.Proves != proof.Proves {
+		t.Errorf("opened again it is for %q, %v", kept.Proves, err)
+	}
+	if urls, err := j.URLs(t.Context(), "p", 10); err != nil || !slices.Equal(urls, []string{sampleFetch("f_1").Request.URL}) {
+		t.Errorf("offered are %q, %v", urls, err)
 	}
 }

@@ -113,7 +113,7 @@ func (c *Changer) Login(ctx context.Context, p profile.Profile, z model.Zone, va
 			return proof, masked(mask, failed)
 		}
 		proof = keystore.Proof{Status: res.ConnectStatus, Took: res.Timing.Total}
-		refused, pageFailed := res.Diagnosis.Cause == model.CauseLoginRejected, res.Diagnosis.Cause == model.CauseTargetError
+		refused, pageFailed := res.Diagnosis.Cause == model.CauseLoginRejected, pageFailed(res)
 		in := res.Diagnosis.OK() || pageFailed
 		switch {
 		case accepted && pageFailed:
@@ -141,6 +141,13 @@ func (c *Changer) Login(ctx context.Context, p profile.Profile, z model.Zone, va
 		}
 	}
 	return proof, err
+}
+
+// pageFailed reports whether a login was accepted and only the test page failed: it answered with an
+// error, or its certificate is not trusted here, which is seen once the proxy has opened the tunnel.
+func pageFailed(res model.ProbeResult) bool {
+	return res.Diagnosis.Cause == model.CauseTargetError ||
+		res.Diagnosis.Cause == model.CauseTLSTrust && res.ConnectStatus == http.StatusOK
 }
 
 // Leads waits until a reference gives a value. One that follows the service may need a moment: the

@@ -3,6 +3,7 @@ package password
 import (
 	"context"
 	"errors"
+	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,6 +21,7 @@ func TestAPasswordIsTriedAgainWhileThatMayHelp(t *testing.T) {
 		ok       = model.Diagnosis{Class: model.ClassOK}
 		rejected = model.Diagnosis{Class: model.ClassOutside, Cause: model.CauseLoginRejected, Summary: "the login was rejected"}
 		page     = model.Diagnosis{Class: model.ClassOutside, Cause: model.CauseTargetError, Summary: "the target answered with an error"}
+		trust    = model.Diagnosis{Class: model.ClassOutside, Cause: model.CauseTLSTrust, Summary: "a certificate is not trusted"}
 		broken   = model.Diagnosis{Class: model.ClassOutside, Cause: model.CauseNetwork, Summary: "no connection"}
 	)
 	for name, c := range map[string]struct {
@@ -33,6 +35,8 @@ func TestAPasswordIsTriedAgainWhileThatMayHelp(t *testing.T) {
 		"works, not the page":       {true, []model.Diagnosis{rejected, page}, time.Second, ""},
 		"old gets to the page":      {false, []model.Diagnosis{page, page, page, page}, 9 * time.Second, "it is still accepted"},
 		"old got to the page":       {false, []model.Diagnosis{page, rejected}, time.Second, ""},
+		"works, not trusted":        {true, []model.Diagnosis{rejected, trust}, time.Second, ""},
+		"old gets to what it fails": {false, []model.Diagnosis{trust, rejected}, time.Second, ""},
 		"never works":               {true, []model.Diagnosis{rejected, rejected, rejected, rejected}, 9 * time.Second, "the login was rejected"},
 		"cannot be tried":           {true, []model.Diagnosis{broken}, 0, "no connection"},
 		"cannot be tried any more":  {true, []model.Diagnosis{rejected, broken}, time.Second, "no connection"},
@@ -50,7 +54,7 @@ func TestAPasswordIsTriedAgainWhileThatMayHelp(t *testing.T) {
 				}
 				d := left[0]
 				left = left[1:]
-				return model.ProbeResult{Diagnosis: d}, nil
+				return model.ProbeResult{Diagnosis: d, ConnectStatus: http.StatusOK}, nil
 			}})
 			began := time.Now()
 			_, err := r.Login(t.Context(), profile.Profile{}, model.Zone{}, keystore.NewSecret("value-0123456789"), c.accepted)

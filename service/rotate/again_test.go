@@ -35,7 +35,7 @@ func TestAReferenceThatLostTheNewValueIsSetAgain(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if res, err := c.Prove(t.Context(), keystore.RotationUser{}, p.Key, old); method == keystore.RotateByRefresh && (err != nil || res.ServiceStatus != http.StatusUnauthorized) {
+				if res, err := c.Prove(t.Context(), rotate.Call{Key: p.Key, Value: old}); method == keystore.RotateByRefresh && (err != nil || res.ServiceStatus != http.StatusUnauthorized) {
 					t.Errorf("the client: %d, %v", res.ServiceStatus, err)
 				}
 				if plan, err = e.Run(t.Context(), plan.ID, "", nil); err != nil {

@@ -69,7 +69,7 @@ func seenInAJournalBegunAnew(t *testing.T, demo servicetest.Demo, method keystor
 		settings.restart(t)
 		calls = int(max(plan.SetSeq, plan.DeletedSeq)) + 1
 		for range calls {
-			if res, err := c.Prove(t.Context(), keystore.RotationUser{}, p.Key, old); err != nil || res.ServiceStatus != http.StatusUnauthorized {
+			if res, err := c.Prove(t.Context(), rotate.Call{Key: p.Key, Value: old}); err != nil || res.ServiceStatus != http.StatusUnauthorized {
 				t.Fatalf("the client: %d, %v", res.ServiceStatus, err)
 			}
 		}

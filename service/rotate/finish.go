@@ -151,7 +151,7 @@ func (r *run) tryOld(ctx context.Context) (proof keystore.Proof, accepted bool, 
 	k.Name = model.OldValueOf(k.Name)
 	var res model.FetchResult
 	counted := r.ownRefusal(ctx, func() bool {
-		res, err = r.c.Prove(ctx, home, k, old)
+		res, err = r.c.Prove(ctx, Call{home, k, old, r.proves()})
 		return err == nil && res.ServiceStatus == http.StatusUnauthorized
 	})
 	switch {
@@ -437,6 +437,6 @@ func (r *run) nextCall(ctx context.Context) (keystore.Proof, error) {
 	if err != nil {
 		return proof, fmt.Errorf("the next call of this console: %w", err)
 	}
-	proof.Note = "the next call of this console is " + proof.Note + "; the service shows no journal of others"
+	proof.Note = "the next call of this console: " + proof.Note + "; the service shows no journal of others"
 	return proof, nil
 }

@@ -72,7 +72,7 @@ func rotateAsChild(raw string) int {
 	c.Settings = func(keystore.RotationPlan) rotate.Settings { return settings }
 	c.Records, c.Secrets = mortalRecords{p.records(), f}, mortalSecrets{p.secrets(), f}
 	prove, waiting := c.Prove, os.Getenv(childWait) != ""
-	c.Prove = func(ctx context.Context, u keystore.RotationUser, k model.Key, value keystore.Secret) (model.FetchResult, error) {
+	c.Prove = func(ctx context.Context, call rotate.Call) (model.FetchResult, error) {
 		if waiting {
 			waiting = false
 			fmt.Println("waiting")
@@ -80,7 +80,7 @@ func rotateAsChild(raw string) int {
 		}
 		f.point()
 		defer f.point()
-		return prove(ctx, u, k, value)
+		return prove(ctx, call)
 	}
 	way := os.Getenv(childWay)
 	method := keystore.RotateByNewKey

@@ -28,7 +28,7 @@ func TestAUseAfterTheEndIsSeen(t *testing.T) {
 	if late := e.Late(t.Context(), plan); len(late.Used) > 0 || len(late.Blind) > 0 || told != nil {
 		t.Errorf("before anything happened: %+v, told %q", late, told)
 	}
-	if res, err := c.Prove(t.Context(), keystore.RotationUser{}, p.Key, old); err != nil || res.ServiceStatus != http.StatusUnauthorized {
+	if res, err := c.Prove(t.Context(), rotate.Call{Key: p.Key, Value: old}); err != nil || res.ServiceStatus != http.StatusUnauthorized {
 		t.Fatalf("the client: %d, %v", res.ServiceStatus, err)
 	}
 	if err := p.secrets().Store(t.Context(), p.Users[1].Ref, old); err != nil {

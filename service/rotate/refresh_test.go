@@ -35,7 +35,7 @@ func TestARefreshRestsWhenTheReferencesAreSet(t *testing.T) {
 	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	c.Now = func(keystore.RotationPlan) time.Time { at = at.Add(time.Second); return at }
 	settings := hitting{p.settings(), func() {
-		if res, err := c.Prove(t.Context(), keystore.RotationUser{}, p.Key, old); err != nil || res.ServiceStatus != http.StatusUnauthorized {
+		if res, err := c.Prove(t.Context(), rotate.Call{Key: p.Key, Value: old}); err != nil || res.ServiceStatus != http.StatusUnauthorized {
 			t.Errorf("the client: %d, %v", res.ServiceStatus, err)
 		}
 	}}

@@ -60,6 +60,7 @@ func Rehearse(ctx context.Context, c Config, k model.Key, method keystore.Rotati
 		}
 		copies.values[ref] = old
 	}
+	c.rehearsed = k.Name
 	c.Records, c.Secrets, c.LockDir, c.TookOver, c.Refuse = keystore.OpenRotations(dir), copies, dir, nil, nil
 	c.Holds = func(file, fingerprint string) (bool, error) { return copies.of(file).Fingerprint() == fingerprint, nil }
 	c.Users = func(context.Context, model.Key) ([]keystore.RotationUser, error) { return users, nil }

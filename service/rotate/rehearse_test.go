@@ -97,3 +97,29 @@ func TestARehearsalFindsWhatWouldStopARotation(t *testing.T) {
 		t.Errorf("%v, want that a reference gives nothing", err)
 	}
 }
+
+// Each call says for which step it is made, and whether of a rotation or of a rehearsal.
+func TestEachCallSaysWhatItProves(t *testing.T) {
+	for _, rehearsed := range []bool{false, true} {
+		p := newPlace(t, start(t), "proved")
+		c := p.config()
+		prove, of := c.Prove, "the rotation of proved, step "
+		var proves []string
+		c.Prove = func(ctx context.Context, call rotate.Call) (model.FetchResult, error) {
+			proves = append(proves, call.Proves)
+			return prove(ctx, call)
+		}
+		var err error
+		if rehearsed {
+			of = "a rehearsal of " + of
+			_, err = rotate.Rehearse(t.Context(), c, p.Key, keystore.RotateByNewKey, false)
+		} else {
+			e, plan := p.begin(t, c, keystore.RotateByNewKey)
+			_, err = e.Run(t.Context(), plan.ID, "", nil)
+		}
+		want := []string{of + "create", of + "test profile acme", of + "test saved request shop", of + "refused"}
+		if err != nil || !slices.Equal(proves, want) {
+			t.Errorf("%q, %v, want %q", proves, err, want)
+		}
+	}
+}

@@ -94,8 +94,8 @@ func (p place) config() rotate.Config {
 				return u.InFlight && err != nil
 			}), nil
 		},
-		Prove: func(ctx context.Context, u keystore.RotationUser, k model.Key, value keystore.Secret) (model.FetchResult, error) {
-			return f.ProveKeyAs(ctx, p.Profile, u.Zone, k, value, nil)
+		Prove: func(ctx context.Context, call rotate.Call) (model.FetchResult, error) {
+			return f.ProveKey(ctx, p.Profile, call.User.Zone, call.Key, call.Value, call.Proves)
 		},
 		Passwords: zonePasswords{p.changer(f), p},
 		Now:       func(keystore.RotationPlan) time.Time { return time.Now() },

@@ -63,9 +63,8 @@ type Config struct {
 	Settings func(p keystore.RotationPlan) Settings
 	// Users are what uses a key: the blast radius. Not finding out is an error.
 	Users func(ctx context.Context, k model.Key) ([]keystore.RotationUser, error)
-	// Prove makes one real, cheap call as a user does, with a value: to the service of the user's
-	// profile and to no other.
-	Prove func(ctx context.Context, u keystore.RotationUser, k model.Key, value keystore.Secret) (model.FetchResult, error)
+	// Prove makes a call: to the service of the user's profile and to no other.
+	Prove func(ctx context.Context, c Call) (model.FetchResult, error)
 	// Levels are those that fit what a value may do at the service of the user's profile; nil where
 	// nothing tells. An error says why nothing could be measured.
 	Levels func(ctx context.Context, u keystore.RotationUser, value keystore.Secret) ([]model.Level, error)
@@ -84,6 +83,17 @@ type Config struct {
 	Now func(p keystore.RotationPlan) time.Time
 	// Days is how long a new key of a level lives; nil means model.RotationDays.
 	Days func(level model.Level) int
+	// rehearsed is the key that a rehearsal is of; empty for a rotation.
+	rehearsed string
+}
+
+// Call is one real, cheap call as a user of a key makes it, with a value.
+type Call struct {
+	User  keystore.RotationUser
+	Key   model.Key
+	Value keystore.Secret
+	// Proves is the step that it is made for, as model.FetchResult has it.
+	Proves string
 }
 
 // Engine drives rotations. Make it with New.
@@ -280,12 +290,22 @@ func (e *Engine) work(id string, f func(*run) error) (keystore.RotationPlan, err
 	return r.plan, r.masked(err)
 }
 
+// proves says what a call of the step that is being taken is made for.
+func (r *run) proves() string {
+	of := "the rotation of " + r.plan.Key
+	if r.c.rehearsed != "" {
+		of = "a rehearsal of the rotation of " + r.c.rehearsed
+	}
+	return of + ", step " + r.plan.Steps[r.at].Name()
+}
+
 // run is one process at work on a rotation.
 type run struct {
 	e    *Engine
 	c    Config
 	plan keystore.RotationPlan
 	seen []keystore.Secret // values that no text may repeat
+	at   int               // the step that is being taken
 	// wrote is the reference that this run wrote and has not seen to give the new value.
 	wrote string
 	// reopened are the places that this run found to have lost the new value.
@@ -407,6 +427,7 @@ func (r *run) makes(n int) bool {
 // first, that is recorded and the step left.
 func (r *run) step(ctx context.Context, n int) error {
 	var proof keystore.Proof
+	r.at = n
 	if more, err := r.lookAgain(ctx, n); more || err != nil {
 		return err
 	}

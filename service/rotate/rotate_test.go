@@ -425,11 +425,11 @@ func TestCallsGoToTheServiceOfTheKey(t *testing.T) {
 	p.Users[1].Profile = "acme"
 	c := p.config()
 	prove, calls := c.Prove, 0
-	c.Prove = func(ctx context.Context, u keystore.RotationUser, k model.Key, value keystore.Secret) (model.FetchResult, error) {
-		if calls++; u.Profile != "acme" {
-			t.Errorf("a call with %s is made as %+v", k.Name, u)
+	c.Prove = func(ctx context.Context, call rotate.Call) (model.FetchResult, error) {
+		if calls++; call.User.Profile != "acme" {
+			t.Errorf("a call with %s is made as %+v", call.Key.Name, call.User)
 		}
-		return prove(ctx, u, k, value)
+		return prove(ctx, call)
 	}
 	e, plan := p.begin(t, c, keystore.RotateByNewKey)
 	for _, step := range []keystore.RotationStepKind{keystore.StepTest, ""} {

@@ -436,7 +436,7 @@ func (r *run) acceptedAs(ctx context.Context, k model.Key, u keystore.RotationUs
 	if r.plan.Zone != "" {
 		return r.c.Passwords.Login(ctx, r.plan, u, value, true)
 	}
-	res, err := r.c.Prove(ctx, u, k, value)
+	res, err := r.c.Prove(ctx, Call{u, k, value, r.proves()})
 	if err != nil {
 		return keystore.Proof{}, err
 	}

@@ -14,7 +14,7 @@ import (
 // works reports whether the service takes a value.
 func (p place) works(t *testing.T, value keystore.Secret) bool {
 	t.Helper()
-	res, err := p.config().Prove(t.Context(), keystore.RotationUser{}, p.Key, value)
+	res, err := p.config().Prove(t.Context(), rotate.Call{Key: p.Key, Value: value})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -77,12 +77,12 @@ func TestAnErrorRepeatsNoValue(t *testing.T) {
 	}
 	c := p.config()
 	prove, fresh := c.Prove, keystore.Secret{}
-	c.Prove = func(ctx context.Context, u keystore.RotationUser, k model.Key, v keystore.Secret) (model.FetchResult, error) {
-		if u.Name == "" {
-			return prove(ctx, u, k, v)
+	c.Prove = func(ctx context.Context, call rotate.Call) (model.FetchResult, error) {
+		if call.User.Name == "" {
+			return prove(ctx, call)
 		}
-		fresh = v
-		return model.FetchResult{}, errors.New("you sent " + old.Reveal() + " and " + v.Reveal() + " and " + v.Reveal())
+		fresh = call.Value
+		return model.FetchResult{}, errors.New("you sent " + old.Reveal() + " and " + fresh.Reveal() + " and " + fresh.Reveal())
 	}
 	e, plan := p.begin(t, c, keystore.RotateByNewKey)
 	_, err = e.Run(t.Context(), plan.ID, "", nil)

@@ -21,18 +21,18 @@ func TestAClientThatIsRefusedIsSeenAfterACallThatBroke(t *testing.T) {
 	}
 	c := p.config()
 	prove, broken := c.Prove, false
-	c.Prove = func(ctx context.Context, u keystore.RotationUser, k model.Key, v keystore.Secret) (model.FetchResult, error) {
-		if !broken && v.Fingerprint() == p.Key.Fingerprint {
+	c.Prove = func(ctx context.Context, call rotate.Call) (model.FetchResult, error) {
+		if !broken && call.Value.Fingerprint() == p.Key.Fingerprint {
 			broken = true
 			return model.FetchResult{}, errors.New("no network")
 		}
-		return prove(ctx, u, k, v)
+		return prove(ctx, call)
 	}
 	e, plan := p.begin(t, c, keystore.RotateByNewKey)
 	if _, err := e.Run(t.Context(), plan.ID, "", nil); !broken || err == nil || !strings.Contains(err.Error(), "no network") {
 		t.Fatalf("%v", err)
 	}
-	if res, err := prove(t.Context(), keystore.RotationUser{}, p.Key, old); err != nil || res.ServiceStatus != http.StatusUnauthorized {
+	if res, err := prove(t.Context(), rotate.Call{Key: p.Key, Value: old}); err != nil || res.ServiceStatus != http.StatusUnauthorized {
 		t.Fatalf("the client: %d, %v", res.ServiceStatus, err)
 	}
 	plan, err = e.Run(t.Context(), plan.ID, "", nil)
@@ -52,11 +52,11 @@ func TestACallThatAKillCameBeforeIsNotCounted(t *testing.T) {
 	}
 	c := p.config()
 	prove := c.Prove
-	c.Prove = func(ctx context.Context, u keystore.RotationUser, k model.Key, v keystore.Secret) (model.FetchResult, error) {
-		if v.Fingerprint() == p.Key.Fingerprint {
+	c.Prove = func(ctx context.Context, call rotate.Call) (model.FetchResult, error) {
+		if call.Value.Fingerprint() == p.Key.Fingerprint {
 			panic("killed")
 		}
-		return prove(ctx, u, k, v)
+		return prove(ctx, call)
 	}
 	e, plan := p.begin(t, c, keystore.RotateByNewKey)
 	func() {

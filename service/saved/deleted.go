@@ -26,15 +26,9 @@ func (s *Store) DeletedDir() string { return filepath.Join(s.dir, deletedDir) }
 // Delete takes a saved request out of the list. It is kept aside, until MaxDeleted more are
 // deleted: Restore brings it back.
 func (s *Store) Delete(_ context.Context, name string) error {
-	if err := CheckName(name); err != nil {
-		return err
-	}
-	root, err := os.OpenRoot(s.dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: %s", ErrNotFound, name)
-	}
+	root, err := s.openFor(name)
 	if err != nil {
-		return fmt.Errorf("opening the saved requests: %w", err)
+		return err
 	}
 	defer func() { _ = root.Close() }() // nothing is written through it
 	info, err := root.Lstat(name + ext)
@@ -71,15 +65,9 @@ func (s *Store) Delete(_ context.Context, name string) error {
 // Restore brings the request of a name back that was deleted last. ErrExists if another has
 // its name by now, ErrNotFound if none of it is kept.
 func (s *Store) Restore(_ context.Context, name string) error {
-	if err := CheckName(name); err != nil {
-		return err
-	}
-	root, err := os.OpenRoot(s.dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: %s", ErrNotFound, name)
-	}
+	root, err := s.openFor(name)
 	if err != nil {
-		return fmt.Errorf("opening the saved requests: %w", err)
+		return err
 	}
 	defer func() { _ = root.Close() }() // nothing is written through it
 	kept, err := deleted(root)
@@ -109,12 +97,12 @@ var ErrNoneDeleted = errors.New("no deleted request is kept")
 
 // Deleted are the requests that were deleted and are kept, the last one first.
 func (s *Store) Deleted(ctx context.Context) ([]Entry, error) {
-	root, err := os.OpenRoot(s.dir)
+	root, err := s.open()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("opening the saved requests: %w", err)
+		return nil, err
 	}
 	defer func() { _ = root.Close() }() // nothing is written through it
 	kept, err := deleted(root)
@@ -140,12 +128,12 @@ func (s *Store) Deleted(ctx context.Context) ([]Entry, error) {
 
 // LastDeleted names the request that was deleted last and whose name is free, "" if there is none.
 func (s *Store) LastDeleted(_ context.Context) (string, error) {
-	root, err := os.OpenRoot(s.dir)
+	root, err := s.open()
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("opening the saved requests: %w", err)
+		return "", err
 	}
 	defer func() { _ = root.Close() }() // nothing is written through it
 	kept, err := deleted(root)

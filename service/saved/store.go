@@ -40,6 +40,27 @@ func New(dir string) *Store { return &Store{dir: dir} }
 // File is where the request of a name is saved.
 func (s *Store) File(name string) string { return filepath.Join(s.dir, filepath.FromSlash(name)+ext) }
 
+// open opens the folder of the requests, which is made with the first that is saved.
+func (s *Store) open() (*os.Root, error) {
+	root, err := os.OpenRoot(s.dir)
+	if err != nil {
+		return nil, fmt.Errorf("opening the saved requests: %w", err)
+	}
+	return root, nil
+}
+
+// openFor opens it for what is there by that name: ErrNotFound where nothing was saved yet.
+func (s *Store) openFor(name string) (*os.Root, error) {
+	if err := CheckName(name); err != nil {
+		return nil, err
+	}
+	root, err := s.open()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %s", ErrNotFound, name)
+	}
+	return root, err
+}
+
 // Entry is one saved request in a listing.
 type Entry struct {
 	Name    string
@@ -52,12 +73,12 @@ type Entry struct {
 // List reads every saved request, by name. A file that cannot be read is listed
 // with its problem: it is not hidden, and it does not hide the others.
 func (s *Store) List(ctx context.Context) ([]Entry, error) {
-	root, err := os.OpenRoot(s.dir)
+	root, err := s.open()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("opening the saved requests: %w", err)
+		return nil, err
 	}
 	defer func() { _ = root.Close() }() // nothing is written through it
 	out, err := list(ctx, root, "", nil)
@@ -114,15 +135,9 @@ func entry(root *os.Root, f fs.DirEntry, name string) Entry {
 // file: its line, and what was expected. Only the zone's name is known here; the
 // profile says the rest of it.
 func (s *Store) Load(_ context.Context, name string) (model.FetchRequest, error) {
-	if err := CheckName(name); err != nil {
-		return model.FetchRequest{}, err
-	}
-	root, err := os.OpenRoot(s.dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return model.FetchRequest{}, fmt.Errorf("%w: %s", ErrNotFound, name)
-	}
+	root, err := s.openFor(name)
 	if err != nil {
-		return model.FetchRequest{}, fmt.Errorf("opening the saved requests: %w", err)
+		return model.FetchRequest{}, err
 	}
 	defer func() { _ = root.Close() }() // nothing is written through it
 	r, err := read(root, name)
@@ -166,9 +181,9 @@ func (s *Store) Save(_ context.Context, name string, r model.FetchRequest, repla
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the folder of saved requests: %w", err)
 	}
-	root, err := os.OpenRoot(s.dir)
+	root, err := s.open()
 	if err != nil {
-		return nil, fmt.Errorf("opening the saved requests: %w", err)
+		return nil, err
 	}
 	defer func() { _ = root.Close() }() // nothing is written through it
 	if !replace {
@@ -218,9 +233,9 @@ func (s *Store) Rename(_ context.Context, from, to string) error {
 	if err := errors.Join(CheckName(from), CheckName(to)); err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(s.dir)
+	root, err := s.openFor(from)
 	if err != nil {
-		return fmt.Errorf("opening the saved requests: %w", err)
+		return err
 	}
 	defer func() { _ = root.Close() }() // nothing is written through it
 	for _, suffix := range []string{ext, ""} {

@@ -168,6 +168,13 @@ func TestAMissingFolderIsAnEmptyList(t *testing.T) {
 	if _, err := s.Load(t.Context(), "a"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("load gives %v, want ErrNotFound", err)
 	}
+	for did, err := range map[string]error{
+		"delete": s.Delete(t.Context(), "a"), "restore": s.Restore(t.Context(), "a"), "rename": s.Rename(t.Context(), "a", "b"),
+	} {
+		if !errors.Is(err, ErrNotFound) {
+			t.Errorf("%s gives %v, want ErrNotFound", did, err)
+		}
+	}
 }
 
 func TestFaultsInAFileAreReported(t *testing.T) {

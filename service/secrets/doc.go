@@ -1,4 +1,4 @@
-// Package secrets knows which references to secrets the configuration and the key inventory have,
+// Package secrets knows which references to secrets the configuration, the key inventory and the ledger have,
 // and moves secrets from one store to another: the new one is written and read back, the references
 // are switched, and only then the old one is deleted. A journal lets a migration that was killed go
 // on from where it was.

@@ -16,15 +16,18 @@ import (
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/account"
+	"zonedeck/service/jobs"
 	"zonedeck/service/profile"
 )
 
-// Files are what Uses reads and Migrate changes. All fields must be set.
+// Files are what Uses reads and Migrate changes. All fields but Jobs must be set.
 type Files struct {
 	Config  string
 	Journal string // of a migration under way
 	Keys    *keystore.Inventory
 	Store   Store
+	// Jobs has the references of the ledger; nil where there is none.
+	Jobs Jobs
 	// Busy is why a reference cannot be moved or removed now, or nil: a rotation that holds it.
 	Busy func(ref string) error
 
@@ -39,14 +42,23 @@ type Store interface {
 	RemoveIf(ctx context.Context, ref string, value keystore.Secret) error
 }
 
+// Jobs are the references in what the jobs of the ledger asked for.
+type Jobs interface {
+	AuthUses(ctx context.Context) ([]jobs.AuthUse, error)
+	SwitchAuth(ctx context.Context, from, to string) error
+}
+
 // Use is a reference and what refers to it, a phrase each.
 type Use struct {
 	Ref  string
 	Uses []string
+	// Past says that nothing refers to it but jobs that have ended: only to launch one of them again needs it.
+	Past bool
 }
 
-// Uses lists every reference of the configuration and of the inventory, in their order.
-func Uses(f Files) ([]Use, error) {
+// Uses lists every reference of the configuration, of the inventory and of the ledger, in their order. Where the ledger cannot
+// be read the others are returned with the error.
+func Uses(ctx context.Context, f Files) ([]Use, error) {
 	file, err := profile.Load(f.Config)
 	if err != nil {
 		return nil, err
@@ -85,7 +97,59 @@ func Uses(f Files) ([]Use, error) {
 			add(p.Variables[v], "profile "+name+", variable "+v)
 		}
 	}
+	if f.Jobs == nil {
+		return out, nil
+	}
+	all, err := f.Jobs.AuthUses(ctx)
+	if err != nil {
+		return out, fmt.Errorf("it is not known what the jobs of the ledger refer to: %w", err)
+	}
+	for _, ref := range slices.Compact(refsOf(all)) {
+		phrase, ended := ofJobs(ref, all)
+		_, there := at[ref]
+		add(ref, phrase)
+		if i, ok := at[ref]; ok && !there {
+			out[i].Past = ended
+		}
+	}
 	return out, nil
+}
+
+// refsOf are the references of jobs, sorted.
+func refsOf(all []jobs.AuthUse) []string {
+	out := make([]string, 0, len(all))
+	for _, u := range all {
+		out = append(out, u.Ref)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// namedJobs is how many jobs a phrase names.
+const namedJobs = 3
+
+// ofJobs says which jobs have a reference, those that have not ended first, and whether all have.
+func ofJobs(ref string, all []jobs.AuthUse) (phrase string, ended bool) {
+	all = slices.DeleteFunc(slices.Clone(all), func(u jobs.AuthUse) bool { return u.Ref != ref })
+	slices.SortStableFunc(all, func(a, b jobs.AuthUse) int {
+		switch {
+		case a.State.Final() == b.State.Final():
+			return 0
+		case a.State.Final():
+			return 1
+		default:
+			return -1
+		}
+	})
+	var names []string
+	for _, u := range all[:min(len(all), namedJobs)] {
+		names = append(names, u.Job+" ("+u.State.Label()+")")
+	}
+	phrase = strings.Join(names, ", ")
+	if more := len(all) - namedJobs; more > 0 {
+		phrase += fmt.Sprintf(" and %d more", more)
+	}
+	return phrase + ": Authorization header of its delivery", all[0].State.Final()
 }
 
 // Set puts a value behind a keyring: or file: reference, reads it back, and records the new
@@ -128,7 +192,7 @@ func (e *UsedError) Error() string {
 	return keystore.Ref(e.Ref).Label() + " stays: " + e.Why
 }
 
-// Remove deletes the value behind a keyring: or file: reference that nothing refers to, like one that
+// Remove deletes the value behind a keyring: or file: reference that nothing refers to but jobs that have ended, like one that
 // an abandoned rotation left. The errors are a *UsedError, keystore.ErrSecretMissing where there is
 // nothing, and those of the store.
 func Remove(ctx context.Context, f Files, ref string) error {
@@ -137,11 +201,11 @@ func Remove(ctx context.Context, f Files, ref string) error {
 		return fmt.Errorf("a migration is under way: %w", err)
 	}
 	defer unlock()
-	uses, err := Uses(f)
+	uses, err := Uses(ctx, f)
 	if err != nil {
 		return err
 	}
-	if i := slices.IndexFunc(uses, func(u Use) bool { return u.Ref == ref }); i >= 0 {
+	if i := slices.IndexFunc(uses, func(u Use) bool { return u.Ref == ref && !u.Past }); i >= 0 {
 		return &UsedError{ref, "it is used by " + strings.Join(uses[i].Uses, "; ")}
 	}
 	if why := f.Busy(ref); why != nil {
@@ -252,7 +316,7 @@ func plan(ctx context.Context, f Files, to string, refs []string) (journal, erro
 	if to != keystore.SchemeKeyring && to != keystore.SchemeFile {
 		return journal{}, fmt.Errorf("%q takes no secrets: %s and %s do", to, keystore.SchemeKeyring, keystore.SchemeFile)
 	}
-	uses, err := Uses(f)
+	uses, err := Uses(ctx, f)
 	if err != nil {
 		return journal{}, err
 	}
@@ -268,6 +332,9 @@ func plan(ctx context.Context, f Files, to string, refs []string) (journal, erro
 		}
 		m := Move{From: u.Ref, To: target(from, u, to), Deletes: from.Storable()}
 		value, err := f.Store.Resolve(ctx, m.From)
+		if u.Past && len(refs) == 0 && errors.Is(err, keystore.ErrSecretMissing) {
+			continue // it was removed after its jobs
+		}
 		if err != nil {
 			return j, err
 		}
@@ -338,10 +405,16 @@ func move(ctx context.Context, f Files, m Move) error {
 		return err
 	}
 	f.did("switched the inventory")
+	if f.Jobs != nil {
+		if err := f.Jobs.SwitchAuth(ctx, m.From, m.To); err != nil {
+			return err
+		}
+		f.did("switched the ledger")
+	}
 	if !m.Deletes {
 		return nil
 	}
-	left, err := Uses(f)
+	left, err := Uses(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -358,7 +431,7 @@ func move(ctx context.Context, f Files, m Move) error {
 // sameIfSwitched refuses to write over the new place where nothing refers to the old one any more: what
 // is there may have been set since.
 func sameIfSwitched(ctx context.Context, f Files, m Move, value keystore.Secret) error {
-	uses, err := Uses(f)
+	uses, err := Uses(ctx, f)
 	if err != nil || slices.ContainsFunc(uses, func(u Use) bool { return u.Ref == m.From }) {
 		return err
 	}

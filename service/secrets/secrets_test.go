@@ -17,6 +17,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/keystore/textfile"
+	"zonedeck/service/jobs"
 	"zonedeck/service/profile"
 )
 
@@ -118,6 +119,7 @@ func files(dir string) (Files, error) {
 			Getenv: func(name string) string { return map[string]string{"ETL": "value-of-the-variable"}[name] },
 		}),
 		Busy: func(string) error { return nil },
+		Jobs: asked{ring{filepath.Join(dir, "jobs.json"), new(sync.Mutex)}},
 	}, err
 }
 
@@ -151,17 +153,19 @@ secret = "env:ETL"
 // values are what has to be behind the references, whatever happens.
 var values = map[string]string{
 	"keyring:zonedeck/acme-zone-z1": "password-of-z1", "keyring:shop/token": "token-of-the-shop", "keyring:zonedeck/acme-etl": "value-of-etl", "file:z2": "password-of-z2",
+	"keyring:hooks/auth": "header-of-hooks", "keyring:hooks/old": "header-of-old-hooks",
 }
 
 // moved are the references after a migration to files.
 var moved = map[string]string{
 	"keyring:zonedeck/acme-zone-z1": "file:acme-zone-z1", "keyring:shop/token": "file:shop-token", "keyring:zonedeck/acme-etl": "file:acme-etl",
+	"keyring:hooks/auth": "file:hooks-auth", "keyring:hooks/old": "file:hooks-old",
 }
 
 func prepared(t *testing.T) (Files, string) {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range map[string]string{"config.toml": config, "keys.toml": inventory} {
+	for name, text := range map[string]string{"config.toml": config, "keys.toml": inventory, "jobs.json": askedFor} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -184,7 +188,7 @@ func whole(t *testing.T, f Files) {
 	if err := f.Keys.Reload(); err != nil {
 		t.Fatal(err)
 	}
-	uses, err := Uses(f)
+	uses, err := Uses(t.Context(), f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,6 +223,10 @@ func settled(t *testing.T, f Files) {
 	if k, _ := f.Keys.Get("etl"); k.Secret != "file:acme-etl" {
 		t.Errorf("%+v", k)
 	}
+	uses, err := f.Jobs.AuthUses(t.Context())
+	if err != nil || slices.ContainsFunc(uses, func(u jobs.AuthUse) bool { return moved[u.Ref] != "" }) {
+		t.Errorf("jobs: %v, %v", uses, err)
+	}
 	for ref := range moved {
 		if _, err := f.Store.Resolve(t.Context(), ref); !errors.Is(err, keystore.ErrSecretMissing) {
 			t.Errorf("%s is still there: %v", ref, err)
@@ -233,7 +241,7 @@ func TestAMigrationMovesSecretsAndTheirReferences(t *testing.T) {
 	f, _ := prepared(t)
 	var told []Move
 	moves, err := Migrate(t.Context(), f, "file", nil, func(m Move) { told = append(told, m) })
-	if err != nil || len(moves) != 3 || !slices.Equal(moves, told) {
+	if err != nil || len(moves) != 5 || !slices.Equal(moves, told) {
 		t.Fatalf("%+v, told %+v, %v", moves, told, err)
 	}
 	settled(t, f)
@@ -258,7 +266,7 @@ func TestAKilledMigrationLosesNothingAndGoesOn(t *testing.T) {
 		}
 		settled(t, f)
 		if !killed {
-			if step < 3*6+2 {
+			if step < 5*7+2 {
 				t.Errorf("only %d steps", step)
 			}
 			return

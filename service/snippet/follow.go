@@ -3,9 +3,9 @@ package snippet
 import "fmt"
 
 // Follow is a systemd unit that follows the jobs of a profile, or of the default one where
-// Profile is empty. It uses Program and Profile alone.
+// Profile is empty. It uses Program, Config and Profile alone.
 func Follow(o Options) string {
-	name, command := "zonedeck-jobs.service", unitWord(o.here())
+	name, command := "zonedeck-jobs.service", o.command(unitWord)
 	if o.Profile != "" {
 		command += " --profile " + unitWord(o.Profile)
 	}

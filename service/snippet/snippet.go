@@ -20,6 +20,9 @@ type Options struct {
 	// Program is the program's path. Empty means this program, by its absolute path, where the text is
 	// for this machine, and the name alone where another one runs it.
 	Program string
+	// Config is the config file that was named, by whatever path; empty for the usual one. A runner of CI has
+	// no file of this machine: what the check needs of it there are the Intervals.
+	Config  string
 	Within  string // a time like "14d"
 	Profile string // the profile whose jobs are followed; empty for the default one
 	// Metrics is the file for node_exporter's textfile collector; empty for none.
@@ -85,13 +88,21 @@ func absolute(path string) string {
 	return path
 }
 
+// command is the program with its configuration, as this machine runs it, quoted by quote.
+func (o Options) command(quote func(string) string) string {
+	if o.Config == "" {
+		return quote(o.here())
+	}
+	return quote(o.here()) + " --config " + quote(absolute(o.Config))
+}
+
 // check is the command that checks the inventory, and export the one that writes the metrics.
 func (o Options) check(command string) string {
 	return command + " keys check --recorded --within " + word(o.Within)
 }
 
 func (o Options) export() string {
-	return word(o.here()) + " keys export --recorded --as prometheus -o " + word(absolute(o.Metrics))
+	return o.command(word) + " keys export --recorded --as prometheus -o " + word(absolute(o.Metrics))
 }
 
 func cron(o Options) string {
@@ -99,7 +110,7 @@ func cron(o Options) string {
 	var b strings.Builder
 	b.WriteString("# The keys of zonedeck, every morning. cron mails what is printed: nothing while no key is due.\n")
 	b.WriteString("# 40: a rotation or an expiry is due, 41: a key has expired, 42: a rule about keys is broken.\n")
-	fmt.Fprintf(&b, "17 6 * * * out=$(%s 2>&1) || echo \"zonedeck keys check ended with $?: $out\"\n", percent.Replace(o.check(word(o.here()))))
+	fmt.Fprintf(&b, "17 6 * * * out=$(%s 2>&1) || echo \"zonedeck keys check ended with $?: $out\"\n", percent.Replace(o.check(o.command(word))))
 	if o.Metrics != "" {
 		fmt.Fprintf(&b, "*/10 * * * * %s\n", percent.Replace(o.export()))
 	}
@@ -116,7 +127,7 @@ func unitWord(s string) string {
 }
 
 func systemd(o Options) string {
-	program := unitWord(o.here())
+	program := o.command(unitWord)
 	var b strings.Builder
 	b.WriteString(`# ~/.config/systemd/user/zonedeck-keys.service
 # It fails, and so tells OnFailure= or your monitoring, when a key is due (40), has expired (41) or breaks a rule (42).

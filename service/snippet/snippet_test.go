@@ -225,6 +225,22 @@ func TestThisMachineRunsTheProgramByItsPath(t *testing.T) {
 			t.Errorf("%s lacks %q or the metrics' path:\n%s", kind, want, got)
 		}
 	}
+	// So they know no file that was named relative to it. A runner of CI has none of this machine.
+	named := Options{Within: "14d", Metrics: "keys.prom", Config: "my conf%.toml"}
+	config := filepath.Join(here, "my conf%.toml")
+	inUnit, inCron := " --config "+unitWord(config)+" ", " --config "+strings.ReplaceAll(word(config), "%", `\%`)+" "
+	for kind, want := range map[string][]string{
+		"systemd": {inUnit + "keys check", inUnit + "keys export"}, "cron": {inCron + "keys check", inCron + "keys export"}, "github": {"'zonedeck keys check"}, "gitlab": {"- 'zonedeck keys check"},
+	} {
+		for _, w := range want {
+			if got := text(t, kind, named); !strings.Contains(got, w) {
+				t.Errorf("%s lacks %q:\n%s", kind, w, got)
+			}
+		}
+	}
+	if got, want := Follow(Options{Profile: "acme", Config: "my conf%.toml"}), inUnit+"--profile acme jobs follow\n"; !strings.Contains(got, want) {
+		t.Errorf("it lacks %q:\n%s", want, got)
+	}
 	if got := Follow(Options{}); !strings.Contains(got, "ExecStart="+unitWord(exe)+" jobs follow") {
 		t.Errorf("%s", got)
 	}

@@ -44,6 +44,7 @@ type rig struct {
 	fail      error
 	noRing    error
 	hold      chan struct{} // an account answers when it is closed
+	stopped   int           // how often it was left without an answer
 	asked     []string      // the values of keys that the account was asked by
 	found     accounts.Found
 	refused   error
@@ -122,10 +123,15 @@ func (r *rig) deps(t *testing.T, theme *kit.Theme) account.Deps {
 			return []account.Store{{Scheme: keystore.SchemeKeyring, Err: r.noRing}, {Scheme: keystore.SchemeFile}}
 		},
 		Resolve: r.secrets.Resolve, Save: r.save,
-		Read: func(_ context.Context, _ profile.Profile, key keystore.Secret) (accounts.Found, error) {
+		Read: func(ctx context.Context, _ profile.Profile, key keystore.Secret) (accounts.Found, error) {
 			r.asked = append(r.asked, key.Reveal())
 			if r.hold != nil {
-				<-r.hold
+				select {
+				case <-r.hold:
+				case <-ctx.Done():
+					r.stopped++
+					return accounts.Found{}, ctx.Err()
+				}
 			}
 			return r.found, r.refused
 		},
@@ -135,7 +141,7 @@ func (r *rig) deps(t *testing.T, theme *kit.Theme) account.Deps {
 		Remove: func(ctx context.Context, gone accounts.Removal, withKey, withSecrets bool) error {
 			return accounts.Remove(ctx, r.files(), gone, withKey, withSecrets)
 		},
-		Uses: func() ([]secrets.Use, error) { return secrets.Uses(r.secretFiles()) },
+		Uses: func(ctx context.Context) ([]secrets.Use, error) { return secrets.Uses(ctx, r.secretFiles()) },
 		Migrate: func(ctx context.Context, to string, refs []string) ([]secrets.Move, error) {
 			return secrets.Migrate(ctx, r.secretFiles(), to, refs, nil)
 		},

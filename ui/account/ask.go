@@ -2,6 +2,7 @@ package account
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -30,8 +31,9 @@ func (f *form) ask() tea.Cmd {
 	if f.doubt("ctrl+r") {
 		return nil
 	}
-	f.Busy, f.Problem = true, ""
+	f.Problem = ""
 	f.Form.SetNote(fieldAccount, widget.Note{Text: "the account is being asked …"})
+	ctx, times := f.begin()
 	d, dialog := f.deps, f.FormDialog
 	p.CA = "" // it is judged by what is published; a file of the form is looked at by its path
 	if f.text(fieldCA) != "" {
@@ -39,15 +41,44 @@ func (f *form) ask() tea.Cmd {
 	}
 	of := f.credential()
 	return func() tea.Msg {
-		done := read{of: of}
+		done := read{asked: times, of: of}
 		if value.Empty() {
-			value, done.err = d.Resolve(d.Ctx, ref)
+			value, done.err = d.Resolve(ctx, ref)
 		}
 		if done.err == nil {
-			done.found, done.err = d.Read(d.Ctx, p, value)
+			done.found, done.err = d.Read(ctx, p, value)
 		}
 		return kit.ForOverlay{Overlay: dialog, Msg: done}
 	}
+}
+
+// asking is the call for the account that is under way.
+type asking struct {
+	times int                // how often it was asked or stopped: an answer to an earlier one is dropped
+	stop  context.CancelFunc // nil while it is not asked
+}
+
+func (f *form) begin() (ctx context.Context, times int) {
+	ctx, f.asking.stop = context.WithCancel(f.deps.Ctx)
+	f.asking.times++
+	f.Busy, f.Doing = true, "still asking the account: try again when it has answered, or stop asking with esc"
+	return ctx, f.asking.times
+}
+
+// asked is the end of asking, by an answer or by the operator.
+func (f *form) asked() {
+	f.asking.stop()
+	f.asking.stop, f.Busy, f.Doing = nil, false, ""
+}
+
+// unask stops asking.
+func (f *form) unask() {
+	if f.asking.stop == nil {
+		return
+	}
+	f.asked()
+	f.asking.times++
+	f.Form.SetNote(fieldAccount, widget.Note{Text: "not asked to the end: ctrl+r asks again"})
 }
 
 // secretRef is the reference of the key, where its value was not typed.
@@ -140,13 +171,19 @@ func (f *form) take(r read) {
 	if f.text(fieldLevel) == "" && found.Level != "" {
 		f.fill(fieldLevel, string(found.Level))
 		values.SetNote(fieldLevel, widget.Note{Mark: widget.NoteGood, Text: "by what the key is seen to be allowed (contract 5.3)"})
+	} else if found.Level != "" && f.text(fieldLevel) != string(found.Level) {
+		values.SetNote(fieldLevel, widget.Note{Mark: widget.NoteBad, Text: "the account shows that it is " + found.Level.String()})
 	}
 	note(fieldProxy, found.Proxy)
+	f.tested = f.proxyEntry()
 	note(fieldCA, found.Certificates)
 	f.fill(fieldZones, f.listed())
 	values.SetNote(fieldZones, f.zonesNote())
 	f.askWhy()
 }
+
+// proxyEntry is the proxy's address as it stands in the form.
+func (f *form) proxyEntry() string { return f.text(fieldProxy) + ":" + f.text(fieldPort) }
 
 // noteOf shows a verdict.
 func noteOf(v accounts.Verdict) widget.Note {

@@ -2,9 +2,11 @@ package account_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
+	"zonedeck/model"
 	accounts "zonedeck/service/account"
 	"zonedeck/ui/uitest"
 )
@@ -87,5 +89,75 @@ func TestAnAnswerGoesWithTheAddressThatGaveIt(t *testing.T) {
 				s.Expect("✓ api.test accepts it", "✓ hl_x1, active", "u1 unlocker file:acme-zone-u1", "44445")
 			}
 		})
+	}
+}
+
+// What is pressed while the account is asked says what is under way and how it ends; nothing is lost.
+func TestAskingCanBeStoppedAndThenSaved(t *testing.T) {
+	r := newRig(t, before)
+	r.found = shown()
+	adding(t, r, 120, 40, func(s *uitest.Screen) {
+		r.hold = make(chan struct{})
+		fill(s, "acme", "https://api.test", typedKey)
+		s.Press("ctrl+r")
+		s.Expect("the account is being asked …", "esc stop asking")
+		s.Press("ctrl+s")
+		s.Expect("ctrl+s save and use: still asking the account: try again when it has answered, or stop asking with esc")
+		s.Press("esc")
+		s.Expect("Add account", "not asked to the end: ctrl+r asks again", "ctrl+r ask the account", "••••f2a1")
+		s.Press("ctrl+r")
+		s.Expect("the account is being asked …")
+		close(r.hold)
+		s.After(time.Second)
+		s.Expect("✓ api.test accepts it")
+		s.Press("ctrl+s")
+		s.ExpectNot("Add account")
+	})
+	if r.stopped != 1 || len(r.asked) != 2 || r.saves != 1 {
+		t.Errorf("stopped %d times, asked %d times, saved %d times", r.stopped, len(r.asked), r.saves)
+	}
+}
+
+// The head of the form leads to ctrl+r only where the dialect has a call for it.
+func TestTheFormLeadsToAskingOnlyWhereTheDialectCan(t *testing.T) {
+	adding(t, newRig(t, before), 120, 40, func(s *uitest.Screen) {
+		s.Expect("fill in the rest by hand: the contract shows no", "call that lists an account. Nothing is written")
+		s.ExpectNot("ctrl+r")
+		s.Press("tab", "space")
+		s.Expect("Type the address and the key, then ctrl+r: the rest is asked for", "ctrl+r ask the account")
+	})
+	r := newRig(t, before)
+	flow(t, r, 120, 40, "edit account old", func(s *uitest.Screen) {
+		s.Expect("Only the lines that differ are written.")
+		s.ExpectNot("ctrl+r")
+	})
+}
+
+// The verdict on a proxy is of the address that was tested, and goes with it; a level that the account
+// disputes is said, and not saved.
+func TestAVerdictIsOfWhatWasTested(t *testing.T) {
+	r := newRig(t, "")
+	r.found = shown()
+	adding(t, r, 120, 60, func(s *uitest.Screen) {
+		fill(s, "acme", "https://api.test", typedKey)
+		s.Press("ctrl+r")
+		s.Expect("✓ brd.superproxy.io:44445 by zone u1")
+		for range 30 {
+			if strings.Contains(s.Screen(), "›Proxy host") {
+				break
+			}
+			s.Press("tab")
+		}
+		s.Type("x")
+		s.Expect("not tested: ctrl+r tests it")
+		s.ExpectNot("by zone u1")
+		r.found.Level = model.LevelAdmin
+		s.Press("ctrl+r")
+		s.Expect("✗ the account shows that it is ADMIN")
+		s.Press("ctrl+s")
+		s.Expect("key acme is called USER, and the account shows that it is ADMIN")
+	})
+	if r.saves > 0 {
+		t.Error("it was saved")
 	}
 }

@@ -42,7 +42,7 @@ type Deps struct {
 	WhatGoes func(name string) (accounts.Removal, error)
 	Remove   func(ctx context.Context, r accounts.Removal, withKey, withSecrets bool) error
 	// Uses lists the references to secrets, and Migrate moves those behind refs, or all, to a store.
-	Uses    func() ([]secrets.Use, error)
+	Uses    func(ctx context.Context) ([]secrets.Use, error)
 	Migrate func(ctx context.Context, to string, refs []string) ([]secrets.Move, error)
 	// Switch changes to another profile.
 	Switch func(name string) tea.Cmd

@@ -44,8 +44,19 @@ const (
 	fieldColor    = "color"
 )
 
-// fields are the form's, with the values of the profile that is edited.
+// fields are the form's, with the values of the profile that is edited. What may be a key's value is
+// masked in each of them: it may have been pasted into the wrong one.
 func fields(f *form) []widget.Field {
+	out := f.named()
+	for i, fd := range out {
+		if fd.Kind == widget.FieldText && !fd.Secret && fd.Mask == nil {
+			out[i].Mask = maskKey(fd.Check)
+		}
+	}
+	return out
+}
+
+func (f *form) named() []widget.Field {
 	p := profile.Profile{ProxyPort: profile.DefaultProxyPort, Dialect: dialect.Default().Name()}
 	if f.edits != nil {
 		p = *f.edits
@@ -149,7 +160,10 @@ func (f *form) checkName(v string) error {
 	if f.edits == nil && slices.Contains(f.deps.Names(), strings.TrimSpace(v)) {
 		return fmt.Errorf("profile %q already exists", v)
 	}
-	return nil
+	if f.edits != nil {
+		return nil
+	}
+	return f.checkKey(v) // it is shown in plain text, too
 }
 
 // checkURL takes an empty address where the dialect has one.
@@ -215,7 +229,26 @@ func (f *form) checkAccount(v string) error {
 	}
 	d, _ := dialect.Find(f.text(fieldDialect))
 	_, err := d.ParseAccount(strings.TrimSpace(v))
+	if err != nil && model.MayBeToken(v) {
+		return errors.New("this may be a key's value, because it has a long word of letters and digits: an account id is such as hl_1234abcd")
+	}
 	return err
+}
+
+// maskKey hides what may be a key's value and is nothing that a field takes: without a check, a word
+// without the marks of hosts and paths.
+func maskKey(check func(string) error) func(string) string {
+	return widget.MaskIf(func(v string) error {
+		switch {
+		case !model.MayBeToken(v):
+			return nil
+		case check != nil:
+			return check(v)
+		case strings.ContainsAny(v, "./"):
+			return nil
+		}
+		return errors.New("it may be a key's value")
+	})
 }
 
 func checkZones(v string) error {

@@ -26,8 +26,11 @@ type form struct {
 	edits  *profile.Profile // nil for a new account
 	value  keystore.Secret  // the key as typed; it is stored when the account is saved
 	chosen bool             // the operator chose the store
+	first  string           // what the first account becomes; empty for a further one
 	sure   string           // the key of another account, and the address, that the operator was shown
 	answer
+	asking asking
+	tested string // the proxy that the verdict beside it is about; empty without one
 	// passwords are those of zones that are stored when the account is saved.
 	passwords map[model.ZoneName]password
 }
@@ -36,8 +39,10 @@ type form struct {
 type (
 	probed []Store
 	ask    struct{}
+	unask  struct{} // stop asking
 	each   struct{} // show the verdict on each zone
 	read   struct {
+		asked int    // which time it was asked
 		of    string // the form's credential when it was asked
 		found accounts.Found
 		err   error
@@ -46,22 +51,17 @@ type (
 
 func newForm(d Deps, edits *profile.Profile) *form {
 	f := &form{deps: d, edits: edits, passwords: map[model.ZoneName]password{}}
+	if len(d.Configured()) == 0 {
+		f.first = " The first account becomes the default: zonedeck starts with it from then on."
+	}
 	title := "Add account"
 	if edits != nil {
 		title = "Edit account " + edits.Name
 	}
 	f.FormDialog = widget.NewFormDialog(d.Theme, title, widget.NewForm(d.Theme, fields(f)...))
-	f.Intro = "Type the address and the key, then ctrl+r: the rest is asked for. Nothing is written before you save."
-	if edits == nil && len(d.Configured()) == 0 {
-		f.Intro += " The first account becomes the default: zonedeck starts with it from then on."
-	}
 	f.Submit = "save and use"
 	if edits != nil {
-		f.Intro = "Only the lines that differ are written. ctrl+r asks the account again."
 		f.Submit = "save"
-		if edits.ReadOnly {
-			f.Intro = "This profile is read-only: nothing is saved unless you switch Read-only off here. " + f.Intro
-		}
 	}
 	f.Width = 84
 	f.OnSubmit, f.OnChange, f.Settled, f.Handle, f.Extra = f.save, f.follow, f.settled, f.handle, f.extra
@@ -78,6 +78,25 @@ func newForm(d Deps, edits *profile.Profile) *form {
 	return f
 }
 
+// head says what to do in the form: only an account that the dialect lists is asked for the rest.
+func (f *form) head(lists bool) string {
+	switch {
+	case f.edits != nil:
+		words := "Only the lines that differ are written."
+		if lists {
+			words += " ctrl+r asks the account again."
+		}
+		if f.edits.ReadOnly {
+			words = "This profile is read-only: nothing is saved unless you switch Read-only off here. " + words
+		}
+		return words
+	case !lists:
+		return "Type the address and the key, and fill in the rest by hand: the contract shows no call that lists an account. Nothing is written before you save." + f.first
+	default:
+		return "Type the address and the key, then ctrl+r: the rest is asked for. Nothing is written before you save." + f.first
+	}
+}
+
 // open shows a form, and has the stores probed meanwhile.
 func open(d Deps, edits *profile.Profile) tea.Cmd {
 	f := newForm(d, edits)
@@ -86,17 +105,24 @@ func open(d Deps, edits *profile.Profile) tea.Cmd {
 	})
 }
 
-// extra is the key that asks the account.
+// extra are the keys that ask the account, and stop asking.
 func (f *form) extra() []kit.Binding {
+	d, _ := dialect.Find(f.text(fieldDialect))
 	b := kit.Binding{
-		Keys: []string{"ctrl+r"}, Label: "ask the account", Group: "Form", Intent: ask{}, WhileTyping: true,
+		Keys: []string{"ctrl+r"}, Label: "ask the account", Group: "Form", Intent: ask{}, WhileTyping: true, Hidden: !d.ListsAccount(),
 		Help: "Ask the account what it has, by the key, and check each value. Nothing is written.",
 	}
 	if err := accounts.Refusal(f.draftProfile()); err != nil {
 		b.Disabled = err.Error()
 	}
-	if f.Busy {
-		b.Disabled = "it is being asked"
+	switch {
+	case f.asking.stop != nil:
+		b = kit.Binding{
+			Keys: []string{"esc"}, Label: "stop asking", Group: "Form", Intent: unask{}, WhileTyping: true,
+			Help: "Stop asking the account. What was typed stays, and can be saved.",
+		}
+	case f.Busy:
+		b.Disabled = "the account is being saved"
 	}
 	zones := kit.Binding{
 		Keys: []string{"ctrl+l"}, Label: "each zone", Group: "Form", Intent: each{}, WhileTyping: true, Hidden: true,
@@ -115,10 +141,16 @@ func (f *form) handle(msg tea.Msg) (tea.Cmd, bool) {
 		f.tellStores(msg)
 	case ask:
 		return f.ask(), true
+	case unask:
+		f.unask()
 	case each:
 		return f.eachZone(), true
 	case read:
-		f.Busy, f.Problem = false, ""
+		if msg.asked != f.asking.times { // it was stopped
+			break
+		}
+		f.asked()
+		f.Problem = ""
 		if msg.of != f.credential() {
 			f.Form.SetNote(fieldAccount, widget.Note{Text: askAgain})
 			break
@@ -153,6 +185,11 @@ const plainText = "! http: the key travels in clear, and anyone on the way can r
 func (f *form) follow(values *widget.Form) {
 	d, _ := dialect.Find(values.Value(fieldDialect))
 	values.SetHidden(fieldPlain, !inClear(values.Value(fieldBaseURL)))
+	if f.tested != "" && f.tested != f.proxyEntry() {
+		f.tested = ""
+		values.SetNote(fieldProxy, widget.Note{Text: "not tested: ctrl+r tests it"})
+	}
+	f.Intro = f.head(d.ListsAccount())
 	values.SetHelp(fieldDialect, explain(d))
 	values.SetPlaceholder(fieldBaseURL, cmp.Or(d.BaseURL(), "such as https://api.example.com"))
 	values.SetPlaceholder(fieldPrefix, d.UsernamePrefix())
@@ -354,6 +391,9 @@ func (f *form) draft() (accounts.Draft, error) {
 	}
 	if p.CA == "" {
 		d.CA = f.found.CA
+	}
+	if err := f.found.Disputes(d.Key); err != nil {
+		return d, err
 	}
 	return d, p.Validate()
 }

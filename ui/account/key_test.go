@@ -60,6 +60,25 @@ func TestAKeyOfAnotherAccountIsSentAfterAQuestion(t *testing.T) {
 	})
 }
 
+// enter in the empty field of a stored key, pressed to begin typing, does not lead the paste elsewhere; and a
+// paste goes where the focus is seen, or says that it went nowhere.
+func TestAPastedKeyGoesIntoNoOtherField(t *testing.T) {
+	r := newRig(t, before+"key = \"etl\"\n", model.Key{Name: "etl", Level: model.LevelUser, Secret: "file:old-etl"})
+	flow(t, r, 120, 40, "edit account old", func(s *uitest.Screen) {
+		s.Press("tab", "tab", "tab")
+		s.Press("enter")
+		s.Expect("›API key", "nothing was typed into API key: type or paste it, or tab goes on without it")
+		s.Press("shift+tab", "j") // it is not edited
+		s.Paste(typedKey)
+		s.Press("tab")
+		s.Expect("••••f2a1, stored when you save", "›Key name     etl")
+		s.Press("tab")
+		s.Paste(typedKey)
+		s.Expect("›Key level", "nothing can be pasted into Key level")
+		s.ExpectNot(typedKey[:12])
+	})
+}
+
 // A value that was put into the field of the name is not saved.
 func TestTheValueIsNotTakenForTheKeysName(t *testing.T) {
 	r := newRig(t, before)
@@ -79,4 +98,20 @@ func TestTheValueIsNotTakenForTheKeysName(t *testing.T) {
 	if r.saves > 0 {
 		t.Errorf("it was saved: %v", r.inventory.List())
 	}
+}
+
+// A key that was pasted into another field than its own is shown nowhere, as it was pasted or in an error.
+func TestAKeyInAnotherFieldIsMasked(t *testing.T) {
+	r := newRig(t, before)
+	r.found = shown()
+	adding(t, r, 120, 40, func(s *uitest.Screen) {
+		for range 24 {
+			s.Paste(typedKey)
+			s.ExpectNot(typedKey[:12])
+			s.Press("tab")
+			s.ExpectNot(typedKey[:12])
+		}
+		s.Press("ctrl+s")
+		s.ExpectNot(typedKey[:12])
+	})
 }

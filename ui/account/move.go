@@ -21,7 +21,7 @@ const (
 
 // move opens the dialog that moves secrets to another store.
 func move(d Deps) tea.Msg {
-	uses, err := d.Uses()
+	uses, err := d.Uses(d.Ctx)
 	if err != nil {
 		return kit.Toast{Kind: kit.ToastError, Text: err.Error()}
 	}
@@ -32,7 +32,7 @@ func move(d Deps) tea.Msg {
 		}
 	}
 	if len(options) == 1 {
-		return kit.Toast{Kind: kit.ToastWarn, Text: "neither the configuration nor the inventory refers to a secret that can be moved"}
+		return kit.Toast{Kind: kit.ToastWarn, Text: "nothing refers to a secret that can be moved: no key, no profile and no job"}
 	}
 	stores := storeOptions()[:2] // those that take secrets
 	dialog := widget.NewFormDialog(d.Theme, "Move secrets", widget.NewForm(d.Theme,

@@ -79,7 +79,7 @@ func TestEachZoneHasItsVerdict(t *testing.T) {
 }
 
 func TestTheFirstAccountIsSaidToBecomeTheDefault(t *testing.T) {
-	const words = "The first account becomes the default"
+	const words = "zonedeck starts with it from then on"
 	adding(t, newRig(t, ""), 120, 40, func(s *uitest.Screen) { s.Expect(words) })
 	adding(t, newRig(t, before), 120, 40, func(s *uitest.Screen) { s.ExpectNot(words) })
 }

@@ -24,7 +24,7 @@ service's networks are up, and what each zone of the profile cost. The profile's
 to billing, FINANCE or ADMIN; without it they say so, and the state is shown all the same.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withSession(cmd.Context(), needs{key: key, journal: reason != "", reason: reason}, func(t *task) error {
+			return a.withSession(cmd.Context(), needs{key: key, journal: true, reason: reason}, func(t *task) error {
 				return t.account(cmd.Context(), key, asJSON)
 			})
 		},

@@ -70,13 +70,15 @@ func (a *app) consoleOnce(ctx context.Context) (next string, err error) {
 }
 
 // Console is the console without its terminal: the root model with a new
-// session, what looks at the files of the session until it ends, and the function that ends it.
-// Tests and benchmarks run it on their own screens.
+// session and its log, what looks at the files of the session until it ends, and the function that
+// ends it. Tests and benchmarks run it on their own screens.
 func Console(ctx context.Context, p Process) (root tea.Model, watch func(send func(tea.Msg)), closeSession func() error, err error) {
 	a := &app{Process: p, log: slog.New(slog.DiscardHandler)}
+	closeLog := a.openLog()
 	c, err := session.OpenConsole(ctx, a.options(needs{}))
 	if err != nil {
+		closeLog()
 		return nil, nil, nil, sessionError(err)
 	}
-	return c.Root(), c.Watch, c.Close, nil
+	return c.Root(), c.Watch, func() error { defer closeLog(); return c.Close() }, nil
 }

@@ -32,7 +32,7 @@ func (f *catalogueFlags) add(cmd *cobra.Command) {
 }
 
 func (f *catalogueFlags) needs() needs {
-	return needs{key: f.key, journal: f.reason != "", reason: f.reason}
+	return needs{key: f.key, journal: true, reason: f.reason}
 }
 
 func (a *app) datasetsListCommand() *cobra.Command {
@@ -46,6 +46,9 @@ identifiers, sites and descriptions; kind:search lists one kind (scraper, crawl,
 old stands on standard error.`,
 		RunE: func(cmd *cobra.Command, words []string) error {
 			return a.withSession(cmd.Context(), f.needs(), func(t *task) error {
+				if err := t.permitKey(cmd.Context(), f.key); err != nil {
+					return err
+				}
 				return t.listCollectors(cmd.Context(), f, strings.Join(words, " "))
 			})
 		},
@@ -63,12 +66,30 @@ func (a *app) datasetsShowCommand() *cobra.Command {
 		Args:  oneArg("the data set, by its identifier or its name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd.Context(), f.needs(), func(t *task) error {
+				if err := t.permitKey(cmd.Context(), f.key); err != nil {
+					return err
+				}
 				return t.showCollector(cmd.Context(), f, args[0])
 			})
 		},
 	}
 	f.add(cmd)
 	return cmd
+}
+
+// permitKey refuses a key that was named and would be refused if the service were asked, also where
+// what is kept of its list is enough.
+func (t *task) permitKey(ctx context.Context, key string) error {
+	if key == "" {
+		return nil
+	}
+	if _, err := t.Profile(ctx); err != nil { // the emulator knows its keys once it runs
+		return fail(exitState, "%w", err)
+	}
+	if err := t.PermitLaunch(ctx, key); err != nil {
+		return fetchError(ctx, err)
+	}
+	return nil
 }
 
 // originJSON says where a list is from: "service" or "builtin".
@@ -185,7 +206,7 @@ func methodWords(c model.Collector) string {
 		case m.Discover != "":
 			out = append(out, m.Label())
 		case m.Shown():
-			out = append(out, strings.Join(m.Required(), "+"))
+			out = append(out, cmp.Or(strings.Join(m.Required(), "+"), "none required"))
 		default:
 			out = append(out, m.Label())
 		}

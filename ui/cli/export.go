@@ -30,10 +30,12 @@ func (a *app) exportCommand() *cobra.Command {
 ` + strings.Join(export.Names(), ", ") + `. The program takes the key or the
 password from its environment. What it cannot send as it stands is refused with the
 reason. env, url and pac describe the way through the proxy and need no URL.
+What the newest comparison of the page ('zonedeck twin') showed of the zone and the
+method stands in the code as a comment.
 {{name}} is a variable: of --var, the profile, or the environment.`,
 		Args: usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withSession(cmd.Context(), needs{key: f.key, journal: f.adminReason != "", reason: f.adminReason}, func(t *task) error {
+			return a.withSession(cmd.Context(), needs{key: f.key, journal: true, reason: f.adminReason}, func(t *task) error {
 				return t.export(cmd.Context(), strings.Join(args, ""), f)
 			})
 		},
@@ -70,7 +72,7 @@ func (t *task) export(ctx context.Context, target string, f exportFlags) error {
 		}
 	}
 	key, _ := t.Key(cmp.Or(f.key, p.Key))
-	s := export.Source{Profile: p, Request: req, Key: key.Secret}
+	s := export.Source{Profile: p, Request: req, Key: key.Secret, Shown: t.shown(ctx, p, req)}
 	if !req.Via.Login() && !as.Login {
 		if err := t.PermitExport(ctx, key); err != nil {
 			return fetchError(ctx, err)
@@ -102,6 +104,17 @@ func (t *task) export(ctx context.Context, target string, f exportFlags) error {
 		return t.app.printText(true, code)
 	}
 	return dest.write(model.BodyRef{Bytes: []byte(code), Size: int64(len(code))})
+}
+
+// shown is what the newest comparison in the history showed of a request's zone and access method,
+// "" without one.
+func (t *task) shown(ctx context.Context, p profile.Profile, r model.FetchRequest) string {
+	twin, err := t.Client.NewestTwin(ctx, p.Name, r)
+	if err != nil {
+		return "" // there is none, or no history: the code is the same
+	}
+	shown, _ := export.Compared(twin, r)
+	return shown
 }
 
 // exported is what is exported, and for which program. Its error names everything that is

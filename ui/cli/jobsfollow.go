@@ -67,6 +67,7 @@ const (
 	eventUnanswered  = "unanswered"
 	eventNotFollowed = "not_followed"
 	eventOver        = "over"
+	eventNoWebhook   = "no_webhook"
 )
 
 // errIdle ends a follow that was to end then.
@@ -148,6 +149,8 @@ func (l *followLines) print(e jobs.Followed) error {
 	switch {
 	case e.Job.State.Final():
 		event = eventOver
+	case e.Job.State == model.JobMayHave: // its webhook did not come: nobody asks about it
+		event = eventNoWebhook
 	case !e.On && (before.On || !known):
 		event = eventNotFollowed
 	case e.Err != nil && (before.Err == nil || before.Err.Error() != e.Err.Error()):
@@ -158,7 +161,7 @@ func (l *followLines) print(e jobs.Followed) error {
 		event = eventChanged
 	}
 	l.seen[e.Job.ID] = e
-	if event == eventOver {
+	if event == eventOver || e.Job.State == model.JobMayHave {
 		delete(l.seen, e.Job.ID)
 	}
 	if event == "" {
@@ -183,6 +186,8 @@ func (l *followLines) print(e jobs.Followed) error {
 		line += "  no answer: " + sanitizeLine(why)
 	case eventNotFollowed:
 		line += "  not followed any more: " + sanitizeLine(cmp.Or(why, e.Job.Fault.Diagnosis.Summary, "'zonedeck jobs watch "+e.Job.ID+"' asks again"))
+	case eventNoWebhook:
+		line += "  no webhook came in time: " + wayOut(e.Job.ID)
 	case eventOver:
 		if e.Job.Detail != "" {
 			line += "  " + sanitizeLine(e.Job.Detail)
@@ -198,13 +203,13 @@ func (a *app) jobsUnitCommand() *cobra.Command {
 		Use:   "unit",
 		Short: "Print a systemd unit that follows the jobs of a profile",
 		Long: `Prints a unit for the user's systemd that runs 'zonedeck jobs follow'. With --profile it follows the
-jobs of that profile.`,
+jobs of that profile, and with --config it reads that file.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			if err := cmp.Or(oneLineFlag("--program", o.Program), oneLineFlag("--profile", a.flags.profile)); err != nil {
+			if err := cmp.Or(oneLineFlag("--program", o.Program), oneLineFlag("--profile", a.flags.profile), oneLineFlag("--config", a.flags.config)); err != nil {
 				return err
 			}
-			o.Profile = a.flags.profile
+			o.Profile, o.Config = a.flags.profile, a.flags.config
 			return a.printText(asJSON, snippet.Follow(o))
 		},
 	}

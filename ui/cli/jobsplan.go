@@ -65,8 +65,11 @@ func (t *task) launched(ctx context.Context, job model.Job, f launchFlags) error
 	return t.watch(ctx, job.ID, f.timeout.d, f.json, false)
 }
 
-// dryRun says what a launch would send and prints it.
+// dryRun says what a launch would send and prints it. A key that a launch would be refused is refused.
 func (t *task) dryRun(ctx context.Context, r model.TriggerRequest, read rows.Inputs, e jobs.Estimate, asJSON bool) error {
+	if err := t.PermitLaunch(ctx, r.Key); err != nil {
+		return fetchError(ctx, err)
+	}
 	var before []model.Job
 	if len(r.Inputs) > 0 {
 		var err error
@@ -76,6 +79,9 @@ func (t *task) dryRun(ctx context.Context, r model.TriggerRequest, read rows.Inp
 	}
 	for _, j := range before {
 		t.app.say("zonedeck: %s", sameSaid(j, "the same inputs were launched"))
+	}
+	if len(before) == 0 {
+		t.sayShared(ctx, r)
 	}
 	t.app.say("zonedeck: nothing was sent")
 	return t.printPlan(r, read, e, before, asJSON)

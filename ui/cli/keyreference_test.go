@@ -363,11 +363,15 @@ func walkJobs(w *uitest.Whole) {
 	w.Press("p") // all of its rows, one of them, and a line that is typed
 	w.WaitFor("100 % filled")
 	w.Press("f", "esc", "tab", "esc", "esc")
+	w.Press("i")
+	w.WaitFor("no webhook has come yet")
+	w.Press("esc")
+	w.WaitGone("no webhook has come yet")
 	w.Press("D")
 	w.WaitFor("Drift", "lab.test/shop")
 	w.Press("a")
-	w.WaitFor("u takes it back")
-	w.Press("enter")
+	w.WaitFor("Accept lab.test/shop?")
+	w.Press("esc", "enter")
 	w.WaitFor("BEFORE")
 	w.Press("esc", "esc", "down") // to the job that the service refused
 	w.WaitFor("[K] check the key")

@@ -12,6 +12,7 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/ui/cli/session"
+	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
 
@@ -56,7 +57,7 @@ func newKeyJSON(k model.Key, audit session.Audit, within time.Duration) keyJSON 
 		State: k.State(now, within).String(), Expires: k.Expires.String(),
 		ExpiryState: k.Expires.State(now, within).String(), Rotated: "unknown",
 		Rotation: k.Rotation.State(now, within).String(), UsedBy: append([]string{}, keystore.PortableUsers(k)...),
-		Interval: k.Rotation.Every(), Due: k.DueWithin(now, within), Created: moment(k.Created), FirstSeen: moment(used.First), LastUsed: moment(used.Last),
+		Interval: k.Rotation.Every(), Due: k.DueWithin(now, within), Created: moment(k.Created), FirstSeen: moment(used.Seen), LastUsed: moment(used.Last),
 		Secret: keystore.Portable(k.Secret), Note: k.Note, Elsewhere: audit.Elsewhere(k), Rotating: audit.Rotating(k),
 	}
 	if n, ok := k.Threshold(now); ok {
@@ -230,8 +231,9 @@ func (a *app) keysCheckCommand() *cobra.Command {
 		Short: "Check expiry, rotation and permissions; the exit code is the verdict",
 		Long: `Checks every key. Exit code 41: a key has expired; else 40: a rotation or an
 expiry is due (or due within --within); else 42: the permission lint found an
-error; else 0. A clock that was never recorded is a lint finding and shown as
-unknown; it does not change the exit code.`,
+error; else 1: nothing is wrong with what is known, but of a key the expiry or
+the rotation is not; else 0. 'keys list' shows what is unknown, and the findings
+say how to record it.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withSession(cmd.Context(), needs{jobs: true}, func(t *task) error {
@@ -264,7 +266,7 @@ func (t *task) checkKeys(ctx context.Context, f keysFlags) error {
 	return exit(code)
 }
 
-// checkExit returns the code of the first problem found: expired, due, lint.
+// checkExit returns the code of the first problem found: expired, due, lint, a clock that is not known.
 func checkExit(audit session.Audit, within time.Duration) int {
 	for _, k := range audit.Keys {
 		if k.State(audit.Now(k), within) == model.KeyExpired {
@@ -274,7 +276,24 @@ func checkExit(audit session.Audit, within time.Duration) int {
 	if audit.Due > 0 {
 		return exitRotationDue
 	}
-	return lintExit(audit.Findings)
+	if code := lintExit(audit.Findings); code != exitOK {
+		return code
+	}
+	if unknownClocks(audit) > 0 {
+		return exitChecksFailed
+	}
+	return exitOK
+}
+
+// unknownClocks is of how many keys the expiry or the rotation is not known: they may be due, or have expired.
+func unknownClocks(audit session.Audit) (n int) {
+	for _, k := range audit.Keys {
+		now := audit.Now(k)
+		if k.Expires.State(now, 0) == model.ExpiryStateUnknown || k.Rotation.State(now, 0) == model.RotationUnknown {
+			n++
+		}
+	}
+	return n
 }
 
 // lintExit is 42 if a rule is broken, and 0 if there are only warnings and notes.
@@ -325,9 +344,22 @@ func (t *task) printVerdict(audit session.Audit, within time.Duration) error {
 		return err
 	}
 	if audit.Due > 0 {
-		t.app.say("zonedeck: %d of %d keys are due", audit.Due, len(audit.Keys))
+		t.app.say("zonedeck: %d of %s %s due", audit.Due, text.Counted(len(audit.Keys), "key"), isOrAre(audit.Due))
+	}
+	if n := unknownClocks(audit); n > 0 {
+		t.app.say("zonedeck: whether %d of %s %s due is not known", n, text.Counted(len(audit.Keys), "key"), isOrAre(n))
+	}
+	if len(audit.Keys) == 0 {
+		t.app.say("zonedeck: no keys are recorded, so that none was checked")
 	}
 	return nil
+}
+
+func isOrAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
 }
 
 func (t *task) printFindings(findings []keystore.Finding) error {

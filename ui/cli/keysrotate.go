@@ -13,6 +13,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/profile"
 	"zonedeck/service/rotate"
+	"zonedeck/ui/kit/text"
 )
 
 type rotateFlags struct {
@@ -129,7 +130,7 @@ func (t *task) rotateKey(ctx context.Context, name string, f rotateFlags) error 
 	if err != nil && !found {
 		return fail(exitState, "%w", err)
 	}
-	if err := t.PermitRotation(k); err != nil {
+	if err := t.PermitKey(k); err != nil {
 		return fetchError(ctx, err)
 	}
 	if f.rehearse {
@@ -260,7 +261,7 @@ func (t *task) beginRotation(ctx context.Context, engine *rotate.Engine, k model
 	case err != nil:
 		return p, fail(exitState, "%w", err)
 	}
-	t.app.say("zonedeck: rotation %s of %s by %s: %d users, %d steps", p.ID, sanitizeLine(p.Key), p.Method, len(p.Users), len(p.Steps))
+	t.app.say("zonedeck: rotation %s of %s by %s: %s, %s", p.ID, sanitizeLine(p.Key), p.Method, text.Counted(len(p.Users), "user"), text.Counted(len(p.Steps), "step"))
 	return p, nil
 }
 

@@ -22,18 +22,18 @@ func (a *app) keysSnippetCommand() *cobra.Command {
 		Short: "Print the check of the keys for cron, systemd, GitHub or GitLab",
 		Long: `Prints the check of the keys as text for the program that runs it at its time. A runner of GitHub or GitLab has no config.toml:
 the text for them writes the intervals of [keys.rotation_days], as they are now, into one that the check uses. The others run the
-check on this machine, with its configuration.`,
+check on this machine, with its configuration: that of --config, where one is named here.`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var d durationFlag
 			if err := d.Set(within); err != nil {
 				return usage("--within: %v", err)
 			}
-			if err := cmp.Or(oneLineFlag("--program", o.Program), oneLineFlag("--metrics", o.Metrics)); err != nil {
+			if err := cmp.Or(oneLineFlag("--program", o.Program), oneLineFlag("--metrics", o.Metrics), oneLineFlag("--config", a.flags.config)); err != nil {
 				return err
 			}
 			return a.withSession(cmd.Context(), needs{none: true}, func(t *task) error {
-				o.Within, o.Intervals = within, t.Intervals()
+				o.Within, o.Config, o.Intervals = within, a.flags.config, t.Intervals()
 				text, ok := snippet.Write(args[0], o)
 				if !ok {
 					return usageKind("snippet", args[0], strings.Join(names, ", "))

@@ -18,6 +18,7 @@ import (
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/ui/cli/session"
+	"zonedeck/ui/kit/text"
 )
 
 // The forms of 'keys import' and 'keys export'.
@@ -38,7 +39,8 @@ func (a *app) keysExportCommand() *cobra.Command {
 		Long: `Writes the keys: their dates, levels, duties, references and fingerprints, never a value. The metrics are gauges for
 node_exporter's textfile collector, with the moments of expiry and rotation, so that an alert needs no zonedeck. In CSV a cell
 that a spreadsheet would take for a formula begins with an apostrophe. The reference of a command is left out, because its
-arguments may carry a token. A file of -o is replaced whole or not at all.`,
+arguments may carry a token. CSV is what the inventory records; when a key was first seen and last used from here is in JSON.
+A file of -o is replaced whole or not at all.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if asJSON {
@@ -105,7 +107,7 @@ func (t *task) exportKeys(ctx context.Context, f keysFlags, as, output string) e
 	if err != nil {
 		return fail(exitState, "write the keys: %w", err)
 	}
-	t.app.say("zonedeck: %d keys are in %s", len(audit.Keys), sanitizeLine(output))
+	t.app.say("zonedeck: %s written to %s", text.Counted(len(audit.Keys), "key"), sanitizeLine(output))
 	return nil
 }
 
@@ -194,7 +196,7 @@ func (t *task) importKeys(ctx context.Context, source string, f importFlags) err
 			fmt.Fprintln(t.app.Stdout, sanitizeLine(part.word+"  "+name))
 		}
 	}
-	t.app.say("zonedeck: %d keys added, %d changed, %d left as they are", len(done.Added), len(done.Changed), len(done.Left))
+	t.app.say("zonedeck: %s added, %d changed, %d left as they are", text.Counted(len(done.Added), "key"), len(done.Changed), len(done.Left))
 	return nil
 }
 

@@ -6,10 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
+	"zonedeck/service/dialect"
+	"zonedeck/service/profile"
 	"zonedeck/ui/cli/session"
 	"zonedeck/ui/mcp"
 )
@@ -121,16 +125,48 @@ func (a *app) serveMCP(ctx context.Context, f mcpFlags, given func(flag string) 
 		a.say("zonedeck: %s", sanitizeLine(fmt.Sprintf(format, args...)))
 	}})
 	a.say("zonedeck: serving MCP on standard input and output. %s", sanitizeLine(rules.Words()))
+	if rules.Capped && !rules.Unpriced {
+		for _, c := range consoles {
+			a.sayUnpriced(c.Base(), rules.Zones)
+		}
+	}
 	if err := server.Run(ctx, a.Stdin, a.Stdout); err != nil {
 		return fail(exitState, "%w", err)
 	}
 	return nil
 }
 
+// sayUnpriced names the zones of a profile by which a cap refuses every fetch, because no rate of them is
+// known: a key without access to billing is shown none when the account is added.
+func (a *app) sayUnpriced(p profile.Profile, allowed []string) {
+	var without []string
+	for _, z := range p.Zones {
+		if !z.Rate.Priced() && z.Product != model.ProductBrowser && (len(allowed) == 0 || slices.Contains(allowed, string(z.Name))) {
+			without = append(without, string(z.Name))
+		}
+	}
+	if len(without) == 0 || p.Local { // the emulator says its rates
+		return
+	}
+	names := strings.Join(without[:min(len(without), fewZones)], ", ")
+	if more := len(without) - fewZones; more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	measure := ""
+	if d, err := dialect.Find(p.Dialect); err == nil && d.ShowsCosts() {
+		measure = fmt.Sprintf("have it measured by a FINANCE or ADMIN key with 'zonedeck --profile %s zones rates --save --key NAME', ", p.Name)
+	}
+	a.say("zonedeck: profile %s has no rate of %s: under --max-cost every fetch by it is refused. Write rate_per_1000 or rate_per_gb of the zone into the config file, %sor start with --allow-unpriced",
+		p.Name, names, measure)
+}
+
+// fewZones is how many zones are named in a line.
+const fewZones = 8
+
 // openAgent opens a profile for an agent; without a name the one in use.
-func (a *app) openAgent(ctx context.Context, profile, reason string, capped bool) (mcp.Console, error) {
+func (a *app) openAgent(ctx context.Context, name, reason string, capped bool) (mcp.Console, error) {
 	o := a.options(needs{reason: reason})
-	o.Profile = cmp.Or(profile, o.Profile)
+	o.Profile = cmp.Or(name, o.Profile)
 	console, notices, err := session.OpenAgent(ctx, o)
 	for _, n := range notices {
 		a.say("zonedeck: %s", sanitizeLine(n))

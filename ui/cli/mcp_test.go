@@ -316,6 +316,37 @@ func TestWhatNoCallCouldKeepIsRefusedAtTheStart(t *testing.T) {
 	}
 }
 
+// Under a cap an agent is refused every fetch by a zone without a rate: the operator hears it at the start.
+func TestWhatACapRefusesWithoutARateIsSaidAtTheStart(t *testing.T) {
+	p, _, _ := process(t, nil)
+	twoAccounts(t, p.Getenv)
+	config := profile.FindPaths(p.Getenv).ConfigFile()
+	text, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ flags, dialect, rate, says string }{
+		{"--max-cost 1", "brightdata", "", "profile acme has no rate of unlocker1: under --max-cost every fetch by it is refused. Write rate_per_1000 or rate_per_gb of the zone into the config file, have it measured by a FINANCE or ADMIN key with 'zonedeck --profile acme zones rates --save --key NAME', or start with --allow-unpriced"},
+		{"--max-cost 1", "documented", "", "of the zone into the config file, or start with --allow-unpriced"},
+		{"--max-cost 1 --allow-unpriced", "documented", "", ""},
+		{"--max-cost 1", "documented", "rate_per_1000 = 1.5\n", ""},
+	} {
+		changed := strings.Replace(string(text), "key = \"user\"\n", "key = \"user\"\ndialect = \""+c.dialect+"\"\n", 1)
+		changed = strings.Replace(changed, "product = \"unlocker\"\n", "product = \"unlocker\"\n"+c.rate, 1)
+		if err := os.WriteFile(config, []byte(changed), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var stderr bytes.Buffer
+		run := p
+		run.Args = append([]string{"mcp", "--profiles", "acme"}, strings.Fields(c.flags)...)
+		run.Stdin, run.Stdout, run.Stderr = strings.NewReader(""), io.Discard, &stderr
+		code := Main(t.Context(), run)
+		if said := strings.Contains(stderr.String(), "has no rate of"); code != exitOK || said != (c.says != "") || !strings.Contains(stderr.String(), c.says) {
+			t.Errorf("%s %s %q: exit %d, %s", c.flags, c.dialect, c.rate, code, &stderr)
+		}
+	}
+}
+
 func TestTheReasonForAnADMINKeyOfAnAgentIsRecorded(t *testing.T) {
 	s := serve(t, map[string]string{"ZK": "a-key-of-level-admin", profileVariable: "acme"}, "--profiles", "local,adm", "--max-cost", "1", "--allow-unpriced", "--admin-reason", "rehearsed")
 	for range 2 {

@@ -289,6 +289,9 @@ func (t *task) store(ctx context.Context, f *profileFlags) (scheme string, err e
 
 // takeFound puts what the account said into a draft.
 func (t *task) takeFound(ctx context.Context, f *profileFlags, d *account.Draft, found account.Found) error {
+	if err := found.Disputes(d.Key); err != nil {
+		return fail(exitLint, "%w. Nothing was saved", err)
+	}
 	p := &d.Profile
 	p.Account = found.ID
 	if p.ProxyHost == "" {

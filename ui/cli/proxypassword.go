@@ -12,6 +12,7 @@ import (
 	"zonedeck/service/password"
 	"zonedeck/service/profile"
 	"zonedeck/service/rotate"
+	"zonedeck/ui/kit/text"
 )
 
 type passwordFlags struct {
@@ -28,7 +29,8 @@ func (a *app) proxyPasswordCommand() *cobra.Command {
 		Short: "Say what stops when a zone's proxy password is replaced, and replace it with --renew",
 		Long: `Says what uses a zone's proxy password, and whether it can be replaced: the profile's dialect has
 to know the calls, and the reference has to be a keyring: or file: one, so that the new password
-is not lost. Nothing is changed.
+is not lost. The references of the account's profiles are read and what they give is compared: a rotation
+sets those that give the same value. Nothing is changed, and the service is not asked which it takes.
 
 With --renew it is rotated as a key is, in four words: create (another password is added to the zone),
 set (each reference gives it), test (each user logs in with it), finish (the old one is removed and
@@ -65,6 +67,7 @@ type passwordJSON struct {
 	Key           string                `json:"key"`
 	Stops         []string              `json:"stops"`
 	GoOn          []string              `json:"go_on"`
+	Compared      string                `json:"compared"`
 	Refusal       string                `json:"refusal"`
 	Renewed       bool                  `json:"renewed"`
 	OldRefused    bool                  `json:"old_refused"`
@@ -114,7 +117,7 @@ func (t *task) proxyPassword(ctx context.Context, f passwordFlags) error {
 	}
 	out := passwordJSON{
 		SchemaVersion: schemaVersion, Zone: string(z.Name), Key: name, Stops: append([]string{}, uses.Stops...),
-		GoOn: append([]string{}, uses.GoOn...), Steps: []keyRotationStepJSON{},
+		GoOn: append([]string{}, uses.GoOn...), Compared: uses.Compared, Steps: []keyRotationStepJSON{},
 	}
 	if z.Password != "" {
 		out.Reference = keystore.Ref(z.Password).Label()
@@ -180,7 +183,7 @@ func (t *task) goOnWithPassword(ctx context.Context, p profile.Profile, z model.
 		if r, err = engine.BeginPassword(ctx, w); err != nil {
 			return r, beginError(ctx, err)
 		}
-		t.app.say("zonedeck: rotation %s of the %s: %d users, %d steps", r.ID, sanitizeLine(r.Key), len(r.Users), len(r.Steps))
+		t.app.say("zonedeck: rotation %s of the %s: %s, %s", r.ID, sanitizeLine(r.Key), text.Counted(len(r.Users), "user"), text.Counted(len(r.Steps), "step"))
 	}
 	return t.advance(ctx, engine, r, rotateFlags{vouch: f.vouch, pipe: f.pipe})
 }
@@ -261,7 +264,14 @@ func (t *task) printPassword(out passwordJSON) error {
 	for _, s := range out.GoOn {
 		rows = append(rows, []string{"goes on", s})
 	}
-	if out.Refusal == "" {
+	rows = append(rows, []string{"compared", out.Compared})
+	switch {
+	case out.Refusal != "":
+	case out.Renewed && out.OldRefused:
+		rows = append(rows, []string{"is", "replaced; the old password is refused"})
+	case out.Renewed:
+		rows = append(rows, []string{"is", "replaced; that the old password is refused was not seen"})
+	case out.ID == "":
 		rows = append(rows, []string{"can be", "replaced: the same command with --renew"})
 	}
 	return printColumns(t.app.Stdout, rows)

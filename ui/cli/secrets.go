@@ -31,8 +31,8 @@ func (a *app) secretsListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the references to secrets, what uses them, and whether a secret is there",
-		Long: `Lists every reference of the config file and of the key inventory, and the values that rotations hold or
-left when they were abandoned. Each is asked whether there is a secret behind it, but a command, which may ask a question. No value is shown.`,
+		Long: `Lists every reference of the config file, of the key inventory and of the jobs in the ledger, and the values that
+rotations hold or left when they were abandoned. Each is asked whether there is a secret behind it, but a command, which may ask a question. No value is shown.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withSession(cmd.Context(), needs{none: true}, func(t *task) error { return t.listSecrets(cmd.Context(), asJSON) })
@@ -154,8 +154,8 @@ func (a *app) secretsMigrateCommand() *cobra.Command {
 		Use:   "migrate --to keyring|file [REFERENCE…]",
 		Short: "Move secrets to another store, and the references with them",
 		Long: `Moves the secrets behind the references, or all that are in the console's other store. Each is
-written to the new store and read back, then the references in the config file and in the key
-inventory are switched, and only then the old one is deleted; what is in a variable or behind a
+written to the new store and read back, then the references in the config file, in the key
+inventory and in what the jobs of the ledger asked for are switched, and only then the old one is deleted; what is in a variable or behind a
 command stays there. A journal lets a migration that was cut short go on: run the same command again.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -1,31 +1,94 @@
 package cli
 
 import (
+	"bytes"
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/service/servicetest"
 	"zonedeck/ui/uitest"
 )
 
-// TestNoScreenWritesAMarkedSecret goes through the tabs of a console whose service and proxy repeat what
-// they are sent, and searches what it wrote: every byte for the terminal, both streams, and every file.
-// The screens of the emulator are searched by the walk of the key reference.
-func TestNoScreenWritesAMarkedSecret(t *testing.T) {
-	var byKey, byPassword atomic.Int64
-	var deleted atomic.Bool
-	api, proxy := hostileService(t, &byKey, &deleted), hostileProxy(t, &byPassword)
+// markedConsole is a console on a service and a proxy that repeat what they are sent. The screens of the
+// emulator are searched by the walk of the key reference.
+type markedConsole struct {
+	*uitest.Whole
+	process           Process
+	api, dir          string
+	byKey, byPassword atomic.Int64
+	deleted           atomic.Bool // the service refuses the old value of the rotated key
+	stdout, stderr    *bytes.Buffer
+	end               func() error
+	screens           strings.Builder // those that were waited for
+}
+
+// WaitFor keeps the screen: what is typed into it reaches the terminal sign by sign, and no piece of
+// what was written holds the whole.
+func (c *markedConsole) WaitFor(texts ...string) string {
+	screen := c.Whole.WaitFor(texts...)
+	c.screens.WriteString(screen)
+	return screen
+}
+
+// startMarked starts the console in a home with the marked secrets, after prepare.
+func startMarked(t *testing.T, prepare func(p Process)) *markedConsole {
+	t.Helper()
+	c := &markedConsole{}
+	api, proxy := hostileService(t, &c.byKey, &c.deleted), hostileProxy(t, &c.byPassword)
 	p, stdout, stderr := process(t, map[string]string{
 		"ZK": markedKey, "ZP": markedPassword, "TOKEN": markedToken, "ZNEW": markedNew, profileVariable: "acme", "ZONEDECK_EMULATOR_PROXY": "127.0.0.1:0",
 	})
-	dir := markedHome(t, p, api, proxy)
-	root, _, closeSession, err := Console(t.Context(), p)
+	c.process, c.api, c.dir, c.stdout, c.stderr = p, api, markedHome(t, p, api, proxy), stdout, stderr
+	prepare(p)
+	c.open(t)
+	return c
+}
+
+// open opens the console on the files of its home.
+func (c *markedConsole) open(t *testing.T) {
+	t.Helper()
+	root, _, end, err := Console(t.Context(), c.process)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := uitest.Run(t, root, 120, 40)
-	w.WaitFor("[1 Sandbox]", "acme")
+	c.Whole, c.end = uitest.Run(t, root, 120, 40), end
+	c.WaitFor("[1 Sandbox]", "acme")
+}
+
+// search ends the console and searches what it wrote: every byte for the terminal, its screens, both
+// streams, and every file.
+func (c *markedConsole) search(t *testing.T) {
+	t.Helper()
+	if err := c.end(); err != nil {
+		t.Error(err)
+	}
+	found, err := servicetest.LeaksUnder(c.dir, []string{"repo/.env"}, marked()...)
+	if err != nil {
+		t.Error(err)
+	}
+	for where, text := range map[string][]byte{
+		"the terminal": c.Written(), "a screen": []byte(c.screens.String()), "stdout": c.stdout.Bytes(), "stderr": c.stderr.Bytes(),
+	} {
+		found = append(found, servicetest.Leaks(where, text, marked()...)...)
+	}
+	for _, leak := range found {
+		t.Error(leak)
+	}
+}
+
+// palette runs a command of the palette.
+func (c *markedConsole) palette(command string) {
+	c.Press("ctrl+p")
+	c.Type(command)
+	c.Press("enter")
+}
+
+// TestNoScreenWritesAMarkedSecret goes through the tabs.
+func TestNoScreenWritesAMarkedSecret(t *testing.T) {
+	w := startMarked(t, func(Process) {})
 	w.Press("ctrl+l", "ctrl+u")
 	w.Type("http://shop.test/{{token}}/ok")
 	w.Press("ctrl+j")
@@ -50,21 +113,113 @@ func TestNoScreenWritesAMarkedSecret(t *testing.T) {
 	w.WaitFor("Blast radius", "profile acme")
 	w.Press("5")
 	w.WaitFor("[5 Activity", "shop.test")
-	if err := closeSession(); err != nil {
-		t.Error(err)
+	w.search(t)
+	if w.byKey.Load() < 2 || w.byPassword.Load() == 0 || !strings.Contains(string(w.Written()), "shop.test") {
+		t.Errorf("the key was sent %d times, the password %d times: nothing could be seen here", w.byKey.Load(), w.byPassword.Load())
 	}
+}
 
-	found, err := servicetest.LeaksUnder(dir, []string{"repo/.env"}, marked()...)
-	if err != nil {
-		t.Error(err)
+// TestNoFormOfAnAccountWritesAMarkedSecret types a key and the password of a zone, has the account
+// asked by them, and saves.
+func TestNoFormOfAnAccountWritesAMarkedSecret(t *testing.T) {
+	w := startMarked(t, func(Process) {})
+	w.palette("add account")
+	w.WaitFor("›Profile", "(-) keyring")
+	w.Type("beta")
+	w.Press("tab", "space", "tab")
+	w.Type(w.api)
+	w.Press("tab", "tab")
+	w.WaitFor("›API key")
+	w.Type(markedHook)
+	w.WaitFor("••••••••")
+	w.Press("ctrl+r")
+	w.WaitFor("••••4444, stored when you save", "accepts it")
+	for range 9 {
+		w.Press("tab")
 	}
-	for where, text := range map[string][]byte{"the terminal": w.Written(), "stdout": stdout.Bytes(), "stderr": stderr.Bytes()} {
-		found = append(found, servicetest.Leaks(where, text, marked()...)...)
+	w.WaitFor("›Zones")
+	w.Send(tea.PasteMsg{Content: "\ndc1 datacenter " + markedNew})
+	w.WaitFor("dc1 datacenter ••••")
+	w.Press("tab")
+	w.WaitFor("dc1 datacenter file:beta-zone-dc1")
+	w.Press("ctrl+s")
+	w.WaitGone("Add account") // the console ends, and opens again on the new profile
+	w.search(t)
+	w.open(t)
+	w.palette("edit account beta")
+	w.WaitFor("it is stored: file:beta-key")
+	w.search(t)
+}
+
+// TestNoRotationWritesAMarkedSecret rotates two keys by values that are typed: one that a variable
+// gives, as far as the console gets, and one in an encrypted file, to its end.
+func TestNoRotationWritesAMarkedSecret(t *testing.T) {
+	w := startMarked(t, func(p Process) {
+		p.Args, p.Stdin = []string{"secrets", "set", "file:filed"}, strings.NewReader(markedOld+"\n")
+		if code := Main(t.Context(), p); code != 0 {
+			t.Fatalf("exit code %d", code)
+		}
+	})
+	w.Press("esc", "4")
+	w.WaitFor("[4 Keys", "filed")
+	rotate := func(name, value string) {
+		w.Press("/", "ctrl+u")
+		w.Type(name)
+		w.Press("enter", "R")
+		w.WaitFor("Rotation of "+name+" by new key", "not begun")
+		w.Press("enter")
+		w.WaitFor("enter takes the value")
+		w.Press("enter")
+		w.WaitFor("›New value")
+		w.Type(value)
+		w.WaitFor("••••••••")
+		w.Press("ctrl+s")
+		w.WaitGone("›New value")
 	}
-	for _, leak := range found {
-		t.Error(leak)
-	}
-	if byKey.Load() < 2 || byPassword.Load() == 0 || !strings.Contains(string(w.Written()), "shop.test") {
-		t.Errorf("the key was sent %d times, the password %d times: nothing could be seen here", byKey.Load(), byPassword.Load())
-	}
+	rotate("daily", markedHook)
+	w.WaitFor("accepted, but by what it may do it is ADMIN or OPS or LIMIT")
+	w.Press("v")
+	w.WaitFor("Vouch for: create")
+	w.Type("as rehearsed")
+	w.Press("ctrl+s")
+	w.WaitFor("[~] create")
+	w.Press("enter")
+	w.WaitFor("! set env:ZK", "enter looks again")
+	w.Press("x")
+	w.WaitFor("copy as Markdown")
+	w.Press("s")
+	w.WaitFor("the report is in")
+	w.Press("esc")
+	w.WaitGone("Rotation of daily")
+	rotate("filed", markedNew)
+	w.WaitFor("[✓] create")
+	w.Press("enter")
+	w.WaitFor("[✓] set file:filed")
+	w.Press("enter")
+	w.WaitFor("[✓] test profile filed")
+	w.Press("enter")
+	w.WaitFor("Delete the old key?")
+	w.Press("y")
+	w.WaitFor("! delete", "it is still accepted")
+	w.deleted.Store(true)
+	w.Press("enter")
+	w.WaitFor("Delete the old key?")
+	w.Press("y")
+	w.WaitFor("[✓] refused", "the rotation of filed is done")
+	w.Press("5")
+	w.WaitFor("[5 Activity", "rotation complete")
+	w.search(t)
+}
+
+// TestNoMoveOfSecretsWritesAMarkedSecret moves what a variable gives into an encrypted file.
+func TestNoMoveOfSecretsWritesAMarkedSecret(t *testing.T) {
+	w := startMarked(t, func(Process) {})
+	w.palette("move secrets")
+	w.WaitFor("Move secrets", "(-) keyring")
+	w.Press("enter")
+	w.Type("zk")
+	w.WaitFor("env:ZK")
+	w.Press("enter", "ctrl+s")
+	w.WaitFor("moved 1 secret")
+	w.search(t)
 }

@@ -193,7 +193,11 @@ func splitRows(s model.Split) [][]string {
 		}
 		rows = append(rows, []string{what, different, model.ClassWord(r.Diagnosis.Class, r.Diagnosis.Cause), status, cost, r.Diagnosis.Summary})
 	}
-	add("refused", "-", "-", s.Subject)
+	subject := "the page"
+	if s.Probes != nil {
+		subject = "refused"
+	}
+	add(subject, "-", "-", s.Subject)
 	for _, p := range s.Probes {
 		if p.Result == nil {
 			state := "not sent"

@@ -34,7 +34,7 @@ have access to billing: FINANCE or ADMIN.
 With --save the rates are written into config.toml, as rate_per_1000 and rate_per_gb of the zones.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withSession(cmd.Context(), needs{key: f.key, journal: f.adminReason != "", reason: f.adminReason}, func(t *task) error {
+			return a.withSession(cmd.Context(), needs{key: f.key, journal: true, reason: f.adminReason}, func(t *task) error {
 				return t.zonesRates(cmd.Context(), f)
 			})
 		},

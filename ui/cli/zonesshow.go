@@ -30,7 +30,7 @@ or ADMIN; a part that is not shown says why. No password is shown.`,
 			if err != nil {
 				return usage("%w", err)
 			}
-			return a.withSession(cmd.Context(), needs{key: key, journal: reason != "", reason: reason}, func(t *task) error {
+			return a.withSession(cmd.Context(), needs{key: key, journal: true, reason: reason}, func(t *task) error {
 				return t.showZone(cmd.Context(), key, zone, asJSON)
 			})
 		},

@@ -137,8 +137,7 @@ func (p *pane) shown() (string, bool) {
 		s, ok := p.code.Twin.Shown(zone, via)
 		return "compared runs: " + s, ok
 	}
-	s, ok := p.newest.twin.Shown(zone, via)
-	return "runs compared " + p.newest.twin.Started.Local().Format("2006-01-02 15:04") + ": " + s, ok
+	return export.Compared(p.newest.twin, p.source.Request)
 }
 
 // lookUp looks for a comparison in the history, unless one is on screen.

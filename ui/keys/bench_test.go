@@ -183,6 +183,66 @@ type counted struct {
 
 func (c *counted) List() []model.Key { c.lists++; return c.many.List() }
 
+// A frame costs the same however many keys there are, and a letter of the filter looks at each key's
+// words once. Both are ratios of the fastest of many turns, which run in turns within this test: what else
+// the machine does slows both sides.
+func TestWhatAFrameOfManyKeysCostsBesideOneOfFew(t *testing.T) {
+	tab := func(n int) *keys.Model {
+		list := manyKeys(n)
+		for i := range list.keys { // nothing is wrong with them: findings take long to make
+			k := &list.keys[i]
+			k.Level, k.Fingerprint, k.Expires = model.LevelUser, fmt.Sprintf("%016x", i), model.ExpiresAt(benchNow.AddDate(1, 0, 0))
+			k.Rotation.Last = benchNow.AddDate(0, 0, -1)
+		}
+		m := listed(keys.Deps{Ctx: t.Context(), Now: func() time.Time { return benchNow }, Inventory: list})
+		m.Render(80, 12)
+		return m
+	}
+	few, many := tab(100), tab(100_000)
+	frame := func(m *keys.Model) func() {
+		return func() { m.Update(tea.KeyPressMsg{Code: 'j', Text: "j"}); m.Bindings(); m.Render(80, 12) }
+	}
+	if a, b := fastest(frame(few), frame(many)); b > 3*a {
+		t.Errorf("a line down and its frame take %s of 100 keys and %s of 100,000", a, b)
+	}
+
+	words := make([]string, 100_000) // as many bytes as a row's words have
+	for i := range words {
+		words[i] = strings.ToLower(fmt.Sprintf("in 12 d\n60 d ago\n30 d left\nkey-%06d\nuser\nbatch job\nnightly", i))
+	}
+	found := 0
+	scan := func() {
+		for i := range words {
+			if strings.Contains(words[i], "qq") {
+				found++
+			}
+		}
+	}
+	openFilter(many)
+	letter := func() {
+		many.Update(tea.KeyPressMsg{Code: tea.KeyBackspace})
+		many.Update(tea.KeyPressMsg{Code: 'q', Text: "q"})
+		many.Render(80, 12)
+	}
+	many.Update(tea.KeyPressMsg{Code: 'q', Text: "q"})
+	if a, b := fastest(scan, letter); b > 20*a {
+		t.Errorf("a letter of the filter taken back and typed again takes %s, one look at the words of as many keys %s", b, a)
+	}
+}
+
+// fastest is how long the fastest of many turns of each takes.
+func fastest(a, b func()) (of, beside time.Duration) {
+	of, beside = time.Hour, time.Hour
+	for range 40 {
+		begun := time.Now()
+		a()
+		between := time.Now()
+		b()
+		of, beside = min(of, between.Sub(begun)), min(beside, time.Since(between))
+	}
+	return of, beside
+}
+
 // BenchmarkFrameOfManyKeys is one key press and the frame after it, with 100,000 keys: the budget
 // is 16 ms.
 func BenchmarkFrameOfManyKeys(b *testing.B) {

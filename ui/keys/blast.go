@@ -177,8 +177,11 @@ func (m *Model) radiusLines(w int) []string {
 		out = append(out, widget.Hung(ink.Render(glyph+" "), t.Text, useText(u), w)...)
 		out = append(out, widget.Hung("  ", t.Muted, said, w)...)
 	}
-	head := t.Strong.Render(text.Clean(k.Name)) + t.Muted.Render(fmt.Sprintf("  %s, %d of them measurable", text.Counted(live, "use"), measurable))
-	if live == 0 {
+	head := t.Strong.Render(text.Clean(k.Name)) + t.Muted.Render("  "+usesCounted(live, measurable))
+	switch {
+	case m.usesUnknown():
+		head = t.Strong.Render(text.Clean(k.Name)) + t.Muted.Render("  what uses it is still being looked up")
+	case live == 0:
 		head = t.Strong.Render(text.Clean(k.Name)) + t.Muted.Render("  nothing known uses it")
 	}
 	out = append([]string{text.Cut(head, w)}, out...)
@@ -192,6 +195,19 @@ func (m *Model) radiusLines(w int) []string {
 		out = append(out, widget.Hung(t.Warn.Render("! "), t.Warn, p, w)...)
 	}
 	return out
+}
+
+// usesCounted says how many uses there are, and of how many the console can prove that they work.
+func usesCounted(live, measurable int) string {
+	switch {
+	case live == 1 && measurable == 1:
+		return "1 use, which is measurable"
+	case live == 1:
+		return "1 use, which is not measurable"
+	case measurable == live:
+		return fmt.Sprintf("%d uses, all of them measurable", live)
+	}
+	return fmt.Sprintf("%s, %d of them measurable", text.Counted(live, "use"), measurable)
 }
 
 // useText names a use, its reference and the value that it has.

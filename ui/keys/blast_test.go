@@ -122,7 +122,7 @@ func TestTheBlastRadiusIsOfTheValuesAsTheyAreNow(t *testing.T) {
 			t.Error("the references were resolved before anybody asked")
 		}
 		s.Press("b")
-		s.Expect("1 use, 1 of them measurable", "profile twin · env:BD")
+		s.Expect("1 use, which is measurable", "profile twin · env:BD")
 	})
 }
 

@@ -30,8 +30,11 @@ func dutyCell(d model.Duty) string {
 	return string(cmp.Or(d, "unknown"))
 }
 
-// clocks describes each of the two clocks in one line.
-func clocks(k model.Key, now time.Time) []string {
+// clockLine is the name of a clock, and what it shows.
+type clockLine struct{ name, words string }
+
+// clocks describes each of the two clocks.
+func clocks(k model.Key, now time.Time) []clockLine {
 	expiry := map[model.ExpiryState]string{
 		model.ExpiryStateValid:     "accepted until then",
 		model.ExpiryStateUnlimited: "never expires; an explicit expiry is recommended (contract 2.1)",
@@ -56,9 +59,9 @@ func clocks(k model.Key, now time.Time) []string {
 	if at, ok := k.Rotation.Due(); ok && rotation == "fresh" {
 		rotation = "due " + widget.Moment(at, now)
 	}
-	return []string{
-		"Expiry    " + expiresCell(k, now) + " · " + expiry,
-		"Rotation  " + age + " · " + rotation,
+	return []clockLine{
+		{"Expiry    ", expiresCell(k, now) + " · " + expiry},
+		{"Rotation  ", age + " · " + rotation},
 	}
 }
 
@@ -85,11 +88,20 @@ func (m *Model) skewLine() string {
 	return s.String()
 }
 
-// seenLine is when a key was made, and when it was used from this console.
+// seenLine is when a key was made, and when it was first seen and last used from this console.
 func (m *Model) seenLine(k model.Key, now time.Time) string {
-	line := "not used from this console"
-	if u, ok := m.records.used[m.id(k)]; ok {
-		line = "first used here " + text.Clock(u.First, now) + ", last " + text.Clock(u.Last, now)
+	id := m.id(k)
+	if !m.session.Local { // any other key is known by its name alone
+		id.Profile = ""
+	}
+	line := "first seen and last used are not known"
+	if u, ok := m.records.used[id]; ok {
+		line = "first seen " + text.Clock(u.Seen, now) + " · "
+		if u.Last.IsZero() {
+			line += "not used from here"
+		} else {
+			line += "last used " + text.Clock(u.Last, now)
+		}
 	}
 	if !k.Created.IsZero() {
 		line = "created " + k.Created.UTC().Format(time.DateOnly) + " · " + line

@@ -70,6 +70,8 @@ type Deps struct {
 	Skew func() (s exchange.Skew, ok bool)
 	// Folders are those that the configuration names for it; nil for none.
 	Folders func() []string
+	// Config is the config file that was named when the console was started; empty for the usual one.
+	Config string
 	// Intervals are the days that values are used, by level, where the configuration says them; nil for none.
 	Intervals func() map[model.Level]int
 	// Changed runs after a change of the inventory, so that the wiring can send a new
@@ -348,6 +350,9 @@ func (m *Model) minute() time.Time {
 func (m *Model) id(k model.Key) radius.KeyID {
 	return radius.KeyID{Name: m.ownName(k), Profile: m.origin(k.Name)}
 }
+
+// usesUnknown reports that what uses the keys was not looked up yet.
+func (m *Model) usesUnknown() bool { return m.records.uses == nil && m.records.slot.Running() }
 
 // usesOf is what is known to use a key.
 func (m *Model) usesOf(k model.Key) []radius.Use { return m.records.uses[m.id(k)] }

@@ -126,7 +126,7 @@ func (f *fakeService) refuse(q rehearsal.Request) {
 	f.refused = append(f.refused, q)
 }
 
-func (f *fakeService) prove(ctx context.Context, _ keystore.RotationUser, k model.Key, value keystore.Secret) (res model.FetchResult, err error) {
+func (f *fakeService) prove(ctx context.Context, c rotate.Call) (res model.FetchResult, err error) {
 	if f.gate != nil {
 		select {
 		case <-f.gate:
@@ -136,10 +136,10 @@ func (f *fakeService) prove(ctx context.Context, _ keystore.RotationUser, k mode
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.called = append(f.called, k.Name)
+	f.called = append(f.called, c.Key.Name)
 	res.Timing.Total, res.ServiceStatus = 12*time.Millisecond, http.StatusOK
 	res.Diagnosis.Class = model.ClassOK
-	if f.valid[value.Reveal()] == "" {
+	if f.valid[c.Value.Reveal()] == "" {
 		f.refuse(rehearsal.Request{Point: "api", Status: http.StatusUnauthorized})
 		res.ServiceStatus = http.StatusUnauthorized
 		res.Diagnosis = model.Diagnosis{Class: model.ClassOutside, Cause: model.CauseKeyRejected, Summary: "The service rejects the key."}
@@ -376,7 +376,7 @@ func TestAPersonWorksTheAccountSettings(t *testing.T) {
 		s.Expect("! delete: in the account settings, delete the old key of prod (••••1111); it is still accepted")
 		delete(r.service.valid, "old-value-of-prod-1111")
 		s.Press("enter", "y")
-		s.Expect("the rotation of prod is done: steps measured 6, vouched for 0", "the next call of this console is accepted")
+		s.Expect("the rotation of prod is done: steps measured 6, vouched for 0", "the next call of this console: accepted")
 		if line := row(s, "the key itself"); !strings.Contains(line, "✓ 401 ") {
 			t.Errorf("the finish is told by another call than the refused one: %q", line)
 		}

@@ -47,7 +47,7 @@ func TestTheFinishOfARefreshByHandIsTheRefusal(t *testing.T) {
 		s.Press("ctrl+s")
 		s.Expect("[✓] set keyring:acme/prod · measured")
 		s.Press("enter", "enter")
-		s.Expect("the rotation of prod is done", "status 401", "the next call of this console is accepted")
+		s.Expect("the rotation of prod is done", "status 401", "the next call of this console: accepted")
 		if line := row(s, "the key itself"); !strings.Contains(line, "✓ 401 ") {
 			t.Errorf("its row is %q", line)
 		}

@@ -1,11 +1,15 @@
 package keys_test
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"zonedeck/model"
 	"zonedeck/service/exchange"
+	"zonedeck/service/journal"
+	"zonedeck/service/radius"
 	"zonedeck/ui"
 	"zonedeck/ui/keys"
 	"zonedeck/ui/kit"
@@ -30,6 +34,34 @@ func TestTheClockOfARealServiceStandsBesideTheDatesOfAKey(t *testing.T) {
 			} else {
 				s.Expect("Clock     the service's clock is 1m30s ahead")
 			}
+		})
+	}
+}
+
+// When a key was first seen and last used is told by the history alone: without one it is not known.
+func TestWhenAKeyWasSeenAndUsedHere(t *testing.T) {
+	at := time.Date(1999, 12, 31, 8, 0, 0, 0, time.UTC)
+	for want, use := range map[string]journal.KeyUse{
+		"first seen 1999-12-31 08:00 · last used 1999-12-31 23:30": {Seen: at, Last: at.Add(15*time.Hour + 30*time.Minute)},
+		"first seen 1999-12-31 08:00 · not used from here":         {Seen: at},
+		"first seen and last used are not known":                   {},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r, session, theme := newRig(t), demoSession(), kit.NewTheme(true, false)
+			session.ProfileName, session.Local = "acme", false
+			session.Given = []model.Key{{Name: "given", Level: model.LevelUser}}
+			deps := keys.Deps{
+				Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.rotations, Engine: r.service.engine(r), Resolve: r.service.Resolve, Rehearse: r.service.rehearse, Save: r.service.save,
+			}
+			if !use.Seen.IsZero() {
+				deps.Used = func(context.Context) (map[radius.KeyID]journal.KeyUse, error) {
+					return map[radius.KeyID]journal.KeyUse{{Name: "given"}: use}, nil
+				}
+			}
+			s := uitest.Start(t, ui.New(ui.Deps{
+				Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Tabs: []ui.Tab{{ID: kit.Keys, View: keys.New(deps)}}, Session: session,
+			}), 80, 40)
+			s.Expect("Seen      " + want)
 		})
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // snippets opens the menu that copies the check of the keys for programs that run it at its time.
 func (m *Model) snippets() tea.Cmd {
-	o := snippet.Options{Within: "14d"}
+	o := snippet.Options{Within: "14d", Config: m.deps.Config}
 	if m.deps.Intervals != nil {
 		o.Intervals = m.deps.Intervals()
 	}

@@ -14,11 +14,12 @@ import (
 	"zonedeck/ui/uitest"
 )
 
-func TestTheCopiedCheckOfARunnerHasTheIntervals(t *testing.T) {
+func TestTheCopiedCheckHasTheConfiguration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, theme := newRig(t), kit.NewTheme(true, false)
 		view := keys.New(keys.Deps{
 			Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.rotations,
+			Config:    "/etc/my conf.toml",
 			Intervals: func() map[model.Level]int { return map[model.Level]int{model.LevelUser: 30} },
 		})
 		copied := ""
@@ -29,6 +30,11 @@ func TestTheCopiedCheckOfARunnerHasTheIntervals(t *testing.T) {
 		s.Press("x", "a")
 		s.Expect("copied a workflow of GitHub Actions")
 		if !strings.Contains(copied, `"[keys.rotation_days]" "USER = 30"`) {
+			t.Error(copied)
+		}
+		s.Press("x", "c")
+		s.Expect("copied a line of a crontab")
+		if !strings.Contains(copied, " --config '/etc/my conf.toml' keys check") {
 			t.Error(copied)
 		}
 	})

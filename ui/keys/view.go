@@ -133,8 +133,9 @@ func (m *Model) renderStrip(w, h int) string {
 	if s.next != "" {
 		title += " · next: " + s.next
 	}
-	if s.perCell > 1 {
-		title += fmt.Sprintf(" · %d days per mark", s.perCell)
+	head := m.withDue("Next 90 days")
+	if scale := fmt.Sprintf(" · %d days per mark", s.perCell); s.perCell > 1 && cellsWidth(head)+text.Width(title+scale) <= w-5 {
+		title += scale // the axis tells it, too
 	}
 	legend := t.Muted.Render("E expires · R rotation due")
 	if m.list.unread == nil {
@@ -146,7 +147,14 @@ func (m *Model) renderStrip(w, h int) string {
 	if room := iw - text.Width(s.axis) - 2; room > text.Width(legend)+2 {
 		axis = text.Edge(axis, legend+" ", iw)
 	}
-	return widget.PaneOf(t, append(m.withDue("Next 90 days"), widget.C(title)), false, w, h, " "+m.inkStrip(s)+"\n"+axis)
+	return widget.PaneOf(t, append(head, widget.C(title)), false, w, h, " "+m.inkStrip(s)+"\n"+axis)
+}
+
+func cellsWidth(cells []widget.Cell) (width int) {
+	for _, c := range cells {
+		width += text.Width(c.Text)
+	}
+	return width
 }
 
 // reached says how many keys have reached each threshold; those that are due have the colour of it.
@@ -217,7 +225,7 @@ func (m *Model) detailLines(w int) []string {
 	glyph, ink := m.stateMark(k, now)
 	out := []string{ink.Render(glyph+" "+m.stateWord(k, now)) + "  " + t.Strong.Render(text.Clean(k.Name)) + t.Muted.Render("  "+k.Level.String()+" · "+text.Clean(dutyCell(k.Duty)))}
 	for _, c := range clocks(k, now) {
-		out = append(out, text.Wrap(c, w)...)
+		out = append(out, widget.Hung(c.name, kit.Ink{}, c.words, w)...)
 	}
 	if line := m.skewLine(); line != "" {
 		out = append(out, widget.Hung(t.Muted.Render("Clock     "), kit.Ink{}, line, w)...)

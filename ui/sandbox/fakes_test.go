@@ -104,10 +104,10 @@ func (f *fakeService) requests() []model.FetchRequest {
 	return append([]model.FetchRequest(nil), f.sent...)
 }
 
-func (f *fakeService) Activity(context.Context, model.ActivityFilter) ([]model.Activity, error) {
+func (f *fakeService) Activity(_ context.Context, filter model.ActivityFilter) ([]model.Activity, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return append([]model.Activity(nil), f.history...), nil
+	return slices.DeleteFunc(slices.Clone(f.history), func(a model.Activity) bool { return a.Source != "" && a.Source == filter.Without }), nil
 }
 
 func (f *fakeService) URLs(context.Context, string, int) ([]string, error) {

@@ -21,7 +21,7 @@ const historyRows = 200
 // historyPane is the list of the last fetches.
 type historyPane struct {
 	table   widget.Table
-	all     []model.Activity          // of every profile
+	all     []model.Activity          // of every profile, without the calls of rotations
 	rows    []model.Activity          // of the profile in use
 	flying  int                       // rows of flights above them
 	newest  string                    // Ref of the first of rows when the cursor was last there or above
@@ -54,7 +54,7 @@ type historyLoaded struct {
 func (m *Model) loadHistory() tea.Cmd {
 	history := m.deps.History
 	return tea.Batch(kit.Do(kit.Sandbox, &m.work.list, m.deps.Ctx, func(ctx context.Context) tea.Msg {
-		rows, err := history.Activity(ctx, model.ActivityFilter{Kind: model.ActivityFetch, Limit: historyRows})
+		rows, err := history.Activity(ctx, model.ActivityFilter{Kind: model.ActivityFetch, Without: model.SourceRotation, Limit: historyRows})
 		return historyLoaded{rows: rows, err: err}
 	}), m.loadURLs())
 }

@@ -272,6 +272,23 @@ func TestHistoryIsThatOfTheProfileInUse(t *testing.T) {
 	})
 }
 
+// What a rotation fetches to prove its steps is no try of the operator's: neither the list nor an empty form has it.
+func TestTheCallsOfRotationsAreNotAmongTheTries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.svc.history = []model.Activity{
+			{ID: 2, Ref: "f_2", At: time.Now(), Kind: model.ActivityFetch, Profile: "acme", Zone: "acme_zone", URL: "http://lab.test/whoami", Class: model.ClassOK, Source: model.SourceRotation},
+			{ID: 1, Ref: "f_1", At: time.Now(), Kind: model.ActivityFetch, Profile: "acme", Zone: "acme_zone", URL: "http://mine.test/", Class: model.ClassOK},
+		}
+		s := demoSession()
+		s.ProfileName, s.Local = "acme", false
+		b.Send(kit.SessionChanged{Session: s})
+		b.reload()
+		b.Expect("http://mine.test/")
+		b.ExpectNot("whoami")
+	})
+}
+
 func TestTheCursorStaysAtTheNewestFetch(t *testing.T) {
 	entry := func(ref, url string) model.Activity {
 		return model.Activity{Ref: ref, At: time.Now(), Kind: model.ActivityFetch, Profile: "local", Zone: "serp_demo", URL: url, Class: model.ClassOK}

@@ -145,6 +145,9 @@ func (s *Session) RemoveAccount(ctx context.Context, r account.Removal, withKey,
 	if err := s.neededStill(ctx, r, withKey); err != nil {
 		return err
 	}
+	if err := s.neededByJobs(ctx, r, withKey, withSecrets); err != nil {
+		return err
+	}
 	return account.Remove(ctx, s.accountFiles(r.Profile.Name), r, withKey, withSecrets)
 }
 
@@ -182,6 +185,23 @@ func (s *Session) neededStill(ctx context.Context, r account.Removal, withKey bo
 	}
 	if len(report.Problems) > 0 {
 		return fmt.Errorf("nothing was removed: it is not known what needs key %s: %s", r.Key.Name, report.Problems[0])
+	}
+	return nil
+}
+
+// neededByJobs refuses to remove a secret that a job under way has its addresses called with: to launch it again needs it.
+func (s *Session) neededByJobs(ctx context.Context, r account.Removal, withKey, withSecrets bool) error {
+	if !withSecrets || len(r.Secrets) == 0 {
+		return nil
+	}
+	uses, err := ledgerJobs{s}.AuthUses(ctx)
+	if err != nil {
+		return fmt.Errorf("nothing was removed: it is not known what the jobs of the ledger need: %w", err)
+	}
+	for _, u := range uses {
+		if !u.State.Final() && slices.Contains(r.Secrets, u.Ref) && (withKey || u.Ref != r.Key.Secret) {
+			return fmt.Errorf("nothing was removed: %s (%s) needs %s, the Authorization header of its delivery", u.Job, u.State.Label(), keystore.Ref(u.Ref).Label())
+		}
 	}
 	return nil
 }

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"bytes"
+	"compress/gzip"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -106,6 +108,16 @@ func TestAnAccountDoesNotTakeAlongWhatIsNeeded(t *testing.T) {
 	must(err)
 	refused(true, true, job.ID)
 	refused(true, false, job.ID)
+	_, err = s.ledger.Change(t.Context(), job.ID, func(j *model.Job) (string, error) { j.State = model.JobDownloaded; return "", nil })
+	must(err)
+
+	var asked bytes.Buffer // as the ledger keeps it
+	z := gzip.NewWriter(&asked)
+	_, err = z.Write([]byte(`{"Settings":{"auth":"file:acme-etl"}}`))
+	must(errors.Join(err, z.Close()))
+	job, err = s.ledger.Begin(t.Context(), model.Job{Profile: "other", KeyName: "another"}, "digest", asked.Bytes())
+	must(err)
+	refused(true, true, job.ID+" (intent) needs file:acme-etl, the Authorization header of its delivery")
 }
 
 // To ask an account is a use of its key, whoever asks: a command or the form.
@@ -150,7 +162,7 @@ func TestAskingAnAccountIsAUseOfItsKey(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if use := used[radius.KeyID{Name: tt.key}]; use.First.IsZero() == tt.want || use.Last.IsZero() == tt.want {
+			if use := used[radius.KeyID{Name: tt.key}]; use.Last.IsZero() == tt.want {
 				t.Errorf("%+v", use)
 			}
 		})

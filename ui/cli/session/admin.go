@@ -17,18 +17,46 @@ import (
 
 // AdminError refuses an ADMIN key for a command.
 type AdminError struct {
+	// Key is the name that it was chosen by. The finding names the key that is recorded as ADMIN, which
+	// may be another one of the same value.
+	Key     string
 	Finding keystore.Finding
-	// Chosen says that it was to be the key of a profile.
-	Chosen bool
+	// Chosen says that it was to be the key of a profile; Form that a person fills in the form of one.
+	Chosen, Form bool
 }
 
 func (e *AdminError) Error() string {
-	if e.Chosen {
-		return fmt.Sprintf("key %s is ADMIN, which is for people, and programs work by the key of a profile (%s): %s; or say why it must be this key (--admin-reason). Nothing was saved",
-			e.Finding.Key, e.Finding.Source, e.Finding.Fix)
+	what := "key " + e.Key + " is ADMIN"
+	if e.Key != e.Finding.Key {
+		what = fmt.Sprintf("key %s has the value of %s, which is ADMIN", e.Key, e.Finding.Key)
 	}
-	return fmt.Sprintf("key %s is ADMIN, which commands do not use (%s): %s; or say why it must be this key with --admin-reason. Nothing was sent with it",
-		e.Finding.Key, e.Finding.Source, e.Finding.Fix)
+	if e.Chosen {
+		where := "with --admin-reason"
+		if e.Form {
+			where = "under Why ADMIN"
+		}
+		return fmt.Sprintf("%s: that is for people, and programs work by the key of a profile (%s): %s; or say why it must be this key %s. Nothing was saved",
+			what, e.Finding.Source, e.Finding.Fix, where)
+	}
+	return fmt.Sprintf("%s: commands do not use it (%s): %s; or say why it must be this key with --admin-reason. Nothing was sent with it",
+		what, e.Finding.Source, e.Finding.Fix)
+}
+
+// admin is why a key is not for programs, or nil: it is ADMIN, or has the value of one that is,
+// whatever it is called.
+func (s *Session) admin(k model.Key) *AdminError {
+	if f, bad := keystore.CheckUnattended(k, s.Now()); bad {
+		return &AdminError{Key: k.Name, Finding: f}
+	}
+	if k.Fingerprint == "" {
+		return nil
+	}
+	for _, other := range s.recorded() {
+		if f, bad := keystore.CheckUnattended(other, s.Now()); bad && s.seen.is(other, k.Fingerprint) {
+			return &AdminError{Key: k.Name, Finding: f}
+		}
+	}
+	return nil
 }
 
 var errReasonHoldsValue = &MistakeError{errors.New("the reason holds the key's value: say why in other words")}
@@ -44,13 +72,17 @@ func (s *Session) permitChoice(ctx context.Context, d account.Draft) error {
 	if recorded, ok := s.Inventory.Get(d.Profile.Key); ok {
 		k = recorded
 	}
-	f, bad := keystore.CheckUnattended(k, s.Now())
+	if value := d.Values[k.Secret]; !value.Empty() {
+		k.Fingerprint = value.Fingerprint()
+	}
+	refused := s.admin(k)
 	reason := strings.TrimSpace(d.AdminReason)
 	switch {
-	case !bad:
+	case refused == nil:
 		return nil
 	case reason == "":
-		return &AdminError{Finding: f, Chosen: true}
+		refused.Chosen, refused.Form = true, !s.o.Unattended
+		return refused
 	case keystore.HoldsValue(reason, k.Fingerprint), keystore.HoldsValue(reason, d.Values[k.Secret].Fingerprint()):
 		return errReasonHoldsValue
 	case s.journal == nil:
@@ -71,9 +103,10 @@ type reasons struct {
 	recorded map[string]bool
 }
 
-// permit takes a key's value. It refuses a key of another account, unless key and address were named, and an ADMIN key where no person decides on the call,
-// unless a reason was given and is in the journal. A key that is refused is not resolved: its
-// command is not run, its keyring not unlocked.
+// permit takes a key's value. It refuses a key of another account, unless key and address were named,
+// and an ADMIN key where no person decides on the call, unless a reason was given and is in the
+// journal. A key that is refused by its record is not resolved: its command is not run, its keyring
+// not unlocked. The value is judged, too: it may be that of another record.
 func (s *Session) permit(ctx context.Context, p profile.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error) {
 	if err := s.readKeys(); err != nil && s.embedded == nil { // whose the key is, is not known
 		return keystore.Secret{}, err
@@ -82,21 +115,54 @@ func (s *Session) permit(ctx context.Context, p profile.Profile, k model.Key, ta
 		return keystore.Secret{}, err
 	}
 	s.sayReplaced(k)
-	if err := s.refuseAdmin(k); err != nil {
+	if err := s.PermitKey(k); err != nil {
 		return keystore.Secret{}, err
 	}
 	value, err := take()
-	if _, admin := keystore.CheckUnattended(k, s.Now()); err == nil && admin && s.o.Unattended {
+	if err != nil {
+		return keystore.Secret{}, err
+	}
+	k.Fingerprint = value.Fingerprint()
+	if err := cmp.Or(s.ofOwnAccount(p, k), s.permitValue(k)); err != nil {
+		return keystore.Secret{}, err
+	}
+	if s.o.Unattended && s.admin(k) != nil {
 		err = s.recordReason(ctx, k, value, strings.TrimSpace(s.o.AdminReason))
 	}
 	return value, err
 }
 
-// refuseAdmin refuses an ADMIN key where no person decides on the call and no reason was given.
-func (s *Session) refuseAdmin(k model.Key) error {
-	f, bad := keystore.CheckUnattended(k, s.Now())
-	if bad && s.o.Unattended && strings.TrimSpace(s.o.AdminReason) == "" {
-		return &AdminError{Finding: f}
+// PermitKey refuses a key that is recorded as ADMIN where no person decides on the call and no reason
+// was given.
+func (s *Session) PermitKey(k model.Key) error {
+	k.Fingerprint = "" // another value may stand behind it by now
+	return s.permitValue(k)
+}
+
+// PermitLaunch says whether what is about to begin would be refused its key, the profile's for an
+// empty name. One whose value cannot be had here is judged by its record alone.
+func (s *Session) PermitLaunch(ctx context.Context, name string) error {
+	p := s.CurrentProfile()
+	k, ok := s.Key(cmp.Or(name, p.Key))
+	if !ok {
+		return nil
+	}
+	if err := cmp.Or(s.ofOwnAccount(p, k), s.PermitKey(k)); err != nil {
+		return err
+	}
+	if value, err := s.resolve(keystore.Unasked(ctx), k.Secret); err == nil {
+		k.Fingerprint = value.Fingerprint()
+	}
+	return cmp.Or(s.ofOwnAccount(p, k), s.permitValue(k))
+}
+
+// permitValue is PermitKey for a key with the fingerprint of the value that would be sent.
+func (s *Session) permitValue(k model.Key) error {
+	if !s.o.Unattended || strings.TrimSpace(s.o.AdminReason) != "" {
+		return nil
+	}
+	if refused := s.admin(k); refused != nil {
+		return refused
 	}
 	return nil
 }
@@ -104,11 +170,15 @@ func (s *Session) refuseAdmin(k model.Key) error {
 // admit writes down why a person uses an ADMIN key for automation.
 func (s *Session) admit(ctx context.Context, key, reason string) error {
 	k, ok := s.Key(cmp.Or(key, s.CurrentProfile().Key))
-	if f, bad := keystore.CheckUnattended(k, s.Now()); !ok || !bad || strings.TrimSpace(reason) == "" {
-		if bad {
-			return &AdminError{Finding: f}
-		}
+	if !ok {
 		return nil
+	}
+	refused := s.admin(k)
+	switch {
+	case refused == nil:
+		return nil
+	case strings.TrimSpace(reason) == "":
+		return refused
 	}
 	value, err := s.Resolver.Resolve(ctx, k.Secret)
 	if err != nil {

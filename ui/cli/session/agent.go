@@ -96,8 +96,8 @@ func OpenAgent(ctx context.Context, o Options) (mcp.Console, []string, error) {
 		return nil, nil, err
 	}
 	p, err := s.Profile(ctx)
-	if k, ok := s.Key(p.Key); err == nil && ok {
-		err = s.refuseAdmin(k)
+	if err == nil {
+		err = s.PermitLaunch(ctx, p.Key)
 	}
 	if err != nil {
 		return nil, s.Notices, errors.Join(fmt.Errorf("profile %s: %w", s.Base.Name, err), s.Close(ctx))

@@ -113,7 +113,7 @@ func (c *Console) Root() *ui.App {
 		})},
 		{ID: kit.Keys, View: keys.New(keys.Deps{
 			Ctx: c.ctx, Now: now, Recorded: s.o.Now, Theme: theme, Inventory: keyHistory{s.Inventory, s},
-			Rotations: s.rotations(), Uses: s.usesNow, LookUp: s.lookUp, Used: s.keysUsed, Skew: s.skew, Folders: s.ScanFolders, Intervals: s.Intervals, Changed: c.sessionChanged,
+			Rotations: s.rotations(), Uses: s.usesNow, LookUp: s.lookUp, Used: s.keysUsed, Skew: s.skew, Folders: s.ScanFolders, Config: s.o.Config, Intervals: s.Intervals, Changed: c.sessionChanged,
 			Engine: s.Rotator(s.ScanFolders), Password: s.zonePassword, Where: s.WhereRotated, Resolve: s.Resolver.Resolve, Save: s.saveReport,
 			Rehearse: func(ctx context.Context, k model.Key, method keystore.RotationMethod) (keystore.RotationPlan, error) {
 				return s.RehearseRotation(ctx, k, method, s.ScanFolders)
@@ -143,8 +143,8 @@ func (c *Console) codeDeps(theme *kit.Theme) code.Deps {
 			if err := s.ofOwnAccount(s.CurrentProfile(), k); err != nil {
 				return err
 			}
-			if f, bad := keystore.CheckUnattended(k, s.Now()); bad {
-				return fmt.Errorf("key %s is ADMIN, which no program uses (%s): pick a USER key; 'zonedeck export --admin-reason' puts a reason on record", k.Name, f.Source)
+			if refused := s.admin(k); refused != nil {
+				return fmt.Errorf("key %s is ADMIN, or has the value of one, which no program uses (%s): pick a USER key; 'zonedeck export --admin-reason' puts a reason on record", k.Name, refused.Finding.Source)
 			}
 			return nil
 		},

@@ -59,7 +59,7 @@ func (h keyHistory) Add(ctx context.Context, k model.Key) error {
 		err = h.Inventory.Add(ctx, k)
 	}
 	if err == nil {
-		h.session.putKeyEvent(ctx, k.Name, "recorded", "in the inventory, level "+k.Level.String())
+		h.session.putKeyEvent(ctx, k.Name, journal.EventRecorded, "in the inventory, level "+k.Level.String())
 	}
 	return err
 }
@@ -71,7 +71,7 @@ func (s *Session) ImportKeys(ctx context.Context, keys []model.Key, update bool)
 	}
 	done, err := s.Inventory.Import(ctx, keys, update)
 	for _, name := range done.Added {
-		s.putKeyEvent(ctx, name, "recorded", "in the inventory, by an import")
+		s.putKeyEvent(ctx, name, journal.EventRecorded, "in the inventory, by an import")
 	}
 	for _, name := range done.Changed {
 		s.putKeyEvent(ctx, name, "changed", "in the inventory, by an import")

@@ -111,7 +111,7 @@ func TestWithAnInventoryThatCannotBeReadTheConsoleOpensAndSendsNothing(t *testin
 			"saving":    func() error { _, err := s.SaveAccount(t.Context(), account.Draft{}); return err }(),
 			"removal":   func() error { _, err := s.WhatGoes("acme"); return err }(),
 			"removing":  s.RemoveAccount(t.Context(), account.Removal{}, true, true),
-			"secrets":   func() error { _, err := s.SecretUses(); return err }(),
+			"secrets":   func() error { _, err := s.SecretUses(t.Context()); return err }(),
 			"a secret":  s.SetSecret(t.Context(), "file:x", keystore.NewSecret("value")),
 			"rotations": s.RefuseRotation(model.Key{Name: "etl"}),
 			"recording": s.Inventory.Add(t.Context(), model.Key{Name: "new"}),

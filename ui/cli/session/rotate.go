@@ -44,9 +44,9 @@ func (s *Session) RehearseRotation(ctx context.Context, k model.Key, method keys
 	}
 	c := s.rotation(folders)
 	c.Settings = func(keystore.RotationPlan) rotate.Settings { return rehearsal.New(e.control) }
-	c.Prove = func(ctx context.Context, u keystore.RotationUser, k model.Key, value keystore.Secret) (model.FetchResult, error) {
-		s.confirm(k.Name + "=" + addressOf(demo)) // a copy, whose value is an account's
-		return s.Client.ProveKeyAs(ctx, demo, u.Zone, k, value, nil)
+	c.Prove = func(ctx context.Context, c rotate.Call) (model.FetchResult, error) {
+		s.confirm(c.Key.Name + "=" + addressOf(demo)) // a copy, whose value is an account's
+		return s.Client.ProveKey(ctx, demo, c.User.Zone, c.Key, c.Value, c.Proves)
 	}
 	byHand := s.accountSettings(keystore.RotationPlan{Profile: s.Origin(k)}) == nil
 	return rotate.Rehearse(ctx, c, k, method, byHand)
@@ -120,15 +120,6 @@ func (s *Session) RunningRotation(name string) (found keystore.RotationPlan, ok 
 		err = nil
 	}
 	return found, ok, err
-}
-
-// PermitRotation refuses to rotate an ADMIN key where no person decides, unless a reason was given.
-func (s *Session) PermitRotation(k model.Key) error {
-	f, bad := keystore.CheckUnattended(k, s.Now())
-	if bad && s.o.Unattended && strings.TrimSpace(s.o.AdminReason) == "" {
-		return &AdminError{Finding: f}
-	}
-	return nil
 }
 
 // RefuseRotation is why a key is not rotated: the profile in use is read-only, or one whose key it is.
@@ -288,12 +279,12 @@ func (s *Session) profileNamed(name string) (profile.Profile, error) {
 }
 
 // proveAs makes one call as a user of a key does, to the service of the user's profile alone.
-func (s *Session) proveAs(ctx context.Context, u keystore.RotationUser, k model.Key, value keystore.Secret) (model.FetchResult, error) {
-	p, err := s.profileOf(ctx, u)
+func (s *Session) proveAs(ctx context.Context, c rotate.Call) (model.FetchResult, error) {
+	p, err := s.profileOf(ctx, c.User)
 	if err != nil {
-		return model.FetchResult{}, fmt.Errorf("%s: %w", k.Name, err)
+		return model.FetchResult{}, fmt.Errorf("%s: %w", c.Key.Name, err)
 	}
-	return s.Client.ProveKeyAs(ctx, p, u.Zone, k, value, nil)
+	return s.Client.ProveKey(ctx, p, c.User.Zone, c.Key, c.Value, c.Proves)
 }
 
 // levelsAs are those that fit what a value may do at the service of the user's profile alone.

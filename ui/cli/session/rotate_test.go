@@ -154,7 +154,7 @@ func TestAKeyOfNoKnownAccountIsNotRotated(t *testing.T) {
 	if _, err := e.Begin(t.Context(), a.key(t, "acme"), "", keystore.RotateByNewKey); err == nil || !strings.Contains(err.Error(), "no profile uses acme") {
 		t.Errorf("%v", err)
 	}
-	if _, err := a.proveAs(t.Context(), keystore.RotationUser{Name: "a script"}, a.key(t, "acme"), keystore.NewSecret("x")); err == nil || len(a.seen) > 0 {
+	if _, err := a.proveAs(t.Context(), rotate.Call{User: keystore.RotationUser{Name: "a script"}, Key: a.key(t, "acme"), Value: keystore.NewSecret("x")}); err == nil || len(a.seen) > 0 {
 		t.Errorf("%v; the services were sent %q", err, a.seen)
 	}
 }

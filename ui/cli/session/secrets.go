@@ -4,18 +4,63 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 
 	"zonedeck/keystore"
+	"zonedeck/service/jobs"
+	"zonedeck/service/ledger"
 	"zonedeck/service/secrets"
 )
 
 // secretFiles are what the commands about secrets read and change.
 func (s *Session) secretFiles() secrets.Files {
 	return secrets.Files{
-		Config: s.configFile(), Journal: filepath.Join(s.Paths.Data, "migration.json"), Keys: s.Inventory, Store: s.Resolver, Busy: s.busy,
+		Config: s.configFile(), Journal: filepath.Join(s.Paths.Data, "migration.json"), Keys: s.Inventory, Store: s.Resolver, Busy: s.busy, Jobs: ledgerJobs{s},
 	}
+}
+
+// ledgerJobs are the references of the ledger, which a command about secrets has not opened.
+type ledgerJobs struct{ s *Session }
+
+// open opens the ledger for a while; nil where there is none yet.
+func (j ledgerJobs) open(ctx context.Context) (l *ledger.Ledger, done func() error, err error) {
+	nothing := func() error { return nil }
+	path := j.s.Paths.LedgerFile()
+	if j.s.ledger != nil {
+		return j.s.ledger, nothing, nil
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, nothing, nil
+	}
+	l, notice, err := ledger.Open(ctx, path, j.s.Now)
+	if err != nil {
+		return nil, nothing, err
+	}
+	if notice != "" {
+		j.s.o.Log.Warn(notice)
+	}
+	return l, l.Close, nil
+}
+
+func (j ledgerJobs) AuthUses(ctx context.Context) (uses []jobs.AuthUse, err error) {
+	l, done, err := j.open(ctx)
+	if l == nil || err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	return jobs.AuthUses(ctx, l)
+}
+
+func (j ledgerJobs) SwitchAuth(ctx context.Context, from, to string) (err error) {
+	l, done, err := j.open(ctx)
+	if l == nil || err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	return jobs.SwitchAuth(ctx, l, from, to)
 }
 
 // busy is why the secret behind a reference cannot be moved now, or nil.
@@ -51,10 +96,10 @@ type SecretState struct {
 	State, Text string
 }
 
-// SecretStates are all references with what is behind them: those of the configuration and the
-// inventory, and those that rotations left values behind.
+// SecretStates are all references with what is behind them: those of the configuration, of the
+// inventory and of the ledger's jobs, and those that rotations left values behind.
 func (s *Session) SecretStates(ctx context.Context) ([]SecretState, error) {
-	uses, err := secrets.Uses(s.secretFiles())
+	uses, err := secrets.Uses(ctx, s.secretFiles())
 	out := make([]SecretState, 0, len(uses))
 	for _, u := range uses {
 		one := SecretState{Use: u, State: "present"}
@@ -121,7 +166,9 @@ func (s *Session) RemoveSecret(ctx context.Context, ref string) error {
 }
 
 // SecretUses lists the references to secrets; see secrets.Uses.
-func (s *Session) SecretUses() ([]secrets.Use, error) { return secrets.Uses(s.secretFiles()) }
+func (s *Session) SecretUses(ctx context.Context) ([]secrets.Use, error) {
+	return secrets.Uses(ctx, s.secretFiles())
+}
 
 // MigrateSecrets moves secrets into another store; see secrets.Migrate.
 func (s *Session) MigrateSecrets(ctx context.Context, to string, refs []string, on func(secrets.Move)) ([]secrets.Move, error) {

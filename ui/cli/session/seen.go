@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -20,7 +21,8 @@ type seen struct {
 	values map[string]mark
 	// rotating are the keys whose values rotations under way know, by fingerprint.
 	rotating map[string]string
-	unknown  string // what is not known of those, or empty
+	unknown  string               // what is not known of those, or empty
+	sent     map[string]time.Time // when the use of a key was last kept, by profile and name
 	ended    bool
 	writing  sync.WaitGroup
 }
@@ -119,6 +121,30 @@ func (s *Session) recordSeen(ctx context.Context, values map[string]keystore.Sec
 	for _, name := range rotated {
 		ref := behind[name]
 		s.putKeyEvent(ctx, name, "changed", "behind "+ref.Label()+" is another value than before (••••"+news[string(ref)].Last4()+"): when it was made is not known")
+	}
+}
+
+// keyUsed keeps when a key was sent, at most once a minute: fetches and jobs have lines of their own.
+func (s *Session) keyUsed(profile, key string) {
+	name := model.PlainName(key)
+	if _, recorded := s.Inventory.Get(name); s.journal == nil || !recorded && named(s.given(nil), name).Name == "" {
+		return // of what is no key by a name, as a value that is being tried, nothing is kept
+	}
+	now := s.o.Now()
+	s.seen.mu.Lock()
+	fresh := now.Sub(s.seen.sent[profile+"\x00"+name]) >= time.Minute
+	if fresh {
+		if s.seen.sent == nil {
+			s.seen.sent = map[string]time.Time{}
+		}
+		s.seen.sent[profile+"\x00"+name] = now
+	}
+	s.seen.mu.Unlock()
+	if !fresh {
+		return
+	}
+	if err := s.journal.PutKeyUsed(context.Background(), profile, name); err != nil {
+		s.o.Log.Warn("the use of a key was not kept", "key", name, "error", err)
 	}
 }
 

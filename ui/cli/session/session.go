@@ -159,7 +159,7 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 	s.variables = &variables{Session: s, answers: map[string]model.Variable{}, secrets: map[string]keystore.Secret{}}
 	s.Client = service.New(service.Options{
 		Profile: s.Profile, Secret: s.secret, Key: s.Key, Permit: s.permit, Journal: s.journal, Ledger: s.ledger, Work: s.work.queue, HookDue: func() time.Duration { return s.configured().Webhook().Due },
-		Own:     s.mayBeKey,
+		Own: s.mayBeKey, Used: s.keyUsed,
 		Follows: func(ref string) bool { return keystore.Ref(ref).Scheme() == keystore.SchemeDemo },
 		Name:    s.Base.Name, Drift: drift.NewMonitor(drift.Config{Open: s.drift.store, ContractsDir: s.Paths.ContractsDir(), Person: person(o.Getenv)}),
 		Rules: s.added.For, BodiesDir: s.Paths.BodiesDir(), DownloadsDir: s.Paths.DownloadsDir(), CatalogueDir: s.Paths.CatalogueDir(), Now: s.Now, Timer: o.Now, Log: o.Log,

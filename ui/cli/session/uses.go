@@ -105,24 +105,56 @@ func (s *Session) keyUses(ctx context.Context, folders []string, progress func(r
 }
 
 // PasswordUses names what uses a zone's password: what stops when it is rotated, and what goes
-// on because it reads a reference that the rotation sets. What could not be looked through is the error; the
-// rest is returned with it.
+// on because the rotation sets the reference that it reads. Each reference is read, and its value held against
+// that of the zone's own: a rotation sets only what gives the same. The service is not asked. What could not be
+// looked through is the error; the rest is returned with it.
 func (s *Session) PasswordUses(ctx context.Context, p profile.Profile, z model.Zone) (model.PasswordUses, error) {
-	uses := model.PasswordUses{Stops: []string{
-		"programs, files and browsers that hold the present password itself: copied logins, exported code with the secret in it, other machines",
-	}}
-	if s.o.Getenv(EnvPassword) != "" && z.Password != "env:"+EnvPassword {
-		uses.Stops = append(uses.Stops, "what takes it from "+EnvPassword+", if that holds this password")
+	value, unread := keystore.Secret{}, errors.New("the profile has no reference to it")
+	if z.Password != "" {
+		if value, unread = s.secret(ctx, z.Password); unread != nil {
+			unread = fmt.Errorf("%s cannot be read: %w", keystore.Ref(z.Password).Label(), unread)
+		}
+	}
+	uses := model.PasswordUses{
+		Stops: []string{
+			"programs, files and browsers that hold the present password itself: copied logins, exported code with the secret in it, other machines",
+		},
+		Compared: "what the references give now, with one another; which value the service takes was not asked: 'zonedeck proxy test --zone " + string(z.Name) + "' logs in",
+	}
+	if unread != nil {
+		uses.Compared = "nothing: " + unread.Error()
+	}
+	if given := s.o.Getenv(EnvPassword); given != "" && z.Password != "env:"+EnvPassword {
+		switch {
+		case unread != nil:
+			uses.Stops = append(uses.Stops, "what takes it from "+EnvPassword+", if that holds this password")
+		case keystore.NewSecret(given).Equal(value):
+			uses.Stops = append(uses.Stops, "what takes it from "+EnvPassword+", which holds this password")
+		default:
+			uses.GoOn = append(uses.GoOn, "what takes it from "+EnvPassword+", which holds another value")
+		}
 	}
 	add := func(what, ref string) {
-		switch from := keystore.Ref(ref); {
-		case ref == "":
-		case ref == z.Password:
+		if ref == "" {
+			return
+		}
+		from := keystore.Ref(ref)
+		if ref == z.Password {
 			uses.GoOn = append(uses.GoOn, what)
+			return
+		}
+		other, err := s.secret(ctx, ref)
+		switch same := unread == nil && err == nil && other.Equal(value); {
+		case err != nil:
+			uses.Stops = append(uses.Stops, fmt.Sprintf("%s, if %s gives this password: it cannot be read (%v)", what, from.Label(), err))
+		case unread != nil:
+			uses.Stops = append(uses.Stops, what+", if "+from.Label()+" gives this password")
+		case !same:
+			uses.GoOn = append(uses.GoOn, what+", whose "+from.Label()+" gives another value and is left as it is")
 		case from.Storable():
-			uses.GoOn = append(uses.GoOn, what+", whose "+from.Label()+" is set, too")
+			uses.GoOn = append(uses.GoOn, what+", whose "+from.Label()+" gives the same value and is set, too")
 		default:
-			uses.Stops = append(uses.Stops, what+", until "+from.Label()+" gives the new one")
+			uses.Stops = append(uses.Stops, what+", whose "+from.Label()+" gives the same value, until it gives the new one")
 		}
 	}
 	add("profile "+p.Name, z.Password)

@@ -5,17 +5,20 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
+	"zonedeck/keystore"
 	"zonedeck/service/profile"
 )
 
 // A profile with a reference of its own goes on where the rotation of a zone's password can set that.
 func TestWhatStopsWithAPasswordIsWhatARotationCannotSet(t *testing.T) {
-	o := options(t, nil)
+	o := options(t, map[string]string{"ISP_PASSWORD": "the-password"})
 	o.Profile = "acme"
 	text := ""
-	for name, password := range map[string]string{"acme": "file:acme-isp", "stored": "file:stored-isp", "machine": "env:ISP_PASSWORD"} {
+	refs := map[string]string{"acme": "file:acme-isp", "stored": "file:stored-isp", "apart": "file:apart-isp", "machine": "env:ISP_PASSWORD", "lost": "file:lost-isp"}
+	for name, password := range refs {
 		text += "[profiles." + name + "]\nbase_url = \"https://api.example.com\"\naccount = \"hl_1234abcd\"\n[[profiles." + name + ".zones]]\nname = \"isp\"\nproduct = \"isp\"\npassword = \"" + password + "\"\n"
 	}
 	config := filepath.Join(o.Getenv("XDG_CONFIG_HOME"), "zonedeck")
@@ -27,6 +30,11 @@ func TestWhatStopsWithAPasswordIsWhatARotationCannotSet(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close(t.Context())
+	for ref, value := range map[string]string{"file:acme-isp": "the-password", "file:stored-isp": "the-password", "file:apart-isp": "another-one"} {
+		if err := s.Resolver.Store(t.Context(), ref, keystore.NewSecret(value)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	p, err := profile.Load(s.configFile())
 	if err != nil {
 		t.Fatal(err)
@@ -40,10 +48,22 @@ func TestWhatStopsWithAPasswordIsWhatARotationCannotSet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"profile acme", "profile stored, whose file:stored-isp is set, too"}; !slices.Equal(uses.GoOn, want) {
+	// Each reference is read: what gives another value is not set.
+	slices.Sort(uses.GoOn)
+	slices.Sort(uses.Stops)
+	want := []string{"profile acme", "profile apart, whose file:apart-isp gives another value and is left as it is", "profile stored, whose file:stored-isp gives the same value and is set, too"}
+	if !slices.Equal(uses.GoOn, want) {
 		t.Errorf("%q go on, want %q", uses.GoOn, want)
 	}
-	if want := "profile machine, until env:ISP_PASSWORD gives the new one"; len(uses.Stops) != 2 || uses.Stops[1] != want {
-		t.Errorf("%q stop, want %q beside what holds the password itself", uses.Stops, want)
+	if len(uses.Stops) != 3 || uses.Stops[1] != "profile machine, whose env:ISP_PASSWORD gives the same value, until it gives the new one" ||
+		!strings.HasPrefix(uses.Stops[0], "profile lost, if file:lost-isp gives this password: it cannot be read (") {
+		t.Errorf("%q stop beside what holds the password itself", uses.Stops)
+	}
+	if !strings.Contains(uses.Compared, "what the references give now") || !strings.Contains(uses.Compared, "proxy test --zone isp") {
+		t.Errorf("compared: %s", uses.Compared)
+	}
+	z.Password = "file:nowhere"
+	if uses, err = s.PasswordUses(t.Context(), acme, z); err != nil || !strings.HasPrefix(uses.Compared, "nothing: file:nowhere cannot be read: ") || len(uses.GoOn) != 1 {
+		t.Errorf("%+v, %v", uses, err)
 	}
 }
