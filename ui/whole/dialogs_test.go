@@ -53,7 +53,7 @@ func keyDialogScreens(s scripted) []screen {
 		return func(p *uitest.Whole) {
 			acmeReady(p)
 			p.Press("esc", "4")
-			p.WaitFor("[4 Keys", "etl-main")
+			p.WaitFor("[4 Keys", "etl-main", "profile acme") // what uses it is read
 			p.Press(keys...)
 		}
 	}
@@ -180,6 +180,20 @@ func jobQuestionScreens(s scripted) []screen {
 		p.Press("s")
 		p.WaitFor("2 jobs of the service's list can be it")
 	}
+	// unlisted is one of a product whose jobs no list of the service has.
+	unlisted := func(h *home) {
+		acme(h)
+		seedJob(h, model.JobMayHave, func(j *model.Job) {
+			j.Profile, j.KeyName, j.Snapshot, j.Detail, j.Dataset = "acme", "etl-main", "", "it broke after sending: the connection was reset", "deep_lookup"
+		})
+	}
+	unread := func(p *uitest.Whole) {
+		acmeReady(p)
+		p.Press("esc", "2")
+		p.WaitFor("may have")
+		p.Press("s")
+		p.WaitFor("the service's list could not be read")
+	}
 	lookup := func(p *uitest.Whole) {
 		acmeReady(p)
 		p.Press("esc", "2")
@@ -224,6 +238,12 @@ func jobQuestionScreens(s scripted) []screen {
 			p.WaitFor("Preview: take these columns?", "2 records in the sample")
 		}},
 		{name: "jobs/candidates", before: lost, steps: settle},
+		{name: "jobs/candidates-unread", before: unlisted, steps: unread},
+		{name: "jobs/not-started", before: unlisted, steps: func(p *uitest.Whole) {
+			unread(p)
+			p.Press("x")
+			p.WaitFor("Has job-1 not started?")
+		}},
 		{name: "jobs/claim", before: lost, steps: func(p *uitest.Whole) {
 			settle(p)
 			p.Press("2")

@@ -165,6 +165,14 @@ func driftScreens() []screen {
 			p.Press("enter")
 			p.WaitFor("matches nothing any more")
 		}},
+		{name: "jobs/drift-refused", before: func(h *home) {
+			drifted(h)
+			h.write("config/zonedeck/contracts/dataset-gd_products.toml", "dataset = \"gd_products\"\n\n[[fields]]\nname = \"price\"\nrequired = true\ncoverage = 0.95\ntype = \"number\"\n")
+		}, steps: func(p *uitest.Whole) {
+			fields(p)
+			p.Press("a")
+			p.WaitFor("Accept gd_products?", "coverage = 0.95")
+		}},
 		{name: "jobs/drift-accepted", before: drifted, steps: func(p *uitest.Whole) {
 			fields(p)
 			p.Press("a")

@@ -246,7 +246,7 @@ var pictures = map[string]bool{
 func screens(t *testing.T) []screen {
 	service := startScripted(t)
 	var all []screen
-	for _, part := range [][]screen{sandboxScreens(), jobScreens(silentService(t)), proxyScreens(), keyScreens(), dueScreens(silentService(t)), activityScreens(), rehearsalScreens(), frameScreens(silentService(t)), outcomeScreens(service), jobStateScreens(service), jobDialogScreens(service), jobQuestionScreens(service), proxyFailureScreens(service), keyDialogScreens(service), toastScreens(service), otherProfileScreens(service), accountScreens(service), accountStateScreens(service), keyStateScreens(service, silentService(t)), twinScreens(service), bodyScreens(service), codeScreens(), collectionScreens(), productScreens(), agentScreens(), driftScreens(), inboxScreens()} {
+	for _, part := range [][]screen{sandboxScreens(), jobScreens(silentService(t)), proxyScreens(), keyScreens(), dueScreens(silentService(t)), activityScreens(), rehearsalScreens(), frameScreens(silentService(t)), outcomeScreens(service), jobStateScreens(service), jobDialogScreens(service), jobQuestionScreens(service), proxyFailureScreens(service), keyDialogScreens(service), toastScreens(service), otherProfileScreens(service), accountScreens(service), accountStateScreens(service, silentService(t)), keyStateScreens(service, silentService(t)), twinScreens(service), bodyScreens(service), codeScreens(), collectionScreens(), productScreens(), agentScreens(), driftScreens(), inboxScreens()} {
 		all = append(all, part...)
 	}
 	return all

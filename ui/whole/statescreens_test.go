@@ -11,7 +11,7 @@ import (
 const refusedKey = "a-refused-key-0123456789abc40d"
 
 // accountStateScreens are the form of an account when something is in the way.
-func accountStateScreens(s scripted) []screen {
+func accountStateScreens(s scripted, silent string) []screen {
 	acme := func(h *home) { s.acme(h, "brightdata") }
 	adding := func(p *uitest.Whole, key string) {
 		acmeReady(p)
@@ -28,7 +28,59 @@ func accountStateScreens(s scripted) []screen {
 		p.Press("tab")
 		p.WaitFor("stored when you save")
 	}
+	moving := func(ref, label string) func(p *uitest.Whole) {
+		return func(p *uitest.Whole) {
+			acmeReady(p)
+			p.Press("esc", "ctrl+p")
+			p.Type("move secrets")
+			p.Press("enter")
+			p.WaitFor("Move secrets", "(-) keyring")
+			p.Press("enter")
+			p.Type(ref)
+			p.WaitFor(label)
+			p.Press("enter", "ctrl+s")
+		}
+	}
 	return []screen{
+		// It is asked, and the service does not answer.
+		{name: "account/asking", before: acme, steps: func(p *uitest.Whole) {
+			adding(p, "a-key-of-beta-0123456789abf2a1")
+			p.Press("shift+tab", "shift+tab", "shift+tab", "ctrl+u")
+			p.Type(silent + "/slow")
+			p.Press("ctrl+r")
+			p.WaitFor("the account is being asked", "esc stop asking")
+		}},
+		{name: "account/asking-save", before: acme, steps: func(p *uitest.Whole) {
+			adding(p, "a-key-of-beta-0123456789abf2a1")
+			p.Press("shift+tab", "shift+tab", "shift+tab", "ctrl+u")
+			p.Type(silent + "/slow")
+			p.Press("ctrl+r")
+			p.WaitFor("the account is being asked", "esc stop asking")
+			p.Press("ctrl+s")
+			p.WaitFor("still asking the account")
+		}},
+		{name: "account/plain-http", before: acme, steps: func(p *uitest.Whole) {
+			acmeReady(p)
+			p.Press("esc", "ctrl+p")
+			p.Type("add account")
+			p.Press("enter")
+			p.WaitFor("(-) keyring")
+			p.Type("beta")
+			p.Press("tab", "tab")
+			p.Type("http://api.example.com")
+			p.WaitFor("the key travels in clear")
+		}},
+		{name: "account/moved", before: acme, steps: func(p *uitest.Whole) {
+			moving("etl", "env:ACME_KEY")(p)
+			p.WaitFor("moved 1 secret")
+		}},
+		{name: "account/move-failed", before: func(h *home) {
+			acme(h)
+			delete(h.env, "ACME_PASSWORD")
+		}, steps: func(p *uitest.Whole) {
+			moving("zone", "env:ACME_PASSWORD")(p)
+			p.WaitFor("✗ ")
+		}},
 		{name: "account/refused", before: acme, steps: func(p *uitest.Whole) {
 			adding(p, refusedKey)
 			p.Press("ctrl+r")

@@ -68,7 +68,9 @@ func program(tb testing.TB) string {
 		if runtime.GOOS == "windows" {
 			binary.path += ".exe"
 		}
-		out, err := exec.CommandContext(context.WithoutCancel(tb.Context()), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary.path, ".").CombinedOutput()
+		build := exec.CommandContext(context.WithoutCancel(tb.Context()), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary.path, ".")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		out, err := build.CombinedOutput()
 		if err != nil {
 			binary.err = errors.Join(err, errors.New(string(out)))
 		}
