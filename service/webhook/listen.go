@@ -60,8 +60,8 @@ type Config struct {
 	// goroutine. Receiving does not wait for it: what it does not keep up with it is not told. May
 	// be nil.
 	On func(Event)
-	// Refused is told of deliveries that were not stored for want of room: of the first, of the
-	// later ones counted every minute, and when it is over. May be nil.
+	// Refused is told of deliveries that were not stored: of the first, of the later ones counted
+	// every minute and before Close returns, and when it is over. May be nil.
 	Refused func(model.HookRefusals)
 	// Wall is the machine's clock, by which senders sign; nil for time.Now.
 	Wall func() time.Time
@@ -100,6 +100,7 @@ type Receiver struct {
 	held     atomic.Int64 // bytes of bodies that are kept, or on their way
 	failed   chan error
 	refused  refusals
+	left     []model.HookRefusals // that went on at the end
 	server   *http.Server
 	unlock   func()
 	end      context.CancelFunc // of the work

@@ -91,31 +91,52 @@ func (f *refusals) due(now time.Time) (tell, on []model.HookRefusals) {
 	return tell, on
 }
 
-// refuse tells of what is refused until ctx ends.
+// end are the runs that go on, and of these the ones that were not told as they stand.
+func (f *refusals) end() (untold, on []model.HookRefusals) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, r := range f.runs {
+		if on = append(on, r.HookRefusals); r.Count > r.toldCount {
+			untold = append(untold, r.HookRefusals)
+		}
+	}
+	return untold, on
+}
+
+// refuse tells of what is refused until ctx ends, and then what was not told of it yet.
 func (r *Receiver) refuse(ctx context.Context) {
 	again := time.NewTicker(lookAgain)
 	defer again.Stop()
 	for {
 		select {
 		case <-ctx.Done():
+			untold, on := r.refused.end()
+			r.tellRefused(untold)
+			r.left = on
 			return
 		case <-r.refused.wake:
 		case <-again.C:
 		}
 		tell, on := r.refused.due(r.conf.Wall())
-		for _, run := range tell {
-			r.conf.Log.Error("webhooks were not stored", "count", run.Count, "first", run.First, "last", run.Last, "why", run.Why, "over", run.Over)
-			if r.conf.Refused != nil {
-				r.conf.Refused(run)
-			}
-		}
-		if len(tell) > 0 {
+		if r.tellRefused(tell); len(tell) > 0 {
 			if err := r.inbox.setRefused(on); err != nil {
 				r.conf.Log.Warn("other processes do not see what is refused", "error", err)
 			}
 		}
 	}
 }
+
+func (r *Receiver) tellRefused(runs []model.HookRefusals) {
+	for _, run := range runs {
+		r.conf.Log.Error("webhooks were not stored", "count", run.Count, "first", run.First, "last", run.Last, "why", run.Why, "over", run.Over)
+		if r.conf.Refused != nil {
+			r.conf.Refused(run)
+		}
+	}
+}
+
+// Left are the runs of refusals that went on when Close ended the receiver.
+func (r *Receiver) Left() []model.HookRefusals { return r.left }
 
 func (in *Inbox) refusedFile() string { return filepath.Join(in.dir, "refused.json") }
 

@@ -1,7 +1,9 @@
 package webhook
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -73,8 +75,24 @@ func TestTheOperatorIsToldOfWhatIsRefused(t *testing.T) {
 		others := other.Refused()
 		return len(in.Refused()) == 2 && len(others) == 2 && others[0].Why == whyReserve
 	})
+	for range 3 { // within the minute in which nothing more is told
+		if got := post(t, r.URL(), strings.NewReader(strings.Repeat("x", 21))); got != http.StatusRequestEntityTooLarge {
+			t.Errorf("%d", got)
+		}
+	}
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
+	}
+	close(told)
+	var last []string
+	for run := range told {
+		last = append(last, fmt.Sprintf("%d %s %t", run.Count, run.Why, run.Over))
+	}
+	if want := []string{"4 " + whyLarge + " false"}; !slices.Equal(last, want) {
+		t.Errorf("told at the end: %q, want %q", last, want)
+	}
+	if left := r.Left(); len(left) != 2 || left[0].Count != 1 || left[1].Count != 4 {
+		t.Errorf("went on at the end: %+v", left)
 	}
 	if mine, others := in.Refused(), other.Refused(); mine != nil || others != nil {
 		t.Errorf("where nobody receives: %v, %v", mine, others)

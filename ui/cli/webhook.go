@@ -39,7 +39,7 @@ func (a *app) webhookListenCommand() *cobra.Command {
 [[webhook.verify]] of the configuration says; its job; and the state of that, by asking the service.
 Nothing that a webhook says is believed. One line says where it listens, and one each webhook that was
 worked on or came once more. Those that are refused because they are too large, or the inbox or the disk is
-full, are said on stderr: the first, then every minute how many. Meanwhile the jobs of the profile are followed, so that one whose webhook
+full, are said on stderr: the first, then every minute and at the end how many. Meanwhile the jobs of the profile are followed, so that one whose webhook
 does not come in time is asked about. It ends with 0 when it is interrupted or gets SIGTERM.
 
 It listens on this machine alone unless --allow-remote is given. For a service that cannot reach it,

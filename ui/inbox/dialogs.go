@@ -16,7 +16,12 @@ func (b *Inbox) askListen() tea.Cmd {
 	store := b.deps.Store
 	if b.here {
 		return b.does(func(context.Context) (string, error) {
-			return "no more webhooks are received here", store.Stop()
+			refused, err := store.Stop()
+			says := "no more webhooks are received here"
+			for _, r := range refused {
+				says += "; " + b.refusal(r)
+			}
+			return says, err
 		})
 	}
 	const field = "address"

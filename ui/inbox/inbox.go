@@ -26,7 +26,8 @@ type Store interface {
 	// Where is where a process of the user receives, "" where none does; here is true for this one.
 	Where(ctx context.Context) (url string, here bool, err error)
 	Listen(ctx context.Context, address string) (url string, err error)
-	Stop() error
+	// Stop ends that, and says what was refused until then.
+	Stop() (refused []model.HookRefusals, err error)
 	// Refused are the runs of webhooks that whoever receives does not store now.
 	Refused(ctx context.Context) ([]model.HookRefusals, error)
 	// Notice is what the operator must be told, once, or empty.
@@ -400,10 +401,14 @@ func (b *Inbox) Render(w, h int) string {
 	}
 	var above []string
 	for _, r := range b.refused {
-		above = append(above, widget.Hung(t.Bad.Render("✗ "), t.Bad, text.Clean(r.Text(func(at time.Time) string { return text.Clock(at, b.deps.Now()) })), w)...)
+		above = append(above, widget.Hung(t.Bad.Render("✗ "), t.Bad, b.refusal(r), w)...)
 	}
 	h -= len(above)
 	return widget.Stack(strings.Join(append(above, b.table.Render(t, true, w, max(h-2, 1))), "\n"), strings.Join(widget.Foot(t, w, foot), "\n"))
+}
+
+func (b *Inbox) refusal(r model.HookRefusals) string {
+	return text.Clean(r.Text(func(at time.Time) string { return text.Clock(at, b.deps.Now()) }))
 }
 
 // lines are one webhook: its verdict, what came of it, headers and bytes.

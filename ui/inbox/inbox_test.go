@@ -107,11 +107,11 @@ func (f *fakeStore) Listen(_ context.Context, address string) (string, error) {
 	return f.url, nil
 }
 
-func (f *fakeStore) Stop() error {
+func (f *fakeStore) Stop() ([]model.HookRefusals, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.url, f.here = "", false
-	return nil
+	return f.refused, nil
 }
 
 func (f *fakeStore) Replay(_ context.Context, d model.Delivery, to, edited string, sign bool) (string, error) {
@@ -191,6 +191,16 @@ func TestWhatIsRefusedIsSaidAboveTheList(t *testing.T) {
 		f.mu.Unlock()
 		s.After(2 * time.Second)
 		s.ExpectNot("refused since")
+	})
+}
+
+func TestWhatWasRefusedIsSaidWhenReceivingEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeStore{url: "http://127.0.0.1:8787", here: true, refused: []model.HookRefusals{{Why: "the disk is full", Count: 25, First: time.Now(), Last: time.Now().Add(time.Minute)}}}
+		s := open(t, f, "")
+		s.Expect("received here")
+		s.Press("s")
+		s.Expect("no more webhooks are received here; 25 webhooks were refused since 00:00:00, the last at 00:01:00: the disk is full")
 	})
 }
 

@@ -124,18 +124,20 @@ func (h *hookStore) Listen(ctx context.Context, address string) (string, error) 
 	return r.URL(), nil
 }
 
-// Stop ends receiving; it may be called when nothing is received.
-func (h *hookStore) Stop() error {
+// Stop ends receiving, and says what was refused until then; it may be called when nothing is
+// received.
+func (h *hookStore) Stop() (refused []model.HookRefusals, err error) {
 	h.turn.Lock()
 	defer h.turn.Unlock()
 	r := h.receives()
 	if r == nil {
-		return nil
+		return nil, nil
 	}
 	h.mu.Lock()
 	h.receiver = nil
 	h.mu.Unlock()
-	return r.Close()
+	err = r.Close()
+	return r.Left(), err
 }
 
 // Notice is what the operator must be told: about the files, or that receiving has ended.
@@ -143,7 +145,8 @@ func (h *hookStore) Notice() string {
 	if r := h.receives(); r != nil {
 		select {
 		case err := <-r.Failed():
-			return errors.Join(err, h.Stop()).Error()
+			_, stopped := h.Stop()
+			return errors.Join(err, stopped).Error()
 		default:
 		}
 	}
@@ -152,7 +155,7 @@ func (h *hookStore) Notice() string {
 
 // close ends receiving and removes the copies that were edited.
 func (h *hookStore) close() error {
-	err := h.Stop()
+	_, err := h.Stop()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, file := range h.copies {
