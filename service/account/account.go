@@ -311,9 +311,9 @@ func (r *reader) zones(ctx context.Context) {
 		}
 		f.Zones = append(f.Zones, one)
 	}
-	f.Listing = good("%s", counted(len(f.Zones), "zone"))
+	f.Listing = good("%s at the account", counted(len(f.Zones), "zone"))
 	if skipped > 0 {
-		f.Listing = warn("%s, and %d whose names cannot be read", counted(len(f.Zones), "zone"), skipped)
+		f.Listing = warn("%s at the account, and %d whose names cannot be read", counted(len(f.Zones), "zone"), skipped)
 	}
 }
 
@@ -404,9 +404,9 @@ func (r *reader) passwords(ctx context.Context) {
 	case native == 0:
 		f.Passwords = open("no zone has a proxy login")
 	case got == native:
-		f.Passwords = good("%d of %d zones with a proxy login", got, native)
+		f.Passwords = good("shown for %d of %d zones with a proxy login", got, native)
 	default:
-		f.Passwords = warn("%d of %d zones with a proxy login", got, native)
+		f.Passwords = warn("shown for %d of %d zones with a proxy login", got, native)
 	}
 	f.Level = r.level()
 }

@@ -106,6 +106,23 @@ func TestAKeyAndAnAddressAreEnoughOnTheEmulator(t *testing.T) {
 	}
 }
 
+// What an account lists is not always what a profile took of it.
+func TestTheZonesOfAnAccountAndThoseOfTheProfile(t *testing.T) {
+	found := Found{Listing: good("2 zones at the account"), Zones: []Zone{{Zone: model.Zone{Name: "u1"}}, {Zone: model.Zone{Name: "i1"}}}}
+	for want, zones := range map[string][]model.Zone{
+		"2 zones at the account; none in the profile": {{Name: "another"}},
+		"2 zones at the account; 1 in the profile":    {{Name: "i1"}, {Name: "another"}},
+		"2 zones at the account; 2 in the profile":    {{Name: "i1"}, {Name: "u1"}},
+	} {
+		if got := Checks(profile.Profile{Zones: zones}, found)[0]; got != (Check{"zones", Verdict{OK, want}}) {
+			t.Errorf("%+v, want %q", got, want)
+		}
+	}
+	if got := Checks(profile.Profile{}, Found{Listing: bad("the service answered 500")})[0].Verdict.Text; got != "the service answered 500" {
+		t.Errorf("a list that was not read: %q", got)
+	}
+}
+
 // script is a service with scripted answers, by path.
 type script map[string]func(w http.ResponseWriter)
 
@@ -193,7 +210,7 @@ func TestWhatAnAccountRefusesIsTheVerdictBesideIt(t *testing.T) {
 			script{"/status": says(200, active), "/zone/get_all_zones": says(200, `[{"name":"a b","type":"dc"},{"name":"c","type":"dc"}]`)},
 			"",
 			func(f Found) Verdict { return f.Listing },
-			Verdict{Warning, "1 zone, and 1 whose names cannot be read"},
+			Verdict{Warning, "1 zone at the account, and 1 whose names cannot be read"},
 			false,
 		},
 		"a compromised password": {
@@ -383,7 +400,7 @@ func TestAHostileListOfZonesIsBounded(t *testing.T) {
 		"/status": says(200, active), "/zone/get_all_zones": says(200, string(text)),
 		"/zone": says(200, hostile), "/zone/passwords": says(200, hostile), "/zone/cost": says(200, `{"\u001b[2J":{"back_m1":{"range":{}}}}`),
 	}, nil)
-	if err != nil || found.Listing != (Verdict{Warning, "4 zones, and 102 whose names cannot be read"}) || len(found.Zones) != 4 {
+	if err != nil || found.Listing != (Verdict{Warning, "4 zones at the account, and 102 whose names cannot be read"}) || len(found.Zones) != 4 {
 		t.Errorf("%+v, %d zones, %v", found.Listing, len(found.Zones), err)
 	}
 	for _, z := range found.Zones {

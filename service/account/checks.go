@@ -1,6 +1,7 @@
 package account
 
 import (
+	"fmt"
 	"slices"
 
 	"zonedeck/service/profile"
@@ -12,13 +13,33 @@ type Check struct {
 	Verdict Verdict
 }
 
+// listing is the verdict on the account's list of zones, and how many of them the profile has: what is
+// listed is not always taken.
+func listing(p profile.Profile, found Found) Verdict {
+	v, taken := found.Listing, 0
+	if v.State != OK && v.State != Warning {
+		return v
+	}
+	for _, z := range found.Zones {
+		if _, has := p.Zone(string(z.Zone.Name)); has {
+			taken++
+		}
+	}
+	if taken == 0 {
+		v.Text += "; none in the profile"
+	} else {
+		v.Text += fmt.Sprintf("; %d in the profile", taken)
+	}
+	return v
+}
+
 // Checks are the verdicts on a profile by what its account said, in the order in which an operator
 // reads them.
 func Checks(p profile.Profile, found Found) []Check {
 	out := []Check{
 		{"key", found.Key},
 		{"account", found.Account},
-		{"zones", found.Listing},
+		{"zones", listing(p, found)},
 		{"rates", found.Rates},
 		{"passwords", found.Passwords},
 		{"certificate", found.Certificates},
