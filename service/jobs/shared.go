@@ -21,6 +21,21 @@ type Shared struct {
 	has    map[string]bool
 }
 
+// Share compares the inputs of a launch with those of a job.
+func Share(job model.Job, launch, before []model.JobInput) Shared {
+	s, asked := Shared{Job: job, has: map[string]bool{}}, map[string]bool{}
+	for _, in := range launch {
+		asked[string(rows.Input(in))] = true
+	}
+	for _, in := range before {
+		if row := string(rows.Input(in)); asked[row] {
+			s.has[row] = true
+		}
+	}
+	s.Inputs = len(s.has)
+	return s
+}
+
 // Unlaunched are the inputs that no job of a list has.
 func Unlaunched(inputs []model.JobInput, shared []Shared) (out []model.JobInput) {
 	for _, in := range inputs {
@@ -41,8 +56,7 @@ func (s Shared) Words(of int) string {
 }
 
 // SharedInputs are the jobs begun within the last while that collect the same way and have some of
-// the inputs, as a sample has, and that may have cost something, newest first. Those with the very
-// same inputs are SameInputs.
+// the inputs, as a sample has, or all of them, and that may have cost something, newest first.
 func (rn *Runner) SharedInputs(ctx context.Context, r model.TriggerRequest, within time.Duration) ([]Shared, error) {
 	if rn.cfg.Ledger == nil || len(r.Inputs) == 0 {
 		return nil, nil
@@ -54,10 +68,6 @@ func (rn *Runner) SharedInputs(ctx context.Context, r model.TriggerRequest, with
 	list, _, err := rn.Jobs(ctx, maxShared)
 	if err != nil {
 		return nil, err
-	}
-	asked, same := map[string]bool{}, digest(p, r)
-	for _, in := range r.Inputs {
-		asked[string(rows.Input(in))] = true
 	}
 	var out []Shared
 	since := rn.cfg.Now().Add(-within)
@@ -72,14 +82,8 @@ func (rn *Runner) SharedInputs(ctx context.Context, r model.TriggerRequest, with
 		if err != nil {
 			return nil, fmt.Errorf("looking for inputs that were launched: %w", err)
 		}
-		has := map[string]bool{}
-		for _, in := range before.Inputs {
-			if row := string(rows.Input(in)); asked[row] {
-				has[row] = true
-			}
-		}
-		if n := len(has); n > 0 && before.Settings.Discover == r.Settings.Discover && digest(p, before) != same {
-			out = append(out, Shared{j, n, has})
+		if s := Share(j, r.Inputs, before.Inputs); s.Inputs > 0 && before.Settings.Discover == r.Settings.Discover {
+			out = append(out, s)
 		}
 	}
 	return out, nil

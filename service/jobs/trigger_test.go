@@ -349,7 +349,7 @@ func TestInputsOfASampleAreFoundInTheWhole(t *testing.T) {
 	}{
 		"the whole":        {whole, time.Hour, "job-1 2 of 3 inputs were"},
 		"one of them":      {trigger("http://lab.test/1"), time.Hour, "job-1 1 of 1 inputs was"},
-		"the same":         {same, time.Hour, ""},
+		"the same":         {same, time.Hour, "job-1 2 of 2 inputs were"},
 		"another data set": {other, time.Hour, ""},
 		"long ago":         {whole, -time.Second, ""},
 	} {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -70,21 +71,40 @@ func (t *task) dryRun(ctx context.Context, r model.TriggerRequest, read rows.Inp
 	if err := t.PermitLaunch(ctx, r.Key); err != nil {
 		return fetchError(ctx, err)
 	}
-	var before []model.Job
-	if len(r.Inputs) > 0 {
-		var err error
-		if before, err = t.Client.SameInputs(ctx, r, sameWithin); err != nil {
-			return jobError(ctx, err)
-		}
-	}
-	for _, j := range before {
-		t.app.say("zonedeck: %s", sameSaid(j, "the same inputs were launched"))
-	}
-	if len(before) == 0 {
-		t.sayShared(ctx, r)
+	before, again, err := t.launchedBefore(ctx, r)
+	if err != nil {
+		return jobError(ctx, err)
 	}
 	t.app.say("zonedeck: nothing was sent")
-	return t.printPlan(r, read, e, before, asJSON)
+	return t.printPlan(r, read, e, before, again, asJSON)
+}
+
+// launchedBefore names the jobs that have the inputs or some of them, newest first. again says that one
+// besides the job that is repeated has them all.
+func (t *task) launchedBefore(ctx context.Context, r model.TriggerRequest) (before []model.Job, again bool, err error) {
+	if len(r.Inputs) == 0 {
+		return nil, false, nil
+	}
+	if before, err = t.Client.SameInputs(ctx, r, sameWithin); err != nil {
+		return nil, false, err
+	}
+	shared, err := t.Client.SharedInputs(ctx, r, sameWithin)
+	if err != nil {
+		return nil, false, err
+	}
+	same := map[string]bool{}
+	for _, j := range before {
+		same[j.ID] = true
+		again = again || j.ID != r.Repeats
+		t.app.say("zonedeck: %s", sameSaid(j, "the same inputs were launched"))
+	}
+	shared = slices.DeleteFunc(shared, func(s jobs.Shared) bool { return same[s.Job.ID] })
+	for _, s := range shared {
+		before = append(before, s.Job)
+	}
+	t.sayShared(r, shared)
+	slices.SortStableFunc(before, func(a, b model.Job) int { return b.Created.Compare(a.Created) })
+	return before, again, nil
 }
 
 // jobPlanJSON is a job that is not launched (docs/schema/job-plan.json).
@@ -101,14 +121,15 @@ type jobPlanJSON struct {
 	Cost          *float64          `json:"cost_estimate"`
 	Basis         string            `json:"basis"`
 	Before        []string          `json:"launched_before"`
+	Again         bool              `json:"needs_again"`
 }
 
 // printPlan prints what a launch would send: one input a line, or one JSON object. read is where
-// the inputs come from, the zero value for those of the ledger; before are jobs with the same.
-func (t *task) printPlan(r model.TriggerRequest, read rows.Inputs, e jobs.Estimate, before []model.Job, asJSON bool) error {
+// the inputs come from, the zero value for those of the ledger; before are jobs with some of them, and again says that one has them all.
+func (t *task) printPlan(r model.TriggerRequest, read rows.Inputs, e jobs.Estimate, before []model.Job, again, asJSON bool) error {
 	out := jobPlanJSON{
 		SchemaVersion: schemaVersion, Dataset: r.Dataset, Repeats: r.Repeats, Inputs: len(r.Inputs), Rows: []json.RawMessage{},
-		Bad: read.Bad, Folded: read.Folded, Blank: read.Blank, Basis: e.Basis, Before: []string{},
+		Bad: read.Bad, Folded: read.Folded, Blank: read.Blank, Basis: e.Basis, Before: []string{}, Again: again,
 	}
 	if e.Records >= 0 {
 		out.Records = &e.Records

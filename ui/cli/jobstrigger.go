@@ -139,7 +139,8 @@ func (t *task) trigger(ctx context.Context, name string, f triggerFlags) error {
 	if err != nil {
 		return err
 	}
-	r := model.TriggerRequest{Dataset: id, Inputs: in.Sample(f.sample), Key: f.key, Settings: f.settings, Many: many, MaxCost: f.maxCost.dollars}
+	sample := in.Sample(f.sample)
+	r := model.TriggerRequest{Dataset: id, Inputs: sample, Key: f.key, Settings: f.settings, Many: many, MaxCost: f.maxCost.dollars}
 	if f.onlyUnlaunched {
 		if err := t.leaveOut(ctx, &r); err != nil {
 			return err
@@ -152,8 +153,8 @@ func (t *task) trigger(ctx context.Context, name string, f triggerFlags) error {
 	if err != nil {
 		return triggerError(ctx, model.Job{}, err)
 	}
-	if len(r.Inputs) < len(in.Rows) {
-		t.app.say("zonedeck: a sample: %d of %d good rows", len(r.Inputs), len(in.Rows))
+	if len(sample) < len(in.Rows) {
+		t.app.say("zonedeck: a sample: %d of %d good rows", len(sample), len(in.Rows))
 	}
 	t.app.say("zonedeck: %s of %s: %s", text.Counted(len(r.Inputs), "input"), id, sanitizeLine(estimate.String()))
 	if f.preview {
@@ -221,7 +222,11 @@ func (t *task) allowAgain(ctx context.Context, r model.TriggerRequest, f trigger
 	guard := &model.LaunchGuard{Within: sameWithin}
 	same, err := t.Client.SameInputs(ctx, r, guard.Within)
 	if err == nil && len(same) == 0 {
-		t.sayShared(ctx, r)
+		shared, err := t.Client.SharedInputs(ctx, r, guard.Within)
+		if err != nil {
+			t.app.warn("%s", oneLine(err))
+		}
+		t.sayShared(r, shared)
 	}
 	if err != nil || len(same) == 0 {
 		return guard, nil //nolint:nilerr // if the ledger cannot be read, the launch itself fails
@@ -259,18 +264,17 @@ func (t *task) leaveOut(ctx context.Context, r *model.TriggerRequest) error {
 	return nil
 }
 
-// sayShared names jobs of the last hour with some of the inputs: after a sample, the whole list has them again.
-func (t *task) sayShared(ctx context.Context, r model.TriggerRequest) {
-	shared, err := t.Client.SharedInputs(ctx, r, sameWithin)
-	if err != nil {
-		t.app.warn("%s", oneLine(err))
-	}
+// sayShared names jobs with some of the inputs: after a sample, the whole list has them again.
+func (t *task) sayShared(r model.TriggerRequest, shared []jobs.Shared) {
 	for _, s := range shared {
 		billed := "billed a second time"
 		if !s.Job.State.Started() {
 			billed += " if that one started"
 		}
-		t.app.say("zonedeck: note: %s launched at %s as %s (%s); what it has, too, is %s; --only-unlaunched leaves it out",
+		if r.Repeats == "" { // relaunch has no such flag
+			billed += "; --only-unlaunched leaves it out"
+		}
+		t.app.say("zonedeck: note: %s launched at %s as %s (%s); what it has, too, is %s",
 			s.Words(len(r.Inputs)), s.Job.Created.Local().Format(time.DateTime), s.Job.ID, s.Job.State.Label(), billed)
 	}
 }
