@@ -37,9 +37,10 @@ type Activity struct {
 	Key     string
 	Class   Class // of a fetch or a probe
 	Cause   Cause
-	Status  int
-	Bytes   int64
-	Total   time.Duration
+	// Status is the target's; of a rotation's proof that did not come so far, the service's or the proxy's own.
+	Status int
+	Bytes  int64
+	Total  time.Duration
 	// Cost is an estimate in dollars by the rates of zones, of a fetch or of all calls of a
 	// test of logins; it counts only when Priced.
 	Cost   float64
@@ -50,6 +51,14 @@ type Activity struct {
 	Text string
 	// Source is who did it: "" for the operator, or one of Sources.
 	Source string
+}
+
+// Outcome is what came of it, as ClassWord has it; empty where there is nothing to say.
+func (a Activity) Outcome() string {
+	if a.Class == "" && a.Cause == "" {
+		return ""
+	}
+	return ClassWord(a.Class, a.Cause)
 }
 
 // ActivityFilter narrows the timeline. The zero value is everything.

@@ -49,12 +49,12 @@ func (c Class) Label() string {
 }
 
 // ClassWord names an outcome in at most 17 cells: its class or, outside the documented
-// classes, its cause. Without a class it is "no result".
+// classes, its cause. Without a class it is "no result", or that a proof saw what it was made to see.
 func ClassWord(c Class, cause Cause) string {
 	switch {
-	case c == "":
+	case c == "" && cause == "":
 		return "no result"
-	case c != ClassOutside:
+	case c != "" && c != ClassOutside:
 		return c.Label()
 	case cause != "":
 		return strings.ReplaceAll(string(cause), "_", " ")
@@ -86,6 +86,8 @@ const (
 	CauseClientTimeout     Cause = "client_timeout"     // our own deadline
 	CauseServiceTimeout    Cause = "service_timeout"    // the service gave up waiting
 	CauseMissingFields     Cause = "missing_fields"     // required fields not found
+
+	CauseWanted Cause = "refused_as_wanted" // a rotation's proof was to be refused, and was: no failure, so that it has no class
 )
 
 // Causes lists the causes that the class can have, in the order in which they
@@ -189,6 +191,11 @@ type Diagnosis struct {
 	// InARow counts, for ClassTooFast, the answers of this kind that came from the same
 	// zone and target with no other between them, this one included.
 	InARow int
+}
+
+// wanted is the diagnosis of a refusal that a call was made to see.
+func (d Diagnosis) wanted(summary string) Diagnosis {
+	return Diagnosis{Cause: CauseWanted, Summary: summary, Rule: d.Rule, Evidence: d.Evidence}
 }
 
 // The bounds of Pause.

@@ -180,6 +180,22 @@ type FetchResult struct {
 	Diagnosis     Diagnosis
 }
 
+// AsProof is the result as it reads in the history: that an old value is refused is what a rotation wanted
+// to see. It is no failure, of the key or of the zone, and there is nothing to do about it.
+func (r FetchResult) AsProof() FetchResult {
+	if !IsOldValue(r.KeyName) || r.Diagnosis.Cause != CauseKeyRejected {
+		return r
+	}
+	r.Diagnosis = r.Diagnosis.wanted("The old value is refused, as the proof of its rotation expects.")
+	r.Attempts = slices.Clone(r.Attempts)
+	for i, a := range r.Attempts {
+		if a.Cause == CauseKeyRejected {
+			r.Attempts[i].Class, r.Attempts[i].Cause = "", CauseWanted
+		}
+	}
+	return r
+}
+
 // What is what a fetch is about, in one line: its address, or the tool and its arguments.
 func (r FetchRequest) What() string {
 	switch {

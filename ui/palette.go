@@ -190,10 +190,7 @@ func historyCommands(list []model.Activity, err error, when func(model.Activity)
 			note = e.Text
 		}
 		note = strings.TrimSpace(note)
-		label := string(e.Kind)
-		if e.Class != "" {
-			label = model.ClassWord(e.Class, e.Cause)
-		}
+		label := cmp.Or(e.Outcome(), string(e.Kind))
 		pick := kit.OpenEntry(e)
 		if same := label + "\x00" + note; pick == nil || e.Ref == "" || seen[same] || len(g.Commands) == maxFound {
 			continue

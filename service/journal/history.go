@@ -75,23 +75,20 @@ func (j *Journal) PutFetch(ctx context.Context, profile string, r model.FetchRes
 
 func fetchActivity(profile string, r model.FetchResult) model.Activity {
 	cost, priced := r.Cost()
-	said, class, cause := r.Diagnosis.Summary, r.Diagnosis.Class, r.Diagnosis.Cause
-	switch {
-	case cause != model.CauseKeyRejected:
-	case model.IsOldValue(r.KeyName): // not a failure, so that it has no class
-		said, class, cause = "The old value is refused, as the proof of its rotation expects.", "", ""
-	case model.IsNewValue(r.KeyName):
+	r = r.AsProof()
+	said, source, status := r.Diagnosis.Summary, "", r.Status
+	if r.Diagnosis.Cause == model.CauseKeyRejected && model.IsNewValue(r.KeyName) {
 		said = "The service rejects the new value that a rotation was given; the key itself was not tried."
 	}
-	source := ""
 	if r.Proves != "" {
 		said, source = strings.TrimSpace("Proof for "+r.Proves+". "+said), model.SourceRotation
+		status = cmp.Or(status, r.ServiceStatus)
 	}
 	return model.Activity{
 		Cost: cost, Priced: priced, Source: source,
 		At: r.Started, Kind: model.ActivityFetch, Profile: profile,
 		Zone: string(r.Request.Zone.Name), URL: maskURL(r.Request.What()), Via: r.Request.Via, Key: r.KeyName,
-		Class: class, Cause: cause, Status: r.Status,
+		Class: r.Diagnosis.Class, Cause: r.Diagnosis.Cause, Status: status,
 		Bytes: r.Body.Size, Total: r.Timing.Total, Ref: r.ID, Text: said,
 	}
 }

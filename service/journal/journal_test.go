@@ -396,17 +396,24 @@ func TestARejectedKeyIsToldOnceAnHour(t *testing.T) {
 // new one that was mistyped.
 func TestARotationsCallsAreNoFaultOfTheKey(t *testing.T) {
 	for name, want := range map[string]model.Activity{
-		model.OldValueOf("k1"): {Text: "as the proof of its rotation expects"},
-		model.NewValueOf("k1"): {Text: "rejects the new value", Class: model.ClassOutside, Cause: model.CauseKeyRejected},
+		model.OldValueOf("k1"): {Text: "Proof for a step. The old value is refused, as the proof of its rotation expects", Cause: model.CauseWanted},
+		model.NewValueOf("k1"): {Text: "Proof for a step. The service rejects the new value", Class: model.ClassOutside, Cause: model.CauseKeyRejected},
 	} {
 		j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
-		r := model.FetchResult{ID: "f", KeyName: name, Started: testTime, Diagnosis: model.Diagnosis{Class: model.ClassOutside, Cause: model.CauseKeyRejected, Summary: "The service rejected the API key (401)."}}
+		r := model.FetchResult{
+			ID: "f", KeyName: name, Proves: "a step", ServiceStatus: 401, Started: testTime, Attempts: []model.Attempt{{N: 1, Class: model.ClassOutside, Cause: model.CauseKeyRejected}},
+			Diagnosis: model.Diagnosis{Class: model.ClassOutside, Cause: model.CauseKeyRejected, Summary: "The service rejected the API key (401).", Steps: []model.Step{{Action: model.ActionCheckKey}}},
+		}
 		if err := j.PutFetch(t.Context(), "p", r); err != nil {
 			t.Fatal(err)
 		}
 		lines, err := j.Activity(t.Context(), model.ActivityFilter{Limit: 10})
-		if err != nil || len(lines) != 1 || lines[0].Kind != model.ActivityFetch || lines[0].Class != want.Class || lines[0].Cause != want.Cause || !strings.Contains(lines[0].Text, want.Text) {
+		if err != nil || len(lines) != 1 || lines[0].Kind != model.ActivityFetch || lines[0].Class != want.Class || lines[0].Cause != want.Cause || lines[0].Status != 401 || !strings.Contains(lines[0].Text, want.Text) {
 			t.Errorf("%s: %v, %+v", name, err, lines)
+		}
+		kept, err := j.Fetch(t.Context(), "f")
+		if d := kept.Diagnosis; err != nil || d.Class != want.Class || d.Cause != want.Cause || kept.Attempts[0].Cause != want.Cause || (len(d.Steps) > 0) != (want.Class != "") {
+			t.Errorf("%s: %v, opened again it is %+v", name, err, kept)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func (j *Journal) Fetch(ctx context.Context, id string) (model.FetchResult, erro
 		return model.FetchResult{}, fmt.Errorf("%s: %w", doing, err)
 	}
 	r.Body.Bytes = body
-	return r, nil
+	return r.AsProof(), nil
 }
 
 // Twin is a comparison as it was put, with the request's credentials masked, and without the

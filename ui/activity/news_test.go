@@ -57,12 +57,12 @@ func TestWhatAnotherProcessDoesIsShownWhileItHappens(t *testing.T) {
 		fetch := model.Activity{ID: 9002, At: time.Now(), Kind: model.ActivityFetch, Source: model.SourceAgent, Class: model.ClassOK, URL: "http://shop.test/"}
 		change(func(all []model.Activity) []model.Activity {
 			call.Text = "fetch: ok"
-			proof := model.Activity{ID: 9003, At: time.Now(), Kind: model.ActivityFetch, Source: model.SourceRotation, URL: "http://lab.test/whoami", Text: "Proof for a step."}
+			proof := model.Activity{ID: 9003, At: time.Now(), Kind: model.ActivityFetch, Source: model.SourceRotation, Cause: model.CauseWanted, Status: 401, URL: "http://lab.test/whoami", Text: "Proof for a step."}
 			return append([]model.Activity{proof, fetch, call}, all[1:]...)
 		})
 		s.After(2 * time.Second)
-		s.Expect("[agent] http://shop.test/", "fetch: ok ", "[rotation] http://lab.test/whoami  Proof for a step.", "by a rotation")
-		s.ExpectNot("under way")
+		s.Expect("[agent] http://shop.test/", "fetch: ok ", "[rotation] http://lab.test/whoami  Proof for a step.", "by a rotation", "✓ refused as wanted", "fetch · refused as wanted · 401 · by a rotation")
+		s.ExpectNot("under way", "wanted · refused as wanted")
 		s.Press("pgdown", "pgdown", "pgdown", "pgdown", "pgdown", "pgdown", "pgdown")
 		s.Expect("/page/105") // no entry is lost between the pages
 		s.Press("/")

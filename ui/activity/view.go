@@ -120,9 +120,9 @@ func (m *Model) row(i int) []widget.Cell {
 	}
 	th := m.deps.Theme
 	class := widget.Cell{Text: "-", Ink: th.Muted}
-	if a.Class != "" {
-		glyph, ink := th.ClassMark(a.Class)
-		class = widget.Cell{Text: glyph + " " + model.ClassWord(a.Class, a.Cause), Ink: ink}
+	if word := a.Outcome(); word != "" {
+		glyph, ink := th.OutcomeMark(a.Class, a.Cause)
+		class = widget.Cell{Text: glyph + " " + word, Ink: ink}
 	}
 	status, duration, via := "-", "-", ""
 	if a.Status > 0 {
@@ -213,10 +213,8 @@ func (m *Model) facts(a model.Activity) string {
 			parts = append(parts, s)
 		}
 	}
-	if a.Class != "" {
-		add(model.ClassWord(a.Class, a.Cause))
-	}
-	if a.Cause != "" && a.Class != model.ClassOutside {
+	add(a.Outcome())
+	if a.Cause != "" && a.Class != "" && a.Class != model.ClassOutside {
 		add(strings.ReplaceAll(string(a.Cause), "_", " "))
 	}
 	if a.Status > 0 {

@@ -158,6 +158,14 @@ func (t *Theme) ClassMark(c model.Class) (glyph string, ink Ink) {
 	}
 }
 
+// OutcomeMark is ClassMark for what may be a proof: that it saw what it was made to see is good.
+func (t *Theme) OutcomeMark(c model.Class, cause model.Cause) (glyph string, ink Ink) {
+	if cause == model.CauseWanted {
+		return "✓", t.Good
+	}
+	return t.ClassMark(c)
+}
+
 // KeyMark is the glyph and the ink of a key's state.
 func (t *Theme) KeyMark(s model.KeyState) (glyph string, ink Ink) {
 	switch s {

@@ -112,7 +112,7 @@ func draftOf(r model.FetchRequest) draft {
 // service.
 func (m *Model) draftOfShown() draft {
 	d := draftOf(m.result.res.Request.Template())
-	d.Key, d.Profile = cmp.Or(d.Key, m.result.res.KeyName), m.result.profile
+	d.Key, d.Profile = model.PlainName(cmp.Or(d.Key, m.result.res.KeyName)), m.result.profile
 	if d.Profile != "" {
 		d.Key = m.session.Key.Name
 	}

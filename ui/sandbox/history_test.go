@@ -160,6 +160,26 @@ func TestAReopenedFetchFillsTheForm(t *testing.T) {
 	})
 }
 
+// TestAProofsRefusalIsNoFailure opens the call by which a rotation saw the old value refused.
+func TestAProofsRefusalIsNoFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		key := model.OldValueOf("batch-user")
+		proof := model.FetchResult{
+			Request: model.FetchRequest{Zone: demoZones()[0], URL: "http://lab.test/whoami", Via: model.ViaAPI, Key: key}, KeyName: key,
+			Proves: "the rotation of batch-user, step refused", ServiceStatus: 401, Attempts: []model.Attempt{{N: 1, Class: model.ClassOutside, Cause: model.CauseKeyRejected}},
+			Diagnosis: model.Diagnose(model.Outcome{Via: model.ViaAPI, ServiceStatus: 401}),
+		}
+		if d := proof.Diagnosis; d.Cause != model.CauseKeyRejected || len(d.Steps) == 0 {
+			t.Fatalf("it is diagnosed as %+v", d)
+		}
+		b.svc.kept["f_2"] = proof.AsProof()
+		b.Send(kit.Addressed{View: kit.Sandbox, Msg: kit.OpenFetch{ID: "f_2"}})
+		b.Expect("proof for the rotation of batch-user, step refused", "✓ refused as wanted   service 401 · API", "The old value is refused, as the proof of its rotation expects.")
+		b.ExpectNot("✗", "do next", "[K]", "(old value)")
+	})
+}
+
 func TestACredentialThatTheJournalDroppedIsNotSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)

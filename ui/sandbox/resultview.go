@@ -142,7 +142,7 @@ func (m *Model) attemptLines(list []model.Attempt, w int) []string {
 	th := m.deps.Theme
 	lines := []string{th.Muted.Render(text.Fit("  #  CLASS                STATUS      WAITED       TOOK", w))}
 	for _, a := range list {
-		glyph, ink := th.ClassMark(a.Class)
+		glyph, ink := th.OutcomeMark(a.Class, a.Cause)
 		status := "-"
 		if a.Status > 0 {
 			status = fmt.Sprint(a.Status)
@@ -193,6 +193,9 @@ func (m *Model) headLines(w, h int) []string {
 	if m.result.origin == fromHistory {
 		when := widget.When(m.session, m.result.profile, m.result.res.Started, m.deps.Now())
 		lines = append(lines, " "+th.Muted.Render(text.Cut("from history, "+when+", nothing was sent", w-1)))
+	}
+	if of := m.result.res.Proves; of != "" {
+		lines = append(lines, " "+th.Muted.Render(text.Cut(text.Clean("proof for "+of), w-1)))
 	}
 	lines = append(lines, " "+m.statusInk())
 	steps := m.stepLines(w)
@@ -298,7 +301,7 @@ func (m *Model) pagesLine(w int) string {
 
 // statusInk is the coloured status line.
 func (m *Model) statusInk() string {
-	glyph, ink := m.deps.Theme.ClassMark(m.result.res.Diagnosis.Class)
+	glyph, ink := m.deps.Theme.OutcomeMark(m.result.res.Diagnosis.Class, m.result.res.Diagnosis.Cause)
 	head := glyph + " " + model.ClassWord(m.result.res.Diagnosis.Class, m.result.res.Diagnosis.Cause)
 	return ink.Render(head) + strings.TrimPrefix(m.statusLine(), head)
 }
@@ -307,7 +310,7 @@ func (m *Model) statusInk() string {
 // narrow screen may cut off, the type and the exit last.
 func (m *Model) statusLine() string {
 	res := m.result.res
-	glyph, _ := m.deps.Theme.ClassMark(res.Diagnosis.Class)
+	glyph, _ := m.deps.Theme.OutcomeMark(res.Diagnosis.Class, res.Diagnosis.Cause)
 	status := "no answer"
 	switch {
 	case res.Status > 0:
