@@ -282,7 +282,7 @@ func (l *launch) asked() (r model.TriggerRequest, shape rows.Shape, sample int) 
 		n, _ := strconv.Atoi(l.form.Value(name))
 		return n
 	}
-	r.Dataset, r.Key = strings.TrimSpace(l.form.Value(fieldDataset)), l.form.Value(fieldKey)
+	r.Dataset, r.Key, r.Repeats = strings.TrimSpace(l.form.Value(fieldDataset)), l.form.Value(fieldKey), l.base.Repeats
 	r.MaxCost, _ = strconv.ParseFloat(l.form.Value(fieldMaxCost), 64)
 	r.Settings = model.JobSettings{
 		Discover: l.discover(), LimitPerInput: number(fieldPerInput), LimitTotal: number(fieldTotal),
@@ -352,6 +352,7 @@ func (d Deps) inputsOf(ctx context.Context, sends model.Sends, r model.TriggerRe
 	}
 	out.request.Inputs = out.in.Sample(sample)
 	out.estimate, out.err = d.Ledger.Check(ctx, out.request)
+	d.findLaunched(ctx, &out)
 	return out
 }
 

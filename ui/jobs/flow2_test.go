@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"zonedeck/model"
-	service "zonedeck/service/jobs"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/uitest"
 )
@@ -88,7 +87,7 @@ func TestTheSameInputsAtTheEmulatorAreDated(t *testing.T) {
 }
 
 func TestInputsOfASampleAreNamedBeforeTheWholeIsLaunched(t *testing.T) {
-	f := &fakeLedger{local: true, shared: []service.Shared{{Job: readyJob(), Inputs: 1}}}
+	f := &fakeLedger{local: true, launched: []model.JobInput{{URL: "https://a.test/1"}}}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		fillDialog(s, "https://a.test/1\nhttps://a.test/2")
 		s.Press("ctrl+s", "ctrl+s")

@@ -65,7 +65,10 @@ type fakeLedger struct {
 	// rest and candidates are what a job asked for and what it can be.
 	rest       service.Rest
 	candidates []service.Candidate
-	shared     []service.Shared
+	launched   []model.JobInput // what readyJob was launched with
+	sharedErr  error
+	perInput   float64     // dollars, 0 for not known
+	maxInputs  int         // 0 for any number
 	same       []model.Job // beside what was triggered
 	sure       bool        // of the last claim
 	settleErr  error
@@ -150,10 +153,16 @@ func (f *fakeLedger) settle(id string, change func(*model.Job)) (model.Job, erro
 	return f.jobs[i], f.settleErr
 }
 
-func (f *fakeLedger) SharedInputs(context.Context, model.TriggerRequest, time.Duration) ([]service.Shared, error) {
+func (f *fakeLedger) SharedInputs(_ context.Context, r model.TriggerRequest, _ time.Duration) (out []service.Shared, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.shared, nil
+	if f.sharedErr != nil {
+		return nil, f.sharedErr
+	}
+	if s := service.Share(readyJob(), r.Inputs, f.launched); s.Inputs > 0 {
+		out = append(out, s)
+	}
+	return out, nil
 }
 
 func (f *fakeLedger) SameInputs(_ context.Context, r model.TriggerRequest, within time.Duration) ([]model.Job, error) {
@@ -190,7 +199,14 @@ func (f *fakeLedger) Check(_ context.Context, r model.TriggerRequest) (service.E
 	if f.estimate.Inputs > 0 || f.checkErr != nil {
 		return f.estimate, f.checkErr
 	}
-	return service.Estimate{Inputs: len(r.Inputs), Records: float64(len(r.Inputs)), Basis: "one for each input", Dollars: -1}, nil
+	e := service.Estimate{Inputs: len(r.Inputs), Records: float64(len(r.Inputs)), Basis: "one for each input", Dollars: -1}
+	if f.perInput > 0 {
+		e.Dollars = f.perInput * e.Records
+	}
+	if f.maxInputs > 0 && e.Inputs > f.maxInputs {
+		return e, model.BadField("max_cost", "more than its cap")
+	}
+	return e, nil
 }
 
 func (f *fakeLedger) keepRejects(_ string, in rows.Inputs) (string, error) {

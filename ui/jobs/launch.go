@@ -56,7 +56,9 @@ type launch struct {
 	agreed  bool                // the operator confirmed the launch
 	same    []model.Job         // the jobs with the same inputs that the question named
 	partly  bool                // the operator confirmed launching the good rows alone
-	inbox   struct {
+	// unlaunched says that what jobs of the last hour have was left out of what was checked.
+	unlaunched bool
+	inbox      struct {
 		slot    kit.Slot
 		at      string // where it receives, as it was filled in
 		auth    bool   // the reference that it checks by was proposed
@@ -71,6 +73,7 @@ type checkedInputs struct {
 	request  model.TriggerRequest
 	in       rows.Inputs
 	estimate service.Estimate
+	launched launched
 	err      error
 	at       string // the field that err is about, fieldSource for that of the inputs; "" for none
 }
@@ -115,6 +118,7 @@ func (m *Model) openForm(urls []string) tea.Cmd {
 		},
 		{Name: fieldPath, Label: "File", Kind: widget.FieldText, Hidden: true, Placeholder: "e.g. inputs.csv", Help: pathHelp, Check: widget.Required("name a file")},
 		{Name: fieldKey, Label: "Key", Kind: widget.FieldPick, Value: m.session.Key.Name, Placeholder: "the profile's"},
+		{Name: fieldUnlaunched, Label: "Leave out", Kind: widget.FieldToggle, Hidden: true, Help: "What a job of the last hour has is not sent and billed again."},
 		{Name: fieldReason, Label: "Why ADMIN", Hidden: true, Placeholder: "why it must be this key", Help: "It stands in Activity."},
 	}
 	fields = append(fields, settingFields()...)
@@ -188,6 +192,11 @@ func (m *Model) contractAlone() string {
 
 // changed updates the fields and discards the check.
 func (l *launch) changed(m *Model) {
+	rechosen := l.rechosen()
+	if !rechosen {
+		l.checked = checkedInputs{}
+		l.form.SetHidden(fieldUnlaunched, true)
+	}
 	l.describe(m)
 	source := l.form.Value(fieldSource)
 	l.form.SetHidden(fieldPaste, source != sourcePaste)
@@ -204,6 +213,9 @@ func (l *launch) changed(m *Model) {
 	l.slot.Drop()
 	l.dialog.Busy = false
 	l.note("Nothing is launched yet: the rows are checked first.", l.costs(), m.contractAlone(), m.lint(l.form.Value(fieldKey)))
+	if rechosen { // both choices were checked
+		_ = l.inputsRead(m, l.checked)
+	}
 }
 
 // note sets the text below the form.
@@ -264,7 +276,6 @@ func (m *Model) submit() tea.Cmd {
 	}
 	l.dialog.Busy = true
 	r := l.checked.request
-	r.Repeats = l.base.Repeats
 	if l.agreed {
 		r.Guard = guardOf(l.same)
 		return m.trigger(r, l.kept())
@@ -361,6 +372,7 @@ func (m *Model) dialogResult(msg tea.Msg) (tea.Cmd, bool) {
 
 func (l *launch) inputsRead(m *Model, c checkedInputs) tea.Cmd {
 	l.dialog.Busy = false
+	c = l.offerUnlaunched(c)
 	l.checked = c
 	in := c.in
 	wrong := l.markTyped(in.Problems)
@@ -398,7 +410,12 @@ func (l *launch) partWords() string {
 	if in.Folded > 0 {
 		out += " · " + text.Counted(in.Folded, "repeated row") + " folded"
 	}
-	if len(l.checked.request.Inputs) < len(in.Rows) {
+	left := 0
+	if l.unlaunched {
+		left = len(l.checked.launched.whole.inputs) - len(l.checked.request.Inputs)
+		out += fmt.Sprintf(" · %d left out", left)
+	}
+	if left+len(l.checked.request.Inputs) < len(in.Rows) {
 		out += fmt.Sprintf(" · a sample of %d", len(in.Rows))
 	}
 	if in.Bad > 0 {
@@ -465,27 +482,4 @@ func problemLines(problems []rows.Problem) string {
 		out = append(out, mark+" "+text)
 	}
 	return strings.Join(out, "\n")
-}
-
-// forbidden returns the finding that forbids using a key for a launch, if any: a job is automation.
-func forbidden(k model.Key, now time.Time) (keystore.Finding, bool) {
-	for _, f := range keystore.CheckUse(k, model.CapUse, true, now) {
-		if f.Severity == keystore.SeverityError {
-			return f, true
-		}
-	}
-	return keystore.Finding{}, false
-}
-
-// admin reports whether a finding is the one that a reason overrides.
-func admin(f keystore.Finding) bool { return f.Rule == keystore.RuleAdminAutomated }
-
-// reason is why an ADMIN key is used, or empty.
-func (l *launch) reason() string { return strings.TrimSpace(l.form.Value(fieldReason)) }
-
-func severityMark(f keystore.Finding) string {
-	if f.Severity == keystore.SeverityError {
-		return "✗"
-	}
-	return "!"
 }

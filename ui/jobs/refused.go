@@ -3,9 +3,12 @@ package jobs
 import (
 	"cmp"
 	"errors"
+	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
+	"zonedeck/keystore"
 	"zonedeck/model"
 )
 
@@ -66,4 +69,27 @@ func isSetting(name string) bool {
 		}
 	}
 	return false
+}
+
+// forbidden returns the finding that forbids using a key for a launch, if any: a job is automation.
+func forbidden(k model.Key, now time.Time) (keystore.Finding, bool) {
+	for _, f := range keystore.CheckUse(k, model.CapUse, true, now) {
+		if f.Severity == keystore.SeverityError {
+			return f, true
+		}
+	}
+	return keystore.Finding{}, false
+}
+
+// admin reports whether a finding is the one that a reason overrides.
+func admin(f keystore.Finding) bool { return f.Rule == keystore.RuleAdminAutomated }
+
+// reason is why an ADMIN key is used, or empty.
+func (l *launch) reason() string { return strings.TrimSpace(l.form.Value(fieldReason)) }
+
+func severityMark(f keystore.Finding) string {
+	if f.Severity == keystore.SeverityError {
+		return "✗"
+	}
+	return "!"
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
 	"zonedeck/model"
 	"zonedeck/service/ledger"
 	"zonedeck/service/profile"
@@ -139,6 +141,20 @@ func jobScreens(silent string) []screen {
 			list("may have")(p)
 			p.Press("a")
 			p.WaitFor("Launch job-1 again", "the whole job")
+		}},
+		{name: "jobs/only-unlaunched", before: lost, steps: func(p *uitest.Whole) {
+			list("may have")(p)
+			p.Press("n")
+			p.WaitFor("7 data sets")
+			p.Type("gd_products")
+			p.WaitGone("Lab search")
+			p.Press("enter")
+			p.WaitFor("New job", "Dataset")
+			p.Send(tea.PasteMsg{Content: "http://lab.test/shop\nhttp://lab.test/product/1\nhttp://lab.test/product/2"})
+			p.WaitFor("3 inputs from what was pasted", "1 of 3 inputs was launched as job-1")
+			p.WaitGone("pasted lines:") // the toast
+			p.Press("down", "down", "space")
+			p.WaitFor("1 left out")
 		}},
 		{name: "jobs/datasets", steps: func(p *uitest.Whole) {
 			list("no jobs yet")(p)

@@ -1,0 +1,93 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"zonedeck/model"
+	service "zonedeck/service/jobs"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
+)
+
+// fieldUnlaunched leaves out the inputs that jobs of the last hour have. It is shown where there are some, and others.
+const fieldUnlaunched = "only_unlaunched"
+
+// part are inputs, what they are expected to cost, and why they would be refused.
+type part struct {
+	inputs   []model.JobInput
+	estimate service.Estimate
+	err      error
+}
+
+// launched is what of a launch jobs of the last hour have.
+type launched struct {
+	jobs  []service.Shared
+	whole part // what was checked
+	left  part // what no job has
+}
+
+// findLaunched looks for jobs with some of the inputs.
+func (d Deps) findLaunched(ctx context.Context, c *checkedInputs) {
+	shared, err := d.Ledger.SharedInputs(ctx, c.request, recent)
+	if err != nil {
+		c.err = cmp.Or(c.err, fmt.Errorf("the ledger cannot be searched for the same inputs: %w", err))
+		return
+	}
+	left := c.request
+	left.Inputs = service.Unlaunched(c.request.Inputs, shared)
+	if n := len(left.Inputs); n == 0 || n == len(c.request.Inputs) {
+		return
+	}
+	c.launched = launched{jobs: shared, whole: part{c.request.Inputs, c.estimate, c.err}, left: part{inputs: left.Inputs}}
+	c.launched.left.estimate, c.launched.left.err = d.Ledger.Check(ctx, left)
+}
+
+// offerUnlaunched shows the choice if there is one, and gives what the form launches by it.
+func (l *launch) offerUnlaunched(c checkedInputs) checkedInputs {
+	has := c.launched
+	l.form.SetHidden(fieldUnlaunched, len(has.jobs) == 0)
+	if len(has.jobs) == 0 {
+		return c
+	}
+	n := len(has.whole.inputs) - len(has.left.inputs)
+	l.form.SetPlaceholder(fieldUnlaunched, text.Counted(n, "input")+" of the last hour: "+savedWords(has.whole.estimate, has.left.estimate))
+	l.form.SetNote(fieldUnlaunched, widget.Note{Mark: widget.NoteWarn, Text: hasWords(has)})
+	chosen := has.whole
+	if l.unlaunched = l.form.On(fieldUnlaunched); l.unlaunched {
+		chosen = has.left
+	}
+	c.request.Inputs, c.estimate, c.err = chosen.inputs, chosen.estimate, chosen.err
+	return c
+}
+
+// rechosen reports whether the choice alone has changed since the inputs were checked.
+func (l *launch) rechosen() bool {
+	return len(l.checked.launched.jobs) > 0 && l.form.On(fieldUnlaunched) != l.unlaunched
+}
+
+// savedWords say what leaving inputs out saves.
+func savedWords(whole, left service.Estimate) string {
+	switch saved := whole.Dollars - left.Dollars; {
+	case whole.Dollars < 0 || left.Dollars < 0:
+		return "what that saves is not known"
+	case saved > 0:
+		return "saves about " + model.SmallDollars(saved)
+	default:
+		return "the estimate stays the same"
+	}
+}
+
+// hasWords name the jobs that have some of the inputs.
+func hasWords(has launched) string {
+	var names []string
+	for _, s := range has.jobs[:min(len(has.jobs), maxSharedSaid)] {
+		names = append(names, fmt.Sprintf("%s launched as %s (%s)", s.Words(len(has.whole.inputs)), s.Job.ID, s.Job.State.Label()))
+	}
+	if more := len(has.jobs) - len(names); more > 0 {
+		names = append(names, text.Counted(more, "more job")+" with some of them")
+	}
+	return strings.Join(names, ", ") + "."
+}

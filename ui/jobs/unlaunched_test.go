@@ -1,0 +1,75 @@
+package jobs_test
+
+import (
+	"errors"
+	"testing"
+
+	"zonedeck/model"
+	"zonedeck/ui/uitest"
+)
+
+func launchedOf(urls ...string) (out []model.JobInput) {
+	for _, u := range urls {
+		out = append(out, model.JobInput{URL: u})
+	}
+	return out
+}
+
+func TestWhatASampleLaunchedIsLeftOutByChoice(t *testing.T) {
+	f := &fakeLedger{perInput: 0.5, launched: launchedOf("https://a.test/1", "https://a.test/3")}
+	flow(t, f, "brightdata", 100, 36, func(s *uitest.Screen) {
+		fillDialog(s, "https://a.test/1\nhttps://a.test/2\nhttps://a.test/3")
+		s.ExpectNot("Leave out")
+		s.Press("ctrl+s")
+		s.Expect("[ ] 2 inputs of the last hour: saves about $1.00", "! 2 of 3 inputs were launched as job-9 (ready).", "✓ 3 inputs from what was pasted", "launch 3 inputs")
+		s.Press("down", "down", "space")
+		s.Expect("[x] 2 inputs of the last hour", "✓ 1 input from what was pasted", "· 2 left out", "launch 1 input")
+		s.ExpectNot("a sample of")
+		s.Press("space")
+		s.Expect("✓ 3 inputs from what was pasted", "launch 3 inputs")
+		s.Press("space", "ctrl+s")
+		s.Expect("Launch 1 input?")
+		s.ExpectNot("billed a second time")
+		s.Press("y")
+		if len(f.triggered) != 1 || len(f.triggered[0].Inputs) != 1 || f.triggered[0].Inputs[0].URL != "https://a.test/2" {
+			t.Errorf("triggered %+v", f.triggered)
+		}
+	})
+}
+
+func TestLeavingOutIsOfferedOnlyWhereSomethingStays(t *testing.T) {
+	f := &fakeLedger{launched: launchedOf("https://a.test/1", "https://a.test/2")}
+	flow(t, f, "brightdata", 100, 36, func(s *uitest.Screen) {
+		fillDialog(s, "https://a.test/1")
+		s.Press("ctrl+s")
+		s.Expect("launch 1 input")
+		s.ExpectNot("Leave out")
+		s.Paste("https://a.test/7")
+		s.Expect("[ ] 1 input of the last hour: what that saves is not known")
+		s.Press("down", "down", "space")
+		s.Expect("launch 1 input")
+		s.Press("up", "up", "enter", "ctrl+u") // other rows are checked anew
+		s.ExpectNot("Leave out")
+	})
+}
+
+func TestAJobAboveItsCapComesWithinItByLeavingOut(t *testing.T) {
+	f := &fakeLedger{perInput: 0.5, maxInputs: 2, launched: launchedOf("https://a.test/1")}
+	flow(t, f, "brightdata", 100, 36, func(s *uitest.Screen) {
+		fillDialog(s, "https://a.test/1\nhttps://a.test/2\nhttps://a.test/3")
+		s.Press("ctrl+s")
+		s.Expect("✗ max_cost: more than its cap", "[ ] 1 input of the last hour: saves about $0.5000")
+		s.Press("down", "down", "space")
+		s.Expect("[x]", "✓ 2 inputs from what was pasted", "launch 2 inputs")
+		s.ExpectNot("more than its cap")
+	})
+}
+
+func TestASearchForLaunchedInputsThatFailsIsSaid(t *testing.T) {
+	f := &fakeLedger{sharedErr: errors.New("the disk is gone")}
+	flow(t, f, "brightdata", 100, 36, func(s *uitest.Screen) {
+		fillDialog(s, "https://a.test/1")
+		s.Press("ctrl+s")
+		s.Expect("✗ the ledger cannot be searched for the same inputs: the disk is gone", "check the inputs")
+	})
+}
