@@ -8,11 +8,14 @@ import (
 
 // ProbeResult is what a test of a proxy login found. Its texts are masked and bounded.
 type ProbeResult struct {
-	Zone     Zone
-	Username string // without the password
-	Proxy    string // host:port that was used
-	Target   string
-	Started  time.Time
+	Zone Zone
+	// Proves is FetchResult's; WantsRefusal says that it is the refusal which it is made to see.
+	Proves       string
+	WantsRefusal bool
+	Username     string // without the password
+	Proxy        string // host:port that was used
+	Target       string
+	Started      time.Time
 	// ConnectStatus and ConnectHeader are the proxy's own answer; ConnectHead is its status
 	// line and header as they came, a line each.
 	ConnectStatus int
@@ -34,6 +37,14 @@ type ProbeResult struct {
 	Timing    Timing
 	Diagnosis Diagnosis
 	Spend     Spend // of all calls
+}
+
+// AsProof is the result as it reads in the history; see FetchResult.AsProof.
+func (r ProbeResult) AsProof() ProbeResult {
+	if r.WantsRefusal && r.Diagnosis.Cause == CauseLoginRejected {
+		r.Diagnosis = r.Diagnosis.wanted("The login is refused, as this proof expects.")
+	}
+	return r
 }
 
 // ProbeState says how far a step of a test came.

@@ -39,6 +39,8 @@ type ProbeRequest struct {
 	// Session, when set, also tests whether the exit stays the same within that
 	// session. It may also be one of Params.
 	Session string
+
+	proof LoginProof // what it is made for
 }
 
 // Probe tests a zone's proxy login (service.md 5.2): it opens a tunnel, or sends
@@ -63,7 +65,7 @@ func (ft *Fetcher) Probe(ctx context.Context, q ProbeRequest, on func(string)) (
 	if err != nil {
 		return model.ProbeResult{}, err
 	}
-	pr.on, pr.res.Started = on, ft.cfg.Now()
+	pr.on, pr.res.Started, pr.res.Proves, pr.res.WantsRefusal = on, ft.cfg.Now(), q.proof.Proves, q.proof.Refusal
 	if err := pr.run(ctx); err != nil {
 		return model.ProbeResult{}, err
 	}

@@ -53,23 +53,33 @@ func (ft *Fetcher) ProveKey(ctx context.Context, p profile.Profile, zone string,
 	return prover.Fetch(ctx, r, nil)
 }
 
-// ProvePassword makes one call through the proxy with a password that need not be where the
-// zone's reference leads. The result and the errors are those of Probe; it stands in no history.
+// LoginProof is a call through the proxy with a password that need not be where the zone's reference leads.
+type LoginProof struct {
+	Password keystore.Secret
+	// Proves and Refusal are ProbeResult's Proves and WantsRefusal. A call that proves nothing stands in no history.
+	Proves  string
+	Refusal bool
+}
+
+// ProvePassword makes one call through the proxy that proves nothing. The result and the errors are those of Probe.
 func (ft *Fetcher) ProvePassword(ctx context.Context, z model.Zone, value keystore.Secret) (model.ProbeResult, error) {
 	p, err := ft.cfg.Access.Profile(ctx)
 	if err != nil {
 		return model.ProbeResult{Zone: z}, err
 	}
-	return ft.ProvePasswordAs(ctx, p, z, value)
+	return ft.ProvePasswordAs(ctx, p, z, LoginProof{Password: value})
 }
 
-// ProvePasswordAs is ProvePassword with the settings of a profile, which need not be the one in use.
-func (ft *Fetcher) ProvePasswordAs(ctx context.Context, p profile.Profile, z model.Zone, value keystore.Secret) (model.ProbeResult, error) {
+// ProvePasswordAs makes one call through the proxy with the settings of a profile, which need not be the one in use.
+// The result and the errors are those of Probe.
+func (ft *Fetcher) ProvePasswordAs(ctx context.Context, p profile.Profile, z model.Zone, l LoginProof) (model.ProbeResult, error) {
 	conf := ft.cfg
-	conf.Journal = nil
+	if l.Proves == "" {
+		conf.Journal = nil
+	}
 	conf.Access.Profile = func(context.Context) (profile.Profile, error) { return p, nil }
-	conf.Access.Secret = func(context.Context, string) (keystore.Secret, error) { return value, nil }
+	conf.Access.Secret = func(context.Context, string) (keystore.Secret, error) { return l.Password, nil }
 	prover := New(conf)
 	prover.spent = ft.spent // it is billed like any other
-	return prover.Probe(ctx, ProbeRequest{Zone: z, Rounds: 1}, nil)
+	return prover.Probe(ctx, ProbeRequest{Zone: z, Rounds: 1, proof: l}, nil)
 }

@@ -55,3 +55,51 @@ func TestWhatAKeyIsProvedBy(t *testing.T) {
 		}
 	}
 }
+
+// The logins by which a rotation proves the passwords of a zone are lines of the history; others of the kind are not.
+func TestAPasswordsProofsAreLinesOfTheHistory(t *testing.T) {
+	demo := servicetest.Emulator(t, emulator.Options{})
+	change, j, _ := withJournal(t)
+	conf := Config{Access: exchange.Access{
+		Profile: func(context.Context) (profile.Profile, error) { return demo.Profile, nil }, Secret: demo.Secret, Key: demo.Key,
+	}, Wire: exchange.New(exchange.Config{})}
+	change(&conf)
+	ft := New(conf)
+	z, _ := demo.Profile.Zone("isp_demo")
+	right, err := demo.Secret(t.Context(), z.Password)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := keystore.NewSecret("another-password-01")
+	for _, l := range []LoginProof{
+		{Password: right, Proves: "a step, create"}, {Password: wrong, Proves: "a step, refused", Refusal: true}, {Password: wrong, Proves: "a step, test"}, {Password: right},
+	} {
+		res, err := ft.ProvePasswordAs(t.Context(), demo.Profile, z, l)
+		if err != nil || res.Diagnosis.OK() != l.Password.Equal(right) || !res.Diagnosis.OK() && res.Diagnosis.Cause != model.CauseLoginRejected {
+			t.Errorf("%+v: %+v, %v", l, res.Diagnosis, err)
+		}
+	}
+	lines, err := j.Activity(t.Context(), model.ActivityFilter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []struct {
+		begins string
+		class  model.Class
+		cause  model.Cause
+		status int
+	}{
+		{"Proof for a step, test. ", model.ClassOutside, model.CauseLoginRejected, http.StatusProxyAuthRequired},
+		{"Proof for a step, refused. The login is refused, as this proof expects.", "", model.CauseWanted, http.StatusProxyAuthRequired},
+		{"Proof for a step, create. ", model.ClassOK, "", http.StatusOK},
+	}
+	if len(lines) != len(want) {
+		t.Fatalf("%+v", lines)
+	}
+	for i, a := range lines {
+		w := want[i]
+		if a.Kind != model.ActivityProbe || a.Source != model.SourceRotation || !strings.HasPrefix(a.Text, w.begins) || a.Class != w.class || a.Cause != w.cause || a.Status != w.status || a.Zone != "isp_demo" {
+			t.Errorf("%+v, want %+v", a, w)
+		}
+	}
+}

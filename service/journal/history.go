@@ -76,21 +76,18 @@ func (j *Journal) PutFetch(ctx context.Context, profile string, r model.FetchRes
 func fetchActivity(profile string, r model.FetchResult) model.Activity {
 	cost, priced := r.Cost()
 	r = r.AsProof()
-	said, source, status := r.Diagnosis.Summary, "", r.Status
-	if r.Diagnosis.Cause == model.CauseKeyRejected && model.IsNewValue(r.KeyName) {
-		said = "The service rejects the new value that a rotation was given; the key itself was not tried."
-	}
-	if r.Proves != "" {
-		said, source = strings.TrimSpace("Proof for "+r.Proves+". "+said), model.SourceRotation
-		status = cmp.Or(status, r.ServiceStatus)
-	}
-	return model.Activity{
-		Cost: cost, Priced: priced, Source: source,
+	a := model.Activity{
+		Cost: cost, Priced: priced,
 		At: r.Started, Kind: model.ActivityFetch, Profile: profile,
 		Zone: string(r.Request.Zone.Name), URL: maskURL(r.Request.What()), Via: r.Request.Via, Key: r.KeyName,
-		Class: r.Diagnosis.Class, Cause: r.Diagnosis.Cause, Status: status,
-		Bytes: r.Body.Size, Total: r.Timing.Total, Ref: r.ID, Text: said,
+		Class: r.Diagnosis.Class, Cause: r.Diagnosis.Cause, Status: r.Status,
+		Bytes: r.Body.Size, Total: r.Timing.Total, Ref: r.ID, Text: r.Diagnosis.Summary,
 	}
+	if a.Cause == model.CauseKeyRejected && model.IsNewValue(r.KeyName) {
+		a.Text = "The service rejects the new value that a rotation was given; the key itself was not tried."
+	}
+	prove(&a, r.Proves, r.ServiceStatus)
+	return a
 }
 
 // PutTwin queues a comparison and its line in the timeline. The credentials in the
@@ -182,12 +179,25 @@ func twinActivity(t model.Twin) model.Activity {
 
 // PutProbe queues a proxy test's line in the timeline.
 func (j *Journal) PutProbe(ctx context.Context, profile string, r model.ProbeResult) error {
-	return j.PutActivity(ctx, model.Activity{
+	r = r.AsProof()
+	a := model.Activity{
 		At: r.Started, Kind: model.ActivityProbe, Profile: profile,
 		Zone: string(r.Zone.Name), URL: maskURL(r.Target), Via: model.ViaNative,
 		Class: r.Diagnosis.Class, Cause: r.Diagnosis.Cause, Status: r.TargetStatus,
 		Total: r.Timing.Total, Text: r.Diagnosis.Summary, Cost: r.Spend.Dollars, Priced: r.Spend.Priced > 0,
-	})
+	}
+	prove(&a, r.Proves, r.ConnectStatus)
+	return j.PutActivity(ctx, a)
+}
+
+// prove marks a line whose call a rotation made for a step. Where the target reported no status, the line has
+// that of the service or of the proxy.
+func prove(a *model.Activity, step string, status int) {
+	if step == "" {
+		return
+	}
+	a.Text, a.Source = strings.TrimSpace("Proof for "+step+". "+a.Text), model.SourceRotation
+	a.Status = cmp.Or(a.Status, status)
 }
 
 // PutActivity queues a line of the timeline; its ID is given when it is

@@ -17,6 +17,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
+	"zonedeck/service/fetch"
 	"zonedeck/service/profile"
 )
 
@@ -25,7 +26,7 @@ type Config struct {
 	Access exchange.Access
 	Wire   *exchange.Wire
 	// Prove makes one call through the proxy of a profile's zone with a password.
-	Prove func(ctx context.Context, p profile.Profile, z model.Zone, value keystore.Secret) (model.ProbeResult, error)
+	Prove func(ctx context.Context, p profile.Profile, z model.Zone, l fetch.LoginProof) (model.ProbeResult, error)
 	// Follows reports whether a reference leads to what the service has itself, so that there
 	// is nothing to store: the embedded emulator's.
 	Follows func(ref string) bool
@@ -100,15 +101,15 @@ func between(n int) time.Duration { return time.Duration(2*n-1) * time.Second }
 
 // Login makes a call with a password, which has to be accepted or refused, else the error says why
 // it was not, or wraps ErrAccepted. The proof's status is the proxy's own.
-func (c *Changer) Login(ctx context.Context, p profile.Profile, z model.Zone, value keystore.Secret, accepted bool) (proof keystore.Proof, err error) {
-	mask := exchange.MaskOf(keystore.Secret{}, exchange.Login{Password: value})
+func (c *Changer) Login(ctx context.Context, p profile.Profile, z model.Zone, l fetch.LoginProof) (proof keystore.Proof, err error) {
+	accepted, mask := !l.Refusal, exchange.MaskOf(keystore.Secret{}, exchange.Login{Password: l.Password})
 	for n := range tries {
 		if n > 0 {
 			if err := exchange.Pause(ctx, between(n)); err != nil {
 				return proof, err
 			}
 		}
-		res, failed := c.cfg.Prove(ctx, p, z, value)
+		res, failed := c.cfg.Prove(ctx, p, z, l)
 		if failed != nil {
 			return proof, masked(mask, failed)
 		}

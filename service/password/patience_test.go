@@ -11,6 +11,7 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/exchange"
+	"zonedeck/service/fetch"
 	"zonedeck/service/profile"
 )
 
@@ -47,7 +48,7 @@ func TestAPasswordIsTriedAgainWhileThatMayHelp(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			left := c.answers
-			r := New(Config{Prove: func(context.Context, profile.Profile, model.Zone, keystore.Secret) (model.ProbeResult, error) {
+			r := New(Config{Prove: func(context.Context, profile.Profile, model.Zone, fetch.LoginProof) (model.ProbeResult, error) {
 				if len(left) == 0 {
 					t.Errorf("%s: one more call", name)
 					return model.ProbeResult{Diagnosis: ok}, nil
@@ -57,7 +58,7 @@ func TestAPasswordIsTriedAgainWhileThatMayHelp(t *testing.T) {
 				return model.ProbeResult{Diagnosis: d, ConnectStatus: http.StatusOK}, nil
 			}})
 			began := time.Now()
-			_, err := r.Login(t.Context(), profile.Profile{}, model.Zone{}, keystore.NewSecret("value-0123456789"), c.accepted)
+			_, err := r.Login(t.Context(), profile.Profile{}, model.Zone{}, fetch.LoginProof{Password: keystore.NewSecret("value-0123456789"), Refusal: !c.accepted})
 			if took := time.Since(began); len(left) > 0 || took != c.took || c.says == "" && err != nil || c.says != "" && (err == nil || err.Error() != c.says) {
 				t.Errorf("%s: %v after %s, %d answers left", name, err, took, len(left))
 			}

@@ -21,6 +21,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/fetch"
 	"zonedeck/service/rehearsal"
 	"zonedeck/service/rotate"
 )
@@ -227,10 +228,10 @@ func (m mortalPasswords) Remove(ctx context.Context, r keystore.RotationPlan, va
 	return m.Passwords.Remove(ctx, r, value)
 }
 
-func (m mortalPasswords) Login(ctx context.Context, r keystore.RotationPlan, u keystore.RotationUser, value keystore.Secret, accepted bool) (keystore.Proof, error) {
+func (m mortalPasswords) Login(ctx context.Context, r keystore.RotationPlan, u keystore.RotationUser, l fetch.LoginProof) (keystore.Proof, error) {
 	m.f.point()
 	defer m.f.point()
-	return m.Passwords.Login(ctx, r, u, value, accepted)
+	return m.Passwords.Login(ctx, r, u, l)
 }
 
 type mortalSettings struct {

@@ -10,6 +10,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/fetch"
 	"zonedeck/service/password"
 	"zonedeck/service/rehearsal"
 )
@@ -29,7 +30,7 @@ type Passwords interface {
 	Remove(ctx context.Context, p keystore.RotationPlan, value keystore.Secret) error
 	// Login logs in as a user does, which has to be accepted or refused. A change that may take a
 	// moment to reach the proxy is waited for.
-	Login(ctx context.Context, p keystore.RotationPlan, u keystore.RotationUser, value keystore.Secret, accepted bool) (keystore.Proof, error)
+	Login(ctx context.Context, p keystore.RotationPlan, u keystore.RotationUser, l fetch.LoginProof) (keystore.Proof, error)
 	// Leads waits until a reference that follows the service gives a value.
 	Leads(ctx context.Context, ref string, value keystore.Secret) error
 }
@@ -170,7 +171,7 @@ func (r *run) unadd(ctx context.Context) error {
 	}
 	if err := r.c.Passwords.Remove(ctx, r.plan, value); err != nil {
 		home, _ := r.plan.Home()
-		if _, still := r.c.Passwords.Login(ctx, r.plan, home, value, false); still != nil { // else it was never added, or is gone
+		if _, still := r.c.Passwords.Login(ctx, r.plan, home, r.login(value, false)); still != nil { // else it was never added, or is gone
 			return fmt.Errorf("removing it: %w", err)
 		}
 	}
@@ -250,10 +251,15 @@ func (r *run) removePassword(ctx context.Context) (keystore.Proof, error) {
 	return keystore.Proof{Note: note}, nil
 }
 
+// login is a login that is to be accepted, or refused.
+func (r *run) login(value keystore.Secret, accepted bool) fetch.LoginProof {
+	return fetch.LoginProof{Password: value, Proves: r.proves(), Refusal: !accepted}
+}
+
 // tryOldPassword logs in with the old password, which is to be refused.
 func (r *run) tryOldPassword(ctx context.Context, home keystore.RotationUser, old keystore.Secret) (proof keystore.Proof, accepted bool, err error) {
 	counted := r.ownRefusal(ctx, func() bool {
-		proof, err = r.c.Passwords.Login(ctx, r.plan, home, old, false)
+		proof, err = r.c.Passwords.Login(ctx, r.plan, home, r.login(old, false))
 		return err == nil
 	})
 	switch {

@@ -3,6 +3,7 @@ package rotate_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -41,8 +42,8 @@ func (w zonePasswords) Remove(ctx context.Context, r keystore.RotationPlan, valu
 	return w.Changer.Remove(ctx, w.p.Profile, r.Zone, r.ChangedBy, value)
 }
 
-func (w zonePasswords) Login(ctx context.Context, _ keystore.RotationPlan, _ keystore.RotationUser, value keystore.Secret, accepted bool) (keystore.Proof, error) {
-	return w.Changer.Login(ctx, w.p.Profile, w.p.Zone, value, accepted)
+func (w zonePasswords) Login(ctx context.Context, _ keystore.RotationPlan, _ keystore.RotationUser, l fetch.LoginProof) (keystore.Proof, error) {
+	return w.Changer.Login(ctx, w.p.Profile, w.p.Zone, l)
 }
 
 // changer changes passwords over sockets.
@@ -88,7 +89,7 @@ func (p place) withPassword(t *testing.T) place {
 // logsIn checks whether the zone accepts a password.
 func (p place) logsIn(t *testing.T, value string, want bool) {
 	t.Helper()
-	if _, err := p.config().Passwords.Login(t.Context(), keystore.RotationPlan{}, keystore.RotationUser{}, keystore.NewSecret(value), want); err != nil {
+	if _, err := p.config().Passwords.Login(t.Context(), keystore.RotationPlan{}, keystore.RotationUser{}, fetch.LoginProof{Password: keystore.NewSecret(value), Refusal: !want}); err != nil {
 		t.Errorf("a login that is to be accepted (%v): %v", want, err)
 	}
 }
@@ -148,7 +149,10 @@ func TestAPasswordIsRotatedWithProof(t *testing.T) {
 	if plans, err := p.records().List(); err != nil || len(plans) > 0 {
 		t.Fatalf("a look wrote %d records, %v", len(plans), err)
 	}
-	e, plan := p.beginPassword(t, p.config())
+	c := p.config()
+	proves := map[string]bool{} // what the logins are the proof for, and whether they are to be refused
+	c.Passwords = broken{Passwords: c.Passwords, told: func(l fetch.LoginProof) { proves[l.Proves] = l.Refusal }}
+	e, plan := p.beginPassword(t, c)
 	if _, err := e.BeginPassword(t.Context(), p.password()); !errors.Is(err, keystore.ErrRotationNow) {
 		t.Errorf("a second one: %v", err)
 	}
@@ -157,6 +161,10 @@ func TestAPasswordIsRotatedWithProof(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.wantPasswordDone(t, plan)
+	const of = "the rotation of the password of zone isp_demo, step "
+	if want := map[string]bool{of + "create": false, of + "test profile acme": false, of + "test saved request shop": false, of + "delete": false, of + "refused": true}; !maps.Equal(proves, want) {
+		t.Errorf("the logins prove %v", proves)
+	}
 	report := rotate.Report(plan)
 	if !strings.Contains(report, "# Rotation of password of zone isp_demo") || strings.Contains(report, p.old()) {
 		t.Error(report)
@@ -173,15 +181,19 @@ type broken struct {
 	rotate.Passwords
 	login  func(value keystore.Secret, accepted bool) error
 	remove error
+	told   func(l fetch.LoginProof)
 }
 
-func (b broken) Login(ctx context.Context, r keystore.RotationPlan, u keystore.RotationUser, value keystore.Secret, accepted bool) (keystore.Proof, error) {
+func (b broken) Login(ctx context.Context, r keystore.RotationPlan, u keystore.RotationUser, l fetch.LoginProof) (keystore.Proof, error) {
+	if b.told != nil {
+		b.told(l)
+	}
 	if b.login != nil {
-		if err := b.login(value, accepted); err != nil {
+		if err := b.login(l.Password, !l.Refusal); err != nil {
 			return keystore.Proof{}, err
 		}
 	}
-	return b.Passwords.Login(ctx, r, u, value, accepted)
+	return b.Passwords.Login(ctx, r, u, l)
 }
 
 func (b broken) Remove(ctx context.Context, r keystore.RotationPlan, value keystore.Secret) error {

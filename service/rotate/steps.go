@@ -434,7 +434,7 @@ func (r *run) acceptedAs(ctx context.Context, k model.Key, u keystore.RotationUs
 		u, _ = r.plan.Home()
 	}
 	if r.plan.Zone != "" {
-		return r.c.Passwords.Login(ctx, r.plan, u, value, true)
+		return r.c.Passwords.Login(ctx, r.plan, u, r.login(value, true))
 	}
 	res, err := r.c.Prove(ctx, Call{u, k, value, r.proves()})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"zonedeck/keystore"
+	"zonedeck/service/fetch"
 	"zonedeck/service/password"
 	"zonedeck/service/rehearsal"
 	"zonedeck/ui/kit"
@@ -39,13 +40,13 @@ func (w fakePasswords) Remove(_ context.Context, _ keystore.RotationPlan, value 
 	return nil
 }
 
-func (w fakePasswords) Login(_ context.Context, p keystore.RotationPlan, _ keystore.RotationUser, value keystore.Secret, accepted bool) (keystore.Proof, error) {
+func (w fakePasswords) Login(_ context.Context, p keystore.RotationPlan, _ keystore.RotationUser, l fetch.LoginProof) (keystore.Proof, error) {
 	w.f.mu.Lock()
 	defer w.f.mu.Unlock()
-	if w.f.noLogins || accepted != (w.f.valid[value.Reveal()] == "zone "+p.Zone) {
+	if w.f.noLogins || l.Refusal == (w.f.valid[l.Password.Reveal()] == "zone "+p.Zone) {
 		return keystore.Proof{}, password.ErrNotAccepted
 	}
-	if !accepted {
+	if l.Refusal {
 		w.f.refuse(rehearsal.Request{User: "brd-customer-hl_1-zone-" + p.Zone, Status: http.StatusProxyAuthRequired})
 		return keystore.Proof{Status: http.StatusProxyAuthRequired, Took: time.Millisecond}, nil
 	}

@@ -8,6 +8,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/fetch"
 	"zonedeck/service/profile"
 	"zonedeck/service/radius"
 	"zonedeck/service/rotate"
@@ -120,7 +121,7 @@ func (w zonePasswords) Remove(ctx context.Context, r keystore.RotationPlan, valu
 	return w.s.Client.Passwords.Remove(ctx, p, r.Zone, r.ChangedBy, value)
 }
 
-func (w zonePasswords) Login(ctx context.Context, r keystore.RotationPlan, u keystore.RotationUser, value keystore.Secret, accepted bool) (keystore.Proof, error) {
+func (w zonePasswords) Login(ctx context.Context, r keystore.RotationPlan, u keystore.RotationUser, l fetch.LoginProof) (keystore.Proof, error) {
 	p, z, err := w.place(ctx, r)
 	if err == nil && u.Profile != "" && u.Profile != p.Name {
 		if p, err = w.s.profileNamed(u.Profile); err == nil {
@@ -130,7 +131,7 @@ func (w zonePasswords) Login(ctx context.Context, r keystore.RotationPlan, u key
 	if err != nil {
 		return keystore.Proof{}, err
 	}
-	return w.s.Client.Passwords.Login(ctx, p, z, value, accepted)
+	return w.s.Client.Passwords.Login(ctx, p, z, l)
 }
 
 func (w zonePasswords) Leads(ctx context.Context, ref string, value keystore.Secret) error {
