@@ -56,6 +56,7 @@ const (
 	RuleLimitBeyondPart  = "limit-beyond-part"
 	RuleValueInGit       = "value-in-git"
 	RuleEndedValue       = "ended-value-in-file"
+	RuleEndedRecord      = "ended-value"
 )
 
 // Finding is one thing a rule found wrong with a key.
@@ -91,6 +92,8 @@ type Seen struct {
 	Tracked []string
 	// Ended are the places, path:line, in files where a value stands that a rotation ended.
 	Ended []string
+	// EndedBy is the key whose rotation saw the value of this record refused; empty where none did.
+	EndedBy string
 	// Rotation is the last rotation that did not come to its end (see Unfinished); the zero value
 	// where there is none.
 	Rotation RotationPlan
@@ -193,6 +196,9 @@ func (c lintCase) evidence(r LintRule) string {
 	case AreaSecret:
 		if r.Name == RuleEndedValue {
 			return places(c.seen.Ended)
+		}
+		if r.Name == RuleEndedRecord {
+			return "fingerprint " + k.Fingerprint + ", refused at the end of the rotation of " + c.seen.EndedBy
 		}
 		return places(c.seen.Tracked)
 	case AreaPermission:
@@ -316,6 +322,13 @@ func secretRules() []LintRule {
 		func(c lintCase) bool { return len(c.seen.Ended) > 0 },
 		func(c lintCase) (text, fix string) {
 			return "a value of it that has ended still stands in " + fmt.Sprint(len(c.seen.Ended)) + " place" + plural(len(c.seen.Ended)) + " of files", "give what reads it there the present value"
+		},
+	}, {
+		RuleEndedRecord, SeverityError, AreaSecret,
+		"a value that a rotation ended is refused, whatever name it has", "contract 3",
+		func(c lintCase) bool { return c.seen.EndedBy != "" },
+		func(c lintCase) (text, fix string) {
+			return "the value that is recorded was ended by the rotation of " + c.seen.EndedBy, "put the new value behind its reference, or forget the record"
 		},
 	}}
 }

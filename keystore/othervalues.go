@@ -49,3 +49,15 @@ func OtherValues(plans []RotationPlan) func(profile, key string) []OtherValue {
 	}
 	return func(profile, key string) []OtherValue { return values[of{profile, key}] }
 }
+
+// EndedBy finds, among records, the key whose rotation ended a value; no name where none did.
+func EndedBy(plans []RotationPlan) func(fingerprint string) (key string) {
+	by := map[string]string{}
+	for _, p := range plans {
+		if s, _ := p.Step(StepRefused, ""); s.Done && p.OfKey(p.Profile, p.Key) && p.OldFingerprint != p.NewFingerprint {
+			by[p.OldFingerprint] = p.Key
+		}
+	}
+	delete(by, "")
+	return func(fingerprint string) string { return by[fingerprint] }
+}

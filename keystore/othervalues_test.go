@@ -2,6 +2,7 @@ package keystore
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -69,6 +70,33 @@ func TestAnEndedValueInAFileIsAFinding(t *testing.T) {
 		i := slices.IndexFunc(findings, func(f Finding) bool { return f.Rule == RuleEndedValue })
 		if (i >= 0) != want || i >= 0 && (findings[i].Evidence != "deploy/.env:4" || findings[i].Severity != SeverityWarn) {
 			t.Errorf("%d places: %+v", ended, findings)
+		}
+	}
+}
+
+// TestARecordOfAnEndedValueIsAFinding has the rotation of another key that had the same value.
+func TestARecordOfAnEndedValueIsAFinding(t *testing.T) {
+	whole := len(left(t, "a", "b", 0, today).Steps)
+	for name, c := range map[string]struct {
+		plan RotationPlan
+		want bool
+	}{
+		"ended":               {left(t, "held", "b", whole, today), true},
+		"not refused yet":     {left(t, "held", "b", whole-2, today), false},
+		"of another value":    {left(t, "a", "b", whole, today), false},
+		"of an unknown value": {left(t, "", "b", whole, today), false},
+	} {
+		endedBy := EndedBy([]RotationPlan{c.plan})
+		k := goodKey()
+		k.Fingerprint = "held"
+		checks := Checks{Now: func(model.Key) time.Time { return today }, Seen: func(k model.Key) Seen { return Seen{EndedBy: endedBy(k.Fingerprint)} }}
+		findings := checks.Lint([]model.Key{k})
+		i := slices.IndexFunc(findings, func(f Finding) bool { return f.Rule == RuleEndedRecord })
+		if (i >= 0) != c.want || i >= 0 && !strings.Contains(findings[i].Evidence, "the rotation of "+c.plan.Key) {
+			t.Errorf("%s: %+v", name, findings)
+		}
+		if got := endedBy(""); got != "" {
+			t.Errorf("%s: an unknown value was ended by %s", name, got)
 		}
 	}
 }

@@ -230,6 +230,14 @@ func (p RotationPlan) Renewed(k model.Key) model.Key {
 	return k
 }
 
+// Shared is another record of the value that was rotated, once its own reference gives the new one: its name,
+// level and duty are its own.
+func (p RotationPlan) Shared(k model.Key) model.Key {
+	renewed := p.Renewed(k)
+	renewed.Secret, renewed.Level = k.Secret, k.Level
+	return renewed
+}
+
 // dated gives a key the dates of the new value.
 func (p RotationPlan) dated(k *model.Key) {
 	for _, s := range p.Steps {

@@ -40,7 +40,7 @@ func TestTheValuesThatRotationsLeftAreLookedFor(t *testing.T) {
 	}
 	const why = " (the value there has ended on 2026-11-21T12:00:00Z, and is refused: give it the present one)"
 	same(t, "uses", lines, []string{
-		"profile: profile twin by env:TWIN", "env file: a.env:1 …f2a1", "env file: b.env:1 …a0b1",
+		"profile: profile twin by env:TWIN", "recorded: key twin by env:TWIN", "env file: a.env:1 …f2a1", "env file: b.env:1 …a0b1",
 		"env file: c.env:1 …2c5f" + why, "git-tracked file: repo/d.sh:1 …a0b1", "git-tracked file: repo/d.sh:2 …2c5f" + why,
 	})
 

@@ -46,6 +46,8 @@ type Use struct {
 	Ended time.Time
 	// Seen is when it was last seen to use it; zero where it was only recorded.
 	Seen time.Time
+	// Twin is the other record of the inventory, of the same value or reference, by which it was found.
+	Twin string
 	// Unmeasured is why the console cannot prove by itself that it works with another value;
 	// empty where it can.
 	Unmeasured string
@@ -182,6 +184,7 @@ func Find(ctx context.Context, s Sources, subjects []Subject) (Report, error) {
 			f.add(i, recorded(name, s.Ref))
 		}
 	}
+	f.records()
 	f.scan(ctx)
 	return f.report, ctx.Err()
 }
@@ -317,6 +320,46 @@ func (f *finder) ofProfile(s Subject, p profile.Profile) (Use, bool) {
 // that the profile has no login to.
 func (s Subject) isPassword(p profile.Profile, z model.Zone) bool {
 	return z.Password != "" && (z.Password == s.Ref || s.Zone == string(z.Name) && s.Account == p.Account)
+}
+
+// maxTwins bounds how many other records a key is held against: with all of many that share a reference, a
+// report would grow with the square of their number.
+const maxTwins = 100
+
+// records looks through the inventory for other records of the same value, or of the same reference: a
+// rotation ends theirs, too.
+func (f *finder) records() {
+	found := make([]int, len(f.subjects))
+	for _, k := range f.Inventory {
+		for _, i := range f.having(mark{byRef, k.Secret}, mark{byValue, k.Fingerprint}) {
+			if s := f.subjects[i]; k.Name == s.Key && s.Profile == "" {
+				continue
+			}
+			if found[i]++; found[i] <= maxTwins {
+				f.ofTwin(i, k)
+			}
+		}
+	}
+	for i, n := range found {
+		if n > maxTwins {
+			f.problem("%d more records of the inventory have the value or the reference of %s: only %d were looked at", n-maxTwins, f.subjects[i].Key, maxTwins)
+		}
+	}
+}
+
+// ofTwin adds another record of a subject's value, and what that one names.
+func (f *finder) ofTwin(subject int, k model.Key) {
+	twin := "key " + k.Name
+	_, other := f.subjects[subject].other(k.Fingerprint)
+	f.add(subject, Use{
+		Kind: Recorded, Name: twin, Twin: k.Name, Ref: k.Secret, Fingerprint: k.Fingerprint, Last4: k.Last4, Other: other, Unmeasured: unresolved(k.Secret),
+	})
+	for _, name := range k.UsedBy {
+		if u := recorded(name, k.Secret); u.Name != keystore.ThisConsole {
+			u.Name, u.Twin = u.Name+" ("+twin+")", k.Name
+			f.add(subject, u)
+		}
+	}
 }
 
 // unresolved is why a reference leads to no value, or empty.

@@ -122,7 +122,13 @@ key = "other"
 	}
 	lines, problems := found(t, radius.Sources{
 		Current: current, Config: file, Requests: requests,
-		Inventory: []model.Key{etl(), {Name: "etl-alias", Secret: "env:ETL_KEY"}, {Name: "other"}},
+		Inventory: []model.Key{
+			etl(),
+			{Name: "etl-alias", Secret: "env:ETL_KEY"},
+			{Name: "other"},
+			{Name: "etl-copy", Secret: "file:copy", Fingerprint: etl().Fingerprint, Last4: etl().Last4, UsedBy: []string{"ci runner", "file:copy"}},
+			{Name: "etl-lost", Fingerprint: etl().Fingerprint, Last4: etl().Last4},
+		},
 		InFlight: func(context.Context) ([]model.Job, error) {
 			return []model.Job{
 				{ID: "job-3", State: model.JobRunning, KeyName: "etl", Profile: "prod", Updated: now},
@@ -139,6 +145,10 @@ key = "other"
 		"running job: job-3 (running) by env:ETL_KEY …f2a1 (it runs with the value that it was begun with: wait for its end)",
 		"recorded: nightly (the inventory records it by name only: whoever runs it can see a call of it)",
 		"recorded: file:etl-spare by file:etl-spare",
+		"recorded: key etl-alias by env:ETL_KEY",
+		"recorded: key etl-copy by file:copy …f2a1",
+		"recorded: ci runner (key etl-copy) (the inventory records it by name only: whoever runs it can see a call of it)",
+		"recorded: key etl-lost …f2a1 (the console has no reference to the value)",
 	})
 	same(t, "problems", problems, []string{"one row could not be read"})
 }

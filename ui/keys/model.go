@@ -128,6 +128,8 @@ type derived struct {
 	ofKey    map[string][]keystore.Finding
 	// unfinished finds a rotation that did not come to its end; see keystore.Unfinished.
 	unfinished func(profile, key string) (keystore.RotationPlan, bool)
+	// endedBy is the key whose rotation ended a value; see keystore.EndedBy.
+	endedBy    func(fingerprint string) (key string)
 	words      []words   // of each key, for the filter
 	due        int       // keys that are due: the one count of every part of the screen
 	within     []int     // model.Within of the keys
@@ -288,7 +290,7 @@ func (m *Model) derive(keys []model.Key) {
 		keys = append(keys, k)
 	}
 	model.SortKeys(keys, m.now, soon)
-	m.list.unfinished = keystore.Unfinished(m.records.plans)
+	m.list.unfinished, m.list.endedBy = keystore.Unfinished(m.records.plans), keystore.EndedBy(m.records.plans)
 	m.list.findings = keystore.Checks{Now: m.now, Seen: m.seen}.Lint(keys)
 	m.list.ofKey = map[string][]keystore.Finding{}
 	for _, f := range m.list.findings {
@@ -361,6 +363,9 @@ func (m *Model) usesOf(k model.Key) []radius.Use { return m.records.uses[m.id(k)
 func (m *Model) seen(k model.Key) keystore.Seen {
 	seen := radius.Seen(k, m.usesOf(k))
 	seen.Rotation, _ = m.unfinished(k)
+	if m.origin(k.Name) == "" {
+		seen.EndedBy = m.list.endedBy(k.Fingerprint)
+	}
 	return seen
 }
 

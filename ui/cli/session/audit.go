@@ -122,7 +122,16 @@ func (s *Session) keysSeen(ctx context.Context, used map[radius.KeyID]journal.Ke
 // error is that of ctx.
 func (s *Session) AuditKeys(ctx context.Context, recorded bool, within time.Duration, folders []string) (Audit, error) {
 	uses, problems, err := s.usesNow(ctx, folders, nil)
+	plans, unread := s.rotations().List()
+	if unread != nil {
+		problems = append(problems, unread.Error())
+	}
+	unfinished, endedBy := keystore.Unfinished(plans), keystore.EndedBy(plans)
 	inventory := s.recorded()
+	if slices.ContainsFunc(inventory, func(k model.Key) bool { return endedBy(k.Fingerprint) != "" }) {
+		_ = s.lookUp(ctx) // a value that was put there since is no ended one; what cannot be read stays as it is recorded
+		inventory = s.recorded()
+	}
 	var given []model.Key
 	if !recorded {
 		given = s.given(inventory)
@@ -139,14 +148,12 @@ func (s *Session) AuditKeys(ctx context.Context, recorded bool, within time.Dura
 		}
 	}
 	seen := map[string]keystore.Seen{}
-	plans, unread := s.rotations().List()
-	if unread != nil {
-		a.Problems = append(a.Problems, unread.Error())
-	}
-	unfinished := keystore.Unfinished(plans)
 	add := func(k model.Key, origin string) {
 		found := uses[radius.KeyID{Name: k.Name, Profile: origin}]
 		sees := radius.Seen(k, found)
+		if origin == "" {
+			sees.EndedBy = endedBy(k.Fingerprint)
+		}
 		sees.Rotation, _ = unfinished(origin, k.Name)
 		seen[mark(k)] = sees
 		if origin == profile.LocalName {

@@ -182,6 +182,9 @@ func (s *Session) rotationUsers(ctx context.Context, k model.Key, folders []stri
 		if origin != "" && user.Profile != "" && user.Profile != origin {
 			user = s.ofOtherService(user)
 		}
+		if origin != "" && u.Twin != "" { // every emulator has the same demo values
+			user.Ref, user.Why = "", "key "+u.Twin+" is of the inventory, and whose service it is for is not known: the console puts no value of profile "+origin+" there"
+		}
 		read = read || user.Ref != "" && user.Ref == k.Secret && !user.InFlight
 		out = append(out, user)
 	}
@@ -308,12 +311,27 @@ func (s *Session) profileOf(ctx context.Context, u keystore.RotationUser) (profi
 	return p, err
 }
 
-// tookOver gives a key of the inventory its new value and clocks.
+// tookOver gives a key of the inventory its new value and clocks, and every other record that was seen
+// to give the new value. The record of the rotation stands in for a key that comes with a profile.
 func (s *Session) tookOver(ctx context.Context, p keystore.RotationPlan) error {
-	if p.Profile != "" { // the record of the rotation stands in for it
-		return nil
+	kept := keyHistory{s.Inventory, s}
+	if p.Profile == "" {
+		if err := kept.Update(ctx, p.Key, func(k model.Key) (model.Key, error) { return p.Renewed(k), nil }); err != nil {
+			return err
+		}
 	}
-	return keyHistory{s.Inventory, s}.Update(ctx, p.Key, func(k model.Key) (model.Key, error) { return p.Renewed(k), nil })
+	for _, k := range s.Inventory.List() {
+		if k.Fingerprint == "" || k.Fingerprint != p.OldFingerprint && k.Fingerprint != p.NewFingerprint || !p.Holds(k.Secret) || p.Profile == "" && k.Name == p.Key {
+			continue
+		}
+		if value, err := s.Resolver.Resolve(keystore.Unasked(ctx), k.Secret); err != nil || value.Fingerprint() != p.NewFingerprint {
+			continue // a person sees to it; the rules say so once the old value has ended
+		}
+		if err := kept.Update(ctx, k.Name, func(k model.Key) (model.Key, error) { return p.Shared(k), nil }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // saveReport writes a report among the downloads and names the file.

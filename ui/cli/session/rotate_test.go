@@ -145,6 +145,82 @@ func TestADemoKeyIsNotPutWhereAnotherServiceReadsIt(t *testing.T) {
 	if i < 0 || users[i].Ref != "" || users[i].Profile == "acme" || users[i].Callable() || !strings.Contains(users[i].Why, "http://127.0.0.1:1") {
 		t.Errorf("%+v", users)
 	}
+	i = slices.IndexFunc(users, func(u keystore.RotationUser) bool { return u.Name == "key acme" })
+	if i < 0 || users[i].Ref != "" || users[i].Callable() || !strings.Contains(users[i].Why, "whose service it is for is not known") {
+		t.Errorf("%+v", users)
+	}
+}
+
+// The value of a key may stand under other names: behind a reference that the console sets, and behind one that it does not.
+func TestEveryRecordOfAValueIsRotated(t *testing.T) {
+	a := newServices(t)
+	old, renewed := keystore.NewSecret(a.env["ACME_KEY"]), keystore.NewSecret("new-value-0123456789")
+	for _, k := range []model.Key{
+		{Name: "copy", Level: model.LevelOps, Duty: model.DutyBatch, Secret: "file:copy", Fingerprint: old.Fingerprint()},
+		{Name: "by-hand", Level: model.LevelUser, Secret: "env:BY_HAND", Fingerprint: old.Fingerprint()},
+		{Name: "apart", Level: model.LevelUser, Secret: "file:apart", Fingerprint: "0123456789abcdef"},
+	} {
+		if err := a.Inventory.Add(t.Context(), k); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.Inventory.Update(t.Context(), "acme", func(k model.Key) (model.Key, error) {
+		k.Fingerprint = old.Fingerprint()
+		return k, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	users, err := a.rotationUsers(t.Context(), a.key(t, "acme"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := keystore.PlanRotation(a.key(t, "acme"), keystore.RotateByNewKey, users, a.Now())
+	for name, ref := range map[string]string{"key copy": "file:copy", "key by-hand": "env:BY_HAND"} {
+		if u, ok := p.User(name); !ok || u.Ref != ref || u.Profile == "" {
+			t.Errorf("%s: %+v, want one by %s", name, u, ref)
+		}
+	}
+	if _, ok := p.User("key apart"); ok {
+		t.Error("a key of another value is among the users")
+	}
+
+	p.NewFingerprint, p.NewLast4 = renewed.Fingerprint(), renewed.Last4()
+	a.env["ACME_KEY"], a.env["BY_HAND"] = renewed.Reveal(), old.Reveal() // nobody has been at the second yet
+	if err := a.Resolver.Store(t.Context(), "file:copy", renewed); err != nil {
+		t.Fatal(err)
+	}
+	for n := range p.Steps {
+		if p, err = p.Record(n, keystore.Proof{By: keystore.Measured}, a.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(a.rotations().Start(t.Context(), p), a.tookOver(t.Context(), p)); err != nil {
+		t.Fatal(err)
+	}
+	if k := a.key(t, "copy"); k.Fingerprint != renewed.Fingerprint() || k.Level != model.LevelOps || k.Duty != model.DutyBatch || k.Secret != "file:copy" || k.Rotation.Last.IsZero() {
+		t.Errorf("%+v", k)
+	}
+	ended := func() []string {
+		t.Helper()
+		audit, err := a.AuditKeys(t.Context(), true, 0, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, f := range audit.Findings {
+			if f.Rule == keystore.RuleEndedRecord {
+				names = append(names, f.Key)
+			}
+		}
+		return names
+	}
+	if got := ended(); !slices.Equal(got, []string{"by-hand"}) {
+		t.Errorf("the value of %q has ended", got)
+	}
+	a.env["BY_HAND"] = renewed.Reveal()
+	if got := ended(); len(got) > 0 {
+		t.Errorf("the value of %q has ended, though it is the new one", got)
+	}
 }
 
 func TestAKeyOfNoKnownAccountIsNotRotated(t *testing.T) {
