@@ -372,14 +372,37 @@ func TestAPersonWorksTheAccountSettings(t *testing.T) {
 		s.ExpectNot("made-by-hand")
 		s.Press("ctrl+s")
 		s.Expect("[✓] create · measured", "status 200", "••••7777")
-		s.Press("enter", "enter", "enter", "y")
-		s.Expect("! delete: in the account settings, delete the old key of prod (••••1111); it is still accepted")
+		s.Press("enter", "enter")
+		s.Expect("› delete: delete the old key", "Every user above was seen to work with the new one (••••7777); what is not known of stops")
+		s.Press("enter") // the console looks, and ends nothing: it asks nothing
+		s.Expect("! delete: in the account settings, delete the old key of prod (••••1111); it is still accepted", "enter looks again.", "Every user above was seen")
+		s.ExpectNot("Delete the old key?", "c copies")
 		delete(r.service.valid, "old-value-of-prod-1111")
-		s.Press("enter", "y")
+		s.Press("enter")
 		s.Expect("the rotation of prod is done: steps measured 6, vouched for 0", "the next call of this console: accepted")
 		if line := row(s, "the key itself"); !strings.Contains(line, "✓ 401 ") {
 			t.Errorf("the finish is told by another call than the refused one: %q", line)
 		}
+	})
+}
+
+// TestADeletionThatWasBegunIsNotAskedForAgain has the console killed between the deletion and its record.
+func TestADeletionThatWasBegunIsNotAskedForAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := rotating(t, 120, 40)
+		s.Press("R", "enter", "enter", "enter")
+		s.Expect("enter finish", "› delete")
+		plans, err := r.rotations.List()
+		if err != nil || len(plans) != 1 {
+			t.Fatal(plans, err)
+		}
+		delete(r.service.valid, "old-value-of-prod-1111")
+		if _, err := r.rotations.Update(t.Context(), plans[0].ID, func(p keystore.RotationPlan) (keystore.RotationPlan, error) { p.DeletedSeq = 1; return p, nil }); err != nil {
+			t.Fatal(err)
+		}
+		s.Press("esc", "ctrl+r", "R", "enter")
+		s.ExpectNot("Delete the old key?")
+		s.Expect("the rotation of prod is done")
 	})
 }
 

@@ -38,8 +38,14 @@ func TestTheFinishOfARefreshByHandIsTheRefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := rotating(t, 120, 40)
 		r.service.byHand = true
-		s.Press("r", "enter", "y")
+		s.Press("r")
+		s.Expect("everything that uses it stands still until it")
+		s.Press("enter") // the console refreshes nothing: it asks nothing
 		s.Expect("! refresh: in the account settings, refresh prod")
+		s.ExpectNot("Refresh the key?")
+		s.Press("esc", "R", "enter") // left, and come back to: it is said again, and not asked
+		s.Expect("! refresh: in the account settings, refresh prod")
+		s.ExpectNot("Refresh the key?")
 		delete(r.service.valid, "old-value-of-prod-1111")
 		r.service.valid["made-by-hand-7777"] = "prod"
 		s.Press("enter")

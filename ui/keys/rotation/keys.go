@@ -99,9 +99,16 @@ func (p *Page) Bindings() []kit.Binding {
 }
 
 // ends reports whether what is taken with a step ends something: the old key, or the old value. A
-// refresh is taken with the jobs that have ended before it.
+// refresh is taken with the jobs that have ended before it. What a person does in the account settings
+// the console only looks at, and a deletion that was begun was asked for.
 func (p *Page) ends(s keystore.RotationStep) bool {
-	return s.Kind == keystore.StepDelete || p.plan.Method == keystore.RotateByRefresh && s.Kind.Word() == keystore.WordCreate && p.plan.NewFingerprint == ""
+	switch {
+	case p.deps.Engine.ByHand(p.plan):
+		return false
+	case s.Kind == keystore.StepDelete:
+		return p.plan.DeletedSeq == 0
+	}
+	return p.plan.Method == keystore.RotateByRefresh && s.Kind.Word() == keystore.WordCreate && p.plan.NewFingerprint == ""
 }
 
 // act carries out the intent of a key.
@@ -167,20 +174,25 @@ func (p *Page) goOn(msg goOn) tea.Cmd {
 	return p.run(step.Kind.Word())
 }
 
-// deletes is what a person is asked before the old key is deleted.
-func (p *Page) deletes() string {
+// seen says what the end of the old value rests on.
+func (p *Page) seen() string {
 	seen := "Every user above was seen to work with the new one (••••%s)"
 	for _, step := range p.plan.Steps {
 		if step.Kind == keystore.StepTest && step.By != keystore.Measured {
 			seen = "Not every user above was seen to work with the new one (••••%s): what is marked ~ was vouched for"
 		}
 	}
+	return fmt.Sprintf(seen+"; what is not known of stops at that moment.", p.plan.NewLast4)
+}
+
+// deletes is what a person is asked before the old key is deleted.
+func (p *Page) deletes() string {
+	ended := "%s (••••%s) is deleted in the account settings. %s A call with the old value is then seen to be refused.\n%s."
+	name := p.plan.OldName
 	if p.plan.Zone != "" {
-		return fmt.Sprintf("The old %s (••••%s) is removed. "+seen+"; what is not known of stops at that moment. A login with the old password is then seen to be refused.\n%s.",
-			text.Clean(p.plan.Key), p.plan.OldLast4, p.plan.NewLast4, text.Clean(p.deps.Where(p.plan)))
+		ended, name = "The old %s (••••%s) is removed. %s A login with the old password is then seen to be refused.\n%s.", p.plan.Key
 	}
-	return fmt.Sprintf("%s (••••%s) is deleted in the account settings. "+seen+"; what is not known of stops at that moment. A call with the old value is then seen to be refused.\n%s.",
-		text.Clean(p.plan.OldName), p.plan.OldLast4, p.plan.NewLast4, text.Clean(p.deps.Where(p.plan)))
+	return fmt.Sprintf(ended, text.Clean(name), p.plan.OldLast4, p.seen(), text.Clean(p.deps.Where(p.plan)))
 }
 
 // outage is what a refresh means, before it is done.

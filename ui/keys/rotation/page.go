@@ -34,6 +34,7 @@ type Engine interface {
 	Vouch(ctx context.Context, id string, step keystore.RotationStep, reason string) (keystore.RotationPlan, error)
 	Abandon(ctx context.Context, id string) (keystore.RotationPlan, error)
 	Late(ctx context.Context, p keystore.RotationPlan) rotate.Late
+	ByHand(p keystore.RotationPlan) bool
 }
 
 // Deps are the parts the page works with.

@@ -199,8 +199,10 @@ func (p *Page) nowLines(w int) []string {
 			out = append(out, widget.Wrapped(th.Muted, "enter takes the value.", w)...)
 		case p.stop.Vouch:
 			out = append(out, widget.Wrapped(th.Muted, "enter looks again; v records your word.", w)...)
-		default:
+		case p.stop.Step.Kind == keystore.StepSet:
 			out = append(out, widget.Wrapped(th.Muted, "enter looks again; c copies the new value.", w)...)
+		default:
+			out = append(out, widget.Wrapped(th.Muted, "enter looks again.", w)...)
 		}
 	case p.err != nil:
 		out = widget.Hung(th.Bad.Render("✗ "), th.Bad, p.err.Error(), w)
@@ -211,6 +213,9 @@ func (p *Page) nowLines(w int) []string {
 		if p.plan.Method == keystore.RotateByRefresh && step.Kind == keystore.StepRefresh {
 			out = append(out, widget.Wrapped(th.Warn, p.outage(), w)...)
 		}
+	}
+	if more && step.Kind == keystore.StepDelete && p.deps.Engine.ByHand(p.plan) && !p.slot.Running() {
+		out = append(out, widget.Wrapped(th.Warn, p.seen(), w)...)
 	}
 	if p.tried != "" {
 		out = append(out, widget.Hung(th.Good.Render("✓ "), th.Good, p.tried, w)...)
