@@ -128,6 +128,22 @@ const (
 	BreakerWindow = 5 * time.Minute
 )
 
+// blockWords say what many answers of HTTP 429 come to, and where that is from.
+const blockWords = "25 answers of HTTP 429 within 5 minutes block the caller's address on every API until a person lifts it: " +
+	"public documentation of a service of this kind says so; the contract asks to back off and shows no limit (contract 7, 8)"
+
+// TooFast is what is to be said beside an answer of HTTP 429 from the service at addr: how many of them came, and what
+// many come to.
+func (w *Wire) TooFast(addr string) []model.Evidence {
+	w.breaker.mu.Lock()
+	defer w.breaker.mu.Unlock()
+	n := len(w.breaker.recent(addr))
+	return []model.Evidence{
+		{Kind: "note", Text: fmt.Sprintf("answer %d of HTTP 429 that this run of zonedeck saw from it within %d minutes; at %d nothing more is sent for a while", n, int(BreakerWindow.Minutes()), BreakerCount)},
+		{Kind: "note", Text: blockWords},
+	}
+}
+
 // TooFastError says that the breaker held a call back. Nothing was sent.
 type TooFastError struct {
 	Until time.Time
@@ -145,7 +161,7 @@ func (e *TooFastError) Diagnosis() model.Diagnosis {
 		Class: model.ClassTooFast, Rule: "breaker",
 		Summary: fmt.Sprintf("The console sent nothing: the service answered HTTP 429 %d times within %d minutes, and is said to block an address at 25. The next call may go in %s.",
 			BreakerCount, int(BreakerWindow.Minutes()), e.Wait.Round(time.Second)),
-		Evidence:   []model.Evidence{{Kind: "error", Text: e.Error()}},
+		Evidence:   []model.Evidence{{Kind: "error", Text: e.Error()}, {Kind: "note", Text: blockWords}},
 		Steps:      []model.Step{{Action: model.ActionSlowDown, Text: "lower the concurrency and back off", Documented: true}},
 		RetryAfter: e.Wait,
 	}

@@ -13,6 +13,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/database"
 	"zonedeck/service/dialect"
+	"zonedeck/service/profile"
 )
 
 // The errors of jobs that a caller decides on.
@@ -90,6 +91,7 @@ func (rn *Runner) jobFault(ctx context.Context, doing string, call jobCall, resp
 	}
 	body, _ := answer(mask, resp) // what came before a break is enough
 	fault.fill(rn.cfg.Now(), call.d, mask, resp, body)
+	fault.Diagnosis = rn.tooFast(call.p, resp.StatusCode, fault.Diagnosis)
 	rn.tellKey(ctx, call.p.Name, call.key.Name, fault.Diagnosis)
 	return fault
 }
@@ -114,6 +116,14 @@ func (e *DiagnosisError) fill(now time.Time, d dialect.Dialect, mask exchange.Ma
 		BodyHead: body, BodySize: int64(len(body)), RetryAfter: reading.RetryAfter,
 	}
 	e.Diagnosis = mask.Diagnosis(model.Diagnose(e.outcome))
+}
+
+// tooFast adds to the verdict on an answer of HTTP 429 how many there were, and what many come to.
+func (rn *Runner) tooFast(p profile.Profile, status int, d model.Diagnosis) model.Diagnosis {
+	if status == http.StatusTooManyRequests {
+		d.Evidence = append(d.Evidence, rn.cfg.Wire.TooFast(p.BaseURL)...)
+	}
+	return d
 }
 
 // ledgerFault translates the ledger's error about an identifier.

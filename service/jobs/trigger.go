@@ -316,7 +316,7 @@ func (rn *Runner) send(ctx context.Context, l launch) (v verdict) {
 	defer func() {
 		v.status = resp.StatusCode
 		if v.state != model.JobAccepted {
-			v.fault = mask.Diagnosis(diagnoseTrigger(fault.outcome, v.state == model.JobRefused))
+			v.fault = rn.tooFast(l.p, resp.StatusCode, mask.Diagnosis(diagnoseTrigger(fault.outcome, v.state == model.JobRefused)))
 		}
 	}()
 	fault.fill(rn.cfg.Now(), l.d, mask, resp, body)

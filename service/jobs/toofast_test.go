@@ -1,0 +1,77 @@
+package jobs
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"zonedeck/model"
+	"zonedeck/service/servicetest"
+)
+
+// What many answers of 429 come to, with its source, and how many there were: of each trigger, and of other calls.
+func TestAnAnswerOf429SaysWhatManyOfThemComeTo(t *testing.T) {
+	j, _ := withLedger(t)
+	cl := newRunner(t, servicetest.API(t, text(429, "slow down")), j)
+	want := func(n int) []string {
+		return []string{
+			fmt.Sprintf("answer %d of HTTP 429 that this run of zonedeck saw from it within 5 minutes; at 20 nothing more is sent for a while", n),
+			"25 answers of HTTP 429 within 5 minutes block the caller's address on every API until a person lifts it: public documentation of a service of this kind says so; the contract asks to back off and shows no limit (contract 7, 8)",
+		}
+	}
+	notes := func(d model.Diagnosis) (out []string) {
+		for _, e := range d.Evidence {
+			if e.Kind == "note" {
+				out = append(out, e.Text)
+			}
+		}
+		return out
+	}
+	for n := 1; n <= 20; n++ {
+		job, err := cl.Trigger(t.Context(), trigger(fmt.Sprintf("http://lab.test/%d", n)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := notes(job.Fault.Diagnosis); !slices.Equal(got, want(n)) {
+			t.Fatalf("trigger %d: %q", n, got)
+		}
+	}
+	held, err := cl.Trigger(t.Context(), trigger("http://lab.test/held"))
+	if err != nil || held.State != model.JobNotSent {
+		t.Fatal(held.State, err)
+	}
+	if got := notes(held.Fault.Diagnosis); !slices.Equal(got, want(0)[1:]) {
+		t.Errorf("held back: %q", got)
+	}
+}
+
+func TestADownloadThatIsTooFastSaysSo(t *testing.T) {
+	j, _ := withLedger(t)
+	cl := newRunner(t, servicetest.API(t, text(429, "slow down")), j)
+	accepted(t, cl)
+	_, err := cl.Download(t.Context(), "job-1", Destination{File: filepath.Join(t.TempDir(), "out.json"), Format: "json"}, nil)
+	var fault *DiagnosisError
+	if !errors.As(err, &fault) {
+		t.Fatal(err)
+	}
+	if last := fault.Diagnosis.Evidence[len(fault.Diagnosis.Evidence)-1].Text; !strings.HasPrefix(last, "25 answers of HTTP 429 within 5 minutes block") {
+		t.Errorf("%q", last)
+	}
+}
+
+func TestAnotherRefusalSaysNothingOf429(t *testing.T) {
+	j, _ := withLedger(t)
+	cl := newRunner(t, servicetest.API(t, text(403, "no")), j)
+	job, err := cl.Trigger(t.Context(), trigger("http://lab.test/1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range job.Fault.Diagnosis.Evidence {
+		if e.Kind == "note" {
+			t.Errorf("%q", e.Text)
+		}
+	}
+}
