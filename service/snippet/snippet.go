@@ -58,6 +58,15 @@ func Write(name string, o Options) (text string, ok bool) {
 	return "", false
 }
 
+// Command is the command line that prints the text of a kind.
+func Command(name string, o Options) string {
+	command := "zonedeck keys snippet " + name
+	if o.Config != "" {
+		command += " --config " + word(absolute(o.Config))
+	}
+	return command
+}
+
 // word quotes a word for a POSIX shell where it needs it.
 func word(s string) string {
 	plain := func(r rune) bool {

@@ -19,7 +19,7 @@ func (m *Model) snippets() tea.Cmd {
 	for i, k := range kinds {
 		words, _ := snippet.Write(k.Name, o)
 		items[i] = widget.CopyItem([]string{"c", "t", "a", "i"}[i], k.Title, words)
-		items[i].Note = "zonedeck keys snippet " + k.Name
+		items[i].Note = snippet.Command(k.Name, o)
 	}
 	return widget.OpenMenu(m.deps.Theme, "Copy the check of the keys for", kit.Keys, items)
 }

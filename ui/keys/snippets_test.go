@@ -27,7 +27,9 @@ func TestTheCopiedCheckHasTheConfiguration(t *testing.T) {
 			Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Tabs: []ui.Tab{{ID: kit.Keys, View: view}}, Session: demoSession(),
 			Clipboard: func(_ context.Context, text string) (string, error) { copied = text; return "the clipboard", nil },
 		}), 120, 40)
-		s.Press("x", "a")
+		s.Press("x")
+		s.Expect("zonedeck keys snippet cron --config '/etc/my conf.toml'", "zonedeck keys snippet gitlab --config '/etc/my conf.toml'")
+		s.Press("a")
 		s.Expect("copied a workflow of GitHub Actions")
 		if !strings.Contains(copied, `"[keys.rotation_days]" "USER = 30"`) {
 			t.Error(copied)
