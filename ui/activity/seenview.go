@@ -107,7 +107,7 @@ func (m *Model) seenLines(w int) []string {
 	if !ok {
 		return nil
 	}
-	return widget.Foot(m.deps.Theme, w, m.seenFacts(r), address(r))
+	return widget.Foot(m.deps.Theme, w, append(text.Wrap(text.Clean(m.seenFacts(r)), max(w-2, 8)), address(r))...)
 }
 
 // seenFacts is everything known about a request except its address, in one line.

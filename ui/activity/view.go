@@ -145,7 +145,7 @@ func (m *Model) row(i int) []widget.Cell {
 		{Text: a.Key, Ink: th.Muted},
 		widget.C(status), widget.C(duration),
 		{Text: cost(a), Ink: th.Muted},
-		widget.C(what(a)),
+		{Text: what(a), Short: briefly(a)},
 	}
 }
 
@@ -163,6 +163,20 @@ func what(a model.Activity) string {
 		return happened(a)
 	}
 	return "[" + a.Source + "] " + happened(a)
+}
+
+// briefly is what matters of an entry where there is no room for all: of one with a class what it was
+// about, of another what happened. The line below the list has the whole of the selected one.
+func briefly(a model.Activity) string {
+	switch {
+	case a.Text == "" || a.URL == "":
+		return ""
+	case a.Class != "":
+		a.Text = ""
+	default:
+		a.URL = ""
+	}
+	return what(a)
 }
 
 func happened(a model.Activity) string {
@@ -190,7 +204,7 @@ func (m *Model) detail(w int) []string {
 	if len(words) > whatLines {
 		words = append(words[:whatLines-1], strings.Join(words[whatLines-1:], " "))
 	}
-	return widget.Foot(m.deps.Theme, w, append([]string{m.facts(a)}, words...)...)
+	return widget.Foot(m.deps.Theme, w, append(text.Wrap(text.Clean(m.facts(a)), max(w-2, 8)), words...)...)
 }
 
 // lineText is an entry in one line.

@@ -380,12 +380,15 @@ func (b *Inbox) mark(v model.HookVerdict) (string, kit.Ink) {
 	}
 }
 
+// maxFoot bounds the lines below the list.
+const maxFoot = 4
+
 // Render draws the list with a sentence on the selected webhook, or one webhook.
 func (b *Inbox) Render(w, h int) string {
 	t := b.deps.Theme
 	switch {
 	case b.problem != "":
-		return widget.Block("\n "+t.Bad.Render("✗ ")+text.Cut(text.Clean(b.problem), w-4), w, h)
+		return widget.Block("\n"+strings.Join(widget.Hung(" "+t.Bad.Render("✗ "), kit.Ink{}, b.problem, w-1), "\n"), w, h)
 	case !b.loaded:
 		return widget.Block("\n "+t.Muted.Render("reading…"), w, h)
 	case b.open != nil:
@@ -395,6 +398,9 @@ func (b *Inbox) Render(w, h int) string {
 	foot := "Type inbox as the Notify or Endpoint address of a new job, and its webhook comes here."
 	if d, ok := b.selected(); ok {
 		foot = d.Why
+		if d.Outcome != "" {
+			foot += " · " + d.Outcome
+		}
 	}
 	if b.here && b.deps.Warning != "" {
 		foot = b.deps.Warning
@@ -403,8 +409,9 @@ func (b *Inbox) Render(w, h int) string {
 	for _, r := range b.refused {
 		above = append(above, widget.Hung(t.Bad.Render("✗ "), t.Bad, b.refusal(r), w)...)
 	}
-	h -= len(above)
-	return widget.Stack(strings.Join(append(above, b.table.Render(t, true, w, max(h-2, 1))), "\n"), strings.Join(widget.Foot(t, w, foot), "\n"))
+	below := widget.Foot(t, w, text.Wrap(text.Clean(foot), max(w-2, 8))...)
+	below = below[:min(len(below), 1+maxFoot)]
+	return widget.Stack(strings.Join(append(above, b.table.Render(t, true, w, max(h-len(above)-len(below), 1))), "\n"), strings.Join(below, "\n"))
 }
 
 func (b *Inbox) refusal(r model.HookRefusals) string {

@@ -151,9 +151,13 @@ func (m *Model) detailLines(j model.Job, w int) []string {
 		out = append(out, widget.Fact(t, "size", text.Bytes(j.Bytes), w)...)
 	}
 	out = append(out, "")
+	label := 9
+	for _, s := range j.Steps {
+		label = max(label, text.Width(s.State.Label()))
+	}
 	for _, s := range slices.Backward(j.Steps) {
 		_, ink := t.JobMark(s.State)
-		head := t.Muted.Render(text.Clock(s.At, now)) + "  " + ink.Render(text.Fit(s.State.Label(), 9)) + "  "
+		head := t.Muted.Render(text.Clock(s.At, now)) + "  " + ink.Render(text.Fit(s.State.Label(), label)) + "  "
 		out = append(out, widget.Hung(head, kit.Ink{}, s.Text, max(w, text.Width(head)+12))...)
 	}
 	return append(out, m.facts(j, w)...)

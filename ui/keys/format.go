@@ -22,8 +22,18 @@ func expiresCell(k model.Key, now time.Time) string {
 	return widget.ExpiryCell(k, now)
 }
 
-func usedByCell(k model.Key) string {
-	return cmp.Or(strings.Join(k.UsedBy, ", "), "-")
+// usedByCell names what uses a key, or says how many uses there are where the names do not fit.
+func (m *Model) usedByCell(k model.Key) widget.Cell {
+	cell := widget.Cell{Text: strings.Join(k.UsedBy, ", "), Ink: m.deps.Theme.Muted}
+	switch n := len(k.UsedBy); {
+	case n > 0:
+		cell.Short = text.Counted(n, "use")
+	case m.usesUnknown():
+		cell.Text = "unknown"
+	default:
+		cell.Text = "-"
+	}
+	return cell
 }
 
 func dutyCell(d model.Duty) string {

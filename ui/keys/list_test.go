@@ -101,3 +101,30 @@ func TestANameIsNotCutWhereAnotherColumnCanGo(t *testing.T) {
 		s.Expect("finance-review-2027 ")
 	})
 }
+
+// Names that do not fit give way to how many there are, and the two clocks keep their cells: nothing is
+// cut.
+func TestNoCellOfTheListIsCut(t *testing.T) {
+	used, long := ownKey(), ownKey()
+	used.UsedBy = []string{"the nightly crawler", "CI"}
+	long.Name, long.Expires, long.Rotation.Last = "a-name-of-20-letters", model.ExpiresAt(fakeDay(-1200)), fakeDay(-1290)
+	for _, c := range []struct {
+		width int
+		key   model.Key
+		want  string
+	}{
+		{80, used, "│›✗ overdue     prod         USER    2000-01-31 30d    10 d over 2 uses"},
+		{120, used, "│›✗ overdue     prod         USER    batch job 2000-01-31 30d    1999-09-23 100d 10 d over the nightly crawler, CI"},
+		{80, long, "│›✗ expired     a-name-of-20-letters USER    1996-09-18 1200d ago 1200 d over"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newRig(t, c.key).start(t, demoSession(), c.width, 40)
+			s.Press("/")
+			s.Type(c.key.Name)
+			s.Press("enter")
+			if row := strings.TrimRight(cursorRow(s), " │"); row != c.want {
+				t.Errorf("at %d:\n%q, want\n%q", c.width, row, c.want)
+			}
+		})
+	}
+}

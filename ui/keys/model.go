@@ -92,8 +92,11 @@ const (
 // columnName is the column of the key's name.
 const columnName = 1
 
-// columnClock is the column of the rotation clock.
-const columnClock = 6
+// columnExpires and columnClock are the columns of the two clocks.
+const (
+	columnExpires = 4
+	columnClock   = 6
+)
 
 // Panes of the tab, in the order of tab.
 const (
@@ -135,6 +138,7 @@ type derived struct {
 	within     []int     // model.Within of the keys
 	days       days      // when their clocks run out
 	nameWidth  int       // of the column of names
+	clockWidth [2]int    // of columnExpires and columnClock: neither is cut
 	clockTitle string    // of the column of the rotation clock
 	at         time.Time // the minute of all this
 }
@@ -297,6 +301,7 @@ func (m *Model) derive(keys []model.Key) {
 		m.list.ofKey[f.Key] = append(m.list.ofKey[f.Key], f)
 	}
 	m.list.due, m.list.within = 0, model.Within(keys, m.now)
+	m.list.clockWidth = [2]int{15, 9}
 	m.list.words = make([]words, len(keys))
 	for i, k := range keys {
 		keys[i].UsedBy = radius.Names(k, m.usesOf(k))
@@ -305,7 +310,9 @@ func (m *Model) derive(keys []model.Key) {
 		if due {
 			m.list.due++
 		}
-		m.list.words[i] = m.wordsOf(keys[i], m.stateWord(k, now), due, expiresCell(k, now), widget.RotatedCell(k, now), widget.RotationCell(k, now))
+		expires, clock := expiresCell(k, now), widget.RotationCell(k, now)
+		m.list.clockWidth[0], m.list.clockWidth[1] = max(m.list.clockWidth[0], text.Width(expires)), max(m.list.clockWidth[1], text.Width(clock))
+		m.list.words[i] = m.wordsOf(keys[i], m.stateWord(k, now), due, expires, widget.RotatedCell(k, now), clock)
 	}
 	m.list.days, m.list.nameWidth, m.list.clockTitle = daysOf(keys, m.now), nameWidth(keys), widget.RotationTitle(keys)
 	m.list.keys = keys
@@ -327,6 +334,8 @@ func (m *Model) filled(list derived) tea.Cmd {
 func (m *Model) showList() {
 	m.list.stripW = 0
 	m.list.table.Columns[columnName].Width = m.list.nameWidth
+	m.list.table.Columns[columnExpires].Width = m.list.clockWidth[0]
+	m.list.table.Columns[columnClock].Width = m.list.clockWidth[1]
 	m.list.table.Columns[columnClock].Title = m.list.clockTitle
 	m.showRows()
 	if name := m.list.goesTo; name != "" && (m.selectKey(name) || !m.list.stale && !m.reading()) {

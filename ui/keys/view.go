@@ -63,7 +63,7 @@ func (m *Model) renderList(w, h int) string {
 }
 
 func (m *Model) row(i int) []widget.Cell {
-	k, t := m.list.keys[i], m.deps.Theme
+	k := m.list.keys[i]
 	now := m.now(k)
 	glyph, ink := m.stateMark(k, now)
 	return []widget.Cell{
@@ -72,7 +72,7 @@ func (m *Model) row(i int) []widget.Cell {
 		{Text: expiresCell(k, now), Ink: m.expiryInk(k)},
 		widget.C(widget.RotatedCell(k, now)),
 		{Text: widget.RotationCell(k, now), Ink: m.rotationInk(k)},
-		{Text: usedByCell(k), Ink: t.Muted},
+		m.usedByCell(k),
 	}
 }
 

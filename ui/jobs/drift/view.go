@@ -82,12 +82,13 @@ func (p *Page) fillDetail() {
 	lines := d.Lines
 	d.table.SetRowsKeyed(len(lines), func(i int) string { return lines[i].Field }, func(i int) []widget.Cell {
 		l, t := lines[i], p.deps.Theme
-		says, ink := "-", t.Muted
+		says := widget.Cell{Text: "-", Ink: t.Muted}
 		if len(l.Findings) > 0 {
 			f := l.Findings[0]
-			says = string(f.Word)
+			says.Text = string(f.Word)
 			if f.Word.Alarm() {
-				says, ink = "! "+says+" since "+f.Since, t.Warn
+				says.Short, says.Ink = "! "+says.Text, t.Warn
+				says.Text = says.Short + " since " + f.Since
 			}
 		}
 		return []widget.Cell{
@@ -95,7 +96,7 @@ func (p *Page) fillDetail() {
 			{Text: service.Percent(l.Before), Ink: t.Muted},
 			widget.C(service.Sparkline(l.History, bars)),
 			{Text: cmp.Or(l.Type, "-"), Ink: t.Muted},
-			{Text: says, Ink: ink},
+			says,
 		}
 	})
 }

@@ -276,12 +276,13 @@ func (d *FormDialog) Render(w, h int) string {
 	below = append(below, problem...)
 	out = append(out, d.Form.Render(true, w, max(h-len(out)-len(below)-2, 1)))
 	out = append(out, below...)
-	out = append(out, "", " "+d.keys())
+	out = append(out, "", " "+d.keys(w-1))
 	return Block(strings.Join(out, "\n"), w, h)
 }
 
-// keys are the keys that end the dialog or go on in it.
-func (d *FormDialog) keys() string {
+// keys are the keys that end the dialog or go on in it. Where there is no room for all, the first and
+// the last stay: none is cut.
+func (d *FormDialog) keys(w int) string {
 	fd, last, typing := d.Form.current(), d.Form.atEnd(), d.CapturingText()
 	ends := last && !d.Deliberate
 	hints := [][2]string{{"ctrl+s", d.Submit}}
@@ -315,5 +316,10 @@ func (d *FormDialog) keys() string {
 	for i, h := range hints {
 		parts[i] = d.theme.KeyHint.Render(h[0]) + " " + h[1]
 	}
-	return strings.Join(parts, d.theme.Muted.Render(" · "))
+	line := strings.Join(parts, d.theme.Muted.Render(" · "))
+	for len(parts) > 2 && text.Width(line) > w {
+		parts = slices.Delete(parts, len(parts)-2, len(parts)-1)
+		line = strings.Join(parts, d.theme.Muted.Render(" · "))
+	}
+	return line
 }

@@ -175,3 +175,16 @@ func TestAClickChoosesWhatIsDrawnThere(t *testing.T) {
 		t.Error("a click on the words above does something")
 	}
 }
+
+func TestTheKeysOfANarrowDialogAreLeftOutAndNotCut(t *testing.T) {
+	d := NewFormDialog(kit.NewTheme(true, false), "Add", NewForm(kit.NewTheme(true, false), Field{Name: "a", Label: "A", Kind: FieldChoice, Options: []Option{{Value: "x"}, {Value: "y"}}}, Field{Name: "b", Label: "B"}))
+	d.Submit = "save and use"
+	for w, want := range map[int]string{
+		60: "ctrl+s save and use · enter next field · esc close", 40: "ctrl+s save and use · esc close",
+	} {
+		lines := strings.Split(strings.TrimRight(uitest.Plain(d.Render(w, 8)), " \n"), "\n")
+		if got := strings.TrimSpace(lines[len(lines)-1]); got != want {
+			t.Errorf("in %d cells: %q, want %q", w, got, want)
+		}
+	}
+}

@@ -106,5 +106,6 @@ func Foot(t *kit.Theme, w int, lines ...string) []string {
 // Trouble fills a pane with the reason why there is nothing else to show, and hint, a
 // line about what to do.
 func Trouble(t *kit.Theme, why, hint string, w, h int) string {
-	return Block("\n "+t.Bad.Render("✗ ")+text.Cut(text.Clean(why), w-4)+"\n   "+hint, w, h)
+	lines := append(Hung(" "+t.Bad.Render("✗ "), kit.Ink{}, why, w-1), "   "+hint)
+	return Block("\n"+strings.Join(lines, "\n"), w, h)
 }

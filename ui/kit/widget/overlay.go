@@ -116,6 +116,7 @@ type menu struct {
 	view  kit.ViewID
 	items []MenuItem
 	table Table
+	below int // lines below the list: see whole
 }
 
 func (it MenuItem) option() Option {
@@ -133,7 +134,23 @@ func (m *menu) Size(w, h int) (int, int) {
 	for _, it := range m.items {
 		widest = max(widest, text.Width(it.option().cell(m.theme).Text)+8)
 	}
-	return min(widest, w-6), min(len(m.items), h-6)
+	width := min(widest, w-6)
+	m.below = 0
+	for _, it := range m.items {
+		if lines := m.whole(it, width); len(lines) > 0 {
+			m.below = max(m.below, 1+len(lines))
+		}
+	}
+	return width, min(len(m.items)+m.below, h-6)
+}
+
+// whole is what stands below a rule under the list, of a line that is cut there.
+func (m *menu) whole(it MenuItem, w int) []string {
+	words := it.option().cell(m.theme).Text
+	if text.Width(words) <= w-6 { // behind the cursor's mark and the key
+		return nil
+	}
+	return text.Wrap(text.Clean(words), max(w-2, 8))
 }
 
 func (m *menu) Update(msg tea.Msg) tea.Cmd {
@@ -173,7 +190,14 @@ func (m *menu) Bindings() []kit.Binding {
 	return append(out, MotionBindings()...)
 }
 
-func (m *menu) Render(w, h int) string { return m.table.Render(m.theme, true, w, h) }
+// Render draws the lines, and below them the whole of the selected one if it is cut.
+func (m *menu) Render(w, h int) string {
+	list := m.table.Render(m.theme, true, w, max(h-m.below, 1))
+	if m.below == 0 {
+		return list
+	}
+	return list + "\n" + Block(strings.Join(Foot(m.theme, w, m.whole(m.items[m.table.Cursor()], w)...), "\n"), w, m.below)
+}
 
 func (m *menu) row(i int) []Cell {
 	it := m.items[i]

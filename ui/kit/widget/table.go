@@ -1,6 +1,7 @@
 package widget
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -27,9 +28,19 @@ type Column struct {
 // leaves it unstyled.
 type Cell struct {
 	Text string
-	Ink  kit.Ink
+	// Short stands in a Flex column where Text does not fit; empty cuts Text.
+	Short string
+	Ink   kit.Ink
 	// Span is how many of the columns after it the cell covers as well.
 	Span int
+}
+
+// fitting is the text that stands in so many cells.
+func (c Cell) fitting(width int) string {
+	if c.Short != "" && text.Width(c.Text) > width {
+		return c.Short
+	}
+	return c.Text
 }
 
 // C is a cell in plain ink.
@@ -315,7 +326,7 @@ func (t *Table) Render(th *kit.Theme, focused bool, w, h int) string {
 		if b.Len() > 0 {
 			b.WriteByte('\n')
 		}
-		b.WriteString(Block(th.Muted.Render(" "+text.Cut(t.Empty, w-1)), w, rows))
+		b.WriteString(Block(strings.Join(Indent(Wrapped(th.Muted, t.Empty, w-1)), "\n"), w, rows))
 		return b.String()
 	}
 	for y := range rows {
@@ -343,9 +354,9 @@ func (t *Table) visible(rows int) [][]Cell {
 		clean := make([]Cell, len(cells))
 		for c, cell := range cells {
 			clean[c] = cell
-			clean[c].Text = text.Clean(cell.Text)
+			clean[c].Text, clean[c].Short = text.Clean(cell.Text), text.Clean(cell.Short)
 			if c < len(t.needs) && cell.Span == 0 {
-				t.needs[c] = max(t.needs[c], text.Width(clean[c].Text))
+				t.needs[c] = max(t.needs[c], text.Width(cmp.Or(clean[c].Short, clean[c].Text)))
 			}
 		}
 		out = append(out, clean)
@@ -401,9 +412,9 @@ func (t *Table) line(widths []int, cells []Cell, inked bool) string {
 		case c >= len(cells):
 			b.WriteString(text.Spaces(width))
 		case inked:
-			b.WriteString(cells[c].Ink.Render(t.cell(c, width, cells[c].Text)))
+			b.WriteString(cells[c].Ink.Render(t.cell(c, width, cells[c].fitting(width))))
 		default:
-			b.WriteString(t.cell(c, width, cells[c].Text))
+			b.WriteString(t.cell(c, width, cells[c].fitting(width)))
 		}
 	}
 	return b.String()

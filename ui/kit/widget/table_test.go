@@ -214,3 +214,30 @@ func BenchmarkTable(b *testing.B) {
 		}
 	})
 }
+
+// A cell that has a short form gives way to other columns, and is never cut.
+func TestACellShowsItsShortFormWhereTheLongOneDoesNotFit(t *testing.T) {
+	th := kit.NewTheme(true, false)
+	tab := &Table{Columns: []Column{{Title: "KEY", Width: 6}, {Title: "USED BY", Width: 7, Flex: true}}}
+	tab.SetRows(1, func(int) []Cell {
+		return []Cell{C("etl-main-2"), {Text: "profile acme, cron", Short: "2 uses"}}
+	})
+	for w, want := range map[int]string{
+		20: "›etl-main-2 2 uses", 29: "›etl-main-2 2 uses", 30: "›etl-main-2 profile acme, cron",
+	} {
+		if got := strings.TrimRight(strings.Split(uitest.Plain(tab.Render(th, true, w, 2)), "\n")[1], " "); got != want {
+			t.Errorf("in %d cells: %q, want %q", w, got, want)
+		}
+	}
+}
+
+func TestASentenceInPlaceOfRowsIsNotCut(t *testing.T) {
+	th := kit.NewTheme(true, false)
+	tab := &Table{Columns: []Column{{Title: "N", Width: 10}}, Empty: "nothing has come; r reads it again"}
+	if got := uitest.Plain(tab.Render(th, true, 20, 4)); !strings.Contains(got, "nothing has come; r") || !strings.Contains(got, "reads it again") {
+		t.Errorf("drawn as\n%s", got)
+	}
+	if got := uitest.Plain(Trouble(th, "the journal cannot be read", "r tries again.", 20, 5)); !strings.Contains(got, "✗ the journal") || !strings.Contains(got, "cannot be read") {
+		t.Errorf("drawn as\n%s", got)
+	}
+}
