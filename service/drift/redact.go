@@ -15,24 +15,27 @@ func secret(name string) bool {
 	return model.SecretName(name) || slices.Contains([]string{"session", "sid", "phpsessid"}, strings.ToLower(name))
 }
 
+// textRead is how many bytes of a text are masked: more than enough for the sampleText bytes that are kept of it.
+const textRead = 8 << 10
+
 // plain is a text without what must not be kept, of a row and of a page alike: the value of what has a secret's name, which
 // name or an equals sign gives it, Bearer and Basic values, and the logins of addresses.
 func plain(name, s string) string {
 	if secret(name) {
 		return model.Masked
 	}
-	s = schemes.ReplaceAllString(strings.ToValidUTF8(s, "�"), "$1 "+model.Masked)
+	s = schemes.ReplaceAllString(strings.ToValidUTF8(model.Beginning(s, textRead), "�"), "$1 "+model.Masked)
 	return model.Cut(maskValues(maskLogins(s)), sampleText)
 }
 
-// They are found anywhere in a text: the words of a header, an address, and a name before an equals sign.
+// They are found anywhere in a text: the words of a header, and an address.
 var (
 	schemes   = regexp.MustCompile(`(?i)\b(bearer|basic)\s+[^\s,;"']{4,}`)
 	addresses = regexp.MustCompile(`[A-Za-z0-9+.-]*://[^\s"'<>]*`)
-	named     = regexp.MustCompile(`([^\s?&#=;,"'(){}<>\[\]]{1,100})=`)
 )
 
-// maskLogins masks the logins of addresses. From one that cannot be read on, all is masked that has the signs of one.
+// maskLogins masks the logins of addresses. Of one that cannot be read all is masked behind its scheme, and
+// where there is an at sign behind it, all up to the last one: a password may have blanks.
 func maskLogins(s string) string {
 	var b strings.Builder
 	for {
@@ -42,12 +45,14 @@ func maskLogins(s string) string {
 		}
 		b.WriteString(s[:at[0]])
 		address := s[at[0]:at[1]]
+		scheme, rest, _ := strings.Cut(address, "://")
 		u, err := url.Parse(address)
-		if err != nil || u.Host == "" {
-			return b.String() + maskSigns(s[at[0]:])
-		}
-		if u.User != nil {
-			scheme, rest, _ := strings.Cut(address, "://")
+		switch last := strings.LastIndexByte(s, '@'); {
+		case (err != nil || u.Host == "") && last >= at[0]:
+			return b.String() + model.Masked + s[last:]
+		case err != nil:
+			address = scheme + "://xxxxx"
+		case u.User != nil:
 			authority := rest
 			if end := strings.IndexAny(rest, "/?#"); end >= 0 {
 				authority = rest[:end]
@@ -59,41 +64,41 @@ func maskLogins(s string) string {
 	}
 }
 
-// maskSigns masks what may be a login, or else the parameters.
-func maskSigns(s string) string {
-	i := strings.IndexAny(s, "@?#")
-	switch {
-	case i < 0:
-		return s
-	case s[i] == '@':
-		return model.Masked + s[strings.LastIndex(s, "@"):]
-	default:
-		return s[:i+1] + model.Masked
-	}
-}
+// nameEnds are the bytes that end the name of a value, backwards from its equals sign; maxName is how many bytes are looked at.
+const (
+	nameEnds = " \t\r\n\f?&#=;,\"'(){}<>[]"
+	maxName  = 100
+)
 
 // maskValues masks what is given a secret's name by an equals sign, up to the next parameter or space.
 func maskValues(s string) string {
 	var b strings.Builder
 	for {
-		at := named.FindStringSubmatchIndex(s)
-		if at == nil {
+		equals := strings.IndexByte(s, '=')
+		if equals < 0 {
 			return b.String() + s
 		}
-		b.WriteString(s[:at[1]])
-		name, err := url.QueryUnescape(s[at[2]:at[3]])
-		s = s[at[1]:]
+		name := s[max(0, equals-maxName):equals]
+		name, err := url.QueryUnescape(name[strings.LastIndexAny(name, nameEnds)+1:])
+		b.WriteString(s[:equals+1])
+		s = s[equals+1:]
 		if err == nil && !secret(name) {
 			continue
 		}
-		end := strings.IndexAny(s, " \t\r\n&#")
-		if quote := strings.IndexAny(s, `"'`); quote == 0 { // of a text in quotes all
-			end = strings.IndexByte(s[1:], s[0]) + 1
+		value := strings.TrimLeft(s, " \t")
+		b.WriteString(s[:len(s)-len(value)])
+		end := strings.IndexAny(value, " \t\r\n&#")
+		if strings.HasPrefix(value, `"`) || strings.HasPrefix(value, "'") { // of a text in quotes all
+			if end = strings.IndexByte(value[1:], value[0]); end >= 0 {
+				end++
+			}
 		}
-		b.WriteString("xxxxx")
-		if end <= 0 {
-			return b.String()
+		if end < 0 {
+			end = len(value)
 		}
-		s = s[end:]
+		if end > 0 {
+			b.WriteString("xxxxx")
+		}
+		s = value[end:]
 	}
 }

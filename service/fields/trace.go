@@ -9,6 +9,8 @@ import (
 	"github.com/andybalholm/cascadia"
 	"github.com/tidwall/gjson"
 	"golang.org/x/net/html"
+
+	"zonedeck/model"
 )
 
 // Trace is where a path stops matching, and what stands around it.
@@ -174,7 +176,7 @@ func outline(out *[]string, n *html.Node, depth int, mask Mask) {
 	line := strings.Repeat("  ", depth) + n.Data
 	var names []string
 	for _, a := range n.Attr {
-		called := strings.Fields(a.Val[:min(len(a.Val), outlineRead)])
+		called := strings.Fields(model.Beginning(a.Val, outlineRead))
 		val := mask(nil, strings.Join(called, " "))
 		switch a.Key {
 		case "id":
@@ -215,9 +217,8 @@ func ownText(n *html.Node) string {
 	left := outlineRead
 	for c := n.FirstChild; c != nil && left > 0; c = c.NextSibling {
 		if c.Type == html.TextNode {
-			text := c.Data[:min(len(c.Data), left)]
-			left -= len(text)
-			words = append(words, strings.Fields(text)...)
+			words = append(words, strings.Fields(model.Beginning(c.Data, left))...)
+			left -= len(c.Data)
 		}
 	}
 	return strings.Join(words, " ")

@@ -70,3 +70,16 @@ func FuzzTraces(f *testing.F) {
 		}
 	})
 }
+
+func TestOfAnAddressThatIsCutTheSchemeAloneIsLeft(t *testing.T) {
+	var seen []string
+	mask := func(_ []string, text string) string { seen = append(seen, text); return text }
+	secret := strings.Repeat("s3cret", 300)
+	page := `<div id="x https://bob:` + secret + `"><p class=y>see https://bob:` + secret + `</p><p>` + secret + `</p></div>`
+	if _, err := Traces("text/html", []byte(page), []string{".y"}, mask); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"x https", "y", "see https", secret[:outlineRead]}; !reflect.DeepEqual(seen, want) {
+		t.Errorf("%.60q, want %.60q", seen, want)
+	}
+}
