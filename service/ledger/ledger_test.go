@@ -379,3 +379,19 @@ func TestTheListSaysHowManyThereAre(t *testing.T) {
 		t.Errorf("all: %d of %d, %v", len(list), total, err)
 	}
 }
+
+func TestTheDataSetsOfJobs(t *testing.T) {
+	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
+	var ids []string
+	for i := range datasetsAtOnce + 2 {
+		job, err := l.Begin(t.Context(), model.Job{Profile: "acme", Dataset: fmt.Sprintf("gd_%d", i)}, "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, job.ID)
+	}
+	got, err := l.Datasets(t.Context(), append(ids, "job-999999"))
+	if err != nil || len(got) != len(ids) || got[ids[0]] != "gd_0" || got[ids[datasetsAtOnce+1]] != fmt.Sprintf("gd_%d", datasetsAtOnce+1) {
+		t.Errorf("%d of %d, %v", len(got), len(ids), err)
+	}
+}

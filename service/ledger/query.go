@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"zonedeck/model"
@@ -119,6 +120,37 @@ func (l *Ledger) Jobs(ctx context.Context, limit int) (list []model.Job, total i
 	list, err = l.jobs(ctx, "ORDER BY n DESC LIMIT $1", doing, limit)
 	return list, total, err
 }
+
+// Datasets are the data sets of jobs, by their identifiers; those that the ledger does not have are
+// left out.
+func (l *Ledger) Datasets(ctx context.Context, ids []string) (map[string]string, error) {
+	out := make(map[string]string, len(ids))
+	for some := range slices.Chunk(ids, datasetsAtOnce) {
+		args, places := make([]any, len(some)), make([]string, len(some))
+		for i, id := range some {
+			n, err := parseJobID(id)
+			if err != nil {
+				return nil, err
+			}
+			args[i], places[i] = n, fmt.Sprintf("$%d", i+1)
+		}
+		query := "SELECT n, dataset FROM jobs WHERE n IN (" + strings.Join(places, ", ") + ")"
+		err := database.Each(ctx, l.db, query, args, func(row database.Scanner) error {
+			var n int64
+			var dataset string
+			err := row.Scan(&n, &dataset)
+			out[jobID(n)] = dataset
+			return err
+		})
+		if err != nil {
+			return nil, l.db.Fault("reading the data sets of jobs", err)
+		}
+	}
+	return out, nil
+}
+
+// datasetsAtOnce bounds the parameters of a statement.
+const datasetsAtOnce = 500
 
 // InFlight are the jobs that the service works on or that are on their way to
 // it, newest first.

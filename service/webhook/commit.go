@@ -54,7 +54,7 @@ func (in *Inbox) commit(ctx context.Context, arrivals <-chan *arrival) {
 
 func (in *Inbox) commitGroup(ctx context.Context, group []*arrival) {
 	out := make([]placed, len(group))
-	err := in.db.Write(context.WithoutCancel(ctx), "writing to the inbox", func(ctx context.Context, tx *sql.Tx) error {
+	err := in.write(context.WithoutCancel(ctx), "writing to the inbox", func(ctx context.Context, tx *sql.Tx) error {
 		for i, a := range group {
 			var err error
 			if out[i], err = put(ctx, tx, a); err != nil {
@@ -91,7 +91,7 @@ func put(ctx context.Context, tx *sql.Tx, a *arrival) (placed, error) {
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, '', $23)`,
 			n, database.Micros(r.At), database.Micros(r.At), 1, r.Target, r.Remote, text(r.Headers), r.Size, r.SHA256, r.File,
 			r.SenderID, string(model.HookPending), "", "", "", "", "", 0, 0, r.token, database.Micros(r.wall), text(r.checks), a.identity)
-		return placed{id: hookID(n)}, err
+		return placed{id: model.HookID(n)}, err
 	case err != nil:
 		return placed{}, err
 	case !verified(r.checks) || verified(first.checks):
@@ -102,7 +102,7 @@ func put(ctx context.Context, tx *sql.Tx, a *arrival) (placed, error) {
 			verdict = 'pending', passed = '', why = '', worked = 0 WHERE n = $7`,
 			database.Micros(r.At), database.Micros(r.wall), r.Remote, text(r.Headers), text(r.checks), text(withRepeat(first.Repeats, first)), n)
 	}
-	return placed{id: hookID(n), duplicate: true}, err
+	return placed{id: model.HookID(n), duplicate: true}, err
 }
 
 func verified(checks []check) bool {

@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/model"
 	"zonedeck/service/emulator/deliver"
 	"zonedeck/service/emulator/state/statetest"
 )
@@ -169,7 +170,7 @@ func killedAt(t *testing.T, die int64) (seen int) {
 	}
 	_ = second.Wait()
 	in := openInbox(t, d.Dir)
-	list, total, err := in.List(t.Context(), 0)
+	list, total, err := in.List(t.Context(), model.HookFilter{}, 0)
 	if err != nil || total != 1 {
 		t.Fatalf("step %d: %d of them, %v: %+v", die, total, err, list)
 	}

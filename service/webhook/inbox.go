@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -60,6 +59,8 @@ CREATE TABLE marks (number BIGINT NOT NULL);
 INSERT INTO marks (number) VALUES (0);
 `,
 	"ALTER TABLE deliveries ADD COLUMN repeats TEXT NOT NULL DEFAULT ''",
+	// What shows the inbox reads it again when this number is another one.
+	"ALTER TABLE marks ADD COLUMN changes BIGINT NOT NULL DEFAULT 0",
 }
 
 const columns = `n, at, last, seen, target, remote, headers, size, sha256, file, sender, verdict, passed, why, job, snapshot, outcome, marked, worked, token, wall, early, repeats`
@@ -72,6 +73,8 @@ type Inbox struct {
 	db  *database.DB
 	dir string
 	now func() time.Time
+	// datasets is Options.Datasets.
+	datasets func(ctx context.Context, jobs []string) (map[string]string, error)
 	// refused is what the receiver of this process does not store now; nil where there is none.
 	refused atomic.Pointer[[]model.HookRefusals]
 }
@@ -82,6 +85,9 @@ type Options struct {
 	File, Dir string
 	// Now is the clock of what is shown.
 	Now func() time.Time
+	// Datasets gives the data sets of jobs, by their identifiers; those that it does not know are
+	// left out. Nil knows none.
+	Datasets func(ctx context.Context, jobs []string) (map[string]string, error)
 }
 
 // Open opens the inbox, or makes it with modes 0600 and 0700. notice says what was wrong with the
@@ -99,7 +105,10 @@ func Open(ctx context.Context, o Options) (in *Inbox, notice string, err error) 
 	if damage != nil {
 		notice = fmt.Sprintf("The inbox %s was damaged (%v). It is kept as %s, and a new one begun; the bodies of its webhooks stay in %s.", db.Path(), damage.Err, damage.Kept, o.Dir)
 	}
-	return &Inbox{db: db, dir: o.Dir, now: o.Now}, notice, nil
+	if o.Datasets == nil {
+		o.Datasets = func(context.Context, []string) (map[string]string, error) { return nil, nil }
+	}
+	return &Inbox{db: db, dir: o.Dir, now: o.Now, datasets: o.Datasets}, notice, nil
 }
 
 // Close closes the file.
@@ -114,13 +123,10 @@ type row struct {
 	checks []check
 }
 
-// hookID is the console's own identifier of a delivery.
-func hookID(n int64) string { return "hook-" + strconv.FormatInt(n, 10) }
-
 func parseID(id string) (int64, error) {
 	digits, ok := strings.CutPrefix(id, "hook-")
 	if ok {
-		if n, err := strconv.ParseInt(digits, 10, 64); err == nil && n > 0 && hookID(n) == id {
+		if n, err := strconv.ParseInt(digits, 10, 64); err == nil && n > 0 && model.HookID(n) == id {
 			return n, nil
 		}
 	}
@@ -143,7 +149,7 @@ func (in *Inbox) scan(s database.Scanner) (row, error) {
 	if err != nil {
 		return r, err
 	}
-	r.ID = hookID(r.n)
+	r.ID = model.HookID(r.n)
 	r.File = filepath.Join(in.dir, filepath.Base(r.File))
 	for _, c := range []struct {
 		text string
@@ -182,55 +188,6 @@ func (in *Inbox) rows(ctx context.Context, clauses, doing string, args ...any) (
 	return out, err
 }
 
-// List are the newest deliveries without their headers, newest first, and how many the inbox has.
-// limit 0 means all. Get has the headers.
-func (in *Inbox) List(ctx context.Context, limit int) (list []model.Delivery, total int, err error) {
-	if total, err = in.Count(ctx); err != nil {
-		return nil, 0, err
-	}
-	if limit <= 0 {
-		limit = total
-	}
-	err = in.each(ctx, "SELECT "+listed+" FROM deliveries ORDER BY n DESC LIMIT $1", "reading the inbox", []any{limit}, func(r row) error {
-		list = append(list, r.Delivery)
-		return nil
-	})
-	return list, total, err
-}
-
-// Count is how many deliveries the inbox has.
-func (in *Inbox) Count(ctx context.Context) (n int, err error) {
-	if err := in.db.QueryRowContext(ctx, "SELECT count(*) FROM deliveries").Scan(&n); err != nil {
-		return 0, in.db.Fault("reading the inbox", err)
-	}
-	return n, nil
-}
-
-// eachAtOnce bounds the deliveries that Each holds: each has up to 64 KiB of headers.
-const eachAtOnce = 64
-
-// Each hands the newest deliveries to take, newest first, and ends with its first error. limit 0
-// means all.
-func (in *Inbox) Each(ctx context.Context, limit int, take func(model.Delivery) error) error {
-	if limit <= 0 {
-		limit = math.MaxInt
-	}
-	for before := int64(math.MaxInt64); limit > 0; {
-		some, err := in.rows(ctx, "WHERE n < $1 ORDER BY n DESC LIMIT $2", "reading the inbox", before, min(limit, eachAtOnce))
-		if err != nil || len(some) == 0 {
-			return err
-		}
-		for _, r := range some {
-			if err := take(r.Delivery); err != nil {
-				return err
-			}
-			before = r.n
-		}
-		limit -= len(some)
-	}
-	return nil
-}
-
 // Get is one delivery. Without it the error wraps ErrUnknown.
 func (in *Inbox) Get(ctx context.Context, id string) (model.Delivery, error) {
 	r, err := in.get(ctx, id)
@@ -261,9 +218,28 @@ func (in *Inbox) Bookmark(ctx context.Context, id string, on bool) error {
 	return in.change(ctx, "marking "+id, "UPDATE deliveries SET marked = $1 WHERE n = $2", number(on), n)
 }
 
+// write is a transaction that changes deliveries.
+func (in *Inbox) write(ctx context.Context, doing string, fn func(context.Context, *sql.Tx) error) error {
+	return in.db.Write(ctx, doing, func(ctx context.Context, tx *sql.Tx) error {
+		if err := fn(ctx, tx); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, "UPDATE marks SET changes = changes + 1")
+		return err
+	})
+}
+
+// Changes is another number after each change of a delivery, by whatever process.
+func (in *Inbox) Changes(ctx context.Context) (n int64, err error) {
+	if err := in.db.QueryRowContext(ctx, "SELECT changes FROM marks").Scan(&n); err != nil {
+		return 0, in.db.Fault("reading the inbox", err)
+	}
+	return n, nil
+}
+
 // change runs one statement that has to meet one delivery.
 func (in *Inbox) change(ctx context.Context, doing, statement string, args ...any) error {
-	return in.db.Write(ctx, doing, func(ctx context.Context, tx *sql.Tx) error {
+	return in.write(ctx, doing, func(ctx context.Context, tx *sql.Tx) error {
 		res, err := tx.ExecContext(ctx, statement, args...)
 		if err != nil {
 			return err

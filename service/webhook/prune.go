@@ -148,7 +148,7 @@ func sizeOf(dir string) (n int64, err error) {
 // drop removes deliveries, unless one was bookmarked or has to be worked on by now.
 func (in *Inbox) drop(ctx context.Context, list []int64) (freed int64, err error) {
 	var files []string
-	err = in.db.Write(ctx, "cleaning up the inbox", func(ctx context.Context, tx *sql.Tx) error {
+	err = in.write(ctx, "cleaning up the inbox", func(ctx context.Context, tx *sql.Tx) error {
 		for _, n := range list {
 			var file string
 			var size int64

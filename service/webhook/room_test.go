@@ -38,7 +38,7 @@ func TestTheReserveOfTheDiskIsLeftFree(t *testing.T) {
 	if got := post(t, r.URL(), io.MultiReader(strings.NewReader("of unknown size"))); got != http.StatusOK {
 		t.Errorf("with a smaller reserve: %d", got)
 	}
-	if _, total, err := in.List(t.Context(), 0); err != nil || total != 2 || r.held.Load() != 25 {
+	if _, total, err := in.List(t.Context(), model.HookFilter{}, 0); err != nil || total != 2 || r.held.Load() != 25 {
 		t.Errorf("%d, %d bytes, %v", total, r.held.Load(), err)
 	}
 }
@@ -54,7 +54,7 @@ func TestTheDiskIsAskedForWhatIsFree(t *testing.T) {
 
 func TestEachHandsOutAFewAtATime(t *testing.T) {
 	in := openInbox(t, t.TempDir())
-	const many = 2*eachAtOnce + 3
+	const many = 2*fullAtOnce + 3
 	for i := range many {
 		a := &arrival{identity: strconv.Itoa(i), done: make(chan placed, 1), row: row{Delivery: model.Delivery{
 			At: time.Now(), File: "body-x", Headers: []model.HookHeader{{Name: "N", Value: strconv.Itoa(i + 1)}},
@@ -64,10 +64,10 @@ func TestEachHandsOutAFewAtATime(t *testing.T) {
 			t.Fatal(got.err)
 		}
 	}
-	for limit, want := range map[int]int{0: many, 1: 1, eachAtOnce: eachAtOnce, eachAtOnce + 1: eachAtOnce + 1, many + 9: many} {
+	for limit, want := range map[int]int{0: many, 1: 1, fullAtOnce: fullAtOnce, fullAtOnce + 1: fullAtOnce + 1, many + 9: many} {
 		next := many
-		err := in.Each(t.Context(), limit, func(d model.Delivery) error {
-			if d.ID != hookID(int64(next)) || d.Header("n") != strconv.Itoa(next) {
+		err := in.Each(t.Context(), model.HookFilter{}, limit, func(d model.Delivery) error {
+			if d.ID != model.HookID(int64(next)) || d.Header("n") != strconv.Itoa(next) {
 				t.Errorf("%+v in place of %d", d, next)
 			}
 			next--
@@ -78,7 +78,7 @@ func TestEachHandsOutAFewAtATime(t *testing.T) {
 		}
 	}
 	stop, seen := errors.New("stop"), 0
-	err := in.Each(t.Context(), 0, func(model.Delivery) error {
+	err := in.Each(t.Context(), model.HookFilter{}, 0, func(model.Delivery) error {
 		if seen++; seen == 3 {
 			return stop
 		}

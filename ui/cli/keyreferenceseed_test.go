@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"image"
 	"image/png"
 	"io"
@@ -10,9 +11,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"zonedeck/service/emulator"
 	"zonedeck/service/profile"
+	"zonedeck/service/webhook"
 	"zonedeck/ui/cli/session"
 )
 
@@ -69,6 +72,28 @@ func seed(t *testing.T, p Process) {
 	trigger(nowhere, "--base-url", closed(t))
 	trigger(p, "--key", "expired-user", "--profile", profile.LocalName)
 	trigger(p, "--wait")
+	webhookComes(t, p)
+}
+
+// webhookComes puts a webhook into the inbox.
+func webhookComes(t *testing.T, p Process) {
+	t.Helper()
+	paths := profile.FindPaths(p.Getenv)
+	in, _, err := webhook.Open(t.Context(), webhook.Options{File: paths.InboxFile(), Dir: paths.InboxDir(), Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := webhook.Listen(t.Context(), "127.0.0.1:0", false, webhook.Config{Inbox: in})
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.Post(r.URL()+"/hook", "application/json", strings.NewReader("{}"))
+	if err == nil {
+		err = resp.Body.Close()
+	}
+	if err := errors.Join(err, r.Close(), in.Close()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // closed is the URL of a server that was closed.

@@ -289,35 +289,56 @@ func inboxError(err error) error {
 func (a *app) webhookListCommand() *cobra.Command {
 	var asJSON bool
 	var limit int
+	var filter string
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the webhooks of the inbox, newest first",
-		Args:  usageArgs(cobra.NoArgs),
+		Long: `--filter takes what the console takes after "/": words that must all occur, and verdict:, from: (the
+beginning of the sender's address), job: (job:- for none), dataset: and since:, as in
+--filter 'verdict:rejected from:192.0.2. since:2h'.`,
+		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if limit < 0 {
 				return usage("--limit %d: give a number of webhooks, or 0 for all", limit)
 			}
 			return a.withInbox(cmd.Context(), func(t *task, in *webhook.Inbox) error {
-				return t.listHooks(cmd.Context(), in, limit, asJSON)
+				f, err := webhook.ParseFilter(filter, t.Now())
+				if err != nil {
+					return usage("--filter: %w", err)
+				}
+				return t.listHooks(cmd.Context(), in, f, hookList{limit, filter != "", asJSON})
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	cmd.Flags().StringVar(&filter, "filter", "", "only webhooks that match: words, and "+strings.Join(webhook.Terms(), ", "))
 	cmd.Flags().IntVar(&limit, "limit", 1000, "how many of the newest webhooks; 0 for all")
 	return cmd
 }
 
-func (t *task) listHooks(ctx context.Context, in *webhook.Inbox, limit int, asJSON bool) error {
-	if asJSON {
-		return t.streamHooks(ctx, in, limit)
+// hookList says how webhooks are listed.
+type hookList struct {
+	limit          int
+	filtered, json bool
+}
+
+func (t *task) listHooks(ctx context.Context, in *webhook.Inbox, f model.HookFilter, l hookList) error {
+	if l.json {
+		return t.streamHooks(ctx, in, f, l)
 	}
-	list, total, err := in.List(ctx, limit)
+	list, total, err := in.List(ctx, f, l.onePast())
 	if err != nil {
 		return fail(exitState, "%w", err)
 	}
-	t.sayOlder(len(list), total)
-	if len(list) == 0 {
+	cut := l.limit > 0 && len(list) > l.limit
+	if cut {
+		list = list[:l.limit]
+	}
+	t.sayHidden(l, len(list), total, cut)
+	if total == 0 {
 		t.app.say("zonedeck: the inbox is empty")
+	}
+	if len(list) == 0 {
 		return nil
 	}
 	rows := [][]string{{"VERDICT", "ID", "SEEN", "JOB", "SIZE", "LAST", "FROM", "MARK"}}
@@ -334,22 +355,39 @@ func (t *task) listHooks(ctx context.Context, in *webhook.Inbox, limit int, asJS
 	return printColumns(t.app.Stdout, rows)
 }
 
-func (t *task) sayOlder(listed, total int) {
-	if listed < total {
+// onePast is the limit with one more, which tells that there are others.
+func (l hookList) onePast() int {
+	if l.limit == 0 {
+		return 0
+	}
+	return l.limit + 1
+}
+
+// sayHidden says that webhooks are not listed: cut by the limit, or hidden by the filter.
+func (t *task) sayHidden(l hookList, listed, total int, cut bool) {
+	switch {
+	case cut && !l.filtered:
 		t.app.say("zonedeck: the %d newest of %d webhooks; --limit 0 lists all", listed, total)
+	case cut:
+		t.app.say("zonedeck: the %d newest that match, of %d webhooks; --limit 0 lists all that match", listed, total)
+	case l.filtered:
+		t.app.say("zonedeck: %d of %d webhooks match", listed, total)
 	}
 }
 
 // streamHooks prints one object, and holds few webhooks at a time: with their headers they are large.
-func (t *task) streamHooks(ctx context.Context, in *webhook.Inbox, limit int) error {
+func (t *task) streamHooks(ctx context.Context, in *webhook.Inbox, f model.HookFilter, l hookList) error {
 	total, err := in.Count(ctx)
 	if err != nil {
 		return fail(exitState, "%w", err)
 	}
-	out, listed := t.app.Stdout, 0
+	out, listed, cut := t.app.Stdout, 0, false
 	_, err = fmt.Fprintf(out, `{"schema_version":%d,"total":%d,"webhooks":[`, schemaVersion, total)
 	if err == nil {
-		err = in.Each(ctx, limit, func(d model.Delivery) error {
+		err = in.Each(ctx, f, l.onePast(), func(d model.Delivery) error {
+			if cut = l.limit > 0 && listed == l.limit; cut {
+				return nil
+			}
 			b, err := encodeJSON(newDeliveryJSON(d))
 			if listed++; err == nil && listed > 1 {
 				_, err = io.WriteString(out, ",")
@@ -366,7 +404,7 @@ func (t *task) streamHooks(ctx context.Context, in *webhook.Inbox, limit int) er
 	if err != nil {
 		return fail(exitState, "write the webhooks: %w", err)
 	}
-	t.sayOlder(listed, total)
+	t.sayHidden(l, listed, total, cut)
 	return nil
 }
 

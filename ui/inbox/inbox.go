@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
+	"zonedeck/service/webhook"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -17,8 +18,12 @@ import (
 
 // Store is the inbox. Every call may block and is made in a command.
 type Store interface {
-	// List are the newest webhooks without their headers, and how many there are. Get is one.
-	List(ctx context.Context, limit int) (list []model.Delivery, total int, err error)
+	// Changes is another number after each change of the inbox.
+	Changes(ctx context.Context) (int64, error)
+	// Numbers are those of all webhooks that match, newest first, and how many webhooks there are.
+	Numbers(ctx context.Context, f model.HookFilter) (numbers []int64, total int, err error)
+	// Rows are the webhooks with those numbers, without their headers. Get is one.
+	Rows(ctx context.Context, numbers []int64) ([]model.Delivery, error)
 	Get(ctx context.Context, id string) (model.Delivery, error)
 	Bookmark(ctx context.Context, id string, on bool) error
 	// Head are the first bytes of a body, as they came.
@@ -51,18 +56,15 @@ type Deps struct {
 	Address, Warning string
 }
 
-// maxListed bounds the list, maxHead the bytes that are shown of a body.
-const (
-	maxListed = 1000
-	maxHead   = 16 << 10
-)
+// maxHead bounds the bytes that are shown of a body.
+const maxHead = 16 << 10
 
 // Inbox is the overlay. See kit.Overlay.
 type Inbox struct {
 	deps    Deps
 	table   widget.Table
-	list    []model.Delivery
-	total   int
+	filter  widget.ListFilter
+	list    list
 	loaded  bool
 	problem string
 	refused []model.HookRefusals
@@ -70,6 +72,7 @@ type Inbox struct {
 	here    bool
 	open    *opened // nil for the list
 	load    kit.Slot
+	near    kit.Slot // of the rows about the cursor
 	work    kit.Slot
 }
 
@@ -94,10 +97,11 @@ type (
 	again  struct{}
 	ticked struct{}
 	listed struct {
-		list  []model.Delivery
-		total int
-		url   string
-		here  bool
+		list list
+		// same says that the list is as it was, and was not read.
+		same bool
+		url  string
+		here bool
 		// refused is what is not stored.
 		refused []model.HookRefusals
 		// open is the webhook that is shown, notice what the operator must be told; or empty.
@@ -120,7 +124,7 @@ type (
 
 // New makes the overlay; the list is read when it opens, and every second from then on.
 func New(d Deps) *Inbox {
-	b := &Inbox{deps: d}
+	b := &Inbox{deps: d, list: list{changes: -1}}
 	b.table.Columns = []widget.Column{
 		{Title: "VERDICT", Width: 12},
 		{Title: "WEBHOOK", Width: 9},
@@ -130,19 +134,15 @@ func New(d Deps) *Inbox {
 		{Title: "AGE", Width: 5, Right: true, Priority: 1},
 		{Title: "", Width: 1},
 	}
-	b.table.Empty = "no webhook has come yet"
 	return b
 }
 
 // Init reads the list.
-func (b *Inbox) Init() tea.Cmd { return tea.Batch(b.read(), b.later()) }
+func (b *Inbox) Init() tea.Cmd { return tea.Batch(b.read(true), b.later()) }
 
 // Title is the heading: where it listens.
 func (b *Inbox) Title() string {
-	title := "Webhooks"
-	if b.total > len(b.list) {
-		title += fmt.Sprintf(" · the %d newest of %d", len(b.list), b.total)
-	}
+	title := "Webhooks" + b.table.News()
 	switch {
 	case b.url == "":
 		return title + " · nobody receives"
@@ -153,17 +153,27 @@ func (b *Inbox) Title() string {
 	}
 }
 
+// CapturingText reports whether the filter is being typed.
+func (b *Inbox) CapturingText() bool { return b.open == nil && b.filter.Typing() }
+
 // Size is most of the screen.
 func (b *Inbox) Size(w, h int) (int, int) { return min(120, w-4), max(h-6, 10) }
 
-func (b *Inbox) read() tea.Cmd {
-	store, open := b.deps.Store, ""
+// read reads what has changed; anew the list, too, where it has not.
+func (b *Inbox) read(anew bool) tea.Cmd {
+	store, open, was, at := b.deps.Store, "", b.list, b.at()
 	if b.open != nil {
 		open = b.open.delivery.ID
 	}
+	asked := b.filter.Text()
+	anew = anew || asked != was.of
+	filter, wrong := webhook.ParseFilter(asked, b.deps.Now())
 	return kit.Do("", &b.load, b.deps.Ctx, func(ctx context.Context) tea.Msg {
 		var out listed
-		out.list, out.total, out.err = store.List(ctx, maxListed)
+		if out.err = wrong; wrong == nil {
+			out.list, out.same, out.err = readList(ctx, store, filter, was, at, anew)
+			out.list.of = asked
+		}
 		var err error
 		if open != "" && out.err == nil {
 			if out.open, err = store.Get(ctx, open); err != nil {
@@ -199,75 +209,40 @@ func (b *Inbox) selected() (model.Delivery, bool) {
 	if b.open != nil {
 		return b.open.delivery, true
 	}
-	if i := b.table.Cursor(); i < len(b.list) {
-		return b.list[i], true
-	}
-	return model.Delivery{}, false
-}
-
-// Bindings are the overlay's keys.
-func (b *Inbox) Bindings() []kit.Binding {
-	const group = "Webhooks"
-	d, ok := b.selected()
-	none, busy := "", ""
-	if !ok {
-		none = "no webhook is selected"
-	}
-	if b.work.Running() {
-		busy = "it is being worked on"
-	}
-	receive := kit.Binding{Keys: []string{"s"}, Label: "receive", Help: "Begin to receive webhooks here, at an address of this machine.", Group: group, Intent: listen{}, Disabled: busy}
-	switch {
-	case b.here:
-		receive.Label, receive.Help = "stop", "Receive no more webhooks here."
-	case b.url != "":
-		receive.Disabled = "another zonedeck receives already, at " + b.url
-	}
-	bookmark := kit.Binding{Keys: []string{"b"}, Label: "bookmark", Help: "Keep the webhook from being cleaned up, or no longer.", Group: group, Intent: mark{}, Disabled: cmp.Or(none, busy)}
-	if d.Bookmarked {
-		bookmark.Label = "no bookmark"
-	}
-	rest := []kit.Binding{
-		receive, bookmark,
-		{Keys: []string{"R"}, Label: "replay", Help: "Send its bytes once more, to an address of this machine.", Group: group, Intent: replay{}, Disabled: cmp.Or(none, busy)},
-		{Keys: []string{"e"}, Label: "edit, replay", Help: "Edit a copy of its body and send that, to an address of this machine.", Group: group, Intent: edit{}, Disabled: cmp.Or(none, busy), Hidden: b.open == nil},
-		{Keys: []string{"r"}, Label: "reload", Help: "Read the inbox again.", Group: group, Intent: again{}, Hidden: true},
-	}
-	if b.open != nil {
-		return append(append(rest,
-			kit.Binding{Keys: []string{"x"}, Label: "bytes", Help: "Show the bytes in hexadecimal digits, or as text.", Group: group, Intent: bytes{}},
-			kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Go back to the list.", Group: group, Intent: back{}}), widget.MotionBindings()...)
-	}
-	return append(append([]kit.Binding{
-		{Keys: []string{"enter"}, Label: "open", Help: "Show its headers, its bytes and what came of it.", Group: group, Intent: show{}, Disabled: none},
-	}, rest...), append([]kit.Binding{{Keys: []string{"esc", "i"}, Label: "close", Help: "Go back to the jobs.", Group: group, Intent: kit.Close{}}}, widget.MotionBindings()...)...)
+	d, ok := b.list.rows[b.at()]
+	return d, ok
 }
 
 // Update handles intents, results of calls and motions.
 func (b *Inbox) Update(msg tea.Msg) tea.Cmd {
+	if cmd, handled := b.filterMsg(msg); handled {
+		return cmd
+	}
 	switch msg := msg.(type) {
 	case listed:
 		b.take(msg)
 		if msg.notice != "" {
-			return kit.Warn(msg.notice)
+			return tea.Batch(kit.Warn(msg.notice), b.nearby())
 		}
-		return nil
+		return b.nearby()
+	case nearRead:
+		return b.tookNear(msg)
 	case ticked:
 		if b.load.Running() { // on a slow disk: a new one would cancel it, again and again
 			return b.later()
 		}
-		return tea.Batch(b.read(), b.later())
+		return tea.Batch(b.read(false), b.later())
 	case headRead:
 		if b.open != nil && b.open.delivery.ID == msg.id {
 			b.open.head, b.open.err = msg.head, msg.err
 		}
 		return nil
 	case done:
-		return b.read()
+		return b.read(false)
 	case edited:
 		return b.askEdited(msg)
 	case again:
-		return b.read()
+		return b.read(true)
 	case back:
 		b.open = nil
 		return nil
@@ -289,7 +264,7 @@ func (b *Inbox) Update(msg tea.Msg) tea.Cmd {
 		return nil
 	}
 	b.table.Update(msg)
-	return nil
+	return b.nearby()
 }
 
 // actOn handles the intents about a webhook.
@@ -298,7 +273,7 @@ func (b *Inbox) actOn(d model.Delivery, msg tea.Msg) (cmd tea.Cmd, handled bool)
 	switch msg.(type) {
 	case show:
 		b.open = &opened{delivery: d}
-		return tea.Batch(b.read(), func() tea.Msg {
+		return tea.Batch(b.read(false), func() tea.Msg {
 			head, err := store.Head(d, maxHead)
 			return kit.ForOverlay{Overlay: b, Msg: headRead{d.ID, head, err}}
 		}), true
@@ -336,14 +311,9 @@ func (b *Inbox) take(l listed) {
 		b.problem = l.err.Error()
 		return
 	}
-	selected, _ := b.selected()
-	b.list, b.total, b.url, b.here, b.refused = l.list, l.total, l.url, l.here, l.refused
-	b.table.SetRows(len(b.list), b.cells)
-	for i, d := range b.list {
-		if d.ID != selected.ID {
-			continue
-		}
-		b.table.SetCursor(i)
+	b.url, b.here, b.refused = l.url, l.here, l.refused
+	if !l.same {
+		b.takeList(l.list)
 	}
 	if b.open != nil && b.open.delivery.ID == l.open.ID {
 		b.open.delivery = l.open
@@ -351,7 +321,11 @@ func (b *Inbox) take(l listed) {
 }
 
 func (b *Inbox) cells(i int) []widget.Cell {
-	d, t := b.list[i], b.deps.Theme
+	d, known := b.list.rows[b.list.numbers[i]]
+	t := b.deps.Theme
+	if !known {
+		return []widget.Cell{{Text: "…", Ink: t.Muted}, widget.C(model.HookID(b.list.numbers[i]))}
+	}
 	glyph, ink := b.mark(d.Verdict)
 	star := ""
 	if d.Bookmarked {
@@ -395,7 +369,10 @@ func (b *Inbox) Render(w, h int) string {
 		lines := b.lines(w)
 		return widget.Block(strings.Join(b.open.scroll.Visible(lines, h), "\n"), w, h)
 	}
-	foot := "Type inbox as the Notify or Endpoint address of a new job, and its webhook comes here."
+	foot := ""
+	if b.list.total == 0 {
+		foot = "Type inbox as the Notify or Endpoint address of a new job, and its webhook comes here."
+	}
 	if d, ok := b.selected(); ok {
 		foot = d.Why
 		if d.Outcome != "" {
@@ -409,8 +386,18 @@ func (b *Inbox) Render(w, h int) string {
 	for _, r := range b.refused {
 		above = append(above, widget.Hung(t.Bad.Render("✗ "), t.Bad, b.refusal(r), w)...)
 	}
+	b.table.Empty = "no webhook has come yet"
+	switch shown := b.filter.Text() == b.list.of; {
+	case !shown:
+		b.table.Empty = "looking…"
+	case b.list.total > 0:
+		b.table.Empty = "nothing matches: esc shows all webhooks"
+	}
 	below := widget.Foot(t, w, text.Wrap(text.Clean(foot), max(w-2, 8))...)
 	below = below[:min(len(below), 1+maxFoot)]
+	if line := b.filterLine(w); line != "" {
+		below = append([]string{line}, below...)
+	}
 	return widget.Stack(strings.Join(append(above, b.table.Render(t, true, w, max(h-len(above)-len(below), 1))), "\n"), strings.Join(below, "\n"))
 }
 

@@ -3,6 +3,9 @@ package inbox_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -23,9 +26,11 @@ type fakeStore struct {
 	list  []model.Delivery
 	url   string
 	here  bool
-	older int   // that are not in the list
 	fails error // of Listen and Replay
 	sent  string
+
+	changes     int64
+	lists, rows int // that were asked for
 
 	slow   time.Duration // how long a list takes
 	notice string
@@ -34,7 +39,13 @@ type fakeStore struct {
 	wait    chan struct{} // of a replay, unless it is nil
 }
 
-func (f *fakeStore) List(ctx context.Context, _ int) ([]model.Delivery, int, error) {
+func (f *fakeStore) Changes(context.Context) (int64, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.changes, nil
+}
+
+func (f *fakeStore) Numbers(ctx context.Context, filter model.HookFilter) (numbers []int64, total int, err error) {
 	f.mu.Lock()
 	slow := f.slow
 	f.mu.Unlock()
@@ -45,11 +56,25 @@ func (f *fakeStore) List(ctx context.Context, _ int) ([]model.Delivery, int, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	list := append([]model.Delivery(nil), f.list...)
-	for i := range list {
-		list[i].Headers = nil
+	f.lists++
+	for i, d := range f.list {
+		if (filter.Verdict == "" || d.Verdict == filter.Verdict) && !slices.ContainsFunc(filter.Words, func(w string) bool { return !strings.Contains(d.ID+d.Why, w) }) {
+			numbers = append(numbers, int64(len(f.list)-i))
+		}
 	}
-	return list, len(list) + f.older, nil
+	return numbers, len(f.list), nil
+}
+
+func (f *fakeStore) Rows(_ context.Context, numbers []int64) (list []model.Delivery, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, n := range numbers {
+		d := f.list[len(f.list)-int(n)]
+		d.Headers = nil
+		list = append(list, d)
+	}
+	f.rows += len(numbers)
+	return list, nil
 }
 
 func (f *fakeStore) Get(_ context.Context, id string) (model.Delivery, error) {
@@ -82,6 +107,7 @@ func (f *fakeStore) Bookmark(_ context.Context, id string, on bool) error {
 	for i := range f.list {
 		if f.list[i].ID == id {
 			f.list[i].Bookmarked = on
+			f.changes++
 		}
 	}
 	return nil
@@ -204,10 +230,91 @@ func TestWhatWasRefusedIsSaidWhenReceivingEnds(t *testing.T) {
 	})
 }
 
-func TestOlderWebhooksThatAreNotListedAreCounted(t *testing.T) {
+// many are webhooks of which the even ones are rejected, newest first.
+func many(n int) []model.Delivery {
+	list := make([]model.Delivery, n)
+	for i := range list {
+		number := n - i
+		list[i] = model.Delivery{ID: model.HookID(int64(number)), Seen: 1, Verdict: model.HookVerified, Why: fmt.Sprintf("reason %d.", number)}
+		if number%2 == 0 {
+			list[i].Verdict = model.HookRejected
+		}
+	}
+	return list
+}
+
+func TestEveryWebhookIsReached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := open(t, &fakeStore{list: some(), older: 8}, "")
-		s.Expect("Webhooks · the 3 newest of 11 · nobody receives")
+		f := &fakeStore{list: many(5000)}
+		s := open(t, f, "")
+		s.Expect("hook-5000", "reason 5000.")
+		s.Press("end")
+		s.Expect("hook-1 ", "reason 1.")
+		s.Press("home")
+		for range 20 {
+			s.Press("pgdown")
+		}
+		s.Expect("hook-4420")
+		s.ExpectNot("…            hook-")
+		if f.rows >= 5000 {
+			t.Errorf("%d rows were read", f.rows)
+		}
+	})
+}
+
+func TestAFilterSaysWhatItHides(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeStore{list: many(100)}
+		s := open(t, f, "")
+		s.Expect("hook-100")
+		s.Press("/")
+		s.Expect("verdict:rejected")
+		s.Type("verdict:rejected reason")
+		s.Expect("50 of 100", "hook-98")
+		s.ExpectNot("✓ verified")
+		s.Type(" 97.")
+		s.Expect("0 of 100", "nothing matches: esc shows all webhooks")
+		s.Press("enter", "esc")
+		s.Expect("✓ verified", "hook-97")
+		s.Press("/")
+		s.Type("state:rejected")
+		s.Expect(`unknown term "state"`, "verdict:rejected")
+		s.Press("esc", "esc")
+		s.ExpectNot("hook-97")
+	})
+}
+
+func TestAFilterIsNotSaidToShowWhatWasNotCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeStore{list: many(100)}
+		s := open(t, f, "")
+		s.Expect("hook-100")
+		f.mu.Lock()
+		f.slow = 3 * time.Second
+		f.mu.Unlock()
+		s.Press("/")
+		s.Type("reason")
+		s.Expect("looking…")
+		s.ExpectNot("of 100")
+		s.After(4 * time.Second)
+		s.Expect("100 of 100")
+	})
+}
+
+func TestTheListIsReadWhenTheInboxHasChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeStore{list: many(5)}
+		s := open(t, f, "")
+		s.Expect("hook-5")
+		s.After(10 * time.Second)
+		f.mu.Lock()
+		if f.lists != 1 {
+			t.Errorf("it was read %d times", f.lists)
+		}
+		f.list, f.changes = many(7), 1
+		f.mu.Unlock()
+		s.After(2 * time.Second)
+		s.Expect("hook-7", "Webhooks · 2 new", "reason 5.") // the cursor stays where it was
 	})
 }
 

@@ -144,6 +144,29 @@ func inboxScreens() []screen {
 			inbox(p)
 			p.WaitFor("hook-1", "hook-5")
 		}},
+		{name: "jobs/inbox-filter", before: inboxOfAll, steps: func(p *uitest.Whole) {
+			inbox(p)
+			p.WaitFor("hook-1", "hook-5")
+			p.Press("/")
+			p.Type("verdict:unverified")
+			p.WaitFor("2 of 5")
+		}},
+		{name: "jobs/inbox-filtered", before: inboxOfAll, steps: func(p *uitest.Whole) {
+			inbox(p)
+			p.WaitFor("hook-1", "hook-5")
+			p.Press("/")
+			p.Type("job:job-2")
+			p.Press("enter")
+			p.WaitFor("1 of 5 · esc shows all")
+		}},
+		{name: "jobs/inbox-no-match", before: inboxOfAll, steps: func(p *uitest.Whole) {
+			inbox(p)
+			p.WaitFor("hook-1", "hook-5")
+			p.Press("/")
+			p.Type("from:192.0.2. since:2h")
+			p.Press("enter")
+			p.WaitFor("0 of 5", "nothing matches")
+		}},
 		{name: "jobs/inbox-pending", before: inboxOfAll, steps: one(0, "pending")},
 		{name: "jobs/inbox-rejected", before: inboxOfAll, steps: one(1, "rejected", "it has no webhook-signature")},
 		{name: "jobs/inbox-verified", before: inboxOfAll, steps: one(2, "verified by Standard Webhooks")},

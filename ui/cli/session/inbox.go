@@ -44,12 +44,28 @@ func (h *hookStore) overlay(theme *kit.Theme) kit.Overlay {
 	return inbox.New(d)
 }
 
-func (h *hookStore) List(ctx context.Context, limit int) ([]model.Delivery, int, error) {
+func (h *hookStore) Changes(ctx context.Context) (int64, error) {
+	in, err := h.Inbox(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return in.Changes(ctx)
+}
+
+func (h *hookStore) Numbers(ctx context.Context, f model.HookFilter) ([]int64, int, error) {
 	in, err := h.Inbox(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
-	return in.List(ctx, limit)
+	return in.Numbers(ctx, f)
+}
+
+func (h *hookStore) Rows(ctx context.Context, numbers []int64) ([]model.Delivery, error) {
+	in, err := h.Inbox(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return in.Rows(ctx, numbers)
 }
 
 func (h *hookStore) Get(ctx context.Context, id string) (model.Delivery, error) {

@@ -22,7 +22,7 @@ func (s *Session) secretFiles() secrets.Files {
 	}
 }
 
-// ledgerJobs are the references of the ledger, which a command about secrets has not opened.
+// ledgerJobs is the ledger for a command that has not opened it, such as one about secrets.
 type ledgerJobs struct{ s *Session }
 
 // open opens the ledger for a while; nil where there is none yet.
@@ -43,6 +43,16 @@ func (j ledgerJobs) open(ctx context.Context) (l *ledger.Ledger, done func() err
 		j.s.o.Log.Warn(notice)
 	}
 	return l, l.Close, nil
+}
+
+// Datasets are the data sets of jobs; none where there is no ledger yet.
+func (j ledgerJobs) Datasets(ctx context.Context, ids []string) (out map[string]string, err error) {
+	l, done, err := j.open(ctx)
+	if l == nil || err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	return l.Datasets(ctx, ids)
 }
 
 func (j ledgerJobs) AuthUses(ctx context.Context) (uses []jobs.AuthUse, err error) {

@@ -114,13 +114,17 @@ func (f *ListFilter) Bindings(rows string, terms []string, esc bool) []kit.Bindi
 	return out
 }
 
-// Line is the filter in one line of w cells, with how many rows it shows; empty if there is none.
+// Line is the filter in one line of w cells, with how many rows it shows, or with a shown below 0
+// that this is not known yet; empty if there is none.
 func (f *ListFilter) Line(t *kit.Theme, shown, all, w int) string {
 	if !f.typing && f.text == "" {
 		return ""
 	}
 	tail := fmt.Sprintf("  %s of %s", text.Count(shown), text.Count(all))
 	ink := t.Muted
+	if shown < 0 {
+		tail = "  looking…"
+	}
 	switch {
 	case f.problem != "":
 		tail, ink = "  "+f.problem, t.Warn

@@ -1,0 +1,181 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"zonedeck/model"
+	"zonedeck/service/database"
+)
+
+// How many rows a query asks for: those with headers have up to 64 KiB of them each.
+const (
+	rowsAtOnce = 512
+	fullAtOnce = 64
+)
+
+// Count is how many deliveries the inbox has.
+func (in *Inbox) Count(ctx context.Context) (n int, err error) {
+	if err := in.db.QueryRowContext(ctx, "SELECT count(*) FROM deliveries").Scan(&n); err != nil {
+		return 0, in.db.Fault("reading the inbox", err)
+	}
+	return n, nil
+}
+
+// Numbers are those of all deliveries that match, newest first (see model.HookID), and how many
+// deliveries the inbox has.
+func (in *Inbox) Numbers(ctx context.Context, f model.HookFilter) (numbers []int64, total int, err error) {
+	if total, err = in.Count(ctx); err != nil {
+		return nil, 0, err
+	}
+	if len(f.Words) > 0 || f.Dataset != "" {
+		err = in.match(ctx, f, listed, rowsAtOnce, 0, func(r row) error {
+			numbers = append(numbers, r.n)
+			return nil
+		})
+		return numbers, total, err
+	}
+	clauses, args := where(f, math.MaxInt64)
+	err = database.Each(ctx, in.db, "SELECT n FROM deliveries "+clauses+" ORDER BY n DESC", args, func(s database.Scanner) error {
+		var n int64
+		err := s.Scan(&n)
+		numbers = append(numbers, n)
+		return err
+	})
+	if err != nil {
+		return nil, 0, in.db.Fault("reading the inbox", err)
+	}
+	return numbers, total, nil
+}
+
+// Rows are the deliveries with those numbers that the inbox has, newest first, without their
+// headers.
+func (in *Inbox) Rows(ctx context.Context, numbers []int64) (list []model.Delivery, err error) {
+	for some := range slices.Chunk(numbers, rowsAtOnce) {
+		args, places := make([]any, len(some)), make([]string, len(some))
+		for i, n := range some {
+			args[i], places[i] = n, fmt.Sprintf("$%d", i+1)
+		}
+		query := "SELECT " + listed + " FROM deliveries WHERE n IN (" + strings.Join(places, ", ") + ") ORDER BY n DESC"
+		err := in.each(ctx, query, "reading the inbox", args, func(r row) error {
+			list = append(list, r.Delivery)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// List are the newest deliveries that match, newest first and without their headers, and how many
+// the inbox has. limit 0 means all. Get has the headers.
+func (in *Inbox) List(ctx context.Context, f model.HookFilter, limit int) (list []model.Delivery, total int, err error) {
+	if total, err = in.Count(ctx); err != nil {
+		return nil, 0, err
+	}
+	err = in.match(ctx, f, listed, rowsAtOnce, limit, func(r row) error {
+		list = append(list, r.Delivery)
+		return nil
+	})
+	return list, total, err
+}
+
+// Each hands the newest deliveries that match to take, newest first and with their headers, and
+// ends with its first error. limit 0 means all.
+func (in *Inbox) Each(ctx context.Context, f model.HookFilter, limit int, take func(model.Delivery) error) error {
+	return in.match(ctx, f, columns, fullAtOnce, limit, func(r row) error { return take(r.Delivery) })
+}
+
+// match hands the newest rows that match to take, and holds few of them.
+func (in *Inbox) match(ctx context.Context, f model.HookFilter, columns string, atOnce, limit int, take func(row) error) error {
+	if limit <= 0 {
+		limit = math.MaxInt
+	}
+	for before := int64(math.MaxInt64); limit > 0; {
+		clauses, args := where(f, before)
+		var some []row
+		query := fmt.Sprintf("SELECT %s FROM deliveries %s ORDER BY n DESC LIMIT $%d", columns, clauses, len(args)+1)
+		err := in.each(ctx, query, "reading the inbox", append(args, atOnce), func(r row) error {
+			some = append(some, r)
+			return nil
+		})
+		if err != nil || len(some) == 0 {
+			return err
+		}
+		before = some[len(some)-1].n
+		if some, err = in.withWords(ctx, some, f); err != nil {
+			return err
+		}
+		for _, r := range some[:min(len(some), limit)] {
+			if err := take(r); err != nil {
+				return err
+			}
+			limit--
+		}
+	}
+	return nil
+}
+
+// where are the conditions of a filter that a statement can say, for rows with a number below
+// before. Signs of LIKE in an address mean themselves.
+func where(f model.HookFilter, before int64) (clauses string, args []any) {
+	clauses, args = "WHERE n < $1", []any{before}
+	add := func(condition string, values ...any) {
+		for _, v := range values {
+			args = append(args, v)
+			condition = strings.Replace(condition, "?", fmt.Sprintf("$%d", len(args)), 1)
+		}
+		clauses += " AND " + condition
+	}
+	if f.Verdict != "" {
+		add("verdict = ?", string(f.Verdict))
+	}
+	if f.From != "" {
+		from := strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(strings.ToLower(f.From)) + "%"
+		add(`(remote LIKE ? ESCAPE '\' OR repeats LIKE ? ESCAPE '\')`, from, `%"remote":"`+from)
+	}
+	switch f.Job {
+	case "":
+	case model.HookNoJob:
+		add("job = ''")
+	default:
+		add("(job = ? OR snapshot = ?)", f.Job, f.Job)
+	}
+	if !f.Since.IsZero() {
+		add("last >= ?", database.Micros(f.Since))
+	}
+	return clauses, args
+}
+
+// withWords are the rows that have the words of a filter, and are of its data set.
+func (in *Inbox) withWords(ctx context.Context, rows []row, f model.HookFilter) ([]row, error) {
+	if len(f.Words) == 0 && f.Dataset == "" {
+		return rows, nil
+	}
+	var datasets map[string]string
+	if f.Dataset != "" {
+		jobs := make([]string, 0, len(rows))
+		for _, r := range rows {
+			if r.Job != "" {
+				jobs = append(jobs, r.Job)
+			}
+		}
+		slices.Sort(jobs)
+		var err error
+		if datasets, err = in.datasets(ctx, slices.Compact(jobs)); err != nil {
+			return nil, fmt.Errorf("which data sets the jobs of webhooks have is not known: %w", err)
+		}
+	}
+	return slices.DeleteFunc(rows, func(r row) bool {
+		of, known := datasets[r.Job]
+		if f.Dataset != "" && (!known || !strings.HasPrefix(strings.ToLower(of), f.Dataset)) {
+			return true
+		}
+		text := strings.ToLower(strings.Join([]string{r.ID, r.Target, r.Remote, r.SenderID, string(r.Verdict), r.Why, r.Job, r.Snapshot, r.Outcome}, "\n"))
+		return slices.ContainsFunc(f.Words, func(word string) bool { return !strings.Contains(text, strings.ToLower(word)) })
+	}), nil
+}

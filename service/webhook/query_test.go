@@ -1,0 +1,191 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"zonedeck/model"
+)
+
+// stored puts deliveries into an inbox as if they had come, the newest last.
+func stored(t testing.TB, in *Inbox, list ...row) {
+	t.Helper()
+	group := make([]*arrival, len(list))
+	for i, r := range list {
+		r.File = "body-x"
+		group[i] = &arrival{row: r, identity: strconv.Itoa(i), done: make(chan placed, 1)}
+	}
+	in.commitGroup(t.Context(), group)
+	for i, a := range group {
+		if got := <-a.done; got.err != nil {
+			t.Fatal(got.err)
+		}
+		n, r := i+1, list[i]
+		if r.Verdict == "" {
+			continue
+		}
+		err := in.change(t.Context(), "working on it", "UPDATE deliveries SET verdict = $1, job = $2, snapshot = $3, why = $4, worked = 1 WHERE n = $5",
+			string(r.Verdict), r.Job, r.Snapshot, r.Why, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestAFilterFindsWhatIsStored(t *testing.T) {
+	in := openInbox(t, t.TempDir())
+	in.datasets = func(_ context.Context, jobs []string) (map[string]string, error) {
+		if !slices.Equal(jobs, []string{"job-1", "job-2"}) {
+			t.Errorf("asked for %q", jobs)
+		}
+		return map[string]string{"job-1": "gd_Products", "job-2": "gd_reviews"}, nil
+	}
+	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	one := func(ago time.Duration, verdict model.HookVerdict, remote, job, snapshot, why string) row {
+		return row{Delivery: model.Delivery{At: now.Add(-ago), Verdict: verdict, Remote: remote, Job: job, Snapshot: snapshot, Why: why, Target: "/zonedeck/x%_"}}
+	}
+	stored(
+		t, in,
+		one(3*time.Hour, model.HookVerified, "192.0.2.1", "job-1", "sd_1", "verified by Standard Webhooks"),
+		one(time.Hour, model.HookRejected, "192.0.2.10", "", "", "its signature is not one of the secret"),
+		one(time.Minute, model.HookUnverified, "2001:db8::1", "job-2", "sd_2", "nothing is set up that verifies a sender"),
+		one(time.Minute, "", "127.0.0.1", "", "", ""),
+	)
+	again := row{Delivery: model.Delivery{At: now, Remote: "198.51.100.7"}}
+	a := &arrival{row: again, identity: "1", done: make(chan placed, 1)}
+	in.commitGroup(t.Context(), []*arrival{a})
+	for filter, want := range map[string]string{
+		"":                   "4 3 2 1",
+		"verdict:rejected":   "2",
+		"verdict:ver":        "1",
+		"verdict:pending":    "4",
+		"from:192.0.2.1":     "2 1", // the beginning of an address
+		"from:2001:DB8:":     "3",
+		"from:198.51":        "2", // how it came once more
+		"from:192%":          "",
+		"from:192_0":         "",
+		"job:job-1":          "1",
+		"job:sd_2":           "3",
+		"job:-":              "4 2",
+		"dataset:gd_prod":    "1",
+		"dataset:gd_":        "3 1",
+		"since:2h":           "4 3 2",
+		"since:30m":          "4 3 2", // the second came again
+		"SIGNATURE secret":   "2",
+		"signature since:1m": "2",
+		"sd_ verified":       "3 1", // unverified, too
+		"%":                  "4 3 2 1",
+		"x%_y":               "",
+		"hook-3":             "3",
+	} {
+		f, err := ParseFilter(filter, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		numbers, total, err := in.Numbers(t.Context(), f)
+		var got []string
+		for _, n := range numbers {
+			got = append(got, strconv.FormatInt(n, 10))
+		}
+		if err != nil || total != 4 || strings.Join(got, " ") != want {
+			t.Errorf("%q: %q, %v, want %q", filter, got, err, want)
+		}
+		list, _, err := in.List(t.Context(), f, 1)
+		if err != nil || len(list) != min(len(got), 1) || len(list) == 1 && list[0].ID != "hook-"+got[0] {
+			t.Errorf("%q: the newest is %+v, %v", filter, list, err)
+		}
+	}
+	rows, err := in.Rows(t.Context(), []int64{4, 2, 99})
+	if err != nil || len(rows) != 2 || rows[0].ID != "hook-4" || rows[1].Remote != "192.0.2.10" || rows[1].Headers != nil {
+		t.Errorf("%+v, %v", rows, err)
+	}
+	broken := errors.New("the ledger is locked")
+	in.datasets = func(context.Context, []string) (map[string]string, error) { return nil, broken }
+	if _, _, err := in.Numbers(t.Context(), model.HookFilter{Dataset: "gd"}); !errors.Is(err, broken) {
+		t.Errorf("data sets that cannot be read: %v", err)
+	}
+}
+
+func TestAFilterThatIsNoneSaysWhy(t *testing.T) {
+	for filter, want := range map[string]string{
+		"verdict:good":  `verdict "good" is not one of pending, verified, unverified, rejected`,
+		"state:pending": `unknown term "state": use words and verdict:rejected, from:192.0.2., job:job-3, dataset:gd_products, since:2h`,
+		"from:":         "from: needs a value, as in verdict:rejected, from:192.0.2., job:job-3, dataset:gd_products, since:2h",
+		"since:soon":    `since "soon": write 2h, 3d, 1w or a date like 2026-11-20`,
+	} {
+		if f, err := ParseFilter(filter, time.Now()); err == nil || err.Error() != want || len(f.Words) > 0 {
+			t.Errorf("%q: %v", filter, err)
+		}
+	}
+	if f, err := ParseFilter("http://a.test/x y", time.Now()); err != nil || !slices.Equal(f.Words, []string{"http://a.test/x", "y"}) {
+		t.Errorf("%+v, %v", f, err)
+	}
+}
+
+func TestEachChangeOfTheInboxIsSeen(t *testing.T) {
+	dir := t.TempDir()
+	in, other := openInbox(t, dir), openInbox(t, dir)
+	var last int64
+	changed := func(what string, do func()) {
+		t.Helper()
+		do()
+		now, err := other.Changes(t.Context())
+		if err != nil || now == last {
+			t.Errorf("%s: %d, %v", what, now, err)
+		}
+		last = now
+	}
+	one := row{Delivery: model.Delivery{At: time.Now()}}
+	changed("one comes", func() { stored(t, in, one) })
+	changed("it comes again", func() { stored(t, in, one) })
+	changed("it is worked on", func() {
+		one.Verdict = model.HookVerified
+		stored(t, in, one)
+	})
+	changed("a bookmark", func() {
+		if err := in.Bookmark(t.Context(), "hook-1", true); err != nil {
+			t.Error(err)
+		}
+	})
+	changed("none", func() {
+		if err := in.Bookmark(t.Context(), "hook-1", false); err != nil {
+			t.Error(err)
+		}
+	})
+	changed("it is cleaned up", func() {
+		in.now = func() time.Time { return time.Now().Add(time.Hour) }
+		if _, err := in.Prune(t.Context(), Retention{Age: time.Minute}); err != nil {
+			t.Error(err)
+		}
+	})
+	if n, err := other.Count(t.Context()); n != 0 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	if now, err := other.Changes(t.Context()); now != last || err != nil {
+		t.Errorf("without a change: %d, %v", now, err)
+	}
+}
+
+// All webhooks of an inbox that is full by its default, those with a verdict, and those with words.
+func BenchmarkNumbers(b *testing.B) {
+	in := openInbox(b, b.TempDir())
+	list := make([]row, DefaultRetention().Count)
+	for i := range list {
+		list[i] = row{Delivery: model.Delivery{At: time.Now(), Remote: "192.0.2.1", Target: "/zonedeck/t0kent0kent0kent0ken", Headers: []model.HookHeader{{Name: "User-Agent", Value: strings.Repeat("x", 500)}}}}
+	}
+	stored(b, in, list...)
+	for name, f := range map[string]model.HookFilter{"all": {}, "verdict": {Verdict: model.HookRejected}, "words": {Words: []string{"rejected"}}} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if _, total, err := in.Numbers(b.Context(), f); err != nil || total != len(list) {
+					b.Fatal(total, err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,65 @@
+package inbox
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+)
+
+// rowsStore gives rows for whatever numbers.
+type rowsStore struct{ Store }
+
+func (rowsStore) Rows(_ context.Context, numbers []int64) ([]model.Delivery, error) {
+	list := make([]model.Delivery, len(numbers))
+	for i, n := range numbers {
+		list[i] = model.Delivery{ID: model.HookID(n), Seen: 1, Verdict: model.HookVerified, Why: "verified by Standard Webhooks"}
+	}
+	return list, nil
+}
+
+func long(b *testing.B, n int) *Inbox {
+	b.Helper()
+	in := New(Deps{Ctx: b.Context(), Now: time.Now, Theme: kit.NewTheme(true, false), Store: rowsStore{}})
+	l := list{numbers: make([]int64, n), total: n}
+	for i := range l.numbers {
+		l.numbers[i] = int64(n - i)
+	}
+	l.from, l.to = l.span(0)
+	l, err := l.read(b.Context(), in.deps.Store)
+	if err != nil {
+		b.Fatal(err)
+	}
+	in.take(listed{list: l})
+	return in
+}
+
+// A key that moves, the rows that it has read, and the frame, with 100 webhooks and with 1,000,000,
+// at 120x40. The cursor ends where it began.
+func BenchmarkMoveInTheInbox(b *testing.B) {
+	inboxes := []*Inbox{long(b, 100), long(b, 1_000_000)}
+	keys := []string{"pgdown", "pgdown", "down", "end", "up", "pgup", "home"}
+	took := make([]time.Duration, len(inboxes))
+	for b.Loop() {
+		for i, in := range inboxes {
+			began := time.Now()
+			for _, key := range keys {
+				cmd := in.Update(tea.KeyPressMsg{Text: key})
+				if cmd != nil {
+					l := in.list
+					l.from, l.to = l.span(in.table.Cursor())
+					l, _ = l.read(b.Context(), in.deps.Store)
+					in.near = kit.Slot{} // as when the command has ended
+					in.tookNear(nearRead{list: l})
+				}
+				_ = in.Render(120, 40)
+			}
+			took[i] += time.Since(began)
+		}
+	}
+	b.ReportMetric(float64(took[1])/float64(took[0]), "x-for-10000x-rows")
+}

@@ -1,0 +1,57 @@
+package inbox
+
+import (
+	"cmp"
+
+	"zonedeck/service/webhook"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
+)
+
+// Bindings are the overlay's keys.
+func (b *Inbox) Bindings() []kit.Binding {
+	group := "Webhooks"
+	if b.open != nil {
+		group = "One webhook"
+	}
+	d, ok := b.selected()
+	if b.CapturingText() {
+		return b.filter.Bindings("webhooks", webhook.Terms(), true)
+	}
+	none, busy := "", ""
+	if !ok {
+		none = "no webhook is selected"
+	}
+	if b.work.Running() {
+		busy = "it is being worked on"
+	}
+	receive := kit.Binding{Keys: []string{"s"}, Label: "receive", Help: "Begin to receive webhooks here, at an address of this machine.", Group: group, Intent: listen{}, Disabled: busy}
+	switch {
+	case b.here:
+		receive.Label, receive.Help = "stop", "Receive no more webhooks here."
+	case b.url != "":
+		receive.Disabled = "another zonedeck receives already, at " + b.url
+	}
+	bookmark := kit.Binding{Keys: []string{"b"}, Label: "bookmark", Help: "Keep the webhook from being cleaned up, or no longer.", Group: group, Intent: mark{}, Disabled: cmp.Or(none, busy)}
+	if d.Bookmarked {
+		bookmark.Label = "no bookmark"
+	}
+	rest := []kit.Binding{
+		receive, bookmark,
+		{Keys: []string{"R"}, Label: "replay", Help: "Send its bytes once more, to an address of this machine.", Group: group, Intent: replay{}, Disabled: cmp.Or(none, busy)},
+		{Keys: []string{"e"}, Label: "edit, replay", Help: "Edit a copy of its body and send that, to an address of this machine.", Group: group, Intent: edit{}, Disabled: cmp.Or(none, busy), Hidden: b.open == nil},
+		{Keys: []string{"r"}, Label: "reload", Help: "Read the inbox again.", Group: group, Intent: again{}, Hidden: true},
+	}
+	if b.open != nil {
+		return append(append(rest,
+			kit.Binding{Keys: []string{"x"}, Label: "bytes", Help: "Show the bytes in hexadecimal digits, or as text.", Group: group, Intent: bytes{}},
+			kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Go back to the list.", Group: group, Intent: back{}}), widget.MotionBindings()...)
+	}
+	filter, leave := b.filter.Bindings("webhooks", webhook.Terms(), true), []string{"esc", "i"}
+	if b.filter.Text() != "" {
+		leave = []string{"i"} // esc shows all
+	}
+	return append(append(append(filter, []kit.Binding{
+		{Keys: []string{"enter"}, Label: "open", Help: "Show its headers, its bytes and what came of it.", Group: group, Intent: show{}, Disabled: none},
+	}...), rest...), append([]kit.Binding{{Keys: leave, Label: "close", Help: "Go back to the jobs.", Group: group, Intent: kit.Close{}}}, widget.MotionBindings()...)...)
+}

@@ -1,0 +1,152 @@
+package inbox
+
+import (
+	"context"
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
+	"zonedeck/service/webhook"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
+)
+
+// about is how many rows are read on either side of the cursor; they are read anew when it comes
+// closer than half of that to their end.
+const about = 256
+
+// list are the webhooks that match: all of their numbers, and the rows about the cursor.
+type list struct {
+	of      string // the filter that it is of
+	numbers []int64
+	total   int // of the inbox
+	changes int64
+	rows    map[int64]model.Delivery
+	from    int // rows are of numbers[from:to]
+	to      int
+}
+
+// nearRead are rows about the cursor.
+type nearRead struct {
+	list list
+	err  error
+}
+
+// at is the number of the webhook at the cursor; 0 where there is none.
+func (b *Inbox) at() int64 {
+	if i := b.table.Cursor(); i < len(b.list.numbers) {
+		return b.list.numbers[i]
+	}
+	return 0
+}
+
+// indexOf is the place of a number, or that of the one that follows it; for 0 it is the first.
+func (l list) indexOf(n int64) int {
+	if n == 0 {
+		return 0
+	}
+	i, _ := slices.BinarySearchFunc(l.numbers, n, func(have, want int64) int { return int(min(max(want-have, -1), 1)) })
+	return min(i, max(len(l.numbers)-1, 0))
+}
+
+// readList reads the numbers of what matches, and the rows about a number; same is true where
+// nothing has changed since the list before.
+func readList(ctx context.Context, store Store, f model.HookFilter, was list, at int64, anew bool) (l list, same bool, err error) {
+	changes, err := store.Changes(ctx)
+	if err != nil || !anew && changes == was.changes {
+		return was, err == nil, err
+	}
+	l.changes = changes
+	if l.numbers, l.total, err = store.Numbers(ctx, f); err != nil {
+		return l, false, err
+	}
+	l.from, l.to = l.span(l.indexOf(at))
+	l, err = l.read(ctx, store)
+	return l, false, err
+}
+
+// span are the rows about a place.
+func (l list) span(i int) (from, to int) { return max(i-about, 0), min(i+about, len(l.numbers)) }
+
+func (l list) read(ctx context.Context, store Store) (list, error) {
+	rows, err := store.Rows(ctx, l.numbers[l.from:l.to])
+	l.rows = make(map[int64]model.Delivery, len(rows))
+	byID := make(map[string]model.Delivery, len(rows))
+	for _, d := range rows {
+		byID[d.ID] = d
+	}
+	for _, n := range l.numbers[l.from:l.to] {
+		if d, ok := byID[model.HookID(n)]; ok {
+			l.rows[n] = d
+		}
+	}
+	return l, err
+}
+
+// takeList shows a list that was read, with the cursor on the webhook it was on.
+func (b *Inbox) takeList(l list) {
+	at, other := b.at(), l.of != b.list.of
+	b.list = l
+	b.table.SetRowsKeyed(len(l.numbers), func(i int) string { return model.HookID(l.numbers[i]) }, b.cells)
+	switch i := l.indexOf(at); {
+	case len(l.numbers) > 0 && (l.numbers[i] == at || !other):
+		b.table.SetCursor(i)
+	default:
+		b.table.SetCursor(0)
+	}
+	if other {
+		b.table.Seen()
+	}
+}
+
+// nearby reads the rows about the cursor when it comes close to the end of those that are there.
+func (b *Inbox) nearby() tea.Cmd {
+	l, i := b.list, b.table.Cursor()
+	early, late := l.from > 0 && i < l.from+about/2, l.to < len(l.numbers) && i >= l.to-about/2
+	if !early && !late || b.near.Running() {
+		return nil
+	}
+	store := b.deps.Store
+	l.from, l.to = l.span(i)
+	return kit.Do("", &b.near, b.deps.Ctx, func(ctx context.Context) tea.Msg {
+		l, err := l.read(ctx, store)
+		return kit.ForOverlay{Overlay: b, Msg: nearRead{l, err}}
+	})
+}
+
+// tookNear shows rows that were read, unless the list is another one by now.
+func (b *Inbox) tookNear(msg nearRead) tea.Cmd {
+	switch {
+	case msg.err != nil:
+		b.problem = msg.err.Error()
+		return nil
+	case msg.list.of == b.list.of && msg.list.changes == b.list.changes:
+		b.list = msg.list
+	}
+	return b.nearby()
+}
+
+// filterMsg handles what is the filter's.
+func (b *Inbox) filterMsg(msg tea.Msg) (cmd tea.Cmd, handled bool) {
+	if b.open != nil {
+		return nil, false
+	}
+	cmd, event := b.filter.Update(b.deps.Theme, msg, webhook.Terms(), func(s string) error {
+		_, err := webhook.ParseFilter(s, b.deps.Now())
+		return err
+	})
+	if event == widget.FilterChanged {
+		cmd = tea.Batch(cmd, b.read(true))
+	}
+	return cmd, event != widget.FilterNothing
+}
+
+// filterLine is the filter, with how many of the webhooks it shows.
+func (b *Inbox) filterLine(w int) string {
+	shown := len(b.list.numbers)
+	if b.filter.Text() != b.list.of {
+		shown = -1
+	}
+	return b.filter.Line(b.deps.Theme, shown, b.list.total, w)
+}
