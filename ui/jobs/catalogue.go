@@ -3,6 +3,8 @@ package jobs
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -45,6 +47,18 @@ func (m *Model) listCollectors(title string, chosen datasetChosen) tea.Cmd {
 	}
 	f := widget.NewFreeFinder(m.deps.Theme, title, "type to filter by name, identifier, site or kind (kind:search)",
 		"nothing has these words: enter takes them as an identifier", func(typed string) tea.Cmd { return pick(typed, false) })
+	f.Lines = func(pasted string) tea.Cmd {
+		if chosen.change {
+			return kit.Warn(fmt.Sprintf("nothing was pasted: %d lines are no identifier; esc goes back to the form, which takes them as inputs", 1+strings.Count(pasted, "\n")))
+		}
+		all := strings.Join(append(slices.Clone(chosen.urls), pasted), "\n")
+		if cmd, long := tooLong(all); long {
+			return cmd
+		}
+		chosen.urls = []string{all}
+		m.dataSets.show() // its choices open the form with them
+		return kit.Info(text.Counted(1+strings.Count(pasted, "\n"), "pasted line") + " kept as the job's inputs: now pick their data set")
+	}
 	m.dataSets.show = func() {
 		choices := make([]widget.Choice, 0, len(m.dataSets.listing.Collectors))
 		for _, c := range m.dataSets.listing.Collectors {
@@ -61,7 +75,7 @@ func (m *Model) listCollectors(title string, chosen datasetChosen) tea.Cmd {
 		}
 		heading := title + ": reading the list of data sets; an identifier can be typed"
 		if len(choices) > 0 {
-			heading = fmt.Sprintf("%s: %d data sets · %s", title, len(choices), m.dataSets.listing.Origin(m.deps.Now()))
+			heading = fmt.Sprintf("%s: %s · %s", title, text.Counted(len(choices), "data set"), m.dataSets.listing.Origin(m.deps.Now()))
 		}
 		f.SetChoices(heading, choices)
 	}

@@ -24,7 +24,7 @@ func (l *launch) paste(m *Model, content string) (cmd tea.Cmd, ok bool) {
 	case strings.TrimSpace(pasted) == "":
 		return kit.Warn("nothing was pasted: the text is empty"), true
 	case at == fieldPaste && l.form.CapturingText():
-		return l.tooLong(l.form.Value(fieldPaste) + pasted)
+		return tooLong(l.form.Value(fieldPaste) + pasted)
 	case lines == 1 && at != fieldSource && at != fieldPaste:
 		return nil, false
 	}
@@ -35,7 +35,7 @@ func (l *launch) paste(m *Model, content string) (cmd tea.Cmd, ok bool) {
 	if strings.TrimSpace(there) != "" {
 		all = there + "\n" + pasted
 	}
-	if cmd, long := l.tooLong(all); long {
+	if cmd, long := tooLong(all); long {
 		return cmd, true
 	}
 	said := text.Counted(lines, "pasted line") + ": the job's inputs"
@@ -56,7 +56,7 @@ func (l *launch) paste(m *Model, content string) (cmd tea.Cmd, ok bool) {
 }
 
 // tooLong refuses rows that the field of the form would cut.
-func (l *launch) tooLong(all string) (cmd tea.Cmd, long bool) {
+func tooLong(all string) (cmd tea.Cmd, long bool) {
 	lines, size := 1+strings.Count(all, "\n"), utf8.RuneCountInString(all)
 	if lines <= maxPasted && size <= maxTyped {
 		return nil, false

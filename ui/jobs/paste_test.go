@@ -85,3 +85,33 @@ func TestWhatIsTooLongForTheFormIsRefused(t *testing.T) {
 		s.ExpectNot("https://a.test/1")
 	})
 }
+
+func TestLinesPastedIntoTheListOfDataSetsAreTheInputsOfTheJob(t *testing.T) {
+	f := &fakeLedger{listing: typedListing()}
+	flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
+		s.Press("n")
+		s.Paste(threeRows)
+		s.Expect("3 pasted lines kept as the job's inputs: now pick their data set", "type to filter")
+		s.Paste("https://a.test/4\nhttps://a.test/5\n")
+		s.Press("enter")
+		s.Expect("(•) pasted", "https://a.test/1", "https://a.test/5")
+		s.Press("ctrl+s")
+		s.Expect("launch 5 inputs")
+		s.Press("ctrl+o")
+		s.Paste(threeRows)
+		s.Expect("nothing was pasted: 3 lines are no identifier; esc goes back to the form", "type to filter")
+		s.Press("esc")
+		s.Expect("launch 5 inputs")
+	})
+}
+
+func TestALinePastedIntoTheListOfDataSetsFilters(t *testing.T) {
+	flow(t, &fakeLedger{listing: typedListing()}, "brightdata", 120, 40, func(s *uitest.Screen) {
+		s.Press("n")
+		s.Paste("gd_none\n")
+		s.Expect("› gd_none", "enter takes them as an identifier")
+		s.Press("ctrl+u")
+		s.Paste(strings.Repeat("https://a.test/1\n", 10_001))
+		s.Expect("nothing was pasted: the form holds 10 000 lines", "type to filter")
+	})
+}

@@ -28,6 +28,8 @@ type Finder struct {
 	// Free picks what is typed where no choice has all of its words; nil for a finder that
 	// takes choices alone.
 	Free func(typed string) tea.Cmd
+	// Lines takes what is pasted if it has several lines, which are no words of a choice; nil makes them words.
+	Lines func(pasted string) tea.Cmd
 }
 
 // NewFinder makes a finder over choices, which keep their order until something is
@@ -109,6 +111,11 @@ func (f *Finder) Update(msg tea.Msg) tea.Cmd {
 			return tea.Sequence(kit.CloseOverlay(f), f.Free(typed))
 		}
 		return nil
+	case tea.PasteMsg:
+		if pasted := strings.Trim(text.OnlyShownLines(msg.Content), "\n"); f.Lines != nil && strings.Contains(strings.TrimSpace(pasted), "\n") {
+			return f.Lines(pasted)
+		}
+		return f.list.update(msg)
 	default:
 		return f.list.update(msg)
 	}
