@@ -2,49 +2,19 @@ package jobs
 
 import (
 	"context"
-	"errors"
+	"crypto/sha256"
 	"fmt"
-	"slices"
+	"strings"
 	"time"
 
 	"zonedeck/model"
 	"zonedeck/service/rows"
 )
 
-// maxShared is how many of the newest jobs are compared with a launch.
-const maxShared = 50
-
-// Shared is a job that has some of the inputs of a launch.
+// Shared is a job that has some of the inputs of a launch, or all of them.
 type Shared struct {
 	Job    model.Job
 	Inputs int // of the launch that the job has, too
-	has    map[string]bool
-}
-
-// Share compares the inputs of a launch with those of a job.
-func Share(job model.Job, launch, before []model.JobInput) Shared {
-	s, asked := Shared{Job: job, has: map[string]bool{}}, map[string]bool{}
-	for _, in := range launch {
-		asked[string(rows.Input(in))] = true
-	}
-	for _, in := range before {
-		if row := string(rows.Input(in)); asked[row] {
-			s.has[row] = true
-		}
-	}
-	s.Inputs = len(s.has)
-	return s
-}
-
-// Unlaunched are the inputs that no job of a list has.
-func Unlaunched(inputs []model.JobInput, shared []Shared) (out []model.JobInput) {
-	for _, in := range inputs {
-		row := string(rows.Input(in))
-		if !slices.ContainsFunc(shared, func(s Shared) bool { return s.has[row] }) {
-			out = append(out, in)
-		}
-	}
-	return out
 }
 
 // Words begin a sentence about the inputs: "3 of 20 inputs were".
@@ -55,36 +25,93 @@ func (s Shared) Words(of int) string {
 	return fmt.Sprintf("%d of %d inputs were", s.Inputs, of)
 }
 
+// Launched is what other jobs have of the inputs of a launch.
+type Launched struct {
+	Shared []Shared
+	// Unknown are the jobs whose inputs the ledger does not have or cannot read: each may have any of them.
+	Unknown []model.Job
+	asked   map[[sha256.Size]byte]int // of each input of the launch, how many jobs were looked at up to the last that has it; 0 for none
+	jobs    int
+}
+
+// NewLaunched is for the inputs of a launch. Add fills it.
+func NewLaunched(launch []model.JobInput) Launched {
+	l := Launched{asked: make(map[[sha256.Size]byte]int, len(launch))}
+	for _, in := range launch {
+		l.asked[inputDigest(in)] = 0
+	}
+	return l
+}
+
+// Add compares the inputs of the launch with those of a job.
+func (l *Launched) Add(job model.Job, inputs []model.JobInput) {
+	l.jobs++
+	s := Shared{Job: job}
+	for _, in := range inputs {
+		d := inputDigest(in)
+		if last, asked := l.asked[d]; asked && last < l.jobs {
+			l.asked[d] = l.jobs
+			s.Inputs++
+		}
+	}
+	if s.Inputs > 0 {
+		l.Shared = append(l.Shared, s)
+	}
+}
+
+// Left are the inputs of the launch that no job is known to have.
+func (l *Launched) Left(launch []model.JobInput) (out []model.JobInput) {
+	for _, in := range launch {
+		if l.asked[inputDigest(in)] == 0 {
+			out = append(out, in)
+		}
+	}
+	return out
+}
+
+func inputDigest(in model.JobInput) [sha256.Size]byte { return sha256.Sum256(rows.Input(in)) }
+
 // SharedInputs are the jobs begun within the last while that collect the same way and have some of
-// the inputs, as a sample has, or all of them, and that may have cost something, newest first.
-func (rn *Runner) SharedInputs(ctx context.Context, r model.TriggerRequest, within time.Duration) ([]Shared, error) {
+// the inputs, as a sample has, or all of them, and that may have cost something, newest first; and
+// those of which that is not known.
+func (rn *Runner) SharedInputs(ctx context.Context, r model.TriggerRequest, within time.Duration) (Launched, error) {
+	out := NewLaunched(r.Inputs)
 	if rn.cfg.Ledger == nil || len(r.Inputs) == 0 {
-		return nil, nil
+		return out, nil
 	}
 	p, _, err := rn.cfg.Access.Current(ctx)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	list, _, err := rn.Jobs(ctx, maxShared)
-	if err != nil {
-		return nil, err
+	same := digest(p, r)
+	return out, rn.cfg.Ledger.EachBegun(ctx, p.Name, r.Dataset, rn.cfg.Now().Add(-within), func(j model.Job, digest string, kept []byte) {
+		if j.ID == r.Repeats || j.Asked != nil && j.Asked.Discover != r.Settings.Discover {
+			return
+		}
+		var before model.TriggerRequest
+		switch {
+		case digest == same:
+			out.Add(j, r.Inputs)
+		case unpack(kept, &before) != nil:
+			out.Unknown = append(out.Unknown, j)
+		case before.Settings.Discover == r.Settings.Discover:
+			out.Add(j, before.Inputs)
+		}
+	})
+}
+
+// maxUnknown is how many jobs UnknownNames names.
+const maxUnknown = 10
+
+// UnknownNames name the jobs whose inputs are not known, newest first: "job-9 (ready), job-7 (running)";
+// "" for none.
+func (l *Launched) UnknownNames() string {
+	var names []string
+	for _, j := range l.Unknown[:min(len(l.Unknown), maxUnknown)] {
+		names = append(names, fmt.Sprintf("%s (%s)", j.ID, j.State.Label()))
 	}
-	var out []Shared
-	since := rn.cfg.Now().Add(-within)
-	for _, j := range list {
-		if j.Created.Before(since) || j.Profile != p.Name || j.Dataset != r.Dataset || j.ID == r.Repeats || j.State == model.JobNotSent || j.State == model.JobRefused {
-			continue
-		}
-		before, err := rn.Request(ctx, j.ID)
-		if errors.Is(err, ErrNoRequest) {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("looking for inputs that were launched: %w", err)
-		}
-		if s := Share(j, r.Inputs, before.Inputs); s.Inputs > 0 && before.Settings.Discover == r.Settings.Discover {
-			out = append(out, s)
-		}
+	if more := len(l.Unknown) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
 	}
-	return out, nil
+	return strings.Join(names, ", ")
 }

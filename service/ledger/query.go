@@ -106,6 +106,30 @@ func (l *Ledger) EachRequest(ctx context.Context, take func(id string, state mod
 	return err
 }
 
+// EachBegun gives the jobs of a profile and a data set begun since then that may have cost something,
+// newest first and without their steps: each with the digest of what it asked for, and what Request
+// gives of it, nil if that is not kept. A damaged row is there as far as it can be read.
+func (l *Ledger) EachBegun(ctx context.Context, profile, dataset string, since time.Time, take func(job model.Job, digest string, request []byte)) error {
+	err := database.Each(ctx, l.db, "SELECT "+jobColumns+`, digest, request FROM jobs LEFT JOIN job_requests ON job = n
+		WHERE profile = $1 AND dataset = $2 AND created >= $3 AND state NOT IN ('not_sent', 'refused') ORDER BY n DESC`,
+		[]any{profile, dataset, database.Micros(since)}, func(row database.Scanner) error {
+			var digest string
+			var request []byte
+			job, err := scanJob(row, &digest, &request)
+			if errors.Is(err, database.ErrCorrupt) {
+				job.Detail, err = damagedRow, nil
+			}
+			if err == nil {
+				take(job, digest, request)
+			}
+			return err
+		})
+	if err != nil {
+		return l.db.Fault("looking for inputs that were launched", err)
+	}
+	return nil
+}
+
 // Jobs are the newest jobs of the ledger, newest first, each with its steps, and
 // how many jobs the ledger has. limit 0 means all. A job whose row is damaged is there as
 // far as it can be read, and its Detail says so: it must not hide the others.

@@ -71,40 +71,47 @@ func (t *task) dryRun(ctx context.Context, r model.TriggerRequest, read rows.Inp
 	if err := t.PermitLaunch(ctx, r.Key); err != nil {
 		return fetchError(ctx, err)
 	}
-	before, again, err := t.launchedBefore(ctx, r)
+	before, err := t.launchedBefore(ctx, r)
 	if err != nil {
 		return jobError(ctx, err)
 	}
 	t.app.say("zonedeck: nothing was sent")
-	return t.printPlan(r, read, e, before, again, asJSON)
+	return t.printPlan(r, read, e, before, asJSON)
 }
 
-// launchedBefore names the jobs that have the inputs or some of them, newest first. again says that one
-// besides the job that is repeated has them all.
-func (t *task) launchedBefore(ctx context.Context, r model.TriggerRequest) (before []model.Job, again bool, err error) {
+// launchedBefore are jobs that were launched before what is planned, newest first.
+type launchedBefore struct {
+	jobs    []model.Job // with the inputs or some of them
+	again   bool        // one besides the job that is repeated has them all
+	unknown []model.Job // that may have any of them
+}
+
+// launchedBefore names the jobs that have the inputs or some of them.
+func (t *task) launchedBefore(ctx context.Context, r model.TriggerRequest) (out launchedBefore, err error) {
 	if len(r.Inputs) == 0 {
-		return nil, false, nil
+		return out, nil
 	}
-	if before, err = t.Client.SameInputs(ctx, r, sameWithin); err != nil {
-		return nil, false, err
+	if out.jobs, err = t.Client.SameInputs(ctx, r, sameWithin); err != nil {
+		return out, err
 	}
-	shared, err := t.Client.SharedInputs(ctx, r, sameWithin)
+	launched, err := t.Client.SharedInputs(ctx, r, sameWithin)
 	if err != nil {
-		return nil, false, err
+		return out, err
 	}
 	same := map[string]bool{}
-	for _, j := range before {
+	for _, j := range out.jobs {
 		same[j.ID] = true
-		again = again || j.ID != r.Repeats
+		out.again = out.again || j.ID != r.Repeats
 		t.app.say("zonedeck: %s", sameSaid(j, "the same inputs were launched"))
 	}
-	shared = slices.DeleteFunc(shared, func(s jobs.Shared) bool { return same[s.Job.ID] })
-	for _, s := range shared {
-		before = append(before, s.Job)
+	launched.Shared = slices.DeleteFunc(launched.Shared, func(s jobs.Shared) bool { return same[s.Job.ID] })
+	for _, s := range launched.Shared {
+		out.jobs = append(out.jobs, s.Job)
 	}
-	t.sayShared(r, shared)
-	slices.SortStableFunc(before, func(a, b model.Job) int { return b.Created.Compare(a.Created) })
-	return before, again, nil
+	t.sayLaunched(r, launched)
+	slices.SortStableFunc(out.jobs, func(a, b model.Job) int { return b.Created.Compare(a.Created) })
+	out.unknown = launched.Unknown
+	return out, nil
 }
 
 // jobPlanJSON is a job that is not launched (docs/schema/job-plan.json).
@@ -122,23 +129,21 @@ type jobPlanJSON struct {
 	Basis         string            `json:"basis"`
 	Before        []string          `json:"launched_before"`
 	Again         bool              `json:"needs_again"`
+	Unknown       []string          `json:"inputs_unknown"`
 }
 
 // printPlan prints what a launch would send: one input a line, or one JSON object. read is where
-// the inputs come from, the zero value for those of the ledger; before are jobs with some of them, and again says that one has them all.
-func (t *task) printPlan(r model.TriggerRequest, read rows.Inputs, e jobs.Estimate, before []model.Job, again, asJSON bool) error {
+// the inputs come from, the zero value for those of the ledger.
+func (t *task) printPlan(r model.TriggerRequest, read rows.Inputs, e jobs.Estimate, before launchedBefore, asJSON bool) error {
 	out := jobPlanJSON{
 		SchemaVersion: schemaVersion, Dataset: r.Dataset, Repeats: r.Repeats, Inputs: len(r.Inputs), Rows: []json.RawMessage{},
-		Bad: read.Bad, Folded: read.Folded, Blank: read.Blank, Basis: e.Basis, Before: []string{}, Again: again,
+		Bad: read.Bad, Folded: read.Folded, Blank: read.Blank, Basis: e.Basis, Before: jobIDs(before.jobs), Again: before.again, Unknown: jobIDs(before.unknown),
 	}
 	if e.Records >= 0 {
 		out.Records = &e.Records
 	}
 	if e.Dollars >= 0 {
 		out.Cost = &e.Dollars
-	}
-	for _, j := range before {
-		out.Before = append(out.Before, j.ID)
 	}
 	for _, in := range r.Inputs {
 		row := json.RawMessage(rows.Input(in))
@@ -154,4 +159,12 @@ func (t *task) printPlan(r model.TriggerRequest, read rows.Inputs, e jobs.Estima
 		return t.app.printJSON(out)
 	}
 	return nil
+}
+
+func jobIDs(list []model.Job) []string {
+	ids := make([]string, len(list))
+	for i, j := range list {
+		ids[i] = j.ID
+	}
+	return ids
 }

@@ -69,7 +69,7 @@ func (f *triggerFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.input, "input", "", "file with the inputs, - for standard input, or list:NAME for a saved list (required)")
 	fl.StringArrayVar(&f.columns, "map", nil, "COLUMN=FIELD of a CSV, or COLUMN= to leave one out; others are matched by their header")
 	fl.IntVar(&f.sample, "sample", 0, "launch the first N good rows alone")
-	fl.BoolVar(&f.onlyUnlaunched, "only-unlaunched", false, "leave out the inputs that jobs of the last hour have, as after a --sample")
+	fl.BoolVar(&f.onlyUnlaunched, "only-unlaunched", false, "leave out the inputs that jobs of the last hour have, as after a --sample; needs --again where the inputs of one are not known")
 	fl.BoolVar(&f.goodRows, "good-rows", false, "launch the good rows; the bad ones are kept in a file")
 	fl.StringVar(&f.rejects, "rejects", "", "with --good-rows: file for the bad rows (default: one in the downloads folder)")
 	fl.StringVar(&f.saveList, "save-list", "", "keep all good rows as a saved list of this name, which is not there yet")
@@ -142,7 +142,7 @@ func (t *task) trigger(ctx context.Context, name string, f triggerFlags) error {
 	sample := in.Sample(f.sample)
 	r := model.TriggerRequest{Dataset: id, Inputs: sample, Key: f.key, Settings: f.settings, Many: many, MaxCost: f.maxCost.dollars}
 	if f.onlyUnlaunched {
-		if err := t.leaveOut(ctx, &r); err != nil {
+		if err := t.leaveOut(ctx, &r, f.again); err != nil {
 			return err
 		}
 	}
@@ -222,11 +222,11 @@ func (t *task) allowAgain(ctx context.Context, r model.TriggerRequest, f trigger
 	guard := &model.LaunchGuard{Within: sameWithin}
 	same, err := t.Client.SameInputs(ctx, r, guard.Within)
 	if err == nil && len(same) == 0 {
-		shared, err := t.Client.SharedInputs(ctx, r, guard.Within)
+		launched, err := t.Client.SharedInputs(ctx, r, guard.Within)
 		if err != nil {
 			t.app.warn("%s", oneLine(err))
 		}
-		t.sayShared(r, shared)
+		t.sayLaunched(r, launched)
 	}
 	if err != nil || len(same) == 0 {
 		return guard, nil //nolint:nilerr // if the ledger cannot be read, the launch itself fails
@@ -249,24 +249,29 @@ func (t *task) allowAgain(ctx context.Context, r model.TriggerRequest, f trigger
 	return guard, err
 }
 
-// leaveOut takes the inputs out of a launch that jobs of the last hour have.
-func (t *task) leaveOut(ctx context.Context, r *model.TriggerRequest) error {
-	shared, err := t.Client.SharedInputs(ctx, *r, sameWithin)
+// leaveOut takes the inputs out of a launch that jobs of the last hour have. Where a job may have
+// any of them, only again launches what no other is known to have.
+func (t *task) leaveOut(ctx context.Context, r *model.TriggerRequest, again bool) error {
+	launched, err := t.Client.SharedInputs(ctx, *r, sameWithin)
 	if err != nil {
 		return jobError(ctx, err)
 	}
-	for _, s := range shared {
-		t.app.say("zonedeck: %s launched at %s as %s (%s), and left out", s.Words(len(r.Inputs)), s.Job.Created.Local().Format(time.DateTime), s.Job.ID, s.Job.State.Label())
+	if names := launched.UnknownNames(); names != "" && !again {
+		return usage("--only-unlaunched: the ledger does not have the inputs of these jobs of the last hour: %s; they may have any of %d; nothing was sent; "+
+			"take out what they have and launch the rest without --only-unlaunched, or add --again, which launches what no other job has", names, len(r.Inputs))
 	}
-	if r.Inputs = jobs.Unlaunched(r.Inputs, shared); len(r.Inputs) == 0 {
+	t.sayEach(launched.Shared, func(s jobs.Shared) string {
+		return fmt.Sprintf("%s launched at %s as %s (%s), and left out", s.Words(len(r.Inputs)), s.Job.Created.Local().Format(time.DateTime), s.Job.ID, s.Job.State.Label())
+	})
+	if r.Inputs = launched.Left(r.Inputs); len(r.Inputs) == 0 {
 		return usage("--only-unlaunched: every input was launched within the last hour; nothing was sent")
 	}
 	return nil
 }
 
-// sayShared names jobs with some of the inputs: after a sample, the whole list has them again.
-func (t *task) sayShared(r model.TriggerRequest, shared []jobs.Shared) {
-	for _, s := range shared {
+// sayLaunched names jobs with some of the inputs, as after a sample the whole list has, and those that may have some.
+func (t *task) sayLaunched(r model.TriggerRequest, launched jobs.Launched) {
+	t.sayEach(launched.Shared, func(s jobs.Shared) string {
 		billed := "billed a second time"
 		if !s.Job.State.Started() {
 			billed += " if that one started"
@@ -274,8 +279,23 @@ func (t *task) sayShared(r model.TriggerRequest, shared []jobs.Shared) {
 		if r.Repeats == "" { // relaunch has no such flag
 			billed += "; --only-unlaunched leaves it out"
 		}
-		t.app.say("zonedeck: note: %s launched at %s as %s (%s); what it has, too, is %s",
+		return fmt.Sprintf("note: %s launched at %s as %s (%s); what it has, too, is %s",
 			s.Words(len(r.Inputs)), s.Job.Created.Local().Format(time.DateTime), s.Job.ID, s.Job.State.Label(), billed)
+	})
+	if names := launched.UnknownNames(); names != "" {
+		t.app.say("zonedeck: note: the ledger does not have the inputs of these jobs of the last hour: %s; what they have, too, is billed a second time", names)
+	}
+}
+
+// maxSharedSaid is how many jobs with some of the inputs are named.
+const maxSharedSaid = 10
+
+func (t *task) sayEach(shared []jobs.Shared, words func(jobs.Shared) string) {
+	for _, s := range shared[:min(len(shared), maxSharedSaid)] {
+		t.app.say("zonedeck: %s", words(s))
+	}
+	if more := len(shared) - maxSharedSaid; more > 0 {
+		t.app.say("zonedeck: %s with some of the inputs", text.Counted(more, "more job"))
 	}
 }
 

@@ -66,6 +66,7 @@ type fakeLedger struct {
 	rest       service.Rest
 	candidates []service.Candidate
 	launched   []model.JobInput // what readyJob was launched with
+	unknown    []model.Job      // whose inputs are not known
 	sharedErr  error
 	perInput   float64     // dollars, 0 for not known
 	maxInputs  int         // 0 for any number
@@ -153,16 +154,13 @@ func (f *fakeLedger) settle(id string, change func(*model.Job)) (model.Job, erro
 	return f.jobs[i], f.settleErr
 }
 
-func (f *fakeLedger) SharedInputs(_ context.Context, r model.TriggerRequest, _ time.Duration) (out []service.Shared, err error) {
+func (f *fakeLedger) SharedInputs(_ context.Context, r model.TriggerRequest, _ time.Duration) (service.Launched, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.sharedErr != nil {
-		return nil, f.sharedErr
-	}
-	if s := service.Share(readyJob(), r.Inputs, f.launched); s.Inputs > 0 {
-		out = append(out, s)
-	}
-	return out, nil
+	out := service.NewLaunched(r.Inputs)
+	out.Add(readyJob(), f.launched)
+	out.Unknown = f.unknown
+	return out, f.sharedErr
 }
 
 func (f *fakeLedger) SameInputs(_ context.Context, r model.TriggerRequest, within time.Duration) ([]model.Job, error) {

@@ -29,8 +29,8 @@ type Ledger interface {
 	Jobs(ctx context.Context, limit int) (list []model.Job, total int, err error)
 	// SameInputs returns the jobs launched with the same inputs within the given time.
 	SameInputs(ctx context.Context, r model.TriggerRequest, within time.Duration) ([]model.Job, error)
-	// SharedInputs returns those with some of the inputs.
-	SharedInputs(ctx context.Context, r model.TriggerRequest, within time.Duration) ([]service.Shared, error)
+	// SharedInputs returns those with some of the inputs, or that may have some.
+	SharedInputs(ctx context.Context, r model.TriggerRequest, within time.Duration) (service.Launched, error)
 	Trigger(ctx context.Context, r model.TriggerRequest) (model.Job, error)
 	// Collectors lists the data sets that jobs can be started for, and Collector is one of them,
 	// by the key of a name.

@@ -20,7 +20,7 @@ func (m *Model) sameFound(l *launch, msg sameFound) tea.Cmd {
 	case msg.err != nil:
 		l.failed("the ledger cannot be searched for the same inputs: " + msg.err.Error())
 		return nil
-	case len(msg.jobs)+len(msg.shared) == 0 && (l.partly || m.profile.Local && l.checked.estimate.Dollars >= 0):
+	case len(msg.jobs)+len(msg.shared.Shared)+len(msg.shared.Unknown) == 0 && (l.partly || m.profile.Local && l.checked.estimate.Dollars >= 0):
 		msg.request.Guard = guardOf(nil)
 		return m.trigger(msg.request, l.kept())
 	}
@@ -35,7 +35,10 @@ func (m *Model) sameFound(l *launch, msg sameFound) tea.Cmd {
 		spec.Title, spec.Yes = "Launch the same inputs again?", "launch again"
 		spec.Body = m.sameWords(msg.jobs[0], fmt.Sprintf("The same %s went to %s", inputs, datasetWords(msg.request.Dataset))) + "\n" + spec.Body
 	}
-	for _, s := range msg.shared[:min(len(msg.shared), maxSharedSaid)] {
+	if names := msg.shared.UnknownNames(); names != "" {
+		spec.Body = fmt.Sprintf("The ledger does not have the inputs of %s. What they have, too, is billed a second time.\n%s", names, spec.Body)
+	}
+	for _, s := range msg.shared.Shared[:min(len(msg.shared.Shared), maxSharedSaid)] {
 		billed := "What it has, too, is billed a second time."
 		if !s.Job.State.Started() {
 			billed = "If that one started, what it has, too, is billed a second time."

@@ -24,32 +24,32 @@ type part struct {
 
 // launched is what of a launch jobs of the last hour have.
 type launched struct {
-	jobs  []service.Shared
+	jobs  service.Launched
 	whole part // what was checked
 	left  part // what no job has
 }
 
 // findLaunched looks for jobs with some of the inputs.
 func (d Deps) findLaunched(ctx context.Context, c *checkedInputs) {
-	shared, err := d.Ledger.SharedInputs(ctx, c.request, recent)
+	jobs, err := d.Ledger.SharedInputs(ctx, c.request, recent)
 	if err != nil {
 		c.err = cmp.Or(c.err, fmt.Errorf("the ledger cannot be searched for the same inputs: %w", err))
 		return
 	}
 	left := c.request
-	left.Inputs = service.Unlaunched(c.request.Inputs, shared)
+	left.Inputs = jobs.Left(c.request.Inputs)
 	if n := len(left.Inputs); n == 0 || n == len(c.request.Inputs) {
 		return
 	}
-	c.launched = launched{jobs: shared, whole: part{c.request.Inputs, c.estimate, c.err}, left: part{inputs: left.Inputs}}
+	c.launched = launched{jobs: jobs, whole: part{c.request.Inputs, c.estimate, c.err}, left: part{inputs: left.Inputs}}
 	c.launched.left.estimate, c.launched.left.err = d.Ledger.Check(ctx, left)
 }
 
 // offerUnlaunched shows the choice if there is one, and gives what the form launches by it.
 func (l *launch) offerUnlaunched(c checkedInputs) checkedInputs {
 	has := c.launched
-	l.form.SetHidden(fieldUnlaunched, len(has.jobs) == 0)
-	if len(has.jobs) == 0 {
+	l.form.SetHidden(fieldUnlaunched, len(has.left.inputs) == 0)
+	if len(has.left.inputs) == 0 {
 		return c
 	}
 	n := len(has.whole.inputs) - len(has.left.inputs)
@@ -65,7 +65,7 @@ func (l *launch) offerUnlaunched(c checkedInputs) checkedInputs {
 
 // rechosen reports whether the choice alone has changed since the inputs were checked.
 func (l *launch) rechosen() bool {
-	return len(l.checked.launched.jobs) > 0 && l.form.On(fieldUnlaunched) != l.unlaunched
+	return len(l.checked.launched.left.inputs) > 0 && l.form.On(fieldUnlaunched) != l.unlaunched
 }
 
 // savedWords say what leaving inputs out saves.
@@ -83,11 +83,16 @@ func savedWords(whole, left service.Estimate) string {
 // hasWords name the jobs that have some of the inputs.
 func hasWords(has launched) string {
 	var names []string
-	for _, s := range has.jobs[:min(len(has.jobs), maxSharedSaid)] {
+	shared := has.jobs.Shared
+	for _, s := range shared[:min(len(shared), maxSharedSaid)] {
 		names = append(names, fmt.Sprintf("%s launched as %s (%s)", s.Words(len(has.whole.inputs)), s.Job.ID, s.Job.State.Label()))
 	}
-	if more := len(has.jobs) - len(names); more > 0 {
+	if more := len(shared) - len(names); more > 0 {
 		names = append(names, text.Counted(more, "more job")+" with some of them")
 	}
-	return strings.Join(names, ", ") + "."
+	words := strings.Join(names, ", ") + "."
+	if unknown := has.jobs.UnknownNames(); unknown != "" {
+		words += " The ledger does not have the inputs of " + unknown + ": they may have any of these."
+	}
+	return words
 }

@@ -65,6 +65,18 @@ func TestAJobAboveItsCapComesWithinItByLeavingOut(t *testing.T) {
 	})
 }
 
+func TestAJobWhoseInputsAreNotKnownIsNamedBeforeALaunch(t *testing.T) {
+	unknown := []model.Job{{ID: "job-7", State: model.JobRunning}, {ID: "job-5", State: model.JobReady}}
+	f := &fakeLedger{local: true, perInput: 0.5, launched: launchedOf("https://a.test/1"), unknown: unknown}
+	flow(t, f, "brightdata", 120, 36, func(s *uitest.Screen) {
+		fillDialog(s, "https://a.test/1\nhttps://a.test/2")
+		s.Press("ctrl+s")
+		s.Expect("1 of 2 inputs was launched as job-9 (ready). The ledger does", "not have the inputs of job-7 (running), job-5 (ready): they may", "have any of these.")
+		s.Press("down", "down", "space", "ctrl+s")
+		s.Expect("Launch 1 input?", "The ledger does not have the inputs of job-7", "billed a second time.")
+	})
+}
+
 func TestASearchForLaunchedInputsThatFailsIsSaid(t *testing.T) {
 	f := &fakeLedger{sharedErr: errors.New("the disk is gone")}
 	flow(t, f, "brightdata", 100, 36, func(s *uitest.Screen) {
