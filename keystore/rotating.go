@@ -123,11 +123,11 @@ func PlanRotation(k model.Key, method RotationMethod, users []RotationUser, now 
 	// What the console can write comes first: of a refresh the users stand still meanwhile.
 	slices.SortStableFunc(rest, func(a, b RotationUser) int { return cmp.Compare(a.effort(), b.effort()) })
 	if k.Secret != "" { // the console itself reads it there
-		p.add(StepSet, k.Secret, "put the new value there, and read it back")
+		p.add(StepSet, k.Secret, texts[StepSet])
 	}
 	for _, u := range rest {
 		if p.find(StepSet, u.Place()) < 0 {
-			p.add(StepSet, u.Place(), "put the new value there, and read it back")
+			p.add(StepSet, u.Place(), texts[StepSet])
 		}
 	}
 	for _, u := range rest {
@@ -145,13 +145,15 @@ func PlanRotation(k model.Key, method RotationMethod, users []RotationUser, now 
 func (m RotationMethod) texts() map[RotationStepKind]string {
 	if m == RotateByPassword {
 		return map[RotationStepKind]string{
-			StepCreate: "add another password to the zone, and log in with it", StepTest: "log in as it does",
+			StepCreate: "add another password to the zone, and log in with it",
+			StepSet:    "put the new password there, and read it back", StepTest: "log in as it does",
 			StepDelete: "remove the old password from the zone", StepRefused: "see a login with the old password refused",
 		}
 	}
 	return map[RotationStepKind]string{
 		StepRefresh: "refresh the key: the old value is invalid at once",
 		StepCreate:  "create a key of the same level, with an expiry, and make a call with it",
+		StepSet:     "put the new value there, and read it back",
 		StepTest:    "make a call as it does", StepDelete: "delete the old key", StepRefused: "see the old value refused",
 	}
 }
@@ -216,7 +218,7 @@ func (p RotationPlan) With(users []RotationUser) RotationPlan {
 		}
 		at := max(n, p.after(StepDrain), p.after(StepSet), p.after(StepCreate), p.after(StepRefresh))
 		if p.find(StepSet, u.Place()) < 0 {
-			p.Steps = slices.Insert(p.Steps, at, RotationStep{Kind: StepSet, Subject: u.Place(), Text: "put the new value there, and read it back: it was found later"})
+			p.Steps = slices.Insert(p.Steps, at, RotationStep{Kind: StepSet, Subject: u.Place(), Text: p.Method.texts()[StepSet] + ": it was found later"})
 			at++
 		}
 		at = max(at, p.after(StepTest))

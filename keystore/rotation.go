@@ -184,6 +184,22 @@ func (p RotationPlan) Subject() string {
 	return "key " + p.Key
 }
 
+// Named is what is rotated, in a sentence: "etl-main", or "the password of zone isp_demo".
+func (p RotationPlan) Named() string {
+	if p.Zone != "" {
+		return "the " + p.Key
+	}
+	return p.Key
+}
+
+// Value is what is rotated, in a word: the value of a key, or a password.
+func (p RotationPlan) Value() string {
+	if p.Zone != "" {
+		return "password"
+	}
+	return "value"
+}
+
 // Over reports whether the rotation was finished or abandoned.
 func (p RotationPlan) Over() bool { return !p.Ended.IsZero() }
 

@@ -41,7 +41,7 @@ func (r *run) instead(ctx context.Context, place string) (string, error) {
 		if fresh, err := r.c.Holds(place, r.plan.NewFingerprint); fresh && err == nil {
 			return "", nil
 		}
-		return "it held the new value no more", nil // its setting says why it cannot be read
+		return "it held the new " + r.plan.Value() + " no more", nil // its setting says why it cannot be read
 	}
 	if i >= 0 && r.plan.Users[i].Alone() || keystore.Ref(place).Scheme() == keystore.SchemeDemo {
 		return "", nil
@@ -55,7 +55,7 @@ func (r *run) instead(ctx context.Context, place string) (string, error) {
 	case value.Fingerprint() == r.plan.NewFingerprint:
 		return "", nil
 	case value.Fingerprint() == r.plan.OldFingerprint:
-		return "it gave the old value (••••" + value.Last4() + ")", nil
+		return "it gave the old " + r.plan.Value() + " (••••" + value.Last4() + ")", nil
 	}
-	return "it gave another value (••••" + value.Last4() + ")", nil
+	return "it gave another " + r.plan.Value() + " (••••" + value.Last4() + ")", nil
 }

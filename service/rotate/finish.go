@@ -257,7 +257,7 @@ func (r *run) refusals(ctx context.Context, settings Settings) (n int, consoles 
 // refused sees the old value refused: the last proof.
 func (r *run) refused(ctx context.Context, n int) (keystore.Proof, error) {
 	if r.plan.OldHeld == "" {
-		return keystore.Proof{}, r.stop(n, "the old value is not at hand: see a call with it refused, and vouch for it")
+		return keystore.Proof{}, r.stop(n, "the old %s is not at hand: see a call with it refused, and vouch for it", r.plan.Value())
 	}
 	proof, accepted, err := r.tryOld(ctx)
 	switch {
@@ -268,7 +268,7 @@ func (r *run) refused(ctx context.Context, n int) (keystore.Proof, error) {
 	case accepted:
 		return proof, fmt.Errorf("the old value is still accepted (status %d)", proof.Status)
 	}
-	proof.Note = "the old value is refused"
+	proof.Note = "the old " + r.plan.Value() + " is refused"
 	if p := r.plan; p.Method == keystore.RotateByRefresh && !p.LastOld.IsZero() && !p.FirstNew.IsZero() {
 		proof.Note += "; " + outage(p)
 	}
@@ -400,7 +400,7 @@ func (r *run) watch(ctx context.Context, n int) (keystore.Proof, error) {
 	}
 	refused, last := since(page, r.mark(), r.stranger)
 	if others := refused - r.ownIn(page); others > 0 {
-		return keystore.Proof{}, r.stop(n, "%s, besides the proof's own: something may still send the old value. Find it and go on, or vouch for it", lastOf(others, last))
+		return keystore.Proof{}, r.stop(n, "%s, besides the proof's own: something may still send the old %s. Find it and go on, or vouch for it", lastOf(others, last), r.plan.Value())
 	}
 	note := "the service's journal shows no refused call but the proof's own"
 	if r.plan.OutageRefused > 0 {
@@ -427,7 +427,7 @@ func (r *run) nextCall(ctx context.Context) (keystore.Proof, error) {
 	// It reads the key's reference: what is held may be gone, when a run was killed at its end.
 	value, err := r.c.Secrets.Resolve(ctx, cmp.Or(r.plan.NewRef, r.plan.NewHeld))
 	if err != nil {
-		return keystore.Proof{}, fmt.Errorf("taking the new value: %w", err)
+		return keystore.Proof{}, fmt.Errorf("taking the new %s: %w", r.plan.Value(), err)
 	}
 	r.seen = append(r.seen, value)
 	if value.Fingerprint() != r.plan.NewFingerprint {

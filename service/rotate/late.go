@@ -56,14 +56,14 @@ func (r *run) lateCalls(ctx context.Context, l *Late) {
 	}
 	n -= own
 	if n > 0 {
-		l.Used = append(l.Used, fmt.Sprintf("refused since it ended: %s; something may still send the old value (••••%s)", lastOf(n, last), r.plan.OldLast4))
+		l.Used = append(l.Used, fmt.Sprintf("refused since it ended: %s; something may still send the old %s (••••%s)", lastOf(n, last), r.plan.Value(), r.plan.OldLast4))
 	}
 }
 
 // givesOld sees whether a place that a rotation had set gives the old value.
 func (r *run) givesOld(ctx context.Context, u keystore.RotationUser, l *Late) {
 	if r.plan.OldFingerprint == "" {
-		l.Blind = append(l.Blind, u.Name+": the old value is not known")
+		l.Blind = append(l.Blind, u.Name+": the old "+r.plan.Value()+" is not known")
 		return
 	}
 	var old bool
@@ -80,6 +80,6 @@ func (r *run) givesOld(ctx context.Context, u keystore.RotationUser, l *Late) {
 	case err != nil:
 		l.Blind = append(l.Blind, u.Name+": "+err.Error())
 	case old:
-		l.Used = append(l.Used, fmt.Sprintf("%s gives the old value again (••••%s)", u.Name, r.plan.OldLast4))
+		l.Used = append(l.Used, fmt.Sprintf("%s gives the old %s again (••••%s)", u.Name, r.plan.Value(), r.plan.OldLast4))
 	}
 }

@@ -13,8 +13,12 @@ import (
 // Report is a rotation as Markdown: what was done, how that is known and when. It holds no value.
 func Report(p keystore.RotationPlan) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Rotation of %s\n\n", cell(p.Key))
-	fmt.Fprintf(&b, "By %s, begun %s", p.Method, stamp(p.Started))
+	by := string(p.Method)
+	if p.Zone != "" {
+		by = "an " + by + ", through key " + cell(p.ChangedBy)
+	}
+	fmt.Fprintf(&b, "# Rotation of %s\n\n", cell(p.Named()))
+	fmt.Fprintf(&b, "By %s, begun %s", by, stamp(p.Started))
 	measured, vouched := p.Count()
 	open := len(p.Steps) - measured - vouched
 	switch {
@@ -28,9 +32,7 @@ func Report(p keystore.RotationPlan) string {
 		fmt.Fprintf(&b, "The outage: %s.\n\n", outage(p))
 		firstCalls(&b, p)
 	}
-	b.WriteString("| | name at the service | fingerprint | ends in |\n| --- | --- | --- | --- |\n")
-	fmt.Fprintf(&b, "| old key | %s | %s | %s |\n", cell(p.OldName), cell(p.OldFingerprint), cell(p.OldLast4))
-	fmt.Fprintf(&b, "| new key | %s | %s | %s |\n\n", cell(p.NewName), cell(p.NewFingerprint), cell(p.NewLast4))
+	values(&b, p)
 	b.WriteString("| word | step | known | at | proof |\n| --- | --- | --- | --- | --- |\n")
 	for _, s := range p.Steps {
 		known, at := "open", ""
@@ -40,6 +42,19 @@ func Report(p keystore.RotationPlan) string {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", s.Kind.Word(), cell(s.Name()), known, at, cell(s.Proof()))
 	}
 	return b.String()
+}
+
+// values tell the old value from the new one. A password has no name at the service.
+func values(b *strings.Builder, p keystore.RotationPlan) {
+	if p.Zone != "" {
+		b.WriteString("| | fingerprint | ends in |\n| --- | --- | --- |\n")
+		fmt.Fprintf(b, "| old password | %s | %s |\n", cell(p.OldFingerprint), cell(p.OldLast4))
+		fmt.Fprintf(b, "| new password | %s | %s |\n\n", cell(p.NewFingerprint), cell(p.NewLast4))
+		return
+	}
+	b.WriteString("| | name at the service | fingerprint | ends in |\n| --- | --- | --- | --- |\n")
+	fmt.Fprintf(b, "| old key | %s | %s | %s |\n", cell(p.OldName), cell(p.OldFingerprint), cell(p.OldLast4))
+	fmt.Fprintf(b, "| new key | %s | %s | %s |\n\n", cell(p.NewName), cell(p.NewFingerprint), cell(p.NewLast4))
 }
 
 // firstCalls say what the outage of a refresh is measured by, and when each use was first seen to work

@@ -292,10 +292,7 @@ func (e *Engine) work(id string, f func(*run) error) (keystore.RotationPlan, err
 
 // proves says what a call of the step that is being taken is made for.
 func (r *run) proves() string {
-	of := "the rotation of " + r.plan.Key
-	if r.plan.Zone != "" {
-		of = "the rotation of the " + r.plan.Key
-	}
+	of := "the rotation of " + r.plan.Named()
 	if r.c.rehearsed != "" {
 		of = "a rehearsal of the rotation of " + r.c.rehearsed
 	}

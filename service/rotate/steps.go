@@ -152,7 +152,7 @@ func (r *run) holdOld(ctx context.Context) error {
 	}
 	old, err := r.c.Secrets.Resolve(ctx, r.plan.Ref)
 	if err != nil {
-		return fmt.Errorf("taking the old value, to see it refused later: %w", err)
+		return fmt.Errorf("taking the old %s, to see it refused later: %w", r.plan.Value(), err)
 	}
 	r.seen = append(r.seen, old)
 	if fp := r.plan.OldFingerprint; fp != "" && fp != old.Fingerprint() {
@@ -160,7 +160,7 @@ func (r *run) holdOld(ctx context.Context) error {
 	}
 	held, _ := r.plan.Held()
 	if err := r.c.Secrets.Store(ctx, held, old); err != nil {
-		return fmt.Errorf("holding the old value until it is refused: %w", err)
+		return fmt.Errorf("holding the old %s until it is refused: %w", r.plan.Value(), err)
 	}
 	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
 		p.OldHeld, p.OldFingerprint, p.OldLast4 = held, old.Fingerprint(), old.Last4()
@@ -172,10 +172,10 @@ func (r *run) holdOld(ctx context.Context) error {
 func (r *run) hold(ctx context.Context, value keystore.Secret) error {
 	r.seen = append(r.seen, value)
 	if value.Fingerprint() == r.plan.OldFingerprint {
-		return errors.New("this is the old value: a new one is needed")
+		return fmt.Errorf("this is the old %s: a new one is needed", r.plan.Value())
 	}
 	if err := r.c.Secrets.Store(ctx, r.heldNew(), value); err != nil {
-		return fmt.Errorf("holding the new value: %w", err)
+		return fmt.Errorf("holding the new %s: %w", r.plan.Value(), err)
 	}
 	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) { return p.Made(value, r.heldNew()) })
 }
@@ -189,10 +189,10 @@ func (r *run) heldNew() string {
 func (r *run) newValue(ctx context.Context) (keystore.Secret, error) {
 	value, err := r.c.Secrets.Resolve(ctx, r.plan.NewHeld)
 	if err != nil {
-		return value, fmt.Errorf("taking the new value: %w", err)
+		return value, fmt.Errorf("taking the new %s: %w", r.plan.Value(), err)
 	}
 	if value.Fingerprint() != r.plan.NewFingerprint {
-		return value, fmt.Errorf("%s gives another value than the one that was made", label(r.plan.NewHeld))
+		return value, fmt.Errorf("%s gives another %s than the one that was made", label(r.plan.NewHeld), r.plan.Value())
 	}
 	r.seen = append(r.seen, value)
 	return value, nil
@@ -263,7 +263,7 @@ func (r *run) refresh(ctx context.Context, settings Settings) error {
 func (r *run) oldValue(ctx context.Context) (keystore.Secret, error) {
 	old, err := r.c.Secrets.Resolve(ctx, r.plan.OldHeld)
 	if err != nil {
-		return old, fmt.Errorf("taking the old value: %w", err)
+		return old, fmt.Errorf("taking the old %s: %w", r.plan.Value(), err)
 	}
 	r.seen = append(r.seen, old)
 	return old, nil
@@ -281,7 +281,7 @@ func (r *run) set(ctx context.Context, n int) (keystore.Proof, error) {
 	case i >= 0 && r.plan.Users[i].File != "":
 		return r.file(n)
 	case i >= 0 && r.plan.Users[i].Alone():
-		return keystore.Proof{}, r.stop(n, "%s: give it the new value, and vouch for it", cmp.Or(r.plan.Users[i].Why, "the console does not know where it takes the value from"))
+		return keystore.Proof{}, r.stop(n, "%s: give it the new %s, and vouch for it", cmp.Or(r.plan.Users[i].Why, "the console does not know where it takes the "+r.plan.Value()+" from"), r.plan.Value())
 	case ref.Scheme() == keystore.SchemeDemo && r.plan.Zone != "":
 		return keystore.Proof{Note: "nothing is to be written: it gives what the emulator has first, which is the new one when the old one is removed"}, nil
 	case ref.Scheme() == keystore.SchemeDemo:
@@ -289,7 +289,7 @@ func (r *run) set(ctx context.Context, n int) (keystore.Proof, error) {
 	case ref.Storable():
 		return r.put(ctx, place, value)
 	default:
-		return r.readBack(ctx, n, value, "let "+ref.Label()+" give the new value", func(ctx context.Context) (keystore.Secret, error) {
+		return r.readBack(ctx, n, value, "let "+ref.Label()+" give the new "+r.plan.Value(), func(ctx context.Context) (keystore.Secret, error) {
 			return r.c.Secrets.Resolve(ctx, place)
 		})
 	}
@@ -297,19 +297,19 @@ func (r *run) set(ctx context.Context, n int) (keystore.Proof, error) {
 
 // file sees whether a person has put the new value into a file.
 func (r *run) file(n int) (keystore.Proof, error) {
-	name := r.plan.Steps[n].Subject
+	name, put := r.plan.Steps[n].Subject, fmt.Sprintf("put the new %s (%s) into it", r.plan.Value(), label(r.plan.NewHeld))
 	old, err := r.c.Holds(name, r.plan.OldFingerprint)
 	if err != nil {
-		return keystore.Proof{}, r.stop(n, "put the new value (%s) into it; it cannot be read now: %v", label(r.plan.NewHeld), err)
+		return keystore.Proof{}, r.stop(n, "%s; it cannot be read now: %v", put, err)
 	}
 	fresh, err := r.c.Holds(name, r.plan.NewFingerprint)
 	switch {
 	case err != nil:
 		return keystore.Proof{}, err
 	case old:
-		return keystore.Proof{}, r.stop(n, "put the new value (%s) into it; it holds the old one (••••%s)", label(r.plan.NewHeld), r.plan.OldLast4)
+		return keystore.Proof{}, r.stop(n, "%s; it holds the old one (••••%s)", put, r.plan.OldLast4)
 	case !fresh:
-		return keystore.Proof{}, r.stop(n, "put the new value (%s) into it; it holds neither", label(r.plan.NewHeld))
+		return keystore.Proof{}, r.stop(n, "%s; it holds neither", put)
 	}
 	return keystore.Proof{Note: "read back"}, nil
 }
@@ -340,7 +340,7 @@ func (r *run) put(ctx context.Context, place string, value keystore.Secret) (key
 	case err != nil && !errors.Is(err, keystore.ErrSecretMissing):
 		return keystore.Proof{}, err
 	case err == nil && r.plan.OldFingerprint != "" && now.Fingerprint() != r.plan.OldFingerprint && now.Fingerprint() != value.Fingerprint():
-		return keystore.Proof{}, fmt.Errorf("%s gives neither the old value nor the new one: it is left as it is", label(place))
+		return keystore.Proof{}, fmt.Errorf("%s gives neither the old %s nor the new one: it is left as it is", label(place), r.plan.Value())
 	}
 	if now.Fingerprint() != value.Fingerprint() {
 		r.wrote = place
@@ -393,7 +393,7 @@ func (r *run) test(ctx context.Context, n int) (keystore.Proof, error) {
 		return keystore.Proof{}, fmt.Errorf("%s is not in the record", r.plan.Steps[n].Subject)
 	}
 	if !u.Callable() {
-		return keystore.Proof{}, r.stop(n, "%s: see a call of it work with the new value, and vouch for it", cmp.Or(u.Why, "the console cannot make its call"))
+		return keystore.Proof{}, r.stop(n, "%s: see a call of it work with the new %s, and vouch for it", cmp.Or(u.Why, "the console cannot make its call"), r.plan.Value())
 	}
 	if err := r.markSet(ctx); err != nil {
 		return keystore.Proof{}, err
@@ -411,7 +411,7 @@ func (r *run) test(ctx context.Context, n int) (keystore.Proof, error) {
 	}
 	r.seen = append(r.seen, value)
 	if value.Fingerprint() != r.plan.NewFingerprint {
-		return keystore.Proof{}, fmt.Errorf("%s reads another value than the new one (••••%s)", u.Name, value.Last4())
+		return keystore.Proof{}, fmt.Errorf("%s reads another %s than the new one (••••%s)", u.Name, r.plan.Value(), value.Last4())
 	}
 	proof, err := r.accepted(ctx, u, value)
 	if err != nil {

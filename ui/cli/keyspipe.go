@@ -9,7 +9,7 @@ import (
 	"zonedeck/keystore"
 )
 
-// pipeValue gives a rotation's new value to a command on its standard input. What the command prints
+// pipeValue gives the new value, or password, of a rotation to a command on its standard input. What the command prints
 // may hold the value, and is dropped.
 func (t *task) pipeValue(ctx context.Context, command string, p keystore.RotationPlan) error {
 	words, err := keystore.Words(command)
@@ -18,13 +18,13 @@ func (t *task) pipeValue(ctx context.Context, command string, p keystore.Rotatio
 	}
 	value, err := t.Resolver.Resolve(ctx, p.NewHeld)
 	if err != nil {
-		return fail(exitState, "the new value: %w", err)
+		return fail(exitState, "the new %s: %w", p.Value(), err)
 	}
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	cmd.Stdin, cmd.WaitDelay = strings.NewReader(value.Reveal()), time.Second
 	if err := cmd.Run(); err != nil {
-		return fail(exitChecksFailed, "--pipe: %w; what the command printed is not shown, because it may hold the value", err)
+		return fail(exitChecksFailed, "--pipe: %w; what the command printed is not shown, because it may hold the %s", err, p.Value())
 	}
-	t.app.say("zonedeck: the new value (••••%s) was given to the command", value.Last4())
+	t.app.say("zonedeck: the new %s (••••%s) was given to the command", p.Value(), value.Last4())
 	return nil
 }

@@ -66,8 +66,10 @@ that uses it stands still until its reference gives the new one.`,
 // keyRotationJSON is what "keys rotate --json" prints (docs/schema/keys-rotate.json).
 type keyRotationJSON struct {
 	SchemaVersion int                   `json:"schema_version"`
-	Key           string                `json:"key"`
+	Key           string                `json:"key"` // of a password "password of zone NAME"
 	NewKey        string                `json:"new_key"`
+	Zone          string                `json:"zone"`       // whose password it is; empty for a key
+	ChangedBy     string                `json:"changed_by"` // the key by which that password is changed
 	ID            string                `json:"id"`
 	Method        string                `json:"method"`
 	Over          bool                  `json:"over"`
@@ -89,7 +91,7 @@ type keyRotationStepJSON struct {
 
 func newKeyRotationJSON(p keystore.RotationPlan, err error) keyRotationJSON {
 	out := keyRotationJSON{
-		SchemaVersion: schemaVersion, Key: p.Key, NewKey: p.NewName, ID: p.ID, Method: string(p.Method),
+		SchemaVersion: schemaVersion, Key: p.Key, NewKey: p.NewName, Zone: p.Zone, ChangedBy: p.ChangedBy, ID: p.ID, Method: string(p.Method),
 		Over: p.Over(), Abandoned: p.Abandoned, Steps: []keyRotationStepJSON{},
 	}
 	for _, s := range p.Steps {
@@ -370,7 +372,7 @@ func rotationError(ctx context.Context, err error) error {
 	case errors.As(err, &stop):
 		words := fmt.Sprintf("%s. The same command goes on afterwards", strings.TrimRight(stop.Error(), "."))
 		if stop.Step.Kind == keystore.StepSet {
-			words += "; --pipe COMMAND gives the new value to a command on its standard input"
+			words += "; --pipe COMMAND gives the new one to a command on its standard input"
 		}
 		if stop.Value {
 			words += "; --value REFERENCE gives the value"

@@ -60,7 +60,7 @@ func isp(t *testing.T, w, h int) (*rig, *uitest.Screen) {
 	r, s := rotating(t, w, h)
 	r.service.valid["old-password-of-isp-2222"], r.service.values["keyring:acme/isp"] = "zone isp", "old-password-of-isp-2222"
 	s.Send(kit.Goto{View: kit.Keys, Msg: kit.RotatePassword{Zone: "isp", Key: "prod"}})
-	s.Expect("Rotation of password of zone isp by added password", "USES THE PASSWORD", "the password itself", "profile acme")
+	s.Expect("Rotation of the password of zone isp · not begun", "USES THE PASSWORD", "the password itself", "profile acme")
 	return r, s
 }
 
@@ -83,7 +83,7 @@ func TestAPasswordIsRotatedWordByWord(t *testing.T) {
 			s.Expect("Remove the old password?", "account hl_1, profile acme, https://api.example.com", "A login with the old")
 			looks("remove")
 			s.Press("y")
-			s.Expect("the rotation of password of zone isp is done: steps measured 6, vouched for", "✓ 407")
+			s.Expect("the rotation of the password of zone isp is done: steps measured 6", "✓ 407")
 			looks("done")
 			if r.service.valid["old-password-of-isp-2222"] != "" || len(r.service.values) != 2 {
 				t.Errorf("kept are %d values", len(r.service.values))

@@ -54,7 +54,7 @@ func (p *Page) Bindings() []kit.Binding {
 		enter.Label, enter.Intent = "give the value", giveValue{}
 	}
 	if p.finished() {
-		enter = kit.Binding{Keys: []string{"enter"}, Label: "look for uses", Help: "Look for uses of the old value since the rotation ended.", Group: group, Intent: lookLate{}, Disabled: busy}
+		enter = kit.Binding{Keys: []string{"enter"}, Label: "look for uses", Help: "Look for uses of the old " + p.plan.Value() + " since the rotation ended.", Group: group, Intent: lookLate{}, Disabled: busy}
 		if p.late.slot.Running() {
 			enter.Disabled = "it is being looked for"
 		}
@@ -82,7 +82,7 @@ func (p *Page) Bindings() []kit.Binding {
 	if rehearsing == "" && p.plan.NewFingerprint != "" {
 		rehearsing = "the rotation itself is under way"
 	}
-	value := "there is no new value yet"
+	value := "there is no new " + p.plan.Value() + " yet"
 	if p.plan.NewHeld != "" {
 		value = over
 	}

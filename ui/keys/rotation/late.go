@@ -38,11 +38,11 @@ func (p *Page) lateLines(w int) (out []string) {
 	th, seen := p.deps.Theme, p.late.seen
 	switch {
 	case p.late.slot.Running():
-		return widget.Wrapped(th.Accent, "● looking for uses of the old value …", w)
+		return widget.Wrapped(th.Accent, "● looking for uses of the old "+p.plan.Value()+" …", w)
 	case seen == nil:
 		return nil
 	case len(seen.Used) == 0:
-		out = widget.Hung(th.Good.Render("✓ "), th.Muted, "no use of the old value was seen since it ended", w)
+		out = widget.Hung(th.Good.Render("✓ "), th.Muted, "no use of the old "+p.plan.Value()+" was seen since it ended", w)
 	}
 	for _, text := range seen.Used {
 		out = append(out, widget.Hung(th.Warn.Render("! "), th.Warn, text, w)...)

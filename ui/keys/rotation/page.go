@@ -110,7 +110,7 @@ func (p *Page) look(k model.Key, plan, begin func(ctx context.Context) (keystore
 // Show opens the page on a rotation, unless another one is at work.
 func (p *Page) Show(k model.Key, plan keystore.RotationPlan) tea.Cmd {
 	if p.slot.Running() && p.plan.ID != plan.ID {
-		return kit.Warn("the rotation of " + p.plan.Key + " is at work: look at this one when it has ended")
+		return kit.Warn("the rotation of " + p.plan.Named() + " is at work: look at this one when it has ended")
 	}
 	if p.plan.ID != plan.ID {
 		p.stop, p.err, p.tried = nil, nil, ""
@@ -188,9 +188,9 @@ func (p *Page) Update(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 		return nil, true
 	case copied:
 		if msg.err != nil {
-			return kit.Fail("the new value: " + msg.err.Error()), true
+			return kit.Fail("the new " + p.plan.Value() + ": " + msg.err.Error()), true
 		}
-		return kit.CopySecret("new value", msg.value.Reveal()), true
+		return kit.CopySecret("new "+p.plan.Value(), msg.value.Reveal()), true
 	case seenLate:
 		p.late.seen = &msg.late
 		return nil, true
@@ -311,7 +311,7 @@ func (p *Page) outcome() string {
 		return words
 	}
 	measured, vouched := p.plan.Count()
-	return fmt.Sprintf("the rotation of %s is done: steps measured %d, vouched for %d", p.plan.Key, measured, vouched)
+	return fmt.Sprintf("the rotation of %s is done: steps measured %d, vouched for %d", p.plan.Named(), measured, vouched)
 }
 
 // next is the word that comes now; false when the rotation is over.

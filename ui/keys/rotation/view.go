@@ -42,7 +42,7 @@ func (p *Page) valueNow(i int) widget.Cell {
 		old = "unknown"
 	}
 	if i == 0 {
-		if p.plan.NewLast4 == "" || p.stop != nil && p.stop.Value { // none, or one that was refused
+		if p.plan.NewLast4 == "" || p.plan.Undone || p.stop != nil && p.stop.Value { // none, or one that was taken back or refused
 			return widget.Cell{Text: old, Ink: th.Muted}
 		}
 		return widget.Cell{Text: fresh, Ink: th.Good}
@@ -149,7 +149,10 @@ func (p *Page) Render(w, h int) string {
 }
 
 func (p *Page) title() string {
-	title := "Rotation of " + p.plan.Key + " by " + string(p.plan.Method)
+	title := "Rotation of " + p.plan.Named()
+	if p.plan.Zone == "" {
+		title += " by " + string(p.plan.Method)
+	}
 	switch {
 	case p.plan.Undone && !p.plan.Over():
 		return title + " · being taken back"
@@ -200,7 +203,7 @@ func (p *Page) nowLines(w int) []string {
 		case p.stop.Vouch:
 			out = append(out, widget.Wrapped(th.Muted, "enter looks again; v records your word.", w)...)
 		case p.stop.Step.Kind == keystore.StepSet:
-			out = append(out, widget.Wrapped(th.Muted, "enter looks again; c copies the new value.", w)...)
+			out = append(out, widget.Wrapped(th.Muted, "enter looks again; c copies the new "+p.plan.Value()+".", w)...)
 		default:
 			out = append(out, widget.Wrapped(th.Muted, "enter looks again.", w)...)
 		}
