@@ -137,8 +137,35 @@ func (r *run) deleted(ctx context.Context, n int) (keystore.Proof, error) {
 	return proof, nil
 }
 
-// tryOld makes a call with the old value.
+// tryOld makes a call with the old value, between two with the new one to the same service: a refusal says
+// something of the old value only where the service tells the two apart.
 func (r *run) tryOld(ctx context.Context) (proof keystore.Proof, accepted bool, err error) {
+	if err := r.control(ctx); err != nil {
+		return proof, false, err
+	}
+	if proof, accepted, err = r.callOld(ctx); err == nil && !accepted {
+		err = r.control(ctx)
+	}
+	return proof, accepted, err
+}
+
+// control sees the new value accepted.
+func (r *run) control(ctx context.Context) error {
+	value, err := r.newValue(ctx)
+	if err != nil {
+		return err
+	}
+	r.beside = true
+	_, err = r.accepted(ctx, keystore.RotationUser{}, value)
+	r.beside = false
+	if err != nil {
+		return fmt.Errorf("the new value was not accepted beside the old one, so that a refusal would say nothing of the old one: %w", err)
+	}
+	return nil
+}
+
+// callOld makes one call with the old value.
+func (r *run) callOld(ctx context.Context) (proof keystore.Proof, accepted bool, err error) {
 	old, err := r.oldValue(ctx)
 	if err != nil {
 		return proof, false, err

@@ -62,6 +62,26 @@ func TestOnlyARejectedKeyIsARefusedOne(t *testing.T) {
 	}
 }
 
+// A service that refuses every key, or another one behind the address, says nothing of the old value.
+func TestARefusalOfEveryKeyIsNoProof(t *testing.T) {
+	demo := start(t)
+	for name, refused := range map[string]int{"from-before": 0, "from-the-old": 1} { // calls of the step before the service refuses every key
+		p := newPlace(t, demo, name)
+		c := p.config()
+		prove, calls, mended := c.Prove, 0, false
+		c.Prove = func(ctx context.Context, call rotate.Call) (model.FetchResult, error) {
+			if strings.Contains(call.Proves, "step "+string(keystore.StepRefused)) && !mended {
+				if calls++; calls > refused {
+					return model.FetchResult{ServiceStatus: http.StatusUnauthorized, Diagnosis: model.Diagnosis{Class: model.ClassOutside, Cause: model.CauseKeyRejected, Summary: "the service does not know the key"}}, nil
+				}
+			}
+			return prove(ctx, call)
+		}
+		e, plan := p.begin(t, c, keystore.RotateByNewKey)
+		p.wantDone(t, wantNotRefused(t, e, plan.ID, "the new value was not accepted beside the old one", func() { mended = true }))
+	}
+}
+
 // A password that the proxy still takes is not refused, whatever the account said when it was removed.
 func TestAnOldPasswordThatStillWorksIsNotRefused(t *testing.T) {
 	p := newPlace(t, start(t), "stays").withPassword(t)

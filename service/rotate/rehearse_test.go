@@ -117,7 +117,7 @@ func TestEachCallSaysWhatItProves(t *testing.T) {
 			e, plan := p.begin(t, c, keystore.RotateByNewKey)
 			_, err = e.Run(t.Context(), plan.ID, "", nil)
 		}
-		want := []string{of + "create", of + "test profile acme", of + "test saved request shop", of + "refused"}
+		want := []string{of + "create", of + "test profile acme", of + "test saved request shop", of + "refused, by the new value", of + "refused", of + "refused, by the new value"}
 		if err != nil || !slices.Equal(proves, want) {
 			t.Errorf("%q, %v, want %q", proves, err, want)
 		}

@@ -299,7 +299,11 @@ func (r *run) proves() string {
 	if r.plan.Undone {
 		return of + ", taken back"
 	}
-	return of + ", step " + r.plan.Steps[r.at].Name()
+	of += ", step " + r.plan.Steps[r.at].Name()
+	if r.beside {
+		of += ", by the new value"
+	}
+	return of
 }
 
 // run is one process at work on a rotation.
@@ -309,6 +313,8 @@ type run struct {
 	plan keystore.RotationPlan
 	seen []keystore.Secret // values that no text may repeat
 	at   int               // the step that is being taken
+	// beside says that the call under way is by the new value, beside one by the old one.
+	beside bool
 	// wrote is the reference that this run wrote and has not seen to give the new value.
 	wrote string
 	// reopened are the places that this run found to have lost the new value.

@@ -442,7 +442,7 @@ func TestCallsGoToTheServiceOfTheKey(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if !plan.Over() || calls != 3 {
+	if !plan.Over() || calls != 5 { // create, one user, and the old value between two of the new one
 		t.Errorf("%d calls, over %v", calls, plan.Over())
 	}
 }
