@@ -43,29 +43,19 @@ func TestTheWebhookOfAJobThatMayHaveStartedIsWaitedForUntilADeadline(t *testing.
 	// The watch writes down once that it did not come.
 	for _, c := range []struct {
 		after time.Duration
-		told  int
-	}{{model.HookDue - time.Second, 0}, {time.Second, 1}, {time.Hour, 0}} {
+		told  bool
+	}{{model.HookDue - time.Second, false}, {time.Second, true}, {time.Hour, false}} {
 		now = now.Add(c.after)
-		var told []Followed
-		f := follower{rn: rn, profile: "test", seen: map[string]Followed{}, on: func(e Followed) {
-			if e.Job.ID != "" {
-				told = append(told, e)
-			}
-		}}
-		if err := f.look(t.Context()); err != nil || len(told) != c.told {
-			t.Errorf("after %s: %v, %v", c.after, told, err)
-		}
-		for _, e := range told {
-			if e.On || e.Job.ID != job.ID || e.Job.State != model.JobMayHave || !e.Job.HookDue.IsZero() {
-				t.Errorf("%+v", e)
-			}
+		looked, wrote, err := rn.endFirstWait(t.Context(), "test")
+		if err != nil || wrote != c.told || wrote && (looked.ID != job.ID || looked.State != model.JobMayHave || !looked.HookDue.IsZero()) {
+			t.Errorf("after %s: %t, %+v, %v", c.after, wrote, looked, err)
 		}
 	}
 	steps := texts(t, rn, job.ID)
 	if want := []string{
-		"waits 30m0s for its webhook; nothing is sent", "no webhook came in time: the service's list is looked at",
-		"what the service's list has is not known: the service's list of jobs cannot be asked for",
-	}; !slices.Equal(steps[len(steps)-3:], want) {
+		"waits 30m0s for its webhook; nothing is sent",
+		"no webhook came in time, and what the service's list has is not known: the service's list of jobs cannot be asked for",
+	}; !slices.Equal(steps[len(steps)-2:], want) {
 		t.Errorf("%q", steps)
 	}
 	// One that comes in time settles it.
@@ -115,14 +105,97 @@ func TestTheListIsLookedAtWhereNoWebhookCame(t *testing.T) {
 			}
 			now = now.Add(model.HookDue)
 			for range 2 {
-				if err := rn.endWaits(t.Context(), "test", func(model.Job) {}); err != nil {
+				if _, _, err := rn.endFirstWait(t.Context(), "test"); err != nil {
 					t.Fatal(err)
 				}
 			}
 			after, err := rn.Job(t.Context(), job.ID)
-			if steps := texts(t, rn, job.ID); err != nil || looks != 1 || after.State != model.JobMayHave || steps[len(steps)-1] != c.says {
+			if steps := texts(t, rn, job.ID); err != nil || looks != 1 || after.State != model.JobMayHave || steps[len(steps)-1] != "no webhook came in time, and "+c.says {
 				t.Errorf("%d looks, %s, %q, %v", looks, after.State, steps, err)
 			}
 		})
+	}
+}
+
+// A look that does not come to its end leaves the job as it was: it is made again, and nothing is said of it.
+func TestALookInTheListThatIsCutShortIsMadeAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		during func(rn *Runner, id string) error
+		says   string
+	}{
+		"the process ends": {func(*Runner, string) error { return errors.New("cancelled") }, "waits 30m0s for its webhook; nothing is sent"},
+		"it is settled": {func(rn *Runner, id string) error {
+			_, err := rn.NotStarted(t.Context(), id)
+			return err
+		}, "marked as not started by a person"},
+		"its webhook is waited for again": {func(rn *Runner, id string) error {
+			_, err := rn.AwaitHook(t.Context(), id)
+			return err
+		}, "waits 30m0s for its webhook; nothing is sent"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rn, _ := script(t, text(200, `{"status":"running"}`))
+			now := time.Now().Truncate(time.Second)
+			rn.cfg.Now = func() time.Time { return now }
+			job := mayHave(t, rn, hookToken)
+			if _, err := rn.AwaitHook(t.Context(), job.ID); err != nil {
+				t.Fatal(err)
+			}
+			now = now.Add(model.HookDue)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			rn.cfg.List = func(context.Context, string, string, int) ([]model.RemoteJob, int, error) {
+				now = now.Add(time.Second)
+				if err := c.during(rn, job.ID); err != nil {
+					cancel()
+					return nil, 0, err
+				}
+				return nil, 0, nil
+			}
+			if _, wrote, err := rn.endFirstWait(ctx, "test"); wrote || (err != nil) != (ctx.Err() != nil) {
+				t.Errorf("%t, %v", wrote, err)
+			}
+			after, err := rn.Job(t.Context(), job.ID)
+			if steps := texts(t, rn, job.ID); err != nil || after.HookDue.IsZero() || steps[len(steps)-1] != c.says {
+				t.Errorf("due %s, %q, %v", after.HookDue, steps, err)
+			}
+		})
+	}
+}
+
+// The service's list may be slow to come: meanwhile jobs are followed.
+func TestJobsAreFollowedWhileTheListIsLookedAt(t *testing.T) {
+	rn, _ := script(t, text(200, `{"status":"running"}`))
+	lost, now := mayHave(t, rn, hookToken), time.Now()
+	rn.cfg.Now = func() time.Time { return now }
+	if _, err := rn.AwaitHook(t.Context(), lost.ID); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(model.HookDue)
+	followed := make(chan struct{})
+	rn.cfg.List = func(ctx context.Context, _, _ string, _ int) ([]model.RemoteJob, int, error) {
+		select {
+		case <-followed:
+		case <-ctx.Done():
+		}
+		return nil, 0, nil
+	}
+	running := accepted(t, rn)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var order []string
+	if err := rn.Follow(ctx, func(f Followed) {
+		switch f.Job.ID {
+		case running.ID:
+			if len(order) == 0 {
+				order = append(order, f.Job.ID)
+				close(followed)
+			}
+		case lost.ID:
+			order = append(order, f.Job.ID)
+			cancel()
+		}
+	}); err != nil || !slices.Equal(order, []string{running.ID, lost.ID}) {
+		t.Errorf("%q, %v", order, err)
 	}
 }

@@ -61,6 +61,8 @@ func (rn *Runner) follow(ctx context.Context, on func(Followed)) error {
 	f := follower{rn: rn, profile: p.Name, cadence: d.Cadence(p.Local), seen: map[string]Followed{}, on: on}
 	defer f.rest()
 	defer rn.seeDue(ctx, p.Name)()
+	ended, end := rn.endWaits(ctx, p.Name)
+	defer end()
 	for {
 		feed.take() // the look sees them in the ledger
 		if err := f.look(ctx); err != nil {
@@ -75,6 +77,8 @@ func (rn *Runner) follow(ctx context.Context, on func(Followed)) error {
 		case <-ctx.Done():
 			next.Stop()
 			return context.Cause(ctx)
+		case job := <-ended:
+			on(Followed{Job: job})
 		case <-feed.wake:
 		case <-next.C:
 		}
@@ -125,9 +129,6 @@ func (f *follower) look(ctx context.Context) error {
 		}
 	}
 	if err := f.rn.watching.broken(); err != nil {
-		return err
-	}
-	if err := f.rn.endWaits(ctx, f.profile, func(job model.Job) { f.on(Followed{Job: job}) }); err != nil {
 		return err
 	}
 	there, asked, waiting := map[string]bool{}, 0, 0

@@ -86,38 +86,53 @@ func (rn *Runner) AwaitHook(ctx context.Context, id string) (model.Job, error) {
 	})
 }
 
-// endWaits looks once in the service's list for each job of a profile that may have started and of
-// which no webhook came in time, writes down what it saw, and gives the job.
-func (rn *Runner) endWaits(ctx context.Context, profile string, on func(model.Job)) error {
-	due, err := rn.cfg.Ledger.HooksDue(ctx, profile, rn.cfg.Now())
-	if err != nil {
-		return err
-	}
-	for _, job := range due {
-		job, ended, err := rn.endWaitOnce(ctx, job, "no webhook came in time: the service's list is looked at")
-		if err != nil {
-			return err
-		}
-		if ended { // by this process, and by no other
-			if job, err = rn.sawInList(ctx, job); err != nil {
-				return err
+// endWaits looks in the service's list for each job of a profile that may have started and of which no webhook
+// came in time, one at a time, until end is called. Each of which it wrote down what it saw comes from ended.
+func (rn *Runner) endWaits(ctx context.Context, profile string) (ended <-chan model.Job, end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	jobs, done := make(chan model.Job), make(chan struct{})
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			again := time.NewTimer(lookIdle)
+			job, wrote, err := rn.endFirstWait(ctx, profile)
+			if err != nil && ctx.Err() == nil {
+				rn.cfg.Log.Warn("the service's list is looked at later for a job whose webhook did not come", "error", err)
 			}
+			if wrote {
+				select {
+				case jobs <- job:
+				case <-ctx.Done():
+				}
+			}
+			select {
+			case <-again.C:
+			case <-ctx.Done():
+			}
+			again.Stop()
 		}
-		on(job)
+	}()
+	return jobs, func() {
+		cancel()
+		<-done
 	}
-	return nil
 }
 
-// sawInList writes down whether the service's list has a job that one that may have started can be. It
-// takes none for it: that is for a person to decide.
-func (rn *Runner) sawInList(ctx context.Context, job model.Job) (model.Job, error) {
-	found, err := rn.Candidates(ctx, job.ID)
+// endFirstWait looks in the service's list for the newest job that is due, and then writes down what it saw and that
+// nothing is waited for any more: a look that does not come to its end is made again. It takes no job for it: that is
+// for a person to decide.
+func (rn *Runner) endFirstWait(ctx context.Context, profile string) (job model.Job, wrote bool, err error) {
+	due, err := rn.cfg.Ledger.HooksDue(ctx, profile, rn.cfg.Now())
+	if err != nil || len(due) == 0 {
+		return model.Job{}, false, err
+	}
+	found, err := rn.Candidates(ctx, due[0].ID)
 	said := "no job that was seen in the service's list can be it"
 	switch {
 	case errors.Is(err, ErrSettled):
-		return job, nil
+		return due[0], false, nil
 	case context.Cause(ctx) != nil:
-		return job, context.Cause(ctx)
+		return due[0], false, context.Cause(ctx)
 	case err != nil:
 		said = line("what the service's list has is not known: " + err.Error())
 	case len(found) == 1:
@@ -125,30 +140,32 @@ func (rn *Runner) sawInList(ctx context.Context, job model.Job) (model.Job, erro
 	case len(found) > 1:
 		said = fmt.Sprintf("%d jobs of the service's list can be it, %s first: adopt the one that it is", len(found), found[0].Snapshot)
 	}
-	return rn.change(context.WithoutCancel(ctx), job.ID, func(row *model.Job) (note, error) {
-		return note{step: said, activity: row.ID + " " + row.Dataset + ": " + said}, nil
+	job, err = rn.change(context.WithoutCancel(ctx), due[0].ID, func(row *model.Job) (note, error) {
+		if row.State != model.JobMayHave || !row.HookDue.Equal(due[0].HookDue) { // somebody was faster
+			return note{}, ErrSettled
+		}
+		row.HookDue = time.Time{}
+		step := "no webhook came in time, and " + said
+		return note{step: step, activity: row.ID + " " + row.Dataset + ": " + step}, nil
 	})
+	if errors.Is(err, ErrSettled) {
+		return job, false, nil
+	}
+	return job, err == nil, err
 }
 
 // endWait has nothing waited for any more. It changes nothing where nothing is waited for.
 func (rn *Runner) endWait(ctx context.Context, job model.Job, why string) (model.Job, error) {
-	job, _, err := rn.endWaitOnce(ctx, job, why)
-	return job, err
-}
-
-// endWaitOnce is endWait, and says whether it was this call that ended it.
-func (rn *Runner) endWaitOnce(ctx context.Context, job model.Job, why string) (_ model.Job, ended bool, err error) {
 	if job.HookDue.IsZero() {
-		return job, false, nil
+		return job, nil
 	}
-	job, err = rn.change(context.WithoutCancel(ctx), job.ID, func(row *model.Job) (note, error) {
-		if ended = !row.HookDue.IsZero(); !ended {
+	return rn.change(context.WithoutCancel(ctx), job.ID, func(row *model.Job) (note, error) {
+		if row.HookDue.IsZero() {
 			return note{}, nil
 		}
 		row.HookDue = time.Time{}
 		return note{step: why, activity: row.ID + " " + row.Dataset + ": " + why}, nil
 	})
-	return job, ended && err == nil, err
 }
 
 // Heard tells the job that a webhook is about of it, and has whoever follows jobs ask the service:
