@@ -1,9 +1,13 @@
 package webhook
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/netip"
 	"os"
@@ -75,6 +79,51 @@ func TestAPageInABrowserSendsNoWebhooks(t *testing.T) {
 	}
 	if _, total, err := in.List(t.Context(), model.HookFilter{}, 0); total != 0 || err != nil {
 		t.Errorf("%d were stored, %v", total, err)
+	}
+}
+
+// TestWhatIsNoBodyIsTheSendersFault sends what is no HTTP body: nobody but the sender is told.
+func TestWhatIsNoBodyIsTheSendersFault(t *testing.T) {
+	in := openInbox(t, t.TempDir())
+	r, _ := listening(t, in, Config{Refused: func(run model.HookRefusals) { t.Errorf("the operator was told: %+v", run) }})
+	const head = "POST /a HTTP/1.1\r\nHost: x\r\n"
+	for what, c := range map[string]struct {
+		raw  string
+		want int
+	}{
+		"HTTP/1.0":                    {"POST /a HTTP/1.0\r\nContent-Length: 2\r\n\r\n{}", http.StatusOK},
+		"10,000 headers":              {head + strings.Repeat("X-H: v\r\n", 10_000) + "\r\n", http.StatusRequestHeaderFieldsTooLarge},
+		"an escape in a header":       {head + "X-H: \x1b[2J\r\n\r\n", http.StatusBadRequest},
+		"no chunk":                    {head + "Transfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n", http.StatusBadRequest},
+		"a chunk of less than none":   {head + "Transfer-Encoding: chunked\r\n\r\n-5\r\nhello\r\n", http.StatusBadRequest},
+		"a chunk's line that is long": {head + "Transfer-Encoding: chunked\r\n\r\n1;" + strings.Repeat("a", 20_000) + "\r\nx\r\n0\r\n\r\n", http.StatusBadRequest},
+		"a trailer with an escape":    {head + "Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\nX-T: \x1b[2J\r\n\r\n", http.StatusBadRequest},
+		"a body that ends early":      {head + "Content-Length: 9\r\n\r\n{}", http.StatusBadRequest},
+	} {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(r.URL(), "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.WriteString(conn, c.raw)
+		if tcp, ok := conn.(*net.TCPConn); ok && err == nil {
+			err = tcp.CloseWrite()
+		}
+		var status int
+		if err == nil {
+			var resp *http.Response
+			if resp, err = http.ReadResponse(bufio.NewReader(conn), nil); err == nil {
+				status, err = resp.StatusCode, resp.Body.Close()
+			}
+		}
+		if err := errors.Join(err, conn.Close()); err != nil || status != c.want {
+			t.Errorf("%s: %d, %v, want %d", what, status, err, c.want)
+		}
+	}
+	if n, err := in.Count(t.Context()); n != 1 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	if left, err := filepath.Glob(filepath.Join(in.dir, "body-*")); len(left) != 1 || err != nil {
+		t.Errorf("%v, %v", left, err)
 	}
 }
 

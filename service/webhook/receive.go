@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -47,6 +48,7 @@ const mask = "••••"
 
 var (
 	errSlow     = errors.New("the body came too slowly")
+	errBody     = errors.New("the body cannot be read") // as it comes: the sender's fault
 	errTooLarge = errors.New("the body is too large")
 	errFull     = errors.New("the inbox is full")
 	errDisk     = errors.New("the disk is nearly full")
@@ -103,6 +105,8 @@ func (r *Receiver) receive(w http.ResponseWriter, q *http.Request) (status int, 
 		return http.StatusRequestTimeout, errSlow.Error()
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return http.StatusBadRequest, "the body ended early"
+	case errors.Is(err, errBody):
+		return http.StatusBadRequest, errBody.Error()
 	case errors.Is(database.Classify(err), database.ErrFull):
 		r.refused.add(whyDisk, r.conf.Wall())
 		return http.StatusInsufficientStorage, "the disk is full"
@@ -219,7 +223,7 @@ func (r *Receiver) copyBody(to io.Writer, w http.ResponseWriter, body io.Reader)
 			return size, control.SetReadDeadline(time.Time{})
 		}
 		if err != nil {
-			return size, err
+			return size, fmt.Errorf("%w: %w", errBody, err)
 		}
 		if took := r.conf.Wall().Sub(began); took > maxReceiving || took > slowAfter && float64(size) < took.Seconds()*slowestRate {
 			return size, errSlow
