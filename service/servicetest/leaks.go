@@ -21,8 +21,8 @@ import (
 	_ "modernc.org/sqlite" // the driver
 )
 
-// Leaks says where a text holds one of the secrets: as it is, in base64 at any place of a longer
-// text, or URL-encoded, whatever the case of its letters. It names the secrets by their numbers.
+// Leaks says where a text holds one of the secrets: as it is, as JSON writes it, in base64 at any place of a
+// longer text, or URL-encoded, whatever the case of its letters. It names the secrets by their numbers.
 func Leaks(where string, text []byte, secrets ...string) (found []string) {
 	lower := bytes.ToLower(text)
 	for i, s := range secrets {
@@ -43,6 +43,8 @@ func Leaks(where string, text []byte, secrets ...string) (found []string) {
 // spellings are the forms of a secret that are looked for.
 func spellings(s string) map[string]string {
 	out := map[string]string{"plain": s, "URL-encoded in a query": url.QueryEscape(s), "URL-encoded in a path": url.PathEscape(s)}
+	quoted, _ := json.Marshal(s) // writes & as \u0026
+	out["in JSON"] = strings.Trim(string(quoted), `"`)
 	for name, enc := range map[string]*base64.Encoding{"base64": base64.RawStdEncoding, "base64 of URLs": base64.RawURLEncoding} {
 		for before := range 3 { // bytes that stand before it in its group of three
 			text := enc.EncodeToString(append(make([]byte, before), s...))

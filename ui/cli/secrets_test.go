@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -329,9 +330,30 @@ product = "unlocker"
 	return dir
 }
 
+// noteArguments has the programs that are started from here on note their arguments in a file of the home,
+// where they are searched like all that is written.
+func noteArguments(t *testing.T, dir string) {
+	t.Helper()
+	bin, noted := t.TempDir(), filepath.Join(dir, "arguments")
+	for _, name := range []string{"git", "tmux", "sh", "age", "secret-tool", "security", "op", "pass", "xclip", "wl-copy"} {
+		script := "#!/bin/sh\nprintf '%s\\n' \"$0\" \"$@\" >>'" + noted + "'\n"
+		if real, err := exec.LookPath(name); err == nil {
+			script += "exec '" + real + "' \"$@\"\n"
+		}
+		if err := os.WriteFile(filepath.Join(bin, name), []byte(script), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	_ = exec.CommandContext(t.Context(), "git", "--noted-by-this-test").Run() // it knows no such option
+	if b, err := os.ReadFile(noted); err != nil || !bytes.Contains(b, []byte("--noted-by-this-test")) {
+		t.Fatalf("nothing is noted: %s%v", b, err)
+	}
+}
+
 // TestNoCommandWritesASecret runs every command against a service and a proxy that repeat what
-// they are sent, and searches all that was written for the secrets: both streams and every file
-// of the home.
+// they are sent, and searches all that was written for the secrets: both streams, every file of the
+// home, and what other programs were started with.
 func TestNoCommandWritesASecret(t *testing.T) {
 	var byKey, byPassword atomic.Int64
 	var deleted atomic.Bool
@@ -340,6 +362,7 @@ func TestNoCommandWritesASecret(t *testing.T) {
 		"ZK": markedKey, "ZP": markedPassword, "TOKEN": markedToken, "HOOK": markedHook, "ZNEW": markedNew, profileVariable: "acme", "ZONEDECK_EMULATOR_PROXY": "127.0.0.1:0",
 	})
 	dir := markedHome(t, base, api, proxy)
+	noteArguments(t, dir)
 	root := (&app{Process: base}).rootCommand()
 	ran, ranJSON := map[string]bool{}, map[string]bool{}
 	place := strings.NewReplacer("{dir}", dir, "{api}", api, "{proxy}", proxy)

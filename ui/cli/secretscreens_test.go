@@ -2,12 +2,14 @@ package cli
 
 import (
 	"bytes"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
 
+	"zonedeck/service/profile"
 	"zonedeck/service/servicetest"
 	"zonedeck/ui/uitest"
 )
@@ -42,6 +44,7 @@ func startMarked(t *testing.T, prepare func(p Process)) *markedConsole {
 		"ZK": markedKey, "ZP": markedPassword, "TOKEN": markedToken, "ZNEW": markedNew, profileVariable: "acme", "ZONEDECK_EMULATOR_PROXY": "127.0.0.1:0",
 	})
 	c.process, c.api, c.dir, c.stdout, c.stderr = p, api, markedHome(t, p, api, proxy), stdout, stderr
+	noteArguments(t, c.dir)
 	prepare(p)
 	c.open(t)
 	return c
@@ -59,7 +62,7 @@ func (c *markedConsole) open(t *testing.T) {
 }
 
 // search ends the console and searches what it wrote: every byte for the terminal, its screens, both
-// streams, and every file.
+// streams, every file, and what other programs were started with.
 func (c *markedConsole) search(t *testing.T) {
 	t.Helper()
 	if err := c.end(); err != nil {
@@ -76,6 +79,20 @@ func (c *markedConsole) search(t *testing.T) {
 	}
 	for _, leak := range found {
 		t.Error(leak)
+	}
+}
+
+// full makes the store of encrypted files refuse what is put there, until free is called.
+func (c *markedConsole) full(t *testing.T) (free func()) {
+	t.Helper()
+	dir := profile.FindPaths(c.process.Getenv).SecretsDir()
+	if err := os.WriteFile(dir, nil, 0o600); err != nil { // a file where the folder should be
+		t.Fatal(err)
+	}
+	return func() {
+		if err := os.Remove(dir); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -142,6 +159,10 @@ func TestNoFormOfAnAccountWritesAMarkedSecret(t *testing.T) {
 	w.WaitFor("dc1 datacenter ••••")
 	w.Press("tab")
 	w.WaitFor("dc1 datacenter file:beta-zone-dc1")
+	free := w.full(t)
+	w.Press("ctrl+s")
+	w.WaitFor("not a directory")
+	free()
 	w.Press("ctrl+s")
 	w.WaitGone("Add account") // the console ends, and opens again on the new profile
 	w.search(t)
@@ -198,20 +219,17 @@ func TestNoRotationWritesAMarkedSecret(t *testing.T) {
 	w.Press("enter")
 	w.WaitFor("[✓] test profile filed")
 	w.Press("enter")
-	w.WaitFor("Delete the old key?")
-	w.Press("y")
 	w.WaitFor("! delete", "it is still accepted")
 	w.deleted.Store(true)
 	w.Press("enter")
-	w.WaitFor("Delete the old key?")
-	w.Press("y")
 	w.WaitFor("[✓] refused", "the rotation of filed is done")
 	w.Press("5")
 	w.WaitFor("[5 Activity", "rotation complete")
 	w.search(t)
 }
 
-// TestNoMoveOfSecretsWritesAMarkedSecret moves what a variable gives into an encrypted file.
+// TestNoMoveOfSecretsWritesAMarkedSecret moves what a variable gives into an encrypted file, at first where
+// none can be written.
 func TestNoMoveOfSecretsWritesAMarkedSecret(t *testing.T) {
 	w := startMarked(t, func(Process) {})
 	w.palette("move secrets")
@@ -219,7 +237,11 @@ func TestNoMoveOfSecretsWritesAMarkedSecret(t *testing.T) {
 	w.Press("enter")
 	w.Type("zk")
 	w.WaitFor("env:ZK")
+	free := w.full(t)
 	w.Press("enter", "ctrl+s")
+	w.WaitFor("not a directory")
+	free()
+	w.Press("ctrl+s")
 	w.WaitFor("moved 1 secret")
 	w.search(t)
 }

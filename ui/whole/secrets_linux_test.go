@@ -59,6 +59,7 @@ func TestNoSecretIsInArgumentsOrInTheDumpOfACrash(t *testing.T) {
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"fetch","arguments":{"url":"http://shop.test/ok","zone":"z1"}}}
 `, syscall.SIGQUIT},
+		{"profiles add beta --base-url " + s.URL + " --dialect brightdata --store file", marked + "\n", syscall.SIGABRT},
 	} {
 		t.Run(strings.Fields(c.args)[0], func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -76,6 +77,9 @@ func TestNoSecretIsInArgumentsOrInTheDumpOfACrash(t *testing.T) {
 			}
 			if _, err := in.Write([]byte(c.stdin)); err != nil {
 				t.Fatal(err)
+			}
+			if !strings.HasPrefix(c.args, "mcp") { // it ends with its input
+				_ = in.Close()
 			}
 			select {
 			case sent := <-arrived:
