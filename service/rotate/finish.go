@@ -273,7 +273,7 @@ func (r *run) refusals(ctx context.Context, settings Settings) (n int, consoles 
 	}
 	n, _ = since(page, r.mark(), func(q rehearsal.Request) bool {
 		fits := r.stranger(q)
-		if fits && strings.HasPrefix(q.Header["User-Agent"], ownAgent) {
+		if fits && byConsole(q) {
 			consoles = append(consoles, q)
 		}
 		return fits
@@ -355,9 +355,9 @@ func (r *run) quiet(ctx context.Context, n int, settings Settings) error {
 }
 
 // others reports whether a request used the old key and came from no console.
-func (r *run) others(q rehearsal.Request) bool {
-	return q.Key == r.plan.OldName && !strings.HasPrefix(q.Header["User-Agent"], ownAgent)
-}
+func (r *run) others(q rehearsal.Request) bool { return q.Key == r.plan.OldName && !byConsole(q) }
+
+func byConsole(q rehearsal.Request) bool { return strings.HasPrefix(q.Header["User-Agent"], ownAgent) }
 
 // widestGap is the longest time between two uses of the old key that follow each other. Those of
 // consoles count from when the references were set.
@@ -427,6 +427,9 @@ func (r *run) watch(ctx context.Context, n int) (keystore.Proof, error) {
 	}
 	refused, last := since(page, r.mark(), r.stranger)
 	if others := refused - r.ownIn(page); others > 0 {
+		if _, other := since(page, r.mark(), func(q rehearsal.Request) bool { return r.stranger(q) && !byConsole(q) }); other.Seq != 0 {
+			last = other // and not the proof itself, which may have come after it
+		}
 		return keystore.Proof{}, r.stop(n, "%s, besides the proof's own: something may still send the old %s. Find it and go on, or vouch for it", lastOf(others, last), r.plan.Value())
 	}
 	note := "the service's journal shows no refused call but the proof's own"
@@ -444,7 +447,7 @@ func (r *run) ownIn(page rehearsal.Page) int {
 	}
 	proof, _ := r.plan.Step(keystore.StepRefused, "")
 	n, _ := since(page, r.mark(), func(q rehearsal.Request) bool {
-		return r.stranger(q) && strings.HasPrefix(q.Header["User-Agent"], ownAgent) && !q.Time.After(proof.At)
+		return r.stranger(q) && byConsole(q) && !q.Time.After(proof.At)
 	})
 	return min(n, r.plan.OwnRefused)
 }

@@ -251,6 +251,14 @@ func (r *run) removePassword(ctx context.Context) (keystore.Proof, error) {
 	return keystore.Proof{Note: note}, nil
 }
 
+// call is what a user's use of the value is, in a word.
+func (r *run) call() string {
+	if r.plan.Zone != "" {
+		return "login"
+	}
+	return "call"
+}
+
 // login is a login that is to be accepted, or refused.
 func (r *run) login(value keystore.Secret, accepted bool) fetch.LoginProof {
 	return fetch.LoginProof{Password: value, Proves: r.proves(), Refusal: !accepted}

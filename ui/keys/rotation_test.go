@@ -1,6 +1,7 @@
 package keys_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/radius"
 	"zonedeck/service/rehearsal"
 	"zonedeck/service/rotate"
 	"zonedeck/ui/kit"
@@ -40,6 +42,12 @@ type fakeService struct {
 	levels []model.Level
 	// thenNone says that none can be made after a password was removed.
 	thenNone bool
+	// noRehearsal is why a rehearsal fails.
+	noRehearsal error
+	// files are where the files are whose users are named by another path.
+	files map[string]string
+	// stays says that a deleted key's value stays valid, stranger that somebody sends it once it is deleted.
+	stays, stranger bool
 }
 
 func newFakeService() *fakeService {
@@ -106,9 +114,16 @@ func (f *fakeService) DeleteKey(_ context.Context, name string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for value, n := range f.valid {
-		if n == name {
+		switch {
+		case n != name:
+		case f.stays:
+			f.valid[value] = name + ", deleted"
+		default:
 			delete(f.valid, value)
 		}
+	}
+	if f.stranger {
+		f.refuse(rehearsal.Request{Point: "api", Status: http.StatusUnauthorized, Time: time.Now(), Method: "POST", URL: "/request", Remote: "192.0.2.7", Header: map[string]string{"User-Agent": "curl/8.5.0"}})
 	}
 	return nil
 }
@@ -122,7 +137,10 @@ func (f *fakeService) Newest(context.Context, int) (rehearsal.Page, error) {
 
 // refuse puts a refused call into the journal.
 func (f *fakeService) refuse(q rehearsal.Request) {
-	q.Seq, q.Header = uint64(len(f.refused)+2), map[string]string{"User-Agent": "zonedeck"}
+	q.Seq = uint64(len(f.refused) + 2)
+	if q.Header == nil {
+		q.Header = map[string]string{"User-Agent": "zonedeck"}
+	}
 	f.refused = append(f.refused, q)
 }
 
@@ -174,12 +192,18 @@ func (f *fakeService) engine(r *rig) *rotate.Engine {
 		TookOver: func(ctx context.Context, p keystore.RotationPlan) error {
 			return r.inventory.Update(ctx, p.Key, func(k model.Key) (model.Key, error) { return p.Renewed(k), nil })
 		},
+		Holds: func(file, fingerprint string) (bool, error) {
+			return radius.Holds(cmp.Or(f.files[file], file), fingerprint)
+		},
 		Now: func(keystore.RotationPlan) time.Time { return time.Now() }, Passwords: fakePasswords{f}, NewPassword: func() string { return "new-password-of-isp-3333" },
 	})
 }
 
 // rehearse is what a rehearsal comes to.
 func (f *fakeService) rehearse(context.Context, model.Key, keystore.RotationMethod) (keystore.RotationPlan, error) {
+	if f.noRehearsal != nil {
+		return keystore.RotationPlan{}, f.noRehearsal
+	}
 	return keystore.RotationPlan{Steps: []keystore.RotationStep{
 		{Kind: keystore.StepCreate, Done: true, By: keystore.Measured},
 		{Kind: keystore.StepSet, Subject: "nightly", Done: true, By: keystore.Vouched},
@@ -296,7 +320,7 @@ func TestAVouchedTickLooksDifferent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, s := rotating(t, 120, 40, "nightly")
 		s.Press("R", "enter", "enter")
-		s.Expect("! set nightly: the console does not know", "enter looks again; v records your word", "! you")
+		s.Expect("! set nightly: the console does not know", "c copies the new value; v records your word", "! you")
 		looks(t, s, "rotation-person")
 		s.Press("v")
 		s.Expect("Vouch for: set nightly", "How do you know")
@@ -455,7 +479,7 @@ func TestARotationIsStoppedAndGoneOnWith(t *testing.T) {
 		s.Expect("● create: create a key", "esc stop")
 		looks(t, s, "rotation-running")
 		s.Press("esc")
-		s.Expect("stopped: what was done stands in the record")
+		s.Expect("stopped: what was done stands in the record", "enter goes on from here")
 		s.Press("esc")
 		s.Expect("continue rotation", "Rotating  0 of 6 steps done, next: create")
 		close(r.service.gate)

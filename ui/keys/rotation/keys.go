@@ -50,8 +50,11 @@ func (p *Page) Bindings() []kit.Binding {
 		label = string(step.Kind.Word())
 	}
 	enter := kit.Binding{Keys: []string{"enter"}, Label: label, Help: "Take the steps of the next word, as far as the console can: it ends where a person is needed, and says what to do.", Group: group, Intent: goOn{}, Disabled: either, Dangerous: more && p.ends(step)}
-	if p.stop != nil && p.stop.Value {
+	switch {
+	case p.stop != nil && p.stop.Value:
 		enter.Label, enter.Intent = "give the value", giveValue{}
+	case p.stop != nil:
+		enter.Label = "look again"
 	}
 	if p.finished() {
 		enter = kit.Binding{Keys: []string{"enter"}, Label: "look for uses", Help: "Look for uses of the old " + p.plan.Value() + " since the rotation ended.", Group: group, Intent: lookLate{}, Disabled: busy}

@@ -69,9 +69,18 @@ type Page struct {
 	err   error
 	table widget.Table
 	form  *widget.FormDialog
-	tried string // what a rehearsal came to
-	width int    // of the last frame
-	late  late   // uses of the old value after the end
+	tried tried // what a rehearsal came to
+	width int   // of the last frame
+	late  late  // uses of the old value after the end
+}
+
+// errStopped says that a person stopped what was under way.
+var errStopped = errors.New("stopped: what was done stands in the record")
+
+// tried is what a rehearsal came to, in words; of one that failed, why.
+type tried struct {
+	words string
+	err   error
 }
 
 // New makes a page without a rotation.
@@ -113,7 +122,7 @@ func (p *Page) Show(k model.Key, plan keystore.RotationPlan) tea.Cmd {
 		return kit.Warn("the rotation of " + p.plan.Named() + " is at work: look at this one when it has ended")
 	}
 	if p.plan.ID != plan.ID {
-		p.stop, p.err, p.tried = nil, nil, ""
+		p.stop, p.err, p.tried = nil, nil, tried{}
 		p.table, p.late.seen = widget.Table{}, nil
 		p.late.slot.Drop()
 	}
@@ -246,7 +255,7 @@ func (p *Page) ended(msg ended) tea.Cmd {
 	switch {
 	case errors.As(msg.err, &p.stop):
 	case errors.Is(msg.err, context.Canceled):
-		p.err = errors.New("stopped: what was done stands in the record; enter goes on")
+		p.err = errStopped
 	case msg.err != nil && msg.form && p.form != nil:
 		p.form.Problem = msg.err.Error()
 	default:
@@ -270,7 +279,7 @@ func (p *Page) ended(msg ended) tea.Cmd {
 // rehearse takes the steps on the emulator, with copies.
 func (p *Page) rehearse() tea.Cmd {
 	try, k, method := p.deps.Rehearse, p.key, p.plan.Method
-	p.stop, p.err, p.tried = nil, nil, ""
+	p.stop, p.err, p.tried = nil, nil, tried{}
 	return kit.Do(kit.Keys, &p.slot, p.deps.Ctx, func(ctx context.Context) tea.Msg {
 		plan, err := try(ctx, k, method)
 		return rehearsed{plan, err}
@@ -279,7 +288,7 @@ func (p *Page) rehearse() tea.Cmd {
 
 func (p *Page) rehearsed(msg rehearsed) {
 	if msg.err != nil {
-		p.err = fmt.Errorf("the rehearsal: %w", msg.err)
+		p.tried.err = msg.err
 		return
 	}
 	measured, vouched := msg.plan.Count()
@@ -289,9 +298,9 @@ func (p *Page) rehearsed(msg rehearsed) {
 			yours = append(yours, s.Name())
 		}
 	}
-	p.tried = fmt.Sprintf("rehearsed on the emulator with copies, nothing real was written: %d steps measured", measured)
+	p.tried.words = fmt.Sprintf("rehearsed on the emulator with copies, nothing real was written: %d steps measured", measured)
 	if vouched > 0 {
-		p.tried += "; yours will be: " + strings.Join(yours, ", ")
+		p.tried.words += "; yours will be: " + strings.Join(yours, ", ")
 	}
 }
 

@@ -1,10 +1,12 @@
 package rotation
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"zonedeck/keystore"
+	"zonedeck/service/rotate"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -84,6 +86,10 @@ func (p *Page) cell(steps []keystore.RotationStep, w keystore.RotationWord) widg
 			return widget.Cell{Text: "● …", Ink: th.Accent}
 		case here && p.stop != nil:
 			return widget.Cell{Text: "! you", Ink: th.Warn}
+		case here && (errors.Is(p.err, rotate.ErrElsewhere) || errors.Is(p.err, keystore.ErrRotationNow)):
+			return widget.Cell{Text: "! busy", Ink: th.Warn}
+		case here && errors.Is(p.err, errStopped):
+			return widget.Cell{Text: "! stopped", Ink: th.Warn}
 		case here && p.err != nil:
 			return widget.Cell{Text: "✗ failed", Ink: th.Bad}
 		case here:
@@ -195,20 +201,19 @@ func (p *Page) nowLines(w int) []string {
 		out = widget.Hung(th.Accent.Render("● "), th.Accent, step.Name()+": "+step.Text+" …", w)
 	case p.stop != nil:
 		out = widget.Hung(th.Warn.Render("! "), th.Warn, p.stop.Error(), w)
-		switch {
-		case p.stop.Value && p.stop.Vouch:
-			out = append(out, widget.Wrapped(th.Muted, "enter takes the value; v records your word.", w)...)
-		case p.stop.Value:
-			out = append(out, widget.Wrapped(th.Muted, "enter takes the value.", w)...)
-		case p.stop.Vouch:
-			out = append(out, widget.Wrapped(th.Muted, "enter looks again; v records your word.", w)...)
-		case p.stop.Step.Kind == keystore.StepSet:
-			out = append(out, widget.Wrapped(th.Muted, "enter looks again; c copies the new "+p.plan.Value()+".", w)...)
-		default:
-			out = append(out, widget.Wrapped(th.Muted, "enter looks again.", w)...)
-		}
+		out = append(out, widget.Wrapped(th.Muted, p.answers(), w)...)
+	case errors.Is(p.err, errStopped):
+		out = append(widget.Hung(th.Warn.Render("! "), th.Warn, p.err.Error(), w), widget.Wrapped(th.Muted, "enter goes on from here.", w)...)
 	case p.err != nil:
 		out = widget.Hung(th.Bad.Render("✗ "), th.Bad, p.err.Error(), w)
+		switch {
+		case errors.Is(p.err, keystore.ErrRotationNow):
+			out = append(out, widget.Wrapped(th.Muted, "esc goes back to the list, and R shows that rotation.", w)...)
+		case errors.Is(p.err, rotate.ErrElsewhere):
+			out = append(out, widget.Wrapped(th.Muted, "What it does is shown here. enter goes on when it has ended.", w)...)
+		case more:
+			out = append(out, widget.Wrapped(th.Muted, "enter goes on from here.", w)...)
+		}
 	case p.plan.Over():
 		out = append(widget.Wrapped(th.Strong, p.outcome()+".", w), p.lateLines(w)...)
 	case more:
@@ -218,12 +223,39 @@ func (p *Page) nowLines(w int) []string {
 		}
 	}
 	if more && step.Kind == keystore.StepDelete && p.deps.Engine.ByHand(p.plan) && !p.slot.Running() {
+		if p.stop == nil {
+			out = append(out, widget.Wrapped(th.Muted, "You delete it in the account settings; enter looks whether it is refused.", w)...)
+		}
 		out = append(out, widget.Wrapped(th.Warn, p.seen(), w)...)
 	}
-	if p.tried != "" {
-		out = append(out, widget.Hung(th.Good.Render("✓ "), th.Good, p.tried, w)...)
+	if p.tried.words != "" {
+		out = append(out, widget.Hung(th.Good.Render("✓ "), th.Good, p.tried.words, w)...)
+	}
+	if p.tried.err != nil {
+		out = append(out, widget.Hung(th.Bad.Render("✗ "), th.Bad, "the rehearsal, by which nothing real was written: "+p.tried.err.Error(), w)...)
 	}
 	return append(out, "")
+}
+
+// answers are the keys by which a person answers what the rotation waits for. Where the console cannot look,
+// enter shows nothing new.
+func (p *Page) answers() string {
+	copies := "c copies the new " + p.plan.Value()
+	switch step := p.stop.Step; {
+	case p.stop.Value && p.stop.Vouch:
+		return "enter takes the value; v records your word."
+	case p.stop.Value:
+		return "enter takes the value."
+	case p.stop.Vouch && step.Kind == keystore.StepSet:
+		return copies + "; v records your word."
+	case p.stop.Vouch && step.Kind != keystore.StepDrain && step.Kind != keystore.StepWatch:
+		return "v records your word."
+	case p.stop.Vouch:
+		return "enter looks again; v records your word."
+	case step.Kind == keystore.StepSet:
+		return "enter looks again; " + copies + "."
+	}
+	return "enter looks again."
 }
 
 // stepLines are steps with their proofs.
