@@ -107,6 +107,8 @@ func (r *Receiver) receive(w http.ResponseWriter, q *http.Request) (status int, 
 		return http.StatusBadRequest, "the body ended early"
 	case errors.Is(err, errBody):
 		return http.StatusBadRequest, errBody.Error()
+	case errors.Is(err, errStopping):
+		return http.StatusServiceUnavailable, errStopping.Error()
 	case errors.Is(database.Classify(err), database.ErrFull):
 		r.refused.add(whyDisk, r.conf.Wall())
 		return http.StatusInsufficientStorage, "the disk is full"

@@ -17,11 +17,11 @@ import (
 
 // Why deliveries are not stored, with the settings that say so.
 const (
-	whyReserve = "they would leave less of the disk free than reserve_mb"
+	whyReserve = "less of the disk would be free than reserve_mb"
 	whyKept    = "the inbox has all that keep_mb allows, and what lies there is bookmarked or not worked on"
 	whyDisk    = "the disk is full"
-	whyElse    = "they could not be stored; zonedeck.log says why"
-	whyLarge   = "they are larger than max_body_mb"
+	whyElse    = "storing failed; zonedeck.log says why"
+	whyLarge   = "the body is larger than max_body_mb"
 )
 
 const (

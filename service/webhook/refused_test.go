@@ -2,10 +2,17 @@ package webhook
 
 import (
 	"fmt"
+	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"zonedeck/model"
@@ -35,12 +42,47 @@ func TestARunOfRefusalsIsToldBoundedAndUntilItIsOver(t *testing.T) {
 	}
 	look(59*time.Second, "", 1)
 	f.add(whyLarge, at)
-	look(time.Second, "25 webhooks were refused since 12:00:00, the last at 12:00:00: the disk is full | 1 webhook was refused at 12:00:59: they are larger than max_body_mb", 2)
+	look(time.Second, "25 webhooks were refused since 12:00:00, the last at 12:00:00: the disk is full | 1 webhook was refused at 12:00:59: the body is larger than max_body_mb", 2)
 	look(time.Minute, "", 2)
 	// What is too large says nothing of what was stored; a full disk does.
-	look(time.Hour, "1 webhook was refused at 12:00:59: they are larger than max_body_mb; none since then", 1)
+	look(time.Hour, "1 webhook was refused at 12:00:59: the body is larger than max_body_mb; none since then", 1)
 	f.stored(at)
 	look(0, "25 webhooks were refused since 12:00:00, the last at 12:00:00: the disk is full; none since then", 0)
+}
+
+// answered is an answer whose request has no connection.
+type answered struct{ *httptest.ResponseRecorder }
+
+func (answered) SetReadDeadline(time.Time) error { return nil }
+
+// What a sender breaks is no matter of this machine, and neither is what comes while it stops.
+func TestWhatASenderBreaksIsNotToldTheOperator(t *testing.T) {
+	in := openInbox(t, t.TempDir())
+	r, _ := listening(t, in, Config{})
+	for name, c := range map[string]struct {
+		body   io.Reader
+		status int
+		say    string
+	}{
+		"reset": {io.MultiReader(strings.NewReader("{"), iotest.ErrReader(&net.OpError{Op: "read", Err: syscall.ECONNRESET})), http.StatusBadRequest, "the body cannot be read\n"},
+		"chunk": {httputil.NewChunkedReader(strings.NewReader("5\r\nhello\r\ngarbage\r\n")), http.StatusBadRequest, "the body cannot be read\n"},
+		"short": {iotest.ErrReader(io.ErrUnexpectedEOF), http.StatusBadRequest, "the body ended early\n"},
+		"slow":  {iotest.ErrReader(os.ErrDeadlineExceeded), http.StatusRequestTimeout, "the body came too slowly\n"},
+	} {
+		w := answered{httptest.NewRecorder()}
+		r.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", c.body))
+		if _, on := r.refused.end(); w.Code != c.status || w.Body.String() != c.say || len(on) != 0 {
+			t.Errorf("%s: %d, %q, %+v", name, w.Code, w.Body, on)
+		}
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w := answered{httptest.NewRecorder()}
+	r.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader("{}")))
+	if _, on := r.refused.end(); w.Code != http.StatusServiceUnavailable || len(on) != 0 {
+		t.Errorf("stopping: %d, %+v", w.Code, on)
+	}
 }
 
 func TestTheOperatorIsToldOfWhatIsRefused(t *testing.T) {
