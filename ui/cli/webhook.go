@@ -442,7 +442,7 @@ func (t *task) showHook(d model.Delivery) error {
 		{"snapshot", cmp.Or(d.Snapshot, "-")},
 		{"outcome", cmp.Or(d.Outcome, "-")},
 		{"received", d.At.Local().Format(time.DateTime)},
-		{"seen", fmt.Sprintf("%d times, last %s", d.Seen, d.Last.Local().Format(time.DateTime))},
+		{"seen", fmt.Sprintf("×%d, last %s", d.Seen, d.Last.Local().Format(time.DateTime))},
 		{"from", d.Remote},
 		{"target", d.Target},
 		{"bytes", fmt.Sprintf("%d, sha256 %s", d.Size, d.SHA256)},

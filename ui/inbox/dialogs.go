@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -17,9 +18,16 @@ func (b *Inbox) askListen() tea.Cmd {
 	if b.here {
 		return b.does(func(context.Context) (string, error) {
 			refused, err := store.Stop()
-			says := "no more webhooks are received here"
+			says, count := "no more webhooks are received here", 0
 			for _, r := range refused {
-				says += "; " + b.refusal(r)
+				count += r.Count
+			}
+			switch len(refused) {
+			case 0:
+			case 1:
+				says += "; " + b.refusal(refused[0])
+			default:
+				says += fmt.Sprintf("; %d were refused, and Activity says why", count)
 			}
 			return says, err
 		})

@@ -83,6 +83,7 @@ type opened struct {
 	err      error
 	hex      bool
 	scroll   widget.Scroll
+	bytesAt  int // the line of the bytes in the frame drawn last
 }
 
 // Intents, and the results of calls.
@@ -249,6 +250,7 @@ func (b *Inbox) Update(msg tea.Msg) tea.Cmd {
 	case bytes:
 		if b.open != nil {
 			b.open.hex = !b.open.hex
+			b.open.scroll.To(b.open.bytesAt)
 		}
 		return nil
 	case listen:
@@ -431,6 +433,7 @@ func (b *Inbox) lines(w int) []string {
 	for _, h := range d.Headers {
 		out = append(out, widget.Hung(t.Muted.Render(text.Clean(h.Name)+": "), kit.Ink{}, text.Clean(h.Value), w)...)
 	}
+	b.open.bytesAt = len(out) + 1
 	return append(append(out, ""), b.byteLines(w)...)
 }
 

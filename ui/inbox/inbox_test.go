@@ -33,6 +33,7 @@ type fakeStore struct {
 	lists, rows int // that were asked for
 
 	slow   time.Duration // how long a list takes
+	broken error         // of the list, and of bytes
 	notice string
 
 	refused []model.HookRefusals
@@ -57,6 +58,9 @@ func (f *fakeStore) Numbers(ctx context.Context, filter model.HookFilter) (numbe
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.lists++
+	if f.broken != nil {
+		return nil, 0, f.broken
+	}
 	for i, d := range f.list {
 		if (filter.Verdict == "" || d.Verdict == filter.Verdict) && !slices.ContainsFunc(filter.Words, func(w string) bool { return !strings.Contains(d.ID+d.Why, w) }) {
 			numbers = append(numbers, int64(len(f.list)-i))
@@ -114,6 +118,11 @@ func (f *fakeStore) Bookmark(_ context.Context, id string, on bool) error {
 }
 
 func (f *fakeStore) Head(model.Delivery, int) ([]byte, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.broken != nil {
+		return nil, f.broken
+	}
 	return []byte("{\"snapshot_id\":\"sd_1\"}\x1b[2J"), nil
 }
 
@@ -136,8 +145,9 @@ func (f *fakeStore) Listen(_ context.Context, address string) (string, error) {
 func (f *fakeStore) Stop() ([]model.HookRefusals, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.url, f.here = "", false
-	return f.refused, nil
+	refused := f.refused
+	f.url, f.here, f.refused = "", false, nil
+	return refused, nil
 }
 
 func (f *fakeStore) Replay(_ context.Context, d model.Delivery, to, edited string, sign bool) (string, error) {
@@ -165,12 +175,17 @@ func (f *fakeStore) Editor(_ model.Delivery, done func(string, error) tea.Msg) t
 
 func open(t *testing.T, f *fakeStore, warning string) *uitest.Screen {
 	t.Helper()
+	return openAt(t, f, warning, 120, 40)
+}
+
+func openAt(t *testing.T, f *fakeStore, warning string, w, h int) *uitest.Screen {
+	t.Helper()
 	theme := kit.NewTheme(true, false)
 	app := ui.New(ui.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true,
 		Tabs: []ui.Tab{{ID: kit.Jobs, View: &uitest.Elsewhere{}}},
 	})
-	s := uitest.Start(t, app, 120, 40)
+	s := uitest.Start(t, app, w, h)
 	s.Send(kit.Open{Overlay: inbox.New(inbox.Deps{Ctx: t.Context(), Now: func() time.Time { return time.Now().UTC() }, Theme: theme, Store: f, Address: "127.0.0.1:8787", Warning: warning})})
 	return s
 }
@@ -318,29 +333,93 @@ func TestTheListIsReadWhenTheInboxHasChanged(t *testing.T) {
 	})
 }
 
+// state is one of the inbox, or of a dialog of it.
+type state struct {
+	store   func(f *fakeStore) // what is not as in an inbox of three webhooks
+	warning string
+	keys    []string
+	text    string // typed after the keys, and ended by enter
+	errors  string // that a toast says
+}
+
+func states() map[string]state {
+	const unreachable = "a real service cannot reach this machine; public_url in [webhook] names a tunnel or a proxy that leads here"
+	empty := func(f *fakeStore) { f.list = nil }
+	here := func(f *fakeStore) { f.url, f.here = "http://127.0.0.1:8787", true }
+	refused := func(f *fakeStore) {
+		here(f)
+		f.refused = []model.HookRefusals{
+			{Why: "they would leave less of the disk free than reserve_mb", Count: 25, First: time.Now().Add(-time.Hour), Last: time.Now()},
+			{Why: "they are larger than max_body_mb", Count: 1, First: time.Now(), Last: time.Now()},
+		}
+	}
+	taken := errors.New("127.0.0.1:8787: another program listens there: choose another port, or 0 for any")
+	return map[string]state{
+		"empty": {store: empty}, "empty-receiving": {store: func(f *fakeStore) { empty(f); here(f) }},
+		"list": {}, "bookmarked": {store: func(f *fakeStore) { f.list[1].Bookmarked = true }},
+		"reading": {store: func(f *fakeStore) { f.slow = time.Hour }},
+		"broken": {store: func(f *fakeStore) {
+			f.broken = errors.New("reading the inbox: the disk has an error (input/output error)")
+		}},
+		"long":         {store: func(f *fakeStore) { f.list = many(5000) }, keys: []string{"end"}},
+		"filter-wrong": {keys: []string{"/"}, text: "state:rejected"}, "filter-none": {keys: []string{"/"}, text: "from:192.0.2. nowhere"},
+		"receiving": {store: here}, "receiving-unreachable": {store: here, warning: unreachable},
+		"elsewhere": {store: func(f *fakeStore) { f.url = "http://127.0.0.1:8787" }},
+		"refused":   {store: refused}, "refused-stopped": {store: refused, keys: []string{"s"}},
+		"refused-one-stopped": {store: func(f *fakeStore) { refused(f); f.refused = f.refused[:1] }, keys: []string{"s"}},
+		"listen":              {keys: []string{"s"}}, "listen-unreachable": {warning: unreachable, keys: []string{"s"}},
+		"listen-taken": {store: func(f *fakeStore) { f.fails = taken }, keys: []string{"s", "ctrl+s"}, errors: "another program listens there"},
+		"one":          {keys: []string{"enter"}}, "bytes": {keys: []string{"enter", "x"}},
+		"replay": {keys: []string{"R"}}, "edited": {keys: []string{"enter", "e"}},
+		"replay-failed": {store: func(f *fakeStore) { f.fails = errors.New("replaying to 127.0.0.1:1: connection refused") }, keys: []string{"R", "enter"}, text: "http://127.0.0.1:1/", errors: "connection refused"},
+	}
+}
+
 // TestTheScreens holds the states of the inbox and its dialogs.
 func TestTheScreens(t *testing.T) {
-	for name, c := range map[string]struct {
-		list bool
-		keys []string
-	}{
-		"empty": {}, "listen": {keys: []string{"s"}}, "list": {list: true}, "one": {list: true, keys: []string{"enter"}},
-		"bytes": {list: true, keys: []string{"enter", "x"}}, "replay": {list: true, keys: []string{"R"}}, "edited": {list: true, keys: []string{"enter", "e"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := &fakeStore{}
-				if c.list {
-					f.list = some()
-				}
-				s := open(t, f, "")
-				s.Expect("Webhooks · nobody receives")
-				s.Press(c.keys...)
-				s.Settle()
-				uitest.Golden(t, name+"-120x40", s.Screen())
+	for name, c := range states() {
+		for _, size := range [][2]int{{80, 24}, {120, 40}} {
+			name := fmt.Sprintf("%s-%dx%d", name, size[0], size[1])
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					f := &fakeStore{list: some()}
+					if c.store != nil {
+						c.store(f)
+					}
+					s := openAt(t, f, c.warning, size[0], size[1])
+					if c.errors != "" {
+						s.AllowError(c.errors)
+					}
+					s.Settle()
+					s.Press(c.keys...)
+					s.Settle()
+					if c.text != "" {
+						s.Type(c.text)
+						s.Press("enter")
+					}
+					if name := strings.Split(name, "-")[0]; name == "replay" && c.text != "" {
+						s.Press("ctrl+s")
+					}
+					s.Settle()
+					uitest.Golden(t, name, s.Screen())
+				})
 			})
-		})
+		}
 	}
+}
+
+// TestBytesThatCannotBeReadAreSaid has a body that is gone.
+func TestBytesThatCannotBeReadAreSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeStore{list: some()}
+		s := open(t, f, "")
+		s.Expect("hook-3")
+		f.mu.Lock()
+		f.broken = errors.New("open body-x: no such file or directory")
+		f.mu.Unlock()
+		s.Press("enter")
+		s.Expect("its bytes cannot be read: open body-x: no such file or directory")
+	})
 }
 
 func TestReceivingBeginsAndEnds(t *testing.T) {

@@ -26,6 +26,9 @@ func (s *Scroll) Update(msg tea.Msg) {
 // End goes to the end of the text, whatever its length will be.
 func (s *Scroll) End() { s.top = 1 << 30 }
 
+// To moves to a line.
+func (s *Scroll) To(line int) { s.top = line }
+
 // Visible returns the lines on screen, at most h, and keeps both sizes for the next
 // Update.
 func (s *Scroll) Visible(lines []string, h int) []string {
