@@ -142,58 +142,6 @@ func (s *Store) Put(ctx context.Context, r Run, judge func(r Run, earlier []Run)
 	return v, err
 }
 
-// prune forgets what is too much. The newest run of a collector and the good ones that later ones are compared with, the last
-// and the first since the newest acceptance, stay whatever their age and number, so that drift does not become normal by lasting. The bound on the size of all takes the others first,
-// and of these the oldest good ones of each collector: one with many runs does not take the few of another. It takes an eighth at once, because
-// that is a look at all runs.
-func (s *Store) prune(ctx context.Context, tx *sql.Tx, c Collector) error {
-	const last = math.MaxInt32
-	ranked := func(of string) string {
-		return `WITH known AS (SELECT runs.*, runs.seq IS run_seq OR state IN ('ok', 'first', 'few') AS good, run_seq IS NULL OR (at, runs.seq) >= (run_at, run_seq) AS since
-			FROM runs LEFT JOIN (SELECT profile, kind, name, run_at, run_seq, max(seq) FROM accepted GROUP BY profile, kind, name) USING (profile, kind, name)),
-		ranked AS (SELECT seq, at, length(fields) + length(sample) + length(findings) AS size,
-			CASE
-			WHEN row_number() OVER (PARTITION BY profile, kind, name ORDER BY at DESC, seq DESC) = 1 THEN 0
-			WHEN NOT good THEN ?3
-			WHEN row_number() OVER last <= ?1 OR sum(useful) OVER last - useful < ?2 THEN row_number() OVER last
-			WHEN since AND (row_number() OVER first <= ?1 OR sum(useful) OVER first - useful < ?2) THEN row_number() OVER first
-			ELSE ?3 END AS place
-		FROM known ` + of + ` WINDOW last AS (PARTITION BY profile, kind, name, form, good ORDER BY at DESC, seq DESC ROWS UNBOUNDED PRECEDING),
-			first AS (PARTITION BY profile, kind, name, form, good, since ORDER BY at, seq ROWS UNBOUNDED PRECEDING)) `
-	}
-	var size int64
-	if err := tx.QueryRowContext(ctx, "SELECT sum(length(fields) + length(sample) + length(findings)) FROM runs").Scan(&size); err != nil {
-		return err
-	}
-	for _, q := range []struct {
-		query string
-		args  []any
-	}{
-		{
-			ranked("WHERE (profile, kind, name) IN (SELECT profile, kind, name FROM runs WHERE at < ?4)") + "DELETE FROM runs WHERE at < ?4 AND seq IN (SELECT seq FROM ranked WHERE place = ?3)",
-			[]any{GoodRuns, goodRows, last, database.Micros(s.now().Add(-s.keep.Age))},
-		},
-		{
-			ranked("WHERE profile=?4 AND kind=?5 AND name=?6") + `DELETE FROM runs WHERE seq IN (SELECT seq FROM ranked WHERE place = ?3)
-			AND seq NOT IN (SELECT seq FROM runs WHERE profile=?4 AND kind=?5 AND name=?6 ORDER BY at DESC, seq DESC LIMIT ?7)`,
-			[]any{GoodRuns, goodRows, last, c.Profile, c.Kind, c.Name, s.keep.Runs},
-		},
-		{
-			ranked("WHERE ?5 > ?4") + `DELETE FROM runs WHERE seq IN (SELECT seq FROM (SELECT seq, sum(size) OVER (ORDER BY place, at DESC, seq DESC) AS total FROM ranked) WHERE total > ?4 * 7 / 8)`,
-			[]any{GoodRuns, goodRows, last, s.keep.Bytes, size},
-		},
-		{
-			`DELETE FROM accepted WHERE profile=? AND kind=? AND name=? AND seq NOT IN (SELECT seq FROM accepted WHERE profile=? AND kind=? AND name=? ORDER BY seq DESC LIMIT ?)`,
-			[]any{c.Profile, c.Kind, c.Name, c.Profile, c.Kind, c.Name, s.keep.Accepted},
-		},
-	} {
-		if _, err := tx.ExecContext(ctx, q.query, q.args...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Collectors are the collectors of a profile with runs, each with its newest, by name.
 func (s *Store) Collectors(ctx context.Context, profile string) ([]Run, error) {
 	return s.list(ctx, `SELECT `+columns+`, fields, sample FROM runs AS r WHERE profile=? AND seq = (SELECT seq FROM runs WHERE profile=r.profile AND kind=r.kind AND name=r.name ORDER BY at DESC, seq DESC LIMIT 1)

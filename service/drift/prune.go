@@ -1,0 +1,74 @@
+package drift
+
+import (
+	"context"
+	"database/sql"
+	"math"
+
+	"zonedeck/service/database"
+)
+
+// ranked gives each run its place, the smaller the more it is needed: 0 for the newest of its collector, ?3 for one that no
+// later run is held against. That is done with the good ones, the last and the first since the newest acceptance. Of pages
+// a run that drifts is good for each required field that it had no alarm of: those of every field with one count by themselves,
+// as do those of the fields that never had one ('*').
+func ranked(of string) string {
+	return `WITH known AS MATERIALIZED (SELECT runs.seq, profile, kind, name, form, useful, state, at, findings, length(fields) + length(sample) + length(findings) AS size, runs.seq IS run_seq OR state IN ('ok', 'first', 'few') AS good, run_seq IS NULL OR (at, runs.seq) >= (run_at, run_seq) AS since
+			FROM runs LEFT JOIN (SELECT profile, kind, name, run_at, run_seq, max(seq) FROM accepted GROUP BY profile, kind, name) USING (profile, kind, name) ` + of + `),
+		alarmed AS MATERIALIZED (SELECT profile, kind, name, seq, json_extract(finding.value, '$.field') AS field FROM known, json_each(known.findings) AS finding
+			WHERE form = 'page' AND NOT good AND json_extract(finding.value, '$.word') NOT IN ('new', 'too few rows')),
+		asked AS (SELECT DISTINCT profile, kind, name, field FROM alarmed UNION SELECT DISTINCT profile, kind, name, '*' FROM known WHERE form = 'page'),
+		held AS (SELECT seq, profile, kind, name, form, useful, at, since, '' AS field FROM known WHERE good
+			UNION ALL SELECT known.seq, profile, kind, name, form, useful, at, since, asked.field FROM known JOIN asked USING (profile, kind, name)
+			WHERE form = 'page' AND useful > 0 AND (good OR state = 'drift')
+			AND NOT EXISTS (SELECT 1 FROM alarmed WHERE alarmed.seq = known.seq AND alarmed.field = asked.field)),
+		placed AS (SELECT seq,
+			CASE
+			WHEN row_number() OVER last <= ?1 OR sum(useful) OVER last - useful < ?2 THEN row_number() OVER last
+			WHEN since AND (row_number() OVER first <= ?1 OR sum(useful) OVER first - useful < ?2) THEN row_number() OVER first
+			ELSE ?3 END AS place
+		FROM held WINDOW last AS (PARTITION BY profile, kind, name, form, field ORDER BY at DESC, seq DESC ROWS UNBOUNDED PRECEDING),
+			first AS (PARTITION BY profile, kind, name, form, field, since ORDER BY at, seq ROWS UNBOUNDED PRECEDING)),
+		ranked AS (SELECT seq, at, size,
+			CASE row_number() OVER (PARTITION BY profile, kind, name ORDER BY at DESC, seq DESC) WHEN 1 THEN 0 ELSE ifnull(best, ?3) END AS place
+		FROM known LEFT JOIN (SELECT seq, min(place) AS best FROM placed GROUP BY seq) USING (seq)) `
+}
+
+// prune forgets what is too much. The newest run of a collector and those that later ones are compared with stay whatever their
+// age and number, so that drift does not become normal by lasting. The bound on the size of all takes the others first,
+// and of these the oldest of each collector: one with many runs does not take the few of another. It takes an eighth at once, because
+// that is a look at all runs.
+func (s *Store) prune(ctx context.Context, tx *sql.Tx, c Collector) error {
+	const last = math.MaxInt32
+	var size int64
+	if err := tx.QueryRowContext(ctx, "SELECT sum(length(fields) + length(sample) + length(findings)) FROM runs").Scan(&size); err != nil {
+		return err
+	}
+	for _, q := range []struct {
+		query string
+		args  []any
+	}{
+		{
+			ranked("WHERE (profile, kind, name) IN (SELECT profile, kind, name FROM runs WHERE at < ?4)") + "DELETE FROM runs WHERE at < ?4 AND seq IN (SELECT seq FROM ranked WHERE place = ?3)",
+			[]any{GoodRuns, goodRows, last, database.Micros(s.now().Add(-s.keep.Age))},
+		},
+		{
+			ranked("WHERE profile=?4 AND kind=?5 AND name=?6 AND (SELECT count(*) FROM runs WHERE profile=?4 AND kind=?5 AND name=?6) > ?7") + `DELETE FROM runs WHERE seq IN (SELECT seq FROM ranked WHERE place = ?3)
+			AND seq NOT IN (SELECT seq FROM runs WHERE profile=?4 AND kind=?5 AND name=?6 ORDER BY at DESC, seq DESC LIMIT ?7)`,
+			[]any{GoodRuns, goodRows, last, c.Profile, c.Kind, c.Name, s.keep.Runs},
+		},
+		{
+			ranked("WHERE ?5 > ?4") + `DELETE FROM runs WHERE seq IN (SELECT seq FROM (SELECT seq, sum(size) OVER (ORDER BY place, at DESC, seq DESC) AS total FROM ranked) WHERE total > ?4 * 7 / 8)`,
+			[]any{GoodRuns, goodRows, last, s.keep.Bytes, size},
+		},
+		{
+			`DELETE FROM accepted WHERE profile=? AND kind=? AND name=? AND seq NOT IN (SELECT seq FROM accepted WHERE profile=? AND kind=? AND name=? ORDER BY seq DESC LIMIT ?)`,
+			[]any{c.Profile, c.Kind, c.Name, c.Profile, c.Kind, c.Name, s.keep.Accepted},
+		},
+	} {
+		if _, err := tx.ExecContext(ctx, q.query, q.args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}

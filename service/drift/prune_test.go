@@ -1,0 +1,102 @@
+package drift
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"zonedeck/model"
+)
+
+// Runs of a page that drift for one field are what others are held against: they stay as long as those that are good as
+// a whole, however many others follow and however old they get.
+func TestRunsThatAreGoodForOneFieldStayForIt(t *testing.T) {
+	shop := Collector{"p", Target, "shop.test/x"}
+	fetches := func(t *testing.T, m *Monitor, from, n int, age func(i int) time.Duration, found ...string) {
+		t.Helper()
+		for i := from; i < from+n; i++ {
+			r := model.FetchResult{ID: fmt.Sprintf("f_%03d", i), Started: today.Add(-age(i)), Request: model.FetchRequest{URL: "http://shop.test/x"}}
+			for _, path := range []string{".never", ".price", ".title"} {
+				r.Fields = append(r.Fields, model.Field{Path: path, Found: slices.Contains(found, path), Value: "text of " + path})
+			}
+			if err := m.Fetched(t.Context(), "p", r, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	missing := func(t *testing.T, d Detail, field string) string {
+		t.Helper()
+		i := slices.IndexFunc(d.Verdict.Findings, func(f Finding) bool { return f.Field == field && f.Word == Missing })
+		if i < 0 {
+			t.Fatalf("nothing is said of %s: %+v", field, d.Verdict.Findings)
+		}
+		return d.Verdict.Findings[i].Text
+	}
+	ago := func(i int) time.Duration { return time.Duration(500-i) * time.Hour }
+	t.Run("number", func(t *testing.T) {
+		m := monitor(t, openStore(t, Keep{Runs: 8, Age: 1000 * 24 * time.Hour, Bytes: 1 << 30, Accepted: 5}))
+		fetches(t, m, 0, 100, ago, ".title", ".price")
+		fetches(t, m, 100, 100, ago, ".title")
+		fetches(t, m, 200, 100, ago)
+		d, err := m.Show(t.Context(), shop)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for field, last := range map[string]string{".title": "in the last 30 runs that were good for it", ".price": "in the last 30 runs that were good for it"} {
+			if got := missing(t, d, field); !strings.Contains(got, "; it matched "+last) {
+				t.Errorf("%s: %q", field, got)
+			}
+		}
+		if got := missing(t, d, ".never"); strings.Contains(got, "it matched") {
+			t.Errorf("%q", got)
+		}
+		var refs []string
+		for _, r := range mustRuns(t, m, shop) {
+			refs = append(refs, r.Ref)
+		}
+		// The last and the first 30 that were good for the title, for the price, and for a field that never had an alarm, and the newest.
+		if n := len(refs); n != 30+30+30+30 || !slices.Contains(refs, "f_000") || !slices.Contains(refs, "f_099") || !slices.Contains(refs, "f_199") || slices.Contains(refs, "f_050") {
+			t.Errorf("%d runs: %q", n, refs)
+		}
+	})
+	t.Run("age", func(t *testing.T) {
+		m := monitor(t, openStore(t, Keep{Runs: 200, Age: 10 * 24 * time.Hour, Bytes: 1 << 30, Accepted: 5}))
+		old := func(i int) time.Duration { return 100*24*time.Hour - time.Duration(i)*time.Hour }
+		fetches(t, m, 0, 80, old, ".title")
+		fetches(t, m, 80, 1, func(int) time.Duration { return 0 })
+		d, err := m.Show(t.Context(), shop)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := missing(t, d, ".title"); !strings.Contains(got, "it matched in the last 30 runs that were good for it") {
+			t.Errorf("%q", got)
+		}
+		if n := len(mustRuns(t, m, shop)); n != 30+30+1 {
+			t.Errorf("%d runs", n)
+		}
+	})
+	t.Run("size", func(t *testing.T) {
+		s := openStore(t, Keep{Runs: 500, Age: 1000 * 24 * time.Hour, Bytes: 8 << 10, Accepted: 5})
+		m := monitor(t, s)
+		fetches(t, m, 0, 200, ago, ".title")
+		var bytes int
+		if err := s.db.QueryRowContext(t.Context(), "SELECT sum(length(fields)+length(sample)+length(findings)) FROM runs").Scan(&bytes); err != nil || bytes > 8<<10 {
+			t.Errorf("%d bytes, %v", bytes, err)
+		}
+	})
+}
+
+func mustRuns(t *testing.T, m *Monitor, c Collector) []Run {
+	t.Helper()
+	s, err := m.cfg.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := s.Runs(t.Context(), c, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
