@@ -32,6 +32,8 @@ type Candidate struct {
 	After time.Duration
 	// Against says what does not fit or leaves it open which job it is, or is empty.
 	Against string
+	// Unseen says that not every job of that time could be looked at, so that another may be it.
+	Unseen bool
 }
 
 // DoubtError says why a job of the service was not taken for one that may have started.
@@ -113,7 +115,7 @@ func (rn *Runner) Candidates(ctx context.Context, id string) ([]Candidate, error
 	}
 	if cut {
 		for i := range out {
-			out[i].Against = cmp.Or(out[i].Against, "not every job of that time could be looked at")
+			out[i].Against, out[i].Unseen = cmp.Or(out[i].Against, "not every job of that time could be looked at"), true
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Candidate) int {

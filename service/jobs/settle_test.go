@@ -72,7 +72,7 @@ func TestACandidateThatLeavesADoubtSaysSo(t *testing.T) {
 				return c.list(), c.skipped, nil
 			}
 			found, err := cl.Candidates(t.Context(), job.ID)
-			if err != nil || len(found) == 0 || found[0].Inputs != 1 || (found[0].Against == "") != (c.want == "") || !strings.HasPrefix(found[0].Against, c.want) {
+			if err != nil || len(found) == 0 || found[0].Inputs != 1 || (found[0].Against == "") != (c.want == "") || !strings.HasPrefix(found[0].Against, c.want) || found[0].Unseen != (c.want == cut) {
 				t.Errorf("%+v, %v; want %q", found, err, c.want)
 			}
 		})

@@ -84,7 +84,10 @@ func (t *task) resolve(ctx context.Context, id string, f resolveFlags) error {
 		if !f.find {
 			return t.printCandidates(found, id, f.json)
 		}
-		one, ferr := onlyFit(found)
+		if job, err = t.Client.Job(ctx, id); err != nil {
+			return jobError(ctx, err)
+		}
+		one, ferr := onlyFit(job, found)
 		if ferr != nil {
 			if err := t.printCandidates(found, id, f.json); err != nil && exitCode(ctx, err) != exitMayHaveStarted {
 				return err
@@ -119,24 +122,33 @@ func (t *task) awaitHook(ctx context.Context, id string, asJSON bool) error {
 
 // onlyFit is the only candidate that nothing speaks against. One whose number of inputs is not
 // known may be the job as well.
-func onlyFit(found []jobs.Candidate) (one jobs.Candidate, err error) {
-	fits := 0
+func onlyFit(job model.Job, found []jobs.Candidate) (one jobs.Candidate, err error) {
+	var fit, doubted []jobs.Candidate // with the job's number of inputs
 	for _, c := range found {
-		if c.Inputs < 0 {
+		switch {
+		case c.Inputs < 0:
 			return one, fmt.Errorf("the number of inputs of %s is not known; choose by --adopt", sanitizeLine(c.Snapshot))
-		}
-		if c.Against == "" {
-			one = c
-			fits++
+		case c.Against == "":
+			fit = append(fit, c)
+		case c.Inputs == job.Inputs:
+			doubted = append(doubted, c)
 		}
 	}
-	switch fits {
-	case 0:
-		return one, errors.New("no job of the service's list fits")
-	case 1:
-		return one, nil
+	inputs := text.Counted(job.Inputs, "input")
+	switch {
+	case len(fit) == 1:
+		return fit[0], nil
+	case len(fit) > 1:
+		return one, fmt.Errorf("%d jobs of the service's list fit; choose by --adopt", len(fit))
+	case len(doubted) == 1:
+		name := sanitizeLine(doubted[0].Snapshot)
+		return one, fmt.Errorf("%s of the service's list has its %s, but %s; 'zonedeck jobs resolve %s --adopt %s' takes it", name, inputs, doubted[0].Against, job.ID, name)
+	case len(doubted) > 1:
+		return one, fmt.Errorf("%d jobs of the service's list have its %s, but something speaks against each; choose by --adopt", len(doubted), inputs)
+	case len(found) > 0 && found[0].Unseen:
+		return one, fmt.Errorf("no job that was seen in the service's list has its %s, and not every job of that time could be looked at", inputs)
 	}
-	return one, fmt.Errorf("%d jobs of the service's list fit; choose by --adopt", fits)
+	return one, errors.New("no job of the service's list fits")
 }
 
 // resolveError is the exit for a job that was not settled.
