@@ -107,11 +107,11 @@ type JobRejected struct {
 	File string `json:"file"`
 }
 
-// ResultRows are the rows of its result: as a download counted them, before that as the service says;
-// -1 where nobody did.
-func (j Job) ResultRows() int {
+// ResultRecords are the rows with data of its result: as a download counted them, before that as the
+// service says; -1 where nobody did. Error rows are none: Rows has them.
+func (j Job) ResultRecords() int {
 	if j.Rows.Counted {
-		return j.Rows.Returned
+		return j.Rows.Useful
 	}
 	return j.Records
 }

@@ -34,7 +34,7 @@ func TestEveryRowOfAJobOnTheEmulatorIsAccountedFor(t *testing.T) {
 			t.Fatalf("%s: %+v, %v", format, job, err)
 		}
 		r := job.Rows
-		if !r.Counted || r.Returned != 3 || r.Useful != 2 || r.Empty != 0 || r.Failed() != 1 || r.Billed != 2 {
+		if !r.Counted || job.ResultRecords() != 2 || r.Returned != 3 || r.Useful != 2 || r.Empty != 0 || r.Failed() != 1 || r.Billed != 2 {
 			t.Errorf("%s: %+v", format, r)
 		}
 		if len(r.Errors) != 1 || r.Errors[0].Code != "dead_page" || r.Errors[0].Cause != model.CauseTargetError || !strings.Contains(r.Errors[0].Text, "404") {

@@ -107,7 +107,7 @@ func (rn *Runner) Download(ctx context.Context, jobID string, to Destination, on
 			job.Fault = model.JobFault{}
 		}
 		if !job.State.Final() && kept.Rows.Counted {
-			job.Records = kept.Rows.Returned // the count of its progress is from before its end
+			job.Records = kept.Rows.Useful // the count of its progress is from before its end
 		}
 		if !job.State.Final() || job.State == model.JobReady || job.State == model.JobExpired {
 			job.State = model.JobDownloaded // only a ready job gives results

@@ -64,7 +64,7 @@ func TestALastPartMayBeOneErrorRow(t *testing.T) {
 	const row = "{\"error\":\"dead page\",\"timestamp\":\"2026-11-23\"}\n"
 	cl, _ := wholly(t, "{\"a\":1}\n", row)
 	job, err := cl.Download(t.Context(), "job-1", Destination{File: filepath.Join(t.TempDir(), "out.ndjson")}, nil)
-	if err != nil || job.Rows.Returned != 2 || job.Rows.Failed() != 1 {
+	if err != nil || job.Records != 1 || job.Rows.Returned != 2 || job.Rows.Failed() != 1 {
 		t.Errorf("%+v, %v", job.Rows, err)
 	}
 	cl, _ = wholly(t, row)

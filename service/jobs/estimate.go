@@ -191,7 +191,8 @@ func (rn *Runner) past(ctx context.Context, p profile.Profile, d dialect.Dialect
 		return was, err
 	}
 	for _, j := range list {
-		if j.Profile != p.Name || j.Dataset != r.Dataset || !j.State.HasResult() || j.Records < 0 || j.Inputs == 0 {
+		found := j.ResultRecords()
+		if j.Profile != p.Name || j.Dataset != r.Dataset || !j.State.HasResult() || found < 0 || j.Inputs == 0 {
 			continue
 		}
 		asked := j.Asked
@@ -207,12 +208,12 @@ func (rn *Runner) past(ctx context.Context, p profile.Profile, d dialect.Dialect
 		if asked == nil || asked.Discover != r.Settings.Discover {
 			continue // it is not known to be comparable
 		}
-		if j.Records == 0 || cutShort(*asked, r.Settings) {
+		if found == 0 || cutShort(*asked, r.Settings) {
 			was.passed = true
 			continue
 		}
-		was.inputs, was.records, was.jobs = was.inputs+j.Inputs, was.records+j.Records, was.jobs+1
-		was.most = max(was.most, float64(j.Records)/float64(j.Inputs))
+		was.inputs, was.records, was.jobs = was.inputs+j.Inputs, was.records+found, was.jobs+1
+		was.most = max(was.most, float64(found)/float64(j.Inputs))
 		if was.jobs == pastJobs {
 			break
 		}

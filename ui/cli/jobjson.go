@@ -114,7 +114,7 @@ func newJobJSON(j model.Job) jobJSON {
 	out := jobJSON{
 		ID: j.ID, Snapshot: j.Snapshot, Profile: j.Profile, Dataset: j.Dataset, Key: j.KeyName,
 		State: string(j.State), ServiceState: j.Wire, Status: j.Status, Detail: j.Detail, Inputs: j.Inputs,
-		Done: count(j.Done), Records: count(j.Records), Bytes: j.Bytes, File: j.File, SHA256: j.SHA256, Format: j.Rows.Format, Rows: newJobRowsJSON(j.Rows), Repeats: j.Repeats,
+		Done: count(j.Done), Records: count(j.ResultRecords()), Bytes: j.Bytes, File: j.File, SHA256: j.SHA256, Format: j.Rows.Format, Rows: newJobRowsJSON(j.Rows), Repeats: j.Repeats,
 		Created: j.Created.UTC(), Updated: j.Updated.UTC(), Steps: make([]jobStepJSON, 0, len(j.Steps)),
 		Diagnosis: newJobFaultJSON(j.Fault),
 	}

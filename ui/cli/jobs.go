@@ -128,8 +128,8 @@ func progressLine(j model.Job) string {
 	if j.Done >= 0 && j.Inputs > 0 {
 		line += fmt.Sprintf("  %d of %s", j.Done, text.Counted(j.Inputs, "input"))
 	}
-	if j.Records >= 0 {
-		line += "  " + text.Counted(j.Records, "record")
+	if n := j.ResultRecords(); n >= 0 {
+		line += "  " + text.Counted(n, "record")
 	}
 	if j.Wire != "" && j.Wire != string(j.State) {
 		line += "  (the service says " + sanitizeLine(j.Wire) + ")"
@@ -247,7 +247,7 @@ func (t *task) listJobs(ctx context.Context, limit int, asJSON bool) error {
 	rows := [][]string{{"STATE", "ID", "SNAPSHOT", "DATASET", "INPUTS", "RECORDS", "CREATED", "KEY", "PROFILE"}}
 	for _, j := range jobs {
 		records := "-"
-		if n := j.ResultRows(); n >= 0 {
+		if n := j.ResultRecords(); n >= 0 {
 			records = fmt.Sprint(n)
 		}
 		if j.State == model.JobMayHave {

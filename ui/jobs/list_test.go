@@ -61,11 +61,11 @@ func TestTheFilterHidesTheJobsThatDoNotMatch(t *testing.T) {
 	})
 }
 
-func TestTheRowsOfADownloadAreThoseThatItCounted(t *testing.T) {
+func TestTheRecordsOfADownloadAreItsRowsWithData(t *testing.T) {
 	j := readyJob()
-	j.State, j.Rows = model.JobDownloaded, model.JobRows{Counted: true, Returned: 24, Useful: 23, Billed: -1}
+	j.State, j.Rows = model.JobDownloaded, model.JobRows{Counted: true, Returned: 24, Useful: 23, Billed: -1, Errors: []model.JobRowErrors{{Code: "dead_page", Rows: 1}}}
 	flow(t, &fakeLedger{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
-		s.Expect("20      24", "24 rows · 23 useful")
+		s.Expect("20      23", "24 rows · 23 useful · 1 error")
 	})
 }
 

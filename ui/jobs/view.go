@@ -82,7 +82,7 @@ func (m *Model) row(i int) []widget.Cell {
 	glyph, ink := t.JobMark(j.State)
 	out := []widget.Cell{
 		{Text: glyph + " " + j.State.Label(), Ink: ink},
-		widget.C(j.ID), widget.C(cmp.Or(j.Snapshot, "-")), widget.C(j.Dataset), widget.C(strconv.Itoa(j.Inputs)), widget.C(count(j.ResultRows())),
+		widget.C(j.ID), widget.C(cmp.Or(j.Snapshot, "-")), widget.C(j.Dataset), widget.C(strconv.Itoa(j.Inputs)), widget.C(count(j.ResultRecords())),
 		{Text: widget.Age(m.session, j.Profile, j.Created, m.deps.Now()), Ink: t.Muted},
 		widget.C(j.KeyName),
 	}

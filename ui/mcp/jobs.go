@@ -52,8 +52,8 @@ func newJobOut(j model.Job) jobOut {
 	if j.Done >= 0 {
 		out.Done = &j.Done
 	}
-	if j.Records >= 0 {
-		out.Records = &j.Records
+	if n := j.ResultRecords(); n >= 0 {
+		out.Records = &n
 	}
 	return out
 }

@@ -64,8 +64,8 @@ func (t Terminal) Ended(title, body string) string {
 // JobEnded tells that a job is over, without a word of the service.
 func (t Terminal) JobEnded(j model.Job) string {
 	said := fmt.Sprintf("%s of %s: %s", j.ID, cmp.Or(j.Dataset, j.Profile), j.State.Label())
-	if j.Records >= 0 {
-		said += ", " + text.Counted(j.Records, "record")
+	if n := j.ResultRecords(); n >= 0 {
+		said += ", " + text.Counted(n, "record")
 	}
 	return t.Ended("zonedeck", said)
 }
