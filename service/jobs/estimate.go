@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"zonedeck/model"
 	"zonedeck/service/dialect"
@@ -69,14 +70,6 @@ func records(n float64) string {
 	}
 }
 
-// earlier is a number of earlier jobs in words.
-func earlier(n int) string {
-	if n == 1 {
-		return "the last job of it"
-	}
-	return fmt.Sprintf("the last %d jobs of it", n)
-}
-
 // pastJobs is how many earlier jobs an estimate looks at.
 const pastJobs = 5
 
@@ -117,7 +110,7 @@ func (rn *Runner) estimate(ctx context.Context, p profile.Profile, d dialect.Dia
 	switch limit := float64(r.Settings.LimitPerInput); {
 	case was.jobs > 0:
 		perInput := float64(was.records) / float64(was.inputs)
-		e.Records, e.Basis = n*perInput, fmt.Sprintf("%.3g for an input in %s", perInput, earlier(was.jobs))
+		e.Records, e.Basis = n*perInput, fmt.Sprintf("%.3g for an input in %s", perInput, was.words())
 		if most, e.worstBy = n*was.most, "the dearest of the earlier jobs"; !d.Finds(r) && most < n {
 			most, e.worstBy = n, "one record for each input" // pages that were dead may give one now
 		}
@@ -168,13 +161,34 @@ type earlierJobs struct {
 	jobs, inputs, records int
 	// most is the largest number of records for an input among the jobs.
 	most float64
-	// passed says that others measure nothing: they found nothing, or a limit ended them.
-	passed bool
+	// empty and cut count others, which measure nothing: they found nothing, or a limit may have ended them.
+	empty, cut int
+}
+
+// words name the jobs, and those among them that measure nothing.
+func (e earlierJobs) words() string {
+	var without []string
+	if e.empty > 0 {
+		without = append(without, fmt.Sprintf("%d that found nothing", e.empty))
+	}
+	if e.cut > 0 {
+		without = append(without, fmt.Sprintf("%d that a limit may have ended", e.cut))
+	}
+	switch {
+	case len(without) > 0 && e.jobs == 1:
+		return "1 job of it, without " + strings.Join(without, " and ")
+	case len(without) > 0:
+		return fmt.Sprintf("%d jobs of it, without %s", e.jobs, strings.Join(without, " and "))
+	case e.jobs == 1:
+		return "the last job of it"
+	default:
+		return fmt.Sprintf("the last %d jobs of it", e.jobs)
+	}
 }
 
 // none says why there is no job to measure by.
 func (e earlierJobs) none() string {
-	if e.passed {
+	if e.empty+e.cut > 0 {
 		return "no earlier job of it found records without a limit"
 	}
 	return "there is no earlier job of it"
@@ -208,8 +222,12 @@ func (rn *Runner) past(ctx context.Context, p profile.Profile, d dialect.Dialect
 		if asked == nil || asked.Discover != r.Settings.Discover {
 			continue // it is not known to be comparable
 		}
-		if found == 0 || cutShort(*asked, r.Settings) {
-			was.passed = true
+		if found == 0 {
+			was.empty++
+			continue
+		}
+		if cutShort(*asked, r.Settings) {
+			was.cut++
 			continue
 		}
 		was.inputs, was.records, was.jobs = was.inputs+j.Inputs, was.records+found, was.jobs+1
