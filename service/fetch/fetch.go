@@ -268,7 +268,7 @@ func (ft *Fetcher) depart(f *flight, started time.Time) (landed func()) {
 	if ft.cfg.Journal == nil {
 		return func() {}
 	}
-	landed, err := ft.cfg.Journal.Depart(f.id, f.line(started))
+	landed, err := ft.cfg.Journal.Depart(f.id, ft.line(f, started))
 	if err != nil {
 		ft.cfg.Log.Warn("a fetch was not written down before it was sent", "id", f.id, "error", err)
 	}
@@ -276,10 +276,14 @@ func (ft *Fetcher) depart(f *flight, started time.Time) (landed func()) {
 }
 
 // line is what a line of the timeline says of a fetch without a result.
-func (f *flight) line(started time.Time) model.Activity {
-	return model.Activity{
+func (ft *Fetcher) line(f *flight, started time.Time) model.Activity {
+	a := model.Activity{
 		At: started, Kind: model.ActivityFetch, Profile: f.p.Name, Zone: string(f.r.Zone.Name), URL: f.r.What(), Via: f.r.Via, Key: f.key.Name,
 	}
+	if ft.cfg.proves != "" {
+		a.Source, a.Text = model.SourceRotation, "Proof for "+ft.cfg.proves+". "
+	}
+	return a
 }
 
 // keepCancelled writes a line into the timeline for a fetch without a result: what was
@@ -292,8 +296,9 @@ func (ft *Fetcher) keepCancelled(ctx context.Context, f *flight, started time.Ti
 	if f.begun == 1 {
 		attempts = "1 attempt"
 	}
-	a := f.line(started)
-	a.Total, a.Text = elapsed, fmt.Sprintf("ended without a result after %s: %v", attempts, cause)
+	a := ft.line(f, started)
+	a.Total = elapsed
+	a.Text += fmt.Sprintf("ended without a result after %s: %v", attempts, cause)
 	if err := ft.cfg.Journal.PutActivity(context.WithoutCancel(ctx), a); err != nil {
 		ft.cfg.Log.Warn("a cancelled fetch was not kept", "error", err)
 	}

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/emulator"
 	"zonedeck/service/exchange"
+	"zonedeck/service/journal"
 	"zonedeck/service/profile"
 	"zonedeck/service/servicetest"
 )
@@ -36,6 +38,43 @@ func TestAKeyIsProvedByOneCall(t *testing.T) {
 	if err != nil || res.Diagnosis.Cause != model.CauseKeyRejected || res.ServiceStatus != http.StatusUnauthorized {
 		t.Errorf("another value: %+v, %v", res.Diagnosis, err)
 	}
+}
+
+// A proof without a result is marked, too: one that was given up, and, before it is sent, one whose process may be killed.
+func TestAProofWithoutAResultIsMarked(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	p := servicetest.API(t, func(_ http.ResponseWriter, r *http.Request) {
+		cancel()
+		<-r.Context().Done()
+	})
+	p.Dialect = "brightdata"
+	change, j, _ := withJournal(t)
+	ft := newFetcher(t, p, change)
+	departed := &departedLine{Journal: j}
+	ft.cfg.Journal = departed
+	if _, err := ft.ProveKey(ctx, p, "", model.Key{Name: "etl", Secret: "env:NOT_SET"}, keystore.NewSecret("a-value"), "the rotation of etl, step create"); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	list, err := j.Activity(t.Context(), model.ActivityFilter{})
+	if err != nil || len(list) != 1 {
+		t.Fatalf("timeline %+v: %v", list, err)
+	}
+	for what, a := range map[string]model.Activity{"departed": departed.line, "given up": list[0]} {
+		if a.Source != model.SourceRotation || !strings.HasPrefix(a.Text, "Proof for the rotation of etl, step create. ") {
+			t.Errorf("%s: %+v", what, a)
+		}
+	}
+}
+
+// departedLine keeps the line of the last call that was about to be sent.
+type departedLine struct {
+	*journal.Journal
+	line model.Activity
+}
+
+func (d *departedLine) Depart(id string, a model.Activity) (func(), error) {
+	d.line = a
+	return d.Journal.Depart(id, a)
 }
 
 func TestWhatAKeyIsProvedBy(t *testing.T) {

@@ -48,7 +48,7 @@ func (j *Journal) Depart(id string, a model.Activity) (landed func(), err error)
 	if a.At.IsZero() {
 		a.At = j.now()
 	}
-	a.URL, a.Text, a.Source = maskURL(a.URL), unseenEnd, cmp.Or(j.source, a.Source)
+	a.URL, a.Text, a.Source = maskURL(a.URL), a.Text+unseenEnd, cmp.Or(j.source, a.Source)
 	f := &j.flights
 	f.mu.Lock()
 	defer f.mu.Unlock()

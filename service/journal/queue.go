@@ -91,6 +91,9 @@ func (j *Journal) gather() {
 	}
 }
 
+// Flush commits what is queued: what was put before outlives the process.
+func (j *Journal) Flush(ctx context.Context) error { return j.flush(ctx) }
+
 // flush commits what is queued. When it fails, the entries are queued again, up
 // to the bound of the queue.
 func (j *Journal) flush(ctx context.Context) error {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"zonedeck/keystore"
@@ -135,7 +136,8 @@ func (h keyHistory) Remove(ctx context.Context, seen model.Key) error {
 // rotationHistory is the rotations; their steps are written into the timeline.
 type rotationHistory struct {
 	*keystore.Rotations
-	session *Session
+	session  *Session
+	caughtUp *sync.Map // the rotations of which the timeline has everything, by their ids
 }
 
 // refuse is why a key or a password is not rotated: the profile in use is read-only, or one whose key
@@ -171,10 +173,13 @@ func (h rotationHistory) Start(ctx context.Context, p keystore.RotationPlan) err
 		err = h.Rotations.Start(ctx, p)
 	}
 	if err == nil {
-		h.session.putRotationEvent(ctx, p, "began, by "+string(p.Method))
+		h.caughtUp.Store(p.ID, true)
+		h.session.putRotationEvent(ctx, p, began(p))
 	}
 	return err
 }
+
+func began(p keystore.RotationPlan) string { return "began, by " + string(p.Method) }
 
 // Update changes a plan.
 func (h rotationHistory) Update(ctx context.Context, id string, change func(keystore.RotationPlan) (keystore.RotationPlan, error)) (keystore.RotationPlan, error) {
@@ -190,6 +195,9 @@ func (h rotationHistory) Update(ctx context.Context, id string, change func(keys
 		return change(p)
 	})
 	if err == nil {
+		if _, all := h.caughtUp.LoadOrStore(id, true); !all {
+			h.catchUp(ctx, before)
+		}
 		for _, text := range rotationChanges(before, after) {
 			h.session.putRotationEvent(ctx, after, text)
 		}
@@ -197,25 +205,76 @@ func (h rotationHistory) Update(ctx context.Context, id string, change func(keys
 	return after, err
 }
 
+// catchUp writes what the record of a rotation has and the timeline has not: the process that took the last
+// step may have been killed between the two.
+func (h rotationHistory) catchUp(ctx context.Context, p keystore.RotationPlan) {
+	if h.session.journal == nil {
+		return
+	}
+	unstepped := p
+	unstepped.Steps = make([]keystore.RotationStep, len(p.Steps))
+	want := append([]string{began(p)}, rotationChanges(unstepped, p)...)
+	key, of := rotationKey(p)
+	events, err := h.session.journal.KeyEvents(ctx, key, 100)
+	if err != nil {
+		h.session.o.Log.Warn("whether the history has every step of a rotation is not known", "key", key, "error", err)
+		return
+	}
+	told := map[string]bool{}
+	for _, e := range events { // the newest first
+		text, its := strings.CutPrefix(e.Text, of)
+		if e.Event != rotationEvent || !its {
+			continue
+		}
+		if told[text] = true; text == began(p) || slices.Contains(rotationEnds, text) {
+			break
+		}
+	}
+	for _, text := range want {
+		if !told[text] {
+			h.session.putRotationEvent(ctx, p, text)
+		}
+	}
+}
+
 // putRotationEvent writes what happened in a rotation. That of a password stands at the key by which
 // the password is changed.
 func (s *Session) putRotationEvent(ctx context.Context, p keystore.RotationPlan, text string) {
-	if p.Zone != "" {
-		s.putKeyEvent(ctx, p.ChangedBy, "rotation", "of the "+p.Key+": "+text)
+	key, of := rotationKey(p)
+	s.putKeyEvent(ctx, key, rotationEvent, of+text)
+	if s.journal == nil {
 		return
 	}
-	s.putKeyEvent(ctx, p.Key, "rotation", text)
+	if err := s.journal.Flush(context.WithoutCancel(ctx)); err != nil {
+		s.o.Log.Warn("a step of a rotation is not in the history yet", "key", key, "error", err)
+	}
 }
+
+// rotationKey is the key at which the events of a rotation stand, and what their texts begin with.
+func rotationKey(p keystore.RotationPlan) (key, of string) {
+	if p.Zone != "" {
+		return p.ChangedBy, "of the " + p.Key + ": "
+	}
+	return p.Key, ""
+}
+
+// rotationEvent is the word of a key's event: something happened in a rotation of it. rotationEnds are the texts
+// of those that end one.
+const (
+	rotationEvent = "rotation"
+	takenBack     = "taken back: the old password stays"
+	abandoned     = "abandoned"
+	complete      = "complete"
+)
+
+var rotationEnds = []string{takenBack, abandoned, complete}
 
 // oldValueUsed writes uses of an old value after the end of its rotation into the timeline, each once.
 func (s *Session) oldValueUsed(ctx context.Context, p keystore.RotationPlan, used []string) {
 	if s.journal == nil {
 		return
 	}
-	key, of := p.Key, ""
-	if p.Zone != "" {
-		key, of = p.ChangedBy, "of the "+p.Key+": "
-	}
+	key, of := rotationKey(p)
 	known, _ := s.journal.KeyEvents(ctx, key, 100) // one that cannot be read is written again
 	for _, text := range used {
 		if !slices.ContainsFunc(known, func(e journal.KeyEvent) bool { return e.Text == of+text }) {
@@ -245,12 +304,12 @@ func rotationChanges(before, after keystore.RotationPlan) []string {
 	}
 	if after.Over() && !before.Over() {
 		if after.Undone {
-			return append(out, "taken back: the old password stays")
+			return append(out, takenBack)
 		}
 		if after.Abandoned {
-			return append(out, "abandoned")
+			return append(out, abandoned)
 		}
-		return append(out, "complete")
+		return append(out, complete)
 	}
 	return out
 }

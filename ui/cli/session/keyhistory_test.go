@@ -1,11 +1,13 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,7 +28,7 @@ func TestTheTimelineHasTheEventsOfKeys(t *testing.T) {
 		}
 	}()
 	inventory := keyHistory{s.Inventory, s}
-	rotations := rotationHistory{keystore.OpenRotations(t.TempDir()), s}
+	rotations := rotationHistory{keystore.OpenRotations(t.TempDir()), s, &sync.Map{}}
 	rename := func(k model.Key) (model.Key, error) { k.Name = "etl-2"; return k, nil }
 	same := func(k model.Key) (model.Key, error) { return k, nil }
 	later := func(k model.Key) (model.Key, error) {
@@ -91,6 +93,50 @@ func TestTheTimelineHasTheEventsOfKeys(t *testing.T) {
 	set.Steps[0].Done, set.Steps[1].Done = true, true
 	if got := rotationChanges(set, set.Reopen("nightly", "it gave nothing")); !slices.Equal(got, []string{"set nightly is open again: it gave nothing"}) {
 		t.Errorf("%q", got)
+	}
+}
+
+// A process that is killed between a step and its line leaves the line to the next one that goes on.
+func TestTheTimelineCatchesUpWithTheRecordOfARotation(t *testing.T) {
+	o := options(t, nil)
+	o.Journal = true
+	s, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close(t.Context())
+	records := keystore.OpenRotations(t.TempDir())
+	history := rotationHistory{records, s, &sync.Map{}}
+	record := func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
+		return p.Record(p.Now(), keystore.Proof{By: keystore.Measured}, time.Now())
+	}
+	abandon := func(p keystore.RotationPlan) (keystore.RotationPlan, error) { return p.Abandon(time.Now()) }
+	k := model.Key{Name: "etl", Level: model.LevelUser}
+	first := keystore.PlanRotation(k, keystore.RotateByNewKey, nil, time.Now())
+	second := keystore.PlanRotation(k, keystore.RotateByNewKey, nil, time.Now().Add(time.Second))
+	update := func(h interface {
+		Update(context.Context, string, func(keystore.RotationPlan) (keystore.RotationPlan, error)) (keystore.RotationPlan, error)
+	}, id string, f func(keystore.RotationPlan) (keystore.RotationPlan, error),
+	) error {
+		_, err := h.Update(t.Context(), id, f)
+		return err
+	}
+	for i, err := range []error{
+		history.Start(t.Context(), first), update(history, first.ID, record), update(history, first.ID, abandon),
+		records.Start(t.Context(), second), update(records, second.ID, record), // and killed before the lines were written
+		update(history, second.ID, record), update(history, second.ID, abandon),
+	} {
+		if err != nil {
+			t.Fatalf("change %d: %v", i, err)
+		}
+	}
+	steps := second.Steps
+	want := []string{
+		"etl: rotation began, by new key", "etl: rotation " + steps[0].Name() + ", measured", "etl: rotation abandoned",
+		"etl: rotation began, by new key", "etl: rotation " + steps[0].Name() + ", measured", "etl: rotation " + steps[1].Name() + ", measured", "etl: rotation abandoned",
+	}
+	if got := keyLines(t, s); !slices.Equal(got, want) {
+		t.Errorf("got\n%q\nwant\n%q", got, want)
 	}
 }
 

@@ -2,6 +2,7 @@ package session
 
 import (
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,7 +22,7 @@ func TestAReadOnlyProfileChangesNoKey(t *testing.T) {
 		}
 	}()
 	keys := keyHistory{s.Inventory, s}
-	rotations := rotationHistory{keystore.OpenRotations(t.TempDir()), s}
+	rotations := rotationHistory{keystore.OpenRotations(t.TempDir()), s, &sync.Map{}}
 	k := model.Key{Name: "etl", Level: model.LevelUser}
 	plan := keystore.PlanRotation(k, keystore.RotateByNewKey, nil, time.Now())
 	if err := errors.Join(keys.Add(t.Context(), k), rotations.Start(t.Context(), plan)); err != nil || s.refusal() != "" {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"zonedeck/keystore"
@@ -53,7 +54,7 @@ func (s *Session) RehearseRotation(ctx context.Context, k model.Key, method keys
 }
 
 func (s *Session) rotation(folders func() []string) rotate.Config {
-	history := rotationHistory{s.rotations(), s}
+	history := rotationHistory{s.rotations(), s, &sync.Map{}}
 	return rotate.Config{
 		Records: history, Refuse: history.refuse, Secrets: s.Resolver, LockDir: s.Paths.RotationsDir(),
 		Settings: s.accountSettings,
