@@ -3,6 +3,7 @@ package fetch
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -44,6 +45,7 @@ func TestAKeyIsProvedByOneCall(t *testing.T) {
 func TestAProofWithoutAResultIsMarked(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	p := servicetest.API(t, func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // only then the server sees that the other side has left
 		cancel()
 		<-r.Context().Done()
 	})
