@@ -96,10 +96,11 @@ func (ft *Fetcher) Fetch(ctx context.Context, r model.FetchRequest, on func(Even
 		}
 	}
 	started, began := ft.cfg.Now(), ft.cfg.Timer()
-	defer ft.depart(f, started)()
+	landed := ft.depart(f, started)
 	t, d, err := f.run(ctx)
 	if err != nil {
 		ft.keepCancelled(ctx, f, started, ft.cfg.Timer().Sub(began), err)
+		landed()
 		return model.FetchResult{}, err
 	}
 	if err := t.body.Keep(); err != nil {
@@ -119,6 +120,7 @@ func (ft *Fetcher) Fetch(ctx context.Context, r model.FetchRequest, on func(Even
 			ft.cfg.Log.Warn("a fetch was not kept", "id", res.ID, "error", err)
 		}
 	}
+	landed()
 	if ft.cfg.Fetched != nil && len(f.r.Required) > 0 {
 		if err := ft.cfg.Fetched(context.WithoutCancel(ctx), f.p.Name, res); err != nil {
 			ft.cfg.Log.Warn("what the required fields of a fetch show was not kept", "id", res.ID, "error", err)

@@ -251,11 +251,19 @@ func TestAFetchIsWrittenDownBeforeItIsSentUntilItIsKept(t *testing.T) {
 		_, _ = io.WriteString(w, servicetest.Page)
 	})}
 	p := servicetest.NativeProfile(t, px)
-	c := newFetcher(t, p, func(c *Config) { c.Journal = departures{order: &order} })
-	if _, err := c.Fetch(t.Context(), native(p, "http://lab.test/"), nil); err != nil {
+	c := newFetcher(t, p, func(c *Config) {
+		c.Journal = departures{order: &order}
+		c.Fetched = func(context.Context, string, model.FetchResult) error {
+			order = append(order, "handed on")
+			return nil
+		}
+	})
+	r := native(p, "http://lab.test/")
+	r.Required = []string{".name"}
+	if _, err := c.Fetch(t.Context(), r, nil); err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"departs for http://lab.test/", "sent", "kept", "landed"}; !slices.Equal(order, want) {
+	if want := []string{"departs for http://lab.test/", "sent", "kept", "landed", "handed on"}; !slices.Equal(order, want) {
 		t.Errorf("%q", order)
 	}
 }

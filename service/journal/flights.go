@@ -10,11 +10,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
+	"zonedeck/service/database"
 )
 
 // flights are the calls of this process that are under way. They stand in a file of its own beside the
@@ -26,9 +28,19 @@ type flights struct {
 	mu   sync.Mutex
 	sign *textfile.Sign
 	file *os.File
-	open map[string]bool // by identifier; true once the call has ended
-	err  error           // why none can be written down
+	size int64              // of the file, in bytes
+	most int64              // at which it is written anew, with the calls alone that are under way
+	open map[string]*flight // by identifier
+	err  error              // why none can be written down
 }
+
+type flight struct {
+	line flightLine
+	over bool // the call has ended
+}
+
+// flightsMost is how large the file becomes at least before it is written anew.
+const flightsMost = 1 << 20
 
 // flightLine is a line of the file: a call that is to be sent, or the end of one.
 type flightLine struct {
@@ -42,7 +54,7 @@ const flightsEnd = ".ndjson"
 // unseenEnd is the line of a call whose process was killed.
 const unseenEnd = "may have been sent; its end was not seen: zonedeck was ended meanwhile"
 
-// Depart writes down that a call is about to be sent. Its line goes into the timeline if this process
+// Depart writes down that a call is about to be sent. id is what its own line in the timeline refers to. A line goes into the timeline if this process
 // ends before landed is called; landed is called after the call's own line was put.
 func (j *Journal) Depart(id string, a model.Activity) (landed func(), err error) {
 	if a.At.IsZero() {
@@ -55,15 +67,16 @@ func (j *Journal) Depart(id string, a model.Activity) (landed func(), err error)
 	if err := f.begin(); err != nil {
 		return func() {}, err
 	}
-	if err := f.write(flightLine{ID: id, Call: &a}); err != nil {
+	call := flightLine{ID: id, Call: &a}
+	if err := f.write(call); err != nil {
 		return func() {}, err
 	}
-	f.open[id] = false
+	f.open[id] = &flight{line: call}
 	return func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		if _, under := f.open[id]; under {
-			f.open[id] = true
+		if call := f.open[id]; call != nil {
+			call.over = true
 		}
 	}, nil
 }
@@ -75,16 +88,24 @@ func (f *flights) begin() error {
 	}
 	f.sign, f.err = textfile.NewSign(filepath.Join(f.dir, "signs"))
 	if f.err == nil {
-		f.file, f.err = os.OpenFile(filepath.Join(f.dir, f.sign.Name()+flightsEnd), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+		f.file, f.err = f.another()
 	}
-	f.open = map[string]bool{}
+	f.open, f.most = map[string]*flight{}, flightsMost
 	return f.err
 }
 
+// another makes a file that is this process's. Whose it is says the name, up to the first point.
+func (f *flights) another() (*os.File, error) {
+	return os.OpenFile(filepath.Join(f.dir, f.sign.Name()+"."+rand.Text()+flightsEnd), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
+}
+
+// write puts a line of its own: one that a full disk cut before it takes nothing with it.
 func (f *flights) write(l flightLine) error {
 	text, err := json.Marshal(l)
 	if err == nil {
-		_, err = f.file.Write(append(text, '\n'))
+		var n int
+		n, err = f.file.Write(slices.Concat([]byte("\n"), text, []byte("\n")))
+		f.size += int64(n)
 	}
 	if err != nil {
 		return fmt.Errorf("writing down a call before it is sent: %w", err)
@@ -92,12 +113,34 @@ func (f *flights) write(l flightLine) error {
 	return nil
 }
 
+// shrink puts the calls that are under way into another file, once this one has become large. Until that
+// is done both files have them.
+func (f *flights) shrink() error {
+	if f.size < f.most {
+		return nil
+	}
+	next, err := f.another()
+	if err != nil {
+		return err
+	}
+	was, size := f.file, f.size
+	f.file, f.size = next, 0
+	for _, call := range f.open {
+		err = errors.Join(err, f.write(call.line))
+	}
+	if err != nil {
+		was, f.file, f.size = next, was, size
+	}
+	f.most = max(flightsMost, 2*f.size)
+	return errors.Join(err, was.Close(), os.Remove(was.Name()))
+}
+
 // ended are the calls that have ended.
 func (f *flights) ended() (ids []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for id, over := range f.open {
-		if over {
+	for id, call := range f.open {
+		if call.over {
 			ids = append(ids, id)
 		}
 	}
@@ -111,11 +154,15 @@ func (f *flights) settle(ids []string) {
 	for _, id := range ids {
 		delete(f.open, id)
 		if len(f.open) > 0 {
-			_ = f.write(flightLine{ID: id, Ended: true}) // else it is told of twice
+			_ = f.write(flightLine{ID: id, Ended: true}) // else the history has it, where the next one looks
 		}
 	}
-	if len(ids) > 0 && len(f.open) == 0 {
-		_ = f.file.Truncate(0)
+	switch {
+	case len(ids) == 0:
+	case len(f.open) > 0:
+		_ = f.shrink() // else the file stays as it is
+	case f.file.Truncate(0) == nil:
+		f.size = 0
 	}
 }
 
@@ -171,11 +218,14 @@ func (j *Journal) recoverFlight(ctx context.Context, name string) error {
 		return err
 	}
 	calls, err := readFlights(taken)
+	if err == nil {
+		calls, err = j.untold(ctx, calls)
+	}
 	if err != nil {
 		return err
 	}
-	for _, a := range calls {
-		if err := j.PutActivity(ctx, a); err != nil {
+	for _, call := range calls {
+		if err := j.PutActivity(ctx, *call.Call); err != nil {
 			return err
 		}
 	}
@@ -185,30 +235,41 @@ func (j *Journal) recoverFlight(ctx context.Context, name string) error {
 	return os.Remove(taken)
 }
 
+// untold are the calls of which the timeline has nothing: a process may be killed between what it writes there and
+// what it writes here. A line without an identifier is that of the same time and address.
+func (j *Journal) untold(ctx context.Context, calls []flightLine) ([]flightLine, error) {
+	var untold []flightLine
+	for _, c := range calls {
+		var told bool
+		err := j.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM activity WHERE kind = ? AND (ref = ? OR ref = '' AND at = ? AND url = ?))",
+			string(c.Call.Kind), c.ID, database.Micros(c.Call.At), c.Call.URL).Scan(&told)
+		if err != nil {
+			return nil, err
+		}
+		if !told {
+			untold = append(untold, c)
+		}
+	}
+	return untold, nil
+}
+
 // readFlights are the calls of a file that did not end. A line that was cut is none.
-func readFlights(name string) ([]model.Activity, error) {
+func readFlights(name string) ([]flightLine, error) {
 	text, err := os.ReadFile(name) //nolint:gosec // of the journal's own folder
 	if err != nil {
 		return nil, err
 	}
-	calls := map[string]model.Activity{}
-	var order []string
+	ended := map[string]bool{}
+	var calls []flightLine
 	for line := range bytes.Lines(text) {
 		var l flightLine
 		switch {
 		case json.Unmarshal(line, &l) != nil:
 		case l.Ended:
-			delete(calls, l.ID)
+			ended[l.ID] = true
 		case l.Call != nil:
-			calls[l.ID] = *l.Call
-			order = append(order, l.ID)
+			calls = append(calls, l)
 		}
 	}
-	var out []model.Activity
-	for _, id := range order {
-		if a, open := calls[id]; open {
-			out = append(out, a)
-		}
-	}
-	return out, nil
+	return slices.DeleteFunc(calls, func(l flightLine) bool { return ended[l.ID] }), nil
 }

@@ -4,7 +4,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"zonedeck/model"
 )
@@ -88,6 +92,130 @@ func TestACallThatLandedLeavesNothing(t *testing.T) {
 	}
 	if _, err := os.Stat(file); !os.IsNotExist(err) {
 		t.Errorf("the file stays: %v", err)
+	}
+}
+
+// A process may be killed between the line of a call and the end of its flight, and while it tells of another's.
+func TestACallWhoseLineIsThereIsNotToldOfAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	j := openTest(t, path)
+	depart(t, j, "f_1", "http://a.test/kept")
+	if err := j.PutFetch(t.Context(), "acme", model.FetchResult{ID: "f_1", Started: time.Now(), Request: model.FetchRequest{URL: "http://a.test/kept"}}); err != nil {
+		t.Fatal(err)
+	}
+	at := time.Now()
+	for id, url := range map[string]string{"f_2": "http://user:pw@a.test/cancelled", "f_3": "http://a.test/open"} {
+		if _, err := j.Depart(id, model.Activity{At: at, Kind: model.ActivityFetch, URL: url}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.PutActivity(t.Context(), model.Activity{At: at, Kind: model.ActivityFetch, URL: "http://user:pw@a.test/cancelled", Text: "ended without a result"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	file := j.flights.file.Name()
+	flown, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed(t, j)
+	for range 2 { // the second time as if the file had stayed
+		if err := os.WriteFile(file, flown, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		next := openTest(t, path)
+		got := lines(t, next)
+		slices.Sort(got)
+		if want := []string{"http://a.test/kept ", "http://a.test/open " + unseenEnd, "http://user:xxxxx@a.test/cancelled ended without a result"}; !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestALineThatIsCutTakesNoOtherWithIt(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	j := openTest(t, path)
+	depart(t, j, "f_1", "http://a.test/1")
+	if _, err := j.flights.file.WriteString(`{"id":"f_2","ca`); err != nil {
+		t.Fatal(err)
+	}
+	depart(t, j, "f_3", "http://a.test/3")
+	killed(t, j)
+	got := lines(t, openTest(t, path))
+	slices.Sort(got)
+	if want := []string{"http://a.test/1 " + unseenEnd, "http://a.test/3 " + unseenEnd}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestTheFileStaysSmallWhileACallIsUnderWay(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	j := openTest(t, path)
+	depart(t, j, "f_long", "http://a.test/long")
+	url := "http://a.test/" + strings.Repeat("x", 10_000)
+	for i := range 3 * flightsMost / len(url) {
+		depart(t, j, fmt.Sprintf("f_%d", i), url)()
+		if err := j.flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, err := filepath.Glob(path + ".flights/*" + flightsEnd)
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%q, %v", files, err)
+	}
+	if info, err := os.Stat(files[0]); err != nil || info.Size() > flightsMost {
+		t.Errorf("%d bytes, %v", info.Size(), err)
+	}
+	killed(t, j)
+	if got := lines(t, openTest(t, path)); !slices.Equal(got, []string{"http://a.test/long " + unseenEnd}) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestOfManyThatOpenTheJournalAtOnceOneTells(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	j := openTest(t, path)
+	for i := range 20 {
+		depart(t, j, fmt.Sprintf("f_%d", i), fmt.Sprintf("http://a.test/%d", i))
+	}
+	killed(t, j)
+	var opening sync.WaitGroup
+	for range 4 {
+		opening.Go(func() {
+			next, notice, err := Open(t.Context(), path, clock())
+			if err != nil || notice.Text != "" {
+				t.Errorf("%+v, %v", notice, err)
+				return
+			}
+			if err := next.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	opening.Wait()
+	got := lines(t, openTest(t, path))
+	slices.Sort(got)
+	if len(got) != 20 || len(slices.Compact(got)) != 20 {
+		t.Errorf("%d lines: %q", len(got), got)
+	}
+}
+
+func TestWhatCannotBeToldOfAKilledProcessIsSaid(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	if err := os.WriteFile(path+".flights", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	j, notice, err := Open(t.Context(), path, clock())
+	if err != nil || !strings.HasPrefix(notice.Text, "What a killed process had under way is not in the history yet: ") {
+		t.Errorf("%+v, %v", notice, err)
+	}
+	if j != nil {
+		err = j.Close()
+	}
+	if err != nil {
+		t.Error(err)
 	}
 }
 

@@ -203,6 +203,7 @@ func prove(a *model.Activity, step string, status int) {
 // PutActivity queues a line of the timeline; its ID is given when it is
 // written, and a zero At means now.
 func (j *Journal) PutActivity(ctx context.Context, a model.Activity) error {
+	a.URL = maskURL(a.URL)
 	if a.At.IsZero() {
 		a.At = j.now()
 	}

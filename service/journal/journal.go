@@ -17,6 +17,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"zonedeck/service/database"
@@ -82,12 +83,15 @@ func open(ctx context.Context, path string, now func() time.Time, set settings) 
 	}
 	j := &Journal{db: db, now: now, set: set, flights: flights{dir: path + ".flights"}}
 	j.queue.init()
-	_ = j.recoverFlights(ctx) // what was not told stays for the next one
-	if damage == nil {
-		return j, Notice{}, nil
+	var n Notice
+	if damage != nil {
+		n = Notice{Kept: damage.Kept, Text: fmt.Sprintf("The journal %s was damaged (%v). It is kept as %s and a new one was begun.",
+			db.Path(), damage.Err, damage.Kept)}
 	}
-	return j, Notice{Kept: damage.Kept, Text: fmt.Sprintf("The journal %s was damaged (%v). It is kept as %s and a new one was begun.",
-		db.Path(), damage.Err, damage.Kept)}, nil
+	if err := j.recoverFlights(ctx); err != nil { // what was not told stays for the next one
+		n.Text = strings.TrimSpace(n.Text + fmt.Sprintf(" What a killed process had under way is not in the history yet: %v.", err))
+	}
+	return j, n, nil
 }
 
 // Attribute makes source the one of every line that is put from now on. It is called before
