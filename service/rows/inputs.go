@@ -458,6 +458,10 @@ func jsonFault(err error) error {
 
 // value takes one JSON row: an object, or the one value that a row needs.
 func (in *inputReader) value(row int, raw []byte) error {
+	if !utf8.Valid(raw) { // encoding/json would send other characters in their place
+		in.reject(row, oneLine(raw), "", "it holds bytes that are not UTF-8")
+		return nil
+	}
 	var text string
 	if string(raw) != "null" && json.Unmarshal(raw, &text) == nil {
 		return in.one(row, raw, text)

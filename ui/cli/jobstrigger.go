@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,6 +102,27 @@ func (f *triggerFlags) check() error {
 	}
 }
 
+// named is an error about fields of a job with the names of their flags.
+func (f *triggerFlags) named(err error) error {
+	var wrong *model.RequestError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	flags := map[string]string{
+		"inputs": "--input", "discover": "--discover", "limit": "--limit", "limit_total": "--limit", "limit_per_input": "--limit-per-input",
+		"notify": "--notify", "endpoint": "--endpoint", "format": "--format", "auth_header": "--auth-header", "key": "--key",
+	}
+	if f.maxCost.dollars > 0 { // else it is the profile's
+		flags["max_cost"] = "--max-cost"
+	}
+	out := &model.RequestError{}
+	for _, p := range wrong.Problems {
+		p.Field = cmp.Or(flags[p.Field], p.Field)
+		out.Problems = append(out.Problems, p)
+	}
+	return out
+}
+
 // columnMap reads --map.
 func (f *triggerFlags) columnMap() (map[string]string, error) {
 	out := map[string]string{}
@@ -151,7 +173,7 @@ func (t *task) trigger(ctx context.Context, name string, f triggerFlags) error {
 	}
 	estimate, err := t.Client.Check(ctx, r)
 	if err != nil {
-		return triggerError(ctx, model.Job{}, err)
+		return triggerError(ctx, model.Job{}, f.named(err))
 	}
 	if len(sample) < len(in.Rows) {
 		t.app.say("zonedeck: a sample: %d of %d good rows", len(sample), len(in.Rows))
@@ -171,7 +193,7 @@ func (t *task) trigger(ctx context.Context, name string, f triggerFlags) error {
 	}
 	job, err := t.Client.Trigger(ctx, r)
 	if err != nil {
-		return triggerError(ctx, job, err)
+		return triggerError(ctx, job, f.named(err))
 	}
 	return t.launched(ctx, job, f.launchFlags)
 }
@@ -207,7 +229,7 @@ func (t *task) shapeOf(ctx context.Context, d dialect.Dialect, name string, f tr
 	}
 	m, err := c.Method(f.settings.Discover)
 	if err != nil {
-		return "", false, shape, usage("%s: %s; nothing was sent", c.ID, sanitizeLine(err.Error()))
+		return "", false, shape, usage("%s: %s: %s; nothing was sent", strings.TrimSpace("--discover "+sanitizeLine(f.settings.Discover)), c.ID, sanitizeLine(err.Error()))
 	}
 	if cost := m.Cost(); cost != "" && m.Bound == "" && f.settings.LimitPerInput == 0 && f.settings.LimitTotal == 0 {
 		t.app.say("zonedeck: %s: %s (--limit-per-input, --limit)", sanitizeLine(m.Label()), cost)
@@ -322,20 +344,23 @@ func (t *task) readInputs(f triggerFlags, shape rows.Shape) (rows.Inputs, error)
 	if name != "-" {
 		file, err := os.Open(name)
 		if errors.Is(err, os.ErrNotExist) && name != f.input {
-			return rows.Inputs{}, usage("there is no saved list %q in %s", strings.TrimPrefix(f.input, session.ListPrefix), t.Paths.ListsDir())
+			return rows.Inputs{}, usage("--input: there is no saved list %q in %s", strings.TrimPrefix(f.input, session.ListPrefix), t.Paths.ListsDir())
 		}
 		if err != nil {
-			return rows.Inputs{}, usage("read the inputs: %w", err)
+			return rows.Inputs{}, usage("--input: %w", err)
 		}
 		defer file.Close()
 		r, kind = file, strings.TrimPrefix(filepath.Ext(name), ".")
 	}
+	if name == "-" {
+		name = "standard input"
+	}
 	in, err := rows.Read(r, kind, shape)
 	if column := (*rows.ColumnError)(nil); errors.As(err, &column) {
-		return in, usage("inputs %s: %w; --map COLUMN=%s names one", name, err, column.Missing[0])
+		return in, usage("--input %s: %w; --map COLUMN=%s names one", name, err, column.Missing[0])
 	}
 	if err != nil {
-		return in, usage("inputs %s: %w", name, err)
+		return in, usage("--input %s: %w", name, err)
 	}
 	t.sayInputs(name, in)
 	switch {
