@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -199,71 +200,38 @@ func (q *queue[T]) Put(ctx context.Context, item Item) error {
 	return err
 }
 
-// Hasten is Queue's.
-func (q *queue[T]) Hasten(ctx context.Context, item Item) error {
-	res, err := q.insert(ctx, item)
-	if err != nil || !res.UniqueSkippedAsDuplicate {
-		return err
-	}
-	was, err := decode(res.Job.EncodedArgs)
-	if err != nil {
-		return err
-	}
-	if item.Outlasts(was.item(res.Job.ScheduledAt)) {
-		err = q.replace(ctx, res.Job.ID, item)
-	} else {
-		_, err = q.client.JobRetry(ctx, res.Job.ID)
-	}
-	if err != nil && !errors.Is(err, rivertype.ErrNotFound) {
-		return fmt.Errorf("hastening %s in the queue of work: %w", item.Key, database.Classify(err))
-	}
-	return nil
-}
-
-// replace puts an item in the place of one that no handler has: River changes no arguments.
-func (q *queue[T]) replace(ctx context.Context, old int64, item Item) error {
-	tx, err := q.driver.GetExecutor().Begin(ctx)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // after a commit it is none
-	in := q.driver.UnwrapTx(tx)
-	_, err = q.client.JobDeleteTx(ctx, in, old)
-	switch {
-	case errors.Is(err, rivertype.ErrJobRunning):
-		return nil
-	case err != nil && !errors.Is(err, rivertype.ErrNotFound):
-		return err
-	}
-	if _, err := q.client.InsertTx(ctx, in, argsOf(item), optsOf(item)); err != nil {
-		return err
-	}
-	return tx.Commit(ctx)
-}
-
 // Items is Queue's.
 func (q *queue[T]) Items(ctx context.Context, lane string) ([]Item, error) {
+	rows, err := q.rows(ctx, lane)
+	if err != nil {
+		return nil, err
+	}
 	var items []Item
+	for _, row := range rows {
+		a, err := decode(row.EncodedArgs)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, a.item(row.ScheduledAt))
+	}
+	slices.SortFunc(items, func(a, b Item) int { return cmp.Compare(a.Key, b.Key) })
+	return items, nil
+}
+
+// rows are the items of a lane that are not done, as River has them.
+func (q *queue[T]) rows(ctx context.Context, lane string) (rows []*rivertype.JobRow, err error) {
 	params := river.NewJobListParams().Queues(queueOf(lane)).States(open()...).First(1000).OrderBy(river.JobListOrderByID, river.SortOrderAsc)
 	for {
 		page, err := q.client.JobList(ctx, params)
 		if err != nil {
 			return nil, fmt.Errorf("reading the queue of work: %w", database.Classify(err))
 		}
-		for _, row := range page.Jobs {
-			a, err := decode(row.EncodedArgs)
-			if err != nil {
-				return nil, err
-			}
-			items = append(items, a.item(row.ScheduledAt))
-		}
+		rows = append(rows, page.Jobs...)
 		if len(page.Jobs) < 1000 {
-			break
+			return rows, nil
 		}
 		params = params.After(page.LastCursor)
 	}
-	slices.SortFunc(items, func(a, b Item) int { return cmp.Compare(a.Key, b.Key) })
-	return items, nil
 }
 
 // Work is Queue's.
@@ -288,6 +256,11 @@ func (q *queue[T]) Work(ctx context.Context, lane string, n int, handle Handler)
 	}
 	// River gets a context that lasts, so that it can still write down how handlers ended.
 	lasting := context.WithoutCancel(ctx)
+	ended, unsubscribe := client.Subscribe(river.EventKindJobSnoozed, river.EventKindJobFailed, river.EventKindJobCompleted)
+	var hastening sync.WaitGroup
+	hastening.Go(func() { q.keepHastening(lasting, ended) })
+	defer hastening.Wait()
+	defer unsubscribe()
 	if err := client.Start(lasting); err != nil {
 		return fmt.Errorf("beginning to work: %w", database.Classify(err))
 	}

@@ -50,8 +50,8 @@ type Queue interface {
 	// Put adds an item, due at once, unless it is there already.
 	Put(ctx context.Context, item Item) error
 	// Hasten makes an item due at once, and adds it where it is not there. If Until is later
-	// than before, it is from then on the item's. One that a handler has at the moment stays as
-	// it is.
+	// than before, it is from then on the item's. One that a handler has at the moment comes again
+	// at once after the handler, unless that says that it is done.
 	Hasten(ctx context.Context, item Item) error
 	// Items are the items of a lane that are not done, in the order of their keys.
 	Items(ctx context.Context, lane string) ([]Item, error)

@@ -21,7 +21,8 @@ type Memory struct {
 
 type held struct {
 	work.Item
-	busy bool
+	busy     bool
+	hastened *work.Item // while it was busy
 }
 
 // NewMemory makes an empty queue.
@@ -50,15 +51,23 @@ func (m *Memory) put(item work.Item, hasten bool) {
 	case !ok:
 		item.Due = time.Now()
 		m.items[name] = &held{Item: item}
-	case hasten && !old.busy:
-		if old.Due.After(time.Now()) {
-			old.Due = time.Now()
+	case hasten && old.busy:
+		if old.hastened == nil || item.Outlasts(*old.hastened) {
+			old.hastened = &item
 		}
-		if item.Outlasts(old.Item) {
-			old.Until = item.Until
-		}
+	case hasten:
+		old.hasten(item)
 	}
 	m.changed()
+}
+
+func (h *held) hasten(item work.Item) {
+	if h.Due.After(time.Now()) {
+		h.Due = time.Now()
+	}
+	if item.Outlasts(h.Item) {
+		h.Until = item.Until
+	}
 }
 
 func (m *Memory) changed() {
@@ -148,6 +157,10 @@ func (m *Memory) give(ctx context.Context, h *held, again time.Duration, err err
 		h.Due = time.Now().Add(again)
 	default:
 		delete(m.items, [2]string{h.Lane, h.Key})
+	}
+	if h.hastened != nil {
+		h.hasten(*h.hastened)
+		h.hastened = nil
 	}
 	m.changed()
 }

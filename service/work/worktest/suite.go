@@ -25,6 +25,7 @@ func Suite(t *testing.T, open func(t *testing.T) (a, b work.Queue)) {
 		"a lane gets its own items":            ownLane,
 		"no item is handed to two at once":     neverTwoAtOnce,
 		"an item that waits can be hastened":   hastened,
+		"what a handler has can be hastened":   hastenedInHand,
 		"who hastens an item may extend it":    extended,
 		"who stops leaves its items to others": leftToOthers,
 		"an error brings the item again":       errorComesAgain,
@@ -241,6 +242,45 @@ func hastened(t *testing.T, a, b work.Queue) {
 		t.Fatal(err)
 	}
 	wait(t, came, "a new item comes")
+}
+
+func hastenedInHand(t *testing.T, a, b work.Queue) {
+	at := func(hours int) time.Time { return time.Date(2026, 11, 23, hours, 0, 0, 0, time.UTC) }
+	if err := a.Put(t.Context(), work.Item{Lane: "x", Key: "k", Until: at(1)}); err != nil {
+		t.Fatal(err)
+	}
+	came, leave := make(chan work.Item, 8), make(chan time.Duration)
+	working(t, a, "x", 1, func(ctx context.Context, item work.Item) (time.Duration, error) {
+		came <- item
+		select {
+		case again := <-leave:
+			return again, nil
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	})
+	wait(t, came, "the item comes")
+	for _, until := range []time.Time{at(1), at(3), at(2)} {
+		if err := b.Hasten(t.Context(), work.Item{Lane: "x", Key: "k", Until: until}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	leave <- time.Hour
+	if item := wait(t, came, "the item comes again"); !item.Until.Equal(at(3)) {
+		t.Errorf("%+v", item)
+	}
+	if err := b.Hasten(t.Context(), work.Item{Lane: "x", Key: "k"}); err != nil {
+		t.Fatal(err)
+	}
+	leave <- 0
+	emptied(t, a, "x") // done, whatever was hastened
+	put(t, a, "x", "k")
+	wait(t, came, "the item comes anew")
+	leave <- 0
+	emptied(t, a, "x")
+	if len(came) != 0 {
+		t.Error("it came once more")
+	}
 }
 
 func extended(t *testing.T, a, b work.Queue) {
