@@ -114,10 +114,10 @@ func (c *Changer) Login(ctx context.Context, p profile.Profile, z model.Zone, l 
 			return proof, masked(mask, failed)
 		}
 		proof = keystore.Proof{Status: res.ConnectStatus, Took: res.Timing.Total}
-		refused, pageFailed := res.Diagnosis.Cause == model.CauseLoginRejected, pageFailed(res)
-		in := res.Diagnosis.OK() || pageFailed
+		refused, noPage := res.Diagnosis.Cause == model.CauseLoginRejected, pageFailed(res)
+		in := res.Diagnosis.OK() || noPage
 		switch {
-		case accepted && pageFailed:
+		case accepted && noPage:
 			proof.Note = "the login was accepted; the test page itself failed"
 			return proof, nil
 		case accepted && in:

@@ -23,6 +23,7 @@ func TestAPasswordIsTriedAgainWhileThatMayHelp(t *testing.T) {
 		rejected = model.Diagnosis{Class: model.ClassOutside, Cause: model.CauseLoginRejected, Summary: "the login was rejected"}
 		page     = model.Diagnosis{Class: model.ClassOutside, Cause: model.CauseTargetError, Summary: "the target answered with an error"}
 		trust    = model.Diagnosis{Class: model.ClassOutside, Cause: model.CauseTLSTrust, Summary: "a certificate is not trusted"}
+		untold   = model.Diagnosis{Class: model.ClassOutside, Cause: model.CauseTLSTrust, Summary: "the proxy's certificate is not trusted"} // before any CONNECT
 		broken   = model.Diagnosis{Class: model.ClassOutside, Cause: model.CauseNetwork, Summary: "no connection"}
 	)
 	for name, c := range map[string]struct {
@@ -38,6 +39,8 @@ func TestAPasswordIsTriedAgainWhileThatMayHelp(t *testing.T) {
 		"old got to the page":       {false, []model.Diagnosis{page, rejected}, time.Second, ""},
 		"works, not trusted":        {true, []model.Diagnosis{rejected, trust}, time.Second, ""},
 		"old gets to what it fails": {false, []model.Diagnosis{trust, rejected}, time.Second, ""},
+		"the proxy is not trusted":  {true, []model.Diagnosis{untold}, 0, "the proxy's certificate is not trusted"},
+		"nor for an old one":        {false, []model.Diagnosis{untold}, 0, "not known: the proxy's certificate is not trusted"},
 		"never works":               {true, []model.Diagnosis{rejected, rejected, rejected, rejected}, 9 * time.Second, "the login was rejected"},
 		"cannot be tried":           {true, []model.Diagnosis{broken}, 0, "no connection"},
 		"cannot be tried any more":  {true, []model.Diagnosis{rejected, broken}, time.Second, "no connection"},
@@ -55,7 +58,11 @@ func TestAPasswordIsTriedAgainWhileThatMayHelp(t *testing.T) {
 				}
 				d := left[0]
 				left = left[1:]
-				return model.ProbeResult{Diagnosis: d, ConnectStatus: http.StatusOK}, nil
+				res := model.ProbeResult{Diagnosis: d, ConnectStatus: http.StatusOK}
+				if d.Summary == untold.Summary {
+					res.ConnectStatus = 0
+				}
+				return res, nil
 			}})
 			began := time.Now()
 			_, err := r.Login(t.Context(), profile.Profile{}, model.Zone{}, fetch.LoginProof{Password: keystore.NewSecret("value-0123456789"), Refusal: !c.accepted})
