@@ -138,6 +138,7 @@ func TestGivingUpAfterTheOldPasswordIsRemoved(t *testing.T) {
 // Between the test and the removal may lie days: the old password stays while the new one does not
 // log in.
 func TestTheLastWorkingPasswordIsNotRemoved(t *testing.T) {
+	t.Parallel() // it waits for the proxy as long as a rotation does
 	p := newPlace(t, start(t), "lastone").withPassword(t)
 	e, plan := p.beginPassword(t, p.config())
 	plan, err := e.Run(t.Context(), plan.ID, keystore.WordTest, nil)

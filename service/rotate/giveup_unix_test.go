@@ -11,6 +11,7 @@ import (
 // TestKilledWhileItIsTakenBack kills a process before and after each action of giving up a new
 // password. Given up again it is taken back; gone on with it is taken back or comes to its end.
 func TestKilledWhileItIsTakenBack(t *testing.T) {
+	t.Parallel()
 	demo := start(t)
 	for _, way := range []string{giveUp, aPassword} {
 		kills := 0

@@ -290,8 +290,12 @@ func toldBy(t *testing.T, out []byte) (told childTold) {
 // rotation: writes of the record, writes of secrets, calls. Another process then goes on to the
 // end, and there is one new key.
 func TestKilledAtEveryActionItGoesOnToTheEnd(t *testing.T) {
+	t.Parallel()
 	for _, way := range []string{string(keystore.RotateByNewKey), string(keystore.RotateByRefresh), byHand, mistyped, aPassword} {
-		t.Run(way, func(t *testing.T) { killedAtEvery(t, way) })
+		t.Run(way, func(t *testing.T) {
+			t.Parallel() // each has an account of its own
+			killedAtEvery(t, way)
+		})
 	}
 }
 

@@ -64,6 +64,7 @@ func TestOnlyARejectedKeyIsARefusedOne(t *testing.T) {
 
 // A service that refuses every key, or another one behind the address, says nothing of the old value.
 func TestARefusalOfEveryKeyIsNoProof(t *testing.T) {
+	t.Parallel() // it waits for a journal that shows nothing
 	demo := start(t)
 	for name, refused := range map[string]int{"from-before": 0, "from-the-old": 1} { // calls of the step before the service refuses every key
 		p := newPlace(t, demo, name)
