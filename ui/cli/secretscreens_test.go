@@ -3,6 +3,8 @@ package cli
 import (
 	"bytes"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -93,6 +95,27 @@ func (c *markedConsole) full(t *testing.T) (free func()) {
 		if err := os.Remove(dir); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// noteArguments has the programs that are started from here on note their arguments in a file of the home,
+// where they are searched like all that is written.
+func noteArguments(t *testing.T, dir string) {
+	t.Helper()
+	bin, noted := t.TempDir(), filepath.Join(dir, "arguments")
+	for _, name := range []string{"git", "tmux", "sh", "age", "secret-tool", "security", "op", "pass", "xclip", "wl-copy"} {
+		script := "#!/bin/sh\nprintf '%s\\n' \"$0\" \"$@\" >>'" + noted + "'\n"
+		if real, err := exec.LookPath(name); err == nil {
+			script += "exec '" + real + "' \"$@\"\n"
+		}
+		if err := os.WriteFile(filepath.Join(bin, name), []byte(script), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	_ = exec.CommandContext(t.Context(), "git", "--noted-by-this-test").Run() // it knows no such option
+	if b, err := os.ReadFile(noted); err != nil || !bytes.Contains(b, []byte("--noted-by-this-test")) {
+		t.Fatalf("nothing is noted: %s%v", b, err)
 	}
 }
 

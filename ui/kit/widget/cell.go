@@ -1,0 +1,28 @@
+package widget
+
+import (
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+)
+
+// Cell is one cell. Text may be remote: the table sanitises it. A zero Ink
+// leaves it unstyled.
+type Cell struct {
+	Text string
+	// Short stands in a Flex column where Text does not fit; empty cuts Text.
+	Short string
+	Ink   kit.Ink
+	// Span is how many of the columns after it the cell covers as well.
+	Span int
+}
+
+// fitting is the text that stands in so many cells.
+func (c Cell) fitting(width int) string {
+	if c.Short != "" && text.Width(c.Text) > width {
+		return c.Short
+	}
+	return c.Text
+}
+
+// C is a cell in plain ink.
+func C(text string) Cell { return Cell{Text: text} }
