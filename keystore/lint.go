@@ -33,6 +33,7 @@ const (
 // The rules, as findings name them.
 const (
 	RuleAdminAutomated   = "admin-automated"
+	RuleAdminUnseen      = "admin-unrecognised"
 	RuleLevelCannotUse   = "level-cannot-use"
 	RuleLevelNotForJobs  = "level-not-for-jobs"
 	RuleLevelUnknown     = "level-unknown"
@@ -204,6 +205,8 @@ func (c lintCase) evidence(r LintRule) string {
 	case AreaPermission:
 		said := "level " + k.Level.String() + ", duty " + cmp.Or(string(k.Duty), "unknown")
 		switch used := c.seen.Fetches; {
+		case r.Name == RuleAdminUnseen:
+			return "level ADMIN, fingerprint unknown, reference " + cmp.Or(Ref(k.Secret).Label(), "unknown")
 		case r.Name == RuleAdminAutomated && len(c.seen.Automated) > 0:
 			return said + ", used by " + places(c.seen.Automated)
 		case (r.Name == RuleFinanceFetches || r.Name == RuleLimitBeyondPart) && len(used) > 0:
@@ -253,6 +256,18 @@ func permissionRules() []LintRule {
 					what = "automation: " + places(c.seen.Automated)
 				}
 				return "ADMIN is used for " + what, "issue a USER key for it (OPS where it changes settings), switch, then delete this use"
+			},
+		},
+		{
+			RuleAdminUnseen, SeverityWarn, AreaPermission,
+			"an ADMIN key is known under other names by its fingerprint alone", "contract 5.4",
+			func(c lintCase) bool { return c.key.Level == model.LevelAdmin && c.key.Fingerprint == "" },
+			func(c lintCase) (text, fix string) {
+				fix = "make one call with it by this name: its fingerprint is recorded then"
+				if c.key.Secret == "" {
+					fix = "record where its value is, and " + fix
+				}
+				return "its value was never read: under another name it is not recognised as ADMIN, and commands use it", fix
 			},
 		},
 		{

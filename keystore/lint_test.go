@@ -24,7 +24,7 @@ func inDaysFrom(n int) model.Expiry {
 func goodKey() model.Key {
 	return model.Key{
 		Name: "batch-user", Level: model.LevelUser, Duty: model.DutyBatch,
-		Expires: inDaysFrom(60), Rotation: daysAgo(20), Secret: "env:A", UsedBy: []string{"nightly"},
+		Expires: inDaysFrom(60), Rotation: daysAgo(20), Secret: "env:A", Fingerprint: "feedface00000001", UsedBy: []string{"nightly"},
 	}
 }
 
@@ -46,6 +46,8 @@ func TestLintFindsExactlyWhatTheRulesSay(t *testing.T) {
 		"ADMIN in CI":               {func(k *model.Key) { k.Level, k.Duty = model.LevelAdmin, model.DutyCI }, []string{"error admin-automated"}},
 		"ADMIN in a service":        {func(k *model.Key) { k.Level, k.Duty = model.LevelAdmin, model.DutyService }, []string{"error admin-automated"}},
 		"ADMIN for a person":        {func(k *model.Key) { k.Level, k.Duty = model.LevelAdmin, model.DutyHuman }, nil},
+		"ADMIN never read":          {func(k *model.Key) { k.Level, k.Duty, k.Fingerprint = model.LevelAdmin, model.DutyHuman, "" }, []string{"warn admin-unrecognised"}},
+		"USER never read":           {func(k *model.Key) { k.Fingerprint = "" }, nil},
 		"OPS in a batch job":        {func(k *model.Key) { k.Level = model.LevelOps }, nil},
 		"FINANCE in a batch job":    {func(k *model.Key) { k.Level = model.LevelFinance }, []string{"error level-cannot-use"}},
 		"FINANCE for a person":      {func(k *model.Key) { k.Level, k.Duty = model.LevelFinance, model.DutyHuman }, nil},
@@ -89,7 +91,7 @@ func TestLintFindsOneValueUnderTwoNames(t *testing.T) {
 	a, b, c := goodKey(), goodKey(), goodKey()
 	b.Name, b.Secret = "other", "env:B"
 	c.Name, c.Secret = "third", "env:A"
-	a.Fingerprint, b.Fingerprint = "0123456789abcdef", "0123456789abcdef"
+	c.Fingerprint = "feedface00000002"
 	got := Lint([]model.Key{a, b, c}, today)
 	want := []string{"error shared-value", "warn shared-reference", "error shared-value", "warn shared-reference"}
 	if !slices.Equal(found(got), want) {
@@ -204,7 +206,7 @@ func TestCheckUseLooksAtTheUseNotAtTheRecordedDuty(t *testing.T) {
 
 func ExampleLint() {
 	key := model.Key{
-		Name: "etl-main", Level: model.LevelAdmin, Duty: model.DutyBatch,
+		Name: "etl-main", Level: model.LevelAdmin, Duty: model.DutyBatch, Fingerprint: "feedface00000001",
 		Expires: model.Unlimited(), Rotation: model.Rotation{Last: time.Date(2026, 8, 1, 0, 0, 0, 0, time.UTC)},
 	}
 	for _, f := range Lint([]model.Key{key}, time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)) {

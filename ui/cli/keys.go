@@ -179,10 +179,19 @@ func keyRows(audit session.Audit, within time.Duration) [][]string {
 		}
 		rows = append(rows, []string{
 			state, name, k.Level.String(), cmp.Or(string(k.Duty), "-"),
-			widget.ExpiryCell(k, now), widget.RotatedCell(k, now), widget.RotationCell(k, now), cmp.Or(k.Last4, "-"),
+			widget.ExpiryCell(k, now), widget.RotatedCell(k, now), widget.RotationCell(k, now), last4Cell(k),
 		})
 	}
 	return rows
+}
+
+// last4Cell is the end of a key's value: "unknown" of one that was never read, so that it is not recognised
+// under another name, and "-" of one too short to show it.
+func last4Cell(k model.Key) string {
+	if k.Fingerprint == "" {
+		return cmp.Or(k.Last4, "unknown")
+	}
+	return cmp.Or(k.Last4, "-")
 }
 
 // skewJSON is how far the service's clock is ahead of this machine's.

@@ -183,7 +183,7 @@ func (m *Model) advise(f *widget.Form) {
 	}
 	var lines []string
 	for _, found := range keystore.Lint(together, m.deps.Now()) {
-		if found.Key == k.Name && found.Severity != keystore.SeverityNote {
+		if found.Key == k.Name && found.Severity != keystore.SeverityNote && found.Rule != keystore.RuleAdminUnseen { // the form has no value
 			lines = append(lines, severityMark(found.Severity)+" "+found.Text)
 		}
 	}
