@@ -125,28 +125,29 @@ func (in *Inbox) match(ctx context.Context, f model.HookFilter, columns string, 
 func where(f model.HookFilter, before int64) (clauses string, args []any) {
 	clauses, args = "WHERE n < $1", []any{before}
 	add := func(condition string, values ...any) {
-		for _, v := range values {
+		places := make([]any, len(values))
+		for i, v := range values {
 			args = append(args, v)
-			condition = strings.Replace(condition, "?", fmt.Sprintf("$%d", len(args)), 1)
+			places[i] = fmt.Sprintf("$%d", len(args))
 		}
-		clauses += " AND " + condition
+		clauses += " AND " + fmt.Sprintf(condition, places...)
 	}
 	if f.Verdict != "" {
-		add("verdict = ?", string(f.Verdict))
+		add("verdict = %s", string(f.Verdict))
 	}
 	if f.From != "" {
 		from := strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(strings.ToLower(f.From)) + "%"
-		add(`(remote LIKE ? ESCAPE '\' OR repeats LIKE ? ESCAPE '\')`, from, `%"remote":"`+from)
+		add(`(remote LIKE %s ESCAPE '\' OR repeats LIKE %s ESCAPE '\')`, from, `%"remote":"`+from)
 	}
 	switch f.Job {
 	case "":
 	case model.HookNoJob:
 		add("job = ''")
 	default:
-		add("(job = ? OR snapshot = ?)", f.Job, f.Job)
+		add("(job = %s OR snapshot = %s)", f.Job, f.Job)
 	}
 	if !f.Since.IsZero() {
-		add("last >= ?", database.Micros(f.Since))
+		add("last >= %s", database.Micros(f.Since))
 	}
 	return clauses, args
 }
