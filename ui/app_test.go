@@ -87,6 +87,7 @@ type box struct {
 	got     []string
 	guarded bool
 	typing  bool
+	extra   []kit.Binding
 }
 
 func (b *box) Init() tea.Cmd { return nil }
@@ -105,10 +106,10 @@ func (b *box) Size(int, int) (int, int) { return 30, 3 }
 func (b *box) Guarded() bool            { return b.guarded }
 func (b *box) CapturingText() bool      { return b.typing }
 func (b *box) Bindings() []kit.Binding {
-	return []kit.Binding{
+	return append([]kit.Binding{
 		{Keys: []string{"x"}, Label: "do", Intent: hello{9}},
 		{Keys: []string{"esc"}, Label: "close", Intent: kit.Close{}, WhileTyping: true},
-	}
+	}, b.extra...)
 }
 
 // Every kind of place a key can go, in the fixed order: quit guard, top
@@ -474,6 +475,26 @@ func TestTheNewTabGetsTheFocusAndTheOldOneLosesIt(t *testing.T) {
 		if !b.has("hello 7") {
 			t.Errorf("the message did not come along: %v", b.got)
 		}
+	})
+}
+
+func TestADialogThatHidesKeysLeadsToHelp(t *testing.T) {
+	flow(t, func(t *testing.T) {
+		app, _, _ := newApp(t.Context())
+		s := start(t, app)
+		plain := &box{extra: []kit.Binding{
+			{Keys: []string{"j"}, Label: "down", Help: "Move one row down.", Group: "Move", Hidden: true},
+			{Keys: []string{"1"}, Label: "a line of a menu", Hidden: true},
+		}}
+		s.Send(kit.Open{Overlay: plain})
+		s.Expect("x do · esc close")
+		s.ExpectNot("? help")
+		s.Press("esc")
+		hiding := &box{extra: []kit.Binding{{Keys: []string{"/"}, Label: "filter", Help: "Show less.", Group: "Filter", Hidden: true}}}
+		s.Send(kit.Open{Overlay: hiding})
+		s.Expect("x do · esc close · ? help")
+		s.Press("?")
+		s.Expect("Show less.")
 	})
 }
 

@@ -313,6 +313,11 @@ func (a *App) hintText(room int) string {
 	return " " + strings.Join(parts, t.Muted.Render(" · "))
 }
 
+// hides reports whether a dialog has keys that no line of it names, besides those that move.
+func hides(v kit.View) bool {
+	return slices.ContainsFunc(v.Bindings(), func(b kit.Binding) bool { return b.Hidden && b.Help != "" && b.Group != "Move" && b.Group != "Form" })
+}
+
 // hints are the bindings for the status line: those of the target that can act, and help
 // if it is available. Help lists the others with their reasons.
 func (a *App) hints() (out []kit.Binding, help kit.Binding) {
@@ -323,7 +328,7 @@ func (a *App) hints() (out []kit.Binding, help kit.Binding) {
 			out = append(out, b)
 		}
 	}
-	if len(a.stack) == 0 && !typing {
+	if !typing && (len(a.stack) == 0 || hides(v)) {
 		help = kit.Binding{Keys: []string{"?"}, Label: "help"}
 	}
 	return out, help

@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"cmp"
+	"slices"
 
 	"zonedeck/service/webhook"
 	"zonedeck/ui/kit"
@@ -36,22 +37,26 @@ func (b *Inbox) Bindings() []kit.Binding {
 	if d.Bookmarked {
 		bookmark.Label = "no bookmark"
 	}
-	rest := []kit.Binding{
-		receive, bookmark,
+	about := []kit.Binding{
+		bookmark,
 		{Keys: []string{"R"}, Label: "replay", Help: "Send its bytes once more, to an address of this machine.", Group: group, Intent: replay{}, Disabled: cmp.Or(none, busy)},
 		{Keys: []string{"e"}, Label: "edit, replay", Help: "Edit a copy of its body and send that, to an address of this machine.", Group: group, Intent: edit{}, Disabled: cmp.Or(none, busy), Hidden: b.open == nil},
 		{Keys: []string{"r"}, Label: "reload", Help: "Read the inbox again.", Group: group, Intent: again{}, Hidden: true},
 	}
 	if b.open != nil {
-		return append(append(rest,
-			kit.Binding{Keys: []string{"x"}, Label: "bytes", Help: "Show the bytes in hexadecimal digits, or as text.", Group: group, Intent: bytes{}},
-			kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Go back to the list.", Group: group, Intent: back{}}), widget.MotionBindings()...)
+		return slices.Concat([]kit.Binding{
+			{Keys: []string{"esc"}, Label: "back", Help: "Go back to the list.", Group: group, Intent: back{}},
+			{Keys: []string{"x"}, Label: "bytes", Help: "Show the bytes in hexadecimal digits, or as text.", Group: group, Intent: bytes{}},
+		}, about, []kit.Binding{receive}, widget.MotionBindings())
 	}
-	filter, leave := b.filter.Bindings("webhooks", webhook.Terms(), true), []string{"esc", "i"}
+	leave := []string{"esc", "i"}
 	if b.filter.Text() != "" {
 		leave = []string{"i"} // esc shows all
 	}
-	return append(append(append(filter, []kit.Binding{
+	return slices.Concat(b.filter.Bindings("webhooks", webhook.Terms(), true), []kit.Binding{
 		{Keys: []string{"enter"}, Label: "open", Help: "Show its headers, its bytes and what came of it.", Group: group, Intent: show{}, Disabled: none},
-	}...), rest...), append([]kit.Binding{{Keys: leave, Label: "close", Help: "Go back to the jobs.", Group: group, Intent: kit.Close{}}}, widget.MotionBindings()...)...)
+		receive,
+	}, about, []kit.Binding{
+		{Keys: leave, Label: "close", Help: "Go back to the jobs.", Group: group, Intent: kit.Close{}},
+	}, widget.MotionBindings())
 }
