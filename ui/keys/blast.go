@@ -178,9 +178,10 @@ func (m *Model) radiusLines(w int) []string {
 		out = append(out, widget.Hung("  ", t.Muted, said, w)...)
 	}
 	head := t.Strong.Render(text.Clean(k.Name)) + t.Muted.Render("  "+usesCounted(live, measurable))
+	unknown := m.usesUnknown()
 	switch {
-	case m.usesUnknown():
-		head = t.Strong.Render(text.Clean(k.Name)) + t.Muted.Render("  what uses it is still being looked up")
+	case unknown != "":
+		head = t.Strong.Render(text.Clean(k.Name)) + t.Muted.Render("  "+unknown)
 	case live == 0:
 		head = t.Strong.Render(text.Clean(k.Name)) + t.Muted.Render("  nothing known uses it")
 	}
@@ -188,7 +189,7 @@ func (m *Model) radiusLines(w int) []string {
 	switch {
 	case m.radius.scanned:
 		out = append(out, widget.Hung("", t.Muted, fmt.Sprintf("looked through %s files of %s", text.Count(m.radius.files), strings.Join(m.radius.folders, ", ")), w)...)
-	case !m.radius.slot.Running():
+	case !m.radius.slot.Running() && unknown == "":
 		out = append(out, widget.Hung("", t.Muted, "profiles, saved requests, jobs in flight and the records were looked through; s looks through folders, too", w)...)
 	}
 	for _, p := range m.radius.problems {

@@ -2,6 +2,7 @@ package keys_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -98,6 +99,38 @@ func TestTheBlastRadiusOfAKey(t *testing.T) {
 		s.Expect("4 uses, 3 of them measurable", "/srv/etl/deploy.sh:4")
 		s.Press("l", "z", "G")
 		s.Expect("files that git tracks (value-in-git)", "seen: /srv/etl/deploy.sh:4")
+	})
+}
+
+// Nothing is said to use a key, or to have been looked through, before it was.
+func TestWhatIsNotLookedUpIsNotSaidToBeUnused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, theme := newRig(t, ownKey()), kit.NewTheme(true, false)
+		goOn := make(chan struct{})
+		view := keys.New(keys.Deps{
+			Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.rotations, Engine: r.service.engine(r), Resolve: r.service.Resolve, Rehearse: r.service.rehearse, Save: r.service.save,
+			Uses: func(context.Context, []string, func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error) {
+				<-goOn
+				return nil, nil, errors.New("the disk fails")
+			},
+		})
+		s := uitest.Start(t, ui.New(ui.Deps{
+			Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Tabs: []ui.Tab{{ID: kit.Keys, View: view}}, Session: kit.Session{ProfileName: "acme", Ready: true},
+		}), 120, 40)
+		for _, said := range []string{"what uses it is still being looked up", "what uses it could not be looked up"} {
+			s.Press("b")
+			s.Expect(said)
+			s.ExpectNot("nothing known uses it", "were looked through")
+			s.Press("esc", "X")
+			s.Expect("Forget the key?", "W"+said[1:]+".")
+			s.Press("esc")
+			if goOn != nil {
+				close(goOn)
+				goOn = nil
+				s.AllowError("the disk fails")
+				s.Settle()
+			}
+		}
 	})
 }
 

@@ -28,7 +28,7 @@ func (m *Model) usedByCell(k model.Key) widget.Cell {
 	switch n := len(k.UsedBy); {
 	case n > 0:
 		cell.Short = text.Counted(n, "use")
-	case m.usesUnknown():
+	case m.usesUnknown() != "":
 		cell.Text = "unknown"
 	default:
 		cell.Text = "-"

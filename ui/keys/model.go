@@ -362,8 +362,16 @@ func (m *Model) id(k model.Key) radius.KeyID {
 	return radius.KeyID{Name: m.ownName(k), Profile: m.origin(k.Name)}
 }
 
-// usesUnknown reports that what uses the keys was not looked up yet.
-func (m *Model) usesUnknown() bool { return m.records.uses == nil && m.records.slot.Running() }
+// usesUnknown says why it is not known what uses the keys; empty where it is.
+func (m *Model) usesUnknown() string {
+	switch {
+	case m.records.uses != nil || m.deps.Uses == nil:
+		return ""
+	case m.records.slot.Running():
+		return "what uses it is still being looked up"
+	}
+	return "what uses it could not be looked up"
+}
 
 // usesOf is what is known to use a key.
 func (m *Model) usesOf(k model.Key) []radius.Use { return m.records.uses[m.id(k)] }

@@ -218,11 +218,11 @@ func (m *Model) changed(msg changed) tea.Cmd {
 func (m *Model) askRemove(k model.Key) tea.Cmd {
 	body := fmt.Sprintf("%s is removed from the inventory, with its dates. The key itself stays valid at the service, and its value stays where it is.", text.Clean(k.Name))
 	seen, _ := m.recorded(k.Name)
-	switch {
-	case m.usesUnknown():
-		body += "\nWhat uses it is still being looked up."
-	case len(k.UsedBy) > 0:
+	if len(k.UsedBy) > 0 {
 		body += "\nIt is used by: " + text.Clean(strings.Join(k.UsedBy, ", ")) + "."
+	}
+	if unknown := m.usesUnknown(); unknown != "" {
+		body += "\n" + strings.ToUpper(unknown[:1]) + unknown[1:] + "."
 	}
 	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
 		Title: "Forget the key?", Body: body, Yes: "forget it", View: kit.Keys, Intent: removeKey{key: seen},
