@@ -122,6 +122,10 @@ func (f *File) open() error {
 	if f.seen, err = stampOf(f.f, info); err != nil {
 		return err
 	}
+	var mark [2]byte
+	if _, err := f.f.ReadAt(mark[:], 0); err == nil && (mark == [2]byte{0xff, 0xfe} || mark == [2]byte{0xfe, 0xff}) {
+		return errors.New("it is UTF-16; save it as UTF-8")
+	}
 	if f.want.Size > 0 && f.want.Size != info.Size() {
 		return ErrOther
 	}

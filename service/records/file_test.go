@@ -477,3 +477,21 @@ func TestColumnsThatFewRowsHave(t *testing.T) {
 		t.Errorf("%d columns, more %t: %v", len(p.Columns), p.More, err)
 	}
 }
+
+func TestAFileOfUTF16IsRefused(t *testing.T) {
+	for name, text := range map[string]string{"little end first": "\xff\xfea\x00\n\x001\x00\n\x00", "big end first": "\xfe\xff\x00a\x00\n\x001\x00\n"} {
+		path := filepath.Join(t.TempDir(), "result.csv")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, err := Open(path, Options{})
+		if err == nil {
+			t.Errorf("%s: it was opened", name)
+			_ = f.Close()
+			continue
+		}
+		if want := "result.csv: it is UTF-16; save it as UTF-8"; err.Error() != want {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+	}
+}

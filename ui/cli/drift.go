@@ -70,7 +70,9 @@ func (t *task) standings(ctx context.Context) ([]drift.Standing, error) {
 func driftError(err error) error {
 	var fault *textfile.Error
 	switch {
-	case errors.As(err, &fault), errors.Is(err, drift.ErrUnknown), errors.Is(err, drift.ErrNotAccepted), errors.Is(err, drift.ErrNothing), errors.Is(err, drift.ErrAccepted), errors.Is(err, drift.ErrNormal), errors.Is(err, drift.ErrNewer), errors.Is(err, drift.ErrNoGood), errors.Is(err, drift.ErrAmended), errors.Is(err, drift.ErrNotAmended):
+	case errors.Is(err, drift.ErrUnknown):
+		return usage("%w; 'zonedeck drift list' names those with runs", err)
+	case errors.As(err, &fault), errors.Is(err, drift.ErrNotAccepted), errors.Is(err, drift.ErrNothing), errors.Is(err, drift.ErrAccepted), errors.Is(err, drift.ErrNormal), errors.Is(err, drift.ErrNewer), errors.Is(err, drift.ErrNoGood), errors.Is(err, drift.ErrAmended), errors.Is(err, drift.ErrNotAmended):
 		return usage("%w", err)
 	case errors.Is(err, fs.ErrExist):
 		return usage("%w; --force replaces it", err)

@@ -41,6 +41,8 @@ compared with, or its rows are too few. Without a NAME the last two are printed,
 			switch {
 			case f.file == "" && (f.contract != "" || f.format != ""):
 				return usage("--contract and --format go with --file")
+			case f.format != "" && !slices.Contains([]string{"json", "ndjson", "jsonl", "csv"}, f.format):
+				return usage("--format %q: give json, ndjson or csv", f.format)
 			case f.file != "" && len(args) > 1:
 				return usage("--file is the result of one collector; unexpected %q", args[1])
 			case f.file != "" && len(args) == 0 && f.contract == "":
@@ -236,7 +238,7 @@ func (t *task) checkFile(ctx context.Context, names []string, f driftCheckFlags)
 	if f.contract != "" {
 		c, err := drift.ReadContract(f.contract)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, usage("there is no contract %s", f.contract)
+			return nil, usage("--contract: there is no file %s", f.contract)
 		}
 		if err != nil {
 			return nil, err
@@ -254,10 +256,10 @@ func (t *task) checkFile(ctx context.Context, names []string, f driftCheckFlags)
 		kind, id = contract.Kind, contract.Name
 	}
 	if kind != drift.Dataset {
-		return nil, usage("a result is checked as one of a data set, and %s is a target", sanitizeLine(id))
+		return nil, usage("--file: a result is checked as one of a data set, and %s is a target", sanitizeLine(id))
 	}
 	if contract != nil && contract.Name != id {
-		return nil, usage("the contract %s is of %s, and not of %s", f.contract, sanitizeLine(contract.Name), sanitizeLine(id))
+		return nil, usage("--contract: %s is of %s, and not of %s", f.contract, sanitizeLine(contract.Name), sanitizeLine(id))
 	}
 	if contract == nil {
 		var err error
@@ -281,7 +283,7 @@ func (t *task) checkFile(ctx context.Context, names []string, f driftCheckFlags)
 func profileFile(ctx context.Context, name, format string, contract *drift.Contract) (drift.Run, error) {
 	file, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return drift.Run{}, usage("there is no file %s", name)
+		return drift.Run{}, usage("--file: there is no file %s", name)
 	}
 	if err != nil {
 		return drift.Run{}, fail(exitState, "%w", err)
@@ -299,7 +301,7 @@ func profileFile(ctx context.Context, name, format string, contract *drift.Contr
 		return drift.Run{}, ctx.Err()
 	}
 	if err != nil {
-		return drift.Run{}, usage("%s cannot be read as a result: %w", name, err)
+		return drift.Run{}, usage("--file: %s cannot be read as a result: %w", name, err)
 	}
 	return p.Run(drift.Collector{}, filepath.Base(name), time.Time{}), nil
 }

@@ -185,7 +185,9 @@ func jobError(ctx context.Context, err error) error {
 		return fail(exitInterrupted, "interrupted; %s", kept.Kept())
 	case ctx.Err() != nil:
 		return fail(exitInterrupted, "interrupted")
-	case errors.Is(err, jobs.ErrUnknownJob), errors.Is(err, jobs.ErrJobOver), errors.Is(err, dialect.ErrNotShown):
+	case errors.Is(err, jobs.ErrUnknownJob):
+		return usage("%w; 'zonedeck jobs list' lists those there are", err)
+	case errors.Is(err, jobs.ErrJobOver), errors.Is(err, dialect.ErrNotShown):
 		return usage("%w", err)
 	case ledgerFault(err):
 		return fail(exitState, "%w", err)

@@ -416,7 +416,11 @@ func (r *rowsRun) compare(ctx context.Context) error {
 	name := r.flags.newAgainst + r.flags.diff
 	old, err := r.app.openRows(ctx, name)
 	if err != nil {
-		return err
+		flag := "--new-against"
+		if r.flags.diff != "" {
+			flag = "--diff"
+		}
+		return fmt.Errorf("%s: %w", flag, err)
 	}
 	defer func() { _ = old.Close() }() // it was only read
 	c, err := r.file.Compare(ctx, old, records.How{Key: r.flags.key, Ignore: r.flags.ignore, OnlyNew: r.flags.newAgainst != ""}, nil)

@@ -205,6 +205,8 @@ func listenError(address string, err error) error {
 		return usage("--address %s: %w; --allow-remote lets it listen there", address, webhook.ErrNotLoopback)
 	case errors.As(err, &busy):
 		return fail(exitState, "%w; end that one first", err)
+	case errors.As(err, new(*net.AddrError)), errors.As(err, new(*net.OpError)):
+		return fail(exitState, "--address: %w", err)
 	default:
 		return fail(exitState, "%w", err)
 	}
