@@ -279,8 +279,8 @@ func (t *task) leaveOut(ctx context.Context, r *model.TriggerRequest, again bool
 		return jobError(ctx, err)
 	}
 	if names := launched.UnknownNames(); names != "" && !again {
-		return usage("--only-unlaunched: the ledger does not have the inputs of these jobs of the last hour: %s; they may have any of %d; nothing was sent; "+
-			"take out what they have and launch the rest without --only-unlaunched, or add --again, which launches what no other job has", names, len(r.Inputs))
+		return usage("--only-unlaunched: the inputs of these jobs of the last hour are not known: %s; any of %d may be among them; nothing was sent; "+
+			"take out by hand what they have and launch the rest without --only-unlaunched, or add --again, which launches what no other job has", names, len(r.Inputs))
 	}
 	t.sayEach(launched.Shared, func(s jobs.Shared) string {
 		return fmt.Sprintf("%s launched at %s as %s (%s), and left out", s.Words(len(r.Inputs)), s.Job.Created.Local().Format(time.DateTime), s.Job.ID, s.Job.State.Label())
@@ -305,7 +305,7 @@ func (t *task) sayLaunched(r model.TriggerRequest, launched jobs.Launched) {
 			s.Words(len(r.Inputs)), s.Job.Created.Local().Format(time.DateTime), s.Job.ID, s.Job.State.Label(), billed)
 	})
 	if names := launched.UnknownNames(); names != "" {
-		t.app.say("zonedeck: note: the ledger does not have the inputs of these jobs of the last hour: %s; what they have, too, is billed a second time", names)
+		t.app.say("zonedeck: note: the inputs of these jobs of the last hour are not known: %s; any of these among them is billed a second time", names)
 	}
 }
 

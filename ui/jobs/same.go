@@ -36,7 +36,7 @@ func (m *Model) sameFound(l *launch, msg sameFound) tea.Cmd {
 		spec.Body = m.sameWords(msg.jobs[0], fmt.Sprintf("The same %s went to %s", inputs, datasetWords(msg.request.Dataset))) + "\n" + spec.Body
 	}
 	if names := msg.shared.UnknownNames(); names != "" {
-		spec.Body = fmt.Sprintf("The ledger does not have the inputs of %s. What they have, too, is billed a second time.\n%s", names, spec.Body)
+		spec.Body = fmt.Sprintf("The inputs of %s are not known: any of these among them is billed a second time.\n%s", names, spec.Body)
 	}
 	for _, s := range msg.shared.Shared[:min(len(msg.shared.Shared), maxSharedSaid)] {
 		billed := "What it has, too, is billed a second time."

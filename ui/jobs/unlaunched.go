@@ -92,7 +92,7 @@ func hasWords(has launched) string {
 	}
 	words := strings.Join(names, ", ") + "."
 	if unknown := has.jobs.UnknownNames(); unknown != "" {
-		words += " The ledger does not have the inputs of " + unknown + ": they may have any of these."
+		words += " The inputs of " + unknown + " are not known: any of these may be among them."
 	}
 	return words
 }

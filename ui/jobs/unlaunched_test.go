@@ -71,9 +71,9 @@ func TestAJobWhoseInputsAreNotKnownIsNamedBeforeALaunch(t *testing.T) {
 	flow(t, f, "brightdata", 120, 36, func(s *uitest.Screen) {
 		fillDialog(s, "https://a.test/1\nhttps://a.test/2")
 		s.Press("ctrl+s")
-		s.Expect("1 of 2 inputs was launched as job-9 (ready). The ledger does", "not have the inputs of job-7 (running), job-5 (ready): they may", "have any of these.")
+		s.Expect("1 of 2 inputs was launched as job-9 (ready). The inputs of job-", "7 (running), job-5 (ready) are not known: any of these may be", "among them.")
 		s.Press("down", "down", "space", "ctrl+s")
-		s.Expect("Launch 1 input?", "The ledger does not have the inputs of job-7", "billed a second time.")
+		s.Expect("Launch 1 input?", "The inputs of job-7 (running), job-5 (ready) are not known:", "any of these among them is billed a second time.")
 	})
 }
 
