@@ -159,7 +159,7 @@ func (r *run) control(ctx context.Context) error {
 	_, err = r.accepted(ctx, keystore.RotationUser{}, value)
 	r.beside = false
 	if err != nil {
-		return fmt.Errorf("the new value was not accepted beside the old one, so that a refusal would say nothing of the old one: %w", err)
+		return fmt.Errorf("the new %s was not accepted beside the old one, so that a refusal would say nothing of the old one: %w", r.plan.Value(), err)
 	}
 	return nil
 }

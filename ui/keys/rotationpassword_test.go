@@ -116,7 +116,7 @@ func TestGivingUpAPasswordAfterTheRemoval(t *testing.T) {
 		s.Press("enter", "enter", "enter")
 		r.service.thenNone = true
 		s.Press("enter", "y")
-		s.Expect("the login with the old password", "✗ failed")
+		s.Expect("the new password was not accepted beside the old one", "✗ failed")
 		s.Press("X")
 		s.Expect("Give up the rotation?", "the old password is removed")
 		s.Press("y")

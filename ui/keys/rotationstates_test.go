@@ -190,7 +190,7 @@ func TestEachStateOfAPasswordsRotationHasItsScreen(t *testing.T) {
 			s.Press("enter", "enter", "enter")
 			r.service.thenNone = true
 			s.Press("enter", "y")
-		}, []string{"✗ the login with the old password", "enter goes on from here"}},
+		}, []string{"✗ the new password was not accepted beside the old one", "enter goes on from here"}},
 		{"removed-give-up", nil, func(_ *testing.T, r *rig, s *uitest.Screen) {
 			s.Press("enter", "enter", "enter")
 			r.service.thenNone = true
