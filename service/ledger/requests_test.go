@@ -5,7 +5,9 @@ import (
 	"errors"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"testing"
+	"time"
 
 	"zonedeck/model"
 	"zonedeck/service/database"
@@ -70,5 +72,42 @@ func TestWhatBoundsAJobIsReadAgain(t *testing.T) {
 	}
 	if job, err = l.Job(t.Context(), job.ID); err != nil || !reflect.DeepEqual(job.Asked, want) {
 		t.Errorf("%+v, %v", job.Asked, err)
+	}
+}
+
+func TestWhatBegunJobsAskedForIsGivenWithEach(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	l := openTest(t, path)
+	defer l.Close()
+	for _, job := range []model.Job{{Profile: "p", Dataset: "gd_x"}, {Profile: "p", Dataset: "gd_y"}, {Profile: "q", Dataset: "gd_x"}, {Profile: "p", Dataset: "gd_x"}, {Profile: "p", Dataset: "gd_x"}} {
+		if _, err := l.Begin(t.Context(), job, "d", []byte("asked")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := l.Change(t.Context(), "job-4", func(j *model.Job) (string, error) { j.State = model.JobRefused; return "", nil }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := raw(t, path).ExecContext(t.Context(), "UPDATE jobs SET account = '{' WHERE n = 5"); err != nil {
+		t.Fatal(err)
+	}
+	begun := func(since time.Time) (got []string) {
+		t.Helper()
+		if err := l.EachBegun(t.Context(), "p", "gd_x", since, func(j model.Job, digest string, request []byte) {
+			got = append(got, j.ID+" "+digest+" "+string(request))
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	first, err := l.Job(t.Context(), "job-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The row of job-5 is damaged: it is there, without what it asked for.
+	if got, want := begun(first.Created), []string{"job-5  ", "job-1 d asked"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := begun(first.Created.Add(time.Hour)); len(got) != 0 {
+		t.Errorf("an hour later: %q", got)
 	}
 }
