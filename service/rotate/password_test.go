@@ -162,7 +162,7 @@ func TestAPasswordIsRotatedWithProof(t *testing.T) {
 	}
 	p.wantPasswordDone(t, plan)
 	const of = "the rotation of the password of zone isp_demo, step "
-	if want := map[string]bool{of + "create": false, of + "test profile acme": false, of + "test saved request shop": false, of + "delete": false, of + "refused, by the new value": false, of + "refused": true}; !maps.Equal(proves, want) {
+	if want := map[string]bool{of + "create": false, of + "test profile acme": false, of + "test saved request shop": false, of + "delete": false, of + "refused, by the new password": false, of + "refused": true}; !maps.Equal(proves, want) {
 		t.Errorf("the logins prove %v", proves)
 	}
 	report := rotate.Report(plan)

@@ -301,7 +301,7 @@ func (r *run) proves() string {
 	}
 	of += ", step " + r.plan.Steps[r.at].Name()
 	if r.beside {
-		of += ", by the new value"
+		of += ", by the new " + r.plan.Value()
 	}
 	return of
 }
