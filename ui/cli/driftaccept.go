@@ -93,14 +93,14 @@ func (t *task) standing(ctx context.Context, kind drift.Kind, id string) (drift.
 
 // acceptNewest accepts what the newest run gives and, where that is asked for, has the contract ask for no more.
 func (t *task) acceptNewest(ctx context.Context, kind drift.Kind, id string, f driftAcceptFlags) error {
-	amended := false
+	amended, seq := false, int64(0)
 	if f.contract {
 		var err error
-		if amended, err = t.amendContract(ctx, kind, id); err != nil {
+		if amended, seq, err = t.amendContract(ctx, kind, id); err != nil {
 			return err
 		}
 	}
-	s, err := t.Client.Drift.Accept(ctx, kind, id, 0, f.reason)
+	s, err := t.Client.Drift.Accept(ctx, kind, id, seq, f.reason)
 	switch {
 	case errors.Is(err, drift.ErrRefused):
 		t.app.say("zonedeck: %s", sanitizeLine(err.Error()))
@@ -114,30 +114,31 @@ func (t *task) acceptNewest(ctx context.Context, kind drift.Kind, id string, f d
 	return nil
 }
 
-// amendContract has the contract of a collector ask for no more than its newest run gives.
-func (t *task) amendContract(ctx context.Context, kind drift.Kind, id string) (changed bool, err error) {
+// amendContract has the contract of a collector ask for no more than its newest run, seq, gives.
+func (t *task) amendContract(ctx context.Context, kind drift.Kind, id string) (changed bool, seq int64, err error) {
 	s, err := t.standing(ctx, kind, id)
 	if err != nil {
-		return false, err
+		return false, 0, err
 	}
+	seq = s.Run.Seq
 	if !s.Verdict.Contract || s.Run.Useful == 0 {
-		return false, nil // accepting says what is the matter
+		return false, seq, nil // accepting says what is the matter
 	}
-	a, err := t.Client.Drift.Amend(ctx, kind, id, s.Run.Seq)
+	a, err := t.Client.Drift.Amend(ctx, kind, id, seq)
 	if err != nil {
-		return false, driftError(err)
+		return false, seq, driftError(err)
 	}
 	if len(a.Lines) == 0 {
-		return false, nil
+		return false, seq, nil
 	}
 	if err := t.Client.Drift.WriteAmendment(a); err != nil {
-		return false, driftError(err)
+		return false, seq, driftError(err)
 	}
 	t.app.say("zonedeck: the contract %s is changed:", a.File)
 	for _, l := range a.Lines {
 		t.app.say("  %s", sanitizeLine(l.String()))
 	}
-	return true, nil
+	return true, seq, nil
 }
 
 // tellLeft says what stays drift although the newest run is accepted, and what to do about it.

@@ -105,6 +105,8 @@ func (f *fakeMonitor) Accept(_ context.Context, kind drift.Kind, name string, se
 
 func (f *fakeMonitor) Amend(_ context.Context, _ drift.Kind, name string, seq int64) (drift.Amendment, error) {
 	f.called("amend", name, strconv.FormatInt(seq, 10))
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	return drift.Amendment{File: "/home/ops/contracts/dataset-gd_shop.toml", Lines: []drift.AmendedLine{
 		{Number: 12, Was: "required = true", Becomes: "required = false"}, {Number: 13, Was: "coverage = 0.95"},
 	}}, f.amend
@@ -202,11 +204,43 @@ func TestWhatTheContractRefusesIsAskedBeforeItIsAccepted(t *testing.T) {
 		s.Press("a") // only the contract is left
 		s.Expect("Accepting job-2 would change nothing: it is drift by this alone")
 		s.Press("a")
-		s.Expect("accept the run alone: it does not differ from earlier runs")
+		s.Expect("run alone: it does not differ from earlier runs")
 		s.Press("c")
 		s.Expect("the contract of gd_shop is changed: job-2 keeps it, and is normal", "✓ ok")
 		if f.left != nil || !slices.Contains(f.calls, "amend gd_shop 2") || !slices.Contains(f.calls, "write /home/ops/contracts/dataset-gd_shop.toml") {
 			t.Errorf("%q", f.calls)
+		}
+	})
+}
+
+func TestAContractIsNotChangedForARunThatIsNotTheNewest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeMonitor{left: refused()}
+		s := startDrift(t, f)
+		s.Press("D", "j", "a")
+		s.Expect("Accept gd_shop?")
+		f.mu.Lock()
+		f.amend = drift.ErrNewer // a run came meanwhile
+		f.mu.Unlock()
+		s.AllowError("accept gd_shop: ")
+		s.Press("c")
+		s.Expect("accept gd_shop: " + drift.ErrNewer.Error())
+		if slices.ContainsFunc(f.calls, func(c string) bool { return strings.HasPrefix(c, "accept") || strings.HasPrefix(c, "write") }) {
+			t.Errorf("%q", f.calls)
+		}
+	})
+}
+
+func TestARunThatItsContractAndItsFetchRefuseLeadsToBoth(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeMonitor{left: append(refused(), drift.Finding{Field: ".price", Word: drift.Missing, Text: ".price matched nothing, and the fetch requires it"})}
+		s := startDrift(t, f)
+		s.Press("D", "j", "a")
+		s.Expect("The fetch requires some of it: o opens it in the Sandbox", "The contract asks for the rest. c makes it ask for no more than job-2")
+		screen := s.Screen()
+		s.Press("o")
+		if refusal := s.Refusal("o", screen); refusal != "" {
+			t.Error(refusal)
 		}
 	})
 }
@@ -218,7 +252,7 @@ func TestAContractThatHasToBeChangedByHandIsOpened(t *testing.T) {
 		s.Press("D", "j", "a")
 		s.Expect("The contract asks for it, and has to be changed by hand (e): its lines", "cannot be changed one by one")
 		s.Press("c")
-		s.Expect("change the contract: the lines of the contract are to be changed by hand: e opens it")
+		s.Expect("change it: the lines of the contract are to be changed by hand: e opens it")
 		s.Press("e")
 		s.Expect("the contract is in /home/ops/contracts/dataset-gd_shop.toml: set $EDITOR to edit it here")
 		if slices.ContainsFunc(f.calls, func(c string) bool { return strings.HasPrefix(c, "accept") || strings.HasPrefix(c, "write") }) {

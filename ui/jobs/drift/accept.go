@@ -53,12 +53,19 @@ func (p *Page) acceptRuns(s service.Standing) tea.Cmd {
 func (p *Page) amend(terms termsRead) tea.Cmd {
 	m, s := p.deps.Monitor, terms.of
 	return kit.Do(kit.Jobs, &p.work, p.deps.Ctx, func(ctx context.Context) tea.Msg {
-		if err := m.WriteAmendment(terms.amended); err != nil {
+		_, err := m.Amend(ctx, s.Run.Kind, s.Run.Name, s.Run.Seq) // is it the newest run still?
+		if err == nil {
+			err = m.WriteAmendment(terms.amended)
+		}
+		if err != nil {
 			return accepted{name: s.Run.Name, err: err}
 		}
 		now, err := m.Accept(ctx, s.Run.Kind, s.Run.Name, s.Run.Seq, reason)
-		if errors.Is(err, service.ErrNormal) || errors.Is(err, service.ErrAccepted) {
+		switch {
+		case errors.Is(err, service.ErrNormal), errors.Is(err, service.ErrAccepted):
 			err = nil // it was the contract alone
+		case err != nil:
+			err = fmt.Errorf("the contract is changed, but the run is not accepted: %w", err)
 		}
 		return accepted{name: s.Run.Name, now: now, amended: true, err: err}
 	})
@@ -93,13 +100,13 @@ func (p *Page) ask(msg termsRead) tea.Cmd {
 type terms struct {
 	widget.Page
 	termsRead
-	contract bool // it, and not the fetch alone, refuses the run
+	contract, fetch bool // what refuses the run
 }
 
 func newTerms(th *kit.Theme, read termsRead) *terms {
 	t := &terms{termsRead: read}
 	for _, f := range read.of.Left {
-		t.contract = t.contract || f.Contract
+		t.contract, t.fetch = t.contract || f.Contract, t.fetch || !f.Contract
 	}
 	t.Page = widget.Page{
 		Heading: "Accept " + text.Clean(read.of.Run.Name) + "?", Width: 76,
@@ -130,13 +137,20 @@ func (t *terms) lines(th *kit.Theme, w int) []string {
 		say(th.Warn, "! %s", f.Text)
 	}
 	out = append(out, "")
+	both := t.contract && t.fetch
+	if t.fetch {
+		what := "it"
+		if both {
+			what = "some of it"
+		}
+		say(th.Text, "The fetch requires %s: o opens it in the Sandbox, where what it requires can be changed for the next one.", what)
+	}
 	switch {
 	case !t.contract:
-		say(th.Text, "The fetch requires it: o opens it in the Sandbox, where what it requires can be changed for the next one.")
 	case t.err != nil:
-		say(th.Text, "The contract asks for it, and has to be changed by hand (e): %s", t.err)
+		say(th.Text, "The contract asks for %s, and has to be changed by hand (e): %s", theRest(both), t.err)
 	default:
-		say(th.Text, "The contract asks for it. c makes it ask for no more than %s gives, in %s:", s.Run.Ref, t.amended.File)
+		say(th.Text, "The contract asks for %s. c makes it ask for no more than %s gives, in %s:", theRest(both), s.Run.Ref, t.amended.File)
 		for _, l := range t.amended.Lines {
 			if l.Was != "" {
 				out = append(out, th.Bad.Render(text.Cut(fmt.Sprintf("%4d - %s", l.Number, text.Clean(l.Was)), w)))
@@ -149,6 +163,16 @@ func (t *terms) lines(th *kit.Theme, w int) []string {
 	return out
 }
 
+func theRest(both bool) string {
+	if both {
+		return "the rest"
+	}
+	return "it"
+}
+
+// Guarded ignores keys for a moment: the page opens once what it shows is read, and a key may be held down.
+func (t *terms) Guarded() bool { return true }
+
 // Bindings are what can be done about it.
 func (t *terms) Bindings() []kit.Binding {
 	const group = "Accept"
@@ -158,15 +182,16 @@ func (t *terms) Bindings() []kit.Binding {
 	}
 	if !t.contract {
 		c, e = "no contract refuses it", "no contract refuses it"
-	} else {
+	}
+	if !t.fetch {
 		o = "the contract refuses it"
 	}
 	if len(t.of.Changed()) == 0 {
 		runs = "it does not differ from earlier runs, so accepting it changes nothing"
 	}
 	out := []kit.Binding{
-		{Keys: []string{"c"}, Label: "change the contract", Help: "Change these lines of the contract, and accept the run.", Group: group, Intent: amendIt{t.termsRead}, Disabled: c},
-		{Keys: []string{"a"}, Label: "accept the run alone", Help: "Accept the run, and leave the contract as it is: the run stays drift.", Group: group, Intent: acceptRuns{t.of}, Disabled: runs},
+		{Keys: []string{"c"}, Label: "change it", Help: "Change these lines of the contract, and accept the run.", Group: group, Intent: amendIt{t.termsRead}, Disabled: c},
+		{Keys: []string{"a"}, Label: "run alone", Help: "Accept the run, and leave the contract as it is: the run stays drift.", Group: group, Intent: acceptRuns{t.of}, Disabled: runs},
 		{Keys: []string{"e"}, Label: "edit", Help: "Edit the contract in $EDITOR.", Group: group, Intent: contract{}, Disabled: e},
 		{Keys: []string{"o"}, Label: "open the fetch", Help: "Open the fetch in the Sandbox. Nothing is sent.", Group: group, Intent: openRun{}, Disabled: o},
 	}
