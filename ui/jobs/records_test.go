@@ -155,6 +155,8 @@ func TestGoldenRecords(t *testing.T) {
 			looks("filter")
 			s.Press("x")
 			looks("export")
+			s.Press("esc", "y")
+			looks("copy")
 			s.Press("esc", "f")
 			s.Type(" nowhere")
 			s.Press("enter")
@@ -178,6 +180,8 @@ func TestGoldenRecords(t *testing.T) {
 			looks("difference")
 			s.Press("enter")
 			looks("difference-row")
+			s.Press("esc", "x")
+			looks("difference-export")
 		})
 	}
 }

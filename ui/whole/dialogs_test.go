@@ -237,6 +237,15 @@ func jobQuestionScreens(s scripted) []screen {
 			h.yes(p, "Ask for a preview?")
 			p.WaitFor("Preview: take these columns?", "2 records in the sample")
 		}},
+		{name: "jobs/too-fast", before: func(h *home) {
+			acme(h)
+			h.write("urls.txt", "https://shop.example/product/1\n")
+			h.run("jobs", "trigger", "gd_too_fast", "--input", filepath.Join(h.dir, "urls.txt"))
+		}, steps: func(p *uitest.Whole) {
+			acmeReady(p)
+			p.Press("esc", "2")
+			p.WaitFor("too fast (trigger)")
+		}},
 		{name: "jobs/candidates", before: lost, steps: settle},
 		{name: "jobs/candidates-unread", before: unlisted, steps: unread},
 		{name: "jobs/not-started", before: unlisted, steps: func(p *uitest.Whole) {

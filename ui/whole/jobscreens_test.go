@@ -142,6 +142,31 @@ func jobScreens(silent string) []screen {
 			p.Press("a")
 			p.WaitFor("Launch job-1 again", "the whole job")
 		}},
+		{name: "jobs/more", steps: func(p *uitest.Whole) {
+			list("no jobs yet")(p)
+			p.Press("n")
+			p.WaitFor("7 data sets")
+			p.Type("Any page")
+			p.WaitGone("Lab search")
+			p.Press("enter")
+			p.WaitFor("Dataset", "url *")
+			p.Press("tab", "tab", "space")
+			p.WaitFor("Per input", "Sample")
+		}},
+		{name: "jobs/shared-inputs", before: lost, steps: func(p *uitest.Whole) {
+			list("may have")(p)
+			p.Press("n")
+			p.WaitFor("7 data sets")
+			p.Type("gd_products")
+			p.WaitGone("Lab search")
+			p.Press("enter")
+			p.WaitFor("New job", "Dataset")
+			p.Send(tea.PasteMsg{Content: "http://lab.test/shop\nhttp://lab.test/product/1"})
+			p.WaitFor("2 inputs from what was pasted", "1 of 2 inputs was launched as job-1")
+			p.WaitGone("pasted lines:") // the toast
+			p.Press("ctrl+s")
+			p.WaitFor("Launch 2 inputs?", "1 of 2 inputs was launched at")
+		}},
 		{name: "jobs/only-unlaunched", before: lost, steps: func(p *uitest.Whole) {
 			list("may have")(p)
 			p.Press("n")
