@@ -308,7 +308,7 @@ func TestEachFindingShowsWhatItWentBy(t *testing.T) {
 
 func TestEveryKeyIsHeldAgainstItsOwnClock(t *testing.T) {
 	a, b := goodKey(), goodKey()
-	b.Name, b.Secret = "b", "env:B"
+	b.Name, b.Secret, b.Fingerprint = "b", "env:B", "feedface00000002"
 	got := Checks{Now: func(k model.Key) time.Time {
 		if k.Name == "b" {
 			return today.AddDate(0, 0, 61)
