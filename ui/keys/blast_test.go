@@ -53,10 +53,16 @@ func (u *uses) find(ctx context.Context, folders []string, progress func(radius.
 
 func (r *rig) startWith(t *testing.T, session kit.Session, find *uses) *uitest.Screen {
 	t.Helper()
+	return r.startFinding(t, session, find.find)
+}
+
+// startFinding starts the tab with what finds the uses of keys.
+func (r *rig) startFinding(t *testing.T, session kit.Session, find func(context.Context, []string, func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error)) *uitest.Screen {
+	t.Helper()
 	theme := kit.NewTheme(true, false)
 	view := keys.New(keys.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.rotations, Engine: r.service.engine(r), Resolve: r.service.Resolve, Rehearse: r.service.rehearse, Save: r.service.save,
-		Uses: find.find, Folders: func() []string { return []string{"/srv/etl"} },
+		Uses: find, Folders: func() []string { return []string{"/srv/etl"} },
 	})
 	return uitest.Start(t, ui.New(ui.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Tabs: []ui.Tab{{ID: kit.Keys, View: view}}, Session: session,

@@ -56,7 +56,7 @@ func clocks(k model.Key, now time.Time) []clockLine {
 		model.RotationFresh:   "fresh",
 		model.RotationUnknown: "age unknown, so it may be overdue",
 		model.RotationSoon:    "due soon",
-		model.RotationDue:     "due today",
+		model.RotationDue:     fmt.Sprintf("its %d days end today (%s)", k.Rotation.Every(), intervalOf(k.Rotation)),
 		model.RotationOverdue: pastInterval(k.Rotation),
 	}[k.Rotation.State(now, soon)]
 	age := widget.RotatedCell(k, now) + " · " + widget.RotationCell(k, now)
@@ -77,11 +77,15 @@ func clocks(k model.Key, now time.Time) []clockLine {
 
 // pastInterval names the interval of a value that is older, and whose it is.
 func pastInterval(r model.Rotation) string {
-	whose := "contract 5.4"
+	return fmt.Sprintf("past its %d days (%s)", r.Every(), intervalOf(r))
+}
+
+// intervalOf says whose an interval is.
+func intervalOf(r model.Rotation) string {
 	if r.Every() != model.RotationDays {
-		whose = "set in the configuration"
+		return "set in the configuration"
 	}
-	return fmt.Sprintf("past its %d days (%s)", r.Every(), whose)
+	return "contract 5.4"
 }
 
 // skewLine says how the service's clock, by which it rejects an expired key, differs from this

@@ -223,6 +223,8 @@ func (m *Model) askRemove(k model.Key) tea.Cmd {
 	}
 	if unknown := m.usesUnknown(); unknown != "" {
 		body += "\n" + strings.ToUpper(unknown[:1]) + unknown[1:] + "."
+	} else if len(k.UsedBy) == 0 {
+		body += "\nNothing known uses it."
 	}
 	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
 		Title: "Forget the key?", Body: body, Yes: "forget it", View: kit.Keys, Intent: removeKey{key: seen},

@@ -219,6 +219,9 @@ func (m *Model) detailLines(w int) []string {
 	if !ok && m.list.unread != nil {
 		return widget.Hung("! ", t.Warn, m.list.unread.Error(), w)
 	}
+	if !ok && len(m.list.keys) > 0 {
+		return []string{t.Muted.Render("no key is selected: the filter lets none through")}
+	}
 	if !ok {
 		return []string{t.Muted.Render("a records a key: its dates and where its value is, never the value")}
 	}
