@@ -68,11 +68,13 @@ type fakeLedger struct {
 	launched   []model.JobInput // what readyJob was launched with
 	unknown    []model.Job      // whose inputs are not known
 	sharedErr  error
-	perInput   float64     // dollars, 0 for not known
-	maxInputs  int         // 0 for any number
-	same       []model.Job // beside what was triggered
-	sure       bool        // of the last claim
-	settleErr  error
+	// launchedToo are older jobs with the inputs that the newest of them has.
+	launchedToo []model.Job
+	perInput    float64     // dollars, 0 for not known
+	maxInputs   int         // 0 for any number
+	same        []model.Job // beside what was triggered
+	sure        bool        // of the last claim
+	settleErr   error
 	// preview is what every preview shows, previewed are the requests for one.
 	preview    dialect.LookupPreview
 	previewed  []model.TriggerRequest
@@ -159,6 +161,9 @@ func (f *fakeLedger) SharedInputs(_ context.Context, r model.TriggerRequest, _ t
 	defer f.mu.Unlock()
 	out := service.NewLaunched(r.Inputs)
 	out.Add(readyJob(), f.launched)
+	for _, j := range f.launchedToo {
+		out.Add(j, f.launched)
+	}
 	out.Unknown = f.unknown
 	return out, f.sharedErr
 }

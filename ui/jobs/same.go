@@ -2,10 +2,12 @@ package jobs
 
 import (
 	"fmt"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
+	service "zonedeck/service/jobs"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -35,18 +37,28 @@ func (m *Model) sameFound(l *launch, msg sameFound) tea.Cmd {
 		spec.Title, spec.Yes = "Launch the same inputs again?", "launch again"
 		spec.Body = m.sameWords(msg.jobs[0], fmt.Sprintf("The same %s went to %s", inputs, datasetWords(msg.request.Dataset))) + "\n" + spec.Body
 	}
-	if names := msg.shared.UnknownNames(); names != "" {
-		spec.Body = fmt.Sprintf("The inputs of %s are not known: any of these among them is billed a second time.\n%s", names, spec.Body)
-	}
-	for _, s := range msg.shared.Shared[:min(len(msg.shared.Shared), maxSharedSaid)] {
+	spec.Body = strings.Join(append(m.sharedWords(msg.shared, len(msg.request.Inputs)), spec.Body), "\n")
+	return widget.Confirm(m.deps.Theme, spec)
+}
+
+// sharedWords say, the newest first, what jobs have some of the inputs or may have them.
+func (m *Model) sharedWords(shared service.Launched, inputs int) (lines []string) {
+	for i, s := range shared.Shared {
+		if i == maxSharedSaid {
+			lines = append(lines, "Some were launched by "+text.Counted(len(shared.Shared)-i, "more job")+" before.")
+			break
+		}
 		billed := "What it has, too, is billed a second time."
 		if !s.Job.State.Started() {
 			billed = "If that one started, what it has, too, is billed a second time."
 		}
-		spec.Body = fmt.Sprintf("%s launched at %s (%s, %s). %s\n%s", s.Words(len(msg.request.Inputs)),
-			widget.When(m.session, s.Job.Profile, s.Job.Created, m.deps.Now()), s.Job.ID, s.Job.State.Label(), billed, spec.Body)
+		lines = append(lines, fmt.Sprintf("%s launched at %s (%s, %s). %s", s.Words(inputs),
+			widget.When(m.session, s.Job.Profile, s.Job.Created, m.deps.Now()), s.Job.ID, s.Job.State.Label(), billed))
 	}
-	return widget.Confirm(m.deps.Theme, spec)
+	if names := shared.UnknownNames(); names != "" {
+		lines = append(lines, "The inputs of "+names+" are not known: any of these among them is billed a second time.")
+	}
+	return lines
 }
 
 // sameWords say what was launched before.

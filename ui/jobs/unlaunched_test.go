@@ -2,6 +2,7 @@ package jobs_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"zonedeck/model"
@@ -74,6 +75,24 @@ func TestAJobWhoseInputsAreNotKnownIsNamedBeforeALaunch(t *testing.T) {
 		s.Expect("1 of 2 inputs was launched as job-9 (ready). The inputs of job-", "7 (running), job-5 (ready) are not known: any of these may be", "among them.")
 		s.Press("down", "down", "space", "ctrl+s")
 		s.Expect("Launch 1 input?", "The inputs of job-7 (running), job-5 (ready) are not known:", "any of these among them is billed a second time.")
+	})
+}
+
+func TestTheNewestJobsWithSomeOfTheInputsAreNamedFirst(t *testing.T) {
+	f := &fakeLedger{local: true, perInput: 0.5, launched: launchedOf("https://a.test/1")}
+	for _, id := range []string{"job-8", "job-7", "job-6", "job-5"} {
+		f.launchedToo = append(f.launchedToo, model.Job{ID: id, State: model.JobReady})
+	}
+	flow(t, f, "brightdata", 120, 36, func(s *uitest.Screen) {
+		fillDialog(s, "https://a.test/1\nhttps://a.test/2")
+		s.Press("ctrl+s", "ctrl+s")
+		s.Expect("Launch 2 inputs?", "Some were launched by 2 more jobs before.")
+		question := s.Screen()
+		question = question[strings.Index(question, "Launch 2 inputs?"):]
+		nine, eight, seven, more := strings.Index(question, "(job-9"), strings.Index(question, "(job-8"), strings.Index(question, "(job-7"), strings.Index(question, "2 more jobs")
+		if nine < 0 || eight < nine || seven < eight || more < seven || strings.Contains(question, "(job-6") {
+			t.Error(question)
+		}
 	})
 }
 
