@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/exchange"
 	"zonedeck/service/ledger"
 )
 
@@ -28,7 +29,8 @@ type Candidate struct {
 	model.RemoteJob
 	// Inputs is how many inputs it has, -1 where the service does not say.
 	Inputs int
-	// After is how long after the console's POST the service says that it began.
+	// After is how long after the console's POST it began: by this machine's clock where it is known
+	// how far the service's is from it.
 	After time.Duration
 	// Against says what does not fit or leaves it open which job it is, or is empty.
 	Against string
@@ -43,8 +45,8 @@ func (e *DoubtError) Error() string {
 	return fmt.Sprintf("%s may not be job %s: %s", e.Snapshot, e.Job, e.Against)
 }
 
-// How near in time a job of the list is looked at: the service's clock may be another one,
-// and it may write a job down late.
+// How near in time a job of the list is looked at: the service may write a job down late, and
+// what is known of its clock is no more exact than its answers.
 const (
 	candidateBefore = 10 * time.Minute
 	candidateAfter  = 30 * time.Minute
@@ -54,7 +56,9 @@ const (
 
 // Candidates are the jobs of the service's own list that a job that may have started can
 // be: of its data set, begun about then, and unknown to the ledger. Those with the same
-// number of inputs come first, then the nearest in time. Nothing is changed.
+// number of inputs come first, then the nearest in time. Where it is not known how far the
+// service's clock is from this one, those of any time with the same number of inputs are
+// among them. Nothing is changed.
 //
 // Errors: ErrSettled, ErrUnknownJob, ErrNoList, ErrListCut, those of the list.
 func (rn *Runner) Candidates(ctx context.Context, id string) ([]Candidate, error) {
@@ -77,10 +81,14 @@ func (rn *Runner) Candidates(ctx context.Context, id string) ([]Candidate, error
 	if err != nil {
 		return nil, err
 	}
-	var out []Candidate
-	cut, oldest := skipped > 0, job.Created
+	clock, err := rn.clock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out, far []Candidate
+	cut, oldest := skipped > 0, job.Created.Add(clock.by())
 	for _, remote := range listed {
-		c := Candidate{RemoteJob: remote, Inputs: -1, After: remote.Created.Sub(job.Created)}
+		c := Candidate{RemoteJob: remote, Inputs: -1, After: remote.Created.Sub(job.Created) - clock.by()}
 		if remote.Created.IsZero() {
 			cut = true
 			continue
@@ -88,7 +96,7 @@ func (rn *Runner) Candidates(ctx context.Context, id string) ([]Candidate, error
 		if remote.Created.Before(oldest) {
 			oldest = remote.Created
 		}
-		if !nearby(c.After) {
+		if !nearby(c.After) && clock.known {
 			continue
 		}
 		if _, err := rn.Job(ctx, remote.Snapshot); err == nil {
@@ -96,18 +104,15 @@ func (rn *Runner) Candidates(ctx context.Context, id string) ([]Candidate, error
 		} else if !errors.Is(err, ErrUnknownJob) {
 			return nil, err
 		}
-		out = append(out, c)
-	}
-	near := func(a, b Candidate) int { return cmp.Compare(a.After.Abs(), b.After.Abs()) }
-	slices.SortStableFunc(out, near)
-	cut = cut || len(out) > maxCandidates || len(listed) >= maxListedJobs && nearby(oldest.Sub(job.Created))
-	out = out[:min(len(out), maxCandidates)]
-	for i := range out {
-		if err := rn.askInputs(ctx, job, &out[i]); err != nil {
-			return nil, err
+		if nearby(c.After) {
+			out = append(out, c)
+		} else {
+			far = append(far, c)
 		}
 	}
-	if err := rn.weighRivals(ctx, job, out); err != nil {
+	slices.SortStableFunc(out, nearer)
+	cut = cut || len(out) > maxCandidates || len(listed) >= maxListedJobs && nearby(oldest.Sub(job.Created)-clock.by())
+	if out, err = rn.weigh(ctx, job, clock, out, far); err != nil {
 		return nil, err
 	}
 	if cut && len(out) == 0 {
@@ -119,17 +124,73 @@ func (rn *Runner) Candidates(ctx context.Context, id string) ([]Candidate, error
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Candidate) int {
-		return cmp.Or(cmp.Compare(fitness(job, b), fitness(job, a)), near(a, b))
+		return cmp.Or(cmp.Compare(fitness(job, b), fitness(job, a)), nearer(a, b))
 	})
 	return out, nil
+}
+
+func nearer(a, b Candidate) int { return cmp.Compare(a.After.Abs(), b.After.Abs()) }
+
+// serviceClock is what is known of the service's clock.
+type serviceClock struct {
+	exchange.Skew
+
+	known bool
+}
+
+// by is how far the clock is ahead of this machine's; 0 where they agree as far as can be told.
+func (c serviceClock) by() time.Duration {
+	if !c.Significant() {
+		return 0
+	}
+	return c.By
+}
+
+func (rn *Runner) clock(ctx context.Context) (c serviceClock, err error) {
+	p, _, err := rn.cfg.Access.Current(ctx)
+	if err == nil {
+		c.Skew, c.known = rn.cfg.Wire.Skew(p)
+	}
+	return c, err
+}
+
+// weigh asks for the inputs of those that began about the time of the POST, and after them of
+// those that did so by a clock that is not known, and says what speaks against each.
+func (rn *Runner) weigh(ctx context.Context, job model.Job, clock serviceClock, near, far []Candidate) ([]Candidate, error) {
+	slices.SortStableFunc(far, nearer)
+	out := near[:min(len(near), maxCandidates)]
+	n := len(out)
+	out = append(out, far[:min(len(far), maxCandidates-n)]...)
+	for i := range out {
+		if err := rn.askInputs(ctx, job, &out[i]); err != nil {
+			return nil, err
+		}
+		if i >= n {
+			out[i].Against = cmp.Or(out[i].Against, "it began "+fromPost(out[i].After)+" the POST, and how far the service's clock is from this one is not known")
+		}
+	}
+	seen := 0
+	out = slices.DeleteFunc(out, func(c Candidate) bool {
+		seen++
+		return seen > n && c.Inputs != job.Inputs
+	})
+	return out, rn.weighRivals(ctx, job, clock, out)
+}
+
+// fromPost says how long before or after the POST something was: "5s after".
+func fromPost(after time.Duration) string {
+	if after < 0 {
+		return (-after).Round(time.Second).String() + " before"
+	}
+	return after.Round(time.Second).String() + " after"
 }
 
 // nearby reports whether a job that began so long after the POST may be it.
 func nearby(after time.Duration) bool { return after >= -candidateBefore && after <= candidateAfter }
 
-// weighRivals says against a candidate that it began before the POST, or that another job of the
-// ledger without an identifier can be it just as well.
-func (rn *Runner) weighRivals(ctx context.Context, job model.Job, out []Candidate) error {
+// weighRivals says against a candidate that it began before the POST or after it was over, or that
+// another job of the ledger without an identifier can be it just as well.
+func (rn *Runner) weighRivals(ctx context.Context, job model.Job, clock serviceClock, out []Candidate) error {
 	list, _, err := rn.Jobs(ctx, 0)
 	if err != nil {
 		return err
@@ -137,18 +198,18 @@ func (rn *Runner) weighRivals(ctx context.Context, job model.Job, out []Candidat
 	list = slices.DeleteFunc(list, func(j model.Job) bool {
 		return j.ID == job.ID || j.State != model.JobMayHave && j.State != model.JobSending || j.Dataset != job.Dataset || j.Inputs != job.Inputs
 	})
-	p, _, err := rn.cfg.Access.Current(ctx)
-	if err != nil {
-		return err
-	}
-	skew, _ := rn.cfg.Wire.Skew(p)
 	for i := range out {
 		c := &out[i]
-		if early := skew.By - c.After; early > skew.Give+time.Second { // dates may be of whole seconds
-			c.Against = cmp.Or(c.Against, fmt.Sprintf("it began %s before the POST, by the service's clock", early.Round(time.Second)))
+		after := c.Created.Sub(job.Created) - clock.By
+		give := clock.Give + time.Second // dates may be of whole seconds
+		switch {
+		case -after > give:
+			c.Against = cmp.Or(c.Against, "it began "+fromPost(after)+" the POST, by the service's clock")
+		case after > triggerTimeout+give:
+			c.Against = cmp.Or(c.Against, fmt.Sprintf("it began %s the POST, which waits %s at most", fromPost(after), triggerTimeout))
 		}
 		for _, rival := range list {
-			if nearby(c.Created.Sub(rival.Created)) {
+			if nearby(c.Created.Sub(rival.Created) - clock.by()) {
 				c.Against = cmp.Or(c.Against, fmt.Sprintf("it can be %s as well", rival.ID))
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -56,6 +57,7 @@ func TestACandidateThatLeavesADoubtSaysSo(t *testing.T) {
 	}{
 		"it fits":                   {list: func() []model.RemoteJob { return at(0, 1) }},
 		"begun before":              {list: func() []model.RemoteJob { return at(-5*time.Minute, 1) }, want: "it began "},
+		"begun after it was over":   {list: func() []model.RemoteJob { return at(5*time.Minute, 1) }, want: "it began "},
 		"more than are looked at":   {list: func() []model.RemoteJob { return at(time.Second, 11) }, want: cut},
 		"the list is cut":           {list: func() []model.RemoteJob { return append(at(0, 1), at(35*time.Minute, 499)...) }, want: cut},
 		"entries cannot be read":    {list: func() []model.RemoteJob { return at(0, 1) }, skipped: 1, want: cut},
@@ -74,6 +76,49 @@ func TestACandidateThatLeavesADoubtSaysSo(t *testing.T) {
 			found, err := cl.Candidates(t.Context(), job.ID)
 			if err != nil || len(found) == 0 || found[0].Inputs != 1 || (found[0].Against == "") != (c.want == "") || !strings.HasPrefix(found[0].Against, c.want) || found[0].Unseen != (c.want == cut) {
 				t.Errorf("%+v, %v; want %q", found, err, c.want)
+			}
+		})
+	}
+}
+
+// The service's clock is another one: what it says of the time is compared by what was measured.
+func TestAJobIsFoundByTheClockOfTheService(t *testing.T) {
+	for name, c := range map[string]struct {
+		ahead   time.Duration
+		noDate  bool
+		inputs  int
+		found   bool
+		against string
+	}{
+		"an hour ahead":                      {ahead: time.Hour, inputs: 1, found: true},
+		"an hour behind":                     {ahead: -time.Hour, inputs: 1, found: true},
+		"it is not known":                    {ahead: time.Hour, noDate: true, inputs: 1, found: true, against: "it began 1h0m0s after the POST, and how far the service's clock is from this one is not known"},
+		"it is not known, with other inputs": {ahead: time.Hour, noDate: true, inputs: 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dated := func(h http.HandlerFunc) http.HandlerFunc {
+				return func(w http.ResponseWriter, r *http.Request) {
+					w.Header().Set("Date", time.Now().Add(c.ahead).UTC().Format(http.TimeFormat))
+					if c.noDate {
+						w.Header()["Date"] = nil
+					}
+					h(w, r)
+				}
+			}
+			cl, _ := script(t, dated(text(503, "")), dated(text(200, fmt.Sprintf(`{"status":"running","inputs":%d}`, c.inputs))))
+			job, err := cl.Trigger(t.Context(), trigger("http://lab.test/1"))
+			if err != nil || job.State != model.JobMayHave {
+				t.Fatalf("%+v, %v", job, err)
+			}
+			cl.cfg.List = func(context.Context, string, string, int) ([]model.RemoteJob, int, error) {
+				return []model.RemoteJob{{Snapshot: "sd_1", Created: job.Created.Add(c.ahead)}}, 0, nil
+			}
+			found, err := cl.Candidates(t.Context(), job.ID)
+			if err != nil || (len(found) == 1) != c.found {
+				t.Fatalf("%+v, %v", found, err)
+			}
+			if c.found && (found[0].Against != c.against || !c.noDate && found[0].After.Abs() > 2*time.Second) {
+				t.Errorf("%+v", found[0])
 			}
 		})
 	}

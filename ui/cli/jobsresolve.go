@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,9 +33,9 @@ func (a *app) jobsResolveCommand() *cobra.Command {
 		Use:   "resolve ID",
 		Short: "Find out what became of a job that may have started",
 		Long: `Lists the jobs of the service's own list that a job that may have started can be: of its
-data set, begun about then, unknown to the ledger. --adopt takes one of them, --find the only
-one with the same number of inputs if nothing else leaves a doubt, and --not-started says that none
-of them is. --webhook waits once more for a webhook to the job's own address, which settles it: the
+data set, begun about then, unknown to the ledger. --adopt takes one of them, --find the only one
+with the same number of inputs if it began while the POST was waited for and nothing else leaves a
+doubt, and --not-started says that none of them is. --webhook waits once more for a webhook to the job's own address, which settles it: the
 console or 'jobs follow' says when none came in time. Nothing is sent by any of them that starts a
 job. While it is not known what became of the job, the command ends with exit code 31.`,
 		Args: oneArg("the job that may have started, as 'zonedeck jobs list' names it"),
@@ -94,6 +96,8 @@ func (t *task) resolve(ctx context.Context, id string, f resolveFlags) error {
 			}
 			return fail(exitMayHaveStarted, "job %s: %w", id, ferr)
 		}
+		t.app.say("zonedeck: %s is the only job of %s in the service's list with %s about that time, begun %s; the list does not say by whom",
+			sanitizeLine(one.Snapshot), sanitizeLine(job.Dataset), text.Counted(job.Inputs, "input"), begun(one))
 		job, err = t.Client.Claim(ctx, id, one.Snapshot, false)
 	}
 	if err != nil {
@@ -120,35 +124,45 @@ func (t *task) awaitHook(ctx context.Context, id string, asJSON bool) error {
 	return exit(exitMayHaveStarted)
 }
 
-// onlyFit is the only candidate that nothing speaks against. One whose number of inputs is not
-// known may be the job as well.
+// onlyFit is the only candidate with the job's number of inputs, if nothing speaks against it. Of
+// several none is taken, whatever speaks against the others: the one in doubt may be the job. One
+// whose number of inputs is not known may be it as well.
 func onlyFit(job model.Job, found []jobs.Candidate) (one jobs.Candidate, err error) {
-	var fit, doubted []jobs.Candidate // with the job's number of inputs
+	var same []jobs.Candidate // with the job's number of inputs
 	for _, c := range found {
 		switch {
 		case c.Inputs < 0:
 			return one, fmt.Errorf("the number of inputs of %s is not known; choose by --adopt", sanitizeLine(c.Snapshot))
-		case c.Against == "":
-			fit = append(fit, c)
 		case c.Inputs == job.Inputs:
-			doubted = append(doubted, c)
+			same = append(same, c)
 		}
 	}
 	inputs := text.Counted(job.Inputs, "input")
 	switch {
-	case len(fit) == 1:
-		return fit[0], nil
-	case len(fit) > 1:
-		return one, fmt.Errorf("%d jobs of the service's list fit; choose by --adopt", len(fit))
-	case len(doubted) == 1:
-		name := sanitizeLine(doubted[0].Snapshot)
-		return one, fmt.Errorf("%s of the service's list has its %s, but %s; 'zonedeck jobs resolve %s --adopt %s' takes it", name, inputs, doubted[0].Against, job.ID, name)
-	case len(doubted) > 1:
-		return one, fmt.Errorf("%d jobs of the service's list have its %s, but something speaks against each; choose by --adopt", len(doubted), inputs)
+	case len(same) == 1 && same[0].Against == "":
+		return same[0], nil
+	case len(same) == 1:
+		name := sanitizeLine(same[0].Snapshot)
+		return one, fmt.Errorf("%s of the service's list has its %s, but %s; 'zonedeck jobs resolve %s --adopt %s' takes it", name, inputs, same[0].Against, job.ID, name)
+	case len(same) > 1:
+		var each []string
+		for _, c := range same {
+			each = append(each, fmt.Sprintf("%s (begun %s; %s)", sanitizeLine(c.Snapshot), begun(c), cmp.Or(c.Against, "nothing against it")))
+		}
+		return one, fmt.Errorf("%d jobs of the service's list have its %s: %s; 'zonedeck jobs resolve %s --adopt SNAPSHOT' takes the one that it is",
+			len(same), inputs, strings.Join(each, ", "), job.ID)
 	case len(found) > 0 && found[0].Unseen:
 		return one, fmt.Errorf("no job that was seen in the service's list has its %s, and not every job of that time could be looked at", inputs)
 	}
 	return one, errors.New("no job of the service's list fits")
+}
+
+// begun says when a job of the service's list began.
+func begun(c jobs.Candidate) string {
+	if c.After < 0 {
+		return (-c.After).Round(time.Second).String() + " before the POST"
+	}
+	return c.After.Round(time.Second).String() + " after the POST"
 }
 
 // resolveError is the exit for a job that was not settled.

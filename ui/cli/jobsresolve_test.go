@@ -14,12 +14,22 @@ func TestOnlyAJobWithoutADoubtIsFound(t *testing.T) {
 	unseen := candidate("sd_1", 3, "it has 3 inputs and not 2")
 	unseen.Unseen = true
 	const cut = "not every job of that time could be looked at"
+	const adopt = "'zonedeck jobs resolve job-9 --adopt SNAPSHOT' takes the one that it is"
 	for name, c := range map[string]struct {
 		found      []jobs.Candidate
 		want, says string
 	}{
-		"one that fits":             {[]jobs.Candidate{candidate("sd_1", 2, ""), candidate("sd_2", 3, "it has 3 inputs and not 2")}, "sd_1", ""},
-		"two that fit":              {[]jobs.Candidate{candidate("sd_1", 2, ""), candidate("sd_2", 2, "")}, "", "2 jobs of the service's list fit; choose by --adopt"},
+		"one that fits": {[]jobs.Candidate{candidate("sd_1", 2, ""), candidate("sd_2", 3, "it has 3 inputs and not 2")}, "sd_1", ""},
+		"two that fit": {
+			[]jobs.Candidate{candidate("sd_1", 2, ""), candidate("sd_2", 2, "")},
+			"",
+			"2 jobs of the service's list have its 2 inputs: sd_1 (begun 0s after the POST; nothing against it), sd_2 (begun 0s after the POST; nothing against it); " + adopt,
+		},
+		"one that fits beside one in doubt": {
+			[]jobs.Candidate{candidate("sd_1", 2, "it can be job-2 as well"), candidate("sd_2", 2, "")},
+			"",
+			"2 jobs of the service's list have its 2 inputs: sd_1 (begun 0s after the POST; it can be job-2 as well), sd_2 (begun 0s after the POST; nothing against it); " + adopt,
+		},
 		"another that is not known": {[]jobs.Candidate{candidate("sd_1", 2, ""), candidate("sd_2", -1, "its number of inputs could not be asked for")}, "", "the number of inputs of sd_2 is not known; choose by --adopt"},
 		"one that leaves a doubt": {
 			[]jobs.Candidate{candidate("sd_1", 2, cut), candidate("sd_2", 3, "it has 3 inputs and not 2")},
@@ -29,7 +39,7 @@ func TestOnlyAJobWithoutADoubtIsFound(t *testing.T) {
 		"two that leave one": {
 			[]jobs.Candidate{candidate("sd_1", 2, cut), candidate("sd_2", 2, "it can be job-2 as well")},
 			"",
-			"2 jobs of the service's list have its 2 inputs, but something speaks against each; choose by --adopt",
+			"2 jobs of the service's list have its 2 inputs: sd_1 (begun 0s after the POST; " + cut + "), sd_2 (begun 0s after the POST; it can be job-2 as well); " + adopt,
 		},
 		"another beyond what was seen": {[]jobs.Candidate{unseen}, "", "no job that was seen in the service's list has its 2 inputs, and " + cut},
 		"one of other inputs":          {[]jobs.Candidate{candidate("sd_1", 3, "it has 3 inputs and not 2")}, "", "no job of the service's list fits"},
