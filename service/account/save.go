@@ -28,8 +28,9 @@ type Draft struct {
 	Values map[string]keystore.Secret
 	// CA is written to a file that the profile then names; nil leaves the profile's CA.
 	CA []byte
-	// Edits says that the profile is in the file and is changed.
-	Edits bool
+	// Before is the profile as it was read, where one that is in the file is changed: what differs is
+	// written, and what was changed there meanwhile stays. Nil for a new profile.
+	Before *profile.Profile
 	// AdminReason is why the key is an ADMIN key; empty for another one.
 	AdminReason string
 }
@@ -109,9 +110,9 @@ func (s *saving) check() error {
 	}
 	_, err = f.Profile(p.Name)
 	switch {
-	case err == nil && !s.d.Edits:
+	case err == nil && s.d.Before == nil:
 		return fmt.Errorf("adding profile %q: %w", p.Name, profile.ErrProfileExists)
-	case err != nil && s.d.Edits:
+	case err != nil && s.d.Before != nil:
 		return err
 	}
 	for ref := range s.d.Values {
@@ -219,9 +220,10 @@ func (s *saving) key() error {
 	return nil
 }
 
-func (s *saving) config() error {
-	if s.d.Edits {
-		return profile.EditProfile(s.ctx, s.files.Config, s.d.Profile)
+func (s *saving) config() (err error) {
+	if s.d.Before != nil {
+		s.d.Profile, err = profile.EditProfile(s.ctx, s.files.Config, *s.d.Before, s.d.Profile)
+		return err
 	}
 	return profile.AddProfile(s.ctx, s.files.Config, s.d.Profile)
 }

@@ -151,9 +151,10 @@ func TestAnEditedAccountKeepsWhatWasNotTouched(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	before := saved
 	saved.ReadOnly = true
 	value := keystore.NewSecret("another-value-of-the-key")
-	d := Draft{Profile: saved, Key: model.Key{Name: "etl", Secret: "file:acme-etl"}, Values: map[string]keystore.Secret{"file:acme-etl": value}, Edits: true}
+	d := Draft{Profile: saved, Key: model.Key{Name: "etl", Secret: "file:acme-etl"}, Values: map[string]keystore.Secret{"file:acme-etl": value}, Before: &before}
 	if _, err := Save(t.Context(), at.Files, d); err != nil {
 		t.Fatal(err)
 	}

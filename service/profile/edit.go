@@ -17,19 +17,31 @@ import (
 // errOtherForm says that a file writes a profile in a form that is not changed by program.
 var errOtherForm = errors.New("the file writes the profile in another form: change it there by hand")
 
-// EditProfile changes a profile of config.toml to p, whose name says which. Only the lines of what
-// differs are written; everything else stays, comments included. The text is checked before it
-// replaces the old one, and what cannot be changed so is an error: the file is not touched then.
-// Variables are left as they are.
-func EditProfile(ctx context.Context, path string, p Profile) error {
-	p, err := p.checked()
+// EditProfile changes a profile of config.toml from before, as it was read, to p, whose name says
+// which. Only the lines of what differs between the two are written; everything else stays as the
+// file has it now, comments included. What differs between them and was changed in the file as well
+// is ErrChanged. The text is checked before it replaces the old one, and what cannot be changed so is
+// an error: the file is not touched then. Variables are left as they are. The profile is returned as
+// it is in the file then.
+func EditProfile(ctx context.Context, path string, before, p Profile) (Profile, error) {
+	saved, err := p.checked()
 	if err == nil {
-		err = rewrite(ctx, path, p.Name, func(f File, text []byte) ([]byte, error) { return edited(path, text, f.profiles[p.Name], p) })
+		before, _ = before.checked() // for its defaults
+		err = rewrite(ctx, path, p.Name, func(f File, text []byte) ([]byte, error) {
+			now := f.profiles[p.Name]
+			if saved, err = merged(before, now, saved); err == nil {
+				saved, err = saved.checked()
+			}
+			if err != nil {
+				return nil, err
+			}
+			return edited(path, text, now, saved)
+		})
 	}
 	if err != nil {
-		return fmt.Errorf("changing profile %q: %w", p.Name, err)
+		return p, fmt.Errorf("changing profile %q: %w", p.Name, err)
 	}
-	return nil
+	return saved, nil
 }
 
 // RemoveProfile takes a profile out of config.toml, and out of default_profile: of several others

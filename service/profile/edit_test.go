@@ -72,7 +72,7 @@ func TestOnlyTheLinesThatDifferAreWritten(t *testing.T) {
 		{Name: "new1", Product: model.ProductSERP, Password: "file:new1"},
 		{Name: "u1", Product: model.ProductUnlocker, Password: "file:u1", Rate: model.Rate{Per1000: 1.5}},
 	}
-	if err := EditProfile(t.Context(), path, p); err != nil {
+	if _, err := EditProfile(t.Context(), path, profileOf(t, path, "acme"), p); err != nil {
 		t.Fatal(err)
 	}
 	want := strings.NewReplacer(
@@ -93,12 +93,63 @@ func TestOnlyTheLinesThatDifferAreWritten(t *testing.T) {
 func TestAnEditThatChangesNothingWritesNothing(t *testing.T) {
 	path := written(t, edits)
 	for _, name := range []string{"acme", "other"} {
-		if err := EditProfile(t.Context(), path, profileOf(t, path, name)); err != nil {
+		if _, err := EditProfile(t.Context(), path, profileOf(t, path, name), profileOf(t, path, name)); err != nil {
 			t.Error(err)
 		}
 	}
 	if got, _ := os.ReadFile(path); string(got) != edits {
 		t.Errorf("%s", got)
+	}
+}
+
+// What is written is the change, not the profile as whoever changes it has read it.
+func TestWhatAnotherChangedMeanwhileStays(t *testing.T) {
+	path := written(t, edits)
+	opened := profileOf(t, path, "acme")
+	theirs := opened
+	theirs.Color, theirs.MaxJobCost, theirs.AllowedDomains = "red", 3, []string{"a.example"}
+	theirs.Zones = []model.Zone{{Name: "u1", Product: model.ProductUnlocker, Password: "env:U1", Rate: model.Rate{Per1000: 2}}, {Name: "new1"}}
+	if _, err := EditProfile(t.Context(), path, opened, theirs); err != nil {
+		t.Fatal(err)
+	}
+	ours := opened
+	ours.ReadOnly, ours.Zones = true, []model.Zone{{Name: "u1", Product: model.ProductUnlocker, Password: "file:u1"}, opened.Zones[1], {Name: "new2"}}
+	got, err := EditProfile(t.Context(), path, opened, ours)
+	want := theirs
+	want.ReadOnly, want.Zones = true, []model.Zone{{Name: "u1", Product: model.ProductUnlocker, Password: "file:u1", Rate: model.Rate{Per1000: 2}}, {Name: "new1"}, {Name: "new2"}}
+	if err != nil || !same(got, want) || !same(profileOf(t, path, "acme"), want) {
+		t.Errorf("%v\n%+v\nwant\n%+v", err, profileOf(t, path, "acme"), want)
+	}
+}
+
+func TestWhatTwoChangeDifferentlyIsRefused(t *testing.T) {
+	for name, tt := range map[string]struct {
+		theirs, ours func(p *Profile)
+		want         string
+	}{
+		"a value":          {func(p *Profile) { p.Color = "red" }, func(p *Profile) { p.Color = "blue" }, "color is red now"},
+		"a list":           {func(p *Profile) { p.AllowedDomains = []string{"a.example", "b.example"} }, func(p *Profile) { p.AllowedDomains = nil }, "allowed_domains is a.example b.example now"},
+		"an emptied one":   {func(p *Profile) { p.AllowedDomains = nil }, func(p *Profile) { p.AllowedDomains = []string{"x.example"} }, "allowed_domains is empty now"},
+		"a zone's rate":    {func(p *Profile) { p.Zones[0].Rate.PerGB = 3 }, func(p *Profile) { p.Zones[0].Rate.PerGB = 4 }, "zone u1: rate_per_gb is 3 now"},
+		"a zone they drop": {func(p *Profile) { p.Zones = p.Zones[1:] }, func(p *Profile) { p.Zones[0].Password = "env:X" }, "zone u1 is not there any more"},
+		"a zone we drop":   {func(p *Profile) { p.Zones[0].Password = "env:X" }, func(p *Profile) { p.Zones = p.Zones[1:] }, "zone u1 has other settings now"},
+		"an added zone":    {func(p *Profile) { p.Zones = append(p.Zones, model.Zone{Name: "n", Password: "env:A"}) }, func(p *Profile) { p.Zones = append(p.Zones, model.Zone{Name: "n", Password: "env:B"}) }, "zone n: password is env:A now"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := written(t, edits)
+			opened, theirs, ours := profileOf(t, path, "acme"), profileOf(t, path, "acme"), profileOf(t, path, "acme")
+			tt.theirs(&theirs)
+			tt.ours(&ours)
+			if _, err := EditProfile(t.Context(), path, opened, theirs); err != nil {
+				t.Fatal(err)
+			}
+			text, _ := os.ReadFile(path)
+			_, err := EditProfile(t.Context(), path, opened, ours)
+			want := `changing profile "acme": it was changed in the config file meanwhile, and nothing was saved: ` + tt.want + ". Open it anew to change it"
+			if now, _ := os.ReadFile(path); !errors.Is(err, ErrChanged) || err.Error() != want || string(now) != string(text) {
+				t.Errorf("%v\nwant\n%s\n%s", err, want, now)
+			}
+		})
 	}
 }
 
@@ -110,13 +161,17 @@ func TestWhatCannotBeEditedIsLeftAlone(t *testing.T) {
 		"[profiles.acme]\nbase_url = \"\"\"https://\\\na.test\"\"\"": errOtherForm,
 	} {
 		path := written(t, text)
-		err := EditProfile(t.Context(), path, Profile{Name: "acme", BaseURL: "https://c.example", Verify: true})
+		before := Profile{Name: "acme", BaseURL: "https://a.example", Verify: true}
+		if f, err := Load(path); err == nil && f.profiles["acme"].Name != "" {
+			before = profileOf(t, path, "acme")
+		}
+		_, err := EditProfile(t.Context(), path, before, Profile{Name: "acme", BaseURL: "https://c.example", Verify: true})
 		if got, _ := os.ReadFile(path); !errors.Is(err, want) || string(got) != text {
 			t.Errorf("%s\n%v\n%s", text, err, got)
 		}
 	}
 	path := written(t, edits)
-	if err := EditProfile(t.Context(), path, Profile{Name: "acme"}); !errors.Is(err, ErrProfile) {
+	if _, err := EditProfile(t.Context(), path, profileOf(t, path, "acme"), Profile{Name: "acme"}); !errors.Is(err, ErrProfile) {
 		t.Errorf("a profile without an address: %v", err)
 	}
 }

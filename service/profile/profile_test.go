@@ -462,7 +462,9 @@ func TestProfilesAreInTheOrderOfTheFile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := EditProfile(t.Context(), path, Profile{Name: "prod", BaseURL: "https://other.example.com", Verify: true}); err != nil {
+	edited := profileOf(t, path, "prod")
+	edited.BaseURL, edited.Zones = "https://other.example.com", nil
+	if _, err := EditProfile(t.Context(), path, profileOf(t, path, "prod"), edited); err != nil {
 		t.Fatal(err)
 	}
 	f, err := Load(path)

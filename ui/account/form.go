@@ -339,7 +339,9 @@ func (f *form) draftProfile() profile.Profile {
 		p = *f.edits
 	}
 	d, _ := dialect.Find(f.text(fieldDialect))
-	p.Dialect = f.text(fieldDialect)
+	if p.DialectName() != d.Name() || f.edits == nil {
+		p.Dialect = f.text(fieldDialect)
+	}
 	p.BaseURL = strings.TrimRight(cmp.Or(f.text(fieldBaseURL), d.BaseURL()), "/")
 	if f.edits == nil {
 		p.Name = f.text(fieldName)
@@ -366,7 +368,7 @@ func (f *form) draft() (accounts.Draft, error) {
 	if err != nil {
 		return accounts.Draft{}, err
 	}
-	d := accounts.Draft{Profile: p, Values: map[string]keystore.Secret{}, Edits: f.edits != nil, AdminReason: f.text(fieldReason)}
+	d := accounts.Draft{Profile: p, Values: map[string]keystore.Secret{}, Before: f.edits, AdminReason: f.text(fieldReason)}
 	d.Profile.Zones = f.zones(zones, d.Values)
 	d.Key = model.Key{Name: p.Key, Level: model.Level(f.text(fieldLevel)), Secret: f.text(fieldSecret)}
 	known, recorded := f.known(p.Key)

@@ -100,7 +100,7 @@ func (t *task) saveProfile(ctx context.Context, f profileFlags, d account.Draft)
 	var value keystore.Secret
 	var err error
 	known, recorded := t.Inventory.Get(d.Profile.Key)
-	if d.Edits && f.unchecked && f.keyRef == "" && (recorded || f.key == "") { // its value is not needed, and may be out of reach
+	if d.Before != nil && f.unchecked && f.keyRef == "" && (recorded || f.key == "") { // its value is not needed, and may be out of reach
 		d.Key = known
 	} else if value, err = t.draftKey(ctx, &f, &d); err != nil {
 		return err
@@ -130,7 +130,7 @@ func (t *task) saveProfile(ctx context.Context, f profileFlags, d account.Draft)
 		return saveError(err)
 	}
 	t.sayReadOnly(d.Profile)
-	if before, _ := t.Configured(); !d.Edits && len(before) == 0 { // as they were read
+	if before, _ := t.Configured(); d.Before == nil && len(before) == 0 { // as they were read
 		t.app.say("zonedeck: profile %s is the default now: where no other is named, commands and the console use it", d.Profile.Name)
 	}
 	if d.Key.Level == model.LevelAdmin {
@@ -193,7 +193,7 @@ func (t *task) describeDraft(f profileFlags, d *account.Draft) error {
 	p.Account = model.AccountID(cmp.Or(f.account, string(p.Account)))
 	p.UsernamePrefix = cmp.Or(f.prefix, p.UsernamePrefix)
 	p.CA, p.Color = cmp.Or(f.ca, p.CA), cmp.Or(f.color, p.Color)
-	if p.Key = cmp.Or(f.key, p.Key); p.Key == "" && !d.Edits {
+	if p.Key = cmp.Or(f.key, p.Key); p.Key == "" && d.Before == nil {
 		p.Key = p.Name
 	}
 	if f.readOnlySaid {

@@ -104,6 +104,7 @@ func (t *task) editProfile(ctx context.Context, f profileFlags, clear []string) 
 	if err != nil {
 		return err
 	}
+	before := p
 	for _, field := range clear {
 		switch field {
 		case "ca":
@@ -126,7 +127,7 @@ func (t *task) editProfile(ctx context.Context, f profileFlags, clear []string) 
 	}
 	f.noZones, f.noCA = f.noZones || f.zones == nil, true
 	f.unchecked = f.unchecked || f.noZones // nothing of what the account lists is taken
-	return t.saveProfile(ctx, f, account.Draft{Profile: p, Edits: true})
+	return t.saveProfile(ctx, f, account.Draft{Profile: p, Before: &before})
 }
 
 // sayReadOnly tells that a profile that was saved has become read-only, or is not any more.

@@ -65,7 +65,7 @@ var errReasonHoldsValue = &MistakeError{errors.New("the reason holds the key's v
 // reason was given: it is written into the journal first.
 func (s *Session) permitChoice(ctx context.Context, d account.Draft) error {
 	before, err := s.configured().Profile(d.Profile.Name)
-	if err == nil && d.Edits && before.Key == d.Profile.Key {
+	if err == nil && d.Before != nil && before.Key == d.Profile.Key {
 		return nil
 	}
 	k := d.Key

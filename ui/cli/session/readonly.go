@@ -45,13 +45,13 @@ func (s *Session) refuseFiles(what string) error {
 // refuses.
 func (s *Session) RefuseAccount(d account.Draft) error {
 	before, err := s.configured().Profile(d.Profile.Name)
-	if kept := err == nil && d.Edits && before.Key == d.Profile.Key; !kept {
+	if kept := err == nil && d.Before != nil && before.Key == d.Profile.Key; !kept {
 		if err := s.checkName(d.Profile.Key, d.Values[d.Key.Secret]); err != nil {
 			return err
 		}
 	}
-	if known := err == nil && d.Edits; known && before.ReadOnly {
-		if d.Profile.ReadOnly {
+	if known := err == nil && d.Before != nil; known && before.ReadOnly {
+		if d.Profile.ReadOnly || !d.Before.ReadOnly {
 			return before.Refuse(changeConfig)
 		}
 		return nil

@@ -8,6 +8,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/account"
 	"zonedeck/service/profile"
 )
 
@@ -70,5 +71,34 @@ func TestAPasswordOfAReadOnlyProfileIsNotRotated(t *testing.T) {
 	a.edit(t, "\nread_only = true", "")
 	if plan, err := e.Abandon(t.Context(), plan.ID); err != nil || !plan.Over() {
 		t.Errorf("afterwards: %v", err)
+	}
+}
+
+// A form that was opened before does not switch off what it has not seen.
+func TestAProfileThatBecameReadOnlyMeanwhileIsNotSaved(t *testing.T) {
+	o := options(t, nil)
+	o.NoProfile = true
+	s, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close(t.Context())
+	opened, err := s.SaveAccount(t.Context(), account.Draft{Profile: profile.Profile{Name: "acme", BaseURL: "https://api.example.com", APIVersion: profile.DefaultAPIVersion, Verify: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	locked := opened
+	locked.ReadOnly = true
+	if _, err := s.SaveAccount(t.Context(), account.Draft{Profile: locked, Before: &opened}); err != nil {
+		t.Fatal(err)
+	}
+	s.newWatch().look(t.Context())
+	colored := opened
+	colored.Color = "red"
+	if _, err := s.SaveAccount(t.Context(), account.Draft{Profile: colored, Before: &opened}); !errors.Is(err, profile.ErrReadOnly) {
+		t.Errorf("%v", err)
+	}
+	if _, err := s.SaveAccount(t.Context(), account.Draft{Profile: colored, Before: &locked}); err != nil {
+		t.Errorf("switched off: %v", err)
 	}
 }

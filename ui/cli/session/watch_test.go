@@ -107,8 +107,9 @@ func TestAChangedConfigurationHoldsWithoutARestart(t *testing.T) {
 		t.Errorf("nothing has changed: %v", msgs)
 	}
 
+	before := acme
 	acme.ReadOnly, acme.BaseURL = true, "https://b.example"
-	if err := profile.EditProfile(t.Context(), paths.ConfigFile(), acme); err != nil {
+	if _, err := profile.EditProfile(t.Context(), paths.ConfigFile(), before, acme); err != nil {
 		t.Fatal(err)
 	}
 	now, texts := told(w.look(t.Context()))
