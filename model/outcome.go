@@ -50,6 +50,9 @@ type Outcome struct {
 	// a dialect is a profile's knowledge, not the contract's.
 	ServiceClass Class
 	ServiceCause Cause
+	// Unanswered says that the service reports, by a code that the dialect knows, that it got nothing from the target,
+	// as where its name cannot be resolved. TargetStatus is then a status that the service made up.
+	Unanswered bool
 	// ReadBy names the dialect by which the answer's headers were read though the
 	// profile names none. Unread names the one that knows them where the profile names
 	// another: TargetStatus, ServiceCode and ServiceText are then what headers say that
@@ -89,10 +92,6 @@ type Outcome struct {
 	Elapsed       time.Duration
 	Timeout       time.Duration
 }
-
-// Unanswered reports whether the service says, by an error code that the dialect knows, that it got nothing from the target, as
-// where its name cannot be resolved. TargetStatus is then a status that the service made up.
-func (o Outcome) Unanswered() bool { return o.ServiceCode != "" && o.ServiceClass == ClassOutside }
 
 // PageStatus is the status of what came as the page: the target's or, where that is
 // unknown, the 2xx by which the service passed the page on; 0 for none.

@@ -110,7 +110,7 @@ func TestReadHeader(t *testing.T) {
 		},
 		"Proxy-Status among others": {
 			http.Header{"Proxy-Status": {`cache.a; hit`, `brd; received-status=407; error="http_request_denied"; details="client_10000: say \"no\", really"`}},
-			Reading{Code: "client_10000", Text: `say "no", really`, Class: model.ClassOutside, Cause: model.CauseLoginRejected, Received: 407},
+			Reading{Code: "client_10000", Text: `say "no", really`, Class: model.ClassOutside, Cause: model.CauseLoginRejected, Unanswered: true, Received: 407},
 		},
 		"quotes that do not end": {http.Header{"Proxy-Status": {`brd; error="; details=x`}}, Reading{Text: "; details=x"}},
 		"a lone quote":           {http.Header{"Proxy-Status": {`brd; error="`}}, Reading{}},
@@ -139,7 +139,7 @@ func TestReadHeader(t *testing.T) {
 			}
 			open, named := tc.want, tc.want
 			open.ReadBy, named.Unread = by, by
-			named.Class, named.Cause, named.Exit = "", "", ""
+			named.Class, named.Cause, named.Unanswered, named.Exit = "", "", false, ""
 			unnamed := Default()
 			contract, err := Find("documented")
 			if err != nil {
@@ -170,12 +170,12 @@ func TestEveryCodeRuleIsReached(t *testing.T) {
 	for _, rule := range codeRules {
 		for c := range strings.FieldsSeq(rule.codes) {
 			code := strings.Replace(c, "*", "zzz", 1)
-			if class, cause := meaning(code); class != rule.class || cause != rule.cause {
-				t.Errorf("%s means %s/%s, its rule says %s/%s", code, class, cause, rule.class, rule.cause)
+			if m := meaning(code); m != rule {
+				t.Errorf("%s means %+v, its rule says %+v", code, m, rule)
 			}
 		}
 	}
-	if class, _ := meaning("client_1000"); class != "" {
+	if meaning("client_1000").class != "" {
 		t.Error("a prefix of a code is taken for the code")
 	}
 }
@@ -486,6 +486,21 @@ func TestEveryDialectSendsAllBeyondTheContractOrNothing(t *testing.T) {
 		s := d.Sends()
 		if s.Exit != s.Target || s.Dataset != s.Target || s.InputFields != s.Target {
 			t.Errorf("%s: %+v", d.Name(), s)
+		}
+	}
+}
+
+// A page that came and cannot be used is billed like one that can.
+func TestACodeSaysWhetherTheTargetAnswered(t *testing.T) {
+	for code, unanswered := range map[string]bool{
+		"http_status": false, "document_load_failed": false, "expect_element": false, "captcha": false, "client_1000": false,
+		"target_40001": true, "target_40020": true, "net_err_closed": true, "no_peers": true, "proxy_error": true, "peer_30030": true, "peer_30040": true,
+		"client_10000": true, "validation": true,
+	} {
+		r := brightdata(t).ReadHeader(http.Header{"X-Brd-Error-Code": {code}, "X-Brd-Status-Code": {"502"}}, time.Now())
+		text := brightdata(t).ReadText("it failed: " + code)
+		if r.Unanswered != unanswered || text.Unanswered != (unanswered && strings.Contains(code, "_")) {
+			t.Errorf("%s: %t, %t", code, r.Unanswered, text.Unanswered)
 		}
 	}
 }

@@ -24,6 +24,8 @@ type Reading struct {
 	Text  string
 	Class model.Class
 	Cause model.Cause
+	// Unanswered says that the code means that nothing came from the target.
+	Unanswered bool
 	// Exit is the exit address as the service reports it, or "".
 	Exit string
 	// ReadBy names the dialect by which this was read though the profile names none.
@@ -73,7 +75,7 @@ func (d Dialect) ReadHeader(h http.Header, now time.Time) Reading {
 			r.ReadBy = other.name
 			break
 		}
-		r.Unread, r.Class, r.Cause, r.Exit = other.name, "", "", ""
+		r.Unread, r.Class, r.Cause, r.Unanswered, r.Exit = other.name, "", "", false, ""
 		break
 	}
 	return r
@@ -110,7 +112,8 @@ func readBrightData(r *Reading, h http.Header) {
 	r.Exit = exit(h.Get(headIP))
 	r.readError(h)
 	if r.Code != "" {
-		r.Class, r.Cause = meaning(r.Code)
+		m := meaning(r.Code)
+		r.Class, r.Cause, r.Unanswered = m.class, m.cause, m.unanswered
 	}
 }
 

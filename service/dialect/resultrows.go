@@ -14,8 +14,8 @@ func (d Dialect) RowError(code string) (model.Class, model.Cause) {
 		if code == "dead_page" { // the page answered 404
 			return model.ClassOutside, model.CauseTargetError
 		}
-		if class, cause := meaning(code); class != "" {
-			return class, cause
+		if m := meaning(code); m.class != "" {
+			return m.class, m.cause
 		}
 	}
 	return model.ClassOutside, model.CauseUnrecognised

@@ -24,8 +24,8 @@ func (d Dialect) ReadText(text string) Reading {
 	}
 	for _, piece := range strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(" :;,()\"'", c) }) {
 		if code, ok := word(piece); ok && strings.Contains(code, "_") {
-			if class, cause := meaning(code); class != "" {
-				r.Code, r.Class, r.Cause = code, class, cause
+			if m := meaning(code); m.class != "" {
+				r.Code, r.Class, r.Cause, r.Unanswered = code, m.class, m.cause, m.unanswered
 				break
 			}
 		}

@@ -92,6 +92,7 @@ func (f *flight) browserBroke(o *model.Outcome, v browse.Visit, err error) error
 func (f *flight) readText(o *model.Outcome, text string) {
 	r := f.d.ReadText(f.mask.Text(text))
 	o.ServiceCode, o.ServiceText, o.ServiceClass, o.ServiceCause = r.Code, r.Text, r.Class, r.Cause
+	o.Unanswered = r.Unanswered
 }
 
 // netError is what a reason of Chromium's network stack comes to.

@@ -259,7 +259,7 @@ func (f *flight) attempt(ctx context.Context, n int, wait time.Duration) (try, m
 		d = f.verdict(&t)
 	}
 	now.Class, now.Cause, now.Status, now.Bytes, now.Total = d.Class, d.Cause, t.outcome.TargetStatus, t.body.Ref.Size, t.timing.Total
-	now.Unanswered = t.outcome.Unanswered()
+	now.Unanswered = t.outcome.Unanswered
 	f.attempts = append(f.attempts, now)
 	return t, d, nil
 }

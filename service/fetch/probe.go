@@ -214,7 +214,7 @@ func (pr *probe) call(ctx context.Context, login exchange.Login) (probeCall, err
 		return probeCall{}, context.Cause(ctx)
 	default:
 		d = f.verdict(&t)
-		cost, priced := model.Attempt{Class: d.Class, Status: t.outcome.TargetStatus, Unanswered: t.outcome.Unanswered(), Bytes: t.body.Ref.Size}.Cost(pr.q.Zone.Rate)
+		cost, priced := model.Attempt{Class: d.Class, Status: t.outcome.TargetStatus, Unanswered: t.outcome.Unanswered, Bytes: t.body.Ref.Size}.Cost(pr.q.Zone.Rate)
 		pr.ft.spent.add(cost, priced)
 		pr.res.Spend.Add(cost, priced)
 	}

@@ -93,7 +93,7 @@ func read(o *model.Outcome, r dialect.Reading) {
 	o.TargetStatus = r.TargetStatus
 	if o.ServiceCode == "" && o.ServiceText == "" {
 		o.ServiceCode, o.ServiceText = r.Code, r.Text
-		o.ServiceClass, o.ServiceCause = r.Class, r.Cause
+		o.ServiceClass, o.ServiceCause, o.Unanswered = r.Class, r.Cause, r.Unanswered
 	}
 	o.ReadBy, o.Unread = cmp.Or(o.ReadBy, r.ReadBy), cmp.Or(o.Unread, r.Unread)
 	o.RetryAfter = max(o.RetryAfter, r.RetryAfter)
