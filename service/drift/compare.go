@@ -42,8 +42,8 @@ type base struct {
 	first bool
 }
 
-// newHistory is what a run is judged by or, of a page, one of its required fields: a run that drifts for other fields alone
-// is good for that one.
+// newHistory is the history that a run is judged by, or one required field of a page: for that field a run is good, too,
+// that drifts in others alone.
 func newHistory(r Run, earlier []Run, field string) history {
 	counts := func(f Finding) bool { return field == "" || f.Field == field }
 	isGood := func(r Run) bool {

@@ -66,14 +66,14 @@ func ParseContract(file string, text []byte) (Contract, error) {
 	if f.Target != "" {
 		c.Kind, c.Name = Target, f.Target
 	}
-	two := (f.Dataset == "") == (f.Target == "")
-	if two {
+	unnamed := (f.Dataset == "") == (f.Target == "")
+	if unnamed {
 		c.Kind, c.Name = "", ""
 	}
 	switch {
 	case err != nil:
 		return c, err
-	case two:
+	case unnamed:
 		return c, doc.Fault(textfile.At("dataset"), "the contract names no collector, or two", "dataset or target, one of the two")
 	case f.MinRows < 0:
 		return c, doc.Fault(textfile.At("min_rows"), fmt.Sprintf("a number of rows cannot be %d", f.MinRows), "0 or more")

@@ -182,12 +182,12 @@ func (m *Monitor) named(kind Kind, name string) string {
 // there stays, and the error wraps fs.ErrExist, or is what is wrong with it. Another's file stays in any case.
 func (m *Monitor) WriteContract(r Run, over bool) (string, error) {
 	f, file := m.folder(), m.named(r.Kind, r.Name)
-	mine := slices.IndexFunc(f.broken, func(b damaged) bool { return b.certainly(r.Kind, r.Name, file) })
+	brokenAt := slices.IndexFunc(f.broken, func(b damaged) bool { return b.certainly(r.Kind, r.Name, file) })
 	switch c, err := f.of(r.Kind, r.Name, file); {
 	case c != nil:
 		file = c.File
-	case err != nil && over && mine >= 0:
-		file = f.broken[mine].err.File
+	case err != nil && over && brokenAt >= 0:
+		file = f.broken[brokenAt].err.File
 	case err != nil:
 		return file, err
 	}

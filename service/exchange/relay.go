@@ -140,6 +140,9 @@ func (r *Relay) exchange(ctx context.Context, req *http.Request, x *Relayed) (*h
 	out := WithKey(req.Clone(ctx), r.param, r.key.Reveal())
 	x.Trace.restart()
 	resp, err := r.wire.transport(ctx, r.p, x.Trace).RoundTrip(out)
+	if !r.key.Empty() && x.Trace.Sent() {
+		r.wire.used(r.p.Name, r.name)
+	}
 	if err != nil {
 		return nil, x.Trace.broke(ctx, err, PeerService)
 	}

@@ -33,8 +33,8 @@ type Config struct {
 	Now, Timer func() time.Time
 	// Connect dials; nil is net's own.
 	Connect func(ctx context.Context, network, addr string) (net.Conn, error)
-	// Used is told, by names, of each call that may have reached the service with a key; it waits for
-	// nothing, and may be nil.
+	// Used is told, by names, of each call that may have reached the service with a key. The call waits
+	// until it returns; it may be nil.
 	Used func(profile, key string)
 }
 

@@ -1,0 +1,41 @@
+package exchange
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+
+	"zonedeck/keystore"
+	"zonedeck/service/profile"
+)
+
+func TestAKeyThatARelaySentWasUsed(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer s.Close()
+	closed, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := closed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for address, want := range map[string][]string{s.URL: {"acme etl", "acme etl"}, "http://" + closed.Addr().String(): nil} {
+		var used []string
+		w := New(Config{Used: func(profile, key string) { used = append(used, profile+" "+key) }})
+		r := w.NewRelay(t.Context(), profile.Profile{Name: "acme", AgentURL: address, Local: true}, "etl", keystore.NewSecret("s3cret"), "", Mask{})
+		for range 2 {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if resp, err := r.RoundTrip(req); err == nil {
+				_ = resp.Body.Close()
+			}
+		}
+		if !slices.Equal(used, want) {
+			t.Errorf("%s: %q, want %q", address, used, want)
+		}
+	}
+}
