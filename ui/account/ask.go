@@ -92,8 +92,11 @@ func (f *form) secretRef() string {
 // credential tells whether an answer is about what the form says now: where the account is asked,
 // in which dialect, by which key and trusting which authority.
 func (f *form) credential() string {
-	p := f.draftProfile()
-	return strings.Join([]string{p.BaseURL, p.Dialect, p.CA, f.secretRef(), f.value.Fingerprint()}, "\n")
+	p, value := f.draftProfile(), f.value
+	if typed := f.text(fieldValue); typed != "" { // another one is being typed
+		value = keystore.NewSecret(typed)
+	}
+	return strings.Join([]string{p.BaseURL, p.Dialect, p.CA, f.secretRef(), value.Fingerprint()}, "\n")
 }
 
 // answer is what the account said.
@@ -101,6 +104,7 @@ type answer struct {
 	of     string // the credential that it is about; empty for none
 	found  accounts.Found
 	filled map[string]change // what it put into fields
+	stale  bool              // it was about another credential, and was taken back
 }
 
 // change is what a field had, and what was put there.
@@ -127,7 +131,7 @@ func (f *form) outdated() {
 		}
 	}
 	maps.DeleteFunc(f.passwords, func(_ model.ZoneName, held password) bool { return !held.typed })
-	f.answer = answer{}
+	f.answer = answer{stale: true}
 	for _, field := range []string{fieldValue, fieldSecret, fieldLevel, fieldProxy, fieldCA, fieldZones} {
 		f.Form.SetNote(field, widget.Note{})
 	}
@@ -140,7 +144,7 @@ const askAgain = "what was asked has changed since: ctrl+r asks again"
 // take puts what the account said into the form, and the verdicts beside it.
 func (f *form) take(r read) {
 	values, found := f.Form, r.found
-	f.of = r.of
+	f.of, f.stale = r.of, false
 	if f.filled == nil {
 		f.filled = map[string]change{}
 	}

@@ -161,3 +161,43 @@ func TestAVerdictIsOfWhatWasTested(t *testing.T) {
 		t.Error("it was saved")
 	}
 }
+
+// What the account filled in goes as soon as another key is typed, and saving says so first.
+func TestAKeyThatReplacesTheAskedOneIsNotSavedUnasked(t *testing.T) {
+	r := newRig(t, "")
+	r.found = shown()
+	adding(t, r, 120, 60, func(s *uitest.Screen) {
+		fill(s, "acme", "https://api.test", typedKey)
+		s.Press("ctrl+r")
+		s.Expect("✓ api.test accepts it", "u1 unlocker file:acme-zone-u1")
+		s.Press("shift+tab")
+		s.Paste("totally-wrong-key-value-000")
+		s.ExpectNot("accepts it")
+		s.Press("ctrl+s")
+		s.Expect("ctrl+r asks again, ctrl+s once more saves it")
+		if r.saves != 0 {
+			t.Error("it was saved unasked")
+		}
+		s.Press("ctrl+r")
+		s.Expect("✓ api.test accepts it", "u1 unlocker file:acme-zone-u1")
+		s.Press("ctrl+s")
+		s.ExpectNot("Add account")
+	})
+	if p, err := r.load().Profile("acme"); err != nil || len(p.Zones) != 2 || p.Account != "hl_x1" || r.saves != 1 || len(r.asked) != 2 {
+		t.Errorf("%+v, %v, %d writes, asked %d times", p, err, r.saves, len(r.asked))
+	}
+}
+
+func TestAProxyThatIsPickedIsNotTheTestedOne(t *testing.T) {
+	r := newRig(t, "")
+	r.found = shown()
+	adding(t, r, 120, 60, func(s *uitest.Screen) {
+		fill(s, "acme", "https://api.test", typedKey)
+		s.Press("ctrl+r")
+		s.Expect("✓ brd.superproxy.io:44445 by zone u1")
+		to(s, "Proxy preset")
+		s.Press("enter", "down", "enter")
+		s.Expect("not tested: ctrl+r tests it")
+		s.ExpectNot("by zone u1")
+	})
+}

@@ -152,6 +152,7 @@ func (f *form) handle(msg tea.Msg) (tea.Cmd, bool) {
 		f.asked()
 		f.Problem = ""
 		if msg.of != f.credential() {
+			f.stale = true
 			f.Form.SetNote(fieldAccount, widget.Note{Text: askAgain})
 			break
 		}
@@ -185,10 +186,6 @@ const plainText = "! http: the key travels in clear, and anyone on the way can r
 func (f *form) follow(values *widget.Form) {
 	d, _ := dialect.Find(values.Value(fieldDialect))
 	values.SetHidden(fieldPlain, !inClear(values.Value(fieldBaseURL)))
-	if f.tested != "" && f.tested != f.proxyEntry() {
-		f.tested = ""
-		values.SetNote(fieldProxy, widget.Note{Text: "not tested: ctrl+r tests it"})
-	}
 	f.Intro = f.head(d.ListsAccount())
 	values.SetHelp(fieldDialect, explain(d))
 	values.SetPlaceholder(fieldBaseURL, cmp.Or(d.BaseURL(), "such as https://api.example.com"))
@@ -198,6 +195,10 @@ func (f *form) follow(values *widget.Form) {
 		values.SetValue(fieldProxy, at.Host)
 		values.SetValue(fieldPort, strconv.Itoa(at.Port))
 		values.SetValue(fieldEntry, "")
+	}
+	if f.tested != "" && f.tested != f.proxyEntry() {
+		f.tested = ""
+		values.SetNote(fieldProxy, widget.Note{Text: "not tested: ctrl+r tests it"})
 	}
 	scheme := values.Value(fieldStore)
 	f.chosen = f.chosen || values.Focused() == fieldStore
@@ -432,6 +433,11 @@ func (f *form) refOf(zone model.ZoneName) string {
 // save writes the account; a new one is used from then on.
 func (f *form) save(values *widget.Form) tea.Cmd {
 	f.settled(values)
+	if f.stale && accounts.Refusal(f.draftProfile()) == nil {
+		f.stale = false // it was said
+		f.Problem = "The account was asked by another key or address than what stands here now, and what it filled in was taken back: ctrl+r asks again, ctrl+s once more saves it unasked."
+		return nil
+	}
 	d, err := f.draft()
 	if err != nil {
 		f.Problem = err.Error()
