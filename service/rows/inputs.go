@@ -494,8 +494,3 @@ func oneLine(raw []byte) []byte {
 	}
 	return bytes.ReplaceAll(raw, []byte("\n"), []byte(" "))
 }
-
-// validText reports whether every part of a row is UTF-8.
-func validText(parts []string) bool {
-	return !slices.ContainsFunc(parts, func(s string) bool { return !utf8.ValidString(s) })
-}

@@ -3,6 +3,8 @@ package rows
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
+	"unicode/utf8"
 )
 
 // maxDepth is how deep objects and arrays may be nested, so that encoding/json reads a row in an array, too. A row is
@@ -208,4 +210,9 @@ func digitsEnd(b []byte, i int) int {
 		return -1
 	}
 	return i
+}
+
+// validText reports whether every part of a row is UTF-8.
+func validText(parts []string) bool {
+	return !slices.ContainsFunc(parts, func(s string) bool { return !utf8.ValidString(s) })
 }
