@@ -307,59 +307,6 @@ func (in *inputReader) lines(br *bufio.Reader) error {
 	})
 }
 
-// eachLine calls take with every line; err is errLongRow for the beginning of a longer one.
-func eachLine(br *bufio.Reader, take func(row int, line []byte, err error) error) error {
-	for row := 1; ; row++ {
-		line, err := readLine(br)
-		long := errors.Is(err, errLongRow)
-		if err == nil || long || errors.Is(err, io.EOF) {
-			var wrong error
-			if long {
-				wrong = err
-			}
-			if err := take(row, line, wrong); err != nil {
-				return err
-			}
-		}
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil && !long:
-			return err
-		}
-	}
-}
-
-var errLongRow = fmt.Errorf("the row is longer than %d KiB; its beginning alone is kept", maxInputRow>>10)
-
-// readLine reads a line of bounded length without its end; of a longer one it
-// gives the beginning, errLongRow, and drops the rest. The last line comes with
-// io.EOF.
-func readLine(br *bufio.Reader) ([]byte, error) {
-	var line []byte
-	long := false
-	for {
-		part, err := br.ReadSlice('\n')
-		if room := maxInputRow - len(line); len(part) > room {
-			long = true
-			part = part[:room]
-		}
-		line = append(line, part...)
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		case err != nil && !errors.Is(err, io.EOF):
-			return nil, err
-		}
-		line = bytes.TrimRight(line, "\r\n")
-		if long {
-			// A long last line is reported first; the next call says io.EOF.
-			return line, errLongRow
-		}
-		return line, err
-	}
-}
-
 // ndjson reads one object a line.
 func (in *inputReader) ndjson(br *bufio.Reader) error {
 	return eachLine(br, func(row int, line []byte, err error) error {

@@ -82,12 +82,12 @@ type Inputs struct {
 	RejectedKind string
 }
 
-// Sample are the first n good rows; all of them for 0.
-func (in Inputs) Sample(n int) []model.JobInput {
-	if n <= 0 || n > len(in.Rows) {
-		return in.Rows
+// Sample are the first n inputs; all of them for 0.
+func Sample(inputs []model.JobInput, n int) []model.JobInput {
+	if n <= 0 || n > len(inputs) {
+		return inputs
 	}
-	return in.Rows[:n]
+	return inputs[:n]
 }
 
 // ReadInputs is Read with the zero Shape.

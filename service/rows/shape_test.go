@@ -125,8 +125,8 @@ func TestASampleIsTakenAfterAllRowsWereChecked(t *testing.T) {
 	}
 	text.WriteString("nope\n")
 	got, err := Read(strings.NewReader(text.String()), "", Shape{})
-	first := got.Sample(5)
-	if err != nil || len(first) != 5 || len(got.Rows) != 150 || len(got.Sample(0)) != 150 || len(got.Sample(151)) != 150 || got.Folded != 50 || got.Bad != 1 || first[4].Row != 5 || string(got.Rejected) != "nope\n" || got.RejectedKind != "txt" {
+	first := Sample(got.Rows, 5)
+	if err != nil || len(first) != 5 || len(got.Rows) != 150 || len(Sample(got.Rows, 0)) != 150 || len(Sample(got.Rows, 151)) != 150 || got.Folded != 50 || got.Bad != 1 || first[4].Row != 5 || string(got.Rejected) != "nope\n" || got.RejectedKind != "txt" {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

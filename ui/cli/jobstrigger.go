@@ -161,13 +161,14 @@ func (t *task) trigger(ctx context.Context, name string, f triggerFlags) error {
 	if err != nil {
 		return err
 	}
-	sample := in.Sample(f.sample)
-	r := model.TriggerRequest{Dataset: id, Inputs: sample, Key: f.key, Settings: f.settings, Many: many, MaxCost: f.maxCost.dollars}
+	r := model.TriggerRequest{Dataset: id, Inputs: in.Rows, Key: f.key, Settings: f.settings, Many: many, MaxCost: f.maxCost.dollars}
 	if f.onlyUnlaunched {
 		if err := t.leaveOut(ctx, &r, f.again); err != nil {
 			return err
 		}
 	}
+	of := len(r.Inputs)
+	r.Inputs = rows.Sample(r.Inputs, f.sample)
 	if !d.Sends().Dataset && id != "" {
 		t.app.say("zonedeck: the contract does not show how a dataset is named: %q is kept in the ledger and not sent (dialect %s sends it)", id, dialect.WithDatasets())
 	}
@@ -175,8 +176,8 @@ func (t *task) trigger(ctx context.Context, name string, f triggerFlags) error {
 	if err != nil {
 		return triggerError(ctx, model.Job{}, f.named(err))
 	}
-	if len(sample) < len(in.Rows) {
-		t.app.say("zonedeck: a sample: %d of %d good rows", len(sample), len(in.Rows))
+	if len(r.Inputs) < of {
+		t.app.say("zonedeck: a sample: %d of %d good rows", len(r.Inputs), of)
 	}
 	t.app.say("zonedeck: %s of %s: %s", text.Counted(len(r.Inputs), "input"), id, sanitizeLine(estimate.String()))
 	if f.preview {

@@ -350,7 +350,7 @@ func (d Deps) inputsOf(ctx context.Context, sends model.Sends, r model.TriggerRe
 		}
 		return out
 	}
-	out.request.Inputs = out.in.Sample(sample)
+	out.request.Inputs = rows.Sample(out.in.Rows, sample)
 	out.estimate, out.err = d.Ledger.Check(ctx, out.request)
 	d.findLaunched(ctx, &out)
 	return out
