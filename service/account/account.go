@@ -81,9 +81,9 @@ type Found struct {
 	// Answered says that something answered at the address, be it the service or not.
 	Answered bool
 	ID       model.AccountID
-	// Level is the key's level as far as what it may do leaves only one.
-	Level model.Level
-	Zones []Zone
+	// Levels are those that what the key was seen to be allowed leaves; none where nothing was seen.
+	Levels []model.Level
+	Zones  []Zone
 	// Prefix, Host and Port are what the dialect publishes, or the profile's own.
 	Prefix, Host string
 	Port         int
@@ -91,14 +91,6 @@ type Found struct {
 	CA []byte
 	// The verdicts on each of them.
 	Key, Account, Listing, Rates, Passwords, Proxy, Certificates Verdict
-}
-
-// Disputes says that a key is given another level than what it was seen to be allowed leaves, or is nil.
-func (f Found) Disputes(k model.Key) error {
-	if f.Level == "" || k.Level == "" || f.Level == k.Level {
-		return nil
-	}
-	return fmt.Errorf("key %s is called %s, and the account shows that it is %s: by what it is allowed to see (contract 5.3)", k.Name, k.Level, f.Level)
 }
 
 // Refusal says why nothing can be read through a profile, or is nil. Nothing is asked for it.
@@ -408,7 +400,7 @@ func (r *reader) passwords(ctx context.Context) {
 	default:
 		f.Passwords = warn("shown for %d of %d zones with a proxy login", got, native)
 	}
-	f.Level = r.level()
+	f.Levels = r.levels()
 }
 
 // password asks for one zone's password; seesPasswords says when the key may not see any.
@@ -456,17 +448,4 @@ func (r *reader) password(ctx context.Context, z *Zone) error {
 		z.Verdict = warn("it has no password")
 	}
 	return nil
-}
-
-// level is the level that what the key may do leaves alone (service.md 5.3).
-func (r *reader) level() model.Level {
-	switch {
-	case r.seesCosts == yes && r.seesPasswords == yes:
-		return model.LevelAdmin
-	case r.seesCosts == yes && r.seesPasswords == no:
-		return model.LevelFinance
-	case r.seesCosts == no && r.seesPasswords == no:
-		return model.LevelUser
-	}
-	return "" // OPS and LIMIT both see passwords
 }

@@ -46,13 +46,14 @@ func TestAKeyAndAnAddressAreEnoughOnTheEmulator(t *testing.T) {
 	host, port := full.ProxyHost, full.ProxyPort
 	tests := map[string]struct {
 		level            model.Level
+		levels           []model.Level
 		rates, passwords State
 	}{
-		"old-admin":      {model.LevelAdmin, OK, OK},
-		"finance-review": {model.LevelFinance, OK, Unknown},
-		"ops-zones":      {"", Unknown, OK},
-		"limit-lists":    {"", Unknown, OK},
-		"batch-user":     {model.LevelUser, Unknown, Unknown},
+		"old-admin":      {model.LevelAdmin, []model.Level{model.LevelAdmin}, OK, OK},
+		"finance-review": {model.LevelFinance, []model.Level{model.LevelFinance}, OK, Unknown},
+		"ops-zones":      {"", []model.Level{model.LevelOps, model.LevelLimit}, Unknown, OK},
+		"limit-lists":    {"", []model.Level{model.LevelOps, model.LevelLimit}, Unknown, OK},
+		"batch-user":     {model.LevelUser, []model.Level{model.LevelUser}, Unknown, Unknown},
 	}
 	for name, want := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -67,8 +68,8 @@ func TestAKeyAndAnAddressAreEnoughOnTheEmulator(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if found.ID != full.Account || found.Level != want.level || found.Prefix != "brd" || len(found.Zones) != len(full.Zones) || steps != 6 {
-				t.Errorf("account %s, level %s, prefix %s, %d zones, %d steps", found.ID, found.Level, found.Prefix, len(found.Zones), steps)
+			if found.ID != full.Account || found.Level() != want.level || !slices.Equal(found.Levels, want.levels) || found.Prefix != "brd" || len(found.Zones) != len(full.Zones) || steps != 6 {
+				t.Errorf("account %s, levels %s, prefix %s, %d zones, %d steps", found.ID, found.Levels, found.Prefix, len(found.Zones), steps)
 			}
 			for verdict, want := range map[Verdict]State{
 				found.Key: OK, found.Account: OK, found.Listing: OK, found.Rates: want.rates, found.Passwords: want.passwords, found.Certificates: OK,
@@ -277,7 +278,7 @@ func TestGarbageIsNoGoodVerdict(t *testing.T) {
 				"/status": says(200, active), "/zone/get_all_zones": says(200, `[{"name":"a","type":"dc"}]`),
 				"/zone": says(200, garbage), "/zone/passwords": says(200, garbage), "/zone/cost": says(200, garbage),
 			}, nil)
-			if found.Rates.State == OK || found.Level != "" || found.Passwords.State == OK || found.Zones[0].Zone.Rate.Priced() || !found.Zones[0].Password.Empty() {
+			if found.Rates.State == OK || found.Levels != nil || found.Passwords.State == OK || found.Zones[0].Zone.Rate.Priced() || !found.Zones[0].Password.Empty() {
 				t.Errorf("a zone: %+v, %+v, %+v", found.Passwords, found.Rates, found.Zones)
 			}
 			if words += fmt.Sprintf("%+v %v", found, err); strings.ContainsAny(words, "\x1b\x00\n") || len(words) > 5000 {
@@ -304,8 +305,8 @@ func TestAKeyThatMayNotSeePasswordsIsAskedOnce(t *testing.T) {
 			n++
 		}
 	}
-	if err != nil || n != 1 || found.Level != model.LevelUser || found.Passwords.State != Unknown {
-		t.Errorf("asked %d times, level %s, %+v, %v", n, found.Level, found.Passwords, err)
+	if err != nil || n != 1 || found.Level() != model.LevelUser || found.Passwords.State != Unknown {
+		t.Errorf("asked %d times, level %s, %+v, %v", n, found.Levels, found.Passwords, err)
 	}
 }
 

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"zonedeck/keystore"
 	"zonedeck/model"
@@ -44,7 +46,7 @@ func Levels(ctx context.Context, cfg Config, p profile.Profile, key keystore.Sec
 			why = append(why, err)
 		}
 		if may != notAsked {
-			levels = slices.DeleteFunc(levels, func(l model.Level) bool { return (l.Permission(ask.of) == model.PermNo) != (may == no) })
+			levels = slices.DeleteFunc(levels, func(l model.Level) bool { return unfit(l, ask.of, may) })
 		}
 	}
 	if len(levels) == len(model.Levels()) {
@@ -70,4 +72,57 @@ func (r *reader) may(ctx context.Context, path string, query url.Values) (allowe
 		return no, nil
 	}
 	return notAsked, errors.New(a.said())
+}
+
+// levels are those that what the key was seen to be allowed leaves (service.md 5.3).
+func (r *reader) levels() []model.Level {
+	if r.seesCosts == notAsked && r.seesPasswords == notAsked {
+		return nil
+	}
+	return slices.DeleteFunc(model.Levels(), func(l model.Level) bool {
+		return unfit(l, model.CapBilling, r.seesCosts) || unfit(l, model.CapSettings, r.seesPasswords)
+	})
+}
+
+// unfit reports whether a key of a level would have been answered otherwise.
+func unfit(l model.Level, c model.Capability, may allowed) bool {
+	return may != notAsked && (l.Permission(c) == model.PermNo) != (may == no)
+}
+
+// Level is the key's level where only one is left, and empty otherwise.
+func (f Found) Level() model.Level {
+	if len(f.Levels) != 1 {
+		return ""
+	}
+	return f.Levels[0]
+}
+
+// JudgeLevel is the verdict on a level by what the key was seen to be allowed.
+func (f Found) JudgeLevel(l model.Level) Verdict {
+	switch {
+	case l == "" || len(f.Levels) == 0:
+		return Verdict{}
+	case !slices.Contains(f.Levels, l):
+		return bad("the account shows that it is %s: choose that", f.Seen())
+	case len(f.Levels) > 1:
+		return open("the account shows that it is %s, and not which of them (contract 5.3)", f.Seen())
+	}
+	return good("by what the key is seen to be allowed (contract 5.3)")
+}
+
+// Seen are the levels that are left, in words.
+func (f Found) Seen() string {
+	words := make([]string, len(f.Levels))
+	for i, l := range f.Levels {
+		words[i] = l.String()
+	}
+	return strings.Join(words, " or ")
+}
+
+// Disputes says that a key is given a level that what it was seen to be allowed leaves out, or is nil.
+func (f Found) Disputes(k model.Key) error {
+	if f.JudgeLevel(k.Level).State != Failed {
+		return nil
+	}
+	return fmt.Errorf("key %s is called %s, and the account shows that it is %s: by what it is allowed to see (contract 5.3)", k.Name, k.Level, f.Seen())
 }

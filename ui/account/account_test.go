@@ -204,7 +204,7 @@ const typedKey = "0123456789abcdef0123456789abf2a1"
 func shown() accounts.Found {
 	ok := func(text string) accounts.Verdict { return accounts.Verdict{State: accounts.OK, Text: text} }
 	return accounts.Found{
-		ID: "hl_x1", Level: model.LevelUser, Prefix: "brd", Host: "brd.superproxy.io", Port: 44445, CA: []byte("a certificate"),
+		ID: "hl_x1", Levels: []model.Level{model.LevelUser}, Prefix: "brd", Host: "brd.superproxy.io", Port: 44445, CA: []byte("a certificate"),
 		Zones: []accounts.Zone{
 			{Zone: model.Zone{Name: "u1", Product: model.ProductUnlocker, Rate: model.Rate{Per1000: 1.5}}, Password: keystore.NewSecret("the-password-of-u1"), Verdict: ok("active")},
 			{Zone: model.Zone{Name: "old", Product: model.ProductISP}, Verdict: accounts.Verdict{State: accounts.Warning, Text: "the service calls it disabled"}},

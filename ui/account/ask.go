@@ -172,18 +172,21 @@ func (f *form) take(r read) {
 	if f.text(fieldPrefix) == "" {
 		f.fill(fieldPrefix, found.Prefix)
 	}
-	if f.text(fieldLevel) == "" && found.Level != "" {
-		f.fill(fieldLevel, string(found.Level))
-		values.SetNote(fieldLevel, widget.Note{Mark: widget.NoteGood, Text: "by what the key is seen to be allowed (contract 5.3)"})
-	} else if found.Level != "" && f.text(fieldLevel) != string(found.Level) {
-		values.SetNote(fieldLevel, widget.Note{Mark: widget.NoteBad, Text: "the account shows that it is " + found.Level.String()})
+	if f.text(fieldLevel) == "" && found.Level() != "" {
+		f.fill(fieldLevel, string(found.Level()))
 	}
+	f.judgeLevel()
 	note(fieldProxy, found.Proxy)
 	f.tested = f.proxyEntry()
 	note(fieldCA, found.Certificates)
 	f.fill(fieldZones, f.listed())
 	values.SetNote(fieldZones, f.zonesNote())
 	f.askWhy()
+}
+
+// judgeLevel says beside the level what the account showed of it.
+func (f *form) judgeLevel() {
+	f.Form.SetNote(fieldLevel, noteOf(f.found.JudgeLevel(model.Level(f.text(fieldLevel)))))
 }
 
 // proxyEntry is the proxy's address as it stands in the form.

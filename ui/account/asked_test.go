@@ -151,11 +151,11 @@ func TestAVerdictIsOfWhatWasTested(t *testing.T) {
 		s.Type("x")
 		s.Expect("not tested: ctrl+r tests it")
 		s.ExpectNot("by zone u1")
-		r.found.Level = model.LevelAdmin
+		r.found.Levels = []model.Level{model.LevelAdmin}
 		s.Press("ctrl+r")
 		s.Expect("✗ the account shows that it is ADMIN")
 		s.Press("ctrl+s")
-		s.Expect("key acme is called USER, and the account shows that it is ADMIN")
+		s.Expect("key acme is called USER, and the account shows that it is ADMIN", "choose ADMIN as its level")
 	})
 	if r.saves > 0 {
 		t.Error("it was saved")
@@ -199,5 +199,46 @@ func TestAProxyThatIsPickedIsNotTheTestedOne(t *testing.T) {
 		s.Press("enter", "down", "enter")
 		s.Expect("not tested: ctrl+r tests it")
 		s.ExpectNot("by zone u1")
+	})
+}
+
+// Where more than one level is left, the others are refused all the same; a level that is chosen is
+// judged as it is chosen.
+func TestALevelIsOneOfThoseThatTheAccountLeaves(t *testing.T) {
+	r := newRig(t, "")
+	r.found = shown()
+	r.found.Levels = []model.Level{model.LevelOps, model.LevelLimit}
+	adding(t, r, 120, 60, func(s *uitest.Screen) {
+		fill(s, "acme", "https://api.test", typedKey)
+		s.Press("ctrl+r")
+		s.Expect("(•) unknown")
+		to(s, "Key level")
+		s.Press("space")
+		s.Expect("(•) ADMIN", "✗ the account shows that it is OPS or LIMIT: choose that")
+		s.Press("ctrl+s")
+		s.Expect("key acme is called ADMIN, and the account shows that it is OPS or LIMIT", "choose OPS or LIMIT as its level")
+		s.Press("space", "space")
+		s.Expect("(•) OPS", "? the account shows that it is OPS or LIMIT, and not which of them")
+		s.Press("ctrl+s")
+		s.ExpectNot("Add account")
+	})
+	if k, _ := r.inventory.Get("acme"); k.Level != model.LevelOps || r.saves != 1 {
+		t.Errorf("%+v, %d writes", k, r.saves)
+	}
+}
+
+func TestTheVerdictOnALevelGoesWithIt(t *testing.T) {
+	r := newRig(t, "")
+	r.found = shown()
+	adding(t, r, 120, 60, func(s *uitest.Screen) {
+		fill(s, "acme", "https://api.test", typedKey)
+		s.Press("ctrl+r")
+		s.Expect("(•) USER", "✓ by what the key is seen to be allowed")
+		to(s, "Key level")
+		s.Press("space")
+		s.Expect("(•) unknown")
+		s.ExpectNot("seen to be allowed")
+		s.Press("space")
+		s.Expect("✗ the account shows that it is USER")
 	})
 }

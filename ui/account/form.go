@@ -222,6 +222,7 @@ func (f *form) follow(values *widget.Form) {
 		values.SetNote(fieldKey, note)
 	}
 	f.outdated()
+	f.judgeLevel()
 }
 
 // askWhy shows the field for a reason where an ADMIN key is chosen.
@@ -395,8 +396,10 @@ func (f *form) draft() (accounts.Draft, error) {
 	if p.CA == "" {
 		d.CA = f.found.CA
 	}
-	if err := f.found.Disputes(d.Key); err != nil {
-		return d, err
+	if err := f.found.Disputes(d.Key); err != nil && recorded {
+		return d, fmt.Errorf("%w: correct it in Keys (4, e)", err)
+	} else if err != nil {
+		return d, fmt.Errorf("%w: choose %s as its level", err, f.found.Seen())
 	}
 	return d, p.Validate()
 }

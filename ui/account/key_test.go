@@ -20,7 +20,7 @@ func TestAKeyThatIsStoredIsNotAskedFor(t *testing.T) {
 func TestWhyAnADMINKeyIsChosenIsAskedFor(t *testing.T) {
 	r := newRig(t, before, model.Key{Name: "boss", Level: model.LevelAdmin, Secret: "env:ACME_KEY"})
 	r.found = shown()
-	r.found.Level = model.LevelAdmin
+	r.found.Levels = []model.Level{model.LevelAdmin}
 	adding(t, r, 120, 40, func(s *uitest.Screen) {
 		s.ExpectNot("Why ADMIN")
 		fill(s, "acme", "https://api.test/", typedKey)

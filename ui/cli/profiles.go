@@ -290,7 +290,11 @@ func (t *task) store(ctx context.Context, f *profileFlags) (scheme string, err e
 // takeFound puts what the account said into a draft.
 func (t *task) takeFound(ctx context.Context, f *profileFlags, d *account.Draft, found account.Found) error {
 	if err := found.Disputes(d.Key); err != nil {
-		return fail(exitLint, "%w. Nothing was saved", err)
+		way := "give --level " + found.Seen()
+		if _, recorded := t.Inventory.Get(d.Key.Name); recorded {
+			way = "correct it in keys.toml, or in the console's Keys"
+		}
+		return fail(exitLint, "%w: %s. Nothing was saved", err, way)
 	}
 	p := &d.Profile
 	p.Account = found.ID
@@ -299,7 +303,7 @@ func (t *task) takeFound(ctx context.Context, f *profileFlags, d *account.Draft,
 	}
 	p.UsernamePrefix = cmp.Or(p.UsernamePrefix, found.Prefix)
 	if d.Key.Level == "" {
-		d.Key.Level = found.Level
+		d.Key.Level = found.Level()
 	}
 	if p.CA == "" && !f.noCA {
 		d.CA = found.CA
