@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
@@ -130,6 +131,9 @@ func (d Drift) ToEdit(ctx context.Context, kind drift.Kind, name string) (string
 	var fault *textfile.Error
 	switch {
 	case errors.As(err, &fault):
+		if filepath.Ext(fault.File) != ".toml" { // the folder itself cannot be read: there is no file to mend
+			return "", err
+		}
 		return fault.File, nil
 	case err != nil:
 		return "", err

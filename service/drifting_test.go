@@ -32,3 +32,15 @@ func TestTheContractToEditIsTheOneThatIsThere(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// Contracts that cannot be read have no file to edit.
+func TestAFolderIsNotGivenToTheEditor(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "contracts")
+	if err := os.WriteFile(dir, nil, 0o600); err != nil { // a file in its place
+		t.Fatal(err)
+	}
+	d := Drift{monitor: drift.NewMonitor(drift.Config{ContractsDir: dir}), profile: "p"}
+	if file, err := d.ToEdit(t.Context(), drift.Dataset, "gd_x"); err == nil || file != "" {
+		t.Errorf("%q, %v", file, err)
+	}
+}

@@ -112,7 +112,7 @@ func amend(file string, text []byte, r Run) (Amendment, error) {
 	}
 	for i, w := range c.Fields {
 		f, known := r.Field(w.Name)
-		if r.Form == FormPage && !known {
+		if r.Form == FormPage && !known || r.Useful == 0 { // of no row nothing is known of any field
 			continue
 		}
 		e.field(i, w, f, r)

@@ -137,6 +137,15 @@ func TestAContractIsAmendedByItsLines(t *testing.T) {
 	}
 }
 
+// Of a run without a useful row nothing is known of any field: only the number of rows is asked less of.
+func TestARunWithoutRowsMakesNoFieldOptional(t *testing.T) {
+	text := "dataset = \"gd_x\"\nmin_rows = 10\n[[fields]]\nname = \"price\"\nrequired = true\n"
+	a, err := amend("c.toml", []byte(text), Run{Collector: gdX})
+	if err != nil || len(a.Lines) != 1 || a.Lines[0].Becomes != "min_rows = 0" {
+		t.Errorf("%+v, %v", a.Lines, err)
+	}
+}
+
 func TestAContractWithoutLinesOfItsOwnIsLeftToTheEditor(t *testing.T) {
 	for _, text := range []string{
 		"dataset = \"gd_x\"\nfields = [{name = \"b\", required = true}]\n",

@@ -411,10 +411,11 @@ func (m *Monitor) Accept(ctx context.Context, c Collector, seq int64, reason str
 	if err := store.Accept(ctx, r, m.cfg.Person, model.Line(reason, 300)); err != nil {
 		return s, err
 	}
-	if s, err = m.standing(ctx, store, r, m.folder()); errors.As(err, &fault) {
-		err = nil
+	// It is accepted now, whatever comes of the look at what that changes.
+	if now, err := m.standing(context.WithoutCancel(ctx), store, r, m.folder()); err == nil || errors.As(err, &fault) {
+		s = now
 	}
-	return s, err
+	return s, nil
 }
 
 // Errors of Acceptable.

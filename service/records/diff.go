@@ -62,8 +62,8 @@ func (e *KeyError) Error() string {
 	return fmt.Sprintf("no row of one of the results has a field %s with a value", QuoteName(e.Key))
 }
 
-// keyless reports whether the rows of a result that are records all lack the key.
-func (k Keyed) keyless() bool { return k.Rows > k.Errors && k.Without+k.Unreadable == k.Rows-k.Errors }
+// keyless reports whether the rows of a result that are records and can be read all lack the key.
+func (k Keyed) keyless() bool { return k.Without > 0 && k.Without+k.Unreadable == k.Rows-k.Errors }
 
 // View is the difference as rows to look at.
 func (c Compared) View() View { return View{List: c.List, Old: c.oldFile, Ignore: c.Ignored} }

@@ -75,6 +75,14 @@ func TestAKeyThatNoRowHasComparesNothing(t *testing.T) {
 	}
 }
 
+func TestAResultThatCannotBeReadIsNotSaidToLackTheKey(t *testing.T) {
+	some, torn := file(t, "some.ndjson", `{"sku":"a"}`+"\n"), file(t, "torn.ndjson", "{\n{\n")
+	c, err := some.Compare(t.Context(), torn, How{Key: "sku"}, nil)
+	if err != nil || c.Old.Unreadable != 2 || c.Added != 1 {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
 func TestOnlyNewRows(t *testing.T) {
 	old := file(t, "old.csv", "id,name\n1,a\n2,b\n")
 	now := file(t, "new.json", `[{"id":3},{"id":2},{"id":5},{"id":3,"x":1},{}]`)
