@@ -107,6 +107,11 @@ type JobRejected struct {
 	File string `json:"file"`
 }
 
+// SaidNotStarted reports whether a person said of a job that may have started that it had not.
+func (j Job) SaidNotStarted() bool {
+	return j.State == JobNotSent && slices.ContainsFunc(j.Steps, func(s JobStep) bool { return s.State == JobMayHave })
+}
+
 // ResultRecords are the rows with data of its result: as a download counted them, before that as the
 // service says; -1 where nobody did. Error rows are none: Rows has them.
 func (j Job) ResultRecords() int {

@@ -36,13 +36,13 @@ func (f *launchFlags) addLaunch(cmd *cobra.Command) {
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
 }
 
-// dollarsFlag is an amount, 0 for none.
+// dollarsFlag is an amount, 0 where none is given: a cap of 0 would be no cap.
 type dollarsFlag struct{ dollars float64 }
 
 func (d *dollarsFlag) Set(s string) error {
 	n, err := strconv.ParseFloat(s, 64)
-	if err != nil || !(n >= 0) || math.IsInf(n, 0) {
-		return errors.New("give dollars, or 0 for the profile's cap alone")
+	if err != nil || !(n > 0) || math.IsInf(n, 0) {
+		return errors.New("give dollars, more than 0, or leave the flag out")
 	}
 	d.dollars = n
 	return nil

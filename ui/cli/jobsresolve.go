@@ -271,6 +271,9 @@ func (t *task) relaunch(ctx context.Context, id string, f relaunchFlags) error {
 	if at, ok := before.Fault.RetryAt(); ok && at.After(t.Now()) {
 		t.app.say("zonedeck: note: the service asked to wait until %s: before that it may refuse this one, too", at.Local().Format(time.DateTime))
 	}
+	if before.SaidNotStarted() {
+		t.app.say("zonedeck: note: a person said that %s had not started: if it did, the same inputs are billed a second time", before.ID)
+	}
 	request, err := t.again(ctx, before, f)
 	if err != nil {
 		return err

@@ -52,8 +52,13 @@ the ledger before the request is sent, and it is never resent automatically.`,
 			if err := f.check(); err != nil {
 				return err
 			}
-			if f.sample < 1 && cmd.Flags().Changed("sample") {
-				return usage("--sample %d: give a number of rows from 1", f.sample)
+			for _, n := range []struct {
+				flag, of string
+				value    int
+			}{{"sample", "rows", f.sample}, {"limit", "records", f.settings.LimitTotal}, {"limit-per-input", "records", f.settings.LimitPerInput}} {
+				if n.value < 1 && cmd.Flags().Changed(n.flag) {
+					return usage("--%s %d: give a number of %s from 1", n.flag, n.value, n.of)
+				}
 			}
 			f.authSaid = cmd.Flags().Changed("auth-header")
 			return a.withSession(cmd.Context(), needs{key: f.key, jobs: true, reason: f.reason}, func(t *task) error {
@@ -91,8 +96,6 @@ func (f *triggerFlags) check() error {
 	switch {
 	case f.input == "":
 		return usage("--input is missing: name a file, list:NAME, or - for standard input")
-	case f.settings.LimitPerInput < 0, f.settings.LimitTotal < 0:
-		return usage("--limit and --limit-per-input: give a number of records from 1")
 	case f.preview && f.dryRun:
 		return usage("--preview asks the service, and --dry-run sends nothing: give one of them")
 	case f.rejects != "" && !f.goodRows:

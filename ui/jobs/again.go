@@ -59,10 +59,11 @@ type (
 		against string
 	}
 	doNotStarted struct{ job model.Job }
-	// askNotStarted confirms that where the list could not be read, and doLook asks for it again.
+	// askNotStarted confirms that where the list could not be read or has jobs that fit, and doLook
+	// asks for it again.
 	askNotStarted struct {
 		job model.Job
-		why error
+		why string
 	}
 	doLook struct{ job model.Job }
 	// doAwait waits for its webhook.
@@ -175,6 +176,8 @@ func (m *Model) againRead(msg againRead) tea.Cmd {
 	switch {
 	case msg.job.State == model.JobMayHave:
 		body += "\n" + msg.job.ID + " may have started: if it did, the same inputs are billed a second time. s looks for it in the service's list."
+	case msg.job.SaidNotStarted():
+		body += "\nA person said that " + msg.job.ID + " had not started: if it did, the same inputs are billed a second time."
 	case !msg.job.State.Final():
 		body += "\n" + msg.job.ID + " " + msg.job.State.Predicate() + ": the same inputs are billed a second time."
 	}
@@ -266,7 +269,7 @@ func (m *Model) candidatesFound(msg candidatesFound) tea.Cmd {
 			{Key: "l", Label: "look again", Note: "asks for the list", Intent: doLook{msg.job}},
 			wait,
 			again,
-			{Key: "x", Label: "it has not started", Note: "asks first", Intent: askNotStarted{msg.job, msg.err}},
+			{Key: "x", Label: "it has not started", Note: "asks first", Intent: askNotStarted{msg.job, fmt.Sprintf("Nobody has looked: the service's list could not be read (%v).", msg.err)}},
 		})
 		return tea.Batch(open, kit.Fail("the service's list: "+msg.err.Error()))
 	}
@@ -285,13 +288,41 @@ func (m *Model) candidatesFound(msg candidatesFound) tea.Cmd {
 		}
 		items = append(items, widget.MenuItem{Key: fmt.Sprint((i + 1) % 10), Label: "it is " + c.Snapshot, Note: note, Intent: intent})
 	}
+	not := widget.MenuItem{Key: "x", Label: "it has not started", Note: "mark it so", Intent: doNotStarted{msg.job}}
+	if fits := fitting(msg.job, msg.list); fits != "" {
+		not.Note, not.Intent = "asks first", askNotStarted{msg.job, fits}
+	}
 	items = append(
 		items,
-		widget.MenuItem{Key: "x", Label: "it has not started", Note: "mark it so", Intent: doNotStarted{msg.job}},
+		not,
 		wait,
 		again,
 	)
 	return widget.OpenMenu(m.deps.Theme, fmt.Sprintf("%s: %s of the service's list can be it", msg.job.ID, text.Counted(len(msg.list), "job")), kit.Jobs, items)
+}
+
+// fitting names the jobs of the service's list that have a job's number of inputs, or may have, and
+// what speaks against each; "" for none.
+func fitting(j model.Job, list []service.Candidate) string {
+	var names []string
+	for _, c := range list {
+		switch {
+		case c.Inputs != j.Inputs && c.Inputs >= 0:
+		case c.Against != "":
+			names = append(names, c.Snapshot+" ("+c.Against+")")
+		default:
+			names = append(names, c.Snapshot)
+		}
+	}
+	const most = 3
+	if len(names) == 0 {
+		return ""
+	}
+	said := "In the service's list it can be " + strings.Join(names[:min(len(names), most)], " or ")
+	if more := len(names) - most; more > 0 {
+		said += " or " + text.Counted(more, "more job")
+	}
+	return said + "."
 }
 
 // settle carries out what was chosen.
@@ -343,7 +374,7 @@ func (m *Model) againResult(msg tea.Msg) (tea.Cmd, bool) {
 		return m.candidates(msg.job), true
 	case askNotStarted:
 		return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
-			Title: "Has " + msg.job.ID + " not started?", Body: fmt.Sprintf("Nobody has looked: the service's list could not be read (%v). If %s has started, the same inputs launched again are billed a second time.", msg.why, msg.job.ID),
+			Title: "Has " + msg.job.ID + " not started?", Body: fmt.Sprintf("%s If %s has started, the same inputs launched again are billed a second time.", msg.why, msg.job.ID),
 			Yes: "mark it as not started", View: kit.Jobs, Intent: doNotStarted{msg.job},
 		}), true
 	case doNotStarted:

@@ -253,3 +253,23 @@ func TestAJobThatIsNotSentYetSaysSo(t *testing.T) {
 		flow(t, &fakeLedger{jobs: []model.Job{job}}, "brightdata", 120, 40, func(s *uitest.Screen) { s.Expect(want) })
 	}
 }
+
+// One key does not mark a job while the service's list has jobs that can be it.
+func TestAJobThatTheListMayHaveIsMarkedByAYesAlone(t *testing.T) {
+	f := &fakeLedger{jobs: []model.Job{lostJob()}, rest: service.Rest{Request: askedFor("", "https://a.test/1", "https://a.test/2")}, candidates: []service.Candidate{
+		{RemoteJob: model.RemoteJob{Snapshot: "sd_same", State: model.JobRunning}, Inputs: 2},
+		{RemoteJob: model.RemoteJob{Snapshot: "sd_late", State: model.JobRunning}, Inputs: 2, Against: "it can be job-6 as well"},
+		{RemoteJob: model.RemoteJob{Snapshot: "sd_other", State: model.JobReady}, Inputs: 5, Against: "it has 5 inputs and not 2"},
+	}}
+	flow(t, f, "brightdata", 120, 30, func(s *uitest.Screen) {
+		s.Press("s", "x")
+		s.Expect("Has job-7 not started?", "it can be sd_same or sd_late (it can be", "job-6 as well). If job-7 has started", "billed a second time")
+		s.ExpectNot("or sd_other")
+		s.Press("n")
+		s.Expect("may have started")
+		s.Press("s", "x", "y")
+		s.Expect("job-7: not sent")
+		s.Press("a", "w")
+		s.Expect("Launch it again?", "A person said that job-7 had not started: if it did", "billed a second time.")
+	})
+}

@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -88,7 +87,6 @@ func progressLine(j model.Job, w int) string {
 
 // advice says what the operator should do about a job; empty for nothing.
 func advice(j model.Job) []string {
-	open := slices.ContainsFunc(j.Steps, func(s model.JobStep) bool { return s.State == model.JobMayHave })
 	switch j.State {
 	case model.JobMayHave:
 		why := "The connection broke after the request was sent"
@@ -100,7 +98,7 @@ func advice(j model.Job) []string {
 			"It is never resent automatically. s looks for it in the service's list of jobs and takes it from there; only if it is not there, launch the same inputs again with a.",
 		}
 	case model.JobNotSent:
-		if open {
+		if j.SaidNotStarted() {
 			return []string{"A person said that it had not started. a launches it again."}
 		}
 		return []string{"Nothing was sent and nothing is billed. a launches it again."}
