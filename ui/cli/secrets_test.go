@@ -206,7 +206,7 @@ func secretRuns() []secretRun {
 		{args: "datasets list --json"},
 		{args: "datasets show gd_1"},
 		{args: "datasets show gd_1 --json"},
-		{args: "jobs trigger gd_1 --input {dir}/urls.txt --again --max-cost 1 --save-list one"},
+		{args: "jobs trigger gd_1 --input {dir}/urls.txt --again --save-list one"},
 		{args: "jobs cancel job-3 --json"},
 		{args: "jobs relaunch job-1 --rest --dry-run"},
 		{args: "jobs relaunch job-3 --yes --again --json"},

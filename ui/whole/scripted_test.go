@@ -85,6 +85,7 @@ func startScripted(t *testing.T) scripted {
 		case strings.Contains(r.URL.Path, "/progress/"):
 			answerProgress(w, path.Base(r.URL.Path))
 		case jobReplies[r.URL.Path] != "":
+			w.Header().Set("Date", moment.UTC().Format(http.TimeFormat)) // which the times in the list go by
 			_, _ = io.WriteString(w, jobReplies[r.URL.Path])
 		case strings.Contains(r.Header.Get("Authorization"), refusedKey):
 			reply{401, nil, "Invalid credentials", false}.write(w)
