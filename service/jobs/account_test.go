@@ -64,7 +64,6 @@ func TestAResultThatTheServiceNoLongerHasHasExpired(t *testing.T) {
 		{410, "", model.JobDownloaded, model.JobExpired, "no longer has its result"},
 		{404, "Snapshot does not exist", model.JobReady, model.JobExpired, "no longer has its result"},
 		{404, "Snapshot does not exist", model.JobAccepted, model.JobAccepted, ""},
-		{400, "no such snapshot", model.JobCanceled, model.JobCanceled, "it was cancelled"},
 		{400, "bad format", model.JobReady, model.JobReady, "correct what the service names"},
 		{500, "Snapshot", model.JobReady, model.JobReady, ""},
 	} {

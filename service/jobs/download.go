@@ -76,7 +76,7 @@ type Progress struct {
 // page, an error, empty or not of the format is a failure. on receives the progress; it may
 // be nil.
 //
-// Errors: ErrNotReady (a *NotReadyError), ErrUnknownJob, ErrNoSnapshot,
+// Errors: ErrNotReady (a *NotReadyError), ErrNoResult, ErrUnknownJob, ErrNoSnapshot,
 // ErrNotShown, a *model.RequestError, a *DiagnosisError, an *ExistsError, a *ForeignError,
 // one that wraps textfile.ErrLocked, the file system's; in a *PartialError where something
 // is kept.
@@ -84,6 +84,9 @@ func (rn *Runner) Download(ctx context.Context, jobID string, to Destination, on
 	defer rn.cfg.Wire.Begin()()
 	call, err := rn.callFor(ctx, jobID)
 	if err != nil {
+		return call.job, err
+	}
+	if err := withoutResult(call.job); err != nil {
 		return call.job, err
 	}
 	if to, err = rn.destination(ctx, call.job, to); err != nil {

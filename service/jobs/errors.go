@@ -28,6 +28,8 @@ var (
 	ErrNoSnapshot = errors.New("no identifier was received for it, so the service cannot be asked about it")
 	// ErrNotReady means that the job has no results yet.
 	ErrNotReady = errors.New("the results are not ready yet")
+	// ErrNoResult says that the job failed or was cancelled, so that there is nothing to fetch.
+	ErrNoResult = errors.New("there is no result to fetch; nothing was sent")
 	// ErrJobOver says that the job no longer changes and cannot be cancelled.
 	ErrJobOver = errors.New("the job is over")
 )

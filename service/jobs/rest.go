@@ -51,6 +51,19 @@ func (rn *Runner) Rest(ctx context.Context, id string) (Rest, error) {
 	return out, nil
 }
 
+// withoutResult refuses to ask for the result of a job that has none: the service's answer would only
+// take the place of why it ended.
+func withoutResult(job model.Job) error {
+	if job.State != model.JobFailed && job.State != model.JobCanceled {
+		return nil
+	}
+	why := ""
+	if job.Detail != "" {
+		why = " (" + job.Detail + ")"
+	}
+	return fmt.Errorf("job %s %s%s: %w", job.ID, job.State.Predicate(), why, ErrNoResult)
+}
+
 // eachRow gives every row of a job's result to on.
 func (rn *Runner) eachRow(ctx context.Context, job model.Job, on func(rows.Row)) error {
 	each := func(row rows.Row) error {
@@ -64,6 +77,9 @@ func (rn *Runner) eachRow(ctx context.Context, job model.Job, on func(rows.Row))
 	if f != nil {
 		defer f.Close()
 		return rows.EachRow(f, fileFormat(job), each)
+	}
+	if err := withoutResult(job); err != nil {
+		return err
 	}
 	call, err := rn.callAbout(ctx, job)
 	if err != nil {

@@ -151,6 +151,33 @@ func TestAFailedJobSaysWhy(t *testing.T) {
 	}
 }
 
+// What the service answers about a result that there is none of does not take the place of why.
+func TestTheResultOfAJobThatEndedWithoutOneIsNotAskedFor(t *testing.T) {
+	for _, state := range []model.JobState{model.JobFailed, model.JobCanceled} {
+		cl, asked := script(t, text(400, "Snapshot is "+string(state)))
+		if _, err := cl.cfg.Ledger.Change(t.Context(), accepted(t, cl).ID, func(job *model.Job) (string, error) {
+			job.State, job.Detail = state, "the collector broke"
+			return "", nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		want := "job job-1 " + state.Predicate() + " (the collector broke): there is no result to fetch; nothing was sent"
+		if _, err := cl.Download(t.Context(), "job-1", Destination{File: t.TempDir(), Format: "json"}, nil); !errors.Is(err, ErrNoResult) || err.Error() != want {
+			t.Errorf("%s: downloaded: %v", state, err)
+		}
+		job, err := cl.Job(t.Context(), "job-1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cl.eachRow(t.Context(), job, nil); !errors.Is(err, ErrNoResult) || err.Error() != want {
+			t.Errorf("%s: its rows: %v", state, err)
+		}
+		if job.State != state || job.Detail != "the collector broke" || job.Fault.Any() || asked.Load() != 0 {
+			t.Errorf("%s: %+v, %d calls", state, job, asked.Load())
+		}
+	}
+}
+
 func TestWatchEndsWithTheContext(t *testing.T) {
 	cl, _ := script(t, text(200, `{"status":"running"}`))
 	accepted(t, cl)

@@ -193,6 +193,8 @@ func jobError(ctx context.Context, err error) error {
 		return fail(exitState, "%w", err)
 	case errors.Is(err, jobs.ErrNoSnapshot):
 		return fail(exitMayHaveStarted, "%w", err)
+	case errors.Is(err, jobs.ErrNoResult):
+		return fail(exitRefused, "%w", err)
 	case errors.Is(err, jobs.ErrNotReady):
 		return fail(exitStillRunning, "%w", err)
 	case errors.As(err, &d):

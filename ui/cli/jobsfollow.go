@@ -24,8 +24,8 @@ func (a *app) jobsFollowCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "follow",
 		Short: "Follow all jobs of the profile that are in flight, and those to come",
-		Long: `Has the service asked about each job in flight until it is over, and prints a line for each thing
-that happens. Jobs that another zonedeck launches are followed, too; several processes share the
+		Long: `Has the service asked about each job of the profile in flight until it is over, and prints a line for
+each thing that happens. Jobs of other profiles are left to a zonedeck that runs with those. Jobs that another zonedeck launches are followed, too; several processes share the
 asking. It runs until it is interrupted or gets SIGTERM, and ends with 0 then: a service for servers,
 whose unit 'zonedeck jobs unit' prints. Nothing is downloaded.`,
 		Args: usageArgs(cobra.NoArgs),
@@ -203,7 +203,8 @@ func (a *app) jobsUnitCommand() *cobra.Command {
 		Use:   "unit",
 		Short: "Print a systemd unit that follows the jobs of a profile",
 		Long: `Prints a unit for the user's systemd that runs 'zonedeck jobs follow'. With --profile it follows the
-jobs of that profile, and with --config it reads that file.`,
+jobs of that profile, else those of the default one; each other profile with jobs needs a unit of its
+own. With --config it reads that file.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
 			if err := cmp.Or(oneLineFlag("--program", o.Program), oneLineFlag("--profile", a.flags.profile), oneLineFlag("--config", a.flags.config)); err != nil {

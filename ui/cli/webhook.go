@@ -40,7 +40,7 @@ func (a *app) webhookListenCommand() *cobra.Command {
 Nothing that a webhook says is believed. One line says where it listens, and one each webhook that was
 worked on or came once more. Those that are refused because they are too large, or the inbox or the disk is
 full, are said on stderr: the first, then every minute and at the end how many. Meanwhile the jobs of the profile are followed, so that one whose webhook
-does not come in time is asked about. It ends with 0 when it is interrupted or gets SIGTERM.
+does not come in time is asked about; those of other profiles wait for a zonedeck that runs with these. It ends with 0 when it is interrupted or gets SIGTERM.
 
 It listens on this machine alone unless --allow-remote is given. For a service that cannot reach it,
 set public_url in [webhook] to the address of a tunnel or a proxy that leads there. 0.0.0.0 is every
