@@ -292,6 +292,11 @@ func TestWhatGoesWrongWithDriftIsTold(t *testing.T) {
 		s := startDrift(t, f)
 		s.Press("D", "j")
 		s.Expect("a contract is left out: c.toml:4:1", "gd_shop")
+		f.mu.Lock()
+		f.listErr = &textfile.Error{File: "c.toml", Line: 5, Column: 1, Msg: strings.Repeat("wrong ", 400), Expected: "text"}
+		f.mu.Unlock()
+		s.Press("r")
+		s.Expect("a contract is left out: c.toml:5:1", "wrong …", "gd_shop")
 		for key, want := range map[string]string{"a": "accept gd_shop: the disk is full", "e": "the contract: the disk is full"} {
 			s.AllowError(want)
 			s.Press(key)

@@ -117,8 +117,7 @@ func (p *Page) Render(w, h int) string {
 	}
 	var foot []string
 	if b.wrong != nil {
-		foot = widget.Wrapped(t.Warn, "! a contract is left out: "+oneLine(b.wrong), iw-2)
-		foot = foot[:min(len(foot), max(3, ih/3))]
+		foot = widget.WrappedTo(t.Warn, "! a contract is left out: "+oneLine(b.wrong), iw-2, max(3, ih/3))
 	}
 	if s, ok := p.selected(); ok {
 		foot = append(foot, p.says(s, iw-2, max(2, ih/4))...)

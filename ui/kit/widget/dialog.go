@@ -92,7 +92,7 @@ func (d *FormDialog) Size(w, h int) (int, int) {
 		width = 72
 	}
 	width = min(width, w-4)
-	return width, min(d.Form.Height(width)+len(d.intro(width))+len(d.foot(width))+len(d.problem(width))+2, h-4)
+	return width, min(d.Form.Height(width)+len(d.intro(width))+len(d.foot(width))+len(d.problem(width, h))+2, h-4)
 }
 
 // intro, foot and problem are the lines above and below the form.
@@ -110,11 +110,11 @@ func (d *FormDialog) foot(w int) []string {
 	return Indent(Wrapped(d.theme.Muted, d.Foot, w-1))
 }
 
-func (d *FormDialog) problem(w int) []string {
+func (d *FormDialog) problem(w, most int) []string {
 	if d.Problem == "" {
 		return nil
 	}
-	return Indent(Wrapped(d.theme.Bad, "✗ "+d.Problem, w-2))
+	return Indent(WrappedTo(d.theme.Bad, "✗ "+d.Problem, w-2, most))
 }
 
 // Bindings are submit, close and the form's bindings.
@@ -265,9 +265,9 @@ func (d *FormDialog) submit() tea.Cmd {
 
 // Render draws intro, form, problem and the keys.
 func (d *FormDialog) Render(w, h int) string {
-	out, below, problem := d.intro(w), d.foot(w), d.problem(w)
+	out, below := d.intro(w), d.foot(w)
 	d.above = len(out)
-	problem = problem[:min(len(problem), max(h-len(out)-3, 1))]
+	problem := d.problem(w, max(h-len(out)-3, 1))
 	if room := max(h-len(out)-3-len(problem), 0); len(below) > room { // its first lines weigh most
 		kept := max(room-1, 0)
 		more := Indent(Wrapped(d.theme.Muted, fmt.Sprintf("… %s: a taller window shows them", text.Counted(len(below)-kept, "more line")), w-1))

@@ -44,7 +44,7 @@ func TestTheFirstLinesBelowAFormAreKeptInAShortWindow(t *testing.T) {
 		}
 	}
 	d.Problem = strings.Repeat("so much is wrong ", 40)
-	if got := uitest.Plain(d.Render(60, 7)); !strings.Contains(got, "✗ so much") || !strings.Contains(got, "esc close") {
+	if got := uitest.Plain(d.Render(60, 7)); !strings.Contains(got, "✗ so much") || !strings.Contains(got, "…") || !strings.Contains(got, "esc close") {
 		t.Errorf("a long problem:\n%s", got)
 	}
 }

@@ -19,6 +19,20 @@ func Wrapped(ink kit.Ink, words string, w int) []string {
 	return out
 }
 
+// WrappedTo is Wrapped in at most n lines, the last of which ends with "…" where more of the text follows.
+func WrappedTo(ink kit.Ink, words string, w, n int) []string {
+	w = max(w, 8)
+	out := text.Wrap(text.CleanLines(words), w)
+	if len(out) > n && n > 0 {
+		out[n-1] = text.Cut(out[n-1]+" …", w)
+	}
+	out = out[:min(len(out), max(n, 0))]
+	for i := range out {
+		out[i] = ink.Render(out[i])
+	}
+	return out
+}
+
 // Hung puts head, which may be styled, before the first line of a text and indents the
 // others by its width. A line has at most w cells, its head included, but room for at
 // least 8 after the head.
