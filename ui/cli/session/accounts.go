@@ -200,7 +200,7 @@ func (s *Session) neededByJobs(ctx context.Context, r account.Removal, withKey, 
 	}
 	for _, u := range uses {
 		if !u.State.Final() && slices.Contains(r.Secrets, u.Ref) && (withKey || u.Ref != r.Key.Secret) {
-			return fmt.Errorf("nothing was removed: %s (%s) needs %s, the Authorization header of its delivery", u.Job, u.State.Label(), keystore.Ref(u.Ref).Label())
+			return fmt.Errorf("nothing was removed: %s (%s) needs %s, the Authorization header of its delivery. Wait for its end, or keep the secrets", u.Job, u.State.Label(), keystore.Ref(u.Ref).Label())
 		}
 	}
 	return nil

@@ -117,7 +117,7 @@ func TestAnAccountDoesNotTakeAlongWhatIsNeeded(t *testing.T) {
 	must(errors.Join(err, z.Close()))
 	job, err = s.ledger.Begin(t.Context(), model.Job{Profile: "other", KeyName: "another"}, "digest", asked.Bytes())
 	must(err)
-	refused(true, true, job.ID+" (intent) needs file:acme-etl, the Authorization header of its delivery")
+	refused(true, true, job.ID+" (intent) needs file:acme-etl, the Authorization header of its delivery. Wait for its end, or keep the secrets")
 }
 
 // To ask an account is a use of its key, whoever asks: a command or the form.

@@ -119,7 +119,7 @@ func (s *Session) PasswordUses(ctx context.Context, p profile.Profile, z model.Z
 		Stops: []string{
 			"programs, files and browsers that hold the present password itself: copied logins, exported code with the secret in it, other machines",
 		},
-		Compared: "what the references give now, with one another; which value the service takes was not asked: 'zonedeck proxy test --zone " + string(z.Name) + "' logs in",
+		Compared: "what the references give now, with one another; which value the service takes was not asked: 'zonedeck proxy test --profile " + p.Name + " --zone " + string(z.Name) + "' logs in",
 	}
 	if unread != nil {
 		uses.Compared = "nothing: " + unread.Error()

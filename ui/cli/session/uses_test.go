@@ -59,7 +59,7 @@ func TestWhatStopsWithAPasswordIsWhatARotationCannotSet(t *testing.T) {
 		!strings.HasPrefix(uses.Stops[0], "profile lost, if file:lost-isp gives this password: it cannot be read (") {
 		t.Errorf("%q stop beside what holds the password itself", uses.Stops)
 	}
-	if !strings.Contains(uses.Compared, "what the references give now") || !strings.Contains(uses.Compared, "proxy test --zone isp") {
+	if !strings.Contains(uses.Compared, "what the references give now") || !strings.Contains(uses.Compared, "proxy test --profile acme --zone isp") {
 		t.Errorf("compared: %s", uses.Compared)
 	}
 	z.Password = "file:nowhere"
