@@ -5,18 +5,36 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"zonedeck/keystore"
 	"zonedeck/service/rehearsal"
 	"zonedeck/service/rotate"
 )
 
-// works reports whether the service takes a value.
+// works reports whether the service takes a value, once its journal has the call: that is written after the answer.
 func (p place) works(t *testing.T, value keystore.Secret) bool {
 	t.Helper()
+	last := func() uint64 {
+		page, err := p.settings().Newest(t.Context(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return page.Last
+	}
+	before := last()
 	res, err := p.config().Prove(t.Context(), rotate.Call{Key: p.Key, Value: value})
 	if err != nil {
 		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for last() == before {
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-ctx.Done():
+			t.Fatal("the service's journal does not have the call")
+		}
 	}
 	return res.Diagnosis.OK()
 }
