@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -30,6 +31,7 @@ type form struct {
 	sure   string           // the key of another account, and the address, that the operator was shown
 	answer
 	asking asking
+	admin  adminKey
 	tested string // the proxy that the verdict beside it is about; empty without one
 	// passwords are those of zones that are stored when the account is saved.
 	passwords map[model.ZoneName]password
@@ -166,6 +168,7 @@ func (f *form) handle(msg tea.Msg) (tea.Cmd, bool) {
 // settled takes typed secrets out of their fields when those are left: from then on only the last
 // four of the key are on the screen, and the references of passwords.
 func (f *form) settled(values *widget.Form) {
+	f.refused()
 	f.takePasswords(values)
 	if values.Focused() == fieldValue && values.CapturingText() {
 		return
@@ -232,7 +235,24 @@ func (f *form) askWhy() {
 		level = known.Level
 	}
 	chosen := f.edits == nil || f.edits.Key != f.text(fieldKey)
-	f.Form.SetHidden(fieldReason, level != model.LevelAdmin || !chosen)
+	f.Form.SetHidden(fieldReason, (level != model.LevelAdmin || !chosen) && (f.admin.of == "" || f.admin.of != f.credential()))
+}
+
+// adminKey is the credential that saving refused as that of an ADMIN key, whatever its level is called.
+type adminKey struct {
+	of      string
+	refused atomic.Pointer[string] // by the save under way
+}
+
+// refused asks for the reason that a refused save wants.
+func (f *form) refused() {
+	of := f.admin.refused.Swap(nil)
+	if of == nil {
+		return
+	}
+	f.admin.of = *of
+	f.askWhy()
+	f.Form.FocusOn(fieldReason, true)
 }
 
 // explain says what a dialect changes.
@@ -449,9 +469,14 @@ func (f *form) save(values *widget.Form) tea.Cmd {
 	if f.doubt("ctrl+s") {
 		return nil
 	}
+	of := f.credential()
 	return f.Run(func() (tea.Msg, error) {
 		p, err := f.deps.Save(f.deps.Ctx, d)
+		var why interface{ AsksWhy() }
 		switch {
+		case errors.As(err, &why):
+			f.admin.refused.Store(&of)
+			return nil, err
 		case err != nil:
 			return nil, err
 		case f.edits == nil:

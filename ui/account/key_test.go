@@ -115,3 +115,27 @@ func TestAKeyInAnotherFieldIsMasked(t *testing.T) {
 		s.ExpectNot(typedKey[:12])
 	})
 }
+
+type adminRefusedError struct{}
+
+func (adminRefusedError) Error() string { return "key acme has the value of boss, which is ADMIN" }
+func (adminRefusedError) AsksWhy()      {}
+
+// Where the value shows what the level does not say, the field for the reason appears with the refusal.
+func TestARefusedADMINKeyIsAskedForItsReason(t *testing.T) {
+	r := newRig(t, before)
+	r.fail = adminRefusedError{}
+	adding(t, r, 120, 40, func(s *uitest.Screen) {
+		fill(s, "acme", "https://api.test/", typedKey)
+		s.ExpectNot("Why ADMIN")
+		s.Press("ctrl+s")
+		s.Expect("key acme has the value of boss, which is ADMIN", "›Why ADMIN")
+		s.Type("there is no other key")
+		r.fail = nil
+		s.Press("ctrl+s")
+		s.ExpectNot("Add account")
+	})
+	if r.reason != "there is no other key" || r.saves != 2 {
+		t.Errorf("the reason is %q, %d saves", r.reason, r.saves)
+	}
+}

@@ -40,6 +40,21 @@ func TestAnADMINKeyIsChosenWithAReasonOnly(t *testing.T) {
 	if _, err := s.SaveAccount(t.Context(), d); !errors.As(err, &admin) {
 		t.Errorf("without a reason: %v", err)
 	}
+	unnamed := d // behind a reference, and called something else
+	if err := s.Resolver.Store(t.Context(), "file:boss", value); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Inventory.Add(t.Context(), model.Key{Name: "chief", Level: model.LevelAdmin, Secret: "file:boss", Fingerprint: value.Fingerprint()}); err != nil {
+		t.Fatal(err)
+	}
+	unnamed.Key.Level, unnamed.Values = model.LevelUser, nil
+	if _, err := s.SaveAccount(t.Context(), unnamed); !errors.As(err, &admin) || admin.Finding.Key != "chief" {
+		t.Errorf("behind a reference: %v", err)
+	}
+	chief, _ := s.Inventory.Get("chief")
+	if err := errors.Join(s.Inventory.Remove(t.Context(), chief), s.Resolver.Remove(t.Context(), "file:boss")); err != nil {
+		t.Fatal(err)
+	}
 	d.AdminReason = "it is " + value.Reveal()
 	if _, err := s.SaveAccount(t.Context(), d); !errors.Is(err, errReasonHoldsValue) {
 		t.Errorf("with the value for a reason: %v", err)

@@ -25,6 +25,9 @@ type AdminError struct {
 	Chosen, Form bool
 }
 
+// AsksWhy says that a reason would be taken.
+func (*AdminError) AsksWhy() {}
+
 func (e *AdminError) Error() string {
 	what := "key " + e.Key + " is ADMIN"
 	if e.Key != e.Finding.Key {
@@ -73,6 +76,8 @@ func (s *Session) permitChoice(ctx context.Context, d account.Draft) error {
 		k = recorded
 	}
 	if value := d.Values[k.Secret]; !value.Empty() {
+		k.Fingerprint = value.Fingerprint()
+	} else if value, err := s.resolve(keystore.Unasked(ctx), k.Secret); err == nil && k.Secret != "" {
 		k.Fingerprint = value.Fingerprint()
 	}
 	refused := s.admin(k)
