@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/netip"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -90,7 +91,7 @@ func (f *form) named() []widget.Field {
 		{Name: fieldProxy, Label: "Proxy host", Value: p.ProxyHost, Placeholder: "such as proxy.example.com"},
 		{Name: fieldPort, Label: "Proxy port", Value: strconv.Itoa(p.ProxyPort), Check: checkPort},
 		{Name: fieldPrefix, Label: "User prefix", Value: p.UsernamePrefix, Help: "The fixed word that the proxy usernames of the service begin with."},
-		{Name: fieldCA, Label: "CA file", Value: p.CA, Placeholder: "none, or what the service publishes", Help: "A PEM file to trust besides the system's: networks without identity check and the unlocker need it (contract 5.2)."},
+		{Name: fieldCA, Label: "CA file", Value: p.CA, Mask: maskPath(), Placeholder: "none, or what the service publishes", Help: "A PEM file to trust besides the system's: networks without identity check and the unlocker need it (contract 5.2)."},
 		{
 			Name: fieldZones, Label: "Zones", Kind: widget.FieldArea, Rows: 4, Value: zoneLines(p.Zones), Placeholder: "one a line: name product password", Check: checkZones, Mask: masked,
 			Help: "A password, or the reference to one. A password is masked, and goes into the store of the key when you save.",
@@ -235,8 +236,22 @@ func (f *form) checkAccount(v string) error {
 	return err
 }
 
-// maskKey hides what may be a key's value and is nothing that a field takes: without a check, a word
-// without the marks of hosts and paths.
+// maskPath hides what may be a key's value and does not look like the path of a certificate.
+func maskPath() func(string) string {
+	return maskKey(func(v string) error {
+		for _, begin := range []string{"/", "./", "../", "~/"} {
+			if strings.HasPrefix(v, begin) {
+				return nil
+			}
+		}
+		if filepath.IsAbs(v) || slices.Contains([]string{".pem", ".crt", ".cer"}, filepath.Ext(v)) {
+			return nil
+		}
+		return errors.New("it may be a key's value")
+	})
+}
+
+// maskKey hides what may be a key's value and is nothing that a field takes: without a check nothing is.
 func maskKey(check func(string) error) func(string) string {
 	return widget.MaskIf(func(v string) error {
 		switch {
@@ -244,8 +259,6 @@ func maskKey(check func(string) error) func(string) string {
 			return nil
 		case check != nil:
 			return check(v)
-		case strings.ContainsAny(v, "./"):
-			return nil
 		}
 		return errors.New("it may be a key's value")
 	})

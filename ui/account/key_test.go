@@ -102,17 +102,38 @@ func TestTheValueIsNotTakenForTheKeysName(t *testing.T) {
 
 // A key that was pasted into another field than its own is shown nowhere, as it was pasted or in an error.
 func TestAKeyInAnotherFieldIsMasked(t *testing.T) {
+	for name, key := range map[string]string{
+		"letters and digits": typedKey,
+		"a token":            "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dBjftJeZ4CVPmB92K27uhbUJU1p1r_wW1gFWFOEjXk",
+		"base64":             "q83vASNFZ4mrze8BI0Vn/iavN7wEjRWeJ+83v==",
+		"a blank behind":     typedKey + " ",
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, before)
+			r.found = shown()
+			adding(t, r, 120, 40, func(s *uitest.Screen) {
+				for range 24 {
+					s.Paste(key)
+					s.ExpectNot(key[:12])
+					s.Press("tab")
+					s.ExpectNot(key[:12])
+				}
+				s.Press("ctrl+s")
+				s.ExpectNot(key[:12])
+			})
+		})
+	}
+}
+
+// What a field is for is shown.
+func TestAPathAndAHostAreNotMasked(t *testing.T) {
 	r := newRig(t, before)
-	r.found = shown()
 	adding(t, r, 120, 40, func(s *uitest.Screen) {
-		for range 24 {
-			s.Paste(typedKey)
-			s.ExpectNot(typedKey[:12])
-			s.Press("tab")
-			s.ExpectNot(typedKey[:12])
+		for _, in := range [][2]string{{"Proxy host", "eu-1.proxy-7.example.com"}, {"CA file", "/etc/ssl/0123456789abcdef0123/ca"}} {
+			to(s, in[0])
+			s.Type(in[1])
+			s.Expect(in[1])
 		}
-		s.Press("ctrl+s")
-		s.ExpectNot(typedKey[:12])
 	})
 }
 

@@ -37,6 +37,9 @@ func masked(text string) string {
 func maskedLine(line string) string {
 	rest := strings.TrimLeft(line, " \t")
 	at := strings.IndexAny(rest, " \t") // behind the name
+	if strings.TrimSpace(rest[max(at, 0):]) == "" {
+		at = -1
+	}
 	if at < 0 && model.MayBeToken(rest) {
 		return line[:len(line)-len(rest)] + dots(rest)
 	}
