@@ -44,8 +44,8 @@ func EditProfile(ctx context.Context, path string, before, p Profile) (Profile, 
 	return saved, nil
 }
 
-// RemoveProfile takes a profile out of config.toml, and out of default_profile: of several others
-// none takes its place by itself, so that the emulator is the default then.
+// RemoveProfile takes a profile out of config.toml, and out of default_profile: the only other one takes
+// its place; of several others none does by itself, so that the emulator is the default then.
 func RemoveProfile(ctx context.Context, path, name string) error {
 	err := rewrite(ctx, path, name, func(f File, text []byte) ([]byte, error) { return removed(path, text, f, name) })
 	if err != nil {
@@ -194,7 +194,11 @@ func removed(path string, text []byte, f File, name string) ([]byte, error) {
 	e.remove()
 	if f.fallback == name {
 		next := ""
-		if len(f.profiles) > 2 {
+		switch others := slices.DeleteFunc(f.Names(), func(n string) bool { return n == name }); len(others) {
+		case 0:
+		case 1:
+			next = textfile.Quote(others[0]) // it stays the default when more are added
+		default:
 			next = textfile.Quote(LocalName)
 		}
 		e.field(textfile.At("default_profile"), "default_profile", next)

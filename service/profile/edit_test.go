@@ -181,10 +181,13 @@ func TestAProfileIsRemovedWithWhatIsItsOwn(t *testing.T) {
 	if err := RemoveProfile(t.Context(), path, "acme"); err != nil {
 		t.Fatal(err)
 	}
-	want := "# of the operator\n\n# the real one\n\n# the other one\n" + edits[strings.Index(edits, "[profiles.other]"):]
+	want := "# of the operator\ndefault_profile = \"other\" # in use\n\n# the real one\n\n# the other one\n" + edits[strings.Index(edits, "[profiles.other]"):]
 	got, _ := os.ReadFile(path)
 	if string(got) != strings.Replace(want, "# the real one\n\n", "# the real one\n", 1) && string(got) != want {
 		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	if err := AddProfile(t.Context(), path, Profile{Name: "third", BaseURL: "https://d.example"}); err != nil { // it stays the default
+		t.Fatal(err)
 	}
 	if f, err := Load(path); err != nil || f.Default() != "other" {
 		t.Errorf("the default is %q, %v", f.Default(), err)

@@ -6,9 +6,6 @@ import "fmt"
 // Profile is empty. It uses Program, Config and Profile alone.
 func Follow(o Options) string {
 	name, command := "zonedeck-jobs.service", o.command(unitWord)
-	if o.Profile != "" {
-		command += " --profile " + unitWord(o.Profile)
-	}
 	return fmt.Sprintf(`# ~/.config/systemd/user/%[1]s
 # systemctl --user enable --now %[1]s; loginctl enable-linger has it run while nobody is logged in.
 # A key that is an env: reference comes from Environment= or EnvironmentFile= of a drop-in.

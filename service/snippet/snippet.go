@@ -24,7 +24,7 @@ type Options struct {
 	// no file of this machine: what the check needs of it there are the Intervals.
 	Config  string
 	Within  string // a time like "14d"
-	Profile string // the profile whose jobs are followed; empty for the default one
+	Profile string // the profile that was named; empty for the default one
 	// Metrics is the file for node_exporter's textfile collector; empty for none.
 	Metrics string
 	// Intervals are the days that values are used, by level, where the configuration says them. A runner
@@ -64,6 +64,9 @@ func Command(name string, o Options) string {
 	if o.Config != "" {
 		command += " --config " + word(absolute(o.Config))
 	}
+	if o.Profile != "" {
+		command += " --profile " + word(o.Profile)
+	}
 	return command
 }
 
@@ -99,10 +102,14 @@ func absolute(path string) string {
 
 // command is the program with its configuration, as this machine runs it, quoted by quote.
 func (o Options) command(quote func(string) string) string {
-	if o.Config == "" {
-		return quote(o.here())
+	command := quote(o.here())
+	if o.Config != "" {
+		command += " --config " + quote(absolute(o.Config))
 	}
-	return quote(o.here()) + " --config " + quote(absolute(o.Config))
+	if o.Profile != "" {
+		command += " --profile " + quote(o.Profile)
+	}
+	return command
 }
 
 // check is the command that checks the inventory, and export the one that writes the metrics.

@@ -238,6 +238,12 @@ func TestThisMachineRunsTheProgramByItsPath(t *testing.T) {
 			}
 		}
 	}
+	named.Profile = "my acme"
+	for kind, want := range map[string]string{"systemd": `--profile "my acme" keys check`, "cron": "--profile 'my acme' keys check"} {
+		if got := text(t, kind, named); !strings.Contains(got, want) {
+			t.Errorf("%s lacks %q:\n%s", kind, want, got)
+		}
+	}
 	if got, want := Follow(Options{Profile: "acme", Config: "my conf%.toml"}), inUnit+"--profile acme jobs follow\n"; !strings.Contains(got, want) {
 		t.Errorf("it lacks %q:\n%s", want, got)
 	}

@@ -29,11 +29,11 @@ check on this machine, with its configuration: that of --config, where one is na
 			if err := d.Set(within); err != nil {
 				return usage("--within: %v", err)
 			}
-			if err := cmp.Or(oneLineFlag("--program", o.Program), oneLineFlag("--metrics", o.Metrics), oneLineFlag("--config", a.flags.config)); err != nil {
+			if err := cmp.Or(oneLineFlag("--program", o.Program), oneLineFlag("--metrics", o.Metrics), oneLineFlag("--profile", a.flags.profile), oneLineFlag("--config", a.flags.config)); err != nil {
 				return err
 			}
 			return a.withSession(cmd.Context(), needs{none: true}, func(t *task) error {
-				o.Within, o.Config, o.Intervals = within, a.flags.config, t.Intervals()
+				o.Within, o.Config, o.Profile, o.Intervals = within, a.flags.config, a.flags.profile, t.Intervals()
 				text, ok := snippet.Write(args[0], o)
 				if !ok {
 					return usageKind("snippet", args[0], strings.Join(names, ", "))
