@@ -24,13 +24,25 @@ func (a *app) passphrase(ctx context.Context, what string) (keystore.Secret, err
 	return s, err
 }
 
-// unlock asks for the passphrase of the secrets before the screen is the console's. Without one the
-// console opens all the same: what is behind a file: reference then says that it is locked.
+// unlockTries is how often a passphrase that does not open the secrets is asked for at the start.
+const unlockTries = 3
+
+// unlock asks for the passphrase of the secrets before the screen is the console's, and again where it is a wrong
+// one. Without one the console opens all the same: what is behind a file: reference then says that it is locked.
 func (a *app) unlock(ctx context.Context) {
-	r := keystore.NewResolver(keystore.ResolverOptions{SecretsDir: profile.FindPaths(a.Getenv).SecretsDir(), Passphrase: a.passphrase})
-	if err := r.Unlock(ctx); err != nil {
-		a.warn("the encrypted files of secrets stay locked: %s", oneLine(err))
+	for try := 1; ; try++ {
+		r := keystore.NewResolver(keystore.ResolverOptions{SecretsDir: profile.FindPaths(a.Getenv).SecretsDir(), Passphrase: a.passphrase})
+		err := r.Unlock(ctx)
+		if err == nil {
+			break
+		}
+		typed := !a.typed.Empty()
 		a.typed = keystore.Secret{}
+		if !typed || try == unlockTries {
+			a.warn("the encrypted files of secrets stay locked: %s", oneLine(err))
+			break
+		}
+		a.warn("it does not open them: %s", oneLine(err))
 	}
 	a.screen = true
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"zonedeck/keystore"
+	"zonedeck/service/profile"
 	"zonedeck/ui/cli/session"
 )
 
@@ -46,6 +47,55 @@ func TestAPassphraseIsTypedTwice(t *testing.T) {
 	piped := &app{Process: Process{Stdin: strings.NewReader("correct horse\n")}}
 	if s, err := piped.chooseSecret("the new passphrase"); err != nil || s.Reveal() != "correct horse" {
 		t.Errorf("from a pipe: %v", err)
+	}
+}
+
+// A wrong passphrase is said to be one before the screen is the console's, and asked for again.
+func TestAWrongPassphraseIsAskedForAgain(t *testing.T) {
+	terminal, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer terminal.Close()
+	home := t.TempDir()
+	env := func(name string) string { return map[string]string{"HOME": home}[name] }
+	paths := profile.FindPaths(env)
+	if err := paths.Ensure(); err != nil {
+		t.Fatal(err)
+	}
+	r := keystore.NewResolver(keystore.ResolverOptions{SecretsDir: paths.SecretsDir()})
+	if err := r.Protect(t.Context(), keystore.ByPassphrase, keystore.NewSecret("correct horse"), ""); err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		typed []string
+		said  []string
+		open  bool
+	}{
+		"right":         {[]string{"correct horse"}, nil, true},
+		"at the second": {[]string{"wrong", "correct horse"}, []string{"it does not open them"}, true},
+		"never":         {[]string{"wrong", "wrong", "wrong"}, []string{"it does not open them", "stay locked"}, false},
+		"none":          {[]string{""}, []string{"stay locked"}, false},
+	} {
+		var out bytes.Buffer
+		left := tc.typed
+		a := &app{
+			Process: Process{Stdin: terminal, Stderr: &out, StdinTTY: true, Getenv: env},
+			hidden: func(uintptr) ([]byte, error) {
+				b := []byte(left[0])
+				left = left[1:]
+				return b, nil
+			},
+		}
+		a.unlock(t.Context())
+		if len(left) != 0 || a.typed.Empty() == tc.open || strings.Contains(out.String(), "wrong") {
+			t.Errorf("%s: %d answers left, opened %v:\n%s", name, len(left), !a.typed.Empty(), out.String())
+		}
+		for _, said := range tc.said {
+			if !strings.Contains(out.String(), said) {
+				t.Errorf("%s lacks %q:\n%s", name, said, out.String())
+			}
+		}
 	}
 }
 
