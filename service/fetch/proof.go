@@ -33,13 +33,17 @@ func ProofCall(p profile.Profile) (model.FetchRequest, error) {
 
 // ProveKey makes the ProofCall of a profile, which need not be the one in use, with a value that need
 // not be where the key's reference leads yet, and through the zone that is named, if any page can be
-// fetched through it. proves is the result's Proves; the errors are those of Fetch.
+// fetched through it. Where the profile has no such zone the account's status is asked for. proves is
+// the result's Proves; the errors are those of Fetch.
 func (ft *Fetcher) ProveKey(ctx context.Context, p profile.Profile, zone string, k model.Key, value keystore.Secret, proves string) (model.FetchResult, error) {
 	r, err := ProofCall(p)
 	if z, known := p.Zone(zone); known && err == nil && (z.Product.Network() || z.Product == model.ProductUnlocker) {
 		r.Zone = z
 	}
-	if err != nil {
+	switch {
+	case err != nil && statusPath(p) != "":
+		return ft.proveByStatus(ctx, p, k, value, proves)
+	case err != nil:
 		return model.FetchResult{}, err
 	}
 	conf := ft.cfg

@@ -79,6 +79,60 @@ func (d *departedLine) Depart(id string, a model.Activity) (func(), error) {
 	return d.Journal.Depart(id, a)
 }
 
+// A profile that no page can be fetched with proves its key by the account's status.
+func TestAKeyOfJobsAloneIsProvedByTheAccountsStatus(t *testing.T) {
+	demo := servicetest.Emulator(t, emulator.Options{})
+	p := demo.Profile
+	p.Zones = nil
+	if err := Provable(p); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(p *profile.Profile){
+		"no such call":  func(p *profile.Profile) { p.Dialect = "documented" },
+		"no address":    func(p *profile.Profile) { p.BaseURL = "" },
+		"no such words": func(p *profile.Profile) { p.Dialect = "none" },
+	} {
+		other := p
+		change(&other)
+		if err := Provable(other); err == nil {
+			t.Errorf("%s: it can be proved", name)
+		}
+	}
+	j, _ := servicetest.Journal(t)
+	ft := New(Config{Access: exchange.Access{
+		Profile: func(context.Context) (profile.Profile, error) { return demo.Profile, nil }, Secret: demo.Secret, Key: demo.Key,
+	}, Wire: exchange.New(exchange.Config{}), Journal: j})
+	right, err := demo.Secret(t.Context(), "demo:key/ci-fetch")
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := model.Key{Name: "jobs", Secret: "env:NOT_SET"}
+	const of = "the rotation of jobs, step create"
+	res, err := ft.ProveKey(t.Context(), p, "", k, right, of)
+	if err != nil || !res.Diagnosis.OK() || res.ServiceStatus != http.StatusOK {
+		t.Errorf("the right value: %+v, %v", res, err)
+	}
+	k.Name = model.OldValueOf("jobs")
+	res, err = ft.ProveKey(t.Context(), p, "", k, keystore.NewSecret("another-value"), "the rotation of jobs, step refused")
+	if err != nil || res.Diagnosis.Cause != model.CauseKeyRejected || res.ServiceStatus != http.StatusUnauthorized {
+		t.Errorf("another value: %+v, %v", res.Diagnosis, err)
+	}
+	list, err := j.Activity(t.Context(), model.ActivityFilter{})
+	if err != nil || len(list) != 2 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	for i, want := range []model.Activity{{Status: http.StatusUnauthorized, Cause: model.CauseWanted}, {Status: http.StatusOK}} {
+		if a := list[i]; a.Source != model.SourceRotation || a.Status != want.Status || a.Cause != want.Cause || !strings.HasSuffix(a.URL, "/status") || model.PlainName(a.Key) != "jobs" {
+			t.Errorf("%+v, want %+v", a, want)
+		}
+	}
+	page := servicetest.API(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>sign in</html>")) })
+	page.Dialect, page.Zones = p.Dialect, nil
+	if res, err := ft.ProveKey(t.Context(), page, "", k, right, of); err == nil {
+		t.Errorf("a page of another is a proof: %+v", res)
+	}
+}
+
 func TestWhatAKeyIsProvedBy(t *testing.T) {
 	p := servicetest.Profile("http://api.test")
 	if r, err := ProofCall(p); err != nil || r.Zone.Name != "unlocker1" || r.Via != model.ViaAPI || r.Retries != 0 || r.URL == "" {

@@ -240,7 +240,7 @@ func (s *Session) home(k model.Key, origin string, users []keystore.RotationUser
 			return "", fmt.Errorf("no profile uses %s, and the profiles are of several services: it is not known which of them may see its value. Make it the key of a profile of its account", k.Name)
 		}
 	}
-	if _, err := fetch.ProofCall(current); err != nil {
+	if err := fetch.Provable(current); err != nil {
 		return "", fmt.Errorf("no call can be made with %s, so nothing could be proved: %w", k.Name, err)
 	}
 	return current.Name, nil
@@ -253,7 +253,7 @@ func (s *Session) rotationUser(u radius.Use, k model.Key) keystore.RotationUser 
 		user.Profile = u.Name
 		if p, err := s.profileNamed(u.Name); err != nil {
 			user.Why = err.Error()
-		} else if _, err := fetch.ProofCall(p); err != nil {
+		} else if err := fetch.Provable(p); err != nil {
 			user.Why = cmp.Or(user.Why, err.Error())
 		}
 	case radius.RunningJob:
