@@ -307,7 +307,7 @@ func TestTheLastLookOfARotationIsForTheOldValue(t *testing.T) {
 // A profile that no call can be made with does not lead into a dead end after the new key exists.
 func TestAUserThatCannotBeTestedIsVouchedFor(t *testing.T) {
 	a := newServices(t)
-	a.edit(t, "[profiles.bbb]", "[profiles.nozone]\nbase_url = \"http://127.0.0.1:1\"\nkey = \"acme\"\ndialect = \"brightdata\"\n[profiles.bbb]")
+	a.edit(t, "[profiles.bbb]", "[profiles.nozone]\nbase_url = \"http://127.0.0.1:1\"\nkey = \"acme\"\ndialect = \"documented\"\n[profiles.bbb]")
 	users, err := a.rotationUsers(t.Context(), a.key(t, "acme"), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -316,6 +316,12 @@ func TestAUserThatCannotBeTestedIsVouchedFor(t *testing.T) {
 	if i < 0 || users[i].Ref != "env:ACME_KEY" || users[i].Callable() || !strings.Contains(users[i].Why, "names no zone") {
 		t.Errorf("%+v", users)
 	}
+	// A dialect that knows where an account shows its status needs no zone.
+	a.edit(t, `dialect = "documented"`, `dialect = "brightdata"`)
+	if users, err = a.rotationUsers(t.Context(), a.key(t, "acme"), nil); err != nil || i >= len(users) || users[i].Name != "profile nozone" || !users[i].Callable() {
+		t.Errorf("%+v, %v", users, err)
+	}
+	a.edit(t, "key = \"acme\"\ndialect = \"brightdata\"\n[profiles.bbb]", "key = \"acme\"\ndialect = \"documented\"\n[profiles.bbb]")
 	// With no profile that a call can be made with, nothing begins.
 	a.edit(t, `key = "acme"`, `key = "other"`)
 	if _, err := a.rotationUsers(t.Context(), a.key(t, "acme"), nil); err == nil || !strings.Contains(err.Error(), "nothing could be proved: profile nozone names no zone") {
