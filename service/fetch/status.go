@@ -61,17 +61,10 @@ func (ft *Fetcher) proveByStatus(ctx context.Context, p profile.Profile, k model
 	if err != nil {
 		return model.FetchResult{}, errors.New(mask.Text(err.Error()))
 	}
-	mask.Header(resp.Header)
+	answered := exchange.Answered(ft.cfg.Now(), d, mask, resp, body)
 	verdict := model.Diagnosis{Class: model.ClassOK}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		reading := d.ReadHeader(resp.Header, ft.cfg.Now())
-		verdict = mask.Diagnosis(model.Diagnose(model.Outcome{
-			Via: model.ViaAPI, Job: model.CallProgress, ServiceStatus: resp.StatusCode,
-			ServiceCode: reading.Code, ServiceText: mask.Text(dialect.ErrorText(resp.Header.Get("Content-Type"), body)),
-			ServiceClass: reading.Class, ServiceCause: reading.Cause, ReadBy: reading.ReadBy, Unread: reading.Unread,
-			HeaderEvidence: reading.Evidence, ContentType: resp.Header.Get("Content-Type"),
-			BodyHead: body, BodySize: int64(len(body)), RetryAfter: reading.RetryAfter,
-		}))
+		verdict = mask.Diagnosis(model.Diagnose(answered))
 	} else if _, err := d.ReadStatus(body); err != nil { // a page that asks to sign in to a network is answered with 200, too
 		return model.FetchResult{}, errors.New(mask.Text(err.Error()))
 	}
@@ -83,7 +76,7 @@ func (ft *Fetcher) proveByStatus(ctx context.Context, p profile.Profile, k model
 		Attempts: []model.Attempt{{
 			N: 1, Class: verdict.Class, Cause: verdict.Cause, Unanswered: true, Bytes: int64(len(body)), Total: took, Sent: started.UnixMicro(),
 		}},
-		Header: resp.Header, ContentType: resp.Header.Get("Content-Type"),
+		Header: resp.Header, ContentType: answered.ContentType,
 		Body:      model.BodyRef{Bytes: body, Size: int64(len(body)), SHA256: hex.EncodeToString(sum[:])},
 		Diagnosis: verdict,
 	}

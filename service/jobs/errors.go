@@ -106,17 +106,8 @@ func answer(mask exchange.Mask, resp *http.Response) ([]byte, error) {
 
 // fill takes what an answer shows.
 func (e *DiagnosisError) fill(now time.Time, d dialect.Dialect, mask exchange.Mask, resp *http.Response, body []byte) {
-	mask.Header(resp.Header)
-	reading := d.ReadHeader(resp.Header, now)
-	e.Status, e.After = resp.StatusCode, reading.RetryAfter
-	e.Text = mask.Text(dialect.ErrorText(resp.Header.Get("Content-Type"), body))
-	e.outcome = model.Outcome{
-		Via: model.ViaAPI, Job: model.CallProgress, ServiceStatus: resp.StatusCode,
-		ServiceCode: reading.Code, ServiceText: e.Text, ServiceClass: reading.Class, ServiceCause: reading.Cause,
-		ReadBy: reading.ReadBy, Unread: reading.Unread,
-		HeaderEvidence: reading.Evidence, ContentType: resp.Header.Get("Content-Type"),
-		BodyHead: body, BodySize: int64(len(body)), RetryAfter: reading.RetryAfter,
-	}
+	e.outcome = exchange.Answered(now, d, mask, resp, body)
+	e.Status, e.After, e.Text = resp.StatusCode, e.outcome.RetryAfter, e.outcome.ServiceText
 	e.Diagnosis = mask.Diagnosis(model.Diagnose(e.outcome))
 }
 

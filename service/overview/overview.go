@@ -291,13 +291,6 @@ func (a *asker) malformed(doing string, err error) error {
 
 // refused is the error of an answer that is no 200.
 func (a *asker) refused(doing string, resp *http.Response, body []byte) error {
-	a.mask.Header(resp.Header)
-	reading := a.d.ReadHeader(resp.Header, a.cfg.Now())
-	body = body[:min(len(body), 64<<10)]
-	text := a.mask.Text(dialect.ErrorText(resp.Header.Get("Content-Type"), body))
-	return &CallError{Doing: doing, Status: resp.StatusCode, Text: text, Diagnosis: a.mask.Diagnosis(model.Diagnose(model.Outcome{
-		Via: model.ViaAPI, Job: model.CallProgress, ServiceStatus: resp.StatusCode, ServiceCode: reading.Code, ServiceText: text,
-		ServiceClass: reading.Class, ServiceCause: reading.Cause, HeaderEvidence: reading.Evidence, ContentType: resp.Header.Get("Content-Type"),
-		BodyHead: body, BodySize: int64(len(body)), RetryAfter: reading.RetryAfter,
-	}))}
+	answered := exchange.Answered(a.cfg.Now(), a.d, a.mask, resp, body[:min(len(body), 64<<10)])
+	return &CallError{Doing: doing, Status: resp.StatusCode, Text: answered.ServiceText, Diagnosis: a.mask.Diagnosis(model.Diagnose(answered))}
 }
