@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
 	"reflect"
 	"slices"
@@ -323,7 +324,7 @@ func TestWordsAreReadAsBashReadsThem(t *testing.T) {
 		`\$HOME`, `'$HOME'`, `!x`, `"!x"`, `a=b`, `x\` + "\n" + `y`, `""`, `{a}`, `{a,b`, `é`, `%s`, `&1`[1:],
 	} {
 		cmd := exec.CommandContext(t.Context(), "bash", "-c", `f() { printf '%s\0' "$@"; }; f `+word)
-		cmd.Dir = t.TempDir()
+		cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), "LC_ALL=C.UTF-8") // what \u stands for goes by the locale
 		out, err := cmd.Output()
 		if err != nil {
 			t.Fatalf("%s: %v", word, err)
