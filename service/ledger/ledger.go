@@ -53,15 +53,23 @@ const (
 
 // Ledger is an open ledger.
 type Ledger struct {
-	db  *database.DB
+	*files
 	now func() time.Time
+}
 
+// files are what a ledger keeps open, whatever clock it goes by.
+type files struct {
+	db     *database.DB
 	keep   requests
 	logged atomic.Int64 // the log's size after this process's last line, for marks
 
 	ownerMu sync.Mutex
 	owner   *textfile.Sign // this process's, from its first job on
 }
+
+// By is the same ledger by another clock: that of the service whose jobs are written. An emulator's clock
+// may be days ahead of the machine's. It is closed with l.
+func (l *Ledger) By(now func() time.Time) *Ledger { return &Ledger{l.files, now} }
 
 // Path is the ledger's file; its log is beside it.
 func (l *Ledger) Path() string { return l.db.Path() }

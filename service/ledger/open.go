@@ -24,12 +24,12 @@ import (
 // A ledger that cannot be written is opened for reading (see Frozen). The errors
 // are those of database.Open.
 func Open(ctx context.Context, path string, now func() time.Time) (l *Ledger, notice string, err error) {
-	l = &Ledger{now: now, keep: keptRequests()}
+	l = newLedger(nil, now)
 	carried := 0
 	db, damage, err := database.Open(ctx, path, database.Options{
 		Name: "ledger", Migrations: migrations[:], Tables: []string{"jobs", "job_steps", "marks"}, Now: now, Busy: database.Busy, Synced: true, Readable: true,
 		Replaced: func(ctx context.Context, fresh *database.DB, kept string) {
-			carried = (&Ledger{db: fresh, now: now, keep: keptRequests()}).salvage(ctx, kept)
+			carried = newLedger(fresh, now).salvage(ctx, kept)
 		},
 	})
 	if err != nil {
@@ -51,6 +51,10 @@ func Open(ctx context.Context, path string, now func() time.Time) (l *Ledger, no
 		}
 	}
 	return l, strings.Join(notes, " "), nil
+}
+
+func newLedger(db *database.DB, now func() time.Time) *Ledger {
+	return &Ledger{&files{db: db, keep: keptRequests()}, now}
 }
 
 func counted(n int, one, many string) string {

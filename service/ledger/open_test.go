@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -413,38 +412,9 @@ func TestAdoptTakesAJobOnce(t *testing.T) {
 	}
 }
 
-func TestInFlightAreTheJobsTheServiceMayWorkOn(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "ledger.db")
-	l := openTest(t, path)
-	states := []model.JobState{
-		model.JobIntent, model.JobSending, model.JobMayHave, model.JobRefused, model.JobNotSent, model.JobAccepted,
-		model.JobRunning, model.JobReady, model.JobFailed, model.JobCanceled,
-	}
-	for _, state := range states {
-		job, err := l.Begin(t.Context(), model.Job{}, "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := l.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
-			job.State = state
-			return "", nil
-		}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var got []model.JobState
-	list, err := l.InFlight(t.Context())
-	for _, job := range list {
-		got = append(got, job.State)
-	}
-	if want := []model.JobState{model.JobRunning, model.JobAccepted, model.JobSending, model.JobIntent}; err != nil || !slices.Equal(got, want) {
-		t.Errorf("%q, %v, want %q", got, err, want)
-	}
-}
-
 func TestAFrozenLedgerIsReadAndNotWritten(t *testing.T) {
 	path := sound(t)
-	l := &Ledger{db: database.Peek(path), now: clock()}
+	l := newLedger(database.Peek(path), clock())
 	defer l.Close()
 	if list, _, err := l.Jobs(t.Context(), 0); err != nil || len(list) != 4 {
 		t.Errorf("%d jobs, %v", len(list), err)

@@ -188,6 +188,24 @@ func (l *Ledger) HooksDue(ctx context.Context, profile string, now time.Time) ([
 	return l.jobs(ctx, "WHERE state = 'may_have' AND profile = $1 AND hook_due > 0 AND hook_due <= $2 ORDER BY n DESC", "looking for webhooks that are due", profile, database.Micros(now))
 }
 
+// Owing are the profiles with something to follow, in the order of their names: jobs that the service
+// works on, and jobs that may have started and whose webhook was to come by now.
+func (l *Ledger) Owing(ctx context.Context, now time.Time) ([]string, error) {
+	var out []string
+	err := database.Each(ctx, l.db, `SELECT DISTINCT profile FROM jobs WHERE state IN ('accepted', 'running', 'may_have')
+		AND (state <> 'may_have' OR hook_due > 0 AND hook_due <= $1) ORDER BY profile`,
+		[]any{database.Micros(now)}, func(row database.Scanner) error {
+			var profile string
+			err := row.Scan(&profile)
+			out = append(out, profile)
+			return err
+		})
+	if err != nil {
+		return nil, l.db.Fault("looking for profiles with jobs in flight", err)
+	}
+	return out, nil
+}
+
 // FieldsDue are the jobs of a profile with a result whose fields were not looked at, newest
 // first.
 func (l *Ledger) FieldsDue(ctx context.Context, profile string) ([]model.Job, error) {
