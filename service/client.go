@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -49,6 +50,9 @@ type Options struct {
 	HookDue func() time.Duration
 	// Drift keeps what the fields of results and fetches show; nil keeps nothing.
 	Drift *drift.Monitor
+	// Others are the accounts besides the one in use, whose jobs are followed too; nil for none. They need
+	// a Ledger.
+	Others *Others
 	// Name is the profile's, for what is looked up without asking for its addresses.
 	Name string
 	// BodiesDir takes large bodies, DownloadsDir results of jobs.
@@ -77,6 +81,8 @@ type Client struct {
 	journal   *journal.Journal
 	catalogue *catalogue.Catalogue
 	now       func() time.Time
+	others    *others // nil for none
+	log       *slog.Logger
 }
 
 // New makes a Client. It does no I/O.
@@ -110,6 +116,10 @@ func New(o Options) *Client {
 		wire:    wire,
 		journal: o.Journal,
 		now:     now,
+		log:     cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
+	}
+	if o.Others != nil && o.Ledger != nil {
+		c.others = newOthers(o, j)
 	}
 	c.Drift = Drift{o.Drift, o.Name, c.Jobs}
 	c.catalogue = catalogue.New(catalogue.Config{Dir: o.CatalogueDir, Place: c.place, Ask: c.collectors, Now: c.now})

@@ -9,9 +9,13 @@ import (
 	"zonedeck/service/webhook"
 )
 
-// HeardWebhook is webhook.Config's Heard: it tells the job of the ledger, see jobs.Runner.Heard.
+// HeardWebhook is webhook.Config's Heard: it tells the job of the ledger, of whatever profile, see
+// jobs.Runner.Heard.
 func (c *Client) HeardWebhook(ctx context.Context, news model.HookNews) (job, said string, err error) {
-	j, said, err := c.Heard(ctx, news)
+	j, err := c.JobOfWebhook(ctx, news)
+	if err == nil {
+		j, said, err = c.runnerOf(j.Profile).Heard(ctx, news)
+	}
 	switch {
 	case errors.Is(err, jobs.ErrOnItsWay):
 		return j.ID, "", webhook.ErrLater

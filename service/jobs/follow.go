@@ -20,7 +20,8 @@ const (
 type Followed struct {
 	Job model.Job
 	// On is true while the service is asked about the job, by this process or another; false
-	// where the key of this process is rejected, though another may go on.
+	// where this process cannot ask, because its key is rejected or cannot be had, though another
+	// may go on.
 	On bool
 	// Next is when it is asked next; zero unless On.
 	Next time.Time
@@ -143,7 +144,8 @@ func (f *follower) look(ctx context.Context) error {
 			}
 			in = true
 		}
-		if f.rn.watching.rejectedHere(job.ID) {
+		why, left := f.rn.watching.leaves(job.ID)
+		if left {
 			in, item.Due = false, time.Time{}
 		}
 		if in {
@@ -152,7 +154,7 @@ func (f *follower) look(ctx context.Context) error {
 		if in && !job.HookDue.IsZero() {
 			waiting++
 		}
-		f.tell(Followed{Job: job, On: in, Next: item.Due, Err: f.rn.watching.why(job.ID)})
+		f.tell(Followed{Job: job, On: in, Next: item.Due, Err: why})
 	}
 	f.rn.watching.among(len(items) - waiting) // of the others the service is asked
 	if err := f.over(ctx, there); err != nil {

@@ -177,10 +177,7 @@ func (rn *Runner) endWait(ctx context.Context, job model.Job, why string) (model
 // Errors: ErrUnknownJob (no job of the ledger waits for it), ErrOnItsWay, the ledger's, ctx's.
 func (rn *Runner) Heard(ctx context.Context, news model.HookNews) (job model.Job, said string, err error) {
 	defer rn.cfg.Wire.Begin()()
-	if err := rn.writable(); err != nil {
-		return model.Job{}, "", err
-	}
-	if job, err = rn.hooked(ctx, news); err != nil {
+	if job, err = rn.JobOfWebhook(ctx, news); err != nil {
 		return job, "", err
 	}
 	if onItsWay(job) { // or its process has died
@@ -221,9 +218,12 @@ func onItsWay(job model.Job) bool {
 	return job.State == model.JobIntent || job.State == model.JobSending
 }
 
-// hooked is the job that a webhook is about: that of its address, else that of the identifier
-// that it names.
-func (rn *Runner) hooked(ctx context.Context, news model.HookNews) (model.Job, error) {
+// JobOfWebhook is the job that a webhook is about: that of its address, else that of the identifier
+// that it names. Errors: ErrNoLedger, ErrUnknownJob, the ledger's.
+func (rn *Runner) JobOfWebhook(ctx context.Context, news model.HookNews) (model.Job, error) {
+	if err := rn.writable(); err != nil {
+		return model.Job{}, err
+	}
 	job, err := rn.cfg.Ledger.Hooked(ctx, news.Token)
 	if errors.Is(err, database.ErrNotFound) {
 		job, err = rn.cfg.Ledger.OfSnapshot(ctx, news.Snapshot)

@@ -113,6 +113,13 @@ func (w *watching) rejectedHere(id string) bool {
 	return w.rejected[id]
 }
 
+// leaves reports whether this process leaves a job to others: its key is rejected, or cannot be had. why is
+// what the last question came to.
+func (w *watching) leaves(id string) (why error, left bool) {
+	why = w.why(id)
+	return why, w.rejectedHere(id) || why != nil && !errors.As(why, new(*DiagnosisError))
+}
+
 // reject leaves a job to others until somebody wants it asked for here.
 func (w *watching) reject(id string) {
 	w.mu.Lock()

@@ -16,6 +16,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/dialect"
 	"zonedeck/service/jobs"
+	"zonedeck/service/profile"
 	"zonedeck/service/snippet"
 )
 
@@ -23,11 +24,15 @@ func (a *app) jobsFollowCommand() *cobra.Command {
 	var f followFlags
 	cmd := &cobra.Command{
 		Use:   "follow",
-		Short: "Follow all jobs of the profile that are in flight, and those to come",
-		Long: `Has the service asked about each job of the profile in flight until it is over, and prints a line for
-each thing that happens. Jobs of other profiles are left to a zonedeck that runs with those. Jobs that another zonedeck launches are followed, too; several processes share the
-asking. It runs until it is interrupted or gets SIGTERM, and ends with 0 then: a service for servers,
-whose unit 'zonedeck jobs unit' prints. Nothing is downloaded.`,
+		Short: "Follow all jobs that are in flight, and those to come",
+		Long: `Asks about each job in flight until it is over, and prints a line whenever something happens. It follows
+the jobs of every profile in the config file, whichever zonedeck launched them; several processes share
+the asking. Only the embedded emulator's jobs need --profile ` + profile.LocalName + `: it runs inside the process that uses it.
+Nothing is downloaded. It runs until it is interrupted or gets SIGTERM, and then ends with 0: a service
+for servers, whose unit 'zonedeck jobs unit' prints.
+
+Keys of other profiles are used as the inventory has them. Nobody is asked for a passphrase for them, and
+--admin-reason does not hold for them.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withSession(cmd.Context(), needs{jobs: true, reason: f.reason}, func(t *task) error {
@@ -40,7 +45,7 @@ whose unit 'zonedeck jobs unit' prints. Nothing is downloaded.`,
 	}
 	adminFlag(cmd, &f.reason)
 	notifyFlag(cmd, &f.notify)
-	cmd.Flags().BoolVar(&f.untilIdle, "until-idle", false, "end once no job is asked about; exit 30 if one has failed, else as 'jobs watch' if one could not be followed to its end")
+	cmd.Flags().BoolVar(&f.untilIdle, "until-idle", false, "end once no job of the profile in use is asked about; exit 30 if one of them has failed, else as 'jobs watch' if one could not be followed to its end")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object a line")
 	return cmd
 }
@@ -82,7 +87,7 @@ func (t *task) follow(ctx context.Context, f followFlags) error {
 	if err != nil {
 		return usage("%w", err)
 	}
-	if !d.AsksForJobs() {
+	if !d.AsksForJobs() && !t.Client.FollowsOthers() {
 		return usage("the contract does not show how to ask for a job's state: choose dialect %s for profile %q", dialect.WithJobs(), p.Name)
 	}
 	var reading sync.WaitGroup
@@ -90,14 +95,14 @@ func (t *task) follow(ctx context.Context, f followFlags) error {
 	following, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	reading.Go(func() { t.KeepReading(following, func(says string) { t.app.warn("%s", sanitizeLine(says)) }) })
-	lines := followLines{task: t, json: f.json, seen: map[string]jobs.Followed{}}
+	lines := followLines{task: t, own: p.Name, json: f.json, seen: map[string]jobs.Followed{}}
 	failed, bell := false, t.app.notifier(f.notify)
 	defer bell.end()
 	err = t.Client.Follow(following, func(e jobs.Followed) {
 		switch {
 		case e.Job.ID != "":
 			bell.seen(e.Job, e.On)
-			failed = failed || e.Job.State == model.JobFailed
+			failed = failed || e.Job.State == model.JobFailed && e.Job.Profile == p.Name
 			if err := lines.print(e); err != nil {
 				end(err)
 			}
@@ -123,13 +128,15 @@ func (t *task) follow(ctx context.Context, f followFlags) error {
 // followLines prints what happens, one line each.
 type followLines struct {
 	task *task
+	own  string // the profile in use
 	json bool
 	seen map[string]jobs.Followed
 }
 
-// givenUp is the exit for the jobs that are in flight and were not followed to their end, nil
-// without any.
+// givenUp is the exit for the jobs of the profile in use that are in flight and were not followed to their
+// end, nil without any.
 func (l *followLines) givenUp(ctx context.Context) error {
+	maps.DeleteFunc(l.seen, func(_ string, e jobs.Followed) bool { return e.Job.Profile != l.own })
 	ids := slices.Sorted(maps.Keys(l.seen))
 	if len(ids) == 0 {
 		return nil
@@ -155,7 +162,7 @@ func (l *followLines) print(e jobs.Followed) error {
 		event = eventNotFollowed
 	case e.Err != nil && (before.Err == nil || before.Err.Error() != e.Err.Error()):
 		event = eventUnanswered
-	case !known && e.On:
+	case e.On && !before.On:
 		event = eventFollowed
 	case progressLine(before.Job) != progressLine(e.Job):
 		event = eventChanged
@@ -180,12 +187,16 @@ func (l *followLines) print(e jobs.Followed) error {
 		}
 		return l.task.app.printJSON(out)
 	}
-	line := fmt.Sprintf("%s  %s  %s", at.UTC().Format(time.RFC3339), e.Job.ID, progressLine(e.Job))
+	name := e.Job.ID
+	if e.Job.Profile != l.own {
+		name += " (" + sanitizeLine(e.Job.Profile) + ")"
+	}
+	line := fmt.Sprintf("%s  %s  %s", at.UTC().Format(time.RFC3339), name, progressLine(e.Job))
 	switch event {
 	case eventUnanswered:
 		line += "  no answer: " + sanitizeLine(why)
 	case eventNotFollowed:
-		line += "  not followed any more: " + sanitizeLine(cmp.Or(why, e.Job.Fault.Diagnosis.Summary, "'zonedeck jobs watch "+e.Job.ID+"' asks again"))
+		line += "  not followed: " + sanitizeLine(cmp.Or(why, e.Job.Fault.Diagnosis.Summary, "'zonedeck jobs watch "+e.Job.ID+"' asks again"))
 	case eventNoWebhook:
 		line += "  no webhook came in time: " + wayOut(e.Job.ID)
 	case eventOver:
@@ -201,10 +212,9 @@ func (a *app) jobsUnitCommand() *cobra.Command {
 	o, asJSON := snippet.Options{}, false
 	cmd := &cobra.Command{
 		Use:   "unit",
-		Short: "Print a systemd unit that follows the jobs of a profile",
-		Long: `Prints a unit for the user's systemd that runs 'zonedeck jobs follow'. With --profile it follows the
-jobs of that profile, else those of the default one; each other profile with jobs needs a unit of its
-own. With --config it reads that file.`,
+		Short: "Print a systemd unit that follows all jobs",
+		Long: `Prints a unit for the user's systemd that runs 'zonedeck jobs follow', which follows the jobs of every
+profile in the config file: one unit is enough. --profile and --config are those of that command.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
 			if err := cmp.Or(oneLineFlag("--program", o.Program), oneLineFlag("--profile", a.flags.profile), oneLineFlag("--config", a.flags.config)); err != nil {

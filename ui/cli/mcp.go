@@ -8,11 +8,13 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
 	"zonedeck/service/dialect"
+	"zonedeck/service/jobs"
 	"zonedeck/service/profile"
 	"zonedeck/ui/cli/session"
 	"zonedeck/ui/mcp"
@@ -41,7 +43,8 @@ before it is sent, and of a job that was started it counts as the whole. A call 
 known is refused then, unless --allow-unpriced is given. A real account needs --max-cost. Without
 --job-inputs no job can be started.
 
-Everything stands in Activity, marked, while it happens.`,
+Everything stands in Activity, marked, while it happens. Your jobs are followed meanwhile, as by
+'zonedeck jobs follow'.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.serveMCP(cmd.Context(), f, cmd.Flags().Changed)
@@ -130,10 +133,32 @@ func (a *app) serveMCP(ctx context.Context, f mcpFlags, given func(flag string) 
 			a.sayUnpriced(c.Base(), rules.Zones)
 		}
 	}
+	ctx, end := context.WithCancel(ctx)
+	var following sync.WaitGroup
+	following.Go(func() { a.followMeanwhile(ctx, names[0]) })
+	defer following.Wait()
+	defer end()
 	if err := server.Run(ctx, a.Stdin, a.Stdout); err != nil {
 		return fail(exitState, "%w", err)
 	}
 	return nil
+}
+
+// followMeanwhile follows the operator's jobs while an agent is served. It has a session of its own: what
+// happens to a job is no deed of the agent's. Nobody can be asked for a passphrase.
+func (a *app) followMeanwhile(ctx context.Context, name string) {
+	o := a.options(needs{jobs: true})
+	o.Profile, o.Passphrase, o.Say = cmp.Or(name, o.Profile), nil, func(string, ...any) {}
+	warn := func(err error) { a.warn("jobs are not followed meanwhile: %s", oneLine(err)) }
+	s, err := session.Open(ctx, o)
+	if err != nil {
+		warn(err)
+		return
+	}
+	keepFollowing(ctx, func() error { return s.Client.Follow(ctx, func(jobs.Followed) {}) }, warn)
+	if err := s.Close(ctx); err != nil {
+		warn(err)
+	}
 }
 
 // sayUnpriced names the zones of a profile by which a cap refuses every fetch, because no rate of them is

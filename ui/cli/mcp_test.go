@@ -174,6 +174,31 @@ func TestAJobCountsUnderTheCap(t *testing.T) {
 	}
 }
 
+// Nobody waits for the job, and it is followed all the same.
+func TestJobsAreFollowedWhileAnAgentIsServed(t *testing.T) {
+	s := serve(t, nil, "--domains", "lab.test", "--job-inputs", "2")
+	if text, failed := s.call(t, "jobs_trigger", `{"dataset":"gd_products","inputs":[{"url":"http://lab.test/product/1"}]}`); failed {
+		t.Fatal(text)
+	}
+	end := time.After(30 * time.Second)
+	for text := ""; !strings.Contains(text, `"state":"ready"`); {
+		select {
+		case <-end:
+			t.Fatal(text)
+		default:
+			text, _ = s.call(t, "jobs_list", `{}`)
+		}
+	}
+	if code := s.end(); code != exitOK {
+		t.Errorf("exit code %d", code)
+	}
+	lines := s.history(t)
+	i := slices.IndexFunc(lines, func(a model.Activity) bool { return strings.HasSuffix(a.Text, "gd_products: ready") })
+	if i < 0 || lines[i].Source != "" {
+		t.Errorf("no line of the job's end, or one of the agent's: %+v", lines)
+	}
+}
+
 func TestAnAgentUsesEveryTool(t *testing.T) {
 	s := serve(t, nil, "--domains", "lab.test", "--job-inputs", "2")
 	tools, err := s.ListTools(t.Context(), nil)

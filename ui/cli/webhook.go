@@ -39,8 +39,9 @@ func (a *app) webhookListenCommand() *cobra.Command {
 [[webhook.verify]] of the configuration says; its job; and the state of that, by asking the service.
 Nothing that a webhook says is believed. One line says where it listens, and one each webhook that was
 worked on or came once more. Those that are refused because they are too large, or the inbox or the disk is
-full, are said on stderr: the first, then every minute and at the end how many. Meanwhile the jobs of the profile are followed, so that one whose webhook
-does not come in time is asked about; those of other profiles wait for a zonedeck that runs with these. It ends with 0 when it is interrupted or gets SIGTERM.
+full, are said on stderr: the first, then every minute and at the end how many. Meanwhile the jobs of all
+profiles are followed, as by 'zonedeck jobs follow', so that one whose webhook does not come in time is
+asked about. It ends with 0 when it is interrupted or gets SIGTERM.
 
 It listens on this machine alone unless --allow-remote is given. For a service that cannot reach it,
 set public_url in [webhook] to the address of a tunnel or a proxy that leads there. 0.0.0.0 is every
@@ -152,12 +153,14 @@ func (t *task) listen(ctx context.Context, f listenFlags) error {
 		}
 	}()
 	reading.Go(func() { t.KeepReading(running, func(says string) { t.app.warn("%s", sanitizeLine(says)) }) })
-	if d.AsksForJobs() {
+	if !d.AsksForJobs() {
+		t.app.say("zonedeck: the contract does not show how to ask for a job's state: webhooks are stored and verified, and the jobs of profile %s stay as they are", sanitizeLine(p.Name))
+	}
+	if d.AsksForJobs() || t.Client.FollowsOthers() {
 		keepFollowing(running, func() error { return t.Client.Follow(running, func(jobs.Followed) {}) }, func(err error) {
 			t.app.warn("the jobs are not followed, and webhooks are received all the same: %s", oneLine(err))
 		})
 	} else {
-		t.app.say("zonedeck: the contract does not show how to ask for a job's state: webhooks are stored and verified, and the jobs stay as they are")
 		<-running.Done()
 	}
 	if ctx.Err() != nil { // the way a service is ended

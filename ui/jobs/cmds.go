@@ -68,10 +68,10 @@ func (m *Model) load() tea.Cmd {
 	})
 }
 
-// follow listens to what happens to the jobs in flight, until the profile changes or the
-// program ends. The service is asked by the service layer, whatever is on the screen.
+// follow listens to what happens to the jobs in flight, those of other profiles too, until the profile
+// changes or the program ends. The service is asked by the service layer, whatever is on the screen.
 func (m *Model) follow() tea.Cmd {
-	if m.work.following.Running() || !m.session.Ready || !m.asksForJobs() {
+	if m.work.following.Running() || !m.session.Ready {
 		return nil
 	}
 	l := m.deps.Ledger
@@ -111,9 +111,9 @@ func (m *Model) followed(f service.Followed) tea.Cmd {
 		return tea.Batch(m.announce(f.Job), m.tellEnd(f.Job), m.showProgress())
 	case f.Job.State == model.JobMayHave: // nobody asks about it
 		delete(m.work.followed, id)
-		return tea.Batch(m.showProgress(), kit.Warn(id+" may have started: no webhook came in time (s looks for it in the service's list)"))
+		return tea.Batch(m.showProgress(), kit.Warn(m.naming(f.Job)+" may have started: no webhook came in time"+m.here(f.Job, " (s looks for it in the service's list)")))
 	case !f.On && before.On && f.Err != nil:
-		return tea.Batch(kit.Warn("following "+id+" ended: "+f.Err.Error()+" (f follows it again)"), m.showProgress())
+		return tea.Batch(kit.Warn("following "+m.naming(f.Job)+" ended: "+f.Err.Error()+" (f follows it again)"), m.showProgress())
 	}
 	return m.showProgress()
 }
@@ -129,12 +129,28 @@ func (m *Model) followEnded(err error) tea.Cmd {
 func (m *Model) announce(j model.Job) tea.Cmd {
 	switch j.State {
 	case model.JobReady:
-		return kit.Info(j.ID + " is ready: d downloads, p shows its first records")
+		return kit.Info(m.naming(j) + " is ready" + m.here(j, ": d downloads, p shows its first records"))
 	case model.JobFailed:
-		return kit.Fail(j.ID + " failed: " + cmp.Or(j.Detail, "the service gave no reason"))
+		return kit.Fail(m.naming(j) + " failed: " + cmp.Or(j.Detail, "the service gave no reason"))
 	default:
-		return kit.Info(j.ID + ": " + j.State.Label())
+		return kit.Info(m.naming(j) + ": " + j.State.Label())
 	}
+}
+
+// naming names a job, with its profile where that is another one.
+func (m *Model) naming(j model.Job) string {
+	if m.foreign(j) {
+		return j.ID + " of profile " + j.Profile
+	}
+	return j.ID
+}
+
+// here is what the keys do with a job, unless it is another profile's.
+func (m *Model) here(j model.Job, keys string) string {
+	if m.foreign(j) {
+		return " (@ switches to its profile)"
+	}
+	return keys
 }
 
 // kept is what is written down before a launch.

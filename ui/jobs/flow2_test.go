@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -269,56 +268,6 @@ func TestDownloadAndPreview(t *testing.T) {
 	})
 }
 
-func TestTheContractAloneCannotFollowAndSaysWhy(t *testing.T) {
-	f := &fakeLedger{jobs: []model.Job{
-		{ID: "job-1", Snapshot: "sd_1", Profile: "acme", Dataset: "gd_products", State: model.JobAccepted, Inputs: 4, Done: -1, Records: -1},
-	}}
-	flow(t, f, "documented", 120, 40, func(s *uitest.Screen) {
-		s.Expect("not followed: the contract shows no way")
-		s.Press("c")
-		s.Expect("the contract shows no way to ask for a job's state or result")
-		if f.follows() != 0 {
-			t.Fatal("it was followed")
-		}
-	})
-}
-
-func TestAllJobsAreFollowedToTheirEnd(t *testing.T) {
-	f := &fakeLedger{}
-	for i := range 20 {
-		id := string(rune('a' + i))
-		f.jobs = append(f.jobs, model.Job{ID: id, Snapshot: "sd_" + id, Profile: "acme", Dataset: "d", State: model.JobRunning, Inputs: 4, Done: 0, Records: 0})
-	}
-	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
-		s.After(time.Minute)
-		if n := f.follows(); n != 20 {
-			t.Fatalf("%d jobs were followed in the end, want 20", n)
-		}
-		if screen := s.Screen(); strings.Contains(screen, "running  ") && strings.Contains(screen, "●") {
-			t.Fatalf("jobs still run:\n%s", screen)
-		}
-	})
-}
-
-func TestFStartsAWatchAgainThatEndedEarly(t *testing.T) {
-	f := &fakeLedger{
-		jobs:     []model.Job{{ID: "a", Snapshot: "sd_a", Profile: "acme", Dataset: "d", State: model.JobRunning, Inputs: 4}},
-		watchErr: errors.New("the service cannot be reached"),
-	}
-	flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
-		s.Expect("following a ended: the service cannot be reached")
-		s.Expect("not followed any more", "● running")
-		s.Press("r") // a reload alone does not start it
-		if f.follows() != 1 {
-			t.Fatalf("followed %d times, want 1", f.follows())
-		}
-		f.watchErr = nil
-		s.Press("f")
-		s.After(9 * time.Second)
-		s.Expect("✓ ready")
-	})
-}
-
 func TestPastedAddressesOpenTheDialog(t *testing.T) {
 	f := &fakeLedger{}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
@@ -381,17 +330,6 @@ func TestAnotherTabOpensAJob(t *testing.T) {
 		s.Expect("b · gd_reviews", "dead pages")
 		s.Send(kit.Goto{View: kit.Jobs, Msg: kit.OpenJob{ID: "zz"}})
 		s.Expect("job zz is not in the ledger")
-	})
-}
-
-func TestAnotherProfileStopsWhatIsFollowed(t *testing.T) {
-	f := &fakeLedger{jobs: []model.Job{{ID: "a", Snapshot: "sd_a", Profile: "acme", Dataset: "d", State: model.JobRunning, Inputs: 4}}}
-	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
-		s.Send(kit.SessionChanged{Session: kit.Session{ProfileName: "staging", Ready: true}})
-		if f.stopped != 1 {
-			t.Fatalf("%d watches stopped, want 1", f.stopped)
-		}
-		s.Expect("it belongs to profile")
 	})
 }
 

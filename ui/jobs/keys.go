@@ -137,6 +137,8 @@ func (m *Model) whyNot(i intent) string {
 		return "it is already being cancelled"
 	case i == intentFollow && m.work.followed[j.ID].On:
 		return "it is already being followed"
+	case i == intentFollow && m.foreign(j) && j.Snapshot != "": // its own dialect decides
+		return m.session.NotReady()
 	}
 	return m.whyNotAsk(j)
 }

@@ -91,7 +91,7 @@ func TestANextStepThatCannotBeTakenNowSaysWhy(t *testing.T) {
 		job  func(*model.Job)
 		want string
 	}{
-		"foreign":  {func(j *model.Job) { j.Profile = "other" }, "·   ask again · it belongs to profile other"},
+		"unknown":  {func(j *model.Job) { j.Snapshot = "" }, "·   ask again · no identifier was received for this job"},
 		"followed": {func(*model.Job) {}, "·   ask again · it is already being followed"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -64,8 +64,8 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	return m.result(msg)
 }
 
-// setSession stores a new session. Jobs of other profiles stay in the list, but only
-// those of the current profile can be followed.
+// setSession stores a new session. Jobs of other profiles stay in the list, and are followed too; only
+// those of the profile in use can be worked with.
 func (m *Model) setSession(s kit.Session) tea.Cmd {
 	changed := s.ProfileName != m.session.ProfileName
 	was := m.profile

@@ -244,7 +244,7 @@ func (m *Model) notes(j model.Job, w int) []string {
 	case followed.On:
 		return widget.Wrapped(t.Muted, "followed: the service is asked now and then until the state is final", w)
 	case followed.Err != nil:
-		return widget.Wrapped(t.Muted, "not followed any more: "+followed.Err.Error()+" · f follows it again", w)
+		return widget.Wrapped(t.Muted, "not followed: "+followed.Err.Error()+" · f follows it again", w)
 	case known:
 		return widget.Wrapped(t.Muted, "not followed any more · f follows it again", w)
 	case why != "":

@@ -23,6 +23,8 @@ type AdminError struct {
 	Finding keystore.Finding
 	// Chosen says that it was to be the key of a profile; Form that a person fills in the form of one.
 	Chosen, Form bool
+	// Other is the profile, other than the one in use, whose job was to be asked for.
+	Other string
 }
 
 // AsksWhy says that a reason would be taken.
@@ -41,8 +43,12 @@ func (e *AdminError) Error() string {
 		return fmt.Sprintf("%s: that is for people, and programs work by the key of a profile (%s): %s; or say why it must be this key %s. Nothing was saved",
 			what, e.Finding.Source, e.Finding.Fix, where)
 	}
-	return fmt.Sprintf("%s: commands do not use it (%s): %s; or say why it must be this key with --admin-reason. Nothing was sent with it",
-		what, e.Finding.Source, e.Finding.Fix)
+	how := "with --admin-reason"
+	if e.Other != "" {
+		how = "in a run with --profile " + e.Other + " --admin-reason"
+	}
+	return fmt.Sprintf("%s: commands do not use it (%s): %s; or say why it must be this key %s. Nothing was sent with it",
+		what, e.Finding.Source, e.Finding.Fix, how)
 }
 
 // admin is why a key is not for programs, or nil: it is ADMIN, or has the value of one that is,
@@ -113,6 +119,20 @@ type reasons struct {
 // journal. A key that is refused by its record is not resolved: its command is not run, its keyring
 // not unlocked. The value is judged, too: it may be that of another record.
 func (s *Session) permit(ctx context.Context, p profile.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error) {
+	return s.permitBecause(ctx, p, k, take, strings.TrimSpace(s.o.AdminReason))
+}
+
+// permitOther is permit for a job of another profile than the one in use. A reason was given for the keys of
+// that one alone.
+func (s *Session) permitOther(ctx context.Context, p profile.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error) {
+	value, err := s.permitBecause(ctx, p, k, take, "")
+	if refused := (*AdminError)(nil); errors.As(err, &refused) {
+		refused.Other = p.Name
+	}
+	return value, err
+}
+
+func (s *Session) permitBecause(ctx context.Context, p profile.Profile, k model.Key, take func() (keystore.Secret, error), reason string) (keystore.Secret, error) {
 	if err := s.readKeys(); err != nil && s.embedded == nil { // whose the key is, is not known
 		return keystore.Secret{}, err
 	}
@@ -120,7 +140,9 @@ func (s *Session) permit(ctx context.Context, p profile.Profile, k model.Key, ta
 		return keystore.Secret{}, err
 	}
 	s.sayReplaced(k)
-	if err := s.PermitKey(k); err != nil {
+	recorded := k
+	recorded.Fingerprint = "" // another value may stand behind it by now
+	if err := s.permitValue(recorded, reason); err != nil {
 		return keystore.Secret{}, err
 	}
 	value, err := take()
@@ -128,11 +150,11 @@ func (s *Session) permit(ctx context.Context, p profile.Profile, k model.Key, ta
 		return keystore.Secret{}, err
 	}
 	k.Fingerprint = value.Fingerprint()
-	if err := cmp.Or(s.ofOwnAccount(p, k), s.permitValue(k)); err != nil {
+	if err := cmp.Or(s.ofOwnAccount(p, k), s.permitValue(k, reason)); err != nil {
 		return keystore.Secret{}, err
 	}
 	if s.o.Unattended && s.admin(k) != nil {
-		err = s.recordReason(ctx, k, value, strings.TrimSpace(s.o.AdminReason))
+		err = s.recordReason(ctx, k, value, reason)
 	}
 	return value, err
 }
@@ -141,7 +163,7 @@ func (s *Session) permit(ctx context.Context, p profile.Profile, k model.Key, ta
 // was given.
 func (s *Session) PermitKey(k model.Key) error {
 	k.Fingerprint = "" // another value may stand behind it by now
-	return s.permitValue(k)
+	return s.permitValue(k, s.o.AdminReason)
 }
 
 // PermitLaunch says whether what is about to begin would be refused its key, the profile's for an
@@ -158,12 +180,12 @@ func (s *Session) PermitLaunch(ctx context.Context, name string) error {
 	if value, err := s.resolve(keystore.Unasked(ctx), k.Secret); err == nil {
 		k.Fingerprint = value.Fingerprint()
 	}
-	return cmp.Or(s.ofOwnAccount(p, k), s.permitValue(k))
+	return cmp.Or(s.ofOwnAccount(p, k), s.permitValue(k, s.o.AdminReason))
 }
 
 // permitValue is PermitKey for a key with the fingerprint of the value that would be sent.
-func (s *Session) permitValue(k model.Key) error {
-	if !s.o.Unattended || strings.TrimSpace(s.o.AdminReason) != "" {
+func (s *Session) permitValue(k model.Key, reason string) error {
+	if !s.o.Unattended || strings.TrimSpace(reason) != "" {
 		return nil
 	}
 	if refused := s.admin(k); refused != nil {

@@ -161,7 +161,7 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 		Profile: s.Profile, Secret: s.secret, Key: s.Key, Permit: s.permit, Journal: s.journal, Ledger: s.ledger, Work: s.work.queue, HookDue: func() time.Duration { return s.configured().Webhook().Due },
 		Own: s.mayBeKey, Used: s.keyUsed,
 		Follows: func(ref string) bool { return keystore.Ref(ref).Scheme() == keystore.SchemeDemo },
-		Name:    s.Base.Name, Drift: drift.NewMonitor(drift.Config{Open: s.drift.store, ContractsDir: s.Paths.ContractsDir(), Person: person(o.Getenv)}),
+		Others:  s.others(), Name: s.Base.Name, Drift: drift.NewMonitor(drift.Config{Open: s.drift.store, ContractsDir: s.Paths.ContractsDir(), Person: person(o.Getenv)}),
 		Rules: s.added.For, BodiesDir: s.Paths.BodiesDir(), DownloadsDir: s.Paths.DownloadsDir(), CatalogueDir: s.Paths.CatalogueDir(), Now: s.Now, Timer: o.Now, Log: o.Log,
 	})
 	return s, nil

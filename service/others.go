@@ -1,0 +1,258 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/dialect"
+	"zonedeck/service/exchange"
+	"zonedeck/service/jobs"
+	"zonedeck/service/overview"
+	"zonedeck/service/profile"
+)
+
+// Others are the accounts besides the one in use. Their jobs are followed too, and nothing else is sent
+// to them.
+type Others struct {
+	// Profiles are those of the configuration as it is now, without the profile in use and the embedded
+	// emulator, which lives in the process that uses it.
+	Profiles func() []profile.Profile
+	// Key gives a key of the inventory by name. A key that the environment gives belongs to the profile in
+	// use alone.
+	Key func(name string) (model.Key, bool)
+	// Permit is that of exchange.Access.
+	Permit func(ctx context.Context, p profile.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error)
+	// Now is the machine's clock: that of the profile in use may be an emulator's, which can be moved.
+	Now func() time.Time
+}
+
+// lookForOthers is how often the ledger is looked at for jobs of profiles that are not followed yet.
+const lookForOthers = 2 * time.Second
+
+// others are the runners of other profiles, each made when it is first needed. Use newOthers.
+type others struct {
+	Others
+	runner func(name string) *jobs.Runner
+	ledger interface {
+		Owing(ctx context.Context, now time.Time) ([]string, error)
+	}
+
+	mu      sync.Mutex
+	runners map[string]*jobs.Runner
+}
+
+// newOthers are the runners of o.Others, which must be set, with the parts that j has. They ask nobody for
+// a passphrase: the person at the terminal works with another profile.
+func newOthers(o Options, j jobs.Config) *others {
+	of := &others{Others: *o.Others, ledger: o.Ledger, runners: map[string]*jobs.Runner{}}
+	j.Now, j.Ledger = of.Now, o.Ledger.By(of.Now)
+	of.runner = func(name string) *jobs.Runner {
+		j := j
+		j.Access = exchange.Access{
+			Profile: func(context.Context) (profile.Profile, error) { return of.profile(name) },
+			Secret: func(ctx context.Context, ref string) (keystore.Secret, error) {
+				return o.Secret(keystore.Unasked(ctx), ref)
+			},
+			Key: of.Key, Permit: of.Permit,
+		}
+		j.List = func(ctx context.Context, key, dataset string, most int) ([]model.RemoteJob, int, error) {
+			return overview.Jobs(ctx, overview.Config{Access: j.Access, Wire: j.Wire, Now: of.Now}, key, dataset, most)
+		}
+		return jobs.New(j)
+	}
+	return of
+}
+
+func (o *others) profile(name string) (profile.Profile, error) {
+	profiles := o.Profiles()
+	i := slices.IndexFunc(profiles, func(p profile.Profile) bool { return p.Name == name })
+	if i < 0 {
+		return profile.Profile{}, fmt.Errorf("profile %s is not in the configuration", name)
+	}
+	return profiles[i], nil
+}
+
+// of is the runner of a profile of the configuration; nil for any other.
+func (o *others) of(name string) *jobs.Runner {
+	if o == nil {
+		return nil
+	}
+	if _, err := o.profile(name); err != nil {
+		return nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.runners[name] == nil {
+		o.runners[name] = o.runner(name)
+	}
+	return o.runners[name]
+}
+
+// askable are the profiles whose jobs can be asked for.
+func (o *others) askable() (names []string) {
+	if o == nil {
+		return nil
+	}
+	for _, p := range o.Profiles() {
+		if d, err := dialect.Find(p.Dialect); err == nil && d.AsksForJobs() {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// FollowsOthers reports whether there are other profiles whose jobs can be asked for.
+func (c *Client) FollowsOthers() bool { return len(c.others.askable()) > 0 }
+
+// Follow has the services asked about the jobs of all accounts in flight until ctx ends: those of the
+// profile in use, see jobs.Runner.Follow, and those of each other profile of the configuration. on gets
+// all of them, from this goroutine; Job.Profile tells them apart. A Followed without a job speaks of the
+// profile in use alone.
+//
+// Errors are those of jobs.Runner.Follow for the profile in use, but for ErrNotShown: its dialect may
+// change, and other profiles have theirs. A profile whose jobs cannot be followed is tried again.
+func (c *Client) Follow(ctx context.Context, on func(jobs.Followed)) error {
+	if c.others == nil {
+		return c.Runner.Follow(ctx, on)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	f := followers{c: c, events: make(chan followedBy), running: map[string]context.CancelFunc{}, said: map[string]string{}}
+	defer f.all.Wait()
+	defer cancel()
+	f.start(ctx, inUse, c.Runner)
+	f.look(ctx)
+	next := time.NewTicker(lookForOthers)
+	defer next.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-next.C:
+			f.look(ctx)
+		case e := <-f.events:
+			if err := f.take(e, on); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// inUse stands for the profile in use among the followers.
+const inUse = ""
+
+// followedBy is what the follower of a profile told, or why it ended.
+type followedBy struct {
+	jobs.Followed
+	profile string
+	ended   bool
+	err     error
+}
+
+// followers are those of one Follow, used by its goroutine.
+type followers struct {
+	c       *Client
+	events  chan followedBy
+	all     sync.WaitGroup
+	running map[string]context.CancelFunc // by profile
+	said    map[string]string             // of each profile, why it could not be followed, as it was logged last
+}
+
+// start follows the jobs of a profile.
+func (f *followers) start(ctx context.Context, name string, rn *jobs.Runner) {
+	own, cancel := context.WithCancel(ctx)
+	f.running[name] = cancel
+	f.all.Go(func() {
+		defer cancel()
+		tell := func(e followedBy) {
+			e.profile = name
+			select {
+			case f.events <- e:
+			case <-ctx.Done():
+			}
+		}
+		err := rn.Follow(own, func(e jobs.Followed) { tell(followedBy{Followed: e}) })
+		tell(followedBy{ended: true, err: err})
+	})
+}
+
+// take hands on what a follower told.
+func (f *followers) take(e followedBy, on func(jobs.Followed)) error {
+	switch {
+	case !e.ended:
+		if e.Job.ID != "" || e.profile == inUse {
+			on(e.Followed)
+		}
+		return nil
+	case e.profile == inUse && !errors.Is(e.err, dialect.ErrNotShown):
+		return e.err
+	}
+	delete(f.running, e.profile)
+	if e.profile == inUse {
+		on(jobs.Followed{})
+	} else if e.err != nil {
+		f.warn(e.profile, e.err)
+	}
+	return nil
+}
+
+// look begins to follow the profiles that have jobs in flight now, and ends it for those that are no longer
+// in the configuration.
+func (f *followers) look(ctx context.Context) {
+	if _, running := f.running[inUse]; !running {
+		if _, d, err := f.c.access.Current(ctx); err == nil && d.AsksForJobs() {
+			f.start(ctx, inUse, f.c.Runner)
+		}
+	}
+	can := f.c.others.askable()
+	for name, end := range f.running {
+		if name != inUse && !slices.Contains(can, name) {
+			end()
+		}
+	}
+	if len(can) == 0 {
+		return
+	}
+	owing, err := f.c.others.ledger.Owing(ctx, f.c.others.Now())
+	if err != nil && ctx.Err() == nil {
+		f.warn(inUse, err)
+	}
+	for _, name := range owing {
+		if _, running := f.running[name]; running || !slices.Contains(can, name) {
+			continue
+		}
+		if rn := f.c.others.of(name); rn != nil {
+			f.start(ctx, name, rn)
+		}
+	}
+}
+
+// warn logs why the jobs of a profile are not followed, unless it did so last.
+func (f *followers) warn(name string, err error) {
+	if text := err.Error(); f.said[name] != text {
+		f.said[name] = text
+		f.c.log.Warn("the jobs of other profiles are not followed", "profile", name, "error", err)
+	}
+}
+
+// runnerOf is the runner of the jobs of a profile: that of the profile in use where it is not known.
+func (c *Client) runnerOf(name string) *jobs.Runner {
+	if rn := c.others.of(name); rn != nil {
+		return rn
+	}
+	return c.Runner
+}
+
+// AskNow is jobs.Runner.AskNow for a job of whatever profile.
+func (c *Client) AskNow(ctx context.Context, jobID string) error {
+	job, err := c.Job(ctx, jobID)
+	if err != nil {
+		return err
+	}
+	return c.runnerOf(job.Profile).AskNow(ctx, job.ID)
+}

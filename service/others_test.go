@@ -1,0 +1,238 @@
+package service
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/emulator"
+	"zonedeck/service/emulator/fault"
+	"zonedeck/service/emulator/scenario"
+	"zonedeck/service/jobs"
+	"zonedeck/service/ledger"
+	"zonedeck/service/profile"
+	"zonedeck/service/servicetest"
+)
+
+// accounts are two accounts with one ledger: acme, whose console runs, and beta, for which nothing but a
+// launch is ever run. Each is an emulator of its own, and beta's key is of no use at acme's.
+type accounts struct {
+	acme, beta         *Client
+	acmeDemo, betaDemo servicetest.Demo
+	ledger             *ledger.Ledger
+	gone               atomic.Bool // beta is no longer in the configuration
+	asked              []string    // the references that were resolved for beta, by acme's client
+	mayAsk             bool        // of any of them, a passphrase could have been asked for
+}
+
+func twoAccounts(t *testing.T, change func(o *Options), rules ...fault.Rule) *accounts {
+	t.Helper()
+	sc := scenario.Demo()
+	sc.PageDelay, sc.Faults = time.Millisecond, rules
+	demo := func(name string) servicetest.Demo {
+		d := servicetest.Emulator(t, emulator.Options{StateDir: t.TempDir(), Scenario: sc, LoopbackWebhooks: true})
+		d.Profile.Name, d.Profile.Local = name, false
+		return d
+	}
+	a := &accounts{acmeDemo: demo("acme"), betaDemo: demo("beta")}
+	l, dir := servicetest.Ledger(t)
+	queue := servicetest.Work(t)
+	a.ledger = l
+	options := func(d servicetest.Demo) Options {
+		return Options{
+			Profile: func(context.Context) (profile.Profile, error) { return d.Profile, nil },
+			Secret:  d.Secret, Key: d.Key, Ledger: l, Work: queue, DownloadsDir: filepath.Join(dir, "downloads"),
+		}
+	}
+	a.beta = New(options(a.betaDemo))
+	o := options(a.acmeDemo)
+	own := o.Secret
+	o.Secret = func(ctx context.Context, ref string) (keystore.Secret, error) {
+		if name, beta := strings.CutPrefix(ref, "beta:"); beta {
+			a.asked, a.mayAsk = append(a.asked, name), a.mayAsk || keystore.MayAsk(ctx)
+			return a.betaDemo.Secret(ctx, "demo:key/"+name)
+		}
+		return own(ctx, ref)
+	}
+	o.Others = &Others{
+		Profiles: func() []profile.Profile {
+			if a.gone.Load() {
+				return nil
+			}
+			return []profile.Profile{a.betaDemo.Profile}
+		},
+		Key: func(name string) (model.Key, bool) {
+			k, ok := a.betaDemo.Key(name)
+			k.Secret = "beta:" + name
+			return k, ok
+		},
+		Now: time.Now,
+	}
+	if change != nil {
+		change(&o)
+	}
+	a.acme = New(o)
+	return a
+}
+
+// launched is a job of beta that its process has left to others.
+func (a *accounts) launched(t *testing.T) model.Job {
+	t.Helper()
+	job, err := a.beta.Trigger(t.Context(), asked("http://lab.test/product/1"))
+	if err != nil || job.State != model.JobAccepted {
+		t.Fatalf("%+v, %v", job, err)
+	}
+	return job
+}
+
+// until follows by acme's client until told says that it has seen enough.
+func (a *accounts) until(t *testing.T, told func(jobs.Followed) bool) {
+	t.Helper()
+	ctx, end := context.WithTimeout(t.Context(), time.Minute)
+	defer end()
+	enough := false
+	if err := a.acme.Follow(ctx, func(f jobs.Followed) {
+		if !enough && told(f) {
+			enough = true
+			end()
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if !enough {
+		t.Fatal("it was not told")
+	}
+}
+
+func TestAJobOfAnotherProfileIsFollowed(t *testing.T) {
+	a := twoAccounts(t, nil)
+	job := a.launched(t)
+	a.until(t, func(f jobs.Followed) bool { return f.Job.ID == job.ID && f.Job.State == model.JobReady })
+	if got, err := a.acme.Job(t.Context(), job.ID); err != nil || got.Profile != "beta" || got.State != model.JobReady {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if len(a.asked) == 0 || slices.ContainsFunc(a.asked, func(name string) bool { return name != job.KeyName }) || a.mayAsk {
+		t.Errorf("resolved %q, and a passphrase may have been asked for: %t", a.asked, a.mayAsk)
+	}
+}
+
+func TestAJobThatIsLaunchedWithAnotherProfileMeanwhileIsFollowed(t *testing.T) {
+	a := twoAccounts(t, nil)
+	var job model.Job
+	a.until(t, func(f jobs.Followed) bool {
+		if f.Job.ID == "" && job.ID == "" { // nothing is in flight yet
+			job = a.launched(t)
+		}
+		return job.ID != "" && f.Job.ID == job.ID && f.Job.State == model.JobReady
+	})
+}
+
+func TestWhatTheProfileInUseCannotAskForOtherProfilesCan(t *testing.T) {
+	a := twoAccounts(t, func(o *Options) {
+		whole := o.Profile
+		o.Profile = func(ctx context.Context) (profile.Profile, error) {
+			p, err := whole(ctx)
+			p.Dialect = "documented"
+			return p, err
+		}
+	})
+	job := a.launched(t)
+	a.until(t, func(f jobs.Followed) bool { return f.Job.ID == job.ID && f.Job.State == model.JobReady })
+}
+
+func TestAJobOfAnotherProfileWhoseKeyCannotBeHadIsSaidNotToBeFollowed(t *testing.T) {
+	locked := errors.New("the key of beta is locked")
+	a := twoAccounts(t, func(o *Options) {
+		o.Others.Permit = func(context.Context, profile.Profile, model.Key, func() (keystore.Secret, error)) (keystore.Secret, error) {
+			return keystore.Secret{}, locked
+		}
+	})
+	job := a.launched(t)
+	a.until(t, func(f jobs.Followed) bool {
+		return f.Job.ID == job.ID && !f.On && f.Next.IsZero() && errors.Is(f.Err, locked)
+	})
+}
+
+func TestAWebhookOfAnotherProfilesJobHasItsServiceAsked(t *testing.T) {
+	a := twoAccounts(t, nil)
+	r := asked("http://lab.test/product/1")
+	token := strings.ToLower(rand.Text())
+	r.Settings.Notify = model.HookAddress("http://127.0.0.1:9", token) // nobody is there
+	job, err := a.beta.Trigger(t.Context(), r)
+	if err != nil || job.HookDue.IsZero() {
+		t.Fatalf("%+v, %v", job, err)
+	}
+	heard := ""
+	a.until(t, func(f jobs.Followed) bool {
+		if f.Job.ID == job.ID && heard == "" { // it waits
+			_, heard, err = a.acme.HeardWebhook(t.Context(), model.HookNews{Delivery: "d1", Token: token, Verified: true, How: "verified"})
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		return f.Job.ID == job.ID && f.Job.State == model.JobReady
+	})
+	if heard != "the service is asked for the job's state" {
+		t.Errorf("%q", heard)
+	}
+}
+
+func TestAJobOfAnotherProfileIsAskedForAtOnce(t *testing.T) {
+	a := twoAccounts(t, nil)
+	job := a.launched(t)
+	if err := a.acme.AskNow(t.Context(), job.ID); err != nil {
+		t.Error(err)
+	}
+	a.gone.Store(true)
+	var wrong *model.RequestError
+	if err := a.acme.AskNow(t.Context(), job.ID); !errors.As(err, &wrong) || !strings.Contains(err.Error(), "belongs to profile beta, not to acme") {
+		t.Errorf("%v", err)
+	}
+}
+
+// What the console writes of a real account goes by the machine's clock, though the profile in use is an
+// emulator whose clock was moved.
+func TestTheJobsOfOtherProfilesGoByTheMachinesClock(t *testing.T) {
+	moved := func() time.Time { return time.Now().Add(10 * 24 * time.Hour) }
+	a := twoAccounts(t, func(o *Options) { o.Now, o.Timer, o.Ledger = moved, time.Now, o.Ledger.By(moved) })
+	job := a.launched(t)
+	a.until(t, func(f jobs.Followed) bool { return f.Job.ID == job.ID && f.Job.State == model.JobReady })
+	got, err := a.acme.Job(t.Context(), job.ID)
+	if err != nil || time.Until(got.Updated) > time.Minute {
+		t.Errorf("updated %s, %v", got.Updated, err)
+	}
+}
+
+// fakeOwing are the profiles with jobs in flight.
+type fakeOwing []string
+
+func (f fakeOwing) Owing(context.Context, time.Time) ([]string, error) { return f, nil }
+
+func TestAProfileThatLeavesTheConfigurationIsFollowedNoMore(t *testing.T) {
+	there := []profile.Profile{servicetest.Profile("http://beta.test")}
+	there[0].Name = "beta"
+	c := New(Options{})
+	c.others = &others{
+		Others: Others{Now: time.Now, Profiles: func() []profile.Profile { return there }},
+		ledger: fakeOwing{"beta"},
+	}
+	ended := 0
+	f := followers{c: c, running: map[string]context.CancelFunc{inUse: func() {}, "beta": func() { ended++ }}, said: map[string]string{}}
+	f.look(t.Context())
+	if ended != 0 {
+		t.Error("ended while it is there")
+	}
+	there = nil
+	f.look(t.Context())
+	if ended != 1 {
+		t.Errorf("ended %d times once it is gone", ended)
+	}
+}
