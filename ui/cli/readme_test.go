@@ -219,16 +219,34 @@ func TestTheLinksOfTheDocumentsLeadSomewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+	link := regexp.MustCompile(`\]\(([^)#:]*)(#[^)]*)?\)`)
 	for _, f := range append(files, filepath.Join(root, "README.md")) {
 		raw, err := os.ReadFile(f)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, m := range link.FindAllStringSubmatch(string(raw), -1) {
-			if _, err := os.Stat(filepath.Join(filepath.Dir(f), m[1])); err != nil {
+			target := f
+			if m[1] != "" {
+				target = filepath.Join(filepath.Dir(f), m[1])
+			}
+			text, err := os.ReadFile(target)
+			if err != nil {
 				t.Errorf("%s links to %s: %v", filepath.Base(f), m[1], err)
+			} else if m[2] != "" && !slices.Contains(anchors(string(text)), m[2]) {
+				t.Errorf("%s links to %s%s, and there is no such heading", filepath.Base(f), m[1], m[2])
 			}
 		}
 	}
+}
+
+// anchors are the fragments by which the headings of a page are linked to, as GitHub makes them.
+func anchors(text string) []string {
+	var out []string
+	fence := regexp.MustCompile("(?ms)^```.*?^```$")
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
+		name := regexp.MustCompile(`[^\p{L}\p{N}_ -]`).ReplaceAllString(strings.ToLower(m[1]), "")
+		out = append(out, "#"+strings.ReplaceAll(name, " ", "-"))
+	}
+	return out
 }
