@@ -26,13 +26,16 @@ func (a *app) exportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export URL --as PROGRAM --zone Z",
 		Short: "Print a fetch as code for another program; nothing is sent",
-		Long: `Prints the fetch that "request" would make as code for another program:
-` + strings.Join(export.Names(), ", ") + `. The program takes the key or the
-password from its environment. What it cannot send as it stands is refused with the
-reason. env, url and pac describe the way through the proxy and need no URL.
-What the newest comparison of the page ('zonedeck twin') showed of the zone and the
-method stands in the code as a comment.
-{{name}} is a variable: of --var, the profile, or the environment.`,
+		Long: `Prints the fetch that request would make as code for another program:
+` + strings.Join(export.Names(), ", ") + `. Nothing is sent.
+
+The program takes the key or the password from its environment. What it cannot
+send as it stands is refused with the reason. env, url and pac describe the way
+through the proxy and need no URL.
+
+If the page was compared ('zonedeck twin'), a comment in the code says what the
+newest comparison showed of this zone and method. {{name}} is a variable: its
+value comes from --var, the profile or the environment.`,
 		Args: usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd.Context(), needs{key: f.key, journal: true, reason: f.adminReason}, func(t *task) error {

@@ -47,18 +47,21 @@ func (a *app) requestCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "request [URL]",
 		Short: "Fetch one page through a zone and say how it went",
-		Long: `Fetches one page by API Access, through the proxy, by a tool of agent access, or in
-the remote browser, whose screenshot is then the body. The body goes to stdout (or
-to the file of -o; a terminal shows its control characters and does not obey them,
-unless --raw is given), the verdict to stderr, and the exit code tells the failure
-class; with --json one object on stdout holds both.
+		Long: `Fetches one page: by API, through the proxy, by a tool of agent access, or in
+the remote browser, whose screenshot is then the body.
 
-The URL may be left out where --query says what to search for, or --tool what to call.
-A value of --arg that is a JSON number, true, false, null, list or object is sent as
-that, any other as text; 'n="5"' is the text 5.
+The body goes to stdout or to the file of -o, the verdict to stderr, and the
+exit code is the class of the failure. With --json, one object on stdout holds
+both. On a terminal, control characters of the body are shown and not obeyed,
+unless you give --raw.
 
---curl, --har and --saved fill in what their request says; flags given beside them win.
-{{name}} in a request is a variable: of --var, the profile, or the environment.`,
+You may leave out the URL where --query says what to search for, or --tool what
+to call. A value of --arg that is a JSON number, true, false, null, a list or an
+object is sent as that, any other as text; 'n="5"' is the text 5.
+
+--curl, --har and --saved fill in what their request says; flags beside them
+win. {{name}} in a request is a variable: its value comes from --var, the
+profile or the environment.`,
 		Args: oneArgUnless("the URL to fetch", "query", "tool", "curl", "har", "saved"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd.Context(), needs{key: f.key, journal: true, rules: true, reason: f.adminReason}, func(t *task) error {
@@ -71,15 +74,15 @@ that, any other as text; 'n="5"' is the text 5.
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.zone, "zone", "", "zone to use (required, but by agent access)")
-	fl.StringVar(&f.via, "via", "api", "how: api, native, agent (a tool of the MCP endpoint) or browser (a screenshot)")
+	fl.StringVar(&f.zone, "zone", "", "zone to use (required, except for agent access)")
+	fl.StringVar(&f.via, "via", "api", "access method: api, native, agent (a tool of the MCP endpoint) or browser (a screenshot)")
 	fl.StringVar(&f.tool, "tool", "", "tool of agent access (default: the one that fetches a page)")
 	fl.StringArrayVar(&f.args, "arg", nil, "argument of the tool, as name=value (repeatable)")
 	f.add(cmd, -1)
-	fl.StringVar(&f.session, "session", "", "name of a sticky exit")
+	fl.StringVar(&f.session, "session", "", "session that keeps an exit (not shown by the contract)")
 	f.source.add(cmd)
 	fl.StringVarP(&f.output, "output", "o", "", "file for the body")
-	fl.BoolVar(&f.raw, "raw", false, "on a terminal, too, write the body as it came: control characters act on the terminal")
+	fl.BoolVar(&f.raw, "raw", false, "write the body as it came, even on a terminal, where control characters then act")
 	return cmd
 }
 
@@ -88,7 +91,7 @@ func (f *askFlags) add(cmd *cobra.Command, retries int) {
 	f.addForm(cmd)
 	fl := cmd.Flags()
 	fl.StringArrayVar(&f.required, "require", nil, "field that must be present: a CSS selector, or a path into JSON (repeatable)")
-	fl.IntVar(&f.retries, "retries", retries, "how many retries to make if the failure class allows it; -1 is the usual number, 3")
+	fl.IntVar(&f.retries, "retries", retries, "retries to make if the class of the failure allows them; -1 for the usual number, 3")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
 	adminFlag(cmd, &f.adminReason)
 }
@@ -196,7 +199,7 @@ func fetchError(ctx context.Context, err error) error {
 
 // adminFlag adds the flag that permits an ADMIN key.
 func adminFlag(cmd *cobra.Command, reason *string) {
-	cmd.Flags().StringVar(reason, "admin-reason", "", "why this command must use an ADMIN key, which is refused otherwise (exit 42); it stands in Activity")
+	cmd.Flags().StringVar(reason, "admin-reason", "", "why this command has to use an ADMIN key, which is otherwise refused (exit 42); shown in Activity")
 }
 
 // fetchRequest builds the request from the flags. Its error names everything that is

@@ -26,10 +26,10 @@ type requestSource struct {
 
 func (s *requestSource) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringVar(&s.curl, "curl", "", "file with a curl command to take the request from, or - for standard input")
-	fl.StringVar(&s.har, "har", "", "HAR file to take the request from, or -")
-	fl.IntVar(&s.entry, "entry", 0, "which entry of the HAR file, counted from 1")
-	fl.StringVar(&s.saved, "saved", "", "saved request to send")
+	fl.StringVar(&s.curl, "curl", "", "take the request from the curl command in this file; - for standard input")
+	fl.StringVar(&s.har, "har", "", "take the request from this HAR file; - for standard input")
+	fl.IntVar(&s.entry, "entry", 0, "which entry of the HAR file, counting from 1 (needed if it has several)")
+	fl.StringVar(&s.saved, "saved", "", "send this saved request")
 }
 
 // compose fills the flags that are not given with what their source says, and puts in the

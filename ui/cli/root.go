@@ -53,11 +53,12 @@ func (a *app) rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "zonedeck",
 		Short: "Operations console for a web-data-collection service",
-		Long: `zonedeck tests zones, shows which keys are due for rotation, launches dataset
-jobs and tries fetches before they are automated.
+		Long: `zonedeck is an operations console for a web-data-collection service. It tests
+zones, shows which keys are due for rotation, launches dataset jobs, and tries
+out fetches before you automate them.
 
-Without a command it opens the console. Without any configuration everything
-runs on an embedded local emulator, with a demo account and a demo key.`,
+Without a command it opens the console. Without a configuration it runs on an
+embedded emulator of the service, with a demo account and a demo key.`,
 		Example: `
 # open the console on the embedded emulator
 zonedeck
@@ -74,13 +75,13 @@ zonedeck keys check --within 14d`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runConsole(cmd.Context()) },
 	}
 	pf := root.PersistentFlags()
-	pf.StringVar(&a.flags.profile, "profile", "", "profile of the config file to use (environment ZONEDECK_PROFILE)")
+	pf.StringVar(&a.flags.profile, "profile", "", "profile of the config file to use (or ZONEDECK_PROFILE)")
 	pf.StringVar(&a.flags.config, "config", "", "config file (default: see 'zonedeck paths')")
-	pf.StringVar(&a.flags.baseURL, "base-url", "", "API base address (environment ZONEDECK_BASE_URL)")
+	pf.StringVar(&a.flags.baseURL, "base-url", "", "base address of the API (or ZONEDECK_BASE_URL)")
 	pf.StringVar(&a.flags.proxyHost, "proxy-host", "", "proxy host, or host:port")
-	pf.StringArrayVar(&a.flags.allowKeys, "allow-key", nil, "send a key of another account, as NAME=ADDRESS: the key, and the API base address that it goes to (local for the embedded emulator)")
-	pf.BoolVar(&a.flags.noInput, "no-input", false, "never ask; fail if an answer would be needed")
-	pf.BoolVar(&a.flags.quiet, "quiet", false, "print only errors and verdicts of failure on stderr")
+	pf.StringArrayVar(&a.flags.allowKeys, "allow-key", nil, "let a key of another account be sent, as NAME=ADDRESS: the key, and the API base address that it may go to (local: the embedded emulator)")
+	pf.BoolVar(&a.flags.noInput, "no-input", false, "never ask anything; fail where an answer is needed")
+	pf.BoolVar(&a.flags.quiet, "quiet", false, "print only errors and failures on stderr")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%w", err) })
 	root.AddCommand(
 		a.requestCommand(),

@@ -20,15 +20,17 @@ func (a *app) splitCommand() *cobra.Command {
 	var f splitFlags
 	cmd := &cobra.Command{
 		Use:   "split URL",
-		Short: "Fetch one page and, if it is refused with 403, say what refused it: the key, the zone or the site",
-		Long: `Fetches one page as request does, in one attempt. If it is refused (403, or a page
-that says so), at most three more fetches follow, each different in one thing: a page
-known to be good, another zone, another key. They are sent one after the other, each
-once, and none that can no longer change the answer; what they cost is said before.
-{{name}} is a variable: of --var, the profile, or the environment.
+		Short: "Find out what refuses a page with 403: the key, the zone or the site",
+		Long: `Fetches one page as request does, in one attempt. If it is refused (403, or a
+page that says so), at most three more fetches follow, one after the other. Each
+differs in one thing: a page known to be good, another zone, another key. A
+fetch that can no longer change the answer is not sent, and what they cost is
+said before. {{name}} is a variable: its value comes from --var, the profile or
+the environment.
 
-Exit code 0: the answer is found, or the page came; 1: it was refused, and what was seen
-does not tell by what; else the class of the first fetch, as of request.`,
+Exit codes: 0 if the answer is found or the page came; 1 if the page was refused
+and the fetches do not tell by what; otherwise the class of the first fetch, as
+for request.`,
 		Args: oneArg("the URL to fetch"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd.Context(), needs{key: f.key, journal: true, rules: true, reason: f.adminReason}, func(t *task) error {
@@ -41,8 +43,8 @@ does not tell by what; else the class of the first fetch, as of request.`,
 	fl.StringVar(&f.via, "via", "api", "access method: api or native")
 	f.add(cmd, 0)
 	fl.StringVar(&f.otherZone, "other-zone", "", "zone to compare with (default: one of another product)")
-	fl.StringVar(&f.otherKey, "other-key", "", "key to compare with (default: one whose level allows fetches; an ADMIN key only if it is named here)")
-	fl.StringVar(&f.goodPage, "good-page", "", "page that is known to be good (default: the test page that the profile's dialect knows)")
+	fl.StringVar(&f.otherKey, "other-key", "", "key to compare with (default: one whose level allows fetches; an ADMIN key only if you name it here)")
+	fl.StringVar(&f.goodPage, "good-page", "", "page known to be good (default: the test page that the profile's dialect knows)")
 	return cmd
 }
 

@@ -31,12 +31,16 @@ func (a *app) twinCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "twin [URL]",
 		Short: "Fetch one page through several zones, by API and by proxy, and compare",
-		Long: `Fetches one page through each of the zones by each of the access methods, side by
-side, and prints a line for each: class, status, time, bytes, required fields, cost.
-The winner is the cheapest that was ok in every run, then the fastest; exit code 1
-says that there is none. Each run is billed like any other fetch; it is one attempt
-unless --retries says otherwise. {{name}} is a variable: of --var, the profile, or
-the environment.`,
+		Long: `Fetches one page through each of the zones by each of the access methods, side
+by side, and prints a line for each: class, status, time, bytes, required
+fields, cost.
+
+The winner is the cheapest that was ok in every run; among equals, the fastest.
+Exit code 1 says that there is no winner.
+
+Each run is billed like any other fetch. It is one attempt, unless --retries
+says otherwise. {{name}} is a variable: its value comes from --var, the profile
+or the environment.`,
 		Args: oneArgUnless("the URL to fetch", "query"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.chosen = cmd.Flags().Changed("via")
@@ -47,11 +51,11 @@ the environment.`,
 	}
 	fl := cmd.Flags()
 	fl.StringSliceVar(&f.zones, "zones", nil, "zones to compare, separated by commas (required)")
-	fl.StringSliceVar(&f.via, "via", []string{string(model.ViaAPI), string(model.ViaNative)}, "how: api, native, agent and browser, separated by commas; without it also by agent, one row of its own, where the profile has it")
-	fl.IntVar(&f.repeat, "repeat", 1, "runs of each zone by each method, one after the other unless --at-once says otherwise")
-	fl.IntVar(&f.atOnce, "at-once", 1, "how many runs of a zone by a method are in flight at a time, within the limits of products and keys")
+	fl.StringSliceVar(&f.via, "via", []string{string(model.ViaAPI), string(model.ViaNative)}, "access methods: api, native, agent and browser, separated by commas; by default also agent, as a row of its own, where the profile has it")
+	fl.IntVar(&f.repeat, "repeat", 1, "runs of each zone by each method, one after the other unless you give --at-once")
+	fl.IntVar(&f.atOnce, "at-once", 1, "runs of a zone by a method that are in flight at a time, within the limits of products and keys")
 	f.add(cmd, 0)
-	fl.BoolVar(&f.markdown, "markdown", false, "print a table in Markdown")
+	fl.BoolVar(&f.markdown, "markdown", false, "print the table as Markdown")
 	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
 	return cmd
 }
