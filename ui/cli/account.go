@@ -18,10 +18,13 @@ func (a *app) accountCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "account",
-		Short: "Show the account: its state, its money, its networks, what its zones cost",
-		Long: `Asks the service for the state of the account of the profile, its balance, whether the
-service's networks are up, and what each zone of the profile cost. The profile's dialect has to know the calls. Balance and costs need a key with access
-to billing, FINANCE or ADMIN; without it they say so, and the state is shown all the same.`,
+		Short: "Show the account: its state, balance, networks, and what its zones cost",
+		Long: `Asks the service for the state of the profile's account, its balance, whether
+the service's networks are up, and what each zone of the profile cost. The
+profile's dialect has to know the calls.
+
+Balance and costs need a key with access to billing: FINANCE or ADMIN. With
+another key these parts say so, and the rest is shown all the same.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withSession(cmd.Context(), needs{key: key, journal: true, reason: reason}, func(t *task) error {
@@ -30,7 +33,7 @@ to billing, FINANCE or ADMIN; without it they say so, and the state is shown all
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&key, "key", "", "key of the inventory to ask by (default: the profile's)")
+	fl.StringVar(&key, "key", "", "key of the inventory to ask with (default: the profile's)")
 	fl.BoolVar(&asJSON, "json", false, "print one JSON object")
 	adminFlag(cmd, &reason)
 	return cmd

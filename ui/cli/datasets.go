@@ -16,7 +16,7 @@ import (
 )
 
 func (a *app) datasetsCommand() *cobra.Command {
-	return group("datasets", "The data sets that jobs can be started for, and their inputs", a.datasetsListCommand(), a.datasetsShowCommand())
+	return group("datasets", "List the data sets that jobs can be started for, and show their inputs", a.datasetsListCommand(), a.datasetsShowCommand())
 }
 
 // catalogueFlags say by which key the service is asked, and whether it is.
@@ -26,7 +26,7 @@ type catalogueFlags struct {
 }
 
 func (f *catalogueFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.key, "key", "", "key of the inventory to ask by (default: the profile's)")
+	cmd.Flags().StringVar(&f.key, "key", "", "key of the inventory to ask with (default: the profile's)")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object")
 	adminFlag(cmd, &f.reason)
 }
@@ -39,11 +39,14 @@ func (a *app) datasetsListCommand() *cobra.Command {
 	var f catalogueFlags
 	cmd := &cobra.Command{
 		Use:   "list [WORD...]",
-		Short: "List the data sets, or those that have all the words",
-		Long: `Lists the data sets that jobs can be started for: the service's list where it is known how to ask
-for it, kept for a day, else a list in the program that public sources show. A word is looked for in names,
-identifiers, sites and descriptions; kind:search lists one kind (scraper, crawl, search, discover, deep_lookup). Which one it is and how
-old stands on standard error.`,
+		Short: "List the data sets, or those that match all the words",
+		Long: `Lists the data sets that jobs can be started for. It is the service's list, kept
+for a day, if the profile's dialect knows how to ask for it; otherwise a list in
+the program, from public sources. Standard error says which one it is and how
+old.
+
+A word is looked for in names, identifiers, sites and descriptions. kind:search
+lists one kind (scraper, crawl, search, discover, deep_lookup).`,
 		RunE: func(cmd *cobra.Command, words []string) error {
 			return a.withSession(cmd.Context(), f.needs(), func(t *task) error {
 				if err := t.permitKey(cmd.Context(), f.key); err != nil {
@@ -53,7 +56,7 @@ old stands on standard error.`,
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&f.refresh, "refresh", false, "ask the service even if its list was read within a day")
+	cmd.Flags().BoolVar(&f.refresh, "refresh", false, "ask the service, even if its list was read within the last day")
 	f.add(cmd)
 	return cmd
 }
@@ -62,7 +65,7 @@ func (a *app) datasetsShowCommand() *cobra.Command {
 	var f catalogueFlags
 	cmd := &cobra.Command{
 		Use:   "show NAME",
-		Short: "Show what the inputs of a data set are",
+		Short: "Show the inputs of a data set",
 		Args:  oneArg("the data set, by its identifier or its name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd.Context(), f.needs(), func(t *task) error {

@@ -32,18 +32,20 @@ func (a *app) diagnoseCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diagnose FILE|-",
 		Short: "Say what class a saved answer has, and which rule decided",
-		Long: `Reads an answer that was saved (status line, headers, an empty line, the body, as
-'curl -i' prints it) and says which class a fetch would give it, by which rule, on
-what evidence. Nothing is sent. The exit code is the class, as of request. Your own
-rules are tried first: those for all profiles, and those for the one of --profile.`,
+		Long: `Reads a saved answer (status line, headers, an empty line, the body, as 'curl
+-i' prints it) and says which class a fetch would give it, by which rule, and on
+what evidence. Nothing is sent. The exit code is the class, as for request.
+
+Your own rules are tried first: those for all profiles, and those for the
+profile of --profile.`,
 		Args: oneArg("the file of the answer, or - for standard input"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.diagnose(cmd.Context(), args[0], f) },
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.via, "via", "native", "how the answer came: native (the target's own, or the proxy's) or api (the service's)")
-	fl.StringVar(&f.dialect, "dialect", "", "dialect of the service's headers: "+strings.Join(dialect.Names(), " or ")+" (default: whichever knows them)")
-	fl.StringVar(&f.url, "url", "", "what was asked for, for rules that look at it")
-	fl.StringVar(&f.rules, "rules", "", "file of rules to use in place of yours (default: see 'zonedeck paths')")
+	fl.StringVar(&f.via, "via", "native", "how the answer came: native (from the target or the proxy) or api (from the service)")
+	fl.StringVar(&f.dialect, "dialect", "", "dialect that reads the service's headers: "+strings.Join(dialect.Names(), " or ")+" (default: the one that knows them)")
+	fl.StringVar(&f.url, "url", "", "address that was asked for, for rules that look at it")
+	fl.StringVar(&f.rules, "rules", "", "file of rules to use instead of yours (default: see 'zonedeck paths')")
 	fl.StringArrayVar(&f.required, "require", nil, "field that must be present: a CSS selector, or a path into JSON (repeatable)")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
 	return cmd

@@ -26,10 +26,11 @@ func (a *app) harCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "har [ID…]",
 		Short: "Write fetches of the history as a HAR file",
-		Long: `Writes fetches of the history as a HAR 1.2 file, the oldest first: those with the
-given identifiers, or those that the flags choose. Credentials in headers, cookies and
-URLs are redacted. A body of more than 1 MiB is cut, which its comment says. Nothing is
-sent.`,
+		Long: `Writes fetches of the history as a HAR 1.2 file, the oldest first: those with
+the given identifiers, or those that the flags choose. Nothing is sent.
+
+Credentials in headers, cookies and URLs are redacted. A body of more than 1 MiB
+is cut, and its comment says so.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, name := range []string{"zone", "class", "since", "limit"} {
 				if len(args) > 0 && cmd.Flags().Changed(name) {
@@ -41,9 +42,9 @@ sent.`,
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.zone, "zone", "", "only fetches by this zone")
-	fl.StringVar(&f.class, "class", "", "only fetches of this class, such as captcha")
-	fl.Var(&f.since, "since", "only fetches of the last while, such as 2h")
-	fl.IntVar(&f.limit, "limit", 100, "at most this many, the newest")
+	fl.StringVar(&f.class, "class", "", "only fetches of this class, for example captcha")
+	fl.Var(&f.since, "since", "only fetches of the last while, for example 2h")
+	fl.IntVar(&f.limit, "limit", 100, "at most this many fetches, the newest")
 	fl.StringVarP(&f.output, "output", "o", "", "file to write")
 	return cmd
 }

@@ -18,9 +18,11 @@ func (a *app) rulesCommand() *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
 		Use:   "rules [FILE]",
-		Short: "Check your own rules of diagnosis, and list them in the order in which they are tried",
-		Long: `Reads the file of rules (default: rules.toml, see 'zonedeck paths') and prints a line
-for each rule. What is wrong with the file is said with its line (exit 2).
+		Short: "Check your own rules of diagnosis and list them in the order in which they are tried",
+		Long: `Reads your file of rules (default: rules.toml, see 'zonedeck paths') and prints
+a line for each rule. If something is wrong with the file, it names the line and
+ends with exit code 2.
+
 'zonedeck diagnose --rules FILE' tries a file on a saved answer.`,
 		Args: usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(_ *cobra.Command, args []string) error {

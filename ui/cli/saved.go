@@ -15,7 +15,7 @@ import (
 )
 
 func (a *app) savedCommand() *cobra.Command {
-	return group("saved", "The saved requests: one file each, in folders",
+	return group("saved", "List, show, rename, delete and restore saved requests",
 		a.savedListCommand(),
 		a.savedCall("show NAME", "Print the file of a saved request", 1, func(ctx context.Context, s *saved.Store, args []string, asJSON bool) error {
 			if _, err := s.Load(ctx, args[0]); err != nil { // says what is wrong with the file

@@ -13,7 +13,7 @@ import (
 )
 
 func (a *app) zonesCommand() *cobra.Command {
-	return group("zones", "Show a zone as the account has it, and what zones cost", a.zonesShowCommand(), a.zonesRatesCommand())
+	return group("zones", "Show a zone as the account has it, and measure what zones cost", a.zonesShowCommand(), a.zonesRatesCommand())
 }
 
 type ratesFlags struct {
@@ -25,13 +25,16 @@ func (a *app) zonesRatesCommand() *cobra.Command {
 	var f ratesFlags
 	cmd := &cobra.Command{
 		Use:   "rates",
-		Short: "Measure the rate of each zone by the account's cost, and write it into the profile with --save",
-		Long: `Asks the account what each zone of the profile cost, one call for each, and divides it by the
-requests (SERP, unlocker) or bytes (the others) that it shows for the same days. That is a
-measured rate and no price list. The profile's dialect has to know the call, and the key has to
-have access to billing: FINANCE or ADMIN.
+		Short: "Measure the rate of each zone by what it cost the account",
+		Long: `Asks the account what each zone of the profile cost, with one call for each, and
+divides it by the requests (SERP, unlocker) or bytes (the others) that it shows
+for the same days. The result is a measured rate, not a price list.
 
-With --save the rates are written into config.toml, as rate_per_1000 and rate_per_gb of the zones.`,
+The profile's dialect has to know the call, and the key has to have access to
+billing: FINANCE or ADMIN.
+
+With --save the rates are written into config.toml, as rate_per_1000 and
+rate_per_gb of the zones.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withSession(cmd.Context(), needs{key: f.key, journal: true, reason: f.adminReason}, func(t *task) error {
@@ -40,7 +43,7 @@ With --save the rates are written into config.toml, as rate_per_1000 and rate_pe
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.key, "key", "", "key of the inventory to ask by (default: the profile's); its level has to be FINANCE or ADMIN")
+	fl.StringVar(&f.key, "key", "", "key of the inventory to ask with, of level FINANCE or ADMIN (default: the profile's)")
 	fl.BoolVar(&f.save, "save", false, "write the rates into the profile")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
 	adminFlag(cmd, &f.adminReason)

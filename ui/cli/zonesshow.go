@@ -19,11 +19,14 @@ func (a *app) zonesShowCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "show ZONE",
-		Short: "Show one zone as the account has it: settings, state, traffic, callers, cost",
-		Long: `Asks the account for the settings of a zone, its state, its traffic of this month (by UTC), the
-addresses that lately tried to use it, and what it cost, one call for each. The profile's dialect has
-to know the calls. Traffic needs a level that sees usage, callers one that sees IP lists, costs FINANCE
-or ADMIN; a part that is not shown says why. No password is shown.`,
+		Short: "Show a zone as the account has it: settings, state, traffic, callers, cost",
+		Long: `Asks the account for a zone's settings, its state, its traffic of this month (by
+UTC), the addresses that lately tried to use it, and what it cost, with one call
+for each. The profile's dialect has to know the calls.
+
+Traffic needs a key whose level sees usage, the addresses one that sees IP
+lists, costs FINANCE or ADMIN. A part that is not shown says why. No password is
+shown.`,
 		Args: usageArgs(oneArg("the name of a zone")),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			zone, err := model.ParseZoneName(args[0])
@@ -36,7 +39,7 @@ or ADMIN; a part that is not shown says why. No password is shown.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&key, "key", "", "key of the inventory to ask by (default: the profile's)")
+	fl.StringVar(&key, "key", "", "key of the inventory to ask with (default: the profile's)")
 	fl.BoolVar(&asJSON, "json", false, "print one JSON object")
 	adminFlag(cmd, &reason)
 	return cmd
