@@ -17,7 +17,7 @@ import (
 )
 
 func (a *app) keysCommand() *cobra.Command {
-	return group("keys", "Show the keys, their two clocks, and what to do", a.keysListCommand(), a.keysCheckCommand(), a.keysLintCommand(),
+	return group("keys", "List, check, rotate, import and export keys", a.keysListCommand(), a.keysCheckCommand(), a.keysLintCommand(),
 		a.keysUsesCommand(), a.keysRotateCommand(), a.keysImportCommand(), a.keysExportCommand(), a.keysSnippetCommand())
 }
 
@@ -101,23 +101,23 @@ type keysFlags struct {
 
 func (f *keysFlags) register(cmd *cobra.Command) {
 	f.within.d = model.SoonDays * 24 * time.Hour
-	cmd.Flags().Var(&f.within, "within", "how long before a clock runs out the key counts as due soon (like 14d or 2w)")
+	cmd.Flags().Var(&f.within, "within", "how long before its expiry or rotation a key counts as due soon, for example 14d or 2w")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object")
-	cmd.Flags().BoolVar(&f.skew, "skew", false, "ask the service for its time, by a request without a key, and say how far its clock is from this machine's")
+	cmd.Flags().BoolVar(&f.skew, "skew", false, "ask the service for its time, without a key, and say how far its clock is from this machine's")
 	f.registerSource(cmd)
 }
 
 // registerSource adds the flags that say which keys are meant, and where their uses are looked for.
 func (f *keysFlags) registerSource(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.recorded, "recorded", false, "only the keys of the inventory; no emulator is started")
-	cmd.Flags().StringArrayVar(&f.scan, "scan", nil, "look through this folder, too, for what uses the keys (can be repeated)")
+	cmd.Flags().BoolVar(&f.recorded, "recorded", false, "only the keys of the inventory, without starting the emulator")
+	cmd.Flags().StringArrayVar(&f.scan, "scan", nil, "search this folder too for what uses the keys (repeatable)")
 }
 
 func (a *app) keysListCommand() *cobra.Command {
 	var f keysFlags
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the keys with both clocks",
+		Short: "List the keys with their expiry and rotation",
 		Args:  usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withSession(cmd.Context(), needs{jobs: true}, func(t *task) error {
@@ -238,11 +238,13 @@ func (a *app) keysCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Check expiry, rotation and permissions; the exit code is the verdict",
-		Long: `Checks every key. Exit code 41: a key has expired; else 40: a rotation or an
-expiry is due (or due within --within); else 42: the permission lint found an
-error; else 1: nothing is wrong with what is known, but of a key the expiry or
-the rotation is not; else 0. 'keys list' shows what is unknown, and the findings
-say how to record it.`,
+		Long: `Checks the expiry, the rotation and the permissions of every key. Exit codes,
+the first that applies: 41 a key has expired; 40 a rotation or an expiry is due,
+or due within --within; 42 the permission lint found an error; 1 nothing is
+wrong with what is known, but the expiry or the rotation of a key is unknown; 0
+otherwise.
+
+'keys list' shows what is unknown, and the findings say how to record it.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withSession(cmd.Context(), needs{jobs: true}, func(t *task) error {

@@ -18,11 +18,14 @@ func (a *app) keysLintCommand() *cobra.Command {
 	var f keysFlags
 	cmd := &cobra.Command{
 		Use:   "lint",
-		Short: "Hold the keys against the rules of levels, sharing, expiry and rotation",
-		Long: `Holds every key, and what uses it, against the rules of contract 2.1, 5.1, 5.3 and 5.4. Each finding says
-the rule, what was seen, and the fix. The folders of [keys] scan in config.toml and of --scan are looked through
-for files that hold a key's value, by its fingerprint: the references are resolved first, but for the commands
-and keyrings of ADMIN keys. Exit code 42: a rule is broken; warnings alone give 0.`,
+		Short: "Check the keys against the rules of levels, sharing, expiry and rotation",
+		Long: `Holds every key, and what uses it, against the rules of contract 2.1, 5.1, 5.3
+and 5.4. Each finding says which rule is broken, what was seen, and how to fix
+it. Exit code 42: a rule is broken. Warnings alone give 0.
+
+The folders of [keys] scan in config.toml and of --scan are searched for files
+that hold a key's value, by its fingerprint. For that, the references of all
+keys are resolved first, except the commands and keyrings of ADMIN keys.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withSession(cmd.Context(), needs{jobs: true}, func(t *task) error {
@@ -85,12 +88,17 @@ func (a *app) keysUsesCommand() *cobra.Command {
 	var f keysFlags
 	cmd := &cobra.Command{
 		Use:   "uses NAME",
-		Short: "Show what uses a key: its blast radius",
-		Long: `Lists what uses a key: every profile, the saved requests, the jobs in flight, what the inventory records, and
-files of the folders of [keys] scan and --scan, found by the fingerprint of the value or the name of its variable: of every
-value that may be valid, and of those that rotations ended, whose files need the present one. Of each it
-says whether the console can prove by itself that it works after a rotation. The values of all keys are taken from their
-references to recognise it, without asking for a passphrase and without the commands and keyrings of ADMIN keys. No value is printed.`,
+		Short: "List what uses a key (its blast radius)",
+		Long: `Lists what uses a key: profiles, saved requests, jobs in flight, records of the
+inventory, and files in the folders of [keys] scan and --scan. For each it says
+whether the console can prove by itself that it works after a rotation. No value
+is printed.
+
+Files are found by the fingerprint of the value or the name of its variable.
+Every value that may be valid is looked for, and those that rotations ended,
+because their files need the present value. For that, the values of all keys are
+read from their references, without asking for a passphrase and without the
+commands and keyrings of ADMIN keys.`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd.Context(), needs{jobs: true}, func(t *task) error {

@@ -20,9 +20,12 @@ func (a *app) keysSnippetCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "snippet " + strings.Join(names, "|"),
 		Short: "Print the check of the keys for cron, systemd, GitHub or GitLab",
-		Long: `Prints the check of the keys as text for the program that runs it at its time. A runner of GitHub or GitLab has no config.toml:
-the text for them writes the intervals of [keys.rotation_days], as they are now, into one that the check uses. The others run the
-check on this machine, with its configuration: that of --config, where one is named here.`,
+		Long: `Prints the check of the keys as text for the program that runs it on schedule.
+
+For cron and systemd, the check runs on this machine with its configuration; if
+--config names a file here, the text names it too. A runner of GitHub or GitLab
+has no config.toml, so the text for it writes the intervals of
+[keys.rotation_days], as they are now, into one that the check uses.`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var d durationFlag
@@ -42,8 +45,8 @@ check on this machine, with its configuration: that of --config, where one is na
 			})
 		},
 	}
-	cmd.Flags().StringVar(&within, "within", within, "how long before a clock runs out the key counts as due soon (like 14d or 2w)")
-	cmd.Flags().StringVar(&o.Program, "program", "", "how the program is called there (default: this program's path; zonedeck for GitHub and GitLab)")
+	cmd.Flags().StringVar(&within, "within", within, "how long before its expiry or rotation a key counts as due soon, for example 14d or 2w")
+	cmd.Flags().StringVar(&o.Program, "program", "", "how to call the program there (default: this program's path; zonedeck for GitHub and GitLab)")
 	cmd.Flags().StringVar(&o.Metrics, "metrics", "", "also write the metrics for node_exporter's textfile collector to this file (cron and systemd)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd

@@ -36,11 +36,17 @@ func (a *app) keysExportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export",
 		Short: "Write the keys as CSV, JSON or metrics for Prometheus",
-		Long: `Writes the keys: their dates, levels, duties, references and fingerprints, never a value. The metrics are gauges for
-node_exporter's textfile collector, with the moments of expiry and rotation, so that an alert needs no zonedeck. In CSV a cell
-that a spreadsheet would take for a formula begins with an apostrophe. The reference of a command is left out, because its
-arguments may carry a token. CSV is what the inventory records; when a key was first seen and last used from here is in JSON.
-A file of -o is replaced whole or not at all.`,
+		Long: `Writes the keys: their dates, levels, duties, references and fingerprints, never
+a value.
+
+CSV is what the inventory records. JSON also has when a key was first seen and
+last used from here. The metrics are gauges for node_exporter's textfile
+collector, with the moments of expiry and rotation, so that an alert needs no
+zonedeck.
+
+The reference of a command is left out, because its arguments may carry a token.
+A CSV cell that a spreadsheet would take for a formula begins with an
+apostrophe. The file of -o is replaced whole or not at all.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if asJSON {
@@ -52,7 +58,7 @@ A file of -o is replaced whole or not at all.`,
 		},
 	}
 	f.within.d = model.SoonDays * 24 * time.Hour
-	cmd.Flags().Var(&f.within, "within", "how long before a clock runs out the key counts as due soon (like 14d or 2w)")
+	cmd.Flags().Var(&f.within, "within", "how long before its expiry or rotation a key counts as due soon, for example 14d or 2w")
 	cmd.Flags().StringVar(&as, "as", formCSV, "csv, json or prometheus")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "the same as --as json")
 	cmd.MarkFlagsMutuallyExclusive("as", "json")
@@ -147,13 +153,20 @@ func (a *app) keysImportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import FILE|FOLDER|-",
 		Short: "Record keys from CSV, JSON, or the .env files of a folder",
-		Long: `Records keys in the inventory, in one change: from a table or JSON as 'keys export' writes them, or from the .env
-files of a folder, whose variables become references; their values are fingerprinted and dropped, and a variable whose
-value is no key is named on stderr. What the source does not say stays unknown; when a key was first seen and last used is
-told by this console's own history, which no import changes. A key that is recorded already is left as it is, or with
---update gets what the source knows; another reference than the recorded one is refused. So is a command as a reference,
-because the console would run it. The service has no endpoint that lists keys (contract 4), so there is nothing to import
-from it; those of the emulator come with its profile.`,
+		Long: `Records keys in the inventory, in one change. They come from CSV or JSON as
+'keys export' writes it, or from the .env files of a folder. The variables of
+.env files become references; their values are fingerprinted and dropped, and a
+variable whose value is not a key is named on stderr.
+
+What the source does not say stays unknown. When a key was first seen and last
+used comes from this console's own history, which no import changes.
+
+A key that is already recorded is left as it is; --update adds what the source
+knows about it. A reference that differs from the recorded one is refused. So is
+a command as a reference, because the console would run it.
+
+The service has no endpoint that lists keys (contract 4), so there is nothing to
+import from it. The keys of the emulator come with its profile.`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd.Context(), needs{journal: true}, func(t *task) error {
@@ -161,9 +174,9 @@ from it; those of the emulator come with its profile.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&f.as, "as", "", "csv, json or env; by default by the name of the file, and env for a folder")
-	cmd.Flags().BoolVar(&f.update, "update", false, "put what the source knows into keys that are recorded already")
-	cmd.Flags().StringArrayVar(&f.endings, "ending", []string{"_API_KEY", "_KEY", "_TOKEN"}, "how the names of variables end that hold a key (can be repeated)")
+	cmd.Flags().StringVar(&f.as, "as", "", "csv, json or env (default: what the file's name says, env for a folder)")
+	cmd.Flags().BoolVar(&f.update, "update", false, "add what the source knows to keys that are already recorded")
+	cmd.Flags().StringArrayVar(&f.endings, "ending", []string{"_API_KEY", "_KEY", "_TOKEN"}, "ending of the names of variables that hold a key (repeatable)")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object")
 	return cmd
 }
