@@ -13,7 +13,7 @@ import (
 )
 
 func (a *app) secretsCommand() *cobra.Command {
-	return group("secrets", "List references to secrets, set or remove a value, move secrets to another store",
+	return group("secrets", "List, set, remove and move secrets, and lock the encrypted files",
 		a.secretsListCommand(), a.secretsSetCommand(), a.secretsRemoveCommand(), a.secretsMigrateCommand(), a.secretsProtectCommand())
 }
 
@@ -31,8 +31,10 @@ func (a *app) secretsListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the references to secrets, what uses them, and whether a secret is there",
-		Long: `Lists every reference of the config file, of the key inventory and of the jobs in the ledger, and the values that
-rotations hold or left when they were abandoned. Each is asked whether there is a secret behind it, but a command, which may ask a question. No value is shown.`,
+		Long: `Lists every reference of the config file, of the key inventory and of the jobs
+in the ledger, and the values that rotations hold or left when they were
+abandoned. It looks whether there is a secret behind each, except behind a
+command, which might ask a question. No value is shown.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withSession(cmd.Context(), needs{none: true}, func(t *task) error { return t.listSecrets(cmd.Context(), asJSON) })
@@ -81,8 +83,9 @@ func (a *app) secretsSetCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set REFERENCE",
 		Short: "Put a value behind a keyring: or file: reference",
-		Long: `Reads a secret from standard input, stores it behind the reference in place of what is there, reads it
-back, and records the new fingerprint at the keys that refer to it. The value is never an argument.`,
+		Long: `Reads a secret from standard input and stores it behind the reference, replacing
+what is there. Then it reads it back and records the new fingerprint at the keys
+that refer to it. The value is never an argument.`,
 		Args: usageArgs(oneArg("a reference, as file:NAME or keyring:service/name")),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd.Context(), needs{none: true}, func(t *task) error { return t.setSecret(cmd.Context(), args[0], asJSON) })
@@ -114,9 +117,12 @@ func (a *app) secretsRemoveCommand() *cobra.Command {
 	yes, asJSON := false, false
 	cmd := &cobra.Command{
 		Use:   "remove REFERENCE",
-		Short: "Delete a value that nothing refers to, like one that an abandoned rotation left",
-		Long: `Deletes the value behind a keyring: or file: reference. One that a key, a zone, a variable or a rotation
-under way needs stays. secrets list shows what abandoned rotations left: such a value may still be accepted by the service.`,
+		Short: "Delete a value that nothing refers to, for example one that an abandoned rotation left",
+		Long: `Deletes the value behind a keyring: or file: reference. It keeps a value that a
+key, a zone, a variable or a rotation under way needs.
+
+'secrets list' shows what abandoned rotations left. The service may still accept
+such a value.`,
 		Args: usageArgs(oneArg("a reference, as file:NAME or keyring:service/name")),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd.Context(), needs{none: true}, func(t *task) error { return t.removeSecret(cmd.Context(), args[0], yes, asJSON) })
@@ -152,11 +158,17 @@ func (a *app) secretsMigrateCommand() *cobra.Command {
 	to, asJSON := "", false
 	cmd := &cobra.Command{
 		Use:   "migrate --to keyring|file [REFERENCE…]",
-		Short: "Move secrets to another store, and the references with them",
-		Long: `Moves the secrets behind the references, or all that are in the console's other store. Each is
-written to the new store and read back, then the references in the config file, in the key
-inventory and in what the jobs of the ledger asked for are switched, and only then the old one is deleted; what is in a variable or behind a
-command stays there. A journal lets a migration that was cut short go on: run the same command again.`,
+		Short: "Move secrets and their references to another store",
+		Long: `Moves the secrets behind the given references to another store, or all that are
+in the console's other store.
+
+Each is written to the new store and read back. Then the references in the
+config file, in the key inventory and in what the jobs of the ledger asked for
+are switched, and only then the old one is deleted. What is in a variable or
+behind a command stays there.
+
+If a migration was cut short, run the same command again: a journal lets it go
+on.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd.Context(), needs{none: true}, func(t *task) error { return t.migrateSecrets(cmd.Context(), to, args, asJSON) })
@@ -214,11 +226,14 @@ func (a *app) secretsProtectCommand() *cobra.Command {
 	by, sshKey, asJSON := "", "", false
 	cmd := &cobra.Command{
 		Use:   "protect --by passphrase|ssh|none",
-		Short: "Lock the key to the encrypted files by a passphrase or an SSH key",
-		Long: `Encrypts the key to the files of file: references: for a passphrase, which is read from standard input (at a
-terminal twice), or for an SSH key (ed25519 or RSA, with its public half beside it). --by none leaves it to the
-permissions of its file. The files themselves stay as they are. A key that is locked by a passphrase
-now is opened by ZONEDECK_PASSPHRASE, or by what is typed.`,
+		Short: "Lock the key to the encrypted files with a passphrase or an SSH key",
+		Long: `Encrypts the key to the files of file: references: for a passphrase, which is
+read from standard input (at a terminal twice), or for an SSH key (ed25519 or
+RSA, with its public half beside it). --by none leaves it to the permissions of
+its file. The files themselves stay as they are.
+
+If a passphrase locks the key now, ZONEDECK_PASSPHRASE or what you type opens
+it.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withSession(cmd.Context(), needs{none: true}, func(t *task) error { return t.protectSecrets(cmd.Context(), by, sshKey, asJSON) })
