@@ -13,7 +13,7 @@ import (
 )
 
 func (a *app) proxyCommand() *cobra.Command {
-	return group("proxy", "Make and test the credentials of native access", a.proxyURLCommand(), a.proxyTestCommand(), a.proxyMatrixCommand(), a.proxyPasswordCommand())
+	return group("proxy", "Make, test and replace the logins of native access", a.proxyURLCommand(), a.proxyTestCommand(), a.proxyMatrixCommand(), a.proxyPasswordCommand())
 }
 
 type proxyFlags struct {
@@ -25,8 +25,8 @@ type proxyFlags struct {
 func (f *proxyFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.zone, "zone", "", "zone to use (required)")
-	fl.StringVar(&f.country, "country", "", "two-letter country code (profile knowledge: not shown by the contract)")
-	fl.StringVar(&f.session, "session", "", "session that keeps an exit (profile knowledge: not shown by the contract)")
+	fl.StringVar(&f.country, "country", "", "two-letter country code (not shown by the contract)")
+	fl.StringVar(&f.session, "session", "", "session that keeps an exit (not shown by the contract)")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
 }
 
@@ -81,7 +81,7 @@ func (a *app) proxyURLCommand() *cobra.Command {
 	var f proxyFlags
 	cmd := &cobra.Command{
 		Use:   "url --zone Z",
-		Short: "Print the proxy URL of a zone (the password is masked without --reveal)",
+		Short: "Print the proxy URL of a zone, with the password masked",
 		Args:  usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withSession(cmd.Context(), needs{}, func(t *task) error {
@@ -90,7 +90,7 @@ func (a *app) proxyURLCommand() *cobra.Command {
 		},
 	}
 	f.register(cmd)
-	cmd.Flags().BoolVar(&f.reveal, "reveal", false, "print the password itself")
+	cmd.Flags().BoolVar(&f.reveal, "reveal", false, "show the password")
 	return cmd
 }
 

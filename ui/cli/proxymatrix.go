@@ -36,12 +36,15 @@ func (a *app) proxyMatrixCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "matrix",
 		Short: "Test the proxy logins of several zones and compare them with a baseline",
-		Long: `Tests the login of every zone of the profile, or of those of --zones, all at once: connection,
-CONNECT, certificate, class, country and rotation of the exits, time. Each call is billed.
+		Long: `Tests the login of every zone of the profile, or of those of --zones, all at
+once: connection, CONNECT, certificate, class, country and rotation of the
+exits, time. Each call is billed.
 
---baseline save keeps the result as the baseline of the profile; --baseline compare says what is
-new, better or worse than the one that is kept. Exit code 1: with compare, something is worse;
-without it, a zone was not ok.`,
+--baseline save keeps the result as the profile's baseline. --baseline compare
+says what is new, better or worse than the baseline.
+
+Exit code 1: with compare, a zone is worse; without --baseline, a zone is not
+ok.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withSession(cmd.Context(), needs{journal: true, rules: true}, func(t *task) error {
@@ -53,7 +56,7 @@ without it, a zone was not ok.`,
 	fl.StringSliceVar(&f.zones, "zones", nil, "zones to test, separated by commas (default: every zone of the profile)")
 	fl.StringVar(&f.target, "target", "", "page to fetch through the proxy (default: the dialect's page that tells the country)")
 	fl.IntVar(&f.calls, "calls", 3, "calls to each zone, one after the other")
-	fl.StringVar(&f.baseline, "baseline", "", "save: keep the result; compare: compare it with the one that is kept")
+	fl.StringVar(&f.baseline, "baseline", "", "save: keep the result as the baseline; compare: compare it with the baseline")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
 	return cmd
 }

@@ -31,13 +31,16 @@ func (a *app) proxyTestCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test --zone Z",
 		Short: "Test a zone's proxy login and explain what goes wrong",
-		Long: `Logs in to the proxy and fetches a page: the connection, CONNECT, the TLS handshake and the
-request, each with its time. The chain of certificates is checked against the system's store,
-the profile's CA file, and the places where other clients look for theirs. Outer proxies of
+		Long: `Logs in to the proxy and fetches a page. It shows the connection, CONNECT, the
+TLS handshake and the request, each with its time.
+
+The chain of certificates is checked against the system's store, the profile's
+CA file, and the places where other clients look for theirs. Outer proxies in
 the environment are named; the console uses none of them.
 
-With --rotation N it then makes N more calls, one after the other, and counts the exit addresses;
-with --session all of them are made in that session. Each call is billed.`,
+With --rotation N it then makes N more calls, one after the other, and counts
+the exit addresses. With --session all of them use that session. Each call is
+billed.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withSession(cmd.Context(), needs{journal: true, rules: true}, func(t *task) error {
@@ -48,9 +51,9 @@ with --session all of them are made in that session. Each call is billed.`,
 	f.register(cmd)
 	fl := cmd.Flags()
 	fl.StringVar(&f.target, "target", "", "page to fetch through the proxy (default: the test page of the profile's dialect)")
-	fl.IntVar(&f.rounds, "rounds", 1, "how many calls the test itself makes")
-	fl.IntVar(&f.rotation, "rotation", 0, "then measure the rotation of the exits over this many calls")
-	fl.StringVar(&f.client, "client", "", "say in full where this client looks for CAs, and how one is installed: curl, requests, node, chromium or go")
+	fl.IntVar(&f.rounds, "rounds", 1, "calls that the test itself makes")
+	fl.IntVar(&f.rotation, "rotation", 0, "afterwards, measure the rotation of the exits over this many calls")
+	fl.StringVar(&f.client, "client", "", "say in full where this client looks for CAs and how to install one: curl, requests, node, chromium or go")
 	return cmd
 }
 
