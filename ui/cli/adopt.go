@@ -16,9 +16,9 @@ func (a *app) jobsAdoptCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "adopt SNAPSHOT",
-		Short: "Take a job into the ledger by the service's identifier",
+		Short: "Record a job in the ledger by the service's identifier",
 		Long: `Asks the service about a job that was not launched from here, or that the ledger
-lost, and writes it to the ledger. Nothing is triggered.`,
+lost, and writes it to the ledger. No job is started.`,
 		Args: oneArg("the service's identifier of the job"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd.Context(), needs{jobs: true, reason: reason}, func(t *task) error {
@@ -34,7 +34,7 @@ lost, and writes it to the ledger. Nothing is triggered.`,
 		},
 	}
 	adminFlag(cmd, &reason)
-	cmd.Flags().StringVar(&dataset, "dataset", "", "the dataset, for the ledger's own list")
+	cmd.Flags().StringVar(&dataset, "dataset", "", "name of its data set, for the ledger's list")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }

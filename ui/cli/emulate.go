@@ -20,25 +20,26 @@ func (a *app) emulateCommand() *cobra.Command {
 	var f emulateFlags
 	cmd := &cobra.Command{
 		Use:   "emulate",
-		Short: "Serve the local emulator alone, for your own tests",
+		Short: "Serve the emulator alone, for your own tests",
 		Long: `Serves the emulator until it is interrupted. One line on stdout says when it is
 ready and where it listens. Without --state nothing is kept.
 
---scenario names a TOML file with what to play: the account, [[keys]], [[zones]],
-extra pages in [[targets]], and [[faults]]; anything left out comes from the demo
-account. A mistake is reported with its line and the expected value.
+--scenario names a TOML file with what to play: the account, [[keys]],
+[[zones]], extra pages in [[targets]], and [[faults]]. Anything left out comes
+from the demo account. A mistake is reported with its line and the expected
+value.
 
 --log prints one line per request to stderr: its time, entry point, zone, key,
-target and outcome. --log-file appends everything a client sent as one JSON object
-per line. Keys and passwords are masked in both.
+target and outcome. --log-file appends everything a client sent as one JSON
+object per line. Keys and passwords are masked in both.
 
-The emulator reaches the lab and public addresses. --allow-private opens others, such
-as your own receiver of webhooks, by host, address or range, each with an optional
-port, as in 127.0.0.1:8080 or 10.0.0.0/8. It listens on this machine alone unless
---allow-remote is given.
+The emulator reaches the lab and public addresses. --allow-private opens others,
+such as your own receiver of webhooks, by host, address or range, each with an
+optional port, as in 127.0.0.1:8080 or 10.0.0.0/8. It listens on this machine
+only, unless you give --allow-remote.
 
-Browser zones, and CDP clients at --cdp with such a zone's login, get a Chromium of
-the machine, or the one of CHROME_PATH.
+Browser zones, and CDP clients that log in at --cdp with such a zone, get a
+Chromium of this machine, or the one that CHROME_PATH names.
 
 An unknown field is refused by name; --loose lets it pass.`,
 		Args: usageArgs(cobra.NoArgs),
@@ -49,12 +50,12 @@ An unknown field is refused by name; --loose lets it pass.`,
 	fl.StringVar(&f.Proxy, "proxy", "", "address of the proxy (default 127.0.0.1:33335, or the next free port)")
 	fl.StringVar(&f.SOCKS, "socks", "", "address of the SOCKS5 proxy (default 127.0.0.1:22228, or a free port)")
 	fl.StringVar(&f.CDP, "cdp", "", "address of the remote browser, for CDP clients (default 127.0.0.1:9222, or a free port)")
-	fl.StringVar(&f.State, "state", "", "folder that keeps account, CA, jobs and snapshots")
+	fl.StringVar(&f.State, "state", "", "folder to keep account, CA, jobs and snapshots in")
 	fl.StringVar(&f.Scenario, "scenario", "", "TOML file with the account, targets and faults to play (default: the demo account)")
 	fl.BoolVar(&f.log, "log", false, "print one line per request to stderr")
 	fl.StringVar(&f.RequestFile, "log-file", "", "append one JSON object per request to this file")
-	fl.StringSliceVar(&f.AllowPrivate, "allow-private", nil, "let this host, address or range be a target (may be given several times)")
-	fl.BoolVar(&f.Loose, "loose", false, "let unknown fields pass with a note instead of refusing them")
+	fl.StringSliceVar(&f.AllowPrivate, "allow-private", nil, "let this host, address or range be a target (repeatable)")
+	fl.BoolVar(&f.Loose, "loose", false, "let unknown fields pass, with a note")
 	fl.BoolVar(&f.AllowRemote, "allow-remote", false, "let --api, --proxy, --socks and --cdp listen for other machines")
 	fl.BoolVar(&f.json, "json", false, "print the ready line as one JSON object, with keys and passwords")
 	return cmd

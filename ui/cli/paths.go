@@ -13,7 +13,7 @@ func (a *app) pathsCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "paths",
-		Short: "Print where the files are",
+		Short: "Print where zonedeck keeps its files",
 		Args:  usageArgs(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
 			p := profile.FindPaths(a.Getenv)

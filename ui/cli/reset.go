@@ -9,17 +9,17 @@ import (
 )
 
 func (a *app) emulatorCommand() *cobra.Command {
-	return group("emulator", "Manage the embedded emulator", a.emulatorResetCommand())
+	return group("emulator", "Reset the embedded emulator", a.emulatorResetCommand())
 }
 
 func (a *app) emulatorResetCommand() *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
 		Use:   "reset",
-		Short: "Reset the embedded emulator to its first day",
+		Short: "Return the embedded emulator to its first day",
 		Long: `Removes the state of the embedded emulator: the time it was moved to, its keys,
-zones, jobs and snapshots. It starts again with the demo account. Nothing that
-'zonedeck emulate --state' keeps is touched. End every console first.`,
+zones, jobs and snapshots. It starts again with the demo account. What 'zonedeck
+emulate --state' keeps is not touched. End every console first.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			notes, err := session.ResetEmulator(cmd.Context(), a.options(needs{}))
