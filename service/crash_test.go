@@ -26,9 +26,9 @@ import (
 	"zonedeck/service/emulator"
 	"zonedeck/service/emulator/fault"
 	"zonedeck/service/emulator/scenario"
+	"zonedeck/service/exchange"
 	"zonedeck/service/jobs"
 	"zonedeck/service/ledger"
-	"zonedeck/service/overview"
 	"zonedeck/service/profile"
 	"zonedeck/service/rehearsal"
 	"zonedeck/service/servicetest"
@@ -154,7 +154,7 @@ func (o operator) work(ctx context.Context, now func() time.Time) error {
 
 // passes reports whether what went wrong may be tried again.
 func passes(err error) bool {
-	var fault *jobs.DiagnosisError
+	var fault *exchange.CallError
 	return errors.As(err, &fault) || errors.Is(err, jobs.ErrNotReady) || errors.Is(err, jobs.ErrSettled) // by a webhook
 }
 
@@ -202,7 +202,7 @@ func (o operator) settle(ctx context.Context, c *Client, job model.Job) error {
 	}
 	for ctx.Err() == nil {
 		found, err := c.Candidates(ctx, job.ID)
-		switch call := (*overview.CallError)(nil); {
+		switch call := (*exchange.CallError)(nil); {
 		case errors.As(err, &call):
 			continue // the list meets the faults, too
 		case err != nil:

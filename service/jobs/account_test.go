@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/exchange"
 	"zonedeck/service/rows"
 	"zonedeck/service/servicetest"
 )
@@ -75,7 +76,7 @@ func TestAResultThatTheServiceNoLongerHasHasExpired(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		var fault *DiagnosisError
+		var fault *exchange.CallError
 		job, err := cl.Download(t.Context(), "job-1", Destination{File: t.TempDir(), Format: "json"}, nil)
 		if !errors.As(err, &fault) || job.State != c.want || job.Fault.Call != model.CallDownload {
 			t.Errorf("%d %q from %s: %+v, %v", c.status, c.text, c.from, job, err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"zonedeck/model"
+	"zonedeck/service/exchange"
 )
 
 // A download that broke off says in the ledger how much came, and where that is.
@@ -46,7 +47,7 @@ func TestAnAnswerAboutAJobThatBreaksOffIsNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = cl.poll(t.Context(), call)
-	var d *DiagnosisError
+	var d *exchange.CallError
 	if !errors.As(err, &d) || d.Diagnosis.Summary != "The body ended early, after 5 bytes." || !strings.Contains(d.Text, "broke off after 5 bytes") {
 		t.Errorf("%+v, %v", d, err)
 	}

@@ -77,7 +77,7 @@ type Progress struct {
 // be nil.
 //
 // Errors: ErrNotReady (a *NotReadyError), ErrNoResult, ErrUnknownJob, ErrNoSnapshot,
-// ErrNotShown, a *model.RequestError, a *DiagnosisError, an *ExistsError, a *ForeignError,
+// ErrNotShown, a *model.RequestError, a *exchange.CallError, an *ExistsError, a *ForeignError,
 // one that wraps textfile.ErrLocked, the file system's; in a *PartialError where something
 // is kept.
 func (rn *Runner) Download(ctx context.Context, jobID string, to Destination, on func(Progress)) (model.Job, error) {
@@ -135,7 +135,7 @@ func (rn *Runner) Download(ctx context.Context, jobID string, to Destination, on
 // result if its answer says so.
 func (rn *Runner) notFetched(ctx context.Context, call jobCall, cause error) model.Job {
 	job := rn.failed(ctx, call.job, model.CallDownload, cause)
-	var fault *DiagnosisError
+	var fault *exchange.CallError
 	if !errors.As(cause, &fault) || job.State == model.JobExpired || !call.d.ResultGone(fault.Status, fault.Text, job.State.HasResult()) {
 		return job
 	}
@@ -290,7 +290,7 @@ func (rn *Runner) open(ctx context.Context, call jobCall, path string, query url
 }
 
 // noResult is what is left to do where no call gives a job's result any more, or empty.
-func noResult(call jobCall, fault *DiagnosisError) string {
+func noResult(call jobCall, fault *exchange.CallError) string {
 	switch {
 	case call.d.ResultGone(fault.Status, fault.Text, call.job.State.HasResult()):
 		return "launch it again: the service no longer has its result"
@@ -320,20 +320,12 @@ func (r *result) receive(p []byte) (int, error) {
 	switch {
 	case err == nil, errors.Is(err, io.EOF):
 		return n, err
-	case errors.Is(err, exchange.ErrInflates):
-		return n, r.broke(model.BreakMalformed, err)
 	case errors.Is(err, exchange.ErrTimeout):
-		return n, r.broke(model.BreakTimeout, fmt.Errorf("%w after %d bytes of the answer", errStalled, r.came))
+		return n, &exchange.Error{Broke: model.BreakTimeout, Peer: exchange.PeerService, Sent: true, Status: http.StatusOK, Came: r.came, Err: fmt.Errorf("%w after %d bytes of the answer", errStalled, r.came)}
 	default:
-		return n, r.broke(exchange.Breakage(err), r.brokeOff(err))
+		return n, r.brokeOff(err)
 	}
 }
 
-// broke is the error of an answer that had begun.
-func (r *result) broke(how model.Breakage, err error) error {
-	return &exchange.Error{Broke: how, Peer: exchange.PeerService, Sent: true, Status: http.StatusOK, Came: r.came, Err: err}
-}
-
-func (r *result) brokeOff(err error) error {
-	return fmt.Errorf("the answer broke off after %d bytes: %w", r.came, err)
-}
+// brokeOff is the error of a result that had begun.
+func (r *result) brokeOff(err error) error { return exchange.BrokeOff(http.StatusOK, r.came, err) }

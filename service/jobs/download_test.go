@@ -34,20 +34,20 @@ func TestDownloadIsWholeOrNotThere(t *testing.T) {
 			return errors.Is(err, ErrNotReady) && errors.As(err, &n) && strings.Contains(n.Text, "try again in 10s")
 		}},
 		{"expired", text(400, "Snapshot is expired"), func(err error) bool {
-			var d *DiagnosisError
+			var d *exchange.CallError
 			return errors.As(err, &d) && d.Text == "Snapshot is expired"
 		}},
 		{"breaks off", breakAfter("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{}\n{\"a\":"), func(err error) bool {
-			var d *DiagnosisError
+			var d *exchange.CallError
 			return errors.As(err, &d) && strings.Contains(d.Text, "the answer broke off after 8 bytes") &&
 				d.Diagnosis.Rule == "incomplete" && d.Diagnosis.Summary == "The body ended early, after 8 bytes."
 		}},
 		{"breaks off between chunks", breakAfter("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n{}\n{\"a\":\r\n"), func(err error) bool {
-			var d *DiagnosisError
+			var d *exchange.CallError
 			return errors.As(err, &d)
 		}},
 		{"no answer", breakAfter(""), func(err error) bool {
-			var d *DiagnosisError
+			var d *exchange.CallError
 			return errors.As(err, &d)
 		}},
 	} {
@@ -120,7 +120,7 @@ func TestAnAnswerThatIsNoResultReplacesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		job, err := cl.Download(t.Context(), "job-1", Destination{File: dest, Replace: true}, nil)
-		var d *DiagnosisError
+		var d *exchange.CallError
 		if !errors.As(err, &d) || d.Diagnosis.Class != model.ClassOutside || d.Diagnosis.Cause != c.cause || !strings.Contains(d.Text, c.want) || job.File != "" {
 			t.Errorf("%s %.60q: %+v, %v", c.format, c.body, job, err)
 		}

@@ -10,34 +10,11 @@ import (
 	"zonedeck/service/exchange"
 )
 
-// brokeOutcome is the outcome of a call that got no answer, or one that broke off.
-func brokeOutcome(call model.JobCall, err error, text string) model.Outcome {
-	o := model.Outcome{Via: model.ViaAPI, Job: call, Broke: model.BreakReset, Peer: exchange.PeerService, BrokeText: text}
-	var broke *exchange.Error
-	if errors.As(err, &broke) {
-		o.Broke, o.Peer, o.ServiceStatus, o.BodySize = broke.Broke, broke.Peer, broke.Status, broke.Came
-		o.Incomplete = broke.Status != 0 && broke.Broke == model.BreakReset
-	}
-	return o
-}
-
-// diagnoseBreak is the verdict on a call that got no answer. sent says that the service
-// may have acted on it, so that it is not repeated.
-func diagnoseBreak(call model.JobCall, err error, text string, sent bool) model.Diagnosis {
-	var held *exchange.TooFastError
-	if errors.As(err, &held) {
-		return held.Diagnosis()
-	}
-	o := brokeOutcome(call, err, text)
-	o.Unrepeatable = sent
-	return model.Diagnose(o)
-}
-
 // failed writes into the ledger and the timeline that a call about a job did not
 // succeed, and gives the job as it is then. A call that fails as the one before is
 // written down once. Errors without a diagnosis are the caller's alone.
 func (rn *Runner) failed(ctx context.Context, job model.Job, call model.JobCall, err error) model.Job {
-	var fault *DiagnosisError
+	var fault *exchange.CallError
 	if !errors.As(err, &fault) || sameFault(job.Fault, call, fault.Diagnosis) {
 		return job
 	}
@@ -73,12 +50,12 @@ func next(d model.Diagnosis) string {
 	return " · next: " + strings.Join(texts, "; ")
 }
 
-// diagnoseTrigger is the verdict on the answer to a trigger that started no job for
+// judgeTrigger is the verdict on the answer to a trigger that started no job for
 // certain. refused says that it certainly started none.
-func diagnoseTrigger(o model.Outcome, refused bool) model.Diagnosis {
-	if o.ServiceStatus >= http.StatusOK && o.ServiceStatus < http.StatusMultipleChoices && !o.Incomplete {
-		return model.NoIdentifier(o.ServiceStatus)
+func (rn *Runner) judgeTrigger(addr string, mask exchange.Mask, seen model.Outcome, refused bool) model.Diagnosis {
+	if seen.ServiceStatus >= http.StatusOK && seen.ServiceStatus < http.StatusMultipleChoices && !seen.Incomplete {
+		return model.NoIdentifier(seen.ServiceStatus)
 	}
-	o.Unrepeatable = !refused
-	return model.Diagnose(o)
+	seen.Unrepeatable = !refused
+	return rn.cfg.Wire.Judge(addr, mask, seen)
 }

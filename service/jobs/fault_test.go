@@ -122,7 +122,7 @@ func TestACancelThatBreaksSaysWhere(t *testing.T) {
 	cl, _ := script(t, breakAfter(""))
 	accepted(t, cl)
 	job, err := cl.CancelJob(t.Context(), "job-1")
-	var d *DiagnosisError
+	var d *exchange.CallError
 	if !errors.As(err, &d) || d.Doing != "cancelling job job-1" || d.Status != 0 || d.Text == "" || job.State != model.JobAccepted {
 		t.Errorf("%+v, %v", job, err)
 	}
@@ -204,7 +204,7 @@ func TestAResultThatInflatesBeyondMeasureIsRefused(t *testing.T) {
 	accepted(t, cl)
 	dir := t.TempDir()
 	_, err := cl.Download(t.Context(), "job-1", Destination{File: filepath.Join(dir, "x.csv")}, nil)
-	var d *DiagnosisError
+	var d *exchange.CallError
 	if !errors.As(err, &d) || !strings.Contains(d.Text, "beyond measure") {
 		t.Errorf("%v", err)
 	}
@@ -259,7 +259,7 @@ func TestADownloadThatStallsIsGivenUp(t *testing.T) {
 	}, func(t *testing.T, cl *Runner) {
 		began := time.Now()
 		_, err := cl.Download(t.Context(), "job-1", Destination{File: filepath.Join(t.TempDir(), "x.json")}, nil)
-		var fault *DiagnosisError
+		var fault *exchange.CallError
 		if !errors.As(err, &fault) || fault.Diagnosis.Class != model.ClassTimeout || !strings.Contains(fault.Text, "nothing came for") || time.Since(began) != downloadStall {
 			t.Errorf("after %v: %+v, %v", time.Since(began), fault, err)
 		}
@@ -272,7 +272,7 @@ func TestWhatTheServiceSaysOfResultsThatAreNotReady(t *testing.T) {
 			t.Errorf("%q: %q", text, got)
 		}
 	}
-	for want, e := range map[string]*DiagnosisError{
+	for want, e := range map[string]*exchange.CallError{
 		"asking: no answer":   {Doing: "asking", Text: "no answer"},
 		"asking: HTTP 500":    {Doing: "asking", Status: 500},
 		"asking: HTTP 500: x": {Doing: "asking", Status: 500, Text: "x"},
@@ -286,7 +286,7 @@ func TestWhatTheServiceSaysOfResultsThatAreNotReady(t *testing.T) {
 func TestACallThatIsHeldBackSaysUntilWhen(t *testing.T) {
 	cl, _ := script(t, text(429, "slow down"))
 	accepted(t, cl)
-	var d *DiagnosisError
+	var d *exchange.CallError
 	for range exchange.BreakerCount {
 		if _, err := cl.CancelJob(t.Context(), "job-1"); !errors.As(err, &d) || d.Status != 429 {
 			t.Fatal(err)
@@ -308,7 +308,7 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 		"not ready":                   {text(202, "later"), 0, func(err error) bool { return errors.Is(err, ErrNotReady) }},
 		"not ready by another status": {text(409, "Snapshot is not ready yet"), 0, func(err error) bool { return errors.Is(err, ErrNotReady) }},
 		"broken off": {breakAfter("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"n\":1}\n"), 1, func(err error) bool {
-			var d *DiagnosisError
+			var d *exchange.CallError
 			return errors.As(err, &d) && d.Doing == "reading the records of job job-1" && strings.Contains(d.Text, "broke off")
 		}},
 		"no records": {text(200, "{\"n\":1}\n<html>"), 1, func(err error) bool {
@@ -388,7 +388,7 @@ func TestAWatchGivesUpAfterManyFailures(t *testing.T) {
 	}, func(t *testing.T, cl *Runner) {
 		began, patience := time.Now(), dialect.Embedded().Cadence(false).Patience
 		_, err := cl.Watch(t.Context(), "job-1", nil)
-		var d *DiagnosisError
+		var d *exchange.CallError
 		if !errors.As(err, &d) || d.Status != 503 || asked < 10 || time.Since(began) < patience || time.Since(began) > patience+time.Second {
 			t.Errorf("after %d polls in %s: %v", asked, time.Since(began), err)
 		}

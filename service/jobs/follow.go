@@ -7,6 +7,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/dialect"
+	"zonedeck/service/exchange"
 	"zonedeck/service/work"
 )
 
@@ -272,7 +273,7 @@ func (rn *Runner) hasten(ctx context.Context, q work.Queue, call jobCall) error 
 //
 // It ends with ctx's error when ctx ends; the job is then as last seen. Other errors:
 // ErrUnknownJob, ErrNoSnapshot, ErrNoWork, ErrNotShown (dialect documented: the contract
-// shows no way to ask), a *model.RequestError, or a *DiagnosisError when the service refuses
+// shows no way to ask), a *model.RequestError, or a *exchange.CallError when the service refuses
 // to answer, cannot be reached for the dialect's patience, or the job is not over after its
 // limit. None of them says anything about the job itself, and the watch can be begun again.
 func (rn *Runner) Watch(ctx context.Context, jobID string, on func(model.Job)) (model.Job, error) {
@@ -367,7 +368,7 @@ func (w *waiter) look(ctx context.Context, seen []model.Job) (over bool, err err
 	if err := w.rn.watching.broken(); err != nil {
 		return false, err
 	}
-	why, fault := w.rn.watching.why(w.job.ID), (*DiagnosisError)(nil)
+	why, fault := w.rn.watching.why(w.job.ID), (*exchange.CallError)(nil)
 	_, on := items[w.job.ID]
 	switch {
 	case ctx.Err() != nil:
@@ -403,7 +404,7 @@ func (w *waiter) fault() error {
 	if w.job.Fault.Call != model.CallProgress {
 		d = model.Diagnosis{Class: model.ClassOutside, Cause: model.CauseUnrecognised, Summary: "nobody asks for it any more"}
 	}
-	return &DiagnosisError{Doing: "following job " + w.job.ID, Diagnosis: d, Text: d.Summary}
+	return &exchange.CallError{Doing: "following job " + w.job.ID, Diagnosis: d, Text: d.Summary}
 }
 
 func causeOf(ctx context.Context, err error) error {

@@ -21,6 +21,7 @@ import (
 
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
+	"zonedeck/service/exchange"
 	"zonedeck/service/ledger"
 	"zonedeck/service/servicetest"
 )
@@ -185,7 +186,7 @@ func partly(t *testing.T, s *inParts, format string) (*Runner, Destination, *Par
 	_, err := cl.Download(t.Context(), "job-1", to, nil)
 	s.set(func(s *inParts) { s.drop = 0 })
 	var kept *PartialError
-	var fault *DiagnosisError
+	var fault *exchange.CallError
 	if !errors.As(err, &kept) || !errors.As(err, &fault) || kept.File != to.File+".part" || !strings.Contains(err.Error(), "bytes are kept in "+kept.File) {
 		t.Fatalf("%v", err)
 	}

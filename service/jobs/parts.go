@@ -62,7 +62,7 @@ func (rn *Runner) resultFault(ctx context.Context, call jobCall, err error) erro
 	doing := "downloading the results of job " + call.job.ID
 	var none *noResultError
 	var broke *exchange.Error
-	var fault *DiagnosisError
+	var fault *exchange.CallError
 	switch {
 	case ctx.Err() != nil, errors.As(err, &fault), errors.Is(err, ErrNotReady):
 		return err
@@ -155,7 +155,7 @@ func (rn *Runner) askParts(ctx context.Context, call jobCall, size int) (int, er
 // notOffered is nil for a refusal that the question for the result meets as well, or that says
 // that there are no parts: the other answer is the one to go by.
 func notOffered(err error) error {
-	var fault *DiagnosisError
+	var fault *exchange.CallError
 	if errors.Is(err, ErrNotReady) {
 		return nil
 	}
@@ -204,7 +204,7 @@ func (rn *Runner) fetchPart(ctx context.Context, call jobCall, p *partial, part 
 		err = p.charge(stream.wrapped)
 	}
 	if errors.Is(err, errCutRow) {
-		err = stream.broke(model.BreakReset, stream.brokeOff(err))
+		err = stream.brokeOff(err)
 	}
 	return err
 }

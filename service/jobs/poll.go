@@ -33,7 +33,7 @@ func (rn *Runner) poll(ctx context.Context, call jobCall) (dialect.Progress, err
 		return dialect.Progress{}, rn.jobFault(ctx, doing, call, resp, nil)
 	}
 	mask := exchange.MaskOf(call.secret, exchange.Login{})
-	p, err := call.readProgress(mask, resp.Body)
+	p, err := call.readProgress(mask, resp)
 	if err == nil {
 		p.Wire, p.Detail = mask.Text(p.Wire), mask.Text(p.Detail)
 		p.After = call.d.ReadHeader(resp.Header, rn.cfg.Now()).RetryAfter
@@ -45,12 +45,11 @@ func (rn *Runner) poll(ctx context.Context, call jobCall) (dialect.Progress, err
 	if errors.As(err, new(*exchange.Error)) { // it broke off
 		return dialect.Progress{}, rn.jobFault(ctx, doing, call, nil, err)
 	}
-	return dialect.Progress{}, rn.jobFault(ctx, doing, call, nil,
-		&exchange.Error{Broke: model.BreakMalformed, Peer: exchange.PeerService, Sent: true, Err: err})
+	return dialect.Progress{}, rn.jobFault(ctx, doing, call, nil, exchange.Unusable(err))
 }
 
 // passing reports whether the next poll may succeed after this failure.
-func passing(fault *DiagnosisError) bool {
+func passing(fault *exchange.CallError) bool {
 	switch fault.Status {
 	case 0:
 		return fault.Diagnosis.Cause != model.CauseTLSTrust

@@ -26,7 +26,7 @@ var ErrPreview = errors.New("the service made no preview")
 // questions until the preview is there. No job is launched, and nothing stands in the ledger; what
 // a preview costs is not shown by public sources.
 //
-// Errors: as Trigger before it sends anything, a *DiagnosisError, one that wraps ErrPreview, ctx's.
+// Errors: as Trigger before it sends anything, a *exchange.CallError, one that wraps ErrPreview, ctx's.
 func (rn *Runner) PreviewJob(ctx context.Context, r model.TriggerRequest) (dialect.LookupPreview, error) {
 	defer rn.cfg.Wire.Begin()()
 	var none dialect.LookupPreview

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 
 	"zonedeck/model"
 	"zonedeck/service/dialect"
@@ -44,7 +45,7 @@ func (w *wrapped) Read(p []byte) (int, error) {
 	case errors.Is(err, io.EOF):
 		return n, w.over()
 	case err == io.ErrUnexpectedEOF: //nolint:errorlint // a reader's error that wraps it says more
-		return n, w.of.broke(model.BreakReset, w.of.brokeOff(err))
+		return n, w.of.brokeOff(err)
 	case errors.As(err, &row):
 		return n, unusable("is not an object with rows: %s", row.Error())
 	}
@@ -72,20 +73,30 @@ func (w *wrapped) progress() (dialect.Progress, error) {
 }
 
 // readProgress reads an answer to a question for a job's state. That of a product may hold its
-// whole result, which is read past.
-func (j jobCall) readProgress(mask exchange.Mask, body io.Reader) (dialect.Progress, error) {
+// whole result, which is read past. Where it broke off the error is an *exchange.Error.
+func (j jobCall) readProgress(mask exchange.Mask, resp *http.Response) (dialect.Progress, error) {
 	field, product := j.d.Envelope(j.job.Dataset)
 	if !product {
-		text, err := io.ReadAll(io.LimitReader(mask.Reader(body), answerBytes))
+		text, err := mask.ReadAnswer(resp, answerBytes)
 		if err != nil {
-			cut := &result{came: int64(len(text))}
-			return dialect.Progress{}, cut.broke(exchange.Breakage(err), cut.brokeOff(err))
+			return dialect.Progress{}, err
 		}
 		return j.d.ReadProgress(text)
 	}
-	w := wrapped{Envelope: rows.NewEnvelope(io.LimitReader(mask.Reader(body), maxDownload), field), call: j}
-	if _, err := io.Copy(io.Discard, w.Envelope); err != nil {
+	var came int64
+	masked := mask.Reader(io.LimitReader(resp.Body, maxDownload))
+	body := readerFunc(func(p []byte) (int, error) {
+		n, err := masked.Read(p)
+		came += int64(n)
+		return n, err
+	})
+	w := wrapped{Envelope: rows.NewEnvelope(body, field), call: j}
+	_, err := io.Copy(io.Discard, w.Envelope)
+	switch row := (*rows.RecordsError)(nil); {
+	case errors.As(err, &row):
 		return dialect.Progress{}, err
+	case err != nil:
+		return dialect.Progress{}, exchange.BrokeOff(resp.StatusCode, came, err)
 	}
 	return w.progress()
 }

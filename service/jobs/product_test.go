@@ -13,6 +13,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/dialect"
+	"zonedeck/service/exchange"
 )
 
 // launchedOn launches a job, and follows it until it is over.
@@ -155,6 +156,15 @@ func TestAProductsJobIsTakenByTheIdentifierThatAPersonGives(t *testing.T) {
 	}
 	if i := slices.IndexFunc(job.Steps, func(s model.JobStep) bool { return s.Text == "snapshot t-1, which the service answered for" }); i < 0 {
 		t.Errorf("%+v", job.Steps)
+	}
+}
+
+func TestAQuestionForAProductsStateThatIsCutIsIncomplete(t *testing.T) {
+	rn, _ := script(t, breakAfter("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{\"status\":\"proc"))
+	_, err := rn.Adopt(t.Context(), "t-1", "discover")
+	var call *exchange.CallError
+	if !errors.As(err, &call) || call.Diagnosis.Cause != model.CauseIncomplete || call.Text != "the answer broke off after 15 bytes: unexpected EOF" {
+		t.Errorf("%+v, %v", call, err)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/exchange"
 	"zonedeck/service/servicetest"
 )
 
@@ -39,7 +40,7 @@ func TestARejectedKeyDoesNotEndTheQuestionsOfOthers(t *testing.T) {
 			text(200, `{"status":"ready"}`)(w, r)
 		})
 		job := accepted(t, cl)
-		var fault *DiagnosisError
+		var fault *exchange.CallError
 		if _, err := cl.Watch(t.Context(), job.ID, nil); !errors.As(err, &fault) || fault.Status != status || asked.Load() != 1 {
 			t.Fatalf("%v after %d polls", err, asked.Load())
 		}
@@ -111,7 +112,7 @@ func TestAFollowIsIdleOnceItHasGivenUpAllJobs(t *testing.T) {
 			t.Fatalf("%d: it goes on without end", status)
 		}
 		end()
-		var fault *DiagnosisError
+		var fault *exchange.CallError
 		if last.On || !errors.As(last.Err, &fault) || fault.Status != status || asked.Load() != 1 {
 			t.Errorf("%d: %+v after %d polls", status, last, asked.Load())
 		}

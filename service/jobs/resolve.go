@@ -239,7 +239,7 @@ func (rn *Runner) askInputs(ctx context.Context, job model.Job, c *Candidate) er
 		return err
 	}
 	p, err := rn.poll(ctx, call)
-	var fault *DiagnosisError
+	var fault *exchange.CallError
 	switch {
 	case errors.As(err, &fault):
 		c.Against = "its number of inputs could not be asked for"
@@ -310,7 +310,7 @@ func (rn *Runner) toSettle(ctx context.Context, id string) (model.Job, error) {
 // is taken only if the operator is sure.
 //
 // Errors: a *DoubtError, ErrSettled, ErrUnknownJob (of the ledger or of the service), ErrNotShown, a
-// *ledger.TakenError, a *DiagnosisError, the ledger's.
+// *ledger.TakenError, a *exchange.CallError, the ledger's.
 func (rn *Runner) Claim(ctx context.Context, id, snapshot string, sure bool) (model.Job, error) {
 	defer rn.cfg.Wire.Begin()()
 	job, err := rn.toSettle(ctx, id)

@@ -80,10 +80,10 @@ type noResultError struct {
 func (e *noResultError) Error() string { return "the answer " + e.text }
 
 // fault is the error of the download.
-func (e *noResultError) fault(doing string) *DiagnosisError {
+func (e *noResultError) fault(doing string) *exchange.CallError {
 	o := e.seen
 	o.Via, o.Job, o.ServiceStatus = model.ViaAPI, model.CallProgress, http.StatusOK
-	return &DiagnosisError{Doing: doing, Status: http.StatusOK, Text: e.Error(), Diagnosis: model.Diagnose(o)}
+	return &exchange.CallError{Doing: doing, Status: http.StatusOK, Text: e.Error(), Diagnosis: model.Diagnose(o)}
 }
 
 // unusable is an answer that the service's API does not give.

@@ -147,7 +147,7 @@ func TestAPollThatGetsNoAnswerIsATimeout(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = cl.poll(t.Context(), jobCall{p: p, d: d, paths: dialect.JobPaths{Progress: "/progress"}, secret: keystore.NewSecret("a-key")})
-		var fault *DiagnosisError
+		var fault *exchange.CallError
 		if !errors.As(err, &fault) || fault.Diagnosis.Class != model.ClassTimeout {
 			t.Errorf("%v", err)
 		}

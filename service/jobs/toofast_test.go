@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"zonedeck/model"
+	"zonedeck/service/exchange"
 	"zonedeck/service/servicetest"
 )
 
@@ -53,7 +54,7 @@ func TestADownloadThatIsTooFastSaysSo(t *testing.T) {
 	cl := newRunner(t, servicetest.API(t, text(429, "slow down")), j)
 	accepted(t, cl)
 	_, err := cl.Download(t.Context(), "job-1", Destination{File: filepath.Join(t.TempDir(), "out.json"), Format: "json"}, nil)
-	var fault *DiagnosisError
+	var fault *exchange.CallError
 	if !errors.As(err, &fault) {
 		t.Fatal(err)
 	}

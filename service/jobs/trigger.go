@@ -46,7 +46,7 @@ func (rn *Runner) Job(ctx context.Context, id string) (model.Job, error) {
 // that identifier is returned as it is. Nothing is triggered.
 //
 // Errors: ErrNoLedger, ErrUnknownJob (the service does not know it either),
-// ErrNotShown (the contract shows no way to ask), a *DiagnosisError, the ledger's.
+// ErrNotShown (the contract shows no way to ask), a *exchange.CallError, the ledger's.
 func (rn *Runner) Adopt(ctx context.Context, snapshot, dataset string) (model.Job, error) {
 	defer rn.cfg.Wire.Begin()()
 	if err := rn.writable(); err != nil {
@@ -75,7 +75,7 @@ func (rn *Runner) Adopt(ctx context.Context, snapshot, dataset string) (model.Jo
 // unknownThere is the error of asking the service about an identifier that the ledger does
 // not have.
 func unknownThere(err error) error {
-	if fault := (*DiagnosisError)(nil); errors.As(err, &fault) && fault.Status == http.StatusNotFound {
+	if fault := (*exchange.CallError)(nil); errors.As(err, &fault) && fault.Status == http.StatusNotFound {
 		return fmt.Errorf("%w, and the service does not know it: %w", ErrUnknownJob, err)
 	}
 	return err
@@ -303,28 +303,27 @@ func (rn *Runner) send(ctx context.Context, l launch) (v verdict) {
 	}
 	resp, tr, err := rn.cfg.Wire.API(ctx, call)
 	if err != nil {
-		text := line(mask.Text(err.Error()))
-		v = verdict{state: model.JobNotSent, detail: text, fault: diagnoseBreak(model.CallTrigger, err, text, tr.Sent())}
+		fault := exchange.Unanswered("", model.CallTrigger, mask, err, tr.Sent())
+		v = verdict{state: model.JobNotSent, detail: fault.Text, fault: fault.Diagnosis}
 		if tr.Sent() {
-			v.state, v.detail = model.JobMayHave, "it broke after sending: "+text
+			v.state, v.detail = model.JobMayHave, "it broke after sending: "+fault.Text
 		}
 		return v
 	}
 	defer resp.Body.Close()
-	fault := &DiagnosisError{}
-	body, readErr := answer(mask, resp)
+	body, readErr := mask.ReadAnswer(resp, answerBytes)
+	seen := exchange.Answered(rn.cfg.Now(), l.d, mask, resp, body)
+	seen.Job, seen.Incomplete = model.CallTrigger, readErr != nil
+	certain, by := l.d.RefusesTrigger(resp.StatusCode, resp.Header, body)
+	seen.ReadBy = cmp.Or(seen.ReadBy, by)
 	defer func() {
 		v.status = resp.StatusCode
 		if v.state != model.JobAccepted {
-			v.fault = rn.tooFast(l.p, resp.StatusCode, mask.Diagnosis(diagnoseTrigger(fault.outcome, v.state == model.JobRefused)))
+			v.fault = rn.judgeTrigger(l.p.BaseURL, mask, seen, v.state == model.JobRefused)
+			rn.tellKey(ctx, l.p.Name, l.key.Name, v.fault)
 		}
 	}()
-	fault.fill(rn.cfg.Now(), l.d, mask, resp, body)
-	fault.outcome.Job, fault.outcome.Incomplete = model.CallTrigger, readErr != nil
-	rn.tellKey(ctx, l.p.Name, l.key.Name, fault.Diagnosis)
-	said := joinText(fmt.Sprintf("HTTP %d", resp.StatusCode), fault.Text)
-	certain, by := l.d.RefusesTrigger(resp.StatusCode, resp.Header, body)
-	fault.outcome.ReadBy = cmp.Or(fault.outcome.ReadBy, by)
+	said := joinText(fmt.Sprintf("HTTP %d", resp.StatusCode), seen.ServiceText)
 	switch {
 	case resp.StatusCode >= 200 && resp.StatusCode < 300:
 		if id, ok := l.d.SnapshotID(l.job.Dataset, body); ok {
@@ -333,7 +332,7 @@ func (rn *Runner) send(ctx context.Context, l launch) (v verdict) {
 		if readErr != nil {
 			return verdict{state: model.JobMayHave, detail: fmt.Sprintf("HTTP %d, and the answer broke off before an identifier came", resp.StatusCode)}
 		}
-		return verdict{state: model.JobMayHave, detail: joinText(fmt.Sprintf("HTTP %d without an identifier", resp.StatusCode), fault.Text)}
+		return verdict{state: model.JobMayHave, detail: joinText(fmt.Sprintf("HTTP %d without an identifier", resp.StatusCode), seen.ServiceText)}
 	case readErr == nil && certain:
 		return verdict{state: model.JobRefused, detail: said}
 	default:
@@ -410,7 +409,7 @@ const cancelTimeout = 30 * time.Second
 
 // CancelJob asks the service to stop a job (a dialect's call; the contract shows
 // none). Errors: ErrJobOver, ErrUnknownJob, ErrNoSnapshot, ErrNotShown, a
-// *DiagnosisError. After a break it is not known whether the job goes on; asking
+// *exchange.CallError. After a break it is not known whether the job goes on; asking
 // again does no harm.
 func (rn *Runner) CancelJob(ctx context.Context, jobID string) (model.Job, error) {
 	defer rn.cfg.Wire.Begin()()

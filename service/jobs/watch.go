@@ -10,6 +10,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/dialect"
+	"zonedeck/service/exchange"
 	"zonedeck/service/work"
 )
 
@@ -117,7 +118,7 @@ func (w *watching) rejectedHere(id string) bool {
 // what the last question came to.
 func (w *watching) leaves(id string) (why error, left bool) {
 	why = w.why(id)
-	return why, w.rejectedHere(id) || why != nil && !errors.As(why, new(*DiagnosisError))
+	return why, w.rejectedHere(id) || why != nil && !errors.As(why, new(*exchange.CallError))
 }
 
 // reject leaves a job to others until somebody wants it asked for here.
@@ -283,7 +284,7 @@ func (rn *Runner) askOnce(ctx context.Context, call jobCall, cadence dialect.Cad
 	w := &rn.watching
 	job = call.job
 	progress, err := rn.poll(ctx, call)
-	fault := (*DiagnosisError)(nil)
+	fault := (*exchange.CallError)(nil)
 	switch {
 	case err == nil:
 		if job, err = rn.record(ctx, job, progress); err != nil {
@@ -334,6 +335,6 @@ func (rn *Runner) wait(cadence dialect.Cadence, job model.Job) time.Duration {
 // giveUp writes down that a job is not asked for any more, though it is not over.
 func (rn *Runner) giveUp(ctx context.Context, job model.Job, limit time.Duration) {
 	d := model.NotOver(limit, joinText(job.Wire, job.Detail))
-	err := &DiagnosisError{Doing: "following job " + job.ID, Diagnosis: d, Text: d.Summary}
+	err := &exchange.CallError{Doing: "following job " + job.ID, Diagnosis: d, Text: d.Summary}
 	rn.watching.tell(rn.failed(ctx, job, model.CallProgress, err), err)
 }

@@ -14,6 +14,7 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/dialect"
+	"zonedeck/service/exchange"
 	"zonedeck/service/servicetest"
 )
 
@@ -131,7 +132,7 @@ func TestWatchEndsWhenAskingIsRefused(t *testing.T) {
 			cl, asked := script(t, c.answer)
 			accepted(t, cl)
 			job, err := cl.Watch(t.Context(), "job-1", nil)
-			var d *DiagnosisError
+			var d *exchange.CallError
 			if !errors.As(err, &d) || d.Diagnosis.Class != c.class || asked.Load() != 1 {
 				t.Errorf("%v after %d polls", err, asked.Load())
 			}
@@ -268,7 +269,7 @@ func TestCancelIsRefusedByTheService(t *testing.T) {
 	cl, _ := script(t, text(400, "Snapshot is not running"))
 	accepted(t, cl)
 	job, err := cl.CancelJob(t.Context(), "job-1")
-	var d *DiagnosisError
+	var d *exchange.CallError
 	if !errors.As(err, &d) || d.Text != "Snapshot is not running" || job.State != model.JobAccepted {
 		t.Errorf("%s, %v", job.State, err)
 	}
@@ -365,7 +366,7 @@ func TestAKeyThatAHeaderRepeatsIsMasked(t *testing.T) {
 	})
 	accepted(t, cl)
 	_, err := cl.Watch(t.Context(), "job-1", nil)
-	var d *DiagnosisError
+	var d *exchange.CallError
 	if !errors.As(err, &d) || len(d.Diagnosis.Evidence) == 0 {
 		t.Fatal(err)
 	}

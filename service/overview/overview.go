@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"time"
@@ -27,22 +26,6 @@ type Config struct {
 	Access exchange.Access
 	Wire   *exchange.Wire
 	Now    func() time.Time
-}
-
-// CallError is a call that the service did not answer as it should.
-type CallError struct {
-	Doing string
-	// Diagnosis is the verdict on the call; Status the service's, 0 without an answer.
-	Diagnosis model.Diagnosis
-	Status    int
-	Text      string
-}
-
-func (e *CallError) Error() string {
-	if e.Status > 0 {
-		return fmt.Sprintf("%s: HTTP %d %s", e.Doing, e.Status, e.Text)
-	}
-	return e.Doing + ": " + e.Text
 }
 
 // Account is what an account says of itself. A part that could not be had has a problem.
@@ -238,7 +221,7 @@ const (
 	answerBytes = 8 << 20
 )
 
-// get asks once, and gives the body of a 200. Other errors than a *CallError are those of
+// get asks once, and gives the body of a 200. Other errors than an *exchange.CallError are those of
 // access, and ctx's.
 func (a *asker) get(ctx context.Context, doing, path string, query url.Values) ([]byte, error) {
 	inner, cancel := context.WithTimeoutCause(ctx, callTimeout, exchange.ErrTimeout)
@@ -250,19 +233,20 @@ func (a *asker) get(ctx context.Context, doing, path string, query url.Values) (
 		return nil, a.broken(ctx, doing, err)
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(a.mask.Reader(resp.Body), answerBytes+1))
+	body, err := a.mask.ReadAnswer(resp, answerBytes+1)
 	switch {
 	case err != nil:
 		return nil, a.broken(ctx, doing, err)
 	case len(body) > answerBytes:
 		return nil, a.malformed(doing, fmt.Errorf("it is longer than %d bytes", answerBytes))
 	case resp.StatusCode != http.StatusOK:
-		return nil, a.refused(doing, resp, body)
+		seen := exchange.Answered(a.cfg.Now(), a.d, a.mask, resp, body[:min(len(body), 64<<10)])
+		return nil, a.cfg.Wire.Refused(doing, a.p.BaseURL, a.mask, seen)
 	}
 	return body, nil
 }
 
-// broken is the error of a call without an answer.
+// broken is the error of a call without an answer, or with half of one.
 func (a *asker) broken(ctx context.Context, doing string, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -270,27 +254,12 @@ func (a *asker) broken(ctx context.Context, doing string, err error) error {
 	if errors.Is(err, model.ErrRequest) {
 		return err
 	}
-	fault := &CallError{Doing: doing, Text: a.mask.Text(model.Line(err.Error(), 500))}
-	if held, is := errors.AsType[*exchange.TooFastError](err); is {
-		fault.Diagnosis = held.Diagnosis()
-		return fault
-	}
-	outcome := model.Outcome{Via: model.ViaAPI, Job: model.CallProgress, Broke: model.BreakReset, ServiceText: fault.Text}
-	if broke, is := errors.AsType[*exchange.Error](err); is {
-		outcome.Broke = broke.Broke
-	}
-	fault.Diagnosis = a.mask.Diagnosis(model.Diagnose(outcome))
-	return fault
+	return exchange.Unanswered(doing, model.CallProgress, a.mask, err, false)
 }
 
+// malformed is the error of an answer with HTTP 200 that is not what was asked for.
 func (a *asker) malformed(doing string, err error) error {
-	return &CallError{Doing: doing, Status: http.StatusOK, Text: a.mask.Text(model.Line(err.Error(), 500)), Diagnosis: a.mask.Diagnosis(model.Diagnose(model.Outcome{
-		Via: model.ViaAPI, Job: model.CallProgress, Broke: model.BreakMalformed, ServiceText: err.Error(),
-	}))}
-}
-
-// refused is the error of an answer that is no 200.
-func (a *asker) refused(doing string, resp *http.Response, body []byte) error {
-	answered := exchange.Answered(a.cfg.Now(), a.d, a.mask, resp, body[:min(len(body), 64<<10)])
-	return &CallError{Doing: doing, Status: resp.StatusCode, Text: answered.ServiceText, Diagnosis: a.mask.Diagnosis(model.Diagnose(answered))}
+	call := exchange.Unanswered(doing, model.CallProgress, a.mask, exchange.Unusable(err), false)
+	call.Status = http.StatusOK
+	return call
 }

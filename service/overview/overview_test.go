@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -72,7 +73,7 @@ func TestAnswersOfEveryKindAreToldApart(t *testing.T) {
 		{200, `[{"id":"a/b","name":"x"},{"id":"gd_1","name":"One \u001b[31m","size":-4}]`, "", ""},
 		{200, `{"datasets":[]}`, model.ClassOutside, "not a list"},
 		{200, `[` + strings.Repeat(" ", answerBytes), model.ClassOutside, "longer than"},
-		{401, "Invalid credentials", model.ClassOutside, "HTTP 401 Invalid credentials"},
+		{401, "Invalid credentials", model.ClassOutside, "HTTP 401: Invalid credentials"},
 		{403, "Access denied.", model.ClassAccessRestricted, "HTTP 403"},
 		{429, "", model.ClassTooFast, "HTTP 429"},
 		{500, "Internal server error", model.ClassOutside, "HTTP 500"},
@@ -86,7 +87,7 @@ func TestAnswersOfEveryKindAreToldApart(t *testing.T) {
 			}
 			continue
 		}
-		var call *CallError
+		var call *exchange.CallError
 		if !errors.As(err, &call) || call.Diagnosis.Class != c.class || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%d %.40s: %v", c.status, c.body, err)
 		}
@@ -103,7 +104,7 @@ func TestAnswersOfEveryKindAreToldApart(t *testing.T) {
 	}
 	servicetest.NoSecret(t, "a data set", sets[2].Name)
 	answer = func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
-	var call *CallError
+	var call *exchange.CallError
 	if _, _, err := Datasets(t.Context(), cfg, ""); !errors.As(err, &call) || call.Status != 0 || call.Diagnosis.Cause != model.CauseNetwork {
 		t.Errorf("a broken call: %+v", err)
 	}
@@ -128,6 +129,57 @@ func TestWhatIsPendingHasTwoNames(t *testing.T) {
 	for _, body := range []string{`{}`, `{"balance":"1"}`, `[]`, ``} {
 		if b, err := d.ReadBalance([]byte(body)); err == nil {
 			t.Errorf("%s: %+v", body, b)
+		}
+	}
+}
+
+func TestACallThatFailsHasItsEvidence(t *testing.T) {
+	var answer http.HandlerFunc
+	p := servicetest.API(t, func(w http.ResponseWriter, r *http.Request) { answer(w, r) })
+	p.Dialect = dialect.Embedded().Name()
+	const path = "/datasets/list"
+	for name, c := range map[string]struct {
+		answer http.HandlerFunc
+		class  model.Class
+		cause  model.Cause
+		after  time.Duration
+		want   []string
+	}{
+		"too fast": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "90")
+			w.WriteHeader(http.StatusTooManyRequests)
+			_, _ = io.WriteString(w, "slow down")
+		}, model.ClassTooFast, "", 90 * time.Second, []string{
+			"429 Too Many Requests from the service", "the service says: slow down", "retry-after: 90", "the answer asks to wait 1m30s",
+			"answer 1 of HTTP 429 that this run of zonedeck saw from it within 5 minutes; at 20 nothing more is sent for a while",
+			"25 answers of HTTP 429 within 5 minutes block the caller's address on every API until a person lifts it: public documentation of a service of this kind says so; the contract asks to back off and shows no limit (contract 7, 8)",
+		}},
+		"cut": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "99")
+			_, _ = io.WriteString(w, "[{}")
+		}, model.ClassOutside, model.CauseIncomplete, 0, []string{
+			"200 OK from the service", "reset (at the service) the answer broke off after 3 bytes: unexpected EOF", "the body ended after 3 bytes, before it was complete",
+		}},
+		"dropped": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, model.ClassOutside, model.CauseNetwork, 0, []string{
+			"reset (at the service) GET " + path + ": EOF",
+		}},
+		"another shape": {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }, model.ClassOutside, model.CauseNetwork, 0, []string{
+			"malformed (at the service) the answer is not a list of data sets",
+		}},
+	} {
+		answer = c.answer
+		_, _, err := Datasets(t.Context(), config(p, nil), "")
+		var call *exchange.CallError
+		if !errors.As(err, &call) {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		var got []string
+		for _, e := range call.Diagnosis.Evidence {
+			got = append(got, e.Text)
+		}
+		if d := call.Diagnosis; d.Class != c.class || d.Cause != c.cause || call.After != c.after || len(d.Steps) == 0 || !slices.Equal(got, c.want) {
+			t.Errorf("%s: %+v\n%q", name, call, got)
 		}
 	}
 }

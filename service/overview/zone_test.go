@@ -70,7 +70,7 @@ func TestEachPartOfAZoneHasAProblemOfItsOwn(t *testing.T) {
 		t.Errorf("a name that is none: %v", err)
 	}
 	if z, err = GetZone(t.Context(), config(p, nil), "", "z1"); err != nil || z.StateProblem != "" || !strings.Contains(z.TrafficProblem, "does not show the traffic") ||
-		!strings.Contains(z.CallersProblem, "HTTP 500 no ***") || !strings.Contains(z.Cost.Problem, "no access to billing") {
+		!strings.Contains(z.CallersProblem, "HTTP 500: no ***") || !strings.Contains(z.Cost.Problem, "no access to billing") {
 		t.Errorf("%+v, %v", z, err)
 	}
 	servicetest.NoSecret(t, "a zone", strings.Join([]string{z.State, z.Plan.Type, z.CallersProblem, strings.Join(z.Plan.Callers, " ")}, " "))

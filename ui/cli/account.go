@@ -3,13 +3,11 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
-	"zonedeck/service/dialect"
 	"zonedeck/service/overview"
 )
 
@@ -65,7 +63,7 @@ type balanceJSON struct {
 func (t *task) account(ctx context.Context, key string, asJSON bool) error {
 	acc, err := t.Client.Overview(ctx, key)
 	if err != nil {
-		return overviewError(ctx, err)
+		return jobError(ctx, err)
 	}
 	if asJSON {
 		out := accountJSON{
@@ -127,19 +125,4 @@ func signed(dollars float64) string {
 		return "-" + model.SmallDollars(-dollars)
 	}
 	return model.SmallDollars(dollars)
-}
-
-// overviewError is the exit for a question about the account that got no answer.
-func overviewError(ctx context.Context, err error) error {
-	var call *overview.CallError
-	switch {
-	case ctx.Err() != nil:
-		return fail(exitInterrupted, "interrupted")
-	case errors.As(err, &call):
-		return fail(diagnosisExit(call.Diagnosis), "%w", err)
-	case errors.Is(err, dialect.ErrNotShown):
-		return usage("%w", err)
-	default:
-		return fetchError(ctx, err)
-	}
 }

@@ -170,7 +170,7 @@ func (t *task) sayOrigin(l catalogue.Listing) {
 func (t *task) listCollectors(ctx context.Context, f catalogueFlags, words string) error {
 	l, err := t.Client.Collectors(ctx, f.key, f.refresh)
 	if err != nil {
-		return overviewError(ctx, err)
+		return jobError(ctx, err)
 	}
 	t.sayOrigin(l)
 	if l.Skipped > 0 {
@@ -223,7 +223,7 @@ func (t *task) showCollector(ctx context.Context, f catalogueFlags, name string)
 		return usage("%s", sanitizeLine(err.Error()))
 	}
 	if err != nil {
-		return overviewError(ctx, err)
+		return jobError(ctx, err)
 	}
 	t.sayOrigin(l)
 	if f.json {

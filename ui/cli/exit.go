@@ -13,6 +13,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/database"
 	"zonedeck/service/dialect"
+	"zonedeck/service/exchange"
 	"zonedeck/service/jobs"
 	"zonedeck/service/ledger"
 	"zonedeck/service/profile"
@@ -175,9 +176,9 @@ func refusalExit(status int) int {
 	}
 }
 
-// jobError is the exit for a job command that returned no job.
+// jobError is the exit for a call about jobs or the account that gave nothing.
 func jobError(ctx context.Context, err error) error {
-	var d *jobs.DiagnosisError
+	var d *exchange.CallError
 	var kept *jobs.PartialError
 	var row *rows.RecordsError
 	switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
-	"zonedeck/service/jobs"
+	"zonedeck/service/exchange"
 	"zonedeck/ui/kit/text"
 )
 
@@ -95,7 +95,7 @@ func (t *task) watch(ctx context.Context, id string, timeout time.Duration, asJS
 // failedJob ends a command about a job that did not succeed: it prints the verdict,
 // and with --json the job that has it.
 func (t *task) failedJob(ctx context.Context, job model.Job, err error, asJSON bool) error {
-	var fault *jobs.DiagnosisError
+	var fault *exchange.CallError
 	if errors.As(err, &fault) && job.Fault.Any() {
 		t.sayWhy(job.Fault.Diagnosis, job.KeyName)
 		if asJSON {

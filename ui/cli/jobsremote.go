@@ -87,7 +87,7 @@ func (t *task) listRemoteJobs(ctx context.Context, f remoteFlags, limit int, asJ
 	for _, name := range names {
 		jobs, skipped, err := t.Client.RemoteJobs(ctx, f.key, name, cmp.Or(limit, mostRemote))
 		if err != nil {
-			return overviewError(ctx, err)
+			return jobError(ctx, err)
 		}
 		if skipped > 0 {
 			t.app.say("zonedeck: %d jobs of %s have no identifier that could be used", skipped, name)
@@ -167,7 +167,7 @@ type datasetJSON struct {
 func (t *task) listDatasets(ctx context.Context, key string, asJSON bool) error {
 	sets, skipped, err := t.Client.Datasets(ctx, key)
 	if err != nil {
-		return overviewError(ctx, err)
+		return jobError(ctx, err)
 	}
 	if skipped > 0 {
 		t.app.say("zonedeck: %d data sets have no identifier that could be used", skipped)

@@ -14,7 +14,6 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/jobs"
 	"zonedeck/service/ledger"
-	"zonedeck/service/overview"
 	"zonedeck/service/rows"
 	"zonedeck/ui/kit/text"
 )
@@ -168,15 +167,12 @@ func begun(c jobs.Candidate) string {
 // resolveError is the exit for a job that was not settled.
 func resolveError(ctx context.Context, err error) error {
 	var taken *ledger.TakenError
-	var call *overview.CallError
 	var doubt *jobs.DoubtError
 	switch {
 	case errors.As(err, &doubt):
 		return usage("%s; nothing was changed; --yes takes it", sanitizeLine(err.Error()))
 	case errors.Is(err, jobs.ErrSettled), errors.Is(err, jobs.ErrNoHook), errors.As(err, &taken):
 		return usage("%w", err)
-	case errors.As(err, &call):
-		return overviewError(ctx, err)
 	default:
 		return jobError(ctx, err)
 	}

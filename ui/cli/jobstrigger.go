@@ -226,7 +226,7 @@ func (t *task) shapeOf(ctx context.Context, d dialect.Dialect, name string, f tr
 		return "", false, shape, usage("%s; nothing was sent", sanitizeLine(err.Error()))
 	}
 	if err != nil {
-		return "", false, shape, overviewError(ctx, err)
+		return "", false, shape, jobError(ctx, err)
 	}
 	if l.Problem != "" {
 		t.app.say("zonedeck: what the inputs are is from %s: %s", l.Origin(t.Now()), sanitizeLine(l.Problem))

@@ -85,7 +85,7 @@ type trafficJSON struct {
 func (t *task) showZone(ctx context.Context, key string, name model.ZoneName, asJSON bool) error {
 	z, err := t.Client.ShowZone(ctx, key, name)
 	if err != nil {
-		return overviewError(ctx, err)
+		return jobError(ctx, err)
 	}
 	if !asJSON {
 		return printColumns(t.app.Stdout, zoneRows(z))
