@@ -53,6 +53,14 @@ type Listing struct {
 	// Problem says why the service was not asked, or did not answer as it should; "" without
 	// one.
 	Problem string
+	// Err is what the service's answer or its absence came to, nil where it was not asked or did answer.
+	Err error
+}
+
+// unanswered is the list with why the service gave none.
+func (l Listing) unanswered(err error) Listing {
+	l.Problem, l.Err = model.Line(err.Error(), 300), err
+	return l
 }
 
 // Builtin reports whether the list is the one in the program.
@@ -118,8 +126,7 @@ func (c *Catalogue) list(ctx context.Context, place Place, key string, anew bool
 	if keptErr != nil {
 		kept = Listing{Collectors: builtin()}
 	}
-	kept.Problem = model.Line(err.Error(), 300)
-	return kept, nil
+	return kept.unanswered(err), nil
 }
 
 const notShown = "the contract does not show where the service lists its data sets"
@@ -201,11 +208,11 @@ func (c *Catalogue) Find(ctx context.Context, key, name string) (model.Collector
 	// The service does not list it, or did not answer.
 	if keptErr == nil && l.Problem != "" {
 		if found, err := pick(kept.Collectors, id); err == nil {
-			kept.Problem = l.Problem
+			kept.Problem, kept.Err = l.Problem, l.Err
 			return found, kept, nil
 		}
 	}
-	return unlisted, Listing{Collectors: builtin(), Problem: l.Problem}, nil
+	return unlisted, Listing{Collectors: builtin(), Problem: l.Problem, Err: l.Err}, nil
 }
 
 // idPrefix begins the identifiers of data sets.
@@ -220,7 +227,7 @@ func (c *Catalogue) one(ctx context.Context, key, id string) (model.Collector, L
 	case ctx.Err() != nil:
 		return model.Collector{}, Listing{}, context.Cause(ctx)
 	default:
-		return model.Collector{}, Listing{Problem: model.Line(err.Error(), 300)}, nil
+		return model.Collector{}, Listing{}.unanswered(err), nil
 	}
 	l := Listing{Collectors: list, Read: c.cfg.Now()}
 	i := slices.IndexFunc(list, func(c model.Collector) bool { return c.ID == id })

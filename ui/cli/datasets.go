@@ -13,6 +13,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/catalogue"
+	"zonedeck/service/exchange"
 )
 
 func (a *app) datasetsCommand() *cobra.Command {
@@ -101,14 +102,21 @@ type originJSON struct {
 	Read    *time.Time `json:"read"`
 	Age     *int64     `json:"age_seconds"`
 	Problem string     `json:"problem"`
+	// Diagnosis is null where the service was not asked, or answered.
+	Diagnosis *faultJSON `json:"diagnosis"`
 }
 
 func newOriginJSON(l catalogue.Listing, now time.Time) originJSON {
-	if l.Builtin() {
-		return originJSON{Source: "builtin", Problem: l.Problem}
+	out := originJSON{Source: "builtin", Problem: l.Problem}
+	if !l.Builtin() {
+		read, age := l.Read.UTC(), int64(now.Sub(l.Read).Seconds())
+		out.Source, out.Read, out.Age = "service", &read, &age
 	}
-	read, age := l.Read.UTC(), int64(now.Sub(l.Read).Seconds())
-	return originJSON{Source: "service", Read: &read, Age: &age, Problem: l.Problem}
+	if call := (*exchange.CallError)(nil); errors.As(l.Err, &call) {
+		verdict := newFaultJSON(model.JobFault{Diagnosis: call.Diagnosis, At: now})
+		out.Diagnosis = &verdict
+	}
+	return out
 }
 
 // collectorJSON is a data set (docs/schema/catalogue.json).
@@ -160,10 +168,13 @@ func newCollectorJSON(c model.Collector) collectorJSON {
 }
 
 // sayOrigin says where a list is from, and why it is not newer.
-func (t *task) sayOrigin(l catalogue.Listing) {
+func (t *task) sayOrigin(l catalogue.Listing, key string) {
 	t.app.say("zonedeck: %s", l.Origin(t.Now()))
 	if l.Problem != "" {
 		t.app.say("zonedeck: the service's list: %s", sanitizeLine(l.Problem))
+	}
+	if call := (*exchange.CallError)(nil); errors.As(l.Err, &call) {
+		t.sayFault(model.JobFault{Diagnosis: call.Diagnosis, At: t.Now()}, cmp.Or(key, t.CurrentProfile().Key))
 	}
 }
 
@@ -172,7 +183,7 @@ func (t *task) listCollectors(ctx context.Context, f catalogueFlags, words strin
 	if err != nil {
 		return jobError(ctx, err)
 	}
-	t.sayOrigin(l)
+	t.sayOrigin(l, f.key)
 	if l.Skipped > 0 {
 		t.app.say("zonedeck: %d data sets have no identifier that could be used", l.Skipped)
 	}
@@ -225,7 +236,7 @@ func (t *task) showCollector(ctx context.Context, f catalogueFlags, name string)
 	if err != nil {
 		return jobError(ctx, err)
 	}
-	t.sayOrigin(l)
+	t.sayOrigin(l, f.key)
 	if f.json {
 		return t.app.printJSON(struct {
 			SchemaVersion int `json:"schema_version"`

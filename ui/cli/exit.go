@@ -53,6 +53,7 @@ const (
 type exitError struct {
 	code  int
 	cause error
+	told  bool // what is to be said beside the cause was said
 }
 
 func (e *exitError) Error() string {
@@ -84,6 +85,7 @@ func usage(format string, args ...any) error { return fail(exitUsage, format, ar
 func exitCode(ctx context.Context, err error) int {
 	var e *exitError
 	var mistake *session.MistakeError
+	var call *exchange.CallError
 	switch {
 	case err == nil:
 		return exitOK
@@ -95,6 +97,8 @@ func exitCode(ctx context.Context, err error) int {
 		return exitUsage
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
 		return exitInterrupted
+	case errors.As(err, &call):
+		return diagnosisExit(call.Diagnosis)
 	default:
 		return exitInternal
 	}

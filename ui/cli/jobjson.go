@@ -42,31 +42,15 @@ type rejectedJSON struct {
 
 // jobFaultJSON is the verdict on the last call about the job that did not succeed.
 type jobFaultJSON struct {
-	Call       string         `json:"call"`
-	Class      string         `json:"class"`
-	Cause      string         `json:"cause"`
-	Summary    string         `json:"summary"`
-	Rule       string         `json:"rule"`
-	Evidence   []evidenceJSON `json:"evidence"`
-	Steps      []string       `json:"steps"`
-	RetryAfter float64        `json:"retry_after_ms"`
-	RetryAt    *time.Time     `json:"retry_at"`
+	Call string `json:"call"`
+	faultJSON
 }
 
 func newJobFaultJSON(f model.JobFault) *jobFaultJSON {
 	if !f.Any() {
 		return nil
 	}
-	d := f.Diagnosis
-	out := &jobFaultJSON{
-		Call: string(f.Call), Class: string(d.Class), Cause: string(d.Cause), Summary: d.Summary, Rule: d.Rule,
-		Evidence: evidence(d), Steps: steps(d), RetryAfter: millis(d.RetryAfter),
-	}
-	if at, ok := f.RetryAt(); ok {
-		at = at.UTC()
-		out.RetryAt = &at
-	}
-	return out
+	return &jobFaultJSON{string(f.Call), newFaultJSON(f)}
 }
 
 // jobRowsJSON accounts for the rows of the downloaded result.

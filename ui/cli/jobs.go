@@ -96,15 +96,16 @@ func (t *task) watch(ctx context.Context, id string, timeout time.Duration, asJS
 // and with --json the job that has it.
 func (t *task) failedJob(ctx context.Context, job model.Job, err error, asJSON bool) error {
 	var fault *exchange.CallError
-	if errors.As(err, &fault) && job.Fault.Any() {
-		t.sayWhy(job.Fault.Diagnosis, job.KeyName)
-		if asJSON {
-			if err := t.printJob(job, true); err != nil {
-				return err
-			}
+	if !errors.As(err, &fault) || !job.Fault.Any() {
+		return jobError(ctx, err)
+	}
+	t.sayFault(job.Fault, job.KeyName)
+	if asJSON {
+		if err := t.printJob(job, true); err != nil {
+			return err
 		}
 	}
-	return jobError(ctx, err)
+	return told(jobError(ctx, err))
 }
 
 // ledger makes sure that the ledger is readable, and settles the jobs that were
@@ -160,12 +161,8 @@ func (t *task) reportJob(j model.Job, asJSON bool) error {
 		line += ": " + sanitizeLine(j.Detail)
 	}
 	t.app.verdict(code, line)
-	if d := j.Fault.Diagnosis; j.Fault.Any() {
-		t.app.say("zonedeck: %s: %s", model.ClassWord(d.Class, d.Cause), sanitizeLine(d.Summary))
-		t.sayWhy(d, j.KeyName)
-		if at, ok := j.Fault.RetryAt(); ok {
-			t.app.say("zonedeck: try again at %s", at.Local().Format(time.DateTime))
-		}
+	if j.Fault.Any() {
+		t.sayFault(j.Fault, j.KeyName)
 	}
 	if j.State == model.JobMayHave {
 		t.app.say("zonedeck: %s", wayOut(j.ID))

@@ -144,7 +144,7 @@ func (l *followLines) givenUp(ctx context.Context) error {
 	list := strings.Join(ids, ", ")
 	for _, id := range ids {
 		if err := l.seen[id].Err; err != nil {
-			return fail(exitCode(ctx, jobError(ctx, err)), "not followed to the end: %s: %w", list, err)
+			return fail(exitCode(ctx, jobError(ctx, err)), "not followed to the end: %s: %v", list, err)
 		}
 	}
 	return fail(exitStillRunning, "not followed to the end: %s", list)

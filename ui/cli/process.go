@@ -52,6 +52,7 @@ func OS() Process {
 type app struct {
 	Process
 	flags globalFlags
+	json  bool // the command was given --json
 	log   *slog.Logger
 
 	typed  keystore.Secret // a passphrase that was typed

@@ -72,6 +72,10 @@ zonedeck keys check --within 14d`,
 		Version: version,
 		// Errors are printed by execute, once.
 		SilenceErrors: true, SilenceUsage: true,
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
+			asked := cmd.Flags().Lookup("json")
+			a.json = asked != nil && asked.Value.String() == "true"
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runConsole(cmd.Context()) },
 	}
 	pf := root.PersistentFlags()

@@ -325,12 +325,27 @@ func brokenService(t *testing.T, hanging, polled chan<- struct{}) string {
 		w.Header().Set("Retry-After", "90")
 		http.Error(w, "You have too many running jobs for this dataset", http.StatusTooManyRequests)
 	})
+	mux.HandleFunc("/answers/{status}/", func(w http.ResponseWriter, r *http.Request) {
+		status, err := strconv.Atoi(r.PathValue("status"))
+		if err != nil {
+			panic(err)
+		}
+		if status == http.StatusTooManyRequests {
+			w.Header().Set("Retry-After", "90")
+		}
+		http.Error(w, "no luck", status)
+	})
 	mux.HandleFunc("/drops/", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	mux.HandleFunc("POST /fails/datasets/v3/trigger", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, `{"snapshot_id":"sd_fails"}`)
 	})
 	mux.HandleFunc("GET /fails/datasets/v3/progress/sd_fails", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, `{"snapshot_id":"sd_fails","dataset_id":"gd_products","status":"failed","error_message":"Failed to trigger collector"}`)
+	})
+	const previews = "/fails/datasets/deep_lookup/v1/preview"
+	mux.HandleFunc("POST "+previews, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, `{"preview_id":"dld_fails"}`) })
+	mux.HandleFunc("GET "+previews+"/dld_fails", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w, `{"preview_id":"dld_fails","status":"failed","error":"nothing was found"}`)
 	})
 	mux.HandleFunc("POST /forever/datasets/v3/trigger", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, `{"snapshot_id":"sd_forever"}`)

@@ -46,6 +46,8 @@ func repeated(value string) string {
 	return value + " " + base64.StdEncoding.EncodeToString([]byte(value)) + " " + url.QueryEscape(value)
 }
 
+const lookups = "/datasets/deep_lookup/v1/preview"
+
 // hostileService answers every call of the dialect, and repeats in each answer what was sent.
 // used counts the calls that had the key.
 func hostileService(t *testing.T, used *atomic.Int64, deleted *atomic.Bool) string {
@@ -65,6 +67,8 @@ func hostileService(t *testing.T, used *atomic.Int64, deleted *atomic.Bool) stri
 			"/datasets/v3/snapshot/sd_1": `[{"url":"http://shop.test/","echo":` + string(quoted) + `}]`,
 			"/datasets/v3/snapshots":     `[{"id":"sd_1","status":` + string(quoted) + `,"dataset_id":"gd_1"}]`,
 			"/datasets/v3/scrapers":      `[{"id":"gd_1","name":` + string(quoted) + `,"scraper_type":["collect_by_url"],"scrapers":{"collect_by_url":{"input_schema":[{"name":"url","type":"url","required":true,"description":` + string(quoted) + `,"example":` + string(quoted) + `}]}}}]`,
+			lookups:                      `{"preview_id":"dld_1","echo":` + string(quoted) + `}`,
+			lookups + "/dld_1":           `{"status":"failed","error":` + string(quoted) + `}`,
 			"/datasets/list":             `[{"id":"gd_1","name":` + string(quoted) + `}]`,
 			"/status":                    `{"status":"active","customer":"hl_marked"}`,
 			"/zone/get_all_zones":        `[{"name":"unlocker1","type":"unblocker","status":"active"}]`,
@@ -212,6 +216,7 @@ func secretRuns() []secretRun {
 		{args: "jobs relaunch job-3 --yes --again --json"},
 		{args: "jobs trigger gd_lost --input {dir}/urls.txt"},
 		{args: "jobs resolve job-5"},
+		{args: "jobs adopt sd_none --json", want: `"rule":"request_refused"`},
 		{args: "jobs resolve job-5 --not-started --yes --json"},
 		{args: "jobs trigger gd_1 --input {dir}/urls.txt --again --endpoint https://hooks.test/in --auth-header env:HOOK --json", want: `"state":"accepted"`},
 		{args: "jobs trigger gd_lost --input {dir}/urls.txt --again --endpoint https://hooks.test/in --auth-header env:HOOK --json", want: `"state":"may_have"`},
@@ -288,6 +293,7 @@ func markedHome(t *testing.T, base Process, api, proxy string) (dir string) {
 		return name
 	}
 	write("urls.txt", "http://shop.test/1\n")
+	write("lookup.json", `[{"query":"lamps"}]`)
 	write("repo/.env", "OTHER_API_KEY="+markedKey+"\n")
 	write("rules.toml", "")
 	write(relative(filepath.Join(paths.RequestsDir(), "one.toml")), "zone = \"unlocker1\"\nurl = \"http://shop.test/{{token}}\"\n")

@@ -49,7 +49,8 @@ func (a *app) withSession(ctx context.Context, n needs, f func(*task) error) err
 	if s.Base.Local && !n.none && a.Getenv(session.EnvKey) != "" {
 		a.say("zonedeck: %s is not used: profile %q is the embedded emulator, which uses only its demo keys", session.EnvKey, s.Base.Name)
 	}
-	err = f(&task{s, a})
+	t := &task{s, a}
+	err = t.explain(ctx, f(t))
 	if cerr := s.Close(ctx); cerr != nil {
 		a.warn("%s", oneLine(cerr))
 	}

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/exchange"
+)
+
+// faultJSON is a verdict on a call that did not succeed. RetryAt is null where the answer did not say when.
+type faultJSON struct {
+	Class      string         `json:"class"`
+	Cause      string         `json:"cause"`
+	Summary    string         `json:"summary"`
+	Rule       string         `json:"rule"`
+	Evidence   []evidenceJSON `json:"evidence"`
+	Steps      []string       `json:"steps"`
+	RetryAfter float64        `json:"retry_after_ms"`
+	RetryAt    *time.Time     `json:"retry_at"`
+}
+
+func newFaultJSON(f model.JobFault) faultJSON {
+	d := f.Diagnosis
+	out := faultJSON{
+		Class: string(d.Class), Cause: string(d.Cause), Summary: d.Summary, Rule: d.Rule,
+		Evidence: evidence(d), Steps: steps(d), RetryAfter: millis(d.RetryAfter),
+	}
+	if at, ok := f.RetryAt(); ok {
+		at = at.UTC()
+		out.RetryAt = &at
+	}
+	return out
+}
+
+// failureJSON is a call of the service that failed, of a command that has nothing else to print
+// (docs/schema/failure.json).
+type failureJSON struct {
+	SchemaVersion int       `json:"schema_version"`
+	Doing         string    `json:"doing"`
+	Status        int       `json:"service_status"`
+	Error         string    `json:"error"`
+	Diagnosis     faultJSON `json:"diagnosis"`
+}
+
+// sayFault says of a call that failed its class, what that rests on, what to do next, and when.
+func (t *task) sayFault(f model.JobFault, key string) {
+	d := f.Diagnosis
+	t.app.say("zonedeck: %s: %s", model.ClassWord(d.Class, d.Cause), sanitizeLine(d.Summary))
+	t.sayWhy(d, key)
+	if at, ok := f.RetryAt(); ok {
+		t.app.say("zonedeck: try again at %s", at.Local().Format(time.DateTime))
+	}
+}
+
+// told is an error about a call that failed of which the command has said and printed everything else.
+func told(err error) error {
+	var e *exitError
+	if !errors.As(err, &e) {
+		return err
+	}
+	return &exitError{code: e.code, cause: e.cause, told: true}
+}
+
+// explain says why the call failed with which a command ends, and prints that with --json, unless the command did
+// so itself.
+func (t *task) explain(ctx context.Context, err error) error {
+	var call *exchange.CallError
+	var e *exitError
+	if !errors.As(err, &call) || errors.As(err, &e) && e.told || ctx.Err() != nil {
+		return err
+	}
+	fault := model.JobFault{Diagnosis: call.Diagnosis, At: t.Now()}
+	t.sayFault(fault, t.CurrentProfile().Key)
+	if !t.app.json {
+		return err
+	}
+	return errors.Join(err, t.app.printJSON(failureJSON{schemaVersion, call.Doing, call.Status, oneLine(err), newFaultJSON(fault)}))
+}
