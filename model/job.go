@@ -195,8 +195,9 @@ func (f JobFault) RetryAt() (at time.Time, ok bool) {
 // JobCall says what a call about a job asks for.
 type JobCall string
 
-// The calls about a job, and the job itself, which the service may report as failed.
+// The calls about a job, those for a preview of one, and the job itself, which the service may report as failed.
 const (
+	CallPreview  JobCall = "preview"
 	CallTrigger  JobCall = "trigger"
 	CallProgress JobCall = "progress"
 	CallDownload JobCall = "download"
@@ -218,14 +219,33 @@ func JobFailedFault(says string) JobFault {
 	}}
 }
 
-// NoIdentifier is the verdict on a trigger's success without an identifier.
-func NoIdentifier(status int) Diagnosis {
+// NoIdentifier is the verdict on a success that names neither the job nor the preview that the call was to begin.
+func NoIdentifier(call JobCall, status int) Diagnosis {
+	what := "job"
+	if call == CallPreview {
+		what = "preview"
+	}
 	return Diagnosis{
 		Class: ClassOutside, Cause: CauseUnrecognised, Rule: "no_identifier",
-		Summary:  "The service answered with success and gave no identifier of a job.",
+		Summary:  "The service answered with success and gave no identifier of a " + what + ".",
 		Evidence: []Evidence{{Kind: "service_status", Text: statusText(status) + " from the service"}},
-		Steps:    []Step{lookFirst()},
+		Steps:    []Step{begunAlready(call)},
 	}
+}
+
+// PreviewEnded is the verdict on a preview that the service reports as failed or cancelled; says is its word and its
+// reason.
+func PreviewEnded(state JobState, says string) Diagnosis {
+	d := Diagnosis{
+		Class: ClassOutside, Cause: CauseServiceError, Rule: "preview_failed",
+		Summary:  "The service reports that the preview failed.",
+		Evidence: []Evidence{{Kind: "error", Text: quote("the service says: " + says)}},
+		Steps:    []Step{begunAlready(CallPreview)},
+	}
+	if state == JobCanceled {
+		d.Rule, d.Summary = "preview_canceled", "The service reports that the preview was cancelled."
+	}
+	return d
 }
 
 // JobRows accounts for the rows of a result: each is useful, an error or empty.

@@ -15,3 +15,13 @@ func NotOver(limit time.Duration, says string) Diagnosis {
 	}
 	return d
 }
+
+// PreviewNotOver is the verdict on a preview that was asked for until the time for it was over. says is the service's
+// last word.
+func PreviewNotOver(limit time.Duration, says string) Diagnosis {
+	d := NotOver(limit, says)
+	d.Class, d.Rule = ClassTimeout, "preview_not_over"
+	d.Summary = "The preview was not over " + limit.String() + " after it was asked for, and is not waited for any more."
+	d.Steps = []Step{begunAlready(CallPreview)}
+	return d
+}

@@ -50,13 +50,15 @@ func jobSteps(d Diagnosis, f *facts) []Step {
 		case CauseRequestRefused:
 			out = []Step{{Action: ActionFixRequest, Text: "correct what the service names in its answer"}}
 		case CauseIncomplete:
-			out = []Step{{Action: ActionRetry, Text: "ask again: what came is not the whole answer"}}
+			if !f.Unrepeatable {
+				out = []Step{{Action: ActionRetry, Text: "ask again: what came is not the whole answer"}}
+			}
 		}
 	case ClassCaptcha:
 		out = []Step{{Action: ActionCheckNetwork, Text: "see what answers at the base URL: the service's API shows no such page"}}
 	}
 	if f.Unrepeatable {
-		return append(out, lookFirst())
+		return append(out, begunAlready(f.Job))
 	}
 	if len(out) == 0 && !d.Retry {
 		out = []Step{{Action: ActionRetry, Text: "ask again later"}}
@@ -64,8 +66,11 @@ func jobSteps(d Diagnosis, f *facts) []Step {
 	return out
 }
 
-// lookFirst is the handling of a job that may have started.
-func lookFirst() Step {
+// begunAlready is the handling of a call that may have begun a job or a preview, which may be billed.
+func begunAlready(call JobCall) Step {
+	if call == CallPreview {
+		return Step{Action: ActionRetry, Text: "ask for another preview only if it is worth a second bill: this one may be billed, and what a preview costs is not shown by public sources"}
+	}
 	return Step{Action: ActionRetry, Text: "look for the job in the service's list before you launch it again: it may have started"}
 }
 

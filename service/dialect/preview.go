@@ -55,22 +55,25 @@ func (d Dialect) PreviewNote(r model.TriggerRequest) string {
 	return "The preview is made from the query alone: these columns are the service's, and those you asked for are no part of it."
 }
 
-// PreviewAt is where a preview is asked for, by the answer to its POST.
-func (d Dialect) PreviewAt(dataset string, answer []byte) (path string, ok bool) {
+// PreviewAt is the identifier of a preview by the answer to its POST, and where it is asked for.
+func (d Dialect) PreviewAt(dataset string, answer []byte) (id, path string, ok bool) {
 	p, _ := d.product(dataset)
 	var says map[string]json.RawMessage
-	var id string
 	if p.preview.path == "" || json.Unmarshal(answer, &says) != nil || json.Unmarshal(says[p.preview.id], &id) != nil {
-		return "", false
+		return "", "", false
 	}
-	id, ok = word(id)
-	return p.preview.path + "/" + id, ok
+	if id, ok = word(id); !ok {
+		return "", "", false
+	}
+	return id, p.preview.path + "/" + id, true
 }
 
-// LookupPreview is what a deep lookup would give: its columns, and rows of a sample as JSON objects.
+// LookupPreview is what a deep lookup would give: its columns, and rows of a sample as JSON objects. ID is the
+// service's identifier of it.
 type LookupPreview struct {
-	Columns []LookupColumn    `json:"columns"`
-	Rows    []json.RawMessage `json:"rows"`
+	ID      string
+	Columns []LookupColumn
+	Rows    []json.RawMessage
 }
 
 // The bounds on what is taken of a preview.
@@ -80,23 +83,25 @@ const (
 )
 
 // ReadPreview reads a state of a preview. Until its state is JobReady it has no rows.
-func (d Dialect) ReadPreview(dataset string, body []byte) (state model.JobState, out LookupPreview, err error) {
+func (d Dialect) ReadPreview(dataset string, body []byte) (at Progress, out LookupPreview, err error) {
 	p, _ := d.product(dataset)
+	var head map[string]json.RawMessage
 	var a struct {
-		Status  string            `json:"status"`
 		Columns []LookupColumn    `json:"columns"`
 		Rows    []json.RawMessage `json:"sample_data"`
 	}
-	if err := json.Unmarshal(body, &a); err != nil || a.Status == "" {
-		return "", out, errors.New("the answer is not a preview")
+	if json.Unmarshal(body, &head) != nil || json.Unmarshal(body, &a) != nil {
+		return at, out, errors.New("the answer is not a preview")
 	}
-	state, known := p.states[a.Status]
-	if !known {
-		return model.JobRunning, out, nil
+	if at, err = p.readProgress(head, 0); err != nil {
+		return Progress{}, out, err
+	}
+	if at.State != model.JobReady {
+		return at, out, nil
 	}
 	for _, c := range a.Columns[:min(len(a.Columns), maxPreviewColumns)] {
 		out.Columns = append(out.Columns, LookupColumn{clean(c.Name), clean(c.Description), clean(c.Type)})
 	}
 	out.Rows = a.Rows[:min(len(a.Rows), maxPreviewRows)]
-	return state, out, nil
+	return at, out, nil
 }

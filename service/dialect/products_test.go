@@ -154,16 +154,19 @@ func TestPreviewOfAProduct(t *testing.T) {
 	if _, _, err := d.Preview(asking("gd_x", nil)); !errors.Is(err, model.ErrRequest) || d.Previews("discover") {
 		t.Error(err)
 	}
-	if at, ok := d.PreviewAt("deep_lookup", []byte(`{"preview_id":"dld_1"}`)); at != path+"/dld_1" || !ok {
-		t.Error(at, ok)
+	if id, at, ok := d.PreviewAt("deep_lookup", []byte(`{"preview_id":"dld_1"}`)); id != "dld_1" || at != path+"/dld_1" || !ok {
+		t.Error(id, at, ok)
+	}
+	if at, _, err := d.ReadPreview("deep_lookup", []byte(`{"status":"failed","error":"no\nluck"}`)); at.Wire != "failed" || at.Detail != "no luck" || err != nil {
+		t.Errorf("%+v, %v", at, err)
 	}
 	for text, want := range map[string]model.JobState{
 		`{"status":"pending","columns":[{"name":"n"}]}`: model.JobRunning, `{"status":"resting"}`: model.JobRunning, `{"status":"failed"}`: model.JobFailed,
 		`{"status":"completed","columns":[{"name":"n\n","type":"enrichment"}],"sample_data":[{"n":1}]}`: model.JobReady, `{}`: "", `{"status":1}`: "",
 	} {
-		state, got, err := d.ReadPreview("deep_lookup", []byte(text))
-		if state != want || (want == "") != (err != nil) || want == model.JobReady && (len(got.Columns) != 1 || got.Columns[0].Name != "n" || len(got.Rows) != 1) {
-			t.Errorf("%s: %s, %+v, %v", text, state, got, err)
+		at, got, err := d.ReadPreview("deep_lookup", []byte(text))
+		if at.State != want || (want == "") != (err != nil) || want == model.JobReady && (len(got.Columns) != 1 || got.Columns[0].Name != "n" || len(got.Rows) != 1) {
+			t.Errorf("%s: %s, %+v, %v", text, at.State, got, err)
 		}
 	}
 }

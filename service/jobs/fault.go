@@ -54,7 +54,7 @@ func next(d model.Diagnosis) string {
 // certain. refused says that it certainly started none.
 func (rn *Runner) judgeTrigger(addr string, mask exchange.Mask, seen model.Outcome, refused bool) model.Diagnosis {
 	if seen.ServiceStatus >= http.StatusOK && seen.ServiceStatus < http.StatusMultipleChoices && !seen.Incomplete {
-		return model.NoIdentifier(seen.ServiceStatus)
+		return model.NoIdentifier(model.CallTrigger, seen.ServiceStatus)
 	}
 	seen.Unrepeatable = !refused
 	return rn.cfg.Wire.Judge(addr, mask, seen)

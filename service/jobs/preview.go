@@ -1,10 +1,10 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"time"
 
@@ -17,16 +17,47 @@ import (
 const (
 	previewTimeout = 5 * time.Minute
 	previewBytes   = 4 << 20 // of its answer
+	// previewTries is how many questions in a row may fail before the preview is given up.
+	previewTries = 3
 )
 
-// ErrPreview says that the service made no preview.
-var ErrPreview = errors.New("the service made no preview")
+// PreviewError says why there is no preview, and what the service has of one.
+type PreviewError struct {
+	// State is not_sent, refused, may_have (the POST may have been received), accepted or running (not over when the
+	// service was asked last), failed or canceled. ID is the service's identifier, "" where none came.
+	State model.JobState
+	ID    string
+	// Overdue says that the preview was still being made when the time for it was over.
+	Overdue bool
+	// Err is an *exchange.CallError, or the cause of a context that ended.
+	Err error
+}
+
+func (e *PreviewError) Error() string { return e.Err.Error() }
+
+// Unwrap is the error of the call.
+func (e *PreviewError) Unwrap() error { return e.Err }
+
+// Left says what there is of the preview at the service.
+func (e *PreviewError) Left() string {
+	switch e.State {
+	case model.JobNotSent:
+		return "nothing was sent"
+	case model.JobRefused:
+		return "the service began no preview"
+	case model.JobMayHave:
+		return "a preview may have begun, and may be billed"
+	default:
+		return "preview " + e.ID + " was begun, and may be billed"
+	}
+}
 
 // PreviewJob shows what a job would give, before it is launched: a POST, which is never repeated, and
 // questions until the preview is there. No job is launched, and nothing stands in the ledger; what
-// a preview costs is not shown by public sources.
+// a preview costs is not shown by public sources. The timeline has a line of what came of it, also
+// where this process is killed meanwhile.
 //
-// Errors: as Trigger before it sends anything, a *exchange.CallError, one that wraps ErrPreview, ctx's.
+// Errors: as Trigger before it sends anything, else a *PreviewError.
 func (rn *Runner) PreviewJob(ctx context.Context, r model.TriggerRequest) (dialect.LookupPreview, error) {
 	defer rn.cfg.Wire.Begin()()
 	var none dialect.LookupPreview
@@ -48,89 +79,211 @@ func (rn *Runner) PreviewJob(ctx context.Context, r model.TriggerRequest) (diale
 	if err != nil {
 		return none, err
 	}
+	c := previewCall{
+		jobCall: jobCall{job: model.Job{Dataset: r.Dataset}, p: p, d: d, key: key, secret: secret},
+		rn:      rn, mask: exchange.MaskOf(secret, exchange.Login{}), began: rn.cfg.Now(), state: model.JobNotSent,
+	}
+	defer c.depart()()
 	inner, cancel := context.WithTimeoutCause(ctx, previewTimeout, exchange.ErrTimeout)
 	defer cancel()
-	call := previewCall{rn, jobCall{job: model.Job{Dataset: r.Dataset}, p: p, d: d, key: key, secret: secret}}
-	out, err := call.run(inner, path, body)
-	if cause := context.Cause(ctx); err != nil && cause != nil {
-		return none, cause
-	}
-	said := "previewed"
+	out, err := c.run(inner, path, body)
 	if err != nil {
-		said = line(err.Error())
+		cause := context.Cause(ctx)
+		err = &PreviewError{State: c.state, ID: c.id, Overdue: cause == nil && inner.Err() != nil, Err: cmp.Or(cause, err)}
 	}
-	rn.tell(ctx, model.Job{Profile: p.Name, KeyName: key.Name, Updated: rn.cfg.Now()}, r.Dataset+": "+said)
+	c.tell(ctx, err)
 	return out, err
 }
 
 // previewCall makes the calls of one preview.
 type previewCall struct {
-	rn *Runner
 	jobCall
+	rn    *Runner
+	mask  exchange.Mask
+	began time.Time
+	// state and id are what is known of the preview, says is the service's last word.
+	state    model.JobState
+	id, says string
 }
 
-func (c previewCall) run(ctx context.Context, path string, body []byte) (out dialect.LookupPreview, err error) {
-	answer, _, err := c.ask(ctx, http.MethodPost, path, body)
+func (c *previewCall) doing() string { return "previewing " + c.job.Dataset }
+
+// run makes the POST, and asks until the preview is there. Its error is an *exchange.CallError, or that ctx ended.
+func (c *previewCall) run(ctx context.Context, path string, body []byte) (out dialect.LookupPreview, err error) {
+	at, err := c.begin(ctx, path, body)
 	if err != nil {
 		return out, err
 	}
-	at, ok := c.d.PreviewAt(c.job.Dataset, answer)
-	if !ok {
-		return out, fmt.Errorf("%w: its answer names none", ErrPreview)
-	}
-	cadence, asked := c.d.Cadence(c.p.Local), c.rn.cfg.Now()
+	cadence, failed := c.d.Cadence(c.p.Local), 0
 	for {
-		answer, after, err := c.ask(ctx, http.MethodGet, at, nil)
-		if err != nil {
-			return out, err
-		}
-		state, out, err := c.d.ReadPreview(c.job.Dataset, answer)
+		out, after, fault := c.look(ctx, at)
 		switch {
-		case err != nil:
-			return out, fmt.Errorf("%w: %w", ErrPreview, err)
-		case state == model.JobReady:
-			return c.masked(out), nil
-		case state.Final():
-			return out, fmt.Errorf("%w: it %s", ErrPreview, state.Predicate())
+		case fault == nil && c.state == model.JobReady:
+			return out, nil
+		case fault == nil:
+			failed = 0
+		case ctx.Err() != nil:
+			return out, c.notOver()
+		case c.state.Final(), !passing(fault), failed == previewTries:
+			return out, fault
+		default:
+			failed, after = failed+1, fault.After
 		}
-		wait := time.NewTimer(max(cadence.Wait(c.rn.cfg.Now().Sub(asked), -1, -1, 1), after))
+		now := c.rn.cfg.Now()
+		wait := max(cadence.Wait(now.Sub(c.began), -1, -1, 1), after)
+		if fault != nil && now.Add(wait).Sub(c.began) >= previewTimeout {
+			return out, fault
+		}
+		again := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
-			wait.Stop()
-			return out, fmt.Errorf("%w: %w", ErrPreview, context.Cause(ctx))
-		case <-wait.C:
+			again.Stop()
+			return out, c.notOver()
+		case <-again.C:
 		}
 	}
 }
 
-// ask makes one call, and gives the body of a success.
-func (c previewCall) ask(ctx context.Context, method, path string, body []byte) (answer []byte, after time.Duration, err error) {
-	inner, cancel := context.WithTimeoutCause(ctx, pollTimeout, exchange.ErrTimeout)
+// notOver is the error of a preview that took too long.
+func (c *previewCall) notOver() error {
+	d := model.PreviewNotOver(previewTimeout, c.says)
+	return &exchange.CallError{Doing: c.doing(), Diagnosis: d, Text: d.Summary}
+}
+
+// begin makes the one POST. at is where the preview is asked for.
+func (c *previewCall) begin(ctx context.Context, path string, body []byte) (at string, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, pollTimeout, exchange.ErrTimeout)
 	defer cancel()
-	doing := "previewing " + c.job.Dataset
-	call := c.api(method, path)
+	call := c.api(http.MethodPost, path)
 	call.Body = body
-	resp, _, err := c.rn.cfg.Wire.API(inner, call)
+	resp, tr, err := c.rn.cfg.Wire.API(ctx, call)
+	if tr.Sent() {
+		c.state = model.JobMayHave
+	}
 	if err != nil {
-		return nil, 0, c.rn.jobFault(ctx, doing, c.jobCall, nil, err)
+		return "", c.broke(err, tr.Sent())
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return nil, 0, c.rn.jobFault(ctx, doing, c.jobCall, resp, nil)
+	answer, err := c.mask.ReadAnswer(resp, previewBytes)
+	seen := c.seen(resp, answer)
+	switch {
+	case !succeeded(resp):
+		certain, by := c.d.RefusesTrigger(resp.StatusCode, resp.Header, answer)
+		if certain && err == nil {
+			c.state = model.JobRefused
+		}
+		seen.ReadBy, seen.Unrepeatable = cmp.Or(seen.ReadBy, by), c.state != model.JobRefused
+		return "", c.refused(ctx, seen)
+	case err != nil:
+		return "", c.broke(err, true)
 	}
-	answer, err = io.ReadAll(io.LimitReader(exchange.MaskOf(c.secret, exchange.Login{}).Reader(resp.Body), previewBytes))
+	id, at, ok := c.d.PreviewAt(c.job.Dataset, answer)
+	if !ok {
+		return "", &exchange.CallError{
+			Doing: c.doing(), Status: resp.StatusCode, Text: joinText("the answer names no preview", seen.ServiceText),
+			Diagnosis: model.NoIdentifier(model.CallPreview, resp.StatusCode),
+		}
+	}
+	c.state, c.id = model.JobAccepted, c.mask.Text(id)
+	return at, nil
+}
+
+// look asks for the preview once. after is how long the answer asks to wait.
+func (c *previewCall) look(ctx context.Context, at string) (out dialect.LookupPreview, after time.Duration, fault *exchange.CallError) {
+	ctx, cancel := context.WithTimeoutCause(ctx, pollTimeout, exchange.ErrTimeout)
+	defer cancel()
+	resp, _, err := c.rn.cfg.Wire.API(ctx, c.api(http.MethodGet, at))
 	if err != nil {
-		return nil, 0, c.rn.jobFault(ctx, doing, c.jobCall, nil, err)
+		return out, 0, c.broke(err, true)
 	}
-	return answer, c.d.ReadHeader(resp.Header, c.rn.cfg.Now()).RetryAfter, nil
+	defer resp.Body.Close()
+	answer, err := c.mask.ReadAnswer(resp, previewBytes)
+	if !succeeded(resp) {
+		seen := c.seen(resp, answer)
+		seen.Unrepeatable = true
+		fault := c.refused(ctx, seen)
+		fault.Diagnosis.RetryAfter = fault.After // what is asked for then is another preview
+		return out, 0, fault
+	}
+	if err != nil {
+		return out, 0, c.broke(err, true)
+	}
+	p, out, err := c.d.ReadPreview(c.job.Dataset, answer)
+	if err != nil {
+		fault := c.broke(exchange.Unusable(err), true)
+		fault.Status = resp.StatusCode
+		return out, 0, fault
+	}
+	c.state, c.says = p.State, c.mask.Text(joinText(p.Wire, p.Detail))
+	if c.state == model.JobFailed || c.state == model.JobCanceled {
+		return out, 0, &exchange.CallError{Doing: c.doing(), Diagnosis: model.PreviewEnded(c.state, c.says), Text: joinText("it "+c.state.Predicate(), p.Detail)}
+	}
+	return c.masked(out), c.d.ReadHeader(resp.Header, c.rn.cfg.Now()).RetryAfter, nil
+}
+
+// broke is the error of a call that got no answer, or half of one. sent says that a preview may have begun.
+func (c *previewCall) broke(err error, sent bool) *exchange.CallError {
+	return exchange.Unanswered(c.doing(), model.CallPreview, c.mask, err, sent)
+}
+
+func succeeded(resp *http.Response) bool { return resp.StatusCode >= 200 && resp.StatusCode <= 299 }
+
+// seen is what an answer shows.
+func (c *previewCall) seen(resp *http.Response, answer []byte) model.Outcome {
+	out := exchange.Answered(c.rn.cfg.Now(), c.d, c.mask, resp, answer[:min(len(answer), answerBytes)])
+	out.Job = model.CallPreview
+	return out
+}
+
+// refused is the error of an answer that is no success.
+func (c *previewCall) refused(ctx context.Context, seen model.Outcome) *exchange.CallError {
+	fault := c.rn.cfg.Wire.Refused(c.doing(), c.p.BaseURL, c.mask, seen)
+	c.rn.tellKey(ctx, c.p.Name, c.key.Name, fault.Diagnosis)
+	return fault
 }
 
 // masked masks what was decoded.
-func (c previewCall) masked(out dialect.LookupPreview) dialect.LookupPreview {
-	mask := exchange.MaskOf(c.secret, exchange.Login{})
+func (c *previewCall) masked(out dialect.LookupPreview) dialect.LookupPreview {
+	out.ID = c.id
 	for i := range out.Columns {
 		col := &out.Columns[i]
-		col.Name, col.Description, col.Type = mask.Text(col.Name), mask.Text(col.Description), mask.Text(col.Type)
+		col.Name, col.Description, col.Type = c.mask.Text(col.Name), c.mask.Text(col.Description), c.mask.Text(col.Type)
 	}
 	return out
+}
+
+// line is a line of the timeline about it.
+func (c *previewCall) line(text string) model.Activity {
+	return model.Activity{At: c.began, Kind: model.ActivityJob, Profile: c.p.Name, Via: model.ViaAPI, Key: c.key.Name, Text: text}
+}
+
+// depart writes down that the POST is about to be sent: if this process is killed meanwhile, the next one says so.
+// landed is called when the timeline has what came of it.
+func (c *previewCall) depart() (landed func()) {
+	if c.rn.cfg.Journal == nil {
+		return func() {}
+	}
+	landed, err := c.rn.cfg.Journal.Depart(fmt.Sprintf("preview_%016x", c.rn.cfg.Rand()), c.line("the preview of "+c.job.Dataset+", which may be billed, "))
+	if err != nil {
+		c.rn.cfg.Log.Warn("a preview was not written down before it was asked for", "error", err)
+	}
+	return landed
+}
+
+// tell puts what came of it into the timeline, also where ctx has ended; nothing where nothing was tried.
+func (c *previewCall) tell(ctx context.Context, err error) {
+	a := c.line(c.job.Dataset + ": previewed as " + c.id)
+	var lost *PreviewError
+	if errors.As(err, &lost) {
+		var fault *exchange.CallError
+		switch {
+		case errors.As(err, &fault):
+			a.Class, a.Cause, a.Text = fault.Diagnosis.Class, fault.Diagnosis.Cause, line(fault.Error()+"; "+lost.Left())+next(fault.Diagnosis)
+		case c.state == model.JobNotSent:
+			return
+		default:
+			a.Text = line(c.doing() + ": interrupted; " + lost.Left())
+		}
+	}
+	c.rn.put(ctx, a)
 }

@@ -89,25 +89,6 @@ func TestAPreviewShowsColumnsAndASampleAndLaunchesNothing(t *testing.T) {
 	}
 }
 
-func TestAPreviewThatFailsIsSaid(t *testing.T) {
-	r := model.TriggerRequest{Dataset: "deep_lookup", Inputs: []model.JobInput{{Extra: map[string]string{"query": `"a"`}}}}
-	for name, c := range map[string]struct {
-		answers []http.HandlerFunc
-		want    string
-	}{
-		"no identifier": {[]http.HandlerFunc{text(200, `{}`)}, "its answer names none"},
-		"failed":        {[]http.HandlerFunc{text(200, `{"preview_id":"p1"}`), text(200, `{"status":"failed"}`)}, "it has failed"},
-		"another shape": {[]http.HandlerFunc{text(200, `{"preview_id":"p1"}`), text(200, `[]`)}, "is not a preview"},
-		"refused":       {[]http.HandlerFunc{text(429, `slow`)}, "HTTP 429"},
-		"a path":        {[]http.HandlerFunc{text(200, `{"preview_id":"../zone"}`)}, "its answer names none"},
-	} {
-		rn, _ := script(t, c.answers...)
-		if _, err := rn.PreviewJob(t.Context(), r); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
 // TestAProductsJobIsNeverDoubled answers the one POST in every way: what may have started is said
 // so, and no list is asked for that has no such jobs.
 func TestAProductsJobIsNeverDoubled(t *testing.T) {

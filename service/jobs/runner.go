@@ -15,6 +15,8 @@ import (
 // Timeline keeps lines of the timeline.
 type Timeline interface {
 	PutActivity(ctx context.Context, a model.Activity) error
+	// Depart writes down that a call is about to be sent, and landed that its line was put: see journal.Journal.
+	Depart(id string, a model.Activity) (landed func(), err error)
 	PutKeyRejected(ctx context.Context, profile, key string) error
 }
 
@@ -92,16 +94,20 @@ func (rn *Runner) change(ctx context.Context, id string, change func(*model.Job)
 
 // tell puts a line about a job into the timeline.
 func (rn *Runner) tell(ctx context.Context, job model.Job, line string) {
-	if rn.cfg.Journal == nil {
-		return
-	}
-	err := rn.cfg.Journal.PutActivity(ctx, model.Activity{
+	rn.put(ctx, model.Activity{
 		At: job.Updated, Kind: model.ActivityJob, Profile: job.Profile, Via: model.ViaAPI,
 		Class: job.Fault.Diagnosis.Class, Cause: job.Fault.Diagnosis.Cause,
 		Key: job.KeyName, Bytes: job.Bytes, Ref: job.ID, Text: line,
 	})
-	if err != nil {
-		rn.cfg.Log.Warn("a job's line is missing in the timeline", "job", job.ID, "error", err)
+}
+
+// put keeps a line of the timeline, also where ctx has ended.
+func (rn *Runner) put(ctx context.Context, a model.Activity) {
+	if rn.cfg.Journal == nil {
+		return
+	}
+	if err := rn.cfg.Journal.PutActivity(context.WithoutCancel(ctx), a); err != nil {
+		rn.cfg.Log.Warn("a job's line is missing in the timeline", "job", a.Ref, "error", err)
 	}
 }
 

@@ -100,6 +100,10 @@ type deaf struct{ rejected []string }
 
 func (d *deaf) PutActivity(context.Context, model.Activity) error { return errors.New("no room") }
 
+func (d *deaf) Depart(string, model.Activity) (func(), error) {
+	return func() {}, errors.New("no room")
+}
+
 func (d *deaf) PutKeyRejected(_ context.Context, profile, key string) error {
 	d.rejected = append(d.rejected, profile+" "+key)
 	return nil

@@ -225,3 +225,28 @@ func BenchmarkDepart(b *testing.B) {
 		depart(b, j, "f_1", "http://a.test/products/1?page=2")()
 	}
 }
+
+// The line of a preview has neither an address nor an identifier.
+func TestAPreviewOfAKilledProcessIsToldOfOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	j := openTest(t, path)
+	over, open := time.Now().Add(-time.Minute), time.Now()
+	for id, at := range map[string]time.Time{"preview_1": over, "preview_2": open} {
+		if _, err := j.Depart(id, model.Activity{At: at, Kind: model.ActivityJob, Text: "the preview of deep_lookup, which may be billed, "}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.PutActivity(t.Context(), model.Activity{At: over, Kind: model.ActivityJob, Text: "deep_lookup: previewed as p1"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	killed(t, j)
+	want := []string{" the preview of deep_lookup, which may be billed, " + unseenEnd, " deep_lookup: previewed as p1"}
+	for range 2 {
+		if got := lines(t, openTest(t, path)); !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -185,6 +185,7 @@ func jobError(ctx context.Context, err error) error {
 	var d *exchange.CallError
 	var kept *jobs.PartialError
 	var row *rows.RecordsError
+	var preview *jobs.PreviewError
 	switch {
 	case ctx.Err() != nil && errors.As(err, &kept):
 		return fail(exitInterrupted, "interrupted; %s", kept.Kept())
@@ -201,6 +202,10 @@ func jobError(ctx context.Context, err error) error {
 	case errors.Is(err, jobs.ErrNoResult):
 		return fail(exitRefused, "%w", err)
 	case errors.Is(err, jobs.ErrNotReady):
+		return fail(exitStillRunning, "%w", err)
+	case errors.As(err, &preview) && preview.State.Final() && preview.State.Started():
+		return fail(exitJobFailed, "%w", err)
+	case errors.As(err, &preview) && preview.Overdue:
 		return fail(exitStillRunning, "%w", err)
 	case errors.As(err, &d):
 		return fail(diagnosisExit(d.Diagnosis), "%w", err)

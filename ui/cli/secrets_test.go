@@ -217,6 +217,7 @@ func secretRuns() []secretRun {
 		{args: "jobs trigger gd_lost --input {dir}/urls.txt"},
 		{args: "jobs resolve job-5"},
 		{args: "jobs adopt sd_none --json", want: `"rule":"request_refused"`},
+		{args: "jobs trigger deep_lookup --input {dir}/lookup.json --preview --json", want: `"rule":"preview_failed"`},
 		{args: "jobs resolve job-5 --not-started --yes --json"},
 		{args: "jobs trigger gd_1 --input {dir}/urls.txt --again --endpoint https://hooks.test/in --auth-header env:HOOK --json", want: `"state":"accepted"`},
 		{args: "jobs trigger gd_lost --input {dir}/urls.txt --again --endpoint https://hooks.test/in --auth-header env:HOOK --json", want: `"state":"may_have"`},

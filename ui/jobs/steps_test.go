@@ -19,7 +19,7 @@ func TestEveryNextStepHasAKeyThatActs(t *testing.T) {
 	for _, broke := range []model.Breakage{model.BreakDNS, model.BreakConnect, model.BreakTLSTrust, model.BreakTLS, model.BreakTimeout, model.BreakReset, model.BreakMalformed} {
 		outcomes = append(outcomes, model.Outcome{Broke: broke})
 	}
-	faults := map[string]model.JobFault{"failed": model.JobFailedFault("no"), "no identifier": {Call: model.CallTrigger, Diagnosis: model.NoIdentifier(200)}}
+	faults := map[string]model.JobFault{"failed": model.JobFailedFault("no"), "no identifier": {Call: model.CallTrigger, Diagnosis: model.NoIdentifier(model.CallTrigger, 200)}}
 	for _, call := range []model.JobCall{model.CallTrigger, model.CallProgress, model.CallDownload, model.CallCancel} {
 		for _, o := range outcomes {
 			o.Job = call
