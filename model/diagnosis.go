@@ -226,3 +226,15 @@ func (d Diagnosis) Repeated() string {
 
 // OK reports success.
 func (d Diagnosis) OK() bool { return d.Class == ClassOK }
+
+// Next is what to do about it, as the end of a line: " · next: …"; "" for nothing.
+func (d Diagnosis) Next() string {
+	if len(d.Steps) == 0 {
+		return ""
+	}
+	texts := make([]string, len(d.Steps))
+	for i, s := range d.Steps {
+		texts[i] = s.Text
+	}
+	return " · next: " + strings.Join(texts, "; ")
+}

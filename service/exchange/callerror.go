@@ -34,6 +34,15 @@ func (e *CallError) Error() string {
 	return s + e.Text
 }
 
+// Why is an error in a line: that of a call with its class, and what to do next.
+func Why(err error) string {
+	var call *CallError
+	if !errors.As(err, &call) {
+		return err.Error()
+	}
+	return err.Error() + " · " + model.ClassWord(call.Diagnosis.Class, call.Diagnosis.Cause) + call.Diagnosis.Next()
+}
+
 // maxBroke bounds the text of a call that broke, in bytes.
 const maxBroke = 1000
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 
 	"zonedeck/model"
 	"zonedeck/service/exchange"
@@ -25,7 +24,7 @@ func (rn *Runner) failed(ctx context.Context, job model.Job, call model.JobCall,
 	}
 	written, err := rn.change(context.WithoutCancel(ctx), job.ID, func(row *model.Job) (note, error) {
 		row.Fault = model.JobFault{Call: call, Diagnosis: fault.Diagnosis, At: rn.cfg.Now()}
-		return note{step: text, activity: joinText(row.ID+" "+row.Dataset, text) + next(fault.Diagnosis)}, nil
+		return note{step: text, activity: joinText(row.ID+" "+row.Dataset, text) + fault.Diagnosis.Next()}, nil
 	})
 	if err != nil {
 		rn.cfg.Log.Warn("a failed call is missing in the ledger", "job", job.ID, "error", err)
@@ -36,18 +35,6 @@ func (rn *Runner) failed(ctx context.Context, job model.Job, call model.JobCall,
 
 func sameFault(f model.JobFault, call model.JobCall, d model.Diagnosis) bool {
 	return f.Call == call && f.Diagnosis.Class == d.Class && f.Diagnosis.Cause == d.Cause && f.Diagnosis.Rule == d.Rule
-}
-
-// next is the handling of a diagnosis, as the end of a line.
-func next(d model.Diagnosis) string {
-	if len(d.Steps) == 0 {
-		return ""
-	}
-	texts := make([]string, len(d.Steps))
-	for i, s := range d.Steps {
-		texts[i] = s.Text
-	}
-	return " · next: " + strings.Join(texts, "; ")
 }
 
 // judgeTrigger is the verdict on the answer to a trigger that started no job for

@@ -10,6 +10,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/database"
+	"zonedeck/service/exchange"
 	"zonedeck/service/ledger"
 )
 
@@ -134,7 +135,7 @@ func (rn *Runner) endFirstWait(ctx context.Context, profile string) (job model.J
 	case context.Cause(ctx) != nil:
 		return due[0], false, context.Cause(ctx)
 	case err != nil:
-		said = line("what the service's list has is not known: " + err.Error())
+		said = line("what the service's list has is not known: " + exchange.Why(err))
 	case len(found) == 1:
 		said = fmt.Sprintf("%s of the service's list can be it: adopt it if it is", found[0].Snapshot)
 	case len(found) > 1:
@@ -259,6 +260,6 @@ func (rn *Runner) settleByHook(ctx context.Context, job model.Job, news model.Ho
 	case errors.As(err, &doubt), errors.As(err, &taken):
 		return job, "not settled: " + line(err.Error()), nil
 	default:
-		return job, "not settled, because the service was not asked: " + line(err.Error()), nil
+		return job, "not settled, because the service did not answer for " + news.Snapshot + ": " + line(exchange.Why(err)), nil
 	}
 }

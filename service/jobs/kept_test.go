@@ -72,11 +72,11 @@ func TestAFailedCallAboutAJobIsKeptWithItsVerdict(t *testing.T) {
 			if err != nil || kept.Fault.Call != c.call || d.Class != c.class || d.Cause != c.cause || d.Summary == "" || len(d.Evidence) == 0 {
 				t.Fatalf("%+v, %v", kept, err)
 			}
-			if !strings.Contains(next(d), c.step) || strings.Contains(next(d), "zone") {
-				t.Errorf("the steps are%s", next(d))
+			if !strings.Contains(d.Next(), c.step) || strings.Contains(d.Next(), "zone") {
+				t.Errorf("the steps are%s", d.Next())
 			}
 			lines, err := j.Activity(t.Context(), model.ActivityFilter{Kind: model.ActivityJob, Class: c.class})
-			if err != nil || len(lines) != 1 || lines[0].Cause != c.cause || !strings.HasSuffix(lines[0].Text, next(d)) {
+			if err != nil || len(lines) != 1 || lines[0].Cause != c.cause || !strings.HasSuffix(lines[0].Text, d.Next()) {
 				t.Errorf("the timeline has %+v, %v", lines, err)
 			}
 		})

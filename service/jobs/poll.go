@@ -80,7 +80,7 @@ func (rn *Runner) record(ctx context.Context, job model.Job, p dialect.Progress)
 		if row.State != before.State && row.State.Final() {
 			n.activity = fmt.Sprintf("%s %s: %s", row.ID, row.Dataset, joinText(row.State.Label(), row.Detail))
 			if row.State == model.JobFailed {
-				n.activity += next(row.Fault.Diagnosis)
+				n.activity += row.Fault.Diagnosis.Next()
 			}
 		}
 		return n, nil

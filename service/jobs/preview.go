@@ -278,7 +278,7 @@ func (c *previewCall) tell(ctx context.Context, err error) {
 		var fault *exchange.CallError
 		switch {
 		case errors.As(err, &fault):
-			a.Class, a.Cause, a.Text = fault.Diagnosis.Class, fault.Diagnosis.Cause, line(fault.Error()+"; "+lost.Left())+next(fault.Diagnosis)
+			a.Class, a.Cause, a.Text = fault.Diagnosis.Class, fault.Diagnosis.Cause, line(fault.Error()+"; "+lost.Left())+fault.Diagnosis.Next()
 		case c.state == model.JobNotSent:
 			return
 		default:

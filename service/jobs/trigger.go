@@ -276,7 +276,7 @@ func (v verdict) apply(job *model.Job) (note, error) {
 		step = "snapshot " + v.snapshot
 	} else {
 		job.Fault = model.JobFault{Call: model.CallTrigger, Diagnosis: v.fault, At: v.at}
-		todo = next(v.fault)
+		todo = v.fault.Next()
 	}
 	inputs := "inputs"
 	if job.Inputs == 1 {

@@ -15,6 +15,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/dialect"
+	"zonedeck/service/exchange"
 	"zonedeck/service/jobs"
 	"zonedeck/service/profile"
 	"zonedeck/service/snippet"
@@ -174,9 +175,9 @@ func (l *followLines) print(e jobs.Followed) error {
 	if event == "" {
 		return nil
 	}
-	why := ""
+	why, whole := "", ""
 	if e.Err != nil {
-		why = e.Err.Error()
+		why, whole = e.Err.Error(), exchange.Why(e.Err)
 	}
 	at := l.task.app.Now()
 	if l.json {
@@ -194,9 +195,9 @@ func (l *followLines) print(e jobs.Followed) error {
 	line := fmt.Sprintf("%s  %s  %s", at.UTC().Format(time.RFC3339), name, progressLine(e.Job))
 	switch event {
 	case eventUnanswered:
-		line += "  no answer: " + sanitizeLine(why)
+		line += "  no answer: " + sanitizeLine(whole)
 	case eventNotFollowed:
-		line += "  not followed: " + sanitizeLine(cmp.Or(why, e.Job.Fault.Diagnosis.Summary, "'zonedeck jobs watch "+e.Job.ID+"' asks again"))
+		line += "  not followed: " + sanitizeLine(cmp.Or(whole, e.Job.Fault.Diagnosis.Summary, "'zonedeck jobs watch "+e.Job.ID+"' asks again"))
 	case eventNoWebhook:
 		line += "  no webhook came in time: " + wayOut(e.Job.ID)
 	case eventOver:

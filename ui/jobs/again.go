@@ -14,6 +14,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
+	"zonedeck/service/exchange"
 	service "zonedeck/service/jobs"
 	"zonedeck/service/rows"
 	"zonedeck/ui/kit"
@@ -156,7 +157,7 @@ func (m *Model) againRead(msg againRead) tea.Cmd {
 	case errors.Is(msg.err, service.ErrNoRequest):
 		return kit.Warn(msg.job.ID + " cannot be launched again: " + service.ErrNoRequest.Error())
 	case msg.err != nil:
-		return kit.Fail("launch " + msg.job.ID + " again: " + msg.err.Error())
+		return kit.Fail("launch " + msg.job.ID + " again: " + exchange.Why(msg.err))
 	case len(r.Inputs) == 0:
 		return kit.Info("every input of " + msg.job.ID + " gave data: nothing is left to launch")
 	case msg.how == againChanged:
@@ -271,6 +272,9 @@ func (m *Model) candidatesFound(msg candidatesFound) tea.Cmd {
 			again,
 			{Key: "x", Label: "it has not started", Note: "asks first", Intent: askNotStarted{msg.job, fmt.Sprintf("Nobody has looked: the service's list could not be read (%v).", msg.err)}},
 		})
+		if why := m.showWhy("The service's list could not be read", "", msg.err); why != nil {
+			return tea.Sequence(open, why)
+		}
 		return tea.Batch(open, kit.Fail("the service's list: "+msg.err.Error()))
 	}
 	var items []widget.MenuItem
@@ -383,7 +387,7 @@ func (m *Model) againResult(msg tea.Msg) (tea.Cmd, bool) {
 		return m.await(msg.job), true
 	case settled:
 		if msg.err != nil {
-			return kit.Fail(msg.name + ": " + msg.err.Error()), true
+			return kit.Fail(msg.name + ": " + exchange.Why(msg.err)), true
 		}
 		m.put(msg.job)
 		return tea.Batch(m.follow(), kit.Info(msg.job.ID+": "+cmp.Or(msg.said, msg.job.State.Label()))), true

@@ -15,6 +15,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/catalogue"
 	"zonedeck/service/dialect"
+	"zonedeck/service/exchange"
 	service "zonedeck/service/jobs"
 	"zonedeck/service/profile"
 	"zonedeck/service/rows"
@@ -70,7 +71,11 @@ func (l *launch) describe(m *Model) {
 	if n := len(listing.Collectors); n > 0 {
 		help = fmt.Sprintf("ctrl+o lists %d data sets: %s.", n, listing.Origin(m.deps.Now()))
 		if listing.Problem != "" {
-			help += " " + text.Clean(listing.Problem) + "."
+			problem := text.Clean(listing.Problem)
+			if call := (*exchange.CallError)(nil); errors.As(listing.Err, &call) {
+				problem += " (" + model.ClassWord(call.Diagnosis.Class, call.Diagnosis.Cause) + ")"
+			}
+			help += " " + problem + "."
 		}
 	}
 	if known {

@@ -159,6 +159,9 @@ func (m *Model) downloaded(msg downloaded) tea.Cmd {
 	w := &m.work.download
 	note := w.note
 	w.job, w.note = "", ""
+	if msg.done.ID != "" { // one that failed has the verdict
+		m.put(msg.done)
+	}
 	var kept *service.PartialError
 	if errors.As(msg.err, &kept) {
 		w.ended[msg.job.ID] = cutDownload{msg.to, kept.Kept()}
@@ -184,7 +187,6 @@ func (m *Model) downloaded(msg downloaded) tea.Cmd {
 		return kit.Fail(msg.err.Error())
 	}
 	delete(w.ended, msg.job.ID)
-	m.put(msg.done)
 	said := fmt.Sprintf("downloaded %s to %s", text.Bytes(msg.done.Bytes), msg.done.File)
 	if note != "" {
 		said += "; " + note

@@ -79,6 +79,7 @@ type fakeLedger struct {
 	preview    dialect.LookupPreview
 	previewed  []model.TriggerRequest
 	previewErr error
+	cancels    func() (model.Job, error)
 	// opens and closes count the files of inputs.
 	opens, closes int
 	hookAuth      string // by which the inbox checks
@@ -366,19 +367,6 @@ func (f *fakeLedger) watch(ctx context.Context, id string, on func(model.Job)) (
 	j.State, j.Done, j.Records = model.JobReady, j.Inputs, j.Inputs
 	on(j) // the last change is an event too
 	return j, nil
-}
-
-func (f *fakeLedger) CancelJob(_ context.Context, id string) (model.Job, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.canceled = append(f.canceled, id)
-	for i := range f.jobs {
-		if f.jobs[i].ID == id {
-			f.jobs[i].State = model.JobCanceled
-			return f.jobs[i], nil
-		}
-	}
-	return model.Job{}, errors.New("no such job")
 }
 
 func (f *fakeLedger) Download(ctx context.Context, id string, to service.Destination, on func(service.Progress)) (model.Job, error) {

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/service/dialect"
+	service "zonedeck/service/jobs"
 	"zonedeck/service/rows"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
@@ -95,8 +97,7 @@ func (l *launch) previewed(m *Model, msg lookupPreviewed) tea.Cmd {
 	}
 	l.changed(m)
 	if msg.err != nil {
-		l.dialog.Problem = msg.err.Error()
-		return nil
+		return l.noPreview(m, msg.err)
 	}
 	lines := previewLines(msg.preview)
 	d, err := dialect.Find(m.profile.Dialect)
@@ -111,6 +112,18 @@ func (l *launch) previewed(m *Model, msg lookupPreviewed) tea.Cmd {
 	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
 		Title: "Preview: take these columns?", Yes: "take the columns", View: kit.Jobs, Body: strings.Join(lines, "\n"), Intent: takeColumns{words},
 	})
+}
+
+// noPreview says why there is none, and what is left of it at the service.
+func (l *launch) noPreview(m *Model, err error) tea.Cmd {
+	l.dialog.Problem = err.Error()
+	var lost *service.PreviewError
+	if !errors.As(err, &lost) {
+		return nil
+	}
+	left := lost.Left()
+	l.dialog.Problem += "; " + left
+	return m.showWhy("No preview", strings.ToUpper(left[:1])+left[1:]+".", err)
 }
 
 // previewedRows is how many records of a preview are shown.

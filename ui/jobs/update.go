@@ -184,10 +184,12 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 	case triggered:
 		return m.triggered(msg)
 	case cancelled:
+		if msg.job.ID != "" { // it has the verdict
+			m.put(msg.job)
+		}
 		if msg.err != nil {
 			return kit.Fail("cancel " + msg.name + ": " + msg.err.Error())
 		}
-		m.put(msg.job)
 		return tea.Batch(m.follow(), kit.Info(msg.job.ID+": "+msg.job.State.Label()))
 	case downloadProgress:
 		m.downloadTold(msg.Progress)

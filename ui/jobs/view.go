@@ -181,15 +181,7 @@ func (m *Model) faultLines(j model.Job, w int) []string {
 	if !f.Any() {
 		return nil
 	}
-	t, d := m.deps.Theme, f.Diagnosis
-	glyph, ink := t.ClassMark(d.Class)
-	out := widget.Wrapped(ink, fmt.Sprintf("%s %s (%s): %s", glyph, model.ClassWord(d.Class, d.Cause), f.Call, d.Summary), w)
-	for _, e := range d.Evidence {
-		out = append(out, widget.Hung("evidence  ", t.Muted, text.Clean(e.Text), w)...)
-	}
-	if at, ok := f.RetryAt(); ok && at.After(m.deps.Now()) {
-		out = append(out, widget.Hung("try again ", t.Muted, "at "+text.Clock(at, m.deps.Now()), w)...)
-	}
+	t, out := m.deps.Theme, m.verdictLines(f, w)
 	for _, s := range m.steps(j) {
 		if s.disabled != "" {
 			out = append(out, widget.Hung("do next   ·   ", t.Muted, s.help+" · "+s.disabled, w)...)

@@ -192,22 +192,32 @@ func jobQuestionScreens(s scripted) []screen {
 		p.Press("esc", "2")
 		p.WaitFor("may have")
 		p.Press("s")
-		p.WaitFor("the service's list could not be read")
+		p.WaitFor("ervice's list could not be read")
 	}
-	lookup := func(p *uitest.Whole) {
-		acmeReady(p)
-		p.Press("esc", "2")
-		p.WaitFor("[2 Jobs]")
-		p.Press("n")
-		p.WaitFor("data sets")
-		p.Type("deep_lookup")
-		p.WaitFor("› deep_lookup")
-		p.Press("enter")
-		p.WaitFor("query *")
-		p.Type("lamps below 20 euros")
-		p.WaitFor("below 20 euros")
-		p.Press("ctrl+l")
-		p.WaitFor("Ask for a preview?")
+	lookupOf := func(query string) func(p *uitest.Whole) {
+		return func(p *uitest.Whole) {
+			acmeReady(p)
+			p.Press("esc", "2")
+			p.WaitFor("[2 Jobs]")
+			p.Press("n")
+			p.WaitFor("data sets")
+			p.Type("deep_lookup")
+			p.WaitFor("› deep_lookup")
+			p.Press("enter")
+			p.WaitFor("query *")
+			p.Type(query)
+			p.WaitFor(query)
+			p.Press("ctrl+l")
+			p.WaitFor("Ask for a preview?")
+		}
+	}
+	lookup := lookupOf("lamps below 20 euros")
+	// noPreview is the page of a preview that came to nothing.
+	noPreview := func(name, query, says string) screen {
+		return screen{name: name, before: acme, steps: lookupOf(query), after: func(h *home, p *uitest.Whole) {
+			h.yes(p, "Ask for a preview?")
+			p.WaitFor("No preview", says)
+		}}
 	}
 	// download leaves a ready job, with files in the place of its result.
 	download := func(name, asks string, files ...string) screen {
@@ -236,6 +246,23 @@ func jobQuestionScreens(s scripted) []screen {
 		{name: "jobs/lookup-preview", before: acme, steps: lookup, after: func(h *home, p *uitest.Whole) {
 			h.yes(p, "Ask for a preview?")
 			p.WaitFor("Preview: take these columns?", "2 records in the sample")
+		}},
+		noPreview("jobs/preview-too-fast", "lamps, too fast", "too fast: "),
+		noPreview("jobs/preview-failed", "everything", "service error: "),
+		{name: "jobs/preview-failed-form", before: acme, steps: lookupOf("everything"), after: func(h *home, p *uitest.Whole) {
+			h.yes(p, "Ask for a preview?")
+			p.WaitFor("No preview")
+			p.Press("esc")
+			p.WaitFor("and may be billed", "check the inputs")
+		}},
+		{name: "jobs/candidates-too-fast", before: func(h *home) {
+			acme(h)
+			seedJob(h, model.JobMayHave, func(j *model.Job) {
+				j.Profile, j.KeyName, j.Snapshot, j.Detail, j.Dataset = "acme", "etl-main", "", "it broke after sending: the connection was reset", "gd_too_fast"
+			})
+		}, steps: func(p *uitest.Whole) {
+			unread(p)
+			p.WaitFor("too fast: ")
 		}},
 		{name: "jobs/too-fast", before: func(h *home) {
 			acme(h)

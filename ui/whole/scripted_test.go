@@ -69,7 +69,8 @@ var jobReplies = map[string]string{
 	"/datasets/deep_lookup/v1/preview/dld_1": `{"status":"completed",
 		"columns":[{"name":"name","description":"what it is called","type":"enrichment"},{"name":"price","description":"in euros","type":"enrichment"}],
 		"sample_data":[{"name":"Brass desk lamp","price":14.25},{"name":"Oak shelf","price":80}]}`,
-	"/datasets/v3/snapshot/sd_products": `{"url":"https://shop.example/product/1","name":"Brass desk lamp"}` + "\n",
+	"/datasets/deep_lookup/v1/preview/dld_failed": `{"status":"failed","error":"the question is too wide"}`,
+	"/datasets/v3/snapshot/sd_products":           `{"url":"https://shop.example/product/1","name":"Brass desk lamp"}` + "\n",
 }
 
 // startScripted starts the service; it ends with the test.
@@ -84,6 +85,9 @@ func startScripted(t *testing.T) scripted {
 			answerTrigger(w, r, done)
 		case strings.Contains(r.URL.Path, "/progress/"):
 			answerProgress(w, path.Base(r.URL.Path))
+		case strings.HasSuffix(r.URL.Path, "/preview") && answerPreview(w, r):
+		case strings.HasSuffix(r.URL.Path, "/snapshots") && r.URL.Query().Get("dataset_id") == "gd_too_fast":
+			answerTooFast(w)
 		case jobReplies[r.URL.Path] != "":
 			w.Header().Set("Date", moment.UTC().Format(http.TimeFormat)) // which the times in the list go by
 			_, _ = io.WriteString(w, jobReplies[r.URL.Path])
@@ -100,6 +104,24 @@ func startScripted(t *testing.T) scripted {
 		s.Close()
 	})
 	return scripted{api: s.URL, proxy: startScriptedProxy(t)}
+}
+
+// answerPreview answers what is asked for too fast, or too wide; false for any other preview.
+func answerPreview(w http.ResponseWriter, r *http.Request) bool {
+	body, _ := io.ReadAll(r.Body)
+	switch {
+	case strings.Contains(string(body), "too fast"):
+		return answerTooFast(w)
+	case strings.Contains(string(body), "everything"):
+		_, _ = io.WriteString(w, `{"preview_id":"dld_failed"}`)
+		return true
+	}
+	return false
+}
+
+func answerTooFast(w http.ResponseWriter) bool {
+	reply{429, map[string]string{"Content-Type": "text/plain", "Retry-After": "90"}, "You have too many running jobs", false}.write(w)
+	return true
 }
 
 func answerFetch(w http.ResponseWriter, r *http.Request, done <-chan struct{}) {
@@ -143,7 +165,7 @@ func answerTrigger(w http.ResponseWriter, r *http.Request, done <-chan struct{})
 	case "gd_refused":
 		reply{400, map[string]string{"Content-Type": "application/json"}, `{"error":"dataset gd_refused is not known","code":"validation_error"}`, false}.write(w)
 	case "gd_too_fast":
-		reply{429, map[string]string{"Content-Type": "text/plain", "Retry-After": "90"}, "You have too many running jobs", false}.write(w)
+		answerTooFast(w)
 	case "gd_rejected":
 		reply{401, nil, "Invalid API key", false}.write(w)
 	case "gd_may_have":
