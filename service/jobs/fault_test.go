@@ -19,7 +19,6 @@ import (
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 	"zonedeck/service/profile"
-	"zonedeck/service/rows"
 	"zonedeck/service/servicetest"
 )
 
@@ -312,8 +311,8 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 			return errors.As(err, &d) && d.Doing == "reading the records of job job-1" && strings.Contains(d.Text, "broke off")
 		}},
 		"no records": {text(200, "{\"n\":1}\n<html>"), 1, func(err error) bool {
-			var re *rows.RecordsError
-			return errors.As(err, &re) && re.Record == 2
+			var d *exchange.CallError
+			return errors.As(err, &d) && d.Diagnosis.Rule == "malformed_answer" && d.Text == "record 2: invalid character '<' looking for beginning of value"
 		}},
 		"the caller left": {func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.WriteString(w, "{\"n\":1}\n")

@@ -16,8 +16,8 @@ import (
 // which they first appear. Total is the number of records when the end was reached,
 // else -1.
 //
-// Errors: as Download, and a *rows.RecordsError when the result is not what it should
-// be; the table then holds the records before.
+// Errors: as Download, and a *rows.RecordsError when the file is not what it should
+// be; the table then holds the records before, as with one of the service that cannot be read.
 func (rn *Runner) Records(ctx context.Context, jobID string, n int) (model.RecordTable, error) {
 	job, err := rn.Job(ctx, jobID)
 	if err != nil {
@@ -43,12 +43,24 @@ func (rn *Runner) Records(ctx context.Context, jobID string, n int) (model.Recor
 	}
 	defer stream.close()
 	table, err := rows.ReadRecords(stream, "json", n)
+	return table, rn.unread(ctx, call, err)
+}
+
+// unread is the error of rows that the service gave, and that could not be read.
+func (rn *Runner) unread(ctx context.Context, call jobCall, err error) error {
+	doing := "reading the records of job " + call.job.ID
+	var none *noResultError
 	var broke *exchange.Error
+	var row *rows.RecordsError
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return table, context.Cause(ctx)
+		return context.Cause(ctx)
+	case errors.As(err, &none):
+		return none.fault(doing)
 	case errors.As(err, &broke):
-		return table, rn.jobFault(ctx, "reading the records of job "+job.ID, call, nil, err)
+		return rn.jobFault(ctx, doing, call, nil, err)
+	case errors.As(err, &row):
+		return rn.jobFault(ctx, doing, call, nil, exchange.Unusable(err))
 	}
-	return table, err
+	return err
 }

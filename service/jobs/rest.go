@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"zonedeck/model"
-	"zonedeck/service/exchange"
 	"zonedeck/service/rows"
 )
 
@@ -30,7 +29,7 @@ type Rest struct {
 // Rest compares a job's inputs with the rows of its result: the file that was downloaded,
 // while it still has its size, else the service's.
 //
-// Errors: as Request and Download, and a *rows.RecordsError.
+// Errors: as Request and Download, and a *rows.RecordsError of the file.
 func (rn *Runner) Rest(ctx context.Context, id string) (Rest, error) {
 	r, err := rn.Request(ctx, id)
 	if err != nil {
@@ -90,15 +89,7 @@ func (rn *Runner) eachRow(ctx context.Context, job model.Job, on func(rows.Row))
 		return err
 	}
 	defer stream.close()
-	err = rows.EachRow(stream, "json", each)
-	var broke *exchange.Error
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return context.Cause(ctx)
-	case errors.As(err, &broke):
-		return rn.jobFault(ctx, "reading the records of job "+job.ID, call, nil, err)
-	}
-	return err
+	return rn.unread(ctx, call, rows.EachRow(stream, "json", each))
 }
 
 // fileFormat is the format of a job's file; where it is not known the content decides.

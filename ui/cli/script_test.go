@@ -347,6 +347,9 @@ func brokenService(t *testing.T, hanging, polled chan<- struct{}) string {
 	mux.HandleFunc("GET "+previews+"/dld_fails", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, `{"preview_id":"dld_fails","status":"failed","error":"nothing was found"}`)
 	})
+	mux.HandleFunc("POST /pages/datasets/v3/trigger", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, `{"snapshot_id":"sd_pages"}`) })
+	mux.HandleFunc("GET /pages/datasets/v3/progress/sd_pages", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, `{"status":"ready"}`) })
+	mux.HandleFunc("GET /pages/datasets/v3/snapshot/sd_pages", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "<html>") })
 	mux.HandleFunc("POST /forever/datasets/v3/trigger", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, `{"snapshot_id":"sd_forever"}`)
 	})

@@ -3,6 +3,7 @@ package jobs
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
@@ -49,7 +50,8 @@ func (m *Model) renderPreview(w, h int) string {
 	var body string
 	switch {
 	case p.err != nil && len(p.records.Columns) == 0:
-		body = strings.Join(widget.Wrapped(kit.Ink{}, "The records cannot be shown: "+p.err.Error()+". esc goes back.", iw-2), "\n")
+		lines := widget.Wrapped(kit.Ink{}, "The records cannot be shown: "+p.err.Error()+". esc goes back.", iw-2)
+		body = strings.Join(append(lines, m.whyLines(p.err, time.Time{}, iw-2)...), "\n")
 	case p.slot.Running():
 		body = "\n " + t.Muted.Render("reading the first records…")
 	case len(p.records.Columns) == 0:

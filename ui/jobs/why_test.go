@@ -101,3 +101,11 @@ func TestTheFormSaysWhyTheListOfDataSetsIsNotTheServices(t *testing.T) {
 		s.Expect("the list of scrapers: HTTP 429: slow down (too")
 	})
 }
+
+func TestWhyTheFirstRecordsCannotBeShown(t *testing.T) {
+	f := &fakeLedger{jobs: []model.Job{readyJob()}, recordsErr: tooFast("reading the records of job job-1")}
+	flow(t, f, "brightdata", 80, 24, func(s *uitest.Screen) {
+		s.Press("p")
+		s.Expect("The records cannot be shown: reading the records of job job-1: HTTP 429:", "! too fast: ", "evidence  429 Too Many Requests", "do next   lower the concurrency and back off")
+	})
+}
