@@ -49,7 +49,7 @@ func (m *Model) listCollectors(title string, chosen datasetChosen) tea.Cmd {
 		"nothing has these words: enter takes them as an identifier", func(typed string) tea.Cmd { return pick(typed, false) })
 	f.Lines = func(pasted string) tea.Cmd {
 		if chosen.change {
-			return kit.Warn(fmt.Sprintf("nothing was pasted: %d lines are no identifier; esc goes back to the form, which takes them as inputs", 1+strings.Count(pasted, "\n")))
+			return kit.Warn(fmt.Sprintf("nothing was pasted: %s of inputs, and no identifier; esc goes back to the form, which takes them", text.Counted(1+strings.Count(pasted, "\n"), "line")))
 		}
 		all := strings.Join(append(slices.Clone(chosen.urls), pasted), "\n")
 		if cmd, long := tooLong(all); long {

@@ -1,7 +1,11 @@
 package jobs
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -14,9 +18,9 @@ import (
 // maxPasted is how many lines of pasted rows the form holds: as many as its field of several lines does.
 const maxPasted = 10_000
 
-// paste takes what is pasted into the form where no field of one line can be meant: it becomes the
-// job's inputs, which are checked at once where nothing else is wrong. ok is false for what the
-// field with the focus takes.
+// paste takes what is pasted into the form where the field with the focus cannot be meant: it becomes the
+// job's inputs, which are checked at once where nothing else is wrong. ok is false for what that
+// field takes.
 func (l *launch) paste(m *Model, content string) (cmd tea.Cmd, ok bool) {
 	pasted := strings.Trim(text.OnlyShownLines(content), "\n")
 	lines, at := 1+strings.Count(pasted, "\n"), l.form.Focused()
@@ -25,8 +29,15 @@ func (l *launch) paste(m *Model, content string) (cmd tea.Cmd, ok bool) {
 		return kit.Warn("nothing was pasted: the text is empty"), true
 	case at == fieldPaste && l.form.CapturingText():
 		return tooLong(l.form.Value(fieldPaste) + pasted)
-	case lines == 1 && at != fieldSource && at != fieldPaste:
-		return nil, false
+	case at != fieldSource && at != fieldPaste && l.isValue(at, pasted):
+		if lines == 1 {
+			return nil, false
+		}
+		var line bytes.Buffer
+		if json.Compact(&line, []byte(pasted)) != nil {
+			return nil, false
+		}
+		return l.dialog.Update(tea.PasteMsg{Content: line.String()}), true
 	}
 	all, there := pasted, ""
 	if l.form.Value(fieldSource) == sourcePaste {
@@ -53,6 +64,39 @@ func (l *launch) paste(m *Model, content string) (cmd tea.Cmd, ok bool) {
 	l.changed(m)
 	cmd = l.form.FocusOn(fieldPaste, false)
 	return tea.Batch(cmd, kit.Info(said), l.checkPasted(m)), true
+}
+
+// isValue reports whether what is pasted can be meant for the field that has the focus: a line that is no JSON, or JSON
+// that is no row, where the field takes that.
+func (l *launch) isValue(at, pasted string) bool {
+	fields, ok := fieldsOf(pasted)
+	if !ok {
+		return !strings.Contains(pasted, "\n")
+	}
+	f, _ := l.way.Field(strings.TrimPrefix(at, typedField))
+	takesJSON := isTyped(at) && (f.Type == "array" || f.Type == "object" || at == columnsField)
+	rows := slices.ContainsFunc(fields, func(name string) bool { _, known := l.way.Field(name); return known })
+	return takesJSON && !rows
+}
+
+// fieldsOf are the fields of JSON that may be rows: of an object, or of the first one of an array. ok is false for what is no
+// object and no array.
+func fieldsOf(pasted string) (names []string, ok bool) {
+	var row map[string]json.RawMessage
+	if json.Unmarshal([]byte(pasted), &row) == nil {
+		if list, wrapped := row["input"]; wrapped && len(row) == 1 {
+			return fieldsOf(string(list))
+		}
+		return slices.Collect(maps.Keys(row)), len(row) > 0
+	}
+	var list []json.RawMessage
+	if json.Unmarshal([]byte(pasted), &list) != nil || len(list) == 0 {
+		return nil, false
+	}
+	if json.Unmarshal(list[0], &row) == nil {
+		names = slices.Collect(maps.Keys(row))
+	}
+	return names, true
 }
 
 // tooLong refuses rows that the field of the form would cut.

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/ui/kit/text"
 	"zonedeck/ui/uitest"
 )
 
@@ -99,9 +100,21 @@ func TestLinesPastedIntoTheListOfDataSetsAreTheInputsOfTheJob(t *testing.T) {
 		s.Expect("launch 5 inputs")
 		s.Press("ctrl+o")
 		s.Paste(threeRows)
-		s.Expect("nothing was pasted: 3 lines are no identifier; esc goes back to the form", "type to filter")
+		s.Expect("nothing was pasted: 3 lines of inputs, and no identifier; esc goes back to the form", "type to filter")
 		s.Press("esc")
 		s.Expect("launch 5 inputs")
+	})
+}
+
+func TestALineOfJSONPastedIntoTheListOfDataSetsIsTheInputsOfTheJob(t *testing.T) {
+	flow(t, &fakeLedger{listing: typedListing()}, "brightdata", 120, 40, func(s *uitest.Screen) {
+		s.Press("n")
+		s.Paste(`[{"url":"https://a.test/1"},{"url":"https://a.test/2"}]`)
+		s.Expect("1 pasted line kept as the job's inputs: now pick their data set", "type to filter")
+		s.Press("enter")
+		s.Expect("(•) pasted")
+		s.Press("ctrl+s")
+		s.Expect("launch 2 inputs")
 	})
 }
 
@@ -114,4 +127,71 @@ func TestALinePastedIntoTheListOfDataSetsFilters(t *testing.T) {
 		s.Paste(strings.Repeat("https://a.test/1\n", 10_001))
 		s.Expect("nothing was pasted: the form holds 10 000 lines", "type to filter")
 	})
+}
+
+func TestALineOfJSONIsTheInputsWhereverItCannotBeAValue(t *testing.T) {
+	const more = "https://a.test/2"
+	for _, c := range []struct {
+		name, pasted string
+		reach        []string // from the first field of the one input, which is edited
+		want         int      // inputs
+	}{
+		{"an array", `[{"url":"https://a.test/1"},{"url":"` + more + `","pages":3}]`, nil, 2},
+		{"an array of addresses", `["https://a.test/1","` + more + `"]`, nil, 2},
+		{"an object", `{"url":"https://a.test/1"}` + "\n", nil, 1},
+		{"an object around an array", `{"input":[{"url":"https://a.test/1"},{"url":"` + more + `"}]}`, nil, 2},
+		{"in a field of a number", `[{"url":"https://a.test/1"}]`, []string{"tab"}, 1},
+		{"on a toggle", `[{"url":"https://a.test/1"}]`, []string{"tab", "tab", "tab", "tab"}, 1},
+		{"in the data set", `[{"url":"https://a.test/1"}]`, []string{"shift+tab", "shift+tab", "shift+tab", "enter"}, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := &fakeLedger{listing: typedListing()}
+			flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
+				s.Press("n", "enter")
+				s.Expect("(•) one")
+				s.Press(c.reach...)
+				s.Paste(c.pasted)
+				s.Expect("1 pasted line: the job's inputs", "(•) pasted", "from what was pasted", "launch "+text.Counted(c.want, "input"))
+				s.Press("ctrl+s", "y")
+				s.Expect("launched job-1")
+				if got := f.triggered[0].Inputs; len(got) != c.want || got[0].URL != "https://a.test/1" {
+					t.Errorf("%+v", got)
+				}
+			})
+		})
+	}
+}
+
+func TestALineThatIsNoRowsGoesIntoItsField(t *testing.T) {
+	for _, pasted := range []string{"https://a.test/1,2,3", "url,pages", `{"url":"https://a.test/1"`, "[]", "{}"} {
+		flow(t, &fakeLedger{listing: typedListing()}, "brightdata", 120, 40, func(s *uitest.Screen) {
+			s.Press("n", "enter")
+			s.Paste(pasted)
+			s.Expect("(•) one", "url *    "+pasted)
+		})
+	}
+}
+
+func TestJSONThatAFieldTakesGoesIntoIt(t *testing.T) {
+	for _, c := range []struct{ dataset, field, pasted, shown string }{
+		{"deep", "columns", `[{"name":"price","description":"in dollars","type":"enrichment"}]`, `"description":"in dollars","type":"enrichment"}]`},
+		{"deep", "columns", "[\n  {\"name\": \"price\",\n   \"type\": \"enrichment\"}\n]\n", `columns       [{"name":"price","type":"enrichment"}]`},
+		{"pages of the web", "filter_keywords", `["review","test"]`, `filter_keywords    ["review","test"]`},
+	} {
+		flow(t, &fakeLedger{listing: products()}, "brightdata", 120, 50, func(s *uitest.Screen) {
+			s.Press("n")
+			s.Type(c.dataset)
+			s.Press("enter")
+			s.Expect("query *")
+			for !strings.Contains(s.Screen(), "›"+c.field) {
+				s.Press("tab")
+			}
+			s.Paste(c.pasted)
+			s.Expect("(•) one", c.shown)
+			s.ExpectNot("pasted line")
+			s.Press("ctrl+u")
+			s.Paste(`[{"query":"lamps"}]`)
+			s.Expect("1 pasted line: the job's inputs", "✓ 1 input from what was pasted")
+		})
+	}
 }

@@ -1,6 +1,7 @@
 package widget
 
 import (
+	"encoding/json"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -28,7 +29,7 @@ type Finder struct {
 	// Free picks what is typed where no choice has all of its words; nil for a finder that
 	// takes choices alone.
 	Free func(typed string) tea.Cmd
-	// Lines takes what is pasted if it has several lines, which are no words of a choice; nil makes them words.
+	// Lines takes what is pasted if it has several lines or is JSON, which are no words of a choice; nil makes them words.
 	Lines func(pasted string) tea.Cmd
 }
 
@@ -112,13 +113,18 @@ func (f *Finder) Update(msg tea.Msg) tea.Cmd {
 		}
 		return nil
 	case tea.PasteMsg:
-		if pasted := strings.Trim(text.OnlyShownLines(msg.Content), "\n"); f.Lines != nil && strings.Contains(strings.TrimSpace(pasted), "\n") {
+		if pasted := strings.Trim(text.OnlyShownLines(msg.Content), "\n"); f.Lines != nil && noWords(strings.TrimSpace(pasted)) {
 			return f.Lines(pasted)
 		}
 		return f.list.update(msg)
 	default:
 		return f.list.update(msg)
 	}
+}
+
+// noWords reports whether a text has several lines, or is an object or an array of JSON.
+func noWords(pasted string) bool {
+	return strings.Contains(pasted, "\n") || strings.IndexAny(pasted, "{[") == 0 && json.Valid([]byte(pasted))
 }
 
 // pick runs a choice, or says why it cannot be picked.
