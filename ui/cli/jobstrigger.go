@@ -180,7 +180,11 @@ func (t *task) trigger(ctx context.Context, name string, f triggerFlags) error {
 		return triggerError(ctx, model.Job{}, f.named(err))
 	}
 	if len(r.Inputs) < of {
-		t.app.say("zonedeck: a sample: %d of %d good rows", len(r.Inputs), of)
+		left := ""
+		if f.onlyUnlaunched {
+			left = " that are left"
+		}
+		t.app.say("zonedeck: a sample: %d of %d good rows%s", len(r.Inputs), of, left)
 	}
 	t.app.say("zonedeck: %s of %s: %s", text.Counted(len(r.Inputs), "input"), id, sanitizeLine(estimate.String()))
 	if f.preview {

@@ -219,7 +219,7 @@ func settingFields() []widget.Field {
 			}
 			return nil
 		}},
-		{Name: fieldSample, Label: "Sample", Hidden: true, Placeholder: "all rows", Help: "Launch the first rows alone; all are checked.", Check: count},
+		{Name: fieldSample, Label: "Sample", Hidden: true, Placeholder: "all rows", Help: "Launch only the first rows of those that are not left out; all are checked.", Check: count},
 		{Name: fieldSaveList, Label: "Save as", Hidden: true, Placeholder: "not saved", Help: "All good rows are kept as a list of this name, which list:NAME reads; one that is there stays.", Check: func(s string) error {
 			if s == "" {
 				return nil
@@ -357,7 +357,7 @@ func (d Deps) inputsOf(ctx context.Context, sends model.Sends, r model.TriggerRe
 	}
 	out.request.Inputs = rows.Sample(out.in.Rows, sample)
 	out.estimate, out.err = d.Ledger.Check(ctx, out.request)
-	d.findLaunched(ctx, &out)
+	d.findLaunched(ctx, &out, sample)
 	return out
 }
 

@@ -410,13 +410,13 @@ func (l *launch) partWords() string {
 	if in.Folded > 0 {
 		out += " · " + text.Counted(in.Folded, "repeated row") + " folded"
 	}
-	left := 0
+	rows := len(in.Rows)
 	if l.unlaunched {
-		left = len(l.checked.launched.whole.inputs) - len(l.checked.request.Inputs)
-		out += fmt.Sprintf(" · %d left out", left)
+		rows -= l.checked.launched.out
+		out += fmt.Sprintf(" · %d left out", l.checked.launched.out)
 	}
-	if left+len(l.checked.request.Inputs) < len(in.Rows) {
-		out += fmt.Sprintf(" · a sample of %d", len(in.Rows))
+	if len(l.checked.request.Inputs) < rows {
+		out += fmt.Sprintf(" · a sample of %d", rows)
 	}
 	if in.Bad > 0 {
 		out += " · bad rows are kept in a file"

@@ -8,6 +8,7 @@ import (
 
 	"zonedeck/model"
 	service "zonedeck/service/jobs"
+	"zonedeck/service/rows"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
@@ -22,26 +23,31 @@ type part struct {
 	err      error
 }
 
-// launched is what of a launch jobs of the last hour have.
+// launched is what of the good rows jobs of the last hour have.
 type launched struct {
 	jobs  service.Launched
-	whole part // what was checked
-	left  part // what no job has
+	of    int  // good rows
+	out   int  // of these, what a job has
+	whole part // a sample of the rows, or all
+	left  part // the same of what no job has
 }
 
-// findLaunched looks for jobs with some of the inputs.
-func (d Deps) findLaunched(ctx context.Context, c *checkedInputs) {
-	jobs, err := d.Ledger.SharedInputs(ctx, c.request, recent)
+// findLaunched looks for jobs with some of the good rows. A sample is taken of what they leave: there is no choice where the one of
+// all rows has nothing of theirs.
+func (d Deps) findLaunched(ctx context.Context, c *checkedInputs, sample int) {
+	all, left := c.request, c.request
+	all.Inputs = c.in.Rows
+	jobs, err := d.Ledger.SharedInputs(ctx, all, recent)
 	if err != nil {
 		c.err = cmp.Or(c.err, fmt.Errorf("the ledger cannot be searched for the same inputs: %w", err))
 		return
 	}
-	left := c.request
-	left.Inputs = jobs.Left(c.request.Inputs)
-	if n := len(left.Inputs); n == 0 || n == len(c.request.Inputs) {
+	rest := jobs.Left(c.in.Rows)
+	if len(rest) == 0 || len(jobs.Left(c.request.Inputs)) == len(c.request.Inputs) {
 		return
 	}
-	c.launched = launched{jobs: jobs, whole: part{c.request.Inputs, c.estimate, c.err}, left: part{inputs: left.Inputs}}
+	left.Inputs = rows.Sample(rest, sample)
+	c.launched = launched{jobs: jobs, of: len(c.in.Rows), out: len(c.in.Rows) - len(rest), whole: part{c.request.Inputs, c.estimate, c.err}, left: part{inputs: left.Inputs}}
 	c.launched.left.estimate, c.launched.left.err = d.Ledger.Check(ctx, left)
 }
 
@@ -50,10 +56,10 @@ func (l *launch) offerUnlaunched(c checkedInputs) checkedInputs {
 	has := c.launched
 	l.form.SetHidden(fieldUnlaunched, len(has.left.inputs) == 0)
 	if len(has.left.inputs) == 0 {
+		l.unlaunched = false
 		return c
 	}
-	n := len(has.whole.inputs) - len(has.left.inputs)
-	l.form.SetPlaceholder(fieldUnlaunched, text.Counted(n, "input")+" of the last hour: "+savedWords(has.whole.estimate, has.left.estimate))
+	l.form.SetPlaceholder(fieldUnlaunched, text.Counted(has.out, "input")+" of the last hour: "+savedWords(has.whole.estimate, has.left.estimate))
 	l.form.SetNote(fieldUnlaunched, widget.Note{Mark: widget.NoteWarn, Text: hasWords(has)})
 	chosen := has.whole
 	if l.unlaunched = l.form.On(fieldUnlaunched); l.unlaunched {
@@ -85,7 +91,7 @@ func hasWords(has launched) string {
 	var names []string
 	shared := has.jobs.Shared
 	for _, s := range shared[:min(len(shared), maxSharedSaid)] {
-		names = append(names, fmt.Sprintf("%s launched as %s (%s)", s.Words(len(has.whole.inputs)), s.Job.ID, s.Job.State.Label()))
+		names = append(names, fmt.Sprintf("%s launched as %s (%s)", s.Words(has.of), s.Job.ID, s.Job.State.Label()))
 	}
 	if more := len(shared) - len(names); more > 0 {
 		names = append(names, text.Counted(more, "more job")+" with some of them")

@@ -104,3 +104,76 @@ func TestASearchForLaunchedInputsThatFailsIsSaid(t *testing.T) {
 		s.Expect("✗ the ledger cannot be searched for the same inputs: the disk is gone", "check the inputs")
 	})
 }
+
+// sampled fills the form with five rows and a sample of so many, and checks them; the focus is on Sample.
+func sampled(s *uitest.Screen, n string) {
+	fillDialog(s, "https://a.test/1\nhttps://a.test/2\nhttps://a.test/3\nhttps://a.test/4\nhttps://a.test/5")
+	for !strings.Contains(s.Screen(), "›More") {
+		s.Press("tab")
+	}
+	s.Press("space")
+	for !strings.Contains(s.Screen(), "›Sample") {
+		s.Press("tab")
+	}
+	s.Type(n)
+	s.Press("ctrl+s")
+}
+
+func TestASampleIsTakenOfWhatIsLeft(t *testing.T) {
+	f := &fakeLedger{perInput: 0.5, launched: launchedOf("https://a.test/1", "https://a.test/2")}
+	flow(t, f, "brightdata", 120, 50, func(s *uitest.Screen) {
+		sampled(s, "2")
+		s.Expect("[ ] 2 inputs of the last hour: the estimate stays the same", "! 2 of 5 inputs were launched as job-9 (ready).", "✓ 2 inputs from what was pasted", "· a sample of 5", "launch 2 inputs")
+		s.ExpectNot("2 left out")
+		for !strings.Contains(s.Screen(), "›Leave out") {
+			s.Press("shift+tab")
+		}
+		s.Press("space")
+		s.Expect("[x] 2 inputs of the last hour", "✓ 2 inputs from what was pasted", "· 2 left out · a sample of 3", "launch 2 inputs")
+		s.Press("ctrl+s")
+		s.Expect("Launch 2 inputs?")
+		s.ExpectNot("billed a second time")
+		s.Press("y")
+		if got := f.triggered[0].Inputs; len(got) != 2 || got[0].URL != "https://a.test/3" || got[1].URL != "https://a.test/4" {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+func TestASampleThatTakesAllThatIsLeftIsNone(t *testing.T) {
+	f := &fakeLedger{perInput: 0.5, launched: launchedOf("https://a.test/1", "https://a.test/2", "https://a.test/3")}
+	flow(t, f, "brightdata", 120, 50, func(s *uitest.Screen) {
+		sampled(s, "4")
+		s.Expect("3 inputs of the last hour: saves about $1.00", "! 3 of 5 inputs were launched as job-9", "✓ 4 inputs from what was pasted", "· a sample of 5")
+		for !strings.Contains(s.Screen(), "›Leave out") {
+			s.Press("shift+tab")
+		}
+		s.Press("space")
+		s.Expect("✓ 2 inputs from what was pasted", "· 3 left out", "launch 2 inputs")
+		s.ExpectNot("a sample of")
+	})
+}
+
+func TestASampleWithNothingThatWasLaunchedHasNoChoice(t *testing.T) {
+	f := &fakeLedger{perInput: 0.5, launched: launchedOf("https://a.test/4")}
+	flow(t, f, "brightdata", 120, 50, func(s *uitest.Screen) {
+		sampled(s, "2")
+		s.Expect("✓ 2 inputs from what was pasted", "· a sample of 5", "launch 2 inputs")
+		s.ExpectNot("Leave out", "were launched as")
+	})
+}
+
+func TestWhatWasLeftOutOfOtherRowsIsForgotten(t *testing.T) {
+	f := &fakeLedger{perInput: 0.5, launched: launchedOf("https://a.test/1")}
+	flow(t, f, "brightdata", 100, 36, func(s *uitest.Screen) {
+		fillDialog(s, "https://a.test/1\nhttps://a.test/2")
+		s.Press("ctrl+s", "down", "down", "space")
+		s.Expect("· 1 left out")
+		s.Press("up", "up", "enter", "ctrl+u")
+		s.Press("backspace", "ctrl+u", "ctrl+u")
+		s.Type("https://a.test/7")
+		s.Press("ctrl+s")
+		s.Expect("input", "from what was pasted")
+		s.ExpectNot("0 left out", "-1 left out")
+	})
+}
