@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"zonedeck/model"
+	"zonedeck/service/database"
 )
 
 // AuthUse is the reference to the secret that a job of the ledger has its addresses called with, see
@@ -18,6 +19,7 @@ type AuthUse struct {
 
 // KeptRequests is the part of ledger.Ledger that AuthUses and SwitchAuth work with.
 type KeptRequests interface {
+	Request(ctx context.Context, id string) ([]byte, error)
 	EachRequest(ctx context.Context, take func(id string, state model.JobState, request []byte) error) error
 	ReplaceRequest(ctx context.Context, id string, was, now []byte) error
 }
@@ -34,31 +36,39 @@ func AuthUses(ctx context.Context, l KeptRequests) (out []AuthUse, err error) {
 	return out, err
 }
 
-// SwitchAuth puts the reference to in the place of from in every request that the ledger keeps. It may be called again
-// after it was cut short.
+// SwitchAuth puts the reference to in the place of from in every request that the ledger keeps. One request at a time is in
+// memory. It may be called again after it was cut short.
 func SwitchAuth(ctx context.Context, l KeptRequests, from, to string) error {
-	type change struct {
-		id       string
-		was, now []byte
-	}
-	var all []change
-	if err := l.EachRequest(ctx, func(id string, _ model.JobState, request []byte) error {
-		if authOf(request) == from {
-			now, err := withAuth(request, to)
-			if err != nil {
-				return err
-			}
-			all = append(all, change{id, request, now})
-		}
-		return ctx.Err()
-	}); err != nil {
+	uses, err := AuthUses(ctx, l)
+	if err != nil {
 		return err
 	}
 	var errs []error
-	for _, c := range all { // not while the requests are read
-		errs = append(errs, l.ReplaceRequest(ctx, c.id, c.was, c.now))
+	for _, use := range uses { // not while the requests are read
+		if ctx.Err() != nil {
+			return errors.Join(append(errs, context.Cause(ctx))...)
+		}
+		if use.Ref == from {
+			errs = append(errs, switchOne(ctx, l, use.Job, from, to))
+		}
 	}
 	return errors.Join(errs...)
+}
+
+// switchOne is SwitchAuth for the request of one job. One that is no longer kept, or has another reference by now, stays.
+func switchOne(ctx context.Context, l KeptRequests, id, from, to string) error {
+	was, err := l.Request(ctx, id)
+	if errors.Is(err, database.ErrNotFound) || err == nil && authOf(was) != from {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	now, err := withAuth(was, to)
+	if err != nil {
+		return err
+	}
+	return l.ReplaceRequest(ctx, id, was, now)
 }
 
 func authOf(kept []byte) string {

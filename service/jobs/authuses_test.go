@@ -1,11 +1,15 @@
 package jobs
 
 import (
+	"context"
 	"net/http"
 	"reflect"
+	"slices"
 	"testing"
 
 	"zonedeck/model"
+	"zonedeck/service/database"
+	"zonedeck/service/ledger"
 )
 
 func TestAReferenceThatStandsInTheLedgerAloneIsListedAndSwitched(t *testing.T) {
@@ -46,5 +50,44 @@ func TestAReferenceThatStandsInTheLedgerAloneIsListedAndSwitched(t *testing.T) {
 	want[0].Ref, want[2].Ref = "file:hook", "file:hook"
 	if got, err := AuthUses(t.Context(), l); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// oneByOne is a ledger that says in which order its requests are read and replaced.
+type oneByOne struct {
+	*ledger.Ledger
+	order []string
+	gone  string // is pruned once the requests have been listed
+}
+
+func (l *oneByOne) Request(ctx context.Context, id string) ([]byte, error) {
+	l.order = append(l.order, "read "+id)
+	if id == l.gone {
+		return nil, database.ErrNotFound
+	}
+	return l.Ledger.Request(ctx, id)
+}
+
+func (l *oneByOne) ReplaceRequest(ctx context.Context, id string, was, now []byte) error {
+	l.order = append(l.order, "replace "+id)
+	return l.Ledger.ReplaceRequest(ctx, id, was, now)
+}
+
+func TestRequestsAreSwitchedOneByOne(t *testing.T) {
+	cl, _ := script(t, text(200, `{"snapshot_id":"sd_1"}`))
+	cl.cfg.Access.Secret = secretOf(map[string]string{"env:HOOK": "Bearer of-a-hook-1234", "env:OTHER": "Bearer of-another-5678"})
+	for _, ref := range []string{"env:HOOK", "env:OTHER", "env:HOOK", "env:HOOK"} {
+		r := trigger("http://lab.test/1")
+		r.Settings = model.JobSettings{Endpoint: "https://hooks.test/in", Auth: ref}
+		if _, err := cl.Trigger(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l := &oneByOne{Ledger: cl.cfg.Ledger, gone: "job-3"}
+	if err := SwitchAuth(t.Context(), l, "env:HOOK", "file:hook"); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"read job-4", "replace job-4", "read job-3", "read job-1", "replace job-1"}; !slices.Equal(l.order, want) {
+		t.Errorf("%q, want %q", l.order, want)
 	}
 }
