@@ -44,41 +44,74 @@ const flightsMost = 1 << 20
 
 // flightLine is a line of the file: a call that is to be sent, or the end of one.
 type flightLine struct {
-	ID    string          `json:"id"`
-	Call  *model.Activity `json:"call,omitempty"`
-	Ended bool            `json:"ended,omitempty"`
+	ID   string          `json:"id"`
+	Call *model.Activity `json:"call,omitempty"`
+	// Meanwhile is the text of the line that the timeline has while the call is under way, if it has one.
+	Meanwhile string `json:"meanwhile,omitempty"`
+	Ended     bool   `json:"ended,omitempty"`
 }
 
 const flightsEnd = ".ndjson"
 
-// unseenEnd is the line of a call whose process was killed.
-const unseenEnd = "may have been sent; its end was not seen: zonedeck was ended meanwhile"
+// What the line of a call says whose process was killed. maySent stands before unseenEnd where the call sends something.
+const (
+	maySent   = "may have been sent; "
+	unseenEnd = "its end was not seen: zonedeck was ended meanwhile"
+	underWay  = "under way"
+)
 
 // Depart writes down that a call is about to be sent. id is what its own line in the timeline refers to. A line goes into the timeline if this process
 // ends before landed is called; landed is called after the call's own line was put.
 func (j *Journal) Depart(id string, a model.Activity) (landed func(), err error) {
+	a.Text += maySent + unseenEnd
+	if err := j.depart(flightLine{ID: id, Call: &a}); err != nil {
+		return func() {}, err
+	}
+	return func() { j.flights.landed(id) }, nil
+}
+
+// BeginCall writes the line of a call that begins: a.Text, which names the call, and that it is under way. PutCall
+// with the same Ref replaces it. If this process ends before that, the next one that opens the journal replaces it, and says
+// that the end was not seen; that the call may have been sent, too, if it sends something. Like PutCall it waits for the disk.
+func (j *Journal) BeginCall(ctx context.Context, a model.Activity, sends bool) error {
+	unseen, what := a, a.Text
+	a.Text, unseen.Text = what+": "+underWay, what+": "+unseenEnd
+	if sends {
+		unseen.Text = what + ": " + maySent + unseenEnd
+	}
+	if err := j.depart(flightLine{ID: a.Ref, Call: &unseen, Meanwhile: a.Text}); err != nil {
+		return err
+	}
+	return j.putCall(ctx, a)
+}
+
+// depart writes down what the timeline is to have if this process ends before the call does.
+func (j *Journal) depart(call flightLine) error {
+	a := call.Call
 	if a.At.IsZero() {
 		a.At = j.now()
 	}
-	a.URL, a.Text, a.Source = maskURL(a.URL), a.Text+unseenEnd, cmp.Or(j.source, a.Source)
+	a.URL, a.Source = maskURL(a.URL), cmp.Or(j.source, a.Source)
 	f := &j.flights
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.begin(); err != nil {
-		return func() {}, err
+		return err
 	}
-	call := flightLine{ID: id, Call: &a}
 	if err := f.write(call); err != nil {
-		return func() {}, err
+		return err
 	}
-	f.open[id] = &flight{line: call}
-	return func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if call := f.open[id]; call != nil {
-			call.over = true
-		}
-	}, nil
+	f.open[call.ID] = &flight{line: call}
+	return nil
+}
+
+// landed takes note that a call has ended, and that its line was put.
+func (f *flights) landed(id string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if call := f.open[id]; call != nil {
+		call.over = true
+	}
 }
 
 // begin makes the file of this process.
@@ -225,7 +258,11 @@ func (j *Journal) recoverFlight(ctx context.Context, name string) error {
 		return err
 	}
 	for _, call := range calls {
-		if err := j.PutActivity(ctx, *call.Call); err != nil {
+		put := j.PutActivity
+		if call.Meanwhile != "" {
+			put = j.PutCall
+		}
+		if err := put(ctx, *call.Call); err != nil {
 			return err
 		}
 	}
@@ -236,13 +273,14 @@ func (j *Journal) recoverFlight(ctx context.Context, name string) error {
 }
 
 // untold are the calls of which the timeline has nothing: a process may be killed between what it writes there and
-// what it writes here. A line without an identifier is that of the same time and address.
+// what it writes here. A line without an identifier is that of the same time and address; one that says that the call is
+// under way tells nothing of its end.
 func (j *Journal) untold(ctx context.Context, calls []flightLine) ([]flightLine, error) {
 	var untold []flightLine
 	for _, c := range calls {
 		var told bool
-		err := j.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM activity WHERE kind = ? AND (ref = ? OR ref = '' AND at = ? AND url = ?))",
-			string(c.Call.Kind), c.ID, database.Micros(c.Call.At), c.Call.URL).Scan(&told)
+		err := j.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM activity WHERE kind = ? AND (ref = ? AND (? = '' OR text <> ?) OR ref = '' AND at = ? AND url = ?))",
+			string(c.Call.Kind), c.ID, c.Meanwhile, c.Meanwhile, database.Micros(c.Call.At), c.Call.URL).Scan(&told)
 		if err != nil {
 			return nil, err
 		}

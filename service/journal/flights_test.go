@@ -65,7 +65,7 @@ func TestACallOfAKilledProcessIsToldOfOnce(t *testing.T) {
 	for range 2 {
 		next := openTest(t, path)
 		got := lines(t, next)
-		if len(got) != 2 || got[0] != "http://user:xxxxx@a.test/open "+unseenEnd {
+		if len(got) != 2 || got[0] != "http://user:xxxxx@a.test/open "+maySent+unseenEnd {
 			t.Errorf("%q", got)
 		}
 	}
@@ -92,6 +92,53 @@ func TestACallThatLandedLeavesNothing(t *testing.T) {
 	}
 	if _, err := os.Stat(file); !os.IsNotExist(err) {
 		t.Errorf("the file stays: %v", err)
+	}
+}
+
+// The line of an agent's call says that it is under way, until the call or the process has ended.
+func TestACallThatAKilledProcessHadUnderWaySaysSoInItsOwnLine(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	j := openTest(t, path)
+	j.Attribute(model.SourceAgent)
+	call := func(ref, text string) model.Activity {
+		return model.Activity{Kind: model.ActivityAgent, Ref: ref, URL: "http://a.test/" + ref, Text: text}
+	}
+	for _, c := range []struct {
+		ref, tool string
+		sends     bool
+	}{{"a_1", "fetch", true}, {"a_2", "fetch", true}, {"a_3", "keys_check", false}} {
+		if err := j.BeginCall(t.Context(), call(c.ref, c.tool), c.sends); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.PutCall(t.Context(), call("a_2", "fetch: ok")); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := lines(t, openTest(t, path)), []string{"http://a.test/a_3 keys_check: under way", "http://a.test/a_2 fetch: ok", "http://a.test/a_1 fetch: under way"}; !slices.Equal(got, want) {
+		t.Errorf("before it is killed: %q", got)
+	}
+	file := j.flights.file.Name()
+	flown, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed(t, j)
+	for range 2 { // the second time as if the file had stayed
+		if err := os.WriteFile(file, flown, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		next := openTest(t, path)
+		want := []string{
+			"http://a.test/a_3 keys_check: its end was not seen: zonedeck was ended meanwhile", "http://a.test/a_2 fetch: ok",
+			"http://a.test/a_1 fetch: may have been sent; its end was not seen: zonedeck was ended meanwhile",
+		}
+		if got := lines(t, next); !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+		list, err := next.Activity(t.Context(), model.ActivityFilter{Source: model.SourceAgent, Words: []string{"seen"}})
+		if err != nil || len(list) != 2 {
+			t.Errorf("by an agent, with a word: %+v, %v", list, err)
+		}
 	}
 }
 
@@ -128,7 +175,7 @@ func TestACallWhoseLineIsThereIsNotToldOfAgain(t *testing.T) {
 		next := openTest(t, path)
 		got := lines(t, next)
 		slices.Sort(got)
-		if want := []string{"http://a.test/kept ", "http://a.test/open " + unseenEnd, "http://user:xxxxx@a.test/cancelled ended without a result"}; !slices.Equal(got, want) {
+		if want := []string{"http://a.test/kept ", "http://a.test/open " + maySent + unseenEnd, "http://user:xxxxx@a.test/cancelled ended without a result"}; !slices.Equal(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
@@ -145,7 +192,7 @@ func TestALineThatIsCutTakesNoOtherWithIt(t *testing.T) {
 	killed(t, j)
 	got := lines(t, openTest(t, path))
 	slices.Sort(got)
-	if want := []string{"http://a.test/1 " + unseenEnd, "http://a.test/3 " + unseenEnd}; !slices.Equal(got, want) {
+	if want := []string{"http://a.test/1 " + maySent + unseenEnd, "http://a.test/3 " + maySent + unseenEnd}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
 }
@@ -169,7 +216,7 @@ func TestTheFileStaysSmallWhileACallIsUnderWay(t *testing.T) {
 		t.Errorf("%d bytes, %v", info.Size(), err)
 	}
 	killed(t, j)
-	if got := lines(t, openTest(t, path)); !slices.Equal(got, []string{"http://a.test/long " + unseenEnd}) {
+	if got := lines(t, openTest(t, path)); !slices.Equal(got, []string{"http://a.test/long " + maySent + unseenEnd}) {
 		t.Errorf("%q", got)
 	}
 }

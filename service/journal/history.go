@@ -117,10 +117,15 @@ func (j *Journal) PutTwin(ctx context.Context, t model.Twin) error {
 	}})
 }
 
-// PutCall writes the line of a call that may still be under way; one of the same kind and Ref
+// PutCall writes the line of a call that has ended (see BeginCall); one of the same kind and Ref
 // is replaced, and stays where it is. Unlike the others it waits for the disk: a line that could
 // not be written stays queued, and the error says so.
 func (j *Journal) PutCall(ctx context.Context, a model.Activity) error {
+	return j.putCall(ctx, a, a.Ref)
+}
+
+// putCall writes the line of a call, and takes note of the flights that end with it.
+func (j *Journal) putCall(ctx context.Context, a model.Activity, landed ...string) error {
 	if a.Ref == "" {
 		return errors.New("keeping a call: it has no identifier")
 	}
@@ -133,6 +138,9 @@ func (j *Journal) PutCall(ctx context.Context, a model.Activity) error {
 	}})
 	if err != nil {
 		return err
+	}
+	for _, id := range landed {
+		j.flights.landed(id)
 	}
 	return j.flush(ctx)
 }

@@ -48,7 +48,9 @@ type Console interface {
 	OpenBody(b model.BodyRef) (Body, error)
 	// KeepBody gives the file of a body, and makes one of a body in memory.
 	KeepBody(b model.BodyRef) (file string, err error)
-	// PutCall keeps the line of a call in the history; one of the same Ref is replaced.
+	// BeginCall keeps the line of a call that begins in the history; a.Text names the call. sends says that it may send something.
+	BeginCall(ctx context.Context, a model.Activity, sends bool) error
+	// PutCall keeps the line of a call that has ended, in place of the one of the same Ref.
 	PutCall(ctx context.Context, a model.Activity) error
 	// Scrub masks every secret that was used in this run.
 	Scrub(b []byte) []byte

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"math"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -34,6 +35,7 @@ type fake struct {
 	fetches []model.FetchRequest
 	jobs    []model.TriggerRequest
 	lines   []model.Activity
+	sends   []bool // of the calls that began
 	// during is called while a fetch is under way; err is its error, unsent that of one that is not sent.
 	during func()
 	err    error
@@ -155,6 +157,13 @@ func (f *fake) OpenBody(b model.BodyRef) (Body, error) {
 	return Body{ReaderAt: bytes.NewReader(b.Bytes), Size: b.Size, Close: func() error { return nil }}, nil
 }
 func (f *fake) KeepBody(model.BodyRef) (string, error) { return "/bodies/1", nil }
+
+func (f *fake) BeginCall(ctx context.Context, a model.Activity, sends bool) error {
+	f.mu.Lock()
+	f.sends = append(f.sends, sends)
+	f.mu.Unlock()
+	return f.PutCall(ctx, a)
+}
 
 func (f *fake) PutCall(_ context.Context, a model.Activity) error {
 	f.mu.Lock()
@@ -387,6 +396,20 @@ func TestWhatCannotBeKeptInTheHistoryIsNotDone(t *testing.T) {
 	}
 	if last := f.lines[len(f.lines)-1]; !strings.Contains(last.Text, "not sent") || last.Ref != f.lines[len(f.lines)-2].Ref {
 		t.Errorf("what is left of it in the history: %+v", f.lines)
+	}
+}
+
+// Of a call whose end is not seen, the history says that it may have been sent only where its tool sends something that counts.
+func TestTheHistoryIsToldWhichCallsSendSomething(t *testing.T) {
+	f := &fake{}
+	c := connect(t, newServer(f, Rules{Inputs: 1}))
+	for _, call := range [][2]string{
+		{"fetch", `{"url":"http://lab.test/","zone":"priced"}`}, {"keys_check", `{}`}, {"jobs_trigger", `{"dataset":"gd_1","inputs":[{"url":"http://lab.test/"}]}`}, {"history", `{}`},
+	} {
+		ask(t, c, call[0], call[1])
+	}
+	if want := []bool{true, false, true, false}; !slices.Equal(f.sends, want) {
+		t.Errorf("%v, want %v", f.sends, want)
 	}
 }
 

@@ -121,7 +121,7 @@ func handle[In interface{ at() string }, Out any](ctx context.Context, s *Server
 	if line.Text != "" {
 		what += " " + model.Line(line.Text, 200)
 	}
-	if err := c.keep(ctx, what+": under way"); err != nil {
+	if err := c.BeginCall(ctx, c.said(what), !t.reads); err != nil {
 		_ = c.keep(context.WithoutCancel(ctx), what+": not sent, because it could not be kept in the history") // if it can, later
 		return none, fmt.Errorf("nothing was sent, because the call cannot be kept in the history: %s", model.Line(err.Error(), maxError))
 	}
@@ -147,12 +147,15 @@ func handle[In interface{ at() string }, Out any](ctx context.Context, s *Server
 // maxError bounds the text of an error, in bytes.
 const maxError = 1000
 
-// keep writes the line of the call.
-func (c *call) keep(ctx context.Context, text string) error {
+// keep writes the line of the call, which has ended.
+func (c *call) keep(ctx context.Context, text string) error { return c.PutCall(ctx, c.said(text)) }
+
+// said is the line of the call with a text, without secrets.
+func (c *call) said(text string) model.Activity {
 	line := c.line
 	line.Text = string(c.Scrub([]byte(text)))
 	line.URL = string(c.Scrub([]byte(line.URL)))
-	return c.PutCall(ctx, line)
+	return line
 }
 
 // scrubbed masks a result. One that cannot be read any more afterwards is kept back.

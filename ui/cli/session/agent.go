@@ -60,7 +60,15 @@ func (s *Session) Scrub(b []byte) []byte {
 // errNoHistory says that a line cannot be kept.
 var errNoHistory = errors.New("no history is kept in this run")
 
-// PutCall writes the line of an agent's call into the history; one of the same Ref is replaced.
+// BeginCall writes the line of an agent's call that begins into the history (see journal.BeginCall).
+func (s *Session) BeginCall(ctx context.Context, a model.Activity, sends bool) error {
+	if s.journal == nil {
+		return errNoHistory
+	}
+	return s.journal.BeginCall(ctx, a, sends)
+}
+
+// PutCall writes the line of an agent's call that has ended, in place of the one of the same Ref.
 func (s *Session) PutCall(ctx context.Context, a model.Activity) error {
 	if s.journal == nil {
 		return errNoHistory
