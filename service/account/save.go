@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"zonedeck/keystore"
@@ -312,8 +313,8 @@ func Remove(ctx context.Context, files Files, r Removal, withKey, withSecrets bo
 	if withKey && r.Key.Name != "" {
 		errs = append(errs, files.Inventory.Remove(ctx, r.Key))
 	}
-	for _, ref := range r.Secrets {
-		if withSecrets && (withKey || ref != r.Key.Secret) {
+	if withSecrets {
+		for _, ref := range r.unused(withKey) {
 			errs = append(errs, files.Secrets.Remove(ctx, ref))
 		}
 	}
@@ -366,11 +367,26 @@ func (r Removal) Describe(withKey, withSecrets bool) []string {
 		out = append(out, "the record of key "+r.Key.Name)
 	}
 	if withSecrets {
-		for _, ref := range r.Secrets {
-			if withKey || ref != r.Key.Secret {
-				out = append(out, "the secret behind "+keystore.Ref(ref).Label())
-			}
+		for _, ref := range r.unused(withKey) {
+			out = append(out, "the secret behind "+keystore.Ref(ref).Label())
 		}
 	}
 	return out
+}
+
+// Leaves names the references whose secrets Remove leaves in their stores, although neither a profile nor a key
+// names them afterwards.
+func (r Removal) Leaves(withKey, withSecrets bool) []string {
+	left := []string{}
+	if !withSecrets {
+		for _, ref := range r.unused(withKey) {
+			left = append(left, keystore.Ref(ref).Label())
+		}
+	}
+	return left
+}
+
+// unused are the references that neither a profile nor a key names after the removal.
+func (r Removal) unused(withKey bool) []string {
+	return slices.DeleteFunc(slices.Clone(r.Secrets), func(ref string) bool { return !withKey && ref == r.Key.Secret })
 }

@@ -180,12 +180,13 @@ func TestOnlyWhatBelongsToTheProfileGoesWithIt(t *testing.T) {
 	for name, want := range map[string]struct {
 		withKey, withSecrets, shared bool
 		left                         []string
+		stays                        []string // references that nothing names any more
 	}{
-		"the profile alone":         {false, false, false, []string{"config.toml", "key etl", "secrets/acme-etl.age", "secrets/acme-zone-z1.age"}},
-		"with its key":              {true, false, false, []string{"config.toml", "secrets/acme-etl.age", "secrets/acme-zone-z1.age"}},
-		"with its secrets":          {false, true, false, []string{"config.toml", "key etl", "secrets/acme-etl.age"}},
-		"with everything":           {true, true, false, []string{"config.toml"}},
-		"beside one that shares it": {true, true, true, []string{"config.toml", "key etl", "secrets/acme-etl.age", "secrets/acme-zone-z1.age"}},
+		"the profile alone":         {false, false, false, []string{"config.toml", "key etl", "secrets/acme-etl.age", "secrets/acme-zone-z1.age"}, []string{"file:acme-zone-z1"}},
+		"with its key":              {true, false, false, []string{"config.toml", "secrets/acme-etl.age", "secrets/acme-zone-z1.age"}, []string{"file:acme-zone-z1", "file:acme-etl"}},
+		"with its secrets":          {false, true, false, []string{"config.toml", "key etl", "secrets/acme-etl.age"}, nil},
+		"with everything":           {true, true, false, []string{"config.toml"}, nil},
+		"beside one that shares it": {true, true, true, []string{"config.toml", "key etl", "secrets/acme-etl.age", "secrets/acme-zone-z1.age"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			at := newPlace(t)
@@ -212,6 +213,9 @@ func TestOnlyWhatBelongsToTheProfileGoesWithIt(t *testing.T) {
 			}
 			if strings.Contains(said, "zone-z1") != !slices.Contains(want.left, "secrets/acme-zone-z1.age") {
 				t.Errorf("the question said %s", said)
+			}
+			if stays := r.Leaves(want.withKey, want.withSecrets); !slices.Equal(stays, want.stays) {
+				t.Errorf("it said that %q stay, want %q", stays, want.stays)
 			}
 		})
 	}

@@ -5,6 +5,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	accounts "zonedeck/service/account"
 	"zonedeck/service/profile"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
@@ -36,13 +37,14 @@ func removal(d Deps, name string) tea.Msg {
 			Help: "Of the keyring and of the encrypted files; nothing else refers to them.",
 		})
 	}
-	goes := widget.Field{Name: "goes", Kind: widget.FieldNote, Value: "Goes: " + strings.Join(r.Describe(false, false), "; ")}
+	goes := widget.Field{Name: "goes", Kind: widget.FieldNote, Value: whatGoes(r, false, false)}
 	dialog := widget.NewFormDialog(d.Theme, "Remove account "+name, widget.NewForm(d.Theme, append([]widget.Field{goes}, fields...)...))
 	dialog.Intro = "The history of the profile stays, and nothing is changed at the service."
 	dialog.Submit, dialog.Deliberate = "remove", true
 	chosen := func(f *widget.Form) (withKey, withSecrets bool) { return f.On(fieldWithKey), f.On(fieldWithSecrets) }
 	dialog.OnChange = func(f *widget.Form) {
-		f.SetValue("goes", "Goes: "+strings.Join(r.Describe(chosen(f)), "; "))
+		withKey, withSecrets := chosen(f)
+		f.SetValue("goes", whatGoes(r, withKey, withSecrets))
 	}
 	dialog.OnSubmit = func(f *widget.Form) tea.Cmd {
 		withKey, withSecrets := chosen(f)
@@ -57,4 +59,13 @@ func removal(d Deps, name string) tea.Msg {
 		})
 	}
 	return kit.Open{Overlay: dialog}
+}
+
+// whatGoes says what a removal removes, and which secrets it leaves that nothing else names.
+func whatGoes(r accounts.Removal, withKey, withSecrets bool) string {
+	said := "Goes: " + strings.Join(r.Describe(withKey, withSecrets), "; ")
+	if left := r.Leaves(withKey, withSecrets); len(left) > 0 {
+		said += ". Stays in its store: the secret behind " + strings.Join(left, ", ") + " (zonedeck secrets remove deletes it)"
+	}
+	return said
 }

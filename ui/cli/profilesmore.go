@@ -149,7 +149,8 @@ func (a *app) profilesRemoveCommand() *cobra.Command {
 		Short: "Remove an account from the config file",
 		Long: `Removes a profile from the config file, and the certificate that was saved with it. The record of its
 key goes with --with-key, what is behind its keyring: and file: references with --with-secrets;
-what another profile or key refers to stays. What a rotation under way needs is not removed, nor a
+what another profile or key refers to stays. Without --with-secrets the values stay in their store, and the
+command names them: 'zonedeck secrets remove' deletes one later. What a rotation under way needs is not removed, nor a
 key that a job in flight or a saved request needs. Nothing is removed at the service. The history stays.`,
 		Args: usageArgs(oneArg("the name of a profile")),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -178,7 +179,7 @@ func (t *task) removeProfile(ctx context.Context, name string, yes, withKey, wit
 	if err != nil {
 		return fail(exitState, "%w", err)
 	}
-	goes := r.Describe(withKey, withSecrets)
+	goes, left := r.Describe(withKey, withSecrets), r.Leaves(withKey, withSecrets)
 	ok, err := t.app.confirmed(yes, "This removes "+strings.Join(goes, "; ")+".")
 	if err != nil {
 		return err
@@ -190,6 +191,9 @@ func (t *task) removeProfile(ctx context.Context, name string, yes, withKey, wit
 		return fail(exitState, "%w", err)
 	}
 	t.app.say("zonedeck: removed %s", strings.Join(goes, "; "))
+	for _, ref := range left {
+		t.app.say("zonedeck: the secret behind %s stays in its store; to delete it: zonedeck secrets remove %s", ref, ref)
+	}
 	if err := t.sayDefault(); err != nil {
 		return err
 	}
@@ -200,7 +204,8 @@ func (t *task) removeProfile(ctx context.Context, name string, yes, withKey, wit
 		SchemaVersion int      `json:"schema_version"`
 		Profile       string   `json:"profile"`
 		Removed       []string `json:"removed"`
-	}{schemaVersion, name, goes})
+		Left          []string `json:"left"`
+	}{schemaVersion, name, goes, left})
 }
 
 // sayDefault tells that another profile became the default.
