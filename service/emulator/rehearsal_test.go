@@ -61,6 +61,34 @@ func TestAKeyExpiresWhenTimeIsMoved(t *testing.T) {
 	}
 }
 
+// Every answer of the service is dated by its own clock, so that a client can tell how far it is from its own.
+func TestTheDateOfAnAnswerFollowsTheClock(t *testing.T) {
+	g := start(t, Options{})
+	var moved time.Duration
+	dated := func(what string, answer reply) {
+		t.Helper()
+		date, err := http.ParseTime(answer.header.Get("Date"))
+		if ahead := time.Until(date) - moved; err != nil || ahead.Abs() > time.Hour || len(answer.header["Date"]) != 1 {
+			t.Errorf("%s, %s after the move: dated %q, %v", what, moved, answer.header["Date"], err)
+		}
+	}
+	answers := func() {
+		t.Helper()
+		dated("the API", g.do("GET", g.r.API+"/datasets/list", g.key("etl-main"), nil))
+		dated("a refusal", g.do("GET", g.r.API+"/datasets/list", "no-key", nil))
+		dated("a fetched page", g.page(okPage))
+		dated("the control interface", g.control("GET", "/time", nil))
+		dated("the lab", g.do("GET", g.r.LabDirect+"/ok", "", nil))
+		dated("a page by the proxy", g.get(g.through("datacenter_demo"), "http://lab.test/ok"))
+		dated("a page in a re-signed connection", g.get(g.through("residential_demo"), "https://lab.test/ok"))
+		dated("a refusal of the proxy", g.get(g.through("datacenter_demo-country-zz"), "http://lab.test/ok"))
+	}
+	answers()
+	moved = 60 * time.Hour
+	dated("the move itself", g.control("POST", "/time", `{"advance":"60h"}`))
+	answers()
+}
+
 func TestAClockWithAStartGoesOnAtTheNextStart(t *testing.T) {
 	dir, c, sc := t.TempDir(), newClock(), scenario.Demo()
 	sc.ClockStart = c.base.AddDate(-1, 0, 0)

@@ -79,6 +79,7 @@ func (s *Server) moveTime(w http.ResponseWriter, r *http.Request) (any, error) {
 	}); err != nil {
 		return nil, err
 	}
+	s.date(w)
 	return s.time(w, r)
 }
 

@@ -238,7 +238,7 @@ func (s *Server) note(format string, args ...any) {
 
 func (s *Server) newHTTP(h http.Handler) *http.Server {
 	srv := &http.Server{
-		Handler:           answer.BoundBodies(h),
+		Handler:           s.dated(answer.BoundBodies(h)),
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       keepAliveTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
@@ -250,6 +250,19 @@ func (s *Server) newHTTP(h http.Handler) *http.Server {
 	}
 	s.http = append(s.http, srv)
 	return srv
+}
+
+// dated dates answers by the emulator's clock; net/http would do so by the machine's. What passes on a target's
+// answer replaces the date by the target's.
+func (s *Server) dated(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.date(w)
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (s *Server) date(w http.ResponseWriter) {
+	w.Header().Set("Date", s.now().UTC().Format(http.TimeFormat))
 }
 
 func (s *Server) serve(ln net.Listener, h http.Handler) {

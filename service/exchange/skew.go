@@ -16,6 +16,14 @@ type Skew struct {
 	Give time.Duration
 	At   time.Time // when it was measured, by this machine's clock
 	Of   string    // the address of the service
+	// Followed is how far Config.Now was ahead of this machine's clock then: it may follow an emulator whose time was moved.
+	Followed time.Duration
+}
+
+// FromRecords is how far the service's clock is ahead of the one that the console's records go by, which is Config.Now.
+func (s Skew) FromRecords() Skew {
+	s.By -= s.Followed
+	return s
 }
 
 // Significant reports whether the clocks differ by more than the measurement leaves open.
@@ -48,7 +56,7 @@ func skewOf(h http.Header, sent, received time.Time) (Skew, bool) {
 // noteSkew keeps what an answer says about the service's clock.
 func (w *Wire) noteSkew(p profile.Profile, h http.Header, sent time.Time) {
 	if s, ok := skewOf(h, sent, w.timer()); ok {
-		s.Of = p.BaseURL
+		s.Of, s.Followed = p.BaseURL, w.now().Sub(s.At)
 		w.skew.Store(&s)
 	}
 }

@@ -40,6 +40,7 @@ type Config struct {
 
 // Wire makes exchanges, within the limits.
 type Wire struct {
+	now     func() time.Time
 	timer   func() time.Time
 	connect func(ctx context.Context, network, addr string) (net.Conn, error)
 	used    func(profile, key string)
@@ -63,7 +64,7 @@ func New(c Config) *Wire {
 	if c.Used == nil {
 		c.Used = func(string, string) {}
 	}
-	return &Wire{timer: c.Timer, connect: c.Connect, used: c.Used, gates: newGates(), breaker: newBreaker(c.Now)}
+	return &Wire{now: c.Now, timer: c.Timer, connect: c.Connect, used: c.Used, gates: newGates(), breaker: newBreaker(c.Now)}
 }
 
 // transport is the transport of one API call. Certificates are verified whatever the

@@ -131,14 +131,14 @@ func (rn *Runner) Candidates(ctx context.Context, id string) ([]Candidate, error
 
 func nearer(a, b Candidate) int { return cmp.Compare(a.After.Abs(), b.After.Abs()) }
 
-// serviceClock is what is known of the service's clock.
+// serviceClock is what is known of the service's clock, beside the one that the ledger goes by.
 type serviceClock struct {
 	exchange.Skew
 
 	known bool
 }
 
-// by is how far the clock is ahead of this machine's; 0 where they agree as far as can be told.
+// by is how far the clock is ahead of the ledger's; 0 where they agree as far as can be told.
 func (c serviceClock) by() time.Duration {
 	if !c.Significant() {
 		return 0
@@ -150,6 +150,7 @@ func (rn *Runner) clock(ctx context.Context) (c serviceClock, err error) {
 	p, _, err := rn.cfg.Access.Current(ctx)
 	if err == nil {
 		c.Skew, c.known = rn.cfg.Wire.Skew(p)
+		c.Skew = c.FromRecords()
 	}
 	return c, err
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/exchange"
 	"zonedeck/service/profile"
 )
 
@@ -85,6 +86,7 @@ func TestACandidateThatLeavesADoubtSaysSo(t *testing.T) {
 func TestAJobIsFoundByTheClockOfTheService(t *testing.T) {
 	for name, c := range map[string]struct {
 		ahead   time.Duration
+		moved   time.Duration // how far this console's clock follows it
 		noDate  bool
 		inputs  int
 		found   bool
@@ -92,6 +94,8 @@ func TestAJobIsFoundByTheClockOfTheService(t *testing.T) {
 	}{
 		"an hour ahead":                      {ahead: time.Hour, inputs: 1, found: true},
 		"an hour behind":                     {ahead: -time.Hour, inputs: 1, found: true},
+		"moved, and followed":                {ahead: 960 * time.Hour, moved: 960 * time.Hour, inputs: 1, found: true},
+		"moved, and not followed":            {ahead: 960 * time.Hour, inputs: 1, found: true},
 		"it is not known":                    {ahead: time.Hour, noDate: true, inputs: 1, found: true, against: "it began 1h0m0s after the POST, and how far the service's clock is from this one is not known"},
 		"it is not known, with other inputs": {ahead: time.Hour, noDate: true, inputs: 3},
 	} {
@@ -106,12 +110,14 @@ func TestAJobIsFoundByTheClockOfTheService(t *testing.T) {
 				}
 			}
 			cl, _ := script(t, dated(text(503, "")), dated(text(200, fmt.Sprintf(`{"status":"running","inputs":%d}`, c.inputs))))
+			cl.cfg.Now = func() time.Time { return time.Now().Add(c.moved) }
+			cl.cfg.Wire = exchange.New(exchange.Config{Now: cl.cfg.Now, Timer: time.Now})
 			job, err := cl.Trigger(t.Context(), trigger("http://lab.test/1"))
 			if err != nil || job.State != model.JobMayHave {
 				t.Fatalf("%+v, %v", job, err)
 			}
 			cl.cfg.List = func(context.Context, string, string, int) ([]model.RemoteJob, int, error) {
-				return []model.RemoteJob{{Snapshot: "sd_1", Created: job.Created.Add(c.ahead)}}, 0, nil
+				return []model.RemoteJob{{Snapshot: "sd_1", Created: job.Created.Add(c.ahead - c.moved)}}, 0, nil
 			}
 			found, err := cl.Candidates(t.Context(), job.ID)
 			if err != nil || (len(found) == 1) != c.found {

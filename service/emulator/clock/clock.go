@@ -3,7 +3,7 @@
 // It never runs backwards after its start.
 //
 // Everything in the emulator that means time of the service (keys, jobs, sessions,
-// faults, dates in answers) asks this clock; deadlines on sockets do not. The server
+// faults, dates of answers and in them) asks this clock; deadlines on sockets do not. The server
 // makes one, its control API moves it, and its state folder keeps the offset.
 //
 // A Clock is safe for concurrent use.
