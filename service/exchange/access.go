@@ -24,8 +24,8 @@ type Access struct {
 	// Key gives a key of the inventory by name.
 	Key func(name string) (model.Key, bool)
 	// Permit decides whether a key may be used with a profile and gives its value, which it gets from
-	// take: a key that is refused is not asked for. Its error ends the call before anything
-	// is sent. Nil permits every key.
+	// take: a key that is refused is not asked for, and one without a reference has no value to take. Its
+	// error ends the call before anything is sent. Nil permits every key.
 	Permit func(ctx context.Context, p profile.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error)
 }
 
@@ -56,10 +56,12 @@ func (a Access) KeyFor(ctx context.Context, p profile.Profile, name string) (mod
 	if !ok {
 		return model.Key{}, keystore.Secret{}, model.BadField("key", "%q is not in the key inventory", name)
 	}
-	if k.Secret == "" {
-		return k, keystore.Secret{}, model.BadField("key", "%s is only tracked; give it a reference to its value (env:, keyring:, file:, cmd:) to use it", name)
+	take := func() (keystore.Secret, error) {
+		if k.Secret == "" {
+			return keystore.Secret{}, model.BadField("key", "%s is only tracked; give it a reference to its value (env:, keyring:, file:, cmd:) to use it", name)
+		}
+		return a.Resolve(ctx, "key", k.Secret)
 	}
-	take := func() (keystore.Secret, error) { return a.Resolve(ctx, "key", k.Secret) }
 	var s keystore.Secret
 	var err error
 	if a.Permit == nil {

@@ -86,9 +86,12 @@ func exitCode(ctx context.Context, err error) int {
 	var e *exitError
 	var mistake *session.MistakeError
 	var call *exchange.CallError
+	var rotating *session.RotatingError
 	switch {
 	case err == nil:
 		return exitOK
+	case errors.As(err, &rotating):
+		return exitRejected
 	case errors.Is(err, profile.ErrReadOnly), errors.Is(err, profile.ErrDomain), errors.Is(err, session.ErrOtherAccount):
 		return exitLint
 	case errors.As(err, &e):

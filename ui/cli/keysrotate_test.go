@@ -1,8 +1,14 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/ui/cli/session"
 )
 
 // At a terminal a rotation is asked for before anything is written; without one the command says it.
@@ -23,6 +29,52 @@ func TestARotationIsAskedForAtATerminal(t *testing.T) {
 		p.Stdin, p.StdinTTY = strings.NewReader(c.answer), true
 		if code := Main(t.Context(), p); code != c.code || !strings.Contains(stderr.String(), c.says) {
 			t.Errorf("%s, answered %q: exit %d, want %d: %s", c.args, c.answer, code, c.code, stderr)
+		}
+	}
+}
+
+// Between a refresh and the setting of the new value a demo key has no value here, which is no mistake of the command
+// line.
+func TestACallWithAKeyThatIsBeingRefreshedNamesTheRotation(t *testing.T) {
+	p, _, stderr := process(t, map[string]string{"ZONEDECK_PROFILE": "local"})
+	s, err := session.Open(t.Context(), session.Options{Getenv: p.Getenv, Now: time.Now, Journal: true, Say: t.Logf})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Profile(t.Context()); err != nil { // starts the emulator
+		t.Fatal(err)
+	}
+	k, _ := s.Key("ops-zones")
+	engine := s.Rotator(func() []string { return nil })
+	plan, err := engine.Begin(t.Context(), k, s.Origin(k), keystore.RotateByRefresh)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	if _, err := engine.Run(ctx, plan.ID, "", func(now keystore.RotationPlan) {
+		if refresh, _ := now.Step(keystore.StepRefresh, ""); refresh.Done {
+			stop()
+		}
+	}); !errors.Is(err, context.Canceled) {
+		t.Fatalf("it ended: %v", err)
+	}
+	if err := s.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args string
+		code int
+		says string
+	}{
+		{"request http://lab.test/ok --zone unlocker_demo --key ops-zones", exitRejected, "key ops-zones is being rotated by refresh"},
+		{"zones show unlocker_demo --key ops-zones", exitRejected, "'zonedeck --profile local keys rotate ops-zones --refresh' goes on with it"},
+		{"keys rotate ops-zones --refresh", exitOK, "set demo:key/ops-zones"},
+		{"request http://lab.test/ok --zone unlocker_demo --key ops-zones", exitOK, "ok"},
+	} {
+		stderr.Reset()
+		p.Args = strings.Fields(c.args)
+		if code := Main(t.Context(), p); code != c.code || !strings.Contains(stderr.String(), c.says) {
+			t.Errorf("%s: exit %d, want %d: %s", c.args, code, c.code, stderr)
 		}
 	}
 }

@@ -383,7 +383,13 @@ func (t *task) sayWhy(d model.Diagnosis, key string) {
 		t.app.say("  do next   %s", sanitizeLine(st.Text))
 	}
 	k, known := t.Key(key)
-	if !known || d.Cause != model.CauseKeyRejected || k.Expires.State(t.Now(), 0) != model.ExpiryStateExpired {
+	if !known || d.Cause != model.CauseKeyRejected {
+		return
+	}
+	if running, ok, _ := t.RunningRotation(k.Name); ok { // a record that cannot be read may be of another key
+		t.app.say("  do next   %s", sanitizeLine(fmt.Sprintf("%s is being rotated by %s: '%s' goes on with it", k.Name, running.Method, session.GoOnWith(running))))
+	}
+	if k.Expires.State(t.Now(), 0) != model.ExpiryStateExpired {
 		return
 	}
 	line := fmt.Sprintf("%s expired on %s: refresh it, or choose another key", k.Name, k.Expires)

@@ -140,6 +140,9 @@ func (s *Session) permitBecause(ctx context.Context, p profile.Profile, k model.
 		return keystore.Secret{}, err
 	}
 	s.sayReplaced(k)
+	if k.Secret == "" {
+		return keystore.Secret{}, s.noValue(k, take)
+	}
 	recorded := k
 	recorded.Fingerprint = "" // another value may stand behind it by now
 	if err := s.permitValue(recorded, reason); err != nil {

@@ -123,6 +123,35 @@ func (s *Session) RunningRotation(name string) (found keystore.RotationPlan, ok 
 	return found, ok, err
 }
 
+// RotatingError says that a key has no value here, because its rotation has not set the new one yet.
+type RotatingError struct{ Plan keystore.RotationPlan }
+
+func (e *RotatingError) Error() string {
+	return fmt.Sprintf("key %s is being rotated by %s, and its new value is not set here yet: '%s' goes on with it", e.Plan.Key, e.Plan.Method, GoOnWith(e.Plan))
+}
+
+// GoOnWith is the command that goes on with the rotation of a key.
+func GoOnWith(p keystore.RotationPlan) string {
+	command := "zonedeck "
+	if p.Profile != "" {
+		command += "--profile " + p.Profile + " "
+	}
+	command += "keys rotate " + p.Key
+	if p.Method == keystore.RotateByRefresh {
+		command += " --refresh"
+	}
+	return command
+}
+
+// noValue is why a key without a reference cannot be used: its rotation, or what take says.
+func (s *Session) noValue(k model.Key, take func() (keystore.Secret, error)) error {
+	if running, ok, _ := s.rotations().Running(s.Origin(k), k.Name); ok { // a record that cannot be read may be of another key
+		return &RotatingError{running}
+	}
+	_, err := take()
+	return err
+}
+
 // RefuseRotation is why a key is not rotated: the profile in use is read-only, or one whose key it is.
 func (s *Session) RefuseRotation(k model.Key) error {
 	return rotationHistory{session: s}.refuse(keystore.RotationPlan{Key: k.Name, Profile: s.Origin(k)})
