@@ -19,6 +19,7 @@ var (
 	ErrNoKey      = errors.New("no such key in the inventory")
 	ErrKeyExists  = errors.New("the inventory has a key of that name")
 	ErrKeyFields  = errors.New("key cannot be recorded")
+	ErrKeyValue   = errors.New("not the value of a key")
 	ErrKeysUnread = errors.New("the keys are still being read")
 )
 

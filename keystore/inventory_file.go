@@ -219,6 +219,18 @@ func checkName(name, fingerprint string) error {
 	}
 }
 
+// CheckKeyValue refuses what was copied with the header around a key: no service takes it for the key, and each
+// would only say that it is wrong. The error wraps ErrKeyValue.
+func CheckKeyValue(value Secret) error {
+	text := strings.ToLower(strings.TrimLeft(value.Reveal(), " \t\"'"))
+	for _, header := range []string{"authorization:", "bearer "} {
+		if strings.HasPrefix(text, header) {
+			return fmt.Errorf("%w: it begins with %q; give what stands after \"Bearer\" alone", ErrKeyValue, strings.TrimSpace(header))
+		}
+	}
+	return nil
+}
+
 func isHex16(s string) bool {
 	return len(s) == 16 && strings.Trim(s, "0123456789abcdef") == ""
 }

@@ -47,6 +47,9 @@ func TestAValueThatIsRefusedIsGivenAgain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if _, err := e.Give(t.Context(), plan.ID, keystore.NewSecret("Bearer "+made.Value), ""); !errors.Is(err, keystore.ErrKeyValue) {
+				t.Errorf("a header is given: %v", err)
+			}
 			if _, err := e.Give(t.Context(), plan.ID, keystore.NewSecret("mistyped-value-0123456789"), "2027-01-31"); err != nil {
 				t.Fatal(err)
 			}

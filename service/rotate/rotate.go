@@ -206,8 +206,11 @@ func (e *Engine) Run(ctx context.Context, id string, until keystore.RotationWord
 // Give takes the new value, which a person made in the account settings, and when it expires, as
 // model.ParseExpiry reads it: empty where that is not known. It is held behind the rotation's own
 // reference, in place of one that the service has not accepted; the next Run proves it. A value that
-// is not asked for is an ErrStepOrder.
+// is not asked for is an ErrStepOrder, one that is no key's a keystore.ErrKeyValue.
 func (e *Engine) Give(ctx context.Context, id string, value keystore.Secret, expires string) (keystore.RotationPlan, error) {
+	if err := keystore.CheckKeyValue(value); err != nil {
+		return keystore.RotationPlan{}, err
+	}
 	return e.work(id, func(r *run) error {
 		if _, err := model.ParseExpiry(expires); err != nil {
 			return err

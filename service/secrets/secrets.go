@@ -153,8 +153,13 @@ func ofJobs(ref string, all []jobs.AuthUse) (phrase string, ended bool) {
 }
 
 // Set puts a value behind a keyring: or file: reference, reads it back, and records the new
-// fingerprint at the keys that refer to it.
+// fingerprint at the keys that refer to it. What is no key is not put behind a key's reference: keystore.ErrKeyValue.
 func Set(ctx context.Context, f Files, ref string, value keystore.Secret) error {
+	if slices.ContainsFunc(f.Keys.List(), func(k model.Key) bool { return k.Secret == ref }) {
+		if err := keystore.CheckKeyValue(value); err != nil {
+			return err
+		}
+	}
 	if err := f.Store.Store(ctx, ref, value); err != nil {
 		return err
 	}

@@ -393,6 +393,13 @@ func TestASetValueIsReadBackAndRecorded(t *testing.T) {
 	if got, err := f.Store.Resolve(t.Context(), k.Secret); err != nil || !got.Equal(value) || k.Fingerprint != value.Fingerprint() {
 		t.Errorf("%+v, %v", k, err)
 	}
+	headed := keystore.NewSecret("Bearer another-value-of-etl")
+	if err := Set(t.Context(), f, "keyring:zonedeck/acme-etl", headed); !errors.Is(err, keystore.ErrKeyValue) {
+		t.Errorf("a header behind a key's reference: %v", err)
+	}
+	if err := Set(t.Context(), f, "keyring:zonedeck/no-key", headed); err != nil { // such as the header of a delivery
+		t.Error(err)
+	}
 	if err := Set(t.Context(), f, "env:X", value); !errors.Is(err, keystore.ErrNotStorable) {
 		t.Errorf("%v", err)
 	}

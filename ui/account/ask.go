@@ -24,6 +24,10 @@ func (f *form) ask() tea.Cmd {
 	f.Form.FocusOn(f.Form.Focused(), false) // ends the editing, so that a typed key counts
 	f.settled(f.Form)
 	p, ref, value := f.draftProfile(), f.secretRef(), f.value
+	if err := keystore.CheckKeyValue(keystore.NewSecret(f.text(fieldValue))); err != nil { // it was not taken
+		f.Form.SetError(fieldValue, err.Error())
+		return f.Form.FocusOn(fieldValue, true)
+	}
 	if value.Empty() && ref == "" {
 		f.Form.SetError(fieldValue, "type the key, or paste it: the account is asked by it")
 		return f.Form.FocusOn(fieldValue, true)

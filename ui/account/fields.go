@@ -178,6 +178,9 @@ func (f *form) checkURL(v string) error {
 }
 
 func (f *form) checkValue(v string) error {
+	if err := keystore.CheckKeyValue(keystore.NewSecret(v)); err != nil {
+		return err
+	}
 	if known, ok := f.known(cmp.Or(f.text(fieldKey), f.text(fieldName))); strings.TrimSpace(v) != "" || !f.value.Empty() || f.edits != nil || ok && known.Secret != "" {
 		return nil
 	}

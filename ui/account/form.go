@@ -173,7 +173,7 @@ func (f *form) settled(values *widget.Form) {
 	if values.Focused() == fieldValue && values.CapturingText() {
 		return
 	}
-	if typed := strings.TrimSpace(values.Value(fieldValue)); typed != "" {
+	if typed := strings.TrimSpace(values.Value(fieldValue)); typed != "" && keystore.CheckKeyValue(keystore.NewSecret(typed)) == nil {
 		f.value = keystore.NewSecret(typed)
 		values.SetValue(fieldValue, "")
 		values.SetPlaceholder(fieldValue, f.value.String()+", stored when you save; type to replace it")

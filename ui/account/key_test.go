@@ -79,6 +79,29 @@ func TestAPastedKeyGoesIntoNoOtherField(t *testing.T) {
 	})
 }
 
+// What was copied with its header is not taken for the key.
+func TestAKeyWithItsHeaderIsNotTaken(t *testing.T) {
+	r := newRig(t, before)
+	r.found = shown()
+	adding(t, r, 80, 24, func(s *uitest.Screen) {
+		fill(s, "acme", "https://api.test", "Authorization: Bearer "+typedKey)
+		said := []string{"not the value of a key", "begins with"}
+		s.Expect(said...)
+		s.Press("ctrl+r")
+		s.Expect(said...)
+		s.Press("ctrl+s")
+		s.Expect(said...)
+		s.ExpectNot(typedKey[:12])
+		s.Press("ctrl+u")
+		s.Paste(typedKey)
+		s.Press("tab")
+		s.Expect("••••f2a1, stored when you save")
+	})
+	if r.saves > 0 || len(r.asked) > 0 {
+		t.Errorf("%d times saved, asked by %d keys", r.saves, len(r.asked))
+	}
+}
+
 // A value that was put into the field of the name is not saved.
 func TestTheValueIsNotTakenForTheKeysName(t *testing.T) {
 	r := newRig(t, before)

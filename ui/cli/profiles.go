@@ -151,10 +151,10 @@ func saveError(err error) error {
 	if mistake := (*session.MistakeError)(nil); errors.As(err, &mistake) {
 		return err
 	}
-	if errors.Is(err, profile.ErrProfile) || errors.Is(err, profile.ErrProfileExists) || errors.Is(err, keystore.ErrKeyFields) {
+	if errors.Is(err, profile.ErrProfile) || errors.Is(err, profile.ErrProfileExists) {
 		return usage("%w", err)
 	}
-	return fail(exitState, "%w", err)
+	return cmp.Or(nameError(err), fail(exitState, "%w", err))
 }
 
 // readError gives an error of reading an account its exit code.
@@ -245,9 +245,9 @@ func (t *task) draftKey(ctx context.Context, f *profileFlags, d *account.Draft) 
 	return value, nil
 }
 
-// nameError is a refusal of a key's name as a mistake of usage, or nil.
+// nameError is a refusal of a key's name, or of its value as it stands, as a mistake of usage, or nil.
 func nameError(err error) error {
-	if errors.Is(err, keystore.ErrKeyFields) {
+	if errors.Is(err, keystore.ErrKeyFields) || errors.Is(err, keystore.ErrKeyValue) {
 		return usage("%w", err)
 	}
 	return nil

@@ -188,7 +188,7 @@ func fetchError(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return fail(exitInterrupted, "interrupted")
-	case errors.Is(err, keystore.ErrSecretMissing), errors.Is(err, model.ErrRequest):
+	case errors.Is(err, keystore.ErrSecretMissing), errors.Is(err, keystore.ErrKeyValue), errors.Is(err, model.ErrRequest):
 		return usage("%w", err)
 	case errors.As(err, &admin):
 		return fail(exitLint, "%w", err)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -108,7 +109,7 @@ func (t *task) setSecret(ctx context.Context, ref string, asJSON bool) error {
 		return err
 	}
 	if err := t.SetSecret(ctx, ref, value); err != nil {
-		return fail(exitState, "%w", err)
+		return cmp.Or(nameError(err), fail(exitState, "%w", err))
 	}
 	return t.app.done(asJSON, "%s holds the secret (%s)", parsed.Label(), value)
 }

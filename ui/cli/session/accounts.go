@@ -64,7 +64,7 @@ func (k accountKeys) Remove(ctx context.Context, seen model.Key) error {
 // timeline, unless a profile is read-only, or a key that is recorded nowhere was refused.
 func (s *Session) ReadAccount(ctx context.Context, p profile.Profile, key keystore.Secret) (account.Found, error) {
 	_, recorded := s.Key(p.Key)
-	if err := s.checkName(p.Key, key); err != nil {
+	if err := cmp.Or(keystore.CheckKeyValue(key), s.checkName(p.Key, key)); err != nil {
 		return account.Found{}, err
 	}
 	found, err := s.Client.ReadAccount(ctx, p, key, nil)

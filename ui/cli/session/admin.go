@@ -152,6 +152,9 @@ func (s *Session) permitBecause(ctx context.Context, p profile.Profile, k model.
 	if err != nil {
 		return keystore.Secret{}, err
 	}
+	if err := keystore.CheckKeyValue(value); err != nil {
+		return keystore.Secret{}, model.BadField("key", "%s: %w", keystore.Ref(k.Secret).Label(), err)
+	}
 	k.Fingerprint = value.Fingerprint()
 	if err := cmp.Or(s.ofOwnAccount(p, k), s.permitValue(k, reason)); err != nil {
 		return keystore.Secret{}, err

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/account"
 	"zonedeck/service/profile"
@@ -44,6 +45,9 @@ func (s *Session) refuseFiles(what string) error {
 // RefuseAccount is why an account is not saved, or nil. To switch read-only off is no change that it
 // refuses.
 func (s *Session) RefuseAccount(d account.Draft) error {
+	if err := keystore.CheckKeyValue(d.Values[d.Key.Secret]); err != nil {
+		return err
+	}
 	before, err := s.configured().Profile(d.Profile.Name)
 	if kept := err == nil && d.Before != nil && before.Key == d.Profile.Key; !kept {
 		if err := s.checkName(d.Profile.Key, d.Values[d.Key.Secret]); err != nil {
