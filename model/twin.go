@@ -27,8 +27,10 @@ const MaxTwinRuns = 100
 type TwinCell struct {
 	Zone Zone
 	Via  Via
-	// Problem says why nothing (more) was sent for this cell, or is empty.
+	// Problem says why nothing (more) was sent for this cell, or is empty; Cause is the error that it was made of, which
+	// is not kept.
 	Problem string
+	Cause   error     `json:"-"`
 	AtOnce  int       // how many runs are in flight at a time; 0 is one
 	Runs    []TwinRun // that ended
 	// CutOff is how many runs were sent and then broken off, by a cancel or the end of the program:

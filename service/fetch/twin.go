@@ -39,7 +39,7 @@ func (ft *Fetcher) Twin(ctx context.Context, t model.Twin, on func(i int, cell m
 // does, with the cell as it is then.
 func (ft *Fetcher) RunCell(ctx context.Context, r model.FetchRequest, c model.TwinCell, runs int, on func(model.TwinCell)) (model.TwinCell, error) {
 	r.Zone, r.Via = c.Zone, c.Via
-	c.Problem = ""
+	c.Problem, c.Cause = "", nil
 	runs = max(runs, 0)
 	left := make(chan struct{}, runs)
 	for range runs {
@@ -69,7 +69,7 @@ func (ft *Fetcher) RunCell(ctx context.Context, r model.FetchRequest, c model.Tw
 		on(c)
 	})
 	if errors.Is(failed, model.ErrRequest) && !errors.Is(failed, profile.ErrReadOnly) { // read-only ends the whole comparison
-		c.Problem = strings.ReplaceAll(failed.Error(), "\n", "; ")
+		c.Problem, c.Cause = strings.ReplaceAll(failed.Error(), "\n", "; "), failed
 		on(c)
 		return c, nil
 	}

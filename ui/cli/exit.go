@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 
+	"zonedeck/keystore"
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/database"
@@ -92,6 +93,8 @@ func exitCode(ctx context.Context, err error) int {
 		return exitOK
 	case errors.As(err, &rotating):
 		return exitRejected
+	case errors.Is(err, keystore.ErrSecretUnreachable): // whatever needed the secret, and in whatever field it stands
+		return exitState
 	case errors.Is(err, profile.ErrReadOnly), errors.Is(err, profile.ErrDomain), errors.Is(err, session.ErrOtherAccount):
 		return exitLint
 	case errors.As(err, &e):

@@ -91,7 +91,7 @@ func (t *task) twin(ctx context.Context, target string, f twinFlags) error {
 		if err := t.CurrentProfile().RefuseTarget(plan.Request.URL); err != nil {
 			return err
 		}
-		return usage("none of the zones can fetch this: %s", result.Cells[0].Problem)
+		return usage("none of the zones can fetch this: %w", result.Cells[0].Cause)
 	}
 	code := exitOK
 	if winner, _ := result.Winner(); winner < 0 {
