@@ -30,7 +30,8 @@ func (a *app) proxyPasswordCommand() *cobra.Command {
 		Long: `Says what uses a zone's proxy password, and whether it can be replaced: the profile's dialect has
 to know the calls, and the reference has to be a keyring: or file: one, so that the new password
 is not lost. The references of the account's profiles are read and what they give is compared: a rotation
-sets those that give the same value. Nothing is changed, and the service is not asked which it takes.
+sets those that give the same value. A cmd: reference is not run for that, because it may ask a person.
+Nothing is changed, and the service is not asked which it takes.
 
 With --renew it is rotated as a key is, in four words: create (another password is added to the zone),
 set (each reference gives it), test (each user logs in with it), finish (the old one is removed and

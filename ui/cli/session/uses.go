@@ -106,13 +106,13 @@ func (s *Session) keyUses(ctx context.Context, folders []string, progress func(r
 
 // PasswordUses names what uses a zone's password: what stops when it is rotated, and what goes
 // on because the rotation sets the reference that it reads. Each reference is read, and its value held against
-// that of the zone's own: a rotation sets only what gives the same. The service is not asked. What could not be
-// looked through is the error; the rest is returned with it.
+// that of the zone's own: a rotation sets only what gives the same. For that no command is run and no passphrase
+// asked for; the service is not asked either. What could not be looked through is the error; the rest is returned with it.
 func (s *Session) PasswordUses(ctx context.Context, p profile.Profile, z model.Zone) (model.PasswordUses, error) {
 	value, unread := keystore.Secret{}, errors.New("the profile has no reference to it")
 	if z.Password != "" {
-		if value, unread = s.secret(ctx, z.Password); unread != nil {
-			unread = fmt.Errorf("%s cannot be read: %w", keystore.Ref(z.Password).Label(), unread)
+		if value, unread = s.compared(ctx, z.Password); unread != nil {
+			unread = fmt.Errorf("%s %w", keystore.Ref(z.Password).Label(), unread)
 		}
 	}
 	uses := model.PasswordUses{
@@ -143,10 +143,10 @@ func (s *Session) PasswordUses(ctx context.Context, p profile.Profile, z model.Z
 			uses.GoOn = append(uses.GoOn, what)
 			return
 		}
-		other, err := s.secret(ctx, ref)
+		other, err := s.compared(ctx, ref)
 		switch same := unread == nil && err == nil && other.Equal(value); {
 		case err != nil:
-			uses.Stops = append(uses.Stops, fmt.Sprintf("%s, if %s gives this password: it cannot be read (%v)", what, from.Label(), err))
+			uses.Stops = append(uses.Stops, fmt.Sprintf("%s, if %s gives this password: it %v", what, from.Label(), err))
 		case unread != nil:
 			uses.Stops = append(uses.Stops, what+", if "+from.Label()+" gives this password")
 		case !same:
@@ -177,4 +177,19 @@ func (s *Session) PasswordUses(ctx context.Context, p profile.Profile, z model.Z
 		}
 	}
 	return uses, errors.Join(errs...)
+}
+
+// errNotRun says why what a command gives was not compared.
+var errNotRun = errors.New("was not run, because a command may ask a person")
+
+// compared is the value of a reference, taken only to compare it with others. The error goes on after "it".
+func (s *Session) compared(ctx context.Context, ref string) (keystore.Secret, error) {
+	if keystore.Ref(ref).Scheme() == keystore.SchemeCmd {
+		return keystore.Secret{}, errNotRun
+	}
+	value, err := s.secret(keystore.Unasked(ctx), ref)
+	if err != nil {
+		err = fmt.Errorf("cannot be read: %w", err)
+	}
+	return value, err
 }

@@ -16,8 +16,8 @@ import (
 func TestWhatStopsWithAPasswordIsWhatARotationCannotSet(t *testing.T) {
 	o := options(t, map[string]string{"ISP_PASSWORD": "the-password"})
 	o.Profile = "acme"
-	text := ""
-	refs := map[string]string{"acme": "file:acme-isp", "stored": "file:stored-isp", "apart": "file:apart-isp", "machine": "env:ISP_PASSWORD", "lost": "file:lost-isp"}
+	text, ran := "", filepath.Join(t.TempDir(), "ran")
+	refs := map[string]string{"vault": "cmd:touch " + ran, "acme": "file:acme-isp", "stored": "file:stored-isp", "apart": "file:apart-isp", "machine": "env:ISP_PASSWORD", "lost": "file:lost-isp"}
 	for name, password := range refs {
 		text += "[profiles." + name + "]\nbase_url = \"https://api.example.com\"\naccount = \"hl_1234abcd\"\n[[profiles." + name + ".zones]]\nname = \"isp\"\nproduct = \"isp\"\npassword = \"" + password + "\"\n"
 	}
@@ -55,12 +55,23 @@ func TestWhatStopsWithAPasswordIsWhatARotationCannotSet(t *testing.T) {
 	if !slices.Equal(uses.GoOn, want) {
 		t.Errorf("%q go on, want %q", uses.GoOn, want)
 	}
-	if len(uses.Stops) != 3 || uses.Stops[1] != "profile machine, whose env:ISP_PASSWORD gives the same value, until it gives the new one" ||
-		!strings.HasPrefix(uses.Stops[0], "profile lost, if file:lost-isp gives this password: it cannot be read (") {
+	if len(uses.Stops) != 4 || uses.Stops[1] != "profile machine, whose env:ISP_PASSWORD gives the same value, until it gives the new one" ||
+		uses.Stops[2] != "profile vault, if cmd:touch … gives this password: it was not run, because a command may ask a person" ||
+		!strings.HasPrefix(uses.Stops[0], "profile lost, if file:lost-isp gives this password: it cannot be read: ") {
 		t.Errorf("%q stop beside what holds the password itself", uses.Stops)
 	}
 	if !strings.Contains(uses.Compared, "what the references give now") || !strings.Contains(uses.Compared, "proxy test --profile acme --zone isp") {
 		t.Errorf("compared: %s", uses.Compared)
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("a command was run only to compare what it gives")
+	}
+	z.Password = "cmd:touch " + ran
+	if uses, err = s.PasswordUses(t.Context(), acme, z); err != nil || uses.Compared != "nothing: cmd:touch … was not run, because a command may ask a person" {
+		t.Errorf("%+v, %v", uses, err)
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("the command of the profile itself was run")
 	}
 	z.Password = "file:nowhere"
 	if uses, err = s.PasswordUses(t.Context(), acme, z); err != nil || !strings.HasPrefix(uses.Compared, "nothing: file:nowhere cannot be read: ") || len(uses.GoOn) != 1 {
