@@ -37,7 +37,7 @@ type Options struct {
 	// Own is that of jobs.Config.
 	Own func(ref string) bool
 	// Used is that of exchange.Config.
-	Used func(profile, key string)
+	Used func(profile, key, fingerprint string)
 	// Follows is that of password.Config; nil means that no reference does.
 	Follows func(ref string) bool
 	// Journal keeps what happened; nil keeps nothing.

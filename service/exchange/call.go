@@ -74,7 +74,7 @@ func (w *Wire) API(ctx context.Context, call Call) (resp *http.Response, tr *Tra
 	sent := w.timer()
 	resp, err = w.transport(ctx, call.Profile, tr).RoundTrip(req)
 	if !call.Key.Empty() && tr.Sent() {
-		w.used(call.Profile.Name, call.KeyName)
+		w.used(call.Profile.Name, call.KeyName, call.Key.Fingerprint())
 	}
 	if err != nil {
 		err = tr.broke(ctx, err, PeerService)

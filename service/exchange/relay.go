@@ -141,7 +141,7 @@ func (r *Relay) exchange(ctx context.Context, req *http.Request, x *Relayed) (*h
 	x.Trace.restart()
 	resp, err := r.wire.transport(ctx, r.p, x.Trace).RoundTrip(out)
 	if !r.key.Empty() && x.Trace.Sent() {
-		r.wire.used(r.p.Name, r.name)
+		r.wire.used(r.p.Name, r.name, r.key.Fingerprint())
 	}
 	if err != nil {
 		return nil, x.Trace.broke(ctx, err, PeerService)

@@ -21,10 +21,11 @@ func TestAKeyThatARelaySentWasUsed(t *testing.T) {
 	if err := closed.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for address, want := range map[string][]string{s.URL: {"acme etl", "acme etl"}, "http://" + closed.Addr().String(): nil} {
+	secret := keystore.NewSecret("s3cret")
+	for address, want := range map[string][]string{s.URL: {"acme etl " + secret.Fingerprint(), "acme etl " + secret.Fingerprint()}, "http://" + closed.Addr().String(): nil} {
 		var used []string
-		w := New(Config{Used: func(profile, key string) { used = append(used, profile+" "+key) }})
-		r := w.NewRelay(t.Context(), profile.Profile{Name: "acme", AgentURL: address, Local: true}, "etl", keystore.NewSecret("s3cret"), "", Mask{})
+		w := New(Config{Used: func(profile, key, fingerprint string) { used = append(used, profile+" "+key+" "+fingerprint) }})
+		r := w.NewRelay(t.Context(), profile.Profile{Name: "acme", AgentURL: address, Local: true}, "etl", secret, "", Mask{})
 		for range 2 {
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, http.NoBody)
 			if err != nil {

@@ -33,9 +33,9 @@ type Config struct {
 	Now, Timer func() time.Time
 	// Connect dials; nil is net's own.
 	Connect func(ctx context.Context, network, addr string) (net.Conn, error)
-	// Used is told, by names, of each call that may have reached the service with a key. The call waits
-	// until it returns; it may be nil.
-	Used func(profile, key string)
+	// Used is told, by names and the fingerprint of the value, of each call that may have reached the service with
+	// a key. The call waits until it returns; it may be nil.
+	Used func(profile, key, fingerprint string)
 }
 
 // Wire makes exchanges, within the limits.
@@ -43,7 +43,7 @@ type Wire struct {
 	now     func() time.Time
 	timer   func() time.Time
 	connect func(ctx context.Context, network, addr string) (net.Conn, error)
-	used    func(profile, key string)
+	used    func(profile, key, fingerprint string)
 	gates   *gates
 	breaker *breaker
 	calls   underWay
@@ -62,7 +62,7 @@ func New(c Config) *Wire {
 		c.Connect = new(net.Dialer).DialContext
 	}
 	if c.Used == nil {
-		c.Used = func(string, string) {}
+		c.Used = func(string, string, string) {}
 	}
 	return &Wire{now: c.Now, timer: c.Timer, connect: c.Connect, used: c.Used, gates: newGates(), breaker: newBreaker(c.Now)}
 }

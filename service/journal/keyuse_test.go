@@ -87,13 +87,44 @@ func TestTheUsesOfAKeyAreToldWithoutALine(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = j.Close() })
 	for _, now = range []time.Time{first, first.Add(time.Hour)} {
-		if err := j.PutKeyUsed(t.Context(), "acme", "etl"); err != nil {
+		if err := j.PutKeyUsed(t.Context(), "acme", "etl", "f1"); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for range 2 {
 		got, err := j.KeyUses(t.Context())
 		if want := (KeyUse{Key: "etl", Profile: "acme", Seen: first, Last: now}); err != nil || !slices.Equal(got, []KeyUse{want}) {
+			t.Errorf("%+v, %v, want %+v", got, err, want)
+		}
+		if err := j.Prune(t.Context(), Keep{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Of a value the earliest sight and the latest use stay; one that is not known has none.
+func TestTheDatesOfAValueStay(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	j, _, err := Open(t.Context(), filepath.Join(t.TempDir(), "journal.db"), func() time.Time { return now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = j.Close() })
+	value := func(seen time.Time) []KeyValue {
+		return []KeyValue{{Fingerprint: "f1", KeyUse: KeyUse{Key: "etl", Profile: "acme", Seen: seen}}}
+	}
+	for _, err := range []error{
+		j.PutKeyUsed(t.Context(), "acme", "etl", "f1"), j.PutKeyUsed(t.Context(), "acme", "etl", ""),
+		j.PutKeyValues(t.Context(), value(now.Add(-time.Hour))), j.PutKeyValues(t.Context(), value(now.Add(time.Hour))),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := value(now.Add(-time.Hour))
+	want[0].Last = now
+	for range 2 {
+		if got, err := j.KeyValues(t.Context()); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%+v, %v, want %+v", got, err, want)
 		}
 		if err := j.Prune(t.Context(), Keep{}); err != nil {

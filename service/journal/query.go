@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"zonedeck/model"
 	"zonedeck/service/database"
@@ -124,72 +123,4 @@ func (j *Journal) KeyEvents(ctx context.Context, key string, limit int) ([]KeyEv
 		return nil, j.db.Fault(doing, err)
 	}
 	return list, nil
-}
-
-// KeyUse is when a key was first seen here (PutKeysSeen, an event EventRecorded, or a use before them), and
-// when it was last used with a profile: sent by whatever call (PutKeyUsed), and, of older versions, by fetches,
-// jobs, comparisons, tests and events that are uses (EventUsed), as far as the history goes back. Zero is not known.
-type KeyUse struct {
-	Key, Profile string
-	Seen, Last   time.Time
-	// Kept says that Seen stays when the history that tells it is pruned.
-	Kept bool
-}
-
-// Join is the first sight and the last use of two.
-func (u KeyUse) Join(o KeyUse) KeyUse {
-	if u.Seen.IsZero() || !o.Seen.IsZero() && o.Seen.Before(u.Seen) {
-		u.Seen = o.Seen
-	}
-	if o.Last.After(u.Last) {
-		u.Last = o.Last
-	}
-	u.Kept = u.Kept || o.Kept
-	return u
-}
-
-// PutKeysSeen queues when keys stood in a list of this machine. What was seen before stays.
-func (j *Journal) PutKeysSeen(ctx context.Context, keys []KeyUse) error {
-	return j.put(ctx, entry{bytes: int64(64 * len(keys)), write: func(ctx context.Context, tx *sql.Tx) error {
-		for _, k := range keys {
-			if _, err := tx.ExecContext(ctx, "INSERT INTO key_sightings (key, profile, at) VALUES (?,?,?) ON CONFLICT DO NOTHING", k.Key, k.Profile, database.Micros(k.Seen)); err != nil {
-				return err
-			}
-		}
-		return nil
-	}})
-}
-
-// PutKeyUsed queues that a key was sent now.
-func (j *Journal) PutKeyUsed(ctx context.Context, profile, key string) error {
-	at := database.Micros(j.now())
-	return j.put(ctx, entry{bytes: 64, write: func(ctx context.Context, tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "INSERT INTO key_uses (key, profile, first, last) VALUES (?,?,?,?) ON CONFLICT DO UPDATE SET last = max(last, excluded.last)", key, profile, at, at)
-		return err
-	}})
-}
-
-// KeyUses are the sights and uses of every key, one for each profile. The inventory is that of all profiles:
-// when a key came into it is told without one.
-func (j *Journal) KeyUses(ctx context.Context) ([]KeyUse, error) {
-	if err := j.flush(ctx); err != nil {
-		return nil, err
-	}
-	var uses []KeyUse
-	err := database.Each(ctx, j.db, `SELECT key, profile, min(at), max(CASE WHEN used THEN at ELSE 0 END), max(kept) FROM (
-		SELECT key, profile, at, 1 AS used, 0 AS kept FROM activity WHERE key <> '' AND kind <> 'key'
-		UNION ALL SELECT key, profile, at, 1, 0 FROM key_events WHERE event = ?
-		UNION ALL SELECT key, '', at, 0, 0 FROM key_events WHERE event = ?
-		UNION ALL SELECT key, profile, first, 0, 0 FROM key_uses
-		UNION ALL SELECT key, profile, last, 1, 0 FROM key_uses
-		UNION ALL SELECT key, profile, at, 0, 1 FROM key_sightings) GROUP BY key, profile`, []any{EventUsed, EventRecorded}, func(row database.Scanner) error {
-		var u KeyUse
-		err := row.Scan(&u.Key, &u.Profile, database.Time(&u.Seen), database.Time(&u.Last), &u.Kept)
-		uses = append(uses, u)
-		return err
-	})
-	if err != nil {
-		return nil, j.db.Fault("reading the uses of keys", err)
-	}
-	return uses, nil
 }

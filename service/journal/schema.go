@@ -123,4 +123,15 @@ CREATE TABLE key_uses (
 	PRIMARY KEY (key, profile)
 ) STRICT, WITHOUT ROWID;
 `,
+	// When a value of a key was first seen and last sent, by its fingerprint: another key may get the name of one that is gone.
+	`
+CREATE TABLE key_values (
+	fingerprint TEXT NOT NULL,
+	key         TEXT NOT NULL,
+	profile     TEXT NOT NULL,
+	seen        INTEGER NOT NULL,
+	used        INTEGER NOT NULL,
+	PRIMARY KEY (fingerprint, key, profile)
+) STRICT, WITHOUT ROWID;
+`,
 }

@@ -37,7 +37,7 @@ type accountKeys struct {
 func (k accountKeys) Add(ctx context.Context, added model.Key) error {
 	err := k.Inventory.Add(ctx, added)
 	if err == nil {
-		k.session.putKeyEventOf(ctx, k.profile, added.Name, "recorded", "in the inventory with its account, level "+added.Level.String())
+		k.session.keyRecorded(ctx, k.profile, added, "in the inventory with its account, level "+added.Level.String())
 	}
 	return err
 }

@@ -68,55 +68,6 @@ func (a Audit) Elsewhere(k model.Key) (names []string) {
 // Origin is the profile that a key comes with; empty for one of the inventory.
 func (a Audit) Origin(k model.Key) string { return a.of(k) }
 
-// keysUsed is when each key was first seen and last used, those among them that are seen now for the first
-// time. The keys of the emulator are known by its profile; all others by their name, whatever the profile was.
-func (s *Session) keysUsed(ctx context.Context) (map[radius.KeyID]journal.KeyUse, error) {
-	if s.journal == nil {
-		return nil, nil
-	}
-	list, err := s.journal.KeyUses(ctx)
-	used := map[radius.KeyID]journal.KeyUse{}
-	for _, u := range list {
-		id := radius.KeyID{Name: u.Key}
-		if u.Profile == profile.LocalName {
-			id.Profile = u.Profile
-		}
-		used[id] = used[id].Join(u)
-	}
-	if err != nil {
-		return used, err
-	}
-	return used, s.keysSeen(ctx, used)
-}
-
-// keysSeen puts the keys that are seen for the first time into used, and into the history.
-func (s *Session) keysSeen(ctx context.Context, used map[radius.KeyID]journal.KeyUse) error {
-	var fresh []journal.KeyUse
-	see := func(keys []model.Key, origin string, now time.Time) {
-		for _, k := range keys {
-			id := radius.KeyID{Name: k.Name, Profile: origin}
-			u := used[id]
-			if u.Kept {
-				continue
-			}
-			u = u.Join(journal.KeyUse{Seen: now, Kept: true})
-			u.Key, u.Profile = k.Name, origin
-			used[id], fresh = u, append(fresh, u)
-		}
-	}
-	recorded, _ := s.known() // of an inventory that cannot be read no key is seen
-	see(recorded, "", s.o.Now())
-	origin := ""
-	if s.embedded != nil {
-		origin = profile.LocalName
-	}
-	see(s.given(recorded), origin, s.Now())
-	if len(fresh) == 0 {
-		return nil
-	}
-	return s.journal.PutKeysSeen(context.WithoutCancel(ctx), fresh)
-}
-
 // AuditKeys reads the keys, finds what uses them, in folders too if some are given, and holds
 // them against the rules. With recorded, the keys that come with the profile are left out. The
 // error is that of ctx.

@@ -60,7 +60,7 @@ func (h keyHistory) Add(ctx context.Context, k model.Key) error {
 		err = h.Inventory.Add(ctx, k)
 	}
 	if err == nil {
-		h.session.putKeyEvent(ctx, k.Name, journal.EventRecorded, "in the inventory, level "+k.Level.String())
+		h.session.keyRecorded(ctx, h.session.Base.Name, k, "in the inventory, level "+k.Level.String())
 	}
 	return err
 }

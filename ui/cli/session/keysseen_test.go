@@ -58,3 +58,80 @@ func TestWhenAKeyWasFirstSeenIsKnownHoweverItCame(t *testing.T) {
 	passed.Add(int64(time.Hour)) // looked at an hour later: nothing tells when the last one came
 	check(map[radius.KeyID]time.Time{{Name: "by-form"}: added, {Name: "by-import"}: added, {Name: "by-another-machine"}: now(), demo: begun})
 }
+
+// A key is another one if its value is: it does not take over when its name was first seen and last used.
+func TestAnotherKeyOfANameHasItsOwnDates(t *testing.T) {
+	begun := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	now := begun
+	o := options(t, map[string]string{"ZONEDECK_API_KEY": "value-of-the-environment", "ZONEDECK_BASE_URL": "http://127.0.0.1:1"})
+	o.Journal, o.Now = true, func() time.Time { return now }
+	s, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	inventory := keyHistory{s.Inventory, s}
+	record := func(name, fingerprint string) model.Key {
+		t.Helper()
+		k := model.Key{Name: name, Level: model.LevelUser, Fingerprint: fingerprint}
+		if err := inventory.Add(t.Context(), k); err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	check := func(what, name string, seen, last time.Time) {
+		t.Helper()
+		for range 2 { // the first look writes down what it sees
+			used, err := s.keysUsed(t.Context())
+			if got := used[radius.KeyID{Name: name}]; err != nil || !got.Seen.Equal(seen) || !got.Last.Equal(last) {
+				t.Errorf("%s: %s was first seen %s and last used %s, want %s and %s (%v)", what, name, got.Seen, got.Last, seen, last, err)
+			}
+		}
+	}
+	const one, two = "1111111111111111", "2222222222222222"
+	first := record("etl", one)
+	now = now.Add(time.Hour)
+	s.keyUsed("acme", "etl", one)
+	used := now
+	now = now.Add(time.Hour)
+	check("a key that was used before it was looked at", "etl", begun, used)
+
+	now = now.Add(time.Hour)
+	if err := inventory.Remove(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	second, added := record("etl", two), now
+	now = now.Add(time.Hour)
+	check("another key of that name", "etl", added, time.Time{})
+	s.keyUsed("acme", "etl", two)
+	check("and used", "etl", added, now)
+
+	now = now.Add(time.Hour)
+	if err := inventory.Update(t.Context(), "etl", func(k model.Key) (model.Key, error) {
+		k.Name = "etl-old"
+		return k, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	check("under another name", "etl-old", added, now.Add(-time.Hour))
+	second.Name = "etl-old"
+	if err := inventory.Remove(t.Context(), second); err != nil {
+		t.Fatal(err)
+	}
+	record("etl", first.Fingerprint)
+	check("the first one again", "etl", begun, used)
+
+	now = now.Add(time.Hour)
+	changed := now
+	if err := inventory.Update(t.Context(), "etl", func(k model.Key) (model.Key, error) {
+		k.Fingerprint = "3333333333333333"
+		return k, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	check("with a value that was changed in its record", "etl", changed, time.Time{})
+}

@@ -22,7 +22,7 @@ type seen struct {
 	// rotating are the keys whose values rotations under way know, by fingerprint.
 	rotating map[string]string
 	unknown  string               // what is not known of those, or empty
-	sent     map[string]time.Time // when the use of a key was last kept, by profile and name
+	sent     map[string]time.Time // when the use of a key was last kept, by profile, name and fingerprint
 	ended    bool
 	writing  sync.WaitGroup
 }
@@ -125,25 +125,25 @@ func (s *Session) recordSeen(ctx context.Context, values map[string]keystore.Sec
 }
 
 // keyUsed keeps when a key was sent, at most once a minute: fetches and jobs have lines of their own.
-func (s *Session) keyUsed(profile, key string) {
+func (s *Session) keyUsed(profile, key, fingerprint string) {
 	name := model.PlainName(key)
 	if _, recorded := s.Inventory.Get(name); s.journal == nil || !recorded && named(s.given(nil), name).Name == "" {
 		return // of what is no key by a name, as a value that is being tried, nothing is kept
 	}
-	now := s.o.Now()
+	now, sent := s.o.Now(), profile+"\x00"+name+"\x00"+fingerprint
 	s.seen.mu.Lock()
-	fresh := now.Sub(s.seen.sent[profile+"\x00"+name]) >= time.Minute
+	fresh := now.Sub(s.seen.sent[sent]) >= time.Minute
 	if fresh {
 		if s.seen.sent == nil {
 			s.seen.sent = map[string]time.Time{}
 		}
-		s.seen.sent[profile+"\x00"+name] = now
+		s.seen.sent[sent] = now
 	}
 	s.seen.mu.Unlock()
 	if !fresh {
 		return
 	}
-	if err := s.journal.PutKeyUsed(context.Background(), profile, name); err != nil {
+	if err := s.journal.PutKeyUsed(context.Background(), profile, name, fingerprint); err != nil {
 		s.o.Log.Warn("the use of a key was not kept", "key", name, "error", err)
 	}
 }
