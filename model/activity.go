@@ -61,6 +61,23 @@ func (a Activity) Outcome() string {
 	return ClassWord(a.Class, a.Cause)
 }
 
+// Billed reports whether it is what a zone is billed for: a fetch or a test of logins, through a zone.
+func (a Activity) Billed() bool {
+	return a.Kind == ActivityProbe || a.Kind == ActivityFetch && !throughNoZone(a.Zone, a.Via)
+}
+
+// CostWords are its cost by the rates of zones, NoZone of a fetch through none, and empty of what has no cost.
+func (a Activity) CostWords() string {
+	switch {
+	case a.Billed():
+		return CostWords(a.Cost, a.Priced)
+	case a.Kind == ActivityFetch:
+		return NoZone
+	default:
+		return ""
+	}
+}
+
 // ActivityFilter narrows the timeline. The zero value is everything.
 type ActivityFilter struct {
 	Words   []string

@@ -111,6 +111,21 @@ func (r FetchResult) Cost() (dollars float64, priced bool) {
 	return r.Request.Zone.Rate.Cost(float64(requests), float64(bytes))
 }
 
+// NoZone stands where the cost of a call would, that goes through no zone: a zone is the unit of billing (service.md 1
+// rule 3), and what such a call costs is not shown.
+const NoZone = "no zone"
+
+// CostWords are the cost of the fetch as CostWords writes it, or NoZone.
+func (r FetchResult) CostWords() string {
+	if throughNoZone(string(r.Request.Zone.Name), r.Request.Via) {
+		return NoZone
+	}
+	return CostWords(r.Cost())
+}
+
+// throughNoZone reports whether a fetch went through no zone. By agent access the service chooses one.
+func throughNoZone(zone string, via Via) bool { return zone == "" && via != ViaAgent }
+
 // Spend is what several fetches or calls through a proxy cost, by the rates of their zones. The zero Spend is that of
 // none.
 type Spend struct {

@@ -109,7 +109,7 @@ func TestAKeyOfJobsAloneIsProvedByTheAccountsStatus(t *testing.T) {
 	k := model.Key{Name: "jobs", Secret: "env:NOT_SET"}
 	const of = "the rotation of jobs, step create"
 	res, err := ft.ProveKey(t.Context(), p, "", k, right, of)
-	if err != nil || !res.Diagnosis.OK() || res.ServiceStatus != http.StatusOK {
+	if err != nil || !res.Diagnosis.OK() || res.ServiceStatus != http.StatusOK || res.CostWords() != model.NoZone {
 		t.Errorf("the right value: %+v, %v", res, err)
 	}
 	k.Name = model.OldValueOf("jobs")
@@ -122,6 +122,9 @@ func TestAKeyOfJobsAloneIsProvedByTheAccountsStatus(t *testing.T) {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	for i, want := range []model.Activity{{Status: http.StatusUnauthorized, Cause: model.CauseWanted}, {Status: http.StatusOK}} {
+		if words := list[i].CostWords(); words != model.NoZone {
+			t.Errorf("its cost reads %q", words)
+		}
 		if a := list[i]; a.Source != model.SourceRotation || a.Status != want.Status || a.Cause != want.Cause || !strings.HasSuffix(a.URL, "/status") || model.PlainName(a.Key) != "jobs" {
 			t.Errorf("%+v, want %+v", a, want)
 		}

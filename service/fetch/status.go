@@ -41,7 +41,8 @@ func statusPath(p profile.Profile) string {
 	return d.AccountStatus()
 }
 
-// proveByStatus asks for an account's status with a value. It bills nothing. A call without an answer, and an answer
+// proveByStatus asks for an account's status with a value. It goes through no zone, which is what is billed
+// (service.md 1 rule 3). A call without an answer, and an answer
 // that tells nothing of the value, is an error.
 func (ft *Fetcher) proveByStatus(ctx context.Context, p profile.Profile, k model.Key, value keystore.Secret, proves string) (model.FetchResult, error) {
 	d, err := dialect.Find(p.Dialect)

@@ -164,6 +164,20 @@ func TestTheSumOfTheCostsIsShownAtEverySize(t *testing.T) {
 	}
 }
 
+// A call that goes through no zone has no price, and is none that lacks a rate. By agent access the service chooses a zone.
+func TestACallThroughNoZoneIsNotUnpriced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := &fakeJournal{all: entries(3)}
+		for i := range j.all {
+			j.all[i].Kind, j.all[i].Cost, j.all[i].Priced = model.ActivityFetch, 0.0015, true
+		}
+		j.all[0].Zone, j.all[0].Priced = "", false
+		j.all[2].Zone, j.all[2].Via, j.all[2].Priced = "", model.ViaAgent, false
+		s := open(t, j, 160, 24)
+		s.Expect("cost $0.0015 + 1 unpriced", " no zone http://lab.test/page/3", " unpriced http://lab.test/page/1", "through no zone, which is what is billed (contract 1)")
+	})
+}
+
 func TestAnEmptyJournalSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t, &fakeJournal{}, 80, 24)

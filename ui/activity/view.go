@@ -144,17 +144,9 @@ func (m *Model) row(i int) []widget.Cell {
 		widget.C(string(a.Kind)), class, zone, widget.C(via),
 		{Text: a.Key, Ink: th.Muted},
 		widget.C(status), widget.C(duration),
-		{Text: cost(a), Ink: th.Muted},
+		{Text: a.CostWords(), Ink: th.Muted},
 		{Text: what(a), Short: briefly(a)},
 	}
-}
-
-// cost is that of a fetch or of a test of logins, by the rates of their zones; nothing else has one.
-func cost(a model.Activity) string {
-	if a.Kind != model.ActivityFetch && a.Kind != model.ActivityProbe {
-		return ""
-	}
-	return model.CostWords(a.Cost, a.Priced)
 }
 
 // what describes an entry in one line.
@@ -249,7 +241,11 @@ func (m *Model) facts(a model.Activity) string {
 	if a.Kind == model.ActivityFetch && a.Status > 0 {
 		add(text.Bytes(a.Bytes))
 	}
-	if c := cost(a); c != "" {
+	switch c := a.CostWords(); c {
+	case "":
+	case model.NoZone:
+		add("through no zone, which is what is billed (contract 1)")
+	default:
 		add(c)
 	}
 	return strings.Join(parts, " · ")

@@ -124,7 +124,7 @@ func (w *window) rates() (byClass map[model.Class]int, total int) {
 func (w *window) spend() (sum model.Spend) {
 	for _, rows := range w.pages {
 		for _, a := range rows {
-			if a.Kind == model.ActivityFetch || a.Kind == model.ActivityProbe {
+			if a.Billed() {
 				sum.Add(a.Cost, a.Priced)
 			}
 		}

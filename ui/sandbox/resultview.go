@@ -318,7 +318,7 @@ func (m *Model) statusLine() string {
 	case res.ServiceStatus > 0:
 		status = fmt.Sprintf("service %d", res.ServiceStatus)
 	}
-	parts := []string{status, res.Request.Via.String(), text.Took(res.Timing.Total), text.Bytes(res.Body.Size), model.CostWords(res.Cost())}
+	parts := []string{status, res.Request.Via.String(), text.Took(res.Timing.Total), text.Bytes(res.Body.Size), res.CostWords()}
 	if n := len(res.Fields); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %s", n-len(fields.Missing(res.Fields)), text.Counted(n, "field")))
 	}
