@@ -108,10 +108,29 @@ func (s *Session) permitChoice(ctx context.Context, d account.Draft) error {
 	return nil
 }
 
-// reasons are the names of the ADMIN keys whose reason is in the journal.
+// reasons are what was done with which ADMIN keys for a reason that is in the journal, and the keys that copies in rehearsals stand for.
 type reasons struct {
 	mu       sync.Mutex
 	recorded map[string]bool
+	copies   map[string]model.Key // by the copy's name
+}
+
+// copied takes note that a key is a copy of another one.
+func (r *reasons) copied(name string, of model.Key) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.copies == nil {
+		r.copies = map[string]model.Key{}
+	}
+	r.copies[model.PlainName(name)] = of
+}
+
+// isCopy reports whether a name is that of a copy.
+func (r *reasons) isCopy(name string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, is := r.copies[name]
+	return is
 }
 
 // permit takes a key's value. It refuses a key of another account, unless key and address were named,
@@ -229,15 +248,20 @@ func (s *Session) PermitExport(ctx context.Context, k model.Key) error {
 	return s.admit(ctx, k.Name, s.o.AdminReason)
 }
 
-// recordReason writes why a command uses an ADMIN key into the journal, once for each key.
+// recordReason writes why a command uses an ADMIN key into the journal, once for each key. A copy in a rehearsal
+// stands for the key that it is of.
 func (s *Session) recordReason(ctx context.Context, k model.Key, value keystore.Secret, reason string) error {
-	if keystore.HoldsValue(reason, value.Fingerprint()) {
-		return errReasonHoldsValue
-	}
 	s.reasons.mu.Lock() // until it is written: no other call goes ahead before
 	defer s.reasons.mu.Unlock()
-	name := model.PlainName(k.Name)
-	if s.reasons.recorded[name] {
+	name, event, how := model.PlainName(k.Name), "used", "as ADMIN "
+	of, copied := s.reasons.copies[name]
+	if copied {
+		name, event, how = of.Name, "rehearsed", "its rotation, with a copy, as ADMIN "
+	}
+	if keystore.HoldsValue(reason, value.Fingerprint()) || keystore.HoldsValue(reason, of.Fingerprint) {
+		return errReasonHoldsValue
+	}
+	if s.reasons.recorded[event+" "+name] {
 		return nil
 	}
 	where := "by a command"
@@ -250,15 +274,15 @@ func (s *Session) recordReason(ctx context.Context, k model.Key, value keystore.
 	err := errNoHistory
 	if s.journal != nil {
 		err = s.journal.PutKeyEvent(context.WithoutCancel(ctx), journal.KeyEvent{
-			Profile: s.Base.Name, Key: name, Event: "used", Text: "as ADMIN " + where + ", because: " + reason,
+			Profile: s.Base.Name, Key: name, Event: event, Text: how + where + ", because: " + reason,
 		})
 	}
 	if err != nil {
-		return fmt.Errorf("key %s is ADMIN, and the reason to use it cannot be recorded: %w", k.Name, err)
+		return fmt.Errorf("key %s is ADMIN, and the reason to use it cannot be recorded: %w", name, err)
 	}
 	if s.reasons.recorded == nil {
 		s.reasons.recorded = map[string]bool{}
 	}
-	s.reasons.recorded[name] = true
+	s.reasons.recorded[event+" "+name] = true
 	return nil
 }

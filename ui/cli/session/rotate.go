@@ -47,6 +47,7 @@ func (s *Session) RehearseRotation(ctx context.Context, k model.Key, method keys
 	c.Settings = func(keystore.RotationPlan) rotate.Settings { return rehearsal.New(e.control) }
 	c.Prove = func(ctx context.Context, c rotate.Call) (model.FetchResult, error) {
 		s.confirm(c.Key.Name + "=" + addressOf(demo)) // a copy, whose value is an account's
+		s.reasons.copied(c.Key.Name, k)
 		return s.Client.ProveKey(ctx, demo, c.User.Zone, c.Key, c.Value, c.Proves)
 	}
 	byHand := s.accountSettings(keystore.RotationPlan{Profile: s.Origin(k)}) == nil

@@ -127,7 +127,7 @@ func (s *Session) recordSeen(ctx context.Context, values map[string]keystore.Sec
 // keyUsed keeps when a key was sent, at most once a minute: fetches and jobs have lines of their own.
 func (s *Session) keyUsed(profile, key, fingerprint string) {
 	name := model.PlainName(key)
-	if _, recorded := s.Inventory.Get(name); s.journal == nil || !recorded && named(s.given(nil), name).Name == "" {
+	if _, recorded := s.Inventory.Get(name); s.journal == nil || s.reasons.isCopy(name) || !recorded && named(s.given(nil), name).Name == "" {
 		return // of what is no key by a name, as a value that is being tried, nothing is kept
 	}
 	now, sent := s.o.Now(), profile+"\x00"+name+"\x00"+fingerprint

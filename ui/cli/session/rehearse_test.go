@@ -1,0 +1,57 @@
+package session
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/profile"
+	"zonedeck/service/radius"
+)
+
+// The key's history has why an ADMIN key's rotation was rehearsed; of the copy that takes its place it has nothing.
+func TestARehearsalIsInTheHistoryOfTheKeyItIsOf(t *testing.T) {
+	o := options(t, nil)
+	o.Profile, o.Journal, o.Unattended, o.AdminReason = profile.LocalName, true, true, "it is due"
+	s, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close(t.Context())
+	if _, err := s.Profile(t.Context()); err != nil { // starts the emulator
+		t.Fatal(err)
+	}
+	k, _ := s.Key("old-admin")
+	rehearse := func() error {
+		_, err := s.RehearseRotation(t.Context(), k, keystore.RotateByNewKey, func() []string { return nil })
+		return err
+	}
+	value, err := s.resolve(t.Context(), k.Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.o.AdminReason = "its value is " + value.Reveal()
+	if err := rehearse(); !errors.Is(err, errReasonHoldsValue) {
+		t.Errorf("a reason that holds the value: %v", err)
+	}
+	s.o.AdminReason = "it is due"
+	if err := rehearse(); err != nil {
+		t.Fatal(err)
+	}
+	list, err := s.Client.Activity(t.Context(), model.ActivityFilter{Kind: model.ActivityKey})
+	if err != nil || len(list) != 1 || list[0].Key != "old-admin" || list[0].Text != "rehearsed its rotation, with a copy, as ADMIN by a command, because: it is due" {
+		t.Errorf("%+v, %v", list, err)
+	}
+	uses, err := s.journal.KeyValues(t.Context())
+	for _, u := range uses {
+		if strings.HasPrefix(u.Key, "rehearsal-") {
+			t.Errorf("a copy is among the keys that were used: %+v, %v", u, err)
+		}
+	}
+	id := radius.KeyID{Name: "old-admin", Profile: profile.LocalName}
+	if used, err := s.keysUsed(t.Context()); err != nil || !used[id].Last.IsZero() {
+		t.Errorf("the key itself was sent: %+v, %v", used[id], err)
+	}
+}
