@@ -130,8 +130,8 @@ type RotationPlan struct {
 	NewRef         string `json:"new_ref,omitempty"`
 
 	// Ref is the key's own reference when it began. OldName and NewName are the keys' names at
-	// the service. OldHeld and NewHeld are references to what the rotation holds of the values
-	// until it is over; of the new one for longer, where nothing else can be written.
+	// the service, empty where a person works the account settings. OldHeld and NewHeld are references to what
+	// the rotation holds of the values until it is over; of the new one for longer, where nothing else can be written.
 	Ref      string `json:"ref,omitempty"`
 	OldLast4 string `json:"old_last4,omitempty"`
 	// OldRotated is when the old value was made, as far as that was known.

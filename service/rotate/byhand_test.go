@@ -73,6 +73,11 @@ func TestAValueThatIsRefusedIsGivenAgain(t *testing.T) {
 			if says := strings.Contains(rotate.Report(plan), "no value worked everywhere for "); says != (method == keystore.RotateByRefresh) {
 				t.Errorf("of the outage:\n%s", rotate.Report(plan))
 			}
+			for _, name := range []string{"| old key | not known | ", "| new key | not known | "} { // a person saw them
+				if !strings.Contains(rotate.Report(plan), name) {
+					t.Errorf("no %q in\n%s", name, rotate.Report(plan))
+				}
+			}
 			if _, err := e.Give(t.Context(), plan.ID, keystore.NewSecret("mistyped-value-0123456789"), ""); !errors.Is(err, keystore.ErrStepOrder) {
 				t.Errorf("a value after the proof: %v", err)
 			}

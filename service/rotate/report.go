@@ -1,6 +1,7 @@
 package rotate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,7 +45,8 @@ func Report(p keystore.RotationPlan) string {
 	return b.String()
 }
 
-// values tell the old value from the new one. A password has no name at the service.
+// values tell the old value from the new one. A password has no name at the service; that of a key is not known where a
+// person works the account settings.
 func values(b *strings.Builder, p keystore.RotationPlan) {
 	if p.Zone != "" {
 		b.WriteString("| | fingerprint | ends in |\n| --- | --- | --- |\n")
@@ -53,8 +55,12 @@ func values(b *strings.Builder, p keystore.RotationPlan) {
 		return
 	}
 	b.WriteString("| | name at the service | fingerprint | ends in |\n| --- | --- | --- | --- |\n")
-	fmt.Fprintf(b, "| old key | %s | %s | %s |\n", cell(p.OldName), cell(p.OldFingerprint), cell(p.OldLast4))
-	fmt.Fprintf(b, "| new key | %s | %s | %s |\n\n", cell(p.NewName), cell(p.NewFingerprint), cell(p.NewLast4))
+	made := p.NewName
+	if p.NewFingerprint != "" {
+		made = cmp.Or(made, "not known")
+	}
+	fmt.Fprintf(b, "| old key | %s | %s | %s |\n", cell(cmp.Or(p.OldName, "not known")), cell(p.OldFingerprint), cell(p.OldLast4))
+	fmt.Fprintf(b, "| new key | %s | %s | %s |\n\n", cell(made), cell(p.NewFingerprint), cell(p.NewLast4))
 }
 
 // firstCalls say what the outage of a refresh is measured by, and when each use was first seen to work

@@ -155,7 +155,10 @@ func (e *Engine) Plan(ctx context.Context, k model.Key, profile string, method k
 	at := keystore.RotationPlan{Key: k.Name, Profile: profile}
 	p := keystore.PlanRotation(k, method, users, e.c.Now(at))
 	p.Profile = profile
-	p.OldName, p.Level = e.nameOf(k, profile), k.Level.String()
+	p.OldName, p.Level = "", k.Level.String()
+	if e.c.Settings(p) != nil { // else a person sees the name, which need not be the inventory's
+		p.OldName = e.nameOf(k, profile)
+	}
 	return p, nil
 }
 

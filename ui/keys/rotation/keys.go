@@ -191,7 +191,7 @@ func (p *Page) seen() string {
 // deletes is what a person is asked before the old key is deleted.
 func (p *Page) deletes() string {
 	ended := "%s (••••%s) is deleted in the account settings. %s A call with the old value is then seen to be refused.\n%s."
-	name := p.plan.OldName
+	name := cmp.Or(p.plan.OldName, p.plan.Key)
 	if p.plan.Zone != "" {
 		ended, name = "The old %s (••••%s) is removed. %s A login with the old password is then seen to be refused.\n%s.", p.plan.Key
 	}
