@@ -118,7 +118,7 @@ func (f *follower) look(ctx context.Context) error {
 			return err
 		}
 	}
-	jobs, err := f.inFlight(ctx)
+	jobs, err := f.rn.cfg.Ledger.AtService(ctx, f.profile)
 	if err != nil {
 		return err
 	}
@@ -187,21 +187,6 @@ func (f *follower) over(ctx context.Context, there map[string]bool) error {
 		}
 	}
 	return nil
-}
-
-// inFlight are the profile's jobs that can be asked for.
-func (f *follower) inFlight(ctx context.Context) ([]model.Job, error) {
-	all, err := f.rn.cfg.Ledger.InFlight(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var jobs []model.Job
-	for _, j := range all {
-		if j.Profile == f.profile && j.Snapshot != "" && !j.State.Final() {
-			jobs = append(jobs, j)
-		}
-	}
-	return jobs, nil
 }
 
 // until is when a job is given up. It follows from the ledger, so that it stays where

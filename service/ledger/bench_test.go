@@ -20,13 +20,14 @@ func BenchmarkBegin(b *testing.B) {
 	}
 }
 
-// BenchmarkJobs lists 1,000 jobs of five steps.
-func BenchmarkJobs(b *testing.B) {
+// filled is a ledger of n jobs of five steps, in the states that state gives.
+func filled(b *testing.B, n int64, state func(n int64) model.JobState) *Ledger {
 	l := openTest(b, filepath.Join(b.TempDir(), "ledger.db"))
 	err := l.db.Write(b.Context(), "filling the ledger", func(ctx context.Context, tx *sql.Tx) error {
 		steps := slices.Repeat([]model.JobStep{{At: testTime, State: model.JobRunning, Text: "a step"}}, 4)
-		for n := range int64(1000) {
-			if err := insert(ctx, tx, n+1, model.Job{Dataset: "d", Steps: steps}, "", "", "a step"); err != nil {
+		for i := range n {
+			job := model.Job{Profile: "p", Snapshot: "sd", Dataset: "d", State: state(i), Steps: steps}
+			if err := insert(ctx, tx, i+1, job, "", "", "a step"); err != nil {
 				return err
 			}
 		}
@@ -35,8 +36,30 @@ func BenchmarkJobs(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	return l
+}
+
+// BenchmarkJobs lists 1,000 jobs of five steps.
+func BenchmarkJobs(b *testing.B) {
+	l := filled(b, 1000, func(int64) model.JobState { return model.JobReady })
 	for b.Loop() {
 		if list, _, err := l.Jobs(b.Context(), 1000); err != nil || len(list) != 1000 {
+			b.Fatal(len(list), err)
+		}
+	}
+}
+
+// BenchmarkAtService is a look at what is in flight: the oldest and the newest of 20,000 jobs.
+func BenchmarkAtService(b *testing.B) {
+	const n = 20_000
+	l := filled(b, n, func(i int64) model.JobState {
+		if i == 0 || i == n-1 {
+			return model.JobRunning
+		}
+		return model.JobReady
+	})
+	for b.Loop() {
+		if list, err := l.AtService(b.Context(), "p"); err != nil || len(list) != 2 {
 			b.Fatal(len(list), err)
 		}
 	}

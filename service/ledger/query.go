@@ -182,6 +182,11 @@ func (l *Ledger) InFlight(ctx context.Context) ([]model.Job, error) {
 	return l.jobs(ctx, "WHERE state IN ('intent', 'sending', 'accepted', 'running') ORDER BY n DESC", "looking for jobs in flight")
 }
 
+// AtService are the jobs of a profile that its service works on, newest first.
+func (l *Ledger) AtService(ctx context.Context, profile string) ([]model.Job, error) {
+	return l.jobs(ctx, "WHERE state IN ('accepted', 'running') AND profile = $1 AND snapshot <> '' ORDER BY n DESC", "looking for jobs in flight", profile)
+}
+
 // HooksDue are the jobs of a profile that may have started and whose webhook was to come by now,
 // newest first.
 func (l *Ledger) HooksDue(ctx context.Context, profile string, now time.Time) ([]model.Job, error) {
@@ -244,7 +249,7 @@ func (l *Ledger) jobs(ctx context.Context, clauses, doing string, args ...any) (
 		return err
 	})
 	if err == nil {
-		err = l.addSteps(ctx, list)
+		err = l.addSteps(ctx, list, clauses, args)
 	}
 	if err != nil {
 		return nil, l.db.Fault(doing, err)
@@ -252,29 +257,29 @@ func (l *Ledger) jobs(ctx context.Context, clauses, doing string, args ...any) (
 	return list, nil
 }
 
-// addSteps reads the steps of a list that is sorted by number, newest first,
-// with one query.
-func (l *Ledger) addSteps(ctx context.Context, list []model.Job) error {
+// addSteps reads the steps of the jobs that the clauses choose, with one query: few may lie far apart in a
+// long ledger.
+func (l *Ledger) addSteps(ctx context.Context, list []model.Job, clauses string, args []any) error {
 	if len(list) == 0 {
 		return nil
 	}
 	at := make(map[int64]int, len(list))
-	var oldest int64
 	for i, job := range list {
 		n, err := parseJobID(job.ID)
 		if err != nil {
 			return err
 		}
-		at[n], oldest = i, n
+		at[n] = i
 	}
-	return database.Each(ctx, l.db, "SELECT job, state, text, at FROM job_steps WHERE job >= $1 ORDER BY job, seq", []any{oldest}, func(row database.Scanner) error {
+	query := "SELECT job, state, text, at FROM job_steps WHERE job IN (SELECT n FROM jobs " + clauses + ") ORDER BY job, seq"
+	return database.Each(ctx, l.db, query, args, func(row database.Scanner) error {
 		var n int64
 		var s model.JobStep
 		err := row.Scan(&n, &s.State, &s.Text, database.Time(&s.At))
 		if errors.Is(err, database.ErrCorrupt) {
 			err = nil // a step without its time is better than none
 		}
-		if i, ok := at[n]; ok {
+		if i, ok := at[n]; ok { // a job may have become one of them since
 			list[i].Steps = append(list[i].Steps, s)
 		}
 		return err

@@ -38,6 +38,57 @@ func TestInFlightAreTheJobsTheServiceMayWorkOn(t *testing.T) {
 	}
 }
 
+func TestAtServiceAreTheJobsOfAProfileThatCanBeAskedFor(t *testing.T) {
+	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
+	for _, j := range []model.Job{
+		{Profile: "p", State: model.JobRunning, Snapshot: "sd_1"},
+		{Profile: "other", State: model.JobRunning, Snapshot: "sd_2"},
+		{Profile: "p", State: model.JobAccepted, Snapshot: "sd_3"},
+		{Profile: "p", State: model.JobAccepted},
+		{Profile: "p", State: model.JobSending},
+		{Profile: "p", State: model.JobReady, Snapshot: "sd_4"},
+	} {
+		job, err := l.Begin(t.Context(), j, "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Change(t.Context(), job.ID, func(row *model.Job) (string, error) {
+			row.State, row.Snapshot = j.State, j.Snapshot
+			return "", nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	list, err := l.AtService(t.Context(), "p")
+	for _, job := range list {
+		got = append(got, job.Snapshot)
+	}
+	if want := []string{"sd_3", "sd_1"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q, %v, want %q", got, err, want)
+	}
+}
+
+// The steps of other jobs are not read: one in flight may be far older than thousands of others.
+func TestAJobInFlightIsReadWithItsOwnStepsAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	l := openTest(t, path)
+	job, err := l.Begin(t.Context(), model.Job{Profile: "p"}, "", nil)
+	if err == nil {
+		_, err = l.Change(t.Context(), job.ID, acceptAs("sd_1"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := raw(t, path).ExecContext(t.Context(), "INSERT INTO job_steps (job, seq, at, state, text) VALUES ('no number', 1, 1, '', '')"); err != nil {
+		t.Fatal(err)
+	}
+	list, err := l.AtService(t.Context(), "p")
+	if err != nil || len(list) != 1 || len(list[0].Steps) != 2 {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
+
 func TestOwingAreTheProfilesWithSomethingToFollow(t *testing.T) {
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
 	now := testTime.Add(time.Hour)
