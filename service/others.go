@@ -1,9 +1,11 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -23,6 +25,8 @@ type Others struct {
 	// Profiles are those of the configuration as it is now, without the profile in use and the embedded
 	// emulator, which lives in the process that uses it.
 	Profiles func() []profile.Profile
+	// Unread says why the keys of the inventory are not known, nil when they are. A nil Unread says that they are.
+	Unread func() error
 	// Key gives a key of the inventory by name. A key that the environment gives belongs to the profile in
 	// use alone.
 	Key func(name string) (model.Key, bool)
@@ -52,10 +56,18 @@ type others struct {
 func newOthers(o Options, j jobs.Config) *others {
 	of := &others{Others: *o.Others, ledger: o.Ledger, runners: map[string]*jobs.Runner{}}
 	j.Now, j.Ledger = of.Now, o.Ledger.By(of.Now)
+	j.Coverage = nil // nothing is downloaded for them
 	of.runner = func(name string) *jobs.Runner {
 		j := j
 		j.Access = exchange.Access{
-			Profile: func(context.Context) (profile.Profile, error) { return of.profile(name) },
+			Profile: func(context.Context) (profile.Profile, error) {
+				if of.Unread != nil {
+					if err := of.Unread(); err != nil {
+						return profile.Profile{}, err
+					}
+				}
+				return of.profile(name)
+			},
 			Secret: func(ctx context.Context, ref string) (keystore.Secret, error) {
 				return o.Secret(keystore.Unasked(ctx), ref)
 			},
@@ -73,7 +85,7 @@ func (o *others) profile(name string) (profile.Profile, error) {
 	profiles := o.Profiles()
 	i := slices.IndexFunc(profiles, func(p profile.Profile) bool { return p.Name == name })
 	if i < 0 {
-		return profile.Profile{}, fmt.Errorf("profile %s is not in the configuration", name)
+		return profile.Profile{}, fmt.Errorf("profile %s is not in the config file", name)
 	}
 	return profiles[i], nil
 }
@@ -94,21 +106,23 @@ func (o *others) of(name string) *jobs.Runner {
 	return o.runners[name]
 }
 
-// askable are the profiles whose jobs can be asked for.
-func (o *others) askable() (names []string) {
-	if o == nil {
-		return nil
+// whyNot says why the jobs of a profile cannot be asked for, nil where they can.
+func (o *others) whyNot(name string) error {
+	p, err := o.profile(name)
+	if err != nil {
+		return err
 	}
-	for _, p := range o.Profiles() {
-		if d, err := dialect.Find(p.Dialect); err == nil && d.AsksForJobs() {
-			names = append(names, p.Name)
-		}
+	d, err := dialect.Find(p.Dialect)
+	if err == nil && !d.AsksForJobs() {
+		_, err = d.JobPaths(p.APIVersion, "", "none")
 	}
-	return names
+	return err
 }
 
 // FollowsOthers reports whether there are other profiles whose jobs can be asked for.
-func (c *Client) FollowsOthers() bool { return len(c.others.askable()) > 0 }
+func (c *Client) FollowsOthers() bool {
+	return c.others != nil && slices.ContainsFunc(c.others.Profiles(), func(p profile.Profile) bool { return c.others.whyNot(p.Name) == nil })
+}
 
 // Follow has the services asked about the jobs of all accounts in flight until ctx ends: those of the
 // profile in use, see jobs.Runner.Follow, and those of each other profile of the configuration. on gets
@@ -122,7 +136,7 @@ func (c *Client) Follow(ctx context.Context, on func(jobs.Followed)) error {
 		return c.Runner.Follow(ctx, on)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	f := followers{c: c, events: make(chan followedBy), running: map[string]context.CancelFunc{}, said: map[string]string{}}
+	f := followers{c: c, events: make(chan followedBy), running: map[string]*following{}, said: map[string]string{}}
 	defer f.all.Wait()
 	defer cancel()
 	f.start(ctx, inUse, c.Runner)
@@ -154,21 +168,28 @@ type followedBy struct {
 	err     error
 }
 
+// following is the follower of a profile, as Follow's goroutine knows it.
+type following struct {
+	end  context.CancelCauseFunc
+	on   map[string]jobs.Followed // what was told of the jobs that are followed
+	idle bool                     // it told that there are none
+}
+
 // followers are those of one Follow, used by its goroutine.
 type followers struct {
 	c       *Client
 	events  chan followedBy
 	all     sync.WaitGroup
-	running map[string]context.CancelFunc // by profile
-	said    map[string]string             // of each profile, why it could not be followed, as it was logged last
+	running map[string]*following // by profile
+	said    map[string]string     // of each profile, why it could not be followed, as it was logged last
 }
 
 // start follows the jobs of a profile.
 func (f *followers) start(ctx context.Context, name string, rn *jobs.Runner) {
-	own, cancel := context.WithCancel(ctx)
-	f.running[name] = cancel
+	own, end := context.WithCancelCause(ctx)
+	f.running[name] = &following{end: end, on: map[string]jobs.Followed{}}
 	f.all.Go(func() {
-		defer cancel()
+		defer end(nil)
 		tell := func(e followedBy) {
 			e.profile = name
 			select {
@@ -177,53 +198,63 @@ func (f *followers) start(ctx context.Context, name string, rn *jobs.Runner) {
 			}
 		}
 		err := rn.Follow(own, func(e jobs.Followed) { tell(followedBy{Followed: e}) })
-		tell(followedBy{ended: true, err: err})
+		tell(followedBy{ended: true, err: cmp.Or(err, context.Cause(own))})
 	})
 }
 
 // take hands on what a follower told.
 func (f *followers) take(e followedBy, on func(jobs.Followed)) error {
+	r := f.running[e.profile]
 	switch {
-	case !e.ended:
-		if e.Job.ID != "" || e.profile == inUse {
+	case !e.ended && e.Job.ID == "":
+		if r.idle = true; e.profile == inUse {
 			on(e.Followed)
 		}
+		return nil
+	case !e.ended:
+		if delete(r.on, e.Job.ID); e.On {
+			r.on[e.Job.ID], r.idle = e.Followed, false
+		}
+		on(e.Followed)
 		return nil
 	case e.profile == inUse && !errors.Is(e.err, dialect.ErrNotShown):
 		return e.err
 	}
 	delete(f.running, e.profile)
+	for _, id := range slices.Sorted(maps.Keys(r.on)) {
+		on(jobs.Followed{Job: r.on[id].Job, Err: e.err})
+	}
 	if e.profile == inUse {
 		on(jobs.Followed{})
-	} else if e.err != nil {
+	} else if !errors.Is(e.err, context.Canceled) {
 		f.warn(e.profile, e.err)
 	}
 	return nil
 }
 
-// look begins to follow the profiles that have jobs in flight now, and ends it for those that are no longer
-// in the configuration.
+// look begins to follow the profiles that have jobs in flight now, and ends it for those that have none and
+// for those that are no longer in the configuration.
 func (f *followers) look(ctx context.Context) {
-	if _, running := f.running[inUse]; !running {
+	if f.running[inUse] == nil {
 		if _, d, err := f.c.access.Current(ctx); err == nil && d.AsksForJobs() {
 			f.start(ctx, inUse, f.c.Runner)
 		}
-	}
-	can := f.c.others.askable()
-	for name, end := range f.running {
-		if name != inUse && !slices.Contains(can, name) {
-			end()
-		}
-	}
-	if len(can) == 0 {
-		return
 	}
 	owing, err := f.c.others.ledger.Owing(ctx, f.c.others.Now())
 	if err != nil && ctx.Err() == nil {
 		f.warn(inUse, err)
 	}
+	for name, r := range f.running {
+		switch why := f.c.others.whyNot(name); {
+		case name == inUse:
+		case why != nil:
+			r.end(why)
+		case r.idle && err == nil && !slices.Contains(owing, name):
+			r.end(nil)
+		}
+	}
 	for _, name := range owing {
-		if _, running := f.running[name]; running || !slices.Contains(can, name) {
+		if f.running[name] != nil || f.c.others.whyNot(name) != nil {
 			continue
 		}
 		if rn := f.c.others.of(name); rn != nil {

@@ -28,7 +28,7 @@ type accounts struct {
 	acme, beta         *Client
 	acmeDemo, betaDemo servicetest.Demo
 	ledger             *ledger.Ledger
-	gone               atomic.Bool // beta is no longer in the configuration
+	gone, documented   atomic.Bool // beta is no longer in the configuration, or has another dialect
 	asked              []string    // the references that were resolved for beta, by acme's client
 	mayAsk             bool        // of any of them, a passphrase could have been asked for
 }
@@ -67,7 +67,11 @@ func twoAccounts(t *testing.T, change func(o *Options), rules ...fault.Rule) *ac
 			if a.gone.Load() {
 				return nil
 			}
-			return []profile.Profile{a.betaDemo.Profile}
+			p := a.betaDemo.Profile
+			if a.documented.Load() {
+				p.Dialect = "documented"
+			}
+			return []profile.Profile{p}
 		},
 		Key: func(name string) (model.Key, bool) {
 			k, ok := a.betaDemo.Key(name)
@@ -211,28 +215,94 @@ func TestTheJobsOfOtherProfilesGoByTheMachinesClock(t *testing.T) {
 	}
 }
 
+// While it is followed its profile changes; what nobody does any more is not said to be done.
+func TestAJobWhoseProfileCanNoLongerBeAskedIsSaidNotToBeFollowed(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(a *accounts)
+		want   string
+	}{
+		"it left the configuration": {func(a *accounts) { a.gone.Store(true) }, "profile beta is not in the config file"},
+		"its dialect shows no way":  {func(a *accounts) { a.documented.Store(true) }, "asking for a job's state or result: the contract does not show it; choose dialect brightdata"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := twoAccounts(t, nil, fault.Rule{
+				ID: "slow", Match: fault.Match{Point: fault.Job}, Do: fault.Action{Kind: fault.Latency, Delay: fault.Delay{Fixed: fault.MaxDelay}},
+			})
+			job := a.launched(t)
+			on := false
+			a.until(t, func(f jobs.Followed) bool {
+				if f.Job.ID == job.ID && f.On && f.Job.State == model.JobRunning && !on {
+					on = true
+					c.change(a)
+				}
+				return on && f.Job.ID == job.ID && !f.On && f.Err != nil && strings.HasSuffix(f.Err.Error(), c.want)
+			})
+		})
+	}
+}
+
+func TestNothingIsAskedForOtherProfilesWhileTheInventoryIsUnread(t *testing.T) {
+	unread := errors.New("keys.toml cannot be read")
+	a := twoAccounts(t, func(o *Options) { o.Others.Unread = func() error { return unread } })
+	job := a.launched(t)
+	if err := a.acme.AskNow(t.Context(), job.ID); !errors.Is(err, unread) {
+		t.Errorf("%v", err)
+	}
+}
+
 // fakeOwing are the profiles with jobs in flight.
 type fakeOwing []string
 
-func (f fakeOwing) Owing(context.Context, time.Time) ([]string, error) { return f, nil }
+func (f *fakeOwing) Owing(context.Context, time.Time) ([]string, error) { return *f, nil }
 
-func TestAProfileThatLeavesTheConfigurationIsFollowedNoMore(t *testing.T) {
-	there := []profile.Profile{servicetest.Profile("http://beta.test")}
-	there[0].Name = "beta"
+// alone are the followers of a client that has no profile in use, and beta beside it.
+func alone(t *testing.T) (f *followers, owing *fakeOwing, asked func() error) {
+	t.Helper()
+	beta := servicetest.Profile("http://beta.test")
+	beta.Name = "beta"
 	c := New(Options{})
+	owing = &fakeOwing{"beta"}
 	c.others = &others{
-		Others: Others{Now: time.Now, Profiles: func() []profile.Profile { return there }},
-		ledger: fakeOwing{"beta"},
+		Others: Others{Now: time.Now, Profiles: func() []profile.Profile { return []profile.Profile{beta} }},
+		ledger: owing,
 	}
-	ended := 0
-	f := followers{c: c, running: map[string]context.CancelFunc{inUse: func() {}, "beta": func() { ended++ }}, said: map[string]string{}}
-	f.look(t.Context())
-	if ended != 0 {
-		t.Error("ended while it is there")
+	own, end := context.WithCancelCause(t.Context())
+	f = &followers{c: c, running: map[string]*following{
+		inUse:  {end: func(error) {}},
+		"beta": {end: end, on: map[string]jobs.Followed{}},
+	}, said: map[string]string{}}
+	return f, owing, func() error { return context.Cause(own) }
+}
+
+func TestAProfileWithNothingInFlightIsFollowedNoMore(t *testing.T) {
+	f, owing, ended := alone(t)
+	none := func(jobs.Followed) {}
+	see := func(e jobs.Followed, in fakeOwing) error {
+		*owing = in
+		if err := f.take(followedBy{profile: "beta", Followed: e}, none); err != nil {
+			t.Fatal(err)
+		}
+		f.look(t.Context())
+		return ended()
 	}
-	there = nil
-	f.look(t.Context())
-	if ended != 1 {
-		t.Errorf("ended %d times once it is gone", ended)
+	running := jobs.Followed{Job: model.Job{ID: "job-1", State: model.JobRunning}, On: true}
+	over := jobs.Followed{Job: model.Job{ID: "job-1", State: model.JobReady}}
+	for _, s := range []struct {
+		what string
+		told jobs.Followed
+		in   fakeOwing
+	}{
+		{"a job is followed", running, fakeOwing{"beta"}},
+		{"it is over, which is not told yet", running, nil},
+		{"that is told", over, nil},
+		{"none is asked for, and one was launched", jobs.Followed{}, fakeOwing{"beta"}},
+		{"that is followed", running, nil},
+	} {
+		if err := see(s.told, s.in); err != nil {
+			t.Fatalf("%s: ended: %v", s.what, err)
+		}
+	}
+	if see(over, nil); see(jobs.Followed{}, nil) == nil {
+		t.Error("it goes on")
 	}
 }

@@ -25,8 +25,8 @@ type Coverage interface {
 // SeeFields gives the rows of a downloaded result to the Coverage if that is due
 // (model.JobRows.FieldsDue): they are read from the file, at some 30 MB/s. on receives the
 // progress; it may be nil. A result whose file is gone, or is not what was downloaded, is given up,
-// which the job's steps say. After another error it stays due, and whoever follows the jobs of
-// the profile does it.
+// which the job's steps say. After another error it stays due, and whoever follows jobs with the
+// profile in use does it.
 func (rn *Runner) SeeFields(ctx context.Context, id string, on func(Progress)) error {
 	job, err := rn.Job(ctx, id)
 	if err != nil || !job.Rows.FieldsDue || rn.cfg.Coverage == nil {

@@ -15,6 +15,7 @@ func (s *Session) others() *service.Others {
 			profiles, _ := s.Configured()
 			return slices.DeleteFunc(profiles, func(p profile.Profile) bool { return p.Name == s.Base.Name })
 		},
+		Unread: s.readKeys,
 		Key: func(name string) (model.Key, bool) {
 			k := named(s.recorded(), name)
 			return k, k.Name != ""
