@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"sync"
 	"time"
 
@@ -257,13 +258,18 @@ func (rn *Runner) ask(ctx context.Context, item work.Item) (again time.Duration,
 	return 0, nil
 }
 
-// prepared is the call about a job. Its key is resolved again only after a failure, because
-// the reference may be a command that asks a person; used says that the call was made before.
+// prepared is the call about a job. Its key is resolved again only after a failure and after a change of
+// the profile, because the reference may be a command that asks a person; used says that the call was made
+// before.
 func (rn *Runner) prepared(ctx context.Context, job model.Job) (call jobCall, used bool, err error) {
 	w := &rn.watching
 	w.mu.Lock()
 	call, used = w.calls[job.ID]
 	w.mu.Unlock()
+	if used && !call.p.Local { // a call tells that the embedded emulator has other addresses now
+		now, err := rn.cfg.Access.Profile(ctx)
+		used = err == nil && reflect.DeepEqual(now, call.p)
+	}
 	if used {
 		call.job = job
 		return call, true, nil
