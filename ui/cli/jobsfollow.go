@@ -33,7 +33,8 @@ Nothing is downloaded. It runs until it is interrupted or gets SIGTERM, and then
 for servers, whose unit 'zonedeck jobs unit' prints.
 
 Keys of other profiles are used as the inventory has them. Nobody is asked for a passphrase for them, and
---admin-reason does not hold for them.`,
+--admin-reason does not hold for them. A variable that gives the keys of two accounts is used for the
+profile in use alone: what it holds may differ from run to run.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withSession(cmd.Context(), needs{jobs: true, reason: f.reason}, func(t *task) error {

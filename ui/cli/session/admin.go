@@ -144,6 +144,9 @@ func (s *Session) permit(ctx context.Context, p profile.Profile, k model.Key, ta
 // permitOther is permit for a job of another profile than the one in use. A reason was given for the keys of
 // that one alone.
 func (s *Session) permitOther(ctx context.Context, p profile.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error) {
+	if err := s.ofThisRun(p, k); err != nil {
+		return keystore.Secret{}, err
+	}
 	value, err := s.permitBecause(ctx, p, k, take, "")
 	if refused := (*AdminError)(nil); errors.As(err, &refused) {
 		refused.Other = p.Name

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/profile"
 )
@@ -116,7 +117,7 @@ func (s *Session) elsewhere(p profile.Profile) func(k model.Key) []profile.Profi
 		for _, o := range owners {
 			switch {
 			case !o.has(k):
-			case addressOf(o.Profile) == addressOf(p) && (o.Account == p.Account || o.Account == "" || p.Account == ""):
+			case sameAccount(o.Profile, p):
 				return nil
 			default:
 				out = append(out, o.Profile)
@@ -124,6 +125,31 @@ func (s *Session) elsewhere(p profile.Profile) func(k model.Key) []profile.Profi
 		}
 		return out
 	}
+}
+
+// sameAccount reports whether two profiles may be the same account of the same service.
+func sameAccount(a, b profile.Profile) bool {
+	return addressOf(a) == addressOf(b) && (a.Account == b.Account || a.Account == "" || b.Account == "")
+}
+
+// ofThisRun refuses, for another profile than the one in use, a key behind a variable that gives the key of
+// another account, too: what a variable holds may differ from run to run, and whose key it is now is not
+// known.
+func (s *Session) ofThisRun(p profile.Profile, k model.Key) error {
+	if keystore.Ref(k.Secret).Scheme() != keystore.SchemeEnv {
+		return nil
+	}
+	also := s.owners()
+	if k.Secret == "env:"+EnvKey {
+		also = append(also, owner{s.CurrentProfile(), k})
+	}
+	for _, o := range also {
+		if o.key.Secret == k.Secret && !sameAccount(o.Profile, p) {
+			return fmt.Errorf("%w: %s gives the key of %s, too, and whose it is in this run is not known: give the key of profile %s a variable of its own, or do this in a run with --profile %s. Nothing was sent with it",
+				ErrOtherAccount, k.Secret, accountWords([]profile.Profile{o.Profile}), p.Name, p.Name)
+		}
+	}
+	return nil
 }
 
 // ofOthers says of each key that is another account's whose it is.

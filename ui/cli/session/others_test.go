@@ -49,3 +49,44 @@ func TestAReasonForAnAdminKeyDoesNotHoldForOtherProfiles(t *testing.T) {
 		t.Errorf("%v; the value was taken: %t", err, taken)
 	}
 }
+
+// What a variable holds belongs to the run, and so to the profile in use.
+func TestAVariableThatGivesTheKeyOfAnotherAccountIsNotUsedForOtherProfiles(t *testing.T) {
+	for name, c := range map[string]struct {
+		ref     string // of the key of profile aaa
+		same    bool   // the profiles are of one account
+		refused string
+	}{
+		"its own":             {"env:ACME_KEY", false, ""},
+		"that of bbb's key":   {"env:OTHER", false, "env:OTHER gives the key of profile bbb ("},
+		"the environment's":   {"env:" + EnvKey, false, "env:" + EnvKey + " gives the key of profile bbb ("},
+		"no variable":         {"cmd:echo value-of-all", false, ""},
+		"of the same account": {"env:OTHER", true, ""},
+		"the same account's":  {"env:" + EnvKey, true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newServices(t)
+			a.env["OTHER"], a.env[EnvKey] = "value-of-bbb-0123456789", "value-of-bbb-0123456789"
+			if err := a.Inventory.Update(t.Context(), "acme", func(k model.Key) (model.Key, error) {
+				k.Secret = c.ref
+				return k, nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if c.same {
+				a.edit(t, a.others().Profiles()[0].BaseURL, a.CurrentProfile().BaseURL)
+				a.reload(t.Context())
+			}
+			p := a.others().Profiles()[0]
+			_, err := a.others().Permit(t.Context(), p, a.key(t, "acme"), func() (keystore.Secret, error) {
+				return a.Resolver.Resolve(t.Context(), c.ref)
+			})
+			switch {
+			case c.refused == "" && err != nil:
+				t.Error(err)
+			case c.refused != "" && (!errors.Is(err, ErrOtherAccount) || !strings.Contains(err.Error(), c.refused)):
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
