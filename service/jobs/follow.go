@@ -313,6 +313,7 @@ func (w *watching) forget(id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.told, id)
+	delete(w.lacked, id)
 	delete(w.rejected, id)
 }
 

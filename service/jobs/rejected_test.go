@@ -12,6 +12,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/exchange"
 	"zonedeck/service/servicetest"
+	"zonedeck/service/work"
 )
 
 // items are the jobs that are in the queue of work.
@@ -149,6 +150,50 @@ func TestAJobWhoseTimePassedUnseenIsAskedForOnceMore(t *testing.T) {
 		end()
 		if got, err := cl.Job(t.Context(), job.ID); err != nil || got.State != c.state || asked.Load() != c.asked {
 			t.Errorf("%s: %s after %d questions, %v", name, got.State, asked.Load(), err)
+		}
+	}
+}
+
+// A process without a key takes an item as often as one that has it, and gives it back soon.
+func TestAProcessThatCannotAskHoldsNobodyUp(t *testing.T) {
+	locked := errors.New("the key is locked")
+	var looked atomic.Int32
+	lacks := func(c *Config) {
+		c.Access.Secret = func(context.Context, string) (keystore.Secret, error) {
+			looked.Add(1)
+			return keystore.Secret{}, locked
+		}
+	}
+	for name, c := range map[string]struct {
+		change func(*Config)
+		looks  int32 // for the key, in two turns and a wish
+	}{
+		"its key cannot be had": {lacks, 2},
+		"its key is rejected":   {func(*Config) {}, 0},
+	} {
+		p := servicetest.API(t, text(401, "no"))
+		ledger, _ := withLedger(t)
+		cl := newRunner(t, p, ledger, c.change)
+		job := accepted(t, cl)
+		_, leave, err := cl.join(t.Context(), "other", "", true) // as one that follows all jobs
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer leave()
+		item := work.Item{Lane: lane("test"), Key: job.ID}
+		for turn := range 3 {
+			if turn == 2 {
+				cl.watching.forget(job.ID)
+			}
+			if again, err := cl.ask(t.Context(), item); err != nil || again != notMine {
+				t.Errorf("%s: turn %d: again in %s, %v", name, turn, again, err)
+			}
+			if why, left := cl.watching.leaves(job.ID); !left || why == nil {
+				t.Errorf("%s: turn %d: %v", name, turn, why)
+			}
+		}
+		if n := looked.Swap(0); n != c.looks {
+			t.Errorf("%s: the key was looked up %d times, want %d", name, n, c.looks)
 		}
 	}
 }

@@ -19,8 +19,12 @@ import (
 // themselves be "sending too fast" (service.md 7).
 const atOnce = 8
 
-// notMine is when an item comes again that another process should take.
+// notMine is when an item comes again that another process should take. A process that cannot ask takes it
+// as often as one that can.
 const notMine = 3 * time.Second
+
+// lookAgain is after how long a process that could not have a job's key tries again.
+const lookAgain = 15 * time.Second
 
 // ErrNoWork means that the jobs cannot be followed, because there is no place for the work.
 var ErrNoWork = errors.New("no job can be followed in this run: there is no queue of work")
@@ -34,9 +38,10 @@ type watching struct {
 	end      func()         // ends the worker; nil while there is none
 	failed   error          // why there is no worker
 	calls    map[string]jobCall
-	told     map[string]error // the last question's error, by job
-	rejected map[string]bool  // jobs that are left to other processes: the key of this one is rejected
-	inFlight int              // jobs that are asked for
+	told     map[string]error     // the last question's error, by job
+	lacked   map[string]time.Time // when the key of a job could not be had last
+	rejected map[string]bool      // jobs that are left to other processes: the key of this one is rejected
+	inFlight int                  // jobs that are asked for
 	feeds    map[*feed]struct{}
 	due      chan struct{} // fields of results are to be looked at
 }
@@ -87,6 +92,7 @@ func (w *watching) tell(job model.Job, err error) {
 		w.told = map[string]error{}
 	}
 	delete(w.told, job.ID)
+	delete(w.lacked, job.ID)
 	if err != nil {
 		w.told[job.ID] = err
 	}
@@ -120,6 +126,27 @@ func (w *watching) rejectedHere(id string) bool {
 func (w *watching) leaves(id string) (why error, left bool) {
 	why = w.why(id)
 	return why, w.rejectedHere(id) || why != nil && !errors.As(why, new(*exchange.CallError))
+}
+
+// lacks notes that a job's key cannot be had, and tells why. fresh is false where it told that last.
+func (w *watching) lacks(job model.Job, why error) (fresh bool) {
+	before := w.why(job.ID)
+	w.tell(job, why)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.lacked == nil {
+		w.lacked = map[string]time.Time{}
+	}
+	w.lacked[job.ID] = time.Now()
+	return before == nil || before.Error() != why.Error()
+}
+
+// lately reports whether a job's key could not be had a moment ago.
+func (w *watching) lately(id string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	at, lacked := w.lacked[id]
+	return lacked && time.Since(at) < lookAgain
 }
 
 // reject leaves a job to others until somebody wants it asked for here.
@@ -226,11 +253,11 @@ func (rn *Runner) ask(ctx context.Context, item work.Item) (again time.Duration,
 	case job.State.Final():
 		w.tell(job, nil)
 		return 0, nil
-	case w.rejectedHere(job.ID):
+	case w.rejectedHere(job.ID), w.lately(job.ID):
 		if over {
 			return 0, nil
 		}
-		return work.RetryAfter, nil
+		return notMine, nil
 	case !w.takes(job):
 		return notMine, nil
 	}
@@ -243,11 +270,13 @@ func (rn *Runner) ask(ctx context.Context, item work.Item) (again time.Duration,
 		return 0, context.Cause(ctx)
 	}
 	if err != nil {
-		w.tell(job, err)
+		if w.lacks(job, err) {
+			rn.cfg.Log.Warn("a job is left to other processes", "job", job.ID, "profile", job.Profile, "error", err)
+		}
 		if over {
 			return 0, nil
 		}
-		return 0, err
+		return notMine, nil
 	}
 	cadence := call.d.Cadence(call.p.Local)
 	job, again, err = rn.askOnce(ctx, call, cadence, used)
@@ -310,7 +339,7 @@ func (rn *Runner) askOnce(ctx context.Context, call jobCall, cadence dialect.Cad
 		job, again = rn.failed(ctx, job, model.CallProgress, err), rn.wait(cadence, job)
 		if !used {
 			w.reject(job.ID)
-			again = work.RetryAfter
+			again = notMine
 		}
 		w.tell(job, err)
 		return job, again, nil
