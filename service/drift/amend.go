@@ -22,7 +22,8 @@ type Amendment struct {
 	before, after []byte
 }
 
-// AmendedLine is a line of the file. Was is empty for one that is added below line Number, Becomes for one that goes.
+// AmendedLine is an entry of the file, without the comment behind it, which stays. Was is empty for one that is added below
+// line Number, Becomes for one that goes.
 type AmendedLine struct {
 	Number       int // from 1, in the file as it is
 	Was, Becomes string
@@ -41,8 +42,8 @@ func (l AmendedLine) String() string {
 
 // Errors of an Amendment.
 var (
-	// ErrNotAmended says that a contract has its rules in lines that cannot be changed one by one.
-	ErrNotAmended = errors.New("its lines cannot be changed one by one")
+	// ErrNotAmended says that a contract has a rule where it cannot be changed without touching others.
+	ErrNotAmended = errors.New("an entry that has to change has no line of its own: edit the file")
 	// ErrAmended says that the file is not as it was when the change was proposed.
 	ErrAmended = errors.New("the contract has been changed meanwhile: look at it first")
 )
@@ -106,9 +107,9 @@ func amend(file string, text []byte, r Run) (Amendment, error) {
 	if err != nil {
 		return Amendment{}, err
 	}
-	e := lineEditor{doc: doc, lines: strings.SplitAfter(string(text), "\n"), changed: map[int][]string{}}
+	e := editor{doc: doc}
 	if r.Useful < c.MinRows {
-		e.set(textfile.At("min_rows"), "min_rows", strconv.Itoa(r.Useful))
+		e.set(textfile.At("min_rows"), strconv.Itoa(r.Useful))
 	}
 	for i, w := range c.Fields {
 		f, known := r.Field(w.Name)
@@ -117,7 +118,8 @@ func amend(file string, text []byte, r Run) (Amendment, error) {
 		}
 		e.field(i, w, f, r)
 	}
-	a := Amendment{File: file, before: text, after: e.text(), Lines: e.amended()}
+	a := Amendment{File: file, before: text}
+	a.after, a.Lines = e.text()
 	after, err := ParseContract(file, a.after)
 	if err != nil || slices.ContainsFunc(left(r, &after), func(f Finding) bool { return f.Contract }) {
 		return Amendment{}, fmt.Errorf("%s: %w", file, ErrNotAmended)
@@ -128,103 +130,130 @@ func amend(file string, text []byte, r Run) (Amendment, error) {
 // left is what stays drift of a run whatever runs were before it: what the contract asks for, or the fetch itself.
 func left(r Run, c *Contract) []Finding { return Alarms(Judge(r, nil, c).Findings) }
 
-// lineEditor changes whole lines of a document.
-type lineEditor struct {
-	doc     textfile.Doc
-	lines   []string         // with their ends
-	changed map[int][]string // by index: the lines in its place, without ends
+// editor changes entries of a document, and leaves every other byte as it is.
+type editor struct {
+	doc   textfile.Doc
+	edits []edit
+}
+
+// edit puts other bytes in the place of source[from:to].
+type edit struct {
+	from, to int
+	put      string
+	line     AmendedLine
 }
 
 // field lets the run's field pass the i-th of the contract.
-func (e *lineEditor) field(i int, w Wanted, f Field, r Run) {
-	has := e.doc.Fields(textfile.At("fields", i))
+func (e *editor) field(i int, w Wanted, f Field, r Run) {
 	at := func(name string) string { return textfile.At("fields", i, name) }
-	remove := func(name string) {
-		if _, ok := has[name]; ok {
-			e.replace(at(name), name)
-		}
-	}
 	if w.Coverage > f.Coverage(r.Useful) {
 		low := math.Floor(wilsonLow(f.Filled, r.Useful, 3)*100) / 100
-		_, said := has["coverage"]
+		_, said := e.doc.Entry(at("coverage"))
 		switch {
 		case f.Filled == 0 || low <= 0:
-			e.set(at("required"), "required", "false")
-			remove("coverage")
+			e.set(at("required"), "false")
+			e.remove(at("coverage"))
 		case said:
-			e.set(at("coverage"), "coverage", fmt.Sprint(low))
+			e.set(at("coverage"), fmt.Sprint(low))
 		default:
-			e.replace(at("required"), "required", "required = true", "coverage = "+fmt.Sprint(low))
+			e.below(at("required"), "coverage = "+fmt.Sprint(low))
 		}
 	}
 	if w.others(f, r) > 0 {
 		if t := f.Type(); f.Types[t] == f.Filled {
-			e.set(at("type"), "type", textfile.Quote(t))
+			e.set(at("type"), textfile.Quote(t))
 		} else {
-			remove("type")
+			e.remove(at("type"))
 		}
 	}
 	if w.Pattern != nil && f.Pattern == w.Pattern.String() && f.Misses > 0 {
-		remove("pattern")
+		e.remove(at("pattern"))
 	}
 }
 
-func (e *lineEditor) set(at, name, value string) { e.replace(at, name, name+" = "+value) }
-
-// replace puts lines in place of the one that has the entry called name and nothing else; where there is no such
-// line nothing is changed, which amend finds.
-func (e *lineEditor) replace(at, name string, lines ...string) {
-	i := e.doc.Fault(at, "", "").Line - 1
-	if i < 0 || i >= len(e.lines) {
+// set gives an entry another value. Of one that is not there, or has a value of several lines, nothing is changed, which
+// amend finds; so do below and remove.
+func (e *editor) set(at, value string) {
+	source := string(e.doc.Source())
+	n, ok := e.doc.Entry(at)
+	if !ok || strings.Contains(source[n.Key:n.End], "\n") {
 		return
 	}
-	key, _, _ := strings.Cut(e.lines[i], "=")
-	var alone map[string]any
-	if _, err := textfile.Decode("", []byte(e.lines[i]), &alone); err != nil || strings.TrimSpace(key) != name {
+	e.edits = append(e.edits, edit{n.Value, n.End, value, AmendedLine{lineOf(source, n.Key), source[n.Key:n.End], source[n.Key:n.Value] + value}})
+}
+
+// below adds a line below that of an entry.
+func (e *editor) below(at, text string) {
+	l, ok := e.alone(at)
+	if !ok {
 		return
 	}
-	e.changed[i] = lines
+	source := string(e.doc.Source())
+	put, end := l.indent+text, "\n"
+	if strings.HasSuffix(source[:l.to], "\r\n") || l.last && strings.Contains(source, "\r\n") {
+		end = "\r\n"
+	}
+	if l.last {
+		put = end + put
+	} else {
+		put += end
+	}
+	e.edits = append(e.edits, edit{l.to, l.to, put, AmendedLine{Number: lineOf(source, l.from), Becomes: text}})
 }
 
-// amended are the lines that differ.
-func (e *lineEditor) amended() (out []AmendedLine) {
-	for i, line := range e.lines {
-		becomes, changed := e.changed[i]
-		if !changed {
-			continue
-		}
-		was := strings.TrimSpace(line)
-		if len(becomes) == 0 {
-			out = append(out, AmendedLine{i + 1, was, ""})
-		}
-		for n, b := range becomes {
-			switch {
-			case n > 0:
-				out = append(out, AmendedLine{i + 1, "", b})
-			case b != was:
-				out = append(out, AmendedLine{i + 1, was, b})
-			}
-		}
+// remove takes the line of an entry out, and leaves the comment that is behind it.
+func (e *editor) remove(at string) {
+	l, ok := e.alone(at)
+	if !ok {
+		return
 	}
-	return out
+	source := string(e.doc.Source())
+	gone := edit{l.from, l.to, "", AmendedLine{Number: lineOf(source, l.from), Was: source[l.Key:l.End]}}
+	if l.comment > 0 {
+		gone.from, gone.to = l.Key, l.comment
+	}
+	e.edits = append(e.edits, gone)
 }
 
-func (e *lineEditor) text() []byte {
-	var out strings.Builder
-	for i, line := range e.lines {
-		becomes, changed := e.changed[i]
-		if !changed {
-			out.WriteString(line)
-			continue
-		}
-		indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
-		end := "\n"
-		if strings.HasSuffix(line, "\r\n") {
-			end = "\r\n"
-		}
-		for _, b := range becomes {
-			out.WriteString(indent + b + end)
-		}
+// ownLine is the line of an entry that has it for itself: source[from:to] with its end.
+type ownLine struct {
+	textfile.Entry
+
+	from, to int
+	indent   string
+	comment  int  // where the comment behind the entry begins; 0 without one
+	last     bool // nothing ends it but the document
+}
+
+// alone finds the line of an entry, where nothing but a comment is on it besides.
+func (e *editor) alone(at string) (l ownLine, ok bool) {
+	source := string(e.doc.Source())
+	if l.Entry, ok = e.doc.Entry(at); !ok {
+		return l, false
 	}
-	return []byte(out.String())
+	l.from = strings.LastIndexByte(source[:l.Key], '\n') + 1
+	rest, _, ended := strings.Cut(source[l.End:], "\n")
+	l.to, l.last, l.indent = l.End+len(rest), !ended, source[l.from:l.Key]
+	if ended {
+		l.to++
+	}
+	blanks := len(rest) - len(strings.TrimLeft(rest, " \t"))
+	if strings.HasPrefix(rest[blanks:], "#") {
+		l.comment = l.End + blanks
+	}
+	return l, strings.TrimSpace(l.indent) == "" && (l.comment > 0 || strings.TrimSpace(rest) == "") && !strings.Contains(source[l.Key:l.End], "\n")
+}
+
+// lineOf is the number of the line at a place of a text, from 1.
+func lineOf(source string, at int) int { return strings.Count(source[:at], "\n") + 1 }
+
+// text is the document with its edits, and the lines that they change.
+func (e *editor) text() (after []byte, changed []AmendedLine) {
+	slices.SortStableFunc(e.edits, func(a, b edit) int { return a.from - b.from })
+	source, done := e.doc.Source(), 0
+	for _, c := range e.edits {
+		after = append(append(after, source[done:c.from]...), c.put...)
+		done, changed = c.to, append(changed, c.line)
+	}
+	return append(after, source[done:]...), changed
 }

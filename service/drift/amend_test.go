@@ -93,7 +93,7 @@ func TestAContractIsAmendedByItsLines(t *testing.T) {
 	for name, c := range map[string]struct{ contract, rows, lines, becomes string }{
 		"fewer rows": {
 			"dataset = \"gd_x\"\r\nmin_rows = 3 # at least\r\n", `{"a":1}`,
-			"line 2: min_rows = 3 # at least becomes min_rows = 1", "dataset = \"gd_x\"\r\nmin_rows = 1\r\n",
+			"line 2: min_rows = 3 becomes min_rows = 1", "dataset = \"gd_x\"\r\nmin_rows = 1 # at least\r\n",
 		},
 		"a field that is filled in fewer": {
 			"dataset = \"gd_x\"\n\n# prices\n[[fields]]\nname = \"a\"\nrequired = true\n\n[[fields]]\nname = \"b\"\n", many(90, `{"a":1}`) + many(10, `{"b":2}`),
@@ -101,7 +101,7 @@ func TestAContractIsAmendedByItsLines(t *testing.T) {
 		},
 		"another coverage": {
 			"dataset = \"gd_x\"\n[[fields]]\n  name = \"a\"\n  required = true\n  coverage = 0.99", many(90, `{"a":1}`) + many(10, `{"b":2}`),
-			"line 5: coverage = 0.99 becomes coverage = 0.77", "dataset = \"gd_x\"\n[[fields]]\n  name = \"a\"\n  required = true\n  coverage = 0.77\n",
+			"line 5: coverage = 0.99 becomes coverage = 0.77", "dataset = \"gd_x\"\n[[fields]]\n  name = \"a\"\n  required = true\n  coverage = 0.77",
 		},
 		"a field that is gone": {
 			"dataset = \"gd_x\"\n[[fields]]\nname = \"b\"\nrequired = true\ncoverage = 0.5\ntype = \"text\"\n", `{"a":1}`,
@@ -114,6 +114,26 @@ func TestAContractIsAmendedByItsLines(t *testing.T) {
 		"mixed types": {
 			"dataset = \"gd_x\"\n[[fields]]\nname = \"a\"\ntype = \"number\"\n", `{"a":"1"}` + "\n" + `{"a":1}`,
 			"line 4 goes: type = \"number\"", "dataset = \"gd_x\"\n[[fields]]\nname = \"a\"\n",
+		},
+		"comments, blanks and blank lines": {
+			"# mine\n dataset=\"gd_x\" #x\n\n[[ fields ]] # one\n\tname = \"a\"\n\trequired=true\t# \"always\"\n\tcoverage   =   0.99   # by = contract\n\n# two\n[[fields]]\n  \"name\" = 'b'\n  required = true # or not\n\n  # the end\n",
+			many(90, `{"a":1}`) + many(10, `{"b":2}`),
+			"line 7: coverage   =   0.99 becomes coverage   =   0.77; below line 12: coverage = 0.04",
+			"# mine\n dataset=\"gd_x\" #x\n\n[[ fields ]] # one\n\tname = \"a\"\n\trequired=true\t# \"always\"\n\tcoverage   =   0.77   # by = contract\n\n# two\n[[fields]]\n  \"name\" = 'b'\n  required = true # or not\n  coverage = 0.04\n\n  # the end\n",
+		},
+		"a comment behind what goes": {
+			"dataset = \"gd_x\"\n[[fields]]\nname = \"b\"\nrequired = true # since may\n coverage = 0.5 # see 12\n[[fields]]\nname = \"u\"\npattern = '^#' # no", `{"a":1,"u":"x"}`,
+			"line 4: required = true becomes required = false; line 5 goes: coverage = 0.5; line 8 goes: pattern = '^#'",
+			"dataset = \"gd_x\"\n[[fields]]\nname = \"b\"\nrequired = false # since may\n # see 12\n[[fields]]\nname = \"u\"\n# no",
+		},
+		"a last line without its end": {
+			"dataset = \"gd_x\"\r\n[[fields]]\r\nname = \"a\"\r\nrequired = true # x", many(90, `{"a":1}`) + many(10, `{"b":2}`),
+			"below line 4: coverage = 0.77", "dataset = \"gd_x\"\r\n[[fields]]\r\nname = \"a\"\r\nrequired = true # x\r\ncoverage = 0.77",
+		},
+		"fields in one line": {
+			"dataset = \"gd_x\"\nfields = [{name = \"b\", required = true}, {name = 'a', type = 'text'}] # short\n", `{"a":1}`,
+			"line 2: required = true becomes required = false; line 2: type = 'text' becomes type = \"number\"",
+			"dataset = \"gd_x\"\nfields = [{name = \"b\", required = false}, {name = 'a', type = \"number\"}] # short\n",
 		},
 		"one that is kept": {"dataset = \"gd_x\"\n", `{"a":1}`, "", "dataset = \"gd_x\"\n"},
 	} {
@@ -148,8 +168,8 @@ func TestARunWithoutRowsMakesNoFieldOptional(t *testing.T) {
 
 func TestAContractWithoutLinesOfItsOwnIsLeftToTheEditor(t *testing.T) {
 	for _, text := range []string{
-		"dataset = \"gd_x\"\nfields = [{name = \"b\", required = true}]\n",
-		"dataset = \"gd_x\"\n[[fields]]\nname = \"b\"\n\"required\" = true\n",
+		"dataset = \"gd_x\"\nfields = [{name = \"b\", required = true, coverage = 0.9}]\n",
+		"dataset = \"gd_x\"\n[[fields]]\nname = \"b\"\nrequired = true\n[[fields]]\nname = \"a\"\ntype = \"\"\"\nnumber\"\"\"\n",
 		"dataset = \"gd_x\"\n[[fields]]\nname = \"a\"\npattern = '''\n^x'''\n",
 	} {
 		parsed, err := ParseContract("c.toml", []byte(text))

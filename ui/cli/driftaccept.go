@@ -28,7 +28,8 @@ is kept; --undo takes the newest acceptance back, and the runs since are judged 
 
 What the contract of the collector asks for, or a fetch requires, is not accepted with it. Where the newest run
 does not give that either, it stays drift: that is exit 14, and what is left to do is said, with the lines of the
-contract that would have to change. --contract changes them, too; --undo does not change them back.
+contract that would have to change. --contract changes them, too, and leaves comments and every other line as they
+are; --undo does not change them back.
 
 A run that is like those before it, or accepted already, leaves nothing to accept: that is exit 2, and changes nothing.`,
 		Args: oneArg("the data set, or the target or its address, as 'zonedeck drift list' names it"),

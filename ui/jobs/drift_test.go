@@ -250,7 +250,7 @@ func TestAContractThatHasToBeChangedByHandIsOpened(t *testing.T) {
 		f := &fakeMonitor{left: refused(), alone: true, amend: drift.ErrNotAmended}
 		s := startDrift(t, f)
 		s.Press("D", "j", "a")
-		s.Expect("The contract asks for it, and has to be changed by hand (e): its lines", "cannot be changed one by one")
+		s.Expect("The contract asks for it, and has to be changed by hand (e): an entry that", "has to change has no line of its own: edit the file")
 		s.Press("c")
 		s.Expect("change it: the lines of the contract are to be changed by hand: e opens it")
 		s.Press("e")
