@@ -34,6 +34,8 @@ type history struct {
 	last base
 	// first is empty until there are more good runs than last has.
 	first base
+	// others says that runs before it are left out, because they did not ask for the field.
+	others bool
 }
 
 // base are the places of good runs in the history, by how many runs are looked at together, less one.
@@ -42,8 +44,8 @@ type base struct {
 	first bool
 }
 
-// newHistory is the history that a run is judged by, or one required field of a page: for that field a run is good, too,
-// that drifts in others alone.
+// newHistory is the history that a run is judged by, or one required field of a page: that is of the runs that asked for the
+// field, and one is good for it, too, that drifts in others alone.
 func newHistory(r Run, earlier []Run, field string) history {
 	counts := func(f Finding) bool { return field == "" || f.Field == field }
 	isGood := func(r Run) bool {
@@ -51,7 +53,11 @@ func newHistory(r Run, earlier []Run, field string) history {
 	}
 	h := history{runs: []Run{r}, first: base{first: true}}
 	for _, e := range earlier {
-		if e.Form == r.Form && e.Useful > 0 {
+		switch {
+		case e.Form != r.Form || e.Useful == 0:
+		case field != "" && !e.asked(field):
+			h.others = true
+		default:
 			h.runs = append(h.runs, e)
 		}
 	}
@@ -88,24 +94,7 @@ func newHistory(r Run, earlier []Run, field string) history {
 	return h
 }
 
-// asking is the history without the good runs that did not ask for a required field.
-func (h history) asking(field string) history {
-	for _, b := range []*base{&h.last, &h.first} {
-		all := b.good
-		b.good = nil
-		for _, at := range all {
-			at = slices.DeleteFunc(slices.Clone(at), func(i int) bool { _, asked := h.runs[i].Field(field); return !asked })
-			if len(at) == 0 {
-				break
-			}
-			b.good = append(b.good, at)
-		}
-	}
-	h.first.good = h.first.good[:min(len(h.first.good), len(h.last.good))]
-	return h
-}
-
-// neededOf are the earlier runs whose fields are looked into to judge a run.
+// neededOf are the earlier runs whose fields, and of pages whose samples, are looked into to judge a run.
 func neededOf(r Run, earlier []Run) []int64 {
 	seqs := newHistory(r, earlier, "").needed()
 	if r.Form == FormPage {

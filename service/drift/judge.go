@@ -13,8 +13,8 @@ import (
 type Verdict struct {
 	State    State
 	Findings []Finding // drift first, then by field
-	// Against is how many good runs it was held against, AgainstRows their useful rows. Of a page without any it is how many
-	// were good for one of its fields.
+	// Against is how many good runs it was held against, AgainstRows their useful rows. Of a page it is how many were good
+	// for the one of its fields that has the most.
 	Against, AgainstRows int
 	// Contract says that a contract was held against it, too.
 	Contract bool
@@ -39,16 +39,13 @@ func Judge(r Run, earlier []Run, c *Contract) Verdict {
 	}
 	j := judge{run: r, history: newHistory(r, earlier, "")}
 	v := Verdict{Contract: c != nil}
-	if len(j.last.good) > 0 {
-		j.before = j.pooled(j.last, 1)
-		v.Against, v.AgainstRows = len(j.last.good[0]), j.before.Useful
-	}
 	switch {
 	case r.Form == FormPage:
-		if held := j.page(earlier); v.Against == 0 { // fetches are one row each
-			v.Against, v.AgainstRows = held, held
-		}
+		v.Against = j.page(earlier)
+		v.AgainstRows = v.Against // fetches are one row each
 	case len(j.last.good) > 0:
+		j.before = j.pooled(j.last, 1)
+		v.Against, v.AgainstRows = len(j.last.good[0]), j.before.Useful
 		j.fields()
 	}
 	if c != nil {
@@ -69,14 +66,17 @@ func Judge(r Run, earlier []Run, c *Contract) Verdict {
 	return v
 }
 
-// first says since when a field drifts: since the run before, if that had drift of it, too.
+// first says since when a field drifts: since the run before, if that had drift of it, too. Before a page that is the one
+// that asked for the field.
 func first(found []Finding, r Run, earlier []Run) {
-	i := slices.IndexFunc(earlier, func(e Run) bool { return e.State == Drift || e.State.Compared() })
 	for n, f := range found {
 		if !f.Word.Alarm() {
 			continue
 		}
 		found[n].Since = r.Ref
+		i := slices.IndexFunc(earlier, func(e Run) bool {
+			return (e.State == Drift || e.State.Compared()) && (r.Form != FormPage || !r.asked(f.Field) || e.asked(f.Field))
+		})
 		if i < 0 {
 			continue
 		}
@@ -103,7 +103,7 @@ type judge struct {
 // inGood names the good runs that something is said of, of those before so many that are looked at together.
 func (j *judge) inGood(b base, together int) string {
 	at := b.good[together-1]
-	whole := !slices.ContainsFunc(at, func(i int) bool { return j.runs[i].State == Drift })
+	whole := !j.others && !slices.ContainsFunc(at, func(i int) bool { return j.runs[i].State == Drift })
 	switch {
 	case !whole && len(at) == 1:
 		return "in the last run that was good for it"
@@ -153,7 +153,7 @@ func (j *judge) sorted() []Finding {
 // nothing of the others. held is how many runs one of them was held against at most.
 func (j *judge) page(earlier []Run) (held int) {
 	for _, f := range j.run.Fields {
-		one := judge{run: j.run, history: newHistory(j.run, earlier, f.Path).asking(f.Path)}
+		one := judge{run: j.run, history: newHistory(j.run, earlier, f.Path)}
 		if f.Filled == 0 {
 			one.required(f.Path)
 		} else {

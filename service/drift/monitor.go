@@ -1,9 +1,11 @@
 package drift
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -256,10 +258,11 @@ func (m *Monitor) Named(ctx context.Context, profile, name string) (Collector, e
 // Line is one field of a collector over its runs.
 type Line struct {
 	Field    string
-	Now      float64   // coverage, 0 to 1
+	Asked    bool      // false where the newest run is a fetch that did not ask for it
+	Now      float64   // coverage, 0 to 1; -1 where the newest run does not say
 	Before   float64   // in the good runs; -1 without any
 	Against  int       // how many good runs those are; of a page, runs that were good for this field
-	History  []float64 // oldest first; -1 where a run says nothing of it
+	History  []float64 // oldest first; -1 where a run says nothing of it. Of a page the runs that asked for it alone
 	Type     string
 	Findings []Finding
 }
@@ -268,7 +271,7 @@ type Line struct {
 type Detail struct {
 	Standing
 	Lines []Line // those with drift first
-	Runs  []Run  // newest first
+	Runs  []Run  // newest first; of a page all that are stored
 	// Good is the newest good run before the newest, to lay samples side by side; its Seq is 0
 	// without one.
 	Good Run
@@ -276,7 +279,7 @@ type Detail struct {
 	Key string
 }
 
-// shownRuns is how many runs a Detail has.
+// shownRuns is how many runs of a field a Detail has.
 const shownRuns = 60
 
 // Show is the detail of a collector. Without runs the error is ErrUnknown.
@@ -285,7 +288,11 @@ func (m *Monitor) Show(ctx context.Context, c Collector) (Detail, error) {
 	if err != nil {
 		return Detail{}, err
 	}
-	all, err := store.Runs(ctx, c, shownRuns)
+	limit := shownRuns
+	if c.Kind == Target { // the newest may not have asked for what is shown
+		limit = math.MaxInt32
+	}
+	all, err := store.Runs(ctx, c, limit)
 	if err != nil {
 		return Detail{}, err
 	}
@@ -318,33 +325,31 @@ var ErrUnknown = errors.New("no run of it is stored")
 
 func (d *Detail) lines(h history, earlier []Run) {
 	base := h.pooled(h.last, 1)
-	add := func(path string) {
-		now, asked := d.Run.Field(path)
-		line := Line{Field: path, Now: now.Coverage(d.Run.Useful), Before: -1, Type: now.Type(), Against: d.Verdict.Against}
-		before, _ := base.Field(path)
-		rows := base.Useful
-		if d.Run.Form == FormPage {
-			if asked {
-				h := newHistory(d.Run, earlier, path).asking(path)
-				before, _ = h.pooled(h.last, 1).Field(path)
-			}
-			rows = before.Present // other fetches did not ask for it
-			line.Against = rows
+	seen := map[string]bool{}
+	once := func(path string) {
+		if seen[path] {
+			return
 		}
+		seen[path] = true
+		line := Line{Field: path, Now: -1, Before: -1, Against: d.Verdict.Against}
+		now, known := d.Run.Field(path)
+		of, rows := base, base.Useful
+		if d.Run.Form == FormPage {
+			h := newHistory(d.Run, earlier, path)
+			of = h.pooled(h.last, 1)
+			rows = of.Useful
+			line.Against = rows // a row each
+		}
+		line.Asked = known || d.Run.Form != FormPage || d.Run.Useful == 0
+		if line.Asked && d.Run.Useful > 0 {
+			line.Now, line.Type = now.Coverage(d.Run.Useful), now.Type()
+		}
+		before, _ := of.Field(path)
+		line.Type = cmp.Or(line.Type, before.Type())
 		if rows > 0 {
 			line.Before = before.Coverage(rows)
-			if line.Type == "" {
-				line.Type = before.Type()
-			}
 		}
-		for _, r := range slices.Backward(d.Runs) {
-			f, known := r.Field(path)
-			if r.Useful == 0 || r.Form == FormPage && !known {
-				line.History = append(line.History, -1)
-			} else {
-				line.History = append(line.History, f.Coverage(r.Useful))
-			}
-		}
+		line.History = d.history(path)
 		for _, f := range d.Verdict.Findings {
 			if f.Field == path {
 				line.Findings = append(line.Findings, f)
@@ -352,21 +357,35 @@ func (d *Detail) lines(h history, earlier []Run) {
 		}
 		d.Lines = append(d.Lines, line)
 	}
-	seen := map[string]bool{}
-	once := func(path string) {
-		if !seen[path] {
-			seen[path] = true
-			add(path)
-		}
-	}
 	for _, f := range d.Verdict.Findings {
 		once(f.Field)
 	}
-	for _, r := range []Run{d.Run, base} {
+	runs := []Run{d.Run, base}
+	if d.Run.Form == FormPage { // what others asked for
+		runs = d.Runs[:min(len(d.Runs), shownRuns)]
+	}
+	for _, r := range runs {
 		for _, f := range r.Fields {
 			once(f.Path)
 		}
 	}
+}
+
+// history is the coverage of a field in its last runs, oldest first.
+func (d *Detail) history(path string) (out []float64) {
+	for _, r := range d.Runs {
+		f, known := r.Field(path)
+		switch {
+		case len(out) == shownRuns:
+		case r.Form == FormPage && !known && len(r.Fields) > 0: // it did not ask for it
+		case r.Useful == 0 || r.Form == FormPage && !known:
+			out = append(out, -1)
+		default:
+			out = append(out, f.Coverage(r.Useful))
+		}
+	}
+	slices.Reverse(out)
+	return out
 }
 
 // Compare holds a run that is not stored against those of its collector and a contract; nil means the

@@ -63,6 +63,9 @@ func (d Detail) Pairs() []Pair {
 		return rank(a) - rank(b)
 	})
 	for _, s := range d.Good.Sample {
+		if d.Run.Form == FormPage && d.Run.Useful > 0 && !d.Run.asked(s.Key) {
+			continue // it is not gone: this fetch did not ask for it
+		}
 		if !slices.ContainsFunc(out, func(p Pair) bool { return p.Key == s.Key }) {
 			out = append(out, Pair{Key: s.Key, Before: s.Text, Run: d.Good.Ref})
 		}

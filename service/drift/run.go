@@ -152,6 +152,12 @@ func (r Run) Field(path string) (Field, bool) {
 	return r.Fields[i], true
 }
 
+// asked reports whether the fetch of a page required a field.
+func (r Run) asked(path string) bool {
+	_, ok := r.Field(path)
+	return ok
+}
+
 // Sample is one masked row of a run, or one required field of a page.
 type Sample struct {
 	// Key tells samples of the same row in two runs: the contract's key, else what the input says; of a page it is

@@ -54,6 +54,8 @@ CREATE TABLE accepted (
 	reason  TEXT NOT NULL
 ) STRICT;
 `,
+	// The fields that the fetch of a page required, as a list; of an earlier one they are in its fields alone, and '*' stands for them.
+	`ALTER TABLE runs ADD COLUMN asked TEXT NOT NULL DEFAULT '["*"]';`,
 }
 
 // Keep is how much is kept. The oldest goes first, in the transaction that writes a run.
@@ -116,6 +118,16 @@ func (s *Store) Put(ctx context.Context, r Run, judge func(r Run, earlier []Run)
 	if err != nil {
 		return Verdict{}, err
 	}
+	paths := []string{}
+	for _, f := range r.Fields {
+		if r.Form == FormPage {
+			paths = append(paths, f.Path)
+		}
+	}
+	asked, err := json.Marshal(paths)
+	if err != nil {
+		return Verdict{}, err
+	}
 	var v Verdict
 	err = s.db.Write(ctx, "keeping a run of "+model.Line(r.Name, 80), func(ctx context.Context, tx *sql.Tx) error {
 		if err := tx.QueryRowContext(ctx, "SELECT seq, at FROM runs WHERE profile=? AND kind=? AND name=? AND ref=?", r.Profile, r.Kind, r.Name, r.Ref).
@@ -131,10 +143,10 @@ func (s *Store) Put(ctx context.Context, r Run, judge func(r Run, earlier []Run)
 		if err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `INSERT INTO runs (profile, kind, name, ref, at, form, returned, useful, class, cause, state, beyond, findings, fields, sample)
-			VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (profile, kind, name, ref) DO UPDATE SET form=excluded.form, returned=excluded.returned, useful=excluded.useful,
-			class=excluded.class, cause=excluded.cause, state=excluded.state, beyond=excluded.beyond, findings=excluded.findings, fields=excluded.fields, sample=excluded.sample`,
-			r.Profile, r.Kind, r.Name, r.Ref, database.Micros(r.At), r.Form, r.Returned, r.Useful, r.Class, r.Cause, v.State, r.Beyond, string(findings), fields, sample); err != nil {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO runs (profile, kind, name, ref, at, form, returned, useful, class, cause, state, beyond, findings, fields, sample, asked)
+			VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (profile, kind, name, ref) DO UPDATE SET form=excluded.form, returned=excluded.returned, useful=excluded.useful,
+			class=excluded.class, cause=excluded.cause, state=excluded.state, beyond=excluded.beyond, findings=excluded.findings, fields=excluded.fields, sample=excluded.sample, asked=excluded.asked`,
+			r.Profile, r.Kind, r.Name, r.Ref, database.Micros(r.At), r.Form, r.Returned, r.Useful, r.Class, r.Cause, v.State, r.Beyond, string(findings), fields, sample, string(asked)); err != nil {
 			return err
 		}
 		return s.prune(ctx, tx, r.Collector)
@@ -177,8 +189,8 @@ func (s *Store) list(ctx context.Context, query string, args ...any) ([]Run, err
 
 const columns = "seq, profile, kind, name, ref, at, form, returned, useful, class, cause, state, beyond, findings"
 
-// earlier are the runs before another one, newest first; those that Judge looks into have their fields and samples. What is
-// older than the last acceptance does not count, and the accepted run is good by it.
+// earlier are the runs before another one, newest first; those that Judge looks into have their fields and samples, and every
+// fetch of a page its fields, which say what it asked for. What is older than the last acceptance does not count, and the accepted run is good by it.
 func earlier(ctx context.Context, q database.Queryer, r Run) ([]Run, error) {
 	a, err := lastAccepted(ctx, q, r.Collector)
 	if err != nil {
@@ -190,7 +202,7 @@ func earlier(ctx context.Context, q database.Queryer, r Run) ([]Run, error) {
 	}
 	at, from := database.Micros(r.At), database.Micros(a.RunAt)
 	var out []Run
-	if err := database.Each(ctx, q, `SELECT `+columns+`, x'', x'' FROM runs WHERE profile=? AND kind=? AND name=? AND (at < ? OR at = ? AND seq < ?) AND (at > ? OR at = ? AND seq >= ?)
+	if err := database.Each(ctx, q, `SELECT `+columns+`, CASE form WHEN 'page' THEN fields ELSE x'' END, x'' FROM runs WHERE profile=? AND kind=? AND name=? AND (at < ? OR at = ? AND seq < ?) AND (at > ? OR at = ? AND seq >= ?)
 		ORDER BY at DESC, seq DESC`,
 		[]any{r.Profile, r.Kind, r.Name, at, at, seq, from, from, a.RunSeq}, func(row database.Scanner) error {
 			e, err := scan(row)
@@ -214,8 +226,10 @@ func earlier(ctx context.Context, q database.Queryer, r Run) ([]Run, error) {
 	}); err != nil {
 		return nil, err
 	}
-	for i := range out {
-		out[i].Fields, out[i].Sample = full[out[i].Seq].Fields, full[out[i].Seq].Sample
+	for i, e := range out {
+		if f, needed := full[e.Seq]; needed {
+			out[i].Fields, out[i].Sample = f.Fields, f.Sample
+		}
 	}
 	return out, nil
 }

@@ -219,7 +219,7 @@ func (a *app) driftShowCommand() *cobra.Command {
 type lineJSON struct {
 	Field    string     `json:"field"`
 	Type     string     `json:"type"`
-	Coverage float64    `json:"coverage"`
+	Coverage *float64   `json:"coverage"`
 	Before   *float64   `json:"before"`
 	History  []*float64 `json:"history"`
 }
@@ -245,6 +245,9 @@ func (t *task) printDetail(d drift.Detail, asJSON bool) error {
 	rows := [][]string{{"FIELD", "TYPE", "NOW", "BEFORE", "RUNS", "SAYS"}}
 	for _, l := range d.Lines {
 		says := "-"
+		if !l.Asked {
+			says = "not asked for"
+		}
 		if len(l.Findings) > 0 {
 			says = string(l.Findings[0].Word)
 		}
@@ -283,7 +286,7 @@ func (t *task) printDetailJSON(d drift.Detail) error {
 		return &x
 	}
 	for _, l := range d.Lines {
-		line := lineJSON{l.Field, l.Type, l.Now, known(l.Before), []*float64{}}
+		line := lineJSON{l.Field, l.Type, known(l.Now), known(l.Before), []*float64{}}
 		for _, x := range l.History {
 			line.History = append(line.History, known(x))
 		}

@@ -70,11 +70,15 @@ const bars = 24
 
 func (p *Page) fillDetail() {
 	d := &p.detail
+	runs := 4
+	for _, l := range d.Lines {
+		runs = max(runs, min(len(l.History), bars))
+	}
 	d.table.Columns = []widget.Column{
 		{Title: "FIELD", Width: 22},
 		{Title: "NOW", Width: 6, Right: true},
 		{Title: "BEFORE", Width: 6, Right: true},
-		{Title: "RUNS", Width: min(max(len(d.Runs), 4), bars)},
+		{Title: "RUNS", Width: runs},
 		{Title: "TYPE", Width: 7, Priority: 1},
 		{Title: "SAYS", Width: 14, Flex: true},
 	}
@@ -83,6 +87,9 @@ func (p *Page) fillDetail() {
 	d.table.SetRowsKeyed(len(lines), func(i int) string { return lines[i].Field }, func(i int) []widget.Cell {
 		l, t := lines[i], p.deps.Theme
 		says := widget.Cell{Text: "-", Ink: t.Muted}
+		if !l.Asked {
+			says.Text = "not asked for"
+		}
 		if len(l.Findings) > 0 {
 			f := l.Findings[0]
 			says.Text = string(f.Word)
@@ -211,7 +218,10 @@ func (p *Page) renderDetail(w, h int) string {
 		}
 		if len(l.Findings) == 0 {
 			foot = widget.Wrapped(t.Muted, fmt.Sprintf("%s is as in the %s", l.Field, text.Counted(l.Against, "good run")+" before"), iw-2)
-			if l.Against == 0 {
+			switch {
+			case !l.Asked:
+				foot = widget.Wrapped(t.Muted, l.Field+": the newest fetch did not ask for it", iw-2)
+			case l.Against == 0:
 				foot = widget.Wrapped(t.Muted, l.Field+": no good run before", iw-2)
 			}
 		}

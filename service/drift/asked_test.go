@@ -1,0 +1,112 @@
+package drift
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"zonedeck/model"
+)
+
+// asker fetches a page again and again, each time with other required fields.
+type asker struct {
+	t *testing.T
+	m *Monitor
+	n int
+}
+
+// fetch asks n times for fields; those that are given with a "!" before their name are not found.
+func (a *asker) fetch(n int, paths ...string) {
+	a.t.Helper()
+	for range n {
+		r := model.FetchResult{
+			ID: fmt.Sprintf("f_%03d", a.n), Started: today.Add(time.Duration(a.n-1000) * time.Hour), ContentType: "text/html",
+			Request: model.FetchRequest{URL: "http://shop.test/x"},
+		}
+		page := ""
+		for _, path := range paths {
+			name, missing := strings.CutPrefix(path, "!")
+			r.Fields = append(r.Fields, model.Field{Path: name, Found: !missing, Value: "text"})
+			if !missing {
+				page += "<b class=" + strings.TrimPrefix(name, ".") + ">text of " + r.ID + "</b>"
+			}
+		}
+		if err := a.m.Fetched(a.t.Context(), "p", r, []byte("<div>"+page+"</div>")); err != nil {
+			a.t.Fatal(err)
+		}
+		a.n++
+	}
+}
+
+func (a *asker) show() Detail {
+	a.t.Helper()
+	d, err := a.m.Show(a.t.Context(), Collector{"p", Target, "shop.test/x"})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return d
+}
+
+func (d Detail) line(field string) Line {
+	return d.Lines[slices.IndexFunc(d.Lines, func(l Line) bool { return l.Field == field })]
+}
+
+// A field has its history from the fetches that asked for it, however many asked for others since.
+func TestTheHistoryOfAFieldIsOfTheFetchesThatAskedForIt(t *testing.T) {
+	for name, others := range map[string]int{"as many as are compared": 40, "more than are kept": 100} {
+		t.Run(name, func(t *testing.T) {
+			a := &asker{t: t, m: monitor(t, openStore(t, Keep{Runs: 8, Age: 1000 * 24 * time.Hour, Bytes: 1 << 30, Accepted: 5}))}
+			a.fetch(5, ".price", ".title")
+			a.fetch(2, "!.price")
+			a.fetch(others, ".title")
+			a.fetch(1, "!.price")
+			d := a.show()
+			want := "drift\nmissing: .price matched nothing, and the fetch requires it; it matched in the last 5 runs that were good for it; first seen at f_005"
+			if got := said(d.Verdict); got != want || d.Verdict.Against != 5 {
+				t.Errorf("%s, against %d", got, d.Verdict.Against)
+			}
+			price, title := d.line(".price"), d.line(".title")
+			if price.Before != 1 || price.Against != 5 || !slices.Equal(price.History[:5], []float64{1, 1, 1, 1, 1}) || price.History[len(price.History)-1] != 0 || !price.Asked {
+				t.Errorf("%+v", price)
+			}
+			if title.Asked || title.Now != -1 || title.Before != 1 || len(title.Findings) != 0 {
+				t.Errorf("not asked for now: %+v", title)
+			}
+			if p := d.Pairs(); len(p) != 1 || p[0].Run != "f_004" || !strings.Contains(p[0].Before, "text of f_004") || p[0].Failure() != ".price matches nothing any more" {
+				t.Errorf("%+v", p)
+			}
+		})
+	}
+}
+
+// A fetch with a field that was never asked for has nothing to be held against, whatever others were good.
+func TestAFieldThatWasNeverAskedForIsHeldAgainstNothing(t *testing.T) {
+	a := &asker{t: t, m: monitor(t, openStore(t, DefaultKeep()))}
+	a.fetch(12, ".title")
+	a.fetch(1, ".new")
+	if d := a.show(); d.Verdict.State != First || d.Verdict.Against != 0 || d.line(".new").Before != -1 {
+		t.Errorf("%+v, %+v", d.Verdict, d.Lines)
+	}
+}
+
+// What fetches asked for once cannot fill the store, and takes nothing from what is asked for still.
+func TestRunsKeptForTheirFieldsAreBoundedInTotal(t *testing.T) {
+	a := &asker{t: t, m: monitor(t, openStore(t, Keep{Runs: 8, Age: 1000 * 24 * time.Hour, Bytes: 1 << 30, Accepted: 5}))}
+	a.fetch(40, ".price")
+	for i := range 2 * heldFields {
+		a.fetch(1, fmt.Sprintf(".once-%d", i))
+		if i%(heldFields-1) == 0 {
+			a.fetch(1, ".price")
+		}
+	}
+	// All of the price, and one of each of the other fields that count.
+	if n := len(mustRuns(t, a.m, a.show().Run.Collector)); n != 43+heldFields-1 {
+		t.Errorf("%d runs", n)
+	}
+	a.fetch(1, "!.price")
+	if got := a.show().Verdict.Findings[0].Text; !strings.HasSuffix(got, "it matched in the last 30 runs that were good for it") {
+		t.Error(got)
+	}
+}
