@@ -207,7 +207,7 @@ func earlier(ctx context.Context, q database.Queryer, r Run) ([]Run, error) {
 		[]any{r.Profile, r.Kind, r.Name, at, at, seq, from, from, a.RunSeq}, func(row database.Scanner) error {
 			e, err := scan(row)
 			if e.Seq == a.RunSeq {
-				e.State = Good
+				e.State, e.Findings = Good, nil
 			}
 			out = append(out, e)
 			return err

@@ -155,6 +155,9 @@ func TestWhatIsAcceptedIsNormalUntilItIsTakenBack(t *testing.T) {
 	if said := result(t, m, "job-3", 7, many(30, broken)); said != "" {
 		t.Error(said)
 	}
+	if d := show(t, m); d.Verdict.State != Good || d.Verdict.Against != 1 || d.Good.Ref != "job-2" {
+		t.Errorf("held against %s: %+v", d.Good.Ref, d.Verdict)
+	}
 	if said := result(t, m, "job-4", 6, many(30, whole)); said != "" { // filled again is no drift
 		t.Error(said)
 	}
@@ -170,6 +173,22 @@ func TestWhatIsAcceptedIsNormalUntilItIsTakenBack(t *testing.T) {
 	result(t, m, "job-5", 5, `{"error":"dead"}`)
 	if _, err := m.Accept(t.Context(), gdX, 0, ""); !errors.Is(err, ErrNothing) {
 		t.Error(err)
+	}
+}
+
+// The accepted run is what the next one is held against, although it was drift when it came.
+func TestTheRunAfterAnAcceptanceIsHeldAgainstTheAcceptedOne(t *testing.T) {
+	m := monitor(t, openStore(t, DefaultKeep()))
+	for i := range 5 {
+		result(t, m, fmt.Sprintf("job-%d", i), 50-i, many(30, whole))
+	}
+	result(t, m, "job-5", 40, many(30, broken))
+	if _, err := m.Accept(t.Context(), gdX, 0, ""); err != nil {
+		t.Fatal(err)
+	}
+	want := "drift in gd_x: name is in none of 30 rows; it was filled in 100 % in the good run before"
+	if said := result(t, m, "job-6", 39, many(30, `{"title":"n%d","price":null,"input":{"url":"u%d"}}`)); said != want {
+		t.Errorf("%q, want %q", said, want)
 	}
 }
 
