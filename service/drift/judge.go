@@ -20,6 +20,8 @@ type Verdict struct {
 	Contract bool
 	// Accepted says that an operator accepted the run itself.
 	Accepted bool
+	// First says what a run that nothing is there to compare with is the first of; empty for others.
+	First string
 }
 
 // Judged reports whether the run was held against anything at all.
@@ -59,11 +61,29 @@ func Judge(r Run, earlier []Run, c *Contract) Verdict {
 	case slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Word == TooFew }):
 		v.State = Few
 	case v.Against == 0:
-		v.State = First
+		v.State, v.First = First, firstOf(r, earlier)
 	default:
 		v.State = Good
 	}
 	return v
+}
+
+// firstOf says what a run is the first of, where no earlier one is there that it can be held against.
+func firstOf(r Run, earlier []Run) string {
+	useful := slices.DeleteFunc(slices.Clone(earlier), func(e Run) bool { return e.Useful == 0 })
+	alike := func(e Run) bool {
+		return e.Form == r.Form && (r.Form != FormPage || slices.ContainsFunc(r.Fields, func(f Field) bool { return e.asked(f.Path) }))
+	}
+	switch {
+	case len(useful) == 0:
+		return "the first run"
+	case slices.ContainsFunc(useful, alike):
+		return "the first good run"
+	case r.Form == FormPage:
+		return "the first run that asked for its fields"
+	default:
+		return "the first run as " + strings.ToUpper(string(r.Form))
+	}
 }
 
 // first says since when a field drifts: since the run before, if that had drift of it, too. Before a page that is the one

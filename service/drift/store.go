@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"time"
 
 	"zonedeck/model"
@@ -108,7 +109,8 @@ type Acceptance struct {
 }
 
 // Put writes a run with the verdict that judge gives of it and the runs before, newest first, since the
-// last acceptance. A run of the same job or fetch is replaced. What is too much is forgotten.
+// last acceptance. A run of the same job or fetch is replaced; in another form, as a result that is downloaded once more
+// as CSV, only where it could be held against nothing in its own and can be in the new one. What is too much is forgotten.
 func (s *Store) Put(ctx context.Context, r Run, judge func(r Run, earlier []Run) Verdict) (Verdict, error) {
 	fields, err := pack(r.Fields)
 	if err != nil {
@@ -130,13 +132,20 @@ func (s *Store) Put(ctx context.Context, r Run, judge func(r Run, earlier []Run)
 	}
 	var v Verdict
 	err = s.db.Write(ctx, "keeping a run of "+model.Line(r.Name, 80), func(ctx context.Context, tx *sql.Tx) error {
-		if err := tx.QueryRowContext(ctx, "SELECT seq, at FROM runs WHERE profile=? AND kind=? AND name=? AND ref=?", r.Profile, r.Kind, r.Name, r.Ref).
-			Scan(&r.Seq, database.Time(&r.At)); err != nil && !errors.Is(err, sql.ErrNoRows) {
+		was, err := stored(ctx, tx, r)
+		if err != nil {
 			return err
+		}
+		if was.Seq > 0 {
+			r.Seq, r.At = was.Seq, was.At
 		}
 		runs, err := earlier(ctx, tx, r)
 		if err != nil {
 			return err
+		}
+		if was.Seq > 0 && was.Form != r.Form && (was.State != First || !slices.ContainsFunc(runs, func(e Run) bool { return e.Form == r.Form })) {
+			v = Verdict{State: was.State, Findings: was.Findings}
+			return nil
 		}
 		v = judge(r, runs)
 		findings, err := json.Marshal(v.Findings)
@@ -152,6 +161,15 @@ func (s *Store) Put(ctx context.Context, r Run, judge func(r Run, earlier []Run)
 		return s.prune(ctx, tx, r.Collector)
 	})
 	return v, err
+}
+
+// stored is the run of a job or fetch as it is stored, without fields and sample; its Seq is 0 where it is not.
+func stored(ctx context.Context, q database.Queryer, r Run) (was Run, err error) {
+	err = database.Each(ctx, q, "SELECT "+columns+", x'', x'' FROM runs WHERE profile=? AND kind=? AND name=? AND ref=?", []any{r.Profile, r.Kind, r.Name, r.Ref}, func(row database.Scanner) error {
+		was, err = scan(row)
+		return err
+	})
+	return was, err
 }
 
 // Collectors are the collectors of a profile with runs, each with its newest, by name.

@@ -426,3 +426,46 @@ func TestADamagedStoreIsPutAside(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A result that is downloaded once more in another form is the same run: what it was found to be stays.
+func TestAResultThatIsDownloadedInAnotherFormStaysTheRunThatItWas(t *testing.T) {
+	m := monitor(t, openStore(t, DefaultKeep()))
+	put := func(id string, days int, form Form, drifts bool) Standing {
+		t.Helper()
+		p := NewProfiler(nil)
+		row := `{"name":"n","price":1}`
+		if drifts {
+			row = `{"name":"n","price":null}`
+		}
+		if err := rows.EachRow(strings.NewReader(strings.Repeat(row+"\n", 30)), "ndjson", func(r rows.Row) error {
+			r.Flat = form == FormCSV
+			p.Row(r)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := m.put(t.Context(), p.Run(gdX, id, today.AddDate(0, 0, -days))); err != nil {
+			t.Fatal(err)
+		}
+		return show(t, m).Standing
+	}
+	for i, c := range []struct {
+		id     string
+		form   Form
+		drifts bool
+		want   string
+	}{
+		{"job-1", FormJSON, false, "json first: the first run"},
+		{"job-1", FormCSV, false, "json first: the first run"},
+		{"job-2", FormJSON, true, "json drift: "},
+		{"job-2", FormCSV, true, "json drift: "},
+		{"job-3", FormCSV, false, "csv first: the first run as CSV"},
+		{"job-3", FormJSON, false, "json ok: "}, // there is something to hold it against
+		{"job-3", FormCSV, false, "json ok: "},
+	} {
+		s := put(c.id, 9-i, c.form, c.drifts)
+		if got := fmt.Sprintf("%s %s: %s", s.Run.Form, s.Verdict.State, s.Verdict.First); s.Run.Ref != c.id || got != c.want {
+			t.Errorf("%d: %s %s, want %s", i, s.Run.Ref, got, c.want)
+		}
+	}
+}

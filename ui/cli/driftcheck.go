@@ -97,7 +97,7 @@ func newCheckedJSON(r drift.Run, v drift.Verdict) checkedJSON {
 	case drift.Few:
 		out.Why = fmt.Sprintf("%s has too few rows to tell", r.Ref)
 	default:
-		out.Why = fmt.Sprintf("%s is the first run: there is nothing to compare it with, and no contract", r.Ref)
+		out.Why = fmt.Sprintf("%s is %s: there is nothing to compare it with, and no contract", r.Ref, v.First)
 	}
 	return out
 }

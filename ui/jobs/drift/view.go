@@ -171,7 +171,7 @@ func (p *Page) says(s service.Standing, w, limit int) []string {
 	if len(out) == 0 {
 		switch s.Verdict.State {
 		case service.First:
-			out = widget.Wrapped(t.Muted, "the first run: the next ones are compared with it", w)
+			out = widget.Wrapped(t.Muted, s.Verdict.First+": the next ones are compared with it", w)
 		case service.Good:
 			if s.Verdict.Accepted {
 				return widget.Wrapped(t.Muted, "its newest run is accepted: the next ones are compared with it", w)
