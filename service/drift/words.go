@@ -40,7 +40,8 @@ func Sparkline(history []float64, w int) string {
 }
 
 // Difference draws a sample before and after as lines that begin with a blank, "-" or "+"; JSON is laid
-// out first. Of one that is missing nothing is drawn.
+// out first, without the commas at the ends of lines: one that a later value needs is no difference of the line. Of one that
+// is missing nothing is drawn.
 func Difference(before, after string) string {
 	before, after = laidOut(before), laidOut(after)
 	if before == "" || after == "" || before == after {
@@ -70,7 +71,7 @@ func laidOut(s string) string {
 	}
 	var b bytes.Buffer
 	if json.Indent(&b, []byte(s), "", "  ") == nil {
-		s = b.String()
+		s = strings.ReplaceAll(b.String(), ",\n", "\n") // a text has no line break
 	}
 	return s + "\n"
 }
