@@ -230,4 +230,4 @@ func (m *Monitor) FirstGood(ctx context.Context, c Collector) (Run, error) {
 }
 
 // ErrNoGood says that no run of a collector was good.
-var ErrNoGood = errors.New("no good run of it is stored")
+var ErrNoGood = errors.New("a contract is proposed from a good run, and none of it is stored: accept its newest run, or write the contract by hand")

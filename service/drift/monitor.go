@@ -442,7 +442,7 @@ var (
 	ErrNothing  = errors.New("its newest run has no useful row, which cannot be the new normal")
 	ErrAccepted = errors.New("its newest run is accepted already")
 	ErrNormal   = errors.New("its newest run is like those before it: there is nothing to accept")
-	ErrRefused  = errors.New("accepting its newest run changes nothing: it does not differ from earlier ones, and its contract or the fetch asks for more")
+	ErrRefused  = errors.New("accepting its newest run would change nothing: all that is wrong with it is asked for by its contract or by the fetch")
 )
 
 // TakeBack takes the newest acceptance back, and judges the runs since anew. Without one the error is ErrNotAccepted.
