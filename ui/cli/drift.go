@@ -107,6 +107,7 @@ type standingJSON struct {
 	Contract bool               `json:"contract"`
 	Silent   int                `json:"silent"`
 	Class    string             `json:"class"`
+	Cause    string             `json:"cause"`
 	Accepted *acceptedJSON      `json:"accepted"`
 	Findings []driftFindingJSON `json:"findings"`
 }
@@ -122,7 +123,7 @@ func newStandingJSON(s drift.Standing) standingJSON {
 	out := standingJSON{
 		Kind: string(s.Run.Kind), Name: s.Run.Name, State: string(s.Verdict.State), Judged: s.Verdict.Judged(), Run: s.Run.Ref, At: s.Run.At.UTC().Format(time.RFC3339),
 		Returned: s.Run.Returned, Useful: s.Run.UsefulRows(), Against: s.Verdict.Against, Contract: s.Verdict.Contract,
-		Silent: s.Silent, Class: string(s.SilentClass), Findings: newDriftFindings(s.Verdict.Findings),
+		Silent: s.Silent, Class: string(s.SilentClass), Cause: string(s.SilentCause), Findings: newDriftFindings(s.Verdict.Findings),
 	}
 	if a := s.Accepted; a.Seq > 0 {
 		out.Accepted = &acceptedJSON{a.Ref, a.At.UTC().Format(time.RFC3339), a.Person, a.Reason}

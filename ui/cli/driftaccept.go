@@ -145,7 +145,7 @@ func (t *task) amendContract(ctx context.Context, kind drift.Kind, id string) (c
 // tellLeft says what stays drift although the newest run is accepted, and what to do about it.
 func (t *task) tellLeft(ctx context.Context, s drift.Standing) {
 	kind, id := s.Run.Kind, s.Run.Name
-	t.app.say("zonedeck: %s stays drift, and 'drift check' exits 14:", sanitizeLine(s.Run.Ref))
+	t.app.warn("%s stays drift, and 'drift check' exits 14: %s", sanitizeLine(s.Run.Ref), sanitizeLine(strings.Join(drift.Names(s.Left), ", ")))
 	contract, fetch := false, false
 	for _, f := range s.Left {
 		contract, fetch = contract || f.Contract, fetch || !f.Contract

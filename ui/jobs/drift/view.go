@@ -221,6 +221,8 @@ func (p *Page) renderDetail(w, h int) string {
 			switch {
 			case !l.Asked:
 				foot = widget.Wrapped(t.Muted, l.Field+": the newest fetch did not ask for it", iw-2)
+			case d.Verdict.Accepted:
+				foot = widget.Wrapped(t.Muted, l.Field+": the newest run is accepted; the next ones are compared with it", iw-2)
 			case l.Against == 0:
 				foot = widget.Wrapped(t.Muted, l.Field+": no good run before", iw-2)
 			}
