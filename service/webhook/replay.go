@@ -64,15 +64,25 @@ func (v Verifier) CanSign() bool { return v.sign != nil }
 // Kind is the verifier's kind.
 func (v Verifier) Kind() string { return v.kind }
 
+// ReplayHost is the host and port of an address that a delivery can be sent to once more. Errors: ErrElsewhere, or what is
+// wrong with the address.
+func ReplayHost(to string) (string, error) {
+	u, err := url.Parse(to)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return "", fmt.Errorf("%q is not an address like http://127.0.0.1:8080/hook", to)
+	}
+	if !loopback(u.Hostname()) {
+		return "", fmt.Errorf("%s: %w", u.Host, ErrElsewhere)
+	}
+	return u.Host, nil
+}
+
 // Send sends a delivery once more: its bytes as they came, or those of an edited copy. No redirect
 // is followed, and no proxy used. Errors: ErrElsewhere, the file's, the connection's.
 func (r Replay) Send(ctx context.Context) (Replayed, error) {
-	u, err := url.Parse(r.To)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return Replayed{}, fmt.Errorf("%q is not an address like http://127.0.0.1:8080/hook", r.To)
-	}
-	if !loopback(u.Hostname()) {
-		return Replayed{}, fmt.Errorf("%s: %w", u.Host, ErrElsewhere)
+	host, err := ReplayHost(r.To)
+	if err != nil {
+		return Replayed{}, err
 	}
 	path := r.Delivery.File
 	if r.Edited != "" {
@@ -102,7 +112,7 @@ func (r Replay) Send(ctx context.Context) (Replayed, error) {
 	transport := &http.Transport{DialContext: dialLoopback, DisableKeepAlives: true, DisableCompression: true}
 	resp, err := transport.RoundTrip(q)
 	if err != nil {
-		return out, fmt.Errorf("replaying to %s: %w", u.Host, err)
+		return out, fmt.Errorf("replaying to %s: %w", host, err)
 	}
 	defer resp.Body.Close()
 	word, err := io.ReadAll(io.LimitReader(resp.Body, maxReplayWord))

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
+	"zonedeck/service/webhook"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
 )
@@ -30,7 +31,7 @@ func (b *Inbox) askListen() tea.Cmd {
 				says += fmt.Sprintf("; %d were refused, and Activity says why", count)
 			}
 			return says, err
-		})
+		}, nil)
 	}
 	const field = "address"
 	form := widget.NewForm(b.deps.Theme, widget.Field{
@@ -45,12 +46,34 @@ func (b *Inbox) askListen() tea.Cmd {
 	dialog.Submit, dialog.Width = "receive", 70
 	dialog.OnSubmit = func(f *widget.Form) tea.Cmd {
 		address := strings.TrimSpace(f.Value(field))
-		return tea.Sequence(kit.CloseOverlay(dialog), b.does(func(ctx context.Context) (string, error) {
+		return b.submits(dialog, func(ctx context.Context) (string, error) {
 			url, err := store.Listen(ctx, address)
 			return "webhooks are received at " + url, err
-		}))
+		})
 	}
 	return kit.OpenOverlay(dialog)
+}
+
+// submits makes the call of a dialog, and closes that where it went well: what was filled in is there still where it did not.
+func (b *Inbox) submits(dialog *widget.FormDialog, call func(ctx context.Context) (says string, err error)) tea.Cmd {
+	dialog.Busy = true
+	dialog.Handle = func(msg tea.Msg) (tea.Cmd, bool) {
+		_, is := msg.(failed)
+		dialog.Busy = dialog.Busy && !is
+		return nil, is
+	}
+	return b.does(call, func(err error) tea.Cmd {
+		if err != nil {
+			return kit.Send(kit.ForOverlay{Overlay: dialog, Msg: failed{}})
+		}
+		return kit.CloseOverlay(dialog)
+	})
+}
+
+// ofThisMachine checks the address of a replay.
+func ofThisMachine(to string) error {
+	_, err := webhook.ReplayHost(strings.TrimSpace(to))
+	return err
 }
 
 // askEdited asks where an edited copy goes.
@@ -67,7 +90,7 @@ func (b *Inbox) askReplay(d model.Delivery, file string) tea.Cmd {
 	store := b.deps.Store
 	form := widget.NewForm(b.deps.Theme,
 		widget.Field{
-			Name: fieldTo, Label: "Address", Kind: widget.FieldText, Placeholder: "http://127.0.0.1:8080/hook", Check: widget.Required("name an address of this machine"),
+			Name: fieldTo, Label: "Address", Kind: widget.FieldText, Placeholder: "http://127.0.0.1:8080/hook", Value: b.to, Check: ofThisMachine,
 			Help: "Of this machine alone: 127.0.0.1, ::1 or localhost.",
 		},
 		widget.Field{
@@ -82,10 +105,11 @@ func (b *Inbox) askReplay(d model.Delivery, file string) tea.Cmd {
 	dialog.Intro, dialog.Submit, dialog.Width = what, "replay", 70
 	dialog.OnSubmit = func(f *widget.Form) tea.Cmd {
 		to, sign := strings.TrimSpace(f.Value(fieldTo)), f.On(fieldSign)
-		return tea.Sequence(kit.CloseOverlay(dialog), b.does(func(ctx context.Context) (string, error) {
+		b.to = to
+		return b.submits(dialog, func(ctx context.Context) (string, error) {
 			said, err := store.Replay(ctx, d, to, file, sign)
 			return "replayed " + d.ID + ": " + said, err
-		}))
+		})
 	}
 	return kit.OpenOverlay(dialog)
 }

@@ -71,6 +71,7 @@ type Inbox struct {
 	url     string // where somebody receives
 	here    bool
 	open    *opened // nil for the list
+	to      string  // where the last replay went
 	load    kit.Slot
 	near    kit.Slot // of the rows about the cursor
 	work    kit.Slot
@@ -116,6 +117,7 @@ type (
 		err  error
 	}
 	done   struct{}
+	failed struct{} // what a dialog submitted
 	edited struct {
 		delivery model.Delivery
 		file     string
@@ -193,15 +195,19 @@ func (b *Inbox) read(anew bool) tea.Cmd {
 }
 
 // does makes a call that changes something, and says how it went, also when the inbox is closed by
-// then.
-func (b *Inbox) does(call func(ctx context.Context) (says string, err error)) tea.Cmd {
+// then. What follows is then's, which may be nil.
+func (b *Inbox) does(call func(ctx context.Context) (says string, err error), then func(err error) tea.Cmd) tea.Cmd {
 	return kit.Do("", &b.work, b.deps.Ctx, func(ctx context.Context) tea.Msg {
 		says, err := call(ctx)
 		said := kit.Info(says)
 		if err != nil {
 			said = kit.Fail(err.Error())
 		}
-		return tea.Batch(said, kit.Send(kit.ForOverlay{Overlay: b, Msg: done{}}))
+		all := []tea.Cmd{said, kit.Send(kit.ForOverlay{Overlay: b, Msg: done{}})}
+		if then != nil {
+			all = append(all, then(err))
+		}
+		return tea.Batch(all...)
 	})
 }
 
@@ -285,7 +291,7 @@ func (b *Inbox) actOn(d model.Delivery, msg tea.Msg) (cmd tea.Cmd, handled bool)
 				return d.ID + " is no longer bookmarked", store.Bookmark(ctx, d.ID, false)
 			}
 			return d.ID + " is bookmarked", store.Bookmark(ctx, d.ID, true)
-		}), true
+		}, nil), true
 	case replay:
 		return b.askReplay(d, ""), true
 	case edit:

@@ -435,7 +435,7 @@ func TestReceivingBeginsAndEnds(t *testing.T) {
 		f.mu.Lock()
 		f.fails = nil
 		f.mu.Unlock()
-		s.Press("s", "ctrl+s")
+		s.Press("ctrl+s") // what was filled in is there still
 		s.Expect("received here at http://127.0.0.1:8787")
 		s.Press("s")
 		s.Expect("nobody receives")
@@ -451,14 +451,24 @@ func TestAReplayAsksWhereTo(t *testing.T) {
 		s.Press("e")
 		s.Expect("Replay an edited copy of hook-3")
 		s.Press("enter")
+		s.Type("http://192.0.2.1/x")
+		s.Press("ctrl+s")
+		s.Expect("192.0.2.1: a webhook is replayed to an address of this", "machine alone")
+		s.Press("ctrl+u")
 		s.Type("http://127.0.0.1:1/x")
 		s.Press("ctrl+s")
 		s.Expect("the receiver answered 200 stored")
 		f.mu.Lock()
-		defer f.mu.Unlock()
 		if f.sent != "hook-3 to http://127.0.0.1:1/x copy.json" {
 			t.Errorf("%q", f.sent)
 		}
+		f.fails = errors.New("nobody answers there")
+		f.mu.Unlock()
+		s.AllowError("nobody answers there")
+		s.Press("R")
+		s.Expect("http://127.0.0.1:1/x") // where the last one went
+		s.Press("ctrl+s")
+		s.Expect("nobody answers there", "Replay hook-3")
 	})
 }
 
