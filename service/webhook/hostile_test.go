@@ -86,7 +86,7 @@ func TestAPageInABrowserSendsNoWebhooks(t *testing.T) {
 func TestWhatIsNoBodyIsTheSendersFault(t *testing.T) {
 	in := openInbox(t, t.TempDir())
 	r, _ := listening(t, in, Config{Refused: func(run model.HookRefusals) { t.Errorf("the operator was told: %+v", run) }})
-	const head = "POST /a HTTP/1.1\r\nHost: x\r\n"
+	const head, early = "POST /a HTTP/1.1\r\nHost: x\r\n", "a body that ends early"
 	for what, c := range map[string]struct {
 		raw  string
 		want int
@@ -98,14 +98,14 @@ func TestWhatIsNoBodyIsTheSendersFault(t *testing.T) {
 		"a chunk of less than none":   {head + "Transfer-Encoding: chunked\r\n\r\n-5\r\nhello\r\n", http.StatusBadRequest},
 		"a chunk's line that is long": {head + "Transfer-Encoding: chunked\r\n\r\n1;" + strings.Repeat("a", 20_000) + "\r\nx\r\n0\r\n\r\n", http.StatusBadRequest},
 		"a trailer with an escape":    {head + "Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\nX-T: \x1b[2J\r\n\r\n", http.StatusBadRequest},
-		"a body that ends early":      {head + "Content-Length: 9\r\n\r\n{}", http.StatusBadRequest},
+		early:                         {head + "Content-Length: 9\r\n\r\n{}", http.StatusBadRequest},
 	} {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(r.URL(), "http://"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, err = io.WriteString(conn, c.raw)
-		if tcp, ok := conn.(*net.TCPConn); ok && err == nil {
+		if tcp, ok := conn.(*net.TCPConn); ok && err == nil && what == early { // the others are answered before they end, and the connection may be gone by then
 			err = tcp.CloseWrite()
 		}
 		var status int
