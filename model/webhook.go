@@ -87,11 +87,30 @@ type Delivery struct {
 	// Job is the job of the ledger that it is about, Snapshot the service's identifier that it
 	// names; empty where there is none.
 	Job, Snapshot string
-	// Outcome says what came of it: what the service answered when it was asked.
+	// Outcome says what came of it when it was worked on. What the service answered to a question stands with the job:
+	// JobState is its state in the ledger when the webhook was read, empty where that is not known.
 	Outcome    string
+	JobState   JobState
 	Bookmarked bool
 	// Worked is true when everything has been done about it.
 	Worked bool
+}
+
+// HookAsked is the Outcome of a webhook that had the service asked.
+const HookAsked = "the service is asked for the job's state"
+
+// CameOf is the Outcome, or what is known since the service was asked.
+func (d Delivery) CameOf() string {
+	if d.Outcome == HookAsked && d.JobState.Final() {
+		return "by now the job " + d.JobState.Predicate()
+	}
+	return d.Outcome
+}
+
+// HookJob is what the ledger knows of the job of a webhook.
+type HookJob struct {
+	Dataset string
+	State   JobState
 }
 
 // Header is the first value of a header, or "".

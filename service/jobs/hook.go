@@ -212,7 +212,7 @@ func (rn *Runner) Heard(ctx context.Context, news model.HookNews) (job model.Job
 	if err := rn.AskNow(ctx, job.ID); err != nil {
 		return job, "the service was not asked: " + line(err.Error()), nil
 	}
-	return job, "the service is asked for the job's state", nil
+	return job, model.HookAsked, nil
 }
 
 func onItsWay(job model.Job) bool {

@@ -145,11 +145,11 @@ func (l *Ledger) Jobs(ctx context.Context, limit int) (list []model.Job, total i
 	return list, total, err
 }
 
-// Datasets are the data sets of jobs, by their identifiers; those that the ledger does not have are
-// left out.
-func (l *Ledger) Datasets(ctx context.Context, ids []string) (map[string]string, error) {
-	out := make(map[string]string, len(ids))
-	for some := range slices.Chunk(ids, datasetsAtOnce) {
+// HookJobs is what is known of jobs that webhooks are about, by their identifiers; those that the ledger does not have
+// are left out.
+func (l *Ledger) HookJobs(ctx context.Context, ids []string) (map[string]model.HookJob, error) {
+	out := make(map[string]model.HookJob, len(ids))
+	for some := range slices.Chunk(ids, hookJobsAtOnce) {
 		args, places := make([]any, len(some)), make([]string, len(some))
 		for i, id := range some {
 			n, err := parseJobID(id)
@@ -158,23 +158,23 @@ func (l *Ledger) Datasets(ctx context.Context, ids []string) (map[string]string,
 			}
 			args[i], places[i] = n, fmt.Sprintf("$%d", i+1)
 		}
-		query := "SELECT n, dataset FROM jobs WHERE n IN (" + strings.Join(places, ", ") + ")"
+		query := "SELECT n, dataset, state FROM jobs WHERE n IN (" + strings.Join(places, ", ") + ")"
 		err := database.Each(ctx, l.db, query, args, func(row database.Scanner) error {
 			var n int64
-			var dataset string
-			err := row.Scan(&n, &dataset)
-			out[jobID(n)] = dataset
+			var job model.HookJob
+			err := row.Scan(&n, &job.Dataset, &job.State)
+			out[jobID(n)] = job
 			return err
 		})
 		if err != nil {
-			return nil, l.db.Fault("reading the data sets of jobs", err)
+			return nil, l.db.Fault("reading the jobs of webhooks", err)
 		}
 	}
 	return out, nil
 }
 
-// datasetsAtOnce bounds the parameters of a statement.
-const datasetsAtOnce = 500
+// hookJobsAtOnce bounds the parameters of a statement.
+const hookJobsAtOnce = 500
 
 // InFlight are the jobs that the service works on or that are on their way to
 // it, newest first.

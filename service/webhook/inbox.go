@@ -73,8 +73,8 @@ type Inbox struct {
 	db  *database.DB
 	dir string
 	now func() time.Time
-	// datasets is Options.Datasets.
-	datasets func(ctx context.Context, jobs []string) (map[string]string, error)
+	// jobs is Options.Jobs.
+	jobs func(ctx context.Context, ids []string) (map[string]model.HookJob, error)
 	// refused is what the receiver of this process does not store now; nil where there is none.
 	refused atomic.Pointer[[]model.HookRefusals]
 }
@@ -85,9 +85,9 @@ type Options struct {
 	File, Dir string
 	// Now is the clock of what is shown.
 	Now func() time.Time
-	// Datasets gives the data sets of jobs, by their identifiers; those that it does not know are
+	// Jobs gives what is known of jobs, by their identifiers; those that it does not know are
 	// left out. Nil knows none.
-	Datasets func(ctx context.Context, jobs []string) (map[string]string, error)
+	Jobs func(ctx context.Context, ids []string) (map[string]model.HookJob, error)
 }
 
 // Open opens the inbox, or makes it with modes 0600 and 0700. notice says what was wrong with the
@@ -105,10 +105,10 @@ func Open(ctx context.Context, o Options) (in *Inbox, notice string, err error) 
 	if damage != nil {
 		notice = fmt.Sprintf("The inbox %s was damaged (%v). It is kept as %s, and a new one begun; the bodies of its webhooks stay in %s.", db.Path(), damage.Err, damage.Kept, o.Dir)
 	}
-	if o.Datasets == nil {
-		o.Datasets = func(context.Context, []string) (map[string]string, error) { return nil, nil }
+	if o.Jobs == nil {
+		o.Jobs = func(context.Context, []string) (map[string]model.HookJob, error) { return nil, nil }
 	}
-	return &Inbox{db: db, dir: o.Dir, now: o.Now, datasets: o.Datasets}, notice, nil
+	return &Inbox{db: db, dir: o.Dir, now: o.Now, jobs: o.Jobs}, notice, nil
 }
 
 // Close closes the file.
@@ -191,7 +191,10 @@ func (in *Inbox) rows(ctx context.Context, clauses, doing string, args ...any) (
 // Get is one delivery. Without it the error wraps ErrUnknown.
 func (in *Inbox) Get(ctx context.Context, id string) (model.Delivery, error) {
 	r, err := in.get(ctx, id)
-	return r.Delivery, err
+	if err != nil {
+		return model.Delivery{}, err
+	}
+	return in.withStates(ctx, []row{r})[0].Delivery, nil
 }
 
 func (in *Inbox) get(ctx context.Context, id string) (row, error) {

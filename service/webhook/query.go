@@ -32,8 +32,10 @@ func (in *Inbox) Numbers(ctx context.Context, f model.HookFilter) (numbers []int
 		return nil, 0, err
 	}
 	if len(f.Words) > 0 || f.Dataset != "" {
-		err = in.match(ctx, f, listed, rowsAtOnce, 0, func(r row) error {
-			numbers = append(numbers, r.n)
+		err = in.match(ctx, f, listed, rowsAtOnce, 0, func(rows []row) error {
+			for _, r := range rows {
+				numbers = append(numbers, r.n)
+			}
 			return nil
 		})
 		return numbers, total, err
@@ -60,12 +62,16 @@ func (in *Inbox) Rows(ctx context.Context, numbers []int64) (list []model.Delive
 			args[i], places[i] = n, fmt.Sprintf("$%d", i+1)
 		}
 		query := "SELECT " + listed + " FROM deliveries WHERE n IN (" + strings.Join(places, ", ") + ") ORDER BY n DESC"
+		var rows []row
 		err := in.each(ctx, query, "reading the inbox", args, func(r row) error {
-			list = append(list, r.Delivery)
+			rows = append(rows, r)
 			return nil
 		})
 		if err != nil {
 			return nil, err
+		}
+		for _, r := range in.withStates(ctx, rows) {
+			list = append(list, r.Delivery)
 		}
 	}
 	return list, nil
@@ -77,8 +83,10 @@ func (in *Inbox) List(ctx context.Context, f model.HookFilter, limit int) (list 
 	if total, err = in.Count(ctx); err != nil {
 		return nil, 0, err
 	}
-	err = in.match(ctx, f, listed, rowsAtOnce, limit, func(r row) error {
-		list = append(list, r.Delivery)
+	err = in.match(ctx, f, listed, rowsAtOnce, limit, func(rows []row) error {
+		for _, r := range in.withStates(ctx, rows) {
+			list = append(list, r.Delivery)
+		}
 		return nil
 	})
 	return list, total, err
@@ -87,11 +95,18 @@ func (in *Inbox) List(ctx context.Context, f model.HookFilter, limit int) (list 
 // Each hands the newest deliveries that match to take, newest first and with their headers, and
 // ends with its first error. limit 0 means all.
 func (in *Inbox) Each(ctx context.Context, f model.HookFilter, limit int, take func(model.Delivery) error) error {
-	return in.match(ctx, f, columns, fullAtOnce, limit, func(r row) error { return take(r.Delivery) })
+	return in.match(ctx, f, columns, fullAtOnce, limit, func(rows []row) error {
+		for _, r := range in.withStates(ctx, rows) {
+			if err := take(r.Delivery); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
-// match hands the newest rows that match to take, and holds few of them.
-func (in *Inbox) match(ctx context.Context, f model.HookFilter, columns string, atOnce, limit int, take func(row) error) error {
+// match hands the newest rows that match to take, few at a time.
+func (in *Inbox) match(ctx context.Context, f model.HookFilter, columns string, atOnce, limit int, take func([]row) error) error {
 	if limit <= 0 {
 		limit = math.MaxInt
 	}
@@ -110,12 +125,11 @@ func (in *Inbox) match(ctx context.Context, f model.HookFilter, columns string, 
 		if some, err = in.withWords(ctx, some, f); err != nil {
 			return err
 		}
-		for _, r := range some[:min(len(some), limit)] {
-			if err := take(r); err != nil {
-				return err
-			}
-			limit--
+		some = some[:min(len(some), limit)]
+		if err := take(some); err != nil {
+			return err
 		}
+		limit -= len(some)
 	}
 	return nil
 }
@@ -157,26 +171,47 @@ func (in *Inbox) withWords(ctx context.Context, rows []row, f model.HookFilter) 
 	if len(f.Words) == 0 && f.Dataset == "" {
 		return rows, nil
 	}
-	var datasets map[string]string
+	var jobs map[string]model.HookJob
 	if f.Dataset != "" {
-		jobs := make([]string, 0, len(rows))
-		for _, r := range rows {
-			if r.Job != "" {
-				jobs = append(jobs, r.Job)
-			}
-		}
-		slices.Sort(jobs)
 		var err error
-		if datasets, err = in.datasets(ctx, slices.Compact(jobs)); err != nil {
+		if jobs, err = in.jobs(ctx, jobsOf(rows)); err != nil {
 			return nil, fmt.Errorf("which data sets the jobs of webhooks have is not known: %w", err)
 		}
 	}
 	return slices.DeleteFunc(rows, func(r row) bool {
-		of, known := datasets[r.Job]
-		if f.Dataset != "" && (!known || !strings.HasPrefix(strings.ToLower(of), f.Dataset)) {
+		of, known := jobs[r.Job]
+		if f.Dataset != "" && (!known || !strings.HasPrefix(strings.ToLower(of.Dataset), f.Dataset)) {
 			return true
 		}
 		text := strings.ToLower(strings.Join([]string{r.ID, r.Target, r.Remote, r.SenderID, string(r.Verdict), r.Why, r.Job, r.Snapshot, r.Outcome}, "\n"))
 		return slices.ContainsFunc(f.Words, func(word string) bool { return !strings.Contains(text, strings.ToLower(word)) })
 	}), nil
+}
+
+// jobsOf are the jobs of rows, each once.
+func jobsOf(rows []row) []string {
+	ids := make([]string, 0, len(rows))
+	for _, r := range rows {
+		if r.Job != "" {
+			ids = append(ids, r.Job)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// withStates gives rows the states of their jobs. Where the ledger cannot be read they are not known.
+func (in *Inbox) withStates(ctx context.Context, rows []row) []row {
+	ids := jobsOf(rows)
+	if len(ids) == 0 {
+		return rows
+	}
+	jobs, err := in.jobs(ctx, ids)
+	if err != nil {
+		return rows
+	}
+	for i, r := range rows {
+		rows[i].JobState = jobs[r.Job].State
+	}
+	return rows
 }

@@ -39,11 +39,11 @@ func stored(t testing.TB, in *Inbox, list ...row) {
 
 func TestAFilterFindsWhatIsStored(t *testing.T) {
 	in := openInbox(t, t.TempDir())
-	in.datasets = func(_ context.Context, jobs []string) (map[string]string, error) {
-		if !slices.Equal(jobs, []string{"job-1", "job-2"}) {
+	in.jobs = func(_ context.Context, jobs []string) (map[string]model.HookJob, error) {
+		if !slices.IsSorted(jobs) || len(jobs) == 0 {
 			t.Errorf("asked for %q", jobs)
 		}
-		return map[string]string{"job-1": "gd_Products", "job-2": "gd_reviews"}, nil
+		return map[string]model.HookJob{"job-1": {Dataset: "gd_Products", State: model.JobReady}, "job-2": {Dataset: "gd_reviews", State: model.JobRunning}}, nil
 	}
 	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	one := func(ago time.Duration, verdict model.HookVerdict, remote, job, snapshot, why string) row {
@@ -104,8 +104,31 @@ func TestAFilterFindsWhatIsStored(t *testing.T) {
 	if err != nil || len(rows) != 2 || rows[0].ID != "hook-4" || rows[1].Remote != "192.0.2.10" || rows[1].Headers != nil {
 		t.Errorf("%+v, %v", rows, err)
 	}
+	state := func(d model.Delivery, err error) string {
+		t.Helper()
+		if err != nil {
+			t.Error(err)
+		}
+		return d.ID + " " + string(d.JobState)
+	}
+	if got := state(in.Get(t.Context(), "hook-1")); got != "hook-1 ready" {
+		t.Error(got)
+	}
+	var states []string
+	if err := in.Each(t.Context(), model.HookFilter{}, 0, func(d model.Delivery) error {
+		states = append(states, state(d, nil))
+		return nil
+	}); err != nil || strings.Join(states, ", ") != "hook-4 , hook-3 running, hook-2 , hook-1 ready" {
+		t.Errorf("%q, %v", states, err)
+	}
+	if rows, err := in.Rows(t.Context(), []int64{1, 3}); err != nil || rows[0].JobState != model.JobRunning || rows[1].JobState != model.JobReady {
+		t.Errorf("%+v, %v", rows, err)
+	}
 	broken := errors.New("the ledger is locked")
-	in.datasets = func(context.Context, []string) (map[string]string, error) { return nil, broken }
+	in.jobs = func(context.Context, []string) (map[string]model.HookJob, error) { return nil, broken }
+	if got := state(in.Get(t.Context(), "hook-1")); got != "hook-1 " {
+		t.Errorf("of a ledger that cannot be read: %s", got)
+	}
 	if _, _, err := in.Numbers(t.Context(), model.HookFilter{Dataset: "gd"}); !errors.Is(err, broken) {
 		t.Errorf("data sets that cannot be read: %v", err)
 	}

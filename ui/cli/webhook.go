@@ -82,6 +82,7 @@ type deliveryJSON struct {
 	VerifiedBy    []string           `json:"verified_by"`
 	Why           string             `json:"why"`
 	Job           string             `json:"job"`
+	JobState      string             `json:"job_state"`
 	Snapshot      string             `json:"snapshot"`
 	Outcome       string             `json:"outcome"`
 	Bookmarked    bool               `json:"bookmarked"`
@@ -92,7 +93,7 @@ type deliveryJSON struct {
 func newDeliveryJSON(d model.Delivery) deliveryJSON {
 	out := deliveryJSON{
 		ID: d.ID, At: d.At.UTC(), Last: d.Last.UTC(), Seen: d.Seen, Target: d.Target, Remote: d.Remote, SenderID: d.SenderID,
-		Size: d.Size, SHA256: d.SHA256, File: d.File, Verdict: string(d.Verdict), VerifiedBy: d.By, Why: d.Why, Job: d.Job,
+		Size: d.Size, SHA256: d.SHA256, File: d.File, Verdict: string(d.Verdict), VerifiedBy: d.By, Why: d.Why, Job: d.Job, JobState: string(d.JobState),
 		Snapshot: d.Snapshot, Outcome: d.Outcome, Bookmarked: d.Bookmarked, Headers: d.Headers,
 		Repeats: d.Repeats,
 	}
@@ -346,14 +347,14 @@ func (t *task) listHooks(ctx context.Context, in *webhook.Inbox, f model.HookFil
 	if len(list) == 0 {
 		return nil
 	}
-	rows := [][]string{{"VERDICT", "ID", "SEEN", "JOB", "SIZE", "LAST", "FROM", "MARK"}}
+	rows := [][]string{{"VERDICT", "ID", "SEEN", "JOB", "STATE", "SIZE", "LAST", "FROM", "MARK"}}
 	for _, d := range list {
 		mark := "-"
 		if d.Bookmarked {
 			mark = "bookmarked"
 		}
 		rows = append(rows, []string{
-			string(d.Verdict), d.ID, fmt.Sprintf("×%d", d.Seen), cmp.Or(d.Job, "-"), fmt.Sprint(d.Size),
+			string(d.Verdict), d.ID, fmt.Sprintf("×%d", d.Seen), cmp.Or(d.Job, "-"), cmp.Or(d.JobState.Label(), "-"), fmt.Sprint(d.Size),
 			d.Last.Local().Format(time.DateTime), cmp.Or(sanitizeLine(d.Remote), "-"), mark,
 		})
 	}
@@ -444,8 +445,9 @@ func (t *task) showHook(d model.Delivery) error {
 		{"verdict", string(d.Verdict)},
 		{"why", d.Why},
 		{"job", cmp.Or(d.Job, "-")},
+		{"state", cmp.Or(d.JobState.Label(), "-")},
 		{"snapshot", cmp.Or(d.Snapshot, "-")},
-		{"outcome", cmp.Or(d.Outcome, "-")},
+		{"outcome", cmp.Or(d.CameOf(), "-")},
 		{"received", d.At.Local().Format(time.DateTime)},
 		{"seen", fmt.Sprintf("×%d, last %s", d.Seen, d.Last.Local().Format(time.DateTime))},
 		{"from", d.Remote},

@@ -342,7 +342,7 @@ func (b *Inbox) cells(i int) []widget.Cell {
 	return []widget.Cell{
 		{Text: glyph + " " + string(d.Verdict), Ink: ink},
 		widget.C(d.ID), widget.C(fmt.Sprintf("×%d", d.Seen)), widget.C(cmp.Or(d.Job, "-")),
-		widget.C(cmp.Or(d.Outcome, "-")),
+		widget.C(cmp.Or(d.CameOf(), "-")),
 		{Text: text.Ago(d.Last, b.deps.Now()), Ink: t.Muted},
 		widget.C(star),
 	}
@@ -383,8 +383,8 @@ func (b *Inbox) Render(w, h int) string {
 	}
 	if d, ok := b.selected(); ok {
 		foot = d.Why
-		if d.Outcome != "" {
-			foot += " · " + d.Outcome
+		if came := d.CameOf(); came != "" {
+			foot += " · " + came
 		}
 	}
 	if b.here && b.deps.Warning != "" {
@@ -420,9 +420,9 @@ func (b *Inbox) lines(w int) []string {
 	out := []string{ink.Render(glyph + " " + string(d.Verdict))}
 	for _, f := range [][2]string{
 		{"why", d.Why},
-		{"job", cmp.Or(d.Job, "-")},
+		{"job", cmp.Or(strings.TrimSuffix(d.Job+" · "+d.JobState.Label(), " · "), "-")},
 		{"snapshot", cmp.Or(d.Snapshot, "-")},
-		{"outcome", cmp.Or(d.Outcome, "-")},
+		{"outcome", cmp.Or(d.CameOf(), "-")},
 		{"received", text.Clock(d.At, now)},
 		{"seen", fmt.Sprintf("×%d, last %s", d.Seen, text.Clock(d.Last, now))},
 		{"from", d.Remote},

@@ -55,6 +55,10 @@ func (l list) indexOf(n int64) int {
 func readList(ctx context.Context, store Store, f model.HookFilter, was list, at int64, anew bool) (l list, same bool, err error) {
 	changes, err := store.Changes(ctx)
 	if err != nil || !anew && changes == was.changes {
+		if err == nil && was.waits() { // for the service, which changes nothing here
+			l, err = was.read(ctx, store)
+			return l, false, err
+		}
 		return was, err == nil, err
 	}
 	l.changes = changes
@@ -82,6 +86,16 @@ func (l list) read(ctx context.Context, store Store) (list, error) {
 		}
 	}
 	return l, err
+}
+
+// waits reports whether a job of the rows is not over.
+func (l list) waits() bool {
+	for _, d := range l.rows {
+		if d.JobState != "" && !d.JobState.Final() {
+			return true
+		}
+	}
+	return false
 }
 
 // takeList shows a list that was read, with the cursor on the webhook it was on.

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"zonedeck/keystore"
+	"zonedeck/model"
 	"zonedeck/service/jobs"
 	"zonedeck/service/ledger"
 	"zonedeck/service/secrets"
@@ -45,14 +46,14 @@ func (j ledgerJobs) open(ctx context.Context) (l *ledger.Ledger, done func() err
 	return l, l.Close, nil
 }
 
-// Datasets are the data sets of jobs; none where there is no ledger yet.
-func (j ledgerJobs) Datasets(ctx context.Context, ids []string) (out map[string]string, err error) {
+// HookJobs is what is known of jobs that webhooks are about; nothing where there is no ledger yet.
+func (j ledgerJobs) HookJobs(ctx context.Context, ids []string) (out map[string]model.HookJob, err error) {
 	l, done, err := j.open(ctx)
 	if l == nil || err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	return l.Datasets(ctx, ids)
+	return l.HookJobs(ctx, ids)
 }
 
 func (j ledgerJobs) AuthUses(ctx context.Context) (uses []jobs.AuthUse, err error) {

@@ -33,7 +33,7 @@ func (s *Session) Inbox(ctx context.Context) (*webhook.Inbox, error) {
 	s.inbox.mu.Lock()
 	defer s.inbox.mu.Unlock()
 	if s.inbox.open == nil {
-		in, notice, err := webhook.Open(ctx, webhook.Options{File: s.Paths.InboxFile(), Dir: s.Paths.InboxDir(), Now: s.Now, Datasets: ledgerJobs{s}.Datasets})
+		in, notice, err := webhook.Open(ctx, webhook.Options{File: s.Paths.InboxFile(), Dir: s.Paths.InboxDir(), Now: s.Now, Jobs: ledgerJobs{s}.HookJobs})
 		if err != nil {
 			return nil, fmt.Errorf("the inbox of webhooks cannot be opened: %w", err)
 		}

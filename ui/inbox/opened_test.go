@@ -1,0 +1,35 @@
+package inbox_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"zonedeck/model"
+)
+
+// TestWhatTheServiceSaidSinceIsShown has a job that is over by and by: nothing changes in the inbox by that.
+func TestWhatTheServiceSaidSinceIsShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeStore{list: some()}
+		f.list[0].JobState = model.JobRunning
+		s := open(t, f, "")
+		s.Expect("the service is asked for the job's state")
+		f.mu.Lock()
+		f.list[0].JobState = model.JobReady
+		f.mu.Unlock()
+		s.After(2 * time.Second)
+		s.Expect("by now the job is ready")
+		f.mu.Lock()
+		rows := f.rows
+		f.mu.Unlock()
+		s.After(5 * time.Second)
+		s.Press("enter")
+		s.Expect("job-2 · ready")
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.rows != rows {
+			t.Errorf("rows were read %d times, and nothing was waited for", f.rows-rows)
+		}
+	})
+}
