@@ -155,6 +155,31 @@ func reference(id string) string {
 	return id
 }
 
+// Head is the beginning of a body.
+type Head struct {
+	Raw []byte
+	// Plain is the beginning without its gzip, as far as it could be inflated; nil where there is none.
+	Plain []byte
+}
+
+// HeadOf is the beginning of a delivery's body, at most most bytes of it, and of what they inflate to.
+func HeadOf(d model.Delivery, most int64) (Head, error) {
+	f, err := os.Open(d.File)
+	if err != nil {
+		return Head{}, err
+	}
+	defer f.Close()
+	raw, err := io.ReadAll(io.LimitReader(f, most))
+	if err != nil || !strings.EqualFold(d.Header("Content-Encoding"), "gzip") {
+		return Head{Raw: raw}, err
+	}
+	h := Head{Raw: raw}
+	if z, err := gzip.NewReader(bytes.NewReader(raw)); err == nil {
+		h.Plain, _ = io.ReadAll(io.LimitReader(z, most)) // it is cut, or may be no gzip: what came of it is shown
+	}
+	return h, nil
+}
+
 // errInflates says that a body is larger than its bound once it is inflated.
 var errInflates = errors.New("the body is larger than that once it is inflated")
 

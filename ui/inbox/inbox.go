@@ -26,8 +26,8 @@ type Store interface {
 	Rows(ctx context.Context, numbers []int64) ([]model.Delivery, error)
 	Get(ctx context.Context, id string) (model.Delivery, error)
 	Bookmark(ctx context.Context, id string, on bool) error
-	// Head are the first bytes of a body, as they came.
-	Head(d model.Delivery, most int) ([]byte, error)
+	// Head are the first bytes of a body.
+	Head(d model.Delivery, most int64) (webhook.Head, error)
 	// Where is where a process of the user receives, "" where none does; here is true for this one.
 	Where(ctx context.Context) (url string, here bool, err error)
 	Listen(ctx context.Context, address string) (url string, err error)
@@ -80,7 +80,7 @@ type Inbox struct {
 // opened is the webhook that is shown.
 type opened struct {
 	delivery model.Delivery
-	head     []byte
+	head     *webhook.Head // nil until it is read
 	err      error
 	hex      bool
 	scroll   widget.Scroll
@@ -113,7 +113,7 @@ type (
 	}
 	headRead struct {
 		id   string
-		head []byte
+		head webhook.Head
 		err  error
 	}
 	done   struct{}
@@ -241,7 +241,7 @@ func (b *Inbox) Update(msg tea.Msg) tea.Cmd {
 		return tea.Batch(b.read(false), b.later())
 	case headRead:
 		if b.open != nil && b.open.delivery.ID == msg.id {
-			b.open.head, b.open.err = msg.head, msg.err
+			b.open.head, b.open.err = &msg.head, msg.err
 		}
 		return nil
 	case done:
@@ -455,17 +455,24 @@ func (b *Inbox) byteLines(w int) []string {
 	var out []string
 	if o.hex {
 		const row = 16
-		for at := 0; at < len(o.head); at += row {
-			part := o.head[at:min(at+row, len(o.head))]
+		for at := 0; at < len(o.head.Raw); at += row {
+			part := o.head.Raw[at:min(at+row, len(o.head.Raw))]
 			out = append(out, t.Muted.Render(fmt.Sprintf("%06x  ", at))+fmt.Sprintf("%-48s", fmt.Sprintf("% x", part)))
 		}
 	} else {
-		for _, line := range strings.Split(string(o.head), "\n") {
+		shown := o.head.Raw
+		if o.head.Plain != nil {
+			shown = o.head.Plain
+			out = append(out, t.Muted.Render(text.Cut("inflated from gzip; x shows the bytes as they came", w)))
+		}
+		for _, line := range strings.Split(string(shown), "\n") {
 			out = append(out, widget.Wrapped(kit.Ink{}, text.Clean(line), w)...)
 		}
 	}
-	if more := o.delivery.Size - int64(len(o.head)); more > 0 {
+	if more := o.delivery.Size - int64(len(o.head.Raw)); more > 0 {
 		out = append(out, t.Muted.Render(text.Bytes(more)+" more are in the file"))
+	} else if len(o.head.Plain) == maxHead && !o.hex {
+		out = append(out, t.Muted.Render("more of it is in the file"))
 	}
 	return out
 }

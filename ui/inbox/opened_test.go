@@ -1,6 +1,7 @@
 package inbox_test
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,5 +32,30 @@ func TestWhatTheServiceSaidSinceIsShown(t *testing.T) {
 		if f.rows != rows {
 			t.Errorf("rows were read %d times, and nothing was waited for", f.rows-rows)
 		}
+	})
+}
+
+func TestABodyIsShownWithoutItsGzip(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, &fakeStore{list: some(), plain: "{\"a\":1}\n{\"a\":2}\n"}, "")
+		s.Expect("hook-3")
+		s.Press("enter")
+		s.Expect("inflated from gzip; x shows the bytes as they came", `{"a":2}`)
+		s.Press("x")
+		s.Expect("1f 8b 08")
+	})
+}
+
+// TestBytesThatCannotBeReadAreSaid has a body that is gone.
+func TestBytesThatCannotBeReadAreSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeStore{list: some()}
+		s := open(t, f, "")
+		s.Expect("hook-3")
+		f.mu.Lock()
+		f.broken = errors.New("open body-x: no such file or directory")
+		f.mu.Unlock()
+		s.Press("enter")
+		s.Expect("its bytes cannot be read: open body-x: no such file or directory")
 	})
 }

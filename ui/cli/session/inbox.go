@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -84,17 +83,12 @@ func (h *hookStore) Bookmark(ctx context.Context, id string, on bool) error {
 	return in.Bookmark(ctx, id, on)
 }
 
-func (h *hookStore) Head(d model.Delivery, most int) ([]byte, error) {
-	f, err := os.Open(d.File)
+func (h *hookStore) Head(d model.Delivery, most int64) (webhook.Head, error) {
+	d, err := h.Get(h.ctx, d.ID) // with its headers
 	if err != nil {
-		return nil, err
+		return webhook.Head{}, err
 	}
-	defer f.Close()
-	head, err := io.ReadAll(io.LimitReader(f, int64(most)))
-	if head == nil {
-		head = []byte{}
-	}
-	return head, err
+	return webhook.HeadOf(d, most)
 }
 
 func (h *hookStore) Where(ctx context.Context) (url string, here bool, err error) {
