@@ -90,8 +90,8 @@ func (f *fakeMonitor) Show(ctx context.Context, kind drift.Kind, name string) (d
 	s := f.standing()
 	good := drift.Run{Seq: 1, Collector: s.Run.Collector, Ref: "job-0", Sample: []drift.Sample{{Key: "u1", Text: `{"name":"x","price":5}`}}}
 	return drift.Detail{Standing: s, Runs: []drift.Run{s.Run, good}, Good: good, Lines: []drift.Line{
-		{Field: "price", Now: 0, Before: 1, History: []float64{1, 0}, Type: "number", Against: 1, Findings: s.Verdict.Findings},
-		{Field: "name", Now: 1, Before: 1, History: []float64{1, 1}, Type: "text", Against: 1},
+		{Field: "price", Asked: true, Now: 0, Before: 1, History: []float64{1, 0}, Type: "number", Against: 1, Findings: s.Verdict.Findings},
+		{Field: "name", Asked: true, Now: 1, Before: 1, History: []float64{1, 1}, Type: "text", Against: 1},
 	}}, nil
 }
 
@@ -146,6 +146,22 @@ func startDrift(t *testing.T, f *fakeMonitor) *uitest.Screen {
 		Session: kit.Session{ProfileName: "acme", Ready: true},
 	})
 	return uitest.Start(t, app, 120, 40)
+}
+
+func TestDriftIsReadAnewWhenTheTabIsShownAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeMonitor{}
+		s := startDrift(t, f)
+		s.Press("D", "j", "enter")
+		s.Expect("Drift · gd_shop", "! emptied since job-2")
+		s.Press("2")
+		s.Expect("[2 Elsewhere]")
+		f.mu.Lock()
+		f.accept = true // by another process
+		f.mu.Unlock()
+		s.Press("1")
+		s.Expect("✓ ok", "normal since job-2, by ops")
+	})
 }
 
 func TestDriftIsAcceptedAndTakenBackInOneKey(t *testing.T) {

@@ -46,5 +46,5 @@ func (m *Model) headRead(msg headRead) tea.Cmd {
 			return nil
 		}
 	}
-	return m.load()
+	return tea.Batch(m.load(), m.drift.Refresh())
 }

@@ -222,7 +222,7 @@ func (m *Model) CapturingText() bool {
 }
 
 // Focus reloads the ledger, because another process may have written to it.
-func (m *Model) Focus() tea.Cmd { return m.load() }
+func (m *Model) Focus() tea.Cmd { return tea.Batch(m.load(), m.drift.Refresh()) }
 
 // Running counts the work that quitting would interrupt. Watches do not count: the
 // service continues the job, and the ledger still has it.

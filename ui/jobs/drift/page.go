@@ -91,6 +91,14 @@ func (p *Page) Show() tea.Cmd {
 	return p.reload()
 }
 
+// Refresh reads anew what an open page shows: a fetch or a download elsewhere may have changed it.
+func (p *Page) Refresh() tea.Cmd {
+	if !p.open {
+		return nil
+	}
+	return p.reload()
+}
+
 // Forget drops what belongs to another profile.
 func (p *Page) Forget() tea.Cmd {
 	was := p.open
