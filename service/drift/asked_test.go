@@ -110,3 +110,36 @@ func TestRunsKeptForTheirFieldsAreBoundedInTotal(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// What one script found is not gone by a fetch of another one that asks for other fields of the same pages.
+func TestDriftOfAFieldStaysUntilAFetchAsksForIt(t *testing.T) {
+	a := &asker{t: t, m: monitor(t, openStore(t, DefaultKeep()))}
+	a.fetch(3, ".price", ".title")
+	a.fetch(1, "!.price", "!.typo")
+	a.fetch(2, ".title")
+	d := a.show()
+	want := "drift\nmissing: .price matched nothing, and the fetch requires it; it matched in the last 3 good runs; no fetch since f_003 has asked for it"
+	if got := said(d.Verdict); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	if l := d.line(".price"); l.Asked || len(l.Findings) != 1 || l.Findings[0].Since != "f_003" || len(d.Left) != 0 {
+		t.Errorf("%+v, left %+v", l, d.Left)
+	}
+	list, err := a.m.List(t.Context(), "p", nil)
+	if err != nil || len(list) != 1 || list[0].Verdict.State != Drift {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if _, err := a.m.Accept(t.Context(), d.Run.Collector, d.Run.Seq, ""); err != nil {
+		t.Fatal(err)
+	}
+	if d := a.show(); d.Verdict.State != Good || len(d.Verdict.Findings) != 0 {
+		t.Errorf("accepted: %s", said(d.Verdict))
+	}
+	if err := a.m.TakeBack(t.Context(), d.Run.Collector); err != nil {
+		t.Fatal(err)
+	}
+	a.fetch(1, ".price")
+	if d := a.show(); d.Verdict.State != Good || len(d.Verdict.Findings) != 0 {
+		t.Errorf("found again: %s", said(d.Verdict))
+	}
+}

@@ -152,7 +152,7 @@ func (t *task) tellLeft(ctx context.Context, s drift.Standing) {
 		t.app.say("  %s", driftLine(f))
 	}
 	if fetch {
-		t.app.say("zonedeck: the fetch requires what it did not find: leave that --require out of the next one, or give a selector that matches")
+		t.app.say("zonedeck: the fetch requires what it did not find: give the next one a selector that matches, or leave that --require out and accept it then")
 	}
 	if !contract {
 		return

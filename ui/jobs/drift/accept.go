@@ -143,7 +143,7 @@ func (t *terms) lines(th *kit.Theme, w int) []string {
 		if both {
 			what = "some of it"
 		}
-		say(th.Text, "The fetch requires %s: o opens it in the Sandbox, where what it requires can be changed for the next one.", what)
+		say(th.Text, "The fetch requires %s: o opens it in the Sandbox, where what it requires can be changed. The next one without it can be accepted.", what)
 	}
 	switch {
 	case !t.contract:
