@@ -255,6 +255,14 @@ func QuoteName(name string) string {
 	return QuoteText(name)
 }
 
+// ShownName is a field's name to be read: one of blanks alone, or of nothing, stands in quotes.
+func ShownName(name string) string {
+	if strings.TrimSpace(name) == "" {
+		return QuoteText(name)
+	}
+	return name
+}
+
 // FieldName is the name that a field is given by, which may be quoted as in a filter.
 func FieldName(given string) string {
 	name, ok := strings.CutPrefix(given, `"`)

@@ -335,7 +335,7 @@ func (r *rowsRun) about(ctx context.Context) error {
 	}
 	rows := [][]string{{"COLUMN", "TYPE", "FILLED", "DISTINCT"}}
 	for _, c := range p.Columns {
-		rows = append(rows, []string{c.Name, c.Type(), c.FillWords(p.Rows), c.DistinctWords()})
+		rows = append(rows, []string{records.ShownName(c.Name), c.Type(), c.FillWords(p.Rows), c.DistinctWords()})
 	}
 	if err := printColumns(r.app.Stdout, rows); err != nil {
 		return err

@@ -359,3 +359,18 @@ func TestARowThatTellsAnErrorIsMarked(t *testing.T) {
 		s.ExpectNot("error_code", "crawl failed")
 	})
 }
+
+func TestAColumnWhoseNameShowsNothingIsNamedInQuotes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := openRecords(t, &results{}, `{"":"blank","  ":"spaces"}`+"\n", 80, 24)
+		s.Expect(`"" `, `"  " `, `"" · text · 100 % filled`)
+		s.Press("s")
+		s.Expect("sort: this column has no name to sort by")
+		s.Press("right", "s")
+		s.Expect(`"  " · text · 100 % filled`, `sorted by "  " ▲`)
+		s.Press("w")
+		s.Expect("1 of 1 row", `filter has:"  "`)
+		s.Press("enter")
+		s.Expect(`"": "blank"`, `"  ": "spaces"`)
+	})
+}

@@ -88,7 +88,7 @@ func (g *grid) widths(about records.Profile, w, h int) []int {
 	var out []int
 	for i := g.left; i < len(about.Columns) && w > 0; i++ {
 		c := about.Columns[i]
-		width := max(minColumn, text.Width(text.Clean(c.Name)), text.Width(facts(c, about)))
+		width := max(minColumn, text.Width(text.Clean(records.ShownName(c.Name))), text.Width(facts(c, about)))
 		for k := range int64(h) {
 			if r, ok := g.row(g.top + k); ok && width < maxColumn {
 				cell, _ := g.cell(r, c.Name)

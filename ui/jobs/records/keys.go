@@ -265,7 +265,7 @@ func (p *Page) sort() tea.Cmd {
 	q, name := p.what.query, p.column()
 	switch {
 	case name == "":
-		return nil
+		return kit.Warn("sort: this column has no name to sort by")
 	case q.Sort != name:
 		q.Sort, q.Down = name, false
 	case !q.Down:

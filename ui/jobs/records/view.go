@@ -84,7 +84,7 @@ func (p *Page) feet(w int) []string {
 	var out []string
 	if p.grid.column < len(p.about.Columns) {
 		c := p.about.Columns[p.grid.column]
-		words := fmt.Sprintf(" %s · %s · %s filled · %s distinct", text.Clean(c.Name), kindsWords(c), c.FillWords(p.about.Rows), c.DistinctWords())
+		words := fmt.Sprintf(" %s · %s · %s filled · %s distinct", text.Clean(records.ShownName(c.Name)), kindsWords(c), c.FillWords(p.about.Rows), c.DistinctWords())
 		if !p.about.Done {
 			words += fmt.Sprintf(" (of the first %s rows)", text.Count(int(p.about.Rows)))
 		}
@@ -193,7 +193,7 @@ func (p *Page) lineView(w int) string {
 		if q.Down {
 			way = "▼"
 		}
-		words = append(words, "sorted by "+q.Sort+" "+way)
+		words = append(words, "sorted by "+records.ShownName(q.Sort)+" "+way)
 	}
 	if c := p.what.compared; c != nil && c.OnlyNew {
 		words = append(words, fmt.Sprintf("by %s: %s new, %s known", records.QuoteName(c.Key), text.Count(int(c.Added)), text.Count(int(c.Same))))
@@ -235,7 +235,7 @@ func (p *Page) rows(w, h int) string {
 		if g.left+i == g.column {
 			ink = t.Accent
 		}
-		name.WriteString(ink.Render(text.Fit(text.Clean(c.Name), width)) + " ")
+		name.WriteString(ink.Render(text.Fit(text.Clean(records.ShownName(c.Name)), width)) + " ")
 		fill := t.Muted
 		if c.Filled < p.about.Rows {
 			fill = t.Warn
@@ -375,7 +375,7 @@ func (p *Page) renderTree(w, h int) string {
 		}
 	}
 	for _, f := range d.is.Fields {
-		head = append(head, widget.Hung(t.Warn.Render(text.Cut(text.Clean(f.Name), iw/2))+"  ", kit.Ink{}, was(f.Old)+" → "+was(f.New), iw)...)
+		head = append(head, widget.Hung(t.Warn.Render(text.Cut(text.Clean(records.ShownName(f.Name)), iw/2))+"  ", kit.Ink{}, was(f.Old)+" → "+was(f.New), iw)...)
 	}
 	head = head[:min(len(head), max(ih-3, 0))]
 	if d.is.Damaged != "" || d.err != nil {

@@ -90,12 +90,13 @@ func (v *View) line(row int, focused bool) string {
 	return t.Muted.Render(head) + ink.Render(key) + valueInk.Render(value) + text.Spaces(room-text.Width(value))
 }
 
-// unquoted is a key without its quotes; escapes stay as the body has them.
+// unquoted is a key without its quotes, which one that shows nothing keeps; escapes stay as the body has them.
 func unquoted(key string) string {
-	if len(key) >= 2 && key[len(key)-1] == '"' {
-		return key[1 : len(key)-1]
+	inside := strings.TrimSuffix(strings.TrimPrefix(key, `"`), `"`)
+	if strings.TrimSpace(inside) == "" {
+		return key
 	}
-	return strings.TrimPrefix(key, `"`)
+	return inside
 }
 
 func (v *View) value(i int32, l label, read bool) (string, kit.Ink) {
