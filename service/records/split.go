@@ -2,6 +2,8 @@ package records
 
 import (
 	"bytes"
+	"path/filepath"
+	"strings"
 
 	"zonedeck/service/rows"
 )
@@ -16,6 +18,11 @@ const (
 	Values Format = "values" // JSON values one after the other, over any number of lines
 	CSV    Format = "csv"    // rows below a header
 )
+
+// FormatOf is the format that the ending of a file's name says, "" for none.
+func FormatOf(name string) Format {
+	return map[string]Format{".json": Array, ".ndjson": Lines, ".jsonl": Lines, ".csv": CSV}[strings.ToLower(filepath.Ext(name))]
+}
 
 // splitter finds where a row ends. It remembers where in a row it stands, so that it can go on with more
 // bytes and needs none that it has seen.

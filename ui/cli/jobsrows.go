@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -75,7 +74,7 @@ func (f *rowsFlags) check() error {
 	against := f.newAgainst != "" || f.diff != ""
 	f.format = string(records.Lines)
 	ending := filepath.Ext(f.output)
-	is := map[string]records.Format{".json": records.Array, ".ndjson": records.Lines, ".jsonl": records.Lines, ".csv": records.CSV}[strings.ToLower(ending)]
+	is := records.FormatOf(f.output)
 	switch {
 	case f.asCSV:
 		f.format = string(records.CSV)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -85,9 +84,9 @@ func (m *Model) askDownload(j model.Job) tea.Cmd {
 		d.Intro = text.Clean(kept) + "."
 	}
 	d.Submit = "download"
-	before := to.File
+	endings := widget.Endings{File: saveFile, Format: saveFormat, Of: service.FormatOf, Before: to.File}
 	d.OnChange = func(f *widget.Form) {
-		before = agree(f, before)
+		endings.Agree(f)
 		f.SetHidden(saveRaw, f.Value(saveFormat) != "csv")
 	}
 	d.OnSubmit = func(f *widget.Form) tea.Cmd {
@@ -103,23 +102,6 @@ func onWhen(on bool) string {
 		return "true"
 	}
 	return ""
-}
-
-// agree has the format follow the ending of a file whose name has changed, and else the ending
-// the format. It returns the name.
-func agree(f *widget.Form, before string) string {
-	name := f.Value(saveFile)
-	ending := filepath.Ext(name)
-	is := service.FormatOf(name)
-	switch format := f.Value(saveFormat); {
-	case is == "" || is == format:
-	case name != before:
-		f.SetValue(saveFormat, is)
-	default:
-		name = strings.TrimSuffix(name, ending) + "." + format
-		f.SetValue(saveFile, name)
-	}
-	return name
 }
 
 func (m *Model) download(d doDownload) tea.Cmd {

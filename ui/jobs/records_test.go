@@ -332,7 +332,7 @@ func TestTheRowsOfAnExportStayUntilItIsWritten(t *testing.T) {
 		s.Type("brand:1")
 		s.Press("enter")
 		s.Expect("of 100 rows")
-		s.Press("x", "ctrl+s", "esc")
+		s.Press("x", "ctrl+s")
 		for _, key := range []string{"s", "c", "x", "r"} {
 			s.Press(key)
 
@@ -343,6 +343,61 @@ func TestTheRowsOfAnExportStayUntilItIsWritten(t *testing.T) {
 		s.Expect("18 rows in rows-rows.ndjson")
 		s.Press("s")
 		s.Expect("of 100 rows")
+	})
+}
+
+// The ending of a name and the format are one choice: no file says that it is CSV and holds NDJSON.
+func TestTheFormatOfAnExportFollowsTheEndingOfItsName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := openRecords(t, &results{}, shopRows(3), 80, 24)
+		s.Press("x", "ctrl+u")
+		s.Type("three.csv")
+		s.Expect("( ) NDJSON ( ) JSON (•) CSV")
+		s.Press("enter", "left")
+		s.Expect("three.json ", "( ) NDJSON (•) JSON ( ) CSV")
+		s.Press("right", "ctrl+s")
+		s.Expect("3 rows in three.csv")
+		if got, err := os.ReadFile("three.csv"); err != nil || !strings.HasPrefix(string(got), "id,list price (USD),") {
+			t.Errorf("%.60q, %v", got, err)
+		}
+	})
+}
+
+// What was typed stays, and the field that is wrong says why.
+func TestADialogOfTheRecordsThatIsRefusedStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := openRecords(t, &results{}, shopRows(3), 80, 24)
+		s.Press("x", "ctrl+u")
+		s.Type("nowhere/three.csv")
+		s.Press("ctrl+s")
+		s.Expect("›File      nowhere/three.csv", "✗ open nowhere/three.csv: no such file or directory")
+		s.Press("ctrl+u")
+		s.Type("three.csv")
+		s.Press("ctrl+s")
+		s.Expect("3 rows in three.csv")
+		s.Press("c")
+		s.Type("job-9")
+		s.Press("ctrl+s")
+		s.Expect("›Old result    job-9", "✗ open job-9: no such file or directory", "Key           id")
+		s.Press("ctrl+u")
+		s.Type("old.ndjson")
+		s.Press("ctrl+s")
+		s.Expect("by id: ")
+	})
+}
+
+func TestAnExportThatIsStoppedSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &results{saving: make(chan struct{})}
+		release := sync.OnceFunc(func() { close(r.saving) })
+		s := openRecords(t, r, shopRows(100), 80, 24)
+		t.Cleanup(release) // before the screen ends
+		s.Press("x", "ctrl+s")
+		s.Expect("writing… 0 rows · esc stops")
+		s.Press("esc")
+		release()
+		s.Settle()
+		s.Expect("stopped: nothing was written")
 	})
 }
 

@@ -41,8 +41,12 @@ func NamesFile(name string) bool {
 
 // openResult opens a result: a file, or the one of a job of the ledger.
 func (s *Session) openResult(ctx context.Context, name string) (*records.File, error) {
-	if NamesFile(name) {
-		return OpenRows(s.Paths, name)
+	path, err := expandHome(name)
+	if err != nil {
+		return nil, err
+	}
+	if NamesFile(path) {
+		return OpenRows(s.Paths, path)
 	}
 	job, err := s.Client.Job(ctx, name)
 	if err != nil {
@@ -56,7 +60,11 @@ func (s *Session) openResult(ctx context.Context, name string) (*records.File, e
 
 // saveNew writes a file that is not there yet, and names it.
 func saveNew(path string, fill func(io.Writer) error) (string, error) {
-	err := textfile.WriteNew(path, fill)
+	path, err := expandHome(path)
+	if err != nil {
+		return "", err
+	}
+	err = textfile.WriteNew(path, fill)
 	if errors.Is(err, os.ErrExist) {
 		return "", fmt.Errorf("%s is there already: choose another name", path)
 	}

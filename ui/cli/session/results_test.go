@@ -25,3 +25,26 @@ func TestRowsAreSavedWholeUnderANewName(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestRowsAreSavedAndOpenedInTheHomeFolder(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	path := filepath.Join(home, "rows.ndjson")
+	name, err := saveNew("~/rows.ndjson", func(w io.Writer) error {
+		_, err := io.WriteString(w, "{}\n")
+		return err
+	})
+	if err != nil || name != path {
+		t.Fatalf("%s, %v", name, err)
+	}
+	file, err := (&Session{}).openResult(t.Context(), "~/rows.ndjson")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if file.Path() != path {
+		t.Errorf("%s", file.Path())
+	}
+	if err := file.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -328,22 +328,15 @@ func (p *Page) askExport() tea.Cmd {
 			{Value: "defused", Label: "get an apostrophe"}, {Value: "raw", Label: "stay as they are"},
 		}},
 	)
-	p.form = widget.NewFormDialog(t, fmt.Sprintf("Export %s", p.rowsWords()), form)
-	p.form.Submit = "write"
-	p.form.OnChange = func(f *widget.Form) {
-		path := f.Value("path")
-		for _, ext := range []string{".ndjson", ".json", ".csv"} {
-			if rest, ok := strings.CutSuffix(path, ext); ok && f.Focused() == "format" {
-				f.SetValue("path", rest+"."+f.Value("format"))
-				return
-			}
-		}
+	dialog := widget.NewFormDialog(t, fmt.Sprintf("Export %s", p.rowsWords()), form)
+	dialog.Submit = "write"
+	endings := widget.Endings{File: "path", Format: "format", Of: func(name string) string { return string(records.FormatOf(name)) }, Before: form.Value("path")}
+	dialog.OnChange = endings.Agree
+	dialog.OnSubmit = func(f *widget.Form) tea.Cmd {
+		e := records.Export{Format: records.Format(f.Value("format")), Raw: f.Value("cells") == "raw"}
+		return tea.Batch(kit.CloseOverlay(dialog), p.export(strings.TrimSpace(f.Value("path")), e, dialog))
 	}
-	p.form.OnSubmit = func(f *widget.Form) tea.Cmd {
-		p.form.Busy, p.form.Problem = true, ""
-		return p.export(strings.TrimSpace(f.Value("path")), records.Export{Format: records.Format(f.Value("format")), Raw: f.Value("cells") == "raw"})
-	}
-	return kit.OpenOverlay(p.form)
+	return kit.OpenOverlay(dialog)
 }
 
 // askExportChanges asks for a path of a difference, which has one form.
@@ -352,13 +345,12 @@ func (p *Page) askExportChanges(base string) tea.Cmd {
 		Name: "path", Label: "File", Value: base + "-changes.ndjson", Check: widget.Required("name a file"),
 		Help: "A new file: none is replaced. Each line has what became of a row, the row, and the old and new values of the fields that differ.",
 	})
-	p.form = widget.NewFormDialog(p.deps.Theme, fmt.Sprintf("Export the difference, %s", rowsCounted(int(p.total()))), form)
-	p.form.Submit = "write"
-	p.form.OnSubmit = func(f *widget.Form) tea.Cmd {
-		p.form.Busy, p.form.Problem = true, ""
-		return p.exportChanges(strings.TrimSpace(f.Value("path")), *p.what.compared)
+	dialog := widget.NewFormDialog(p.deps.Theme, fmt.Sprintf("Export the difference, %s", rowsCounted(int(p.total()))), form)
+	dialog.Submit = "write"
+	dialog.OnSubmit = func(f *widget.Form) tea.Cmd {
+		return tea.Batch(kit.CloseOverlay(dialog), p.exportChanges(strings.TrimSpace(f.Value("path")), *p.what.compared, dialog))
 	}
-	return kit.OpenOverlay(p.form)
+	return kit.OpenOverlay(dialog)
 }
 
 // askCompare asks for the other result and the key.

@@ -45,7 +45,6 @@ type Page struct {
 	tree   *jsontree.View
 	detail detail
 	panes  widget.Panes
-	form   *widget.FormDialog
 	work   work
 }
 
@@ -237,6 +236,7 @@ type (
 		old   *records.File
 		err   error
 		asked *widget.FormDialog
+		field string // of the dialog, which err is about; "" for none
 	}
 	loaded struct {
 		from int64
@@ -255,9 +255,10 @@ type (
 	}
 	searched struct{ rows int64 }
 	exported struct {
-		name string
-		is   records.Written
-		err  error
+		name  string
+		is    records.Written
+		err   error
+		asked *widget.FormDialog
 	}
 )
 

@@ -210,14 +210,18 @@ func (p *Page) compare(name string, how records.How, asked *widget.FormDialog) t
 	return tea.Batch(closing, kit.Stream(kit.Jobs, &p.work.query, p.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
 		old, err := open(ctx, name)
 		if err != nil {
-			return compared{err: err, asked: asked}
+			return compared{err: err, asked: asked, field: "old"}
 		}
 		is, err := f.Compare(ctx, old, how, func(at records.Progress) { emit(reached{at}) })
 		if err != nil {
 			_ = old.Close() // the error before says more
-			return compared{err: err, asked: asked}
+			field := ""
+			if errors.As(err, new(*records.KeyError)) {
+				field = "key"
+			}
+			return compared{err: err, asked: asked, field: field}
 		}
-		return compared{&is, old, nil, asked}
+		return compared{is: &is, old: old}
 	}))
 }
 
@@ -226,8 +230,8 @@ func (p *Page) compared(msg compared) tea.Cmd {
 		if errors.Is(msg.err, context.Canceled) {
 			return tea.Batch(p.ensure(), kit.Info("stopped: every row is shown"))
 		}
-		if errors.As(msg.err, new(*records.KeyError)) {
-			edit, _ := msg.asked.Form.Refuse("key", msg.err.Error())
+		if msg.field != "" {
+			edit, _ := msg.asked.Form.Refuse(msg.field, msg.err.Error())
 			return tea.Batch(p.ensure(), kit.OpenOverlay(msg.asked), edit)
 		}
 		return tea.Batch(p.ensure(), kit.Fail("compare: "+msg.err.Error()))
@@ -333,8 +337,8 @@ func (p *Page) found(msg hit) tea.Cmd {
 	return p.ensure()
 }
 
-// export writes what is shown to a new file.
-func (p *Page) export(path string, e records.Export) tea.Cmd {
+// export writes what is shown to a new file; asked is the dialog that it was asked in.
+func (p *Page) export(path string, e records.Export, asked *widget.FormDialog) tea.Cmd {
 	f, view, save := p.file, p.what.view, p.deps.Save
 	p.work.progress = records.Progress{}
 	return kit.Stream(kit.Jobs, &p.work.export, p.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
@@ -343,35 +347,29 @@ func (p *Page) export(path string, e records.Export) tea.Cmd {
 			is, err = f.Export(ctx, w, view, e, func(at records.Progress) { emit(reached{at}) })
 			return err
 		})
-		return exported{name, is, err}
+		return exported{name, is, err, asked}
 	})
 }
 
 // exportChanges writes a difference to a new file.
-func (p *Page) exportChanges(path string, c records.Compared) tea.Cmd {
+func (p *Page) exportChanges(path string, c records.Compared, asked *widget.FormDialog) tea.Cmd {
 	f, save := p.file, p.deps.Save
 	p.work.progress = records.Progress{}
 	return kit.Stream(kit.Jobs, &p.work.export, p.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
 		name, err := save(path, func(w io.Writer) error {
 			return f.WriteChanges(ctx, w, c, func(at records.Progress) { emit(reached{at}) })
 		})
-		return exported{name, records.Written{Rows: c.List.Len()}, err}
+		return exported{name, records.Written{Rows: c.List.Len()}, err, asked}
 	})
 }
 
 func (p *Page) exported(msg exported) tea.Cmd {
-	var closing tea.Cmd
-	if p.form != nil {
-		p.form.Busy = false
-		if msg.err != nil {
-			p.form.Problem = msg.err.Error()
-			return nil
-		}
-		closing = kit.CloseOverlay(p.form)
-		p.form = nil
-	}
-	if msg.err != nil {
-		return kit.Fail("export: " + msg.err.Error())
+	switch {
+	case errors.Is(msg.err, context.Canceled):
+		return kit.Info("stopped: nothing was written")
+	case msg.err != nil:
+		edit, _ := msg.asked.Form.Refuse("path", msg.err.Error())
+		return tea.Batch(kit.OpenOverlay(msg.asked), edit)
 	}
 	words := fmt.Sprintf("%s in %s", text.Counted(int(msg.is.Rows), "row"), msg.name)
 	if msg.is.Skipped > 0 {
@@ -380,5 +378,5 @@ func (p *Page) exported(msg exported) tea.Cmd {
 	if msg.is.Defused > 0 {
 		words += fmt.Sprintf("; defused: %s", text.Counted(int(msg.is.Defused), "cell"))
 	}
-	return tea.Batch(closing, kit.Info(words))
+	return kit.Info(words)
 }
