@@ -23,8 +23,9 @@ type Export struct {
 // Written is what an export came to.
 type Written struct {
 	Rows    int64
-	Skipped int64 // damaged or too long, not written
-	Defused int64 // cells
+	Skipped int64  // damaged or too long, not written
+	First   string // why the first of them was not
+	Defused int64  // cells
 }
 
 // The bounds of a table.
@@ -241,7 +242,9 @@ func (x *exporter) begin() error {
 
 func (x *exporter) row(f *File, row []byte) error {
 	if row == nil || !f.layout.valid(row) {
-		x.out.Skipped++
+		if x.out.Skipped++; x.out.Skipped == 1 {
+			x.out.First = f.layout.fault(row)
+		}
 		return nil
 	}
 	x.out.Rows++

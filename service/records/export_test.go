@@ -34,12 +34,13 @@ func TestExports(t *testing.T) {
 		want string
 		done Written
 	}{
-		{Export{Format: CSV}, "a b,n,x\n'=1+1,-5,\"[1,\n 2]\"\n-5,,\n\"'@x\ny\",,\n", Written{3, 1, 2}},
-		{Export{Format: CSV, Raw: true, Columns: []string{"n", "a b", "no"}}, "n,a b,no\n-5,=1+1,\n,-5,\n,\"@x\ny\",\n", Written{3, 1, 0}},
-		{Export{Format: CSV, Columns: []string{"n"}}, "n\n-5\n\"\"\n\"\"\n", Written{3, 1, 0}},
-		{Export{Format: Lines}, "{\"a b\":\"=1+1\",\"n\":-5,\"x\":[1, 2]}\n{\"a b\":\"-5\",\"n\":null}\n{\"a b\":\"@x\\ny\"}\n", Written{3, 1, 0}},
-		{Export{Format: Array, Columns: []string{"n"}}, "[\n{\"n\":-5},\n{\"n\":null},\n{}\n]\n", Written{3, 1, 0}},
+		{Export{Format: CSV}, "a b,n,x\n'=1+1,-5,\"[1,\n 2]\"\n-5,,\n\"'@x\ny\",,\n", Written{Rows: 3, Skipped: 1, Defused: 2}},
+		{Export{Format: CSV, Raw: true, Columns: []string{"n", "a b", "no"}}, "n,a b,no\n-5,=1+1,\n,-5,\n,\"@x\ny\",\n", Written{Rows: 3, Skipped: 1, Defused: 0}},
+		{Export{Format: CSV, Columns: []string{"n"}}, "n\n-5\n\"\"\n\"\"\n", Written{Rows: 3, Skipped: 1, Defused: 0}},
+		{Export{Format: Lines}, "{\"a b\":\"=1+1\",\"n\":-5,\"x\":[1, 2]}\n{\"a b\":\"-5\",\"n\":null}\n{\"a b\":\"@x\\ny\"}\n", Written{Rows: 3, Skipped: 1, Defused: 0}},
+		{Export{Format: Array, Columns: []string{"n"}}, "[\n{\"n\":-5},\n{\"n\":null},\n{}\n]\n", Written{Rows: 3, Skipped: 1, Defused: 0}},
 	} {
+		c.done.First = "it is not JSON: invalid character 'o' looking for beginning of value"
 		var b strings.Builder
 		done, err := f.Export(t.Context(), &b, View{}, c.e, nil)
 		if err != nil || b.String() != c.want || done != c.done {
@@ -52,6 +53,10 @@ func TestExports(t *testing.T) {
 	table := file(t, "a.csv", "name,\"x \"\"y\"\"\",name\nA,\"1\n2\",b\n")
 	if got := written(t, table, View{}); got != "{\"name\":\"A\",\"x \\\"y\\\"\":\"1\\n2\",\"name 3\":\"b\"}\n" {
 		t.Errorf("%q", got)
+	}
+	latin := file(t, "latin.csv", "id,name\n1,Jos\xe9\n2,x\n")
+	if done, err := latin.Export(t.Context(), io.Discard, View{}, Export{Format: Lines}, nil); err != nil || done != (Written{Rows: 1, Skipped: 1, First: "it is not UTF-8: save the file as UTF-8"}) {
+		t.Errorf("%+v, %v", done, err)
 	}
 	if _, err := f.Export(t.Context(), io.Discard, View{}, Export{Format: "xml"}, nil); err == nil {
 		t.Error("rows were written as XML")

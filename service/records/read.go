@@ -126,13 +126,21 @@ func (f *File) row(n int64, row []byte, s *scanner, columns []string) Row {
 // tooLong says what is wrong with a row that is not read.
 func (l layout) tooLong() string { return fmt.Sprintf("it is larger than %d MiB", l.longest>>20) }
 
+// fault says what is wrong with a row, which is nil if it is too long.
+func (l layout) fault(row []byte) string {
+	if row == nil {
+		return l.tooLong()
+	}
+	return l.damage(row, false)
+}
+
 // damage says what is wrong with a row.
 func (l layout) damage(row []byte, ends bool) string {
 	if ends {
 		return "the file ends within it"
 	}
 	if l.format == CSV {
-		return "it is not UTF-8"
+		return "it is not UTF-8: save the file as UTF-8"
 	}
 	var v json.RawMessage
 	if err := json.Unmarshal(row, &v); err != nil {

@@ -348,7 +348,11 @@ func (r *rowsRun) sayState(p records.Profile) {
 		r.app.say("zonedeck: %s", sanitizeLine(n))
 	}
 	if p.Damaged > 0 {
-		r.app.say("zonedeck: cannot be read: %s; the first is row %d", text.Counted(int(p.Damaged), "row"), p.First+1)
+		why := ""
+		if d, err := r.file.Detail(records.View{}, p.First); err == nil && d.Damaged != "" {
+			why = ": " + d.Damaged
+		}
+		r.app.say("zonedeck: cannot be read: %s; the first is row %d%s", text.Counted(int(p.Damaged), "row"), p.First+1, sanitizeLine(why))
 	}
 	if p.More {
 		r.app.say("zonedeck: columns beyond the first %d are not told about", records.MaxColumns)
@@ -394,7 +398,7 @@ func (r *rowsRun) finish(ctx context.Context, view records.View, matched *int64,
 			return err
 		}
 		if done.Skipped > 0 {
-			r.say("left out, because it cannot be read: %s", text.Counted(int(done.Skipped), "row"))
+			r.say("left out, because it cannot be read: %s; of the first, %s", text.Counted(int(done.Skipped), "row"), done.First)
 		}
 		if done.Defused > 0 {
 			r.say("%s that a spreadsheet takes for a formula got an apostrophe; --raw-cells leaves them as they are", text.Counted(int(done.Defused), "cell"))
