@@ -429,3 +429,12 @@ func TestAColumnWhoseNameShowsNothingIsNamedInQuotes(t *testing.T) {
 		s.Expect(`"": "blank"`, `"  ": "spaces"`)
 	})
 }
+
+// The size of a row that is too long to be read is not known.
+func TestARowThatIsTooLongShowsNoSize(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := openRecords(t, &results{}, `{"id":1}`+"\n"+`{"id":"`+strings.Repeat("x", 65<<20)+`"}`+"\n", 120, 40)
+		s.Press("G")
+		s.Expect("╭ Row 2 ─", "! it is larger than 64 MiB")
+	})
+}

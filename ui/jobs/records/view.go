@@ -43,11 +43,16 @@ func (p *Page) areas(w, h int) []kit.Area {
 // wantsDetail reports whether the tree is on the screen.
 func (p *Page) wantsDetail() bool { return p.wide || p.onTree() }
 
-// rowsWords says how many rows are shown: "17 of 300 rows".
+// rowsWords says how many rows are shown: "17 of 300 rows", "4 rows that differ".
 func (p *Page) rowsWords() string {
 	n, all := int(p.total()), int(p.state.Rows)
-	if p.what.view.List == nil {
+	switch c := p.what.compared; {
+	case p.what.view.List == nil:
 		return rowsCounted(all)
+	case c != nil && !c.OnlyNew && n == 1: // some are of the other result
+		return "1 row that differs"
+	case c != nil && !c.OnlyNew:
+		return rowsCounted(n) + " that differ"
 	}
 	return text.Count(n) + " of " + rowsCounted(all)
 }
@@ -359,7 +364,10 @@ func (p *Page) renderTree(w, h int) string {
 	d := p.detail
 	title := "Row"
 	if d.row >= 0 && (d.is.Size > 0 || d.is.Damaged != "") {
-		title = fmt.Sprintf("Row %s · %s", text.Count(int(d.is.N+1)), text.Bytes(d.is.Size))
+		title = "Row " + text.Count(int(d.is.N+1))
+	}
+	if d.is.Size > 0 { // of one that is too long it is not known
+		title += " · " + text.Bytes(d.is.Size)
 	}
 	if d.is.Change != records.Unchanged {
 		title += " · " + d.is.Change.String()
