@@ -63,12 +63,18 @@ func (l Listing) unanswered(err error) Listing {
 	return l
 }
 
-// Builtin reports whether the list is the one in the program.
+// Builtin reports whether the list is the one in the program, or none.
 func (l Listing) Builtin() bool { return l.Read.IsZero() }
+
+// None reports whether no list has what was looked for.
+func (l Listing) None() bool { return len(l.Collectors) == 0 }
 
 // Origin says where the list is from and how old it is.
 func (l Listing) Origin(now time.Time) string {
-	if l.Builtin() {
+	switch {
+	case l.Builtin() && l.None():
+		return "no list that is known here"
+	case l.Builtin():
 		return "the list in this program, from public sources"
 	}
 	age := now.Sub(l.Read)
@@ -80,6 +86,11 @@ func (l Listing) Origin(now time.Time) string {
 	default:
 		return fmt.Sprintf("the service's list, read %d h ago", int(age.Hours()))
 	}
+}
+
+// Lacks reports whether a text is an identifier that the list does not have.
+func (l Listing) Lacks(id string) bool {
+	return strings.HasPrefix(id, idPrefix) && !slices.ContainsFunc(l.Collectors, func(c model.Collector) bool { return c.Known(id) })
 }
 
 // Search are the collectors that have every word of a text in their names, kind, domain or
@@ -162,8 +173,8 @@ func (e *UnknownError) Error() string {
 }
 
 // Find is one data set by its identifier or a name, with the Listing that it is from. An
-// identifier that nobody lists is a data set without methods: not every one that works is
-// listed. Only what is needed is asked for: nothing for what a kept list has, one data set for
+// identifier that nobody lists is a data set without methods, and its Listing is None: not every
+// one that works is listed. A Problem says that the service does not list it. Only what is needed is asked for: nothing for what a kept list has, one data set for
 // an identifier, all for a name. Errors: an *UnknownError, and those of List.
 func (c *Catalogue) Find(ctx context.Context, key, name string) (model.Collector, Listing, error) {
 	place, err := c.cfg.Place(ctx)
@@ -187,7 +198,7 @@ func (c *Catalogue) Find(ctx context.Context, key, name string) (model.Collector
 	}
 	unlisted := known
 	if unlisted.ID == "" {
-		unlisted = model.Collector{ID: id, Kind: model.CollectScraper}
+		unlisted, l.Collectors = model.Collector{ID: id, Kind: model.CollectScraper}, nil
 	}
 	switch {
 	case id == "" && !place.Lists:
@@ -201,18 +212,21 @@ func (c *Catalogue) Find(ctx context.Context, key, name string) (model.Collector
 		found, err := pick(l.Collectors, name)
 		return found, l, err
 	}
-	found, l, err := c.one(ctx, key, id)
+	found, listed, err := c.one(ctx, key, id)
 	if err != nil || found.ID != "" {
-		return found, l, err
+		return found, listed, err
 	}
-	// The service does not list it, or did not answer.
-	if keptErr == nil && l.Problem != "" {
+	if l.Problem, l.Err = listed.Problem, listed.Err; l.Problem == "" {
+		l.Problem = "it does not have " + model.Line(id, 60)
+		return unlisted, l, nil
+	}
+	if keptErr == nil { // the service did not answer
 		if found, err := pick(kept.Collectors, id); err == nil {
 			kept.Problem, kept.Err = l.Problem, l.Err
 			return found, kept, nil
 		}
 	}
-	return unlisted, Listing{Collectors: builtin(), Problem: l.Problem, Err: l.Err}, nil
+	return unlisted, l, nil
 }
 
 // idPrefix begins the identifiers of data sets.

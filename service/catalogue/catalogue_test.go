@@ -109,13 +109,14 @@ func TestFindAsksForWhatItNeeds(t *testing.T) {
 		id         string
 		calls      string // after those that kept the list
 		builtin    bool
+		problem    string // beside one that the service did not answer
 		err        string
 	}{
 		{what: "an identifier", name: "gd_a", lists: true, id: "gd_a", calls: ":gd_a"},
 		{what: "of a list that is kept", name: "shop: REVIEWS", lists: true, kept: true, id: "gd_b"},
 		{what: "a name", name: "shop: reviews", lists: true, id: "gd_b", calls: ":"},
-		{what: "a name of the program's list, by its identifier", name: "npm_package", lists: true, id: "gd_mk57m0301khq4jmsul", calls: ":gd_mk57m0301khq4jmsul", builtin: true},
-		{what: "an identifier that is not listed", name: "gd_z", lists: true, kept: true, id: "gd_z", calls: ":gd_z", builtin: true},
+		{what: "a name of the program's list, by its identifier", name: "npm_package", lists: true, id: "gd_mk57m0301khq4jmsul", calls: ":gd_mk57m0301khq4jmsul", builtin: true, problem: "it does not have gd_mk57m0301khq4jmsul"},
+		{what: "an identifier that is not listed", name: "gd_z", lists: true, kept: true, id: "gd_z", calls: ":gd_z", builtin: true, problem: "it does not have gd_z"},
 		{what: "no name of any", name: "shop", lists: true, calls: ":", err: `no data set is called "shop"; near are gd_a (Shop: products), gd_b (Shop: reviews)`},
 		{what: "without an answer", name: "gd_a", lists: true, down: true, id: "gd_a", calls: ":gd_a", builtin: true},
 		{what: "without a list of the service", name: "walmart_products", id: "gd_l95fol7l1ru6rlo116", builtin: true},
@@ -145,8 +146,11 @@ func TestFindAsksForWhatItNeeds(t *testing.T) {
 			if got := strings.Join(s.calls, " "); got != c.calls {
 				t.Errorf("calls %q", got)
 			}
-			if c.down && l.Problem != "no answer" {
+			if c.down && l.Problem != "no answer" || c.problem != "" && l.Problem != c.problem {
 				t.Errorf("problem %q", l.Problem)
+			}
+			if none := c.id == "gd_z" || c.down; err == nil && (l.None() != none || none && l.Origin(time.Time{}) != "no list that is known here") {
+				t.Errorf("none %v: %s", l.None(), l.Origin(time.Time{}))
 			}
 		})
 	}

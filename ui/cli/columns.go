@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 )
@@ -21,4 +22,17 @@ func printColumns(w io.Writer, rows [][]string) error {
 		return fail(exitState, "write the table: %w", err)
 	}
 	return nil
+}
+
+// filledColumns are the rows below a heading without the columns that say nothing in any of them.
+func filledColumns(rows [][]string) [][]string {
+	out := make([][]string, len(rows))
+	for i := range rows[0] {
+		if slices.ContainsFunc(rows[1:], func(row []string) bool { return row[i] != "" }) {
+			for k, row := range rows {
+				out[k] = append(out[k], row[i])
+			}
+		}
+	}
+	return out
 }

@@ -14,6 +14,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/catalogue"
 	"zonedeck/service/exchange"
+	"zonedeck/ui/kit/text"
 )
 
 func (a *app) datasetsCommand() *cobra.Command {
@@ -81,6 +82,15 @@ func (a *app) datasetsShowCommand() *cobra.Command {
 	return cmd
 }
 
+// unknownWords say that no data set goes by a name, and where their names are.
+func unknownWords(err *catalogue.UnknownError) string {
+	words := sanitizeLine(err.Error())
+	if len(err.Candidates) == 0 {
+		words += "; 'zonedeck datasets list' has those there are"
+	}
+	return words
+}
+
 // permitKey refuses a key that was named and would be refused if the service were asked, also where
 // what is kept of its list is enough.
 func (t *task) permitKey(ctx context.Context, key string) error {
@@ -96,7 +106,7 @@ func (t *task) permitKey(ctx context.Context, key string) error {
 	return nil
 }
 
-// originJSON says where a list is from: "service" or "builtin".
+// originJSON says where a list is from: "service", "builtin" or, for a data set that is on neither, "none".
 type originJSON struct {
 	Source  string     `json:"source"`
 	Read    *time.Time `json:"read"`
@@ -108,9 +118,12 @@ type originJSON struct {
 
 func newOriginJSON(l catalogue.Listing, now time.Time) originJSON {
 	out := originJSON{Source: "builtin", Problem: l.Problem}
-	if !l.Builtin() {
+	switch {
+	case !l.Builtin():
 		read, age := l.Read.UTC(), int64(now.Sub(l.Read).Seconds())
 		out.Source, out.Read, out.Age = "service", &read, &age
+	case l.None():
+		out.Source = "none"
 	}
 	if call := (*exchange.CallError)(nil); errors.As(l.Err, &call) {
 		verdict := newFaultJSON(model.JobFault{Diagnosis: call.Diagnosis, At: now})
@@ -185,7 +198,7 @@ func (t *task) listCollectors(ctx context.Context, f catalogueFlags, words strin
 	}
 	t.sayOrigin(l, f.key)
 	if l.Skipped > 0 {
-		t.app.say("zonedeck: %d data sets have no identifier that could be used", l.Skipped)
+		t.app.say("zonedeck: left out, because no identifier of it could be used: %s", text.Counted(l.Skipped, "data set"))
 	}
 	found := l.Search(words)
 	if f.json {
@@ -231,7 +244,7 @@ func methodWords(c model.Collector) string {
 func (t *task) showCollector(ctx context.Context, f catalogueFlags, name string) error {
 	c, l, err := t.Client.Collector(ctx, f.key, name)
 	if unknown := (*catalogue.UnknownError)(nil); errors.As(err, &unknown) {
-		return usage("%s", sanitizeLine(err.Error()))
+		return usage("%s", unknownWords(unknown))
 	}
 	if err != nil {
 		return jobError(ctx, err)
@@ -285,5 +298,5 @@ func (t *task) printMethod(m model.CollectMethod) error {
 		}
 		rows = append(rows, []string{"  " + f.Name, f.Type, need, f.Default, f.Example, f.Description})
 	}
-	return printColumns(t.app.Stdout, rows)
+	return printColumns(t.app.Stdout, filledColumns(rows))
 }

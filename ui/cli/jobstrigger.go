@@ -227,13 +227,16 @@ func (t *task) shapeOf(ctx context.Context, d dialect.Dialect, name string, f tr
 	}
 	c, l, err := t.Client.Collector(ctx, f.key, name)
 	if unknown := (*catalogue.UnknownError)(nil); errors.As(err, &unknown) {
-		return "", false, shape, usage("%s; nothing was sent", sanitizeLine(err.Error()))
+		return "", false, shape, usage("%s; nothing was sent", unknownWords(unknown))
 	}
 	if err != nil {
 		return "", false, shape, jobError(ctx, err)
 	}
-	if l.Problem != "" {
-		t.app.say("zonedeck: what the inputs are is from %s: %s", l.Origin(t.Now()), sanitizeLine(l.Problem))
+	switch {
+	case l.None():
+		t.app.say("zonedeck: what the inputs of %s are is not known; the service's list: %s", c.ID, sanitizeLine(l.Problem))
+	case l.Problem != "":
+		t.app.say("zonedeck: what the inputs are is from %s; the service's list: %s", l.Origin(t.Now()), sanitizeLine(l.Problem))
 	}
 	m, err := c.Method(f.settings.Discover)
 	if err != nil {

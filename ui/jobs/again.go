@@ -237,7 +237,7 @@ func (m *Model) change(r model.TriggerRequest) tea.Cmd {
 		l.form.SetValue(fieldMore, "true")
 	}
 	l.changed(m)
-	return tea.Batch(cmd, m.loadCollectors())
+	return tea.Batch(cmd, m.loadCollectors(false))
 }
 
 // bound is a limit as the form has it.

@@ -17,6 +17,7 @@ import (
 // dataSets are the data sets that a job can be launched for.
 type dataSets struct {
 	listing catalogue.Listing // empty until it is read
+	err     error             // why it could not be
 	slot    kit.Slot
 	show    func() // gives them to the list that was opened last; nil before
 }
@@ -78,31 +79,47 @@ func (m *Model) listCollectors(title string, chosen datasetChosen) tea.Cmd {
 			heading = fmt.Sprintf("%s: %s · %s", title, text.Counted(len(choices), "data set"), m.dataSets.listing.Origin(m.deps.Now()))
 		}
 		f.SetChoices(heading, choices)
+		f.Foot = m.dataSets.problem()
+	}
+	f.Anew = func() tea.Cmd {
+		f.Foot = "the service is asked for its list…"
+		return m.loadCollectors(true)
 	}
 	m.dataSets.show()
-	return tea.Batch(kit.OpenOverlay(f), m.loadCollectors())
+	return tea.Batch(kit.OpenOverlay(f), m.loadCollectors(false))
 }
 
-// loadCollectors reads the list of data sets. The service keeps it for a day.
-func (m *Model) loadCollectors() tea.Cmd {
+// problem says why the list is not the service's of today; "" where it is.
+func (s *dataSets) problem() string {
+	switch {
+	case s.err != nil:
+		return "the service's list: " + s.err.Error()
+	case s.listing.Problem != "":
+		return "the service's list: " + s.listing.Problem
+	}
+	return ""
+}
+
+// loadCollectors reads the list of data sets, which is kept for a day; with anew the service is asked
+// in any case.
+func (m *Model) loadCollectors(anew bool) tea.Cmd {
 	ledger, key := m.deps.Ledger, m.session.Key.Name
 	return kit.Do(kit.Jobs, &m.dataSets.slot, m.deps.Ctx, func(ctx context.Context) tea.Msg {
-		listing, err := ledger.Collectors(ctx, key, false)
+		listing, err := ledger.Collectors(ctx, key, anew)
 		return collectorsLoaded{listing, err}
 	})
 }
 
 func (m *Model) collectorsLoaded(msg collectorsLoaded) {
-	if msg.err != nil || len(msg.listing.Collectors) == 0 {
-		return // an identifier can be typed
+	if m.dataSets.err = msg.err; msg.err == nil && len(msg.listing.Collectors) > 0 {
+		m.dataSets.listing = msg.listing
 	}
-	m.dataSets.listing = msg.listing
 	if m.dataSets.show != nil {
 		m.dataSets.show()
 	}
 	if l := m.dialog; l != nil {
 		way, shape := l.discover(), l.shape
-		if l.describe(m); l.discover() != way || l.shape != shape {
+		if l.describe(m); l.discover() != way || l.shape != shape || m.unlisted(l) != "" && !l.ready && !l.dialog.Busy {
 			l.changed(m) // what was checked is not what the form shows now
 		}
 	}

@@ -123,6 +123,15 @@ func (l *launch) describeWays(c model.Collector, known bool) {
 	}
 }
 
+// unlisted says that no list has the identifier of the form.
+func (m *Model) unlisted(l *launch) string {
+	id, listing := strings.TrimSpace(l.form.Value(fieldDataset)), m.dataSets.listing
+	if len(listing.Collectors) == 0 || !listing.Lacks(id) {
+		return ""
+	}
+	return "! not in " + listing.Origin(m.deps.Now()) + ": what its inputs are is not known"
+}
+
 // costs say how the way to collect may cost more than its inputs suggest, unless a limit is set.
 func (l *launch) costs() string {
 	cost := l.way.Cost()

@@ -45,6 +45,36 @@ func TestADataSetIsPickedFromTheListAndItsRowsNeedNoURL(t *testing.T) {
 	})
 }
 
+func TestAnIdentifierThatIsNotListedSaysSo(t *testing.T) {
+	f := &fakeLedger{listing: shopListing()}
+	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
+		s.Press("n")
+		s.Type("gd_other")
+		s.Press("enter")
+		s.Expect("Dataset  gd_other", "! not in the service's list, read 3 h ago: what its inputs are is not known")
+		s.Press("ctrl+o", "enter")
+		s.Expect("Dataset  gd_products")
+		s.ExpectNot("not in the service's list")
+	})
+}
+
+func TestTheListOfDataSetsIsAskedForAgain(t *testing.T) {
+	f := &fakeLedger{listing: shopListing()}
+	f.listing.Problem = "the list of scrapers: HTTP 503"
+	flow(t, f, "brightdata", 80, 24, func(s *uitest.Screen) {
+		s.Press("n")
+		s.Expect("New job: 2 data sets · the service's list, read 3 h ago", "! the service's list: the list of scrapers: HTTP 503", "ctrl+r ask again")
+		f.listing.Collectors = append(f.listing.Collectors, model.Collector{ID: "gd_new", Name: "New today", Kind: model.CollectScraper})
+		f.listing.Read, f.listing.Problem = f.listing.Read.Add(3*time.Hour), ""
+		s.Press("ctrl+r")
+		s.Expect("New job: 3 data sets · the service's list, read now", "New today")
+		s.ExpectNot("HTTP 503")
+		if !f.anew {
+			t.Error("the service was not asked")
+		}
+	})
+}
+
 func TestAPickedDataSetIsNotLostByEsc(t *testing.T) {
 	flow(t, &fakeLedger{listing: shopListing()}, "brightdata", 100, 30, func(s *uitest.Screen) {
 		s.Press("n")

@@ -60,6 +60,7 @@ type fakeLedger struct {
 	slow     time.Duration // of a trigger
 	// listing are the data sets; rejected is what was kept of bad rows.
 	listing  catalogue.Listing
+	anew     bool // the list was asked for so the last time
 	rejected string
 	keepErr  error
 	// rest and candidates are what a job asked for and what it can be.
@@ -182,9 +183,10 @@ func (f *fakeLedger) SameInputs(_ context.Context, r model.TriggerRequest, withi
 }
 
 // Collectors lists what the test set; without it every data set is as one that is not listed.
-func (f *fakeLedger) Collectors(context.Context, string, bool) (catalogue.Listing, error) {
+func (f *fakeLedger) Collectors(_ context.Context, _ string, anew bool) (catalogue.Listing, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.anew = anew
 	return f.listing, nil
 }
 

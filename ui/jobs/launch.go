@@ -212,7 +212,7 @@ func (l *launch) changed(m *Model) {
 	l.dialog.Problem = ""
 	l.slot.Drop()
 	l.dialog.Busy = false
-	l.note("Nothing is launched yet: the rows are checked first.", l.costs(), m.contractAlone(), m.lint(l.form.Value(fieldKey)))
+	l.note("Nothing is launched yet: the rows are checked first.", m.unlisted(l), l.costs(), m.contractAlone(), m.lint(l.form.Value(fieldKey)))
 	if rechosen { // both choices were checked
 		_ = l.inputsRead(m, l.checked)
 	}

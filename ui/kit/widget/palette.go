@@ -29,6 +29,10 @@ type Finder struct {
 	// Free picks what is typed where no choice has all of its words; nil for a finder that
 	// takes choices alone.
 	Free func(typed string) tea.Cmd
+	// Anew asks for the choices again, by ctrl+r; nil for a finder that nobody has to ask for them.
+	Anew func() tea.Cmd
+	// Foot is a line below the choices: what there is to say of all of them; "" for none.
+	Foot string
 	// Lines takes what is pasted if it has several lines or is JSON, which are no words of a choice; nil makes them words.
 	Lines func(pasted string) tea.Cmd
 }
@@ -64,6 +68,7 @@ func (f *Finder) SetChoices(title string, choices []Choice) {
 
 type (
 	finderPick  struct{}
+	finderAnew  struct{}
 	finderDigit struct{ at int }
 )
 
@@ -75,7 +80,7 @@ func (f *Finder) Title() string { return f.title }
 
 // Size is two thirds of the screen, or less for few choices.
 func (f *Finder) Size(w, h int) (int, int) {
-	return min(84, w-6), min(max(h*2/3, 8), max(len(f.picks), 1)+1)
+	return min(84, w-6), min(max(h*2/3, 8), max(len(f.picks), 1)+1+len(f.foot()))
 }
 
 // CapturingText is always true: typed text filters.
@@ -89,10 +94,11 @@ func (f *Finder) Bindings() []kit.Binding {
 			digits = append(digits, kit.Binding{Keys: []string{o.Hint}, Label: o.label(), Intent: finderDigit{i}, WhileTyping: true, Hidden: true})
 		}
 	}
-	return append(digits, []kit.Binding{
-		{Keys: []string{"enter"}, Label: "pick", Help: "Pick the line under the cursor.", Intent: finderPick{}, WhileTyping: true},
-		{Keys: []string{"esc"}, Label: "close", Help: "Close without picking.", Intent: kit.Close{}, WhileTyping: true},
-	}...)
+	out := append(digits, kit.Binding{Keys: []string{"enter"}, Label: "pick", Help: "Pick the line under the cursor.", Intent: finderPick{}, WhileTyping: true})
+	if f.Anew != nil {
+		out = append(out, kit.Binding{Keys: []string{"ctrl+r"}, Label: "ask again", Help: "Ask for the list again, however new it is.", Intent: finderAnew{}, WhileTyping: true})
+	}
+	return append(out, kit.Binding{Keys: []string{"esc"}, Label: "close", Help: "Close without picking.", Intent: kit.Close{}, WhileTyping: true})
 }
 
 // Update filters and picks.
@@ -100,6 +106,8 @@ func (f *Finder) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case finderDigit:
 		return tea.Sequence(kit.CloseOverlay(f), f.pick(msg.at))
+	case finderAnew:
+		return f.Anew()
 	case finderPick:
 		at, ok := f.list.chosen()
 		typed := strings.TrimSpace(f.list.input.Value())
@@ -139,5 +147,14 @@ func (f *Finder) pick(at int) tea.Cmd {
 func (f *Finder) Render(w, h int) string {
 	t := f.list.theme
 	f.list.input.SetWidth(max(w-4, 1))
-	return Stack(text.Fit(" "+t.KeyHint.Render("› ")+f.list.input.View(), w), f.list.table.Render(t, true, w, h-1))
+	foot := f.foot()
+	table := f.list.table.Render(t, true, w, max(h-1-len(foot), 1))
+	return Stack(append([]string{text.Fit(" "+t.KeyHint.Render("› ")+f.list.input.View(), w), table}, foot...)...)
+}
+
+func (f *Finder) foot() []string {
+	if f.Foot == "" {
+		return nil
+	}
+	return []string{" " + f.list.theme.Warn.Render("! "+text.Clean(f.Foot))}
 }
