@@ -17,7 +17,7 @@ import (
 func (in *inputReader) csv(br *bufio.Reader) error {
 	head, _ := br.Peek(maxInputRow) // fewer bytes at the end of the source
 	first, _, _ := strings.Cut(strings.TrimLeft(string(head), "\r\n"), "\n")
-	m := &meter{r: br, left: 2 * maxInputRow, over: errLongRow}
+	m := &meter{r: br, left: 2 * maxInputRow, over: errLongCells}
 	kept := &recorder{r: m}
 	r := csv.NewReader(kept)
 	r.Comma = separator(first)
@@ -35,6 +35,9 @@ func (in *inputReader) csv(br *bufio.Reader) error {
 			break
 		}
 		fault, err := rowFault(err)
+		if errors.Is(err, errLongCells) {
+			return fmt.Errorf("row %d: %w", row+1+kept.linesAbove(), err)
+		}
 		if err != nil {
 			return err
 		}
@@ -62,14 +65,28 @@ func (in *inputReader) csv(br *bufio.Reader) error {
 			in.skipped(row)
 			continue
 		}
-		if err := in.cells(row, raw, t, cells); err != nil {
+		if err := in.cells(row, raw, &t, cells); err != nil {
 			return err
 		}
 	}
 	if in.out.Bad == 0 {
 		in.out.Rejected = nil
 	}
+	in.sayNameless(t.nameless)
 	return nil
+}
+
+// errLongCells ends the reading: where such a row ends is not known.
+var errLongCells = fmt.Errorf("it is longer than %d KiB, or a quote in it is not closed", maxInputRow>>10)
+
+// sayNameless tells of cells that no field can take.
+func (in *inputReader) sayNameless(n int) {
+	switch {
+	case n == 1:
+		in.out.Problems = append(in.out.Problems, Problem{Text: "1 value stands in a column without a name; it is not sent", Warning: true})
+	case n > 1:
+		in.out.Problems = append(in.out.Problems, Problem{Text: fmt.Sprintf("%d values stand in columns without a name; they are not sent", n), Warning: true})
+	}
 }
 
 // header reads the columns of a table.
@@ -79,13 +96,16 @@ func (in *inputReader) header(r *csv.Reader) (t table, err error) {
 		return t, errors.New("it is empty; expected a header")
 	}
 	if err != nil {
+		if errors.Is(err, errLongCells) {
+			err = fmt.Errorf("the header: %w", err)
+		}
 		return t, err
 	}
 	t.header = slices.Clone(header)
 	for i, name := range t.header {
 		t.header[i] = strings.TrimSpace(name)
 		if t.header[i] != "" && slices.Contains(t.header[:i], t.header[i]) {
-			return t, fmt.Errorf("the header names column %s twice", Quote(t.header[i]))
+			return t, fmt.Errorf("the header names column %s twice: rename one", Quote(t.header[i]))
 		}
 	}
 	if t.columns, err = in.shape.propose(t.header); err != nil {
@@ -130,8 +150,9 @@ func (in *inputReader) sayBlank() {
 
 // table is the header of a CSV.
 type table struct {
-	header  []string
-	columns []Column
+	header   []string
+	columns  []Column
+	nameless int // cells with a value in columns without a name
 }
 
 // recorder keeps what was read since the last call of upTo, so that a row can be given as it
@@ -157,6 +178,11 @@ func (r *recorder) upTo(offset int64) []byte {
 	return out
 }
 
+// linesAbove are the blank lines before what was read since the last call of upTo.
+func (r *recorder) linesAbove() int {
+	return bytes.Count(r.text[:len(r.text)-len(bytes.TrimLeft(r.text, "\r\n"))], []byte("\n"))
+}
+
 // rowFault distinguishes an error of one row, after which the reading can go on,
 // from an error of the source.
 func rowFault(err error) (*csv.ParseError, error) {
@@ -167,19 +193,23 @@ func rowFault(err error) (*csv.ParseError, error) {
 	return nil, err
 }
 
-func (in *inputReader) cells(row int, raw []byte, t table, cells []string) error {
+func (in *inputReader) cells(row int, raw []byte, t *table, cells []string) error {
 	switch {
 	case len(cells) > len(t.header):
 		in.reject(row, raw, "", "%d cells; the header has %d", len(cells), len(t.header))
 		return nil
 	case !validText(cells):
-		in.reject(row, raw, "", "it holds bytes that are not UTF-8")
+		in.reject(row, raw, "", notText)
 		return nil
 	}
 	values := make(map[string]json.RawMessage, len(cells))
 	for i, cell := range cells {
-		if to := t.columns[i].Field; to != "" && cell != "" {
+		switch to := t.columns[i].Field; {
+		case cell == "":
+		case to != "":
 			values[to] = jsonText(cell)
+		case t.header[i] == "":
+			t.nameless++
 		}
 	}
 	return in.add(row, raw, values, func(field string) string {

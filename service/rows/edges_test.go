@@ -87,7 +87,7 @@ func TestRowsThatAreWrongAreReportedAndTheNextIsRead(t *testing.T) {
 		"NDJSON, bytes that are not text": {InputNDJSON, "{\"url\":\"http://lab.test/\xff\"}\n{\"url\":\"http://lab.test/2\"}\n", "1: not UTF-8"},
 		"JSON, bytes that are not text":   {InputJSON, "[{\"url\":\"http://lab.test/1\",\"n\":\"caf\xe9\"},{\"url\":\"http://lab.test/2\"}]", "1: not UTF-8"},
 		"lines, a host without a name":    {InputLines, "http://ä.xn--0/\nhttp://lab.test/2\n", "1: its host"},
-		"CSV, a column without a name":    {InputCSV, "url,\nx,1\nhttp://lab.test/2,1\n", "2: absolute"},
+		"CSV, a column without a name":    {InputCSV, "url,\nx,\nhttp://lab.test/2,\n", "2: absolute"},
 		"lines, a long line of two words": {InputLines, "http://lab.test/ " + long + "\nhttp://lab.test/2\n", "1: longer than 64 KiB"},
 	} {
 		got, problems, err := ReadInputs(strings.NewReader(c.text), c.kind)

@@ -30,6 +30,9 @@ const (
 	maxNotes      = 5        // the same for rows that are used all the same
 )
 
+// notText is what is wrong with a row in another encoding.
+const notText = "it holds bytes that are not UTF-8; save the file as UTF-8"
+
 // The kinds of source that ReadInputs knows.
 const (
 	InputLines  = "lines"  // one URL a line; empty lines and lines that begin with # are skipped
@@ -299,7 +302,7 @@ func (in *inputReader) lines(br *bufio.Reader) error {
 		case only.Type == typeURL && len(strings.Fields(text)) > 1:
 			in.reject(row, line, "", "%s: expected one address on the line", Quote(text))
 		case !utf8.ValidString(text):
-			in.reject(row, line, "", "%s is not text: it is not UTF-8", Quote(text))
+			in.reject(row, line, "", "%s: %s", Quote(text), notText)
 		default:
 			return in.one(row, line, text)
 		}
@@ -325,7 +328,7 @@ func (in *inputReader) ndjson(br *bufio.Reader) error {
 
 // json reads an array of rows, an object whose "input" is one, or one row.
 func (in *inputReader) json(br *bufio.Reader) error {
-	m := &meter{r: br, left: maxInputRow, over: errLongRow}
+	m := &meter{r: br, left: maxInputRow, over: errLongInput}
 	dec := json.NewDecoder(m)
 	if isObject(br) {
 		var raw json.RawMessage
@@ -406,7 +409,7 @@ func jsonFault(err error) error {
 // value takes one JSON row: an object, or the one value that a row needs.
 func (in *inputReader) value(row int, raw []byte) error {
 	if !utf8.Valid(raw) { // encoding/json would send other characters in their place
-		in.reject(row, oneLine(raw), "", "it holds bytes that are not UTF-8")
+		in.reject(row, oneLine(raw), "", notText)
 		return nil
 	}
 	var text string

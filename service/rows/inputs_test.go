@@ -63,10 +63,18 @@ func TestReadInputs(t *testing.T) {
 			problems: []string{"3: absolute", "5 (line 6): absolute", "6 (line 7): expected CSV", "8 (line 9): absolute", "!4: the row is blank; it is left out"},
 		},
 		{name: "CSV without the column", kind: "csv", text: "a,b\n1,2\n", err: "no url column"},
-		{name: "CSV with a column twice", kind: "csv", text: "url,a,a\n", err: "twice"},
+		{name: "CSV with a column twice", kind: "csv", text: "url,a,a\n", err: "twice: rename one"},
+		{
+			name: "CSV with values in columns without a name", kind: "csv", text: "url,,\nhttp://lab.test/1,a,b\nhttp://lab.test/2,,c\n",
+			want: []row{{URL: "http://lab.test/1", Row: 2}, {URL: "http://lab.test/2", Row: 3}}, problems: []string{"!0: 3 values stand in columns without a name; they are not sent"},
+		},
+		{
+			name: "CSV with a row that is too long", kind: "csv", text: "url,n\nhttp://lab.test/1,\n\nhttp://lab.test/2," + strings.Repeat("a", 200_000) + "\nhttp://lab.test/3,\n",
+			want: []row{{URL: "http://lab.test/1", Row: 2}}, err: "row 4: it is longer than 64 KiB, or a quote in it is not closed",
+		},
 		{name: "empty CSV", kind: "csv", text: "", err: "expected a header"},
 		{name: "CSV with an open quote", kind: "csv", text: "url\n\"http://lab.test/1\n", problems: []string{"2: expected CSV"}},
-		{name: "CSV with an open quote and no end", kind: "csv", text: "url\n\"" + strings.Repeat("a\n", 200_000), err: "64 KiB"},
+		{name: "CSV with an open quote and no end", kind: "csv", text: "url\n\"" + strings.Repeat("a\n", 200_000), err: "row 2: it is longer than 64 KiB, or a quote in it is not closed"},
 		{
 			name: "JSON", text: ` [ {"url":"http://lab.test/1","n": 20,"o":{"a" : [1, 2]}}, "http://lab.test/2" ] `,
 			want: []row{{URL: "http://lab.test/1", Extra: map[string]string{"n": "20", "o": `{"a":[1,2]}`}, Row: 1}, {URL: "http://lab.test/2", Row: 2}},
@@ -90,7 +98,7 @@ func TestReadInputs(t *testing.T) {
 		{name: "JSON whose input is a text", kind: "json", text: `{"input": "http://lab.test/1"}`, err: "expected an array"},
 		{name: "JSON whose input is an object", kind: "json", text: `{"input": {"url":"http://lab.test/1"}}`, err: "expected an array"},
 		{name: "JSON whose input is missing", kind: "json", text: `{"input":`, err: "ends early"},
-		{name: "JSON with a huge record", kind: "json", text: `["` + strings.Repeat("a", 100_000) + `"]`, err: "64 KiB"},
+		{name: "JSON with a huge record", kind: "json", text: `["` + strings.Repeat("a", 100_000) + `"]`, err: "record 1: it is longer than 64 KiB: shorten it, or take it out"},
 		{
 			name: "NDJSON", text: "{\"url\":\"http://lab.test/1\"}\r\n\n{\"url\":\"http://lab.test/2\",\"a\":null}\nnope\n",
 			want:     []row{{URL: "http://lab.test/1", Row: 1}, {URL: "http://lab.test/2", Extra: map[string]string{"a": "null"}, Row: 3}},
@@ -100,7 +108,7 @@ func TestReadInputs(t *testing.T) {
 		{name: "a text file of addresses", kind: "txt", text: "http://lab.test/1", want: one},
 		{name: "a file that is not text", text: "\x7fELF\x02\x00\x00", err: "not text"},
 		{name: "UTF-16", text: "\xff\xfeh\x00", err: "UTF-16"},
-		{name: "bytes other than text", text: "http://lab.test/\xff", problems: []string{"1: not text"}},
+		{name: "bytes other than text", text: "http://lab.test/\xff", problems: []string{"1: it holds bytes that are not UTF-8; save the file as UTF-8"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			// Reading one byte at a time finds mistakes at the edges of a buffer.

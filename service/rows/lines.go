@@ -131,7 +131,10 @@ func eachLine(br *bufio.Reader, take func(row int, line []byte, err error) error
 	}
 }
 
-var errLongRow = fmt.Errorf("the row is longer than %d KiB; its beginning alone is kept", maxInputRow>>10)
+var (
+	errLongInput = fmt.Errorf("it is longer than %d KiB: shorten it, or take it out", maxInputRow>>10)
+	errLongRow   = fmt.Errorf("the row is longer than %d KiB; its beginning alone is kept", maxInputRow>>10)
+)
 
 // readLine reads a line of bounded length without its end; of a longer one it
 // gives the beginning, errLongRow, and drops the rest. The last line comes with
