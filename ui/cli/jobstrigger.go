@@ -344,27 +344,18 @@ func sameSaid(last model.Job, launched string) string {
 
 // readInputs reads and checks the rows; every bad row is named.
 func (t *task) readInputs(f triggerFlags, shape rows.Shape) (rows.Inputs, error) {
-	r, kind, name := t.app.Stdin, "", f.input
-	if list, saved := strings.CutPrefix(f.input, session.ListPrefix); saved {
-		path, err := t.listFile(list)
-		if err != nil {
-			return rows.Inputs{}, err
+	r, kind, name := t.app.Stdin, "", "standard input"
+	if f.input != "-" {
+		open := os.Open
+		if list, saved := strings.CutPrefix(f.input, session.ListPrefix); saved {
+			open = func(string) (*os.File, error) { return t.OpenList(list) }
 		}
-		name = path
-	}
-	if name != "-" {
-		file, err := os.Open(name)
-		if errors.Is(err, os.ErrNotExist) && name != f.input {
-			return rows.Inputs{}, usage("--input: there is no saved list %q in %s", strings.TrimPrefix(f.input, session.ListPrefix), t.Paths.ListsDir())
-		}
+		file, err := open(f.input)
 		if err != nil {
 			return rows.Inputs{}, usage("--input: %w", err)
 		}
 		defer file.Close()
-		r, kind = file, strings.TrimPrefix(filepath.Ext(name), ".")
-	}
-	if name == "-" {
-		name = "standard input"
+		r, kind, name = file, strings.TrimPrefix(filepath.Ext(file.Name()), "."), file.Name()
 	}
 	in, err := rows.Read(r, kind, shape)
 	if column := (*rows.ColumnError)(nil); errors.As(err, &column) {
@@ -419,9 +410,9 @@ func (t *task) keepLists(f triggerFlags, in rows.Inputs) (bad model.JobRejected,
 	if f.saveList == "" {
 		return bad, nil
 	}
-	path, err := t.listFile(f.saveList)
+	path, err := t.Paths.ListFile(f.saveList)
 	if err != nil {
-		return bad, err
+		return bad, usage("--save-list: %w", err)
 	}
 	err = t.SaveList(f.saveList, in.Rows)
 	if errors.Is(err, os.ErrExist) {
@@ -432,12 +423,4 @@ func (t *task) keepLists(f triggerFlags, in rows.Inputs) (bad model.JobRejected,
 	}
 	t.app.say("zonedeck: %s saved in %s", text.Counted(len(in.Rows), "input"), path)
 	return bad, nil
-}
-
-func (t *task) listFile(name string) (string, error) {
-	path, err := t.Paths.ListFile(name)
-	if err != nil {
-		return "", usage("%w", err)
-	}
-	return path, nil
 }

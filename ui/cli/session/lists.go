@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
@@ -83,4 +84,39 @@ func (s *Session) SaveList(name string, inputs []model.JobInput) error {
 		b.WriteByte('\n')
 	}
 	return keep(path, b.Bytes(), "a saved list "+name)
+}
+
+// OpenList opens a saved list. The error of one that is not there names those that are, and wraps fs.ErrNotExist.
+func (s *Session) OpenList(name string) (*os.File, error) {
+	path, err := s.Paths.ListFile(name)
+	if err == nil {
+		if f, err := textfile.Open(path); !errors.Is(err, fs.ErrNotExist) {
+			return f, err
+		}
+		err = noListError(fmt.Sprintf("there is no saved list %q", name))
+	}
+	return nil, fmt.Errorf("%w; %s", err, s.savedLists())
+}
+
+// noListError says that a saved list is not there.
+type noListError string
+
+func (e noListError) Error() string { return string(e) }
+func (noListError) Unwrap() error   { return fs.ErrNotExist }
+
+// savedLists says which lists there are.
+func (s *Session) savedLists() string {
+	const most = 12
+	files, _ := filepath.Glob(filepath.Join(s.Paths.ListsDir(), "*.ndjson")) // a folder that is not there has none
+	if len(files) == 0 {
+		return "none is saved in " + s.Paths.ListsDir()
+	}
+	names := make([]string, 0, most+1)
+	for _, file := range files[:min(len(files), most)] {
+		names = append(names, strings.TrimSuffix(filepath.Base(file), ".ndjson"))
+	}
+	if more := len(files) - most; more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return "saved are " + strings.Join(names, ", ")
 }

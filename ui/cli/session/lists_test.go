@@ -27,8 +27,20 @@ func TestASavedListIsReadAsItWasSaved(t *testing.T) {
 	if b, err := io.ReadAll(f); err != nil || string(b) != "{\"url\":\"http://lab.test/1\"}\n{\"keyword\":\"a\"}\n" {
 		t.Errorf("%s, %v", b, err)
 	}
-	if _, err := s.openInputs(ListPrefix + "none"); !errors.Is(err, fs.ErrNotExist) {
-		t.Error(err)
+	if err := s.SaveList("more.of-it", nil); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"none": `there is no saved list "none"; saved are mine, more.of-it`,
+		"":     `"" cannot name a saved list: use letters, digits, dots, - and _; saved are mine, more.of-it`,
+	} {
+		if _, err := s.openInputs(ListPrefix + name); err == nil || err.Error() != want || name != "" && !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%v", err)
+		}
+	}
+	empty := &Session{Paths: profile.Paths{Data: t.TempDir()}}
+	if _, err := empty.OpenList("x"); err == nil || err.Error() != `there is no saved list "x"; none is saved in `+empty.Paths.ListsDir() {
+		t.Errorf("%v", err)
 	}
 	for _, name := range []string{"", "../x", ".x", "a b"} {
 		if err := s.SaveList(name, nil); err == nil {

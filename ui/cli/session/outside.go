@@ -70,11 +70,7 @@ func unchanged(f *os.File, b model.BodyRef) error {
 // folder.
 func (s *Session) openInputs(path string) (io.ReadCloser, error) {
 	if name, saved := strings.CutPrefix(path, ListPrefix); saved {
-		file, err := s.Paths.ListFile(name)
-		if err != nil {
-			return nil, err
-		}
-		return textfile.Open(file)
+		return s.OpenList(name)
 	}
 	path, err := expandHome(path)
 	if err != nil {
