@@ -206,6 +206,26 @@ func (s JobSettings) CallsInboxAlone() bool {
 	return s.Notify+s.Endpoint != "" && (s.Notify == "" || s.Notify == HookInbox) && (s.Endpoint == "" || s.Endpoint == HookInbox)
 }
 
+// First is the name of the first setting but the bound of all records that is given, "" for none.
+func (s JobSettings) First() string {
+	for _, setting := range []struct {
+		name  string
+		given bool
+	}{
+		{"discover", s.Discover != ""},
+		{"limit_per_input", s.LimitPerInput != 0},
+		{"notify", s.Notify != ""},
+		{"endpoint", s.Endpoint != ""},
+		{"auth_header", s.Auth != ""},
+		{"format", s.Format != "" || s.Plain},
+	} {
+		if setting.given {
+			return setting.name
+		}
+	}
+	return ""
+}
+
 // DeliveryFormats are the formats of records that a service sends to an endpoint.
 func DeliveryFormats() []string { return []string{"json", "ndjson", "jsonl", "csv"} }
 

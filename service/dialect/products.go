@@ -162,8 +162,8 @@ func (d Dialect) ProductBody(r model.TriggerRequest) (body []byte, ok bool, err 
 	if len(r.Inputs) != 1 {
 		return nil, true, model.BadField("inputs", "%s takes one input for a job, and there are %d: launch a job for each", p.collector.ID, len(r.Inputs))
 	}
-	if asked := r.Settings; asked != (model.JobSettings{LimitTotal: asked.LimitTotal}) {
-		return nil, true, model.BadField("settings", "%s takes no discovery, limit for each input, notification or delivery, as far as public sources show", p.collector.ID)
+	if setting := r.Settings.First(); setting != "" {
+		return nil, true, model.BadField(setting, "%s takes no discovery, limit for each input, notification or delivery, as far as public sources show", p.collector.ID)
 	}
 	in := map[string]json.RawMessage{}
 	if u := r.Inputs[0].URL; u != "" {

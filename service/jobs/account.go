@@ -118,7 +118,11 @@ func rowsText(r model.JobRows) string {
 		return "rows not counted: " + r.Problem
 	}
 	text := fmt.Sprintf("%d rows: %d useful", r.Returned, r.Useful)
-	if n := r.Failed(); n > 0 {
+	switch n := r.Failed(); n {
+	case 0:
+	case 1:
+		text += ", 1 error"
+	default:
 		text += fmt.Sprintf(", %d errors", n)
 	}
 	if r.Empty > 0 {

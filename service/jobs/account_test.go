@@ -47,7 +47,7 @@ func TestEveryRowOfAJobOnTheEmulatorIsAccountedFor(t *testing.T) {
 		}
 	}
 	lines, err := history.Activity(ctx, model.ActivityFilter{Kind: model.ActivityJob})
-	if err != nil || !strings.Contains(lines[0].Text, "3 rows: 2 useful, 1 errors, 2 billed (unpriced)") {
+	if err != nil || !strings.Contains(lines[0].Text, "3 rows: 2 useful, 1 error, 2 billed (unpriced)") {
 		t.Errorf("%+v, %v", lines, err)
 	}
 }

@@ -108,7 +108,7 @@ func rowFacts(r model.JobRows) [][2]string {
 		}
 		return nil
 	}
-	out := [][2]string{{"rows", fmt.Sprintf("%d returned, %d useful, %d errors, %d empty", r.Returned, r.Useful, r.Failed(), r.Empty)}}
+	out := [][2]string{{"rows", fmt.Sprintf("%d returned, %d useful, %s, %d empty", r.Returned, r.Useful, text.Counted(r.Failed(), "error"), r.Empty)}}
 	for _, e := range r.Errors {
 		out = append(out, [2]string{"error", fmt.Sprintf("%s: %s, %s: %s", text.Counted(e.Rows, "row"), cmp.Or(e.Code, "no code"), model.ClassWord(e.Class, e.Cause), e.Text)})
 	}

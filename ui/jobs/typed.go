@@ -62,7 +62,7 @@ func typedSpec(f model.InputField) widget.Field {
 		help = append(help, said)
 	}
 	if kind != "" && kind != "text" && kind != f.Name {
-		help = append(help, "it is "+kind)
+		help = append(help, "type "+kind)
 	}
 	if f.Required {
 		spec.Label += " *"

@@ -80,7 +80,7 @@ func TestTheServiceDescribesFieldsInAnyWords(t *testing.T) {
 		s.Press("enter")
 		s.Expect("url *    required")
 		s.Press("tab")
-		s.Expect("État de la page; it is number.")
+		s.Expect("État de la page; type number.")
 	})
 }
 
