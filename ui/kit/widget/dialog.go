@@ -79,8 +79,8 @@ func (d *FormDialog) Init() tea.Cmd {
 	return nil
 }
 
-// Title is the dialog's heading.
-func (d *FormDialog) Title() string { return d.title }
+// Title is the dialog's heading, and whether fields are above or below those on the screen.
+func (d *FormDialog) Title() string { return d.title + d.Form.more() }
 
 // CapturingText reports whether a field is being edited.
 func (d *FormDialog) CapturingText() bool { return d.Form.CapturingText() }

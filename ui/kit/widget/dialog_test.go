@@ -188,3 +188,23 @@ func TestTheKeysOfANarrowDialogAreLeftOutAndNotCut(t *testing.T) {
 		}
 	}
 }
+
+func TestATitleSaysWhereFieldsAreThatAreNotOnTheScreen(t *testing.T) {
+	theme := kit.NewTheme(true, false)
+	fields := make([]Field, 0, 6)
+	for _, name := range []string{"one", "two", "three", "four", "five", "six"} {
+		fields = append(fields, Field{Name: name, Label: name, Kind: FieldToggle})
+	}
+	d := NewFormDialog(theme, "Form", NewForm(theme, fields...))
+	for _, c := range []struct {
+		at    string
+		lines int // of the dialog: two are the keys
+		want  string
+	}{{"one", 8, "Form"}, {"one", 5, "Form · ↓ more"}, {"four", 5, "Form · ↑↓ more"}, {"six", 5, "Form · ↑ more"}} {
+		d.Form.FocusOn(c.at, false)
+		d.Render(40, c.lines)
+		if got := d.Title(); got != c.want {
+			t.Errorf("%s of %d lines: %q, want %q", c.at, c.lines, got, c.want)
+		}
+	}
+}

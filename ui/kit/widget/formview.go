@@ -28,6 +28,21 @@ func (f *Form) Render(focused bool, w, h int) string {
 	return Block(strings.Join(lines[f.top:min(f.top+h, len(lines))], "\n"), w, h)
 }
 
+// more says on which sides of what was drawn last there are further lines, as part of a title; "" for none.
+func (f *Form) more() string {
+	sides := ""
+	if f.drawn.top > 0 {
+		sides = "↑"
+	}
+	if f.drawn.top+f.drawn.h < len(f.drawn.of) {
+		sides += "↓"
+	}
+	if sides == "" {
+		return ""
+	}
+	return " · " + sides + " more"
+}
+
 // Height is how many lines the form needs at width w.
 func (f *Form) Height(w int) int {
 	lines, _, _, _ := f.lines(true, w)
