@@ -438,3 +438,26 @@ func TestARowThatIsTooLongShowsNoSize(t *testing.T) {
 		s.Expect("╭ Row 2 ─", "! it is larger than 64 MiB")
 	})
 }
+
+func TestAColumnIsFoundByItsName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b strings.Builder
+		for row := range 3 {
+			b.WriteString(`{"id":` + fmt.Sprint(row))
+			for i := range 100 {
+				fmt.Fprintf(&b, `,"field %d/x:y":"v%d"`, i, i*row)
+			}
+			b.WriteString("}\n")
+		}
+		s := openRecords(t, &results{}, b.String(), 80, 24)
+		s.Press("i")
+		s.Expect("101 columns", "id  number 100 % · 3 distinct", "field 1/x:y  text 100 % · 3 distinct")
+		s.Type("field 77")
+		s.Press("enter")
+		s.Expect("field 77/x:y", "field 77/x:y · text · 100 % filled · 3 distinct", "v154")
+		s.Press("i")
+		s.Type("id")
+		s.Press("enter")
+		s.Expect("id · number · 100 % filled · 3 distinct", "field 1/x:y")
+	})
+}

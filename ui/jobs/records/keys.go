@@ -10,6 +10,7 @@ import (
 	"zonedeck/service/filter"
 	"zonedeck/service/records"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
 
@@ -27,6 +28,8 @@ type (
 	leaveLine  struct{}
 	again      struct{ back bool }
 	sideways   int
+	askColumn  struct{}
+	columnAt   int // the column that was picked
 	sortColumn struct{}
 	openDetail struct{}
 	askExport  struct{}
@@ -92,9 +95,10 @@ func (p *Page) Bindings() []kit.Binding {
 		{Keys: []string{"enter"}, Label: "row", Help: "Show the row as a tree.", Group: group, Intent: openDetail{}, Disabled: none},
 		{Keys: []string{"x"}, Label: "export", Help: "Write the rows that are shown to a new file.", Group: group, Intent: askExport{}, Disabled: partial},
 		{Keys: []string{"c"}, Label: "compare", Help: "Show what differs from another result by a key, or the new rows alone.", Group: group, Intent: askCompare{}, Disabled: busy},
+		{Keys: []string{"i"}, Label: "columns", Help: "List the columns with what is in them, and go to one.", Group: group, Intent: askColumn{}, Disabled: none},
 		back,
-		{Keys: []string{"right", "l"}, Label: "columns", Help: "Go one column to the right.", Group: group, Intent: sideways(1), Disabled: none, Hidden: true},
-		{Keys: []string{"left", "h"}, Label: "columns back", Help: "Go one column to the left.", Group: group, Intent: sideways(-1), Disabled: none, Hidden: true},
+		{Keys: []string{"right", "l"}, Label: "column right", Help: "Go one column to the right.", Group: group, Intent: sideways(1), Disabled: none, Hidden: true},
+		{Keys: []string{"left", "h"}, Label: "column left", Help: "Go one column to the left.", Group: group, Intent: sideways(-1), Disabled: none, Hidden: true},
 		{Keys: []string{"n"}, Label: "next hit", Help: "Go to the next row with the text.", Group: group, Intent: again{}, Disabled: noSearch, Hidden: true},
 		{Keys: []string{"N"}, Label: "hit before", Help: "Go to the row before with the text.", Group: group, Intent: again{back: true}, Disabled: noSearch, Hidden: true},
 		{Keys: []string{"w"}, Label: "with column", Help: "Show the rows alone that have a value in the chosen column.", Group: group, Intent: hasColumn{}, Disabled: busy, Hidden: true},
@@ -134,12 +138,11 @@ func (p *Page) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	case again:
 		return p.search(msg.back), true
 	case sideways:
-		p.grid.column = max(min(p.grid.column+int(msg), len(p.about.Columns)-1), 0)
-		p.grid.left = min(p.grid.left, p.grid.column)
-		if p.grid.shown > 0 && p.grid.column >= p.grid.left+p.grid.shown {
-			p.grid.left = p.grid.column - p.grid.shown + 1
-		}
-		return p.ensure(), true
+		return p.goTo(p.grid.column + int(msg)), true
+	case askColumn:
+		return p.askColumn(), true
+	case columnAt:
+		return p.goTo(int(msg)), true
 	case sortColumn:
 		return p.sort(), true
 	case hasColumn:
@@ -171,6 +174,33 @@ func (p *Page) column() string {
 		return p.about.Columns[p.grid.column].Name
 	}
 	return ""
+}
+
+// goTo chooses a column, which is on the screen then.
+func (p *Page) goTo(column int) tea.Cmd {
+	g := &p.grid
+	g.column = max(min(column, len(p.about.Columns)-1), 0)
+	g.left = min(g.left, g.column)
+	if g.shown > 0 && g.column >= g.left+g.shown {
+		g.left = g.column - g.shown + 1
+	}
+	return p.ensure()
+}
+
+// askColumn lists the columns with what is in them.
+func (p *Page) askColumn() tea.Cmd {
+	choices := make([]widget.Choice, len(p.about.Columns))
+	for i, c := range p.about.Columns {
+		choices[i] = widget.Choice{
+			Option: widget.Option{Value: c.Name, Label: text.Clean(records.ShownName(c.Name)), Note: fmt.Sprintf("%s · %s distinct", facts(c, p.about), c.DistinctWords())},
+			Pick:   kit.SendTo(kit.Jobs, columnAt(i)),
+		}
+	}
+	title := text.Counted(len(choices), "column")
+	if !p.about.Done {
+		title += fmt.Sprintf(", as counted in the first %s rows", text.Count(int(p.about.Rows)))
+	}
+	return kit.OpenOverlay(widget.NewFinder(p.deps.Theme, title, "type to filter", choices))
 }
 
 // leave goes one step back.
