@@ -49,12 +49,20 @@ func TestALastRowThatIsNotJSONIsNoCut(t *testing.T) {
 
 // An answer whose end only the connection shows may have been cut within its last row.
 func TestAnAnswerWithoutALengthIsCutWithinARow(t *testing.T) {
-	rows := strings.Repeat("{}\n", resultHead)
-	cl, _ := script(t, breakAfter("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"+rows+"{"))
+	for _, n := range []int{1, resultHead} {
+		rows := strings.Repeat("{}\n", n)
+		cl, _ := script(t, breakAfter("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"+rows+"{"))
+		accepted(t, cl)
+		var kept *PartialError
+		_, err := cl.Download(t.Context(), "job-1", Destination{File: filepath.Join(t.TempDir(), "out.ndjson")}, nil)
+		if !errors.As(err, &kept) || !strings.Contains(err.Error(), "in the middle of a row") {
+			t.Errorf("%d rows: %v", n, err)
+		}
+	}
+	// Without a row before it, it is no result at all.
+	cl, _ := script(t, breakAfter("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nSnapshot is being built"))
 	accepted(t, cl)
-	var kept *PartialError
-	_, err := cl.Download(t.Context(), "job-1", Destination{File: filepath.Join(t.TempDir(), "out.ndjson")}, nil)
-	if !errors.As(err, &kept) || !strings.Contains(err.Error(), "in the middle of a row") {
+	if _, err := cl.Download(t.Context(), "job-1", Destination{File: filepath.Join(t.TempDir(), "out.ndjson")}, nil); err == nil || !strings.Contains(err.Error(), "is not NDJSON: line 1: Snapshot is being built") {
 		t.Errorf("%v", err)
 	}
 }

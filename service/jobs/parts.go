@@ -191,7 +191,7 @@ func (rn *Runner) fetchPart(ctx context.Context, call jobCall, p *partial, part 
 		return err
 	}
 	defer stream.close()
-	gate := &resultGate{w: p, empty: stream.wrapped != nil, later: part > 1}
+	gate := &resultGate{w: p, empty: stream.wrapped != nil, later: part > 1, unframed: !stream.framed}
 	if _, err = stream.copyTo(gate, min(maxAnswer, maxDownload-p.size), on); err == nil {
 		err = gate.finish(true)
 	} else {

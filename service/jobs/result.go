@@ -24,8 +24,10 @@ type resultGate struct {
 	w     io.Writer
 	empty bool // a result without rows is one
 	later bool // rows came before, so that one of an error is a row
-	head  []byte
 	open  bool
+	// unframed says that only the connection shows where the answer ends: its last row may be cut.
+	unframed bool
+	head     []byte
 }
 
 func (g *resultGate) Write(p []byte) (int, error) {
@@ -52,7 +54,7 @@ func (g *resultGate) finish(whole bool) error {
 		g.open = true
 		return nil
 	}
-	if err := checkResult(g.head, whole, g.later); err != nil {
+	if err := checkResult(g.head, whole, g.later, g.unframed); err != nil {
 		return err
 	}
 	g.open = true
@@ -94,8 +96,8 @@ func unusable(format string, args ...any) *noResultError {
 }
 
 // checkResult is a *noResultError if an answer that begins with head is no result, or no later
-// part of one.
-func checkResult(head []byte, whole, later bool) error {
+// part of one. The last row of an unframed one may be cut.
+func checkResult(head []byte, whole, later, unframed bool) error {
 	text := bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")))
 	switch {
 	case len(text) == 0 && whole:
@@ -110,7 +112,7 @@ func checkResult(head []byte, whole, later bool) error {
 		return &noResultError{text: "is an error and not a result: " + says, seen: model.Outcome{ServiceText: says}}
 	}
 	for n, line := range bytes.SplitAfter(text, []byte("\n")) {
-		cut := !whole && !bytes.HasSuffix(line, []byte("\n")) // goes on after the head
+		cut := (!whole || unframed && n > 0) && !bytes.HasSuffix(line, []byte("\n")) // goes on after the head, or went on
 		if line = bytes.TrimSpace(line); len(line) > 0 && !cut && !json.Valid(line) {
 			return unusable("is not NDJSON: line %d: %s", n+1, dialect.ErrorText("", line))
 		}
