@@ -394,6 +394,22 @@ func TestAWatchGivesUpAfterManyFailures(t *testing.T) {
 	})
 }
 
+// What failed long before a watch began is no reason to end it.
+func TestAnOldFailureDoesNotEndAWatch(t *testing.T) {
+	pipes(t, text(200, `{"status":"ready"}`), func(t *testing.T, rn *Runner) {
+		if _, err := rn.cfg.Ledger.Change(t.Context(), "job-1", func(job *model.Job) (string, error) {
+			job.State, job.Fault = model.JobRunning, model.JobFault{Call: model.CallProgress, Diagnosis: model.Diagnosis{Class: model.ClassTimeout}}
+			return "", nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		rn.cfg.Now = func() time.Time { return time.Now().Add(time.Hour) }
+		if job, err := rn.Watch(t.Context(), "job-1", nil); err != nil || job.State != model.JobReady {
+			t.Errorf("%+v, %v", job, err)
+		}
+	})
+}
+
 func TestProgressOfNothingIsProgress(t *testing.T) {
 	cl, _ := script(t, text(200, `{"status":"running","inputs_done":2,"records":3}`), text(200, `{"status":"ready","inputs_done":0,"records":0}`))
 	accepted(t, cl)

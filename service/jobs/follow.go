@@ -291,7 +291,7 @@ func (rn *Runner) Watch(ctx context.Context, jobID string, on func(model.Job)) (
 	if err := rn.hasten(ctx, q, call); err != nil {
 		return job, err
 	}
-	w := waiter{rn: rn, queue: q, call: call, job: job, on: on, patience: call.d.Cadence(call.p.Local).Patience}
+	w := waiter{rn: rn, queue: q, call: call, job: job, on: on, patience: call.d.Cadence(call.p.Local).Patience, began: rn.cfg.Now()}
 	next := time.NewTicker(lookBusy)
 	defer next.Stop()
 	for {
@@ -332,6 +332,7 @@ type waiter struct {
 	job      model.Job // as last seen
 	on       func(model.Job)
 	patience time.Duration
+	began    time.Time
 }
 
 // look takes up what this process saw and what others wrote.
@@ -354,6 +355,10 @@ func (w *waiter) look(ctx context.Context, seen []model.Job) (over bool, err err
 	if err := w.rn.watching.broken(); err != nil {
 		return false, err
 	}
+	since := w.job.Updated // a question that failed before the watch began does not count
+	if since.Before(w.began) {
+		since = w.began
+	}
 	why, fault := w.rn.watching.why(w.job.ID), (*exchange.CallError)(nil)
 	_, on := items[w.job.ID]
 	switch {
@@ -363,7 +368,7 @@ func (w *waiter) look(ctx context.Context, seen []model.Job) (over bool, err err
 		return false, why
 	case !on:
 		return false, w.fault()
-	case w.job.Fault.Call == model.CallProgress && w.rn.cfg.Now().Sub(w.job.Updated) > w.patience:
+	case w.job.Fault.Call == model.CallProgress && w.rn.cfg.Now().Sub(since) > w.patience:
 		if why == nil {
 			why = w.fault()
 		}
