@@ -164,6 +164,7 @@ const (
 	ActionCheckNetwork Action = "check_network" // base URL, proxy host, network
 	ActionFixRequest   Action = "fix_request"   // correct what the service refused
 	ActionDialect      Action = "dialect"       // choose the dialect that knows the answer
+	ActionLaunch       Action = "launch"        // launch the job again
 )
 
 // Step is one piece of handling: what to do, and the action that does it.

@@ -25,7 +25,7 @@ const (
 	JobDownloaded JobState = "downloaded" // a result is on this disk, with its digest and its rows
 	JobFailed     JobState = "failed"     // the service says it failed
 	JobCanceled   JobState = "canceled"   // cancelled
-	JobExpired    JobState = "expired"    // the service no longer has the result
+	JobExpired    JobState = "expired"    // the service no longer has the result, or no longer knows the job
 )
 
 // JobStates lists the states in the order in which a job may reach them.
@@ -92,13 +92,15 @@ func (s JobState) Final() bool {
 // HasResult reports whether the service has a result to download.
 func (s JobState) HasResult() bool { return s == JobReady || s == JobDownloaded }
 
-// JobAsked is what of a job's settings bounds its records, see JobSettings, and what of its source
-// was not sent.
+// JobAsked is what of a job's settings bounds its records, see JobSettings, what of its source was
+// not sent, and where it was sent.
 type JobAsked struct {
 	Discover string      `json:"discover,omitempty"`
 	PerInput int         `json:"per_input,omitempty"`
 	Total    int         `json:"total,omitempty"`
 	Rejected JobRejected `json:"rejected,omitzero"`
+	// At is where it was launched.
+	At JobPlace `json:"at,omitzero"`
 }
 
 // JobRejected are the bad rows of a job's source: how many, and the file that they were kept in.
@@ -181,6 +183,11 @@ type JobFault struct {
 	Call      JobCall
 	Diagnosis Diagnosis
 	At        time.Time // when it was seen; zero in ledgers of older versions
+	// Seen is when the service last answered for the job before that, as far as this ledger knows;
+	// zero where it never did, and in ledgers of older versions.
+	Seen time.Time `json:",omitzero"`
+	// GivenUp says that the job is not asked for any more because of it.
+	GivenUp bool `json:",omitempty"`
 }
 
 // RetryAt is when the call may be made again by the answer's own word; false where it

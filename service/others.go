@@ -280,10 +280,10 @@ func (c *Client) runnerOf(name string) *jobs.Runner {
 }
 
 // AskNow is jobs.Runner.AskNow for a job of whatever profile.
-func (c *Client) AskNow(ctx context.Context, jobID string) error {
+func (c *Client) AskNow(ctx context.Context, jobID string) (model.Job, error) {
 	job, err := c.Job(ctx, jobID)
 	if err != nil {
-		return err
+		return job, err
 	}
 	return c.runnerOf(job.Profile).AskNow(ctx, job.ID)
 }

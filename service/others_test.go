@@ -192,12 +192,12 @@ func TestAWebhookOfAnotherProfilesJobHasItsServiceAsked(t *testing.T) {
 func TestAJobOfAnotherProfileIsAskedForAtOnce(t *testing.T) {
 	a := twoAccounts(t, nil)
 	job := a.launched(t)
-	if err := a.acme.AskNow(t.Context(), job.ID); err != nil {
+	if _, err := a.acme.AskNow(t.Context(), job.ID); err != nil {
 		t.Error(err)
 	}
 	a.gone.Store(true)
 	var wrong *model.RequestError
-	if err := a.acme.AskNow(t.Context(), job.ID); !errors.As(err, &wrong) || !strings.Contains(err.Error(), "belongs to profile beta, not to acme") {
+	if _, err := a.acme.AskNow(t.Context(), job.ID); !errors.As(err, &wrong) || !strings.Contains(err.Error(), "belongs to profile beta, not to acme") {
 		t.Errorf("%v", err)
 	}
 }
@@ -245,7 +245,7 @@ func TestNothingIsAskedForOtherProfilesWhileTheInventoryIsUnread(t *testing.T) {
 	unread := errors.New("keys.toml cannot be read")
 	a := twoAccounts(t, func(o *Options) { o.Others.Unread = func() error { return unread } })
 	job := a.launched(t)
-	if err := a.acme.AskNow(t.Context(), job.ID); !errors.Is(err, unread) {
+	if _, err := a.acme.AskNow(t.Context(), job.ID); !errors.Is(err, unread) {
 		t.Errorf("%v", err)
 	}
 }

@@ -8,6 +8,9 @@ type Cadence struct {
 	First, Last time.Duration
 	// New is how long after its acceptance a job may be unknown to the service.
 	New time.Duration
+	// Unknown is how long the service has to say of a job that it accepted that it knows no such job
+	// before that is believed, and how long a 404 in other words is taken for a passing one.
+	Unknown time.Duration
 	// Patience is how long every question may fail before someone who waits is told.
 	Patience time.Duration
 	// Limit is how long after its acceptance a job is asked for; from then on only when the
@@ -19,9 +22,9 @@ type Cadence struct {
 // documentation says that a new job may be unknown for some 20 s and that polling too often
 // is itself "too fast" (service.md 7). local is the emulator, which takes no harm.
 func (Dialect) Cadence(local bool) Cadence {
-	c := Cadence{First: 2 * time.Second, Last: 30 * time.Second, New: 30 * time.Second, Patience: 4 * time.Minute, Limit: 24 * time.Hour}
+	c := Cadence{First: 2 * time.Second, Last: 30 * time.Second, New: 30 * time.Second, Unknown: 3 * time.Minute, Patience: 4 * time.Minute, Limit: 24 * time.Hour}
 	if local {
-		c.First, c.Last, c.Patience = 300*time.Millisecond, 2*time.Second, 15*time.Second
+		c.First, c.Last, c.Unknown, c.Patience = 300*time.Millisecond, 2*time.Second, 5*time.Second, 15*time.Second
 	}
 	return c
 }

@@ -1,11 +1,6 @@
 package dialect
 
-import (
-	"net/http"
-	"strings"
-
-	"zonedeck/model"
-)
+import "zonedeck/model"
 
 // RowError is the class of an error row by the code that the service put into it; outside,
 // and not recognised, where no meaning is known.
@@ -28,13 +23,4 @@ func (d Dialect) BilledRows(dataset string, r model.JobRows) int {
 		return -1
 	}
 	return r.Returned - r.Failed()
-}
-
-// ResultGone reports whether a refusal of a result means that the service no longer has it:
-// it says so, or it knows no such job and had it before.
-func (d Dialect) ResultGone(status int, text string, had bool) bool {
-	if d.paths == nil {
-		return false
-	}
-	return status == http.StatusGone || strings.Contains(text, "Snapshot is expired") || had && status == http.StatusNotFound
 }

@@ -63,7 +63,7 @@ func TestAResultThatTheServiceNoLongerHasHasExpired(t *testing.T) {
 		{400, "Snapshot is expired", model.JobReady, model.JobExpired, "no longer has its result"},
 		{400, "Snapshot is expired", model.JobAccepted, model.JobExpired, "no longer has its result"},
 		{410, "", model.JobDownloaded, model.JobExpired, "no longer has its result"},
-		{404, "Snapshot does not exist", model.JobReady, model.JobExpired, "no longer has its result"},
+		{404, "404 page not found", model.JobReady, model.JobReady, ""},
 		{404, "Snapshot does not exist", model.JobAccepted, model.JobAccepted, ""},
 		{400, "bad format", model.JobReady, model.JobReady, "correct what the service names"},
 		{500, "Snapshot", model.JobReady, model.JobReady, ""},

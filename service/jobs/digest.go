@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"slices"
 
+	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/profile"
 	"zonedeck/service/rows"
@@ -28,6 +29,11 @@ func digest(p profile.Profile, r model.TriggerRequest) string {
 		h.Write([]byte{'\n'})
 	}
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// placeOf is where a call of a profile goes with a key's value.
+func placeOf(p profile.Profile, key keystore.Secret) model.JobPlace {
+	return model.JobPlace{Service: place(p), Version: p.APIVersion, Account: string(p.Account), Key: key.Fingerprint()}
 }
 
 // place names the service of a profile.

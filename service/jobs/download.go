@@ -15,10 +15,9 @@ import (
 	"strings"
 	"time"
 
+	"zonedeck/model"
 	"zonedeck/service/exchange"
 	"zonedeck/service/rows"
-
-	"zonedeck/model"
 )
 
 // The bounds on a download. Public documentation mentions answers of 5 GB.
@@ -131,23 +130,48 @@ func (rn *Runner) Download(ctx context.Context, jobID string, to Destination, on
 	return job, nil
 }
 
-// notFetched writes down that a download failed, and that the service no longer has the
-// result if its answer says so.
+// notFetched writes down that a download failed, and that the service no longer has the result, or the
+// job, if its answer says so. What is known of a job that has expired stays.
 func (rn *Runner) notFetched(ctx context.Context, call jobCall, cause error) model.Job {
-	job := rn.failed(ctx, call.job, model.CallDownload, cause)
 	var fault *exchange.CallError
-	if !errors.As(cause, &fault) || job.State == model.JobExpired || !call.d.ResultGone(fault.Status, fault.Text, job.State.HasResult()) {
-		return job
+	if !errors.As(cause, &fault) || call.job.Forgotten() {
+		return call.job
 	}
-	expired, err := rn.change(context.WithoutCancel(ctx), job.ID, func(job *model.Job) (note, error) {
-		job.State, job.Detail = model.JobExpired, line("the service no longer has the result: "+fault.Text)
-		return note{step: job.Detail, activity: fmt.Sprintf("%s %s: %s", job.ID, job.Dataset, joinText(job.State.Label(), job.Detail))}, nil
-	})
+	rule, answer := fault.Diagnosis.Rule, fault.Diagnosis
+	unknown := rule == model.RuleJobUnknown && call.job.State.HasResult()
+	look, err := found{}, error(nil)
+	if unknown {
+		if look, err = rn.lookFor(ctx, call); err != nil {
+			return call.job
+		}
+		fault.Diagnosis.Evidence = append(fault.Diagnosis.Evidence, look.evidence(call.job)...)
+	}
+	job := rn.failed(ctx, call.job, model.CallDownload, cause)
+	switch {
+	case job.State == model.JobExpired:
+		return job
+	case rule == model.RuleResultExpired:
+		job, err = rn.expire(ctx, job, fault)
+	case unknown && !look.listed && look.against == "":
+		fault.Diagnosis = model.JobForgotten(answer, look.evidence(job)...)
+		job, err = rn.forget(ctx, job, model.CallDownload, fault.Diagnosis, fault.Text)
+	}
 	if err != nil {
 		rn.cfg.Log.Warn("that a result has expired is missing in the ledger", "job", job.ID, "error", err)
-		return job
 	}
-	return expired
+	return job
+}
+
+// expire writes down that the service no longer has the result of a job, as an answer says.
+func (rn *Runner) expire(ctx context.Context, job model.Job, fault *exchange.CallError) (model.Job, error) {
+	expired, err := rn.change(context.WithoutCancel(ctx), job.ID, func(row *model.Job) (note, error) {
+		row.State, row.Detail = model.JobExpired, line("the service no longer has the result: "+fault.Text)
+		return note{step: row.Detail, activity: fmt.Sprintf("%s %s: %s", row.ID, row.Dataset, joinText(row.State.Label(), row.Detail))}, nil
+	})
+	if err != nil {
+		return job, err
+	}
+	return expired, nil
 }
 
 // ExistsError says that a file is there which is not to be replaced.
@@ -283,21 +307,10 @@ func (rn *Runner) open(ctx context.Context, call jobCall, path string, query url
 	if resp.StatusCode == http.StatusAccepted || resp.StatusCode == http.StatusConflict { // public sources name both
 		return nil, fmt.Errorf("job %s: %w", call.job.ID, &NotReadyError{Text: fault.Text, After: fault.After})
 	}
-	if step := noResult(call, fault); step != "" {
-		fault.Diagnosis.Steps = []model.Step{{Action: model.ActionFixRequest, Text: step}}
+	if call.job.State == model.JobCanceled && fault.Diagnosis.Cause == model.CauseRequestRefused && fault.Diagnosis.Rule != model.RuleResultExpired {
+		fault.Diagnosis.Steps = []model.Step{{Action: model.ActionLaunch, Text: "launch it again: it was cancelled, and the service gives no result of it"}}
 	}
 	return nil, fault
-}
-
-// noResult is what is left to do where no call gives a job's result any more, or empty.
-func noResult(call jobCall, fault *exchange.CallError) string {
-	switch {
-	case call.d.ResultGone(fault.Status, fault.Text, call.job.State.HasResult()):
-		return "launch it again: the service no longer has its result"
-	case call.job.State == model.JobCanceled && fault.Diagnosis.Cause == model.CauseRequestRefused:
-		return "launch it again: it was cancelled, and the service gives no result of it"
-	}
-	return ""
 }
 
 // close ends the exchange and drops the rest of the body.

@@ -9,6 +9,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/database"
+	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 )
 
@@ -59,6 +60,13 @@ func (rn *Runner) jobFault(ctx context.Context, doing string, call jobCall, resp
 	}
 	body, _ := mask.ReadAnswer(resp, answerBytes) // what came before a break is enough
 	fault := rn.cfg.Wire.Refused(doing, call.p.BaseURL, mask, exchange.Answered(rn.cfg.Now(), call.d, mask, resp, body))
+	switch call.d.JobGone(call.job.Dataset, resp.StatusCode, resp.Header, body) {
+	case dialect.GoneUnknown:
+		fault.Diagnosis = model.JobUnknown(fault.Diagnosis, true)
+	case dialect.GoneExpired:
+		fault.Diagnosis = model.ResultExpired(fault.Diagnosis)
+	case dialect.NotGone:
+	}
 	rn.tellKey(ctx, call.p.Name, call.key.Name, fault.Diagnosis)
 	return fault
 }

@@ -13,17 +13,34 @@ import (
 // succeed, and gives the job as it is then. A call that fails as the one before is
 // written down once. Errors without a diagnosis are the caller's alone.
 func (rn *Runner) failed(ctx context.Context, job model.Job, call model.JobCall, err error) model.Job {
+	return rn.writeFault(ctx, job, call, err, false)
+}
+
+// givenUp is failed for a question about a job that is not asked for any more because of it.
+func (rn *Runner) givenUp(ctx context.Context, job model.Job, err error) model.Job {
+	return rn.writeFault(ctx, job, model.CallProgress, err, true)
+}
+
+func (rn *Runner) writeFault(ctx context.Context, job model.Job, call model.JobCall, err error, givenUp bool) model.Job {
 	var fault *exchange.CallError
-	if !errors.As(err, &fault) || sameFault(job.Fault, call, fault.Diagnosis) {
+	if !errors.As(err, &fault) || sameFault(job.Fault, call, fault.Diagnosis, givenUp) {
 		return job
 	}
+	seen := rn.seen(job)
 	text := line(fault.Error())
 	var kept *PartialError
 	if errors.As(err, &kept) {
 		text = line(fault.Error() + "; " + kept.Kept())
 	}
 	written, err := rn.change(context.WithoutCancel(ctx), job.ID, func(row *model.Job) (note, error) {
-		row.Fault = model.JobFault{Call: call, Diagnosis: fault.Diagnosis, At: rn.cfg.Now()}
+		if call == model.CallProgress && row.State.Final() { // another process has seen more
+			return note{}, nil
+		}
+		at := rn.cfg.Now()
+		if givenUp && row.Fault.Call == call && row.Fault.Diagnosis.Rule == fault.Diagnosis.Rule && !row.Fault.At.IsZero() {
+			at = row.Fault.At // it is given up for what is known since then
+		}
+		row.Fault = model.JobFault{Call: call, Diagnosis: fault.Diagnosis, At: at, Seen: seen, GivenUp: givenUp}
 		return note{step: text, activity: joinText(row.ID+" "+row.Dataset, text) + fault.Diagnosis.Next()}, nil
 	})
 	if err != nil {
@@ -33,8 +50,8 @@ func (rn *Runner) failed(ctx context.Context, job model.Job, call model.JobCall,
 	return written
 }
 
-func sameFault(f model.JobFault, call model.JobCall, d model.Diagnosis) bool {
-	return f.Call == call && f.Diagnosis.Class == d.Class && f.Diagnosis.Cause == d.Cause && f.Diagnosis.Rule == d.Rule
+func sameFault(f model.JobFault, call model.JobCall, d model.Diagnosis, givenUp bool) bool {
+	return f.Call == call && f.GivenUp == givenUp && f.Diagnosis.Class == d.Class && f.Diagnosis.Cause == d.Cause && f.Diagnosis.Rule == d.Rule
 }
 
 // judgeTrigger is the verdict on the answer to a trigger that started no job for

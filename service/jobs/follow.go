@@ -225,24 +225,34 @@ func itemsOf(ctx context.Context, q work.Queue, profile string) (map[string]work
 
 // AskNow has the service asked about a job at once, and from then on until it is over or,
 // once more, the dialect's limit has passed. Somebody has to Follow or Watch: it asks nothing
-// by itself. Its errors are those of Watch.
-func (rn *Runner) AskNow(ctx context.Context, jobID string) error {
+// by itself, but for a job that was forgotten, see Watch. It returns the job as it is then. Its
+// errors are those of Watch.
+func (rn *Runner) AskNow(ctx context.Context, jobID string) (model.Job, error) {
 	defer rn.cfg.Wire.Begin()()
-	call, err := rn.callFor(ctx, jobID)
-	if err == nil {
-		_, err = rn.endWait(ctx, call.job, "the service is asked at once, on request")
+	job, err := rn.Job(ctx, jobID)
+	if err == nil && job.Forgotten() {
+		if job, err = rn.askAgain(ctx, job); err == nil && job.State.Final() {
+			return job, nil
+		}
 	}
 	if err != nil {
-		return err
+		return job, err
+	}
+	call, err := rn.callAbout(ctx, job)
+	if err == nil {
+		job, err = rn.endWait(ctx, job, "the service is asked at once, on request")
+	}
+	if err != nil {
+		return job, err
 	}
 	if rn.cfg.Work == nil {
-		return ErrNoWork
+		return job, ErrNoWork
 	}
 	q, err := rn.cfg.Work(ctx)
 	if err != nil {
-		return err
+		return job, err
 	}
-	return rn.hasten(ctx, q, call)
+	return job, rn.hasten(ctx, q, call)
 }
 
 func (rn *Runner) hasten(ctx context.Context, q work.Queue, call jobCall) error {
@@ -254,7 +264,8 @@ func (rn *Runner) hasten(ctx context.Context, q work.Queue, call jobCall) error 
 // Watch waits until a job's state is final, and reports every change to on, which may be nil
 // and is called from this goroutine. Changes are in the ledger before on sees them. A state
 // that the dialect does not know means running. While it waits, its process takes part in
-// asking for the jobs of the same key (see Follow).
+// asking for the jobs of the same key (see Follow). A job that has expired because the service no longer
+// knew it (model.Job.Forgotten) is asked for once more, and taken back if the service knows it now.
 //
 // It ends with ctx's error when ctx ends; the job is then as last seen. Other errors:
 // ErrUnknownJob, ErrNoSnapshot, ErrNoWork, ErrNotShown (dialect documented: the contract
@@ -271,6 +282,12 @@ func (rn *Runner) Watch(ctx context.Context, jobID string, on func(model.Job)) (
 		on = func(model.Job) {}
 	}
 	on(job)
+	if job.Forgotten() {
+		if job, err = rn.askAgain(ctx, job); err != nil {
+			return job, err
+		}
+		on(job)
+	}
 	if job.State.Final() {
 		return job, nil
 	}
@@ -291,7 +308,7 @@ func (rn *Runner) Watch(ctx context.Context, jobID string, on func(model.Job)) (
 	if err := rn.hasten(ctx, q, call); err != nil {
 		return job, err
 	}
-	w := waiter{rn: rn, queue: q, call: call, job: job, on: on, patience: call.d.Cadence(call.p.Local).Patience, began: rn.cfg.Now()}
+	w := waiter{rn: rn, queue: q, call: call, job: job, on: on, cadence: call.d.Cadence(call.p.Local), began: rn.cfg.Now()}
 	next := time.NewTicker(lookBusy)
 	defer next.Stop()
 	for {
@@ -326,13 +343,13 @@ func (w *watching) among(n int) {
 
 // waiter is one call of Watch.
 type waiter struct {
-	rn       *Runner
-	queue    work.Queue
-	call     jobCall
-	job      model.Job // as last seen
-	on       func(model.Job)
-	patience time.Duration
-	began    time.Time
+	rn      *Runner
+	queue   work.Queue
+	call    jobCall
+	job     model.Job // as last seen
+	on      func(model.Job)
+	cadence dialect.Cadence
+	began   time.Time
 }
 
 // look takes up what this process saw and what others wrote.
@@ -368,7 +385,7 @@ func (w *waiter) look(ctx context.Context, seen []model.Job) (over bool, err err
 		return false, why
 	case !on:
 		return false, w.fault()
-	case w.job.Fault.Call == model.CallProgress && w.rn.cfg.Now().Sub(since) > w.patience:
+	case w.job.Fault.Call == model.CallProgress && w.rn.cfg.Now().Sub(since) > w.cadence.Patience && (!w.job.Unknown() || w.job.GivenUp()):
 		if why == nil {
 			why = w.fault()
 		}

@@ -197,7 +197,7 @@ func (rn *Runner) Heard(ctx context.Context, news model.HookNews) (job model.Job
 	case known && job.State == model.JobNotSent: // as an operator said, or as it looked
 		job, err = rn.noteHook(ctx, job, news)
 		return job, "it came to the address of a job that was not sent: look for that in the service's list", err
-	case job.State.Final():
+	case job.State.Final() && !job.Forgotten():
 		return job, "the job " + job.State.Predicate() + " already", nil
 	case !known && job.Hook != "":
 		return job, "nothing was done: the job has an address of its own, it came to another one, and nothing verifies it", nil
@@ -209,8 +209,11 @@ func (rn *Runner) Heard(ctx context.Context, news model.HookNews) (job model.Job
 	if job.State == model.JobMayHave {
 		return rn.settleByHook(ctx, job, news)
 	}
-	if err := rn.AskNow(ctx, job.ID); err != nil {
+	if job, err = rn.AskNow(ctx, job.ID); err != nil {
 		return job, "the service was not asked: " + line(err.Error()), nil
+	}
+	if job.State.Final() {
+		return job, "the service was asked: the job " + job.State.Predicate(), nil
 	}
 	return job, model.HookAsked, nil
 }

@@ -75,7 +75,7 @@ func (rn *Runner) Adopt(ctx context.Context, snapshot, dataset string) (model.Jo
 // unknownThere is the error of asking the service about an identifier that the ledger does
 // not have.
 func unknownThere(err error) error {
-	if fault := (*exchange.CallError)(nil); errors.As(err, &fault) && fault.Status == http.StatusNotFound {
+	if fault := (*exchange.CallError)(nil); errors.As(err, &fault) && fault.Diagnosis.Rule == model.RuleJobUnknown {
 		return fmt.Errorf("%w, and the service does not know it: %w", ErrUnknownJob, err)
 	}
 	return err
@@ -153,7 +153,7 @@ func (rn *Runner) Trigger(ctx context.Context, r model.TriggerRequest) (model.Jo
 	hook := hookOf(r.Settings)
 	l.job, err = rn.cfg.Ledger.BeginUnless(ctx, model.Job{
 		Profile: l.p.Name, Dataset: r.Dataset, KeyName: l.key.Name, Inputs: len(r.Inputs), Done: -1, Records: -1, Repeats: r.Repeats,
-		Hook: hook, HookDue: rn.hookDue(hook), Asked: askedOf(l.d.Settings(r), r.Rejected),
+		Hook: hook, HookDue: rn.hookDue(hook), Asked: l.asked(r),
 	}, digest(l.p, r), keptRequest(r, exchange.MaskOf(l.secret, exchange.Login{})), r.Guard)
 	if err != nil {
 		return model.Job{}, err
@@ -255,6 +255,13 @@ func outside(p profile.Profile, r model.TriggerRequest) (ps []model.FieldProblem
 		}
 	}
 	return ps
+}
+
+// asked is what the ledger keeps of a request beside its inputs.
+func (l launch) asked(r model.TriggerRequest) *model.JobAsked {
+	asked := askedOf(l.d.Settings(r), r.Rejected)
+	asked.At = placeOf(l.p, l.secret)
+	return asked
 }
 
 // verdict is the outcome of a trigger.

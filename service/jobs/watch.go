@@ -39,8 +39,9 @@ type watching struct {
 	failed   error          // why there is no worker
 	calls    map[string]jobCall
 	told     map[string]error     // the last question's error, by job
+	heard    map[string]heard     // the last answer, by job
 	lacked   map[string]time.Time // when the key of a job could not be had last
-	rejected map[string]bool      // jobs that are left to other processes: the key of this one is rejected
+	rejected map[string]bool      // jobs that are left to other processes: the key of this one is rejected, or of another account
 	inFlight int                  // jobs that are asked for
 	feeds    map[*feed]struct{}
 	due      chan struct{} // fields of results are to be looked at
@@ -99,6 +100,9 @@ func (w *watching) tell(job model.Job, err error) {
 	if err != nil || job.State.Final() {
 		delete(w.calls, job.ID)
 	}
+	if job.State.Final() {
+		delete(w.heard, job.ID)
+	}
 	for f := range w.feeds {
 		f.mu.Lock()
 		f.jobs = append(f.jobs, job)
@@ -114,7 +118,8 @@ func (w *watching) why(id string) error {
 	return w.told[id]
 }
 
-// rejectedHere reports whether this process leaves a job to others, because its key is rejected.
+// rejectedHere reports whether this process leaves a job to others, because its key is rejected or may
+// be of another account.
 func (w *watching) rejectedHere(id string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -280,7 +285,7 @@ func (rn *Runner) ask(ctx context.Context, item work.Item) (again time.Duration,
 	}
 	cadence := call.d.Cadence(call.p.Local)
 	job, again, err = rn.askOnce(ctx, call, cadence, used)
-	if err != nil || again == 0 || !over {
+	if err != nil || again == 0 || !over || rn.undecided(job, cadence) {
 		return again, err
 	}
 	rn.giveUp(ctx, job, cadence.Limit)
@@ -322,6 +327,7 @@ func (rn *Runner) askOnce(ctx context.Context, call jobCall, cadence dialect.Cad
 	fault := (*exchange.CallError)(nil)
 	switch {
 	case err == nil:
+		w.hear(call, rn.cfg.Now())
 		if job, err = rn.record(ctx, job, progress); err != nil {
 			w.tell(call.job, err)
 			return call.job, 0, err
@@ -343,8 +349,16 @@ func (rn *Runner) askOnce(ctx context.Context, call jobCall, cadence dialect.Cad
 		}
 		w.tell(job, err)
 		return job, again, nil
+	case fault.Diagnosis.Rule == model.RuleResultExpired:
+		if job, err = rn.failed(ctx, job, model.CallProgress, err), nil; !job.State.Final() {
+			job, err = rn.expire(ctx, job, fault)
+		}
+		w.tell(job, err)
+		return job, 0, err
+	case fault.Status == http.StatusNotFound:
+		return rn.unknown(ctx, call, cadence, fault)
 	case !passing(fault):
-		w.tell(rn.failed(ctx, job, model.CallProgress, err), err)
+		w.tell(rn.givenUp(ctx, job, err), err)
 		return job, 0, nil
 	default:
 		job = rn.failed(ctx, job, model.CallProgress, err)
@@ -371,5 +385,5 @@ func (rn *Runner) wait(cadence dialect.Cadence, job model.Job) time.Duration {
 func (rn *Runner) giveUp(ctx context.Context, job model.Job, limit time.Duration) {
 	d := model.NotOver(limit, joinText(job.Wire, job.Detail))
 	err := &exchange.CallError{Doing: "following job " + job.ID, Diagnosis: d, Text: d.Summary}
-	rn.watching.tell(rn.failed(ctx, job, model.CallProgress, err), err)
+	rn.watching.tell(rn.givenUp(ctx, job, err), err)
 }

@@ -126,7 +126,7 @@ func TestWatchEndsWhenAskingIsRefused(t *testing.T) {
 	}{
 		{"401", text(401, "Invalid credentials"), model.ClassOutside},
 		{"403", text(403, "Access denied."), model.ClassAccessRestricted},
-		{"400", text(400, "Snapshot is expired"), model.ClassOutside},
+		{"400", text(400, "bad request"), model.ClassOutside},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cl, asked := script(t, c.answer)

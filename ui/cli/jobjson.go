@@ -44,13 +44,21 @@ type rejectedJSON struct {
 type jobFaultJSON struct {
 	Call string `json:"call"`
 	faultJSON
+
+	LastSeen *time.Time `json:"last_seen"`
+	GivenUp  bool       `json:"given_up"`
 }
 
 func newJobFaultJSON(f model.JobFault) *jobFaultJSON {
 	if !f.Any() {
 		return nil
 	}
-	return &jobFaultJSON{string(f.Call), newFaultJSON(f)}
+	out := &jobFaultJSON{Call: string(f.Call), faultJSON: newFaultJSON(f), GivenUp: f.GivenUp}
+	if !f.Seen.IsZero() {
+		seen := f.Seen.UTC()
+		out.LastSeen = &seen
+	}
+	return out
 }
 
 // jobRowsJSON accounts for the rows of the downloaded result.

@@ -27,7 +27,9 @@ func (a *app) jobsWatchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch ID",
 		Short: "Follow a job until it is ready or has failed",
-		Args:  oneArg("the job to watch, as 'zonedeck jobs list' names it"),
+		Long: `Has the service asked about a job until it is over. One that has expired because the service did not
+know it any more is asked for once, and taken back if the service knows it again.`,
+		Args: oneArg("the job to watch, as 'zonedeck jobs list' names it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd.Context(), needs{jobs: true, reason: reason}, func(t *task) error {
 				if err := t.ledger(cmd.Context()); err != nil {
@@ -74,7 +76,11 @@ func (t *task) watch(ctx context.Context, id string, timeout time.Duration, asJS
 		if job, err = t.Client.Job(ctx, id); err != nil {
 			return jobError(ctx, err)
 		}
-		t.app.warn("job %s still runs; 'zonedeck jobs watch %s' follows it further", id, id)
+		stands := "still runs"
+		if job.Fault.Call == model.CallProgress {
+			stands = "was " + job.State.Label() + " when it was last seen (" + sanitizeLine(job.Fault.Diagnosis.Summary) + ")"
+		}
+		t.app.warn("job %s %s; 'zonedeck jobs watch %s' follows it further", id, stands, id)
 		if err := t.printJob(job, asJSON); err != nil {
 			return err
 		}
@@ -99,7 +105,9 @@ func (t *task) failedJob(ctx context.Context, job model.Job, err error, asJSON b
 	if !errors.As(err, &fault) || !job.Fault.Any() {
 		return jobError(ctx, err)
 	}
-	t.sayFault(job.Fault, job.KeyName)
+	shown := job.Fault
+	shown.Diagnosis = fault.Diagnosis // of a job that was forgotten the ledger has another one
+	t.sayFault(shown, job.KeyName)
 	if asJSON {
 		if err := t.printJob(job, true); err != nil {
 			return err
@@ -125,7 +133,7 @@ func (t *task) ledger(ctx context.Context) error {
 }
 
 func progressLine(j model.Job) string {
-	line := fmt.Sprintf("%s  %s", sanitizeLine(j.Snapshot), j.State.Label())
+	line := fmt.Sprintf("%s  %s", sanitizeLine(j.Snapshot), j.Label())
 	if j.Done >= 0 && j.Inputs > 0 {
 		line += fmt.Sprintf("  %d of %s", j.Done, text.Counted(j.Inputs, "input"))
 	}
@@ -156,7 +164,7 @@ func (t *task) reportJob(j model.Job, asJSON bool) error {
 	if err := t.printJob(j, asJSON); err != nil {
 		return err
 	}
-	code, line := jobExit(j), j.State.Label()
+	code, line := jobExit(j), j.Label()
 	if j.Detail != "" {
 		line += ": " + sanitizeLine(j.Detail)
 	}
@@ -164,8 +172,8 @@ func (t *task) reportJob(j model.Job, asJSON bool) error {
 	if j.Fault.Any() {
 		t.sayFault(j.Fault, j.KeyName)
 	}
-	if j.State == model.JobMayHave {
-		t.app.say("zonedeck: %s", wayOut(j.ID))
+	if way := wayOn(j); way != "" {
+		t.app.say("zonedeck: %s", way)
 	}
 	if j.State == model.JobReady && j.Records >= 0 && j.Records < j.Inputs {
 		some := ": some inputs returned none"
@@ -175,6 +183,20 @@ func (t *task) reportJob(j model.Job, asJSON bool) error {
 		t.app.say("zonedeck: %s from %s%s", text.Counted(j.Records, "record"), text.Counted(j.Inputs, "input"), some)
 	}
 	return exit(code)
+}
+
+// wayOn says what is left to do about a job of which it is not known how it stands, "" for another one.
+func wayOn(j model.Job) string {
+	switch {
+	case j.State == model.JobMayHave:
+		return wayOut(j.ID)
+	case j.Forgotten():
+		return fmt.Sprintf("'zonedeck jobs watch %s' asks again, and takes it back if the service knows it; 'zonedeck jobs list --remote --dataset %s' shows the service's list", j.ID, sanitizeLine(j.Dataset))
+	case j.GivenUp():
+		return fmt.Sprintf("it is not asked for any more: 'zonedeck jobs watch %s' asks again", j.ID)
+	default:
+		return ""
+	}
 }
 
 // wayOut says how a job that may have started is settled.
@@ -240,23 +262,28 @@ func (t *task) listJobs(ctx context.Context, limit int, asJSON bool) error {
 		t.app.say("zonedeck: the ledger holds no jobs")
 		return nil
 	}
-	var open string // the newest that may have started
+	open, left := "", "" // what to do about the newest that may have started, and that nobody asks for any more
 	rows := [][]string{{"STATE", "ID", "SNAPSHOT", "DATASET", "INPUTS", "RECORDS", "CREATED", "KEY", "PROFILE"}}
 	for _, j := range jobs {
 		records := "-"
 		if n := j.ResultRecords(); n >= 0 {
 			records = fmt.Sprint(n)
 		}
-		if j.State == model.JobMayHave {
-			open = cmp.Or(open, j.ID)
+		switch {
+		case j.State == model.JobMayHave:
+			open = cmp.Or(open, wayOn(j))
+		case j.GivenUp():
+			left = cmp.Or(left, fmt.Sprintf("%s %s, and is not asked for any more: 'zonedeck jobs watch %s' asks again", j.ID, j.Label(), j.ID))
 		}
 		rows = append(rows, []string{
-			j.State.Label(), j.ID, cmp.Or(j.Snapshot, "-"), j.Dataset, fmt.Sprint(j.Inputs), records,
+			j.Label(), j.ID, cmp.Or(j.Snapshot, "-"), j.Dataset, fmt.Sprint(j.Inputs), records,
 			j.Created.Local().Format(time.DateTime), cmp.Or(j.KeyName, "-"), j.Profile,
 		})
 	}
-	if open != "" {
-		t.app.say("zonedeck: %s", wayOut(open))
+	for _, way := range []string{open, left} {
+		if way != "" {
+			t.app.say("zonedeck: %s", way)
+		}
 	}
 	return printColumns(t.app.Stdout, rows)
 }

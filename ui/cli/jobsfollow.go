@@ -47,7 +47,7 @@ profile in use alone: what it holds may differ from run to run.`,
 	}
 	adminFlag(cmd, &f.reason)
 	notifyFlag(cmd, &f.notify)
-	cmd.Flags().BoolVar(&f.untilIdle, "until-idle", false, "end once no job of the profile in use is asked about; exit 30 if one of them has failed, else as 'jobs watch' if one could not be followed to its end")
+	cmd.Flags().BoolVar(&f.untilIdle, "until-idle", false, "end once no job of the profile in use is asked about; exit 30 if one of them has failed or expired, else as 'jobs watch' if one could not be followed to its end")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object a line")
 	return cmd
 }
@@ -104,7 +104,7 @@ func (t *task) follow(ctx context.Context, f followFlags) error {
 		switch {
 		case e.Job.ID != "":
 			bell.seen(e.Job, e.On)
-			failed = failed || e.Job.State == model.JobFailed && e.Job.Profile == p.Name
+			failed = failed || (e.Job.State == model.JobFailed || e.Job.State == model.JobExpired) && e.Job.Profile == p.Name
 			if err := lines.print(e); err != nil {
 				end(err)
 			}

@@ -270,6 +270,9 @@ func (t *task) relaunch(ctx context.Context, id string, f relaunchFlags) error {
 	if before.SaidNotStarted() {
 		t.app.say("zonedeck: note: a person said that %s had not started: if it did, the same inputs are billed a second time", before.ID)
 	}
+	if before.Forgotten() {
+		t.app.say("zonedeck: note: the service accepted %s, and did not know it when it was last asked: if it has billed it, the same inputs are billed a second time", before.ID)
+	}
 	request, err := t.again(ctx, before, f)
 	if err != nil {
 		return err

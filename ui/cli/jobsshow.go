@@ -49,7 +49,7 @@ func (t *task) showJob(j model.Job) error {
 		}
 	}
 	add("job", j.ID)
-	add("state", j.State.Label())
+	add("state", j.Label())
 	add("service", j.Wire)
 	add("detail", j.Detail)
 	add("data set", j.Dataset)
@@ -72,6 +72,9 @@ func (t *task) showJob(j model.Job) error {
 		add("size", fmt.Sprintf("%d bytes", j.Bytes))
 		add("sha256", j.SHA256)
 	}
+	if (j.GivenUp() || j.Forgotten()) && !j.Fault.Seen.IsZero() {
+		add("last seen", j.Fault.Seen.Local().Format(time.DateTime))
+	}
 	if d := j.Fault.Diagnosis; j.Fault.Any() {
 		add("failed", fmt.Sprintf("%s: %s: %s", j.Fault.Call, model.ClassWord(d.Class, d.Cause), d.Summary))
 		for _, e := range d.Evidence {
@@ -84,9 +87,7 @@ func (t *task) showJob(j model.Job) error {
 			add("try again", "at "+at.Local().Format(time.DateTime))
 		}
 	}
-	if j.State == model.JobMayHave {
-		add("do next", wayOut(j.ID))
-	}
+	add("do next", wayOn(j))
 	if !j.HookDue.IsZero() && !j.State.Final() {
 		then := ", then the service is asked"
 		if j.State == model.JobMayHave {

@@ -362,6 +362,12 @@ func brokenService(t *testing.T, hanging, polled chan<- struct{}) string {
 	mux.HandleFunc("GET /forbids/datasets/v3/progress/sd_forbids", func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "Invalid credentials", http.StatusUnauthorized)
 	})
+	mux.HandleFunc("POST /unaskable/datasets/v3/trigger", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w, `{"snapshot_id":"sd_unaskable"}`)
+	})
+	mux.HandleFunc("GET /unaskable/datasets/v3/progress/sd_unaskable", func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "Bad request", http.StatusBadRequest)
+	})
 	mux.HandleFunc("POST /polled/datasets/v3/trigger", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, `{"snapshot_id":"sd_polled"}`)
 	})

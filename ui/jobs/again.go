@@ -179,6 +179,8 @@ func (m *Model) againRead(msg againRead) tea.Cmd {
 		body += "\n" + msg.job.ID + " may have started: if it did, the same inputs are billed a second time. s looks for it in the service's list."
 	case msg.job.SaidNotStarted():
 		body += "\nA person said that " + msg.job.ID + " had not started: if it did, the same inputs are billed a second time."
+	case msg.job.Forgotten():
+		body += "\nThe service accepted " + msg.job.ID + ", and did not know it when it was last asked: if it has billed it, the same inputs are billed a second time."
 	case !msg.job.State.Final():
 		body += "\n" + msg.job.ID + " " + msg.job.State.Predicate() + ": the same inputs are billed a second time."
 	}

@@ -53,6 +53,7 @@ type (
 	followEnded struct{ err error }
 	asked       struct {
 		id  string
+		job model.Job
 		err error
 	}
 
@@ -84,9 +85,26 @@ func (m *Model) follow() tea.Cmd {
 func (m *Model) askNow(id string) tea.Cmd {
 	l := m.deps.Ledger
 	ask := kit.Do(kit.Jobs, &m.work.ask, m.deps.Ctx, func(ctx context.Context) tea.Msg {
-		return asked{id, l.AskNow(ctx, id)}
+		job, err := l.AskNow(ctx, id)
+		return asked{id, job, err}
 	})
 	return tea.Batch(ask, m.follow())
+}
+
+// asked handles what a wish to ask came to. A job that is asked for from now on is told of by the
+// stream; one that was forgotten has been asked for.
+func (m *Model) asked(msg asked) tea.Cmd {
+	switch {
+	case msg.err != nil:
+		return kit.Fail("ask for " + msg.id + ": " + msg.err.Error())
+	case msg.job.Forgotten():
+		return kit.Warn(msg.id + ": the service still does not know it")
+	case msg.job.State.Final():
+		m.put(msg.job)
+		return m.announce(msg.job)
+	default:
+		return nil
+	}
 }
 
 // unfollow ends the stream: the jobs are of another profile.
@@ -132,6 +150,8 @@ func (m *Model) announce(j model.Job) tea.Cmd {
 		return kit.Info(m.naming(j) + " is ready" + m.here(j, ": d downloads, p shows its first records"))
 	case model.JobFailed:
 		return kit.Fail(m.naming(j) + " failed: " + cmp.Or(j.Detail, "the service gave no reason"))
+	case model.JobExpired:
+		return kit.Warn(m.naming(j) + " has expired: " + j.Detail)
 	default:
 		return kit.Info(m.naming(j) + ": " + j.State.Label())
 	}

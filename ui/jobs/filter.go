@@ -63,7 +63,7 @@ func parseFilter(s string, now time.Time) (matches func(model.Job) bool, err err
 // wordsOf is what the words of a filter are looked for in, in lower case.
 func wordsOf(j model.Job) string {
 	return strings.ToLower(strings.Join([]string{
-		j.ID, j.Snapshot, j.Dataset, j.Profile, j.KeyName, string(j.State), j.State.Label(), j.Wire, j.Detail, j.File, j.Fault.Diagnosis.Summary,
+		j.ID, j.Snapshot, j.Dataset, j.Profile, j.KeyName, string(j.State), j.Label(), j.Wire, j.Detail, j.File, j.Fault.Diagnosis.Summary,
 	}, "\n"))
 }
 

@@ -86,6 +86,8 @@ type fakeLedger struct {
 	hookAuth      string // by which the inbox checks
 	// refused and checkErr refuse a data set and a job.
 	refused, checkErr error
+	// knows is the state of a forgotten job that the service knows again; "" for none.
+	knows model.JobState
 	// hooks fills in addresses of the inbox.
 	hooks func(ctx context.Context, s *model.JobSettings) (warning string, err error)
 }
@@ -315,15 +317,6 @@ func (f *fakeLedger) Follow(ctx context.Context, on func(service.Followed)) erro
 		}
 	}
 	<-ctx.Done()
-	return nil
-}
-
-// AskNow has a job followed again.
-func (f *fakeLedger) AskNow(_ context.Context, id string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.asked = append(f.asked, id)
-	f.wake <- struct{}{}
 	return nil
 }
 

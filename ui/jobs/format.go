@@ -107,6 +107,9 @@ func advice(j model.Job) []string {
 	case model.JobFailed:
 		return []string{"The service gave up on it. Try a few of its URLs in the Sandbox (1) before launching it again."}
 	case model.JobExpired:
+		if j.Forgotten() { // its fault says all of it
+			return nil
+		}
 		return []string{"The service no longer has the result: it keeps one for a time only."}
 	default:
 		return nil

@@ -127,7 +127,7 @@ func (m *Model) whyNot(i intent) string {
 		return m.whyNotSettle(j)
 	}
 	switch { // cancel and follow
-	case j.State.Final():
+	case j.State.Final() && (i != intentFollow || !j.Forgotten()):
 		return "the job " + j.State.Predicate()
 	case i == intentCancel && m.session.Profile.ReadOnly:
 		return m.session.Refused("cancel jobs")

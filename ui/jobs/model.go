@@ -42,7 +42,7 @@ type Ledger interface {
 	PreviewJob(ctx context.Context, r model.TriggerRequest) (dialect.LookupPreview, error)
 	// Follow has the jobs in flight asked for, until ctx ends; see service/jobs.
 	Follow(ctx context.Context, on func(service.Followed)) error
-	AskNow(ctx context.Context, jobID string) error
+	AskNow(ctx context.Context, jobID string) (model.Job, error)
 	CancelJob(ctx context.Context, jobID string) (model.Job, error)
 	// Request and Rest are what a job asked for, and what of it gave no data.
 	Request(ctx context.Context, jobID string) (model.TriggerRequest, error)

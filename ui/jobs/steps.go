@@ -23,6 +23,9 @@ func (m *Model) steps(j model.Job) []step {
 			next.label, next.do = "check the key", intentKey
 		case model.ActionCheckNetwork, model.ActionTrustCA, model.ActionDialect:
 			next.key, next.label, next.do = kit.StepKey(model.ActionCheckNetwork), "see the profile", intentProfile
+		case model.ActionLaunch:
+			next.key, next.do = "a", intentAgain
+			next.disabled = m.whyNot(next.do)
 		default: // make the call again
 			next.key, next.do = callKey(j)
 			next.disabled = m.whyNot(next.do)

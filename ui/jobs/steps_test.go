@@ -19,7 +19,14 @@ func TestEveryNextStepHasAKeyThatActs(t *testing.T) {
 	for _, broke := range []model.Breakage{model.BreakDNS, model.BreakConnect, model.BreakTLSTrust, model.BreakTLS, model.BreakTimeout, model.BreakReset, model.BreakMalformed} {
 		outcomes = append(outcomes, model.Outcome{Broke: broke})
 	}
+	unknown := model.Diagnose(model.Outcome{Job: model.CallProgress, ServiceStatus: 404})
 	faults := map[string]model.JobFault{"failed": model.JobFailedFault("no"), "no identifier": {Call: model.CallTrigger, Diagnosis: model.NoIdentifier(model.CallTrigger, 200)}}
+	for name, d := range map[string]model.Diagnosis{"unknown": model.JobUnknown(unknown, true), "not found": model.JobUnknown(unknown, false), "forgotten": model.JobForgotten(unknown)} {
+		for _, s := range d.Steps {
+			d.Steps = []model.Step{s}
+			faults[name+" "+string(s.Action)] = model.JobFault{Call: model.CallProgress, Diagnosis: d}
+		}
+	}
 	for _, call := range []model.JobCall{model.CallTrigger, model.CallProgress, model.CallDownload, model.CallCancel} {
 		for _, o := range outcomes {
 			o.Job = call
@@ -36,7 +43,10 @@ func TestEveryNextStepHasAKeyThatActs(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				job := readyJob()
 				job.State, job.Fault = cmp.Or(states[fault.Call], model.JobFailed), fault
-				f := &fakeLedger{jobs: []model.Job{job}, watchErr: errors.New("it broke off")} // a job that is followed is not offered to be followed
+				if fault.Diagnosis.Rule == model.RuleJobForgotten {
+					job.State = model.JobExpired
+				}
+				f := &fakeLedger{jobs: []model.Job{job}, watchErr: errors.New("it broke off"), knows: model.JobReady} // a job that is followed is not offered to be followed
 				s := start(t, f, "brightdata", 120, 40)
 				_, offered, ok := strings.Cut(s.Screen(), "do next   [")
 				if !ok {

@@ -175,9 +175,7 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 	case followEnded:
 		return m.followEnded(msg.err)
 	case asked:
-		if msg.err != nil {
-			return kit.Fail("ask for " + msg.id + ": " + msg.err.Error())
-		}
+		return m.asked(msg)
 	case progressWritten:
 		m.alerts.writing = false
 		return m.showProgress()

@@ -79,9 +79,9 @@ func (m *Model) renderList(w, h int) string {
 
 func (m *Model) row(i int) []widget.Cell {
 	j, t := m.ledger.shown[i], m.deps.Theme
-	glyph, ink := t.JobMark(j.State)
+	glyph, ink := t.JobMark(j)
 	out := []widget.Cell{
-		{Text: glyph + " " + j.State.Label(), Ink: ink},
+		{Text: glyph + " " + j.Label(), Ink: ink},
 		widget.C(j.ID), widget.C(cmp.Or(j.Snapshot, "-")), widget.C(j.Dataset), widget.C(strconv.Itoa(j.Inputs)), widget.C(count(j.ResultRecords())),
 		{Text: widget.Age(m.session, j.Profile, j.Created, m.deps.Now()), Ink: t.Muted},
 		widget.C(j.KeyName),
@@ -117,16 +117,14 @@ func (m *Model) introLines(w int) []string {
 
 func (m *Model) detailLines(j model.Job, w int) []string {
 	t, now := m.deps.Theme, m.deps.Now()
-	glyph, ink := t.JobMark(j.State)
-	head := ink.Render(glyph + " " + j.State.Label())
-	if j.Wire != "" && j.Wire != string(j.State) {
-		says := " (the service says "
-		if j.State.Final() {
-			says = " (the service last said "
-		}
-		head += t.Muted.Render(says + text.Clean(j.Wire) + ")")
+	glyph, ink := t.JobMark(j)
+	out := []string{ink.Render(glyph + " " + j.Label())}
+	if says := saysOf(j, now); says != "" {
+		out = widget.Hung(out[0]+" ", t.Muted, "("+says+")", w)
 	}
-	out := []string{head}
+	if j.GivenUp() && !m.work.followed[j.ID].On {
+		out = append(out, widget.Wrapped(t.Warn, "It is not asked for any more: f asks again.", w)...)
+	}
 	if !j.State.Final() && j.State != model.JobMayHave || j.State.HasResult() {
 		out = append(out, progressLine(j, w))
 	}
@@ -156,11 +154,32 @@ func (m *Model) detailLines(j model.Job, w int) []string {
 		label = max(label, text.Width(s.State.Label()))
 	}
 	for _, s := range slices.Backward(j.Steps) {
-		_, ink := t.JobMark(s.State)
+		_, ink := t.StateMark(s.State)
 		head := t.Muted.Render(text.Clock(s.At, now)) + "  " + ink.Render(text.Fit(s.State.Label(), label)) + "  "
 		out = append(out, widget.Hung(head, kit.Ink{}, s.Text, max(w, text.Width(head)+12))...)
 	}
 	return append(out, m.facts(j, w)...)
+}
+
+// saysOf is the service's word for a job where it is another one than the state; for a job that is not asked
+// for any more or was forgotten, when it was last seen.
+func saysOf(j model.Job, now time.Time) string {
+	at, wire := text.Clock(j.Fault.Seen, now), j.Wire
+	known := !j.Fault.Seen.IsZero()
+	switch {
+	case known && j.GivenUp():
+		return "last seen at " + at
+	case known && j.Forgotten() && wire == "":
+		return "accepted at " + at + ", never seen since"
+	case known && j.Forgotten():
+		return "last seen " + wire + " at " + at
+	case wire == "" || wire == string(j.State):
+		return ""
+	case j.State.Final():
+		return "the service last said " + wire
+	default:
+		return "the service says " + wire
+	}
 }
 
 // hookWords say until when a job's webhook is waited for.
@@ -231,8 +250,10 @@ func (m *Model) notes(j model.Job, w int) []string {
 			said += ": some inputs returned none"
 		}
 		return widget.Wrapped(t.Warn, said, w)
-	case j.State.Final() || j.State == model.JobMayHave:
+	case j.State.Final() || j.State == model.JobMayHave || j.GivenUp() && !followed.On:
 		return nil
+	case followed.On && j.Unknown():
+		return widget.Wrapped(t.Muted, "followed: the service is asked for some minutes before that counts", w)
 	case followed.On:
 		return widget.Wrapped(t.Muted, "followed: the service is asked now and then until the state is final", w)
 	case followed.Err != nil:

@@ -180,8 +180,16 @@ func (t *Theme) KeyMark(s model.KeyState) (glyph string, ink Ink) {
 	}
 }
 
-// JobMark is the glyph and the ink of a job's state.
-func (t *Theme) JobMark(s model.JobState) (glyph string, ink Ink) {
+// JobMark is the glyph and the ink of a job: those of its state, unless that is only the one that was last seen.
+func (t *Theme) JobMark(j model.Job) (glyph string, ink Ink) {
+	if j.GivenUp() {
+		return "?", t.Warn
+	}
+	return t.StateMark(j.State)
+}
+
+// StateMark is the glyph and the ink of a job's state.
+func (t *Theme) StateMark(s model.JobState) (glyph string, ink Ink) {
 	switch s {
 	case model.JobReady, model.JobDownloaded:
 		return "✓", t.Good

@@ -30,6 +30,7 @@ type jobOut struct {
 	File      string  `json:"file,omitempty"`
 	Created   string  `json:"created"`
 	Fault     string  `json:"fault,omitempty" jsonschema:"class of the last call about it that did not succeed"`
+	GivenUp   bool    `json:"given_up,omitempty" jsonschema:"it is not asked for any more, and its state is the one that was last seen"`
 	Untrusted jobSaid `json:"untrusted"`
 }
 
@@ -46,7 +47,7 @@ type jobSaid struct {
 func newJobOut(j model.Job) jobOut {
 	out := jobOut{
 		ID: j.ID, Profile: j.Profile, Dataset: j.Dataset, State: string(j.State), Inputs: j.Inputs, Bytes: j.Bytes, File: j.File,
-		Created: j.Created.UTC().Format(time.RFC3339), Fault: string(j.Fault.Diagnosis.Class),
+		Created: j.Created.UTC().Format(time.RFC3339), Fault: string(j.Fault.Diagnosis.Class), GivenUp: j.GivenUp(),
 		Untrusted: jobSaid{Note: untrusted, Snapshot: j.Snapshot, ServiceState: j.Wire, Detail: j.Detail, Summary: j.Fault.Diagnosis.Summary},
 	}
 	if j.Done >= 0 {
@@ -168,7 +169,7 @@ func (s *Server) watchJob(ctx context.Context, c *call, in jobsWatchIn) (jobOut,
 	if err != nil {
 		return jobOut{}, "", err
 	}
-	if j.Snapshot != "" && !j.State.Final() {
+	if j.Snapshot != "" && (!j.State.Final() || j.Forgotten()) {
 		waiting, cancel := context.WithTimeout(ctx, time.Duration(in.WaitSeconds)*time.Second)
 		defer cancel()
 		if _, err = c.Watch(waiting, j.ID, nil); errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
@@ -178,7 +179,7 @@ func (s *Server) watchJob(ctx context.Context, c *call, in jobsWatchIn) (jobOut,
 	if err == nil {
 		j, err = c.Job(ctx, j.ID)
 	}
-	return newJobOut(j), j.State.Label(), err
+	return newJobOut(j), j.Label(), err
 }
 
 func (s *Server) download(ctx context.Context, c *call, in jobsDownloadIn) (jobOut, string, error) {

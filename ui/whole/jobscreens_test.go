@@ -60,6 +60,12 @@ func seedJob(h *home, state model.JobState, more func(*model.Job)) {
 	}
 }
 
+// unknownSince gives a job what the service's words that it knows no such job come to at first.
+func unknownSince(j *model.Job, at time.Time) {
+	answer := model.Diagnose(model.Outcome{Via: model.ViaAPI, Job: model.CallProgress, ServiceStatus: 404, ServiceText: "Snapshot does not exist"})
+	j.Fault = model.JobFault{Call: model.CallProgress, Diagnosis: model.JobUnknown(answer, true), At: at, Seen: at.Add(-time.Minute)}
+}
+
 func jobScreens(silent string) []screen {
 	launched := func(h *home) {
 		h.write("urls.txt", "http://lab.test/shop\nhttp://lab.test/product/1\n")
@@ -132,6 +138,25 @@ func jobScreens(silent string) []screen {
 			j.Records, j.Rows = 3, model.JobRows{Format: "ndjson", Counted: true, Returned: 3, Useful: 3, Billed: 3}
 		}),
 		state("jobs/expired", model.JobExpired, func(j *model.Job) { j.Detail = "the service no longer has the result: Snapshot not found" }),
+		state("jobs/forgotten", model.JobExpired, func(j *model.Job) {
+			unknownSince(j, j.Accepted.Add(-5*time.Minute))
+			j.Wire, j.Done, j.Detail = "running", 0, "the service no longer knows it: Snapshot does not exist"
+			j.Fault.Diagnosis = model.JobForgotten(
+				j.Fault.Diagnosis,
+				model.Evidence{Kind: "note", Text: "last seen running at 2026-11-21 11:54:00 UTC; not known since 2026-11-21 11:55:00 UTC"},
+				model.Evidence{Kind: "note", Text: "the service's list of gd_products does not have it, and has job-7"},
+			)
+		}),
+		{name: "jobs/given-up", before: func(h *home) {
+			seedJob(h, model.JobRunning, func(j *model.Job) {
+				unknownSince(j, j.Accepted.Add(-5*time.Minute))
+				j.Wire, j.Done, j.Accepted = "running", 0, j.Accepted.Add(-time.Hour)
+				j.KeyName = "etl-removed"
+			})
+		}, steps: func(p *uitest.Whole) {
+			list("was running", "following job-1 ended")(p)
+			p.WaitGone("following job-1 ended") // the toast
+		}},
 		{name: "jobs/settle", before: lost, steps: func(p *uitest.Whole) {
 			list("may have")(p)
 			p.Press("s")

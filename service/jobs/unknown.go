@@ -1,0 +1,256 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/dialect"
+	"zonedeck/service/exchange"
+)
+
+// heard is the last answer of the service about a job: when it came, and from where.
+type heard struct {
+	at   time.Time
+	from model.JobPlace
+}
+
+// hear keeps that the service answered a call about its job.
+func (w *watching) hear(call jobCall, at time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.heard == nil {
+		w.heard = map[string]heard{}
+	}
+	w.heard[call.job.ID] = heard{at, call.place()}
+}
+
+func (w *watching) lastHeard(id string) (heard, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	h, ok := w.heard[id]
+	return h, ok
+}
+
+// place is where a call goes: to which service, and for which account as far as that is known.
+func (j jobCall) place() model.JobPlace { return placeOf(j.p, j.secret) }
+
+// seen is when the service last answered for a job, zero where that is not known: as this process
+// heard it, else as the ledger has it.
+func (rn *Runner) seen(job model.Job) time.Time {
+	h, ok := rn.watching.lastHeard(job.ID)
+	switch {
+	case ok:
+		return h.at
+	case job.Fault.Any():
+		return job.Fault.Seen
+	case job.State == model.JobAccepted:
+		return job.Accepted
+	default:
+		return job.Updated
+	}
+}
+
+// stamp is a time as evidence has it.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+
+// lastSeen says what a job was when the service last answered for it.
+func lastSeen(job model.Job) string {
+	switch at := job.Fault.Seen; {
+	case at.IsZero():
+		return "last seen " + job.State.Label()
+	case job.State == model.JobAccepted:
+		return "accepted at " + stamp(at) + ", and never seen since"
+	default:
+		return "last seen " + job.State.Label() + " at " + stamp(at)
+	}
+}
+
+// undecided reports whether it does not count yet that a job is not known.
+func (rn *Runner) undecided(job model.Job, cadence dialect.Cadence) bool {
+	return job.Unknown() && !job.GivenUp() && rn.cfg.Now().Sub(job.Fault.At) < cadence.Unknown
+}
+
+// unknown handles an answer by which a job is not known that the service accepted. A single one decides
+// nothing: it may come from a replica, or from a gateway. After cadence.Unknown the service's own words are
+// believed, see decide; a 404 in other words says nothing of the job, which is not asked for any more then.
+func (rn *Runner) unknown(ctx context.Context, call jobCall, cadence dialect.Cadence, fault *exchange.CallError) (job model.Job, again time.Duration, err error) {
+	job, again = call.job, max(rn.wait(cadence, call.job), fault.After)
+	own := fault.Diagnosis.Rule == model.RuleJobUnknown
+	if !own {
+		fault.Diagnosis = model.JobUnknown(fault.Diagnosis, false)
+	}
+	switch first := job.Fault.Diagnosis.Rule != fault.Diagnosis.Rule; {
+	case first:
+		job = rn.failed(ctx, job, model.CallProgress, fault)
+	case rn.undecided(job, cadence):
+	case own:
+		return rn.decide(ctx, call, fault, again)
+	default:
+		job, again = rn.leave(ctx, job, fault, found{}.evidence(job)), 0
+	}
+	rn.watching.tell(job, fault)
+	return job, again, nil
+}
+
+// decide has a job expired that the service's own words do not know, unless its list has it, or another
+// account may be asked than the one that launched it: it is left then to processes that ask elsewhere.
+func (rn *Runner) decide(ctx context.Context, call jobCall, fault *exchange.CallError, wait time.Duration) (job model.Job, again time.Duration, err error) {
+	job, again = call.job, wait
+	look, err := rn.lookFor(ctx, call)
+	switch {
+	case err != nil:
+		return job, 0, err
+	case look.listed:
+		fault.Diagnosis.Evidence = append(fault.Diagnosis.Evidence, look.evidence(job)...)
+	case look.against != "":
+		job = rn.leave(ctx, job, fault, look.evidence(job))
+		rn.watching.reject(job.ID)
+	case job.GivenUp(): // what was said before came from elsewhere
+		job = rn.failed(ctx, job, model.CallProgress, fault)
+	default:
+		job, err = rn.forget(ctx, job, model.CallProgress, model.JobForgotten(fault.Diagnosis, look.evidence(job)...), fault.Text)
+		rn.watching.tell(job, err)
+		if err != nil || job.State.Final() {
+			again = 0
+		}
+		return job, again, err
+	}
+	rn.watching.tell(job, fault)
+	return job, again, nil
+}
+
+// leave writes down that a job is not asked for any more, and why.
+func (rn *Runner) leave(ctx context.Context, job model.Job, fault *exchange.CallError, why []model.Evidence) model.Job {
+	fault.Diagnosis.Evidence = append(fault.Diagnosis.Evidence, why...)
+	fault.Text += "; " + lastSeen(job) + "; it is not asked for any more"
+	return rn.givenUp(ctx, job, fault)
+}
+
+// forget writes down that the service no longer knows a job. One that another process has had an answer
+// about meanwhile stays as it is.
+func (rn *Runner) forget(ctx context.Context, job model.Job, call model.JobCall, d model.Diagnosis, says string) (model.Job, error) {
+	after, err := rn.change(context.WithoutCancel(ctx), job.ID, func(row *model.Job) (note, error) {
+		if row.Fault.Call != job.Fault.Call || row.Fault.Diagnosis.Rule != job.Fault.Diagnosis.Rule {
+			return note{}, nil
+		}
+		step := line("the service no longer knows it: " + says + "; " + lastSeen(*row))
+		row.Detail = line("the service no longer knows it: " + says)
+		row.State, row.Fault = model.JobExpired, model.JobFault{Call: call, Diagnosis: d, At: rn.cfg.Now(), Seen: row.Fault.Seen}
+		return note{step: step, activity: fmt.Sprintf("%s %s: %s", row.ID, row.Dataset, joinText(row.State.Label(), step)) + d.Next()}, nil
+	})
+	if err != nil {
+		return job, err
+	}
+	return after, nil
+}
+
+// found is what was looked up about a job that the service does not know.
+type found struct {
+	// listed says that the service's list has it after all; says is what the list shows, "" where there
+	// is none.
+	listed bool
+	says   string
+	// against is why another account may be asked than the one that has the job, "" for nothing.
+	against string
+}
+
+// evidence is what a verdict on the job rests on, beside the answer.
+func (f found) evidence(job model.Job) []model.Evidence {
+	seen := lastSeen(job)
+	if job.Fault.Call == model.CallProgress {
+		seen += "; not known since " + stamp(job.Fault.At)
+	}
+	var out []model.Evidence
+	for _, text := range []string{seen, f.against, f.says} {
+		if text != "" {
+			out = append(out, model.Evidence{Kind: "note", Text: line(text)})
+		}
+	}
+	return out
+}
+
+// lookFor looks for a job in the service's own list, and compares where it is asked for with where it was
+// launched. A list that has another job of the ledger is of its account. The error is ctx's.
+func (rn *Runner) lookFor(ctx context.Context, call jobCall) (f found, err error) {
+	f.against = rn.elsewhere(call)
+	if _, product := call.d.ProductOf(call.job.Dataset); product || rn.cfg.List == nil || call.job.Dataset == "" {
+		return f, nil
+	}
+	list := "the service's list of " + call.job.Dataset
+	listed, skipped, err := rn.cfg.List(ctx, call.key.Name, call.job.Dataset, maxListedJobs)
+	if err != nil {
+		f.says = list + " could not be read: " + err.Error()
+		return f, context.Cause(ctx)
+	}
+	other := ""
+	for _, remote := range listed {
+		if remote.Snapshot == call.job.Snapshot {
+			return found{listed: true, says: list + " has it"}, nil
+		}
+		if other != "" {
+			continue
+		}
+		mine, err := rn.Job(ctx, remote.Snapshot)
+		if err != nil && !errors.Is(err, ErrUnknownJob) {
+			return f, err
+		}
+		if err == nil && mine.Profile == call.job.Profile {
+			other = mine.ID
+		}
+	}
+	f.says = list + " does not have it"
+	if skipped > 0 || len(listed) >= maxListedJobs {
+		f.says = list + " does not have it among those that were looked at"
+	}
+	if other != "" {
+		f.against = ""
+		f.says += ", and has " + other
+	}
+	return f, nil
+}
+
+// elsewhere says why a call about a job may ask another account than the one that launched it, or
+// nothing. An answer that this process had about the job stands for its launch.
+func (rn *Runner) elsewhere(call jobCall) string {
+	if h, ok := rn.watching.lastHeard(call.job.ID); ok {
+		return h.from.Differs(call.place())
+	}
+	var launched model.JobPlace
+	if call.job.Asked != nil {
+		launched = call.job.Asked.At
+	}
+	differs := launched.Differs(call.place())
+	if name := call.job.KeyName; name != "" && name != call.key.Name && (differs != "" || launched.Key == "") {
+		return "it was launched with key " + name + ", which the inventory no longer has, and is asked for with " + call.key.Name
+	}
+	return differs
+}
+
+// askAgain asks once for a job that has expired because the service did not know it, and takes it back
+// if the service knows it now. Else the job is as it was.
+func (rn *Runner) askAgain(ctx context.Context, job model.Job) (model.Job, error) {
+	call, err := rn.callAbout(ctx, job)
+	if err != nil {
+		return job, err
+	}
+	progress, err := rn.poll(ctx, call)
+	var fault *exchange.CallError
+	switch {
+	case errors.As(err, &fault) && (fault.Diagnosis.Rule == model.RuleJobUnknown || fault.Diagnosis.Rule == model.RuleResultExpired):
+		return job, nil
+	case err != nil:
+		return job, err
+	}
+	return rn.change(context.WithoutCancel(ctx), job.ID, func(row *model.Job) (note, error) {
+		if !row.Forgotten() {
+			return note{}, nil
+		}
+		row.Fault = model.JobFault{}
+		*row = applyProgress(*row, progress)
+		step := joinText("the service knows it again", joinText(row.Wire, row.Detail))
+		return note{step: step, activity: fmt.Sprintf("%s %s: %s", row.ID, row.Dataset, joinText(row.State.Label(), step))}, nil
+	})
+}
