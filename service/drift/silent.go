@@ -79,7 +79,8 @@ func silentJobs(profile string, jobs []model.Job) map[string]Standing {
 	return out
 }
 
-// gave says whether a job gave useful rows, and of what class its failure is.
+// gave says whether a job gave useful rows, and of what class its failure is. One that was forgotten
+// before it was ready gave none; one whose result nobody fetched in time may have had some.
 func gave(j model.Job) (class model.Class, cause model.Cause, useful, known bool) {
 	switch {
 	case j.Rows.Counted:
@@ -87,7 +88,7 @@ func gave(j model.Job) (class model.Class, cause model.Cause, useful, known bool
 			class, cause = j.Rows.Errors[0].Class, j.Rows.Errors[0].Cause
 		}
 		return class, cause, j.Rows.Useful > 0, true
-	case j.State == model.JobFailed, j.State == model.JobRefused:
+	case j.State == model.JobFailed, j.State == model.JobRefused, j.Forgotten() && j.Fault.Call == model.CallProgress:
 		return j.Fault.Diagnosis.Class, j.Fault.Diagnosis.Cause, false, true
 	default:
 		return "", "", false, false

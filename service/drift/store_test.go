@@ -392,8 +392,14 @@ func TestCollectorsWithoutUsefulRowsStandFirst(t *testing.T) {
 		j.Rows = model.JobRows{Counted: counted, Useful: useful}
 		return j
 	}
+	lost := func(dataset string, call model.JobCall) model.Job {
+		j := job(dataset, model.JobExpired, "", 0, false)
+		j.Fault = model.JobFault{Call: call, Diagnosis: model.JobForgotten(model.Diagnosis{})}
+		return j
+	}
 	var jobs []model.Job
 	for range 5 {
+		jobs = append(jobs, lost("gd_lost", model.CallProgress), lost("gd_unfetched", model.CallDownload))
 		jobs = append(jobs, job("gd_dead", model.JobFailed, model.ClassAccessRestricted, 0, false), job("gd_running", model.JobRunning, "", 0, false),
 			job("gd_empty", model.JobDownloaded, "", 0, true))
 	}
@@ -407,7 +413,7 @@ func TestCollectorsWithoutUsefulRowsStandFirst(t *testing.T) {
 	for _, s := range list {
 		got = append(got, fmt.Sprintf("%s %s %d %s", s.Run.Name, s.Verdict.State, s.Silent, s.SilentClass))
 	}
-	want := []string{"gd_dead empty 5 access_restricted", "shop.test/x empty 3 captcha", "gd_empty empty 5 outside", "gd_x drift 0 "}
+	want := []string{"gd_dead empty 5 access_restricted", "shop.test/x empty 3 captcha", "gd_empty empty 5 outside", "gd_lost empty 5 outside", "gd_x drift 0 "}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
