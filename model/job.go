@@ -226,6 +226,20 @@ func JobFailedFault(says string) JobFault {
 	}}
 }
 
+// JobCanceledFault is the verdict on a job that the service reports as cancelled; says is its word and its
+// reason.
+func JobCanceledFault(says string) JobFault {
+	return JobFault{Call: CallNone, Diagnosis: Diagnosis{
+		Class: ClassOutside, Cause: CauseServiceError, Rule: RuleJobCanceled,
+		Summary:  "The service reports that the job was cancelled.",
+		Evidence: []Evidence{{Kind: "error", Text: quote("the service says: " + says)}},
+		Steps:    []Step{{Action: ActionLaunch, Text: "launch it again: what it had collected may be billed, and is billed a second time"}},
+	}}
+}
+
+// RuleJobCanceled is the rule of JobCanceledFault.
+const RuleJobCanceled = "job_canceled"
+
 // NoIdentifier is the verdict on a success that names neither the job nor the preview that the call was to begin.
 func NoIdentifier(call JobCall, status int) Diagnosis {
 	what := "job"

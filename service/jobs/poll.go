@@ -79,9 +79,7 @@ func (rn *Runner) record(ctx context.Context, job model.Job, p dialect.Progress)
 		}
 		if row.State != before.State && row.State.Final() {
 			n.activity = fmt.Sprintf("%s %s: %s", row.ID, row.Dataset, joinText(row.State.Label(), row.Detail))
-			if row.State == model.JobFailed {
-				n.activity += row.Fault.Diagnosis.Next()
-			}
+			n.activity += row.Fault.Diagnosis.Next()
 		}
 		return n, nil
 	})
@@ -93,8 +91,11 @@ func applyProgress(job model.Job, p dialect.Progress) model.Job {
 	if job.Fault.Call == model.CallProgress {
 		job.Fault = model.JobFault{}
 	}
-	if job.State == model.JobFailed {
-		job.Fault = model.JobFailedFault(joinText(p.Wire, p.Detail))
+	switch says := joinText(p.Wire, p.Detail); job.State {
+	case model.JobFailed:
+		job.Fault = model.JobFailedFault(says)
+	case model.JobCanceled:
+		job.Fault = model.JobCanceledFault(says)
 	}
 	if job.Inputs == 0 && p.Inputs > 0 { // of an adopted job
 		job.Inputs = p.Inputs

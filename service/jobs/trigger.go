@@ -450,7 +450,7 @@ func (rn *Runner) CancelJob(ctx context.Context, jobID string) (model.Job, error
 		return rn.failed(ctx, call.job, model.CallCancel, fault), fault
 	}
 	return rn.change(context.WithoutCancel(ctx), call.job.ID, func(job *model.Job) (note, error) {
-		if job.State.Final() {
+		if job.State.Final() && job.Fault.Diagnosis.Rule != model.RuleJobCanceled { // which a question saw before this answer came
 			return note{}, nil
 		}
 		job.State, job.Fault = model.JobCanceled, model.JobFault{}

@@ -152,6 +152,39 @@ func TestAFailedJobSaysWhy(t *testing.T) {
 	}
 }
 
+// A job that the service reports as cancelled is a failure with its verdict; one that was cancelled from here is none,
+// also where a question sees it before the answer comes.
+func TestAJobThatIsCancelledElsewhereSaysSo(t *testing.T) {
+	cl, _ := script(t, text(200, `{"status":"canceled"}`))
+	accepted(t, cl)
+	job, err := cl.Watch(t.Context(), "job-1", nil)
+	d := job.Fault.Diagnosis
+	if err != nil || job.State != model.JobCanceled || job.Fault.Call != model.CallNone || d.Class != model.ClassOutside || d.Cause != model.CauseServiceError {
+		t.Errorf("%+v, %v", job, err)
+	}
+	if len(d.Evidence) != 1 || d.Evidence[0].Text != "the service says: canceled" || len(d.Steps) != 1 || d.Steps[0].Action != model.ActionLaunch {
+		t.Errorf("%+v", d)
+	}
+	for _, seen := range []bool{false, true} {
+		cl, _ = script(t, func(w http.ResponseWriter, r *http.Request) {
+			if seen {
+				job, err := cl.Job(r.Context(), "job-1")
+				if err == nil {
+					_, err = cl.record(r.Context(), job, dialect.Progress{State: model.JobCanceled, Wire: "canceled"})
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+			text(200, "OK")(w, r)
+		})
+		accepted(t, cl)
+		if job, err := cl.CancelJob(t.Context(), "job-1"); err != nil || job.State != model.JobCanceled || job.Fault.Any() || job.Steps[len(job.Steps)-1].Text != "cancelled on request" {
+			t.Errorf("%+v, %v", job, err)
+		}
+	}
+}
+
 // What the service answers about a result that there is none of does not take the place of why.
 func TestTheResultOfAJobThatEndedWithoutOneIsNotAskedFor(t *testing.T) {
 	for _, state := range []model.JobState{model.JobFailed, model.JobCanceled} {

@@ -20,7 +20,7 @@ func TestEveryNextStepHasAKeyThatActs(t *testing.T) {
 		outcomes = append(outcomes, model.Outcome{Broke: broke})
 	}
 	unknown := model.Diagnose(model.Outcome{Job: model.CallProgress, ServiceStatus: 404})
-	faults := map[string]model.JobFault{"failed": model.JobFailedFault("no"), "no identifier": {Call: model.CallTrigger, Diagnosis: model.NoIdentifier(model.CallTrigger, 200)}}
+	faults := map[string]model.JobFault{"failed": model.JobFailedFault("no"), "canceled": model.JobCanceledFault("no"), "no identifier": {Call: model.CallTrigger, Diagnosis: model.NoIdentifier(model.CallTrigger, 200)}}
 	for name, d := range map[string]model.Diagnosis{"unknown": model.JobUnknown(unknown, true), "not found": model.JobUnknown(unknown, false), "forgotten": model.JobForgotten(unknown)} {
 		for _, s := range d.Steps {
 			d.Steps = []model.Step{s}

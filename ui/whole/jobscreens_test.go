@@ -2,10 +2,14 @@ package whole
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
+	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -57,6 +61,25 @@ func seedJob(h *home, state model.JobState, more func(*model.Job)) {
 	}
 	if err != nil {
 		h.t.Fatal(err)
+	}
+}
+
+// Every state of the ledger has a screen, at both sizes.
+func TestEveryStateOfAJobHasAScreen(t *testing.T) {
+	drawn := map[string][]string{}
+	for _, s := range screens(t) {
+		for _, size := range s.sizes() {
+			drawn[s.name] = append(drawn[s.name], fmt.Sprintf("%dx%d", size.w, size.h))
+		}
+	}
+	named := map[model.JobState]string{model.JobMayHave: "may-have-started", model.JobNotSent: "not-sent"}
+	for _, state := range model.JobStates() {
+		name := "jobs/" + cmp.Or(named[state], string(state))
+		for _, size := range []string{"80x24", "120x40"} {
+			if !slices.Contains(drawn[name], size) {
+				t.Errorf("%s is not drawn at %s", name, size)
+			}
+		}
 	}
 }
 
