@@ -97,8 +97,13 @@ var ErrPacked = errors.New("it is compressed (gzip): unpack it first, as with gu
 // ErrChanged says that the file is not the one that was opened.
 var ErrChanged = errors.New("the file has changed since it was opened: open it again")
 
+var errNoFile = errors.New("it is not a file of rows")
+
 // Open opens a result and takes the index that lies beside it, if it is of this file. It reads no rows.
 func Open(path string, o Options) (*File, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // a pipe would be waited for
+		return nil, fmt.Errorf("%s: %w", filepath.Base(path), errNoFile)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -117,7 +122,7 @@ func (f *File) open() error {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return errors.New("it is not a file of rows")
+		return errNoFile
 	}
 	if f.seen, err = stampOf(f.f, info); err != nil {
 		return err
