@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -66,7 +65,7 @@ func (a *app) diagnose(ctx context.Context, name string, f diagnoseFlags) error 
 	if err != nil {
 		return err
 	}
-	in, err := a.openAnswer(ctx, name)
+	in, err := a.open(ctx, name)
 	if err != nil {
 		return usage("%w", err)
 	}
@@ -107,21 +106,6 @@ func (a *app) diagnose(ctx context.Context, name string, f diagnoseFlags) error 
 		return err
 	}
 	return exit(fetchExit(result))
-}
-
-// openAnswer opens a file, or standard input as long as ctx lasts: a read of a terminal
-// ends with the program at the latest.
-func (a *app) openAnswer(ctx context.Context, name string) (io.ReadCloser, error) {
-	if name != "-" {
-		return os.Open(name)
-	}
-	out, in := io.Pipe()
-	context.AfterFunc(ctx, func() { in.CloseWithError(ctx.Err()) })
-	go func() {
-		_, err := io.Copy(in, a.Stdin)
-		in.CloseWithError(err)
-	}()
-	return out, nil
 }
 
 // check returns an error that names everything that is wrong with the flags.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -54,7 +53,7 @@ compared with, or its rows are too few. Without a NAME the last two are printed,
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.file, "file", "", "a result of a job: JSON, NDJSON or CSV")
+	fl.StringVar(&f.file, "file", "", "a result of a job: JSON, NDJSON or CSV; - for standard input")
 	fl.StringVar(&f.format, "format", "", "the file's format (default: by its ending or its content)")
 	fl.StringVar(&f.contract, "contract", "", "with --file: the contract to hold it against (default: the collector's own)")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
@@ -267,7 +266,7 @@ func (t *task) checkFile(ctx context.Context, names []string, f driftCheckFlags)
 			return nil, err
 		}
 	}
-	r, err := profileFile(ctx, f.file, f.format, contract)
+	r, err := t.profileFile(ctx, f.file, f.format, contract)
 	if err != nil {
 		return nil, err
 	}
@@ -280,8 +279,8 @@ func (t *task) checkFile(ctx context.Context, names []string, f driftCheckFlags)
 }
 
 // profileFile reads a result.
-func profileFile(ctx context.Context, name, format string, contract *drift.Contract) (drift.Run, error) {
-	file, err := os.Open(name)
+func (t *task) profileFile(ctx context.Context, name, format string, contract *drift.Contract) (drift.Run, error) {
+	file, err := t.app.open(ctx, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return drift.Run{}, usage("--file: there is no file %s", name)
 	}
@@ -298,7 +297,7 @@ func profileFile(ctx context.Context, name, format string, contract *drift.Contr
 		return ctx.Err()
 	})
 	if ctx.Err() != nil {
-		return drift.Run{}, ctx.Err()
+		return drift.Run{}, fail(exitInterrupted, "interrupted")
 	}
 	if err != nil {
 		return drift.Run{}, usage("--file: %s cannot be read as a result: %w", name, err)

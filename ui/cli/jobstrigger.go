@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -156,7 +157,7 @@ func (t *task) trigger(ctx context.Context, name string, f triggerFlags) error {
 	if err != nil {
 		return err
 	}
-	in, err := t.readInputs(f, shape)
+	in, err := t.readInputs(ctx, f, shape)
 	if err == nil {
 		t.fillAuth(&f)
 		err = t.fillHooks(ctx, &f.settings)
@@ -342,22 +343,33 @@ func sameSaid(last model.Job, launched string) string {
 		launched, last.Created.Local().Format(time.DateTime), last.ID, last.State.Label(), billed)
 }
 
-// readInputs reads and checks the rows; every bad row is named.
-func (t *task) readInputs(f triggerFlags, shape rows.Shape) (rows.Inputs, error) {
-	r, kind, name := t.app.Stdin, "", "standard input"
-	if f.input != "-" {
-		open := os.Open
-		if list, saved := strings.CutPrefix(f.input, session.ListPrefix); saved {
-			open = func(string) (*os.File, error) { return t.OpenList(list) }
-		}
-		file, err := open(f.input)
+// openInputs opens a file, a saved list or, for "-", standard input. kind is the ending of the file's name, "" for
+// standard input.
+func (t *task) openInputs(ctx context.Context, input string) (file io.ReadCloser, kind, name string, err error) {
+	if list, saved := strings.CutPrefix(input, session.ListPrefix); saved {
+		f, err := t.OpenList(list)
 		if err != nil {
-			return rows.Inputs{}, usage("--input: %w", err)
+			return nil, "", "", err
 		}
-		defer file.Close()
-		r, kind, name = file, strings.TrimPrefix(filepath.Ext(file.Name()), "."), file.Name()
+		return f, strings.TrimPrefix(filepath.Ext(f.Name()), "."), f.Name(), nil
 	}
-	in, err := rows.Read(r, kind, shape)
+	if file, err = t.app.open(ctx, input); err != nil || input == "-" {
+		return file, "", "standard input", err
+	}
+	return file, strings.TrimPrefix(filepath.Ext(input), "."), input, nil
+}
+
+// readInputs reads and checks the rows; every bad row is named.
+func (t *task) readInputs(ctx context.Context, f triggerFlags, shape rows.Shape) (rows.Inputs, error) {
+	file, kind, name, err := t.openInputs(ctx, f.input)
+	if err != nil {
+		return rows.Inputs{}, usage("--input: %w", err)
+	}
+	defer file.Close()
+	in, err := rows.Read(file, kind, shape)
+	if ctx.Err() != nil {
+		return in, fail(exitInterrupted, "interrupted; nothing was sent")
+	}
 	if column := (*rows.ColumnError)(nil); errors.As(err, &column) {
 		return in, usage("--input %s: %w; --map COLUMN=%s names one", name, err, column.Missing[0])
 	}

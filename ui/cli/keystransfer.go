@@ -228,6 +228,9 @@ func (t *task) readKeys(ctx context.Context, source string, f importFlags) ([]mo
 	}
 	switch as {
 	case formEnv:
+		if source == "-" || !info.IsDir() { // a pipe would be waited for
+			return nil, usage("import keys from %s: --as env reads the .env files of a folder", source)
+		}
 		found, left, err := keystore.ReadEnv(ctx, source, f.endings)
 		if err != nil {
 			return nil, fail(exitState, "import keys: %w", err)
@@ -244,20 +247,19 @@ func (t *task) readKeys(ctx context.Context, source string, f importFlags) ([]mo
 	default:
 		return nil, usageKind("--as", as, "csv, json or env")
 	}
-	in := t.app.Stdin
-	if source != "-" {
-		file, err := os.Open(source)
-		if err != nil {
-			return nil, fail(exitState, "import keys: %w", err)
-		}
-		defer file.Close()
-		in = file
+	in, err := t.app.open(ctx, source)
+	if err != nil {
+		return nil, fail(exitState, "import keys: %w", err)
 	}
+	defer in.Close()
 	read := keystore.ReadCSV
 	if as == formJSON {
 		read = keystore.ReadJSON
 	}
 	keys, err := read(in)
+	if ctx.Err() != nil {
+		return nil, fail(exitInterrupted, "interrupted; no key was imported")
+	}
 	if errors.Is(err, keystore.ErrTransfer) {
 		return nil, usage("import keys from %s: %v", source, err)
 	}

@@ -84,16 +84,19 @@ func (t *task) sourced(ctx context.Context, s requestSource) (model.FetchRequest
 	if s.har != "" {
 		name, flag = s.har, "--har"
 	}
-	in, err := t.app.openAnswer(ctx, name)
-	if err != nil {
-		return model.FetchRequest{}, false, usage("%s: %w", flag, err)
-	}
-	defer in.Close()
 	p, err := t.Profile(ctx)
 	if err != nil {
 		return model.FetchRequest{}, false, fail(exitState, "%w", err)
 	}
+	in, err := t.app.open(ctx, name)
+	if err != nil {
+		return model.FetchRequest{}, false, usage("%s: %w", flag, err)
+	}
+	defer in.Close()
 	got, err := t.imported(in, s, importers.Known{Profile: p, Keys: t.Keys()})
+	if ctx.Err() != nil {
+		return model.FetchRequest{}, false, fail(exitInterrupted, "interrupted; nothing was sent")
+	}
 	if err != nil {
 		return model.FetchRequest{}, false, usage("%s %s: %w", flag, name, err)
 	}

@@ -1,0 +1,116 @@
+//go:build unix
+
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// fifo is a named pipe in a folder of the test's own.
+func fifo(t *testing.T, name string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A pipe that somebody holds and nobody writes to ends with one interruption.
+func TestAPipeThatNobodyWritesToEndsWithAnInterruption(t *testing.T) {
+	for name, args := range map[string]func(pipe string) []string{
+		"urls.txt": func(pipe string) []string {
+			return []string{"jobs", "trigger", "gd_pages", "--input", pipe, "--dry-run"}
+		},
+		"answer":   func(pipe string) []string { return []string{"diagnose", pipe} },
+		"curl":     func(pipe string) []string { return []string{"request", "--curl", pipe} },
+		"x.har":    func(pipe string) []string { return []string{"request", "--har", pipe} },
+		"keys.csv": func(pipe string) []string { return []string{"keys", "import", pipe} },
+		"out.json": func(pipe string) []string { return []string{"drift", "check", "gd_pages", "--file", pipe} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			pipe := fifo(t, name)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			p, stdout, stderr := process(t, nil, args(pipe)...)
+			code, held := make(chan int, 1), make(chan *os.File, 1)
+			go func() { code <- Main(ctx, p) }()
+			go func() {
+				w, err := os.OpenFile(pipe, os.O_WRONLY, 0) // when the command reads it
+				if err != nil {
+					t.Error(err)
+				}
+				held <- w
+			}()
+			hang := time.After(time.Minute)
+			select {
+			case w := <-held:
+				defer w.Close()
+				cancel()
+			case got := <-code:
+				t.Fatalf("exit code %d before it was read; stderr %q", got, stderr)
+			case <-hang:
+				t.Fatal("it does not read the pipe")
+			}
+			select {
+			case got := <-code:
+				if got != exitInterrupted || stdout.Len() > 0 {
+					t.Errorf("exit code %d, stdout %q, stderr %q", got, stdout, stderr)
+				}
+			case <-hang:
+				t.Error("it waits for the pipe")
+			}
+		})
+	}
+}
+
+// A pipe that nobody has opened for writing is not waited for longer than the context lasts.
+func TestAPipeThatNobodyOpensEndsWithTheContext(t *testing.T) {
+	pipe := fifo(t, "pipe")
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := (&app{}).open(ctx, pipe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if _, err := io.ReadAll(r); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	w, err := os.OpenFile(pipe, os.O_RDWR, 0) // what still waits goes on
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+}
+
+// What is written to a pipe is read to its end.
+func TestAPipeIsReadAsAFileIs(t *testing.T) {
+	pipe := fifo(t, "urls.txt")
+	go func() {
+		if err := os.WriteFile(pipe, []byte("http://lab.test/1\nhttp://lab.test/2\n"), 0); err != nil {
+			t.Error(err)
+		}
+	}()
+	p, stdout, stderr := process(t, nil, "jobs", "trigger", "gd_pages", "--input", pipe, "--dry-run")
+	if code := Main(t.Context(), p); code != exitOK || stdout.String() != `{"url":"http://lab.test/1"}`+"\n"+`{"url":"http://lab.test/2"}`+"\n" {
+		t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+}
+
+// Rows are read at any place, which a pipe has not: it is refused, and not waited for.
+func TestRowsOfAPipeAreRefused(t *testing.T) {
+	for _, args := range [][]string{{"jobs", "rows", fifo(t, "pipe")}, {"keys", "import", fifo(t, "pipe"), "--as", "env"}} {
+		p, _, stderr := process(t, nil, args...)
+		if code := Main(t.Context(), p); code != exitState && code != exitUsage || !bytes.Contains(stderr.Bytes(), []byte("pipe: ")) {
+			t.Errorf("%q: exit code %d, stderr %q", args, code, stderr)
+		}
+	}
+}
