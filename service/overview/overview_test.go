@@ -134,9 +134,6 @@ func TestWhatIsPendingHasTwoNames(t *testing.T) {
 }
 
 func TestACallThatFailsHasItsEvidence(t *testing.T) {
-	var answer http.HandlerFunc
-	p := servicetest.API(t, func(w http.ResponseWriter, r *http.Request) { answer(w, r) })
-	p.Dialect = dialect.Embedded().Name()
 	const path = "/datasets/list"
 	for name, c := range map[string]struct {
 		answer http.HandlerFunc
@@ -167,7 +164,8 @@ func TestACallThatFailsHasItsEvidence(t *testing.T) {
 			"malformed (at the service) the answer is not a list of data sets",
 		}},
 	} {
-		answer = c.answer
+		p := servicetest.API(t, c.answer)
+		p.Dialect = dialect.Embedded().Name()
 		_, _, err := Datasets(t.Context(), config(p, nil), "")
 		var call *exchange.CallError
 		if !errors.As(err, &call) {
