@@ -290,7 +290,7 @@ func TestAPreviewOfAKilledProcessIsToldOfOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	killed(t, j)
-	want := []string{" the preview of deep_lookup, which may be billed, " + unseenEnd, " deep_lookup: previewed as p1"}
+	want := []string{" the preview of deep_lookup, which may be billed, " + maySent + unseenEnd, " deep_lookup: previewed as p1"}
 	for range 2 {
 		if got := lines(t, openTest(t, path)); !slices.Equal(got, want) {
 			t.Errorf("%q, want %q", got, want)
