@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"io"
 	"slices"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
+	"zonedeck/service/database"
 	"zonedeck/service/exchange"
 	"zonedeck/service/export"
 	"zonedeck/ui/kit/text"
@@ -94,7 +96,10 @@ func (t *task) har(ctx context.Context, ids []string, f harFlags) error {
 	} else {
 		err = textfile.WriteFunc(dest.name, write)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, database.ErrNotFound):
+		return fail(exitChecksFailed, "the history has no such fetch: %s", ids[n])
+	case err != nil:
 		return fail(exitState, "%w", err)
 	}
 	if dest.stream == nil {
