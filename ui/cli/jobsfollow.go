@@ -210,6 +210,25 @@ func (l *followLines) print(e jobs.Followed) error {
 	return err
 }
 
+// warnOfJobs tells that jobs are not followed: once for each profile and reason.
+func (a *app) warnOfJobs() func(jobs.Followed) {
+	type reason struct{ profile, why string }
+	said := map[reason]bool{}
+	return func(e jobs.Followed) {
+		if e.On || e.Err == nil || e.Job.State.Final() {
+			return
+		}
+		r := reason{e.Job.Profile, e.Err.Error()}
+		if fault := (*exchange.CallError)(nil); errors.As(e.Err, &fault) {
+			r.why = fault.Diagnosis.Summary // without the job
+		}
+		if !said[r] {
+			said[r] = true
+			a.warn("jobs of profile %s are not followed (%s, for one): %s", sanitizeLine(r.profile), e.Job.ID, sanitizeLine(r.why))
+		}
+	}
+}
+
 func (a *app) jobsUnitCommand() *cobra.Command {
 	o, asJSON := snippet.Options{}, false
 	cmd := &cobra.Command{

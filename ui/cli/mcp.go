@@ -14,7 +14,6 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/dialect"
-	"zonedeck/service/jobs"
 	"zonedeck/service/profile"
 	"zonedeck/ui/cli/session"
 	"zonedeck/ui/mcp"
@@ -44,7 +43,7 @@ known is refused then, unless --allow-unpriced is given. A real account needs --
 --job-inputs no job can be started.
 
 Everything stands in Activity, marked, while it happens. Your jobs are followed meanwhile, as by
-'zonedeck jobs follow'.`,
+'zonedeck jobs follow'; stderr says why if they cannot be.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.serveMCP(cmd.Context(), f, cmd.Flags().Changed)
@@ -135,7 +134,7 @@ func (a *app) serveMCP(ctx context.Context, f mcpFlags, given func(flag string) 
 	}
 	ctx, end := context.WithCancel(ctx)
 	var following sync.WaitGroup
-	following.Go(func() { a.followMeanwhile(ctx, names[0]) })
+	following.Go(func() { a.followMeanwhile(ctx, names[0], f.adminReason) })
 	defer following.Wait()
 	defer end()
 	if err := server.Run(ctx, a.Stdin, a.Stdout); err != nil {
@@ -146,8 +145,8 @@ func (a *app) serveMCP(ctx context.Context, f mcpFlags, given func(flag string) 
 
 // followMeanwhile follows the operator's jobs while an agent is served. It has a session of its own: what
 // happens to a job is no deed of the agent's. Nobody can be asked for a passphrase.
-func (a *app) followMeanwhile(ctx context.Context, name string) {
-	o := a.options(needs{jobs: true})
+func (a *app) followMeanwhile(ctx context.Context, name, reason string) {
+	o := a.options(needs{jobs: true, reason: reason})
 	o.Profile, o.Passphrase, o.Say = cmp.Or(name, o.Profile), nil, func(string, ...any) {}
 	warn := func(err error) { a.warn("jobs are not followed meanwhile: %s", oneLine(err)) }
 	s, err := session.Open(ctx, o)
@@ -155,7 +154,11 @@ func (a *app) followMeanwhile(ctx context.Context, name string) {
 		warn(err)
 		return
 	}
-	keepFollowing(ctx, func() error { return s.Client.Follow(ctx, func(jobs.Followed) {}) }, warn)
+	var reading sync.WaitGroup
+	reading.Go(func() { s.KeepReading(ctx, func(string) {}) }) // the agent's own profiles stay as they were opened
+	told := a.warnOfJobs()
+	keepFollowing(ctx, func() error { return s.Client.Follow(ctx, told) }, warn)
+	reading.Wait()
 	if err := s.Close(ctx); err != nil {
 		warn(err)
 	}

@@ -16,7 +16,6 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/dialect"
-	"zonedeck/service/jobs"
 	"zonedeck/service/webhook"
 )
 
@@ -41,7 +40,7 @@ Nothing that a webhook says is believed. One line says where it listens, and one
 worked on or came once more. Those that are refused because they are too large, or the inbox or the disk is
 full, are said on stderr: the first, then every minute and at the end how many. Meanwhile the jobs of all
 profiles are followed, as by 'zonedeck jobs follow', so that one whose webhook does not come in time is
-asked about. It ends with 0 when it is interrupted or gets SIGTERM.
+asked about; stderr says why if they cannot be. It ends with 0 when it is interrupted or gets SIGTERM.
 
 It listens on this machine alone unless --allow-remote is given. For a service that cannot reach it,
 set public_url in [webhook] to the address of a tunnel or a proxy that leads there. 0.0.0.0 is every
@@ -157,13 +156,10 @@ func (t *task) listen(ctx context.Context, f listenFlags) error {
 	if !d.AsksForJobs() {
 		t.app.say("zonedeck: the contract does not show how to ask for a job's state: webhooks are stored and verified, and the jobs of profile %s stay as they are", sanitizeLine(p.Name))
 	}
-	if d.AsksForJobs() || t.Client.FollowsOthers() {
-		keepFollowing(running, func() error { return t.Client.Follow(running, func(jobs.Followed) {}) }, func(err error) {
-			t.app.warn("the jobs are not followed, and webhooks are received all the same: %s", oneLine(err))
-		})
-	} else {
-		<-running.Done()
-	}
+	told := t.app.warnOfJobs()
+	keepFollowing(running, func() error { return t.Client.Follow(running, told) }, func(err error) {
+		t.app.warn("the jobs are not followed, and webhooks are received all the same: %s", oneLine(err))
+	})
 	if ctx.Err() != nil { // the way a service is ended
 		return nil
 	}

@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/exchange"
+	"zonedeck/service/jobs"
+	"zonedeck/service/profile"
+)
+
+// beta is an account whose service takes jobs, and tells on asked that it was asked for the state of one.
+type beta struct {
+	URL   string
+	asked chan string // what it was sent as authorization
+}
+
+func newBeta(t *testing.T) *beta {
+	t.Helper()
+	b := &beta{asked: make(chan string, 100)}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer := `{"snapshot_id":"sd_beta"}`
+		if strings.Contains(r.URL.Path, "/progress/") {
+			answer = `{"status":"running"}`
+			b.asked <- r.Header.Get("Authorization")
+		}
+		_, _ = w.Write([]byte(answer))
+	}))
+	t.Cleanup(s.Close)
+	b.URL = s.URL
+	return b
+}
+
+// add writes the account into the files of a process, with its key behind BETA_KEY.
+func (b *beta) add(t *testing.T, p Process) {
+	t.Helper()
+	paths := profile.FindPaths(p.Getenv)
+	for file, text := range map[string]string{
+		paths.KeysFile(): "version = 1\n[[keys]]\nname = \"beta-main\"\nlevel = \"USER\"\nsecret = \"env:BETA_KEY\"\n",
+		paths.ConfigFile(): "default_profile = \"" + profile.LocalName + "\"\n[profiles.beta]\nbase_url = \"" + b.URL +
+			"\"\ndialect = \"brightdata\"\nkey = \"beta-main\"\n",
+	} {
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// launch launches a job of the account by a command of its own, which has the key.
+func (b *beta) launch(t *testing.T, p Process) {
+	t.Helper()
+	var out, said strings.Builder
+	env := p.Getenv
+	p.Getenv = func(name string) string {
+		if name == "BETA_KEY" {
+			return "value-of-beta-0123456789"
+		}
+		return env(name)
+	}
+	p.Args, p.Stdin, p.Stdout, p.Stderr = []string{"--profile", "beta", "jobs", "trigger", "gd_products", "--input", "-"}, strings.NewReader("http://lab.test/1\n"), &out, &said
+	if code := Main(t.Context(), p); code != exitOK {
+		t.Fatalf("exit code %d: %s", code, &said)
+	}
+}
+
+func TestJobsOfAnAccountThatIsAddedWhileAnAgentIsServedAreFollowed(t *testing.T) {
+	b := newBeta(t)
+	s := serve(t, map[string]string{"BETA_KEY": "value-of-beta-0123456789"}, "--domains", "lab.test")
+	b.add(t, s.process)
+	b.launch(t, s.process)
+	select {
+	case sent := <-b.asked:
+		if sent != "Bearer value-of-beta-0123456789" {
+			t.Errorf("sent %q", sent)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("nobody asked for the job")
+	}
+}
+
+func TestThatJobsAreNotFollowedIsToldOnceForEachReason(t *testing.T) {
+	var said strings.Builder
+	told := (&app{Process: Process{Stderr: &said}}).warnOfJobs()
+	of := func(id, profile string) model.Job {
+		return model.Job{ID: id, Profile: profile, State: model.JobRunning}
+	}
+	refused := func(id string) error {
+		return &exchange.CallError{Doing: "asking for " + id, Diagnosis: model.Diagnosis{Summary: "the key is rejected"}}
+	}
+	locked := errors.New("its key is locked")
+	over := of("job-6", "gamma")
+	over.State = model.JobFailed
+	for _, e := range []jobs.Followed{
+		{Job: of("job-1", "beta"), On: true},
+		{Job: of("job-1", "beta"), Err: locked},
+		{Job: of("job-2", "beta"), Err: locked},
+		{Job: of("job-3", "acme"), Err: locked},
+		{Job: of("job-4", "beta"), Err: refused("job-4")},
+		{Job: of("job-5", "beta"), Err: refused("job-5")},
+		{Job: over, Err: locked},
+		{},
+	} {
+		told(e)
+	}
+	const want = "zonedeck: jobs of profile beta are not followed (job-1, for one): its key is locked\n" +
+		"zonedeck: jobs of profile acme are not followed (job-3, for one): its key is locked\n" +
+		"zonedeck: jobs of profile beta are not followed (job-4, for one): the key is rejected\n"
+	if said.String() != want {
+		t.Errorf("%q", said.String())
+	}
+}
