@@ -6,9 +6,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"zonedeck/keystore"
 	"zonedeck/model"
 )
 
@@ -46,9 +49,10 @@ func TestTheWebhookOfAJobThatMayHaveStartedIsWaitedForUntilADeadline(t *testing.
 		told  bool
 	}{{model.HookDue - time.Second, false}, {time.Second, true}, {time.Hour, false}} {
 		now = now.Add(c.after)
-		looked, wrote, err := rn.endFirstWait(t.Context(), "test")
-		if err != nil || wrote != c.told || wrote && (looked.ID != job.ID || looked.State != model.JobMayHave || !looked.HookDue.IsZero()) {
-			t.Errorf("after %s: %t, %+v, %v", c.after, wrote, looked, err)
+		again, err := rn.lookInList(t.Context())
+		looked, err1 := rn.Job(t.Context(), job.ID)
+		if err := errors.Join(err, err1); err != nil || (again > 0) != c.told || looked.State != model.JobMayHave || c.told && !looked.HookDue.IsZero() {
+			t.Errorf("after %s: again in %s, %+v, %v", c.after, again, looked, err)
 		}
 	}
 	steps := texts(t, rn, job.ID)
@@ -105,7 +109,7 @@ func TestTheListIsLookedAtWhereNoWebhookCame(t *testing.T) {
 			}
 			now = now.Add(model.HookDue)
 			for range 2 {
-				if _, _, err := rn.endFirstWait(t.Context(), "test"); err != nil {
+				if _, err := rn.lookInList(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -152,8 +156,8 @@ func TestALookInTheListThatIsCutShortIsMadeAgain(t *testing.T) {
 				}
 				return nil, 0, nil
 			}
-			if _, wrote, err := rn.endFirstWait(ctx, "test"); wrote || (err != nil) != (ctx.Err() != nil) {
-				t.Errorf("%t, %v", wrote, err)
+			if _, err := rn.lookInList(ctx); (err != nil) != (ctx.Err() != nil) {
+				t.Error(err)
 			}
 			after, err := rn.Job(t.Context(), job.ID)
 			if steps := texts(t, rn, job.ID); err != nil || after.HookDue.IsZero() || steps[len(steps)-1] != c.says {
@@ -197,5 +201,89 @@ func TestJobsAreFollowedWhileTheListIsLookedAt(t *testing.T) {
 		}
 	}); err != nil || !slices.Equal(order, []string{running.ID, lost.ID}) {
 		t.Errorf("%q, %v", order, err)
+	}
+}
+
+func TestTwoProcessesNeverLookInTheListAtOnce(t *testing.T) {
+	rn, _ := script(t, text(200, `{"status":"running"}`))
+	other := New(rn.cfg)
+	lost, now := mayHave(t, rn, hookToken), time.Now()
+	for _, r := range []*Runner{rn, other} {
+		r.cfg.Now = func() time.Time { return now }
+	}
+	if _, err := rn.AwaitHook(t.Context(), lost.ID); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(model.HookDue)
+	running := accepted(t, rn)
+	var looks atomic.Int32
+	looking, both := make(chan struct{}), make(chan struct{})
+	list := func(ctx context.Context, _, _ string, _ int) ([]model.RemoteJob, int, error) {
+		if looks.Add(1) == 1 {
+			close(looking)
+		}
+		select {
+		case <-both:
+		case <-ctx.Done():
+		}
+		return nil, 0, nil
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var following sync.WaitGroup
+	var told atomic.Int32 // of both, that the look came to its end
+	follow := func(r *Runner, on func(Followed)) {
+		r.cfg.List = list
+		following.Go(func() {
+			if err := r.Follow(ctx, func(f Followed) {
+				if on(f); f.Job.ID == lost.ID && told.Add(1) == 2 {
+					cancel()
+				}
+			}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	follow(rn, func(Followed) {})
+	select {
+	case <-looking:
+	case <-ctx.Done():
+	}
+	var joined sync.Once
+	follow(other, func(f Followed) {
+		if f.Job.ID == running.ID {
+			joined.Do(func() { close(both) })
+		}
+	})
+	following.Wait()
+	if looks.Load() != 1 || told.Load() != 2 {
+		t.Errorf("%d looks, told %d times", looks.Load(), told.Load())
+	}
+}
+
+// A process without the job's key leaves the look to one that has it, for some time.
+func TestTheLookInTheListIsLeftToAProcessThatHasTheKey(t *testing.T) {
+	rn, _ := script(t, text(200, `{"status":"running"}`))
+	locked := errors.New("the key is locked")
+	rn.cfg.Access.Secret = func(context.Context, string) (keystore.Secret, error) { return keystore.Secret{}, locked }
+	rn.cfg.List = func(context.Context, string, string, int) ([]model.RemoteJob, int, error) { return nil, 0, locked }
+	job, now := mayHave(t, rn, hookToken), time.Now()
+	rn.cfg.Now = func() time.Time { return now }
+	if _, err := rn.AwaitHook(t.Context(), job.ID); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(model.HookDue)
+	if again, err := rn.lookInList(t.Context()); err != nil || again != notMine {
+		t.Errorf("again in %s, %v", again, err)
+	}
+	if got, err := rn.Job(t.Context(), job.ID); err != nil || got.HookDue.IsZero() {
+		t.Errorf("%+v, %v", got, err)
+	}
+	now = now.Add(leftToOthers)
+	if _, err := rn.lookInList(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if steps := texts(t, rn, job.ID); steps[len(steps)-1] != "no webhook came in time, and what the service's list has is not known: the key is locked" {
+		t.Errorf("%q", steps)
 	}
 }

@@ -60,11 +60,9 @@ func (rn *Runner) follow(ctx context.Context, on func(Followed)) error {
 	}
 	feed, unsubscribe := rn.watching.subscribe()
 	defer unsubscribe()
-	f := follower{rn: rn, profile: p.Name, cadence: d.Cadence(p.Local), seen: map[string]Followed{}, on: on}
+	f := follower{rn: rn, profile: p.Name, cadence: d.Cadence(p.Local), seen: map[string]Followed{}, due: map[string]bool{}, on: on}
 	defer f.rest()
 	defer rn.seeDue(ctx, p.Name)()
-	ended, end := rn.endWaits(ctx, p.Name)
-	defer end()
 	for {
 		feed.take() // the look sees them in the ledger
 		if err := f.look(ctx); err != nil {
@@ -79,148 +77,11 @@ func (rn *Runner) follow(ctx context.Context, on func(Followed)) error {
 		case <-ctx.Done():
 			next.Stop()
 			return context.Cause(ctx)
-		case job := <-ended:
-			on(Followed{Job: job})
 		case <-feed.wake:
 		case <-next.C:
 		}
 		next.Stop()
 	}
-}
-
-// follower is one call of Follow. It is used by one goroutine.
-type follower struct {
-	rn      *Runner
-	profile string
-	cadence dialect.Cadence
-	on      func(Followed)
-	seen    map[string]Followed // in flight, by job, as on was told
-	queue   work.Queue          // while something is in flight
-	leave   func()
-	idle    bool // on was told that the service is asked about no job
-}
-
-// rest ends the worker while nothing is in flight: it costs an idle console more than all of
-// its own work.
-func (f *follower) rest() {
-	if f.leave != nil {
-		f.leave()
-		f.leave, f.queue = nil, nil
-	}
-}
-
-func (f *follower) look(ctx context.Context) error {
-	// The items first: one that is gone then has written what it saw.
-	var items map[string]work.Item
-	var err error
-	if f.queue != nil {
-		if items, err = itemsOf(ctx, f.queue, f.profile); err != nil {
-			return err
-		}
-	}
-	jobs, err := f.rn.cfg.Ledger.AtService(ctx, f.profile)
-	if err != nil {
-		return err
-	}
-	if len(jobs) > 0 && f.queue == nil {
-		if f.queue, f.leave, err = f.rn.join(ctx, f.profile, "", true); err != nil {
-			return err
-		}
-		if items, err = itemsOf(ctx, f.queue, f.profile); err != nil {
-			return err
-		}
-	}
-	if err := f.rn.watching.broken(); err != nil {
-		return err
-	}
-	there, asked, waiting := map[string]bool{}, 0, 0
-	for _, job := range jobs {
-		there[job.ID] = true
-		item, in := items[job.ID]
-		until := f.until(job)
-		if _, before := f.seen[job.ID]; !in && !before && f.rn.cfg.Now().Before(until) {
-			item = work.Item{Lane: lane(f.profile), Key: job.ID, Until: until, Due: time.Now()}
-			if err := f.queue.Put(ctx, item); err != nil {
-				return err
-			}
-			in = true
-		}
-		why, left := f.rn.watching.leaves(job.ID)
-		if left {
-			in, item.Due = false, time.Time{}
-		}
-		if in {
-			asked++
-		}
-		if in && !job.HookDue.IsZero() {
-			waiting++
-		}
-		f.tell(Followed{Job: job, On: in, Next: item.Due, Err: why})
-	}
-	f.rn.watching.among(len(items) - waiting) // of the others the service is asked
-	if err := f.over(ctx, there); err != nil {
-		return err
-	}
-	if len(jobs) == 0 {
-		f.rest()
-	}
-	if asked == 0 && !f.idle {
-		f.on(Followed{})
-	}
-	f.idle = asked == 0
-	return nil
-}
-
-// over tells of the jobs that are no longer there.
-func (f *follower) over(ctx context.Context, there map[string]bool) error {
-	for id := range f.seen {
-		if there[id] {
-			continue
-		}
-		job, err := f.rn.Job(ctx, id)
-		if err != nil && !errors.Is(err, ErrUnknownJob) {
-			return err
-		}
-		delete(f.seen, id)
-		if err == nil {
-			f.on(Followed{Job: job})
-		}
-	}
-	return nil
-}
-
-// until is when a job is given up. It follows from the ledger, so that it stays where
-// processes come and go. One whose time passed while nobody asked may long be ready: it is asked for
-// once more, for as long as the service may be out of reach.
-func (f *follower) until(job model.Job) time.Time {
-	since := job.Accepted
-	if since.IsZero() {
-		since = job.Created
-	}
-	until, now := since.Add(f.cadence.Limit), f.rn.cfg.Now()
-	if job.Updated.Before(until) && !now.Before(until) {
-		return now.Add(f.cadence.Patience)
-	}
-	return until
-}
-
-func (f *follower) tell(now Followed) {
-	before, ok := f.seen[now.Job.ID]
-	f.seen[now.Job.ID] = now
-	same := ok && before.On == now.On && before.Next.Equal(now.Next) && before.Job.Updated.Equal(now.Job.Updated) &&
-		before.Job.State == now.Job.State && (before.Err == nil) == (now.Err == nil)
-	if !same {
-		f.on(now)
-	}
-}
-
-func itemsOf(ctx context.Context, q work.Queue, profile string) (map[string]work.Item, error) {
-	list, err := q.Items(ctx, lane(profile))
-	items := make(map[string]work.Item, len(list))
-	for _, it := range list {
-		items[it.Key] = it
-	}
-	return items, err
 }
 
 // AskNow has the service asked about a job at once, and from then on until it is over or,
@@ -245,10 +106,7 @@ func (rn *Runner) AskNow(ctx context.Context, jobID string) (model.Job, error) {
 	if err != nil {
 		return job, err
 	}
-	if rn.cfg.Work == nil {
-		return job, ErrNoWork
-	}
-	q, err := rn.cfg.Work(ctx)
+	q, err := rn.queue(ctx)
 	if err != nil {
 		return job, err
 	}

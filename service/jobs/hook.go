@@ -12,6 +12,7 @@ import (
 	"zonedeck/service/database"
 	"zonedeck/service/exchange"
 	"zonedeck/service/ledger"
+	"zonedeck/service/profile"
 )
 
 // How often a job that waits for its webhook is looked at: one that has come meanwhile is not to
@@ -87,53 +88,66 @@ func (rn *Runner) AwaitHook(ctx context.Context, id string) (model.Job, error) {
 	})
 }
 
-// endWaits looks in the service's list for each job of a profile that may have started and of which no webhook
-// came in time, one at a time, until end is called. Each of which it wrote down what it saw comes from ended.
-func (rn *Runner) endWaits(ctx context.Context, profile string) (ended <-chan model.Job, end func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	jobs, done := make(chan model.Job), make(chan struct{})
-	go func() {
-		defer close(done)
-		for ctx.Err() == nil {
-			again := time.NewTimer(lookIdle)
-			job, wrote, err := rn.endFirstWait(ctx, profile)
-			if err != nil && ctx.Err() == nil {
-				rn.cfg.Log.Warn("the service's list is looked at later for a job whose webhook did not come", "error", err)
-			}
-			if wrote {
-				select {
-				case jobs <- job:
-				case <-ctx.Done():
-				}
-			}
-			select {
-			case <-again.C:
-			case <-ctx.Done():
-			}
-			again.Stop()
-		}
-	}()
-	return jobs, func() {
-		cancel()
-		<-done
+// listKey is the item of a lane that has the service's list looked at for the jobs that may have started and
+// whose webhook did not come in time: by one process at a time, like the jobs themselves.
+const listKey = "list"
+
+const (
+	// listTimeout bounds one look. The lease of work.Queue is longer.
+	listTimeout = 35 * time.Second
+	// leftToOthers is for how long a process without a job's key leaves the look to one that has it.
+	leftToOthers = 2 * time.Minute
+)
+
+// lookInList is the work.Handler of listKey.
+func (rn *Runner) lookInList(ctx context.Context) (again time.Duration, err error) {
+	p, _, err := rn.cfg.Access.Current(ctx)
+	if err != nil {
+		return 0, err
 	}
+	due, err := rn.cfg.Ledger.HooksDue(ctx, p.Name, rn.cfg.Now())
+	if err != nil || len(due) == 0 {
+		return 0, err
+	}
+	for _, job := range due {
+		if rn.cfg.Now().Sub(job.HookDue) < leftToOthers && !rn.hasKey(ctx, p, job) {
+			continue
+		}
+		if job, err = rn.endDueWait(ctx, job); err == nil {
+			rn.watching.tell(job, nil)
+		}
+		return lookIdle, err
+	}
+	return notMine, nil
 }
 
-// endFirstWait looks in the service's list for the newest job that is due, and then writes down what it saw and that
-// nothing is waited for any more: a look that does not come to its end is made again. It takes no job for it: that is
-// for a person to decide.
-func (rn *Runner) endFirstWait(ctx context.Context, profile string) (job model.Job, wrote bool, err error) {
-	due, err := rn.cfg.Ledger.HooksDue(ctx, profile, rn.cfg.Now())
-	if err != nil || len(due) == 0 {
-		return model.Job{}, false, err
+// hasKey reports whether this process has a job's key. One that it could not have is not looked up again
+// for a while.
+func (rn *Runner) hasKey(ctx context.Context, p profile.Profile, job model.Job) bool {
+	w := &rn.watching
+	if w.lately(job.ID) {
+		return false
 	}
-	found, err := rn.Candidates(ctx, due[0].ID)
+	_, _, err := rn.cfg.Access.KeyFor(ctx, p, rn.keyOf(job))
+	if err != nil && ctx.Err() == nil {
+		rn.lacks(job, err)
+	}
+	return err == nil
+}
+
+// endDueWait looks in the service's list for a job that is due, and then writes down what it saw and that nothing is
+// waited for any more: a look that does not come to its end is made again. It takes no job for it: that is for a person
+// to decide.
+func (rn *Runner) endDueWait(ctx context.Context, due model.Job) (job model.Job, err error) {
+	inner, cancel := context.WithTimeoutCause(ctx, listTimeout, exchange.ErrTimeout)
+	defer cancel()
+	found, err := rn.Candidates(inner, due.ID)
 	said := "no job that was seen in the service's list can be it"
 	switch {
 	case errors.Is(err, ErrSettled):
-		return due[0], false, nil
+		return due, nil
 	case context.Cause(ctx) != nil:
-		return due[0], false, context.Cause(ctx)
+		return due, context.Cause(ctx)
 	case err != nil:
 		said = line("what the service's list has is not known: " + exchange.Why(err))
 	case len(found) == 1:
@@ -141,8 +155,8 @@ func (rn *Runner) endFirstWait(ctx context.Context, profile string) (job model.J
 	case len(found) > 1:
 		said = fmt.Sprintf("%d jobs of the service's list can be it, %s first: adopt the one that it is", len(found), found[0].Snapshot)
 	}
-	job, err = rn.change(context.WithoutCancel(ctx), due[0].ID, func(row *model.Job) (note, error) {
-		if row.State != model.JobMayHave || !row.HookDue.Equal(due[0].HookDue) { // somebody was faster
+	job, err = rn.change(context.WithoutCancel(ctx), due.ID, func(row *model.Job) (note, error) {
+		if row.State != model.JobMayHave || !row.HookDue.Equal(due.HookDue) { // somebody was faster
 			return note{}, ErrSettled
 		}
 		row.HookDue = time.Time{}
@@ -150,9 +164,9 @@ func (rn *Runner) endFirstWait(ctx context.Context, profile string) (job model.J
 		return note{step: step, activity: row.ID + " " + row.Dataset + ": " + step}, nil
 	})
 	if errors.Is(err, ErrSettled) {
-		return job, false, nil
+		return due, nil
 	}
-	return job, err == nil, err
+	return job, err
 }
 
 // endWait has nothing waited for any more. It changes nothing where nothing is waited for.

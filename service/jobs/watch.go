@@ -133,9 +133,12 @@ func (w *watching) leaves(id string) (why error, left bool) {
 	return why, w.rejectedHere(id) || why != nil && !errors.As(why, new(*exchange.CallError))
 }
 
-// lacks notes that a job's key cannot be had, and tells why. fresh is false where it told that last.
-func (w *watching) lacks(job model.Job, why error) (fresh bool) {
-	before := w.why(job.ID)
+// lacks notes that a job's key cannot be had, and tells why; the log has it once.
+func (rn *Runner) lacks(job model.Job, why error) {
+	w := &rn.watching
+	if before := w.why(job.ID); before == nil || before.Error() != why.Error() {
+		rn.cfg.Log.Warn("a job is left to other processes", "job", job.ID, "profile", job.Profile, "error", why)
+	}
 	w.tell(job, why)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -143,7 +146,6 @@ func (w *watching) lacks(job model.Job, why error) (fresh bool) {
 		w.lacked = map[string]time.Time{}
 	}
 	w.lacked[job.ID] = time.Now()
-	return before == nil || before.Error() != why.Error()
 }
 
 // lately reports whether a job's key could not be had a moment ago.
@@ -181,14 +183,23 @@ func (w *watching) takes(job model.Job) bool {
 // lane is where the questions about a profile's jobs stand.
 func lane(profile string) string { return "ask/" + profile }
 
+// queue is that of the questions.
+func (rn *Runner) queue(ctx context.Context) (work.Queue, error) {
+	if rn.cfg.Work == nil {
+		return nil, ErrNoWork
+	}
+	q, err := rn.cfg.Work(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoWork, err)
+	}
+	return q, nil
+}
+
 // join has this process work on the profile's questions until leave is called: on all of
 // them, or, with a key, on those about jobs of the key.
 func (rn *Runner) join(ctx context.Context, profile, key string, all bool) (q work.Queue, leave func(), err error) {
-	if rn.cfg.Work == nil {
-		return nil, nil, ErrNoWork
-	}
-	if q, err = rn.cfg.Work(ctx); err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", ErrNoWork, err)
+	if q, err = rn.queue(ctx); err != nil {
+		return nil, nil, err
 	}
 	w := &rn.watching
 	w.mu.Lock()
@@ -246,6 +257,9 @@ func (rn *Runner) work(ctx context.Context, q work.Queue, profile string) (end f
 // ask is the work.Handler: one question to the service about a job.
 func (rn *Runner) ask(ctx context.Context, item work.Item) (again time.Duration, err error) {
 	defer rn.cfg.Wire.Begin()()
+	if item.Key == listKey {
+		return rn.lookInList(ctx)
+	}
 	w := &rn.watching
 	job, err := rn.Job(ctx, item.Key)
 	over := !item.Until.IsZero() && rn.cfg.Now().After(item.Until)
@@ -275,9 +289,7 @@ func (rn *Runner) ask(ctx context.Context, item work.Item) (again time.Duration,
 		return 0, context.Cause(ctx)
 	}
 	if err != nil {
-		if w.lacks(job, err) {
-			rn.cfg.Log.Warn("a job is left to other processes", "job", job.ID, "profile", job.Profile, "error", err)
-		}
+		rn.lacks(job, err)
 		if over {
 			return 0, nil
 		}
