@@ -14,7 +14,7 @@ func FuzzParseFilter(f *testing.F) {
 	}
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, s string) {
-		matches, err := parseFilter(s, now)
+		matches, err := ParseFilter(s, now)
 		if (matches == nil) == (err == nil) {
 			t.Fatalf("%q gives a filter %v and %v", s, matches != nil, err)
 		}
