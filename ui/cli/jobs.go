@@ -5,12 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
 	"zonedeck/service/exchange"
+	"zonedeck/service/jobs"
 	"zonedeck/ui/kit/text"
 )
 
@@ -204,50 +207,87 @@ func wayOut(id string) string {
 	return fmt.Sprintf("'zonedeck jobs resolve %s --find' looks for it in the service's list of jobs; --not-started says that it is not there", id)
 }
 
+// jobList says how jobs are listed.
+type jobList struct {
+	filter string
+	limit  int
+	json   bool
+}
+
 func (a *app) jobsListCommand() *cobra.Command {
-	var asJSON bool
-	var limit int
+	var l jobList
 	var remote remoteFlags
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the jobs of the ledger, newest first, or those that the service lists",
-		Long: `Lists the jobs of the ledger, newest first. With --remote it asks the service in place of it, whoever
-started them: one call for each data set of --dataset or, without it, for each that the ledger's jobs
-of this profile name. Nothing is written to the ledger: 'zonedeck jobs adopt' does that.`,
+		Long: `Lists the jobs of the ledger, of every profile, newest first. --filter takes what the console takes after
+"/": words that must all occur, and state: (its beginning is enough; state:open is each that still changes),
+dataset:, profile: and since:, as in --filter 'state:open profile:acme since:2h'.
+
+With --remote it asks the service in place of the ledger, whoever started the jobs: one call for each data
+set of --dataset or, without it, for each that the ledger's jobs of this profile name. Nothing is written
+to the ledger: 'zonedeck jobs adopt' does that.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := remote.check(limit); err != nil {
+			if err := remote.check(l.limit); err != nil {
 				return err
+			}
+			if remote.remote && l.filter != "" {
+				return usage("--filter narrows the jobs of the ledger: leave it out with --remote")
 			}
 			return a.withSession(cmd.Context(), needs{key: remote.key, jobs: true, reason: remote.reason}, func(t *task) error {
 				if err := t.ledger(cmd.Context()); err != nil {
 					return err
 				}
 				if remote.remote {
-					return t.listRemoteJobs(cmd.Context(), remote, limit, asJSON)
+					return t.listRemoteJobs(cmd.Context(), remote, l.limit, l.json)
 				}
-				return t.listJobs(cmd.Context(), limit, asJSON)
+				return t.listJobs(cmd.Context(), l)
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	cmd.Flags().IntVar(&limit, "limit", 1000, "how many of the newest jobs; 0 for all")
+	cmd.Flags().BoolVar(&l.json, "json", false, "print one JSON object")
+	cmd.Flags().StringVar(&l.filter, "filter", "", "only jobs that match: words, and "+strings.Join(jobs.FilterTerms(), ", "))
+	cmd.Flags().IntVar(&l.limit, "limit", 1000, "how many of the newest jobs; 0 for all")
 	remote.add(cmd)
 	return cmd
 }
 
-func (t *task) listJobs(ctx context.Context, limit int, asJSON bool) error {
-	if limit < 0 {
-		return usage("--limit %d: give a number of jobs, or 0 for all", limit)
-	}
-	jobs, total, err := t.Client.Jobs(ctx, limit)
+// jobsOf are the jobs to list, and how many the ledger has. It says which are left out.
+func (t *task) jobsOf(ctx context.Context, l jobList) (list []model.Job, total int, err error) {
+	matches, err := jobs.ParseFilter(l.filter, t.Now())
 	if err != nil {
-		return fail(exitState, "read the ledger: %w", err)
+		return nil, 0, usage("--filter: %w", err)
 	}
-	if len(jobs) < total {
-		t.app.say("zonedeck: the %d newest of %d jobs; --limit 0 lists all", len(jobs), total)
+	read := l.limit
+	if l.filter != "" {
+		read = 0
 	}
-	if asJSON {
+	if list, total, err = t.Client.Jobs(ctx, read); err != nil {
+		return nil, 0, fail(exitState, "read the ledger: %w", err)
+	}
+	list = slices.DeleteFunc(list, func(j model.Job) bool { return !matches(j) })
+	match := len(list)
+	if l.limit > 0 && match > l.limit {
+		list = list[:l.limit]
+	}
+	switch {
+	case l.filter == "" && len(list) < total:
+		t.app.say("zonedeck: the %d newest of %d jobs; --limit 0 lists all", len(list), total)
+	case len(list) < match:
+		t.app.say("zonedeck: the %d newest of %d jobs that match; --limit 0 lists them all", len(list), match)
+	case l.filter != "":
+		t.app.say("zonedeck: %d of %d jobs match", match, total)
+	}
+	return list, total, nil
+}
+
+func (t *task) listJobs(ctx context.Context, l jobList) error {
+	jobs, total, err := t.jobsOf(ctx, l)
+	if err != nil {
+		return err
+	}
+	if l.json {
 		out := make([]jobJSON, 0, len(jobs))
 		for _, j := range jobs {
 			out = append(out, newJobJSON(j))
@@ -258,8 +298,10 @@ func (t *task) listJobs(ctx context.Context, limit int, asJSON bool) error {
 			Jobs          []jobJSON `json:"jobs"`
 		}{schemaVersion, total, out})
 	}
-	if len(jobs) == 0 {
+	if total == 0 {
 		t.app.say("zonedeck: the ledger holds no jobs")
+	}
+	if len(jobs) == 0 {
 		return nil
 	}
 	open, left := "", "" // what to do about the newest that may have started, and that nobody asks for any more
