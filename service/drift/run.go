@@ -127,6 +127,8 @@ type Run struct {
 	// was looked at.
 	Fields []Field
 	Beyond bool
+	// Asked are the fields that the fetch of a page required, where a store says so of a run without its Fields.
+	Asked []string
 	// State and Findings are the verdict that the run got when it was stored.
 	State    State
 	Findings []Finding
@@ -152,11 +154,20 @@ func (r Run) Field(path string) (Field, bool) {
 	return r.Fields[i], true
 }
 
-// asked reports whether the fetch of a page required a field.
-func (r Run) asked(path string) bool {
-	_, ok := r.Field(path)
-	return ok
+// paths are the fields that the fetch of a page required.
+func (r Run) paths() []string {
+	if r.Asked != nil {
+		return r.Asked
+	}
+	out := make([]string, 0, len(r.Fields))
+	for _, f := range r.Fields {
+		out = append(out, f.Path)
+	}
+	return out
 }
+
+// asked reports whether the fetch of a page required a field.
+func (r Run) asked(path string) bool { return slices.Contains(r.paths(), path) }
 
 // Sample is one masked row of a run, or one required field of a page.
 type Sample struct {

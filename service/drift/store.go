@@ -121,10 +121,8 @@ func (s *Store) Put(ctx context.Context, r Run, judge func(r Run, earlier []Run)
 		return Verdict{}, err
 	}
 	paths := []string{}
-	for _, f := range r.Fields {
-		if r.Form == FormPage {
-			paths = append(paths, f.Path)
-		}
+	if r.Form == FormPage {
+		paths = r.paths()
 	}
 	asked, err := json.Marshal(paths)
 	if err != nil {
@@ -207,8 +205,8 @@ func (s *Store) list(ctx context.Context, query string, args ...any) ([]Run, err
 
 const columns = "seq, profile, kind, name, ref, at, form, returned, useful, class, cause, state, beyond, findings"
 
-// earlier are the runs before another one, newest first; those that Judge looks into have their fields and samples, and every
-// fetch of a page its fields, which say what it asked for. What is older than the last acceptance does not count, and the accepted run is good by it.
+// earlier are the runs before another one, newest first; those that Judge looks into have their fields and samples, and
+// others of a page say what they asked for. What is older than the last acceptance does not count, and the accepted run is good by it.
 func earlier(ctx context.Context, q database.Queryer, r Run) ([]Run, error) {
 	a, err := lastAccepted(ctx, q, r.Collector)
 	if err != nil {
@@ -220,10 +218,14 @@ func earlier(ctx context.Context, q database.Queryer, r Run) ([]Run, error) {
 	}
 	at, from := database.Micros(r.At), database.Micros(a.RunAt)
 	var out []Run
-	if err := database.Each(ctx, q, `SELECT `+columns+`, CASE form WHEN 'page' THEN fields ELSE x'' END, x'' FROM runs WHERE profile=? AND kind=? AND name=? AND (at < ? OR at = ? AND seq < ?) AND (at > ? OR at = ? AND seq >= ?)
+	if err := database.Each(ctx, q, `SELECT `+columns+`, iif(form = 'page' AND asked = '["*"]', fields, x''), x'', asked FROM runs WHERE profile=? AND kind=? AND name=? AND (at < ? OR at = ? AND seq < ?) AND (at > ? OR at = ? AND seq >= ?)
 		ORDER BY at DESC, seq DESC`,
 		[]any{r.Profile, r.Kind, r.Name, at, at, seq, from, from, a.RunSeq}, func(row database.Scanner) error {
-			e, err := scan(row)
+			var asked string
+			e, err := scan(row, &asked)
+			if err == nil && e.Form == FormPage && len(e.Fields) == 0 {
+				err = json.Unmarshal([]byte(asked), &e.Asked)
+			}
 			if e.Seq == a.RunSeq {
 				e.State, e.Findings = Good, nil
 			}
@@ -252,11 +254,13 @@ func earlier(ctx context.Context, q database.Queryer, r Run) ([]Run, error) {
 	return out, nil
 }
 
-func scan(row database.Scanner) (Run, error) {
+// scan reads columns, fields and sample, and what else the statement has.
+func scan(row database.Scanner, more ...any) (Run, error) {
 	var r Run
 	var findings string
 	var fields, sample []byte
-	if err := row.Scan(&r.Seq, &r.Profile, &r.Kind, &r.Name, &r.Ref, database.Time(&r.At), &r.Form, &r.Returned, &r.Useful, &r.Class, &r.Cause, &r.State, &r.Beyond, &findings, &fields, &sample); err != nil {
+	into := []any{&r.Seq, &r.Profile, &r.Kind, &r.Name, &r.Ref, database.Time(&r.At), &r.Form, &r.Returned, &r.Useful, &r.Class, &r.Cause, &r.State, &r.Beyond, &findings, &fields, &sample}
+	if err := row.Scan(append(into, more...)...); err != nil {
 		return r, err
 	}
 	if err := json.Unmarshal([]byte(findings), &r.Findings); err != nil {

@@ -3,32 +3,43 @@ package drift
 import "slices"
 
 // unasked is what stays drift of a page although its newest fetch did not ask for it: of each other field what the newest
-// run that did found. One that never matched is left out: whoever tries selectors has changed nothing.
+// run that did was found to be. A field that never matched is left out: whoever tries selectors has changed nothing. So is
+// what a contract asked for that does not any more.
 func unasked(r Run, earlier []Run, c *Contract) (out []Finding) {
 	if r.Form != FormPage || r.Useful == 0 {
 		return nil
 	}
 	seen := map[string]bool{}
-	for _, f := range r.Fields {
-		seen[f.Path] = true
+	for _, path := range r.paths() {
+		seen[path] = true
 	}
 	for i, e := range earlier {
-		var fields []string
-		for _, f := range e.Fields {
-			if e.Useful > 0 && !seen[f.Path] {
-				seen[f.Path] = true
-				fields = append(fields, f.Path)
+		var last []string // it is the newest that asked for them
+		for _, path := range e.paths() {
+			if e.Useful > 0 && !seen[path] {
+				seen[path] = true
+				last = append(last, path)
 			}
 		}
-		if e.State != Drift || len(fields) == 0 {
+		if e.State != Drift {
 			continue
 		}
-		for _, f := range Alarms(Judge(e, earlier[i+1:], c).Findings) {
-			if slices.Contains(fields, f.Field) && slices.ContainsFunc(earlier[i:], func(o Run) bool { had, _ := o.Field(f.Field); return had.Filled > 0 }) {
+		for _, f := range Alarms(e.Findings) {
+			if slices.Contains(last, f.Field) && (!f.Contract || c.wants(f.Field)) && slices.ContainsFunc(earlier[i:], func(o Run) bool { return o.found(f.Field) }) {
 				f.Text += "; no fetch since " + e.Ref + " has asked for it"
 				out = append(out, f)
 			}
 		}
 	}
 	return out
+}
+
+// found reports whether a required field of a page matched, by what its run was found to be.
+func (r Run) found(path string) bool {
+	return r.Useful > 0 && r.asked(path) && !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Field == path && f.Word == Missing && !f.Contract })
+}
+
+// wants reports whether a contract, which may be nil, asks for a field.
+func (c *Contract) wants(path string) bool {
+	return c != nil && slices.ContainsFunc(c.Fields, func(w Wanted) bool { return w.Name == path })
 }
