@@ -37,7 +37,11 @@ type HookRepeat struct {
 
 // Text says it in words, without the time.
 func (r HookRepeat) Text() string {
-	return fmt.Sprintf("from %s ×%d, %s: %s", r.Remote, r.Times, r.Verdict, r.Why)
+	why := r.Why // of a verified one it says so
+	if r.Verdict != HookVerified {
+		why = string(r.Verdict) + ": " + why
+	}
+	return fmt.Sprintf("from %s ×%d, %s", r.Remote, r.Times, why)
 }
 
 // HookRefusals are webhooks that were refused for one reason, and are not in the inbox.

@@ -182,7 +182,7 @@ func TestAForgedCopyDoesNotKeepTheRealOneFromBeingVerified(t *testing.T) {
 	if got := post(t, url, strings.NewReader("x"), "Authorization", "Bearer wrong"); got != http.StatusOK {
 		t.Fatal(got)
 	}
-	if d := await(t, events, false); d.Verdict != model.HookRejected || d.Outcome != "nobody was told of it, because it was rejected" {
+	if d := await(t, events, false); d.Verdict != model.HookRejected || d.Outcome != "no job was told of it, because it was rejected" {
 		t.Errorf("%+v", d)
 	}
 	if got := post(t, url, strings.NewReader("x"), "Authorization", "Bearer right"); got != http.StatusOK {

@@ -77,7 +77,7 @@ func (r *Receiver) workOn(ctx context.Context, d row) (err error) {
 	d.Snapshot = d.named()
 	switch {
 	case d.Verdict == model.HookRejected:
-		d.Outcome = "nobody was told of it, because it was rejected"
+		d.Outcome = "no job was told of it, because it was rejected"
 	case r.conf.Heard != nil:
 		news := model.HookNews{Delivery: d.ID, Token: d.token, Snapshot: d.Snapshot, How: string(d.Verdict), Verified: d.Verdict == model.HookVerified}
 		if news.Verified {

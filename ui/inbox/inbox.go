@@ -148,7 +148,7 @@ func (b *Inbox) Title() string {
 	title := "Webhooks" + b.table.News()
 	switch {
 	case b.url == "":
-		return title + " · nobody receives"
+		return title + " · no zonedeck receives"
 	case b.here:
 		return title + " · received here at " + b.url
 	default:

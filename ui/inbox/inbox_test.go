@@ -207,7 +207,7 @@ func some() []model.Delivery {
 	verified.Repeats = []model.HookRepeat{{Last: at, Times: 1, Remote: "192.0.2.9", Verdict: model.HookRejected, Why: "its signature is not one of the secret"}}
 	return []model.Delivery{
 		verified,
-		one("hook-2", model.HookRejected, 1, "", "nobody was told of it, because it was rejected", "its signature is not one of the secret"),
+		one("hook-2", model.HookRejected, 1, "", "no job was told of it, because it was rejected", "its signature is not one of the secret"),
 		one("hook-1", model.HookUnverified, 1, "job-1", "the job is ready already", "nothing is set up that verifies a sender"),
 	}
 }
@@ -215,11 +215,11 @@ func some() []model.Delivery {
 func TestTheListAndOneWebhook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t, &fakeStore{list: some()}, "")
-		s.Expect("Webhooks · nobody receives", "✓ verified", "×2", "job-2", "✗ rejected", "? unverified", "verified by Standard Webhooks")
+		s.Expect("Webhooks · no zonedeck receives", "✓ verified", "×2", "job-2", "✗ rejected", "? unverified", "verified by Standard Webhooks")
 		s.Press("down")
 		s.Expect("its signature is not one of the secret")
 		s.Press("enter")
-		s.Expect("nobody was told of it, because it was rejected", "/zonedeck/x", "Authorization: ••••", `{"snapshot_id":"sd_1"}`)
+		s.Expect("no job was told of it, because it was rejected", "/zonedeck/x", "Authorization: ••••", `{"snapshot_id":"sd_1"}`)
 		s.Press("x")
 		s.Expect("000000", "7b 22 73")
 		s.Press("esc", "b")
@@ -429,7 +429,7 @@ func TestReceivingBeginsAndEnds(t *testing.T) {
 		s.Press("ctrl+s") // what was filled in is there still
 		s.Expect("received here at http://127.0.0.1:8787")
 		s.Press("s")
-		s.Expect("nobody receives")
+		s.Expect("no zonedeck receives")
 	})
 }
 

@@ -110,7 +110,7 @@ func inboxScreens() []screen {
 		p.Press("2")
 		p.WaitFor("[2 Jobs]", "no jobs yet")
 		p.Press("i")
-		p.WaitFor("Webhooks · nobody receives")
+		p.WaitFor("Webhooks · no zonedeck receives")
 		p.WaitGone("reading…")
 	}
 	one := func(down int, texts ...string) func(p *uitest.Whole) {

@@ -1,0 +1,28 @@
+package model
+
+import "testing"
+
+func TestHowAWebhookCameOnceMoreIsSaidOnce(t *testing.T) {
+	for want, r := range map[string]HookRepeat{
+		"from 192.0.2.1 ×2, verified by Standard Webhooks":      {Remote: "192.0.2.1", Times: 2, Verdict: HookVerified, Why: "verified by Standard Webhooks"},
+		"from 192.0.2.1 ×1, rejected: it has no Authorization":  {Remote: "192.0.2.1", Times: 1, Verdict: HookRejected, Why: "it has no Authorization"},
+		"from 192.0.2.1 ×1, unverified: nothing is set up here": {Remote: "192.0.2.1", Times: 1, Verdict: HookUnverified, Why: "nothing is set up here"},
+	} {
+		if got := r.Text(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestWhatCameOfAWebhookIsWhatTheServiceSaidSince(t *testing.T) {
+	for want, d := range map[string]Delivery{
+		"by now the job is ready":           {Outcome: HookAsked, JobState: JobReady},
+		"by now the job has failed":         {Outcome: HookAsked, JobState: JobFailed},
+		HookAsked:                           {Outcome: HookAsked, JobState: JobRunning},
+		"no job of the ledger waits for it": {Outcome: "no job of the ledger waits for it", JobState: JobReady},
+	} {
+		if got := d.CameOf(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
