@@ -2,6 +2,7 @@ package model
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -121,6 +122,27 @@ func (j Job) ResultRecords() int {
 		return j.Rows.Useful
 	}
 	return j.Records
+}
+
+// Lacking is how many records the service counted that are not in its result, 0 where that is not known. Of a product
+// it never is: what is counted of one need not be its rows.
+func (j Job) Lacking() int {
+	if !j.Rows.Counted || j.Dataset == string(ProductDiscover) || j.Dataset == string(ProductDeepLookup) {
+		return 0
+	}
+	return max(j.Records-j.Rows.Returned, 0)
+}
+
+// LackingWords say what is lacking, "" for nothing.
+func (j Job) LackingWords() string {
+	if j.Lacking() == 0 {
+		return ""
+	}
+	came := "1 row"
+	if n := j.Rows.Returned; n != 1 {
+		came = fmt.Sprintf("%d rows", n)
+	}
+	return fmt.Sprintf("the service counted %d records, and %s came: the answer may have been cut", j.Records, came)
 }
 
 // Rejected are the bad rows of its source; the zero value where there were none, or that is not known.

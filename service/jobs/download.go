@@ -115,6 +115,9 @@ func (rn *Runner) Download(ctx context.Context, jobID string, to Destination, on
 			job.State = model.JobDownloaded // only a ready job gives results
 		}
 		text := fmt.Sprintf("downloaded %d bytes of %s to %s, %s", kept.Bytes, kept.Format, to.File, rowsText(kept.Rows))
+		if words := job.LackingWords(); words != "" {
+			text += "; " + words
+		}
 		return note{step: text, activity: fmt.Sprintf("%s %s: %s", job.ID, job.Dataset, text)}, nil
 	})
 	if err != nil {

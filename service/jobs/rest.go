@@ -24,6 +24,9 @@ type Rest struct {
 	// Unmatched are rows that belong to none of the inputs: with some, inputs of the rest may
 	// have given data.
 	Unmatched int
+	// Lacking are records that the service counted and that are not among the rows: their inputs are in the
+	// rest, and may have given data. See model.Job.
+	Lacking int
 }
 
 // Rest compares a job's inputs with the rows of its result: the file that was downloaded,
@@ -40,10 +43,15 @@ func (rn *Runner) Rest(ctx context.Context, id string) (Rest, error) {
 		return Rest{}, err
 	}
 	match := rows.NewMatch(r.Inputs)
-	if err := rn.eachRow(ctx, job, match.Row); err != nil {
+	read := model.JobRows{Counted: true}
+	if err := rn.eachRow(ctx, job, func(row rows.Row) {
+		read.Returned++
+		match.Row(row)
+	}); err != nil {
 		return Rest{}, err
 	}
-	out := Rest{Asked: len(r.Inputs), Unmatched: match.Unmatched}
+	job.Rows = read
+	out := Rest{Asked: len(r.Inputs), Unmatched: match.Unmatched, Lacking: job.Lacking()}
 	r.Inputs, out.Failed = match.Rest()
 	out.Nothing = len(r.Inputs) - out.Failed
 	out.Request = r

@@ -69,6 +69,7 @@ type jobRowsJSON struct {
 	Failed   int               `json:"failed"`
 	Errors   []jobRowErrorJSON `json:"errors"`
 	Billed   *int              `json:"billed"`
+	Lacking  int               `json:"lacking"`
 	Cost     *float64          `json:"cost_estimate"`
 }
 
@@ -80,12 +81,13 @@ type jobRowErrorJSON struct {
 	Text  string `json:"text"`
 }
 
-func newJobRowsJSON(r model.JobRows) *jobRowsJSON {
+func newJobRowsJSON(j model.Job) *jobRowsJSON {
+	r := j.Rows
 	if !r.Counted {
 		return nil
 	}
 	out := &jobRowsJSON{
-		Returned: r.Returned, Useful: r.Useful, Empty: r.Empty, Failed: r.Failed(), Errors: make([]jobRowErrorJSON, 0, len(r.Errors)), Billed: count(r.Billed),
+		Returned: r.Returned, Useful: r.Useful, Empty: r.Empty, Failed: r.Failed(), Errors: make([]jobRowErrorJSON, 0, len(r.Errors)), Billed: count(r.Billed), Lacking: j.Lacking(),
 	}
 	if r.Priced {
 		out.Cost = &r.Cost
@@ -106,7 +108,7 @@ func newJobJSON(j model.Job) jobJSON {
 	out := jobJSON{
 		ID: j.ID, Snapshot: j.Snapshot, Profile: j.Profile, Dataset: j.Dataset, Key: j.KeyName,
 		State: string(j.State), ServiceState: j.Wire, Status: j.Status, Detail: j.Detail, Inputs: j.Inputs,
-		Done: count(j.Done), Records: count(j.ResultRecords()), Bytes: j.Bytes, File: j.File, SHA256: j.SHA256, Format: j.Rows.Format, Rows: newJobRowsJSON(j.Rows), Repeats: j.Repeats,
+		Done: count(j.Done), Records: count(j.ResultRecords()), Bytes: j.Bytes, File: j.File, SHA256: j.SHA256, Format: j.Rows.Format, Rows: newJobRowsJSON(j), Repeats: j.Repeats,
 		Created: j.Created.UTC(), Updated: j.Updated.UTC(), Steps: make([]jobStepJSON, 0, len(j.Steps)),
 		Diagnosis: newJobFaultJSON(j.Fault),
 	}

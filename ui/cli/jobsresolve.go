@@ -361,6 +361,14 @@ func (t *task) again(ctx context.Context, before model.Job, f relaunchFlags) (mo
 				text.Counted(rest.Unmatched, "row"), before.ID, text.Counted(len(rest.Request.Inputs), "input"))
 		}
 	}
+	if rest.Lacking > 0 {
+		said := fmt.Sprintf("%s that the service counted did not come, so that inputs with data may be launched and billed again; 'zonedeck jobs download %s -o FILE --force' asks for the result again",
+			text.Counted(rest.Lacking, "record"), before.ID)
+		if !f.yes && !f.dryRun && len(rest.Request.Inputs) > 0 {
+			return rest.Request, usage("%s; --yes launches %s", said, text.Counted(len(rest.Request.Inputs), "input"))
+		}
+		t.app.say("zonedeck: %s", said)
+	}
 	return rest.Request, nil
 }
 

@@ -64,7 +64,7 @@ func (t *task) showJob(j model.Job) error {
 	if j.Records >= 0 && !j.Rows.Counted {
 		add("records", fmt.Sprintf("%d, as the service says", j.Records))
 	}
-	for _, row := range rowFacts(j.Rows) {
+	for _, row := range rowFacts(j) {
 		add(row[0], row[1])
 	}
 	add("file", j.File)
@@ -102,7 +102,8 @@ func (t *task) showJob(j model.Job) error {
 }
 
 // rowFacts are the account of a result, a name and a value each; none before it was counted.
-func rowFacts(r model.JobRows) [][2]string {
+func rowFacts(j model.Job) [][2]string {
+	r := j.Rows
 	if !r.Counted {
 		if r.Problem != "" {
 			return [][2]string{{"rows", "not counted: " + r.Problem}}
@@ -110,6 +111,9 @@ func rowFacts(r model.JobRows) [][2]string {
 		return nil
 	}
 	out := [][2]string{{"rows", fmt.Sprintf("%d returned, %d useful, %s, %d empty", r.Returned, r.Useful, text.Counted(r.Failed(), "error"), r.Empty)}}
+	if words := j.LackingWords(); words != "" {
+		out = append(out, [2]string{"lacking", fmt.Sprintf("%s; 'zonedeck jobs download %s -o FILE --force' asks for all of it again", words, j.ID)})
+	}
 	for _, e := range r.Errors {
 		out = append(out, [2]string{"error", fmt.Sprintf("%s: %s, %s: %s", text.Counted(e.Rows, "row"), cmp.Or(e.Code, "no code"), model.ClassWord(e.Class, e.Cause), e.Text)})
 	}
@@ -122,7 +126,7 @@ func rowFacts(r model.JobRows) [][2]string {
 
 // sayRows prints the account of a job's result on stderr.
 func (t *task) sayRows(j model.Job) {
-	for _, f := range rowFacts(j.Rows) {
+	for _, f := range rowFacts(j) {
 		t.app.say("zonedeck: %s: %s", f[0], sanitizeLine(f[1]))
 	}
 }

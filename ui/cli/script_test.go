@@ -394,6 +394,15 @@ func brokenService(t *testing.T, hanging, polled chan<- struct{}) string {
 		}
 		fmt.Fprintf(w, "{\"part\":%s,\"n\":2}\n", part)
 	})
+	mux.HandleFunc("POST /short/datasets/v3/trigger", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w, `{"snapshot_id":"sd_short"}`)
+	})
+	mux.HandleFunc("GET /short/datasets/v3/progress/sd_short", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w, `{"status":"ready","records":3}`)
+	})
+	mux.HandleFunc("GET /short/datasets/v3/snapshot/sd_short", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w, `{"input":{"url":"http://lab.test/product/1"},"name":"lamp"}`)
+	})
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)
 	return s.URL

@@ -173,6 +173,9 @@ func (m *Model) againRead(msg againRead) tea.Cmd {
 		if n := msg.rest.Unmatched; n > 0 {
 			body += fmt.Sprintf(" %s could not be matched to an input, so some of these may have given data.", text.Counted(n, "row"))
 		}
+		if n := msg.rest.Lacking; n > 0 {
+			body += fmt.Sprintf(" %s that the service counted did not come, so some of these may have given data: download the result again first (d).", text.Counted(n, "record"))
+		}
 	}
 	switch {
 	case msg.job.State == model.JobMayHave:

@@ -97,13 +97,13 @@ func TestAListThatCannotBeReadIsNoReasonToMarkAJob(t *testing.T) {
 
 func TestOnlyWhatIsMissingIsLaunchedAgain(t *testing.T) {
 	f := &fakeLedger{jobs: []model.Job{readyJob()}, rest: service.Rest{
-		Request: askedFor("etl", "https://a.test/3"), Asked: 20, Failed: 1, Unmatched: 2,
+		Request: askedFor("etl", "https://a.test/3"), Asked: 20, Failed: 1, Unmatched: 2, Lacking: 5,
 	}}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		s.Press("a")
 		s.Expect("Launch job-9 again", "the whole job", "20 inputs", "only what is missing", "change it first")
 		s.Press("o")
-		s.Expect("1 input of job-9", "Of 20 inputs 0 gave nothing and 1 an error.", "2 rows could not")
+		s.Expect("1 input of job-9", "Of 20 inputs 0 gave nothing and 1 an error.", "2 rows could not", "5 records that the service counted did not", "download the result again first")
 		s.Press("y")
 		if len(f.triggered) != 1 || f.triggered[0].Repeats != "job-9" || f.triggered[0].Inputs[0].URL != "https://a.test/3" || f.triggered[0].Settings.LimitPerInput != 3 {
 			t.Errorf("%+v", f.triggered)

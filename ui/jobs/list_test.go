@@ -69,6 +69,14 @@ func TestTheRecordsOfADownloadAreItsRowsWithData(t *testing.T) {
 	})
 }
 
+func TestRecordsThatDidNotComeStandWithTheJob(t *testing.T) {
+	j := readyJob()
+	j.State, j.Rows = model.JobDownloaded, model.JobRows{Counted: true, Returned: 12, Useful: 12, Billed: -1}
+	flow(t, &fakeLedger{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
+		s.Expect("! the service counted 20 records", "rows came: the answer may have been cut; d")
+	})
+}
+
 func TestAJobThatMayHaveStartedPromisesNoWebhook(t *testing.T) {
 	j := readyJob()
 	j.State, j.Snapshot, j.Detail = model.JobMayHave, "", "connection reset"

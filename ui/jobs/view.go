@@ -141,6 +141,9 @@ func (m *Model) detailLines(j model.Job, w int) []string {
 	out = append(out, m.faultLines(j, w)...)
 	out = append(out, m.notes(j, w)...)
 	out = append(out, m.rowLines(j.Rows, w)...)
+	if words := j.LackingWords(); words != "" {
+		out = append(out, widget.Wrapped(t.Warn, "! "+words+"; d downloads it again", w)...)
+	}
 	if bad := j.Rejected(); bad.Rows > 0 {
 		out = append(out, widget.Fact(t, "bad rows", fmt.Sprintf("%d, kept in %s", bad.Rows, bad.File), w)...)
 	}
