@@ -306,3 +306,22 @@ func TestAProfileWithNothingInFlightIsFollowedNoMore(t *testing.T) {
 		t.Error("it goes on")
 	}
 }
+
+// Though the profile in use is an emulator whose clock was moved, a job of a real account that may have
+// started is found in its service's list.
+func TestAJobOfAnotherProfileIsFoundByTheMachinesClock(t *testing.T) {
+	moved := func() time.Time { return time.Now().Add(10 * 24 * time.Hour) }
+	lost := fault.Rule{
+		ID: "lost", Match: fault.Match{Point: fault.API, Path: "*/trigger"}, When: fault.When{Nth: 1},
+		Do: fault.Action{Kind: fault.Drop, Accepted: true},
+	}
+	a := twoAccounts(t, func(o *Options) { o.Now, o.Timer, o.Ledger = moved, time.Now, o.Ledger.By(moved) }, lost)
+	job, err := a.beta.Trigger(t.Context(), asked("http://lab.test/product/1"))
+	if err != nil || job.State != model.JobMayHave {
+		t.Fatalf("%+v, %v", job, err)
+	}
+	found, err := a.acme.others.of("beta").Candidates(t.Context(), job.ID)
+	if err != nil || len(found) != 1 || found[0].Against != "" || found[0].After.Abs() > time.Minute {
+		t.Errorf("%+v, %v", found, err)
+	}
+}

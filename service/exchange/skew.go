@@ -16,11 +16,12 @@ type Skew struct {
 	Give time.Duration
 	At   time.Time // when it was measured, by this machine's clock
 	Of   string    // the address of the service
-	// Followed is how far Config.Now was ahead of this machine's clock then: it may follow an emulator whose time was moved.
+	// Followed is how far Config.Now was ahead of this machine's clock then: it follows the embedded emulator, whose
+	// time may be moved, and no other service.
 	Followed time.Duration
 }
 
-// FromRecords is how far the service's clock is ahead of the one that the console's records go by, which is Config.Now.
+// FromRecords is how far the service's clock is ahead of the one that the records of its jobs go by.
 func (s Skew) FromRecords() Skew {
 	s.By -= s.Followed
 	return s
@@ -56,7 +57,10 @@ func skewOf(h http.Header, sent, received time.Time) (Skew, bool) {
 // noteSkew keeps what an answer says about the service's clock.
 func (w *Wire) noteSkew(p profile.Profile, h http.Header, sent time.Time) {
 	if s, ok := skewOf(h, sent, w.timer()); ok {
-		s.Of, s.Followed = p.BaseURL, w.now().Sub(s.At)
+		s.Of = p.BaseURL
+		if p.Local {
+			s.Followed = w.now().Sub(s.At)
+		}
 		w.skew.Store(&s)
 	}
 }
