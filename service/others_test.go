@@ -250,6 +250,21 @@ func TestNothingIsAskedForOtherProfilesWhileTheInventoryIsUnread(t *testing.T) {
 	}
 }
 
+func TestThatTheKeyOfAnotherProfileIsRejectedGoesByTheMachinesClock(t *testing.T) {
+	moved := func() time.Time { return time.Now().Add(10 * 24 * time.Hour) }
+	history, _ := servicetest.Journal(t)
+	a := twoAccounts(t, func(o *Options) {
+		o.Now, o.Timer, o.Ledger, o.Journal = moved, time.Now, o.Ledger.By(moved), history
+		o.Secret = func(context.Context, string) (keystore.Secret, error) { return keystore.NewSecret("no-key-0123456789"), nil }
+	})
+	job := a.launched(t)
+	a.until(t, func(f jobs.Followed) bool { return f.Job.ID == job.ID && f.Err != nil })
+	events, err := history.KeyEvents(t.Context(), job.KeyName, 1)
+	if err != nil || len(events) != 1 || events[0].Profile != "beta" || time.Until(events[0].At) > time.Minute {
+		t.Errorf("%+v, %v", events, err)
+	}
+}
+
 // fakeOwing are the profiles with jobs in flight.
 type fakeOwing []string
 

@@ -33,7 +33,7 @@ func (t *told) PutActivity(_ context.Context, a model.Activity) error {
 	return nil
 }
 
-func (t *told) PutKeyRejected(context.Context, string, string) error { return nil }
+func (t *told) PutKeyRejected(context.Context, time.Time, string, string) error { return nil }
 
 // silence is an answer that never comes.
 const silence = "silence"

@@ -17,7 +17,7 @@ type Timeline interface {
 	PutActivity(ctx context.Context, a model.Activity) error
 	// Depart writes down that a call is about to be sent, and landed that its line was put: see journal.Journal.
 	Depart(id string, a model.Activity) (landed func(), err error)
-	PutKeyRejected(ctx context.Context, profile, key string) error
+	PutKeyRejected(ctx context.Context, at time.Time, profile, key string) error
 }
 
 // Config is what a Runner needs. Access and Wire must be set.
@@ -117,7 +117,7 @@ func (rn *Runner) tellKey(ctx context.Context, profile, key string, d model.Diag
 	if rn.cfg.Journal == nil || key == "" || d.Cause != model.CauseKeyRejected {
 		return
 	}
-	if err := rn.cfg.Journal.PutKeyRejected(context.WithoutCancel(ctx), profile, key); err != nil {
+	if err := rn.cfg.Journal.PutKeyRejected(context.WithoutCancel(ctx), rn.cfg.Now(), profile, key); err != nil {
 		rn.cfg.Log.Warn("an event of a key is missing in the timeline", "key", key, "error", err)
 	}
 }

@@ -104,7 +104,7 @@ func (d *deaf) Depart(string, model.Activity) (func(), error) {
 	return func() {}, errors.New("no room")
 }
 
-func (d *deaf) PutKeyRejected(_ context.Context, profile, key string) error {
+func (d *deaf) PutKeyRejected(_ context.Context, _ time.Time, profile, key string) error {
 	d.rejected = append(d.rejected, profile+" "+key)
 	return nil
 }

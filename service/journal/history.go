@@ -230,10 +230,10 @@ func (j *Journal) PutKeyEvent(ctx context.Context, e KeyEvent) error {
 	}})
 }
 
-// PutKeyRejected queues that the service rejected a key. A fetch tells it by itself. While
+// PutKeyRejected queues that the service rejected a key at a time. A fetch tells it by itself. While
 // a key is rejected again and again, there is one event an hour.
-func (j *Journal) PutKeyRejected(ctx context.Context, profile, key string) error {
-	e := rejection(j.now(), profile, key)
+func (j *Journal) PutKeyRejected(ctx context.Context, at time.Time, profile, key string) error {
+	e := rejection(at, profile, key)
 	return j.put(ctx, entry{bytes: int64(len(e.Text)), write: func(ctx context.Context, tx *sql.Tx) error {
 		return j.insertRejection(ctx, tx, e)
 	}})

@@ -379,9 +379,10 @@ func TestARejectedKeyIsToldOnceAnHour(t *testing.T) {
 		t.Fatalf("%v, %v", events, err)
 	}
 	// After another event, and for another profile, it is news.
+	later := testTime.Add(2 * time.Hour)
 	for _, err := range []error{
 		j.PutKeyEvent(t.Context(), KeyEvent{Key: "k2", Profile: "p", Event: "refreshed"}),
-		j.PutKeyRejected(t.Context(), "p", "k2"), j.PutKeyRejected(t.Context(), "p", "k2"), j.PutKeyRejected(t.Context(), "q", "k2"),
+		j.PutKeyRejected(t.Context(), later, "p", "k2"), j.PutKeyRejected(t.Context(), later, "p", "k2"), j.PutKeyRejected(t.Context(), later, "q", "k2"),
 	} {
 		if err != nil {
 			t.Fatal(err)

@@ -42,16 +42,15 @@ func (j *Journal) PutKeysSeen(ctx context.Context, keys []KeyUse) error {
 	}})
 }
 
-// PutKeyUsed queues that a key was sent now, with the value of a fingerprint.
-func (j *Journal) PutKeyUsed(ctx context.Context, profile, key, fingerprint string) error {
-	now := j.now()
-	at := database.Micros(now)
+// PutKeyUsed queues that a key was sent at a time, with the value of a fingerprint.
+func (j *Journal) PutKeyUsed(ctx context.Context, at time.Time, profile, key, fingerprint string) error {
+	us := database.Micros(at)
 	return j.put(ctx, entry{bytes: 64, write: func(ctx context.Context, tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "INSERT INTO key_uses (key, profile, first, last) VALUES (?,?,?,?) ON CONFLICT DO UPDATE SET last = max(last, excluded.last)", key, profile, at, at)
+		_, err := tx.ExecContext(ctx, "INSERT INTO key_uses (key, profile, first, last) VALUES (?,?,?,?) ON CONFLICT DO UPDATE SET last = max(last, excluded.last)", key, profile, us, us)
 		if err != nil {
 			return err
 		}
-		return putKeyValue(ctx, tx, KeyValue{Fingerprint: fingerprint, KeyUse: KeyUse{Key: key, Profile: profile, Seen: now, Last: now}})
+		return putKeyValue(ctx, tx, KeyValue{Fingerprint: fingerprint, KeyUse: KeyUse{Key: key, Profile: profile, Seen: at, Last: at}})
 	}})
 }
 

@@ -87,7 +87,7 @@ func TestTheUsesOfAKeyAreToldWithoutALine(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = j.Close() })
 	for _, now = range []time.Time{first, first.Add(time.Hour)} {
-		if err := j.PutKeyUsed(t.Context(), "acme", "etl", "f1"); err != nil {
+		if err := j.PutKeyUsed(t.Context(), now, "acme", "etl", "f1"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -114,7 +114,7 @@ func TestTheDatesOfAValueStay(t *testing.T) {
 		return []KeyValue{{Fingerprint: "f1", KeyUse: KeyUse{Key: "etl", Profile: "acme", Seen: seen}}}
 	}
 	for _, err := range []error{
-		j.PutKeyUsed(t.Context(), "acme", "etl", "f1"), j.PutKeyUsed(t.Context(), "acme", "etl", ""),
+		j.PutKeyUsed(t.Context(), now, "acme", "etl", "f1"), j.PutKeyUsed(t.Context(), now, "acme", "etl", ""),
 		j.PutKeyValues(t.Context(), value(now.Add(-time.Hour))), j.PutKeyValues(t.Context(), value(now.Add(time.Hour))),
 	} {
 		if err != nil {

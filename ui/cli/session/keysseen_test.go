@@ -1,11 +1,13 @@
 package session
 
 import (
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/journal"
 	"zonedeck/service/profile"
 	"zonedeck/service/radius"
 )
@@ -134,4 +136,32 @@ func TestAnotherKeyOfANameHasItsOwnDates(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("with a value that was changed in its record", "etl", changed, time.Time{})
+}
+
+// The profile in use is the emulator, whose time was moved. A key is sent for a job of another account, too.
+func TestTheUseOfAKeyForAnotherProfileGoesByTheMachinesClock(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	o := options(t, nil)
+	o.Journal, o.Now = true, func() time.Time { return now }
+	s, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := s.Inventory.Add(t.Context(), model.Key{Name: "etl", Level: model.LevelUser}); err != nil {
+		t.Fatal(err)
+	}
+	s.embedded.ahead.Store(int64(240 * time.Hour))
+	for profile, want := range map[string]time.Time{s.Base.Name: now.Add(240 * time.Hour), "acme": now} {
+		s.keyUsed(profile, "etl", "1111111111111111")
+		uses, err := s.journal.KeyUses(t.Context())
+		at := slices.IndexFunc(uses, func(u journal.KeyUse) bool { return u.Profile == profile })
+		if err != nil || at < 0 || !uses[at].Last.Equal(want) {
+			t.Errorf("%s: %+v, %v, want %s", profile, uses, err, want)
+		}
+	}
 }
