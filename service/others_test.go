@@ -255,7 +255,9 @@ func TestThatTheKeyOfAnotherProfileIsRejectedGoesByTheMachinesClock(t *testing.T
 	history, _ := servicetest.Journal(t)
 	a := twoAccounts(t, func(o *Options) {
 		o.Now, o.Timer, o.Ledger, o.Journal = moved, time.Now, o.Ledger.By(moved), history
-		o.Secret = func(context.Context, string) (keystore.Secret, error) { return keystore.NewSecret("no-key-0123456789"), nil }
+		o.Secret = func(context.Context, string) (keystore.Secret, error) {
+			return keystore.NewSecret("no-key-0123456789"), nil
+		}
 	})
 	job := a.launched(t)
 	a.until(t, func(f jobs.Followed) bool { return f.Job.ID == job.ID && f.Err != nil })

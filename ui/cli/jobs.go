@@ -14,6 +14,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/exchange"
 	"zonedeck/service/jobs"
+	"zonedeck/service/profile"
 	"zonedeck/ui/kit/text"
 )
 
@@ -83,19 +84,20 @@ func (t *task) watch(ctx context.Context, id string, timeout time.Duration, asJS
 		if job.Fault.Call == model.CallProgress {
 			stands = "was " + job.State.Label() + " when it was last seen (" + sanitizeLine(job.Fault.Diagnosis.Summary) + ")"
 		}
-		t.app.warn("job %s %s; 'zonedeck jobs watch %s' follows it further", id, stands, id)
+		t.app.warn("job %s %s; '%s watch %s' follows it further", id, stands, t.jobs(job), id)
 		if err := t.printJob(job, asJSON); err != nil {
 			return err
 		}
 		return exit(exitStillRunning)
 	case ctx.Err() != nil:
 		// The identifier is what a script needs to go on with the job.
-		if job, err := t.Client.Job(context.WithoutCancel(ctx), id); err == nil {
+		if now, err := t.Client.Job(context.WithoutCancel(ctx), id); err == nil {
+			job = now
 			if err := t.printJob(job, asJSON); err != nil {
 				return err
 			}
 		}
-		return fail(exitInterrupted, "interrupted; job %s goes on at the service: 'zonedeck jobs watch %s' follows it", id, id)
+		return fail(exitInterrupted, "interrupted; job %s goes on at the service: '%s watch %s' follows it", id, t.jobs(job), id)
 	default:
 		return t.failedJob(ctx, job, err, asJSON)
 	}
@@ -175,7 +177,7 @@ func (t *task) reportJob(j model.Job, asJSON bool) error {
 	if j.Fault.Any() {
 		t.sayFault(j.Fault, j.KeyName)
 	}
-	if way := wayOn(j); way != "" {
+	if way := t.wayOn(j); way != "" {
 		t.app.say("zonedeck: %s", way)
 	}
 	if j.State == model.JobReady && j.Records >= 0 && j.Records < j.Inputs {
@@ -189,22 +191,25 @@ func (t *task) reportJob(j model.Job, asJSON bool) error {
 }
 
 // wayOn says what is left to do about a job of which it is not known how it stands, "" for another one.
-func wayOn(j model.Job) string {
+func (t *task) wayOn(j model.Job) string {
 	switch {
 	case j.State == model.JobMayHave:
-		return wayOut(j.ID)
+		return fmt.Sprintf("'%s resolve %s --find' looks for it in the service's list of jobs; --not-started says that it is not there", t.jobs(j), j.ID)
 	case j.Forgotten():
-		return fmt.Sprintf("'zonedeck jobs watch %s' asks again, and takes it back if the service knows it; 'zonedeck jobs list --remote --dataset %s' shows the service's list", j.ID, sanitizeLine(j.Dataset))
+		return fmt.Sprintf("'%s watch %s' asks again, and takes it back if the service knows it; '%s list --remote --dataset %s' shows the service's list", t.jobs(j), j.ID, t.jobs(j), sanitizeLine(j.Dataset))
 	case j.GivenUp():
-		return fmt.Sprintf("it is not asked for any more: 'zonedeck jobs watch %s' asks again", j.ID)
+		return fmt.Sprintf("it is not asked for any more: '%s watch %s' asks again", t.jobs(j), j.ID)
 	default:
 		return ""
 	}
 }
 
-// wayOut says how a job that may have started is settled.
-func wayOut(id string) string {
-	return fmt.Sprintf("'zonedeck jobs resolve %s --find' looks for it in the service's list of jobs; --not-started says that it is not there", id)
+// jobs is how a command about a job is begun: with its profile, unless one without --profile uses that.
+func (t *task) jobs(j model.Job) string {
+	if known, _ := t.Configured(); j.Profile != t.ByDefault() && slices.ContainsFunc(known, func(p profile.Profile) bool { return p.Name == j.Profile }) {
+		return "zonedeck --profile " + j.Profile + " jobs"
+	}
+	return "zonedeck jobs"
 }
 
 // jobList says how jobs are listed.
@@ -313,9 +318,9 @@ func (t *task) listJobs(ctx context.Context, l jobList) error {
 		}
 		switch {
 		case j.State == model.JobMayHave:
-			open = cmp.Or(open, wayOn(j))
+			open = cmp.Or(open, t.wayOn(j))
 		case j.GivenUp():
-			left = cmp.Or(left, fmt.Sprintf("%s %s, and is not asked for any more: 'zonedeck jobs watch %s' asks again", j.ID, j.Label(), j.ID))
+			left = cmp.Or(left, fmt.Sprintf("%s %s, and is not asked for any more: '%s watch %s' asks again", j.ID, j.Label(), t.jobs(j), j.ID))
 		}
 		rows = append(rows, []string{
 			j.Label(), j.ID, cmp.Or(j.Snapshot, "-"), j.Dataset, fmt.Sprint(j.Inputs), records,

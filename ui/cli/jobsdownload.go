@@ -117,12 +117,12 @@ func (t *task) seeFields(ctx context.Context, job model.Job) {
 	var wait downloadWait
 	line := t.app.wait(wait.text)
 	if line == nil && job.Rows.FieldsDue && job.Bytes > soonSeen {
-		t.app.say("zonedeck: the fields of the rows are looked at for drift; if that is interrupted, 'zonedeck jobs follow' or a console does it")
+		t.app.say("zonedeck: the fields of the rows are looked at for drift; if that is interrupted, '%s follow' or a console with that profile does it", t.jobs(job))
 	}
 	err := t.Client.SeeFields(ctx, job.ID, wait.update)
 	line.stop()
 	if err != nil {
-		t.app.say("zonedeck: the fields of the rows were not looked at (%v); 'zonedeck jobs follow' or a console does it", err)
+		t.app.say("zonedeck: the fields of the rows were not looked at (%v); '%s follow' or a console with that profile does it", err, t.jobs(job))
 	}
 }
 

@@ -198,9 +198,9 @@ func (l *followLines) print(e jobs.Followed) error {
 	case eventUnanswered:
 		line += "  no answer: " + sanitizeLine(whole)
 	case eventNotFollowed:
-		line += "  not followed: " + sanitizeLine(cmp.Or(whole, e.Job.Fault.Diagnosis.Summary, "'zonedeck jobs watch "+e.Job.ID+"' asks again"))
+		line += "  not followed: " + sanitizeLine(cmp.Or(whole, e.Job.Fault.Diagnosis.Summary, "'"+l.task.jobs(e.Job)+" watch "+e.Job.ID+"' asks again"))
 	case eventNoWebhook:
-		line += "  no webhook came in time: " + wayOut(e.Job.ID)
+		line += "  no webhook came in time: " + l.task.wayOn(e.Job)
 	case eventOver:
 		if e.Job.Detail != "" {
 			line += "  " + sanitizeLine(e.Job.Detail)

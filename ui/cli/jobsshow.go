@@ -87,7 +87,7 @@ func (t *task) showJob(j model.Job) error {
 			add("try again", "at "+at.Local().Format(time.DateTime))
 		}
 	}
-	add("do next", wayOn(j))
+	add("do next", t.wayOn(j))
 	if !j.HookDue.IsZero() && !j.State.Final() {
 		then := ", then the service is asked"
 		if j.State == model.JobMayHave {

@@ -11,6 +11,7 @@ import (
 
 	"zonedeck/model"
 	service "zonedeck/service/jobs"
+	"zonedeck/service/profile"
 	"zonedeck/service/rows"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
@@ -249,11 +250,19 @@ func (m *Model) openPreview(j model.Job) tea.Cmd {
 	})
 }
 
+// watchCommand watches a job from a shell, whatever profile is the default there.
+func watchCommand(j model.Job) string {
+	if j.Profile == "" || j.Profile == profile.FlagsName {
+		return "zonedeck jobs watch " + j.ID
+	}
+	return "zonedeck --profile " + j.Profile + " jobs watch " + j.ID
+}
+
 func (m *Model) copyMenu(j model.Job) tea.Cmd {
 	return widget.OpenMenu(m.deps.Theme, "Copy", kit.Jobs, []widget.MenuItem{
 		widget.CopyItem("s", "snapshot", j.Snapshot),
 		widget.CopyItem("i", "job", j.ID),
 		widget.CopyItem("f", "file", j.File),
-		widget.CopyItem("w", "watch command", "zonedeck jobs watch "+j.ID),
+		widget.CopyItem("w", "watch command", watchCommand(j)),
 	})
 }

@@ -95,3 +95,11 @@ func TestAnotherProfileStopsWhatIsFollowed(t *testing.T) {
 		s.Expect("it belongs to profile")
 	})
 }
+
+func TestTheWatchCommandNamesTheProfile(t *testing.T) {
+	f := &fakeLedger{left: true, jobs: []model.Job{{ID: "job-1", Snapshot: "sd_1", Profile: "beta", Dataset: "gd_products", State: model.JobRunning}}}
+	flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
+		s.Press("y")
+		s.Expect("zonedeck --profile beta jobs watch job-1")
+	})
+}

@@ -137,6 +137,15 @@ func (o Options) override() (profile.Override, error) {
 	return flags.Or(env), nil
 }
 
+// ByDefault is the profile that a command without --profile uses, empty where that is refused.
+func (s *Session) ByDefault() string {
+	name := cmp.Or(s.o.Getenv(EnvProfile), s.configured().Default())
+	if name == "" && len(s.configured().Names()) == 0 {
+		return profile.LocalName
+	}
+	return name
+}
+
 // configured is what the config file said when it was last read without a fault.
 func (s *Session) configured() profile.File {
 	if f := s.config.Load(); f != nil {
