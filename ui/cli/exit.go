@@ -139,6 +139,8 @@ func diagnosisExit(d model.Diagnosis) int {
 		return exitRefused
 	case model.CauseNetwork:
 		return exitNetwork
+	case model.CauseClientTimeout: // a job that was asked for until its time was over
+		return exitStillRunning
 	default:
 		return exitTarget
 	}

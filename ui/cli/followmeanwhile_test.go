@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -117,5 +119,34 @@ func TestThatJobsAreNotFollowedIsToldOnceForEachReason(t *testing.T) {
 		"zonedeck: jobs of profile beta are not followed (job-4, for one): the key is rejected\n"
 	if said.String() != want {
 		t.Errorf("%q", said.String())
+	}
+}
+
+func TestAJobThatIsGivenUpIsToldOnce(t *testing.T) {
+	job := model.Job{ID: "job-1", Profile: "acme", State: model.JobRunning, Snapshot: "sd_1"}
+	given := job
+	given.Fault = model.JobFault{Call: model.CallProgress, Diagnosis: model.NotOver(24*time.Hour, ""), GivenUp: true}
+	over := &exchange.CallError{Doing: "following job job-1", Diagnosis: given.Fault.Diagnosis, Text: given.Fault.Diagnosis.Summary}
+	var said strings.Builder
+	lines := followLines{task: &task{app: &app{Process: Process{Stdout: &said, Now: time.Now}}}, own: "acme", json: true, seen: map[string]jobs.Followed{}}
+	for _, e := range []jobs.Followed{
+		{Job: job, On: true},
+		{Job: given, On: true, Err: over}, // its item is still in the queue
+		{Job: given, Err: over},
+	} {
+		if err := lines.print(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var events []string
+	for line := range strings.Lines(said.String()) {
+		var e jobEventJSON
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatal(err)
+		}
+		events = append(events, e.Event)
+	}
+	if want := []string{"followed", "not_followed"}; !slices.Equal(events, want) {
+		t.Errorf("%q", events)
 	}
 }

@@ -153,6 +153,9 @@ func (l *followLines) givenUp(ctx context.Context) error {
 }
 
 func (l *followLines) print(e jobs.Followed) error {
+	if e.On && e.Err != nil && e.Job.GivenUp() { // that nobody asks for it any more is told next
+		return nil
+	}
 	before, known := l.seen[e.Job.ID]
 	event := ""
 	switch {

@@ -227,6 +227,7 @@ func TestEveryClassAndCauseHasItsExitCode(t *testing.T) {
 		{model.Diagnosis{Class: model.ClassCaptcha}, 12},
 		{model.Diagnosis{Class: model.ClassTimeout}, 13},
 		{model.Diagnosis{Class: model.ClassParsingDrift}, 14},
+		{model.NotOver(24*time.Hour, ""), 20},
 		{outside(model.CauseNetwork), 21},
 		{outside(model.CauseTLSTrust), 22},
 		{outside(model.CauseKeyRejected), 23},
