@@ -191,11 +191,13 @@ func (f *follower) until(job model.Job) time.Time {
 	return until
 }
 
+// tell tells of a job unless it stands as it was told of last. Two changes may have the same time, because a
+// clock that is not the machine's may stand still: each has a step of its own.
 func (f *follower) tell(now Followed) {
 	before, ok := f.seen[now.Job.ID]
 	f.seen[now.Job.ID] = now
 	same := ok && before.On == now.On && before.Next.Equal(now.Next) && before.Job.Updated.Equal(now.Job.Updated) &&
-		before.Job.State == now.Job.State && (before.Err == nil) == (now.Err == nil)
+		before.Job.State == now.Job.State && len(before.Job.Steps) == len(now.Job.Steps) && (before.Err == nil) == (now.Err == nil)
 	if !same {
 		f.on(now)
 	}
