@@ -136,7 +136,10 @@ func (s *Session) reload(ctx context.Context) (msgs []tea.Msg) {
 	}
 	p, err := s.again(file)
 	if err != nil {
-		gone := fmt.Sprintf("nothing is sent by profile %s: %v; choose another one with @", s.Base.Name, err)
+		gone := fmt.Sprintf("nothing is sent by profile %s: %v", s.Base.Name, err)
+		if s.o.console {
+			gone += "; choose another one with @"
+		}
 		s.gone.Store(&gone)
 		return []tea.Msg{changed(), kit.Toast{Kind: kit.ToastWarn, Text: gone}}
 	}

@@ -205,3 +205,14 @@ func TestTheWatchSendsUntilTheConsoleEnds(t *testing.T) {
 	}
 	<-ended
 }
+
+func TestACommandWhoseProfileIsGoneIsToldOfNoKey(t *testing.T) {
+	a := newServices(t)
+	a.edit(t, "[profiles.bbb]", "[profiles.ccc]")
+	a.edit(t, "[[profiles.bbb.zones]]", "[[profiles.ccc.zones]]")
+	a.edit(t, `default_profile = "bbb"`, `default_profile = "ccc"`)
+	_, said := told(a.reload(t.Context()))
+	if _, err := a.Profile(t.Context()); err == nil || !strings.HasPrefix(said, "nothing is sent by profile bbb: no such profile") || strings.Contains(said, "@") {
+		t.Errorf("%q, %v", said, err)
+	}
+}
