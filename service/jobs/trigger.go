@@ -31,6 +31,15 @@ func (rn *Runner) Jobs(ctx context.Context, limit int) (list []model.Job, total 
 	return rn.cfg.Ledger.Jobs(ctx, limit)
 }
 
+// Matching are the newest jobs of the ledger that match, newest first, how many match, and how many it has;
+// without a ledger there are none. matches sees no steps. limit 0 means all.
+func (rn *Runner) Matching(ctx context.Context, matches func(model.Job) bool, limit int) (list []model.Job, match, total int, err error) {
+	if rn.cfg.Ledger == nil {
+		return nil, 0, 0, nil
+	}
+	return rn.cfg.Ledger.Matching(ctx, matches, limit)
+}
+
 // Job is one job of the ledger, by its identifier or its snapshot's. Without a match
 // the error wraps ErrUnknownJob.
 func (rn *Runner) Job(ctx context.Context, id string) (model.Job, error) {

@@ -383,7 +383,7 @@ func TestTheListSaysHowManyThereAre(t *testing.T) {
 func TestTheJobsOfWebhooks(t *testing.T) {
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
 	var ids []string
-	for i := range hookJobsAtOnce + 2 {
+	for i := range jobsAtOnce + 2 {
 		job, err := l.Begin(t.Context(), model.Job{Profile: "acme", Dataset: fmt.Sprintf("gd_%d", i)}, "", nil)
 		if err != nil {
 			t.Fatal(err)
@@ -391,7 +391,7 @@ func TestTheJobsOfWebhooks(t *testing.T) {
 		ids = append(ids, job.ID)
 	}
 	got, err := l.HookJobs(t.Context(), append(ids, "job-999999"))
-	last := hookJobsAtOnce + 1
+	last := jobsAtOnce + 1
 	if err != nil || len(got) != len(ids) || got[ids[0]] != (model.HookJob{Dataset: "gd_0", State: model.JobIntent}) || got[ids[last]].Dataset != fmt.Sprintf("gd_%d", last) {
 		t.Errorf("%d of %d, %v", len(got), len(ids), err)
 	}

@@ -145,11 +145,55 @@ func (l *Ledger) Jobs(ctx context.Context, limit int) (list []model.Job, total i
 	return list, total, err
 }
 
+// Matching are the newest jobs that match, newest first, each with its steps, how many match, and how many jobs
+// the ledger has. matches is given them without their steps. limit 0 means all. Damaged rows are as in Jobs.
+func (l *Ledger) Matching(ctx context.Context, matches func(model.Job) bool, limit int) (list []model.Job, match, total int, err error) {
+	const doing = "reading the ledger"
+	err = database.Each(ctx, l.db, "SELECT "+jobColumns+" FROM jobs ORDER BY n DESC", nil, func(row database.Scanner) error {
+		job, err := scanJob(row)
+		if errors.Is(err, database.ErrCorrupt) {
+			job.Detail, err = damagedRow, nil
+		}
+		if total++; err != nil || !matches(job) {
+			return err
+		}
+		if match++; limit == 0 || match <= limit {
+			list = append(list, job)
+		}
+		return nil
+	})
+	if err == nil {
+		err = l.addStepsOf(ctx, list)
+	}
+	if err != nil {
+		return nil, 0, 0, l.db.Fault(doing, err)
+	}
+	return list, match, total, nil
+}
+
+// addStepsOf is addSteps for any list.
+func (l *Ledger) addStepsOf(ctx context.Context, list []model.Job) error {
+	for some := range slices.Chunk(list, jobsAtOnce) {
+		args, places := make([]any, len(some)), make([]string, len(some))
+		for i, job := range some {
+			n, err := parseJobID(job.ID)
+			if err != nil {
+				return err
+			}
+			args[i], places[i] = n, fmt.Sprintf("$%d", i+1)
+		}
+		if err := l.addSteps(ctx, some, "WHERE n IN ("+strings.Join(places, ", ")+")", args); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // HookJobs is what is known of jobs that webhooks are about, by their identifiers; those that the ledger does not have
 // are left out.
 func (l *Ledger) HookJobs(ctx context.Context, ids []string) (map[string]model.HookJob, error) {
 	out := make(map[string]model.HookJob, len(ids))
-	for some := range slices.Chunk(ids, hookJobsAtOnce) {
+	for some := range slices.Chunk(ids, jobsAtOnce) {
 		args, places := make([]any, len(some)), make([]string, len(some))
 		for i, id := range some {
 			n, err := parseJobID(id)
@@ -173,8 +217,8 @@ func (l *Ledger) HookJobs(ctx context.Context, ids []string) (map[string]model.H
 	return out, nil
 }
 
-// hookJobsAtOnce bounds the parameters of a statement.
-const hookJobsAtOnce = 500
+// jobsAtOnce bounds the parameters of a statement.
+const jobsAtOnce = 500
 
 // InFlight are the jobs that the service works on or that are on their way to
 // it, newest first.

@@ -69,6 +69,30 @@ func TestAtServiceAreTheJobsOfAProfileThatCanBeAskedFor(t *testing.T) {
 	}
 }
 
+func TestMatchingJobsComeWithTheirSteps(t *testing.T) {
+	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
+	for i := range jobsAtOnce + 3 {
+		profile := "p"
+		if i == 1 {
+			profile = "other"
+		}
+		if _, err := l.Begin(t.Context(), model.Job{Profile: profile}, "", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	matches := func(j model.Job) bool { return j.Profile == "p" }
+	for limit, want := range map[int]int{0: jobsAtOnce + 2, 2: 2} {
+		list, match, total, err := l.Matching(t.Context(), matches, limit)
+		if err != nil || len(list) != want || match != jobsAtOnce+2 || total != jobsAtOnce+3 {
+			t.Fatalf("limit %d: %d jobs, %d match, %d in all, %v", limit, len(list), match, total, err)
+		}
+		without := func(j model.Job) bool { return len(j.Steps) != 1 }
+		if slices.ContainsFunc(list, without) || list[0].ID != jobID(jobsAtOnce+3) {
+			t.Errorf("limit %d: begins with %+v", limit, list[0])
+		}
+	}
+}
+
 // The steps of other jobs are not read: one in flight may be far older than thousands of others.
 func TestAJobInFlightIsReadWithItsOwnStepsAlone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")

@@ -264,25 +264,24 @@ func (t *task) jobsOf(ctx context.Context, l jobList) (list []model.Job, total i
 	if err != nil {
 		return nil, 0, usage("--filter: %w", err)
 	}
-	read := l.limit
-	if l.filter != "" {
-		read = 0
+	if l.filter == "" {
+		list, total, err = t.Client.Jobs(ctx, l.limit)
+		if err == nil && len(list) < total {
+			t.app.say("zonedeck: the %d newest of %d jobs; --limit 0 lists all", len(list), total)
+		}
+	} else {
+		match := 0
+		list, match, total, err = t.Client.Matching(ctx, matches, l.limit)
+		switch {
+		case err != nil:
+		case len(list) < match:
+			t.app.say("zonedeck: the %d newest of %d jobs that match; --limit 0 lists them all", len(list), match)
+		default:
+			t.app.say("zonedeck: %d of %d jobs match", match, total)
+		}
 	}
-	if list, total, err = t.Client.Jobs(ctx, read); err != nil {
+	if err != nil {
 		return nil, 0, fail(exitState, "read the ledger: %w", err)
-	}
-	list = slices.DeleteFunc(list, func(j model.Job) bool { return !matches(j) })
-	match := len(list)
-	if l.limit > 0 && match > l.limit {
-		list = list[:l.limit]
-	}
-	switch {
-	case l.filter == "" && len(list) < total:
-		t.app.say("zonedeck: the %d newest of %d jobs; --limit 0 lists all", len(list), total)
-	case len(list) < match:
-		t.app.say("zonedeck: the %d newest of %d jobs that match; --limit 0 lists them all", len(list), match)
-	case l.filter != "":
-		t.app.say("zonedeck: %d of %d jobs match", match, total)
 	}
 	return list, total, nil
 }
