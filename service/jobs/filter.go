@@ -16,8 +16,9 @@ func FilterTerms() []string {
 }
 
 // ParseFilter parses what an operator types to narrow a list of jobs: words that must all occur in a job, and the terms
-// state:, dataset:, profile: and since: (see rehearsal.ParseSince). An address is a word.
-func ParseFilter(s string, now time.Time) (matches func(model.Job) bool, err error) {
+// state:, dataset:, profile: and since: (see rehearsal.ParseSince). An address is a word. now is the time by which
+// the jobs of a profile are dated: an emulator's may be days ahead.
+func ParseFilter(s string, now func(profile string) time.Time) (matches func(model.Job) bool, err error) {
 	var all []func(model.Job) bool
 	for term := range strings.FieldsSeq(s) {
 		name, value, isTerm := strings.Cut(term, ":")
@@ -42,11 +43,13 @@ func ParseFilter(s string, now time.Time) (matches func(model.Job) bool, err err
 		case "profile":
 			all = append(all, func(j model.Job) bool { return strings.EqualFold(j.Profile, value) })
 		case "since":
-			since, err := rehearsal.ParseSince(value, now)
-			if err != nil {
+			if _, err := rehearsal.ParseSince(value, now("")); err != nil {
 				return nil, err
 			}
-			all = append(all, func(j model.Job) bool { return !j.Created.Before(since) })
+			all = append(all, func(j model.Job) bool {
+				since, err := rehearsal.ParseSince(value, now(j.Profile))
+				return err == nil && !j.Created.Before(since)
+			})
 		default:
 			return nil, fmt.Errorf("unknown term %q: use words and %s", name, strings.Join(FilterTerms(), ", "))
 		}

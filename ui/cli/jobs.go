@@ -260,7 +260,7 @@ to the ledger: 'zonedeck jobs adopt' does that.`,
 
 // jobsOf are the jobs to list, and how many the ledger has. It says which are left out.
 func (t *task) jobsOf(ctx context.Context, l jobList) (list []model.Job, total int, err error) {
-	matches, err := jobs.ParseFilter(l.filter, t.Now())
+	matches, err := jobs.ParseFilter(l.filter, t.NowOf)
 	if err != nil {
 		return nil, 0, usage("--filter: %w", err)
 	}

@@ -1,6 +1,8 @@
 package jobs
 
 import (
+	"time"
+
 	tea "charm.land/bubbletea/v2"
 
 	service "zonedeck/service/jobs"
@@ -14,7 +16,7 @@ func (m *Model) filterMsg(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 		return nil, false
 	}
 	cmd, event := m.ledger.filter.Update(m.deps.Theme, msg, service.FilterTerms(), func(s string) error {
-		_, err := service.ParseFilter(s, m.deps.Now())
+		_, err := service.ParseFilter(s, m.nowOf)
 		return err
 	})
 	switch event {
@@ -40,4 +42,12 @@ func (m *Model) filtered() {
 // filterBindings are the filter's keys.
 func (m *Model) filterBindings() []kit.Binding {
 	return m.ledger.filter.Bindings("jobs", service.FilterTerms(), m.panes.At == paneList && !m.panes.Zoomed)
+}
+
+// nowOf is the time by which the jobs of a profile are dated.
+func (m *Model) nowOf(profile string) time.Time {
+	if s := m.session; s.Local && profile != "" && profile != s.ProfileName {
+		return m.deps.Now().Add(-s.Ahead)
+	}
+	return m.deps.Now()
 }

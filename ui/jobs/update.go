@@ -268,7 +268,7 @@ func (m *Model) fill() {
 	slices.SortStableFunc(m.ledger.jobs, func(a, b model.Job) int { return b.Created.Compare(a.Created) })
 	m.ledger.jobs = m.ledger.jobs[:min(len(m.ledger.jobs), maxListed)]
 	m.ledger.shown = m.ledger.jobs
-	matches, err := service.ParseFilter(m.ledger.filter.Text(), m.deps.Now())
+	matches, err := service.ParseFilter(m.ledger.filter.Text(), m.nowOf)
 	if m.ledger.filter.Text() != "" && err == nil {
 		m.ledger.shown = nil
 		for _, j := range m.ledger.jobs {

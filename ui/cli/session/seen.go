@@ -143,11 +143,7 @@ func (s *Session) keyUsed(profile, key, fingerprint string) {
 	if !fresh {
 		return
 	}
-	at := now // another profile's job
-	if profile == s.Base.Name {
-		at = s.Now()
-	}
-	if err := s.journal.PutKeyUsed(context.Background(), at, profile, name, fingerprint); err != nil {
+	if err := s.journal.PutKeyUsed(context.Background(), s.NowOf(profile), profile, name, fingerprint); err != nil {
 		s.o.Log.Warn("the use of a key was not kept", "key", name, "error", err)
 	}
 }

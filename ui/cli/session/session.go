@@ -318,6 +318,14 @@ func (s *Session) Now() time.Time {
 	return s.embedded.clock()
 }
 
+// NowOf is the time by which the jobs of a profile are dated: Now for the one in use, else the machine's.
+func (s *Session) NowOf(profile string) time.Time {
+	if profile == "" || profile == s.Base.Name {
+		return s.Now()
+	}
+	return s.o.Now()
+}
+
 // ahead is how far the session's time is ahead of the machine's.
 func (s *Session) ahead() time.Duration {
 	if s.embedded == nil {
