@@ -64,9 +64,10 @@ func TestWhenAKeyWasFirstSeenIsKnownHoweverItCame(t *testing.T) {
 // A key is another one if its value is: it does not take over when its name was first seen and last used.
 func TestAnotherKeyOfANameHasItsOwnDates(t *testing.T) {
 	begun := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	now := begun
+	var later atomic.Int64 // the session tidies up beside the test
+	now := func() time.Time { return begun.Add(time.Duration(later.Load())) }
 	o := options(t, map[string]string{"ZONEDECK_API_KEY": "value-of-the-environment", "ZONEDECK_BASE_URL": "http://127.0.0.1:1"})
-	o.Journal, o.Now = true, func() time.Time { return now }
+	o.Journal, o.Now = true, now
 	s, err := Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -96,30 +97,30 @@ func TestAnotherKeyOfANameHasItsOwnDates(t *testing.T) {
 	}
 	const one, two = "1111111111111111", "2222222222222222"
 	first := record("etl", one)
-	now = now.Add(time.Hour)
+	later.Add(int64(time.Hour))
 	s.keyUsed("acme", "etl", one)
-	used := now
-	now = now.Add(time.Hour)
+	used := now()
+	later.Add(int64(time.Hour))
 	check("a key that was used before it was looked at", "etl", begun, used)
 
-	now = now.Add(time.Hour)
+	later.Add(int64(time.Hour))
 	if err := inventory.Remove(t.Context(), first); err != nil {
 		t.Fatal(err)
 	}
-	second, added := record("etl", two), now
-	now = now.Add(time.Hour)
+	second, added := record("etl", two), now()
+	later.Add(int64(time.Hour))
 	check("another key of that name", "etl", added, time.Time{})
 	s.keyUsed("acme", "etl", two)
-	check("and used", "etl", added, now)
+	check("and used", "etl", added, now())
 
-	now = now.Add(time.Hour)
+	later.Add(int64(time.Hour))
 	if err := inventory.Update(t.Context(), "etl", func(k model.Key) (model.Key, error) {
 		k.Name = "etl-old"
 		return k, nil
 	}); err != nil {
 		t.Fatal(err)
 	}
-	check("under another name", "etl-old", added, now.Add(-time.Hour))
+	check("under another name", "etl-old", added, now().Add(-time.Hour))
 	second.Name = "etl-old"
 	if err := inventory.Remove(t.Context(), second); err != nil {
 		t.Fatal(err)
@@ -127,8 +128,8 @@ func TestAnotherKeyOfANameHasItsOwnDates(t *testing.T) {
 	record("etl", first.Fingerprint)
 	check("the first one again", "etl", begun, used)
 
-	now = now.Add(time.Hour)
-	changed := now
+	later.Add(int64(time.Hour))
+	changed := now()
 	if err := inventory.Update(t.Context(), "etl", func(k model.Key) (model.Key, error) {
 		k.Fingerprint = "3333333333333333"
 		return k, nil
