@@ -164,8 +164,11 @@ type unasked struct{}
 // locked.
 func Unasked(ctx context.Context) context.Context { return context.WithValue(ctx, unasked{}, true) }
 
+// Asked is a context in which a passphrase may be asked for again: it undoes Unasked.
+func Asked(ctx context.Context) context.Context { return context.WithValue(ctx, unasked{}, false) }
+
 // MayAsk reports whether a passphrase may be asked for.
-func MayAsk(ctx context.Context) bool { return ctx.Value(unasked{}) == nil }
+func MayAsk(ctx context.Context) bool { return ctx.Value(unasked{}) != true }
 
 // opener is what decrypts a protected key.
 func (r *Resolver) opener(ctx context.Context, k keyFile) (age.Identity, error) {

@@ -157,6 +157,21 @@ func (c *Client) Follow(ctx context.Context, on func(jobs.Followed)) error {
 	}
 }
 
+// WatchAndFollow is Watch, and follows all other jobs meanwhile. For those nobody is asked for a passphrase, and
+// a reason to use an ADMIN key does not count.
+func (c *Client) WatchAndFollow(ctx context.Context, jobID string, on func(model.Job)) (model.Job, error) {
+	meanwhile, end := context.WithCancel(keystore.Unasked(ctx))
+	var following sync.WaitGroup
+	following.Go(func() {
+		if err := c.Follow(meanwhile, func(jobs.Followed) {}); err != nil {
+			c.log.Warn("the other jobs are not followed meanwhile", "error", err)
+		}
+	})
+	defer following.Wait()
+	defer end()
+	return c.Watch(ctx, jobID, on)
+}
+
 // inUse stands for the profile in use among the followers.
 const inUse = ""
 

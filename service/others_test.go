@@ -128,6 +128,30 @@ func TestAJobOfAnotherProfileIsFollowed(t *testing.T) {
 	}
 }
 
+func TestAJobOfAnotherProfileIsFollowedWhileOneIsWatched(t *testing.T) {
+	a := twoAccounts(t, nil)
+	job := a.launched(t)
+	watched, err := a.acme.Trigger(t.Context(), asked("http://lab.test/product/2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, end := context.WithTimeout(t.Context(), time.Minute)
+	defer end()
+	got, err := a.acme.WatchAndFollow(ctx, watched.ID, func(model.Job) { // the watch goes on once the other job is over
+		look := time.NewTicker(10 * time.Millisecond)
+		defer look.Stop()
+		for now, err := a.acme.Job(ctx, job.ID); err == nil && now.State != model.JobReady; now, err = a.acme.Job(ctx, job.ID) {
+			<-look.C
+		}
+	})
+	if err != nil || got.State != model.JobReady || a.mayAsk {
+		t.Errorf("%s, %v; a passphrase could have been asked for: %t", got.State, err, a.mayAsk)
+	}
+	if now, err := a.acme.Job(t.Context(), job.ID); err != nil || now.State != model.JobReady {
+		t.Errorf("the other job: %s, %v", now.State, err)
+	}
+}
+
 func TestAJobThatIsLaunchedWithAnotherProfileMeanwhileIsFollowed(t *testing.T) {
 	a := twoAccounts(t, nil)
 	var job model.Job

@@ -47,7 +47,7 @@ func TestAJobIsNotAskedForBeforeItsWebhookIsDue(t *testing.T) {
 	rn, asked := script(t, text(200, `{"status":"ready"}`))
 	now := time.Now().Truncate(time.Second)
 	rn.cfg.Now = func() time.Time { return now }
-	rn.watching.everyJob, rn.watching.calls = 1, map[string]jobCall{}
+	rn.watching.everyJob, rn.watching.calls = callers{all: 1}, map[string]jobCall{}
 	job := awaiting(t, rn, now.Add(20*time.Second))
 	before := texts(t, rn, job.ID)
 	for _, want := range []time.Duration{hookLookLocal, 5 * time.Second} {

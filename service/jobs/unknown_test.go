@@ -75,9 +75,9 @@ func (s *forgetful) asks(answer http.HandlerFunc) (job model.Job, again time.Dur
 // asksUntil is asks with the last answer, and with the time at which the job is given up.
 func (s *forgetful) asksUntil(until time.Time) (job model.Job, again time.Duration) {
 	s.t.Helper()
-	s.rn.watching.everyJob = 1
+	s.rn.watching.everyJob.all = 1
 	again, err := s.rn.ask(s.t.Context(), work.Item{Lane: lane("test"), Key: "job-1", Until: until})
-	s.rn.watching.everyJob = 0
+	s.rn.watching.everyJob.all = 0
 	if err != nil {
 		s.t.Fatal(err)
 	}

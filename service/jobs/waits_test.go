@@ -44,7 +44,7 @@ func TestAJobThatWaitsForItsWebhookIsSeldomLookedAt(t *testing.T) {
 			cl.cfg.Access.Profile = func(context.Context) (profile.Profile, error) { return p, nil }
 			cl.cfg.Now = func() time.Time { return now }
 			job := waitingFor(t, cl, c.due)
-			cl.watching.everyJob = 1
+			cl.watching.everyJob.all = 1
 			cl.watching.calls = map[string]jobCall{}
 			item := work.Item{Lane: lane("test"), Key: job.ID}
 			again, err := cl.ask(t.Context(), item)

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
@@ -33,10 +34,10 @@ var ErrNoWork = errors.New("no job can be followed in this run: there is no queu
 // ready.
 type watching struct {
 	mu       sync.Mutex
-	everyJob int            // who follows all jobs
-	keys     map[string]int // who waits for a job, by the job's key
-	end      func()         // ends the worker; nil while there is none
-	failed   error          // why there is no worker
+	everyJob callers            // of those that follow all jobs
+	keys     map[string]callers // of those that wait for one job, by its key
+	end      func()             // ends the worker; nil while there is none
+	failed   error              // why there is no worker
 	calls    map[string]jobCall
 	told     map[string]error     // the last question's error, by job
 	heard    map[string]heard     // the last answer, by job
@@ -45,6 +46,12 @@ type watching struct {
 	inFlight int                  // jobs that are asked for
 	feeds    map[*feed]struct{}
 	due      chan struct{} // fields of results are to be looked at
+}
+
+// callers counts the calls of Follow and Watch that are under way.
+type callers struct {
+	all   int
+	asked int // those whose user may be asked for a passphrase
 }
 
 // feed takes the jobs that this process saw change.
@@ -172,12 +179,16 @@ func (w *watching) broken() error {
 	return w.failed
 }
 
-// takes reports whether this process asks for a job. One that waits for a single job asks for
-// others of the same key: another key might need a passphrase, or a reason.
-func (w *watching) takes(job model.Job) bool {
+// takes reports whether this process asks for a job, and gives the context to do it in: one in which the user
+// may be asked for a passphrase, or not. One that waits for a single job asks for others of the same key, too.
+func (w *watching) takes(ctx context.Context, job model.Job) (context.Context, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.everyJob > 0 || w.keys[job.KeyName] > 0
+	every, key := w.everyJob, w.keys[job.KeyName]
+	if every.asked+key.asked == 0 {
+		ctx = keystore.Unasked(ctx)
+	}
+	return ctx, every.all+key.all > 0
 }
 
 // lane is where the questions about a profile's jobs stand.
@@ -205,13 +216,24 @@ func (rn *Runner) join(ctx context.Context, profile, key string, all bool) (q wo
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.keys == nil {
-		w.keys, w.calls = map[string]int{}, map[string]jobCall{}
+		w.keys, w.calls = map[string]callers{}, map[string]jobCall{}
 	}
+	mayAsk := keystore.MayAsk(ctx)
 	count := func(by int) {
-		if all {
-			w.everyJob += by
-		} else if w.keys[key] += by; w.keys[key] == 0 {
+		n := w.everyJob
+		if !all {
+			n = w.keys[key]
+		}
+		if n.all += by; mayAsk {
+			n.asked += by
+		}
+		switch {
+		case all:
+			w.everyJob = n
+		case n.all == 0:
 			delete(w.keys, key)
+		default:
+			w.keys[key] = n
 		}
 	}
 	count(1)
@@ -222,7 +244,7 @@ func (rn *Runner) join(ctx context.Context, profile, key string, all bool) (q wo
 		w.mu.Lock()
 		count(-1)
 		var end func()
-		if w.everyJob == 0 && len(w.keys) == 0 {
+		if w.everyJob.all == 0 && len(w.keys) == 0 {
 			end, w.end = w.end, nil
 		}
 		w.mu.Unlock()
@@ -232,9 +254,10 @@ func (rn *Runner) join(ctx context.Context, profile, key string, all bool) (q wo
 	}), nil
 }
 
-// work begins the worker; end waits until it has ended.
+// work begins the worker; end waits until it has ended. It may outlast the call that it begins for, and works
+// for others besides: for each question, takes says whether a passphrase may be asked for.
 func (rn *Runner) work(ctx context.Context, q work.Queue, profile string) (end func()) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // it may outlast who came first
+	ctx, cancel := context.WithCancel(keystore.Asked(context.WithoutCancel(ctx)))
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -263,6 +286,8 @@ func (rn *Runner) ask(ctx context.Context, item work.Item) (again time.Duration,
 	w := &rn.watching
 	job, err := rn.Job(ctx, item.Key)
 	over := !item.Until.IsZero() && rn.cfg.Now().After(item.Until)
+	worker := ctx
+	ctx, takes := w.takes(worker, job)
 	switch {
 	case errors.Is(err, ErrUnknownJob):
 		return 0, nil
@@ -277,7 +302,7 @@ func (rn *Runner) ask(ctx context.Context, item work.Item) (again time.Duration,
 			return 0, nil
 		}
 		return notMine, nil
-	case !w.takes(job):
+	case !takes:
 		return notMine, nil
 	}
 	job, left, err := rn.awaits(ctx, job)
@@ -287,6 +312,9 @@ func (rn *Runner) ask(ctx context.Context, item work.Item) (again time.Duration,
 	call, used, err := rn.prepared(ctx, job)
 	if err != nil && ctx.Err() != nil {
 		return 0, context.Cause(ctx)
+	}
+	if now, _ := w.takes(worker, job); err != nil && keystore.MayAsk(now) && !keystore.MayAsk(ctx) {
+		return notMine, nil // a call that waits for it, and whose user may be asked, began meanwhile
 	}
 	if err != nil {
 		rn.lacks(job, err)

@@ -32,7 +32,10 @@ func (a *app) jobsWatchCommand() *cobra.Command {
 		Use:   "watch ID",
 		Short: "Follow a job until it is ready or has failed",
 		Long: `Has the service asked about a job until it is over. One that has expired because the service did not
-know it any more is asked for once, and taken back if the service knows it again.`,
+know it any more is asked for once, and taken back if the service knows it again.
+
+All other jobs in flight are followed meanwhile, as by 'zonedeck jobs follow' but in silence: no passphrase
+is asked for, and --admin-reason does not count for them.`,
 		Args: oneArg("the job to watch, as 'zonedeck jobs list' names it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd.Context(), needs{jobs: true, reason: reason}, func(t *task) error {
@@ -66,7 +69,7 @@ func (t *task) watch(ctx context.Context, id string, timeout time.Duration, asJS
 	}
 	last, bell := "", t.app.notifier(notify)
 	defer bell.end()
-	job, err := t.Client.Watch(watchCtx, id, func(j model.Job) {
+	job, err := t.Client.WatchAndFollow(watchCtx, id, func(j model.Job) {
 		bell.seen(j, true)
 		if line := progressLine(j); line != last {
 			t.app.say("zonedeck: %s", line)

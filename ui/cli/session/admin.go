@@ -138,7 +138,11 @@ func (r *reasons) isCopy(name string) bool {
 // journal. A key that is refused by its record is not resolved: its command is not run, its keyring
 // not unlocked. The value is judged, too: it may be that of another record.
 func (s *Session) permit(ctx context.Context, p profile.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error) {
-	return s.permitBecause(ctx, p, k, take, strings.TrimSpace(s.o.AdminReason))
+	reason := strings.TrimSpace(s.o.AdminReason)
+	if !keystore.MayAsk(ctx) {
+		reason = "" // it was given for what the user asked for, not for what is done meanwhile
+	}
+	return s.permitBecause(ctx, p, k, take, reason)
 }
 
 // permitOther is permit for a job of another profile than the one in use. A reason was given for the keys of

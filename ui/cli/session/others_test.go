@@ -50,6 +50,27 @@ func TestAReasonForAnAdminKeyDoesNotHoldForOtherProfiles(t *testing.T) {
 	}
 }
 
+// What is done meanwhile, without asking anybody, is not what the reason was given for.
+func TestAReasonForAnAdminKeyDoesNotHoldForWhatNobodyIsAskedFor(t *testing.T) {
+	a := newServices(t)
+	a.o.Unattended, a.o.AdminReason = true, "the nightly run"
+	k := model.Key{Name: "boss", Level: model.LevelAdmin, Secret: "env:BOSS"}
+	taken := 0
+	permit := func(ctx context.Context) error {
+		_, err := a.permit(ctx, a.CurrentProfile(), k, func() (keystore.Secret, error) {
+			taken++
+			return keystore.NewSecret("value-of-boss-0123456789"), nil
+		})
+		return err
+	}
+	if err := permit(keystore.Unasked(t.Context())); !errors.As(err, new(*AdminError)) || taken != 0 {
+		t.Errorf("%v; the value was taken %d times", err, taken)
+	}
+	if err := permit(t.Context()); errors.As(err, new(*AdminError)) || taken != 1 {
+		t.Errorf("%v; the value was taken %d times", err, taken)
+	}
+}
+
 // What a variable holds belongs to the run, and so to the profile in use.
 func TestAVariableThatGivesTheKeyOfAnotherAccountIsNotUsedForOtherProfiles(t *testing.T) {
 	for name, c := range map[string]struct {

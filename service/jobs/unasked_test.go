@@ -1,0 +1,110 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/servicetest"
+	"zonedeck/service/work"
+)
+
+// A follow that asks nobody for a passphrase goes on beside a watch that may: it began the worker, and it
+// has seen that the key is locked.
+func TestOnlyTheJobsOfAWatchMayHaveAPassphraseAskedFor(t *testing.T) {
+	locked := errors.New("the key is locked")
+	var mu sync.Mutex
+	mayAsk := map[string]bool{} // whether a passphrase could have been asked for, by reference
+	p := servicetest.API(t, text(200, `{"status":"ready"}`))
+	p.Local = true
+	ledger, _ := withLedger(t)
+	rn := newRunner(t, p, ledger, func(c *Config) {
+		c.Access.Key = func(name string) (model.Key, bool) {
+			return model.Key{Name: name, Level: model.LevelUser, Secret: "env:" + name}, true
+		}
+		c.Access.Secret = func(ctx context.Context, ref string) (keystore.Secret, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			mayAsk[ref] = mayAsk[ref] || keystore.MayAsk(ctx)
+			if !keystore.MayAsk(ctx) {
+				return keystore.Secret{}, locked
+			}
+			return keystore.NewSecret(servicetest.KeyValue), nil
+		}
+	})
+	watched, other := accepted(t, rn), accepted(t, rn)
+	if _, err := rn.cfg.Ledger.Change(t.Context(), other.ID, func(job *model.Job) (string, error) {
+		job.KeyName, job.Snapshot = "other", "sd_2"
+		return "", nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, end := context.WithTimeout(t.Context(), time.Minute)
+	defer end()
+	var once sync.Once
+	lacked, left := make(chan struct{}), map[string]bool{}
+	var following sync.WaitGroup
+	following.Go(func() {
+		if err := rn.Follow(keystore.Unasked(ctx), func(f Followed) {
+			if left[f.Job.ID] = errors.Is(f.Err, locked); left[watched.ID] && left[other.ID] {
+				once.Do(func() { close(lacked) })
+			}
+		}); err != nil {
+			t.Error(err)
+		}
+	})
+	select {
+	case <-lacked:
+	case <-ctx.Done():
+		t.Fatal("the follow did not see that the key is locked")
+	}
+	job, err := rn.Watch(ctx, watched.ID, nil)
+	if err != nil || job.State != model.JobReady {
+		t.Errorf("the watch ended with %s, %v", job.State, err)
+	}
+	end()
+	following.Wait()
+	if got, err := rn.Job(t.Context(), other.ID); err != nil || got.State != model.JobAccepted {
+		t.Errorf("the other job: %s, %v", got.State, err)
+	}
+	if !mayAsk["env:batch-user"] || mayAsk["env:other"] {
+		t.Errorf("a passphrase could have been asked for: %v", mayAsk)
+	}
+}
+
+// A question that began before a watch, and in which nobody could be asked for a passphrase, does not end the watch.
+func TestAQuestionFromBeforeAWatchDoesNotEndIt(t *testing.T) {
+	locked := errors.New("the key is locked")
+	var rn *Runner
+	ledger, _ := withLedger(t)
+	rn = newRunner(t, servicetest.API(t, func(http.ResponseWriter, *http.Request) { t.Error("the service was asked") }), ledger, func(c *Config) {
+		c.Access.Secret = func(ctx context.Context, _ string) (keystore.Secret, error) {
+			if keystore.MayAsk(ctx) {
+				t.Error("a passphrase could have been asked for")
+			}
+			_, leave, err := rn.join(t.Context(), "other", "batch-user", false) // as a watch does
+			if err != nil {
+				t.Error(err)
+			}
+			t.Cleanup(leave)
+			return keystore.Secret{}, locked
+		}
+	})
+	job := accepted(t, rn)
+	_, leave, err := rn.join(keystore.Unasked(t.Context()), "other", "", true) // as a follow does
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(leave)
+	if again, err := rn.ask(t.Context(), work.Item{Key: job.ID}); again != notMine || err != nil {
+		t.Errorf("again in %s, %v", again, err)
+	}
+	if why := rn.watching.why(job.ID); why != nil {
+		t.Errorf("the watch would end with: %v", why)
+	}
+}
