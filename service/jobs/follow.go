@@ -239,7 +239,7 @@ func (w *waiter) look(ctx context.Context, seen []model.Job) (over bool, err err
 	switch {
 	case ctx.Err() != nil:
 		return false, context.Cause(ctx)
-	case why != nil && (!on || w.rn.watching.rejectedHere(w.job.ID) || !errors.As(why, &fault)): // it is not asked any more, or not by us
+	case why != nil && (!on || w.rn.rejectedHere(w.job) || !errors.As(why, &fault)): // it is not asked any more, or not by us
 		return false, why
 	case !on:
 		return false, w.fault()

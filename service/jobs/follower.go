@@ -93,7 +93,7 @@ func (f *follower) ask(ctx context.Context, jobs []model.Job, items map[string]w
 			}
 			items[job.ID], in = item, true
 		}
-		why, left := f.rn.watching.leaves(job.ID)
+		why, left := f.rn.leaves(job)
 		if left {
 			in, item.Due = false, time.Time{}
 		}
@@ -122,7 +122,7 @@ func (f *follower) lookInList(ctx context.Context, due []model.Job, items map[st
 	there := map[string]bool{}
 	for _, job := range due {
 		there[job.ID], f.due[job.ID] = true, true
-		if _, left := f.rn.watching.leaves(job.ID); !left {
+		if _, left := f.rn.leaves(job); !left {
 			looked++
 		}
 	}

@@ -87,6 +87,57 @@ func TestARotatedKeyIsLookedUpAgain(t *testing.T) {
 	}
 }
 
+// A rejected key has another value once the inventory says so: the job is asked for again.
+func TestAJobIsAskedForAgainOnceItsRejectedKeyWasRotated(t *testing.T) {
+	var rotated atomic.Bool
+	cl, asked := script(t, text(401, "Invalid credentials"), text(200, `{"status":"ready"}`))
+	cl.cfg.Access.Key = func(name string) (model.Key, bool) {
+		k, ok := servicetest.Key(name)
+		if rotated.Load() {
+			k.Fingerprint = "0123456789abcdef"
+		}
+		return k, ok
+	}
+	job := accepted(t, cl)
+	ctx, end := context.WithTimeout(t.Context(), time.Minute)
+	defer end()
+	if err := cl.Follow(ctx, func(f Followed) {
+		switch {
+		case f.Job.State == model.JobReady:
+			end()
+		case f.Job.ID == job.ID && !f.On:
+			rotated.Store(true)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := cl.Job(t.Context(), job.ID); err != nil || got.State != model.JobReady || asked.Load() != 2 {
+		t.Errorf("%s, %v after %d questions", got.State, err, asked.Load())
+	}
+}
+
+func TestAJobIsLeftToOthersWhileItsKeyHasTheValueThatWasRejected(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*model.Key)
+		left   bool
+	}{
+		"another reference":   {func(k *model.Key) { k.Secret = "env:OTHER" }, false},
+		"another fingerprint": {func(k *model.Key) { k.Fingerprint = "0123456789abcdef" }, false},
+		"a fresh value":       {func(k *model.Key) { k.Rotation.Last = time.Date(2026, 5, 4, 0, 0, 0, 0, time.UTC) }, false},
+		"another note":        {func(k *model.Key) { k.Note = "rotated by hand" }, true},
+	} {
+		cl, _ := script(t, text(401, "no"))
+		job := accepted(t, cl)
+		cl.reject(job)
+		k, _ := servicetest.Key(job.KeyName)
+		c.change(&k)
+		cl.cfg.Access.Key = func(string) (model.Key, bool) { return k, true }
+		if left := cl.rejectedHere(job); left != c.left {
+			t.Errorf("%s: left to others %t, want %t", name, left, c.left)
+		}
+	}
+}
+
 // A follow says that nothing is asked for any more, though jobs that it gave up are in flight.
 func TestAFollowIsIdleOnceItHasGivenUpAllJobs(t *testing.T) {
 	for _, status := range []int{400, 401, 403} {
@@ -182,7 +233,7 @@ func TestAProcessThatCannotAskHoldsNobodyUp(t *testing.T) {
 			if again, err := cl.ask(t.Context(), item); err != nil || again != notMine {
 				t.Errorf("%s: turn %d: again in %s, %v", name, turn, again, err)
 			}
-			if why, left := cl.watching.leaves(job.ID); !left || why == nil {
+			if why, left := cl.leaves(job); !left || why == nil {
 				t.Errorf("%s: turn %d: %v", name, turn, why)
 			}
 		}

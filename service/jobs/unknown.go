@@ -107,7 +107,7 @@ func (rn *Runner) decide(ctx context.Context, call jobCall, fault *exchange.Call
 		fault.Diagnosis.Evidence = append(fault.Diagnosis.Evidence, look.evidence(job)...)
 	case look.against != "":
 		job = rn.leave(ctx, job, fault, look.evidence(job))
-		rn.watching.reject(job.ID)
+		rn.reject(job)
 	case job.GivenUp(): // what was said before came from elsewhere
 		job = rn.failed(ctx, job, model.CallProgress, fault)
 	default:

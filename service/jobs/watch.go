@@ -42,10 +42,16 @@ type watching struct {
 	told     map[string]error     // the last question's error, by job
 	heard    map[string]heard     // the last answer, by job
 	lacked   map[string]time.Time // when the key of a job could not be had last
-	rejected map[string]bool      // jobs that are left to other processes: the key of this one is rejected, or of another account
+	rejected map[string]keyValue  // jobs that are left to other processes: the key of this one is rejected, or of another account
 	inFlight int                  // jobs that are asked for
 	feeds    map[*feed]struct{}
 	due      chan struct{} // fields of results are to be looked at
+}
+
+// keyValue is how the inventory tells one value of a key from the next.
+type keyValue struct {
+	ref, fingerprint string
+	made             time.Time
 }
 
 // callers counts the calls of Follow and Watch that are under way.
@@ -126,18 +132,25 @@ func (w *watching) why(id string) error {
 }
 
 // rejectedHere reports whether this process leaves a job to others, because its key is rejected or may
-// be of another account.
-func (w *watching) rejectedHere(id string) bool {
+// be of another account. It does until the inventory has another value of the key.
+func (rn *Runner) rejectedHere(job model.Job) bool {
+	now, w := rn.keyValue(job), &rn.watching
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.rejected[id]
+	was, rejected := w.rejected[job.ID]
+	return rejected && was == now
+}
+
+func (rn *Runner) keyValue(job model.Job) keyValue {
+	k, _ := rn.cfg.Access.Key(job.KeyName)
+	return keyValue{k.Secret, k.Fingerprint, k.Rotation.Last.UTC()}
 }
 
 // leaves reports whether this process leaves a job to others: its key is rejected, or cannot be had. why is
 // what the last question came to.
-func (w *watching) leaves(id string) (why error, left bool) {
-	why = w.why(id)
-	return why, w.rejectedHere(id) || why != nil && !errors.As(why, new(*exchange.CallError))
+func (rn *Runner) leaves(job model.Job) (why error, left bool) {
+	why = rn.watching.why(job.ID)
+	return why, rn.rejectedHere(job) || why != nil && !errors.As(why, new(*exchange.CallError))
 }
 
 // lacks notes that a job's key cannot be had, and tells why; the log has it once.
@@ -163,14 +176,15 @@ func (w *watching) lately(id string) bool {
 	return lacked && time.Since(at) < lookAgain
 }
 
-// reject leaves a job to others until somebody wants it asked for here.
-func (w *watching) reject(id string) {
+// reject leaves a job to others until somebody wants it asked for here, or its key has another value.
+func (rn *Runner) reject(job model.Job) {
+	value, w := rn.keyValue(job), &rn.watching
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.rejected == nil {
-		w.rejected = map[string]bool{}
+		w.rejected = map[string]keyValue{}
 	}
-	w.rejected[id] = true
+	w.rejected[job.ID] = value
 }
 
 func (w *watching) broken() error {
@@ -297,7 +311,7 @@ func (rn *Runner) ask(ctx context.Context, item work.Item) (again time.Duration,
 	case job.State.Final():
 		w.tell(job, nil)
 		return 0, nil
-	case w.rejectedHere(job.ID), w.lately(job.ID):
+	case rn.rejectedHere(job), w.lately(job.ID):
 		if over {
 			return 0, nil
 		}
@@ -384,7 +398,7 @@ func (rn *Runner) askOnce(ctx context.Context, call jobCall, cadence dialect.Cad
 	case fault.Status == http.StatusUnauthorized, fault.Status == http.StatusForbidden:
 		job, again = rn.failed(ctx, job, model.CallProgress, err), rn.wait(cadence, job)
 		if !used {
-			w.reject(job.ID)
+			rn.reject(job)
 			again = notMine
 		}
 		w.tell(job, err)
