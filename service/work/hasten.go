@@ -30,9 +30,10 @@ func (q *queue[T]) Hasten(ctx context.Context, item Item) error {
 	return err
 }
 
-// markOf says that an item is to be hastened. No worker has the mark's lane.
+// markOf says that an item is to be hastened. No worker has the mark's lane. PostgreSQL keeps no
+// JSON with a zero byte.
 func markOf(item Item) Item {
-	item.Lane = "hasten\x00" + item.Lane
+	item.Lane = "hasten: " + item.Lane
 	return item
 }
 
