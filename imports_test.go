@@ -98,7 +98,15 @@ func TestImportRules(t *testing.T) {
 			"only tests use what is made for tests",
 			func(p string) bool { return p != "zonedeck/service/servicetest" },
 			func(i string) bool {
-				return i == "zonedeck/service/servicetest" || i == "zonedeck/service/work/worktest" || i == "zonedeck/model/modeltest"
+				return i == "zonedeck/service/servicetest" || i == "zonedeck/service/work/worktest" || i == "zonedeck/model/modeltest" ||
+					i == "zonedeck/service/database/postgrestest"
+			},
+		},
+		{
+			"the program has no driver of PostgreSQL",
+			func(p string) bool { return p != "zonedeck/service/database/postgrestest" },
+			func(i string) bool {
+				return strings.HasPrefix(i, "github.com/jackc/") || strings.HasSuffix(i, "/riverpgxv5")
 			},
 		},
 		{

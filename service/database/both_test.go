@@ -23,8 +23,8 @@ var sqliteAlone = regexp.MustCompile(`(?i)\?|"[a-z_]+" *(=|,|\))|` + "`" + `|\[[
 func onSQLiteAlone(sql string) string { return sqliteAlone.FindString(sql) }
 
 // TestStatementsAreThoseOfBothDatabases looks at the statements of the ledger and of the inbox, which are to
-// mean the same on PostgreSQL. It knows the words that are SQLite's alone; whether a statement runs there
-// it cannot tell.
+// mean the same on PostgreSQL. It knows the words that are SQLite's alone; that the statements run there is
+// shown by the tests of their packages, on a server (see postgrestest).
 func TestStatementsAreThoseOfBothDatabases(t *testing.T) {
 	for _, room := range []string{"ledger", "webhook"} {
 		files, err := filepath.Glob(filepath.Join("..", room, "*.go"))

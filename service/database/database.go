@@ -61,6 +61,13 @@ type DB struct {
 	writing *semaphore.Weighted // held for one transaction of w
 }
 
+// Over is a DB on pools that are open, such as those of a server, instead of a file: w writes, and r reads. Both have
+// the tables. The transactions of w, here and on other machines, must run one after the other; path is where the files
+// are that a DB has beside it.
+func Over(path string, w, r *sql.DB) *DB {
+	return &DB{path: path, w: w, r: r, writing: semaphore.NewWeighted(1)}
+}
+
 // Path is the file.
 func (db *DB) Path() string { return db.path }
 

@@ -48,10 +48,8 @@ func TestAClaimedIdentifierBelongsToOneJobAndOutlivesTheFile(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	again, _, err := Open(t.Context(), path, clock())
+	emptied(t, path)
+	again, _, err := open(t, path, clock())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +73,7 @@ func TestAClaimWhoseTransactionWasLostHolds(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	again, _, err := Open(t.Context(), path, clock())
+	again, _, err := open(t, path, clock())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +104,7 @@ func TestAClaimThatTheLogDoesNotTakeIsNone(t *testing.T) {
 // The column has microseconds; a real clock has more.
 func TestAnAdoptedJobIsInTheLogWhateverTheClockCounts(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
-	l, _, err := Open(t.Context(), path, func() time.Time { return testTime.Add(123456789) })
+	l, _, err := open(t, path, func() time.Time { return testTime.Add(123456789) })
 	if err != nil {
 		t.Fatal(err)
 	}

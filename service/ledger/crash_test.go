@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/database/postgrestest"
 )
 
 // crashEnv names the ledger that a child process writes until it is killed.
@@ -48,6 +49,7 @@ func crashChild() int {
 }
 
 func TestKilledInTheMiddleOfWritesItLosesNoAcknowledgedJob(t *testing.T) {
+	postgrestest.OnFile(t)
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	exe, err := os.Executable()
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"zonedeck/model"
+	"zonedeck/service/database/postgrestest"
 )
 
 func TestACallerWhoLeftBeforeTheirTurnWritesNothing(t *testing.T) {
@@ -37,6 +38,7 @@ func TestALedgerWithoutAPlaceForItsOwnerBeginsNoJob(t *testing.T) {
 }
 
 func TestAnOwnersNameLeadsNowhereElse(t *testing.T) {
+	postgrestest.OnFile(t)
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
 	if _, err := l.Begin(t.Context(), model.Job{}, "", nil); err != nil {
 		t.Fatal(err)
@@ -54,6 +56,7 @@ func TestAnOwnersNameLeadsNowhereElse(t *testing.T) {
 }
 
 func TestASettlementThatFailsIsAnError(t *testing.T) {
+	postgrestest.OnFile(t)
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
 	var ids []string
 	for range 2 {

@@ -17,6 +17,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/database"
+	"zonedeck/service/database/postgrestest"
 )
 
 func TestMain(m *testing.M) {
@@ -40,9 +41,20 @@ func clock() func() time.Time {
 	}
 }
 
+// open is Open, or the same on the server of the tests.
+func open(t testing.TB, path string, now func() time.Time) (l *Ledger, notice string, err error) {
+	t.Helper()
+	if !postgrestest.Given() {
+		return Open(t.Context(), path, now)
+	}
+	l = newLedger(postgrestest.Open(t, path, migrations[:]), now)
+	notice, err = l.reconcile(t.Context())
+	return l, notice, err
+}
+
 func openTest(t testing.TB, path string) *Ledger {
 	t.Helper()
-	l, notice, err := Open(t.Context(), path, clock())
+	l, notice, err := open(t, path, clock())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,9 +69,12 @@ func openTest(t testing.TB, path string) *Ledger {
 	return l
 }
 
-// raw is the file as any program may open it.
+// raw is the file, or the tables on the server, as any program may open it.
 func raw(t *testing.T, path string) *sql.DB {
 	t.Helper()
+	if postgrestest.Given() {
+		return postgrestest.Raw(t, path)
+	}
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
 		t.Fatal(err)
@@ -204,7 +219,7 @@ func TestSameFindsEveryStateThatMayHaveCost(t *testing.T) {
 
 func TestRecoverSettlesTheDeadAndLeavesTheLivingAlone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
-	dead, _, err := Open(t.Context(), path, clock())
+	dead, _, err := open(t, path, clock())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,6 +283,7 @@ func sabotage(t *testing.T, l *Ledger, statement string) (end func()) {
 }
 
 func TestAFailedStatementIsAnErrorAndWritesNothing(t *testing.T) {
+	postgrestest.OnFile(t)
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
 	job, err := l.Begin(t.Context(), model.Job{}, "", nil)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/database"
+	"zonedeck/service/database/postgrestest"
 )
 
 // firstSchema makes a ledger as the first version left it, with two jobs.
@@ -75,6 +76,7 @@ func TestALedgerOfTheFirstSchemaIsReadAndGoesOn(t *testing.T) {
 
 // A damaged file may be of either schema, and what can be read of it is carried over.
 func TestADamagedLedgerOfEitherSchemaIsCarriedOver(t *testing.T) {
+	postgrestest.OnFile(t)
 	for name, fill := range map[string]func(path string){
 		"the first": func(path string) { firstSchema(t, path) },
 		"this one": func(path string) {

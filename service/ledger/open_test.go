@@ -13,6 +13,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/database"
+	"zonedeck/service/database/postgrestest"
 )
 
 // sound is a ledger of four jobs: ready, accepted, sent without an answer, and
@@ -56,10 +57,22 @@ func sound(t *testing.T) (path string) {
 	return path
 }
 
+// emptied has a ledger lose all that it has.
+func emptied(t *testing.T, path string) {
+	t.Helper()
+	if postgrestest.Given() {
+		spoiled(t, path, "DELETE FROM job_steps", "DELETE FROM job_requests", "DELETE FROM jobs", "UPDATE marks SET number = 0, logged = 0")
+		return
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // reopen opens the ledger again and returns its jobs by number.
 func reopen(t *testing.T, path string) (l *Ledger, notice string, jobs map[string]model.Job) {
 	t.Helper()
-	l, notice, err := Open(t.Context(), path, clock())
+	l, notice, err := open(t, path, clock())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,6 +114,7 @@ func TestALedgerWithNothingWrongSaysNothing(t *testing.T) {
 }
 
 func TestAMissingOrEmptiedLedgerComesBackFromItsLog(t *testing.T) {
+	postgrestest.OnFile(t)
 	for name, lose := range map[string]func(path string) error{
 		"missing": os.Remove,
 		"emptied": func(path string) error { return os.WriteFile(path, nil, 0o600) },
@@ -138,11 +152,9 @@ func TestAMissingOrEmptiedLedgerComesBackFromItsLog(t *testing.T) {
 // The emulator's clock dates its jobs; a command that reaches no emulator has the machine's.
 func TestNoStepIsOlderThanTheJobThatTheLogGivesBack(t *testing.T) {
 	path := sound(t)
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	emptied(t, path)
 	early := func() time.Time { return testTime.AddDate(0, 0, -10) }
-	l, _, err := Open(t.Context(), path, early)
+	l, _, err := open(t, path, early)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,6 +171,7 @@ func TestNoStepIsOlderThanTheJobThatTheLogGivesBack(t *testing.T) {
 }
 
 func TestADeletedWALIsTold(t *testing.T) {
+	postgrestest.OnFile(t)
 	path := sound(t)
 	l, _, _ := reopen(t, path)
 	job, err := l.Begin(t.Context(), model.Job{Dataset: "gd_y"}, "d", nil)
@@ -278,9 +291,7 @@ func TestGarbageInTheLogCostsItsOwnLinesOnly(t *testing.T) {
 	if err := os.WriteFile(logPath(path), append([]byte(garbage), good...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	emptied(t, path)
 	l, notice, jobs := reopen(t, path)
 	if len(jobs) != 4 || !strings.Contains(notice, "5 lines of the ledger's log") {
 		t.Errorf("%d jobs; told %q", len(jobs), notice)
@@ -306,6 +317,7 @@ func spoilJob(t *testing.T, path, text string) {
 }
 
 func TestADamagedPageCostsItsOwnJobsOnly(t *testing.T) {
+	postgrestest.OnFile(t)
 	for _, withLog := range []bool{true, false} {
 		path := filepath.Join(t.TempDir(), "ledger.db")
 		l := openTest(t, path)
@@ -357,7 +369,7 @@ func TestARowThatCannotBeIsAClearErrorAndHidesNoOther(t *testing.T) {
 	if err := os.Remove(logPath(path)); err != nil {
 		t.Fatal(err) // so that the ledger is compared with it
 	}
-	l, _, err := Open(t.Context(), path, clock())
+	l, _, err := open(t, path, clock())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -404,15 +416,14 @@ func TestAdoptTakesAJobOnce(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	emptied(t, path)
 	if _, _, jobs := reopen(t, path); jobs["job-5"].Snapshot != "sd_9" {
 		t.Errorf("it did not come back: %+v", jobs)
 	}
 }
 
 func TestAFrozenLedgerIsReadAndNotWritten(t *testing.T) {
+	postgrestest.OnFile(t)
 	path := sound(t)
 	l := newLedger(database.Peek(path), clock())
 	defer l.Close()
@@ -428,6 +439,7 @@ func TestAFrozenLedgerIsReadAndNotWritten(t *testing.T) {
 }
 
 func TestTheFilesAreTheOperatorsAlone(t *testing.T) {
+	postgrestest.OnFile(t)
 	if runtime.GOOS == "windows" {
 		return // no modes there
 	}
@@ -441,6 +453,7 @@ func TestTheFilesAreTheOperatorsAlone(t *testing.T) {
 
 // The newest jobs are lost with the log, and their numbers are not given again.
 func TestNumbersOutliveTheJobsThatHadThem(t *testing.T) {
+	postgrestest.OnFile(t)
 	path := sound(t)
 	if _, err := raw(t, path).ExecContext(t.Context(), "DELETE FROM jobs WHERE n > 2"); err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/database/postgrestest"
 )
 
 func TestInFlightAreTheJobsTheServiceMayWorkOn(t *testing.T) {
@@ -95,6 +96,7 @@ func TestMatchingJobsComeWithTheirSteps(t *testing.T) {
 
 // The steps of other jobs are not read: one in flight may be far older than thousands of others.
 func TestAJobInFlightIsReadWithItsOwnStepsAlone(t *testing.T) {
+	postgrestest.OnFile(t)
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	l := openTest(t, path)
 	job, err := l.Begin(t.Context(), model.Job{Profile: "p"}, "", nil)

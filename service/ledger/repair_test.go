@@ -12,6 +12,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/database"
+	"zonedeck/service/database/postgrestest"
 )
 
 // spoiled runs a statement on a ledger that nobody has open.
@@ -29,6 +30,7 @@ func spoiled(t *testing.T, path string, statements ...string) {
 }
 
 func TestSalvageTakesWhatCanBeRead(t *testing.T) {
+	postgrestest.OnFile(t)
 	const impossible = "UPDATE jobs SET created = 9223372036854775807 WHERE n "
 	for name, c := range map[string]struct {
 		spoil []string
@@ -65,6 +67,7 @@ func TestSalvageTakesWhatCanBeRead(t *testing.T) {
 }
 
 func TestAJobIsCarriedOverWithoutItsSteps(t *testing.T) {
+	postgrestest.OnFile(t)
 	kept := sound(t)
 	spoiled(t, kept, "DROP TABLE job_steps")
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
@@ -77,6 +80,7 @@ func TestAJobIsCarriedOverWithoutItsSteps(t *testing.T) {
 }
 
 func TestADamagedLedgerWithoutItsLogGoesOn(t *testing.T) {
+	postgrestest.OnFile(t)
 	for name, lose := range map[string]func(string) error{
 		"deleted": os.Remove,
 		"emptied": func(path string) error { return os.Truncate(path, 0) },
@@ -98,6 +102,7 @@ func TestADamagedLedgerWithoutItsLogGoesOn(t *testing.T) {
 }
 
 func TestALedgerThatCannotBeComparedIsAnError(t *testing.T) {
+	postgrestest.OnFile(t)
 	blockedLog := func(t *testing.T, path string) {
 		t.Helper()
 		if err := errors.Join(os.Remove(logPath(path)), os.Mkdir(logPath(path), 0o700)); err != nil {
@@ -243,6 +248,7 @@ func TestWhatALineOfTheLogMayBe(t *testing.T) {
 }
 
 func TestWhatAnotherProcessSettledIsPassedOver(t *testing.T) {
+	postgrestest.OnFile(t)
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
 	for range 3 {
 		if _, err := l.Begin(t.Context(), model.Job{}, "", nil); err != nil {
@@ -365,6 +371,7 @@ func TestASignOfLife(t *testing.T) {
 }
 
 func TestAdoptingFailsWhole(t *testing.T) {
+	postgrestest.OnFile(t)
 	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
 	for _, statement := range []string{"UPDATE ON marks", "INSERT ON jobs"} {
 		end := sabotage(t, l, statement)

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/database/postgrestest"
 	"zonedeck/service/emulator/deliver"
 	"zonedeck/service/emulator/state/statetest"
 )
@@ -104,6 +105,7 @@ func (d dying) begin(t *testing.T, listener *os.File) *exec.Cmd {
 // answering, while the emulator delivers and tries again. ZONEDECK_WEBHOOK_KILLS says how often;
 // docs/reliability.md has the figures.
 func TestNoKillLosesOrDoublesAWebhook(t *testing.T) {
+	postgrestest.OnFile(t)
 	kills, err := strconv.Atoi(cmp.Or(os.Getenv("ZONEDECK_WEBHOOK_KILLS"), "6"))
 	if err != nil {
 		t.Fatal(err)

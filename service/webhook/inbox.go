@@ -105,10 +105,14 @@ func Open(ctx context.Context, o Options) (in *Inbox, notice string, err error) 
 	if damage != nil {
 		notice = fmt.Sprintf("The inbox %s was damaged (%v). It is kept as %s, and a new one begun; the bodies of its webhooks stay in %s.", db.Path(), damage.Err, damage.Kept, o.Dir)
 	}
+	return newInbox(db, o), notice, nil
+}
+
+func newInbox(db *database.DB, o Options) *Inbox {
 	if o.Jobs == nil {
 		o.Jobs = func(context.Context, []string) (map[string]model.HookJob, error) { return nil, nil }
 	}
-	return &Inbox{db: db, dir: o.Dir, now: o.Now, jobs: o.Jobs}, notice, nil
+	return &Inbox{db: db, dir: o.Dir, now: o.Now, jobs: o.Jobs}
 }
 
 // Close closes the file.

@@ -24,13 +24,22 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/database"
+	"zonedeck/service/database/postgrestest"
 )
 
 const testSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
 func openInbox(t testing.TB, dir string) *Inbox {
 	t.Helper()
-	in, notice, err := Open(t.Context(), Options{File: filepath.Join(dir, "webhooks.db"), Dir: filepath.Join(dir, "webhooks"), Now: time.Now})
+	o := Options{File: filepath.Join(dir, "webhooks.db"), Dir: filepath.Join(dir, "webhooks"), Now: time.Now}
+	var in *Inbox
+	var notice string
+	err := os.MkdirAll(o.Dir, 0o700)
+	if postgrestest.Given() {
+		in = newInbox(postgrestest.Open(t, o.File, migrations[:]), o)
+	} else {
+		in, notice, err = Open(t.Context(), o)
+	}
 	if err != nil || notice != "" {
 		t.Fatal(err, notice)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"zonedeck/service/database/postgrestest"
 	"zonedeck/service/work"
 	"zonedeck/service/work/worktest"
 )
@@ -24,9 +25,16 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-func openFile(t *testing.T, path string, o work.Options) work.Queue {
+// openQueue opens the queue of a path in a file, or on the server of the tests.
+func openQueue(t *testing.T, path string, o work.Options) work.Queue {
 	t.Helper()
-	q, err := work.OpenFile(t.Context(), path, o)
+	var q work.Queue
+	var err error
+	if postgrestest.Given() {
+		q, err = work.OpenOnServer(t, path, o)
+	} else {
+		q, err = work.OpenFile(t.Context(), path, o)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,10 +46,10 @@ func openFile(t *testing.T, path string, o work.Options) work.Queue {
 	return q
 }
 
-func TestAQueueInAFile(t *testing.T) {
+func TestAQueueOfRiver(t *testing.T) {
 	worktest.Suite(t, func(t *testing.T) (a, b work.Queue) {
 		path := filepath.Join(t.TempDir(), "work.db")
-		return openFile(t, path, work.Options{}), openFile(t, path, work.Options{})
+		return openQueue(t, path, work.Options{}), openQueue(t, path, work.Options{})
 	})
 }
 
@@ -54,7 +62,7 @@ func TestAQueueInMemory(t *testing.T) {
 
 func TestAWorkerThatIsWellWritesNothingIntoTheLog(t *testing.T) {
 	var log bytes.Buffer
-	q := openFile(t, filepath.Join(t.TempDir(), "work.db"), work.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	q := openQueue(t, filepath.Join(t.TempDir(), "work.db"), work.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
 	ctx, cancel := context.WithCancel(t.Context())
 	if err := q.Put(ctx, work.Item{Lane: "x", Key: "k"}); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,36 @@
+package work
+
+import (
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+
+	"zonedeck/service/database/postgrestest"
+)
+
+// server is a Queue on a PostgreSQL server.
+type server struct {
+	*queue[pgx.Tx]
+	pool *pgxpool.Pool
+}
+
+func (s server) Close() error {
+	s.pool.Close()
+	return nil
+}
+
+// OpenOnServer opens the queue of a path on the server of the tests, as several machines have it: no worker gives
+// signs of life there.
+func OpenOnServer(t *testing.T, path string, o Options) (Queue, error) {
+	t.Helper()
+	pool := postgrestest.Pool(t, path)
+	driver := riverpgxv5.New(pool)
+	err := migrate(t.Context(), path, driver)
+	if err != nil {
+		return nil, err
+	}
+	q, err := newQueue(driver, "", o)
+	return server{q, pool}, err
+}
