@@ -320,7 +320,7 @@ func jobID(n int64) string { return "job-" + strconv.FormatInt(n, 10) }
 func parseJobID(id string) (int64, error) {
 	digits, ok := strings.CutPrefix(id, "job-")
 	if ok {
-		if n, err := strconv.ParseInt(digits, 10, 64); err == nil && n > 0 && jobID(n) == id {
+		if n, err := strconv.ParseInt(digits, 10, 32); err == nil && n > 0 && jobID(n) == id { // the column's bits
 			return n, nil
 		}
 	}

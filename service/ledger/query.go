@@ -242,7 +242,7 @@ func (l *Ledger) HooksDue(ctx context.Context, profile string, now time.Time) ([
 func (l *Ledger) Owing(ctx context.Context, now time.Time) ([]string, error) {
 	var out []string
 	err := database.Each(ctx, l.db, `SELECT DISTINCT profile FROM jobs WHERE state IN ('accepted', 'running', 'may_have')
-		AND (state <> 'may_have' OR hook_due > 0 AND hook_due <= $1) ORDER BY profile`,
+		AND (state <> 'may_have' OR hook_due > 0 AND hook_due <= $1)`,
 		[]any{database.Micros(now)}, func(row database.Scanner) error {
 			var profile string
 			err := row.Scan(&profile)
@@ -252,6 +252,7 @@ func (l *Ledger) Owing(ctx context.Context, now time.Time) ([]string, error) {
 	if err != nil {
 		return nil, l.db.Fault("looking for profiles with jobs in flight", err)
 	}
+	slices.Sort(out) // a server sorts as its country does
 	return out, nil
 }
 

@@ -2,7 +2,10 @@ package ledger
 
 // migrations are database.Options.Migrations. Their statements, and all others of
 // this package, mean the same on PostgreSQL: numbered parameters, no type or
-// clause that only SQLite has, and numbers that the ledger gives itself.
+// clause that only SQLite has, and numbers that the ledger gives itself. What a
+// service counts is a BIGINT: an INTEGER of PostgreSQL has 32 bits, while SQLite
+// makes no difference between the two. A job's number is an INTEGER, which SQLite
+// then keeps without an index (see maxNumber).
 var migrations = [...]string{
 	`
 CREATE TABLE jobs (
@@ -16,10 +19,10 @@ CREATE TABLE jobs (
 	status   INTEGER NOT NULL,
 	detail   TEXT NOT NULL,
 	fault    TEXT NOT NULL,
-	inputs   INTEGER NOT NULL,
+	inputs   BIGINT NOT NULL,
 	digest   TEXT NOT NULL,
-	done     INTEGER NOT NULL,
-	records  INTEGER NOT NULL,
+	done     BIGINT NOT NULL,
+	records  BIGINT NOT NULL,
 	bytes    BIGINT NOT NULL,
 	file     TEXT NOT NULL,
 	created  BIGINT NOT NULL,
