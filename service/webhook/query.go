@@ -135,7 +135,7 @@ func (in *Inbox) match(ctx context.Context, f model.HookFilter, columns string, 
 }
 
 // where are the conditions of a filter that a statement can say, for rows with a number below
-// before. Signs of LIKE in an address mean themselves.
+// before. Signs of LIKE in an address mean themselves, and the case of letters does not matter.
 func where(f model.HookFilter, before int64) (clauses string, args []any) {
 	clauses, args = "WHERE n < $1", []any{before}
 	add := func(condition string, values ...any) {
@@ -151,7 +151,7 @@ func where(f model.HookFilter, before int64) (clauses string, args []any) {
 	}
 	if f.From != "" {
 		from := strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(strings.ToLower(f.From)) + "%"
-		add(`(remote LIKE %s ESCAPE '\' OR repeats LIKE %s ESCAPE '\')`, from, `%"remote":"`+from)
+		add(`(lower(remote) LIKE %s ESCAPE '\' OR lower(repeats) LIKE %s ESCAPE '\')`, from, `%"remote":"`+from)
 	}
 	switch f.Job {
 	case "":

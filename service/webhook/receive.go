@@ -153,16 +153,16 @@ func (r *Receiver) store(w http.ResponseWriter, q *http.Request) (got placed, er
 		return placed{}, err
 	}
 	r.step("commit")
-	target := maskedTarget(q.URL)
+	id := q.Header.Get(standardwebhooks.HeaderWebhookID)
 	d := row{
 		Delivery: model.Delivery{
-			At: r.inbox.now(), Target: target, Remote: remote.String(), Headers: r.maskedHeaders(q), Size: size, SHA256: hex.EncodeToString(digest.Sum(nil)),
-			File: name, SenderID: q.Header.Get(standardwebhooks.HeaderWebhookID),
+			At: r.inbox.now(), Target: strings.ToValidUTF8(maskedTarget(q.URL), "�"), Remote: remote.String(), Headers: r.maskedHeaders(q), Size: size, SHA256: hex.EncodeToString(digest.Sum(nil)),
+			File: name, SenderID: strings.ToValidUTF8(id, "�"),
 		},
 		token: model.HookToken(q.URL.Path), wall: r.conf.Wall(),
 	}
 	d.checks = checked()
-	a := &arrival{row: d, identity: identity(d.SenderID, q.URL.RequestURI(), d.SHA256), done: make(chan placed, 1)}
+	a := &arrival{row: d, identity: identity(id, q.URL.RequestURI(), d.SHA256), done: make(chan placed, 1)}
 	select {
 	case r.arrivals <- a:
 		got = <-a.done
