@@ -88,7 +88,7 @@ func (t *task) resolve(ctx context.Context, id string, f resolveFlags) error {
 		if job, err = t.Client.Job(ctx, id); err != nil {
 			return jobError(ctx, err)
 		}
-		one, ferr := onlyFit(job, found)
+		one, ferr := onlyFit(job, found, t.jobs(job))
 		if ferr != nil {
 			if err := t.printCandidates(found, id, f.json); err != nil && exitCode(ctx, err) != exitMayHaveStarted {
 				return err
@@ -125,8 +125,8 @@ func (t *task) awaitHook(ctx context.Context, id string, asJSON bool) error {
 
 // onlyFit is the only candidate with the job's number of inputs, if nothing speaks against it. Of
 // several none is taken, whatever speaks against the others: the one in doubt may be the job. One
-// whose number of inputs is not known may be it as well.
-func onlyFit(job model.Job, found []jobs.Candidate) (one jobs.Candidate, err error) {
+// whose number of inputs is not known may be it as well. command begins a command about the job.
+func onlyFit(job model.Job, found []jobs.Candidate, command string) (one jobs.Candidate, err error) {
 	var same []jobs.Candidate // with the job's number of inputs
 	for _, c := range found {
 		switch {
@@ -142,14 +142,14 @@ func onlyFit(job model.Job, found []jobs.Candidate) (one jobs.Candidate, err err
 		return same[0], nil
 	case len(same) == 1:
 		name := sanitizeLine(same[0].Snapshot)
-		return one, fmt.Errorf("%s of the service's list has its %s, but %s; 'zonedeck jobs resolve %s --adopt %s' takes it", name, inputs, same[0].Against, job.ID, name)
+		return one, fmt.Errorf("%s of the service's list has its %s, but %s; '%s resolve %s --adopt %s' takes it", name, inputs, same[0].Against, command, job.ID, name)
 	case len(same) > 1:
 		var each []string
 		for _, c := range same {
 			each = append(each, fmt.Sprintf("%s (begun %s; %s)", sanitizeLine(c.Snapshot), begun(c), cmp.Or(c.Against, "nothing against it")))
 		}
-		return one, fmt.Errorf("%d jobs of the service's list have its %s: %s; 'zonedeck jobs resolve %s --adopt SNAPSHOT' takes the one that it is",
-			len(same), inputs, strings.Join(each, ", "), job.ID)
+		return one, fmt.Errorf("%d jobs of the service's list have its %s: %s; '%s resolve %s --adopt SNAPSHOT' takes the one that it is",
+			len(same), inputs, strings.Join(each, ", "), command, job.ID)
 	case len(found) > 0 && found[0].Unseen:
 		return one, fmt.Errorf("no job that was seen in the service's list has its %s, and not every job of that time could be looked at", inputs)
 	}
@@ -313,8 +313,8 @@ func (t *task) allowRelaunch(ctx context.Context, before model.Job, r model.Trig
 	switch {
 	case f.yes || before.State.Final():
 	case before.State == model.JobMayHave:
-		return nil, usage("job %s may have started: a second one with %s is billed a second time if it did; look for it by 'zonedeck jobs resolve %s', or say --yes",
-			before.ID, inputs, before.ID)
+		return nil, usage("job %s may have started: a second one with %s is billed a second time if it did; look for it by '%s resolve %s', or say --yes",
+			before.ID, inputs, t.jobs(before), before.ID)
 	default:
 		return nil, usage("job %s %s: a second one with %s is billed a second time; nothing was sent; --yes launches it", before.ID, before.State.Predicate(), inputs)
 	}
@@ -362,8 +362,8 @@ func (t *task) again(ctx context.Context, before model.Job, f relaunchFlags) (mo
 		}
 	}
 	if rest.Lacking > 0 {
-		said := fmt.Sprintf("%s that the service counted did not come, so that inputs with data may be launched and billed again; 'zonedeck jobs download %s -o FILE --force' asks for the result again",
-			text.Counted(rest.Lacking, "record"), before.ID)
+		said := fmt.Sprintf("%s that the service counted did not come, so that inputs with data may be launched and billed again; '%s download %s -o FILE --force' asks for the result again",
+			text.Counted(rest.Lacking, "record"), t.jobs(before), before.ID)
 		if !f.yes && !f.dryRun && len(rest.Request.Inputs) > 0 {
 			return rest.Request, usage("%s; --yes launches %s", said, text.Counted(len(rest.Request.Inputs), "input"))
 		}

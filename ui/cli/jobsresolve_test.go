@@ -14,7 +14,7 @@ func TestOnlyAJobWithoutADoubtIsFound(t *testing.T) {
 	unseen := candidate("sd_1", 3, "it has 3 inputs and not 2")
 	unseen.Unseen = true
 	const cut = "not every job of that time could be looked at"
-	const adopt = "'zonedeck jobs resolve job-9 --adopt SNAPSHOT' takes the one that it is"
+	const adopt = "'zonedeck --profile second jobs resolve job-9 --adopt SNAPSHOT' takes the one that it is"
 	for name, c := range map[string]struct {
 		found      []jobs.Candidate
 		want, says string
@@ -34,7 +34,7 @@ func TestOnlyAJobWithoutADoubtIsFound(t *testing.T) {
 		"one that leaves a doubt": {
 			[]jobs.Candidate{candidate("sd_1", 2, cut), candidate("sd_2", 3, "it has 3 inputs and not 2")},
 			"",
-			"sd_1 of the service's list has its 2 inputs, but " + cut + "; 'zonedeck jobs resolve job-9 --adopt sd_1' takes it",
+			"sd_1 of the service's list has its 2 inputs, but " + cut + "; 'zonedeck --profile second jobs resolve job-9 --adopt sd_1' takes it",
 		},
 		"two that leave one": {
 			[]jobs.Candidate{candidate("sd_1", 2, cut), candidate("sd_2", 2, "it can be job-2 as well")},
@@ -46,7 +46,7 @@ func TestOnlyAJobWithoutADoubtIsFound(t *testing.T) {
 		"none":                         {nil, "", "no job of the service's list fits"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			one, err := onlyFit(model.Job{ID: "job-9", Inputs: 2}, c.found)
+			one, err := onlyFit(model.Job{ID: "job-9", Inputs: 2}, c.found, "zonedeck --profile second jobs")
 			if c.says != "" && (err == nil || err.Error() != c.says) || c.says == "" && (err != nil || one.Snapshot != c.want) {
 				t.Errorf("%+v, %v; want %q, %q", one, err, c.want, c.says)
 			}

@@ -237,7 +237,7 @@ func (a *app) downloaded(ctx context.Context, name string) (job model.Job, err e
 			return usage("%s is neither a file nor a job of the ledger", name)
 		}
 		if job.File == "" {
-			return usage("the result of %s is not on this disk: 'zonedeck jobs download %s -o FILE' fetches it", name, name)
+			return usage("the result of %s is not on this disk: '%s download %s -o FILE' fetches it", name, t.jobs(job), name)
 		}
 		return nil
 	})

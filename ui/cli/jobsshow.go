@@ -64,7 +64,7 @@ func (t *task) showJob(j model.Job) error {
 	if j.Records >= 0 && !j.Rows.Counted {
 		add("records", fmt.Sprintf("%d, as the service says", j.Records))
 	}
-	for _, row := range rowFacts(j) {
+	for _, row := range t.rowFacts(j) {
 		add(row[0], row[1])
 	}
 	add("file", j.File)
@@ -102,7 +102,7 @@ func (t *task) showJob(j model.Job) error {
 }
 
 // rowFacts are the account of a result, a name and a value each; none before it was counted.
-func rowFacts(j model.Job) [][2]string {
+func (t *task) rowFacts(j model.Job) [][2]string {
 	r := j.Rows
 	if !r.Counted {
 		if r.Problem != "" {
@@ -112,7 +112,7 @@ func rowFacts(j model.Job) [][2]string {
 	}
 	out := [][2]string{{"rows", fmt.Sprintf("%d returned, %d useful, %s, %d empty", r.Returned, r.Useful, text.Counted(r.Failed(), "error"), r.Empty)}}
 	if words := j.LackingWords(); words != "" {
-		out = append(out, [2]string{"lacking", fmt.Sprintf("%s; 'zonedeck jobs download %s -o FILE --force' asks for all of it again", words, j.ID)})
+		out = append(out, [2]string{"lacking", fmt.Sprintf("%s; '%s download %s -o FILE --force' asks for all of it again", words, t.jobs(j), j.ID)})
 	}
 	for _, e := range r.Errors {
 		out = append(out, [2]string{"error", fmt.Sprintf("%s: %s, %s: %s", text.Counted(e.Rows, "row"), cmp.Or(e.Code, "no code"), model.ClassWord(e.Class, e.Cause), e.Text)})
@@ -126,7 +126,7 @@ func rowFacts(j model.Job) [][2]string {
 
 // sayRows prints the account of a job's result on stderr.
 func (t *task) sayRows(j model.Job) {
-	for _, f := range rowFacts(j) {
+	for _, f := range t.rowFacts(j) {
 		t.app.say("zonedeck: %s: %s", f[0], sanitizeLine(f[1]))
 	}
 }
