@@ -161,7 +161,7 @@ func (m *Model) againRead(msg againRead) tea.Cmd {
 	case len(r.Inputs) == 0:
 		return kit.Info("every input of " + msg.job.ID + " gave data: nothing is left to launch")
 	case msg.how == againChanged:
-		return m.change(r)
+		return m.change(msg.job, r)
 	}
 	key := m.keyNamed(r.Key)
 	if f, bad := forbidden(key, m.session.KeyNow(key, m.deps.Now())); bad {
@@ -209,14 +209,14 @@ func (m *Model) waitWords(j model.Job) string {
 }
 
 // change opens the form filled with what a job asked for.
-func (m *Model) change(r model.TriggerRequest) tea.Cmd {
+func (m *Model) change(j model.Job, r model.TriggerRequest) tea.Cmd {
 	var typed bytes.Buffer
 	for _, in := range r.Inputs {
 		typed.Write(rows.Input(in))
 		typed.WriteByte('\n')
 	}
 	if typed.Len() > maxTyped {
-		return kit.Warn(fmt.Sprintf("what %s asked for (%s) is too long for the form; 'zonedeck jobs relaunch %s' launches it", r.Repeats, text.Counted(len(r.Inputs), "input"), r.Repeats))
+		return kit.Warn(fmt.Sprintf("what %s asked for (%s) is too long for the form; '%s' launches it", j.ID, text.Counted(len(r.Inputs), "input"), command(j, "relaunch")))
 	}
 	if why := m.whyNotLaunch(); why != "" {
 		return kit.Warn("new job: " + why)

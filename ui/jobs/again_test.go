@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -167,6 +168,14 @@ func TestAJobIsChangedInTheFormBeforeItIsLaunchedAgain(t *testing.T) {
 		if len(f.triggered) != 1 || f.triggered[0].Repeats != "job-9" || len(f.triggered[0].Inputs) != 2 || f.triggered[0].Settings.LimitPerInput != 3 {
 			t.Errorf("%+v", f.triggered)
 		}
+	})
+}
+
+func TestInputsTooLongForTheFormAreLaunchedByACommandThatNamesTheProfile(t *testing.T) {
+	long := askedFor("etl", "https://a.test/"+strings.Repeat("x", 1<<20))
+	flow(t, &fakeLedger{jobs: []model.Job{readyJob()}, rest: service.Rest{Request: long}}, "brightdata", 160, 30, func(s *uitest.Screen) {
+		s.Press("a", "e")
+		s.Expect("'zonedeck --profile acme jobs relaunch job-9' launches it")
 	})
 }
 

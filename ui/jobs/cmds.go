@@ -250,12 +250,12 @@ func (m *Model) openPreview(j model.Job) tea.Cmd {
 	})
 }
 
-// watchCommand watches a job from a shell, whatever profile is the default there.
-func watchCommand(j model.Job) string {
+// command is a command of 'zonedeck jobs' about a job, for a shell with any default profile.
+func command(j model.Job, name string) string {
 	if j.Profile == "" || j.Profile == profile.FlagsName {
-		return "zonedeck jobs watch " + j.ID
+		return "zonedeck jobs " + name + " " + j.ID
 	}
-	return "zonedeck --profile " + j.Profile + " jobs watch " + j.ID
+	return "zonedeck --profile " + j.Profile + " jobs " + name + " " + j.ID
 }
 
 func (m *Model) copyMenu(j model.Job) tea.Cmd {
@@ -263,6 +263,6 @@ func (m *Model) copyMenu(j model.Job) tea.Cmd {
 		widget.CopyItem("s", "snapshot", j.Snapshot),
 		widget.CopyItem("i", "job", j.ID),
 		widget.CopyItem("f", "file", j.File),
-		widget.CopyItem("w", "watch command", watchCommand(j)),
+		widget.CopyItem("w", "watch command", command(j, "watch")),
 	})
 }
