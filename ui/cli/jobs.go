@@ -19,7 +19,7 @@ import (
 )
 
 func (a *app) jobsCommand() *cobra.Command {
-	return group("jobs", "Launch, watch, list and download dataset jobs",
+	return group("jobs", "Launch, follow, list and download jobs of data sets",
 		a.jobsTriggerCommand(), a.jobsWatchCommand(), a.jobsFollowCommand(), a.jobsUnitCommand(), a.jobsListCommand(), a.jobsShowCommand(), a.jobsDownloadCommand(), a.jobsRowsCommand(), a.jobsCancelCommand(),
 		a.jobsAdoptCommand(), a.jobsResolveCommand(), a.jobsRelaunchCommand(), a.jobsDatasetsCommand())
 }
@@ -30,12 +30,14 @@ func (a *app) jobsWatchCommand() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use:   "watch ID",
-		Short: "Follow a job until it is ready or has failed",
-		Long: `Has the service asked about a job until it is over. One that has expired because the service did not
-know it any more is asked for once, and taken back if the service knows it again.
+		Short: "Follow a job until it is over",
+		Long: `Asks the service about a job until it is over. A job that expired because the
+service no longer knew it is asked about once, and taken back if the service
+knows it again.
 
-All other jobs in flight are followed meanwhile, as by 'zonedeck jobs follow' but in silence: no passphrase
-is asked for, and --admin-reason does not count for them.`,
+All other jobs in flight are followed meanwhile, as by 'zonedeck jobs follow',
+but silently: nobody is asked for a passphrase for them, and --admin-reason does
+not apply to them.`,
 		Args: oneArg("the job to watch, as 'zonedeck jobs list' names it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd.Context(), needs{jobs: true, reason: reason}, func(t *task) error {
@@ -48,7 +50,7 @@ is asked for, and --admin-reason does not count for them.`,
 	}
 	adminFlag(cmd, &reason)
 	notifyFlag(cmd, &notify)
-	cmd.Flags().Var(&timeout, "timeout", "how long to watch; exit 20 if the job is still running then")
+	cmd.Flags().Var(&timeout, "timeout", "stop watching after this long; exit 20 if the job is still running then")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
@@ -58,7 +60,7 @@ func (t *task) watch(ctx context.Context, id string, timeout time.Duration, asJS
 	case err != nil:
 		return jobError(ctx, err)
 	case job.Snapshot == "":
-		// The service cannot be asked about it; only the ledger knows anything.
+		// The service cannot be asked about it: only the ledger knows it.
 		return t.reportJob(job, asJSON)
 	}
 	watchCtx := ctx
@@ -87,13 +89,13 @@ func (t *task) watch(ctx context.Context, id string, timeout time.Duration, asJS
 		if job.Fault.Call == model.CallProgress {
 			stands = "was " + job.State.Label() + " when it was last seen (" + sanitizeLine(job.Fault.Diagnosis.Summary) + ")"
 		}
-		t.app.warn("job %s %s; '%s watch %s' follows it further", id, stands, t.jobs(job), id)
+		t.app.warn("job %s %s; '%s watch %s' goes on following it", id, stands, t.jobs(job), id)
 		if err := t.printJob(job, asJSON); err != nil {
 			return err
 		}
 		return exit(exitStillRunning)
 	case ctx.Err() != nil:
-		// The identifier is what a script needs to go on with the job.
+		// A script needs the identifier to go on with the job.
 		if now, err := t.Client.Job(context.WithoutCancel(ctx), id); err == nil {
 			job = now
 			if err := t.printJob(job, asJSON); err != nil {
@@ -114,7 +116,7 @@ func (t *task) failedJob(ctx context.Context, job model.Job, err error, asJSON b
 		return jobError(ctx, err)
 	}
 	shown := job.Fault
-	shown.Diagnosis = fault.Diagnosis // of a job that was forgotten the ledger has another one
+	shown.Diagnosis = fault.Diagnosis // for a forgotten job the ledger has a different one
 	t.sayFault(shown, job.KeyName)
 	if asJSON {
 		if err := t.printJob(job, true); err != nil {
@@ -193,7 +195,7 @@ func (t *task) reportJob(j model.Job, asJSON bool) error {
 	return exit(code)
 }
 
-// wayOn says what is left to do about a job of which it is not known how it stands, "" for another one.
+// wayOn says what to do about a job whose state is not known, "" for any other job.
 func (t *task) wayOn(j model.Job) string {
 	switch {
 	case j.State == model.JobMayHave:
@@ -207,7 +209,7 @@ func (t *task) wayOn(j model.Job) string {
 	}
 }
 
-// jobs is how a command about a job is begun: with its profile, unless one without --profile uses that.
+// jobs is the beginning of a command about a job. It names the job's profile, unless a command without --profile uses it.
 func (t *task) jobs(j model.Job) string {
 	if known, _ := t.Configured(); j.Profile != t.ByDefault() && slices.ContainsFunc(known, func(p profile.Profile) bool { return p.Name == j.Profile }) {
 		return "zonedeck --profile " + j.Profile + " jobs"
@@ -227,21 +229,25 @@ func (a *app) jobsListCommand() *cobra.Command {
 	var remote remoteFlags
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the jobs of the ledger, newest first, or those that the service lists",
-		Long: `Lists the jobs of the ledger, of every profile, newest first. --filter takes what the console takes after
-"/": words that must all occur, and state: (its beginning is enough; state:open is each that still changes),
-dataset:, profile: and since:, as in --filter 'state:open profile:acme since:2h'.
+		Short: "List the jobs of the ledger, or of the service, newest first",
+		Long: `Lists the jobs of the ledger, of all profiles, newest first.
 
-With --remote it asks the service in place of the ledger, whoever started the jobs: one call for each data
-set of --dataset or, without it, for each that the ledger's jobs of this profile name. Nothing is written
-to the ledger: 'zonedeck jobs adopt' does that.`,
+--filter takes what "/" takes in the console: words that must all occur, and the
+terms state: (the beginning of a state; state:open for jobs that still change),
+dataset:, profile: and since:, for example
+--filter 'state:open profile:acme since:2h'.
+
+--remote lists the jobs that the service lists, whoever started them. It makes
+one call for each data set: those of --dataset, or else those that the profile's
+jobs in the ledger name. Nothing is written to the ledger; 'zonedeck jobs adopt'
+does that.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := remote.check(l.limit); err != nil {
 				return err
 			}
 			if remote.remote && l.filter != "" {
-				return usage("--filter narrows the jobs of the ledger: leave it out with --remote")
+				return usage("--filter is for the jobs of the ledger: leave it out with --remote")
 			}
 			return a.withSession(cmd.Context(), needs{key: remote.key, jobs: true, reason: remote.reason}, func(t *task) error {
 				if err := t.ledger(cmd.Context()); err != nil {
@@ -255,13 +261,13 @@ to the ledger: 'zonedeck jobs adopt' does that.`,
 		},
 	}
 	cmd.Flags().BoolVar(&l.json, "json", false, "print one JSON object")
-	cmd.Flags().StringVar(&l.filter, "filter", "", "only jobs that match: words, and "+strings.Join(jobs.FilterTerms(), ", "))
-	cmd.Flags().IntVar(&l.limit, "limit", 1000, "how many of the newest jobs; 0 for all")
+	cmd.Flags().StringVar(&l.filter, "filter", "", "list only jobs that match all words and terms, such as "+strings.Join(jobs.FilterTerms(), ", "))
+	cmd.Flags().IntVar(&l.limit, "limit", 1000, "how many of the newest jobs to list; 0 for all")
 	remote.add(cmd)
 	return cmd
 }
 
-// jobsOf are the jobs to list, and how many the ledger has. It says which are left out.
+// jobsOf returns the jobs to list and how many the ledger has. It says how many are left out.
 func (t *task) jobsOf(ctx context.Context, l jobList) (list []model.Job, total int, err error) {
 	matches, err := jobs.ParseFilter(l.filter, t.NowOf)
 	if err != nil {
@@ -311,7 +317,7 @@ func (t *task) listJobs(ctx context.Context, l jobList) error {
 	if len(jobs) == 0 {
 		return nil
 	}
-	open, left := "", "" // what to do about the newest that may have started, and that nobody asks for any more
+	open, left := "", "" // what to do about the newest that may have started, and the newest that is not asked for any more
 	rows := [][]string{{"STATE", "ID", "SNAPSHOT", "DATASET", "INPUTS", "RECORDS", "CREATED", "KEY", "PROFILE"}}
 	for _, j := range jobs {
 		records := "-"

@@ -22,13 +22,14 @@ func (a *app) jobsDownloadCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "download ID -o FILE",
 		Short: "Download a job's results",
-		Long: `Downloads the results of a job that is ready to a file. The format follows --format or the file's
-ending: json (one array), ndjson (one record a line) or csv (a column for every field of any record,
-what is nested as JSON).
+		Long: `Downloads the results of a job that is ready to a file. --format or the file's
+ending decides on the format: json (one array), ndjson (one record per line) or
+csv (a column for every field of any record, nested values as JSON).
 
-What comes is kept in FILE.part until all of it is there. A download that was cut leaves that file,
-and the same command goes on with the part that lacks where the service gives the result in parts;
-otherwise it begins again, and says so. FILE appears complete, or not at all.`,
+FILE appears complete, or not at all: until then the data is in FILE.part. A
+download that breaks off leaves FILE.part. If the service gives the result in
+parts, the same command goes on with the missing ones; otherwise it starts again,
+and says so.`,
 		Args: oneArg("the job to download, as 'zonedeck jobs list' names it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if output == "" {
@@ -42,7 +43,7 @@ otherwise it begins again, and says so. FILE appears complete, or not at all.`,
 				return usage("-o %s and --json both want standard output: name a file, or leave one out", output)
 			}
 			if ending := filepath.Ext(dest.file); ending != "" && to.Format == "" && jobs.FormatOf(dest.file) == "" {
-				return usage("-o %s: the ending says no format: write .json, .ndjson or .csv, or give --format", output)
+				return usage("-o %s: no format has this ending: use .json, .ndjson or .csv, or give --format", output)
 			}
 			to.DropPartial = to.Replace // --force is for both
 			return a.withSession(cmd.Context(), needs{jobs: true, reason: reason}, func(t *task) error {
@@ -52,15 +53,15 @@ otherwise it begins again, and says so. FILE appears complete, or not at all.`,
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "file to write, or - for standard output (required)")
 	adminFlag(cmd, &reason)
-	cmd.Flags().StringVar(&to.Format, "format", "", "json, ndjson or csv; by default what the file's ending says, json for a name without one")
-	cmd.Flags().BoolVar(&to.Replace, "force", false, "replace a file that is there, and what another download left beside it")
-	cmd.Flags().BoolVar(&to.RawCells, "raw-cells", false, "leave cells of a CSV that a spreadsheet takes for formulas as they are, without an apostrophe")
+	cmd.Flags().StringVar(&to.Format, "format", "", "json, ndjson or csv (default: what the file's ending says; json without an ending)")
+	cmd.Flags().BoolVar(&to.Replace, "force", false, "replace an existing file, and what another download left beside it")
+	cmd.Flags().BoolVar(&to.RawCells, "raw-cells", false, "in CSV: put no apostrophe before cells that a spreadsheet would take for formulas")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
 
-// download fetches the results. Those for standard output or a device go to the folder of
-// downloads first, so that a broken stream can be read again.
+// download fetches the results. Those for standard output or a device go to the downloads folder
+// first, so that a broken stream can be read again.
 func (t *task) download(ctx context.Context, id string, to jobs.Destination, dest destination, asJSON bool) error {
 	if err := t.ledger(ctx); err != nil {
 		return err
@@ -109,20 +110,20 @@ func (t *task) download(ctx context.Context, id string, to jobs.Destination, des
 	return nil
 }
 
-// soonSeen is the size of a result whose fields are looked at within a second or so.
+// soonSeen is the size of a result, in bytes, whose fields are checked within a second or so.
 const soonSeen = 32 << 20
 
-// seeFields looks at the fields of a result that was downloaded. It is there whatever comes of that.
+// seeFields checks the fields of a downloaded result for drift. The result stands, whatever comes of that.
 func (t *task) seeFields(ctx context.Context, job model.Job) {
 	var wait downloadWait
 	line := t.app.wait(wait.text)
 	if line == nil && job.Rows.FieldsDue && job.Bytes > soonSeen {
-		t.app.say("zonedeck: the fields of the rows are looked at for drift; if that is interrupted, '%s follow' or a console with that profile does it", t.jobs(job))
+		t.app.say("zonedeck: checking the fields of the rows for drift; if this is interrupted, '%s follow' or a console with that profile does it", t.jobs(job))
 	}
 	err := t.Client.SeeFields(ctx, job.ID, wait.update)
 	line.stop()
 	if err != nil {
-		t.app.say("zonedeck: the fields of the rows were not looked at (%v); '%s follow' or a console with that profile does it", err, t.jobs(job))
+		t.app.say("zonedeck: the fields of the rows were not checked for drift (%v); '%s follow' or a console with that profile does it", err, t.jobs(job))
 	}
 }
 
@@ -130,7 +131,7 @@ func (t *task) seeFields(ctx context.Context, job model.Job) {
 type downloadWait struct {
 	mu    sync.Mutex
 	last  jobs.Progress
-	first int64 // bytes that were there before
+	first int64 // bytes that were there at the start
 	begun bool
 }
 
@@ -143,7 +144,7 @@ func (d *downloadWait) update(p jobs.Progress) {
 	d.last = p
 }
 
-// doneText says what is done with rows that are there, and how far that is.
+// doneText says what is being done with the downloaded rows, and how far it has come.
 func doneText(p jobs.Progress) string {
 	if p.Doing == "" {
 		return ""

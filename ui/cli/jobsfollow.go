@@ -25,16 +25,20 @@ func (a *app) jobsFollowCommand() *cobra.Command {
 	var f followFlags
 	cmd := &cobra.Command{
 		Use:   "follow",
-		Short: "Follow all jobs that are in flight, and those to come",
-		Long: `Asks about each job in flight until it is over, and prints a line whenever something happens. It follows
-the jobs of every profile in the config file, whichever zonedeck launched them; several processes share
-the asking. Only the embedded emulator's jobs need --profile ` + profile.LocalName + `: it runs inside the process that uses it.
-Nothing is downloaded. It runs until it is interrupted or gets SIGTERM, and then ends with 0: a service
-for servers, whose unit 'zonedeck jobs unit' prints.
+		Short: "Follow all jobs in flight, and those launched later",
+		Long: `Asks about each job in flight until it is over, and prints a line whenever
+something happens. It follows the jobs of all profiles in the config file,
+whichever zonedeck process launched them; several processes share the work. Only
+the jobs of the embedded emulator need --profile ` + profile.LocalName + `, because it runs inside
+the process that uses it. Nothing is downloaded.
 
-Keys of other profiles are used as the inventory has them. Nobody is asked for a passphrase for them, and
---admin-reason does not hold for them. A variable that gives the keys of two accounts is used for the
-profile in use alone: what it holds may differ from run to run.`,
+It runs until it is interrupted or gets SIGTERM, and then exits with 0. To run it
+as a service, see 'zonedeck jobs unit'.
+
+The keys of other profiles come from the inventory. Nobody is asked for a
+passphrase for them, and --admin-reason does not apply to them. If keys of two
+accounts refer to the same environment variable, it is used only for the profile
+in use, because its value may differ from run to run.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withSession(cmd.Context(), needs{jobs: true, reason: f.reason}, func(t *task) error {
@@ -47,8 +51,8 @@ profile in use alone: what it holds may differ from run to run.`,
 	}
 	adminFlag(cmd, &f.reason)
 	notifyFlag(cmd, &f.notify)
-	cmd.Flags().BoolVar(&f.untilIdle, "until-idle", false, "end once no job of the profile in use is asked about; exit 30 if one of them has failed or expired, else as 'jobs watch' if one could not be followed to its end")
-	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object a line")
+	cmd.Flags().BoolVar(&f.untilIdle, "until-idle", false, "end once no job of the profile in use is followed any more; exit 30 if one of them failed or expired, or the exit code of 'jobs watch' if one could not be followed to its end")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object per line")
 	return cmd
 }
 
@@ -77,7 +81,7 @@ const (
 	eventNoWebhook   = "no_webhook"
 )
 
-// errIdle ends a follow that was to end then.
+// errIdle ends a follow with --until-idle.
 var errIdle = errors.New("no job is asked about")
 
 func (t *task) follow(ctx context.Context, f followFlags) error {
@@ -135,8 +139,8 @@ type followLines struct {
 	seen map[string]jobs.Followed
 }
 
-// givenUp is the exit for the jobs of the profile in use that are in flight and were not followed to their
-// end, nil without any.
+// givenUp is the exit error for jobs of the profile in use that are in flight but were not followed to their end,
+// nil if there are none.
 func (l *followLines) givenUp(ctx context.Context) error {
 	maps.DeleteFunc(l.seen, func(_ string, e jobs.Followed) bool { return e.Job.Profile != l.own })
 	ids := slices.Sorted(maps.Keys(l.seen))
@@ -153,7 +157,7 @@ func (l *followLines) givenUp(ctx context.Context) error {
 }
 
 func (l *followLines) print(e jobs.Followed) error {
-	if e.On && e.Err != nil && e.Job.GivenUp() { // that nobody asks for it any more is told next
+	if e.On && e.Err != nil && e.Job.GivenUp() { // the next event says that it is not asked for any more
 		return nil
 	}
 	before, known := l.seen[e.Job.ID]
@@ -161,7 +165,7 @@ func (l *followLines) print(e jobs.Followed) error {
 	switch {
 	case e.Job.State.Final():
 		event = eventOver
-	case e.Job.State == model.JobMayHave: // its webhook did not come: nobody asks about it
+	case e.Job.State == model.JobMayHave: // its webhook did not come: the service is not asked about it
 		event = eventNoWebhook
 	case !e.On && (before.On || !known):
 		event = eventNotFollowed
@@ -213,7 +217,7 @@ func (l *followLines) print(e jobs.Followed) error {
 	return err
 }
 
-// warnOfJobs tells that jobs are not followed: once for each profile and reason.
+// warnOfJobs warns that jobs are not followed, once for each profile and reason.
 func (a *app) warnOfJobs() func(jobs.Followed) {
 	type reason struct{ profile, why string }
 	said := map[reason]bool{}
@@ -237,8 +241,9 @@ func (a *app) jobsUnitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "unit",
 		Short: "Print a systemd unit that follows all jobs",
-		Long: `Prints a unit for the user's systemd that runs 'zonedeck jobs follow', which follows the jobs of every
-profile in the config file: one unit is enough. --profile and --config are those of that command.`,
+		Long: `Prints a unit for the user's systemd that runs 'zonedeck jobs follow'. One unit
+is enough for all profiles in the config file. --profile and --config, if given,
+are passed to that command.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
 			if err := cmp.Or(oneLineFlag("--program", o.Program), oneLineFlag("--profile", a.flags.profile), oneLineFlag("--config", a.flags.config)); err != nil {
@@ -248,7 +253,7 @@ profile in the config file: one unit is enough. --profile and --config are those
 			return a.printText(asJSON, snippet.Follow(o))
 		},
 	}
-	cmd.Flags().StringVar(&o.Program, "program", "", "the program's path there (default: this program's)")
+	cmd.Flags().StringVar(&o.Program, "program", "", "path of zonedeck on that machine (default: the path of this program)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }

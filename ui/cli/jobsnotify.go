@@ -10,7 +10,7 @@ import (
 )
 
 func notifyFlag(cmd *cobra.Command, on *bool) {
-	cmd.Flags().BoolVar(on, "notify", false, "on a terminal: show how far the jobs are in its tab or task bar, and notify and ring when one ends")
+	cmd.Flags().BoolVar(on, "notify", false, "in a terminal: show the progress of the jobs in its tab or task bar, and notify and ring when a job ends")
 }
 
 // notifier tells the terminal of jobs. The zero value tells nothing.
@@ -28,7 +28,7 @@ func (a *app) notifier(on bool) *notifier {
 	case !on:
 		return &notifier{}
 	case !a.StdoutTTY:
-		a.say("zonedeck: --notify: stdout is no terminal, which alone is told")
+		a.say("zonedeck: --notify has no effect: stdout is not a terminal")
 		return &notifier{}
 	}
 	return &notifier{out: a.Stdout, terminal: alert.Detect(a.Getenv), known: map[string]bool{}}

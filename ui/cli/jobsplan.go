@@ -26,13 +26,13 @@ type launchFlags struct {
 
 func (f *launchFlags) addLaunch(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.Var(&f.maxCost, "max-cost", "refuse the job if the upper end of its estimate is more dollars, or is not known; max_job_cost of the profile holds, too")
-	fl.BoolVar(&f.again, "again", false, "launch it even if the same inputs were launched within the last hour, or may have been before")
-	fl.BoolVar(&f.dryRun, "dry-run", false, "check the job, say what it is expected to cost, and print its inputs; send nothing")
-	fl.StringVar(&f.key, "key", "", "name of the key in the inventory")
+	fl.Var(&f.maxCost, "max-cost", "refuse the job if the upper end of its estimate is above this many dollars, or unknown; max_job_cost of the profile applies too")
+	fl.BoolVar(&f.again, "again", false, "launch it even if a job of the last hour has the same inputs, or an older one that still runs or may have started")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "check the job, say what it is expected to cost and print its inputs; send nothing")
+	fl.StringVar(&f.key, "key", "", "key of the inventory to use")
 	adminFlag(cmd, &f.reason)
-	fl.BoolVar(&f.wait, "wait", false, "watch the job until it is ready")
-	fl.Var(&f.timeout, "timeout", "with --wait: how long to wait; exit 20 if the job is still running then")
+	fl.BoolVar(&f.wait, "wait", false, "wait until the job is over")
+	fl.Var(&f.timeout, "timeout", "with --wait: stop waiting after this long; exit 20 if the job is still running then")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
 }
 

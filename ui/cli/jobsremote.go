@@ -22,16 +22,16 @@ type remoteFlags struct {
 
 func (f *remoteFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.BoolVar(&f.remote, "remote", false, "list the jobs that the service lists")
-	fl.StringSliceVar(&f.datasets, "dataset", nil, "with --remote: data sets whose jobs are listed (default: those of the ledger)")
-	fl.StringVar(&f.key, "key", "", "with --remote: key of the inventory to ask by (default: the profile's)")
+	fl.BoolVar(&f.remote, "remote", false, "ask the service for its list of jobs")
+	fl.StringSliceVar(&f.datasets, "dataset", nil, "with --remote: data sets whose jobs to list (default: those of the profile's jobs in the ledger)")
+	fl.StringVar(&f.key, "key", "", "with --remote: key of the inventory to use (default: the profile's)")
 	adminFlag(cmd, &f.reason)
 }
 
 func (f *remoteFlags) check(limit int) error {
 	switch {
 	case !f.remote && (len(f.datasets) > 0 || f.key != "" || f.reason != ""):
-		return usage("--dataset, --key and --admin-reason need --remote: the ledger is read without a call")
+		return usage("--dataset, --key and --admin-reason need --remote: without it the service is not asked")
 	case limit < 0:
 		return usage("--limit %d: give a number of jobs, or 0 for all", limit)
 	default:
@@ -81,7 +81,7 @@ func (t *task) listRemoteJobs(ctx context.Context, f remoteFlags, limit int, asJ
 		}
 	}
 	if len(names) == 0 {
-		return usage("--remote: the ledger has no jobs of profile %q that would name a data set: name one by --dataset ('zonedeck jobs datasets' lists them)", p.Name)
+		return usage("--remote: no job of profile %q in the ledger names a data set: name one with --dataset ('zonedeck jobs datasets' lists them)", p.Name)
 	}
 	var all []model.RemoteJob
 	for _, name := range names {
@@ -90,7 +90,7 @@ func (t *task) listRemoteJobs(ctx context.Context, f remoteFlags, limit int, asJ
 			return jobError(ctx, err)
 		}
 		if skipped > 0 {
-			t.app.say("zonedeck: %d jobs of %s have no identifier that could be used", skipped, name)
+			t.app.say("zonedeck: %d jobs of %s were left out: their identifiers cannot be used", skipped, name)
 		}
 		all = append(all, jobs...)
 	}
@@ -142,7 +142,7 @@ func (a *app) jobsDatasetsCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "datasets",
-		Short: "List the data sets that the service has, and the products whose jobs name none",
+		Short: "List the service's data sets, and products whose jobs have none",
 		Args:  usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withSession(cmd.Context(), needs{key: key, journal: true, reason: reason}, func(t *task) error {
@@ -150,7 +150,7 @@ func (a *app) jobsDatasetsCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&key, "key", "", "key of the inventory to ask by (default: the profile's)")
+	cmd.Flags().StringVar(&key, "key", "", "key of the inventory to use (default: the profile's)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	adminFlag(cmd, &reason)
 	return cmd
@@ -170,7 +170,7 @@ func (t *task) listDatasets(ctx context.Context, key string, asJSON bool) error 
 		return jobError(ctx, err)
 	}
 	if skipped > 0 {
-		t.app.say("zonedeck: %d data sets have no identifier that could be used", skipped)
+		t.app.say("zonedeck: %d data sets were left out: their identifiers cannot be used", skipped)
 	}
 	out := []datasetJSON{}
 	rows := [][]string{{"DATASET", "KIND", "RECORDS", "NAME"}}

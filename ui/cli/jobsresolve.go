@@ -30,13 +30,18 @@ func (a *app) jobsResolveCommand() *cobra.Command {
 	var f resolveFlags
 	cmd := &cobra.Command{
 		Use:   "resolve ID",
-		Short: "Find out what became of a job that may have started",
-		Long: `Lists the jobs of the service's own list that a job that may have started can be: of its
-data set, begun about then, unknown to the ledger. --adopt takes one of them, --find the only one
-with the same number of inputs if it began while the POST was waited for and nothing else leaves a
-doubt, and --not-started says that none of them is. --webhook waits once more for a webhook to the job's own address, which settles it: the
-console or 'jobs follow' says when none came in time. Nothing is sent by any of them that starts a
-job. While it is not known what became of the job, the command ends with exit code 31.`,
+		Short: "Settle what became of a job that may have started",
+		Long: `Without flags, lists which jobs of the service's list a job that may have
+started could be: those of its data set, begun about then, unknown to the ledger.
+
+--adopt takes one of them. --find takes the only one with the same number of
+inputs, if it began while the POST was waiting for its answer and nothing else
+leaves a doubt. --not-started says that it is none of them. --webhook waits once
+more for a webhook to the job's own address, which settles it; the console or
+'zonedeck jobs follow' says if none came in time.
+
+None of these starts a job. Exit code 31: what became of the job is still
+unknown.`,
 		Args: oneArg("the job that may have started, as 'zonedeck jobs list' names it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			chosen := 0
@@ -55,11 +60,11 @@ job. While it is not known what became of the job, the command ends with exit co
 	}
 	adminFlag(cmd, &f.reason)
 	fl := cmd.Flags()
-	fl.StringVar(&f.adopt, "adopt", "", "the service's identifier of the job")
-	fl.BoolVar(&f.find, "find", false, "adopt the only job of the service's list with the same number of inputs")
-	fl.BoolVar(&f.yes, "yes", false, "with --adopt: take it although its data set or number of inputs differs")
+	fl.StringVar(&f.adopt, "adopt", "", "take the job with this identifier of the service")
+	fl.BoolVar(&f.find, "find", false, "take the only job of the service's list with the same number of inputs")
+	fl.BoolVar(&f.yes, "yes", false, "with --adopt: take the job even if its data set or number of inputs differs")
 	fl.BoolVar(&f.notStarted, "not-started", false, "mark the job as not started")
-	fl.BoolVar(&f.webhook, "webhook", false, "wait for its webhook until a deadline (webhook.due of the config)")
+	fl.BoolVar(&f.webhook, "webhook", false, "wait for its webhook once more, for as long as [webhook] due in config.toml says")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
 	return cmd
 }
@@ -106,14 +111,14 @@ func (t *task) resolve(ctx context.Context, id string, f resolveFlags) error {
 	return t.printJob(job, f.json)
 }
 
-// awaitHook waits for the webhook of a job that may have started. It does not stay for it: whoever
-// receives webhooks settles the job.
+// awaitHook has the webhook of a job that may have started waited for. The command itself does not wait:
+// whatever receives webhooks settles the job.
 func (t *task) awaitHook(ctx context.Context, id string, asJSON bool) error {
 	job, err := t.Client.AwaitHook(ctx, id)
 	if err != nil {
 		return resolveError(ctx, err)
 	}
-	t.app.say("zonedeck: job %s: its webhook is waited for until %s; nothing was sent", job.ID, job.HookDue.Local().Format(time.DateTime))
+	t.app.say("zonedeck: job %s: waiting for its webhook until %s; nothing was sent", job.ID, job.HookDue.Local().Format(time.DateTime))
 	if err := t.fillHooks(ctx, &model.JobSettings{Notify: model.HookInbox}); err != nil {
 		t.app.warn("no webhook can come now: %s", sanitizeLine(err.Error()))
 	}
@@ -123,15 +128,15 @@ func (t *task) awaitHook(ctx context.Context, id string, asJSON bool) error {
 	return exit(exitMayHaveStarted)
 }
 
-// onlyFit is the only candidate with the job's number of inputs, if nothing speaks against it. Of
-// several none is taken, whatever speaks against the others: the one in doubt may be the job. One
-// whose number of inputs is not known may be it as well. command begins a command about the job.
+// onlyFit returns the only candidate with the job's number of inputs, if nothing speaks against it. Of
+// several it takes none, even if something speaks against the others: the one in doubt may be the job, and so
+// may one whose number of inputs is not known. command is the beginning of a command about the job.
 func onlyFit(job model.Job, found []jobs.Candidate, command string) (one jobs.Candidate, err error) {
 	var same []jobs.Candidate // with the job's number of inputs
 	for _, c := range found {
 		switch {
 		case c.Inputs < 0:
-			return one, fmt.Errorf("the number of inputs of %s is not known; choose by --adopt", sanitizeLine(c.Snapshot))
+			return one, fmt.Errorf("the number of inputs of %s is not known; choose with --adopt", sanitizeLine(c.Snapshot))
 		case c.Inputs == job.Inputs:
 			same = append(same, c)
 		}
@@ -215,7 +220,7 @@ func (t *task) printCandidates(found []jobs.Candidate, id string, asJSON bool) e
 		return err
 	}
 	if len(out) == 0 {
-		t.app.say("zonedeck: the service lists no job that %s can be: it may still write one down; --not-started says that none is", id)
+		t.app.say("zonedeck: the service lists no job that could be %s, though it may still list it later; --not-started says that it did not start", id)
 	}
 	return exit(exitMayHaveStarted)
 }
@@ -230,11 +235,16 @@ func (a *app) jobsRelaunchCommand() *cobra.Command {
 	var f relaunchFlags
 	cmd := &cobra.Command{
 		Use:   "relaunch ID",
-		Short: "Launch a job of the ledger again, or only the inputs that gave nothing or an error",
-		Long: `Launches a second job with what a job of the ledger asked for; it is billed as one. With --rest
-it asks only for the inputs that gave no row with data: rows are matched by their input, never by
-their place, and rows that match none are counted. A job that may have started or is not over needs
---yes, and inputs that were launched again already need --again: they are billed twice.`,
+		Short: "Launch a job of the ledger again, or only its inputs without data",
+		Long: `Launches a second job with the request of a job of the ledger. It is billed like
+any other.
+
+--rest launches only the inputs that gave no row with data. Rows are matched to
+inputs by the input that they name, never by position; rows that match no input
+are counted.
+
+If the first job may have started or is not over, --yes is needed; if the inputs
+were launched again already, --again is. Such inputs may be billed twice.`,
 		Args: oneArg("the job to launch again, as 'zonedeck jobs list' names it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd.Context(), needs{key: f.key, jobs: true, reason: f.reason}, func(t *task) error {
@@ -243,8 +253,8 @@ their place, and rows that match none are counted. A job that may have started o
 		},
 	}
 	fl := cmd.Flags()
-	fl.BoolVar(&f.rest, "rest", false, "only the inputs that gave nothing or an error")
-	fl.BoolVar(&f.yes, "yes", false, "launch it although the job may have started or is not over, or rows could not be matched")
+	fl.BoolVar(&f.rest, "rest", false, "launch only the inputs that gave nothing or an error")
+	fl.BoolVar(&f.yes, "yes", false, "launch it even if the first job may have started or is not over, or not every row could be matched")
 	f.addLaunch(cmd)
 	return cmd
 }
@@ -271,7 +281,7 @@ func (t *task) relaunch(ctx context.Context, id string, f relaunchFlags) error {
 		t.app.say("zonedeck: note: a person said that %s had not started: if it did, the same inputs are billed a second time", before.ID)
 	}
 	if before.Forgotten() {
-		t.app.say("zonedeck: note: the service accepted %s, and did not know it when it was last asked: if it has billed it, the same inputs are billed a second time", before.ID)
+		t.app.say("zonedeck: note: the service accepted %s, but did not know it when it was last asked: if it billed that job, the same inputs are billed a second time", before.ID)
 	}
 	request, err := t.again(ctx, before, f)
 	if err != nil {
@@ -313,7 +323,7 @@ func (t *task) allowRelaunch(ctx context.Context, before model.Job, r model.Trig
 	switch {
 	case f.yes || before.State.Final():
 	case before.State == model.JobMayHave:
-		return nil, usage("job %s may have started: a second one with %s is billed a second time if it did; look for it by '%s resolve %s', or say --yes",
+		return nil, usage("job %s may have started: a second one with %s is billed a second time if it did; look for it with '%s resolve %s', or give --yes",
 			before.ID, inputs, t.jobs(before), before.ID)
 	default:
 		return nil, usage("job %s %s: a second one with %s is billed a second time; nothing was sent; --yes launches it", before.ID, before.State.Predicate(), inputs)
@@ -353,16 +363,16 @@ func (t *task) again(ctx context.Context, before model.Job, f relaunchFlags) (mo
 	if err != nil {
 		return rest.Request, relaunchError(ctx, err)
 	}
-	t.app.say("zonedeck: of %s of %s %d gave nothing and %d an error", text.Counted(rest.Asked, "input"), before.ID, rest.Nothing, rest.Failed)
+	t.app.say("zonedeck: of %s of %s, %d gave nothing and %d an error", text.Counted(rest.Asked, "input"), before.ID, rest.Nothing, rest.Failed)
 	if rest.Unmatched > 0 {
 		t.app.say("zonedeck: %s could not be matched to an input: some of these may have given data", text.Counted(rest.Unmatched, "row"))
 		if !f.yes && !f.dryRun && len(rest.Request.Inputs) > 0 {
-			return rest.Request, usage("%s of %s cannot be matched, so that inputs with data may be launched and billed again; say --yes to launch %s",
+			return rest.Request, usage("%s of %s cannot be matched, so inputs with data may be launched and billed again; --yes launches %s",
 				text.Counted(rest.Unmatched, "row"), before.ID, text.Counted(len(rest.Request.Inputs), "input"))
 		}
 	}
 	if rest.Lacking > 0 {
-		said := fmt.Sprintf("%s that the service counted did not come, so that inputs with data may be launched and billed again; '%s download %s -o FILE --force' asks for the result again",
+		said := fmt.Sprintf("%s that the service counted did not come, so inputs with data may be launched and billed again; '%s download %s -o FILE --force' asks for the result again",
 			text.Counted(rest.Lacking, "record"), t.jobs(before), before.ID)
 		if !f.yes && !f.dryRun && len(rest.Request.Inputs) > 0 {
 			return rest.Request, usage("%s; --yes launches %s", said, text.Counted(len(rest.Request.Inputs), "input"))

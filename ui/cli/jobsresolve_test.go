@@ -30,7 +30,7 @@ func TestOnlyAJobWithoutADoubtIsFound(t *testing.T) {
 			"",
 			"2 jobs of the service's list have its 2 inputs: sd_1 (begun 0s after the POST; it can be job-2 as well), sd_2 (begun 0s after the POST; nothing against it); " + adopt,
 		},
-		"another that is not known": {[]jobs.Candidate{candidate("sd_1", 2, ""), candidate("sd_2", -1, "its number of inputs could not be asked for")}, "", "the number of inputs of sd_2 is not known; choose by --adopt"},
+		"another that is not known": {[]jobs.Candidate{candidate("sd_1", 2, ""), candidate("sd_2", -1, "its number of inputs could not be asked for")}, "", "the number of inputs of sd_2 is not known; choose with --adopt"},
 		"one that leaves a doubt": {
 			[]jobs.Candidate{candidate("sd_1", 2, cut), candidate("sd_2", 3, "it has 3 inputs and not 2")},
 			"",

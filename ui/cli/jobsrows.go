@@ -31,17 +31,21 @@ func (a *app) jobsRowsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rows JOB|FILE",
 		Short: "Filter, sort, compare and convert the rows of a downloaded result",
-		Long: `Reads a result on this disk, of any size: JSON, NDJSON or CSV. The rows are written to standard
-output or to -o, as NDJSON, as its ending says (.json, .ndjson, .jsonl, .csv) or as --csv. An index is kept beside
-the file read, as FILE.index.
+		Long: `Reads a result on this disk, of any size: JSON, NDJSON or CSV. The rows go to
+standard output or to the file of -o. They are written as NDJSON, unless the
+file's ending (.json, .ndjson, .jsonl, .csv) or --csv says otherwise. An index is
+kept beside the file that is read, as FILE.index.
 
-A filter is words that all have to hold: word or "two words" anywhere in the row, field:part, field=value,
-field>5 (or <, >=, <=), has:field, and -word for the opposite. A name with blanks, colons or other signs stands
-in quotes: '"list price (USD)">5'. --jq keeps the rows for which the expression gives anything but false and
-null. --sort orders numbers before texts and puts what is missing or null last.
+A filter is a list of terms that must all hold: word or "two words" anywhere in
+the row, field:part, field=value, field>5 (or <, >=, <=), has:field, and -term
+for the opposite. Quote a name with spaces, colons or other symbols:
+'"list price (USD)">5'. --jq keeps the rows for which the expression gives
+anything but false and null. --sort puts numbers before texts, and missing or
+null values last.
 
---new-against writes the rows alone whose --key the other result does not have; --diff writes every row that was
-added, removed or changed. Rows without the key, repeated keys and rows that tell an error are counted and told.`,
+--new-against writes only the rows whose --key is not in the other result. --diff
+writes every row that was added, removed or changed. Rows without the key,
+repeated keys and error rows are counted and reported.`,
 		Args: oneArg("the job whose result was downloaded, or a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(); err != nil {
@@ -51,21 +55,21 @@ added, removed or changed. Rows without the key, repeated keys and rows that tel
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.filter, "filter", "", "rows that this filter lets through")
-	fl.StringVar(&f.jq, "jq", "", "rows for which this jq expression gives anything but false and null")
+	fl.StringVar(&f.filter, "filter", "", "write only the rows that match this filter")
+	fl.StringVar(&f.jq, "jq", "", "write only the rows for which this jq expression gives anything but false and null")
 	fl.StringVar(&f.sort, "sort", "", "column to sort by")
-	fl.BoolVar(&f.desc, "desc", false, "with --sort: the largest first")
-	fl.StringSliceVar(&f.columns, "columns", nil, "the columns to write (default: all)")
-	fl.StringVar(&f.newAgainst, "new-against", "", "job or file: the rows alone whose key it does not have")
-	fl.StringVar(&f.diff, "diff", "", "job or file: the rows that were added, removed or changed since")
-	fl.StringVar(&f.key, "key", "", "with --new-against and --diff: the field that identifies a row")
-	fl.StringSliceVar(&f.ignore, "ignore", nil, "with --diff: fields that are not compared")
-	fl.BoolVar(&f.about, "about", false, "print the columns with their types, fill rates and distinct values in place of the rows")
-	fl.BoolVar(&f.asCSV, "csv", false, "write CSV (default: NDJSON, or what the name of -o says)")
-	fl.BoolVar(&f.rawCells, "raw-cells", false, "leave cells of CSV as they are that a spreadsheet takes for a formula")
+	fl.BoolVar(&f.desc, "desc", false, "with --sort: largest first")
+	fl.StringSliceVar(&f.columns, "columns", nil, "columns to write (default: all)")
+	fl.StringVar(&f.newAgainst, "new-against", "", "write only the rows whose key this job or file does not have")
+	fl.StringVar(&f.diff, "diff", "", "write the rows that were added, removed or changed since this job or file")
+	fl.StringVar(&f.key, "key", "", "with --new-against or --diff: field that identifies a row")
+	fl.StringSliceVar(&f.ignore, "ignore", nil, "with --diff: fields not to compare")
+	fl.BoolVar(&f.about, "about", false, "instead of rows, print the columns with their types, fill rates and distinct values")
+	fl.BoolVar(&f.asCSV, "csv", false, "write CSV (default: what the ending of -o says, else NDJSON)")
+	fl.BoolVar(&f.rawCells, "raw-cells", false, "in CSV: put no apostrophe before cells that a spreadsheet would take for formulas")
 	fl.StringVarP(&f.output, "output", "o", "", "file to write, or - for standard output")
-	fl.BoolVar(&f.force, "force", false, "replace a file that is there")
-	fl.BoolVar(&f.asJSON, "json", false, "print one JSON object about the rows and columns; with -o besides the rows")
+	fl.BoolVar(&f.force, "force", false, "replace an existing file")
+	fl.BoolVar(&f.asJSON, "json", false, "print one JSON object about the rows and columns; with -o, in addition to writing the rows")
 	return cmd
 }
 
@@ -85,25 +89,25 @@ func (f *rowsFlags) check() error {
 	case f.asCSV && is != "" && is != records.CSV:
 		return usage("-o %s: the ending says %s, and --csv says CSV: leave one out", f.output, is)
 	case !f.asCSV && is == "" && ending != "":
-		return usage("-o %s: the ending says no format: write .json, .ndjson, .jsonl or .csv, or give --csv", f.output)
+		return usage("-o %s: no format has this ending: use .json, .ndjson, .jsonl or .csv, or give --csv", f.output)
 	case f.newAgainst != "" && f.diff != "":
-		return usage("--new-against and --diff: give one of them")
+		return usage("--new-against and --diff: give only one of them")
 	case against && f.key == "":
 		return usage("--key is missing: name the field that identifies a row")
 	case !against && (f.key != "" || len(f.ignore) > 0):
 		return usage("--key and --ignore need --new-against or --diff")
 	case f.diff == "" && len(f.ignore) > 0:
-		return usage("--ignore needs --diff: only there rows are compared")
+		return usage("--ignore needs --diff: only it compares rows")
 	case against && (f.filter != "" || f.jq != "" || f.sort != ""):
-		return usage("--filter, --jq and --sort do not go with a comparison: write it to a file, and filter that")
+		return usage("--filter, --jq and --sort do not work with a comparison: write it to a file and filter that")
 	case f.diff != "" && (f.format != string(records.Lines) || f.columns != nil):
-		return usage("a difference is written as NDJSON with whole rows")
+		return usage("--diff writes whole rows as NDJSON: leave out --columns and other formats")
 	case f.desc && f.sort == "":
 		return usage("--desc needs --sort")
 	case f.asJSON && f.output == "-":
 		return usage("-o - and --json both want standard output: name a file, or leave one out")
 	case f.about && (f.output != "" || f.filter != "" || f.jq != "" || f.sort != "" || against):
-		return usage("--about is of the whole file: it takes no filter, no comparison and no -o")
+		return usage("--about describes the whole file: it takes no filter, no sort, no comparison and no -o")
 	}
 	return nil
 }
@@ -134,7 +138,7 @@ func (a *app) rows(ctx context.Context, name string, f rowsFlags) error {
 			return err
 		}
 		if _, err := os.Stat(f.output); err == nil && dest.file != "" && !f.force {
-			return fail(exitState, "-o %s: this file is there already; --force replaces it", f.output)
+			return fail(exitState, "-o %s: this file already exists; --force replaces it", f.output)
 		}
 	}
 	file, err := a.openRows(ctx, name)
@@ -194,8 +198,8 @@ func (r *rowsRun) checkColumns(ctx context.Context) error {
 	return nil
 }
 
-// tellFields says which fields of a filter no row has: it is no mistake where rows may lack them. Where
-// a row has passed a filter without a negation, it has all of them.
+// tellFields says which fields of a filter no row has. That need not be a mistake, because rows may lack fields.
+// A row that matches a filter without negation has all of them.
 func (r *rowsRun) tellFields(ctx context.Context, f records.Filter, matched int64) error {
 	names, negated := f.Fields()
 	if len(names) == 0 || matched > 0 && !negated {
@@ -227,7 +231,7 @@ func (a *app) openRows(ctx context.Context, name string) (*records.File, error) 
 	return file, nil
 }
 
-// downloaded is a job whose result is on this disk.
+// downloaded returns a job whose result is on this disk.
 func (a *app) downloaded(ctx context.Context, name string) (job model.Job, err error) {
 	err = a.withSession(ctx, needs{jobs: true}, func(t *task) (err error) {
 		if err = t.ledger(ctx); err != nil {
@@ -355,7 +359,7 @@ func (r *rowsRun) sayState(p records.Profile) {
 		r.app.say("zonedeck: cannot be read: %s; the first is row %d%s", text.Counted(int(p.Damaged), "row"), p.First+1, sanitizeLine(why))
 	}
 	if p.More {
-		r.app.say("zonedeck: columns beyond the first %d are not told about", records.MaxColumns)
+		r.app.say("zonedeck: columns beyond the first %d are left out", records.MaxColumns)
 	}
 	r.app.say("zonedeck: %s in %s", text.Counted(int(p.Rows), "row"), sanitizeLine(r.file.Path()))
 }
@@ -398,7 +402,7 @@ func (r *rowsRun) finish(ctx context.Context, view records.View, matched *int64,
 			return err
 		}
 		if done.Skipped > 0 {
-			r.say("left out, because it cannot be read: %s; of the first, %s", text.Counted(int(done.Skipped), "row"), done.First)
+			r.say("left out as unreadable: %s; the first: %s", text.Counted(int(done.Skipped), "row"), done.First)
 		}
 		if done.Defused > 0 {
 			r.say("%s that a spreadsheet takes for a formula got an apostrophe; --raw-cells leaves them as they are", text.Counted(int(done.Defused), "cell"))

@@ -16,9 +16,10 @@ func (a *app) jobsShowCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "show ID",
-		Short: "Show a job of the ledger: its state, its rows, its last failure and its steps",
-		Long: `Shows what the ledger knows of a job; nothing is sent. Rows are those of the downloaded
-result: useful ones, error rows by their code and class, empty ones, and how many are billed.`,
+		Short: "Show a job of the ledger: its state, rows, last failure and steps",
+		Long: `Shows what the ledger knows about a job. Nothing is sent. The rows are those of
+the downloaded result: how many are useful, empty or billed, and the error rows
+by code and class.`,
 		Args: oneArg("the job to show, as 'zonedeck jobs list' names it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd.Context(), needs{jobs: true}, func(t *task) error {
@@ -137,8 +138,8 @@ func (a *app) jobsCancelCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cancel ID",
 		Short: "Ask the service to stop a job",
-		Long: `Asks the service to stop a job. What it has already collected may be billed, and a
-cancelled job cannot be resumed.`,
+		Long: `Asks the service to stop a job. What the job has collected so far may be billed.
+A cancelled job cannot be resumed.`,
 		Args: oneArg("the job to cancel, as 'zonedeck jobs list' names it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd.Context(), needs{jobs: true, reason: reason}, func(t *task) error {

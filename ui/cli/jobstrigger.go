@@ -44,10 +44,15 @@ func (a *app) jobsTriggerCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trigger NAME --input FILE|-|list:NAME",
 		Short: "Launch a job for a data set",
-		Long: `Launches a job for a data set, by its identifier or its name ('zonedeck datasets list'). The inputs are
-one value per line, CSV with a header, a JSON array or NDJSON; every row is checked against the fields
-of the data set before anything is sent, and a row that repeats another is sent once. The job is in
-the ledger before the request is sent, and it is never resent automatically.`,
+		Long: `Launches a job for a data set, named by its identifier or its name ('zonedeck
+datasets list').
+
+The inputs are one value per line, CSV with a header, a JSON array or NDJSON.
+Every row is checked against the fields of the data set before anything is sent,
+and repeated rows are sent once.
+
+The job is written to the ledger before the request is sent. The request is
+never resent automatically.`,
 		Args: oneArg("the data set to launch a job for"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(); err != nil {
@@ -74,21 +79,21 @@ the ledger before the request is sent, and it is never resent automatically.`,
 func (f *triggerFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.input, "input", "", "file with the inputs, - for standard input, or list:NAME for a saved list (required)")
-	fl.StringArrayVar(&f.columns, "map", nil, "COLUMN=FIELD of a CSV, or COLUMN= to leave one out; others are matched by their header")
-	fl.IntVar(&f.sample, "sample", 0, "launch the first N good rows alone")
-	fl.BoolVar(&f.onlyUnlaunched, "only-unlaunched", false, "leave out the inputs that jobs of the last hour have, as after a --sample; needs --again where the inputs of one are not known")
-	fl.BoolVar(&f.goodRows, "good-rows", false, "launch the good rows; the bad ones are kept in a file")
-	fl.StringVar(&f.rejects, "rejects", "", "with --good-rows: file for the bad rows (default: one in the downloads folder)")
-	fl.StringVar(&f.saveList, "save-list", "", "keep all good rows as a saved list of this name, which is not there yet")
-	fl.StringVar(&f.settings.Discover, "discover", "", "find records by this discovery of the data set")
-	fl.IntVar(&f.settings.LimitPerInput, "limit-per-input", 0, "records for an input at most")
-	fl.IntVar(&f.settings.LimitTotal, "limit", 0, "records at most")
-	fl.StringVar(&f.settings.Notify, "notify", "", "address that is called when the job has ended; inbox for one of this user's 'webhook listen'")
-	fl.StringVar(&f.settings.Endpoint, "endpoint", "", "address that the records are sent to; inbox for one of this user's 'webhook listen'")
-	fl.StringVar(&f.settings.Auth, "auth-header", "", "with --notify or --endpoint: reference of the secret (env:NAME, keyring:…, file:…, cmd:…) that is their whole Authorization header; by default what the inbox checks, where it alone is called")
-	fl.StringVar(&f.settings.Format, "format", "", "with --endpoint: "+strings.Join(model.DeliveryFormats(), ", "))
-	fl.BoolVar(&f.settings.Plain, "uncompressed", false, "with --endpoint: records are not compressed")
-	fl.BoolVar(&f.preview, "preview", false, "show columns and a sample of a deep lookup, which the service is asked for; launch nothing")
+	fl.StringArrayVar(&f.columns, "map", nil, "use a CSV column as this field: COLUMN=FIELD, or COLUMN= to leave it out; other columns are matched by their header (repeatable)")
+	fl.IntVar(&f.sample, "sample", 0, "launch only the first N good rows")
+	fl.BoolVar(&f.onlyUnlaunched, "only-unlaunched", false, "leave out inputs that jobs of the last hour have, for example after a --sample; needs --again if the inputs of one of these jobs are not known")
+	fl.BoolVar(&f.goodRows, "good-rows", false, "launch the good rows and keep the bad ones in a file")
+	fl.StringVar(&f.rejects, "rejects", "", "with --good-rows: file for the bad rows (default: a file in the downloads folder)")
+	fl.StringVar(&f.saveList, "save-list", "", "save all good rows as a new list of this name")
+	fl.StringVar(&f.settings.Discover, "discover", "", "discovery of the data set to find records by")
+	fl.IntVar(&f.settings.LimitPerInput, "limit-per-input", 0, "maximum number of records per input")
+	fl.IntVar(&f.settings.LimitTotal, "limit", 0, "maximum number of records")
+	fl.StringVar(&f.settings.Notify, "notify", "", "address for the service to call when the job has ended; inbox for an address of your 'zonedeck webhook listen'")
+	fl.StringVar(&f.settings.Endpoint, "endpoint", "", "address for the service to send the records to; inbox for an address of your 'zonedeck webhook listen'")
+	fl.StringVar(&f.settings.Auth, "auth-header", "", "with --notify or --endpoint: reference (env:NAME, keyring:…, file:…, cmd:…) to the secret that is their whole Authorization header (default: what the inbox checks, if only the inbox is called)")
+	fl.StringVar(&f.settings.Format, "format", "", "with --endpoint: format of the records: "+strings.Join(model.DeliveryFormats(), ", "))
+	fl.BoolVar(&f.settings.Plain, "uncompressed", false, "with --endpoint: send the records uncompressed")
+	fl.BoolVar(&f.preview, "preview", false, "ask the service for the columns and a sample of a deep lookup; launch nothing")
 	f.addLaunch(cmd)
 }
 
@@ -98,9 +103,9 @@ func (f *triggerFlags) check() error {
 	case f.input == "":
 		return usage("--input is missing: name a file, list:NAME, or - for standard input")
 	case f.preview && f.dryRun:
-		return usage("--preview asks the service, and --dry-run sends nothing: give one of them")
+		return usage("--preview asks the service and --dry-run sends nothing: give only one of them")
 	case f.rejects != "" && !f.goodRows:
-		return usage("--rejects needs --good-rows: without it no bad row is passed over")
+		return usage("--rejects needs --good-rows: without it, a bad row stops the launch")
 	default:
 		return nil
 	}
@@ -174,7 +179,7 @@ func (t *task) trigger(ctx context.Context, name string, f triggerFlags) error {
 	of := len(r.Inputs)
 	r.Inputs = rows.Sample(r.Inputs, f.sample)
 	if !d.Sends().Dataset && id != "" {
-		t.app.say("zonedeck: the contract does not show how a dataset is named: %q is kept in the ledger and not sent (dialect %s sends it)", id, dialect.WithDatasets())
+		t.app.say("zonedeck: the contract does not show how to name a data set: %q is kept in the ledger, but not sent (dialect %s sends it)", id, dialect.WithDatasets())
 	}
 	estimate, err := t.Client.Check(ctx, r)
 	if err != nil {
@@ -216,7 +221,7 @@ func (t *task) fillAuth(f *triggerFlags) {
 		return
 	}
 	s.Auth = ref
-	t.app.say("zonedeck: webhooks carry %s, by which the inbox verifies them (--auth-header '' sends none)", sanitizeLine(keystore.Ref(ref).Label()))
+	t.app.say("zonedeck: webhooks carry %s, so that the inbox can verify them (--auth-header '' sends none)", sanitizeLine(keystore.Ref(ref).Label()))
 }
 
 // shapeOf finds the data set and what its inputs are. Where the dialect does not send its name,
@@ -235,9 +240,9 @@ func (t *task) shapeOf(ctx context.Context, d dialect.Dialect, name string, f tr
 	}
 	switch {
 	case l.None():
-		t.app.say("zonedeck: what the inputs of %s are is not known; the service's list: %s", c.ID, sanitizeLine(l.Problem))
+		t.app.say("zonedeck: the fields of %s are not known; the service's list: %s", c.ID, sanitizeLine(l.Problem))
 	case l.Problem != "":
-		t.app.say("zonedeck: what the inputs are is from %s; the service's list: %s", l.Origin(t.Now()), sanitizeLine(l.Problem))
+		t.app.say("zonedeck: the fields are from %s; the service's list: %s", l.Origin(t.Now()), sanitizeLine(l.Problem))
 	}
 	m, err := c.Method(f.settings.Discover)
 	if err != nil {
@@ -291,11 +296,11 @@ func (t *task) leaveOut(ctx context.Context, r *model.TriggerRequest, again bool
 		return jobError(ctx, err)
 	}
 	if names := launched.UnknownNames(); names != "" && !again {
-		return usage("--only-unlaunched: the inputs of these jobs of the last hour are not known: %s; any of %d may be among them; nothing was sent; "+
-			"take out by hand what they have and launch the rest without --only-unlaunched, or add --again, which launches what no other job has", names, len(r.Inputs))
+		return usage("--only-unlaunched: the inputs of these jobs of the last hour are not known: %s; any of the %d inputs may be among them; nothing was sent; "+
+			"remove by hand what they have and launch the rest without --only-unlaunched, or add --again to launch what no other job has", names, len(r.Inputs))
 	}
 	t.sayEach(launched.Shared, func(s jobs.Shared) string {
-		return fmt.Sprintf("%s launched at %s as %s (%s), and left out", s.Words(len(r.Inputs)), s.Job.Created.Local().Format(time.DateTime), s.Job.ID, s.Job.State.Label())
+		return fmt.Sprintf("%s launched at %s as %s (%s) and left out", s.Words(len(r.Inputs)), s.Job.Created.Local().Format(time.DateTime), s.Job.ID, s.Job.State.Label())
 	})
 	if r.Inputs = launched.Left(r.Inputs); len(r.Inputs) == 0 {
 		return usage("--only-unlaunched: every input was launched within the last hour; nothing was sent")
