@@ -169,7 +169,7 @@ func (m *Model) againRead(msg againRead) tea.Cmd {
 	}
 	body := fmt.Sprintf("This launches %s of %s as another job on %s, with key %s: %s.", text.Counted(len(r.Inputs), "input"), msg.job.ID, datasetWords(r.Dataset), key.Name, msg.cost)
 	if msg.how == againRest {
-		body += fmt.Sprintf("\nOf %s %d gave nothing and %d an error.", text.Counted(msg.rest.Asked, "input"), msg.rest.Nothing, msg.rest.Failed)
+		body += fmt.Sprintf("\nOf %s, %d gave nothing and %d an error.", text.Counted(msg.rest.Asked, "input"), msg.rest.Nothing, msg.rest.Failed)
 		if n := msg.rest.Unmatched; n > 0 {
 			body += fmt.Sprintf(" %s could not be matched to an input, so some of these may have given data.", text.Counted(n, "row"))
 		}
@@ -183,7 +183,7 @@ func (m *Model) againRead(msg againRead) tea.Cmd {
 	case msg.job.SaidNotStarted():
 		body += "\nA person said that " + msg.job.ID + " had not started: if it did, the same inputs are billed a second time."
 	case msg.job.Forgotten():
-		body += "\nThe service accepted " + msg.job.ID + ", and did not know it when it was last asked: if it has billed it, the same inputs are billed a second time."
+		body += "\nThe service accepted " + msg.job.ID + ", but did not know it when it was last asked: if it billed that job, the same inputs are billed a second time."
 	case !msg.job.State.Final():
 		body += "\n" + msg.job.ID + " " + msg.job.State.Predicate() + ": the same inputs are billed a second time."
 	}
@@ -347,7 +347,7 @@ func (m *Model) await(j model.Job) tea.Cmd {
 	deps, now := m.deps, m.deps.Now
 	return kit.Do(kit.Jobs, &m.work.settle, m.deps.Ctx, func(ctx context.Context) tea.Msg {
 		job, err := deps.Ledger.AwaitHook(ctx, j.ID)
-		out := settled{name: j.ID, job: job, err: err, said: "its webhook is waited for until " + text.Clock(job.HookDue, now()) + "; nothing was sent"}
+		out := settled{name: j.ID, job: job, err: err, said: "waiting for its webhook until " + text.Clock(job.HookDue, now()) + "; nothing was sent"}
 		if err == nil && deps.FillHooks != nil {
 			if err := deps.fillHooks(ctx, &model.JobSettings{Notify: model.HookInbox}); err != nil {
 				out.said += "; none can come now: " + err.Error()

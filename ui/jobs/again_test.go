@@ -104,7 +104,7 @@ func TestOnlyWhatIsMissingIsLaunchedAgain(t *testing.T) {
 		s.Press("a")
 		s.Expect("Launch job-9 again", "the whole job", "20 inputs", "only what is missing", "change it first")
 		s.Press("o")
-		s.Expect("1 input of job-9", "Of 20 inputs 0 gave nothing and 1 an error.", "2 rows could not", "5 records that the service counted did not", "download the result again first")
+		s.Expect("1 input of job-9", "Of 20 inputs, 0 gave nothing and 1 an error.", "2 rows could not", "5 records that the service counted did not", "download the result again first")
 		s.Press("y")
 		if len(f.triggered) != 1 || f.triggered[0].Repeats != "job-9" || f.triggered[0].Inputs[0].URL != "https://a.test/3" || f.triggered[0].Settings.LimitPerInput != 3 {
 			t.Errorf("%+v", f.triggered)
@@ -241,7 +241,7 @@ func TestTheWebhookOfAJobThatMayHaveStartedIsWaitedFor(t *testing.T) {
 			f := &fakeLedger{jobs: []model.Job{job}, hooks: c.hooks}
 			flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
 				s.Press("s", "b")
-				s.Expect("job-7: its webhook is waited for until", c.said, "webhook", "due by", "if one comes, it")
+				s.Expect("job-7: waiting for its webhook until", c.said, "webhook", "due by", "if one comes, it")
 				s.After(31 * time.Minute)
 				s.Expect("was due by", "has not")
 			})

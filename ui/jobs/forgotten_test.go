@@ -58,7 +58,7 @@ func TestAForgottenJobIsLaunchedAgainWithAWarning(t *testing.T) {
 		s.Press("a")
 		s.Expect("the whole job", "the job has expired: no rows to compare with")
 		s.Press("w")
-		s.Expect("Launch it again?", "did not know it when it was", "the same inputs are billed a", "second time.")
+		s.Expect("Launch it again?", "did not know it when it was", "the same inputs are billed", "a second time.")
 	})
 }
 

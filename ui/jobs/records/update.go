@@ -373,7 +373,7 @@ func (p *Page) exported(msg exported) tea.Cmd {
 	}
 	words := fmt.Sprintf("%s in %s", text.Counted(int(msg.is.Rows), "row"), msg.name)
 	if msg.is.Skipped > 0 {
-		words += fmt.Sprintf("; left out, because it cannot be read: %s; of the first, %s", text.Counted(int(msg.is.Skipped), "row"), msg.is.First)
+		words += fmt.Sprintf("; left out as unreadable: %s; the first: %s", text.Counted(int(msg.is.Skipped), "row"), msg.is.First)
 	}
 	if msg.is.Defused > 0 {
 		words += fmt.Sprintf("; defused: %s", text.Counted(int(msg.is.Defused), "cell"))
