@@ -20,20 +20,22 @@ import (
 )
 
 func (a *app) driftCommand() *cobra.Command {
-	return group("drift", "What the fields of data sets and targets show over time, and whether that has changed",
+	return group("drift", "Watch the fields of data sets and targets for changes",
 		a.driftListCommand(), a.driftShowCommand(), a.driftCheckCommand(), a.driftAcceptCommand(), a.driftContractCommand())
 }
 
-// driftNeeds are those of the commands about drift.
+// driftNeeds are what the commands about drift need.
 func driftNeeds() needs { return needs{jobs: true} }
 
 func (a *app) driftListCommand() *cobra.Command {
 	var asJSON, silent bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the collectors: data sets with downloaded results, and targets with required fields",
-		Long: `Lists the collectors of the profile: those that gave no useful row in their last 3 runs or more,
-by the class of their failures, then those with drift, then the others. Nothing is sent.`,
+		Short: "List the collectors: data sets with results, targets with required fields",
+		Long: `Lists the collectors of the profile: data sets with downloaded results, and
+targets that were fetched with required fields. First come those without a
+useful row in their last 3 or more runs, by the class of their failures, then
+those with drift, then the others. Nothing is sent.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withSession(cmd.Context(), driftNeeds(), func(t *task) error {
@@ -48,12 +50,12 @@ by the class of their failures, then those with drift, then the others. Nothing 
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&silent, "silent", false, "only those without a useful row in their last 3 runs or more")
+	cmd.Flags().BoolVar(&silent, "silent", false, "list only those without a useful row in their last 3 or more runs")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
 
-// standings lists the collectors. A contract that cannot be read is told.
+// standings lists the collectors. It warns of a contract that cannot be read.
 func (t *task) standings(ctx context.Context) ([]drift.Standing, error) {
 	list, err := t.Client.Drift.List(ctx)
 	var fault *textfile.Error
@@ -139,7 +141,7 @@ func newDriftFindings(all []drift.Finding) []driftFindingJSON {
 	return out
 }
 
-// standsAs is how a collector stands, in a few words.
+// standsAs says how a collector stands, in a few words.
 func standsAs(s drift.Standing) string {
 	switch {
 	case s.Dead():
@@ -173,13 +175,13 @@ func (t *task) printStandings(list []drift.Standing, asJSON bool) error {
 		}{schemaVersion, out})
 	}
 	if len(list) == 0 {
-		t.app.say("zonedeck: no collector has a run yet: download the result of a job, or fetch with --require")
+		t.app.say("zonedeck: there is no collector yet: download the result of a job, or fetch with --require")
 		return nil
 	}
 	return printColumns(t.app.Stdout, rows)
 }
 
-// collector is the one that a name or an address is of.
+// collector finds the collector with a name or an address.
 func (t *task) collector(ctx context.Context, name string) (kind drift.Kind, id string, err error) {
 	c, err := t.Client.Drift.Named(ctx, name)
 	if err != nil {
@@ -192,7 +194,7 @@ func (a *app) driftShowCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "show NAME",
-		Short: "Show the fields of a collector: coverage now and before, over its runs, and what has changed",
+		Short: "Show the fields of a collector: their coverage over its runs, and what has changed",
 		Args:  oneArg("the data set, or the target or its address, as 'zonedeck drift list' names it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd.Context(), driftNeeds(), func(t *task) error {

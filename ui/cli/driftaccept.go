@@ -22,20 +22,23 @@ func (a *app) driftAcceptCommand() *cobra.Command {
 	var f driftAcceptFlags
 	cmd := &cobra.Command{
 		Use:   "accept NAME",
-		Short: "Accept what a collector gives now as the new normal, or take that back",
-		Long: `Later runs are compared with the newest run of the collector and those after it. Who accepted it, when and why
-is kept; --undo takes the newest acceptance back, and the runs since are judged as without it.
+		Short: "Accept the newest run of a collector as the new normal, or undo that",
+		Long: `From now on, runs are compared with the newest run of the collector and those
+after it. Who accepted it, when and why is recorded. --undo takes the newest
+acceptance back, and runs since then are judged as if it had not been made.
 
-What the contract of the collector asks for, or a fetch requires, is not accepted with it. Where the newest run
-does not give that either, it stays drift: that is exit 14, and what is left to do is said, with the lines of the
-contract that would have to change. --contract changes them, too, and leaves comments and every other line as they
-are; --undo does not change them back.
+This does not change what the contract of the collector asks for, or what a
+fetch requires. If the newest run does not give that, it stays drift (exit 14),
+and the command says what is left to do, with the lines of the contract that
+would have to change. --contract changes these lines too, and leaves comments and
+all other lines as they are. --undo does not change them back.
 
-A run that is like those before it, or accepted already, leaves nothing to accept: that is exit 2, and changes nothing.`,
+If the run is like those before it, or was accepted already, nothing changes:
+exit 2.`,
 		Args: oneArg("the data set, or the target or its address, as 'zonedeck drift list' names it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.undo && (f.reason != "" || f.contract) {
-				return usage("--undo takes no --reason and no --contract")
+				return usage("--undo takes neither --reason nor --contract")
 			}
 			return a.withSession(cmd.Context(), driftNeeds(), func(t *task) error {
 				return t.accept(cmd.Context(), args[0], f)
@@ -44,9 +47,9 @@ A run that is like those before it, or accepted already, leaves nothing to accep
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.reason, "reason", "", "why it is normal")
-	fl.BoolVar(&f.contract, "contract", false, "change the contract where it refuses the newest run, too")
+	fl.BoolVar(&f.contract, "contract", false, "also change the lines of the contract that refuse the newest run")
 	fl.BoolVar(&f.undo, "undo", false, "take the newest acceptance back")
-	fl.BoolVar(&f.json, "json", false, "print one JSON object: the collector as it stands then")
+	fl.BoolVar(&f.json, "json", false, "print one JSON object: the collector as it stands afterwards")
 	return cmd
 }
 
@@ -59,7 +62,7 @@ func (t *task) accept(ctx context.Context, name string, f driftAcceptFlags) erro
 		if err := t.Client.Drift.TakeBack(ctx, kind, id); err != nil {
 			return driftError(fmt.Errorf("%s: %w", sanitizeLine(id), err))
 		}
-		t.app.say("zonedeck: the newest acceptance of %s is taken back", sanitizeLine(id))
+		t.app.say("zonedeck: the newest acceptance of %s was taken back", sanitizeLine(id))
 	} else if err := t.acceptNewest(ctx, kind, id, f); err != nil {
 		return err
 	}
@@ -79,7 +82,7 @@ func (t *task) accept(ctx context.Context, name string, f driftAcceptFlags) erro
 	return exit(exitParsingDrift)
 }
 
-// standing is how a collector stands. A contract that cannot be read is told.
+// standing is how a collector stands. It warns of a contract that cannot be read.
 func (t *task) standing(ctx context.Context, kind drift.Kind, id string) (drift.Standing, error) {
 	d, err := t.Client.Drift.Show(ctx, kind, id)
 	var fault *textfile.Error
@@ -92,7 +95,7 @@ func (t *task) standing(ctx context.Context, kind drift.Kind, id string) (drift.
 	return d.Standing, nil
 }
 
-// acceptNewest accepts what the newest run gives and, where that is asked for, has the contract ask for no more.
+// acceptNewest accepts what the newest run gives and, with --contract, has the contract ask for no more.
 func (t *task) acceptNewest(ctx context.Context, kind drift.Kind, id string, f driftAcceptFlags) error {
 	amended, seq := false, int64(0)
 	if f.contract {
@@ -105,9 +108,9 @@ func (t *task) acceptNewest(ctx context.Context, kind drift.Kind, id string, f d
 	switch {
 	case errors.Is(err, drift.ErrRefused):
 		t.app.say("zonedeck: %s", sanitizeLine(err.Error()))
-		return nil // what is left is told
+		return nil // tellLeft says what is left
 	case amended && (errors.Is(err, drift.ErrNormal) || errors.Is(err, drift.ErrAccepted)):
-		return nil // it was the contract alone
+		return nil // only the contract was in the way
 	case err != nil:
 		return driftError(err)
 	}
@@ -135,24 +138,24 @@ func (t *task) amendContract(ctx context.Context, kind drift.Kind, id string) (c
 	if err := t.Client.Drift.WriteAmendment(a); err != nil {
 		return false, seq, driftError(err)
 	}
-	t.app.say("zonedeck: the contract %s is changed:", a.File)
+	t.app.say("zonedeck: the contract %s was changed:", a.File)
 	for _, l := range a.Lines {
 		t.app.say("  %s", sanitizeLine(l.String()))
 	}
 	return true, seq, nil
 }
 
-// tellLeft says what stays drift although the newest run is accepted, and what to do about it.
+// tellLeft says what stays drift though the newest run is accepted, and what to do about it.
 func (t *task) tellLeft(ctx context.Context, s drift.Standing) {
 	kind, id := s.Run.Kind, s.Run.Name
-	t.app.warn("%s stays drift, and 'drift check' exits 14: %s", sanitizeLine(s.Run.Ref), sanitizeLine(strings.Join(drift.Names(s.Left), ", ")))
+	t.app.warn("%s stays drift, and 'zonedeck drift check' exits 14: %s", sanitizeLine(s.Run.Ref), sanitizeLine(strings.Join(drift.Names(s.Left), ", ")))
 	contract, fetch := false, false
 	for _, f := range s.Left {
 		contract, fetch = contract || f.Contract, fetch || !f.Contract
 		t.app.say("  %s", driftLine(f))
 	}
 	if fetch {
-		t.app.say("zonedeck: the fetch requires what it did not find: give the next one a selector that matches, or leave that --require out and accept it then")
+		t.app.say("zonedeck: the fetch did not find what it requires: use a selector that matches in the next one, or leave that --require out, and accept that run")
 	}
 	if !contract {
 		return
@@ -167,6 +170,6 @@ func (t *task) tellLeft(ctx context.Context, s drift.Standing) {
 	for _, l := range a.Lines {
 		lines = append(lines, sanitizeLine(l.String()))
 	}
-	t.app.say("zonedeck: the contract %s asks for it. To have it ask for no more than this run gives, change %s:\n  %s\nzonedeck: 'zonedeck drift accept %s --contract' does that",
+	t.app.say("zonedeck: the contract %s asks for it. For it to ask for no more than this run gives, change %s:\n  %s\nzonedeck: 'zonedeck drift accept %s --contract' does that",
 		file, text.Counted(len(lines), "line"), strings.Join(lines, "\n  "), sanitizeLine(id))
 }

@@ -28,22 +28,28 @@ func (a *app) driftCheckCommand() *cobra.Command {
 	var f driftCheckFlags
 	cmd := &cobra.Command{
 		Use:   "check [NAME...]",
-		Short: "Check the newest runs, or a result, for drift: exit 14 with the fields named",
-		Long: `Holds the newest run of each collector, or of those that are named, against the good ones before it and its
-contract. A collector that gave no useful row in its last 3 runs or more fails, too. With --file it is the result in a file that is checked, and nothing is stored: a contract by
---contract needs no runs of this machine, and a NAME has it compared with those.
+		Short: "Check the newest runs, or a file with results, for drift",
+		Long: `Compares the newest run of each collector, or of the named ones, with the good
+runs before it and with its contract. A collector without a useful row in its
+last 3 or more runs fails too.
 
-Exit codes: 14 drift, and the fields are printed, or no useful row in 3 runs; 0 no drift; 1 something that was
-asked for could not be judged: no run is stored, its newest run has no useful row, the first one has nothing to be
-compared with, or its rows are too few. Without a NAME the last two are printed, and fail only if nothing was judged.`,
+--file checks the result in a file instead, and stores nothing. With --contract
+it needs no runs on this machine; with NAME it is compared with the runs of that
+collector.
+
+Exit codes: 14 drift, with the fields printed, or no useful row in 3 runs; 0 no
+drift; 1 something that was to be checked could not be judged: it has no stored
+run, its newest run has no useful row, its first run has nothing to be compared
+with, or it has too few rows. Without NAME, the last two are only printed, and
+fail only if nothing at all was judged.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case f.file == "" && (f.contract != "" || f.format != ""):
-				return usage("--contract and --format go with --file")
+				return usage("--contract and --format need --file")
 			case f.format != "" && !slices.Contains([]string{"json", "ndjson", "jsonl", "csv"}, f.format):
 				return usage("--format %q: give json, ndjson or csv", f.format)
 			case f.file != "" && len(args) > 1:
-				return usage("--file is the result of one collector; unexpected %q", args[1])
+				return usage("--file checks the result of one collector; unexpected %q", args[1])
 			case f.file != "" && len(args) == 0 && f.contract == "":
 				return usage("--file needs the NAME of its data set, or --contract")
 			}
@@ -53,9 +59,9 @@ compared with, or its rows are too few. Without a NAME the last two are printed,
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.file, "file", "", "a result of a job: JSON, NDJSON or CSV; - for standard input")
-	fl.StringVar(&f.format, "format", "", "the file's format (default: by its ending or its content)")
-	fl.StringVar(&f.contract, "contract", "", "with --file: the contract to hold it against (default: the collector's own)")
+	fl.StringVar(&f.file, "file", "", "file with the result of a job, JSON, NDJSON or CSV; - for standard input")
+	fl.StringVar(&f.format, "format", "", "json, ndjson or csv (default: by the file's ending or content)")
+	fl.StringVar(&f.contract, "contract", "", "with --file: contract to check it against (default: the collector's)")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
 	return cmd
 }
@@ -111,7 +117,7 @@ func newChecked(s drift.Standing) checkedJSON {
 	return out
 }
 
-// dead reports whether the collector gives nothing of use.
+// dead reports whether the collector no longer gives useful rows.
 func (c checkedJSON) dead() bool { return c.Silent >= drift.SilentRuns }
 
 func (t *task) checkDrift(ctx context.Context, names []string, f driftCheckFlags) error {
@@ -129,12 +135,12 @@ func (t *task) checkDrift(ctx context.Context, names []string, f driftCheckFlags
 		return err
 	}
 	if len(all) == 0 {
-		t.app.warn("not judged: no collector has a run")
+		t.app.warn("nothing was judged: no collector has a run")
 	}
 	return exit(checkedCode(all, len(names) > 0 || f.file != ""))
 }
 
-// checkedCode is the exit code of a check. Where something was asked for all of it has to be judged.
+// checkedCode is the exit code of a check. What was asked for by name has to be judged, all of it.
 func checkedCode(all []checkedJSON, asked bool) int {
 	judged, empty := 0, false
 	for _, c := range all {
@@ -181,13 +187,13 @@ func (t *task) printChecked(all []checkedJSON, asJSON bool) error {
 	return nil
 }
 
-// checkStored checks the newest runs of collectors, without names of all.
+// checkStored checks the newest runs of the named collectors, or of all if none is named.
 func (t *task) checkStored(ctx context.Context, names []string) ([]checkedJSON, error) {
 	if err := t.Client.SeeDue(ctx); err != nil { // a download that was stopped before it looked
-		t.app.warn("not every result is judged: %v", err)
+		t.app.warn("not every result was judged: %v", err)
 	}
 	list, err := t.Client.Drift.List(ctx)
-	var fault *textfile.Error // without a contract the check would say less than it was asked to
+	var fault *textfile.Error // a check without the contract would not be the one that was asked for
 	if err != nil && (len(names) == 0 || !errors.As(err, &fault)) {
 		return nil, err
 	}
@@ -217,7 +223,7 @@ func (t *task) checkStored(ctx context.Context, names []string) ([]checkedJSON, 
 	return out, nil
 }
 
-// idleContracts warns of contracts that judge nothing: a name may be written wrong.
+// idleContracts warns of contracts that judge nothing: their names may be misspelt.
 func (t *task) idleContracts(list []drift.Standing) error {
 	all, err := t.Client.Drift.Contracts()
 	if err != nil {
@@ -255,10 +261,10 @@ func (t *task) checkFile(ctx context.Context, names []string, f driftCheckFlags)
 		kind, id = contract.Kind, contract.Name
 	}
 	if kind != drift.Dataset {
-		return nil, usage("--file: a result is checked as one of a data set, and %s is a target", sanitizeLine(id))
+		return nil, usage("--file: only results of data sets can be checked, and %s is a target", sanitizeLine(id))
 	}
 	if contract != nil && contract.Name != id {
-		return nil, usage("--contract: %s is of %s, and not of %s", f.contract, sanitizeLine(contract.Name), sanitizeLine(id))
+		return nil, usage("--contract: %s is for %s, not for %s", f.contract, sanitizeLine(contract.Name), sanitizeLine(id))
 	}
 	if contract == nil {
 		var err error
@@ -309,14 +315,17 @@ func (a *app) driftContractCommand() *cobra.Command {
 	var write, force, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "contract NAME",
-		Short: "Print the contract of a collector, or the one that its first good run proposes",
-		Long: `A contract names the fields that a collector has to give: required ones, types, patterns, and the least coverage.
-Without one it prints what the first good run of the collector proposes; --write makes that the contract, a file to be
-edited as you like. A contract that is there is checked, and printed; only --write --force replaces it.`,
+		Short: "Print the contract of a collector, or propose one from its first good run",
+		Long: `A contract says which fields a collector has to give, with their types, patterns
+and minimum coverage.
+
+If there is a contract, it is checked and printed. If not, one is proposed from
+the first good run of the collector and printed; --write saves it to a file that
+you can edit. Only --write --force replaces an existing contract.`,
 		Args: oneArg("the data set, or the target or its address, as 'zonedeck drift list' names it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if force && !write {
-				return usage("--force goes with --write")
+				return usage("--force needs --write")
 			}
 			return a.withSession(cmd.Context(), driftNeeds(), func(t *task) error {
 				return t.contract(cmd.Context(), args[0], write, force, asJSON)
@@ -324,7 +333,7 @@ edited as you like. A contract that is there is checked, and printed; only --wri
 		},
 	}
 	cmd.Flags().BoolVar(&write, "write", false, "write the proposed contract to its file")
-	cmd.Flags().BoolVar(&force, "force", false, "with --write: replace the contract that is there")
+	cmd.Flags().BoolVar(&force, "force", false, "with --write: replace an existing contract")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
@@ -346,7 +355,7 @@ func (t *task) contract(ctx context.Context, name string, write, force, asJSON b
 			if err != nil {
 				return driftError(err)
 			}
-			t.app.say("zonedeck: the contract %s asks of %d fields", file, len(c.Fields))
+			t.app.say("zonedeck: the contract %s is about %d fields", file, len(c.Fields))
 			return t.printContract(have, asJSON)
 		case !errors.Is(err, fs.ErrNotExist):
 			return fail(exitState, "%w", err)
@@ -357,7 +366,7 @@ func (t *task) contract(ctx context.Context, name string, write, force, asJSON b
 		return driftError(err)
 	}
 	if !write {
-		t.app.say("zonedeck: there is no contract; this one is proposed, and --write keeps it in %s", file)
+		t.app.say("zonedeck: there is no contract; this is a proposal, and --write saves it in %s", file)
 		return t.printContract(drift.Propose(r), asJSON)
 	}
 	file, err = t.Client.Drift.WriteContract(r, force)
@@ -375,7 +384,7 @@ func (t *task) contract(ctx context.Context, name string, write, force, asJSON b
 	if err := t.app.printText(asJSON, name); err != nil {
 		return err
 	}
-	t.app.say("zonedeck: it is proposed from %s: edit it as you like", sanitizeLine(r.Ref))
+	t.app.say("zonedeck: this is a proposal from %s: edit it as you like", sanitizeLine(r.Ref))
 	return nil
 }
 
