@@ -31,41 +31,44 @@ func (a *app) mcpCommand() *cobra.Command {
 	var f mcpFlags
 	cmd := &cobra.Command{
 		Use:   "mcp",
-		Short: "Serve this console to an agent, by MCP on standard input and output, under your rules",
-		Long: `Serves the tools fetch, twin, diagnose, datasets, jobs, keys and history by MCP on standard
-input and output, until the client closes it or a signal ends it. The flags are the rules: what
-they do not allow is refused before anything is sent, and a flag that no profile can keep is refused
-at the start.
+		Short: "Serve this console to an agent over MCP, under your rules",
+		Long: `Serves the tools fetch, twin, diagnose, datasets, jobs, keys and history over MCP
+on standard input and output, until the client closes it or a signal ends it.
 
---max-cost counts fetches and jobs by the rates of their zones: what one may cost at most is held
-before it is sent, and of a job that was started it counts as the whole. A call whose price is not
-known is refused then, unless --allow-unpriced is given. A real account needs --max-cost. Without
---job-inputs no job can be started.
+The flags are the rules. What they do not allow is refused before anything is
+sent. A flag that no profile can comply with is refused at the start.
 
-Everything stands in Activity, marked, while it happens. Your jobs are followed meanwhile, as by
-'zonedeck jobs follow'; stderr says why if they cannot be.`,
+--max-cost counts fetches and jobs by the rates of their zones. The most that a
+call can cost is held back before it is sent; a job that was started counts as
+that whole amount. A call with an unknown price is then refused, unless
+--allow-unpriced is given. A real account needs --max-cost. Without --job-inputs
+no job can be started.
+
+All calls appear in Activity while they run, marked as the agent's. Your jobs are
+followed meanwhile, as by 'zonedeck jobs follow'. If they cannot be followed,
+stderr says why.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.serveMCP(cmd.Context(), f, cmd.Flags().Changed)
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringSliceVar(&f.profiles, "profiles", nil, "profiles that may be used, the usual one first (default: the profile in use)")
+	fl.StringSliceVar(&f.profiles, "profiles", nil, "profiles that may be used; the first is used unless a call names another (default: the profile in use)")
 	fl.StringSliceVar(&f.zones, "zones", nil, "zones that may be used (default: all)")
-	fl.StringSliceVar(&f.domains, "domains", nil, "hosts that may be fetched, *.HOST for those below one (default: all that the profile allows)")
-	fl.Float64Var(&f.maxCost, "max-cost", 0, "what all calls together may cost, in dollars by the rates of the zones")
-	fl.BoolVar(&f.unpriced, "allow-unpriced", false, "with --max-cost: allow calls whose price is not known, too; they do not count")
-	fl.IntVar(&f.inputs, "job-inputs", 0, "how many inputs the jobs that are started may have in all (default: none is started)")
+	fl.StringSliceVar(&f.domains, "domains", nil, "hosts that may be fetched; *.HOST for the hosts below HOST (default: all that the profile allows)")
+	fl.Float64Var(&f.maxCost, "max-cost", 0, "what all calls together may cost, in dollars, by the rates of the zones")
+	fl.BoolVar(&f.unpriced, "allow-unpriced", false, "with --max-cost: also allow calls with an unknown price; they are not counted")
+	fl.IntVar(&f.inputs, "job-inputs", 0, "how many inputs all started jobs together may have (default: no job can be started)")
 	adminFlag(cmd, &f.adminReason)
 	return cmd
 }
 
-// rules are those of the flags, of which given tells whether one was given. Its error names everything that is wrong with them.
+// rules are what the flags say; given tells whether a flag was given. The error names everything that is wrong with them.
 func (f mcpFlags) rules(given func(flag string) bool) (mcp.Rules, error) {
 	r := mcp.Rules{Profiles: unique(f.profiles), Zones: unique(f.zones), Cost: f.maxCost, Capped: given("max-cost"), Unpriced: f.unpriced, Inputs: f.inputs}
 	var wrong []error
 	for i, list := range [][]string{f.profiles, f.zones, f.domains} {
-		if flag := []string{"profiles", "zones", "domains"}[i]; given(flag) && len(list) == 0 { // as of an empty variable: it must not mean all
+		if flag := []string{"profiles", "zones", "domains"}[i]; given(flag) && len(list) == 0 { // for example from an empty variable: it must not mean all
 			wrong = append(wrong, fmt.Errorf("--%s is empty: name at least one, or leave it out for the default", flag))
 		}
 	}
@@ -94,7 +97,7 @@ func (f mcpFlags) rules(given func(flag string) bool) (mcp.Rules, error) {
 }
 
 // serveMCP runs the command. Every profile is opened before the client is served, so that a mistake in
-// the flags or the configuration is told at once.
+// the flags or the configuration is reported at once.
 func (a *app) serveMCP(ctx context.Context, f mcpFlags, given func(flag string) bool) error {
 	rules, err := f.rules(given)
 	if err != nil {
@@ -143,8 +146,8 @@ func (a *app) serveMCP(ctx context.Context, f mcpFlags, given func(flag string) 
 	return nil
 }
 
-// followMeanwhile follows the operator's jobs while an agent is served. It has a session of its own: what
-// happens to a job is no deed of the agent's. Nobody can be asked for a passphrase.
+// followMeanwhile follows the operator's jobs while an agent is served. It has a session of its own, because what
+// happens to a job is not the agent's doing. Nobody can be asked for a passphrase.
 func (a *app) followMeanwhile(ctx context.Context, name, reason string) {
 	o := a.options(needs{jobs: true, reason: reason})
 	o.Profile, o.Passphrase, o.Say = cmp.Or(name, o.Profile), nil, func(string, ...any) {}
@@ -164,8 +167,8 @@ func (a *app) followMeanwhile(ctx context.Context, name, reason string) {
 	}
 }
 
-// sayUnpriced names the zones of a profile by which a cap refuses every fetch, because no rate of them is
-// known: a key without access to billing is shown none when the account is added.
+// sayUnpriced names the zones of a profile whose fetches a cap refuses, because their rates are not known: a key
+// without access to billing is shown no rates when the account is added.
 func (a *app) sayUnpriced(p profile.Profile, allowed []string) {
 	var without []string
 	for _, z := range p.Zones {
@@ -182,9 +185,9 @@ func (a *app) sayUnpriced(p profile.Profile, allowed []string) {
 	}
 	measure := ""
 	if d, err := dialect.Find(p.Dialect); err == nil && d.ShowsCosts() {
-		measure = fmt.Sprintf("have it measured by a FINANCE or ADMIN key with 'zonedeck --profile %s zones rates --save --key NAME', ", p.Name)
+		measure = fmt.Sprintf("measure it by a FINANCE or ADMIN key with 'zonedeck --profile %s zones rates --save --key NAME', ", p.Name)
 	}
-	a.say("zonedeck: profile %s has no rate of %s: under --max-cost every fetch by it is refused. Write rate_per_1000 or rate_per_gb of the zone into the config file, %sor start with --allow-unpriced",
+	a.say("zonedeck: profile %s has no rate for %s: under --max-cost, fetches by such a zone are refused. Write its rate_per_1000 or rate_per_gb into the config file, %sor start with --allow-unpriced",
 		p.Name, names, measure)
 }
 
@@ -200,7 +203,7 @@ func (a *app) openAgent(ctx context.Context, name, reason string, capped bool) (
 		a.say("zonedeck: %s", sanitizeLine(n))
 	}
 	if err == nil && !capped && !console.Base().Local {
-		err = errors.Join(usage("--max-cost is missing: say what an agent may spend by profile %q, like --max-cost 2.50", console.Base().Name), console.Close(ctx))
+		err = errors.Join(usage("--max-cost is missing: say what an agent may spend by profile %q, for example --max-cost 2.50", console.Base().Name), console.Close(ctx))
 	}
 	return console, err
 }

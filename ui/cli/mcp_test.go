@@ -351,8 +351,8 @@ func TestWhatACapRefusesWithoutARateIsSaidAtTheStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ flags, dialect, rate, says string }{
-		{"--max-cost 1", "brightdata", "", "profile acme has no rate of unlocker1: under --max-cost every fetch by it is refused. Write rate_per_1000 or rate_per_gb of the zone into the config file, have it measured by a FINANCE or ADMIN key with 'zonedeck --profile acme zones rates --save --key NAME', or start with --allow-unpriced"},
-		{"--max-cost 1", "documented", "", "of the zone into the config file, or start with --allow-unpriced"},
+		{"--max-cost 1", "brightdata", "", "profile acme has no rate for unlocker1: under --max-cost, fetches by such a zone are refused. Write its rate_per_1000 or rate_per_gb into the config file, measure it by a FINANCE or ADMIN key with 'zonedeck --profile acme zones rates --save --key NAME', or start with --allow-unpriced"},
+		{"--max-cost 1", "documented", "", "Write its rate_per_1000 or rate_per_gb into the config file, or start with --allow-unpriced"},
 		{"--max-cost 1 --allow-unpriced", "documented", "", ""},
 		{"--max-cost 1", "documented", "rate_per_1000 = 1.5\n", ""},
 	} {
@@ -366,7 +366,7 @@ func TestWhatACapRefusesWithoutARateIsSaidAtTheStart(t *testing.T) {
 		run.Args = append([]string{"mcp", "--profiles", "acme"}, strings.Fields(c.flags)...)
 		run.Stdin, run.Stdout, run.Stderr = strings.NewReader(""), io.Discard, &stderr
 		code := Main(t.Context(), run)
-		if said := strings.Contains(stderr.String(), "has no rate of"); code != exitOK || said != (c.says != "") || !strings.Contains(stderr.String(), c.says) {
+		if said := strings.Contains(stderr.String(), "has no rate for"); code != exitOK || said != (c.says != "") || !strings.Contains(stderr.String(), c.says) {
 			t.Errorf("%s %s %q: exit %d, %s", c.flags, c.dialect, c.rate, code, &stderr)
 		}
 	}

@@ -20,7 +20,7 @@ import (
 )
 
 func (a *app) webhookCommand() *cobra.Command {
-	return group("webhook", "Receive webhooks, and look at those that came",
+	return group("webhook", "Receive webhooks, and look at those that were received",
 		a.webhookListenCommand(), a.webhookListCommand(), a.webhookShowCommand(), a.webhookMarkCommand(), a.webhookReplayCommand())
 }
 
@@ -33,18 +33,25 @@ func (a *app) webhookListenCommand() *cobra.Command {
 	var f listenFlags
 	cmd := &cobra.Command{
 		Use:   "listen",
-		Short: "Receive webhooks until it is interrupted",
-		Long: `Stores the bytes of each webhook, then answers, and works on it afterwards: who sent it, by what
-[[webhook.verify]] of the configuration says; its job; and the state of that, by asking the service.
-Nothing that a webhook says is believed. One line says where it listens, and one each webhook that was
-worked on or came once more. Those that are refused because they are too large, or the inbox or the disk is
-full, are said on stderr: the first, then every minute and at the end how many. Meanwhile the jobs of all
-profiles are followed, as by 'zonedeck jobs follow', so that one whose webhook does not come in time is
-asked about; stderr says why if they cannot be. It ends with 0 when it is interrupted or gets SIGTERM.
+		Short: "Receive webhooks until interrupted",
+		Long: `Stores the bytes of each webhook and answers, and only then processes it: checks
+who sent it, as [[webhook.verify]] in config.toml says, finds its job, and asks
+the service for the state of that job. What a webhook says is never believed.
 
-It listens on this machine alone unless --allow-remote is given. For a service that cannot reach it,
-set public_url in [webhook] to the address of a tunnel or a proxy that leads there. 0.0.0.0 is every
-address of IPv4, [::] of IPv6; :PORT is both.`,
+The first line of output says where it listens. Then comes one line for each
+webhook that was processed or came again. Webhooks that are refused because they
+are too large, or because the inbox or the disk is full, are reported on stderr:
+the first one, then how many every minute and at the end.
+
+Meanwhile the jobs of all profiles are followed, as by 'zonedeck jobs follow', so
+that the service is asked about jobs whose webhook does not come in time. If they
+cannot be followed, stderr says why. It runs until it is interrupted or gets
+SIGTERM, and then exits with 0.
+
+It listens on this machine only, unless --allow-remote is given. If the service
+cannot reach this machine, set public_url in [webhook] to the address of a tunnel
+or proxy that leads to it. 0.0.0.0 means all IPv4 addresses, [::] all IPv6
+addresses, and :PORT both.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withSession(cmd.Context(), needs{jobs: true, reason: f.reason}, func(t *task) error {
@@ -56,10 +63,10 @@ address of IPv4, [::] of IPv6; :PORT is both.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.address, "address", "", "HOST:PORT to listen at, port 0 for any (default: address of [webhook], else "+webhook.DefaultAddress+")")
-	fl.BoolVar(&f.allowRemote, "allow-remote", false, "let --address be one that other machines reach")
+	fl.StringVar(&f.address, "address", "", "HOST:PORT to listen on, port 0 for any free port (default: address in [webhook], else "+webhook.DefaultAddress+")")
+	fl.BoolVar(&f.allowRemote, "allow-remote", false, "allow an --address that other machines can reach")
 	adminFlag(cmd, &f.reason)
-	fl.BoolVar(&f.json, "json", false, "print one JSON object a line")
+	fl.BoolVar(&f.json, "json", false, "print one JSON object per line")
 	return cmd
 }
 
@@ -140,7 +147,7 @@ func (t *task) listen(ctx context.Context, f listenFlags) error {
 		}
 	}()
 	if err := webhook.Local(address); err != nil {
-		t.app.warn("%s; whoever does can send webhooks, and they are in the inbox whoever sent them", err)
+		t.app.warn("%s; whoever does can send webhooks, and all of them go into the inbox", err)
 	}
 	if err := lines.begin(r.URL()); err != nil {
 		return err
@@ -154,11 +161,11 @@ func (t *task) listen(ctx context.Context, f listenFlags) error {
 	}()
 	reading.Go(func() { t.KeepReading(running, func(says string) { t.app.warn("%s", sanitizeLine(says)) }) })
 	if !d.AsksForJobs() {
-		t.app.say("zonedeck: the contract does not show how to ask for a job's state: webhooks are stored and verified, and the jobs of profile %s stay as they are", sanitizeLine(p.Name))
+		t.app.say("zonedeck: the contract does not show how to ask for a job's state: webhooks are stored and verified, but the jobs of profile %s stay as they are", sanitizeLine(p.Name))
 	}
 	told := t.app.warnOfJobs()
 	keepFollowing(running, func() error { return t.Client.Follow(running, told) }, func(err error) {
-		t.app.warn("the jobs are not followed, and webhooks are received all the same: %s", oneLine(err))
+		t.app.warn("jobs are not followed, but webhooks are received: %s", oneLine(err))
 	})
 	if ctx.Err() != nil { // the way a service is ended
 		return nil
@@ -190,21 +197,21 @@ func keepFollowing(ctx context.Context, follow func() error, say func(error)) {
 	}
 }
 
-// warnOfInbox says what was wrong with the inbox's files.
+// warnOfInbox warns of what was wrong with the inbox's files.
 func (t *task) warnOfInbox() {
 	if notice := t.InboxNotice(); notice != "" {
 		t.app.warn("%s", sanitizeLine(notice))
 	}
 }
 
-// listenError is why nothing can be received at an address.
+// listenError says why nothing can be received at an address.
 func listenError(address string, err error) error {
 	busy := (*webhook.BusyError)(nil)
 	switch {
 	case errors.Is(err, webhook.ErrNotLoopback):
-		return usage("--address %s: %w; --allow-remote lets it listen there", address, webhook.ErrNotLoopback)
+		return usage("--address %s: %w; --allow-remote allows that", address, webhook.ErrNotLoopback)
 	case errors.As(err, &busy):
-		return fail(exitState, "%w; end that one first", err)
+		return fail(exitState, "%w; stop that one first", err)
 	case errors.As(err, new(*net.AddrError)), errors.As(err, new(*net.OpError)):
 		return fail(exitState, "--address: %w", err)
 	default:
@@ -252,7 +259,7 @@ func (l *hookLines) print(e webhook.Event) {
 		at := d.Last.UTC().Format(time.RFC3339)
 		line := fmt.Sprintf("%s  %s  %s  %s", at, d.ID, d.Verdict, cmp.Or(d.Job, "no job"))
 		if e.Duplicate {
-			line = fmt.Sprintf("%s  %s  came once more (%d times so far)", at, d.ID, d.Seen)
+			line = fmt.Sprintf("%s  %s  came again (%d times so far)", at, d.ID, d.Seen)
 		} else {
 			line += "  " + sanitizeLine(strings.Trim(d.Why+"; "+d.Outcome, "; "))
 		}
@@ -263,7 +270,7 @@ func (l *hookLines) print(e webhook.Event) {
 	}
 }
 
-// refused says what is not stored: nobody but the sender would know.
+// refused says what was not stored. Otherwise only the sender would know.
 func (l *hookLines) refused(r model.HookRefusals) {
 	l.task.app.warn("%s", r.Text(func(t time.Time) string { return t.UTC().Format(time.RFC3339) }))
 }
@@ -295,8 +302,11 @@ func (a *app) webhookListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the webhooks of the inbox, newest first",
-		Long: `--filter takes what the console takes after "/": words that must all occur, and verdict:, from: (the
-beginning of the sender's address), job: (job:- for none), dataset: and since:, as in
+		Long: `Lists the webhooks of the inbox, newest first.
+
+--filter takes what "/" takes in the console, and two terms more: words that must
+all occur, and the terms verdict:, from: (the beginning of the sender's address),
+job: (job:- for none), dataset: and since:, for example
 --filter 'verdict:rejected from:192.0.2. since:2h'.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -313,8 +323,8 @@ beginning of the sender's address), job: (job:- for none), dataset: and since:, 
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	cmd.Flags().StringVar(&filter, "filter", "", "only webhooks that match: words, and "+strings.Join(webhook.Terms(), ", "))
-	cmd.Flags().IntVar(&limit, "limit", 1000, "how many of the newest webhooks; 0 for all")
+	cmd.Flags().StringVar(&filter, "filter", "", "list only webhooks that match all words and terms, such as "+strings.Join(webhook.Terms(), ", "))
+	cmd.Flags().IntVar(&limit, "limit", 1000, "how many of the newest webhooks to list; 0 for all")
 	return cmd
 }
 
@@ -357,7 +367,7 @@ func (t *task) listHooks(ctx context.Context, in *webhook.Inbox, f model.HookFil
 	return printColumns(t.app.Stdout, rows)
 }
 
-// onePast is the limit with one more, which tells that there are others.
+// onePast is one more than the limit, to tell whether there are more.
 func (l hookList) onePast() int {
 	if l.limit == 0 {
 		return 0
@@ -365,7 +375,7 @@ func (l hookList) onePast() int {
 	return l.limit + 1
 }
 
-// sayHidden says that webhooks are not listed: cut by the limit, or hidden by the filter.
+// sayHidden says that webhooks are not listed: cut off by the limit, or hidden by the filter.
 func (t *task) sayHidden(l hookList, listed, total int, cut bool) {
 	switch {
 	case cut && !l.filtered:
@@ -414,7 +424,7 @@ func (a *app) webhookShowCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "show ID",
-		Short: "Show a webhook: who sent it, its headers, what came of it",
+		Short: "Show a webhook: its sender, its headers, and what came of it",
 		Args:  oneArg("the webhook to show, as 'zonedeck webhook list' names it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withInbox(cmd.Context(), func(t *task, in *webhook.Inbox) error {
@@ -467,7 +477,7 @@ func (a *app) webhookMarkCommand() *cobra.Command {
 	var off, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "mark ID",
-		Short: "Bookmark a webhook, so that it is not cleaned up",
+		Short: "Bookmark a webhook, so that it is never cleaned up",
 		Args:  oneArg("the webhook to bookmark, as 'zonedeck webhook list' names it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withInbox(cmd.Context(), func(t *task, in *webhook.Inbox) error {
@@ -481,7 +491,7 @@ func (a *app) webhookMarkCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&off, "off", false, "take the bookmark away")
+	cmd.Flags().BoolVar(&off, "off", false, "remove the bookmark")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }

@@ -23,15 +23,18 @@ func (a *app) webhookReplayCommand() *cobra.Command {
 	var f replayFlags
 	cmd := &cobra.Command{
 		Use:   "replay ID --to ADDRESS",
-		Short: "Send a webhook once more, to an address of this machine",
-		Long: `Sends the bytes as they came, with the headers that came with them; values of secret headers are not
-kept, and not sent. --body sends those of a file in their place, as another delivery. --sign signs anew
-by the first [[webhook.verify]] that has a signing secret, with the time of now. An address of another
-machine is refused, and no redirect is followed. Exit 1 if the receiver does not answer with success.`,
+		Short: "Send a webhook again, to an address of this machine",
+		Long: `Sends the bytes and headers of a webhook as they came, except secret headers:
+their values are not kept. --body sends the bytes of a file instead, as another
+delivery. --sign signs anew, with the present time, by the first
+[[webhook.verify]] that has a signing secret.
+
+An address of another machine is refused, and redirects are not followed. Exit
+code 1: the receiver did not answer with success.`,
 		Args: oneArg("the webhook to replay, as 'zonedeck webhook list' names it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.to == "" {
-				return usage("--to is missing: name an address of this machine, like http://127.0.0.1:8080/hook")
+				return usage("--to is missing: name an address of this machine, for example http://127.0.0.1:8080/hook")
 			}
 			return a.withInbox(cmd.Context(), func(t *task, in *webhook.Inbox) error {
 				return t.replay(cmd.Context(), in, args[0], f)
@@ -39,8 +42,8 @@ machine is refused, and no redirect is followed. Exit 1 if the receiver does not
 		},
 	}
 	cmd.Flags().StringVar(&f.to, "to", "", "address of this machine to send it to (required)")
-	cmd.Flags().StringVar(&f.body, "body", "", "send the bytes of this file in place of the original ones")
-	cmd.Flags().BoolVar(&f.sign, "sign", false, "sign anew")
+	cmd.Flags().StringVar(&f.body, "body", "", "send the bytes of this file instead of the original ones")
+	cmd.Flags().BoolVar(&f.sign, "sign", false, "sign the webhook anew")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object")
 	return cmd
 }
@@ -65,7 +68,7 @@ func (t *task) replay(ctx context.Context, in *webhook.Inbox, id string, f repla
 		return fail(exitNetwork, "%w", err)
 	}
 	if len(got.Without) > 0 {
-		t.app.say("zonedeck: sent without %s: the values are not kept", sanitizeLine(strings.Join(got.Without, ", ")))
+		t.app.say("zonedeck: sent without %s: their values are not kept", sanitizeLine(strings.Join(got.Without, ", ")))
 	}
 	if f.json {
 		err = t.app.printJSON(struct {
@@ -88,7 +91,7 @@ func (t *task) replay(ctx context.Context, in *webhook.Inbox, id string, f repla
 	return exit(code)
 }
 
-// fillHooks puts an address of the inbox where it was asked for.
+// fillHooks puts an address of the inbox wherever 'inbox' was asked for.
 func (t *task) fillHooks(ctx context.Context, s *model.JobSettings) error {
 	warning, err := t.FillHooks(ctx, s)
 	t.warnOfInbox()
