@@ -23,7 +23,7 @@ func (a *app) profilesCommand() *cobra.Command {
 		a.profilesListCommand(), a.profilesAddCommand(), a.profilesEditCommand(), a.profilesRemoveCommand(), a.profilesCheckCommand())
 }
 
-// profileFlags are what describes an account on the command line.
+// profileFlags describe an account on the command line.
 type profileFlags struct {
 	name, dialect, key, level, keyRef, store, account, prefix, ca, color string
 	zones, allow                                                         []string
@@ -35,21 +35,21 @@ type profileFlags struct {
 func (f *profileFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.dialect, "dialect", "", "what the service is known to do beyond the contract: "+strings.Join(dialect.Names(), " or "))
-	fl.StringVar(&f.key, "key", "", "name of the key in the inventory (default: that of the profile)")
-	fl.StringVar(&f.level, "level", "", "level of the key: ADMIN, FINANCE, OPS, LIMIT or USER (default: what it is seen to be allowed)")
-	fl.StringVar(&f.keyRef, "key-ref", "", "where the value is of a key that the inventory does not have: env:NAME, cmd:…, keyring:service/name or file:NAME; without it the value of such a key is read from standard input and stored")
-	fl.StringVar(&f.store, "store", "", "where secrets are stored: keyring or file (default: the keyring if it answers, else an encrypted file)")
+	fl.StringVar(&f.key, "key", "", "name of the key in the inventory (default: the profile's key; for a new profile, its name)")
+	fl.StringVar(&f.level, "level", "", "level of the key: ADMIN, FINANCE, OPS, LIMIT or USER (default: judged by what the service lets it do)")
+	fl.StringVar(&f.keyRef, "key-ref", "", "for a key that the inventory does not have: reference to its value, env:NAME, cmd:…, keyring:service/name or file:NAME (default: the value is read from standard input and stored)")
+	fl.StringVar(&f.store, "store", "", "where to store secrets: keyring or file (default: the keyring if it answers, else encrypted files)")
 	fl.StringVar(&f.account, "account", "", "account id (default: what the service says)")
-	fl.StringVar(&f.prefix, "prefix", "", "word that proxy usernames begin with (default: the dialect's)")
+	fl.StringVar(&f.prefix, "prefix", "", "first word of proxy usernames (default: the dialect's)")
 	fl.StringVar(&f.ca, "ca", "", "file with the proxy's CA certificate (default: what the service publishes)")
 	fl.StringVar(&f.color, "color", "", "colour of the name on the screen: "+strings.Join(profile.Colors(), ", "))
-	fl.StringSliceVar(&f.zones, "zones", nil, "zones to take (default: every zone that the account lists)")
-	fl.StringSliceVar(&f.allow, "allow-domain", nil, "target that may be fetched, as shop.example.com or *.example.com (default: every target)")
-	fl.Var(&f.maxJobCost, "max-job-cost", "refuse jobs if the upper end of their estimate is more dollars, or is not known (default: no cap)")
-	fl.BoolVar(&f.noZones, "no-zones", false, "take no zones")
-	fl.BoolVar(&f.noCA, "no-ca", false, "take no CA certificate")
-	fl.BoolVar(&f.readOnly, "read-only", false, "refuse what changes something; =false switches it off")
-	fl.BoolVar(&f.unchecked, "unchecked", false, "ask the service nothing: save what the flags say")
+	fl.StringSliceVar(&f.zones, "zones", nil, "zones to add (default: every zone that the account lists)")
+	fl.StringSliceVar(&f.allow, "allow-domain", nil, "target that may be fetched, for example shop.example.com or *.example.com (default: every target)")
+	fl.Var(&f.maxJobCost, "max-job-cost", "refuse jobs if the upper end of their estimate is above this many dollars, or unknown (default: no cap)")
+	fl.BoolVar(&f.noZones, "no-zones", false, "add no zones")
+	fl.BoolVar(&f.noCA, "no-ca", false, "save no CA certificate")
+	fl.BoolVar(&f.readOnly, "read-only", false, "refuse everything that changes something; =false switches this off")
+	fl.BoolVar(&f.unchecked, "unchecked", false, "save what the flags say without asking the service")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
 	adminFlag(cmd, &f.adminReason)
 }
@@ -58,15 +58,19 @@ func (a *app) profilesAddCommand() *cobra.Command {
 	var f profileFlags
 	cmd := &cobra.Command{
 		Use:   "add NAME",
-		Short: "Add an account: from a key and an address, the rest is asked for",
-		Long: `Adds a profile to the config file. With a dialect that lists accounts, a key and --base-url are
-enough (--base-url is that dialect's public address by default): the account id, the zones with product, rate and
-password, and the proxy's certificate are asked for, and each is checked. --proxy-host HOST:PORT
-names the proxy where the dialect does not.
+		Short: "Add an account from a key and an address",
+		Long: `Adds a profile to the config file. With a dialect that lists accounts, a key and
+--base-url are enough (by default, --base-url is that dialect's public address).
+The service is then asked for the account id, the zones with their products,
+rates and passwords, and the proxy's certificate, and each is checked.
+--proxy-host HOST:PORT names the proxy if the dialect does not.
 
-The key's value is read from standard input, never from an argument, and goes into the keyring or an
-encrypted file; --key-ref leaves it where it is. Nothing is written before everything has been asked,
-and a key that is refused is not saved. Exit code 1: it is saved, and a check failed. What is written when the config file cannot be is undone.`,
+The value of the key is read from standard input, never from an argument. It
+goes into the keyring or an encrypted file, unless --key-ref says where it is.
+
+Nothing is written before all answers are there, and a key that the service
+refuses is not saved. If the config file cannot be written, what was written
+before it is undone. Exit code 1: the account was saved, but a check failed.`,
 		Args: usageArgs(oneArg("the name of the new profile")),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.name, f.readOnlySaid = args[0], cmd.Flags().Changed("read-only")
@@ -82,7 +86,7 @@ func (t *task) addProfile(ctx context.Context, f profileFlags) error {
 	known, _ := t.Configured()
 	for _, k := range known {
 		if k.Name == f.name {
-			return usage("profile %q already exists: change it with 'zonedeck profiles edit', or write another name", f.name)
+			return usage("profile %q already exists: change it with 'zonedeck profiles edit', or choose another name", f.name)
 		}
 	}
 	return t.saveProfile(ctx, f, account.Draft{Profile: p})
@@ -121,7 +125,7 @@ func (t *task) saveProfile(ctx context.Context, f profileFlags, d account.Draft)
 			return err
 		}
 	} else if refused != nil && !f.unchecked {
-		t.app.say("zonedeck: nothing is asked of the service: %s", oneLine(refused))
+		t.app.say("zonedeck: the service is not asked: %s", oneLine(refused))
 	}
 	if err := d.Profile.Validate(); err != nil {
 		return usage("%w", err)
@@ -131,7 +135,7 @@ func (t *task) saveProfile(ctx context.Context, f profileFlags, d account.Draft)
 	}
 	t.sayReadOnly(d.Profile)
 	if before, _ := t.Configured(); d.Before == nil && len(before) == 0 { // as they were read
-		t.app.say("zonedeck: profile %s is the default now: where no other is named, commands and the console use it", d.Profile.Name)
+		t.app.say("zonedeck: profile %s is now the default: commands and the console use it unless another is named", d.Profile.Name)
 	}
 	if d.Key.Level == model.LevelAdmin {
 		t.app.warn("key %s is ADMIN, which is for people: commands refuse it without --admin-reason (contract 5.4)", d.Key.Name)
@@ -200,8 +204,8 @@ func (t *task) describeDraft(f profileFlags, d *account.Draft) error {
 		p.ReadOnly = f.readOnly
 	}
 	switch {
-	case f.allow != nil && len(f.allow) == 0: // as of an empty variable
-		return usage("--allow-domain is empty: name a target; to allow every one leave it out of 'profiles add', and give 'profiles edit' --clear allow-domain")
+	case f.allow != nil && len(f.allow) == 0: // for example from an empty variable
+		return usage("--allow-domain is empty: name a target; to allow every target, leave it out of 'profiles add', or give 'profiles edit' --clear allow-domain")
 	case f.allow != nil:
 		p.AllowedDomains = f.allow
 	}
@@ -209,7 +213,7 @@ func (t *task) describeDraft(f profileFlags, d *account.Draft) error {
 	switch f.store {
 	case "", keystore.SchemeKeyring, keystore.SchemeFile:
 	default:
-		return usage("--store is keyring or file")
+		return usage("--store %q: give keyring or file", f.store)
 	}
 	if _, err := model.ParseLevel(f.level); err != nil {
 		return usage("--level: %w", err)
@@ -225,7 +229,7 @@ func (t *task) draftKey(ctx context.Context, f *profileFlags, d *account.Draft) 
 	case recorded && f.keyRef != "" && f.keyRef != known.Secret:
 		return value, usage("the inventory already has a key %s, %s: leave out --key-ref to use it, or name another key", known.Name, cmp.Or(keystore.Ref(known.Secret).Label(), "without a reference"))
 	case recorded && f.level != "" && known.Level != d.Key.Level:
-		return value, usage("the inventory says %s for key %s: leave out --level, or name another key", known.Level, known.Name)
+		return value, usage("the inventory has level %s for key %s: leave out --level, or name another key", known.Level, known.Name)
 	case recorded:
 		d.Key = known
 	}
@@ -245,7 +249,7 @@ func (t *task) draftKey(ctx context.Context, f *profileFlags, d *account.Draft) 
 	return value, nil
 }
 
-// nameError is a refusal of a key's name, or of its value as it stands, as a mistake of usage, or nil.
+// nameError turns a refusal of a key's name, or of its value as it stands, into a usage error. It is nil for any other error.
 func nameError(err error) error {
 	if errors.Is(err, keystore.ErrKeyFields) || errors.Is(err, keystore.ErrKeyValue) {
 		return usage("%w", err)
@@ -268,7 +272,7 @@ func keyError(ctx context.Context, k model.Key, err error) error {
 	}
 }
 
-// store is where secrets go. It says so where that was not asked for.
+// store is where secrets go. It warns if that is not the keyring and the operator did not choose.
 func (t *task) store(ctx context.Context, f *profileFlags) (scheme string, err error) {
 	if f.store != "" {
 		return f.store, nil
@@ -281,7 +285,7 @@ func (t *task) store(ctx context.Context, f *profileFlags) (scheme string, err e
 		f.store = keystore.SchemeFile
 		t.app.warn("secrets go into encrypted files, because the keyring does not answer: %s", oneLine(err))
 		if p, _, err := t.Resolver.Protection(); err != nil || p == keystore.Unprotected {
-			t.app.warn("the key to those files is protected by its permissions alone: 'zonedeck secrets protect' locks it")
+			t.app.warn("only file permissions protect the key to those files: 'zonedeck secrets protect' locks it")
 		}
 	}
 	return f.store, nil
@@ -292,7 +296,7 @@ func (t *task) takeFound(ctx context.Context, f *profileFlags, d *account.Draft,
 	if err := found.Disputes(d.Key); err != nil {
 		way := "give --level " + found.Seen()
 		if _, recorded := t.Inventory.Get(d.Key.Name); recorded {
-			way = "correct it in keys.toml, or in the console's Keys"
+			way = "correct it in keys.toml, or in the Keys tab of the console"
 		}
 		return fail(exitLint, "%w: %s. Nothing was saved", err, way)
 	}
@@ -318,8 +322,8 @@ func (t *task) takeFound(ctx context.Context, f *profileFlags, d *account.Draft,
 	return takeZones(d, found, f.zones, scheme)
 }
 
-// takeZones puts zones of the account into a draft: those that are named or, without names, all.
-// Zones that the profile has already keep their references.
+// takeZones puts zones of the account into a draft: the named ones or, without names, all. Zones that
+// the profile already has keep their references.
 func takeZones(d *account.Draft, found account.Found, names []string, scheme string) error {
 	p := &d.Profile
 	missing := map[string]bool{}

@@ -42,7 +42,7 @@ func (t *task) listProfiles(asJSON bool) error {
 		}{schemaVersion, byDefault, list})
 	}
 	if len(list) == 0 {
-		t.app.say("zonedeck: no profile is configured: 'zonedeck profiles add NAME' adds one")
+		t.app.say("zonedeck: no profile is configured: add one with 'zonedeck profiles add NAME'")
 		return nil
 	}
 	rows := [][]string{{"PROFILE", "BASE URL", "ACCOUNT", "KEY", "ZONES", "CHANGES"}}
@@ -77,12 +77,15 @@ func (a *app) profilesEditCommand() *cobra.Command {
 	clear := []string{}
 	cmd := &cobra.Command{
 		Use:   "edit NAME",
-		Short: "Change an account: what the flags say, and zones that it lists by now",
-		Long: `Changes the lines of a profile that differ, and leaves the rest of the config file as it is. With
---zones, zones that the account lists and the profile lacks are added, with their passwords. --clear
-empties a field. A read-only profile is not changed, unless --read-only=false switches that off in the same command.
-The value of a key in the inventory is not changed: 'zonedeck secrets set' puts another value behind its
-reference. --key can name another key; one that the inventory does not have is added to it.`,
+		Short: "Change an account, and add zones that it now has",
+		Long: `Changes the lines of a profile that differ from the flags, and leaves the rest of
+the config file as it is. --zones adds zones that the account lists and the
+profile lacks, with their passwords. --clear empties fields. A read-only profile
+is not changed, unless the same command gives --read-only=false.
+
+The value of a key in the inventory is not changed: 'zonedeck secrets set' puts
+another value behind its reference. --key can name another key. If the inventory
+does not have it, it is added.`,
 		Args: usageArgs(oneArg("the name of a profile")),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.name, f.readOnlySaid = args[0], cmd.Flags().Changed("read-only")
@@ -122,23 +125,23 @@ func (t *task) editProfile(ctx context.Context, f profileFlags, clear []string) 
 		case "proxy-host":
 			p.ProxyHost = ""
 		default:
-			return usage("--clear: %q cannot be emptied: it takes %s", field, strings.Join(clearable(), ", "))
+			return usage("--clear: %q cannot be emptied; these can: %s", field, strings.Join(clearable(), ", "))
 		}
 	}
 	f.noZones, f.noCA = f.noZones || f.zones == nil, true
-	f.unchecked = f.unchecked || f.noZones // nothing of what the account lists is taken
+	f.unchecked = f.unchecked || f.noZones // the account's own data is not needed
 	return t.saveProfile(ctx, f, account.Draft{Profile: p, Before: &before})
 }
 
-// sayReadOnly tells that a profile that was saved has become read-only, or is not any more.
+// sayReadOnly says that a saved profile has become read-only, or no longer is.
 func (t *task) sayReadOnly(saved profile.Profile) {
 	before, err := t.configured(saved.Name) // as it was read
 	switch {
 	case err != nil || saved.ReadOnly == before.ReadOnly:
 	case saved.ReadOnly:
-		t.app.say("zonedeck: profile %s is read-only now", saved.Name)
+		t.app.say("zonedeck: profile %s is now read-only", saved.Name)
 	default:
-		t.app.say("zonedeck: profile %s is not read-only any more: it may change things", saved.Name)
+		t.app.say("zonedeck: profile %s is no longer read-only: it may change things", saved.Name)
 	}
 }
 
@@ -147,11 +150,16 @@ func (a *app) profilesRemoveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "remove NAME",
 		Short: "Remove an account from the config file",
-		Long: `Removes a profile from the config file, and the certificate that was saved with it. The record of its
-key goes with --with-key, what is behind its keyring: and file: references with --with-secrets;
-what another profile or key refers to stays. Without --with-secrets the values stay in their store, and the
-command names them: 'zonedeck secrets remove' deletes one later. What a rotation under way needs is not removed, nor a
-key that a job in flight or a saved request needs. Nothing is removed at the service. The history stays.`,
+		Long: `Removes a profile from the config file, and the certificate that was saved with
+it. Nothing is removed at the service, and the history stays.
+
+--with-key also removes the record of its key, and --with-secrets the secrets
+behind its keyring: and file: references. What another profile or key refers to
+stays. Without --with-secrets the secrets stay in their store, and the command
+names them, so that 'zonedeck secrets remove' can delete them later.
+
+What a rotation under way needs is never removed, nor a key that a job in flight
+or a saved request needs.`,
 		Args: usageArgs(oneArg("the name of a profile")),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd.Context(), needs{none: true, jobs: true}, func(t *task) error {
@@ -160,8 +168,8 @@ key that a job in flight or a saved request needs. Nothing is removed at the ser
 		},
 	}
 	fl := cmd.Flags()
-	fl.BoolVar(&yes, "yes", false, "do not ask")
-	fl.BoolVar(&withKey, "with-key", false, "also drop the record of its key")
+	fl.BoolVar(&yes, "yes", false, "do not ask for confirmation")
+	fl.BoolVar(&withKey, "with-key", false, "also remove the record of its key")
 	fl.BoolVar(&withSecrets, "with-secrets", false, "also delete the secrets behind its references")
 	fl.BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
@@ -192,7 +200,7 @@ func (t *task) removeProfile(ctx context.Context, name string, yes, withKey, wit
 	}
 	t.app.say("zonedeck: removed %s", strings.Join(goes, "; "))
 	for _, ref := range left {
-		t.app.say("zonedeck: the secret behind %s stays in its store; to delete it: zonedeck secrets remove %s", ref, ref)
+		t.app.say("zonedeck: the secret behind %s stays in its store; 'zonedeck secrets remove %s' deletes it", ref, ref)
 	}
 	if err := t.sayDefault(); err != nil {
 		return err
@@ -208,7 +216,7 @@ func (t *task) removeProfile(ctx context.Context, name string, yes, withKey, wit
 	}{schemaVersion, name, goes, left})
 }
 
-// sayDefault tells that another profile became the default.
+// sayDefault says that another profile became the default.
 func (t *task) sayDefault() error {
 	_, before := t.Configured() // as it was read
 	now, err := t.DefaultProfile()
@@ -217,9 +225,9 @@ func (t *task) sayDefault() error {
 		return fail(exitState, "%w", err)
 	case now == before || now == "":
 	case now == profile.LocalName:
-		t.app.say("zonedeck: the embedded emulator is the default now: where no profile is named, commands and the console use it")
+		t.app.say("zonedeck: the embedded emulator is now the default: commands and the console use it unless a profile is named")
 	default:
-		t.app.say("zonedeck: profile %s is the default now: where no other is named, commands and the console use it", now)
+		t.app.say("zonedeck: profile %s is now the default: commands and the console use it unless another is named", now)
 	}
 	return nil
 }
@@ -228,10 +236,10 @@ func (a *app) profilesCheckCommand() *cobra.Command {
 	var f profileFlags
 	cmd := &cobra.Command{
 		Use:   "check [NAME]",
-		Short: "Check an account against the service: key, zones, passwords, proxy, certificate",
-		Long: `Asks the service about every value of a profile, by default of the one in use, and says of each what
-it found. Nothing is changed; the test of the proxy is one call through it. Exit code 1: something
-is wrong; 23: the key is refused.`,
+		Short: "Check the key, zones, passwords, proxy and certificate of an account",
+		Long: `Asks the service about every value of a profile, by default the one in use, and
+says what it found for each. Nothing is changed. The proxy is tested by one call
+through it. Exit codes: 1 something is wrong; 23 the key was refused.`,
 		Args: usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.name = firstOf(args); f.name != "" {
@@ -255,7 +263,7 @@ func (t *task) checkProfile(ctx context.Context, f profileFlags) error {
 	}
 	k, ok := t.Key(p.Key)
 	if !ok || k.Secret == "" {
-		return usage("profile %s names no key whose value is known", p.Name)
+		return usage("profile %s names no key with a known value", p.Name)
 	}
 	value, err := t.KeyValue(ctx, p, k)
 	if err != nil {
@@ -272,7 +280,7 @@ func (t *task) checkProfile(ctx context.Context, f profileFlags) error {
 	return checksExit(out)
 }
 
-// checksExit is the verdict on all checks.
+// checksExit is the exit error of all checks together.
 func checksExit(out profileJSON) error {
 	for _, c := range out.Checks {
 		if c.State == string(account.Failed) {
@@ -282,7 +290,7 @@ func checksExit(out profileJSON) error {
 	return nil
 }
 
-// printChecks prints the verdicts alone.
+// printChecks prints only the verdicts.
 func (t *task) printChecks(f profileFlags, out profileJSON) error {
 	if f.json {
 		return t.app.printJSON(out)
