@@ -27,18 +27,23 @@ func (a *app) keysRotateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rotate NAME",
 		Short: "Rotate a key with proof: create, set, test, finish",
-		Long: `Rotates a key by a new one: creates it, puts it at each reference, makes one real call as each
-user of the key, deletes the old key and sees it refused. Every step is on disk before and after
-it is taken, so the same command goes on with a rotation that was left or killed.
+		Long: `Replaces a key by a new one: creates it, puts it at each reference, makes one
+real call as each user of the key, deletes the old key, and checks that it is
+refused. Every step is recorded on disk before and after it is taken, so the same
+command goes on with a rotation that was left or killed.
 
-On the emulator the console works the account settings itself. On a real account, whose contract
-shows no endpoint for them, it says what to do there and takes the new value by --value; until the
-service has accepted it, another one takes its place. What it can measure it measures; before a
-step that needs a person it ends with exit code 1 and says what to do. --vouch records a person's
-word for such a step, and a job that is not waited for.
+On the emulator, the console works the account settings itself. On a real
+account the contract shows no endpoint for them: the command says what to do
+there and takes the new value by --value. Until the service has accepted that
+value, another --value replaces it.
 
-With --refresh the key itself gets a new value, and the old one is invalid at once: everything
-that uses it stands still until its reference gives the new one.`,
+The command proves by measurement what it can. Before a step that needs a person
+it ends with exit code 1 and says what to do. --vouch records a person's word for
+such a step, or that a job is not waited for.
+
+With --refresh the key itself gets a new value, and the old value is invalid at
+once: everything that uses it stands still until its reference gives the new
+value.`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd.Context(), needs{jobs: true, reason: f.adminReason}, func(t *task) error {
@@ -47,17 +52,17 @@ that uses it stands still until its reference gives the new one.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.BoolVar(&f.yes, "yes", false, "do not ask at a terminal before the rotation begins, nor whether the old value may stop (--refresh)")
-	fl.BoolVar(&f.refresh, "refresh", false, "give the key itself a new value; the old one stops at once (asks for --yes)")
-	fl.StringVar(&f.value, "value", "", "reference to the new value that the account settings showed (env:, cmd:, keyring:, file:)")
-	fl.StringVar(&f.expires, "expires", "", "when that value expires, a date or \"unlimited\"; recorded in the inventory")
-	fl.BoolVar(&f.again, "again", false, "begin another rotation of a key whose last one is done, without a terminal")
-	fl.StringVar(&f.pipe, "pipe", "", "give the new value to this command on its standard input when a person has to put it somewhere, and look again")
-	fl.StringArrayVar(&f.vouch, "vouch", nil, "vouch for the step of this name, or release this job (can be repeated)")
-	fl.StringArrayVar(&f.scan, "scan", nil, "look through this folder for files that hold the key (can be repeated)")
-	fl.BoolVar(&f.report, "report", false, "print the record of the key's newest rotation as Markdown or --json, and do nothing")
-	fl.BoolVar(&f.rehearse, "rehearse", false, "take every step on the embedded emulator with copies; references are read, and nothing real is written")
-	fl.BoolVar(&f.abandon, "abandon", false, "end the rotation of this key or id as it is; keys and references stay as they are")
+	fl.BoolVar(&f.yes, "yes", false, "begin without asking for confirmation, even if the old value stops at once (--refresh)")
+	fl.BoolVar(&f.refresh, "refresh", false, "give the key itself a new value; the old one stops at once (asks first, unless --yes)")
+	fl.StringVar(&f.value, "value", "", "reference (env:, cmd:, keyring:, file:) to the new value that the account settings showed")
+	fl.StringVar(&f.expires, "expires", "", "with --value: when the new value expires, a date or \"unlimited\"; recorded in the inventory")
+	fl.BoolVar(&f.again, "again", false, "without a terminal: begin another rotation though the last one is done")
+	fl.StringVar(&f.pipe, "pipe", "", "when a person has to put the new value somewhere, give it to this command on its standard input instead, then check again")
+	fl.StringArrayVar(&f.vouch, "vouch", nil, "vouch for the step of this name, or do not wait for this job (repeatable)")
+	fl.StringArrayVar(&f.scan, "scan", nil, "search this folder too for files that hold the key (repeatable)")
+	fl.BoolVar(&f.report, "report", false, "only print the record of the key's newest rotation, as Markdown or --json")
+	fl.BoolVar(&f.rehearse, "rehearse", false, "take every step with copies on the embedded emulator; references are read, but nothing real is written")
+	fl.BoolVar(&f.abandon, "abandon", false, "end the rotation with this key name or id; keys and references stay as they are")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
 	adminFlag(cmd, &f.adminReason)
 	return cmd
@@ -122,7 +127,7 @@ func (t *task) rotateKey(ctx context.Context, name string, f rotateFlags) error 
 	case err != nil:
 		return usage("--expires: %w", err)
 	case f.expires != "" && f.value == "":
-		return usage("--expires is for the new value that --value gives")
+		return usage("--expires needs --value: it is about the new value")
 	}
 	k, ok := t.Key(name)
 	if !ok {
@@ -143,7 +148,7 @@ func (t *task) rotateKey(ctx context.Context, name string, f rotateFlags) error 
 	}
 	engine := t.Rotator(t.scanned(f.scan))
 	if asks := t.app.StdinTTY && !t.app.flags.noInput; found && p.Over() && !p.Abandoned && !f.again && !asks {
-		return usage("the rotation of %s is done since %s (--report prints it): --again begins another one", name, p.Ended.UTC().Format(stampFormat))
+		return usage("the rotation of %s was done at %s (--report prints it): --again begins another one", name, p.Ended.UTC().Format(stampFormat))
 	}
 	if !found || p.Over() {
 		if p, err = t.beginRotation(ctx, engine, k, f); err != nil {
@@ -182,7 +187,7 @@ func (t *task) printReport(p keystore.RotationPlan, asJSON bool) error {
 	return t.app.printText(false, rotate.Report(p))
 }
 
-// scanned are the folders that are looked through for files that hold the key.
+// scanned are the folders to search for files that hold the key.
 func (t *task) scanned(more []string) func() []string {
 	return func() []string { return slices.Concat(t.ScanFolders(), more) }
 }
@@ -213,8 +218,7 @@ func (t *task) sayWhatIsLeft(ctx context.Context, p keystore.RotationPlan) {
 	}
 }
 
-// rehearseRotation prints the steps of a rehearsal; those that are vouched for are what will need a
-// person.
+// rehearseRotation prints the steps of a rehearsal. Those that are vouched for will need a person.
 func (t *task) rehearseRotation(ctx context.Context, k model.Key, f rotateFlags) error {
 	method := keystore.RotateByNewKey
 	if f.refresh {
@@ -226,17 +230,17 @@ func (t *task) rehearseRotation(ctx context.Context, k model.Key, f rotateFlags)
 	}
 	if err == nil {
 		_, vouched := p.Count()
-		t.app.say("zonedeck: a rehearsal on the emulator: nothing real was written. Steps that will need a person: %d", vouched)
+		t.app.say("zonedeck: this was a rehearsal on the emulator; nothing real was written. Steps that will need a person: %d", vouched)
 	}
 	return rotationError(ctx, err)
 }
 
 func (t *task) beginRotation(ctx context.Context, engine *rotate.Engine, k model.Key, f rotateFlags) (p keystore.RotationPlan, err error) {
 	method := keystore.RotateByNewKey
-	question := fmt.Sprintf("This creates a new key for %s, %s, sets it at each reference, and deletes the old key when it is not used any more.", sanitizeLine(k.Name), sanitizeLine(t.Whose(k)))
+	question := fmt.Sprintf("This creates a new key for %s, %s, sets it at each reference, and deletes the old key once nothing uses it any more.", sanitizeLine(k.Name), sanitizeLine(t.Whose(k)))
 	if f.refresh {
 		method = keystore.RotateByRefresh
-		question = fmt.Sprintf("A refresh ends the old value at once (contract 3): everything that uses %s, %s, stands still until its reference gives the new one; without --refresh there is no outage.", sanitizeLine(k.Name), sanitizeLine(t.Whose(k)))
+		question = fmt.Sprintf("A refresh ends the old value at once (contract 3): everything that uses %s, %s, stands still until its reference gives the new value. Without --refresh there is no outage.", sanitizeLine(k.Name), sanitizeLine(t.Whose(k)))
 	}
 	if len(f.vouch) > 0 {
 		if p, err = engine.Plan(ctx, k, t.Origin(k), method); err != nil {
@@ -246,7 +250,7 @@ func (t *task) beginRotation(ctx context.Context, engine *rotate.Engine, k model
 			return p, err
 		}
 	}
-	// Without a terminal the command itself is the answer, but for an outage.
+	// Without a terminal the command itself counts as the answer, unless there is an outage.
 	if f.refresh || t.app.StdinTTY && !t.app.flags.noInput {
 		ok, err := t.app.confirmed(f.yes, question)
 		switch {
@@ -267,7 +271,7 @@ func (t *task) beginRotation(ctx context.Context, engine *rotate.Engine, k model
 	return p, nil
 }
 
-// names reports whether a name of --vouch is that of a step, or of what the step is about.
+// names reports whether a name of --vouch is that of a step or of the step's subject.
 func names(name string, s keystore.RotationStep) bool { return name == s.Name() || name == s.Subject }
 
 // vouchable refuses a name of --vouch that no step of a rotation has.
@@ -285,7 +289,7 @@ func vouchable(p keystore.RotationPlan, vouch []string) error {
 	return nil
 }
 
-// teller says the steps that are taken from now on, and those that are open again.
+// teller reports the steps that are taken from now on, and those that are open again.
 func (t *task) teller(p keystore.RotationPlan) func(keystore.RotationPlan) {
 	told := 0
 	for told < len(p.Steps) && p.Steps[told].Done {
@@ -303,7 +307,7 @@ func (t *task) teller(p keystore.RotationPlan) func(keystore.RotationPlan) {
 	}
 }
 
-// advance goes on until a person is needed, and past the steps that one vouches for.
+// advance goes on until a person is needed, past the steps that --vouch names.
 func (t *task) advance(ctx context.Context, engine *rotate.Engine, p keystore.RotationPlan, f rotateFlags) (keystore.RotationPlan, error) {
 	on := t.teller(p)
 	id, given, piped := p.ID, false, false
@@ -363,7 +367,7 @@ func (t *task) printRotation(p keystore.RotationPlan, stopped error, asJSON bool
 	return printColumns(t.app.Stdout, rows)
 }
 
-// rotationError gives a rotation that did not come to its end an exit code.
+// rotationError gives the error of an unfinished rotation its exit code.
 func rotationError(ctx context.Context, err error) error {
 	var stop *rotate.StopError
 	switch {

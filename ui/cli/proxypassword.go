@@ -26,18 +26,22 @@ func (a *app) proxyPasswordCommand() *cobra.Command {
 	var f passwordFlags
 	cmd := &cobra.Command{
 		Use:   "password --zone Z",
-		Short: "Say what stops when a zone's proxy password is replaced, and replace it with --renew",
-		Long: `Says what uses a zone's proxy password, and whether it can be replaced: the profile's dialect has
-to know the calls, and the reference has to be a keyring: or file: one, so that the new password
-is not lost. The references of the account's profiles are read and what they give is compared: a rotation
-sets those that give the same value. A cmd: reference is not run for that, because it may ask a person.
-Nothing is changed, and the service is not asked which it takes.
+		Short: "Show what uses a zone's proxy password, and replace it with --renew",
+		Long: `Says what uses a zone's proxy password, what stops when it is replaced, and
+whether it can be replaced: the profile's dialect must know the calls, and the
+reference must be a keyring: or file: one, so that the new password is not lost.
 
-With --renew it is rotated as a key is, in four words: create (another password is added to the zone),
-set (each reference gives it), test (each user logs in with it), finish (the old one is removed and
-seen to be refused). Every step is on disk before and after it is taken: the same command goes on with
-a rotation that was left or killed. What fails before a reference was set is taken back. Neither
-password is ever shown.`,
+The references of the account's profiles are read and their values compared,
+because a rotation sets all references with the same value. cmd: references are
+not run for this, because they may ask a person. Nothing is changed, and the
+service is not asked which password it takes.
+
+--renew rotates the password like a key, in four stages: create (another password
+is added to the zone), set (each reference gives it), test (each user logs in
+with it), finish (the old one is removed and seen to be refused). Every step is
+recorded on disk before and after it is taken, so the same command goes on with a
+rotation that was left or killed. If it fails before a reference was set, it is
+taken back. Neither password is ever shown.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withSession(cmd.Context(), needs{key: f.key, journal: true, reason: f.adminReason}, func(t *task) error {
@@ -46,16 +50,16 @@ password is ever shown.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.zone, "zone", "", "zone whose password is meant (required)")
-	fl.StringVar(&f.key, "key", "", "key of the inventory to change it by (default: the profile's); its level has to be ADMIN, OPS or LIMIT")
+	fl.StringVar(&f.zone, "zone", "", "zone with the password (required)")
+	fl.StringVar(&f.key, "key", "", "key of the inventory to change the password by, of level ADMIN, OPS or LIMIT (default: the profile's)")
 	fl.BoolVar(&f.renew, "renew", false, "rotate the password, or go on with its rotation")
-	fl.BoolVar(&f.again, "again", false, "replace a password whose last rotation is done, without a terminal")
-	fl.StringVar(&f.pipe, "pipe", "", "give the new password to this command on its standard input when a person has to put it somewhere, and look again")
-	fl.StringArrayVar(&f.vouch, "vouch", nil, "vouch for the step of this name (can be repeated)")
-	fl.StringArrayVar(&f.scan, "scan", nil, "look through this folder for files that hold the password (can be repeated)")
-	fl.BoolVar(&f.report, "report", false, "print the record of the password's newest rotation as Markdown or --json, and do nothing")
-	fl.BoolVar(&f.abandon, "abandon", false, "end the rotation of the password; a new one that no reference gives yet is taken back")
-	fl.StringVar(&f.adminReason, "admin-reason", "", "why an ADMIN key is used; it stands in Activity")
+	fl.BoolVar(&f.again, "again", false, "without a terminal: rotate the password once more though its last rotation is done")
+	fl.StringVar(&f.pipe, "pipe", "", "when a person has to put the new password somewhere, give it to this command on its standard input instead, then check again")
+	fl.StringArrayVar(&f.vouch, "vouch", nil, "vouch for the step of this name (repeatable)")
+	fl.StringArrayVar(&f.scan, "scan", nil, "search this folder too for files that hold the password (repeatable)")
+	fl.BoolVar(&f.report, "report", false, "only print the record of the password's newest rotation, as Markdown or --json")
+	fl.BoolVar(&f.abandon, "abandon", false, "end the rotation of the password; a new password that no reference gives yet is taken back")
+	fl.StringVar(&f.adminReason, "admin-reason", "", "why an ADMIN key is used; shown in Activity")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
 	return cmd
 }
@@ -80,10 +84,10 @@ type passwordJSON struct {
 
 func (t *task) proxyPassword(ctx context.Context, f passwordFlags) error {
 	if f.zone == "" {
-		return usage("--zone is missing: name the zone whose password is meant")
+		return usage("--zone is missing: name the zone with the password")
 	}
 	if len(f.vouch) > 0 && !f.renew {
-		return usage("--vouch is for a step of --renew: give both")
+		return usage("--vouch needs --renew: it is for a step of a rotation")
 	}
 	p, err := t.Profile(ctx)
 	if err != nil {
@@ -114,7 +118,7 @@ func (t *task) proxyPassword(ctx context.Context, f passwordFlags) error {
 	k.Name = name
 	uses, usesErr := t.PasswordUses(ctx, p, z)
 	if usesErr != nil {
-		t.app.say("zonedeck: not everything could be looked through: %s", oneLine(usesErr))
+		t.app.say("zonedeck: not everything could be searched: %s", oneLine(usesErr))
 	}
 	out := passwordJSON{
 		SchemaVersion: schemaVersion, Zone: string(z.Name), Key: name, Stops: append([]string{}, uses.Stops...),
@@ -157,12 +161,12 @@ func (t *task) goOnWithPassword(ctx context.Context, p profile.Profile, z model.
 	r, found, err := t.PasswordRotation(p, z)
 	switch {
 	case found && !r.Over() && f.key != "" && f.key != r.ChangedBy:
-		return r, usage("a rotation of the %s is under way, by key %s: go on with that key, or end it with --abandon", r.Key, r.ChangedBy)
+		return r, usage("a rotation of the %s is under way, by key %s: go on with that key, or end the rotation with --abandon", r.Key, r.ChangedBy)
 	case found && !r.Over():
 		if err := vouchable(r, f.vouch); err != nil {
 			return r, err
 		}
-		t.app.say("zonedeck: goes on with rotation %s of the %s", r.ID, sanitizeLine(r.Key))
+		t.app.say("zonedeck: going on with rotation %s of the %s", r.ID, sanitizeLine(r.Key))
 	case err != nil:
 		return r, fail(exitState, "%w", err)
 	default:
@@ -202,7 +206,7 @@ func (t *task) mayRenewAgain(done keystore.RotationPlan, z model.Zone) error {
 	return err
 }
 
-// beginError gives a rotation of a password that was not begun an exit code.
+// beginError gives the error of a password rotation that did not begin its exit code.
 func beginError(ctx context.Context, err error) error {
 	if errors.Is(err, keystore.ErrRotationNow) || errors.Is(err, keystore.ErrRotationFile) {
 		return fail(exitState, "%w", err)
@@ -210,7 +214,7 @@ func beginError(ctx context.Context, err error) error {
 	return fetchError(ctx, err)
 }
 
-// passwordError gives a rotation of a password that did not come to its end an exit code.
+// passwordError gives the error of an unfinished password rotation its exit code.
 func passwordError(ctx context.Context, p keystore.RotationPlan, err error) error {
 	n := p.Now()
 	switch stop, coded := (*rotate.StopError)(nil), (*exitError)(nil); {
@@ -271,7 +275,7 @@ func (t *task) printPassword(out passwordJSON) error {
 	case out.Renewed && out.OldRefused:
 		rows = append(rows, []string{"is", "replaced; the old password is refused"})
 	case out.Renewed:
-		rows = append(rows, []string{"is", "replaced; that the old password is refused was not seen"})
+		rows = append(rows, []string{"is", "replaced; the old password was not seen to be refused"})
 	case out.ID == "":
 		rows = append(rows, []string{"can be", "replaced: the same command with --renew"})
 	}
