@@ -15,10 +15,10 @@ import (
 	"zonedeck/service/database"
 )
 
-// freeEvery is how often a worker looks for what dead ones were at.
+// freeEvery is how often a worker looks for items that dead workers held.
 const freeEvery = time.Second
 
-// signed begins the names of workers that gave a sign of life. Of others nothing is known.
+// signed begins the names of workers that gave a sign of life. Nothing is known about the others.
 const signed = "signed-"
 
 func (q *queue[T]) dead(worker string) bool {
@@ -26,7 +26,7 @@ func (q *queue[T]) dead(worker string) bool {
 	return ok && !textfile.Alive(q.signs, sign)
 }
 
-// workerAt is who is at a job.
+// workerAt is the name of the worker that holds a job.
 func workerAt(job *rivertype.JobRow) string {
 	if len(job.AttemptedBy) == 0 {
 		return ""
@@ -38,7 +38,7 @@ func running() *river.JobListParams {
 	return river.NewJobListParams().States(rivertype.JobStateRunning).First(1000)
 }
 
-// keepFreeing frees what dead workers were at, until ctx ends.
+// keepFreeing frees the items of dead workers until ctx ends.
 func (q *queue[T]) keepFreeing(ctx context.Context) {
 	if q.signs == "" {
 		<-ctx.Done()
@@ -58,8 +58,8 @@ func (q *queue[T]) keepFreeing(ctx context.Context) {
 	}
 }
 
-// free makes due what dead workers were at, and has another leader chosen where they had one:
-// without a leader nothing that waits becomes due.
+// free makes the items of dead workers due, and has a new leader chosen if the leader is dead:
+// without one, nothing that waits becomes due.
 func (q *queue[T]) free(ctx context.Context) error {
 	jobs, err := q.client.JobList(ctx, running())
 	if err != nil {
@@ -89,7 +89,7 @@ func (q *queue[T]) free(ctx context.Context) error {
 	return nil
 }
 
-// freeOf looks again, in one transaction: another process may have freed a job, and be at it.
+// freeOf looks again, in one transaction: another process may have freed a job and be working on it.
 func (q *queue[T]) freeOf(ctx context.Context, dead map[string]bool) error {
 	tx, err := q.driver.GetExecutor().Begin(ctx)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"zonedeck/service/database"
 )
 
-// Hasten is Queue's. One that a handler has is marked, and hastened by the handler's worker once
-// it is written down that it comes again.
+// Hasten implements Queue. An item that a handler holds is marked; the handler's worker hastens it
+// once it is recorded that the item comes again.
 func (q *queue[T]) Hasten(ctx context.Context, item Item) error {
 	held, err := q.hasten(ctx, item)
 	if err != nil || !held {
@@ -22,7 +22,7 @@ func (q *queue[T]) Hasten(ctx context.Context, item Item) error {
 	if _, err := q.hasten(ctx, mark); err != nil {
 		return err
 	}
-	// That may have been written down before the mark was, which nobody looks for then.
+	// That may have been recorded before the mark was, and then nobody looks for the mark.
 	held, err = q.hasten(ctx, item)
 	if err == nil && !held {
 		_, _, err = q.takeMark(ctx, item)
@@ -37,7 +37,7 @@ func markOf(item Item) Item {
 	return item
 }
 
-// hasten reports that a handler has the item, so that nothing was changed.
+// hasten reports whether a handler holds the item, in which case nothing was changed.
 func (q *queue[T]) hasten(ctx context.Context, item Item) (held bool, err error) {
 	res, err := q.insert(ctx, item)
 	if err != nil || !res.UniqueSkippedAsDuplicate {
@@ -61,7 +61,7 @@ func (q *queue[T]) hasten(ctx context.Context, item Item) (held bool, err error)
 	return held, nil
 }
 
-// replace puts an item in the place of one that no handler has: River changes no arguments.
+// replace replaces an item that no handler holds: River cannot change the arguments of one.
 func (q *queue[T]) replace(ctx context.Context, old int64, item Item) error {
 	tx, err := q.driver.GetExecutor().Begin(ctx)
 	if err != nil {
@@ -78,7 +78,7 @@ func (q *queue[T]) replace(ctx context.Context, old int64, item Item) error {
 	return tx.Commit(ctx)
 }
 
-// takeMark takes the mark of an item away and gives the item as it was hastened.
+// takeMark removes the mark of an item and returns the item as it was hastened.
 func (q *queue[T]) takeMark(ctx context.Context, item Item) (hastened Item, marked bool, err error) {
 	rows, err := q.rows(ctx, markOf(item).Lane)
 	if err != nil {
@@ -94,7 +94,7 @@ func (q *queue[T]) takeMark(ctx context.Context, item Item) (hastened Item, mark
 		}
 		item.Until = timeOf(a.Until)
 		_, err = q.client.JobDelete(ctx, row.ID)
-		if errors.Is(err, rivertype.ErrNotFound) { // another one has taken it
+		if errors.Is(err, rivertype.ErrNotFound) { // another worker has taken it
 			return item, false, nil
 		}
 		if err != nil {
@@ -105,7 +105,7 @@ func (q *queue[T]) takeMark(ctx context.Context, item Item) (hastened Item, mark
 	return item, false, nil
 }
 
-// keepHastening hastens what was marked while a handler had it, until the client has stopped.
+// keepHastening hastens items that were marked while a handler held them, until the client has stopped.
 func (q *queue[T]) keepHastening(ctx context.Context, ended <-chan *river.Event) {
 	for e := range ended {
 		err := q.wasHeld(ctx, e)

@@ -26,20 +26,20 @@ import (
 	"zonedeck/service/database"
 )
 
-// DefaultLease is how long a process may be at one item.
+// DefaultLease is how long a process may hold one item.
 const DefaultLease = 45 * time.Second
 
-// fetchEvery is how often a worker looks for due items. Nothing tells it of those of other
+// fetchEvery is how often a worker looks for due items. Nothing notifies it of items from other
 // processes: River's notifications cost SQLite a query every 50 ms.
 const fetchEvery = 250 * time.Millisecond
 
 // Options configure OpenFile.
 type Options struct {
-	// Lease is how long a process may be at one item, 0 for DefaultLease. The context of a
-	// handler ends shortly before. What a process that hangs is at comes to others within 30 s
-	// after its lease, what a dead one was at within two seconds.
+	// Lease is how long a process may hold one item, 0 for DefaultLease. The context of a
+	// handler ends shortly before. The items of a process that hangs go to others within 30 s
+	// after their lease, those of a dead process within two seconds.
 	Lease time.Duration
-	// Log takes what nobody waits for; nil discards it.
+	// Log takes errors that no caller waits for; nil discards them.
 	Log *slog.Logger
 }
 
@@ -49,9 +49,9 @@ type files struct {
 	db *database.DB
 }
 
-// OpenFile opens a queue in a SQLite file, and makes it with mode 0600. Several processes may
-// have it open. A damaged file is put aside and a new one begun: what is worth doing again is
-// put again by whoever knows of it.
+// OpenFile opens a queue in a SQLite file, and creates the file with mode 0600. Several processes may
+// have it open. A damaged file is put aside and a new one begun: whoever knows of work that is still
+// worth doing puts it again.
 func OpenFile(ctx context.Context, path string, o Options) (Queue, error) {
 	db, _, err := database.Open(ctx, path, database.Options{Name: "queue of work", Now: time.Now, Busy: database.Busy})
 	if err != nil {
@@ -68,10 +68,10 @@ func OpenFile(ctx context.Context, path string, o Options) (Queue, error) {
 	return &files{q, db}, nil
 }
 
-// Close is Queue's.
+// Close implements Queue.
 func (f *files) Close() error { return f.db.Close() }
 
-// migrate makes River's tables. Two processes must not do it at once.
+// migrate creates River's tables. Two processes must not do so at once.
 func migrate[T any](ctx context.Context, path string, driver riverdriver.Driver[T]) error {
 	lock := flock.New(path+".lock", flock.SetPermissions(0o600))
 	defer func() { _ = lock.Close() }()
@@ -91,11 +91,11 @@ func migrate[T any](ctx context.Context, path string, driver riverdriver.Driver[
 // queue is a Queue on any database that River has a driver for; T is its transaction.
 type queue[T any] struct {
 	driver riverdriver.Driver[T]
-	// signs is the folder of the workers' signs of life, "" where they are on several machines:
-	// there the lease alone tells that one is dead.
+	// signs is the folder of the workers' signs of life, "" if they are on several machines:
+	// then only the lease tells that one is dead.
 	signs  string
 	o      Options
-	client *river.Client[T] // puts items and works on none
+	client *river.Client[T] // adds items but works on none
 }
 
 func newQueue[T any](driver riverdriver.Driver[T], signs string, o Options) (*queue[T], error) {
@@ -110,12 +110,12 @@ func (q *queue[T]) config() *river.Config {
 	return &river.Config{
 		Logger: slog.New(warnings{q.o.Log.Handler()}), PollOnly: true, FetchPollInterval: fetchEvery,
 		JobTimeout: q.o.Lease * 8 / 9, RescueStuckJobsAfter: q.o.Lease,
-		MaxAttempts: math.MaxInt16, // each kill of a process at it counts as one
+		MaxAttempts: math.MaxInt16, // each kill of a process that holds it counts as one
 		RetryPolicy: soon{}, CompletedJobRetentionPeriod: time.Hour,
 	}
 }
 
-// warnings leaves out what River says while all is well: every few seconds.
+// warnings leaves out what River logs every few seconds while all is well.
 type warnings struct{ slog.Handler }
 
 func (w warnings) Enabled(ctx context.Context, l slog.Level) bool {
@@ -159,7 +159,7 @@ func timeOf(us int64) time.Time {
 	return time.UnixMicro(us).UTC()
 }
 
-// queueOf is the lane's queue. River's names are of letters and digits.
+// queueOf is the lane's queue. River's names consist of letters and digits.
 func queueOf(lane string) string {
 	sum := sha256.Sum256([]byte(lane))
 	return "lane-" + hex.EncodeToString(sum[:16])
@@ -194,13 +194,13 @@ func (q *queue[T]) insert(ctx context.Context, item Item) (*rivertype.JobInsertR
 	return res, nil
 }
 
-// Put is Queue's.
+// Put implements Queue.
 func (q *queue[T]) Put(ctx context.Context, item Item) error {
 	_, err := q.insert(ctx, item)
 	return err
 }
 
-// Items is Queue's.
+// Items implements Queue.
 func (q *queue[T]) Items(ctx context.Context, lane string) ([]Item, error) {
 	rows, err := q.rows(ctx, lane)
 	if err != nil {
@@ -234,7 +234,7 @@ func (q *queue[T]) rows(ctx context.Context, lane string) (rows []*rivertype.Job
 	}
 }
 
-// Work is Queue's.
+// Work implements Queue.
 func (q *queue[T]) Work(ctx context.Context, lane string, n int, handle Handler) error {
 	conf := q.config()
 	conf.Queues = map[string]river.QueueConfig{queueOf(lane): {MaxWorkers: n}}
@@ -254,7 +254,7 @@ func (q *queue[T]) Work(ctx context.Context, lane string, n int, handle Handler)
 	if err != nil {
 		return err
 	}
-	// River gets a context that lasts, so that it can still write down how handlers ended.
+	// River gets a context that lasts longer, so that it can still record how handlers ended.
 	lasting := context.WithoutCancel(ctx)
 	ended, unsubscribe := client.Subscribe(river.EventKindJobSnoozed, river.EventKindJobFailed, river.EventKindJobCompleted)
 	var hastening sync.WaitGroup
@@ -272,11 +272,11 @@ func (q *queue[T]) Work(ctx context.Context, lane string, n int, handle Handler)
 type worker struct {
 	river.WorkerDefaults[args]
 	handle   Handler
-	stopping context.Context //nolint:containedctx // Work's, which River does not hand on
+	stopping context.Context //nolint:containedctx // Work's, which River does not pass on
 	log      *slog.Logger
 }
 
-// Work is River's.
+// Work implements river.Worker.
 func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -1,12 +1,12 @@
 // Package work keeps work that outlives the process that began it: an item is on disk until
 // its handler says that it is done, and any process of the user may take it up.
 //
-// A Queue hands an item that is due to one process at a time. A process that is killed with
-// an item in its hands loses it after the lease, and another one gets it. An item is a slice
+// A Queue hands a due item to one process at a time. A process that is killed while it holds
+// an item loses it after the lease, and another process gets it. An item is a slice
 // of work that is worth a row on a disk (the polling of a job, a slice of a batch), never one
 // URL.
 //
-// OpenFile keeps the items in a SQLite file, by River. Whatever else keeps them passes the
+// OpenFile keeps the items in a SQLite file, using River. Any other implementation has to pass the
 // tests of worktest.Suite.
 package work
 
@@ -19,19 +19,18 @@ import (
 // ErrClosed says that the queue was closed.
 var ErrClosed = errors.New("the queue of work is closed")
 
-// Item is one piece of work. Lane and Key name it: while one of that name is in the queue,
-// there is no second one.
+// Item is one piece of work. Lane and Key name it: the queue holds at most one item of a name.
 type Item struct {
 	// Lane is what a worker chooses by: a handler gets the items of its own lane.
 	Lane string
 	Key  string
-	// Until is when its handler gives it up; the queue only keeps it. Microseconds are kept.
+	// Until is when its handler gives it up. The queue only stores it, to the microsecond.
 	Until time.Time
 	// Due is when a handler gets it. Put does not read it.
 	Due time.Time
 }
 
-// Outlasts reports whether the item is given up later than another; zero is never.
+// Outlasts reports whether the item is given up later than another; a zero Until means never.
 func (i Item) Outlasts(other Item) bool {
 	return !other.Until.IsZero() && (i.Until.IsZero() || i.Until.After(other.Until))
 }
@@ -47,17 +46,17 @@ const RetryAfter = 15 * time.Second
 // Queue is a queue of items. It is safe for concurrent use, and by several processes where
 // it is kept on a disk.
 type Queue interface {
-	// Put adds an item, due at once, unless it is there already.
+	// Put adds an item, due at once, unless the queue has it already.
 	Put(ctx context.Context, item Item) error
-	// Hasten makes an item due at once, and adds it where it is not there. If Until is later
-	// than before, it is from then on the item's. One that a handler has at the moment comes again
-	// at once after the handler, unless that says that it is done.
+	// Hasten makes an item due at once, and adds it if the queue does not have it. A later Until
+	// replaces the item's. An item that a handler holds comes again right after the handler, unless
+	// the handler says that it is done.
 	Hasten(ctx context.Context, item Item) error
 	// Items are the items of a lane that are not done, in the order of their keys.
 	Items(ctx context.Context, lane string) ([]Item, error)
 	// Work hands the items of a lane to handle, at most n at a time, until ctx ends. It
-	// returns once the last handler has; what they were at is due at once for others.
+	// returns once the last handler has. Items that were not finished are due at once for others.
 	Work(ctx context.Context, lane string, n int, handle Handler) error
-	// Close gives up the place where the items are kept. Nothing may be under way.
+	// Close closes the store of the items. No call may be under way.
 	Close() error
 }
