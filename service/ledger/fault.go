@@ -12,7 +12,7 @@ import (
 // jsonText is a value as its column has it: JSON, or "" for none.
 type jsonText[T any] struct {
 	value *T
-	what  string // as errors name it
+	what  string // its name in errors
 	any   func(T) bool
 }
 
@@ -41,7 +41,7 @@ func rowsText(r *model.JobRows) jsonText[model.JobRows] {
 	return jsonText[model.JobRows]{r, "an account of rows", func(r model.JobRows) bool { return r.Counted || r.Problem != "" }}
 }
 
-// askedText is what bounds a job's records; none where that is not known.
+// askedText is what bounds a job's records, or empty if that is not known.
 func askedText(a **model.JobAsked) jsonText[*model.JobAsked] {
 	return jsonText[*model.JobAsked]{a, "what a job asked for", func(a *model.JobAsked) bool { return a != nil }}
 }

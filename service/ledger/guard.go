@@ -10,7 +10,7 @@ import (
 	"zonedeck/service/database"
 )
 
-// SameError says that a job was not begun because another one asks for the same.
+// SameError says that a job was not begun because another job asks for the same.
 type SameError struct {
 	Job   string
 	State model.JobState

@@ -5,8 +5,8 @@
 //
 // The ledger is a SQLite file of its own, apart from the history, and beside it
 // lies a text file, its log, with one line for each job about to be sent and one
-// for each identifier that came back. What one of the two loses, the other gives
-// back at the next Open.
+// for each identifier that came back. What one of the two loses is restored from
+// the other at the next Open.
 //
 // A Ledger is safe for concurrent use by any number of goroutines, and several
 // processes may have the same ledger open. No secret is ever given to it.
@@ -32,8 +32,8 @@ import (
 // poll must not fill the disk.
 const maxSteps = 200
 
-// requests are how many are kept: those of the newest jobs, and their bytes beside that of the
-// newest.
+// requests bound how many requests are kept, those of the newest jobs, and how many bytes of them besides
+// the newest.
 type requests struct {
 	jobs  int
 	bytes int64
@@ -57,7 +57,7 @@ type Ledger struct {
 	now func() time.Time
 }
 
-// files are what a ledger keeps open, whatever clock it goes by.
+// files are what a ledger keeps open, whichever clock it uses.
 type files struct {
 	db     *database.DB
 	keep   requests
@@ -67,8 +67,8 @@ type files struct {
 	owner   *textfile.Sign // this process's, from its first job on
 }
 
-// By is the same ledger by another clock: that of the service whose jobs are written. An emulator's clock
-// may be days ahead of the machine's. It is closed with l.
+// By is the same ledger with another clock: that of the service whose jobs are written. An emulator's clock
+// may be days ahead of the machine's. Closing l closes it too.
 func (l *Ledger) By(now func() time.Time) *Ledger { return &Ledger{l.files, now} }
 
 // Path is the ledger's file; its log is beside it.
@@ -85,8 +85,8 @@ func (l *Ledger) Close() error {
 
 // Begin writes the intent to start a job, owned by this process, and returns it
 // with its ID, which no other job ever had. When Begin returns, the intent is on
-// disk, in the ledger and in its log. digest identifies the inputs (see Same), request
-// is what Request gives back; nil keeps nothing.
+// disk, in the ledger and in its log. digest identifies the inputs (see Same). request
+// is what Request returns later; nil keeps nothing.
 func (l *Ledger) Begin(ctx context.Context, job model.Job, digest string, request []byte) (model.Job, error) {
 	return l.BeginUnless(ctx, job, digest, request, nil)
 }
@@ -166,9 +166,9 @@ func begunRecord(n int64, job model.Job, digest string) record {
 	}
 }
 
-// Adopt writes a job that the service knows and this ledger does not, by the
-// service's identifier, as accepted. A job of the ledger that has the identifier
-// is returned as it is.
+// Adopt writes a job that the service knows and this ledger does not, with the
+// service's identifier, as accepted. If a job of the ledger has the identifier,
+// that job is returned unchanged.
 func (l *Ledger) Adopt(ctx context.Context, job model.Job) (model.Job, error) {
 	doing := "adopting " + job.Snapshot
 	job.State = model.JobAccepted
@@ -200,8 +200,8 @@ func (l *Ledger) Adopt(ctx context.Context, job model.Job) (model.Job, error) {
 // Change reads a job, lets change alter it and writes it back, in one
 // transaction that is on disk when Change returns. It adds a step when the state
 // changed or change returns a text for one. change sees the job as it is now,
-// which may be further than the caller knows: another process may watch it too.
-// An error of change is returned and nothing is written.
+// which may be newer than what the caller knows: another process may watch it too.
+// If change returns an error, nothing is written and Change returns it.
 func (l *Ledger) Change(ctx context.Context, id string, change func(*model.Job) (step string, err error)) (model.Job, error) {
 	return l.changeIn(ctx, id, func(_ context.Context, _ *sql.Tx, _ int64, job *model.Job) (string, error) { return change(job) })
 }
@@ -279,7 +279,7 @@ func (l *Ledger) insertRequest(ctx context.Context, tx *sql.Tx, n int64, request
 	return err
 }
 
-// ReplaceRequest puts another request in the place of a job's, if that is still the one that it was.
+// ReplaceRequest replaces the request of a job by now, if it still is was.
 func (l *Ledger) ReplaceRequest(ctx context.Context, id string, was, now []byte) error {
 	n, err := parseJobID(id)
 	if err != nil {

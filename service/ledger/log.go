@@ -38,8 +38,8 @@ const maxRecord = 64 << 10
 // logPath is the text file beside the ledger.
 func logPath(path string) string { return path + ".log" }
 
-// appendLog adds records to the log, on disk when it returns, and gives the
-// log's size.
+// appendLog adds records to the log and returns the log's size. They are on disk
+// when it returns.
 func appendLog(path string, records ...record) (size int64, err error) {
 	var lines []byte
 	for _, r := range records {
@@ -59,8 +59,8 @@ type logged struct {
 	at       time.Time // of the acceptance
 }
 
-// readLog reads the log, which may be missing, and gives its size. Lines that are
-// damaged are counted and passed over.
+// readLog reads the log, which may be missing, and returns its size. Damaged lines
+// are counted and skipped.
 func readLog(path string) (jobs map[int64]logged, size int64, damaged int, err error) {
 	f, err := textfile.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -101,7 +101,7 @@ func parseLog(r io.Reader) (jobs map[int64]logged, damaged int, err error) {
 	}
 }
 
-// take adds one line to what is known of its job.
+// take adds one line to what is known about its job.
 func take(jobs map[int64]logged, line []byte) bool {
 	var r record
 	if json.Unmarshal(line, &r) != nil || r.Job <= 0 || r.Job > maxNumber {

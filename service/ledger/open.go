@@ -15,7 +15,7 @@ import (
 	"zonedeck/service/database"
 )
 
-// Open opens the ledger at path, or makes it with mode 0600, and compares it
+// Open opens the ledger at path, or creates it with mode 0600, and compares it
 // with its log: jobs and identifiers that the ledger lost come back from there,
 // and the other way round. A damaged file is put aside, and everything that can
 // still be read of it is carried over. notice says what was wrong; it is empty
@@ -65,8 +65,8 @@ func counted(n int, one, many string) string {
 }
 
 // reconcile compares the ledger with its log when the log's size differs from
-// what the ledger remembers, which is so after a crash, after either of them was
-// cut, replaced or deleted, and when several processes were at work.
+// what the ledger remembers: after a crash, after either of them was cut off,
+// replaced or deleted, and when several processes were at work.
 func (l *Ledger) reconcile(ctx context.Context) (notice string, err error) {
 	var remembered int64
 	if err := l.db.QueryRowContext(ctx, "SELECT logged FROM marks").Scan(&remembered); err != nil {
@@ -118,8 +118,8 @@ func (l *Ledger) reconcile(ctx context.Context) (notice string, err error) {
 	return reconciled(l.Path(), back, named, damaged, cut), nil
 }
 
-// reconciled says what reconcile found: jobs and identifiers that are back, lines that are
-// damaged, a log that was cut.
+// reconciled says what reconcile found: restored jobs and identifiers, damaged lines, a log that was
+// cut off.
 func reconciled(path string, back, named, damaged int, cut bool) string {
 	var notes []string
 	if back > 0 {
@@ -154,7 +154,7 @@ func (l *Ledger) known(ctx context.Context, tx *sql.Tx) (jobs map[int64]row, hig
 	err = database.Each(ctx, tx, "SELECT "+jobColumns+", digest, owner FROM jobs", nil, func(s database.Scanner) error {
 		var r row
 		var err error
-		// A row with a time that cannot be is known all the same.
+		// A row with an impossible time counts as known, too.
 		if r.job, err = scanJob(s, &r.digest, &r.owner); err != nil && !errors.Is(err, database.ErrCorrupt) {
 			return err
 		}
@@ -168,9 +168,8 @@ func (l *Ledger) known(ctx context.Context, tx *sql.Tx) (jobs map[int64]row, hig
 	return jobs, highest, err
 }
 
-// restore writes into the ledger what only the log has about a job and reports
-// whether there was something. A job of a process that is alive is that
-// process's affair.
+// restore writes into the ledger what only the log knows about a job, and reports
+// whether there was anything. A job of a live process is left to that process.
 func (l *Ledger) restore(ctx context.Context, tx *sql.Tx, n int64, e logged, known map[int64]row) (bool, error) {
 	r, has := known[n]
 	if !has {
@@ -218,7 +217,7 @@ func accept(job *model.Job, e logged) {
 
 func acceptedText(e logged) string { return "snapshot " + e.snapshot + ", from the ledger's log" }
 
-// missing are the records that the log has to have and lacks.
+// missing are the records that the log lacks and should have.
 func missing(known map[int64]row, entries map[int64]logged) []record {
 	var lost []record
 	for _, n := range slices.Sorted(maps.Keys(known)) {
@@ -242,7 +241,7 @@ func wasCut(lost []record, known map[int64]row) bool {
 	})
 }
 
-// oldColumns are the jobColumns as a damaged file has them: it may be of an earlier schema.
+// oldColumns are the jobColumns that a damaged file has: its schema may be an earlier one.
 func oldColumns(ctx context.Context, old *database.DB) string {
 	lacks := func(column string) bool {
 		var has int
@@ -261,9 +260,9 @@ func oldColumns(ctx context.Context, old *database.DB) string {
 	}
 }
 
-// salvage carries over what a damaged file still gives away, and returns how many
-// jobs came along. It reads from both ends, so that one bad page costs no more
-// than its own rows; those come back from the log, without their steps.
+// salvage carries over what can still be read of a damaged file, and returns how many
+// jobs that is. It reads from both ends, so that one bad page costs no more than its own
+// rows; those come back from the log, without their steps.
 func (l *Ledger) salvage(ctx context.Context, kept string) int {
 	old := database.Peek(kept)
 	defer func() { _ = old.Close() }() // it was only read

@@ -50,7 +50,7 @@ func (l *Ledger) read(ctx context.Context, id string, row *sql.Row) (model.Job, 
 	return job, nil
 }
 
-// Hooked is the newest job whose webhook comes to the address with that token. Without one the
+// Hooked is the newest job whose webhook comes to the address with that token. If there is none, the
 // error wraps database.ErrNotFound.
 func (l *Ledger) Hooked(ctx context.Context, token string) (model.Job, error) {
 	doing := "looking for the job of a webhook"
@@ -67,9 +67,9 @@ func (l *Ledger) Hooked(ctx context.Context, token string) (model.Job, error) {
 	return l.Job(ctx, job.ID)
 }
 
-// Request is what Begin was given with a job of the ledger. Without one the error wraps
-// database.ErrNotFound: jobs that were adopted or restored, those from before requests were kept,
-// and those that are older than the newest 5,000, or than 256 MiB of later requests.
+// Request is what Begin was given with a job of the ledger. If it is not kept, the error wraps
+// database.ErrNotFound: for jobs that were adopted or restored, for those from before requests were kept,
+// and for those older than the newest 5,000, or than 256 MiB of later requests.
 func (l *Ledger) Request(ctx context.Context, id string) ([]byte, error) {
 	n, err := parseJobID(id)
 	if err != nil {
@@ -86,7 +86,7 @@ func (l *Ledger) Request(ctx context.Context, id string) ([]byte, error) {
 	return request, nil
 }
 
-// EachRequest gives what Request gives of each job that has it, newest first, with the job's state.
+// EachRequest yields the request of each job that has one, newest first, with the job's state.
 func (l *Ledger) EachRequest(ctx context.Context, take func(id string, state model.JobState, request []byte) error) error {
 	var refused error
 	err := database.Each(ctx, l.db, "SELECT n, state, request FROM job_requests JOIN jobs ON n = job ORDER BY n DESC", nil, func(row database.Scanner) error {
@@ -106,9 +106,9 @@ func (l *Ledger) EachRequest(ctx context.Context, take func(id string, state mod
 	return err
 }
 
-// EachBegun gives the jobs of a profile and a data set begun since then that may have cost something,
-// newest first and without their steps: each with the digest of what it asked for, and what Request
-// gives of it, nil if that is not kept. A damaged row is there as far as it can be read.
+// EachBegun yields the jobs of a profile and a data set, begun since a time, that may have cost something,
+// newest first and without their steps. Each comes with the digest of what it asked for and with its
+// request, nil if that is not kept. A damaged row is there as far as it can be read.
 func (l *Ledger) EachBegun(ctx context.Context, profile, dataset string, since time.Time, take func(job model.Job, digest string, request []byte)) error {
 	err := database.Each(ctx, l.db, "SELECT "+jobColumns+`, digest, request FROM jobs LEFT JOIN job_requests ON job = n
 		WHERE profile = $1 AND dataset = $2 AND created >= $3 AND state NOT IN ('not_sent', 'refused') ORDER BY n DESC`,
@@ -256,25 +256,23 @@ func (l *Ledger) Owing(ctx context.Context, now time.Time) ([]string, error) {
 	return out, nil
 }
 
-// FieldsDue are the jobs of a profile with a result whose fields were not looked at, newest
-// first.
+// FieldsDue are the jobs of a profile with a result whose fields were not looked at yet, newest first.
 func (l *Ledger) FieldsDue(ctx context.Context, profile string) ([]model.Job, error) {
 	list, err := l.jobs(ctx, `WHERE profile = $1 AND account LIKE '%"FieldsDue":true%' ORDER BY n DESC`, "looking for results whose fields are due", profile)
 	return slices.DeleteFunc(list, func(j model.Job) bool { return !j.Rows.FieldsDue }), err
 }
 
-// Same are the jobs that ask for the same and that may have cost something, newest first: the
-// question "the same inputs again?" is asked about them. They are those begun since then with
-// inputs of the same digest; those with such inputs that run, or of which it is not known whether
-// they started, whenever they were begun; and those that repeat the job repeats, if it is not
-// empty.
+// Same are the jobs that ask for the same and may have cost something, newest first: the question
+// "the same inputs again?" is about them. They are the jobs with inputs of the same digest that were
+// begun since a time, or that run or may have started, whenever they were begun; and the jobs that
+// repeat the job repeats, if that is not empty.
 func (l *Ledger) Same(ctx context.Context, digest, repeats string, since time.Time) ([]model.Job, error) {
 	return l.jobs(ctx, "WHERE "+sameJobs+" ORDER BY n DESC LIMIT $4",
 		"looking for the same inputs", digest, database.Micros(since), repeats, maxSame)
 }
 
-// sameJobs are the jobs of Same. One that is accepted counts by its age alone: where the dialect
-// shows no way to ask for it, it stays accepted for ever.
+// sameJobs are the jobs of Same. For an accepted job only its age counts: if the dialect has no way to
+// ask about it, it stays accepted for ever.
 const sameJobs = `state NOT IN ('not_sent', 'refused') AND (repeats <> '' AND repeats = $3
 	OR digest = $1 AND (created >= $2 OR state IN ('intent', 'sending', 'may_have', 'running')))`
 
@@ -324,7 +322,7 @@ func (l *Ledger) addSteps(ctx context.Context, list []model.Job, clauses string,
 		if errors.Is(err, database.ErrCorrupt) {
 			err = nil // a step without its time is better than none
 		}
-		if i, ok := at[n]; ok { // a job may have become one of them since
+		if i, ok := at[n]; ok { // a job may have joined them since
 			list[i].Steps = append(list[i].Steps, s)
 		}
 		return err

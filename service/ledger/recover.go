@@ -11,14 +11,13 @@ import (
 )
 
 // Recover settles what a process left behind when it died in the middle of a
-// trigger: an intent was certainly not sent, a job whose identifier stands in the
-// log was accepted, another one in sending may have started (it is never sent
-// again). Jobs of processes that are alive are left alone. It returns the jobs it
-// changed.
+// trigger: an intent was certainly not sent, a job whose identifier is in the log
+// was accepted, and any other job in sending may have started (it is never sent
+// again). Jobs of live processes are left alone. It returns the jobs it changed.
 func (l *Ledger) Recover(ctx context.Context) ([]model.Job, error) {
 	const doing = "settling what a dead process left behind"
 	if frozen := l.Frozen(); frozen != nil {
-		return nil, nil //nolint:nilerr // who may not write settles nothing, and the console has said so
+		return nil, nil //nolint:nilerr // a ledger that cannot be written settles nothing, and the console has said so
 	}
 	owners := map[int64]string{}
 	err := database.Each(ctx, l.db, "SELECT n, owner FROM jobs WHERE state IN ('intent', 'sending')", nil, func(row database.Scanner) error {
@@ -36,7 +35,7 @@ func (l *Ledger) Recover(ctx context.Context) ([]model.Job, error) {
 	if len(owners) == 0 {
 		return nil, nil
 	}
-	entries, _, _, err := readLog(logPath(l.Path())) // what the dead wrote is whole by now
+	entries, _, _, err := readLog(logPath(l.Path())) // what dead processes wrote is complete by now
 	if err != nil {
 		return nil, l.db.Fault(doing, err)
 	}
