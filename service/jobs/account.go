@@ -15,8 +15,8 @@ import (
 // maxRowCodes bounds the error codes that are told apart; a result is remote.
 const maxRowCodes = 50
 
-// tally accounts for the rows of a partial file that is written to it. Where one cannot be read it
-// counts no more.
+// tally accounts for the rows of a partial file that is written to it. After a row that cannot be read it
+// stops counting.
 type tally struct {
 	d     dialect.Dialect
 	of    string // the data set
@@ -27,7 +27,7 @@ type tally struct {
 	err   error // why not
 }
 
-// copy is for going back to what was counted before a part.
+// copy makes a copy, to go back to what was counted before a part.
 func (t *tally) copy() tally {
 	out := *t
 	out.lines = rows.Lines{}
@@ -50,9 +50,9 @@ func (t *tally) Write(p []byte) (int, error) {
 // errCutRow is the error of a part that ends within a row.
 var errCutRow = errors.New("it ended in the middle of a row")
 
-// endPart ends a part, whose last row needs no line break. Where nothing but this row says
-// whether the part was cut, one that cannot be read says that it was; in a part that is known
-// to be whole it is counted no more than any other such row.
+// endPart ends a part, whose last row needs no line break. If only this row can show whether the
+// part was cut off, an unreadable one shows that it was; in a part that is known to be whole it is
+// treated like any other unreadable row.
 func (t *tally) endPart(whole bool) error {
 	t.lines.On = t.row
 	err := t.lines.Close()

@@ -12,8 +12,8 @@ import (
 // fieldAuth names the authorization of a job's addresses in errors.
 const fieldAuth = "auth_header"
 
-// refuseAuth reports why a reference cannot be what the service sends along to a job's addresses:
-// keys and passwords of the console are for the service alone. Nothing is resolved.
+// refuseAuth reports why the service must not send what a reference refers to along to a job's
+// addresses: keys and passwords of the console are only for the service. Nothing is resolved.
 func (rn *Runner) refuseAuth(p profile.Profile, ref string) error {
 	if ref == "" {
 		return nil

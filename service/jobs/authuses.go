@@ -9,23 +9,23 @@ import (
 	"zonedeck/service/database"
 )
 
-// AuthUse is the reference to the secret that a job of the ledger has its addresses called with, see
-// model.JobSettings.Auth: to launch the job again needs it.
+// AuthUse is the reference to the secret with which the addresses of a job of the ledger are called (see
+// model.JobSettings.Auth). Launching the job again needs it.
 type AuthUse struct {
 	Ref   string
 	Job   string
 	State model.JobState
 }
 
-// KeptRequests is the part of ledger.Ledger that AuthUses and SwitchAuth work with.
+// KeptRequests is the part of ledger.Ledger that AuthUses and SwitchAuth use.
 type KeptRequests interface {
 	Request(ctx context.Context, id string) ([]byte, error)
 	EachRequest(ctx context.Context, take func(id string, state model.JobState, request []byte) error) error
 	ReplaceRequest(ctx context.Context, id string, was, now []byte) error
 }
 
-// AuthUses are the references of the requests that the ledger keeps, newest first. It reads all of them; one that is
-// damaged launches nothing again, and is left out.
+// AuthUses are the references of the requests that the ledger keeps, newest first. It reads all requests. A damaged one
+// cannot be launched again, and is left out.
 func AuthUses(ctx context.Context, l KeptRequests) (out []AuthUse, err error) {
 	err = l.EachRequest(ctx, func(id string, state model.JobState, request []byte) error {
 		if ref := authOf(request); ref != "" {
@@ -36,8 +36,8 @@ func AuthUses(ctx context.Context, l KeptRequests) (out []AuthUse, err error) {
 	return out, err
 }
 
-// SwitchAuth puts the reference to in the place of from in every request that the ledger keeps. One request at a time is in
-// memory. It may be called again after it was cut short.
+// SwitchAuth replaces the reference from by to in every request that the ledger keeps, with one request at a time in
+// memory. It may be called again after an interruption.
 func SwitchAuth(ctx context.Context, l KeptRequests, from, to string) error {
 	uses, err := AuthUses(ctx, l)
 	if err != nil {
@@ -55,7 +55,8 @@ func SwitchAuth(ctx context.Context, l KeptRequests, from, to string) error {
 	return errors.Join(errs...)
 }
 
-// switchOne is SwitchAuth for the request of one job. One that is no longer kept, or has another reference by now, stays.
+// switchOne is SwitchAuth for the request of one job. It leaves a request that is no longer kept or now has another
+// reference.
 func switchOne(ctx context.Context, l KeptRequests, id, from, to string) error {
 	was, err := l.Request(ctx, id)
 	if errors.Is(err, database.ErrNotFound) || err == nil && authOf(was) != from {
@@ -83,7 +84,7 @@ func authOf(kept []byte) string {
 	return r.Settings.Auth
 }
 
-// withAuth is a kept request with another reference, and all else as it was.
+// withAuth is a kept request with another reference and no other change.
 func withAuth(kept []byte, ref string) ([]byte, error) {
 	r, settings := map[string]json.RawMessage{}, map[string]json.RawMessage{}
 	if err := unpack(kept, &r); err != nil {

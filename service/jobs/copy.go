@@ -19,8 +19,8 @@ type piece struct {
 	gaveUp bool // looking for the key in it took too long
 }
 
-// copyTo copies at most so many bytes; more are an error. The next piece is received while one is
-// written. What was received before an error is written first.
+// copyTo copies at most so many bytes; more are an error. While one piece is written the next is
+// received. What was received before an error is still written.
 func (r *result) copyTo(w io.Writer, most int64, on func(int64)) (int64, error) {
 	if on == nil {
 		on = func(int64) {}
@@ -94,17 +94,17 @@ func (r *result) writeAll(w io.Writer, from <-chan piece, free chan<- []byte, mo
 	return done, nil
 }
 
-// syncer syncs a file as it grows: one of gigabytes would wait for its disk at the end.
+// syncer syncs a file as it grows, so that a file of gigabytes does not wait for its disk at the end.
 type syncer struct {
 	upTo    int64 // of the file, is on disk or on its way
 	running sync.WaitGroup
 }
 
-// syncEvery is how many bytes are written between two times that a file is synced.
+// syncEvery is how many bytes are written between two syncs of a file.
 const syncEvery = 64 << 20
 
-// grew begins to sync a file of that size if it is time. Who gives the file its place syncs it
-// once more, and tells.
+// grew begins to sync a file of that size if it is time. Whoever moves the file into place syncs it
+// once more, and reports errors.
 func (s *syncer) grew(f *os.File, size int64) {
 	if size-s.upTo >= syncEvery {
 		s.running.Wait()

@@ -15,17 +15,17 @@ import (
 	"zonedeck/service/rows"
 )
 
-// Coverage takes the rows of a result, and keeps what their fields show.
+// Coverage takes the rows of a result and keeps what their fields show.
 type Coverage interface {
 	Row(r rows.Row)
-	// Keep is called once all rows were seen. said is a line for the timeline, or empty.
+	// Keep is called after all rows. said is a line for the timeline, or empty.
 	Keep(ctx context.Context, counted model.JobRows) (said string, err error)
 }
 
 // SeeFields gives the rows of a downloaded result to the Coverage if that is due
-// (model.JobRows.FieldsDue): they are read from the file, at some 30 MB/s. on receives the
-// progress; it may be nil. A result whose file is gone, or is not what was downloaded, is given up,
-// which the job's steps say. After another error it stays due, and whoever follows jobs with the
+// (model.JobRows.FieldsDue). They are read from the file, at some 30 MB/s. on receives the
+// progress; it may be nil. If the file is gone, or is not what was downloaded, the result is given up,
+// as the job's steps then say. After any other error it stays due, and whoever follows jobs with the
 // profile in use does it.
 func (rn *Runner) SeeFields(ctx context.Context, id string, on func(Progress)) error {
 	job, err := rn.Job(ctx, id)
@@ -51,7 +51,7 @@ func (rn *Runner) SeeFields(ctx context.Context, id string, on func(Progress)) e
 	mine := false
 	job, err = rn.change(context.WithoutCancel(ctx), job.ID, func(now *model.Job) (note, error) {
 		mine = now.Rows.FieldsDue && now.SHA256 == job.SHA256
-		if !mine { // another process was faster, or the result was downloaded anew
+		if !mine { // another process was faster, or the result was downloaded again
 			return note{}, nil
 		}
 		now.Rows.FieldsDue = false
@@ -71,7 +71,7 @@ type notSeenError struct{ why string }
 
 func (e *notSeenError) Error() string { return "the fields of its rows were not looked at: " + e.why }
 
-// eachKept gives the rows of a downloaded file to on, and fails if it is not the file that was
+// eachKept calls on for the rows of a downloaded file, and fails if it is not the file that was
 // downloaded.
 func eachKept(ctx context.Context, job model.Job, on func(Progress), row func(rows.Row)) error {
 	f, err := os.Open(job.File)
@@ -110,7 +110,7 @@ func eachKept(ctx context.Context, job model.Job, on func(Progress), row func(ro
 	return err
 }
 
-// fieldsLater has whoever follows in this process look at the fields of what was downloaded.
+// fieldsLater tells whoever follows in this process to look at the fields of what was downloaded.
 func (w *watching) fieldsLater() {
 	select {
 	case w.fields() <- struct{}{}:
@@ -127,9 +127,8 @@ func (w *watching) fields() chan struct{} {
 	return w.due
 }
 
-// seeDue looks at the fields of results of a profile until end is called: of those that are due, and
-// of those that this process downloads meanwhile. What cannot be looked at now is tried again
-// after a while.
+// seeDue looks at the fields of a profile's results until end is called: of those that are due, and
+// of those that this process downloads meanwhile. It tries again after a while if it cannot do so now.
 func (rn *Runner) seeDue(ctx context.Context, profile string) (end func()) {
 	if rn.cfg.Coverage == nil {
 		return func() {}
@@ -157,11 +156,11 @@ func (rn *Runner) seeDue(ctx context.Context, profile string) (end func()) {
 	}
 }
 
-// fieldsAgain is how often results are looked for whose fields were not looked at, beside those that
-// this process downloads: another process was stopped at them, or its disk was full.
+// fieldsAgain is how often results of other processes are looked for whose fields were not looked at:
+// the other process was stopped, or its disk was full.
 const fieldsAgain = time.Hour
 
-// SeeDue is SeeFields for every result of the profile of which that is due.
+// SeeDue is SeeFields for every result of the profile for which that is due.
 func (rn *Runner) SeeDue(ctx context.Context) error {
 	if rn.cfg.Ledger == nil || rn.cfg.Coverage == nil {
 		return nil

@@ -8,14 +8,14 @@ import (
 	"zonedeck/model"
 )
 
-// minToken is from how many characters on a part of a path is taken for a token.
+// minToken is the least number of characters of a part of a path that counts as a token.
 const minToken = 20
 
-// minQueryToken is the same for a value of a query.
+// minQueryToken is the same for values in a query.
 const minQueryToken = 8
 
-// deliverySecrets are the parts of a job's addresses that may be credentials of whom they belong
-// to: values of a query and long parts of a path. A login is refused there.
+// deliverySecrets are the parts of a job's addresses that may be credentials of their owner: values in
+// the query and long parts of the path. A login in an address is refused.
 func deliverySecrets(s model.JobSettings) (out []keystore.Secret) {
 	for _, address := range []string{s.Notify, s.Endpoint} {
 		u, err := url.Parse(address)

@@ -34,12 +34,12 @@ type Destination struct {
 	// Format is one of rows.Formats. Empty, the ending of File decides, else it is json. A
 	// format that disagrees with the ending is refused.
 	Format string
-	// Replace allows to replace a file that is there. The file that the ledger has of the job, as
-	// it was downloaded to the folder of downloads, is replaced without.
+	// Replace allows Download to replace an existing file. The file of an earlier download of the job
+	// to the downloads folder, as the ledger has it, is replaced even without.
 	Replace bool
-	// DropPartial allows to drop what a download of another result left beside the file.
+	// DropPartial allows Download to drop what a download of another result left beside the file.
 	DropPartial bool
-	// RawCells leaves the cells of a CSV as they came, also those that a sheet takes for
+	// RawCells leaves the cells of a CSV as they came, even those that a spreadsheet takes for
 	// formulas; see rows.WriteCSV.
 	RawCells bool
 }
@@ -47,29 +47,29 @@ type Destination struct {
 // Progress says how far a download is.
 type Progress struct {
 	Bytes int64 // of rows on this disk, of all parts
-	// Doing is what is done with the rows that are on this disk, empty while they come, and Done how
-	// many of the Bytes that was done with.
+	// Doing says what is being done with the rows on this disk, empty while they are received. Done is
+	// how many of the Bytes that was done with.
 	Doing string
 	Done  int64
-	// Part is the one that is being fetched, from 1, of Parts. A result that the service gives
-	// whole has one.
+	// Part is the part that is being fetched, from 1, of Parts. A result that the service gives
+	// whole has one part.
 	Part, Parts int
-	// Note says something that the operator should know, as what becomes of what an earlier
+	// Note is something that the operator should know, for example what happens to what an earlier
 	// download left; empty for none.
 	Note string
 }
 
 // Download fetches a job's results into a file and records that in the ledger.
 //
-// The service is asked for one row a line, in parts where its dialect offers them, and what
-// comes is written to a partial file beside the destination (its name with ".part"), JSON as its
-// array. A download that was cut goes on with the part that lacks, after the digests of what is there
+// The service is asked for one row per line, in parts if its dialect offers them. What comes is
+// written to a partial file beside the destination (its name with ".part"), JSON as an array.
+// A download that was cut off goes on with the missing part, after the digests of what is there
 // were compared; a result that the service gives only whole is fetched from its beginning.
-// CSV is made here from the rows, once they are whole. Only rows of one line can be put together
-// from parts and be checked to the last, and what a column or a formula is does not depend on the
-// service. For JSON and CSV a row that is not JSON ends the download.
+// CSV is made here from the complete rows: only rows of one line each can be put together from
+// parts and all be checked, and so columns and formulas do not depend on the service. For JSON and
+// CSV, a row that is not JSON ends the download.
 //
-// What the fields of the rows show is not looked at: see SeeFields.
+// The fields of the rows are not looked at here: see SeeFields.
 //
 // The file appears complete and synced, or not at all. An answer with status 200 that is a
 // page, an error, empty or not of the format is a failure. on receives the progress; it may
@@ -133,8 +133,8 @@ func (rn *Runner) Download(ctx context.Context, jobID string, to Destination, on
 	return job, nil
 }
 
-// notFetched writes down that a download failed, and that the service no longer has the result, or the
-// job, if its answer says so. What is known of a job that has expired stays.
+// notFetched records that a download failed and, if the answer says so, that the service no longer has
+// the result or the job. What is known about an expired job stays.
 func (rn *Runner) notFetched(ctx context.Context, call jobCall, cause error) model.Job {
 	var fault *exchange.CallError
 	if !errors.As(cause, &fault) || call.job.Forgotten() {
@@ -165,7 +165,7 @@ func (rn *Runner) notFetched(ctx context.Context, call jobCall, cause error) mod
 	return job
 }
 
-// expire writes down that the service no longer has the result of a job, as an answer says.
+// expire records that, by an answer, the service no longer has the result of a job.
 func (rn *Runner) expire(ctx context.Context, job model.Job, fault *exchange.CallError) (model.Job, error) {
 	expired, err := rn.change(context.WithoutCancel(ctx), job.ID, func(row *model.Job) (note, error) {
 		row.State, row.Detail = model.JobExpired, line("the service no longer has the result: "+fault.Text)
@@ -177,12 +177,12 @@ func (rn *Runner) expire(ctx context.Context, job model.Job, fault *exchange.Cal
 	return expired, nil
 }
 
-// ExistsError says that a file is there which is not to be replaced.
+// ExistsError says that the file exists and must not be replaced.
 type ExistsError struct{ File string }
 
 func (e *ExistsError) Error() string { return e.File + " exists already, and is not replaced" }
 
-// FormatOf is the format that the ending of a name says, or empty.
+// FormatOf is the format for the ending of a name, or empty.
 func FormatOf(name string) string {
 	ending := strings.ToLower(strings.TrimPrefix(filepath.Ext(name), "."))
 	if ending == "jsonl" {
@@ -194,7 +194,7 @@ func FormatOf(name string) string {
 	return ending
 }
 
-// pickFormat is the format by what is asked for and by the ending of a name.
+// pickFormat is the format, by what was asked for and the ending of the name.
 func pickFormat(format, dest string) (string, error) {
 	ending := FormatOf(dest)
 	switch {
@@ -247,7 +247,7 @@ func (rn *Runner) destination(ctx context.Context, job model.Job, to Destination
 		return to, fmt.Errorf("download: %w", err)
 	case !at.Mode().IsRegular():
 		return to, model.BadField("dest", "%s is not a file", to.File)
-	default: // a link stays one
+	default: // a link stays a link
 		if to.File, err = filepath.EvalSymlinks(to.File); err != nil {
 			return to, fmt.Errorf("download: %w", err)
 		}
@@ -261,15 +261,15 @@ type result struct {
 	body                 io.ReadCloser
 	cancel               context.CancelFunc
 	framed               bool        // an end that came too early is an error of the body
-	stall                *time.Timer // when it fires after the end, there is nothing left to cancel
+	stall                *time.Timer // if it fires after the end, there is nothing left to cancel
 	came                 int64       // bytes of the body
 	wrapped              *wrapped    // the rows, where an object holds them
 }
 
-// errStalled is the cause of a download in which nothing came for long.
+// errStalled is the cause of an ended download that received nothing for too long.
 var errStalled = fmt.Errorf("nothing came for %s", downloadStall)
 
-// openResult asks for the results, or a part of them, with one row a line. Later errors of
+// openResult asks for the results, or a part of them, with one row per line. Later errors of
 // the stream are *exchange.Error.
 func (rn *Runner) openResult(ctx context.Context, call jobCall, rows, part int) (*result, error) {
 	res, err := rn.open(ctx, call, call.paths.Snapshot, call.d.ResultQuery(call.job.Dataset, rows, part))
@@ -279,7 +279,7 @@ func (rn *Runner) openResult(ctx context.Context, call jobCall, rows, part int) 
 	return res, err
 }
 
-// open asks for what a snapshot has at a path.
+// open asks for a path of a snapshot.
 func (rn *Runner) open(ctx context.Context, call jobCall, path string, query url.Values) (*result, error) {
 	doing := "downloading the results of job " + call.job.ID
 	inner, cancel := context.WithCancelCause(ctx)
@@ -326,7 +326,7 @@ type readerFunc func(p []byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// receive reads on; a stall and a break come back as *exchange.Error.
+// receive reads on. A stall or a break becomes an *exchange.Error.
 func (r *result) receive(p []byte) (int, error) {
 	n, err := r.body.Read(p)
 	r.came += int64(n)
@@ -343,5 +343,5 @@ func (r *result) receive(p []byte) (int, error) {
 	}
 }
 
-// brokeOff is the error of a result that had begun.
+// brokeOff is the error of a result that broke off after its beginning.
 func (r *result) brokeOff(err error) error { return exchange.BrokeOff(http.StatusOK, r.came, err) }

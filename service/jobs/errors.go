@@ -13,12 +13,12 @@ import (
 	"zonedeck/service/exchange"
 )
 
-// The errors of jobs that a caller decides on.
+// The errors of jobs that callers decide on.
 var (
 	// ErrUnknownJob says that no job of the ledger has the identifier.
 	ErrUnknownJob = errors.New("no such job in the ledger")
-	// ErrNoLedger means that there is no ledger to write the job down in. It is not
-	// started then, because it could be billed and lost.
+	// ErrNoLedger means that there is no ledger to record the job in. It is not started
+	// then, because it could be billed and lost.
 	ErrNoLedger = errors.New("there is no ledger to write the job down in before it is sent; make its file writable")
 	// ErrNoSnapshot says that no identifier was received for the job, so that the
 	// service cannot be asked about it.
@@ -51,8 +51,8 @@ func (e *NotReadyError) Unwrap() error { return ErrNotReady }
 // answerBytes bounds how much is read of an answer other than a result.
 const answerBytes = 64 << 10
 
-// jobFault makes the error of a call that got no answer or a refusal. err is
-// the exchange's, or nil with resp set; resp's body is read to a bound.
+// jobFault makes the error of a call that was refused or got no answer. err is
+// the exchange's, or nil with resp set; resp's body is read up to a bound.
 func (rn *Runner) jobFault(ctx context.Context, doing string, call jobCall, resp *http.Response, err error) *exchange.CallError {
 	mask := exchange.MaskOf(call.secret, exchange.Login{})
 	if err != nil {

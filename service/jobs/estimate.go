@@ -16,25 +16,25 @@ import (
 // Estimate is what a job is expected to cost, before it is sent.
 type Estimate struct {
 	Inputs int
-	// Records are the records that are expected, -1 where that is not known; Basis says what
-	// the figure rests on, or why there is none.
+	// Records is how many records are expected, -1 if that is not known. Basis says what the
+	// figure is based on, or why there is none.
 	Records float64
 	Basis   string
-	// Dollars is their cost by Rate, -1 where it is not known: records or rate are missing.
+	// Dollars is their cost by Rate, -1 if the records or the rate are not known.
 	Dollars float64
 	Rate    model.Rate
-	// Zone is the one that Rate is of.
+	// Zone is the zone that has Rate.
 	Zone model.ZoneName
-	// unpriced is why no rate tells the cost, "" where one may.
+	// unpriced is why no rate gives the cost, "" if one may.
 	unpriced string
-	// worst is what a cap counts, -1 where it is not known: dollars if every input gives what
-	// it gave in the dearest of the earlier jobs, and one record at least. worstBy says which of
-	// these, or a limit, it is.
+	// worst is what a cap counts, in dollars, -1 if it is not known: the cost if every input gives as
+	// many records as in the most expensive of the earlier jobs, and at least one. worstBy says which
+	// of these it is, or a limit.
 	worst   float64
 	worstBy string
 }
 
-// String is the estimate in a line.
+// String is the estimate in one line.
 func (e Estimate) String() string {
 	switch {
 	case e.Records < 0:
@@ -50,7 +50,7 @@ func (e Estimate) String() string {
 	return s
 }
 
-// Most is the upper end of the estimate in dollars, which a cap counts; known is false where there is none.
+// Most is the upper end of the estimate in dollars, which a cap counts; known is false if there is none.
 func (e Estimate) Most() (dollars float64, known bool) {
 	if e.Dollars < 0 || e.worst < 0 {
 		return 0, false
@@ -73,11 +73,11 @@ func records(n float64) string {
 // pastJobs is how many earlier jobs an estimate looks at.
 const pastJobs = 5
 
-// Check says what a trigger is expected to cost: by the rate of the profile's zone for data
-// sets, and the records that earlier jobs of the same data set and discovery gave for an input.
-// Nothing is sent, and no secret is resolved.
+// Check says what a trigger is expected to cost, by the rate of the profile's zone for data sets and
+// by how many records earlier jobs of the same data set and discovery gave per input. Nothing is
+// sent, and no secret is resolved.
 //
-// The error is why Trigger refuses it, with the estimate where there is one: a
+// The error says why Trigger would refuse it, and comes with the estimate if there is one: a
 // *model.RequestError (one that wraps ErrCost for the cap), a read-only profile's, the ledger's.
 func (rn *Runner) Check(ctx context.Context, r model.TriggerRequest) (Estimate, error) {
 	p, d, err := rn.cfg.Access.Current(ctx)
@@ -112,7 +112,7 @@ func (rn *Runner) estimate(ctx context.Context, p profile.Profile, d dialect.Dia
 		perInput := float64(was.records) / float64(was.inputs)
 		e.Records, e.Basis = n*perInput, fmt.Sprintf("%.3g for an input in %s", perInput, was.words())
 		if most, e.worstBy = n*was.most, "the dearest of the earlier jobs"; !d.Finds(r) && most < n {
-			most, e.worstBy = n, "one record for each input" // pages that were dead may give one now
+			most, e.worstBy = n, "one record for each input" // pages that were dead may now give one
 		}
 		if limit > 0 && perInput > limit {
 			e.Records, e.Basis = n*limit, fmt.Sprintf("%.0f for an input at most", limit)
@@ -156,16 +156,16 @@ func (rn *Runner) estimate(ctx context.Context, p profile.Profile, d dialect.Dia
 	return e, nil
 }
 
-// earlierJobs is what an estimate rests on.
+// earlierJobs is what an estimate is based on.
 type earlierJobs struct {
 	jobs, inputs, records int
 	// most is the largest number of records for an input among the jobs.
 	most float64
-	// empty and cut count others, which measure nothing: they found nothing, or a limit may have ended them.
+	// empty and cut count the jobs that measure nothing: they found nothing, or a limit may have ended them.
 	empty, cut int
 }
 
-// words name the jobs, and those among them that measure nothing.
+// words says how many jobs there are, and how many of them measure nothing.
 func (e earlierJobs) words() string {
 	var without []string
 	if e.empty > 0 {
@@ -186,7 +186,7 @@ func (e earlierJobs) words() string {
 	}
 }
 
-// none says why there is no job to measure by.
+// none says why there is no job to estimate by.
 func (e earlierJobs) none() string {
 	if e.empty+e.cut > 0 {
 		return "no earlier job of it found records without a limit"
@@ -194,8 +194,8 @@ func (e earlierJobs) none() string {
 	return "there is no earlier job of it"
 }
 
-// past is what earlier jobs gave. One that found nothing says nothing about the next: its pages
-// may have been dead. One with a limit might have given more.
+// past is what earlier jobs gave. A job that found nothing says nothing about the next one, because its
+// pages may have been dead; and a job with a limit might have given more.
 func (rn *Runner) past(ctx context.Context, p profile.Profile, d dialect.Dialect, r model.TriggerRequest) (was earlierJobs, err error) {
 	if rn.cfg.Ledger == nil {
 		return was, nil
@@ -210,7 +210,7 @@ func (rn *Runner) past(ctx context.Context, p profile.Profile, d dialect.Dialect
 			continue
 		}
 		asked := j.Asked
-		if asked == nil { // the ledger is of an older version
+		if asked == nil { // an older version of the ledger
 			request, err := rn.Request(ctx, j.ID)
 			if err != nil && !errors.Is(err, ErrNoRequest) {
 				return was, err
@@ -239,8 +239,8 @@ func (rn *Runner) past(ctx context.Context, p profile.Profile, d dialect.Dialect
 	return was, nil
 }
 
-// cutShort reports whether a job's limits may have kept records back that one with the limits
-// now would give.
+// cutShort reports whether a job's limits may have kept back records that a job with the present
+// limits would give.
 func cutShort(then model.JobAsked, now model.JobSettings) bool {
 	return then.Total > 0 || then.PerInput > 0 && (now.LimitPerInput == 0 || now.LimitPerInput > then.PerInput)
 }
@@ -249,8 +249,8 @@ func askedOf(s model.JobSettings, bad model.JobRejected) *model.JobAsked {
 	return &model.JobAsked{Discover: s.Discover, PerInput: s.LimitPerInput, Total: s.LimitTotal, Rejected: bad}
 }
 
-// rateOf is the rate of the profile's first priced zone for ready-made scrapers, data sets or,
-// without one, crawls; for a product's job that of its own zone.
+// rateOf is the rate of the profile's first priced zone for ready-made scrapers or data sets, or else for
+// crawls. For a job of a product it is that of the product's own zone.
 func rateOf(p profile.Profile, d dialect.Dialect, dataset string) (model.ZoneName, model.Rate) {
 	products := []model.Product{model.ProductScrapers, model.ProductDatasets, model.ProductCrawl}
 	if of, ok := d.ProductOf(dataset); ok {
@@ -265,11 +265,11 @@ func rateOf(p profile.Profile, d dialect.Dialect, dataset string) (model.ZoneNam
 	return "", model.Rate{}
 }
 
-// ErrCost is wrapped by the refusal of a job whose estimate has an upper end above its cap, or none.
+// ErrCost is wrapped by the refusal of a job whose estimate has no upper end, or one above the cap.
 var ErrCost = errors.New("the job may cost more than its cap")
 
-// withinCap refuses a job above its cap or the profile's: the smaller one holds. One whose cost
-// is not known is refused, too: the cap could not be kept.
+// withinCap refuses a job above the smaller of its cap and the profile's. A job of unknown cost is
+// refused too, because the cap could not be kept.
 func withinCap(p profile.Profile, r model.TriggerRequest, e Estimate) error {
 	most, from := r.MaxCost, "given for this job"
 	if p.MaxJobCost > 0 && (most == 0 || p.MaxJobCost < most) {

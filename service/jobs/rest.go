@@ -21,11 +21,11 @@ type Rest struct {
 	// Asked are the inputs of the job, Failed those that gave an error, Nothing those that
 	// gave no row with data or an error.
 	Asked, Failed, Nothing int
-	// Unmatched are rows that belong to none of the inputs: with some, inputs of the rest may
+	// Unmatched counts rows that belong to none of the inputs. If there are any, inputs of the rest may
 	// have given data.
 	Unmatched int
-	// Lacking are records that the service counted and that are not among the rows: their inputs are in the
-	// rest, and may have given data. See model.Job.
+	// Lacking counts records that the service counted and that are not among the rows. Their inputs are in
+	// the rest, and may have given data. See model.Job.
 	Lacking int
 }
 
@@ -59,7 +59,7 @@ func (rn *Runner) Rest(ctx context.Context, id string) (Rest, error) {
 }
 
 // withoutResult refuses to ask for the result of a job that has none: the service's answer would only
-// take the place of why it ended.
+// replace the reason why the job ended.
 func withoutResult(job model.Job) error {
 	if job.State != model.JobFailed && job.State != model.JobCanceled {
 		return nil
@@ -71,7 +71,7 @@ func withoutResult(job model.Job) error {
 	return fmt.Errorf("job %s %s%s: %w", job.ID, job.State.Predicate(), why, ErrNoResult)
 }
 
-// eachRow gives every row of a job's result to on.
+// eachRow calls on for every row of a job's result.
 func (rn *Runner) eachRow(ctx context.Context, job model.Job, on func(rows.Row)) error {
 	each := func(row rows.Row) error {
 		on(row)
@@ -100,12 +100,12 @@ func (rn *Runner) eachRow(ctx context.Context, job model.Job, on func(rows.Row))
 	return rn.unread(ctx, call, rows.EachRow(stream, "json", each))
 }
 
-// fileFormat is the format of a job's file; where it is not known the content decides.
+// fileFormat is the format of a job's file; if it is not known, the content decides.
 func fileFormat(job model.Job) string {
 	return cmp.Or(job.Rows.Format, strings.TrimPrefix(filepath.Ext(job.File), "."))
 }
 
-// keptResult is the file of a job's result while it has its size, or nil.
+// keptResult is the file of a job's result if it still has its size, or nil.
 func keptResult(job model.Job) (io.ReadCloser, error) {
 	at, err := os.Stat(job.File)
 	if err == nil && at.Mode().IsRegular() && at.Size() == job.Bytes {

@@ -22,10 +22,10 @@ const resultHead = 64 << 10
 // resultGate lets a result, one row a line, through to w once its beginning looks like one.
 type resultGate struct {
 	w     io.Writer
-	empty bool // a result without rows is one
-	later bool // rows came before, so that one of an error is a row
+	empty bool // a result may have no rows
+	later bool // rows came before, so that an error row counts as a row
 	open  bool
-	// unframed says that only the connection shows where the answer ends: its last row may be cut.
+	// unframed says that only the connection shows where the answer ends, so its last row may be cut off.
 	unframed bool
 	head     []byte
 }
@@ -45,7 +45,7 @@ func (g *resultGate) Write(p []byte) (int, error) {
 	return n + more, err
 }
 
-// finish looks at what came so far. whole says that nothing follows.
+// finish checks what came so far. whole says that nothing follows.
 func (g *resultGate) finish(whole bool) error {
 	if g.open {
 		return nil
@@ -73,7 +73,7 @@ func (g *resultGate) cut() error {
 	return err
 }
 
-// noResultError is an answer that is no result, although its status was 200.
+// noResultError is an answer with status 200 that is no result.
 type noResultError struct {
 	text string        // what it is
 	seen model.Outcome // what speaks for that, beside the status
@@ -95,8 +95,8 @@ func unusable(format string, args ...any) *noResultError {
 	return e
 }
 
-// checkResult is a *noResultError if an answer that begins with head is no result, or no later
-// part of one. The last row of an unframed one may be cut.
+// checkResult returns a *noResultError if an answer that begins with head is no result, nor a later
+// part of one. The last row of an unframed one may be cut off.
 func checkResult(head []byte, whole, later, unframed bool) error {
 	text := bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")))
 	switch {

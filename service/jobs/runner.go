@@ -15,7 +15,7 @@ import (
 // Timeline keeps lines of the timeline.
 type Timeline interface {
 	PutActivity(ctx context.Context, a model.Activity) error
-	// Depart writes down that a call is about to be sent, and landed that its line was put: see journal.Journal.
+	// Depart records that a call is about to be sent, and landed that its line was put: see journal.Journal.
 	Depart(id string, a model.Activity) (landed func(), err error)
 	PutKeyRejected(ctx context.Context, at time.Time, profile, key string) error
 }
@@ -33,10 +33,10 @@ type Config struct {
 	Journal Timeline
 	// Log takes errors that are reported nowhere else; nil discards them.
 	Log *slog.Logger
-	// List lists the newest jobs of a data set as the service lists them, by a key of the
-	// inventory or, without a name, the profile's; nil where that cannot be asked.
+	// List lists the newest jobs of a data set as the service lists them, by a key of the inventory or,
+	// without a name, by the profile's; nil if there is no such call.
 	List func(ctx context.Context, key, dataset string, most int) (jobs []model.RemoteJob, skipped int, err error)
-	// Own reports whether a reference is, or may be, that of a key of the inventory; nil for none.
+	// Own reports whether a reference is, or may be, a key's of the inventory; nil means never.
 	Own func(ref string) bool
 	// HookDue is how long the webhook of a job that begins now is waited for, 0 for model.HookDue;
 	// nil is always 0.
@@ -101,7 +101,7 @@ func (rn *Runner) tell(ctx context.Context, job model.Job, line string) {
 	})
 }
 
-// put keeps a line of the timeline, also where ctx has ended.
+// put keeps a line of the timeline, even after ctx has ended.
 func (rn *Runner) put(ctx context.Context, a model.Activity) {
 	if rn.cfg.Journal == nil {
 		return
@@ -111,8 +111,8 @@ func (rn *Runner) put(ctx context.Context, a model.Activity) {
 	}
 }
 
-// tellKey puts it into the timeline when an answer says that the key is rejected,
-// even when the call's own time is over.
+// tellKey adds a line to the timeline if an answer says that the key was rejected,
+// even if the call's own time is over.
 func (rn *Runner) tellKey(ctx context.Context, profile, key string, d model.Diagnosis) {
 	if rn.cfg.Journal == nil || key == "" || d.Cause != model.CauseKeyRejected {
 		return

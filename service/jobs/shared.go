@@ -14,10 +14,10 @@ import (
 // Shared is a job that has some of the inputs of a launch, or all of them.
 type Shared struct {
 	Job    model.Job
-	Inputs int // of the launch that the job has, too
+	Inputs int // how many inputs of the launch the job has
 }
 
-// Words begin a sentence about the inputs: "3 of 20 inputs were".
+// Words is the beginning of a sentence about the inputs: "3 of 20 inputs were".
 func (s Shared) Words(of int) string {
 	if s.Inputs == 1 {
 		return fmt.Sprintf("1 of %d inputs was", of)
@@ -25,7 +25,7 @@ func (s Shared) Words(of int) string {
 	return fmt.Sprintf("%d of %d inputs were", s.Inputs, of)
 }
 
-// Launched is what other jobs have of the inputs of a launch.
+// Launched says which inputs of a launch other jobs have.
 type Launched struct {
 	Shared []Shared
 	// Unknown are the jobs whose inputs the ledger does not have or cannot read: each may have any of them.
@@ -71,9 +71,9 @@ func (l *Launched) Left(launch []model.JobInput) (out []model.JobInput) {
 
 func inputDigest(in model.JobInput) [sha256.Size]byte { return sha256.Sum256(rows.Input(in)) }
 
-// SharedInputs are the jobs begun within the last while that collect the same way and have some of
-// the inputs, as a sample has, or all of them, and that may have cost something, newest first; and
-// those of which that is not known.
+// SharedInputs are the jobs begun since a time that collect in the same way, have some of the inputs (as
+// a sample has) or all of them, and may have cost something, newest first; and the jobs for which that
+// is not known.
 func (rn *Runner) SharedInputs(ctx context.Context, r model.TriggerRequest, within time.Duration) (Launched, error) {
 	out := NewLaunched(r.Inputs)
 	if rn.cfg.Ledger == nil || len(r.Inputs) == 0 {

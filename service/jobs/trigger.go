@@ -50,9 +50,9 @@ func (rn *Runner) Job(ctx context.Context, id string) (model.Job, error) {
 	return job, ledgerFault(err)
 }
 
-// Adopt takes a job into the ledger that it does not know, by the service's
-// identifier, after the service has answered for it. A job of the ledger with
-// that identifier is returned as it is. Nothing is triggered.
+// Adopt adds a job that the ledger does not know, by the service's identifier,
+// after the service has answered for it. A job of the ledger with that
+// identifier is returned unchanged. Nothing is triggered.
 //
 // Errors: ErrNoLedger, ErrUnknownJob (the service does not know it either),
 // ErrNotShown (the contract shows no way to ask), a *exchange.CallError, the ledger's.
@@ -81,8 +81,7 @@ func (rn *Runner) Adopt(ctx context.Context, snapshot, dataset string) (model.Jo
 	return rn.record(ctx, job, progress)
 }
 
-// unknownThere is the error of asking the service about an identifier that the ledger does
-// not have.
+// unknownThere is the error if the service is asked about an identifier that the ledger does not have.
 func unknownThere(err error) error {
 	if fault := (*exchange.CallError)(nil); errors.As(err, &fault) && fault.Diagnosis.Rule == model.RuleJobUnknown {
 		return fmt.Errorf("%w, and the service does not know it: %w", ErrUnknownJob, err)
@@ -90,7 +89,7 @@ func unknownThere(err error) error {
 	return err
 }
 
-// writable reports why no job can be written down.
+// writable reports why no job can be recorded.
 func (rn *Runner) writable() error {
 	if rn.cfg.Ledger == nil {
 		return ErrNoLedger
@@ -116,9 +115,9 @@ func (rn *Runner) Recover(ctx context.Context) ([]model.Job, error) {
 	return settled, err
 }
 
-// SameInputs are the jobs begun within the last while with the same inputs, or that repeat the
-// same job, and that may have cost something, newest first; those that run or may have started
-// count whatever their age.
+// SameInputs are the jobs begun within that time that have the same inputs or repeat the same job, and
+// that may have cost something, newest first. Those that run or may have started count whatever their
+// age.
 func (rn *Runner) SameInputs(ctx context.Context, r model.TriggerRequest, within time.Duration) ([]model.Job, error) {
 	if rn.cfg.Ledger == nil {
 		return nil, nil
@@ -167,7 +166,7 @@ func (rn *Runner) Trigger(ctx context.Context, r model.TriggerRequest) (model.Jo
 	if err != nil {
 		return model.Job{}, err
 	}
-	// From here on the outcome is written down even when ctx has ended.
+	// From here on the outcome is recorded even if ctx has ended.
 	kept := context.WithoutCancel(ctx)
 	sending, err := rn.change(kept, l.job.ID, func(job *model.Job) (note, error) {
 		job.State = model.JobSending
@@ -244,8 +243,8 @@ func allowed(p profile.Profile, d dialect.Dialect, r model.TriggerRequest) error
 	return err
 }
 
-// outside lists the first inputs whose targets the profile does not allow. A dataset that takes no
-// address may reach any.
+// outside lists the first inputs whose targets the profile does not allow. A data set that takes no
+// address may reach any target.
 func outside(p profile.Profile, r model.TriggerRequest) (ps []model.FieldProblem) {
 	for _, in := range r.Inputs {
 		var err error
@@ -352,7 +351,7 @@ func (rn *Runner) send(ctx context.Context, l launch) (v verdict) {
 	case readErr == nil && certain:
 		return verdict{state: model.JobRefused, detail: said}
 	default:
-		// Anything else may come from something before the service or after the job was
+		// Any other answer may come from something in front of the service, or from after the job was
 		// started.
 		return verdict{state: model.JobMayHave, detail: said}
 	}
@@ -377,8 +376,8 @@ func (rn *Runner) callFor(ctx context.Context, id string) (jobCall, error) {
 	return rn.callAbout(ctx, job)
 }
 
-// callAbout prepares a call about a job, of the profile in use where the job names
-// none.
+// callAbout prepares a call about a job. If the job names no profile, it is one of the
+// profile in use.
 func (rn *Runner) callAbout(ctx context.Context, job model.Job) (call jobCall, err error) {
 	call = jobCall{job: job}
 	if job.Snapshot == "" {
@@ -406,7 +405,7 @@ func (rn *Runner) callAbout(ctx context.Context, job model.Job) (call jobCall, e
 	return call, err
 }
 
-// ofProfile is an error if a job belongs to another profile.
+// ofProfile returns an error if a job belongs to another profile.
 func ofProfile(job model.Job, p profile.Profile) error {
 	if job.Profile != p.Name {
 		return model.BadField("profile", "job %s belongs to profile %s, not to %s", job.ID, job.Profile, p.Name)
@@ -425,8 +424,8 @@ const cancelTimeout = 30 * time.Second
 
 // CancelJob asks the service to stop a job (a dialect's call; the contract shows
 // none). Errors: ErrJobOver, ErrUnknownJob, ErrNoSnapshot, ErrNotShown, a
-// *exchange.CallError. After a break it is not known whether the job goes on; asking
-// again does no harm.
+// *exchange.CallError. If the connection broke, it is not known whether the job goes on;
+// asking again does no harm.
 func (rn *Runner) CancelJob(ctx context.Context, jobID string) (model.Job, error) {
 	defer rn.cfg.Wire.Begin()()
 	call, err := rn.callFor(ctx, jobID)

@@ -17,7 +17,7 @@ type heard struct {
 	from model.JobPlace
 }
 
-// hear keeps that the service answered a call about its job.
+// hear records that the service answered a call about its job.
 func (w *watching) hear(call jobCall, at time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -34,11 +34,11 @@ func (w *watching) lastHeard(id string) (heard, bool) {
 	return h, ok
 }
 
-// place is where a call goes: to which service, and for which account as far as that is known.
+// place is where a call goes: to which service and, as far as that is known, for which account.
 func (j jobCall) place() model.JobPlace { return placeOf(j.p, j.secret) }
 
-// seen is when the service last answered for a job, zero where that is not known: as this process
-// heard it, else as the ledger has it.
+// seen is when the service last answered for a job: as this process heard it, or else as the ledger
+// has it. It is zero if that is not known.
 func (rn *Runner) seen(job model.Job) time.Time {
 	h, ok := rn.watching.lastHeard(job.ID)
 	switch {
@@ -68,14 +68,14 @@ func lastSeen(job model.Job) string {
 	}
 }
 
-// undecided reports whether it does not count yet that a job is not known.
+// undecided reports whether it is too early to believe that the service does not know a job.
 func (rn *Runner) undecided(job model.Job, cadence dialect.Cadence) bool {
 	return job.Unknown() && !job.GivenUp() && rn.cfg.Now().Sub(job.Fault.At) < cadence.Unknown
 }
 
-// unknown handles an answer by which a job is not known that the service accepted. A single one decides
-// nothing: it may come from a replica, or from a gateway. After cadence.Unknown the service's own words are
-// believed, see decide; a 404 in other words says nothing of the job, which is not asked for any more then.
+// unknown handles an answer that the service does not know a job that it had accepted. A single one decides
+// nothing: it may come from a replica or a gateway. After cadence.Unknown the service's own words are
+// believed (see decide). A 404 in other words says nothing about the job, which is then not asked for any more.
 func (rn *Runner) unknown(ctx context.Context, call jobCall, cadence dialect.Cadence, fault *exchange.CallError) (job model.Job, again time.Duration, err error) {
 	job, again = call.job, max(rn.wait(cadence, call.job), fault.After)
 	own := fault.Diagnosis.Rule == model.RuleJobUnknown
@@ -95,8 +95,8 @@ func (rn *Runner) unknown(ctx context.Context, call jobCall, cadence dialect.Cad
 	return job, again, nil
 }
 
-// decide has a job expired that the service's own words do not know, unless its list has it, or another
-// account may be asked than the one that launched it: it is left then to processes that ask elsewhere.
+// decide marks a job as expired that the service says it does not know, unless the service's list has it, or the
+// account that is asked may not be the one that launched it: then it is left to processes that ask elsewhere.
 func (rn *Runner) decide(ctx context.Context, call jobCall, fault *exchange.CallError, wait time.Duration) (job model.Job, again time.Duration, err error) {
 	job, again = call.job, wait
 	look, err := rn.lookFor(ctx, call)
@@ -122,14 +122,14 @@ func (rn *Runner) decide(ctx context.Context, call jobCall, fault *exchange.Call
 	return job, again, nil
 }
 
-// leave writes down that a job is not asked for any more, and why.
+// leave records that a job is not asked for any more, and why.
 func (rn *Runner) leave(ctx context.Context, job model.Job, fault *exchange.CallError, why []model.Evidence) model.Job {
 	fault.Diagnosis.Evidence = append(fault.Diagnosis.Evidence, why...)
 	fault.Text += "; " + lastSeen(job) + "; it is not asked for any more"
 	return rn.givenUp(ctx, job, fault)
 }
 
-// forget writes down that the service no longer knows a job. One that another process has had an answer
+// forget records that the service no longer knows a job. A job that another process has had an answer
 // about meanwhile stays as it is.
 func (rn *Runner) forget(ctx context.Context, job model.Job, call model.JobCall, d model.Diagnosis, says string) (model.Job, error) {
 	after, err := rn.change(context.WithoutCancel(ctx), job.ID, func(row *model.Job) (note, error) {
@@ -147,17 +147,17 @@ func (rn *Runner) forget(ctx context.Context, job model.Job, call model.JobCall,
 	return after, nil
 }
 
-// found is what was looked up about a job that the service does not know.
+// found is what a lookup showed about a job that the service does not know.
 type found struct {
-	// listed says that the service's list has it after all; says is what the list shows, "" where there
-	// is none.
+	// listed says that the service's list has it after all; says is what the list shows, "" if there is
+	// no list.
 	listed bool
 	says   string
-	// against is why another account may be asked than the one that has the job, "" for nothing.
+	// against is why the account that was asked may not be the one that has the job, "" for no reason.
 	against string
 }
 
-// evidence is what a verdict on the job rests on, beside the answer.
+// evidence is what a verdict on the job is based on, besides the answer.
 func (f found) evidence(job model.Job) []model.Evidence {
 	seen := lastSeen(job)
 	if job.Fault.Call == model.CallProgress {
@@ -173,7 +173,7 @@ func (f found) evidence(job model.Job) []model.Evidence {
 }
 
 // lookFor looks for a job in the service's own list, and compares where it is asked for with where it was
-// launched. A list that has another job of the ledger is of its account. The error is ctx's.
+// launched. A list with another job of the ledger belongs to that job's account. The error is ctx's.
 func (rn *Runner) lookFor(ctx context.Context, call jobCall) (f found, err error) {
 	f.against = rn.elsewhere(call)
 	if _, product := call.d.ProductOf(call.job.Dataset); product || rn.cfg.List == nil || call.job.Dataset == "" {
@@ -213,7 +213,7 @@ func (rn *Runner) lookFor(ctx context.Context, call jobCall) (f found, err error
 }
 
 // elsewhere says why a call about a job may ask another account than the one that launched it, or
-// nothing. An answer that this process had about the job stands for its launch.
+// nothing. An answer that this process had about the job counts like its launch.
 func (rn *Runner) elsewhere(call jobCall) string {
 	if h, ok := rn.watching.lastHeard(call.job.ID); ok {
 		return h.from.Differs(call.place())
@@ -229,8 +229,8 @@ func (rn *Runner) elsewhere(call jobCall) string {
 	return differs
 }
 
-// askAgain asks once for a job that has expired because the service did not know it, and takes it back
-// if the service knows it now. Else the job is as it was.
+// askAgain asks once about a job that expired because the service did not know it, and takes it back if
+// the service knows it now. Otherwise the job stays as it was.
 func (rn *Runner) askAgain(ctx context.Context, job model.Job) (model.Job, error) {
 	call, err := rn.callAbout(ctx, job)
 	if err != nil {
