@@ -29,8 +29,8 @@ type placed struct {
 	err       error
 }
 
-// commit writes arrivals in groups, each in one transaction that is on disk when it answers
-// them, until ctx ends and nobody waits.
+// commit writes arrivals in groups, each in one transaction that is on disk when they are answered,
+// until ctx ends and nobody waits.
 func (in *Inbox) commit(ctx context.Context, arrivals <-chan *arrival) {
 	for {
 		var group []*arrival
@@ -71,9 +71,9 @@ func (in *Inbox) commitGroup(ctx context.Context, group []*arrival) {
 	}
 }
 
-// put adds an arrival, or counts it as one more of a delivery that is there. One that is verified
-// takes the place of one that is not: else whoever knows the bytes could keep the real delivery
-// from being verified. Nothing takes the place of one that is.
+// put adds an arrival, or counts it as a repeat of a delivery that is there. A verified arrival replaces
+// an unverified delivery: otherwise anyone who knows the bytes could keep the real delivery from being
+// verified. Nothing replaces a verified one.
 func put(ctx context.Context, tx *sql.Tx, a *arrival) (placed, error) {
 	var n int64
 	var first row // as far as it is needed
@@ -110,10 +110,10 @@ func verified(checks []check) bool {
 	return v == model.HookVerified
 }
 
-// maxRepeats bounds the ways that are kept in which a delivery came once more.
+// maxRepeats bounds how many repeats of a delivery are kept.
 const maxRepeats = 20
 
-// withRepeat adds to a list how r came.
+// withRepeat adds r to a list of repeats.
 func withRepeat(list []model.HookRepeat, r row) []model.HookRepeat {
 	v, _, why := verdictOf(r.checks)
 	add := model.HookRepeat{Last: r.At.UTC().Truncate(time.Microsecond), Times: 1, Remote: r.Remote, Verdict: v, Why: why}
@@ -126,7 +126,7 @@ func withRepeat(list []model.HookRepeat, r row) []model.HookRepeat {
 	return list[:min(len(list), maxRepeats)]
 }
 
-// listOf reads a list that stands in a row; nothing where it cannot be read.
+// listOf reads a list from a row; it is empty if it cannot be read.
 func listOf[T any](text string) (out []T) {
 	_ = json.Unmarshal([]byte(text), &out)
 	return out

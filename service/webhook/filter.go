@@ -16,8 +16,8 @@ func Terms() []string {
 }
 
 // ParseFilter parses what an operator types: words that must all occur, and Terms. The beginning of
-// a verdict, an address or a data set is enough; job:- is no job; for since see
-// rehearsal.ParseSince. An address is a word.
+// a verdict, an address or a data set is enough; job:- means no job; for since see
+// rehearsal.ParseSince. An address counts as a word.
 func ParseFilter(s string, now time.Time) (f model.HookFilter, err error) {
 	for term := range strings.FieldsSeq(s) {
 		name, value, isTerm := strings.Cut(term, ":")

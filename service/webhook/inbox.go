@@ -59,7 +59,7 @@ CREATE TABLE marks (number BIGINT NOT NULL);
 INSERT INTO marks (number) VALUES (0);
 `,
 	"ALTER TABLE deliveries ADD COLUMN repeats TEXT NOT NULL DEFAULT ''",
-	// What shows the inbox reads it again when this number is another one.
+	// Whatever shows the inbox reads it again when this number changes.
 	"ALTER TABLE marks ADD COLUMN changes BIGINT NOT NULL DEFAULT 0",
 }
 
@@ -75,7 +75,7 @@ type Inbox struct {
 	now func() time.Time
 	// jobs is Options.Jobs.
 	jobs func(ctx context.Context, ids []string) (map[string]model.HookJob, error)
-	// refused is what the receiver of this process does not store now; nil where there is none.
+	// refused is what the receiver of this process does not store now; nil if there is no receiver.
 	refused atomic.Pointer[[]model.HookRefusals]
 }
 
@@ -85,12 +85,12 @@ type Options struct {
 	File, Dir string
 	// Now is the clock of what is shown.
 	Now func() time.Time
-	// Jobs gives what is known of jobs, by their identifiers; those that it does not know are
-	// left out. Nil knows none.
+	// Jobs returns what is known about jobs, by their identifiers, without those that it does not know.
+	// Nil knows none.
 	Jobs func(ctx context.Context, ids []string) (map[string]model.HookJob, error)
 }
 
-// Open opens the inbox, or makes it with modes 0600 and 0700. notice says what was wrong with the
+// Open opens the inbox, or creates it with modes 0600 and 0700. notice says what was wrong with the
 // file; it is empty when nothing was. The errors are those of database.Open and the system's.
 func Open(ctx context.Context, o Options) (in *Inbox, notice string, err error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
@@ -137,9 +137,9 @@ func parseID(id string) (int64, error) {
 	return 0, fmt.Errorf("%q: %w", id, ErrUnknown)
 }
 
-// identity is what makes two deliveries the same one: the same bytes to the same address, under
-// the same identifier of the sender if it gives one. Another body under the same identifier is not
-// dropped: nothing says which of the two is meant, and the parts of a result may share one.
+// identity is what makes two deliveries the same: the same bytes to the same address, with the same
+// identifier of the sender if it gives one. A different body with the same identifier is not dropped:
+// nothing says which of the two is meant, and the parts of a result may share one.
 func identity(sender, target, digest string) string {
 	sum := sha256.Sum256([]byte(sender + "\x00" + target + "\x00" + digest))
 	return hex.EncodeToString(sum[:])
@@ -169,7 +169,7 @@ func (in *Inbox) scan(s database.Scanner) (row, error) {
 	return r, nil
 }
 
-// each hands the rows of a query to take.
+// each calls take for the rows of a query.
 func (in *Inbox) each(ctx context.Context, query, doing string, args []any, take func(row) error) error {
 	err := database.Each(ctx, in.db, query, args, func(s database.Scanner) error {
 		r, err := in.scan(s)
@@ -192,7 +192,7 @@ func (in *Inbox) rows(ctx context.Context, clauses, doing string, args ...any) (
 	return out, err
 }
 
-// Get is one delivery. Without it the error wraps ErrUnknown.
+// Get is one delivery. If there is none, the error wraps ErrUnknown.
 func (in *Inbox) Get(ctx context.Context, id string) (model.Delivery, error) {
 	r, err := in.get(ctx, id)
 	if err != nil {
@@ -236,7 +236,7 @@ func (in *Inbox) write(ctx context.Context, doing string, fn func(context.Contex
 	})
 }
 
-// Changes is another number after each change of a delivery, by whatever process.
+// Changes is a number that differs after each change of a delivery, by any process.
 func (in *Inbox) Changes(ctx context.Context) (n int64, err error) {
 	if err := in.db.QueryRowContext(ctx, "SELECT changes FROM marks").Scan(&n); err != nil {
 		return 0, in.db.Fault("reading the inbox", err)
@@ -244,7 +244,7 @@ func (in *Inbox) Changes(ctx context.Context) (n int64, err error) {
 	return n, nil
 }
 
-// change runs one statement that has to meet one delivery.
+// change runs one statement that must affect one delivery.
 func (in *Inbox) change(ctx context.Context, doing, statement string, args ...any) error {
 	return in.write(ctx, doing, func(ctx context.Context, tx *sql.Tx) error {
 		res, err := tx.ExecContext(ctx, statement, args...)

@@ -54,21 +54,20 @@ type Config struct {
 	Inbox    *Inbox
 	Settings Settings
 	// Heard tells a job about a delivery, has the service asked, and says in words what came of
-	// it. ErrLater means that it cannot be said yet; nil tells nobody.
+	// it. ErrLater means that this is not possible yet; nil tells nobody.
 	Heard func(ctx context.Context, news model.HookNews) (job, said string, err error)
-	// On is told of each delivery that was worked on, and of each that came once more, from one
-	// goroutine. Receiving does not wait for it: what it does not keep up with it is not told. May
-	// be nil.
+	// On is told of each delivery that was worked on, and of each repeat, from one goroutine. Receiving
+	// does not wait for it: if it does not keep up, it is not told of everything. May be nil.
 	On func(Event)
-	// Refused is told of deliveries that were not stored: of the first, of the later ones counted
-	// every minute and before Close returns, and when it is over. May be nil.
+	// Refused is told of deliveries that were not stored: of the first, then every minute and before
+	// Close returns how many there were, and when it is over. May be nil.
 	Refused func(model.HookRefusals)
 	// Wall is the machine's clock, by which senders sign; nil for time.Now.
 	Wall func() time.Time
 	Log  *slog.Logger
 
 	step step
-	// Tests have less of these, and a listener of their own.
+	// Tests use smaller ones, and a listener of their own.
 	patience, lockPatience, rest time.Duration
 	listener                     net.Listener
 	free                         func(dir string) (uint64, error)
@@ -77,11 +76,11 @@ type Config struct {
 // Event is what a Receiver tells.
 type Event struct {
 	Delivery model.Delivery
-	// Duplicate is true for one that was there already.
+	// Duplicate is true for a delivery that was there already.
 	Duplicate bool
 }
 
-// Receiver is one that listens. Close ends it.
+// Receiver listens until Close ends it.
 type Receiver struct {
 	conf     Config
 	settings atomic.Pointer[Settings]
@@ -113,8 +112,8 @@ type Receiver struct {
 // maxNews bounds what waits for the observer.
 const maxNews = 1024
 
-// Listen begins to receive at an address ("127.0.0.1:8787", port 0 for any). One that is not of
-// this machine alone needs open. Errors: ErrNotLoopback, ErrInUse, a *BusyError, those of the inbox.
+// Listen begins to receive at an address ("127.0.0.1:8787", port 0 for any). An address that other
+// machines can reach needs open. Errors: ErrNotLoopback, ErrInUse, a *BusyError, those of the inbox.
 func Listen(ctx context.Context, address string, open bool, c Config) (*Receiver, error) {
 	if err := Local(address); err != nil && !open {
 		return nil, err
@@ -213,8 +212,8 @@ func listenAt(ctx context.Context, address string) (net.Listener, error) {
 	return listener, nil
 }
 
-// network is the one of net.Listen for an address. A literal IP address is of its own family alone: by "tcp"
-// 0.0.0.0 would be all addresses of IPv6 as well.
+// network is the network of net.Listen for an address. A literal IP address means only its own family: with
+// "tcp", 0.0.0.0 would mean all IPv6 addresses as well.
 func network(address string) string {
 	host, _, _ := net.SplitHostPort(address)
 	a, err := netip.ParseAddr(host)
@@ -231,18 +230,17 @@ func network(address string) string {
 // Notice says what was put aside when it began, or is empty.
 func (r *Receiver) Notice() string { return r.notice }
 
-// Failed has the error when the system ends the listening; Close is called all the same.
+// Failed receives the error if the system ends the listening. Close must be called all the same.
 func (r *Receiver) Failed() <-chan error { return r.failed }
 
 // URL is where it listens: "http://127.0.0.1:8787".
 func (r *Receiver) URL() string { return r.place.URL }
 
-// closePatience is how long deliveries that are coming in may take at the end, and after that the
-// observer.
+// closePatience is how long incoming deliveries may still take at the end, and then the observer.
 const closePatience = 5 * time.Second
 
-// Close takes no more deliveries, answers those that are coming in, and ends the work; what is
-// not worked on is at the next start.
+// Close takes no more deliveries, answers those that are coming in, and ends the work. What was not
+// worked on is left to the next start.
 func (r *Receiver) Close() error {
 	var err error
 	r.closed.Do(func() {
@@ -265,7 +263,7 @@ func (r *Receiver) Close() error {
 	return err
 }
 
-// stored has the others look at what was stored.
+// stored wakes those that look at what was stored.
 func (r *Receiver) stored(got placed) {
 	if got.duplicate {
 		r.tell(got)
@@ -283,7 +281,7 @@ func poke(c chan<- struct{}) {
 	}
 }
 
-// tell has the observer told of a delivery, unless too many wait to be told already.
+// tell queues a delivery for the observer, unless too many are waiting already.
 func (r *Receiver) tell(p placed) {
 	select {
 	case r.news <- p:
@@ -292,7 +290,7 @@ func (r *Receiver) tell(p placed) {
 	}
 }
 
-// observe tells the observer, until the rest has ended and nothing waits to be told.
+// observe tells the observer until the rest has ended and nothing is waiting.
 func (r *Receiver) observe() {
 	defer close(r.observed)
 	for {
@@ -324,7 +322,7 @@ func (r *Receiver) told(p placed) {
 	}
 }
 
-// Local is nil for an address of this machine alone, else it wraps ErrNotLoopback.
+// Local is nil for an address that only this machine can reach; otherwise it wraps ErrNotLoopback.
 func Local(address string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -371,7 +369,7 @@ func (in *Inbox) readPlace() (p Place, err error) {
 	return p, err
 }
 
-// Listening is where a process of this user receives; ok is false where none does.
+// Listening is where a process of this user receives; ok is false if none does.
 func (in *Inbox) Listening() (p Place, ok bool) {
 	p, err := in.readPlace()
 	if err != nil || p.URL == "" {
@@ -387,8 +385,8 @@ func (in *Inbox) Listening() (p Place, ok bool) {
 	return p, true
 }
 
-// keeps reports whether a header's value is kept although its name is that of a secret: a
-// signature is of these bytes alone, and a replay needs it.
+// keeps reports whether a header's value is kept although its name is that of a secret: a signature
+// is good for these bytes only, and a replay needs it.
 func (r *Receiver) keeps(name string) bool {
 	return slices.ContainsFunc(r.settings.Load().Verifiers, func(v Verifier) bool { return v.header != "" && strings.EqualFold(v.header, name) })
 }

@@ -21,8 +21,8 @@ const (
 	pruneRest  = lookEvery
 )
 
-// Retention says how much an inbox keeps; 0 stands for the default. What is bookmarked, or not
-// worked on, is kept whatever it says, and counts.
+// Retention says how much an inbox keeps; 0 stands for the default. Deliveries that are bookmarked, or
+// not worked on yet, are always kept, and count.
 type Retention struct {
 	Count int
 	Age   time.Duration
@@ -39,7 +39,7 @@ func (k Retention) orDefault() Retention {
 	return Retention{cmp.Or(k.Count, def.Count), cmp.Or(k.Age, def.Age), cmp.Or(k.Bytes, def.Bytes)}
 }
 
-// clean cleans up every hour, and soon after the inbox has more bytes than it keeps.
+// clean cleans up every hour, and soon after the inbox has more bytes than it should keep.
 func (r *Receiver) clean(ctx context.Context) {
 	rest := time.NewTicker(r.conf.rest)
 	defer rest.Stop()
@@ -73,8 +73,8 @@ func (in *Inbox) bytes(ctx context.Context) (n int64, err error) {
 	return n, nil
 }
 
-// Prune removes the oldest deliveries beyond what is kept, with their bodies, and bodies that were
-// put aside, which are older. freed are the bytes of the deliveries.
+// Prune removes the oldest deliveries beyond what is kept, with their bodies, and older bodies that were
+// put aside. freed is how many bytes the deliveries had.
 func (in *Inbox) Prune(ctx context.Context, keep Retention) (freed int64, err error) {
 	keep = keep.orDefault()
 	var drop []int64
@@ -110,8 +110,8 @@ const (
 	asideAt = "20060102T150405Z"
 )
 
-// pruneAside removes the folders of bodies that were put aside longer ago than what is kept, or are
-// more than that with the bytes of the deliveries.
+// pruneAside removes folders of bodies that were put aside longer ago than the retention, or that exceed its
+// bytes together with the deliveries.
 func (in *Inbox) pruneAside(keep Retention, bytes int64) error {
 	entries, err := os.ReadDir(in.dir)
 	if err != nil {
@@ -145,7 +145,7 @@ func sizeOf(dir string) (n int64, err error) {
 	return n, err
 }
 
-// drop removes deliveries, unless one was bookmarked or has to be worked on by now.
+// drop removes deliveries, except any that is bookmarked or has to be worked on by now.
 func (in *Inbox) drop(ctx context.Context, list []int64) (freed int64, err error) {
 	var files []string
 	err = in.write(ctx, "cleaning up the inbox", func(ctx context.Context, tx *sql.Tx) error {
@@ -175,9 +175,9 @@ func (in *Inbox) drop(ctx context.Context, list []int64) (freed int64, err error
 	return freed, errors.Join(errs...)
 }
 
-// sweepBodies removes the bodies that no row has: what a killed receiver left. Those of an inbox
-// that never took a delivery are of one that was damaged or removed: they are put aside. Only the
-// one process that receives does it, before it begins.
+// sweepBodies removes bodies without a row, which a killed receiver left. If the inbox never took a
+// delivery, they belong to an inbox that was damaged or removed, and are put aside instead. Only the one
+// process that receives does this, before it begins.
 func (in *Inbox) sweepBodies(ctx context.Context) (put string, err error) {
 	if err := textfile.Sweep(in.dir); err != nil {
 		return "", err

@@ -11,7 +11,7 @@ import (
 	"zonedeck/service/database"
 )
 
-// How many rows a query asks for: those with headers have up to 64 KiB of them each.
+// How many rows a query asks for. A row with headers has up to 64 KiB of them.
 const (
 	rowsAtOnce = 512
 	fullAtOnce = 64
@@ -92,8 +92,8 @@ func (in *Inbox) List(ctx context.Context, f model.HookFilter, limit int) (list 
 	return list, total, err
 }
 
-// Each hands the newest deliveries that match to take, newest first and with their headers, and
-// ends with its first error. limit 0 means all.
+// Each calls take for the newest deliveries that match, newest first and with their headers, and ends
+// with its first error. limit 0 means all.
 func (in *Inbox) Each(ctx context.Context, f model.HookFilter, limit int, take func(model.Delivery) error) error {
 	return in.match(ctx, f, columns, fullAtOnce, limit, func(rows []row) error {
 		for _, r := range in.withStates(ctx, rows) {
@@ -105,7 +105,7 @@ func (in *Inbox) Each(ctx context.Context, f model.HookFilter, limit int, take f
 	})
 }
 
-// match hands the newest rows that match to take, few at a time.
+// match calls take for the newest rows that match, a few at a time.
 func (in *Inbox) match(ctx context.Context, f model.HookFilter, columns string, atOnce, limit int, take func([]row) error) error {
 	if limit <= 0 {
 		limit = math.MaxInt
@@ -134,8 +134,8 @@ func (in *Inbox) match(ctx context.Context, f model.HookFilter, columns string, 
 	return nil
 }
 
-// where are the conditions of a filter that a statement can say, for rows with a number below
-// before. Signs of LIKE in an address mean themselves, and the case of letters does not matter.
+// where are the conditions of a filter that SQL can express, for rows with a number below before.
+// Wildcards of LIKE in an address are escaped, and the case of letters does not matter.
 func where(f model.HookFilter, before int64) (clauses string, args []any) {
 	clauses, args = "WHERE n < $1", []any{before}
 	add := func(condition string, values ...any) {
@@ -200,7 +200,7 @@ func jobsOf(rows []row) []string {
 	return slices.Compact(ids)
 }
 
-// withStates gives rows the states of their jobs. Where the ledger cannot be read they are not known.
+// withStates gives rows the states of their jobs. If the ledger cannot be read, they are not known.
 func (in *Inbox) withStates(ctx context.Context, rows []row) []row {
 	ids := jobsOf(rows)
 	if len(ids) == 0 {

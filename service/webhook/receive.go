@@ -58,7 +58,7 @@ var (
 // buffers are what bodies pass through, shared by all connections.
 var buffers = sync.Pool{New: func() any { b := make([]byte, chunk); return &b }}
 
-// step is called before each write of a delivery; tests let the process die there.
+// step is called before each write of a delivery; tests kill the process there.
 type step func(name string)
 
 // ServeHTTP stores a delivery and then answers. Everything but 200 means that it is not stored.
@@ -192,8 +192,8 @@ func (r *Receiver) checking(h http.Header, remote netip.Addr, ways ...io.Writer)
 	}
 }
 
-// copyBody copies the body, with a bound for its size and for how slowly it may come. Its size is
-// added to what is held, after an error too.
+// copyBody copies the body, with bounds on its size and on how slowly it may come. Its size is added to
+// what is held, even after an error.
 func (r *Receiver) copyBody(to io.Writer, w http.ResponseWriter, body io.Reader) (size int64, err error) {
 	pooled, _ := buffers.Get().(*[]byte)
 	defer buffers.Put(pooled)
@@ -261,8 +261,8 @@ func maskedTarget(u *url.URL) string {
 	return u.EscapedPath() + "?" + strings.Join(parts, "&")
 }
 
-// maskedHeaders are the headers, sorted by name, without the values of secret ones. Signatures
-// are no secrets: they are of these bytes alone, and a replay needs them.
+// maskedHeaders are the headers, sorted by name, without the values of secret ones. Signatures are not
+// secret: they are good for these bytes only, and a replay needs them.
 func (r *Receiver) maskedHeaders(q *http.Request) []model.HookHeader {
 	out := []model.HookHeader{{Name: "Host", Value: q.Host}}
 	for name, values := range q.Header {

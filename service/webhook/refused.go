@@ -30,8 +30,8 @@ const (
 	lookAgain  = 10 * time.Second
 )
 
-// refusals are the runs of deliveries that are refused, by their reason. Only the senders are told
-// of each: the operator is told of runs.
+// refusals are the runs of refused deliveries, by their reason. Only the senders learn of each refusal;
+// the operator is told of runs.
 type refusals struct {
 	wake chan struct{}
 
@@ -69,7 +69,7 @@ func (f *refusals) stored(now time.Time) {
 }
 
 // due are the runs that have to be told now, and those that go on. A run for want of room is over
-// only when something was stored after it: until then nobody knows.
+// only once something was stored after it: until then nobody knows.
 func (f *refusals) due(now time.Time) (tell, on []model.HookRefusals) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -91,7 +91,7 @@ func (f *refusals) due(now time.Time) (tell, on []model.HookRefusals) {
 	return tell, on
 }
 
-// end are the runs that go on, and of these the ones that were not told as they stand.
+// end are the runs that go on, and those of them whose latest count was not told.
 func (f *refusals) end() (untold, on []model.HookRefusals) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -103,7 +103,7 @@ func (f *refusals) end() (untold, on []model.HookRefusals) {
 	return untold, on
 }
 
-// refuse tells of what is refused until ctx ends, and then what was not told of it yet.
+// refuse tells of refusals until ctx ends, and then of those that were not told yet.
 func (r *Receiver) refuse(ctx context.Context) {
 	again := time.NewTicker(lookAgain)
 	defer again.Stop()
@@ -140,7 +140,7 @@ func (r *Receiver) Left() []model.HookRefusals { return r.left }
 
 func (in *Inbox) refusedFile() string { return filepath.Join(in.dir, "refused.json") }
 
-// setRefused has this process, and others, see what is refused.
+// setRefused shows this process, and others, what is refused.
 func (in *Inbox) setRefused(runs []model.HookRefusals) error {
 	if len(runs) == 0 {
 		in.refused.Store(nil)
@@ -157,7 +157,7 @@ func (in *Inbox) setRefused(runs []model.HookRefusals) error {
 	return textfile.Write(in.refusedFile(), b)
 }
 
-// Refused are the runs of deliveries that whoever receives does not store now.
+// Refused are the runs of deliveries that the receiving process does not store now.
 func (in *Inbox) Refused() []model.HookRefusals {
 	if runs := in.refused.Load(); runs != nil { // the disk may be too full for the file
 		return *runs

@@ -21,15 +21,15 @@ import (
 	"zonedeck/model"
 )
 
-// Replay is one delivery to be sent once more, to an address of this machine.
+// Replay is one delivery to be sent again, to an address of this machine.
 type Replay struct {
 	Delivery model.Delivery
-	// To is the address; only one of this machine is taken.
+	// To is the address. It must be one of this machine.
 	To string
-	// Edited is a file with the bytes to send in place of the original ones, or empty. They are
-	// another delivery, and get another identifier.
+	// Edited is a file with the bytes to send instead of the original ones, or empty. They are another
+	// delivery, and get another identifier.
 	Edited string
-	// Sign signs anew, by the time of now; nil keeps the headers as they came.
+	// Sign signs anew, with the present time; nil keeps the headers as they came.
 	Sign *Verifier
 	// Now is the machine's clock.
 	Now time.Time
@@ -53,7 +53,7 @@ const (
 	maxReplayWord = 4 << 10
 )
 
-// hopHeaders are of the connection that a delivery came by.
+// hopHeaders belong to the connection that a delivery came by.
 func hopHeaders() []string {
 	return []string{"Connection", "Content-Length", "Host", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Proxy-Connection"}
 }
@@ -64,8 +64,8 @@ func (v Verifier) CanSign() bool { return v.sign != nil }
 // Kind is the verifier's kind.
 func (v Verifier) Kind() string { return v.kind }
 
-// ReplayHost is the host and port of an address that a delivery can be sent to once more. Errors: ErrElsewhere, or what is
-// wrong with the address.
+// ReplayHost is the host and port of an address that a delivery can be sent to again. Errors: ErrElsewhere, or what is wrong
+// with the address.
 func ReplayHost(to string) (string, error) {
 	u, err := url.Parse(to)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -77,8 +77,8 @@ func ReplayHost(to string) (string, error) {
 	return u.Host, nil
 }
 
-// Send sends a delivery once more: its bytes as they came, or those of an edited copy. No redirect
-// is followed, and no proxy used. Errors: ErrElsewhere, the file's, the connection's.
+// Send sends a delivery again: its bytes as they came, or those of an edited copy. It follows no
+// redirect and uses no proxy. Errors: ErrElsewhere, the file's, the connection's.
 func (r Replay) Send(ctx context.Context) (Replayed, error) {
 	host, err := ReplayHost(r.To)
 	if err != nil {
@@ -138,8 +138,8 @@ func (r Replay) head(to http.Header) (without []string) {
 	return without
 }
 
-// identify is the identifier that the copy is sent by: the sender's, or that of another delivery, which an
-// edited copy is.
+// identify is the identifier of the copy: the sender's or, because an edited copy is another delivery, a new
+// one.
 func (r Replay) identify(to http.Header) string {
 	id := r.Delivery.SenderID
 	if r.Edited == "" && id != "" {
@@ -182,5 +182,5 @@ func dialLoopback(ctx context.Context, network, address string) (net.Conn, error
 	return d.DialContext(ctx, network, address)
 }
 
-// Plain is a delivery's body without its gzip, of at most that many bytes: what is edited.
+// Plain is a delivery's body without its gzip, at most that many bytes: what is edited.
 func Plain(d model.Delivery, most int64) ([]byte, error) { return readPlain(d, most) }

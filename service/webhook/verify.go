@@ -40,7 +40,7 @@ const tolerance = 5 * time.Minute
 // maxSignatures bounds the signatures of one header: a sender that changes its secret sends two.
 const maxSignatures = 32
 
-// VerifierConfig describes a way to see who sent a delivery.
+// VerifierConfig describes a way to check who sent a delivery.
 type VerifierConfig struct {
 	Kind string
 	// Secret is the signing secret ("whsec_" and base64 for KindStandard), or the whole value of
@@ -243,8 +243,8 @@ func newSenders(c VerifierConfig) (Verifier, error) {
 	}}, nil
 }
 
-// verdictOf weighs what the verifiers said: a delivery that passes all of them is verified, any
-// other is rejected, and where there are none it is unverified.
+// verdictOf weighs what the verifiers said. A delivery that passes all of them is verified, any other
+// is rejected; without verifiers it is unverified.
 func verdictOf(checks []check) (v model.HookVerdict, by []string, why string) {
 	var fails []string
 	for _, c := range checks {

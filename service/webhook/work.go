@@ -31,7 +31,8 @@ const (
 	maxReference = 200
 )
 
-// work works on what is not worked on, until ctx ends: what an earlier process left, too.
+// work processes the deliveries that are not worked on yet, including those that an earlier process left,
+// until ctx ends.
 func (r *Receiver) work(ctx context.Context) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -48,8 +49,8 @@ func (r *Receiver) work(ctx context.Context) {
 	}
 }
 
-// workOff works once on each that is not worked on, the oldest first. What has to wait, or fails,
-// keeps no other one back.
+// workOff processes each of them once, the oldest first. One that has to wait, or fails, does not hold
+// up the others.
 func (r *Receiver) workOff(ctx context.Context) error {
 	var failed error
 	for after := int64(0); ; {
@@ -70,8 +71,8 @@ func (r *Receiver) workOff(ctx context.Context) error {
 	}
 }
 
-// workOn finds the job of a delivery and has the service asked, unless it is rejected. Where it
-// has to come again, it stays as it is.
+// workOn finds the job of a delivery and has the service asked, unless the delivery is rejected. If it
+// has to be tried again, the delivery stays as it is.
 func (r *Receiver) workOn(ctx context.Context, d row) (err error) {
 	d.Verdict, d.By, d.Why = verdictOf(d.checks)
 	d.Snapshot = d.named()
@@ -111,8 +112,8 @@ func (r *Receiver) workOn(ctx context.Context, d row) (err error) {
 	return nil
 }
 
-// named is the service's identifier of a job that a delivery names, or empty: in the small
-// message of a notification, the query of the address, or a header. Records name none.
+// named is the service's identifier of a job, if a delivery names one: in the small message of a
+// notification, in the query of the address, or in a header. Records name none.
 func (d row) named() string {
 	if _, query, ok := strings.Cut(d.Target, "?"); ok {
 		if values, err := url.ParseQuery(query); err == nil {
@@ -158,7 +159,7 @@ func reference(id string) string {
 // Head is the beginning of a body.
 type Head struct {
 	Raw []byte
-	// Plain is the beginning without its gzip, as far as it could be inflated; nil where there is none.
+	// Plain is the beginning without its gzip, as far as it could be inflated; nil if there is no gzip.
 	Plain []byte
 }
 
