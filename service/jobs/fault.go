@@ -9,14 +9,14 @@ import (
 	"zonedeck/service/exchange"
 )
 
-// failed writes into the ledger and the timeline that a call about a job did not
-// succeed, and gives the job as it is then. A call that fails as the one before is
-// written down once. Errors without a diagnosis are the caller's alone.
+// failed records in the ledger and the timeline that a call about a job failed, and
+// returns the job as it then is. A call that fails like the one before it is
+// recorded once. Errors without a diagnosis are left to the caller.
 func (rn *Runner) failed(ctx context.Context, job model.Job, call model.JobCall, err error) model.Job {
 	return rn.writeFault(ctx, job, call, err, false)
 }
 
-// givenUp is failed for a question about a job that is not asked for any more because of it.
+// givenUp is failed for a question that ends the asking about its job.
 func (rn *Runner) givenUp(ctx context.Context, job model.Job, err error) model.Job {
 	return rn.writeFault(ctx, job, model.CallProgress, err, true)
 }
@@ -54,8 +54,8 @@ func sameFault(f model.JobFault, call model.JobCall, d model.Diagnosis, givenUp 
 	return f.Call == call && f.GivenUp == givenUp && f.Diagnosis.Class == d.Class && f.Diagnosis.Cause == d.Cause && f.Diagnosis.Rule == d.Rule
 }
 
-// judgeTrigger is the verdict on the answer to a trigger that started no job for
-// certain. refused says that it certainly started none.
+// judgeTrigger is the verdict on an answer to a trigger that does not show that a job was started.
+// refused says that certainly none was.
 func (rn *Runner) judgeTrigger(addr string, mask exchange.Mask, seen model.Outcome, refused bool) model.Diagnosis {
 	if seen.ServiceStatus >= http.StatusOK && seen.ServiceStatus < http.StatusMultipleChoices && !seen.Incomplete {
 		return model.NoIdentifier(model.CallTrigger, seen.ServiceStatus)

@@ -16,8 +16,8 @@ func FilterTerms() []string {
 }
 
 // ParseFilter parses what an operator types to narrow a list of jobs: words that must all occur in a job, and the terms
-// state:, dataset:, profile: and since: (see rehearsal.ParseSince). An address is a word. now is the time by which
-// the jobs of a profile are dated: an emulator's may be days ahead.
+// state:, dataset:, profile: and since: (see rehearsal.ParseSince). An address counts as a word. now is the clock by
+// which the jobs of a profile are dated: an emulator's may be days ahead.
 func ParseFilter(s string, now func(profile string) time.Time) (matches func(model.Job) bool, err error) {
 	var all []func(model.Job) bool
 	for term := range strings.FieldsSeq(s) {
@@ -59,15 +59,15 @@ func ParseFilter(s string, now func(profile string) time.Time) (matches func(mod
 	}, nil
 }
 
-// wordsOf is what the words of a filter are looked for in, in lower case.
+// wordsOf is the text, in lower case, that the words of a filter are searched in.
 func wordsOf(j model.Job) string {
 	return strings.ToLower(strings.Join([]string{
 		j.ID, j.Snapshot, j.Dataset, j.Profile, j.KeyName, string(j.State), j.Label(), j.Wire, j.Detail, j.File, j.Fault.Diagnosis.Summary,
 	}, "\n"))
 }
 
-// stateMatch is a state as JSON spells it or as the list shows it, with "-" or "_" for a blank;
-// its beginning is enough. open is each that still changes.
+// stateMatch matches a state as JSON spells it or as the list shows it, with "-" or "_" for a space;
+// its beginning is enough. open matches every state that can still change.
 func stateMatch(value string) (func(model.Job) bool, error) {
 	if value == "open" {
 		return func(j model.Job) bool { return !j.State.Final() }, nil

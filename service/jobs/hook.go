@@ -15,15 +15,14 @@ import (
 	"zonedeck/service/profile"
 )
 
-// How often a job that waits for its webhook is looked at: one that has come meanwhile is not to
-// be missed. Each look is a write. The emulator's clock may be moved meanwhile.
+// How often a job that waits for its webhook is looked at, so that one that came meanwhile is not
+// missed. Each look is a write. The emulator's clock may be moved meanwhile.
 const (
 	hookLook      = 5 * time.Minute
 	hookLookLocal = 15 * time.Second
 )
 
-// ErrOnItsWay says that the trigger of a job has not come to an end, so that a webhook for it
-// has to wait.
+// ErrOnItsWay says that the trigger of a job is still on its way, so that a webhook for it has to wait.
 var ErrOnItsWay = errors.New("the trigger of the job is still on its way")
 
 // hookOf is the token of the inbox's address in a request, or "".
@@ -31,8 +30,8 @@ func hookOf(s model.JobSettings) string {
 	return cmp.Or(model.HookToken(s.Notify), model.HookToken(s.Endpoint))
 }
 
-// hookDue is until when the webhook of a job that begins now is waited for; zero where none
-// comes to the inbox.
+// hookDue is until when the webhook of a job that begins now is waited for; zero if none comes to the
+// inbox.
 func (rn *Runner) hookDue(token string) time.Time {
 	if token == "" {
 		return time.Time{}
@@ -44,8 +43,8 @@ func (rn *Runner) hookDue(token string) time.Time {
 	return rn.cfg.Now().Add(cmp.Or(wait, model.HookDue))
 }
 
-// awaits is how long a job waits on for its webhook before it is looked at again, 0 where it does
-// not. What was waited for in vain is written down once.
+// awaits is how long a job goes on waiting for its webhook before it is looked at again, 0 if it does not
+// wait. A wait in vain is recorded once.
 func (rn *Runner) awaits(ctx context.Context, job model.Job) (model.Job, time.Duration, error) {
 	if job.HookDue.IsZero() {
 		return job, 0, nil
@@ -66,8 +65,8 @@ func (rn *Runner) awaits(ctx context.Context, job model.Job) (model.Job, time.Du
 var ErrNoHook = errors.New("the service was given no address of the inbox with the job, so that no webhook comes for it")
 
 // AwaitHook waits once more for the webhook of a job that may have started: one that comes to its
-// address settles it (see Heard). Nothing is sent. Whoever follows jobs writes down when none came
-// in time.
+// address settles it (see Heard). Nothing is sent. If none comes in time, whoever follows jobs
+// records that.
 //
 // Errors: ErrNoHook, ErrSettled, ErrUnknownJob, the ledger's.
 func (rn *Runner) AwaitHook(ctx context.Context, id string) (model.Job, error) {
@@ -88,8 +87,8 @@ func (rn *Runner) AwaitHook(ctx context.Context, id string) (model.Job, error) {
 	})
 }
 
-// listKey is the item of a lane that has the service's list looked at for the jobs that may have started and
-// whose webhook did not come in time: by one process at a time, like the jobs themselves.
+// listKey names the item of a lane for which the service's list is searched for jobs that may have started and
+// whose webhook did not come in time. Like a job, it is worked on by one process at a time.
 const listKey = "list"
 
 const (
@@ -122,7 +121,7 @@ func (rn *Runner) lookInList(ctx context.Context) (again time.Duration, err erro
 	return notMine, nil
 }
 
-// hasKey reports whether this process has a job's key. One that it could not have is not looked up again
+// hasKey reports whether this process has a job's key. A key that it could not get is not looked up again
 // for a while.
 func (rn *Runner) hasKey(ctx context.Context, p profile.Profile, job model.Job) bool {
 	w := &rn.watching
@@ -136,9 +135,8 @@ func (rn *Runner) hasKey(ctx context.Context, p profile.Profile, job model.Job) 
 	return err == nil
 }
 
-// endDueWait looks in the service's list for a job that is due, and then writes down what it saw and that nothing is
-// waited for any more: a look that does not come to its end is made again. It takes no job for it: that is for a person
-// to decide.
+// endDueWait looks in the service's list for a job that is due. Only then it records what it saw and that the wait is
+// over, so that a look that does not finish is made again. It adopts no job: that is for a person to decide.
 func (rn *Runner) endDueWait(ctx context.Context, due model.Job) (job model.Job, err error) {
 	inner, cancel := context.WithTimeoutCause(ctx, listTimeout, exchange.ErrTimeout)
 	defer cancel()
@@ -170,7 +168,7 @@ func (rn *Runner) endDueWait(ctx context.Context, due model.Job) (job model.Job,
 	return job, err
 }
 
-// endWait has nothing waited for any more. It changes nothing where nothing is waited for.
+// endWait ends the wait for a webhook. It changes nothing if there is no wait.
 func (rn *Runner) endWait(ctx context.Context, job model.Job, why string) (model.Job, error) {
 	if job.HookDue.IsZero() {
 		return job, nil
@@ -184,11 +182,11 @@ func (rn *Runner) endWait(ctx context.Context, job model.Job, why string) (model
 	})
 }
 
-// Heard tells the job that a webhook is about of it, and has whoever follows jobs ask the service:
-// nothing that a webhook says is believed. A job with an address of its own is told only of what
-// came there or is verified, and no job has anything of others in its history. One that may have
-// started is settled by a webhook to its own address that names an identifier, once the service
-// has answered for that. It returns the job, and in words what came of it.
+// Heard tells a job about its webhook, and has whoever follows jobs ask the service: nothing that a
+// webhook says is believed. A job with an address of its own is told only of webhooks that came there
+// or are verified; other people's never enter a job's history. A job that may have started is settled
+// by a webhook to its own address that names an identifier, once the service has answered for that
+// identifier. It returns the job, and in words what came of it.
 //
 // Errors: ErrUnknownJob (no job of the ledger waits for it), ErrOnItsWay, the ledger's, ctx's.
 func (rn *Runner) Heard(ctx context.Context, news model.HookNews) (job model.Job, said string, err error) {
@@ -237,7 +235,7 @@ func onItsWay(job model.Job) bool {
 	return job.State == model.JobIntent || job.State == model.JobSending
 }
 
-// JobOfWebhook is the job that a webhook is about: that of its address, else that of the identifier
+// JobOfWebhook is the job that a webhook is about: the job of its address, or else of the identifier
 // that it names. Errors: ErrNoLedger, ErrUnknownJob, the ledger's.
 func (rn *Runner) JobOfWebhook(ctx context.Context, news model.HookNews) (model.Job, error) {
 	if err := rn.writable(); err != nil {
@@ -250,7 +248,7 @@ func (rn *Runner) JobOfWebhook(ctx context.Context, news model.HookNews) (model.
 	return job, ledgerFault(err)
 }
 
-// noteHook writes down that a webhook came, once for each delivery, and ends the wait.
+// noteHook records that a webhook came, once for each delivery, and ends the wait.
 func (rn *Runner) noteHook(ctx context.Context, job model.Job, news model.HookNews) (model.Job, error) {
 	step := fmt.Sprintf("webhook %s came (%s)", news.Delivery, news.How)
 	if slices.ContainsFunc(job.Steps, func(s model.JobStep) bool { return s.Text == step }) {

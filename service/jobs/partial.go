@@ -20,8 +20,8 @@ import (
 	"zonedeck/service/rows"
 )
 
-// The names of what a download that is not over yet keeps beside its file: the rows that
-// came, and what is known of them.
+// The names of what an unfinished download keeps beside its file: the rows that came, and what is
+// known about them.
 const (
 	partSuffix  = ".part"
 	stateSuffix = ".part.json"
@@ -30,8 +30,8 @@ const (
 // maxState bounds the file about a partial file, in bytes.
 const maxState = 4 << 20
 
-// partState is what is known of a partial file. It is written after each part, so that a
-// download that was cut goes on with the part that lacks.
+// partState is what is known about a partial file. It is written after each part, so that a download
+// that was cut off goes on with the missing part.
 type partState struct {
 	Version  int    `json:"version"`
 	Place    string `json:"place"` // the service's address
@@ -40,12 +40,12 @@ type partState struct {
 	// parts there are.
 	Rows  int `json:"rows"`
 	Parts int `json:"parts"`
-	// Array says that the rows lie there as an array that has no end yet, and not one a line.
+	// Array says that the rows are stored as an array without its end, not one per line.
 	Array bool `json:"array,omitempty"`
-	// Done are the parts that are there.
+	// Done are the parts that have come.
 	Done []partDone `json:"done"`
-	// Kept is the file that they became. It is written before that gets its place: a
-	// download that is killed between there and the ledger ends with the next one.
+	// Kept is the file that was made of them. It is written before that file is moved into place, so
+	// that the next download can finish one that was killed before the ledger was written.
 	Kept *keptFile `json:"kept,omitempty"`
 }
 
@@ -54,7 +54,7 @@ type partState struct {
 type partDone struct {
 	End    int64  `json:"end"`
 	SHA256 string `json:"sha256"`
-	// Charged is what the service says the result cost, in dollars; nil where it does not say.
+	// Charged is what the service says the result cost, in dollars; nil if it does not say.
 	Charged *float64 `json:"charged,omitempty"`
 }
 
@@ -70,11 +70,11 @@ func (s partState) same(o partState) bool {
 	return s.Version == o.Version && s.Place == o.Place && s.Snapshot == o.Snapshot && s.Array == o.Array
 }
 
-// whole reports whether nothing has to be asked for any more.
+// whole reports whether nothing is left to ask for.
 func (s partState) whole() bool { return s.Parts > 0 && len(s.Done) == s.Parts }
 
-// partial is the rows of a result on this disk, as far as they came, for one file. As JSON they lie there
-// as the file will have them, but for its end; as NDJSON and for CSV one a line.
+// partial holds the rows of a result that have come so far, on this disk, for one file. For JSON they are
+// stored as the file will have them, without its end; for NDJSON and CSV one per line.
 type partial struct {
 	*textfile.Partial
 	dest   string
@@ -87,9 +87,9 @@ type partial struct {
 	known  []byte // the text of the file about it
 }
 
-// openPartial locks the partial file for dest and reads what is known of it. What another
-// result left there is refused unless drop is set. The error wraps textfile.ErrLocked
-// while another download writes there.
+// openPartial locks the partial file for dest and reads what is known about it. It refuses what another
+// result left there, unless drop is set. While another download writes there, the error wraps
+// textfile.ErrLocked.
 func openPartial(dest, format string, identity partState, drop bool, counted tally) (*partial, error) {
 	f, err := textfile.OpenPartial(dest + partSuffix)
 	if errors.Is(err, textfile.ErrLocked) {
@@ -116,7 +116,7 @@ func openPartial(dest, format string, identity partState, drop bool, counted tal
 	return p, nil
 }
 
-// ForeignError says that a partial file is none of the result that is to be downloaded, or not as its format needs it.
+// ForeignError says that a partial file belongs to another result, or is not stored as the format needs it.
 type ForeignError struct{ File string }
 
 func (e *ForeignError) Error() string {
@@ -145,7 +145,7 @@ func (p *partial) writeState() error {
 	return textfile.Write(p.dest+stateSuffix, text)
 }
 
-// dropState removes what is known of the partial file, unless another download has begun.
+// dropState removes what is known about the partial file, unless another download has begun.
 func (p *partial) dropState() error {
 	text, err := os.ReadFile(p.dest + stateSuffix)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !slices.Equal(text, p.known) {
@@ -154,8 +154,8 @@ func (p *partial) dropState() error {
 	return errors.Join(err, os.Remove(p.dest+stateSuffix))
 }
 
-// check reads the parts that are there, and forgets those that are not what came, and what
-// comes after them. It stands at their end then.
+// check reads the parts that are there. It forgets those that are no longer what came, and everything
+// after them, and is then positioned at the end of the rest.
 func (p *partial) check(ctx context.Context, on func(Progress)) error {
 	good, from := 0, p.reads(ctx, "checking what is there", on)
 	for _, part := range p.state.Done {
@@ -181,7 +181,7 @@ func (p *partial) check(ctx context.Context, on func(Progress)) error {
 	return p.cut()
 }
 
-// rehash sums up what is there anew, up to the size.
+// rehash computes the digest of what is there again, up to the size.
 func (p *partial) rehash(ctx context.Context, on func(Progress)) error {
 	p.sum.Reset()
 	if _, err := p.Seek(0, io.SeekStart); err != nil {
@@ -210,13 +210,13 @@ func (p *partial) cut() error {
 	return err
 }
 
-// Write takes what came, which has one row a line.
+// Write takes what came, one row per line.
 func (p *partial) Write(b []byte) (int, error) {
 	p.joined = p.join.Add(p.joined[:0], b)
 	return len(b), p.put(p.joined)
 }
 
-// put writes rows to the file, and counts them and sums them up beside.
+// put writes rows to the file, and adds them to the count and the digest.
 func (p *partial) put(b []byte) error {
 	var counted sync.WaitGroup
 	counted.Go(func() { _, _ = p.rows.Write(b) })
@@ -231,8 +231,8 @@ func (p *partial) append(b []byte) error {
 	return err
 }
 
-// unfit says why the rows, which can be counted no more, can become no file of the format; nil for NDJSON,
-// which takes them as they are.
+// unfit says why rows that can no longer be counted cannot become a file of the format. It is nil for
+// NDJSON, which takes them as they are.
 func (p *partial) unfit() error {
 	if p.rows.err == nil || p.format == "ndjson" {
 		return nil
@@ -240,8 +240,7 @@ func (p *partial) unfit() error {
 	return fmt.Errorf("%w; format ndjson takes the rows as they are", p.rows.err)
 }
 
-// endPart writes down that a part is there. whole says that the answer is known to have come to
-// its end.
+// endPart records that a part is there. whole says that the answer is known to be complete.
 func (p *partial) endPart(whole bool) error {
 	err := p.put(p.join.Flush(nil))
 	if err == nil {
@@ -254,8 +253,8 @@ func (p *partial) endPart(whole bool) error {
 	return p.writeState()
 }
 
-// leave ends the work of a download that failed. Without a byte there is nothing to keep;
-// otherwise the error says what is kept.
+// leave ends a download that failed. If no byte came, nothing is kept; otherwise the error says what is
+// kept.
 func (p *partial) leave(cause error) error {
 	info, err := p.Stat()
 	switch {
@@ -273,13 +272,13 @@ func (p *partial) leave(cause error) error {
 	return kept
 }
 
-// PartialError is a download that did not come to its end; Err is why.
+// PartialError is the error of an unfinished download; Err is why.
 type PartialError struct {
 	// File holds the rows that came, and Bytes is its size.
 	File  string
 	Bytes int64
-	// Parts is how many parts of the result it holds whole, Of how many there are. A result
-	// that the service gives whole has one.
+	// Parts is how many complete parts of the result it holds, Of how many there are. A result that the
+	// service gives whole has one part.
 	Parts, Of int
 	Err       error
 }
@@ -320,7 +319,7 @@ func fileIs(ctx context.Context, name string, size int64, sum string) bool {
 	return err == nil && hex.EncodeToString(h.Sum(nil)) == sum
 }
 
-// within reads what is on this disk until ctx ends, and tells on how much that is.
+// within reads what is on this disk until ctx ends, and tells on how much it has read.
 type within struct {
 	ctx  context.Context //nolint:containedctx // an io.Reader has no other place for it
 	r    io.Reader
@@ -355,7 +354,7 @@ func (r *rewinding) Seek(offset int64, whence int) (int64, error) {
 	return r.f.Seek(offset, whence)
 }
 
-// reads is the partial file to be read from where it stands; doing is what for.
+// reads returns the partial file for reading from its position; doing says what for.
 func (p *partial) reads(ctx context.Context, doing string, on func(Progress)) *rewinding {
 	size := p.size
 	if info, err := p.Stat(); err == nil {

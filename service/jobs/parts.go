@@ -20,8 +20,8 @@ import (
 	"zonedeck/service/rows"
 )
 
-// fetchResult brings a result to its file. What it returns is locked, and its Kept says what
-// became of it: the caller ends it once that is written down.
+// fetchResult downloads a result into its file. What it returns is locked, and its Kept says what became
+// of it. The caller ends it once that is recorded.
 func (rn *Runner) fetchResult(ctx context.Context, call jobCall, to Destination, on func(Progress)) (*partial, error) {
 	p, err := openPartial(to.File, to.Format, partState{Version: 1, Place: place(call.p), Snapshot: call.job.Snapshot}, to.DropPartial, tally{d: call.d, of: call.job.Dataset})
 	var foreign *ForeignError
@@ -57,7 +57,7 @@ func (rn *Runner) fetchResult(ctx context.Context, call jobCall, to Destination,
 	return nil, p.leave(rn.resultFault(ctx, call, err))
 }
 
-// resultFault is the error of a download by what went wrong with what came.
+// resultFault is the error of a download, by what was wrong with what came.
 func (rn *Runner) resultFault(ctx context.Context, call jobCall, err error) error {
 	doing := "downloading the results of job " + call.job.ID
 	var none *noResultError
@@ -86,7 +86,7 @@ func free(to Destination) error {
 	return err
 }
 
-// goOn settles in how many parts the result comes, and which of them are there.
+// goOn determines in how many parts the result comes, and which of them are there.
 func (rn *Runner) goOn(ctx context.Context, call jobCall, p *partial, on func(Progress)) error {
 	info, err := p.Stat()
 	if err != nil {
@@ -137,8 +137,7 @@ func (rn *Runner) goOn(ctx context.Context, call jobCall, p *partial, on func(Pr
 	return p.writeState()
 }
 
-// askParts asks how many parts of so many rows a result has; 1 where the service does not
-// offer parts.
+// askParts asks how many parts of so many rows a result has; 1 if the service does not offer parts.
 func (rn *Runner) askParts(ctx context.Context, call jobCall, size int) (int, error) {
 	stream, err := rn.open(ctx, call, call.paths.Parts, call.d.ResultQuery(call.job.Dataset, size, 0))
 	if err != nil {
@@ -152,8 +151,8 @@ func (rn *Runner) askParts(ctx context.Context, call jobCall, size int) (int, er
 	return 1, err
 }
 
-// notOffered is nil for a refusal that the question for the result meets as well, or that says
-// that there are no parts: the other answer is the one to go by.
+// notOffered is nil for a refusal that the request for the result would meet as well, or that says that
+// there are no parts: the answer to that request decides then.
 func notOffered(err error) error {
 	var fault *exchange.CallError
 	if errors.Is(err, ErrNotReady) {
@@ -169,7 +168,7 @@ func notOffered(err error) error {
 	return nil
 }
 
-// fetchParts asks for the parts that lack, one after the other.
+// fetchParts asks for the missing parts, one after the other.
 func (rn *Runner) fetchParts(ctx context.Context, call jobCall, p *partial, on func(Progress)) error {
 	for !p.state.whole() {
 		part, before := len(p.state.Done)+1, p.size
@@ -209,14 +208,14 @@ func (rn *Runner) fetchPart(ctx context.Context, call jobCall, p *partial, part 
 	return err
 }
 
-// became reports whether the file is there already: a download that was killed had written
-// all of it.
+// became reports whether the file is there already, because a download that was killed had written all
+// of it.
 func (p *partial) became(ctx context.Context, to Destination) bool {
 	k := p.state.Kept
 	return k != nil && k.Format == to.Format && k.Raw == to.RawCells && fileIs(ctx, to.File, k.Bytes, k.SHA256)
 }
 
-// finish makes the file of the rows, which are whole, and gives it its place.
+// finish makes the file of the rows, which are complete, and moves it into place.
 func (p *partial) finish(ctx context.Context, to Destination, counted model.JobRows, on func(Progress)) error {
 	counted.Format = to.Format
 	if err := p.alone(ctx, on); err != nil {
@@ -261,8 +260,7 @@ func (p *partial) finish(ctx context.Context, to Destination, counted model.JobR
 // errNotAlone is the error of two downloads to one file.
 var errNotAlone = errors.New("another download writes to the same file")
 
-// alone compares what the file holds with what came, where no lock kept others from writing to
-// it.
+// alone compares what the file holds with what came, if no lock kept others from writing to it.
 func (p *partial) alone(ctx context.Context, on func(Progress)) error {
 	if p.Alone {
 		return nil
@@ -295,10 +293,10 @@ func (p *partial) table(ctx context.Context, w io.Writer, raw bool, on func(Prog
 	return err
 }
 
-// end drops what the download kept beside its file.
+// end removes what the download kept beside its file.
 func (p *partial) end() error { return errors.Join(p.Discard(), p.dropState()) }
 
-// unused ends the work on a partial file that nothing was done with.
+// unused closes a partial file that was not used.
 func (p *partial) unused() error {
 	if info, err := p.Stat(); err == nil && info.Size() == 0 && p.state.Kept == nil {
 		return p.Discard()

@@ -60,7 +60,7 @@ func passing(fault *exchange.CallError) bool {
 	}
 }
 
-// record writes the service's answer into the ledger when it changes the job. A job
+// record writes the service's answer into the ledger if it changes the job. A job
 // that another process has seen end stays ended.
 func (rn *Runner) record(ctx context.Context, job model.Job, p dialect.Progress) (model.Job, error) {
 	seen := applyProgress(job, p)

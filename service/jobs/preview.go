@@ -21,15 +21,15 @@ const (
 	previewTries = 3
 )
 
-// PreviewError says why there is no preview, and what the service has of one.
+// PreviewError says why there is no preview, and what exists of one at the service.
 type PreviewError struct {
 	// State is not_sent, refused, may_have (the POST may have been received), accepted or running (not over when the
-	// service was asked last), failed or canceled. ID is the service's identifier, "" where none came.
+	// service was last asked), failed or canceled. ID is the service's identifier, "" if none came.
 	State model.JobState
 	ID    string
-	// Overdue says that the preview was still being made when the time for it was over.
+	// Overdue says that the preview was not finished in the time for it.
 	Overdue bool
-	// Err is an *exchange.CallError, or the cause of a context that ended.
+	// Err is an *exchange.CallError, or the cause of the context's end.
 	Err error
 }
 
@@ -38,7 +38,7 @@ func (e *PreviewError) Error() string { return e.Err.Error() }
 // Unwrap is the error of the call.
 func (e *PreviewError) Unwrap() error { return e.Err }
 
-// Left says what there is of the preview at the service.
+// Left says what exists of the preview at the service.
 func (e *PreviewError) Left() string {
 	switch e.State {
 	case model.JobNotSent:
@@ -52,10 +52,10 @@ func (e *PreviewError) Left() string {
 	}
 }
 
-// PreviewJob shows what a job would give, before it is launched: a POST, which is never repeated, and
-// questions until the preview is there. No job is launched, and nothing stands in the ledger; what
-// a preview costs is not shown by public sources. The timeline has a line of what came of it, also
-// where this process is killed meanwhile.
+// PreviewJob shows what a job would give before it is launched. It sends one POST, which is never repeated,
+// and asks until the preview is there. No job is launched and nothing is written to the ledger. Public
+// sources do not show what a preview costs. The timeline has a line about the outcome, even if this process
+// is killed meanwhile.
 //
 // Errors: as Trigger before it sends anything, else a *PreviewError.
 func (rn *Runner) PreviewJob(ctx context.Context, r model.TriggerRequest) (dialect.LookupPreview, error) {
@@ -101,7 +101,7 @@ type previewCall struct {
 	rn    *Runner
 	mask  exchange.Mask
 	began time.Time
-	// state and id are what is known of the preview, says is the service's last word.
+	// state and id are what is known about the preview, says is the service's last word.
 	state    model.JobState
 	id, says string
 }
@@ -221,7 +221,7 @@ func (c *previewCall) look(ctx context.Context, at string) (out dialect.LookupPr
 	return c.masked(out), c.d.ReadHeader(resp.Header, c.rn.cfg.Now()).RetryAfter, nil
 }
 
-// broke is the error of a call that got no answer, or half of one. sent says that a preview may have begun.
+// broke is the error of a call without a complete answer. sent says that a preview may have begun.
 func (c *previewCall) broke(err error, sent bool) *exchange.CallError {
 	return exchange.Unanswered(c.doing(), model.CallPreview, c.mask, err, sent)
 }
@@ -257,8 +257,8 @@ func (c *previewCall) line(text string) model.Activity {
 	return model.Activity{At: c.began, Kind: model.ActivityJob, Profile: c.p.Name, Via: model.ViaAPI, Key: c.key.Name, Text: text}
 }
 
-// depart writes down that the POST is about to be sent: if this process is killed meanwhile, the next one says so.
-// landed is called when the timeline has what came of it.
+// depart records that the POST is about to be sent: if this process is killed meanwhile, the next one says so.
+// landed is called when the timeline has the outcome.
 func (c *previewCall) depart() (landed func()) {
 	if c.rn.cfg.Journal == nil {
 		return func() {}
@@ -270,7 +270,7 @@ func (c *previewCall) depart() (landed func()) {
 	return landed
 }
 
-// tell puts what came of it into the timeline, also where ctx has ended; nothing where nothing was tried.
+// tell puts the outcome into the timeline, even after ctx has ended. If nothing was tried it does nothing.
 func (c *previewCall) tell(ctx context.Context, err error) {
 	a := c.line(c.job.Dataset + ": previewed as " + c.id)
 	var lost *PreviewError

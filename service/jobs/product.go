@@ -13,7 +13,7 @@ import (
 	"zonedeck/service/rows"
 )
 
-// unwrap has the result give its rows alone, one a line, where they stand in an object.
+// unwrap makes the result yield only its rows, one per line, if they are inside an object.
 func (r *result) unwrap(call jobCall) {
 	field, ok := call.d.Envelope(call.job.Dataset)
 	if !ok {
@@ -30,7 +30,7 @@ func (r *result) Read(p []byte) (int, error) {
 	return r.MaskReader.Read(p)
 }
 
-// wrapped are rows in an object that says besides whether they are all.
+// wrapped are rows in an object that also says whether they are complete.
 type wrapped struct {
 	*rows.Envelope
 	call jobCall
@@ -52,7 +52,7 @@ func (w *wrapped) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// over is io.EOF if the job has ended with a result, else why there is none.
+// over is io.EOF if the job has ended with a result, or else says why there is none.
 func (w *wrapped) over() error {
 	p, err := w.progress()
 	switch {
@@ -73,7 +73,7 @@ func (w *wrapped) progress() (dialect.Progress, error) {
 }
 
 // readProgress reads an answer to a question for a job's state. That of a product may hold its
-// whole result, which is read past. Where it broke off the error is an *exchange.Error.
+// whole result, which is skipped. If the answer broke off, the error is an *exchange.Error.
 func (j jobCall) readProgress(mask exchange.Mask, resp *http.Response) (dialect.Progress, error) {
 	field, product := j.d.Envelope(j.job.Dataset)
 	if !product {
@@ -101,7 +101,7 @@ func (j jobCall) readProgress(mask exchange.Mask, resp *http.Response) (dialect.
 	return w.progress()
 }
 
-// charge keeps what a result says it cost.
+// charge keeps what a result says that it cost.
 func (p *partial) charge(w *wrapped) error {
 	dollars, ok := w.call.d.Charged(w.call.job.Dataset, w.Beside)
 	if !ok {
@@ -111,7 +111,7 @@ func (p *partial) charge(w *wrapped) error {
 	return p.writeState()
 }
 
-// account is that of the rows. What the service says they cost goes before the rate.
+// account is the account of the rows. What the service says they cost takes precedence over the rate.
 func (p *partial) account(of profile.Profile) model.JobRows {
 	out := p.rows.sum(of)
 	if done := p.state.Done; out.Counted && len(done) == 1 && done[0].Charged != nil {

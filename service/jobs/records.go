@@ -9,12 +9,11 @@ import (
 	"zonedeck/service/rows"
 )
 
-// Records is a table of a job's first n records (at most 1,000, and fewer when they
-// are huge). It reads the file that was downloaded while that still has its size,
-// else it asks the service, and it reads no more than it needs. A record other than
-// an object becomes a row with the one column "value"; columns are in the order in
-// which they first appear. Total is the number of records when the end was reached,
-// else -1.
+// Records is a table of a job's first n records (at most 1,000, fewer if they are
+// huge). It reads the downloaded file if that still has its size, or else asks the
+// service, and reads no more than it needs. A record that is not an object becomes
+// a row with the one column "value". Columns are in the order in which they first
+// appear. Total is the number of records if the end was reached, or else -1.
 //
 // Errors: as Download, and a *rows.RecordsError when the file is not what it should
 // be; the table then holds the records before, as with one of the service that cannot be read.
@@ -35,8 +34,8 @@ func (rn *Runner) Records(ctx context.Context, jobID string, n int) (model.Recor
 	if err != nil {
 		return model.RecordTable{Total: -1}, err
 	}
-	// One record a line is what can be read in part without waiting for the rest; where the service gives an array all the
-	// same, its elements are the records.
+	// With one record per line, the first ones can be read without waiting for the rest. If the service sends an array all
+	// the same, its elements are the records.
 	stream, err := rn.openResult(ctx, call, 0, 0)
 	if err != nil {
 		return model.RecordTable{Total: -1}, err

@@ -17,9 +17,9 @@ import (
 // launched again from here.
 var ErrNoRequest = errors.New("the ledger does not have its inputs: it was adopted or restored, is older than what is kept, or a key or a token stands in them or in an address of its delivery")
 
-// keptRequest is what the ledger keeps of a request, or nothing where the key stands in it or
-// an address of a delivery may hold a token: nothing is launched again with half of its settings.
-// An address of the inbox is for one job alone, so that only the wish for one is kept.
+// keptRequest is what the ledger keeps of a request. It is nothing if the key is in it or a delivery
+// address may hold a token, because a job must not be launched again with half of its settings. An
+// address of the inbox is for one job only, so only the wish for one is kept.
 func keptRequest(r model.TriggerRequest, mask exchange.Mask) []byte {
 	for _, a := range []*string{&r.Settings.Notify, &r.Settings.Endpoint} {
 		if model.HookToken(*a) != "" {
@@ -53,9 +53,9 @@ func unpack(kept []byte, into any) error {
 	return json.NewDecoder(z).Decode(into)
 }
 
-// Request is what a job of the ledger asked for, by its identifier or its snapshot's, to be
-// launched again: it names the job in Repeats, and model.HookInbox stands where it had an address
-// of the inbox. Without its inputs the error wraps ErrNoRequest.
+// Request is what a job of the ledger, by its identifier or its snapshot's, asked for, ready to be launched
+// again: it names the job in Repeats, and has model.HookInbox in place of an address of the inbox. If the
+// inputs are not kept, the error wraps ErrNoRequest.
 func (rn *Runner) Request(ctx context.Context, id string) (model.TriggerRequest, error) {
 	job, err := rn.Job(ctx, id)
 	if err != nil {

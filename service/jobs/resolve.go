@@ -16,23 +16,23 @@ import (
 
 // What an operator decides about a job that may have started.
 var (
-	// ErrSettled says that it is known what became of a job.
+	// ErrSettled says that what became of a job is known already.
 	ErrSettled = errors.New("only a job that may have started is settled")
 	// ErrNoList says that the service's jobs cannot be listed.
 	ErrNoList = errors.New("the service's list of jobs cannot be asked for")
-	// ErrListCut says that nothing in the list fits, and that it may be among what could not be looked at.
+	// ErrListCut says that nothing in the list fits, but that the job may be among those that could not be looked at.
 	ErrListCut = errors.New("no job that was seen in it can be it, and not every job of that time could be looked at")
 )
 
-// Candidate is a job of the service's list that may be one that may have started.
+// Candidate is a job of the service's list that may be a job of the ledger that may have started.
 type Candidate struct {
 	model.RemoteJob
-	// Inputs is how many inputs it has, -1 where the service does not say.
+	// Inputs is how many inputs it has, -1 if the service does not say.
 	Inputs int
-	// After is how long after the console's POST it began: by this machine's clock where it is known
-	// how far the service's is from it.
+	// After is how long after the console's POST it began: by this machine's clock if the difference to the
+	// service's clock is known.
 	After time.Duration
-	// Against says what does not fit or leaves it open which job it is, or is empty.
+	// Against says what does not fit or leaves a doubt, or is empty.
 	Against string
 	// Unseen says that not every job of that time could be looked at, so that another may be it.
 	Unseen bool
@@ -45,8 +45,8 @@ func (e *DoubtError) Error() string {
 	return fmt.Sprintf("%s may not be job %s: %s", e.Snapshot, e.Job, e.Against)
 }
 
-// How near in time a job of the list is looked at: the service may write a job down late, and
-// what is known of its clock is no more exact than its answers.
+// How near in time a job of the list must be to be looked at: the service may list a job late, and its
+// clock is known no more exactly than its answers show it.
 const (
 	candidateBefore = 10 * time.Minute
 	candidateAfter  = 30 * time.Minute
@@ -54,11 +54,10 @@ const (
 	maxCandidates   = 10
 )
 
-// Candidates are the jobs of the service's own list that a job that may have started can
-// be: of its data set, begun about then, and unknown to the ledger. Those with the same
-// number of inputs come first, then the nearest in time. Where it is not known how far the
-// service's clock is from this one, those of any time with the same number of inputs are
-// among them. Nothing is changed.
+// Candidates are the jobs of the service's own list that a job that may have started could be: of its data
+// set, begun about then, and unknown to the ledger. Those with the same number of inputs come first, then
+// the nearest in time. If the difference between the service's clock and this one is not known, jobs of any
+// time with the same number of inputs are included. Nothing is changed.
 //
 // Errors: ErrSettled, ErrUnknownJob, ErrNoList, ErrListCut, those of the list.
 func (rn *Runner) Candidates(ctx context.Context, id string) ([]Candidate, error) {
@@ -131,14 +130,14 @@ func (rn *Runner) Candidates(ctx context.Context, id string) ([]Candidate, error
 
 func nearer(a, b Candidate) int { return cmp.Compare(a.After.Abs(), b.After.Abs()) }
 
-// serviceClock is what is known of the service's clock, beside the one that the ledger goes by.
+// serviceClock is what is known about the service's clock, compared with the clock of the ledger.
 type serviceClock struct {
 	exchange.Skew
 
 	known bool
 }
 
-// by is how far the clock is ahead of the ledger's; 0 where they agree as far as can be told.
+// by is how far the clock is ahead of the ledger's; 0 if they agree as far as can be told.
 func (c serviceClock) by() time.Duration {
 	if !c.Significant() {
 		return 0
@@ -155,8 +154,8 @@ func (rn *Runner) clock(ctx context.Context) (c serviceClock, err error) {
 	return c, err
 }
 
-// weigh asks for the inputs of those that began about the time of the POST, and after them of
-// those that did so by a clock that is not known, and says what speaks against each.
+// weigh asks for the inputs of the candidates that began about the time of the POST, then of those with an
+// unknown clock, and says what speaks against each.
 func (rn *Runner) weigh(ctx context.Context, job model.Job, clock serviceClock, near, far []Candidate) ([]Candidate, error) {
 	slices.SortStableFunc(far, nearer)
 	out := near[:min(len(near), maxCandidates)]
@@ -186,11 +185,11 @@ func fromPost(after time.Duration) string {
 	return after.Round(time.Second).String() + " after"
 }
 
-// nearby reports whether a job that began so long after the POST may be it.
+// nearby reports whether a job that began so long after the POST may be the job.
 func nearby(after time.Duration) bool { return after >= -candidateBefore && after <= candidateAfter }
 
-// weighRivals says against a candidate that it began before the POST or after it was over, or that
-// another job of the ledger without an identifier can be it just as well.
+// weighRivals notes against a candidate that it began before the POST or after it was over, or that it may
+// just as well be another job of the ledger without an identifier.
 func (rn *Runner) weighRivals(ctx context.Context, job model.Job, clock serviceClock, out []Candidate) error {
 	list, _, err := rn.Jobs(ctx, 0)
 	if err != nil {
@@ -218,7 +217,7 @@ func (rn *Runner) weighRivals(ctx context.Context, job model.Job, clock serviceC
 	return nil
 }
 
-// fitness is 2 for the same number of inputs, 1 where it is not known.
+// fitness is 2 for the same number of inputs, 1 if it is not known.
 func fitness(job model.Job, c Candidate) int {
 	switch c.Inputs {
 	case job.Inputs:
@@ -230,8 +229,7 @@ func fitness(job model.Job, c Candidate) int {
 	}
 }
 
-// askInputs asks how many inputs a job of the list has. A service that does not say is no
-// error.
+// askInputs asks how many inputs a job of the list has. It is no error if the service does not say.
 func (rn *Runner) askInputs(ctx context.Context, job model.Job, c *Candidate) error {
 	about := job
 	about.Snapshot = c.Snapshot
@@ -292,7 +290,7 @@ func (rn *Runner) openJob(ctx context.Context, id string) (model.Job, error) {
 	return job, ofProfile(job, p)
 }
 
-// toSettle is openJob for what a read-only profile does not do.
+// toSettle is openJob for what a read-only profile must not do.
 func (rn *Runner) toSettle(ctx context.Context, id string) (model.Job, error) {
 	job, err := rn.openJob(ctx, id)
 	if err != nil {
@@ -305,10 +303,9 @@ func (rn *Runner) toSettle(ctx context.Context, id string) (model.Job, error) {
 	return job, err
 }
 
-// Claim says that a job that may have started is the one that the service knows by that
-// identifier, after the service has answered for it. No identifier is ever given to two
-// jobs. One with another number of inputs, or that the service does not list for the data set,
-// is taken only if the operator is sure.
+// Claim says that a job that may have started is the job that the service knows by that identifier, after
+// the service has answered for it. No identifier is ever given to two jobs. A job with another number of
+// inputs, or one that the service does not list for the data set, is taken only if the operator is sure.
 //
 // Errors: a *DoubtError, ErrSettled, ErrUnknownJob (of the ledger or of the service), ErrNotShown, a
 // *ledger.TakenError, a *exchange.CallError, the ledger's.
@@ -345,7 +342,7 @@ func (rn *Runner) Claim(ctx context.Context, id, snapshot string, sure bool) (mo
 	return rn.record(ctx, job, progress)
 }
 
-// againstList says that the service lists no such job for the data set, or nothing where its list
+// againstList says that the service lists no such job for the data set. It says nothing if the list
 // cannot be asked for or may lack jobs.
 func (rn *Runner) againstList(ctx context.Context, job model.Job, snapshot string) string {
 	_, d, err := rn.cfg.Access.Current(ctx)
