@@ -14,7 +14,7 @@ import (
 	"zonedeck/model"
 )
 
-// Amendment is a contract with the least changes of its lines that let a run pass.
+// Amendment is a contract with the fewest changes to its lines that let a run pass.
 type Amendment struct {
 	File  string
 	Lines []AmendedLine // in the order of the file; none where it lets the run pass as it is
@@ -42,13 +42,13 @@ func (l AmendedLine) String() string {
 
 // Errors of an Amendment.
 var (
-	// ErrNotAmended says that a contract has a rule where it cannot be changed without touching others.
+	// ErrNotAmended says that a rule of a contract cannot be changed without touching others.
 	ErrNotAmended = errors.New("an entry that has to change has no line of its own: edit the file")
-	// ErrAmended says that the file is not as it was when the change was proposed.
+	// ErrAmended says that the file was changed after the change was proposed.
 	ErrAmended = errors.New("the contract has been changed meanwhile: look at it first")
 )
 
-// Amend proposes the contract that the newest run of a collector, which has to be seq where that is not 0, keeps.
+// Amend proposes the contract that the newest run of a collector fulfils. That run must be seq, unless seq is 0.
 // Nothing is written.
 func (m *Monitor) Amend(ctx context.Context, c Collector, seq int64) (Amendment, error) {
 	store, err := m.cfg.Open(ctx)
@@ -70,7 +70,7 @@ func (m *Monitor) Amend(ctx context.Context, c Collector, seq int64) (Amendment,
 	return amend(file, text, r)
 }
 
-// WriteAmendment writes a contract as it was proposed. Where the file has been changed since, it stays so: ErrAmended.
+// WriteAmendment writes a contract as it was proposed. If the file was changed since, it is left alone: ErrAmended.
 func (m *Monitor) WriteAmendment(a Amendment) error {
 	now, err := textfile.ReadBounded(a.File, textfile.MaxSize)
 	switch {
@@ -82,7 +82,7 @@ func (m *Monitor) WriteAmendment(a Amendment) error {
 	return textfile.Write(a.File, a.after)
 }
 
-// newest is the newest run of a collector, which has to be seq where that is not 0.
+// newest is the newest run of a collector. It must be seq, unless seq is 0.
 func newest(ctx context.Context, store *Store, c Collector, seq int64) (Run, error) {
 	runs, err := store.Runs(ctx, c, 1)
 	switch {
@@ -127,16 +127,16 @@ func amend(file string, text []byte, r Run) (Amendment, error) {
 	return a, nil
 }
 
-// left is what stays drift of a run whatever runs were before it: what the contract asks for, or the fetch itself.
+// left are the findings that stay drift whatever the earlier runs were: what the contract or the fetch itself asks for.
 func left(r Run, c *Contract) []Finding { return Alarms(Judge(r, nil, c).Findings) }
 
-// editor changes entries of a document, and leaves every other byte as it is.
+// editor changes entries of a document and leaves every other byte as it is.
 type editor struct {
 	doc   textfile.Doc
 	edits []edit
 }
 
-// edit puts other bytes in the place of source[from:to].
+// edit replaces source[from:to].
 type edit struct {
 	from, to int
 	put      string
@@ -171,8 +171,8 @@ func (e *editor) field(i int, w Wanted, f Field, r Run) {
 	}
 }
 
-// set gives an entry another value. Of one that is not there, or has a value of several lines, nothing is changed, which
-// amend finds; so do below and remove.
+// set gives an entry another value. It changes nothing if the entry is missing or its value has several lines, which
+// amend notices. The same goes for below and remove.
 func (e *editor) set(at, value string) {
 	source := string(e.doc.Source())
 	n, ok := e.doc.Entry(at)
@@ -201,7 +201,7 @@ func (e *editor) below(at, text string) {
 	e.edits = append(e.edits, edit{l.to, l.to, put, AmendedLine{Number: lineOf(source, l.from), Becomes: text}})
 }
 
-// remove takes the line of an entry out, and leaves the comment that is behind it.
+// remove removes the line of an entry, except the comment after the entry.
 func (e *editor) remove(at string) {
 	l, ok := e.alone(at)
 	if !ok {
@@ -215,7 +215,7 @@ func (e *editor) remove(at string) {
 	e.edits = append(e.edits, gone)
 }
 
-// ownLine is the line of an entry that has it for itself: source[from:to] with its end.
+// ownLine is the line of an entry that stands alone on it: source[from:to], with the line's end.
 type ownLine struct {
 	textfile.Entry
 
@@ -225,7 +225,7 @@ type ownLine struct {
 	last     bool // nothing ends it but the document
 }
 
-// alone finds the line of an entry, where nothing but a comment is on it besides.
+// alone finds the line of an entry, if there is nothing else on it but a comment.
 func (e *editor) alone(at string) (l ownLine, ok bool) {
 	source := string(e.doc.Source())
 	if l.Entry, ok = e.doc.Entry(at); !ok {

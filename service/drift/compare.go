@@ -94,7 +94,7 @@ func newHistory(r Run, earlier []Run, field string) history {
 	return h
 }
 
-// neededOf are the earlier runs whose fields, and of pages whose samples, are looked into to judge a run.
+// neededOf are the earlier runs whose fields (for pages, also whose samples) are needed to judge a run.
 func neededOf(r Run, earlier []Run) []int64 {
 	seqs := newHistory(r, earlier, "").needed()
 	if r.Form == FormPage {
@@ -106,7 +106,7 @@ func neededOf(r Run, earlier []Run) []int64 {
 	return slices.Compact(seqs)
 }
 
-// needed are the runs whose fields are looked into.
+// needed are the runs whose fields are needed.
 func (h history) needed() (seqs []int64) {
 	for i, r := range h.runs {
 		if i < len(h.last.good) || slices.ContainsFunc(slices.Concat(h.last.good, h.first.good), func(good []int) bool { return slices.Contains(good, i) }) {
@@ -140,7 +140,7 @@ func sum(all []share) (out share) {
 	return out
 }
 
-// fall is what the share of rows with a property has come to.
+// fall says how the share of rows with a property has changed.
 type fall struct {
 	found       bool
 	told        bool // the rows are enough to tell

@@ -18,14 +18,14 @@ const (
 	maxPattern = 1000 // bytes, and steps of the compiled pattern
 )
 
-// Contract is what an operator asks of a collector. It is exact: nothing is allowed for chance.
+// Contract is what an operator asks of a collector. It is exact and makes no allowance for chance.
 type Contract struct {
-	// File is where it was read.
+	// File is where it was read from.
 	File    string
 	Kind    Kind
 	Name    string
 	MinRows int // useful rows that a run has at least
-	// Key is the field that tells a row from others in any run, by which samples are paired; empty for the row's input.
+	// Key is the field that identifies a row in every run, by which samples are paired; empty means the row's input.
 	Key    string
 	Fields []Wanted
 
@@ -56,8 +56,8 @@ type wantedField struct {
 	Pattern  string   `toml:"pattern"`
 }
 
-// ParseContract reads the text of a contract, whose file is for errors. They are *textfile.Error: the
-// line, what is wrong there, and what was expected. With one the contract has no more than its collector, if that
+// ParseContract reads the text of a contract; the name of its file is for errors. Errors are *textfile.Error, with the
+// line, what is wrong there, and what was expected. With an error, the contract has at most its collector, if that
 // can be told.
 func ParseContract(file string, text []byte) (Contract, error) {
 	var f contractFile
@@ -109,7 +109,7 @@ func (f contractFile) wanted(doc textfile.Doc) ([]Wanted, *textfile.Error) {
 	return out, nil
 }
 
-// wanted checks a field; msg says what is wrong with the entry at.
+// wanted checks a field; msg says what is wrong with the entry at at.
 func (f wantedField) wanted() (w Wanted, at, msg, expected string) {
 	w = Wanted{Name: f.Name, Type: f.Type}
 	if f.Name == "" || len(f.Name) > maxPath {
@@ -163,7 +163,7 @@ func pattern(text string) (compiled *regexp.Regexp, problem string) {
 	return compiled, ""
 }
 
-// check holds a run against the contract. said reports whether drift of a field was said already.
+// check compares a run with the contract. said reports whether drift of a field was reported already.
 func (c *Contract) check(r Run, said func(field string) bool) (out []Finding) {
 	add := func(w Word, field, format string, args ...any) {
 		out = append(out, Finding{Field: field, Word: w, Contract: true, Text: fmt.Sprintf(format, args...)})
@@ -194,8 +194,8 @@ func (c *Contract) check(r Run, said func(field string) bool) (out []Finding) {
 	return out
 }
 
-// others counts the filled values of a field that are of another type. A CSV file and a page have nothing but texts: what
-// reads as a number may be meant as one.
+// others counts the filled values of a field that have another type. A CSV file and a page have only texts: what reads
+// as a number may be meant as one.
 func (w Wanted) others(f Field, r Run) int {
 	if w.Type == "" || w.Type == TypeText && r.Form != FormJSON {
 		return 0
@@ -203,7 +203,7 @@ func (w Wanted) others(f Field, r Run) int {
 	return f.Filled - f.Types[w.Type]
 }
 
-// rows finds a run with too few useful rows; its field is called "rows".
+// rows finds that a run has too few useful rows; the finding's field is called "rows".
 func (c *Contract) rows(r Run) []Finding {
 	if r.Useful >= c.MinRows {
 		return nil
@@ -211,7 +211,7 @@ func (c *Contract) rows(r Run) []Finding {
 	return []Finding{{Field: "rows", Word: Missing, Contract: true, Text: fmt.Sprintf("%d of %s useful; the contract wants at least %d", r.Useful, rowsText(r.Returned), c.MinRows)}}
 }
 
-// exactly is a share in percent, as it was written.
+// exactly is a share in percent, as it was written in the contract.
 func exactly(x float64) string { return strconv.FormatFloat(math.Round(x*1e6)/1e4, 'f', -1, 64) + " %" }
 
 // Propose writes a contract from a run. The coverage asked for is what the run's own, by Wilson's

@@ -14,20 +14,20 @@ import (
 	"zonedeck/model"
 )
 
-// folder is what the folder of contracts held when it was read.
+// folder is what the folder of contracts contained when it was read.
 type folder struct {
 	contracts []Contract
 	broken    []damaged
 }
 
-// damaged is a file that is no contract. What it would be the contract of is empty where that cannot be told.
+// damaged is a file that is not a valid contract. Its collector is empty if it cannot be told.
 type damaged struct {
 	kind Kind
 	name string
 	err  *textfile.Error
 }
 
-// folder reads every file of the folder that is called *.toml: what it is the contract of, its text says.
+// folder reads every file *.toml of the folder. The text of each says which collector it is for.
 func (m *Monitor) folder() folder {
 	if m.cfg.ContractsDir == "" {
 		return folder{}
@@ -52,7 +52,7 @@ func (m *Monitor) folder() folder {
 	return out
 }
 
-// unreadable is what the file system said of a file, as a fault of it.
+// unreadable is an error of the file system about a file, as a fault of that file.
 func unreadable(file string, err error) *textfile.Error {
 	var fault *textfile.Error
 	if errors.As(err, &fault) {
@@ -65,12 +65,12 @@ func unreadable(file string, err error) *textfile.Error {
 	return &textfile.Error{File: file, Msg: "it cannot be read: " + err.Error()}
 }
 
-// Is reports whether c is of a collector. A target may be written as an address.
+// Is reports whether c is the contract of a collector. A target may be written as an address.
 func (c Contract) Is(kind Kind, name string) bool {
 	return c.Kind == kind && (c.Name == name || kind == Target && TargetName(c.Name) == name)
 }
 
-// certainly reports whether the file is meant for a collector: by what can be read of it, or by its name.
+// certainly reports whether the file is meant for a collector, by what can be read of it or by its name.
 func (b damaged) certainly(kind Kind, name, file string) bool {
 	if b.name == "" {
 		return b.err.File == file
@@ -78,8 +78,8 @@ func (b damaged) certainly(kind Kind, name, file string) bool {
 	return Contract{Kind: b.kind, Name: b.name}.Is(kind, name)
 }
 
-// of finds the contract of a collector, which is called file where zonedeck wrote it; nil without one. A second one is the
-// error, and so is a broken file that may be it.
+// of finds the contract of a collector, nil if there is none. If zonedeck wrote it, it is called file. A second contract
+// is an error, and so is a broken file that may be the contract.
 func (f folder) of(kind Kind, name, file string) (*Contract, error) {
 	var found *Contract
 	var misnamed error
@@ -115,7 +115,7 @@ func second(first, c Contract) *textfile.Error {
 	}
 }
 
-// wrong is all that is wrong in the folder, a *textfile.Error each, or nil.
+// wrong is everything that is wrong in the folder, joined *textfile.Errors, or nil.
 func (f folder) wrong() error {
 	var all []error
 	for _, b := range f.broken {
@@ -133,12 +133,12 @@ func (f folder) wrong() error {
 	return errors.Join(all...)
 }
 
-// Contract finds the contract of a collector; nil without one. Its error is a *textfile.Error.
+// Contract finds the contract of a collector, nil if there is none. Its error is a *textfile.Error.
 func (m *Monitor) Contract(kind Kind, name string) (*Contract, error) {
 	return m.folder().of(kind, name, m.named(kind, name))
 }
 
-// Contracts are all of the folder. What is wrong with others is the error, a *textfile.Error for each joined.
+// Contracts are all valid contracts of the folder. The error says what is wrong with others: joined *textfile.Errors.
 func (m *Monitor) Contracts() ([]Contract, error) {
 	f := m.folder()
 	return f.contracts, f.wrong()
@@ -153,8 +153,8 @@ func ReadContract(file string) (Contract, error) {
 	return ParseContract(file, text)
 }
 
-// ContractFile is the file with the contract of a collector, which need not be there. Where one of the folder has to be
-// mended first, or taken away, that is the error, a *textfile.Error.
+// ContractFile is the file for the contract of a collector, which need not exist. If a file of the folder has to be
+// mended or removed first, the error says so: a *textfile.Error.
 func (m *Monitor) ContractFile(kind Kind, name string) (string, error) {
 	file := m.named(kind, name)
 	c, err := m.folder().of(kind, name, file)
@@ -164,7 +164,7 @@ func (m *Monitor) ContractFile(kind Kind, name string) (string, error) {
 	return file, err
 }
 
-// named is the file that a contract is written to where there is none.
+// named is the file that a contract is written to if there is none yet.
 func (m *Monitor) named(kind Kind, name string) string {
 	plain := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.", r) {
@@ -178,8 +178,8 @@ func (m *Monitor) named(kind Kind, name string) string {
 	return filepath.Join(m.cfg.ContractsDir, string(kind)+"-"+plain+".toml")
 }
 
-// WriteContract writes the proposed contract of a collector, and names its file. Without over a file that is
-// there stays, and the error wraps fs.ErrExist, or is what is wrong with it. Another's file stays in any case.
+// WriteContract writes the proposed contract of a collector, and names its file. Without over, an existing file
+// stays, and the error wraps fs.ErrExist or says what is wrong with the file. A file of another collector always stays.
 func (m *Monitor) WriteContract(r Run, over bool) (string, error) {
 	f, file := m.folder(), m.named(r.Kind, r.Name)
 	brokenAt := slices.IndexFunc(f.broken, func(b damaged) bool { return b.certainly(r.Kind, r.Name, file) })
@@ -200,8 +200,8 @@ func (m *Monitor) WriteContract(r Run, over bool) (string, error) {
 	return file, textfile.Write(file, Propose(r))
 }
 
-// FirstGood is the oldest good run of a collector that is stored, which a contract is proposed from; the
-// newest one where it has been accepted.
+// FirstGood is the run that a contract is proposed from: the oldest stored good run of a collector, or the newest
+// run if it has been accepted.
 func (m *Monitor) FirstGood(ctx context.Context, c Collector) (Run, error) {
 	store, err := m.cfg.Open(ctx)
 	if err != nil {

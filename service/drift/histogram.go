@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// perDecade is how many buckets a factor of ten has: a value of a Histogram is known to 7 %.
+// perDecade is how many buckets a factor of ten has, so that a Histogram knows a value to within 7 %.
 const perDecade = 16
 
-// The buckets' range: from 1e-12 to 1e15, either sign. What lies outside counts as its end.
+// The range of the buckets: from 1e-12 to 1e15, of either sign. Numbers outside count as its nearest end.
 const (
 	lowest  = -12 * perDecade
 	highest = 15 * perDecade

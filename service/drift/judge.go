@@ -9,28 +9,28 @@ import (
 	"strings"
 )
 
-// Verdict is what a run came to.
+// Verdict is the judgment on a run.
 type Verdict struct {
 	State    State
 	Findings []Finding // drift first, then by field
-	// Against is how many good runs it was held against, AgainstRows their useful rows. Of a page it is how many were good
-	// for the one of its fields that has the most.
+	// Against is how many good runs it was compared with, AgainstRows is how many useful rows they had. For a page it is
+	// the largest number of runs that were good for one of its fields.
 	Against, AgainstRows int
-	// Contract says that a contract was held against it, too.
+	// Contract says that it was also compared with a contract.
 	Contract bool
 	// Accepted says that an operator accepted the run itself.
 	Accepted bool
-	// First says what a run that nothing is there to compare with is the first of; empty for others.
+	// First says what a run without anything to compare it with is the first of; empty for other runs.
 	First string
 }
 
-// Judged reports whether the run was held against anything at all.
+// Judged reports whether the run was compared with anything at all.
 func (v Verdict) Judged() bool {
 	return v.State != Empty && v.State != Few && (v.Against > 0 || v.Contract || v.Accepted)
 }
 
-// Judge holds a run against the good ones among the earlier runs of its collector, newest first, and
-// against a contract, which may be nil. The earlier ones have their states.
+// Judge compares a run with the good ones among the earlier runs of its collector, given newest first
+// with their states, and with a contract, which may be nil.
 func Judge(r Run, earlier []Run, c *Contract) Verdict {
 	if r.Useful == 0 {
 		v := Verdict{State: Empty, Contract: c != nil}
@@ -68,7 +68,7 @@ func Judge(r Run, earlier []Run, c *Contract) Verdict {
 	return v
 }
 
-// firstOf says what a run is the first of, where no earlier one is there that it can be held against.
+// firstOf says what a run is the first of, if there is no earlier run that it can be compared with.
 func firstOf(r Run, earlier []Run) string {
 	useful := slices.DeleteFunc(slices.Clone(earlier), func(e Run) bool { return e.Useful == 0 })
 	alike := func(e Run) bool {
@@ -144,13 +144,13 @@ func (j *judge) add(w Word, field, format string, args ...any) {
 	j.findings = append(j.findings, Finding{Field: field, Word: w, Text: fmt.Sprintf(format, args...)})
 }
 
-// fell adds what is said of a share that has fallen.
+// fell adds the finding for a share that has fallen.
 func (j *judge) fell(f fall, w Word, field, format string, args ...any) {
 	j.add(w, field, format, args...)
 	j.findings[len(j.findings)-1].Runs = f.runs
 }
 
-// found reports whether something was said of a field already.
+// found reports whether there is a finding about a field already.
 func (j *judge) found(field string) bool {
 	return slices.ContainsFunc(j.findings, func(f Finding) bool { return f.Field == field && f.Word.Alarm() })
 }
@@ -188,7 +188,7 @@ func (j *judge) page(earlier []Run) (held int) {
 	return held
 }
 
-// required says that a required field was not found: that needs no earlier run.
+// required reports that a required field was not found. That needs no earlier run.
 func (j *judge) required(path string) {
 	text := fmt.Sprintf("%s matched nothing, and the fetch requires it", path)
 	if before, ok := j.pooled(j.last, 1).Field(path); ok {
@@ -269,7 +269,7 @@ func (j *judge) unseen(path string) bool {
 	return j.run.Form == FormPage || j.run.Beyond && (f.Present == 0 || nested(path))
 }
 
-// nested reports whether a path is that of a member of another field.
+// nested reports whether a path belongs to a member of another field.
 func nested(path string) bool {
 	return strings.Contains(strings.NewReplacer(`\\`, "", `\.`, "").Replace(path), ".")
 }
@@ -319,7 +319,7 @@ func filledIn(path string) func(r Run) share {
 	}
 }
 
-// remark says what is no drift: that a field is new, or worse in too few rows to tell.
+// remark says what is not drift: that a field is new, or is worse in too few rows to tell.
 func (j *judge) remark(path string, alpha float64) {
 	before, _ := j.before.Field(path)
 	filled := filledIn(path)
@@ -342,7 +342,7 @@ func (f fall) rows() string {
 	return fmt.Sprintf("%s of the last %d runs together", rowsText(f.now.n), f.runs)
 }
 
-// flat finds a field that has the same value everywhere, and had not in any good run before.
+// flat finds a field that has the same value everywhere, and did not in any earlier good run.
 func (j *judge) flat(b base, now Field, alpha float64) {
 	if now.Distinct != 1 {
 		return
@@ -363,7 +363,7 @@ func (j *judge) flat(b base, now Field, alpha float64) {
 	}
 }
 
-// types finds a field whose values are of other types than the usual one.
+// types finds a field with values of other types than the usual one.
 func (j *judge) types(b base, now Field, usual string, alpha float64) bool {
 	f := j.fallen(b, func(r Run) share {
 		f, _ := r.Field(now.Path)
@@ -380,8 +380,8 @@ func (j *judge) types(b base, now Field, usual string, alpha float64) bool {
 	return true
 }
 
-// scale finds numbers, texts and lists of another size: by Mood's test, which holds the shares above
-// and below the old median against each other.
+// scale finds numbers, texts and lists of another size, by Mood's test, which compares the shares above and
+// below the old median.
 func (j *judge) scale(b base, path string, was Field, alpha float64) {
 	what, sizes := "median", func(f Field) Histogram { return f.Numbers }
 	if was.Type() != TypeNumber {
@@ -425,7 +425,7 @@ func apart(a, b float64) bool {
 	return math.Abs(math.Log(a/b)) >= math.Log(leastFactor)
 }
 
-// pool is several runs as one.
+// pool combines several runs into one.
 func pool(runs []Run) Run {
 	if len(runs) == 0 {
 		return Run{}
@@ -471,7 +471,7 @@ func distinct(n int) string {
 	return strconv.Itoa(n)
 }
 
-// percent is a share as it is said.
+// percent is a share in words.
 func percent(s share) string { return Percent(s.of()) }
 
 // number is a number as a bucket knows it, in two digits.

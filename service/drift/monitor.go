@@ -17,7 +17,7 @@ import (
 
 // Config is what a Monitor needs. Open and Now must be set.
 type Config struct {
-	// Open gives the store; it may be called often.
+	// Open returns the store; it may be called often.
 	Open func(ctx context.Context) (*Store, error)
 	// ContractsDir holds contracts; empty means that there are none.
 	ContractsDir string
@@ -25,7 +25,7 @@ type Config struct {
 	Person string
 }
 
-// Monitor keeps runs and says what they came to. It is safe for concurrent use.
+// Monitor stores runs and judges them. It is safe for concurrent use.
 type Monitor struct{ cfg Config }
 
 // NewMonitor makes a Monitor. It does no I/O.
@@ -38,7 +38,7 @@ type Result struct {
 	profiler *Profiler
 }
 
-// Result begins the run of a job's result. A contract that cannot be read is left out, and Keep says so.
+// Result begins the run of a job's result. A contract that cannot be read is ignored, and Keep says so.
 func (m *Monitor) Result(job model.Job) *Result {
 	c, _ := m.Contract(Dataset, job.Dataset)
 	return &Result{m: m, job: job, profiler: NewProfiler(c)}
@@ -47,8 +47,8 @@ func (m *Monitor) Result(job model.Job) *Result {
 // Row takes a row.
 func (c *Result) Row(r rows.Row) { c.profiler.Row(r) }
 
-// Keep stores the run; what came to the rows without data is in counted. said is a line for the
-// history, empty where there is nothing to tell.
+// Keep stores the run; counted says what happened to the rows without data. said is a line for the
+// history, empty if there is nothing to tell.
 func (c *Result) Keep(ctx context.Context, counted model.JobRows) (said string, err error) {
 	if !counted.Counted {
 		return "", nil
@@ -81,7 +81,7 @@ func (m *Monitor) put(ctx context.Context, r Run) (Verdict, error) {
 	return v, errors.Join(err, wrong)
 }
 
-// Line is a verdict of drift in one line, "" for another one.
+// Line is a verdict of drift in one line, "" for any other verdict.
 func (v Verdict) Line(name string) string {
 	alarms := Alarms(v.Findings)
 	if v.State != Drift || len(alarms) == 0 {
@@ -99,9 +99,9 @@ type Standing struct {
 	Run      Run // the newest
 	Verdict  Verdict
 	Accepted Acceptance // the newest; its Seq is 0 without one
-	// Left is what stays drift of the newest run once it is accepted: what its contract asks for, or the fetch itself.
+	// Left is what stays drift once the newest run is accepted: what its contract or the fetch itself asks for.
 	Left []Finding
-	// Silent counts the newest runs without a useful row, of class SilentClass mostly.
+	// Silent counts the newest runs without a useful row, most of them of class SilentClass.
 	Silent      int
 	SilentClass model.Class
 	SilentCause model.Cause
@@ -111,10 +111,11 @@ type Standing struct {
 // SilentRuns is how many runs without a useful row make a collector silent.
 const SilentRuns = 3
 
-// Dead reports whether the collector gave nothing of use in SilentRuns or more.
+// Dead reports whether the collector gave no useful row in its last SilentRuns or more runs.
 func (s Standing) Dead() bool { return s.Silent >= SilentRuns }
 
-// Acceptable is why the newest run cannot be accepted as the new normal, or nil: ErrNothing, ErrRefused, ErrAccepted or ErrNormal.
+// Acceptable says why the newest run cannot be accepted as the new normal: ErrNothing, ErrRefused, ErrAccepted or
+// ErrNormal, or nil if it can.
 func (s Standing) Acceptable() error {
 	switch {
 	case s.Run.Useful == 0:
@@ -129,16 +130,16 @@ func (s Standing) Acceptable() error {
 	return nil
 }
 
-// Changed is what is said of the newest run because earlier ones were otherwise: what accepting it ends.
+// Changed are the findings about the newest run that rest on earlier runs: accepting it ends them.
 func (s Standing) Changed() []Finding {
 	return slices.DeleteFunc(slices.Clone(s.Verdict.Findings), func(f Finding) bool {
 		return f.Word == New || f.Contract || s.Run.Form == FormPage && f.Word == Missing
 	})
 }
 
-// List is how the collectors of a profile stand: those that are silent first, by their class, then those with
-// drift, then the others. jobs are the profile's own and others', newest first: they tell of runs that left
-// no result. What is wrong with contracts is the error, beside the list: a *textfile.Error, or several joined.
+// List is how the collectors of a profile stand: silent ones first, by their class, then those with drift,
+// then the others. jobs are those of all profiles, newest first: they tell of runs that left no result. The
+// error, besides the list, says what is wrong with contracts: a *textfile.Error, or several joined.
 func (m *Monitor) List(ctx context.Context, profile string, jobs []model.Job) ([]Standing, error) {
 	store, err := m.cfg.Open(ctx)
 	if err != nil {
@@ -198,8 +199,8 @@ func (s Standing) order() int {
 	}
 }
 
-// standing judges the newest run of a collector as things are now. With an error of a contract it holds what
-// is known without.
+// standing judges the newest run of a collector as things are now. If a contract has an error, it is the
+// standing without that contract.
 func (m *Monitor) standing(ctx context.Context, store *Store, r Run, contracts folder) (Standing, error) {
 	earlier, err := store.Earlier(ctx, r)
 	if err != nil {
@@ -275,8 +276,8 @@ type Detail struct {
 	Standing
 	Lines []Line // those with drift first
 	Runs  []Run  // newest first; of a page all that are stored
-	// Good is the newest good run before the newest, to lay samples side by side; its Seq is 0
-	// without one.
+	// Good is the newest good run before the newest run, to show samples side by side; its Seq is 0 if there
+	// is none.
 	Good Run
 	// Key is the contract's.
 	Key string
@@ -285,7 +286,7 @@ type Detail struct {
 // shownRuns is how many runs of a field a Detail has.
 const shownRuns = 60
 
-// Show is the detail of a collector. Without runs the error is ErrUnknown.
+// Show is the detail of a collector. If it has no runs, the error is ErrUnknown.
 func (m *Monitor) Show(ctx context.Context, c Collector) (Detail, error) {
 	store, err := m.cfg.Open(ctx)
 	if err != nil {

@@ -12,7 +12,7 @@ type Pair struct {
 	Key           string
 	Before, After string // empty where there is none
 	Run           string // the job or fetch that Before is of
-	// Pages are the two addresses where they differ.
+	// Pages are the two addresses, if they differ.
 	Pages   [2]string
 	Matches string // see Sample
 	Fails   string
@@ -73,7 +73,7 @@ func (d Detail) Pairs() []Pair {
 	return out
 }
 
-// before is the sample that one of the newest run is laid beside, and the run that it is of.
+// before is the sample to show beside a sample of the newest run, and the run that it is from.
 func (d Detail) before(key string) (s Sample, run string) {
 	if d.Run.Form == FormPage {
 		for _, r := range d.Runs[min(1, len(d.Runs)):] {
@@ -98,7 +98,8 @@ func (d Detail) matched(path string) bool {
 	return had(d.Good) || slices.ContainsFunc(d.Runs[min(1, len(d.Runs)):], had)
 }
 
-// Unpaired is why no two samples are of the same row, in a sentence; empty where some are, or a run has none.
+// Unpaired says in a sentence why no two samples are of the same row. It is empty if some are, or if a run has no
+// samples.
 func (d Detail) Unpaired() string {
 	if len(d.Run.Sample) == 0 || len(d.Good.Sample) == 0 || slices.ContainsFunc(d.Pairs(), func(p Pair) bool { return p.Before != "" && p.After != "" }) {
 		return ""

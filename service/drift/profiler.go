@@ -23,7 +23,7 @@ import (
 
 // The bounds of a profile, which is made in one pass and does not grow with the result.
 const (
-	// MaxFields is how many fields are looked at; those that come later are not.
+	// MaxFields is how many fields are looked at; later ones are not.
 	MaxFields = 500
 	// MaxDistinct is how many different values of a field are told apart.
 	MaxDistinct = 128
@@ -78,7 +78,7 @@ type counting struct {
 	want   *regexp.Regexp
 }
 
-// Row takes a row. Rows without data, and those that report an error, are counted alone.
+// Row takes a row. Rows without data, and error rows, are only counted.
 func (p *Profiler) Row(r rows.Row) {
 	p.run.Returned++
 	if r.Flat {
@@ -105,7 +105,7 @@ func (p *Profiler) Row(r rows.Row) {
 	p.sample.row(r)
 }
 
-// Blame says of what class most of the rows without data are.
+// Blame says which class most of the rows without data have.
 func (p *Profiler) Blame(class model.Class, cause model.Cause) {
 	p.run.Class, p.run.Cause = class, cause
 }
@@ -148,7 +148,7 @@ func typed(cell string) gjson.Result {
 	return gjson.Result{Type: gjson.String, Str: cell}
 }
 
-// value counts one value of the row; nil where its field is not looked at.
+// value counts one value of the row; nil if its field is not looked at.
 func (p *Profiler) value(path string, v gjson.Result) (c *counting, kind string) {
 	p.left--
 	c = p.field(path)
@@ -210,7 +210,7 @@ func (p *Profiler) members(of *counting, prefix string, v gjson.Result, depth in
 	})
 }
 
-// fold forgets the members of an object with too many names.
+// fold drops the members of an object with too many names.
 func (p *Profiler) fold(of *counting, prefix string) {
 	if of.Map {
 		return
@@ -222,7 +222,7 @@ func (p *Profiler) fold(of *counting, prefix string) {
 	})
 }
 
-// field is a field by its path; nil where there are too many, or its path is too long.
+// field is a field by its path; nil if there are too many fields or the path is too long.
 func (p *Profiler) field(path string) *counting {
 	c := p.fields[path]
 	if c == nil {

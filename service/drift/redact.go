@@ -15,7 +15,7 @@ func secret(name string) bool {
 	return model.SecretName(name) || slices.Contains([]string{"session", "sid", "phpsessid"}, strings.ToLower(name))
 }
 
-// textRead is how many bytes of a text are masked: more than enough for the sampleText bytes that are kept of it.
+// textRead is how many bytes of a text are read and masked: more than enough for the sampleText bytes that are kept.
 const textRead = 8 << 10
 
 // plain is a text without what must not be kept, of a row and of a page alike: the value of what has a secret's name, which
@@ -70,7 +70,7 @@ const (
 	maxName  = 100
 )
 
-// maskValues masks what is given a secret's name by an equals sign, up to the next parameter or space.
+// maskValues masks values that follow a secret's name and an equals sign, up to the next parameter or space.
 func maskValues(s string) string {
 	var b strings.Builder
 	for {

@@ -17,8 +17,8 @@ const (
 	Target  Kind = "target"  // fetches with required fields; a run is one of them
 )
 
-// Form is how the rows of a run came: fields are compared with runs of the same form alone, because a
-// CSV file has no types and a page no rows.
+// Form is how the rows of a run came. Fields are only compared with runs of the same form, because a CSV
+// file has no types and a page no rows.
 type Form string
 
 // The forms.
@@ -35,7 +35,7 @@ type Collector struct {
 	Name    string // the data set, or host and path of a target
 }
 
-// State is what a run came to.
+// State is the outcome of a run.
 type State string
 
 // The states of a run. Good, First and Few are the good ones.
@@ -47,8 +47,8 @@ const (
 	Empty State = "empty" // no useful row: nothing can be said of fields
 )
 
-// Compared reports whether later runs are held against one of this state. Few is among them: without the runs that look
-// worse by chance the others would look better than they are.
+// Compared reports whether later runs are compared with runs of this state. Few is one of them: without runs that look
+// worse by chance, the others would look better than they are.
 func (s State) Compared() bool { return s == Good || s == First || s == Few }
 
 // Field is what a run shows of one field.
@@ -56,7 +56,7 @@ type Field struct {
 	// Path is the field's name, that of a nested one after its parents' and a dot; "[]" stands
 	// for the elements of a list. For a fetch it is the selector or path as it was required.
 	Path string `json:"path"`
-	// Present is in how many useful rows it is, Filled in how many it says anything.
+	// Present is in how many useful rows it is, Filled in how many of them it has a value.
 	Present int `json:"present"`
 	Filled  int `json:"filled"`
 	// Types counts the filled values: text, number, boolean, list, object.
@@ -73,7 +73,7 @@ type Field struct {
 	Top      int `json:"top"`
 	// Shapes counts texts that look alike: url, date, number.
 	Shapes map[string]int `json:"shapes,omitempty"`
-	// Map says that its members are data, and have no fields of their own.
+	// Map says that its members are data, and are not fields of their own.
 	Map bool `json:"map,omitempty"`
 	// Pattern is the contract's, which Misses of the filled texts do not match.
 	Pattern string `json:"pattern,omitempty"`
@@ -100,7 +100,7 @@ const (
 // Types lists the types of values.
 func Types() []string { return []string{TypeText, TypeNumber, TypeBoolean, TypeList, TypeObject} }
 
-// Type is the most frequent one; "" where nothing is filled.
+// Type is the most frequent type; "" if nothing is filled.
 func (f Field) Type() string {
 	best := ""
 	for _, t := range Types() {
@@ -200,14 +200,14 @@ const (
 	TooFew       Word = "too few rows"  // worse than before, and that may be chance
 )
 
-// Alarm reports whether the word is drift.
+// Alarm reports whether the word means drift.
 func (w Word) Alarm() bool { return w != New && w != TooFew }
 
-// Finding is what is said of a field: one sentence, with what it rests on.
+// Finding is one sentence about a field, with what it is based on.
 type Finding struct {
 	Field string `json:"field"`
 	Word  Word   `json:"word"`
-	// Contract says that the contract asks for more, and not an earlier run.
+	// Contract says that the run is worse than the contract asks for, not than earlier runs.
 	Contract bool   `json:"contract,omitempty"`
 	Text     string `json:"text"`
 	// Runs is in how many runs it was found, the newest ones together; 0 where the run was not compared.

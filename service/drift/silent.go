@@ -49,8 +49,8 @@ func (t tally) most() (model.Class, model.Cause) {
 	return best.class, best.cause
 }
 
-// silentJobs counts, for each data set of a profile, the newest jobs that ended without a useful row. A job of
-// which that is not known is passed over.
+// silentJobs counts, for each data set of a profile, the newest jobs that ended without a useful row. It skips
+// jobs for which that is not known.
 func silentJobs(profile string, jobs []model.Job) map[string]Standing {
 	out, ended, classes := map[string]Standing{}, map[string]bool{}, map[string]*tally{}
 	for _, j := range jobs {

@@ -59,7 +59,7 @@ CREATE TABLE accepted (
 	`ALTER TABLE runs ADD COLUMN asked TEXT NOT NULL DEFAULT '["*"]';`,
 }
 
-// Keep is how much is kept. The oldest goes first, in the transaction that writes a run.
+// Keep says how much is kept. The oldest goes first, in the transaction that writes a run.
 type Keep struct {
 	Runs     int           // of a collector
 	Age      time.Duration // of a run
@@ -79,7 +79,7 @@ type Store struct {
 	keep Keep
 }
 
-// Open opens the store at path, or makes it with mode 0600. The errors are those of database.Open. A
+// Open opens the store at path, or creates it with mode 0600. The errors are those of database.Open. A
 // damaged file is put aside and a new one begun: notice says so.
 func Open(ctx context.Context, path string, now func() time.Time, keep Keep) (s *Store, notice string, err error) {
 	db, damage, err := database.Open(ctx, path, database.Options{
@@ -97,7 +97,7 @@ func Open(ctx context.Context, path string, now func() time.Time, keep Keep) (s 
 // Close closes the file.
 func (s *Store) Close() error { return s.db.Close() }
 
-// Acceptance says that what a collector gives is normal from a run on.
+// Acceptance says that what a collector gives from a run on is normal.
 type Acceptance struct {
 	Seq    int64
 	Ref    string // the first run that counts
@@ -275,7 +275,7 @@ func scan(row database.Scanner, more ...any) (Run, error) {
 	return r, nil
 }
 
-// LastAccepted is the newest acceptance of a collector; its Seq is 0 without one.
+// LastAccepted is the newest acceptance of a collector; its Seq is 0 if there is none.
 func (s *Store) LastAccepted(ctx context.Context, c Collector) (Acceptance, error) {
 	return lastAccepted(ctx, s.db, c)
 }
@@ -288,8 +288,8 @@ func lastAccepted(ctx context.Context, q database.Queryer, c Collector) (a Accep
 	return a, err
 }
 
-// Accept records that what a collector gives is normal from its newest run on, which r has to be: with a newer one the error is
-// ErrNewer, and ErrAccepted for one that is accepted already.
+// Accept records that what a collector gives from its newest run on is normal. r has to be that run: if there is a newer
+// one the error is ErrNewer, and if r is accepted already it is ErrAccepted.
 func (s *Store) Accept(ctx context.Context, r Run, person, reason string) error {
 	return s.db.Write(ctx, "accepting what "+model.Line(r.Name, 80)+" gives", func(ctx context.Context, tx *sql.Tx) error {
 		var newest int64
@@ -312,11 +312,11 @@ func (s *Store) Accept(ctx context.Context, r Run, person, reason string) error 
 	})
 }
 
-// ErrNewer says that the run that was to be accepted is not the newest one.
+// ErrNewer says that the run to accept is not the newest one.
 var ErrNewer = errors.New("a newer run is there: look at it first")
 
-// TakeBack takes the newest acceptance of a collector back, so that the one before it holds again. The runs since are judged
-// anew, oldest first: what was good by the acceptance alone is not what later runs are compared with.
+// TakeBack takes back the newest acceptance of a collector, so that the one before it holds again. The runs since then are
+// judged again, oldest first, because later runs must not be compared with a run that only the acceptance made good.
 func (s *Store) TakeBack(ctx context.Context, c Collector, judge func(r Run, earlier []Run) Verdict) error {
 	return s.db.Write(ctx, "taking an acceptance of "+model.Line(c.Name, 80)+" back", func(ctx context.Context, tx *sql.Tx) error {
 		a, err := lastAccepted(ctx, tx, c)
@@ -360,7 +360,7 @@ func (s *Store) TakeBack(ctx context.Context, c Collector, judge func(r Run, ear
 // ErrNotAccepted says that there is no acceptance to take back.
 var ErrNotAccepted = errors.New("nothing was accepted")
 
-// maxUnpacked bounds what a blob of a damaged or foreign file can make of memory.
+// maxUnpacked bounds how much memory a blob of a damaged or foreign file can take.
 const maxUnpacked = 16 << 20
 
 func pack(v any) ([]byte, error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 )
 
-// Percent is a share as it is shown: "-" where it is not known, and never 0 or 100 for what is only near.
+// Percent is a share as it is shown: "-" if it is not known, and never 0 or 100 for what is only close.
 func Percent(share float64) string {
 	switch p := share * 100; {
 	case p < 0:
@@ -24,7 +24,7 @@ func Percent(share float64) string {
 	}
 }
 
-// Sparkline draws the last shares of a field in at most w cells; what is not known is a dot.
+// Sparkline draws the last shares of a field in at most w cells, with a dot for unknown ones.
 func Sparkline(history []float64, w int) string {
 	const levels = "▁▂▃▄▅▆▇█"
 	bars := []rune(levels)
