@@ -20,17 +20,17 @@ var errLongResultRow = fmt.Errorf("it is larger than %d MiB", maxResultRow>>20)
 
 // Row is one row of a result.
 type Row struct {
-	// Input is what the row says it was collected for: a JSON object, or nil. The input of
-	// a row that a discovery found is the discovery's.
+	// Input is what the row says it was collected for: a JSON object, or nil. For a row that a
+	// discovery found it is the input of the discovery.
 	Input json.RawMessage
-	// Data says that it has a field with a value that the service did not only repeat from
-	// its input, and reports no error.
+	// Data says that the row reports no error and has a field whose value is not just repeated
+	// from its input.
 	Data bool
-	// Error says that it reports an error, whatever stands beside it; Code and Text are the
-	// service's words, each may be empty.
+	// Error says that the row reports an error, whatever else it has. Code and Text are the service's
+	// words; each may be empty.
 	Error      bool
 	Code, Text string
-	// Flat says that every value is a text, because the format has nothing else.
+	// Flat says that every value is a text, because the format has no other types.
 	Flat bool
 	// own are the row's own fields, for a row without an input; valid within the call that
 	// the row is given to.
@@ -39,8 +39,8 @@ type Row struct {
 	each func(on func(name string, value gjson.Result) bool)
 }
 
-// Each gives the fields of the row in their order to on, until that gives false: not its
-// input, nor what it says of an error. It is valid within the call that the row is given to.
+// Each calls on for the fields of the row in their order until it returns false, without the row's
+// input and what it says about an error. It is valid within the call that the row is passed to.
 func (r Row) Each(on func(name string, value gjson.Result) bool) {
 	if r.each == nil {
 		return
@@ -54,9 +54,9 @@ func (r Row) Each(on func(name string, value gjson.Result) bool) {
 	})
 }
 
-// EachRow gives every row of a result in one of Formats to on; with any other format the
-// content decides. It holds one row in memory. An error of on ends it. A *RecordsError
-// names the row that cannot be read.
+// EachRow calls on for every row of a result in one of Formats; with any other format the content
+// decides. It holds one row in memory. An error of on ends it. A *RecordsError names a row that
+// cannot be read.
 func EachRow(r io.Reader, format string, on func(Row) error) error {
 	m := &meter{r: r, left: maxResultRow, over: errLongResultRow}
 	br := bufio.NewReaderSize(m, 64<<10)
@@ -168,8 +168,7 @@ func cellsOf(header, cells []string) map[string]string {
 // ReadRow reads one row, which is valid JSON.
 func ReadRow(raw []byte) Row { return rowOf(raw) }
 
-// CountRow is ReadRow for who only wants to know what a row is: Data, Error, Code and Text. It is false for one that
-// is not JSON.
+// CountRow is ReadRow for callers that only need Data, Error, Code and Text. It is false for a row that is not JSON.
 func CountRow(raw []byte) (Row, bool) {
 	switch useful, valid := glance(raw); {
 	case !valid:
@@ -279,7 +278,8 @@ func repeats(input gjson.Result, f rowField) bool {
 	return same
 }
 
-// TellsError reports whether a field of a row, with JSON or the text of a cell, tells that the row is an error and no record.
+// TellsError reports whether a field of a row, as JSON or the text of a cell, says that the row is an error and not a
+// record.
 func TellsError(name string, raw []byte, cell bool) bool {
 	switch {
 	case name != "error" && name != "error_code":
@@ -291,8 +291,8 @@ func TellsError(name string, raw []byte, cell bool) bool {
 	}
 }
 
-// tellsError reports whether the value of a field for errors tells one. A CSV has every value
-// as text.
+// tellsError reports whether the value of an error field says that there is an error. In a CSV every
+// value is text.
 func tellsError(v gjson.Result) bool {
 	if !filled(v) || v.Type == gjson.False {
 		return false

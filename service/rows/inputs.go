@@ -44,18 +44,18 @@ const (
 // Problem is what is wrong with one row. Unless it is a warning, the row is not
 // among the inputs.
 type Problem struct {
-	// Row is the number of the row or record in the source, from 1, the header's included; 0 when More is
-	// set. Line is where it begins, where cells of several lines before it make that another number; else 0.
+	// Row is the number of the row or record in the source, from 1, counting the header; 0 if More is set.
+	// Line is the line where it begins, if cells of several lines before it make that a different number; else 0.
 	Row, Line int
 	// Column is the column or field that is wrong, "" for the row as a whole; Field is the
 	// input's field that it fills.
 	Column, Field string
-	// More is how many further rows the last problems stand for, which are not
-	// reported one by one.
+	// More is how many further rows the last problems stand for. These are not reported one by
+	// one.
 	More int
 	// Text says what is wrong and what was expected. It may quote the source.
 	Text string
-	// Warning says that the row is used all the same.
+	// Warning says that the row is used nevertheless.
 	Warning bool
 }
 
@@ -81,10 +81,10 @@ func (p Problem) Rows() int { return max(p.More, 1) }
 // a file name's extension (txt, csv, json, ndjson, jsonl); with anything else
 // the content decides. A byte order mark and any line ends are fine.
 //
-// Bad rows are reported, left out and kept in Rejected; a row that repeats another one
-// is left out with a warning, because both would be billed. An error means that the source
-// cannot be read as its kind from some point on: then the inputs are those before it, and
-// nothing should be sent.
+// Bad rows are reported, left out and kept in Rejected. A row that repeats another is left out
+// with a warning, because both would be billed. An error means that from some point on the source
+// cannot be read as its kind: the inputs are then those before that point, and nothing should be
+// sent.
 func Read(r io.Reader, kind string, shape Shape) (Inputs, error) {
 	src := &meter{r: r, left: maxInputBytes, over: fmt.Errorf("more than %d MiB; split it", maxInputBytes>>20)}
 	br := bufio.NewReaderSize(src, 64<<10)
@@ -217,7 +217,7 @@ func (in *inputReader) repeated(row, first int) {
 	}
 }
 
-// more adds the problem that stands for n further rows; none if n is not positive.
+// more adds a problem that stands for n further rows, if n is positive.
 func (in *inputReader) more(n int, warning bool, many, one string) {
 	if n <= 0 {
 		return

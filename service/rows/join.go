@@ -6,9 +6,10 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Joiner puts the rows of an answer that has one a line, and comes in pieces, into the text of a file: one a line or, with
-// Array, as an array with one a line. A line that is an array stands for its elements: so a service that gives an array
-// where lines were asked for gives its rows all the same. What is no JSON goes through as it is. It holds one row in memory.
+// Joiner turns the rows of an answer that has one per line, and comes in pieces, into the text of a file: one per line
+// or, with Array, an array with one per line. A line that is an array stands for its elements, so that the rows also come
+// from a service that sends an array although lines were asked for. Lines that are not JSON pass unchanged. It holds one
+// row in memory.
 type Joiner struct {
 	Array bool
 	Begun bool   // rows stand before those that come

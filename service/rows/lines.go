@@ -30,11 +30,12 @@ func Before(b []byte) (n int, more bool) {
 	}
 }
 
-// Lines gives the rows of NDJSON that is written to it to On, one after the other: each as it stands on its line, JSON or
-// not, and good for the call alone. Close ends the last line. It holds one row in memory; its errors are *RecordsError.
+// Lines calls On for the rows of the NDJSON that is written to it, one after the other: each as it stands on its line,
+// JSON or not, and valid only during the call. Close ends the last line. It holds one row in memory. Its errors are
+// *RecordsError.
 type Lines struct {
 	On func(raw []byte) error
-	// Most is how many bytes a row may have; 0 for those of a result's.
+	// Most is how many bytes a row may have; 0 for the bound of a result's rows.
 	Most int
 	// Array says that the rows are those of an array, without its brackets, as a Joiner writes it.
 	Array bool
@@ -100,7 +101,7 @@ func rowOn(line []byte) []byte {
 	return line
 }
 
-// throughLines gives the rows of NDJSON to on.
+// throughLines calls on for the rows of NDJSON.
 func throughLines(r io.Reader, l *Lines) error {
 	if _, err := io.CopyBuffer(struct{ io.Writer }{l}, struct{ io.Reader }{r}, make([]byte, 256<<10)); err != nil {
 		return err

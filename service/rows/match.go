@@ -10,17 +10,16 @@ import (
 	"zonedeck/model"
 )
 
-// Match finds the inputs of a job that gave data. A row is taken for an input by what it
-// says in its input, never by its place: rows come in any order. A service sends numbers
-// back as texts, leaves empty fields out and adds defaults, so that a row belongs to an
-// input if it has every field of it with the same text. A row without an input is taken by
-// its own fields.
+// Match finds the inputs of a job that gave data. It matches a row to an input by the input that
+// the row names, never by position, because rows come in any order. A service sends numbers back as
+// texts, leaves out empty fields and adds defaults, so a row belongs to an input if it has all of the
+// input's fields with the same texts. A row without an input is matched by its own fields.
 type Match struct {
 	inputs []model.JobInput
 	shapes [][]string       // the sets of field names among the inputs
 	at     map[string][]int // places of the inputs with these fields and texts
 	state  []inputState
-	// Unmatched counts rows that belong to none of the inputs, or say none.
+	// Unmatched counts rows that belong to none of the inputs, or name none.
 	Unmatched int
 }
 

@@ -43,8 +43,8 @@ func (e *RecordsError) Unwrap() error { return e.Err }
 var errLongRecord = fmt.Errorf("it is larger than %d KiB", maxRecordBytes>>10)
 
 // ReadRecords reads the first n records of a result in one of Formats; with any
-// other format the content decides. It holds one record and n bounded rows in
-// memory, however large the result is.
+// other format the content decides. However large the result is, it holds one
+// record and n bounded rows in memory.
 func ReadRecords(r io.Reader, format string, n int) (model.RecordTable, error) {
 	n = min(max(n, 0), maxRecords)
 	m := &meter{r: r, left: maxRecordBytes, over: errLongRecord}
@@ -117,7 +117,7 @@ func (t *recordTable) full() bool {
 	return t.more
 }
 
-// errEnough ends the reading where no more is asked for.
+// errEnough ends the reading when no more is asked for.
 var errEnough = errors.New("there are enough records")
 
 // line reads one record of NDJSON.

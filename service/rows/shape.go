@@ -13,15 +13,15 @@ import (
 	"zonedeck/model"
 )
 
-// Shape is what rows are read for. The zero Shape takes rows with a url, as the contract shows
-// them.
+// Shape says what inputs the rows are read as. The zero Shape takes rows with a url, as the contract
+// shows them.
 type Shape struct {
 	// Fields are those of an input; nil where they are not shown.
 	Fields []model.InputField
-	// Strict refuses rows with other fields; else they are noted, and sent. A column of a
-	// table that no field takes is noted and not sent in any case.
+	// Strict refuses rows with other fields; without it they are noted and sent. A column of a table
+	// that no field takes is always noted and not sent.
 	Strict bool
-	// Free takes rows without a url where Fields are not shown.
+	// Free takes rows without a url if Fields are not shown.
 	Free bool
 	// Map gives columns of a table the name of a field, or "" to leave one out. Columns that it
 	// does not name get the field that their header suggests.
@@ -35,8 +35,7 @@ func (s Shape) field(name string) (model.InputField, bool) {
 	return model.CollectMethod{Fields: s.Fields}.Field(name)
 }
 
-// only is the field that a row with a single value is about: the one that is required or, where
-// none is, the url.
+// only is the field for a row with a single value: the required one or, if none is required, the url.
 func (s Shape) only() (model.InputField, error) {
 	if !s.known() {
 		return model.InputField{Name: urlField, Type: typeURL}, nil
@@ -70,8 +69,8 @@ type Column struct{ Name, Field string }
 type Inputs struct {
 	// Rows are the good rows, each once.
 	Rows []model.JobInput
-	// Bad are those that cannot be used, Folded those that repeat another, Blank those of a table
-	// without a value.
+	// Bad counts rows that cannot be used, Folded rows that repeat another, Blank rows of a table without
+	// a value.
 	Bad, Folded, Blank int
 	Problems           []Problem
 	// Columns are those of a table.
