@@ -12,7 +12,7 @@ import (
 	"zonedeck/service/rows"
 )
 
-// Change is what became of a row between two results.
+// Change says how a row differs between two results.
 type Change byte
 
 // The changes. The zero Change is of a list that is no difference.
@@ -26,7 +26,7 @@ const (
 // String is the change in a word, "" for none.
 func (c Change) String() string { return [...]string{"", "added", "removed", "changed"}[c] }
 
-// FieldChange is a field that differs. Texts are as a person reads them and bounded; a field that is not there is
+// FieldChange is a field that differs. Its texts are bounded and as a person reads them; a field that is not there is
 // missing.
 type FieldChange struct {
 	Name     string
@@ -62,7 +62,7 @@ func (e *KeyError) Error() string {
 	return fmt.Sprintf("no row of one of the results has a field %s with a value", QuoteName(e.Key))
 }
 
-// keyless reports whether the rows of a result that are records and can be read all lack the key.
+// keyless reports whether all readable records of a result lack the key.
 func (k Keyed) keyless() bool { return k.Without > 0 && k.Without+k.Unreadable == k.Rows-k.Errors }
 
 // View is the difference as rows to look at.
@@ -74,7 +74,7 @@ type How struct {
 	Key string
 	// Ignore are fields that change without meaning anything, such as a time.
 	Ignore []string
-	// OnlyNew gives the rows alone whose key the old result does not have.
+	// OnlyNew yields only the rows whose key the old result does not have.
 	OnlyNew bool
 }
 
@@ -222,7 +222,7 @@ func (k *keyer) part(ctx context.Context, f *File, p part, buf []byte) (keyedPar
 	})
 }
 
-// digest is a key's: of its text.
+// digest is the digest of a key's text.
 func (k *keyer) digest(v value) (out [16]byte) {
 	sum := sha256.Sum256(v.plain())
 	copy(out[:], sum[:])
@@ -380,7 +380,7 @@ func (c Compared) EachChange(ctx context.Context, f *File, on func(change Change
 	})
 }
 
-// Counts says what a person should know of the keys: what is missing and what is repeated, a line each.
+// Counts says what a person should know about the keys, what is missing and what is repeated, one line each.
 func (c Compared) Counts() []string {
 	var out []string
 	for _, s := range []struct {

@@ -3,7 +3,7 @@
 // the difference of two results.
 //
 // The records page of the Jobs tab and `zonedeck jobs rows` are its callers. Memory depends
-// neither on the size of a file nor on what is found in it: an index has a bounded number of marks,
-// lists of rows and what is sorted lie in temporary files. A File is safe for concurrent use; a
+// neither on the size of a file nor on what is found in it: an index has a bounded number of marks, and
+// lists of rows and what is sorted are in temporary files. A File is safe for concurrent use; a
 // RowList is written by one call and may be read meanwhile.
 package records

@@ -15,8 +15,8 @@ import (
 type Export struct {
 	Format  Format // Array, Lines or CSV
 	Columns []string
-	// Raw leaves cells of CSV that a spreadsheet would take for a formula as they are. Without it they
-	// get an apostrophe before them.
+	// Raw leaves cells of CSV that a spreadsheet would take for a formula as they are. Without it, an
+	// apostrophe is put before them.
 	Raw bool
 }
 
@@ -266,7 +266,7 @@ func (x *exporter) row(f *File, row []byte) error {
 	return err
 }
 
-// table writes a row as CSV. Of a field that is repeated the first counts.
+// table writes a row as CSV. If a field is repeated, the first one counts.
 func (x *exporter) table(f *File, row []byte) error {
 	columns := x.columns[f]
 	if columns == nil {

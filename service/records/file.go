@@ -82,7 +82,7 @@ type Options struct {
 	Want Want
 }
 
-// Want is by what a file is known to be a certain one. What is empty is not looked at.
+// Want identifies a file. Empty fields are not compared.
 type Want struct {
 	Size   int64  // in bytes
 	SHA256 string // in hexadecimal digits
@@ -99,7 +99,7 @@ var ErrChanged = errors.New("the file has changed since it was opened: open it a
 
 var errNoFile = errors.New("it is not a file of rows")
 
-// Open opens a result and takes the index that lies beside it, if it is of this file. It reads no rows.
+// Open opens a result, and uses the index beside it if that belongs to this file. It reads no rows.
 func Open(path string, o Options) (*File, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // a pipe would be waited for
 		return nil, fmt.Errorf("%s: %w", filepath.Base(path), errNoFile)
@@ -284,16 +284,16 @@ func csvLayout(r io.ReaderAt, l layout) (layout, error) {
 	return l, nil
 }
 
-// Progress is told now and then while a call works.
+// Progress is reported now and then while a call works.
 type Progress struct {
 	Bytes, Size int64
 	Rows        int64 // looked at
 	Found       int64 // taken, for a selection
 }
 
-// Index finds the rows, unless they are known, and keeps the index beside the file. The rows that
-// were found can be read meanwhile. Of several calls one works and the others wait. ErrOther says that the file is not
-// the one that is wanted.
+// Index finds the rows, unless they are known, and keeps the index beside the file. Rows that were found
+// can be read meanwhile. If there are several calls, one works and the others wait. ErrOther says that the
+// file is not the one that is wanted.
 func (f *File) Index(ctx context.Context, on func(Progress)) error {
 	select {
 	case f.build <- struct{}{}:

@@ -19,16 +19,16 @@ type entry struct {
 
 const entrySize = 33
 
-// View is which rows of a file are looked at: all, without a list. In a difference Old is the other file, and
-// Ignore are the fields that were not compared.
+// View says which rows of a file are looked at: all, if there is no list. In a difference, Old is the other file,
+// and Ignore are the fields that were not compared.
 type View struct {
 	List   *RowList
 	Old    *File
 	Ignore []string
 }
 
-// RowList is rows in some order, in a temporary file: what a filter let through, what was sorted, or
-// the difference of two results. Close it.
+// RowList is a list of rows in some order, in a temporary file: the rows that a filter let through, sorted
+// rows, or the difference of two results. Close it.
 type RowList struct {
 	f    *os.File
 	path string

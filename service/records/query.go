@@ -183,7 +183,7 @@ func afterQuote(rest string) error {
 }
 
 // slip finds a name or a value that is more likely a slip in an expression than meant as it is: it would be compared as
-// a text, and no row pass.
+// a text, and no row would match.
 func slip(name string, nameQuoted bool, sign, value string, valueQuoted bool) error {
 	switch {
 	case sign != ":" && !valueQuoted && strings.ContainsRune("<=>", rune(value[0])):
@@ -316,7 +316,7 @@ func (f Filter) matcher(l layout) *matcher {
 	return m
 }
 
-// match reports whether every term holds. Of a field that is repeated the first counts.
+// match reports whether every term holds. If a field is repeated, the first one counts.
 func (m *matcher) match(row []byte) bool {
 	if row == nil {
 		return false

@@ -14,7 +14,7 @@ type Query struct {
 	Filter Filter
 	JQ     *filter.Condition // nil for none
 	// Sort is the column to sort by, "" for the file's order; Down puts the largest first. Numbers come
-	// before texts, texts by their bytes, what is missing or null last either way.
+	// before texts, texts are ordered by their bytes, and missing or null values come last either way.
 	Sort string
 	Down bool
 }
@@ -45,9 +45,9 @@ type found struct {
 // jqPart is how many bytes of rows the bounds of one run of jq hold for.
 const jqPart = 256 << 10
 
-// Select finds the rows of a query. on hears of the list as soon as there are rows to read; it grows
-// until Select returns, in the file's order. What is sorted is there at the end. A list that was begun is there with an error,
-// too, for the caller to close: somebody may be reading it.
+// Select finds the rows of a query. on gets the list as soon as there are rows to read; it grows until
+// Select returns, in the file's order. Sorted rows are there only at the end. With an error, a list that was
+// begun is returned too, for the caller to close: somebody may be reading it.
 func (f *File) Select(ctx context.Context, q Query, begun func(*RowList), on func(Progress)) (out Selection, err error) {
 	if err := f.Index(ctx, on); err != nil {
 		return out, err
