@@ -198,7 +198,7 @@ func (m *Model) againRead(msg againRead) tea.Cmd {
 	})
 }
 
-// waitWords say until when the service asked to wait after a job's last call, "" where that is over.
+// waitWords say until when the service asked to wait after a job's last call, "" if that time is over.
 func (m *Model) waitWords(j model.Job) string {
 	now := m.deps.Now()
 	at, ok := j.Fault.RetryAt()

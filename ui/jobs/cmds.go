@@ -50,7 +50,7 @@ type (
 		err   error
 	}
 
-	// followEnded says why jobs are not followed any more, asked what a wish to ask came to.
+	// followEnded says why jobs are no longer followed, asked what came of asking for a job at once.
 	followEnded struct{ err error }
 	asked       struct {
 		id  string
@@ -92,8 +92,8 @@ func (m *Model) askNow(id string) tea.Cmd {
 	return tea.Batch(ask, m.follow())
 }
 
-// asked handles what a wish to ask came to. A job that is asked for from now on is told of by the
-// stream; one that was forgotten has been asked for.
+// asked handles what came of asking for a job at once. The stream tells of a job that is asked for from
+// now on; a forgotten one has been asked for.
 func (m *Model) asked(msg asked) tea.Cmd {
 	switch {
 	case msg.err != nil:
@@ -166,7 +166,7 @@ func (m *Model) naming(j model.Job) string {
 	return j.ID
 }
 
-// here is what the keys do with a job, unless it is another profile's.
+// here is what the keys do with a job, unless it belongs to another profile.
 func (m *Model) here(j model.Job, keys string) string {
 	if m.foreign(j) {
 		return " (@ switches to its profile)"
@@ -174,14 +174,14 @@ func (m *Model) here(j model.Job, keys string) string {
 	return keys
 }
 
-// kept is what is written down before a launch.
+// kept is what is saved before a launch.
 type kept struct {
 	reason string      // why it is an ADMIN key
 	in     rows.Inputs // whose bad rows are kept
 	list   string      // the name of a list that the good rows are saved as
 }
 
-// kept is what the form asks to be written down.
+// kept is what the form asks to save.
 func (l *launch) kept() kept {
 	return kept{l.reason(), l.checked.in, strings.TrimSpace(l.form.Value(fieldSaveList))}
 }
@@ -198,7 +198,7 @@ func (m *Model) trigger(r model.TriggerRequest, k kept) tea.Cmd {
 	})
 }
 
-// keep writes down what has to be before anything is sent, and says what is where.
+// keep saves what must be saved before anything is sent, and says what is where.
 func (d Deps) keep(ctx context.Context, key string, k kept) (said []string, bad model.JobRejected, err error) {
 	if k.reason != "" && d.Admit != nil {
 		if err := d.Admit(ctx, key, k.reason); err != nil {

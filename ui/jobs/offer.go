@@ -11,7 +11,7 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// inboxReceives says where webhooks of jobs come to the inbox; at is empty where they do not.
+// inboxReceives says at which address webhooks of jobs come to the inbox; at is empty if they do not.
 type inboxReceives struct {
 	form *launch
 	at   string
@@ -46,8 +46,8 @@ func (m *Model) inboxReceives(msg inboxReceives) {
 	l.showSettings(m)
 }
 
-// offerAuth fills in what the inbox checks webhooks by, once, where they come to it alone: without it
-// they would be rejected, and nobody else is to get it.
+// offerAuth fills in, once, what the inbox checks webhooks by, if they come only to it: without it they
+// would be rejected, and nobody else may get it.
 func (l *launch) offerAuth(m *Model) {
 	asked := model.JobSettings{Notify: strings.TrimSpace(l.form.Value(fieldNotify)), Endpoint: strings.TrimSpace(l.form.Value(fieldEndpoint))}
 	if m.deps.HookAuth == nil || l.inbox.auth || !asked.CallsInboxAlone() {

@@ -18,9 +18,9 @@ import (
 // maxPasted is how many lines of pasted rows the form holds: as many as its field of several lines does.
 const maxPasted = 10_000
 
-// paste takes what is pasted into the form where the field with the focus cannot be meant: it becomes the
-// job's inputs, which are checked at once where nothing else is wrong. ok is false for what that
-// field takes.
+// paste takes what is pasted into the form if it cannot be meant for the field with the focus: it becomes the
+// job's inputs, which are checked at once if nothing else is wrong. ok is false for what that field
+// takes.
 func (l *launch) paste(m *Model, content string) (cmd tea.Cmd, ok bool) {
 	pasted := strings.Trim(text.OnlyShownLines(content), "\n")
 	lines, at := 1+strings.Count(pasted, "\n"), l.form.Focused()

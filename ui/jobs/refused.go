@@ -47,8 +47,8 @@ func (l *launch) refusedField(c checkedInputs) string {
 	}[wrong.Field()]
 }
 
-// costField is the field by which a job comes within its cap: the cap itself, if the form has one, or a limit
-// where an input may give any number of records; "" where neither helps.
+// costField is the field that can bring a job within its cap: the cap itself, if the form has one, or a limit if
+// an input may give any number of records; "" if neither helps.
 func (l *launch) costField() string {
 	switch {
 	case l.form.Value(fieldMaxCost) != "":

@@ -13,7 +13,7 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// fieldUnlaunched leaves out the inputs that jobs of the last hour have. It is shown where there are some, and others.
+// fieldUnlaunched leaves out the inputs that jobs of the last hour have. It is shown if there are such inputs, and others.
 const fieldUnlaunched = "only_unlaunched"
 
 // part are inputs, what they are expected to cost, and why they would be refused.
@@ -23,7 +23,7 @@ type part struct {
 	err      error
 }
 
-// launched is what of the good rows jobs of the last hour have.
+// launched says which of the good rows jobs of the last hour have.
 type launched struct {
 	jobs  service.Launched
 	of    int  // good rows
@@ -32,8 +32,8 @@ type launched struct {
 	left  part // the same of what no job has
 }
 
-// findLaunched looks for jobs with some of the good rows. A sample is taken of what they leave: there is no choice where the one of
-// all rows has nothing of theirs.
+// findLaunched looks for jobs with some of the good rows. A sample is taken of what they leave. There is no choice if the
+// sample of all rows has none of theirs.
 func (d Deps) findLaunched(ctx context.Context, c *checkedInputs, sample int) {
 	all, left := c.request, c.request
 	all.Inputs = c.in.Rows

@@ -164,8 +164,8 @@ func (m *Model) detailLines(j model.Job, w int) []string {
 	return append(out, m.facts(j, w)...)
 }
 
-// saysOf is the service's word for a job where it is another one than the state; for a job that is not asked
-// for any more or was forgotten, when it was last seen.
+// saysOf is the service's word for a job if it differs from the state. For a job that is not asked for any more,
+// or was forgotten, it says when the job was last seen.
 func saysOf(j model.Job, now time.Time) string {
 	at, wire := text.Clock(j.Fault.Seen, now), j.Wire
 	known := !j.Fault.Seen.IsZero()
@@ -196,8 +196,8 @@ func hookWords(j model.Job, now time.Time) string {
 	return "due by " + text.Clock(j.HookDue, now) + ", then polled"
 }
 
-// faultLines are the verdict on the last call that did not succeed: its class, what it
-// rests on, and what to do next.
+// faultLines are the verdict on the last call that failed: its class, what it is based
+// on, and what to do next.
 func (m *Model) faultLines(j model.Job, w int) []string {
 	f := j.Fault
 	if !f.Any() {
