@@ -60,8 +60,8 @@ func (k accountKeys) Remove(ctx context.Context, seen model.Key) error {
 	return err
 }
 
-// ReadAccount is service.Client.ReadAccount. That it used the profile's key is written into the
-// timeline, unless a profile is read-only, or a key that is recorded nowhere was refused.
+// ReadAccount is service.Client.ReadAccount. It records in the timeline that it used the profile's key,
+// unless a profile is read-only, or a key that is recorded nowhere was refused.
 func (s *Session) ReadAccount(ctx context.Context, p profile.Profile, key keystore.Secret) (account.Found, error) {
 	_, recorded := s.Key(p.Key)
 	if err := cmp.Or(keystore.CheckKeyValue(key), s.checkName(p.Key, key)); err != nil {
@@ -106,7 +106,7 @@ func (s *Session) SaveAccount(ctx context.Context, d account.Draft) (profile.Pro
 	return account.Save(ctx, s.accountFiles(d.Profile.Name), d)
 }
 
-// before is a profile with the key that the configuration gives it: not the one that is being chosen.
+// before is a profile with the key that the configuration gives it, not the key that is being chosen.
 func (s *Session) before(p profile.Profile) profile.Profile {
 	known, _ := s.configured().Profile(p.Name)
 	p.Key = known.Key
@@ -189,7 +189,8 @@ func (s *Session) neededStill(ctx context.Context, r account.Removal, withKey bo
 	return nil
 }
 
-// neededByJobs refuses to remove a secret that a job under way has its addresses called with: to launch it again needs it.
+// neededByJobs refuses to remove a secret with which the addresses of a job under way are called: launching the job
+// again would need it.
 func (s *Session) neededByJobs(ctx context.Context, r account.Removal, withKey, withSecrets bool) error {
 	if !withSecrets || len(r.Secrets) == 0 {
 		return nil
@@ -222,8 +223,8 @@ func (s *Session) DefaultProfile() (string, error) {
 	return file.Default(), err
 }
 
-// KeyValue takes a key's value by its reference, to send it to a profile's service. A command is
-// refused an ADMIN key without a reason, and everybody the key of another account.
+// KeyValue gets a key's value by its reference, to send it to a profile's service. It refuses a command an
+// ADMIN key without a reason, and everybody the key of another account.
 func (s *Session) KeyValue(ctx context.Context, p profile.Profile, k model.Key) (keystore.Secret, error) {
 	return s.permit(ctx, p, k, func() (keystore.Secret, error) { return s.resolve(ctx, k.Secret) })
 }

@@ -17,17 +17,17 @@ import (
 
 // AdminError refuses an ADMIN key for a command.
 type AdminError struct {
-	// Key is the name that it was chosen by. The finding names the key that is recorded as ADMIN, which
-	// may be another one of the same value.
+	// Key is the name by which it was chosen. The finding names the key that is recorded as ADMIN, which may
+	// be another key with the same value.
 	Key     string
 	Finding keystore.Finding
-	// Chosen says that it was to be the key of a profile; Form that a person fills in the form of one.
+	// Chosen says that it was to become the key of a profile; Form says that a person fills in its form.
 	Chosen, Form bool
-	// Other is the profile, other than the one in use, whose job was to be asked for.
+	// Other is the profile whose job was to be asked for, if it is not the one in use.
 	Other string
 }
 
-// AsksWhy says that a reason would be taken.
+// AsksWhy says whether a reason would be accepted.
 func (*AdminError) AsksWhy() {}
 
 func (e *AdminError) Error() string {
@@ -51,8 +51,8 @@ func (e *AdminError) Error() string {
 		what, e.Finding.Source, e.Finding.Fix, how)
 }
 
-// admin is why a key is not for programs, or nil: it is ADMIN, or has the value of one that is,
-// whatever it is called.
+// admin says why a key is not for programs, or is nil: the key is ADMIN, or has the value of an ADMIN key
+// under another name.
 func (s *Session) admin(k model.Key) *AdminError {
 	if f, bad := keystore.CheckUnattended(k, s.Now()); bad {
 		return &AdminError{Key: k.Name, Finding: f}
@@ -133,10 +133,10 @@ func (r *reasons) isCopy(name string) bool {
 	return is
 }
 
-// permit takes a key's value. It refuses a key of another account, unless key and address were named,
-// and an ADMIN key where no person decides on the call, unless a reason was given and is in the
-// journal. A key that is refused by its record is not resolved: its command is not run, its keyring
-// not unlocked. The value is judged, too: it may be that of another record.
+// permit gets a key's value. It refuses a key of another account unless key and address were named, and an
+// ADMIN key for a call that no person decides on, unless a reason was given and is in the journal. A key
+// that is refused by its record is not resolved: its command is not run and its keyring not unlocked. The
+// value is judged too, because it may be that of another record.
 func (s *Session) permit(ctx context.Context, p profile.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error) {
 	reason := strings.TrimSpace(s.o.AdminReason)
 	if !keystore.MayAsk(ctx) {
@@ -145,8 +145,8 @@ func (s *Session) permit(ctx context.Context, p profile.Profile, k model.Key, ta
 	return s.permitBecause(ctx, p, k, take, reason)
 }
 
-// permitOther is permit for a job of another profile than the one in use. A reason was given for the keys of
-// that one alone.
+// permitOther is permit for a job of a profile that is not in use. A reason counts only for the keys of the
+// profile in use.
 func (s *Session) permitOther(ctx context.Context, p profile.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error) {
 	if err := s.ofThisRun(p, k); err != nil {
 		return keystore.Secret{}, err
@@ -191,15 +191,15 @@ func (s *Session) permitBecause(ctx context.Context, p profile.Profile, k model.
 	return value, err
 }
 
-// PermitKey refuses a key that is recorded as ADMIN where no person decides on the call and no reason
-// was given.
+// PermitKey refuses a key that is recorded as ADMIN if no person decides on the call and no reason was
+// given.
 func (s *Session) PermitKey(k model.Key) error {
 	k.Fingerprint = "" // another value may stand behind it by now
 	return s.permitValue(k, s.o.AdminReason)
 }
 
-// PermitLaunch says whether what is about to begin would be refused its key, the profile's for an
-// empty name. One whose value cannot be had here is judged by its record alone.
+// PermitLaunch says whether a launch would be refused its key, the profile's for an empty name. A key whose
+// value is out of reach here is judged only by its record.
 func (s *Session) PermitLaunch(ctx context.Context, name string) error {
 	p := s.CurrentProfile()
 	k, ok := s.Key(cmp.Or(name, p.Key))
@@ -226,7 +226,7 @@ func (s *Session) permitValue(k model.Key, reason string) error {
 	return nil
 }
 
-// admit writes down why a person uses an ADMIN key for automation.
+// admit records why a person uses an ADMIN key for automation.
 func (s *Session) admit(ctx context.Context, key, reason string) error {
 	k, ok := s.Key(cmp.Or(key, s.CurrentProfile().Key))
 	if !ok {
@@ -255,8 +255,8 @@ func (s *Session) PermitExport(ctx context.Context, k model.Key) error {
 	return s.admit(ctx, k.Name, s.o.AdminReason)
 }
 
-// recordReason writes why a command uses an ADMIN key into the journal, once for each key. A copy in a rehearsal
-// stands for the key that it is of.
+// recordReason writes into the journal why a command uses an ADMIN key, once for each key. A copy in a rehearsal
+// stands for the key that was copied.
 func (s *Session) recordReason(ctx context.Context, k model.Key, value keystore.Secret, reason string) error {
 	s.reasons.mu.Lock() // until it is written: no other call goes ahead before
 	defer s.reasons.mu.Unlock()

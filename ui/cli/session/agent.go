@@ -28,7 +28,7 @@ type used struct {
 	mask    exchange.Mask
 }
 
-// secret gives the value of a reference, and remembers it for Scrub.
+// secret returns the value of a reference and remembers it for Scrub.
 func (s *Session) secret(ctx context.Context, ref string) (keystore.Secret, error) {
 	value, err := s.resolve(ctx, ref)
 	if err == nil && s.o.Agent {
@@ -68,7 +68,7 @@ func (s *Session) BeginCall(ctx context.Context, a model.Activity, sends bool) e
 	return s.journal.BeginCall(ctx, a, sends)
 }
 
-// PutCall writes the line of an agent's call that has ended, in place of the one of the same Ref.
+// PutCall writes the line of an agent's call that has ended. It replaces the line with the same Ref.
 func (s *Session) PutCall(ctx context.Context, a model.Activity) error {
 	if s.journal == nil {
 		return errNoHistory
@@ -94,8 +94,7 @@ type agent struct {
 	*service.Client
 }
 
-// OpenAgent opens a session for an agent. Where the profile has an ADMIN key it is refused as for a
-// command.
+// OpenAgent opens a session for an agent. An ADMIN key of the profile is refused as for a command.
 func OpenAgent(ctx context.Context, o Options) (mcp.Console, []string, error) {
 	o.Journal, o.Ledger, o.Rules, o.Unattended, o.Agent = true, true, true, true, true
 	o.AllowKeys = nil
@@ -129,9 +128,8 @@ func (a agent) Diagnose(ctx context.Context, saved fetch.Saved) (model.FetchResu
 	return fetch.Diagnose(ctx, saved)
 }
 
-// CheckKeys gives the keys that the profile uses, which are those that come with it and the one
-// that it names, the worst first, and what the lint finds. The inventory holds those of other
-// profiles, too.
+// CheckKeys returns the keys that the profile uses, the worst first, and what the lint finds. They are those
+// that come with the profile and the one that it names; the inventory also has those of other profiles.
 func (a agent) CheckKeys(ctx context.Context, within time.Duration) ([]model.Key, []keystore.Finding, error) {
 	p, err := a.Profile(ctx) // the emulator knows the demo keys
 	if err != nil {

@@ -28,8 +28,8 @@ type Audit struct {
 	seen   func(model.Key) keystore.Seen
 }
 
-// Rotating is the state of a rotation of a key that did not come to its end, such as "rotating 3 of 9";
-// empty where there is none.
+// Rotating is the state of an unfinished rotation of a key, such as "rotating 3 of 9"; empty if there is
+// none.
 func (a Audit) Rotating(k model.Key) string { return a.seen(k).Rotation.UnfinishedState() }
 
 // Only is the audit of some keys, as if there were no others.
@@ -57,7 +57,7 @@ func (a Audit) Used(k model.Key) journal.KeyUse {
 	return a.used[radius.KeyID{Name: k.Name, Profile: a.of(k)}]
 }
 
-// Elsewhere are the profiles whose key a key is, if the profile in use is of another account.
+// Elsewhere are the profiles that a key belongs to, if the profile in use is of another account.
 func (a Audit) Elsewhere(k model.Key) (names []string) {
 	for _, p := range a.others(k) {
 		names = append(names, p.Name)

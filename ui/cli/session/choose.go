@@ -105,7 +105,7 @@ func (o Options) completed(p profile.Profile) (profile.Profile, error) {
 	return p, nil
 }
 
-// Replaced is the profile's own key where the environment's is used in its place, or empty.
+// Replaced is the profile's own key if the environment's is used in its place, or empty.
 func (s *Session) Replaced() string {
 	if p := s.CurrentProfile(); p.Key == EnvKey && s.embedded == nil {
 		known, _ := s.configured().Profile(p.Name)
@@ -114,7 +114,7 @@ func (s *Session) Replaced() string {
 	return ""
 }
 
-// sayReplaced tells once that the environment's key is used in place of the profile's.
+// sayReplaced says once that the environment's key is used instead of the profile's.
 func (s *Session) sayReplaced(k model.Key) {
 	if own := s.Replaced(); own != "" && k.Name == EnvKey && !s.quiet {
 		s.replaced.Do(func() {
@@ -137,7 +137,7 @@ func (o Options) override() (profile.Override, error) {
 	return flags.Or(env), nil
 }
 
-// ByDefault is the profile that a command without --profile uses, empty where that is refused.
+// ByDefault is the profile that a command without --profile uses, empty if such a command is refused.
 func (s *Session) ByDefault() string {
 	name := cmp.Or(s.o.Getenv(EnvProfile), s.configured().Default())
 	if name == "" && len(s.configured().Names()) == 0 {
@@ -146,7 +146,7 @@ func (s *Session) ByDefault() string {
 	return name
 }
 
-// configured is what the config file said when it was last read without a fault.
+// configured is what the config file said when it was last read without an error.
 func (s *Session) configured() profile.File {
 	if f := s.config.Load(); f != nil {
 		return *f

@@ -11,8 +11,8 @@ import (
 	"zonedeck/service/profile"
 )
 
-// A key's value is sent to the service of its own account, and to another one only when key and
-// address were named.
+// A key's value is sent to the service of its own account, and to another one only if key and address
+// were named.
 
 // ErrOtherAccount is wrapped by the refusal of a key of another account.
 var ErrOtherAccount = errors.New("key of another account")
@@ -36,7 +36,7 @@ func (e *OtherAccountError) Error() string {
 
 func (e *OtherAccountError) Unwrap() error { return ErrOtherAccount }
 
-// belongs says whose key a key is.
+// belongs says which profiles a key belongs to.
 func belongs(key string, profiles []profile.Profile) string {
 	return key + " is the key of " + accountWords(profiles)
 }
@@ -85,7 +85,7 @@ func (s *Session) owners() (out []owner) {
 	return out
 }
 
-// Whose says whose key a key is, with the address that it is sent to.
+// Whose says which profiles a key belongs to, with the addresses that it is sent to.
 func (s *Session) Whose(k model.Key) string {
 	if s.Origin(k) != "" {
 		return "the key of " + accountWords([]profile.Profile{s.CurrentProfile()})
@@ -96,7 +96,7 @@ func (s *Session) Whose(k model.Key) string {
 	return "the key of no profile"
 }
 
-// accountsOf are the profiles whose key is a key.
+// accountsOf are the profiles that a key belongs to.
 func (s *Session) accountsOf(k model.Key) (out []profile.Profile) {
 	for _, o := range s.owners() {
 		if o.has(k) {
@@ -106,8 +106,8 @@ func (s *Session) accountsOf(k model.Key) (out []profile.Profile) {
 	return out
 }
 
-// elsewhere tells, of a key, whose it is; nothing where a profile may send it: it is its own, that of
-// another profile of the same service and account, or no profile's.
+// elsewhere says which profiles a key belongs to. It is empty if a profile may send the key: it is its own,
+// that of another profile of the same service and account, or no profile's.
 func (s *Session) elsewhere(p profile.Profile) func(k model.Key) []profile.Profile {
 	owners := s.owners()
 	return func(k model.Key) (out []profile.Profile) {
@@ -132,9 +132,9 @@ func sameAccount(a, b profile.Profile) bool {
 	return addressOf(a) == addressOf(b) && (a.Account == b.Account || a.Account == "" || b.Account == "")
 }
 
-// ofThisRun refuses, for another profile than the one in use, a key behind a variable that gives the key of
-// another account, too: what a variable holds may differ from run to run, and whose key it is now is not
-// known.
+// ofThisRun refuses, for a profile that is not in use, a key behind a variable that also gives the key of
+// another account: the value of a variable may differ from run to run, so that it is not known whose key it
+// is now.
 func (s *Session) ofThisRun(p profile.Profile, k model.Key) error {
 	if keystore.Ref(k.Secret).Scheme() != keystore.SchemeEnv {
 		return nil
@@ -152,7 +152,7 @@ func (s *Session) ofThisRun(p profile.Profile, k model.Key) error {
 	return nil
 }
 
-// ofOthers says of each key that is another account's whose it is.
+// ofOthers says, for each key of another account, which profiles it belongs to.
 func (s *Session) ofOthers(p profile.Profile, keys []model.Key) map[string]string {
 	if len(keys) == 0 { // also while they are being read, which nothing waits for here
 		return nil

@@ -32,8 +32,8 @@ func (s *Session) refusal() string {
 	return ""
 }
 
-// refuseFiles is why this machine's files are not changed: the profile in use is read-only, or the
-// one that would be where a command needs none.
+// refuseFiles says why this machine's files are not changed: the profile in use is read-only or, for a
+// command that needs no profile, the one that would be in use.
 func (s *Session) refuseFiles(what string) error {
 	p := s.CurrentProfile()
 	if s.o.NoProfile {
@@ -42,8 +42,7 @@ func (s *Session) refuseFiles(what string) error {
 	return p.Refuse(what)
 }
 
-// RefuseAccount is why an account is not saved, or nil. To switch read-only off is no change that it
-// refuses.
+// RefuseAccount says why an account is not saved, or is nil. It does not refuse to switch read-only off.
 func (s *Session) RefuseAccount(d account.Draft) error {
 	if err := keystore.CheckKeyValue(d.Values[d.Key.Secret]); err != nil {
 		return err
@@ -63,7 +62,7 @@ func (s *Session) RefuseAccount(d account.Draft) error {
 	return s.refuseFiles(changeConfig)
 }
 
-// RefuseRemoval is why an account is not removed, or nil.
+// RefuseRemoval says why an account is not removed, or is nil.
 func (s *Session) RefuseRemoval(p profile.Profile) error {
 	return cmp.Or(s.refuseFiles(changeConfig), p.Refuse(changeConfig))
 }

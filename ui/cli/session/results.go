@@ -20,7 +20,7 @@ func OpenRows(paths profile.Paths, path string) (*records.File, error) {
 	return openRows(paths, path, records.Want{})
 }
 
-// OpenResult opens the result of a job as it was downloaded: what lies there now and is another file is refused.
+// OpenResult opens the result of a job as it was downloaded. It refuses a different file that is there now.
 func OpenResult(paths profile.Paths, job model.Job) (*records.File, error) {
 	return openRows(paths, job.File, records.Want{Size: job.Bytes, SHA256: job.SHA256})
 }
@@ -29,7 +29,8 @@ func openRows(paths profile.Paths, path string, want records.Want) (*records.Fil
 	return records.Open(path, records.Options{Temp: paths.RowsDir(), Keep: textfile.Write, Want: want})
 }
 
-// NamesFile reports whether a file is meant: what reads as a job of the ledger is one, whatever file has that name here.
+// NamesFile reports whether a name means a file. A name that reads as a job of the ledger means that job, even if a file
+// here has it.
 func NamesFile(name string) bool {
 	digits, job := strings.CutPrefix(name, "job-")
 	if _, err := strconv.ParseUint(digits, 10, 64); job && err == nil {

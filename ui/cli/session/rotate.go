@@ -21,14 +21,14 @@ import (
 	"zonedeck/service/rotate"
 )
 
-// Rotator drives the rotations of keys. The folders that folders gives at each look are looked
-// through for files that hold a key.
+// Rotator drives the rotations of keys. Each look searches the folders that folders returns for files that
+// hold a key.
 func (s *Session) Rotator(folders func() []string) *rotate.Engine {
 	return rotate.New(s.rotation(folders))
 }
 
-// RehearseRotation takes the steps of a key's rotation on the embedded emulator, with copies. It
-// reads what the key's references give, and writes nothing real.
+// RehearseRotation takes the steps of a key's rotation on the embedded emulator, with copies. It reads the
+// key's references, and writes nothing real.
 func (s *Session) RehearseRotation(ctx context.Context, k model.Key, method keystore.RotationMethod, folders func() []string) (keystore.RotationPlan, error) {
 	e := s.embedded
 	if e == nil { // a real account: the emulator stands in for it
@@ -144,7 +144,7 @@ func GoOnWith(p keystore.RotationPlan) string {
 	return command
 }
 
-// noValue is why a key without a reference cannot be used: its rotation, or what take says.
+// noValue says why a key without a reference cannot be used: because of its rotation, or what take says.
 func (s *Session) noValue(k model.Key, take func() (keystore.Secret, error)) error {
 	if running, ok, _ := s.rotations().Running(s.Origin(k), k.Name); ok { // a record that cannot be read may be of another key
 		return &RotatingError{running}
@@ -244,9 +244,8 @@ func (s *Session) ofOtherService(u keystore.RotationUser) keystore.RotationUser 
 	return u
 }
 
-// home is the profile whose service a key is sent to where a use does not say it: one that uses the
-// key, and that a call can be made with. Where no profile uses it, the service is known only if all
-// profiles are of one.
+// home is the profile whose service a key is sent to if a use does not say it: one that uses the key, and
+// that can make a call. If no profile uses the key, the service is known only if all profiles have the same.
 func (s *Session) home(k model.Key, origin string, users []keystore.RotationUser) (string, error) {
 	if origin != "" {
 		return origin, nil

@@ -26,7 +26,7 @@ func (s *Session) secretFiles() secrets.Files {
 // ledgerJobs is the ledger for a command that has not opened it, such as one about secrets.
 type ledgerJobs struct{ s *Session }
 
-// open opens the ledger for a while; nil where there is none yet.
+// open opens the ledger for a while; nil if there is none yet.
 func (j ledgerJobs) open(ctx context.Context) (l *ledger.Ledger, done func() error, err error) {
 	nothing := func() error { return nil }
 	path := j.s.Paths.LedgerFile()
@@ -46,7 +46,7 @@ func (j ledgerJobs) open(ctx context.Context) (l *ledger.Ledger, done func() err
 	return l, l.Close, nil
 }
 
-// HookJobs is what is known of jobs that webhooks are about; nothing where there is no ledger yet.
+// HookJobs is what is known about jobs that webhooks are about; nothing if there is no ledger yet.
 func (j ledgerJobs) HookJobs(ctx context.Context, ids []string) (out map[string]model.HookJob, err error) {
 	l, done, err := j.open(ctx)
 	if l == nil || err != nil {
@@ -74,7 +74,7 @@ func (j ledgerJobs) SwitchAuth(ctx context.Context, from, to string) (err error)
 	return jobs.SwitchAuth(ctx, l, from, to)
 }
 
-// busy is why the secret behind a reference cannot be moved now, or nil.
+// busy says why the secret behind a reference cannot be moved now, or is nil.
 func (s *Session) busy(ref string) error {
 	if err := s.refuseSecret(ref); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 	"zonedeck/model"
 )
 
-// What is kept of the values of keys that were used or are looked for: fingerprint and last four.
+// What is kept of the values of keys that were used or are searched for: the fingerprint and the last four.
 
 // seen are the marks of the values behind references, as last resolved in this run.
 type seen struct {
@@ -29,7 +29,7 @@ type seen struct {
 
 type mark struct{ fingerprint, last4 string }
 
-// note keeps the mark of a reference's value. fresh is false where it was known.
+// note keeps the mark of a reference's value. fresh is false if it was known already.
 func (s *seen) note(ref string, value keystore.Secret) (fresh bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,8 +44,8 @@ func (s *seen) note(ref string, value keystore.Secret) (fresh bool) {
 	return true
 }
 
-// fill gives the keys without a fingerprint that of the value seen behind their reference. One that
-// is recorded stays: a rotation may have put it there since.
+// fill gives each key without a fingerprint that of the value seen behind its reference. A recorded one
+// stays: a rotation may have put it there since.
 func (s *seen) fill(keys []model.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +64,7 @@ func (s *seen) is(k model.Key, fingerprint string) bool {
 	return k.Fingerprint == fingerprint || s.values[k.Secret].fingerprint == fingerprint || s.rotating[fingerprint] == k.Name
 }
 
-// notKnown says what is not known of rotations, or is empty.
+// notKnown says what is not known about rotations, or is empty.
 func (s *seen) notKnown() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,8 +87,8 @@ func (s *seen) end() {
 	s.writing.Wait()
 }
 
-// resolve gives the value of a reference. What recognises it is recorded at the keys with that
-// reference, beside the call that the value is for.
+// resolve returns the value of a reference. While the call for it goes on, it records at the keys with that
+// reference what the value is recognised by.
 func (s *Session) resolve(ctx context.Context, ref string) (keystore.Secret, error) {
 	value, err := s.variables.secret(ctx, ref)
 	if err == nil && s.seen.note(ref, value) {
@@ -124,7 +124,7 @@ func (s *Session) recordSeen(ctx context.Context, values map[string]keystore.Sec
 	}
 }
 
-// keyUsed keeps when a key was sent, at most once a minute: fetches and jobs have lines of their own.
+// keyUsed records when a key was sent, at most once a minute: fetches and jobs have lines of their own.
 func (s *Session) keyUsed(profile, key, fingerprint string) {
 	name := model.PlainName(key)
 	if _, recorded := s.Inventory.Get(name); s.journal == nil || s.reasons.isCopy(name) || !recorded && named(s.given(nil), name).Name == "" {
@@ -148,7 +148,7 @@ func (s *Session) keyUsed(profile, key, fingerprint string) {
 	}
 }
 
-// lookForKeyOf sees which recorded key the value of the environment is, as far as that is cheap: by
+// lookForKeyOf finds out which recorded key the environment's value is, as far as that is cheap: by
 // variables, by the encrypted files of ADMIN keys, and by what rotations have. Nothing is written.
 func (s *Session) lookForKeyOf(ctx context.Context, recorded []model.Key) {
 	if s.embedded != nil || s.o.Getenv(EnvKey) == "" {
@@ -214,7 +214,7 @@ func (s *Session) LookUp(ctx context.Context) (unknown []string, err error) {
 	return unknown, ctx.Err()
 }
 
-// mayLookUp reports whether a key's value may be taken only to recognise it.
+// mayLookUp reports whether a key's value may be read just to recognise it.
 func (s *Session) mayLookUp(k model.Key) bool {
 	switch keystore.Ref(k.Secret).Scheme() {
 	case keystore.SchemeEnv, keystore.SchemeFile:

@@ -46,9 +46,9 @@ type Options struct {
 	// it may use an ADMIN key all the same; empty means that it may not.
 	Unattended  bool
 	AdminReason string
-	// AllowKeys are keys of other accounts that may be sent all the same, as NAME=ADDRESS.
+	// AllowKeys are keys of other accounts that may be sent nevertheless, as NAME=ADDRESS.
 	AllowKeys []string
-	// Agent says that an agent decides: the history has its mark at what is done.
+	// Agent says that an agent decides: the history marks what it does.
 	Agent bool
 
 	// Passphrase asks for the passphrase of a protected key; see keystore.ResolverOptions.
@@ -318,7 +318,7 @@ func (s *Session) Now() time.Time {
 	return s.embedded.clock()
 }
 
-// NowOf is the time by which the jobs of a profile are dated: Now for the one in use, else the machine's.
+// NowOf is the time by which the jobs of a profile are dated: Now for the profile in use, else the machine's.
 func (s *Session) NowOf(profile string) time.Time {
 	if profile == "" || profile == s.Base.Name {
 		return s.Now()
