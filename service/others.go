@@ -19,27 +19,27 @@ import (
 	"zonedeck/service/profile"
 )
 
-// Others are the accounts besides the one in use. Their jobs are followed too, and nothing else is sent
-// to them.
+// Others are the accounts besides the one in use. Their jobs are followed too; nothing else is sent to their
+// services.
 type Others struct {
-	// Profiles are those of the configuration as it is now, without the profile in use and the embedded
+	// Profiles are those in the configuration now, without the profile in use and without the embedded
 	// emulator, which lives in the process that uses it.
 	Profiles func() []profile.Profile
-	// Unread says why the keys of the inventory are not known, nil when they are. A nil Unread says that they are.
+	// Unread says why the inventory's keys are not known, nil if they are. A nil Unread means that they are.
 	Unread func() error
-	// Key gives a key of the inventory by name. A key that the environment gives belongs to the profile in
-	// use alone.
+	// Key returns a key of the inventory by name. A key from the environment belongs to the profile in use
+	// only.
 	Key func(name string) (model.Key, bool)
 	// Permit is that of exchange.Access.
 	Permit func(ctx context.Context, p profile.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error)
-	// Now is the machine's clock: that of the profile in use may be an emulator's, which can be moved.
+	// Now is the machine's clock. The profile in use may have an emulator's, which can be moved.
 	Now func() time.Time
 }
 
-// lookForOthers is how often the ledger is looked at for jobs of profiles that are not followed yet.
+// lookForOthers is how often we look in the ledger for jobs of profiles that are not followed yet.
 const lookForOthers = 2 * time.Second
 
-// others are the runners of other profiles, each made when it is first needed. Use newOthers.
+// others holds the runners of other profiles, each made when first needed. Use newOthers.
 type others struct {
 	Others
 	runner func(name string) *jobs.Runner
@@ -51,8 +51,8 @@ type others struct {
 	runners map[string]*jobs.Runner
 }
 
-// newOthers are the runners of o.Others, which must be set, with the parts that j has. They ask nobody for
-// a passphrase: the person at the terminal works with another profile.
+// newOthers makes the runners of o.Others, which must be set, from the parts in j. They ask nobody for a
+// passphrase: the person at the terminal works with another profile.
 func newOthers(o Options, j jobs.Config) *others {
 	of := &others{Others: *o.Others, ledger: o.Ledger, runners: map[string]*jobs.Runner{}}
 	j.Now, j.Ledger = of.Now, o.Ledger.By(of.Now)
@@ -90,7 +90,7 @@ func (o *others) profile(name string) (profile.Profile, error) {
 	return profiles[i], nil
 }
 
-// of is the runner of a profile of the configuration; nil for any other.
+// of is the runner of a configured profile, nil for any other.
 func (o *others) of(name string) *jobs.Runner {
 	if o == nil {
 		return nil
@@ -106,7 +106,7 @@ func (o *others) of(name string) *jobs.Runner {
 	return o.runners[name]
 }
 
-// whyNot says why the jobs of a profile cannot be asked for, nil where they can.
+// whyNot says why a profile's jobs cannot be asked about, nil if they can.
 func (o *others) whyNot(name string) error {
 	p, err := o.profile(name)
 	if err != nil {
@@ -119,18 +119,17 @@ func (o *others) whyNot(name string) error {
 	return err
 }
 
-// FollowsOthers reports whether there are other profiles whose jobs can be asked for.
+// FollowsOthers reports whether there are other profiles whose jobs can be asked about.
 func (c *Client) FollowsOthers() bool {
 	return c.others != nil && slices.ContainsFunc(c.others.Profiles(), func(p profile.Profile) bool { return c.others.whyNot(p.Name) == nil })
 }
 
-// Follow has the services asked about the jobs of all accounts in flight until ctx ends: those of the
-// profile in use, see jobs.Runner.Follow, and those of each other profile of the configuration. on gets
-// all of them, from this goroutine; Job.Profile tells them apart. A Followed without a job speaks of the
-// profile in use alone.
+// Follow asks the services about all jobs in flight until ctx ends: those of the profile in use (see
+// jobs.Runner.Follow) and those of every other configured profile. It calls on for all of them, from this
+// goroutine; Job.Profile tells them apart. A Followed without a job is about the profile in use only.
 //
-// Errors are those of jobs.Runner.Follow for the profile in use, but for ErrNotShown: its dialect may
-// change, and other profiles have theirs. A profile whose jobs cannot be followed is tried again.
+// It returns the errors of jobs.Runner.Follow for the profile in use, except ErrNotShown: that profile's
+// dialect may change, and other profiles have their own. A profile whose jobs cannot be followed is tried again.
 func (c *Client) Follow(ctx context.Context, on func(jobs.Followed)) error {
 	if c.others == nil {
 		return c.Runner.Follow(ctx, on)
@@ -158,7 +157,7 @@ func (c *Client) Follow(ctx context.Context, on func(jobs.Followed)) error {
 }
 
 // WatchAndFollow is Watch, and follows all other jobs meanwhile. For those nobody is asked for a passphrase, and
-// a reason to use an ADMIN key does not count.
+// the reason for an ADMIN key does not apply.
 func (c *Client) WatchAndFollow(ctx context.Context, jobID string, on func(model.Job)) (model.Job, error) {
 	meanwhile, end := context.WithCancel(keystore.Unasked(ctx))
 	var following sync.WaitGroup
@@ -175,7 +174,7 @@ func (c *Client) WatchAndFollow(ctx context.Context, jobID string, on func(model
 // inUse stands for the profile in use among the followers.
 const inUse = ""
 
-// followedBy is what the follower of a profile told, or why it ended.
+// followedBy is what a profile's follower reported, or why it ended.
 type followedBy struct {
 	jobs.Followed
 	profile string
@@ -183,20 +182,20 @@ type followedBy struct {
 	err     error
 }
 
-// following is the follower of a profile, as Follow's goroutine knows it.
+// following is a profile's follower as Follow's goroutine knows it.
 type following struct {
 	end  context.CancelCauseFunc
-	on   map[string]jobs.Followed // what was told of the jobs that are followed
-	idle bool                     // it told that there are none
+	on   map[string]jobs.Followed // the last report about each job that is followed
+	idle bool                     // it reported that there are none
 }
 
-// followers are those of one Follow, used by its goroutine.
+// followers are those of one Follow. Only its goroutine uses them.
 type followers struct {
 	c       *Client
 	events  chan followedBy
 	all     sync.WaitGroup
 	running map[string]*following // by profile
-	said    map[string]string     // of each profile, why it could not be followed, as it was logged last
+	said    map[string]string     // by profile, the last logged reason why it could not be followed
 }
 
 // start follows the jobs of a profile.
@@ -217,7 +216,7 @@ func (f *followers) start(ctx context.Context, name string, rn *jobs.Runner) {
 	})
 }
 
-// take hands on what a follower told.
+// take passes on what a follower reported.
 func (f *followers) take(e followedBy, on func(jobs.Followed)) error {
 	r := f.running[e.profile]
 	switch {
@@ -247,8 +246,8 @@ func (f *followers) take(e followedBy, on func(jobs.Followed)) error {
 	return nil
 }
 
-// look begins to follow the profiles that have jobs in flight now, and ends it for those that have none and
-// for those that are no longer in the configuration.
+// look starts following the profiles that now have jobs in flight, and stops following those that have none
+// or are no longer configured.
 func (f *followers) look(ctx context.Context) {
 	if f.running[inUse] == nil {
 		if _, d, err := f.c.access.Current(ctx); err == nil && d.AsksForJobs() {
@@ -278,7 +277,7 @@ func (f *followers) look(ctx context.Context) {
 	}
 }
 
-// warn logs why the jobs of a profile are not followed, unless it did so last.
+// warn logs why a profile's jobs are not followed, unless that was the last thing it logged.
 func (f *followers) warn(name string, err error) {
 	if text := err.Error(); f.said[name] != text {
 		f.said[name] = text
@@ -286,7 +285,7 @@ func (f *followers) warn(name string, err error) {
 	}
 }
 
-// runnerOf is the runner of the jobs of a profile: that of the profile in use where it is not known.
+// runnerOf is the runner of a profile's jobs, or of the profile in use if the profile is not known.
 func (c *Client) runnerOf(name string) *jobs.Runner {
 	if rn := c.others.of(name); rn != nil {
 		return rn
@@ -294,7 +293,7 @@ func (c *Client) runnerOf(name string) *jobs.Runner {
 	return c.Runner
 }
 
-// AskNow is jobs.Runner.AskNow for a job of whatever profile.
+// AskNow is jobs.Runner.AskNow for a job of any profile.
 func (c *Client) AskNow(ctx context.Context, jobID string) (model.Job, error) {
 	job, err := c.Job(ctx, jobID)
 	if err != nil {

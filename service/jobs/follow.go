@@ -11,7 +11,7 @@ import (
 	"zonedeck/service/work"
 )
 
-// How often the ledger and the queue are looked at for what other processes did.
+// How often we look in the ledger and the queue for what other processes did.
 const (
 	lookBusy = 500 * time.Millisecond // while jobs are in flight
 	lookIdle = 2 * time.Second
@@ -20,25 +20,23 @@ const (
 // Followed is a job that was or is in flight.
 type Followed struct {
 	Job model.Job
-	// On is true while the service is asked about the job, by this process or another; false
-	// where this process cannot ask, because its key is rejected or cannot be had, though another
-	// may go on.
+	// On is true while this process or another asks the service about the job. It is false if this
+	// process cannot ask because its key is rejected or unavailable, even if another one does.
 	On bool
-	// Next is when it is asked next; zero unless On.
+	// Next is the time of the next question; zero unless On.
 	Next time.Time
-	// Err is why the last question of this process came to nothing; nil where it did not.
+	// Err is why this process's last question failed, nil if it did not.
 	Err error
 }
 
-// Follow has the service asked about the profile's jobs in flight until ctx ends, by this
-// process or another one that has the same ledger: no job is asked for by two at once. It
-// gives on each of them at the beginning and whenever it has changed, from this goroutine;
-// a job that another process launches comes too. A job that is over comes once more and then
-// no longer; one that may have started comes once, when its webhook did not come in time. A
-// Followed without a job says that the service is asked about none (any more).
+// Follow keeps the service asked about the profile's jobs in flight until ctx ends, by this process or
+// another one with the same ledger; two never ask about a job at once. It calls on from this goroutine for
+// each job at the beginning and after each change, also for jobs that other processes launch. A job that is
+// over is reported once more and then no longer. One that may have started is reported once, when its webhook
+// did not come in time. A Followed without a job says that the service is asked about none.
 //
-// It returns when ctx ends, with nil, or when ledger or queue cannot be read: ErrNoLedger,
-// ErrNoWork, ErrNotShown (the contract shows no way to ask), the ledger's.
+// It returns nil when ctx ends, and otherwise an error if the ledger or the queue cannot be read: ErrNoLedger,
+// ErrNoWork, ErrNotShown (the contract shows no way to ask), or the ledger's.
 func (rn *Runner) Follow(ctx context.Context, on func(Followed)) error {
 	if rn.cfg.Ledger == nil {
 		return ErrNoLedger
@@ -64,7 +62,7 @@ func (rn *Runner) follow(ctx context.Context, on func(Followed)) error {
 	defer f.rest()
 	defer rn.seeDue(ctx, p.Name)()
 	for {
-		feed.take() // the look sees them in the ledger
+		feed.take() // look finds them in the ledger
 		if err := f.look(ctx); err != nil {
 			return err
 		}
@@ -84,10 +82,9 @@ func (rn *Runner) follow(ctx context.Context, on func(Followed)) error {
 	}
 }
 
-// AskNow has the service asked about a job at once, and from then on until it is over or,
-// once more, the dialect's limit has passed. Somebody has to Follow or Watch: it asks nothing
-// by itself, but for a job that was forgotten, see Watch. It returns the job as it is then. Its
-// errors are those of Watch.
+// AskNow makes the next question about a job due at once; the dialect's limit begins anew. The question is
+// asked by whoever calls Follow or Watch; AskNow itself asks only about a forgotten job, see Watch. It returns
+// the job as it is then. Its errors are those of Watch.
 func (rn *Runner) AskNow(ctx context.Context, jobID string) (model.Job, error) {
 	defer rn.cfg.Wire.Begin()()
 	job, err := rn.Job(ctx, jobID)
@@ -119,17 +116,16 @@ func (rn *Runner) hasten(ctx context.Context, q work.Queue, call jobCall) error 
 	return q.Hasten(ctx, work.Item{Lane: lane(call.p.Name), Key: call.job.ID, Until: until})
 }
 
-// Watch waits until a job's state is final, and reports every change to on, which may be nil
-// and is called from this goroutine. Changes are in the ledger before on sees them. A state
-// that the dialect does not know means running. While it waits, its process takes part in
-// asking for the jobs of the same key (see Follow). A job that has expired because the service no longer
-// knew it (model.Job.Forgotten) is asked for once more, and taken back if the service knows it now.
+// Watch waits until a job's state is final. It calls on, which may be nil, from this goroutine after every
+// change, once the change is in the ledger. A state that the dialect does not know means running. While it
+// waits, its process also asks about other jobs with the same key (see Follow). A job that expired because the
+// service no longer knew it (model.Job.Forgotten) is asked about once, and taken back if the service knows it
+// again.
 //
-// It ends with ctx's error when ctx ends; the job is then as last seen. Other errors:
-// ErrUnknownJob, ErrNoSnapshot, ErrNoWork, ErrNotShown (dialect documented: the contract
-// shows no way to ask), a *model.RequestError, or a *exchange.CallError when the service refuses
-// to answer, cannot be reached for the dialect's patience, or the job is not over after its
-// limit. None of them says anything about the job itself, and the watch can be begun again.
+// It returns ctx's error when ctx ends, with the job as last seen. Other errors: ErrUnknownJob, ErrNoSnapshot,
+// ErrNoWork, ErrNotShown (dialect documented: the contract shows no way to ask), a *model.RequestError, or a
+// *exchange.CallError if the service refuses to answer, cannot be reached for the dialect's patience, or the
+// job is not over after its limit. None of them says anything about the job itself, and Watch can be called again.
 func (rn *Runner) Watch(ctx context.Context, jobID string, on func(model.Job)) (model.Job, error) {
 	defer rn.cfg.Wire.Begin()()
 	job, err := rn.Job(ctx, jobID)
@@ -183,7 +179,7 @@ func (rn *Runner) Watch(ctx context.Context, jobID string, on func(model.Job)) (
 	}
 }
 
-// forget drops what an earlier question came to.
+// forget drops the outcome of earlier questions.
 func (w *watching) forget(id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -192,7 +188,7 @@ func (w *watching) forget(id string) {
 	delete(w.rejected, id)
 }
 
-// among sets how many jobs are asked for.
+// among sets how many jobs are asked about.
 func (w *watching) among(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -210,7 +206,7 @@ type waiter struct {
 	began   time.Time
 }
 
-// look takes up what this process saw and what others wrote.
+// look takes in what this process saw and what others wrote.
 func (w *waiter) look(ctx context.Context, seen []model.Job) (over bool, err error) {
 	for _, job := range seen {
 		w.take(job)
@@ -230,7 +226,7 @@ func (w *waiter) look(ctx context.Context, seen []model.Job) (over bool, err err
 	if err := w.rn.watching.broken(); err != nil {
 		return false, err
 	}
-	since := w.job.Updated // a question that failed before the watch began does not count
+	since := w.job.Updated // questions that failed before this call do not count
 	if since.Before(w.began) {
 		since = w.began
 	}

@@ -10,20 +10,20 @@ import (
 	"zonedeck/service/work"
 )
 
-// follower is one call of Follow. It is used by one goroutine.
+// follower is one call of Follow. One goroutine uses it.
 type follower struct {
 	rn      *Runner
 	profile string
 	cadence dialect.Cadence
 	on      func(Followed)
-	seen    map[string]Followed // in flight, by job, as on was told
-	due     map[string]bool     // jobs whose webhook did not come in time, for which the service's list is looked at
-	queue   work.Queue          // while something is in flight
+	seen    map[string]Followed // the last report about each job in flight
+	due     map[string]bool     // jobs whose webhook did not come in time; they are looked for in the service's list
+	queue   work.Queue          // open while something is in flight
 	leave   func()              // ends the worker; nil while there is none
-	idle    bool                // on was told that the service is asked about no job
+	idle    bool                // the last report was that the service is asked about no job
 }
 
-// rest ends the worker while there is nothing to ask: it costs an idle console more than all of its own work.
+// rest ends the worker while there is nothing to ask. It costs more than everything else an idle console does.
 func (f *follower) rest() {
 	if f.leave != nil {
 		f.leave()
@@ -31,7 +31,7 @@ func (f *follower) rest() {
 	}
 }
 
-// items are those of the profile's lane, none before the queue is open.
+// items are those in the profile's lane; none until the queue is open.
 func (f *follower) items(ctx context.Context) (map[string]work.Item, error) {
 	if f.queue == nil {
 		return map[string]work.Item{}, nil
@@ -40,7 +40,7 @@ func (f *follower) items(ctx context.Context) (map[string]work.Item, error) {
 }
 
 func (f *follower) look(ctx context.Context) error {
-	items, err := f.items(ctx) // first: one that is gone then has written what it saw
+	items, err := f.items(ctx) // first, as an item that is gone has written its outcome to the ledger
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (f *follower) look(ctx context.Context) error {
 	return nil
 }
 
-// ask puts the jobs into the queue that are to be asked for, and tells of all. It gives how many are asked for.
+// ask queues the jobs to be asked about, and reports all of them. It returns how many are asked about.
 func (f *follower) ask(ctx context.Context, jobs []model.Job, items map[string]work.Item) (asked int, err error) {
 	there, waiting := map[string]bool{}, 0
 	for _, job := range jobs {
@@ -105,12 +105,12 @@ func (f *follower) ask(ctx context.Context, jobs []model.Job, items map[string]w
 		}
 		f.tell(Followed{Job: job, On: in, Next: item.Due, Err: why})
 	}
-	f.rn.watching.among(len(items) - waiting) // of the others the service is asked
+	f.rn.watching.among(len(items) - waiting) // the service is asked about the others
 	return asked, f.over(ctx, there)
 }
 
-// lookInList has the service's list looked at for the jobs that are due, and tells of those for which that was
-// done. It gives for how many it is to be done here.
+// lookInList queues a look in the service's list for the jobs that are due, and reports those for which that was
+// done. It returns how many are to be looked for here.
 func (f *follower) lookInList(ctx context.Context, due []model.Job, items map[string]work.Item) (looked int, err error) {
 	if _, in := items[listKey]; len(due) > 0 && !in {
 		item := work.Item{Lane: lane(f.profile), Key: listKey}
@@ -135,14 +135,14 @@ func (f *follower) lookInList(ctx context.Context, due []model.Job, items map[st
 			return looked, err
 		}
 		delete(f.due, id)
-		if err == nil && job.State == model.JobMayHave && job.HookDue.IsZero() { // else it is settled, or waited for again
+		if err == nil && job.State == model.JobMayHave && job.HookDue.IsZero() { // else it is settled, or waits for its webhook again
 			f.on(Followed{Job: job})
 		}
 	}
 	return looked, nil
 }
 
-// work has this process work while there are items. Jobs that were given up are in flight without one.
+// work keeps the worker running while there are items. Jobs that were given up are in flight without one.
 func (f *follower) work(ctx context.Context, inFlight, items int) (err error) {
 	switch {
 	case items == 0:
@@ -158,7 +158,7 @@ func (f *follower) work(ctx context.Context, inFlight, items int) (err error) {
 	return err
 }
 
-// over tells of the jobs that are no longer there.
+// over reports the jobs that are no longer in flight.
 func (f *follower) over(ctx context.Context, there map[string]bool) error {
 	for id := range f.seen {
 		if there[id] {
@@ -176,9 +176,9 @@ func (f *follower) over(ctx context.Context, there map[string]bool) error {
 	return nil
 }
 
-// until is when a job is given up. It follows from the ledger, so that it stays where
-// processes come and go. One whose time passed while nobody asked may long be ready: it is asked for
-// once more, for as long as the service may be out of reach.
+// until is when a job is given up. It follows from the ledger, so that it does not depend on which processes
+// come and go. A job whose time passed while nobody asked may be ready by now: it is asked about for as long as
+// the service may be out of reach.
 func (f *follower) until(job model.Job) time.Time {
 	since := job.Accepted
 	if since.IsZero() {
@@ -191,8 +191,8 @@ func (f *follower) until(job model.Job) time.Time {
 	return until
 }
 
-// tell tells of a job unless it stands as it was told of last. Two changes may have the same time, because a
-// clock that is not the machine's may stand still: each has a step of its own.
+// tell reports a job unless nothing has changed since the last report. Two changes may have the same time,
+// because a clock other than the machine's may stand still; but each has a step of its own.
 func (f *follower) tell(now Followed) {
 	before, ok := f.seen[now.Job.ID]
 	f.seen[now.Job.ID] = now

@@ -16,22 +16,21 @@ import (
 	"zonedeck/service/work"
 )
 
-// atOnce bounds how many questions of a process are under way at a time: hundreds would
-// themselves be "sending too fast" (service.md 7).
+// atOnce bounds how many questions a process has under way at a time: hundreds would themselves be
+// "sending too fast" (service.md 7).
 const atOnce = 8
 
-// notMine is when an item comes again that another process should take. A process that cannot ask takes it
-// as often as one that can.
+// notMine is how soon an item that another process should take comes up again: a process that cannot ask
+// gets it as often as one that can.
 const notMine = 3 * time.Second
 
 // lookAgain is after how long a process that could not have a job's key tries again.
 const lookAgain = 15 * time.Second
 
-// ErrNoWork means that the jobs cannot be followed, because there is no place for the work.
+// ErrNoWork means that jobs cannot be followed, because there is no queue of work.
 var ErrNoWork = errors.New("no job can be followed in this run: there is no queue of work")
 
-// watching is what a Runner knows of the questions that its process asks. Its zero value is
-// ready.
+// watching is what a Runner knows about the questions that its process asks. Its zero value is ready.
 type watching struct {
 	mu       sync.Mutex
 	everyJob callers            // of those that follow all jobs
@@ -41,11 +40,11 @@ type watching struct {
 	calls    map[string]jobCall
 	told     map[string]error     // the last question's error, by job
 	heard    map[string]heard     // the last answer, by job
-	lacked   map[string]time.Time // when the key of a job could not be had last
-	rejected map[string]keyValue  // jobs that are left to other processes: the key of this one is rejected, or of another account
-	inFlight int                  // jobs that are asked for
+	lacked   map[string]time.Time // when a job's key was last unavailable
+	rejected map[string]keyValue  // jobs left to other processes, as this one's key is rejected or of another account
+	inFlight int                  // jobs that are being asked about
 	feeds    map[*feed]struct{}
-	due      chan struct{} // fields of results are to be looked at
+	due      chan struct{} // signals that fields of results are due
 }
 
 // keyValue is how the inventory tells one value of a key from the next.
@@ -60,7 +59,7 @@ type callers struct {
 	asked int // those whose user may be asked for a passphrase
 }
 
-// feed takes the jobs that this process saw change.
+// feed collects the jobs that this process saw change.
 type feed struct {
 	wake chan struct{}
 	mu   sync.Mutex
@@ -78,7 +77,7 @@ func (f *feed) take() []model.Job {
 func (f *feed) signal() {
 	select {
 	case f.wake <- struct{}{}:
-	default: // it has not seen the signal before
+	default: // an earlier signal is still waiting
 	}
 }
 
@@ -97,8 +96,8 @@ func (w *watching) subscribe() (f *feed, leave func()) {
 	}
 }
 
-// tell hands a job to all feeds, with what became of the last question about it. The call
-// that was prepared is kept while questions are answered.
+// tell hands a job to all feeds, and keeps the error of the last question about it. The prepared call is
+// kept as long as questions are answered.
 func (w *watching) tell(job model.Job, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -124,15 +123,15 @@ func (w *watching) tell(job model.Job, err error) {
 	}
 }
 
-// why is the error of the last question about a job, nil where it was answered or not asked.
+// why is the error of the last question about a job, nil if it was answered or none was asked.
 func (w *watching) why(id string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.told[id]
 }
 
-// rejectedHere reports whether this process leaves a job to others, because its key is rejected or may
-// be of another account. It does until the inventory has another value of the key.
+// rejectedHere reports whether this process leaves a job to others because its key was rejected or may be
+// of another account. It does so until the inventory has another value for the key.
 func (rn *Runner) rejectedHere(job model.Job) bool {
 	now, w := rn.keyValue(job), &rn.watching
 	w.mu.Lock()
@@ -146,14 +145,14 @@ func (rn *Runner) keyValue(job model.Job) keyValue {
 	return keyValue{k.Secret, k.Fingerprint, k.Rotation.Last.UTC()}
 }
 
-// leaves reports whether this process leaves a job to others: its key is rejected, or cannot be had. why is
-// what the last question came to.
+// leaves reports whether this process leaves a job to others, because its key is rejected or unavailable.
+// why is the error of the last question.
 func (rn *Runner) leaves(job model.Job) (why error, left bool) {
 	why = rn.watching.why(job.ID)
 	return why, rn.rejectedHere(job) || why != nil && !errors.As(why, new(*exchange.CallError))
 }
 
-// lacks notes that a job's key cannot be had, and tells why; the log has it once.
+// lacks records that a job's key is unavailable, and tells why. It is logged once.
 func (rn *Runner) lacks(job model.Job, why error) {
 	w := &rn.watching
 	if before := w.why(job.ID); before == nil || before.Error() != why.Error() {
@@ -168,7 +167,7 @@ func (rn *Runner) lacks(job model.Job, why error) {
 	w.lacked[job.ID] = time.Now()
 }
 
-// lately reports whether a job's key could not be had a moment ago.
+// lately reports whether a job's key was unavailable a moment ago.
 func (w *watching) lately(id string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -176,7 +175,7 @@ func (w *watching) lately(id string) bool {
 	return lacked && time.Since(at) < lookAgain
 }
 
-// reject leaves a job to others until somebody wants it asked for here, or its key has another value.
+// reject leaves a job to others until somebody asks about it here, or its key has another value.
 func (rn *Runner) reject(job model.Job) {
 	value, w := rn.keyValue(job), &rn.watching
 	w.mu.Lock()
@@ -193,8 +192,8 @@ func (w *watching) broken() error {
 	return w.failed
 }
 
-// takes reports whether this process asks for a job, and gives the context to do it in: one in which the user
-// may be asked for a passphrase, or not. One that waits for a single job asks for others of the same key, too.
+// takes reports whether this process asks about a job, and returns the context to do so: it says whether the
+// user may be asked for a passphrase. A process that waits for one job also asks about others with the same key.
 func (w *watching) takes(ctx context.Context, job model.Job) (context.Context, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -205,10 +204,10 @@ func (w *watching) takes(ctx context.Context, job model.Job) (context.Context, b
 	return ctx, every.all+key.all > 0
 }
 
-// lane is where the questions about a profile's jobs stand.
+// lane holds the questions about a profile's jobs.
 func lane(profile string) string { return "ask/" + profile }
 
-// queue is that of the questions.
+// queue is where the questions wait.
 func (rn *Runner) queue(ctx context.Context) (work.Queue, error) {
 	if rn.cfg.Work == nil {
 		return nil, ErrNoWork
@@ -220,8 +219,8 @@ func (rn *Runner) queue(ctx context.Context) (work.Queue, error) {
 	return q, nil
 }
 
-// join has this process work on the profile's questions until leave is called: on all of
-// them, or, with a key, on those about jobs of the key.
+// join makes this process work on the profile's questions until leave is called: on all of them, or on
+// those about jobs with the key.
 func (rn *Runner) join(ctx context.Context, profile, key string, all bool) (q work.Queue, leave func(), err error) {
 	if q, err = rn.queue(ctx); err != nil {
 		return nil, nil, err
@@ -268,8 +267,8 @@ func (rn *Runner) join(ctx context.Context, profile, key string, all bool) (q wo
 	}), nil
 }
 
-// work begins the worker; end waits until it has ended. It may outlast the call that it begins for, and works
-// for others besides: for each question, takes says whether a passphrase may be asked for.
+// work starts the worker; end stops it and waits. The worker may outlast the call that started it and serves
+// other calls too: takes says for each question whether a passphrase may be asked for.
 func (rn *Runner) work(ctx context.Context, q work.Queue, profile string) (end func()) {
 	ctx, cancel := context.WithCancel(keystore.Asked(context.WithoutCancel(ctx)))
 	done := make(chan struct{})
@@ -291,7 +290,7 @@ func (rn *Runner) work(ctx context.Context, q work.Queue, profile string) (end f
 	}
 }
 
-// ask is the work.Handler: one question to the service about a job.
+// ask is the work.Handler. It asks the service about one job.
 func (rn *Runner) ask(ctx context.Context, item work.Item) (again time.Duration, err error) {
 	defer rn.cfg.Wire.Begin()()
 	if item.Key == listKey {
@@ -328,7 +327,7 @@ func (rn *Runner) ask(ctx context.Context, item work.Item) (again time.Duration,
 		return 0, context.Cause(ctx)
 	}
 	if now, _ := w.takes(worker, job); err != nil && keystore.MayAsk(now) && !keystore.MayAsk(ctx) {
-		return notMine, nil // a call that waits for it, and whose user may be asked, began meanwhile
+		return notMine, nil // meanwhile a call began that waits for the job and may ask its user
 	}
 	if err != nil {
 		rn.lacks(job, err)
@@ -346,15 +345,14 @@ func (rn *Runner) ask(ctx context.Context, item work.Item) (again time.Duration,
 	return 0, nil
 }
 
-// prepared is the call about a job. Its key is resolved again only after a failure and after a change of
-// the profile, because the reference may be a command that asks a person; used says that the call was made
-// before.
+// prepared is the call about a job; used says that it was made before. The key is resolved again only after a
+// failure or a change of the profile, because its reference may be a command that asks a person.
 func (rn *Runner) prepared(ctx context.Context, job model.Job) (call jobCall, used bool, err error) {
 	w := &rn.watching
 	w.mu.Lock()
 	call, used = w.calls[job.ID]
 	w.mu.Unlock()
-	if used && !call.p.Local { // a call tells that the embedded emulator has other addresses now
+	if used && !call.p.Local { // new addresses of the embedded emulator show when a call fails
 		now, err := rn.cfg.Access.Profile(ctx)
 		used = err == nil && reflect.DeepEqual(now, call.p)
 	}
@@ -371,9 +369,9 @@ func (rn *Runner) prepared(ctx context.Context, job model.Job) (call jobCall, us
 	return call, false, err
 }
 
-// askOnce asks and writes down what came of it. again is 0 where the job is over, or asking on
-// would not help anybody. A key that is rejected does not end it: one that was used before may
-// have been rotated and is looked up again, and another process may have another key.
+// askOnce asks and writes down the outcome. again is 0 if the job is over or asking again would not help.
+// A rejected key does not end the questions: one that was used before may have been rotated and is looked up
+// again, and another process may have another key.
 func (rn *Runner) askOnce(ctx context.Context, call jobCall, cadence dialect.Cadence, used bool) (job model.Job, again time.Duration, err error) {
 	w := &rn.watching
 	job = call.job
@@ -392,7 +390,7 @@ func (rn *Runner) askOnce(ctx context.Context, call jobCall, cadence dialect.Cad
 		}
 		return job, max(rn.wait(cadence, job), progress.After), nil
 	case !errors.As(err, &fault):
-		return job, 0, err // ctx has ended
+		return job, 0, err // ctx ended
 	case fault.Status == http.StatusNotFound && rn.cfg.Now().Sub(job.Accepted) < cadence.New:
 		return job, rn.wait(cadence, job), nil
 	case fault.Status == http.StatusUnauthorized, fault.Status == http.StatusForbidden:
@@ -421,8 +419,8 @@ func (rn *Runner) askOnce(ctx context.Context, call jobCall, cadence dialect.Cad
 	}
 }
 
-// wait is how long to wait before the next question: 80 to 120 % of the cadence's wait, so
-// that many jobs are not asked for in step.
+// wait is how long to wait before the next question: 80 to 120 % of the cadence's wait, so that many jobs
+// are not asked about in step.
 func (rn *Runner) wait(cadence dialect.Cadence, job model.Job) time.Duration {
 	since := job.Accepted
 	if since.IsZero() {
@@ -435,7 +433,7 @@ func (rn *Runner) wait(cadence dialect.Cadence, job model.Job) time.Duration {
 	return d*4/5 + time.Duration(rn.cfg.Rand()%uint64(d*2/5+1))
 }
 
-// giveUp writes down that a job is not asked for any more, though it is not over.
+// giveUp writes down that nobody asks about a job any more, although it is not over.
 func (rn *Runner) giveUp(ctx context.Context, job model.Job, limit time.Duration) {
 	d := model.NotOver(limit, joinText(job.Wire, job.Detail))
 	err := &exchange.CallError{Doing: "following job " + job.ID, Diagnosis: d, Text: d.Summary}
