@@ -2,6 +2,7 @@ package jobs_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -192,5 +193,13 @@ func TestTheReasonsOfBadRowsAreSeenOnASmallScreen(t *testing.T) {
 		s.Press("esc", "tab", "tab", "space") // all of its fields
 		s.Press("ctrl+s")
 		s.Expect("5 rows of what was pasted cannot be used", `row 2: "ftp://x"`, `row 6: "gopher://x"`, "launch the 1 good row")
+	})
+}
+
+func TestBadRowsAreListedBeforeNotes(t *testing.T) {
+	flow(t, &fakeLedger{}, "brightdata", 100, 36, func(s *uitest.Screen) {
+		fillDialog(s, strings.Repeat("https://a.test/1\n", 9)+"ftp://a.test/x\nnonsense")
+		s.Press("ctrl+s")
+		s.Expect(`✗ row 10: "ftp://a.test/x"`, `✗ row 11: "nonsense"`, "! row 2: the same as row 1", "… and 4 more")
 	})
 }

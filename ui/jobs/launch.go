@@ -457,29 +457,37 @@ func (m *Model) closeDialog() tea.Cmd {
 	return kit.CloseOverlay(d)
 }
 
-// maxProblems is how many bad rows are listed; the rest are counted.
+// maxProblems is how many problems are listed; the rest are counted.
 const maxProblems = 6
 
+// problemLines lists the bad rows first: notes may be on every row.
 func problemLines(problems []rows.Problem) string {
 	var out []string
-	for i, p := range problems {
-		if i == maxProblems {
-			rest := 0
-			for _, p := range problems[i:] {
+	rest := 0
+	for _, notes := range []bool{false, true} {
+		for _, p := range problems {
+			switch {
+			case p.Warning != notes:
+			case len(out) < maxProblems:
+				out = append(out, problemLine(p))
+			default:
 				rest += p.Rows()
 			}
-			out = append(out, fmt.Sprintf("… and %d more", rest))
-			break
 		}
-		mark := "✗"
-		if p.Warning {
-			mark = "!"
-		}
-		text := p.Text
-		if at := p.Where(); at != "" {
-			text = at + ": " + p.Text
-		}
-		out = append(out, mark+" "+text)
+	}
+	if rest > 0 {
+		out = append(out, fmt.Sprintf("… and %d more", rest))
 	}
 	return strings.Join(out, "\n")
+}
+
+func problemLine(p rows.Problem) string {
+	mark, at := "✗ ", p.Where()
+	if p.Warning {
+		mark = "! "
+	}
+	if at != "" {
+		at += ": "
+	}
+	return mark + at + p.Text
 }
