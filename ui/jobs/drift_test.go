@@ -154,6 +154,8 @@ func TestDriftIsReadAnewWhenTheTabIsShownAgain(t *testing.T) {
 		s := startDrift(t, f)
 		s.Press("D", "j", "enter")
 		s.Expect("Drift · gd_shop", "! emptied since job-2")
+		s.Press("down")
+		s.Expect("name is as in the good run before")
 		s.Press("2")
 		s.Expect("[2 Elsewhere]")
 		f.mu.Lock()

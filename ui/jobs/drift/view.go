@@ -176,13 +176,21 @@ func (p *Page) says(s service.Standing, w, limit int) []string {
 			if s.Verdict.Accepted {
 				return widget.Wrapped(t.Muted, "its newest run is accepted: the next ones are compared with it", w)
 			}
-			out = widget.Wrapped(t.Muted, fmt.Sprintf("nothing has changed since the last %s", text.Counted(s.Verdict.Against, "good run")), w)
+			out = widget.Wrapped(t.Muted, "nothing has changed since "+goodBefore(s.Verdict.Against), w)
 		}
 	}
 	if len(out) > limit {
 		out = append(out[:limit-1], t.Muted.Render("… enter shows all fields"))
 	}
 	return out
+}
+
+// goodBefore names the good runs that something is held against.
+func goodBefore(n int) string {
+	if n == 1 {
+		return "the good run before"
+	}
+	return fmt.Sprintf("the %d good runs before", n)
 }
 
 func (p *Page) finding(f service.Finding, w int) []string {
@@ -217,7 +225,7 @@ func (p *Page) renderDetail(w, h int) string {
 			}
 		}
 		if len(l.Findings) == 0 {
-			foot = widget.Wrapped(t.Muted, fmt.Sprintf("%s is as in the %s", l.Field, text.Counted(l.Against, "good run")+" before"), iw-2)
+			foot = widget.Wrapped(t.Muted, l.Field+" is as in "+goodBefore(l.Against), iw-2)
 			switch {
 			case !l.Asked:
 				foot = widget.Wrapped(t.Muted, l.Field+": the newest fetch did not ask for it", iw-2)
