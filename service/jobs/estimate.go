@@ -44,8 +44,8 @@ func (e Estimate) String() string {
 		return fmt.Sprintf("%s (%s); cost unknown: %s", records(e.Records), e.Basis, why)
 	}
 	s := fmt.Sprintf("%s (%s), %s at %s of zone %s", records(e.Records), e.Basis, model.SmallDollars(e.Dollars), e.Rate, e.Zone)
-	if e.worst > e.Dollars {
-		s += fmt.Sprintf("; up to %s by %s", model.SmallDollars(e.worst), e.worstBy)
+	if most := model.SmallDollars(e.worst); e.worst > e.Dollars && most != model.SmallDollars(e.Dollars) {
+		s += fmt.Sprintf("; up to %s by %s", most, e.worstBy)
 	}
 	return s
 }
