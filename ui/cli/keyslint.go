@@ -12,6 +12,7 @@ import (
 	"zonedeck/service/radius"
 	"zonedeck/ui/cli/session"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
 )
 
 func (a *app) keysLintCommand() *cobra.Command {
@@ -51,15 +52,17 @@ func (t *task) lintKeys(ctx context.Context, f keysFlags) error {
 		return err
 	}
 	code := lintExit(audit.Findings)
+	t.saySearched(audit.Files, folders)
 	if f.json {
 		err = t.app.printJSON(struct {
 			SchemaVersion int           `json:"schema_version"`
 			OK            bool          `json:"ok"`
 			ExitCode      int           `json:"exit_code"`
 			Keys          int           `json:"keys"`
+			Files         int           `json:"files"`
 			Findings      []findingJSON `json:"findings"`
 			Problems      []string      `json:"problems"`
-		}{schemaVersion, code == exitOK, code, len(audit.Keys), newFindingsJSON(audit.Findings), append([]string{}, audit.Problems...)})
+		}{schemaVersion, code == exitOK, code, len(audit.Keys), audit.Files, newFindingsJSON(audit.Findings), append([]string{}, audit.Problems...)})
 	} else {
 		err = t.printFindings(audit.Findings)
 	}
@@ -67,6 +70,13 @@ func (t *task) lintKeys(ctx context.Context, f keysFlags) error {
 		return err
 	}
 	return exit(code)
+}
+
+// saySearched says how many files a scan has searched: a scan that finds nothing may have had nothing to search.
+func (t *task) saySearched(files int, folders []string) {
+	if len(folders) > 0 {
+		t.app.say("zonedeck: %s searched for values of keys", text.Counted(files, "file"))
+	}
 }
 
 // useJSON is one use of a key (docs/schema/keys-uses.json).
@@ -141,6 +151,7 @@ func (t *task) keyUses(ctx context.Context, name string, f keysFlags) error {
 	for _, p := range report.Problems {
 		t.app.warn("%s", sanitizeLine(p))
 	}
+	t.saySearched(report.Files, folders)
 	if f.json {
 		out := make([]useJSON, 0, len(report.Uses[0]))
 		for _, u := range report.Uses[0] {

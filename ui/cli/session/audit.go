@@ -19,6 +19,7 @@ type Audit struct {
 	Findings []keystore.Finding
 	Due      int      // keys that are due within the time that was asked for
 	Problems []string // what could not be looked through
+	Files    int      // files of folders that were searched for values
 
 	used   map[radius.KeyID]journal.KeyUse
 	of     func(model.Key) string
@@ -72,7 +73,8 @@ func (a Audit) Origin(k model.Key) string { return a.of(k) }
 // them against the rules. With recorded, the keys that come with the profile are left out. The
 // error is that of ctx.
 func (s *Session) AuditKeys(ctx context.Context, recorded bool, within time.Duration, folders []string) (Audit, error) {
-	uses, problems, err := s.usesNow(ctx, folders, nil)
+	uses, found, err := s.keyUses(ctx, folders, nil)
+	problems := found.Problems
 	plans, unread := s.rotations().List()
 	if unread != nil {
 		problems = append(problems, unread.Error())
@@ -89,7 +91,7 @@ func (s *Session) AuditKeys(ctx context.Context, recorded bool, within time.Dura
 	}
 	now := s.KeyClock()
 	mark := func(k model.Key) string { return k.Name + "\x00" + k.Secret + "\x00" + k.Fingerprint }
-	a := Audit{Problems: problems, Now: now, others: s.elsewhere(s.CurrentProfile())}
+	a := Audit{Problems: problems, Files: found.Files, Now: now, others: s.elsewhere(s.CurrentProfile())}
 	origins := map[string]string{}
 	a.of = func(k model.Key) string { return origins[mark(k)] }
 	if err == nil {

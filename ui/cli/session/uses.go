@@ -70,38 +70,38 @@ func (s *Session) KeySubjects() []radius.Subject {
 	return out
 }
 
-// usesNow is keyUses by the values as they are now, where folders are looked through.
+// usesNow finds what uses each key, and what could not be looked through.
 func (s *Session) usesNow(ctx context.Context, folders []string, progress func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error) {
+	uses, report, err := s.keyUses(ctx, folders, progress)
+	return uses, report.Problems, err
+}
+
+// keyUses finds what uses each key, by the values as they are now where folders are looked through.
+func (s *Session) keyUses(ctx context.Context, folders []string, progress func(radius.Progress)) (map[radius.KeyID][]radius.Use, radius.Report, error) {
 	var problem string
 	if len(folders) > 0 {
 		unknown, err := s.LookUp(ctx)
 		if err != nil {
-			return nil, nil, err
+			return nil, radius.Report{}, err
 		}
 		problem = NotRecognised(unknown)
 	}
-	uses, problems, err := s.keyUses(ctx, folders, progress)
-	if problem != "" {
-		problems = append(problems, problem)
-	}
-	return uses, problems, err
-}
-
-// lookUp is LookUp where nobody asks which values are not known.
-func (s *Session) lookUp(ctx context.Context) error {
-	_, err := s.LookUp(ctx)
-	return err
-}
-
-// keyUses finds what uses each key.
-func (s *Session) keyUses(ctx context.Context, folders []string, progress func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error) {
 	subjects := s.KeySubjects()
 	report, err := s.Radius(ctx, subjects, folders, progress)
 	uses := map[radius.KeyID][]radius.Use{}
 	for i, subject := range subjects {
 		uses[subject.ID()] = report.Uses[i]
 	}
-	return uses, report.Problems, err
+	if problem != "" {
+		report.Problems = append(report.Problems, problem)
+	}
+	return uses, report, err
+}
+
+// lookUp is LookUp where nobody asks which values are not known.
+func (s *Session) lookUp(ctx context.Context) error {
+	_, err := s.LookUp(ctx)
+	return err
 }
 
 // PasswordUses names what uses a zone's password: what stops when it is rotated, and what goes
