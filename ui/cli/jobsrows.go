@@ -258,9 +258,18 @@ type rowsRun struct {
 }
 
 func (r *rowsRun) say(format string, args ...any) {
+	r.app.say("zonedeck: %s", sanitizeLine(r.note(format, args...)))
+}
+
+// warn says that rows are missing from the output, even with --quiet.
+func (r *rowsRun) warn(format string, args ...any) {
+	r.app.warn("%s", sanitizeLine(r.note(format, args...)))
+}
+
+func (r *rowsRun) note(format string, args ...any) string {
 	line := fmt.Sprintf(format, args...)
 	r.notes = append(r.notes, line)
-	r.app.say("zonedeck: %s", sanitizeLine(line))
+	return line
 }
 
 // rowsJSON is a result's rows and columns (docs/schema/jobs-rows.json).
@@ -349,14 +358,14 @@ func (r *rowsRun) about(ctx context.Context) error {
 
 func (r *rowsRun) sayState(p records.Profile) {
 	for _, n := range r.file.State().Notes {
-		r.app.say("zonedeck: %s", sanitizeLine(n))
+		r.app.warn("%s", sanitizeLine(n))
 	}
 	if p.Damaged > 0 {
 		why := ""
 		if d, err := r.file.Detail(records.View{}, p.First); err == nil && d.Damaged != "" {
 			why = ": " + d.Damaged
 		}
-		r.app.say("zonedeck: cannot be read: %s; the first is row %d%s", text.Counted(int(p.Damaged), "row"), p.First+1, sanitizeLine(why))
+		r.app.warn("cannot be read: %s; the first is row %d%s", text.Counted(int(p.Damaged), "row"), p.First+1, sanitizeLine(why))
 	}
 	if p.More {
 		r.app.say("zonedeck: columns beyond the first %d are left out", records.MaxColumns)
@@ -378,7 +387,7 @@ func (r *rowsRun) selected(ctx context.Context, q records.Query) error {
 			return err
 		}
 		if got.Failed > 0 {
-			r.say("jq failed for %s, left out here: %s", text.Counted(int(got.Failed), "row"), got.First)
+			r.warn("jq failed for %s, left out here: %s", text.Counted(int(got.Failed), "row"), got.First)
 		}
 	} else if err := r.file.Index(ctx, nil); err != nil {
 		return err
@@ -402,7 +411,7 @@ func (r *rowsRun) finish(ctx context.Context, view records.View, matched *int64,
 			return err
 		}
 		if done.Skipped > 0 {
-			r.say("left out as unreadable: %s; the first: %s", text.Counted(int(done.Skipped), "row"), done.First)
+			r.warn("left out as unreadable: %s; the first: %s", text.Counted(int(done.Skipped), "row"), done.First)
 		}
 		if done.Defused > 0 {
 			r.say("%s that a spreadsheet takes for a formula got an apostrophe; --raw-cells leaves them as they are", text.Counted(int(done.Defused), "cell"))
@@ -410,7 +419,7 @@ func (r *rowsRun) finish(ctx context.Context, view records.View, matched *int64,
 		r.app.say("zonedeck: %d of %d rows", done.Rows, r.file.State().Rows)
 	}
 	for _, n := range r.file.State().Notes {
-		r.app.say("zonedeck: %s", sanitizeLine(n))
+		r.app.warn("%s", sanitizeLine(n))
 	}
 	if r.flags.asJSON {
 		return r.printAbout(ctx, matched, diff)
