@@ -44,7 +44,7 @@ func (a *App) Bindings() []kit.Binding {
 		none = "no message is shown"
 	}
 	return append(out,
-		kit.Binding{Keys: []string{"?"}, Label: "help", Help: "Show all keys that work now.", Intent: intentHelp},
+		kit.Binding{Keys: []string{"?"}, Label: "help", Help: "List the keys, and say why some do not work now.", Intent: intentHelp},
 		kit.Binding{Keys: []string{"ctrl+p", ":"}, Label: "palette", Help: "Find a command by name.", Intent: intentPalette, Hidden: true},
 		kit.Binding{Keys: []string{"m"}, Label: "mouse", Help: "Release the mouse for the terminal's own selection, or take it back.", Intent: intentMouse, Hidden: true},
 		kit.Binding{Keys: []string{"ctrl+x"}, Label: "dismiss", Help: "Dismiss the newest message.", Intent: intentDismiss, Hidden: true, WhileTyping: true, Disabled: none},

@@ -78,7 +78,7 @@ func (m *Model) Bindings() []kit.Binding {
 
 // previewBinding is the key that shows records: all of them, once they are on this disk.
 func (m *Model) previewBinding() kit.Binding {
-	b := kit.Binding{Keys: []string{"p"}, Label: "preview", Help: "Show the first records as a table.", Group: "Job", Intent: intentPreview, Disabled: m.whyNot(intentPreview)}
+	b := kit.Binding{Keys: []string{"p"}, Label: "preview", Help: "Show the first records as a table, or all once it is downloaded.", Group: "Job", Intent: intentPreview, Disabled: m.whyNot(intentPreview)}
 	if j, ok := m.selected(); ok && j.File != "" {
 		b.Label, b.Help = "records", "Show all records as a table: filter, sort, export, compare."
 	}
