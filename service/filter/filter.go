@@ -100,6 +100,8 @@ var (
 	ErrMemory   = fmt.Errorf("stopped: it took more than %d MiB of memory", maxGrowth>>20)
 )
 
+var errUnfinished = errors.New("the expression is not finished")
+
 // Check says what is wrong with a filter as it is written, or returns nil.
 func Check(kind Kind, expr string) error {
 	_, err := compile(kind, expr)
@@ -120,6 +122,9 @@ func compile(kind Kind, expr string) (c compiled, err error) {
 		return c, err
 	}
 	q, err := gojq.Parse(expr)
+	if err != nil && err.Error() == "unexpected EOF" { // gojq has no value for it
+		return c, errUnfinished
+	}
 	if err != nil {
 		return c, err
 	}

@@ -176,7 +176,7 @@ func TestAFilterRunsAsItIsTyped(t *testing.T) {
 		g.write(".items[].x")
 		g.expect(`1 "a"`, `2 "b"`, "jq › .items[].x", "2 results")
 		g.write("[")
-		g.expect(`1 "a"`, "jq › .items[].x[", "✗ unexpected EOF") // the result before it stays
+		g.expect(`1 "a"`, "jq › .items[].x[", "✗ the expression is not finished") // the result before it stays
 		g.press("backspace", "enter", "Y")
 		if g.copied != "\"a\"\n\"b\"\n" {
 			t.Errorf("copied %q", g.copied)
