@@ -98,7 +98,7 @@ func (rn *Runner) Candidates(ctx context.Context, id string) ([]Candidate, error
 		if !nearby(c.After) && clock.known {
 			continue
 		}
-		if _, err := rn.Job(ctx, remote.Snapshot); err == nil {
+		if _, err := rn.ofSnapshot(ctx, remote.Snapshot); err == nil {
 			continue // another job of the ledger
 		} else if !errors.Is(err, ErrUnknownJob) {
 			return nil, err

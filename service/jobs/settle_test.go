@@ -57,6 +57,7 @@ func TestACandidateThatLeavesADoubtSaysSo(t *testing.T) {
 		want    string
 	}{
 		"it fits":                   {list: func() []model.RemoteJob { return at(0, 1) }},
+		"named like the job itself": {list: func() []model.RemoteJob { return []model.RemoteJob{{Snapshot: "job-1", Created: post}} }},
 		"begun before":              {list: func() []model.RemoteJob { return at(-5*time.Minute, 1) }, want: "it began "},
 		"begun after it was over":   {list: func() []model.RemoteJob { return at(5*time.Minute, 1) }, want: "it began "},
 		"more than are looked at":   {list: func() []model.RemoteJob { return at(time.Second, 11) }, want: cut},

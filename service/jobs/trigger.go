@@ -50,6 +50,13 @@ func (rn *Runner) Job(ctx context.Context, id string) (model.Job, error) {
 	return job, ledgerFault(err)
 }
 
+// ofSnapshot is the job of the ledger with an identifier that the service named, which may look like one of the
+// ledger's own. Without a match the error wraps ErrUnknownJob.
+func (rn *Runner) ofSnapshot(ctx context.Context, snapshot string) (model.Job, error) {
+	job, err := rn.cfg.Ledger.OfSnapshot(ctx, snapshot)
+	return job, ledgerFault(err)
+}
+
 // Adopt adds a job that the ledger does not know, by the service's identifier,
 // after the service has answered for it. A job of the ledger with that
 // identifier is returned unchanged. Nothing is triggered.

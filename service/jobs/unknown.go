@@ -193,7 +193,7 @@ func (rn *Runner) lookFor(ctx context.Context, call jobCall) (f found, err error
 		if other != "" {
 			continue
 		}
-		mine, err := rn.Job(ctx, remote.Snapshot)
+		mine, err := rn.ofSnapshot(ctx, remote.Snapshot)
 		if err != nil && !errors.Is(err, ErrUnknownJob) {
 			return f, err
 		}

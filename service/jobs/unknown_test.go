@@ -316,6 +316,7 @@ func TestTheServicesListIsLookedAtBeforeAJobHasExpired(t *testing.T) {
 		"unreadable":                        {nil, errors.New("no way"), false, model.JobExpired, false, []string{list + "could not be read: no way"}},
 		"of another account":                {[]string{"sd_7"}, nil, true, model.JobRunning, true, []string{"the key has another value than the one that launched it, which may be of another account", list + "does not have it"}},
 		"of another account and profile":    {[]string{"sd_3"}, nil, true, model.JobRunning, true, []string{"the key has another value than the one that launched it, which may be of another account", list + "does not have it"}},
+		"named like one of the ledger":      {[]string{"job-2"}, nil, true, model.JobRunning, true, []string{"the key has another value than the one that launched it, which may be of another account", list + "does not have it"}},
 		"of the account, by a rotated key":  {[]string{"sd_7", "sd_2"}, nil, true, model.JobExpired, false, []string{list + "does not have it, and has job-2"}},
 		"too long to be looked at as whole": {slices.Repeat([]string{"sd_7"}, maxListedJobs), nil, false, model.JobExpired, false, []string{list + "does not have it among those that were looked at"}},
 	} {
