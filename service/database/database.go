@@ -12,6 +12,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -131,6 +132,16 @@ func (db *DB) QueryRowContext(ctx context.Context, query string, args ...any) *s
 // Queryer answers queries: a DB or a transaction.
 type Queryer interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// In is the condition that a column has one of the values, as in "n "+condition, with the values as the statement's
+// first parameters. There must be one value at least.
+func In[T any](values []T) (condition string, args []any) {
+	places := make([]string, len(values))
+	for i, v := range values {
+		args, places[i] = append(args, v), fmt.Sprintf("$%d", i+1)
+	}
+	return "IN (" + strings.Join(places, ", ") + ")", args
 }
 
 // Scanner is a row.

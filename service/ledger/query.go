@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"zonedeck/model"
@@ -163,7 +162,7 @@ func (l *Ledger) Matching(ctx context.Context, matches func(model.Job) bool, lim
 		return nil
 	})
 	if err == nil {
-		err = l.addStepsOf(ctx, list)
+		err = l.addSteps(ctx, list)
 	}
 	if err != nil {
 		return nil, 0, 0, l.db.Fault(doing, err)
@@ -171,39 +170,20 @@ func (l *Ledger) Matching(ctx context.Context, matches func(model.Job) bool, lim
 	return list, match, total, nil
 }
 
-// addStepsOf is addSteps for any list.
-func (l *Ledger) addStepsOf(ctx context.Context, list []model.Job) error {
-	for some := range slices.Chunk(list, jobsAtOnce) {
-		args, places := make([]any, len(some)), make([]string, len(some))
-		for i, job := range some {
-			n, err := parseJobID(job.ID)
-			if err != nil {
-				return err
-			}
-			args[i], places[i] = n, fmt.Sprintf("$%d", i+1)
-		}
-		if err := l.addSteps(ctx, some, "WHERE n IN ("+strings.Join(places, ", ")+")", args); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // HookJobs is what is known of jobs that webhooks are about, by their identifiers; those that the ledger does not have
 // are left out.
 func (l *Ledger) HookJobs(ctx context.Context, ids []string) (map[string]model.HookJob, error) {
 	out := make(map[string]model.HookJob, len(ids))
 	for some := range slices.Chunk(ids, jobsAtOnce) {
-		args, places := make([]any, len(some)), make([]string, len(some))
+		numbers := make([]int64, len(some))
 		for i, id := range some {
-			n, err := parseJobID(id)
-			if err != nil {
+			var err error
+			if numbers[i], err = parseJobID(id); err != nil {
 				return nil, err
 			}
-			args[i], places[i] = n, fmt.Sprintf("$%d", i+1)
 		}
-		query := "SELECT n, dataset, state FROM jobs WHERE n IN (" + strings.Join(places, ", ") + ")"
-		err := database.Each(ctx, l.db, query, args, func(row database.Scanner) error {
+		in, args := database.In(numbers)
+		err := database.Each(ctx, l.db, "SELECT n, dataset, state FROM jobs WHERE n "+in, args, func(row database.Scanner) error {
 			var n int64
 			var job model.HookJob
 			err := row.Scan(&n, &job.Dataset, &job.State)
@@ -292,7 +272,7 @@ func (l *Ledger) jobs(ctx context.Context, clauses, doing string, args ...any) (
 		return err
 	})
 	if err == nil {
-		err = l.addSteps(ctx, list, clauses, args)
+		err = l.addSteps(ctx, list)
 	}
 	if err != nil {
 		return nil, l.db.Fault(doing, err)
@@ -300,33 +280,36 @@ func (l *Ledger) jobs(ctx context.Context, clauses, doing string, args ...any) (
 	return list, nil
 }
 
-// addSteps reads the steps of the jobs that the clauses choose, with one query: few may lie far apart in a
-// long ledger.
-func (l *Ledger) addSteps(ctx context.Context, list []model.Job, clauses string, args []any) error {
-	if len(list) == 0 {
-		return nil
-	}
-	at := make(map[int64]int, len(list))
-	for i, job := range list {
-		n, err := parseJobID(job.ID)
+// addSteps reads the steps of jobs by their numbers, because another process may have changed meanwhile which jobs
+// a condition chooses.
+func (l *Ledger) addSteps(ctx context.Context, list []model.Job) error {
+	for some := range slices.Chunk(list, jobsAtOnce) {
+		at, numbers := make(map[int64]int, len(some)), make([]int64, len(some))
+		for i, job := range some {
+			n, err := parseJobID(job.ID)
+			if err != nil {
+				return err
+			}
+			at[n], numbers[i] = i, n
+		}
+		in, args := database.In(numbers)
+		err := database.Each(ctx, l.db, "SELECT job, state, text, at FROM job_steps WHERE job "+in+" ORDER BY job, seq", args, func(row database.Scanner) error {
+			var n int64
+			var s model.JobStep
+			err := row.Scan(&n, &s.State, &s.Text, database.Time(&s.At))
+			if errors.Is(err, database.ErrCorrupt) {
+				err = nil // a step without its time is better than none
+			}
+			if i, ok := at[n]; ok {
+				some[i].Steps = append(some[i].Steps, s)
+			}
+			return err
+		})
 		if err != nil {
 			return err
 		}
-		at[n] = i
 	}
-	query := "SELECT job, state, text, at FROM job_steps WHERE job IN (SELECT n FROM jobs " + clauses + ") ORDER BY job, seq"
-	return database.Each(ctx, l.db, query, args, func(row database.Scanner) error {
-		var n int64
-		var s model.JobStep
-		err := row.Scan(&n, &s.State, &s.Text, database.Time(&s.At))
-		if errors.Is(err, database.ErrCorrupt) {
-			err = nil // a step without its time is better than none
-		}
-		if i, ok := at[n]; ok { // a job may have joined them since
-			list[i].Steps = append(list[i].Steps, s)
-		}
-		return err
-	})
+	return nil
 }
 
 func readSteps(ctx context.Context, q database.Queryer, n int64) ([]model.JobStep, error) {

@@ -57,13 +57,9 @@ func (in *Inbox) Numbers(ctx context.Context, f model.HookFilter) (numbers []int
 // headers.
 func (in *Inbox) Rows(ctx context.Context, numbers []int64) (list []model.Delivery, err error) {
 	for some := range slices.Chunk(numbers, rowsAtOnce) {
-		args, places := make([]any, len(some)), make([]string, len(some))
-		for i, n := range some {
-			args[i], places[i] = n, fmt.Sprintf("$%d", i+1)
-		}
-		query := "SELECT " + listed + " FROM deliveries WHERE n IN (" + strings.Join(places, ", ") + ") ORDER BY n DESC"
+		those, args := database.In(some)
 		var rows []row
-		err := in.each(ctx, query, "reading the inbox", args, func(r row) error {
+		err := in.each(ctx, "SELECT "+listed+" FROM deliveries WHERE n "+those+" ORDER BY n DESC", "reading the inbox", args, func(r row) error {
 			rows = append(rows, r)
 			return nil
 		})
