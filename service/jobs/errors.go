@@ -51,6 +51,9 @@ func (e *NotReadyError) Unwrap() error { return ErrNotReady }
 // answerBytes bounds how much is read of an answer other than a result.
 const answerBytes = 64 << 10
 
+// succeeded reports whether an answer's status says success.
+func succeeded(status int) bool { return status >= 200 && status <= 299 }
+
 // jobFault makes the error of a call that was refused or got no answer. err is
 // the exchange's, or nil with resp set; resp's body is read up to a bound.
 func (rn *Runner) jobFault(ctx context.Context, doing string, call jobCall, resp *http.Response, err error) *exchange.CallError {

@@ -3,7 +3,6 @@ package jobs
 import (
 	"context"
 	"errors"
-	"net/http"
 
 	"zonedeck/model"
 	"zonedeck/service/exchange"
@@ -57,7 +56,7 @@ func sameFault(f model.JobFault, call model.JobCall, d model.Diagnosis, givenUp 
 // judgeTrigger is the verdict on an answer to a trigger that does not show that a job was started.
 // refused says that certainly none was.
 func (rn *Runner) judgeTrigger(addr string, mask exchange.Mask, seen model.Outcome, refused bool) model.Diagnosis {
-	if seen.ServiceStatus >= http.StatusOK && seen.ServiceStatus < http.StatusMultipleChoices && !seen.Incomplete {
+	if succeeded(seen.ServiceStatus) && !seen.Incomplete {
 		return model.NoIdentifier(model.CallTrigger, seen.ServiceStatus)
 	}
 	seen.Unrepeatable = !refused

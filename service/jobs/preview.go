@@ -167,7 +167,7 @@ func (c *previewCall) begin(ctx context.Context, path string, body []byte) (at s
 	answer, err := c.mask.ReadAnswer(resp, previewBytes)
 	seen := c.seen(resp, answer)
 	switch {
-	case !succeeded(resp):
+	case !succeeded(resp.StatusCode):
 		certain, by := c.d.RefusesTrigger(resp.StatusCode, resp.Header, answer)
 		if certain && err == nil {
 			c.state = model.JobRefused
@@ -198,7 +198,7 @@ func (c *previewCall) look(ctx context.Context, at string) (out dialect.LookupPr
 	}
 	defer resp.Body.Close()
 	answer, err := c.mask.ReadAnswer(resp, previewBytes)
-	if !succeeded(resp) {
+	if !succeeded(resp.StatusCode) {
 		seen := c.seen(resp, answer)
 		seen.Unrepeatable = true
 		fault := c.refused(ctx, seen)
@@ -225,8 +225,6 @@ func (c *previewCall) look(ctx context.Context, at string) (out dialect.LookupPr
 func (c *previewCall) broke(err error, sent bool) *exchange.CallError {
 	return exchange.Unanswered(c.doing(), model.CallPreview, c.mask, err, sent)
 }
-
-func succeeded(resp *http.Response) bool { return resp.StatusCode >= 200 && resp.StatusCode <= 299 }
 
 // seen is what an answer shows.
 func (c *previewCall) seen(resp *http.Response, answer []byte) model.Outcome {

@@ -347,7 +347,7 @@ func (rn *Runner) send(ctx context.Context, l launch) (v verdict) {
 	}()
 	said := joinText(fmt.Sprintf("HTTP %d", resp.StatusCode), seen.ServiceText)
 	switch {
-	case resp.StatusCode >= 200 && resp.StatusCode < 300:
+	case succeeded(resp.StatusCode):
 		if id, ok := l.d.SnapshotID(l.job.Dataset, body); ok {
 			return verdict{state: model.JobAccepted, snapshot: id}
 		}
@@ -460,7 +460,7 @@ func (rn *Runner) CancelJob(ctx context.Context, jobID string) (model.Job, error
 		return rn.failed(ctx, call.job, model.CallCancel, fault), fault
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+	if !succeeded(resp.StatusCode) {
 		fault := rn.jobFault(ctx, doing, call, resp, nil)
 		return rn.failed(ctx, call.job, model.CallCancel, fault), fault
 	}
