@@ -11,22 +11,14 @@ import (
 
 // faultJSON is a verdict on a call that did not succeed. RetryAt is null where the answer did not say when.
 type faultJSON struct {
-	Class      string         `json:"class"`
-	Cause      string         `json:"cause"`
-	Summary    string         `json:"summary"`
-	Rule       string         `json:"rule"`
-	Evidence   []evidenceJSON `json:"evidence"`
-	Steps      []string       `json:"steps"`
-	RetryAfter float64        `json:"retry_after_ms"`
-	RetryAt    *time.Time     `json:"retry_at"`
+	whyJSON
+
+	RetryAfter float64    `json:"retry_after_ms"`
+	RetryAt    *time.Time `json:"retry_at"`
 }
 
 func newFaultJSON(f model.JobFault) faultJSON {
-	d := f.Diagnosis
-	out := faultJSON{
-		Class: string(d.Class), Cause: string(d.Cause), Summary: d.Summary, Rule: d.Rule,
-		Evidence: evidence(d), Steps: steps(d), RetryAfter: millis(d.RetryAfter),
-	}
+	out := faultJSON{whyJSON: newWhyJSON(f.Diagnosis), RetryAfter: millis(f.Diagnosis.RetryAfter)}
 	if at, ok := f.RetryAt(); ok {
 		at = at.UTC()
 		out.RetryAt = &at

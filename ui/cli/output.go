@@ -103,16 +103,26 @@ type timingJSON struct {
 
 // verdictJSON is what every object about a fetch says of its diagnosis.
 type verdictJSON struct {
-	SchemaVersion int            `json:"schema_version"`
-	OK            bool           `json:"ok"`
-	Class         string         `json:"class"`
-	Cause         string         `json:"cause"`
-	Summary       string         `json:"summary"`
-	Rule          string         `json:"rule"`
-	Evidence      []evidenceJSON `json:"evidence"`
-	Steps         []string       `json:"steps"`
-	Status        int            `json:"status"`
-	ServiceStatus int            `json:"service_status"`
+	SchemaVersion int  `json:"schema_version"`
+	OK            bool `json:"ok"`
+	whyJSON
+
+	Status        int `json:"status"`
+	ServiceStatus int `json:"service_status"`
+}
+
+// whyJSON is a diagnosis: the class of an outcome, what that rests on, and what to do next.
+type whyJSON struct {
+	Class    string         `json:"class"`
+	Cause    string         `json:"cause"`
+	Summary  string         `json:"summary"`
+	Rule     string         `json:"rule"`
+	Evidence []evidenceJSON `json:"evidence"`
+	Steps    []string       `json:"steps"`
+}
+
+func newWhyJSON(d model.Diagnosis) whyJSON {
+	return whyJSON{Class: string(d.Class), Cause: string(d.Cause), Summary: d.Summary, Rule: d.Rule, Evidence: evidence(d), Steps: steps(d)}
 }
 
 // fetchJSON is the object that "request --json" prints (docs/schema/request.json).
@@ -152,9 +162,7 @@ func newFetchJSON(r model.FetchResult) fetchJSON {
 	d := r.Diagnosis
 	out := fetchJSON{
 		verdictJSON: verdictJSON{
-			SchemaVersion: schemaVersion, OK: d.OK(), Class: string(d.Class), Cause: string(d.Cause),
-			Summary: d.Summary, Rule: d.Rule, Evidence: evidence(d), Steps: steps(d),
-			Status: r.Status, ServiceStatus: r.ServiceStatus,
+			SchemaVersion: schemaVersion, OK: d.OK(), whyJSON: newWhyJSON(d), Status: r.Status, ServiceStatus: r.ServiceStatus,
 		},
 		Via: string(r.Request.Via), Zone: string(r.Request.Zone.Name), URL: r.Request.URL, Key: r.KeyName, Exit: r.Exit,
 		ContentType: r.ContentType, Bytes: r.Body.Size, SHA256: r.Body.SHA256,
