@@ -294,6 +294,9 @@ func (t *task) profileFile(ctx context.Context, name, format string, contract *d
 		return drift.Run{}, fail(exitState, "%w", err)
 	}
 	defer file.Close()
+	if name == "-" {
+		name = "standard input"
+	}
 	if format == "" {
 		format = strings.ToLower(strings.TrimPrefix(filepath.Ext(name), "."))
 	}
