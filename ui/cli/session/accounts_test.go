@@ -81,15 +81,7 @@ func TestAnAccountDoesNotTakeAlongWhatIsNeeded(t *testing.T) {
 	if err := errors.Join(os.MkdirAll(config, 0o700), os.WriteFile(filepath.Join(config, "config.toml"), []byte(text), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	s, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := s.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}()
+	s := openTest(t, o)
 	must := func(err error) {
 		t.Helper()
 		if err != nil {

@@ -18,15 +18,7 @@ import (
 func TestTheTimelineHasTheEventsOfKeys(t *testing.T) {
 	o := options(t, nil)
 	o.Journal = true
-	s, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := s.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}()
+	s := openTest(t, o)
 	inventory := keyHistory{s.Inventory, s}
 	rotations := rotationHistory{keystore.OpenRotations(t.TempDir()), s, &sync.Map{}}
 	rename := func(k model.Key) (model.Key, error) { k.Name = "etl-2"; return k, nil }
@@ -231,15 +223,7 @@ func TestAKeyThatWasRotatedTwiceKeepsItsLevelAndDuty(t *testing.T) {
 func TestAUseOfAnOldValueIsToldOnce(t *testing.T) {
 	o := options(t, nil)
 	o.Journal = true
-	s, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := s.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}()
+	s := openTest(t, o)
 	for _, p := range []keystore.RotationPlan{{Key: "etl"}, {Key: "password of zone isp", Zone: "isp", ChangedBy: "ops"}} {
 		s.oldValueUsed(t.Context(), p, []string{"one call"})
 		s.oldValueUsed(t.Context(), p, []string{"one call", "profile acme gives it"})

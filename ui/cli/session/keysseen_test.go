@@ -19,15 +19,7 @@ func TestWhenAKeyWasFirstSeenIsKnownHoweverItCame(t *testing.T) {
 	now := func() time.Time { return begun.Add(time.Duration(passed.Load())) }
 	o := options(t, nil)
 	o.Journal, o.Now = true, now
-	s, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := s.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}()
+	s := openTest(t, o)
 	if _, err := s.Profile(t.Context()); err != nil { // starts the local service, whose keys are the demo's
 		t.Fatal(err)
 	}
@@ -68,15 +60,7 @@ func TestAnotherKeyOfANameHasItsOwnDates(t *testing.T) {
 	now := func() time.Time { return begun.Add(time.Duration(later.Load())) }
 	o := options(t, map[string]string{"ZONEDECK_API_KEY": "value-of-the-environment", "ZONEDECK_BASE_URL": "http://127.0.0.1:1"})
 	o.Journal, o.Now = true, now
-	s, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := s.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}()
+	s := openTest(t, o)
 	inventory := keyHistory{s.Inventory, s}
 	record := func(name, fingerprint string) model.Key {
 		t.Helper()
@@ -144,15 +128,7 @@ func TestTheUseOfAKeyForAnotherProfileGoesByTheMachinesClock(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	o := options(t, nil)
 	o.Journal, o.Now = true, func() time.Time { return now }
-	s, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := s.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}()
+	s := openTest(t, o)
 	if err := s.Inventory.Add(t.Context(), model.Key{Name: "etl", Level: model.LevelUser}); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -24,4 +25,19 @@ func options(t *testing.T, env map[string]string) Options {
 		},
 		Now: time.Now, Log: slog.New(slog.DiscardHandler), Say: func(string, ...any) {},
 	}
+}
+
+// openTest is a session that ends with the test.
+func openTest(t *testing.T, o Options) *Session {
+	t.Helper()
+	s, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
 }
