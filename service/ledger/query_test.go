@@ -18,16 +18,7 @@ func TestInFlightAreTheJobsTheServiceMayWorkOn(t *testing.T) {
 		model.JobRunning, model.JobReady, model.JobFailed, model.JobCanceled,
 	}
 	for _, state := range states {
-		job, err := l.Begin(t.Context(), model.Job{}, "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := l.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
-			job.State = state
-			return "", nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		changed(t, l, model.Job{State: state}, "")
 	}
 	var got []model.JobState
 	list, err := l.InFlight(t.Context())
@@ -49,16 +40,7 @@ func TestAtServiceAreTheJobsOfAProfileThatCanBeAskedFor(t *testing.T) {
 		{Profile: "p", State: model.JobSending},
 		{Profile: "p", State: model.JobReady, Snapshot: "sd_4"},
 	} {
-		job, err := l.Begin(t.Context(), j, "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := l.Change(t.Context(), job.ID, func(row *model.Job) (string, error) {
-			row.State, row.Snapshot = j.State, j.Snapshot
-			return "", nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		changed(t, l, j, "")
 	}
 	var got []string
 	list, err := l.AtService(t.Context(), "p")
@@ -127,16 +109,7 @@ func TestOwingAreTheProfilesWithSomethingToFollow(t *testing.T) {
 		{Profile: "accepted", State: model.JobAccepted},
 		{Profile: "accepted", State: model.JobAccepted},
 	} {
-		job, err := l.Begin(t.Context(), j, "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := l.Change(t.Context(), job.ID, func(row *model.Job) (string, error) {
-			row.State, row.HookDue = j.State, j.HookDue
-			return "", nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		changed(t, l, j, "")
 	}
 	got, err := l.Owing(t.Context(), now)
 	if want := []string{"accepted", "due", "runs"}; err != nil || !slices.Equal(got, want) {
