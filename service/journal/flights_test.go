@@ -23,6 +23,24 @@ func killed(t *testing.T, j *Journal) {
 	j.flights.mu.Unlock()
 }
 
+// afterKill gives check the next process's journal after that of path was killed: twice, the second time as if the file
+// of its calls had stayed.
+func afterKill(t *testing.T, path string, j *Journal, check func(next *Journal)) {
+	t.Helper()
+	file := j.flights.file.Name()
+	flown, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed(t, j)
+	for range 2 {
+		if err := os.WriteFile(file, flown, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		check(openTest(t, path))
+	}
+}
+
 // depart is a call that is about to be sent.
 func depart(t testing.TB, j *Journal, id, url string) (landed func()) {
 	t.Helper()
@@ -117,17 +135,7 @@ func TestACallThatAKilledProcessHadUnderWaySaysSoInItsOwnLine(t *testing.T) {
 	if got, want := lines(t, openTest(t, path)), []string{"http://a.test/a_3 keys_check: under way", "http://a.test/a_2 fetch: ok", "http://a.test/a_1 fetch: under way"}; !slices.Equal(got, want) {
 		t.Errorf("before it is killed: %q", got)
 	}
-	file := j.flights.file.Name()
-	flown, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	killed(t, j)
-	for range 2 { // the second time as if the file had stayed
-		if err := os.WriteFile(file, flown, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		next := openTest(t, path)
+	afterKill(t, path, j, func(next *Journal) {
 		want := []string{
 			"http://a.test/a_3 keys_check: its end was not seen: zonedeck was ended meanwhile", "http://a.test/a_2 fetch: ok",
 			"http://a.test/a_1 fetch: may have been sent; its end was not seen: zonedeck was ended meanwhile",
@@ -139,7 +147,7 @@ func TestACallThatAKilledProcessHadUnderWaySaysSoInItsOwnLine(t *testing.T) {
 		if err != nil || len(list) != 2 {
 			t.Errorf("by an agent, with a word: %+v, %v", list, err)
 		}
-	}
+	})
 }
 
 // A process may be killed between the line of a call and the end of its flight, and while it tells of another's.
@@ -162,23 +170,13 @@ func TestACallWhoseLineIsThereIsNotToldOfAgain(t *testing.T) {
 	if err := j.flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	file := j.flights.file.Name()
-	flown, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	killed(t, j)
-	for range 2 { // the second time as if the file had stayed
-		if err := os.WriteFile(file, flown, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		next := openTest(t, path)
+	afterKill(t, path, j, func(next *Journal) {
 		got := lines(t, next)
 		slices.Sort(got)
 		if want := []string{"http://a.test/kept ", "http://a.test/open " + maySent + unseenEnd, "http://user:xxxxx@a.test/cancelled ended without a result"}; !slices.Equal(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}
-	}
+	})
 }
 
 func TestALineThatIsCutTakesNoOtherWithIt(t *testing.T) {
