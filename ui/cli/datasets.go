@@ -181,13 +181,13 @@ func newCollectorJSON(c model.Collector) collectorJSON {
 }
 
 // sayOrigin says where a list is from, and why it is not newer.
-func (t *task) sayOrigin(l catalogue.Listing, key string) {
+func (t *task) sayOrigin(l catalogue.Listing) {
 	t.app.say("zonedeck: %s", l.Origin(t.Now()))
 	if l.Problem != "" {
 		t.app.say("zonedeck: the service's list: %s", sanitizeLine(l.Problem))
 	}
 	if call := (*exchange.CallError)(nil); errors.As(l.Err, &call) {
-		t.sayFault(model.JobFault{Diagnosis: call.Diagnosis, At: t.Now()}, cmp.Or(key, t.CurrentProfile().Key))
+		t.sayFault(model.JobFault{Diagnosis: call.Diagnosis, At: t.Now()}, t.keyName())
 	}
 }
 
@@ -196,7 +196,7 @@ func (t *task) listCollectors(ctx context.Context, f catalogueFlags, words strin
 	if err != nil {
 		return jobError(ctx, err)
 	}
-	t.sayOrigin(l, f.key)
+	t.sayOrigin(l)
 	if l.Skipped > 0 {
 		t.app.say("zonedeck: left out, because no identifier of it could be used: %s", text.Counted(l.Skipped, "data set"))
 	}
@@ -249,7 +249,7 @@ func (t *task) showCollector(ctx context.Context, f catalogueFlags, name string)
 	if err != nil {
 		return jobError(ctx, err)
 	}
-	t.sayOrigin(l, f.key)
+	t.sayOrigin(l)
 	if f.json {
 		return t.app.printJSON(struct {
 			SchemaVersion int `json:"schema_version"`

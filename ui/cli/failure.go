@@ -64,7 +64,7 @@ func (t *task) explain(ctx context.Context, err error) error {
 		return err
 	}
 	fault := model.JobFault{Diagnosis: call.Diagnosis, At: t.Now()}
-	t.sayFault(fault, t.CurrentProfile().Key)
+	t.sayFault(fault, t.keyName())
 	if !t.app.json {
 		return err
 	}

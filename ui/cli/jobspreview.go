@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -69,7 +68,7 @@ func (t *task) noPreview(ctx context.Context, r model.TriggerRequest, err error,
 	}
 	if call := (*exchange.CallError)(nil); errors.As(err, &call) {
 		fault := model.JobFault{Diagnosis: call.Diagnosis, At: t.Now()}
-		t.sayFault(fault, cmp.Or(r.Key, t.CurrentProfile().Key))
+		t.sayFault(fault, t.keyName())
 		verdict := newFaultJSON(fault)
 		out.Status, out.Diagnosis = call.Status, &verdict
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -12,7 +13,11 @@ import (
 type task struct {
 	*session.Session
 	app *app
+	key string // --key, or ""
 }
+
+// keyName is the key that the service is asked with: the one that was named, or the profile's.
+func (t *task) keyName() string { return cmp.Or(t.key, t.CurrentProfile().Key) }
 
 // needs are a command's requirements.
 type needs struct {
@@ -49,7 +54,7 @@ func (a *app) withSession(ctx context.Context, n needs, f func(*task) error) err
 	if s.Base.Local && !n.none && a.Getenv(session.EnvKey) != "" {
 		a.say("zonedeck: %s is not used: profile %q is the embedded emulator, which uses only its demo keys", session.EnvKey, s.Base.Name)
 	}
-	t := &task{s, a}
+	t := &task{s, a, n.key}
 	err = t.explain(ctx, f(t))
 	if cerr := s.Close(ctx); cerr != nil {
 		a.warn("%s", oneLine(cerr))
