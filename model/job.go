@@ -138,11 +138,13 @@ func (j Job) LackingWords() string {
 	if j.Lacking() == 0 {
 		return ""
 	}
-	came := "1 row"
-	if n := j.Rows.Returned; n != 1 {
-		came = fmt.Sprintf("%d rows", n)
+	counted := func(n int, what string) string {
+		if n == 1 {
+			return "1 " + what
+		}
+		return fmt.Sprintf("%d %ss", n, what)
 	}
-	return fmt.Sprintf("the service counted %d records, and %s came: the answer may have been cut", j.Records, came)
+	return fmt.Sprintf("the service counted %s, and %s came: the answer may have been cut", counted(j.Records, "record"), counted(j.Rows.Returned, "row"))
 }
 
 // Rejected are the bad rows of its source; the zero value where there were none, or that is not known.
