@@ -107,13 +107,13 @@ func (noListError) Unwrap() error   { return fs.ErrNotExist }
 // savedLists says which lists there are.
 func (s *Session) savedLists() string {
 	const most = 12
-	files, _ := filepath.Glob(filepath.Join(s.Paths.ListsDir(), "*.ndjson")) // a folder that is not there has none
+	files, _ := fs.Glob(os.DirFS(s.Paths.ListsDir()), "*.ndjson") // a folder that is not there has none
 	if len(files) == 0 {
 		return "none is saved in " + s.Paths.ListsDir()
 	}
 	names := make([]string, 0, most+1)
 	for _, file := range files[:min(len(files), most)] {
-		names = append(names, strings.TrimSuffix(filepath.Base(file), ".ndjson"))
+		names = append(names, strings.TrimSuffix(file, ".ndjson"))
 	}
 	if more := len(files) - most; more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))

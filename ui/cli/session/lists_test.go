@@ -15,7 +15,7 @@ import (
 )
 
 func TestASavedListIsReadAsItWasSaved(t *testing.T) {
-	s := &Session{Paths: profile.Paths{Data: t.TempDir()}}
+	s := &Session{Paths: profile.Paths{Data: filepath.Join(t.TempDir(), "[old]")}} // which is no pattern
 	if err := s.SaveList("mine", []model.JobInput{{URL: "http://lab.test/1"}, {Extra: map[string]string{"keyword": `"a"`}}}); err != nil {
 		t.Fatal(err)
 	}
