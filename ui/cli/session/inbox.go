@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -238,8 +239,9 @@ const (
 // removeOld removes the copies that were not written to since a time. What cannot be removed stays
 // until the next one is made.
 func removeOld(dir string, before time.Time) {
-	found, _ := filepath.Glob(filepath.Join(dir, copyPrefix+"*"))
-	for _, file := range found {
+	found, _ := fs.Glob(os.DirFS(dir), copyPrefix+"*")
+	for _, name := range found {
+		file := filepath.Join(dir, name)
 		if info, err := os.Lstat(file); err == nil && info.Mode().IsRegular() && info.ModTime().Before(before) {
 			_ = os.Remove(file)
 		}
