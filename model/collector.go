@@ -206,8 +206,8 @@ func (s JobSettings) CallsInboxAlone() bool {
 	return s.Notify+s.Endpoint != "" && (s.Notify == "" || s.Notify == HookInbox) && (s.Endpoint == "" || s.Endpoint == HookInbox)
 }
 
-// First is the name of the first setting but the bound of all records that is given, "" for none.
-func (s JobSettings) First() string {
+// FirstGiven is the name of the first setting that is given, "" for none. The limit on all records does not count.
+func (s JobSettings) FirstGiven() string {
 	for _, setting := range []struct {
 		name  string
 		given bool

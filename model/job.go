@@ -93,8 +93,8 @@ func (s JobState) Final() bool {
 // HasResult reports whether the service has a result to download.
 func (s JobState) HasResult() bool { return s == JobReady || s == JobDownloaded }
 
-// JobAsked is what of a job's settings bounds its records, see JobSettings, what of its source was
-// not sent, and where it was sent.
+// JobAsked is the part of a job's settings that bounds its records (see JobSettings), the rows of its source that
+// were not sent, and where it was sent.
 type JobAsked struct {
 	Discover string      `json:"discover,omitempty"`
 	PerInput int         `json:"per_input,omitempty"`

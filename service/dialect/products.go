@@ -162,7 +162,7 @@ func (d Dialect) ProductBody(r model.TriggerRequest) (body []byte, ok bool, err 
 	if len(r.Inputs) != 1 {
 		return nil, true, model.BadField("inputs", "%s takes one input for a job, and there are %d: launch a job for each", p.collector.ID, len(r.Inputs))
 	}
-	if setting := r.Settings.First(); setting != "" {
+	if setting := r.Settings.FirstGiven(); setting != "" {
 		return nil, true, model.BadField(setting, "%s takes no discovery, limit for each input, notification or delivery, as far as public sources show", p.collector.ID)
 	}
 	in := map[string]json.RawMessage{}

@@ -212,8 +212,8 @@ func (m *Monitor) standing(ctx context.Context, store *Store, r Run, contracts f
 	}
 	contract, wrong := contracts.of(r.Kind, r.Name, m.named(r.Kind, r.Name))
 	s := Standing{Run: r, Verdict: Judge(r, earlier, contract), Accepted: accepted, Left: left(r, contract)}
-	if unasked := unasked(r, earlier, contract); len(unasked) > 0 {
-		s.Verdict.State, s.Verdict.Findings = Drift, append(unasked, s.Verdict.Findings...)
+	if lasting := unasked(r, earlier, contract); len(lasting) > 0 {
+		s.Verdict.State, s.Verdict.Findings = Drift, append(lasting, s.Verdict.Findings...)
 	}
 	if accepted.Seq > 0 && accepted.RunSeq == r.Seq {
 		s.Verdict.Accepted = true

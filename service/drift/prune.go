@@ -9,7 +9,8 @@ import (
 	"zonedeck/service/database"
 )
 
-// heldFields is for how many fields of a page runs are kept beyond the newest ones: those that were asked for last.
+// heldFields is how many fields of a page have runs kept for them beyond the newest ones: the fields that were asked for
+// last.
 const heldFields = 50
 
 // ranked gives each run its place, the smaller the more it is needed: 0 for the newest of its collector, ?3 for one that no

@@ -2,9 +2,9 @@ package drift
 
 import "slices"
 
-// unasked is what stays drift of a page although its newest fetch did not ask for it: of each other field what the newest
-// run that did was found to be. A field that never matched is left out: whoever tries selectors has changed nothing. So is
-// what a contract asked for that does not any more.
+// unasked is the drift of a page that lasts because its newest fetch did not ask for the field: what was found in the
+// newest run that did. It leaves out a field that never matched, because someone who tries selectors has changed nothing,
+// and a field that the contract no longer asks for.
 func unasked(r Run, earlier []Run, c *Contract) (out []Finding) {
 	if r.Form != FormPage || r.Useful == 0 {
 		return nil

@@ -26,7 +26,7 @@ func newFaultJSON(f model.JobFault) faultJSON {
 	return out
 }
 
-// failureJSON is a call of the service that failed, of a command that has nothing else to print
+// failureJSON is a failed call of a command that has nothing else to print
 // (docs/schema/failure.json).
 type failureJSON struct {
 	SchemaVersion int       `json:"schema_version"`
@@ -46,7 +46,7 @@ func (t *task) sayFault(f model.JobFault, key string) {
 	}
 }
 
-// told is an error about a call that failed of which the command has said and printed everything else.
+// told marks an error about a call that failed: the command has already said and printed everything else about it.
 func told(err error) error {
 	var e *exitError
 	if !errors.As(err, &e) {
@@ -55,8 +55,7 @@ func told(err error) error {
 	return &exitError{code: e.code, cause: e.cause, told: true}
 }
 
-// explain says why the call failed with which a command ends, and prints that with --json, unless the command did
-// so itself.
+// explain says why a command's last call failed, and prints it with --json, unless the command did so itself.
 func (t *task) explain(ctx context.Context, err error) error {
 	var call *exchange.CallError
 	var e *exitError

@@ -108,7 +108,7 @@ func (s *Session) permitChoice(ctx context.Context, d account.Draft) error {
 	return nil
 }
 
-// reasons are what was done with which ADMIN keys for a reason that is in the journal, and the keys that copies in rehearsals stand for.
+// reasons are the uses of ADMIN keys whose reason is in the journal, and the keys that copies in rehearsals stand for.
 type reasons struct {
 	mu       sync.Mutex
 	recorded map[string]bool

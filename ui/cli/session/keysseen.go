@@ -83,8 +83,8 @@ func (s *Session) keysSeen(ctx context.Context, used map[radius.KeyID]journal.Ke
 	return s.journal.PutKeyValues(context.WithoutCancel(ctx), freshValues)
 }
 
-// datesOf are the dates of the key of a name that has a value now. named are those that are known by the name alone:
-// they are this key's where the name never had another value. kept says that the history has them so.
+// datesOf are the dates of the key that has a name and a value now. named are the dates that are known by the name
+// alone: they count if the name never had another value. kept says that the history already has the result.
 func datesOf(id radius.KeyID, fingerprint string, named journal.KeyUse, values []journal.KeyValue, now time.Time) (u journal.KeyUse, kept bool) {
 	other := false
 	for _, v := range values {
@@ -107,7 +107,8 @@ func datesOf(id radius.KeyID, fingerprint string, named journal.KeyUse, values [
 	return u, u.Seen.Equal(seen)
 }
 
-// keyRecorded writes that a key came into the inventory, with a profile, into the timeline, and when its value was seen.
+// keyRecorded writes into the timeline that a key came into the inventory with a profile, and keeps when its value was
+// seen.
 func (s *Session) keyRecorded(ctx context.Context, profile string, k model.Key, text string) {
 	s.putKeyEventOf(ctx, profile, k.Name, journal.EventRecorded, text)
 	if s.journal == nil || k.Fingerprint == "" {

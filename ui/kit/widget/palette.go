@@ -29,7 +29,7 @@ type Finder struct {
 	// Free picks what is typed where no choice has all of its words; nil for a finder that
 	// takes choices alone.
 	Free func(typed string) tea.Cmd
-	// Anew asks for the choices again, by ctrl+r; nil for a finder that nobody has to ask for them.
+	// Anew asks for the choices again, by ctrl+r; nil if there is nothing to ask.
 	Anew func() tea.Cmd
 	// Foot is a line below the choices: what there is to say of all of them; "" for none.
 	Foot string
