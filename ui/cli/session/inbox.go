@@ -218,7 +218,7 @@ func (h *hookStore) copyOf(d model.Delivery) (string, error) {
 		return "", fmt.Errorf("copy the body for the editor: %w", err)
 	}
 	dir := h.Paths.InboxDir()
-	removeOld(dir, h.Now().Add(-copyAge))
+	h.removeOld()
 	f, err := os.CreateTemp(dir, copyPrefix+"*")
 	if err != nil {
 		return "", fmt.Errorf("copy the body for the editor: %w", err)
@@ -236,9 +236,10 @@ const (
 	copyAge    = 24 * time.Hour
 )
 
-// removeOld removes the copies that were not written to since a time. What cannot be removed stays
-// until the next one is made.
-func removeOld(dir string, before time.Time) {
+// removeOld removes the copies that were not written to for copyAge. What cannot be removed stays until the next one
+// is made.
+func (h *hookStore) removeOld() {
+	dir, before := h.Paths.InboxDir(), h.o.Now().Add(-copyAge)
 	found, _ := fs.Glob(os.DirFS(dir), copyPrefix+"*")
 	for _, name := range found {
 		file := filepath.Join(dir, name)
