@@ -70,6 +70,15 @@ func Command(name string, o Options) string {
 	return command
 }
 
+// With is how a command line for a POSIX shell begins that works with a profile: "zonedeck --profile 'my own'".
+// Without a name it leaves the profile open.
+func With(profile string) string {
+	if profile == "" {
+		return "zonedeck"
+	}
+	return "zonedeck --profile " + word(profile)
+}
+
 // word quotes a word for a POSIX shell where it needs it.
 func word(s string) string {
 	plain := func(r rune) bool {

@@ -15,6 +15,7 @@ import (
 	"zonedeck/service/exchange"
 	"zonedeck/service/jobs"
 	"zonedeck/service/profile"
+	"zonedeck/service/snippet"
 	"zonedeck/ui/kit/text"
 )
 
@@ -212,7 +213,7 @@ func (t *task) wayOn(j model.Job) string {
 // jobs is the beginning of a command about a job. It names the job's profile, unless a command without --profile uses it.
 func (t *task) jobs(j model.Job) string {
 	if known, _ := t.Configured(); j.Profile != t.ByDefault() && slices.ContainsFunc(known, func(p profile.Profile) bool { return p.Name == j.Profile }) {
-		return "zonedeck --profile " + j.Profile + " jobs"
+		return snippet.With(j.Profile) + " jobs"
 	}
 	return "zonedeck jobs"
 }

@@ -15,6 +15,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/dialect"
 	"zonedeck/service/profile"
+	"zonedeck/service/snippet"
 	"zonedeck/ui/cli/session"
 	"zonedeck/ui/mcp"
 )
@@ -185,7 +186,7 @@ func (a *app) sayUnpriced(p profile.Profile, allowed []string) {
 	}
 	measure := ""
 	if d, err := dialect.Find(p.Dialect); err == nil && d.ShowsCosts() {
-		measure = fmt.Sprintf("measure it by a FINANCE or ADMIN key with 'zonedeck --profile %s zones rates --save --key NAME', ", p.Name)
+		measure = fmt.Sprintf("measure it by a FINANCE or ADMIN key with '%s zones rates --save --key NAME', ", snippet.With(p.Name))
 	}
 	a.say("zonedeck: profile %s has no rate for %s: under --max-cost, fetches by such a zone are refused. Write its rate_per_1000 or rate_per_gb into the config file, %sor start with --allow-unpriced",
 		p.Name, names, measure)

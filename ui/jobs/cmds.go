@@ -13,6 +13,7 @@ import (
 	service "zonedeck/service/jobs"
 	"zonedeck/service/profile"
 	"zonedeck/service/rows"
+	"zonedeck/service/snippet"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -252,10 +253,11 @@ func (m *Model) openPreview(j model.Job) tea.Cmd {
 
 // command is a command of 'zonedeck jobs' about a job, for a shell with any default profile.
 func command(j model.Job, name string) string {
-	if j.Profile == "" || j.Profile == profile.FlagsName {
-		return "zonedeck jobs " + name + " " + j.ID
+	of := j.Profile
+	if of == profile.FlagsName {
+		of = ""
 	}
-	return "zonedeck --profile " + j.Profile + " jobs " + name + " " + j.ID
+	return snippet.With(of) + " jobs " + name + " " + j.ID
 }
 
 func (m *Model) copyMenu(j model.Job) tea.Cmd {

@@ -97,9 +97,11 @@ func TestAnotherProfileStopsWhatIsFollowed(t *testing.T) {
 }
 
 func TestTheWatchCommandNamesTheProfile(t *testing.T) {
-	f := &fakeLedger{left: true, jobs: []model.Job{{ID: "job-1", Snapshot: "sd_1", Profile: "beta", Dataset: "gd_products", State: model.JobRunning}}}
-	flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
-		s.Press("y")
-		s.Expect("zonedeck --profile beta jobs watch job-1")
-	})
+	for profile, want := range map[string]string{"beta": "zonedeck --profile beta jobs watch job-1", "a b": "zonedeck --profile 'a b' jobs watch"} {
+		f := &fakeLedger{left: true, jobs: []model.Job{{ID: "job-1", Snapshot: "sd_1", Profile: profile, Dataset: "gd_products", State: model.JobRunning}}}
+		flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
+			s.Press("y")
+			s.Expect(want)
+		})
+	}
 }

@@ -19,6 +19,7 @@ import (
 	"zonedeck/service/radius"
 	"zonedeck/service/rehearsal"
 	"zonedeck/service/rotate"
+	"zonedeck/service/snippet"
 )
 
 // Rotator drives the rotations of keys. Each look searches the folders that folders returns for files that
@@ -133,11 +134,7 @@ func (e *RotatingError) Error() string {
 
 // GoOnWith is the command that goes on with the rotation of a key.
 func GoOnWith(p keystore.RotationPlan) string {
-	command := "zonedeck "
-	if p.Profile != "" {
-		command += "--profile " + p.Profile + " "
-	}
-	command += "keys rotate " + p.Key
+	command := snippet.With(p.Profile) + " keys rotate " + p.Key
 	if p.Method == keystore.RotateByRefresh {
 		command += " --refresh"
 	}
