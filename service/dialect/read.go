@@ -10,8 +10,12 @@ import (
 	"zonedeck/model"
 )
 
-// MaxRetryAfter caps what an answer may ask the client to wait.
-const MaxRetryAfter = 5 * time.Minute
+// The bounds of Retry-After. MaxRetryAfter caps what is read of an answer, and shown. MaxWait caps how long the program
+// waits by itself before it asks again, whatever the answer says.
+const (
+	MaxRetryAfter = 24 * time.Hour
+	MaxWait       = 5 * time.Minute
+)
 
 // Reading is what the headers of an answer say, in terms of the domain.
 type Reading struct {
@@ -157,7 +161,7 @@ func exit(s string) string {
 	return s
 }
 
-// RetryAfter reads seconds or an HTTP date in Retry-After.
+// RetryAfter reads seconds or an HTTP date in Retry-After, up to MaxRetryAfter.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	s := strings.TrimSpace(h.Get(headRetry))
 	var d time.Duration

@@ -23,10 +23,10 @@ const DefaultRetries = 3
 
 // Backoff is the wait before attempt n+1: exactly the documented delays of service.md
 // 8, and the last of them after the third. asked is the wait that the answer asked
-// for, already capped by the dialect; it takes precedence.
+// for; it takes precedence, up to dialect.MaxWait.
 func Backoff(n int, asked time.Duration) time.Duration {
 	if asked > 0 {
-		return asked
+		return min(asked, dialect.MaxWait)
 	}
 	delays := [...]time.Duration{1000 * time.Millisecond, 3000 * time.Millisecond, 5000 * time.Millisecond}
 	return delays[min(max(n, 1), len(delays))-1]

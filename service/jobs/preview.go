@@ -130,7 +130,7 @@ func (c *previewCall) run(ctx context.Context, path string, body []byte) (out di
 			failed, after = failed+1, fault.After
 		}
 		now := c.rn.cfg.Now()
-		wait := max(cadence.Wait(now.Sub(c.began), -1, -1, 1), after)
+		wait := max(cadence.Wait(now.Sub(c.began), -1, -1, 1), min(after, dialect.MaxWait))
 		if fault != nil && now.Add(wait).Sub(c.began) >= previewTimeout {
 			return out, fault
 		}

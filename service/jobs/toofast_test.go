@@ -3,10 +3,12 @@ package jobs
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"zonedeck/model"
 	"zonedeck/service/exchange"
@@ -46,6 +48,23 @@ func TestAnAnswerOf429SaysWhatManyOfThemComeTo(t *testing.T) {
 	}
 	if got := notes(held.Fault.Diagnosis); !slices.Equal(got, want(0)[1:]) {
 		t.Errorf("held back: %q", got)
+	}
+}
+
+// What is shown is what the answer asks for, also where the program itself would ask again earlier.
+func TestALongWaitThatATriggerIsAskedForIsShownAsItIs(t *testing.T) {
+	j, _ := withLedger(t)
+	cl := newRunner(t, servicetest.API(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "900")
+		w.WriteHeader(http.StatusTooManyRequests)
+	}), j)
+	job, err := cl.Trigger(t.Context(), trigger("http://lab.test/1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, ok := job.Fault.RetryAt()
+	if d := job.Fault.Diagnosis; !ok || at.Sub(job.Fault.At) != 15*time.Minute || !strings.HasSuffix(d.Summary, "asks to wait 15m0s.") {
+		t.Errorf("%v after the answer, %v: %s", at.Sub(job.Fault.At), ok, d.Summary)
 	}
 }
 

@@ -77,7 +77,7 @@ func (rn *Runner) undecided(job model.Job, cadence dialect.Cadence) bool {
 // nothing: it may come from a replica or a gateway. After cadence.Unknown the service's own words are
 // believed (see decide). A 404 in other words says nothing about the job, which is then not asked for any more.
 func (rn *Runner) unknown(ctx context.Context, call jobCall, cadence dialect.Cadence, fault *exchange.CallError) (job model.Job, again time.Duration, err error) {
-	job, again = call.job, max(rn.wait(cadence, call.job), fault.After)
+	job, again = call.job, max(rn.wait(cadence, call.job), min(fault.After, dialect.MaxWait))
 	own := fault.Diagnosis.Rule == model.RuleJobUnknown
 	if !own {
 		fault.Diagnosis = model.JobUnknown(fault.Diagnosis, false)

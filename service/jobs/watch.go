@@ -388,7 +388,7 @@ func (rn *Runner) askOnce(ctx context.Context, call jobCall, cadence dialect.Cad
 		if job.State.Final() {
 			return job, 0, nil
 		}
-		return job, max(rn.wait(cadence, job), progress.After), nil
+		return job, max(rn.wait(cadence, job), min(progress.After, dialect.MaxWait)), nil
 	case !errors.As(err, &fault):
 		return job, 0, err // ctx ended
 	case fault.Status == http.StatusNotFound && rn.cfg.Now().Sub(job.Accepted) < cadence.New:
@@ -415,7 +415,7 @@ func (rn *Runner) askOnce(ctx context.Context, call jobCall, cadence dialect.Cad
 	default:
 		job = rn.failed(ctx, job, model.CallProgress, err)
 		w.tell(job, err)
-		return job, max(rn.wait(cadence, job), fault.After), nil
+		return job, max(rn.wait(cadence, job), min(fault.After, dialect.MaxWait)), nil
 	}
 }
 
