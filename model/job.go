@@ -264,6 +264,16 @@ func JobCanceledFault(says string) JobFault {
 // RuleJobCanceled is the rule of JobCanceledFault.
 const RuleJobCanceled = "job_canceled"
 
+// TriggerUnseen is the verdict on a trigger whose answer nobody saw, because the process that sent it ended meanwhile.
+func TriggerUnseen(at time.Time) JobFault {
+	return JobFault{Call: CallTrigger, At: at, Diagnosis: Diagnosis{
+		Class: ClassOutside, Cause: CauseUnrecognised, Rule: "trigger_unseen",
+		Summary:  "zonedeck ended before it saw an answer.",
+		Evidence: []Evidence{{Kind: "note", Text: "the process that sent the request no longer runs, and it recorded no answer"}},
+		Steps:    []Step{begunAlready(CallTrigger)},
+	}}
+}
+
 // NoIdentifier is the verdict on a success that names neither the job nor the preview that the call was to begin.
 func NoIdentifier(call JobCall, status int) Diagnosis {
 	what := "job"

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -182,7 +183,8 @@ func TestAKillInTheMiddleOfATriggerLeavesOnePostAndAJobThatMayHaveStarted(t *tes
 		t.Fatalf("%v, %q", err, notice)
 	}
 	defer j.Close()
-	c := newRunner(t, p, func(o *Config) { o.Ledger = j })
+	history, _ := servicetest.Journal(t)
+	c := newRunner(t, p, func(o *Config) { o.Ledger, o.Journal = j, history })
 	if settled, err := c.Recover(t.Context()); err != nil || len(settled) != 0 {
 		t.Fatalf("a job of a process that is alive was settled: %+v, %v", settled, err)
 	}
@@ -190,6 +192,18 @@ func TestAKillInTheMiddleOfATriggerLeavesOnePostAndAJobThatMayHaveStarted(t *tes
 	settled, err := c.Recover(t.Context())
 	if err != nil || len(settled) != 1 || settled[0].State != model.JobMayHave || settled[0].Dataset != "gd_x" {
 		t.Fatalf("%+v, %v", settled, err)
+	}
+	if fault := settled[0].Fault; !reflect.DeepEqual(fault, model.TriggerUnseen(fault.At)) || fault.At.IsZero() {
+		t.Errorf("the verdict on it: %+v", fault)
+	}
+	lines, err := history.Activity(t.Context(), model.ActivityFilter{Kind: model.ActivityJob})
+	if err != nil || len(lines) != 1 {
+		t.Fatalf("%+v, %v", lines, err)
+	}
+	const told = "job-1 gd_x, 1 input: may have started: the console ended while the request was on its way; it is not sent again by itself" +
+		" · next: look for the job in the service's list before you launch it again: it may have started"
+	if lines[0].Text != told || lines[0].Class != model.ClassOutside {
+		t.Errorf("%s: %s", lines[0].Class, lines[0].Text)
 	}
 	if again, err := c.Recover(t.Context()); err != nil || len(again) != 0 {
 		t.Errorf("settled twice: %+v, %v", again, err)

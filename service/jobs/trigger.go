@@ -117,7 +117,7 @@ func (rn *Runner) Recover(ctx context.Context) ([]model.Job, error) {
 	}
 	settled, err := rn.cfg.Ledger.Recover(ctx)
 	for _, job := range settled {
-		rn.tell(ctx, job, joinText(job.State.Label(), job.Detail))
+		rn.tell(ctx, job, triggered(job, job.Detail))
 	}
 	return settled, err
 }
@@ -292,22 +292,23 @@ type verdict struct {
 // apply writes the verdict into the ledger's row.
 func (v verdict) apply(job *model.Job) (note, error) {
 	job.State, job.Snapshot, job.Status, job.Detail = v.state, v.snapshot, v.status, v.detail
-	step, todo := v.detail, ""
+	step := v.detail
 	if v.state == model.JobAccepted {
 		job.Accepted = v.at
 		step = "snapshot " + v.snapshot
 	} else {
 		job.Fault = model.JobFault{Call: model.CallTrigger, Diagnosis: v.fault, At: v.at}
-		todo = v.fault.Next()
 	}
+	return note{step: step, activity: triggered(*job, step)}, nil
+}
+
+// triggered is a trigger's line in the timeline: which job it was, what became of it, and what to do next.
+func triggered(job model.Job, step string) string {
 	inputs := "inputs"
 	if job.Inputs == 1 {
 		inputs = "input"
 	}
-	return note{
-		step:     step,
-		activity: fmt.Sprintf("%s %s, %d %s: %s", job.ID, job.Dataset, job.Inputs, inputs, joinText(v.state.Label(), step)) + todo,
-	}, nil
+	return fmt.Sprintf("%s %s, %d %s: %s", job.ID, job.Dataset, job.Inputs, inputs, joinText(job.State.Label(), step)) + job.Fault.Diagnosis.Next()
 }
 
 // send makes the one POST.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"zonedeck/model"
 	"zonedeck/service/database"
@@ -46,7 +47,7 @@ func (l *Ledger) Recover(ctx context.Context) ([]model.Job, error) {
 				accept(job, e)
 				return acceptedText(e), nil
 			}
-			return settle(job)
+			return settle(job, l.now())
 		})
 		if errors.Is(err, errSettled) {
 			continue // another process was quicker
@@ -61,7 +62,7 @@ func (l *Ledger) Recover(ctx context.Context) ([]model.Job, error) {
 
 var errSettled = errors.New("settled already")
 
-func settle(job *model.Job) (string, error) {
+func settle(job *model.Job, now time.Time) (string, error) {
 	switch job.State {
 	case model.JobIntent:
 		job.State = model.JobNotSent
@@ -69,6 +70,7 @@ func settle(job *model.Job) (string, error) {
 	case model.JobSending:
 		job.State = model.JobMayHave
 		job.Detail = "the console ended while the request was on its way; it is not sent again by itself"
+		job.Fault = model.TriggerUnseen(now)
 	default:
 		return "", errSettled
 	}

@@ -89,12 +89,12 @@ func progressLine(j model.Job, w int) string {
 func advice(j model.Job) []string {
 	switch j.State {
 	case model.JobMayHave:
-		why := "The connection broke after the request was sent"
+		why := "The service may have started (and bill) this job."
 		if j.Status > 0 {
-			why = "What answered is not known to be a refusal by the service itself"
+			why = "What answered is not known to be a refusal by the service itself, so the service may have started (and bill) this job."
 		}
 		return []string{
-			why + ", so the service may have started (and bill) this job.",
+			why,
 			"It is never resent automatically. s looks for it in the service's list of jobs and takes it from there; only if it is not there, launch the same inputs again with a.",
 		}
 	case model.JobNotSent:

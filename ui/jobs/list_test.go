@@ -88,6 +88,18 @@ func TestAJobThatMayHaveStartedPromisesNoWebhook(t *testing.T) {
 	})
 }
 
+// Nobody saw a connection break where the process was killed.
+func TestAJobOfAKilledProcessHasItsVerdict(t *testing.T) {
+	j := readyJob()
+	j.State, j.Snapshot, j.Detail, j.Fault = model.JobMayHave, "", "the console ended while the request was on its way", model.TriggerUnseen(j.Created)
+	flow(t, &fakeLedger{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
+		s.Expect("unrecognised (trigger): zonedeck ended", "evidence  the process that sent the request", "do next   [s] look for the job")
+		if strings.Contains(s.Screen(), "broke") {
+			t.Errorf("it speaks of a connection that broke:\n%s", s.Screen())
+		}
+	})
+}
+
 func TestThePathOfADownloadIsShownInFullAboveTheSteps(t *testing.T) {
 	j := readyJob()
 	j.Steps = []model.JobStep{{State: model.JobReady, Text: "the last step"}}

@@ -28,6 +28,7 @@ import (
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/alert"
 	"zonedeck/ui/kit/body/picture"
+	"zonedeck/ui/kit/text"
 	"zonedeck/ui/proxy"
 	"zonedeck/ui/rehearse"
 	"zonedeck/ui/sandbox"
@@ -224,7 +225,7 @@ func (c *Console) tellNotices() tea.Cmd {
 		if open == 0 {
 			return nil
 		}
-		return kit.Toast{Kind: kit.ToastError, Text: fmt.Sprintf("%d jobs may have started when the last console ended: look at them in Jobs before you launch them again", open)}
+		return kit.Toast{Kind: kit.ToastError, Text: text.Counted(open, "job") + " may have started when an earlier zonedeck was ended: look in Jobs before you launch the same inputs again"}
 	})...)
 }
 
