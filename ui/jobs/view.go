@@ -125,7 +125,7 @@ func (m *Model) detailLines(j model.Job, w int) []string {
 	if j.GivenUp() && !m.work.followed[j.ID].On {
 		out = append(out, widget.Wrapped(t.Warn, "It is not asked for any more: f asks again.", w)...)
 	}
-	if !j.State.Final() && j.State != model.JobMayHave || j.State.HasResult() {
+	if hasProgress(j) {
 		out = append(out, progressLine(j, w))
 	}
 	out = append(out, m.downloadLines(j, w)...)
@@ -231,7 +231,7 @@ func (m *Model) rowLines(r model.JobRows, w int) []string {
 		line += fmt.Sprintf(" · %d empty", r.Empty)
 	}
 	if r.Billed >= 0 {
-		line += fmt.Sprintf(" · %d billed", r.Billed)
+		line += fmt.Sprintf(" · %d billed (%s)", r.Billed, model.CostWords(r.Cost, r.Priced))
 	}
 	out := widget.Wrapped(kit.Ink{}, line, w)
 	for _, e := range r.Errors {
@@ -272,11 +272,16 @@ func (m *Model) notes(j model.Job, w int) []string {
 	}
 }
 
-// costWords are what a job has cost, as far as that can be said.
-func costWords(j model.Job) string {
+// hasProgress reports whether a job has a line of progress, which names its inputs.
+func hasProgress(j model.Job) bool {
+	return !j.State.Final() && j.State != model.JobMayHave || j.State.HasResult()
+}
+
+// noCostWords say why it is not known what a job has cost, where rowLines do not say what it has.
+func noCostWords(j model.Job) string {
 	switch {
 	case j.Rows.Counted && j.Rows.Billed >= 0:
-		return model.CostWords(j.Rows.Cost, j.Rows.Priced)
+		return ""
 	case j.Rows.Counted:
 		return "not known: the dialect does not show which rows are billed"
 	case j.State.HasResult():
@@ -294,11 +299,14 @@ func (m *Model) facts(j model.Job, w int) []string {
 			out = append(out, widget.Fact(m.deps.Theme, name, value, w)...)
 		}
 	}
+	if !hasProgress(j) {
+		add("inputs", strconv.Itoa(j.Inputs))
+	}
 	add("snapshot", j.Snapshot)
 	add("repeats", j.Repeats)
 	add("profile", j.Profile)
 	add("key", j.KeyName)
 	add("created", widget.When(m.session, j.Profile, j.Created, m.deps.Now()))
-	add("cost", costWords(j))
+	add("cost", noCostWords(j))
 	return out
 }
