@@ -34,7 +34,7 @@ func (r Rate) String() string {
 // Cost is what requests and the bytes of their bodies cost, in dollars; false when
 // unpriced. What a service charges for headers and for its own tries is not in it.
 func (r Rate) Cost(requests, bytes float64) (float64, bool) {
-	return requests/1000*r.Per1000 + bytes/1e9*r.PerGB, r.Priced()
+	return requests*r.Per1000/1000 + bytes*r.PerGB/1e9, r.Priced()
 }
 
 // Dollars is an amount for a screen: "$1.50", and "<$0.01" for less than a cent.

@@ -1,6 +1,7 @@
 package model_test
 
 import (
+	"fmt"
 	"testing"
 
 	"zonedeck/model"
@@ -53,4 +54,11 @@ func TestASpendSaysWhatItDoesNotKnow(t *testing.T) {
 	s = model.Spend{}
 	s.Add(0.00001, true)
 	say("<$0.0001")
+}
+
+// A cost is printed as JSON has it: three records at $1.50 a thousand are 0.0045, and not 0.0045000000000000005.
+func TestACostHasNoNoiseOfItsRate(t *testing.T) {
+	if got, _ := (model.Rate{Per1000: 1.5}).Cost(3, 0); fmt.Sprint(got) != "0.0045" {
+		t.Errorf("%v", got)
+	}
 }
