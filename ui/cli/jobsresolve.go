@@ -158,7 +158,7 @@ func onlyFit(job model.Job, found []jobs.Candidate, command string) (one jobs.Ca
 	case len(found) > 0 && found[0].Unseen:
 		return one, fmt.Errorf("no job that was seen in the service's list has its %s, and not every job of that time could be looked at", inputs)
 	}
-	return one, errors.New("no job of the service's list fits")
+	return one, fmt.Errorf("no job of the service's list fits; 'zonedeck jobs resolve %s --not-started' says that it did not start", job.ID)
 }
 
 // begun says when a job of the service's list began.

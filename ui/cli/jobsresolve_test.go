@@ -42,8 +42,8 @@ func TestOnlyAJobWithoutADoubtIsFound(t *testing.T) {
 			"2 jobs of the service's list have its 2 inputs: sd_1 (begun 0s after the POST; " + cut + "), sd_2 (begun 0s after the POST; it can be job-2 as well); " + adopt,
 		},
 		"another beyond what was seen": {[]jobs.Candidate{unseen}, "", "no job that was seen in the service's list has its 2 inputs, and " + cut},
-		"one of other inputs":          {[]jobs.Candidate{candidate("sd_1", 3, "it has 3 inputs and not 2")}, "", "no job of the service's list fits"},
-		"none":                         {nil, "", "no job of the service's list fits"},
+		"one of other inputs":          {[]jobs.Candidate{candidate("sd_1", 3, "it has 3 inputs and not 2")}, "", "no job of the service's list fits; 'zonedeck jobs resolve job-9 --not-started' says that it did not start"},
+		"none":                         {nil, "", "no job of the service's list fits; 'zonedeck jobs resolve job-9 --not-started' says that it did not start"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			one, err := onlyFit(model.Job{ID: "job-9", Inputs: 2}, c.found, "zonedeck --profile second jobs")
