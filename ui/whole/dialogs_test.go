@@ -212,6 +212,11 @@ func jobQuestionScreens(s scripted) []screen {
 		}
 	}
 	lookup := lookupOf("lamps below 20 euros")
+	tooFast := func(h *home) {
+		acme(h)
+		h.write("urls.txt", "https://shop.example/product/1\n")
+		h.run("jobs", "trigger", "gd_too_fast", "--input", filepath.Join(h.dir, "urls.txt"))
+	}
 	// noPreview is the page of a preview that came to nothing.
 	noPreview := func(name, query, says string) screen {
 		return screen{name: name, before: acme, steps: lookupOf(query), after: func(h *home, p *uitest.Whole) {
@@ -264,14 +269,15 @@ func jobQuestionScreens(s scripted) []screen {
 			unread(p)
 			p.WaitFor("too fast: ")
 		}},
-		{name: "jobs/too-fast", before: func(h *home) {
-			acme(h)
-			h.write("urls.txt", "https://shop.example/product/1\n")
-			h.run("jobs", "trigger", "gd_too_fast", "--input", filepath.Join(h.dir, "urls.txt"))
-		}, steps: func(p *uitest.Whole) {
+		{name: "jobs/too-fast", before: tooFast, steps: func(p *uitest.Whole) {
 			acmeReady(p)
 			p.Press("esc", "2")
 			p.WaitFor("too fast (trigger)")
+		}},
+		{name: "activity/job-too-fast", before: tooFast, steps: func(p *uitest.Whole) {
+			acmeReady(p)
+			p.Press("esc", "5")
+			p.WaitFor("gd_too_fast, 1 input: refused", "· job · too fast ·")
 		}},
 		{name: "jobs/candidates", before: lost, steps: settle},
 		{name: "jobs/candidates-unread", before: unlisted, steps: unread},
