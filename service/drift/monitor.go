@@ -106,6 +106,9 @@ type Standing struct {
 	SilentClass model.Class
 	SilentCause model.Cause
 	Since       time.Time // the first of them
+	// Incomplete is the newest job with a downloaded result, if records of that are missing; else empty. Such a
+	// result is no run.
+	Incomplete string
 }
 
 // SilentRuns is how many runs without a useful row make a collector silent.
@@ -164,6 +167,11 @@ func (m *Monitor) List(ctx context.Context, profile string, jobs []model.Job) ([
 			}
 		}
 		out = append(out, s)
+	}
+	for name, job := range incomplete(profile, jobs) {
+		if i := slices.IndexFunc(out, func(s Standing) bool { return s.Run.Kind == Dataset && s.Run.Name == name }); i >= 0 {
+			out[i].Incomplete = job
+		}
 	}
 	for name, silent := range silentJobs(profile, jobs) {
 		i := slices.IndexFunc(out, func(s Standing) bool { return s.Run.Kind == Dataset && s.Run.Name == name })

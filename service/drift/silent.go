@@ -79,10 +79,28 @@ func silentJobs(profile string, jobs []model.Job) map[string]Standing {
 	return out
 }
 
+// incomplete names, for each data set of a profile, the newest job with a downloaded result if records of that are
+// missing. jobs are newest first.
+func incomplete(profile string, jobs []model.Job) map[string]string {
+	out := map[string]string{}
+	for _, j := range jobs {
+		if _, seen := out[j.Dataset]; seen || j.Profile != profile || !j.Rows.Counted {
+			continue
+		}
+		out[j.Dataset] = ""
+		if j.Lacking() > 0 {
+			out[j.Dataset] = j.ID
+		}
+	}
+	return out
+}
+
 // gave says whether a job gave useful rows, and of what class its failure is. One that was forgotten
 // before it was ready gave none; one whose result nobody fetched in time may have had some.
 func gave(j model.Job) (class model.Class, cause model.Cause, useful, known bool) {
 	switch {
+	case j.Rows.Counted && j.Rows.Useful == 0 && j.Lacking() > 0: // a useful row may be among those that did not come
+		return "", "", false, false
 	case j.Rows.Counted:
 		if len(j.Rows.Errors) > 0 {
 			class, cause = j.Rows.Errors[0].Class, j.Rows.Errors[0].Cause

@@ -419,6 +419,29 @@ func TestCollectorsWithoutUsefulRowsStandFirst(t *testing.T) {
 	}
 }
 
+// Of a result that lacks records it is not known what the collector gives: it is no run, and none without useful rows.
+func TestAResultThatLacksRecordsIsSaidAndNotCounted(t *testing.T) {
+	m := monitor(t, openStore(t, DefaultKeep()))
+	result(t, m, "job-1", 9, many(30, whole))
+	cut := model.Job{ID: "job-9", Profile: "p", Dataset: "gd_x", State: model.JobDownloaded, Records: 30, Rows: model.JobRows{Counted: true}, Created: today}
+	other := cut
+	other.Profile = "other"
+	good := model.Job{ID: "job-1", Profile: "p", Dataset: "gd_x", State: model.JobDownloaded, Records: 30, Rows: model.JobRows{Counted: true, Returned: 30, Useful: 30}}
+	for name, c := range map[string]struct {
+		jobs []model.Job
+		want string
+	}{
+		"the newest":    {[]model.Job{cut, cut, cut, good}, "job-9"},
+		"an older one":  {[]model.Job{good, cut}, ""},
+		"another's job": {[]model.Job{other, good}, ""},
+	} {
+		list, err := m.List(t.Context(), "p", c.jobs)
+		if err != nil || len(list) != 1 || list[0].Incomplete != c.want || list[0].Silent != 0 {
+			t.Errorf("%s: %+v, %v", name, list, err)
+		}
+	}
+}
+
 func TestADamagedStoreIsPutAside(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "drift.db")
 	if err := os.WriteFile(path, []byte(strings.Repeat("not a database ", 500)), 0o600); err != nil {

@@ -101,22 +101,26 @@ func (rn *Runner) Download(ctx context.Context, jobID string, to Destination, on
 	kept := p.state.Kept
 	take := func(job *model.Job) {
 		job.File, job.Bytes, job.SHA256, job.Rows = to.File, kept.Bytes, kept.SHA256, kept.Rows
-		job.Rows.FieldsDue = rn.cfg.Coverage != nil && kept.Rows.Counted
+		if !job.State.Final() && kept.Rows.Counted {
+			job.Records = kept.Rows.Useful // the count of its progress is from before its end
+		}
+		lacking := job.Lacking() > 0
+		if lacking { // what did not come may be billed, too
+			job.Rows.Billed, job.Rows.Cost, job.Rows.Priced = -1, 0, false
+		}
+		job.Rows.FieldsDue = rn.cfg.Coverage != nil && kept.Rows.Counted && !lacking
 	}
 	job, err := rn.change(context.WithoutCancel(ctx), call.job.ID, func(job *model.Job) (note, error) {
 		take(job)
 		if job.Fault.Call == model.CallDownload {
 			job.Fault = model.JobFault{}
 		}
-		if !job.State.Final() && kept.Rows.Counted {
-			job.Records = kept.Rows.Useful // the count of its progress is from before its end
-		}
 		if !job.State.Final() || job.State == model.JobReady || job.State == model.JobExpired {
 			job.State = model.JobDownloaded // only a ready job gives results
 		}
-		text := fmt.Sprintf("downloaded %d bytes of %s to %s, %s", kept.Bytes, kept.Format, to.File, rowsText(kept.Rows))
+		text := fmt.Sprintf("downloaded %d bytes of %s to %s, %s", kept.Bytes, kept.Format, to.File, rowsText(job.Rows))
 		if words := job.LackingWords(); words != "" {
-			text += "; " + words
+			text += "; " + words + "; it is not judged for drift"
 		}
 		return note{step: text, activity: fmt.Sprintf("%s %s: %s", job.ID, job.Dataset, text)}, nil
 	})

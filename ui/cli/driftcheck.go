@@ -40,8 +40,8 @@ collector.
 Exit codes: 14 drift, with the fields printed, or no useful row in 3 runs; 0 no
 drift; 1 something that was to be checked could not be judged: it has no stored
 run, its newest run has no useful row, its first run has nothing to be compared
-with, or it has too few rows. Without NAME, the last two are only printed, and
-fail only if nothing at all was judged.`,
+with, it has too few rows, or its newest result is incomplete. Without NAME, the
+last three are only printed, and fail only if nothing at all was judged.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case f.file == "" && (f.contract != "" || f.format != ""):
@@ -110,6 +110,10 @@ func newCheckedJSON(r drift.Run, v drift.Verdict) checkedJSON {
 // newChecked is how a collector of the store stands.
 func newChecked(s drift.Standing) checkedJSON {
 	out := newCheckedJSON(s.Run, s.Verdict)
+	if s.Incomplete != "" && s.Verdict.State != drift.Drift {
+		out.Judged = false
+		out.Why = fmt.Sprintf("the result of %[1]s is incomplete: download it again with 'zonedeck jobs download %[1]s -o FILE --force'", s.Incomplete)
+	}
 	if out.Silent = s.Silent; s.Dead() {
 		out.Judged = true
 		out.Why = fmt.Sprintf("no useful row in the last %d runs, since %s: %s", s.Silent, s.Since.UTC().Format(time.DateOnly), model.ClassWord(s.SilentClass, s.SilentCause))

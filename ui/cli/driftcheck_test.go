@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -20,6 +21,18 @@ func TestACollectorThatGivesNothingFailsTheCheckWhateverItsLastRunWas(t *testing
 	c := newChecked(s)
 	if checkedCode([]checkedJSON{c}, false) != exitParsingDrift || c.Why != "no useful row in the last 3 runs, since 2026-08-01: too fast" {
 		t.Errorf("three: %+v", c)
+	}
+}
+
+func TestTheCheckDoesNotSpeakOfAnIncompleteResult(t *testing.T) {
+	s := drift.Standing{Run: drift.Run{Ref: "job-1", Useful: 40}, Verdict: drift.Verdict{State: drift.Good, Against: 3}, Incomplete: "job-2"}
+	c := newChecked(s)
+	if c.Judged || !strings.HasPrefix(c.Why, "the result of job-2 is incomplete") || checkedCode([]checkedJSON{c}, true) != exitChecksFailed {
+		t.Errorf("%+v", c)
+	}
+	s.Verdict = drift.Verdict{State: drift.Drift, Findings: []drift.Finding{{Field: "price", Word: drift.Lost}}}
+	if c := newChecked(s); checkedCode([]checkedJSON{c}, true) != exitParsingDrift {
+		t.Errorf("drift before it: %+v", c)
 	}
 }
 

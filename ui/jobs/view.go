@@ -282,6 +282,8 @@ func noCostWords(j model.Job) string {
 	switch {
 	case j.Rows.Counted && j.Rows.Billed >= 0:
 		return ""
+	case j.Lacking() > 0:
+		return "not known: records that did not come may be billed"
 	case j.Rows.Counted:
 		return "not known: the dialect does not show which rows are billed"
 	case j.State.HasResult():

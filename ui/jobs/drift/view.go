@@ -165,6 +165,9 @@ func (p *Page) says(s service.Standing, w, limit int) []string {
 	if s.Dead() {
 		out = widget.Wrapped(t.Bad, fmt.Sprintf("no useful row in the last %d runs, since %s: %s", s.Silent, text.When(s.Since, p.deps.Now()), model.ClassWord(s.SilentClass, s.SilentCause)), w)
 	}
+	if s.Incomplete != "" {
+		out = append(out, widget.Wrapped(t.Warn, "! the result of "+s.Incomplete+" is incomplete and not judged; d in Jobs downloads it again", w)...)
+	}
 	for _, f := range s.Verdict.Findings {
 		out = append(out, p.finding(f, w)...)
 	}
