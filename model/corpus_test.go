@@ -170,3 +170,20 @@ func FuzzDiagnose(f *testing.F) {
 		}
 	})
 }
+
+// The verdicts that no outcome of a call leads to keep to the classes and causes, too.
+func TestVerdictsOnJobsAreWellFormed(t *testing.T) {
+	for _, d := range []model.Diagnosis{
+		model.NotOver(time.Hour, ""), model.PreviewNotOver(time.Hour, "running"), model.JobForgotten(model.Diagnosis{}),
+		model.JobFailedFault("x").Diagnosis, model.NoIdentifier(model.CallTrigger, 200), model.PreviewEnded(model.JobFailed, "x"),
+	} {
+		if problem := wellFormed(d, model.Outcome{}); problem != "" {
+			t.Errorf("%s: %s", d.Rule, problem)
+		}
+	}
+	for _, r := range model.DiagnosisRules() {
+		if r.Class != "" && r.Cause != model.CauseNone && !slices.Contains(r.Class.Causes(), r.Cause) {
+			t.Errorf("%s: %s does not have the cause %s", r.Name, r.Class, r.Cause)
+		}
+	}
+}

@@ -2,11 +2,14 @@ package model
 
 import "time"
 
+// RuleJobNotOver is the rule of NotOver.
+const RuleJobNotOver = "job_not_over"
+
 // NotOver is the verdict on a job that was asked for until its deadline and is not over.
 // says is the service's last word.
 func NotOver(limit time.Duration, says string) Diagnosis {
 	d := Diagnosis{
-		Class: ClassOutside, Cause: CauseClientTimeout, Rule: "job_not_over",
+		Class: ClassTimeout, Cause: CauseClientTimeout, Rule: RuleJobNotOver,
 		Summary: "The job was not over " + limit.String() + " after it was accepted, and is not asked for by itself any more.",
 		Steps:   []Step{{Action: ActionRetry, Text: "look at the job in the service's own pages; following it asks again"}},
 	}
@@ -20,7 +23,7 @@ func NotOver(limit time.Duration, says string) Diagnosis {
 // last word.
 func PreviewNotOver(limit time.Duration, says string) Diagnosis {
 	d := NotOver(limit, says)
-	d.Class, d.Rule = ClassTimeout, "preview_not_over"
+	d.Rule = "preview_not_over"
 	d.Summary = "The preview was not over " + limit.String() + " after it was asked for, and is not waited for any more."
 	d.Steps = []Step{begunAlready(CallPreview)}
 	return d

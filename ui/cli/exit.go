@@ -112,6 +112,9 @@ func exitCode(ctx context.Context, err error) int {
 
 // diagnosisExit returns the exit code for a diagnosis.
 func diagnosisExit(d model.Diagnosis) int {
+	if d.Rule == model.RuleJobNotOver {
+		return exitStillRunning
+	}
 	switch d.Class {
 	case model.ClassOK:
 		return exitOK
@@ -139,8 +142,6 @@ func diagnosisExit(d model.Diagnosis) int {
 		return exitRefused
 	case model.CauseNetwork:
 		return exitNetwork
-	case model.CauseClientTimeout: // a job that was asked for until its time was over
-		return exitStillRunning
 	default:
 		return exitTarget
 	}
