@@ -70,7 +70,11 @@ func (t *task) watch(ctx context.Context, id string, timeout time.Duration, asJS
 		watchCtx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
-	last, bell := "", t.app.notifier(notify)
+	p, err := t.Profile(ctx)
+	if err != nil {
+		return fail(exitState, "%w", err)
+	}
+	last, bell := "", t.app.notifier(notify, p.Name)
 	defer bell.end()
 	job, err := t.Client.WatchAndFollow(watchCtx, id, func(j model.Job) {
 		bell.seen(j, true)

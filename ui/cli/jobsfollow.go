@@ -102,7 +102,7 @@ func (t *task) follow(ctx context.Context, f followFlags) error {
 	defer end(nil)
 	reading.Go(func() { t.KeepReading(following, func(says string) { t.app.warn("%s", sanitizeLine(says)) }) })
 	lines := followLines{task: t, own: p.Name, json: f.json, seen: map[string]jobs.Followed{}}
-	failed, bell := false, t.app.notifier(f.notify)
+	failed, bell := false, t.app.notifier(f.notify, p.Name)
 	defer bell.end()
 	err = t.Client.Follow(following, func(e jobs.Followed) {
 		switch {

@@ -16,14 +16,15 @@ func notifyFlag(cmd *cobra.Command, on *bool) {
 // notifier tells the terminal of jobs. The zero value tells nothing.
 type notifier struct {
 	out      io.Writer // nil for none
+	own      string    // the profile in use
 	terminal alert.Terminal
 	progress model.JobsProgress
 	known    map[string]bool // the jobs in flight
 	shown    string          // the progress that was written last
 }
 
-// notifier is one that tells if that is asked for and stdout is a terminal.
-func (a *app) notifier(on bool) *notifier {
+// notifier is one that tells if that is asked for and stdout is a terminal. own is the profile in use.
+func (a *app) notifier(on bool, own string) *notifier {
 	switch {
 	case !on:
 		return &notifier{}
@@ -31,7 +32,7 @@ func (a *app) notifier(on bool) *notifier {
 		a.say("zonedeck: --notify has no effect: stdout is not a terminal")
 		return &notifier{}
 	}
-	return &notifier{out: a.Stdout, terminal: alert.Detect(a.Getenv), known: map[string]bool{}}
+	return &notifier{out: a.Stdout, own: own, terminal: alert.Detect(a.Getenv), known: map[string]bool{}}
 }
 
 // seen takes what a job is now; on says that it is asked about. What cannot be written is not
@@ -54,7 +55,7 @@ func (n *notifier) seen(j model.Job, on bool) {
 		_, _ = io.WriteString(n.out, progress)
 	}
 	if known && j.State.Final() {
-		_, _ = io.WriteString(n.out, n.terminal.JobEnded(j))
+		_, _ = io.WriteString(n.out, n.terminal.JobEnded(j, n.own))
 	}
 }
 

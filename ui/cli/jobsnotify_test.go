@@ -20,7 +20,7 @@ func TestATerminalIsToldOfJobsAndAFileIsNot(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var out, messages bytes.Buffer
 			a := &app{Process: Process{Stdout: &out, Stderr: &messages, StdoutTTY: c.tty, Getenv: func(name string) string { return map[string]string{"WT_SESSION": "x"}[name] }}}
-			n := a.notifier(c.on)
+			n := a.notifier(c.on, "")
 			j := model.Job{ID: "job-1", State: model.JobRunning, Inputs: 4, Done: 1}
 			n.seen(j, true)
 			n.seen(j, true)

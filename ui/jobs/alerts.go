@@ -56,5 +56,5 @@ func (m *Model) tellEnd(j model.Job) tea.Cmd {
 	if !m.alerts.on {
 		return nil
 	}
-	return tea.Raw(m.deps.Terminal.JobEnded(j))
+	return tea.Raw(m.deps.Terminal.JobEnded(j, m.session.ProfileName))
 }

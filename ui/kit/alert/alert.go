@@ -61,9 +61,14 @@ func (t Terminal) Ended(title, body string) string {
 	return t.wrapped(seq) + "\a"
 }
 
-// JobEnded tells that a job is over, without a word of the service.
-func (t Terminal) JobEnded(j model.Job) string {
-	said := fmt.Sprintf("%s of %s: %s", j.ID, cmp.Or(j.Dataset, j.Profile), j.State.Label())
+// JobEnded tells that a job is over, without a word of the service. own is the profile in use, if one is: the profile of a
+// job of another one is named.
+func (t Terminal) JobEnded(j model.Job, own string) string {
+	name := j.ID
+	if own != "" && j.Profile != "" && j.Profile != own {
+		name += " (" + j.Profile + ")"
+	}
+	said := fmt.Sprintf("%s of %s: %s", name, cmp.Or(j.Dataset, j.Profile), j.State.Label())
 	if n := j.ResultRecords(); n >= 0 {
 		said += ", " + text.Counted(n, "record")
 	}

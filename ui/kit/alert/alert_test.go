@@ -64,10 +64,20 @@ func TestProgressThatIsNotKnownHasNoPercent(t *testing.T) {
 
 func TestATextCannotEndItsSequence(t *testing.T) {
 	for _, env := range [][]string{{"TERM", "xterm-kitty"}, {"TERM", "foot"}, {"TERM_PROGRAM", "iTerm.app"}} {
-		got := detect(env...).JobEnded(model.Job{ID: "job-1", Dataset: "a\a\x1b]52;c;aGk=\x1b\\;\u202e\u009c;b", State: model.JobReady, Records: 3})
+		got := detect(env...).JobEnded(model.Job{ID: "job-1", Dataset: "a\a\x1b]52;c;aGk=\x1b\\;\u202e\u009c;b", State: model.JobReady, Records: 3}, "")
 		body := strings.TrimSuffix(strings.TrimPrefix(got, "\x1b]"), "\a\a")
 		if strings.ContainsAny(body, "\a\x1b\u009c\u202e") || strings.Count(body, ";") > 3 || !strings.Contains(body, "ready, 3 records") {
 			t.Errorf("%q", got)
+		}
+	}
+}
+
+func TestTheProfileOfAnotherAccountsJobIsNamed(t *testing.T) {
+	j := model.Job{ID: "job-1", Profile: "shop", Dataset: "gd_1", State: model.JobReady, Records: -1}
+	term := detect("TERM", "xterm-kitty")
+	for own, want := range map[string]string{"shop": "job-1 of gd_1: ready", "other": "job-1 (shop) of gd_1: ready"} {
+		if got := term.JobEnded(j, own); !strings.Contains(got, want) {
+			t.Errorf("%s: %q", own, got)
 		}
 	}
 }
