@@ -196,6 +196,9 @@ func (t *task) trigger(ctx context.Context, name string, f triggerFlags) error {
 	if f.preview {
 		return t.preview(ctx, d, r, f.json)
 	}
+	if err := t.checkLists(f, in); err != nil {
+		return err
+	}
 	if f.dryRun {
 		return t.dryRun(ctx, r, in, estimate, f.json)
 	}
@@ -411,12 +414,43 @@ func (t *task) sayInputs(name string, in rows.Inputs) {
 	}
 }
 
+// checkLists fails where keepLists would because of the files that are there. It writes nothing.
+func (t *task) checkLists(f triggerFlags, in rows.Inputs) error {
+	if in.Bad > 0 {
+		if err := t.CheckRejects(f.rejects, in); err != nil {
+			return rejectsError(err)
+		}
+	}
+	if f.saveList == "" {
+		return nil
+	}
+	path, err := t.Paths.ListFile(f.saveList)
+	if err != nil {
+		return usage("--save-list: %w", err)
+	}
+	if err := t.CheckList(f.saveList, in.Rows); err != nil {
+		return listError(err, path)
+	}
+	return nil
+}
+
+func rejectsError(err error) error {
+	return fail(exitState, "the bad rows could not be kept, so nothing was sent: %w", err)
+}
+
+func listError(err error, path string) error {
+	if errors.Is(err, os.ErrExist) {
+		return usage("--save-list: %w; nothing was sent; choose another name, or remove %s", err, path)
+	}
+	return fail(exitState, "the list could not be saved, so nothing was sent: %w", err)
+}
+
 // keepLists keeps the bad rows and, if it is asked for, the good ones, before anything is sent.
 func (t *task) keepLists(f triggerFlags, in rows.Inputs) (bad model.JobRejected, err error) {
 	if in.Bad > 0 {
 		path, err := t.KeepRejects(f.rejects, in)
 		if err != nil {
-			return bad, fail(exitState, "the bad rows could not be kept, so nothing was sent: %w", err)
+			return bad, rejectsError(err)
 		}
 		t.app.say("zonedeck: %s kept in %s", text.Counted(in.Bad, "bad row"), path)
 		if abs, err := filepath.Abs(path); err == nil { // the ledger is read from other folders
@@ -431,12 +465,8 @@ func (t *task) keepLists(f triggerFlags, in rows.Inputs) (bad model.JobRejected,
 	if err != nil {
 		return bad, usage("--save-list: %w", err)
 	}
-	err = t.SaveList(f.saveList, in.Rows)
-	if errors.Is(err, os.ErrExist) {
-		return bad, usage("--save-list: %w; nothing was sent; choose another name, or remove %s", err, path)
-	}
-	if err != nil {
-		return bad, fail(exitState, "the list could not be saved, so nothing was sent: %w", err)
+	if err := t.SaveList(f.saveList, in.Rows); err != nil {
+		return bad, listError(err, path)
 	}
 	t.app.say("zonedeck: %s saved in %s", text.Counted(len(in.Rows), "input"), path)
 	return bad, nil

@@ -56,16 +56,54 @@ func keepNew(path string, content []byte) error {
 // keep is keepNew, for a file that may have the same content already: a command that sent
 // nothing is repeated.
 func keep(path string, content []byte, name string) error {
-	there, err := os.ReadFile(path)
-	switch {
-	case err == nil && bytes.Equal(there, content):
-		return nil
-	case err == nil:
-		return fmt.Errorf("%s is there with other rows: %w", name, fs.ErrExist)
-	case !errors.Is(err, fs.ErrNotExist):
+	if kept, err := isKept(path, content, name); kept || err != nil {
 		return err
 	}
 	return keepNew(path, content)
+}
+
+// isKept reports whether a file has the content already. One with another is an error that wraps fs.ErrExist.
+func isKept(path string, content []byte, name string) (bool, error) {
+	there, err := os.ReadFile(path)
+	switch {
+	case err == nil && bytes.Equal(there, content):
+		return true, nil
+	case err == nil:
+		return false, fmt.Errorf("%s is there with other rows: %w", name, fs.ErrExist)
+	case !errors.Is(err, fs.ErrNotExist):
+		return false, err
+	}
+	return false, nil
+}
+
+// CheckRejects is the error that KeepRejects would give because of what is there. It writes nothing.
+func (s *Session) CheckRejects(path string, in rows.Inputs) error {
+	if path == "" {
+		return nil
+	}
+	_, err := isKept(path, in.Rejected, path)
+	return err
+}
+
+// CheckList is the error that SaveList would give because of what is there. It writes nothing.
+func (s *Session) CheckList(name string, inputs []model.JobInput) error {
+	path, err := s.Paths.ListFile(name)
+	if err == nil {
+		_, err = isKept(path, listOf(inputs), listName(name))
+	}
+	return err
+}
+
+func listName(name string) string { return "a saved list " + name }
+
+// listOf is what a saved list of inputs holds.
+func listOf(inputs []model.JobInput) []byte {
+	var b bytes.Buffer
+	for _, in := range inputs {
+		b.Write(rows.Input(in))
+		b.WriteByte('\n')
+	}
+	return b.Bytes()
 }
 
 // SaveList keeps inputs as a saved list. One of that name is not touched; if it holds other
@@ -78,12 +116,7 @@ func (s *Session) SaveList(name string, inputs []model.JobInput) error {
 	if err := os.MkdirAll(s.Paths.ListsDir(), 0o700); err != nil {
 		return err
 	}
-	var b bytes.Buffer
-	for _, in := range inputs {
-		b.Write(rows.Input(in))
-		b.WriteByte('\n')
-	}
-	return keep(path, b.Bytes(), "a saved list "+name)
+	return keep(path, listOf(inputs), listName(name))
 }
 
 // OpenList opens a saved list. The error of one that is not there names those that are, and wraps fs.ErrNotExist.
