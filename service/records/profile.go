@@ -85,10 +85,10 @@ func (c Column) FillWords(rows int64) string {
 	return fmt.Sprintf("%d %%", p)
 }
 
-// DistinctWords is how many values differ: "17", or "about 1200000".
+// DistinctWords is how many values differ: "17", or of an estimate "about 1200000 (±1.6 %)".
 func (c Column) DistinctWords() string {
 	if c.About {
-		return fmt.Sprintf("about %d", c.Distinct)
+		return fmt.Sprintf("about %d (±1.6 %%)", c.Distinct)
 	}
 	return fmt.Sprint(c.Distinct)
 }

@@ -64,7 +64,7 @@ repeated keys and error rows are counted and reported.`,
 	fl.StringVar(&f.diff, "diff", "", "write the rows that were added, removed or changed since this job or file")
 	fl.StringVar(&f.key, "key", "", "with --new-against or --diff: field that identifies a row")
 	fl.Var(nameList{&f.ignore}, "ignore", "with --diff: fields not to compare")
-	fl.BoolVar(&f.about, "about", false, "instead of rows, print the columns with their types, fill rates and distinct values")
+	fl.BoolVar(&f.about, "about", false, "instead of rows, print the columns with their types, fill rates and distinct values (exact up to 1,024, estimated above)")
 	fl.BoolVar(&f.asCSV, "csv", false, "write CSV (default: what the ending of -o says, else NDJSON)")
 	fl.BoolVar(&f.rawCells, "raw-cells", false, "in CSV: put no apostrophe before cells that a spreadsheet would take for formulas")
 	fl.StringVarP(&f.output, "output", "o", "", "file to write, or - for standard output")
