@@ -31,6 +31,7 @@ type fakeMonitor struct {
 	amend   error
 	hold    chan struct{} // Show answers once it is closed
 	listErr error
+	unknown bool  // why the dead collector gives nothing
 	err     error // of what is done
 }
 
@@ -70,6 +71,10 @@ func (f *fakeMonitor) List(context.Context) ([]drift.Standing, error) {
 	dead := drift.Standing{
 		Run:     drift.Run{Collector: drift.Collector{Profile: "acme", Kind: drift.Dataset, Name: "gd_dead"}, Ref: "job-1", At: time.Now()},
 		Verdict: drift.Verdict{State: drift.Empty}, Silent: 4, SilentClass: model.ClassAccessRestricted, Since: time.Now(),
+	}
+	if f.unknown {
+		dead.SilentClass, dead.SilentCause = model.ClassOutside, model.CauseUnrecognised
+		dead.Incomplete = "job-7"
 	}
 	return []drift.Standing{dead, f.standing()}, f.listErr
 }
@@ -163,6 +168,18 @@ func TestDriftIsReadAnewWhenTheTabIsShownAgain(t *testing.T) {
 		f.mu.Unlock()
 		s.Press("1")
 		s.Expect("✓ ok", "normal since job-2, by ops")
+	})
+}
+
+// The board says what its words for a collector mean, and that a cell leaves fields out.
+func TestTheBoardOfDriftSaysWhatItsWordsMean(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeMonitor{unknown: true, left: []drift.Finding{
+			{Field: strings.Repeat("very_long_", 12), Word: drift.Lost, Text: "one is lost"}, {Field: "price", Word: drift.Lost, Text: "price is lost"},
+		}, accept: true}
+		s := startDrift(t, f)
+		s.Press("D")
+		s.Expect("unrecognised: the meaning of these errors is not known here", "the result of job-7 is incomplete and not judged", "2 fields: very_long_")
 	})
 }
 

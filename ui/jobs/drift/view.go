@@ -47,7 +47,11 @@ func (p *Page) fillBoard() {
 	b.table.SetRowsKeyed(len(list), func(i int) string { return string(list[i].Run.Kind) + " " + list[i].Run.Name }, func(i int) []widget.Cell {
 		s := list[i]
 		words, ink := p.mark(s)
-		says, useful := strings.Join(service.Names(service.Alarms(s.Verdict.Findings)), ", "), fmt.Sprintf("%d of %d", s.Run.UsefulRows(), s.Run.Returned)
+		names := service.Names(service.Alarms(s.Verdict.Findings))
+		says, useful := strings.Join(names, ", "), fmt.Sprintf("%d of %d", s.Run.UsefulRows(), s.Run.Returned)
+		if len(names) > 1 { // the cell is cut
+			says = fmt.Sprintf("%d fields: %s", len(names), says)
+		}
 		if s.Dead() {
 			says = model.ClassWord(s.SilentClass, s.SilentCause)
 		}
@@ -164,6 +168,9 @@ func (p *Page) says(s service.Standing, w, limit int) []string {
 	var out []string
 	if s.Dead() {
 		out = widget.Wrapped(t.Bad, fmt.Sprintf("no useful row in the last %d runs, since %s: %s", s.Silent, text.When(s.Since, p.deps.Now()), model.ClassWord(s.SilentClass, s.SilentCause)), w)
+		if s.SilentCause == model.CauseUnrecognised {
+			out = append(out, widget.Wrapped(t.Muted, unrecognised(s.Run.Kind), w)...)
+		}
 	}
 	if s.Incomplete != "" {
 		out = append(out, widget.Wrapped(t.Warn, "! the result of "+s.Incomplete+" is incomplete and not judged; d in Jobs downloads it again", w)...)
@@ -194,6 +201,14 @@ func goodBefore(n int) string {
 		return "the good run before"
 	}
 	return fmt.Sprintf("the %d good runs before", n)
+}
+
+// unrecognised says what that class means for a collector, and what to do.
+func unrecognised(kind service.Kind) string {
+	if kind == service.Target {
+		return "unrecognised: no rule knows these answers. Look at one in Activity; a rule of your own in rules.toml can name it"
+	}
+	return "unrecognised: the meaning of these errors is not known here. The jobs have what they say: look that up in the service's documentation"
 }
 
 func (p *Page) finding(f service.Finding, w int) []string {
@@ -239,7 +254,9 @@ func (p *Page) renderDetail(w, h int) string {
 			}
 		}
 	}
-	foot = foot[:min(len(foot), max(2, ih/3))]
+	if most := max(2, ih/3); len(foot) > most {
+		foot = append(foot[:most-1], t.Muted.Render("…"))
+	}
 	table := d.table.Render(t, true, iw, max(ih-len(head)-len(foot), 1))
 	return widget.Pane(t, "Drift · "+text.Clean(d.Run.Name), true, w, h, widget.Stack(table, strings.Join(widget.Indent(append(foot, head...)), "\n")))
 }
