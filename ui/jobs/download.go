@@ -173,6 +173,9 @@ func (m *Model) downloaded(msg downloaded) tea.Cmd {
 	if note != "" {
 		said += "; " + note
 	}
+	if j, ok := m.selected(); ok && m.records.Gone() && j.ID == msg.done.ID {
+		return tea.Batch(kit.Info(said), m.records.Show(j.ID, jobTitle(j)))
+	}
 	return kit.Info(said)
 }
 

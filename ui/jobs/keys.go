@@ -38,6 +38,9 @@ const (
 // Bindings are the keys that work now.
 func (m *Model) Bindings() []kit.Binding {
 	if m.records.Open() {
+		if m.records.Gone() {
+			return append(m.records.Bindings(), m.downloadBinding())
+		}
 		return m.records.Bindings()
 	}
 	if m.drift.Open() {

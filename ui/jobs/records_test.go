@@ -117,6 +117,21 @@ func openRecords(t *testing.T, r *results, content string, w, h int) *uitest.Scr
 	return s
 }
 
+// A result whose file is gone is downloaded again from its page.
+func TestAResultWhoseFileIsGoneIsDownloadedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := openRecords(t, &results{}, shopRows(3), 120, 40)
+		s.Expect("Records of job-1", "3 rows")
+		if err := os.Remove("rows.ndjson"); err != nil {
+			t.Fatal(err)
+		}
+		s.Press("r")
+		s.Expect("The file of the result is no longer there", "d downloads it again")
+		s.Press("d")
+		s.Expect("Download job-1")
+	})
+}
+
 // oldRows are an older result: one row is not there any more, one is new, one differs.
 func oldRows() string {
 	all := strings.SplitAfter(shopRows(300), "\n")

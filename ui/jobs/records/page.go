@@ -7,7 +7,9 @@ package records
 
 import (
 	"context"
+	"errors"
 	"io"
+	"io/fs"
 
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
@@ -108,6 +110,9 @@ func New(d Deps) *Page {
 
 // Open reports whether the page fills the tab.
 func (p *Page) Open() bool { return p.open }
+
+// Gone reports whether it shows that the file of its result is no longer there.
+func (p *Page) Gone() bool { return p.open && p.file == nil && errors.Is(p.err, fs.ErrNotExist) }
 
 // CapturingText reports whether a line is being typed.
 func (p *Page) CapturingText() bool { return p.open && p.line.kind != lineNone }

@@ -71,6 +71,8 @@ func (p *Page) renderTable(w, h int) string {
 	title := "Records of " + p.title
 	var body string
 	switch {
+	case p.Gone():
+		body = strings.Join(widget.Wrapped(kit.Ink{}, "The file of the result is no longer there: "+p.err.Error()+". d downloads it again, esc goes back.", iw-2), "\n")
 	case p.file == nil && p.err != nil:
 		body = strings.Join(widget.Wrapped(kit.Ink{}, "The records cannot be shown: "+p.err.Error()+". esc goes back.", iw-2), "\n")
 	case p.file == nil:
