@@ -92,6 +92,29 @@ func FuzzConvert(f *testing.F) {
 	})
 }
 
+// A row is a line, also if it is an array. An answer that is an array, and has no lines, stands for its elements.
+func TestALineThatIsAnArrayIsARow(t *testing.T) {
+	for in, want := range map[string]string{
+		"[1,2]\n{\"a\":1}\n":    "[1,2]\n{\"a\":1}\n",
+		"{\"a\":1}\n[1,2]\n":    "{\"a\":1}\n[1,2]\n",
+		"[1]\n\n[2]":            "[1]\n[2]\n",
+		"\n[{\"a\":1},[2]]\n\n": "{\"a\":1}\n[2]\n",
+		"[{\"a\":1}]":           "{\"a\":1}\n",
+		"[]\n":                  "",
+	} {
+		for _, size := range []int{1, 3, 100} {
+			if got := string(joined([]byte(in), size, false)); got != want {
+				t.Errorf("%q by %d: %q, want %q", in, size, got, want)
+			}
+		}
+	}
+	j := Joiner{}
+	out := j.Flush(j.Add(nil, []byte("[1,2]\n")))
+	if out = j.End(j.Flush(j.Add(out, []byte("[3]\n4\n")))); string(out) != "1\n2\n[3]\n4\n" {
+		t.Errorf("two parts: %q", out)
+	}
+}
+
 // joined is what a Joiner makes of a text that comes in pieces.
 func joined(in []byte, size int, array bool) (out []byte) {
 	j := Joiner{Array: array}
@@ -145,7 +168,7 @@ func TestRowsAsAnArrayAndByLines(t *testing.T) {
 		"\n\n":    {"[]", ""},
 		"[]":      {"[]", ""},
 		`{"a":1}`: {`[{"a":1}]`, "{\"a\":1}\n"},
-		"\ufeff{\"a\":1}\r\n\n \ufeff [2,[3]]\n\"x\"": {"[{\"a\":1},\n2,\n[3],\n\"x\"]", "{\"a\":1}\n2\n[3]\n\"x\"\n"},
+		"\ufeff{\"a\":1}\r\n\n \ufeff [2,[3]]\n\"x\"": {"[{\"a\":1},\n[2,[3]],\n\"x\"]", "{\"a\":1}\n[2,[3]]\n\"x\"\n"},
 		"{}\n\n{\"a\":\n": {"[{},\n{\"a\":]", "{}\n{\"a\":\n"},
 	} {
 		for _, size := range []int{1, 2, 1000} {

@@ -7,14 +7,16 @@ import (
 )
 
 // Joiner turns the rows of an answer that has one per line, and comes in pieces, into the text of a file: one per line
-// or, with Array, an array with one per line. A line that is an array stands for its elements, so that the rows also come
-// from a service that sends an array although lines were asked for. Lines that are not JSON pass unchanged. It holds one
-// row in memory.
+// or, with Array, an array with one per line. An answer that is nothing but an array on one line stands for its elements,
+// so that the rows also come from a service that sends an array although lines were asked for. In any other answer each
+// line is a row, even one that is an array. Lines that are not JSON pass unchanged. It holds one row in memory.
 type Joiner struct {
 	Array bool
 	Begun bool   // rows stand before those that come
 	held  []byte // the beginning of a line whose end did not come yet
 	long  bool   // of this line, which is too long to be held, the beginning was given
+	later bool   // a line of this answer came before
+	first []byte // the first line of it, if that is an array and no other came yet
 }
 
 // Add appends to out the text for the rows that end in p.
@@ -33,7 +35,8 @@ func (j *Joiner) Add(out, p []byte) []byte {
 				j.held = line[:0]
 			}
 			if j.long = !whole; j.long {
-				out = append(j.before(out), line...)
+				out = append(j.before(j.row(out)), line...)
+				j.later = true
 			} else {
 				out = j.line(out, line)
 			}
@@ -45,11 +48,19 @@ func (j *Joiner) Add(out, p []byte) []byte {
 	}
 }
 
-// Flush appends the row that needs no line break, because nothing follows.
+// Flush ends an answer: it appends the row that needs no line break, because nothing follows.
 func (j *Joiner) Flush(out []byte) []byte {
 	last := j.held
 	j.held, j.long = nil, false
-	return j.line(out, last)
+	out = j.line(out, last)
+	if j.first != nil {
+		gjson.ParseBytes(j.first).ForEach(func(_, v gjson.Result) bool {
+			out = append(j.before(out), v.Raw...)
+			return true
+		})
+	}
+	j.first, j.later = nil, false
+	return out
 }
 
 // End appends what ends the file.
@@ -71,13 +82,21 @@ func (j *Joiner) line(out, line []byte) []byte {
 	switch {
 	case len(line) == 0:
 		return out
-	case line[0] == '[' && Valid(line):
-		gjson.ParseBytes(line).ForEach(func(_, v gjson.Result) bool {
-			out = append(j.before(out), v.Raw...)
-			return true
-		})
+	case !j.later && line[0] == '[' && Valid(line):
+		j.later, j.first = true, bytes.Clone(line)
 		return out
 	}
+	j.later = true
+	return append(j.before(j.row(out)), line...)
+}
+
+// row appends the first line, if that was held: it is a row, because another follows.
+func (j *Joiner) row(out []byte) []byte {
+	if j.first == nil {
+		return out
+	}
+	line := j.first
+	j.first = nil
 	return append(j.before(out), line...)
 }
 
