@@ -64,7 +64,7 @@ func TestAPlaceThatCannotBeWrittenIsAnError(t *testing.T) {
 	}
 	fill := func(io.Writer) error { t.Error("something is written"); return nil }
 	for _, path := range []string{filepath.Join(file, "below"), filepath.Join(dir, "none", "file")} {
-		if err := WriteFunc(path, fill); err == nil {
+		if err := WriteFunc(t.Context(), path, fill); err == nil {
 			t.Errorf("%s was written", path)
 		}
 		if err := Probe(path); err == nil {
@@ -72,7 +72,7 @@ func TestAPlaceThatCannotBeWrittenIsAnError(t *testing.T) {
 		}
 	}
 	broken := errors.New("the source broke")
-	if err := WriteFunc(file, func(io.Writer) error { return broken }); !errors.Is(err, broken) {
+	if err := WriteFunc(t.Context(), file, func(io.Writer) error { return broken }); !errors.Is(err, broken) {
 		t.Errorf("%v", err)
 	}
 	if b, err := os.ReadFile(file); err != nil || string(b) != "as it was" {

@@ -3,8 +3,11 @@
 package textfile
 
 import (
+	"context"
 	"errors"
+	"io"
 	"net"
+	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -45,5 +48,32 @@ func TestWhatIsNoFileIsToldAndNotOpened(t *testing.T) {
 		case <-time.After(time.Minute):
 			t.Fatalf("%s: it waits", path)
 		}
+	}
+}
+
+// A pipe that nobody reads keeps nobody waiting who has been interrupted: not before it is opened, and not while it is full.
+func TestWritingIntoAPipeEndsWithAnInterruption(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := WriteFunc(ctx, pipe, fill("x", nil)); !errors.Is(err, context.Canceled) {
+		t.Errorf("without a reader: %v", err)
+	}
+	reader, err := os.OpenFile(pipe, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	ctx, cancel = context.WithCancel(t.Context())
+	err = WriteFunc(ctx, pipe, func(w io.Writer) error {
+		cancel()
+		_, err := w.Write(make([]byte, 8<<20))
+		return err
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("a full pipe: %v", err)
 	}
 }

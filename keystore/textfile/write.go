@@ -3,12 +3,14 @@ package textfile
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // Write replaces the file at path by b as WriteFunc does. A missing folder is
@@ -16,7 +18,7 @@ import (
 func Write(path string, b []byte) error {
 	err := os.MkdirAll(filepath.Dir(path), 0o700)
 	if err == nil {
-		err = WriteFunc(path, copyOf(b))
+		err = WriteFunc(context.Background(), path, copyOf(b)) // no pipe that somebody has yet to read
 	}
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
@@ -30,8 +32,8 @@ func Write(path string, b []byte) error {
 // went wrong while cleaning up.
 //
 // A symbolic link stays a link: the file it leads to is replaced. A device or a
-// pipe is written into. A folder is refused.
-func WriteFunc(path string, fill func(io.Writer) error) error {
+// pipe is written into: waiting for who reads a pipe ends with ctx, whose cause is the error then. A folder is refused.
+func WriteFunc(ctx context.Context, path string, fill func(io.Writer) error) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -40,7 +42,7 @@ func WriteFunc(path string, fill func(io.Writer) error) error {
 	case info.IsDir():
 		return fmt.Errorf("%s is a folder: name a file", path)
 	case !info.Mode().IsRegular():
-		return writeInto(path, fill)
+		return writeInto(ctx, path, fill)
 	default:
 		if path, err = filepath.EvalSymlinks(path); err != nil {
 			return err
@@ -109,10 +111,41 @@ func replace(t *Temp, fill func(io.Writer) error) error {
 }
 
 // writeInto writes to a device or a pipe.
-func writeInto(path string, fill func(io.Writer) error) error {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+func writeInto(ctx context.Context, path string, fill func(io.Writer) error) error {
+	f, err := openInto(ctx, path)
 	if err != nil {
 		return err
 	}
-	return errors.Join(fill(f), f.Close())
+	stop := context.AfterFunc(ctx, func() { _ = f.SetWriteDeadline(time.Unix(1, 0)) }) // where there is none, nothing waits
+	defer stop()
+	if err := errors.Join(fill(f), f.Close()); err != nil {
+		return cmp.Or(context.Cause(ctx), err)
+	}
+	return nil
+}
+
+// openInto opens a device or a pipe, which waits until somebody opens a pipe to read it. After ctx the goroutine goes on
+// to wait until then, or until the program ends.
+func openInto(ctx context.Context, path string) (*os.File, error) {
+	opened, failed := make(chan *os.File), make(chan error, 1)
+	go func() {
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			failed <- err
+			return
+		}
+		select {
+		case opened <- f:
+		case <-ctx.Done():
+			_ = f.Close() // nothing was written
+		}
+	}()
+	select {
+	case f := <-opened:
+		return f, nil
+	case err := <-failed:
+		return nil, err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }

@@ -32,17 +32,17 @@ func content(t *testing.T, name string) string {
 
 func TestWriteFuncReplacesAFileOrLeavesIt(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "page.html")
-	if err := WriteFunc(name, fill("first", nil)); err != nil {
+	if err := WriteFunc(t.Context(), name, fill("first", nil)); err != nil {
 		t.Fatal(err)
 	}
 	broke := errors.New("it broke off")
-	if err := WriteFunc(name, fill("half", broke)); !errors.Is(err, broke) {
+	if err := WriteFunc(t.Context(), name, fill("half", broke)); !errors.Is(err, broke) {
 		t.Errorf("error %v, want %v", err, broke)
 	}
 	if got := content(t, name); got != "first" {
 		t.Errorf("after a write that broke off the file holds %q", got)
 	}
-	if err := WriteFunc(name, fill("second", nil)); err != nil {
+	if err := WriteFunc(t.Context(), name, fill("second", nil)); err != nil {
 		t.Fatal(err)
 	}
 	if got := content(t, name); got != "second" {
@@ -55,7 +55,7 @@ func TestWriteFuncReplacesAFileOrLeavesIt(t *testing.T) {
 }
 
 func TestWriteFuncRefusesAFolder(t *testing.T) {
-	if err := WriteFunc(t.TempDir(), fill("x", nil)); err == nil {
+	if err := WriteFunc(t.Context(), t.TempDir(), fill("x", nil)); err == nil {
 		t.Error("a folder was written over")
 	}
 }
@@ -75,7 +75,7 @@ func TestWriteFuncWritesIntoAPipe(t *testing.T) {
 	if info.Mode().IsRegular() {
 		t.Fatalf("%s is a regular file", name)
 	}
-	if err := WriteFunc(name, fill("through the pipe", nil)); err != nil {
+	if err := WriteFunc(t.Context(), name, fill("through the pipe", nil)); err != nil {
 		t.Fatal(err)
 	}
 	w.Close()
@@ -203,7 +203,7 @@ func TestProbeReportsWhatWriteFuncWould(t *testing.T) {
 		if err := Probe(path); err == nil {
 			t.Errorf("%s: the probe passed", name)
 		}
-		if err := WriteFunc(path, fill("x", nil)); err == nil {
+		if err := WriteFunc(t.Context(), path, fill("x", nil)); err == nil {
 			t.Errorf("%s: written", name)
 		}
 	}

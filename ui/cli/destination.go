@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -70,7 +71,7 @@ func (a *app) isStdout(info fs.FileInfo) bool {
 
 // write writes a body to the destination, unless it was received there. A file is
 // replaced atomically.
-func (d destination) write(b model.BodyRef) error {
+func (d destination) write(ctx context.Context, b model.BodyRef) error {
 	if b.File != "" && b.File == d.file {
 		return nil
 	}
@@ -79,14 +80,14 @@ func (d destination) write(b model.BodyRef) error {
 		return fail(exitState, "read the body: %w", err)
 	}
 	defer src.Close()
-	return d.writeBy("the body", func(w io.Writer) error {
+	return d.writeBy(ctx, "the body", func(w io.Writer) error {
 		_, err := io.Copy(w, src)
 		return err
 	})
 }
 
 // writeBy writes what fill writes; what names it in an error.
-func (d destination) writeBy(what string, fill func(io.Writer) error) (err error) {
+func (d destination) writeBy(ctx context.Context, what string, fill func(io.Writer) error) (err error) {
 	if d.stream != nil {
 		w := terminalWriter{w: d.stream}
 		if d.visible {
@@ -99,7 +100,10 @@ func (d destination) writeBy(what string, fill func(io.Writer) error) (err error
 		}
 		return nil
 	}
-	if err := textfile.WriteFunc(d.name, fill); err != nil {
+	switch err := textfile.WriteFunc(ctx, d.name, fill); {
+	case err != nil && ctx.Err() != nil:
+		return fail(exitInterrupted, "interrupted")
+	case err != nil:
 		return fail(exitState, "write %s: %w", d.name, err)
 	}
 	return nil

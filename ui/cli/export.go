@@ -106,7 +106,7 @@ func (t *task) export(ctx context.Context, target string, f exportFlags) error {
 	if f.json {
 		return t.app.printText(true, code)
 	}
-	return dest.write(model.BodyRef{Bytes: []byte(code), Size: int64(len(code))})
+	return dest.write(ctx, model.BodyRef{Bytes: []byte(code), Size: int64(len(code))})
 }
 
 // shown is what the newest comparison in the history showed of a request's zone and access method,

@@ -94,9 +94,11 @@ func (t *task) har(ctx context.Context, ids []string, f harFlags) error {
 	if dest.stream != nil {
 		err = write(dest.stream)
 	} else {
-		err = textfile.WriteFunc(dest.name, write)
+		err = textfile.WriteFunc(ctx, dest.name, write)
 	}
 	switch {
+	case err != nil && ctx.Err() != nil:
+		return fail(exitInterrupted, "interrupted")
 	case errors.Is(err, database.ErrNotFound):
 		return fail(exitChecksFailed, "the history has no such fetch: %s", ids[n])
 	case err != nil:

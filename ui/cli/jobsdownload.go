@@ -95,7 +95,7 @@ func (t *task) download(ctx context.Context, id string, to jobs.Destination, des
 		return t.failedJob(ctx, job, err, asJSON)
 	}
 	if dest.file == "" {
-		if err := dest.write(model.BodyRef{File: job.File}); err != nil {
+		if err := dest.write(ctx, model.BodyRef{File: job.File}); err != nil {
 			return err
 		}
 	}

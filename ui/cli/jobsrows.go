@@ -403,7 +403,7 @@ func (r *rowsRun) selected(ctx context.Context, q records.Query) error {
 func (r *rowsRun) finish(ctx context.Context, view records.View, matched *int64, diff *rowsDiffJSON) error {
 	if !r.flags.asJSON || r.flags.output != "" {
 		var done records.Written
-		err := r.dest.writeBy("the rows", func(w io.Writer) (err error) {
+		err := r.dest.writeBy(ctx, "the rows", func(w io.Writer) (err error) {
 			done, err = r.file.Export(ctx, w, view, records.Export{Format: records.Format(r.flags.format), Columns: r.flags.columns, Raw: r.flags.rawCells}, nil)
 			return err
 		})
@@ -456,7 +456,7 @@ func (r *rowsRun) compare(ctx context.Context) error {
 		return r.finish(ctx, c.View(), &matched, diff)
 	}
 	if !r.flags.asJSON || r.flags.output != "" {
-		err := r.dest.writeBy("the difference", func(w io.Writer) error { return r.file.WriteChanges(ctx, w, c, nil) })
+		err := r.dest.writeBy(ctx, "the difference", func(w io.Writer) error { return r.file.WriteChanges(ctx, w, c, nil) })
 		if err != nil {
 			return err
 		}

@@ -176,7 +176,7 @@ func (t *task) request(ctx context.Context, target string, f requestFlags) error
 	if err != nil {
 		return fetchError(ctx, err)
 	}
-	if err := t.reportFetch(result, dest, f); err != nil {
+	if err := t.reportFetch(ctx, result, dest, f); err != nil {
 		return err
 	}
 	return exit(fetchExit(result))
@@ -334,10 +334,10 @@ func wrongCountry(country string) error {
 }
 
 // reportFetch writes the body and the verdict.
-func (t *task) reportFetch(r model.FetchResult, dest destination, f requestFlags) error {
+func (t *task) reportFetch(ctx context.Context, r model.FetchResult, dest destination, f requestFlags) error {
 	a := t.app
 	if f.output != "" || !f.json {
-		if err := dest.write(r.Body); err != nil {
+		if err := dest.write(ctx, r.Body); err != nil {
 			a.verdict(exitState, sanitizeLine(verdict(r))) // the page came, and was paid for
 			return err
 		}

@@ -60,7 +60,7 @@ func (s *Session) writeHAR(ctx context.Context, name string, ids []string) (file
 		return "", 0, err
 	}
 	file = filepath.Join(dir, name+".har")
-	err = textfile.WriteFunc(file, func(w io.Writer) (err error) {
+	err = textfile.WriteFunc(ctx, file, func(w io.Writer) (err error) {
 		n, err = export.HAR(w, s.o.Version, s.Fetches(ctx, ids), exchange.OpenBody)
 		return err
 	})

@@ -164,7 +164,7 @@ func (s *Session) keepBody(ctx context.Context, res model.FetchResult) (string, 
 		kept, err := s.holds(ctx, name, res.Body)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return name, textfile.WriteFunc(name, func(w io.Writer) error { return s.copyBody(ctx, w, res.Body) })
+			return name, textfile.WriteFunc(ctx, name, func(w io.Writer) error { return s.copyBody(ctx, w, res.Body) })
 		case err != nil || kept:
 			return name, err
 		}
