@@ -167,19 +167,17 @@ func (in *Inbox) withWords(ctx context.Context, rows []row, f model.HookFilter) 
 	if len(f.Words) == 0 && f.Dataset == "" {
 		return rows, nil
 	}
-	var jobs map[string]model.HookJob
-	if f.Dataset != "" {
-		var err error
-		if jobs, err = in.jobs(ctx, jobsOf(rows)); err != nil {
-			return nil, fmt.Errorf("which data sets the jobs of webhooks have is not known: %w", err)
-		}
+	jobs, err := in.jobs(ctx, jobsOf(rows))
+	if err != nil && f.Dataset != "" { // without the states of jobs, words are looked for in the rest
+		return nil, fmt.Errorf("which data sets the jobs of webhooks have is not known: %w", err)
 	}
 	return slices.DeleteFunc(rows, func(r row) bool {
 		of, known := jobs[r.Job]
 		if f.Dataset != "" && (!known || !strings.HasPrefix(strings.ToLower(of.Dataset), f.Dataset)) {
 			return true
 		}
-		text := strings.ToLower(strings.Join([]string{r.ID, r.Target, r.Remote, r.SenderID, string(r.Verdict), r.Why, r.Job, r.Snapshot, r.Outcome}, "\n"))
+		r.JobState = of.State
+		text := strings.ToLower(strings.Join([]string{r.ID, r.Target, r.Remote, r.SenderID, string(r.Verdict), r.Why, r.Job, r.Snapshot, r.CameOf(), of.State.Label()}, "\n"))
 		return slices.ContainsFunc(f.Words, func(word string) bool { return !strings.Contains(text, strings.ToLower(word)) })
 	}), nil
 }

@@ -82,6 +82,7 @@ func TestAFilterFindsWhatIsStored(t *testing.T) {
 		"%":                  "4 3 2 1",
 		"x%_y":               "",
 		"hook-3":             "3",
+		"running":            "3", // the job
 	} {
 		f, err := ParseFilter(filter, now)
 		if err != nil {
