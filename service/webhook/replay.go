@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -40,10 +41,27 @@ type Replayed struct {
 	Status int
 	// Answer is the beginning of the receiver's words.
 	Answer string
-	Bytes  int64
+	// Redirect is where a redirect leads, in one line and cut where it is long, or empty. It was not followed.
+	Redirect string
+	Bytes    int64
 	// Without are the secret headers that were not sent, because their values are not kept.
 	Without []string
 }
+
+// Said is what the receiver answered, in words.
+func (r Replayed) Said() string {
+	said := strconv.Itoa(r.Status)
+	if r.Redirect != "" {
+		said += ", a redirect to " + r.Redirect + " that was not followed"
+	}
+	if r.Answer != "" {
+		said += ": " + r.Answer
+	}
+	return said
+}
+
+// maxRedirect bounds what is shown of an address, in bytes.
+const maxRedirect = 200
 
 // ErrElsewhere refuses an address of another machine.
 var ErrElsewhere = errors.New("a webhook is replayed to an address of this machine alone: 127.0.0.1, ::1 or localhost")
@@ -117,6 +135,9 @@ func (r Replay) Send(ctx context.Context) (Replayed, error) {
 	defer resp.Body.Close()
 	word, err := io.ReadAll(io.LimitReader(resp.Body, maxReplayWord))
 	out.Status, out.Answer = resp.StatusCode, strings.TrimSpace(string(word))
+	if resp.StatusCode/100 == 3 {
+		out.Redirect = model.Line(resp.Header.Get("Location"), maxRedirect)
+	}
 	if err != nil {
 		return out, fmt.Errorf("the receiver answered %d and broke off: %w", resp.StatusCode, err)
 	}

@@ -230,6 +230,11 @@ func TestAReplayGoesToThisMachineAlone(t *testing.T) {
 	if g = <-came; g.body != "edited" || !strings.HasPrefix(g.header.Get("Webhook-Id"), "replay_") {
 		t.Errorf("an edited copy that is not signed anew is no other delivery: %+v", g)
 	}
+	away := httptest.NewServer(http.RedirectHandler("http://192.0.2.1/x", http.StatusFound))
+	defer away.Close()
+	if got, err := (Replay{Delivery: d, To: away.URL}).Send(t.Context()); err != nil || got.Said() != "302, a redirect to http://192.0.2.1/x that was not followed" {
+		t.Errorf("a redirect: %+v, %v", got, err)
+	}
 	for _, to := range []string{"http://192.0.2.1/", "http://example.com/", "http://127.0.0.1.example.com/", "http://[2001:db8::1]/", "http://0.0.0.0:1/", "ftp://127.0.0.1/", "nowhere", "http://"} {
 		if _, err := (Replay{Delivery: d, To: to}).Send(t.Context()); err == nil {
 			t.Errorf("%s was taken", to)

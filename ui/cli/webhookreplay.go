@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -87,7 +86,7 @@ func (t *task) replay(ctx context.Context, in *webhook.Inbox, id string, f repla
 	if got.Status < 200 || got.Status > 299 {
 		code = exitChecksFailed
 	}
-	t.app.verdict(code, sanitizeLine("the receiver answered "+strconv.Itoa(got.Status)+": "+got.Answer))
+	t.app.verdict(code, sanitizeLine("the receiver answered "+got.Said()))
 	return exit(code)
 }
 

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -186,7 +185,7 @@ func (h *hookStore) Replay(ctx context.Context, d model.Delivery, to, edited str
 	if err != nil {
 		return "", err
 	}
-	said := "the receiver answered " + strconv.Itoa(got.Status) + " " + text.Clean(got.Answer)
+	said := "the receiver answered " + text.Clean(got.Said())
 	if len(got.Without) > 0 {
 		said += "; sent without " + text.Clean(strings.Join(got.Without, ", "))
 	}
