@@ -17,7 +17,7 @@ import (
 func (b *Inbox) askListen() tea.Cmd {
 	store := b.deps.Store
 	if b.here {
-		return b.does(func(context.Context) (string, error) {
+		return b.does("receiving webhooks", func(context.Context) (string, error) {
 			refused, err := store.Stop()
 			says, count := "no more webhooks are received here", 0
 			for _, r := range refused {
@@ -46,7 +46,7 @@ func (b *Inbox) askListen() tea.Cmd {
 	dialog.Submit, dialog.Width = "receive", 70
 	dialog.OnSubmit = func(f *widget.Form) tea.Cmd {
 		address := strings.TrimSpace(f.Value(field))
-		return b.submits(dialog, func(ctx context.Context) (string, error) {
+		return b.submits(dialog, "receiving webhooks", func(ctx context.Context) (string, error) {
 			url, err := store.Listen(ctx, address)
 			return "webhooks are received at " + url, err
 		})
@@ -55,14 +55,14 @@ func (b *Inbox) askListen() tea.Cmd {
 }
 
 // submits makes the call of a dialog, and closes that where it went well: what was filled in is there still where it did not.
-func (b *Inbox) submits(dialog *widget.FormDialog, call func(ctx context.Context) (says string, err error)) tea.Cmd {
+func (b *Inbox) submits(dialog *widget.FormDialog, about string, call func(ctx context.Context) (says string, err error)) tea.Cmd {
 	dialog.Busy = true
 	dialog.Handle = func(msg tea.Msg) (tea.Cmd, bool) {
 		_, is := msg.(failed)
 		dialog.Busy = dialog.Busy && !is
 		return nil, is
 	}
-	return b.does(call, func(err error) tea.Cmd {
+	return b.does(about, call, func(err error) tea.Cmd {
 		if err != nil {
 			return kit.Send(kit.ForOverlay{Overlay: dialog, Msg: failed{}})
 		}
@@ -106,7 +106,7 @@ func (b *Inbox) askReplay(d model.Delivery, file string) tea.Cmd {
 	dialog.OnSubmit = func(f *widget.Form) tea.Cmd {
 		to, sign := strings.TrimSpace(f.Value(fieldTo)), f.On(fieldSign)
 		b.to = to
-		return b.submits(dialog, func(ctx context.Context) (string, error) {
+		return b.submits(dialog, "the replay of "+d.ID, func(ctx context.Context) (string, error) {
 			said, err := store.Replay(ctx, d, to, file, sign)
 			return "replayed " + d.ID + ": " + said, err
 		})

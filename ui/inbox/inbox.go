@@ -195,15 +195,16 @@ func (b *Inbox) read(anew bool) tea.Cmd {
 }
 
 // does makes a call that changes something, and says how it went, also when the inbox is closed by
-// then. What follows is then's, which may be nil.
-func (b *Inbox) does(call func(ctx context.Context) (says string, err error), then func(err error) tea.Cmd) tea.Cmd {
+// then. About is that of its toast: what is said of the next such call takes its place. What follows is then's, which
+// may be nil.
+func (b *Inbox) does(about string, call func(ctx context.Context) (says string, err error), then func(err error) tea.Cmd) tea.Cmd {
 	return kit.Do("", &b.work, b.deps.Ctx, func(ctx context.Context) tea.Msg {
 		says, err := call(ctx)
-		said := kit.Info(says)
+		said := kit.Toast{Kind: kit.ToastInfo, Text: says, About: about}
 		if err != nil {
-			said = kit.Fail(err.Error())
+			said.Kind, said.Text = kit.ToastError, err.Error()
 		}
-		all := []tea.Cmd{said, kit.Send(kit.ForOverlay{Overlay: b, Msg: done{}})}
+		all := []tea.Cmd{kit.Send(said), kit.Send(kit.ForOverlay{Overlay: b, Msg: done{}})}
 		if then != nil {
 			all = append(all, then(err))
 		}
@@ -286,7 +287,7 @@ func (b *Inbox) actOn(d model.Delivery, msg tea.Msg) (cmd tea.Cmd, handled bool)
 			return kit.ForOverlay{Overlay: b, Msg: headRead{d.ID, head, err}}
 		}), true
 	case mark:
-		return b.does(func(ctx context.Context) (string, error) {
+		return b.does("", func(ctx context.Context) (string, error) {
 			if d.Bookmarked {
 				return d.ID + " is no longer bookmarked", store.Bookmark(ctx, d.ID, false)
 			}
@@ -389,6 +390,9 @@ func (b *Inbox) Render(w, h int) string {
 	}
 	if b.here && b.deps.Warning != "" {
 		foot = b.deps.Warning
+	}
+	if problem := b.filter.Problem(); problem != "" {
+		foot = problem
 	}
 	var above []string
 	for _, r := range b.refused {

@@ -460,6 +460,12 @@ func TestAReplayAsksWhereTo(t *testing.T) {
 		s.Expect("http://127.0.0.1:1/x") // where the last one went
 		s.Press("ctrl+s")
 		s.Expect("nobody answers there", "Replay hook-3")
+		f.mu.Lock()
+		f.fails = nil
+		f.mu.Unlock()
+		s.Press("ctrl+s")
+		s.Expect("the receiver answered 200 stored")
+		s.ExpectNot("nobody answers there") // it is settled
 	})
 }
 

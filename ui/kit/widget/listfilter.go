@@ -114,6 +114,9 @@ func (f *ListFilter) Bindings(rows string, terms []string, esc bool) []kit.Bindi
 	return out
 }
 
+// Problem is what is wrong with what is typed, or empty. Line cuts it.
+func (f *ListFilter) Problem() string { return f.problem }
+
 // Line is the filter in one line of w cells, with how many rows it shows, or with a shown below 0
 // that this is not known yet; empty if there is none.
 func (f *ListFilter) Line(t *kit.Theme, shown, all, w int) string {
