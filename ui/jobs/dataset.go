@@ -91,6 +91,7 @@ func (l *launch) describe(m *Model) {
 	shown := known && err == nil && way.Shown()
 	l.shapeTyped(c.ID, way, shown)
 	l.way = way
+	l.form.SetPlaceholder(fieldPaste, pasteWords(way, shown))
 	if !shown {
 		l.form.SetHelp(fieldPaste, rowsHelp)
 		l.form.SetHelp(fieldPath, pathHelp)
@@ -99,6 +100,24 @@ func (l *launch) describe(m *Model) {
 	needs := "Rows: " + fieldWords(way.Fields) + "."
 	l.form.SetHelp(fieldPaste, needs)
 	l.form.SetHelp(fieldPath, needs+" list:NAME is a saved list.")
+}
+
+// pasteWords say what is pasted for a way to collect, in whose field the lines of a text go.
+func pasteWords(way model.CollectMethod, shown bool) string {
+	var required []string
+	for _, f := range way.Fields {
+		if f.Required {
+			required = append(required, text.Clean(f.Name))
+		}
+	}
+	switch {
+	case !shown || slices.Contains(required, "url") || len(required) == 0:
+		return "one URL per line, or CSV, JSON, NDJSON with url"
+	case len(required) == 1:
+		return fmt.Sprintf("one %[1]s per line, or CSV, JSON, NDJSON with %[1]s", required[0])
+	default:
+		return "CSV, JSON or NDJSON with " + strings.Join(required, ", ")
+	}
 }
 
 // describeWays offers the ways to collect.

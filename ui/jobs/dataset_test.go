@@ -203,3 +203,14 @@ func TestBadRowsAreListedBeforeNotes(t *testing.T) {
 		s.Expect(`✗ row 10: "ftp://a.test/x"`, `✗ row 11: "nonsense"`, "! row 2: the same as row 1", "… and 4 more")
 	})
 }
+
+// What is pasted is said in the words of the data set, which need not be addresses.
+func TestThePasteFieldNamesTheInputOfTheDataSet(t *testing.T) {
+	flow(t, &fakeLedger{listing: shopListing()}, "brightdata", 120, 44, func(s *uitest.Screen) {
+		s.Press("n", "enter", "shift+tab", "shift+tab", "enter")
+		s.Type("keyword")
+		s.Press("enter", "space")
+		s.Expect("discover by keyword", "one keyword per line, or CSV, JSON, NDJSON with keyword")
+		s.ExpectNot("one URL per line")
+	})
+}

@@ -114,7 +114,7 @@ func (m *Model) openForm(urls []string) tea.Cmd {
 		{Name: fieldSource, Label: "Inputs", Kind: widget.FieldChoice, Value: sourcePaste, Options: sources(false)},
 		{
 			Name: fieldPaste, Label: "Rows", Kind: widget.FieldArea, Rows: 5, Value: strings.Join(urls, "\n"),
-			Placeholder: "one URL per line, or CSV, JSON, NDJSON with url", Help: rowsHelp, Check: widget.Required("paste at least one URL"),
+			Placeholder: pasteWords(model.CollectMethod{}, false), Help: rowsHelp, Check: widget.Required("paste at least one row"),
 		},
 		{Name: fieldPath, Label: "File", Kind: widget.FieldText, Hidden: true, Placeholder: "e.g. inputs.csv", Help: pathHelp, Check: widget.Required("name a file")},
 		{Name: fieldKey, Label: "Key", Kind: widget.FieldPick, Value: m.session.Key.Name, Placeholder: "the profile's"},
