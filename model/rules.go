@@ -264,7 +264,12 @@ var answerRules = []rule{
 		when: func(f *facts) bool {
 			return f.refused == http.StatusBadRequest || f.refused == http.StatusPaymentRequired || f.refused == http.StatusUnprocessableEntity
 		},
-		say: func(f *facts) string { return fmt.Sprintf("The service did not accept the request (%d).", f.refused) },
+		say: func(f *facts) string {
+			if f.Job == CallTrigger && f.Unrepeatable {
+				return fmt.Sprintf("The answer was %d, in words that are not known as a refusal by the service.", f.refused)
+			}
+			return fmt.Sprintf("The service did not accept the request (%d).", f.refused)
+		},
 	},
 	{
 		name: "request_refused_4xx", class: ClassOutside, cause: CauseRequestRefused,

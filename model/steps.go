@@ -49,6 +49,9 @@ func jobSteps(d Diagnosis, f *facts) []Step {
 			out = outsideSteps(d.Cause, f)
 		case CauseRequestRefused:
 			out = []Step{{Action: ActionFixRequest, Text: "correct what the service names in its answer"}}
+			if f.Job == CallTrigger && f.Unrepeatable { // it is not known to be a refusal
+				out = nil
+			}
 		case CauseIncomplete:
 			if !f.Unrepeatable {
 				out = []Step{{Action: ActionRetry, Text: "ask again: what came is not the whole answer"}}

@@ -33,6 +33,14 @@ func TestAFailedCallAboutAJobIsKeptWithItsVerdict(t *testing.T) {
 			_, err := cl.Trigger(t.Context(), trigger("http://lab.test/1"))
 			return err
 		}, model.CallTrigger, model.ClassOutside, model.CauseRequestRefused, "correct what the service names", text(400, `{"error":"Invalid input provided","code":"validation_error"}`)},
+		"a trigger that is answered by words of nobody": {func(t *testing.T, cl *Runner) error {
+			job, err := cl.Trigger(t.Context(), trigger("http://lab.test/1"))
+			const summary = "The answer was 400, in words that are not known as a refusal by the service."
+			if d := job.Fault.Diagnosis; job.State != model.JobMayHave || d.Summary != summary || strings.Contains(d.Next(), "correct") {
+				t.Errorf("%s: %s%s", job.State, d.Summary, d.Next())
+			}
+			return err
+		}, model.CallTrigger, model.ClassOutside, model.CauseRequestRefused, "look for the job in the service's list", text(400, "no")},
 		"a trigger that a gateway answers": {func(t *testing.T, cl *Runner) error {
 			_, err := cl.Trigger(t.Context(), trigger("http://lab.test/1"))
 			return err
