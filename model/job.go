@@ -133,6 +133,17 @@ func (j Job) Lacking() int {
 	return max(j.Records-j.Rows.Returned, 0)
 }
 
+// EndedWords say why it is not known what a job has cost that ended without a result, "" for any other job: a
+// service bills by record, and may have collected some.
+func (j Job) EndedWords() string {
+	switch j.State {
+	case JobFailed, JobCanceled, JobExpired:
+		return "not known: what was collected before its end may be billed"
+	default:
+		return ""
+	}
+}
+
 // LackingWords say what is lacking, "" for nothing.
 func (j Job) LackingWords() string {
 	if j.Lacking() == 0 {

@@ -109,6 +109,9 @@ func (t *task) rowFacts(j model.Job) [][2]string {
 		if r.Problem != "" {
 			return [][2]string{{"rows", "not counted: " + r.Problem}}
 		}
+		if words := j.EndedWords(); words != "" {
+			return [][2]string{{"billed", words}}
+		}
 		return nil
 	}
 	out := [][2]string{{"rows", fmt.Sprintf("%d returned, %d useful, %s, %d empty", r.Returned, r.Useful, text.Counted(r.Failed(), "error"), r.Empty)}}

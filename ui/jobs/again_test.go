@@ -215,9 +215,10 @@ func TestACostIsSaidOnceRowsAreCounted(t *testing.T) {
 		"20 useful · 20 billed ($0.0300)": counted(func(j *model.Job) {
 			j.State, j.Rows = model.JobDownloaded, model.JobRows{Counted: true, Returned: 20, Useful: 20, Billed: 20, Cost: 0.03, Priced: true}
 		}),
-		"20 billed (unpriced)": counted(func(j *model.Job) { j.State, j.Rows = model.JobExpired, model.JobRows{Counted: true, Billed: 20} }),
-		"cost      not known":  counted(func(j *model.Job) { j.State, j.Rows = model.JobDownloaded, model.JobRows{Counted: true, Billed: -1} }),
-		"inputs    20":         counted(func(j *model.Job) { j.State = model.JobFailed }),
+		"20 billed (unpriced)":                    counted(func(j *model.Job) { j.State, j.Rows = model.JobExpired, model.JobRows{Counted: true, Billed: 20} }),
+		"cost      not known":                     counted(func(j *model.Job) { j.State, j.Rows = model.JobDownloaded, model.JobRows{Counted: true, Billed: -1} }),
+		"inputs    20":                            counted(func(j *model.Job) { j.State = model.JobRefused }),
+		"cost      not known: what was collected": counted(func(j *model.Job) { j.State = model.JobCanceled }),
 	} {
 		flow(t, &fakeLedger{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
 			s.Expect(want)

@@ -289,7 +289,7 @@ func noCostWords(j model.Job) string {
 	case j.State.HasResult():
 		return "not counted yet: a download counts the rows"
 	default:
-		return ""
+		return j.EndedWords()
 	}
 }
 
