@@ -5,7 +5,7 @@ import (
 	"zonedeck/ui/kit"
 )
 
-// step is a next step of a job's last failed call. It has a label if its key is not one of
+// step is a next step of a job's last failed call. It has a key if one takes it, and a label if that key is not one of
 // the tab's own.
 type step struct {
 	key, help, label string
@@ -17,16 +17,27 @@ type step struct {
 func (m *Model) steps(j model.Job) []step {
 	var out []step
 	for _, s := range j.Fault.Diagnosis.Steps {
-		next := step{key: kit.StepKey(s.Action), help: kit.StepHelp(s)}
+		next := step{help: kit.StepHelp(s)}
 		switch s.Action {
 		case model.ActionCheckKey:
-			next.label, next.do = "check the key", intentKey
+			next.key, next.label, next.do = kit.StepKey(s.Action), "check the key", intentKey
+		case model.ActionSlowDown: // no key sets how much is sent at once
+		case model.ActionFixRequest:
+			if j.State != model.JobRefused { // what would be corrected is a request that has been accepted
+				break
+			}
+			next.key, next.do, next.help = "a", intentAgain, next.help+": a, then e"
+			next.disabled = m.whyNot(next.do)
 		case model.ActionCheckNetwork, model.ActionTrustCA, model.ActionDialect:
 			next.key, next.label, next.do = kit.StepKey(model.ActionCheckNetwork), "see the profile", intentProfile
 		case model.ActionLaunch:
 			next.key, next.do = "a", intentAgain
 			next.disabled = m.whyNot(next.do)
 		default: // make the call again
+			if j.Fault.Call == model.CallNone { // the job failed, not a call: what is next is done in the Sandbox
+				next.key = "1"
+				break
+			}
 			next.key, next.do = callKey(j)
 			next.disabled = m.whyNot(next.do)
 		}
@@ -51,10 +62,8 @@ func callKey(j model.Job) (string, intent) {
 		return "d", intentDownload
 	case model.CallCancel:
 		return "c", intentCancel
-	case model.CallProgress:
-		return "f", intentFollow
 	default:
-		return "n", intentNew
+		return "f", intentFollow
 	}
 }
 

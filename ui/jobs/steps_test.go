@@ -10,8 +10,9 @@ import (
 	"zonedeck/model"
 )
 
-// Every next step that a job offers, whichever call failed and how, has a key that acts.
-func TestEveryNextStepHasAKeyThatActs(t *testing.T) {
+// Every next step that a job offers, whichever call failed and how, has a key that acts, or names none where no key
+// takes it.
+func TestEveryNextStepNamesAKeyThatActsOrNone(t *testing.T) {
 	var outcomes []model.Outcome
 	for _, status := range []int{200, 400, 401, 402, 403, 404, 407, 409, 429, 500, 502, 503} {
 		outcomes = append(outcomes, model.Outcome{ServiceStatus: status}, model.Outcome{ServiceStatus: status, Unread: "brightdata"})
@@ -48,6 +49,16 @@ func TestEveryNextStepHasAKeyThatActs(t *testing.T) {
 				}
 				f := &fakeLedger{jobs: []model.Job{job}, watchErr: errors.New("it broke off"), knows: model.JobReady} // a job that is followed is not offered to be followed
 				s := start(t, f, "brightdata", 120, 40)
+				action := fault.Diagnosis.Steps[0].Action
+				if action == model.ActionSlowDown || action == model.ActionFixRequest && job.State != model.JobRefused {
+					s.Expect("do next   ·   ")
+					s.ExpectNot("do next   [")
+					return
+				}
+				if name == "failed" { // the Sandbox's key, which is the console's
+					s.Expect("do next   [1] try a few of its URLs")
+					return
+				}
 				_, offered, ok := strings.Cut(s.Screen(), "do next   [")
 				if !ok {
 					t.Fatalf("not offered:\n%s", s.Screen())
@@ -85,11 +96,24 @@ func TestTheNextStepOfAnExpiredResultIsAnotherLaunch(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			job := readyJob()
 			job.State = state
-			job.Fault = model.JobFault{Call: model.CallDownload, Diagnosis: model.Diagnosis{Class: model.ClassOutside, Steps: []model.Step{{Action: model.ActionFixRequest, Text: "go on"}}}}
+			job.Fault = model.JobFault{Call: model.CallDownload, Diagnosis: model.Diagnosis{Class: model.ClassOutside, Steps: []model.Step{{Action: model.ActionRetry, Text: "go on"}}}}
 			s := start(t, &fakeLedger{jobs: []model.Job{job}}, "brightdata", 120, 40)
 			s.Expect("do next   [" + key + "] go on")
 		})
 	}
+}
+
+// What a refusal names is corrected in the form, which a and then e open.
+func TestARefusedJobIsCorrectedByTheKeysOfItsNextStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		job := readyJob()
+		job.State, job.Snapshot = model.JobRefused, ""
+		job.Fault = model.JobFault{Call: model.CallTrigger, Diagnosis: model.Diagnosis{Class: model.ClassOutside, Steps: []model.Step{{Action: model.ActionFixRequest, Text: "correct it"}}}}
+		s := start(t, &fakeLedger{jobs: []model.Job{job}}, "brightdata", 120, 40)
+		s.Expect("do next   [a] correct it: a, then e")
+		s.Press("a")
+		s.Expect("change it first", "in the form")
+	})
 }
 
 // A step that cannot be taken now is shown with the reason, and offers no key.

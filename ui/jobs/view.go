@@ -205,8 +205,12 @@ func (m *Model) faultLines(j model.Job, w int) []string {
 	}
 	t, out := m.deps.Theme, m.verdictLines(f, w)
 	for _, s := range m.steps(j) {
-		if s.disabled != "" {
+		switch {
+		case s.disabled != "":
 			out = append(out, widget.Hung("do next   ·   ", t.Muted, s.help+" · "+s.disabled, w)...)
+			continue
+		case s.key == "":
+			out = append(out, widget.Hung("do next   ·   ", kit.Ink{}, s.help, w)...)
 			continue
 		}
 		out = append(out, widget.Hung("do next   "+t.KeyHint.Render("["+s.key+"]")+" ", kit.Ink{}, s.help, w)...)
