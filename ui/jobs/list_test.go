@@ -197,3 +197,16 @@ func TestWithoutAJobTheFooterOffersNoneOfItsKeys(t *testing.T) {
 		s.Expect("no job is selected")
 	})
 }
+
+// A job that may bill unseen is counted on every screen, not only in the list of jobs.
+func TestTheTabCountsTheJobsThatMayHaveStarted(t *testing.T) {
+	ready, may := readyJob(), readyJob()
+	may.ID, may.State, may.Snapshot = "job-8", model.JobMayHave, ""
+	flow(t, &fakeLedger{jobs: []model.Job{ready, may}}, "brightdata", 80, 24, func(s *uitest.Screen) {
+		s.Press("2")
+		s.Expect("1 Jobs·1")
+	})
+	flow(t, &fakeLedger{jobs: []model.Job{ready}}, "brightdata", 80, 24, func(s *uitest.Screen) {
+		s.ExpectNot("Jobs·")
+	})
+}

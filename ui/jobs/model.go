@@ -230,6 +230,20 @@ func (m *Model) Running() int {
 	return kit.Running(&m.work.trigger, &m.work.cancel, &m.work.download.slot) + m.records.Running() + m.drift.Running()
 }
 
+// Count is how many of the listed jobs may have started, in their ink; -1 while the ledger cannot be read.
+func (m *Model) Count() (n int, ink kit.Ink) {
+	_, ink = m.deps.Theme.JobMark(model.Job{State: model.JobMayHave})
+	if m.unreadable() {
+		return -1, ink
+	}
+	for _, j := range m.ledger.jobs {
+		if j.State == model.JobMayHave {
+			n++
+		}
+	}
+	return n, ink
+}
+
 // Status shows the progress of a download, or how many jobs are followed.
 func (m *Model) Status() string {
 	if d := &m.work.download; d.slot.Running() {
