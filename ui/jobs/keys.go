@@ -68,7 +68,7 @@ func (m *Model) Bindings() []kit.Binding {
 		{Keys: []string{"f"}, Label: "follow", Help: "Ask the service for the job's state again, until it is final.", Group: "Job", Intent: intentFollow, Disabled: m.whyNot(intentFollow), Hidden: true},
 		{Keys: []string{"D"}, Label: "drift", Help: "Show which data sets and targets have changed, or give nothing of use.", Group: "Job", Intent: intentDrift, Hidden: true},
 		{Keys: []string{"y"}, Label: "copy", Help: "Copy an identifier, the file's path, or a command.", Group: "Job", Intent: intentCopy, Disabled: m.whyNot(intentCopy)},
-		{Keys: []string{"i"}, Label: "inbox", Command: "webhooks", Help: "Show the webhooks that came, and begin to receive them.", Group: "Job", Intent: intentInbox, Hidden: true},
+		{Keys: []string{"i"}, Label: "inbox", Help: "Show the webhooks that came, and begin to receive them.", Group: "Job", Intent: intentInbox, Hidden: true},
 		{Keys: []string{"r"}, Label: "reload", Help: "Read the ledger again.", Group: "Job", Intent: intentReload, Hidden: true},
 		{Keys: []string{"N"}, Label: "notify", Command: "notify when jobs end", Help: "Tell the terminal how jobs go and when they end, or no longer: a bar, a notification and a bell.", Group: "Job", Intent: intentAlerts, Hidden: true},
 	}, m.panes.Bindings(false)...)

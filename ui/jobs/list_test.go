@@ -198,6 +198,17 @@ func TestWithoutAJobTheFooterOffersNoneOfItsKeys(t *testing.T) {
 	})
 }
 
+func TestThePaletteFindsTheInboxByItsName(t *testing.T) {
+	flow(t, &fakeLedger{jobs: []model.Job{readyJob()}}, "brightdata", 120, 40, func(s *uitest.Screen) {
+		for _, word := range []string{"inbox", "webhooks"} {
+			s.Press("ctrl+p")
+			s.Type(word)
+			s.Expect("›inbox", "Show the webhooks that came")
+			s.Press("esc")
+		}
+	})
+}
+
 // A job that may bill unseen is counted on every screen, not only in the list of jobs.
 func TestTheTabCountsTheJobsThatMayHaveStarted(t *testing.T) {
 	ready, may := readyJob(), readyJob()
