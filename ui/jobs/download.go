@@ -79,7 +79,7 @@ func (m *Model) askDownload(j model.Job) tea.Cmd {
 		},
 	)
 	d := widget.NewFormDialog(m.deps.Theme, "Download "+j.ID, form)
-	d.Intro = "The rows are kept beside the file as NAME.part until all are there; a download that is cut goes on from there."
+	d.Intro = "The rows are kept beside the file as NAME.part until all are there. A download that breaks off goes on with what is missing if the service gives the result in parts; otherwise it starts again."
 	if kept := m.work.download.ended[j.ID].kept; kept != "" {
 		d.Intro = text.Clean(kept) + "."
 	}

@@ -40,7 +40,7 @@ func TestADownloadShowsHowFarItIsAndStopsOnDemand(t *testing.T) {
 	}
 	flow(t, f, "brightdata", 200, 40, func(s *uitest.Screen) {
 		s.Press("d")
-		s.Expect("Download job-9", "JSON", "NDJSON", "CSV", "in the folder of downloads")
+		s.Expect("Download job-9", "JSON", "NDJSON", "CSV", "in the folder of downloads", "in parts; otherwise it starts again")
 		s.ExpectNot("Raw cells")
 		s.Press("right", "right")
 		s.Expect("Raw cells")
