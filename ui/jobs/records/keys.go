@@ -88,20 +88,20 @@ func (p *Page) Bindings() []kit.Binding {
 		return append([]kit.Binding{back}, append(p.tree.Bindings(), p.panes.Bindings(false)...)...)
 	}
 	out := []kit.Binding{
-		{Keys: []string{"f"}, Label: "filter", Help: "Show the rows alone that match: words, field:part, field=value, field>5, has:field, -word; names with blanks, colons or slashes in quotes.", Group: group, Intent: openLine(lineFilter), Disabled: busy},
-		{Keys: []string{"|"}, Label: "jq", Help: "Show the rows alone for which a jq expression gives anything but false and null.", Group: group, Intent: openLine(lineJQ), Disabled: busy},
+		{Keys: []string{"f"}, Label: "filter", Help: "Show only the rows that match: words, field:part, field=value, field>5, has:field, -word; names with blanks, colons or slashes in quotes.", Group: group, Intent: openLine(lineFilter), Disabled: busy},
+		{Keys: []string{"|"}, Label: "jq", Help: "Show only the rows for which a jq expression gives anything but false and null.", Group: group, Intent: openLine(lineJQ), Disabled: busy},
 		{Keys: []string{"/"}, Label: "search", Help: "Go to the next row with a text, in any case.", Group: group, Intent: openLine(lineSearch), Disabled: none},
 		{Keys: []string{"s"}, Label: "sort", Help: "Sort by the chosen column: upwards, downwards, not at all. Numbers come before texts, what is missing or null last.", Group: group, Intent: sortColumn{}, Disabled: busy},
 		{Keys: []string{"enter"}, Label: "row", Help: "Show the row as a tree.", Group: group, Intent: openDetail{}, Disabled: none},
 		{Keys: []string{"x"}, Label: "export", Help: "Write the rows that are shown to a new file.", Group: group, Intent: askExport{}, Disabled: partial},
-		{Keys: []string{"c"}, Label: "compare", Help: "Show what differs from another result by a key, or the new rows alone.", Group: group, Intent: askCompare{}, Disabled: busy},
+		{Keys: []string{"c"}, Label: "compare", Help: "Show what differs from another result by a key, or only the new rows.", Group: group, Intent: askCompare{}, Disabled: busy},
 		{Keys: []string{"i"}, Label: "columns", Help: "List the columns with what is in them, and go to one.", Group: group, Intent: askColumn{}, Disabled: none},
 		back,
 		{Keys: []string{"right", "l"}, Label: "column right", Help: "Go one column to the right.", Group: group, Intent: sideways(1), Disabled: none, Hidden: true},
 		{Keys: []string{"left", "h"}, Label: "column left", Help: "Go one column to the left.", Group: group, Intent: sideways(-1), Disabled: none, Hidden: true},
 		{Keys: []string{"n"}, Label: "next hit", Help: "Go to the next row with the text.", Group: group, Intent: again{}, Disabled: noSearch, Hidden: true},
 		{Keys: []string{"N"}, Label: "hit before", Help: "Go to the row before with the text.", Group: group, Intent: again{back: true}, Disabled: noSearch, Hidden: true},
-		{Keys: []string{"w"}, Label: "with column", Help: "Show the rows alone that have a value in the chosen column.", Group: group, Intent: hasColumn{}, Disabled: busy, Hidden: true},
+		{Keys: []string{"w"}, Label: "with column", Help: "Show only the rows that have a value in the chosen column.", Group: group, Intent: hasColumn{}, Disabled: busy, Hidden: true},
 		{Keys: []string{"y"}, Label: "copy", Help: "Copy a cell, a column's name or the file's path.", Group: group, Intent: copyMenu{}, Disabled: none, Hidden: true},
 		{Keys: []string{"r"}, Label: "reopen", Help: "Open the result again, as when it has changed.", Group: group, Intent: reopen{}, Disabled: reopening, Hidden: true},
 	}
@@ -390,7 +390,7 @@ func (p *Page) askCompare() tea.Cmd {
 		widget.Field{Name: "old", Label: "Old result", Placeholder: "job-1, or the path of a file", Help: "A job whose result was downloaded, or a file.", Check: widget.Required("name a job or a file")},
 		widget.Field{Name: "key", Label: "Key", Value: p.column(), Help: "The field that identifies a row in both.", Check: widget.Required("name the field that identifies a row")},
 		widget.Field{Name: "show", Label: "Show", Kind: widget.FieldChoice, Value: "all", Options: []widget.Option{
-			{Value: "all", Label: "added, changed, removed"}, {Value: "new", Label: "new rows alone"},
+			{Value: "all", Label: "added, changed, removed"}, {Value: "new", Label: "only the new rows"},
 		}},
 		widget.Field{Name: "ignore", Label: "Not compared", Placeholder: "e.g. timestamp; several with a comma", Help: "Fields that change without meaning anything."},
 	)
