@@ -48,6 +48,9 @@ type Replayed struct {
 	Without []string
 }
 
+// Taken reports whether the receiver answered that it took it.
+func (r Replayed) Taken() bool { return r.Status/100 == 2 }
+
 // Said is what the receiver answered, in words.
 func (r Replayed) Said() string {
 	said := strconv.Itoa(r.Status)

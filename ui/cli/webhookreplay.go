@@ -83,7 +83,7 @@ func (t *task) replay(ctx context.Context, in *webhook.Inbox, id string, f repla
 		}
 	}
 	code := exitOK
-	if got.Status < 200 || got.Status > 299 {
+	if !got.Taken() {
 		code = exitChecksFailed
 	}
 	t.app.verdict(code, sanitizeLine("the receiver answered "+got.Said()))

@@ -17,7 +17,7 @@ import (
 func (b *Inbox) askListen() tea.Cmd {
 	store := b.deps.Store
 	if b.here {
-		return b.does("receiving webhooks", func(context.Context) (string, error) {
+		return b.does("receiving webhooks", func(context.Context) (kit.Toast, error) {
 			refused, err := store.Stop()
 			says, count := "no more webhooks are received here", 0
 			for _, r := range refused {
@@ -30,7 +30,7 @@ func (b *Inbox) askListen() tea.Cmd {
 			default:
 				says += fmt.Sprintf("; %d were refused, and Activity says why", count)
 			}
-			return says, err
+			return kit.Toast{Text: says}, err
 		}, nil)
 	}
 	const field = "address"
@@ -46,16 +46,16 @@ func (b *Inbox) askListen() tea.Cmd {
 	dialog.Submit, dialog.Width = "receive", 70
 	dialog.OnSubmit = func(f *widget.Form) tea.Cmd {
 		address := strings.TrimSpace(f.Value(field))
-		return b.submits(dialog, "receiving webhooks", func(ctx context.Context) (string, error) {
+		return b.submits(dialog, "receiving webhooks", func(ctx context.Context) (kit.Toast, error) {
 			url, err := store.Listen(ctx, address)
-			return "webhooks are received at " + url, err
+			return kit.Toast{Text: "webhooks are received at " + url}, err
 		})
 	}
 	return kit.OpenOverlay(dialog)
 }
 
 // submits makes the call of a dialog, and closes that where it went well: what was filled in is there still where it did not.
-func (b *Inbox) submits(dialog *widget.FormDialog, about string, call func(ctx context.Context) (says string, err error)) tea.Cmd {
+func (b *Inbox) submits(dialog *widget.FormDialog, about string, call func(ctx context.Context) (kit.Toast, error)) tea.Cmd {
 	dialog.Busy = true
 	dialog.Handle = func(msg tea.Msg) (tea.Cmd, bool) {
 		_, is := msg.(failed)
@@ -106,9 +106,13 @@ func (b *Inbox) askReplay(d model.Delivery, file string) tea.Cmd {
 	dialog.OnSubmit = func(f *widget.Form) tea.Cmd {
 		to, sign := strings.TrimSpace(f.Value(fieldTo)), f.On(fieldSign)
 		b.to = to
-		return b.submits(dialog, "the replay of "+d.ID, func(ctx context.Context) (string, error) {
-			said, err := store.Replay(ctx, d, to, file, sign)
-			return "replayed " + d.ID + ": " + said, err
+		return b.submits(dialog, "the replay of "+d.ID, func(ctx context.Context) (kit.Toast, error) {
+			said, taken, err := store.Replay(ctx, d, to, file, sign)
+			out := kit.Toast{Text: "replayed " + d.ID + ": " + said}
+			if !taken {
+				out.Kind = kit.ToastWarn
+			}
+			return out, err
 		})
 	}
 	return kit.OpenOverlay(dialog)

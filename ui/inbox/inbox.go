@@ -38,8 +38,8 @@ type Store interface {
 	// Notice is what the operator must be told, once, or empty.
 	Notice() string
 	// Replay sends one once more to an address of this machine, with the bytes of a file where
-	// that is not empty, and says what the receiver answered.
-	Replay(ctx context.Context, d model.Delivery, to, edited string, sign bool) (said string, err error)
+	// that is not empty, and says what the receiver answered, and whether it took it.
+	Replay(ctx context.Context, d model.Delivery, to, edited string, sign bool) (said string, taken bool, err error)
 	// Editor opens the body in the operator's editor: done is the message after that, with the
 	// file of the edited copy. It is nil where no editor is set.
 	Editor(d model.Delivery, done func(file string, err error) tea.Msg) tea.Cmd
@@ -197,13 +197,13 @@ func (b *Inbox) read(anew bool) tea.Cmd {
 // does makes a call that changes something, and says how it went, also when the inbox is closed by
 // then. About is that of its toast: what is said of the next such call takes its place. What follows is then's, which
 // may be nil.
-func (b *Inbox) does(about string, call func(ctx context.Context) (says string, err error), then func(err error) tea.Cmd) tea.Cmd {
+func (b *Inbox) does(about string, call func(ctx context.Context) (kit.Toast, error), then func(err error) tea.Cmd) tea.Cmd {
 	return kit.Do("", &b.work, b.deps.Ctx, func(ctx context.Context) tea.Msg {
-		says, err := call(ctx)
-		said := kit.Toast{Kind: kit.ToastInfo, Text: says, About: about}
+		said, err := call(ctx)
 		if err != nil {
-			said.Kind, said.Text = kit.ToastError, err.Error()
+			said = kit.Toast{Kind: kit.ToastError, Text: err.Error()}
 		}
+		said.About = about
 		all := []tea.Cmd{kit.Send(said), kit.Send(kit.ForOverlay{Overlay: b, Msg: done{}})}
 		if then != nil {
 			all = append(all, then(err))
@@ -287,11 +287,11 @@ func (b *Inbox) actOn(d model.Delivery, msg tea.Msg) (cmd tea.Cmd, handled bool)
 			return kit.ForOverlay{Overlay: b, Msg: headRead{d.ID, head, err}}
 		}), true
 	case mark:
-		return b.does("", func(ctx context.Context) (string, error) {
+		return b.does("", func(ctx context.Context) (kit.Toast, error) {
 			if d.Bookmarked {
-				return d.ID + " is no longer bookmarked", store.Bookmark(ctx, d.ID, false)
+				return kit.Toast{Text: d.ID + " is no longer bookmarked"}, store.Bookmark(ctx, d.ID, false)
 			}
-			return d.ID + " is bookmarked", store.Bookmark(ctx, d.ID, true)
+			return kit.Toast{Text: d.ID + " is bookmarked"}, store.Bookmark(ctx, d.ID, true)
 		}, nil), true
 	case replay:
 		return b.askReplay(d, ""), true

@@ -39,6 +39,7 @@ type fakeStore struct {
 
 	refused []model.HookRefusals
 	wait    chan struct{} // of a replay, unless it is nil
+	refuses bool          // answers a replay with a redirect
 	plain   string        // the body without its gzip, where it has one
 }
 
@@ -155,7 +156,7 @@ func (f *fakeStore) Stop() ([]model.HookRefusals, error) {
 	return refused, nil
 }
 
-func (f *fakeStore) Replay(_ context.Context, d model.Delivery, to, edited string, sign bool) (string, error) {
+func (f *fakeStore) Replay(_ context.Context, d model.Delivery, to, edited string, sign bool) (said string, taken bool, err error) {
 	f.mu.Lock()
 	wait := f.wait
 	f.mu.Unlock()
@@ -165,13 +166,16 @@ func (f *fakeStore) Replay(_ context.Context, d model.Delivery, to, edited strin
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.fails != nil {
-		return "", f.fails
+		return "", false, f.fails
 	}
 	f.sent = d.ID + " to " + to + " " + edited
 	if sign {
 		f.sent += " signed"
 	}
-	return "the receiver answered 200 stored", nil
+	if f.refuses {
+		return "the receiver answered 302, a redirect to /login that was not followed", false, nil
+	}
+	return "the receiver answered 200 stored", true, nil
 }
 
 func (f *fakeStore) Editor(_ model.Delivery, done func(string, error) tea.Msg) tea.Cmd {

@@ -176,20 +176,20 @@ func (h *hookStore) close() error {
 	return err
 }
 
-func (h *hookStore) Replay(ctx context.Context, d model.Delivery, to, edited string, sign bool) (string, error) {
-	d, err := h.Get(ctx, d.ID) // with its headers
+func (h *hookStore) Replay(ctx context.Context, d model.Delivery, to, edited string, sign bool) (said string, taken bool, err error) {
+	d, err = h.Get(ctx, d.ID) // with its headers
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	got, err := h.ReplayHook(ctx, d, to, edited, sign)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
-	said := "the receiver answered " + text.Clean(got.Said())
+	said = "the receiver answered " + text.Clean(got.Said())
 	if len(got.Without) > 0 {
 		said += "; sent without " + text.Clean(strings.Join(got.Without, ", "))
 	}
-	return said, nil
+	return said, got.Taken(), nil
 }
 
 func (h *hookStore) Editor(d model.Delivery, done func(file string, err error) tea.Msg) tea.Cmd {

@@ -1,0 +1,19 @@
+package inbox_test
+
+import (
+	"testing"
+	"testing/synctest"
+)
+
+// What nobody took is a warning, which stays longer, and not the news of a replay.
+func TestAReplayThatTheReceiverDidNotTakeIsAWarning(t *testing.T) {
+	for refuses, want := range map[bool]string{true: " ! replayed hook-3: the receiver answered 302", false: " i replayed hook-3: the receiver answered 200"} {
+		synctest.Test(t, func(t *testing.T) {
+			s := open(t, &fakeStore{list: some(), refuses: refuses}, "")
+			s.Press("R", "enter")
+			s.Type("http://127.0.0.1:1/x")
+			s.Press("ctrl+s")
+			s.Expect(want)
+		})
+	}
+}
