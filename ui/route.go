@@ -138,7 +138,7 @@ func (a *App) keyIn(v kit.View, k tea.KeyPressMsg, name string, fallback []kit.B
 // meant carries out a binding, or says why it is disabled.
 func (a *App) meant(v kit.View, b kit.Binding) tea.Cmd {
 	if b.Disabled != "" {
-		return a.addToast(kit.Toast{Kind: kit.ToastInfo, Text: widget.KeyName(b.Key()) + " " + b.Label + ": " + b.Disabled})
+		return a.addToast(kit.Refusal(widget.KeyName(b.Key()), b.Label, b.Disabled))
 	}
 	if cmd, ok := a.serve(b.Intent); ok {
 		return cmd

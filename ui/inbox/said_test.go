@@ -17,3 +17,18 @@ func TestAReplayThatTheReceiverDidNotTakeIsAWarning(t *testing.T) {
 		})
 	}
 }
+
+// What was said of a wrong filter goes when the filter is put right.
+func TestTheRefusalOfAWrongFilterGoesWithTheMistake(t *testing.T) {
+	for _, right := range []string{"backspace", "esc"} {
+		synctest.Test(t, func(t *testing.T) {
+			s := open(t, &fakeStore{list: some()}, "")
+			s.Press("/")
+			s.Type("job:")
+			s.Press("enter")
+			s.Expect("i enter keep: ")
+			s.Press(right)
+			s.ExpectNot("enter keep: ")
+		})
+	}
+}

@@ -126,6 +126,15 @@ type Toast struct {
 	About string
 }
 
+// Refusal says why a key cannot act now. One without a reason takes away what was said of that key before.
+func Refusal(key, label, reason string) Toast {
+	out := Toast{About: "the key " + key + " " + label}
+	if reason != "" {
+		out.Text = key + " " + label + ": " + reason
+	}
+	return out
+}
+
 // KeysFault is an error of the key inventory; an empty one says that there is none any more.
 func KeysFault(text string) Toast {
 	return Toast{Kind: ToastError, Text: text, About: "the key inventory"}

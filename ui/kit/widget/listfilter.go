@@ -21,6 +21,9 @@ type ListFilter struct {
 	problem string // why what is typed is no filter; the list stays
 }
 
+// The key that keeps a filter.
+const keyKeep, labelKeep = "enter", "keep"
+
 // Intents of a filter.
 type (
 	filterOpen  struct{}
@@ -52,6 +55,15 @@ func (f *ListFilter) Clear() { f.text, f.problem = "", "" }
 // Update handles the filter's intents and, while it is typed, keys and pastes. terms are examples
 // of what it knows; the error of check says why a text is no filter.
 func (f *ListFilter) Update(t *kit.Theme, msg tea.Msg, terms []string, check func(string) error) (tea.Cmd, FilterEvent) {
+	wrong := f.problem != ""
+	cmd, event := f.update(t, msg, terms, check)
+	if wrong && f.problem == "" { // what was said of enter no longer holds
+		cmd = tea.Batch(cmd, kit.Send(kit.Refusal(keyKeep, labelKeep, "")))
+	}
+	return cmd, event
+}
+
+func (f *ListFilter) update(t *kit.Theme, msg tea.Msg, terms []string, check func(string) error) (tea.Cmd, FilterEvent) {
 	switch msg.(type) {
 	case filterOpen:
 		f.typing, f.before, f.problem = true, f.text, ""
@@ -101,7 +113,7 @@ func (f *ListFilter) Bindings(rows string, terms []string, esc bool) []kit.Bindi
 	const group = "Filter"
 	if f.typing {
 		return []kit.Binding{
-			{Keys: []string{"enter"}, Label: "keep", Help: "Keep the filter, and go on in the list.", Group: group, Intent: filterKeep{}, WhileTyping: true, Disabled: f.problem},
+			{Keys: []string{keyKeep}, Label: labelKeep, Help: "Keep the filter, and go on in the list.", Group: group, Intent: filterKeep{}, WhileTyping: true, Disabled: f.problem},
 			{Keys: []string{"esc"}, Label: "leave", Help: "Show what was shown before.", Group: group, Intent: filterLeave{}, WhileTyping: true},
 		}
 	}
