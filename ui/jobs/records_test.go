@@ -430,6 +430,19 @@ func TestARowThatTellsAnErrorIsMarked(t *testing.T) {
 	})
 }
 
+// The title says that there are columns out of sight, on either side.
+func TestColumnsOutOfSightAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wide := `"` + strings.Repeat("w", 30) + `"`
+		content := `{"a":` + wide + `,"b":` + wide + `,"c":` + wide + `,"d":` + wide + "}\n"
+		s := openRecords(t, &results{}, content, 80, 24)
+		s.Expect("1 row · columns 1–3 of 4")
+		s.Press("right", "right", "right")
+		s.Expect("columns 2–4 of 4")
+		openRecords(t, &results{}, `{"a":1}`+"\n", 80, 24).ExpectNot("columns")
+	})
+}
+
 func TestAColumnWhoseNameShowsNothingIsNamedInQuotes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openRecords(t, &results{}, `{"":"blank","  ":"spaces"}`+"\n", 80, 24)

@@ -29,7 +29,8 @@ type grid struct {
 	column      int // the chosen column
 	left        int // the first column on the screen
 	page        int // rows on the screen, as drawn last
-	shown       int // columns on the screen, as drawn last
+	shown       int // columns on the screen, as drawn last, without one that may be cut
+	drawn       int // those with it
 	from        int64
 	rows        []records.Row // those from row from on
 	columns     []string      // the columns that rows have cells for

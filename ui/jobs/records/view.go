@@ -57,6 +57,15 @@ func (p *Page) rowsWords() string {
 	return text.Count(n) + " of " + rowsCounted(all)
 }
 
+// columnsWords say which columns were drawn last, " · columns 1–4 of 12", where others are out of sight.
+func (p *Page) columnsWords() string {
+	g, all := &p.grid, len(p.about.Columns)
+	if g.drawn == 0 || g.drawn >= all {
+		return ""
+	}
+	return fmt.Sprintf(" · columns %d–%d of %d", g.left+1, g.left+g.drawn, all)
+}
+
 // rowsCounted is a number of rows.
 func rowsCounted(n int) string {
 	if n == 1 {
@@ -81,6 +90,7 @@ func (p *Page) renderTable(w, h int) string {
 		title += " · " + p.rowsWords()
 		feet := p.feet(iw)
 		body = widget.Stack(p.rows(iw, ih-len(feet)), strings.Join(feet, "\n"))
+		title += p.columnsWords()
 	}
 	return widget.Pane(t, title, p.panes.At == paneTable, w, h, body)
 }
@@ -228,7 +238,7 @@ func (p *Page) rows(w, h int) string {
 		changes = 8
 	}
 	widths := g.widths(p.about, w-gutter-changes-2, g.page)
-	g.shown = len(widths)
+	g.shown, g.drawn = len(widths), len(widths)
 	if n := len(widths); n > 1 && g.left+n < len(p.about.Columns) {
 		g.shown = n - 1 // the last one may be cut
 	}
