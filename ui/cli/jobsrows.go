@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -178,7 +179,7 @@ func rowsError(ctx context.Context, err error) error {
 	return fail(exitState, "%w", err)
 }
 
-// checkColumns refuses a column that no row has.
+// checkColumns refuses a column that no row has, and one that is named twice.
 func (r *rowsRun) checkColumns(ctx context.Context) error {
 	if r.flags.sort == "" && r.flags.columns == nil {
 		return nil
@@ -190,8 +191,11 @@ func (r *rowsRun) checkColumns(ctx context.Context) error {
 	if r.flags.sort != "" && p.Lacks(r.flags.sort) {
 		return usage("--sort: no row has a column %s; --about lists the columns", textfile.Quote(r.flags.sort))
 	}
-	for _, name := range r.flags.columns {
-		if name != "" && p.Lacks(name) {
+	for i, name := range r.flags.columns {
+		switch {
+		case slices.Contains(r.flags.columns[:i], name):
+			return usage("--columns: %s is named twice: name each column once", textfile.Quote(name))
+		case p.Lacks(name):
 			return usage("--columns: no row has a column %s; --about lists the columns", textfile.Quote(name))
 		}
 	}

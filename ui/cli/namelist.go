@@ -8,16 +8,17 @@ import (
 )
 
 // nameList is the value of a flag that names columns or fields, with commas between them. A name with a comma is quoted
-// as in CSV; where that leads to nothing, the quotation marks belong to the names.
+// as in CSV; where that leads to nothing, the quotation marks belong to the names. An empty value, as from a variable
+// that is not set, is refused.
 type nameList struct{ names *[]string }
 
 func (l nameList) Set(s string) error {
 	names, err := csv.NewReader(strings.NewReader(s)).Read()
-	if err != nil && !errors.Is(err, io.EOF) {
+	switch {
+	case errors.Is(err, io.EOF):
+		return errors.New("it names nothing: name at least one, or leave the flag out")
+	case err != nil:
 		names = strings.Split(s, ",")
-	}
-	if *l.names == nil {
-		*l.names = []string{}
 	}
 	*l.names = append(*l.names, names...)
 	return nil
