@@ -36,6 +36,14 @@ func (f *launchFlags) addLaunch(cmd *cobra.Command) {
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
 }
 
+// checkLaunch refuses flags that are wrong by themselves.
+func (f *launchFlags) checkLaunch() error {
+	if f.timeout.d > 0 && !f.wait {
+		return usage("--timeout needs --wait: without it, nothing is waited for")
+	}
+	return nil
+}
+
 // dollarsFlag is an amount, 0 where none is given: a cap of 0 would be no cap.
 type dollarsFlag struct{ dollars float64 }
 

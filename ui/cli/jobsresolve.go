@@ -247,6 +247,9 @@ If the first job may have started or is not over, --yes is needed; if the inputs
 were launched again already, --again is. Such inputs may be billed twice.`,
 		Args: oneArg("the job to launch again, as 'zonedeck jobs list' names it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.checkLaunch(); err != nil {
+				return err
+			}
 			return a.withSession(cmd.Context(), needs{key: f.key, jobs: true, reason: f.reason}, func(t *task) error {
 				return t.relaunch(cmd.Context(), args[0], f)
 			})

@@ -107,8 +107,8 @@ func (f *rowsFlags) check() error {
 		return usage("--desc needs --sort")
 	case f.asJSON && f.output == "-":
 		return usage("-o - and --json both want standard output: name a file, or leave one out")
-	case f.about && (f.output != "" || f.filter != "" || f.jq != "" || f.sort != "" || against):
-		return usage("--about describes the whole file: it takes no filter, no sort, no comparison and no -o")
+	case f.about && (f.columns != nil || f.asCSV || f.output != "" || f.filter != "" || f.jq != "" || f.sort != "" || against):
+		return usage("--about describes the whole file: it takes no --columns, --csv or -o, no filter, no sort and no comparison")
 	}
 	return nil
 }

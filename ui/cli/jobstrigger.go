@@ -107,7 +107,7 @@ func (f *triggerFlags) check() error {
 	case f.rejects != "" && !f.goodRows:
 		return usage("--rejects needs --good-rows: without it, a bad row stops the launch")
 	default:
-		return nil
+		return f.checkLaunch()
 	}
 }
 
