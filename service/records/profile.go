@@ -51,6 +51,31 @@ func (p Profile) Lacks(name string) bool {
 	return p.Done && !p.More && len(p.Columns) > 0 && !slices.ContainsFunc(p.Columns, func(c Column) bool { return c.Name == shortName(name) })
 }
 
+// Unreadable says why no row of the file can be read; it is empty where one can, and for a result without rows.
+func (f *File) Unreadable(ctx context.Context) (why string, err error) {
+	if err := f.Index(ctx, nil); err != nil {
+		return "", err
+	}
+	f.mu.RLock()
+	count, fault := f.x.rows, f.x.fault
+	f.mu.RUnlock()
+	if count == 0 {
+		if f.layout.format == CSV && FormatOf(f.path) != CSV && len(f.layout.header) == 1 {
+			return "it is neither JSON nor CSV with rows; only a file that ends in .csv may be one header alone", nil
+		}
+		return fault, nil
+	}
+	first, err := f.Detail(View{}, 0)
+	if err != nil || first.Damaged == "" {
+		return "", err
+	}
+	p, err := f.Profile(ctx, nil)
+	if err != nil || p.Damaged < p.Rows {
+		return "", err
+	}
+	return "row 1: " + first.Damaged, nil
+}
+
 // Type is the kinds that were seen, but null: "number", "number+text", or "null".
 func (c Column) Type() string {
 	var words []string

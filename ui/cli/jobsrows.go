@@ -148,7 +148,13 @@ func (a *app) rows(ctx context.Context, name string, f rowsFlags) error {
 	}
 	defer func() { _ = file.Close() }() // it was only read
 	r := rowsRun{app: a, flags: f, file: file, dest: dest}
-	if err = r.checkColumns(ctx); err != nil {
+	if !f.about {
+		err = checkReadable(ctx, file)
+	}
+	if err == nil {
+		err = r.checkColumns(ctx)
+	}
+	if err != nil {
 		return rowsError(ctx, err)
 	}
 	switch {
@@ -177,6 +183,15 @@ func rowsError(ctx context.Context, err error) error {
 		return err
 	}
 	return fail(exitState, "%w", err)
+}
+
+// checkReadable refuses a file of which no row can be read.
+func checkReadable(ctx context.Context, file *records.File) error {
+	why, err := file.Unreadable(ctx)
+	if err == nil && why != "" {
+		err = fail(exitState, "%s: no row could be read: %s", sanitizeLine(filepath.Base(file.Path())), sanitizeLine(why))
+	}
+	return err
 }
 
 // checkColumns refuses a column that no row has, and one that is named twice.
@@ -434,15 +449,18 @@ func (r *rowsRun) finish(ctx context.Context, view records.View, matched *int64,
 // compare writes what is new, or what differs.
 func (r *rowsRun) compare(ctx context.Context) error {
 	name := r.flags.newAgainst + r.flags.diff
+	flag := "--new-against"
+	if r.flags.diff != "" {
+		flag = "--diff"
+	}
 	old, err := r.app.openRows(ctx, name)
 	if err != nil {
-		flag := "--new-against"
-		if r.flags.diff != "" {
-			flag = "--diff"
-		}
 		return fmt.Errorf("%s: %w", flag, err)
 	}
 	defer func() { _ = old.Close() }() // it was only read
+	if err := checkReadable(ctx, old); err != nil {
+		return fmt.Errorf("%s: %w", flag, err)
+	}
 	c, err := r.file.Compare(ctx, old, records.How{Key: r.flags.key, Ignore: r.flags.ignore, OnlyNew: r.flags.newAgainst != ""}, nil)
 	if errors.As(err, new(*records.KeyError)) {
 		return usage("--key: %w", err)
