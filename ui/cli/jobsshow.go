@@ -3,7 +3,10 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -68,8 +71,12 @@ func (t *task) showJob(j model.Job) error {
 	for _, row := range t.rowFacts(j) {
 		add(row[0], row[1])
 	}
-	add("file", j.File)
 	if j.File != "" {
+		gone := ""
+		if isGone(j.File) {
+			gone = ", which is not there any more"
+		}
+		add("file", j.File+gone)
 		add("size", fmt.Sprintf("%d bytes", j.Bytes))
 		add("sha256", j.SHA256)
 	}
@@ -100,6 +107,12 @@ func (t *task) showJob(j model.Job) error {
 		add(s.At.Local().Format(time.DateTime), s.State.Label()+"  "+s.Text)
 	}
 	return printColumns(t.app.Stdout, facts)
+}
+
+// isGone reports whether a file is not there.
+func isGone(file string) bool {
+	_, err := os.Stat(file)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // rowFacts are the account of a result, a name and a value each; none before it was counted.
