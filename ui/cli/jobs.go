@@ -155,7 +155,7 @@ func progressLine(j model.Job) string {
 	if n := j.ResultRecords(); n >= 0 {
 		line += "  " + text.Counted(n, "record")
 	}
-	if j.Wire != "" && j.Wire != string(j.State) {
+	if j.Wire != "" && j.Wire != string(j.State) && !j.State.Final() { // a job that is over may have its last word from before
 		line += "  (the service says " + sanitizeLine(j.Wire) + ")"
 	}
 	return line

@@ -20,3 +20,18 @@ func TestAWordOfTheServiceIsShownAsItIs(t *testing.T) {
 		}
 	}
 }
+
+// TestAJobThatIsOverHasNoWordOfTheService: it is what the service said before.
+func TestAJobThatIsOverHasNoWordOfTheService(t *testing.T) {
+	job := model.Job{Snapshot: "sd_1", Wire: "starting", Done: 0, Inputs: 1, Records: -1}
+	for state, want := range map[model.JobState]string{
+		model.JobRunning:  "sd_1  running  0 of 1 input  (the service says starting)",
+		model.JobExpired:  "sd_1  expired  0 of 1 input",
+		model.JobCanceled: "sd_1  cancelled  0 of 1 input",
+	} {
+		job.State = state
+		if got := progressLine(job); got != want {
+			t.Errorf("%s: %q", state, got)
+		}
+	}
+}
