@@ -35,6 +35,9 @@ code 1: the receiver did not answer with success.`,
 			if f.to == "" {
 				return usage("--to is missing: name an address of this machine, for example http://127.0.0.1:8080/hook")
 			}
+			if _, err := webhook.ReplayHost(f.to); err != nil {
+				return usage("--to: %w", err)
+			}
 			return a.withInbox(cmd.Context(), func(t *task, in *webhook.Inbox) error {
 				return t.replay(cmd.Context(), in, args[0], f)
 			})
@@ -60,7 +63,7 @@ func (t *task) replay(ctx context.Context, in *webhook.Inbox, id string, f repla
 	got, err := t.ReplayHook(ctx, d, f.to, f.body, f.sign)
 	switch {
 	case errors.Is(err, webhook.ErrElsewhere):
-		return usage("--to %w", err)
+		return usage("--to: %w", err)
 	case errors.Is(err, session.ErrNoSigner):
 		return usage("--sign: %w", err)
 	case err != nil:
