@@ -19,7 +19,12 @@ type UsernameError struct {
 }
 
 // Error names the part and what is wrong with it.
-func (e *UsernameError) Error() string { return fmt.Sprintf("%v: %s: %v", ErrUsername, e.Part, e.Err) }
+func (e *UsernameError) Error() string {
+	if e.Part == "username" {
+		return fmt.Sprintf("%v: %v", ErrUsername, e.Err)
+	}
+	return fmt.Sprintf("%v: %s: %v", ErrUsername, e.Part, e.Err)
+}
 
 // Unwrap gives ErrUsername and the cause.
 func (e *UsernameError) Unwrap() []error { return []error{ErrUsername, e.Err} }

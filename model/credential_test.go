@@ -139,6 +139,9 @@ func TestReadUsernameNamesTheWrongPart(t *testing.T) {
 			if !errors.As(err, &refused) {
 				t.Fatalf("error %v", err)
 			}
+			if strings.Contains(err.Error(), "username: username") {
+				t.Errorf("%q names the username twice", err)
+			}
 			if refused.Part != tt.part || !strings.Contains(err.Error(), tt.text) {
 				t.Errorf("error %q blames %q, want %q and %q in it", err, refused.Part, tt.part, tt.text)
 			}
