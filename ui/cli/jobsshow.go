@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -104,9 +105,18 @@ func (t *task) showJob(j model.Job) error {
 		add("webhook", "due by "+j.HookDue.Local().Format(time.DateTime)+then)
 	}
 	for _, s := range j.Steps {
-		add(s.At.Local().Format(time.DateTime), s.State.Label()+"  "+s.Text)
+		add(s.At.Local().Format(time.DateTime), stepWords(s))
 	}
 	return printColumns(t.app.Stdout, facts)
+}
+
+// stepWords are a step's state and text. A text that begins with the state does not repeat it.
+func stepWords(s model.JobStep) string {
+	label := s.State.Label()
+	if rest, same := strings.CutPrefix(s.Text, label); same && (rest == "" || rest[0] == ' ') {
+		return s.Text
+	}
+	return label + "  " + s.Text
 }
 
 // isGone reports whether a file is not there.
