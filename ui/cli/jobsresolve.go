@@ -244,7 +244,10 @@ inputs by the input that they name, never by position; rows that match no input
 are counted.
 
 If the first job may have started or is not over, --yes is needed; if the inputs
-were launched again already, --again is. Such inputs may be billed twice.`,
+were launched again already, --again is. Such inputs may be billed twice.
+
+With --wait, all other jobs in flight are followed meanwhile, as by 'zonedeck
+jobs watch'.`,
 		Args: oneArg("the job to launch again, as 'zonedeck jobs list' names it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.checkLaunch(); err != nil {

@@ -52,7 +52,10 @@ Every row is checked against the fields of the data set before anything is sent,
 and repeated rows are sent once.
 
 The job is written to the ledger before the request is sent. The request is
-never resent automatically.`,
+never resent automatically.
+
+With --wait, all other jobs in flight are followed meanwhile, as by 'zonedeck
+jobs watch'.`,
 		Args: oneArg("the data set to launch a job for"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(); err != nil {
