@@ -304,9 +304,9 @@ func (a *app) webhookListCommand() *cobra.Command {
 		Short: "List the webhooks of the inbox, newest first",
 		Long: `Lists the webhooks of the inbox, newest first.
 
---filter takes what "/" takes in the console, and two terms more: words that must
-all occur, and the terms verdict:, from: (the beginning of the sender's address),
-job: (job:- for none), dataset: and since:, for example
+--filter takes words that must all occur, and the terms verdict:, from: (the
+beginning of the sender's address), job: (job:- for none), dataset: and since:,
+for example
 --filter 'verdict:rejected from:192.0.2. since:2h'.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
