@@ -109,7 +109,7 @@ Every value that may be valid is looked for, and those that rotations ended,
 because their files need the present value. For that, the values of all keys are
 read from their references, without asking for a passphrase and without the
 commands and keyrings of ADMIN keys.`,
-		Args: usageArgs(cobra.ExactArgs(1)),
+		Args: oneArg("the key whose uses to find, as 'zonedeck keys list' names it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd.Context(), needs{jobs: true}, func(t *task) error {
 				return t.keyUses(cmd.Context(), args[0], f)

@@ -44,7 +44,7 @@ such a step, or that a job is not waited for.
 With --refresh the key itself gets a new value, and the old value is invalid at
 once: everything that uses it stands still until its reference gives the new
 value.`,
-		Args: usageArgs(cobra.ExactArgs(1)),
+		Args: oneArg("the key to rotate, as 'zonedeck keys list' names it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd.Context(), needs{jobs: true, reason: f.adminReason}, func(t *task) error {
 				return t.rotateKey(cmd.Context(), args[0], f)
