@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -60,7 +59,7 @@ func (t *task) accept(ctx context.Context, name string, f driftAcceptFlags) erro
 	}
 	if f.undo {
 		if err := t.Client.Drift.TakeBack(ctx, kind, id); err != nil {
-			return driftError(fmt.Errorf("%s: %w", sanitizeLine(id), err))
+			return driftError(err) // it names the collector
 		}
 		t.app.say("zonedeck: the newest acceptance of %s was taken back", sanitizeLine(id))
 	} else if err := t.acceptNewest(ctx, kind, id, f); err != nil {
