@@ -335,7 +335,7 @@ func (r *reader) rates(ctx context.Context) {
 	switch {
 	case errors.Is(err, rates.ErrRefused):
 		r.seesCosts = no
-		f.Rates = open("not shown to this key: FINANCE or ADMIN may see costs (contract 5.3); a cap refuses what has no rate, and such a key gives it: zonedeck zones rates --save --key NAME")
+		f.Rates = open("not shown to this key: only FINANCE and ADMIN may see costs (contract 5.3); a cost cap refuses what has no rate, so save the rates with such a key: zonedeck zones rates --save --key NAME")
 		return
 	case err != nil:
 		f.Rates = warn("%s", model.Line(r.mask.Text(err.Error()), 300))
