@@ -112,10 +112,15 @@ func (r Rule) Where() string {
 // What says what a rule does, such as "latency delay=300ms".
 func (r Rule) What() string {
 	rest := slices.DeleteFunc(slices.Sorted(maps.Keys(r.Fields)), func(name string) bool { return slices.Contains(narrowing(), name) })
-	if s := r.words(rest); s != "" {
+	s := r.words(rest)
+	switch {
+	case s == "":
+		return r.Action
+	case strings.HasPrefix(s, r.Action+"="): // such as "status=503"
+		return s
+	default:
 		return r.Action + " " + s
 	}
-	return r.Action
 }
 
 func (r Rule) words(names []string) string {

@@ -91,7 +91,7 @@ func TestAFaultIsAddedCountsAndIsRemoved(t *testing.T) {
 	added, err := g.AddFault(t.Context(), rehearsal.Rule{Point: "api", Action: "status", Fields: map[string]string{
 		"status": "503", "zone": "datacenter_demo", "times": "1", "path": "",
 	}})
-	if err != nil || added.ID == "" || added.Where() != "zone=datacenter_demo times=1" || added.What() != "status status=503" {
+	if err != nil || added.ID == "" || added.Where() != "zone=datacenter_demo times=1" || added.What() != "status=503" {
 		t.Fatalf("%+v, %v", added, err)
 	}
 	if first, second := g.fetch("/ok"), g.fetch("/ok"); first != http.StatusServiceUnavailable || second != http.StatusOK {

@@ -246,7 +246,7 @@ func TestTheListCountsSwitchesAndRemoves(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {60, 16}} {
 		e := &fakeEmulator{faults: []rehearsal.Fault{fault("slow-api", 3), fault("other", 0)}}
 		flow(t, e, size[0], size[1], "faults…", func(s *uitest.Screen) {
-			s.Expect("Faults of the emulator", "slow-api", "● on", "3 of 5", "status status=503", "zone=isp_demo")
+			s.Expect("Faults of the emulator", "slow-api", "● on", "3 of 5", "status=503", "zone=isp_demo")
 			e.set(func() { e.faults[0].Hits = 4 })
 			s.After(2 * time.Second)
 			s.Expect("4 of 5") // it counts on while it is open
@@ -255,7 +255,7 @@ func TestTheListCountsSwitchesAndRemoves(t *testing.T) {
 			s.Press("space")
 			s.ExpectNot("○ off")
 			s.Press("X")
-			s.Expect("Remove the fault?", "slow-api at the api", "hit 4", "calls.", "forgets")
+			s.Expect("Remove the fault?", "slow-api at the api", "4 of 5", "calls.", "forgets")
 			s.After(time.Second) // a question takes no key at once
 			s.Press("n")
 			s.Expect("slow-api")
