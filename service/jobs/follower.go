@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"errors"
+	"reflect"
 	"time"
 
 	"zonedeck/model"
@@ -191,13 +192,13 @@ func (f *follower) until(job model.Job) time.Time {
 	return until
 }
 
-// tell reports a job unless nothing has changed since the last report. Two changes may have the same time,
-// because a clock other than the machine's may stand still; but each has a step of its own.
+// tell reports a job unless nothing has changed since the last report. The whole job is compared: a clock other than
+// the machine's may stand still, and a job's steps are read after its row, so that they may have a change before it.
 func (f *follower) tell(now Followed) {
 	before, ok := f.seen[now.Job.ID]
 	f.seen[now.Job.ID] = now
-	same := ok && before.On == now.On && before.Next.Equal(now.Next) && before.Job.Updated.Equal(now.Job.Updated) &&
-		before.Job.State == now.Job.State && len(before.Job.Steps) == len(now.Job.Steps) && (before.Err == nil) == (now.Err == nil)
+	same := ok && before.On == now.On && before.Next.Equal(now.Next) && (before.Err == nil) == (now.Err == nil) &&
+		reflect.DeepEqual(before.Job, now.Job)
 	if !same {
 		f.on(now)
 	}

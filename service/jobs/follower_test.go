@@ -20,4 +20,9 @@ func TestAChangeAtTheSameTimeIsTold(t *testing.T) {
 	if told != 2 {
 		t.Errorf("told %d times, once of the change", told-1)
 	}
+	job.Fault.GivenUp = true // the row, read after the steps that belong to it
+	f.tell(Followed{Job: job})
+	if told != 3 {
+		t.Errorf("told %d times, twice of the change and its row", told-1)
+	}
 }
