@@ -11,6 +11,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/account"
 	"zonedeck/service/catalogue"
+	"zonedeck/service/config"
 	"zonedeck/service/drift"
 	"zonedeck/service/exchange"
 	"zonedeck/service/fetch"
@@ -19,7 +20,6 @@ import (
 	"zonedeck/service/ledger"
 	"zonedeck/service/overview"
 	"zonedeck/service/password"
-	"zonedeck/service/profile"
 	"zonedeck/service/rates"
 	"zonedeck/service/work"
 )
@@ -27,10 +27,10 @@ import (
 // Options is what a Client is made of. Profile, Secret and Key must be set.
 type Options struct {
 	// Profile, Secret, Key and Permit are those of exchange.Access; Permit may be nil.
-	Profile func(ctx context.Context) (profile.Profile, error)
+	Profile func(ctx context.Context) (config.Profile, error)
 	Secret  func(ctx context.Context, ref string) (keystore.Secret, error)
 	Key     func(name string) (model.Key, bool)
-	Permit  func(ctx context.Context, p profile.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error)
+	Permit  func(ctx context.Context, p config.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error)
 	// Rules gives the rules that the operator added for a profile; nil for none. See
 	// fetch.Config.
 	Rules func(profile string) ([]model.UserRule, error)
@@ -272,21 +272,21 @@ func (c *Client) MeasureRates(ctx context.Context, key string) ([]model.ZoneCost
 
 // ReadAccount asks the account of a profile that need not be configured yet what it has, by a key's
 // value that need not be stored. Nothing is written. See account.Read.
-func (c *Client) ReadAccount(ctx context.Context, p profile.Profile, key keystore.Secret, on func(account.Found)) (account.Found, error) {
+func (c *Client) ReadAccount(ctx context.Context, p config.Profile, key keystore.Secret, on func(account.Found)) (account.Found, error) {
 	return account.Read(ctx, account.Config{Wire: c.wire, Now: c.now, Probe: c.probeDraft}, p, key, on)
 }
 
 // KeyLevels are the levels that fit what a key's value, which need not be stored, may see of an account.
 // Nothing is changed. See account.Levels.
-func (c *Client) KeyLevels(ctx context.Context, p profile.Profile, key keystore.Secret) ([]model.Level, error) {
+func (c *Client) KeyLevels(ctx context.Context, p config.Profile, key keystore.Secret) ([]model.Level, error) {
 	return account.Levels(ctx, account.Config{Wire: c.wire, Now: c.now}, p, key)
 }
 
 // probeDraft makes one call through the proxy of a profile that need not be the one in use.
-func (c *Client) probeDraft(ctx context.Context, p profile.Profile, z model.Zone, password keystore.Secret) (model.ProbeResult, error) {
+func (c *Client) probeDraft(ctx context.Context, p config.Profile, z model.Zone, password keystore.Secret) (model.ProbeResult, error) {
 	f := fetch.New(fetch.Config{
 		Access: exchange.Access{
-			Profile: func(context.Context) (profile.Profile, error) { return p, nil },
+			Profile: func(context.Context) (config.Profile, error) { return p, nil },
 			Secret:  func(context.Context, string) (keystore.Secret, error) { return password, nil },
 			Key:     func(string) (model.Key, bool) { return model.Key{}, false },
 		},

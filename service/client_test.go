@@ -6,14 +6,14 @@ import (
 	"testing"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/database"
-	"zonedeck/service/profile"
 	"zonedeck/service/servicetest"
 )
 
 func TestAClientWithoutAJournalSaysSo(t *testing.T) {
 	o := Options{
-		Profile: func(context.Context) (profile.Profile, error) { return servicetest.Profile("http://api.test"), nil },
+		Profile: func(context.Context) (config.Profile, error) { return servicetest.Profile("http://api.test"), nil },
 		Secret:  servicetest.Secret, Key: servicetest.Key,
 	}
 	c := New(o)

@@ -23,13 +23,13 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/emulator"
 	"zonedeck/service/emulator/fault"
 	"zonedeck/service/emulator/scenario"
 	"zonedeck/service/exchange"
 	"zonedeck/service/jobs"
 	"zonedeck/service/ledger"
-	"zonedeck/service/profile"
 	"zonedeck/service/rehearsal"
 	"zonedeck/service/servicetest"
 	"zonedeck/service/webhook"
@@ -100,7 +100,7 @@ func (o operator) client(ctx context.Context, now func() time.Time) (*Client, *l
 	p.Account, p.Local = o.Account, true
 	queue := worktest.NewMemory()
 	return New(Options{
-		Profile: func(context.Context) (profile.Profile, error) { return p, nil },
+		Profile: func(context.Context) (config.Profile, error) { return p, nil },
 		Secret:  func(context.Context, string) (keystore.Secret, error) { return keystore.NewSecret(o.Key), nil },
 		Key: func(name string) (model.Key, bool) {
 			return model.Key{Name: name, Level: model.LevelUser, Secret: name}, true

@@ -18,10 +18,10 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/emulator"
 	"zonedeck/service/exchange"
 	"zonedeck/service/jobs"
-	"zonedeck/service/profile"
 	"zonedeck/service/rows"
 	"zonedeck/service/servicetest"
 
@@ -50,7 +50,7 @@ func TestJobsAndTunnelsUnderLoad(t *testing.T) {
 	journal, _ := servicetest.Journal(t)
 	ledger, _ := servicetest.Ledger(t)
 	c := New(Options{
-		Profile: func(context.Context) (profile.Profile, error) { return p, nil }, Secret: demo.Secret, Key: demo.Key,
+		Profile: func(context.Context) (config.Profile, error) { return p, nil }, Secret: demo.Secret, Key: demo.Key,
 		Journal: journal, Ledger: ledger, Work: servicetest.Work(t), BodiesDir: t.TempDir(), DownloadsDir: t.TempDir(),
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), loadTime)

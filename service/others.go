@@ -12,11 +12,11 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 	"zonedeck/service/jobs"
 	"zonedeck/service/overview"
-	"zonedeck/service/profile"
 )
 
 // Others are the accounts besides the one in use. Their jobs are followed too; nothing else is sent to their
@@ -24,14 +24,14 @@ import (
 type Others struct {
 	// Profiles are those in the configuration now, without the profile in use and without the embedded
 	// emulator, which lives in the process that uses it.
-	Profiles func() []profile.Profile
+	Profiles func() []config.Profile
 	// Unread says why the inventory's keys are not known, nil if they are. A nil Unread means that they are.
 	Unread func() error
 	// Key returns a key of the inventory by name. A key from the environment belongs to the profile in use
 	// only.
 	Key func(name string) (model.Key, bool)
 	// Permit is that of exchange.Access.
-	Permit func(ctx context.Context, p profile.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error)
+	Permit func(ctx context.Context, p config.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error)
 	// Now is the machine's clock. The profile in use may have an emulator's, which can be moved.
 	Now func() time.Time
 }
@@ -60,10 +60,10 @@ func newOthers(o Options, j jobs.Config) *others {
 	of.runner = func(name string) *jobs.Runner {
 		j := j
 		j.Access = exchange.Access{
-			Profile: func(context.Context) (profile.Profile, error) {
+			Profile: func(context.Context) (config.Profile, error) {
 				if of.Unread != nil {
 					if err := of.Unread(); err != nil {
-						return profile.Profile{}, err
+						return config.Profile{}, err
 					}
 				}
 				return of.profile(name)
@@ -81,11 +81,11 @@ func newOthers(o Options, j jobs.Config) *others {
 	return of
 }
 
-func (o *others) profile(name string) (profile.Profile, error) {
+func (o *others) profile(name string) (config.Profile, error) {
 	profiles := o.Profiles()
-	i := slices.IndexFunc(profiles, func(p profile.Profile) bool { return p.Name == name })
+	i := slices.IndexFunc(profiles, func(p config.Profile) bool { return p.Name == name })
 	if i < 0 {
-		return profile.Profile{}, fmt.Errorf("profile %s is not in the config file", name)
+		return config.Profile{}, fmt.Errorf("profile %s is not in the config file", name)
 	}
 	return profiles[i], nil
 }
@@ -121,7 +121,7 @@ func (o *others) whyNot(name string) error {
 
 // FollowsOthers reports whether there are other profiles whose jobs can be asked about.
 func (c *Client) FollowsOthers() bool {
-	return c.others != nil && slices.ContainsFunc(c.others.Profiles(), func(p profile.Profile) bool { return c.others.whyNot(p.Name) == nil })
+	return c.others != nil && slices.ContainsFunc(c.others.Profiles(), func(p config.Profile) bool { return c.others.whyNot(p.Name) == nil })
 }
 
 // Follow asks the services about all jobs in flight until ctx ends: those of the profile in use (see

@@ -13,12 +13,12 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/emulator"
 	"zonedeck/service/emulator/fault"
 	"zonedeck/service/emulator/scenario"
 	"zonedeck/service/jobs"
 	"zonedeck/service/ledger"
-	"zonedeck/service/profile"
 	"zonedeck/service/servicetest"
 )
 
@@ -48,7 +48,7 @@ func twoAccounts(t *testing.T, change func(o *Options), rules ...fault.Rule) *ac
 	a.ledger = l
 	options := func(d servicetest.Demo) Options {
 		return Options{
-			Profile: func(context.Context) (profile.Profile, error) { return d.Profile, nil },
+			Profile: func(context.Context) (config.Profile, error) { return d.Profile, nil },
 			Secret:  d.Secret, Key: d.Key, Ledger: l, Work: queue, DownloadsDir: filepath.Join(dir, "downloads"),
 		}
 	}
@@ -63,7 +63,7 @@ func twoAccounts(t *testing.T, change func(o *Options), rules ...fault.Rule) *ac
 		return own(ctx, ref)
 	}
 	o.Others = &Others{
-		Profiles: func() []profile.Profile {
+		Profiles: func() []config.Profile {
 			if a.gone.Load() {
 				return nil
 			}
@@ -71,7 +71,7 @@ func twoAccounts(t *testing.T, change func(o *Options), rules ...fault.Rule) *ac
 			if a.documented.Load() {
 				p.Dialect = "documented"
 			}
-			return []profile.Profile{p}
+			return []config.Profile{p}
 		},
 		Key: func(name string) (model.Key, bool) {
 			k, ok := a.betaDemo.Key(name)
@@ -166,7 +166,7 @@ func TestAJobThatIsLaunchedWithAnotherProfileMeanwhileIsFollowed(t *testing.T) {
 func TestWhatTheProfileInUseCannotAskForOtherProfilesCan(t *testing.T) {
 	a := twoAccounts(t, func(o *Options) {
 		whole := o.Profile
-		o.Profile = func(ctx context.Context) (profile.Profile, error) {
+		o.Profile = func(ctx context.Context) (config.Profile, error) {
 			p, err := whole(ctx)
 			p.Dialect = "documented"
 			return p, err
@@ -179,7 +179,7 @@ func TestWhatTheProfileInUseCannotAskForOtherProfilesCan(t *testing.T) {
 func TestAJobOfAnotherProfileWhoseKeyCannotBeHadIsSaidNotToBeFollowed(t *testing.T) {
 	locked := errors.New("the key of beta is locked")
 	a := twoAccounts(t, func(o *Options) {
-		o.Others.Permit = func(context.Context, profile.Profile, model.Key, func() (keystore.Secret, error)) (keystore.Secret, error) {
+		o.Others.Permit = func(context.Context, config.Profile, model.Key, func() (keystore.Secret, error)) (keystore.Secret, error) {
 			return keystore.Secret{}, locked
 		}
 	})
@@ -304,7 +304,7 @@ func alone(t *testing.T) (f *followers, owing *fakeOwing, asked func() error) {
 	c := New(Options{})
 	owing = &fakeOwing{"beta"}
 	c.others = &others{
-		Others: Others{Now: time.Now, Profiles: func() []profile.Profile { return []profile.Profile{beta} }},
+		Others: Others{Now: time.Now, Profiles: func() []config.Profile { return []config.Profile{beta} }},
 		ledger: owing,
 	}
 	own, end := context.WithCancelCause(t.Context())

@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/emulator"
 	"zonedeck/service/emulator/fault"
 	"zonedeck/service/emulator/scenario"
 	"zonedeck/service/jobs"
 	"zonedeck/service/ledger"
-	"zonedeck/service/profile"
 	"zonedeck/service/servicetest"
 )
 
@@ -32,7 +32,7 @@ func dropping(t *testing.T, triggers int64) servicetest.Demo {
 func clientOf(t *testing.T, demo servicetest.Demo, l *ledger.Ledger, dir string) *Client {
 	t.Helper()
 	return New(Options{
-		Profile: func(context.Context) (profile.Profile, error) { return demo.Profile, nil },
+		Profile: func(context.Context) (config.Profile, error) { return demo.Profile, nil },
 		Secret:  demo.Secret, Key: demo.Key, Ledger: l, Work: servicetest.Work(t), DownloadsDir: dir,
 	})
 }

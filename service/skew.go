@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"net/http"
 
+	"zonedeck/service/config"
 	"zonedeck/service/exchange"
-	"zonedeck/service/profile"
 )
 
 // Skew is how far the clock of a profile's service is ahead of this machine's, by its last answer
 // in this run; ok is false before there is one.
-func (c *Client) Skew(p profile.Profile) (s exchange.Skew, ok bool) { return c.wire.Skew(p) }
+func (c *Client) Skew(p config.Profile) (s exchange.Skew, ok bool) { return c.wire.Skew(p) }
 
 // MeasureSkew asks the service for its Date header, by a request without a key, which costs
 // nothing and whose answer is not looked at.

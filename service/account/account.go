@@ -12,9 +12,9 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
-	"zonedeck/service/profile"
 	"zonedeck/service/rates"
 )
 
@@ -23,7 +23,7 @@ type Config struct {
 	Wire *exchange.Wire
 	// Probe makes one call through a profile's proxy with a password that is stored nowhere
 	// yet; nil tests no proxy.
-	Probe func(ctx context.Context, p profile.Profile, z model.Zone, password keystore.Secret) (model.ProbeResult, error)
+	Probe func(ctx context.Context, p config.Profile, z model.Zone, password keystore.Secret) (model.ProbeResult, error)
 	// Now is the clock, nil for time.Now.
 	Now func() time.Time
 }
@@ -94,7 +94,7 @@ type Found struct {
 }
 
 // Refusal says why nothing can be read through a profile, or is nil. Nothing is asked for it.
-func Refusal(p profile.Profile) error {
+func Refusal(p config.Profile) error {
 	d, err := dialect.Find(p.Dialect)
 	switch {
 	case err != nil:
@@ -122,7 +122,7 @@ var ErrRead = errors.New("the account could not be read")
 // stands in it (proxy, account, CA) is used and not asked for again. on receives what is known after
 // each step, on the calling goroutine; it may be nil. The error is Refusal's, the context's, or wraps
 // ErrRead: the verdicts of Found then say what was refused. Nothing is written anywhere.
-func Read(ctx context.Context, cfg Config, p profile.Profile, key keystore.Secret, on func(Found)) (Found, error) {
+func Read(ctx context.Context, cfg Config, p config.Profile, key keystore.Secret, on func(Found)) (Found, error) {
 	if on == nil {
 		on = func(Found) {}
 	}
@@ -159,7 +159,7 @@ func Read(ctx context.Context, cfg Config, p profile.Profile, key keystore.Secre
 // reader is one reading under way.
 type reader struct {
 	cfg   Config
-	p     profile.Profile
+	p     config.Profile
 	d     dialect.Dialect
 	key   keystore.Secret
 	mask  exchange.Mask
@@ -318,7 +318,7 @@ func (r *reader) access() exchange.Access {
 		p.Zones = append(p.Zones, z.Zone)
 	}
 	return exchange.Access{
-		Profile: func(context.Context) (profile.Profile, error) { return p, nil },
+		Profile: func(context.Context) (config.Profile, error) { return p, nil },
 		Secret:  func(context.Context, string) (keystore.Secret, error) { return r.key, nil },
 		Key:     func(string) (model.Key, bool) { return model.Key{Name: keyName, Secret: draftRef}, true },
 	}

@@ -19,21 +19,21 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/emulator"
 	"zonedeck/service/exchange"
 	"zonedeck/service/fetch"
-	"zonedeck/service/profile"
 	"zonedeck/service/servicetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// config is a Config whose probe is the console's own.
-func config() Config {
+// configOf is a Config whose probe is the console's own.
+func configOf() Config {
 	wire := exchange.New(exchange.Config{})
-	return Config{Wire: wire, Probe: func(ctx context.Context, p profile.Profile, z model.Zone, password keystore.Secret) (model.ProbeResult, error) {
+	return Config{Wire: wire, Probe: func(ctx context.Context, p config.Profile, z model.Zone, password keystore.Secret) (model.ProbeResult, error) {
 		return fetch.New(fetch.Config{Wire: wire, Access: exchange.Access{
-			Profile: func(context.Context) (profile.Profile, error) { return p, nil },
+			Profile: func(context.Context) (config.Profile, error) { return p, nil },
 			Key:     func(string) (model.Key, bool) { return model.Key{}, false },
 			Secret:  func(context.Context, string) (keystore.Secret, error) { return password, nil },
 		}}).ProvePassword(ctx, z, password)
@@ -63,8 +63,8 @@ func TestAKeyAndAnAddressAreEnoughOnTheEmulator(t *testing.T) {
 				t.Fatal(err)
 			}
 			steps := 0
-			p := profile.Profile{Name: "acme", BaseURL: full.BaseURL, Dialect: "brightdata", ProxyHost: host, ProxyPort: port, Verify: true, Local: true}
-			found, err := Read(t.Context(), config(), p, value, func(Found) { steps++ })
+			p := config.Profile{Name: "acme", BaseURL: full.BaseURL, Dialect: "brightdata", ProxyHost: host, ProxyPort: port, Verify: true, Local: true}
+			found, err := Read(t.Context(), configOf(), p, value, func(Found) { steps++ })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -115,11 +115,11 @@ func TestTheZonesOfAnAccountAndThoseOfTheProfile(t *testing.T) {
 		"2 zones at the account; 1 in the profile":    {{Name: "i1"}, {Name: "another"}},
 		"2 zones at the account; 2 in the profile":    {{Name: "i1"}, {Name: "u1"}},
 	} {
-		if got := Checks(profile.Profile{Zones: zones}, found)[0]; got != (Check{"zones", Verdict{OK, want}}) {
+		if got := Checks(config.Profile{Zones: zones}, found)[0]; got != (Check{"zones", Verdict{OK, want}}) {
 			t.Errorf("%+v, want %q", got, want)
 		}
 	}
-	if got := Checks(profile.Profile{}, Found{Listing: bad("the service answered 500")})[0].Verdict.Text; got != "the service answered 500" {
+	if got := Checks(config.Profile{}, Found{Listing: bad("the service answered 500")})[0].Verdict.Text; got != "the service answered 500" {
 		t.Errorf("a list that was not read: %q", got)
 	}
 }
@@ -137,7 +137,7 @@ func says(status int, body string) func(w http.ResponseWriter) {
 const keyValue = "f00dfeedf00dfeedf00dfeedf00dfeed"
 
 // read asks a scripted service, and lists what was asked for.
-func read(t *testing.T, s script, with func(*profile.Profile)) (found Found, asked []string, err error) {
+func read(t *testing.T, s script, with func(*config.Profile)) (found Found, asked []string, err error) {
 	t.Helper()
 	p := servicetest.API(t, func(w http.ResponseWriter, r *http.Request) {
 		asked = append(asked, r.URL.Path)
@@ -150,11 +150,11 @@ func read(t *testing.T, s script, with func(*profile.Profile)) (found Found, ask
 		}
 		answer(w)
 	})
-	draft := profile.Profile{Name: "acme", BaseURL: p.BaseURL, Dialect: "brightdata", Verify: true, Local: true}
+	draft := config.Profile{Name: "acme", BaseURL: p.BaseURL, Dialect: "brightdata", Verify: true, Local: true}
 	if with != nil {
 		with(&draft)
 	}
-	cfg := config()
+	cfg := configOf()
 	cfg.Now = func() time.Time { return time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC) }
 	found, err = Read(t.Context(), cfg, draft, keystore.NewSecret(keyValue), nil)
 	return found, asked, err
@@ -241,7 +241,7 @@ func TestWhatAnAccountRefusesIsTheVerdictBesideIt(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			base := ""
-			found, _, err := read(t, tt.script, func(p *profile.Profile) { p.Account, base = tt.account, p.BaseURL })
+			found, _, err := read(t, tt.script, func(p *config.Profile) { p.Account, base = tt.account, p.BaseURL })
 			if errors.Is(err, ErrRead) != tt.fails || !tt.fails && err != nil || !found.Answered {
 				t.Errorf("%v, answered %v", err, found.Answered)
 			}
@@ -311,11 +311,11 @@ func TestAKeyThatMayNotSeePasswordsIsAskedOnce(t *testing.T) {
 }
 
 func TestTheContractAloneListsNothing(t *testing.T) {
-	_, err := Read(t.Context(), config(), profile.Profile{Name: "acme", BaseURL: "https://a.example"}, keystore.NewSecret(keyValue), nil)
+	_, err := Read(t.Context(), configOf(), config.Profile{Name: "acme", BaseURL: "https://a.example"}, keystore.NewSecret(keyValue), nil)
 	if err == nil || err.Error() != `the contract shows no call that lists an account; the dialect "brightdata" knows them` {
 		t.Errorf("%v", err)
 	}
-	if err := Refusal(profile.Profile{Dialect: "brightdata"}); err == nil {
+	if err := Refusal(config.Profile{Dialect: "brightdata"}); err == nil {
 		t.Error("a profile without an address")
 	}
 }
@@ -323,8 +323,8 @@ func TestTheContractAloneListsNothing(t *testing.T) {
 func TestACancelledReadingEndsWithItsCause(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	p := profile.Profile{Name: "acme", BaseURL: "http://127.0.0.1:1", Dialect: "brightdata", Local: true}
-	if _, err := Read(ctx, config(), p, keystore.NewSecret(keyValue), nil); !errors.Is(err, context.Canceled) {
+	p := config.Profile{Name: "acme", BaseURL: "http://127.0.0.1:1", Dialect: "brightdata", Local: true}
+	if _, err := Read(ctx, configOf(), p, keystore.NewSecret(keyValue), nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }

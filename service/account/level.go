@@ -12,14 +12,14 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
-	"zonedeck/service/profile"
 )
 
 // Levels are those that fit what a key may see of one zone of a profile, its cost and its passwords
 // (service.md 5.3): two calls, which change nothing. An error says why nothing could be measured.
-func Levels(ctx context.Context, cfg Config, p profile.Profile, key keystore.Secret) ([]model.Level, error) {
+func Levels(ctx context.Context, cfg Config, p config.Profile, key keystore.Secret) ([]model.Level, error) {
 	if err := Refusal(p); err != nil {
 		return nil, err
 	}

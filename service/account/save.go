@@ -15,12 +15,12 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 )
 
 // Draft is an account that is to be saved.
 type Draft struct {
-	Profile profile.Profile
+	Profile config.Profile
 	// Key is the profile's key as the inventory records it, with a reference. A key of that name
 	// that is recorded already stays as it is, but for the fingerprint of another value.
 	Key model.Key
@@ -31,7 +31,7 @@ type Draft struct {
 	CA []byte
 	// Before is the profile as it was read, where one that is in the file is changed: what differs is
 	// written, and what was changed there meanwhile stays. Nil for a new profile.
-	Before *profile.Profile
+	Before *config.Profile
 	// AdminReason is why the key is an ADMIN key; empty for another one.
 	AdminReason string
 }
@@ -63,7 +63,7 @@ type Secrets interface {
 // Save writes an account: certificate, secrets, inventory, and the configuration last. Each secret
 // is read back. When a step fails, the steps before it are undone, and the error says what that
 // left behind, if anything. The profile is returned as it was saved.
-func Save(ctx context.Context, files Files, d Draft) (p profile.Profile, err error) {
+func Save(ctx context.Context, files Files, d Draft) (p config.Profile, err error) {
 	s := saving{ctx: ctx, files: files, d: d}
 	defer func() {
 		if err != nil {
@@ -105,14 +105,14 @@ func (s *saving) check() error {
 	if err := p.Validate(); err != nil {
 		return err
 	}
-	f, err := profile.Load(s.files.Config)
+	f, err := config.Load(s.files.Config)
 	if err != nil {
 		return err
 	}
 	_, err = f.Profile(p.Name)
 	switch {
 	case err == nil && s.d.Before == nil:
-		return fmt.Errorf("adding profile %q: %w", p.Name, profile.ErrProfileExists)
+		return fmt.Errorf("adding profile %q: %w", p.Name, config.ErrProfileExists)
 	case err != nil && s.d.Before != nil:
 		return err
 	}
@@ -223,15 +223,15 @@ func (s *saving) key() error {
 
 func (s *saving) config() (err error) {
 	if s.d.Before != nil {
-		s.d.Profile, err = profile.EditProfile(s.ctx, s.files.Config, *s.d.Before, s.d.Profile)
+		s.d.Profile, err = config.EditProfile(s.ctx, s.files.Config, *s.d.Before, s.d.Profile)
 		return err
 	}
-	return profile.AddProfile(s.ctx, s.files.Config, s.d.Profile)
+	return config.AddProfile(s.ctx, s.files.Config, s.d.Profile)
 }
 
 // Removal is what goes with a profile.
 type Removal struct {
-	Profile profile.Profile
+	Profile config.Profile
 	// Key is the profile's key in the inventory, if nothing else of the configuration names it.
 	Key model.Key
 	// Secrets are the references of the profile that lead to a store of the console and that
@@ -243,7 +243,7 @@ type Removal struct {
 // WhatGoes says what Remove can remove with a profile of the configuration. keys are those of the
 // inventory.
 func WhatGoes(files Files, name string, keys []model.Key) (Removal, error) {
-	f, err := profile.Load(files.Config)
+	f, err := config.Load(files.Config)
 	if err != nil {
 		return Removal{}, err
 	}
@@ -283,7 +283,7 @@ func WhatGoes(files Files, name string, keys []model.Key) (Removal, error) {
 }
 
 // References are the references to secrets in a profile.
-func References(p profile.Profile) (refs []string) {
+func References(p config.Profile) (refs []string) {
 	for _, z := range p.Zones {
 		if z.Password != "" {
 			refs = append(refs, z.Password)
@@ -301,7 +301,7 @@ func References(p profile.Profile) (refs []string) {
 // with it; withKey the record of its key, withSecrets what lies behind its references. What fails
 // after the configuration was written is joined into the error.
 func Remove(ctx context.Context, files Files, r Removal, withKey, withSecrets bool) error {
-	if err := profile.RemoveProfile(ctx, files.Config, r.Profile.Name); err != nil {
+	if err := config.RemoveProfile(ctx, files.Config, r.Profile.Name); err != nil {
 		return err
 	}
 	var errs []error

@@ -11,7 +11,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/service/servicetest"
 )
 
@@ -70,7 +70,7 @@ func (p place) holds(t *testing.T) (names []string) {
 
 func draft() Draft {
 	return Draft{
-		Profile: profile.Profile{
+		Profile: config.Profile{
 			Name: "acme", BaseURL: "https://a.example", Dialect: "brightdata", Verify: true, Key: "etl",
 			Zones: []model.Zone{{Name: "z1", Product: model.ProductISP, Password: "file:acme-zone-z1"}},
 		},
@@ -97,7 +97,7 @@ func TestAnAccountIsSavedWhole(t *testing.T) {
 		t.Errorf("%+v", k)
 	}
 	servicetest.NoSecretUnder(t, at.dir)
-	if _, err := Save(t.Context(), at.Files, draft()); !errors.Is(err, profile.ErrProfileExists) {
+	if _, err := Save(t.Context(), at.Files, draft()); !errors.Is(err, config.ErrProfileExists) {
 		t.Errorf("a second time: %v", err)
 	}
 }
@@ -163,7 +163,7 @@ func TestAnEditedAccountKeepsWhatWasNotTouched(t *testing.T) {
 	if err != nil || !got.Equal(value) || k.Fingerprint != value.Fingerprint() || k.Level != model.LevelUser {
 		t.Errorf("%+v, %v", k, err)
 	}
-	f, err := profile.Load(at.Config)
+	f, err := config.Load(at.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestAnEditedAccountKeepsWhatWasNotTouched(t *testing.T) {
 		t.Errorf("%+v, %v", p, err)
 	}
 	d.Profile.Name = "gone"
-	if _, err := Save(t.Context(), at.Files, d); !errors.Is(err, profile.ErrNoSuchProfile) {
+	if _, err := Save(t.Context(), at.Files, d); !errors.Is(err, config.ErrNoSuchProfile) {
 		t.Errorf("a profile that is not there: %v", err)
 	}
 }
@@ -196,7 +196,7 @@ func TestOnlyWhatBelongsToTheProfileGoesWithIt(t *testing.T) {
 			if want.shared {
 				other := draft().Profile
 				other.Name = "staging"
-				if err := profile.AddProfile(t.Context(), at.Config, other); err != nil {
+				if err := config.AddProfile(t.Context(), at.Config, other); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -12,9 +12,9 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
-	"zonedeck/service/profile"
 )
 
 // protocol is the version of MCP that is asked for: the last one that begins with
@@ -30,7 +30,7 @@ const (
 // Place is where the tools are, and the key to call them with.
 type Place struct {
 	Wire    *exchange.Wire
-	Profile profile.Profile
+	Profile config.Profile
 	Dialect dialect.Dialect
 	KeyName string
 	Key     keystore.Secret

@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/exchange"
-	"zonedeck/service/profile"
 )
 
 // Place is where the remote browser is, and the login for it.
 type Place struct {
 	Wire    *exchange.Wire
-	Profile profile.Profile
+	Profile config.Profile
 	Login   exchange.Login
 	// Timer measures the steps.
 	Timer func() time.Time

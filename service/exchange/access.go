@@ -9,8 +9,8 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/dialect"
-	"zonedeck/service/profile"
 )
 
 // Access is where a call's profile, key and secrets come from. All functions but
@@ -18,7 +18,7 @@ import (
 type Access struct {
 	// Profile gives the profile in use, as valid now. For the embedded emulator it
 	// makes sure that the emulator runs.
-	Profile func(ctx context.Context) (profile.Profile, error)
+	Profile func(ctx context.Context) (config.Profile, error)
 	// Secret gives the value that a reference stands for.
 	Secret func(ctx context.Context, ref string) (keystore.Secret, error)
 	// Key gives a key of the inventory by name.
@@ -26,18 +26,18 @@ type Access struct {
 	// Permit decides whether a key may be used with a profile and gives its value, which it gets from
 	// take: a key that is refused is not asked for, and one without a reference has no value to take. Its
 	// error ends the call before anything is sent. Nil permits every key.
-	Permit func(ctx context.Context, p profile.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error)
+	Permit func(ctx context.Context, p config.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error)
 }
 
 // Current gives the profile with its dialect.
-func (a Access) Current(ctx context.Context) (profile.Profile, dialect.Dialect, error) {
+func (a Access) Current(ctx context.Context) (config.Profile, dialect.Dialect, error) {
 	p, err := a.Profile(ctx)
 	if err != nil {
-		return profile.Profile{}, dialect.Dialect{}, fmt.Errorf("profile: %w", err)
+		return config.Profile{}, dialect.Dialect{}, fmt.Errorf("profile: %w", err)
 	}
 	d, err := dialect.Find(p.Dialect)
 	if err != nil {
-		return profile.Profile{}, dialect.Dialect{}, model.BadField("profile", "%w", err)
+		return config.Profile{}, dialect.Dialect{}, model.BadField("profile", "%w", err)
 	}
 	return p, d, nil
 }
@@ -45,7 +45,7 @@ func (a Access) Current(ctx context.Context) (profile.Profile, dialect.Dialect, 
 // KeyFor gives the key to use and its value. An empty name means the key that the
 // profile names. It refuses a key that is not in the inventory, that has no reference, or
 // that Permit refuses, whose error is returned as it is.
-func (a Access) KeyFor(ctx context.Context, p profile.Profile, name string) (model.Key, keystore.Secret, error) {
+func (a Access) KeyFor(ctx context.Context, p config.Profile, name string) (model.Key, keystore.Secret, error) {
 	if name == "" {
 		name = p.Key
 	}
@@ -76,7 +76,7 @@ func (a Access) KeyFor(ctx context.Context, p profile.Profile, name string) (mod
 }
 
 // Login takes a zone's proxy login from the profile and the password's reference.
-func (a Access) Login(ctx context.Context, p profile.Profile, z model.Zone, params []model.Param) (Login, error) {
+func (a Access) Login(ctx context.Context, p config.Profile, z model.Zone, params []model.Param) (Login, error) {
 	name, err := Username(p, z.Name, params)
 	if err != nil {
 		return Login{}, err
@@ -123,7 +123,7 @@ func (a Access) Resolve(ctx context.Context, field, ref string) (keystore.Secret
 }
 
 // Username is the name of a proxy login (service.md 5.2).
-func Username(p profile.Profile, zone model.ZoneName, params []model.Param) (string, error) {
+func Username(p config.Profile, zone model.ZoneName, params []model.Param) (string, error) {
 	name, err := model.Credential{Prefix: p.UsernamePrefix, Account: p.Account, Zone: zone, Params: params}.Username()
 	if err == nil {
 		return name, nil

@@ -14,8 +14,8 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/dialect"
-	"zonedeck/service/profile"
 )
 
 // userAgent is what the console calls itself to the service and, unless the
@@ -24,7 +24,7 @@ const userAgent = "zonedeck"
 
 // Call is one exchange with the service's API.
 type Call struct {
-	Profile profile.Profile
+	Profile config.Profile
 	// KeyName names the key, for its rate; Key is its value. A call without one carries no
 	// Authorization: for what anybody may read.
 	KeyName string

@@ -19,7 +19,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/service/servicetest"
 )
 
@@ -73,7 +73,7 @@ func TestAKeysTurnThatComesTooLateIsATimeout(t *testing.T) {
 }
 
 // broken makes one call by API and one through the proxy, each within a limit of its own.
-func broken(t *testing.T, w *Wire, p profile.Profile, limit time.Duration) map[string]error {
+func broken(t *testing.T, w *Wire, p config.Profile, limit time.Duration) map[string]error {
 	t.Helper()
 	within := func(call func(context.Context) error) error {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), limit, ErrTimeout)
@@ -285,11 +285,11 @@ func TestWhatAProfileCannotGiveNamesItsField(t *testing.T) {
 	secret := func(s string, err error) Access {
 		return Access{Key: servicetest.Key, Secret: func(context.Context, string) (keystore.Secret, error) { return keystore.NewSecret(s), err }}
 	}
-	login := func(a Access, ctx context.Context, p profile.Profile, z model.Zone) error {
+	login := func(a Access, ctx context.Context, p config.Profile, z model.Zone) error {
 		_, err := a.Login(ctx, p, z, nil)
 		return err
 	}
-	key := func(a Access, p profile.Profile, name string) error {
+	key := func(a Access, p config.Profile, name string) error {
 		_, _, err := a.KeyFor(t.Context(), p, name)
 		return err
 	}
@@ -318,7 +318,7 @@ func TestWhatAProfileCannotGiveNamesItsField(t *testing.T) {
 			t.Errorf("%s: field %q, %v", name, field, c.err)
 		}
 	}
-	latin := func(context.Context) (profile.Profile, error) { return profile.Profile{Dialect: "latin"}, nil }
+	latin := func(context.Context) (config.Profile, error) { return config.Profile{Dialect: "latin"}, nil }
 	var bad *model.RequestError
 	if _, _, err := (Access{Profile: latin}).Current(t.Context()); !errors.As(err, &bad) || bad.Field() != "profile" {
 		t.Errorf("an unknown dialect: %v", err)

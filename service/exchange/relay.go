@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"zonedeck/keystore"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 )
 
 // The bounds of an answer that a library reads, in bytes, and how long saying goodbye may
@@ -26,7 +26,7 @@ const (
 // belongs to one conversation; its requests end with the context that NewRelay got.
 type Relay struct {
 	wire  *Wire
-	p     profile.Profile
+	p     config.Profile
 	key   keystore.Secret
 	name  string // of the key
 	param string
@@ -39,7 +39,7 @@ type Relay struct {
 
 // NewRelay makes a Relay. The key goes in the address, in the parameter of that name, or
 // with "" as Bearer (service.md 5.1); mask masks it.
-func (w *Wire) NewRelay(ctx context.Context, p profile.Profile, keyName string, key keystore.Secret, param string, mask Mask) *Relay {
+func (w *Wire) NewRelay(ctx context.Context, p config.Profile, keyName string, key keystore.Secret, param string, mask Mask) *Relay {
 	return &Relay{wire: w, p: p, key: key, name: keyName, param: param, mask: mask, ctx: ctx}
 }
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"zonedeck/keystore"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 )
 
 func TestAKeyThatARelaySentWasUsed(t *testing.T) {
@@ -25,7 +25,7 @@ func TestAKeyThatARelaySentWasUsed(t *testing.T) {
 	for address, want := range map[string][]string{s.URL: {"acme etl " + secret.Fingerprint(), "acme etl " + secret.Fingerprint()}, "http://" + closed.Addr().String(): nil} {
 		var used []string
 		w := New(Config{Used: func(profile, key, fingerprint string) { used = append(used, profile+" "+key+" "+fingerprint) }})
-		r := w.NewRelay(t.Context(), profile.Profile{Name: "acme", AgentURL: address, Local: true}, "etl", secret, "", Mask{})
+		r := w.NewRelay(t.Context(), config.Profile{Name: "acme", AgentURL: address, Local: true}, "etl", secret, "", Mask{})
 		for range 2 {
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, http.NoBody)
 			if err != nil {

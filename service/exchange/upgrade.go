@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 )
 
 // Socket is an open WebSocket to the remote browser: frames are read from and written to
@@ -27,7 +27,7 @@ type Socket struct {
 
 // SocketRequest makes the request that opens the remote browser, with authorization as its
 // login: nothing else differs between what is sent and a preview.
-func SocketRequest(ctx context.Context, p profile.Profile, authorization, key string) (*http.Request, error) {
+func SocketRequest(ctx context.Context, p config.Profile, authorization, key string) (*http.Request, error) {
 	u, err := url.Parse(p.BrowserURL)
 	if err != nil || u.User != nil || u.Host == "" {
 		return nil, model.BadField("profile", "%s has no usable browser_url", p.Name)
@@ -62,7 +62,7 @@ const socketGUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 // of API.
 //
 // The socket ends with ctx.
-func (w *Wire) Browser(ctx context.Context, p profile.Profile, login Login) (*Socket, *http.Response, *Trace, error) {
+func (w *Wire) Browser(ctx context.Context, p config.Profile, login Login) (*Socket, *http.Response, *Trace, error) {
 	tr := newTrace(w.timer)
 	if err := w.breaker.allow(p.BrowserURL); err != nil {
 		tr.held()

@@ -14,7 +14,7 @@ import (
 
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/service/roots"
 )
 
@@ -73,7 +73,7 @@ func New(c Config) *Wire {
 // trusted besides the system's.
 //
 // ctx is the exchange's context; the one that net/http passes to dialers may outlive it.
-func (w *Wire) transport(ctx context.Context, p profile.Profile, tr *Trace) http.RoundTripper {
+func (w *Wire) transport(ctx context.Context, p config.Profile, tr *Trace) http.RoundTripper {
 	t := bareTransport()
 	t.DialContext = w.plainDial(ctx, tr)
 	t.DialTLSContext = func(_ context.Context, network, addr string) (net.Conn, error) {

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/export"
-	"zonedeck/service/profile"
 )
 
 var update = flag.Bool("update", false, "write testdata anew")
@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write testdata anew")
 // source is a fetch with a part of everything.
 func source(via model.Via) export.Source {
 	return export.Source{
-		Profile: profile.Profile{
+		Profile: config.Profile{
 			BaseURL: "https://api.test", ProxyHost: "proxy.test", ProxyPort: 33335, UsernamePrefix: "brd", Account: "hl_demo01",
 			Dialect: "brightdata", CA: "/etc/service ca.pem", Verify: true,
 		},

@@ -19,8 +19,8 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/agent"
+	"zonedeck/service/config"
 	"zonedeck/service/exchange"
-	"zonedeck/service/profile"
 	"zonedeck/service/servicetest"
 )
 
@@ -48,7 +48,7 @@ func said(texts ...string) *mcp.CallToolResult {
 }
 
 // agentProfile is a profile whose MCP endpoint is h, and what its requests carried.
-func agentProfile(t *testing.T, h http.Handler) (profile.Profile, func() []string) {
+func agentProfile(t *testing.T, h http.Handler) (config.Profile, func() []string) {
 	t.Helper()
 	var mu sync.Mutex
 	var seen []string

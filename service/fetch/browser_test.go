@@ -17,8 +17,8 @@ import (
 	"github.com/gobwas/ws/wsutil"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/exchange"
-	"zonedeck/service/profile"
 	"zonedeck/service/servicetest"
 )
 
@@ -102,7 +102,7 @@ func (d *devtools) usual(method string, id int) []string {
 	return append([]string{fmt.Sprintf(`{"id":%d,"result":%s%s}`, id, result, session)}, more...)
 }
 
-func browserProfile(t *testing.T, h http.Handler) profile.Profile {
+func browserProfile(t *testing.T, h http.Handler) config.Profile {
 	t.Helper()
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
@@ -112,7 +112,7 @@ func browserProfile(t *testing.T, h http.Handler) profile.Profile {
 	return p
 }
 
-func visit(p profile.Profile) model.FetchRequest {
+func visit(p config.Profile) model.FetchRequest {
 	return model.FetchRequest{Zone: servicetest.Zone(p, "browser1"), Via: model.ViaBrowser, URL: "http://lab.test/shop"}
 }
 

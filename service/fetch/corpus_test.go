@@ -11,7 +11,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/model/modeltest"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/service/servicetest"
 )
 
@@ -114,7 +114,7 @@ func TestTheCorpusOverSockets(t *testing.T) {
 	proxied := servicetest.NativeProfile(t, &servicetest.Proxy{Target: dial})
 	proxied.CA = ca
 	ways := map[model.Via]struct {
-		p  profile.Profile
+		p  config.Profile
 		ft *Fetcher
 	}{model.ViaAPI: {api, newFetcher(t, api)}, model.ViaNative: {proxied, newFetcher(t, proxied)}}
 	for _, c := range cases {

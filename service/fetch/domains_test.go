@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/dialect"
-	"zonedeck/service/profile"
 	"zonedeck/service/servicetest"
 )
 
@@ -23,32 +23,32 @@ func TestATargetOutsideTheAllowedDomainsIsNotFetched(t *testing.T) {
 		ft := newFetcher(t, p, func(conf *Config) { conf.Wire = c.cfg.Wire })
 		r := servicetest.Ask(p, string(p.Zones[0].Name))
 		r.URL = "https://other.example/"
-		if _, err := ft.Fetch(t.Context(), r, nil); !errors.Is(err, profile.ErrDomain) || !errors.Is(err, model.ErrRequest) {
+		if _, err := ft.Fetch(t.Context(), r, nil); !errors.Is(err, config.ErrDomain) || !errors.Is(err, model.ErrRequest) {
 			t.Errorf("a fetch: %v", err)
 		}
 		twin := model.Twin{Request: r, Cells: []model.TwinCell{{Zone: p.Zones[0], Via: model.ViaAPI}}}
-		if done, err := ft.Twin(t.Context(), twin, nil); err != nil || !strings.Contains(done.Cells[0].Problem, profile.ErrDomain.Error()) {
+		if done, err := ft.Twin(t.Context(), twin, nil); err != nil || !strings.Contains(done.Cells[0].Problem, config.ErrDomain.Error()) {
 			t.Errorf("a comparison: %+v, %v", done.Cells, err)
 		}
 		native := p.Zones[0]
-		if _, err := ft.Probe(t.Context(), ProbeRequest{Zone: native, Target: r.URL}, nil); !errors.Is(err, profile.ErrDomain) {
+		if _, err := ft.Probe(t.Context(), ProbeRequest{Zone: native, Target: r.URL}, nil); !errors.Is(err, config.ErrDomain) {
 			t.Errorf("a test of a login: %v", err)
 		}
 		tool := r
 		tool.Via, tool.Tool, tool.Args = model.ViaAgent, "search", "{}"
-		if _, err := ft.Fetch(t.Context(), tool, nil); !errors.Is(err, profile.ErrDomain) {
+		if _, err := ft.Fetch(t.Context(), tool, nil); !errors.Is(err, config.ErrDomain) {
 			t.Errorf("a tool that may reach anything: %v", err)
 		}
 		search := r
 		search.URL, search.Options.Query = "", "shoes"
-		if _, err := ft.Fetch(t.Context(), search, nil); !errors.Is(err, profile.ErrDomain) {
+		if _, err := ft.Fetch(t.Context(), search, nil); !errors.Is(err, config.ErrDomain) {
 			t.Errorf("a search: %v", err)
 		}
 		header := r
 		header.URL = "https://shop.example/a"
 		for _, name := range []string{"Host", "host"} {
 			header.Header = http.Header{name: {"other.example"}}
-			if _, err := ft.Fetch(t.Context(), header, nil); !errors.Is(err, profile.ErrDomain) {
+			if _, err := ft.Fetch(t.Context(), header, nil); !errors.Is(err, config.ErrDomain) {
 				t.Errorf("an allowed address with a header %s: %v", name, err)
 			}
 		}

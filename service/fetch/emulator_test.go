@@ -8,12 +8,12 @@ import (
 	"zonedeck/service/servicetest"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/emulator"
-	"zonedeck/service/profile"
 )
 
 // fetchOnEmulator fetches from an emulator with its demo account.
-func fetchOnEmulator(t *testing.T, change ...func(*Config)) (*Fetcher, profile.Profile) {
+func fetchOnEmulator(t *testing.T, change ...func(*Config)) (*Fetcher, config.Profile) {
 	t.Helper()
 	demo := servicetest.Emulator(t, emulator.Options{})
 	keys := func(o *Config) { o.Access.Secret, o.Access.Key = demo.Secret, demo.Key }

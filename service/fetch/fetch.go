@@ -12,9 +12,9 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
-	"zonedeck/service/profile"
 )
 
 // DefaultRetries is the number of retries unless a request says otherwise: one per
@@ -56,7 +56,7 @@ type Event struct {
 // flight is one fetch under way.
 type flight struct {
 	ft      *Fetcher
-	p       profile.Profile
+	p       config.Profile
 	d       dialect.Dialect
 	r       model.FetchRequest
 	values  map[string]keystore.Secret // of the secrets among r's variables

@@ -7,9 +7,9 @@ import (
 
 	"go.uber.org/goleak"
 
+	"zonedeck/service/config"
 	"zonedeck/service/exchange"
 	"zonedeck/service/journal"
-	"zonedeck/service/profile"
 	"zonedeck/service/servicetest"
 )
 
@@ -17,11 +17,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // newFetcher is a Fetcher with the secrets of the tests. change sees its Config
 // before it is made, with the Config of its Wire.
-func newFetcher(t testing.TB, p profile.Profile, change ...func(*Config)) *Fetcher {
+func newFetcher(t testing.TB, p config.Profile, change ...func(*Config)) *Fetcher {
 	t.Helper()
 	c := Config{
 		Access: exchange.Access{
-			Profile: func(context.Context) (profile.Profile, error) { return p, nil },
+			Profile: func(context.Context) (config.Profile, error) { return p, nil },
 			Secret:  servicetest.Secret, Key: servicetest.Key,
 		},
 		Bodies: exchange.Bodies{Dir: filepath.Join(t.TempDir(), "bodies")},

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
-	"zonedeck/service/profile"
 )
 
 // MatrixRequest asks for a test of the logins of several zones.
@@ -67,7 +67,7 @@ func (ft *Fetcher) Matrix(ctx context.Context, q MatrixRequest, on func(i int, r
 }
 
 // newMatrix is a matrix before its first call, and the zone of each row.
-func (ft *Fetcher) newMatrix(p profile.Profile, d dialect.Dialect, q MatrixRequest) (model.Matrix, []model.Zone, error) {
+func (ft *Fetcher) newMatrix(p config.Profile, d dialect.Dialect, q MatrixRequest) (model.Matrix, []model.Zone, error) {
 	zones := q.Zones
 	if zones == nil {
 		zones = slices.DeleteFunc(slices.Clone(p.Zones), func(z model.Zone) bool { return !z.Product.NativeAccess() })
@@ -96,7 +96,7 @@ func (ft *Fetcher) newMatrix(p profile.Profile, d dialect.Dialect, q MatrixReque
 }
 
 // matrixRow makes the calls to one zone and reports its row after each.
-func (ft *Fetcher) matrixRow(ctx context.Context, p profile.Profile, d dialect.Dialect, z model.Zone, m model.Matrix, row model.MatrixRow, on func(model.MatrixRow)) error {
+func (ft *Fetcher) matrixRow(ctx context.Context, p config.Profile, d dialect.Dialect, z model.Zone, m model.Matrix, row model.MatrixRow, on func(model.MatrixRow)) error {
 	var login exchange.Login
 	pr, err := ft.prepareProbe(p, d, ProbeRequest{Zone: z, Target: m.Target})
 	if err == nil {

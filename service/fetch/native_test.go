@@ -14,10 +14,10 @@ import (
 	"zonedeck/service/servicetest"
 
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 )
 
-func native(p profile.Profile, url string) model.FetchRequest {
+func native(p config.Profile, url string) model.FetchRequest {
 	r := servicetest.Ask(p, "dc1")
 	r.Via, r.URL = model.ViaNative, url
 	return r

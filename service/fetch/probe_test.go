@@ -11,12 +11,12 @@ import (
 	"testing"
 
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/service/servicetest"
 )
 
 // told is a proxy whose target says in JSON what address it was called from.
-func told(t *testing.T, answers ...string) (profile.Profile, *servicetest.Proxy) {
+func told(t *testing.T, answers ...string) (config.Profile, *servicetest.Proxy) {
 	t.Helper()
 	var n atomic.Int64
 	px := &servicetest.Proxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -105,19 +105,19 @@ func TestASessionThatFailsIsToldAndTheRotationKept(t *testing.T) {
 
 func TestAProbeThatCannotBeMadeNamesItsField(t *testing.T) {
 	for name, tc := range map[string]struct {
-		change func(*profile.Profile, *ProbeRequest)
+		change func(*config.Profile, *ProbeRequest)
 		field  string
 	}{
-		"no page is known":        {func(p *profile.Profile, _ *ProbeRequest) { p.Dialect = "documented" }, "url"},
-		"a page without a scheme": {func(_ *profile.Profile, q *ProbeRequest) { q.Target = "lab.test" }, "url"},
-		"no proxy":                {func(p *profile.Profile, q *ProbeRequest) { q.Target, p.ProxyHost = "http://lab.test/", "" }, "profile"},
-		"no port":                 {func(p *profile.Profile, q *ProbeRequest) { q.Target, p.ProxyPort = "http://lab.test/", 0 }, "profile"},
-		"a port that is not one":  {func(p *profile.Profile, q *ProbeRequest) { q.Target, p.ProxyPort = "http://lab.test/", 65536 }, "profile"},
-		"no account":              {func(p *profile.Profile, q *ProbeRequest) { q.Target, p.Account = "http://lab.test/", "" }, "profile"},
-		"a parameter that the contract does not show": {func(p *profile.Profile, q *ProbeRequest) {
+		"no page is known":        {func(p *config.Profile, _ *ProbeRequest) { p.Dialect = "documented" }, "url"},
+		"a page without a scheme": {func(_ *config.Profile, q *ProbeRequest) { q.Target = "lab.test" }, "url"},
+		"no proxy":                {func(p *config.Profile, q *ProbeRequest) { q.Target, p.ProxyHost = "http://lab.test/", "" }, "profile"},
+		"no port":                 {func(p *config.Profile, q *ProbeRequest) { q.Target, p.ProxyPort = "http://lab.test/", 0 }, "profile"},
+		"a port that is not one":  {func(p *config.Profile, q *ProbeRequest) { q.Target, p.ProxyPort = "http://lab.test/", 65536 }, "profile"},
+		"no account":              {func(p *config.Profile, q *ProbeRequest) { q.Target, p.Account = "http://lab.test/", "" }, "profile"},
+		"a parameter that the contract does not show": {func(p *config.Profile, q *ProbeRequest) {
 			p.Dialect, q.Target, q.Params = "documented", "http://lab.test/", []model.Param{{Name: "city", Value: "x"}}
 		}, "city"},
-		"a session that the contract does not show": {func(p *profile.Profile, q *ProbeRequest) {
+		"a session that the contract does not show": {func(p *config.Profile, q *ProbeRequest) {
 			p.Dialect, q.Target, q.Session = "documented", "http://lab.test/", "a1"
 		}, "session"},
 	} {

@@ -10,17 +10,17 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/emulator"
 	"zonedeck/service/exchange"
 	"zonedeck/service/journal"
-	"zonedeck/service/profile"
 	"zonedeck/service/servicetest"
 )
 
 func TestAKeyIsProvedByOneCall(t *testing.T) {
 	demo := servicetest.Emulator(t, emulator.Options{})
 	ft := New(Config{Access: exchange.Access{
-		Profile: func(context.Context) (profile.Profile, error) { return demo.Profile, nil }, Secret: demo.Secret, Key: demo.Key,
+		Profile: func(context.Context) (config.Profile, error) { return demo.Profile, nil }, Secret: demo.Secret, Key: demo.Key,
 	}, Wire: exchange.New(exchange.Config{})})
 	before := ft.Spent()
 	right, err := demo.Secret(t.Context(), "demo:key/ci-fetch")
@@ -87,10 +87,10 @@ func TestAKeyOfJobsAloneIsProvedByTheAccountsStatus(t *testing.T) {
 	if err := Provable(p); err != nil {
 		t.Fatal(err)
 	}
-	for name, change := range map[string]func(p *profile.Profile){
-		"no such call":  func(p *profile.Profile) { p.Dialect = "documented" },
-		"no address":    func(p *profile.Profile) { p.BaseURL = "" },
-		"no such words": func(p *profile.Profile) { p.Dialect = "none" },
+	for name, change := range map[string]func(p *config.Profile){
+		"no such call":  func(p *config.Profile) { p.Dialect = "documented" },
+		"no address":    func(p *config.Profile) { p.BaseURL = "" },
+		"no such words": func(p *config.Profile) { p.Dialect = "none" },
 	} {
 		other := p
 		change(&other)
@@ -100,7 +100,7 @@ func TestAKeyOfJobsAloneIsProvedByTheAccountsStatus(t *testing.T) {
 	}
 	j, _ := servicetest.Journal(t)
 	ft := New(Config{Access: exchange.Access{
-		Profile: func(context.Context) (profile.Profile, error) { return demo.Profile, nil }, Secret: demo.Secret, Key: demo.Key,
+		Profile: func(context.Context) (config.Profile, error) { return demo.Profile, nil }, Secret: demo.Secret, Key: demo.Key,
 	}, Wire: exchange.New(exchange.Config{}), Journal: j})
 	right, err := demo.Secret(t.Context(), "demo:key/ci-fetch")
 	if err != nil {
@@ -141,10 +141,10 @@ func TestWhatAKeyIsProvedBy(t *testing.T) {
 	if r, err := ProofCall(p); err != nil || r.Zone.Name != "unlocker1" || r.Via != model.ViaAPI || r.Retries != 0 || r.URL == "" {
 		t.Errorf("%+v, %v", r, err)
 	}
-	for want, change := range map[string]func(p *profile.Profile){
-		"the contract shows no test page for profile test":              func(p *profile.Profile) { p.Dialect = "documented" },
-		"profile test names no zone of a proxy network or the unlocker": func(p *profile.Profile) { p.Zones = p.Zones[2:] },
-		`dialect "none" is not known`:                                   func(p *profile.Profile) { p.Dialect = "none" },
+	for want, change := range map[string]func(p *config.Profile){
+		"the contract shows no test page for profile test":              func(p *config.Profile) { p.Dialect = "documented" },
+		"profile test names no zone of a proxy network or the unlocker": func(p *config.Profile) { p.Zones = p.Zones[2:] },
+		`dialect "none" is not known`:                                   func(p *config.Profile) { p.Dialect = "none" },
 	} {
 		p := servicetest.Profile("http://api.test")
 		change(&p)
@@ -159,7 +159,7 @@ func TestAPasswordsProofsAreLinesOfTheHistory(t *testing.T) {
 	demo := servicetest.Emulator(t, emulator.Options{})
 	change, j, _ := withJournal(t)
 	conf := Config{Access: exchange.Access{
-		Profile: func(context.Context) (profile.Profile, error) { return demo.Profile, nil }, Secret: demo.Secret, Key: demo.Key,
+		Profile: func(context.Context) (config.Profile, error) { return demo.Profile, nil }, Secret: demo.Secret, Key: demo.Key,
 	}, Wire: exchange.New(exchange.Config{})}
 	change(&conf)
 	ft := New(conf)

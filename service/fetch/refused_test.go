@@ -14,14 +14,14 @@ import (
 	"testing"
 
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/service/servicetest"
 )
 
 func TestWithoutAProfileNothingIsSent(t *testing.T) {
 	gone := errors.New("the profile cannot be read")
-	c := newFetcher(t, profile.Profile{}, func(c *Config) {
-		c.Access.Profile = func(context.Context) (profile.Profile, error) { return profile.Profile{}, gone }
+	c := newFetcher(t, config.Profile{}, func(c *Config) {
+		c.Access.Profile = func(context.Context) (config.Profile, error) { return config.Profile{}, gone }
 	})
 	if res, err := c.Fetch(t.Context(), servicetest.Ask(servicetest.Profile(""), "unlocker1"), nil); !errors.Is(err, gone) {
 		t.Errorf("a fetch: %+v, %v", res, err)
@@ -68,13 +68,13 @@ func TestAProxyThatRepeatsTheLoginDoesNotGetItIntoTheResult(t *testing.T) {
 func TestAPreviewSaysWhyNothingCanBeSent(t *testing.T) {
 	for name, tc := range map[string]struct {
 		via    model.Via
-		change func(*profile.Profile)
+		change func(*config.Profile)
 		want   string
 	}{
-		"no account":          {model.ViaNative, func(p *profile.Profile) { p.Account = "" }, "account"},
-		"no base URL":         {model.ViaAPI, func(p *profile.Profile) { p.BaseURL = "" }, "base URL"},
-		"no such dialect":     {model.ViaAPI, func(p *profile.Profile) { p.Dialect = "latin" }, "latin"},
-		"a country not shown": {model.ViaAPI, func(p *profile.Profile) { p.Dialect = "documented" }, "country"},
+		"no account":          {model.ViaNative, func(p *config.Profile) { p.Account = "" }, "account"},
+		"no base URL":         {model.ViaAPI, func(p *config.Profile) { p.BaseURL = "" }, "base URL"},
+		"no such dialect":     {model.ViaAPI, func(p *config.Profile) { p.Dialect = "latin" }, "latin"},
+		"a country not shown": {model.ViaAPI, func(p *config.Profile) { p.Dialect = "documented" }, "country"},
 	} {
 		p := servicetest.Profile("http://api.test")
 		tc.change(&p)

@@ -16,8 +16,8 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/exchange"
-	"zonedeck/service/profile"
 )
 
 // Saved is an answer that was saved earlier, and how it came.
@@ -50,16 +50,16 @@ func Diagnose(ctx context.Context, s Saved) (model.FetchResult, error) {
 		return model.FetchResult{}, err
 	}
 	const nowhere = "saved.invalid"
-	p := profile.Profile{
-		Name: "saved", BaseURL: "http://" + nowhere, ProxyHost: nowhere, ProxyPort: profile.DefaultProxyPort,
-		UsernamePrefix: "saved", Account: "hl_saved", APIVersion: profile.DefaultAPIVersion, Dialect: s.Dialect, Key: "saved", Verify: true,
+	p := config.Profile{
+		Name: "saved", BaseURL: "http://" + nowhere, ProxyHost: nowhere, ProxyPort: config.DefaultProxyPort,
+		UsernamePrefix: "saved", Account: "hl_saved", APIVersion: config.DefaultAPIVersion, Dialect: s.Dialect, Key: "saved", Verify: true,
 	}
 	wire := exchange.New(exchange.Config{Now: s.Now, Connect: func(context.Context, string, string) (net.Conn, error) {
 		return replay(answer), nil
 	}})
 	added := func(string) ([]model.UserRule, error) { return s.Rules, nil }
 	ft := New(Config{Wire: wire, Bodies: s.Bodies, Rules: added, url: &s.URL, Now: s.Now, Access: exchange.Access{
-		Profile: func(context.Context) (profile.Profile, error) { return p, nil },
+		Profile: func(context.Context) (config.Profile, error) { return p, nil },
 		Secret:  func(context.Context, string) (keystore.Secret, error) { return keystore.NewSecret("-"), nil },
 		Key:     func(name string) (model.Key, bool) { return model.Key{Name: name, Secret: "env:NONE"}, true },
 	}})

@@ -10,9 +10,9 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/emulator"
 	"zonedeck/service/emulator/scenario"
-	"zonedeck/service/profile"
 	"zonedeck/service/servicetest"
 )
 
@@ -56,7 +56,7 @@ func (r recorder) PutFetch(_ context.Context, _ string, res model.FetchResult) e
 	return nil
 }
 
-func onSplitAccount(t *testing.T, change ...func(*Config)) (*Fetcher, profile.Profile, []model.Key) {
+func onSplitAccount(t *testing.T, change ...func(*Config)) (*Fetcher, config.Profile, []model.Key) {
 	t.Helper()
 	account, err := scenario.Parse("account.toml", []byte(splitAccount))
 	if err != nil {

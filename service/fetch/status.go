@@ -11,9 +11,9 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
-	"zonedeck/service/profile"
 )
 
 // The bounds of asking for an account's status.
@@ -24,7 +24,7 @@ const (
 
 // Provable says why no call of a profile can show whether the service accepts a key, or is nil: there is its
 // ProofCall, or its dialect knows where an account shows its status.
-func Provable(p profile.Profile) error {
+func Provable(p config.Profile) error {
 	_, err := ProofCall(p)
 	if err == nil || statusPath(p) != "" {
 		return nil
@@ -33,7 +33,7 @@ func Provable(p profile.Profile) error {
 }
 
 // statusPath is where the account of a profile shows its status; empty where its dialect shows no such call.
-func statusPath(p profile.Profile) string {
+func statusPath(p config.Profile) string {
 	d, err := dialect.Find(p.Dialect)
 	if err != nil || p.BaseURL == "" {
 		return ""
@@ -44,7 +44,7 @@ func statusPath(p profile.Profile) string {
 // proveByStatus asks for an account's status with a value. It goes through no zone, which is what is billed
 // (service.md 1 rule 3). A call without an answer, and an answer
 // that tells nothing of the value, is an error.
-func (ft *Fetcher) proveByStatus(ctx context.Context, p profile.Profile, k model.Key, value keystore.Secret, proves string) (model.FetchResult, error) {
+func (ft *Fetcher) proveByStatus(ctx context.Context, p config.Profile, k model.Key, value keystore.Secret, proves string) (model.FetchResult, error) {
 	d, err := dialect.Find(p.Dialect)
 	if err != nil {
 		return model.FetchResult{}, err

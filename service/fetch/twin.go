@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 )
 
 // Twin sends a request by every cell of t as often as t says, and returns t with what
@@ -68,7 +68,7 @@ func (ft *Fetcher) RunCell(ctx context.Context, r model.FetchRequest, c model.Tw
 		}
 		on(c)
 	})
-	if errors.Is(failed, model.ErrRequest) && !errors.Is(failed, profile.ErrReadOnly) { // read-only ends the whole comparison
+	if errors.Is(failed, model.ErrRequest) && !errors.Is(failed, config.ErrReadOnly) { // read-only ends the whole comparison
 		c.Problem, c.Cause = strings.ReplaceAll(failed.Error(), "\n", "; "), failed
 		on(c)
 		return c, nil

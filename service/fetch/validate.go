@@ -5,15 +5,15 @@ import (
 	"strings"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 	"zonedeck/service/fields"
-	"zonedeck/service/profile"
 )
 
 // Problems lists everything that prevents a fetch by a profile: what the request
 // asks for, and what the profile lacks for it.
-func Problems(p profile.Profile, d dialect.Dialect, r model.FetchRequest) []model.FieldProblem {
+func Problems(p config.Profile, d dialect.Dialect, r model.FetchRequest) []model.FieldProblem {
 	ps := r.Problems(d.Sends())
 	add := func(field string, err error) {
 		if err != nil {
@@ -57,7 +57,7 @@ func Problems(p profile.Profile, d dialect.Dialect, r model.FetchRequest) []mode
 
 // refuseTarget says why a profile does not have the target of a fetch fetched, or nil. The pages that
 // test a login are the service's own.
-func refuseTarget(p profile.Profile, d dialect.Dialect, r model.FetchRequest) error {
+func refuseTarget(p config.Profile, d dialect.Dialect, r model.FetchRequest) error {
 	out := d.Locate(r)
 	switch {
 	case r.Via == model.ViaAgent && r.Tool != "" && r.Tool != d.Sends().PageTool:
@@ -70,7 +70,7 @@ func refuseTarget(p profile.Profile, d dialect.Dialect, r model.FetchRequest) er
 }
 
 // refuseHost says why a profile does not have an allowed address asked for another host, or nil.
-func refuseHost(p profile.Profile, r model.FetchRequest) error {
+func refuseHost(p config.Profile, r model.FetchRequest) error {
 	for name, values := range r.Header {
 		if !strings.EqualFold(strings.TrimSpace(name), "Host") {
 			continue
@@ -85,7 +85,7 @@ func refuseHost(p profile.Profile, r model.FetchRequest) error {
 }
 
 // check returns a *model.RequestError with the problems of a fetch, or nil.
-func check(p profile.Profile, d dialect.Dialect, r model.FetchRequest) error {
+func check(p config.Profile, d dialect.Dialect, r model.FetchRequest) error {
 	if ps := Problems(p, d, r); len(ps) > 0 {
 		return &model.RequestError{Problems: ps}
 	}
@@ -93,7 +93,7 @@ func check(p profile.Profile, d dialect.Dialect, r model.FetchRequest) error {
 }
 
 // agentProblem says why a profile has no agent access, or nil.
-func agentProblem(p profile.Profile) error {
+func agentProblem(p config.Profile) error {
 	if p.AgentURL == "" {
 		return fmt.Errorf("%s has no agent_url, the address of the MCP endpoint", p.Name)
 	}

@@ -16,11 +16,11 @@ import (
 	"time"
 
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 )
 
-func testProfile() profile.Profile {
-	return profile.Profile{
+func testProfile() config.Profile {
+	return config.Profile{
 		Name: "local", BaseURL: "http://127.0.0.1:8000", ProxyHost: "127.0.0.1", ProxyPort: 33335, UsernamePrefix: "brd",
 		Account: "hl_demo01", Verify: true, CA: "/tmp/ca.pem",
 		Zones: []model.Zone{{Name: "unlocker_demo", Password: "env:MINE"}, {Name: "residential_demo"}},
@@ -275,7 +275,7 @@ func TestTheFormHoldsWhatCurlSends(t *testing.T) {
 			arrived <- arrival{req, string(body)}
 			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n") // curl may have left
 		}()
-		got, err := Curl(in, Known{Profile: profile.Profile{Verify: true}})
+		got, err := Curl(in, Known{Profile: config.Profile{Verify: true}})
 		if err != nil {
 			t.Fatalf("%s: %v", in, err)
 		}

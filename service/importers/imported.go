@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 )
 
 // Imported is a request that was read.
@@ -24,7 +24,7 @@ type Imported struct {
 
 // Known is what tells calls of the service from others, and keys by their references.
 type Known struct {
-	Profile profile.Profile
+	Profile config.Profile
 	Keys    []model.Key
 }
 

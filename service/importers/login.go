@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 )
 
 // proxyLogin is a login for a proxy.
@@ -75,7 +75,7 @@ func unescaped(s string) string {
 }
 
 // throughProxy takes zone, country and session from the login of the proxy.
-func (c *call) throughProxy(p profile.Profile) {
+func (c *call) throughProxy(p config.Profile) {
 	if c.proxy == "" && c.proxyUser == "" && len(c.proxyHeader) == 0 {
 		return
 	}
@@ -112,7 +112,7 @@ func (c *call) throughProxy(p profile.Profile) {
 }
 
 // notOfProfile says what of a login is another than the profile's.
-func (c *call) notOfProfile(l proxyLogin, cred model.Credential, p profile.Profile) {
+func (c *call) notOfProfile(l proxyLogin, cred model.Credential, p config.Profile) {
 	other := func(is bool, what, have, want string) {
 		if is {
 			c.out.left("its %s %s is not the profile's (%s), which is used", what, have, want)
@@ -125,7 +125,7 @@ func (c *call) notOfProfile(l proxyLogin, cred model.Credential, p profile.Profi
 }
 
 // password says what stands for the password that was left behind.
-func (c *call) password(l proxyLogin, zone model.ZoneName, p profile.Profile) {
+func (c *call) password(l proxyLogin, zone model.ZoneName, p config.Profile) {
 	z, known := p.Zone(string(zone))
 	switch {
 	case !l.HasPassword:

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 )
 
 // assemble makes the request of what the options said.
@@ -120,7 +120,7 @@ func withQuery(address string, query []string) string {
 }
 
 // trust says what the command does about certificates that the profile does otherwise.
-func (c *call) trust(p profile.Profile) {
+func (c *call) trust(p config.Profile) {
 	if c.insecure && p.Verify {
 		c.out.left("-k: whether certificates are checked is the profile's setting (verify)")
 	}
@@ -130,7 +130,7 @@ func (c *call) trust(p profile.Profile) {
 }
 
 // toAPI reports whether the call is one of POST /request (contract 4.1).
-func (c *call) toAPI(address, body string, p profile.Profile) bool {
+func (c *call) toAPI(address, body string, p config.Profile) bool {
 	if p.BaseURL != "" && strings.EqualFold(strings.TrimRight(address, "/"), p.BaseURL+"/request") {
 		return true
 	}

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/dialect"
-	"zonedeck/service/profile"
 	"zonedeck/service/rows"
 )
 
@@ -82,7 +82,7 @@ func (t *tally) row(raw []byte) error {
 }
 
 // sum is the account, with what the billed rows cost by the rates of a profile.
-func (t *tally) sum(p profile.Profile) model.JobRows {
+func (t *tally) sum(p config.Profile) model.JobRows {
 	if t.err != nil {
 		return model.JobRows{Billed: -1, Problem: line(t.err.Error())}
 	}

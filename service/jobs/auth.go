@@ -6,7 +6,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 )
 
 // fieldAuth names the authorization of a job's addresses in errors.
@@ -14,7 +14,7 @@ const fieldAuth = "auth_header"
 
 // refuseAuth reports why the service must not send what a reference refers to along to a job's
 // addresses: keys and passwords of the console are only for the service. Nothing is resolved.
-func (rn *Runner) refuseAuth(p profile.Profile, ref string) error {
+func (rn *Runner) refuseAuth(p config.Profile, ref string) error {
 	if ref == "" {
 		return nil
 	}

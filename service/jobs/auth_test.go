@@ -12,7 +12,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/service/servicetest"
 )
 
@@ -84,7 +84,7 @@ func TestAnAuthorizationThatCannotBeSentSendsNothing(t *testing.T) {
 		cl.cfg.Access.Secret = secretOf(map[string]string{"env:HOOK": "Bearer 12345678"})
 		cl.cfg.Own = func(ref string) bool { return ref == "env:KEY" }
 		was := cl.cfg.Access.Profile
-		cl.cfg.Access.Profile = func(ctx context.Context) (profile.Profile, error) {
+		cl.cfg.Access.Profile = func(ctx context.Context) (config.Profile, error) {
 			p, err := was(ctx)
 			p.Zones = append(slices.Clone(p.Zones), model.Zone{Name: "z", Password: "env:ZP"})
 			return p, err

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/service/servicetest"
 )
 
@@ -18,12 +18,12 @@ import (
 func TestAQuestionGoesByTheProfileAsItIsNow(t *testing.T) {
 	moved, gone := servicetest.API(t, text(200, `{"status":"ready"}`)), errors.New("nothing is sent by profile test")
 	for name, c := range map[string]struct {
-		now   func() (profile.Profile, error)
+		now   func() (config.Profile, error)
 		state model.JobState
 		err   error
 	}{
-		"it has another address": {func() (profile.Profile, error) { return moved, nil }, model.JobReady, nil},
-		"it is gone":             {func() (profile.Profile, error) { return profile.Profile{}, gone }, model.JobRunning, gone},
+		"it has another address": {func() (config.Profile, error) { return moved, nil }, model.JobReady, nil},
+		"it is gone":             {func() (config.Profile, error) { return config.Profile{}, gone }, model.JobRunning, gone},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -37,7 +37,7 @@ func TestAQuestionGoesByTheProfileAsItIsNow(t *testing.T) {
 			var changed atomic.Bool
 			ledger, _ := withLedger(t)
 			cl := newRunner(t, first, ledger, func(conf *Config) {
-				conf.Access.Profile = func(context.Context) (profile.Profile, error) {
+				conf.Access.Profile = func(context.Context) (config.Profile, error) {
 					if changed.Load() {
 						return c.now()
 					}

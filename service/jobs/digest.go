@@ -7,13 +7,13 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/service/rows"
 )
 
 // digest identifies what a job asks for: the same inputs for the same dataset at
 // the same place, whatever their order.
-func digest(p profile.Profile, r model.TriggerRequest) string {
+func digest(p config.Profile, r model.TriggerRequest) string {
 	lines := make([]string, len(r.Inputs))
 	for i, in := range r.Inputs {
 		lines[i] = string(rows.Input(in))
@@ -32,12 +32,12 @@ func digest(p profile.Profile, r model.TriggerRequest) string {
 }
 
 // placeOf is where a call of a profile goes with a key's value.
-func placeOf(p profile.Profile, key keystore.Secret) model.JobPlace {
+func placeOf(p config.Profile, key keystore.Secret) model.JobPlace {
 	return model.JobPlace{Service: place(p), Version: p.APIVersion, Account: string(p.Account), Key: key.Fingerprint()}
 }
 
 // place names the service of a profile.
-func place(p profile.Profile) string {
+func place(p config.Profile) string {
 	if p.Local { // the embedded emulator has other addresses after each start
 		return "the embedded emulator"
 	}

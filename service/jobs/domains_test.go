@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 )
 
 func TestAJobOutsideTheAllowedDomainsIsNotLaunched(t *testing.T) {
@@ -16,11 +16,11 @@ func TestAJobOutsideTheAllowedDomainsIsNotLaunched(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.AllowedDomains = []string{"lab.test"}
-	cl.cfg.Access.Profile = func(context.Context) (profile.Profile, error) { return p, nil }
+	cl.cfg.Access.Profile = func(context.Context) (config.Profile, error) { return p, nil }
 	for _, r := range []model.TriggerRequest{trigger("http://lab.test/1", "http://other.test/2"), trigger("http://www.lab.test/1"), {
 		Dataset: "gd_x", Inputs: []model.JobInput{{Extra: map[string]string{"category_url": `"http://other.test/"`}}},
 	}} {
-		if _, err := cl.Trigger(t.Context(), r); !errors.Is(err, profile.ErrDomain) || !errors.Is(err, model.ErrRequest) {
+		if _, err := cl.Trigger(t.Context(), r); !errors.Is(err, config.ErrDomain) || !errors.Is(err, model.ErrRequest) {
 			t.Errorf("%+v: %v", r.Inputs, err)
 		}
 	}

@@ -11,9 +11,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"zonedeck/service/config"
 	"zonedeck/service/exchange"
 	"zonedeck/service/ledger"
-	"zonedeck/service/profile"
 	"zonedeck/service/servicetest"
 )
 
@@ -60,7 +60,7 @@ func downloadOnce(ctx context.Context) error {
 	p.Local = true
 	rn := New(Config{
 		Access: exchange.Access{
-			Profile: func(context.Context) (profile.Profile, error) { return p, nil },
+			Profile: func(context.Context) (config.Profile, error) { return p, nil },
 			Secret:  servicetest.Secret, Key: servicetest.Key,
 		},
 		Wire: exchange.New(exchange.Config{Now: now}), Ledger: l, Now: now,

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 )
 
 // estimated is a runner whose profile has the zones, after jobs of gd_x with so many records.
@@ -36,7 +36,7 @@ func estimated(t *testing.T, zones []model.Zone, most float64, past ...past) *Ru
 		}
 	}
 	p.Zones, p.MaxJobCost = zones, most
-	cl.cfg.Access.Profile = func(context.Context) (profile.Profile, error) { return p, nil }
+	cl.cfg.Access.Profile = func(context.Context) (config.Profile, error) { return p, nil }
 	return cl
 }
 

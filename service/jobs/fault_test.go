@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
-	"zonedeck/service/profile"
 	"zonedeck/service/servicetest"
 )
 
@@ -36,7 +36,7 @@ func TestWithoutAProfileNoJobIsTouched(t *testing.T) {
 	cl, asked := script(t, text(200, "[]"))
 	accepted(t, cl)
 	gone := errors.New("the profile cannot be read")
-	cl.cfg.Access.Profile = func(context.Context) (profile.Profile, error) { return profile.Profile{}, gone }
+	cl.cfg.Access.Profile = func(context.Context) (config.Profile, error) { return config.Profile{}, gone }
 	for name, do := range map[string]func() error{
 		"trigger": func() error { _, err := cl.Trigger(t.Context(), trigger("http://lab.test/1")); return err },
 		"same": func() error {

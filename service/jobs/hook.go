@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/database"
 	"zonedeck/service/exchange"
 	"zonedeck/service/ledger"
-	"zonedeck/service/profile"
 )
 
 // How often a job that waits for its webhook is looked at, so that one that came meanwhile is not
@@ -123,7 +123,7 @@ func (rn *Runner) lookInList(ctx context.Context) (again time.Duration, err erro
 
 // hasKey reports whether this process has a job's key. A key that it could not get is not looked up again
 // for a while.
-func (rn *Runner) hasKey(ctx context.Context, p profile.Profile, job model.Job) bool {
+func (rn *Runner) hasKey(ctx context.Context, p config.Profile, job model.Job) bool {
 	w := &rn.watching
 	if w.lately(job.ID) {
 		return false

@@ -21,11 +21,11 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/emulator"
 	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/scenario"
 	"zonedeck/service/ledger"
-	"zonedeck/service/profile"
 )
 
 // victimEnv turns the test binary into a process that is killed. Its value names what
@@ -111,7 +111,7 @@ func victimRunner(ctx context.Context) (*Runner, error) {
 	p.Local = true // without the rate of a key
 	return New(Config{
 		Access: exchange.Access{
-			Profile: func(context.Context) (profile.Profile, error) { return p, nil },
+			Profile: func(context.Context) (config.Profile, error) { return p, nil },
 			Secret:  servicetest.Secret, Key: servicetest.Key,
 		},
 		Wire: exchange.New(exchange.Config{}), Ledger: j,
@@ -237,8 +237,8 @@ func TestAJobOutlivesTheEmulatorThatIsKilledUnderIt(t *testing.T) {
 		keys[k.Name] = k
 	}
 	ledgerOf, _ := withLedger(t)
-	c := newRunner(t, profile.Profile{}, ledgerOf, func(o *Config) {
-		o.Access.Profile = func(context.Context) (profile.Profile, error) {
+	c := newRunner(t, config.Profile{}, ledgerOf, func(o *Config) {
+		o.Access.Profile = func(context.Context) (config.Profile, error) {
 			p := servicetest.Profile(base.Load().(string))
 			p.Local = true
 			return p, nil

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/ledger"
-	"zonedeck/service/profile"
 	"zonedeck/service/servicetest"
 )
 
@@ -149,8 +149,8 @@ func TestAJobTheServiceDoesNotKnowIsNotAdopted(t *testing.T) {
 }
 
 // withDialect is the profile under another dialect.
-func withDialect(of func(context.Context) (profile.Profile, error), name string) func(context.Context) (profile.Profile, error) {
-	return func(ctx context.Context) (profile.Profile, error) {
+func withDialect(of func(context.Context) (config.Profile, error), name string) func(context.Context) (config.Profile, error) {
+	return func(ctx context.Context) (config.Profile, error) {
 		p, err := of(ctx)
 		p.Dialect = name
 		return p, err

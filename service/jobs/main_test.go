@@ -7,8 +7,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"zonedeck/service/config"
 	"zonedeck/service/exchange"
-	"zonedeck/service/profile"
 	"zonedeck/service/servicetest"
 	"zonedeck/service/work"
 	"zonedeck/service/work/worktest"
@@ -22,11 +22,11 @@ func TestMain(m *testing.M) {
 }
 
 // newRunner is a Runner with the secrets of the tests.
-func newRunner(t testing.TB, p profile.Profile, change ...func(*Config)) *Runner {
+func newRunner(t testing.TB, p config.Profile, change ...func(*Config)) *Runner {
 	t.Helper()
 	c := Config{
 		Access: exchange.Access{
-			Profile: func(context.Context) (profile.Profile, error) { return p, nil },
+			Profile: func(context.Context) (config.Profile, error) { return p, nil },
 			Secret:  servicetest.Secret, Key: servicetest.Key,
 		},
 	}

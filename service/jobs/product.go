@@ -7,9 +7,9 @@ import (
 	"net/http"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
-	"zonedeck/service/profile"
 	"zonedeck/service/rows"
 )
 
@@ -112,7 +112,7 @@ func (p *partial) charge(w *wrapped) error {
 }
 
 // account is the account of the rows. What the service says they cost takes precedence over the rate.
-func (p *partial) account(of profile.Profile) model.JobRows {
+func (p *partial) account(of config.Profile) model.JobRows {
 	out := p.rows.sum(of)
 	if done := p.state.Done; out.Counted && len(done) == 1 && done[0].Charged != nil {
 		out.Cost, out.Priced = *done[0].Charged, true

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 )
 
 func TestAReadOnlyProfileLaunchesAndCancelsNothing(t *testing.T) {
@@ -17,22 +17,22 @@ func TestAReadOnlyProfileLaunchesAndCancelsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.ReadOnly = true
-	cl.cfg.Access.Profile = func(context.Context) (profile.Profile, error) { return p, nil }
+	cl.cfg.Access.Profile = func(context.Context) (config.Profile, error) { return p, nil }
 	before := asked.Load()
-	if _, err := cl.Trigger(t.Context(), trigger("http://lab.test/1")); !errors.Is(err, profile.ErrReadOnly) {
+	if _, err := cl.Trigger(t.Context(), trigger("http://lab.test/1")); !errors.Is(err, config.ErrReadOnly) {
 		t.Errorf("a trigger: %v", err)
 	}
-	if _, err := cl.CancelJob(t.Context(), "job-1"); !errors.Is(err, profile.ErrReadOnly) {
+	if _, err := cl.CancelJob(t.Context(), "job-1"); !errors.Is(err, config.ErrReadOnly) {
 		t.Errorf("a cancel: %v", err)
 	}
 	open, err := cl.cfg.Ledger.Change(t.Context(), "job-1", func(j *model.Job) (string, error) { j.State = model.JobMayHave; return "lost", nil })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := cl.NotStarted(t.Context(), open.ID); !errors.Is(err, profile.ErrReadOnly) {
+	if _, err := cl.NotStarted(t.Context(), open.ID); !errors.Is(err, config.ErrReadOnly) {
 		t.Errorf("not started: %v", err)
 	}
-	if _, err := cl.Claim(t.Context(), open.ID, "sd_other", true); !errors.Is(err, profile.ErrReadOnly) {
+	if _, err := cl.Claim(t.Context(), open.ID, "sd_other", true); !errors.Is(err, config.ErrReadOnly) {
 		t.Errorf("a claim: %v", err)
 	}
 	if _, total, err := cl.Jobs(t.Context(), 0); err != nil || total != 1 {

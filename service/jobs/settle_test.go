@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/exchange"
-	"zonedeck/service/profile"
 )
 
 func TestAJobOfAnotherProfileIsNotSettled(t *testing.T) {
@@ -25,7 +25,7 @@ func TestAJobOfAnotherProfileIsNotSettled(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Name = "other"
-	cl.cfg.Access.Profile = func(context.Context) (profile.Profile, error) { return p, nil }
+	cl.cfg.Access.Profile = func(context.Context) (config.Profile, error) { return p, nil }
 	var re *model.RequestError
 	if _, err := cl.NotStarted(t.Context(), job.ID); !errors.As(err, &re) || re.Field() != "profile" {
 		t.Errorf("marked as not started: %v", err)

@@ -14,8 +14,8 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/dialect"
-	"zonedeck/service/profile"
 )
 
 // triggerTimeout bounds the POST of a job, upload included. It is long, because
@@ -139,7 +139,7 @@ func (rn *Runner) SameInputs(ctx context.Context, r model.TriggerRequest, within
 // launch is one trigger on its way.
 type launch struct {
 	job    model.Job
-	p      profile.Profile
+	p      config.Profile
 	d      dialect.Dialect
 	key    model.Key
 	secret keystore.Secret
@@ -236,7 +236,7 @@ func (rn *Runner) prepareLaunch(ctx context.Context, r model.TriggerRequest) (la
 }
 
 // allowed reports why a job cannot be launched for the profile, whatever it costs.
-func allowed(p profile.Profile, d dialect.Dialect, r model.TriggerRequest) error {
+func allowed(p config.Profile, d dialect.Dialect, r model.TriggerRequest) error {
 	if err := p.Refuse("launch jobs"); err != nil {
 		return err
 	}
@@ -252,7 +252,7 @@ func allowed(p profile.Profile, d dialect.Dialect, r model.TriggerRequest) error
 
 // outside lists the first inputs whose targets the profile does not allow. A data set that takes no
 // address may reach any target.
-func outside(p profile.Profile, r model.TriggerRequest) (ps []model.FieldProblem) {
+func outside(p config.Profile, r model.TriggerRequest) (ps []model.FieldProblem) {
 	for _, in := range r.Inputs {
 		var err error
 		addresses := in.Addresses()
@@ -368,7 +368,7 @@ func (rn *Runner) send(ctx context.Context, l launch) (v verdict) {
 // jobCall is what a call about an accepted job needs.
 type jobCall struct {
 	job    model.Job
-	p      profile.Profile
+	p      config.Profile
 	d      dialect.Dialect
 	paths  dialect.JobPaths
 	key    model.Key
@@ -414,7 +414,7 @@ func (rn *Runner) callAbout(ctx context.Context, job model.Job) (call jobCall, e
 }
 
 // ofProfile returns an error if a job belongs to another profile.
-func ofProfile(job model.Job, p profile.Profile) error {
+func ofProfile(job model.Job, p config.Profile) error {
 	if job.Profile != p.Name {
 		return model.BadField("profile", "job %s belongs to profile %s, not to %s", job.ID, job.Profile, p.Name)
 	}

@@ -13,8 +13,8 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/exchange"
-	"zonedeck/service/profile"
 	"zonedeck/service/servicetest"
 	"zonedeck/service/work"
 )
@@ -24,7 +24,7 @@ type forgetful struct {
 	t      *testing.T
 	rn     *Runner
 	now    time.Time
-	p      profile.Profile
+	p      config.Profile
 	answer http.HandlerFunc
 	asked  int
 }
@@ -54,7 +54,7 @@ func forgets(t *testing.T, change ...func(*Config)) *forgetful {
 	ledger, _ := withLedger(t)
 	s.rn = newRunner(t, s.p, append([]func(*Config){ledger, func(c *Config) {
 		c.Now, c.Rand = func() time.Time { return s.now }, func() uint64 { return 0 }
-		c.Access.Profile = func(context.Context) (profile.Profile, error) { return s.p, nil }
+		c.Access.Profile = func(context.Context) (config.Profile, error) { return s.p, nil }
 	}}, change...)...)
 	s.rn.watching.calls = map[string]jobCall{}
 	job, err := s.rn.Trigger(t.Context(), trigger("http://lab.test/1"))

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/service/work"
 )
 
@@ -41,7 +41,7 @@ func TestAJobThatWaitsForItsWebhookIsSeldomLookedAt(t *testing.T) {
 				t.Fatal(err)
 			}
 			p.Local = c.local
-			cl.cfg.Access.Profile = func(context.Context) (profile.Profile, error) { return p, nil }
+			cl.cfg.Access.Profile = func(context.Context) (config.Profile, error) { return p, nil }
 			cl.cfg.Now = func() time.Time { return now }
 			job := waitingFor(t, cl, c.due)
 			cl.watching.everyJob.all = 1

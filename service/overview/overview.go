@@ -15,9 +15,9 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
-	"zonedeck/service/profile"
 	"zonedeck/service/rates"
 )
 
@@ -50,7 +50,7 @@ type Account struct {
 // asker makes the calls by one key.
 type asker struct {
 	cfg    Config
-	p      profile.Profile
+	p      config.Profile
 	d      dialect.Dialect
 	key    model.Key
 	secret keystore.Secret

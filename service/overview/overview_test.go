@@ -13,18 +13,18 @@ import (
 	"go.uber.org/goleak"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/emulator"
 	"zonedeck/service/exchange"
-	"zonedeck/service/profile"
 	"zonedeck/service/servicetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func config(p profile.Profile, demo *servicetest.Demo) Config {
+func configOf(p config.Profile, demo *servicetest.Demo) Config {
 	access := exchange.Access{
-		Profile: func(context.Context) (profile.Profile, error) { return p, nil },
+		Profile: func(context.Context) (config.Profile, error) { return p, nil },
 		Key:     servicetest.Key, Secret: servicetest.Secret,
 	}
 	if demo != nil {
@@ -35,7 +35,7 @@ func config(p profile.Profile, demo *servicetest.Demo) Config {
 
 func TestTheEmulatorsAccountIsShown(t *testing.T) {
 	demo := servicetest.Emulator(t, emulator.Options{})
-	cfg := config(demo.Profile, &demo)
+	cfg := configOf(demo.Profile, &demo)
 	acc, err := GetAccount(t.Context(), cfg, "finance-review")
 	if err != nil || acc.ID != demo.Profile.Account || !acc.Active || acc.BalanceProblem+acc.ZonesProblem != "" || acc.Balance.Dollars != 100 || acc.Balance.Pending == nil || len(acc.Zones) != len(demo.Profile.Zones) {
 		t.Errorf("%+v, %v", acc, err)
@@ -60,7 +60,7 @@ func TestAnswersOfEveryKindAreToldApart(t *testing.T) {
 	answer := func(http.ResponseWriter, *http.Request) {}
 	p := servicetest.API(t, func(w http.ResponseWriter, r *http.Request) { answer(w, r) })
 	p.Dialect = dialect.Embedded().Name()
-	cfg := config(p, nil)
+	cfg := configOf(p, nil)
 	says := func(status int, text string) {
 		answer = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status); _, _ = io.WriteString(w, text) }
 	}
@@ -114,7 +114,7 @@ func TestAnswersOfEveryKindAreToldApart(t *testing.T) {
 		t.Errorf("cancelled: %v", err)
 	}
 	p.Dialect = ""
-	if _, _, err := Datasets(t.Context(), config(p, nil), ""); !errors.Is(err, dialect.ErrNotShown) {
+	if _, _, err := Datasets(t.Context(), configOf(p, nil), ""); !errors.Is(err, dialect.ErrNotShown) {
 		t.Errorf("by the contract alone: %v", err)
 	}
 }
@@ -166,7 +166,7 @@ func TestACallThatFailsHasItsEvidence(t *testing.T) {
 	} {
 		p := servicetest.API(t, c.answer)
 		p.Dialect = dialect.Embedded().Name()
-		_, _, err := Datasets(t.Context(), config(p, nil), "")
+		_, _, err := Datasets(t.Context(), configOf(p, nil), "")
 		var call *exchange.CallError
 		if !errors.As(err, &call) {
 			t.Errorf("%s: %v", name, err)

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/dialect"
-	"zonedeck/service/profile"
 	"zonedeck/service/rates"
 )
 
@@ -99,7 +99,7 @@ func (a *asker) zoneCost(ctx context.Context, keyName string, zone model.ZoneNam
 	}
 	access, one := a.cfg.Access, a.p
 	one.Zones = []model.Zone{z}
-	access.Profile = func(context.Context) (profile.Profile, error) { return one, nil }
+	access.Profile = func(context.Context) (config.Profile, error) { return one, nil }
 	costs, err := rates.Measure(ctx, rates.Config{Access: access, Wire: a.cfg.Wire}, keyName)
 	problem, err := a.problem(ctx, err)
 	if len(costs) != 1 {

@@ -18,7 +18,7 @@ import (
 
 func TestTheEmulatorsZoneIsShown(t *testing.T) {
 	demo := servicetest.Emulator(t, emulator.Options{})
-	cfg := config(demo.Profile, &demo)
+	cfg := configOf(demo.Profile, &demo)
 	z, err := GetZone(t.Context(), cfg, "ops-zones", "isp_demo")
 	if err != nil || z.State != "active" || z.Plan.Type == "" || z.Plan.Created.IsZero() || !slices.Equal(z.Plan.Callers, []string{"any"}) ||
 		z.StateProblem+z.TrafficProblem+z.CallersProblem != "" || z.From.Day() != 1 || !z.To.After(z.From) || !strings.Contains(z.Cost.Problem, "billing") {
@@ -32,7 +32,7 @@ func TestTheEmulatorsZoneIsShown(t *testing.T) {
 	}
 	other := demo.Profile
 	other.Zones = nil
-	if z, err = GetZone(t.Context(), config(other, &demo), "finance-review", "unlocker_demo"); err != nil || z.Cost.From.IsZero() || z.Cost.Zone.Product != model.ProductUnlocker {
+	if z, err = GetZone(t.Context(), configOf(other, &demo), "finance-review", "unlocker_demo"); err != nil || z.Cost.From.IsZero() || z.Cost.Zone.Product != model.ProductUnlocker {
 		t.Errorf("of a zone that the profile lacks: %+v, %v", z.Cost, err)
 	}
 	if _, err = GetZone(t.Context(), cfg, "ops-zones", "nowhere"); err == nil || !strings.Contains(err.Error(), "zone nowhere: HTTP 422") {
@@ -65,11 +65,11 @@ func TestEachPartOfAZoneHasAProblemOfItsOwn(t *testing.T) {
 		}
 	})
 	p.Dialect = dialect.Embedded().Name()
-	z, err := GetZone(t.Context(), config(p, nil), "", "a zone&of=mine")
+	z, err := GetZone(t.Context(), configOf(p, nil), "", "a zone&of=mine")
 	if !errors.Is(err, model.ErrRequest) {
 		t.Errorf("a name that is none: %v", err)
 	}
-	if z, err = GetZone(t.Context(), config(p, nil), "", "z1"); err != nil || z.StateProblem != "" || !strings.Contains(z.TrafficProblem, "does not show the traffic") ||
+	if z, err = GetZone(t.Context(), configOf(p, nil), "", "z1"); err != nil || z.StateProblem != "" || !strings.Contains(z.TrafficProblem, "does not show the traffic") ||
 		!strings.Contains(z.CallersProblem, "HTTP 500: no ***") || !strings.Contains(z.Cost.Problem, "no access to billing") {
 		t.Errorf("%+v, %v", z, err)
 	}
@@ -89,13 +89,13 @@ func TestEachPartOfAZoneHasAProblemOfItsOwn(t *testing.T) {
 func TestTheContractShowsNoZone(t *testing.T) {
 	p := servicetest.API(t, func(http.ResponseWriter, *http.Request) { t.Error("something was sent") })
 	p.Dialect = dialect.Default().Name()
-	if _, err := GetZone(t.Context(), config(p, nil), "", "z1"); !errors.Is(err, dialect.ErrNotShown) {
+	if _, err := GetZone(t.Context(), configOf(p, nil), "", "z1"); !errors.Is(err, dialect.ErrNotShown) {
 		t.Errorf("%v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	p.Dialect = dialect.Embedded().Name()
-	if _, err := GetZone(ctx, config(p, nil), "", "z1"); !errors.Is(err, context.Canceled) {
+	if _, err := GetZone(ctx, configOf(p, nil), "", "z1"); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }

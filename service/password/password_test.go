@@ -15,10 +15,10 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/emulator"
 	"zonedeck/service/exchange"
 	"zonedeck/service/fetch"
-	"zonedeck/service/profile"
 	"zonedeck/service/servicetest"
 )
 
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // rig is a changer of the emulator's zones, whose references are file: ones.
 type rig struct {
 	cfg  Config
-	p    profile.Profile
+	p    config.Profile
 	demo servicetest.Demo
 }
 
@@ -42,7 +42,7 @@ func newRig(t *testing.T) *rig {
 		r.p.Zones[i].Password = "file:" + string(z.Name)
 	}
 	access := exchange.Access{
-		Profile: func(context.Context) (profile.Profile, error) { return r.p, nil }, Key: r.demo.Key, Secret: r.demo.Secret,
+		Profile: func(context.Context) (config.Profile, error) { return r.p, nil }, Key: r.demo.Key, Secret: r.demo.Secret,
 	}
 	wire := exchange.New(exchange.Config{})
 	ft := fetch.New(fetch.Config{Access: access, Wire: wire})
@@ -87,19 +87,19 @@ func TestAPasswordIsAddedBesideTheOthersAndRemoved(t *testing.T) {
 func TestWhatCannotBeChangedIsRefused(t *testing.T) {
 	r := newRig(t)
 	for name, tc := range map[string]struct {
-		change func(*profile.Profile, *model.Zone)
+		change func(*config.Profile, *model.Zone)
 		key    string
 		text   string
 	}{
-		"a variable":       {func(_ *profile.Profile, z *model.Zone) { z.Password = "env:ZONE_PASSWORD" }, "etl-main", "cannot write there"},
-		"a command":        {func(_ *profile.Profile, z *model.Zone) { z.Password = "cmd:pass show zone" }, "etl-main", "cannot write there"},
-		"another kind":     {func(_ *profile.Profile, z *model.Zone) { z.Password = "nowhere:x" }, "etl-main", "not a secret reference"},
-		"no reference":     {func(p *profile.Profile, z *model.Zone) { z.Password, p.Zones = "", nil }, "etl-main", "no password reference"},
-		"another dialect":  {func(p *profile.Profile, _ *model.Zone) { p.Dialect = "documented" }, "etl-main", `the dialect "brightdata" knows one`},
-		"a read-only one":  {func(p *profile.Profile, _ *model.Zone) { p.ReadOnly = true }, "etl-main", "is read-only: it does not change passwords"},
-		"no API":           {func(p *profile.Profile, _ *model.Zone) { p.BaseURL = "" }, "etl-main", "no base_url"},
-		"a level too low":  {func(*profile.Profile, *model.Zone) {}, "batch-user", "USER, which may not change"},
-		"a key of nowhere": {func(*profile.Profile, *model.Zone) {}, "nobody", "not in the key inventory"},
+		"a variable":       {func(_ *config.Profile, z *model.Zone) { z.Password = "env:ZONE_PASSWORD" }, "etl-main", "cannot write there"},
+		"a command":        {func(_ *config.Profile, z *model.Zone) { z.Password = "cmd:pass show zone" }, "etl-main", "cannot write there"},
+		"another kind":     {func(_ *config.Profile, z *model.Zone) { z.Password = "nowhere:x" }, "etl-main", "not a secret reference"},
+		"no reference":     {func(p *config.Profile, z *model.Zone) { z.Password, p.Zones = "", nil }, "etl-main", "no password reference"},
+		"another dialect":  {func(p *config.Profile, _ *model.Zone) { p.Dialect = "documented" }, "etl-main", `the dialect "brightdata" knows one`},
+		"a read-only one":  {func(p *config.Profile, _ *model.Zone) { p.ReadOnly = true }, "etl-main", "is read-only: it does not change passwords"},
+		"no API":           {func(p *config.Profile, _ *model.Zone) { p.BaseURL = "" }, "etl-main", "no base_url"},
+		"a level too low":  {func(*config.Profile, *model.Zone) {}, "batch-user", "USER, which may not change"},
+		"a key of nowhere": {func(*config.Profile, *model.Zone) {}, "nobody", "not in the key inventory"},
 	} {
 		p, z := r.p, r.zone("isp_demo")
 		tc.change(&p, &z)
@@ -123,7 +123,7 @@ func TestAReadOnlyProfileChangesNoPassword(t *testing.T) {
 	for what, err := range map[string]error{
 		"add": c.Add(t.Context(), p, "isp_demo", "etl-main", value), "remove": c.Remove(t.Context(), p, "isp_demo", "etl-main", value),
 	} {
-		if !errors.Is(err, profile.ErrReadOnly) || asked.Load() > 0 {
+		if !errors.Is(err, config.ErrReadOnly) || asked.Load() > 0 {
 			t.Errorf("%s: %v, %d calls", what, err, asked.Load())
 		}
 	}
@@ -174,7 +174,7 @@ func TestAnErrorRepeatsNoPassword(t *testing.T) {
 	}
 	failed := errors.New("no proxy")
 	cfg := r.cfg
-	cfg.Prove = func(context.Context, profile.Profile, model.Zone, fetch.LoginProof) (model.ProbeResult, error) {
+	cfg.Prove = func(context.Context, config.Profile, model.Zone, fetch.LoginProof) (model.ProbeResult, error) {
 		return model.ProbeResult{}, fmt.Errorf("with %s: %w", newPassword, failed)
 	}
 	if _, err := New(cfg).Login(t.Context(), r.p, r.zone("isp_demo"), fetch.LoginProof{Password: value}); !errors.Is(err, failed) || strings.Contains(err.Error(), newPassword) || errors.Unwrap(err) != nil {

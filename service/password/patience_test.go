@@ -10,9 +10,9 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/exchange"
 	"zonedeck/service/fetch"
-	"zonedeck/service/profile"
 )
 
 // A change may take a moment to reach the proxy: what may pass with time is tried again, and
@@ -51,7 +51,7 @@ func TestAPasswordIsTriedAgainWhileThatMayHelp(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			left := c.answers
-			r := New(Config{Prove: func(context.Context, profile.Profile, model.Zone, fetch.LoginProof) (model.ProbeResult, error) {
+			r := New(Config{Prove: func(context.Context, config.Profile, model.Zone, fetch.LoginProof) (model.ProbeResult, error) {
 				if len(left) == 0 {
 					t.Errorf("%s: one more call", name)
 					return model.ProbeResult{Diagnosis: ok}, nil
@@ -65,7 +65,7 @@ func TestAPasswordIsTriedAgainWhileThatMayHelp(t *testing.T) {
 				return res, nil
 			}})
 			began := time.Now()
-			_, err := r.Login(t.Context(), profile.Profile{}, model.Zone{}, fetch.LoginProof{Password: keystore.NewSecret("value-0123456789"), Refusal: !c.accepted})
+			_, err := r.Login(t.Context(), config.Profile{}, model.Zone{}, fetch.LoginProof{Password: keystore.NewSecret("value-0123456789"), Refusal: !c.accepted})
 			if took := time.Since(began); len(left) > 0 || took != c.took || c.says == "" && err != nil || c.says != "" && (err == nil || err.Error() != c.says) {
 				t.Errorf("%s: %v after %s, %d answers left", name, err, took, len(left))
 			}
@@ -94,11 +94,11 @@ func TestAReferenceIsReadAgainWhileThatMayHelp(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			left := c.values
 			access := exchange.Access{
-				Profile: func(context.Context) (profile.Profile, error) {
+				Profile: func(context.Context) (config.Profile, error) {
 					if c.fails == "profile" {
-						return profile.Profile{}, unreadable
+						return config.Profile{}, unreadable
 					}
-					return profile.Profile{}, nil
+					return config.Profile{}, nil
 				},
 				Secret: func(context.Context, string) (keystore.Secret, error) {
 					if c.fails == "profile" {

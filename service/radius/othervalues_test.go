@@ -7,7 +7,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/service/radius"
 )
 
@@ -32,8 +32,8 @@ func TestTheValuesThatRotationsLeftAreLookedFor(t *testing.T) {
 	}
 	twin := model.Key{Name: "twin", Secret: "env:TWIN", Fingerprint: other.Fingerprint()}
 	dead := model.Key{Name: "dead", Secret: "env:DEAD", Fingerprint: ended.Fingerprint()}
-	file := config(t, "[profiles.twin]\nbase_url = \"https://api.example.com\"\nkey = \"twin\"\n[profiles.dead]\nbase_url = \"https://api.example.com\"\nkey = \"dead\"\n")
-	from := radius.Sources{Current: profile.Profile{Name: "none"}, Config: file, Inventory: []model.Key{etl(), twin, dead}, Folders: []string{dir}, Now: nil}
+	file := loaded(t, "[profiles.twin]\nbase_url = \"https://api.example.com\"\nkey = \"twin\"\n[profiles.dead]\nbase_url = \"https://api.example.com\"\nkey = \"dead\"\n")
+	from := radius.Sources{Current: config.Profile{Name: "none"}, Config: file, Inventory: []model.Key{etl(), twin, dead}, Folders: []string{dir}, Now: nil}
 	lines, _ := found(t, from, subject)
 	for i, line := range lines {
 		lines[i] = strings.ReplaceAll(line, dir+"/", "")

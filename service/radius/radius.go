@@ -9,7 +9,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/service/saved"
 )
 
@@ -115,15 +115,15 @@ func KeySubject(k model.Key, profile string) Subject {
 }
 
 // ZoneSubject is a zone's password as a subject.
-func ZoneSubject(p profile.Profile, z model.Zone) Subject {
+func ZoneSubject(p config.Profile, z model.Zone) Subject {
 	return Subject{Zone: string(z.Name), Account: p.Account, Ref: z.Password}
 }
 
 // Sources are where uses are looked for.
 type Sources struct {
 	// Current is the profile in use; Config has the others.
-	Current profile.Profile
-	Config  profile.File
+	Current config.Profile
+	Config  config.File
 	// Keys are all keys that may be named: those that come with the profile in use (Given),
 	// then the inventory's.
 	Given, Inventory []model.Key
@@ -154,8 +154,8 @@ type finder struct {
 	Sources
 	subjects []Subject
 	report   Report
-	all      []profile.Profile // the profile in use, then every other one
-	by       map[mark][]int    // the places of the subjects that have a mark
+	all      []config.Profile // the profile in use, then every other one
+	by       map[mark][]int   // the places of the subjects that have a mark
 	// given and inventory are the keys of Sources by their names.
 	given, inventory map[string]model.Key
 }
@@ -174,7 +174,7 @@ const (
 // Find looks for what uses the subjects. The error is that of ctx; everything else that went
 // wrong is among the report's problems.
 func Find(ctx context.Context, s Sources, subjects []Subject) (Report, error) {
-	f := &finder{Sources: s, subjects: subjects, report: Report{Uses: make([][]Use, len(subjects))}, all: []profile.Profile{s.Current}}
+	f := &finder{Sources: s, subjects: subjects, report: Report{Uses: make([][]Use, len(subjects))}, all: []config.Profile{s.Current}}
 	f.index()
 	f.profiles()
 	f.requests(ctx)
@@ -291,7 +291,7 @@ func (f *finder) profiles() {
 	}
 }
 
-func (f *finder) ofProfile(s Subject, p profile.Profile) (Use, bool) {
+func (f *finder) ofProfile(s Subject, p config.Profile) (Use, bool) {
 	u := Use{Kind: Profile, Name: p.Name, Seen: f.Now()}
 	if k, ok := f.isKey(s, p.Key, p.Name); ok {
 		u.Ref, u.Fingerprint, u.Last4 = k.Secret, k.Fingerprint, k.Last4
@@ -318,7 +318,7 @@ func (f *finder) ofProfile(s Subject, p profile.Profile) (Use, bool) {
 
 // isPassword reports whether a profile logs in to a zone by the subject. A zone without a password is one
 // that the profile has no login to.
-func (s Subject) isPassword(p profile.Profile, z model.Zone) bool {
+func (s Subject) isPassword(p config.Profile, z model.Zone) bool {
 	return z.Password != "" && (z.Password == s.Ref || s.Zone == string(z.Name) && s.Account == p.Account)
 }
 

@@ -16,7 +16,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/service/radius"
 	"zonedeck/service/saved"
 )
@@ -42,9 +42,9 @@ func write(t *testing.T, dir, name, text string) string {
 	return path
 }
 
-func config(t *testing.T, text string) profile.File {
+func loaded(t *testing.T, text string) config.File {
 	t.Helper()
-	f, err := profile.Load(write(t, t.TempDir(), "config.toml", text))
+	f, err := config.Load(write(t, t.TempDir(), "config.toml", text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func same(t *testing.T, what string, got, want []string) {
 }
 
 func TestEveryProfileRequestAndJobThatUsesAKeyIsFound(t *testing.T) {
-	file := config(t, `
+	file := loaded(t, `
 [profiles.prod]
 base_url = "https://api.example.com"
 key = "etl"
@@ -154,9 +154,9 @@ key = "other"
 }
 
 func TestAKeyOfTheProfileIsAnotherThanTheInventorysOfItsName(t *testing.T) {
-	file := config(t, "[profiles.prod]\nbase_url = \"https://api.example.com\"\nkey = \"etl\"\n")
+	file := loaded(t, "[profiles.prod]\nbase_url = \"https://api.example.com\"\nkey = \"etl\"\n")
 	s := radius.Sources{
-		Current: profile.Profile{Name: "local", Local: true, Key: "etl"}, Config: file,
+		Current: config.Profile{Name: "local", Local: true, Key: "etl"}, Config: file,
 		Given: []model.Key{{Name: "etl", Secret: "demo:key/etl"}}, Inventory: []model.Key{{Name: "etl", Secret: "env:ETL_KEY"}},
 	}
 	given, _ := found(t, s, radius.KeySubject(s.Given[0], "local"))
@@ -170,7 +170,7 @@ func TestAZonesPasswordIsUsedByItsAccountsProfilesAndRequests(t *testing.T) {
 	zone := func(name string) string {
 		return "[[profiles." + name + ".zones]]\nname = \"res1\"\npassword = \"env:RES1\"\n"
 	}
-	file := config(t, "[profiles.a]\n"+account+"account = \"hl_1\"\n"+zone("a")+
+	file := loaded(t, "[profiles.a]\n"+account+"account = \"hl_1\"\n"+zone("a")+
 		"[profiles.b]\n"+account+"account = \"hl_1\"\n[[profiles.b.zones]]\nname = \"res1\"\n"+ // it has no login
 		"[profiles.d]\n"+account+"account = \"hl_1\"\n[[profiles.d.zones]]\nname = \"res1\"\npassword = \"env:RES1_OF_D\"\n"+
 		"[profiles.c]\n"+account+"account = \"hl_2\"\n[[profiles.c.zones]]\nname = \"res1\"\npassword = \"env:OTHER\"\n")
@@ -436,7 +436,7 @@ func BenchmarkManyKeys(b *testing.B) {
 	if err := os.WriteFile(path, []byte("[profiles.a]\nbase_url = 'http://a.test'\nkey = 'key-99'\n[profiles.b]\nbase_url = 'http://b.test'\nkey = 'key-4999'\n"), 0o600); err != nil {
 		b.Fatal(err)
 	}
-	file, err := profile.Load(path)
+	file, err := config.Load(path)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
-	"zonedeck/service/profile"
 )
 
 // Config is what Measure needs.
@@ -31,7 +31,7 @@ var (
 
 // Refusal says why costs cannot be asked for through a profile and a key, or is nil. Nothing
 // is asked or sent for it.
-func Refusal(p profile.Profile, d dialect.Dialect, k model.Key) error {
+func Refusal(p config.Profile, d dialect.Dialect, k model.Key) error {
 	switch {
 	case !d.ShowsCosts():
 		return model.BadField("profile", "the contract shows no call that tells a cost; the dialect %s knows one", dialect.WithCosts())

@@ -12,10 +12,10 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/emulator"
 	"zonedeck/service/exchange"
 	"zonedeck/service/fetch"
-	"zonedeck/service/profile"
 	"zonedeck/service/servicetest"
 )
 
@@ -25,7 +25,7 @@ func TestTheEmulatorsCostsGiveTheRateThatItCharges(t *testing.T) {
 	demo := servicetest.Emulator(t, emulator.Options{})
 	p := demo.Profile
 	access := exchange.Access{
-		Profile: func(context.Context) (profile.Profile, error) { return p, nil },
+		Profile: func(context.Context) (config.Profile, error) { return p, nil },
 		Key:     demo.Key, Secret: demo.Secret,
 	}
 	cfg := Config{Access: access, Wire: exchange.New(exchange.Config{})}
@@ -61,7 +61,7 @@ func TestWhatCannotBeAskedForIsRefusedBeforeAnythingIsSent(t *testing.T) {
 	})
 	p, level := base, model.LevelFinance
 	access := exchange.Access{
-		Profile: func(context.Context) (profile.Profile, error) { return p, nil },
+		Profile: func(context.Context) (config.Profile, error) { return p, nil },
 		Key: func(name string) (model.Key, bool) {
 			return model.Key{Name: name, Level: level, Secret: "env:KEY"}, true
 		},

@@ -13,10 +13,10 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/exchange"
 	"zonedeck/service/fetch"
 	"zonedeck/service/password"
-	"zonedeck/service/profile"
 	"zonedeck/service/rotate"
 )
 
@@ -50,7 +50,7 @@ func (w zonePasswords) Login(ctx context.Context, _ keystore.RotationPlan, _ key
 func (p place) changer(f *fetch.Fetcher) *password.Changer {
 	return password.New(password.Config{
 		Access: exchange.Access{
-			Profile: func(context.Context) (profile.Profile, error) { return p.Profile, nil },
+			Profile: func(context.Context) (config.Profile, error) { return p.Profile, nil },
 			Key:     func(string) (model.Key, bool) { return p.Key, true },
 			Secret: func(ctx context.Context, ref string) (keystore.Secret, error) {
 				return p.secrets().Resolve(ctx, ref)

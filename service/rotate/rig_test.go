@@ -12,10 +12,10 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/emulator"
 	"zonedeck/service/exchange"
 	"zonedeck/service/fetch"
-	"zonedeck/service/profile"
 	"zonedeck/service/radius"
 	"zonedeck/service/rehearsal"
 	"zonedeck/service/rotate"
@@ -24,7 +24,7 @@ import (
 
 // place is an account and a folder with the files of a console.
 type place struct {
-	Profile        profile.Profile
+	Profile        config.Profile
 	Control, Token string
 	Dir            string
 	Key            model.Key
@@ -93,7 +93,7 @@ func (p place) records() *keystore.Rotations {
 func (p place) config() rotate.Config {
 	f := fetch.New(fetch.Config{
 		Access: exchange.Access{
-			Profile: func(context.Context) (profile.Profile, error) { return p.Profile, nil },
+			Profile: func(context.Context) (config.Profile, error) { return p.Profile, nil },
 			Secret: func(context.Context, string) (keystore.Secret, error) {
 				return keystore.Secret{}, errors.New("not asked for")
 			},

@@ -16,8 +16,8 @@ import (
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/account"
+	"zonedeck/service/config"
 	"zonedeck/service/jobs"
-	"zonedeck/service/profile"
 )
 
 // Files are what Uses reads and Migrate changes. All fields but Jobs must be set.
@@ -59,7 +59,7 @@ type Use struct {
 // Uses lists every reference of the configuration, of the inventory and of the ledger, in their order. Where the ledger cannot
 // be read the others are returned with the error.
 func Uses(ctx context.Context, f Files) ([]Use, error) {
-	file, err := profile.Load(f.Config)
+	file, err := config.Load(f.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -402,7 +402,7 @@ func move(ctx context.Context, f Files, m Move) error {
 	default:
 		return err
 	}
-	if err := profile.SwitchReferences(ctx, f.Config, map[string]string{m.From: m.To}); err != nil {
+	if err := config.SwitchReferences(ctx, f.Config, map[string]string{m.From: m.To}); err != nil {
 		return err
 	}
 	f.did("switched the configuration")

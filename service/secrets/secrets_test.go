@@ -17,8 +17,8 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/keystore/textfile"
+	"zonedeck/service/config"
 	"zonedeck/service/jobs"
-	"zonedeck/service/profile"
 )
 
 const (
@@ -123,7 +123,7 @@ func files(dir string) (Files, error) {
 	}, err
 }
 
-const config = `[profiles.acme]
+const configText = `[profiles.acme]
 base_url = "https://a.example" # ours
 [[profiles.acme.zones]]
 name = "z1"
@@ -165,7 +165,7 @@ var moved = map[string]string{
 func prepared(t *testing.T) (Files, string) {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range map[string]string{"config.toml": config, "keys.toml": inventory, "jobs.json": askedFor} {
+	for name, text := range map[string]string{"config.toml": configText, "keys.toml": inventory, "jobs.json": askedFor} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -216,7 +216,7 @@ func settled(t *testing.T, f Files) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := strings.NewReplacer("keyring:zonedeck/acme-zone-z1", "file:acme-zone-z1", "keyring:shop/token", "file:shop-token").Replace(config)
+	want := strings.NewReplacer("keyring:zonedeck/acme-zone-z1", "file:acme-zone-z1", "keyring:shop/token", "file:shop-token").Replace(configText)
 	if string(text) != want {
 		t.Errorf("%s\nwant\n%s", text, want)
 	}
@@ -301,7 +301,7 @@ func TestWhatCannotBeMovedStaysAsItIs(t *testing.T) {
 			if _, err := Migrate(t.Context(), f, "file", nil, nil); err == nil || errors.Is(err, ErrNothing) {
 				t.Errorf("%v", err)
 			}
-			if text, _ := os.ReadFile(f.Config); string(text) != config {
+			if text, _ := os.ReadFile(f.Config); string(text) != configText {
 				t.Errorf("%s", text)
 			}
 			if _, err := os.Stat(f.Journal); !errors.Is(err, fs.ErrNotExist) {
@@ -415,7 +415,7 @@ func TestAJournalOfSomethingElseIsLeftAlone(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	if text, _ := os.ReadFile(f.Config); string(text) != config {
+	if text, _ := os.ReadFile(f.Config); string(text) != configText {
 		t.Errorf("%s", text)
 	}
 }
@@ -432,7 +432,7 @@ func TestReferencesInAnotherFormAreNotHalfSwitched(t *testing.T) {
 	if got, _ := os.ReadFile(f.Config); string(got) != text {
 		t.Errorf("%s", got)
 	}
-	if _, err := profile.Load(f.Config); err != nil {
+	if _, err := config.Load(f.Config); err != nil {
 		t.Error(err)
 	}
 	if got, err := f.Store.Resolve(t.Context(), "keyring:zonedeck/acme-zone-z1"); err != nil || got.Reveal() != "password-of-z1" {

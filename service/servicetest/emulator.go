@@ -11,14 +11,14 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/emulator"
-	"zonedeck/service/profile"
 )
 
 // Demo is the demo account of an emulator, as the console knows it: only the wire
 // and the printed logins are shared.
 type Demo struct {
-	Profile profile.Profile
+	Profile config.Profile
 	// Control is the address of the emulator's control interface, Token its token.
 	Control, Token string
 	secrets        map[string]string

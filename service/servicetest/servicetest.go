@@ -27,9 +27,9 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/journal"
 	"zonedeck/service/ledger"
-	"zonedeck/service/profile"
 	"zonedeck/service/work"
 )
 
@@ -40,8 +40,8 @@ const (
 )
 
 // Profile is a profile whose API is at baseURL.
-func Profile(baseURL string) profile.Profile {
-	return profile.Profile{
+func Profile(baseURL string) config.Profile {
+	return config.Profile{
 		Name: "test", BaseURL: baseURL, ProxyHost: "127.0.0.1", ProxyPort: 1, UsernamePrefix: "brd",
 		Account: "hl_test01", Dialect: "brightdata", Key: "batch-user", APIVersion: "v3", Verify: true,
 		Zones: []model.Zone{
@@ -53,7 +53,7 @@ func Profile(baseURL string) profile.Profile {
 }
 
 // Zone is a zone of a profile.
-func Zone(p profile.Profile, name string) model.Zone {
+func Zone(p config.Profile, name string) model.Zone {
 	z, ok := p.Zone(name)
 	if !ok {
 		panic("no zone " + name)
@@ -124,7 +124,7 @@ func Work(t testing.TB) func(context.Context) (work.Queue, error) {
 }
 
 // API starts an API that answers with h.
-func API(t testing.TB, h http.HandlerFunc) profile.Profile {
+func API(t testing.TB, h http.HandlerFunc) config.Profile {
 	t.Helper()
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
@@ -256,7 +256,7 @@ func writePEM(t *testing.T, file string, cert *x509.Certificate) {
 }
 
 // NativeProfile is a profile whose proxy is p.
-func NativeProfile(t *testing.T, p *Proxy) profile.Profile {
+func NativeProfile(t *testing.T, p *Proxy) config.Profile {
 	t.Helper()
 	prof := Profile("http://127.0.0.1:1")
 	prof.ProxyHost, prof.ProxyPort = StartProxy(t, p)
@@ -289,7 +289,7 @@ const Page = "<!doctype html><html><head><title>ok</title></head><body><p>All is
 func Quiet() *log.Logger { return log.New(io.Discard, "", 0) }
 
 // Ask is a request through a zone of p by API.
-func Ask(p profile.Profile, zone string) model.FetchRequest {
+func Ask(p config.Profile, zone string) model.FetchRequest {
 	z, _ := p.Zone(zone)
 	return model.FetchRequest{Zone: z, URL: "http://lab.test/ok", Via: model.ViaAPI, Format: model.FormatRaw}
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 )
 
 // program is a zonedeck of the test's own: it says its arguments and ends with a code.
@@ -181,7 +181,7 @@ func TestAWorkflowCountsAsTheConfigurationSays(t *testing.T) {
 		if out != "--config .zonedeck/config.toml keys check --recorded --within 14d " {
 			t.Errorf("%s: %q", kind, out)
 		}
-		if file, err := profile.Load(".zonedeck/config.toml"); err != nil || !maps.Equal(file.Keys().Intervals, want) {
+		if file, err := config.Load(".zonedeck/config.toml"); err != nil || !maps.Equal(file.Keys().Intervals, want) {
 			t.Errorf("%s: %v, %v", kind, file.Keys().Intervals, err)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/ui/cli/session"
 )
 
@@ -35,7 +35,7 @@ func (a *app) runConsole(ctx context.Context) error {
 // openLog sends the log to its file. If the file cannot be opened, nothing is
 // logged.
 func (a *app) openLog() (closeLog func()) {
-	paths := profile.FindPaths(a.Getenv)
+	paths := config.FindPaths(a.Getenv)
 	if err := os.MkdirAll(filepath.Dir(paths.LogFile()), 0o700); err != nil {
 		return func() {}
 	}

@@ -12,12 +12,12 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/database"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 	"zonedeck/service/jobs"
 	"zonedeck/service/ledger"
-	"zonedeck/service/profile"
 	"zonedeck/service/rows"
 	"zonedeck/ui/cli/session"
 )
@@ -95,7 +95,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitRejected
 	case errors.Is(err, keystore.ErrSecretUnreachable): // whatever needed the secret, and in whatever field it stands
 		return exitState
-	case errors.Is(err, profile.ErrReadOnly), errors.Is(err, profile.ErrDomain), errors.Is(err, session.ErrOtherAccount):
+	case errors.Is(err, config.ErrReadOnly), errors.Is(err, config.ErrDomain), errors.Is(err, session.ErrOtherAccount):
 		return exitLint
 	case errors.As(err, &e):
 		return e.code

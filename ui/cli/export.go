@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/export"
-	"zonedeck/service/profile"
 )
 
 type exportFlags struct {
@@ -111,7 +111,7 @@ func (t *task) export(ctx context.Context, target string, f exportFlags) error {
 
 // shown is what the newest comparison in the history showed of a request's zone and access method,
 // "" without one.
-func (t *task) shown(ctx context.Context, p profile.Profile, r model.FetchRequest) string {
+func (t *task) shown(ctx context.Context, p config.Profile, r model.FetchRequest) string {
 	twin, err := t.Client.NewestTwin(ctx, p.Name, r)
 	if err != nil {
 		return "" // there is none, or no history: the code is the same
@@ -122,7 +122,7 @@ func (t *task) shown(ctx context.Context, p profile.Profile, r model.FetchReques
 
 // exported is what is exported, and for which program. Its error names everything that is
 // wrong with the flags.
-func (t *task) exported(ctx context.Context, target string, f exportFlags) (export.Target, profile.Profile, model.FetchRequest, error) {
+func (t *task) exported(ctx context.Context, target string, f exportFlags) (export.Target, config.Profile, model.FetchRequest, error) {
 	var wrong []error
 	as, known := export.Find(f.as)
 	if !known {
@@ -138,7 +138,7 @@ func (t *task) exported(ctx context.Context, target string, f exportFlags) (expo
 	none := model.FetchRequest{}
 	header, err := f.check(target, as.Login, wrong...)
 	if err != nil {
-		return as, profile.Profile{}, none, usage("%w", err)
+		return as, config.Profile{}, none, usage("%w", err)
 	}
 	p, err := t.Profile(ctx)
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/exchange"
 	"zonedeck/service/jobs"
-	"zonedeck/service/profile"
 )
 
 // beta is an account whose service takes jobs, and tells on asked that it was asked for the state of one.
@@ -43,10 +43,10 @@ func newBeta(t *testing.T) *beta {
 // add writes the account into the files of a process, with its key behind BETA_KEY.
 func (b *beta) add(t *testing.T, p Process) {
 	t.Helper()
-	paths := profile.FindPaths(p.Getenv)
+	paths := config.FindPaths(p.Getenv)
 	for file, text := range map[string]string{
 		paths.KeysFile(): "version = 1\n[[keys]]\nname = \"beta-main\"\nlevel = \"USER\"\nsecret = \"env:BETA_KEY\"\n",
-		paths.ConfigFile(): "default_profile = \"" + profile.LocalName + "\"\n[profiles.beta]\nbase_url = \"" + b.URL +
+		paths.ConfigFile(): "default_profile = \"" + config.LocalName + "\"\n[profiles.beta]\nbase_url = \"" + b.URL +
 			"\"\ndialect = \"brightdata\"\nkey = \"beta-main\"\n",
 	} {
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {

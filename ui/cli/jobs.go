@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/exchange"
 	"zonedeck/service/jobs"
-	"zonedeck/service/profile"
 	"zonedeck/service/snippet"
 	"zonedeck/ui/kit/text"
 )
@@ -216,7 +216,7 @@ func (t *task) wayOn(j model.Job) string {
 
 // jobs is the beginning of a command about a job. It names the job's profile, unless a command without --profile uses it.
 func (t *task) jobs(j model.Job) string {
-	if known, _ := t.Configured(); j.Profile != t.ByDefault() && slices.ContainsFunc(known, func(p profile.Profile) bool { return p.Name == j.Profile }) {
+	if known, _ := t.Configured(); j.Profile != t.ByDefault() && slices.ContainsFunc(known, func(p config.Profile) bool { return p.Name == j.Profile }) {
 		return snippet.With(j.Profile) + " jobs"
 	}
 	return "zonedeck jobs"

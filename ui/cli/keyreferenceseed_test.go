@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/service/config"
 	"zonedeck/service/emulator"
-	"zonedeck/service/profile"
 	"zonedeck/service/webhook"
 	"zonedeck/ui/cli/session"
 )
@@ -31,7 +31,7 @@ var seeds = []struct {
 	{[]string{"http://lab.test/slow?s=20", "--timeout", "200ms", "--retries", "0"}, "deadline"},
 	{[]string{"http://lab.test/shop?v=2", "--require", ".price"}, "required field"},
 	{[]string{"http://lab.test/json"}, "application/json"},
-	{[]string{"http://lab.test/ok", "--key", "expired-user", "--profile", profile.LocalName}, "401 Unauthorized from the service"},
+	{[]string{"http://lab.test/ok", "--key", "expired-user", "--profile", config.LocalName}, "401 Unauthorized from the service"},
 }
 
 // seed makes a history with a comparison, a finished job, and a key in the inventory.
@@ -70,7 +70,7 @@ func seed(t *testing.T, p Process) {
 		run(p, append([]string{"jobs", "trigger", "gd_products", "--input", "-", "--again"}, args...)...)
 	}
 	trigger(nowhere, "--base-url", closed(t))
-	trigger(p, "--key", "expired-user", "--profile", profile.LocalName)
+	trigger(p, "--key", "expired-user", "--profile", config.LocalName)
 	trigger(p, "--wait")
 	webhookComes(t, p)
 }
@@ -78,7 +78,7 @@ func seed(t *testing.T, p Process) {
 // webhookComes puts a webhook into the inbox.
 func webhookComes(t *testing.T, p Process) {
 	t.Helper()
-	paths := profile.FindPaths(p.Getenv)
+	paths := config.FindPaths(p.Getenv)
 	in, _, err := webhook.Open(t.Context(), webhook.Options{File: paths.InboxFile(), Dir: paths.InboxDir(), Now: time.Now})
 	if err != nil {
 		t.Fatal(err)

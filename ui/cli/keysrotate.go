@@ -11,7 +11,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/service/rotate"
 	"zonedeck/ui/kit/text"
 )
@@ -262,7 +262,7 @@ func (t *task) beginRotation(ctx context.Context, engine *rotate.Engine, k model
 	}
 	p, err = engine.Begin(ctx, k, t.Origin(k), method)
 	switch {
-	case errors.Is(err, profile.ErrReadOnly):
+	case errors.Is(err, config.ErrReadOnly):
 		return p, err
 	case err != nil:
 		return p, fail(exitState, "%w", err)

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/dialect"
-	"zonedeck/service/profile"
 	"zonedeck/service/snippet"
 	"zonedeck/ui/cli/session"
 	"zonedeck/ui/mcp"
@@ -170,7 +170,7 @@ func (a *app) followMeanwhile(ctx context.Context, name, reason string) {
 
 // sayUnpriced names the zones of a profile whose fetches a cap refuses, because their rates are not known: a key
 // without access to billing is shown no rates when the account is added.
-func (a *app) sayUnpriced(p profile.Profile, allowed []string) {
+func (a *app) sayUnpriced(p config.Profile, allowed []string) {
 	var without []string
 	for _, z := range p.Zones {
 		if !z.Rate.Priced() && z.Product != model.ProductBrowser && (len(allowed) == 0 || slices.Contains(allowed, string(z.Name))) {

@@ -15,7 +15,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/ui/cli/session"
 )
 
@@ -283,7 +283,7 @@ func TestWithoutABudgetAnAgentCannotLaunchJobs(t *testing.T) {
 // whose key is ADMIN. Nobody listens at their addresses.
 func twoAccounts(t *testing.T, getenv func(string) string) {
 	t.Helper()
-	paths := profile.FindPaths(getenv)
+	paths := config.FindPaths(getenv)
 	for file, text := range map[string]string{
 		paths.ConfigFile(): `
 [profiles.acme]
@@ -345,7 +345,7 @@ func TestWhatNoCallCouldKeepIsRefusedAtTheStart(t *testing.T) {
 func TestWhatACapRefusesWithoutARateIsSaidAtTheStart(t *testing.T) {
 	p, _, _ := process(t, nil)
 	twoAccounts(t, p.Getenv)
-	config := profile.FindPaths(p.Getenv).ConfigFile()
+	config := config.FindPaths(p.Getenv).ConfigFile()
 	text, err := os.ReadFile(config)
 	if err != nil {
 		t.Fatal(err)

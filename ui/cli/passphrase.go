@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"zonedeck/keystore"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/ui/cli/session"
 )
 
@@ -31,7 +31,7 @@ const unlockTries = 3
 // one. Without one the console opens all the same: what is behind a file: reference then says that it is locked.
 func (a *app) unlock(ctx context.Context) {
 	for try := 1; ; try++ {
-		r := keystore.NewResolver(keystore.ResolverOptions{SecretsDir: profile.FindPaths(a.Getenv).SecretsDir(), Passphrase: a.passphrase})
+		r := keystore.NewResolver(keystore.ResolverOptions{SecretsDir: config.FindPaths(a.Getenv).SecretsDir(), Passphrase: a.passphrase})
 		err := r.Unlock(ctx)
 		if err == nil {
 			break

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 )
 
 func (a *app) pathsCommand() *cobra.Command {
@@ -16,7 +16,7 @@ func (a *app) pathsCommand() *cobra.Command {
 		Short: "Print where zonedeck keeps its files",
 		Args:  usageArgs(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			p := profile.FindPaths(a.Getenv)
+			p := config.FindPaths(a.Getenv)
 			config := a.flags.config
 			if config == "" {
 				config = p.ConfigFile()

@@ -13,8 +13,8 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/account"
+	"zonedeck/service/config"
 	"zonedeck/service/dialect"
-	"zonedeck/service/profile"
 	"zonedeck/ui/cli/session"
 )
 
@@ -42,7 +42,7 @@ func (f *profileFlags) register(cmd *cobra.Command) {
 	fl.StringVar(&f.account, "account", "", "account id (default: what the service says)")
 	fl.StringVar(&f.prefix, "prefix", "", "first word of proxy usernames (default: the dialect's)")
 	fl.StringVar(&f.ca, "ca", "", "file with the proxy's CA certificate (default: what the service publishes)")
-	fl.StringVar(&f.color, "color", "", "colour of the name on the screen: "+strings.Join(profile.Colors(), ", "))
+	fl.StringVar(&f.color, "color", "", "colour of the name on the screen: "+strings.Join(config.Colors(), ", "))
 	fl.StringSliceVar(&f.zones, "zones", nil, "zones to add (default: every zone that the account lists)")
 	fl.StringSliceVar(&f.allow, "allow-domain", nil, "target that may be fetched, for example shop.example.com or *.example.com (default: every target)")
 	fl.Var(&f.maxJobCost, "max-job-cost", "refuse jobs if the upper end of their estimate is above this many dollars, or unknown (default: no cap)")
@@ -82,7 +82,7 @@ before it is undone. Exit code 1: the account was saved, but a check failed.`,
 }
 
 func (t *task) addProfile(ctx context.Context, f profileFlags) error {
-	p := profile.Profile{Name: f.name, Verify: true, APIVersion: profile.DefaultAPIVersion}
+	p := config.Profile{Name: f.name, Verify: true, APIVersion: config.DefaultAPIVersion}
 	known, _ := t.Configured()
 	for _, k := range known {
 		if k.Name == f.name {
@@ -155,7 +155,7 @@ func saveError(err error) error {
 	if mistake := (*session.MistakeError)(nil); errors.As(err, &mistake) {
 		return err
 	}
-	if errors.Is(err, profile.ErrProfile) || errors.Is(err, profile.ErrProfileExists) {
+	if errors.Is(err, config.ErrProfile) || errors.Is(err, config.ErrProfileExists) {
 		return usage("%w", err)
 	}
 	return cmp.Or(nameError(err), fail(exitState, "%w", err))

@@ -3,7 +3,7 @@ package cli
 import (
 	"zonedeck/keystore"
 	"zonedeck/service/account"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 )
 
 // profileJSON is one profile (docs/schema/profile.json). Checks is empty where nothing was asked.
@@ -71,7 +71,7 @@ func label(ref string) string {
 }
 
 // checks are the verdicts on an account, in the order in which they were asked for.
-func checks(p profile.Profile, found account.Found) []checkJSON {
+func checks(p config.Profile, found account.Found) []checkJSON {
 	out := []checkJSON{}
 	for _, v := range account.Checks(p, found) {
 		state := string(v.Verdict.State)

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"zonedeck/service/account"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 )
 
 func (a *app) profilesListCommand() *cobra.Command {
@@ -60,7 +60,7 @@ func (t *task) listProfiles(asJSON bool) error {
 }
 
 // configured finds the profile that a command names.
-func (t *task) configured(name string) (profile.Profile, error) {
+func (t *task) configured(name string) (config.Profile, error) {
 	profiles, _ := t.Configured()
 	var names []string
 	for _, p := range profiles {
@@ -69,7 +69,7 @@ func (t *task) configured(name string) (profile.Profile, error) {
 		}
 		names = append(names, p.Name)
 	}
-	return profile.Profile{}, usage("no profile %q in the config file: it has %s", name, cmp.Or(strings.Join(names, ", "), "none"))
+	return config.Profile{}, usage("no profile %q in the config file: it has %s", name, cmp.Or(strings.Join(names, ", "), "none"))
 }
 
 func (a *app) profilesEditCommand() *cobra.Command {
@@ -134,7 +134,7 @@ func (t *task) editProfile(ctx context.Context, f profileFlags, clear []string) 
 }
 
 // sayReadOnly says that a saved profile has become read-only, or no longer is.
-func (t *task) sayReadOnly(saved profile.Profile) {
+func (t *task) sayReadOnly(saved config.Profile) {
 	before, err := t.configured(saved.Name) // as it was read
 	switch {
 	case err != nil || saved.ReadOnly == before.ReadOnly:
@@ -224,7 +224,7 @@ func (t *task) sayDefault() error {
 	case err != nil:
 		return fail(exitState, "%w", err)
 	case now == before || now == "":
-	case now == profile.LocalName:
+	case now == config.LocalName:
 		t.app.say("zonedeck: the embedded emulator is now the default: commands and the console use it unless a profile is named")
 	default:
 		t.app.say("zonedeck: profile %s is now the default: commands and the console use it unless another is named", now)

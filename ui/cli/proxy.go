@@ -7,9 +7,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/export"
-	"zonedeck/service/profile"
 )
 
 func (a *app) proxyCommand() *cobra.Command {
@@ -31,9 +31,9 @@ func (f *proxyFlags) register(cmd *cobra.Command) {
 }
 
 // credential builds the credential that the flags describe.
-func (t *task) credential(ctx context.Context, f proxyFlags) (profile.Profile, model.Zone, model.Credential, error) {
-	fail3 := func(err error) (profile.Profile, model.Zone, model.Credential, error) {
-		return profile.Profile{}, model.Zone{}, model.Credential{}, err
+func (t *task) credential(ctx context.Context, f proxyFlags) (config.Profile, model.Zone, model.Credential, error) {
+	fail3 := func(err error) (config.Profile, model.Zone, model.Credential, error) {
+		return config.Profile{}, model.Zone{}, model.Credential{}, err
 	}
 	if f.zone == "" {
 		return fail3(usage("--zone is missing: name the zone to use"))

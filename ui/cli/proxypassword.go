@@ -9,8 +9,8 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/password"
-	"zonedeck/service/profile"
 	"zonedeck/service/rotate"
 	"zonedeck/ui/kit/text"
 )
@@ -156,7 +156,7 @@ func (t *task) proxyPassword(ctx context.Context, f passwordFlags) error {
 
 // goOnWithPassword begins the rotation of a zone's password, or goes on with the one under way, until
 // a person is needed.
-func (t *task) goOnWithPassword(ctx context.Context, p profile.Profile, z model.Zone, f passwordFlags) (r keystore.RotationPlan, err error) {
+func (t *task) goOnWithPassword(ctx context.Context, p config.Profile, z model.Zone, f passwordFlags) (r keystore.RotationPlan, err error) {
 	engine := t.Rotator(t.scanned(f.scan))
 	r, found, err := t.PasswordRotation(p, z)
 	switch {

@@ -13,9 +13,9 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/clients"
+	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/fetch"
-	"zonedeck/service/profile"
 	"zonedeck/ui/cli/session"
 	"zonedeck/ui/kit/text"
 )
@@ -215,7 +215,7 @@ func (t *task) proxyTest(ctx context.Context, f proxyTestFlags) error {
 }
 
 // probeTarget is the page to fetch.
-func (t *task) probeTarget(p profile.Profile, target string) (string, error) {
+func (t *task) probeTarget(p config.Profile, target string) (string, error) {
 	if target != "" {
 		return target, nil
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"zonedeck/keystore"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/ui/cli/session"
 )
 
@@ -149,7 +149,7 @@ func TestEveryExitCodeIsListed(t *testing.T) {
 
 func TestEveryVariableIsListed(t *testing.T) {
 	want := []string{session.EnvProfile, session.EnvKey, session.EnvPassword}
-	for _, v := range profile.Variables() {
+	for _, v := range config.Variables() {
 		want = append(want, v[0])
 	}
 	want = append(want, session.EnvPassphrase, session.EnvEmulatorProxy, session.EnvChromium)
@@ -190,13 +190,13 @@ func TestEverySchemaIsListed(t *testing.T) {
 
 func TestTheFilesOfThePagesLoad(t *testing.T) {
 	dir := t.TempDir()
-	config, inventory := filepath.Join(dir, "config.toml"), filepath.Join(dir, "keys.toml")
-	for name, text := range map[string]string{config: block(t, configurationPage, "toml", "[profiles.acme]"), inventory: block(t, configurationPage, "toml", "[[keys]]")} {
+	configPath, inventory := filepath.Join(dir, "config.toml"), filepath.Join(dir, "keys.toml")
+	for name, text := range map[string]string{configPath: block(t, configurationPage, "toml", "[profiles.acme]"), inventory: block(t, configurationPage, "toml", "[[keys]]")} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	file, err := profile.Load(config)
+	file, err := config.Load(configPath)
 	if err != nil {
 		t.Fatal(err)
 	}

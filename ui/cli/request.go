@@ -13,9 +13,9 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/fetch"
 	"zonedeck/service/fields"
-	"zonedeck/service/profile"
 	"zonedeck/ui/cli/session"
 )
 
@@ -265,7 +265,7 @@ func (f requestFlags) toolArgs(via model.Via) (string, error) {
 }
 
 // haveKey refuses a key that is not there: the one of --key, or the profile's.
-func (t *task) haveKey(p profile.Profile, name string) error {
+func (t *task) haveKey(p config.Profile, name string) error {
 	if name == "" && p.Key == "" {
 		return usage("profile %q names no key: add --key NAME, set %s, or write key = \"NAME\" into the profile", p.Name, session.EnvKey)
 	}

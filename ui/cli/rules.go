@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/service/rules"
 )
 
@@ -76,7 +76,7 @@ func (a *app) rules(name string) ([]rules.Rule, error) {
 			return nil, usage("there is no file of rules %s", name)
 		}
 	}
-	all, err := rules.New(cmp.Or(name, profile.FindPaths(a.Getenv).RulesFile())).Rules()
+	all, err := rules.New(cmp.Or(name, config.FindPaths(a.Getenv).RulesFile())).Rules()
 	if err != nil {
 		return nil, usage("%w", err)
 	}

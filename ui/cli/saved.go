@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/service/saved"
 )
 
@@ -48,7 +48,7 @@ func (a *app) savedCommand() *cobra.Command {
 	)
 }
 
-func (a *app) requestsDir() string { return profile.FindPaths(a.Getenv).RequestsDir() }
+func (a *app) requestsDir() string { return config.FindPaths(a.Getenv).RequestsDir() }
 
 // savedRestoreCommand brings a deleted request back, or lists them.
 func (a *app) savedRestoreCommand() *cobra.Command {

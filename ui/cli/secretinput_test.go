@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"zonedeck/keystore"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/ui/cli/session"
 )
 
@@ -59,7 +59,7 @@ func TestAWrongPassphraseIsAskedForAgain(t *testing.T) {
 	defer terminal.Close()
 	home := t.TempDir()
 	env := func(name string) string { return map[string]string{"HOME": home}[name] }
-	paths := profile.FindPaths(env)
+	paths := config.FindPaths(env)
 	if err := paths.Ensure(); err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/service/servicetest"
 	"zonedeck/ui/uitest"
 )
@@ -285,7 +285,7 @@ func markedHome(t *testing.T, base Process, api, proxy string) (dir string) {
 			t.Fatal(err)
 		}
 	}
-	paths := profile.FindPaths(base.Getenv)
+	paths := config.FindPaths(base.Getenv)
 	relative := func(path string) string {
 		name, err := filepath.Rel(dir, path)
 		if err != nil {
@@ -484,7 +484,7 @@ func leaves(c *cobra.Command) (all []*cobra.Command) {
 // which the emulator announces them.
 func noDemoSecret(t *testing.T, p Process, w *uitest.Whole) {
 	t.Helper()
-	paths := profile.FindPaths(p.Getenv)
+	paths := config.FindPaths(p.Getenv)
 	secrets := servicetest.SecretsOf(t, paths.EmulatorFile())
 	found := servicetest.Leaks("the terminal", w.Written(), secrets...)
 	for _, dir := range []string{paths.Config, paths.Data, paths.Cache, paths.State} {

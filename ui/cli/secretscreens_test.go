@@ -11,7 +11,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/service/servicetest"
 	"zonedeck/ui/uitest"
 )
@@ -87,7 +87,7 @@ func (c *markedConsole) search(t *testing.T) {
 // full makes the store of encrypted files refuse what is put there, until free is called.
 func (c *markedConsole) full(t *testing.T) (free func()) {
 	t.Helper()
-	dir := profile.FindPaths(c.process.Getenv).SecretsDir()
+	dir := config.FindPaths(c.process.Getenv).SecretsDir()
 	if err := os.WriteFile(dir, nil, 0o600); err != nil { // a file where the folder should be
 		t.Fatal(err)
 	}

@@ -14,8 +14,8 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/database"
-	"zonedeck/service/profile"
 	"zonedeck/ui"
 	"zonedeck/ui/code"
 	"zonedeck/ui/kit"
@@ -50,12 +50,12 @@ func open(t *testing.T, show kit.ShowCode, w, h int, change ...func(*code.Deps))
 	t.Helper()
 	b := &bench{files: map[string]string{}}
 	theme := kit.NewTheme(true, false)
-	p := profile.Profile{
+	p := config.Profile{
 		BaseURL: "https://api.test", ProxyHost: "proxy.test", ProxyPort: 33335, UsernamePrefix: "brd", Account: "hl_demo01",
 		Dialect: "brightdata", Verify: true, Key: "etl",
 	}
 	deps := code.Deps{
-		Ctx: t.Context(), Theme: theme, Profile: func() profile.Profile { return p },
+		Ctx: t.Context(), Theme: theme, Profile: func() config.Profile { return p },
 		KeyRef: func(name string) string { return "keyring:zonedeck/" + name },
 		Refused: func(name string) error {
 			if name == "boss" {
@@ -157,7 +157,7 @@ func BenchmarkFrame(b *testing.B) {
 	show := fetch()
 	show.Request.Body = strings.Repeat("a line of a body\n", 5000)
 	p := code.New(code.Deps{
-		Ctx: b.Context(), Theme: kit.NewTheme(true, false), Profile: func() profile.Profile { return profile.Profile{BaseURL: "https://api.test"} },
+		Ctx: b.Context(), Theme: kit.NewTheme(true, false), Profile: func() config.Profile { return config.Profile{BaseURL: "https://api.test"} },
 		KeyRef: func(string) string { return "" },
 	}).Open(show)
 	for b.Loop() {

@@ -13,8 +13,8 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/export"
-	"zonedeck/service/profile"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -25,7 +25,7 @@ type Deps struct {
 	Ctx   context.Context //nolint:containedctx // the overlay's commands live as long as the program
 	Theme *kit.Theme
 	// Profile is the profile in use.
-	Profile func() profile.Profile
+	Profile func() config.Profile
 	// Refused is why no program may have the key of a name, empty for the profile's: ADMIN is for
 	// people. Nil permits every key.
 	Refused func(name string) error

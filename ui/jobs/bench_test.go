@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 	service "zonedeck/service/jobs"
-	"zonedeck/service/profile"
 	"zonedeck/ui/kit"
 )
 
 func bigLedger(n int) *Model {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	m := New(Deps{Ledger: struct{ Ledger }{}, Now: func() time.Time { return now }, Theme: kit.NewTheme(true, false), Profile: func() profile.Profile { return profile.Profile{} }})
+	m := New(Deps{Ledger: struct{ Ledger }{}, Now: func() time.Time { return now }, Theme: kit.NewTheme(true, false), Profile: func() config.Profile { return config.Profile{} }})
 	for i := range n {
 		m.ledger.jobs = append(m.ledger.jobs, model.Job{
 			ID: fmt.Sprintf("job-%d", i), Snapshot: fmt.Sprintf("sd_%d", i), Dataset: "gd_products", State: model.JobReady, Inputs: 200, Done: 200, Records: 200, Created: now.Add(-time.Duration(i) * time.Minute),

@@ -10,8 +10,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 	service "zonedeck/service/jobs"
-	"zonedeck/service/profile"
 	"zonedeck/service/rows"
 	"zonedeck/service/snippet"
 	"zonedeck/ui/kit"
@@ -254,7 +254,7 @@ func (m *Model) openPreview(j model.Job) tea.Cmd {
 // command is a command of 'zonedeck jobs' about a job, for a shell with any default profile.
 func command(j model.Job, name string) string {
 	of := j.Profile
-	if of == profile.FlagsName {
+	if of == config.FlagsName {
 		of = ""
 	}
 	return snippet.With(of) + " jobs " + name + " " + j.ID

@@ -14,10 +14,10 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/catalogue"
+	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 	service "zonedeck/service/jobs"
-	"zonedeck/service/profile"
 	"zonedeck/service/rows"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
@@ -252,7 +252,7 @@ func settingFields() []widget.Field {
 			if s == "" {
 				return nil
 			}
-			_, err := profile.Paths{}.ListFile(s)
+			_, err := config.Paths{}.ListFile(s)
 			return err
 		}},
 		{Name: fieldColumns, Label: "Columns", Hidden: true, Placeholder: "by their header", Help: "Columns of a CSV and the fields they fill: Term=keyword, note=", Check: func(s string) error {

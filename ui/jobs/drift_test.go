@@ -13,8 +13,8 @@ import (
 
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/drift"
-	"zonedeck/service/profile"
 	"zonedeck/ui"
 	"zonedeck/ui/jobs"
 	"zonedeck/ui/kit"
@@ -143,7 +143,7 @@ func startDrift(t *testing.T, f *fakeMonitor) *uitest.Screen {
 	theme := kit.NewTheme(true, false)
 	view := jobs.New(jobs.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, Ledger: &fakeLedger{jobs: []model.Job{{ID: "job-2", Dataset: "gd_shop", State: model.JobDownloaded, Profile: "acme"}}},
-		Drift: f, Profile: func() profile.Profile { return profile.Profile{Name: "acme"} },
+		Drift: f, Profile: func() config.Profile { return config.Profile{Name: "acme"} },
 	})
 	app := ui.New(ui.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true,

@@ -14,9 +14,9 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/catalogue"
+	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	service "zonedeck/service/jobs"
-	"zonedeck/service/profile"
 	"zonedeck/service/rows"
 	"zonedeck/ui"
 	"zonedeck/ui/jobs"
@@ -417,7 +417,7 @@ func start(t *testing.T, f *fakeLedger, dialect string, w, h int) *uitest.Screen
 	theme := kit.NewTheme(true, false)
 	view := jobs.New(jobs.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, Ledger: f, FillHooks: f.hooks, HookAuth: func() string { return f.hookAuth }, Admit: f.admit, Read: rows.Read, KeepRejects: f.keepRejects, SaveList: f.saveList, Terminal: f.terminal, Notify: f.notify,
-		Profile: func() profile.Profile { return profile.Profile{Name: "acme", Dialect: dialect, Local: f.local} },
+		Profile: func() config.Profile { return config.Profile{Name: "acme", Dialect: dialect, Local: f.local} },
 		Expand:  func(path string) (string, error) { return strings.Replace(path, "~", "/home/operator", 1), nil },
 		OpenFile: func(path string) (io.ReadCloser, error) {
 			if f.held != nil {

@@ -9,9 +9,9 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/catalogue"
+	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	service "zonedeck/service/jobs"
-	"zonedeck/service/profile"
 	result "zonedeck/service/records"
 	"zonedeck/service/rows"
 	"zonedeck/ui/jobs/drift"
@@ -65,7 +65,7 @@ type Deps struct {
 	Theme *kit.Theme
 	// Profile is the profile in use. It does no I/O; it is called when the session
 	// changes.
-	Profile func() profile.Profile
+	Profile func() config.Profile
 	// Ledger is the service.
 	Ledger Ledger
 	// Read reads and checks rows: rows.Read.
@@ -157,7 +157,7 @@ type preview struct {
 type Model struct {
 	deps    Deps
 	session kit.Session
-	profile profile.Profile
+	profile config.Profile
 	ledger  ledger
 	work    work
 	preview preview

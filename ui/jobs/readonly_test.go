@@ -4,7 +4,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/ui/kit"
 )
 
@@ -12,7 +12,7 @@ func TestAReadOnlyProfileOffersNoLaunch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, &fakeLedger{}, "brightdata", 100, 30)
 		s.Send(kit.SessionChanged{Session: kit.Session{
-			ProfileName: "prod", Ready: true, Keys: testKeys(), Key: testKeys()[0], Profile: profile.Profile{Name: "prod", ReadOnly: true},
+			ProfileName: "prod", Ready: true, Keys: testKeys(), Key: testKeys()[0], Profile: config.Profile{Name: "prod", ReadOnly: true},
 		}})
 		s.Press("n")
 		s.Expect("profile prod is read-only: it does not launch jobs")

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	result "zonedeck/service/records"
 	"zonedeck/ui"
 	"zonedeck/ui/jobs"
@@ -105,7 +105,7 @@ func openRecords(t *testing.T, r *results, content string, w, h int) *uitest.Scr
 	theme := kit.NewTheme(true, false)
 	view := jobs.New(jobs.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, Ledger: f, OpenResult: r.open, SaveRows: r.save,
-		Profile: func() profile.Profile { return profile.Profile{Name: "acme", Dialect: "brightdata"} },
+		Profile: func() config.Profile { return config.Profile{Name: "acme", Dialect: "brightdata"} },
 	})
 	app := ui.New(ui.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true,

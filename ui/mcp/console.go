@@ -7,19 +7,19 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/fetch"
 	"zonedeck/service/jobs"
-	"zonedeck/service/profile"
 )
 
 // Console is what the tools work with: one profile of the console, opened as for a command
 // that nobody watches.
 type Console interface {
 	// Base is the profile as it is configured.
-	Base() profile.Profile
-	Profile(ctx context.Context) (profile.Profile, error)
+	Base() config.Profile
+	Profile(ctx context.Context) (config.Profile, error)
 	// Zone is a zone of the profile.
-	Zone(p profile.Profile, name string) (model.Zone, error)
+	Zone(p config.Profile, name string) (model.Zone, error)
 	Now() time.Time
 	Fetch(ctx context.Context, r model.FetchRequest, on func(fetch.Event)) (model.FetchResult, error)
 	Twin(ctx context.Context, t model.Twin, on func(i int, cell model.TwinCell)) (model.Twin, error)

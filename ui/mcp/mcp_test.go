@@ -18,10 +18,10 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/fetch"
 	"zonedeck/service/jobs"
-	"zonedeck/service/profile"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -45,12 +45,12 @@ type fake struct {
 	cells  []model.TwinCell // what a comparison has when it ends in err
 }
 
-func (f *fake) profile() profile.Profile {
-	return profile.Profile{Name: "acme", Dialect: dialect.Embedded().Name()}
+func (f *fake) profile() config.Profile {
+	return config.Profile{Name: "acme", Dialect: dialect.Embedded().Name()}
 }
-func (f *fake) Base() profile.Profile                            { return f.profile() }
-func (f *fake) Profile(context.Context) (profile.Profile, error) { return f.profile(), nil }
-func (f *fake) Zone(_ profile.Profile, name string) (model.Zone, error) {
+func (f *fake) Base() config.Profile                            { return f.profile() }
+func (f *fake) Profile(context.Context) (config.Profile, error) { return f.profile(), nil }
+func (f *fake) Zone(_ config.Profile, name string) (model.Zone, error) {
 	zones := map[string]model.Zone{
 		"priced":   {Name: "priced", Product: model.ProductUnlocker, Rate: model.Rate{Per1000: 1000}}, // a dollar each
 		"bytes":    {Name: "bytes", Product: model.ProductDatacenter, Rate: model.Rate{PerGB: 100}},

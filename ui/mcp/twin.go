@@ -8,9 +8,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/export"
-	"zonedeck/service/profile"
 )
 
 // twinIn are the arguments of twin.
@@ -88,7 +88,7 @@ func spent(t model.Twin) (dollars float64) {
 }
 
 // cells are the cells of a comparison, each of them allowed.
-func (s *Server) cells(c *call, p profile.Profile, d dialect.Dialect, r model.FetchRequest, in twinIn) ([]model.TwinCell, error) {
+func (s *Server) cells(c *call, p config.Profile, d dialect.Dialect, r model.FetchRequest, in twinIn) ([]model.TwinCell, error) {
 	switch {
 	case len(in.Zones) == 0 || len(in.Zones) > maxZones:
 		return nil, fmt.Errorf("zones: name 1 to %d", maxZones)

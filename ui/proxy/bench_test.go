@@ -6,18 +6,18 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/clients"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/ui/kit"
 )
 
 // A frame with a long username at 200x50.
 func BenchmarkDraw(b *testing.B) {
-	p := profile.Profile{
+	p := config.Profile{
 		Name: "local", ProxyHost: "127.0.0.1", ProxyPort: 33335, UsernamePrefix: "brd", Account: "hl_demo01", Dialect: "brightdata", Verify: true,
 		Zones: []model.Zone{{Name: "residential-demo-eu", Product: model.ProductResidential}},
 	}
 	m := New(Deps{
-		Now: time.Now, Theme: kit.NewTheme(true, false), Profile: func() profile.Profile { return p },
+		Now: time.Now, Theme: kit.NewTheme(true, false), Profile: func() config.Profile { return p },
 		Machine: clients.Machine{Getenv: func(string) string { return "" }, Now: time.Now},
 	})
 	for name, value := range map[string]string{"country": "de", "city": "berlin", "zip": "10115", "session": "a1"} {

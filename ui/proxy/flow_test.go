@@ -15,9 +15,9 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/clients"
+	"zonedeck/service/config"
 	"zonedeck/service/database"
 	"zonedeck/service/fetch"
-	"zonedeck/service/profile"
 	"zonedeck/ui"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
@@ -90,7 +90,7 @@ func (f *fakeProber) LoadBaseline(context.Context, string) (model.Matrix, error)
 	return *f.base, nil
 }
 
-func (f *fakeProber) refuse(_ profile.Profile, _ model.Zone, k model.Key) error {
+func (f *fakeProber) refuse(_ config.Profile, _ model.Zone, k model.Key) error {
 	if k.Level == model.LevelUser {
 		return errors.New("USER may not")
 	}
@@ -142,8 +142,8 @@ func okResult() model.ProbeResult {
 	}
 }
 
-func demoProfile() profile.Profile {
-	return profile.Profile{
+func demoProfile() config.Profile {
+	return config.Profile{
 		Name: "local", Local: true, ProxyHost: "127.0.0.1", ProxyPort: 33335, UsernamePrefix: "brd", Account: "hl_demo01",
 		Dialect: "brightdata", CA: "/home/op/ca.pem", Verify: true,
 		Zones: []model.Zone{
@@ -155,13 +155,13 @@ func demoProfile() profile.Profile {
 	}
 }
 
-func start(t *testing.T, f *fakeProber, p profile.Profile, w, h int) *uitest.Screen {
+func start(t *testing.T, f *fakeProber, p config.Profile, w, h int) *uitest.Screen {
 	t.Helper()
 	theme := kit.NewTheme(true, false)
 	view := proxy.New(proxy.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, Prober: f, Reveal: f.reveal, Refuse: f.refuse,
 		Machine: clients.Machine{Getenv: func(name string) string { return f.env[name] }, Now: time.Now, OS: "linux", Bundles: []string{}, Folders: []string{}},
-		Profile: func() profile.Profile { return p },
+		Profile: func() config.Profile { return p },
 		Split:   func(res model.FetchResult) tea.Cmd { return kit.Info("what refuses " + res.Request.URL + "?") },
 	})
 	return uitest.Start(t, ui.New(ui.Deps{
@@ -404,7 +404,7 @@ func TestTheContractAloneWarnsOfParameters(t *testing.T) {
 
 func TestBeforeTheEmulatorAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, &fakeProber{}, profile.Profile{Name: "local", Local: true, Verify: true}, 80, 24)
+		s := start(t, &fakeProber{}, config.Profile{Name: "local", Local: true, Verify: true}, 80, 24)
 		s.Expect("starting the local emulator")
 		s.Press("t")
 		s.Expect("still starting")

@@ -11,8 +11,8 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/clients"
+	"zonedeck/service/config"
 	"zonedeck/service/fetch"
-	"zonedeck/service/profile"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
 )
@@ -35,7 +35,7 @@ type Deps struct {
 	Prober Prober
 	// Profile is the profile in use. It does no I/O; it is called when the session
 	// changes.
-	Profile func() profile.Profile
+	Profile func() config.Profile
 	// Reveal returns a zone's password. It is called in a command, and only if the
 	// operator asks to see or to copy the password.
 	Reveal func(ctx context.Context, z model.Zone) (keystore.Secret, error)
@@ -44,7 +44,7 @@ type Deps struct {
 	// Machine is where other clients look for CAs, and the environment with the outer proxies.
 	Machine clients.Machine
 	// Refuse says why a zone's password cannot be changed by a key, or is nil. It does no I/O.
-	Refuse func(p profile.Profile, z model.Zone, k model.Key) error
+	Refuse func(p config.Profile, z model.Zone, k model.Key) error
 }
 
 // Panes of the tab, in the order of tab.
@@ -99,7 +99,7 @@ type pasted struct {
 type Model struct {
 	deps    Deps
 	session kit.Session
-	profile profile.Profile
+	profile config.Profile
 	form    *widget.Form
 	more    bool // the fields beyond country and session are shown
 	cred    model.Credential

@@ -7,7 +7,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/clients"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 )
@@ -106,12 +106,12 @@ func TestCAVerdictFollowsTheContract(t *testing.T) {
 }
 
 func TestTheLoginAsCodeFollowsTheFormAndTheProfile(t *testing.T) {
-	p := profile.Profile{
+	p := config.Profile{
 		Name: "local", ProxyHost: "127.0.0.1", ProxyPort: 33335, UsernamePrefix: "brd", Account: "hl_demo01", Dialect: "brightdata", Verify: true,
 		Zones: []model.Zone{{Name: "dc", Product: model.ProductDatacenter, Password: "env:ZONE"}},
 	}
 	m := New(Deps{
-		Now: time.Now, Theme: kit.NewTheme(true, false), Profile: func() profile.Profile { return p },
+		Now: time.Now, Theme: kit.NewTheme(true, false), Profile: func() config.Profile { return p },
 		Machine: clients.Machine{Getenv: func(string) string { return "" }, Now: time.Now},
 	})
 	m.compose()

@@ -7,8 +7,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/dialect"
-	"zonedeck/service/profile"
 	"zonedeck/service/rates"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
@@ -20,7 +20,7 @@ type Deps struct {
 	Ctx   context.Context //nolint:containedctx // the entry lives as long as the program
 	Theme *kit.Theme
 	// Profile is the profile in use, and Keys are the keys that can be named.
-	Profile profile.Profile
+	Profile config.Profile
 	Keys    []model.Key
 	// Measure asks the account by a key; see rates.Measure.
 	Measure func(ctx context.Context, key string) ([]model.ZoneCost, error)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/ui"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/rates"
@@ -64,7 +64,7 @@ func flow(t *testing.T, a *account, w, h int, change func(*rates.Deps), body fun
 		theme := kit.NewTheme(true, false)
 		d := rates.Deps{
 			Ctx: t.Context(), Theme: theme, Measure: a.measure, Save: a.save,
-			Profile: profile.Profile{Name: "acme", Dialect: "brightdata", BaseURL: "https://api.example"},
+			Profile: config.Profile{Name: "acme", Dialect: "brightdata", BaseURL: "https://api.example"},
 			Keys: []model.Key{
 				{Name: "boss", Level: model.LevelAdmin},
 				{Name: "daily", Level: model.LevelUser},

@@ -4,11 +4,11 @@ import (
 	"testing"
 
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 )
 
 func TestTheCDPAddressHasTheLoginAndNoPassword(t *testing.T) {
-	p := profile.Profile{BrowserURL: "wss://browser.example:9222", UsernamePrefix: "brd", Account: "hl_1", Dialect: "brightdata"}
+	p := config.Profile{BrowserURL: "wss://browser.example:9222", UsernamePrefix: "brd", Account: "hl_1", Dialect: "brightdata"}
 	r := model.FetchRequest{Zone: model.Zone{Name: "b1", Product: model.ProductBrowser, Password: "env:B1_PASSWORD"}, Country: "de"}
 	if got, want := cdpAddress(p, r), "wss://brd-customer-hl_1-zone-b1-country-de:$B1_PASSWORD@browser.example:9222"; got != want {
 		t.Errorf("%s, want %s", got, want)

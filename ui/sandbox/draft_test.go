@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 )
@@ -22,7 +22,7 @@ func demo() kit.Session {
 		Expires: model.ExpiresAt(noon().AddDate(0, 0, 60)), Rotation: model.Rotation{Last: noon().AddDate(0, 0, -20)},
 	}
 	return kit.Session{
-		ProfileName: "local", Profile: profile.Profile{Dialect: "brightdata"}, Local: true, Ready: true, Key: user,
+		ProfileName: "local", Profile: config.Profile{Dialect: "brightdata"}, Local: true, Ready: true, Key: user,
 		Keys: []model.Key{
 			user,
 			{

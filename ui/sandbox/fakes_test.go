@@ -18,8 +18,8 @@ import (
 	"zonedeck/model"
 	"zonedeck/service"
 	"zonedeck/service/agent"
+	"zonedeck/service/config"
 	"zonedeck/service/fetch"
-	"zonedeck/service/profile"
 	"zonedeck/service/saved"
 	"zonedeck/ui"
 	"zonedeck/ui/kit"
@@ -282,8 +282,8 @@ type bench struct {
 	view  *sandbox.Model
 }
 
-func demoProfile() profile.Profile {
-	return profile.Profile{
+func demoProfile() config.Profile {
+	return config.Profile{
 		Name: "local", Local: true, BaseURL: "http://127.0.0.1:8080", ProxyHost: "127.0.0.1", ProxyPort: 33335,
 		UsernamePrefix: "brd", Account: "hl_demo01", Dialect: "brightdata", Key: "batch-user", Verify: true, Zones: demoZones(),
 		AgentURL: "http://127.0.0.1:8080/mcp", BrowserURL: "ws://127.0.0.1:9222",

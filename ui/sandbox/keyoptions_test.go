@@ -9,7 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/ui/kit"
 )
 
@@ -19,7 +19,7 @@ func TestManyKeysAreOffered(t *testing.T) {
 	for i := range manyKeys + 1 {
 		s.Keys = append(s.Keys, model.Key{Name: fmt.Sprintf("key-%04d", i), Level: model.LevelOps, Secret: "env:KEY"})
 	}
-	m := New(Deps{Ctx: t.Context(), Now: time.Now, Theme: kit.NewTheme(true, true), Profile: func() profile.Profile { return profile.Profile{} }})
+	m := New(Deps{Ctx: t.Context(), Now: time.Now, Theme: kit.NewTheme(true, true), Profile: func() config.Profile { return config.Profile{} }})
 	cmd := m.newSession(s)
 	if batch, ok := cmd().(tea.BatchMsg); ok {
 		cmd = batch[0]

@@ -8,9 +8,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/fetch"
 	"zonedeck/service/filter"
-	"zonedeck/service/profile"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/body"
 	"zonedeck/ui/kit/body/picture"
@@ -22,7 +22,7 @@ import (
 // Fetcher previews and sends requests; service.Client is one.
 type Fetcher interface {
 	// Preview is pure; last4 are the last characters of the key's value.
-	Preview(p profile.Profile, r model.FetchRequest, last4 string) model.WirePreview
+	Preview(p config.Profile, r model.FetchRequest, last4 string) model.WirePreview
 	// Fetch returns a result, or an error if it was cancelled or the request cannot be
 	// sent (*model.RequestError).
 	Fetch(ctx context.Context, r model.FetchRequest, on func(fetch.Event)) (model.FetchResult, error)
@@ -69,7 +69,7 @@ type Deps struct {
 	// Tools lists the tools of agent access; nil where there is none.
 	Tools Tools
 	// Profile returns the profile in use as known now; it must not block.
-	Profile func() profile.Profile
+	Profile func() config.Profile
 	// Pictures is what the terminal is known to draw.
 	Pictures picture.Protocol
 	// Filters is where filters of bodies are remembered; its zero value is nowhere.

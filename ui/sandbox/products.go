@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/dialect"
-	"zonedeck/service/profile"
 	"zonedeck/ui/kit/widget"
 )
 
@@ -144,7 +144,7 @@ func (p *formPane) follow(before draft) {
 
 // cdpAddress is the remote browser's address with the login of a request's zone, for CDP
 // clients; the password is a variable of the environment. "" where there is none.
-func cdpAddress(p profile.Profile, r model.FetchRequest) string {
+func cdpAddress(p config.Profile, r model.FetchRequest) string {
 	d, err := dialect.Find(p.Dialect)
 	if err != nil || !d.Sends().Browser || p.BrowserURL == "" || r.Zone.Product != model.ProductBrowser {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/model/modeltest"
 	"zonedeck/service"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/ui/kit"
 )
 
@@ -37,7 +37,7 @@ func TestNoNextStepRevertsAFieldThatWasEdited(t *testing.T) {
 		{Name: "unlocker_demo", Product: model.ProductUnlocker, Password: "demo:a"},
 		{Name: "browser_demo", Product: model.ProductBrowser, Password: "demo:a"},
 	}
-	p := profile.Profile{Name: "local", Local: true, BaseURL: "http://127.0.0.1:1", ProxyHost: "127.0.0.1", ProxyPort: 1, UsernamePrefix: "brd", Account: "hl_demo01", Dialect: "brightdata", Key: "k", Verify: true, Zones: zones}
+	p := config.Profile{Name: "local", Local: true, BaseURL: "http://127.0.0.1:1", ProxyHost: "127.0.0.1", ProxyPort: 1, UsernamePrefix: "brd", Account: "hl_demo01", Dialect: "brightdata", Key: "k", Verify: true, Zones: zones}
 	fieldsOf := reflect.TypeFor[draft]()
 	for _, action := range actions {
 		for f := range fieldsOf.Fields() {
@@ -45,7 +45,7 @@ func TestNoNextStepRevertsAFieldThatWasEdited(t *testing.T) {
 				continue
 			}
 			m := New(Deps{
-				Ctx: t.Context(), Now: time.Now, Theme: kit.NewTheme(true, false), Fetcher: service.New(service.Options{}), Profile: func() profile.Profile { return p },
+				Ctx: t.Context(), Now: time.Now, Theme: kit.NewTheme(true, false), Fetcher: service.New(service.Options{}), Profile: func() config.Profile { return p },
 				Split: func(model.FetchResult) tea.Cmd { return nil },
 			})
 			m.Update(kit.SessionChanged{Session: kit.Session{ProfileName: "local", Local: true, Ready: true, Zones: zones, Key: model.Key{Name: "k"}, Profile: p}})

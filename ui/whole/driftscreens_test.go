@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/drift"
-	"zonedeck/service/profile"
 	"zonedeck/service/rows"
 	"zonedeck/ui/uitest"
 )
@@ -18,7 +18,7 @@ import (
 // seedDrift stores runs of the profile on the emulator, as downloads and fetches would.
 func seedDrift(h *home, fill func(m *drift.Monitor)) {
 	h.t.Helper()
-	paths := profile.FindPaths(func(name string) string { return h.env[name] })
+	paths := config.FindPaths(func(name string) string { return h.env[name] })
 	if err := paths.Ensure(); err != nil {
 		h.t.Fatal(err)
 	}

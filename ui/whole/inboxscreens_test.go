@@ -12,7 +12,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/service/webhook"
 	"zonedeck/ui/uitest"
 )
@@ -33,7 +33,7 @@ type hookPost struct {
 // received has a webhook come to the home's inbox, by a receiver of its own.
 func (h *home) received(p hookPost) {
 	h.t.Helper()
-	paths := profile.FindPaths(func(name string) string { return h.env[name] })
+	paths := config.FindPaths(func(name string) string { return h.env[name] })
 	if err := paths.Ensure(); err != nil {
 		h.t.Fatal(err)
 	}

@@ -15,8 +15,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/ledger"
-	"zonedeck/service/profile"
 	"zonedeck/ui/uitest"
 )
 
@@ -24,7 +24,7 @@ import (
 // stays open: its owner is alive.
 func seedJob(h *home, state model.JobState, more func(*model.Job)) {
 	h.t.Helper()
-	paths := profile.FindPaths(func(name string) string { return h.env[name] })
+	paths := config.FindPaths(func(name string) string { return h.env[name] })
 	if err := paths.Ensure(); err != nil {
 		h.t.Fatal(err)
 	}

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/journal"
 	"zonedeck/service/ledger"
-	"zonedeck/service/profile"
 )
 
 // What a home holds after long use; the figures of docs/performance.md are
@@ -29,13 +29,13 @@ const (
 const bodyWord = "needle"
 
 // folders are the program's folders below dir, as environment gives them.
-func folders(dir string) profile.Paths {
+func folders(dir string) config.Paths {
 	env := map[string]string{}
 	for _, pair := range environment(dir) {
 		name, value, _ := strings.Cut(pair, "=")
 		env[name] = value
 	}
-	return profile.FindPaths(func(name string) string { return env[name] })
+	return config.FindPaths(func(name string) string { return env[name] })
 }
 
 // usedHome fills dir as long use would, through the journal the program uses:
@@ -82,7 +82,7 @@ func usedHome(tb testing.TB, dir string) (lines int) {
 			r.Request.URL = "http://lab.test/large"
 			r.Diagnosis = model.Diagnosis{Class: model.ClassOK, Summary: "the page came"}
 		}
-		if err := j.PutFetch(tb.Context(), profile.LocalName, r); err != nil {
+		if err := j.PutFetch(tb.Context(), config.LocalName, r); err != nil {
 			tb.Fatal(err)
 		}
 	}
@@ -112,7 +112,7 @@ func usedFetch(i int, at time.Time) model.FetchResult {
 }
 
 func usedJob(ctx context.Context, l *ledger.Ledger, i int) error {
-	job, err := l.Begin(ctx, model.Job{Profile: profile.LocalName, Dataset: "gd_products", KeyName: "batch-user", Inputs: 200}, "", nil)
+	job, err := l.Begin(ctx, model.Job{Profile: config.LocalName, Dataset: "gd_products", KeyName: "batch-user", Inputs: 200}, "", nil)
 	if err != nil {
 		return err
 	}

@@ -11,10 +11,10 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/account"
+	"zonedeck/service/config"
 	"zonedeck/service/journal"
-	"zonedeck/service/profile"
 	"zonedeck/service/radius"
-	view "zonedeck/ui/account"
+	view "zonedeck/ui/profiles"
 )
 
 // accountFiles are where the account of a profile is written.
@@ -62,7 +62,7 @@ func (k accountKeys) Remove(ctx context.Context, seen model.Key) error {
 
 // ReadAccount is service.Client.ReadAccount. It records in the timeline that it used the profile's key,
 // unless a profile is read-only, or a key that is recorded nowhere was refused.
-func (s *Session) ReadAccount(ctx context.Context, p profile.Profile, key keystore.Secret) (account.Found, error) {
+func (s *Session) ReadAccount(ctx context.Context, p config.Profile, key keystore.Secret) (account.Found, error) {
 	_, recorded := s.Key(p.Key)
 	if err := cmp.Or(keystore.CheckKeyValue(key), s.checkName(p.Key, key)); err != nil {
 		return account.Found{}, err
@@ -84,7 +84,7 @@ func (s *Session) checkName(name string, value keystore.Secret) error {
 }
 
 // SaveAccount writes an account; see account.Save.
-func (s *Session) SaveAccount(ctx context.Context, d account.Draft) (profile.Profile, error) {
+func (s *Session) SaveAccount(ctx context.Context, d account.Draft) (config.Profile, error) {
 	if err := cmp.Or(s.readKeys(), s.RefuseAccount(d)); err != nil {
 		return d.Profile, err
 	}
@@ -107,7 +107,7 @@ func (s *Session) SaveAccount(ctx context.Context, d account.Draft) (profile.Pro
 }
 
 // before is a profile with the key that the configuration gives it, not the key that is being chosen.
-func (s *Session) before(p profile.Profile) profile.Profile {
+func (s *Session) before(p config.Profile) config.Profile {
 	known, _ := s.configured().Profile(p.Name)
 	p.Key = known.Key
 	return p
@@ -208,7 +208,7 @@ func (s *Session) neededByJobs(ctx context.Context, r account.Removal, withKey, 
 }
 
 // Configured are the profiles of the config file in the order of their names, and the default.
-func (s *Session) Configured() (profiles []profile.Profile, byDefault string) {
+func (s *Session) Configured() (profiles []config.Profile, byDefault string) {
 	for _, name := range s.configured().Names() {
 		if p, err := s.configured().Profile(name); err == nil {
 			profiles = append(profiles, p)
@@ -219,13 +219,13 @@ func (s *Session) Configured() (profiles []profile.Profile, byDefault string) {
 
 // DefaultProfile is the default of the config file as it is on disk, empty where there is none.
 func (s *Session) DefaultProfile() (string, error) {
-	file, err := profile.Load(s.configFile())
+	file, err := config.Load(s.configFile())
 	return file.Default(), err
 }
 
 // KeyValue gets a key's value by its reference, to send it to a profile's service. It refuses a command an
 // ADMIN key without a reason, and everybody the key of another account.
-func (s *Session) KeyValue(ctx context.Context, p profile.Profile, k model.Key) (keystore.Secret, error) {
+func (s *Session) KeyValue(ctx context.Context, p config.Profile, k model.Key) (keystore.Secret, error) {
 	return s.permit(ctx, p, k, func() (keystore.Secret, error) { return s.resolve(ctx, k.Secret) })
 }
 

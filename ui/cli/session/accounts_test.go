@@ -16,8 +16,8 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/account"
+	"zonedeck/service/config"
 	"zonedeck/service/journal"
-	"zonedeck/service/profile"
 	"zonedeck/service/radius"
 	"zonedeck/service/saved"
 )
@@ -33,7 +33,7 @@ func TestAnADMINKeyIsChosenWithAReasonOnly(t *testing.T) {
 	defer s.Close(t.Context())
 	value := keystore.NewSecret("value-of-boss-0123456789")
 	d := account.Draft{
-		Profile: profile.Profile{Name: "acme", BaseURL: "https://api.example.com", Key: "boss", APIVersion: profile.DefaultAPIVersion, Verify: true},
+		Profile: config.Profile{Name: "acme", BaseURL: "https://api.example.com", Key: "boss", APIVersion: config.DefaultAPIVersion, Verify: true},
 		Key:     model.Key{Name: "boss", Level: model.LevelAdmin, Secret: "file:boss"}, Values: map[string]keystore.Secret{"file:boss": value},
 	}
 	var admin *AdminError
@@ -160,7 +160,7 @@ func TestAskingAnAccountIsAUseOfItsKey(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			status.Store(int64(tt.status))
-			p := profile.Profile{Name: "acme", BaseURL: service.URL, Dialect: "brightdata", Key: tt.key, ReadOnly: tt.readOnly, APIVersion: profile.DefaultAPIVersion}
+			p := config.Profile{Name: "acme", BaseURL: service.URL, Dialect: "brightdata", Key: tt.key, ReadOnly: tt.readOnly, APIVersion: config.DefaultAPIVersion}
 			found, err := s.ReadAccount(t.Context(), p, keystore.NewSecret("a-value-0123456789"))
 			if ok := found.Key.State == account.OK; ok != (tt.status == http.StatusOK) {
 				t.Fatalf("%+v, %v", found.Key, err)

@@ -11,8 +11,8 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/account"
+	"zonedeck/service/config"
 	"zonedeck/service/journal"
-	"zonedeck/service/profile"
 )
 
 // AdminError refuses an ADMIN key for a command.
@@ -137,7 +137,7 @@ func (r *reasons) isCopy(name string) bool {
 // ADMIN key for a call that no person decides on, unless a reason was given and is in the journal. A key
 // that is refused by its record is not resolved: its command is not run and its keyring not unlocked. The
 // value is judged too, because it may be that of another record.
-func (s *Session) permit(ctx context.Context, p profile.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error) {
+func (s *Session) permit(ctx context.Context, p config.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error) {
 	reason := strings.TrimSpace(s.o.AdminReason)
 	if !keystore.MayAsk(ctx) {
 		reason = "" // it was given for what the user asked for, not for what is done meanwhile
@@ -147,7 +147,7 @@ func (s *Session) permit(ctx context.Context, p profile.Profile, k model.Key, ta
 
 // permitOther is permit for a job of a profile that is not in use. A reason counts only for the keys of the
 // profile in use.
-func (s *Session) permitOther(ctx context.Context, p profile.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error) {
+func (s *Session) permitOther(ctx context.Context, p config.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error) {
 	if err := s.ofThisRun(p, k); err != nil {
 		return keystore.Secret{}, err
 	}
@@ -158,7 +158,7 @@ func (s *Session) permitOther(ctx context.Context, p profile.Profile, k model.Ke
 	return value, err
 }
 
-func (s *Session) permitBecause(ctx context.Context, p profile.Profile, k model.Key, take func() (keystore.Secret, error), reason string) (keystore.Secret, error) {
+func (s *Session) permitBecause(ctx context.Context, p config.Profile, k model.Key, take func() (keystore.Secret, error), reason string) (keystore.Secret, error) {
 	if err := s.readKeys(); err != nil && s.embedded == nil { // whose the key is, is not known
 		return keystore.Secret{}, err
 	}

@@ -13,9 +13,9 @@ import (
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service"
+	"zonedeck/service/config"
 	"zonedeck/service/exchange"
 	"zonedeck/service/fetch"
-	"zonedeck/service/profile"
 	"zonedeck/ui/mcp"
 )
 
@@ -113,7 +113,7 @@ func OpenAgent(ctx context.Context, o Options) (mcp.Console, []string, error) {
 }
 
 // Base is the profile as it is configured.
-func (a agent) Base() profile.Profile { return a.Session.Base }
+func (a agent) Base() config.Profile { return a.Session.Base }
 
 // Close ends the session.
 func (a agent) Close(ctx context.Context) error { return a.Session.Close(ctx) }

@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"zonedeck/keystore/textfile"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 )
 
 func TestAnAgentIsToldOfTheKeysOfItsProfileAlone(t *testing.T) {
 	o := options(t, map[string]string{"ZONEDECK_PROFILE": "acme"})
-	paths := profile.FindPaths(o.Getenv)
+	paths := config.FindPaths(o.Getenv)
 	config := "[profiles.acme]\nbase_url = \"http://127.0.0.1:1\"\nkey = \"acme-user\"\n[profiles.other]\nbase_url = \"http://127.0.0.1:2\"\nkey = \"other-user\"\n"
 	keys := ""
 	for _, name := range []string{"acme-user", "other-user", "nobody"} { // of one value, which is a finding

@@ -7,8 +7,8 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/journal"
-	"zonedeck/service/profile"
 	"zonedeck/service/radius"
 )
 
@@ -23,7 +23,7 @@ type Audit struct {
 
 	used   map[radius.KeyID]journal.KeyUse
 	of     func(model.Key) string
-	others func(model.Key) []profile.Profile
+	others func(model.Key) []config.Profile
 	checks keystore.Checks
 	rules  []model.Key // Keys as the rules see them: with the users that are recorded
 	seen   func(model.Key) keystore.Seen
@@ -109,7 +109,7 @@ func (s *Session) AuditKeys(ctx context.Context, recorded bool, within time.Dura
 		}
 		sees.Rotation, _ = unfinished(origin, k.Name)
 		seen[mark(k)] = sees
-		if origin == profile.LocalName {
+		if origin == config.LocalName {
 			origins[mark(k)] = origin
 		}
 		k.UsedBy = radius.Names(k, found)

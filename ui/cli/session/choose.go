@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/ui/kit/text"
 )
 
@@ -41,38 +41,38 @@ func (s *Session) choose() error {
 			return mistake("--config: %w", err)
 		}
 	}
-	file, err := profile.Load(s.configFile())
+	file, err := config.Load(s.configFile())
 	if err != nil {
 		return mistake("%w", err)
 	}
 	s.config.Store(&file)
 	if o.NoProfile {
-		s.Base = profile.Profile{Name: profile.LocalName, Local: true}
+		s.Base = config.Profile{Name: config.LocalName, Local: true}
 		return nil
 	}
 	asked := cmp.Or(o.Profile, o.Getenv(EnvProfile))
 	name := cmp.Or(asked, file.Default())
 	addressed := override.BaseURL != "" || override.ProxyHost != ""
-	if addressed && asked == "" && name == profile.LocalName {
+	if addressed && asked == "" && name == config.LocalName {
 		name = "" // an address on the command line overrides the default
 	}
 	switch {
-	case name == profile.LocalName && addressed:
-		return mistake("--base-url and --proxy-host cannot be used with profile %q, which has its own addresses", profile.LocalName)
-	case name == profile.LocalName:
-		s.Base = profile.Profile{Name: profile.LocalName, Local: true}
+	case name == config.LocalName && addressed:
+		return mistake("--base-url and --proxy-host cannot be used with profile %q, which has its own addresses", config.LocalName)
+	case name == config.LocalName:
+		s.Base = config.Profile{Name: config.LocalName, Local: true}
 	case name != "":
 		if s.Base, err = file.Profile(name); err == nil {
 			s.Base, err = s.Base.With(override)
 		}
 	case addressed:
-		s.Base, err = profile.FromFlags(override)
+		s.Base, err = config.FromFlags(override)
 	case len(file.Names()) > 0:
 		return mistake("several profiles are configured and none is the default: add --profile NAME (%s), or set default_profile in %s", strings.Join(s.profileNames(), ", "), s.configFile())
 	case o.Key != "" || override.Key != "" || o.Getenv(EnvKey) != "":
-		return mistake("a key was given but no account to use it with: add --profile NAME or --base-url URL (a real key is never sent to the embedded emulator; its demo keys need --profile %s)", profile.LocalName)
+		return mistake("a key was given but no account to use it with: add --profile NAME or --base-url URL (a real key is never sent to the embedded emulator; its demo keys need --profile %s)", config.LocalName)
 	default:
-		s.Base, s.Implied = profile.Profile{Name: profile.LocalName, Local: true}, true
+		s.Base, s.Implied = config.Profile{Name: config.LocalName, Local: true}, true
 	}
 	if err != nil {
 		return mistake("%w", err)
@@ -86,7 +86,7 @@ func (s *Session) choose() error {
 }
 
 // completed is a real account's profile with what the environment adds to it.
-func (o Options) completed(p profile.Profile) (profile.Profile, error) {
+func (o Options) completed(p config.Profile) (config.Profile, error) {
 	if p.CA != "" {
 		if _, err := os.Stat(p.CA); err != nil {
 			return p, mistake("ca of profile %q: %w", p.Name, err)
@@ -125,12 +125,12 @@ func (s *Session) sayReplaced(k model.Key) {
 
 // override merges what the flags and the environment override in the profile; flags
 // win.
-func (o Options) override() (profile.Override, error) {
-	env, err := profile.EnvOverride(o.Getenv)
+func (o Options) override() (config.Override, error) {
+	env, err := config.EnvOverride(o.Getenv)
 	if err != nil {
-		return profile.Override{}, mistake("%w", err)
+		return config.Override{}, mistake("%w", err)
 	}
-	flags := profile.Override{BaseURL: o.BaseURL, ProxyHost: o.ProxyHost}
+	flags := config.Override{BaseURL: o.BaseURL, ProxyHost: o.ProxyHost}
 	if host, port, err := splitPort(o.ProxyHost); err == nil {
 		flags.ProxyHost, flags.ProxyPort = host, port
 	}
@@ -141,24 +141,24 @@ func (o Options) override() (profile.Override, error) {
 func (s *Session) ByDefault() string {
 	name := cmp.Or(s.o.Getenv(EnvProfile), s.configured().Default())
 	if name == "" && len(s.configured().Names()) == 0 {
-		return profile.LocalName
+		return config.LocalName
 	}
 	return name
 }
 
 // configured is what the config file said when it was last read without an error.
-func (s *Session) configured() profile.File {
+func (s *Session) configured() config.File {
 	if f := s.config.Load(); f != nil {
 		return *f
 	}
-	return profile.File{}
+	return config.File{}
 }
 
 // configFile is the config file in use.
 func (s *Session) configFile() string { return cmp.Or(s.o.Config, s.Paths.ConfigFile()) }
 
 // profileNames are all known profiles as the file has them, the embedded emulator last.
-func (s *Session) profileNames() []string { return append(s.configured().InOrder(), profile.LocalName) }
+func (s *Session) profileNames() []string { return append(s.configured().InOrder(), config.LocalName) }
 
 // splitPort splits host:port.
 func splitPort(s string) (host string, port int, err error) {

@@ -12,23 +12,23 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/filter"
-	"zonedeck/service/profile"
 	"zonedeck/service/rehearsal"
 	"zonedeck/service/rows"
 	"zonedeck/service/saved"
 	"zonedeck/service/secrets"
 	"zonedeck/ui"
-	"zonedeck/ui/account"
-	"zonedeck/ui/activity"
 	"zonedeck/ui/code"
 	"zonedeck/ui/collection"
+	"zonedeck/ui/history"
 	"zonedeck/ui/jobs"
 	"zonedeck/ui/keys"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/alert"
 	"zonedeck/ui/kit/body/picture"
 	"zonedeck/ui/kit/text"
+	"zonedeck/ui/profiles"
 	"zonedeck/ui/proxy"
 	"zonedeck/ui/rehearse"
 	"zonedeck/ui/sandbox"
@@ -120,11 +120,11 @@ func (c *Console) Root() *ui.App {
 				return s.RehearseRotation(ctx, k, method, s.ScanFolders)
 			},
 		})},
-		{ID: kit.Activity, View: activity.New(activity.Deps{Ctx: c.ctx, Now: now, Theme: theme, Journal: client, Requests: c.requests(), HAR: s.filteredHAR})},
+		{ID: kit.Activity, View: history.New(history.Deps{Ctx: c.ctx, Now: now, Theme: theme, Journal: client, Requests: c.requests(), HAR: s.filteredHAR})},
 	}
 	return ui.New(ui.Deps{
 		Ctx: c.ctx, Now: now, Theme: theme, Tabs: tabs, Session: s.describe(),
-		Start: tea.Batch(c.start, c.readKeys, c.tellNotices()), Commands: func() []kit.Binding { return c.commands(theme) }, Switch: func() tea.Cmd { return account.Switcher(c.accountDeps(theme)) },
+		Start: tea.Batch(c.start, c.readKeys, c.tellNotices()), Commands: func() []kit.Binding { return c.commands(theme) }, Switch: func() tea.Cmd { return profiles.Switcher(c.accountDeps(theme)) },
 		Saved: s.savedRequests, History: client.Activity, Spent: client.Spent, Clipboard: nativeClipboard, ReadClipboard: readClipboard, ForgetCopy: s.forgetCopy(),
 		Multiplexer: s.multiplexer(), CopyToTmux: s.copyToTmux(),
 		Suspend: c.suspend, Code: code.New(c.codeDeps(theme)).Open,
@@ -170,7 +170,7 @@ func (c *Console) split(theme *kit.Theme) func(res model.FetchResult) tea.Cmd {
 }
 
 // requests is the emulator's journal; nil with a real account.
-func (c *Console) requests() activity.Requests {
+func (c *Console) requests() history.Requests {
 	if c.session.embedded == nil {
 		return nil
 	}
@@ -231,15 +231,15 @@ func (c *Console) tellNotices() tea.Cmd {
 
 // commands are the palette's entries that belong to no tab.
 func (c *Console) commands(theme *kit.Theme) []kit.Binding {
-	return slices.Concat(account.Commands(c.accountDeps(theme)), c.ratesCommands(theme), c.rehearsals(theme))
+	return slices.Concat(profiles.Commands(c.accountDeps(theme)), c.ratesCommands(theme), c.rehearsals(theme))
 }
 
 // accountDeps are what the commands about accounts work with.
-func (c *Console) accountDeps(theme *kit.Theme) account.Deps {
+func (c *Console) accountDeps(theme *kit.Theme) profiles.Deps {
 	s := c.session
-	return account.Deps{
+	return profiles.Deps{
 		Ctx: c.ctx, Theme: theme, Names: s.profileNames, Current: s.Base.Name,
-		Configured: func() []profile.Profile { profiles, _ := s.Configured(); return profiles },
+		Configured: func() []config.Profile { profiles, _ := s.Configured(); return profiles },
 		Keys:       keyHistory{s.Inventory, s}.List,
 		Refused:    s.refusal(),
 		Stores:     s.stores,

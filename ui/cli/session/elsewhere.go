@@ -8,7 +8,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 )
 
 // A key's value is sent to the service of its own account, and to another one only if key and address
@@ -20,9 +20,9 @@ var ErrOtherAccount = errors.New("key of another account")
 // OtherAccountError refuses a key of another account.
 type OtherAccountError struct {
 	Key      string
-	Profiles []profile.Profile // those whose key it is
-	To       profile.Profile   // the one that would send it
-	Agent    bool              // an agent asked, who cannot name an address
+	Profiles []config.Profile // those whose key it is
+	To       config.Profile   // the one that would send it
+	Agent    bool             // an agent asked, who cannot name an address
 }
 
 func (e *OtherAccountError) Error() string {
@@ -37,12 +37,12 @@ func (e *OtherAccountError) Error() string {
 func (e *OtherAccountError) Unwrap() error { return ErrOtherAccount }
 
 // belongs says which profiles a key belongs to.
-func belongs(key string, profiles []profile.Profile) string {
+func belongs(key string, profiles []config.Profile) string {
 	return key + " is the key of " + accountWords(profiles)
 }
 
 // accountWords names profiles with their addresses.
-func accountWords(profiles []profile.Profile) string {
+func accountWords(profiles []config.Profile) string {
 	words := make([]string, len(profiles))
 	for i, p := range profiles {
 		of := ""
@@ -56,16 +56,16 @@ func accountWords(profiles []profile.Profile) string {
 
 // addressOf is where a profile's key is sent, as it is written after --allow-key: the embedded
 // emulator has another address each time.
-func addressOf(p profile.Profile) string {
+func addressOf(p config.Profile) string {
 	if p.Local {
-		return profile.LocalName
+		return config.LocalName
 	}
 	return strings.TrimRight(p.BaseURL, "/")
 }
 
 // owner is a profile of the configuration with its key as the inventory records it.
 type owner struct {
-	profile.Profile
+	config.Profile
 	key model.Key
 }
 
@@ -88,7 +88,7 @@ func (s *Session) owners() (out []owner) {
 // Whose says which profiles a key belongs to, with the addresses that it is sent to.
 func (s *Session) Whose(k model.Key) string {
 	if s.Origin(k) != "" {
-		return "the key of " + accountWords([]profile.Profile{s.CurrentProfile()})
+		return "the key of " + accountWords([]config.Profile{s.CurrentProfile()})
 	}
 	if of := s.accountsOf(k); len(of) > 0 {
 		return "the key of " + accountWords(of)
@@ -97,7 +97,7 @@ func (s *Session) Whose(k model.Key) string {
 }
 
 // accountsOf are the profiles that a key belongs to.
-func (s *Session) accountsOf(k model.Key) (out []profile.Profile) {
+func (s *Session) accountsOf(k model.Key) (out []config.Profile) {
 	for _, o := range s.owners() {
 		if o.has(k) {
 			out = append(out, o.Profile)
@@ -108,9 +108,9 @@ func (s *Session) accountsOf(k model.Key) (out []profile.Profile) {
 
 // elsewhere says which profiles a key belongs to. It is empty if a profile may send the key: it is its own,
 // that of another profile of the same service and account, or no profile's.
-func (s *Session) elsewhere(p profile.Profile) func(k model.Key) []profile.Profile {
+func (s *Session) elsewhere(p config.Profile) func(k model.Key) []config.Profile {
 	owners := s.owners()
-	return func(k model.Key) (out []profile.Profile) {
+	return func(k model.Key) (out []config.Profile) {
 		if k.Name = model.PlainName(k.Name); k.Name == p.Key {
 			return nil
 		}
@@ -128,14 +128,14 @@ func (s *Session) elsewhere(p profile.Profile) func(k model.Key) []profile.Profi
 }
 
 // sameAccount reports whether two profiles may be the same account of the same service.
-func sameAccount(a, b profile.Profile) bool {
+func sameAccount(a, b config.Profile) bool {
 	return addressOf(a) == addressOf(b) && (a.Account == b.Account || a.Account == "" || b.Account == "")
 }
 
 // ofThisRun refuses, for a profile that is not in use, a key behind a variable that also gives the key of
 // another account: the value of a variable may differ from run to run, so that it is not known whose key it
 // is now.
-func (s *Session) ofThisRun(p profile.Profile, k model.Key) error {
+func (s *Session) ofThisRun(p config.Profile, k model.Key) error {
 	if keystore.Ref(k.Secret).Scheme() != keystore.SchemeEnv {
 		return nil
 	}
@@ -146,14 +146,14 @@ func (s *Session) ofThisRun(p profile.Profile, k model.Key) error {
 	for _, o := range also {
 		if o.key.Secret == k.Secret && !sameAccount(o.Profile, p) {
 			return fmt.Errorf("%w: %s gives the key of %s, too, and whose it is in this run is not known: give the key of profile %s a variable of its own, or do this in a run with --profile %s. Nothing was sent with it",
-				ErrOtherAccount, k.Secret, accountWords([]profile.Profile{o.Profile}), p.Name, p.Name)
+				ErrOtherAccount, k.Secret, accountWords([]config.Profile{o.Profile}), p.Name, p.Name)
 		}
 	}
 	return nil
 }
 
 // ofOthers says, for each key of another account, which profiles it belongs to.
-func (s *Session) ofOthers(p profile.Profile, keys []model.Key) map[string]string {
+func (s *Session) ofOthers(p config.Profile, keys []model.Key) map[string]string {
 	if len(keys) == 0 { // also while they are being read, which nothing waits for here
 		return nil
 	}
@@ -167,7 +167,7 @@ func (s *Session) ofOthers(p profile.Profile, keys []model.Key) map[string]strin
 }
 
 // ofOwnAccount refuses a key of another account, unless key and address were named.
-func (s *Session) ofOwnAccount(p profile.Profile, k model.Key) error {
+func (s *Session) ofOwnAccount(p config.Profile, k model.Key) error {
 	of := s.elsewhere(p)(k)
 	if len(of) == 0 {
 		return nil

@@ -17,9 +17,9 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/emulator"
-	"zonedeck/service/profile"
 	"zonedeck/service/rehearsal"
 )
 
@@ -36,7 +36,7 @@ const (
 // another one that started it first. The lock on its state folder decides; the
 // announcement file tells the other processes where it listens. Safe for concurrent use.
 type embedded struct {
-	paths    profile.Paths
+	paths    config.Paths
 	log      *slog.Logger
 	now      func() time.Time
 	proxy    string        // address of its proxy; empty is 33335 or the next free port
@@ -66,7 +66,7 @@ type attempt struct {
 // errClosed is returned after the session has ended.
 var errClosed = errors.New("the embedded emulator has been ended")
 
-func newEmbedded(o Options, paths profile.Paths) *embedded {
+func newEmbedded(o Options, paths config.Paths) *embedded {
 	return &embedded{paths: paths, log: o.Log, now: o.Now, proxy: o.Getenv(EnvEmulatorProxy), chromium: o.Getenv(EnvChromium), wait: attachTimeout}
 }
 
@@ -347,24 +347,24 @@ func (e *embedded) control(ctx context.Context) (rehearsal.Place, error) {
 }
 
 // demoProfile is the profile of the demo account at the given addresses.
-func demoProfile(r emulator.Ready) (profile.Profile, error) {
+func demoProfile(r emulator.Ready) (config.Profile, error) {
 	host, port, err := splitPort(r.Proxy)
 	if err != nil {
-		return profile.Profile{}, fmt.Errorf("proxy address of the emulator: %w", err)
+		return config.Profile{}, fmt.Errorf("proxy address of the emulator: %w", err)
 	}
 	account, err := model.ParseAccountID(r.Account)
 	if err != nil {
-		return profile.Profile{}, fmt.Errorf("account of the emulator: %w", err)
+		return config.Profile{}, fmt.Errorf("account of the emulator: %w", err)
 	}
-	p := profile.Profile{
-		Name: profile.LocalName, BaseURL: r.API, ProxyHost: host, ProxyPort: port, AgentURL: r.API + "/mcp", BrowserURL: r.CDP,
+	p := config.Profile{
+		Name: config.LocalName, BaseURL: r.API, ProxyHost: host, ProxyPort: port, AgentURL: r.API + "/mcp", BrowserURL: r.CDP,
 		UsernamePrefix: r.UsernamePrefix, Account: account, Dialect: dialect.Embedded().Name(),
 		Key: DemoKey, APIVersion: "v3", CA: r.CA, Verify: true, Local: true,
 	}
 	for _, z := range r.Zones {
 		product, err := model.ParseProduct(z.Product)
 		if err != nil {
-			return profile.Profile{}, fmt.Errorf("zone %s of the emulator: %w", z.Name, err)
+			return config.Profile{}, fmt.Errorf("zone %s of the emulator: %w", z.Name, err)
 		}
 		p.Zones = append(p.Zones, model.Zone{
 			Name: model.ZoneName(z.Name), Product: product,

@@ -12,20 +12,20 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/emulator"
-	"zonedeck/service/profile"
 	"zonedeck/service/rehearsal"
 	"zonedeck/ui/kit"
 )
 
 // home is one user's folders, which several processes share.
-func home(t *testing.T) profile.Paths {
+func home(t *testing.T) config.Paths {
 	t.Helper()
-	return profile.FindPaths(options(t, nil).Getenv)
+	return config.FindPaths(options(t, nil).Getenv)
 }
 
 // another is the embedded emulator as one more process of that user sees it.
-func another(t *testing.T, paths profile.Paths) *embedded {
+func another(t *testing.T, paths config.Paths) *embedded {
 	t.Helper()
 	e := &embedded{paths: paths, log: slog.New(slog.DiscardHandler), now: time.Now, proxy: "127.0.0.1:0", wait: time.Minute}
 	t.Cleanup(func() {
@@ -218,7 +218,7 @@ func TestEveryProcessFollowsTheClockOfTheEmulator(t *testing.T) {
 }
 
 // consoleOf is a console of that user without its screen.
-func consoleOf(t *testing.T, env map[string]string) (*Console, profile.Paths) {
+func consoleOf(t *testing.T, env map[string]string) (*Console, config.Paths) {
 	t.Helper()
 	if env == nil {
 		env = map[string]string{}
@@ -234,7 +234,7 @@ func consoleOf(t *testing.T, env map[string]string) (*Console, profile.Paths) {
 			t.Error(err)
 		}
 	})
-	return c, profile.FindPaths(o.Getenv)
+	return c, config.FindPaths(o.Getenv)
 }
 
 func TestAnIdleConsoleTakesOverAndTellsItsViews(t *testing.T) {

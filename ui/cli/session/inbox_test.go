@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 )
 
 // A copy is as old as the machine says: the emulator's clock may be months ahead.
@@ -16,7 +16,7 @@ func TestOldCopiesOfWebhooksAreRemoved(t *testing.T) {
 	now := time.Now()
 	o := options(t, nil)
 	o.Now = func() time.Time { return now }
-	s := &Session{o: o, Paths: profile.Paths{Data: filepath.Join(t.TempDir(), "[old]")}} // which is no pattern
+	s := &Session{o: o, Paths: config.Paths{Data: filepath.Join(t.TempDir(), "[old]")}} // which is no pattern
 	s.embedded = newEmbedded(o, s.Paths)
 	s.embedded.ahead.Store(int64(30 * copyAge))
 	dir := s.Paths.InboxDir()

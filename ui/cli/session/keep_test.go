@@ -6,12 +6,12 @@ import (
 	"testing"
 
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 )
 
 func TestAKeptBodyIsAFileOfItsOwn(t *testing.T) {
 	home := t.TempDir()
-	s := &Session{Paths: profile.Paths{Data: filepath.Join(home, "data"), Cache: filepath.Join(home, "cache")}}
+	s := &Session{Paths: config.Paths{Data: filepath.Join(home, "data"), Cache: filepath.Join(home, "cache")}}
 	dir := s.Paths.DownloadsDir()
 	res := model.FetchResult{ID: "f_1", ContentType: "text/html; charset=utf-8", Body: model.BodyRef{Bytes: []byte("the page"), Size: 8}}
 	file, err := s.keepBody(t.Context(), res)

@@ -12,13 +12,13 @@ import (
 	"testing"
 
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 )
 
 // A process that is killed while it copies leaves no cut file that is taken for the body.
 func TestAKeptBodyHasItsNameOnceItIsWhole(t *testing.T) {
 	home := t.TempDir()
-	s := &Session{Paths: profile.Paths{Data: filepath.Join(home, "data"), Cache: filepath.Join(home, "cache")}}
+	s := &Session{Paths: config.Paths{Data: filepath.Join(home, "data"), Cache: filepath.Join(home, "cache")}}
 	pipe := filepath.Join(s.Paths.BodiesDir(), "f_1")
 	if err := errors.Join(os.MkdirAll(s.Paths.BodiesDir(), 0o700), syscall.Mkfifo(pipe, 0o600)); err != nil {
 		t.Fatal(err)

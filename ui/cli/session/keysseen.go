@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/journal"
-	"zonedeck/service/profile"
 	"zonedeck/service/radius"
 )
 
@@ -35,7 +35,7 @@ func (s *Session) keysUsed(ctx context.Context) (map[radius.KeyID]journal.KeyUse
 
 // scopeOf is the profile that a key is known by, which is used with a profile.
 func scopeOf(used string) string {
-	if used == profile.LocalName {
+	if used == config.LocalName {
 		return used
 	}
 	return ""
@@ -69,7 +69,7 @@ func (s *Session) keysSeen(ctx context.Context, used map[radius.KeyID]journal.Ke
 	see(recorded, "", s.o.Now())
 	scope := ""
 	if s.embedded != nil {
-		scope = profile.LocalName
+		scope = config.LocalName
 	}
 	see(s.given(recorded), scope, s.Now())
 	if len(fresh) > 0 {

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/journal"
-	"zonedeck/service/profile"
 	"zonedeck/service/radius"
 )
 
@@ -35,7 +35,7 @@ func TestWhenAKeyWasFirstSeenIsKnownHoweverItCame(t *testing.T) {
 			}
 		}
 	}
-	demo := radius.KeyID{Name: "etl-main", Profile: profile.LocalName}
+	demo := radius.KeyID{Name: "etl-main", Profile: config.LocalName}
 	check(map[radius.KeyID]time.Time{demo: begun})
 
 	passed.Add(int64(time.Hour))

@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/service/rows"
 )
 
 func TestASavedListIsReadAsItWasSaved(t *testing.T) {
-	s := &Session{Paths: profile.Paths{Data: filepath.Join(t.TempDir(), "[old]")}} // which is no pattern
+	s := &Session{Paths: config.Paths{Data: filepath.Join(t.TempDir(), "[old]")}} // which is no pattern
 	if err := s.SaveList("mine", []model.JobInput{{URL: "http://lab.test/1"}, {Extra: map[string]string{"keyword": `"a"`}}}); err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestASavedListIsReadAsItWasSaved(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}
-	empty := &Session{Paths: profile.Paths{Data: t.TempDir()}}
+	empty := &Session{Paths: config.Paths{Data: t.TempDir()}}
 	if _, err := empty.OpenList("x"); err == nil || err.Error() != `there is no saved list "x"; none is saved in `+empty.Paths.ListsDir() {
 		t.Errorf("%v", err)
 	}
@@ -51,7 +51,7 @@ func TestASavedListIsReadAsItWasSaved(t *testing.T) {
 
 func TestRejectedRowsReplaceNoFile(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	s := &Session{Paths: profile.Paths{Data: t.TempDir()}}
+	s := &Session{Paths: config.Paths{Data: t.TempDir()}}
 	s.o.Now = func() time.Time { return at }
 	in := rows.Inputs{Rejected: []byte("a,b\n1\n"), RejectedKind: "csv"}
 	for _, want := range []string{"rejected-20260102-030405.csv", "rejected-20260102-030405-2.csv"} {

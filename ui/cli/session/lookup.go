@@ -10,8 +10,8 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/exchange"
-	"zonedeck/service/profile"
 	"zonedeck/ui/kit"
 )
 
@@ -223,7 +223,7 @@ func (s *Session) demoSecret(name string) (keystore.Secret, bool) {
 
 // Zone finds the zone a command names. A profile without a list of zones accepts
 // every valid name.
-func (s *Session) Zone(p profile.Profile, name string) (model.Zone, error) {
+func (s *Session) Zone(p config.Profile, name string) (model.Zone, error) {
 	if z, ok := p.Zone(name); ok {
 		return z, nil
 	}

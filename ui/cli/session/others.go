@@ -5,15 +5,15 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 )
 
 // others are the accounts besides the one in use, whose jobs are followed too.
 func (s *Session) others() *service.Others {
 	return &service.Others{
-		Profiles: func() []profile.Profile {
+		Profiles: func() []config.Profile {
 			profiles, _ := s.Configured()
-			return slices.DeleteFunc(profiles, func(p profile.Profile) bool { return p.Name == s.Base.Name })
+			return slices.DeleteFunc(profiles, func(p config.Profile) bool { return p.Name == s.Base.Name })
 		},
 		Unread: s.readKeys,
 		Key: func(name string) (model.Key, bool) {

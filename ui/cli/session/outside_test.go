@@ -14,14 +14,14 @@ import (
 	"testing"
 
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/ui"
 )
 
 func TestABodyOfTheHistoryIsShownOnlyAsItCame(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("EDITOR", "true")
-	s := &Session{o: Options{Getenv: os.Getenv}, Paths: profile.Paths{Cache: dir}}
+	s := &Session{o: Options{Getenv: os.Getenv}, Paths: config.Paths{Cache: dir}}
 	edit := s.editBody()
 	sum := sha256.Sum256([]byte("as it came"))
 	b := model.BodyRef{File: filepath.Join(dir, "page.html"), Size: 10, SHA256: hex.EncodeToString(sum[:])}

@@ -8,14 +8,14 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/fetch"
-	"zonedeck/service/profile"
 	"zonedeck/service/radius"
 	"zonedeck/service/rotate"
 )
 
 // ZoneRotation is the rotation of a zone's password, by a key.
-func (s *Session) ZoneRotation(p profile.Profile, z model.Zone, key string) rotate.Password {
+func (s *Session) ZoneRotation(p config.Profile, z model.Zone, key string) rotate.Password {
 	w := rotate.Password{Zone: z, Account: p.Account, Key: cmp.Or(key, p.Key)}
 	if p.Local {
 		w.Profile = p.Name
@@ -52,7 +52,7 @@ func (s *Session) WhereRotated(r keystore.RotationPlan) string {
 
 // PasswordRotation is the newest record of the rotations of a zone's password: the one that is under
 // way, if there is one.
-func (s *Session) PasswordRotation(p profile.Profile, z model.Zone) (found keystore.RotationPlan, ok bool, err error) {
+func (s *Session) PasswordRotation(p config.Profile, z model.Zone) (found keystore.RotationPlan, ok bool, err error) {
 	plans, err := s.rotations().List()
 	for _, r := range plans {
 		if r.OfZone(string(p.Account), string(z.Name)) {
@@ -70,7 +70,7 @@ type zonePasswords struct {
 
 // place is the profile and the zone that a rotation's calls are made with: those that it recorded, or
 // of one that has not begun the profile in use.
-func (w zonePasswords) place(ctx context.Context, r keystore.RotationPlan) (profile.Profile, model.Zone, error) {
+func (w zonePasswords) place(ctx context.Context, r keystore.RotationPlan) (config.Profile, model.Zone, error) {
 	home, known := r.Home()
 	p, err := w.s.Profile(ctx) // it may have to be started
 	if err == nil && known && home.Profile != p.Name {
@@ -83,7 +83,7 @@ func (w zonePasswords) place(ctx context.Context, r keystore.RotationPlan) (prof
 }
 
 // zoneOf is the zone of a rotation in a profile, with the reference that the profile has.
-func (w zonePasswords) zoneOf(r keystore.RotationPlan, p profile.Profile, ref string) (profile.Profile, model.Zone, error) {
+func (w zonePasswords) zoneOf(r keystore.RotationPlan, p config.Profile, ref string) (config.Profile, model.Zone, error) {
 	z, ok := p.Zone(r.Zone)
 	switch {
 	case string(p.Account) != r.Account:

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/rates"
 )
@@ -15,7 +15,7 @@ const OwnRates = "the embedded emulator announces the rates of its zones: there 
 // SaveRates writes the rates of zones into the profile in use. The embedded emulator's are its
 // own and cannot be written.
 func (s *Session) SaveRates(ctx context.Context, rates map[model.ZoneName]model.Rate) error {
-	return profile.SetRates(ctx, s.configFile(), s.Base.Name, rates)
+	return config.SetRates(ctx, s.configFile(), s.Base.Name, rates)
 }
 
 // ratesCommands are the palette's entries about the rates of zones.

@@ -12,7 +12,7 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/account"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/ui/kit"
 )
 
@@ -20,12 +20,12 @@ import (
 func consoleWith(t *testing.T, env map[string]string, inventory string) *Console {
 	t.Helper()
 	o := options(t, env)
-	paths := profile.FindPaths(o.Getenv)
+	paths := config.FindPaths(o.Getenv)
 	if err := paths.Ensure(); err != nil {
 		t.Fatal(err)
 	}
-	acme := profile.Profile{Name: "acme", BaseURL: "https://a.example", Verify: true, Key: "etl", Variables: map[string]string{"token": "env:ETL_KEY"}}
-	if err := profile.AddProfile(t.Context(), paths.ConfigFile(), acme); err != nil {
+	acme := config.Profile{Name: "acme", BaseURL: "https://a.example", Verify: true, Key: "etl", Variables: map[string]string{"token": "env:ETL_KEY"}}
+	if err := config.AddProfile(t.Context(), paths.ConfigFile(), acme); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(paths.KeysFile(), []byte(inventory), 0o600); err != nil {

@@ -8,7 +8,7 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/account"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/ui/kit"
 )
 
@@ -63,7 +63,7 @@ func (s *Session) RefuseAccount(d account.Draft) error {
 }
 
 // RefuseRemoval says why an account is not removed, or is nil.
-func (s *Session) RefuseRemoval(p profile.Profile) error {
+func (s *Session) RefuseRemoval(p config.Profile) error {
 	return cmp.Or(s.refuseFiles(changeConfig), p.Refuse(changeConfig))
 }
 

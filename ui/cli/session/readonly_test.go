@@ -9,7 +9,7 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/account"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 )
 
 func TestAReadOnlyProfileChangesNoKey(t *testing.T) {
@@ -43,7 +43,7 @@ func TestAReadOnlyProfileChangesNoKey(t *testing.T) {
 		"continue": update,
 		"refuse":   s.rotation(s.ScanFolders).Refuse(plan),
 	} {
-		if !errors.Is(err, profile.ErrReadOnly) {
+		if !errors.Is(err, config.ErrReadOnly) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -62,10 +62,10 @@ func TestAPasswordOfAReadOnlyProfileIsNotRotated(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.edit(t, `key = "acme"`, "key = \"acme\"\nread_only = true")
-	if _, err := e.Abandon(t.Context(), plan.ID); !errors.Is(err, profile.ErrReadOnly) {
+	if _, err := e.Abandon(t.Context(), plan.ID); !errors.Is(err, config.ErrReadOnly) {
 		t.Errorf("given up: %v", err)
 	}
-	if _, err := e.Run(t.Context(), plan.ID, "", nil); !errors.Is(err, profile.ErrReadOnly) {
+	if _, err := e.Run(t.Context(), plan.ID, "", nil); !errors.Is(err, config.ErrReadOnly) {
 		t.Errorf("gone on with: %v", err)
 	}
 	a.edit(t, "\nread_only = true", "")
@@ -83,7 +83,7 @@ func TestAProfileThatBecameReadOnlyMeanwhileIsNotSaved(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close(t.Context())
-	opened, err := s.SaveAccount(t.Context(), account.Draft{Profile: profile.Profile{Name: "acme", BaseURL: "https://api.example.com", APIVersion: profile.DefaultAPIVersion, Verify: true}})
+	opened, err := s.SaveAccount(t.Context(), account.Draft{Profile: config.Profile{Name: "acme", BaseURL: "https://api.example.com", APIVersion: config.DefaultAPIVersion, Verify: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestAProfileThatBecameReadOnlyMeanwhileIsNotSaved(t *testing.T) {
 	s.newWatch().look(t.Context())
 	colored := opened
 	colored.Color = "red"
-	if _, err := s.SaveAccount(t.Context(), account.Draft{Profile: colored, Before: &opened}); !errors.Is(err, profile.ErrReadOnly) {
+	if _, err := s.SaveAccount(t.Context(), account.Draft{Profile: colored, Before: &opened}); !errors.Is(err, config.ErrReadOnly) {
 		t.Errorf("%v", err)
 	}
 	if _, err := s.SaveAccount(t.Context(), account.Draft{Profile: colored, Before: &locked}); err != nil {

@@ -7,14 +7,14 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/service/radius"
 )
 
 // The key's history has why an ADMIN key's rotation was rehearsed; of the copy that takes its place it has nothing.
 func TestARehearsalIsInTheHistoryOfTheKeyItIsOf(t *testing.T) {
 	o := options(t, nil)
-	o.Profile, o.Journal, o.Unattended, o.AdminReason = profile.LocalName, true, true, "it is due"
+	o.Profile, o.Journal, o.Unattended, o.AdminReason = config.LocalName, true, true, "it is due"
 	s, err := Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -50,7 +50,7 @@ func TestARehearsalIsInTheHistoryOfTheKeyItIsOf(t *testing.T) {
 			t.Errorf("a copy is among the keys that were used: %+v, %v", u, err)
 		}
 	}
-	id := radius.KeyID{Name: "old-admin", Profile: profile.LocalName}
+	id := radius.KeyID{Name: "old-admin", Profile: config.LocalName}
 	if used, err := s.keysUsed(t.Context()); err != nil || !used[id].Last.IsZero() {
 		t.Errorf("the key itself was sent: %+v, %v", used[id], err)
 	}

@@ -6,15 +6,15 @@ import (
 	"fmt"
 
 	"zonedeck/keystore"
+	"zonedeck/service/config"
 	"zonedeck/service/emulator"
-	"zonedeck/service/profile"
 )
 
 // ResetEmulator makes the embedded emulator begin again at its next start: its state is
 // removed, and the records of rotations of its keys, whose values are gone with it. Notes say
 // what went. It refuses while any process runs the emulator.
 func ResetEmulator(ctx context.Context, o Options) (notes []string, err error) {
-	s := &Session{o: o, Paths: profile.FindPaths(o.Getenv)}
+	s := &Session{o: o, Paths: config.FindPaths(o.Getenv)}
 	e := newEmbedded(o, s.Paths)
 	switch err := emulator.ClearState(s.Paths.EmulatorDir()); {
 	case errors.Is(err, emulator.ErrStateInUse):
@@ -26,7 +26,7 @@ func ResetEmulator(ctx context.Context, o Options) (notes []string, err error) {
 	if err := s.removeHeld(ctx); err != nil {
 		return notes, err
 	}
-	n, err := s.rotations().Forget(ctx, profile.LocalName)
+	n, err := s.rotations().Forget(ctx, config.LocalName)
 	if n > 0 {
 		notes = append(notes, fmt.Sprintf("the records of %d rotations of its keys were removed", n))
 	}
@@ -39,7 +39,7 @@ func (s *Session) removeHeld(ctx context.Context) error {
 	secrets := keystore.NewResolver(keystore.ResolverOptions{Getenv: s.o.Getenv, SecretsDir: s.Paths.SecretsDir()})
 	for _, p := range plans {
 		for _, held := range []string{p.OldHeld, p.NewHeld} {
-			if p.Profile != profile.LocalName || held == "" {
+			if p.Profile != config.LocalName || held == "" {
 				continue
 			}
 			if err := secrets.Remove(ctx, held); err != nil {

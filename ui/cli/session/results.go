@@ -11,21 +11,21 @@ import (
 
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/service/records"
 )
 
 // OpenRows opens a result of any size; its index is kept beside it.
-func OpenRows(paths profile.Paths, path string) (*records.File, error) {
+func OpenRows(paths config.Paths, path string) (*records.File, error) {
 	return openRows(paths, path, records.Want{})
 }
 
 // OpenResult opens the result of a job as it was downloaded. It refuses a different file that is there now.
-func OpenResult(paths profile.Paths, job model.Job) (*records.File, error) {
+func OpenResult(paths config.Paths, job model.Job) (*records.File, error) {
 	return openRows(paths, job.File, records.Want{Size: job.Bytes, SHA256: job.SHA256})
 }
 
-func openRows(paths profile.Paths, path string, want records.Want) (*records.File, error) {
+func openRows(paths config.Paths, path string, want records.Want) (*records.File, error) {
 	return records.Open(path, records.Options{Temp: paths.RowsDir(), Keep: textfile.Write, Want: want})
 }
 

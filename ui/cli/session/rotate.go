@@ -14,8 +14,8 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/fetch"
-	"zonedeck/service/profile"
 	"zonedeck/service/radius"
 	"zonedeck/service/rehearsal"
 	"zonedeck/service/rotate"
@@ -297,13 +297,13 @@ func (s *Session) rotationUser(u radius.Use, k model.Key) keystore.RotationUser 
 }
 
 // profileNamed is the profile in use, or another one of the configuration as it is on disk.
-func (s *Session) profileNamed(name string) (profile.Profile, error) {
+func (s *Session) profileNamed(name string) (config.Profile, error) {
 	if p := s.CurrentProfile(); p.Name == name {
 		return p, nil
 	}
-	file, err := profile.Load(s.configFile())
+	file, err := config.Load(s.configFile())
 	if err != nil {
-		return profile.Profile{}, err
+		return config.Profile{}, err
 	}
 	return file.Profile(name)
 }
@@ -327,9 +327,9 @@ func (s *Session) levelsAs(ctx context.Context, u keystore.RotationUser, value k
 }
 
 // profileOf is the profile of a user, whose service its calls are made to.
-func (s *Session) profileOf(ctx context.Context, u keystore.RotationUser) (profile.Profile, error) {
+func (s *Session) profileOf(ctx context.Context, u keystore.RotationUser) (config.Profile, error) {
 	if u.Profile == "" {
-		return profile.Profile{}, errors.New("it is not recorded whose service it belongs to: nothing is sent")
+		return config.Profile{}, errors.New("it is not recorded whose service it belongs to: nothing is sent")
 	}
 	p, err := s.Profile(ctx) // it may have to be started
 	if err == nil && u.Profile != p.Name {

@@ -15,7 +15,7 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/account"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/service/rotate"
 )
 
@@ -388,7 +388,7 @@ func TestARotationFollowsTheConfiguration(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.edit(t, "[profiles.aaa]", fmt.Sprintf("[keys]\nscan = [%q]\nrotation_days = {USER = 14}\n[profiles.aaa]", a.folder))
-	read, err := profile.Load(a.config)
+	read, err := config.Load(a.config)
 	if err != nil {
 		t.Fatal(err)
 	}

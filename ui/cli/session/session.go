@@ -17,10 +17,10 @@ import (
 	"zonedeck/model"
 	"zonedeck/service"
 	"zonedeck/service/clients"
+	"zonedeck/service/config"
 	"zonedeck/service/drift"
 	"zonedeck/service/journal"
 	"zonedeck/service/ledger"
-	"zonedeck/service/profile"
 	"zonedeck/service/rules"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
@@ -68,8 +68,8 @@ type Options struct {
 // and the service. It is closed when the command ends. Its methods are
 // safe for concurrent use.
 type Session struct {
-	Paths     profile.Paths
-	Base      profile.Profile // as configured; empty addresses for the emulator
+	Paths     config.Paths
+	Base      config.Profile // as configured; empty addresses for the emulator
 	Inventory *keystore.Inventory
 	Resolver  *keystore.Resolver
 	Client    *service.Client
@@ -84,12 +84,12 @@ type Session struct {
 	seen      seen
 	confirmed confirmed
 	added     *rules.File
-	quiet     bool                            // stderr is the screen: notes are shown there, not printed
-	config    atomic.Pointer[profile.File]    // as last read without a fault
-	asRead    stamps                          // of the files, when Open read them
-	gone      atomic.Pointer[string]          // why the profile cannot be used any more; nil while it can
-	current   atomic.Pointer[profile.Profile] // Base, with addresses once they are known
-	embedded  *embedded                       // nil for a real account
+	quiet     bool                           // stderr is the screen: notes are shown there, not printed
+	config    atomic.Pointer[config.File]    // as last read without a fault
+	asRead    stamps                         // of the files, when Open read them
+	gone      atomic.Pointer[string]         // why the profile cannot be used any more; nil while it can
+	current   atomic.Pointer[config.Profile] // Base, with addresses once they are known
+	embedded  *embedded                      // nil for a real account
 	journal   *journal.Journal
 	ledger    *ledger.Ledger
 	work      durable
@@ -116,7 +116,7 @@ func mistake(format string, args ...any) error {
 // Open reads the configuration and opens the files. It does no network I/O: the
 // first call that needs an embedded emulator starts it.
 func Open(ctx context.Context, o Options) (*Session, error) {
-	s := &Session{o: o, Paths: profile.FindPaths(o.Getenv)}
+	s := &Session{o: o, Paths: config.FindPaths(o.Getenv)}
 	s.asRead = s.stamps() // before anything is read: a change beside it is then seen as one
 	if err := s.choose(); err != nil {
 		return nil, err
@@ -263,7 +263,7 @@ func (s *Session) prune(ctx context.Context) {
 			s.o.Log.Warn("a temporary file of a killed process stays", "error", err)
 		}
 	}
-	freed, err := profile.PruneBodies(ctx, s.Paths.BodiesDir(), s.o.Now())
+	freed, err := config.PruneBodies(ctx, s.Paths.BodiesDir(), s.o.Now())
 	if err != nil && ctx.Err() == nil {
 		s.o.Log.Warn("the folder of bodies could not be pruned", "error", err)
 	}
@@ -283,16 +283,16 @@ func (s *Session) index(ctx context.Context) {
 }
 
 // Profile returns the profile in use, with live addresses.
-func (s *Session) Profile(ctx context.Context) (profile.Profile, error) {
+func (s *Session) Profile(ctx context.Context) (config.Profile, error) {
 	if s.embedded == nil {
 		if gone := s.gone.Load(); gone != nil {
-			return profile.Profile{}, errors.New(*gone)
+			return config.Profile{}, errors.New(*gone)
 		}
 		return s.CurrentProfile(), s.readKeys()
 	}
 	ready, err := s.embedded.ensure(ctx)
 	if err != nil {
-		return profile.Profile{}, err
+		return config.Profile{}, err
 	}
 	if !s.quiet {
 		s.spoken.Do(func() {
@@ -335,7 +335,7 @@ func (s *Session) ahead() time.Duration {
 }
 
 // CurrentProfile is the profile as known now; it does no I/O.
-func (s *Session) CurrentProfile() profile.Profile {
+func (s *Session) CurrentProfile() config.Profile {
 	if p := s.current.Load(); p != nil {
 		return *p
 	}

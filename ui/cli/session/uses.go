@@ -7,7 +7,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/service/radius"
 	"zonedeck/service/saved"
 )
@@ -16,7 +16,7 @@ import (
 // the inventory's records, and in folders, if some are given. The error is that of ctx; the
 // report says what else could not be looked through.
 func (s *Session) Radius(ctx context.Context, subjects []radius.Subject, folders []string, progress func(radius.Progress)) (radius.Report, error) {
-	file, err := profile.Load(s.configFile())
+	file, err := config.Load(s.configFile())
 	recorded := s.recorded()
 	from := radius.Sources{
 		Current: s.CurrentProfile(), Config: file, Given: s.given(recorded), Inventory: recorded,
@@ -108,7 +108,7 @@ func (s *Session) lookUp(ctx context.Context) error {
 // on because the rotation sets the reference that it reads. Each reference is read, and its value held against
 // that of the zone's own: a rotation sets only what gives the same. For that no command is run and no passphrase
 // asked for; the service is not asked either. What could not be looked through is the error; the rest is returned with it.
-func (s *Session) PasswordUses(ctx context.Context, p profile.Profile, z model.Zone) (model.PasswordUses, error) {
+func (s *Session) PasswordUses(ctx context.Context, p config.Profile, z model.Zone) (model.PasswordUses, error) {
 	value, unread := keystore.Secret{}, errors.New("the profile has no reference to it")
 	if z.Password != "" {
 		if value, unread = s.compared(ctx, z.Password); unread != nil {
@@ -158,7 +158,7 @@ func (s *Session) PasswordUses(ctx context.Context, p profile.Profile, z model.Z
 		}
 	}
 	add("profile "+p.Name, z.Password)
-	file, err := profile.Load(s.configFile())
+	file, err := config.Load(s.configFile())
 	errs := []error{err}
 	for _, name := range file.Names() {
 		other, err := file.Profile(name)

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"zonedeck/keystore"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 )
 
 // A profile with a reference of its own goes on where the rotation of a zone's password can set that.
@@ -21,8 +21,8 @@ func TestWhatStopsWithAPasswordIsWhatARotationCannotSet(t *testing.T) {
 	for name, password := range refs {
 		text += "[profiles." + name + "]\nbase_url = \"https://api.example.com\"\naccount = \"hl_1234abcd\"\n[[profiles." + name + ".zones]]\nname = \"isp\"\nproduct = \"isp\"\npassword = \"" + password + "\"\n"
 	}
-	config := filepath.Join(o.Getenv("XDG_CONFIG_HOME"), "zonedeck")
-	if err := errors.Join(os.MkdirAll(config, 0o700), os.WriteFile(filepath.Join(config, "config.toml"), []byte(text), 0o600)); err != nil {
+	folder := filepath.Join(o.Getenv("XDG_CONFIG_HOME"), "zonedeck")
+	if err := errors.Join(os.MkdirAll(folder, 0o700), os.WriteFile(filepath.Join(folder, "config.toml"), []byte(text), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	s, err := Open(t.Context(), o)
@@ -35,7 +35,7 @@ func TestWhatStopsWithAPasswordIsWhatARotationCannotSet(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p, err := profile.Load(s.configFile())
+	p, err := config.Load(s.configFile())
 	if err != nil {
 		t.Fatal(err)
 	}

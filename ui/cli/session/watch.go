@@ -9,7 +9,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/ui/keys"
 	"zonedeck/ui/kit"
 )
@@ -120,7 +120,7 @@ func (w *configWatch) look(ctx context.Context) (msgs []tea.Msg) {
 
 // reload reads the config file again. With a fault in it everything stays as it was.
 func (s *Session) reload(ctx context.Context) (msgs []tea.Msg) {
-	file, err := profile.Load(s.configFile())
+	file, err := config.Load(s.configFile())
 	if err != nil {
 		return []tea.Msg{kit.Toast{Kind: kit.ToastError, Text: "the configuration stays as it was read before: " + err.Error()}}
 	}
@@ -155,11 +155,11 @@ func (s *Session) reload(ctx context.Context) (msgs []tea.Msg) {
 // described reports whether flags alone describe the profile in use.
 func (s *Session) described() bool {
 	_, err := s.configured().Profile(s.Base.Name)
-	return err != nil && s.Base.Name == profile.FlagsName
+	return err != nil && s.Base.Name == config.FlagsName
 }
 
 // again is the profile in use as the file has it now, under flags and environment.
-func (s *Session) again(file profile.File) (profile.Profile, error) {
+func (s *Session) again(file config.File) (config.Profile, error) {
 	p, err := file.Profile(s.Base.Name)
 	if err != nil {
 		return p, err

@@ -15,7 +15,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/ui/keys"
 	"zonedeck/ui/kit"
 )
@@ -85,12 +85,12 @@ func TestChangedSettingsOfWebhooksHoldWithoutARestart(t *testing.T) {
 
 func TestAChangedConfigurationHoldsWithoutARestart(t *testing.T) {
 	o := options(t, nil)
-	paths := profile.FindPaths(o.Getenv)
+	paths := config.FindPaths(o.Getenv)
 	if err := paths.Ensure(); err != nil {
 		t.Fatal(err)
 	}
-	acme := profile.Profile{Name: "acme", BaseURL: "https://a.example", Verify: true, Key: "etl"}
-	if err := profile.AddProfile(t.Context(), paths.ConfigFile(), acme); err != nil {
+	acme := config.Profile{Name: "acme", BaseURL: "https://a.example", Verify: true, Key: "etl"}
+	if err := config.AddProfile(t.Context(), paths.ConfigFile(), acme); err != nil {
 		t.Fatal(err)
 	}
 	c, err := OpenConsole(t.Context(), o)
@@ -109,7 +109,7 @@ func TestAChangedConfigurationHoldsWithoutARestart(t *testing.T) {
 
 	before := acme
 	acme.ReadOnly, acme.BaseURL = true, "https://b.example"
-	if _, err := profile.EditProfile(t.Context(), paths.ConfigFile(), before, acme); err != nil {
+	if _, err := config.EditProfile(t.Context(), paths.ConfigFile(), before, acme); err != nil {
 		t.Fatal(err)
 	}
 	now, texts := told(w.look(t.Context()))
@@ -119,11 +119,11 @@ func TestAChangedConfigurationHoldsWithoutARestart(t *testing.T) {
 	if p, err := s.Profile(t.Context()); err != nil || !p.ReadOnly {
 		t.Errorf("what is sent goes by %+v, %v", p, err)
 	}
-	if err := s.CurrentProfile().Refuse(changeConfig); !errors.Is(err, profile.ErrReadOnly) || s.refusal() == "" {
+	if err := s.CurrentProfile().Refuse(changeConfig); !errors.Is(err, config.ErrReadOnly) || s.refusal() == "" {
 		t.Errorf("a profile that became read-only: %v", err)
 	}
 
-	if err := profile.AddProfile(t.Context(), paths.ConfigFile(), profile.Profile{Name: "beta", BaseURL: "https://c.example", Verify: true}); err != nil {
+	if err := config.AddProfile(t.Context(), paths.ConfigFile(), config.Profile{Name: "beta", BaseURL: "https://c.example", Verify: true}); err != nil {
 		t.Fatal(err)
 	}
 	if now, texts := told(w.look(t.Context())); now == nil || texts != "" || strings.Join(s.profileNames(), " ") != "acme beta local" {

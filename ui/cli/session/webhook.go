@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/config"
 	"zonedeck/service/webhook"
 )
 
@@ -156,7 +156,7 @@ func (s *Session) verifiers(ctx context.Context) ([]webhook.Verifier, error) {
 // it does not check that.
 func (s *Session) HookAuth() string {
 	checks := s.configured().Webhook().Verify
-	if i := slices.IndexFunc(checks, func(v profile.WebhookVerify) bool { return v.Kind == webhook.KindAuthorization }); i >= 0 {
+	if i := slices.IndexFunc(checks, func(v config.WebhookVerify) bool { return v.Kind == webhook.KindAuthorization }); i >= 0 {
 		return checks[i].Secret
 	}
 	return ""
@@ -208,7 +208,7 @@ func nearby(place string) string {
 func newToken() string { return strings.ToLower(rand.Text()) }
 
 // reachesLoopback reports whether the profile's service is of this machine itself.
-func reachesLoopback(p profile.Profile) bool {
+func reachesLoopback(p config.Profile) bool {
 	u, err := url.Parse(p.BaseURL)
 	if err != nil {
 		return false

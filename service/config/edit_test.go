@@ -1,0 +1,266 @@
+package config
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"zonedeck/model"
+)
+
+const edits = `# of the operator
+default_profile = "acme" # in use
+
+# the real one
+[profiles.acme]
+base_url = "https://a.example"   # api
+account = "hl_1"
+username_prefix = "brd"
+proxy_host = "p.example"
+allowed_domains = [ # of the contract
+  "shop.example",
+  "*.shop.example",
+]
+[[profiles.acme.zones]]
+name = "u1"   # the unlocker
+product = "unlocker"
+password = "env:U1"
+
+[[profiles.acme.zones]]
+PROXY_NAME = "i1" # dropped soon
+# of the old plan
+product = "isp"
+[profiles.acme.variables]
+shop = "7"
+
+# the other one
+[profiles.other]
+base_url = "https://b.example"
+[[profiles.other.zones]]
+name = "u1"`
+
+func written(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "config.toml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func profileOf(t *testing.T, path, name string) Profile {
+	t.Helper()
+	f, err := Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := f.Profile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestOnlyTheLinesThatDifferAreWritten(t *testing.T) {
+	path := written(t, edits)
+	p := profileOf(t, path, "acme")
+	p.BaseURL, p.ProxyPort, p.Key, p.ReadOnly = "https://c.example", 44445, "etl", true
+	p.AllowedDomains = []string{"shop.example"}
+	p.Zones = []model.Zone{
+		{Name: "new1", Product: model.ProductSERP, Password: "file:new1"},
+		{Name: "u1", Product: model.ProductUnlocker, Password: "file:u1", Rate: model.Rate{Per1000: 1.5}},
+	}
+	if _, err := EditProfile(t.Context(), path, profileOf(t, path, "acme"), p); err != nil {
+		t.Fatal(err)
+	}
+	want := strings.NewReplacer(
+		`base_url = "https://a.example"   # api`, `base_url = "https://c.example"   # api`,
+		"allowed_domains = [ # of the contract\n  \"shop.example\",\n  \"*.shop.example\",\n]\n",
+		"allowed_domains = [\"shop.example\"]\nproxy_port = 44445\nkey = \"etl\"\nread_only = true\n",
+		"password = \"env:U1\"\n", "password = \"file:u1\"\nrate_per_1000 = 1.5\n",
+		"[[profiles.acme.zones]]\nPROXY_NAME = \"i1\" # dropped soon\n# of the old plan\nproduct = \"isp\"\n", "\n[[profiles.acme.zones]]\nname = \"new1\"\nproduct = \"serp\"\npassword = \"file:new1\"\n",
+	).Replace(edits)
+	if got, err := os.ReadFile(path); err != nil || string(got) != want {
+		t.Errorf("%s\n%v\nwant\n%s", got, err, want)
+	}
+	if got := profileOf(t, path, "acme"); !same(got, func() Profile { p.Variables = map[string]string{"shop": "7"}; return p }()) {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestAnEditThatChangesNothingWritesNothing(t *testing.T) {
+	path := written(t, edits)
+	for _, name := range []string{"acme", "other"} {
+		if _, err := EditProfile(t.Context(), path, profileOf(t, path, name), profileOf(t, path, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	if got, _ := os.ReadFile(path); string(got) != edits {
+		t.Errorf("%s", got)
+	}
+}
+
+// What is written is the change, not the profile as whoever changes it has read it.
+func TestWhatAnotherChangedMeanwhileStays(t *testing.T) {
+	path := written(t, edits)
+	opened := profileOf(t, path, "acme")
+	theirs := opened
+	theirs.Color, theirs.MaxJobCost, theirs.AllowedDomains = "red", 3, []string{"a.example"}
+	theirs.Zones = []model.Zone{{Name: "u1", Product: model.ProductUnlocker, Password: "env:U1", Rate: model.Rate{Per1000: 2}}, {Name: "new1"}}
+	if _, err := EditProfile(t.Context(), path, opened, theirs); err != nil {
+		t.Fatal(err)
+	}
+	ours := opened
+	ours.ReadOnly, ours.Zones = true, []model.Zone{{Name: "u1", Product: model.ProductUnlocker, Password: "file:u1"}, opened.Zones[1], {Name: "new2"}}
+	got, err := EditProfile(t.Context(), path, opened, ours)
+	want := theirs
+	want.ReadOnly, want.Zones = true, []model.Zone{{Name: "u1", Product: model.ProductUnlocker, Password: "file:u1", Rate: model.Rate{Per1000: 2}}, {Name: "new1"}, {Name: "new2"}}
+	if err != nil || !same(got, want) || !same(profileOf(t, path, "acme"), want) {
+		t.Errorf("%v\n%+v\nwant\n%+v", err, profileOf(t, path, "acme"), want)
+	}
+}
+
+func TestWhatTwoChangeDifferentlyIsRefused(t *testing.T) {
+	for name, tt := range map[string]struct {
+		theirs, ours func(p *Profile)
+		want         string
+	}{
+		"a value":          {func(p *Profile) { p.Color = "red" }, func(p *Profile) { p.Color = "blue" }, "color is red now"},
+		"a list":           {func(p *Profile) { p.AllowedDomains = []string{"a.example", "b.example"} }, func(p *Profile) { p.AllowedDomains = nil }, "allowed_domains is a.example b.example now"},
+		"an emptied one":   {func(p *Profile) { p.AllowedDomains = nil }, func(p *Profile) { p.AllowedDomains = []string{"x.example"} }, "allowed_domains is empty now"},
+		"a zone's rate":    {func(p *Profile) { p.Zones[0].Rate.PerGB = 3 }, func(p *Profile) { p.Zones[0].Rate.PerGB = 4 }, "zone u1: rate_per_gb is 3 now"},
+		"a zone they drop": {func(p *Profile) { p.Zones = p.Zones[1:] }, func(p *Profile) { p.Zones[0].Password = "env:X" }, "zone u1 is not there any more"},
+		"a zone we drop":   {func(p *Profile) { p.Zones[0].Password = "env:X" }, func(p *Profile) { p.Zones = p.Zones[1:] }, "zone u1 has other settings now"},
+		"an added zone":    {func(p *Profile) { p.Zones = append(p.Zones, model.Zone{Name: "n", Password: "env:A"}) }, func(p *Profile) { p.Zones = append(p.Zones, model.Zone{Name: "n", Password: "env:B"}) }, "zone n: password is env:A now"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := written(t, edits)
+			opened, theirs, ours := profileOf(t, path, "acme"), profileOf(t, path, "acme"), profileOf(t, path, "acme")
+			tt.theirs(&theirs)
+			tt.ours(&ours)
+			if _, err := EditProfile(t.Context(), path, opened, theirs); err != nil {
+				t.Fatal(err)
+			}
+			text, _ := os.ReadFile(path)
+			_, err := EditProfile(t.Context(), path, opened, ours)
+			want := `changing profile "acme": it was changed in the config file meanwhile, and nothing was saved: ` + tt.want + ". Open it anew to change it"
+			if now, _ := os.ReadFile(path); !errors.Is(err, ErrChanged) || err.Error() != want || string(now) != string(text) {
+				t.Errorf("%v\nwant\n%s\n%s", err, want, now)
+			}
+		})
+	}
+}
+
+func TestWhatCannotBeEditedIsLeftAlone(t *testing.T) {
+	for text, want := range map[string]error{
+		"[profiles]\nacme = {base_url = \"https://a.example\"}\n":    errOtherForm,
+		"profiles.acme.base_url = \"https://a.example\"\n":           errOtherForm,
+		"[profiles.other]\nbase_url = \"https://a.example\"\n":       ErrNoSuchProfile,
+		"[profiles.acme]\nbase_url = \"\"\"https://\\\na.test\"\"\"": errOtherForm,
+	} {
+		path := written(t, text)
+		before := Profile{Name: "acme", BaseURL: "https://a.example", Verify: true}
+		if f, err := Load(path); err == nil && f.profiles["acme"].Name != "" {
+			before = profileOf(t, path, "acme")
+		}
+		_, err := EditProfile(t.Context(), path, before, Profile{Name: "acme", BaseURL: "https://c.example", Verify: true})
+		if got, _ := os.ReadFile(path); !errors.Is(err, want) || string(got) != text {
+			t.Errorf("%s\n%v\n%s", text, err, got)
+		}
+	}
+	path := written(t, edits)
+	if _, err := EditProfile(t.Context(), path, profileOf(t, path, "acme"), Profile{Name: "acme"}); !errors.Is(err, ErrProfile) {
+		t.Errorf("a profile without an address: %v", err)
+	}
+}
+
+func TestAProfileIsRemovedWithWhatIsItsOwn(t *testing.T) {
+	path := written(t, edits)
+	if err := RemoveProfile(t.Context(), path, "acme"); err != nil {
+		t.Fatal(err)
+	}
+	want := "# of the operator\ndefault_profile = \"other\" # in use\n\n# the real one\n\n# the other one\n" + edits[strings.Index(edits, "[profiles.other]"):]
+	got, _ := os.ReadFile(path)
+	if string(got) != strings.Replace(want, "# the real one\n\n", "# the real one\n", 1) && string(got) != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	if err := AddProfile(t.Context(), path, Profile{Name: "third", BaseURL: "https://d.example"}); err != nil { // it stays the default
+		t.Fatal(err)
+	}
+	if f, err := Load(path); err != nil || f.Default() != "other" {
+		t.Errorf("the default is %q, %v", f.Default(), err)
+	}
+	if err := RemoveProfile(t.Context(), path, "acme"); !errors.Is(err, ErrNoSuchProfile) {
+		t.Errorf("a second time: %v", err)
+	}
+}
+
+func TestOfSeveralProfilesNoneBecomesTheDefaultByItself(t *testing.T) {
+	path := written(t, edits+"\n[profiles.third]\nbase_url = \"https://d.example\"\n")
+	if err := RemoveProfile(t.Context(), path, "acme"); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := Load(path); err != nil || f.Default() != LocalName {
+		t.Errorf("the default is %q, %v", f.Default(), err)
+	}
+}
+
+func TestAllowedDomains(t *testing.T) {
+	p, err := Profile{Name: "acme", BaseURL: "https://a.example", AllowedDomains: []string{"Shop.example", "*.shop.example", "bücher.example", "10.0.0.1"}}.checked()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for address, allowed := range map[string]bool{
+		"https://shop.example/a": true, "http://SHOP.example.:8080": true, "https://a.b.shop.example": true, "https://xn--bcher-kva.example/": true,
+		"https://bücher.example": true, "http://10.0.0.1/": true, "https://evilshop.example": false, "https://shop.example.evil.test": false,
+		"https://shop.example@evil.test/": false, "https://other.example": false, "": false, "::": false, "https://10.0.0.2": false,
+	} {
+		err := p.RefuseTarget(address)
+		if (err == nil) != allowed || err != nil && !errors.Is(err, ErrDomain) {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	want := "other.example is outside the allowed domains of profile acme (shop.example, *.shop.example, xn--bcher-kva.example, 10.0.0.1): add it to allowed_domains in config.toml, or use another profile"
+	if err := p.RefuseTarget("https://other.example"); err == nil || err.Error() != want {
+		t.Errorf("%v", err)
+	}
+	if err := (Profile{Name: "acme"}).RefuseTarget("https://anything.example"); err != nil {
+		t.Errorf("a profile without allowed domains: %v", err)
+	}
+	for _, pattern := range []string{"", "*", "*.", "a.*.example", "https://a.example", "a.example:80", "a example", ".example", "a..example"} {
+		if err := (Profile{Name: "acme", BaseURL: "https://a.example", AllowedDomains: []string{pattern}}).Validate(); !errors.Is(err, ErrProfile) {
+			t.Errorf("%q: %v", pattern, err)
+		}
+	}
+}
+
+func FuzzEditProfile(f *testing.F) {
+	f.Add(edits, "https://c.example", "shop.example", true)
+	f.Add("[profiles.acme]\nbase_url='https://a.example' # '", "https://c.example", "*.a.example", false)
+	f.Add("[profiles]\n[profiles.acme] # [x\nbase_url=\"https://a.example\"\ncolor=\"red\"#\"", "https://c.example", "a.example", false)
+	f.Fuzz(func(t *testing.T, text, base, allowed string, readOnly bool) {
+		file, err := parse("config.toml", []byte(text))
+		if err != nil {
+			return
+		}
+		before, ok := file.profiles["acme"]
+		if !ok {
+			return
+		}
+		p := before
+		p.BaseURL, p.AllowedDomains, p.ReadOnly = base, []string{allowed}, readOnly
+		if p, err = p.checked(); err != nil {
+			return
+		}
+		got, err := edited("config.toml", []byte(text), before, p)
+		if err != nil {
+			return
+		}
+		after, err := parse("config.toml", got)
+		if err != nil || !same(after.profiles["acme"], p) || len(after.profiles) != len(file.profiles) {
+			t.Errorf("%v\n%s\nbecame\n%s", err, text, got)
+		}
+	})
+}

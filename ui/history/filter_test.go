@@ -1,0 +1,71 @@
+package history
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"zonedeck/model"
+)
+
+func noon() time.Time { return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC) }
+
+func TestFilterTermsAreRead(t *testing.T) {
+	for in, want := range map[string]model.ActivityFilter{
+		"":                                {},
+		"shop  captcha":                   {Words: []string{"shop", "captcha"}},
+		"class:captcha zone:z key:k":      {Class: model.ClassCaptcha, Zone: "z", Key: "k"},
+		"by:rotation":                     {Source: model.SourceRotation},
+		"by:agent kind:agent":             {Source: model.SourceAgent, Kind: model.ActivityAgent},
+		"profile:acme":                    {Profile: "acme"},
+		"class:access":                    {Class: model.ClassAccessRestricted},
+		"class:too-fast kind:fetch":       {Class: model.ClassTooFast, Kind: model.ActivityFetch},
+		"since:2h":                        {Since: noon().Add(-2 * time.Hour)},
+		"since:3d shop":                   {Since: noon().Add(-72 * time.Hour), Words: []string{"shop"}},
+		"since:1w":                        {Since: noon().Add(-168 * time.Hour)},
+		"since:2026-11-20":                {Since: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)},
+		"http://lab.test/ok https://x:80": {Words: []string{"http://lab.test/ok", "https://x:80"}},
+	} {
+		got, err := ParseFilter(in, noon())
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q gives %+v, %v; want %+v", in, got, err, want)
+		}
+	}
+}
+
+func TestAMistakeInAFilterIsReported(t *testing.T) {
+	for in, want := range map[string]string{
+		"by:me":      "is not one of agent, rotation",
+		"class:":     "as in class:captcha",
+		"class:blah": "is not one of ok, access_restricted",
+		"kind:mail":  "is not one of fetch, twin, probe, job, key",
+		"since:soon": "write 2h, 3d, 1w",
+		"since:-2h":  "write 2h",
+		"since:0d":   "write 2h",
+		"since:w":    "write 2h",
+		"since:+2d":  "write 2h",
+		// More weeks than a duration can hold must not wrap round into the future.
+		"since:20000w":                "write 2h",
+		"since:99999999999999999999d": "write 2h",
+		"status:200":                  "unknown term",
+		"class:t":                     "is not one of", // too_fast and timeout both begin so
+	} {
+		if _, err := ParseFilter(in, noon()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q gives %v, want it to say %q", in, err, want)
+		}
+	}
+}
+
+// FuzzParseFilter: any typed text gives a filter or an error.
+func FuzzParseFilter(f *testing.F) {
+	for _, s := range []string{"class:captcha zone:x since:2h", "since:1w", "a:b:c", "http://x", ":", "since:999999w", "since:20000w"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		got, err := ParseFilter(s, noon())
+		if err == nil && got.Since.After(noon()) && !strings.Contains(s, "-") {
+			t.Errorf("%q looks into the future: %v", s, got.Since)
+		}
+	})
+}

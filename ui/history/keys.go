@@ -1,0 +1,102 @@
+package history
+
+import (
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
+)
+
+// Intents of the tab's keys.
+type (
+	openRow     struct{}
+	openFilter  struct{}
+	applyFilter struct{}
+	closeFilter struct{}
+	clearFilter struct{}
+	refresh     struct{}
+	lastRow     struct{}
+	copyMenu    struct{}
+	toggleSeen  struct{}
+	openSeen    struct{}
+	copySeen    struct{}
+)
+
+// Bindings are the tab's keys.
+func (m *Model) Bindings() []kit.Binding {
+	if m.filter.open {
+		return []kit.Binding{
+			{Keys: []string{"enter"}, Label: "apply", Help: "Show only what matches.", Group: "Filter", Intent: applyFilter{}, WhileTyping: true},
+			{Keys: []string{"esc"}, Label: "close", Help: "Close the field and leave the filter as it was.", Group: "Filter", Intent: closeFilter{}, WhileTyping: true},
+		}
+	}
+	if m.seen.shown {
+		return m.seenBindings()
+	}
+	row, on := m.current()
+	open := kit.Binding{Keys: []string{"enter"}, Label: "open", Help: "Open the fetch or the comparison in the Sandbox, the job in Jobs, the key in Keys. Nothing is sent.", Group: "Activity", Intent: openRow{}}
+	cpy := kit.Binding{Keys: []string{"y"}, Label: "copy", Help: "Copy the line, its address or its identifier.", Group: "Activity", Intent: copyMenu{}}
+	if !on {
+		open.Disabled, cpy.Disabled = "no entry is selected", "no entry is selected"
+	} else if why := cannotOpen(row); why != "" {
+		open.Disabled = why
+	}
+	clr := kit.Binding{Keys: []string{"esc"}, Label: "clear filter", Help: "Show everything again.", Group: "Filter", Intent: clearFilter{}}
+	if m.filter.text == "" {
+		clr.Disabled, clr.Hidden = "no filter is set", true
+	}
+	out := []kit.Binding{
+		open,
+		{Keys: []string{"/"}, Label: "filter", Help: "Filter by the beginnings of words, and class:, zone:, key:, kind:, profile:, by:agent, by:rotation, since:2h.", Group: "Filter", Intent: openFilter{}},
+		{Keys: []string{"w"}, Label: "what the emulator saw", Help: "Show every request as the local emulator saw it: headers, body, answer, fault.", Group: "Activity", Intent: toggleSeen{}, Disabled: m.whyNotSeen()},
+		clr, cpy,
+		{Keys: []string{"E"}, Label: "HAR", Help: "Write the fetches that the filter lets pass as a HAR file, credentials redacted.", Group: "Activity", Intent: writeHAR{}, Hidden: true},
+		{Keys: []string{"ctrl+r"}, Label: "refresh", Help: "Read the newest entries again.", Group: "Activity", Intent: refresh{}},
+		{Keys: []string{"end", "G"}, Label: "oldest", Help: "Go to the oldest entry.", Group: "Move", Intent: lastRow{}, Hidden: true},
+	}
+	for _, b := range widget.MotionBindings() {
+		if !b.Matches("G") {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// seenBindings are the keys for the emulator's journal.
+func (m *Model) seenBindings() []kit.Binding {
+	const group = "What the emulator saw"
+	none := ""
+	if m.seen.table.Len() == 0 {
+		none = "no request is selected"
+	}
+	return append([]kit.Binding{
+		{Keys: []string{"enter"}, Label: "open", Help: "Show the whole request: its headers and the beginning of its body.", Group: group, Intent: openSeen{}, Disabled: none},
+		{Keys: []string{"w", "esc"}, Label: "timeline", Help: "Go back to the timeline.", Group: group, Intent: toggleSeen{}},
+		{Keys: []string{"y"}, Label: "copy", Help: "Copy the address, headers or body.", Group: group, Intent: copySeen{}, Disabled: none},
+	}, widget.MotionBindings()...)
+}
+
+// cannotOpen returns the reason why an entry cannot be opened, or "".
+func cannotOpen(a model.Activity) string {
+	switch a.Kind {
+	case model.ActivityFetch, model.ActivityTwin, model.ActivityJob, model.ActivityKey:
+		if a.Ref == "" {
+			return "the journal kept only this line"
+		}
+		return ""
+	case model.ActivityProbe:
+		if a.Zone == "" {
+			return "the journal kept only this line"
+		}
+		return ""
+	default:
+		return "an entry of this kind cannot be opened"
+	}
+}
+
+// current returns the selected entry.
+func (m *Model) current() (model.Activity, bool) {
+	if m.table.Len() == 0 {
+		return model.Activity{}, false
+	}
+	return m.win.at(m.table.Cursor())
+}

@@ -1,0 +1,128 @@
+package history
+
+import (
+	"context"
+	"time"
+
+	"charm.land/bubbles/v2/textinput"
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
+)
+
+// Journal is the source of the timeline. Entries come newest first.
+type Journal interface {
+	Activity(ctx context.Context, f model.ActivityFilter) ([]model.Activity, error)
+	// Unindexed is how many lines a search has to read one by one, because their index is
+	// still being made.
+	Unindexed(ctx context.Context) (int64, error)
+}
+
+// Deps are the parts the tab works with.
+type Deps struct {
+	Ctx     context.Context
+	Now     func() time.Time
+	Theme   *kit.Theme
+	Journal Journal
+	// Requests is the local emulator's journal; nil with a real account.
+	Requests Requests
+	// HAR writes the newest fetches that a filter lets pass to a file, and names it; it is
+	// called in commands. n is how many there were: without one there is no file.
+	HAR func(ctx context.Context, f model.ActivityFilter) (file string, n int, err error)
+}
+
+// Model is the tab. See kit.View.
+type Model struct {
+	deps   Deps
+	win    window
+	table  widget.Table
+	load   kit.Slot
+	walk   kit.Slot
+	har    kit.Slot
+	filter filter
+	strip  strip
+	// loaded is set once the first page has arrived; problem says why it has not.
+	loaded  bool
+	problem string
+	// unindexed is Journal.Unindexed as of the page that arrived last.
+	unindexed int64
+	width     int // of the tab
+	drawn     kit.Regions
+	session   kit.Session
+	seen      seen
+	news      news
+	focused   bool // the tab is the active one
+}
+
+// filter narrows the timeline; input is the field it is typed into.
+type filter struct {
+	text    string // applied
+	parsed  model.ActivityFilter
+	input   textinput.Model
+	open    bool
+	problem string
+}
+
+// strip is the line of rates, recomputed when the window changes.
+type strip struct {
+	counts map[model.Class]int
+	total  int
+	spend  model.Spend // of the fetches
+}
+
+// New makes the tab. Nothing is read before Init.
+func New(d Deps) *Model {
+	m := &Model{deps: d, seen: newSeen()}
+	m.table.Columns = []widget.Column{
+		{Title: "TIME", Width: 8},
+		{Title: "PROFILE", Width: 8, Priority: 2},
+		{Title: "KIND", Width: 5, Priority: 6},
+		{Title: "CLASS", Width: 19},
+		{Title: "ZONE / KEY", Width: 16, Priority: 1},
+		{Title: "VIA", Width: 6, Priority: 7},
+		{Title: "KEY", Width: 12, Priority: 8},
+		{Title: "STATUS", Width: 6, Right: true, Priority: 4},
+		{Title: "TOOK", Width: 8, Right: true, Priority: 3},
+		{Title: "COST", Width: 8, Right: true, Priority: 5},
+		{Title: "WHAT", Width: 26, Flex: true},
+	}
+	m.table.Empty = emptyJournal
+	return m
+}
+
+// Title is the tab's name.
+func (m *Model) Title() string { return "Activity" }
+
+// Init loads the first page.
+func (m *Model) Init() tea.Cmd { return m.reload() }
+
+// Focus reloads the newest page when the cursor is at the top. Further down the
+// rows stay where they are.
+func (m *Model) Focus() tea.Cmd {
+	m.focused = true
+	if m.seen.shown {
+		return m.watch()
+	}
+	if m.loaded && m.table.Cursor() > 0 {
+		return m.peek()
+	}
+	return m.reload()
+}
+
+// Blur stops following the emulator while the tab is hidden.
+func (m *Model) Blur() {
+	m.focused = false
+	m.seen.tail.Drop()
+}
+
+// emptyJournal is shown while the journal has no entries.
+const emptyJournal = "Nothing has happened yet. A fetch, a proxy test, a job or a key event will be listed here."
+
+// CapturingText reports whether the filter is being edited.
+func (m *Model) CapturingText() bool { return m.filter.open }
+
+// Running is 1 during the walk to the oldest entry, which may take long enough
+// to be worth showing in the status line.
+func (m *Model) Running() int { return kit.Running(&m.walk) }

@@ -1,0 +1,104 @@
+package history
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+)
+
+// peekEvery is how often the journal is asked for new entries while the cursor is not at
+// the top: the rows stay where they are, and the title says how many there are.
+const peekEvery = 5 * time.Second
+
+// news are the entries that came after the newest one that is listed.
+type news struct {
+	slot kit.Slot
+	at   time.Time // of the last look
+	n    int
+	more bool // there are more than a page
+}
+
+// peeked is how many entries are newer than the newest listed one.
+type peeked struct {
+	n    int
+	more bool
+	err  error
+}
+
+// headSize is how many of the newest entries are compared with those that are listed.
+const headSize = 20
+
+// headRead is the beginning of the timeline.
+type headRead struct {
+	rows []model.Activity
+	err  error
+}
+
+// watchHead reads the newest entries while the cursor is on the newest: another process may
+// have written some, or have ended one that was under way.
+func (m *Model) watchHead() tea.Cmd {
+	if !m.focused || !m.loaded || m.table.Cursor() > 0 || m.seen.shown || m.filter.open || m.load.Running() || m.walk.Running() || m.news.slot.Running() {
+		return nil
+	}
+	filter, journal := m.filter.parsed, m.deps.Journal
+	filter.Limit = headSize
+	return kit.Do(kit.Activity, &m.news.slot, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+		rows, err := journal.Activity(ctx, filter)
+		return headRead{rows: rows, err: err}
+	})
+}
+
+// headRead reads the newest page again when the entries at its head are others.
+func (m *Model) headRead(msg headRead) tea.Cmd {
+	if msg.err != nil || m.table.Cursor() > 0 || m.load.Running() { // a journal that cannot be read is told by what reads it next
+		return nil
+	}
+	listed := m.win.pages[0]
+	if slices.Equal(msg.rows, listed[:min(len(listed), headSize)]) {
+		return nil
+	}
+	return m.loadPage(0, 0, true)
+}
+
+// peek counts the new entries, unless it has done so lately.
+func (m *Model) peek() tea.Cmd {
+	now := m.deps.Now()
+	if !m.loaded || m.table.Cursor() == 0 || m.news.slot.Running() || len(m.win.starts) == 0 || now.Sub(m.news.at).Abs() < peekEvery {
+		return nil
+	}
+	m.news.at = now
+	filter, journal, newest := m.filter.parsed, m.deps.Journal, m.win.starts[0]
+	filter.Limit = pageSize
+	return kit.Do(kit.Activity, &m.news.slot, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+		rows, err := journal.Activity(ctx, filter)
+		n := 0
+		for n < len(rows) && rows[n].ID >= newest {
+			n++
+		}
+		return peeked{n: n, more: n == pageSize, err: err}
+	})
+}
+
+func (m *Model) peeked(msg peeked) {
+	if msg.err == nil { // a journal that cannot be read is told by what reads it next
+		m.news.n, m.news.more = msg.n, msg.more
+	}
+}
+
+// words say how many entries are new, as part of a title; "" for none.
+func (n *news) words() string {
+	switch {
+	case n.more:
+		return fmt.Sprintf("  %d new or more, ctrl+r lists them", n.n)
+	case n.n > 0:
+		return fmt.Sprintf("  %d new, ctrl+r lists them", n.n)
+	default:
+		return ""
+	}
+}

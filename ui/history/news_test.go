@@ -1,0 +1,75 @@
+package history_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"zonedeck/model"
+)
+
+func TestNewEntriesAreCountedWhileTheCursorIsBelowTheTop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := &fakeJournal{all: entries(300)}
+		s := open(t, j, 120, 40)
+		s.Press("j")
+		s.Expect("2 of 200 or more")
+		j.mu.Lock()
+		j.all = append([]model.Activity{{ID: 9002, At: time.Now(), Kind: model.ActivityFetch, URL: "http://new.test/"}, {ID: 9001, At: time.Now()}}, j.all...)
+		j.mu.Unlock()
+		s.ExpectNot("new,")
+		s.After(6 * time.Second)
+		s.Expect("2 of 200 or more  2 new, ctrl+r lists them")
+		before := j.calls()
+		s.After(2 * time.Second)
+		if n := j.calls(); n != before {
+			t.Errorf("the journal was asked %d times within two seconds", n-before)
+		}
+		s.Press("ctrl+r")
+		s.Expect("1 of 200 or more", "http://new.test/")
+		s.ExpectNot("new,")
+		before = j.calls()
+		s.After(12 * time.Second)
+		if n := j.calls() - before; n > 13 {
+			t.Errorf("twelve seconds at the top asked the journal %d times", n)
+		}
+		if last := j.asked[len(j.asked)-1]; last.Limit > 50 {
+			t.Errorf("to see whether there is news, %d entries are read", last.Limit)
+		}
+	})
+}
+
+func TestWhatAnotherProcessDoesIsShownWhileItHappens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := &fakeJournal{all: entries(300)}
+		s := open(t, j, 120, 40)
+		s.Press("pgdown", "pgdown", "pgdown", "pgdown", "pgdown", "pgdown", "pgdown", "g")
+		s.Expect("1 of 300")
+		change := func(with func(all []model.Activity) []model.Activity) {
+			j.mu.Lock()
+			defer j.mu.Unlock()
+			j.all = with(j.all)
+		}
+		call := model.Activity{ID: 9001, At: time.Now(), Kind: model.ActivityAgent, Source: model.SourceAgent, URL: "http://shop.test/", Text: "fetch: under way"}
+		change(func(all []model.Activity) []model.Activity { return append([]model.Activity{call}, all...) })
+		s.After(2 * time.Second)
+		s.Expect("1 of 200 or more", "http://shop.test/  fetch: under way", "by an agent")
+		fetch := model.Activity{ID: 9002, At: time.Now(), Kind: model.ActivityFetch, Source: model.SourceAgent, Class: model.ClassOK, URL: "http://shop.test/"}
+		change(func(all []model.Activity) []model.Activity {
+			call.Text = "fetch: ok"
+			proof := model.Activity{ID: 9003, At: time.Now(), Kind: model.ActivityFetch, Source: model.SourceRotation, Cause: model.CauseWanted, Status: 401, URL: "http://lab.test/whoami", Text: "Proof for a step."}
+			return append([]model.Activity{proof, fetch, call}, all[1:]...)
+		})
+		s.After(2 * time.Second)
+		s.Expect("[agent] http://shop.test/", "fetch: ok ", "[rotation] http://lab.test/whoami  Proof for a step.", "by a rotation", "✓ refused as wanted", "fetch · refused as wanted · 401 · by a rotation")
+		s.ExpectNot("under way", "wanted · refused as wanted")
+		s.Press("pgdown", "pgdown", "pgdown", "pgdown", "pgdown", "pgdown", "pgdown")
+		s.Expect("/page/105") // no entry is lost between the pages
+		s.Press("/")
+		s.Type("by:agent")
+		s.Press("enter")
+		if last := j.asked[len(j.asked)-1]; last.Source != model.SourceAgent {
+			t.Errorf("by:agent asks for %+v", last)
+		}
+	})
+}

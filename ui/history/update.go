@@ -1,0 +1,196 @@
+package history
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
+)
+
+// Update handles one message; see kit.View.
+func (m *Model) Update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case kit.Resized:
+		m.width = msg.W
+		m.filter.input.SetWidth(max(m.width-8, 10))
+		return nil
+	case kit.SessionChanged:
+		return m.sessionChanged(msg.Session)
+	case kit.Tick:
+		return tea.Batch(m.retry(), m.peek(), m.watchHead())
+	case seenPage, seenNext, seenEnded:
+		m.updateSeen(msg)
+		return nil
+	case toggleSeen:
+		return m.toggleSeen()
+	case openSeen:
+		return m.openSeen()
+	case copySeen:
+		return m.copySeen()
+	case pageLoaded:
+		return m.pageLoaded(msg)
+	case peeked:
+		m.peeked(msg)
+		return nil
+	case headRead:
+		return m.headRead(msg)
+	case tailFound:
+		return m.tailFound(msg)
+	case refresh:
+		m.table.SetCursor(0)
+		return m.reload()
+	case openRow:
+		return m.open()
+	case lastRow:
+		return m.last()
+	case copyMenu:
+		return m.copyMenu()
+	case writeHAR:
+		return m.writeHAR()
+	case harWritten:
+		return m.harWritten(msg)
+	case openFilter, applyFilter, closeFilter, clearFilter:
+		return m.updateFilter(msg)
+	case tea.KeyPressMsg, tea.PasteMsg:
+		if m.filter.open {
+			m.filter.problem = ""
+			return widget.UpdateInput(&m.filter.input, msg)
+		}
+	}
+	table := &m.table
+	if m.seen.shown {
+		table = &m.seen.table
+	}
+	switch click, ok := msg.(tea.MouseClickMsg); {
+	case ok:
+		if hit, drawn := m.drawn.At(click.X, click.Y); !drawn || !table.Click(hit.Line) {
+			return nil
+		}
+	case !table.Update(msg):
+		return nil
+	}
+	if m.seen.shown {
+		return nil
+	}
+	return m.more()
+}
+
+func (m *Model) pageLoaded(msg pageLoaded) tea.Cmd {
+	if msg.err != nil {
+		if canceled(msg.err) {
+			return nil
+		}
+		m.problem = "The journal could not be read: " + msg.err.Error()
+		if !m.loaded {
+			return nil // the page itself says so
+		}
+		return kit.Fail(m.problem)
+	}
+	m.loaded, m.problem, m.unindexed = true, "", msg.unindexed
+	if msg.anew {
+		m.win = window{}
+	}
+	m.win.put(msg.page, msg.rows)
+	if msg.page == 0 {
+		m.news.at = m.deps.Now()
+	}
+	m.changed()
+	if msg.anew && m.walk.Running() { // it began in the window before
+		return m.toEnd()
+	}
+	return m.more()
+}
+
+func (m *Model) tailFound(msg tailFound) tea.Cmd {
+	if msg.err != nil {
+		if canceled(msg.err) {
+			return nil
+		}
+		return kit.Fail("The oldest entries could not be read: " + msg.err.Error())
+	}
+	m.win.tail(msg.starts, msg.rows)
+	m.changed()
+	m.table.SetCursor(m.win.n - 1)
+	return m.more()
+}
+
+// changed updates the table and the strip from the window.
+func (m *Model) changed() {
+	m.table.SetRows(m.win.n, m.row)
+	m.strip.counts, m.strip.total = m.win.rates()
+	m.strip.spend = m.win.spend()
+}
+
+func (m *Model) last() tea.Cmd {
+	if !m.loaded || m.win.n == 0 {
+		return nil
+	}
+	if m.win.end {
+		m.table.SetCursor(m.win.n - 1)
+		return m.more()
+	}
+	return m.toEnd()
+}
+
+func (m *Model) open() tea.Cmd {
+	a, ok := m.current()
+	if !ok {
+		return nil
+	}
+	return kit.OpenEntry(a)
+}
+
+func (m *Model) copyMenu() tea.Cmd {
+	a, ok := m.current()
+	if !ok {
+		return nil
+	}
+	items := []widget.MenuItem{widget.CopyItem("l", "line", m.lineText(a))}
+	if a.URL != "" {
+		items = append(items, widget.CopyItem("u", "URL", a.URL))
+	}
+	if a.Ref != "" {
+		items = append(items, widget.CopyItem("i", "identifier", a.Ref))
+	}
+	return widget.OpenMenu(m.deps.Theme, "Copy", kit.Activity, items)
+}
+
+func (m *Model) updateFilter(msg tea.Msg) tea.Cmd {
+	switch msg.(type) {
+	case openFilter:
+		m.filter.open, m.filter.problem = true, ""
+		m.filter.input = widget.NewInput(m.deps.Theme) // the theme may have changed
+		m.filter.input.Prompt = "/ "
+		m.filter.input.Placeholder = "words class:captcha zone:x key:k kind:fetch since:2h"
+		m.filter.input.SetWidth(max(m.width-8, 10))
+		m.filter.input.SetValue(m.filter.text)
+		m.filter.input.CursorEnd()
+		return m.filter.input.Focus()
+	case closeFilter:
+		m.filter.open, m.filter.problem = false, ""
+		m.filter.input.Blur()
+		return nil
+	case clearFilter:
+		return m.setFilter("")
+	default:
+		return m.setFilter(m.filter.input.Value())
+	}
+}
+
+// setFilter applies a filter. An invalid one keeps the field open and says why.
+func (m *Model) setFilter(text string) tea.Cmd {
+	parsed, err := ParseFilter(text, m.deps.Now())
+	if err != nil {
+		m.filter.problem = err.Error()
+		return nil
+	}
+	m.filter.text, m.filter.parsed, m.filter.problem = text, parsed, ""
+	m.filter.open = false
+	m.filter.input.Blur()
+	m.table.Empty = "Nothing matches this filter. esc clears it."
+	if text == "" {
+		m.table.Empty = emptyJournal
+	}
+	m.table.SetCursor(0)
+	return m.reload()
+}

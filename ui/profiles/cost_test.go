@@ -1,0 +1,44 @@
+package profiles_test
+
+import (
+	"strings"
+	"testing"
+
+	"zonedeck/ui/uitest"
+)
+
+func TestTheCapOnTheCostOfAJobIsAField(t *testing.T) {
+	r := newRig(t, before+"max_job_cost = 12.5\n")
+	to := func(s *uitest.Screen) {
+		for range 25 {
+			if strings.Contains(s.Screen(), "›Job cap, $") {
+				return
+			}
+			s.Press("tab")
+		}
+		t.Fatal("the form has no such field")
+	}
+	flow(t, r, 120, 40, "edit account old", func(s *uitest.Screen) {
+		to(s)
+		s.Expect("12.5")
+		s.Press("ctrl+u")
+		s.Type("-1")
+		s.Press("ctrl+s")
+		s.Expect("give dollars, more than 0")
+		s.Press("ctrl+u")
+		s.Type("0.25")
+		s.Press("ctrl+s")
+		s.Expect("profile old is saved")
+	})
+	if p, err := r.load().Profile("old"); err != nil || p.MaxJobCost != 0.25 {
+		t.Errorf("%v, %v", p.MaxJobCost, err)
+	}
+	flow(t, r, 120, 40, "edit account old", func(s *uitest.Screen) {
+		to(s)
+		s.Press("ctrl+u", "ctrl+s")
+		s.Expect("profile old is saved")
+	})
+	if p, err := r.load().Profile("old"); err != nil || p.MaxJobCost != 0 {
+		t.Errorf("%v, %v", p.MaxJobCost, err)
+	}
+}

@@ -1,0 +1,488 @@
+package profiles
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	accounts "zonedeck/service/account"
+	"zonedeck/service/config"
+	"zonedeck/service/dialect"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
+)
+
+// form is the overlay that adds an account, or changes one.
+type form struct {
+	*widget.FormDialog
+	deps   Deps
+	edits  *config.Profile // nil for a new account
+	value  keystore.Secret // the key as typed; it is stored when the account is saved
+	chosen bool            // the operator chose the store
+	first  string          // what the first account becomes; empty for a further one
+	sure   string          // the key of another account, and the address, that the operator was shown
+	answer
+	asking asking
+	admin  adminKey
+	tested string // the proxy that the verdict beside it is about; empty without one
+	// passwords are those of zones that are stored when the account is saved.
+	passwords map[model.ZoneName]password
+}
+
+// Messages of the form.
+type (
+	probed []Store
+	ask    struct{}
+	unask  struct{} // stop asking
+	each   struct{} // show the verdict on each zone
+	read   struct {
+		asked int    // which time it was asked
+		of    string // the form's credential when it was asked
+		found accounts.Found
+		err   error
+	}
+)
+
+func newForm(d Deps, edits *config.Profile) *form {
+	f := &form{deps: d, edits: edits, passwords: map[model.ZoneName]password{}}
+	if len(d.Configured()) == 0 {
+		f.first = " The first account becomes the default: zonedeck starts with it from then on."
+	}
+	title := "Add account"
+	if edits != nil {
+		title = "Edit account " + edits.Name
+	}
+	f.FormDialog = widget.NewFormDialog(d.Theme, title, widget.NewForm(d.Theme, fields(f)...))
+	f.Submit = "save and use"
+	if edits != nil {
+		f.Submit = "save"
+	}
+	f.Width = 84
+	f.OnSubmit, f.OnChange, f.Settled, f.Handle, f.Extra = f.save, f.follow, f.settled, f.handle, f.extra
+	f.Filled = func() bool { return !f.value.Empty() } // the key leaves its field as soon as it is typed
+	if edits != nil {
+		f.chosen = true
+		if known, ok := f.known(edits.Key); ok && known.Secret != "" {
+			f.Form.SetValue(fieldStore, keystore.Ref(known.Secret).Scheme())
+			f.Form.SetValue(fieldLevel, string(known.Level))
+			f.Form.SetPlaceholder(fieldValue, "it is stored: "+kit.RefLabel(known.Secret)+"; type to replace it")
+		}
+	}
+	f.follow(f.Form)
+	return f
+}
+
+// head says what to do in the form: only an account that the dialect lists is asked for the rest.
+func (f *form) head(lists bool) string {
+	switch {
+	case f.edits != nil:
+		words := "Only the lines that differ are written."
+		if lists {
+			words += " ctrl+r asks the account again."
+		}
+		if f.edits.ReadOnly {
+			words = "This profile is read-only: nothing is saved unless you switch Read-only off here. " + words
+		}
+		return words
+	case !lists:
+		return "Type the address and the key, and fill in the rest by hand: the contract shows no call that lists an account. Nothing is written before you save." + f.first
+	default:
+		return "Type the address and the key, then ctrl+r: the rest is asked for. Nothing is written before you save." + f.first
+	}
+}
+
+// open shows a form, and has the stores probed meanwhile.
+func open(d Deps, edits *config.Profile) tea.Cmd {
+	f := newForm(d, edits)
+	return tea.Sequence(kit.OpenOverlay(f.FormDialog), func() tea.Msg {
+		return kit.ForOverlay{Overlay: f.FormDialog, Msg: probed(d.Stores(d.Ctx))}
+	})
+}
+
+// extra are the keys that ask the account, and stop asking.
+func (f *form) extra() []kit.Binding {
+	d, _ := dialect.Find(f.text(fieldDialect))
+	b := kit.Binding{
+		Keys: []string{"ctrl+r"}, Label: "ask the account", Group: "Form", Intent: ask{}, WhileTyping: true, Hidden: !d.ListsAccount(),
+		Help: "Ask the account what it has, by the key, and check each value. Nothing is written.",
+	}
+	if err := accounts.Refusal(f.draftProfile()); err != nil {
+		b.Disabled = err.Error()
+	}
+	switch {
+	case f.asking.stop != nil:
+		b = kit.Binding{
+			Keys: []string{"esc"}, Label: "stop asking", Group: "Form", Intent: unask{}, WhileTyping: true,
+			Help: "Stop asking the account. What was typed stays, and can be saved.",
+		}
+	case f.Busy:
+		b.Disabled = "the account is being saved"
+	}
+	zones := kit.Binding{
+		Keys: []string{"ctrl+l"}, Label: "each zone", Group: "Form", Intent: each{}, WhileTyping: true, Hidden: true,
+		Help: "Show what the account says of each zone.",
+	}
+	if f.found.Listing == (accounts.Verdict{}) {
+		zones.Disabled = "the account has not listed its zones yet"
+	}
+	return []kit.Binding{b, zones}
+}
+
+// handle takes the form's own messages.
+func (f *form) handle(msg tea.Msg) (tea.Cmd, bool) {
+	switch msg := msg.(type) {
+	case probed:
+		f.tellStores(msg)
+	case ask:
+		return f.ask(), true
+	case unask:
+		f.unask()
+	case each:
+		return f.eachZone(), true
+	case read:
+		if msg.asked != f.asking.times { // it was stopped
+			break
+		}
+		f.asked()
+		f.Problem = ""
+		if msg.of != f.credential() {
+			f.stale = true
+			f.Form.SetNote(fieldAccount, widget.Note{Text: askAgain})
+			break
+		}
+		f.take(msg)
+	default:
+		return nil, false
+	}
+	return nil, true
+}
+
+// settled takes typed secrets out of their fields when those are left: from then on only the last
+// four of the key are on the screen, and the references of passwords.
+func (f *form) settled(values *widget.Form) {
+	f.refused()
+	f.takePasswords(values)
+	if values.Focused() == fieldValue && values.CapturingText() {
+		return
+	}
+	if typed := strings.TrimSpace(values.Value(fieldValue)); typed != "" && keystore.CheckKeyValue(keystore.NewSecret(typed)) == nil {
+		f.value = keystore.NewSecret(typed)
+		values.SetValue(fieldValue, "")
+		values.SetPlaceholder(fieldValue, f.value.String()+", stored when you save; type to replace it")
+		values.SetNote(fieldValue, widget.Note{})
+		f.outdated()
+	}
+}
+
+// plainText warns that the key would travel to this address unencrypted.
+const plainText = "! http: the key travels in clear, and anyone on the way can read it; use https unless this is a test service"
+
+// follow updates what depends on other fields.
+func (f *form) follow(values *widget.Form) {
+	d, _ := dialect.Find(values.Value(fieldDialect))
+	values.SetHidden(fieldPlain, !inClear(values.Value(fieldBaseURL)))
+	f.Intro = f.head(d.ListsAccount())
+	values.SetHelp(fieldDialect, explain(d))
+	values.SetPlaceholder(fieldBaseURL, cmp.Or(d.BaseURL(), "such as https://api.example.com"))
+	values.SetPlaceholder(fieldPrefix, d.UsernamePrefix())
+	values.SetHidden(fieldEntry, len(d.ProxyEntries()) == 0)
+	if at := entryAt(d, values.Value(fieldEntry)); at != nil {
+		values.SetValue(fieldProxy, at.Host)
+		values.SetValue(fieldPort, strconv.Itoa(at.Port))
+		values.SetValue(fieldEntry, "")
+	}
+	if f.tested != "" && f.tested != f.proxyEntry() {
+		f.tested = ""
+		values.SetNote(fieldProxy, widget.Note{Text: "not tested: ctrl+r tests it"})
+	}
+	scheme := values.Value(fieldStore)
+	f.chosen = f.chosen || values.Focused() == fieldStore
+	known, recorded := f.known(values.Value(fieldKey))
+	kept := recorded && known.Secret != ""
+	typed := scheme == keystore.SchemeKeyring || scheme == keystore.SchemeFile
+	values.SetHidden(fieldValue, !typed || kept && f.edits == nil)
+	values.SetHidden(fieldSecret, typed || kept)
+	f.askWhy()
+	if scheme == keystore.SchemeEnv {
+		values.SetPlaceholder(fieldSecret, "such as env:ACME_KEY")
+	} else {
+		values.SetPlaceholder(fieldSecret, "such as cmd:op read op://vault/item")
+	}
+	values.SetNote(fieldKey, widget.Note{})
+	if recorded {
+		note := widget.Note{Mark: widget.NoteGood, Text: "in the inventory already, " + known.Level.String() + ", " + where(known)}
+		if of := f.elsewhere(); of != "" {
+			note.Mark, note.Text = widget.NoteWarn, note.Text+"; the key of "+of
+		}
+		values.SetNote(fieldKey, note)
+	}
+	f.outdated()
+	f.judgeLevel()
+}
+
+// askWhy shows the field for a reason where an ADMIN key is chosen.
+func (f *form) askWhy() {
+	level := model.Level(f.text(fieldLevel))
+	if known, recorded := f.known(f.text(fieldKey)); recorded {
+		level = known.Level
+	}
+	chosen := f.edits == nil || f.edits.Key != f.text(fieldKey)
+	f.Form.SetHidden(fieldReason, (level != model.LevelAdmin || !chosen) && (f.admin.of == "" || f.admin.of != f.credential()))
+}
+
+// adminKey is the credential that saving refused as that of an ADMIN key, whatever its level is called.
+type adminKey struct {
+	of      string
+	refused atomic.Pointer[string] // by the save under way
+}
+
+// refused asks for the reason that a refused save wants.
+func (f *form) refused() {
+	of := f.admin.refused.Swap(nil)
+	if of == nil {
+		return
+	}
+	f.admin.of = *of
+	f.askWhy()
+	f.Form.FocusOn(fieldReason, true)
+}
+
+// explain says what a dialect changes.
+func explain(d dialect.Dialect) string {
+	if d.ListsAccount() {
+		return d.Name() + " adds to the contract what a service of this kind documents in public: it lists the account, its zones and their passwords, and shows jobs and their results."
+	}
+	return d.Name() + " sends and reads what the contract shows and nothing more: zones, account id and proxy are filled in by hand."
+}
+
+// known is the inventory's key of that name.
+func (f *form) known(name string) (model.Key, bool) {
+	if f.deps.Keys == nil {
+		return model.Key{}, false
+	}
+	keys := f.deps.Keys()
+	if i := slices.IndexFunc(keys, func(k model.Key) bool { return k.Name == strings.TrimSpace(name) }); i >= 0 {
+		return keys[i], true
+	}
+	return model.Key{}, false
+}
+
+// elsewhere says whose key the form names, where another service than its own would get the value.
+func (f *form) elsewhere() string {
+	p := f.draftProfile()
+	if _, recorded := f.known(p.Key); !recorded || f.edits != nil && f.edits.Key == p.Key {
+		return ""
+	}
+	said := ""
+	for _, of := range f.deps.Configured() {
+		switch {
+		case of.Key != p.Key:
+		case of.BaseURL == p.BaseURL:
+			return ""
+		default:
+			said = fmt.Sprintf("profile %s (%s)", of.Name, of.BaseURL)
+		}
+	}
+	return said
+}
+
+// doubt asks once, with key and address, before a key of another account is sent or saved; again is
+// the key press that says yes.
+func (f *form) doubt(again string) bool {
+	of, p := f.elsewhere(), f.draftProfile()
+	if of == "" || !f.value.Empty() || f.sure == p.Key+"="+p.BaseURL {
+		return false
+	}
+	f.sure = p.Key + "=" + p.BaseURL
+	f.Problem = fmt.Sprintf("Key %s is that of %s. %s once more to use it at %s.", p.Key, of, again, p.BaseURL)
+	return true
+}
+
+// where describes a key's reference for display.
+func where(k model.Key) string { return cmp.Or(kit.RefLabel(k.Secret), "its value is not recorded") }
+
+// tellStores shows what the probes said, and chooses the keyring where it answers.
+func (f *form) tellStores(stores []Store) {
+	options := storeOptions()
+	note := widget.Note{Mark: widget.NoteGood}
+	say := func(text string) {
+		if note.Text != "" && text != "" {
+			note.Text += "; "
+		}
+		note.Text += text
+	}
+	for _, s := range stores {
+		for i := range options {
+			if options[i].Value == s.Scheme && s.Err != nil {
+				options[i].Disabled = s.Err.Error()
+			}
+		}
+		switch {
+		case s.Scheme == keystore.SchemeKeyring && s.Err == nil:
+			say("the keyring answers")
+			if !f.chosen {
+				f.Form.SetValue(fieldStore, s.Scheme)
+			}
+		case s.Err != nil:
+			note.Mark = widget.NoteWarn
+			say(s.Err.Error())
+		default:
+			say(s.Note)
+		}
+	}
+	f.Form.SetNote(fieldStore, note)
+	f.Form.SetOptions(fieldStore, options)
+	f.follow(f.Form)
+}
+
+// scheme is the store of the form, as a scheme that takes secrets.
+func (f *form) scheme() string {
+	if s := f.Form.Value(fieldStore); s == keystore.SchemeKeyring {
+		return s
+	}
+	return keystore.SchemeFile
+}
+
+// text is a field's value.
+func (f *form) text(name string) string { return strings.TrimSpace(f.Form.Value(name)) }
+
+// draftProfile is the profile as filled in so far, with the dialect's address where none was typed.
+func (f *form) draftProfile() config.Profile {
+	p := config.Profile{APIVersion: config.DefaultAPIVersion, Verify: true}
+	if f.edits != nil {
+		p = *f.edits
+	}
+	d, _ := dialect.Find(f.text(fieldDialect))
+	if p.DialectName() != d.Name() || f.edits == nil {
+		p.Dialect = f.text(fieldDialect)
+	}
+	p.BaseURL = strings.TrimRight(cmp.Or(f.text(fieldBaseURL), d.BaseURL()), "/")
+	if f.edits == nil {
+		p.Name = f.text(fieldName)
+	}
+	p.ProxyHost, p.UsernamePrefix = f.text(fieldProxy), cmp.Or(f.text(fieldPrefix), d.UsernamePrefix())
+	if p.ProxyHost == "" && p.BrowserURL == "" && f.text(fieldPrefix) == "" {
+		p.UsernamePrefix = ""
+	}
+	p.ProxyPort, _ = strconv.Atoi(f.text(fieldPort))
+	p.Account, p.CA = model.AccountID(f.text(fieldAccount)), f.text(fieldCA)
+	if p.Key = f.text(fieldKey); p.Key == "" && (f.edits == nil || !f.value.Empty()) {
+		p.Key = p.Name
+	}
+	p.AllowedDomains = strings.Fields(strings.ReplaceAll(f.text(fieldAllowed), ",", " "))
+	p.MaxJobCost, _ = strconv.ParseFloat(f.text(fieldMostCost), 64)
+	p.ReadOnly, p.Color = f.Form.On(fieldReadOnly), f.text(fieldColor)
+	return p
+}
+
+// draft is what is saved.
+func (f *form) draft() (accounts.Draft, error) {
+	p := f.draftProfile()
+	zones, _, err := readZones(f.Form.Value(fieldZones))
+	if err != nil {
+		return accounts.Draft{}, err
+	}
+	d := accounts.Draft{Profile: p, Values: map[string]keystore.Secret{}, Before: f.edits, AdminReason: f.text(fieldReason)}
+	d.Profile.Zones = f.zones(zones, d.Values)
+	d.Key = model.Key{Name: p.Key, Level: model.Level(f.text(fieldLevel)), Secret: f.text(fieldSecret)}
+	known, recorded := f.known(p.Key)
+	switch {
+	case recorded && d.Key.Level != "" && d.Key.Level != known.Level && f.edits == nil:
+		return d, fmt.Errorf("the inventory says %s for key %s: correct it in Keys (4, e), or write another name", known.Level, known.Name)
+	case recorded && known.Secret != "":
+		d.Key = known
+	case f.edits != nil && f.value.Empty() && d.Key.Secret == "": // the profile names no key, or one without a value
+		d.Key = model.Key{}
+	case f.value.Empty() && d.Key.Secret == "":
+		return d, errors.New("the key's value is missing: type it, or name the place where it is")
+	}
+	if !f.value.Empty() {
+		if d.Key.Secret == "" {
+			d.Key.Secret = accounts.RefFor(f.scheme(), p.Name, p.Key)
+		}
+		if !keystore.Ref(d.Key.Secret).Storable() {
+			return d, fmt.Errorf("%s: the console cannot store a value there; set it where it lives", kit.RefLabel(d.Key.Secret))
+		}
+		d.Values[d.Key.Secret] = f.value
+	}
+	if p.CA == "" {
+		d.CA = f.found.CA
+	}
+	if err := f.found.Disputes(d.Key); err != nil && recorded {
+		return d, fmt.Errorf("%w: correct it in Keys (4, e)", err)
+	} else if err != nil {
+		return d, fmt.Errorf("%w: choose %s as its level", err, f.found.Seen())
+	}
+	return d, p.Validate()
+}
+
+// zones are those of the form, with what only the account or the edited profile knows of them; the
+// passwords that are to be stored are put into values.
+func (f *form) zones(typed []model.Zone, values map[string]keystore.Secret) []model.Zone {
+	for i, z := range typed {
+		if f.edits != nil {
+			if before, ok := f.edits.Zone(string(z.Name)); ok {
+				typed[i].IdentityVerified, typed[i].Rate = before.IdentityVerified, before.Rate
+			}
+		}
+		for _, found := range f.found.Zones {
+			if found.Zone.Name != z.Name {
+				continue
+			}
+			if found.Zone.Rate.Priced() {
+				typed[i].Rate = found.Zone.Rate
+			}
+		}
+		if held := f.passwords[z.Name]; held.ref != "" && held.ref == z.Password {
+			values[z.Password] = held.value
+		}
+	}
+	return typed
+}
+
+// refOf is the reference that a zone's password gets.
+func (f *form) refOf(zone model.ZoneName) string {
+	return accounts.RefFor(f.scheme(), f.draftProfile().Name, "zone-"+string(zone))
+}
+
+// save writes the account; a new one is used from then on.
+func (f *form) save(values *widget.Form) tea.Cmd {
+	f.settled(values)
+	if f.stale && accounts.Refusal(f.draftProfile()) == nil {
+		f.stale = false // it was said
+		f.Problem = "The account was asked by another key or address than what stands here now, and what it filled in was taken back: ctrl+r asks again, ctrl+s once more saves it unasked."
+		return nil
+	}
+	d, err := f.draft()
+	if err != nil {
+		f.Problem = err.Error()
+		return nil
+	}
+	if f.doubt("ctrl+s") {
+		return nil
+	}
+	of := f.credential()
+	return f.Run(func() (tea.Msg, error) {
+		p, err := f.deps.Save(f.deps.Ctx, d)
+		var why interface{ AsksWhy() }
+		switch {
+		case errors.As(err, &why):
+			f.admin.refused.Store(&of)
+			return nil, err
+		case err != nil:
+			return nil, err
+		case f.edits == nil:
+			return f.deps.Switch(p.Name), nil
+		default:
+			return kit.Toast{Text: "profile " + p.Name + " is saved"}, nil
+		}
+	})
+}

@@ -1,0 +1,107 @@
+package profiles
+
+import (
+	"errors"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/keystore"
+	"zonedeck/service/secrets"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
+)
+
+// The fields of the dialog that moves secrets; the store is fieldStore.
+const (
+	fieldMoved = "moved"
+	allSecrets = "all" // of the console's other store; no reference is spelled so
+)
+
+// move opens the dialog that moves secrets to another store.
+func move(d Deps) tea.Msg {
+	uses, err := d.Uses(d.Ctx)
+	if err != nil {
+		return kit.Toast{Kind: kit.ToastError, Text: err.Error()}
+	}
+	options := []widget.Option{{Value: allSecrets, Label: "all in the other store"}}
+	for _, u := range uses {
+		if keystore.Ref(u.Ref).Scheme() != keystore.SchemeDemo {
+			options = append(options, widget.Option{Value: u.Ref, Label: keystore.Ref(u.Ref).Label(), Note: strings.Join(u.Uses, ", ")})
+		}
+	}
+	if len(options) == 1 {
+		return kit.Toast{Kind: kit.ToastWarn, Text: "nothing refers to a secret that can be moved: no key, no profile and no job"}
+	}
+	stores := storeOptions()[:2] // those that take secrets
+	dialog := widget.NewFormDialog(d.Theme, "Move secrets", widget.NewForm(d.Theme,
+		widget.Field{Name: fieldMoved, Label: "Secret", Kind: widget.FieldPick, Options: options, Value: allSecrets},
+		widget.Field{Name: fieldStore, Label: "To", Kind: widget.FieldChoice, Options: stores, Value: keystore.SchemeFile},
+	))
+	dialog.Intro = "Each is written to the new store and read back, then what refers to it is switched, and only then the old one is deleted. " +
+		"What a variable or a command gives stays there. A move that was cut short goes on first, as it was begun."
+	dialog.Submit, dialog.Deliberate, dialog.Width = "move", true, 84
+	dialog.Handle = func(msg tea.Msg) (tea.Cmd, bool) {
+		answers, ok := msg.(probed)
+		if ok {
+			chooseStore(dialog.Form, stores, answers)
+		}
+		return nil, ok
+	}
+	dialog.OnSubmit = func(f *widget.Form) tea.Cmd {
+		var refs []string
+		if ref := f.Value(fieldMoved); ref != allSecrets {
+			refs = []string{ref}
+		}
+		to := f.Value(fieldStore)
+		return dialog.Run(func() (tea.Msg, error) {
+			moves, err := d.Migrate(d.Ctx, to, refs)
+			if errors.Is(err, secrets.ErrNothing) {
+				return nil, errors.New("nothing is to be moved: it is in that store already")
+			}
+			if err != nil {
+				return nil, err
+			}
+			return kit.Toast{Text: moved(moves)}, nil
+		})
+	}
+	return tea.Sequence(kit.OpenOverlay(dialog), func() tea.Msg {
+		return kit.ForOverlay{Overlay: dialog, Msg: probed(d.Stores(d.Ctx))}
+	})()
+}
+
+// chooseStore shows which stores do not answer.
+func chooseStore(f *widget.Form, stores []widget.Option, answers probed) {
+	note := widget.Note{}
+	for _, s := range answers {
+		if s.Err == nil {
+			continue
+		}
+		for i := range stores {
+			if stores[i].Value == s.Scheme {
+				stores[i].Disabled = s.Err.Error()
+			}
+		}
+		note = widget.Note{Mark: widget.NoteWarn, Text: s.Err.Error()}
+	}
+	f.SetOptions(fieldStore, stores)
+	f.SetNote(fieldStore, note)
+}
+
+// moved says what became of the secrets.
+func moved(moves []secrets.Move) string {
+	var places []string
+	kept := 0
+	for _, m := range moves {
+		places = append(places, keystore.Ref(m.From).Label()+" is "+m.To+" now")
+		if !m.Deletes {
+			kept++
+		}
+	}
+	words := "moved " + text.Counted(len(moves), "secret") + ": " + strings.Join(places, ", ")
+	if kept > 0 {
+		words += "; what a variable or a command gives is still there"
+	}
+	return words
+}
