@@ -58,6 +58,13 @@ func TestImportRules(t *testing.T) {
 			},
 		},
 		{
+			"questions know the domain and secrets alone",
+			func(p string) bool { return p == "zonedeck/service/ask" },
+			func(i string) bool {
+				return within(i, "zonedeck") && i != "zonedeck/model" && i != "zonedeck/keystore"
+			},
+		},
+		{
 			"keystore does not import the service",
 			func(p string) bool { return within(p, "zonedeck/keystore") },
 			func(i string) bool { return within(i, "zonedeck/service") },
