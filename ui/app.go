@@ -128,18 +128,18 @@ func (a *App) Init() tea.Cmd {
 		cmds = append(cmds, tea.RequestBackgroundColor)
 	}
 	for _, t := range a.tabs {
-		cmds = append(cmds, t.View.Init(), t.View.Update(kit.SessionChanged{Session: a.session}))
+		cmds = append(cmds, t.View.Init(), kit.Serve(t.View, kit.SessionChanged{Session: a.session}))
 	}
 	return tea.Batch(append(cmds, a.focus())...)
 }
 
 // tick passes the tick on, and has a frame drawn if there is something to show.
 func (a *App) tick() tea.Cmd {
-	cmd := a.view().Update(kit.Tick{})
+	cmd := kit.Serve(a.view(), kit.Tick{})
 	for i, t := range a.tabs {
 		if c, ok := t.View.(kit.Counter); ok && i != a.active {
 			before, _ := c.Count()
-			cmd = tea.Batch(cmd, t.View.Update(kit.Tick{}))
+			cmd = tea.Batch(cmd, kit.Serve(t.View, kit.Tick{}))
 			after, _ := c.Count()
 			a.frame.dirty = a.frame.dirty || before != after
 		}
@@ -172,7 +172,7 @@ func (a *App) handle(msg tea.Msg) tea.Cmd {
 	case tea.KeyPressMsg:
 		return a.key(msg)
 	case tea.PasteMsg:
-		return a.target().Update(tea.PasteMsg{Content: lineEnds.Replace(msg.Content)})
+		return kit.Serve(a.target(), tea.PasteMsg{Content: lineEnds.Replace(msg.Content)})
 	case tea.MouseClickMsg, tea.MouseWheelMsg:
 		return a.mouse(msg)
 	case tea.WindowSizeMsg:
@@ -222,7 +222,7 @@ func (a *App) serve(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 	case kit.ForOverlay:
 		for _, l := range a.stack {
 			if l.overlay == msg.Overlay {
-				return l.overlay.Update(msg.Msg), true
+				return kit.Serve(l.overlay, msg.Msg), true
 			}
 		}
 	case kit.Goto:
@@ -264,7 +264,7 @@ func (a *App) deliver(msg kit.Addressed) tea.Cmd {
 		}
 		for _, t := range a.tabs {
 			if t.ID == msg.View {
-				cmds = append(cmds, t.View.Update(m))
+				cmds = append(cmds, kit.Serve(t.View, m))
 			}
 		}
 	}
@@ -274,7 +274,7 @@ func (a *App) deliver(msg kit.Addressed) tea.Cmd {
 func (a *App) broadcast(msg tea.Msg) tea.Cmd {
 	cmds := make([]tea.Cmd, 0, len(a.tabs))
 	for _, t := range a.tabs {
-		cmds = append(cmds, t.View.Update(msg))
+		cmds = append(cmds, kit.Serve(t.View, msg))
 	}
 	return tea.Batch(cmds...)
 }
@@ -323,7 +323,7 @@ func (a *App) goTo(msg kit.Goto) tea.Cmd {
 		if msg.Msg == nil {
 			return cmd
 		}
-		return tea.Batch(cmd, t.View.Update(msg.Msg))
+		return tea.Batch(cmd, kit.Serve(t.View, msg.Msg))
 	}
 	return nil
 }

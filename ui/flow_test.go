@@ -45,16 +45,16 @@ func loader(v *fakeView, ctx context.Context) func(tea.Msg) tea.Cmd { //nolint:r
 		if !ok {
 			return nil
 		}
-		return kit.Do(kit.Sandbox, &v.slot, ctx, func(ctx context.Context) tea.Msg {
+		return kit.Load(kit.Sandbox, &v.slot, ctx, func(ctx context.Context) (int, error) {
 			timer := time.NewTimer(l.d)
 			defer timer.Stop()
 			select {
 			case <-timer.C:
-				return hello{l.n}
+				return l.n, nil
 			case <-ctx.Done():
-				return hello{-l.n}
+				return -l.n, nil
 			}
-		})
+		}, func(n int, _ error) tea.Cmd { return v.Update(hello{n}) })
 	}
 }
 
@@ -147,7 +147,7 @@ func TestAStreamComesInOrderAndAtMostTwentyTimesASecond(t *testing.T) {
 		a.work = func(msg tea.Msg) tea.Cmd {
 			switch msg := msg.(type) {
 			case load:
-				return kit.Stream(kit.Sandbox, &a.slot, t.Context(), func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
+				return kit.Follow(kit.Sandbox, &a.slot, t.Context(), func(ctx context.Context, emit func(hello)) (hello, error) {
 					beat := time.NewTicker(time.Millisecond)
 					defer beat.Stop()
 					for i := range 2000 {
@@ -155,11 +155,11 @@ func TestAStreamComesInOrderAndAtMostTwentyTimesASecond(t *testing.T) {
 						case <-beat.C:
 							emit(hello{i})
 						case <-ctx.Done():
-							return nil
+							return hello{}, ctx.Err()
 						}
 					}
-					return hello{9999}
-				})
+					return hello{9999}, nil
+				}, func(h hello) tea.Cmd { return a.Update(h) }, func(h hello, _ error) tea.Cmd { return a.Update(h) })
 			case hello:
 				deliveries[time.Now()]++
 				_ = msg

@@ -132,7 +132,7 @@ func (a *App) keyIn(v kit.View, k tea.KeyPressMsg, name string, fallback []kit.B
 	if b, ok := kit.Find(fallback, name, typing); ok {
 		return a.meant(nil, b)
 	}
-	return v.Update(k)
+	return kit.Serve(v, k)
 }
 
 // meant carries out a binding, or says why it is disabled.
@@ -146,7 +146,7 @@ func (a *App) meant(v kit.View, b kit.Binding) tea.Cmd {
 	if v == nil || b.Intent == nil {
 		return nil
 	}
-	return v.Update(b.Intent)
+	return kit.Serve(v, b.Intent)
 }
 
 func capturing(v kit.View) bool {
@@ -241,10 +241,10 @@ func (a *App) mouse(msg tea.Msg) tea.Cmd {
 			return nil
 		}
 		m.Y--
-		return a.view().Update(m)
+		return kit.Serve(a.view(), m)
 	case tea.MouseWheelMsg:
 		m.Y--
-		return a.view().Update(m)
+		return kit.Serve(a.view(), m)
 	}
 	return nil
 }
@@ -254,7 +254,7 @@ func (a *App) mouse(msg tea.Msg) tea.Cmd {
 func (a *App) mouseOver(msg tea.Msg) tea.Cmd {
 	click, ok := msg.(tea.MouseClickMsg)
 	if !ok {
-		return a.target().Update(msg)
+		return kit.Serve(a.target(), msg)
 	}
 	if g, guarded := a.target().(kit.Guarded); guarded && g.Guarded() {
 		return nil
@@ -264,5 +264,5 @@ func (a *App) mouseOver(msg tea.Msg) tea.Cmd {
 	if click.X < 0 || click.X >= o.W || click.Y < 0 || click.Y >= o.H {
 		return nil
 	}
-	return a.target().Update(click)
+	return kit.Serve(a.target(), click)
 }

@@ -10,21 +10,10 @@ import (
 	"zonedeck/ui/kit"
 )
 
-// pageLoaded is the answer for one page.
-type pageLoaded struct {
-	page int
-	// anew says that it replaces the whole window.
-	anew      bool
+// answer is the journal's for one page.
+type answer struct {
 	rows      []model.Activity
 	unindexed int64
-	err       error
-}
-
-// tailFound ends a walk to the oldest entry.
-type tailFound struct {
-	starts []int64
-	rows   []model.Activity
-	err    error
 }
 
 // reload reads the newest page, which replaces the window. The rows on the screen stay, and
@@ -35,18 +24,18 @@ func (m *Model) reload() tea.Cmd {
 	return m.loadPage(0, 0, true)
 }
 
-func (m *Model) loadPage(page int, before int64, anew bool) tea.Cmd {
+// loadPage reads the n-th page; anew says that it replaces the whole window.
+func (m *Model) loadPage(n int, before int64, anew bool) tea.Cmd {
 	f := m.filter.parsed
 	f.Before, f.Limit = before, pageSize
 	journal, filtered := m.deps.Journal, m.filter.text != ""
-	return kit.Do(kit.Activity, &m.load, m.deps.Ctx, func(ctx context.Context) tea.Msg {
-		var unindexed int64
-		rows, err := journal.Activity(ctx, f)
+	return kit.Load(kit.Activity, &m.load, m.deps.Ctx, func(ctx context.Context) (out answer, err error) {
+		out.rows, err = journal.Activity(ctx, f)
 		if err == nil && filtered {
-			unindexed, err = journal.Unindexed(ctx)
+			out.unindexed, err = journal.Unindexed(ctx)
 		}
-		return pageLoaded{page: page, anew: anew, rows: rows, unindexed: unindexed, err: err}
-	})
+		return out, err
+	}, func(p answer, err error) tea.Cmd { return m.pageLoaded(n, p, anew, err) })
 }
 
 // more loads the page the cursor needs, unless a load is already running.
@@ -68,19 +57,16 @@ func (m *Model) toEnd() tea.Cmd {
 	f.Limit = pageSize
 	starts := append([]int64(nil), m.win.starts...)
 	journal := m.deps.Journal
-	return kit.Do(kit.Activity, &m.walk, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+	return kit.Load(kit.Activity, &m.walk, m.deps.Ctx, func(ctx context.Context) ([]model.Activity, error) {
 		for {
 			f.Before = starts[len(starts)-1]
 			rows, err := journal.Activity(ctx, f)
-			if err != nil {
-				return tailFound{err: err}
-			}
-			if len(rows) < pageSize {
-				return tailFound{starts: starts, rows: rows}
+			if err != nil || len(rows) < pageSize {
+				return rows, err
 			}
 			starts = append(starts, rows[len(rows)-1].ID)
 		}
-	})
+	}, func(rows []model.Activity, err error) tea.Cmd { return m.tailFound(starts, rows, err) })
 }
 
 func canceled(err error) bool { return errors.Is(err, context.Canceled) }

@@ -9,33 +9,30 @@ import (
 	"zonedeck/ui/kit/text"
 )
 
-// writeHAR writes what the filter shows; harWritten is the file.
-type (
-	writeHAR   struct{}
-	harWritten struct {
-		file string
-		n    int
-		err  error
-	}
-)
+// writeHAR writes what the filter shows to a file.
+type writeHAR struct{}
+
+// harFile is the file and how many requests it holds.
+type harFile struct {
+	name string
+	n    int
+}
 
 func (m *Model) writeHAR() tea.Cmd {
 	if m.har.Running() {
 		return kit.Warn("A HAR file is being written.")
 	}
 	write, f := m.deps.HAR, m.filter.parsed
-	return kit.Do(kit.Activity, &m.har, m.deps.Ctx, func(ctx context.Context) tea.Msg {
-		file, n, err := write(ctx, f)
-		return harWritten{file, n, err}
+	return kit.Load(kit.Activity, &m.har, m.deps.Ctx, func(ctx context.Context) (out harFile, err error) {
+		out.name, out.n, err = write(ctx, f)
+		return out, err
+	}, func(file harFile, err error) tea.Cmd {
+		switch {
+		case err != nil:
+			return kit.Fail("The HAR file could not be written: " + err.Error())
+		case file.n == 0:
+			return kit.Warn("No fetch passes the filter.")
+		}
+		return kit.Info(file.name + " holds " + text.Counted(file.n, "request") + "; credentials are redacted.")
 	})
-}
-
-func (m *Model) harWritten(msg harWritten) tea.Cmd {
-	switch {
-	case msg.err != nil:
-		return kit.Fail("The HAR file could not be written: " + msg.err.Error())
-	case msg.n == 0:
-		return kit.Warn("No fetch passes the filter.")
-	}
-	return kit.Info(msg.file + " holds " + text.Counted(msg.n, "request") + "; credentials are redacted.")
 }

@@ -24,21 +24,8 @@ type news struct {
 	more bool // there are more than a page
 }
 
-// peeked is how many entries are newer than the newest listed one.
-type peeked struct {
-	n    int
-	more bool
-	err  error
-}
-
 // headSize is how many of the newest entries are compared with those that are listed.
 const headSize = 20
-
-// headRead is the beginning of the timeline.
-type headRead struct {
-	rows []model.Activity
-	err  error
-}
 
 // watchHead reads the newest entries while the cursor is on the newest: another process may
 // have written some, or have ended one that was under way.
@@ -48,19 +35,18 @@ func (m *Model) watchHead() tea.Cmd {
 	}
 	filter, journal := m.filter.parsed, m.deps.Journal
 	filter.Limit = headSize
-	return kit.Do(kit.Activity, &m.news.slot, m.deps.Ctx, func(ctx context.Context) tea.Msg {
-		rows, err := journal.Activity(ctx, filter)
-		return headRead{rows: rows, err: err}
-	})
+	return kit.Load(kit.Activity, &m.news.slot, m.deps.Ctx, func(ctx context.Context) ([]model.Activity, error) {
+		return journal.Activity(ctx, filter)
+	}, m.headRead)
 }
 
 // headRead reads the newest page again when the entries at its head are others.
-func (m *Model) headRead(msg headRead) tea.Cmd {
-	if msg.err != nil || m.table.Cursor() > 0 || m.load.Running() { // a journal that cannot be read is told by what reads it next
+func (m *Model) headRead(rows []model.Activity, err error) tea.Cmd {
+	if err != nil || m.table.Cursor() > 0 || m.load.Running() { // a journal that cannot be read is reported by what reads it next
 		return nil
 	}
 	listed := m.win.pages[0]
-	if slices.Equal(msg.rows, listed[:min(len(listed), headSize)]) {
+	if slices.Equal(rows, listed[:min(len(listed), headSize)]) {
 		return nil
 	}
 	return m.loadPage(0, 0, true)
@@ -75,20 +61,18 @@ func (m *Model) peek() tea.Cmd {
 	m.news.at = now
 	filter, journal, newest := m.filter.parsed, m.deps.Journal, m.win.starts[0]
 	filter.Limit = pageSize
-	return kit.Do(kit.Activity, &m.news.slot, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+	return kit.Load(kit.Activity, &m.news.slot, m.deps.Ctx, func(ctx context.Context) (n int, err error) {
 		rows, err := journal.Activity(ctx, filter)
-		n := 0
 		for n < len(rows) && rows[n].ID >= newest {
 			n++
 		}
-		return peeked{n: n, more: n == pageSize, err: err}
+		return n, err
+	}, func(n int, err error) tea.Cmd {
+		if err == nil { // a journal that cannot be read is reported by what reads it next
+			m.news.n, m.news.more = n, n == pageSize
+		}
+		return nil
 	})
-}
-
-func (m *Model) peeked(msg peeked) {
-	if msg.err == nil { // a journal that cannot be read is told by what reads it next
-		m.news.n, m.news.more = msg.n, msg.more
-	}
 }
 
 // words say how many entries are new, as part of a title; "" for none.

@@ -37,15 +37,12 @@ type seen struct {
 	lost    uint64 // requests that arrived too fast to be read
 }
 
-// What the tail delivers: the earlier requests, each new one, and why it ended.
-type (
-	seenPage struct{ rows []rehearsal.Request }
-	seenNext struct {
-		request rehearsal.Request
-		lost    uint64
-	}
-	seenEnded struct{ err error }
-)
+// arrival is what the tail delivers: the earlier requests, or a new one.
+type arrival struct {
+	earlier []rehearsal.Request
+	request *rehearsal.Request
+	lost    uint64 // requests before it that arrived too fast to be read
+}
 
 func newSeen() seen {
 	var s seen
@@ -91,16 +88,21 @@ func (m *Model) toggleSeen() tea.Cmd {
 // watch reads the earlier requests and then follows new ones.
 func (m *Model) watch() tea.Cmd {
 	source := m.deps.Requests
-	return kit.Stream(kit.Activity, &m.seen.tail, m.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
+	return kit.Follow(kit.Activity, &m.seen.tail, m.deps.Ctx, func(ctx context.Context, emit func(arrival)) (struct{}, error) {
 		page, err := source.Newest(ctx, maxSeen)
 		if err != nil {
-			return seenEnded{err}
+			return struct{}{}, err
 		}
-		emit(seenPage{page.Requests})
-		return seenEnded{source.Follow(ctx, page.Last, func(r rehearsal.Request, lost uint64) error {
-			emit(seenNext{r, lost})
+		emit(arrival{earlier: page.Requests})
+		return struct{}{}, source.Follow(ctx, page.Last, func(r rehearsal.Request, lost uint64) error {
+			emit(arrival{request: &r, lost: lost})
 			return nil
-		})}
+		})
+	}, m.seen.arrived, func(_ struct{}, err error) tea.Cmd {
+		if !canceled(err) {
+			m.seen.problem = err.Error()
+		}
+		return nil
 	})
 }
 
@@ -125,21 +127,15 @@ func (m *Model) sessionChanged(s kit.Session) tea.Cmd {
 	return nil
 }
 
-// updateSeen handles what the tail delivers.
-func (m *Model) updateSeen(msg tea.Msg) {
-	s := &m.seen
-	switch msg := msg.(type) {
-	case seenPage:
-		s.rows, s.loaded, s.problem, s.lost = msg.rows, true, "", 0
+func (s *seen) arrived(a arrival) tea.Cmd {
+	if a.request == nil {
+		s.rows, s.loaded, s.problem, s.lost = a.earlier, true, "", 0
 		s.fill()
-	case seenNext:
-		s.add(msg.request)
-		s.lost += msg.lost
-	case seenEnded:
-		if !canceled(msg.err) {
-			s.problem = msg.err.Error()
-		}
+		return nil
 	}
+	s.add(*a.request)
+	s.lost += a.lost
+	return nil
 }
 
 // retry restarts a tail that has ended; it is called once a second.

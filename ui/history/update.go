@@ -3,6 +3,7 @@ package history
 import (
 	tea "charm.land/bubbletea/v2"
 
+	"zonedeck/model"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
 )
@@ -18,24 +19,12 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		return m.sessionChanged(msg.Session)
 	case kit.Tick:
 		return tea.Batch(m.retry(), m.peek(), m.watchHead())
-	case seenPage, seenNext, seenEnded:
-		m.updateSeen(msg)
-		return nil
 	case toggleSeen:
 		return m.toggleSeen()
 	case openSeen:
 		return m.openSeen()
 	case copySeen:
 		return m.copySeen()
-	case pageLoaded:
-		return m.pageLoaded(msg)
-	case peeked:
-		m.peeked(msg)
-		return nil
-	case headRead:
-		return m.headRead(msg)
-	case tailFound:
-		return m.tailFound(msg)
 	case refresh:
 		m.table.SetCursor(0)
 		return m.reload()
@@ -47,8 +36,6 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		return m.copyMenu()
 	case writeHAR:
 		return m.writeHAR()
-	case harWritten:
-		return m.harWritten(msg)
 	case openFilter, applyFilter, closeFilter, clearFilter:
 		return m.updateFilter(msg)
 	case tea.KeyPressMsg, tea.PasteMsg:
@@ -75,40 +62,41 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	return m.more()
 }
 
-func (m *Model) pageLoaded(msg pageLoaded) tea.Cmd {
-	if msg.err != nil {
-		if canceled(msg.err) {
+func (m *Model) pageLoaded(n int, p answer, anew bool, err error) tea.Cmd {
+	if err != nil {
+		if canceled(err) {
 			return nil
 		}
-		m.problem = "The journal could not be read: " + msg.err.Error()
+		m.problem = "The journal could not be read: " + err.Error()
 		if !m.loaded {
 			return nil // the page itself says so
 		}
 		return kit.Fail(m.problem)
 	}
-	m.loaded, m.problem, m.unindexed = true, "", msg.unindexed
-	if msg.anew {
+	m.loaded, m.problem, m.unindexed = true, "", p.unindexed
+	if anew {
 		m.win = window{}
 	}
-	m.win.put(msg.page, msg.rows)
-	if msg.page == 0 {
+	m.win.put(n, p.rows)
+	if n == 0 {
 		m.news.at = m.deps.Now()
 	}
 	m.changed()
-	if msg.anew && m.walk.Running() { // it began in the window before
+	if anew && m.walk.Running() { // it began in the window before
 		return m.toEnd()
 	}
 	return m.more()
 }
 
-func (m *Model) tailFound(msg tailFound) tea.Cmd {
-	if msg.err != nil {
-		if canceled(msg.err) {
+// tailFound ends a walk to the oldest entry.
+func (m *Model) tailFound(starts []int64, rows []model.Activity, err error) tea.Cmd {
+	if err != nil {
+		if canceled(err) {
 			return nil
 		}
-		return kit.Fail("The oldest entries could not be read: " + msg.err.Error())
+		return kit.Fail("The oldest entries could not be read: " + err.Error())
 	}
-	m.win.tail(msg.starts, msg.rows)
+	m.win.tail(starts, rows)
 	m.changed()
 	m.table.SetCursor(m.win.n - 1)
 	return m.more()

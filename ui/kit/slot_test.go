@@ -25,11 +25,11 @@ func TestTheEndOfADroppedStreamIsClosed(t *testing.T) {
 		var slot kit.Slot
 		var closed atomic.Int32
 		end := make(chan struct{})
-		cmd := kit.Stream(kit.Jobs, &slot, t.Context(), func(_ context.Context, emit func(tea.Msg)) tea.Msg {
+		cmd := kit.Follow(kit.Jobs, &slot, t.Context(), func(_ context.Context, emit func(string)) (handle, error) {
 			emit("a part")
 			<-end
-			return handle{&closed}
-		})
+			return handle{&closed}, nil
+		}, func(string) tea.Cmd { return nil }, func(handle, error) tea.Cmd { return nil })
 		first := cmd()
 		slot.Drop()
 		for range 2 {

@@ -30,9 +30,9 @@ const (
 type View interface {
 	// Init returns the command to run when the program starts.
 	Init() tea.Cmd
-	// Update handles one message: the intent of a binding, the result of a command
-	// addressed to the view, a key press without a binding, a mouse message with
-	// coordinates relative to the view, Resized or SessionChanged. It must not block.
+	// Update handles one message: the intent of a binding, a message of another view, a key
+	// press without a binding, a mouse message with coordinates relative to the view, Resized or
+	// SessionChanged. It must not block. Results of loads do not come here; see Load.
 	Update(msg tea.Msg) tea.Cmd
 	// Render draws exactly h lines of at most w cells. It does no I/O and changes
 	// nothing but caches of the drawing.
@@ -58,6 +58,9 @@ type Counter interface{ Count() (n int, ink Ink) }
 // Worker reports how much work the view has in flight. The status line shows the sum,
 // and quitting asks first if it is not zero.
 type Worker interface{ Running() int }
+
+// Finisher has work after each message: a layout to compute again, a draft to keep.
+type Finisher interface{ AfterMsg() tea.Cmd }
 
 // Focuser is notified when its tab becomes active.
 type Focuser interface{ Focus() tea.Cmd }

@@ -23,9 +23,8 @@ type counter struct {
 }
 
 type (
-	add    struct{}
-	begin  struct{}
-	loaded struct{}
+	add   struct{}
+	begin struct{}
 )
 
 func (c *counter) Init() tea.Cmd { return nil }
@@ -35,17 +34,18 @@ func (c *counter) Update(msg tea.Msg) tea.Cmd {
 	case add:
 		c.n++
 	case begin:
-		return kit.Do(kit.Sandbox, &c.slot, c.ctx, func(ctx context.Context) tea.Msg {
+		return kit.Load(kit.Sandbox, &c.slot, c.ctx, func(ctx context.Context) (struct{}, error) {
 			timer := time.NewTimer(100 * time.Millisecond)
 			defer timer.Stop()
 			select {
 			case <-timer.C:
 			case <-ctx.Done():
 			}
-			return loaded{}
+			return struct{}{}, nil
+		}, func(struct{}, error) tea.Cmd {
+			c.n += 100
+			return nil
 		})
-	case loaded:
-		c.n += 100
 	}
 	return nil
 }
