@@ -50,7 +50,7 @@ func (r *run) mark() mark {
 }
 
 // mark is a place in the service's journal: a number, and the time of the entry that had it, which is
-// zero where that is not known.
+// zero where that is not known. In an empty journal the mark is 1 without a time, because 0 is no mark.
 type mark struct {
 	seq   uint64
 	entry time.Time
@@ -63,6 +63,9 @@ func newest(page rehearsal.Page) (at time.Time) {
 	}
 	return at
 }
+
+// empty reports whether the journal had no entry at the mark.
+func (m mark) empty() bool { return m.seq == 1 && m.entry.IsZero() }
 
 // anew reports whether a journal was begun after the mark, as that of an emulator which was started
 // anew: it ends before the mark, or has another entry there.
@@ -222,7 +225,7 @@ func (r *run) ownRefusal(ctx context.Context, call func() (refused bool)) error 
 	own := 0
 	if call() {
 		own = 1
-		for range journalTries { // the service answers before it writes its journal
+		for range journalTries { // a journal may be written after the answer
 			now, _, err := r.refusals(ctx, settings)
 			if err != nil || now > before {
 				break
@@ -380,9 +383,9 @@ func (r *run) widestGap(page rehearsal.Page) (widest time.Duration) {
 }
 
 // since counts the requests after a mark that fit, and gives the last one. All of a journal that was
-// begun anew came after it.
+// begun anew, or was empty at the mark, came after it.
 func since(page rehearsal.Page, m mark, fits func(rehearsal.Request) bool) (n int, last rehearsal.Request) {
-	if m.anew(page) {
+	if m.empty() || m.anew(page) {
 		m.seq = 0
 	}
 	for _, q := range page.Requests {
