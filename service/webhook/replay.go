@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -17,8 +16,6 @@ import (
 	"syscall"
 	"time"
 
-	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
-
 	"zonedeck/model"
 )
 
@@ -27,13 +24,6 @@ type Replay struct {
 	Delivery model.Delivery
 	// To is the address. It must be one of this machine.
 	To string
-	// Edited is a file with the bytes to send instead of the original ones, or empty. They are another
-	// delivery, and get another identifier.
-	Edited string
-	// Sign signs anew, with the present time; nil keeps the headers as they came.
-	Sign *Verifier
-	// Now is the machine's clock.
-	Now time.Time
 }
 
 // Replayed is what came of it.
@@ -79,12 +69,6 @@ func hopHeaders() []string {
 	return []string{"Connection", "Content-Length", "Host", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Proxy-Connection"}
 }
 
-// CanSign reports whether a verifier can sign.
-func (v Verifier) CanSign() bool { return v.sign != nil }
-
-// Kind is the verifier's kind.
-func (v Verifier) Kind() string { return v.kind }
-
 // ReplayHost is the host and port of an address that a delivery can be sent to again. Errors: ErrElsewhere, or what is wrong
 // with the address.
 func ReplayHost(to string) (string, error) {
@@ -98,18 +82,14 @@ func ReplayHost(to string) (string, error) {
 	return u.Host, nil
 }
 
-// Send sends a delivery again: its bytes as they came, or those of an edited copy. It follows no
-// redirect and uses no proxy. Errors: ErrElsewhere, the file's, the connection's.
+// Send sends a delivery again, with its bytes and headers as they came. It follows no redirect and uses no proxy.
+// Errors: ErrElsewhere, the file's, the connection's.
 func (r Replay) Send(ctx context.Context) (Replayed, error) {
 	host, err := ReplayHost(r.To)
 	if err != nil {
 		return Replayed{}, err
 	}
-	path := r.Delivery.File
-	if r.Edited != "" {
-		path = r.Edited
-	}
-	body, err := os.Open(path)
+	body, err := os.Open(r.Delivery.File)
 	if err != nil {
 		return Replayed{}, fmt.Errorf("its bytes cannot be read: %w", err)
 	}
@@ -126,10 +106,6 @@ func (r Replay) Send(ctx context.Context) (Replayed, error) {
 	}
 	q.ContentLength = info.Size()
 	out := Replayed{Bytes: info.Size(), Without: r.head(q.Header)}
-	id := r.identify(q.Header)
-	if err := r.sign(q.Header, path, id); err != nil {
-		return out, err
-	}
 	transport := &http.Transport{DialContext: dialLoopback, DisableKeepAlives: true, DisableCompression: true}
 	resp, err := transport.RoundTrip(q)
 	if err != nil {
@@ -154,44 +130,11 @@ func (r Replay) head(to http.Header) (without []string) {
 		case h.Value == mask:
 			without = append(without, h.Name)
 		case slices.ContainsFunc(hopHeaders(), func(hop string) bool { return strings.EqualFold(hop, h.Name) }):
-		case r.Edited != "" && strings.EqualFold(h.Name, "Content-Encoding"): // an edited copy is plain
 		default:
 			to.Add(h.Name, h.Value)
 		}
 	}
 	return without
-}
-
-// identify is the identifier of the copy: the sender's or, because an edited copy is another delivery, a new
-// one.
-func (r Replay) identify(to http.Header) string {
-	id := r.Delivery.SenderID
-	if r.Edited == "" && id != "" {
-		return id
-	}
-	another := "replay_" + strings.ToLower(rand.Text())
-	if id != "" {
-		to.Set(standardwebhooks.HeaderWebhookID, another)
-	}
-	return another
-}
-
-// sign signs anew, over the file: it may be large.
-func (r Replay) sign(to http.Header, path, id string) error {
-	if r.Sign == nil {
-		return nil
-	}
-	hashing, finish := r.Sign.sign(to, id, r.Now)
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if _, err := io.Copy(hashing, f); err != nil {
-		return fmt.Errorf("signing: %w", err)
-	}
-	finish()
-	return nil
 }
 
 // dialLoopback connects to this machine alone, whatever a name resolves to.
@@ -205,6 +148,3 @@ func dialLoopback(ctx context.Context, network, address string) (net.Conn, error
 	}}
 	return d.DialContext(ctx, network, address)
 }
-
-// Plain is a delivery's body without its gzip, at most that many bytes: what is edited.
-func Plain(d model.Delivery, most int64) ([]byte, error) { return readPlain(d, most) }

@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"net/http"
 	"net/netip"
@@ -66,7 +65,6 @@ type Verifier struct {
 	// begin looks at the head of a request that comes at a time of this machine's clock. The body
 	// goes through hashing, which is nil where it does not matter, before finish is called.
 	begin func(h http.Header, remote netip.Addr, at time.Time) (hashing io.Writer, finish func() check)
-	sign  func(h http.Header, id string, at time.Time) (hashing io.Writer, finish func())
 }
 
 // settled is what begin returns when the head alone decides.
@@ -98,11 +96,6 @@ func newStandard(c VerifierConfig) (Verifier, error) {
 		return Verifier{}, fmt.Errorf("%w: it is not whsec_ and base64", ErrSecret)
 	}
 	const by = "Standard Webhooks"
-	mac := func(id string, at int64) hash.Hash {
-		h := hmac.New(sha256.New, key)
-		fmt.Fprintf(h, "%s.%d.", id, at)
-		return h
-	}
 	v := Verifier{kind: c.Kind}
 	v.begin = func(header http.Header, _ netip.Addr, wall time.Time) (io.Writer, func() check) {
 		id, stamp, signature := header.Get(standardwebhooks.HeaderWebhookID), header.Get(standardwebhooks.HeaderWebhookTimestamp), header.Get(standardwebhooks.HeaderWebhookSignature)
@@ -113,20 +106,13 @@ func newStandard(c VerifierConfig) (Verifier, error) {
 		if why != "" {
 			return settled(check{by, false, why})
 		}
-		h := mac(id, at)
+		h := hmac.New(sha256.New, key)
+		fmt.Fprintf(h, "%s.%d.", id, at)
 		return h, func() check {
 			if matches(signature, h.Sum(nil)) {
 				return check{by, true, ""}
 			}
 			return check{by, false, "its signature is not one of the secret"}
-		}
-	}
-	v.sign = func(header http.Header, id string, at time.Time) (io.Writer, func()) {
-		h := mac(id, at.Unix())
-		return h, func() {
-			header.Set(standardwebhooks.HeaderWebhookID, id)
-			header.Set(standardwebhooks.HeaderWebhookTimestamp, strconv.FormatInt(at.Unix(), 10))
-			header.Set(standardwebhooks.HeaderWebhookSignature, "v1,"+base64.StdEncoding.EncodeToString(h.Sum(nil)))
 		}
 	}
 	return v, nil
@@ -175,12 +161,11 @@ func newHMAC(c VerifierConfig) (Verifier, error) {
 		return Verifier{}, errors.New("the header with the HMAC is not named")
 	}
 	var decode func(string) ([]byte, error)
-	var encode func([]byte) string
 	switch c.Encoding {
 	case "", "hex":
-		decode, encode = hex.DecodeString, hex.EncodeToString
+		decode = hex.DecodeString
 	case "base64":
-		decode, encode = base64.StdEncoding.DecodeString, base64.StdEncoding.EncodeToString
+		decode = base64.StdEncoding.DecodeString
 	default:
 		return Verifier{}, fmt.Errorf("%q is not an encoding: use hex or base64", c.Encoding)
 	}
@@ -203,10 +188,6 @@ func newHMAC(c VerifierConfig) (Verifier, error) {
 			}
 			return check{name, false, fmt.Sprintf("its %s is not of the secret and these bytes", c.Header)}
 		}
-	}
-	v.sign = func(header http.Header, _ string, _ time.Time) (io.Writer, func()) {
-		h := hmac.New(sha256.New, key)
-		return h, func() { header.Set(c.Header, c.Prefix+encode(h.Sum(nil))) }
 	}
 	return v, nil
 }

@@ -229,7 +229,7 @@ func secretRuns() []secretRun {
 		{args: "webhook show hook-1 --json"},
 		{args: "webhook mark hook-1 --json"},
 		{args: "webhook mark hook-1 --off --json"},
-		{args: "webhook replay hook-1 --to {api}/hook --sign --json", want: "400"},
+		{args: "webhook replay hook-1 --to {api}/hook --json", want: "400"},
 		{args: "proxy url --zone unlocker1 --json"},
 		{args: "proxy test --zone unlocker1 --json"},
 		{args: "proxy matrix --zones unlocker1,dc1 --json"},

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,8 +13,8 @@ import (
 )
 
 type replayFlags struct {
-	to, body   string
-	sign, json bool
+	to   string
+	json bool
 }
 
 func (a *app) webhookReplayCommand() *cobra.Command {
@@ -24,9 +23,7 @@ func (a *app) webhookReplayCommand() *cobra.Command {
 		Use:   "replay ID --to ADDRESS",
 		Short: "Send a webhook again, to an address of this machine",
 		Long: `Sends the bytes and headers of a webhook as they came, except secret headers:
-their values are not kept. --body sends the bytes of a file instead, as another
-delivery. --sign signs anew, with the present time, by the first
-[[webhook.verify]] that has a signing secret.
+their values are not kept.
 
 An address of another machine is refused, and redirects are not followed. Exit
 code 1: the receiver did not answer with success.`,
@@ -44,8 +41,6 @@ code 1: the receiver did not answer with success.`,
 		},
 	}
 	cmd.Flags().StringVar(&f.to, "to", "", "address of this machine to send it to (required)")
-	cmd.Flags().StringVar(&f.body, "body", "", "send the bytes of this file instead of the original ones")
-	cmd.Flags().BoolVar(&f.sign, "sign", false, "sign the webhook anew")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object")
 	return cmd
 }
@@ -55,17 +50,10 @@ func (t *task) replay(ctx context.Context, in *webhook.Inbox, id string, f repla
 	if err != nil {
 		return inboxError(err)
 	}
-	if f.body != "" {
-		if info, err := os.Stat(f.body); err != nil || !info.Mode().IsRegular() {
-			return usage("--body %s is not a file that can be read", f.body)
-		}
-	}
-	got, err := t.ReplayHook(ctx, d, f.to, f.body, f.sign)
+	got, err := webhook.Replay{Delivery: d, To: f.to}.Send(ctx)
 	switch {
 	case errors.Is(err, webhook.ErrElsewhere):
 		return usage("--to: %w", err)
-	case errors.Is(err, session.ErrNoSigner):
-		return usage("--sign: %w", err)
 	case err != nil:
 		return fail(exitNetwork, "%w", err)
 	}

@@ -76,38 +76,23 @@ func ofThisMachine(to string) error {
 	return err
 }
 
-// askEdited asks where an edited copy goes.
-func (b *Inbox) askEdited(e edited) tea.Cmd {
-	if e.err != nil {
-		return kit.Fail("the copy was not edited: " + e.err.Error())
-	}
-	return b.askReplay(e.delivery, e.file)
-}
-
-// askReplay asks where a webhook is sent once more.
-func (b *Inbox) askReplay(d model.Delivery, file string) tea.Cmd {
-	const fieldTo, fieldSign = "to", "sign"
+// askReplay asks where a webhook is sent again.
+func (b *Inbox) askReplay(d model.Delivery) tea.Cmd {
+	const fieldTo = "to"
 	store := b.deps.Store
 	form := widget.NewForm(b.deps.Theme,
 		widget.Field{
 			Name: fieldTo, Label: "Address", Kind: widget.FieldText, Placeholder: "http://127.0.0.1:8080/hook", Value: b.to, Check: ofThisMachine,
 			Help: "Of this machine alone: 127.0.0.1, ::1 or localhost.",
-		},
-		widget.Field{
-			Name: fieldSign, Label: "Sign anew", Kind: widget.FieldToggle,
-			Help: "By the first [[webhook.verify]] with a signing secret, and the time of now.",
 		})
-	title, what := "Replay "+d.ID, "Its bytes go out as they came, with its headers; values of secret ones are not kept, and not sent."
-	if file != "" {
-		title, what = "Replay an edited copy of "+d.ID, "The edited bytes go out as another webhook, with the headers of "+d.ID+"; values of secret ones are not kept, and not sent."
-	}
-	dialog := widget.NewFormDialog(b.deps.Theme, title, form)
-	dialog.Intro, dialog.Submit, dialog.Width = what, "replay", 70
+	dialog := widget.NewFormDialog(b.deps.Theme, "Replay "+d.ID, form)
+	dialog.Intro = "Its bytes go out as they came, with its headers; values of secret ones are not kept, and not sent."
+	dialog.Submit, dialog.Width = "replay", 70
 	dialog.OnSubmit = func(f *widget.Form) tea.Cmd {
-		to, sign := strings.TrimSpace(f.Value(fieldTo)), f.On(fieldSign)
+		to := strings.TrimSpace(f.Value(fieldTo))
 		b.to = to
 		return b.submits(dialog, "the replay of "+d.ID, func(ctx context.Context) (kit.Toast, error) {
-			said, taken, err := store.Replay(ctx, d, to, file, sign)
+			said, taken, err := store.Replay(ctx, d, to)
 			out := kit.Toast{Text: "replayed " + d.ID + ": " + said}
 			if !taken {
 				out.Kind = kit.ToastWarn

@@ -37,12 +37,9 @@ type Store interface {
 	Refused(ctx context.Context) ([]model.HookRefusals, error)
 	// Notice is what the operator must be told, once, or empty.
 	Notice() string
-	// Replay sends one once more to an address of this machine, with the bytes of a file where
-	// that is not empty, and says what the receiver answered, and whether it took it.
-	Replay(ctx context.Context, d model.Delivery, to, edited string, sign bool) (said string, taken bool, err error)
-	// Editor opens the body in the operator's editor: done is the message after that, with the
-	// file of the edited copy. It is nil where no editor is set.
-	Editor(d model.Delivery, done func(file string, err error) tea.Msg) tea.Cmd
+	// Replay sends one again to an address of this machine, and returns the receiver's answer and whether it
+	// accepted the webhook.
+	Replay(ctx context.Context, d model.Delivery, to string) (said string, taken bool, err error)
 }
 
 // Deps are the parts the overlay works with.
@@ -95,7 +92,6 @@ type (
 	listen struct{}
 	bytes  struct{}
 	replay struct{}
-	edit   struct{}
 	again  struct{}
 	ticked struct{}
 	listed struct {
@@ -118,11 +114,6 @@ type (
 	}
 	done   struct{}
 	failed struct{} // what a dialog submitted
-	edited struct {
-		delivery model.Delivery
-		file     string
-		err      error
-	}
 )
 
 // New makes the overlay; the list is read when it opens, and every second from then on.
@@ -247,8 +238,6 @@ func (b *Inbox) Update(msg tea.Msg) tea.Cmd {
 		return nil
 	case done:
 		return b.read(false)
-	case edited:
-		return b.askEdited(msg)
 	case again:
 		return b.read(true)
 	case back:
@@ -294,15 +283,7 @@ func (b *Inbox) actOn(d model.Delivery, msg tea.Msg) (cmd tea.Cmd, handled bool)
 			return kit.Toast{Text: d.ID + " is bookmarked"}, store.Bookmark(ctx, d.ID, true)
 		}, nil), true
 	case replay:
-		return b.askReplay(d, ""), true
-	case edit:
-		cmd := store.Editor(d, func(file string, err error) tea.Msg {
-			return kit.ForOverlay{Overlay: b, Msg: edited{d, file, err}}
-		})
-		if cmd == nil {
-			cmd = kit.Warn("no editor is set: VISUAL or EDITOR names one")
-		}
-		return cmd, true
+		return b.askReplay(d), true
 	}
 	return nil, false
 }

@@ -11,8 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
-
 	"zonedeck/model"
 	"zonedeck/service/webhook"
 	"zonedeck/ui"
@@ -156,7 +154,7 @@ func (f *fakeStore) Stop() ([]model.HookRefusals, error) {
 	return refused, nil
 }
 
-func (f *fakeStore) Replay(_ context.Context, d model.Delivery, to, edited string, sign bool) (said string, taken bool, err error) {
+func (f *fakeStore) Replay(_ context.Context, d model.Delivery, to string) (said string, taken bool, err error) {
 	f.mu.Lock()
 	wait := f.wait
 	f.mu.Unlock()
@@ -168,18 +166,11 @@ func (f *fakeStore) Replay(_ context.Context, d model.Delivery, to, edited strin
 	if f.fails != nil {
 		return "", false, f.fails
 	}
-	f.sent = d.ID + " to " + to + " " + edited
-	if sign {
-		f.sent += " signed"
-	}
+	f.sent = d.ID + " to " + to
 	if f.refuses {
 		return "the receiver answered 302, a redirect to /login that was not followed", false, nil
 	}
 	return "the receiver answered 200 stored", true, nil
-}
-
-func (f *fakeStore) Editor(_ model.Delivery, done func(string, error) tea.Msg) tea.Cmd {
-	return func() tea.Msg { return done("copy.json", nil) }
 }
 
 func open(t *testing.T, f *fakeStore, warning string) *uitest.Screen {
@@ -379,7 +370,7 @@ func states() map[string]state {
 		"listen":              {keys: []string{"s"}}, "listen-unreachable": {warning: unreachable, keys: []string{"s"}},
 		"listen-taken": {store: func(f *fakeStore) { f.fails = taken }, keys: []string{"s", "ctrl+s"}, errors: "another program listens there"},
 		"one":          {keys: []string{"enter"}}, "bytes": {keys: []string{"enter", "x"}},
-		"replay": {keys: []string{"R"}}, "edited": {keys: []string{"enter", "e"}},
+		"replay":        {keys: []string{"R"}},
 		"replay-failed": {store: func(f *fakeStore) { f.fails = errors.New("replaying to 127.0.0.1:1: connection refused") }, keys: []string{"R", "enter"}, text: "http://127.0.0.1:1/", errors: "connection refused"},
 	}
 }
@@ -443,8 +434,8 @@ func TestAReplayAsksWhereTo(t *testing.T) {
 		s := open(t, f, "")
 		s.Expect("hook-3")
 		s.Press("enter")
-		s.Press("e")
-		s.Expect("Replay an edited copy of hook-3")
+		s.Press("R")
+		s.Expect("Replay hook-3")
 		s.Press("enter")
 		s.Type("http://192.0.2.1/x")
 		s.Press("ctrl+s")
@@ -454,7 +445,7 @@ func TestAReplayAsksWhereTo(t *testing.T) {
 		s.Press("ctrl+s")
 		s.Expect("the receiver answered 200 stored")
 		f.mu.Lock()
-		if f.sent != "hook-3 to http://127.0.0.1:1/x copy.json" {
+		if f.sent != "hook-3 to http://127.0.0.1:1/x" {
 			t.Errorf("%q", f.sent)
 		}
 		f.fails = errors.New("nobody answers there")

@@ -40,7 +40,6 @@ func (b *Inbox) Bindings() []kit.Binding {
 	about := []kit.Binding{
 		bookmark,
 		{Keys: []string{"R"}, Label: "replay", Help: "Send its bytes once more, to an address of this machine.", Group: group, Intent: replay{}, Disabled: cmp.Or(none, busy)},
-		{Keys: []string{"e"}, Label: "edit, replay", Help: "Edit a copy of its body and send that, to an address of this machine.", Group: group, Intent: edit{}, Disabled: cmp.Or(none, busy), Hidden: b.open == nil},
 		{Keys: []string{"r"}, Label: "reload", Help: "Read the inbox again.", Group: group, Intent: again{}, Hidden: true},
 	}
 	if b.open != nil {

@@ -138,7 +138,7 @@ func inboxScreens() []screen {
 			inbox(p)
 			p.WaitFor("hook-5")
 			p.Press("R")
-			p.WaitFor("Replay hook-5", "Sign anew")
+			p.WaitFor("Replay hook-5", "Address")
 		}},
 		{name: "jobs/inbox", before: inboxOfAll, steps: func(p *uitest.Whole) {
 			inbox(p)

@@ -3,15 +3,8 @@ package session
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
-	"time"
-
-	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
 	"zonedeck/service/webhook"
@@ -19,9 +12,6 @@ import (
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 )
-
-// maxEdited bounds a body that is edited.
-const maxEdited = 64 << 20
 
 // hookStore is the inbox as a console shows it, and the console's receiver.
 type hookStore struct {
@@ -31,7 +21,6 @@ type hookStore struct {
 	turn     sync.Mutex // of what begins or ends receiving, which may take its time
 	mu       sync.Mutex
 	receiver *webhook.Receiver
-	copies   []string // that were edited
 }
 
 // overlay is the inbox on the screen.
@@ -163,25 +152,18 @@ func (h *hookStore) Notice() string {
 	return h.InboxNotice()
 }
 
-// close ends receiving and removes the copies that were edited.
+// close ends receiving.
 func (h *hookStore) close() error {
 	_, err := h.Stop()
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, file := range h.copies {
-		if gone := os.Remove(file); !errors.Is(gone, os.ErrNotExist) {
-			err = errors.Join(err, gone)
-		}
-	}
 	return err
 }
 
-func (h *hookStore) Replay(ctx context.Context, d model.Delivery, to, edited string, sign bool) (said string, taken bool, err error) {
+func (h *hookStore) Replay(ctx context.Context, d model.Delivery, to string) (said string, taken bool, err error) {
 	d, err = h.Get(ctx, d.ID) // with its headers
 	if err != nil {
 		return "", false, err
 	}
-	got, err := h.ReplayHook(ctx, d, to, edited, sign)
+	got, err := webhook.Replay{Delivery: d, To: to}.Send(ctx)
 	if err != nil {
 		return "", false, err
 	}
@@ -190,62 +172,6 @@ func (h *hookStore) Replay(ctx context.Context, d model.Delivery, to, edited str
 		said += "; sent without " + text.Clean(strings.Join(got.Without, ", "))
 	}
 	return said, got.Taken(), nil
-}
-
-func (h *hookStore) Editor(d model.Delivery, done func(file string, err error) tea.Msg) tea.Cmd {
-	edit := h.editFile()
-	if edit == nil {
-		return nil
-	}
-	return func() tea.Msg {
-		file, err := h.copyOf(d)
-		if err != nil {
-			return done("", err)
-		}
-		return tea.Exec(edit(file), func(err error) tea.Msg { return done(file, err) })()
-	}
-}
-
-// copyOf is a file with the body, without its gzip.
-func (h *hookStore) copyOf(d model.Delivery) (string, error) {
-	d, err := h.Get(h.ctx, d.ID) // with its headers
-	if err != nil {
-		return "", err
-	}
-	b, err := webhook.Plain(d, maxEdited)
-	if err != nil {
-		return "", fmt.Errorf("copy the body for the editor: %w", err)
-	}
-	dir := h.Paths.InboxDir()
-	h.removeOld()
-	f, err := os.CreateTemp(dir, copyPrefix+"*")
-	if err != nil {
-		return "", fmt.Errorf("copy the body for the editor: %w", err)
-	}
-	h.mu.Lock()
-	h.copies = append(h.copies, f.Name())
-	h.mu.Unlock()
-	_, err = f.Write(b)
-	return f.Name(), errors.Join(err, f.Close())
-}
-
-// Copies that were edited lie beside the bodies. Those of a console that was killed go after a day.
-const (
-	copyPrefix = "edited-"
-	copyAge    = 24 * time.Hour
-)
-
-// removeOld removes the copies that were not written to for copyAge. What cannot be removed stays until the next one
-// is made.
-func (h *hookStore) removeOld() {
-	dir, before := h.Paths.InboxDir(), h.o.Now().Add(-copyAge)
-	found, _ := fs.Glob(os.DirFS(dir), copyPrefix+"*")
-	for _, name := range found {
-		file := filepath.Join(dir, name)
-		if info, err := os.Lstat(file); err == nil && info.Mode().IsRegular() && info.ModTime().Before(before) {
-			_ = os.Remove(file)
-		}
-	}
 }
 
 // FillHooks puts addresses of the inbox where "inbox" stands in place of an address.

@@ -216,24 +216,3 @@ func reachesLoopback(p config.Profile) bool {
 	a, err := netip.ParseAddr(u.Hostname())
 	return strings.EqualFold(u.Hostname(), "localhost") || err == nil && a.IsLoopback()
 }
-
-// ErrNoSigner says that nothing is set up that can sign.
-var ErrNoSigner = errors.New("no [[webhook.verify]] of the kinds standard or hmac is set up, so nothing can be signed")
-
-// ReplayHook sends a delivery once more to an address of this machine; see webhook.Replay. edited
-// is the file of an edited copy, or empty.
-func (s *Session) ReplayHook(ctx context.Context, d model.Delivery, to, edited string, sign bool) (webhook.Replayed, error) {
-	r := webhook.Replay{Delivery: d, To: to, Edited: edited, Now: s.o.Now()}
-	if sign {
-		verifiers, err := s.verifiers(ctx)
-		if err != nil {
-			return webhook.Replayed{}, err
-		}
-		i := slices.IndexFunc(verifiers, webhook.Verifier.CanSign)
-		if i < 0 {
-			return webhook.Replayed{}, ErrNoSigner
-		}
-		r.Sign = &verifiers[i]
-	}
-	return r.Send(ctx)
-}
