@@ -38,6 +38,11 @@ func within(pkg, folder string) bool {
 	return pkg == folder || strings.HasPrefix(pkg, folder+"/")
 }
 
+// useCase reports whether a package is what an operator can do, on the upper floor of the service.
+func useCase(pkg string) bool {
+	return slices.Contains([]string{"zonedeck/service/local"}, pkg)
+}
+
 func TestImportRules(t *testing.T) {
 	graph := importGraph(t)
 	rules := []struct {
@@ -75,11 +80,23 @@ func TestImportRules(t *testing.T) {
 			func(i string) bool { return within(i, "zonedeck") && !within(i, "zonedeck/service/emulator") },
 		},
 		{
-			"nothing but the wiring imports the emulator",
+			"only service/local imports the emulator",
 			func(p string) bool {
-				return p != "zonedeck/ui/cli/session" && !within(p, "zonedeck/service/emulator") && p != "zonedeck/service/servicetest"
+				return p != "zonedeck/service/local" && !within(p, "zonedeck/service/emulator") && p != "zonedeck/service/servicetest"
 			},
 			func(i string) bool { return within(i, "zonedeck/service/emulator") },
+		},
+		{
+			"nothing below the faces imports the root of the service",
+			func(p string) bool { return within(p, "zonedeck/service") && p != "zonedeck/service" },
+			func(i string) bool { return i == "zonedeck/service" },
+		},
+		{
+			"machinery imports no use case",
+			func(p string) bool {
+				return within(p, "zonedeck/service") && p != "zonedeck/service" && p != "zonedeck/service/servicetest" && !useCase(p)
+			},
+			useCase,
 		},
 		{
 			"rows, dialects and exports import no client",

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"net"
 	"path/filepath"
 	"strconv"
 
@@ -142,4 +143,17 @@ func set[T comparable](field *T, value T) {
 	if value != none {
 		*field = value
 	}
+}
+
+// SplitPort splits host:port.
+func SplitPort(s string) (host string, port int, err error) {
+	host, text, err := net.SplitHostPort(s)
+	if err != nil {
+		return "", 0, fmt.Errorf("address %q: write it like proxy.example.com:33335", s)
+	}
+	port, err = strconv.Atoi(text)
+	if err != nil || port < 1 || port > 65535 {
+		return "", 0, fmt.Errorf("address %q: the port is a number from 1 to 65535", s)
+	}
+	return host, port, nil
 }

@@ -6,13 +6,13 @@ import (
 	"io"
 	"sync"
 
-	"github.com/spf13/cobra"
+	"zonedeck/service/local"
 
-	"zonedeck/ui/cli/session"
+	"github.com/spf13/cobra"
 )
 
 type emulateFlags struct {
-	session.Emulation
+	local.Emulation
 	log, json bool
 }
 
@@ -77,11 +77,11 @@ func (a *app) emulate(ctx context.Context, f emulateFlags) error {
 	e := f.Emulation
 	e.Stderr = &lineWriter{to: a.Stderr} // errors, request lines and messages
 	a.Stderr = e.Stderr
-	e.Chromium, e.Now, e.Say = a.Getenv(session.EnvChromium), a.Now, a.say
+	e.Chromium, e.Now, e.Say = a.Getenv(local.EnvChromium), a.Now, a.say
 	if f.log {
 		e.Requests = a.Stderr
 	}
-	e.Ready = func(ready session.Ready) error {
+	e.Ready = func(ready local.Ready) error {
 		for _, n := range ready.Notes {
 			a.say("zonedeck: %s", n)
 		}
@@ -91,7 +91,7 @@ func (a *app) emulate(ctx context.Context, f emulateFlags) error {
 }
 
 // printReady prints the ready line.
-func (a *app) printReady(ready session.Ready, asJSON bool) error {
+func (a *app) printReady(ready local.Ready, asJSON bool) error {
 	var err error
 	if asJSON {
 		err = a.printJSON(ready)

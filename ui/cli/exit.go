@@ -85,7 +85,7 @@ func usage(format string, args ...any) error { return fail(exitUsage, format, ar
 // exitCode returns the exit code for the error of a command.
 func exitCode(ctx context.Context, err error) int {
 	var e *exitError
-	var mistake *session.MistakeError
+	var mistake *config.MistakeError
 	var call *exchange.CallError
 	var rotating *session.RotatingError
 	switch {

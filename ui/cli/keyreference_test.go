@@ -12,8 +12,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"zonedeck/service/local"
 	"zonedeck/ui"
-	"zonedeck/ui/cli/session"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
 	"zonedeck/ui/uitest"
@@ -286,7 +286,7 @@ func walk(t *testing.T, ref *reference) {
 	}
 	ref.see("Everywhere", app.Bindings())
 	w := uitest.Run(t, &recorder{App: app, ref: ref}, 120, 40)
-	w.WaitFor("[1 Sandbox]", session.DemoKey)
+	w.WaitFor("[1 Sandbox]", local.DemoKey)
 
 	walkSandbox(w)
 	walkJobs(w)

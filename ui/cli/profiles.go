@@ -152,7 +152,7 @@ func saveError(err error) error {
 	if admin := (*session.AdminError)(nil); errors.As(err, &admin) {
 		return fail(exitLint, "%w", err)
 	}
-	if mistake := (*session.MistakeError)(nil); errors.As(err, &mistake) {
+	if mistake := (*config.MistakeError)(nil); errors.As(err, &mistake) {
 		return err
 	}
 	if errors.Is(err, config.ErrProfile) || errors.Is(err, config.ErrProfileExists) {

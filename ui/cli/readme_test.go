@@ -11,6 +11,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/service/config"
+	"zonedeck/service/local"
 	"zonedeck/ui/cli/session"
 )
 
@@ -152,7 +153,7 @@ func TestEveryVariableIsListed(t *testing.T) {
 	for _, v := range config.Variables() {
 		want = append(want, v[0])
 	}
-	want = append(want, session.EnvPassphrase, session.EnvEmulatorProxy, session.EnvChromium)
+	want = append(want, session.EnvPassphrase, local.EnvProxy, local.EnvChromium)
 	if got := tableColumn(t, configurationPage, "variable"); !slices.Equal(got, want) {
 		t.Errorf("the page lists %v, the program reads %v", got, want)
 	}

@@ -3,9 +3,10 @@ package cli
 import (
 	"strings"
 
-	"github.com/spf13/cobra"
+	"zonedeck/service/config"
+	"zonedeck/service/local"
 
-	"zonedeck/ui/cli/session"
+	"github.com/spf13/cobra"
 )
 
 func (a *app) emulatorCommand() *cobra.Command {
@@ -22,7 +23,7 @@ zones, jobs and snapshots. It starts again with the demo account. What 'zonedeck
 emulate --state' keeps is not touched. End every console first.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			notes, err := session.ResetEmulator(cmd.Context(), a.options(needs{}))
+			notes, err := local.Reset(cmd.Context(), config.FindPaths(a.Getenv), a.Getenv)
 			if asJSON && err == nil {
 				return a.done(asJSON, "%s", strings.Join(notes, "; "))
 			}

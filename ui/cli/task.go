@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 
+	"zonedeck/service/config"
 	"zonedeck/ui/cli/session"
 )
 
@@ -64,7 +65,7 @@ func (a *app) withSession(ctx context.Context, n needs, f func(*task) error) err
 
 // sessionError gives an error of the session its exit code.
 func sessionError(err error) error {
-	var m *session.MistakeError
+	var m *config.MistakeError
 	var e *exitError
 	switch {
 	case err == nil, errors.Is(err, context.Canceled), errors.As(err, &m), errors.As(err, &e):

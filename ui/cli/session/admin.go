@@ -68,7 +68,7 @@ func (s *Session) admin(k model.Key) *AdminError {
 	return nil
 }
 
-var errReasonHoldsValue = &MistakeError{errors.New("the reason holds the key's value: say why in other words")}
+var errReasonHoldsValue = config.Mistake("the reason holds the key's value: say why in other words")
 
 // permitChoice refuses to make an ADMIN key that of a profile, by which programs work, unless a
 // reason was given: it is written into the journal first.

@@ -58,7 +58,7 @@ func TestAgesAreTheSameAfterASwitchOfProfilesAndARestart(t *testing.T) {
 		}
 	})
 	moved := ages("local", func(s *Session) {
-		if _, err := rehearsal.New(s.embedded.control).Advance(t.Context(), 30*24*time.Hour); err != nil {
+		if _, err := rehearsal.New(s.embedded.Control).Advance(t.Context(), 30*24*time.Hour); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.Profile(t.Context()); err != nil { // it reads the moved clock

@@ -2,10 +2,7 @@ package session
 
 import (
 	"cmp"
-	"fmt"
-	"net"
 	"os"
-	"strconv"
 	"strings"
 
 	"zonedeck/model"
@@ -14,16 +11,11 @@ import (
 )
 
 // Environment variables of the command line. EnvPassphrase unlocks the encrypted files of secrets.
-// EnvEmulatorProxy is the address of the
-// embedded emulator's proxy. EnvChromium names the browser that the emulator runs;
-// other programs use it too.
 const (
-	EnvKey           = "ZONEDECK_API_KEY"
-	EnvProfile       = "ZONEDECK_PROFILE"
-	EnvPassword      = "ZONEDECK_ZONE_PASSWORD"
-	EnvPassphrase    = "ZONEDECK_PASSPHRASE"
-	EnvEmulatorProxy = "ZONEDECK_EMULATOR_PROXY"
-	EnvChromium      = "CHROME_PATH"
+	EnvKey        = "ZONEDECK_API_KEY"
+	EnvProfile    = "ZONEDECK_PROFILE"
+	EnvPassword   = "ZONEDECK_ZONE_PASSWORD"
+	EnvPassphrase = "ZONEDECK_PASSPHRASE"
 )
 
 // choose decides which profile is used: flags override the environment, which
@@ -38,12 +30,12 @@ func (s *Session) choose() error {
 	}
 	if f := o.Config; f != "" {
 		if _, err := os.Stat(f); err != nil {
-			return mistake("--config: %w", err)
+			return config.Mistake("--config: %w", err)
 		}
 	}
 	file, err := config.Load(s.configFile())
 	if err != nil {
-		return mistake("%w", err)
+		return config.Mistake("%w", err)
 	}
 	s.config.Store(&file)
 	if o.NoProfile {
@@ -58,7 +50,7 @@ func (s *Session) choose() error {
 	}
 	switch {
 	case name == config.LocalName && addressed:
-		return mistake("--base-url and --proxy-host cannot be used with profile %q, which has its own addresses", config.LocalName)
+		return config.Mistake("--base-url and --proxy-host cannot be used with profile %q, which has its own addresses", config.LocalName)
 	case name == config.LocalName:
 		s.Base = config.Profile{Name: config.LocalName, Local: true}
 	case name != "":
@@ -68,17 +60,17 @@ func (s *Session) choose() error {
 	case addressed:
 		s.Base, err = config.FromFlags(override)
 	case len(file.Names()) > 0:
-		return mistake("several profiles are configured and none is the default: add --profile NAME (%s), or set default_profile in %s", strings.Join(s.profileNames(), ", "), s.configFile())
+		return config.Mistake("several profiles are configured and none is the default: add --profile NAME (%s), or set default_profile in %s", strings.Join(s.profileNames(), ", "), s.configFile())
 	case o.Key != "" || override.Key != "" || o.Getenv(EnvKey) != "":
-		return mistake("a key was given but no account to use it with: add --profile NAME or --base-url URL (a real key is never sent to the embedded emulator; its demo keys need --profile %s)", config.LocalName)
+		return config.Mistake("a key was given but no account to use it with: add --profile NAME or --base-url URL (a real key is never sent to the embedded emulator; its demo keys need --profile %s)", config.LocalName)
 	default:
 		s.Base, s.Implied = config.Profile{Name: config.LocalName, Local: true}, true
 	}
 	if err != nil {
-		return mistake("%w", err)
+		return config.Mistake("%w", err)
 	}
 	if s.Base.Local {
-		s.embedded = newEmbedded(o, s.Paths)
+		s.embedded = o.emulator(s.Paths)
 		return nil
 	}
 	s.Base, err = o.completed(s.Base)
@@ -89,7 +81,7 @@ func (s *Session) choose() error {
 func (o Options) completed(p config.Profile) (config.Profile, error) {
 	if p.CA != "" {
 		if _, err := os.Stat(p.CA); err != nil {
-			return p, mistake("ca of profile %q: %w", p.Name, err)
+			return p, config.Mistake("ca of profile %q: %w", p.Name, err)
 		}
 	}
 	if o.Getenv(EnvKey) != "" {
@@ -128,10 +120,10 @@ func (s *Session) sayReplaced(k model.Key) {
 func (o Options) override() (config.Override, error) {
 	env, err := config.EnvOverride(o.Getenv)
 	if err != nil {
-		return config.Override{}, mistake("%w", err)
+		return config.Override{}, config.Mistake("%w", err)
 	}
 	flags := config.Override{BaseURL: o.BaseURL, ProxyHost: o.ProxyHost}
-	if host, port, err := splitPort(o.ProxyHost); err == nil {
+	if host, port, err := config.SplitPort(o.ProxyHost); err == nil {
 		flags.ProxyHost, flags.ProxyPort = host, port
 	}
 	return flags.Or(env), nil
@@ -159,16 +151,3 @@ func (s *Session) configFile() string { return cmp.Or(s.o.Config, s.Paths.Config
 
 // profileNames are all known profiles as the file has them, the embedded emulator last.
 func (s *Session) profileNames() []string { return append(s.configured().InOrder(), config.LocalName) }
-
-// splitPort splits host:port.
-func splitPort(s string) (host string, port int, err error) {
-	host, text, err := net.SplitHostPort(s)
-	if err != nil {
-		return "", 0, fmt.Errorf("address %q: write it like proxy.example.com:33335", s)
-	}
-	port, err = strconv.Atoi(text)
-	if err != nil || port < 1 || port > 65535 {
-		return "", 0, fmt.Errorf("address %q: the port is a number from 1 to 65535", s)
-	}
-	return host, port, nil
-}

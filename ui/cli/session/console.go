@@ -174,7 +174,7 @@ func (c *Console) requests() history.Requests {
 	if c.session.embedded == nil {
 		return nil
 	}
-	return rehearsal.New(c.session.embedded.control)
+	return rehearsal.New(c.session.embedded.Control)
 }
 
 // start runs while the first frame is drawn: it starts or finds the emulator.
@@ -272,7 +272,7 @@ func (c *Console) rehearsals(theme *kit.Theme) []kit.Binding {
 		},
 	}
 	if s.embedded != nil {
-		d.Emulator = rehearsal.New(s.embedded.control)
+		d.Emulator = rehearsal.New(s.embedded.Control)
 	}
 	return rehearse.Commands(d)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/local"
 	"zonedeck/service/radius"
 )
 
@@ -71,7 +72,7 @@ func TestTheDemoAccountsKeysKeepTheirDates(t *testing.T) {
 			t.Errorf("%s: created %s, %q", k.Name, k.Created, k.Note)
 		}
 	}
-	for name, want := range map[string]string{DemoKey: "2026-11-21", "expired-user": "", "ops-zones": ""} {
+	for name, want := range map[string]string{local.DemoKey: "2026-11-21", "expired-user": "", "ops-zones": ""} {
 		later := listed(61)
 		i := slices.IndexFunc(later, func(k model.Key) bool { return k.Name == name })
 		if note := later[i].Note; (want == "") != (note == "") || !strings.Contains(note, want) {

@@ -9,23 +9,15 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
-	"zonedeck/service/emulator"
+	"zonedeck/service/local"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 )
 
-// place identifies one run of the emulator by its process and addresses.
-type place struct {
-	api, proxy string
-	pid        int
-}
-
-func placeOf(r emulator.Ready) place { return place{r.API, r.Proxy, r.PID} }
-
 // follower keeps a console connected to a live emulator. It is used by one goroutine.
 type follower struct {
 	c       *Console
-	place   place
+	place   local.Place
 	problem string
 	ahead   time.Duration // how far the clock was ahead in the last message to the views
 	keys    []model.Key   // those in the last message
@@ -56,8 +48,9 @@ func (f *follower) begin() tea.Msg {
 			f.problem = err.Error()
 			return f.broken()
 		}
-		ready, _ := s.embedded.where()
-		f.place, f.ahead, f.keys = placeOf(ready), s.ahead(), demoKeys(ready)
+		f.place, _ = s.embedded.Place()
+		f.keys, _ = s.embedded.Keys()
+		f.ahead = s.ahead()
 	}
 	return f.c.sessionChanged()
 }
@@ -80,11 +73,11 @@ func (f *follower) look() []tea.Msg {
 		f.problem = err.Error()
 		return []tea.Msg{f.broken()}
 	}
-	ready, runsHere := s.embedded.where()
+	place, runsHere := s.embedded.Place()
+	keys, _ := s.embedded.Keys()
 	before, wasBroken := f.place, f.problem != ""
-	moved, keys := s.ahead() != f.ahead, demoKeys(ready)
-	same := reflect.DeepEqual(keys, f.keys)
-	f.place, f.problem, f.ahead, f.keys = placeOf(ready), "", s.ahead(), keys
+	moved, same := s.ahead() != f.ahead, reflect.DeepEqual(keys, f.keys)
+	f.place, f.problem, f.ahead, f.keys = place, "", s.ahead(), keys
 	if f.place == before && !wasBroken && !moved && same {
 		return nil
 	}
@@ -92,12 +85,12 @@ func (f *follower) look() []tea.Msg {
 	switch {
 	case f.place == before && moved:
 		return append(changed, kit.Toast{Text: "The emulator's clock was moved: it is " + aheadOfMachine(f.ahead) + " now, and this console follows it."})
-	case before == (place{}) || f.place == before:
+	case before == (local.Place{}) || f.place == before:
 		return changed
 	case runsHere:
 		return append(changed, kit.Toast{Kind: kit.ToastWarn, Text: "The process that ran the local emulator has ended. This console runs it now, from its state" + stays})
 	default:
-		return append(changed, kit.Toast{Kind: kit.ToastWarn, Text: fmt.Sprintf("The process that ran the local emulator has ended. Process %d runs it now, from its state%s", f.place.pid, stays)})
+		return append(changed, kit.Toast{Kind: kit.ToastWarn, Text: fmt.Sprintf("The process that ran the local emulator has ended. Process %d runs it now, from its state%s", f.place.PID, stays)})
 	}
 }
 

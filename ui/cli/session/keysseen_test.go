@@ -9,7 +9,9 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/journal"
+	"zonedeck/service/local"
 	"zonedeck/service/radius"
+	"zonedeck/service/rehearsal"
 )
 
 // A key is seen when it first stands in a list, however it came there; it was used when something called with it.
@@ -126,13 +128,18 @@ func TestAnotherKeyOfANameHasItsOwnDates(t *testing.T) {
 // The profile in use is the emulator, whose time was moved. A key is sent for a job of another account, too.
 func TestTheUseOfAKeyForAnotherProfileGoesByTheMachinesClock(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	o := options(t, nil)
+	o := options(t, map[string]string{local.EnvProxy: "127.0.0.1:0"})
 	o.Journal, o.Now = true, func() time.Time { return now }
 	s := openTest(t, o)
 	if err := s.Inventory.Add(t.Context(), model.Key{Name: "etl", Level: model.LevelUser}); err != nil {
 		t.Fatal(err)
 	}
-	s.embedded.ahead.Store(int64(240 * time.Hour))
+	if _, err := rehearsal.New(s.embedded.Control).Advance(t.Context(), 240*time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Profile(t.Context()); err != nil { // it reads the moved clock
+		t.Fatal(err)
+	}
 	for profile, want := range map[string]time.Time{s.Base.Name: now.Add(240 * time.Hour), "acme": now} {
 		s.keyUsed(profile, "etl", "1111111111111111")
 		uses, err := s.journal.KeyUses(t.Context())

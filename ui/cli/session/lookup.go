@@ -12,6 +12,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/exchange"
+	"zonedeck/service/local"
 	"zonedeck/ui/kit"
 )
 
@@ -97,12 +98,9 @@ func (s *Session) KeyClock() func(model.Key) time.Time {
 // given are the keys that come with the profile.
 func (s *Session) given(recorded []model.Key) (keys []model.Key) {
 	if s.embedded != nil {
-		s.embedded.mu.Lock()
-		ready, known := s.embedded.ready, s.embedded.known
-		s.embedded.mu.Unlock()
-		if known {
-			keys = s.renewed(demoKeys(ready))
-			s.noteExpired(keys, ready.FirstStart)
+		if demo, first := s.embedded.Keys(); demo != nil {
+			keys = s.renewed(demo)
+			s.noteExpired(keys, first)
 		}
 	} else if s.o.Getenv(EnvKey) != "" {
 		keys = append(keys, s.environmentKey(recorded))
@@ -174,7 +172,7 @@ func (s *Session) renewed(keys []model.Key) []model.Key {
 			i, keys = len(keys), append(keys, model.Key{Name: p.Key})
 		}
 		keys[i] = p.Renewed(keys[i])
-		keys[i].Note, keys[i].UsedBy = "", slices.Clone(demoUsers(p.Key))
+		keys[i].Note, keys[i].UsedBy = "", slices.Clone(local.KeyUsers(p.Key))
 		for n, user := range keys[i].UsedBy {
 			if user == "demo:key/"+p.Key { // what read the scenario's own value follows
 				keys[i].UsedBy[n] = keys[i].Secret
@@ -218,7 +216,7 @@ func (s *Session) demoSecret(name string) (keystore.Secret, bool) {
 	if s.embedded == nil {
 		return keystore.Secret{}, false
 	}
-	return s.embedded.demoSecret(name)
+	return s.embedded.Secret(name)
 }
 
 // Zone finds the zone a command names. A profile without a list of zones accepts
@@ -228,11 +226,11 @@ func (s *Session) Zone(p config.Profile, name string) (model.Zone, error) {
 		return z, nil
 	}
 	if len(p.Zones) > 0 {
-		return model.Zone{}, mistake("zone %q is not in profile %q: it has %s", name, p.Name, zoneNames(p.Zones))
+		return model.Zone{}, config.Mistake("zone %q is not in profile %q: it has %s", name, p.Name, zoneNames(p.Zones))
 	}
 	zone, err := model.ParseZoneName(name)
 	if err != nil {
-		return model.Zone{}, mistake("%w", err)
+		return model.Zone{}, config.Mistake("%w", err)
 	}
 	z := model.Zone{Name: zone}
 	if s.o.Getenv(EnvPassword) != "" {

@@ -33,19 +33,15 @@ func (s *Session) Rotator(folders func() []string) *rotate.Engine {
 func (s *Session) RehearseRotation(ctx context.Context, k model.Key, method keystore.RotationMethod, folders func() []string) (keystore.RotationPlan, error) {
 	e := s.embedded
 	if e == nil { // a real account: the emulator stands in for it
-		e = newEmbedded(s.o, s.Paths)
-		defer func() { _ = e.close(context.WithoutCancel(ctx)) }() // nothing of it is kept
+		e = s.o.emulator(s.Paths)
+		defer func() { _ = e.Close(context.WithoutCancel(ctx)) }() // nothing of it is kept
 	}
-	ready, err := e.ensure(ctx)
-	if err != nil {
-		return keystore.RotationPlan{}, err
-	}
-	demo, err := demoProfile(ready)
+	demo, err := e.Profile(ctx)
 	if err != nil {
 		return keystore.RotationPlan{}, err
 	}
 	c := s.rotation(folders)
-	c.Settings = func(keystore.RotationPlan) rotate.Settings { return rehearsal.New(e.control) }
+	c.Settings = func(keystore.RotationPlan) rotate.Settings { return rehearsal.New(e.Control) }
 	c.Prove = func(ctx context.Context, c rotate.Call) (model.FetchResult, error) {
 		s.confirm(c.Key.Name + "=" + addressOf(demo)) // a copy, whose value is an account's
 		s.reasons.copied(c.Key.Name, k)
@@ -160,7 +156,7 @@ func (s *Session) accountSettings(p keystore.RotationPlan) rotate.Settings {
 	if s.embedded == nil || p.Profile != s.Base.Name {
 		return nil
 	}
-	return rehearsal.New(s.embedded.control)
+	return rehearsal.New(s.embedded.Control)
 }
 
 // rotationClock dates the steps: by the machine's clock for keys of the inventory, by the

@@ -21,6 +21,7 @@ import (
 	"zonedeck/service/drift"
 	"zonedeck/service/journal"
 	"zonedeck/service/ledger"
+	"zonedeck/service/local"
 	"zonedeck/service/rules"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
@@ -89,7 +90,7 @@ type Session struct {
 	asRead    stamps                         // of the files, when Open read them
 	gone      atomic.Pointer[string]         // why the profile cannot be used any more; nil while it can
 	current   atomic.Pointer[config.Profile] // Base, with addresses once they are known
-	embedded  *embedded                      // nil for a real account
+	embedded  *local.Emulator                // nil for a real account
 	journal   *journal.Journal
 	ledger    *ledger.Ledger
 	work      durable
@@ -102,15 +103,9 @@ type Session struct {
 	pruning   sync.WaitGroup // what tidies up beside the work
 }
 
-// MistakeError is a mistake in flags, environment or config file.
-type MistakeError struct{ cause error }
-
-func (e *MistakeError) Error() string { return e.cause.Error() }
-
-func (e *MistakeError) Unwrap() error { return e.cause }
-
-func mistake(format string, args ...any) error {
-	return &MistakeError{fmt.Errorf(format, args...)}
+// emulator is the embedded emulator of this user.
+func (o Options) emulator(paths config.Paths) *local.Emulator {
+	return local.New(paths, o.Getenv, o.Now, o.Log)
 }
 
 // Open reads the configuration and opens the files. It does no network I/O: the
@@ -178,7 +173,7 @@ func (s *Session) checkRules(added *rules.File) error {
 	case err == nil:
 		return nil
 	case s.o.Unattended:
-		return mistake("%w", err)
+		return config.Mistake("%w", err)
 	default:
 		s.Notices = append(s.Notices, fmt.Sprintf("your rules are not used until this is corrected: %v", err))
 		return nil
@@ -290,22 +285,19 @@ func (s *Session) Profile(ctx context.Context) (config.Profile, error) {
 		}
 		return s.CurrentProfile(), s.readKeys()
 	}
-	ready, err := s.embedded.ensure(ctx)
+	p, err := s.embedded.Profile(ctx)
 	if err != nil {
-		return config.Profile{}, err
+		return p, err
 	}
 	if !s.quiet {
 		s.spoken.Do(func() {
-			for _, n := range s.embedded.stateNotes() {
+			for _, n := range s.embedded.StateNotes() {
 				s.o.Say("zonedeck: %s", text.Clean(n))
 			}
 		})
 	}
-	p, err := demoProfile(ready)
-	if err == nil {
-		s.current.Store(&p)
-	}
-	return p, err
+	s.current.Store(&p)
+	return p, nil
 }
 
 // Now is the time at the service in use: the machine's, or the emulator's, which may
@@ -315,7 +307,7 @@ func (s *Session) Now() time.Time {
 	if s.embedded == nil {
 		return s.o.Now()
 	}
-	return s.embedded.clock()
+	return s.embedded.Now()
 }
 
 // NowOf is the time by which the jobs of a profile are dated: Now for the profile in use, else the machine's.
@@ -331,7 +323,17 @@ func (s *Session) ahead() time.Duration {
 	if s.embedded == nil {
 		return 0
 	}
-	return time.Duration(s.embedded.ahead.Load())
+	return s.embedded.Ahead()
+}
+
+// EmulatorEnds reports whether this process runs the embedded emulator in use, so that
+// its addresses are dead once the session is closed.
+func (s *Session) EmulatorEnds() bool {
+	if s.embedded == nil {
+		return false
+	}
+	_, runsHere := s.embedded.Place()
+	return runsHere
 }
 
 // CurrentProfile is the profile as known now; it does no I/O.
@@ -355,7 +357,7 @@ func (s *Session) describe() kit.Session {
 		return d
 	}
 	if s.embedded != nil {
-		d.Notes, d.Ready = s.embedded.notes(), s.current.Load() != nil
+		d.Notes, d.Ready = s.embedded.Notes(), s.current.Load() != nil
 	} else if d.Ready = unread == nil; !d.Ready && !errors.Is(unread, keystore.ErrKeysUnread) {
 		d.Problem = unread.Error()
 	}
@@ -406,7 +408,7 @@ func (s *Session) Close(ctx context.Context) error {
 	if s.embedded != nil {
 		ctx, cancel := context.WithTimeout(ctx, closePatience)
 		defer cancel()
-		err = errors.Join(err, s.embedded.close(ctx))
+		err = errors.Join(err, s.embedded.Close(ctx))
 	}
 	return err
 }

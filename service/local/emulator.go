@@ -1,4 +1,4 @@
-package session
+package local
 
 import (
 	"context"
@@ -16,26 +16,22 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/keystore/textfile"
-	"zonedeck/model"
 	"zonedeck/service/config"
-	"zonedeck/service/dialect"
 	"zonedeck/service/emulator"
 	"zonedeck/service/rehearsal"
 )
-
-// DemoKey is the demo account's key that the console uses by default.
-const DemoKey = "batch-user"
 
 const (
 	attachTimeout = 5 * time.Second       // for another process to finish its start
 	attachPause   = 30 * time.Millisecond // between two reads of its announcement
 	answerTimeout = time.Second           // loopback answers quickly even on a busy machine
+	endPatience   = 5 * time.Second       // for an emulator that started too late
 )
 
-// embedded is this user's one embedded emulator: run by this process or by
+// Emulator is this user's one embedded emulator: run by this process or by
 // another one that started it first. The lock on its state folder decides; the
-// announcement file tells the other processes where it listens. Safe for concurrent use.
-type embedded struct {
+// announcement file tells the other processes where it listens.
+type Emulator struct {
 	paths    config.Paths
 	log      *slog.Logger
 	now      func() time.Time
@@ -66,14 +62,29 @@ type attempt struct {
 // errClosed is returned after the session has ended.
 var errClosed = errors.New("the embedded emulator has been ended")
 
-func newEmbedded(o Options, paths config.Paths) *embedded {
-	return &embedded{paths: paths, log: o.Log, now: o.Now, proxy: o.Getenv(EnvEmulatorProxy), chromium: o.Getenv(EnvChromium), wait: attachTimeout}
+// Environment variables: EnvProxy is the address of the embedded emulator's proxy. EnvChromium names the browser
+// that the emulator runs; other programs use it too.
+const (
+	EnvProxy    = "ZONEDECK_EMULATOR_PROXY"
+	EnvChromium = "CHROME_PATH"
+)
+
+// New is the embedded emulator of this user, by the machine's clock. It does no I/O: the first call that needs the
+// emulator finds or starts it.
+func New(paths config.Paths, getenv func(string) string, now func() time.Time, log *slog.Logger) *Emulator {
+	return &Emulator{paths: paths, log: log, now: now, proxy: getenv(EnvProxy), chromium: getenv(EnvChromium), wait: attachTimeout}
+}
+
+// WithPatience sets how long another process may take to finish its start; without it, five seconds.
+func (e *Emulator) WithPatience(d time.Duration) *Emulator {
+	e.wait = d
+	return e
 }
 
 // ensure returns the addresses of a live emulator and starts one from its saved
 // state if necessary. A caller whose context ends returns at once; the search goes
 // on for the others.
-func (e *embedded) ensure(ctx context.Context) (emulator.Ready, error) {
+func (e *Emulator) ensure(ctx context.Context) (emulator.Ready, error) {
 	e.mu.Lock()
 	switch {
 	case e.closed:
@@ -105,7 +116,7 @@ func (e *embedded) ensure(ctx context.Context) (emulator.Ready, error) {
 
 // current reads the keys, the zones and the clock of the emulator that this process runs. The
 // caller holds mu.
-func (e *embedded) current() (ready emulator.Ready, changed bool) {
+func (e *Emulator) current() (ready emulator.Ready, changed bool) {
 	e.ahead.Store(int64(e.server.Ahead()))
 	now := e.server.Ready()
 	changed = !reflect.DeepEqual(now.Keys, e.ready.Keys) || !reflect.DeepEqual(now.Zones, e.ready.Zones)
@@ -115,7 +126,7 @@ func (e *embedded) current() (ready emulator.Ready, changed bool) {
 
 // search runs the attempt. If the session ends meanwhile, an emulator that it
 // started is shut down again.
-func (e *embedded) search(ctx context.Context, a *attempt) {
+func (e *Emulator) search(ctx context.Context, a *attempt) {
 	defer a.cancel()
 	server, ready, err := e.find(ctx)
 	e.mu.Lock()
@@ -130,7 +141,7 @@ func (e *embedded) search(ctx context.Context, a *attempt) {
 	a.ready, a.err = ready, err
 	e.mu.Unlock()
 	if late && server != nil {
-		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), closePatience)
+		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), endPatience)
 		defer cancel()
 		if err := e.end(stop, server); err != nil {
 			e.log.Warn("shutting down an emulator that started after the session ended", "error", err)
@@ -141,7 +152,7 @@ func (e *embedded) search(ctx context.Context, a *attempt) {
 
 // find returns the emulator that answers, or starts one. server is nil if another
 // process runs it.
-func (e *embedded) find(ctx context.Context) (*emulator.Server, emulator.Ready, error) {
+func (e *Emulator) find(ctx context.Context) (*emulator.Server, emulator.Ready, error) {
 	e.mu.Lock()
 	ready, known := e.ready, e.known
 	e.mu.Unlock()
@@ -167,7 +178,7 @@ func (e *embedded) find(ctx context.Context) (*emulator.Server, emulator.Ready, 
 }
 
 // owner names the process that announced the emulator, if it is known.
-func (e *embedded) owner() string {
+func (e *Emulator) owner() string {
 	if r, found := e.readAnnouncement(); found && r.PID > 0 {
 		return fmt.Sprintf(" (process %d)", r.PID)
 	}
@@ -177,7 +188,7 @@ func (e *embedded) owner() string {
 // attachOrStart starts an emulator if the state folder is free, or else attaches to
 // the one its owner announced. If the state cannot be kept (a read-only home, a full
 // disk), the emulator runs for this process only, and a note says so.
-func (e *embedded) attachOrStart(ctx context.Context) (*emulator.Server, emulator.Ready, error) {
+func (e *Emulator) attachOrStart(ctx context.Context) (*emulator.Server, emulator.Ready, error) {
 	none := emulator.Ready{}
 	server, err := e.start(ctx, e.paths.EmulatorDir())
 	if errors.Is(err, emulator.ErrStateInUse) {
@@ -206,23 +217,23 @@ func (e *embedded) attachOrStart(ctx context.Context) (*emulator.Server, emulato
 	return server, ready, nil
 }
 
-func (e *embedded) start(ctx context.Context, dir string) (*emulator.Server, error) {
+func (e *Emulator) start(ctx context.Context, dir string) (*emulator.Server, error) {
 	// The remote browser's usual port is left to a separately served emulator and to
 	// the user's own browsers. Chromium is not started before a client needs it.
 	return emulator.Start(context.WithoutCancel(ctx), emulator.Options{StateDir: dir, ProxyAddr: e.proxy, CDPAddr: "127.0.0.1:0", LoopbackWebhooks: true, Chromium: e.chromium, Now: e.now, Log: e.log})
 }
 
-// notes are the emulator's notes about its start.
-func (e *embedded) notes() []string {
+// Notes are the emulator's notes about its start.
+func (e *Emulator) Notes() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.ready.Notes
 }
 
-// stateNotes are the notes of an emulator run by this process about its state. The
+// StateNotes are the notes of an emulator run by this process about its state. The
 // note about an unusual proxy port is left out: commands print the address where it
 // matters.
-func (e *embedded) stateNotes() []string {
+func (e *Emulator) StateNotes() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.server == nil {
@@ -233,25 +244,22 @@ func (e *embedded) stateNotes() []string {
 	})
 }
 
-// where returns the emulator in use, and whether this process runs it.
-func (e *embedded) where() (ready emulator.Ready, runsHere bool) {
+// Place is one run of the emulator, by its process and addresses.
+type Place struct {
+	API, Proxy string
+	PID        int
+}
+
+// Place is the emulator that was found last, and whether this process runs it. Its addresses are then dead once it
+// is closed.
+func (e *Emulator) Place() (at Place, runsHere bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.ready, e.server != nil
+	return Place{e.ready.API, e.ready.Proxy, e.ready.PID}, e.server != nil
 }
 
-// EmulatorEnds reports whether this process runs the embedded emulator in use, so that
-// its addresses are dead once the session is closed.
-func (s *Session) EmulatorEnds() bool {
-	if s.embedded == nil {
-		return false
-	}
-	_, runsHere := s.embedded.where()
-	return runsHere
-}
-
-// close stops the search for an emulator, and the emulator if this process runs it.
-func (e *embedded) close(ctx context.Context) error {
+// Close stops the search for an emulator, and the emulator if this process runs it.
+func (e *Emulator) Close(ctx context.Context) error {
 	e.mu.Lock()
 	server, a := e.server, e.attempt
 	e.server, e.closed = nil, true
@@ -273,7 +281,7 @@ func (e *embedded) close(ctx context.Context) error {
 // end withdraws the announcement and shuts down an emulator of this process. The
 // announcement goes first, while this process still holds the state folder, so that
 // it never names an emulator that has gone.
-func (e *embedded) end(ctx context.Context, server *emulator.Server) error {
+func (e *Emulator) end(ctx context.Context, server *emulator.Server) error {
 	if announced, found := e.readAnnouncement(); found && announced.API == server.Ready().API {
 		_ = os.Remove(e.paths.EmulatorFile()) // a stale announcement is recognised later
 	}
@@ -283,7 +291,7 @@ func (e *embedded) end(ctx context.Context, server *emulator.Server) error {
 	return nil
 }
 
-func (e *embedded) readAnnouncement() (emulator.Ready, bool) {
+func (e *Emulator) readAnnouncement() (emulator.Ready, bool) {
 	raw, err := os.ReadFile(e.paths.EmulatorFile())
 	if err != nil {
 		return emulator.Ready{}, false
@@ -296,7 +304,7 @@ func (e *embedded) readAnnouncement() (emulator.Ready, bool) {
 }
 
 // announce writes where the emulator listens, readable by this user alone.
-func (e *embedded) announce(ready emulator.Ready) error {
+func (e *Emulator) announce(ready emulator.Ready) error {
 	raw, err := json.MarshalIndent(ready, "", "  ")
 	if err != nil {
 		return fmt.Errorf("announce the emulator: %w", err)
@@ -309,7 +317,7 @@ func (e *embedded) announce(ready emulator.Ready) error {
 
 // announceAgain brings the announcement of this process up to date. An emulator whose state
 // cannot be kept has none.
-func (e *embedded) announceAgain(ready emulator.Ready) {
+func (e *Emulator) announceAgain(ready emulator.Ready) {
 	if announced, found := e.readAnnouncement(); !found || announced.API != ready.API {
 		return
 	}
@@ -321,7 +329,7 @@ func (e *embedded) announceAgain(ready emulator.Ready) {
 // alive reports whether an emulator answers at the announced address, and records its
 // clock. Another program may have taken the port meanwhile, so the answer must come
 // from an emulator that knows the token. The call does not appear in its journal.
-func (e *embedded) alive(ctx context.Context, ready emulator.Ready) bool {
+func (e *Emulator) alive(ctx context.Context, ready emulator.Ready) bool {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	t, err := rehearsal.New(func(context.Context) (rehearsal.Place, error) { return controlOf(ready), nil }).Time(ctx)
@@ -337,90 +345,14 @@ func controlOf(r emulator.Ready) rehearsal.Place {
 	return rehearsal.Place{URL: r.Control, Token: keystore.NewSecret(r.ControlToken)}
 }
 
-// clock is the emulator's time as last read, and the machine's time before that.
-func (e *embedded) clock() time.Time { return e.now().Add(time.Duration(e.ahead.Load())) }
+// Ahead is how far its clock was ahead of the machine's when last read.
+func (e *Emulator) Ahead() time.Duration { return time.Duration(e.ahead.Load()) }
 
-// control returns the address of the live emulator's control interface.
-func (e *embedded) control(ctx context.Context) (rehearsal.Place, error) {
+// Now is the emulator's time as last read, and the machine's time before that.
+func (e *Emulator) Now() time.Time { return e.now().Add(e.Ahead()) }
+
+// Control returns the address of the live emulator's control interface.
+func (e *Emulator) Control(ctx context.Context) (rehearsal.Place, error) {
 	ready, err := e.ensure(ctx)
 	return controlOf(ready), err
-}
-
-// demoProfile is the profile of the demo account at the given addresses.
-func demoProfile(r emulator.Ready) (config.Profile, error) {
-	host, port, err := splitPort(r.Proxy)
-	if err != nil {
-		return config.Profile{}, fmt.Errorf("proxy address of the emulator: %w", err)
-	}
-	account, err := model.ParseAccountID(r.Account)
-	if err != nil {
-		return config.Profile{}, fmt.Errorf("account of the emulator: %w", err)
-	}
-	p := config.Profile{
-		Name: config.LocalName, BaseURL: r.API, ProxyHost: host, ProxyPort: port, AgentURL: r.API + "/mcp", BrowserURL: r.CDP,
-		UsernamePrefix: r.UsernamePrefix, Account: account, Dialect: dialect.Embedded().Name(),
-		Key: DemoKey, APIVersion: "v3", CA: r.CA, Verify: true, Local: true,
-	}
-	for _, z := range r.Zones {
-		product, err := model.ParseProduct(z.Product)
-		if err != nil {
-			return config.Profile{}, fmt.Errorf("zone %s of the emulator: %w", z.Name, err)
-		}
-		p.Zones = append(p.Zones, model.Zone{
-			Name: model.ZoneName(z.Name), Product: product,
-			IdentityVerified: z.IdentityVerified, Password: "demo:zone/" + z.Name,
-			Rate: model.Rate{Per1000: z.RatePer1000, PerGB: z.RatePerGB},
-		})
-	}
-	return p, nil
-}
-
-// demoUsers is what uses the keys of the demo account besides what the console finds: as in an
-// inventory, by name or as a reference, which can be proved.
-func demoUsers(key string) []string {
-	return map[string][]string{
-		"etl-main": {"demo:key/etl-main"}, "ci-fetch": {"CI nightly"}, "finance-review": {"demo:key/finance-review"},
-		"limit-lists": {"allow lists"}, "expired-user": {"old crawler"}, "ops-zones": {"demo:key/ops-zones"}, "old-admin": {"demo:key/old-admin"},
-	}[key]
-}
-
-// demoKeys are the demo account's keys as inventory entries.
-func demoKeys(r emulator.Ready) []model.Key {
-	keys := make([]model.Key, 0, len(r.Keys))
-	for _, k := range r.Keys {
-		level, _ := model.ParseLevel(string(k.Level))
-		expires, _ := model.ParseExpiry(k.Expires)
-		key := model.Key{Name: k.Name, Level: level, Duty: model.Duty(k.Duty), Expires: expires, UsedBy: demoUsers(k.Name)}
-		if k.Value == "" {
-			key.Note = "the emulator showed its value once, when it was made: record the key under this name, with a reference to the value, to use it"
-		} else {
-			secret := keystore.NewSecret(k.Value)
-			key.Fingerprint, key.Last4, key.Secret = secret.Fingerprint(), secret.Last4(), "demo:key/"+k.Name
-		}
-		key.Rotation.Last, _ = time.Parse(time.RFC3339, k.Rotated) // empty is unknown, which a zero time is, too
-		key.Created, _ = time.Parse(time.RFC3339, k.Created)
-		keys = append(keys, key)
-	}
-	return keys
-}
-
-// demoSecret resolves "demo:" references from the emulator's announcement.
-func (e *embedded) demoSecret(name string) (keystore.Secret, bool) {
-	e.mu.Lock()
-	r, known := e.ready, e.known
-	e.mu.Unlock()
-	if !known {
-		return keystore.Secret{}, false
-	}
-	for _, k := range r.Keys {
-		if name == "key/"+k.Name && k.Value != "" {
-			return keystore.NewSecret(k.Value), true
-		}
-	}
-	for _, z := range r.Zones {
-		if name == "zone/"+z.Name {
-			return keystore.NewSecret(z.Password), true
-		}
-	}
-	return keystore.Secret{}, false
 }

@@ -1,4 +1,4 @@
-package session
+package local
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"zonedeck/service/config"
 	"zonedeck/service/emulator"
 	"zonedeck/service/emulator/guard"
 	"zonedeck/service/emulator/scenario"
@@ -47,12 +48,12 @@ func (e Emulation) options() (emulator.Options, error) {
 		Log: slog.New(slog.NewTextHandler(e.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
 	}
 	if _, err := guard.Parse(e.AllowPrivate); err != nil {
-		return o, mistake("--allow-private: %w", err)
+		return o, config.Mistake("--allow-private: %w", err)
 	}
 	if e.Scenario != "" {
 		var err error
 		if o.Scenario, err = scenario.Read(e.Scenario); err != nil {
-			return o, mistake("--scenario: %w", err)
+			return o, config.Mistake("--scenario: %w", err)
 		}
 	}
 	return o, nil

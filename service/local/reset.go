@@ -1,4 +1,4 @@
-package session
+package local
 
 import (
 	"context"
@@ -10,23 +10,23 @@ import (
 	"zonedeck/service/emulator"
 )
 
-// ResetEmulator makes the embedded emulator begin again at its next start: its state is
+// Reset makes the embedded emulator begin again at its next start: its state is
 // removed, and the records of rotations of its keys, whose values are gone with it. Notes say
 // what went. It refuses while any process runs the emulator.
-func ResetEmulator(ctx context.Context, o Options) (notes []string, err error) {
-	s := &Session{o: o, Paths: config.FindPaths(o.Getenv)}
-	e := newEmbedded(o, s.Paths)
-	switch err := emulator.ClearState(s.Paths.EmulatorDir()); {
+func Reset(ctx context.Context, paths config.Paths, getenv func(string) string) (notes []string, err error) {
+	switch err := emulator.ClearState(paths.EmulatorDir()); {
 	case errors.Is(err, emulator.ErrStateInUse):
-		return nil, fmt.Errorf("a zonedeck%s runs the embedded emulator: end it first", e.owner())
+		return nil, fmt.Errorf("a zonedeck%s runs the embedded emulator: end it first", (&Emulator{paths: paths}).owner())
 	case err != nil:
 		return nil, fmt.Errorf("removing the emulator's state: %w", err)
 	}
 	notes = append(notes, "the embedded emulator begins again at its next start, with the demo account and this machine's time; the ledger and the history stay")
-	if err := s.removeHeld(ctx); err != nil {
+	rotations := keystore.OpenRotations(paths.RotationsDir())
+	secrets := keystore.NewResolver(keystore.ResolverOptions{Getenv: getenv, SecretsDir: paths.SecretsDir()})
+	if err := removeHeld(ctx, rotations, secrets); err != nil {
 		return notes, err
 	}
-	n, err := s.rotations().Forget(ctx, config.LocalName)
+	n, err := rotations.Forget(ctx, config.LocalName)
 	if n > 0 {
 		notes = append(notes, fmt.Sprintf("the records of %d rotations of its keys were removed", n))
 	}
@@ -34,9 +34,8 @@ func ResetEmulator(ctx context.Context, o Options) (notes []string, err error) {
 }
 
 // removeHeld removes the values that rotations of the emulator's keys hold.
-func (s *Session) removeHeld(ctx context.Context) error {
-	plans, _ := s.rotations().List() // Forget tells the error
-	secrets := keystore.NewResolver(keystore.ResolverOptions{Getenv: s.o.Getenv, SecretsDir: s.Paths.SecretsDir()})
+func removeHeld(ctx context.Context, rotations *keystore.Rotations, secrets *keystore.Resolver) error {
+	plans, _ := rotations.List() // Forget tells the error
 	for _, p := range plans {
 		for _, held := range []string{p.OldHeld, p.NewHeld} {
 			if p.Profile != config.LocalName || held == "" {

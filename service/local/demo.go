@@ -1,0 +1,116 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/config"
+	"zonedeck/service/dialect"
+	"zonedeck/service/emulator"
+)
+
+// DemoKey is the demo account's key that the console uses by default.
+const DemoKey = "batch-user"
+
+// Profile is the profile of the demo account at the addresses of a live emulator, which is started if necessary.
+func (e *Emulator) Profile(ctx context.Context) (config.Profile, error) {
+	ready, err := e.ensure(ctx)
+	if err != nil {
+		return config.Profile{}, err
+	}
+	return demoProfile(ready)
+}
+
+// Keys are the demo account's keys as inventory entries, and when the emulator's folder was first used; none before
+// the emulator was found.
+func (e *Emulator) Keys() (keys []model.Key, firstStart time.Time) {
+	e.mu.Lock()
+	ready, known := e.ready, e.known
+	e.mu.Unlock()
+	if !known {
+		return nil, firstStart
+	}
+	return demoKeys(ready), ready.FirstStart
+}
+
+// demoProfile is the profile of the demo account at the given addresses.
+func demoProfile(r emulator.Ready) (config.Profile, error) {
+	host, port, err := config.SplitPort(r.Proxy)
+	if err != nil {
+		return config.Profile{}, fmt.Errorf("proxy address of the emulator: %w", err)
+	}
+	account, err := model.ParseAccountID(r.Account)
+	if err != nil {
+		return config.Profile{}, fmt.Errorf("account of the emulator: %w", err)
+	}
+	p := config.Profile{
+		Name: config.LocalName, BaseURL: r.API, ProxyHost: host, ProxyPort: port, AgentURL: r.API + "/mcp", BrowserURL: r.CDP,
+		UsernamePrefix: r.UsernamePrefix, Account: account, Dialect: dialect.Embedded().Name(),
+		Key: DemoKey, APIVersion: "v3", CA: r.CA, Verify: true, Local: true,
+	}
+	for _, z := range r.Zones {
+		product, err := model.ParseProduct(z.Product)
+		if err != nil {
+			return config.Profile{}, fmt.Errorf("zone %s of the emulator: %w", z.Name, err)
+		}
+		p.Zones = append(p.Zones, model.Zone{
+			Name: model.ZoneName(z.Name), Product: product,
+			IdentityVerified: z.IdentityVerified, Password: "demo:zone/" + z.Name,
+			Rate: model.Rate{Per1000: z.RatePer1000, PerGB: z.RatePerGB},
+		})
+	}
+	return p, nil
+}
+
+// KeyUsers is what uses the keys of the demo account besides what the console finds: as in an
+// inventory, by name or as a reference, which can be proved.
+func KeyUsers(key string) []string {
+	return map[string][]string{
+		"etl-main": {"demo:key/etl-main"}, "ci-fetch": {"CI nightly"}, "finance-review": {"demo:key/finance-review"},
+		"limit-lists": {"allow lists"}, "expired-user": {"old crawler"}, "ops-zones": {"demo:key/ops-zones"}, "old-admin": {"demo:key/old-admin"},
+	}[key]
+}
+
+// demoKeys are the demo account's keys as inventory entries.
+func demoKeys(r emulator.Ready) []model.Key {
+	keys := make([]model.Key, 0, len(r.Keys))
+	for _, k := range r.Keys {
+		level, _ := model.ParseLevel(string(k.Level))
+		expires, _ := model.ParseExpiry(k.Expires)
+		key := model.Key{Name: k.Name, Level: level, Duty: model.Duty(k.Duty), Expires: expires, UsedBy: KeyUsers(k.Name)}
+		if k.Value == "" {
+			key.Note = "the emulator showed its value once, when it was made: record the key under this name, with a reference to the value, to use it"
+		} else {
+			secret := keystore.NewSecret(k.Value)
+			key.Fingerprint, key.Last4, key.Secret = secret.Fingerprint(), secret.Last4(), "demo:key/"+k.Name
+		}
+		key.Rotation.Last, _ = time.Parse(time.RFC3339, k.Rotated) // empty is unknown, which a zero time is, too
+		key.Created, _ = time.Parse(time.RFC3339, k.Created)
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// Secret resolves "demo:" references from the emulator's announcement.
+func (e *Emulator) Secret(name string) (keystore.Secret, bool) {
+	e.mu.Lock()
+	r, known := e.ready, e.known
+	e.mu.Unlock()
+	if !known {
+		return keystore.Secret{}, false
+	}
+	for _, k := range r.Keys {
+		if name == "key/"+k.Name && k.Value != "" {
+			return keystore.NewSecret(k.Value), true
+		}
+	}
+	for _, z := range r.Zones {
+		if name == "zone/"+z.Name {
+			return keystore.NewSecret(z.Password), true
+		}
+	}
+	return keystore.Secret{}, false
+}
