@@ -24,13 +24,9 @@ import (
 	"zonedeck/service/work"
 )
 
-// Options is what a Client is made of. Profile, Secret and Key must be set.
+// Options is what a Client is made of. Source must be set.
 type Options struct {
-	// Profile, Secret, Key and Permit are those of exchange.Access; Permit may be nil.
-	Profile func(ctx context.Context) (config.Profile, error)
-	Secret  func(ctx context.Context, ref string) (keystore.Secret, error)
-	Key     func(name string) (model.Key, bool)
-	Permit  func(ctx context.Context, p config.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error)
+	Source exchange.Source
 	// Rules gives the rules that the operator added for a profile; nil for none. See
 	// fetch.Config.
 	Rules func(profile string) ([]model.UserRule, error)
@@ -76,7 +72,7 @@ type Client struct {
 	Passwords *password.Changer
 	// Drift is how the collectors stand.
 	Drift     Drift
-	access    exchange.Access
+	source    exchange.Source
 	wire      *exchange.Wire
 	journal   *journal.Journal
 	catalogue *catalogue.Catalogue
@@ -87,18 +83,17 @@ type Client struct {
 
 // New makes a Client. It does no I/O.
 func New(o Options) *Client {
-	access := exchange.Access{Profile: o.Profile, Secret: o.Secret, Key: o.Key, Permit: o.Permit}
 	wire := exchange.New(exchange.Config{Now: o.Now, Timer: o.Timer, Used: o.Used})
 	now := o.Now
 	if now == nil {
 		now = time.Now
 	}
 	f := fetch.Config{
-		Access: access, Wire: wire, Bodies: exchange.Bodies{Dir: o.BodiesDir}, Rules: o.Rules, Now: o.Now, Timer: o.Timer, Log: o.Log,
+		Source: o.Source, Wire: wire, Bodies: exchange.Bodies{Dir: o.BodiesDir}, Rules: o.Rules, Now: o.Now, Timer: o.Timer, Log: o.Log,
 	}
-	j := jobs.Config{Access: access, Wire: wire, Ledger: o.Ledger, Work: o.Work, HookDue: o.HookDue, Own: o.Own, DownloadsDir: o.DownloadsDir, Now: o.Now, Log: o.Log}
+	j := jobs.Config{Source: o.Source, Wire: wire, Ledger: o.Ledger, Work: o.Work, HookDue: o.HookDue, Own: o.Own, DownloadsDir: o.DownloadsDir, Now: o.Now, Log: o.Log}
 	j.List = func(ctx context.Context, key, dataset string, most int) ([]model.RemoteJob, int, error) {
-		return overview.Jobs(ctx, overview.Config{Access: access, Wire: wire, Now: now}, key, dataset, most)
+		return overview.Jobs(ctx, overview.Config{Source: o.Source, Wire: wire, Now: now}, key, dataset, most)
 	}
 	if o.Journal != nil { // a nil pointer in an interface would not be nil
 		f.Journal, j.Journal = o.Journal, o.Journal
@@ -112,7 +107,7 @@ func New(o Options) *Client {
 	c := &Client{
 		Fetcher: fetch.New(f),
 		Runner:  jobs.New(j),
-		access:  access,
+		source:  o.Source,
 		wire:    wire,
 		journal: o.Journal,
 		now:     now,
@@ -126,7 +121,7 @@ func New(o Options) *Client {
 	if o.Follows == nil {
 		o.Follows = func(string) bool { return false }
 	}
-	c.Passwords = password.New(password.Config{Access: access, Wire: wire, Prove: c.ProvePasswordAs, Follows: o.Follows})
+	c.Passwords = password.New(password.Config{Source: o.Source, Wire: wire, Prove: c.ProvePasswordAs, Follows: o.Follows})
 	return c
 }
 
@@ -235,7 +230,7 @@ func (c *Client) Collector(ctx context.Context, key, name string) (model.Collect
 // place is the service of the profile in use. The embedded emulator has other addresses each
 // time.
 func (c *Client) place(ctx context.Context) (catalogue.Place, error) {
-	p, d, err := c.access.Current(ctx)
+	p, d, err := exchange.Current(ctx, c.source)
 	if err != nil {
 		return catalogue.Place{}, err
 	}
@@ -261,13 +256,13 @@ func (c *Client) ShowZone(ctx context.Context, key string, zone model.ZoneName) 
 }
 
 func (c *Client) overview() overview.Config {
-	return overview.Config{Access: c.access, Wire: c.wire, Now: c.now}
+	return overview.Config{Source: c.source, Wire: c.wire, Now: c.now}
 }
 
 // MeasureRates asks the account what the zones of the profile cost, by a key of the inventory
 // or, without a name, the profile's. See rates.Measure.
 func (c *Client) MeasureRates(ctx context.Context, key string) ([]model.ZoneCost, error) {
-	return rates.Measure(ctx, rates.Config{Access: c.access, Wire: c.wire}, key)
+	return rates.Measure(ctx, rates.Config{Source: c.source, Wire: c.wire}, key)
 }
 
 // ReadAccount asks the account of a profile that need not be configured yet what it has, by a key's
@@ -285,12 +280,7 @@ func (c *Client) KeyLevels(ctx context.Context, p config.Profile, key keystore.S
 // probeDraft makes one call through the proxy of a profile that need not be the one in use.
 func (c *Client) probeDraft(ctx context.Context, p config.Profile, z model.Zone, password keystore.Secret) (model.ProbeResult, error) {
 	f := fetch.New(fetch.Config{
-		Access: exchange.Access{
-			Profile: func(context.Context) (config.Profile, error) { return p, nil },
-			Secret:  func(context.Context, string) (keystore.Secret, error) { return password, nil },
-			Key:     func(string) (model.Key, bool) { return model.Key{}, false },
-		},
-		Wire: c.wire, Now: c.now,
+		Source: exchange.Fixed(p, model.Key{}, password), Wire: c.wire, Now: c.now,
 	})
 	return f.ProvePassword(ctx, z, password)
 }

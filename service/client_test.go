@@ -6,15 +6,13 @@ import (
 	"testing"
 
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/database"
 	"zonedeck/service/servicetest"
 )
 
 func TestAClientWithoutAJournalSaysSo(t *testing.T) {
 	o := Options{
-		Profile: func(context.Context) (config.Profile, error) { return servicetest.Profile("http://api.test"), nil },
-		Secret:  servicetest.Secret, Key: servicetest.Key,
+		Source: servicetest.SourceFor(servicetest.Profile("http://api.test")),
 	}
 	c := New(o)
 	if list, err := c.Activity(t.Context(), model.ActivityFilter{}); list != nil || !errors.Is(err, ErrNoJournal) {

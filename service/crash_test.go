@@ -23,7 +23,6 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/emulator"
 	"zonedeck/service/emulator/fault"
 	"zonedeck/service/emulator/scenario"
@@ -100,10 +99,12 @@ func (o operator) client(ctx context.Context, now func() time.Time) (*Client, *l
 	p.Account, p.Local = o.Account, true
 	queue := worktest.NewMemory()
 	return New(Options{
-		Profile: func(context.Context) (config.Profile, error) { return p, nil },
-		Secret:  func(context.Context, string) (keystore.Secret, error) { return keystore.NewSecret(o.Key), nil },
-		Key: func(name string) (model.Key, bool) {
-			return model.Key{Name: name, Level: model.LevelUser, Secret: name}, true
+		Source: servicetest.Source{
+			Base:     servicetest.SourceFor(p),
+			SecretBy: func(context.Context, string) (keystore.Secret, error) { return keystore.NewSecret(o.Key), nil },
+			KeyBy: func(name string) (model.Key, bool) {
+				return model.Key{Name: name, Level: model.LevelUser, Secret: name}, true
+			},
 		},
 		Work: func(context.Context) (work.Queue, error) { return queue, nil }, HookDue: func() time.Duration { return o.HookDue }, Ledger: l, DownloadsDir: filepath.Join(o.Dir, "downloads"), Now: now, Timer: now,
 	}), l, nil

@@ -12,7 +12,6 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/emulator"
 	"zonedeck/service/emulator/fault"
 	"zonedeck/service/emulator/scenario"
@@ -39,8 +38,7 @@ func receiving(t *testing.T, due time.Duration, rules ...fault.Rule) hooked {
 	demo := servicetest.Emulator(t, emulator.Options{StateDir: t.TempDir(), Scenario: sc, LoopbackWebhooks: true})
 	l, dir := servicetest.Ledger(t)
 	h := hooked{events: make(chan webhook.Event, 100), client: New(Options{
-		Profile: func(context.Context) (config.Profile, error) { return demo.Profile, nil },
-		Secret:  demo.Secret, Key: demo.Key, Ledger: l, Work: servicetest.Work(t), DownloadsDir: filepath.Join(dir, "downloads"), HookDue: func() time.Duration { return due },
+		Source: demo.Source(demo.Profile), Ledger: l, Work: servicetest.Work(t), DownloadsDir: filepath.Join(dir, "downloads"), HookDue: func() time.Duration { return due },
 	})}
 	in, notice, err := webhook.Open(t.Context(), webhook.Options{File: filepath.Join(dir, "webhooks.db"), Dir: filepath.Join(dir, "webhooks"), Now: time.Now})
 	if err != nil || notice != "" {

@@ -17,15 +17,14 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/emulator"
 	"zonedeck/service/exchange"
 	"zonedeck/service/jobs"
 	"zonedeck/service/rows"
 	"zonedeck/service/servicetest"
-
-	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) {
@@ -50,7 +49,7 @@ func TestJobsAndTunnelsUnderLoad(t *testing.T) {
 	journal, _ := servicetest.Journal(t)
 	ledger, _ := servicetest.Ledger(t)
 	c := New(Options{
-		Profile: func(context.Context) (config.Profile, error) { return p, nil }, Secret: demo.Secret, Key: demo.Key,
+		Source:  demo.Source(p),
 		Journal: journal, Ledger: ledger, Work: servicetest.Work(t), BodiesDir: t.TempDir(), DownloadsDir: t.TempDir(),
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), loadTime)
@@ -61,8 +60,7 @@ func TestJobsAndTunnelsUnderLoad(t *testing.T) {
 		t.Fatal("no CA", err)
 	}
 	dc := zoneOf(t, p.Zones, model.ProductDatacenter)
-	access := exchange.Access{Secret: demo.Secret}
-	login, err := access.Login(ctx, p, dc, nil)
+	login, err := exchange.LoginFor(ctx, demo.Source(p), p, dc, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,13 +25,9 @@ type Others struct {
 	// Profiles are those in the configuration now, without the profile in use and without the embedded
 	// emulator, which lives in the process that uses it.
 	Profiles func() []config.Profile
-	// Unread says why the inventory's keys are not known, nil if they are. A nil Unread means that they are.
-	Unread func() error
-	// Key returns a key of the inventory by name. A key from the environment belongs to the profile in use
-	// only.
-	Key func(name string) (model.Key, bool)
-	// Permit is that of exchange.Access.
-	Permit func(ctx context.Context, p config.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error)
+	// Source is that of the calls for one of them. It asks nobody for a passphrase: the person at the terminal
+	// works with another profile.
+	Source func(profile string) exchange.Source
 	// Now is the machine's clock. The profile in use may have an emulator's, which can be moved.
 	Now func() time.Time
 }
@@ -51,30 +47,16 @@ type others struct {
 	runners map[string]*jobs.Runner
 }
 
-// newOthers makes the runners of o.Others, which must be set, from the parts in j. They ask nobody for a
-// passphrase: the person at the terminal works with another profile.
+// newOthers makes the runners of o.Others, which must be set, from the parts in j.
 func newOthers(o Options, j jobs.Config) *others {
 	of := &others{Others: *o.Others, ledger: o.Ledger, runners: map[string]*jobs.Runner{}}
 	j.Now, j.Ledger = of.Now, o.Ledger.By(of.Now)
 	j.Coverage = nil // nothing is downloaded for them
 	of.runner = func(name string) *jobs.Runner {
 		j := j
-		j.Access = exchange.Access{
-			Profile: func(context.Context) (config.Profile, error) {
-				if of.Unread != nil {
-					if err := of.Unread(); err != nil {
-						return config.Profile{}, err
-					}
-				}
-				return of.profile(name)
-			},
-			Secret: func(ctx context.Context, ref string) (keystore.Secret, error) {
-				return o.Secret(keystore.Unasked(ctx), ref)
-			},
-			Key: of.Key, Permit: of.Permit,
-		}
+		j.Source = of.Source(name)
 		j.List = func(ctx context.Context, key, dataset string, most int) ([]model.RemoteJob, int, error) {
-			return overview.Jobs(ctx, overview.Config{Access: j.Access, Wire: j.Wire, Now: of.Now}, key, dataset, most)
+			return overview.Jobs(ctx, overview.Config{Source: j.Source, Wire: j.Wire, Now: of.Now}, key, dataset, most)
 		}
 		return jobs.New(j)
 	}
@@ -250,7 +232,7 @@ func (f *followers) take(e followedBy, on func(jobs.Followed)) error {
 // or are no longer configured.
 func (f *followers) look(ctx context.Context) {
 	if f.running[inUse] == nil {
-		if _, d, err := f.c.access.Current(ctx); err == nil && d.AsksForJobs() {
+		if _, d, err := exchange.Current(ctx, f.c.source); err == nil && d.AsksForJobs() {
 			f.start(ctx, inUse, f.c.Runner)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"zonedeck/service/emulator"
 	"zonedeck/service/emulator/fault"
 	"zonedeck/service/emulator/scenario"
+	"zonedeck/service/exchange"
 	"zonedeck/service/jobs"
 	"zonedeck/service/ledger"
 	"zonedeck/service/servicetest"
@@ -30,7 +31,8 @@ type accounts struct {
 	ledger             *ledger.Ledger
 	gone, documented   atomic.Bool // beta is no longer in the configuration, or has another dialect
 	asked              []string    // the references that were resolved for beta, by acme's client
-	mayAsk             bool        // of any of them, a passphrase could have been asked for
+	unread, locked     error       // why beta's profile, or its key, cannot be had
+	wrong              bool        // acme's client has another value for beta's key
 }
 
 func twoAccounts(t *testing.T, change func(o *Options), rules ...fault.Rule) *accounts {
@@ -48,43 +50,65 @@ func twoAccounts(t *testing.T, change func(o *Options), rules ...fault.Rule) *ac
 	a.ledger = l
 	options := func(d servicetest.Demo) Options {
 		return Options{
-			Profile: func(context.Context) (config.Profile, error) { return d.Profile, nil },
-			Secret:  d.Secret, Key: d.Key, Ledger: l, Work: queue, DownloadsDir: filepath.Join(dir, "downloads"),
+			Source: d.Source(d.Profile), Ledger: l, Work: queue, DownloadsDir: filepath.Join(dir, "downloads"),
 		}
 	}
 	a.beta = New(options(a.betaDemo))
 	o := options(a.acmeDemo)
-	own := o.Secret
-	o.Secret = func(ctx context.Context, ref string) (keystore.Secret, error) {
-		if name, beta := strings.CutPrefix(ref, "beta:"); beta {
-			a.asked, a.mayAsk = append(a.asked, name), a.mayAsk || keystore.MayAsk(ctx)
-			return a.betaDemo.Secret(ctx, "demo:key/"+name)
-		}
-		return own(ctx, ref)
-	}
 	o.Others = &Others{
 		Profiles: func() []config.Profile {
 			if a.gone.Load() {
 				return nil
 			}
-			p := a.betaDemo.Profile
-			if a.documented.Load() {
-				p.Dialect = "documented"
-			}
-			return []config.Profile{p}
+			return []config.Profile{a.betaProfile()}
 		},
-		Key: func(name string) (model.Key, bool) {
-			k, ok := a.betaDemo.Key(name)
-			k.Secret = "beta:" + name
-			return k, ok
-		},
-		Now: time.Now,
+		Source: func(string) exchange.Source { return betaSource{a} },
+		Now:    time.Now,
 	}
 	if change != nil {
 		change(&o)
 	}
 	a.acme = New(o)
 	return a
+}
+
+// betaSource is the source of beta, by acme's client.
+type betaSource struct{ *accounts }
+
+func (b betaSource) Profile(context.Context) (config.Profile, error) {
+	if b.unread != nil {
+		return config.Profile{}, b.unread
+	}
+	if b.gone.Load() {
+		return config.Profile{}, errors.New("beta is not in the config file")
+	}
+	return b.betaProfile(), nil
+}
+
+func (b betaSource) Secret(ctx context.Context, ref string) (keystore.Secret, error) {
+	if b.wrong {
+		return keystore.NewSecret("no-key-0123456789"), nil
+	}
+	b.asked = append(b.asked, strings.TrimPrefix(ref, "demo:key/"))
+	return b.betaDemo.Secret(ctx, ref)
+}
+
+func (b betaSource) Key(name string) (model.Key, bool) { return b.betaDemo.Key(name) }
+
+func (b betaSource) Permit(_ context.Context, _ config.Profile, _ model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error) {
+	if b.locked != nil {
+		return keystore.Secret{}, b.locked
+	}
+	return take()
+}
+
+// betaProfile is beta as it is configured now.
+func (a *accounts) betaProfile() config.Profile {
+	p := a.betaDemo.Profile
+	if a.documented.Load() {
+		p.Dialect = "documented"
+	}
+	return p
 }
 
 // launched is a job of beta that its process has left to others.
@@ -123,8 +147,8 @@ func TestAJobOfAnotherProfileIsFollowed(t *testing.T) {
 	if got, err := a.acme.Job(t.Context(), job.ID); err != nil || got.Profile != "beta" || got.State != model.JobReady {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if len(a.asked) == 0 || slices.ContainsFunc(a.asked, func(name string) bool { return name != job.KeyName }) || a.mayAsk {
-		t.Errorf("resolved %q, and a passphrase may have been asked for: %t", a.asked, a.mayAsk)
+	if len(a.asked) == 0 || slices.ContainsFunc(a.asked, func(name string) bool { return name != job.KeyName }) {
+		t.Errorf("resolved %q", a.asked)
 	}
 }
 
@@ -144,8 +168,8 @@ func TestAJobOfAnotherProfileIsFollowedWhileOneIsWatched(t *testing.T) {
 			<-look.C
 		}
 	})
-	if err != nil || got.State != model.JobReady || a.mayAsk {
-		t.Errorf("%s, %v; a passphrase could have been asked for: %t", got.State, err, a.mayAsk)
+	if err != nil || got.State != model.JobReady {
+		t.Errorf("%s, %v", got.State, err)
 	}
 	if now, err := a.acme.Job(t.Context(), job.ID); err != nil || now.State != model.JobReady {
 		t.Errorf("the other job: %s, %v", now.State, err)
@@ -165,12 +189,12 @@ func TestAJobThatIsLaunchedWithAnotherProfileMeanwhileIsFollowed(t *testing.T) {
 
 func TestWhatTheProfileInUseCannotAskForOtherProfilesCan(t *testing.T) {
 	a := twoAccounts(t, func(o *Options) {
-		whole := o.Profile
-		o.Profile = func(ctx context.Context) (config.Profile, error) {
-			p, err := whole(ctx)
-			p.Dialect = "documented"
-			return p, err
+		p, err := o.Source.Profile(t.Context())
+		if err != nil {
+			t.Fatal(err)
 		}
+		p.Dialect = "documented"
+		o.Source = exchange.As(o.Source, p)
 	})
 	job := a.launched(t)
 	a.until(t, func(f jobs.Followed) bool { return f.Job.ID == job.ID && f.Job.State == model.JobReady })
@@ -178,11 +202,8 @@ func TestWhatTheProfileInUseCannotAskForOtherProfilesCan(t *testing.T) {
 
 func TestAJobOfAnotherProfileWhoseKeyCannotBeHadIsSaidNotToBeFollowed(t *testing.T) {
 	locked := errors.New("the key of beta is locked")
-	a := twoAccounts(t, func(o *Options) {
-		o.Others.Permit = func(context.Context, config.Profile, model.Key, func() (keystore.Secret, error)) (keystore.Secret, error) {
-			return keystore.Secret{}, locked
-		}
-	})
+	a := twoAccounts(t, nil)
+	a.locked = locked
 	job := a.launched(t)
 	a.until(t, func(f jobs.Followed) bool {
 		return f.Job.ID == job.ID && !f.On && f.Next.IsZero() && errors.Is(f.Err, locked)
@@ -267,7 +288,8 @@ func TestAJobWhoseProfileCanNoLongerBeAskedIsSaidNotToBeFollowed(t *testing.T) {
 
 func TestNothingIsAskedForOtherProfilesWhileTheInventoryIsUnread(t *testing.T) {
 	unread := errors.New("keys.toml cannot be read")
-	a := twoAccounts(t, func(o *Options) { o.Others.Unread = func() error { return unread } })
+	a := twoAccounts(t, nil)
+	a.unread = unread
 	job := a.launched(t)
 	if _, err := a.acme.AskNow(t.Context(), job.ID); !errors.Is(err, unread) {
 		t.Errorf("%v", err)
@@ -279,10 +301,8 @@ func TestThatTheKeyOfAnotherProfileIsRejectedGoesByTheMachinesClock(t *testing.T
 	history, _ := servicetest.Journal(t)
 	a := twoAccounts(t, func(o *Options) {
 		o.Now, o.Timer, o.Ledger, o.Journal = moved, time.Now, o.Ledger.By(moved), history
-		o.Secret = func(context.Context, string) (keystore.Secret, error) {
-			return keystore.NewSecret("no-key-0123456789"), nil
-		}
 	})
+	a.wrong = true
 	job := a.launched(t)
 	a.until(t, func(f jobs.Followed) bool { return f.Job.ID == job.ID && f.Err != nil })
 	events, err := history.KeyEvents(t.Context(), job.KeyName, 1)

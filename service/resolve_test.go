@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/emulator"
 	"zonedeck/service/emulator/fault"
 	"zonedeck/service/emulator/scenario"
@@ -32,8 +31,7 @@ func dropping(t *testing.T, triggers int64) servicetest.Demo {
 func clientOf(t *testing.T, demo servicetest.Demo, l *ledger.Ledger, dir string) *Client {
 	t.Helper()
 	return New(Options{
-		Profile: func(context.Context) (config.Profile, error) { return demo.Profile, nil },
-		Secret:  demo.Secret, Key: demo.Key, Ledger: l, Work: servicetest.Work(t), DownloadsDir: dir,
+		Source: demo.Source(demo.Profile), Ledger: l, Work: servicetest.Work(t), DownloadsDir: dir,
 	})
 }
 

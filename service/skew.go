@@ -16,7 +16,7 @@ func (c *Client) Skew(p config.Profile) (s exchange.Skew, ok bool) { return c.wi
 // MeasureSkew asks the service for its Date header, by a request without a key, which costs
 // nothing and whose answer is not looked at.
 func (c *Client) MeasureSkew(ctx context.Context) (exchange.Skew, error) {
-	p, _, err := c.access.Current(ctx)
+	p, _, err := exchange.Current(ctx, c.source)
 	if err != nil {
 		return exchange.Skew{}, err
 	}

@@ -309,19 +309,15 @@ func (r *reader) zones(ctx context.Context) {
 	}
 }
 
-// access is what rates and probes of the draft ask by.
-func (r *reader) access() exchange.Access {
+// source is what rates and probes of the draft ask by.
+func (r *reader) source() exchange.Source {
 	p := r.p
 	p.Account = r.found.ID
 	p.Zones = nil
 	for _, z := range r.found.Zones {
 		p.Zones = append(p.Zones, z.Zone)
 	}
-	return exchange.Access{
-		Profile: func(context.Context) (config.Profile, error) { return p, nil },
-		Secret:  func(context.Context, string) (keystore.Secret, error) { return r.key, nil },
-		Key:     func(string) (model.Key, bool) { return model.Key{Name: keyName, Secret: draftRef}, true },
-	}
+	return exchange.Fixed(p, model.Key{Name: keyName, Secret: draftRef}, r.key)
 }
 
 // rates asks what the zones cost.
@@ -331,7 +327,7 @@ func (r *reader) rates(ctx context.Context) {
 		f.Rates = open("not asked")
 		return
 	}
-	costs, err := rates.Measure(ctx, rates.Config{Access: r.access(), Wire: r.cfg.Wire}, keyName)
+	costs, err := rates.Measure(ctx, rates.Config{Source: r.source(), Wire: r.cfg.Wire}, keyName)
 	switch {
 	case errors.Is(err, rates.ErrRefused):
 		r.seesCosts = no

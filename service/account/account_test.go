@@ -32,11 +32,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func configOf() Config {
 	wire := exchange.New(exchange.Config{})
 	return Config{Wire: wire, Probe: func(ctx context.Context, p config.Profile, z model.Zone, password keystore.Secret) (model.ProbeResult, error) {
-		return fetch.New(fetch.Config{Wire: wire, Access: exchange.Access{
-			Profile: func(context.Context) (config.Profile, error) { return p, nil },
-			Key:     func(string) (model.Key, bool) { return model.Key{}, false },
-			Secret:  func(context.Context, string) (keystore.Secret, error) { return password, nil },
-		}}).ProvePassword(ctx, z, password)
+		return fetch.New(fetch.Config{Wire: wire, Source: exchange.Fixed(p, model.Key{}, password)}).ProvePassword(ctx, z, password)
 	}}
 }
 

@@ -163,7 +163,7 @@ func (r *reader) proxy(ctx context.Context) {
 	case r.cfg.Probe == nil:
 		return
 	}
-	p, _ := r.access().Profile(ctx)
+	p, _ := r.source().Profile(ctx)
 	p.ProxyHost, p.ProxyPort, p.UsernamePrefix = f.Host, f.Port, f.Prefix
 	if p.CA == "" && f.CA != nil {
 		name, err := scratch(f.CA)

@@ -282,15 +282,15 @@ func TestWhatAProfileCannotGiveNamesItsField(t *testing.T) {
 	nameless := p
 	nameless.Key = ""
 	z := servicetest.Zone(p, "dc1")
-	secret := func(s string, err error) Access {
-		return Access{Key: servicetest.Key, Secret: func(context.Context, string) (keystore.Secret, error) { return keystore.NewSecret(s), err }}
+	secret := func(s string, err error) Source {
+		return servicetest.Source{KeyBy: servicetest.Key, SecretBy: func(context.Context, string) (keystore.Secret, error) { return keystore.NewSecret(s), err }}
 	}
-	login := func(a Access, ctx context.Context, p config.Profile, z model.Zone) error {
-		_, err := a.Login(ctx, p, z, nil)
+	login := func(s Source, ctx context.Context, p config.Profile, z model.Zone) error {
+		_, err := LoginFor(ctx, s, p, z, nil)
 		return err
 	}
-	key := func(a Access, p config.Profile, name string) error {
-		_, _, err := a.KeyFor(t.Context(), p, name)
+	key := func(s Source, p config.Profile, name string) error {
+		_, _, err := KeyFor(t.Context(), s, p, name)
 		return err
 	}
 	noAccount, odd := p, z
@@ -318,9 +318,8 @@ func TestWhatAProfileCannotGiveNamesItsField(t *testing.T) {
 			t.Errorf("%s: field %q, %v", name, field, c.err)
 		}
 	}
-	latin := func(context.Context) (config.Profile, error) { return config.Profile{Dialect: "latin"}, nil }
 	var bad *model.RequestError
-	if _, _, err := (Access{Profile: latin}).Current(t.Context()); !errors.As(err, &bad) || bad.Field() != "profile" {
+	if _, _, err := Current(t.Context(), servicetest.SourceFor(config.Profile{Dialect: "latin"})); !errors.As(err, &bad) || bad.Field() != "profile" {
 		t.Errorf("an unknown dialect: %v", err)
 	}
 }

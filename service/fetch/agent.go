@@ -168,7 +168,7 @@ func (ft *Fetcher) Tools(ctx context.Context, key string) ([]agent.Tool, model.D
 const toolsTimeout = 30 * time.Second
 
 func (ft *Fetcher) prepareTools(ctx context.Context, key string) (*flight, error) {
-	p, d, err := ft.cfg.Access.Current(ctx)
+	p, d, err := exchange.Current(ctx, ft.cfg.Source)
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +176,7 @@ func (ft *Fetcher) prepareTools(ctx context.Context, key string) (*flight, error
 		return nil, model.BadField("profile", "%w", err)
 	}
 	f := &flight{ft: ft, p: p, d: d, r: model.FetchRequest{Via: model.ViaAgent, Zone: model.AgentZone()}, timeout: toolsTimeout}
-	f.key, f.secret, err = ft.cfg.Access.KeyFor(ctx, p, key)
+	f.key, f.secret, err = exchange.KeyFor(ctx, ft.cfg.Source, p, key)
 	f.mask = exchange.MaskOf(f.secret, exchange.Login{})
 	return f, err
 }

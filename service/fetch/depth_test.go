@@ -35,21 +35,25 @@ func TestEachStepOfATestIsMeasured(t *testing.T) {
 		code   string
 		chain  int
 	}{
-		"all of it":        {"https://lab.test/mygeo.json", nil, "connect done, CONNECT done, TLS done, request done", "", 1},
-		"an http page":     {"http://lab.test/mygeo.json", nil, "connect done, CONNECT not_needed, TLS not_needed, request done", "", 0},
-		"a wrong password": {"https://lab.test/ok", func(_ *ProbeRequest, f *Fetcher) { f.cfg.Access.Secret = wrongSecret }, "connect done, CONNECT failed, TLS not_reached, request not_reached", "client_10000", 0},
-		"the same by http": {"http://lab.test/ok", func(_ *ProbeRequest, f *Fetcher) { f.cfg.Access.Secret = wrongSecret }, "connect done, CONNECT not_needed, TLS not_needed, request failed", "client_10000", 0},
-		"no such zone":     {"https://lab.test/ok", func(q *ProbeRequest, _ *Fetcher) { q.Zone.Name = "nowhere" }, "connect done, CONNECT failed, TLS not_reached, request not_reached", "client_10002", 0},
+		"all of it":    {"https://lab.test/mygeo.json", nil, "connect done, CONNECT done, TLS done, request done", "", 1},
+		"an http page": {"http://lab.test/mygeo.json", nil, "connect done, CONNECT not_needed, TLS not_needed, request done", "", 0},
+		"a wrong password": {"https://lab.test/ok", func(_ *ProbeRequest, f *Fetcher) {
+			f.cfg.Source = servicetest.Source{Base: f.cfg.Source, SecretBy: wrongSecret}
+		}, "connect done, CONNECT failed, TLS not_reached, request not_reached", "client_10000", 0},
+		"the same by http": {"http://lab.test/ok", func(_ *ProbeRequest, f *Fetcher) {
+			f.cfg.Source = servicetest.Source{Base: f.cfg.Source, SecretBy: wrongSecret}
+		}, "connect done, CONNECT not_needed, TLS not_needed, request failed", "client_10000", 0},
+		"no such zone": {"https://lab.test/ok", func(q *ProbeRequest, _ *Fetcher) { q.Zone.Name = "nowhere" }, "connect done, CONNECT failed, TLS not_reached, request not_reached", "client_10002", 0},
 		"no trusted certificate": {"https://lab.test/ok", func(_ *ProbeRequest, f *Fetcher) {
 			p := p
 			p.CA = ""
-			f.cfg.Access.Profile = func(context.Context) (config.Profile, error) { return p, nil }
+			f.cfg.Source = servicetest.Source{Base: f.cfg.Source, ProfileBy: func(context.Context) (config.Profile, error) { return p, nil }}
 		}, "connect done, CONNECT done, TLS failed, request not_reached", "", 1},
 		"a name that is nobody's": {"https://no-such-name.invalid/", nil, "connect done, CONNECT done, TLS done, request failed", "target_40001", 1},
 		"nobody listens": {"https://lab.test/ok", func(_ *ProbeRequest, f *Fetcher) {
 			p := p
 			p.ProxyPort = 1
-			f.cfg.Access.Profile = func(context.Context) (config.Profile, error) { return p, nil }
+			f.cfg.Source = servicetest.Source{Base: f.cfg.Source, ProfileBy: func(context.Context) (config.Profile, error) { return p, nil }}
 		}, "connect failed, CONNECT not_reached, TLS not_reached, request not_reached", "", 0},
 	} {
 		q := ProbeRequest{Zone: z, Target: tc.target}

@@ -5,18 +5,17 @@ import (
 	"testing"
 	"time"
 
-	"zonedeck/service/servicetest"
-
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/emulator"
+	"zonedeck/service/servicetest"
 )
 
 // fetchOnEmulator fetches from an emulator with its demo account.
 func fetchOnEmulator(t *testing.T, change ...func(*Config)) (*Fetcher, config.Profile) {
 	t.Helper()
 	demo := servicetest.Emulator(t, emulator.Options{})
-	keys := func(o *Config) { o.Access.Secret, o.Access.Key = demo.Secret, demo.Key }
+	keys := func(o *Config) { o.Source = servicetest.Source{Base: o.Source, SecretBy: demo.Secret, KeyBy: demo.Key} }
 	return newFetcher(t, demo.Profile, append([]func(*Config){keys}, change...)...), demo.Profile
 }
 
@@ -102,7 +101,7 @@ func TestALabPageThatFailsIsNotOKByAnyDialect(t *testing.T) {
 	for _, name := range []string{"", "documented", "brightdata"} {
 		p := demo.Profile
 		p.Dialect = name
-		c := newFetcher(t, p, func(o *Config) { o.Access.Secret, o.Access.Key = demo.Secret, demo.Key })
+		c := newFetcher(t, p, func(o *Config) { o.Source = servicetest.Source{Base: o.Source, SecretBy: demo.Secret, KeyBy: demo.Key} })
 		for path, class := range map[string]model.Class{
 			"/ok": model.ClassOK, "/forbidden": model.ClassAccessRestricted, "/too-fast": model.ClassTooFast, "/error": model.ClassOutside,
 			"/nothing-here": model.ClassOutside,

@@ -143,7 +143,7 @@ func (f *flight) scrub(res *model.FetchResult) {
 
 // prepare checks the request and takes the secrets from their references.
 func (ft *Fetcher) prepare(ctx context.Context, r model.FetchRequest, on func(Event)) (*flight, error) {
-	p, d, err := ft.cfg.Access.Current(ctx)
+	p, d, err := exchange.Current(ctx, ft.cfg.Source)
 	if err != nil {
 		return nil, err
 	}
@@ -168,14 +168,14 @@ func (ft *Fetcher) prepare(ctx context.Context, r model.FetchRequest, on func(Ev
 		f.timeout = exchange.LimitOf(r.Zone.Product).Timeout
 	}
 	if r.Via.Login() {
-		f.login, err = ft.cfg.Access.Login(ctx, p, r.Zone, d.Params(r))
+		f.login, err = exchange.LoginFor(ctx, ft.cfg.Source, p, r.Zone, d.Params(r))
 	} else {
-		f.key, f.secret, err = ft.cfg.Access.KeyFor(ctx, p, r.Key)
+		f.key, f.secret, err = exchange.KeyFor(ctx, ft.cfg.Source, p, r.Key)
 	}
 	if err != nil {
 		return f, err
 	}
-	if f.values, err = ft.cfg.Access.Variables(ctx, r); err != nil {
+	if f.values, err = exchange.Variables(ctx, ft.cfg.Source, r); err != nil {
 		return nil, err
 	}
 	if ps := Problems(p, d, f.written()); len(ps) > 0 { // their errors may repeat a secret

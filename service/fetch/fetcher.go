@@ -24,9 +24,9 @@ type Journal interface {
 	Depart(id string, a model.Activity) (landed func(), err error)
 }
 
-// Config is what a Fetcher needs. Access and Wire must be set.
+// Config is what a Fetcher needs. Source and Wire must be set.
 type Config struct {
-	Access exchange.Access
+	Source exchange.Source
 	Wire   *exchange.Wire
 	Bodies exchange.Bodies
 	// Journal keeps what happened; nil keeps nothing.

@@ -1,7 +1,6 @@
 package fetch
 
 import (
-	"context"
 	"path/filepath"
 	"testing"
 
@@ -20,10 +19,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func newFetcher(t testing.TB, p config.Profile, change ...func(*Config)) *Fetcher {
 	t.Helper()
 	c := Config{
-		Access: exchange.Access{
-			Profile: func(context.Context) (config.Profile, error) { return p, nil },
-			Secret:  servicetest.Secret, Key: servicetest.Key,
-		},
+		Source: servicetest.SourceFor(p),
 		Bodies: exchange.Bodies{Dir: filepath.Join(t.TempDir(), "bodies")},
 	}
 	for _, f := range change {

@@ -33,7 +33,7 @@ type MatrixRequest struct {
 // what was measured before it is returned with it.
 func (ft *Fetcher) Matrix(ctx context.Context, q MatrixRequest, on func(i int, row model.MatrixRow)) (model.Matrix, error) {
 	defer ft.cfg.Wire.Begin()()
-	p, d, err := ft.cfg.Access.Current(ctx)
+	p, d, err := exchange.Current(ctx, ft.cfg.Source)
 	if err != nil {
 		return model.Matrix{}, err
 	}
@@ -100,7 +100,7 @@ func (ft *Fetcher) matrixRow(ctx context.Context, p config.Profile, d dialect.Di
 	var login exchange.Login
 	pr, err := ft.prepareProbe(p, d, ProbeRequest{Zone: z, Target: m.Target})
 	if err == nil {
-		login, err = ft.cfg.Access.Login(ctx, p, pr.q.Zone, nil)
+		login, err = exchange.LoginFor(ctx, ft.cfg.Source, p, pr.q.Zone, nil)
 	}
 	if errors.Is(err, model.ErrRequest) {
 		row.Problem = strings.ReplaceAll(err.Error(), "\n", "; ")

@@ -57,7 +57,7 @@ func (ft *Fetcher) Probe(ctx context.Context, q ProbeRequest, on func(string)) (
 		on = func(string) {}
 	}
 	defer ft.cfg.Wire.Begin()()
-	p, d, err := ft.cfg.Access.Current(ctx)
+	p, d, err := exchange.Current(ctx, ft.cfg.Source)
 	if err != nil {
 		return model.ProbeResult{}, err
 	}
@@ -160,7 +160,7 @@ func (pr *probe) run(ctx context.Context) error {
 // rounds makes n calls and gives the exits seen. The first call, and one that fails,
 // fill the result.
 func (pr *probe) rounds(ctx context.Context, params []model.Param, n int, what string) ([]string, error) {
-	login, err := pr.ft.cfg.Access.Login(ctx, pr.p, pr.q.Zone, params)
+	login, err := exchange.LoginFor(ctx, pr.ft.cfg.Source, pr.p, pr.q.Zone, params)
 	if err != nil {
 		return nil, err
 	}

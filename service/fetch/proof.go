@@ -9,6 +9,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/dialect"
+	"zonedeck/service/exchange"
 )
 
 // ProofCall is the call that shows whether the service accepts a key: one fetch of the
@@ -47,9 +48,7 @@ func (ft *Fetcher) ProveKey(ctx context.Context, p config.Profile, zone string, 
 		return model.FetchResult{}, err
 	}
 	conf := ft.cfg
-	conf.Access.Profile = func(context.Context) (config.Profile, error) { return p, nil }
-	conf.Access.Key = func(string) (model.Key, bool) { return k, true }
-	conf.Access.Secret = func(context.Context, string) (keystore.Secret, error) { return value, nil }
+	conf.Source = exchange.AsKey(conf.Source, p, k, value)
 	r.Key = k.Name
 	conf.proves = proves
 	prover := New(conf)
@@ -67,7 +66,7 @@ type LoginProof struct {
 
 // ProvePassword makes one call through the proxy that proves nothing. The result and the errors are those of Probe.
 func (ft *Fetcher) ProvePassword(ctx context.Context, z model.Zone, value keystore.Secret) (model.ProbeResult, error) {
-	p, err := ft.cfg.Access.Profile(ctx)
+	p, err := ft.cfg.Source.Profile(ctx)
 	if err != nil {
 		return model.ProbeResult{Zone: z}, err
 	}
@@ -81,8 +80,7 @@ func (ft *Fetcher) ProvePasswordAs(ctx context.Context, p config.Profile, z mode
 	if l.Proves == "" {
 		conf.Journal = nil
 	}
-	conf.Access.Profile = func(context.Context) (config.Profile, error) { return p, nil }
-	conf.Access.Secret = func(context.Context, string) (keystore.Secret, error) { return l.Password, nil }
+	conf.Source = exchange.AsLogin(conf.Source, p, l.Password)
 	prover := New(conf)
 	prover.spent = ft.spent // it is billed like any other
 	return prover.Probe(ctx, ProbeRequest{Zone: z, Rounds: 1, proof: l}, nil)

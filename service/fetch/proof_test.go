@@ -19,9 +19,7 @@ import (
 
 func TestAKeyIsProvedByOneCall(t *testing.T) {
 	demo := servicetest.Emulator(t, emulator.Options{})
-	ft := New(Config{Access: exchange.Access{
-		Profile: func(context.Context) (config.Profile, error) { return demo.Profile, nil }, Secret: demo.Secret, Key: demo.Key,
-	}, Wire: exchange.New(exchange.Config{})})
+	ft := New(Config{Source: demo.Source(demo.Profile), Wire: exchange.New(exchange.Config{})})
 	before := ft.Spent()
 	right, err := demo.Secret(t.Context(), "demo:key/ci-fetch")
 	if err != nil {
@@ -99,9 +97,7 @@ func TestAKeyOfJobsAloneIsProvedByTheAccountsStatus(t *testing.T) {
 		}
 	}
 	j, _ := servicetest.Journal(t)
-	ft := New(Config{Access: exchange.Access{
-		Profile: func(context.Context) (config.Profile, error) { return demo.Profile, nil }, Secret: demo.Secret, Key: demo.Key,
-	}, Wire: exchange.New(exchange.Config{}), Journal: j})
+	ft := New(Config{Source: demo.Source(demo.Profile), Wire: exchange.New(exchange.Config{}), Journal: j})
 	right, err := demo.Secret(t.Context(), "demo:key/ci-fetch")
 	if err != nil {
 		t.Fatal(err)
@@ -158,9 +154,7 @@ func TestWhatAKeyIsProvedBy(t *testing.T) {
 func TestAPasswordsProofsAreLinesOfTheHistory(t *testing.T) {
 	demo := servicetest.Emulator(t, emulator.Options{})
 	change, j, _ := withJournal(t)
-	conf := Config{Access: exchange.Access{
-		Profile: func(context.Context) (config.Profile, error) { return demo.Profile, nil }, Secret: demo.Secret, Key: demo.Key,
-	}, Wire: exchange.New(exchange.Config{})}
+	conf := Config{Source: demo.Source(demo.Profile), Wire: exchange.New(exchange.Config{})}
 	change(&conf)
 	ft := New(conf)
 	z, _ := demo.Profile.Zone("isp_demo")

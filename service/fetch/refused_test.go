@@ -21,7 +21,7 @@ import (
 func TestWithoutAProfileNothingIsSent(t *testing.T) {
 	gone := errors.New("the profile cannot be read")
 	c := newFetcher(t, config.Profile{}, func(c *Config) {
-		c.Access.Profile = func(context.Context) (config.Profile, error) { return config.Profile{}, gone }
+		c.Source = servicetest.Source{Base: c.Source, ProfileBy: func(context.Context) (config.Profile, error) { return config.Profile{}, gone }}
 	})
 	if res, err := c.Fetch(t.Context(), servicetest.Ask(servicetest.Profile(""), "unlocker1"), nil); !errors.Is(err, gone) {
 		t.Errorf("a fetch: %+v, %v", res, err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"zonedeck/model"
+	"zonedeck/service/exchange"
 )
 
 // failuresInARow ends a measurement: what is refused again and again shows no exit.
@@ -24,7 +25,7 @@ func (ft *Fetcher) Rotate(ctx context.Context, q ProbeRequest, n int, on func(mo
 		on = func(model.ExitRotation) {}
 	}
 	defer ft.cfg.Wire.Begin()()
-	p, d, err := ft.cfg.Access.Current(ctx)
+	p, d, err := exchange.Current(ctx, ft.cfg.Source)
 	if err != nil {
 		return model.ExitRotation{}, err
 	}
@@ -40,7 +41,7 @@ func (ft *Fetcher) Rotate(ctx context.Context, q ProbeRequest, n int, on func(mo
 	if pr.q.Session != "" {
 		params = pr.within()
 	}
-	login, err := ft.cfg.Access.Login(ctx, p, pr.q.Zone, params)
+	login, err := exchange.LoginFor(ctx, ft.cfg.Source, p, pr.q.Zone, params)
 	if err != nil {
 		return r, err
 	}

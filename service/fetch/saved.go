@@ -58,11 +58,7 @@ func Diagnose(ctx context.Context, s Saved) (model.FetchResult, error) {
 		return replay(answer), nil
 	}})
 	added := func(string) ([]model.UserRule, error) { return s.Rules, nil }
-	ft := New(Config{Wire: wire, Bodies: s.Bodies, Rules: added, url: &s.URL, Now: s.Now, Access: exchange.Access{
-		Profile: func(context.Context) (config.Profile, error) { return p, nil },
-		Secret:  func(context.Context, string) (keystore.Secret, error) { return keystore.NewSecret("-"), nil },
-		Key:     func(name string) (model.Key, bool) { return model.Key{Name: name, Secret: "env:NONE"}, true },
-	}})
+	ft := New(Config{Wire: wire, Bodies: s.Bodies, Rules: added, url: &s.URL, Now: s.Now, Source: exchange.Fixed(p, model.Key{Name: p.Key, Secret: "env:NONE"}, keystore.NewSecret("-"))})
 	r := model.FetchRequest{
 		Zone: model.Zone{Name: "saved", Password: "env:NONE"}, URL: "http://" + nowhere + "/", Via: model.ViaNative, Required: s.Required,
 		Timeout: time.Hour, // whoever pipes the answer in may be slow

@@ -21,9 +21,8 @@ import (
 	"testing"
 
 	"zonedeck/keystore"
-	"zonedeck/service/servicetest"
-
 	"zonedeck/model"
+	"zonedeck/service/servicetest"
 )
 
 // TestNoSecretIsKept sends the secrets to a service that repeats everything it
@@ -136,9 +135,9 @@ func TestAnAnswerThatIsSlowToSearchIsCut(t *testing.T) {
 		_, _ = io.WriteString(w, "<html><body>"+strings.Repeat("a page. ", 8000)+strings.Repeat(`\u0061`, 100_000))
 	})
 	res, err := newFetcher(t, p, func(c *Config) {
-		c.Access.Secret = func(context.Context, string) (keystore.Secret, error) {
+		c.Source = servicetest.Source{Base: c.Source, SecretBy: func(context.Context, string) (keystore.Secret, error) {
 			return keystore.NewSecret(strings.Repeat("a", 64)), nil
-		}
+		}}
 	}).Fetch(t.Context(), servicetest.Ask(p, "unlocker1"), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -206,7 +205,7 @@ func TestNoSpellingOfASecretIsKept(t *testing.T) {
 				}}
 				p.ProxyHost, p.ProxyPort = servicetest.StartProxy(t, px)
 				change, j, dir := withJournal(t)
-				c := newFetcher(t, p, change, func(o *Config) { o.Access.Secret = secrets })
+				c := newFetcher(t, p, change, func(o *Config) { o.Source = servicetest.Source{Base: o.Source, SecretBy: secrets} })
 				for _, target := range []string{"http://lab.test/", "https://lab.test/"} {
 					r := servicetest.Ask(p, "dc1")
 					r.URL, r.Via, r.Retries = target, via, 0

@@ -26,7 +26,7 @@ const (
 //
 // Errors are as for Fetch.
 func (ft *Fetcher) PlanSplit(ctx context.Context, subject model.FetchResult, choice model.SplitChoice) (model.Split, error) {
-	p, d, err := ft.cfg.Access.Current(ctx)
+	p, d, err := exchange.Current(ctx, ft.cfg.Source)
 	if err != nil {
 		return model.Split{}, err
 	}
@@ -44,7 +44,7 @@ func (ft *Fetcher) PlanSplit(ctx context.Context, subject model.FetchResult, cho
 		if choice.Key != "" && name != choice.Key {
 			continue
 		}
-		if _, _, err = ft.cfg.Access.KeyFor(ctx, p, name); err == nil {
+		if _, _, err = exchange.KeyFor(ctx, ft.cfg.Source, p, name); err == nil {
 			probe.Request.Key, probe.Problem = name, ""
 			return plan, nil
 		}

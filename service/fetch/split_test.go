@@ -71,7 +71,7 @@ func onSplitAccount(t *testing.T, change ...func(*Config)) (*Fetcher, config.Pro
 		}
 		keys = append(keys, k)
 	}
-	all := append([]func(*Config){func(c *Config) { c.Access.Secret, c.Access.Key = demo.Secret, demo.Key }}, change...)
+	all := append([]func(*Config){func(c *Config) { c.Source = servicetest.Source{Base: c.Source, SecretBy: demo.Secret, KeyBy: demo.Key} }}, change...)
 	return newFetcher(t, demo.Profile, all...), demo.Profile, keys
 }
 
@@ -134,13 +134,13 @@ func TestASplitUsesAKeyWhoseValueCanBeGotAndADMINOnlyIfChosen(t *testing.T) {
 	p := servicetest.API(t, func(http.ResponseWriter, *http.Request) { t.Error("a plan sends something") })
 	missing := errors.New("no such variable")
 	ft := newFetcher(t, p, func(c *Config) {
-		c.Access.Key = func(name string) (model.Key, bool) { return model.Key{Name: name, Secret: "env:" + name}, true }
-		c.Access.Secret = func(_ context.Context, ref string) (keystore.Secret, error) {
+		c.Source = servicetest.Source{Base: c.Source, KeyBy: func(name string) (model.Key, bool) { return model.Key{Name: name, Secret: "env:" + name}, true }}
+		c.Source = servicetest.Source{Base: c.Source, SecretBy: func(_ context.Context, ref string) (keystore.Secret, error) {
 			if ref == "env:gone" {
 				return keystore.Secret{}, missing
 			}
 			return keystore.NewSecret("value"), nil
-		}
+		}}
 	})
 	subject := model.FetchResult{KeyName: "first", Request: servicetest.Ask(p, "unlocker1")}
 	keys := []model.Key{{Name: "gone", Level: model.LevelUser, Secret: "env:gone"}, {Name: "root", Level: model.LevelAdmin, Secret: "env:root"}, {Name: "there", Level: model.LevelUser, Secret: "env:there"}}

@@ -36,7 +36,9 @@ func BenchmarkTwinBesideCurl(b *testing.B) {
 	history, _ := servicetest.Journal(b)
 	p := demo.Profile
 	p.Key = "reader"
-	ft := newFetcher(b, p, func(c *Config) { c.Access.Secret, c.Access.Key, c.Journal = demo.Secret, demo.Key, history })
+	ft := newFetcher(b, p, func(c *Config) {
+		c.Source, c.Journal = servicetest.Source{Base: c.Source, SecretBy: demo.Secret, KeyBy: demo.Key}, history
+	})
 	for name, page := range map[string]string{"at_once": "http://lab.test/ok", "300ms": "http://lab.test/slow?s=0.3"} {
 		b.Run(name, func(b *testing.B) {
 			twin := model.Twin{Request: model.FetchRequest{URL: page}, Repeat: 1}

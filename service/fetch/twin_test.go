@@ -89,7 +89,7 @@ func TestACellThatCannotBeSentIsNamedAndTheOthersAre(t *testing.T) {
 	demo := servicetest.Emulator(t, emulator.Options{})
 	p := demo.Profile
 	p.Dialect = "documented"
-	c := newFetcher(t, p, func(o *Config) { o.Access.Secret, o.Access.Key = demo.Secret, demo.Key })
+	c := newFetcher(t, p, func(o *Config) { o.Source = servicetest.Source{Base: o.Source, SecretBy: demo.Secret, KeyBy: demo.Key} })
 	z, _ := p.Zone("serp_demo")
 	twin := model.Twin{Request: model.FetchRequest{URL: "http://lab.test/ok"}, Cells: []model.TwinCell{{Zone: z, Via: model.ViaNative}, {Zone: z, Via: model.ViaAPI}}}
 	told := 0

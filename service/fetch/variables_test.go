@@ -30,13 +30,13 @@ func TestASecretVariableIsPutInWhenTheRequestIsWritten(t *testing.T) {
 	change, j, _ := withJournal(t)
 	values := map[string]string{"env:TOKEN": secret, "env:EMPTY": "", "env:BAD": "a\nb-hunter2"}
 	c := newFetcher(t, p, change, func(c *Config) {
-		inner := c.Access.Secret
-		c.Access.Secret = func(ctx context.Context, ref string) (keystore.Secret, error) {
+		inner := c.Source.Secret
+		c.Source = servicetest.Source{Base: c.Source, SecretBy: func(ctx context.Context, ref string) (keystore.Secret, error) {
 			if v, ok := values[ref]; ok {
 				return keystore.NewSecret(v), nil
 			}
 			return inner(ctx, ref)
-		}
+		}}
 	})
 	r := servicetest.Ask(p, "dc1")
 	r.URL, r.Method, r.Body = "http://lab.test/x?{{{{raw}}}}", "POST", "t={{token}}"

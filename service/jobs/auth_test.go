@@ -30,7 +30,7 @@ func TestTheAuthorizationOfADeliveryIsInThePostAlone(t *testing.T) {
 			}
 			text(status, "cannot call with "+r.URL.RawQuery+" or "+r.URL.Query().Get("auth_header"))(w, r)
 		})
-		cl.cfg.Access.Secret = secretOf(map[string]string{"env:HOOK": auth})
+		cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, SecretBy: secretOf(map[string]string{"env:HOOK": auth})}
 		r := trigger("http://lab.test/1")
 		r.Settings = model.JobSettings{Endpoint: "https://hooks.test/in", Auth: "env:HOOK"}
 		job, err := cl.Trigger(t.Context(), r)
@@ -81,14 +81,14 @@ func TestAnAuthorizationThatCannotBeSentSendsNothing(t *testing.T) {
 		"a demo key":                {model.JobSettings{Notify: at, Auth: "demo:batch-user"}, "is a key or a password of the console"},
 	} {
 		cl, asked := script(t, text(200, `{"snapshot_id":"sd_1"}`))
-		cl.cfg.Access.Secret = secretOf(map[string]string{"env:HOOK": "Bearer 12345678"})
+		cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, SecretBy: secretOf(map[string]string{"env:HOOK": "Bearer 12345678"})}
 		cl.cfg.Own = func(ref string) bool { return ref == "env:KEY" }
-		was := cl.cfg.Access.Profile
-		cl.cfg.Access.Profile = func(ctx context.Context) (config.Profile, error) {
+		was := cl.cfg.Source.Profile
+		cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, ProfileBy: func(ctx context.Context) (config.Profile, error) {
 			p, err := was(ctx)
 			p.Zones = append(slices.Clone(p.Zones), model.Zone{Name: "z", Password: "env:ZP"})
 			return p, err
-		}
+		}}
 		r := trigger("http://lab.test/1")
 		r.Settings = c.ask
 		_, err := cl.Trigger(t.Context(), r)

@@ -10,11 +10,12 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/database"
 	"zonedeck/service/ledger"
+	"zonedeck/service/servicetest"
 )
 
 func TestAReferenceThatStandsInTheLedgerAloneIsListedAndSwitched(t *testing.T) {
 	cl, _ := script(t, func(w http.ResponseWriter, r *http.Request) { text(200, `{"snapshot_id":"sd_1"}`)(w, r) })
-	cl.cfg.Access.Secret = secretOf(map[string]string{"env:HOOK": "Bearer of-a-hook-1234", "env:OTHER": "Bearer of-another-5678"})
+	cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, SecretBy: secretOf(map[string]string{"env:HOOK": "Bearer of-a-hook-1234", "env:OTHER": "Bearer of-another-5678"})}
 	launch := func(ref string) string {
 		r := trigger("http://lab.test/1")
 		if ref != "" {
@@ -75,7 +76,7 @@ func (l *oneByOne) ReplaceRequest(ctx context.Context, id string, was, now []byt
 
 func TestRequestsAreSwitchedOneByOne(t *testing.T) {
 	cl, _ := script(t, text(200, `{"snapshot_id":"sd_1"}`))
-	cl.cfg.Access.Secret = secretOf(map[string]string{"env:HOOK": "Bearer of-a-hook-1234", "env:OTHER": "Bearer of-another-5678"})
+	cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, SecretBy: secretOf(map[string]string{"env:HOOK": "Bearer of-a-hook-1234", "env:OTHER": "Bearer of-another-5678"})}
 	for _, ref := range []string{"env:HOOK", "env:OTHER", "env:HOOK", "env:HOOK"} {
 		r := trigger("http://lab.test/1")
 		r.Settings = model.JobSettings{Endpoint: "https://hooks.test/in", Auth: ref}

@@ -13,6 +13,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/servicetest"
 )
 
 // mayHave is a job of the ledger that may have started, with an address of the inbox or none.
@@ -265,7 +266,7 @@ func TestTwoProcessesNeverLookInTheListAtOnce(t *testing.T) {
 func TestTheLookInTheListIsLeftToAProcessThatHasTheKey(t *testing.T) {
 	rn, _ := script(t, text(200, `{"status":"running"}`))
 	locked := errors.New("the key is locked")
-	rn.cfg.Access.Secret = func(context.Context, string) (keystore.Secret, error) { return keystore.Secret{}, locked }
+	rn.cfg.Source = servicetest.Source{Base: rn.cfg.Source, SecretBy: func(context.Context, string) (keystore.Secret, error) { return keystore.Secret{}, locked }}
 	rn.cfg.List = func(context.Context, string, string, int) ([]model.RemoteJob, int, error) { return nil, 0, locked }
 	job, now := mayHave(t, rn, hookToken), time.Now()
 	rn.cfg.Now = func() time.Time { return now }

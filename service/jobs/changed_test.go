@@ -37,12 +37,12 @@ func TestAQuestionGoesByTheProfileAsItIsNow(t *testing.T) {
 			var changed atomic.Bool
 			ledger, _ := withLedger(t)
 			cl := newRunner(t, first, ledger, func(conf *Config) {
-				conf.Access.Profile = func(context.Context) (config.Profile, error) {
+				conf.Source = servicetest.Source{Base: conf.Source, ProfileBy: func(context.Context) (config.Profile, error) {
 					if changed.Load() {
 						return c.now()
 					}
 					return first, nil
-				}
+				}}
 			})
 			job := accepted(t, cl)
 			ctx, end := context.WithTimeout(t.Context(), time.Minute)

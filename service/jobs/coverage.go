@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/exchange"
 	"zonedeck/service/rows"
 )
 
@@ -165,7 +166,7 @@ func (rn *Runner) SeeDue(ctx context.Context) error {
 	if rn.cfg.Ledger == nil || rn.cfg.Coverage == nil {
 		return nil
 	}
-	p, _, err := rn.cfg.Access.Current(ctx)
+	p, _, err := exchange.Current(ctx, rn.cfg.Source)
 	if err != nil {
 		return err
 	}

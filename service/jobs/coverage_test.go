@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/exchange"
 	"zonedeck/service/journal"
 	"zonedeck/service/rows"
 	"zonedeck/service/servicetest"
@@ -124,7 +125,7 @@ func TestWhoFollowsLooksAtTheFieldsThatAreDue(t *testing.T) {
 	cl, _, _ := due(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = fmt.Fprintf(w, "{\"a\":%d}\n", n.Add(1)) // of what is the same the fields may be known already
 	})
-	p, _, err := cl.cfg.Access.Current(t.Context())
+	p, _, err := exchange.Current(t.Context(), cl.cfg.Source)
 	if err != nil {
 		t.Fatal(err)
 	}

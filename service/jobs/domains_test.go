@@ -7,16 +7,17 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/config"
+	"zonedeck/service/servicetest"
 )
 
 func TestAJobOutsideTheAllowedDomainsIsNotLaunched(t *testing.T) {
 	cl, asked := script(t, text(200, `{"snapshot_id":"sd_1"}`))
-	p, err := cl.cfg.Access.Profile(t.Context())
+	p, err := cl.cfg.Source.Profile(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.AllowedDomains = []string{"lab.test"}
-	cl.cfg.Access.Profile = func(context.Context) (config.Profile, error) { return p, nil }
+	cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, ProfileBy: func(context.Context) (config.Profile, error) { return p, nil }}
 	for _, r := range []model.TriggerRequest{trigger("http://lab.test/1", "http://other.test/2"), trigger("http://www.lab.test/1"), {
 		Dataset: "gd_x", Inputs: []model.JobInput{{Extra: map[string]string{"category_url": `"http://other.test/"`}}},
 	}} {

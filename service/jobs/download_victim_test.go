@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"zonedeck/service/config"
 	"zonedeck/service/exchange"
 	"zonedeck/service/ledger"
 	"zonedeck/service/servicetest"
@@ -59,11 +58,8 @@ func downloadOnce(ctx context.Context) error {
 	p := servicetest.Profile(os.Getenv(victimURL))
 	p.Local = true
 	rn := New(Config{
-		Access: exchange.Access{
-			Profile: func(context.Context) (config.Profile, error) { return p, nil },
-			Secret:  servicetest.Secret, Key: servicetest.Key,
-		},
-		Wire: exchange.New(exchange.Config{Now: now}), Ledger: l, Now: now,
+		Source: servicetest.SourceFor(p),
+		Wire:   exchange.New(exchange.Config{Now: now}), Ledger: l, Now: now,
 	})
 	to := Destination{File: filepath.Join(os.Getenv(victimDir), "results", "out."+os.Getenv(victimFormat))}
 	_, err = rn.Download(ctx, "job-1", to, func(Progress) { step() })

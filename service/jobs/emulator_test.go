@@ -15,12 +15,11 @@ import (
 	"testing"
 	"time"
 
-	"zonedeck/service/rows"
-	"zonedeck/service/servicetest"
-
 	"zonedeck/model"
 	"zonedeck/service/emulator"
 	"zonedeck/service/emulator/scenario"
+	"zonedeck/service/rows"
+	"zonedeck/service/servicetest"
 )
 
 // onEmulator runs jobs on a real emulator on loopback.
@@ -32,7 +31,7 @@ func onEmulator(t *testing.T) *Runner {
 	j, _ := withLedger(t)
 	return newRunner(t, demo.Profile, j, func(o *Config) {
 		o.DownloadsDir = filepath.Join(t.TempDir(), "downloads")
-		o.Access.Secret, o.Access.Key = demo.Secret, demo.Key
+		o.Source = servicetest.Source{Base: o.Source, SecretBy: demo.Secret, KeyBy: demo.Key}
 	})
 }
 

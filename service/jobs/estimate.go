@@ -11,6 +11,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/dialect"
+	"zonedeck/service/exchange"
 )
 
 // Estimate is what a job is expected to cost, before it is sent.
@@ -80,7 +81,7 @@ const pastJobs = 5
 // The error says why Trigger would refuse it, and comes with the estimate if there is one: a
 // *model.RequestError (one that wraps ErrCost for the cap), a read-only profile's, the ledger's.
 func (rn *Runner) Check(ctx context.Context, r model.TriggerRequest) (Estimate, error) {
-	p, d, err := rn.cfg.Access.Current(ctx)
+	p, d, err := exchange.Current(ctx, rn.cfg.Source)
 	if err != nil {
 		return Estimate{}, err
 	}

@@ -11,13 +11,14 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/config"
+	"zonedeck/service/servicetest"
 )
 
 // estimated is a runner whose profile has the zones, after jobs of gd_x with so many records.
 func estimated(t *testing.T, zones []model.Zone, most float64, past ...past) *Runner {
 	t.Helper()
 	cl, _ := script(t, text(200, `{"snapshot_id":"sd_1"}`))
-	p, err := cl.cfg.Access.Profile(t.Context())
+	p, err := cl.cfg.Source.Profile(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +37,7 @@ func estimated(t *testing.T, zones []model.Zone, most float64, past ...past) *Ru
 		}
 	}
 	p.Zones, p.MaxJobCost = zones, most
-	cl.cfg.Access.Profile = func(context.Context) (config.Profile, error) { return p, nil }
+	cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, ProfileBy: func(context.Context) (config.Profile, error) { return p, nil }}
 	return cl
 }
 

@@ -36,7 +36,7 @@ func TestWithoutAProfileNoJobIsTouched(t *testing.T) {
 	cl, asked := script(t, text(200, "[]"))
 	accepted(t, cl)
 	gone := errors.New("the profile cannot be read")
-	cl.cfg.Access.Profile = func(context.Context) (config.Profile, error) { return config.Profile{}, gone }
+	cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, ProfileBy: func(context.Context) (config.Profile, error) { return config.Profile{}, gone }}
 	for name, do := range map[string]func() error{
 		"trigger": func() error { _, err := cl.Trigger(t.Context(), trigger("http://lab.test/1")); return err },
 		"same": func() error {
@@ -82,7 +82,7 @@ func TestAJobWithoutAnIdentifierIsNotAskedFor(t *testing.T) {
 
 func TestATriggerThatCannotBeSentLeavesNoJob(t *testing.T) {
 	cl, _ := script(t, text(200, `{"snapshot_id":"sd_1"}`))
-	p, err := cl.cfg.Access.Profile(t.Context())
+	p, err := cl.cfg.Source.Profile(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func (rn *Runner) Follow(ctx context.Context, on func(Followed)) error {
 }
 
 func (rn *Runner) follow(ctx context.Context, on func(Followed)) error {
-	p, d, err := rn.cfg.Access.Current(ctx)
+	p, d, err := exchange.Current(ctx, rn.cfg.Source)
 	if err != nil {
 		return err
 	}

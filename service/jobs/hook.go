@@ -51,7 +51,7 @@ func (rn *Runner) awaits(ctx context.Context, job model.Job) (model.Job, time.Du
 	}
 	if left := job.HookDue.Sub(rn.cfg.Now()); left > 0 {
 		look := hookLook
-		p, _, err := rn.cfg.Access.Current(ctx)
+		p, _, err := exchange.Current(ctx, rn.cfg.Source)
 		if err == nil && p.Local {
 			look = hookLookLocal
 		}
@@ -100,7 +100,7 @@ const (
 
 // lookInList is the work.Handler of listKey.
 func (rn *Runner) lookInList(ctx context.Context) (again time.Duration, err error) {
-	p, _, err := rn.cfg.Access.Current(ctx)
+	p, _, err := exchange.Current(ctx, rn.cfg.Source)
 	if err != nil {
 		return 0, err
 	}
@@ -128,7 +128,7 @@ func (rn *Runner) hasKey(ctx context.Context, p config.Profile, job model.Job) b
 	if w.lately(job.ID) {
 		return false
 	}
-	_, _, err := rn.cfg.Access.KeyFor(ctx, p, rn.keyOf(job))
+	_, _, err := exchange.KeyFor(ctx, rn.cfg.Source, p, rn.keyOf(job))
 	if err != nil && ctx.Err() == nil {
 		rn.lacks(job, err)
 	}

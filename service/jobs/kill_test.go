@@ -16,16 +16,15 @@ import (
 	"testing"
 	"time"
 
-	"zonedeck/service/exchange"
-	"zonedeck/service/servicetest"
-
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/emulator"
 	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/scenario"
+	"zonedeck/service/exchange"
 	"zonedeck/service/ledger"
+	"zonedeck/service/servicetest"
 )
 
 // victimEnv turns the test binary into a process that is killed. Its value names what
@@ -110,11 +109,8 @@ func victimRunner(ctx context.Context) (*Runner, error) {
 	p := servicetest.Profile(os.Getenv(victimURL))
 	p.Local = true // without the rate of a key
 	return New(Config{
-		Access: exchange.Access{
-			Profile: func(context.Context) (config.Profile, error) { return p, nil },
-			Secret:  servicetest.Secret, Key: servicetest.Key,
-		},
-		Wire: exchange.New(exchange.Config{}), Ledger: j,
+		Source: servicetest.SourceFor(p),
+		Wire:   exchange.New(exchange.Config{}), Ledger: j,
 	}), nil
 }
 
@@ -238,17 +234,17 @@ func TestAJobOutlivesTheEmulatorThatIsKilledUnderIt(t *testing.T) {
 	}
 	ledgerOf, _ := withLedger(t)
 	c := newRunner(t, config.Profile{}, ledgerOf, func(o *Config) {
-		o.Access.Profile = func(context.Context) (config.Profile, error) {
+		o.Source = servicetest.Source{Base: o.Source, ProfileBy: func(context.Context) (config.Profile, error) {
 			p := servicetest.Profile(base.Load().(string))
 			p.Local = true
 			return p, nil
-		}
-		o.Access.Key = func(name string) (model.Key, bool) {
+		}}
+		o.Source = servicetest.Source{Base: o.Source, KeyBy: func(name string) (model.Key, bool) {
 			return model.Key{Name: name, Level: model.LevelUser, Secret: name}, true
-		}
-		o.Access.Secret = func(_ context.Context, ref string) (keystore.Secret, error) {
+		}}
+		o.Source = servicetest.Source{Base: o.Source, SecretBy: func(_ context.Context, ref string) (keystore.Secret, error) {
 			return keystore.NewSecret(keys[ref].Value), nil
-		}
+		}}
 		o.DownloadsDir = t.TempDir()
 	})
 	const n = 300

@@ -138,7 +138,7 @@ func TestAJobTheServiceDoesNotKnowIsNotAdopted(t *testing.T) {
 		}
 	}
 	cl, asked := script(t, text(200, `{"status":"ready"}`))
-	cl.cfg.Access.Profile = withDialect(cl.cfg.Access.Profile, dialect.Default().Name())
+	cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, ProfileBy: withDialect(cl.cfg.Source.Profile, dialect.Default().Name())}
 	if _, err := cl.Adopt(t.Context(), "sd_1", ""); !errors.Is(err, dialect.ErrNotShown) || asked.Load() != 0 {
 		t.Errorf("the contract shows no way to ask: %v", err)
 	}

@@ -25,10 +25,7 @@ func TestMain(m *testing.M) {
 func newRunner(t testing.TB, p config.Profile, change ...func(*Config)) *Runner {
 	t.Helper()
 	c := Config{
-		Access: exchange.Access{
-			Profile: func(context.Context) (config.Profile, error) { return p, nil },
-			Secret:  servicetest.Secret, Key: servicetest.Key,
-		},
+		Source: servicetest.SourceFor(p),
 	}
 	for _, f := range change {
 		f(&c)

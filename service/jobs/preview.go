@@ -61,7 +61,7 @@ func (e *PreviewError) Left() string {
 func (rn *Runner) PreviewJob(ctx context.Context, r model.TriggerRequest) (dialect.LookupPreview, error) {
 	defer rn.cfg.Wire.Begin()()
 	var none dialect.LookupPreview
-	p, d, err := rn.cfg.Access.Current(ctx)
+	p, d, err := exchange.Current(ctx, rn.cfg.Source)
 	if err != nil {
 		return none, err
 	}
@@ -75,7 +75,7 @@ func (rn *Runner) PreviewJob(ctx context.Context, r model.TriggerRequest) (diale
 	if err != nil {
 		return none, err
 	}
-	key, secret, err := rn.cfg.Access.KeyFor(ctx, p, r.Key)
+	key, secret, err := exchange.KeyFor(ctx, rn.cfg.Source, p, r.Key)
 	if err != nil {
 		return none, err
 	}

@@ -370,7 +370,7 @@ func TestAPreviewIsWrittenDownBeforeItIsSent(t *testing.T) {
 	timeline := &told{}
 	rn.cfg.Journal = timeline
 	var before []model.Activity
-	rn.cfg.Access.Secret = servicetest.Secret
+	rn.cfg.Source = servicetest.Source{Base: rn.cfg.Source, SecretBy: servicetest.Secret}
 	rn.cfg.Wire = exchange.New(exchange.Config{Connect: func(ctx context.Context, network, addr string) (net.Conn, error) {
 		before = slices.Clone(timeline.departed)
 		return (&net.Dialer{}).DialContext(ctx, network, addr)

@@ -41,7 +41,7 @@ func victimFollow(ctx context.Context) error {
 	}
 	rn.cfg.Work = func(context.Context) (work.Queue, error) { return q, nil }
 	if key := os.Getenv(victimKey); key != "" {
-		rn.cfg.Access.Secret = func(context.Context, string) (keystore.Secret, error) { return keystore.NewSecret(key), nil }
+		rn.cfg.Source = servicetest.Source{Base: rn.cfg.Source, SecretBy: func(context.Context, string) (keystore.Secret, error) { return keystore.NewSecret(key), nil }}
 	}
 	return rn.Follow(ctx, func(f Followed) { fmt.Println(f.Job.ID, f.Job.State, f.On) })
 }
@@ -235,7 +235,7 @@ func TestTheEmulatorSeesOneQuestionForEachJobThatIsOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	rn := newRunner(t, demo.Profile, func(c *Config) { c.Ledger, c.Access.Secret, c.Access.Key = l, demo.Secret, demo.Key })
+	rn := newRunner(t, demo.Profile, func(c *Config) { c.Ledger, c.Source = l, demo.Source(demo.Profile) })
 	for i := range jobs {
 		job, err := rn.Trigger(t.Context(), model.TriggerRequest{
 			Dataset: "gd_pages", Inputs: []model.JobInput{{URL: fmt.Sprintf("http://lab.test/search?q=%d", i)}}, Key: "batch-user",

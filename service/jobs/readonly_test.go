@@ -7,17 +7,18 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/config"
+	"zonedeck/service/servicetest"
 )
 
 func TestAReadOnlyProfileLaunchesAndCancelsNothing(t *testing.T) {
 	cl, asked := script(t, text(200, "[]"))
 	accepted(t, cl)
-	p, err := cl.cfg.Access.Profile(t.Context())
+	p, err := cl.cfg.Source.Profile(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.ReadOnly = true
-	cl.cfg.Access.Profile = func(context.Context) (config.Profile, error) { return p, nil }
+	cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, ProfileBy: func(context.Context) (config.Profile, error) { return p, nil }}
 	before := asked.Load()
 	if _, err := cl.Trigger(t.Context(), trigger("http://lab.test/1")); !errors.Is(err, config.ErrReadOnly) {
 		t.Errorf("a trigger: %v", err)

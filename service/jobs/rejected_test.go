@@ -73,10 +73,10 @@ func TestARotatedKeyIsLookedUpAgain(t *testing.T) {
 	p.Local = true
 	ledger, _ := withLedger(t)
 	cl := newRunner(t, p, ledger, func(c *Config) {
-		c.Access.Secret = func(ctx context.Context, ref string) (keystore.Secret, error) {
+		c.Source = servicetest.Source{Base: c.Source, SecretBy: func(ctx context.Context, ref string) (keystore.Secret, error) {
 			looked.Add(1)
 			return servicetest.Secret(ctx, ref)
-		}
+		}}
 	})
 	job, err := cl.Watch(t.Context(), accepted(t, cl).ID, nil)
 	if err != nil || job.State != model.JobReady || asked.Load() != 3 {
@@ -91,13 +91,13 @@ func TestARotatedKeyIsLookedUpAgain(t *testing.T) {
 func TestAJobIsAskedForAgainOnceItsRejectedKeyWasRotated(t *testing.T) {
 	var rotated atomic.Bool
 	cl, asked := script(t, text(401, "Invalid credentials"), text(200, `{"status":"ready"}`))
-	cl.cfg.Access.Key = func(name string) (model.Key, bool) {
+	cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, KeyBy: func(name string) (model.Key, bool) {
 		k, ok := servicetest.Key(name)
 		if rotated.Load() {
 			k.Fingerprint = "0123456789abcdef"
 		}
 		return k, ok
-	}
+	}}
 	job := accepted(t, cl)
 	ctx, end := context.WithTimeout(t.Context(), time.Minute)
 	defer end()
@@ -131,7 +131,7 @@ func TestAJobIsLeftToOthersWhileItsKeyHasTheValueThatWasRejected(t *testing.T) {
 		cl.reject(job)
 		k, _ := servicetest.Key(job.KeyName)
 		c.change(&k)
-		cl.cfg.Access.Key = func(string) (model.Key, bool) { return k, true }
+		cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, KeyBy: func(string) (model.Key, bool) { return k, true }}
 		if left := cl.rejectedHere(job); left != c.left {
 			t.Errorf("%s: left to others %t, want %t", name, left, c.left)
 		}
@@ -204,10 +204,10 @@ func TestAProcessThatCannotAskHoldsNobodyUp(t *testing.T) {
 	locked := errors.New("the key is locked")
 	var looked atomic.Int32
 	lacks := func(c *Config) {
-		c.Access.Secret = func(context.Context, string) (keystore.Secret, error) {
+		c.Source = servicetest.Source{Base: c.Source, SecretBy: func(context.Context, string) (keystore.Secret, error) {
 			looked.Add(1)
 			return keystore.Secret{}, locked
-		}
+		}}
 	}
 	for name, c := range map[string]struct {
 		change func(*Config)

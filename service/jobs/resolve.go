@@ -69,7 +69,7 @@ func (rn *Runner) Candidates(ctx context.Context, id string) ([]Candidate, error
 	if rn.cfg.List == nil {
 		return nil, ErrNoList
 	}
-	_, d, err := rn.cfg.Access.Current(ctx)
+	_, d, err := exchange.Current(ctx, rn.cfg.Source)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (c serviceClock) by() time.Duration {
 }
 
 func (rn *Runner) clock(ctx context.Context) (c serviceClock, err error) {
-	p, _, err := rn.cfg.Access.Current(ctx)
+	p, _, err := exchange.Current(ctx, rn.cfg.Source)
 	if err == nil {
 		c.Skew, c.known = rn.cfg.Wire.Skew(p)
 		c.Skew = c.FromRecords()
@@ -265,7 +265,7 @@ func againstInputs(job model.Job, inputs int) string {
 
 // keyOf is the key that a job was started by, or "" when the inventory no longer has it.
 func (rn *Runner) keyOf(job model.Job) string {
-	if _, ok := rn.cfg.Access.Key(job.KeyName); ok {
+	if _, ok := rn.cfg.Source.Key(job.KeyName); ok {
 		return job.KeyName
 	}
 	return ""
@@ -283,7 +283,7 @@ func (rn *Runner) openJob(ctx context.Context, id string) (model.Job, error) {
 	if err != nil {
 		return job, err
 	}
-	p, _, err := rn.cfg.Access.Current(ctx)
+	p, _, err := exchange.Current(ctx, rn.cfg.Source)
 	if err != nil {
 		return job, err
 	}
@@ -296,7 +296,7 @@ func (rn *Runner) toSettle(ctx context.Context, id string) (model.Job, error) {
 	if err != nil {
 		return job, err
 	}
-	p, _, err := rn.cfg.Access.Current(ctx)
+	p, _, err := exchange.Current(ctx, rn.cfg.Source)
 	if err == nil {
 		err = p.Refuse("settle jobs")
 	}
@@ -345,7 +345,7 @@ func (rn *Runner) Claim(ctx context.Context, id, snapshot string, sure bool) (mo
 // againstList says that the service lists no such job for the data set. It says nothing if the list
 // cannot be asked for or may lack jobs.
 func (rn *Runner) againstList(ctx context.Context, job model.Job, snapshot string) string {
-	_, d, err := rn.cfg.Access.Current(ctx)
+	_, d, err := exchange.Current(ctx, rn.cfg.Source)
 	if _, product := d.ProductOf(job.Dataset); err != nil || product || rn.cfg.List == nil {
 		return ""
 	}

@@ -20,9 +20,9 @@ type Timeline interface {
 	PutKeyRejected(ctx context.Context, at time.Time, profile, key string) error
 }
 
-// Config is what a Runner needs. Access and Wire must be set.
+// Config is what a Runner needs. Source and Wire must be set.
 type Config struct {
-	Access exchange.Access
+	Source exchange.Source
 	Wire   *exchange.Wire
 	// Ledger accounts for the jobs; without one no job is started.
 	Ledger *ledger.Ledger

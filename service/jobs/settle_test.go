@@ -12,6 +12,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/exchange"
+	"zonedeck/service/servicetest"
 )
 
 func TestAJobOfAnotherProfileIsNotSettled(t *testing.T) {
@@ -20,12 +21,12 @@ func TestAJobOfAnotherProfileIsNotSettled(t *testing.T) {
 	if err != nil || job.State != model.JobMayHave {
 		t.Fatalf("%+v, %v", job, err)
 	}
-	p, err := cl.cfg.Access.Profile(t.Context())
+	p, err := cl.cfg.Source.Profile(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.Name = "other"
-	cl.cfg.Access.Profile = func(context.Context) (config.Profile, error) { return p, nil }
+	cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, ProfileBy: func(context.Context) (config.Profile, error) { return p, nil }}
 	var re *model.RequestError
 	if _, err := cl.NotStarted(t.Context(), job.ID); !errors.As(err, &re) || re.Field() != "profile" {
 		t.Errorf("marked as not started: %v", err)

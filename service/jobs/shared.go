@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/exchange"
 	"zonedeck/service/rows"
 )
 
@@ -79,7 +80,7 @@ func (rn *Runner) SharedInputs(ctx context.Context, r model.TriggerRequest, with
 	if rn.cfg.Ledger == nil || len(r.Inputs) == 0 {
 		return out, nil
 	}
-	p, _, err := rn.cfg.Access.Current(ctx)
+	p, _, err := exchange.Current(ctx, rn.cfg.Source)
 	if err != nil {
 		return out, err
 	}

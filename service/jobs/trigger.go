@@ -9,13 +9,12 @@ import (
 	"net/url"
 	"time"
 
-	"zonedeck/service/exchange"
-	"zonedeck/service/rows"
-
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/dialect"
+	"zonedeck/service/exchange"
+	"zonedeck/service/rows"
 )
 
 // triggerTimeout bounds the POST of a job, upload included. It is long, because
@@ -129,7 +128,7 @@ func (rn *Runner) SameInputs(ctx context.Context, r model.TriggerRequest, within
 	if rn.cfg.Ledger == nil {
 		return nil, nil
 	}
-	p, _, err := rn.cfg.Access.Current(ctx)
+	p, _, err := exchange.Current(ctx, rn.cfg.Source)
 	if err != nil {
 		return nil, err
 	}
@@ -205,20 +204,20 @@ func (rn *Runner) prepareLaunch(ctx context.Context, r model.TriggerRequest) (la
 	if err := rn.writable(); err != nil {
 		return launch{}, err
 	}
-	p, d, err := rn.cfg.Access.Current(ctx)
+	p, d, err := exchange.Current(ctx, rn.cfg.Source)
 	if err != nil {
 		return launch{}, err
 	}
 	if _, err := rn.check(ctx, p, d, r); err != nil {
 		return launch{}, err
 	}
-	key, secret, err := rn.cfg.Access.KeyFor(ctx, p, r.Key)
+	key, secret, err := exchange.KeyFor(ctx, rn.cfg.Source, p, r.Key)
 	if err != nil {
 		return launch{}, err
 	}
 	var auth keystore.Secret
 	if ref := r.Settings.Auth; ref != "" {
-		if auth, err = rn.cfg.Access.Resolve(ctx, fieldAuth, ref); err != nil {
+		if auth, err = exchange.Resolve(ctx, rn.cfg.Source, fieldAuth, ref); err != nil {
 			return launch{}, err
 		}
 		if auth.Equal(secret) {
@@ -391,7 +390,7 @@ func (rn *Runner) callAbout(ctx context.Context, job model.Job) (call jobCall, e
 	if job.Snapshot == "" {
 		return call, fmt.Errorf("job %s %s: %w", job.ID, job.State.Predicate(), ErrNoSnapshot)
 	}
-	if call.p, call.d, err = rn.cfg.Access.Current(ctx); err != nil {
+	if call.p, call.d, err = exchange.Current(ctx, rn.cfg.Source); err != nil {
 		return call, err
 	}
 	if job.Profile == "" {
@@ -406,10 +405,10 @@ func (rn *Runner) callAbout(ctx context.Context, job model.Job) (call jobCall, e
 	// The key that started the job or, when the inventory no longer has it, the
 	// profile's.
 	name := job.KeyName
-	if _, ok := rn.cfg.Access.Key(name); !ok {
+	if _, ok := rn.cfg.Source.Key(name); !ok {
 		name = ""
 	}
-	call.key, call.secret, err = rn.cfg.Access.KeyFor(ctx, call.p, name)
+	call.key, call.secret, err = exchange.KeyFor(ctx, rn.cfg.Source, call.p, name)
 	return call, err
 }
 

@@ -24,10 +24,10 @@ func TestOnlyTheJobsOfAWatchMayHaveAPassphraseAskedFor(t *testing.T) {
 	p.Local = true
 	ledger, _ := withLedger(t)
 	rn := newRunner(t, p, ledger, func(c *Config) {
-		c.Access.Key = func(name string) (model.Key, bool) {
+		c.Source = servicetest.Source{Base: c.Source, KeyBy: func(name string) (model.Key, bool) {
 			return model.Key{Name: name, Level: model.LevelUser, Secret: "env:" + name}, true
-		}
-		c.Access.Secret = func(ctx context.Context, ref string) (keystore.Secret, error) {
+		}}
+		c.Source = servicetest.Source{Base: c.Source, SecretBy: func(ctx context.Context, ref string) (keystore.Secret, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			mayAsk[ref] = mayAsk[ref] || keystore.MayAsk(ctx)
@@ -35,7 +35,7 @@ func TestOnlyTheJobsOfAWatchMayHaveAPassphraseAskedFor(t *testing.T) {
 				return keystore.Secret{}, locked
 			}
 			return keystore.NewSecret(servicetest.KeyValue), nil
-		}
+		}}
 	})
 	watched, other := accepted(t, rn), accepted(t, rn)
 	if _, err := rn.cfg.Ledger.Change(t.Context(), other.ID, func(job *model.Job) (string, error) {
@@ -83,7 +83,7 @@ func TestAQuestionFromBeforeAWatchDoesNotEndIt(t *testing.T) {
 	var rn *Runner
 	ledger, _ := withLedger(t)
 	rn = newRunner(t, servicetest.API(t, func(http.ResponseWriter, *http.Request) { t.Error("the service was asked") }), ledger, func(c *Config) {
-		c.Access.Secret = func(ctx context.Context, _ string) (keystore.Secret, error) {
+		c.Source = servicetest.Source{Base: c.Source, SecretBy: func(ctx context.Context, _ string) (keystore.Secret, error) {
 			if keystore.MayAsk(ctx) {
 				t.Error("a passphrase could have been asked for")
 			}
@@ -93,7 +93,7 @@ func TestAQuestionFromBeforeAWatchDoesNotEndIt(t *testing.T) {
 			}
 			t.Cleanup(leave)
 			return keystore.Secret{}, locked
-		}
+		}}
 	})
 	job := accepted(t, rn)
 	_, leave, err := rn.join(keystore.Unasked(t.Context()), "other", "", true) // as a follow does

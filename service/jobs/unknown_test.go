@@ -54,7 +54,7 @@ func forgets(t *testing.T, change ...func(*Config)) *forgetful {
 	ledger, _ := withLedger(t)
 	s.rn = newRunner(t, s.p, append([]func(*Config){ledger, func(c *Config) {
 		c.Now, c.Rand = func() time.Time { return s.now }, func() uint64 { return 0 }
-		c.Access.Profile = func(context.Context) (config.Profile, error) { return s.p, nil }
+		c.Source = servicetest.Source{Base: c.Source, ProfileBy: func(context.Context) (config.Profile, error) { return s.p, nil }}
 	}}, change...)...)
 	s.rn.watching.calls = map[string]jobCall{}
 	job, err := s.rn.Trigger(t.Context(), trigger("http://lab.test/1"))
@@ -238,9 +238,9 @@ func TestAGatewaysAnswerSaysNothingOfAJob(t *testing.T) {
 // process may ask the right one.
 func TestAnotherAccountsWordSaysNothingOfAJob(t *testing.T) {
 	otherValue := func(s *forgetful) {
-		s.rn.cfg.Access.Secret = func(context.Context, string) (keystore.Secret, error) {
+		s.rn.cfg.Source = servicetest.Source{Base: s.rn.cfg.Source, SecretBy: func(context.Context, string) (keystore.Secret, error) {
 			return keystore.NewSecret("another-value"), nil
-		}
+		}}
 	}
 	for name, c := range map[string]struct {
 		change func(s *forgetful)
@@ -250,22 +250,22 @@ func TestAnotherAccountsWordSaysNothingOfAJob(t *testing.T) {
 		"version": {func(s *forgetful) { s.p.APIVersion = "v4" }, "it was launched by version v3 of the service's paths, and v4 is asked"},
 		"value":   {otherValue, "the key has another value than the one that launched it, which may be of another account"},
 		"key": {func(s *forgetful) {
-			key := s.rn.cfg.Access.Key
-			s.rn.cfg.Access.Key = func(name string) (model.Key, bool) {
+			key := s.rn.cfg.Source.Key
+			s.rn.cfg.Source = servicetest.Source{Base: s.rn.cfg.Source, KeyBy: func(name string) (model.Key, bool) {
 				if name == "batch-user" {
 					return model.Key{}, false
 				}
 				k, ok := key("batch-user")
 				k.Name = name
 				return k, ok
-			}
+			}}
 			s.p.Key = "new"
 			otherValue(s)
 		}, "it was launched with key batch-user, which the inventory no longer has, and is asked for with new"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := forgets(t)
-			right, access := s.p, s.rn.cfg.Access
+			right, access := s.p, s.rn.cfg.Source
 			c.change(s)
 			job, again := s.forgotten(unknown)
 			if job.State != model.JobAccepted || !job.GivenUp() || job.Fault.Diagnosis.Rule != model.RuleJobUnknown || again == 0 {
@@ -281,7 +281,7 @@ func TestAnotherAccountsWordSaysNothingOfAJob(t *testing.T) {
 			if _, again := s.asks(unknown); again == 0 || s.asked != asked {
 				t.Errorf("it is asked for from here, or not left to others: %d questions, again in %s", s.asked-asked, again)
 			}
-			s.p, s.rn.cfg.Access = right, access
+			s.p, s.rn.cfg.Source = right, access
 			s.rn.watching.forget("job-1")
 			if job, again := s.asks(unknown); job.State != model.JobAccepted || job.GivenUp() || again == 0 {
 				t.Errorf("what another account said counts: %+v", job)
@@ -341,9 +341,9 @@ func TestTheServicesListIsLookedAtBeforeAJobHasExpired(t *testing.T) {
 				t.Fatal(err)
 			}
 			if c.other {
-				s.rn.cfg.Access.Secret = func(context.Context, string) (keystore.Secret, error) {
+				s.rn.cfg.Source = servicetest.Source{Base: s.rn.cfg.Source, SecretBy: func(context.Context, string) (keystore.Secret, error) {
 					return keystore.NewSecret("another-value"), nil
-				}
+				}}
 				s.rn.watching.calls, s.rn.watching.heard = map[string]jobCall{}, nil // another process
 			}
 			job, again := s.forgotten(unknown)

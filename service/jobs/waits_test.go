@@ -7,6 +7,8 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/config"
+	"zonedeck/service/exchange"
+	"zonedeck/service/servicetest"
 	"zonedeck/service/work"
 )
 
@@ -36,12 +38,12 @@ func TestAJobThatWaitsForItsWebhookIsSeldomLookedAt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cl, asked := script(t, text(200, `{"status":"ready"}`))
-			p, d, err := cl.cfg.Access.Current(t.Context())
+			p, d, err := exchange.Current(t.Context(), cl.cfg.Source)
 			if err != nil || !d.AsksForJobs() {
 				t.Fatal(err)
 			}
 			p.Local = c.local
-			cl.cfg.Access.Profile = func(context.Context) (config.Profile, error) { return p, nil }
+			cl.cfg.Source = servicetest.Source{Base: cl.cfg.Source, ProfileBy: func(context.Context) (config.Profile, error) { return p, nil }}
 			cl.cfg.Now = func() time.Time { return now }
 			job := waitingFor(t, cl, c.due)
 			cl.watching.everyJob.all = 1

@@ -141,7 +141,7 @@ func (rn *Runner) rejectedHere(job model.Job) bool {
 }
 
 func (rn *Runner) keyValue(job model.Job) keyValue {
-	k, _ := rn.cfg.Access.Key(job.KeyName)
+	k, _ := rn.cfg.Source.Key(job.KeyName)
 	return keyValue{k.Secret, k.Fingerprint, k.Rotation.Last.UTC()}
 }
 
@@ -353,7 +353,7 @@ func (rn *Runner) prepared(ctx context.Context, job model.Job) (call jobCall, us
 	call, used = w.calls[job.ID]
 	w.mu.Unlock()
 	if used && !call.p.Local { // new addresses of the embedded emulator show when a call fails
-		now, err := rn.cfg.Access.Profile(ctx)
+		now, err := rn.cfg.Source.Profile(ctx)
 		used = err == nil && reflect.DeepEqual(now, call.p)
 	}
 	if used {

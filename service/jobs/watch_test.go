@@ -339,7 +339,7 @@ func TestQuestionsAreSpacedOut(t *testing.T) {
 func TestAJobOfAnotherProfileIsLeftAlone(t *testing.T) {
 	cl, asked := script(t, text(200, `{"status":"ready"}`))
 	accepted(t, cl)
-	p, err := cl.cfg.Access.Profile(t.Context())
+	p, err := cl.cfg.Source.Profile(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ import (
 
 // Config is what the calls need. All fields must be set.
 type Config struct {
-	Access exchange.Access
+	Source exchange.Source
 	Wire   *exchange.Wire
 	Now    func() time.Time
 }
@@ -59,14 +59,14 @@ type asker struct {
 
 // begin takes the key: one of the inventory or, without a name, the profile's.
 func begin(ctx context.Context, cfg Config, keyName string) (*asker, error) {
-	p, d, err := cfg.Access.Current(ctx)
+	p, d, err := exchange.Current(ctx, cfg.Source)
 	if err != nil {
 		return nil, err
 	}
 	if !d.ListsDatasets() {
 		return nil, fmt.Errorf("asking what an account has: %w; the dialect %s knows where", dialect.ErrNotShown, dialect.WithOverview())
 	}
-	key, secret, err := cfg.Access.KeyFor(ctx, p, keyName)
+	key, secret, err := exchange.KeyFor(ctx, cfg.Source, p, keyName)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func GetAccount(ctx context.Context, cfg Config, keyName string) (Account, error
 	if out.NetworksProblem, err = a.problem(ctx, err); err != nil {
 		return out, err
 	}
-	out.Zones, err = rates.Measure(ctx, rates.Config{Access: cfg.Access, Wire: cfg.Wire}, keyName)
+	out.Zones, err = rates.Measure(ctx, rates.Config{Source: cfg.Source, Wire: cfg.Wire}, keyName)
 	out.ZonesProblem, err = a.problem(ctx, err)
 	return out, err
 }

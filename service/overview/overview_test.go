@@ -23,14 +23,11 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func configOf(p config.Profile, demo *servicetest.Demo) Config {
-	access := exchange.Access{
-		Profile: func(context.Context) (config.Profile, error) { return p, nil },
-		Key:     servicetest.Key, Secret: servicetest.Secret,
-	}
+	source := servicetest.SourceFor(p)
 	if demo != nil {
-		access.Key, access.Secret = demo.Key, demo.Secret
+		source = demo.Source(p)
 	}
-	return Config{Access: access, Wire: exchange.New(exchange.Config{}), Now: time.Now}
+	return Config{Source: source, Wire: exchange.New(exchange.Config{}), Now: time.Now}
 }
 
 func TestTheEmulatorsAccountIsShown(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/dialect"
+	"zonedeck/service/exchange"
 	"zonedeck/service/rates"
 )
 
@@ -97,10 +97,9 @@ func (a *asker) zoneCost(ctx context.Context, keyName string, zone model.ZoneNam
 	if !known {
 		z = model.Zone{Name: zone, Product: product}
 	}
-	access, one := a.cfg.Access, a.p
+	one := a.p
 	one.Zones = []model.Zone{z}
-	access.Profile = func(context.Context) (config.Profile, error) { return one, nil }
-	costs, err := rates.Measure(ctx, rates.Config{Access: access, Wire: a.cfg.Wire}, keyName)
+	costs, err := rates.Measure(ctx, rates.Config{Source: exchange.As(a.cfg.Source, one), Wire: a.cfg.Wire}, keyName)
 	problem, err := a.problem(ctx, err)
 	if len(costs) != 1 {
 		return model.ZoneCost{Zone: z, Problem: problem}, err

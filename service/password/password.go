@@ -23,7 +23,7 @@ import (
 
 // Config is what a Changer needs. All fields must be set.
 type Config struct {
-	Access exchange.Access
+	Source exchange.Source
 	Wire   *exchange.Wire
 	// Prove makes one call through the proxy of a profile's zone with a password.
 	Prove func(ctx context.Context, p config.Profile, z model.Zone, l fetch.LoginProof) (model.ProbeResult, error)
@@ -69,11 +69,11 @@ func (c *Changer) Refusal(p config.Profile, z model.Zone, k model.Key) error {
 
 // Check is Refusal, and takes the key's value: what a change of the password needs.
 func (c *Changer) Check(ctx context.Context, p config.Profile, z model.Zone, key string) error {
-	k, _ := c.cfg.Access.Key(key)
+	k, _ := c.cfg.Source.Key(key)
 	if err := c.Refusal(p, z, k); err != nil {
 		return model.BadField("zone", "%w", err)
 	}
-	_, _, err := c.cfg.Access.KeyFor(ctx, p, key)
+	_, _, err := exchange.KeyFor(ctx, c.cfg.Source, p, key)
 	return err
 }
 
@@ -155,10 +155,10 @@ func pageFailed(res model.ProbeResult) bool {
 // process that runs the emulator announces what has changed once a second.
 func (c *Changer) Leads(ctx context.Context, ref string, value keystore.Secret) error {
 	for n := 0; ; n++ {
-		if _, err := c.cfg.Access.Profile(ctx); err != nil { // this reads what the emulator has now
+		if _, err := c.cfg.Source.Profile(ctx); err != nil { // this reads what the emulator has now
 			return err
 		}
-		got, err := c.cfg.Access.Secret(ctx, ref)
+		got, err := c.cfg.Source.Secret(ctx, ref)
 		if err != nil || got.Equal(value) {
 			return err
 		}
@@ -187,7 +187,7 @@ func (c *Changer) call(ctx context.Context, p config.Profile, key string, value 
 	if err != nil {
 		return err
 	}
-	k, secret, err := c.cfg.Access.KeyFor(ctx, p, key)
+	k, secret, err := exchange.KeyFor(ctx, c.cfg.Source, p, key)
 	if err != nil {
 		return err
 	}

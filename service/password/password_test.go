@@ -41,12 +41,12 @@ func newRig(t *testing.T) *rig {
 	for i, z := range r.p.Zones {
 		r.p.Zones[i].Password = "file:" + string(z.Name)
 	}
-	access := exchange.Access{
-		Profile: func(context.Context) (config.Profile, error) { return r.p, nil }, Key: r.demo.Key, Secret: r.demo.Secret,
+	source := servicetest.Source{
+		ProfileBy: func(context.Context) (config.Profile, error) { return r.p, nil }, KeyBy: r.demo.Key, SecretBy: r.demo.Secret,
 	}
 	wire := exchange.New(exchange.Config{})
-	ft := fetch.New(fetch.Config{Access: access, Wire: wire})
-	r.cfg = Config{Access: access, Wire: wire, Prove: ft.ProvePasswordAs, Follows: func(string) bool { return false }}
+	ft := fetch.New(fetch.Config{Source: source, Wire: wire})
+	r.cfg = Config{Source: source, Wire: wire, Prove: ft.ProvePasswordAs, Follows: func(string) bool { return false }}
 	return r
 }
 

@@ -11,8 +11,8 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/config"
-	"zonedeck/service/exchange"
 	"zonedeck/service/fetch"
+	"zonedeck/service/servicetest"
 )
 
 // A change may take a moment to reach the proxy: what may pass with time is tried again, and
@@ -93,14 +93,14 @@ func TestAReferenceIsReadAgainWhileThatMayHelp(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			left := c.values
-			access := exchange.Access{
-				Profile: func(context.Context) (config.Profile, error) {
+			source := servicetest.Source{
+				ProfileBy: func(context.Context) (config.Profile, error) {
 					if c.fails == "profile" {
 						return config.Profile{}, unreadable
 					}
 					return config.Profile{}, nil
 				},
-				Secret: func(context.Context, string) (keystore.Secret, error) {
+				SecretBy: func(context.Context, string) (keystore.Secret, error) {
 					if c.fails == "profile" {
 						return keystore.NewSecret("new"), nil
 					}
@@ -112,7 +112,7 @@ func TestAReferenceIsReadAgainWhileThatMayHelp(t *testing.T) {
 					return keystore.NewSecret(v), nil
 				},
 			}
-			r := New(Config{Access: access, Follows: func(string) bool { return c.follows }})
+			r := New(Config{Source: source, Follows: func(string) bool { return c.follows }})
 			began := time.Now()
 			err := r.Leads(t.Context(), "file:zone", keystore.NewSecret("new"))
 			if took := time.Since(began); len(left) > 0 || took != c.took || c.says == "" && err != nil || c.says != "" && (err == nil || err.Error() != c.says) {

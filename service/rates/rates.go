@@ -18,7 +18,7 @@ import (
 
 // Config is what Measure needs.
 type Config struct {
-	Access exchange.Access
+	Source exchange.Source
 	Wire   *exchange.Wire
 }
 
@@ -52,18 +52,18 @@ func Refusal(p config.Profile, d dialect.Dialect, k model.Key) error {
 // after a 401 or 403, and ErrNoAnswer when a call broke.
 func Measure(ctx context.Context, cfg Config, keyName string) ([]model.ZoneCost, error) {
 	defer cfg.Wire.Begin()()
-	p, d, err := cfg.Access.Current(ctx)
+	p, d, err := exchange.Current(ctx, cfg.Source)
 	if err != nil {
 		return nil, err
 	}
 	if keyName == "" {
 		keyName = p.Key
 	}
-	k, _ := cfg.Access.Key(keyName)
+	k, _ := cfg.Source.Key(keyName)
 	if err := Refusal(p, d, k); err != nil {
 		return nil, err
 	}
-	k, secret, err := cfg.Access.KeyFor(ctx, p, keyName)
+	k, secret, err := exchange.KeyFor(ctx, cfg.Source, p, keyName)
 	if err != nil {
 		return nil, err
 	}

@@ -24,12 +24,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestTheEmulatorsCostsGiveTheRateThatItCharges(t *testing.T) {
 	demo := servicetest.Emulator(t, emulator.Options{})
 	p := demo.Profile
-	access := exchange.Access{
-		Profile: func(context.Context) (config.Profile, error) { return p, nil },
-		Key:     demo.Key, Secret: demo.Secret,
-	}
-	cfg := Config{Access: access, Wire: exchange.New(exchange.Config{})}
-	ft := fetch.New(fetch.Config{Access: access, Wire: cfg.Wire})
+	source := demo.Source(p)
+	cfg := Config{Source: source, Wire: exchange.New(exchange.Config{})}
+	ft := fetch.New(fetch.Config{Source: source, Wire: cfg.Wire})
 	r, err := ft.Fetch(t.Context(), model.FetchRequest{URL: "http://lab.test/ok", Zone: servicetest.Zone(p, "unlocker_demo"), Via: model.ViaAPI}, nil)
 	if err != nil || !r.Diagnosis.OK() {
 		t.Fatalf("%+v, %v", r.Diagnosis, err)
@@ -60,14 +57,14 @@ func TestWhatCannotBeAskedForIsRefusedBeforeAnythingIsSent(t *testing.T) {
 		_, _ = io.WriteString(w, answer)
 	})
 	p, level := base, model.LevelFinance
-	access := exchange.Access{
-		Profile: func(context.Context) (config.Profile, error) { return p, nil },
-		Key: func(name string) (model.Key, bool) {
+	source := servicetest.Source{
+		ProfileBy: func(context.Context) (config.Profile, error) { return p, nil },
+		KeyBy: func(name string) (model.Key, bool) {
 			return model.Key{Name: name, Level: level, Secret: "env:KEY"}, true
 		},
-		Secret: servicetest.Secret,
+		SecretBy: servicetest.Secret,
 	}
-	cfg := Config{Access: access, Wire: exchange.New(exchange.Config{})}
+	cfg := Config{Source: source, Wire: exchange.New(exchange.Config{})}
 	for want, change := range map[string]func(){
 		"the contract shows no call": func() { p.Dialect = "" },
 		"no base_url":                func() { p.BaseURL = "" },
@@ -100,10 +97,10 @@ func TestWhatCannotBeAskedForIsRefusedBeforeAnythingIsSent(t *testing.T) {
 	if _, err = Measure(t.Context(), cfg, ""); !errors.Is(err, ErrNoAnswer) {
 		t.Errorf("nobody there: %v", err)
 	}
-	access.Secret = func(context.Context, string) (keystore.Secret, error) {
+	source.SecretBy = func(context.Context, string) (keystore.Secret, error) {
 		return keystore.Secret{}, keystore.ErrSecretMissing
 	}
-	if _, err = Measure(t.Context(), Config{access, cfg.Wire}, ""); !errors.Is(err, keystore.ErrSecretMissing) {
+	if _, err = Measure(t.Context(), Config{source, cfg.Wire}, ""); !errors.Is(err, keystore.ErrSecretMissing) {
 		t.Errorf("without its value: %v", err)
 	}
 }

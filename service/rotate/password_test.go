@@ -18,6 +18,7 @@ import (
 	"zonedeck/service/fetch"
 	"zonedeck/service/password"
 	"zonedeck/service/rotate"
+	"zonedeck/service/servicetest"
 )
 
 // zonePasswords works the emulator's zones, by the place's key.
@@ -49,10 +50,10 @@ func (w zonePasswords) Login(ctx context.Context, _ keystore.RotationPlan, _ key
 // changer changes passwords over sockets.
 func (p place) changer(f *fetch.Fetcher) *password.Changer {
 	return password.New(password.Config{
-		Access: exchange.Access{
-			Profile: func(context.Context) (config.Profile, error) { return p.Profile, nil },
-			Key:     func(string) (model.Key, bool) { return p.Key, true },
-			Secret: func(ctx context.Context, ref string) (keystore.Secret, error) {
+		Source: servicetest.Source{
+			ProfileBy: func(context.Context) (config.Profile, error) { return p.Profile, nil },
+			KeyBy:     func(string) (model.Key, bool) { return p.Key, true },
+			SecretBy: func(ctx context.Context, ref string) (keystore.Secret, error) {
 				return p.secrets().Resolve(ctx, ref)
 			},
 		},

@@ -92,14 +92,8 @@ func (p place) records() *keystore.Rotations {
 // config is an engine's, with calls over sockets.
 func (p place) config() rotate.Config {
 	f := fetch.New(fetch.Config{
-		Access: exchange.Access{
-			Profile: func(context.Context) (config.Profile, error) { return p.Profile, nil },
-			Secret: func(context.Context, string) (keystore.Secret, error) {
-				return keystore.Secret{}, errors.New("not asked for")
-			},
-			Key: func(string) (model.Key, bool) { return model.Key{}, false },
-		},
-		Wire: exchange.New(exchange.Config{}), Bodies: exchange.Bodies{Dir: filepath.Join(p.Dir, "bodies")},
+		Source: servicetest.Source{ProfileBy: func(context.Context) (config.Profile, error) { return p.Profile, nil }},
+		Wire:   exchange.New(exchange.Config{}), Bodies: exchange.Bodies{Dir: filepath.Join(p.Dir, "bodies")},
 	})
 	return rotate.Config{
 		Records: p.records(), Secrets: p.secrets(), LockDir: filepath.Join(p.Dir, "rotations"),

@@ -21,10 +21,10 @@ func TestOtherProfilesHaveTheKeysOfTheInventoryAlone(t *testing.T) {
 	if _, ok := a.Key(EnvKey); !ok {
 		t.Fatal("the profile in use does not have the key")
 	}
-	if k, ok := o.Key(EnvKey); ok {
+	if k, ok := o.Source("aaa").Key(EnvKey); ok {
 		t.Errorf("got %+v", k)
 	}
-	if k, ok := o.Key("acme"); !ok || k.Secret != "env:ACME_KEY" {
+	if k, ok := o.Source("aaa").Key("acme"); !ok || k.Secret != "env:ACME_KEY" {
 		t.Errorf("got %+v", k)
 	}
 }
@@ -40,7 +40,7 @@ func TestAReasonForAnAdminKeyDoesNotHoldForOtherProfiles(t *testing.T) {
 	a.o.Unattended, a.o.AdminReason = true, "the nightly run of bbb"
 	p := a.others().Profiles()[0]
 	taken := false
-	_, err := a.others().Permit(t.Context(), p, a.key(t, "acme"), func() (keystore.Secret, error) {
+	_, err := a.others().Source("aaa").Permit(t.Context(), p, a.key(t, "acme"), func() (keystore.Secret, error) {
 		taken = true
 		return a.Resolver.Resolve(context.WithoutCancel(t.Context()), "env:ACME_KEY")
 	})
@@ -99,7 +99,7 @@ func TestAVariableThatGivesTheKeyOfAnotherAccountIsNotUsedForOtherProfiles(t *te
 				a.reload(t.Context())
 			}
 			p := a.others().Profiles()[0]
-			_, err := a.others().Permit(t.Context(), p, a.key(t, "acme"), func() (keystore.Secret, error) {
+			_, err := a.others().Source("aaa").Permit(t.Context(), p, a.key(t, "acme"), func() (keystore.Secret, error) {
 				return a.Resolver.Resolve(t.Context(), c.ref)
 			})
 			switch {

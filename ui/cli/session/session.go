@@ -153,7 +153,7 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 	}
 	s.variables = &variables{Session: s, answers: map[string]model.Variable{}, secrets: map[string]keystore.Secret{}}
 	s.Client = service.New(service.Options{
-		Profile: s.Profile, Secret: s.secret, Key: s.Key, Permit: s.permit, Journal: s.journal, Ledger: s.ledger, Work: s.work.queue, HookDue: func() time.Duration { return s.configured().Webhook().Due },
+		Source: source{s}, Journal: s.journal, Ledger: s.ledger, Work: s.work.queue, HookDue: func() time.Duration { return s.configured().Webhook().Due },
 		Own: s.mayBeKey, Used: s.keyUsed,
 		Follows: func(ref string) bool { return keystore.Ref(ref).Scheme() == keystore.SchemeDemo },
 		Others:  s.others(), Name: s.Base.Name, Drift: drift.NewMonitor(drift.Config{Open: s.drift.store, ContractsDir: s.Paths.ContractsDir(), Person: person(o.Getenv)}),

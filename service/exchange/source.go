@@ -1,0 +1,174 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/config"
+	"zonedeck/service/dialect"
+)
+
+// Source is where a call's profile, key and secrets come from. It is safe for concurrent use.
+type Source interface {
+	// Profile gives the profile in use, as valid now. For the embedded emulator it
+	// makes sure that the emulator runs.
+	Profile(ctx context.Context) (config.Profile, error)
+	// Secret gives the value that a reference stands for.
+	Secret(ctx context.Context, ref string) (keystore.Secret, error)
+	// Key gives a key by name.
+	Key(name string) (model.Key, bool)
+	// Permit decides whether a key may be used with a profile and gives its value, which it gets from
+	// take: a key that is refused is not asked for, and one without a reference has no value to take. Its
+	// error ends the call before anything is sent.
+	Permit(ctx context.Context, p config.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error)
+}
+
+// As is a Source with another profile. Whether a key may be used with it, the Source decides.
+func As(s Source, p config.Profile) Source { return as{s, p} }
+
+type as struct {
+	Source
+	profile config.Profile
+}
+
+func (a as) Profile(context.Context) (config.Profile, error) { return a.profile, nil }
+
+// AsLogin is As where every reference gives one value.
+func AsLogin(s Source, p config.Profile, value keystore.Secret) Source {
+	return asLogin{as{s, p}, value}
+}
+
+type asLogin struct {
+	as
+	value keystore.Secret
+}
+
+func (a asLogin) Secret(context.Context, string) (keystore.Secret, error) { return a.value, nil }
+
+// AsKey is AsLogin with one key, by whatever name it is asked for.
+func AsKey(s Source, p config.Profile, k model.Key, value keystore.Secret) Source {
+	return asKey{asLogin{as{s, p}, value}, k}
+}
+
+type asKey struct {
+	asLogin
+	key model.Key
+}
+
+func (a asKey) Key(string) (model.Key, bool) { return a.key, a.key.Name != "" }
+
+// Fixed is a Source of one profile, key and value, which may be used. Without a name there is no key.
+func Fixed(p config.Profile, k model.Key, value keystore.Secret) Source {
+	return fixed{asKey{asLogin{as{nil, p}, value}, k}}
+}
+
+type fixed struct{ asKey }
+
+func (fixed) Permit(_ context.Context, _ config.Profile, _ model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error) {
+	return take()
+}
+
+// Current gives the profile with its dialect.
+func Current(ctx context.Context, s Source) (config.Profile, dialect.Dialect, error) {
+	p, err := s.Profile(ctx)
+	if err != nil {
+		return config.Profile{}, dialect.Dialect{}, fmt.Errorf("profile: %w", err)
+	}
+	d, err := dialect.Find(p.Dialect)
+	if err != nil {
+		return config.Profile{}, dialect.Dialect{}, model.BadField("profile", "%w", err)
+	}
+	return p, d, nil
+}
+
+// KeyFor gives the key to use and its value. An empty name means the key that the
+// profile names. It refuses a key that is not in the inventory, that has no reference, or
+// that Permit refuses, whose error is returned as it is.
+func KeyFor(ctx context.Context, s Source, p config.Profile, name string) (model.Key, keystore.Secret, error) {
+	if name == "" {
+		name = p.Key
+	}
+	if name == "" {
+		return model.Key{}, keystore.Secret{}, model.BadField("key", "profile %s names no key; pick one", p.Name)
+	}
+	k, ok := s.Key(name)
+	if !ok {
+		return model.Key{}, keystore.Secret{}, model.BadField("key", "%q is not in the key inventory", name)
+	}
+	value, err := s.Permit(ctx, p, k, func() (keystore.Secret, error) {
+		if k.Secret == "" {
+			return keystore.Secret{}, model.BadField("key", "%s is only tracked; give it a reference to its value (env:, keyring:, file:, cmd:) to use it", name)
+		}
+		return Resolve(ctx, s, "key", k.Secret)
+	})
+	if err != nil {
+		return k, keystore.Secret{}, err
+	}
+	return k, value, nil
+}
+
+// LoginFor takes a zone's proxy login from the profile and the password's reference.
+func LoginFor(ctx context.Context, s Source, p config.Profile, z model.Zone, params []model.Param) (Login, error) {
+	name, err := Username(p, z.Name, params)
+	if err != nil {
+		return Login{}, err
+	}
+	password, err := Resolve(ctx, s, "password", z.Password)
+	return Login{Username: name, Password: password}, err
+}
+
+// Variables are the values of the secrets in a request, by the names of their variables.
+func Variables(ctx context.Context, s Source, r model.FetchRequest) (map[string]keystore.Secret, error) {
+	values := map[string]keystore.Secret{}
+	for _, name := range slices.Sorted(maps.Keys(r.Secrets)) {
+		value, err := s.Secret(ctx, r.Secrets[name])
+		switch {
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case err != nil && errors.Is(err, context.Canceled):
+			return nil, err
+		case err != nil:
+			return nil, model.BadField(r.SecretField(name), "{{%s}}: %w", name, err)
+		case value.Empty():
+			return nil, model.BadField(r.SecretField(name), "{{%s}}: %s is empty", name, r.Secrets[name])
+		}
+		values[name] = value
+	}
+	return values, nil
+}
+
+// Resolve gives a reference's value for a field of the form.
+func Resolve(ctx context.Context, s Source, field, ref string) (keystore.Secret, error) {
+	value, err := s.Secret(ctx, ref)
+	switch {
+	case err == nil && value.Empty():
+		return value, model.BadField(field, "%s is empty", ref)
+	case err == nil:
+		return value, nil
+	case ctx.Err() != nil:
+		return value, context.Cause(ctx)
+	case errors.Is(err, context.Canceled):
+		return value, err
+	default:
+		return value, model.BadField(field, "%w", err)
+	}
+}
+
+// Username is the name of a proxy login (service.md 5.2).
+func Username(p config.Profile, zone model.ZoneName, params []model.Param) (string, error) {
+	name, err := model.Credential{Prefix: p.UsernamePrefix, Account: p.Account, Zone: zone, Params: params}.Username()
+	if err == nil {
+		return name, nil
+	}
+	field := "profile"
+	var ue *model.UsernameError
+	if errors.As(err, &ue) && ue.Part != "prefix" && ue.Part != "account" {
+		field = ue.Part
+	}
+	return "", model.BadField(field, "username: %w", err)
+}
