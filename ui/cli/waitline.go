@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"zonedeck/service/fetch"
-	"zonedeck/ui/cli/session"
+	"zonedeck/service/files"
 )
 
 // waitEvery is how often a wait line is redrawn.
@@ -18,7 +18,7 @@ const waitEvery = 200 * time.Millisecond
 const clearLine = "\r\x1b[2K"
 
 // waitLine is one line on a terminal's stderr that says what a command is waiting
-// for. It appears after session.Patience and is cleared at the end. A nil line shows
+// for. It appears after files.Patience and is cleared at the end. A nil line shows
 // nothing. Safe for concurrent use.
 type waitLine struct {
 	w    io.Writer
@@ -43,7 +43,7 @@ func (a *app) wait(text func(waited time.Duration) string) *waitLine {
 
 func (l *waitLine) run() {
 	began := time.Now()
-	next := time.NewTimer(session.Patience)
+	next := time.NewTimer(files.Patience)
 	defer next.Stop()
 	for {
 		select {

@@ -55,7 +55,9 @@ func OpenConsole(ctx context.Context, o Options) (*Console, error) {
 	}
 	s.quiet = true
 	ctx, cancel := context.WithCancel(ctx)
-	s.pruning.Go(func() { s.index(ctx) })
+	if s.journal != nil {
+		s.files.Index(ctx, s.journal)
+	}
 	return &Console{session: s, ctx: ctx, cancel: cancel, began: make(chan follower, 1), hooks: &hookStore{Session: s, ctx: ctx}}, nil
 }
 

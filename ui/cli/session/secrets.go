@@ -4,15 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"zonedeck/keystore"
-	"zonedeck/model"
 	"zonedeck/service/jobs"
-	"zonedeck/service/ledger"
 	"zonedeck/service/secrets"
 )
 
@@ -26,38 +22,8 @@ func (s *Session) secretFiles() secrets.Files {
 // ledgerJobs is the ledger for a command that has not opened it, such as one about secrets.
 type ledgerJobs struct{ s *Session }
 
-// open opens the ledger for a while; nil if there is none yet.
-func (j ledgerJobs) open(ctx context.Context) (l *ledger.Ledger, done func() error, err error) {
-	nothing := func() error { return nil }
-	path := j.s.Paths.LedgerFile()
-	if j.s.ledger != nil {
-		return j.s.ledger, nothing, nil
-	}
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil, nothing, nil
-	}
-	l, notice, err := ledger.Open(ctx, path, j.s.Now)
-	if err != nil {
-		return nil, nothing, err
-	}
-	if notice != "" {
-		j.s.o.Log.Warn(notice)
-	}
-	return l, l.Close, nil
-}
-
-// HookJobs is what is known about jobs that webhooks are about; nothing if there is no ledger yet.
-func (j ledgerJobs) HookJobs(ctx context.Context, ids []string) (out map[string]model.HookJob, err error) {
-	l, done, err := j.open(ctx)
-	if l == nil || err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, done()) }()
-	return l.HookJobs(ctx, ids)
-}
-
 func (j ledgerJobs) AuthUses(ctx context.Context) (uses []jobs.AuthUse, err error) {
-	l, done, err := j.open(ctx)
+	l, done, err := j.s.files.LedgerIfAny(ctx)
 	if l == nil || err != nil {
 		return nil, err
 	}
@@ -66,7 +32,7 @@ func (j ledgerJobs) AuthUses(ctx context.Context) (uses []jobs.AuthUse, err erro
 }
 
 func (j ledgerJobs) SwitchAuth(ctx context.Context, from, to string) (err error) {
-	l, done, err := j.open(ctx)
+	l, done, err := j.s.files.LedgerIfAny(ctx)
 	if l == nil || err != nil {
 		return err
 	}

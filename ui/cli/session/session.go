@@ -1,10 +1,10 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"slices"
 	"strings"
@@ -13,12 +13,12 @@ import (
 	"time"
 
 	"zonedeck/keystore"
-	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service"
 	"zonedeck/service/clients"
 	"zonedeck/service/config"
 	"zonedeck/service/drift"
+	"zonedeck/service/files"
 	"zonedeck/service/journal"
 	"zonedeck/service/ledger"
 	"zonedeck/service/local"
@@ -26,9 +26,6 @@ import (
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 )
-
-// Patience is how long the program waits before it says what it is waiting for.
-const Patience = 500 * time.Millisecond
 
 // Options configure a session. An empty string means not given.
 type Options struct {
@@ -93,14 +90,12 @@ type Session struct {
 	embedded  *local.Emulator                // nil for a real account
 	journal   *journal.Journal
 	ledger    *ledger.Ledger
-	work      durable
-	drift     driftStore
+	files     *files.Files
 	inbox     inboxFile
 	spoken    sync.Once
 	replaced  sync.Once
 	reasons   reasons
-	turns     atomic.Int64   // how often the session was described
-	pruning   sync.WaitGroup // what tidies up beside the work
+	turns     atomic.Int64 // how often the session was described
 }
 
 // emulator is the embedded emulator of this user.
@@ -116,6 +111,7 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 	if err := s.choose(); err != nil {
 		return nil, err
 	}
+	s.files = files.New(s.Paths, clock{s}, voice(o.Say), o.Log)
 	if err := s.Paths.Ensure(); err != nil {
 		s.Notices = append(s.Notices, notKept(err))
 	}
@@ -137,30 +133,40 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 	}
 	if o.Journal {
 		if err := s.openJournal(ctx); err != nil {
-			return nil, err
+			return nil, errors.Join(err, s.files.Close())
 		}
-		s.pruning.Go(func() { s.prune(ctx) })
+		s.files.Tidy(ctx)
 	}
 	if o.Ledger {
 		if err := s.openLedger(ctx); err != nil {
-			return nil, err
+			return nil, errors.Join(err, s.files.Close())
 		}
 	}
-	s.work.path, s.work.log = s.Paths.WorkFile(), o.Log
-	s.drift.path, s.drift.now, s.drift.log = s.Paths.DriftFile(), o.Now, o.Log
+	s.Notices = append(s.Notices, s.files.Notices()...)
 	for _, named := range o.AllowKeys {
 		s.confirm(named)
 	}
 	s.variables = &variables{Session: s, answers: map[string]model.Variable{}, secrets: map[string]keystore.Secret{}}
 	s.Client = service.New(service.Options{
-		Source: source{s}, Journal: s.journal, Ledger: s.ledger, Work: s.work.queue, HookDue: func() time.Duration { return s.configured().Webhook().Due },
+		Source: source{s}, Journal: s.journal, Ledger: s.ledger, Work: s.files.Work, HookDue: func() time.Duration { return s.configured().Webhook().Due },
 		Own: s.mayBeKey, Used: s.keyUsed,
 		Follows: func(ref string) bool { return keystore.Ref(ref).Scheme() == keystore.SchemeDemo },
-		Others:  s.others(), Name: s.Base.Name, Drift: drift.NewMonitor(drift.Config{Open: s.drift.store, ContractsDir: s.Paths.ContractsDir(), Person: person(o.Getenv)}),
+		Others:  s.others(), Name: s.Base.Name, Drift: drift.NewMonitor(drift.Config{Open: s.files.Drift, ContractsDir: s.Paths.ContractsDir(), Person: person(o.Getenv)}),
 		Rules: s.added.For, BodiesDir: s.Paths.BodiesDir(), DownloadsDir: s.Paths.DownloadsDir(), CatalogueDir: s.Paths.CatalogueDir(), Now: s.Now, Timer: o.Now, Log: o.Log,
 	})
 	return s, nil
 }
+
+// clock tells the times of a session.
+type clock struct{ s *Session }
+
+func (c clock) Now() time.Time     { return c.s.Now() }
+func (c clock) Machine() time.Time { return c.s.o.Now() }
+
+// voice prints lines for the operator.
+type voice func(format string, args ...any)
+
+func (v voice) Say(format string, args ...any) { v(format, args...) }
 
 // checkRules looks at the operator's rules before anything is sent. A command fails if they
 // are wrong: its exit code would mean something else without them. A console says so.
@@ -183,10 +189,7 @@ func (s *Session) checkRules(added *rules.File) error {
 // openJournal opens the history. If that fails, the program goes on without it and
 // says so.
 func (s *Session) openJournal(ctx context.Context) error {
-	j, fault, err := opened(ctx, s, s.Paths.JournalFile(), func() (*journal.Journal, string, error) {
-		j, notice, err := journal.Open(ctx, s.Paths.JournalFile(), s.Now)
-		return j, notice.Text, err
-	})
+	j, fault, err := s.files.Journal(ctx)
 	if fault != nil {
 		s.Notices = append(s.Notices, fmt.Sprintf("no history is kept: %v", fault))
 	}
@@ -200,9 +203,7 @@ func (s *Session) openJournal(ctx context.Context) error {
 // openLedger opens the ledger of jobs. If that fails, the program goes on without it:
 // no job can be launched, and it says so.
 func (s *Session) openLedger(ctx context.Context) error {
-	l, fault, err := opened(ctx, s, s.Paths.LedgerFile(), func() (*ledger.Ledger, string, error) {
-		return ledger.Open(ctx, s.Paths.LedgerFile(), s.Now)
-	})
+	l, fault, err := s.files.Ledger(ctx)
 	s.ledger, s.LedgerFault = l, fault
 	switch {
 	case fault != nil:
@@ -211,70 +212,6 @@ func (s *Session) openLedger(ctx context.Context) error {
 		s.Notices = append(s.Notices, fmt.Sprintf("the ledger of jobs is shown as it lies there, and no job can be launched: %v", l.Frozen()))
 	}
 	return err
-}
-
-// opened opens a file that another process may have locked, and says when it waits
-// for it. fault is why it could not be opened; err is that ctx ended.
-func opened[F io.Closer](ctx context.Context, s *Session, path string, open func() (F, string, error)) (file F, fault, err error) {
-	type outcome struct {
-		file   F
-		notice string
-		err    error
-	}
-	done := make(chan outcome, 1)
-	go func() {
-		file, notice, err := open()
-		done <- outcome{file, notice, err}
-	}()
-	slow := time.NewTimer(Patience)
-	defer slow.Stop()
-	for {
-		select {
-		case o := <-done:
-			if o.notice != "" {
-				s.Notices = append(s.Notices, o.notice)
-			}
-			return o.file, o.err, nil
-		case <-slow.C:
-			s.o.Say("zonedeck: waiting for %s", path)
-		case <-ctx.Done():
-			// SQLite's wait cannot be cut short; it ends on its own within seconds.
-			go func() {
-				if o := <-done; o.err == nil {
-					_ = o.file.Close() // nothing was written
-				}
-			}()
-			return file, nil, ctx.Err()
-		}
-	}
-}
-
-// prune removes what killed processes left and limits the size of the bodies folder,
-// while the command runs. Close waits for it; an interruption ends it.
-func (s *Session) prune(ctx context.Context) {
-	p := s.Paths
-	for _, dir := range []string{p.BodiesDir(), p.DownloadsDir(), p.Data, p.Config, p.State, p.RotationsDir(), p.SecretsDir(), p.RequestsDir(), p.InboxDir()} {
-		if err := textfile.Sweep(dir); err != nil {
-			s.o.Log.Warn("a temporary file of a killed process stays", "error", err)
-		}
-	}
-	freed, err := config.PruneBodies(ctx, s.Paths.BodiesDir(), s.o.Now())
-	if err != nil && ctx.Err() == nil {
-		s.o.Log.Warn("the folder of bodies could not be pruned", "error", err)
-	}
-	if freed > 0 {
-		s.o.Log.Info("old bodies were deleted", "bytes", freed)
-	}
-}
-
-// index makes the lines of the history that are older than its index quick to search.
-func (s *Session) index(ctx context.Context) {
-	if s.journal == nil {
-		return
-	}
-	if err := s.journal.Index(ctx); err != nil && ctx.Err() == nil {
-		s.o.Log.Warn("the history could not be indexed: a search in it takes longer", "error", err)
-	}
 }
 
 // Profile returns the profile in use, with live addresses.
@@ -385,17 +322,10 @@ func (s *Session) Close(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, closePatience)
 		defer cancel()
 		err := s.Client.Close(ctx)
-		s.pruning.Wait()
+		s.files.Settle()
 		s.seen.end()
 		s.Inventory.Settle()
-		if s.journal != nil {
-			err = errors.Join(err, s.journal.Close())
-		}
-		err = errors.Join(err, s.work.close(), s.inbox.close(), s.drift.close())
-		if s.ledger != nil {
-			err = errors.Join(err, s.ledger.Close())
-		}
-		ended <- err
+		ended <- errors.Join(err, s.files.Close())
 	}()
 	timer := time.NewTimer(2 * closePatience)
 	defer timer.Stop()
@@ -422,4 +352,9 @@ func notKept(err error) string {
 		text += fmt.Sprintf(" (and %d more of 'zonedeck paths')", 1+strings.Count(rest, "\n"))
 	}
 	return text
+}
+
+// person is how the history names who accepts something.
+func person(getenv func(string) string) string {
+	return model.Line(cmp.Or(getenv("USER"), getenv("USERNAME"), "operator"), 60)
 }

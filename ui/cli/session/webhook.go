@@ -20,43 +20,23 @@ import (
 	"zonedeck/service/webhook"
 )
 
-// inboxFile opens the inbox of webhooks when it is first needed.
+// inboxFile is what a session keeps about the inbox of webhooks.
 type inboxFile struct {
 	mu       sync.Mutex
-	open     *webhook.Inbox
 	receiver *webhook.Receiver // the newest of this process, or nil
-	notice   string
+	notice   string            // of that one
 }
 
 // Inbox is the inbox of webhooks. What was wrong with its file, InboxNotice says.
-func (s *Session) Inbox(ctx context.Context) (*webhook.Inbox, error) {
-	s.inbox.mu.Lock()
-	defer s.inbox.mu.Unlock()
-	if s.inbox.open == nil {
-		in, notice, err := webhook.Open(ctx, webhook.Options{File: s.Paths.InboxFile(), Dir: s.Paths.InboxDir(), Now: s.Now, Jobs: ledgerJobs{s}.HookJobs})
-		if err != nil {
-			return nil, fmt.Errorf("the inbox of webhooks cannot be opened: %w", err)
-		}
-		s.inbox.open, s.inbox.notice = in, notice
-	}
-	return s.inbox.open, nil
-}
+func (s *Session) Inbox(ctx context.Context) (*webhook.Inbox, error) { return s.files.Inbox(ctx) }
 
 // InboxNotice is what the operator must be told about the inbox's files, once; else it is empty.
-func (s *Session) InboxNotice() (notice string) {
+func (s *Session) InboxNotice() string {
 	s.inbox.mu.Lock()
 	defer s.inbox.mu.Unlock()
-	notice, s.inbox.notice = s.inbox.notice, ""
-	return notice
-}
-
-func (i *inboxFile) close() error {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.open == nil {
-		return nil
-	}
-	return i.open.Close()
+	notice := s.inbox.notice
+	s.inbox.notice = ""
+	return strings.TrimSpace(strings.Join(append(s.files.Notices(), notice), " "))
 }
 
 // HookAddress is where webhooks are received unless another address is given.

@@ -1,0 +1,260 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"zonedeck/keystore/textfile"
+	"zonedeck/model"
+	"zonedeck/service/config"
+	"zonedeck/service/drift"
+	"zonedeck/service/journal"
+	"zonedeck/service/ledger"
+	"zonedeck/service/webhook"
+	"zonedeck/service/work"
+)
+
+// Patience is how long the program waits before it says what it is waiting for.
+const Patience = 500 * time.Millisecond
+
+// Clock tells the times that entries are dated by.
+type Clock interface {
+	// Now is the time at the service in use: the embedded emulator's may have been moved.
+	Now() time.Time
+	// Machine is this machine's time.
+	Machine() time.Time
+}
+
+// Voice prints one line for the operator.
+type Voice interface {
+	Say(format string, args ...any)
+}
+
+// Files are the stores of this machine.
+type Files struct {
+	paths config.Paths
+	clock Clock
+	voice Voice
+	log   *slog.Logger
+
+	journal once[*journal.Journal]
+	ledger  once[*ledger.Ledger]
+	work    once[work.Queue]
+	drift   once[*drift.Store]
+	inbox   once[*webhook.Inbox]
+	tidying sync.WaitGroup
+
+	mu      sync.Mutex
+	notices []string
+	opened  []io.Closer // in the order in which they were opened
+	closed  bool
+}
+
+// errClosed says that the files were closed.
+var errClosed = errors.New("the files of this run are closed")
+
+// New opens nothing.
+func New(paths config.Paths, clock Clock, voice Voice, log *slog.Logger) *Files {
+	return &Files{paths: paths, clock: clock, voice: voice, log: log}
+}
+
+// once is a store that is opened by the first who needs it. One that cannot be opened is tried again.
+type once[S io.Closer] struct {
+	mu    sync.Mutex
+	store S
+	open  bool
+}
+
+// get opens the store if it is not open yet. A notice is kept for the operator.
+func (o *once[S]) get(f *Files, open func() (S, string, error)) (S, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.open {
+		return o.store, nil
+	}
+	store, notice, err := open()
+	if err != nil {
+		return store, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return store, errors.Join(errClosed, store.Close())
+	}
+	o.store, o.open = store, true
+	f.opened = append(f.opened, store)
+	if notice != "" {
+		f.notices = append(f.notices, notice)
+	}
+	return store, nil
+}
+
+// Notices are what the operator must be told about the files, each once.
+func (f *Files) Notices() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	notices := f.notices
+	f.notices = nil
+	return notices
+}
+
+// Journal opens the history. fault is why there is none; err is that ctx ended.
+func (f *Files) Journal(ctx context.Context) (j *journal.Journal, fault, err error) {
+	path := f.paths.JournalFile()
+	return waited(ctx, f, &f.journal, path, func() (*journal.Journal, string, error) {
+		j, notice, err := journal.Open(ctx, path, f.clock.Now)
+		return j, notice.Text, err
+	})
+}
+
+// Ledger opens the ledger of jobs. fault is why there is none; err is that ctx ended.
+func (f *Files) Ledger(ctx context.Context) (l *ledger.Ledger, fault, err error) {
+	path := f.paths.LedgerFile()
+	return waited(ctx, f, &f.ledger, path, func() (*ledger.Ledger, string, error) {
+		return ledger.Open(ctx, path, f.clock.Now)
+	})
+}
+
+// LedgerIfAny is the ledger where it was opened, or where there is one on this disk; nil if there is none. done closes
+// what was opened for this call alone.
+func (f *Files) LedgerIfAny(ctx context.Context) (l *ledger.Ledger, done func() error, err error) {
+	nothing := func() error { return nil }
+	f.ledger.mu.Lock()
+	l = f.ledger.store
+	f.ledger.mu.Unlock()
+	path := f.paths.LedgerFile()
+	if l != nil {
+		return l, nothing, nil
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, nothing, nil
+	}
+	l, notice, err := ledger.Open(ctx, path, f.clock.Now)
+	if err != nil {
+		return nil, nothing, err
+	}
+	if notice != "" {
+		f.log.Warn(notice)
+	}
+	return l, l.Close, nil
+}
+
+// Work opens the queue of durable work.
+func (f *Files) Work(ctx context.Context) (work.Queue, error) {
+	return f.work.get(f, func() (work.Queue, string, error) {
+		q, err := work.OpenFile(ctx, f.paths.WorkFile(), work.Options{Log: f.log})
+		return q, "", err
+	})
+}
+
+// Drift opens the store of what fields show. Ages count by the machine's clock.
+func (f *Files) Drift(ctx context.Context) (*drift.Store, error) {
+	return f.drift.get(f, func() (*drift.Store, string, error) {
+		s, notice, err := drift.Open(ctx, f.paths.DriftFile(), f.clock.Machine, drift.DefaultKeep())
+		if notice != "" {
+			f.log.Warn(notice)
+		}
+		return s, "", err
+	})
+}
+
+// Inbox opens the inbox of webhooks.
+func (f *Files) Inbox(ctx context.Context) (*webhook.Inbox, error) {
+	return f.inbox.get(f, func() (*webhook.Inbox, string, error) {
+		in, notice, err := webhook.Open(ctx, webhook.Options{File: f.paths.InboxFile(), Dir: f.paths.InboxDir(), Now: f.clock.Now, Jobs: f.hookJobs})
+		if err != nil {
+			err = fmt.Errorf("the inbox of webhooks cannot be opened: %w", err)
+		}
+		return in, notice, err
+	})
+}
+
+// hookJobs is what is known about jobs that webhooks are about; nothing if there is no ledger yet.
+func (f *Files) hookJobs(ctx context.Context, ids []string) (out map[string]model.HookJob, err error) {
+	l, done, err := f.LedgerIfAny(ctx)
+	if l == nil || err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	return l.HookJobs(ctx, ids)
+}
+
+// waited opens a file that another process may have locked, and says when it waits
+// for it. fault is why it could not be opened; err is that ctx ended.
+func waited[S io.Closer](ctx context.Context, f *Files, o *once[S], path string, open func() (S, string, error)) (store S, fault, err error) {
+	type outcome struct {
+		store S
+		err   error
+	}
+	done := make(chan outcome, 1)
+	go func() { // SQLite's wait cannot be cut short; it ends on its own within seconds
+		store, err := o.get(f, open)
+		done <- outcome{store, err}
+	}()
+	slow := time.NewTimer(Patience)
+	defer slow.Stop()
+	for {
+		select {
+		case got := <-done:
+			return got.store, got.err, nil
+		case <-slow.C:
+			f.voice.Say("zonedeck: waiting for %s", path)
+		case <-ctx.Done():
+			return store, nil, ctx.Err()
+		}
+	}
+}
+
+// Tidy removes what killed processes left and limits the size of the bodies folder, beside the work. Close waits for
+// it; the end of ctx ends it.
+func (f *Files) Tidy(ctx context.Context) {
+	f.tidying.Go(func() {
+		p := f.paths
+		for _, dir := range []string{p.BodiesDir(), p.DownloadsDir(), p.Data, p.Config, p.State, p.RotationsDir(), p.SecretsDir(), p.RequestsDir(), p.InboxDir()} {
+			if err := textfile.Sweep(dir); err != nil {
+				f.log.Warn("a temporary file of a killed process stays", "error", err)
+			}
+		}
+		freed, err := config.PruneBodies(ctx, p.BodiesDir(), f.clock.Machine())
+		if err != nil && ctx.Err() == nil {
+			f.log.Warn("the folder of bodies could not be pruned", "error", err)
+		}
+		if freed > 0 {
+			f.log.Info("old bodies were deleted", "bytes", freed)
+		}
+	})
+}
+
+// Index makes the lines of the history that are older than its index quick to search, beside the work.
+func (f *Files) Index(ctx context.Context, j *journal.Journal) {
+	f.tidying.Go(func() {
+		if err := j.Index(ctx); err != nil && ctx.Err() == nil {
+			f.log.Warn("the history could not be indexed: a search in it takes longer", "error", err)
+		}
+	})
+}
+
+// Settle waits for what is done beside the work.
+func (f *Files) Settle() { f.tidying.Wait() }
+
+// Close closes the stores that were opened, the newest first.
+func (f *Files) Close() error {
+	f.Settle()
+	f.mu.Lock()
+	opened := f.opened
+	f.opened, f.closed = nil, true
+	f.mu.Unlock()
+	var errs []error
+	for _, store := range slices.Backward(opened) {
+		errs = append(errs, store.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,89 @@
+package files
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"zonedeck/service/config"
+)
+
+type machine struct{}
+
+func (machine) Now() time.Time     { return time.Now() }
+func (machine) Machine() time.Time { return time.Now() }
+
+// lines are what the operator was told.
+type lines struct {
+	mu   sync.Mutex
+	said []string
+}
+
+func (l *lines) Say(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.said = append(l.said, fmt.Sprintf(format, args...))
+}
+
+func testFiles(t *testing.T) (*Files, config.Paths, *lines) {
+	t.Helper()
+	dir := t.TempDir()
+	paths, said := config.Paths{Config: dir, Data: dir, State: dir, Cache: dir}, &lines{}
+	return New(paths, machine{}, said, slog.New(slog.DiscardHandler)), paths, said
+}
+
+func TestAStoreIsOpenedOnceAndNotAfterTheEnd(t *testing.T) {
+	f, _, _ := testFiles(t)
+	first, err := f.Drift(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := f.Drift(t.Context()); err != nil || again != first {
+		t.Errorf("opened again: %v", err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, fault, err := f.Journal(t.Context()); fault == nil || err != nil {
+		t.Errorf("after the end: fault %v, %v", fault, err)
+	}
+}
+
+func TestTheLedgerIsNotMadeByWhoOnlyLooks(t *testing.T) {
+	f, paths, _ := testFiles(t)
+	if l, _, err := f.LedgerIfAny(t.Context()); l != nil || err != nil {
+		t.Errorf("without one: %v, %v", l, err)
+	}
+	if _, err := os.Stat(paths.LedgerFile()); !os.IsNotExist(err) {
+		t.Errorf("the look made a file: %v", err)
+	}
+	opened, fault, err := f.Ledger(t.Context())
+	if fault != nil || err != nil {
+		t.Fatal(fault, err)
+	}
+	if l, done, err := f.LedgerIfAny(t.Context()); l != opened || err != nil || done() != nil {
+		t.Errorf("the open one: %v, %v", l, err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWhatIsWaitedForIsSaid(t *testing.T) {
+	f, paths, said := testFiles(t)
+	f.ledger.mu.Lock() // another opens it
+	time.AfterFunc(Patience+Patience/2, f.ledger.mu.Unlock)
+	if _, fault, err := f.Ledger(t.Context()); fault != nil || err != nil {
+		t.Fatal(fault, err)
+	}
+	if len(said.said) != 1 || !strings.HasSuffix(said.said[0], "waiting for "+paths.LedgerFile()) {
+		t.Errorf("said %q", said.said)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
