@@ -70,13 +70,13 @@ type pane struct {
 	scroll widget.Scroll
 	slot   kit.Slot // the secret
 	look   kit.Slot // the comparison
-	newest found
+	newest newestTwin
 	titled kit.Regions
 	drawn  wrapped
 }
 
-// found is the newest comparison in the history, or why there is none.
-type found struct {
+// newestTwin is the newest comparison in the history, or why there is none.
+type newestTwin struct {
 	twin model.Twin
 	err  error
 }
@@ -146,9 +146,12 @@ func (p *pane) lookUp() tea.Cmd {
 		return nil
 	}
 	compared, r := p.deps.Compared, p.source.Request
-	return kit.Do("", &p.look, p.deps.Ctx, func(ctx context.Context) tea.Msg {
-		twin, err := compared(ctx, r)
-		return kit.ForOverlay{Overlay: p, Msg: found{twin, err}}
+	return kit.Load(kit.InOverlay(p), &p.look, p.deps.Ctx, func(ctx context.Context) (model.Twin, error) {
+		return compared(ctx, r)
+	}, func(twin model.Twin, err error) tea.Cmd {
+		p.newest = newestTwin{twin, err}
+		p.write()
+		return nil
 	})
 }
 
@@ -180,10 +183,6 @@ type (
 	saveIt   struct{}
 	inline   struct{} // ask whether to copy with the secret
 	sure     struct{}
-	resolved struct {
-		secret keystore.Secret
-		err    error
-	}
 )
 
 // Bindings are the keys of the overlay.
@@ -243,7 +242,7 @@ func (p *pane) whyNotInline() string {
 	return ""
 }
 
-// Update handles a key's message, the result of a command, and motion.
+// Update handles a key's message, and motion.
 func (p *pane) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case turn:
@@ -254,12 +253,9 @@ func (p *pane) Update(msg tea.Msg) tea.Cmd {
 		}
 	case otherWay:
 		p.code.Request.Via = other(p.source.Request.Via)
-		p.newest = found{}
+		p.newest = newestTwin{}
 		p.write()
 		return tea.Batch(p.drop(), p.lookUp())
-	case found:
-		p.newest = msg
-		p.write()
 	case copyIt:
 		return p.copies(p.page().text, "")
 	case printIt:
@@ -270,8 +266,6 @@ func (p *pane) Update(msg tea.Msg) tea.Cmd {
 		return p.ask()
 	case sure:
 		return p.resolve()
-	case resolved:
-		return p.resolved(msg)
 	case replacing:
 		return func() tea.Msg {
 			then, err := msg()
@@ -325,10 +319,9 @@ func (p *pane) ask() tea.Cmd {
 func (p *pane) resolve() tea.Cmd {
 	ref, _ := p.source.SecretRef()
 	get := p.deps.Secret
-	return kit.Do("", &p.slot, p.deps.Ctx, func(ctx context.Context) tea.Msg {
-		s, err := get(ctx, ref)
-		return kit.ForOverlay{Overlay: p, Msg: resolved{s, err}}
-	})
+	return kit.Load(kit.InOverlay(p), &p.slot, p.deps.Ctx, func(ctx context.Context) (keystore.Secret, error) {
+		return get(ctx, ref)
+	}, p.resolved)
 }
 
 // drop gives up a secret that is being fetched: what it was for is not on screen any more.
@@ -340,13 +333,13 @@ func (p *pane) drop() tea.Cmd {
 	return kit.Warn("other code is shown now: nothing was copied")
 }
 
-func (p *pane) resolved(msg resolved) tea.Cmd {
+func (p *pane) resolved(secret keystore.Secret, err error) tea.Cmd {
 	_, what := p.source.SecretRef()
-	if msg.err != nil {
-		return kit.Fail(what + ": " + msg.err.Error())
+	if err != nil {
+		return kit.Fail(what + ": " + err.Error())
 	}
 	s := p.source
-	s.Secret = msg.secret.Reveal()
+	s.Secret = secret.Reveal()
 	words, err := p.page().target.Code(s)
 	if err != nil {
 		return kit.Fail(err.Error())

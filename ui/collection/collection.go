@@ -61,23 +61,20 @@ type row struct {
 	count int // of a folder
 }
 
-// Intents, and the results of calls.
+// Intents.
 type (
 	pick    struct{}
 	rename  struct{}
 	remove  struct{}
 	restore struct{}
-	listed  struct {
-		list    []saved.Entry
-		err     error
-		deleted string
-		noUndo  error
-	}
-	changed struct {
-		change
-		err error
-	}
 )
+
+// listing is what the store holds, and the request that undo brings back.
+type listing struct {
+	entries []saved.Entry
+	deleted string
+	noUndo  error
+}
 
 // change is a call that changes the store, and what follows when it worked.
 type change struct {
@@ -118,16 +115,37 @@ func (c *Collection) Size(w, h int) (int, int) {
 
 func (c *Collection) load() tea.Cmd {
 	store := c.deps.Store
-	return kit.Do("", &c.work, c.deps.Ctx, func(ctx context.Context) tea.Msg {
-		entries, err := store.List(ctx)
-		deleted, noUndo := store.LastDeleted(ctx)
-		return kit.ForOverlay{Overlay: c, Msg: listed{entries, err, deleted, noUndo}}
+	return kit.Load(kit.InOverlay(c), &c.work, c.deps.Ctx, func(ctx context.Context) (l listing, err error) {
+		l.entries, err = store.List(ctx)
+		l.deleted, l.noUndo = store.LastDeleted(ctx)
+		return l, err
+	}, func(l listing, err error) tea.Cmd {
+		c.problem, c.loaded = "", true
+		if err != nil {
+			c.problem = err.Error()
+			return nil
+		}
+		c.entries, c.deleted, c.noUndo = l.entries, l.deleted, ""
+		if l.noUndo != nil {
+			c.noUndo = l.noUndo.Error()
+		}
+		c.filter()
+		return nil
 	})
 }
 
 func (c *Collection) change(ch change) tea.Cmd {
-	return kit.Do("", &c.work, c.deps.Ctx, func(ctx context.Context) tea.Msg {
-		return kit.ForOverlay{Overlay: c, Msg: changed{ch, ch.call(ctx)}}
+	return kit.Load(kit.InOverlay(c), &c.work, c.deps.Ctx, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, ch.call(ctx)
+	}, func(_ struct{}, err error) tea.Cmd {
+		if err != nil {
+			return tea.Batch(c.load(), kit.Fail(err.Error()))
+		}
+		if ch.done != nil {
+			ch.done()
+		}
+		c.want = ch.on
+		return tea.Batch(c.load(), kit.Send(kit.Toast{Text: ch.says, About: kit.AboutSaved}))
 	})
 }
 
@@ -174,30 +192,9 @@ func (c *Collection) Bindings() []kit.Binding {
 	}
 }
 
-// Update handles intents, results of calls, typing and motions.
+// Update handles intents, typing and motions.
 func (c *Collection) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
-	case listed:
-		c.problem, c.loaded = "", true
-		if msg.err != nil {
-			c.problem = msg.err.Error()
-			return nil
-		}
-		c.entries, c.deleted, c.noUndo = msg.list, msg.deleted, ""
-		if msg.noUndo != nil {
-			c.noUndo = msg.noUndo.Error()
-		}
-		c.filter()
-		return nil
-	case changed:
-		if msg.err != nil {
-			return tea.Batch(c.load(), kit.Fail(msg.err.Error()))
-		}
-		if msg.done != nil {
-			msg.done()
-		}
-		c.want = msg.on
-		return tea.Batch(c.load(), kit.Send(kit.Toast{Text: msg.says, About: kit.AboutSaved}))
 	case pick:
 		r, ok := c.current()
 		if !ok || r.entry < 0 {

@@ -34,7 +34,7 @@ func long(b *testing.B, n int) *Inbox {
 	if err != nil {
 		b.Fatal(err)
 	}
-	in.take(listed{list: l})
+	in.take(state{list: l}, nil)
 	return in
 }
 
@@ -54,7 +54,7 @@ func BenchmarkMoveInTheInbox(b *testing.B) {
 					l.from, l.to = l.span(in.table.Cursor())
 					l, _ = l.read(b.Context(), in.deps.Store)
 					in.near = kit.Slot{} // as when the command has ended
-					in.tookNear(nearRead{list: l})
+					in.tookNear(l, nil)
 				}
 				_ = in.Render(120, 40)
 			}

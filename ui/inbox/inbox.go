@@ -77,6 +77,7 @@ type Inbox struct {
 // opened is the webhook that is shown.
 type opened struct {
 	delivery model.Delivery
+	load     kit.Slot
 	head     *webhook.Head // nil until it is read
 	err      error
 	hex      bool
@@ -84,7 +85,7 @@ type opened struct {
 	bytesAt  int // the line of the bytes in the frame drawn last
 }
 
-// Intents, and the results of calls.
+// Intents.
 type (
 	show   struct{}
 	back   struct{}
@@ -94,27 +95,23 @@ type (
 	replay struct{}
 	again  struct{}
 	ticked struct{}
-	listed struct {
-		list list
-		// same says that the list is as it was, and was not read.
-		same bool
-		url  string
-		here bool
-		// refused is what is not stored.
-		refused []model.HookRefusals
-		// open is the webhook that is shown, notice what the operator must be told; or empty.
-		open   model.Delivery
-		notice string
-		err    error
-	}
-	headRead struct {
-		id   string
-		head webhook.Head
-		err  error
-	}
-	done   struct{}
+	reread struct{} // after a change
 	failed struct{} // what a dialog submitted
 )
+
+// state is what a reading of the inbox found.
+type state struct {
+	list list
+	// same says that the list is as it was, and was not read.
+	same bool
+	url  string
+	here bool
+	// refused is what is not stored.
+	refused []model.HookRefusals
+	// open is the webhook that is shown, notice what the operator must be told; or empty.
+	open   model.Delivery
+	notice string
+}
 
 // New makes the overlay; the list is read when it opens, and every second from then on.
 func New(d Deps) *Inbox {
@@ -162,26 +159,31 @@ func (b *Inbox) read(anew bool) tea.Cmd {
 	asked := b.filter.Text()
 	anew = anew || asked != was.of
 	filter, wrong := webhook.ParseFilter(asked, b.deps.Now())
-	return kit.Do("", &b.load, b.deps.Ctx, func(ctx context.Context) tea.Msg {
-		var out listed
-		if out.err = wrong; wrong == nil {
-			out.list, out.same, out.err = readList(ctx, store, filter, was, at, anew)
+	return kit.Load(kit.InOverlay(b), &b.load, b.deps.Ctx, func(ctx context.Context) (out state, err error) {
+		if err = wrong; wrong == nil {
+			out.list, out.same, err = readList(ctx, store, filter, was, at, anew)
 			out.list.of = asked
 		}
-		var err error
-		if open != "" && out.err == nil {
-			if out.open, err = store.Get(ctx, open); err != nil {
+		var after error
+		if open != "" && err == nil {
+			if out.open, after = store.Get(ctx, open); after != nil {
 				out.open = model.Delivery{} // it may be cleaned up by now, and stays as it is
 			}
 		}
 		out.notice = store.Notice()
-		if out.url, out.here, err = store.Where(ctx); out.err == nil {
-			out.err = err
+		if out.url, out.here, after = store.Where(ctx); err == nil {
+			err = after
 		}
-		if out.refused, err = store.Refused(ctx); out.err == nil {
-			out.err = err
+		if out.refused, after = store.Refused(ctx); err == nil {
+			err = after
 		}
-		return kit.ForOverlay{Overlay: b, Msg: out}
+		return out, err
+	}, func(s state, err error) tea.Cmd {
+		b.take(s, err)
+		if s.notice != "" {
+			return tea.Batch(kit.Warn(s.notice), b.nearby())
+		}
+		return b.nearby()
 	})
 }
 
@@ -195,7 +197,7 @@ func (b *Inbox) does(about string, call func(ctx context.Context) (kit.Toast, er
 			said = kit.Toast{Kind: kit.ToastError, Text: err.Error()}
 		}
 		said.About = about
-		all := []tea.Cmd{kit.Send(said), kit.Send(kit.ForOverlay{Overlay: b, Msg: done{}})}
+		all := []tea.Cmd{kit.Send(said), kit.Send(kit.ForOverlay{Overlay: b, Msg: reread{}})}
 		if then != nil {
 			all = append(all, then(err))
 		}
@@ -212,31 +214,18 @@ func (b *Inbox) selected() (model.Delivery, bool) {
 	return d, ok
 }
 
-// Update handles intents, results of calls and motions.
+// Update handles intents and motions.
 func (b *Inbox) Update(msg tea.Msg) tea.Cmd {
 	if cmd, handled := b.filterMsg(msg); handled {
 		return cmd
 	}
 	switch msg := msg.(type) {
-	case listed:
-		b.take(msg)
-		if msg.notice != "" {
-			return tea.Batch(kit.Warn(msg.notice), b.nearby())
-		}
-		return b.nearby()
-	case nearRead:
-		return b.tookNear(msg)
 	case ticked:
 		if b.load.Running() { // on a slow disk: a new one would cancel it, again and again
 			return b.later()
 		}
 		return tea.Batch(b.read(false), b.later())
-	case headRead:
-		if b.open != nil && b.open.delivery.ID == msg.id {
-			b.open.head, b.open.err = &msg.head, msg.err
-		}
-		return nil
-	case done:
+	case reread:
 		return b.read(false)
 	case again:
 		return b.read(true)
@@ -270,11 +259,15 @@ func (b *Inbox) actOn(d model.Delivery, msg tea.Msg) (cmd tea.Cmd, handled bool)
 	store := b.deps.Store
 	switch msg.(type) {
 	case show:
-		b.open = &opened{delivery: d}
-		return tea.Batch(b.read(false), func() tea.Msg {
-			head, err := store.Head(d, maxHead)
-			return kit.ForOverlay{Overlay: b, Msg: headRead{d.ID, head, err}}
-		}), true
+		o := &opened{delivery: d}
+		b.open = o
+		head := kit.Load(kit.InOverlay(b), &o.load, b.deps.Ctx, func(context.Context) (webhook.Head, error) {
+			return store.Head(d, maxHead)
+		}, func(head webhook.Head, err error) tea.Cmd {
+			o.head, o.err = &head, err
+			return nil
+		})
+		return tea.Batch(b.read(false), head), true
 	case mark:
 		return b.does("", func(ctx context.Context) (kit.Toast, error) {
 			if d.Bookmarked {
@@ -295,18 +288,18 @@ func (b *Inbox) later() tea.Cmd {
 	return tea.Tick(refreshEvery, func(time.Time) tea.Msg { return kit.ForOverlay{Overlay: b, Msg: ticked{}} })
 }
 
-func (b *Inbox) take(l listed) {
+func (b *Inbox) take(s state, err error) {
 	b.loaded, b.problem = true, ""
-	if l.err != nil {
-		b.problem = l.err.Error()
+	if err != nil {
+		b.problem = err.Error()
 		return
 	}
-	b.url, b.here, b.refused = l.url, l.here, l.refused
-	if !l.same {
-		b.takeList(l.list)
+	b.url, b.here, b.refused = s.url, s.here, s.refused
+	if !s.same {
+		b.takeList(s.list)
 	}
-	if b.open != nil && b.open.delivery.ID == l.open.ID {
-		b.open.delivery = l.open
+	if b.open != nil && b.open.delivery.ID == s.open.ID {
+		b.open.delivery = s.open
 	}
 }
 

@@ -27,12 +27,6 @@ type list struct {
 	to      int
 }
 
-// nearRead are rows about the cursor.
-type nearRead struct {
-	list list
-	err  error
-}
-
 // at is the number of the webhook at the cursor; 0 where there is none.
 func (b *Inbox) at() int64 {
 	if i := b.table.Cursor(); i < len(b.list.numbers) {
@@ -123,20 +117,19 @@ func (b *Inbox) nearby() tea.Cmd {
 	}
 	store := b.deps.Store
 	l.from, l.to = l.span(i)
-	return kit.Do("", &b.near, b.deps.Ctx, func(ctx context.Context) tea.Msg {
-		l, err := l.read(ctx, store)
-		return kit.ForOverlay{Overlay: b, Msg: nearRead{l, err}}
-	})
+	return kit.Load(kit.InOverlay(b), &b.near, b.deps.Ctx, func(ctx context.Context) (list, error) {
+		return l.read(ctx, store)
+	}, b.tookNear)
 }
 
 // tookNear shows rows that were read, unless the list is another one by now.
-func (b *Inbox) tookNear(msg nearRead) tea.Cmd {
+func (b *Inbox) tookNear(l list, err error) tea.Cmd {
 	switch {
-	case msg.err != nil:
-		b.problem = msg.err.Error()
+	case err != nil:
+		b.problem = err.Error()
 		return nil
-	case msg.list.of == b.list.of && msg.list.changes == b.list.changes:
-		b.list = msg.list
+	case l.of == b.list.of && l.changes == b.list.changes:
+		b.list = l
 	}
 	return b.nearby()
 }

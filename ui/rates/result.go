@@ -25,18 +25,10 @@ type result struct {
 	saving  bool
 }
 
-// Intents, and the results of the commands.
+// Intents.
 type (
-	save     struct{}
-	leave    struct{}
-	measured struct {
-		costs []model.ZoneCost
-		err   error
-	}
-	saved struct {
-		count int
-		err   error
-	}
+	save  struct{}
+	leave struct{}
 )
 
 func newResult(d Deps, key string) *result {
@@ -54,9 +46,13 @@ func newResult(d Deps, key string) *result {
 // Init asks the account.
 func (r *result) Init() tea.Cmd {
 	measure, key := r.deps.Measure, r.key
-	return kit.Do("", &r.work, r.deps.Ctx, func(ctx context.Context) tea.Msg {
-		costs, err := measure(ctx, key)
-		return kit.ForOverlay{Overlay: r, Msg: measured{costs, err}}
+	return kit.Load(kit.InOverlay(r), &r.work, r.deps.Ctx, func(ctx context.Context) ([]model.ZoneCost, error) {
+		return measure(ctx, key)
+	}, func(costs []model.ZoneCost, err error) tea.Cmd {
+		r.costs, r.trouble = costs, words(err)
+		r.table.SetRows(len(r.costs), r.row)
+		r.table.SetCursor(max(0, slices.IndexFunc(r.costs, func(c model.ZoneCost) bool { return c.Rate.Priced() })))
+		return nil
 	})
 }
 
@@ -88,25 +84,21 @@ func (r *result) Bindings() []kit.Binding {
 	return append([]kit.Binding{keep, end}, widget.MotionBindings()...)
 }
 
-// Update handles intents, results, and motions.
+// Update handles intents and motions.
 func (r *result) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
-	case measured:
-		r.costs, r.trouble = msg.costs, words(msg.err)
-		r.table.SetRows(len(r.costs), r.row)
-		r.table.SetCursor(max(0, slices.IndexFunc(r.costs, func(c model.ZoneCost) bool { return c.Rate.Priced() })))
-	case saved:
-		r.saving = false
-		if msg.err != nil {
-			r.trouble = msg.err.Error()
-			return nil
-		}
-		return tea.Batch(kit.CloseOverlay(r), kit.Info(text.Counted(msg.count, "rate")+" written into profile "+r.deps.Profile.Name))
 	case save:
 		r.saving, r.trouble = true, ""
 		write, rates, ctx := r.deps.Save, found(r.costs), r.deps.Ctx // a file that is being written is not left half way
-		return kit.Do("", &r.work, ctx, func(context.Context) tea.Msg {
-			return kit.ForOverlay{Overlay: r, Msg: saved{len(rates), write(ctx, rates)}}
+		return kit.Load(kit.InOverlay(r), &r.work, ctx, func(context.Context) (struct{}, error) {
+			return struct{}{}, write(ctx, rates)
+		}, func(_ struct{}, err error) tea.Cmd {
+			r.saving = false
+			if err != nil {
+				r.trouble = err.Error()
+				return nil
+			}
+			return tea.Batch(kit.CloseOverlay(r), kit.Info(text.Counted(len(rates), "rate")+" written into profile "+r.deps.Profile.Name))
 		})
 	case leave:
 		if !r.saving {

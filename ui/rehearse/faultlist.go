@@ -1,6 +1,7 @@
 package rehearse
 
 import (
+	"context"
 	"strconv"
 	"strings"
 	"time"
@@ -23,21 +24,17 @@ type faultList struct {
 	faults  []rehearsal.Fault
 	loaded  bool
 	problem string
-	busy    bool // a call is in flight; the next one waits for it
+	reading kit.Slot
+	changes kit.Slot // a call that changes the list; the next one waits for it
 }
 
-// Intents, and the results of calls.
+// Intents.
 type (
 	listAdd    struct{}
 	listTurn   struct{}
 	listRemove struct{}
 	removeNow  struct{ id string }
 	listBeat   struct{}
-	listLoaded struct {
-		faults []rehearsal.Fault
-		err    error
-	}
-	listChanged struct{ err error }
 )
 
 func newFaultList(d Deps) *faultList {
@@ -70,17 +67,19 @@ func (l *faultList) beat() tea.Cmd {
 }
 
 func (l *faultList) load() tea.Cmd {
-	d := l.deps
-	return func() tea.Msg {
-		faults, err := d.Emulator.Faults(d.Ctx)
-		return kit.ForOverlay{Overlay: l, Msg: listLoaded{faults, err}}
-	}
+	return kit.Load(kit.InOverlay(l), &l.reading, l.deps.Ctx, l.deps.Emulator.Faults, l.setFaults)
 }
 
 // change runs a call that changes the list.
-func (l *faultList) change(call func() error) tea.Cmd {
-	l.busy = true
-	return func() tea.Msg { return kit.ForOverlay{Overlay: l, Msg: listChanged{call()}} }
+func (l *faultList) change(call func(context.Context) error) tea.Cmd {
+	return kit.Load(kit.InOverlay(l), &l.changes, l.deps.Ctx, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, call(ctx)
+	}, func(_ struct{}, err error) tea.Cmd {
+		if err != nil {
+			return tea.Batch(l.load(), kit.Fail(err.Error()))
+		}
+		return l.load()
+	})
 }
 
 func (l *faultList) current() (rehearsal.Fault, bool) {
@@ -97,7 +96,7 @@ func (l *faultList) Bindings() []kit.Binding {
 	switch {
 	case !ok:
 		none = "no fault is selected"
-	case l.busy:
+	case l.changes.Running():
 		none = "a change is in progress"
 	}
 	turn := kit.Binding{Keys: []string{"space"}, Label: "off", Help: "Switch the fault off, or on again; its counters stay.", Group: "Faults", Intent: listTurn{}, Disabled: none}
@@ -118,23 +117,15 @@ func (l *faultList) Bindings() []kit.Binding {
 	return out
 }
 
-// Update handles intents, results of calls, and motions.
+// Update handles intents and motions.
 func (l *faultList) Update(msg tea.Msg) tea.Cmd {
 	d := l.deps
 	switch msg := msg.(type) {
 	case listBeat:
-		if l.busy {
+		if l.changes.Running() {
 			return l.beat()
 		}
 		return tea.Batch(l.load(), l.beat())
-	case listLoaded:
-		l.setFaults(msg)
-	case listChanged:
-		l.busy = false
-		if msg.err != nil {
-			return tea.Batch(l.load(), kit.Fail(msg.err.Error()))
-		}
-		return l.load()
 	case listAdd:
 		return kit.OpenOverlay(newFaultForm(d))
 	case listTurn:
@@ -142,7 +133,7 @@ func (l *faultList) Update(msg tea.Msg) tea.Cmd {
 		if !ok {
 			return nil
 		}
-		return l.change(func() error { return d.Emulator.TurnFault(d.Ctx, f.ID, f.Off) })
+		return l.change(func(ctx context.Context) error { return d.Emulator.TurnFault(ctx, f.ID, f.Off) })
 	case listRemove:
 		f, ok := l.current()
 		if !ok {
@@ -153,21 +144,21 @@ func (l *faultList) Update(msg tea.Msg) tea.Cmd {
 			Body: f.ID + " at the " + f.Point + " (" + f.What() + ", " + f.Where() + ") hit " + text.Count(int(f.Hits)) + " of " + text.Count(int(f.Calls)) + " calls. The emulator forgets it with its counters; space switches it off and keeps it.",
 		})
 	case removeNow:
-		return l.change(func() error { return d.Emulator.RemoveFault(d.Ctx, msg.id) })
+		return l.change(func(ctx context.Context) error { return d.Emulator.RemoveFault(ctx, msg.id) })
 	default:
 		l.table.Update(msg)
 	}
 	return nil
 }
 
-func (l *faultList) setFaults(msg listLoaded) {
-	if msg.err != nil {
-		l.problem = msg.err.Error()
-		return
+func (l *faultList) setFaults(faults []rehearsal.Fault, err error) tea.Cmd {
+	if err != nil {
+		l.problem = err.Error()
+		return nil
 	}
-	l.faults, l.loaded, l.problem = msg.faults, true, ""
-	faults := l.faults
+	l.faults, l.loaded, l.problem = faults, true, ""
 	l.table.SetRowsKeyed(len(faults), func(i int) string { return faults[i].ID }, l.row)
+	return nil
 }
 
 func (l *faultList) row(i int) []widget.Cell {
