@@ -219,7 +219,7 @@ func (b *Inbox) Update(msg tea.Msg) tea.Cmd {
 	if cmd, handled := b.filterMsg(msg); handled {
 		return cmd
 	}
-	switch msg := msg.(type) {
+	switch msg.(type) {
 	case ticked:
 		if b.load.Running() { // on a slow disk: a new one would cancel it, again and again
 			return b.later()

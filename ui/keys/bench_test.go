@@ -63,7 +63,7 @@ func finish(m *keys.Model, cmd tea.Cmd) {
 	case kit.Addressed:
 		msgs, more := msg.Deliver()
 		for _, msg := range msgs {
-			finish(m, m.Update(msg))
+			finish(m, kit.Serve(m, msg))
 		}
 		finish(m, more)
 	}
@@ -122,7 +122,7 @@ func TestAListOfManyKeysIsTakenAsItWasDerived(t *testing.T) {
 		}
 		msgs, _ := msg.Deliver()
 		asked = 0
-		m.Update(msgs[0])
+		kit.Serve(m, msgs[0])
 		if screen := m.Render(200, 50); !strings.Contains(screen, "Keys ("+text.Count(n)+")") {
 			t.Errorf("the frame after it:\n%s", screen)
 		}
@@ -293,7 +293,7 @@ func BenchmarkFrameOfManyKeys(b *testing.B) {
 			}
 			msgs, _ := msg.Deliver()
 			b.StartTimer()
-			m.Update(msgs[0])
+			kit.Serve(m, msgs[0])
 			m.Render(200, 50)
 		}
 		b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N), "ms/frame")

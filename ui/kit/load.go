@@ -24,10 +24,19 @@ type inOverlay struct{ overlay Overlay }
 func (inOverlay) view() ViewID               { return "" }
 func (o inOverlay) wrap(msg tea.Msg) tea.Msg { return ForOverlay{Overlay: o.overlay, Msg: msg} }
 
-// Loaded is a result on its way to the view that asked for it. Serve runs it.
+// Loaded is a result on its way to the view that asked for it. Serve takes it.
 type Loaded struct {
 	take   func() tea.Cmd
 	result any
+}
+
+// Take gives the result to the function that waits for it.
+func (l Loaded) Take() tea.Cmd { return l.take() }
+
+// Call is a message that runs f on the program's goroutine, for the view at a place: for what comes back from
+// an editor, or from a timer.
+func Call(at Place, f func() tea.Cmd) tea.Msg {
+	return Addressed{View: at.view(), Msg: at.wrap(Loaded{take: f})}
 }
 
 // Close closes a result that no view will see, if it holds something open.
@@ -40,10 +49,10 @@ func (l Loaded) Close() error {
 
 // Serve gives a message to a view: a result to the function that waits for it, anything else to
 // Update. The root calls it, and tests that play the root.
-func Serve(v View, msg tea.Msg) tea.Cmd {
+func Serve(v interface{ Update(tea.Msg) tea.Cmd }, msg tea.Msg) tea.Cmd {
 	cmd, after := tea.Cmd(nil), tea.Cmd(nil)
 	if l, ok := msg.(Loaded); ok {
-		cmd = l.take()
+		cmd = l.Take()
 	} else {
 		cmd = v.Update(msg)
 	}

@@ -64,7 +64,7 @@ func run(view *sandbox.Model, cmd tea.Cmd) {
 	case kit.Addressed:
 		msgs, more := msg.Deliver()
 		for _, m := range msgs {
-			run(view, view.Update(m))
+			run(view, kit.Serve(view, m))
 		}
 		run(view, more)
 	}

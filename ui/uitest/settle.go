@@ -7,6 +7,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
+
+	"zonedeck/ui/kit"
 )
 
 // Settle plays the program for one view, without a terminal: it runs a command
@@ -27,10 +29,14 @@ func Settle(t *testing.T, cmd tea.Cmd, update func(tea.Msg) tea.Cmd) {
 		case nil:
 		case tea.BatchMsg:
 			queue = append(queue, msg...)
-		case interface{ Deliver() ([]tea.Msg, tea.Cmd) }: // kit.Addressed
+		case kit.Addressed:
 			msgs, more := msg.Deliver()
 			for _, m := range msgs {
-				queue = append(queue, update(m))
+				if l, ok := m.(kit.Loaded); ok {
+					queue = append(queue, l.Take())
+				} else {
+					queue = append(queue, update(m))
+				}
 			}
 			queue = append(queue, more)
 		default:

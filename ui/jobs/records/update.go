@@ -301,7 +301,7 @@ func (p *Page) detailed(msg detailed) tea.Cmd {
 	if msg.err != nil || msg.is.JSON == nil || msg.is.Damaged != "" {
 		return nil
 	}
-	return p.tree.Open(body.Source{Reader: msg.is.JSON, Size: msg.is.Size, Type: "application/json"})
+	return p.tree.Open(body.Source{Reader: msg.is.JSON, Size: msg.is.Size, Type: "application/json"}, nil)
 }
 
 // search looks for the next row, or the one before.

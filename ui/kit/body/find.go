@@ -20,13 +20,19 @@ func (b *View) Search(query string) tea.Cmd {
 		return nil
 	}
 	reader, size := b.src.Reader, b.src.Size
-	return kit.Stream(b.view, &b.slots.search, b.ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
-		more, err := searchBytes(reader, size, query, func() bool { return ctx.Err() != nil },
-			func(offs []int64) { emit(b.mine(bodyFound(offs))) })
+	return kit.Follow(b.view, &b.slots.search, b.ctx, func(ctx context.Context, emit func([]int64)) (more bool, err error) {
+		return searchBytes(reader, size, query, func() bool { return ctx.Err() != nil }, emit)
+	}, func(offs []int64) tea.Cmd {
+		b.find.hits = append(b.find.hits, offs...)
+		b.drawn = drawnRows{}
+		return b.firstHit(false)
+	}, func(more bool, err error) tea.Cmd {
 		if err != nil {
-			return b.mine(bodyFailed{err})
+			b.failed(err)
+			return nil
 		}
-		return b.mine(bodySearched{more})
+		b.find.more = more
+		return b.firstHit(true)
 	})
 }
 

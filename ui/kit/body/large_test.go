@@ -52,7 +52,7 @@ func settle(b *View, cmd tea.Cmd) {
 	case kit.Addressed:
 		msgs, more := msg.Deliver()
 		for _, m := range msgs {
-			settle(b, b.Update(m))
+			settle(b, kit.Serve(b, m))
 		}
 		settle(b, more)
 	}

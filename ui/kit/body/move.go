@@ -6,34 +6,8 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// own is a message of a view to itself: a page may hold several.
-type own struct {
-	to  *View
-	msg tea.Msg
-}
-
-// IsIntent reports whether a message is the intent of a viewer's key. It is for the viewer
-// that is on the screen.
-func IsIntent(msg tea.Msg) bool {
-	_, ok := msg.(bodyIntent)
-	return ok
-}
-
-func (b *View) mine(msg tea.Msg) tea.Msg { return own{b, msg} }
-
-// Messages of the view to itself, and rowIndex. A load of a body that was closed is
-// dropped by its slot.
-type (
-	bodyLoaded struct {
-		window bodyWindow
-		jump   int // row to show at the top; -1 for none
-		off    int64
-	}
-	bodyFound    []int64 // offsets
-	bodySearched struct{ more bool }
-	bodyFailed   struct{ err error }
-	bodyIntent   int
-)
+// bodyIntent is what a key of the viewer does.
+type bodyIntent int
 
 const (
 	bodySearch bodyIntent = iota

@@ -75,6 +75,7 @@ type bodyWindow struct {
 	rows []bodyRow
 	from int
 	eof  bool // the window reaches the end of the body
+	jump int  // the row that holds the byte asked for; -1 for none
 }
 
 func (w *bodyWindow) row(i int) (bodyRow, bool) {
@@ -119,11 +120,13 @@ func (b *View) Open(src Source) tea.Cmd {
 		return nil
 	}
 	reader, size := src.Reader, src.Size
-	build := kit.Stream(b.view, &b.slots.index, b.ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
-		err := scanRows(reader, size, func() bool { return ctx.Err() != nil }, func(part rowIndex) { emit(b.mine(part)) })
-		if err != nil {
-			return b.mine(bodyFailed{err})
-		}
+	build := kit.Follow(b.view, &b.slots.index, b.ctx, func(ctx context.Context, emit func(rowIndex)) (struct{}, error) {
+		return struct{}{}, scanRows(reader, size, func() bool { return ctx.Err() != nil }, emit)
+	}, func(part rowIndex) tea.Cmd {
+		b.index.add(part)
+		return b.pending()
+	}, func(_ struct{}, err error) tea.Cmd {
+		b.failed(err)
 		return nil
 	})
 	return tea.Batch(build, b.load(rowMark{}, 0, -1))
@@ -198,30 +201,10 @@ func (b *View) Bindings() []kit.Binding {
 	return append(out, widget.MotionBindings()...)
 }
 
-// Update handles the viewer's messages and intents, and the keys and wheel messages
+// Update handles the viewer's intents, and the keys and wheel messages
 // that the owning view passes on.
 func (b *View) Update(msg tea.Msg) tea.Cmd {
-	if own, ok := msg.(own); ok {
-		if own.to != b {
-			return nil
-		}
-		msg = own.msg
-	}
 	switch msg := msg.(type) {
-	case rowIndex:
-		b.index.add(msg)
-		return b.pending()
-	case bodyLoaded:
-		return b.loaded(msg)
-	case bodyFound:
-		b.find.hits = append(b.find.hits, msg...)
-		b.drawn = drawnRows{}
-		return b.firstHit(false)
-	case bodySearched:
-		b.find.more = msg.more
-		return b.firstHit(true)
-	case bodyFailed:
-		b.err = msg.err
 	case bodyIntent:
 		return b.act(msg)
 	case tea.KeyPressMsg, tea.PasteMsg:
@@ -295,19 +278,21 @@ func (b *View) ensure() tea.Cmd {
 func (b *View) load(from rowMark, row int, off int64) tea.Cmd {
 	src := b.src
 	lex := lexer{syntax: SyntaxOf(src.Type)}
-	return kit.Do(b.view, &b.slots.load, b.ctx, func(ctx context.Context) tea.Msg {
-		w, jump, err := loadRows(ctx, src, from, row, off, lex)
-		if err != nil {
-			return b.mine(bodyFailed{err})
-		}
-		return b.mine(bodyLoaded{window: w, jump: jump, off: off})
-	})
+	return kit.Load(b.view, &b.slots.load, b.ctx, func(ctx context.Context) (bodyWindow, error) {
+		return loadRows(ctx, src, from, row, off, lex)
+	}, func(w bodyWindow, err error) tea.Cmd { return b.loaded(w, off, err) })
 }
 
-func loadRows(ctx context.Context, src Source, from rowMark, row int, off int64, lex lexer) (bodyWindow, int, error) {
+// failed keeps why the body cannot be read.
+func (b *View) failed(err error) {
+	if err != nil {
+		b.err = err
+	}
+}
+
+func loadRows(ctx context.Context, src Source, from rowMark, row int, off int64, lex lexer) (bodyWindow, error) {
 	s := newRowScanner(src.Reader, src.Size, from)
-	w := bodyWindow{}
-	jump := -1
+	w := bodyWindow{jump: -1}
 	for ctx.Err() == nil {
 		text, m, err := s.next()
 		if err == io.EOF { //nolint:errorlint // rowScanner returns it bare
@@ -315,12 +300,12 @@ func loadRows(ctx context.Context, src Source, from rowMark, row int, off int64,
 			break
 		}
 		if err != nil {
-			return w, -1, fmt.Errorf("reading the body: %w", err)
+			return w, fmt.Errorf("reading the body: %w", err)
 		}
-		if off >= 0 && jump < 0 && off < s.pos.off {
-			jump, row = m.row, m.row
+		if off >= 0 && w.jump < 0 && off < s.pos.off {
+			w.jump, row = m.row, m.row
 		}
-		if (off < 0 || jump >= 0) && m.row >= row+rowsBelow {
+		if (off < 0 || w.jump >= 0) && m.row >= row+rowsBelow {
 			break
 		}
 		if off < 0 && m.row < row-rowsAbove {
@@ -328,21 +313,25 @@ func loadRows(ctx context.Context, src Source, from rowMark, row int, off int64,
 			continue
 		}
 		w.rows = append(w.rows, bodyRow{rowMark: m, text: append([]byte(nil), text...), spans: lex.row(text, m.seg == 0)})
-		if off >= 0 && jump < 0 && len(w.rows) > 2*rowsAbove {
+		if off >= 0 && w.jump < 0 && len(w.rows) > 2*rowsAbove {
 			w.rows = append(w.rows[:0:0], w.rows[rowsAbove:]...)
 		}
 	}
 	if len(w.rows) > 0 {
 		w.from = w.rows[0].row
 	}
-	return w, jump, nil
+	return w, nil
 }
 
-func (b *View) loaded(msg bodyLoaded) tea.Cmd {
-	b.window = msg.window
+func (b *View) loaded(w bodyWindow, off int64, err error) tea.Cmd {
+	if err != nil {
+		b.failed(err)
+		return nil
+	}
+	b.window = w
 	b.drawn = drawnRows{}
-	if msg.jump >= 0 {
-		b.showAt(msg.jump, msg.off)
+	if w.jump >= 0 {
+		b.showAt(w.jump, off)
 	}
 	if b.pos.bottom {
 		return b.toBottom()

@@ -270,7 +270,7 @@ func BenchmarkBodyFrame(bm *testing.B) {
 	b := New(bm.Context(), "test", kit.NewTheme(true, false))
 	b.src = Source{Reader: bytes.NewReader(body), Size: int64(len(body)), Type: "application/json"}
 	_ = scanRows(b.src.Reader, b.src.Size, func() bool { return false }, b.index.add)
-	w, _, _ := loadRows(bm.Context(), b.src, rowMark{}, 0, -1, lexer{syntax: SyntaxJSON})
+	w, _ := loadRows(bm.Context(), b.src, rowMark{}, 0, -1, lexer{syntax: SyntaxJSON})
 	b.window = w
 	for _, wrap := range []bool{false, true} {
 		bm.Run(fmt.Sprintf("wrap=%v/whole", wrap), func(bm *testing.B) {

@@ -50,18 +50,9 @@ type filterLine struct {
 	out  *body.View
 }
 
-// Messages and intents of the filter.
+// Intents of the filter.
 type (
-	openFilter struct{}
-	filtered   struct {
-		expr string
-		res  filter.Result
-		err  error
-	}
-	historyLoaded struct {
-		all map[filter.Kind][]string
-		err error
-	}
+	openFilter   struct{}
 	filterIntent int
 )
 
@@ -102,15 +93,12 @@ func (f *filterLine) load() tea.Cmd {
 	}
 	f.loaded = true
 	kept := f.kept
-	return kit.Do(f.view, &f.loading, f.ctx, func(context.Context) tea.Msg {
-		all, err := kept.Load()
-		return historyLoaded{all, err}
-	})
+	return kit.Load(f.view, &f.loading, f.ctx, func(context.Context) (map[filter.Kind][]string, error) { return kept.Load() }, f.earlier)
 }
 
 // earlier puts the filters of earlier sessions before those of this one.
-func (f *filterLine) earlier(msg historyLoaded) tea.Cmd {
-	for kind, list := range msg.all {
+func (f *filterLine) earlier(all map[filter.Kind][]string, err error) tea.Cmd {
+	for kind, list := range all {
 		before := len(f.history[kind])
 		for _, expr := range f.history[kind] {
 			list = filter.Remember(list, expr)
@@ -120,8 +108,8 @@ func (f *filterLine) earlier(msg historyLoaded) tea.Cmd {
 			f.at += len(list) - before
 		}
 	}
-	if msg.err != nil {
-		return kit.Warn(msg.err.Error())
+	if err != nil {
+		return kit.Warn(err.Error())
 	}
 	return nil
 }
@@ -174,19 +162,6 @@ func (f *filterLine) bindings() []kit.Binding {
 	}
 	out = append(out, f.out.Bindings()...) // esc ends a search first
 	return append(out, kit.Binding{Keys: []string{"esc"}, Label: "end the filter", Help: "Show the whole body again.", Group: group, Intent: filterEnd})
-}
-
-// update handles the filter's own messages.
-func (f *filterLine) update(msg tea.Msg) (cmd tea.Cmd, handled bool) {
-	switch msg := msg.(type) {
-	case filtered:
-		return f.filtered(msg), true
-	case historyLoaded:
-		return f.earlier(msg), true
-	case filterIntent:
-		return f.act(msg), true
-	}
-	return nil, false
 }
 
 func (f *filterLine) act(i filterIntent) tea.Cmd {
@@ -279,36 +254,35 @@ func (f *filterLine) start() tea.Cmd {
 		return nil
 	}
 	kind, doc := f.kind, f.doc
-	return kit.Do(f.view, &f.run, f.ctx, func(ctx context.Context) tea.Msg {
+	return kit.Load(f.view, &f.run, f.ctx, func(ctx context.Context) (filter.Result, error) {
 		pause := time.NewTimer(typingPause)
 		defer pause.Stop()
 		select {
 		case <-pause.C:
 		case <-ctx.Done():
-			return filtered{expr: expr, err: ctx.Err()}
+			return filter.Result{}, ctx.Err()
 		}
 		if err := filter.Check(kind, expr); err != nil { // said before the body was read
-			return filtered{expr: expr, err: err}
+			return filter.Result{}, err
 		}
-		res, err := doc.Run(ctx, expr)
-		return filtered{expr: expr, res: res, err: err}
-	})
+		return doc.Run(ctx, expr)
+	}, func(res filter.Result, err error) tea.Cmd { return f.filtered(expr, res, err) })
 }
 
 // filtered shows a result. An error leaves the result before it on the screen.
-func (f *filterLine) filtered(msg filtered) tea.Cmd {
-	if errors.Is(msg.err, context.Canceled) {
+func (f *filterLine) filtered(expr string, res filter.Result, err error) tea.Cmd {
+	if errors.Is(err, context.Canceled) {
 		return nil
 	}
-	if f.err = msg.err; msg.err != nil {
+	if f.err = err; err != nil {
 		return nil
 	}
-	f.ran, f.res, f.have = msg.expr, msg.res, true
+	f.ran, f.res, f.have = expr, res, true
 	var kept tea.Cmd
 	if !f.typing { // enter came within the pause
 		kept = f.remember(f.ran)
 	}
-	return tea.Batch(kept, f.out.Open(body.Source{Reader: bytes.NewReader(msg.res.Text), Size: int64(len(msg.res.Text)), Type: msg.res.Type}))
+	return tea.Batch(kept, f.out.Open(body.Source{Reader: bytes.NewReader(res.Text), Size: int64(len(res.Text)), Type: res.Type}))
 }
 
 // render draws the result, and below it the line that is typed.

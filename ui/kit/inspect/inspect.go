@@ -62,11 +62,6 @@ type textPage struct {
 	read bool
 }
 
-type textRead struct {
-	text readable.Text
-	err  error
-}
-
 // Remember keeps the filters in a file beyond this session; it is called before the first is opened.
 func (v *View) Remember(h filter.History) { v.filter.kept = h }
 
@@ -149,7 +144,7 @@ func (v *View) Show(p Page) tea.Cmd {
 	}
 	switch {
 	case p == Tree && !v.tree.Opened():
-		return tea.Batch(gone, v.tree.Open(v.src))
+		return tea.Batch(gone, v.tree.Open(v.src, v.treeBuilt))
 	case p == Picture && !v.picture.Opened():
 		return tea.Batch(gone, v.picture.Open(v.src))
 	case p == Hex && !v.hex.Opened():
@@ -166,28 +161,27 @@ func (v *View) Leave() tea.Cmd { return v.picture.Leave() }
 func (v *View) readText() tea.Cmd {
 	v.text.read = true
 	src, url := v.src, v.url
-	return kit.Do(v.view, &v.text.load, v.ctx, func(context.Context) tea.Msg {
-		t, err := readable.Markdown(src.Reader, src.Size, src.Type, url)
-		return textRead{t, err}
-	})
+	return kit.Load(v.view, &v.text.load, v.ctx, func(context.Context) (readable.Text, error) {
+		return readable.Markdown(src.Reader, src.Size, src.Type, url)
+	}, v.showText)
 }
 
-func (v *View) showText(msg textRead) tea.Cmd {
-	if msg.err != nil {
-		v.text.err = msg.err
+func (v *View) showText(t readable.Text, err error) tea.Cmd {
+	if err != nil {
+		v.text.err = err
 		return nil
 	}
 	switch {
-	case msg.text.Cut && msg.text.Tables:
+	case t.Cut && t.Tables:
 		v.text.note = fmt.Sprintf("the first %s of the page, its large tables as words", text.Bytes(readable.MaxInput))
-	case msg.text.Cut:
+	case t.Cut:
 		v.text.note = fmt.Sprintf("the first %s of the page", text.Bytes(readable.MaxInput))
-	case msg.text.Tables:
+	case t.Tables:
 		v.text.note = "the tables are too large and stand here as words"
-	case msg.text.Markdown == "":
+	case t.Markdown == "":
 		v.text.note = "the page has no text"
 	}
-	b := []byte(msg.text.Markdown)
+	b := []byte(t.Markdown)
 	return v.text.view.Open(body.Source{Reader: bytes.NewReader(b), Size: int64(len(b)), Type: "text/markdown"})
 }
 
@@ -257,12 +251,18 @@ func (v *View) Bindings() []kit.Binding {
 	return append(out, b)
 }
 
-// Update handles the messages of the pages, and the keys and wheel messages that the owning
+// treeBuilt shows the text where it is not JSON.
+func (v *View) treeBuilt() tea.Cmd {
+	if !v.noTree() {
+		return nil
+	}
+	return v.body.JumpTo(min(v.tree.Fault().Off, v.src.Size-1), 1)
+}
+
+// Update handles the intents of the page on the screen, and the keys and wheel messages that the owning
 // view passes on.
 func (v *View) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
-	case textRead:
-		return v.showText(msg)
 	case openFilter:
 		return v.filter.open(v.src)
 	case kit.Tick:
@@ -270,27 +270,9 @@ func (v *View) Update(msg tea.Msg) tea.Cmd {
 			return v.picture.Update(msg)
 		}
 		return nil
-	case tea.KeyPressMsg, tea.PasteMsg, tea.MouseWheelMsg:
-		return v.input(msg)
+	case filterIntent:
+		return v.filter.act(msg)
 	}
-	if cmd, handled := v.filter.update(msg); handled {
-		return cmd
-	}
-	if body.IsIntent(msg) { // of the text on the screen
-		return v.input(msg)
-	}
-	cmds := []tea.Cmd{
-		v.body.Update(msg), v.text.view.Update(msg), v.filter.out.Update(msg),
-		v.tree.Update(msg), v.picture.Update(msg), v.hex.Update(msg),
-	}
-	if _, now := msg.(jsontree.Built); now && v.noTree() { // the text shows where it is not JSON
-		cmds = append(cmds, v.body.JumpTo(min(v.tree.Fault().Off, v.src.Size-1), 1))
-	}
-	return tea.Batch(cmds...)
-}
-
-// input passes a key, a paste, a wheel message or an intent to what is on the screen.
-func (v *View) input(msg tea.Msg) tea.Cmd {
 	if v.filter.on {
 		return v.filter.input(msg)
 	}

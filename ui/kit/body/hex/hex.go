@@ -42,12 +42,6 @@ type window struct {
 	bytes []byte
 }
 
-// Messages of the view to itself.
-type (
-	loaded window
-	failed struct{ err error }
-)
-
 // New makes an empty view of bytes; ctx ends its loads.
 func New(ctx context.Context, view kit.ViewID, theme *kit.Theme) *View {
 	return &View{view: view, ctx: ctx, theme: theme}
@@ -80,15 +74,9 @@ func (v *View) JumpTo(off, n int64) tea.Cmd {
 // Bindings are the view's keys.
 func (v *View) Bindings() []kit.Binding { return widget.MotionBindings() }
 
-// Update handles the view's messages, and the keys and wheel messages that the owning view
-// passes on.
+// Update handles the keys and wheel messages that the owning view passes on.
 func (v *View) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
-	case loaded:
-		v.have = window(msg)
-		return v.ensure()
-	case failed:
-		v.err = msg.err
 	case tea.KeyPressMsg:
 		if by, ok := widget.Motion(msg.String(), max(v.h-1, 1), int(v.src.Size/v.row())+1); ok {
 			return v.scroll(by)
@@ -132,16 +120,22 @@ func (v *View) ensure() tea.Cmd {
 	}
 	r, off := v.src.Reader, max(v.top-windowBytes/2, 0)
 	size := min(windowBytes, v.src.Size-off)
-	return kit.Do(v.view, &v.load, v.ctx, func(context.Context) tea.Msg {
+	return kit.Load(v.view, &v.load, v.ctx, func(context.Context) (window, error) {
 		b := make([]byte, size)
 		n, err := r.ReadAt(b, off)
 		switch {
 		case err != nil && !errors.Is(err, io.EOF):
-			return failed{err}
+			return window{}, err
 		case int64(n) < size:
-			return failed{io.ErrUnexpectedEOF} // the file became shorter
+			return window{}, io.ErrUnexpectedEOF // the file became shorter
 		}
-		return loaded{off, b}
+		return window{off, b}, nil
+	}, func(read window, err error) tea.Cmd {
+		if v.err = err; err != nil {
+			return nil
+		}
+		v.have = read
+		return v.ensure()
 	})
 }
 

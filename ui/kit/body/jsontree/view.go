@@ -36,24 +36,18 @@ type View struct {
 	rows    []int32 // the nodes that are not folded away
 	labels  map[int32]label
 	pos     struct{ top, at, w, h int }
-	path    pathRead
+	path    nodePath
 	slots   struct{ build, load, path kit.Slot }
 }
 
-// Built says that the body was read; see Fault and Empty.
-type Built struct{ x index }
+// nodePath is the path of a node, or why it has none.
+type nodePath struct {
+	node              int32
+	text, unavailable string
+}
 
-// Messages of the view to itself.
-type (
-	reached  int64
-	failed   struct{ err error }
-	loaded   map[int32]label
-	pathRead struct {
-		node      int32
-		text, why string
-	}
-	intent int
-)
+// intent is what a key of the tree does.
+type intent int
 
 const (
 	toggle intent = iota
@@ -73,19 +67,30 @@ func New(ctx context.Context, view kit.ViewID, theme *kit.Theme) *View {
 	return v
 }
 
-// Open indexes another body. The view does not close its reader.
-func (v *View) Open(src body.Source) tea.Cmd {
+// Open indexes another body; built, which may be nil, follows when it was read; see Fault and Empty. The view does not close its reader.
+func (v *View) Open(src body.Source, built func() tea.Cmd) tea.Cmd {
 	v.Close()
 	v.src = src
 	if src.Reader == nil || src.Size <= 0 {
 		return nil
 	}
-	return kit.Stream(v.view, &v.slots.build, v.ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
-		x, err := build(src.Reader, src.Size, func() bool { return ctx.Err() != nil }, func(n int64) { emit(reached(n)) })
+	return kit.Follow(v.view, &v.slots.build, v.ctx, func(ctx context.Context, emit func(int64)) (index, error) {
+		return build(src.Reader, src.Size, func() bool { return ctx.Err() != nil }, emit)
+	}, func(n int64) tea.Cmd {
+		v.reading = n
+		return nil
+	}, func(x index, err error) tea.Cmd {
 		if err != nil {
-			return failed{err}
+			v.err = err
+			return nil
 		}
-		return Built{x}
+		v.x = x
+		v.folded = make([]bool, len(v.x.nodes))
+		v.openTo(v.levelFor(openRows))
+		if built == nil {
+			return v.moved()
+		}
+		return tea.Batch(v.moved(), built())
 	})
 }
 
@@ -100,7 +105,7 @@ func (v *View) Close() {
 	v.src, v.x, v.err, v.reading = body.Source{}, index{}, nil, 0
 	v.folded, v.rows, v.labels = nil, nil, nil
 	v.pos.top, v.pos.at = 0, 0
-	v.path = pathRead{node: -1}
+	v.path = nodePath{node: -1}
 }
 
 // Fault says where the body stops being JSON, or is nil. It is known once the body was
@@ -119,7 +124,7 @@ func (v *View) Bindings() []kit.Binding {
 	}
 	noPath := none
 	if none == "" && v.path.text == "" {
-		noPath = cmp.Or(v.path.why, "the path is being read")
+		noPath = cmp.Or(v.path.unavailable, "the path is being read")
 	}
 	out := []kit.Binding{
 		{Keys: []string{"enter", "space"}, Label: "fold", Help: "Fold or unfold the value.", Group: group, Intent: toggle, Disabled: none},
@@ -140,24 +145,10 @@ func (v *View) Bindings() []kit.Binding {
 	return out
 }
 
-// Update handles the tree's messages and intents, and the keys and wheel messages that
+// Update handles the tree's intents, and the keys and wheel messages that
 // the owning view passes on.
 func (v *View) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
-	case reached:
-		v.reading = int64(msg)
-	case Built:
-		v.x = msg.x
-		v.folded = make([]bool, len(v.x.nodes))
-		v.openTo(v.levelFor(openRows))
-		return v.moved()
-	case failed:
-		v.err = msg.err
-	case loaded:
-		v.labels = msg
-		return v.ensure()
-	case pathRead:
-		v.path = msg
 	case intent:
 		return v.act(msg)
 	case tea.KeyPressMsg:
@@ -289,11 +280,14 @@ func (v *View) moved() tea.Cmd {
 	if v.path.node == n {
 		return v.ensure()
 	}
-	v.path = pathRead{node: n}
+	v.path = nodePath{node: n}
 	r, up := v.src.Reader, v.x.above(n)
-	path := kit.Do(v.view, &v.slots.path, v.ctx, func(context.Context) tea.Msg {
-		path, why := pathOf(r, up)
-		return pathRead{node: n, text: path, why: why}
+	path := kit.Load(v.view, &v.slots.path, v.ctx, func(context.Context) (nodePath, error) {
+		path, unavailable := pathOf(r, up)
+		return nodePath{node: n, text: path, unavailable: unavailable}, nil
+	}, func(p nodePath, _ error) tea.Cmd {
+		v.path = p
+		return nil
 	})
 	return tea.Batch(path, v.ensure())
 }
@@ -326,18 +320,25 @@ func (v *View) ensure() tea.Cmd {
 		nodes[n] = v.x.nodes[n]
 	}
 	r := v.src.Reader
-	return kit.Do(v.view, &v.slots.load, v.ctx, func(ctx context.Context) tea.Msg {
-		out := make(loaded, len(nodes))
+	return kit.Load(v.view, &v.slots.load, v.ctx, func(ctx context.Context) (map[int32]label, error) {
+		out := make(map[int32]label, len(nodes))
 		for i, n := range nodes {
 			if ctx.Err() != nil {
 				break
 			}
 			l, err := read(r, n)
 			if err != nil {
-				return failed{err}
+				return nil, err
 			}
 			out[i] = l
 		}
-		return out
+		return out, nil
+	}, func(labels map[int32]label, err error) tea.Cmd {
+		if err != nil {
+			v.err = err
+			return nil
+		}
+		v.labels = labels
+		return v.ensure()
 	})
 }

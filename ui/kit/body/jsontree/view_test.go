@@ -19,7 +19,7 @@ func open(t testing.TB, w, h int, text string) *View {
 	t.Helper()
 	v := New(t.Context(), "test", kit.NewTheme(true, false))
 	v.Render(true, w, h)
-	settle(t, v, v.Open(body.Source{Reader: strings.NewReader(text), Size: int64(len(text))}))
+	settle(t, v, v.Open(body.Source{Reader: strings.NewReader(text), Size: int64(len(text))}, nil))
 	return v
 }
 
@@ -36,7 +36,7 @@ func settle(t testing.TB, v *View, cmd tea.Cmd) {
 	case kit.Addressed:
 		msgs, more := msg.Deliver()
 		for _, m := range msgs {
-			settle(t, v, v.Update(m))
+			settle(t, v, kit.Serve(v, m))
 		}
 		settle(t, v, more)
 	case kit.Copy:
@@ -183,7 +183,7 @@ func TestALargeTreeIsReadWhereItIsShown(t *testing.T) {
 	r := &counting{r: strings.NewReader(text)}
 	v := New(t.Context(), "test", kit.NewTheme(true, false))
 	v.Render(true, 80, 40)
-	settle(t, v, v.Open(body.Source{Reader: r, Size: int64(len(text))}))
+	settle(t, v, v.Open(body.Source{Reader: r, Size: int64(len(text))}, nil))
 	press(t, v, "*")
 	r.n = 0
 	press(t, v, "G")
@@ -271,7 +271,7 @@ func TestAPathThatCannotBeReadSaysWhy(t *testing.T) {
 	gone := &fails{ReaderAt: strings.NewReader(`{"a":1}`)}
 	v := New(t.Context(), "test", kit.NewTheme(true, false))
 	v.Render(true, 100, 8)
-	settle(t, v, v.Open(body.Source{Reader: gone, Size: 7}))
+	settle(t, v, v.Open(body.Source{Reader: gone, Size: 7}, nil))
 	gone.failing = true
 	press(t, v, "down")
 	if got := why(v); got != "the path cannot be read: the disk is gone" {
@@ -306,7 +306,7 @@ func FuzzTree(f *testing.F) {
 		}
 		v := New(t.Context(), "test", kit.NewTheme(true, false))
 		v.Render(true, 40, 10)
-		settle(t, v, v.Open(body.Source{Reader: bytes.NewReader(text), Size: int64(len(text))}))
+		settle(t, v, v.Open(body.Source{Reader: bytes.NewReader(text), Size: int64(len(text))}, nil))
 		for _, k := range keys {
 			press(t, v, all[int(k)%len(all)])
 		}

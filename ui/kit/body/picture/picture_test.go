@@ -79,7 +79,7 @@ func settle(t *testing.T, v *View, raw *[]string, cmd tea.Cmd) {
 	case kit.Addressed:
 		msgs, more := msg.Deliver()
 		for _, m := range msgs {
-			settle(t, v, raw, v.Update(m))
+			settle(t, v, raw, kit.Serve(v, m))
 		}
 		settle(t, v, raw, more)
 	}

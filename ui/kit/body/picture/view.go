@@ -35,18 +35,8 @@ type View struct {
 
 type size struct{ cols, rows int }
 
-// Messages of the view to itself.
-type (
-	loaded decoded
-	failed struct{ err error }
-	placed struct {
-		seq string
-		at  size
-		err error
-	}
-	shown     struct{ err error }
-	wholeView struct{}
-)
+// wholeView shows the picture over the whole terminal.
+type wholeView struct{}
 
 // New makes an empty view of a picture; ctx ends its loads.
 func New(ctx context.Context, view kit.ViewID, theme *kit.Theme, by Protocol) *View {
@@ -57,12 +47,14 @@ func New(ctx context.Context, view kit.ViewID, theme *kit.Theme, by Protocol) *V
 func (v *View) Open(src body.Source) tea.Cmd {
 	gone := v.Close()
 	v.src = src
-	return tea.Batch(gone, kit.Do(v.view, &v.slots.load, v.ctx, func(context.Context) tea.Msg {
-		pic, err := decode(src.Reader, src.Size)
-		if err != nil {
-			return failed{err}
+	return tea.Batch(gone, kit.Load(v.view, &v.slots.load, v.ctx, func(context.Context) (decoded, error) {
+		return decode(src.Reader, src.Size)
+	}, func(pic decoded, err error) tea.Cmd {
+		if v.err = err; err != nil {
+			return nil
 		}
-		return loaded(pic)
+		v.pic, v.drawn.lines = pic, nil
+		return v.place()
 	}))
 }
 
@@ -104,33 +96,24 @@ func (v *View) Bindings() []kit.Binding {
 
 // Update handles the view's messages.
 func (v *View) Update(msg tea.Msg) tea.Cmd {
-	switch msg := msg.(type) {
-	case loaded:
-		v.pic, v.drawn.lines = decoded(msg), nil
-		return v.place()
-	case failed:
-		v.err = msg.err
-	case placed:
-		if msg.err != nil { // half blocks stay
-			v.by = HalfBlocks
-			return nil
-		}
-		v.placed, v.drawn.lines = msg.at, nil
-		return tea.Raw(msg.seq)
+	switch msg.(type) {
 	case kit.Tick:
 		return v.place()
 	case wholeView:
 		return tea.Exec(&full{ctx: v.ctx, img: v.pic.img}, func(err error) tea.Msg {
-			return kit.Addressed{View: v.view, Msg: shown{err}}
+			return kit.Call(v.view, func() tea.Cmd { return v.afterWhole(err) })
 		})
-	case shown:
-		v.placed, v.drawn.lines = size{}, nil // the whole view took the image
-		if msg.err != nil {
-			return tea.Batch(v.place(), kit.Warn("The picture stays in cells: "+msg.err.Error()+"."))
-		}
-		return v.place()
 	}
 	return nil
+}
+
+// afterWhole follows the whole view, which took the image.
+func (v *View) afterWhole(err error) tea.Cmd {
+	v.placed, v.drawn.lines = size{}, nil
+	if err != nil {
+		return tea.Batch(v.place(), kit.Warn("The picture stays in cells: "+err.Error()+"."))
+	}
+	return v.place()
 }
 
 // place hands the image to a terminal with placeholders, in the size drawn last. Until
@@ -140,9 +123,15 @@ func (v *View) place() tea.Cmd {
 		return nil
 	}
 	img, at := v.pic.img, v.size
-	return kit.Do(v.view, &v.slots.place, v.ctx, func(context.Context) tea.Msg {
-		seq, err := transmit(img, at.cols, at.rows)
-		return placed{seq: seq, at: at, err: err}
+	return kit.Load(v.view, &v.slots.place, v.ctx, func(context.Context) (string, error) {
+		return transmit(img, at.cols, at.rows)
+	}, func(seq string, err error) tea.Cmd {
+		if err != nil { // half blocks stay
+			v.by = HalfBlocks
+			return nil
+		}
+		v.placed, v.drawn.lines = at, nil
+		return tea.Raw(seq)
 	})
 }
 
