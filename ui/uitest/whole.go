@@ -2,6 +2,7 @@ package uitest
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
 	"io"
 	"os"
@@ -112,17 +113,29 @@ func (p *Whole) WaitGone(text string) string {
 
 func (p *Whole) waitUntil(what string, ok func(screen string) bool) string {
 	p.t.Helper()
-	return p.restUntil(still, what, ok)
+	return p.WaitUntil(func(screen string) string {
+		if ok(screen) {
+			return ""
+		}
+		return what
+	})
+}
+
+// WaitUntil waits until nothing is missing from the screen and it stays unchanged, and returns it.
+// missing says what is; "" is nothing.
+func (p *Whole) WaitUntil(missing func(screen string) string) string {
+	p.t.Helper()
+	return p.restUntil(still, missing)
 }
 
 // rest waits until the screen has not changed for d.
 func (p *Whole) rest(d time.Duration) {
 	p.t.Helper()
-	p.restUntil(d, "wanted to rest", func(string) bool { return true })
+	p.restUntil(d, func(string) string { return "" })
 }
 
-// restUntil waits until ok holds and the screen has not changed for d.
-func (p *Whole) restUntil(d time.Duration, what string, ok func(screen string) bool) string {
+// restUntil waits until nothing is missing and the screen has not changed for d.
+func (p *Whole) restUntil(d time.Duration, missing func(screen string) string) string {
 	p.t.Helper()
 	beat := time.NewTicker(poll)
 	defer beat.Stop()
@@ -133,11 +146,12 @@ func (p *Whole) restUntil(d time.Duration, what string, ok func(screen string) b
 		if screen != last {
 			last, since = screen, time.Now()
 		}
-		if ok(screen) && time.Since(since) >= d {
+		lacking := missing(screen)
+		if lacking == "" && time.Since(since) >= d {
 			return screen
 		}
 		if time.Now().After(deadline) {
-			p.t.Fatalf("%s; after %s the screen is:\n%s", what, patience, screen)
+			p.t.Fatalf("%s; after %s the screen is:\n%s", cmp.Or(lacking, "wanted to rest"), patience, screen)
 		}
 		<-beat.C
 	}
