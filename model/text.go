@@ -52,3 +52,25 @@ func Line(s string, size int) string {
 	}, s)
 	return Cut(strings.Join(strings.Fields(s), " "), size)
 }
+
+// Visible reports whether a rune is visible: it has a width (or is a combining mark)
+// and changes neither direction nor grouping.
+func Visible(r rune) bool {
+	switch {
+	case r < ' ' || r >= 0x7f && r < 0xa0:
+		return false
+	case r < 0x300:
+		return r != 0xad // soft hyphen
+	case r == 0x034f, r == 0x115f, r == 0x1160, r == 0x17b4, r == 0x17b5, r == 0x3164, r == 0xffa0:
+		return false // fillers and the grapheme joiner: nothing to see
+	case r >= 0x180b && r <= 0x180f, r >= 0xfe00 && r <= 0xfe0f, r >= 0xe0100 && r <= 0xe01ef:
+		return false // variation selectors change the width of what is before them
+	case r == 0x2028, r == 0x2029:
+		return false
+	case r >= 0xfff0 && r <= 0xfffb, r >= 0xe0000 && r <= 0xe007f:
+		return false
+	case r == 0x2800:
+		return false // the blank Braille pattern
+	}
+	return !unicode.In(r, unicode.Cf, unicode.Cc, unicode.Cs, unicode.Co) && r != 0xfffe && r != 0xffff && r&0xfffe != 0xfffe
+}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 
+	"zonedeck/service/view"
+
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
@@ -37,49 +39,13 @@ another key these parts say so, and the rest is shown all the same.`,
 	return cmd
 }
 
-// accountJSON is what "account --json" prints (docs/schema/account.json).
-type accountJSON struct {
-	SchemaVersion int            `json:"schema_version"`
-	Profile       string         `json:"profile"`
-	Account       string         `json:"account"`
-	Active        bool           `json:"active"`
-	State         string         `json:"state"`
-	Balance       *balanceJSON   `json:"balance"`
-	Problem       string         `json:"balance_problem"`
-	Networks      *bool          `json:"networks_up"`
-	NetProblem    string         `json:"networks_problem"`
-	Zones         []zoneRateJSON `json:"zones"`
-	ZonesProblem  string         `json:"zones_problem"`
-}
-
-// balanceJSON is in dollars; pending is null where it is not shown.
-type balanceJSON struct {
-	Dollars    float64  `json:"dollars"`
-	Credit     float64  `json:"credit"`
-	Prepayment float64  `json:"prepayment"`
-	Pending    *float64 `json:"pending"`
-}
-
 func (t *task) account(ctx context.Context, key string, asJSON bool) error {
 	acc, err := t.Client.Overview(ctx, key)
 	if err != nil {
 		return jobError(ctx, err)
 	}
 	if asJSON {
-		out := accountJSON{
-			SchemaVersion: schemaVersion, Profile: acc.Profile, Account: string(acc.ID), Active: acc.Active, State: acc.Word,
-			Problem: acc.BalanceProblem, NetProblem: acc.NetworksProblem, Zones: []zoneRateJSON{}, ZonesProblem: acc.ZonesProblem,
-		}
-		if acc.NetworksProblem == "" {
-			out.Networks = &acc.NetworksUp
-		}
-		if acc.BalanceProblem == "" {
-			out.Balance = &balanceJSON{acc.Balance.Dollars, acc.Balance.Credit, acc.Balance.Prepayment, acc.Balance.Pending}
-		}
-		for _, z := range acc.Zones {
-			out.Zones = append(out.Zones, zoneRate(z))
-		}
-		return t.app.printJSON(out)
+		return t.app.printJSON(view.NewAccount(acc))
 	}
 	return printColumns(t.app.Stdout, accountRows(acc))
 }

@@ -3,11 +3,11 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
-	"time"
+
+	"zonedeck/service/view"
 
 	"github.com/spf13/cobra"
 
@@ -106,80 +106,6 @@ func (t *task) permitKey(ctx context.Context, key string) error {
 	return nil
 }
 
-// originJSON says where a list is from: "service", "builtin" or, for a data set that is on neither, "none".
-type originJSON struct {
-	Source  string     `json:"source"`
-	Read    *time.Time `json:"read"`
-	Age     *int64     `json:"age_seconds"`
-	Problem string     `json:"problem"`
-	// Diagnosis is null where the service was not asked, or answered.
-	Diagnosis *faultJSON `json:"diagnosis"`
-}
-
-func newOriginJSON(l catalogue.Listing, now time.Time) originJSON {
-	out := originJSON{Source: "builtin", Problem: l.Problem}
-	switch {
-	case !l.Builtin():
-		read, age := l.Read.UTC(), int64(now.Sub(l.Read).Seconds())
-		out.Source, out.Read, out.Age = "service", &read, &age
-	case l.None():
-		out.Source = "none"
-	}
-	if call := (*exchange.CallError)(nil); errors.As(l.Err, &call) {
-		verdict := newFaultJSON(model.JobFault{Diagnosis: call.Diagnosis, At: now})
-		out.Diagnosis = &verdict
-	}
-	return out
-}
-
-// collectorJSON is a data set (docs/schema/catalogue.json).
-type collectorJSON struct {
-	ID          string       `json:"id"`
-	Name        string       `json:"name"`
-	Names       []string     `json:"names"`
-	Kind        string       `json:"kind"`
-	Domain      string       `json:"domain"`
-	Description string       `json:"description"`
-	Methods     []methodJSON `json:"methods"`
-}
-
-// methodJSON is a way to collect; fields is null where they are not shown.
-type methodJSON struct {
-	Discover string           `json:"discover"`
-	Bound    string           `json:"bound"`
-	Cost     string           `json:"cost"`
-	Fields   []inputFieldJSON `json:"fields"`
-}
-
-// inputFieldJSON is a field of an input; example and default are null where they are not shown.
-type inputFieldJSON struct {
-	Name        string          `json:"name"`
-	Type        string          `json:"type"`
-	Required    bool            `json:"required"`
-	Description string          `json:"description"`
-	Example     json.RawMessage `json:"example"`
-	Default     json.RawMessage `json:"default"`
-}
-
-func newCollectorJSON(c model.Collector) collectorJSON {
-	out := collectorJSON{
-		ID: c.ID, Name: c.Name, Names: append([]string{}, c.Names...), Kind: string(c.Kind), Domain: c.Domain, Description: c.Description, Methods: []methodJSON{},
-	}
-	for _, m := range c.Ways() {
-		method := methodJSON{Discover: m.Discover, Bound: m.Bound, Cost: m.Cost()}
-		if m.Shown() {
-			method.Fields = []inputFieldJSON{}
-		}
-		for _, f := range m.Fields {
-			method.Fields = append(method.Fields, inputFieldJSON{
-				f.Name, f.Type, f.Required, f.Description, json.RawMessage(cmp.Or(f.Example, "null")), json.RawMessage(cmp.Or(f.Default, "null")),
-			})
-		}
-		out.Methods = append(out.Methods, method)
-	}
-	return out
-}
-
 // sayOrigin says where a list is from, and why it is not newer.
 func (t *task) sayOrigin(l catalogue.Listing) {
 	t.app.say("zonedeck: %s", l.Origin(t.Now()))
@@ -202,15 +128,7 @@ func (t *task) listCollectors(ctx context.Context, f catalogueFlags, words strin
 	}
 	found := l.Search(words)
 	if f.json {
-		out := make([]collectorJSON, 0, len(found))
-		for _, c := range found {
-			out = append(out, newCollectorJSON(c))
-		}
-		return t.app.printJSON(struct {
-			SchemaVersion int `json:"schema_version"`
-			originJSON
-			Datasets []collectorJSON `json:"datasets"`
-		}{schemaVersion, newOriginJSON(l, t.Now()), out})
+		return t.app.printJSON(view.NewCatalogue(l, found, t.Now()))
 	}
 	if len(found) == 0 {
 		return fail(exitChecksFailed, "none of %d data sets has the words %q", len(l.Collectors), words)
@@ -251,11 +169,7 @@ func (t *task) showCollector(ctx context.Context, f catalogueFlags, name string)
 	}
 	t.sayOrigin(l)
 	if f.json {
-		return t.app.printJSON(struct {
-			SchemaVersion int `json:"schema_version"`
-			originJSON
-			Dataset collectorJSON `json:"dataset"`
-		}{schemaVersion, newOriginJSON(l, t.Now()), newCollectorJSON(c)})
+		return t.app.printJSON(view.NewCatalogueDataset(l, c, t.Now()))
 	}
 	head := [][]string{{"DATASET", c.ID}, {"NAME", c.Title()}, {"KIND", c.Kind.Label()}}
 	for _, row := range [][]string{{"ALSO", strings.Join(c.Names, ", ")}, {"DOMAIN", c.Domain}, {"ABOUT", c.Description}} {

@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 
+	"zonedeck/service/view"
+
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
@@ -50,13 +52,6 @@ profile of --profile.`,
 	return cmd
 }
 
-// diagnosisJSON is the object that "diagnose --json" prints (docs/schema/diagnose.json): what
-// "request --json" says of a diagnosis.
-type diagnosisJSON struct {
-	verdictJSON
-	Fields []fieldJSON `json:"fields,omitempty"`
-}
-
 func (a *app) diagnose(ctx context.Context, name string, f diagnoseFlags) error {
 	if err := f.check(); err != nil {
 		return usage("%w", err)
@@ -89,8 +84,7 @@ func (a *app) diagnose(ctx context.Context, name string, f diagnoseFlags) error 
 	}
 	d := result.Diagnosis
 	if f.json {
-		out := newFetchJSON(result)
-		if err := a.printJSON(diagnosisJSON{out.verdictJSON, out.Fields}); err != nil {
+		if err := a.printJSON(view.NewDiagnosed(result)); err != nil {
 			return err
 		}
 		return exit(fetchExit(result))

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/service/view"
+
 	"zonedeck/model"
 	"zonedeck/service/servicetest"
 )
@@ -18,8 +20,8 @@ func TestACutFileIsNotNamedByTheHashOfTheWhole(t *testing.T) {
 	page := strings.Repeat("paid for ", inlineBody)
 	hash := sha256.Sum256([]byte(page))
 	servicetest.LimitFiles(t, inlineBody)
-	var out fetchJSON
-	out.attachBody(model.BodyRef{Bytes: []byte(page), Size: int64(len(page)), SHA256: hex.EncodeToString(hash[:])}, dir)
+	var out view.Fetch
+	attachBody(&out, model.BodyRef{Bytes: []byte(page), Size: int64(len(page)), SHA256: hex.EncodeToString(hash[:])}, dir)
 	if out.BodyFile != "" || out.Body == nil || *out.Body != page {
 		t.Errorf("file %q", out.BodyFile)
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"zonedeck/service/view"
+
 	"github.com/spf13/cobra"
 
 	"zonedeck/keystore/textfile"
@@ -85,62 +87,6 @@ func driftError(err error) error {
 	}
 }
 
-// driftFindingJSON is what is said of a field.
-type driftFindingJSON struct {
-	Field    string `json:"field"`
-	Word     string `json:"word"`
-	Drift    bool   `json:"drift"`
-	Contract bool   `json:"contract"`
-	Text     string `json:"text"`
-	Since    string `json:"since"`
-}
-
-// standingJSON is a collector (docs/schema/drift.json).
-type standingJSON struct {
-	Kind     string             `json:"kind"`
-	Name     string             `json:"name"`
-	State    string             `json:"state"`
-	Judged   bool               `json:"judged"`
-	Run      string             `json:"run"`
-	At       string             `json:"at"`
-	Returned int                `json:"returned"`
-	Useful   int                `json:"useful"`
-	Against  int                `json:"against"`
-	Contract bool               `json:"contract"`
-	Silent   int                `json:"silent"`
-	Class    string             `json:"class"`
-	Cause    string             `json:"cause"`
-	Accepted *acceptedJSON      `json:"accepted"`
-	Findings []driftFindingJSON `json:"findings"`
-}
-
-type acceptedJSON struct {
-	Run    string `json:"run"`
-	At     string `json:"at"`
-	By     string `json:"by"`
-	Reason string `json:"reason"`
-}
-
-func newStandingJSON(s drift.Standing) standingJSON {
-	out := standingJSON{
-		Kind: string(s.Run.Kind), Name: s.Run.Name, State: string(s.Verdict.State), Judged: s.Verdict.Judged(), Run: s.Run.Ref, At: s.Run.At.UTC().Format(time.RFC3339),
-		Returned: s.Run.Returned, Useful: s.Run.UsefulRows(), Against: s.Verdict.Against, Contract: s.Verdict.Contract,
-		Silent: s.Silent, Class: string(s.SilentClass), Cause: string(s.SilentCause), Findings: newDriftFindings(s.Verdict.Findings),
-	}
-	if a := s.Accepted; a.Seq > 0 {
-		out.Accepted = &acceptedJSON{a.Ref, a.At.UTC().Format(time.RFC3339), a.Person, a.Reason}
-	}
-	return out
-}
-
-func newDriftFindings(all []drift.Finding) []driftFindingJSON {
-	out := []driftFindingJSON{}
-	for _, f := range all {
-		out = append(out, driftFindingJSON{f.Field, string(f.Word), f.Word.Alarm(), f.Contract, f.Text, f.Since})
-	}
-	return out
-}
-
 // standsAs says how a collector stands, in a few words.
 func standsAs(s drift.Standing) string {
 	switch {
@@ -158,21 +104,16 @@ func standsAs(s drift.Standing) string {
 }
 
 func (t *task) printStandings(list []drift.Standing, asJSON bool) error {
-	out := make([]standingJSON, 0, len(list))
+	if asJSON {
+		return t.app.printJSON(view.NewStandings(list))
+	}
 	rows := [][]string{{"STATE", "COLLECTOR", "KIND", "LAST RUN", "USEFUL", "SAYS"}}
 	for _, s := range list {
-		out = append(out, newStandingJSON(s))
 		says := strings.Join(drift.Names(drift.Alarms(s.Verdict.Findings)), ", ")
 		if s.Dead() {
 			says = model.ClassWord(s.SilentClass, s.SilentCause)
 		}
 		rows = append(rows, []string{standsAs(s), s.Run.Name, string(s.Run.Kind), s.Run.Ref, fmt.Sprintf("%d of %d", s.Run.UsefulRows(), s.Run.Returned), cmp.Or(says, "-")})
-	}
-	if asJSON {
-		return t.app.printJSON(struct {
-			SchemaVersion int            `json:"schema_version"`
-			Collectors    []standingJSON `json:"collectors"`
-		}{schemaVersion, out})
 	}
 	if len(list) == 0 {
 		t.app.say("zonedeck: there is no collector yet: download the result of a job, or fetch with --require")
@@ -218,27 +159,9 @@ func (a *app) driftShowCommand() *cobra.Command {
 	return cmd
 }
 
-// lineJSON is a field (docs/schema/drift-show.json).
-type lineJSON struct {
-	Field    string     `json:"field"`
-	Type     string     `json:"type"`
-	Coverage *float64   `json:"coverage"`
-	Before   *float64   `json:"before"`
-	History  []*float64 `json:"history"`
-}
-
-type driftSampleJSON struct {
-	Key     string   `json:"key"`
-	Before  string   `json:"before"`
-	After   string   `json:"after"`
-	Pages   []string `json:"pages"`
-	Matches string   `json:"matches"`
-	Fails   string   `json:"fails"`
-}
-
 func (t *task) printDetail(d drift.Detail, asJSON bool) error {
 	if asJSON {
-		return t.printDetailJSON(d)
+		return t.app.printJSON(view.NewDriftDetail(d))
 	}
 	r := d.Run
 	t.app.say("zonedeck: %s %s: %s; %s of %s useful in %s of %s", r.Kind, sanitizeLine(r.Name), standsAs(d.Standing), fmt.Sprint(r.UsefulRows()), text.Counted(r.Returned, "row"), sanitizeLine(r.Ref), r.At.Local().Format(time.DateTime))
@@ -272,37 +195,6 @@ func (t *task) printDetail(d drift.Detail, asJSON bool) error {
 		}
 	}
 	return nil
-}
-
-func (t *task) printDetailJSON(d drift.Detail) error {
-	out := struct {
-		SchemaVersion int `json:"schema_version"`
-		standingJSON
-		Fields   []lineJSON        `json:"fields"`
-		Samples  []driftSampleJSON `json:"samples"`
-		Unpaired string            `json:"unpaired"`
-	}{SchemaVersion: schemaVersion, standingJSON: newStandingJSON(d.Standing), Fields: []lineJSON{}, Samples: []driftSampleJSON{}, Unpaired: d.Unpaired()}
-	known := func(x float64) *float64 {
-		if x < 0 {
-			return nil
-		}
-		return &x
-	}
-	for _, l := range d.Lines {
-		line := lineJSON{l.Field, l.Type, known(l.Now), known(l.Before), []*float64{}}
-		for _, x := range l.History {
-			line.History = append(line.History, known(x))
-		}
-		out.Fields = append(out.Fields, line)
-	}
-	for _, p := range d.Pairs() {
-		s := driftSampleJSON{p.Key, p.Before, p.After, []string{}, p.Matches, p.Fails}
-		if p.Pages[0] != "" {
-			s.Pages = p.Pages[:]
-		}
-		out.Samples = append(out.Samples, s)
-	}
-	return t.app.printJSON(out)
 }
 
 func driftLine(f drift.Finding) string {

@@ -10,10 +10,11 @@ import (
 	"strings"
 	"time"
 
+	"zonedeck/service/view"
+
 	"github.com/spf13/cobra"
 
 	"zonedeck/keystore/textfile"
-	"zonedeck/model"
 	"zonedeck/service/drift"
 	"zonedeck/service/rows"
 	"zonedeck/ui/kit/text"
@@ -66,66 +67,8 @@ last three are only printed, and fail only if nothing at all was judged.`,
 	return cmd
 }
 
-// checkedJSON is a collector that was checked (docs/schema/drift-check.json).
-type checkedJSON struct {
-	Name     string             `json:"name"`
-	Kind     string             `json:"kind"`
-	Run      string             `json:"run"`
-	At       string             `json:"at"`
-	State    string             `json:"state"`
-	Judged   bool               `json:"judged"`
-	Why      string             `json:"why"` // it was not judged, or is silent
-	Useful   int                `json:"useful"`
-	Silent   int                `json:"silent"` // the newest runs without a useful row
-	Against  int                `json:"against"`
-	Contract bool               `json:"contract"`
-	Fields   []string           `json:"fields"`
-	Findings []driftFindingJSON `json:"findings"`
-}
-
-func newCheckedJSON(r drift.Run, v drift.Verdict) checkedJSON {
-	out := checkedJSON{
-		Name: r.Name, Kind: string(r.Kind), Run: r.Ref, State: string(v.State), Judged: v.Judged(), Useful: r.UsefulRows(),
-		Against: v.Against, Contract: v.Contract, Fields: []string{}, Findings: newDriftFindings(v.Findings),
-	}
-	out.Fields = append(out.Fields, drift.Names(drift.Alarms(v.Findings))...)
-	if !r.At.IsZero() {
-		out.At = r.At.UTC().Format(time.RFC3339)
-	}
-	if out.Judged || v.State == drift.Drift {
-		out.Judged = true
-		return out
-	}
-	switch v.State {
-	case drift.Empty:
-		out.Why = fmt.Sprintf("%s has no useful row", r.Ref)
-	case drift.Few:
-		out.Why = fmt.Sprintf("%s has too few rows to tell", r.Ref)
-	default:
-		out.Why = fmt.Sprintf("%s is %s: there is nothing to compare it with, and no contract", r.Ref, v.First)
-	}
-	return out
-}
-
-// newChecked is how a collector of the store stands.
-func newChecked(s drift.Standing) checkedJSON {
-	out := newCheckedJSON(s.Run, s.Verdict)
-	if s.Incomplete != "" && s.Verdict.State != drift.Drift {
-		out.Judged = false
-		out.Why = fmt.Sprintf("the result of %[1]s is incomplete: download it again with 'zonedeck jobs download %[1]s -o FILE --force'", s.Incomplete)
-	}
-	if out.Silent = s.Silent; s.Dead() {
-		out.Judged = true
-		out.Why = fmt.Sprintf("no useful row in the last %d runs, since %s: %s", s.Silent, s.Since.UTC().Format(time.DateOnly), model.ClassWord(s.SilentClass, s.SilentCause))
-	}
-	return out
-}
-
-// dead reports whether the collector no longer gives useful rows.
-func (c checkedJSON) dead() bool { return c.Silent >= drift.SilentRuns }
-
 func (t *task) checkDrift(ctx context.Context, names []string, f driftCheckFlags) error {
-	var all []checkedJSON
+	var all []view.DriftCheck
 	var err error
 	if f.file != "" {
 		all, err = t.checkFile(ctx, names, f)
@@ -145,10 +88,10 @@ func (t *task) checkDrift(ctx context.Context, names []string, f driftCheckFlags
 }
 
 // checkedCode is the exit code of a check. What was asked for by name has to be judged, all of it.
-func checkedCode(all []checkedJSON, asked bool) int {
+func checkedCode(all []view.DriftCheck, asked bool) int {
 	judged, empty := 0, false
 	for _, c := range all {
-		if len(c.Fields) > 0 || c.dead() {
+		if len(c.Fields) > 0 || c.Dead() {
 			return exitParsingDrift
 		}
 		if c.Judged {
@@ -162,17 +105,14 @@ func checkedCode(all []checkedJSON, asked bool) int {
 	return exitOK
 }
 
-func (t *task) printChecked(all []checkedJSON, asJSON bool) error {
+func (t *task) printChecked(all []view.DriftCheck, asJSON bool) error {
 	if asJSON {
-		return t.app.printJSON(struct {
-			SchemaVersion int           `json:"schema_version"`
-			Collectors    []checkedJSON `json:"collectors"`
-		}{schemaVersion, append([]checkedJSON{}, all...)})
+		return t.app.printJSON(view.DriftChecks{Collectors: append([]view.DriftCheck{}, all...)})
 	}
 	for _, c := range all {
 		line := "ok " + c.Name
 		switch {
-		case c.dead():
+		case c.Dead():
 			line = fmt.Sprintf("silent %s: %s", c.Name, c.Why)
 		case len(c.Fields) > 0:
 			line = fmt.Sprintf("drift %s: %s", c.Name, strings.Join(c.Fields, ", "))
@@ -192,7 +132,7 @@ func (t *task) printChecked(all []checkedJSON, asJSON bool) error {
 }
 
 // checkStored checks the newest runs of the named collectors, or of all if none is named.
-func (t *task) checkStored(ctx context.Context, names []string) ([]checkedJSON, error) {
+func (t *task) checkStored(ctx context.Context, names []string) ([]view.DriftCheck, error) {
 	if err := t.Client.SeeDue(ctx); err != nil { // a download that was stopped before it looked
 		t.app.warn("not every result was judged: %v", err)
 	}
@@ -201,10 +141,10 @@ func (t *task) checkStored(ctx context.Context, names []string) ([]checkedJSON, 
 	if err != nil && (len(names) == 0 || !errors.As(err, &fault)) {
 		return nil, err
 	}
-	var out []checkedJSON
+	var out []view.DriftCheck
 	if len(names) == 0 {
 		for _, s := range list {
-			out = append(out, newChecked(s))
+			out = append(out, view.NewStoredDriftCheck(s))
 		}
 		return out, t.idleContracts(list)
 	}
@@ -216,10 +156,10 @@ func (t *task) checkStored(ctx context.Context, names []string) ([]checkedJSON, 
 		if _, err := t.Client.Drift.Contract(kind, id); err != nil {
 			return nil, err
 		}
-		c := checkedJSON{Name: id, Kind: string(kind), State: string(drift.Empty), Why: drift.ErrUnknown.Error(), Fields: []string{}, Findings: []driftFindingJSON{}}
+		c := view.DriftCheck{Name: id, Kind: string(kind), State: string(drift.Empty), Why: drift.ErrUnknown.Error(), Fields: []string{}, Findings: []view.DriftFinding{}}
 		for _, s := range list {
 			if s.Run.Kind == kind && s.Run.Name == id {
-				c = newChecked(s)
+				c = view.NewStoredDriftCheck(s)
 			}
 		}
 		out = append(out, c)
@@ -242,7 +182,7 @@ func (t *task) idleContracts(list []drift.Standing) error {
 }
 
 // checkFile checks a result in a file.
-func (t *task) checkFile(ctx context.Context, names []string, f driftCheckFlags) ([]checkedJSON, error) {
+func (t *task) checkFile(ctx context.Context, names []string, f driftCheckFlags) ([]view.DriftCheck, error) {
 	var contract *drift.Contract
 	if f.contract != "" {
 		c, err := drift.ReadContract(f.contract)
@@ -285,7 +225,7 @@ func (t *task) checkFile(ctx context.Context, names []string, f driftCheckFlags)
 	if err != nil {
 		return nil, err
 	}
-	return []checkedJSON{newCheckedJSON(r, v)}, nil
+	return []view.DriftCheck{view.NewDriftCheck(r, v)}, nil
 }
 
 // profileFile reads a result.

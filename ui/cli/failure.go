@@ -5,36 +5,11 @@ import (
 	"errors"
 	"time"
 
+	"zonedeck/service/view"
+
 	"zonedeck/model"
 	"zonedeck/service/exchange"
 )
-
-// faultJSON is a verdict on a call that did not succeed. RetryAt is null where the answer did not say when.
-type faultJSON struct {
-	whyJSON
-
-	RetryAfter float64    `json:"retry_after_ms"`
-	RetryAt    *time.Time `json:"retry_at"`
-}
-
-func newFaultJSON(f model.JobFault) faultJSON {
-	out := faultJSON{whyJSON: newWhyJSON(f.Diagnosis), RetryAfter: millis(f.Diagnosis.RetryAfter)}
-	if at, ok := f.RetryAt(); ok {
-		at = at.UTC()
-		out.RetryAt = &at
-	}
-	return out
-}
-
-// failureJSON is a failed call of a command that has nothing else to print
-// (docs/schema/failure.json).
-type failureJSON struct {
-	SchemaVersion int       `json:"schema_version"`
-	Doing         string    `json:"doing"`
-	Status        int       `json:"service_status"`
-	Error         string    `json:"error"`
-	Diagnosis     faultJSON `json:"diagnosis"`
-}
 
 // sayFault says of a call that failed its class, what that rests on, what to do next, and when.
 func (t *task) sayFault(f model.JobFault, key string) {
@@ -67,5 +42,5 @@ func (t *task) explain(ctx context.Context, err error) error {
 	if !t.app.json {
 		return err
 	}
-	return errors.Join(err, t.app.printJSON(failureJSON{schemaVersion, call.Doing, call.Status, oneLine(err), newFaultJSON(fault)}))
+	return errors.Join(err, t.app.printJSON(view.Failure{Doing: call.Doing, Status: call.Status, Error: oneLine(err), Diagnosis: view.NewFault(fault)}))
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/service/view"
+
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/exchange"
@@ -140,7 +142,7 @@ func TestAJobThatIsGivenUpIsToldOnce(t *testing.T) {
 	}
 	var events []string
 	for line := range strings.Lines(said.String()) {
-		var e jobEventJSON
+		var e view.JobEvent
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"zonedeck/service/view"
+
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
@@ -164,9 +166,7 @@ func progressLine(j model.Job) string {
 // printJob prints the job on stdout: its identifier, or the JSON object.
 func (t *task) printJob(j model.Job, asJSON bool) error {
 	if asJSON {
-		out := newJobJSON(j)
-		out.SchemaVersion = schemaVersion
-		return t.app.printJSON(out)
+		return t.app.printJSON(view.JobObject{Job: view.NewJob(j)})
 	}
 	if _, err := fmt.Fprintln(t.app.Stdout, j.ID); err != nil {
 		return fail(exitState, "write the identifier %s: %w", j.ID, err)
@@ -306,15 +306,7 @@ func (t *task) listJobs(ctx context.Context, l jobList) error {
 		return err
 	}
 	if l.json {
-		out := make([]jobJSON, 0, len(jobs))
-		for _, j := range jobs {
-			out = append(out, newJobJSON(j))
-		}
-		return t.app.printJSON(struct {
-			SchemaVersion int       `json:"schema_version"`
-			Total         int       `json:"total"`
-			Jobs          []jobJSON `json:"jobs"`
-		}{schemaVersion, total, out})
+		return t.app.printJSON(view.NewJobs(jobs, total))
 	}
 	if total == 0 {
 		t.app.say("zonedeck: the ledger holds no jobs")

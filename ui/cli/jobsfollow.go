@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"zonedeck/service/view"
+
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
@@ -59,16 +61,6 @@ in use, because its value may differ from run to run.`,
 type followFlags struct {
 	reason                  string
 	untilIdle, json, notify bool
-}
-
-// jobEventJSON is one thing that happened to a job (docs/schema/job-event.json).
-type jobEventJSON struct {
-	SchemaVersion int        `json:"schema_version"`
-	At            time.Time  `json:"at"`
-	Event         string     `json:"event"`
-	Error         string     `json:"error"`
-	Next          *time.Time `json:"next"`
-	Job           jobJSON    `json:"job"`
 }
 
 // The events of 'jobs follow'.
@@ -189,7 +181,7 @@ func (l *followLines) print(e jobs.Followed) error {
 	}
 	at := l.task.app.Now()
 	if l.json {
-		out := jobEventJSON{SchemaVersion: schemaVersion, At: at.UTC(), Event: event, Error: why, Job: newJobJSON(e.Job)}
+		out := view.JobEvent{At: at.UTC(), Event: event, Error: why, Job: view.NewJob(e.Job)}
 		if e.On && !e.Job.State.Final() {
 			next := e.Next.UTC()
 			out.Next = &next

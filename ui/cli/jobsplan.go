@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 
+	"zonedeck/service/view"
+
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
@@ -122,29 +124,11 @@ func (t *task) launchedBefore(ctx context.Context, r model.TriggerRequest) (out 
 	return out, nil
 }
 
-// jobPlanJSON is a job that is not launched (docs/schema/job-plan.json).
-type jobPlanJSON struct {
-	SchemaVersion int               `json:"schema_version"`
-	Dataset       string            `json:"dataset"`
-	Repeats       string            `json:"repeats"`
-	Inputs        int               `json:"inputs"`
-	Rows          []json.RawMessage `json:"rows"`
-	Bad           int               `json:"bad"`
-	Folded        int               `json:"folded"`
-	Blank         int               `json:"blank"`
-	Records       *float64          `json:"records_estimate"`
-	Cost          *float64          `json:"cost_estimate"`
-	Basis         string            `json:"basis"`
-	Before        []string          `json:"launched_before"`
-	Again         bool              `json:"needs_again"`
-	Unknown       []string          `json:"inputs_unknown"`
-}
-
 // printPlan prints what a launch would send: one input a line, or one JSON object. read is where
 // the inputs come from, the zero value for those of the ledger.
 func (t *task) printPlan(r model.TriggerRequest, read rows.Inputs, e jobs.Estimate, before launchedBefore, asJSON bool) error {
-	out := jobPlanJSON{
-		SchemaVersion: schemaVersion, Dataset: r.Dataset, Repeats: r.Repeats, Inputs: len(r.Inputs), Rows: []json.RawMessage{},
+	out := view.JobPlan{
+		Dataset: r.Dataset, Repeats: r.Repeats, Inputs: len(r.Inputs), Rows: []json.RawMessage{},
 		Bad: read.Bad, Folded: read.Folded, Blank: read.Blank, Basis: e.Basis, Before: jobIDs(before.jobs), Again: before.again, Unknown: jobIDs(before.unknown),
 	}
 	if e.Records >= 0 {
@@ -159,7 +143,7 @@ func (t *task) printPlan(r model.TriggerRequest, read rows.Inputs, e jobs.Estima
 			out.Rows = append(out.Rows, row)
 			continue
 		}
-		if _, err := t.app.Stdout.Write(append(visibleJSON(row), '\n')); err != nil {
+		if _, err := t.app.Stdout.Write(append(view.Visible(row), '\n')); err != nil {
 			return fail(exitState, "write the inputs: %w", err)
 		}
 	}

@@ -4,26 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
+
+	"zonedeck/service/view"
 
 	"zonedeck/model"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 	"zonedeck/service/jobs"
 )
-
-// previewJSON is what a job would give, or why that is not known (docs/schema/job-preview.json).
-type previewJSON struct {
-	SchemaVersion int                    `json:"schema_version"`
-	Dataset       string                 `json:"dataset"`
-	State         string                 `json:"state"`
-	Preview       string                 `json:"preview"`
-	Columns       []dialect.LookupColumn `json:"columns"`
-	Rows          []json.RawMessage      `json:"rows"`
-	Status        int                    `json:"service_status"`
-	Error         string                 `json:"error"`
-	Diagnosis     *faultJSON             `json:"diagnosis"`
-}
 
 // preview prints what a job would give: its columns on standard error as an input takes them, with a note where the job
 // asks for others, and the rows of a sample, one a line, or all of it as one JSON object.
@@ -37,10 +25,7 @@ func (t *task) preview(ctx context.Context, d dialect.Dialect, r model.TriggerRe
 		t.app.say("zonedeck: %s", note)
 	}
 	if asJSON {
-		return t.app.printJSON(previewJSON{
-			SchemaVersion: schemaVersion, Dataset: r.Dataset, State: string(model.JobReady), Preview: got.ID, Status: http.StatusOK,
-			Columns: append([]dialect.LookupColumn{}, got.Columns...), Rows: append([]json.RawMessage{}, got.Rows...),
-		})
+		return t.app.printJSON(view.NewJobPreview(r.Dataset, got))
 	}
 	if words, ok := dialect.WordsOfColumns(got.Columns); ok {
 		t.app.say("zonedeck: columns: %s", sanitizeLine(words))
@@ -49,7 +34,7 @@ func (t *task) preview(ctx context.Context, d dialect.Dialect, r model.TriggerRe
 		t.app.say("zonedeck: the sample holds no record")
 	}
 	for _, row := range got.Rows {
-		if _, err := t.app.Stdout.Write(append(visibleJSON(row), '\n')); err != nil {
+		if _, err := t.app.Stdout.Write(append(view.Visible(row), '\n')); err != nil {
 			return fail(exitState, "write the preview: %w", err)
 		}
 	}
@@ -62,14 +47,14 @@ func (t *task) noPreview(ctx context.Context, r model.TriggerRequest, err error,
 	if !errors.As(err, &lost) {
 		return triggerError(ctx, model.Job{}, err)
 	}
-	out := previewJSON{
-		SchemaVersion: schemaVersion, Dataset: r.Dataset, State: string(lost.State), Preview: lost.ID,
+	out := view.JobPreview{
+		Dataset: r.Dataset, State: string(lost.State), Preview: lost.ID,
 		Columns: []dialect.LookupColumn{}, Rows: []json.RawMessage{}, Error: oneLine(jobError(ctx, err)),
 	}
 	if call := (*exchange.CallError)(nil); errors.As(err, &call) {
 		fault := model.JobFault{Diagnosis: call.Diagnosis, At: t.Now()}
 		t.sayFault(fault, t.keyName())
-		verdict := newFaultJSON(fault)
+		verdict := view.NewFault(fault)
 		out.Status, out.Diagnosis = call.Status, &verdict
 	}
 	t.app.warn("%s", sanitizeLine(lost.Left()))

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"zonedeck/service/view"
+
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
@@ -37,17 +39,6 @@ func (f *remoteFlags) check(limit int) error {
 	default:
 		return nil
 	}
-}
-
-// remoteJobJSON is a job as the service lists it (docs/schema/jobs-remote.json).
-type remoteJobJSON struct {
-	Snapshot     string `json:"snapshot"`
-	Dataset      string `json:"dataset"`
-	State        string `json:"state"`
-	ServiceState string `json:"service_state"`
-	Created      string `json:"created"`
-	Records      *int64 `json:"records"`
-	ID           string `json:"id"`
 }
 
 // mostRemote is how many jobs of a data set are asked for without a limit: what may be asked
@@ -102,39 +93,26 @@ func (t *task) listRemoteJobs(ctx context.Context, f remoteFlags, limit int, asJ
 }
 
 func (t *task) printRemoteJobs(all []model.RemoteJob, known []model.Job, asJSON bool) error {
-	own := func(snapshot string) string {
-		i := slices.IndexFunc(known, func(j model.Job) bool { return j.Snapshot == snapshot })
-		if i < 0 {
-			return ""
-		}
-		return known[i].ID
-	}
-	out := []remoteJobJSON{}
-	rows := [][]string{{"STATE", "SNAPSHOT", "DATASET", "RECORDS", "CREATED", "LEDGER"}}
-	for _, j := range all {
-		one := remoteJobJSON{Snapshot: j.Snapshot, Dataset: j.Dataset, State: string(j.State), ServiceState: j.Wire, ID: own(j.Snapshot)}
-		records, created := "-", "-"
-		if j.Records >= 0 {
-			one.Records, records = &j.Records, fmt.Sprint(j.Records)
-		}
-		if !j.Created.IsZero() {
-			one.Created, created = j.Created.UTC().Format(time.RFC3339), j.Created.Local().Format(time.DateTime)
-		}
-		out = append(out, one)
-		rows = append(rows, []string{cmp.Or(j.Wire, "-"), j.Snapshot, j.Dataset, records, created, cmp.Or(one.ID, "-")})
-	}
+	out := view.NewRemoteJobs(all, known)
 	switch {
 	case asJSON:
-		return t.app.printJSON(struct {
-			SchemaVersion int             `json:"schema_version"`
-			Jobs          []remoteJobJSON `json:"jobs"`
-		}{schemaVersion, out})
-	case len(out) == 0:
+		return t.app.printJSON(out)
+	case len(all) == 0:
 		t.app.say("zonedeck: the service lists no jobs")
 		return nil
-	default:
-		return printColumns(t.app.Stdout, rows)
 	}
+	rows := [][]string{{"STATE", "SNAPSHOT", "DATASET", "RECORDS", "CREATED", "LEDGER"}}
+	for i, j := range all {
+		records, created := "-", "-"
+		if j.Records >= 0 {
+			records = fmt.Sprint(j.Records)
+		}
+		if !j.Created.IsZero() {
+			created = j.Created.Local().Format(time.DateTime)
+		}
+		rows = append(rows, []string{cmp.Or(j.Wire, "-"), j.Snapshot, j.Dataset, records, created, cmp.Or(out.Jobs[i].ID, "-")})
+	}
+	return printColumns(t.app.Stdout, rows)
 }
 
 func (a *app) jobsDatasetsCommand() *cobra.Command {
@@ -156,14 +134,6 @@ func (a *app) jobsDatasetsCommand() *cobra.Command {
 	return cmd
 }
 
-// datasetJSON is a data set (docs/schema/datasets.json).
-type datasetJSON struct {
-	ID      string `json:"id"`
-	Kind    string `json:"kind"`
-	Name    string `json:"name"`
-	Records *int64 `json:"records"`
-}
-
 func (t *task) listDatasets(ctx context.Context, key string, asJSON bool) error {
 	sets, skipped, err := t.Client.Datasets(ctx, key)
 	if err != nil {
@@ -172,21 +142,16 @@ func (t *task) listDatasets(ctx context.Context, key string, asJSON bool) error 
 	if skipped > 0 {
 		t.app.say("zonedeck: %d data sets were left out: their identifiers cannot be used", skipped)
 	}
-	out := []datasetJSON{}
+	if asJSON {
+		return t.app.printJSON(view.NewListedDatasets(sets))
+	}
 	rows := [][]string{{"DATASET", "KIND", "RECORDS", "NAME"}}
 	for _, s := range sets {
-		one, records := datasetJSON{ID: s.ID, Kind: string(s.Kind), Name: s.Name}, "-"
+		records := "-"
 		if s.Records >= 0 {
-			one.Records, records = &s.Records, fmt.Sprint(s.Records)
+			records = fmt.Sprint(s.Records)
 		}
-		out = append(out, one)
 		rows = append(rows, []string{s.ID, string(s.Kind), records, s.Name})
-	}
-	if asJSON {
-		return t.app.printJSON(struct {
-			SchemaVersion int           `json:"schema_version"`
-			Datasets      []datasetJSON `json:"datasets"`
-		}{schemaVersion, out})
 	}
 	return printColumns(t.app.Stdout, rows)
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"zonedeck/service/view"
+
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
@@ -183,43 +185,26 @@ func resolveError(ctx context.Context, err error) error {
 	}
 }
 
-// candidateJSON is a job of the service's list (docs/schema/jobs-candidates.json).
-type candidateJSON struct {
-	Snapshot string  `json:"snapshot"`
-	State    string  `json:"state"`
-	Created  string  `json:"created"`
-	After    float64 `json:"after_ms"`
-	Inputs   *int    `json:"inputs"`
-	Against  string  `json:"against"`
-}
-
 func (t *task) printCandidates(found []jobs.Candidate, id string, asJSON bool) error {
-	out := []candidateJSON{}
 	table := [][]string{{"SNAPSHOT", "STATE", "INPUTS", "CREATED", "AFTER", "AGAINST IT"}}
 	for _, c := range found {
 		inputs := "-"
 		if c.Inputs >= 0 {
 			inputs = fmt.Sprint(c.Inputs)
 		}
-		out = append(out, candidateJSON{
-			Snapshot: c.Snapshot, State: string(c.State), Created: c.Created.UTC().Format(time.RFC3339), After: millis(c.After), Inputs: count(c.Inputs), Against: c.Against,
-		})
 		table = append(table, []string{c.Snapshot, c.State.Label(), inputs, c.Created.Local().Format(time.DateTime), c.After.Round(time.Second).String(), c.Against})
 	}
 	var err error
 	switch {
 	case asJSON:
-		err = t.app.printJSON(struct {
-			SchemaVersion int             `json:"schema_version"`
-			Jobs          []candidateJSON `json:"jobs"`
-		}{schemaVersion, out})
-	case len(out) > 0:
+		err = t.app.printJSON(view.NewCandidates(found))
+	case len(found) > 0:
 		err = printColumns(t.app.Stdout, table)
 	}
 	if err != nil {
 		return err
 	}
-	if len(out) == 0 {
+	if len(found) == 0 {
 		t.app.say("zonedeck: the service lists no job that could be %s, though it may still list it later; --not-started says that it did not start", id)
 	}
 	return exit(exitMayHaveStarted)

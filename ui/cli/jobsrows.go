@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"zonedeck/service/view"
+
 	"github.com/spf13/cobra"
 
 	"zonedeck/keystore/textfile"
@@ -294,57 +296,16 @@ func (r *rowsRun) note(format string, args ...any) string {
 	return line
 }
 
-// rowsJSON is a result's rows and columns (docs/schema/jobs-rows.json).
-type rowsJSON struct {
-	SchemaVersion int              `json:"schema_version"`
-	File          string           `json:"file"`
-	Format        string           `json:"format"`
-	Rows          int64            `json:"rows"`
-	Matched       *int64           `json:"matched"`
-	Damaged       int64            `json:"damaged"`
-	Columns       []rowsColumnJSON `json:"columns"`
-	Difference    *rowsDiffJSON    `json:"difference"`
-	Notes         []string         `json:"notes"`
-}
-
-type rowsColumnJSON struct {
-	Name          string           `json:"name"`
-	Type          string           `json:"type"`
-	Kinds         map[string]int64 `json:"kinds"`
-	Filled        int64            `json:"filled"`
-	Fill          float64          `json:"fill"`
-	Distinct      int64            `json:"distinct"`
-	DistinctAbout bool             `json:"distinct_about"`
-}
-
-type rowsDiffJSON struct {
-	Key     string       `json:"key"`
-	Added   int64        `json:"added"`
-	Removed int64        `json:"removed"`
-	Changed int64        `json:"changed"`
-	Same    int64        `json:"same"`
-	Old     rowsSideJSON `json:"old"`
-	New     rowsSideJSON `json:"new"`
-}
-
-type rowsSideJSON struct {
-	Rows       int64 `json:"rows"`
-	Repeated   int64 `json:"repeated_keys"`
-	Without    int64 `json:"without_key"`
-	Unreadable int64 `json:"unreadable"`
-	Errors     int64 `json:"errors"`
-}
-
 // printAbout prints the object of --json.
-func (r *rowsRun) printAbout(ctx context.Context, matched *int64, diff *rowsDiffJSON) error {
+func (r *rowsRun) printAbout(ctx context.Context, matched *int64, diff *view.RowsDiff) error {
 	p, err := r.file.Profile(ctx, nil)
 	if err != nil {
 		return err
 	}
 	s := r.file.State()
-	out := rowsJSON{
-		SchemaVersion: schemaVersion, File: r.file.Path(), Format: string(r.file.Format()), Rows: s.Rows, Matched: matched,
-		Damaged: p.Damaged, Columns: []rowsColumnJSON{}, Difference: diff, Notes: append(append([]string{}, r.notes...), s.Notes...),
+	out := view.Rows{
+		File: r.file.Path(), Format: string(r.file.Format()), Rows: s.Rows, Matched: matched,
+		Damaged: p.Damaged, Columns: []view.RowsColumn{}, Difference: diff, Notes: append(append([]string{}, r.notes...), s.Notes...),
 	}
 	for _, c := range p.Columns {
 		kinds := map[string]int64{}
@@ -353,7 +314,7 @@ func (r *rowsRun) printAbout(ctx context.Context, matched *int64, diff *rowsDiff
 				kinds[records.Kind(k).String()] = n //nolint:gosec // a kind
 			}
 		}
-		out.Columns = append(out.Columns, rowsColumnJSON{c.Name, c.Type(), kinds, c.Filled, c.Fill(p.Rows), c.Distinct, c.About})
+		out.Columns = append(out.Columns, view.RowsColumn{Name: c.Name, Type: c.Type(), Kinds: kinds, Filled: c.Filled, Fill: c.Fill(p.Rows), Distinct: c.Distinct, DistinctAbout: c.About})
 	}
 	return r.app.printJSON(out)
 }
@@ -422,7 +383,7 @@ func (r *rowsRun) selected(ctx context.Context, q records.Query) error {
 }
 
 // finish writes the rows, unless --json alone was asked for, and says what they came to.
-func (r *rowsRun) finish(ctx context.Context, view records.View, matched *int64, diff *rowsDiffJSON) error {
+func (r *rowsRun) finish(ctx context.Context, view records.View, matched *int64, diff *view.RowsDiff) error {
 	if !r.flags.asJSON || r.flags.output != "" {
 		var done records.Written
 		err := r.dest.writeBy(ctx, "the rows", func(w io.Writer) (err error) {
@@ -475,7 +436,7 @@ func (r *rowsRun) compare(ctx context.Context) error {
 	for _, line := range c.Counts() {
 		r.say("%s", line)
 	}
-	diff := &rowsDiffJSON{c.Key, c.Added, c.Removed, c.Changed, c.Same, rowsSideJSON(c.Old), rowsSideJSON(c.New)}
+	diff := &view.RowsDiff{Key: c.Key, Added: c.Added, Removed: c.Removed, Changed: c.Changed, Same: c.Same, Old: view.RowsSide(c.Old), New: view.RowsSide(c.New)}
 	matched := c.List.Len()
 	if r.flags.newAgainst != "" {
 		return r.finish(ctx, c.View(), &matched, diff)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"strings"
+
+	"zonedeck/service/view"
 )
 
 // withoutJSON are the commands that have no --json, and why; those of completion are scripts for shells.
@@ -28,7 +30,7 @@ func versioned(stdout string) error {
 			return nil
 		case err != nil:
 			return err
-		case object.Version != schemaVersion:
+		case object.Version != view.SchemaVersion:
 			return errors.New("an object has no schema_version")
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"zonedeck/service/view"
+
 	"github.com/spf13/cobra"
 
 	"zonedeck/keystore"
@@ -21,38 +23,10 @@ func (a *app) keysCommand() *cobra.Command {
 		a.keysUsesCommand(), a.keysRotateCommand(), a.keysImportCommand(), a.keysExportCommand(), a.keysSnippetCommand())
 }
 
-// keyJSON is one key (docs/schema/keys.json). Days are null where unknown.
-type keyJSON struct {
-	Name         string   `json:"name"`
-	Profile      string   `json:"profile"` // that the key comes with; empty for one of the inventory or the environment
-	Level        string   `json:"level"`
-	Duty         string   `json:"duty"`
-	Fingerprint  string   `json:"fingerprint"`
-	Last4        string   `json:"last4"`
-	State        string   `json:"state"`
-	Expires      string   `json:"expires"`
-	ExpiryState  string   `json:"expiry_state"`
-	ExpiryDays   *int     `json:"expiry_days_left"`
-	Rotated      string   `json:"rotated"`
-	Rotation     string   `json:"rotation_state"`
-	RotationDays *int     `json:"rotation_days_left"`
-	Interval     int      `json:"rotation_interval_days"`
-	Due          bool     `json:"due"`
-	Threshold    *int     `json:"threshold_days"`
-	Created      string   `json:"created"`
-	FirstSeen    string   `json:"first_seen"`
-	LastUsed     string   `json:"last_used"`
-	Secret       string   `json:"secret"`
-	Note         string   `json:"note"`
-	UsedBy       []string `json:"used_by"`
-	Elsewhere    []string `json:"elsewhere,omitempty"` // the profiles whose key it is, where they are of another account
-	Rotating     string   `json:"rotating,omitempty"`  // a rotation that did not come to its end: "rotating 3 of 9"
-}
-
 // newKeyJSON is a key as a command prints it, at the time of its clocks.
-func newKeyJSON(k model.Key, audit session.Audit, within time.Duration) keyJSON {
+func newKeyJSON(k model.Key, audit session.Audit, within time.Duration) view.Key {
 	now, used := audit.Now(k), audit.Used(k)
-	out := keyJSON{
+	out := view.Key{
 		Name: k.Name, Profile: audit.Origin(k), Level: k.Level.String(), Duty: string(k.Duty), Fingerprint: k.Fingerprint, Last4: k.Last4,
 		State: k.State(now, within).String(), Expires: k.Expires.String(),
 		ExpiryState: k.Expires.State(now, within).String(), Rotated: "unknown",
@@ -79,16 +53,6 @@ func moment(t time.Time) string {
 		return "unknown"
 	}
 	return t.UTC().Format(time.RFC3339)
-}
-
-type findingJSON struct {
-	Rule     string `json:"rule"`
-	Key      string `json:"key"`
-	Severity string `json:"severity"`
-	Text     string `json:"text"`
-	Evidence string `json:"evidence"`
-	Fix      string `json:"fix"`
-	Source   string `json:"source"`
 }
 
 type keysFlags struct {
@@ -150,16 +114,8 @@ func (t *task) listKeys(ctx context.Context, f keysFlags) error {
 	return printColumns(t.app.Stdout, keyRows(audit, f.within.d))
 }
 
-// keysJSON is docs/schema/keys.json.
-type keysJSON struct {
-	SchemaVersion int       `json:"schema_version"`
-	Due           int       `json:"due"`
-	Keys          []keyJSON `json:"keys"`
-	Skew          *skewJSON `json:"clock_skew"`
-}
-
-func newKeysJSON(audit session.Audit, within time.Duration) keysJSON {
-	out := keysJSON{SchemaVersion: schemaVersion, Due: audit.Due, Keys: make([]keyJSON, 0, len(audit.Keys))}
+func newKeysJSON(audit session.Audit, within time.Duration) view.Keys {
+	out := view.Keys{Due: audit.Due, Keys: make([]view.Key, 0, len(audit.Keys))}
 	for _, k := range audit.Keys {
 		out.Keys = append(out.Keys, newKeyJSON(k, audit, within))
 	}
@@ -194,17 +150,9 @@ func last4Cell(k model.Key) string {
 	return cmp.Or(k.Last4, "-")
 }
 
-// skewJSON is how far the service's clock is ahead of this machine's.
-type skewJSON struct {
-	Seconds float64 `json:"seconds"`
-	Give    float64 `json:"give_seconds"` // what the measurement leaves open, to either side
-	At      string  `json:"measured_at"`
-	Of      string  `json:"service"`
-}
-
 // clockSkew says how far the service's clock, by which a key expires, is from this machine's; nil
 // where it was not measured.
-func (t *task) clockSkew(ctx context.Context, ask bool) (*skewJSON, error) {
+func (t *task) clockSkew(ctx context.Context, ask bool) (*view.Skew, error) {
 	if !ask {
 		t.app.say("zonedeck: how far the service's clock is from this machine's is unknown: --skew asks the service")
 		return nil, nil
@@ -215,7 +163,7 @@ func (t *task) clockSkew(ctx context.Context, ask bool) (*skewJSON, error) {
 	}
 	t.app.say("zonedeck: %s, measured %s by the Date header of %s", s, moment(s.At), sanitizeLine(s.Of))
 	const digits = 100 * time.Millisecond
-	return &skewJSON{Seconds: s.By.Round(digits).Seconds(), Give: s.Give.Round(digits).Seconds(), At: moment(s.At), Of: s.Of}, nil
+	return &view.Skew{Seconds: s.By.Round(digits).Seconds(), Give: s.Give.Round(digits).Seconds(), At: moment(s.At), Of: s.Of}, nil
 }
 
 // audit reads the keys in use, the worst first. The emulator is started first if it is needed:
@@ -317,32 +265,15 @@ func lintExit(findings []keystore.Finding) int {
 	return exitOK
 }
 
-func newFindingsJSON(findings []keystore.Finding) []findingJSON {
-	out := make([]findingJSON, 0, len(findings))
-	for _, f := range findings {
-		out = append(out, findingJSON{
-			Rule: f.Rule, Key: f.Key, Severity: f.Severity, Text: f.Text, Evidence: f.Evidence, Fix: f.Fix, Source: f.Source,
-		})
-	}
-	return out
-}
-
-func (t *task) printCheck(audit session.Audit, code int, within time.Duration, skew *skewJSON) error {
+func (t *task) printCheck(audit session.Audit, code int, within time.Duration, skew *view.Skew) error {
 	keys := newKeysJSON(audit, within)
 	var seconds *float64
 	if skew != nil {
 		seconds = &skew.Seconds
 	}
-	return t.app.printJSON(struct {
-		SchemaVersion int           `json:"schema_version"`
-		OK            bool          `json:"ok"`
-		ExitCode      int           `json:"exit_code"`
-		Due           int           `json:"due"`
-		Keys          []keyJSON     `json:"keys"`
-		Findings      []findingJSON `json:"findings"`
-		Seconds       *float64      `json:"clock_skew_seconds"`
-		Skew          *skewJSON     `json:"clock_skew"`
-	}{schemaVersion, code == exitOK, code, keys.Due, keys.Keys, newFindingsJSON(audit.Findings), seconds, skew})
+	return t.app.printJSON(view.KeysCheck{
+		OK: code == exitOK, ExitCode: code, Due: keys.Due, Keys: keys.Keys, Findings: view.NewFindings(audit.Findings), Seconds: seconds, Skew: skew,
+	})
 }
 
 func (t *task) printVerdict(audit session.Audit, within time.Duration) error {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"zonedeck/service/view"
+
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
@@ -54,15 +56,10 @@ func (t *task) lintKeys(ctx context.Context, f keysFlags) error {
 	code := lintExit(audit.Findings)
 	t.saySearched(audit.Files, folders)
 	if f.json {
-		err = t.app.printJSON(struct {
-			SchemaVersion int           `json:"schema_version"`
-			OK            bool          `json:"ok"`
-			ExitCode      int           `json:"exit_code"`
-			Keys          int           `json:"keys"`
-			Files         int           `json:"files"`
-			Findings      []findingJSON `json:"findings"`
-			Problems      []string      `json:"problems"`
-		}{schemaVersion, code == exitOK, code, len(audit.Keys), audit.Files, newFindingsJSON(audit.Findings), append([]string{}, audit.Problems...)})
+		err = t.app.printJSON(view.KeysLint{
+			OK: code == exitOK, ExitCode: code, Keys: len(audit.Keys), Files: audit.Files,
+			Findings: view.NewFindings(audit.Findings), Problems: append([]string{}, audit.Problems...),
+		})
 	} else {
 		err = t.printFindings(audit.Findings)
 	}
@@ -77,21 +74,6 @@ func (t *task) saySearched(files int, folders []string) {
 	if len(folders) > 0 {
 		t.app.say("zonedeck: %s searched for values of keys", text.Counted(files, "file"))
 	}
-}
-
-// useJSON is one use of a key (docs/schema/keys-uses.json).
-type useJSON struct {
-	Kind        string `json:"kind"`
-	Name        string `json:"name"`
-	Where       string `json:"where"`
-	Ref         string `json:"ref"`
-	Fingerprint string `json:"fingerprint"`
-	Last4       string `json:"last4"`
-	Seen        string `json:"seen"`
-	Measurable  bool   `json:"measurable"`
-	Unmeasured  string `json:"unmeasured"`
-	Other       bool   `json:"other,omitempty"` // it has a value beside the present one that may be valid
-	Ended       string `json:"ended,omitempty"` // when the value that it has was seen to have ended
 }
 
 func (a *app) keysUsesCommand() *cobra.Command {
@@ -153,24 +135,18 @@ func (t *task) keyUses(ctx context.Context, name string, f keysFlags) error {
 	}
 	t.saySearched(report.Files, folders)
 	if f.json {
-		out := make([]useJSON, 0, len(report.Uses[0]))
+		out := make([]view.KeyUse, 0, len(report.Uses[0]))
 		for _, u := range report.Uses[0] {
 			ended := ""
 			if !u.Ended.IsZero() {
 				ended = moment(u.Ended)
 			}
-			out = append(out, useJSON{
+			out = append(out, view.KeyUse{
 				Kind: string(u.Kind), Name: u.Name, Where: u.Where, Ref: kit.RefLabel(u.Ref), Fingerprint: u.Fingerprint, Last4: u.Last4,
 				Seen: moment(u.Seen), Measurable: u.Measurable(), Unmeasured: u.Unmeasured, Other: u.Other, Ended: ended,
 			})
 		}
-		return t.app.printJSON(struct {
-			SchemaVersion int       `json:"schema_version"`
-			Key           string    `json:"key"`
-			Files         int       `json:"files"`
-			Uses          []useJSON `json:"uses"`
-			Problems      []string  `json:"problems"`
-		}{schemaVersion, name, report.Files, out, append([]string{}, report.Problems...)})
+		return t.app.printJSON(view.KeyUses{Key: name, Files: report.Files, Uses: out, Problems: append([]string{}, report.Problems...)})
 	}
 	if len(report.Uses[0]) == 0 {
 		t.app.say("zonedeck: nothing known uses %s", sanitizeLine(name))

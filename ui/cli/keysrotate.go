@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"zonedeck/service/view"
+
 	"github.com/spf13/cobra"
 
 	"zonedeck/keystore"
@@ -68,53 +70,6 @@ value.`,
 	return cmd
 }
 
-// keyRotationJSON is what "keys rotate --json" prints (docs/schema/keys-rotate.json).
-type keyRotationJSON struct {
-	SchemaVersion int                   `json:"schema_version"`
-	Key           string                `json:"key"` // of a password "password of zone NAME"
-	NewKey        string                `json:"new_key"`
-	Zone          string                `json:"zone"`       // whose password it is; empty for a key
-	ChangedBy     string                `json:"changed_by"` // the key by which that password is changed
-	ID            string                `json:"id"`
-	Method        string                `json:"method"`
-	Over          bool                  `json:"over"`
-	Abandoned     bool                  `json:"abandoned"`
-	Steps         []keyRotationStepJSON `json:"steps"`
-	// Next says what a person has to do; empty where nothing is.
-	Next string `json:"next"`
-}
-
-type keyRotationStepJSON struct {
-	Name   string `json:"name"`
-	Word   string `json:"word"`
-	State  string `json:"state"` // done or open
-	By     string `json:"by"`    // measured, vouched, or empty while it is open
-	Proof  string `json:"proof"`
-	Status int    `json:"status"`
-	At     string `json:"at"`
-}
-
-func newKeyRotationJSON(p keystore.RotationPlan, err error) keyRotationJSON {
-	out := keyRotationJSON{
-		SchemaVersion: schemaVersion, Key: p.Key, NewKey: p.NewName, Zone: p.Zone, ChangedBy: p.ChangedBy, ID: p.ID, Method: string(p.Method),
-		Over: p.Over(), Abandoned: p.Abandoned, Steps: []keyRotationStepJSON{},
-	}
-	for _, s := range p.Steps {
-		step := keyRotationStepJSON{Name: s.Name(), Word: string(s.Kind.Word()), State: "open", By: string(s.By), Proof: s.Proof(), Status: s.Status}
-		if s.Done {
-			step.State, step.At = "done", s.At.UTC().Format(stampFormat)
-		}
-		out.Steps = append(out.Steps, step)
-	}
-	if stop := (*rotate.StopError)(nil); errors.As(err, &stop) {
-		out.Next = stop.Error()
-	}
-	return out
-}
-
-// stampFormat is RFC 3339 with milliseconds.
-const stampFormat = "2006-01-02T15:04:05.000Z07:00"
-
 func (t *task) rotateKey(ctx context.Context, name string, f rotateFlags) error {
 	if _, err := t.Profile(ctx); err != nil { // the emulator knows the demo keys
 		return fail(exitState, "%w", err)
@@ -148,7 +103,7 @@ func (t *task) rotateKey(ctx context.Context, name string, f rotateFlags) error 
 	}
 	engine := t.Rotator(t.scanned(f.scan))
 	if asks := t.app.StdinTTY && !t.app.flags.noInput; found && p.Over() && !p.Abandoned && !f.again && !asks {
-		return usage("the rotation of %s was done at %s (--report prints it): --again begins another one", name, p.Ended.UTC().Format(stampFormat))
+		return usage("the rotation of %s was done at %s (--report prints it): --again begins another one", name, p.Ended.UTC().Format(view.StampFormat))
 	}
 	if !found || p.Over() {
 		if p, err = t.beginRotation(ctx, engine, k, f); err != nil {
@@ -354,7 +309,7 @@ func (t *task) advance(ctx context.Context, engine *rotate.Engine, p keystore.Ro
 
 func (t *task) printRotation(p keystore.RotationPlan, stopped error, asJSON bool) error {
 	if asJSON {
-		return t.app.printJSON(newKeyRotationJSON(p, stopped))
+		return t.app.printJSON(view.NewRotation(p, stopped))
 	}
 	rows := [][]string{{"STEP", "STATE", "BY", "PROOF"}}
 	for _, s := range p.Steps {

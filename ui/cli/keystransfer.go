@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"zonedeck/service/view"
+
 	"github.com/spf13/cobra"
 
 	"zonedeck/keystore"
@@ -194,12 +196,7 @@ func (t *task) importKeys(ctx context.Context, source string, f importFlags) err
 		return fail(exitState, "%w", err)
 	}
 	if f.json {
-		return t.app.printJSON(struct {
-			SchemaVersion int      `json:"schema_version"`
-			Added         []string `json:"added"`
-			Changed       []string `json:"changed"`
-			Left          []string `json:"left"`
-		}{schemaVersion, append([]string{}, done.Added...), append([]string{}, done.Changed...), append([]string{}, done.Left...)})
+		return t.app.printJSON(view.KeysImport{Added: append([]string{}, done.Added...), Changed: append([]string{}, done.Changed...), Left: append([]string{}, done.Left...)})
 	}
 	for _, part := range []struct {
 		word  string

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"runtime"
 
+	"zonedeck/service/view"
+
 	"github.com/spf13/cobra"
 
 	"zonedeck/service/config"
@@ -21,39 +23,36 @@ func (a *app) pathsCommand() *cobra.Command {
 			if config == "" {
 				config = p.ConfigFile()
 			}
-			rows := [][2]string{
-				{"config", config},
-				{"rules", p.RulesFile()},
-				{"contracts", p.ContractsDir()},
-				{"keys", p.KeysFile()},
-				{"rotations", p.RotationsDir()},
-				{"secrets", p.SecretsDir()},
-				{"journal", p.JournalFile()},
-				{"ledger", p.LedgerFile()},
-				{"work", p.WorkFile()},
-				{"inbox", p.InboxFile()},
-				{"webhooks", p.InboxDir()},
-				{"drift", p.DriftFile()},
-				{"requests", p.RequestsDir()},
-				{"downloads", p.DownloadsDir()},
-				{"bodies", p.BodiesDir()},
-				{"emulator", p.EmulatorDir()},
-				{"emulator_running", p.EmulatorFile()},
-				{"filters", p.FiltersFile()},
-				{"log", p.LogFile()},
+			out := view.Paths{
+				Bodies: p.BodiesDir(), Config: config, Contracts: p.ContractsDir(), Downloads: p.DownloadsDir(), Drift: p.DriftFile(),
+				Emulator: p.EmulatorDir(), EmulatorRunning: p.EmulatorFile(), Filters: p.FiltersFile(), Inbox: p.InboxFile(), Journal: p.JournalFile(),
+				Keys: p.KeysFile(), Ledger: p.LedgerFile(), Log: p.LogFile(), Requests: p.RequestsDir(), Rotations: p.RotationsDir(), Rules: p.RulesFile(),
+				Secrets: p.SecretsDir(), Webhooks: p.InboxDir(), Work: p.WorkFile(),
 			}
 			if asJSON {
-				out := map[string]any{"schema_version": schemaVersion}
-				for _, r := range rows {
-					out[r[0]] = r[1]
-				}
 				return a.printJSON(out)
 			}
-			table := make([][]string, 0, len(rows))
-			for _, r := range rows {
-				table = append(table, []string{r[0], r[1]})
-			}
-			return printColumns(a.Stdout, table)
+			return printColumns(a.Stdout, [][]string{
+				{"config", out.Config},
+				{"rules", out.Rules},
+				{"contracts", out.Contracts},
+				{"keys", out.Keys},
+				{"rotations", out.Rotations},
+				{"secrets", out.Secrets},
+				{"journal", out.Journal},
+				{"ledger", out.Ledger},
+				{"work", out.Work},
+				{"inbox", out.Inbox},
+				{"webhooks", out.Webhooks},
+				{"drift", out.Drift},
+				{"requests", out.Requests},
+				{"downloads", out.Downloads},
+				{"bodies", out.Bodies},
+				{"emulator", out.Emulator},
+				{"emulator_running", out.EmulatorRunning},
+				{"filters", out.Filters},
+				{"log", out.Log},
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
@@ -68,10 +67,7 @@ func (a *app) versionCommand() *cobra.Command {
 		Args:  usageArgs(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
 			if asJSON {
-				return a.printJSON(map[string]any{
-					"schema_version": schemaVersion, "version": version, "go": runtime.Version(),
-					"os": runtime.GOOS, "arch": runtime.GOARCH,
-				})
+				return a.printJSON(view.Build{Arch: runtime.GOARCH, Go: runtime.Version(), OS: runtime.GOOS, Version: version})
 			}
 			if _, err := fmt.Fprintf(a.Stdout, "zonedeck %s (%s, %s/%s)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH); err != nil {
 				return fail(exitState, "write the version: %w", err)

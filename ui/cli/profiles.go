@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"zonedeck/service/view"
+
 	"github.com/spf13/cobra"
 
 	"zonedeck/keystore"
@@ -119,7 +121,7 @@ func (t *task) saveProfile(ctx context.Context, f profileFlags, d account.Draft)
 			return err
 		}
 		if err != nil {
-			return errors.Join(t.printProfile(f, profileJSONOf(d, found, false)), readError(ctx, found, err))
+			return errors.Join(t.printProfile(f, view.NewProfile(d, found, false)), readError(ctx, found, err))
 		}
 		if err := t.takeFound(ctx, &f, &d, found); err != nil {
 			return err
@@ -140,7 +142,7 @@ func (t *task) saveProfile(ctx context.Context, f profileFlags, d account.Draft)
 	if d.Key.Level == model.LevelAdmin {
 		t.app.warn("key %s is ADMIN, which is for people: commands refuse it without --admin-reason (contract 5.4)", d.Key.Name)
 	}
-	out := profileJSONOf(d, found, true)
+	out := view.NewProfile(d, found, true)
 	if err := t.printProfile(f, out); err != nil {
 		return err
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"zonedeck/service/view"
+
 	"github.com/spf13/cobra"
 
 	"zonedeck/service/account"
@@ -28,18 +30,14 @@ func (a *app) profilesListCommand() *cobra.Command {
 
 func (t *task) listProfiles(asJSON bool) error {
 	profiles, byDefault := t.Configured()
-	list := make([]profileJSON, 0, len(profiles))
+	list := make([]view.Profile, 0, len(profiles))
 	for _, p := range profiles {
 		k, _ := t.Inventory.Get(p.Key)
 		k.Name = p.Key
-		list = append(list, profileJSONOf(account.Draft{Profile: p, Key: k}, account.Found{}, true))
+		list = append(list, view.NewProfile(account.Draft{Profile: p, Key: k}, account.Found{}, true))
 	}
 	if asJSON {
-		return t.app.printJSON(struct {
-			SchemaVersion int           `json:"schema_version"`
-			Default       string        `json:"default"`
-			Profiles      []profileJSON `json:"profiles"`
-		}{schemaVersion, byDefault, list})
+		return t.app.printJSON(view.Profiles{Default: byDefault, Profiles: list})
 	}
 	if len(list) == 0 {
 		t.app.say("zonedeck: no profile is configured: add one with 'zonedeck profiles add NAME'")
@@ -208,12 +206,7 @@ func (t *task) removeProfile(ctx context.Context, name string, yes, withKey, wit
 	if !asJSON {
 		return nil
 	}
-	return t.app.printJSON(struct {
-		SchemaVersion int      `json:"schema_version"`
-		Profile       string   `json:"profile"`
-		Removed       []string `json:"removed"`
-		Left          []string `json:"left"`
-	}{schemaVersion, name, goes, left})
+	return t.app.printJSON(view.ProfileRemoval{Profile: name, Removed: goes, Left: left})
 }
 
 // sayDefault says that another profile became the default.
@@ -270,7 +263,7 @@ func (t *task) checkProfile(ctx context.Context, f profileFlags) error {
 		return keyError(ctx, k, err)
 	}
 	found, err := t.ReadAccount(ctx, p, value)
-	out := profileJSONOf(account.Draft{Profile: p, Key: k}, found, true)
+	out := view.NewProfile(account.Draft{Profile: p, Key: k}, found, true)
 	if printed := t.printChecks(f, out); printed != nil {
 		return printed
 	}
@@ -281,7 +274,7 @@ func (t *task) checkProfile(ctx context.Context, f profileFlags) error {
 }
 
 // checksExit is the exit error of all checks together.
-func checksExit(out profileJSON) error {
+func checksExit(out view.Profile) error {
 	for _, c := range out.Checks {
 		if c.State == string(account.Failed) {
 			return exit(exitChecksFailed)
@@ -291,7 +284,7 @@ func checksExit(out profileJSON) error {
 }
 
 // printChecks prints only the verdicts.
-func (t *task) printChecks(f profileFlags, out profileJSON) error {
+func (t *task) printChecks(f profileFlags, out view.Profile) error {
 	if f.json {
 		return t.app.printJSON(out)
 	}

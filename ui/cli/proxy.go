@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"zonedeck/service/view"
+
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
@@ -125,17 +127,10 @@ func (t *task) proxyURL(ctx context.Context, f proxyFlags) error {
 		t.app.say("zonedeck: nothing listens at %s once this command has ended: keep the emulator running with an open console ('zonedeck') and ask again, or use the addresses of 'zonedeck emulate'", p.ProxyAddr())
 	}
 	if f.json {
-		return t.app.printJSON(struct {
-			SchemaVersion int    `json:"schema_version"`
-			URL           string `json:"url"`
-			Proxy         string `json:"proxy"`
-			Username      string `json:"username"`
-			Password      string `json:"password"`
-			Masked        bool   `json:"masked"`
-			Zone          string `json:"zone"`
-			NeedsCA       bool   `json:"needs_ca"`
-			CA            string `json:"ca"`
-		}{schemaVersion, text, p.ProxyAddr(), username, password, !f.reveal, string(zone.Name), zone.NeedsCA(), p.CA})
+		return t.app.printJSON(view.ProxyURL{
+			URL: text, Proxy: p.ProxyAddr(), Username: username, Password: password, Masked: !f.reveal,
+			Zone: string(zone.Name), NeedsCA: zone.NeedsCA(), CA: p.CA,
+		})
 	}
 	if _, err = fmt.Fprintln(t.app.Stdout, text); err != nil {
 		return fail(exitState, "write the URL: %w", err)

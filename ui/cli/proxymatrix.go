@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"zonedeck/service/view"
+
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
@@ -122,7 +124,7 @@ func (t *task) proxyMatrix(ctx context.Context, f matrixFlags) error {
 
 func (t *task) reportMatrix(m model.Matrix, base *model.Matrix, changes []model.MatrixChange, asJSON bool) error {
 	if asJSON {
-		return t.app.printJSON(newMatrixJSON(m, base, changes))
+		return t.app.printJSON(view.NewMatrix(m, base, changes))
 	}
 	return t.printMatrix(m, base, changes)
 }
@@ -172,65 +174,4 @@ func took(d time.Duration) string {
 		return "-"
 	}
 	return text.Took(d)
-}
-
-// matrixJSON is what "proxy matrix --json" prints (docs/schema/proxy-matrix.json).
-type matrixJSON struct {
-	SchemaVersion int             `json:"schema_version"`
-	Profile       string          `json:"profile"`
-	Started       string          `json:"started"`
-	Target        string          `json:"target"`
-	Calls         int             `json:"calls"`
-	Zones         []matrixRowJSON `json:"zones"`
-	Baseline      *string         `json:"baseline"`
-	Changes       []changeJSON    `json:"changes"`
-	Worse         bool            `json:"worse"`
-}
-
-type matrixRowJSON struct {
-	Zone          string   `json:"zone"`
-	Product       string   `json:"product"`
-	Problem       string   `json:"problem"`
-	Class         string   `json:"class"`
-	Cause         string   `json:"cause"`
-	Code          string   `json:"code"`
-	Summary       string   `json:"summary"`
-	ConnectStatus int      `json:"connect_status"`
-	ConnectMS     *float64 `json:"connect_ms"`
-	MedianMS      *float64 `json:"median_ms"`
-	TLS           string   `json:"tls"`
-	Root          string   `json:"root"`
-	Countries     []string `json:"countries"`
-	Made          int      `json:"made"`
-	OK            int      `json:"ok"`
-	Known         int      `json:"known_exits"`
-	Unique        int      `json:"unique_exits"`
-}
-
-type changeJSON struct {
-	Zone string `json:"zone"`
-	Kind string `json:"kind"`
-	Text string `json:"text"`
-}
-
-func newMatrixJSON(m model.Matrix, base *model.Matrix, changes []model.MatrixChange) matrixJSON {
-	out := matrixJSON{
-		SchemaVersion: schemaVersion, Profile: m.Profile, Started: m.Started.UTC().Format(time.RFC3339), Target: m.Target, Calls: m.Calls,
-		Zones: []matrixRowJSON{}, Changes: []changeJSON{}, Worse: model.Worse(changes),
-	}
-	for _, r := range m.Rows {
-		out.Zones = append(out.Zones, matrixRowJSON{
-			Zone: string(r.Zone), Product: string(r.Product), Problem: r.Problem, Class: string(r.Class), Cause: string(r.Cause), Code: r.Code,
-			Summary: r.Summary, ConnectStatus: r.ConnectStatus, ConnectMS: phase(r.Connect), MedianMS: phase(r.Median), TLS: string(r.Trust),
-			Root: r.Root, Countries: append([]string{}, r.Countries...), Made: r.Made, OK: r.OK, Known: r.Known, Unique: r.Unique,
-		})
-	}
-	if base != nil {
-		started := base.Started.UTC().Format(time.RFC3339)
-		out.Baseline = &started
-	}
-	for _, c := range changes {
-		out.Changes = append(out.Changes, changeJSON{string(c.Zone), string(c.Kind), c.Text})
-	}
-	return out
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"zonedeck/service/view"
+
 	"github.com/spf13/cobra"
 
 	"zonedeck/keystore"
@@ -64,24 +66,6 @@ taken back. Neither password is ever shown.`,
 	return cmd
 }
 
-// passwordJSON is what "proxy password --json" prints (docs/schema/proxy-password.json).
-type passwordJSON struct {
-	SchemaVersion int                   `json:"schema_version"`
-	Zone          string                `json:"zone"`
-	Reference     string                `json:"reference"`
-	Key           string                `json:"key"`
-	Stops         []string              `json:"stops"`
-	GoOn          []string              `json:"go_on"`
-	Compared      string                `json:"compared"`
-	Refusal       string                `json:"refusal"`
-	Renewed       bool                  `json:"renewed"`
-	OldRefused    bool                  `json:"old_refused"`
-	ID            string                `json:"id"` // of the record; empty without --renew
-	Steps         []keyRotationStepJSON `json:"steps"`
-	// Next says what a person has to do; empty where nothing is.
-	Next string `json:"next"`
-}
-
 func (t *task) proxyPassword(ctx context.Context, f passwordFlags) error {
 	if f.zone == "" {
 		return usage("--zone is missing: name the zone with the password")
@@ -120,9 +104,9 @@ func (t *task) proxyPassword(ctx context.Context, f passwordFlags) error {
 	if usesErr != nil {
 		t.app.say("zonedeck: not everything could be searched: %s", oneLine(usesErr))
 	}
-	out := passwordJSON{
-		SchemaVersion: schemaVersion, Zone: string(z.Name), Key: name, Stops: append([]string{}, uses.Stops...),
-		GoOn: append([]string{}, uses.GoOn...), Compared: uses.Compared, Steps: []keyRotationStepJSON{},
+	out := view.Password{
+		Zone: string(z.Name), Key: name, Stops: append([]string{}, uses.Stops...),
+		GoOn: append([]string{}, uses.GoOn...), Compared: uses.Compared, Steps: []view.RotationStep{},
 	}
 	if z.Password != "" {
 		out.Reference = keystore.Ref(z.Password).Label()
@@ -140,7 +124,7 @@ func (t *task) proxyPassword(ctx context.Context, f passwordFlags) error {
 		}
 	}
 	r, err := t.goOnWithPassword(ctx, p, z, f)
-	now := newKeyRotationJSON(r, err)
+	now := view.NewRotation(r, err)
 	out.ID, out.Steps, out.Next, out.Renewed = now.ID, now.Steps, now.Next, r.ID != "" && !r.Undone && r.HasTakenOver()
 	refused, _ := r.Step(keystore.StepRefused, "")
 	out.OldRefused = refused.Done
@@ -195,7 +179,7 @@ func (t *task) goOnWithPassword(ctx context.Context, p config.Profile, z model.Z
 
 // mayRenewAgain asks at a terminal before a password is replaced once more.
 func (t *task) mayRenewAgain(done keystore.RotationPlan, z model.Zone) error {
-	at := done.Ended.UTC().Format(stampFormat)
+	at := done.Ended.UTC().Format(view.StampFormat)
 	if !t.app.StdinTTY || t.app.flags.noInput {
 		return usage("the password of zone %s was replaced at %s (--report prints it): --again replaces it once more", z.Name, at)
 	}
@@ -250,10 +234,10 @@ func (t *task) abandonPassword(ctx context.Context, r keystore.RotationPlan, fou
 }
 
 // passwordEnd prints the answer and ends with err.
-func (t *task) passwordEnd(f passwordFlags, out passwordJSON, err error) error {
+func (t *task) passwordEnd(f passwordFlags, out view.Password, err error) error {
 	show := t.printPassword
 	if f.json {
-		show = func(out passwordJSON) error { return t.app.printJSON(out) }
+		show = func(out view.Password) error { return t.app.printJSON(out) }
 	}
 	if failed := show(out); failed != nil {
 		return failed
@@ -261,7 +245,7 @@ func (t *task) passwordEnd(f passwordFlags, out passwordJSON, err error) error {
 	return err
 }
 
-func (t *task) printPassword(out passwordJSON) error {
+func (t *task) printPassword(out view.Password) error {
 	rows := [][]string{{"zone", out.Zone}, {"reference", out.Reference}, {"key", out.Key}}
 	for _, s := range out.Stops {
 		rows = append(rows, []string{"stops", s})

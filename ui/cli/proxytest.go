@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"zonedeck/service/view"
+
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
@@ -57,102 +59,6 @@ billed.`,
 	return cmd
 }
 
-// probeJSON is what "proxy test --json" prints (docs/schema/proxy-test.json).
-type probeJSON struct {
-	SchemaVersion  int                 `json:"schema_version"`
-	OK             bool                `json:"ok"`
-	Class          string              `json:"class"`
-	Cause          string              `json:"cause"`
-	Summary        string              `json:"summary"`
-	Evidence       []evidenceJSON      `json:"evidence"`
-	Zone           string              `json:"zone"`
-	Proxy          string              `json:"proxy"`
-	Username       string              `json:"username"`
-	Target         string              `json:"target"`
-	Steps          []probeStepJSON     `json:"steps"`
-	ConnectStatus  int                 `json:"connect_status"`
-	ConnectHead    []string            `json:"connect_head"`
-	ConnectHeaders map[string][]string `json:"connect_headers"`
-	Code           string              `json:"code"`
-	Reason         string              `json:"reason"`
-	Chain          []certificateJSON   `json:"chain"`
-	Trust          *trustJSON          `json:"trust"`
-	OuterProxies   []settingJSON       `json:"outer_proxies"`
-	Status         int                 `json:"status"`
-	Exits          []string            `json:"exits"`
-	Sticky         *bool               `json:"sticky"`
-	Country        string              `json:"country"`
-	Rotation       *rotationJSON       `json:"rotation"`
-	TimingMS       timingJSON          `json:"timing_ms"`
-}
-
-type probeStepJSON struct {
-	Name   string   `json:"name"`
-	State  string   `json:"state"`
-	TookMS *float64 `json:"took_ms"`
-	Text   string   `json:"text"`
-}
-
-type certificateJSON struct {
-	Subject    string   `json:"subject"`
-	Issuer     string   `json:"issuer"`
-	Names      []string `json:"names"`
-	NotBefore  string   `json:"not_before"`
-	NotAfter   string   `json:"not_after"`
-	SHA256     string   `json:"sha256"`
-	SelfSigned bool     `json:"self_signed"`
-}
-
-type settingJSON struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
-}
-
-type storeJSON struct {
-	Name    string `json:"name"`
-	Path    string `json:"path"`
-	Verdict string `json:"verdict"`
-	Why     string `json:"why"`
-}
-
-type clientJSON struct {
-	Client   string        `json:"client"`
-	Verdict  string        `json:"verdict"`
-	Stores   []storeJSON   `json:"stores"`
-	Settings []settingJSON `json:"settings"`
-	Note     string        `json:"note"`
-	Install  []string      `json:"install"`
-}
-
-type trustJSON struct {
-	Root       string       `json:"root"`
-	RootSHA256 string       `json:"root_sha256"`
-	Host       string       `json:"host_mismatch"`
-	System     storeJSON    `json:"system"`
-	File       *storeJSON   `json:"file"`
-	Clients    []clientJSON `json:"clients"`
-}
-
-type rotationJSON struct {
-	Session    string         `json:"session"`
-	Asked      int            `json:"asked"`
-	Calls      []exitCallJSON `json:"calls"`
-	Known      int            `json:"known"`
-	Unique     int            `json:"unique"`
-	RepeatRate *float64       `json:"repeat_rate"`
-	Changes    []int          `json:"changes"`
-	Verdict    string         `json:"verdict"`
-	Ended      string         `json:"ended"`
-}
-
-type exitCallJSON struct {
-	Exit    string   `json:"exit"`
-	Country string   `json:"country"`
-	Class   string   `json:"class"`
-	Cause   string   `json:"cause"`
-	TotalMS *float64 `json:"total_ms"`
-}
-
 // clientNames are the values of --client.
 var clientNames = map[string]clients.Client{
 	"curl": clients.Curl, "requests": clients.Requests, "node": clients.Node, "chromium": clients.Chromium, "go": clients.Go,
@@ -197,7 +103,7 @@ func (t *task) proxyTest(ctx context.Context, f proxyTestFlags) error {
 	}
 	outer := clients.OuterProxies(t.app.Getenv)
 	if f.json {
-		err = t.app.printJSON(newProbeJSON(r, trust, outer, rotation))
+		err = t.app.printJSON(view.NewProbe(r, trust, outer, rotation))
 	} else {
 		err = t.printProbe(r, trust, client, outer, rotation)
 	}
@@ -248,80 +154,6 @@ func (t *task) rotate(ctx context.Context, q fetch.ProbeRequest, n int) (model.E
 		done.Store(int64(len(r.Calls)))
 		unique.Store(int64(len(r.Exits())))
 	})
-}
-
-func newProbeJSON(r model.ProbeResult, trust *clients.Report, outer []clients.Setting, rotation *model.ExitRotation) probeJSON {
-	out := probeJSON{
-		SchemaVersion: schemaVersion, OK: r.Diagnosis.OK(), Class: string(r.Diagnosis.Class),
-		Cause: string(r.Diagnosis.Cause), Summary: r.Diagnosis.Summary, Evidence: evidence(r.Diagnosis),
-		Zone: string(r.Zone.Name), Proxy: r.Proxy, Username: r.Username, Target: r.Target,
-		ConnectStatus: r.ConnectStatus, ConnectHead: append([]string{}, r.ConnectHead...), ConnectHeaders: r.ConnectHeader,
-		Code: r.Code, Reason: r.Reason, Chain: []certificateJSON{}, OuterProxies: settingsJSON(outer), Status: r.TargetStatus,
-		Exits: append([]string{}, r.Exits...), Country: r.Country, TimingMS: newTimingJSON(r.Timing),
-	}
-	if out.ConnectHeaders == nil {
-		out.ConnectHeaders = map[string][]string{}
-	}
-	if r.StickyRun {
-		out.Sticky = &r.Sticky
-	}
-	for _, s := range r.Steps() {
-		out.Steps = append(out.Steps, probeStepJSON{s.Name, string(s.State), phase(s.Took), s.Text})
-	}
-	for _, c := range r.Chain.Certificates {
-		out.Chain = append(out.Chain, certificateJSON{
-			c.Subject, c.Issuer, append([]string{}, c.Names...), c.NotBefore.UTC().Format(time.RFC3339), c.NotAfter.UTC().Format(time.RFC3339), c.SHA256, c.SelfSigned,
-		})
-	}
-	if trust != nil {
-		out.Trust = newTrustJSON(*trust)
-	}
-	if rotation != nil {
-		out.Rotation = newRotationJSON(*rotation)
-	}
-	return out
-}
-
-func settingsJSON(list []clients.Setting) []settingJSON {
-	out := []settingJSON{}
-	for _, s := range list {
-		out = append(out, settingJSON(s))
-	}
-	return out
-}
-
-func newStoreJSON(s clients.Store) storeJSON {
-	return storeJSON{s.Name, s.Path, string(s.Verdict), s.Why}
-}
-
-func newTrustJSON(r clients.Report) *trustJSON {
-	out := &trustJSON{Root: r.Root, RootSHA256: r.RootSHA256, Host: r.Host, System: newStoreJSON(r.System)}
-	if r.File.Name != "" {
-		file := newStoreJSON(r.File)
-		out.File = &file
-	}
-	for _, c := range r.Clients {
-		j := clientJSON{Client: string(c.Client), Verdict: string(c.Verdict), Stores: []storeJSON{}, Settings: settingsJSON(c.Settings), Note: c.Note, Install: c.Install}
-		for _, s := range c.Stores {
-			j.Stores = append(j.Stores, newStoreJSON(s))
-		}
-		out.Clients = append(out.Clients, j)
-	}
-	return out
-}
-
-func newRotationJSON(r model.ExitRotation) *rotationJSON {
-	out := &rotationJSON{
-		Session: r.Session, Asked: r.Asked, Calls: []exitCallJSON{}, Known: r.Known(), Unique: len(r.Exits()),
-		Changes: append([]int{}, r.Changes()...), Verdict: r.Verdict(), Ended: r.Ended,
-	}
-	if rate, ok := r.RepeatRate(); ok {
-		out.RepeatRate = &rate
-	}
-	for _, c := range r.Calls {
-		out.Calls = append(out.Calls, exitCallJSON{c.Exit, c.Country, string(c.Class), string(c.Cause), phase(c.Total)})
-	}
-	return out
 }
 
 func (t *task) printProbe(r model.ProbeResult, trust *clients.Report, client clients.Client, outer []clients.Setting, rotation *model.ExitRotation) error {

@@ -2,9 +2,7 @@ package cli
 
 import (
 	"bytes"
-	"fmt"
 	"io"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"zonedeck/ui/kit/text"
@@ -64,24 +62,4 @@ func (t *terminalWriter) Flush() error {
 		_, err = io.WriteString(t.w, "\n")
 	}
 	return err
-}
-
-// visibleJSON escapes what a terminal would not show in an encoded value: DEL, C1,
-// bidirectional, zero-width and other characters without a width. It means the same.
-func visibleJSON(encoded []byte) []byte {
-	out := make([]byte, 0, len(encoded))
-	for len(encoded) > 0 {
-		r, n := utf8.DecodeRune(encoded)
-		switch {
-		case r < 0x7f || text.Shown(r):
-			out = append(out, encoded[:n]...)
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
-		default:
-			out = fmt.Appendf(out, `\u%04x`, r)
-		}
-		encoded = encoded[n:]
-	}
-	return out
 }

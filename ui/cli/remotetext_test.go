@@ -13,6 +13,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"zonedeck/service/view"
+
 	"zonedeck/model"
 )
 
@@ -86,8 +88,8 @@ func TestABodyThatTheCacheCannotTakeIsInTheJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, page := range []string{strings.Repeat("paid for ", inlineBody), "\xff\xd8 paid for"} {
-		var out fetchJSON
-		out.attachBody(model.BodyRef{Bytes: []byte(page), Size: int64(len(page)), SHA256: "abc"}, filepath.Join(file, "bodies"))
+		var out view.Fetch
+		attachBody(&out, model.BodyRef{Bytes: []byte(page), Size: int64(len(page)), SHA256: "abc"}, filepath.Join(file, "bodies"))
 		got := string(out.BodyBase64)
 		if out.Body != nil {
 			got += *out.Body

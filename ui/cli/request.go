@@ -6,8 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"time"
+	"unicode/utf8"
+
+	"zonedeck/keystore/textfile"
+	"zonedeck/service/view"
 
 	"github.com/spf13/cobra"
 
@@ -349,7 +354,7 @@ func (t *task) reportFetch(ctx context.Context, r model.FetchResult, dest destin
 		}
 	}
 	if f.json {
-		out := newFetchJSON(r)
+		out := view.NewFetch(r)
 		out.Profile = t.CurrentProfile().Name
 		if r.KeyName == session.EnvKey {
 			out.KeyReplaces = t.Replaced()
@@ -357,7 +362,7 @@ func (t *task) reportFetch(ctx context.Context, r model.FetchResult, dest destin
 		if f.output != "" {
 			out.BodyFile = f.output
 		} else {
-			out.attachBody(r.Body, t.Paths.BodiesDir())
+			attachBody(&out, r.Body, t.Paths.BodiesDir())
 		}
 		return a.printJSON(out)
 	}
@@ -430,3 +435,24 @@ func verdict(r model.FetchResult) string {
 	}
 	return fmt.Sprintf("%s (%s, %s, %d ms, %d bytes, attempt %d, %s)", line, status, r.Request.Via, r.Timing.Total.Milliseconds(), r.Body.Size, len(r.Attempts), cost)
 }
+
+// attachBody adds a body to the JSON: inline if it is UTF-8 of at most 64 KiB, else
+// as a file name. A body in memory is then written to dir; where that fails, it is
+// included all the same, because it may have been paid for.
+func attachBody(f *view.Fetch, b model.BodyRef, dir string) {
+	text := utf8.Valid(b.Bytes)
+	f.BodyFile = b.File
+	if name := filepath.Join(dir, b.SHA256); b.File == "" && (!text || len(b.Bytes) > inlineBody) && textfile.Write(name, b.Bytes) == nil {
+		f.BodyFile = name
+	}
+	switch body := string(b.Bytes); {
+	case f.BodyFile != "":
+	case text:
+		f.Body = &body
+	default:
+		f.BodyBase64 = b.Bytes
+	}
+}
+
+// inlineBody is the largest body included in the JSON.
+const inlineBody = 64 << 10

@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 
+	"zonedeck/service/view"
+
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
@@ -31,7 +33,7 @@ ends with exit code 2.
 				return err
 			}
 			if asJSON {
-				return a.printRules(all)
+				return a.printJSON(view.NewRules(all))
 			}
 			if len(all) == 0 {
 				a.say("zonedeck: there are no rules of your own")
@@ -46,27 +48,6 @@ ends with exit code 2.
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
-}
-
-// ruleJSON is one of the operator's rules (docs/schema/rules.json).
-type ruleJSON struct {
-	Name     string   `json:"name"`
-	Place    string   `json:"place"`
-	Class    string   `json:"class"`
-	Cause    string   `json:"cause"`
-	Profiles []string `json:"profiles"` // empty means all
-	Reason   string   `json:"reason"`
-}
-
-func (a *app) printRules(all []rules.Rule) error {
-	list := []ruleJSON{}
-	for _, r := range all {
-		list = append(list, ruleJSON{r.Name, r.Place, string(r.Class), string(r.Cause), append([]string{}, r.Profiles...), r.Reason})
-	}
-	return a.printJSON(struct {
-		SchemaVersion int        `json:"schema_version"`
-		Rules         []ruleJSON `json:"rules"`
-	}{schemaVersion, list})
 }
 
 // rules reads a file of rules; without a name the operator's, which need not exist.

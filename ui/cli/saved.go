@@ -5,7 +5,8 @@ import (
 	"errors"
 	"os"
 	"strings"
-	"time"
+
+	"zonedeck/service/view"
 
 	"github.com/spf13/cobra"
 
@@ -118,30 +119,9 @@ func (a *app) savedListCommand() *cobra.Command {
 	return cmd
 }
 
-// savedJSON is one saved request in "saved list --json" (docs/schema/saved.json).
-type savedJSON struct {
-	Name      string   `json:"name"`
-	Changed   string   `json:"changed"`
-	Zone      string   `json:"zone"`
-	URL       string   `json:"url"`
-	Via       string   `json:"via"`
-	Variables []string `json:"variables"`
-	Problem   string   `json:"problem,omitempty"`
-}
-
 func (a *app) printSaved(list []saved.Entry, asJSON bool) error {
 	if !asJSON {
 		return printColumns(a.Stdout, savedRows(list))
 	}
-	out := []savedJSON{}
-	for _, e := range list {
-		out = append(out, savedJSON{
-			Name: e.Name, Changed: e.Changed.UTC().Format(time.RFC3339), Zone: string(e.Request.Zone.Name),
-			URL: e.Request.URL, Via: string(e.Request.Via), Variables: append([]string{}, e.Request.Variables()...), Problem: e.Problem,
-		})
-	}
-	return a.printJSON(struct {
-		Schema   int         `json:"schema_version"`
-		Requests []savedJSON `json:"requests"`
-	}{schemaVersion, out})
+	return a.printJSON(view.NewSavedRequests(list))
 }

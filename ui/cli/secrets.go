@@ -6,6 +6,8 @@ import (
 	"errors"
 	"strings"
 
+	"zonedeck/service/view"
+
 	"github.com/spf13/cobra"
 
 	"zonedeck/keystore"
@@ -16,15 +18,6 @@ import (
 func (a *app) secretsCommand() *cobra.Command {
 	return group("secrets", "List, set, remove and move secrets, and lock the encrypted files",
 		a.secretsListCommand(), a.secretsSetCommand(), a.secretsRemoveCommand(), a.secretsMigrateCommand(), a.secretsProtectCommand())
-}
-
-// secretJSON is one reference (docs/schema/secrets.json).
-type secretJSON struct {
-	Reference string   `json:"reference"`
-	Store     string   `json:"store"`
-	UsedBy    []string `json:"used_by"`
-	State     string   `json:"state"`
-	Text      string   `json:"text"`
 }
 
 func (a *app) secretsListCommand() *cobra.Command {
@@ -57,16 +50,13 @@ func (t *task) listSecrets(ctx context.Context, asJSON bool) error {
 }
 
 func (t *task) printSecrets(states []session.SecretState, asJSON bool) error {
-	list := make([]secretJSON, 0, len(states))
+	list := make([]view.Secret, 0, len(states))
 	for _, s := range states {
 		ref := keystore.Ref(s.Ref)
-		list = append(list, secretJSON{ref.Label(), ref.Scheme(), s.Uses, s.State, s.Text})
+		list = append(list, view.Secret{Reference: ref.Label(), Store: ref.Scheme(), UsedBy: s.Uses, State: s.State, Text: s.Text})
 	}
 	if asJSON {
-		return t.app.printJSON(struct {
-			SchemaVersion int          `json:"schema_version"`
-			Secrets       []secretJSON `json:"secrets"`
-		}{schemaVersion, list})
+		return t.app.printJSON(view.Secrets{Secrets: list})
 	}
 	if len(list) == 0 {
 		t.app.say("zonedeck: nothing refers to a secret")
@@ -180,14 +170,6 @@ on.`,
 	return cmd
 }
 
-// moveJSON is one moved secret (docs/schema/secrets-migrate.json).
-type moveJSON struct {
-	From    string `json:"from"`
-	To      string `json:"to"`
-	Done    bool   `json:"done"`
-	Deleted bool   `json:"deleted"`
-}
-
 func (t *task) migrateSecrets(ctx context.Context, to string, refs []string, asJSON bool) error {
 	if to != keystore.SchemeKeyring && to != keystore.SchemeFile {
 		return usage("--to is keyring or file")
@@ -205,14 +187,7 @@ func (t *task) migrateSecrets(ctx context.Context, to string, refs []string, asJ
 		err = nil
 	}
 	if asJSON {
-		list := make([]moveJSON, 0, len(moves))
-		for _, m := range moves {
-			list = append(list, moveJSON{keystore.Ref(m.From).Label(), m.To, m.Done, m.Done && m.Deletes})
-		}
-		printed := t.app.printJSON(struct {
-			SchemaVersion int        `json:"schema_version"`
-			Moves         []moveJSON `json:"moves"`
-		}{schemaVersion, list})
+		printed := t.app.printJSON(view.NewSecretMoves(moves))
 		if printed != nil {
 			return printed
 		}

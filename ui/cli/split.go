@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"zonedeck/service/view"
+
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
@@ -46,63 +48,6 @@ for request.`,
 	fl.StringVar(&f.otherKey, "other-key", "", "key to compare with (default: one whose level allows fetches; an ADMIN key only if you name it here)")
 	fl.StringVar(&f.goodPage, "good-page", "", "page known to be good (default: the test page that the profile's dialect knows)")
 	return cmd
-}
-
-// splitJSON is the object that "split --json" prints (docs/schema/split.json).
-type splitJSON struct {
-	SchemaVersion int              `json:"schema_version"`
-	Culprit       string           `json:"culprit"`
-	Sentence      string           `json:"sentence"`
-	Profile       string           `json:"profile"`
-	Subject       splitFetchJSON   `json:"subject"`
-	Probes        []splitProbeJSON `json:"probes"`
-}
-
-type splitFetchJSON struct {
-	Fetch   string `json:"fetch"`
-	Zone    string `json:"zone"`
-	URL     string `json:"url"`
-	Key     string `json:"key,omitempty"`
-	Class   string `json:"class"`
-	Cause   string `json:"cause"`
-	Summary string `json:"summary"`
-	Status  int    `json:"status"`
-}
-
-type splitProbeJSON struct {
-	Kind    string          `json:"kind"`
-	Differs string          `json:"differs"`
-	CostUSD *float64        `json:"cost_usd"`
-	Problem string          `json:"problem,omitempty"`
-	Result  *splitFetchJSON `json:"result"`
-}
-
-func newSplitFetchJSON(r model.FetchResult) splitFetchJSON {
-	d := r.Diagnosis
-	return splitFetchJSON{
-		Fetch: r.ID, Zone: string(r.Request.Zone.Name), URL: r.Request.URL, Key: r.KeyName,
-		Class: string(d.Class), Cause: string(d.Cause), Summary: d.Summary, Status: r.Status,
-	}
-}
-
-func newSplitJSON(s model.Split, profile string) splitJSON {
-	culprit, sentence := s.Verdict()
-	if s.Probes == nil {
-		sentence = "The page was not refused."
-	}
-	out := splitJSON{SchemaVersion: schemaVersion, Culprit: string(culprit), Sentence: sentence, Profile: profile, Subject: newSplitFetchJSON(s.Subject), Probes: []splitProbeJSON{}}
-	for _, p := range s.Probes {
-		q := splitProbeJSON{Kind: string(p.Kind), Differs: p.Different(), Problem: p.Problem}
-		if cost, priced := s.Cost(p); priced {
-			q.CostUSD = &cost
-		}
-		if p.Result != nil {
-			r := newSplitFetchJSON(*p.Result)
-			q.Result = &r
-		}
-		out.Probes = append(out.Probes, q)
-	}
-	return out
 }
 
 // split runs the command.
@@ -152,7 +97,7 @@ func (t *task) split(ctx context.Context, target string, f splitFlags) error {
 
 func (t *task) reportSplit(s model.Split, asJSON bool) error {
 	if asJSON {
-		return t.app.printJSON(newSplitJSON(s, t.CurrentProfile().Name))
+		return t.app.printJSON(view.NewSplit(s, t.CurrentProfile().Name))
 	}
 	return printColumns(t.app.Stdout, splitRows(s))
 }

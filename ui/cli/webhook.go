@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"zonedeck/service/view"
+
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
@@ -68,48 +70,6 @@ addresses, and :PORT both.`,
 	adminFlag(cmd, &f.reason)
 	fl.BoolVar(&f.json, "json", false, "print one JSON object per line")
 	return cmd
-}
-
-// deliveryJSON is one webhook (docs/schema/webhook.json).
-type deliveryJSON struct {
-	SchemaVersion int                `json:"schema_version,omitempty"`
-	Event         string             `json:"event,omitempty"`
-	ID            string             `json:"id"`
-	At            time.Time          `json:"at"`
-	Last          time.Time          `json:"last"`
-	Seen          int                `json:"seen"`
-	Target        string             `json:"target"`
-	Remote        string             `json:"remote"`
-	SenderID      string             `json:"sender_id"`
-	Size          int64              `json:"size"`
-	SHA256        string             `json:"sha256"`
-	File          string             `json:"file"`
-	Verdict       string             `json:"verdict"`
-	VerifiedBy    []string           `json:"verified_by"`
-	Why           string             `json:"why"`
-	Job           string             `json:"job"`
-	JobState      string             `json:"job_state"`
-	Snapshot      string             `json:"snapshot"`
-	Outcome       string             `json:"outcome"`
-	Bookmarked    bool               `json:"bookmarked"`
-	Headers       []model.HookHeader `json:"headers"`
-	Repeats       []model.HookRepeat `json:"repeats"`
-}
-
-func newDeliveryJSON(d model.Delivery) deliveryJSON {
-	out := deliveryJSON{
-		ID: d.ID, At: d.At.UTC(), Last: d.Last.UTC(), Seen: d.Seen, Target: d.Target, Remote: d.Remote, SenderID: d.SenderID,
-		Size: d.Size, SHA256: d.SHA256, File: d.File, Verdict: string(d.Verdict), VerifiedBy: d.By, Why: d.Why, Job: d.Job, JobState: string(d.JobState),
-		Snapshot: d.Snapshot, Outcome: d.Outcome, Bookmarked: d.Bookmarked, Headers: d.Headers,
-		Repeats: d.Repeats,
-	}
-	if out.VerifiedBy == nil {
-		out.VerifiedBy = []string{}
-	}
-	if out.Repeats == nil {
-		out.Repeats = []model.HookRepeat{}
-	}
-	return out
 }
 
 // The events of 'webhook listen'.
@@ -231,10 +191,7 @@ type hookLines struct {
 func (l *hookLines) begin(url string) error {
 	defer close(l.begun)
 	if l.json {
-		return l.task.app.printJSON(struct {
-			SchemaVersion int    `json:"schema_version"`
-			URL           string `json:"url"`
-		}{schemaVersion, url})
+		return l.task.app.printJSON(view.Listening{URL: url})
 	}
 	if _, err := fmt.Fprintln(l.task.app.Stdout, url); err != nil {
 		return fail(exitState, "write the address: %w", err)
@@ -252,9 +209,7 @@ func (l *hookLines) print(e webhook.Event) {
 	}
 	var err error
 	if l.json {
-		out := newDeliveryJSON(d)
-		out.SchemaVersion, out.Event = schemaVersion, event
-		err = l.task.app.printJSON(out)
+		err = l.task.app.printJSON(view.WebhookObject{Event: event, Webhook: view.NewWebhook(d)})
 	} else {
 		at := d.Last.UTC().Format(time.RFC3339)
 		line := fmt.Sprintf("%s  %s  %s  %s", at, d.ID, d.Verdict, cmp.Or(d.Job, "no job"))
@@ -394,18 +349,19 @@ func (t *task) streamHooks(ctx context.Context, in *webhook.Inbox, f model.HookF
 		return fail(exitState, "%w", err)
 	}
 	out, listed, cut := t.app.Stdout, 0, false
-	_, err = fmt.Fprintf(out, `{"schema_version":%d,"total":%d,"webhooks":[`, schemaVersion, total)
+	_, err = fmt.Fprintf(out, `{"schema_version":%d,"total":%d,"webhooks":[`, view.SchemaVersion, total)
 	if err == nil {
 		err = in.Each(ctx, f, l.onePast(), func(d model.Delivery) error {
 			if cut = l.limit > 0 && listed == l.limit; cut {
 				return nil
 			}
-			b, err := encodeJSON(newDeliveryJSON(d))
+			var b bytes.Buffer
+			err := view.Encode(&b, view.NewWebhook(d))
 			if listed++; err == nil && listed > 1 {
 				_, err = io.WriteString(out, ",")
 			}
 			if err == nil {
-				_, err = out.Write(bytes.TrimSuffix(b, []byte("\n")))
+				_, err = out.Write(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 			}
 			return err
 		})
@@ -433,9 +389,7 @@ func (a *app) webhookShowCommand() *cobra.Command {
 					return inboxError(err)
 				}
 				if asJSON {
-					out := newDeliveryJSON(d)
-					out.SchemaVersion = schemaVersion
-					return t.app.printJSON(out)
+					return t.app.printJSON(view.WebhookObject{Webhook: view.NewWebhook(d)})
 				}
 				return t.showHook(d)
 			})

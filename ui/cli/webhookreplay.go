@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 
+	"zonedeck/service/view"
+
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
@@ -61,14 +63,7 @@ func (t *task) replay(ctx context.Context, in *webhook.Inbox, id string, f repla
 		t.app.say("zonedeck: sent without %s: their values are not kept", sanitizeLine(strings.Join(got.Without, ", ")))
 	}
 	if f.json {
-		err = t.app.printJSON(struct {
-			SchemaVersion int    `json:"schema_version"`
-			ID            string `json:"id"`
-			To            string `json:"to"`
-			Status        int    `json:"status"`
-			Answer        string `json:"answer"`
-			Bytes         int64  `json:"bytes"`
-		}{schemaVersion, d.ID, f.to, got.Status, got.Answer, got.Bytes})
+		err = t.app.printJSON(view.WebhookReplay{ID: d.ID, To: f.to, Status: got.Status, Answer: got.Answer, Bytes: got.Bytes})
 		if err != nil {
 			return err
 		}

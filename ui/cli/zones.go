@@ -3,7 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
-	"time"
+
+	"zonedeck/service/view"
 
 	"github.com/spf13/cobra"
 
@@ -50,27 +51,6 @@ rate_per_gb of the zones.`,
 	return cmd
 }
 
-// ratesJSON is what "zones rates --json" prints (docs/schema/zones-rates.json).
-type ratesJSON struct {
-	SchemaVersion int            `json:"schema_version"`
-	Profile       string         `json:"profile"`
-	Saved         bool           `json:"saved"`
-	Zones         []zoneRateJSON `json:"zones"`
-}
-
-type zoneRateJSON struct {
-	Zone        string   `json:"zone"`
-	Product     string   `json:"product"`
-	From        string   `json:"from"`
-	To          string   `json:"to"`
-	Dollars     float64  `json:"dollars"`
-	Requests    float64  `json:"requests"`
-	Bytes       float64  `json:"bytes"`
-	RatePer1000 *float64 `json:"rate_per_1000"`
-	RatePerGB   *float64 `json:"rate_per_gb"`
-	Problem     string   `json:"problem"`
-}
-
 func (t *task) zonesRates(ctx context.Context, f ratesFlags) error {
 	if f.save && t.Base.Local {
 		return usage("%s", session.OwnRates)
@@ -87,13 +67,12 @@ func (t *task) zonesRates(ctx context.Context, f ratesFlags) error {
 	case err != nil:
 		return fetchError(ctx, err)
 	}
-	out := ratesJSON{SchemaVersion: schemaVersion, Profile: t.Base.Name, Zones: []zoneRateJSON{}}
+	out := view.NewRates(t.Base.Name, costs)
 	found := map[model.ZoneName]model.Rate{}
 	for _, c := range costs {
 		if c.Rate.Priced() {
 			found[c.Zone.Name] = c.Rate
 		}
-		out.Zones = append(out.Zones, zoneRate(c))
 	}
 	if f.save && len(found) > 0 {
 		if err = t.SaveRates(ctx, found); err != nil {
@@ -104,21 +83,7 @@ func (t *task) zonesRates(ctx context.Context, f ratesFlags) error {
 	return errors.Join(t.printRates(f, out, costs), err)
 }
 
-func zoneRate(c model.ZoneCost) zoneRateJSON {
-	one := zoneRateJSON{Zone: string(c.Zone.Name), Product: string(c.Zone.Product), Dollars: c.Dollars, Requests: c.Requests, Bytes: c.Bytes, Problem: c.Problem}
-	if !c.From.IsZero() {
-		one.From, one.To = c.From.Format(time.DateOnly), c.To.Format(time.DateOnly)
-	}
-	if c.Rate.Per1000 > 0 {
-		one.RatePer1000 = &c.Rate.Per1000
-	}
-	if c.Rate.PerGB > 0 {
-		one.RatePerGB = &c.Rate.PerGB
-	}
-	return one
-}
-
-func (t *task) printRates(f ratesFlags, out ratesJSON, costs []model.ZoneCost) error {
+func (t *task) printRates(f ratesFlags, out view.Rates, costs []model.ZoneCost) error {
 	if f.json {
 		return t.app.printJSON(out)
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"zonedeck/service/view"
+
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
@@ -45,43 +47,6 @@ shown.`,
 	return cmd
 }
 
-// zoneJSON is what "zones show --json" prints (docs/schema/zone.json). A part is null where its
-// problem says why.
-type zoneJSON struct {
-	SchemaVersion int    `json:"schema_version"`
-	Profile       string `json:"profile"`
-	Zone          string `json:"zone"`
-
-	Type        string   `json:"type"`
-	Created     string   `json:"created"`
-	Addresses   string   `json:"addresses"`
-	Country     string   `json:"country"`
-	Description string   `json:"description"`
-	Disabled    bool     `json:"disabled"`
-	AllowedIPs  []string `json:"allowed_ips"`
-	Limit       string   `json:"usage_limit"`
-	Compromised int      `json:"compromised_passwords"`
-
-	State          string       `json:"state"`
-	StateProblem   string       `json:"state_problem"`
-	Traffic        *trafficJSON `json:"traffic"`
-	TrafficProblem string       `json:"traffic_problem"`
-	Callers        []string     `json:"callers"`
-	CallersProblem string       `json:"callers_problem"`
-	Cost           zoneRateJSON `json:"cost"`
-}
-
-// trafficJSON is of the days from from to the one before to.
-type trafficJSON struct {
-	From     string `json:"from"`
-	To       string `json:"to"`
-	Bytes    int64  `json:"bytes"`
-	Down     int64  `json:"bytes_down"`
-	Up       int64  `json:"bytes_up"`
-	Requests int64  `json:"requests"`
-	Billable int64  `json:"requests_billable"`
-}
-
 func (t *task) showZone(ctx context.Context, key string, name model.ZoneName, asJSON bool) error {
 	z, err := t.Client.ShowZone(ctx, key, name)
 	if err != nil {
@@ -90,23 +55,7 @@ func (t *task) showZone(ctx context.Context, key string, name model.ZoneName, as
 	if !asJSON {
 		return printColumns(t.app.Stdout, zoneRows(z))
 	}
-	p := z.Plan
-	out := zoneJSON{
-		SchemaVersion: schemaVersion, Profile: z.Profile, Zone: string(z.Name),
-		Type: p.Type, Addresses: p.Addresses, Country: p.Country, Description: p.Description, Disabled: p.Disabled, AllowedIPs: append([]string{}, p.Callers...),
-		Limit: p.Limit, Compromised: p.Compromised, State: z.State, StateProblem: z.StateProblem,
-		TrafficProblem: z.TrafficProblem, CallersProblem: z.CallersProblem, Cost: zoneRate(z.Cost),
-	}
-	if !p.Created.IsZero() {
-		out.Created = p.Created.UTC().Format(time.RFC3339)
-	}
-	if tr := z.Traffic; z.TrafficProblem == "" {
-		out.Traffic = &trafficJSON{z.From.Format(time.DateOnly), z.To.Format(time.DateOnly), tr.Bytes, tr.Down, tr.Up, tr.Requests, tr.Billable}
-	}
-	if z.CallersProblem == "" {
-		out.Callers = callers(z)
-	}
-	return t.app.printJSON(out)
+	return t.app.printJSON(view.NewZone(z))
 }
 
 func callers(z overview.Zone) []string {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"zonedeck/model"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 )
@@ -208,7 +209,7 @@ func nextPiece(b []byte) piece {
 	if r == utf8.RuneError && n <= 1 {
 		return piece{text: fmt.Sprintf(`\x%02x`, c), cells: 4, bytes: 1, token: true}
 	}
-	if !text.Shown(r) {
+	if !model.Visible(r) {
 		words := text.Token(r)
 		return piece{text: words, cells: text.Width(words), bytes: n, token: true}
 	}
@@ -216,7 +217,7 @@ func nextPiece(b []byte) piece {
 	end, marks := n, 0
 	for end < len(b) && marks < text.MaxMarks {
 		m, size := utf8.DecodeRune(b[end:])
-		if !text.Combining(m) || !text.Shown(m) {
+		if !text.Combining(m) || !model.Visible(m) {
 			break
 		}
 		end += size

@@ -7,6 +7,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"zonedeck/model"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/uitest"
@@ -41,7 +42,7 @@ func FuzzBodyRow(f *testing.F) {
 			}
 			for _, l := range lines {
 				words := withoutInks(l)
-				if hidden := func(r rune) bool { return !text.Shown(r) }; !utf8.ValidString(words) || strings.ContainsFunc(words, hidden) {
+				if hidden := func(r rune) bool { return !model.Visible(r) }; !utf8.ValidString(words) || strings.ContainsFunc(words, hidden) {
 					t.Fatalf("the row could do more to a terminal than show: %q", words)
 				}
 				if n := cellsOf(words); n != width {

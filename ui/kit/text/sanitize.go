@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"zonedeck/model"
 )
 
 // MaxMarks is how many combining marks one character may have before they are made
@@ -35,7 +37,7 @@ func Clean(s string) string {
 			b.WriteString("    ")
 		case r == utf8.RuneError && n == 1:
 			writeByteToken(&b, s[i])
-		case marks > MaxMarks || marks > 0 && i == 0 || !Shown(r):
+		case marks > MaxMarks || marks > 0 && i == 0 || !model.Visible(r):
 			b.WriteString(Token(r))
 			marks = 0
 		default:
@@ -67,28 +69,6 @@ func plain(s string) bool {
 		}
 	}
 	return true
-}
-
-// Shown reports whether a rune is visible: it has a width (or is a combining mark)
-// and changes neither direction nor grouping.
-func Shown(r rune) bool {
-	switch {
-	case r < ' ' || r >= 0x7f && r < 0xa0:
-		return false
-	case r < 0x300:
-		return r != 0xad // soft hyphen
-	case r == 0x034f, r == 0x115f, r == 0x1160, r == 0x17b4, r == 0x17b5, r == 0x3164, r == 0xffa0:
-		return false // fillers and the grapheme joiner: nothing to see
-	case r >= 0x180b && r <= 0x180f, r >= 0xfe00 && r <= 0xfe0f, r >= 0xe0100 && r <= 0xe01ef:
-		return false // variation selectors change the width of what is before them
-	case r == 0x2028, r == 0x2029:
-		return false
-	case r >= 0xfff0 && r <= 0xfffb, r >= 0xe0000 && r <= 0xe007f:
-		return false
-	case r == 0x2800:
-		return false // the blank Braille pattern
-	}
-	return !unicode.In(r, unicode.Cf, unicode.Cc, unicode.Cs, unicode.Co) && r != 0xfffe && r != 0xffff && r&0xfffe != 0xfffe
 }
 
 // Token is the visible replacement for an invisible rune: a control picture for C0
@@ -127,7 +107,7 @@ func OnlyShown(s string) string {
 		switch {
 		case r == '\t', r == '\n', r == '\r':
 			return ' '
-		case !Shown(r):
+		case !model.Visible(r):
 			return -1
 		}
 		return r
@@ -143,7 +123,7 @@ func OnlyShownLines(s string) string {
 			if r == '\t' {
 				return r
 			}
-			if !Shown(r) {
+			if !model.Visible(r) {
 				return -1
 			}
 			return r

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"zonedeck/model"
 )
 
 func TestCleanMakesTheInvisibleVisible(t *testing.T) {
@@ -66,7 +68,7 @@ func safe(t *testing.T, what, s string) {
 		t.Fatalf("%s is not UTF-8: %q", what, s)
 	}
 	for _, r := range s {
-		if !Shown(r) {
+		if !model.Visible(r) {
 			t.Fatalf("%s holds %U: %q", what, r, s)
 		}
 	}

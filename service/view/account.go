@@ -1,0 +1,155 @@
+package view
+
+import (
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/overview"
+)
+
+// Account is what "account --json" prints (docs/schema/account.json).
+type Account struct {
+	SchemaVersion Version    `json:"schema_version"`
+	Profile       string     `json:"profile"`
+	Account       string     `json:"account"`
+	Active        bool       `json:"active"`
+	State         string     `json:"state"`
+	Balance       *Balance   `json:"balance"`
+	Problem       string     `json:"balance_problem"`
+	Networks      *bool      `json:"networks_up"`
+	NetProblem    string     `json:"networks_problem"`
+	Zones         []ZoneRate `json:"zones"`
+	ZonesProblem  string     `json:"zones_problem"`
+}
+
+// Balance is in dollars; pending is null where it is not shown.
+type Balance struct {
+	Dollars    float64  `json:"dollars"`
+	Credit     float64  `json:"credit"`
+	Prepayment float64  `json:"prepayment"`
+	Pending    *float64 `json:"pending"`
+}
+
+// Rates is what "zones rates --json" prints (docs/schema/zones-rates.json).
+type Rates struct {
+	SchemaVersion Version    `json:"schema_version"`
+	Profile       string     `json:"profile"`
+	Saved         bool       `json:"saved"`
+	Zones         []ZoneRate `json:"zones"`
+}
+
+type ZoneRate struct {
+	Zone        string   `json:"zone"`
+	Product     string   `json:"product"`
+	From        string   `json:"from"`
+	To          string   `json:"to"`
+	Dollars     float64  `json:"dollars"`
+	Requests    float64  `json:"requests"`
+	Bytes       float64  `json:"bytes"`
+	RatePer1000 *float64 `json:"rate_per_1000"`
+	RatePerGB   *float64 `json:"rate_per_gb"`
+	Problem     string   `json:"problem"`
+}
+
+func newZoneRate(c model.ZoneCost) ZoneRate {
+	one := ZoneRate{Zone: string(c.Zone.Name), Product: string(c.Zone.Product), Dollars: c.Dollars, Requests: c.Requests, Bytes: c.Bytes, Problem: c.Problem}
+	if !c.From.IsZero() {
+		one.From, one.To = c.From.Format(time.DateOnly), c.To.Format(time.DateOnly)
+	}
+	if c.Rate.Per1000 > 0 {
+		one.RatePer1000 = &c.Rate.Per1000
+	}
+	if c.Rate.PerGB > 0 {
+		one.RatePerGB = &c.Rate.PerGB
+	}
+	return one
+}
+
+// Zone is what "zones show --json" prints (docs/schema/zone.json). A part is null where its
+// problem says why.
+type Zone struct {
+	SchemaVersion Version `json:"schema_version"`
+	Profile       string  `json:"profile"`
+	Zone          string  `json:"zone"`
+
+	Type        string   `json:"type"`
+	Created     string   `json:"created"`
+	Addresses   string   `json:"addresses"`
+	Country     string   `json:"country"`
+	Description string   `json:"description"`
+	Disabled    bool     `json:"disabled"`
+	AllowedIPs  []string `json:"allowed_ips"`
+	Limit       string   `json:"usage_limit"`
+	Compromised int      `json:"compromised_passwords"`
+
+	State          string   `json:"state"`
+	StateProblem   string   `json:"state_problem"`
+	Traffic        *Traffic `json:"traffic"`
+	TrafficProblem string   `json:"traffic_problem"`
+	Callers        []string `json:"callers"`
+	CallersProblem string   `json:"callers_problem"`
+	Cost           ZoneRate `json:"cost"`
+}
+
+// Traffic is of the days from from to the one before to.
+type Traffic struct {
+	From     string `json:"from"`
+	To       string `json:"to"`
+	Bytes    int64  `json:"bytes"`
+	Down     int64  `json:"bytes_down"`
+	Up       int64  `json:"bytes_up"`
+	Requests int64  `json:"requests"`
+	Billable int64  `json:"requests_billable"`
+}
+
+// NewAccount is an account as the service shows it.
+func NewAccount(acc overview.Account) Account {
+	out := Account{
+		Profile: acc.Profile, Account: string(acc.ID), Active: acc.Active, State: acc.Word,
+		Problem: acc.BalanceProblem, NetProblem: acc.NetworksProblem, Zones: newZoneRates(acc.Zones), ZonesProblem: acc.ZonesProblem,
+	}
+	if acc.NetworksProblem == "" {
+		out.Networks = &acc.NetworksUp
+	}
+	if acc.BalanceProblem == "" {
+		out.Balance = &Balance{acc.Balance.Dollars, acc.Balance.Credit, acc.Balance.Prepayment, acc.Balance.Pending}
+	}
+	return out
+}
+
+// NewRates are the rates that were measured for a profile's zones.
+func NewRates(profile string, costs []model.ZoneCost) Rates {
+	return Rates{Profile: profile, Zones: newZoneRates(costs)}
+}
+
+func newZoneRates(costs []model.ZoneCost) []ZoneRate {
+	out := make([]ZoneRate, 0, len(costs))
+	for _, c := range costs {
+		out = append(out, newZoneRate(c))
+	}
+	return out
+}
+
+// NewZone is a zone as the account has it.
+func NewZone(z overview.Zone) Zone {
+	p := z.Plan
+	out := Zone{
+		Profile: z.Profile, Zone: string(z.Name),
+		Type: p.Type, Addresses: p.Addresses, Country: p.Country, Description: p.Description, Disabled: p.Disabled, AllowedIPs: list(p.Callers),
+		Limit: p.Limit, Compromised: p.Compromised, State: z.State, StateProblem: z.StateProblem,
+		TrafficProblem: z.TrafficProblem, CallersProblem: z.CallersProblem, Cost: newZoneRate(z.Cost),
+	}
+	if !p.Created.IsZero() {
+		out.Created = p.Created.UTC().Format(time.RFC3339)
+	}
+	if t := z.Traffic; z.TrafficProblem == "" {
+		out.Traffic = &Traffic{z.From.Format(time.DateOnly), z.To.Format(time.DateOnly), t.Bytes, t.Down, t.Up, t.Requests, t.Billable}
+	}
+	if z.CallersProblem == "" {
+		out.Callers = make([]string, 0, len(z.Callers))
+		for _, ip := range z.Callers {
+			out.Callers = append(out.Callers, ip.String())
+		}
+	}
+	return out
+}

@@ -1,0 +1,141 @@
+package view
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/catalogue"
+	"zonedeck/service/exchange"
+)
+
+// Origin says where a list is from: "service", "builtin" or, for a data set that is on neither, "none".
+type Origin struct {
+	Source  string     `json:"source"`
+	Read    *time.Time `json:"read"`
+	Age     *int64     `json:"age_seconds"`
+	Problem string     `json:"problem"`
+	// Diagnosis is null where the service was not asked, or answered.
+	Diagnosis *Fault `json:"diagnosis"`
+}
+
+func newOrigin(l catalogue.Listing, now time.Time) Origin {
+	out := Origin{Source: "builtin", Problem: l.Problem}
+	switch {
+	case !l.Builtin():
+		read, age := l.Read.UTC(), int64(now.Sub(l.Read).Seconds())
+		out.Source, out.Read, out.Age = "service", &read, &age
+	case l.None():
+		out.Source = "none"
+	}
+	if call := (*exchange.CallError)(nil); errors.As(l.Err, &call) {
+		verdict := NewFault(model.JobFault{Diagnosis: call.Diagnosis, At: now})
+		out.Diagnosis = &verdict
+	}
+	return out
+}
+
+// Dataset is a data set (docs/schema/catalogue.json).
+type Dataset struct {
+	ID          string   `json:"id"`
+	Name        string   `json:"name"`
+	Names       []string `json:"names"`
+	Kind        string   `json:"kind"`
+	Domain      string   `json:"domain"`
+	Description string   `json:"description"`
+	Methods     []Method `json:"methods"`
+}
+
+// Method is a way to collect; fields is null where they are not shown.
+type Method struct {
+	Discover string       `json:"discover"`
+	Bound    string       `json:"bound"`
+	Cost     string       `json:"cost"`
+	Fields   []InputField `json:"fields"`
+}
+
+// InputField is a field of an input; example and default are null where they are not shown.
+type InputField struct {
+	Name        string          `json:"name"`
+	Type        string          `json:"type"`
+	Required    bool            `json:"required"`
+	Description string          `json:"description"`
+	Example     json.RawMessage `json:"example"`
+	Default     json.RawMessage `json:"default"`
+}
+
+func newDataset(c model.Collector) Dataset {
+	out := Dataset{
+		ID: c.ID, Name: c.Name, Names: append([]string{}, c.Names...), Kind: string(c.Kind), Domain: c.Domain, Description: c.Description, Methods: []Method{},
+	}
+	for _, m := range c.Ways() {
+		method := Method{Discover: m.Discover, Bound: m.Bound, Cost: m.Cost()}
+		if m.Shown() {
+			method.Fields = []InputField{}
+		}
+		for _, f := range m.Fields {
+			method.Fields = append(method.Fields, InputField{
+				f.Name, f.Type, f.Required, f.Description, json.RawMessage(cmp.Or(f.Example, "null")), json.RawMessage(cmp.Or(f.Default, "null")),
+			})
+		}
+		out.Methods = append(out.Methods, method)
+	}
+	return out
+}
+
+// ListedDataset is a data set (docs/schema/datasets.json).
+type ListedDataset struct {
+	ID      string `json:"id"`
+	Kind    string `json:"kind"`
+	Name    string `json:"name"`
+	Records *int64 `json:"records"`
+}
+
+// Catalogue are data sets and where they are from (docs/schema/catalogue.json).
+type Catalogue struct {
+	SchemaVersion Version `json:"schema_version"`
+	Origin
+	Datasets []Dataset `json:"datasets"`
+}
+
+// CatalogueDataset is one data set and where it is from (docs/schema/catalogue-dataset.json).
+type CatalogueDataset struct {
+	SchemaVersion Version `json:"schema_version"`
+	Origin
+	Dataset Dataset `json:"dataset"`
+}
+
+// NewCatalogue are the data sets of a list that were found.
+func NewCatalogue(l catalogue.Listing, found []model.Collector, now time.Time) Catalogue {
+	out := Catalogue{Origin: newOrigin(l, now), Datasets: make([]Dataset, 0, len(found))}
+	for _, c := range found {
+		out.Datasets = append(out.Datasets, newDataset(c))
+	}
+	return out
+}
+
+// NewCatalogueDataset is a data set of a list.
+func NewCatalogueDataset(l catalogue.Listing, c model.Collector, now time.Time) CatalogueDataset {
+	return CatalogueDataset{Origin: newOrigin(l, now), Dataset: newDataset(c)}
+}
+
+// ListedDatasets are what "jobs datasets --json" prints (docs/schema/datasets.json).
+type ListedDatasets struct {
+	SchemaVersion Version         `json:"schema_version"`
+	Datasets      []ListedDataset `json:"datasets"`
+}
+
+// NewListedDatasets are data sets as the service lists them.
+func NewListedDatasets(sets []model.Dataset) ListedDatasets {
+	out := ListedDatasets{Datasets: make([]ListedDataset, 0, len(sets))}
+	for _, s := range sets {
+		one := ListedDataset{ID: s.ID, Kind: string(s.Kind), Name: s.Name}
+		if s.Records >= 0 {
+			one.Records = &s.Records
+		}
+		out.Datasets = append(out.Datasets, one)
+	}
+	return out
+}

@@ -1,0 +1,197 @@
+package view
+
+import (
+	"fmt"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/drift"
+)
+
+// DriftFinding is what is said of a field.
+type DriftFinding struct {
+	Field    string `json:"field"`
+	Word     string `json:"word"`
+	Drift    bool   `json:"drift"`
+	Contract bool   `json:"contract"`
+	Text     string `json:"text"`
+	Since    string `json:"since"`
+}
+
+// Standing is a collector (docs/schema/drift.json).
+type Standing struct {
+	Kind     string         `json:"kind"`
+	Name     string         `json:"name"`
+	State    string         `json:"state"`
+	Judged   bool           `json:"judged"`
+	Run      string         `json:"run"`
+	At       string         `json:"at"`
+	Returned int            `json:"returned"`
+	Useful   int            `json:"useful"`
+	Against  int            `json:"against"`
+	Contract bool           `json:"contract"`
+	Silent   int            `json:"silent"`
+	Class    string         `json:"class"`
+	Cause    string         `json:"cause"`
+	Accepted *Accepted      `json:"accepted"`
+	Findings []DriftFinding `json:"findings"`
+}
+
+type Accepted struct {
+	Run    string `json:"run"`
+	At     string `json:"at"`
+	By     string `json:"by"`
+	Reason string `json:"reason"`
+}
+
+func newStanding(s drift.Standing) Standing {
+	out := Standing{
+		Kind: string(s.Run.Kind), Name: s.Run.Name, State: string(s.Verdict.State), Judged: s.Verdict.Judged(), Run: s.Run.Ref, At: s.Run.At.UTC().Format(time.RFC3339),
+		Returned: s.Run.Returned, Useful: s.Run.UsefulRows(), Against: s.Verdict.Against, Contract: s.Verdict.Contract,
+		Silent: s.Silent, Class: string(s.SilentClass), Cause: string(s.SilentCause), Findings: newDriftFindings(s.Verdict.Findings),
+	}
+	if a := s.Accepted; a.Seq > 0 {
+		out.Accepted = &Accepted{a.Ref, a.At.UTC().Format(time.RFC3339), a.Person, a.Reason}
+	}
+	return out
+}
+
+func newDriftFindings(all []drift.Finding) []DriftFinding {
+	out := []DriftFinding{}
+	for _, f := range all {
+		out = append(out, DriftFinding{f.Field, string(f.Word), f.Word.Alarm(), f.Contract, f.Text, f.Since})
+	}
+	return out
+}
+
+// DriftLine is a field (docs/schema/drift-show.json).
+type DriftLine struct {
+	Field    string     `json:"field"`
+	Type     string     `json:"type"`
+	Coverage *float64   `json:"coverage"`
+	Before   *float64   `json:"before"`
+	History  []*float64 `json:"history"`
+}
+
+type DriftSample struct {
+	Key     string   `json:"key"`
+	Before  string   `json:"before"`
+	After   string   `json:"after"`
+	Pages   []string `json:"pages"`
+	Matches string   `json:"matches"`
+	Fails   string   `json:"fails"`
+}
+
+// DriftCheck is a collector that was checked (docs/schema/drift-check.json).
+type DriftCheck struct {
+	Name     string         `json:"name"`
+	Kind     string         `json:"kind"`
+	Run      string         `json:"run"`
+	At       string         `json:"at"`
+	State    string         `json:"state"`
+	Judged   bool           `json:"judged"`
+	Why      string         `json:"why"` // it was not judged, or is silent
+	Useful   int            `json:"useful"`
+	Silent   int            `json:"silent"` // the newest runs without a useful row
+	Against  int            `json:"against"`
+	Contract bool           `json:"contract"`
+	Fields   []string       `json:"fields"`
+	Findings []DriftFinding `json:"findings"`
+}
+
+func NewDriftCheck(r drift.Run, v drift.Verdict) DriftCheck {
+	out := DriftCheck{
+		Name: r.Name, Kind: string(r.Kind), Run: r.Ref, State: string(v.State), Judged: v.Judged(), Useful: r.UsefulRows(),
+		Against: v.Against, Contract: v.Contract, Fields: []string{}, Findings: newDriftFindings(v.Findings),
+	}
+	out.Fields = append(out.Fields, drift.Names(drift.Alarms(v.Findings))...)
+	if !r.At.IsZero() {
+		out.At = r.At.UTC().Format(time.RFC3339)
+	}
+	if out.Judged || v.State == drift.Drift {
+		out.Judged = true
+		return out
+	}
+	switch v.State {
+	case drift.Empty:
+		out.Why = fmt.Sprintf("%s has no useful row", r.Ref)
+	case drift.Few:
+		out.Why = fmt.Sprintf("%s has too few rows to tell", r.Ref)
+	default:
+		out.Why = fmt.Sprintf("%s is %s: there is nothing to compare it with, and no contract", r.Ref, v.First)
+	}
+	return out
+}
+
+// NewStoredDriftCheck is how a collector of the store stands.
+func NewStoredDriftCheck(s drift.Standing) DriftCheck {
+	out := NewDriftCheck(s.Run, s.Verdict)
+	if s.Incomplete != "" && s.Verdict.State != drift.Drift {
+		out.Judged = false
+		out.Why = fmt.Sprintf("the result of %[1]s is incomplete: download it again with 'zonedeck jobs download %[1]s -o FILE --force'", s.Incomplete)
+	}
+	if out.Silent = s.Silent; s.Dead() {
+		out.Judged = true
+		out.Why = fmt.Sprintf("no useful row in the last %d runs, since %s: %s", s.Silent, s.Since.UTC().Format(time.DateOnly), model.ClassWord(s.SilentClass, s.SilentCause))
+	}
+	return out
+}
+
+// dead reports whether the collector no longer gives useful rows.
+func (c DriftCheck) Dead() bool { return c.Silent >= drift.SilentRuns }
+
+// Standings are what "drift list --json" prints (docs/schema/drift.json).
+type Standings struct {
+	SchemaVersion Version    `json:"schema_version"`
+	Collectors    []Standing `json:"collectors"`
+}
+
+// NewStandings are collectors.
+func NewStandings(all []drift.Standing) Standings {
+	out := Standings{Collectors: make([]Standing, 0, len(all))}
+	for _, s := range all {
+		out.Collectors = append(out.Collectors, newStanding(s))
+	}
+	return out
+}
+
+// DriftChecks are what "drift check --json" prints (docs/schema/drift-check.json).
+type DriftChecks struct {
+	SchemaVersion Version      `json:"schema_version"`
+	Collectors    []DriftCheck `json:"collectors"`
+}
+
+// DriftDetail is a collector with its fields (docs/schema/drift-show.json).
+type DriftDetail struct {
+	SchemaVersion Version `json:"schema_version"`
+	Standing
+	Fields   []DriftLine   `json:"fields"`
+	Samples  []DriftSample `json:"samples"`
+	Unpaired string        `json:"unpaired"`
+}
+
+// NewDriftDetail is a collector with its fields.
+func NewDriftDetail(d drift.Detail) DriftDetail {
+	out := DriftDetail{Standing: newStanding(d.Standing), Fields: []DriftLine{}, Samples: []DriftSample{}, Unpaired: d.Unpaired()}
+	known := func(x float64) *float64 {
+		if x < 0 {
+			return nil
+		}
+		return &x
+	}
+	for _, l := range d.Lines {
+		line := DriftLine{l.Field, l.Type, known(l.Now), known(l.Before), []*float64{}}
+		for _, x := range l.History {
+			line.History = append(line.History, known(x))
+		}
+		out.Fields = append(out.Fields, line)
+	}
+	for _, p := range d.Pairs() {
+		s := DriftSample{p.Key, p.Before, p.After, []string{}, p.Matches, p.Fails}
+		if p.Pages[0] != "" {
+			s.Pages = p.Pages[:]
+		}
+		out.Samples = append(out.Samples, s)
+	}
+	return out
+}

@@ -1,0 +1,88 @@
+package view
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"zonedeck/model"
+)
+
+// SchemaVersion is the version of every JSON object the command line prints;
+// docs/schema describes them.
+const SchemaVersion = 1
+
+// Version is [SchemaVersion] as a field of an object.
+type Version struct{}
+
+// MarshalJSON gives SchemaVersion.
+func (Version) MarshalJSON() ([]byte, error) { return []byte(strconv.Itoa(SchemaVersion)), nil }
+
+// Encode writes a value as one line of JSON. It holds no character that a terminal would obey.
+func Encode(w io.Writer, v any) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return err //nolint:wrapcheck // it says what cannot be encoded
+	}
+	_, err := w.Write(Visible(b.Bytes()))
+	return err //nolint:wrapcheck // the caller says what it writes to
+}
+
+// Visible escapes what a terminal would not show in an encoded value: DEL, C1,
+// bidirectional, zero-width and other characters without a width. It means the same.
+func Visible(encoded []byte) []byte {
+	out := make([]byte, 0, len(encoded))
+	for len(encoded) > 0 {
+		r, n := utf8.DecodeRune(encoded)
+		switch {
+		case r < 0x7f || model.Visible(r):
+			out = append(out, encoded[:n]...)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+		encoded = encoded[n:]
+	}
+	return out
+}
+
+// Milliseconds is a duration in milliseconds, to the microsecond.
+func Milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// measured is a duration in milliseconds, or null where it is negative: it was not measured.
+func measured(d time.Duration) *float64 {
+	if d < 0 {
+		return nil
+	}
+	ms := Milliseconds(d)
+	return &ms
+}
+
+// counted is a count, or null where it is negative: it is not known.
+func counted(n int) *int {
+	if n < 0 {
+		return nil
+	}
+	return &n
+}
+
+// list is a slice that is never null.
+func list[T any](s []T) []T { return append([]T{}, s...) }
+
+// stamp is a moment in UTC, or null for none.
+func stamp(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}

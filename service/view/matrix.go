@@ -1,0 +1,68 @@
+package view
+
+import (
+	"time"
+
+	"zonedeck/model"
+)
+
+// Matrix is what "proxy matrix --json" prints (docs/schema/proxy-matrix.json).
+type Matrix struct {
+	SchemaVersion Version        `json:"schema_version"`
+	Profile       string         `json:"profile"`
+	Started       string         `json:"started"`
+	Target        string         `json:"target"`
+	Calls         int            `json:"calls"`
+	Zones         []MatrixRow    `json:"zones"`
+	Baseline      *string        `json:"baseline"`
+	Changes       []MatrixChange `json:"changes"`
+	Worse         bool           `json:"worse"`
+}
+
+type MatrixRow struct {
+	Zone          string   `json:"zone"`
+	Product       string   `json:"product"`
+	Problem       string   `json:"problem"`
+	Class         string   `json:"class"`
+	Cause         string   `json:"cause"`
+	Code          string   `json:"code"`
+	Summary       string   `json:"summary"`
+	ConnectStatus int      `json:"connect_status"`
+	ConnectMS     *float64 `json:"connect_ms"`
+	MedianMS      *float64 `json:"median_ms"`
+	TLS           string   `json:"tls"`
+	Root          string   `json:"root"`
+	Countries     []string `json:"countries"`
+	Made          int      `json:"made"`
+	OK            int      `json:"ok"`
+	Known         int      `json:"known_exits"`
+	Unique        int      `json:"unique_exits"`
+}
+
+type MatrixChange struct {
+	Zone string `json:"zone"`
+	Kind string `json:"kind"`
+	Text string `json:"text"`
+}
+
+func NewMatrix(m model.Matrix, base *model.Matrix, changes []model.MatrixChange) Matrix {
+	out := Matrix{
+		Profile: m.Profile, Started: m.Started.UTC().Format(time.RFC3339), Target: m.Target, Calls: m.Calls,
+		Zones: []MatrixRow{}, Changes: []MatrixChange{}, Worse: model.Worse(changes),
+	}
+	for _, r := range m.Rows {
+		out.Zones = append(out.Zones, MatrixRow{
+			Zone: string(r.Zone), Product: string(r.Product), Problem: r.Problem, Class: string(r.Class), Cause: string(r.Cause), Code: r.Code,
+			Summary: r.Summary, ConnectStatus: r.ConnectStatus, ConnectMS: measured(r.Connect), MedianMS: measured(r.Median), TLS: string(r.Trust),
+			Root: r.Root, Countries: append([]string{}, r.Countries...), Made: r.Made, OK: r.OK, Known: r.Known, Unique: r.Unique,
+		})
+	}
+	if base != nil {
+		started := base.Started.UTC().Format(time.RFC3339)
+		out.Baseline = &started
+	}
+	for _, c := range changes {
+		out.Changes = append(out.Changes, MatrixChange{string(c.Zone), string(c.Kind), c.Text})
+	}
+	return out
+}

@@ -1,0 +1,191 @@
+package view
+
+import (
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/clients"
+)
+
+// Probe is what "proxy test --json" prints (docs/schema/proxy-test.json).
+type Probe struct {
+	SchemaVersion  Version             `json:"schema_version"`
+	OK             bool                `json:"ok"`
+	Class          string              `json:"class"`
+	Cause          string              `json:"cause"`
+	Summary        string              `json:"summary"`
+	Evidence       []Evidence          `json:"evidence"`
+	Zone           string              `json:"zone"`
+	Proxy          string              `json:"proxy"`
+	Username       string              `json:"username"`
+	Target         string              `json:"target"`
+	Steps          []ProbeStep         `json:"steps"`
+	ConnectStatus  int                 `json:"connect_status"`
+	ConnectHead    []string            `json:"connect_head"`
+	ConnectHeaders map[string][]string `json:"connect_headers"`
+	Code           string              `json:"code"`
+	Reason         string              `json:"reason"`
+	Chain          []Certificate       `json:"chain"`
+	Trust          *Trust              `json:"trust"`
+	OuterProxies   []Setting           `json:"outer_proxies"`
+	Status         int                 `json:"status"`
+	Exits          []string            `json:"exits"`
+	Sticky         *bool               `json:"sticky"`
+	Country        string              `json:"country"`
+	Rotation       *ExitRotation       `json:"rotation"`
+	TimingMS       Timing              `json:"timing_ms"`
+}
+
+type ProbeStep struct {
+	Name   string   `json:"name"`
+	State  string   `json:"state"`
+	TookMS *float64 `json:"took_ms"`
+	Text   string   `json:"text"`
+}
+
+type Certificate struct {
+	Subject    string   `json:"subject"`
+	Issuer     string   `json:"issuer"`
+	Names      []string `json:"names"`
+	NotBefore  string   `json:"not_before"`
+	NotAfter   string   `json:"not_after"`
+	SHA256     string   `json:"sha256"`
+	SelfSigned bool     `json:"self_signed"`
+}
+
+type Setting struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+type Store struct {
+	Name    string `json:"name"`
+	Path    string `json:"path"`
+	Verdict string `json:"verdict"`
+	Why     string `json:"why"`
+}
+
+type Client struct {
+	Client   string    `json:"client"`
+	Verdict  string    `json:"verdict"`
+	Stores   []Store   `json:"stores"`
+	Settings []Setting `json:"settings"`
+	Note     string    `json:"note"`
+	Install  []string  `json:"install"`
+}
+
+type Trust struct {
+	Root       string   `json:"root"`
+	RootSHA256 string   `json:"root_sha256"`
+	Host       string   `json:"host_mismatch"`
+	System     Store    `json:"system"`
+	File       *Store   `json:"file"`
+	Clients    []Client `json:"clients"`
+}
+
+type ExitRotation struct {
+	Session    string     `json:"session"`
+	Asked      int        `json:"asked"`
+	Calls      []ExitCall `json:"calls"`
+	Known      int        `json:"known"`
+	Unique     int        `json:"unique"`
+	RepeatRate *float64   `json:"repeat_rate"`
+	Changes    []int      `json:"changes"`
+	Verdict    string     `json:"verdict"`
+	Ended      string     `json:"ended"`
+}
+
+type ExitCall struct {
+	Exit    string   `json:"exit"`
+	Country string   `json:"country"`
+	Class   string   `json:"class"`
+	Cause   string   `json:"cause"`
+	TotalMS *float64 `json:"total_ms"`
+}
+
+func NewProbe(r model.ProbeResult, trust *clients.Report, outer []clients.Setting, rotation *model.ExitRotation) Probe {
+	out := Probe{
+		OK: r.Diagnosis.OK(), Class: string(r.Diagnosis.Class),
+		Cause: string(r.Diagnosis.Cause), Summary: r.Diagnosis.Summary, Evidence: evidence(r.Diagnosis),
+		Zone: string(r.Zone.Name), Proxy: r.Proxy, Username: r.Username, Target: r.Target,
+		ConnectStatus: r.ConnectStatus, ConnectHead: append([]string{}, r.ConnectHead...), ConnectHeaders: r.ConnectHeader,
+		Code: r.Code, Reason: r.Reason, Chain: []Certificate{}, OuterProxies: newSettings(outer), Status: r.TargetStatus,
+		Exits: append([]string{}, r.Exits...), Country: r.Country, TimingMS: newTiming(r.Timing),
+	}
+	if out.ConnectHeaders == nil {
+		out.ConnectHeaders = map[string][]string{}
+	}
+	if r.StickyRun {
+		out.Sticky = &r.Sticky
+	}
+	for _, s := range r.Steps() {
+		out.Steps = append(out.Steps, ProbeStep{s.Name, string(s.State), measured(s.Took), s.Text})
+	}
+	for _, c := range r.Chain.Certificates {
+		out.Chain = append(out.Chain, Certificate{
+			c.Subject, c.Issuer, append([]string{}, c.Names...), c.NotBefore.UTC().Format(time.RFC3339), c.NotAfter.UTC().Format(time.RFC3339), c.SHA256, c.SelfSigned,
+		})
+	}
+	if trust != nil {
+		out.Trust = newTrust(*trust)
+	}
+	if rotation != nil {
+		out.Rotation = newExitRotation(*rotation)
+	}
+	return out
+}
+
+func newSettings(list []clients.Setting) []Setting {
+	out := []Setting{}
+	for _, s := range list {
+		out = append(out, Setting(s))
+	}
+	return out
+}
+
+func newStore(s clients.Store) Store {
+	return Store{s.Name, s.Path, string(s.Verdict), s.Why}
+}
+
+func newTrust(r clients.Report) *Trust {
+	out := &Trust{Root: r.Root, RootSHA256: r.RootSHA256, Host: r.Host, System: newStore(r.System)}
+	if r.File.Name != "" {
+		file := newStore(r.File)
+		out.File = &file
+	}
+	for _, c := range r.Clients {
+		j := Client{Client: string(c.Client), Verdict: string(c.Verdict), Stores: []Store{}, Settings: newSettings(c.Settings), Note: c.Note, Install: c.Install}
+		for _, s := range c.Stores {
+			j.Stores = append(j.Stores, newStore(s))
+		}
+		out.Clients = append(out.Clients, j)
+	}
+	return out
+}
+
+func newExitRotation(r model.ExitRotation) *ExitRotation {
+	out := &ExitRotation{
+		Session: r.Session, Asked: r.Asked, Calls: []ExitCall{}, Known: r.Known(), Unique: len(r.Exits()),
+		Changes: append([]int{}, r.Changes()...), Verdict: r.Verdict(), Ended: r.Ended,
+	}
+	if rate, ok := r.RepeatRate(); ok {
+		out.RepeatRate = &rate
+	}
+	for _, c := range r.Calls {
+		out.Calls = append(out.Calls, ExitCall{c.Exit, c.Country, string(c.Class), string(c.Cause), measured(c.Total)})
+	}
+	return out
+}
+
+// ProxyURL is what "proxy url --json" prints (docs/schema/proxy-url.json).
+type ProxyURL struct {
+	SchemaVersion Version `json:"schema_version"`
+	URL           string  `json:"url"`
+	Proxy         string  `json:"proxy"`
+	Username      string  `json:"username"`
+	Password      string  `json:"password"`
+	Masked        bool    `json:"masked"`
+	Zone          string  `json:"zone"`
+	NeedsCA       bool    `json:"needs_ca"`
+	CA            string  `json:"ca"`
+}

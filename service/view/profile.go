@@ -1,0 +1,99 @@
+package view
+
+import (
+	"zonedeck/keystore"
+	"zonedeck/service/account"
+	"zonedeck/service/config"
+)
+
+// Profile is one profile (docs/schema/profile.json). Checks is empty where nothing was asked.
+type Profile struct {
+	SchemaVersion  Version       `json:"schema_version"`
+	Profile        string        `json:"profile"`
+	Saved          bool          `json:"saved"`
+	BaseURL        string        `json:"base_url"`
+	Proxy          string        `json:"proxy"`
+	Account        string        `json:"account"`
+	Dialect        string        `json:"dialect"`
+	CA             string        `json:"ca"`
+	Key            ProfileKey    `json:"key"`
+	Zones          []ProfileZone `json:"zones"`
+	ReadOnly       bool          `json:"read_only"`
+	Color          string        `json:"color"`
+	AllowedDomains []string      `json:"allowed_domains"`
+	Checks         []Check       `json:"checks"`
+}
+
+type ProfileKey struct {
+	Name      string `json:"name"`
+	Level     string `json:"level"`
+	Reference string `json:"reference"`
+}
+
+type ProfileZone struct {
+	Name        string  `json:"name"`
+	Product     string  `json:"product"`
+	Reference   string  `json:"reference"`
+	RatePer1000 float64 `json:"rate_per_1000"`
+	RatePerGB   float64 `json:"rate_per_gb"`
+}
+
+// Check is what a check of one value said: ok, warning, failed, or unknown where it was not asked.
+type Check struct {
+	What  string `json:"what"`
+	State string `json:"state"`
+	Text  string `json:"text"`
+}
+
+func NewProfile(d account.Draft, found account.Found, saved bool) Profile {
+	p := d.Profile
+	out := Profile{
+		Profile: p.Name, Saved: saved, BaseURL: p.BaseURL, Proxy: p.ProxyAddr(), Account: string(p.Account),
+		Dialect: p.DialectName(), CA: p.CA, Key: ProfileKey{Name: d.Key.Name, Level: d.Key.Level.String(), Reference: label(d.Key.Secret)},
+		Zones: []ProfileZone{}, ReadOnly: p.ReadOnly, Color: p.Color, AllowedDomains: append([]string{}, p.AllowedDomains...), Checks: []Check{},
+	}
+	for _, z := range p.Zones {
+		out.Zones = append(out.Zones, ProfileZone{
+			Name: string(z.Name), Product: z.Product.String(), Reference: label(z.Password), RatePer1000: z.Rate.Per1000, RatePerGB: z.Rate.PerGB,
+		})
+	}
+	if found.Key.Text != "" {
+		out.Checks = NewChecks(p, found)
+	}
+	return out
+}
+
+func label(ref string) string {
+	if ref == "" {
+		return ""
+	}
+	return keystore.Ref(ref).Label()
+}
+
+// checks are the verdicts on an account, in the order in which they were asked for.
+func NewChecks(p config.Profile, found account.Found) []Check {
+	out := []Check{}
+	for _, v := range account.Checks(p, found) {
+		state := string(v.Verdict.State)
+		if v.Verdict.State == account.Unknown {
+			state = "unknown"
+		}
+		out = append(out, Check{What: v.What, State: state, Text: v.Verdict.Text})
+	}
+	return out
+}
+
+// Profiles are what "profiles list --json" prints (docs/schema/profiles.json).
+type Profiles struct {
+	SchemaVersion Version   `json:"schema_version"`
+	Default       string    `json:"default"`
+	Profiles      []Profile `json:"profiles"`
+}
+
+// ProfileRemoval is what "profiles remove --json" prints (docs/schema/profiles-remove.json).
+type ProfileRemoval struct {
+	SchemaVersion Version  `json:"schema_version"`
+	Profile       string   `json:"profile"`
+	Removed       []string `json:"removed"`
+	Left          []string `json:"left"`
+}

@@ -1,0 +1,73 @@
+package view
+
+import (
+	"errors"
+
+	"zonedeck/keystore"
+	"zonedeck/service/rotate"
+)
+
+// Rotation is what "keys rotate --json" prints (docs/schema/keys-rotate.json).
+type Rotation struct {
+	SchemaVersion Version        `json:"schema_version"`
+	Key           string         `json:"key"` // of a password "password of zone NAME"
+	NewKey        string         `json:"new_key"`
+	Zone          string         `json:"zone"`       // whose password it is; empty for a key
+	ChangedBy     string         `json:"changed_by"` // the key by which that password is changed
+	ID            string         `json:"id"`
+	Method        string         `json:"method"`
+	Over          bool           `json:"over"`
+	Abandoned     bool           `json:"abandoned"`
+	Steps         []RotationStep `json:"steps"`
+	// Next says what a person has to do; empty where nothing is.
+	Next string `json:"next"`
+}
+
+type RotationStep struct {
+	Name   string `json:"name"`
+	Word   string `json:"word"`
+	State  string `json:"state"` // done or open
+	By     string `json:"by"`    // measured, vouched, or empty while it is open
+	Proof  string `json:"proof"`
+	Status int    `json:"status"`
+	At     string `json:"at"`
+}
+
+func NewRotation(p keystore.RotationPlan, err error) Rotation {
+	out := Rotation{
+		Key: p.Key, NewKey: p.NewName, Zone: p.Zone, ChangedBy: p.ChangedBy, ID: p.ID, Method: string(p.Method),
+		Over: p.Over(), Abandoned: p.Abandoned, Steps: []RotationStep{},
+	}
+	for _, s := range p.Steps {
+		step := RotationStep{Name: s.Name(), Word: string(s.Kind.Word()), State: "open", By: string(s.By), Proof: s.Proof(), Status: s.Status}
+		if s.Done {
+			step.State, step.At = "done", s.At.UTC().Format(StampFormat)
+		}
+		out.Steps = append(out.Steps, step)
+	}
+	if stop := (*rotate.StopError)(nil); errors.As(err, &stop) {
+		out.Next = stop.Error()
+	}
+	return out
+}
+
+// stampFormat is RFC 3339 with milliseconds.
+const StampFormat = "2006-01-02T15:04:05.000Z07:00"
+
+// Password is what "proxy password --json" prints (docs/schema/proxy-password.json).
+type Password struct {
+	SchemaVersion Version        `json:"schema_version"`
+	Zone          string         `json:"zone"`
+	Reference     string         `json:"reference"`
+	Key           string         `json:"key"`
+	Stops         []string       `json:"stops"`
+	GoOn          []string       `json:"go_on"`
+	Compared      string         `json:"compared"`
+	Refusal       string         `json:"refusal"`
+	Renewed       bool           `json:"renewed"`
+	OldRefused    bool           `json:"old_refused"`
+	ID            string         `json:"id"` // of the record; empty without --renew
+	Steps         []RotationStep `json:"steps"`
+	// Next says what a person has to do; empty where nothing is.
+	Next string `json:"next"`
+}

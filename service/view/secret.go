@@ -1,0 +1,44 @@
+package view
+
+import (
+	"zonedeck/keystore"
+	"zonedeck/service/secrets"
+)
+
+// Secret is one reference (docs/schema/secrets.json).
+type Secret struct {
+	Reference string   `json:"reference"`
+	Store     string   `json:"store"`
+	UsedBy    []string `json:"used_by"`
+	State     string   `json:"state"`
+	Text      string   `json:"text"`
+}
+
+// SecretMove is one moved secret (docs/schema/secrets-migrate.json).
+type SecretMove struct {
+	From    string `json:"from"`
+	To      string `json:"to"`
+	Done    bool   `json:"done"`
+	Deleted bool   `json:"deleted"`
+}
+
+// Secrets are what "secrets list --json" prints (docs/schema/secrets.json).
+type Secrets struct {
+	SchemaVersion Version  `json:"schema_version"`
+	Secrets       []Secret `json:"secrets"`
+}
+
+// SecretMoves are what "secrets migrate --json" prints (docs/schema/secrets-migrate.json).
+type SecretMoves struct {
+	SchemaVersion Version      `json:"schema_version"`
+	Moves         []SecretMove `json:"moves"`
+}
+
+// NewSecretMoves are secrets that were moved, or not.
+func NewSecretMoves(moves []secrets.Move) SecretMoves {
+	out := SecretMoves{Moves: make([]SecretMove, 0, len(moves))}
+	for _, m := range moves {
+		out.Moves = append(out.Moves, SecretMove{keystore.Ref(m.From).Label(), m.To, m.Done, m.Done && m.Deletes})
+	}
+	return out
+}
