@@ -30,7 +30,7 @@ func (s *Server) openFetch(chromium string) {
 	s.browsers = browser.Open(s.ctx, browser.Config{Path: chromium, Trust: []*x509.Certificate{s.ca.Root()}, Now: s.now, Login: s.loginCDP, Log: s.log})
 	s.fetch = fetch.New(fetch.Config{
 		Account: s.account, Meter: s.meter, Route: s.way, Log: s.log, Now: s.now, Loose: s.loose, Browser: s.browsers,
-		Target: s.targetFaults, Async: s.asyncMode,
+		Faults: s.rehearsal.faults, Async: s.asyncMode,
 	})
 }
 

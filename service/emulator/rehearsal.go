@@ -42,7 +42,6 @@ type rehearsal struct {
 	moving   sync.Mutex // held until a move is on disk
 	faults   *fault.Engine
 	requests *record.Journal
-	tunnels  sync.Map // *native.Visit -> *record.Exchange, while open
 }
 
 // openRehearsal replaces the machine's clock with the movable one.
@@ -55,10 +54,7 @@ func (s *Server) openRehearsal() (err error) {
 		return err
 	}
 	s.now = r.clock.Now
-	r.faults = fault.New(fault.Config{
-		Seed: s.scenario.Seed, Now: s.now,
-		Hit: func(ctx context.Context, rules []string) { record.Of(ctx).Hit(rules...) },
-	})
+	r.faults = fault.New(fault.Config{Seed: s.scenario.Seed, Now: s.now})
 	if _, err := r.faults.Add(s.scenario.Faults...); err != nil {
 		return fmt.Errorf("taking the scenario's faults: %w", err)
 	}

@@ -57,7 +57,7 @@ func (s *Server) faultyCDP(next http.Handler) http.Handler {
 			return
 		}
 		record.Of(r.Context()).Set(func(e *record.Entry) { e.User, e.Zone = name, z.Name })
-		s.proxyFaults(z, "", next).ServeHTTP(w, r)
+		s.rehearsal.faults.Proxy(fault.Call{Zone: z.Name, Product: z.Product}, next).ServeHTTP(w, r)
 	})
 }
 
@@ -134,7 +134,7 @@ func (v *remoteSession) dial(ctx context.Context, _, address string) (net.Conn, 
 	first := v.call(address)
 	first.Requests, first.Billable = 1, true
 	v.s.meter.Record(first)
-	return v.s.connFaults(v.zone, host, "", c), nil
+	return v.s.rehearsal.faults.Conn(fault.Call{Zone: v.zone.Name, Product: v.zone.Product, Host: host}, c), nil
 }
 
 func (v *remoteSession) call(address string) meter.Call {

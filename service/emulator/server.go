@@ -192,7 +192,15 @@ func (s *Server) openAll(o Options) (err error) {
 		return err
 	}
 	s.openFetch(o.Chromium)
-	s.proxy = native.New(s.ctx, native.Config{Account: s.account, Meter: s.meter, Route: s.way, CA: s.ca, Log: s.log, NewServer: s.newHTTP, Hooks: s.nativeHooks()})
+	s.proxy = native.New(s.ctx, native.Config{
+		Account: s.account, Meter: s.meter, Route: s.way, CA: s.ca, Log: s.log, NewServer: s.newHTTP,
+		Stages: []native.Stage{
+			native.Admission{Account: s.account},
+			native.Faults{Engine: s.rehearsal.faults},
+			fetch.Unlocker{Fetcher: s.fetch},
+			native.Recording{Journal: s.rehearsal.requests},
+		},
+	})
 	if err = s.serveLab(ln.lab); err != nil {
 		return err
 	}
@@ -215,7 +223,7 @@ func (s *Server) openAll(o Options) (err error) {
 	}
 	s.serve(ln.api, s.rehearsed(api))
 	s.serve(ln.control, forLoopback(s.controlHandler()))
-	// Faults of the proxy apply after the login (aroundVisit), when the zone is known.
+	// Faults of the proxy apply after the login (native.Faults), when the zone is known.
 	s.serve(ln.proxy, s.rehearsal.requests.Handler("proxy", s.proxy))
 	s.wg.Go(func() { s.served(s.proxy.ServeSOCKS(newLimitListener(ln.socks))) })
 	s.serveCDP(ln.cdp)

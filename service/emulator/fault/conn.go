@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strings"
 	"time"
 
 	"zonedeck/service/emulator/clock"
@@ -23,6 +24,16 @@ func (t *throttle) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		s.head = true
 	}
 	return slow, rw, nil
+}
+
+// Conn puts the faults of the point [Target] on a connection. Faults that need to see the request
+// (a status, a CAPTCHA) do nothing here.
+func (e *Engine) Conn(c Call, to net.Conn) net.Conn {
+	if !e.Active(Target) {
+		return to
+	}
+	c.Point, c.Host = Target, strings.ToLower(c.Host)
+	return e.Decide(c).Conn(to)
 }
 
 // Conn applies a cut, reset, dribble or bandwidth to the writes of a connection. For other

@@ -1,7 +1,6 @@
 package fault
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -29,9 +28,6 @@ type Config struct {
 	Seed uint64
 	// Now is the emulator's clock.
 	Now func() time.Time
-	// Hit is called with the rules that hit a request to a target, and the request's
-	// context: the answer does not name them. Nil does nothing.
-	Hit func(ctx context.Context, rules []string)
 }
 
 // Engine holds the rules and decides. Make it with New.

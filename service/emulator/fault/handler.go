@@ -39,6 +39,15 @@ type Web struct {
 	Refuse func(http.ResponseWriter, *http.Request, answer.Refusal)
 }
 
+// Proxy puts the faults of the point [Proxy] in front of next. caller gives zone, product and
+// host; path and method are the request's.
+func (e *Engine) Proxy(caller Call, next http.Handler) http.Handler {
+	return Web{Engine: e, Point: Proxy, Call: func(r *http.Request) Call {
+		caller.Host, caller.Path, caller.Method = strings.ToLower(caller.Host), r.URL.Path, r.Method
+		return caller
+	}}.Handler(next)
+}
+
 // Handler puts the faults of a point in front of next.
 func (w Web) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {

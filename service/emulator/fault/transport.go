@@ -16,6 +16,7 @@ import (
 
 	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/clock"
+	"zonedeck/service/emulator/record"
 )
 
 // Refusal is what the kind [Code] answers with.
@@ -46,9 +47,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if len(v.Rules) == 0 {
 		return t.next.RoundTrip(r)
 	}
-	if hit := t.engine.conf.Hit; hit != nil {
-		hit(r.Context(), v.Rules)
-	}
+	record.Of(r.Context()).Hit(v.Rules...) // the answer does not name them
 	if err := clock.Pause(r.Context(), v.Delay); err != nil {
 		closeBody(r)
 		return nil, err

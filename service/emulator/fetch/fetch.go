@@ -6,13 +6,13 @@ package fetch
 import (
 	"context"
 	"log/slog"
-	"net/http"
 	"net/url"
 	"time"
 
 	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/browser"
 	"zonedeck/service/emulator/exits"
+	"zonedeck/service/emulator/fault"
 	"zonedeck/service/emulator/fetch/async"
 	"zonedeck/service/emulator/meter"
 	"zonedeck/service/emulator/route"
@@ -31,8 +31,8 @@ type Config struct {
 	Browser Browser
 	// Async says how a zone takes requests.
 	Async func(account.Zone) AsyncMode
-	// Target wraps the transport to targets in their faults.
-	Target func(z account.Zone, rt http.RoundTripper) http.RoundTripper
+	// Faults stand between a zone and its targets.
+	Faults *fault.Engine
 	// Meter counts what fetches use.
 	Meter *meter.Meter
 }

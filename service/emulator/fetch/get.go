@@ -14,6 +14,7 @@ import (
 	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/exits"
+	"zonedeck/service/emulator/fault"
 	"zonedeck/service/emulator/meter"
 	"zonedeck/service/emulator/route"
 	"zonedeck/service/emulator/unlock"
@@ -145,7 +146,7 @@ func (t *task) RoundTrip(req *http.Request) (*http.Response, error) {
 	if t.call.at != nil {
 		rt = engineless{t.f, rt}
 	}
-	resp, err := t.f.conf.Target(t.zone, rt).RoundTrip(req)
+	resp, err := t.f.conf.Faults.Transport(fault.Call{Zone: t.zone.Name, Product: t.zone.Product}, rt).RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}

@@ -15,18 +15,27 @@ import (
 	"zonedeck/service/emulator/document"
 	"zonedeck/service/emulator/exits"
 	"zonedeck/service/emulator/meter"
+	"zonedeck/service/emulator/native"
 )
 
 // maxKeptBody bounds the body of a request that can be repeated after a challenge. Longer ones
 // are streamed, and a block is only reported.
 const maxKeptBody = 64 << 10
 
-// Unlocker is the unlocker behind native access: it wraps next, the transport to the targets of
-// one request, and gets past blocks. The client follows redirects. As by API, the x-unblock-*
-// headers and the brd_* parameters of search addresses are for the service. render is the flag of
-// that name. A failure is an [answer.Refusal].
-func (f *Fetcher) Unlocker(z account.Zone, e exits.Exit, render bool, next http.RoundTripper) http.RoundTripper {
-	return nativeUnlocker{f, z, e, render, next}
+// Unlocker is the stage of native access that gets past blocks, for zones of the unlocker.
+type Unlocker struct {
+	native.Pass
+	Fetcher *Fetcher
+}
+
+// Transport gets past blocks for plain requests and re-signed ones. The client follows redirects.
+// As by API, the x-unblock-* headers and the brd_* parameters of search addresses are for the
+// service.
+func (u Unlocker) Transport(v *native.Visit, next http.RoundTripper) http.RoundTripper {
+	if v.Zone.Product != "unlocker" {
+		return next
+	}
+	return nativeUnlocker{u.Fetcher, v.Zone, v.Exit, v.Flags.Render, next}
 }
 
 type nativeUnlocker struct {

@@ -60,12 +60,12 @@ func (p *Proxy) connect(w http.ResponseWriter, r *http.Request, v *Visit, l *log
 	}
 	c := &tunnelled{Conn: conn, r: buffered.Reader, login: l, visit: v}
 	if !p.tunnels.add(c, target) {
-		p.conf.Hooks.done(v, Outcome{Status: http.StatusOK, Cut: true})
+		p.stages.Done(v, Outcome{Status: http.StatusOK, Cut: true})
 		return // the server is shutting down; add closed both
 	}
 	// The client may have sent more already, such as its ClientHello: buffered holds it.
 	if err := writeHead(conn, "200 Connection established", h); err != nil {
-		p.conf.Hooks.done(v, Outcome{Status: http.StatusOK, Cut: true})
+		p.stages.Done(v, Outcome{Status: http.StatusOK, Cut: true})
 		p.tunnels.drop(c, target)
 		return
 	}
@@ -82,7 +82,7 @@ func (p *Proxy) tunnel(c *tunnelled, target net.Conn) {
 	b.request(true, 0)
 	defer p.conf.Route.Hold(c.visit.Zone, c.visit.Flags)()
 	o := p.tunnels.pipe(c, target, b)
-	p.conf.Hooks.done(c.visit, o)
+	p.stages.Done(c.visit, o)
 	p.tunnels.drop(c, target)
 }
 

@@ -69,7 +69,7 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, v *Visit) {
 	}
 	down, err := p.copyBody(out, resp, &fwd.bill)
 	o := Outcome{Status: resp.StatusCode, Up: fwd.up.Load(), Down: down, Cut: err != nil}
-	p.conf.Hooks.done(v, o)
+	p.stages.Done(v, o)
 	if err != nil {
 		p.conf.Log.Debug("an answer was cut off", "error", err)
 		panic(http.ErrAbortHandler) // so that the client sees the cut
@@ -155,9 +155,9 @@ func (p *Proxy) transport(v *Visit, version int) http.RoundTripper {
 	case v.guest != nil:
 		return v.guest
 	case version == 1:
-		return p.conf.Hooks.transport(v, p.conf.Route.Dialer.TransportHTTP1(v.Host, v.Exit))
+		return p.stages.Transport(v, p.conf.Route.Dialer.TransportHTTP1(v.Host, v.Exit))
 	}
-	return p.conf.Hooks.transport(v, p.conf.Route.Dialer.Transport(v.Host, v.Exit))
+	return p.stages.Transport(v, p.conf.Route.Dialer.Transport(v.Host, v.Exit))
 }
 
 func (f *forwarding) trace(ctx context.Context, upgrade bool) context.Context {
@@ -180,7 +180,7 @@ func (f *forwarding) passInformational(code int, target textproto.MIMEHeader) er
 		return nil
 	}
 	h := f.w.Header()
-	final := maps.Clone(h) // hooks set headers of the final answer
+	final := maps.Clone(h) // stages set headers of the final answer
 	clear(h)
 	from := http.Header(target)
 	stripHop(from)
@@ -401,7 +401,7 @@ func (p *Proxy) switchProtocols(w http.ResponseWriter, v *Visit, resp *http.Resp
 	upgraded := &upgradedConn{Conn: fwd.conn, body: target}
 	c := &tunnelled{Conn: conn, r: buffered.Reader, visit: v}
 	if !p.tunnels.add(c, upgraded) {
-		p.conf.Hooks.done(v, Outcome{Status: resp.StatusCode, Cut: true})
+		p.stages.Done(v, Outcome{Status: resp.StatusCode, Cut: true})
 		return
 	}
 	h := http.Header{}
@@ -409,13 +409,13 @@ func (p *Proxy) switchProtocols(w http.ResponseWriter, v *Visit, resp *http.Resp
 	p.copyHeader(h, resp.Header, v)
 	h["Connection"], h["Upgrade"] = []string{"Upgrade"}, []string{upgrade}
 	if err := writeHead(conn, "101 Switching Protocols", h); err != nil {
-		p.conf.Hooks.done(v, Outcome{Status: resp.StatusCode, Cut: true})
+		p.stages.Done(v, Outcome{Status: resp.StatusCode, Cut: true})
 		p.tunnels.drop(c, upgraded)
 		return
 	}
 	fwd.bill.request(true, 0)
 	o := p.tunnels.pipe(c, upgraded, fwd.bill)
 	o.Status = resp.StatusCode
-	p.conf.Hooks.done(v, o)
+	p.stages.Done(v, o)
 	p.tunnels.drop(c, upgraded)
 }

@@ -34,14 +34,14 @@ func (p *Proxy) resign(c *tunnelled) {
 	}
 	first, err := c.r.Peek(1)
 	if err != nil {
-		p.conf.Hooks.done(c.visit, Outcome{Status: http.StatusOK, Cut: true})
+		p.stages.Done(c.visit, Outcome{Status: http.StatusOK, Cut: true})
 		p.tunnels.drop(c)
 		return
 	}
 	_ = c.SetReadDeadline(time.Time{})
 	const recordTypeHandshake = 0x16 // RFC 8446 5.1
 	if first[0] == recordTypeHandshake {
-		p.conf.Hooks.done(c.visit, Outcome{Status: http.StatusOK}) // each request inside is a visit
+		p.stages.Done(c.visit, Outcome{Status: http.StatusOK}) // each request inside is a visit
 		if !p.resigned.give(&ownedConn{tunnelled: c, t: &p.tunnels}) {
 			p.tunnels.drop(c)
 		}
@@ -53,7 +53,7 @@ func (p *Proxy) resign(c *tunnelled) {
 		return
 	}
 	if !p.tunnels.add(target) {
-		p.conf.Hooks.done(c.visit, Outcome{Status: http.StatusOK, Cut: true})
+		p.stages.Done(c.visit, Outcome{Status: http.StatusOK, Cut: true})
 		p.tunnels.drop(c)
 		return
 	}
@@ -65,13 +65,13 @@ func (p *Proxy) resign(c *tunnelled) {
 func (p *Proxy) refuseInside(c *tunnelled, r answer.Refusal, speaksHTTP bool) {
 	defer p.tunnels.drop(c)
 	if !speaksHTTP {
-		p.conf.Hooks.done(c.visit, Outcome{Status: http.StatusOK, Code: r.Code, Cut: true})
+		p.stages.Done(c.visit, Outcome{Status: http.StatusOK, Code: r.Code, Cut: true})
 		return
 	}
 	h := http.Header{"Content-Length": {"0"}, "Connection": {"close"}, answer.BasisHeader: {r.Basis}}
 	r.Headers(h)
 	err := writeHead(c.Conn, strconv.Itoa(r.Status)+" "+http.StatusText(r.Status), h)
-	p.conf.Hooks.done(c.visit, Outcome{Status: r.Status, Code: r.Code, Cut: err != nil})
+	p.stages.Done(c.visit, Outcome{Status: r.Status, Code: r.Code, Cut: err != nil})
 }
 
 // newInner makes the HTTP server behind re-signed connections.
@@ -122,7 +122,7 @@ func (p *Proxy) serveInner(w http.ResponseWriter, r *http.Request) {
 	}
 	v := *c.visit
 	v.Entry, v.ID, v.Zone, v.Began = EntryInner, p.ids.Next(), l.zone, time.Now()
-	if refused := p.conf.Hooks.admit(&v); refused != nil {
+	if refused := p.stages.Admit(&v); refused != nil {
 		answer.Refuse(w, *refused)
 		return
 	}

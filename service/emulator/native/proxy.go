@@ -37,7 +37,9 @@ type Config struct {
 	Log   *slog.Logger
 	// NewServer makes the HTTP server that runs inside re-signed connections.
 	NewServer func(http.Handler) *http.Server
-	Hooks     Hooks
+	// Stages see and change the traffic, in this order: each wraps what the ones before it have
+	// wrapped.
+	Stages []Stage
 	// TunnelIdle is how long a tunnel may carry nothing; 0 is DefaultTunnelIdle.
 	TunnelIdle time.Duration
 	// Handshake is how long a client may take for its first byte after a CONNECT, and for
@@ -48,6 +50,7 @@ type Config struct {
 // Proxy is native access.
 type Proxy struct {
 	conf     Config
+	stages   stages
 	ctx      context.Context // ends with the server
 	ids      *route.IDs
 	logins   logins
@@ -59,7 +62,7 @@ type Proxy struct {
 // New makes a proxy whose work ends with ctx. The caller has to call [Proxy.Run] and to serve
 // [Proxy.ServeHTTP].
 func New(ctx context.Context, conf Config) *Proxy {
-	p := &Proxy{conf: conf, ctx: ctx, ids: route.NewIDs(), resigned: &handover{conns: make(chan net.Conn), done: make(chan struct{})}}
+	p := &Proxy{conf: conf, stages: conf.Stages, ctx: ctx, ids: route.NewIDs(), resigned: &handover{conns: make(chan net.Conn), done: make(chan struct{})}}
 	p.conf.Handshake = cmp.Or(conf.Handshake, DefaultHandshake)
 	p.tunnels.idle = conf.TunnelIdle
 	p.inner = p.newInner()
@@ -138,7 +141,7 @@ func (p *Proxy) visit(entry Entry, l *login, client, host, port string) (*Visit,
 	if refused := p.barred(l.zone, host, port); refused != nil {
 		return nil, refused
 	}
-	if refused := p.conf.Hooks.admit(v); refused != nil {
+	if refused := p.stages.Admit(v); refused != nil {
 		return nil, refused
 	}
 	e, err := p.conf.Route.Pick(l.zone, l.flags)
@@ -151,11 +154,7 @@ func (p *Proxy) visit(entry Entry, l *login, client, host, port string) (*Visit,
 }
 
 func (p *Proxy) around(w http.ResponseWriter, r *http.Request, v *Visit, next func(http.ResponseWriter, *http.Request, *Visit)) {
-	if p.conf.Hooks.Around == nil {
-		next(w, r, v)
-		return
-	}
-	p.conf.Hooks.Around(v, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next(w, r, v) })).ServeHTTP(w, r)
+	p.stages.Handler(v, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next(w, r, v) })).ServeHTTP(w, r)
 }
 
 // refuse answers a visit with a refusal, and ends it.
@@ -164,7 +163,7 @@ func (p *Proxy) refuse(w http.ResponseWriter, v *Visit, r answer.Refusal) {
 		panic(http.ErrAbortHandler) // see Guests.Serve
 	}
 	answer.Refuse(w, r)
-	p.conf.Hooks.done(v, Outcome{Status: r.Status, Code: r.Code})
+	p.stages.Done(v, Outcome{Status: r.Status, Code: r.Code})
 }
 
 // dial opens a visit's connection to its target.
@@ -176,5 +175,5 @@ func (p *Proxy) dial(ctx context.Context, v *Visit, address string) (net.Conn, e
 	if err != nil {
 		return nil, err
 	}
-	return p.conf.Hooks.conn(v, c), nil
+	return p.stages.Conn(v, c), nil
 }

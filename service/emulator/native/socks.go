@@ -83,7 +83,7 @@ func (p *Proxy) serveSOCKS(c *tunnelled) {
 			if r, ok := errors.AsType[answer.Refusal](refused); ok {
 				o.Status, o.Code = r.Status, r.Code
 			}
-			p.conf.Hooks.done(c.visit, o)
+			p.stages.Done(c.visit, o)
 		}
 		return
 	}

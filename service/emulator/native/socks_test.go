@@ -184,12 +184,20 @@ type noticed struct {
 
 func (n *noticed) Write(p []byte) (int, error) { return n.to.Write(p) }
 
+// ending is a stage that says how visits end.
+type ending struct {
+	Pass
+	ended chan<- string
+}
+
+func (s ending) Done(v *Visit, o Outcome) {
+	s.ended <- fmt.Sprintf("%s %s zone=%s to %q %d %s", v.Entry, v.User, v.Zone.Name, v.Target, o.Status, o.Code)
+}
+
 func TestARefusedSOCKSConnectionIsAVisitThatSaysWhy(t *testing.T) {
 	ended := make(chan string, 1)
 	g := newRig(t, rigOptions{conf: func(c *Config) {
-		c.Hooks.Done = func(v *Visit, o Outcome) {
-			ended <- fmt.Sprintf("%s %s zone=%s to %q %d %s", v.Entry, v.User, v.Zone.Name, v.Target, o.Status, o.Code)
-		}
+		c.Stages = []Stage{ending{ended: ended}}
 	}})
 	for _, c := range []struct{ login, password, want string }{
 		{"isp", "no", `socks ` + user("isp") + ` zone= to "" 407 client_10000`},

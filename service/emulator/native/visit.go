@@ -1,15 +1,13 @@
 package native
 
 import (
-	"net"
-	"net/http"
 	"net/netip"
 	"time"
 
 	"zonedeck/service/emulator/account"
-	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/exits"
 	"zonedeck/service/emulator/meter"
+	"zonedeck/service/emulator/record"
 	"zonedeck/service/emulator/username"
 )
 
@@ -24,8 +22,8 @@ const (
 	EntryGuest Entry = "guest" // a request of a page in the emulator's browser
 )
 
-// Visit is one request, tunnel or SOCKS5 connection whose login was accepted. Hooks must not
-// change it.
+// Visit is one request, tunnel or SOCKS5 connection whose login was accepted. Stages do not
+// change it, but for Record.
 type Visit struct {
 	Entry Entry
 	// ID is the req_id of x-brd-debug.
@@ -44,6 +42,9 @@ type Visit struct {
 	// Began is the start by the machine's clock, for durations.
 	Began time.Time
 
+	// Record is the journal's exchange, once [Recording] has seen the visit.
+	Record *record.Exchange
+
 	guest Guest // nil for clients of the proxy
 }
 
@@ -56,57 +57,6 @@ type Outcome struct {
 	Up, Down int64
 	// Cut means that the answer or the tunnel broke off.
 	Cut bool
-}
-
-// Hooks let other parts of the emulator see and change the traffic. A nil hook does nothing.
-// Hooks are called from many goroutines at once.
-type Hooks struct {
-	// Admit may refuse an accepted login: by lists of addresses and domains, or limits. It
-	// is called for every request and every CONNECT, before anything is dialled.
-	Admit func(*Visit) *answer.Refusal
-	// Around wraps the handler of a request or CONNECT, whose response goes to the client.
-	// It is not called for SOCKS5.
-	Around func(*Visit, http.Handler) http.Handler
-	// Target wraps the transport to the target of a request.
-	Target func(*Visit, http.RoundTripper) http.RoundTripper
-	// Unlock wraps that transport for zones of the unlocker. It sees plain requests and
-	// re-signed ones. An error that is an [answer.Refusal] becomes the answer.
-	Unlock func(*Visit, http.RoundTripper) http.RoundTripper
-	// Conn wraps the target's connection of a tunnel.
-	Conn func(*Visit, net.Conn) net.Conn
-	// Done is called once, at the end of every visit.
-	Done func(*Visit, Outcome)
-}
-
-func (h *Hooks) admit(v *Visit) *answer.Refusal {
-	if h.Admit == nil {
-		return nil
-	}
-	return h.Admit(v)
-}
-
-func (h *Hooks) conn(v *Visit, c net.Conn) net.Conn {
-	if h.Conn == nil {
-		return c
-	}
-	return h.Conn(v, c)
-}
-
-func (h *Hooks) done(v *Visit, o Outcome) {
-	if h.Done != nil {
-		h.Done(v, o)
-	}
-}
-
-// transport wraps the transport of a request in its hooks.
-func (h *Hooks) transport(v *Visit, rt http.RoundTripper) http.RoundTripper {
-	if h.Target != nil {
-		rt = h.Target(v, rt)
-	}
-	if h.Unlock != nil && v.Zone.Product == "unlocker" {
-		rt = h.Unlock(v, rt)
-	}
-	return rt
 }
 
 // addrPortOf parses the address of a client. It returns the zero value for an invalid one.

@@ -150,8 +150,60 @@ func TestAnUnlockerZoneWithTheCheckSaysThatItCannotUnlock(t *testing.T) {
 	}
 }
 
-// TestHooksSeeEveryVisitOnce, with its bytes.
-func TestHooksSeeEveryVisitOnce(t *testing.T) {
+// logged is a stage that says what it sees, and refuses the zone "mobile".
+type logged struct {
+	Pass
+	add func(format string, args ...any)
+}
+
+func (s logged) Admit(v *Visit) *answer.Refusal {
+	if v.Zone.Name == "mobile" {
+		return new(answer.NewRefusal(http.StatusBadGateway, "client_10100", "spent", "x"))
+	}
+	return nil
+}
+
+func (s logged) Handler(v *Visit, next http.Handler) http.Handler {
+	s.add("handler %s %s %s", v.Entry, v.Method, v.Target)
+	return next
+}
+
+func (s logged) Transport(v *Visit, next http.RoundTripper) http.RoundTripper {
+	s.add("transport %s", v.Host)
+	return next
+}
+
+func (s logged) Conn(v *Visit, c net.Conn) net.Conn {
+	s.add("conn %s", v.Target)
+	return c
+}
+
+func (s logged) Done(v *Visit, o Outcome) {
+	if v.Entry == EntryProxy && v.Method == http.MethodConnect && o.Down > 0 {
+		// TLS decides how many, and its farewell may meet a client that is gone.
+		o.Up, o.Down, o.Cut = 1, 1, false
+	}
+	s.add("done %s %d %q %d %d %v", v.Entry, o.Status, o.Code, o.Up, o.Down, o.Cut)
+}
+
+// unlocking is a stage that says which requests it carries, and refuses the path /hard.
+type unlocking struct {
+	Pass
+	add func(format string, args ...any)
+}
+
+func (s unlocking) Transport(v *Visit, next http.RoundTripper) http.RoundTripper {
+	return roundTrip(func(r *http.Request) (*http.Response, error) {
+		s.add("unlock %s", v.Target)
+		if r.URL.Path == "/hard" {
+			return nil, answer.NewRefusal(http.StatusBadGateway, "reject_block", "blocked", "x")
+		}
+		return next.RoundTrip(r)
+	})
+}
+
+// TestStagesSeeEveryVisitOnce, with its bytes.
+func TestStagesSeeEveryVisitOnce(t *testing.T) {
 	var mu sync.Mutex
 	var log []string
 	add := func(format string, args ...any) {
@@ -165,37 +217,7 @@ func TestHooksSeeEveryVisitOnce(t *testing.T) {
 			fmt.Fprint(w, "1234567890")
 		}),
 		conf: func(c *Config) {
-			c.Hooks = Hooks{
-				Admit: func(v *Visit) *answer.Refusal {
-					if v.Zone.Name == "mobile" {
-						r := answer.NewRefusal(http.StatusBadGateway, "client_10100", "spent", "x")
-						return &r
-					}
-					return nil
-				},
-				Around: func(v *Visit, next http.Handler) http.Handler {
-					add("around %s %s %s", v.Entry, v.Method, v.Target)
-					return next
-				},
-				Target: func(v *Visit, next http.RoundTripper) http.RoundTripper { add("target %s", v.Host); return next },
-				Unlock: func(v *Visit, next http.RoundTripper) http.RoundTripper {
-					return roundTrip(func(r *http.Request) (*http.Response, error) {
-						add("unlock %s", v.Target)
-						if r.URL.Path == "/hard" {
-							return nil, answer.NewRefusal(http.StatusBadGateway, "reject_block", "blocked", "x")
-						}
-						return next.RoundTrip(r)
-					})
-				},
-				Conn: func(v *Visit, c net.Conn) net.Conn { add("conn %s", v.Target); return c },
-				Done: func(v *Visit, o Outcome) {
-					if v.Entry == EntryProxy && v.Method == http.MethodConnect && o.Down > 0 {
-						// TLS decides how many, and its farewell may meet a client that is gone.
-						o.Up, o.Down, o.Cut = 1, 1, false
-					}
-					add("done %s %d %q %d %d %v", v.Entry, o.Status, o.Code, o.Up, o.Down, o.Cut)
-				},
-			}
+			c.Stages = []Stage{logged{add: add}, unlocking{add: add}}
 		},
 	})
 	visit := func(login, address, body string) *http.Response {
@@ -223,18 +245,18 @@ func TestHooksSeeEveryVisitOnce(t *testing.T) {
 		}
 	}
 	visit("isp", "http://lab.test/", "12345")
-	expect("plain", "around proxy POST http://lab.test/", "target lab.test", `done proxy 200 "" 5 10 false`)
+	expect("plain", "handler proxy POST http://lab.test/", "transport lab.test", "unlock http://lab.test/", `done proxy 200 "" 5 10 false`)
 	visit("isp", "https://lab.test/", "12345")
-	expect("tunnel", "around proxy CONNECT lab.test:443", "conn lab.test:443", `done proxy 200 "" 1 1 false`)
+	expect("tunnel", "handler proxy CONNECT lab.test:443", "conn lab.test:443", `done proxy 200 "" 1 1 false`)
 	visit("residential", "https://lab.test/", "12345")
-	expect("re-signed", "around proxy CONNECT lab.test:443", `done proxy 200 "" 0 0 false`,
-		"around inner POST https://lab.test:443/", "target lab.test", `done inner 200 "" 5 10 false`)
+	expect("re-signed", "handler proxy CONNECT lab.test:443", `done proxy 200 "" 0 0 false`,
+		"handler inner POST https://lab.test:443/", "transport lab.test", "unlock https://lab.test:443/", `done inner 200 "" 5 10 false`)
 	visit("unlocker", "http://lab.test/", "")
-	expect("unlocker", "around proxy POST http://lab.test/", "target lab.test", "unlock http://lab.test/", `done proxy 200 "" 0 10 false`)
+	expect("unlocker", "handler proxy POST http://lab.test/", "transport lab.test", "unlock http://lab.test/", `done proxy 200 "" 0 10 false`)
 	if resp := visit("unlocker", "http://lab.test/hard", ""); resp.StatusCode != http.StatusBadGateway || resp.Header.Get("x-brd-err-code") != "reject_block" {
 		t.Errorf("%d %v", resp.StatusCode, resp.Header)
 	}
-	expect("not unlocked", "around proxy POST http://lab.test/hard", "target lab.test", "unlock http://lab.test/hard", `done proxy 502 "reject_block" 0 0 false`)
+	expect("not unlocked", "handler proxy POST http://lab.test/hard", "transport lab.test", "unlock http://lab.test/hard", `done proxy 502 "reject_block" 0 0 false`)
 	if resp := visit("mobile", "http://lab.test/", ""); resp.StatusCode != http.StatusBadGateway || resp.Header.Get("x-brd-err-code") != "client_10100" {
 		t.Errorf("%d %v", resp.StatusCode, resp.Header)
 	}
