@@ -2,13 +2,20 @@ package emulator
 
 import (
 	"cmp"
+	"container/list"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
 
 	"zonedeck/service/emulator/answer"
 	emutime "zonedeck/service/emulator/clock"
@@ -148,4 +155,187 @@ func forLoopback(next http.Handler) http.Handler {
 func ownOrigin(origin string) bool {
 	u, err := url.Parse(origin)
 	return err == nil && u.Scheme != "" && (guard.Own(u.Host) || u.Scheme != "http" && u.Scheme != "https")
+}
+
+// The pauses between attempts to accept while the process has no free descriptor.
+const (
+	firstPause = 5 * time.Millisecond
+	lastPause  = time.Second
+)
+
+const (
+	// silence is how long a connection may be without its first request while others wait.
+	silence = time.Second
+	// roomEvery is how often a full listener looks for a connection that can make room.
+	roomEvery = 100 * time.Millisecond
+)
+
+// limitListener bounds the open connections to maxConns. Of those that an http.Server serves,
+// the one that has been without a request for longest makes room; while each has a request,
+// further ones wait in the kernel's queue. Unlike x/net's it keeps TCP's half-close, which
+// tunnels need.
+type limitListener struct {
+	net.Listener
+	slots    chan struct{}
+	done     chan struct{}
+	once     sync.Once
+	patience time.Duration // see limitedConn
+
+	mu   sync.Mutex
+	idle *list.List // of *limitedConn
+}
+
+func newLimitListener(ln net.Listener) net.Listener {
+	return &limitListener{
+		Listener: ln, slots: make(chan struct{}, maxConns), done: make(chan struct{}),
+		patience: answer.WriteTimeout, idle: list.New(),
+	}
+}
+
+func (l *limitListener) Accept() (net.Conn, error) {
+	for !l.place() {
+		select {
+		case <-l.done:
+			return nil, net.ErrClosed
+		case <-time.After(roomEvery):
+		}
+	}
+	c, err := l.accept()
+	if err != nil {
+		<-l.slots
+		return nil, err
+	}
+	return &limitedConn{TCPConn: c.(*net.TCPConn), from: l, patience: l.patience}, nil
+}
+
+// place takes a place for the next connection, if there is one or one can be made.
+func (l *limitListener) place() bool {
+	for {
+		select {
+		case l.slots <- struct{}{}:
+			return true
+		default:
+		}
+		c := l.longestIdle()
+		if c == nil {
+			return false
+		}
+		_ = c.Close() // this gives its place back
+	}
+}
+
+// longestIdle takes the connection from the list that can make room, or nil.
+func (l *limitListener) longestIdle() *limitedConn {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	for e := l.idle.Front(); e != nil; e = e.Next() {
+		if c := e.Value.(*limitedConn); !c.idleFrom.After(now) {
+			l.idle.Remove(e)
+			c.idle = nil
+			return c
+		}
+	}
+	return nil
+}
+
+// noteState is the hook by which an http.Server tells whether a connection has a request.
+func noteState(conn net.Conn, state http.ConnState) {
+	c, ok := conn.(*limitedConn)
+	if !ok {
+		return // TLS, or inside a tunnel
+	}
+	l := c.from
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c.idle != nil {
+		l.idle.Remove(c.idle)
+		c.idle = nil
+	}
+	switch state {
+	case http.StateNew:
+		c.idleFrom = time.Now().Add(silence)
+		c.idle = l.idle.PushBack(c)
+	case http.StateIdle:
+		c.idleFrom = time.Now()
+		c.idle = l.idle.PushBack(c)
+	case http.StateActive, http.StateHijacked, http.StateClosed:
+	}
+}
+
+// accept retries while the process has no free descriptor, and after a client has left.
+func (l *limitListener) accept() (net.Conn, error) {
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		c, err := l.Listener.Accept()
+		if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) && !errors.Is(err, syscall.ECONNABORTED) {
+			return c, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-l.done:
+			return nil, net.ErrClosed
+		}
+	}
+}
+
+func (l *limitListener) Close() error {
+	l.once.Do(func() { close(l.done) })
+	return l.Listener.Close()
+}
+
+// limitedConn cuts a client that does not read. Unless a handler has set a write deadline, it
+// gives each write the patience. net/http could only bound a whole answer.
+type limitedConn struct {
+	*net.TCPConn
+	once     sync.Once
+	from     *limitListener
+	patience time.Duration
+
+	// From when on the connection can make room, and its place in the listener's list: nil
+	// while it has a request. The listener's lock guards them.
+	idleFrom time.Time
+	idle     *list.Element
+
+	explicit atomic.Bool  // a caller has set a deadline
+	until    atomic.Int64 // the deadline otherwise, in nanoseconds of Unix time
+}
+
+func (c *limitedConn) Write(p []byte) (int, error) {
+	if !c.explicit.Load() {
+		// The deadline moves once half of it has passed, not for every write.
+		if now := time.Now(); c.until.Load()-now.UnixNano() < int64(c.patience/2) {
+			until := now.Add(c.patience)
+			if err := c.TCPConn.SetWriteDeadline(until); err != nil {
+				return 0, err
+			}
+			c.until.Store(until.UnixNano())
+		}
+	}
+	return c.TCPConn.Write(p)
+}
+
+// ReadFrom uses Write, so that the deadline holds for each piece and not for a whole file.
+func (c *limitedConn) ReadFrom(r io.Reader) (int64, error) {
+	return io.Copy(struct{ io.Writer }{c}, r)
+}
+
+// SetWriteDeadline replaces the deadline of each write; the zero time restores it.
+func (c *limitedConn) SetWriteDeadline(t time.Time) error {
+	c.explicit.Store(!t.IsZero())
+	c.until.Store(0)
+	return c.TCPConn.SetWriteDeadline(t)
+}
+
+// SetDeadline sets both deadlines.
+func (c *limitedConn) SetDeadline(t time.Time) error {
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
+}
+
+// TCP returns the connection below for splicing. Close it through limitedConn.
+func (c *limitedConn) TCP() *net.TCPConn { return c.TCPConn }
+
+func (c *limitedConn) Close() error {
+	err := c.TCPConn.Close()
+	c.once.Do(func() { <-c.from.slots })
+	return err
 }

@@ -1,3 +1,18 @@
+// Package emulator is the embedded local service: the HTTP API, the proxy for
+// native access, the account settings and a small web site to fetch, as
+// docs/service.md describes them, on loopback sockets.
+//
+// It serves people without an account, `zonedeck emulate`, and the tests. Only the
+// wiring in ui/cli and tests import it, and it imports nothing of zonedeck: client and server
+// share nothing but the protocol. What the contract calls "not shown" follows the public
+// documentation of a service of this kind, or is an assumption; each answer's
+// x-emulator-basis header tells which.
+//
+// A [Server] is safe for concurrent use; every goroutine it starts has ended when
+// [Server.Shutdown] returns.
+//
+// docs/emulator.md lists what works, what differs and why, and what is missing. TestConformance
+// compares that page with the tests and the route tables.
 package emulator
 
 import (
@@ -12,6 +27,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,10 +43,12 @@ import (
 	"zonedeck/service/emulator/ca"
 	"zonedeck/service/emulator/deliver"
 	"zonedeck/service/emulator/exits"
+	"zonedeck/service/emulator/fault"
 	"zonedeck/service/emulator/fetch"
 	"zonedeck/service/emulator/guard"
 	"zonedeck/service/emulator/index"
 	"zonedeck/service/emulator/jobs"
+	"zonedeck/service/emulator/lab"
 	"zonedeck/service/emulator/meter"
 	"zonedeck/service/emulator/native"
 	"zonedeck/service/emulator/route"
@@ -375,4 +394,110 @@ func (m mishaps) Write(b []byte) (int, error) {
 		m.log.Debug(text)
 	}
 	return len(b), nil
+}
+
+// Ready is the object that `zonedeck emulate --json` prints: the emulator's addresses and the
+// logins of the demo account.
+type Ready struct {
+	SchemaVersion int `json:"schema_version"`
+	// API and Control are base URLs, Proxy and SOCKS host:port, for clients on this machine.
+	API   string `json:"api"`
+	Proxy string `json:"proxy"`
+	SOCKS string `json:"socks"`
+	// CDP is the address for clients of the Chrome DevTools Protocol, ws://host:port. The
+	// same port accepts wss.
+	CDP string `json:"cdp"`
+	// Lab is the site's address through the emulator, LabDirect its loopback address.
+	Lab       string `json:"lab"`
+	LabDirect string `json:"lab_direct"`
+	// CA is the absolute path of the certificate authority's PEM, CAPEM its content.
+	CA             string         `json:"ca"`
+	CAPEM          string         `json:"ca_pem"`
+	Control        string         `json:"control"`
+	ControlToken   string         `json:"control_token"`
+	Account        string         `json:"account"`
+	UsernamePrefix string         `json:"username_prefix"`
+	Keys           []account.Key  `json:"keys"`
+	Zones          []account.Zone `json:"zones"`
+	// FirstStart is when the state folder was first used, by the emulator's clock: the dates of
+	// the scenario's keys count from it.
+	FirstStart time.Time `json:"first_start"`
+	Notes      []string  `json:"notes"`
+	PID        int       `json:"pid"`
+}
+
+// Ready returns the emulator's addresses and its current keys and zones. Keys that were created
+// or refreshed at run time have no value here, because a value is shown once. The default key
+// of an account that begins without keys is shown the first time only.
+func (s *Server) Ready() Ready {
+	r := s.ready
+	r.Notes = append([]string{}, slices.Clone(s.ready.Notes)...)
+	r.Keys = s.account.HandOut()
+	r.Zones = s.account.Zones()
+	for i, z := range r.Zones {
+		rate := s.rate(z.Name, z.Product)
+		r.Zones[i].RatePer1000, r.Zones[i].RatePerGB = rate.Thousand, rate.GB
+	}
+	return r
+}
+
+const (
+	// siteSecrets stores the lab's signing secret under siteName.
+	siteSecrets = state.Table[[]byte]("settings")
+	siteName    = "lab"
+	// siteSecretBytes is the length of that secret.
+	siteSecretBytes = 32
+)
+
+func (s *Server) serveLab(ln net.Listener) error {
+	secret, err := s.siteSecret()
+	if err != nil {
+		return err
+	}
+	h := s.scenario.Site(lab.New(lab.Options{Now: s.now, Secret: secret, Origin: origin, Drifted: s.drifted}))
+	s.serveBoth(ln, h, &tls.Config{NextProtos: []string{"h2", "http/1.1"}, GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+		if s.dialer.Serves(hello.ServerName) {
+			return s.ca.Leaf(hello.ServerName)
+		}
+		return s.ca.Leaf(exits.LabHost)
+	}})
+	return nil
+}
+
+// serveBoth serves http and https on one port.
+func (s *Server) serveBoth(ln net.Listener, h http.Handler, config *tls.Config) {
+	srv, both := s.newHTTP(h), lab.Split(newLimitListener(ln), config)
+	s.wg.Go(func() { s.served(srv.Serve(both)) })
+}
+
+// siteSecret returns the secret that the lab signs its challenges with. It is stored, so that a
+// client's clearance survives a restart.
+func (s *Server) siteSecret() ([]byte, error) {
+	secret, _, err := siteSecrets.Get(s.state, siteName)
+	if err != nil || len(secret) == siteSecretBytes {
+		return secret, err
+	}
+	secret = make([]byte, siteSecretBytes)
+	rand.Read(secret) // never fails (crypto/rand)
+	return secret, s.state.Update(func(tx *state.Tx) error { return siteSecrets.Put(tx, siteName, secret) })
+}
+
+// origin returns what the lab knows about a visitor: the network and country of an exit.
+func origin(a netip.Addr) lab.Origin {
+	product, country, ok := exits.Where(a)
+	if !ok {
+		return lab.Origin{}
+	}
+	return lab.Origin{Country: country, Network: product}
+}
+
+// drifted reports whether the shop shows its changed markup. A fault sets the moment of the
+// change, for requests of any kind, also through tunnels and the browser.
+func (s *Server) drifted(r *http.Request) bool {
+	e := s.rehearsal.faults
+	if !e.Active(fault.Target) {
+		return false
+	}
+	host := (&url.URL{Host: r.Host}).Hostname()
+	return e.Drifts(fault.Call{Host: host, Path: r.URL.Path, Method: r.Method})
 }

@@ -2,13 +2,24 @@ package browser
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 )
 
@@ -212,3 +223,426 @@ func (t *tab) refusal(address string) error {
 	}
 	return t.seat.failure(net.JoinHostPort(u.Hostname(), port))
 }
+
+// lookEvery is how often a page is checked for its expected content.
+const lookEvery = 100 * time.Millisecond
+
+// dress sets the header of the request on the tab.
+func (t *tab) dress() error {
+	h := t.req.Header.Clone()
+	ua, lang := h.Get("User-Agent"), h.Get("Accept-Language")
+	if ua != "" || lang != "" {
+		if ua == "" {
+			v, err := chromedp.Run(t.ctx, chromedp.Evaluate[string]("navigator.userAgent"))
+			if err != nil {
+				return err
+			}
+			ua = v
+		}
+		if _, err := chromedp.Call(t.ctx, emulation.SetUserAgentOverride, emulation.SetUserAgentOverrideParams{UserAgent: ua, AcceptLanguage: lang}); err != nil {
+			return err
+		}
+	}
+	h.Del("User-Agent")
+	h.Del("Accept-Language")
+	if len(h) == 0 {
+		return nil
+	}
+	return t.addHeader(h)
+}
+
+// addHeader adds h to the request for the document, but not to those of the page's resources.
+func (t *tab) addHeader(h http.Header) error {
+	done := false
+	err := chromedp.Listen(t.ctx, func(ev any) {
+		paused, ok := ev.(*fetch.EventRequestPaused)
+		if !ok {
+			return
+		}
+		p := fetch.ContinueRequestParams{RequestID: paused.RequestID}
+		if !done {
+			done = true
+			p.Headers = merged(paused.Request.Headers, h)
+		}
+		go func() {
+			// Fails if the request has ended.
+			_, _ = chromedp.Call(t.ctx, fetch.ContinueRequest, p)
+		}()
+	})
+	if err != nil {
+		return err
+	}
+	_, err = chromedp.Call(t.ctx, fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{{ResourceType: network.ResourceTypeDocument}}})
+	return err
+}
+
+// merged replaces the browser's headers by those of h with the same name.
+func merged(had network.Headers, h http.Header) []*fetch.HeaderEntry {
+	var all []*fetch.HeaderEntry
+	for _, name := range slices.Sorted(maps.Keys(had)) {
+		if _, replaced := h[http.CanonicalHeaderKey(name)]; !replaced {
+			all = append(all, &fetch.HeaderEntry{Name: name, Value: fmt.Sprint(had[name])})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		for _, v := range h[name] {
+			all = append(all, &fetch.HeaderEntry{Name: name, Value: v})
+		}
+	}
+	return all
+}
+
+// settle waits until the page has fired its load event and has stopped fetching, at most
+// [quietWait] after the event. It follows the page's navigations.
+func (t *tab) settle() error {
+	late := time.NewTimer(time.Hour)
+	defer late.Stop()
+	over, waiting := false, false
+	for {
+		p := t.events.progress()
+		switch {
+		case p.loaded && p.lost:
+			return netError(p.failure, t.refusal(p.address))
+		case p.loaded && (p.quiet || over):
+			return nil
+		case p.loaded && !waiting:
+			waiting = true
+			late.Reset(quietWait)
+		case !p.loaded:
+			waiting, over = false, false
+		}
+		select {
+		case <-t.events.changed:
+		case <-late.C:
+			over = waiting
+		case <-t.ctx.Done():
+			return t.ctx.Err()
+		}
+	}
+}
+
+// look evaluates an expression in an isolated world, which the page's scripts cannot manipulate.
+func look[T any](ctx context.Context, expression string) (T, error) {
+	var zero T
+	frame := cdp.FrameID(chromedp.FromContext(ctx).Target.TargetID)
+	world, err := chromedp.Call(ctx, page.CreateIsolatedWorld, page.CreateIsolatedWorldParams{FrameID: frame, WorldName: "look"})
+	if err != nil {
+		return zero, err
+	}
+	return chromedp.Run(ctx, chromedp.Evaluate[T](expression, func(p *runtime.EvaluateParams) {
+		p.ContextID = world.ExecutionContextID
+	}))
+}
+
+func (t *tab) expect() error {
+	var found string
+	want := t.req.Expect
+	switch {
+	case want.Element != "":
+		found = fmt.Sprintf("document.querySelector(%s) !== null", quoted(want.Element))
+	case want.Text != "":
+		found = fmt.Sprintf("document.body !== null && document.body.innerText.includes(%s)", quoted(want.Text))
+	default:
+		return nil
+	}
+	there, err := watch[bool](t.ctx, t.req.Timeout, found)
+	var thrown *chromedp.ExceptionError
+	switch {
+	case errors.As(err, &thrown):
+		return &PageError{Code: CodeExpectElement, Text: fmt.Sprintf("%q is not a CSS selector", want.Element)}
+	case there:
+		return nil
+	case !t.chrom.alive():
+		return errChromiumGone
+	default:
+		return &PageError{Code: CodeExpectElement, Text: fmt.Sprintf("what was expected did not appear on the page: %s", quoted(want.Element+want.Text))}
+	}
+}
+
+// markup returns the document's HTML, "" for a document without content, and null for one that
+// is too long.
+const markup = `(bound => {
+	const root = document.documentElement;
+	if (!root || (!root.attributes.length && document.body && !document.body.attributes.length && !document.head?.childNodes.length && !document.body.childNodes.length)) return "";
+	const html = root.outerHTML;
+	if (html.length > bound) return null;
+	return (document.doctype ? new XMLSerializer().serializeToString(document.doctype) + "\n" : "") + html;
+})`
+
+func (t *tab) document() ([]byte, error) {
+	p := t.events.progress()
+	if p.response == nil || p.response.MimeType == "" {
+		return nil, nil // no document
+	}
+	if p.response.MimeType != "text/html" && p.response.MimeType != "application/xhtml+xml" {
+		raw, err := chromedp.Call(t.ctx, network.GetResponseBody, network.GetResponseBodyParams{RequestID: network.RequestID(p.id)})
+		if err != nil {
+			return nil, err
+		}
+		return bounded(raw.Body)
+	}
+	html, err := look[*string](t.ctx, fmt.Sprintf("%s(%d)", markup, MaxBody))
+	if err != nil {
+		return nil, err
+	}
+	if html == nil {
+		return nil, errTooLong()
+	}
+	return bounded([]byte(*html))
+}
+
+func bounded(body []byte) ([]byte, error) {
+	if len(body) > MaxBody {
+		return nil, errTooLong()
+	}
+	return body, nil
+}
+
+func errTooLong() error {
+	return &PageError{Code: CodeDocumentLoad, Text: fmt.Sprintf("the page is longer than %d MiB", MaxBody>>20)}
+}
+
+func (t *tab) picture() ([]byte, error) {
+	m, err := chromedp.Call(t.ctx, page.GetLayoutMetrics, emptyParams)
+	if err != nil {
+		return nil, err
+	}
+	p := page.CaptureScreenshotParams{
+		Format: page.CaptureScreenshotFormatPng, CaptureBeyondViewport: new(true),
+		Clip: &page.Viewport{
+			Width: math.Min(m.CSSContentSize.Width, MaxPixels), Height: math.Min(m.CSSContentSize.Height, MaxPixels), Scale: 1,
+		},
+	}
+	shot, err := chromedp.Call(t.ctx, page.CaptureScreenshot, p)
+	if err != nil {
+		return nil, err
+	}
+	return bounded(shot.Data)
+}
+
+// events is the history of a tab's main frame, by its messages. A loader identifies each
+// document.
+type events struct {
+	main    cdp.FrameID
+	changed chan struct{} // has a token after a change
+
+	mu        sync.Mutex
+	documents map[cdp.LoaderID]*document
+	current   cdp.LoaderID
+	address   string
+	pending   map[cdp.LoaderID]bool // requested, but not yet there
+	lost      bool                  // the current document is the browser's error page
+}
+
+type document struct {
+	response *network.Response
+	failure  string // Chromium's error text
+	loaded   bool   // its load event fired
+	quiet    bool   // nothing was on its way for half a second
+}
+
+// listen follows a tab from now on. It accepts dialogs, for which a page would otherwise wait
+// forever.
+func listen(ctx context.Context) (*events, error) {
+	e := &events{
+		main:      cdp.FrameID(chromedp.FromContext(ctx).Target.TargetID),
+		changed:   make(chan struct{}, 1),
+		documents: map[cdp.LoaderID]*document{}, pending: map[cdp.LoaderID]bool{},
+	}
+	return e, chromedp.Listen(ctx, func(ev any) {
+		if _, ok := ev.(*page.EventJavascriptDialogOpening); ok {
+			go func() {
+				// Fails if the dialog has closed.
+				_, _ = chromedp.Call(ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: true})
+			}()
+			return
+		}
+		e.note(ev)
+	})
+}
+
+func (e *events) document(id cdp.LoaderID) *document {
+	d := e.documents[id]
+	if d == nil {
+		d = &document{}
+		e.documents[id] = d
+	}
+	return d
+}
+
+func (e *events) note(ev any) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch ev := ev.(type) {
+	case *network.EventRequestWillBeSent:
+		if ev.FrameID != e.main || ev.Type != network.ResourceTypeDocument || string(ev.RequestID) != string(ev.LoaderID) {
+			return
+		}
+		e.pending[ev.LoaderID] = true
+	case *network.EventResponseReceived:
+		if ev.FrameID != e.main || ev.Type != network.ResourceTypeDocument {
+			return
+		}
+		e.document(ev.LoaderID).response = ev.Response
+	case *network.EventLoadingFailed:
+		id := cdp.LoaderID(ev.RequestID)
+		if ev.Type != network.ResourceTypeDocument || !e.pending[id] {
+			return
+		}
+		delete(e.pending, id)
+		e.document(id).failure = ev.ErrorText
+	case *page.EventFrameNavigated:
+		if ev.Frame.ID != e.main {
+			return
+		}
+		e.current, e.lost = ev.Frame.LoaderID, ev.Frame.UnreachableURL != ""
+		e.address = ev.Frame.URL + ev.Frame.URLFragment
+		if e.lost {
+			e.address = ev.Frame.UnreachableURL
+		}
+		clear(e.pending)
+	case *page.EventNavigatedWithinDocument:
+		if ev.FrameID != e.main {
+			return
+		}
+		e.address = ev.URL
+	case *page.EventLifecycleEvent:
+		if ev.FrameID != e.main {
+			return
+		}
+		switch ev.Name {
+		case "load":
+			e.document(ev.LoaderID).loaded = true
+		case "networkIdle":
+			e.document(ev.LoaderID).quiet = true
+		}
+	default:
+		return
+	}
+	select {
+	case e.changed <- struct{}{}:
+	default:
+	}
+}
+
+// answered reports whether a document's address returned an HTTP answer.
+func (e *events) answered(id cdp.LoaderID) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.document(id).response != nil
+}
+
+// progress is the state of the current document.
+type progress struct {
+	document
+	id      cdp.LoaderID // also identifies its request in the network domain
+	address string
+	lost    bool
+}
+
+func (e *events) progress() progress {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p := progress{document: *e.document(e.current), id: e.current, address: e.address}
+	p.lost = e.lost && p.response == nil
+	p.loaded = p.loaded && len(e.pending) == 0
+	return p
+}
+
+// describe sets the status and headers of the page.
+func (e *events) describe(res *Result) {
+	p := e.progress()
+	res.URL = p.address
+	if p.response == nil {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		for _, d := range e.documents { // an answer without a document: there is one
+			if d.response != nil {
+				p.response, res.URL = d.response, d.response.URL
+			}
+		}
+	}
+	if p.response == nil {
+		return
+	}
+	res.Status = int(p.response.Status)
+	res.Header = http.Header{}
+	for name, value := range p.response.Headers {
+		for line := range strings.SplitSeq(fmt.Sprint(value), "\n") {
+			res.Header.Add(name, line)
+		}
+	}
+	for _, name := range [...]string{"Content-Encoding", "Content-Length", "Transfer-Encoding", "Connection"} {
+		res.Header.Del(name)
+	}
+}
+
+// The codes of a [PageError], which are those of the unlocker (public documentation).
+const (
+	CodeNavigationTimeout = "navigation_timeout"
+	CodeExpectElement     = "expect_element"
+	CodeDocumentLoad      = "document_load_failed"
+	CodeProxy             = "proxy_error"
+	CodeDisconnected      = "browser_disconnected"
+	CodeClosed            = "net_err_closed"
+)
+
+// PageError is the reason why a page could not be opened. Its Code is an x-brd-error-code of the
+// public documentation: one of the constants above, or the browser's error in the form
+// net_err_cert_authority_invalid.
+type PageError struct {
+	Code string
+	// Text is for people; it contains no secrets.
+	Text string
+	// Err is the error of the seat's [Dial], if the target could not be reached.
+	Err error
+}
+
+func (e *PageError) Error() string { return e.Code + ": " + e.Text }
+
+// Unwrap returns the dialer's error.
+func (e *PageError) Unwrap() error { return e.Err }
+
+// netError turns Chromium's error text ("net::ERR_CERT_DATE_INVALID") into a
+// PageError. dialed is the dialer's error for the page's address, or nil.
+func netError(text string, dialed error) *PageError {
+	if dialed != nil {
+		return &PageError{Code: CodeProxy, Text: "the target could not be reached: " + dialed.Error(), Err: dialed}
+	}
+	name, ok := strings.CutPrefix(text, "net::ERR_")
+	if !ok {
+		return &PageError{Code: CodeDocumentLoad, Text: text}
+	}
+	switch name {
+	case "ABORTED":
+		return &PageError{Code: CodeDocumentLoad, Text: "the target sent no document that a browser shows"}
+	case "CONNECTION_CLOSED", "EMPTY_RESPONSE":
+		return &PageError{Code: CodeClosed, Text: "the target ended the connection (" + text + ")"}
+	case "TIMED_OUT", "CONNECTION_TIMED_OUT":
+		return &PageError{Code: CodeNavigationTimeout, Text: text}
+	default:
+		return &PageError{Code: "net_err_" + strings.ToLower(name), Text: text}
+	}
+}
+
+// explain finds the reason of an error: the time is over, the caller has left, or the browser has
+// crashed. It returns any other error unchanged, and a PageError unless the caller has left.
+func explain(ctx context.Context, alive bool, during string, err error) error {
+	var page *PageError
+	timeIsUp := errors.Is(context.Cause(ctx), errTimeIsUp)
+	switch {
+	case err == nil, errors.As(err, &page) && (ctx.Err() == nil || timeIsUp):
+		return err
+	case timeIsUp:
+		return &PageError{Code: CodeNavigationTimeout, Text: during + " took longer than allowed"}
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case !alive:
+		return &PageError{Code: CodeDisconnected, Text: "the browser ended during " + during}
+	default:
+		return fmt.Errorf("%s: %w", during, err)
+	}
+}
+
+// errTimeIsUp is the cause of a context whose page has reached its time limit.
+var errTimeIsUp = errors.New("the page's time is up")

@@ -10,8 +10,15 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"math"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
+	"time"
+
+	"github.com/pelletier/go-toml/v2/unstable"
 
 	"zonedeck/service/emulator/answer"
 )
@@ -270,4 +277,102 @@ func isIndex(s string) bool {
 func position(text []byte, off int) (line, column int) {
 	before := text[:off]
 	return 1 + bytes.Count(before, []byte("\n")), off - bytes.LastIndexByte(before, '\n')
+}
+
+// bounded refuses a text with too many tables or fields. It stops at a fault of the text,
+// which decoding will tell. The error is an *Error.
+func bounded(file string, text []byte) error {
+	var p unstable.Parser
+	p.Reset(text)
+	tables, fields := 0, 0
+	for p.NextExpression() {
+		n := p.Expression()
+		switch n.Kind {
+		case unstable.Table, unstable.ArrayTable:
+			tables, fields = tables+parts(n), 0
+		default: // a comment has no fields
+			fields += count(n)
+		}
+		if tables > maxTables {
+			return beyond(file, text, n, "the file has too many tables", maxTables)
+		}
+		if fields > maxFields {
+			return beyond(file, text, n, "the table has too many fields", maxFields)
+		}
+	}
+	return nil
+}
+
+// beyond is the mistake that an expression is one too many.
+func beyond(file string, text []byte, n *unstable.Node, msg string, most int) error {
+	it := n.Key()
+	it.Next()
+	before := text[:it.Node().Raw.Offset]
+	return &Error{
+		File: file, Line: bytes.Count(before, []byte("\n")) + 1, Column: len(before) - bytes.LastIndexByte(before, '\n'),
+		Msg: msg, Expected: fmt.Sprintf("at most %d", most),
+	}
+}
+
+// count is the number of fields of an expression, those in its value too: of a list those
+// of the element with most.
+func count(n *unstable.Node) int {
+	all := 0
+	switch n.Kind {
+	case unstable.KeyValue:
+		return parts(n) + count(n.Value())
+	case unstable.InlineTable:
+		for it := n.Children(); it.Next(); {
+			all += count(it.Node())
+		}
+	case unstable.Array:
+		for it := n.Children(); it.Next(); {
+			all = max(all, count(it.Node()))
+		}
+	default: // a plain value
+	}
+	return all
+}
+
+// parts is how many tables or fields a key names: a.b.c is three.
+func parts(n *unstable.Node) int {
+	all := 0
+	for it := n.Key(); it.Next(); {
+		all++
+	}
+	return all
+}
+
+const (
+	day  = 24 * time.Hour
+	week = 7 * day
+)
+
+// durationParts are a sign, weeks, days, and what time.ParseDuration reads.
+var durationParts = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(-?)(?:([0-9.]+)w)?(?:([0-9.]+)d)?(.*)$`)
+})
+
+// ParseDuration reads what time.ParseDuration does, with days and weeks: "7d",
+// "1.5w", "1d12h", "-3d".
+func ParseDuration(s string) (time.Duration, error) {
+	m := durationParts().FindStringSubmatch(s)
+	if m == nil || m[0] == m[1] || strings.HasPrefix(m[4], "-") || strings.HasPrefix(m[4], "+") {
+		return 0, fmt.Errorf("%s is not a duration", Quote(s))
+	}
+	weeks, errW := strconv.ParseFloat(cmp.Or(m[2], "0"), 64)
+	days, errD := strconv.ParseFloat(cmp.Or(m[3], "0"), 64)
+	rest, errR := time.ParseDuration(cmp.Or(m[4], "0"))
+	if errW != nil || errD != nil || errR != nil {
+		return 0, fmt.Errorf("%s is not a duration", Quote(s))
+	}
+	long := weeks*float64(week) + days*float64(day)
+	if long > 0 && long+float64(rest) >= math.MaxInt64 {
+		return 0, fmt.Errorf("%s is too long", Quote(s))
+	}
+	d := time.Duration(long) + rest
+	if m[1] != "" {
+		d = -d
+	}
+	return d, nil
 }

@@ -1,18 +1,22 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"maps"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
+	"unicode"
 
-	_ "modernc.org/sqlite" // the driver, with FTS5
+	_ "modernc.org/sqlite"
 )
 
 // corpus is a full-text index over documents: an FTS5 table in memory, ranked by bm25.
@@ -224,4 +228,221 @@ func (d Document) markdown() string {
 		b.WriteString(line + "\n")
 	}
 	return b.String()
+}
+
+// maxTerms bounds the different words of a text that are looked up.
+const maxTerms = 64
+
+// query is a parsed search text: "quoted words" must occur as they are, -word must not occur,
+// site:host narrows to a host and its subdomains. A document matches if it has any of the terms.
+type query struct {
+	terms, phrases, without []string
+	site                    string
+}
+
+func parseQuery(text string) query {
+	var q query
+	for i, part := range strings.Split(text, `"`) {
+		if i%2 == 1 {
+			q.phrases = append(q.phrases, part)
+			q.terms = append(q.terms, words(part)...)
+			continue
+		}
+		for _, w := range strings.Fields(part) {
+			switch site, isSite := strings.CutPrefix(strings.ToLower(w), "site:"); {
+			case isSite:
+				q.site, _, _ = strings.Cut(site, "/")
+			case len(w) > 1 && w[0] == '-':
+				q.without = append(q.without, w[1:])
+			default:
+				q.terms = append(q.terms, words(w)...)
+			}
+		}
+	}
+	q.terms = telling(q.terms)
+	return q
+}
+
+// expression is what has to match, in FTS5's language; "" demands nothing.
+func (q query) expression() string {
+	all := slices.Concat([]string{anyOf(q.terms)}, quoted(q.phrases))
+	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), " AND ")
+}
+
+func anyOf(texts []string) string {
+	if texts = quoted(texts); len(texts) == 0 {
+		return ""
+	}
+	return "(" + strings.Join(texts, " OR ") + ")"
+}
+
+// quoted makes FTS5 phrases of texts. They hold letters, digits and blanks only, so that
+// nothing in them is syntax.
+func quoted(texts []string) []string {
+	out := []string{}
+	for _, t := range texts {
+		if ws := words(t); len(ws) > 0 && len(out) < maxTerms {
+			out = append(out, `"`+strings.Join(ws, " ")+`"`)
+		}
+	}
+	return out
+}
+
+func words(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
+	})
+}
+
+// telling lists the different words with content, or all different words if none has any.
+func telling(ws []string) []string {
+	ws = slices.Compact(slices.Sorted(slices.Values(ws)))
+	if left := slices.DeleteFunc(slices.Clone(ws), isAsking); len(left) > 0 {
+		return left
+	}
+	return ws
+}
+
+// isAsking reports words without content, including those of a question in plain language:
+// "find all … that have …".
+func isAsking(w string) bool {
+	switch w {
+	case "a", "about", "all", "an", "and", "any", "are", "as", "at", "be", "by", "each", "every", "find", "for", "from",
+		"get", "give", "has", "have", "how", "if", "in", "into", "is", "it", "its", "less", "list", "me", "more", "must",
+		"of", "on", "only", "or", "please", "s", "should", "show", "t", "than", "that", "the", "their", "them", "there",
+		"these", "they", "this", "to", "was", "were", "what", "when", "where", "which", "who", "will", "with", "you", "your":
+		return true
+	}
+	return false
+}
+
+// value is the fact for a column: a string or a float64.
+func (d *document) value(column string) (any, bool) {
+	for parts := nameWords(column); len(parts) > 0; parts = parts[1:] {
+		if v, ok := d.facts[factName(strings.Join(parts, " "))]; ok {
+			return v, v != ""
+		}
+		if last := len(parts) - 1; last > 0 && slices.Contains([]string{"year", "date", "count"}, parts[last]) {
+			if v, ok := d.facts[factName(strings.Join(parts[:last], " "))]; ok {
+				return v, v != ""
+			}
+		}
+		if !d.isItself(parts[0]) {
+			break
+		}
+	}
+	return nil, false
+}
+
+// nameWords are the words of a column's name: employee_count, "Employee count" and
+// employeeCount are the same.
+func nameWords(name string) []string {
+	var b strings.Builder
+	lower := false
+	for _, r := range name {
+		if lower && r >= 'A' && r <= 'Z' {
+			b.WriteByte(' ')
+		}
+		lower = r >= 'a' && r <= 'z'
+		b.WriteRune(r)
+	}
+	return words(b.String())
+}
+
+// factName is the name of a fact that has synonyms.
+func factName(name string) string { return cmp.Or(synonyms[name], name) }
+
+var synonyms = map[string]string{
+	"title": "name", "headline": "name",
+	"link": "url", "source": "url",
+	"summary": "description",
+	"section": "category",
+	"date":    "published", "publication": "published", "updated": "published",
+	"publication year": "published year",
+	"cost":             "price", "prices": "price",
+	"stars": "rating", "score": "rating", "rated": "rating", "ratings": "rating",
+	"stock": "availability", "available": "availability",
+	"byline": "author", "writer": "author",
+	"mail":      "email",
+	"telephone": "phone",
+}
+
+// isItself reports whether a column's first word names the document itself, as in
+// product_name, and not something in it, as in cto_name.
+func (d *document) isItself(word string) bool {
+	switch word {
+	case "page", "document", "item", "entity", "record", "article", "product", "source":
+		return true
+	}
+	return word == strings.TrimSuffix(strings.ToLower(d.Category), "s")
+}
+
+// comparisons is the pattern of a constraint with a number or a date in it, compiled on
+// first use.
+var comparisons = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(under|below|less than|cheaper than|fewer than|at most|no more than|up to|<=|<|over|above|more than|greater than|higher than|better than|at least|>=|>|after|since|before|until)\s*[$€£]?\s*(\d{4}-\d{2}-\d{2}|\d[\d,]*(?:\.\d+)?)\s*(k\b|m\b|thousand\b|million\b)?`)
+})
+
+// meets reports whether a document meets a constraint.
+func (c *corpus) meets(ctx context.Context, h hit, constraint column) (bool, error) {
+	text := constraint.Description
+	if text == "" {
+		text = strings.Join(nameWords(constraint.Name), " ")
+	}
+	if m := comparisons().FindStringSubmatch(text); m != nil {
+		return h.doc.compares(constraint, strings.ToLower(m[1]), m[2], strings.ToLower(m[3])), nil
+	}
+	wanted := parseQuery(text)
+	all := quoted(wanted.phrases)
+	if len(all) == 0 {
+		all = quoted(slices.DeleteFunc(wanted.terms, func(w string) bool { return isAsking(w) || w == "category" || w == "mentions" }))
+	}
+	if len(all) == 0 {
+		return false, nil
+	}
+	return c.holds(ctx, h.number, strings.Join(all, " AND "))
+}
+
+func (d *document) compares(c column, op, limit, unit string) bool {
+	if day, err := time.Parse(time.DateOnly, limit); err == nil {
+		return !d.Published.IsZero() && inOrder(op, float64(d.Published.Unix()), float64(day.Unix()))
+	}
+	want, ok := amount(limit)
+	if !ok {
+		return false
+	}
+	switch unit {
+	case "k", "thousand":
+		want *= 1e3
+	case "m", "million":
+		want *= 1e6
+	}
+	// The column's name or one of its texts contains the fact's name.
+	for _, name := range slices.Concat([]string{c.Name}, nameWords(c.Name), words(c.Description)) {
+		if factName(name) == "published" {
+			name = "published year"
+		}
+		switch v, _ := d.value(name); v := v.(type) {
+		case float64:
+			return inOrder(op, v, want)
+		case string:
+			if n, ok := amount(v); ok {
+				return inOrder(op, n, want)
+			}
+		}
+	}
+	return false
+}
+
+func inOrder(op string, have, want float64) bool {
+	switch op {
+	case "under", "below", "less than", "cheaper than", "fewer than", "before", "<":
+		return have < want
+	case "at most", "no more than", "up to", "until", "<=":
+		return have <= want
+	case "at least", "since", ">=":
+		return have >= want
+	default: // over, above, more than, greater than, higher than, better than, after, >
+		return have > want
+	}
 }

@@ -1,15 +1,36 @@
+// Package index answers discover and deep lookup. Its documents are the pages of the lab, so that
+// results can be fetched.
+//
+// Documents are ranked by SQLite's FTS5 (bm25 over title, description, category, text and facts)
+// and carry their facts as data. Nothing is invented: a result is a document, and a column of a
+// deep lookup is a fact of a document, or null. The shapes on the wire follow public
+// documentation; those of deep lookup were generated from a specification and never seen live, so
+// its answers are marked as beta.
+//
+// The emulator's root wires it: [Open], then [Service.Mount] behind its check of keys
+// and levels. Tasks and requests are kept in the state: those that the end of the process cut
+// begin again at the next start.
+//
+// A [Service] is safe for concurrent use, and every goroutine it starts has ended when
+// [Service.Close] returns.
 package index
 
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
+	"zonedeck/service/emulator/answer"
+	strict "zonedeck/service/emulator/document"
 	"zonedeck/service/emulator/state"
 )
 
@@ -220,3 +241,331 @@ func (h *shelf[T]) get(id string, now time.Time) (thing T, ok bool) {
 }
 
 func (k kept[T]) expired(now time.Time) bool { return now.Sub(k.since) > keptFor }
+
+// handler returns the value of an answer, or nil if it has answered itself. An error other
+// than a [*refusedError] or errIndex says what is wrong with the request.
+type handler func(http.ResponseWriter, *http.Request) (any, error)
+
+// refusedError is an error with its answer. A string as its body is the error of an object.
+type refusedError struct {
+	status int
+	basis  string
+	body   any
+}
+
+func (e *refusedError) Error() string { return fmt.Sprint(e.body) }
+
+type plain string
+
+func refuseText(text string) error {
+	return &refusedError{http.StatusBadRequest, basisBetaGuess, plain(text)}
+}
+
+var (
+	// errBusy refuses a task when too many of them wait or run.
+	errBusy = &refusedError{http.StatusTooManyRequests, basisBusy, "Too many tasks are waiting"}
+	// errIndex is a failure of the index, not of the request.
+	errIndex = errors.New("the index failed")
+)
+
+// answers writes the answer of h. An unknown parameter of the query is refused, or noted if
+// the service is loose.
+func (s *Service) answers(basis string, h handler, names ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		bad := &answer.InvalidError{}
+		for _, name := range answer.UnknownParameters(w, r, s.cfg.Loose, names...) {
+			bad.Add("query parameter %s is not allowed", name)
+		}
+		if len(bad.Details) > 0 {
+			s.refuse(w, bad)
+			return
+		}
+		switch v, err := h(w, r); {
+		case err != nil:
+			s.refuse(w, err)
+		case v != nil:
+			answer.JSON(w, http.StatusOK, basis, v)
+		}
+	}
+}
+
+func (s *Service) refuse(w http.ResponseWriter, err error) {
+	no := (*refusedError)(nil)
+	if !errors.As(err, &no) {
+		no = s.refusalOf(err)
+	}
+	if no == errBusy {
+		w.Header().Set("Retry-After", "5")
+	}
+	switch body := no.body.(type) {
+	case plain:
+		answer.Text(w, no.status, no.basis, string(body))
+	case string:
+		answer.JSON(w, no.status, no.basis, map[string]string{"error": body})
+	default:
+		answer.JSON(w, no.status, no.basis, body)
+	}
+}
+
+// refusalOf is 500 for a failure of the index, and otherwise 400 in the form that public
+// documentation shows for /request.
+func (s *Service) refusalOf(err error) *refusedError {
+	if errors.Is(err, errIndex) {
+		s.cfg.Log.Error("a request was not answered", "error", err)
+		return &refusedError{http.StatusInternalServerError, basisBetaGuess, "Internal server error"}
+	}
+	details := []string{err.Error()}
+	if bad := (*answer.InvalidError)(nil); errors.As(err, &bad) {
+		details = bad.Details
+	}
+	return &refusedError{http.StatusBadRequest, basisInvalid, map[string]any{
+		"error": "Request validation failed", "error_code": "validation", "details": details,
+	}}
+}
+
+// fields reads the fields of a body within their bounds.
+type fields struct{ *strict.Table }
+
+// parseObject reads an object, or an array of one: the public specification of deep lookup shows
+// arrays, its examples objects.
+func (s *Service) parseObject(b []byte) (fields, error) {
+	list, err := strict.JSONList(b)
+	switch {
+	case err != nil:
+		return fields{}, err
+	case len(list) != 1:
+		return fields{}, fmt.Errorf("body must be one object, not %d", len(list))
+	}
+	return fields{list[0].Loose(s.cfg.Loose)}, nil
+}
+
+func (f fields) text(name string, limit int) string {
+	v := f.Text(name)
+	if utf8.RuneCountInString(v) > limit {
+		f.Refuse(name, "must have at most %d characters", limit)
+		return ""
+	}
+	return strings.TrimSpace(v)
+}
+
+func (f fields) required(name string, limit int) string {
+	f.Require(name)
+	v := f.text(name, limit)
+	if f.Fine(name) && v == "" {
+		f.Refuse(name, "must not be empty")
+	}
+	return v
+}
+
+func (f fields) oneOf(name, otherwise string, values ...string) string {
+	if f.Raw(name) == nil || f.Text(name) == "" {
+		return otherwise
+	}
+	return f.OneOf(name, values...)
+}
+
+func (f fields) number(name string, least, most, otherwise int) int {
+	if !f.Has(name) {
+		return otherwise
+	}
+	return int(f.Int(name, int64(least), int64(most)))
+}
+
+func (f fields) texts(name string, count, limit int) []string {
+	v := f.List(name)
+	if len(v) > count {
+		f.Refuse(name, "must have at most %d entries", count)
+	}
+	for i, s := range v {
+		if utf8.RuneCountInString(s) > limit || strings.TrimSpace(s) == "" {
+			f.Refuse(name, "must have entries of 1 to %d characters: [%d] has not", limit, i)
+			return nil
+		}
+	}
+	return v
+}
+
+const maxBodyBytes = 1 << 20
+
+func (s *Service) readObject(w http.ResponseWriter, r *http.Request) (fields, error) {
+	b, err := strict.Body(w, r, maxBodyBytes, s.cfg.Loose)
+	if err != nil {
+		return fields{}, err
+	}
+	return s.parseObject(b)
+}
+
+// finish is called after the last field of a body. It notes the fields that a loose service
+// ignores.
+func (f fields) finish(w http.ResponseWriter) error {
+	f.Done()
+	if err := f.Invalid(); err != nil {
+		return err
+	}
+	for _, name := range f.Ignored() {
+		answer.NoteUnknown(w, name)
+	}
+	return nil
+}
+
+// readQuery reads a body whose only field is query, and opens the index.
+func (s *Service) readQuery(w http.ResponseWriter, r *http.Request) (query string, c *corpus, err error) {
+	f, err := s.readObject(w, r)
+	if err != nil {
+		return "", nil, err
+	}
+	query = f.required("query", maxQuery)
+	if err := f.finish(w); err != nil {
+		return "", nil, err
+	}
+	c, err = s.corpus()
+	return query, c, err
+}
+
+// keptTasks are the tasks on disk, as they were begun and, in the end, with what came of them.
+// One that was cut by the end of the process begins again at the next start.
+const keptTasks = state.Table[stored]("tasks")
+
+// The kinds of tasks.
+const (
+	kindDiscover = "discover"
+	kindPreview  = "preview"
+	kindLookup   = "lookup"
+)
+
+// stored is the stored form of a task. Status is empty until it is over.
+type stored struct {
+	Kind   string    `json:"kind"`
+	Begun  time.Time `json:"begun"`
+	Over   time.Time `json:"over"`
+	Status string    `json:"status,omitempty"`
+	// Ask is the body of a discover request, Results are its results.
+	Ask     json.RawMessage `json:"ask,omitempty"`
+	Results []Result        `json:"results,omitempty"`
+	Lookup  *storedLookup   `json:"lookup,omitempty"`
+}
+
+type storedLookup struct {
+	Query   string   `json:"query"`
+	Title   string   `json:"title"`
+	Limit   int      `json:"limit"`
+	Columns []column `json:"columns"`
+
+	Step       string      `json:"step,omitempty"`
+	Steps      []stepTime  `json:"steps,omitempty"`
+	Progress   int         `json:"progress,omitempty"`
+	Considered int         `json:"considered,omitempty"`
+	Read       int         `json:"read,omitempty"`
+	Skipped    int         `json:"skipped,omitempty"`
+	Values     int         `json:"values,omitempty"`
+	Rows       []storedRow `json:"rows,omitempty"`
+}
+
+type storedRow struct {
+	Document int            `json:"document"`
+	Values   map[string]any `json:"values"`
+}
+
+// keep writes a task to disk.
+func (s *Service) keep(id string, v stored) error {
+	if err := s.cfg.State.Update(func(tx *state.Tx) error { return keptTasks.Put(tx, id, v) }); err != nil {
+		return fmt.Errorf("%w: keeping a task: %w", errIndex, err)
+	}
+	return nil
+}
+
+// keepEnd writes what came of a task to disk, unless the service ended it: it begins again.
+func (s *Service) keepEnd(id string, v stored) {
+	if s.ctx.Err() != nil {
+		return
+	}
+	if err := s.keep(id, v); err != nil {
+		s.cfg.Log.Error("a result will be lost at the end of the process", "error", err)
+	}
+}
+
+// forget removes tasks from disk.
+func (s *Service) forget(ids []string) {
+	if len(ids) == 0 {
+		return
+	}
+	err := s.cfg.State.Soon(func(tx *state.Tx) error { return keptTasks.Delete(tx, ids...) })
+	if err != nil {
+		s.cfg.Log.Error("tasks were not removed", "error", err)
+	}
+}
+
+func (t *task) stored() stored {
+	v := stored{Kind: kindDiscover, Begun: t.begun, Ask: t.ask}
+	if t.status != "processing" {
+		v.Status, v.Over, v.Results = t.status, t.over, t.results
+	}
+	return v
+}
+
+func (l *lookup) stored() stored {
+	in := &storedLookup{Query: l.query, Title: l.title, Limit: l.limit, Columns: l.given}
+	v := stored{Kind: l.kind, Begun: l.begun, Lookup: in}
+	if !l.over() {
+		return v
+	}
+	v.Status, in.Columns = l.status, l.columns
+	in.Step, in.Steps, in.Progress, in.Considered, in.Read, in.Skipped, in.Values = l.step, l.steps, l.progress, l.considered, l.read, l.skipped, l.values
+	for _, r := range l.rows {
+		in.Rows = append(in.Rows, storedRow{r.document, r.values})
+	}
+	return v
+}
+
+// load reads the tasks, and begins those again that were cut.
+func (s *Service) load() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return keptTasks.Each(s.cfg.State, func(id string, v stored) error {
+		switch {
+		case v.Kind == kindDiscover:
+			return s.loadTask(id, v)
+		case v.Lookup == nil:
+			return errors.New("it has no lookup")
+		case v.Kind == kindPreview:
+			return s.loadLookup(id, v, &s.previews)
+		case v.Kind == kindLookup:
+			return s.loadLookup(id, v, &s.lookups)
+		default:
+			return fmt.Errorf("its kind is %q", v.Kind)
+		}
+	})
+}
+
+func (s *Service) loadTask(id string, v stored) error {
+	f, err := s.parseObject(v.Ask)
+	if err != nil {
+		return err
+	}
+	t := &task{request: readRequest(f), ask: v.Ask, begun: v.Begun, over: v.Over, status: v.Status, results: v.Results}
+	if t.status == "" {
+		t.status = "processing"
+		if err := s.beginTask(id, t); err != nil {
+			return err
+		}
+	}
+	s.forget(s.tasks.put(id, t, t.begun, taskOver))
+	return nil
+}
+
+func (s *Service) loadLookup(id string, v stored, on *shelf[*lookup]) error {
+	in := v.Lookup
+	l := &lookup{id: id, kind: v.Kind, begun: v.Begun, query: in.Query, title: in.Title, limit: in.Limit, given: in.Columns, columns: in.Columns, status: v.Status}
+	l.step, l.steps, l.progress, l.considered, l.read, l.skipped, l.values = in.Step, in.Steps, in.Progress, in.Considered, in.Read, in.Skipped, in.Values
+	for _, r := range in.Rows {
+		l.rows = append(l.rows, row{r.Document, r.Values})
+	}
+	if l.status == "" {
+		l.status = queued
+		if err := s.examineAll(l); err != nil {
+			return err
+		}
+	}
+	s.forget(on.put(id, l, l.begun, (*lookup).over))
+	return nil
+}

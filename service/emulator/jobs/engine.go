@@ -1,9 +1,28 @@
+// Package jobs runs the emulator's dataset jobs (service.md 2.4, 4.2): it collects
+// what each input asks for, extracts records, and keeps both on disk so that a job
+// survives the process.
+//
+// The emulator's dataset endpoints call it. An [Engine] is safe for concurrent use; its
+// goroutines have ended when [Engine.Close] returns. Readers never wait for a write to
+// disk.
+//
+// A job and its inputs are written in one transaction. Each finished input adds one line,
+// under the input's number. A process that dies leaves only whole lines, and the next one
+// works through the inputs that have none: no record is lost and none comes twice.
+//
+// A job goes through starting, running and building (the records are read back,
+// checked and measured) to ready, failed or canceled. Its webhooks are handed over once
+// the last state is on disk. If the process dies in between, the next one hands them over
+// again, so the receiver of a hand-over must recognise a repeated one.
 package jobs
 
 import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -347,4 +366,185 @@ func (e *Engine) sweep() {
 			e.conf.Log.Error("could not remove an expired job", "snapshot", j.id, "error", err)
 		}
 	}
+}
+
+// MaxKept and MaxKeptBytes bound the records of a snapshot that [Engine.Keep] makes.
+const (
+	MaxKept      = maxInputRecords
+	MaxKeptBytes = maxInputBytes
+)
+
+// ErrTooLarge refuses records that are too many, or too long, for one snapshot.
+var ErrTooLarge = errors.New("the records are too many for one snapshot")
+
+// Select calls fn for each record of a dataset that jobs here have collected, once, the
+// newest job first, until fn wants no more. It leaves out expired snapshots, and jobs that
+// kept only some fields.
+func (e *Engine) Select(ctx context.Context, dataset string, fn func(json.RawMessage) (more bool)) error {
+	seen := map[[sha256.Size]byte]bool{}
+	for _, s := range e.List() {
+		if s.Dataset != dataset || s.Status != Ready || s.Kept || e.conf.Now().Sub(s.Created) > Retention {
+			continue
+		}
+		j, err := e.job(s.ID)
+		if err != nil || len(j.spec.Fields) > 0 {
+			continue // removed meanwhile, or without some fields
+		}
+		err = j.eachLine(func(l line) error {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			for _, r := range l.Records {
+				sum := sha256.Sum256(r)
+				if seen[sum] {
+					continue
+				}
+				seen[sum] = true
+				if !fn(r) {
+					return errEnough
+				}
+			}
+			return nil
+		})
+		switch {
+		case errors.Is(err, errEnough):
+			return nil
+		case err != nil:
+			return fmt.Errorf("reading the records of %s: %w", s.ID, err)
+		}
+	}
+	return nil
+}
+
+// Keep makes a snapshot of collected records, as the result of the one input of the spec. Errors: [ErrTooMany], [ErrTooLarge], or the disk's.
+func (e *Engine) Keep(spec Spec, records []json.RawMessage) (Snapshot, error) {
+	size := 0
+	for _, r := range records {
+		size += len(r) + 1
+	}
+	if len(records) > MaxKept || size > MaxKeptBytes {
+		return Snapshot{}, ErrTooLarge
+	}
+	return e.add(newID(keptPrefix), spec, &line{Records: records})
+}
+
+// A job is kept as its state, its inputs (several to a line), and a line for each input
+// that is done.
+const (
+	keptJobs      = state.Table[meta]("jobs")
+	keptInputs    = state.Lines("inputs")
+	keptRecords   = state.Lines("records")
+	inputsPerLine = 256
+)
+
+// load reads the jobs. It leaves out a job that cannot be read, with a note.
+func (e *Engine) load() error {
+	return keptJobs.Each(e.conf.State, func(id string, m meta) error {
+		j := e.newJob(id, m)
+		// Records that were kept were neither collected nor discovered by this job.
+		if _, err := InputFields(m.Dataset, m.Discover); err != nil && (errors.Is(err, ErrNoDataset) || !j.meta.Kept) {
+			return fmt.Errorf("dataset %q: %w", m.Dataset, err)
+		}
+		if m.Status.Ended() {
+			close(j.over)
+		} else {
+			e.running[m.Dataset]++
+		}
+		e.jobs[id] = j
+		return nil
+	})
+}
+
+// create writes a new job in one transaction.
+func (e *Engine) create(j *job, inputs []json.RawMessage, done *line) error {
+	return e.conf.State.Update(func(tx *state.Tx) error {
+		if err := keptJobs.Put(tx, j.id, j.meta); err != nil {
+			return err
+		}
+		n := 0
+		for chunk := range slices.Chunk(inputs, inputsPerLine) {
+			b, err := encodeValue(chunk)
+			if err == nil {
+				err = keptInputs.Put(tx, j.id, n, b)
+			}
+			if err != nil {
+				return err
+			}
+			n += len(chunk)
+		}
+		if done == nil {
+			return nil
+		}
+		b, err := encodeValue(done)
+		if err != nil {
+			return err
+		}
+		return keptRecords.Put(tx, j.id, done.I, b)
+	})
+}
+
+// drop deletes a job, or only its inputs and records. If a power cut undoes it, the next
+// sweep repeats it.
+func (j *job) drop(withState bool) error {
+	return j.engine.conf.State.Soon(func(tx *state.Tx) error {
+		err := errors.Join(keptInputs.Delete(tx, j.id), keptRecords.Delete(tx, j.id))
+		if withState && err == nil {
+			err = keptJobs.Delete(tx, j.id)
+		}
+		return err
+	})
+}
+
+// eachInput calls fn for the inputs in their order, and ends with its first error.
+func (j *job) eachInput(fn func(i int, in json.RawMessage) error) error {
+	return keptInputs.Each(j.engine.conf.State, j.id, func(first int, b []byte) error {
+		var chunk []json.RawMessage
+		if err := json.Unmarshal(b, &chunk); err != nil {
+			return fmt.Errorf("reading the inputs from %d: %w", first, err)
+		}
+		for i, in := range chunk {
+			if err := fn(first+i, in); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// eachLine calls fn for the line of each input that has one, in the order of the inputs.
+// It leaves out records beyond the limit of the job.
+func (j *job) eachLine(fn func(line) error) error {
+	left := j.spec.LimitTotal
+	return keptRecords.Each(j.engine.conf.State, j.id, func(i int, b []byte) error {
+		l := line{I: i}
+		if err := json.Unmarshal(b, &l); err != nil {
+			return fmt.Errorf("reading the records of input %d: %w", i, err)
+		}
+		if j.spec.LimitTotal > 0 {
+			l.Records = l.Records[:min(len(l.Records), left)]
+			left -= len(l.Records)
+		}
+		return fn(l)
+	})
+}
+
+// Inputs reads the inputs of a job. Errors: [ErrNoSnapshot], [ErrNoInput] when they
+// were removed, or the disk's.
+func (e *Engine) Inputs(id string) ([]json.RawMessage, error) {
+	j, err := e.job(id)
+	if err != nil {
+		return nil, err
+	}
+	var all []json.RawMessage
+	err = j.eachInput(func(_ int, in json.RawMessage) error {
+		all = append(all, in)
+		return nil
+	})
+	if err == nil && len(all) < j.snapshot().Inputs {
+		err = ErrNoInput
+	}
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
 }

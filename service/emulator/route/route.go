@@ -9,6 +9,7 @@ import (
 	"crypto/tls"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -195,4 +196,91 @@ func NewIDs() *IDs {
 func (i *IDs) Next() string {
 	b := append(append(make([]byte, 0, 32), i.word...), '_')
 	return string(strconv.AppendUint(b, i.last.Add(1), 16))
+}
+
+// legacyPrefix is the first word that old clients still send (public documentation).
+const legacyPrefix = "lum"
+
+// The reasons to refuse a login, beside [username.ErrForm].
+var (
+	ErrAccount  = errors.New("unknown account")
+	ErrZone     = errors.New("not found") // with the zone's name before it
+	ErrPassword = errors.New("wrong password")
+)
+
+// Login checks a login name and its password (service.md 5.2) against the account. Any error
+// other than those three and [username.ErrForm] is about the flags of a name whose password
+// is right; [RefusalOf] words it.
+func Login(acc *account.Account, user, password string) (account.Zone, username.Flags, error) {
+	name, err := username.Parse(user, func(zone string) bool {
+		_, err := acc.Zone(zone)
+		return err == nil
+	})
+	if errors.Is(err, username.ErrForm) {
+		return account.Zone{}, username.Flags{}, username.ErrForm
+	}
+	if name.Prefix != acc.Prefix && name.Prefix != legacyPrefix || name.Account != acc.ID {
+		return account.Zone{}, username.Flags{}, ErrAccount
+	}
+	z, unknown := acc.Zone(name.Zone)
+	if unknown != nil {
+		return account.Zone{}, username.Flags{}, fmt.Errorf("zone %q %w", name.Zone, ErrZone)
+	}
+	if !z.Accepts(password) {
+		return account.Zone{}, username.Flags{}, ErrPassword
+	}
+	return z, name.Flags, err
+}
+
+// Policy refuses targets that a zone's product may not reach: the policies in the public
+// documentation of a service of this kind, as far as the host shows. Nil permits.
+func Policy(z account.Zone, host string) *answer.Refusal {
+	network := z.Product == "datacenter" || z.Product == "isp" || z.Product == "residential" || z.Product == "mobile"
+	if !network {
+		return nil
+	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if searchEngine(host) {
+		return new(answer.NewRefusal(http.StatusForbidden, "policy_20110", "search engines are for SERP zones: use one of those", answer.BasisPolicy))
+	}
+	if (z.Product == "residential" || z.Product == "mobile") && !z.IdentityVerified && governmental(host) {
+		r := answer.NewRefusal(http.StatusForbidden, "policy_20051", "governmental targets need an identity check (KYC)", answer.BasisPolicy)
+		r.Remedy = &answer.Remedy{
+			Action:       "complete the identity check of the zone",
+			Alternatives: []string{"a datacenter or ISP zone", "an unlocker zone"},
+			Docs:         "contract 5.2",
+		}
+		return &r
+	}
+	return nil
+}
+
+// searchEngine reports whether the service reserves a host for its SERP product.
+func searchEngine(host string) bool {
+	host = strings.TrimPrefix(host, "www.")
+	name, rest, ok := strings.Cut(host, ".")
+	if !ok {
+		return false
+	}
+	switch name {
+	case "google", "yandex": // "com", "de", "co.uk", "com.tr"
+		rest = strings.TrimPrefix(strings.TrimPrefix(rest, "com."), "co.")
+		return rest == "com" || len(rest) == 2
+	case "bing", "duckduckgo":
+		return rest == "com"
+	}
+	return false
+}
+
+func governmental(host string) bool {
+	for _, label := range [...]string{"gov", "mil"} {
+		if strings.HasSuffix(host, "."+label) {
+			return true
+		}
+		// example.gov.uk
+		if i := strings.LastIndexByte(host, '.'); i > 0 && len(host)-i == 3 && strings.HasSuffix(host[:i], "."+label) {
+			return true
+		}
+	}
+	return false
 }

@@ -13,6 +13,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -175,3 +177,166 @@ func (d *Dir) Erase(edit func(*Tx) error) error { return d.db.change(d.db.done, 
 // Soon is Update for what can be made again: it survives the process at once, and a power
 // cut after the next Update.
 func (d *Dir) Soon(edit func(*Tx) error) error { return d.db.change(d.db.soon, false, edit) }
+
+// halfWritten is the prefix of a file that is still being written.
+const halfWritten = ".new-"
+
+// File is a file that is being written. [File.Replace] gives it its name in one step, which
+// survives a crash.
+type File struct {
+	*os.File
+	path string
+}
+
+// Create begins a file (0600). Call Replace or Discard at the end.
+func Create(path string) (*File, error) {
+	f, err := os.CreateTemp(filepath.Dir(path), halfWritten+filepath.Base(path)+"-*")
+	if err != nil {
+		return nil, fmt.Errorf("writing %s: %w", filepath.Base(path), err)
+	}
+	return &File{f, path}, nil
+}
+
+// Replace makes the file durable under its name. If it fails, it removes the file.
+func (f *File) Replace() error {
+	err := errors.Join(f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), f.path)
+	}
+	if err != nil {
+		f.Discard()
+		return fmt.Errorf("writing %s: %w", filepath.Base(f.path), err)
+	}
+	return syncDir(filepath.Dir(f.path))
+}
+
+// Discard removes the file, and leaves an older one of its name unchanged.
+func (f *File) Discard() {
+	f.Close()
+	_ = os.Remove(f.Name()) // a leftover file goes at the next start
+}
+
+// WriteFile replaces the contents of a file.
+func WriteFile(path string, b []byte) error {
+	f, err := Create(path)
+	if err != nil {
+		return err
+	}
+	if _, err := f.Write(b); err != nil {
+		f.Discard()
+		return fmt.Errorf("writing %s: %w", filepath.Base(path), err)
+	}
+	return f.Replace()
+}
+
+// removeHalfWritten removes the half-written files of a killed process from a folder.
+func removeHalfWritten(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("looking for half written files: %w", err)
+	}
+	for _, e := range entries {
+		if !e.Type().IsRegular() || !strings.HasPrefix(e.Name(), halfWritten) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
+			return fmt.Errorf("removing a half written file: %w", err)
+		}
+	}
+	return nil
+}
+
+// syncDir makes a rename durable. Windows needs no call for that.
+func syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+const (
+	// ownerName is the file that the owner of a temporary folder holds locked.
+	ownerName = ".owner"
+	// tempAge is the least age of an abandoned folder: an owner locks its folder a moment
+	// after making it.
+	tempAge = time.Minute
+)
+
+// Temp is a temporary folder that one process owns until Remove.
+type Temp struct {
+	Path string
+	lock *flock.Flock
+}
+
+// NewTemp makes a temporary folder (0700) whose name begins with prefix, and removes those
+// that killed processes left behind. The folders of running processes stay.
+func NewTemp(prefix string) (*Temp, error) {
+	sweep(prefix)
+	path, err := os.MkdirTemp("", prefix)
+	if err != nil {
+		return nil, fmt.Errorf("making a temporary folder: %w", err)
+	}
+	t := &Temp{Path: path, lock: flock.New(filepath.Join(path, ownerName), flock.SetPermissions(0o600))}
+	ok, err := t.lock.TryLock()
+	if err == nil && !ok {
+		err = ErrInUse
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("locking a temporary folder: %w", err), os.RemoveAll(t.Path))
+	}
+	return t, nil
+}
+
+// Remove removes the folder with all that is in it.
+func (t *Temp) Remove() error {
+	// Unlocked first: Windows removes no file that is open.
+	return errors.Join(t.lock.Unlock(), removeAll(t.Path, os.RemoveAll))
+}
+
+// removeAll removes a folder. A folder that cannot be removed now, because a dying browser
+// still writes to it, is marked for the next sweep: its owner's file may already be removed.
+func removeAll(path string, remove func(string) error) error {
+	err := remove(path)
+	if err == nil {
+		return nil
+	}
+	f, ferr := os.OpenFile(filepath.Join(path, ownerName), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(ferr, os.ErrExist) {
+		return err
+	}
+	if ferr == nil {
+		ferr = f.Close()
+	}
+	return errors.Join(err, ferr)
+}
+
+// sweep removes what killed processes left behind. A folder that cannot be removed, such as
+// another user's, does not keep the emulator from starting.
+func sweep(prefix string) {
+	entries, err := os.ReadDir(os.TempDir())
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		path := filepath.Join(os.TempDir(), e.Name())
+		if e.IsDir() && strings.HasPrefix(e.Name(), prefix) && abandoned(path) {
+			_ = removeAll(path, os.RemoveAll)
+		}
+	}
+}
+
+// abandoned reports whether the process that owned a folder has ended.
+func abandoned(path string) bool {
+	owner := filepath.Join(path, ownerName)
+	info, err := os.Lstat(owner)
+	if err != nil || !info.Mode().IsRegular() || time.Since(info.ModTime()) < tempAge {
+		return false
+	}
+	lock := flock.New(owner)
+	ok, err := lock.TryLock()
+	return ok && err == nil && lock.Unlock() == nil
+}

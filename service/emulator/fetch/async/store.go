@@ -1,19 +1,31 @@
+// Package async keeps the answers of asynchronous fetches until they are collected
+// (public documentation: submit, poll, 48 hours). Package fetch submits and collects.
+//
+// A [Store] is safe for concurrent use. A fetch is on disk before [Store.Submit] returns: a
+// process that dies loses none, and the next one repeats those it had begun. Goroutines have
+// ended when [Store.Close] returns. Waiting fetches, kept responses, each answer and the sum
+// of all answers are bounded.
 package async
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/base32"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
+	"zonedeck/service/emulator/clock"
 	"zonedeck/service/emulator/state"
 )
 
@@ -338,4 +350,245 @@ func newID() string {
 	b := make([]byte, 15)
 	rand.Read(b) // never fails (crypto/rand)
 	return idPrefix + strings.ToLower(base32.StdEncoding.EncodeToString(b))
+}
+
+const (
+	keptResponses = state.Table[response]("responses")
+	// bodies is the folder of the bodies, one file for each finished response. They are
+	// streams of up to MaxBody, which a database would hold in memory.
+	bodies = "responses"
+)
+
+// response is the stored form of a response; its body is a file.
+type response struct {
+	Zone    string    `json:"zone"`
+	Created time.Time `json:"created"`
+	URL     string    `json:"url"`
+	Hook    Hook      `json:"hook"`
+	// Ask is the fetch to make; nil once it is done.
+	Ask    *Ask        `json:"ask,omitempty"`
+	Told   bool        `json:"told"` // the notice was sent or given up
+	Status int         `json:"status,omitempty"`
+	Header http.Header `json:"header,omitempty"`
+	Size   int64       `json:"size,omitempty"`
+}
+
+func (s *Store) path(id string) string { return filepath.Join(s.dir, id) }
+
+// load reads the responses, resumes the fetches without an answer, and removes bodies
+// without a response.
+func (s *Store) load() (err error) {
+	if s.dir, err = s.conf.State.Folder(bodies); err != nil {
+		return err
+	}
+	var goOn []func() // called once everything is read and the folder clean
+	err = keptResponses.Each(s.conf.State, func(id string, r response) error {
+		done := r.Ask == nil
+		if done {
+			if _, err := os.Stat(s.path(id)); err != nil {
+				return err
+			}
+		}
+		s.entries[id] = &entry{zone: r.Zone, created: r.Created, done: done, size: r.Size}
+		s.bytes += r.Size
+		if !done {
+			goOn = append(goOn, func() { s.start(id) })
+		} else if !r.Told {
+			goOn = append(goOn, func() { s.wg.Go(func() { s.tell(id, r) }) })
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	files, err := os.ReadDir(s.dir)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if e := s.entries[f.Name()]; e == nil || !e.done {
+			if err := os.Remove(s.path(f.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, do := range goOn {
+		do()
+	}
+	return nil
+}
+
+func (s *Store) put(write func(func(*state.Tx) error) error, id string, r response) error {
+	return write(func(tx *state.Tx) error { return keptResponses.Put(tx, id, r) })
+}
+
+// Recorder writes an answer to disk instead of to a client.
+type Recorder struct {
+	store  *Store
+	file   *state.File
+	header http.Header
+	status int
+	size   int64 // counted in the store's bytes
+}
+
+// Header is the header of the answer, kept as it is at the end.
+func (r *Recorder) Header() http.Header { return r.header }
+
+// WriteHeader keeps the first status.
+func (r *Recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+}
+
+// Write appends to the body; the error is [ErrTooLarge], [ErrFull], or the disk's.
+func (r *Recorder) Write(b []byte) (int, error) {
+	r.WriteHeader(http.StatusOK)
+	if r.size+int64(len(b)) > MaxBody {
+		return 0, ErrTooLarge
+	}
+	if err := r.store.take(int64(len(b))); err != nil {
+		return 0, err
+	}
+	r.size += int64(len(b))
+	return r.file.Write(b)
+}
+
+// SetWriteDeadline does nothing; streaming answers call it.
+func (r *Recorder) SetWriteDeadline(time.Time) error { return nil }
+
+// Flush does nothing.
+func (r *Recorder) Flush() {}
+
+// Reset discards everything that was written, for another answer.
+func (r *Recorder) Reset() error {
+	r.release()
+	r.header, r.status = http.Header{}, 0
+	if _, err := r.file.Seek(0, 0); err != nil {
+		return err
+	}
+	return r.file.Truncate(0)
+}
+
+// release subtracts the body from the bytes of the store.
+func (r *Recorder) release() {
+	r.store.mu.Lock()
+	defer r.store.mu.Unlock()
+	r.store.bytes -= r.size
+	r.size = 0
+}
+
+// Hook is the webhook of a response (public documentation: webhook_url, webhook_method,
+// webhook_data).
+type Hook struct {
+	URL string `json:"url,omitempty"`
+	// Method is GET or POST; empty is POST.
+	Method string `json:"method,omitempty"`
+	// Payload comes from the caller, and is repeated as hook_data.
+	Payload json.RawMessage `json:"payload,omitempty"`
+}
+
+const (
+	// ackTimeout is how long a receiver may take (public documentation of the other
+	// webhooks: 30 s).
+	ackTimeout = 30 * time.Second
+	maxAck     = 64 << 10
+)
+
+// notice is the body of a notification. It says where to collect the page (public documentation).
+type notice struct {
+	Status     string          `json:"status"`
+	ResponseID string          `json:"response_id"`
+	RequestURL string          `json:"request_url"`
+	HookData   json.RawMessage `json:"hook_data,omitempty"`
+}
+
+// tell sends the notice until the receiver acknowledges it, at most once for each wait and once
+// more, and keeps the outcome. If the process dies in between, the next one sends it again.
+func (s *Store) tell(id string, done response) {
+	n := notice{Status: statusWord(done), ResponseID: id, RequestURL: done.URL, HookData: done.Hook.Payload}
+	for i := 0; ; i++ {
+		err := s.attempt(done.Hook, n)
+		if err == nil {
+			break
+		}
+		if s.ctx.Err() != nil {
+			return // sent at the next start
+		}
+		if i == len(s.conf.Waits) {
+			s.conf.Log.Warn("a notice was not taken", "response", id, "error", err)
+			break
+		}
+		if clock.Pause(s.ctx, s.conf.Waits[i]) != nil {
+			return
+		}
+	}
+	done.Told, done.Hook = true, Hook{} // its address can contain a login
+	s.noting.Lock()
+	defer s.noting.Unlock()
+	s.mu.Lock()
+	known := s.entries[id] != nil
+	s.mu.Unlock()
+	if !known {
+		return // expired meanwhile
+	}
+	if err := s.put(s.conf.State.Erase, id, done); err != nil {
+		s.conf.Log.Error("a notice was not noted", "error", err)
+	}
+}
+
+// statusWord says how the fetch ended. The words are assumptions.
+func statusWord(done response) string {
+	if done.Header.Get("x-brd-error-code") != "" || done.Status >= http.StatusBadRequest {
+		return "error"
+	}
+	return "done"
+}
+
+func (s *Store) attempt(h Hook, n notice) error {
+	ctx, cancel := context.WithTimeout(s.ctx, ackTimeout)
+	defer cancel()
+	req, err := n.request(ctx, h)
+	if err != nil {
+		return err
+	}
+	resp, err := s.conf.Send(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAck)) // only the status counts
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return fmt.Errorf("the receiver answered %s", resp.Status)
+	}
+	return nil
+}
+
+func (n notice) request(ctx context.Context, h Hook) (*http.Request, error) {
+	if h.Method == http.MethodGet {
+		u, err := url.Parse(h.URL)
+		if err != nil {
+			return nil, err
+		}
+		q := u.Query()
+		q.Set("status", n.Status)
+		q.Set("response_id", n.ResponseID)
+		q.Set("request_url", n.RequestURL)
+		if n.HookData != nil {
+			q.Set("hook_data", string(n.HookData))
+		}
+		u.RawQuery = q.Encode()
+		return http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	}
+	b, err := json.Marshal(n)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.URL, bytes.NewReader(b))
+	if err == nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	return req, err
 }
