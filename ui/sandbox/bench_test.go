@@ -39,14 +39,14 @@ func BenchmarkKeyToFrame(b *testing.B) {
 		},
 	})
 	run(view, view.Init())
-	run(view, view.Update(kit.SessionChanged{Session: demoSession()}))
-	run(view, view.Update(kit.Resized{W: 200, H: 48}))
-	run(view, view.Update(kit.OpenFetch{ID: "f_1"}))
+	run(view, kit.Serve(view, kit.SessionChanged{Session: demoSession()}))
+	run(view, kit.Serve(view, kit.Resized{W: 200, H: 48}))
+	run(view, kit.Serve(view, kit.OpenFetch{ID: "f_1"}))
 	view.Render(200, 48)
 	key := tea.KeyPressMsg{Code: tea.KeyDown}
 	b.ResetTimer()
 	for b.Loop() {
-		run(view, view.Update(key))
+		run(view, kit.Serve(view, key))
 		view.Render(200, 48)
 	}
 }

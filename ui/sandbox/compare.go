@@ -33,8 +33,6 @@ func (m *Model) compare() tea.Cmd {
 // updateTwin handles what the comparison says and asks for.
 func (m *Model) updateTwin(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
-	case compareForm:
-		return m.compare()
 	case twin.Sent:
 		m.form.profile = ""
 	case twin.Ended:

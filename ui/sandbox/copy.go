@@ -25,15 +25,10 @@ type (
 	copyWire struct{}
 )
 
-func (m *Model) copy(msg tea.Msg) tea.Cmd {
-	switch msg.(type) {
-	case copyBody:
-		return m.copyBody(m.result.res.Body)
-	case copyWire:
-		return m.copyRequest("request as shown", strings.Join(m.form.wire.Lines, "\n"))
-	default:
-		return m.openCopyMenu()
-	}
+func (copyMenu) do(m *Model) tea.Cmd { return m.openCopyMenu() }
+func (copyBody) do(m *Model) tea.Cmd { return m.copyBody(m.result.res.Body) }
+func (copyWire) do(m *Model) tea.Cmd {
+	return m.copyRequest("request as shown", strings.Join(m.form.wire.Lines, "\n"))
 }
 
 func (m *Model) openCopyMenu() tea.Cmd {
@@ -75,30 +70,21 @@ func (m *Model) copyBody(b model.BodyRef) tea.Cmd {
 		return kit.CopyText("body", string(b.Bytes))
 	}
 	open := m.deps.Open
-	return kit.Do(kit.Sandbox, &m.work.copy, m.deps.Ctx, func(ctx context.Context) tea.Msg {
-		text, err := readBody(ctx, open, b)
-		return bodyRead{text: text, err: err}
+	return kit.Load(kit.Sandbox, &m.work.copy, m.deps.Ctx, func(ctx context.Context) (string, error) {
+		return readBody(ctx, open, b)
+	}, func(text string, err error) tea.Cmd {
+		switch {
+		case errors.Is(err, context.Canceled):
+			return nil
+		case err != nil:
+			return kit.Fail("The body could not be copied: " + err.Error())
+		}
+		return kit.CopyText("body", text)
 	})
 }
 
 // code is the form's request as code for other programs.
 func (m *Model) code() kit.ShowCode { return kit.ShowCode{Request: m.form.request} }
-
-// bodyRead is a body to be copied.
-type bodyRead struct {
-	text string
-	err  error
-}
-
-func (m *Model) bodyRead(msg bodyRead) tea.Cmd {
-	switch {
-	case errors.Is(msg.err, context.Canceled):
-		return nil
-	case msg.err != nil:
-		return kit.Fail("The body could not be copied: " + msg.err.Error())
-	}
-	return kit.CopyText("body", msg.text)
-}
 
 func readBody(ctx context.Context, open func(context.Context, model.BodyRef) (body.Source, error), b model.BodyRef) (string, error) {
 	src, err := open(ctx, b)

@@ -49,37 +49,6 @@ type flights struct {
 	ticking bool
 }
 
-// Messages of a request in flight; id is the flight's.
-type (
-	// waiting says that nothing is sent before until, after "slow down".
-	waiting struct {
-		id    int
-		until time.Time
-	}
-	// progressed is an event of the service.
-	progressed struct {
-		id    int
-		event fetch.Event
-	}
-	// fetched is the result of a request.
-	fetched struct {
-		id  int
-		res model.FetchResult
-		err error
-	}
-	// ticked redraws the clocks.
-	ticked struct{}
-)
-
-// find returns a flight; nil if it is over.
-func (l *flights) find(id int) *flight {
-	i := slices.IndexFunc(l.list, func(f *flight) bool { return f.id == id })
-	if i < 0 {
-		return nil
-	}
-	return l.list[i]
-}
-
 func (l *flights) remove(f *flight) {
 	l.list = slices.DeleteFunc(l.list, func(o *flight) bool { return o == f })
 }
@@ -123,22 +92,24 @@ func (m *Model) send(r model.FetchRequest, pause time.Duration) tea.Cmd {
 		m.focus(paneResult)
 	}
 	m.listHistory()
-	send, clock, id := m.deps.Fetcher.Fetch, m.deps.Now, f.id
-	run := kit.Stream(kit.Sandbox, &f.slot, m.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
+	fetcher, clock := m.deps.Fetcher, m.deps.Now
+	run := kit.Follow(kit.Sandbox, &f.slot, m.deps.Ctx, func(ctx context.Context, emit func(fetch.Event)) (model.FetchResult, error) {
 		if pause > 0 {
-			emit(waiting{id: id, until: clock().Add(pause)})
+			emit(fetch.Event{Waiting: pause}) // after "slow down"
 			timer := time.NewTimer(pause)
 			defer timer.Stop()
 			select {
 			case <-timer.C:
-				emit(waiting{id: id})
+				emit(fetch.Event{})
 			case <-ctx.Done():
-				return fetched{id: id, err: context.Cause(ctx)}
+				return model.FetchResult{}, context.Cause(ctx)
 			}
 		}
-		res, err := send(ctx, r, func(e fetch.Event) { emit(progressed{id: id, event: e}) })
-		return fetched{id: id, res: res, err: err}
-	})
+		return fetcher.Fetch(ctx, r, emit)
+	}, func(e fetch.Event) tea.Cmd {
+		f.progress(e, clock())
+		return nil
+	}, func(res model.FetchResult, err error) tea.Cmd { return m.fetched(f, res, err) })
 	return tea.Batch(run, m.tick())
 }
 
@@ -148,29 +119,10 @@ func (m *Model) tick() tea.Cmd {
 		return nil
 	}
 	m.flights.ticking = true
-	return kit.After(m.deps.Ctx, tickEvery, kit.Addressed{View: kit.Sandbox, Msg: ticked{}})
-}
-
-// updateFlight handles the messages of requests in flight.
-func (m *Model) updateFlight(msg tea.Msg) tea.Cmd {
-	switch msg := msg.(type) {
-	case ticked:
+	return kit.After(m.deps.Ctx, tickEvery, kit.Call(kit.Sandbox, func() tea.Cmd {
 		m.flights.ticking = false
 		return m.tick()
-	case waiting:
-		if f := m.flights.find(msg.id); f != nil {
-			f.until, f.phase = msg.until, ""
-		}
-	case progressed:
-		if f := m.flights.find(msg.id); f != nil {
-			f.progress(msg.event, m.deps.Now())
-		}
-	case fetched:
-		if f := m.flights.find(msg.id); f != nil {
-			return m.fetched(f, msg)
-		}
-	}
-	return nil
+	}))
 }
 
 // progress handles one event: the end of an attempt, a wait before the next one, or
@@ -196,23 +148,23 @@ func (f *flight) progress(e fetch.Event, now time.Time) {
 
 // fetched takes the end of a flight. The response pane shows its result if it showed the
 // flight; otherwise the result waits at its line.
-func (m *Model) fetched(f *flight, msg fetched) tea.Cmd {
+func (m *Model) fetched(f *flight, res model.FetchResult, err error) tea.Cmd {
 	shown := m.result.flight == f
-	if msg.err != nil {
+	if err != nil {
 		m.flights.remove(f)
 		if shown {
 			m.result.flight = nil
 		}
-		return m.notFetched(f, msg.err, shown)
+		return m.notFetched(f, err, shown)
 	}
 	if key, _ := m.history.table.CursorKey(); key == f.key() && m.history.table.Cursor() > 0 { // at the top it stays there
-		m.history.want = msg.res.ID
+		m.history.want = res.ID
 	}
 	if shown {
 		m.flights.remove(f)
-		return tea.Batch(m.land(f, msg.res), m.loadHistory())
+		return tea.Batch(m.land(f, res), m.loadHistory())
 	}
-	f.res = &msg.res
+	f.res = &res
 	landed := 0
 	m.flights.list = slices.DeleteFunc(m.flights.list, func(f *flight) bool {
 		if f.res != nil {

@@ -219,7 +219,7 @@ type outcome struct {
 }
 
 // refresh derives the request, the problems of the fields, and the bytes to send.
-// Update ends with it; it does nothing if its inputs have not changed. It is pure and
+// AfterMsg calls it; it does nothing if its inputs have not changed. It is pure and
 // fast.
 func (m *Model) refresh() {
 	p := &m.form
@@ -280,9 +280,6 @@ func (p *formPane) fieldHelp(f field) string {
 // manyKeys are so many that what is offered of them is made beside the screen, and not anew every second.
 const manyKeys = 1000
 
-// keysOffered are the options of the keys of a session.
-type keysOffered struct{ options []widget.Option }
-
 // zoneOptions offers the zones of the session, with what the history says of them.
 func (m *Model) zoneOptions() {
 	zones := make([]widget.Option, 0, len(m.session.Zones))
@@ -305,7 +302,12 @@ func (m *Model) offerKeys() tea.Cmd {
 		m.form.form.SetOptions(string(fieldKey), keyOptions(s, now))
 		return nil
 	}
-	return kit.Do(kit.Sandbox, &m.work.keys, m.deps.Ctx, func(context.Context) tea.Msg { return keysOffered{keyOptions(s, now)} })
+	return kit.Load(kit.Sandbox, &m.work.keys, m.deps.Ctx, func(context.Context) ([]widget.Option, error) {
+		return keyOptions(s, now), nil
+	}, func(options []widget.Option, _ error) tea.Cmd {
+		m.form.form.SetOptions(string(fieldKey), options)
+		return nil
+	})
 }
 
 func keyOptions(s kit.Session, now time.Time) []widget.Option {

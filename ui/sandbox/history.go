@@ -46,48 +46,39 @@ func newHistoryPane() historyPane {
 	return p
 }
 
-type historyLoaded struct {
-	rows []model.Activity
-	err  error
-}
-
 func (m *Model) loadHistory() tea.Cmd {
 	history := m.deps.History
-	return tea.Batch(kit.Do(kit.Sandbox, &m.work.list, m.deps.Ctx, func(ctx context.Context) tea.Msg {
-		rows, err := history.Activity(ctx, model.ActivityFilter{Kind: model.ActivityFetch, Without: model.SourceRotation, Limit: historyRows})
-		return historyLoaded{rows: rows, err: err}
-	}), m.loadURLs())
+	return tea.Batch(kit.Load(kit.Sandbox, &m.work.list, m.deps.Ctx, func(ctx context.Context) ([]model.Activity, error) {
+		return history.Activity(ctx, model.ActivityFilter{Kind: model.ActivityFetch, Without: model.SourceRotation, Limit: historyRows})
+	}, m.historyLoaded), m.loadURLs())
 }
 
 // manyURLs is how many earlier URLs are offered.
 const manyURLs = 500
 
-// urlsLoaded are the URLs of a profile's earlier fetches, the newest first.
-type urlsLoaded struct{ urls []string }
-
 // loadURLs reads the URLs that are offered while one is typed.
 func (m *Model) loadURLs() tea.Cmd {
 	history, profile := m.deps.History, m.session.ProfileName
-	return kit.Do(kit.Sandbox, &m.work.urls, m.deps.Ctx, func(ctx context.Context) tea.Msg {
-		urls, err := history.URLs(ctx, profile, manyURLs)
+	return kit.Load(kit.Sandbox, &m.work.urls, m.deps.Ctx, func(ctx context.Context) ([]string, error) {
+		return history.URLs(ctx, profile, manyURLs)
+	}, func(urls []string, err error) tea.Cmd {
 		if err != nil {
-			return urlsLoaded{} // the history pane says what is wrong with it
+			urls = nil // the history pane says what is wrong with it
 		}
-		return urlsLoaded{urls: urls}
+		m.form.form.SetRecent(string(fieldURL), urls)
+		return nil
 	})
 }
 
-func (m *Model) urlsLoaded(msg urlsLoaded) { m.form.form.SetRecent(string(fieldURL), msg.urls) }
-
-func (m *Model) historyLoaded(msg historyLoaded) tea.Cmd {
+func (m *Model) historyLoaded(rows []model.Activity, err error) tea.Cmd {
 	p := &m.history
-	if msg.err != nil {
-		if !errors.Is(msg.err, context.Canceled) {
-			p.problem = "The history could not be read: " + msg.err.Error()
+	if err != nil {
+		if !errors.Is(err, context.Canceled) {
+			p.problem = "The history could not be read: " + err.Error()
 		}
 		return nil
 	}
-	p.loaded, p.problem, p.all = true, "", msg.rows
+	p.loaded, p.problem, p.all = true, "", rows
 	m.listHistory()
 	return nil
 }

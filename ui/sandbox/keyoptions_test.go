@@ -28,12 +28,14 @@ func TestManyKeysAreOffered(t *testing.T) {
 	if !ok {
 		t.Fatal("they are not offered beside the screen")
 	}
-	m.update(kit.Tick{}) // a second passes
+	m.Update(kit.Tick{}) // a second passes
 	msgs, _ := msg.Deliver()
 	if len(msgs) == 0 {
 		t.Fatal("they were dropped")
 	}
-	m.update(msgs[0])
+	if l, ok := msgs[0].(kit.Loaded); ok {
+		l.Take()
+	}
 	m.form.form.FocusOn(string(fieldKey), true)
 	m.layOut()
 	if screen := m.Render(120, 40); !strings.Contains(screen, "OPS · unknown · the profile's") || !strings.Contains(screen, "another account's · OPS") {

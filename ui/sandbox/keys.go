@@ -43,6 +43,70 @@ type (
 	searchBody   struct{ by tea.Msg } // an intent of the body's view
 )
 
+// intent is what a key of the tab does.
+type intent interface{ do(m *Model) tea.Cmd }
+
+func (sendNow) do(m *Model) tea.Cmd       { return m.trySend(false, 0) }
+func (msg sendSure) do(m *Model) tea.Cmd  { return m.trySend(true, msg.pause) }
+func (msg jump) do(m *Model) tea.Cmd      { return m.jump(msg) }
+func (nextPage) do(m *Model) tea.Cmd      { return m.turnPage(1) }
+func (prevPage) do(m *Model) tea.Cmd      { return m.turnPage(-1) }
+func (showMark) do(m *Model) tea.Cmd      { return m.nextMark() }
+func (msg runStep) do(m *Model) tea.Cmd   { return m.runStep(msg) }
+func (msg sendOther) do(m *Model) tea.Cmd { return m.sendOther(msg) }
+func (requestBack) do(m *Model) tea.Cmd   { return m.toForm() }
+func (newRequest) do(m *Model) tea.Cmd    { return m.newRequest() }
+func (compareForm) do(m *Model) tea.Cmd   { return m.compare() }
+
+func (undoForm) do(m *Model) tea.Cmd {
+	m.undo()
+	return nil
+}
+
+func (cancelSend) do(m *Model) tea.Cmd {
+	if f := m.result.flight; f != nil {
+		f.slot.Cancel()
+	}
+	return nil
+}
+
+func (cancelPicked) do(m *Model) tea.Cmd {
+	if f := m.pickedFlight(); f != nil {
+		f.slot.Cancel()
+	}
+	return nil
+}
+
+func (goBack) do(m *Model) tea.Cmd {
+	if m.panes.Zoomed {
+		m.panes.Zoomed = false
+	} else {
+		m.panes.At = paneForm
+	}
+	return nil
+}
+
+func (openFetch) do(m *Model) tea.Cmd {
+	if f := m.pickedFlight(); f != nil {
+		return m.openFlight(f)
+	}
+	if a, ok := m.pickedFetch(); ok {
+		return m.reopen(a.Ref, a.Profile)
+	}
+	return nil
+}
+
+func (msg searchBody) do(m *Model) tea.Cmd {
+	m.focus(paneResult)
+	return m.scroll(paneResult, msg.by)
+}
+
+// turnPage shows the next page of the result, or the one before.
+func (m *Model) turnPage(by int) tea.Cmd {
+	m.focus(paneResult)
+	return m.result.turn(by)
+}
+
 // Bindings are the tab's keys, those of the focused pane first.
 func (m *Model) Bindings() []kit.Binding {
 	if m.twin.Open() {

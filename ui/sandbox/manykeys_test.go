@@ -24,7 +24,7 @@ func TestManyKeysAreOfferedBesideTheScreen(t *testing.T) {
 	allocs := func(n int) (session, tick float64) {
 		view := sandbox.New(sandbox.Deps{Ctx: t.Context(), Now: time.Now, Theme: kit.NewTheme(true, false), Profile: demoProfile, Fetcher: service.New(service.Options{})})
 		changed := kit.SessionChanged{Session: manyKeys(n)}
-		return testing.AllocsPerRun(5, func() { view.Update(changed) }), testing.AllocsPerRun(5, func() { view.Update(kit.Tick{}) })
+		return testing.AllocsPerRun(5, func() { kit.Serve(view, changed) }), testing.AllocsPerRun(5, func() { kit.Serve(view, kit.Tick{}) })
 	}
 	session, tick := allocs(2000)
 	if moreSession, moreTick := allocs(20_000); tick == 0 || session == 0 || moreSession > 2*session || moreTick > 2*tick {

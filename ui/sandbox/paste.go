@@ -14,17 +14,10 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// Messages of a pasted request.
-type (
-	// pasted is what a curl command or an entry of a HAR file says.
-	pasted struct {
-		got importers.Imported
-		err error
-	}
-	// pastedHAR is a HAR file with more than one request.
-	pastedHAR struct{ entries []importers.HAREntry }
-	takeEntry struct{ entry importers.HAREntry }
-)
+// takeEntry fills the form from an entry of a HAR file.
+type takeEntry struct{ entry importers.HAREntry }
+
+func (msg takeEntry) do(m *Model) tea.Cmd { return m.pasted(msg.entry.Import(m.known())) }
 
 // takePaste reads a pasted curl command, HAR text or bare URL into the form. It returns nil for
 // anything else, and where a field of several lines is typed: there it is that field's text.
@@ -38,22 +31,13 @@ func (m *Model) takePaste(msg tea.PasteMsg) tea.Cmd {
 	text, known := msg.Content, m.known()
 	switch {
 	case importers.IsCurl(text):
-		return kit.Do(kit.Sandbox, &m.work.paste, m.deps.Ctx, func(context.Context) tea.Msg {
-			got, err := importers.Curl(text, known)
-			return pasted{got, err}
-		})
+		return kit.Load(kit.Sandbox, &m.work.paste, m.deps.Ctx, func(context.Context) (importers.Imported, error) {
+			return importers.Curl(text, known)
+		}, m.pasted)
 	case importers.IsHAR(text):
-		return kit.Do(kit.Sandbox, &m.work.paste, m.deps.Ctx, func(context.Context) tea.Msg {
-			entries, err := importers.HAR(strings.NewReader(text))
-			if err != nil || len(entries) > 1 {
-				if err != nil {
-					return pasted{err: err}
-				}
-				return pastedHAR{entries}
-			}
-			got, err := entries[0].Import(known)
-			return pasted{got, err}
-		})
+		return kit.Load(kit.Sandbox, &m.work.paste, m.deps.Ctx, func(context.Context) ([]importers.HAREntry, error) {
+			return importers.HAR(strings.NewReader(text))
+		}, m.pastedHAR)
 	case !m.CapturingText():
 		return m.takeURL(strings.TrimSpace(text))
 	}
@@ -77,39 +61,41 @@ func (m *Model) known() importers.Known {
 	return importers.Known{Profile: m.deps.Profile(), Keys: m.session.Keys}
 }
 
-// updatePaste handles the results.
-func (m *Model) updatePaste(msg tea.Msg) tea.Cmd {
-	switch msg := msg.(type) {
-	case pastedHAR:
-		choices := make([]widget.Choice, 0, len(msg.entries))
-		for i, e := range msg.entries {
-			note := ""
-			if e.Status > 0 {
-				note = fmt.Sprint(e.Status)
-			}
-			choices = append(choices, widget.Choice{
-				Option: widget.Option{Value: fmt.Sprintf("%d  %s  %s", i+1, e.Method, e.URL), Hint: note},
-				Pick:   kit.SendTo(kit.Sandbox, takeEntry{e}),
-			})
-		}
-		return kit.OpenOverlay(widget.NewFinder(m.deps.Theme, "Requests of the HAR file", "type to filter", choices))
-	case takeEntry:
-		got, err := msg.entry.Import(m.known())
-		return m.updatePaste(pasted{got, err})
-	case pasted:
-		switch {
-		case errors.Is(msg.err, context.Canceled):
-			return nil
-		case msg.err != nil:
-			return kit.Warn("The pasted text did not fill the form: " + msg.err.Error() + ".")
-		}
-		m.setForm(m.draftOfImport(msg.got.Request))
-		if len(msg.got.Left)+len(msg.got.Replaced) > 0 {
-			return kit.OpenOverlay(m.importPage(msg.got))
-		}
-		return m.tell("Pasted " + msg.got.Summary() + " U undoes this.")
+// pastedHAR fills the form from the one request of a HAR file, or asks which.
+func (m *Model) pastedHAR(entries []importers.HAREntry, err error) tea.Cmd {
+	switch {
+	case err != nil:
+		return m.pasted(importers.Imported{}, err)
+	case len(entries) == 1:
+		return takeEntry{entries[0]}.do(m)
 	}
-	return nil
+	choices := make([]widget.Choice, 0, len(entries))
+	for i, e := range entries {
+		note := ""
+		if e.Status > 0 {
+			note = fmt.Sprint(e.Status)
+		}
+		choices = append(choices, widget.Choice{
+			Option: widget.Option{Value: fmt.Sprintf("%d  %s  %s", i+1, e.Method, e.URL), Hint: note},
+			Pick:   kit.SendTo(kit.Sandbox, takeEntry{e}),
+		})
+	}
+	return kit.OpenOverlay(widget.NewFinder(m.deps.Theme, "Requests of the HAR file", "type to filter", choices))
+}
+
+// pasted fills the form with what a curl command or an entry of a HAR file says.
+func (m *Model) pasted(got importers.Imported, err error) tea.Cmd {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return nil
+	case err != nil:
+		return kit.Warn("The pasted text did not fill the form: " + err.Error() + ".")
+	}
+	m.setForm(m.draftOfImport(got.Request))
+	if len(got.Left)+len(got.Replaced) > 0 {
+		return kit.OpenOverlay(m.importPage(got))
+	}
+	return m.tell("Pasted " + got.Summary() + " U undoes this.")
 }
 
 // importPage says what of a pasted request the form holds, and what it does not.

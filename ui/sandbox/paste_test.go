@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
+	"zonedeck/ui/kit"
 	"zonedeck/ui/sandbox"
 )
 
@@ -229,7 +230,7 @@ func TestAnotherTabGetsNoFinderOfAPaste(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)
 		entry := `{"request":{"method":"GET","url":"http://lab.test/","headers":[]}}`
-		read := b.view.Update(tea.PasteMsg{Content: `{"log":{"entries":[` + entry + "," + entry + "]}}"})
+		read := kit.Serve(b.view, tea.PasteMsg{Content: `{"log":{"entries":[` + entry + "," + entry + "]}}"})
 		b.view.Blur()
 		b.Send(read())
 		b.ExpectNot("Requests of the HAR file")

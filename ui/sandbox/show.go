@@ -18,20 +18,16 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// Messages of opening a result.
-type (
-	fetchLoaded struct {
-		id      string
-		profile string // that it was sent with
-		res     model.FetchResult
-		err     error
+// opened is a body that was opened to be shown.
+type opened struct{ body.Source }
+
+// Close releases a body that is not shown, because another result came meanwhile.
+func (o opened) Close() error {
+	if o.Source.Close == nil {
+		return nil
 	}
-	bodyOpened struct {
-		id  string
-		src body.Source
-		err error
-	}
-)
+	return o.Source.Close()
+}
 
 // show shows a result. A body in memory is shown at once; one in a file is opened by a
 // command, and the slot drops it if another result is shown meanwhile.
@@ -52,11 +48,11 @@ func (m *Model) show(res model.FetchResult, from origin) tea.Cmd {
 	}
 	closed := p.body.Close()
 	p.tab = page
-	open, id := m.deps.Open, res.ID
-	return tea.Batch(closed, kit.Do(kit.Sandbox, &m.work.body, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+	open := m.deps.Open
+	return tea.Batch(closed, kit.Load(kit.Sandbox, &m.work.body, m.deps.Ctx, func(ctx context.Context) (opened, error) {
 		src, err := open(ctx, b)
-		return bodyOpened{id: id, src: src, err: err}
-	}))
+		return opened{src}, err
+	}, func(o opened, err error) tea.Cmd { return m.bodyOpened(res.ID, o.Source, err) }))
 }
 
 // firstPage opens a page of a result whose body is open: page if there is one. The body
@@ -73,47 +69,38 @@ func (m *Model) firstPage(page resultTab) tea.Cmd {
 	return p.open(page)
 }
 
-// Close releases a body that is not shown, because another result came meanwhile.
-func (msg bodyOpened) Close() error {
-	if msg.src.Close == nil {
-		return nil
-	}
-	return msg.src.Close()
-}
-
-func (m *Model) bodyOpened(msg bodyOpened) tea.Cmd {
-	if msg.err != nil {
-		if errors.Is(msg.err, context.Canceled) {
+func (m *Model) bodyOpened(id string, src body.Source, err error) tea.Cmd {
+	if err != nil {
+		if errors.Is(err, context.Canceled) {
 			return nil
 		}
-		return kit.Fail("The body of " + msg.id + " could not be opened: " + msg.err.Error())
+		return kit.Fail("The body of " + id + " could not be opened: " + err.Error())
 	}
-	msg.src.Type = m.result.res.ContentType
-	return tea.Batch(m.result.body.Open(msg.src, m.result.res.Request.URL), m.firstPage(m.result.tab))
+	src.Type = m.result.res.ContentType
+	return tea.Batch(m.result.body.Open(src, m.result.res.Request.URL), m.firstPage(m.result.tab))
 }
 
-// reopen loads a fetch from the journal. Nothing is sent.
+// reopen loads a fetch, which was sent with a profile, from the journal. Nothing is sent.
 func (m *Model) reopen(id, profile string) tea.Cmd {
 	history := m.deps.History
-	return kit.Do(kit.Sandbox, &m.work.load, m.deps.Ctx, func(ctx context.Context) tea.Msg {
-		res, err := history.LoadFetch(ctx, id)
-		return fetchLoaded{id: id, profile: profile, res: res, err: err}
-	})
+	return kit.Load(kit.Sandbox, &m.work.load, m.deps.Ctx, func(ctx context.Context) (model.FetchResult, error) {
+		return history.LoadFetch(ctx, id)
+	}, func(res model.FetchResult, err error) tea.Cmd { return m.fetchLoaded(id, profile, res, err) })
 }
 
-func (m *Model) fetchLoaded(msg fetchLoaded) tea.Cmd {
-	if msg.err != nil {
-		if errors.Is(msg.err, context.Canceled) {
+func (m *Model) fetchLoaded(id, profile string, res model.FetchResult, err error) tea.Cmd {
+	if err != nil {
+		if errors.Is(err, context.Canceled) {
 			return nil
 		}
-		return kit.Fail("Fetch " + msg.id + " could not be opened: " + msg.err.Error())
+		return kit.Fail("Fetch " + id + " could not be opened: " + err.Error())
 	}
 	var notice tea.Cmd
-	show := m.show(msg.res, fromHistory)
-	m.history.want = msg.id
+	show := m.show(res, fromHistory)
+	m.history.want = id
 	m.history.toWanted()
-	if m.foreign(msg.profile) {
-		m.result.profile = msg.profile
+	if m.foreign(profile) {
+		m.result.profile = profile
 	}
 	if m.setForm(m.draftOfShown()) {
 		notice = m.tell("The form holds this request now; U undoes this.")

@@ -48,7 +48,7 @@ func TestNoNextStepRevertsAFieldThatWasEdited(t *testing.T) {
 				Ctx: t.Context(), Now: time.Now, Theme: kit.NewTheme(true, false), Fetcher: service.New(service.Options{}), Profile: func() config.Profile { return p },
 				Split: func(model.FetchResult) tea.Cmd { return nil },
 			})
-			m.Update(kit.SessionChanged{Session: kit.Session{ProfileName: "local", Local: true, Ready: true, Zones: zones, Key: model.Key{Name: "k"}, Profile: p}})
+			kit.Serve(m, kit.SessionChanged{Session: kit.Session{ProfileName: "local", Local: true, Ready: true, Zones: zones, Key: model.Key{Name: "k"}, Profile: p}})
 			m.result.res = model.FetchResult{Request: model.FetchRequest{Zone: zones[0], URL: "http://lab.test/ok", Via: model.ViaAPI}, KeyName: "k"}
 			m.result.origin = fromSending
 			edit := m.form.draft()

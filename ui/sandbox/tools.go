@@ -27,16 +27,16 @@ type toolList struct {
 	problem string // why there are none, or ""
 }
 
-// Messages and intents of the tools.
-type (
-	toolsListed struct {
-		address string
-		tools   []agent.Tool
-		d       model.Diagnosis
-		err     error
-	}
-	listTools struct{} // again
-)
+// listTools lists the tools again.
+type listTools struct{}
+
+func (listTools) do(m *Model) tea.Cmd { return m.listTools() }
+
+// toolAnswer is what the endpoint answers; the diagnosis says how it went.
+type toolAnswer struct {
+	tools []agent.Tool
+	model.Diagnosis
+}
 
 // argField begins the names of the fields of a tool's arguments.
 const argField = "arg:"
@@ -53,20 +53,23 @@ func (m *Model) wantTools() tea.Cmd {
 func (m *Model) listTools() tea.Cmd {
 	address, key, list := m.deps.Profile().AgentURL, m.form.request.Key, m.deps.Tools.Tools
 	m.form.tools = toolList{address: address}
-	return kit.Do(kit.Sandbox, &m.work.tools, m.deps.Ctx, func(ctx context.Context) tea.Msg {
-		tools, d, err := list(ctx, key)
-		return toolsListed{address, tools, d, err}
+	return kit.Load(kit.Sandbox, &m.work.tools, m.deps.Ctx, func(ctx context.Context) (a toolAnswer, err error) {
+		a.tools, a.Diagnosis, err = list(ctx, key)
+		return a, err
+	}, func(a toolAnswer, err error) tea.Cmd {
+		m.toolsListed(address, a, err)
+		return nil
 	})
 }
 
-func (m *Model) toolsListed(msg toolsListed) {
-	l := toolList{address: msg.address, tools: msg.tools}
+func (m *Model) toolsListed(address string, a toolAnswer, err error) {
+	l := toolList{address: address, tools: a.tools}
 	switch {
-	case msg.err != nil:
-		l.problem = msg.err.Error()
-	case !msg.d.OK():
-		l.problem = msg.d.Summary
-		for _, e := range msg.d.Evidence {
+	case err != nil:
+		l.problem = err.Error()
+	case !a.OK():
+		l.problem = a.Summary
+		for _, e := range a.Evidence {
 			if e.Kind == "error" {
 				l.problem += " " + e.Text
 			}

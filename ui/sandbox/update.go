@@ -9,12 +9,6 @@ import (
 
 // Update handles one message; see kit.View.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
-	cmd := m.update(msg)
-	m.refresh()
-	return tea.Batch(cmd, m.twin.Look(), m.wantTools(), m.retract())
-}
-
-func (m *Model) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case kit.Resized:
 		m.width = msg.W
@@ -27,13 +21,7 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 	case kit.OpenTwin:
 		m.work.load.Drop()
 		return m.twin.Load(msg.ID, msg.Profile)
-	case urlsLoaded:
-		m.urlsLoaded(msg)
-		return nil
-	case keysOffered:
-		m.form.form.SetOptions(string(fieldKey), msg.options)
-		return nil
-	case compareForm, twin.Sent, twin.Ended, twin.Fill, twin.Loaded:
+	case twin.Sent, twin.Ended, twin.Fill, twin.Loaded:
 		return m.updateTwin(msg)
 	case kit.OpenFetch:
 		return m.reopen(msg.ID, msg.Profile)
@@ -43,38 +31,19 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return m.loadHistory()
 	case kit.OpenURL:
 		return m.openURL(msg)
-	case toolsListed:
-		m.toolsListed(msg)
-		return nil
-	case historyLoaded:
-		return m.historyLoaded(msg)
-	case fetchLoaded:
-		return m.fetchLoaded(msg)
-	case bodyOpened:
-		return m.bodyOpened(msg)
-	case ticked, waiting, progressed, fetched:
-		return m.updateFlight(msg)
-	case pasted, pastedHAR, takeEntry:
-		return m.updatePaste(msg)
-	case savedLoaded, savedWritten, savedDiffers, editReady, edited, bodyRead, bodyKept, harWritten:
-		return m.updateFiles(msg)
+	case intent:
+		return msg.do(m)
 	}
 	if cmd, handled := m.twin.Update(msg); handled {
 		return cmd
 	}
-	switch msg := msg.(type) {
-	case tea.MouseClickMsg:
-		return m.click(m.panes.Under(msg.Mouse()))
-	case tea.MouseWheelMsg:
-		if hit, ok := m.panes.Under(msg.Mouse()); ok && hit.Pane > paneForm && hit.Pane < panes {
-			return m.scroll(hit.Pane, msg)
-		}
-		return nil
-	}
-	if cmd, handled := m.act(msg); handled {
-		return cmd
-	}
 	return m.toPane(msg)
+}
+
+// AfterMsg derives what follows from the form, and asks for what it lacks.
+func (m *Model) AfterMsg() tea.Cmd {
+	m.refresh()
+	return tea.Batch(m.twin.Look(), m.wantTools(), m.retract())
 }
 
 // second updates how long ago the zones were used, and the states of the keys.
@@ -118,108 +87,34 @@ func (m *Model) newSession(s kit.Session) tea.Cmd {
 	return tea.Batch(cmd, m.loadURLs())
 }
 
-// act carries out the intent of a key.
-func (m *Model) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
-	before := m.panes.At
-	if m.panes.Update(msg) {
+// toPane passes the other messages (keys, pastes, the mouse, intents of the parts) to the parts.
+func (m *Model) toPane(msg tea.Msg) tea.Cmd {
+	if before := m.panes.At; m.panes.Update(msg) {
 		if m.panes.At != before {
 			m.endEditing()
 		}
-		return nil, true
+		return nil
 	}
 	switch msg := msg.(type) {
-	case sendNow:
-		return m.trySend(false, 0), true
-	case sendSure:
-		return m.trySend(true, msg.pause), true
-	case cancelSend:
-		if f := m.result.flight; f != nil {
-			f.slot.Cancel()
+	case tea.MouseClickMsg:
+		return m.click(m.panes.Under(msg.Mouse()))
+	case tea.MouseWheelMsg:
+		if hit, ok := m.panes.Under(msg.Mouse()); ok && hit.Pane > paneForm && hit.Pane < panes {
+			return m.scroll(hit.Pane, msg)
 		}
-		return nil, true
-	case cancelPicked:
-		if f := m.pickedFlight(); f != nil {
-			f.slot.Cancel()
-		}
-		return nil, true
-	case jump:
-		return m.jump(msg), true
-	case goBack:
-		if m.panes.Zoomed {
-			m.panes.Zoomed = false
-		} else {
-			m.panes.At = paneForm
-		}
-		return nil, true
-	case nextPage, prevPage:
-		by := 1
-		if _, back := msg.(prevPage); back {
-			by = -1
-		}
-		m.focus(paneResult)
-		return m.result.turn(by), true
-	case showMark:
-		return m.nextMark(), true
-	case runStep:
-		return m.runStep(msg), true
-	case sendOther:
-		return m.sendOther(msg), true
-	case openFetch:
-		if f := m.pickedFlight(); f != nil {
-			return m.openFlight(f), true
-		}
-		if a, ok := m.pickedFetch(); ok {
-			return m.reopen(a.Ref, a.Profile), true
-		}
-		return nil, true
-	case searchBody:
-		m.focus(paneResult)
-		return m.scroll(paneResult, msg.by), true
-	case copyMenu, copyBody, copyWire:
-		return m.copy(msg), true
-	case saveRequest, openSaved, restoreSaved, editBody, keepBody, writeHAR, loadSaved, replaceSaved:
-		return m.files(msg), true
-	}
-	return m.actOnForm(msg)
-}
-
-// actOnForm carries out the intents that change the form.
-func (m *Model) actOnForm(msg tea.Msg) (cmd tea.Cmd, handled bool) {
-	switch msg.(type) {
-	case requestBack:
-		return m.toForm(), true
-	case undoForm:
-		m.undo()
-	case newRequest:
-		return m.newRequest(), true
-	case editValues:
-		return m.editValues(), true
-	case valuesChanged:
-		m.form.answers++
-	case listTools:
-		return m.listTools(), true
-	default:
-		return nil, false
-	}
-	return nil, true
-}
-
-// toPane passes the other messages (keys, pastes, messages of the parts) to the parts.
-func (m *Model) toPane(msg tea.Msg) tea.Cmd {
-	if paste, is := msg.(tea.PasteMsg); is {
-		if cmd := m.takePaste(paste); cmd != nil {
+		return nil
+	case tea.PasteMsg:
+		if cmd := m.takePaste(msg); cmd != nil {
 			return cmd
 		}
+	case tea.KeyPressMsg:
+	default: // an intent of a part; each part ignores those of the other
+		return tea.Batch(m.updateForm(msg), m.result.body.Update(msg))
 	}
-	switch msg.(type) {
-	case tea.KeyPressMsg, tea.PasteMsg:
-		if m.panes.At == paneForm {
-			return m.updateForm(msg)
-		}
-		return m.scroll(m.panes.At, msg)
+	if m.panes.At == paneForm {
+		return m.updateForm(msg)
 	}
-	// Only messages of the parts are left; each part ignores those of the other.
-	return tea.Batch(m.updateForm(msg), m.result.body.Update(msg))
+	return m.scroll(m.panes.At, msg)
 }
 
 // scroll passes a key, a paste or the mouse wheel to a pane.

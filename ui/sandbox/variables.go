@@ -139,8 +139,17 @@ func (m *Model) valuesBinding() kit.Binding {
 	return b
 }
 
-// editValues opens the values of the form's variables, to change them.
-type editValues struct{}
+// Intents of the values of the form's variables: to change them, and that they have changed.
+type (
+	editValues    struct{}
+	valuesChanged struct{}
+)
+
+func (editValues) do(m *Model) tea.Cmd { return m.editValues() }
+func (valuesChanged) do(m *Model) tea.Cmd {
+	m.form.answers++
+	return nil
+}
 
 func (m *Model) editValues() tea.Cmd {
 	names := m.settable()
@@ -173,9 +182,6 @@ func (m *Model) editValues() tea.Cmd {
 	}
 	return kit.OpenOverlay(d)
 }
-
-// valuesChanged says that variables have other values.
-type valuesChanged struct{}
 
 // secretVariables are the variables that stand in headers which are secrets by their
 // nature, and those that are named like one, wherever they stand.
