@@ -40,6 +40,8 @@ type Options struct {
 	Journal *journal.Journal
 	// Ledger accounts for jobs; without one none is started.
 	Ledger *ledger.Ledger
+	// Launch is what launching needs from outside: keys, the inbox and the lists.
+	Launch jobs.LaunchConfig
 	// Work is jobs.Config's.
 	Work func(ctx context.Context) (work.Queue, error)
 	// HookDue is jobs.Config's.
@@ -68,6 +70,7 @@ type Options struct {
 type Client struct {
 	*fetch.Fetcher
 	*jobs.Runner
+	*jobs.Launching
 	// Passwords changes the passwords of zones.
 	Passwords *password.Changer
 	// Drift is how the collectors stand.
@@ -118,6 +121,8 @@ func New(o Options) *Client {
 	}
 	c.Drift = Drift{o.Drift, o.Name, c.Jobs}
 	c.catalogue = catalogue.New(catalogue.Config{Dir: o.CatalogueDir, Place: c.place, Ask: c.collectors, Now: c.now})
+	o.Launch.Machine, o.Launch.Catalogue = c.Runner, c.catalogue
+	c.Launching = jobs.NewLaunching(o.Launch)
 	if o.Follows == nil {
 		o.Follows = func(string) bool { return false }
 	}

@@ -166,7 +166,7 @@ func TestOnlyWhatGaveNothingOrAnErrorIsLaunchedAgain(t *testing.T) {
 	}
 	check := func(from string) {
 		t.Helper()
-		rest, err := c.Rest(ctx, job.ID)
+		rest, err := c.Missing(ctx, job.ID)
 		if err != nil || rest.Asked != 3 || rest.Failed != 1 || rest.Nothing != 0 || rest.Unmatched != 0 || len(rest.Request.Inputs) != 1 ||
 			rest.Request.Inputs[0].URL != "http://lab.test/product/99" || rest.Request.Repeats != job.ID {
 			t.Errorf("from %s: %+v, %v", from, rest, err)
@@ -179,7 +179,7 @@ func TestOnlyWhatGaveNothingOrAnErrorIsLaunchedAgain(t *testing.T) {
 		}
 		check(format)
 	}
-	rest, err := c.Rest(ctx, job.ID)
+	rest, err := c.Missing(ctx, job.ID)
 	if err != nil {
 		t.Fatal(err)
 	}

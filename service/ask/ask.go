@@ -36,10 +36,14 @@ const (
 	SameInputs Kind = "same inputs"
 	// SharedInputs launches some inputs that jobs of the last hour have, or may have.
 	SharedInputs Kind = "shared inputs"
+	// UnknownInputs launches inputs that jobs of the last hour may have, although these were to be left out.
+	UnknownInputs Kind = "unknown inputs"
 	// Unsettled launches again what a job has that may have started or is not over.
 	Unsettled Kind = "unsettled job"
-	// Unmatched launches inputs that may have given data, because rows could not be matched or did not come.
+	// Unmatched launches inputs that may have given data, because rows could not be matched to inputs.
 	Unmatched Kind = "unmatched rows"
+	// Lacking is Unmatched because records did not come that the service counted.
+	Lacking Kind = "lacking records"
 	// BadRows launches the good rows without the bad ones.
 	BadRows Kind = "bad rows"
 	// Unfitting takes a candidate although something speaks against it.
@@ -79,10 +83,12 @@ type Question struct {
 	Options []Option
 }
 
-// Fact is one thing to decide by. Job is the job that it is about, the zero value for none.
+// Fact is one thing to decide by: what happened, by which job (the zero value for none), and what follows from it.
+// Texts are clauses without a capital or a full stop; a face adds when the job was begun.
 type Fact struct {
 	Text string
 	Job  model.Job
+	Then string
 }
 
 // Option is one answer to choose. Against is what speaks against it, "" for nothing.

@@ -74,6 +74,8 @@ type LookupPreview struct {
 	ID      string
 	Columns []LookupColumn
 	Rows    []json.RawMessage
+	// Note says how a job differs from what the preview shows, "" if it does not.
+	Note string
 }
 
 // The bounds on what is taken of a preview.

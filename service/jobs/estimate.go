@@ -74,13 +74,13 @@ func records(n float64) string {
 // pastJobs is how many earlier jobs an estimate looks at.
 const pastJobs = 5
 
-// Check says what a trigger is expected to cost, by the rate of the profile's zone for data sets and
+// Estimate says what a trigger is expected to cost, by the rate of the profile's zone for data sets and
 // by how many records earlier jobs of the same data set and discovery gave per input. Nothing is
 // sent, and no secret is resolved.
 //
 // The error says why Trigger would refuse it, and comes with the estimate if there is one: a
 // *model.RequestError (one that wraps ErrCost for the cap), a read-only profile's, the ledger's.
-func (rn *Runner) Check(ctx context.Context, r model.TriggerRequest) (Estimate, error) {
+func (rn *Runner) Estimate(ctx context.Context, r model.TriggerRequest) (Estimate, error) {
 	p, d, err := exchange.Current(ctx, rn.cfg.Source)
 	if err != nil {
 		return Estimate{}, err

@@ -85,7 +85,7 @@ func TestWhatAJobIsExpectedToCost(t *testing.T) {
 			cl := estimated(t, c.zones, 0, c.past...)
 			r := trigger("http://lab.test/1", "http://lab.test/2", "http://lab.test/3")
 			r.Dataset, r.Settings, r.Many = "gd_x", c.settings, c.many
-			if e, err := cl.Check(t.Context(), r); err != nil || e.String() != c.want || e.Inputs != 3 {
+			if e, err := cl.Estimate(t.Context(), r); err != nil || e.String() != c.want || e.Inputs != 3 {
 				t.Errorf("%s, %v", e, err)
 			}
 		})
@@ -211,7 +211,7 @@ func TestAJobWithoutKeptInputsCountsForAnEstimate(t *testing.T) {
 		t.Fatalf("%v", err)
 	}
 	r.Settings.Notify = ""
-	if e, err := cl.Check(t.Context(), r); err != nil || e.Records != 6 {
+	if e, err := cl.Estimate(t.Context(), r); err != nil || e.Records != 6 {
 		t.Errorf("%s, %v", e, err)
 	}
 }

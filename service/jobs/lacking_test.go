@@ -25,7 +25,7 @@ func TestRecordsThatWereCountedAndDidNotComeAreSaid(t *testing.T) {
 		}
 		ask := func(from string) {
 			t.Helper()
-			if rest, err := cl.Rest(t.Context(), job.ID); err != nil || rest.Lacking != want || len(rest.Request.Inputs) != 2 {
+			if rest, err := cl.Missing(t.Context(), job.ID); err != nil || rest.Lacking != want || len(rest.Request.Inputs) != 2 {
 				t.Errorf("%s counted, from %s: %+v, %v", counted, from, rest, err)
 			}
 		}

@@ -91,6 +91,7 @@ func (rn *Runner) PreviewJob(ctx context.Context, r model.TriggerRequest) (diale
 		cause := context.Cause(ctx)
 		err = &PreviewError{State: c.state, ID: c.id, Overdue: cause == nil && inner.Err() != nil, Err: cmp.Or(cause, err)}
 	}
+	out.Note = d.PreviewNote(r)
 	c.tell(ctx, err)
 	return out, err
 }

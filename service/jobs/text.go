@@ -1,6 +1,10 @@
 package jobs
 
-import "zonedeck/model"
+import (
+	"fmt"
+
+	"zonedeck/model"
+)
 
 // maxDetail bounds a text of the ledger, in bytes.
 const maxDetail = 1000
@@ -14,4 +18,12 @@ func joinText(a, b string) string {
 		return a + b
 	}
 	return a + ": " + b
+}
+
+// counted is a number of things: "1 row", "2 rows".
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }

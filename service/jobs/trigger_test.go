@@ -355,13 +355,13 @@ func TestInputsOfASampleAreFoundInTheWhole(t *testing.T) {
 	} {
 		got, err := cl.SharedInputs(t.Context(), c.r, c.within)
 		words := ""
-		for _, s := range got.Shared {
+		for _, s := range got.Overlaps {
 			words += s.Job.ID + " " + s.Words(len(c.r.Inputs))
 		}
 		if err != nil || words != c.want {
 			t.Errorf("%s: %q, %v", name, words, err)
 		}
-		if left := got.Left(c.r.Inputs); name == "the whole" && (len(left) != 1 || left[0].URL != "http://lab.test/2") {
+		if left := got.Unlaunched(c.r.Inputs); name == "the whole" && (len(left) != 1 || left[0].URL != "http://lab.test/2") {
 			t.Errorf("left: %v", left)
 		}
 	}

@@ -17,7 +17,6 @@ import (
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 	"zonedeck/service/jobs"
-	"zonedeck/service/ledger"
 	"zonedeck/service/rows"
 	"zonedeck/ui/cli/session"
 )
@@ -239,10 +238,7 @@ func diskFault(err error) bool {
 // error says what happened to the job.
 func triggerError(ctx context.Context, job model.Job, err error) error {
 	interrupted := ctx.Err() != nil && errors.Is(err, context.Cause(ctx))
-	var same *ledger.SameError
 	switch {
-	case errors.As(err, &same):
-		return usage("%w; nothing was sent; --again launches it", err)
 	case interrupted && job.State == model.JobMayHave:
 		return fail(exitInterrupted, "interrupted; the job may have started: %s of 'zonedeck jobs list'", job.ID)
 	case interrupted:

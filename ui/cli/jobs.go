@@ -23,8 +23,8 @@ import (
 
 func (a *app) jobsCommand() *cobra.Command {
 	return group("jobs", "Launch, follow, list and download jobs of data sets",
-		a.jobsTriggerCommand(), a.jobsWatchCommand(), a.jobsFollowCommand(), a.jobsUnitCommand(), a.jobsListCommand(), a.jobsShowCommand(), a.jobsDownloadCommand(), a.jobsRowsCommand(), a.jobsCancelCommand(),
-		a.jobsAdoptCommand(), a.jobsResolveCommand(), a.jobsRelaunchCommand(), a.jobsDatasetsCommand())
+		a.jobsLaunchCommand(), a.jobsWatchCommand(), a.jobsFollowCommand(), a.jobsUnitCommand(), a.jobsListCommand(), a.jobsShowCommand(), a.jobsDownloadCommand(), a.jobsRowsCommand(), a.jobsCancelCommand(),
+		a.jobsAdoptCommand(), a.jobsSettleCommand(), a.jobsRelaunchCommand(), a.jobsDatasetsCommand())
 }
 
 func (a *app) jobsWatchCommand() *cobra.Command {
@@ -204,7 +204,7 @@ func (t *task) reportJob(j model.Job, asJSON bool) error {
 func (t *task) wayOn(j model.Job) string {
 	switch {
 	case j.State == model.JobMayHave:
-		return fmt.Sprintf("'%s resolve %s --find' looks for it in the service's list of jobs; --not-started says that it is not there", t.jobs(j), j.ID)
+		return fmt.Sprintf("'%s settle %s --find' looks for it in the service's list of jobs; --not-started says that it is not there", t.jobs(j), j.ID)
 	case j.Forgotten():
 		return fmt.Sprintf("'%s watch %s' asks again, and takes it back if the service knows it; '%s list --remote --dataset %s' shows the service's list", t.jobs(j), j.ID, t.jobs(j), sanitizeLine(j.Dataset))
 	case j.GivenUp():

@@ -1,20 +1,30 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
+	"os"
 	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"zonedeck/service/view"
 
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
+	"zonedeck/service/ask"
+	"zonedeck/service/catalogue"
+	"zonedeck/service/dialect"
 	"zonedeck/service/jobs"
 	"zonedeck/service/rows"
+	"zonedeck/ui/cli/session"
+	"zonedeck/ui/kit/text"
 )
 
 // launchFlags are those of every command that launches a job.
@@ -76,60 +86,262 @@ func (t *task) launched(ctx context.Context, job model.Job, f launchFlags) error
 	return t.watch(ctx, job.ID, f.timeout.d, f.json, false)
 }
 
-// dryRun says what a launch would send and prints it. A key that a launch would be refused is refused.
-func (t *task) dryRun(ctx context.Context, r model.TriggerRequest, read rows.Inputs, e jobs.Estimate, asJSON bool) error {
-	if err := t.PermitLaunch(ctx, r.Key); err != nil {
-		return fetchError(ctx, err)
-	}
-	before, err := t.launchedBefore(ctx, r)
+// check says what a draft comes to, with what was noticed on the way.
+func (t *task) check(ctx context.Context, d jobs.Draft, f launchFlags) (jobs.Report, error) {
+	r, err := t.Client.Launching.Check(ctx, d)
+	t.sayReport(r, d)
 	if err != nil {
-		return jobError(ctx, err)
+		return r, t.launchError(ctx, r, model.Job{}, err, f)
 	}
+	if f.wait && !r.Follows {
+		return r, usage("--wait: the contract does not show how to ask for a job's state: choose dialect %s for profile %q, or leave --wait out; nothing was sent", dialect.WithJobs(), t.CurrentProfile().Name)
+	}
+	if len(r.Request.Inputs) > 0 {
+		t.app.say("zonedeck: %s of %s: %s", text.Counted(len(r.Request.Inputs), "input"), sanitizeLine(r.Request.Dataset), sanitizeLine(r.Estimate.String()))
+	}
+	return r, nil
+}
+
+// sayReport says what was found in the rows, and the notes.
+func (t *task) sayReport(r jobs.Report, d jobs.Draft) {
+	for _, p := range r.Rows.Problems {
+		where := r.Source
+		if at := p.Where(); at != "" {
+			where += ", " + sanitizeLine(at)
+		}
+		if p.Warning {
+			t.app.say("zonedeck: note: inputs %s: %s", where, sanitizeLine(p.Text))
+			continue
+		}
+		t.app.warn("inputs %s: %s", where, sanitizeLine(p.Text))
+	}
+	if r.Rows.Folded > 0 {
+		t.app.say("zonedeck: %s: %s folded, because each input is sent once", r.Source, text.Counted(r.Rows.Folded, "repeated row"))
+	}
+	if d.Settings.Notify == model.HookInbox || d.Settings.Endpoint == model.HookInbox {
+		t.warnOfInbox()
+	}
+	flags := map[string]string{"limit": " (--limit-per-input, --limit)", "auth_header": " (--auth-header '' sends none)"}
+	for _, n := range r.Notes {
+		switch {
+		case n.Warn:
+			t.app.warn("%s", sanitizeLine(n.Text))
+		case n.About == "repeated":
+			t.app.say("zonedeck: note: %s", sanitizeLine(n.Text))
+		default:
+			t.app.say("zonedeck: %s%s", sanitizeLine(n.Text), flags[n.About])
+		}
+	}
+	for _, f := range r.LeftOut.Facts() {
+		if f.Job.ID != "" {
+			t.app.say("zonedeck: %s and left out", factAt(f))
+		}
+	}
+}
+
+// factAt says what happened, when and by which job.
+func factAt(f ask.Fact) string {
+	if f.Job.ID == "" {
+		return f.Text
+	}
+	return fmt.Sprintf("%s at %s as %s (%s)", f.Text, f.Job.Created.Local().Format(time.DateTime), f.Job.ID, f.Job.State.Label())
+}
+
+func factWords(f ask.Fact) string {
+	if f.Then == "" {
+		return factAt(f)
+	}
+	return factAt(f) + "; " + f.Then
+}
+
+// questionWords are a question as a command puts it: the newest job, or the text.
+func questionWords(q ask.Question) string {
+	if q.Kind == ask.SameInputs {
+		return factWords(q.Facts[0])
+	}
+	return sanitizeLine(q.Text)
+}
+
+// answers says how the command line answers the questions of a kind, and the exit code without an answer. COMMAND stands for
+// a command about the job in question, INPUTS and GOODROWS for what would be launched.
+var answers = map[ask.Kind]struct {
+	how  string
+	exit int
+}{
+	ask.SameInputs:    {"--again launches it", exitUsage},
+	ask.UnknownInputs: {"remove by hand what they have and launch the rest without --only-unlaunched, or add --again to launch what no other job has", exitUsage},
+	ask.BadRows:       {"--good-rows launches GOODROWS and keeps the others in a file", exitUsage},
+	ask.Unsettled:     {"'COMMAND settle JOB' looks for one that may have started; --yes launches it", exitUsage},
+	ask.Unmatched:     {"--yes launches INPUTS", exitUsage},
+	ask.Lacking:       {"'COMMAND download JOB -o FILE --force' asks for the result again; --yes launches INPUTS", exitUsage},
+	ask.Unfitting:     {"--yes takes it", exitUsage},
+	ask.AdminReason:   {"--admin-reason says why it must be this key", exitUsage},
+}
+
+// unanswered is the end of a command whose question nobody answered.
+func (t *task) unanswered(q ask.Question, r jobs.Report) error {
+	a := answers[q.Kind]
+	n := len(r.Request.Inputs)
+	how := strings.NewReplacer("COMMAND", t.jobs(r.Repeated), "JOB", q.About, "INPUTS", text.Counted(n, "input"), "GOODROWS", text.Counted(n, "good row")).Replace(a.how)
+	return fail(a.exit, "%s; nothing was sent; %s", questionWords(q), how)
+}
+
+// terminal asks the person at the terminal, if there is one.
+type terminal struct {
+	app   *app
+	taken bool // standard input has the inputs
+}
+
+// Ask puts a question that wants yes or no.
+func (p terminal) Ask(_ context.Context, q ask.Question) (ask.Answer, error) {
+	if q.Want != ask.YesNo || p.taken || !p.app.StdinTTY || p.app.flags.noInput {
+		return ask.Answer{}, &ask.Unanswered{Questions: []ask.Question{q}}
+	}
+	yes, err := p.app.confirmed(false, "zonedeck: "+questionWords(q)+". Launch it?")
+	return ask.Answer{Yes: yes}, err
+}
+
+// answer answers the questions of a report by the flags, and at a terminal asks for the rest; with kinds only those.
+func (t *task) answer(ctx context.Context, r jobs.Report, given ask.Answers, by ask.Asker, kinds ...ask.Kind) (ask.Answers, error) {
+	questions := r.Questions
+	if len(kinds) > 0 {
+		questions = slices.DeleteFunc(slices.Clone(questions), func(q ask.Question) bool { return !slices.Contains(kinds, q.Kind) })
+	}
+	// The command is itself the yes to the price and to some of the inputs.
+	given = given.Always(ask.Cost).Always(ask.SharedInputs)
+	out, err := given.Complete(ctx, by, questions)
+	if open, ok := errors.AsType[*ask.Unanswered](err); ok {
+		if open.Refused {
+			return out, fail(exitChecksFailed, "nothing was sent")
+		}
+		return out, t.unanswered(open.Questions[0], r)
+	}
+	return out, err
+}
+
+// launch launches what was checked, or with --dry-run says what it is.
+func (t *task) launch(ctx context.Context, r jobs.Report, given ask.Answers, f launchFlags, stdinTaken bool) error {
+	if f.again {
+		given = given.Always(ask.SameInputs).Always(ask.UnknownInputs)
+	}
+	by := terminal{t.app, stdinTaken}
+	if f.dryRun || len(r.Request.Inputs) == 0 {
+		if _, err := t.answer(ctx, r, given, ask.Nobody, ask.BadRows, ask.UnknownInputs); err != nil {
+			return err
+		}
+		for _, q := range r.Questions {
+			if q.Kind == ask.Unmatched || q.Kind == ask.Lacking {
+				t.app.say("zonedeck: %s", questionWords(q))
+			}
+		}
+		return t.dryRun(r, f.json)
+	}
+	given, err := t.answer(ctx, r, given, by)
+	if err != nil {
+		return err
+	}
+	for _, q := range r.Questions {
+		switch q.Kind {
+		case ask.SameInputs, ask.Unmatched, ask.Lacking:
+			t.app.say("zonedeck: %s", questionWords(q))
+		case ask.SharedInputs, ask.UnknownInputs:
+			t.sayFacts(q.Facts, true)
+		}
+	}
+	out, err := t.Client.Launch(ctx, r, given)
+	for _, n := range out.Kept {
+		t.app.say("zonedeck: %s", n.Text)
+	}
+	if err != nil {
+		return t.launchError(ctx, r, out.Job, err, f)
+	}
+	return t.launched(ctx, out.Job, f)
+}
+
+// sayFacts says what jobs have some of the inputs. Those of a repeated job cannot be left out.
+func (t *task) sayFacts(facts []ask.Fact, leavable bool) {
+	for _, f := range facts {
+		line := factWords(f)
+		if leavable && f.Job.ID != "" {
+			line += "; --only-unlaunched leaves it out"
+		}
+		t.app.say("zonedeck: note: %s", line)
+	}
+}
+
+// launchError is the end of a command that launched nothing, or does not know whether it did.
+func (t *task) launchError(ctx context.Context, r jobs.Report, job model.Job, err error, f launchFlags) error {
+	var kept *jobs.KeepError
+	var unknown *catalogue.UnknownError
+	var column *rows.ColumnError
+	var wrong *model.RequestError
+	switch open := (*ask.Unanswered)(nil); {
+	case errors.As(err, &open):
+		return t.unanswered(open.Questions[0], r)
+	case errors.As(err, &kept) && kept.List && errors.Is(err, os.ErrExist):
+		return usage("--save-list: %w; nothing was sent; choose another name, or remove %s", kept.Err, kept.Path)
+	case errors.As(err, &kept):
+		return fail(exitState, "%w", err)
+	case errors.As(err, &unknown):
+		return usage("%s; nothing was sent", unknownWords(unknown))
+	case errors.As(err, &column):
+		return usage("--input %s: %w; --map COLUMN=%s names one", r.Source, column, column.Missing[0])
+	case errors.Is(err, jobs.ErrNoRequest):
+		return usage("%w", err)
+	case errors.Is(err, session.ErrNoHook):
+		return usage("%w; nothing was sent", err)
+	case ctx.Err() == nil && errors.As(err, &wrong) && slices.Contains(draftFields, wrong.Field()):
+		return usage("%w; nothing was sent", f.named(err))
+	}
+	return triggerError(ctx, job, f.named(err))
+}
+
+// draftFields are the fields of a draft that Check refuses by themselves.
+var draftFields = []string{"source", "inputs", "columns", "discover", "only_unlaunched", "save_list"}
+
+// named is an error about fields of a job with the names of their flags.
+func (f *launchFlags) named(err error) error {
+	var wrong *model.RequestError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	flags := map[string]string{
+		"source": "--input", "inputs": "--input", "discover": "--discover", "limit": "--limit", "limit_total": "--limit", "limit_per_input": "--limit-per-input",
+		"notify": "--notify", "endpoint": "--endpoint", "format": "--format", "auth_header": "--auth-header", "key": "--key", "only_unlaunched": "--only-unlaunched", "save_list": "--save-list",
+	}
+	if f.maxCost.dollars > 0 { // else it is the profile's
+		flags["max_cost"] = "--max-cost"
+	}
+	out := &model.RequestError{}
+	for _, p := range wrong.Problems {
+		p.Field = cmp.Or(flags[p.Field], p.Field)
+		out.Problems = append(out.Problems, p)
+	}
+	return out
+}
+
+// dryRun says what a launch would send and prints it.
+func (t *task) dryRun(r jobs.Report, asJSON bool) error {
+	facts := r.Before.Facts(len(r.Request.Inputs))
+	for _, f := range facts[:len(r.Before.Same)] {
+		t.app.say("zonedeck: %s", factWords(f))
+	}
+	t.sayFacts(facts[len(r.Before.Same):], r.Repeated.ID == "")
 	t.app.say("zonedeck: nothing was sent")
-	return t.printPlan(r, read, e, before, asJSON)
+	return t.printPlan(r, asJSON)
 }
 
-// launchedBefore are jobs that were launched before what is planned, newest first.
-type launchedBefore struct {
-	jobs    []model.Job // with the inputs or some of them
-	again   bool        // one besides the job that is repeated has them all
-	unknown []model.Job // that may have any of them
-}
-
-// launchedBefore names the jobs that have the inputs or some of them.
-func (t *task) launchedBefore(ctx context.Context, r model.TriggerRequest) (out launchedBefore, err error) {
-	if len(r.Inputs) == 0 {
-		return out, nil
+// printPlan prints what a launch would send: one input a line, or one JSON object.
+func (t *task) printPlan(r jobs.Report, asJSON bool) error {
+	e, before := r.Estimate, slices.Clone(r.Before.Same)
+	for _, o := range r.Before.Others.Overlaps {
+		before = append(before, o.Job)
 	}
-	if out.jobs, err = t.Client.SameInputs(ctx, r, sameWithin); err != nil {
-		return out, err
-	}
-	launched, err := t.Client.SharedInputs(ctx, r, sameWithin)
-	if err != nil {
-		return out, err
-	}
-	same := map[string]bool{}
-	for _, j := range out.jobs {
-		same[j.ID] = true
-		out.again = out.again || j.ID != r.Repeats
-		t.app.say("zonedeck: %s", sameSaid(j, "the same inputs were launched"))
-	}
-	launched.Shared = slices.DeleteFunc(launched.Shared, func(s jobs.Shared) bool { return same[s.Job.ID] })
-	for _, s := range launched.Shared {
-		out.jobs = append(out.jobs, s.Job)
-	}
-	t.sayLaunched(r, launched)
-	slices.SortStableFunc(out.jobs, func(a, b model.Job) int { return b.Created.Compare(a.Created) })
-	out.unknown = launched.Unknown
-	return out, nil
-}
-
-// printPlan prints what a launch would send: one input a line, or one JSON object. read is where
-// the inputs come from, the zero value for those of the ledger.
-func (t *task) printPlan(r model.TriggerRequest, read rows.Inputs, e jobs.Estimate, before launchedBefore, asJSON bool) error {
+	slices.SortStableFunc(before, func(a, b model.Job) int { return b.Created.Compare(a.Created) })
 	out := view.JobPlan{
-		Dataset: r.Dataset, Repeats: r.Repeats, Inputs: len(r.Inputs), Rows: []json.RawMessage{},
-		Bad: read.Bad, Folded: read.Folded, Blank: read.Blank, Basis: e.Basis, Before: jobIDs(before.jobs), Again: before.again, Unknown: jobIDs(before.unknown),
+		Dataset: r.Request.Dataset, Repeats: r.Request.Repeats, Inputs: len(r.Request.Inputs), Rows: []json.RawMessage{},
+		Bad: r.Rows.Bad, Folded: r.Rows.Folded, Blank: r.Rows.Blank, Basis: e.Basis, Before: jobIDs(before), Unknown: jobIDs(r.Before.Others.Unknown),
+		Again: slices.ContainsFunc(r.Before.Same, func(j model.Job) bool { return j.ID != r.Request.Repeats }),
 	}
 	if e.Records >= 0 {
 		out.Records = &e.Records
@@ -137,7 +349,7 @@ func (t *task) printPlan(r model.TriggerRequest, read rows.Inputs, e jobs.Estima
 	if e.Dollars >= 0 {
 		out.Cost = &e.Dollars
 	}
-	for _, in := range r.Inputs {
+	for _, in := range r.Request.Inputs {
 		row := json.RawMessage(rows.Input(in))
 		if asJSON {
 			out.Rows = append(out.Rows, row)

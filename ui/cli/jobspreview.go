@@ -15,14 +15,14 @@ import (
 
 // preview prints what a job would give: its columns on standard error as an input takes them, with a note where the job
 // asks for others, and the rows of a sample, one a line, or all of it as one JSON object.
-func (t *task) preview(ctx context.Context, d dialect.Dialect, r model.TriggerRequest, asJSON bool) error {
+func (t *task) preview(ctx context.Context, r model.TriggerRequest, asJSON bool) error {
 	t.app.say("zonedeck: a preview of %s: what it costs is not shown by public sources", r.Dataset)
 	got, err := t.Client.PreviewJob(ctx, r)
 	if err != nil {
 		return t.noPreview(ctx, r, err, asJSON)
 	}
-	if note := d.PreviewNote(r); note != "" {
-		t.app.say("zonedeck: %s", note)
+	if got.Note != "" {
+		t.app.say("zonedeck: %s", got.Note)
 	}
 	if asJSON {
 		return t.app.printJSON(view.NewJobPreview(r.Dataset, got))

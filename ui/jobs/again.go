@@ -35,9 +35,9 @@ type (
 	}
 	againRead struct {
 		doAgain
-		rest service.Rest // its Request is what is launched
-		same []model.Job  // others that ask for the same
-		cost string       // what that is expected to cost
+		rest service.Missing // its Request is what is launched
+		same []model.Job     // others that ask for the same
+		cost string          // what that is expected to cost
 		err  error
 	}
 	// doLaunch confirms launching it.
@@ -131,14 +131,14 @@ func (m *Model) readAgain(d doAgain) tea.Cmd {
 	return kit.Do(kit.Jobs, &m.work.again, m.deps.Ctx, func(ctx context.Context) tea.Msg {
 		out := againRead{doAgain: d}
 		if d.how == againRest {
-			out.rest, out.err = l.Rest(ctx, d.job.ID)
+			out.rest, out.err = l.Missing(ctx, d.job.ID)
 		} else {
 			out.rest.Request, out.err = l.Request(ctx, d.job.ID)
 		}
 		if out.err == nil && d.how != againChanged && len(out.rest.Request.Inputs) > 0 {
 			if out.err = deps.fillHooks(ctx, &out.rest.Request.Settings); out.err == nil {
 				var estimate service.Estimate
-				estimate, out.err = l.Check(ctx, out.rest.Request)
+				estimate, out.err = l.Estimate(ctx, out.rest.Request)
 				out.cost = estimate.String()
 			}
 		}

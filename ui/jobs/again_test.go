@@ -58,7 +58,7 @@ func TestAJobThatSomethingSpeaksAgainstIsAdoptedByAYes(t *testing.T) {
 }
 
 func TestAJobThatMayHaveStartedIsMarkedOrLaunchedAgain(t *testing.T) {
-	f := &fakeLedger{jobs: []model.Job{lostJob()}, rest: service.Rest{Request: askedFor("", "https://a.test/1", "https://a.test/2")}}
+	f := &fakeLedger{jobs: []model.Job{lostJob()}, rest: service.Missing{Request: askedFor("", "https://a.test/1", "https://a.test/2")}}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		s.Press("s", "w")
 		s.Expect("Launch it again?", "This launches 2 inputs of job-7 as another job on", "about 2 records", "second time")
@@ -97,7 +97,7 @@ func TestAListThatCannotBeReadIsNoReasonToMarkAJob(t *testing.T) {
 }
 
 func TestOnlyWhatIsMissingIsLaunchedAgain(t *testing.T) {
-	f := &fakeLedger{jobs: []model.Job{readyJob()}, rest: service.Rest{
+	f := &fakeLedger{jobs: []model.Job{readyJob()}, rest: service.Missing{
 		Request: askedFor("etl", "https://a.test/3"), Asked: 20, Failed: 1, Unmatched: 2, Lacking: 5,
 	}}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
@@ -114,7 +114,7 @@ func TestOnlyWhatIsMissingIsLaunchedAgain(t *testing.T) {
 
 func TestASecondLaunchOfAJobNamesTheFirst(t *testing.T) {
 	f := &fakeLedger{
-		jobs: []model.Job{readyJob()}, rest: service.Rest{Request: askedFor("etl", "https://a.test/3"), Asked: 20, Failed: 1},
+		jobs: []model.Job{readyJob()}, rest: service.Missing{Request: askedFor("etl", "https://a.test/3"), Asked: 20, Failed: 1},
 		same: []model.Job{{ID: "job-12", Profile: "acme", State: model.JobMayHave, Repeats: "job-9"}, readyJob()},
 	}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
@@ -131,7 +131,7 @@ func TestALaunchBeforeTheServiceWantsItIsAskedAbout(t *testing.T) {
 	for at, want := range map[time.Duration]bool{0: true, -6 * time.Minute: false} {
 		refused := readyJob()
 		refused.State = model.JobRefused
-		f := &fakeLedger{jobs: []model.Job{refused}, rest: service.Rest{Request: askedFor("etl", "https://a.test/3")}}
+		f := &fakeLedger{jobs: []model.Job{refused}, rest: service.Missing{Request: askedFor("etl", "https://a.test/3")}}
 		flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 			f.mu.Lock()
 			f.jobs[0].Fault = model.JobFault{Call: model.CallTrigger, At: time.Now().Add(at), Diagnosis: model.Diagnosis{Class: model.ClassTooFast, RetryAfter: 5 * time.Minute}}
@@ -150,7 +150,7 @@ func TestALaunchBeforeTheServiceWantsItIsAskedAbout(t *testing.T) {
 func TestAJobThatRunsIsLaunchedAgainKnowingly(t *testing.T) {
 	running := readyJob()
 	running.State = model.JobRunning
-	f := &fakeLedger{jobs: []model.Job{running}, rest: service.Rest{Request: askedFor("etl", "https://a.test/3")}}
+	f := &fakeLedger{jobs: []model.Job{running}, rest: service.Missing{Request: askedFor("etl", "https://a.test/3")}}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		s.Press("a", "w")
 		s.Expect("job-9 is running: the same inputs are billed a second time.")
@@ -158,7 +158,7 @@ func TestAJobThatRunsIsLaunchedAgainKnowingly(t *testing.T) {
 }
 
 func TestAJobIsChangedInTheFormBeforeItIsLaunchedAgain(t *testing.T) {
-	f := &fakeLedger{jobs: []model.Job{readyJob()}, rest: service.Rest{Request: askedFor("etl", "https://a.test/1", "https://a.test/2")}}
+	f := &fakeLedger{jobs: []model.Job{readyJob()}, rest: service.Missing{Request: askedFor("etl", "https://a.test/1", "https://a.test/2")}}
 	flow(t, f, "brightdata", 100, 40, func(s *uitest.Screen) {
 		s.Press("a", "e")
 		s.Expect("New job", "gd_products", `{"url":"https://a.test/1"}`)
@@ -173,7 +173,7 @@ func TestAJobIsChangedInTheFormBeforeItIsLaunchedAgain(t *testing.T) {
 
 func TestInputsTooLongForTheFormAreLaunchedByACommandThatNamesTheProfile(t *testing.T) {
 	long := askedFor("etl", "https://a.test/"+strings.Repeat("x", 1<<20))
-	flow(t, &fakeLedger{jobs: []model.Job{readyJob()}, rest: service.Rest{Request: long}}, "brightdata", 160, 30, func(s *uitest.Screen) {
+	flow(t, &fakeLedger{jobs: []model.Job{readyJob()}, rest: service.Missing{Request: long}}, "brightdata", 160, 30, func(s *uitest.Screen) {
 		s.Press("a", "e")
 		s.Expect("'zonedeck --profile acme jobs relaunch job-9' launches it")
 	})
@@ -181,14 +181,14 @@ func TestInputsTooLongForTheFormAreLaunchedByACommandThatNamesTheProfile(t *test
 
 func TestWhatCannotBeLaunchedAgainSaysWhy(t *testing.T) {
 	for name, c := range map[string]struct {
-		rest service.Rest
+		rest service.Missing
 		err  error
 		want string
 	}{
 		"no inputs kept":  {err: service.ErrNoRequest, want: "job-9 cannot be launched again: the ledger does not have its inputs"},
 		"another error":   {err: errors.New("the disk is on fire"), want: "launch job-9 again: the disk is on fire"},
 		"nothing is left": {want: "every input of job-9 gave data"},
-		"an ADMIN key":    {rest: service.Rest{Request: askedFor("boss", "https://a.test/1")}, want: "change it first (a, then e)"},
+		"an ADMIN key":    {rest: service.Missing{Request: askedFor("boss", "https://a.test/1")}, want: "change it first (a, then e)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &fakeLedger{jobs: []model.Job{readyJob()}, rest: c.rest, settleErr: c.err}
@@ -265,7 +265,7 @@ func TestAJobThatIsNotSentYetSaysSo(t *testing.T) {
 
 // One key does not mark a job while the service's list has jobs that can be it.
 func TestAJobThatTheListMayHaveIsMarkedByAYesAlone(t *testing.T) {
-	f := &fakeLedger{jobs: []model.Job{lostJob()}, rest: service.Rest{Request: askedFor("", "https://a.test/1", "https://a.test/2")}, candidates: []service.Candidate{
+	f := &fakeLedger{jobs: []model.Job{lostJob()}, rest: service.Missing{Request: askedFor("", "https://a.test/1", "https://a.test/2")}, candidates: []service.Candidate{
 		{RemoteJob: model.RemoteJob{Snapshot: "sd_same", State: model.JobRunning}, Inputs: 2},
 		{RemoteJob: model.RemoteJob{Snapshot: "sd_late", State: model.JobRunning}, Inputs: 2, Against: "it can be job-6 as well"},
 		{RemoteJob: model.RemoteJob{Snapshot: "sd_other", State: model.JobReady}, Inputs: 5, Against: "it has 5 inputs and not 2"},

@@ -384,7 +384,7 @@ func (d Deps) inputsOf(ctx context.Context, sends model.Sends, r model.TriggerRe
 		return out
 	}
 	out.request.Inputs = rows.Sample(out.in.Rows, sample)
-	out.estimate, out.err = d.Ledger.Check(ctx, out.request)
+	out.estimate, out.err = d.Ledger.Estimate(ctx, out.request)
 	d.findLaunched(ctx, &out, sample)
 	return out
 }

@@ -64,7 +64,7 @@ type fakeLedger struct {
 	rejected string
 	keepErr  error
 	// rest and candidates are what a job asked for and what it can be.
-	rest       service.Rest
+	rest       service.Missing
 	candidates []service.Candidate
 	launched   []model.JobInput // what readyJob was launched with
 	unknown    []model.Job      // whose inputs are not known
@@ -125,7 +125,7 @@ func (f *fakeLedger) Request(context.Context, string) (model.TriggerRequest, err
 	return f.rest.Request, f.settleErr
 }
 
-func (f *fakeLedger) Rest(context.Context, string) (service.Rest, error) {
+func (f *fakeLedger) Missing(context.Context, string) (service.Missing, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.rest, f.settleErr
@@ -160,10 +160,10 @@ func (f *fakeLedger) settle(id string, change func(*model.Job)) (model.Job, erro
 	return f.jobs[i], f.settleErr
 }
 
-func (f *fakeLedger) SharedInputs(_ context.Context, r model.TriggerRequest, _ time.Duration) (service.Launched, error) {
+func (f *fakeLedger) SharedInputs(_ context.Context, r model.TriggerRequest, _ time.Duration) (service.EarlierJobs, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	out := service.NewLaunched(r.Inputs)
+	out := service.NewEarlierJobs(r.Inputs)
 	out.Add(readyJob(), f.launched)
 	for _, j := range f.launchedToo {
 		out.Add(j, f.launched)
@@ -203,7 +203,7 @@ func (f *fakeLedger) Collector(_ context.Context, _, name string) (model.Collect
 	return model.Collector{ID: name}, catalogue.Listing{}, f.refused
 }
 
-func (f *fakeLedger) Check(_ context.Context, r model.TriggerRequest) (service.Estimate, error) {
+func (f *fakeLedger) Estimate(_ context.Context, r model.TriggerRequest) (service.Estimate, error) {
 	if f.estimate.Inputs > 0 || f.checkErr != nil {
 		return f.estimate, f.checkErr
 	}

@@ -139,7 +139,7 @@ func TestAnInboxThatDoesNotReceiveIsNotFilledIn(t *testing.T) {
 func TestAJobWithAWebhookIsLaunchedAgainWithOneOfItsOwn(t *testing.T) {
 	r := askedFor("etl", "https://a.test/1")
 	r.Settings.Notify = model.HookInbox
-	f := &fakeLedger{jobs: []model.Job{readyJob()}, rest: service.Rest{Request: r}, hooks: inboxAt("", nil)}
+	f := &fakeLedger{jobs: []model.Job{readyJob()}, rest: service.Missing{Request: r}, hooks: inboxAt("", nil)}
 	flow(t, f, "brightdata", 100, 36, func(s *uitest.Screen) {
 		s.Press("a", "w", "y")
 		s.Expect("launched job-1")

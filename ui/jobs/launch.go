@@ -85,7 +85,7 @@ type (
 	sameFound struct {
 		request model.TriggerRequest
 		jobs    []model.Job
-		shared  service.Launched // jobs with some of them, or that may have some
+		shared  service.EarlierJobs // jobs with some of them, or that may have some
 		err     error
 	}
 	// launchNow confirms a launch: what it is expected to cost, or the same inputs again.

@@ -30,23 +30,23 @@ type Ledger interface {
 	// SameInputs returns the jobs launched with the same inputs within the given time.
 	SameInputs(ctx context.Context, r model.TriggerRequest, within time.Duration) ([]model.Job, error)
 	// SharedInputs returns those with some of the inputs, or that may have some.
-	SharedInputs(ctx context.Context, r model.TriggerRequest, within time.Duration) (service.Launched, error)
+	SharedInputs(ctx context.Context, r model.TriggerRequest, within time.Duration) (service.EarlierJobs, error)
 	Trigger(ctx context.Context, r model.TriggerRequest) (model.Job, error)
 	// Collectors lists the data sets that jobs can be started for, and Collector is one of them,
 	// by the key of a name.
 	Collectors(ctx context.Context, key string, anew bool) (catalogue.Listing, error)
 	Collector(ctx context.Context, key, name string) (model.Collector, catalogue.Listing, error)
-	// Check says what a job is expected to cost, and why it would be refused.
-	Check(ctx context.Context, r model.TriggerRequest) (service.Estimate, error)
+	// Estimate says what a job is expected to cost, and why it would be refused.
+	Estimate(ctx context.Context, r model.TriggerRequest) (service.Estimate, error)
 	// PreviewJob shows what a job would give, and launches none.
 	PreviewJob(ctx context.Context, r model.TriggerRequest) (dialect.LookupPreview, error)
 	// Follow has the jobs in flight asked for, until ctx ends; see service/jobs.
 	Follow(ctx context.Context, on func(service.Followed)) error
 	AskNow(ctx context.Context, jobID string) (model.Job, error)
 	CancelJob(ctx context.Context, jobID string) (model.Job, error)
-	// Request and Rest are what a job asked for, and what of it gave no data.
+	// Request and Missing are what a job asked for, and what of it gave no data.
 	Request(ctx context.Context, jobID string) (model.TriggerRequest, error)
-	Rest(ctx context.Context, jobID string) (service.Rest, error)
+	Missing(ctx context.Context, jobID string) (service.Missing, error)
 	// Candidates, Claim and NotStarted settle a job that may have started, and AwaitHook waits for
 	// its webhook to do so.
 	Candidates(ctx context.Context, jobID string) ([]service.Candidate, error)

@@ -22,7 +22,7 @@ func (m *Model) sameFound(l *launch, msg sameFound) tea.Cmd {
 	case msg.err != nil:
 		l.failed("the ledger cannot be searched for the same inputs: " + msg.err.Error())
 		return nil
-	case len(msg.jobs)+len(msg.shared.Shared)+len(msg.shared.Unknown) == 0 && (l.partly || m.profile.Local && l.checked.estimate.Dollars >= 0):
+	case len(msg.jobs)+len(msg.shared.Overlaps)+len(msg.shared.Unknown) == 0 && (l.partly || m.profile.Local && l.checked.estimate.Dollars >= 0):
 		msg.request.Guard = guardOf(nil)
 		return m.trigger(msg.request, l.kept())
 	}
@@ -42,10 +42,10 @@ func (m *Model) sameFound(l *launch, msg sameFound) tea.Cmd {
 }
 
 // sharedWords say, the newest first, what jobs have some of the inputs or may have them.
-func (m *Model) sharedWords(shared service.Launched, inputs int) (lines []string) {
-	for i, s := range shared.Shared {
+func (m *Model) sharedWords(shared service.EarlierJobs, inputs int) (lines []string) {
+	for i, s := range shared.Overlaps {
 		if i == maxSharedSaid {
-			lines = append(lines, "Some were launched by "+text.Counted(len(shared.Shared)-i, "more job")+" before.")
+			lines = append(lines, "Some were launched by "+text.Counted(len(shared.Overlaps)-i, "more job")+" before.")
 			break
 		}
 		billed := "What it has, too, is billed a second time."

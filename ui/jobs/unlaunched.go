@@ -25,7 +25,7 @@ type part struct {
 
 // launched says which of the good rows jobs of the last hour have.
 type launched struct {
-	jobs  service.Launched
+	jobs  service.EarlierJobs
 	of    int  // good rows
 	out   int  // of these, what a job has
 	whole part // a sample of the rows, or all
@@ -42,13 +42,13 @@ func (d Deps) findLaunched(ctx context.Context, c *checkedInputs, sample int) {
 		c.err = cmp.Or(c.err, fmt.Errorf("the ledger cannot be searched for the same inputs: %w", err))
 		return
 	}
-	rest := jobs.Left(c.in.Rows)
-	if len(rest) == 0 || len(jobs.Left(c.request.Inputs)) == len(c.request.Inputs) {
+	rest := jobs.Unlaunched(c.in.Rows)
+	if len(rest) == 0 || len(jobs.Unlaunched(c.request.Inputs)) == len(c.request.Inputs) {
 		return
 	}
 	left.Inputs = rows.Sample(rest, sample)
 	c.launched = launched{jobs: jobs, of: len(c.in.Rows), out: len(c.in.Rows) - len(rest), whole: part{c.request.Inputs, c.estimate, c.err}, left: part{inputs: left.Inputs}}
-	c.launched.left.estimate, c.launched.left.err = d.Ledger.Check(ctx, left)
+	c.launched.left.estimate, c.launched.left.err = d.Ledger.Estimate(ctx, left)
 }
 
 // offerUnlaunched shows the choice if there is one, and gives what the form launches by it.
@@ -89,7 +89,7 @@ func savedWords(whole, left service.Estimate) string {
 // hasWords name the jobs that have some of the inputs.
 func hasWords(has launched) string {
 	var names []string
-	shared := has.jobs.Shared
+	shared := has.jobs.Overlaps
 	for _, s := range shared[:min(len(shared), maxSharedSaid)] {
 		names = append(names, fmt.Sprintf("%s launched as %s (%s)", s.Words(has.of), s.Job.ID, s.Job.State.Label()))
 	}

@@ -7,6 +7,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/ask"
 	"zonedeck/service/config"
 	"zonedeck/service/fetch"
 	"zonedeck/service/jobs"
@@ -31,9 +32,9 @@ type Console interface {
 	Jobs(ctx context.Context, limit int) (list []model.Job, total int, err error)
 	Job(ctx context.Context, id string) (model.Job, error)
 	Recover(ctx context.Context) ([]model.Job, error)
-	// Check says what a job is expected to cost, and why it would be refused; nothing is sent.
-	Check(ctx context.Context, r model.TriggerRequest) (jobs.Estimate, error)
-	Trigger(ctx context.Context, r model.TriggerRequest) (model.Job, error)
+	// Check says what a job comes to and what has to be answered before Launch launches it; see service/jobs.
+	Check(ctx context.Context, d jobs.Draft) (jobs.Report, error)
+	Launch(ctx context.Context, r jobs.Report, a ask.Answers) (jobs.Launched, error)
 	Watch(ctx context.Context, id string, on func(model.Job)) (model.Job, error)
 	Download(ctx context.Context, id string, to jobs.Destination, on func(jobs.Progress)) (model.Job, error)
 	// SeeFields looks at the fields of a result that was downloaded.

@@ -14,6 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"zonedeck/model"
+	"zonedeck/service/ask"
 	"zonedeck/service/jobs"
 )
 
@@ -118,7 +119,7 @@ func (s *Server) addJobs(srv *sdk.Server) {
 			asks: func(in jobsTriggerIn) model.Activity {
 				return model.Activity{Text: fmt.Sprintf("%s with %d inputs", model.Line(in.Dataset, 60), len(in.Inputs))}
 			},
-			does: s.trigger,
+			does: s.launch,
 		})
 	}
 }
@@ -222,58 +223,68 @@ func beginning(file string, chars int) (string, error) {
 	return firstRunes(string(wholeRunes(head)), chars), nil
 }
 
-func (s *Server) trigger(ctx context.Context, c *call, in jobsTriggerIn) (jobOut, string, error) {
+func (s *Server) launch(ctx context.Context, c *call, in jobsTriggerIn) (jobOut, string, error) {
 	if len(in.Inputs) == 0 || len(in.Inputs) > maxInputs {
 		return jobOut{}, "", fmt.Errorf("inputs: give 1 to %d", maxInputs)
 	}
-	r := model.TriggerRequest{Dataset: in.Dataset}
-	if !in.Again {
-		r.Guard = &model.LaunchGuard{Within: time.Hour}
-	}
+	inputs := make(jobs.Given, len(in.Inputs))
 	for i, row := range in.Inputs {
-		input, err := s.input(i+1, row)
-		if err != nil {
+		var err error
+		if inputs[i], err = s.input(i+1, row); err != nil {
 			return jobOut{}, "", fmt.Errorf("input %d: %w", i+1, err)
 		}
-		r.Inputs = append(r.Inputs, input)
 	}
-	giveBack, err := s.takeJob(ctx, c, &r)
+	giveBack, err := s.budget.takeInputs(len(inputs))
 	if err != nil {
 		return jobOut{}, "", err
 	}
-	if _, err = c.Recover(ctx); err != nil {
-		giveBack()
-		return jobOut{}, "", err
-	}
-	j, err := c.Trigger(ctx, r)
-	switch {
+	out, err := s.launchJob(ctx, c, jobs.Draft{Dataset: in.Dataset, From: inputs}, in.Again)
+	switch j := out.Job; {
 	case j.ID == "", j.State == model.JobNotSent, j.State == model.JobRefused:
 		giveBack() // certainly not started
 	}
+	if open, ok := ask.Missing(err, ask.SameInputs); ok {
+		err = fmt.Errorf("%s; nothing was sent; again launches it", open.Text)
+	}
 	if err != nil {
 		return jobOut{}, "", err
 	}
-	return newJobOut(j), j.ID + " " + j.State.Label(), nil
+	return newJobOut(out.Job), out.Job.ID + " " + out.Job.State.Label(), nil
 }
 
-// takeJob holds the inputs of a job and, under a cap, the upper end of its estimate, or refuses it. What a job that was
-// started did cost is not known here: it counts as the whole. The job is refused, too, if it may cost more once it is sent.
-func (s *Server) takeJob(ctx context.Context, c *call, r *model.TriggerRequest) (giveBack func(), err error) {
-	inputs, err := s.budget.takeInputs(len(r.Inputs))
-	if err != nil || !s.c.Rules.Capped {
-		return inputs, err
+// launchJob launches a job and, under a cap, takes the upper end of its estimate from it. What a job that was started did cost
+// is not known here: it counts as the whole. The job is refused, too, if it may cost more once it is sent. again is the yes to
+// the jobs with the same inputs that there are now.
+func (s *Server) launchJob(ctx context.Context, c *call, d jobs.Draft, again bool) (out jobs.Launched, err error) {
+	if _, err := c.Recover(ctx); err != nil {
+		return out, err
 	}
-	var settle func(float64)
-	estimate, err := c.Check(ctx, *r)
-	if err == nil {
-		r.MaxCost, _ = estimate.Most()
-		settle, err = s.budget.take(estimate.Most())
-	}
+	r, err := c.Check(ctx, d)
 	if err != nil {
-		inputs()
-		return nil, err
+		return out, err
 	}
-	return func() { settle(0); inputs() }, nil
+	answers := ask.Answers{}.Always(ask.Cost).Always(ask.SharedInputs) // the operator's rules are the yes
+	for _, q := range r.Questions {
+		if again && q.Kind == ask.SameInputs {
+			answers.With(q, ask.Agreed)
+		}
+	}
+	if err := answers.Open(r.Questions); err != nil || !s.c.Rules.Capped {
+		if err == nil {
+			out, err = c.Launch(ctx, r, answers)
+		}
+		return out, err
+	}
+	r.Request.MaxCost, _ = r.Estimate.Most()
+	settle, err := s.budget.take(r.Estimate.Most())
+	if err != nil {
+		return out, err
+	}
+	out, err = c.Launch(ctx, r, answers)
+	if j := out.Job; j.ID == "" || j.State == model.JobNotSent || j.State == model.JobRefused {
+		settle(0)
+	}
+	return out, err
 }
 
 // input is one input of a job. Every address in it has to be allowed, and where hosts are

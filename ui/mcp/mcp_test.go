@@ -2,9 +2,11 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"net/url"
 	"slices"
@@ -18,6 +20,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/ask"
 	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/fetch"
@@ -34,8 +37,11 @@ type fake struct {
 	mu      sync.Mutex
 	fetches []model.FetchRequest
 	jobs    []model.TriggerRequest
-	lines   []model.Activity
-	sends   []bool // of the calls that began
+	// questions are what a launch asks; allSame says that the last one had the yes to every equal job.
+	questions []ask.Question
+	allSame   bool
+	lines     []model.Activity
+	sends     []bool // of the calls that began
 	// during is called while a fetch is under way; err is its error, unsent that of one that is not sent.
 	during func()
 	err    error
@@ -128,15 +134,16 @@ func (f *fake) Download(context.Context, string, jobs.Destination, func(jobs.Pro
 }
 
 // Check knows no cost.
-func (f *fake) Check(context.Context, model.TriggerRequest) (jobs.Estimate, error) {
-	return jobs.Estimate{Records: -1, Dollars: -1}, nil
+func (f *fake) Check(_ context.Context, d jobs.Draft) (jobs.Report, error) {
+	inputs, _ := d.From.(jobs.Given)
+	return jobs.Report{Request: model.TriggerRequest{Dataset: d.Dataset, Inputs: inputs}, Estimate: jobs.Estimate{Records: -1, Dollars: -1}, Questions: f.questions}, nil
 }
 
-func (f *fake) Trigger(_ context.Context, r model.TriggerRequest) (model.Job, error) {
+func (f *fake) Launch(_ context.Context, r jobs.Report, a ask.Answers) (jobs.Launched, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.jobs = append(f.jobs, r)
-	return model.Job{ID: "job-1", State: model.JobAccepted}, f.err
+	f.jobs, f.allSame = append(f.jobs, r.Request), a.AllOf(ask.SameInputs)
+	return jobs.Launched{Job: model.Job{ID: "job-1", State: model.JobAccepted}}, cmp.Or(a.Open(r.Questions), f.err)
 }
 
 func (f *fake) CheckKeys(context.Context, time.Duration) ([]model.Key, []keystore.Finding, error) {
@@ -203,8 +210,8 @@ func connect(t testing.TB, s *Server) *sdk.ClientSession {
 	return client
 }
 
-// ask calls a tool and gives the text of its result, or of its error.
-func ask(t testing.TB, c *sdk.ClientSession, tool, args string) (text string, failed bool) {
+// callTool calls a tool and gives the text of its result, or of its error.
+func callTool(t testing.TB, c *sdk.ClientSession, tool, args string) (text string, failed bool) {
 	t.Helper()
 	r, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: json.RawMessage(args)})
 	if err != nil {
@@ -229,7 +236,7 @@ func TestTheCapHoldsOverCallsSideBySide(t *testing.T) {
 	refused := make(chan string, 100)
 	for range 20 {
 		calls.Go(func() {
-			if text, failed := ask(t, c, "fetch", `{"url":"http://lab.test/","zone":"priced"}`); failed {
+			if text, failed := callTool(t, c, "fetch", `{"url":"http://lab.test/","zone":"priced"}`); failed {
 				refused <- text
 			}
 		})
@@ -244,7 +251,7 @@ func TestTheCapHoldsOverCallsSideBySide(t *testing.T) {
 	if len(arrived) != 3 || len(refused) != 0 {
 		t.Errorf("%d fetches were sent under a cap of 3.50", len(arrived))
 	}
-	if text, failed := ask(t, c, "twin", `{"url":"http://lab.test/","zones":["priced"],"via":["api"]}`); !failed {
+	if text, failed := callTool(t, c, "twin", `{"url":"http://lab.test/","zones":["priced"],"via":["api"]}`); !failed {
 		t.Errorf("beyond the cap: %s", text)
 	}
 }
@@ -255,7 +262,7 @@ func TestWhatACallDidNotCostIsGivenBack(t *testing.T) {
 	c := connect(t, s)
 	// By bytes: 5 MB may cost $0.50, the one byte that came costs next to nothing.
 	for range 10 {
-		if text, failed := ask(t, c, "fetch", `{"url":"http://lab.test/","zone":"bytes","retries":1}`); failed {
+		if text, failed := callTool(t, c, "fetch", `{"url":"http://lab.test/","zone":"bytes","retries":1}`); failed {
 			t.Fatal(text)
 		}
 	}
@@ -266,14 +273,14 @@ func TestWhatACallDidNotCostIsGivenBack(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	for _, f.unsent = range []error{&model.RequestError{}, keystore.ErrSecretMissing, context.Canceled} {
-		ask(t, c, "fetch", `{"url":"http://lab.test/","zone":"priced"}`)
+		callTool(t, c, "fetch", `{"url":"http://lab.test/","zone":"priced"}`)
 		if left := *s.budget.left(); left < 1.99 {
 			t.Errorf("a request that was never sent costs (%v): %v are left", f.unsent, left)
 		}
 	}
 	f.unsent = nil
 	f.err = errors.New("it broke on the way")
-	ask(t, c, "fetch", `{"url":"http://lab.test/","zone":"priced"}`)
+	callTool(t, c, "fetch", `{"url":"http://lab.test/","zone":"priced"}`)
 	if left := *s.budget.left(); left > 1 {
 		t.Errorf("one that may have been billed does not count: %v are left", left)
 	}
@@ -293,7 +300,7 @@ func TestAComparisonThatBreaksOffCountsWhatWasSent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(&fake{err: context.Canceled, cells: tt.cells}, Rules{Cost: 10, Capped: true})
-			if text, failed := ask(t, connect(t, s), "twin", `{"url":"http://lab.test/","zones":["priced","bytes"],"via":["api"],"repeat":3}`); !failed {
+			if text, failed := callTool(t, connect(t, s), "twin", `{"url":"http://lab.test/","zones":["priced","bytes"],"via":["api"],"repeat":3}`); !failed {
 				t.Errorf("it did not fail: %s", text)
 			}
 			if left := *s.budget.left(); math.Abs(left-tt.left) > 1e-5 {
@@ -307,13 +314,13 @@ func TestWithACapWhatHasNoPriceIsRefused(t *testing.T) {
 	for _, zone := range []string{`"unpriced"`, `"browser"`, `"browser","via":"browser"`, `"priced","via":"browser"`} {
 		f := &fake{}
 		args := `{"url":"http://lab.test/","zone":` + zone + `}`
-		if text, failed := ask(t, connect(t, newServer(f, Rules{Cost: 5, Capped: true})), "fetch", args); !failed || !strings.Contains(text, "is not known") || len(f.fetches) > 0 {
+		if text, failed := callTool(t, connect(t, newServer(f, Rules{Cost: 5, Capped: true})), "fetch", args); !failed || !strings.Contains(text, "is not known") || len(f.fetches) > 0 {
 			t.Errorf("%s: %s", zone, text)
 		}
-		if text, failed := ask(t, connect(t, newServer(f, Rules{Cost: 5, Capped: true, Unpriced: true})), "fetch", args); failed {
+		if text, failed := callTool(t, connect(t, newServer(f, Rules{Cost: 5, Capped: true, Unpriced: true})), "fetch", args); failed {
 			t.Errorf("%s, allowed: %s", zone, text)
 		}
-		if text, failed := ask(t, connect(t, newServer(f, Rules{})), "fetch", args); failed {
+		if text, failed := callTool(t, connect(t, newServer(f, Rules{})), "fetch", args); failed {
 			t.Errorf("%s, without a cap: %s", zone, text)
 		}
 	}
@@ -323,11 +330,11 @@ func TestWhatHasAPriceCountsBesideWhatHasNone(t *testing.T) {
 	f := &fake{}
 	s := newServer(f, Rules{Cost: 1.5, Capped: true, Unpriced: true})
 	c := connect(t, s)
-	text, failed := ask(t, c, "twin", `{"url":"http://lab.test/","zones":["priced"],"via":["api","browser"],"repeat":3}`)
+	text, failed := callTool(t, c, "twin", `{"url":"http://lab.test/","zones":["priced"],"via":["api","browser"],"repeat":3}`)
 	if !failed || !strings.Contains(text, "it may cost up to $3.00") || len(f.fetches) > 0 {
 		t.Errorf("$3 under a cap of $1.50: %s", text)
 	}
-	if text, failed = ask(t, c, "twin", `{"url":"http://lab.test/","zones":["priced","unpriced"],"via":["api"]}`); failed {
+	if text, failed = callTool(t, c, "twin", `{"url":"http://lab.test/","zones":["priced","unpriced"],"via":["api"]}`); failed {
 		t.Errorf("within the cap: %s", text)
 	}
 	if left := *s.budget.left(); left > 0.5 {
@@ -339,11 +346,11 @@ func TestAJobWithoutAKnownCostIsRefusedUnderACap(t *testing.T) {
 	const args = `{"dataset":"gd_1","inputs":[{"url":"http://lab.test/"}]}`
 	f := &fake{}
 	s := newServer(f, Rules{Cost: 100, Capped: true, Inputs: 1})
-	if text, failed := ask(t, connect(t, s), "jobs_trigger", args); !failed || !strings.Contains(text, "what this call costs is not known") || len(f.jobs) > 0 || s.budget.inputs != 0 {
+	if text, failed := callTool(t, connect(t, s), "jobs_trigger", args); !failed || !strings.Contains(text, "what this call costs is not known") || len(f.jobs) > 0 || s.budget.inputs != 0 {
 		t.Errorf("it was launched %d times, and holds %d inputs: %s", len(f.jobs), s.budget.inputs, text)
 	}
 	for _, rules := range []Rules{{Inputs: 1}, {Cost: 100, Capped: true, Unpriced: true, Inputs: 1}} {
-		if text, failed := ask(t, connect(t, newServer(f, rules)), "jobs_trigger", args); failed {
+		if text, failed := callTool(t, connect(t, newServer(f, rules)), "jobs_trigger", args); failed {
 			t.Errorf("%+v: %s", rules, text)
 		}
 	}
@@ -362,7 +369,7 @@ func TestNoSecretIsInWhatAnAgentGets(t *testing.T) {
 		"fetch": `{"url":"http://lab.test/?` + marked + `","zone":"priced"}`, "datasets": `{}`, "diagnose": `{"answer":"x"}`,
 		"keys_check": `{}`, "history": `{}`, "jobs_list": `{}`,
 	} {
-		text, failed := ask(t, c, tool, args)
+		text, failed := callTool(t, c, tool, args)
 		if failed || tool == "fetch" && !strings.Contains(text, "****") {
 			t.Errorf("%s: %s", tool, text)
 		}
@@ -374,7 +381,7 @@ func TestNoSecretIsInWhatAnAgentGets(t *testing.T) {
 		}
 	}
 	f.err = errors.New("it broke: " + marked)
-	text, _ := ask(t, c, "fetch", `{"url":"http://lab.test/","zone":"priced"}`)
+	text, _ := callTool(t, c, "fetch", `{"url":"http://lab.test/","zone":"priced"}`)
 	check(text)
 	for _, a := range f.lines {
 		check(a.Text + a.URL)
@@ -387,7 +394,7 @@ func TestWhatCannotBeKeptInTheHistoryIsNotDone(t *testing.T) {
 	for tool, args := range map[string]string{
 		"fetch": `{"url":"http://lab.test/","zone":"priced"}`, "jobs_trigger": `{"dataset":"gd_1","inputs":[{"url":"http://lab.test/"}]}`,
 	} {
-		if text, failed := ask(t, c, tool, args); !failed || !strings.Contains(text, "nothing was sent") {
+		if text, failed := callTool(t, c, tool, args); !failed || !strings.Contains(text, "nothing was sent") {
 			t.Errorf("%s: %s", tool, text)
 		}
 	}
@@ -406,7 +413,7 @@ func TestTheHistoryIsToldWhichCallsSendSomething(t *testing.T) {
 	for _, call := range [][2]string{
 		{"fetch", `{"url":"http://lab.test/","zone":"priced"}`}, {"keys_check", `{}`}, {"jobs_trigger", `{"dataset":"gd_1","inputs":[{"url":"http://lab.test/"}]}`}, {"history", `{}`},
 	} {
-		ask(t, c, call[0], call[1])
+		callTool(t, c, call[0], call[1])
 	}
 	if want := []bool{true, false, true, false}; !slices.Equal(f.sends, want) {
 		t.Errorf("%v, want %v", f.sends, want)
@@ -415,11 +422,11 @@ func TestTheHistoryIsToldWhichCallsSendSomething(t *testing.T) {
 
 func TestTheHistoryKeepsToTheRules(t *testing.T) {
 	c := connect(t, newServer(&fake{}, Rules{Zones: []string{"priced"}, Domains: []string{"lab.test"}}))
-	if text, failed := ask(t, c, "history", `{}`); failed || strings.Contains(text, "other") || strings.Contains(text, "under way") || !strings.Contains(text, "seen") {
+	if text, failed := callTool(t, c, "history", `{}`); failed || strings.Contains(text, "other") || strings.Contains(text, "under way") || !strings.Contains(text, "seen") {
 		t.Errorf("it shows %s", text)
 	}
 	for tool, args := range map[string]string{"history_fetch": `{"id":"f_9"}`, "jobs_watch": `{"id":"job-1"}`, "jobs_download": `{"id":"job-1"}`} {
-		if text, failed := ask(t, c, tool, args); !failed {
+		if text, failed := callTool(t, c, tool, args); !failed {
 			t.Errorf("%s: %s", tool, text)
 		}
 	}
@@ -468,7 +475,7 @@ func FuzzArguments(f *testing.F) {
 			return
 		}
 		console := &fake{body: strings.Repeat("<p>é</p>", 50_000)}
-		text, _ := ask(t, connect(t, newServer(console, rules)), tools[uint(which)%uint(len(tools))], args)
+		text, _ := callTool(t, connect(t, newServer(console, rules)), tools[uint(which)%uint(len(tools))], args)
 		if len(text) > 1_000_000 {
 			t.Errorf("%d bytes are given", len(text))
 		}
@@ -497,4 +504,17 @@ func FuzzArguments(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestAnAgentSaysYesToTheJobsThatAreThere(t *testing.T) {
+	f := &fake{questions: []ask.Question{{Kind: ask.Cost}, {Kind: ask.SameInputs, About: "job-7", Text: "the same inputs were launched as job-7 (ready)"}}}
+	s := newServer(f, Rules{Profiles: []string{"first"}, Inputs: 10})
+	const args = `{"dataset":"gd_1","inputs":[{"url":"http://lab.test/"}]%s}`
+	text, failed := callTool(t, connect(t, s), "jobs_trigger", fmt.Sprintf(args, ""))
+	if want := "the same inputs were launched as job-7 (ready); nothing was sent; again launches it"; !failed || !strings.Contains(text, want) || len(f.jobs) > 0 || s.budget.inputs != 0 {
+		t.Errorf("without again: %s, %d jobs, %d inputs taken", text, len(f.jobs), s.budget.inputs)
+	}
+	if text, failed := callTool(t, connect(t, s), "jobs_trigger", fmt.Sprintf(args, `,"again":true`)); failed || len(f.jobs) != 1 || f.allSame {
+		t.Errorf("with again: %s, %d jobs, a yes to every equal job: %v", text, len(f.jobs), f.allSame)
+	}
 }

@@ -73,7 +73,7 @@ func TestAKilledConsoleLeavesAJobThatIsFoundAgain(t *testing.T) {
 	launched.Env = env
 	id, err := launched.Output()
 	if err != nil {
-		t.Fatalf("jobs trigger: %v", err)
+		t.Fatalf("jobs launch: %v", err)
 	}
 	term.press("2")
 	term.waitFor("gd_products", "running")

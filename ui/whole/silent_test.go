@@ -10,7 +10,7 @@ import (
 func TestACommandAsksTheTerminalNothing(t *testing.T) {
 	for line, code := range map[string]int{
 		"--help":                           0,
-		"jobs trigger --help":              0,
+		"jobs launch --help":               0,
 		"version":                          0,
 		"frob":                             2,
 		"request http://lab.test/ok":       2,

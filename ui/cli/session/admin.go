@@ -11,6 +11,7 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/account"
+	"zonedeck/service/ask"
 	"zonedeck/service/config"
 	"zonedeck/service/journal"
 )
@@ -213,6 +214,37 @@ func (s *Session) PermitLaunch(ctx context.Context, name string) error {
 		k.Fingerprint = value.Fingerprint()
 	}
 	return cmp.Or(s.ofOwnAccount(p, k), s.permitValue(k, s.o.AdminReason))
+}
+
+// MayLaunch says what has to be answered before a key, the profile's for an empty name, launches a job. A command has
+// answered before.
+func (s *Session) MayLaunch(ctx context.Context, name string) ([]ask.Question, error) {
+	err := s.PermitLaunch(ctx, name)
+	k, ok := s.Key(cmp.Or(name, s.CurrentProfile().Key))
+	if err != nil || s.o.Unattended || !ok {
+		return nil, err
+	}
+	now := s.o.Now()
+	if s.Origin(k) != "" {
+		now = s.Now()
+	}
+	for _, f := range keystore.CheckUse(k, model.CapUse, true, now) {
+		if f.Severity == keystore.SeverityError && f.Rule != keystore.RuleAdminAutomated {
+			return nil, model.BadField("key", "%s; %s", f.Text, f.Fix)
+		}
+	}
+	if refused := s.admin(k); refused != nil {
+		return []ask.Question{{
+			Kind: ask.AdminReason, About: k.Name, Want: ask.Reason,
+			Text: "a job is automation, which never uses ADMIN (contract 5.4): pick a USER key, or say why it must be this one",
+		}}, nil
+	}
+	return nil, nil
+}
+
+// Admit records why a person launches a job with an ADMIN key.
+func (s *Session) Admit(ctx context.Context, key, reason string) error {
+	return s.admit(ctx, key, reason)
 }
 
 // permitValue is PermitKey for a key with the fingerprint of the value that would be sent.

@@ -19,6 +19,7 @@ import (
 	"zonedeck/service/config"
 	"zonedeck/service/drift"
 	"zonedeck/service/files"
+	"zonedeck/service/jobs"
 	"zonedeck/service/journal"
 	"zonedeck/service/ledger"
 	"zonedeck/service/local"
@@ -149,7 +150,7 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 	s.variables = &variables{Session: s, answers: map[string]model.Variable{}, secrets: map[string]keystore.Secret{}}
 	s.Client = service.New(service.Options{
 		Source: source{s}, Journal: s.journal, Ledger: s.ledger, Work: s.files.Work, HookDue: func() time.Duration { return s.configured().Webhook().Due },
-		Own: s.mayBeKey, Used: s.keyUsed,
+		Own: s.mayBeKey, Used: s.keyUsed, Launch: jobs.LaunchConfig{Profile: s, Keys: s, Inbox: s, Lists: jobs.Lists{Paths: s.Paths, Clock: s}},
 		Follows: func(ref string) bool { return keystore.Ref(ref).Scheme() == keystore.SchemeDemo },
 		Others:  s.others(), Name: s.Base.Name, Drift: drift.NewMonitor(drift.Config{Open: s.files.Drift, ContractsDir: s.Paths.ContractsDir(), Person: person(o.Getenv)}),
 		Rules: s.added.For, BodiesDir: s.Paths.BodiesDir(), DownloadsDir: s.Paths.DownloadsDir(), CatalogueDir: s.Paths.CatalogueDir(), Now: s.Now, Timer: o.Now, Log: o.Log,

@@ -12,32 +12,32 @@ import (
 	"zonedeck/service/rows"
 )
 
-// Shared is a job that has some of the inputs of a launch, or all of them.
-type Shared struct {
+// Overlap is a job that has some of the inputs of a launch, or all of them.
+type Overlap struct {
 	Job    model.Job
 	Inputs int // how many inputs of the launch the job has
 }
 
 // Words is the beginning of a sentence about the inputs: "3 of 20 inputs were".
-func (s Shared) Words(of int) string {
-	if s.Inputs == 1 {
+func (o Overlap) Words(of int) string {
+	if o.Inputs == 1 {
 		return fmt.Sprintf("1 of %d inputs was", of)
 	}
-	return fmt.Sprintf("%d of %d inputs were", s.Inputs, of)
+	return fmt.Sprintf("%d of %d inputs were", o.Inputs, of)
 }
 
-// Launched says which inputs of a launch other jobs have.
-type Launched struct {
-	Shared []Shared
+// EarlierJobs says which inputs of a launch other jobs have.
+type EarlierJobs struct {
+	Overlaps []Overlap
 	// Unknown are the jobs whose inputs the ledger does not have or cannot read: each may have any of them.
 	Unknown []model.Job
 	asked   map[[sha256.Size]byte]int // of each input of the launch, how many jobs were looked at up to the last that has it; 0 for none
 	jobs    int
 }
 
-// NewLaunched is for the inputs of a launch. Add fills it.
-func NewLaunched(launch []model.JobInput) Launched {
-	l := Launched{asked: make(map[[sha256.Size]byte]int, len(launch))}
+// NewEarlierJobs is for the inputs of a launch. Add fills it.
+func NewEarlierJobs(launch []model.JobInput) EarlierJobs {
+	l := EarlierJobs{asked: make(map[[sha256.Size]byte]int, len(launch))}
 	for _, in := range launch {
 		l.asked[inputDigest(in)] = 0
 	}
@@ -45,9 +45,9 @@ func NewLaunched(launch []model.JobInput) Launched {
 }
 
 // Add compares the inputs of the launch with those of a job.
-func (l *Launched) Add(job model.Job, inputs []model.JobInput) {
+func (l *EarlierJobs) Add(job model.Job, inputs []model.JobInput) {
 	l.jobs++
-	s := Shared{Job: job}
+	s := Overlap{Job: job}
 	for _, in := range inputs {
 		d := inputDigest(in)
 		if last, asked := l.asked[d]; asked && last < l.jobs {
@@ -56,12 +56,12 @@ func (l *Launched) Add(job model.Job, inputs []model.JobInput) {
 		}
 	}
 	if s.Inputs > 0 {
-		l.Shared = append(l.Shared, s)
+		l.Overlaps = append(l.Overlaps, s)
 	}
 }
 
-// Left are the inputs of the launch that no job is known to have.
-func (l *Launched) Left(launch []model.JobInput) (out []model.JobInput) {
+// Unlaunched are the inputs of the launch that no job is known to have.
+func (l *EarlierJobs) Unlaunched(launch []model.JobInput) (out []model.JobInput) {
 	for _, in := range launch {
 		if l.asked[inputDigest(in)] == 0 {
 			out = append(out, in)
@@ -75,8 +75,8 @@ func inputDigest(in model.JobInput) [sha256.Size]byte { return sha256.Sum256(row
 // SharedInputs are the jobs begun since a time that collect in the same way, have some of the inputs (as
 // a sample has) or all of them, and may have cost something, newest first; and the jobs for which that
 // is not known.
-func (rn *Runner) SharedInputs(ctx context.Context, r model.TriggerRequest, within time.Duration) (Launched, error) {
-	out := NewLaunched(r.Inputs)
+func (rn *Runner) SharedInputs(ctx context.Context, r model.TriggerRequest, within time.Duration) (EarlierJobs, error) {
+	out := NewEarlierJobs(r.Inputs)
 	if rn.cfg.Ledger == nil || len(r.Inputs) == 0 {
 		return out, nil
 	}
@@ -106,7 +106,7 @@ const maxUnknown = 10
 
 // UnknownNames name the jobs whose inputs are not known, newest first: "job-9 (ready), job-7 (running)";
 // "" for none.
-func (l *Launched) UnknownNames() string {
+func (l *EarlierJobs) UnknownNames() string {
 	var names []string
 	for _, j := range l.Unknown[:min(len(l.Unknown), maxUnknown)] {
 		names = append(names, fmt.Sprintf("%s (%s)", j.ID, j.State.Label()))

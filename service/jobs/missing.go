@@ -14,8 +14,8 @@ import (
 	"zonedeck/service/rows"
 )
 
-// Rest is what is left of a job: the inputs that gave no data.
-type Rest struct {
+// Missing is what is left of a job: the inputs that gave no data.
+type Missing struct {
 	// Request asks for these inputs alone.
 	Request model.TriggerRequest
 	// Asked are the inputs of the job, Failed those that gave an error, Nothing those that
@@ -29,18 +29,18 @@ type Rest struct {
 	Lacking int
 }
 
-// Rest compares a job's inputs with the rows of its result: the file that was downloaded,
+// Missing compares a job's inputs with the rows of its result: the file that was downloaded,
 // while it still has its size, else the service's.
 //
 // Errors: as Request and Download, and a *rows.RecordsError of the file.
-func (rn *Runner) Rest(ctx context.Context, id string) (Rest, error) {
+func (rn *Runner) Missing(ctx context.Context, id string) (Missing, error) {
 	r, err := rn.Request(ctx, id)
 	if err != nil {
-		return Rest{}, err
+		return Missing{}, err
 	}
 	job, err := rn.Job(ctx, id)
 	if err != nil {
-		return Rest{}, err
+		return Missing{}, err
 	}
 	match := rows.NewMatch(r.Inputs)
 	read := model.JobRows{Counted: true}
@@ -48,10 +48,10 @@ func (rn *Runner) Rest(ctx context.Context, id string) (Rest, error) {
 		read.Returned++
 		match.Row(row)
 	}); err != nil {
-		return Rest{}, err
+		return Missing{}, err
 	}
 	job.Rows = read
-	out := Rest{Asked: len(r.Inputs), Unmatched: match.Unmatched, Lacking: job.Lacking()}
+	out := Missing{Asked: len(r.Inputs), Unmatched: match.Unmatched, Lacking: job.Lacking()}
 	r.Inputs, out.Failed = match.Rest()
 	out.Nothing = len(r.Inputs) - out.Failed
 	out.Request = r

@@ -17,13 +17,13 @@ func launchedWords(t *testing.T, cl *Runner, r model.TriggerRequest) (words []st
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range got.Shared {
+	for _, s := range got.Overlaps {
 		words = append(words, fmt.Sprintf("%s %d", s.Job.ID, s.Inputs))
 	}
 	for _, j := range got.Unknown {
 		words = append(words, j.ID+" unknown")
 	}
-	return words, got.Left(r.Inputs)
+	return words, got.Unlaunched(r.Inputs)
 }
 
 func launchedAll(t *testing.T, cl *Runner, list ...model.TriggerRequest) {
@@ -94,7 +94,7 @@ func TestADamagedRequestIsOneOfUnknownInputs(t *testing.T) {
 }
 
 func TestManyJobsOfUnknownInputsAreCounted(t *testing.T) {
-	var l Launched
+	var l EarlierJobs
 	for i := range 12 {
 		l.Unknown = append(l.Unknown, model.Job{ID: fmt.Sprintf("job-%d", i), State: model.JobReady})
 	}
