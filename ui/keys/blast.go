@@ -28,17 +28,15 @@ type blast struct {
 // usesFinder is Deps.Uses.
 type usesFinder func(ctx context.Context, folders []string, progress func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error)
 
-type (
-	startScan struct{ folders []string }
-	scanMoved struct{ progress radius.Progress }
-	scanEnded struct {
-		uses     map[radius.KeyID][]radius.Use
-		found    map[radius.KeyID][]radius.Use // in files
-		problems []string
-		err      error
-	}
-	lookedUp struct{ err error }
-)
+// startScan looks through folders.
+type startScan struct{ folders []string }
+
+// scanned is what a scan found.
+type scanned struct {
+	uses     map[radius.KeyID][]radius.Use
+	found    map[radius.KeyID][]radius.Use // in files
+	problems []string
+}
 
 const fieldFolders = "folders"
 
@@ -72,9 +70,19 @@ func (m *Model) scan(folders []string) tea.Cmd {
 	find := m.deps.Uses
 	m.radius.folders, m.radius.problems, m.radius.progress = folders, nil, radius.Progress{}
 	m.side, m.panes.At, m.text = sideRadius, paneSide, widget.Scroll{}
-	return kit.Stream(kit.Keys, &m.radius.slot, m.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
-		uses, problems, err := find(ctx, folders, func(p radius.Progress) { emit(scanMoved{p}) })
-		return scanEnded{uses, inFiles(uses), problems, err}
+	return kit.Follow(kit.Keys, &m.radius.slot, m.deps.Ctx, func(ctx context.Context, emit func(radius.Progress)) (scanned, error) {
+		uses, problems, err := find(ctx, folders, emit)
+		return scanned{uses, inFiles(uses), problems}, err
+	}, func(p radius.Progress) tea.Cmd {
+		m.radius.progress = p
+		return nil
+	}, func(s scanned, err error) tea.Cmd {
+		if err != nil {
+			return kit.Info("the look through the folders was stopped")
+		}
+		m.radius.scanned, m.radius.problems, m.radius.files = true, s.problems, m.radius.progress.Files
+		m.records.uses, m.radius.found = s.uses, s.found
+		return tea.Batch(m.fill(), m.loadRecords()) // a scan takes long: the rest may be another by now
 	})
 }
 
@@ -84,29 +92,14 @@ func (m *Model) lookUp() tea.Cmd {
 	if resolve == nil || m.side != sideRadius {
 		return nil
 	}
-	return kit.Do(kit.Keys, &m.radius.values, m.deps.Ctx, func(ctx context.Context) tea.Msg { return lookedUp{resolve(ctx)} })
-}
-
-// blastMsg handles what happens to a scan or a look-up.
-func (m *Model) blastMsg(msg tea.Msg) tea.Cmd {
-	switch msg := msg.(type) {
-	case startScan:
-		return m.scan(msg.folders)
-	case scanMoved:
-		m.radius.progress = msg.progress
-	case scanEnded:
-		if msg.err != nil {
-			return kit.Info("the look through the folders was stopped")
+	return kit.Load(kit.Keys, &m.radius.values, m.deps.Ctx, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, resolve(ctx)
+	}, func(_ struct{}, err error) tea.Cmd {
+		if err != nil {
+			return nil
 		}
-		m.radius.scanned, m.radius.problems, m.radius.files = true, msg.problems, m.radius.progress.Files
-		m.records.uses, m.radius.found = msg.uses, msg.found
-		return tea.Batch(m.fill(), m.loadRecords()) // a scan takes long: the rest may be another by now
-	case lookedUp:
-		if msg.err == nil {
-			return m.loadRecords()
-		}
-	}
-	return nil
+		return m.loadRecords()
+	})
 }
 
 // inFiles are those of uses that are in files.

@@ -18,48 +18,61 @@ import (
 // RotationsChanged says that the records of rotations on disk are others now.
 type RotationsChanged struct{}
 
-// Results of commands. A nil err is success.
-type (
-	reloaded      struct{ err error }
-	filled        struct{ list derived }
-	recordsLoaded struct {
-		plans []keystore.RotationPlan
-		uses  map[radius.KeyID][]radius.Use
-		used  map[radius.KeyID]journal.KeyUse
-		err   error
-	}
-	changed struct {
-		name string     // the key to put the cursor on, or empty
-		done string     // message for the operator
-		form bool       // it came from the open form
-		base *model.Key // the record that the form began with; nil for a new key
-		err  error
-	}
-	// removeKey confirms removing a key.
-	removeKey struct{ key model.Key }
-)
+// change is a change of the inventory that worked.
+type change struct {
+	name string     // the key to put the cursor on, or empty
+	done string     // message for the operator
+	form bool       // it came from the open form
+	base *model.Key // the record that the form began with; nil for a new key
+}
+
+// onDisk is what is recorded beside the inventory.
+type onDisk struct {
+	plans []keystore.RotationPlan
+	uses  map[radius.KeyID][]radius.Use
+	used  map[radius.KeyID]journal.KeyUse
+}
+
+// removeKey confirms removing a key.
+type removeKey struct{ key model.Key }
 
 func (m *Model) reload() tea.Cmd {
 	inv := m.deps.Inventory
-	return tea.Batch(m.loadRecords(), kit.Do(kit.Keys, &m.list.reading, m.deps.Ctx, func(context.Context) tea.Msg {
-		return reloaded{inv.Reload()}
+	return tea.Batch(m.loadRecords(), kit.Load(kit.Keys, &m.list.reading, m.deps.Ctx, func(context.Context) (struct{}, error) {
+		return struct{}{}, inv.Reload()
+	}, func(_ struct{}, err error) tea.Cmd {
+		cmd := m.fill()
+		switch {
+		case err != nil:
+			return tea.Batch(cmd, kit.Send(kit.KeysFault("read the key inventory: "+err.Error())))
+		case m.session.Unread != nil:
+			return tea.Batch(cmd, kit.Send(kit.KeysFault("")), m.deps.Changed)
+		}
+		return cmd
 	}))
 }
 
 func (m *Model) loadRecords() tea.Cmd {
 	r, find, usedThen := m.deps.Rotations, m.deps.Uses, m.deps.Used
-	return kit.Do(kit.Keys, &m.records.slot, m.deps.Ctx, func(ctx context.Context) tea.Msg {
-		plans, err := r.List()
+	return kit.Load(kit.Keys, &m.records.slot, m.deps.Ctx, func(ctx context.Context) (out onDisk, err error) {
+		out.plans, err = r.List()
 		if err != nil {
 			err = fmt.Errorf("read the records of rotations: %w", err)
 		}
-		uses, unknown := usesFound(ctx, find)
-		var used map[radius.KeyID]journal.KeyUse
-		var unread error
+		var unknown, unread error
+		out.uses, unknown = usesFound(ctx, find)
 		if usedThen != nil {
-			used, unread = usedThen(ctx)
+			out.used, unread = usedThen(ctx)
 		}
-		return recordsLoaded{plans, uses, used, errors.Join(err, unknown, unread)}
+		return out, errors.Join(err, unknown, unread)
+	}, func(d onDisk, err error) tea.Cmd {
+		m.records.plans, m.records.uses, m.records.used = d.plans, m.usesNow(d.uses), d.used
+		cmd := m.fill()
+		m.page.Reread(d.plans)
+		if err != nil {
+			return tea.Batch(cmd, kit.Fail(err.Error()))
+		}
+		return cmd
 	})
 }
 
@@ -79,23 +92,22 @@ func usesFound(ctx context.Context, find usesFinder) (map[radius.KeyID][]radius.
 }
 
 // write changes the inventory.
-func (m *Model) write(done changed, f func(ctx context.Context, inv Inventory) error) tea.Cmd {
+func (m *Model) write(done change, f func(ctx context.Context, inv Inventory) error) tea.Cmd {
 	inv := m.deps.Inventory
-	return kit.Do(kit.Keys, &m.change, m.deps.Ctx, func(ctx context.Context) tea.Msg {
-		done.err = f(ctx, inv)
-		return done
-	})
+	return kit.Load(kit.Keys, &m.change, m.deps.Ctx, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, f(ctx, inv)
+	}, func(_ struct{}, err error) tea.Cmd { return m.changed(done, err) })
 }
 
 func (m *Model) remove(seen model.Key) tea.Cmd {
-	return m.write(changed{done: seen.Name + " is removed from the inventory; it is still valid at the service"},
+	return m.write(change{done: seen.Name + " is removed from the inventory; it is still valid at the service"},
 		func(ctx context.Context, inv Inventory) error { return inv.Remove(ctx, seen) })
 }
 
 // save adds a key, or writes what the form changed in the record base, which it began with;
 // what others changed meanwhile is kept.
 func (m *Model) save(k model.Key, base *model.Key) tea.Cmd {
-	done := changed{name: k.Name, done: k.Name + " is recorded", form: true}
+	done := change{name: k.Name, done: k.Name + " is recorded", form: true}
 	if base == nil {
 		return m.write(done, func(ctx context.Context, inv Inventory) error { return inv.Add(ctx, k) })
 	}

@@ -270,10 +270,10 @@ func (m *Model) fill() tea.Cmd {
 		return nil
 	}
 	beside := &Model{deps: m.deps, session: m.session, records: records{uses: m.records.uses, plans: slices.Clone(m.records.plans)}}
-	return kit.Do(kit.Keys, &m.list.slot, m.deps.Ctx, func(context.Context) tea.Msg {
+	return kit.Load(kit.Keys, &m.list.slot, m.deps.Ctx, func(context.Context) (derived, error) {
 		beside.derive(beside.deps.Inventory.List())
-		return filled{beside.list.derived}
-	})
+		return beside.list.derived, nil
+	}, m.filled)
 }
 
 // derive puts the most urgent keys first, and derives from them, once, what every part of the
@@ -320,7 +320,7 @@ func (m *Model) derive(keys []model.Key) {
 }
 
 // filled takes a list that was derived beside the screen, and derives the next one if it is old.
-func (m *Model) filled(list derived) tea.Cmd {
+func (m *Model) filled(list derived, _ error) tea.Cmd {
 	m.list.derived = list
 	m.showList()
 	if !m.list.stale {

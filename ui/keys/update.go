@@ -14,7 +14,7 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// Update handles intents, results and motion keys.
+// Update handles intents and motion keys.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	if cmd, handled := m.page.Update(msg); handled {
 		return cmd
@@ -49,10 +49,10 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		if hit, ok := m.panes.Under(msg.Mouse()); ok {
 			m.scroll(hit.Pane, msg)
 		}
-	case startScan, scanMoved, scanEnded, lookedUp:
-		return m.blastMsg(msg)
-	default:
-		return m.result(msg)
+	case startScan:
+		return m.scan(msg.folders)
+	case removeKey:
+		return m.remove(msg.key)
 	}
 	return nil
 }
@@ -160,55 +160,25 @@ func (m *Model) selectKey(name string) bool {
 	return there
 }
 
-// result handles the results of commands.
-func (m *Model) result(msg tea.Msg) tea.Cmd {
-	switch msg := msg.(type) {
-	case reloaded:
-		cmd := m.fill()
-		switch {
-		case msg.err != nil:
-			return tea.Batch(cmd, kit.Send(kit.KeysFault("read the key inventory: "+msg.err.Error())))
-		case m.session.Unread != nil:
-			return tea.Batch(cmd, kit.Send(kit.KeysFault("")), m.deps.Changed)
-		}
-		return cmd
-	case filled:
-		return m.filled(msg.list)
-	case recordsLoaded:
-		m.records.plans, m.records.uses, m.records.used = msg.plans, m.usesNow(msg.uses), msg.used
-		cmd := m.fill()
-		m.page.Reread(msg.plans)
-		if msg.err != nil {
-			return tea.Batch(cmd, kit.Fail(msg.err.Error()))
-		}
-		return cmd
-	case changed:
-		return m.changed(msg)
-	case removeKey:
-		return m.remove(msg.key)
-	}
-	return nil
-}
-
 // changed handles the result of a change of the inventory.
-func (m *Model) changed(msg changed) tea.Cmd {
+func (m *Model) changed(c change, err error) tea.Cmd {
 	if m.dialog != nil {
 		m.dialog.Busy = false
 	}
-	if msg.err != nil {
+	if err != nil {
 		// The dialog may have been closed meanwhile, so the message is shown too.
-		if m.dialog != nil && msg.form {
-			m.dialog.Problem = msg.err.Error()
-			if conflict := (*keystore.ConflictError)(nil); msg.base != nil && errors.As(msg.err, &conflict) {
-				*msg.base = conflict.Base
+		if m.dialog != nil && c.form {
+			m.dialog.Problem = err.Error()
+			if conflict := (*keystore.ConflictError)(nil); c.base != nil && errors.As(err, &conflict) {
+				*c.base = conflict.Base
 				m.dialog.Problem += "; ctrl+s again puts yours there"
 			}
 		}
-		return kit.Fail(msg.err.Error())
+		return kit.Fail(err.Error())
 	}
-	m.list.goesTo = msg.name
-	cmds := []tea.Cmd{m.fill(), kit.Info(msg.done), m.deps.Changed}
-	if msg.form && m.dialog != nil {
+	m.list.goesTo = c.name
+	cmds := []tea.Cmd{m.fill(), kit.Info(c.done), m.deps.Changed}
+	if c.form && m.dialog != nil {
 		cmds = append(cmds, kit.CloseOverlay(m.dialog))
 		m.dialog = nil
 	}

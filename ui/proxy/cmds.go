@@ -22,28 +22,20 @@ import (
 // showFor is how long a password is shown.
 const showFor = 5 * time.Second
 
-// Results of commands, and the operator's confirmations. A nil err is success.
+// The operator's confirmations.
 type (
-	testLine struct{ text string }
-	tested   struct {
-		zone   model.ZoneName
-		result model.ProbeResult
-		err    error
-		// trust says who trusts the chain that was presented; trusted is false without one.
-		trust   clients.Report
-		trusted bool
-	}
-	revealed struct {
-		zone   model.Zone
-		copies bool // instead of showing it
-		secret keystore.Secret
-		err    error
-	}
-	hidePassword  struct{ gen int }
 	beginTest     struct{ pause time.Duration }
 	askSecretCopy struct{}
 	doSecretCopy  struct{}
 )
+
+// tested is what a test found.
+type tested struct {
+	result model.ProbeResult
+	// trust says who trusts the chain that was presented; trusted is false without one.
+	trust   clients.Report
+	trusted bool
+}
 
 // askTest tests at once with the emulator, and asks first with an account that pays.
 func (m *Model) askTest(pause time.Duration) tea.Cmd {
@@ -74,19 +66,20 @@ func (m *Model) startTest(pause time.Duration) tea.Cmd {
 	m.test = test{slot: m.test.slot, username: username, started: m.deps.Now(), line: "connecting to " + m.profile.ProxyAddr()}
 	m.rotation.have, m.trust.known = false, false
 	d, file := m.deps, m.profile.CA
-	return kit.Stream(kit.Proxy, m.test.slot, m.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
-		out := d.probe(ctx, func(ctx context.Context) (res model.ProbeResult, err error) {
+	return kit.Follow(kit.Proxy, m.test.slot, m.deps.Ctx, func(ctx context.Context, emit func(string)) (tested, error) {
+		return d.probe(ctx, func(ctx context.Context) (res model.ProbeResult, err error) {
 			err = wait(ctx, pause, func(left time.Duration) {
-				emit(testLine{text: "waiting " + text.Took(left) + " before the next call"})
+				emit("waiting " + text.Took(left) + " before the next call")
 			})
 			if err == nil {
-				res, err = d.Prober.Probe(ctx, q, func(s string) { emit(testLine{text: s}) })
+				res, err = d.Prober.Probe(ctx, q, emit)
 			}
 			return res, err
 		}, file)
-		out.zone = z.Name
-		return out
-	})
+	}, func(line string) tea.Cmd {
+		m.test.line = line
+		return nil
+	}, func(t tested, err error) tea.Cmd { return m.tested(z.Name, t, err) })
 }
 
 // wait waits for d and reports the time left every second.
@@ -107,10 +100,9 @@ func wait(ctx context.Context, d time.Duration, on func(left time.Duration)) err
 // resolve asks for the password of the form's zone, to copy it or to show it.
 func (m *Model) resolve(copies bool) tea.Cmd {
 	get, z := m.deps.Reveal, m.zone()
-	return kit.Do(kit.Proxy, &m.reveal.slot, m.deps.Ctx, func(ctx context.Context) tea.Msg {
-		s, err := get(ctx, z)
-		return revealed{z, copies, s, err}
-	})
+	return kit.Load(kit.Proxy, &m.reveal.slot, m.deps.Ctx, func(ctx context.Context) (keystore.Secret, error) {
+		return get(ctx, z)
+	}, func(secret keystore.Secret, err error) tea.Cmd { return m.revealed(z, copies, secret, err) })
 }
 
 // target is the page of a test and of exports; it may be empty.

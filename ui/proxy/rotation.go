@@ -27,15 +27,8 @@ type rotation struct {
 // usualCalls is how many calls are offered.
 const usualCalls = 20
 
-// Messages of a measurement.
-type (
-	rotated struct {
-		result model.ExitRotation
-		err    error
-		over   bool
-	}
-	beginRotation struct{ calls int }
-)
+// beginRotation makes the calls.
+type beginRotation struct{ calls int }
 
 // askRotation asks for how many calls, and says what they cost.
 func (m *Model) askRotation() tea.Cmd {
@@ -130,25 +123,27 @@ func (m *Model) startRotation(n int) tea.Cmd {
 	q := fetch.ProbeRequest{Zone: m.zone(), Params: m.cred.Params, Target: strings.TrimSpace(m.form.Value(fieldTarget)), Session: strings.TrimSpace(m.form.Value("session"))}
 	m.rotation.result, m.rotation.have = model.ExitRotation{Zone: m.zone(), Session: q.Session, Asked: n, Started: m.deps.Now()}, true
 	p := m.deps.Prober
-	return kit.Stream(kit.Proxy, &m.rotation.slot, m.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
-		r, err := p.Rotate(ctx, q, n, func(r model.ExitRotation) { emit(rotated{result: r}) })
-		return rotated{result: r, err: err, over: true}
-	})
+	return kit.Follow(kit.Proxy, &m.rotation.slot, m.deps.Ctx, func(ctx context.Context, emit func(model.ExitRotation)) (model.ExitRotation, error) {
+		return p.Rotate(ctx, q, n, emit)
+	}, func(r model.ExitRotation) tea.Cmd {
+		if len(r.Calls) > 0 {
+			m.rotation.result = r
+		}
+		return nil
+	}, m.rotated)
 }
 
-func (m *Model) rotated(msg rotated) tea.Cmd {
-	if len(msg.result.Calls) > 0 || msg.over && msg.err == nil {
-		m.rotation.result = msg.result
+func (m *Model) rotated(r model.ExitRotation, err error) tea.Cmd {
+	if len(r.Calls) > 0 || err == nil {
+		m.rotation.result = r
 	}
 	switch {
-	case !msg.over:
-		return nil
-	case errors.Is(msg.err, context.Canceled):
+	case errors.Is(err, context.Canceled):
 		m.rotation.result.Ended = "stopped"
 		return kit.Info("the measurement was stopped; what it has stays")
-	case msg.err != nil:
-		m.rotation.result.Ended = msg.err.Error()
-		return kit.Fail("rotation: " + msg.err.Error())
+	case err != nil:
+		m.rotation.result.Ended = err.Error()
+		return kit.Fail("rotation: " + err.Error())
 	}
 	return nil
 }

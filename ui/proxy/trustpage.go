@@ -298,10 +298,9 @@ func (m *Model) updateTrust(msg tea.Msg) (tea.Cmd, bool) {
 }
 
 // probe tests a login and finds out who trusts what it was presented.
-func (d Deps) probe(ctx context.Context, run func(context.Context) (model.ProbeResult, error), file string) tested {
-	var out tested
-	if out.result, out.err = run(ctx); out.err == nil {
+func (d Deps) probe(ctx context.Context, run func(context.Context) (model.ProbeResult, error), file string) (out tested, err error) {
+	if out.result, err = run(ctx); err == nil {
 		out.trust, out.trusted = d.trustOfChain(out.result, file)
 	}
-	return out
+	return out, err
 }

@@ -8,6 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
@@ -52,7 +53,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 			return nil
 		}
 	default:
-		if cmd, ok := m.result(msg); ok {
+		if cmd, ok := m.confirmed(msg); ok {
 			return cmd
 		}
 	}
@@ -174,40 +175,19 @@ func (m *Model) scroll(pane int, msg tea.Msg) {
 	}
 }
 
-// result handles the results of commands; ok is false for other messages.
-func (m *Model) result(msg tea.Msg) (cmd tea.Cmd, ok bool) {
+// confirmed handles what the operator confirmed; ok is false for other messages.
+func (m *Model) confirmed(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 	switch msg := msg.(type) {
-	case testLine:
-		m.test.line = msg.text
-	case tested:
-		return m.tested(msg), true
-	case revealed:
-		return m.revealed(msg), true
-	case hidePassword:
-		if msg.gen == m.reveal.gen {
-			m.hide()
-		}
 	case askSecretCopy:
 		return m.askSecretCopy(), true
 	case doSecretCopy:
 		return m.resolve(true), true
 	case doStep:
 		return m.takeStep(msg.action), true
-	default:
-		return m.measured(msg)
-	}
-	return nil, true
-}
-
-// measured handles the results of measurements; ok is false for other messages.
-func (m *Model) measured(msg tea.Msg) (cmd tea.Cmd, ok bool) {
-	switch msg := msg.(type) {
 	case beginTest:
 		return m.startTest(msg.pause), true
 	case beginRotation:
 		return m.startRotation(msg.calls), true
-	case rotated:
-		return m.rotated(msg), true
 	case matrixIntent:
 		return m.matrixAct(msg), true
 	default:
@@ -215,31 +195,37 @@ func (m *Model) measured(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 	}
 }
 
-func (m *Model) tested(msg tested) tea.Cmd {
-	m.trust.report, m.trust.known = msg.trust, msg.trusted
-	m.test.text, m.test.result, m.test.done = widget.Scroll{}, msg.result, msg.err == nil
+func (m *Model) tested(zone model.ZoneName, t tested, err error) tea.Cmd {
+	m.trust.report, m.trust.known = t.trust, t.trusted
+	m.test.text, m.test.result, m.test.done = widget.Scroll{}, t.result, err == nil
 	switch {
-	case errors.Is(msg.err, context.Canceled):
+	case errors.Is(err, context.Canceled):
 		m.test.problem = "stopped"
 		return kit.Info("the test was stopped")
-	case msg.err != nil:
-		m.test.problem = msg.err.Error()
-		return kit.Fail("test of zone " + string(msg.zone) + ": " + m.test.problem)
+	case err != nil:
+		m.test.problem = err.Error()
+		return kit.Fail("test of zone " + string(zone) + ": " + m.test.problem)
 	}
 	return nil
 }
 
-func (m *Model) revealed(msg revealed) tea.Cmd {
-	if msg.err != nil {
-		return kit.Fail(fmt.Sprintf("password of zone %s: %v", msg.zone.Name, msg.err))
+func (m *Model) revealed(z model.Zone, copies bool, secret keystore.Secret, err error) tea.Cmd {
+	if err != nil {
+		return kit.Fail(fmt.Sprintf("password of zone %s: %v", z.Name, err))
 	}
-	if msg.zone.Name != m.zone().Name {
+	if z.Name != m.zone().Name {
 		return kit.Warn("the zone was changed meanwhile: nothing was copied or shown")
 	}
-	if msg.copies {
-		return kit.CopySecret("password of "+string(msg.zone.Name), msg.secret.Reveal())
+	if copies {
+		return kit.CopySecret("password of "+string(z.Name), secret.Reveal())
 	}
 	m.reveal.gen++
-	m.reveal.zone, m.reveal.secret = msg.zone.Name, msg.secret
-	return kit.After(m.deps.Ctx, showFor, kit.Addressed{View: kit.Proxy, Msg: hidePassword{gen: m.reveal.gen}})
+	m.reveal.zone, m.reveal.secret = z.Name, secret
+	gen := m.reveal.gen
+	return kit.After(m.deps.Ctx, showFor, kit.Call(kit.Proxy, func() tea.Cmd {
+		if gen == m.reveal.gen {
+			m.hide()
+		}
+		return nil
+	}))
 }

@@ -140,15 +140,23 @@ func (p *Page) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 		}), true
 	case saveReport:
 		name, words, save := reportName(p.plan), rotate.Report(p.plan), p.deps.Save
-		return kit.Do(kit.Keys, &kit.Slot{}, p.deps.Ctx, func(context.Context) tea.Msg {
-			file, err := save(name, words)
-			return saved{file, err}
+		return kit.Load(kit.Keys, &kit.Slot{}, p.deps.Ctx, func(context.Context) (string, error) {
+			return save(name, words)
+		}, func(file string, err error) tea.Cmd {
+			if err != nil {
+				return kit.Fail("the report: " + err.Error())
+			}
+			return kit.Info("the report is in " + file)
 		}), true
 	case copyValue:
 		ref, resolve := p.plan.NewHeld, p.deps.Resolve
-		return kit.Do(kit.Keys, &kit.Slot{}, p.deps.Ctx, func(ctx context.Context) tea.Msg {
-			value, err := resolve(ctx, ref)
-			return copied{value, err}
+		return kit.Load(kit.Keys, &kit.Slot{}, p.deps.Ctx, func(ctx context.Context) (keystore.Secret, error) {
+			return resolve(ctx, ref)
+		}, func(value keystore.Secret, err error) tea.Cmd {
+			if err != nil {
+				return kit.Fail("the new " + p.plan.Value() + ": " + err.Error())
+			}
+			return kit.CopySecret("new "+p.plan.Value(), value.Reveal())
 		}), true
 	default:
 		return nil, false

@@ -16,11 +16,8 @@ type late struct {
 	seen *rotate.Late // nil before a look
 }
 
-// Intent and message of a look.
-type (
-	lookLate struct{}
-	seenLate struct{ late rotate.Late }
-)
+// lookLate looks again.
+type lookLate struct{}
 
 // finished reports whether the old value was ended: of a rotation that was given up it may be in use.
 func (p *Page) finished() bool { return p.plan.Over() && !p.plan.Abandoned && !p.plan.Undone }
@@ -28,8 +25,11 @@ func (p *Page) finished() bool { return p.plan.Over() && !p.plan.Abandoned && !p
 // lookLate looks for uses of the old value since the rotation ended.
 func (p *Page) lookLate() tea.Cmd {
 	engine, plan := p.deps.Engine, p.plan
-	return kit.Do(kit.Keys, &p.late.slot, p.deps.Ctx, func(ctx context.Context) tea.Msg {
-		return seenLate{engine.Late(ctx, plan)}
+	return kit.Load(kit.Keys, &p.late.slot, p.deps.Ctx, func(ctx context.Context) (rotate.Late, error) {
+		return engine.Late(ctx, plan), nil
+	}, func(l rotate.Late, _ error) tea.Cmd {
+		p.late.seen = &l
+		return nil
 	})
 }
 

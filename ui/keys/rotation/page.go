@@ -110,9 +110,14 @@ func (p *Page) look(k model.Key, plan, begin func(ctx context.Context) (keystore
 	if p.slot.Running() {
 		return kit.Warn("a rotation is at work: look at it with R first")
 	}
-	return kit.Do(kit.Keys, &p.slot, p.deps.Ctx, func(ctx context.Context) tea.Msg {
-		found, err := plan(ctx)
-		return looked{k, found, begin, err}
+	return kit.Load(kit.Keys, &p.slot, p.deps.Ctx, plan, func(found keystore.RotationPlan, err error) tea.Cmd {
+		if err != nil {
+			return kit.Fail("rotation: " + err.Error())
+		}
+		p.plan = keystore.RotationPlan{} // Show takes the new one
+		cmd := p.Show(k, found)
+		p.begin = begin
+		return cmd
 	})
 }
 
@@ -152,63 +157,9 @@ func (p *Page) Reread(plans []keystore.RotationPlan) {
 	p.fill()
 }
 
-// Messages of the page's own work.
-type (
-	looked struct {
-		key   model.Key
-		plan  keystore.RotationPlan
-		begin func(ctx context.Context) (keystore.RotationPlan, error)
-		err   error
-	}
-	moved struct{ plan keystore.RotationPlan }
-	ended struct {
-		plan keystore.RotationPlan
-		err  error
-		form bool // it came from the open form
-	}
-	rehearsed struct {
-		plan keystore.RotationPlan
-		err  error
-	}
-	copied struct {
-		value keystore.Secret
-		err   error
-	}
-	saved struct {
-		name string
-		err  error
-	}
-)
-
-// Update handles the messages of rotations, the intents of Bindings and, while the page is open,
+// Update handles the intents of Bindings and, while the page is open,
 // keys and the mouse. It reports whether it handled the message.
 func (p *Page) Update(msg tea.Msg) (cmd tea.Cmd, handled bool) {
-	switch msg := msg.(type) {
-	case looked:
-		return p.looked(msg), true
-	case moved:
-		p.plan, p.begin, p.stop, p.err = msg.plan, nil, nil, nil
-		p.fill()
-		return p.recorded(), true
-	case ended:
-		return p.ended(msg), true
-	case rehearsed:
-		p.rehearsed(msg)
-		return nil, true
-	case copied:
-		if msg.err != nil {
-			return kit.Fail("the new " + p.plan.Value() + ": " + msg.err.Error()), true
-		}
-		return kit.CopySecret("new "+p.plan.Value(), msg.value.Reveal()), true
-	case seenLate:
-		p.late.seen = &msg.late
-		return nil, true
-	case saved:
-		if msg.err != nil {
-			return kit.Fail("the report: " + msg.err.Error()), true
-		}
-		return kit.Info("the report is in " + msg.name), true
-	}
 	if cmd, handled := p.act(msg); handled || !p.open {
 		return cmd, handled
 	}
@@ -223,16 +174,6 @@ func (p *Page) Update(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	return nil, true
 }
 
-func (p *Page) looked(msg looked) tea.Cmd {
-	if msg.err != nil {
-		return kit.Fail("rotation: " + msg.err.Error())
-	}
-	p.plan = keystore.RotationPlan{} // Show takes the new one
-	cmd := p.Show(msg.key, msg.plan)
-	p.begin = msg.begin
-	return cmd
-}
-
 // recorded tells the tab what the record is now.
 func (p *Page) recorded() tea.Cmd {
 	if p.begin != nil { // there is none
@@ -241,10 +182,10 @@ func (p *Page) recorded() tea.Cmd {
 	return p.deps.Recorded(p.plan)
 }
 
-// ended takes what a run came to.
-func (p *Page) ended(msg ended) tea.Cmd {
-	if msg.plan.ID == p.plan.ID {
-		p.plan = msg.plan
+// ended takes what a run came to; form says that it came from the open form.
+func (p *Page) ended(plan keystore.RotationPlan, form bool, err error) tea.Cmd {
+	if plan.ID == p.plan.ID {
+		p.plan = plan
 	}
 	stood := p.stop // before what a person has answered now
 	p.stop, p.err = nil, nil
@@ -253,24 +194,24 @@ func (p *Page) ended(msg ended) tea.Cmd {
 	}
 	var closing tea.Cmd
 	switch {
-	case errors.As(msg.err, &p.stop):
-	case errors.Is(msg.err, context.Canceled):
+	case errors.As(err, &p.stop):
+	case errors.Is(err, context.Canceled):
 		p.err = errStopped
-	case msg.err != nil && msg.form && p.form != nil:
-		p.form.Problem = msg.err.Error()
+	case err != nil && form && p.form != nil:
+		p.form.Problem = err.Error()
 	default:
-		p.err = msg.err
+		p.err = err
 	}
-	if p.form != nil && msg.form && p.form.Problem == "" {
+	if p.form != nil && form && p.form.Problem == "" {
 		closing = kit.CloseOverlay(p.form)
 		p.form = nil
 	}
 	p.fill()
 	cmds := []tea.Cmd{closing, p.recorded()}
-	if next, more := p.next(); msg.form && msg.err == nil && stood != nil && more && !p.ends(next) && (next.Kind.Word() == stood.Step.Kind.Word() || stood.Step.Kind == keystore.StepRefresh) {
+	if next, more := p.next(); form && err == nil && stood != nil && more && !p.ends(next) && (next.Kind.Word() == stood.Step.Kind.Word() || stood.Step.Kind == keystore.StepRefresh) {
 		return tea.Batch(append(cmds, p.run(next.Kind.Word()))...)
 	}
-	if p.plan.Over() && msg.err == nil {
+	if p.plan.Over() && err == nil {
 		cmds = append(cmds, kit.Info(p.outcome()))
 	}
 	return tea.Batch(cmds...)
@@ -280,20 +221,19 @@ func (p *Page) ended(msg ended) tea.Cmd {
 func (p *Page) rehearse() tea.Cmd {
 	try, k, method := p.deps.Rehearse, p.key, p.plan.Method
 	p.stop, p.err, p.tried = nil, nil, tried{}
-	return kit.Do(kit.Keys, &p.slot, p.deps.Ctx, func(ctx context.Context) tea.Msg {
-		plan, err := try(ctx, k, method)
-		return rehearsed{plan, err}
-	})
+	return kit.Load(kit.Keys, &p.slot, p.deps.Ctx, func(ctx context.Context) (keystore.RotationPlan, error) {
+		return try(ctx, k, method)
+	}, p.rehearsed)
 }
 
-func (p *Page) rehearsed(msg rehearsed) {
-	if msg.err != nil {
-		p.tried.err = msg.err
-		return
+func (p *Page) rehearsed(plan keystore.RotationPlan, err error) tea.Cmd {
+	if err != nil {
+		p.tried.err = err
+		return nil
 	}
-	measured, vouched := msg.plan.Count()
+	measured, vouched := plan.Count()
 	var yours []string
-	for _, s := range msg.plan.Steps {
+	for _, s := range plan.Steps {
 		if s.Done && s.By == keystore.Vouched {
 			yours = append(yours, s.Name())
 		}
@@ -302,6 +242,7 @@ func (p *Page) rehearsed(msg rehearsed) {
 	if vouched > 0 {
 		p.tried.words += "; yours will be: " + strings.Join(yours, ", ")
 	}
+	return nil
 }
 
 // outcome is what is told when a rotation is over.
@@ -335,27 +276,29 @@ func (p *Page) next() (keystore.RotationStep, bool) {
 func (p *Page) run(until keystore.RotationWord) tea.Cmd {
 	engine, id, begin := p.deps.Engine, p.plan.ID, p.begin
 	p.stop, p.err = nil, nil
-	return kit.Stream(kit.Keys, &p.slot, p.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
+	return kit.Follow(kit.Keys, &p.slot, p.deps.Ctx, func(ctx context.Context, emit func(keystore.RotationPlan)) (keystore.RotationPlan, error) {
 		if begin != nil { // the record is written with the first step
 			plan, err := begin(ctx)
 			if err != nil {
-				return ended{err: err}
+				return keystore.RotationPlan{}, err
 			}
 			id = plan.ID
-			emit(moved{plan})
+			emit(plan)
 		}
-		plan, err := engine.Run(ctx, id, until, func(now keystore.RotationPlan) { emit(moved{now}) })
-		return ended{plan: plan, err: err}
-	})
+		return engine.Run(ctx, id, until, emit)
+	}, func(now keystore.RotationPlan) tea.Cmd {
+		p.plan, p.begin, p.stop, p.err = now, nil, nil, nil
+		p.fill()
+		return p.recorded()
+	}, func(plan keystore.RotationPlan, err error) tea.Cmd { return p.ended(plan, false, err) })
 }
 
 // do carries out one act of the engine.
 func (p *Page) do(form bool, f func(ctx context.Context, id string) (keystore.RotationPlan, error)) tea.Cmd {
 	id := p.plan.ID
-	return kit.Do(kit.Keys, &p.slot, p.deps.Ctx, func(ctx context.Context) tea.Msg {
-		plan, err := f(ctx, id)
-		return ended{plan: plan, err: err, form: form}
-	})
+	return kit.Load(kit.Keys, &p.slot, p.deps.Ctx, func(ctx context.Context) (keystore.RotationPlan, error) {
+		return f(ctx, id)
+	}, func(plan keystore.RotationPlan, err error) tea.Cmd { return p.ended(plan, form, err) })
 }
 
 // waits are the places that a person has to write, in a refresh.
