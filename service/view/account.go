@@ -38,6 +38,7 @@ type Rates struct {
 	Zones         []ZoneRate `json:"zones"`
 }
 
+// ZoneRate is what a zone cost, and the rate that follows.
 type ZoneRate struct {
 	Zone        string   `json:"zone"`
 	Product     string   `json:"product"`

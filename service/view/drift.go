@@ -37,6 +37,7 @@ type Standing struct {
 	Findings []DriftFinding `json:"findings"`
 }
 
+// Accepted is a run that a person called normal.
 type Accepted struct {
 	Run    string `json:"run"`
 	At     string `json:"at"`
@@ -73,6 +74,7 @@ type DriftLine struct {
 	History  []*float64 `json:"history"`
 }
 
+// DriftSample is a value before and after.
 type DriftSample struct {
 	Key     string   `json:"key"`
 	Before  string   `json:"before"`
@@ -99,6 +101,7 @@ type DriftCheck struct {
 	Findings []DriftFinding `json:"findings"`
 }
 
+// NewDriftCheck is a run that was checked.
 func NewDriftCheck(r drift.Run, v drift.Verdict) DriftCheck {
 	out := DriftCheck{
 		Name: r.Name, Kind: string(r.Kind), Run: r.Ref, State: string(v.State), Judged: v.Judged(), Useful: r.UsefulRows(),
@@ -137,7 +140,7 @@ func NewStoredDriftCheck(s drift.Standing) DriftCheck {
 	return out
 }
 
-// dead reports whether the collector no longer gives useful rows.
+// Dead reports whether the collector no longer gives useful rows.
 func (c DriftCheck) Dead() bool { return c.Silent >= drift.SilentRuns }
 
 // Standings are what "drift list --json" prints (docs/schema/drift.json).

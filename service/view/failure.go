@@ -14,11 +14,11 @@ type Fault struct {
 	RetryAt    *time.Time `json:"retry_at"`
 }
 
+// NewFault is a verdict on a call.
 func NewFault(f model.JobFault) Fault {
 	out := Fault{Diagnosis: NewDiagnosis(f.Diagnosis), RetryAfter: Milliseconds(f.Diagnosis.RetryAfter)}
 	if at, ok := f.RetryAt(); ok {
-		at = at.UTC()
-		out.RetryAt = &at
+		out.RetryAt = stamp(at)
 	}
 	return out
 }

@@ -13,6 +13,7 @@ type Diagnosed struct {
 	Fields []Field `json:"fields,omitempty"`
 }
 
+// Evidence is a part of the answer that a diagnosis rests on.
 type Evidence struct {
 	Kind   string `json:"kind"`
 	Text   string `json:"text"`
@@ -20,12 +21,14 @@ type Evidence struct {
 	Length int64  `json:"length"`
 }
 
+// Field is a required field, and whether it was there.
 type Field struct {
 	Path  string `json:"path"`
 	Found bool   `json:"found"`
 	Value string `json:"value"`
 }
 
+// Attempt is one try of a fetch.
 type Attempt struct {
 	N       int     `json:"n"`
 	Class   string  `json:"class"`
@@ -65,6 +68,7 @@ type Diagnosis struct {
 	Steps    []string   `json:"steps"`
 }
 
+// NewDiagnosis is a diagnosis.
 func NewDiagnosis(d model.Diagnosis) Diagnosis {
 	return Diagnosis{Class: string(d.Class), Cause: string(d.Cause), Summary: d.Summary, Rule: d.Rule, Evidence: evidence(d), Steps: steps(d)}
 }
@@ -102,6 +106,7 @@ type Phase struct {
 	MS   float64 `json:"ms"`
 }
 
+// NewFetch is a fetch without its body.
 func NewFetch(r model.FetchResult) Fetch {
 	d := r.Diagnosis
 	out := Fetch{

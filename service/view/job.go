@@ -57,12 +57,7 @@ func newJobFault(f model.JobFault) *JobFault {
 	if !f.Any() {
 		return nil
 	}
-	out := &JobFault{Call: string(f.Call), Fault: NewFault(f), GivenUp: f.GivenUp}
-	if !f.Seen.IsZero() {
-		seen := f.Seen.UTC()
-		out.LastSeen = &seen
-	}
-	return out
+	return &JobFault{Call: string(f.Call), Fault: NewFault(f), LastSeen: stamp(f.Seen), GivenUp: f.GivenUp}
 }
 
 // JobRows accounts for the rows of the downloaded result.
@@ -77,6 +72,7 @@ type JobRows struct {
 	Cost     *float64      `json:"cost_estimate"`
 }
 
+// JobRowError are the rows that failed in one way.
 type JobRowError struct {
 	Code  string `json:"code"`
 	Class string `json:"class"`
@@ -102,12 +98,14 @@ func newJobRows(j model.Job) *JobRows {
 	return out
 }
 
+// JobStep is a step of the ledger.
 type JobStep struct {
 	At    time.Time `json:"at"`
 	State string    `json:"state"`
 	Text  string    `json:"text"`
 }
 
+// NewJob is a job.
 func NewJob(j model.Job) Job {
 	out := Job{
 		ID: j.ID, Snapshot: j.Snapshot, Profile: j.Profile, Dataset: j.Dataset, Key: j.KeyName,

@@ -32,6 +32,7 @@ type Key struct {
 	Rotating     string   `json:"rotating,omitempty"`  // a rotation that did not come to its end: "rotating 3 of 9"
 }
 
+// Finding is what the lint finds at a key.
 type Finding struct {
 	Rule     string `json:"rule"`
 	Key      string `json:"key"`
@@ -58,6 +59,7 @@ type Skew struct {
 	Of      string  `json:"service"`
 }
 
+// NewFindings are findings of the lint.
 func NewFindings(findings []keystore.Finding) []Finding {
 	out := make([]Finding, 0, len(findings))
 	for _, f := range findings {

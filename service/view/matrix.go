@@ -19,6 +19,7 @@ type Matrix struct {
 	Worse         bool           `json:"worse"`
 }
 
+// MatrixRow is one zone.
 type MatrixRow struct {
 	Zone          string   `json:"zone"`
 	Product       string   `json:"product"`
@@ -39,12 +40,14 @@ type MatrixRow struct {
 	Unique        int      `json:"unique_exits"`
 }
 
+// MatrixChange is a difference from the baseline.
 type MatrixChange struct {
 	Zone string `json:"zone"`
 	Kind string `json:"kind"`
 	Text string `json:"text"`
 }
 
+// NewMatrix is a comparison of logins; base is the baseline that it was held against, or nil.
 func NewMatrix(m model.Matrix, base *model.Matrix, changes []model.MatrixChange) Matrix {
 	out := Matrix{
 		Profile: m.Profile, Started: m.Started.UTC().Format(time.RFC3339), Target: m.Target, Calls: m.Calls,

@@ -36,6 +36,7 @@ type Probe struct {
 	TimingMS       Timing              `json:"timing_ms"`
 }
 
+// ProbeStep is one step of a login.
 type ProbeStep struct {
 	Name   string   `json:"name"`
 	State  string   `json:"state"`
@@ -43,6 +44,7 @@ type ProbeStep struct {
 	Text   string   `json:"text"`
 }
 
+// Certificate is one of the chain that was presented.
 type Certificate struct {
 	Subject    string   `json:"subject"`
 	Issuer     string   `json:"issuer"`
@@ -53,11 +55,13 @@ type Certificate struct {
 	SelfSigned bool     `json:"self_signed"`
 }
 
+// Setting is a variable of the environment.
 type Setting struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
+// Store is a place where certificates are trusted.
 type Store struct {
 	Name    string `json:"name"`
 	Path    string `json:"path"`
@@ -65,6 +69,7 @@ type Store struct {
 	Why     string `json:"why"`
 }
 
+// Client says whether a client of this machine trusts the chain.
 type Client struct {
 	Client   string    `json:"client"`
 	Verdict  string    `json:"verdict"`
@@ -74,6 +79,7 @@ type Client struct {
 	Install  []string  `json:"install"`
 }
 
+// Trust says who trusts the chain.
 type Trust struct {
 	Root       string   `json:"root"`
 	RootSHA256 string   `json:"root_sha256"`
@@ -83,6 +89,7 @@ type Trust struct {
 	Clients    []Client `json:"clients"`
 }
 
+// ExitRotation is how the exits changed over several calls.
 type ExitRotation struct {
 	Session    string     `json:"session"`
 	Asked      int        `json:"asked"`
@@ -95,6 +102,7 @@ type ExitRotation struct {
 	Ended      string     `json:"ended"`
 }
 
+// ExitCall is one call of a measurement of exits.
 type ExitCall struct {
 	Exit    string   `json:"exit"`
 	Country string   `json:"country"`
@@ -103,6 +111,7 @@ type ExitCall struct {
 	TotalMS *float64 `json:"total_ms"`
 }
 
+// NewProbe is a test of a login; trust and rotation are nil where they were not looked at.
 func NewProbe(r model.ProbeResult, trust *clients.Report, outer []clients.Setting, rotation *model.ExitRotation) Probe {
 	out := Probe{
 		OK: r.Diagnosis.OK(), Class: string(r.Diagnosis.Class),

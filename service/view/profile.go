@@ -24,12 +24,14 @@ type Profile struct {
 	Checks         []Check       `json:"checks"`
 }
 
+// ProfileKey is the key of a profile.
 type ProfileKey struct {
 	Name      string `json:"name"`
 	Level     string `json:"level"`
 	Reference string `json:"reference"`
 }
 
+// ProfileZone is a zone of a profile.
 type ProfileZone struct {
 	Name        string  `json:"name"`
 	Product     string  `json:"product"`
@@ -45,6 +47,7 @@ type Check struct {
 	Text  string `json:"text"`
 }
 
+// NewProfile is a profile; found is what was asked about it.
 func NewProfile(d account.Draft, found account.Found, saved bool) Profile {
 	p := d.Profile
 	out := Profile{
@@ -70,7 +73,7 @@ func label(ref string) string {
 	return keystore.Ref(ref).Label()
 }
 
-// checks are the verdicts on an account, in the order in which they were asked for.
+// NewChecks are the verdicts on an account, in the order in which they were asked for.
 func NewChecks(p config.Profile, found account.Found) []Check {
 	out := []Check{}
 	for _, v := range account.Checks(p, found) {

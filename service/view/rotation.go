@@ -23,6 +23,7 @@ type Rotation struct {
 	Next string `json:"next"`
 }
 
+// RotationStep is one step of a rotation.
 type RotationStep struct {
 	Name   string `json:"name"`
 	Word   string `json:"word"`
@@ -33,6 +34,7 @@ type RotationStep struct {
 	At     string `json:"at"`
 }
 
+// NewRotation is a rotation; err is what stopped it.
 func NewRotation(p keystore.RotationPlan, err error) Rotation {
 	out := Rotation{
 		Key: p.Key, NewKey: p.NewName, Zone: p.Zone, ChangedBy: p.ChangedBy, ID: p.ID, Method: string(p.Method),
@@ -51,7 +53,7 @@ func NewRotation(p keystore.RotationPlan, err error) Rotation {
 	return out
 }
 
-// stampFormat is RFC 3339 with milliseconds.
+// StampFormat is RFC 3339 with milliseconds.
 const StampFormat = "2006-01-02T15:04:05.000Z07:00"
 
 // Password is what "proxy password --json" prints (docs/schema/proxy-password.json).

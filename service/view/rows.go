@@ -13,6 +13,7 @@ type Rows struct {
 	Notes         []string     `json:"notes"`
 }
 
+// RowsColumn is a column.
 type RowsColumn struct {
 	Name          string           `json:"name"`
 	Type          string           `json:"type"`
@@ -23,6 +24,7 @@ type RowsColumn struct {
 	DistinctAbout bool             `json:"distinct_about"`
 }
 
+// RowsDiff is the difference from another result.
 type RowsDiff struct {
 	Key     string   `json:"key"`
 	Added   int64    `json:"added"`
@@ -33,6 +35,7 @@ type RowsDiff struct {
 	New     RowsSide `json:"new"`
 }
 
+// RowsSide is one of two results.
 type RowsSide struct {
 	Rows       int64 `json:"rows"`
 	Repeated   int64 `json:"repeated_keys"`

@@ -14,6 +14,7 @@ type Split struct {
 	Probes        []SplitProbe `json:"probes"`
 }
 
+// SplitFetch is one fetch of a split.
 type SplitFetch struct {
 	Fetch   string `json:"fetch"`
 	Zone    string `json:"zone"`
@@ -25,6 +26,7 @@ type SplitFetch struct {
 	Status  int    `json:"status"`
 }
 
+// SplitProbe is a fetch in which one thing differs.
 type SplitProbe struct {
 	Kind    string      `json:"kind"`
 	Differs string      `json:"differs"`
@@ -41,6 +43,7 @@ func newSplitFetch(r model.FetchResult) SplitFetch {
 	}
 }
 
+// NewSplit is a comparison that finds out what refuses.
 func NewSplit(s model.Split, profile string) Split {
 	culprit, sentence := s.Verdict()
 	if s.Probes == nil {

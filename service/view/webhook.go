@@ -30,6 +30,7 @@ type Webhook struct {
 	Repeats    []model.HookRepeat `json:"repeats"`
 }
 
+// NewWebhook is a webhook.
 func NewWebhook(d model.Delivery) Webhook {
 	out := Webhook{
 		ID: d.ID, At: d.At.UTC(), Last: d.Last.UTC(), Seen: d.Seen, Target: d.Target, Remote: d.Remote, SenderID: d.SenderID,

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"zonedeck/service/view"
+
 	"zonedeck/model"
 	"zonedeck/service/readable"
 )
@@ -25,7 +27,7 @@ func charsOf(asked int) (int, error) {
 
 // attach puts the beginning of a body into a result, as far as it is text, and names the file
 // of the whole one.
-func (c *call) attach(out *fetchOut, r model.FetchResult, chars int, markdown bool) error {
+func (c *call) attach(out *view.AgentFetch, r model.FetchResult, chars int, markdown bool) error {
 	if r.Body.Size == 0 {
 		return nil
 	}

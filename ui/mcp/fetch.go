@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"zonedeck/service/view"
+
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"zonedeck/model"
@@ -14,64 +16,6 @@ import (
 	"zonedeck/service/dialect"
 	"zonedeck/service/fetch"
 )
-
-// Ask is what is asked of a target.
-type Ask struct {
-	URL       string            `json:"url,omitempty" jsonschema:"absolute http or https address to fetch"`
-	Query     string            `json:"query,omitempty" jsonschema:"what to search for, in place of url, through a SERP zone"`
-	Method    string            `json:"method,omitempty" jsonschema:"method of the request to the target; GET when left out"`
-	Headers   map[string]string `json:"headers,omitempty" jsonschema:"headers for the target"`
-	Body      string            `json:"body,omitempty" jsonschema:"body for the target"`
-	Country   string            `json:"country,omitempty" jsonschema:"two-letter country code of the exit"`
-	Require   []string          `json:"require,omitempty" jsonschema:"fields that must be present: CSS selectors, or paths into JSON"`
-	Retries   int               `json:"retries,omitempty" jsonschema:"how many retries to make if the failure class allows it, at most 3"`
-	TimeoutMS int               `json:"timeout_ms,omitempty" jsonschema:"longest time for one attempt; the product's own when left out"`
-	MaxBytes  int64             `json:"max_bytes,omitempty" jsonschema:"where the body is cut; 5000000 when left out, at most 50000000"`
-}
-
-// fetchIn are the arguments of fetch.
-type fetchIn struct {
-	Where
-	Ask
-
-	Zone     string `json:"zone" jsonschema:"zone to fetch through"`
-	Via      string `json:"via,omitempty" jsonschema:"api (when left out), native or browser"`
-	MaxChars int    `json:"max_chars,omitempty" jsonschema:"how much of the body the result holds; 20000 when left out, at most 100000"`
-	Markdown bool   `json:"markdown,omitempty" jsonschema:"give a page as Markdown"`
-}
-
-// fetchOut is a fetch as an agent sees it.
-type fetchOut struct {
-	ID       string   `json:"id" jsonschema:"identifier in the history"`
-	OK       bool     `json:"ok"`
-	Class    string   `json:"class"`
-	Cause    string   `json:"cause"`
-	Rule     string   `json:"rule" jsonschema:"which rule decided the class"`
-	Steps    []string `json:"steps" jsonschema:"what to do next"`
-	Status   int      `json:"status" jsonschema:"the target's status, 0 when it is not known"`
-	Zone     string   `json:"zone"`
-	Via      string   `json:"via"`
-	Attempts int      `json:"attempts"`
-	TotalMS  int64    `json:"total_ms"`
-	Bytes    int64    `json:"bytes"`
-	Cost     *float64 `json:"cost_estimate,omitempty" jsonschema:"dollars by the zone's rate"`
-	CostLeft *float64 `json:"cost_left,omitempty" jsonschema:"dollars that are left of the cap"`
-	// BodyFile is where the whole body is, when the result does not hold all of it.
-	BodyFile  string    `json:"body_file,omitempty" jsonschema:"file of the whole body, when the result does not hold all of it"`
-	Cut       bool      `json:"cut,omitempty" jsonschema:"the body is larger than max_bytes: the rest is lost"`
-	Untrusted fetchSeen `json:"untrusted"`
-}
-
-// fetchSeen is what came from outside in a fetch.
-type fetchSeen struct {
-	Note        string            `json:"note"`
-	URL         string            `json:"url"`
-	Summary     string            `json:"summary"`
-	Evidence    []string          `json:"evidence"`
-	Fields      map[string]string `json:"fields,omitempty"`
-	ContentType string            `json:"content_type"`
-	Body        string            `json:"body,omitempty" jsonschema:"the body or its beginning, as text"`
-}
 
 // The bounds of a fetch.
 const (
@@ -82,15 +26,15 @@ const (
 )
 
 func (s *Server) addFetch(srv *sdk.Server) {
-	add(s, srv, tool[fetchIn, fetchOut]{
+	add(s, srv, tool[view.FetchArgs, view.AgentFetch]{
 		name: "fetch",
 		help: "Fetch one page through a zone and say how it went: class of failure, evidence, what to do next, and the body. It may cost money.",
-		asks: func(in fetchIn) model.Activity { return asked(in.Ask, in.Zone, in.Via) },
+		asks: func(in view.FetchArgs) model.Activity { return asked(in.FetchAsk, in.Zone, in.Via) },
 		does: s.fetch,
 	})
 }
 
-func asked(a Ask, zone, via string) model.Activity {
+func asked(a view.FetchAsk, zone, via string) model.Activity {
 	out := model.Activity{URL: model.Line(a.URL, model.MaxURL), Zone: model.Line(zone, 60), Via: model.Via(model.Line(via, 20)), Text: ""}
 	if a.Query != "" {
 		out.Text = "for " + a.Query
@@ -98,27 +42,27 @@ func asked(a Ask, zone, via string) model.Activity {
 	return out
 }
 
-func (s *Server) fetch(ctx context.Context, c *call, in fetchIn) (fetchOut, string, error) {
-	p, d, r, err := c.request(ctx, in.Ask)
+func (s *Server) fetch(ctx context.Context, c *call, in view.FetchArgs) (view.AgentFetch, string, error) {
+	p, d, r, err := c.request(ctx, in.FetchAsk)
 	if err != nil {
-		return fetchOut{}, "", err
+		return view.AgentFetch{}, "", err
 	}
 	chars, err := charsOf(in.MaxChars)
 	if err != nil {
-		return fetchOut{}, "", err
+		return view.AgentFetch{}, "", err
 	}
 	if r.Via, err = way(in.Via); err != nil {
-		return fetchOut{}, "", err
+		return view.AgentFetch{}, "", err
 	}
 	if r.Zone, err = c.zone(p, in.Zone); err != nil {
-		return fetchOut{}, "", err
+		return view.AgentFetch{}, "", err
 	}
 	if err := s.allowed(d, r); err != nil {
-		return fetchOut{}, "", err
+		return view.AgentFetch{}, "", err
 	}
 	settle, err := s.budget.take(most(r))
 	if err != nil {
-		return fetchOut{}, "", err
+		return view.AgentFetch{}, "", err
 	}
 	sent := false
 	result, err := c.Fetch(ctx, r, func(e fetch.Event) { sent = sent || e.Phase == fetch.PhaseSending })
@@ -128,14 +72,14 @@ func (s *Server) fetch(ctx context.Context, c *call, in fetchIn) (fetchOut, stri
 			cost, _ = most(r)
 		}
 		settle(cost)
-		return fetchOut{}, "", err
+		return view.AgentFetch{}, "", err
 	}
 	cost, priced := result.Cost()
 	settle(cost)
-	out := newFetchOut(result)
+	out := view.NewAgentFetch(result)
 	out.CostLeft = s.budget.left()
 	if err := c.attach(&out, result, chars, in.Markdown); err != nil {
-		return fetchOut{}, "", err
+		return view.AgentFetch{}, "", err
 	}
 	return out, fmt.Sprintf("%s, status %d, %s", model.ClassWord(result.Diagnosis.Class, result.Diagnosis.Cause), result.Status, model.CostWords(cost, priced)), nil
 }
@@ -164,7 +108,7 @@ func (c *call) zone(p config.Profile, name string) (model.Zone, error) {
 }
 
 // request is what the arguments ask for, without zone and access method.
-func (c *call) request(ctx context.Context, a Ask) (p config.Profile, d dialect.Dialect, r model.FetchRequest, err error) {
+func (c *call) request(ctx context.Context, a view.FetchAsk) (p config.Profile, d dialect.Dialect, r model.FetchRequest, err error) {
 	switch {
 	case a.URL == "" && a.Query == "":
 		err = errors.New("url is missing: name the address to fetch, or say with query what to search for")
@@ -223,32 +167,4 @@ func most(r model.FetchRequest) (dollars float64, priced bool) {
 	}
 	tries := float64(r.Retries + 1)
 	return r.Zone.Rate.Cost(tries, tries*float64(r.BodyLimit))
-}
-
-func newFetchOut(r model.FetchResult) fetchOut {
-	d := r.Diagnosis
-	out := fetchOut{
-		ID: r.ID, OK: d.OK(), Class: string(d.Class), Cause: string(d.Cause), Rule: d.Rule, Steps: []string{}, Status: r.Status,
-		Zone: string(r.Request.Zone.Name), Via: string(r.Request.Via), Attempts: len(r.Attempts), TotalMS: r.Timing.Total.Milliseconds(),
-		Bytes: r.Body.Size, Cut: r.Body.Cut,
-		Untrusted: fetchSeen{Note: untrusted, URL: r.Request.URL, Summary: d.Summary, Evidence: []string{}, ContentType: r.ContentType},
-	}
-	if cost, priced := r.Cost(); priced {
-		out.Cost = &cost
-	}
-	for _, s := range d.Steps {
-		out.Steps = append(out.Steps, s.Text)
-	}
-	for _, e := range d.Evidence {
-		out.Untrusted.Evidence = append(out.Untrusted.Evidence, e.Text)
-	}
-	for _, f := range r.Fields {
-		if f.Found {
-			if out.Untrusted.Fields == nil {
-				out.Untrusted.Fields = map[string]string{}
-			}
-			out.Untrusted.Fields[f.Path] = model.Cut(f.Value, 1000)
-		}
-	}
-	return out
 }

@@ -11,87 +11,14 @@ import (
 	"slices"
 	"time"
 
+	"zonedeck/service/view"
+
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"zonedeck/model"
 	"zonedeck/service/ask"
 	"zonedeck/service/jobs"
 )
-
-// jobOut is a job as an agent sees it.
-type jobOut struct {
-	ID        string  `json:"id"`
-	Profile   string  `json:"profile"`
-	Dataset   string  `json:"dataset"`
-	State     string  `json:"state"`
-	Inputs    int     `json:"inputs"`
-	Done      *int    `json:"done,omitempty"`
-	Records   *int    `json:"records,omitempty"`
-	Bytes     int64   `json:"bytes"`
-	File      string  `json:"file,omitempty"`
-	Created   string  `json:"created"`
-	Fault     string  `json:"fault,omitempty" jsonschema:"class of the last call about it that did not succeed"`
-	GivenUp   bool    `json:"given_up,omitempty" jsonschema:"it is not asked for any more, and its state is the one that was last seen"`
-	Untrusted jobSaid `json:"untrusted"`
-}
-
-// jobSaid is what the service says of a job.
-type jobSaid struct {
-	Note         string `json:"note"`
-	Snapshot     string `json:"snapshot"`
-	ServiceState string `json:"service_state"`
-	Detail       string `json:"detail"`
-	Summary      string `json:"summary,omitempty"`
-	Results      string `json:"results,omitempty" jsonschema:"the results or their beginning"`
-}
-
-func newJobOut(j model.Job) jobOut {
-	out := jobOut{
-		ID: j.ID, Profile: j.Profile, Dataset: j.Dataset, State: string(j.State), Inputs: j.Inputs, Bytes: j.Bytes, File: j.File,
-		Created: j.Created.UTC().Format(time.RFC3339), Fault: string(j.Fault.Diagnosis.Class), GivenUp: j.GivenUp(),
-		Untrusted: jobSaid{Note: untrusted, Snapshot: j.Snapshot, ServiceState: j.Wire, Detail: j.Detail, Summary: j.Fault.Diagnosis.Summary},
-	}
-	if j.Done >= 0 {
-		out.Done = &j.Done
-	}
-	if n := j.ResultRecords(); n >= 0 {
-		out.Records = &n
-	}
-	return out
-}
-
-type jobsListIn struct {
-	Where
-
-	Limit int `json:"limit,omitempty" jsonschema:"how many of the newest; 20 when left out, at most 200"`
-}
-
-type jobsListOut struct {
-	Jobs []jobOut `json:"jobs"`
-}
-
-type jobsWatchIn struct {
-	Where
-
-	ID          string `json:"id" jsonschema:"the job, as jobs_list names it"`
-	WaitSeconds int    `json:"wait_seconds,omitempty" jsonschema:"how long to wait for its end; 20 when left out, at most 300"`
-}
-
-type jobsDownloadIn struct {
-	Where
-
-	ID       string `json:"id" jsonschema:"the job, as jobs_list names it"`
-	Format   string `json:"format,omitempty" jsonschema:"json (when left out), ndjson or csv"`
-	MaxChars int    `json:"max_chars,omitempty" jsonschema:"how much of the results the answer holds; 20000 when left out, at most 100000; the file holds all"`
-}
-
-type jobsTriggerIn struct {
-	Where
-
-	Dataset string           `json:"dataset" jsonschema:"the data set to collect"`
-	Inputs  []map[string]any `json:"inputs" jsonschema:"one object for each input, mostly with a url"`
-	Again   bool             `json:"again,omitempty" jsonschema:"launch it even if the same inputs were launched within the last hour, or may have been before: they are billed twice"`
-}
 
 // The bounds of the tools about jobs.
 const (
@@ -101,22 +28,22 @@ const (
 )
 
 func (s *Server) addJobs(srv *sdk.Server) {
-	add(s, srv, tool[jobsListIn, jobsListOut]{
+	add(s, srv, tool[view.JobsListArgs, view.AgentJobs]{
 		name: "jobs_list", help: "List the dataset jobs of the ledger, newest first.", reads: true,
-		asks: func(jobsListIn) model.Activity { return model.Activity{} }, does: s.listJobs,
+		asks: func(view.JobsListArgs) model.Activity { return model.Activity{} }, does: s.listJobs,
 	})
-	add(s, srv, tool[jobsWatchIn, jobOut]{
+	add(s, srv, tool[view.JobsWatchArgs, view.AgentJob]{
 		name: "jobs_watch", help: "Wait until a job is ready or has failed, and say how it stands.", reads: true,
-		asks: func(in jobsWatchIn) model.Activity { return model.Activity{Text: in.ID} }, does: s.watchJob,
+		asks: func(in view.JobsWatchArgs) model.Activity { return model.Activity{Text: in.ID} }, does: s.watchJob,
 	})
-	add(s, srv, tool[jobsDownloadIn, jobOut]{
+	add(s, srv, tool[view.JobsDownloadArgs, view.AgentJob]{
 		name: "jobs_download", help: "Download a job's results into a file among the console's downloads, and give their beginning.",
-		asks: func(in jobsDownloadIn) model.Activity { return model.Activity{Text: in.ID} }, does: s.download,
+		asks: func(in view.JobsDownloadArgs) model.Activity { return model.Activity{Text: in.ID} }, does: s.download,
 	})
 	if s.c.Rules.Inputs > 0 {
-		add(s, srv, tool[jobsTriggerIn, jobOut]{
+		add(s, srv, tool[view.JobsLaunchArgs, view.AgentJob]{
 			name: "jobs_trigger", help: "Launch a dataset job. It is billed by the service, and never sent twice by itself.",
-			asks: func(in jobsTriggerIn) model.Activity {
+			asks: func(in view.JobsLaunchArgs) model.Activity {
 				return model.Activity{Text: fmt.Sprintf("%s with %d inputs", model.Line(in.Dataset, 60), len(in.Inputs))}
 			},
 			does: s.launch,
@@ -124,24 +51,24 @@ func (s *Server) addJobs(srv *sdk.Server) {
 	}
 }
 
-func (s *Server) listJobs(ctx context.Context, c *call, in jobsListIn) (jobsListOut, string, error) {
+func (s *Server) listJobs(ctx context.Context, c *call, in view.JobsListArgs) (view.AgentJobs, string, error) {
 	if in.Limit < 0 || in.Limit > maxJobs {
-		return jobsListOut{}, "", fmt.Errorf("limit %d: write at most %d", in.Limit, maxJobs)
+		return view.AgentJobs{}, "", fmt.Errorf("limit %d: write at most %d", in.Limit, maxJobs)
 	}
 	if in.Limit == 0 {
 		in.Limit = usualJobs
 	}
 	if _, err := c.Recover(ctx); err != nil {
-		return jobsListOut{}, "", err
+		return view.AgentJobs{}, "", err
 	}
 	jobs, _, err := c.Jobs(ctx, 0)
 	if err != nil {
-		return jobsListOut{}, "", err
+		return view.AgentJobs{}, "", err
 	}
-	out := jobsListOut{Jobs: []jobOut{}}
+	out := view.AgentJobs{Jobs: []view.AgentJob{}}
 	for _, j := range jobs {
 		if j.Profile == c.line.Profile && len(out.Jobs) < in.Limit {
-			out.Jobs = append(out.Jobs, newJobOut(j))
+			out.Jobs = append(out.Jobs, view.NewAgentJob(j))
 		}
 	}
 	return out, fmt.Sprintf("listed: %d", len(out.Jobs)), nil
@@ -159,16 +86,16 @@ func (c *call) job(ctx context.Context, id string) (model.Job, error) {
 	return j, err
 }
 
-func (s *Server) watchJob(ctx context.Context, c *call, in jobsWatchIn) (jobOut, string, error) {
+func (s *Server) watchJob(ctx context.Context, c *call, in view.JobsWatchArgs) (view.AgentJob, string, error) {
 	if in.WaitSeconds < 0 || in.WaitSeconds > maxWait {
-		return jobOut{}, "", fmt.Errorf("wait_seconds %d: write at most %d", in.WaitSeconds, maxWait)
+		return view.AgentJob{}, "", fmt.Errorf("wait_seconds %d: write at most %d", in.WaitSeconds, maxWait)
 	}
 	if in.WaitSeconds == 0 {
 		in.WaitSeconds = usualWait
 	}
 	j, err := c.job(ctx, in.ID)
 	if err != nil {
-		return jobOut{}, "", err
+		return view.AgentJob{}, "", err
 	}
 	if j.Snapshot != "" && (!j.State.Final() || j.Forgotten()) {
 		waiting, cancel := context.WithTimeout(ctx, time.Duration(in.WaitSeconds)*time.Second)
@@ -180,13 +107,13 @@ func (s *Server) watchJob(ctx context.Context, c *call, in jobsWatchIn) (jobOut,
 	if err == nil {
 		j, err = c.Job(ctx, j.ID)
 	}
-	return newJobOut(j), j.Label(), err
+	return view.NewAgentJob(j), j.Label(), err
 }
 
-func (s *Server) download(ctx context.Context, c *call, in jobsDownloadIn) (jobOut, string, error) {
+func (s *Server) download(ctx context.Context, c *call, in view.JobsDownloadArgs) (view.AgentJob, string, error) {
 	chars, err := charsOf(in.MaxChars)
 	if err != nil {
-		return jobOut{}, "", err
+		return view.AgentJob{}, "", err
 	}
 	j, err := c.job(ctx, in.ID)
 	if err == nil {
@@ -196,11 +123,11 @@ func (s *Server) download(ctx context.Context, c *call, in jobsDownloadIn) (jobO
 		j, err = c.Download(ctx, j.ID, jobs.Destination{Format: in.Format}, nil)
 	}
 	if err != nil {
-		return jobOut{}, "", err
+		return view.AgentJob{}, "", err
 	}
-	out := newJobOut(j)
+	out := view.NewAgentJob(j)
 	if out.Untrusted.Results, err = beginning(j.File, chars); err != nil {
-		return jobOut{}, "", err
+		return view.AgentJob{}, "", err
 	}
 	did := fmt.Sprintf("%d bytes in %s", j.Bytes, j.File)
 	if err := c.SeeFields(ctx, j.ID, nil); err != nil { // it stays due
@@ -223,20 +150,20 @@ func beginning(file string, chars int) (string, error) {
 	return firstRunes(string(wholeRunes(head)), chars), nil
 }
 
-func (s *Server) launch(ctx context.Context, c *call, in jobsTriggerIn) (jobOut, string, error) {
+func (s *Server) launch(ctx context.Context, c *call, in view.JobsLaunchArgs) (view.AgentJob, string, error) {
 	if len(in.Inputs) == 0 || len(in.Inputs) > maxInputs {
-		return jobOut{}, "", fmt.Errorf("inputs: give 1 to %d", maxInputs)
+		return view.AgentJob{}, "", fmt.Errorf("inputs: give 1 to %d", maxInputs)
 	}
 	inputs := make(jobs.Given, len(in.Inputs))
 	for i, row := range in.Inputs {
 		var err error
 		if inputs[i], err = s.input(i+1, row); err != nil {
-			return jobOut{}, "", fmt.Errorf("input %d: %w", i+1, err)
+			return view.AgentJob{}, "", fmt.Errorf("input %d: %w", i+1, err)
 		}
 	}
 	giveBack, err := s.budget.takeInputs(len(inputs))
 	if err != nil {
-		return jobOut{}, "", err
+		return view.AgentJob{}, "", err
 	}
 	out, err := s.launchJob(ctx, c, jobs.Draft{Dataset: in.Dataset, From: inputs}, in.Again)
 	switch j := out.Job; {
@@ -247,9 +174,9 @@ func (s *Server) launch(ctx context.Context, c *call, in jobsTriggerIn) (jobOut,
 		err = fmt.Errorf("%s; nothing was sent; again launches it", open.Text)
 	}
 	if err != nil {
-		return jobOut{}, "", err
+		return view.AgentJob{}, "", err
 	}
-	return newJobOut(out.Job), out.Job.ID + " " + out.Job.State.Label(), nil
+	return view.NewAgentJob(out.Job), out.Job.ID + " " + out.Job.State.Label(), nil
 }
 
 // launchJob launches a job and, under a cap, takes the upper end of its estimate from it. What a job that was started did cost

@@ -5,55 +5,26 @@ import (
 	"fmt"
 	"time"
 
+	"zonedeck/service/view"
+
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"zonedeck/keystore"
 	"zonedeck/model"
 )
 
-type keysIn struct {
-	Where
-
-	WithinDays int `json:"within_days,omitempty" jsonschema:"how long before a clock runs out a key counts as due soon; 14 when left out"`
-}
-
-// keyOut is a key as an agent sees it: nothing of its value.
-type keyOut struct {
-	Name         string `json:"name"`
-	Level        string `json:"level"`
-	Duty         string `json:"duty,omitempty"`
-	State        string `json:"state"`
-	Expires      string `json:"expires"`
-	ExpiryDays   *int   `json:"expiry_days_left,omitempty"`
-	Rotation     string `json:"rotation_state"`
-	RotationDays *int   `json:"rotation_days_left,omitempty"`
-}
-
-type findingOut struct {
-	Rule     string `json:"rule"`
-	Key      string `json:"key"`
-	Severity string `json:"severity"`
-	Text     string `json:"text"`
-	Fix      string `json:"fix"`
-}
-
-type keysOut struct {
-	Keys     []keyOut     `json:"keys"`
-	Findings []findingOut `json:"findings"`
-}
-
 func (s *Server) addKeys(srv *sdk.Server) {
-	add(s, srv, tool[keysIn, keysOut]{
+	add(s, srv, tool[view.KeysCheckArgs, view.AgentKeys]{
 		name: "keys_check", reads: true,
 		help: "Say how the keys of a profile stand: expiry, rotation and permissions. No values, no fingerprints.",
-		asks: func(keysIn) model.Activity { return model.Activity{} },
+		asks: func(view.KeysCheckArgs) model.Activity { return model.Activity{} },
 		does: checkKeys,
 	})
 }
 
-func checkKeys(ctx context.Context, c *call, in keysIn) (keysOut, string, error) {
+func checkKeys(ctx context.Context, c *call, in view.KeysCheckArgs) (view.AgentKeys, string, error) {
 	if in.WithinDays < 0 || in.WithinDays > 3650 {
-		return keysOut{}, "", fmt.Errorf("within_days %d: write at most 3650", in.WithinDays)
+		return view.AgentKeys{}, "", fmt.Errorf("within_days %d: write at most 3650", in.WithinDays)
 	}
 	within := time.Duration(in.WithinDays) * 24 * time.Hour
 	if within == 0 {
@@ -61,12 +32,12 @@ func checkKeys(ctx context.Context, c *call, in keysIn) (keysOut, string, error)
 	}
 	keys, findings, err := c.CheckKeys(ctx, within)
 	if err != nil {
-		return keysOut{}, "", err
+		return view.AgentKeys{}, "", err
 	}
-	out := keysOut{Keys: []keyOut{}, Findings: []findingOut{}}
+	out := view.AgentKeys{Keys: []view.AgentKey{}, Findings: []view.AgentFinding{}}
 	now := c.Now()
 	for _, k := range keys {
-		one := keyOut{
+		one := view.AgentKey{
 			Name: k.Name, Level: k.Level.String(), Duty: string(k.Duty), State: k.State(now, within).String(),
 			Expires: k.Expires.String(), Rotation: k.Rotation.State(now, within).String(),
 		}
@@ -80,7 +51,7 @@ func checkKeys(ctx context.Context, c *call, in keysIn) (keysOut, string, error)
 	}
 	bad := 0
 	for _, f := range findings {
-		out.Findings = append(out.Findings, findingOut{Rule: f.Rule, Key: f.Key, Severity: f.Severity, Text: f.Text, Fix: f.Fix})
+		out.Findings = append(out.Findings, view.AgentFinding{Rule: f.Rule, Key: f.Key, Severity: f.Severity, Text: f.Text, Fix: f.Fix})
 		if f.Severity == keystore.SeverityError {
 			bad++
 		}

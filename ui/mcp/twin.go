@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"zonedeck/service/view"
+
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"zonedeck/model"
@@ -13,43 +15,26 @@ import (
 	"zonedeck/service/export"
 )
 
-// twinIn are the arguments of twin.
-type twinIn struct {
-	Where
-	Ask
-
-	Zones  []string `json:"zones" jsonschema:"zones to compare, at most 20"`
-	Via    []string `json:"via,omitempty" jsonschema:"access methods to compare: api, native, browser; api and native when left out"`
-	Repeat int      `json:"repeat,omitempty" jsonschema:"runs of each zone by each method; 1 when left out"`
-}
-
-// twinOut is a comparison as an agent sees it.
-type twinOut struct {
-	CostLeft *float64    `json:"cost_left,omitempty" jsonschema:"dollars that are left of the cap"`
-	Verdict  string      `json:"verdict"`
-	Twin     export.Twin `json:"twin"`
-}
-
 // maxZones bounds the zones of a comparison.
 const maxZones = 20
 
 func (s *Server) addTwin(srv *sdk.Server) {
-	add(s, srv, tool[twinIn, twinOut]{
+	add(s, srv, tool[view.TwinArgs, view.AgentTwin]{
 		name: "twin",
 		help: "Fetch one page through several zones by several access methods and compare them. Each run may cost money, like a fetch.",
-		asks: func(in twinIn) model.Activity { return asked(in.Ask, strings.Join(in.Zones, ","), "") },
+		asks: func(in view.TwinArgs) model.Activity { return asked(in.FetchAsk, strings.Join(in.Zones, ","), "") },
 		does: s.twin,
 	})
 }
 
-func (s *Server) twin(ctx context.Context, c *call, in twinIn) (twinOut, string, error) {
-	p, d, r, err := c.request(ctx, in.Ask)
+func (s *Server) twin(ctx context.Context, c *call, in view.TwinArgs) (view.AgentTwin, string, error) {
+	p, d, r, err := c.request(ctx, in.FetchAsk)
 	if err != nil {
-		return twinOut{}, "", err
+		return view.AgentTwin{}, "", err
 	}
 	t := model.Twin{Profile: p.Name, Request: r, Repeat: max(in.Repeat, 1)}
 	if t.Cells, err = s.cells(c, p, d, r, in); err != nil {
-		return twinOut{}, "", err
+		return view.AgentTwin{}, "", err
 	}
 	var dollars float64
 	priced := true
@@ -60,15 +45,15 @@ func (s *Server) twin(ctx context.Context, c *call, in twinIn) (twinOut, string,
 	}
 	settle, err := s.budget.take(dollars, priced)
 	if err != nil {
-		return twinOut{}, "", err
+		return view.AgentTwin{}, "", err
 	}
 	t, err = c.Twin(ctx, t, nil)
 	settle(spent(t))
 	if err != nil {
-		return twinOut{}, "", err
+		return view.AgentTwin{}, "", err
 	}
 	verdict := export.TwinVerdict(t)
-	return twinOut{CostLeft: s.budget.left(), Verdict: verdict, Twin: export.NewTwin(t)}, verdict, nil
+	return view.AgentTwin{CostLeft: s.budget.left(), Verdict: verdict, Twin: export.NewTwin(t)}, verdict, nil
 }
 
 // spent is what the runs of a comparison cost by the rates of their zones. One that was cut off counts
@@ -88,7 +73,7 @@ func spent(t model.Twin) (dollars float64) {
 }
 
 // cells are the cells of a comparison, each of them allowed.
-func (s *Server) cells(c *call, p config.Profile, d dialect.Dialect, r model.FetchRequest, in twinIn) ([]model.TwinCell, error) {
+func (s *Server) cells(c *call, p config.Profile, d dialect.Dialect, r model.FetchRequest, in view.TwinArgs) ([]model.TwinCell, error) {
 	switch {
 	case len(in.Zones) == 0 || len(in.Zones) > maxZones:
 		return nil, fmt.Errorf("zones: name 1 to %d", maxZones)
