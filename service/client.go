@@ -3,7 +3,6 @@ package service
 import (
 	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"time"
 
@@ -77,7 +76,6 @@ type Client struct {
 	Drift     Drift
 	source    exchange.Source
 	wire      *exchange.Wire
-	journal   *journal.Journal
 	catalogue *catalogue.Catalogue
 	now       func() time.Time
 	others    *others // nil for none
@@ -112,7 +110,6 @@ func New(o Options) *Client {
 		Runner:  jobs.New(j),
 		source:  o.Source,
 		wire:    wire,
-		journal: o.Journal,
 		now:     now,
 		log:     cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
 	}
@@ -134,82 +131,6 @@ func New(o Options) *Client {
 // outcomes are written, or until ctx ends. The journal and the ledger belong to
 // their opener, who closes them afterwards.
 func (c *Client) Close(ctx context.Context) error { return c.wire.Wait(ctx) }
-
-// ErrNoJournal says that this run keeps no history: the journal could not be
-// opened, or none was asked for.
-var ErrNoJournal = errors.New("no history is kept in this run")
-
-// Activity is one page of the timeline, newest first. It needs no network.
-func (c *Client) Activity(ctx context.Context, f model.ActivityFilter) ([]model.Activity, error) {
-	if c.journal == nil {
-		return nil, ErrNoJournal
-	}
-	return c.journal.Activity(ctx, f)
-}
-
-// Unindexed is how many lines of the timeline a search has to read one by one, because
-// their index is still being made.
-func (c *Client) Unindexed(ctx context.Context) (int64, error) {
-	if c.journal == nil {
-		return 0, ErrNoJournal
-	}
-	return c.journal.Unindexed(ctx)
-}
-
-// URLs are the distinct URLs of a profile's fetches in the history, the most recently used
-// first, at most limit. It needs no network.
-func (c *Client) URLs(ctx context.Context, profile string, limit int) ([]string, error) {
-	if c.journal == nil {
-		return nil, ErrNoJournal
-	}
-	return c.journal.URLs(ctx, profile, limit)
-}
-
-// LoadTwin loads a comparison from the history, by the identifier in the timeline. Nothing
-// is sent. Its fetches may have been cleaned up since.
-func (c *Client) LoadTwin(ctx context.Context, id string) (model.Twin, error) {
-	if c.journal == nil {
-		return model.Twin{}, ErrNoJournal
-	}
-	return c.journal.Twin(ctx, id)
-}
-
-// NewestTwin is the newest comparison in the history of what a request asks of its target, made
-// with a profile and with a run by the request's zone and access method. Without one the error
-// wraps database.ErrNotFound.
-func (c *Client) NewestTwin(ctx context.Context, profile string, r model.FetchRequest) (model.Twin, error) {
-	if c.journal == nil {
-		return model.Twin{}, ErrNoJournal
-	}
-	return c.journal.NewestTwin(ctx, profile, r)
-}
-
-// LoadFetch loads a fetch from the history, by the identifier in its result
-// or in the timeline. Nothing is sent. A body that was kept on disk may have been
-// cleaned up since.
-func (c *Client) LoadFetch(ctx context.Context, id string) (model.FetchResult, error) {
-	if c.journal == nil {
-		return model.FetchResult{}, ErrNoJournal
-	}
-	return c.journal.Fetch(ctx, id)
-}
-
-// KeepBaseline keeps a matrix as the one that later ones of its profile are compared with.
-func (c *Client) KeepBaseline(ctx context.Context, m model.Matrix) error {
-	if c.journal == nil {
-		return ErrNoJournal
-	}
-	return c.journal.PutBaseline(ctx, m)
-}
-
-// LoadBaseline loads the matrix that is kept for a profile. Without one the error wraps
-// database.ErrNotFound.
-func (c *Client) LoadBaseline(ctx context.Context, profile string) (model.Matrix, error) {
-	if c.journal == nil {
-		return model.Matrix{}, ErrNoJournal
-	}
-	return c.journal.Baseline(ctx, profile)
-}
 
 // Overview asks the account what it has, by a key of the inventory or, without a name, the
 // profile's. See overview.GetAccount.

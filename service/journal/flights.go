@@ -87,6 +87,9 @@ func (j *Journal) BeginCall(ctx context.Context, a model.Activity, sends bool) e
 
 // depart writes down what the timeline is to have if this process ends before the call does.
 func (j *Journal) depart(call flightLine) error {
+	if !j.Keeps() {
+		return ErrNoHistory
+	}
 	a := call.Call
 	if a.At.IsZero() {
 		a.At = j.now()

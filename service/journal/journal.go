@@ -26,6 +26,9 @@ import (
 // ErrClosed says that the journal was closed.
 var ErrClosed = errors.New("the journal is closed")
 
+// ErrNoHistory says that this run keeps no history: the journal could not be opened, or none was asked for.
+var ErrNoHistory = errors.New("no history is kept in this run")
+
 // Notice is something that Open did and that the operator has to be told.
 type Notice struct {
 	// Text is one or two sentences, empty when there is nothing to say.
@@ -94,6 +97,12 @@ func open(ctx context.Context, path string, now func() time.Time, set settings) 
 	return j, n, nil
 }
 
+// None is a journal that keeps nothing: every call that reads or writes it returns ErrNoHistory.
+func None() *Journal { return &Journal{now: time.Now} }
+
+// Keeps reports whether the journal keeps anything.
+func (j *Journal) Keeps() bool { return j.db != nil }
+
 // Attribute makes source the one of every line that is put from now on. It is called before
 // the first.
 func (j *Journal) Attribute(source string) { j.source = source }
@@ -104,6 +113,9 @@ func (j *Journal) Path() string { return j.db.Path() }
 // Close writes what is queued, ends the journal's goroutine and closes the
 // file. Its error says how many entries of history could not be written.
 func (j *Journal) Close() error {
+	if !j.Keeps() {
+		return nil
+	}
 	err := j.queue.close(j)
 	j.flights.close()
 	return errors.Join(err, j.db.Close())

@@ -26,6 +26,9 @@ const pruneEvery = 512
 // Prune forgets the oldest history beyond keep. The file does not shrink; its
 // room is used again. The journal prunes itself after every 512 entries.
 func (j *Journal) Prune(ctx context.Context, keep Keep) error {
+	if !j.Keeps() {
+		return ErrNoHistory
+	}
 	return j.db.Write(ctx, "forgetting the oldest history", func(ctx context.Context, tx *sql.Tx) error {
 		return prune(ctx, tx, keep)
 	})

@@ -45,6 +45,9 @@ func (q *queue) init() {
 
 // put queues an entry. It waits for the disk only when the queue is full.
 func (j *Journal) put(ctx context.Context, e entry) error {
+	if !j.Keeps() {
+		return ErrNoHistory
+	}
 	q := &j.queue
 	q.mu.Lock()
 	if q.closed {
@@ -97,6 +100,9 @@ func (j *Journal) Flush(ctx context.Context) error { return j.flush(ctx) }
 // flush commits what is queued. When it fails, the entries are queued again, up
 // to the bound of the queue.
 func (j *Journal) flush(ctx context.Context) error {
+	if !j.Keeps() {
+		return ErrNoHistory
+	}
 	q := &j.queue
 	if err := q.flushing.Acquire(ctx, 1); err != nil {
 		return fmt.Errorf("writing history: %w", err)

@@ -320,6 +320,9 @@ const indexStep = 256
 // left or ctx ends. It takes seconds for 200,000 lines, once in the life of a file; several
 // processes may do it at once.
 func (j *Journal) Index(ctx context.Context) error {
+	if !j.Keeps() {
+		return ErrNoHistory
+	}
 	err := j.db.Write(ctx, "indexing the times of the history", func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "CREATE INDEX IF NOT EXISTS activity_at ON activity (at)")
 		return err
@@ -344,6 +347,9 @@ func (j *Journal) Index(ctx context.Context) error {
 
 // Unindexed is how many lines Index has not reached yet.
 func (j *Journal) Unindexed(ctx context.Context) (n int64, err error) {
+	if !j.Keeps() {
+		return 0, ErrNoHistory
+	}
 	err = j.db.QueryRowContext(ctx, "SELECT count(*) FROM activity WHERE id < (SELECT below FROM activity_unindexed)").Scan(&n)
 	return n, j.unread(err)
 }

@@ -66,7 +66,7 @@ func (t *task) har(ctx context.Context, ids []string, f harFlags) error {
 		if f.since.d > 0 {
 			filter.Since = t.Now().Add(-f.since.d)
 		}
-		list, err := t.Client.Activity(ctx, filter)
+		list, err := t.History.Activity(ctx, filter)
 		if err != nil {
 			return fail(exitState, "%w", err)
 		}
@@ -88,7 +88,7 @@ func (t *task) har(ctx context.Context, ids []string, f harFlags) error {
 	}
 	n := 0
 	write := func(w io.Writer) (err error) {
-		n, err = export.HAR(w, version, t.Fetches(ctx, ids), exchange.OpenBody)
+		n, err = export.HAR(w, version, t.History.Fetches(ctx, ids), exchange.OpenBody)
 		return err
 	}
 	if dest.stream != nil {

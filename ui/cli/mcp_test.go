@@ -85,7 +85,7 @@ func (s *served) history(t *testing.T) []model.Activity {
 		t.Fatal(err)
 	}
 	defer opened.Close(t.Context())
-	list, err := opened.Client.Activity(t.Context(), model.ActivityFilter{})
+	list, err := opened.History.Activity(t.Context(), model.ActivityFilter{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -84,7 +84,7 @@ func (t *task) proxyMatrix(ctx context.Context, f matrixFlags) error {
 	}
 	var base *model.Matrix
 	if f.baseline == baselineCompare { // before anything is spent
-		kept, err := t.Client.LoadBaseline(ctx, p.Name)
+		kept, err := t.History.LoadBaseline(ctx, p.Name)
 		switch {
 		case errors.Is(err, database.ErrNotFound):
 			return usage("profile %s has no baseline: 'zonedeck proxy matrix --baseline save' keeps one", p.Name)
@@ -111,7 +111,7 @@ func (t *task) proxyMatrix(ctx context.Context, f matrixFlags) error {
 		code = exitChecksFailed
 	}
 	if f.baseline == baselineSave {
-		if err := t.Client.KeepBaseline(ctx, m); err != nil {
+		if err := t.History.KeepBaseline(ctx, m); err != nil {
 			return fail(exitState, "the baseline was not kept: %w", err)
 		}
 		code = exitOK

@@ -112,15 +112,17 @@ func (s *stub) Render(w, h int) string  { return widget.Block("stub shows "+s.go
 func (s *stub) Title() string           { return "Stub" }
 func (s *stub) Bindings() []kit.Binding { return nil }
 
+func (*fakeJournal) FilteredHAR(_ context.Context, f model.ActivityFilter) (string, int, error) {
+	if f.Class == model.ClassCaptcha {
+		return "", 0, nil
+	}
+	return "/downloads/fetches.har", 3, nil
+}
+
 func open(t *testing.T, j *fakeJournal, w, h int) *uitest.Screen {
 	t.Helper()
 	theme := kit.NewTheme(true, false)
-	view := history.New(history.Deps{Ctx: t.Context(), Now: time.Now, Theme: theme, Journal: j, HAR: func(_ context.Context, f model.ActivityFilter) (string, int, error) {
-		if f.Class == model.ClassCaptcha {
-			return "", 0, nil
-		}
-		return "/downloads/fetches.har", 3, nil
-	}})
+	view := history.New(history.Deps{Ctx: t.Context(), Now: time.Now, Theme: theme, Journal: j})
 	other := &stub{}
 	app := ui.New(ui.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Session: kit.Session{Local: true, Ready: true},

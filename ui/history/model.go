@@ -18,6 +18,9 @@ type Journal interface {
 	// Unindexed is how many lines a search has to read one by one, because their index is
 	// still being made.
 	Unindexed(ctx context.Context) (int64, error)
+	// FilteredHAR writes the newest fetches that a filter lets pass to a file, and names it. n is how many there were:
+	// without one there is no file.
+	FilteredHAR(ctx context.Context, f model.ActivityFilter) (file string, n int, err error)
 }
 
 // Deps are the parts the tab works with.
@@ -28,9 +31,6 @@ type Deps struct {
 	Journal Journal
 	// Requests is the local emulator's journal; nil with a real account.
 	Requests Requests
-	// HAR writes the newest fetches that a filter lets pass to a file, and names it; it is
-	// called in commands. n is how many there were: without one there is no file.
-	HAR func(ctx context.Context, f model.ActivityFilter) (file string, n int, err error)
 }
 
 // Model is the tab. See kit.View.

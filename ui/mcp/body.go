@@ -37,7 +37,7 @@ func (c *call) attach(out *view.AgentFetch, r model.FetchResult, chars int, mark
 	}
 	out.Untrusted.Body = text
 	if !whole || markdown {
-		out.BodyFile, err = c.KeepBody(r.Body)
+		out.BodyFile, err = c.BodyFile(r.Body)
 	}
 	return err
 }

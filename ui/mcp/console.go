@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"io"
 	"time"
 
 	"zonedeck/keystore"
@@ -10,6 +9,7 @@ import (
 	"zonedeck/service/ask"
 	"zonedeck/service/config"
 	"zonedeck/service/fetch"
+	"zonedeck/service/history"
 	"zonedeck/service/jobs"
 )
 
@@ -46,9 +46,9 @@ type Console interface {
 	LoadFetch(ctx context.Context, id string) (model.FetchResult, error)
 
 	// OpenBody opens a body, in memory or on disk.
-	OpenBody(b model.BodyRef) (Body, error)
-	// KeepBody gives the file of a body, and makes one of a body in memory.
-	KeepBody(b model.BodyRef) (file string, err error)
+	OpenBody(b model.BodyRef) (history.Body, error)
+	// BodyFile gives the file of a body, and makes one of a body in memory.
+	BodyFile(b model.BodyRef) (file string, err error)
 	// BeginCall keeps the line of a call that begins in the history; a.Text names the call. sends says that it may send something.
 	BeginCall(ctx context.Context, a model.Activity, sends bool) error
 	// PutCall keeps the line of a call that has ended, in place of the one of the same Ref.
@@ -56,11 +56,4 @@ type Console interface {
 	// Scrub masks every secret that was used in this run.
 	Scrub(b []byte) []byte
 	Close(ctx context.Context) error
-}
-
-// Body is an open body.
-type Body struct {
-	io.ReaderAt
-	Size  int64
-	Close func() error
 }

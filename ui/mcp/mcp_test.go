@@ -24,6 +24,7 @@ import (
 	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/fetch"
+	"zonedeck/service/history"
 	"zonedeck/service/jobs"
 )
 
@@ -160,10 +161,10 @@ func (f *fake) LoadFetch(context.Context, string) (model.FetchResult, error) {
 	panic("a fetch without an allowed line is loaded")
 }
 
-func (f *fake) OpenBody(b model.BodyRef) (Body, error) {
-	return Body{ReaderAt: bytes.NewReader(b.Bytes), Size: b.Size, Close: func() error { return nil }}, nil
+func (f *fake) OpenBody(b model.BodyRef) (history.Body, error) {
+	return history.Body{ReaderAt: bytes.NewReader(b.Bytes), Size: b.Size}, nil
 }
-func (f *fake) KeepBody(model.BodyRef) (string, error) { return "/bodies/1", nil }
+func (f *fake) BodyFile(model.BodyRef) (string, error) { return "/bodies/1", nil }
 
 func (f *fake) BeginCall(ctx context.Context, a model.Activity, sends bool) error {
 	f.mu.Lock()

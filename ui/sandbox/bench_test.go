@@ -32,7 +32,7 @@ func BenchmarkKeyToFrame(b *testing.B) {
 	res.Body = model.BodyRef{File: "large", Size: int64(len(page))}
 	svc.kept["f_1"] = res
 	view := sandbox.New(sandbox.Deps{
-		Ctx: b.Context(), Now: time.Now, Theme: kit.NewTheme(true, false), Fetcher: svc, History: svc,
+		Ctx: b.Context(), Now: time.Now, Theme: kit.NewTheme(true, false), Fetcher: svc, History: keptFetches{fakeService: svc},
 		Saved: &fakeStore{}, Profile: demoProfile,
 		Open: func(context.Context, model.BodyRef) (body.Source, error) {
 			return body.Source{Reader: bytes.NewReader(page), Size: int64(len(page))}, nil

@@ -299,6 +299,20 @@ func demoZones() []model.Zone {
 	}
 }
 
+// keptFetches is the history, with the files that are written of it.
+type keptFetches struct {
+	*fakeService
+	files *fakeFiles
+}
+
+func (k keptFetches) KeepBody(ctx context.Context, res model.FetchResult) (string, error) {
+	return k.files.keep(ctx, res)
+}
+
+func (k keptFetches) OneHAR(_ context.Context, id string) (string, error) {
+	return "/downloads/" + id + ".har", nil
+}
+
 func demoSession() kit.Session {
 	now := time.Now()
 	user := model.Key{
@@ -326,9 +340,8 @@ func open(t *testing.T, w, h int, change ...func(*sandbox.Deps)) *bench {
 	}
 	theme := kit.NewTheme(true, false)
 	deps := sandbox.Deps{
-		Ctx: t.Context(), Now: time.Now, Theme: theme, Fetcher: b.svc, Twins: b.svc, Tools: b.svc, History: b.svc, Saved: b.store, Profile: demoProfile,
-		Open: b.files.open, Keep: b.files.keep, Edit: b.files.edit, Split: b.split,
-		HAR:        func(_ context.Context, id string) (string, error) { return "/downloads/" + id + ".har", nil },
+		Ctx: t.Context(), Now: time.Now, Theme: theme, Fetcher: b.svc, Twins: b.svc, Tools: b.svc, History: keptFetches{b.svc, b.files}, Saved: b.store, Profile: demoProfile,
+		Open: b.files.open, Edit: b.files.edit, Split: b.split,
 		Collection: b.store.overlay(theme), Variables: b.vars,
 	}
 	for _, c := range change {

@@ -56,7 +56,7 @@ func (restoreSaved) do(m *Model) tea.Cmd {
 }
 
 func (writeHAR) do(m *Model) tea.Cmd {
-	write, id := m.deps.HAR, m.result.res.ID
+	write, id := m.deps.History.OneHAR, m.result.res.ID
 	return kit.Load(kit.Sandbox, &m.work.har, m.deps.Ctx, func(ctx context.Context) (string, error) {
 		return write(ctx, id)
 	}, func(file string, err error) tea.Cmd {
@@ -69,7 +69,7 @@ func (writeHAR) do(m *Model) tea.Cmd {
 
 // keepBody copies the body on screen to a file that stays.
 func (keepBody) do(m *Model) tea.Cmd {
-	keep, res := m.deps.Keep, m.result.res
+	keep, res := m.deps.History.KeepBody, m.result.res
 	return kit.Load(kit.Sandbox, &m.work.sample, m.deps.Ctx, func(ctx context.Context) (string, error) {
 		return keep(ctx, res)
 	}, func(file string, err error) tea.Cmd {

@@ -28,12 +28,16 @@ type Fetcher interface {
 	Fetch(ctx context.Context, r model.FetchRequest, on func(fetch.Event)) (model.FetchResult, error)
 }
 
-// History reads fetches from the journal; service.Client is one.
+// History has the fetches of this machine; *history.History is one.
 type History interface {
 	Activity(ctx context.Context, f model.ActivityFilter) ([]model.Activity, error)
 	LoadFetch(ctx context.Context, id string) (model.FetchResult, error)
 	// URLs are the distinct URLs of a profile's fetches, the most recently used first.
 	URLs(ctx context.Context, profile string, limit int) ([]string, error)
+	// KeepBody copies a result's body to a file that is not pruned, and names it.
+	KeepBody(ctx context.Context, res model.FetchResult) (file string, err error)
+	// OneHAR writes a fetch to a file, and names it.
+	OneHAR(ctx context.Context, id string) (file string, err error)
 }
 
 // Store keeps saved requests; *saved.Store is one.
@@ -76,11 +80,6 @@ type Deps struct {
 	Filters filter.History
 	// Open opens a body, in memory or on disk; it is called in commands.
 	Open func(ctx context.Context, b model.BodyRef) (body.Source, error)
-	// Keep copies a result's body to a file that is not pruned, and names it; it is called
-	// in commands.
-	Keep func(ctx context.Context, res model.FetchResult) (file string, err error)
-	// HAR writes a fetch of the history to a file, and names it; it is called in commands.
-	HAR func(ctx context.Context, id string) (file string, err error)
 	// Edit returns the command that shows a body in the operator's editor; it is called
 	// in commands. It is nil if no editor is set.
 	Edit func(ctx context.Context, b model.BodyRef, contentType string) (Editor, error)

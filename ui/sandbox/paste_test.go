@@ -206,22 +206,31 @@ func TestABodyIsKeptWhileAHARFileIsWritten(t *testing.T) {
 	})
 }
 
+// slowHAR takes a second to write a HAR file.
+type slowHAR struct {
+	sandbox.History
+	written int
+}
+
+func (s *slowHAR) OneHAR(context.Context, string) (string, error) {
+	s.written++
+	<-time.After(time.Second)
+	return "/downloads/f.har", nil
+}
+
 func TestAHARFileIsWrittenOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		written := 0
+		slow := &slowHAR{}
 		b := open(t, 120, 40, func(d *sandbox.Deps) {
-			d.HAR = func(context.Context, string) (string, error) {
-				written++
-				<-time.After(time.Second)
-				return "/downloads/f.har", nil
-			}
+			slow.History = d.History
+			d.History = slow
 		})
 		b.Press("ctrl+j")
 		b.Press("E", "E")
 		b.Expect("a HAR file is being written")
 		b.After(2 * time.Second)
-		if b.Expect("Written as /downloads/f.har"); written != 1 {
-			t.Errorf("written %d times", written)
+		if b.Expect("Written as /downloads/f.har"); slow.written != 1 {
+			t.Errorf("written %d times", slow.written)
 		}
 	})
 }

@@ -4,18 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
 	"zonedeck/keystore"
-	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service"
 	"zonedeck/service/config"
 	"zonedeck/service/exchange"
 	"zonedeck/service/fetch"
+	"zonedeck/service/history"
 	"zonedeck/ui/mcp"
 )
 
@@ -58,40 +57,13 @@ func (s *Session) Scrub(b []byte) []byte {
 }
 
 // errNoHistory says that a line cannot be kept.
-var errNoHistory = errors.New("no history is kept in this run")
-
-// BeginCall writes the line of an agent's call that begins into the history (see journal.BeginCall).
-func (s *Session) BeginCall(ctx context.Context, a model.Activity, sends bool) error {
-	if s.journal == nil {
-		return errNoHistory
-	}
-	return s.journal.BeginCall(ctx, a, sends)
-}
-
-// PutCall writes the line of an agent's call that has ended. It replaces the line with the same Ref.
-func (s *Session) PutCall(ctx context.Context, a model.Activity) error {
-	if s.journal == nil {
-		return errNoHistory
-	}
-	return s.journal.PutCall(ctx, a)
-}
-
-// KeepBody gives the file of a body, and makes one among the bodies of a body in memory.
-func (s *Session) KeepBody(b model.BodyRef) (string, error) {
-	if b.File != "" {
-		return b.File, nil
-	}
-	name := filepath.Join(s.Paths.BodiesDir(), b.SHA256)
-	if err := textfile.Write(name, b.Bytes); err != nil {
-		return "", fmt.Errorf("keep the body: %w", err)
-	}
-	return name, nil
-}
+var errNoHistory = history.ErrNoHistory
 
 // agent is a session as the tools of an agent see it.
 type agent struct {
 	*Session
 	*service.Client
+	*history.History
 }
 
 // OpenAgent opens a session for an agent. An ADMIN key of the profile is refused as for a command.
@@ -109,7 +81,7 @@ func OpenAgent(ctx context.Context, o Options) (mcp.Console, []string, error) {
 	if err != nil {
 		return nil, s.Notices, errors.Join(fmt.Errorf("profile %s: %w", s.Base.Name, err), s.Close(ctx))
 	}
-	return agent{s, s.Client}, s.Notices, nil
+	return agent{s, s.Client, s.History}, s.Notices, nil
 }
 
 // Base is the profile as it is configured.
@@ -141,16 +113,4 @@ func (a agent) CheckKeys(ctx context.Context, within time.Duration) ([]model.Key
 		return slices.ContainsFunc(given, func(g model.Key) bool { return g.Name == k.Name && g.Secret == k.Secret }) || k.Name == p.Key
 	})
 	return audit.Keys, audit.Findings, err
-}
-
-// OpenBody opens a body, in memory or on disk.
-func (a agent) OpenBody(b model.BodyRef) (mcp.Body, error) {
-	src, err := a.bodySource(b)
-	if err != nil {
-		return mcp.Body{}, err
-	}
-	if src.Close == nil {
-		src.Close = func() error { return nil }
-	}
-	return mcp.Body{ReaderAt: src.Reader, Size: src.Size, Close: src.Close}, nil
 }

@@ -12,8 +12,10 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service"
 	"zonedeck/service/config"
 	"zonedeck/service/filter"
+	"zonedeck/service/history"
 	"zonedeck/service/rehearsal"
 	"zonedeck/service/rows"
 	"zonedeck/service/saved"
@@ -21,7 +23,7 @@ import (
 	"zonedeck/ui"
 	"zonedeck/ui/code"
 	"zonedeck/ui/collection"
-	"zonedeck/ui/history"
+	historytab "zonedeck/ui/history"
 	"zonedeck/ui/jobs"
 	"zonedeck/ui/keys"
 	"zonedeck/ui/kit"
@@ -94,13 +96,14 @@ func (c *Console) Root() *ui.App {
 	s := c.session
 	theme := kit.NewTheme(true, s.o.Getenv("NO_COLOR") != "" || s.o.Getenv("TERM") == "dumb")
 	now, client, store := s.Now, s.Client, saved.New(s.Paths.RequestsDir())
+	compare := comparer{client, s.History}
 	tabs := []ui.Tab{
 		{ID: kit.Sandbox, View: sandbox.New(sandbox.Deps{
-			Ctx: c.ctx, Now: now, CertClock: s.Machine().Now, Theme: theme, Fetcher: client, ConfirmKey: s.ConfirmKey, Twins: client, Tools: client, History: client,
-			HAR: s.oneHAR, Saved: store, Variables: s.variables, Collection: func(open func(string) tea.Cmd, renamed func(from, to string)) kit.Overlay {
+			Ctx: c.ctx, Now: now, CertClock: s.Machine().Now, Theme: theme, Fetcher: client, ConfirmKey: s.ConfirmKey, Twins: compare, Tools: client, History: s.History,
+			Saved: store, Variables: s.variables, Collection: func(open func(string) tea.Cmd, renamed func(from, to string)) kit.Overlay {
 				return collection.New(collection.Deps{Ctx: c.ctx, Now: s.o.Now, Theme: theme, Store: store, Open: open, Renamed: renamed})
 			},
-			Profile: s.CurrentProfile, Open: s.openBody, Keep: s.keepBody, Edit: s.editBody(), Split: c.split(theme),
+			Profile: s.CurrentProfile, Open: s.openBody, Edit: s.editBody(), Split: c.split(theme),
 			Pictures: picture.Detect(s.o.Getenv), Filters: filter.History{File: s.Paths.FiltersFile()},
 		})},
 		{ID: kit.Jobs, View: jobs.New(jobs.Deps{
@@ -111,7 +114,7 @@ func (c *Console) Root() *ui.App {
 			Terminal: alert.Detect(s.o.Getenv), Notify: s.configured().Notify(),
 		})},
 		{ID: kit.Proxy, View: proxy.New(proxy.Deps{
-			Ctx: c.ctx, Now: now, Theme: theme, Prober: client, Profile: s.CurrentProfile, Split: c.split(theme),
+			Ctx: c.ctx, Now: now, Theme: theme, Prober: compare, Profile: s.CurrentProfile, Split: c.split(theme),
 			Reveal: s.ZonePassword, Machine: s.Machine(), Refuse: client.Passwords.Refusal,
 		})},
 		{ID: kit.Keys, View: keys.New(keys.Deps{
@@ -122,15 +125,21 @@ func (c *Console) Root() *ui.App {
 				return s.RehearseRotation(ctx, k, method, s.ScanFolders)
 			},
 		})},
-		{ID: kit.Activity, View: history.New(history.Deps{Ctx: c.ctx, Now: now, Theme: theme, Journal: client, Requests: c.requests(), HAR: s.filteredHAR})},
+		{ID: kit.Activity, View: historytab.New(historytab.Deps{Ctx: c.ctx, Now: now, Theme: theme, Journal: s.History, Requests: c.requests()})},
 	}
 	return ui.New(ui.Deps{
 		Ctx: c.ctx, Now: now, Theme: theme, Tabs: tabs, Session: s.describe(),
 		Start: tea.Batch(c.start, c.readKeys, c.tellNotices()), Commands: func() []kit.Binding { return c.commands(theme) }, Switch: func() tea.Cmd { return profiles.Switcher(c.accountDeps(theme)) },
-		Saved: s.savedRequests, History: client.Activity, Spent: client.Spent, Clipboard: nativeClipboard, ReadClipboard: readClipboard, ForgetCopy: s.forgetCopy(),
+		Saved: s.savedRequests, History: s.History.Activity, Spent: client.Spent, Clipboard: nativeClipboard, ReadClipboard: readClipboard, ForgetCopy: s.forgetCopy(),
 		Multiplexer: s.multiplexer(), CopyToTmux: s.copyToTmux(),
 		Suspend: c.suspend, Code: code.New(c.codeDeps(theme)).Open,
 	})
+}
+
+// comparer makes comparisons, and finds those that were made before.
+type comparer struct {
+	*service.Client
+	*history.History
 }
 
 // codeDeps are what the overlay with the code of a fetch works with.
@@ -156,7 +165,7 @@ func (c *Console) codeDeps(theme *kit.Theme) code.Deps {
 		},
 		Secret: func(ctx context.Context, ref string) (keystore.Secret, error) { return s.Resolver.Resolve(ctx, ref) },
 		Compared: func(ctx context.Context, r model.FetchRequest) (model.Twin, error) {
-			return s.Client.NewestTwin(ctx, s.CurrentProfile().Name, r)
+			return s.History.NewestTwin(ctx, s.CurrentProfile().Name, r)
 		},
 	}
 }
@@ -172,7 +181,7 @@ func (c *Console) split(theme *kit.Theme) func(res model.FetchResult) tea.Cmd {
 }
 
 // requests is the emulator's journal; nil with a real account.
-func (c *Console) requests() history.Requests {
+func (c *Console) requests() historytab.Requests {
 	if c.session.embedded == nil {
 		return nil
 	}

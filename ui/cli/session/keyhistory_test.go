@@ -241,7 +241,7 @@ func TestAUseOfAnOldValueIsToldOnce(t *testing.T) {
 // keyLines are the lines of the timeline about keys, the oldest first.
 func keyLines(t *testing.T, s *Session) []string {
 	t.Helper()
-	lines, err := s.Client.Activity(t.Context(), model.ActivityFilter{Kind: model.ActivityKey})
+	lines, err := s.History.Activity(t.Context(), model.ActivityFilter{Kind: model.ActivityKey})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,16 +12,19 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"zonedeck/model"
 	"zonedeck/service/config"
+	"zonedeck/service/history"
+	"zonedeck/service/journal"
 	"zonedeck/ui"
 )
 
 func TestABodyOfTheHistoryIsShownOnlyAsItCame(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("EDITOR", "true")
-	s := &Session{o: Options{Getenv: os.Getenv}, Paths: config.Paths{Cache: dir}}
+	s := &Session{o: Options{Getenv: os.Getenv}, History: history.New(journal.None(), config.Paths{Cache: dir}, "test", time.Now)}
 	edit := s.editBody()
 	sum := sha256.Sum256([]byte("as it came"))
 	b := model.BodyRef{File: filepath.Join(dir, "page.html"), Size: 10, SHA256: hex.EncodeToString(sum[:])}

@@ -40,7 +40,7 @@ func TestARehearsalIsInTheHistoryOfTheKeyItIsOf(t *testing.T) {
 	if err := rehearse(); err != nil {
 		t.Fatal(err)
 	}
-	list, err := s.Client.Activity(t.Context(), model.ActivityFilter{Kind: model.ActivityKey})
+	list, err := s.History.Activity(t.Context(), model.ActivityFilter{Kind: model.ActivityKey})
 	if err != nil || len(list) != 1 || list[0].Key != "old-admin" || list[0].Text != "rehearsed its rotation, with a copy, as ADMIN by a command, because: it is due" {
 		t.Errorf("%+v, %v", list, err)
 	}

@@ -19,6 +19,7 @@ import (
 	"zonedeck/service/config"
 	"zonedeck/service/drift"
 	"zonedeck/service/files"
+	"zonedeck/service/history"
 	"zonedeck/service/jobs"
 	"zonedeck/service/journal"
 	"zonedeck/service/ledger"
@@ -72,6 +73,7 @@ type Session struct {
 	Inventory *keystore.Inventory
 	Resolver  *keystore.Resolver
 	Client    *service.Client
+	History   *history.History
 
 	LedgerFault error    // why there is no ledger of jobs; nil when there is
 	Notices     []string // what the operator must be told about the files
@@ -144,6 +146,11 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 		}
 	}
 	s.Notices = append(s.Notices, s.files.Notices()...)
+	kept := s.journal
+	if kept == nil {
+		kept = journal.None()
+	}
+	s.History = history.New(kept, s.Paths, o.Version, o.Now)
 	for _, named := range o.AllowKeys {
 		s.confirm(named)
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package session
+package history
 
 import (
 	"errors"
@@ -10,22 +10,25 @@ import (
 	"runtime"
 	"syscall"
 	"testing"
+	"time"
 
 	"zonedeck/model"
 	"zonedeck/service/config"
+	"zonedeck/service/journal"
 )
 
 // A process that is killed while it copies leaves no cut file that is taken for the body.
 func TestAKeptBodyHasItsNameOnceItIsWhole(t *testing.T) {
 	home := t.TempDir()
-	s := &Session{Paths: config.Paths{Data: filepath.Join(home, "data"), Cache: filepath.Join(home, "cache")}}
-	pipe := filepath.Join(s.Paths.BodiesDir(), "f_1")
-	if err := errors.Join(os.MkdirAll(s.Paths.BodiesDir(), 0o700), syscall.Mkfifo(pipe, 0o600)); err != nil {
+	paths := config.Paths{Data: filepath.Join(home, "data"), Cache: filepath.Join(home, "cache")}
+	s := New(journal.None(), paths, "test", time.Now)
+	pipe := filepath.Join(paths.BodiesDir(), "f_1")
+	if err := errors.Join(os.MkdirAll(paths.BodiesDir(), 0o700), syscall.Mkfifo(pipe, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	kept := make(chan error)
 	go func() {
-		_, err := s.keepBody(t.Context(), model.FetchResult{ID: "f_1", Body: model.BodyRef{File: pipe}})
+		_, err := s.KeepBody(t.Context(), model.FetchResult{ID: "f_1", Body: model.BodyRef{File: pipe}})
 		kept <- err
 	}()
 	// Nothing can be read of the body until the other end of its pipe is open.
@@ -35,11 +38,11 @@ func TestAKeptBodyHasItsNameOnceItIsWhole(t *testing.T) {
 		case err := <-kept:
 			t.Fatal(err)
 		default:
-			begun, _ = os.ReadDir(s.Paths.DownloadsDir())
+			begun, _ = os.ReadDir(paths.DownloadsDir())
 			runtime.Gosched()
 		}
 	}
-	name := filepath.Join(s.Paths.DownloadsDir(), "f_1.txt")
+	name := filepath.Join(paths.DownloadsDir(), "f_1.txt")
 	_, during := os.Stat(name)
 	w, err := os.OpenFile(pipe, os.O_WRONLY, 0)
 	if err != nil {

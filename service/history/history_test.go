@@ -1,0 +1,48 @@
+package history
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/config"
+	"zonedeck/service/database"
+	"zonedeck/service/journal"
+	"zonedeck/service/servicetest"
+)
+
+func TestAHistoryThatKeepsNothingSaysSo(t *testing.T) {
+	h := New(journal.None(), config.Paths{}, "test", time.Now)
+	if list, err := h.Activity(t.Context(), model.ActivityFilter{}); list != nil || !errors.Is(err, ErrNoHistory) {
+		t.Errorf("the timeline: %v, %v", list, err)
+	}
+	if r, err := h.LoadFetch(t.Context(), "f_1"); r.ID != "" || !errors.Is(err, ErrNoHistory) {
+		t.Errorf("a fetch: %v, %v", r.ID, err)
+	}
+	_, unindexed := h.Unindexed(t.Context())
+	for what, err := range map[string]error{
+		"an agent's call that begins": h.BeginCall(t.Context(), model.Activity{Ref: "c_1"}, true),
+		"one that ended":              h.PutCall(t.Context(), model.Activity{Ref: "c_1"}),
+		"a baseline":                  h.KeepBaseline(t.Context(), model.Matrix{}),
+		"the lines without an index":  unindexed,
+	} {
+		if !errors.Is(err, ErrNoHistory) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	kept, _ := servicetest.Journal(t)
+	h = New(kept, config.Paths{}, "test", time.Now)
+	if err := kept.PutFetch(t.Context(), "test", model.FetchResult{ID: "f_1"}); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := h.Activity(t.Context(), model.ActivityFilter{}); err != nil || len(list) != 1 {
+		t.Errorf("the timeline: %v, %v", list, err)
+	}
+	if r, err := h.LoadFetch(t.Context(), "f_1"); r.ID != "f_1" || err != nil {
+		t.Errorf("a fetch: %v, %v", r.ID, err)
+	}
+	if _, err := h.LoadFetch(t.Context(), "f_2"); !errors.Is(err, database.ErrNotFound) {
+		t.Errorf("no fetch: %v", err)
+	}
+}
