@@ -224,7 +224,7 @@ func (r *recorder) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 }
 
 func TestKeyReference(t *testing.T) {
-	tabs := []string{"Sandbox", "Jobs", "Proxy", "Keys", "Activity"}
+	tabs := []string{"Sandbox", "Jobs", "Proxy", "Keys", "History"}
 	ref := &reference{}
 	t.Run("walk", func(t *testing.T) { walk(t, ref) })
 	t.Run("paid split", func(t *testing.T) { walkPaidSplit(t, ref) })

@@ -45,7 +45,7 @@ that whole amount. A call with an unknown price is then refused, unless
 --allow-unpriced is given. A real account needs --max-cost. Without --job-inputs
 no job can be started.
 
-All calls appear in Activity while they run, marked as the agent's. Your jobs are
+All calls appear in History while they run, marked as the agent's. Your jobs are
 followed meanwhile, as by 'zonedeck jobs follow'. If they cannot be followed,
 stderr says why.`,
 		Args: usageArgs(cobra.NoArgs),

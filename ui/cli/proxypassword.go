@@ -61,7 +61,7 @@ taken back. Neither password is ever shown.`,
 	fl.StringArrayVar(&f.scan, "scan", nil, "search this folder too for files that hold the password (repeatable)")
 	fl.BoolVar(&f.report, "report", false, "only print the record of the password's newest rotation, as Markdown or --json")
 	fl.BoolVar(&f.abandon, "abandon", false, "end the rotation of the password; a new password that no reference gives yet is taken back")
-	fl.StringVar(&f.adminReason, "admin-reason", "", "why an ADMIN key is used; shown in Activity")
+	fl.StringVar(&f.adminReason, "admin-reason", "", "why an ADMIN key is used; shown in History")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
 	return cmd
 }

@@ -152,7 +152,7 @@ func TestNoScreenWritesAMarkedSecret(t *testing.T) {
 	w.Press("l", "b")
 	w.WaitFor("Blast radius", "profile acme")
 	w.Press("5")
-	w.WaitFor("[5 Activity", "shop.test")
+	w.WaitFor("[5 History", "shop.test")
 	w.search(t)
 	if w.byKey.Load() < 2 || w.byPassword.Load() == 0 || !strings.Contains(string(w.Written()), "shop.test") {
 		t.Errorf("the key was sent %d times, the password %d times: nothing could be seen here", w.byKey.Load(), w.byPassword.Load())
@@ -247,7 +247,7 @@ func TestNoRotationWritesAMarkedSecret(t *testing.T) {
 	w.Press("enter")
 	w.WaitFor("[✓] refused", "the rotation of filed is done")
 	w.Press("5")
-	w.WaitFor("[5 Activity", "rotation complete")
+	w.WaitFor("[5 History", "rotation complete")
 	w.search(t)
 }
 

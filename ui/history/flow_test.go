@@ -225,7 +225,7 @@ func TestAFilterNarrowsAndReportsItsMistakes(t *testing.T) {
 		}
 		s.Type("captcha since:2h q1")
 		s.Press("enter")
-		s.Expect("Activity / class:captcha since:2h q1", "Nothing matches this filter")
+		s.Expect("History / class:captcha since:2h q1", "Nothing matches this filter")
 		s.Press("/")
 		for range len(" q1") {
 			s.PressFast("backspace")
@@ -247,10 +247,10 @@ func TestASearchBeforeTheIndexSaysSo(t *testing.T) {
 		s.Press("/")
 		s.Type("page")
 		s.Press("enter")
-		s.Expect("Activity / page  1 of 200 or more  150 000 older lines are still being indexed")
+		s.Expect("History / page  1 of 200 or more  150 000 older lines are still being indexed")
 		j.left = 0
 		s.Press("ctrl+r")
-		s.Expect("Activity / page  1 of 200 or more")
+		s.Expect("History / page  1 of 200 or more")
 		s.ExpectNot("being indexed")
 	})
 }

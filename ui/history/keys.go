@@ -33,8 +33,8 @@ func (m *Model) Bindings() []kit.Binding {
 		return m.seenBindings()
 	}
 	row, on := m.current()
-	open := kit.Binding{Keys: []string{"enter"}, Label: "open", Help: "Open the fetch or the comparison in the Sandbox, the job in Jobs, the key in Keys. Nothing is sent.", Group: "Activity", Intent: openRow{}}
-	cpy := kit.Binding{Keys: []string{"y"}, Label: "copy", Help: "Copy the line, its address or its identifier.", Group: "Activity", Intent: copyMenu{}}
+	open := kit.Binding{Keys: []string{"enter"}, Label: "open", Help: "Open the fetch or the comparison in the Sandbox, the job in Jobs, the key in Keys. Nothing is sent.", Group: "History", Intent: openRow{}}
+	cpy := kit.Binding{Keys: []string{"y"}, Label: "copy", Help: "Copy the line, its address or its identifier.", Group: "History", Intent: copyMenu{}}
 	if !on {
 		open.Disabled, cpy.Disabled = "no entry is selected", "no entry is selected"
 	} else if why := cannotOpen(row); why != "" {
@@ -47,10 +47,10 @@ func (m *Model) Bindings() []kit.Binding {
 	out := []kit.Binding{
 		open,
 		{Keys: []string{"/"}, Label: "filter", Help: "Filter by the beginnings of words, and class:, zone:, key:, kind:, profile:, by:agent, by:rotation, since:2h.", Group: "Filter", Intent: openFilter{}},
-		{Keys: []string{"w"}, Label: "what the emulator saw", Help: "Show every request as the local emulator saw it: headers, body, answer, fault.", Group: "Activity", Intent: toggleSeen{}, Disabled: m.whyNotSeen()},
+		{Keys: []string{"w"}, Label: "what the emulator saw", Help: "Show every request as the local emulator saw it: headers, body, answer, fault.", Group: "History", Intent: toggleSeen{}, Disabled: m.whyNotSeen()},
 		clr, cpy,
-		{Keys: []string{"E"}, Label: "HAR", Help: "Write the fetches that the filter lets pass as a HAR file, credentials redacted.", Group: "Activity", Intent: writeHAR{}, Hidden: true},
-		{Keys: []string{"ctrl+r"}, Label: "refresh", Help: "Read the newest entries again.", Group: "Activity", Intent: refresh{}},
+		{Keys: []string{"E"}, Label: "HAR", Help: "Write the fetches that the filter lets pass as a HAR file, credentials redacted.", Group: "History", Intent: writeHAR{}, Hidden: true},
+		{Keys: []string{"ctrl+r"}, Label: "refresh", Help: "Read the newest entries again.", Group: "History", Intent: refresh{}},
 		{Keys: []string{"end", "G"}, Label: "oldest", Help: "Go to the oldest entry.", Group: "Move", Intent: lastRow{}, Hidden: true},
 	}
 	for _, b := range widget.MotionBindings() {

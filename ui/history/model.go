@@ -93,7 +93,7 @@ func New(d Deps) *Model {
 }
 
 // Title is the tab's name.
-func (m *Model) Title() string { return "Activity" }
+func (m *Model) Title() string { return "History" }
 
 // Init loads the first page.
 func (m *Model) Init() tea.Cmd { return m.reload() }

@@ -36,7 +36,7 @@ func (m *Model) Render(w, h int) string {
 }
 
 func (m *Model) heading() string {
-	head := "Activity"
+	head := "History"
 	if m.filter.text != "" {
 		head += " / " + m.filter.text
 	}

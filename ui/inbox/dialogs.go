@@ -28,7 +28,7 @@ func (b *Inbox) askListen() tea.Cmd {
 			case 1:
 				says += "; " + b.refusal(refused[0])
 			default:
-				says += fmt.Sprintf("; %d were refused, and Activity says why", count)
+				says += fmt.Sprintf("; %d were refused, and History says why", count)
 			}
 			return kit.Toast{Text: says}, err
 		}, nil)

@@ -83,7 +83,7 @@ func (f *form) named() []widget.Field {
 		{Name: fieldKey, Label: "Key name", Value: p.Key, Placeholder: "as the profile", Help: "Its name in the inventory (tab 4).", Check: f.checkKey, Mask: widget.MaskIf(f.checkKey)},
 		{Name: fieldLevel, Label: "Key level", Kind: widget.FieldChoice, Options: levels()},
 		{
-			Name: fieldReason, Label: "Why ADMIN", Hidden: true, Placeholder: "why it must be this key; it stands in Activity",
+			Name: fieldReason, Label: "Why ADMIN", Hidden: true, Placeholder: "why it must be this key; it stands in History",
 			Help: "ADMIN is for people, and programs work by the key of a profile (contract 5.4): pick a USER key, or say why.",
 		},
 		{Name: fieldAccount, Label: "Account id", Value: string(p.Account), Placeholder: "such as hl_1234abcd", Check: f.checkAccount},

@@ -25,7 +25,7 @@ func TestWhyAnADMINKeyIsChosenIsAskedFor(t *testing.T) {
 		s.ExpectNot("Why ADMIN")
 		fill(s, "acme", "https://api.test/", typedKey)
 		s.Press("ctrl+r")
-		s.Expect("Why ADMIN", "why it must be this key; it stands in Activity")
+		s.Expect("Why ADMIN", "why it must be this key; it stands in History")
 		s.Press("tab", "tab")
 		s.Type("there is no other key")
 		s.Press("ctrl+s")

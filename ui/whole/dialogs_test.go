@@ -274,7 +274,7 @@ func jobQuestionScreens(s scripted) []screen {
 			p.Press("esc", "2")
 			p.WaitFor("too fast (trigger)")
 		}},
-		{name: "activity/job-too-fast", before: tooFast, steps: func(p *uitest.Whole) {
+		{name: "history/job-too-fast", before: tooFast, steps: func(p *uitest.Whole) {
 			acmeReady(p)
 			p.Press("esc", "5")
 			p.WaitFor("gd_too_fast, 1 input: refused", "· job · too fast ·")

@@ -168,7 +168,7 @@ func keysAt(tb testing.TB, home string, n int) {
 func paintedFirst(b *testing.B, home string) *terminal {
 	b.Helper()
 	term := openTerminal(b, 120, 40, environment(home))
-	term.waitFor("1 Sandbox", "5 Activity")
+	term.waitFor("1 Sandbox", "5 History")
 	return term
 }
 

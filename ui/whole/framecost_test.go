@@ -106,7 +106,7 @@ func BenchmarkUpdateAndView(b *testing.B) {
 	l.send(tea.WindowSizeMsg{Width: 200, Height: 50})
 	l.until("LOCAL EMULATOR", "batch-user", "lab.test/large")
 	l.send(uitest.Key("5"))
-	l.until("[5 Activity]", "lab.test/large")
+	l.until("[5 History]", "lab.test/large")
 	l.send(uitest.Key("enter"))
 	l.until("[1 Sandbox]", "104.9 MB", "line 1 of "+text.Count(lines))
 

@@ -55,7 +55,7 @@ func BenchmarkKeyToFrame(b *testing.B) {
 	term := openTerminal(b, 200, 50, environment(dir))
 	term.waitFor("LOCAL EMULATOR", "batch-user", "lab.test/large")
 	term.press("5")
-	term.waitFor("[5 Activity]", "lab.test/large")
+	term.waitFor("[5 History]", "lab.test/large")
 	term.press("\r")
 	term.waitFor("[1 Sandbox]", "104.9 MB", "line 1 of")
 	term.press("G")
@@ -108,7 +108,7 @@ func BenchmarkKeyToFrame(b *testing.B) {
 			p.press("2", "[2 Jobs (", "Jobs (1000)", "sd_used_999")
 			p.press("3", "[3 Proxy]", "127.0.0.1")
 			p.press("4", "[4 Keys", "batch-user")
-			p.press("5", "[5 Activity]", "lab.test/large")
+			p.press("5", "[5 History]", "lab.test/large")
 			p.press("1", "[1 Sandbox]", "104.9 MB", "line ")
 		}},
 	} {

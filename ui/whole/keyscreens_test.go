@@ -51,7 +51,7 @@ func dueScreens(silent string) []screen {
 		h.write("data/zonedeck/keys.toml", "[[keys]]\nname = \"etl\"\nlevel = \"USER\"\nduty = \"batch job\"\nexpires = \"2027-06-01\"\nrotated = \"2026-10-27\"\nsecret = \"env:ACME_KEY\"\n")
 	}
 	screens := make([]screen, 0, 5)
-	for i, tab := range []string{"sandbox", "jobs", "proxy", "keys", "activity"} {
+	for i, tab := range []string{"sandbox", "jobs", "proxy", "keys", "history"} {
 		screens = append(screens, screen{name: tab + "/key-due", before: before, steps: func(p *uitest.Whole) {
 			p.WaitFor("etl is due for rotation: 5 d left")
 			p.Press("esc", strconv.Itoa(i+1))

@@ -120,7 +120,7 @@ func TestAnOpenConsoleSeesWhatAnAgentDoes(t *testing.T) {
 }
 
 func agentScreens() []screen {
-	return []screen{{name: "activity/agent", before: func(h *home) {
+	return []screen{{name: "history/agent", before: func(h *home) {
 		h.run("request", "http://lab.test/ok", "--zone", "unlocker_demo")
 		h.agent([]string{"--domains", "lab.test"}, nil, `{"url":"http://lab.test/captcha","zone":"datacenter_demo"}`, `{"url":"http://other.test/","zone":"unlocker_demo"}`)
 	}, steps: func(p *uitest.Whole) {

@@ -50,7 +50,7 @@ func answered(term *terminal) {
 		shows []string
 	}{
 		{pty.Winsize{Cols: 50, Rows: 10}, []string{"this is 50×10"}},
-		{pty.Winsize{Cols: 120, Rows: 40}, []string{"1 Sandbox", "5 Activity"}},
+		{pty.Winsize{Cols: 120, Rows: 40}, []string{"1 Sandbox", "5 History"}},
 	} {
 		if err := pty.Setsize(term.file, &step.size); err != nil {
 			term.tb.Fatal(err)

@@ -68,16 +68,16 @@ func rehearsalScreens() []screen {
 		p.WaitFor("What the emulator saw", "✗ 200›502")
 	}
 	return []screen{
-		{name: "activity/seen-nothing", steps: func(p *uitest.Whole) {
+		{name: "history/seen-nothing", steps: func(p *uitest.Whole) {
 			ready(p)
 			p.Press("5", "w")
 			p.WaitFor("no request yet")
 		}},
-		{name: "activity/seen", steps: func(p *uitest.Whole) {
+		{name: "history/seen", steps: func(p *uitest.Whole) {
 			sent(p)
 			p.WaitGone("fault-1 is set") // the toast
 		}},
-		{name: "activity/seen-request", steps: func(p *uitest.Whole) {
+		{name: "history/seen-request", steps: func(p *uitest.Whole) {
 			sent(p)
 			p.Press("enter")
 			p.WaitFor("keys and passwords are masked")

@@ -245,7 +245,7 @@ func TestGoldenScreens(t *testing.T) {
 
 // pictures are the screens that README and docs show as SVG.
 var pictures = map[string]bool{
-	"sandbox/captcha": true, "sandbox/twin": true, "jobs/ready": true, "proxy/tested": true, "keys/list": true, "activity/filter": true,
+	"sandbox/captcha": true, "sandbox/twin": true, "jobs/ready": true, "proxy/tested": true, "keys/list": true, "history/filter": true,
 	"sandbox/code": true,
 }
 
@@ -337,12 +337,12 @@ func sandboxScreens() []screen {
 
 func activityScreens() []screen {
 	return []screen{
-		{name: "activity/empty", steps: func(p *uitest.Whole) {
+		{name: "history/empty", steps: func(p *uitest.Whole) {
 			ready(p)
 			p.Press("5")
 			p.WaitFor("Nothing has happened yet")
 		}},
-		{name: "activity/filter", before: func(h *home) {
+		{name: "history/filter", before: func(h *home) {
 			h.run("request", "http://lab.test/ok", "--zone", "unlocker_demo")
 			h.run("request", "http://lab.test/captcha", "--zone", "datacenter_demo")
 			h.run("proxy", "test", "--zone", "isp_demo")

@@ -206,7 +206,7 @@ func goodBefore(n int) string {
 // unrecognised says what that class means for a collector, and what to do.
 func unrecognised(kind service.Kind) string {
 	if kind == service.Target {
-		return "unrecognised: no rule knows these answers. Look at one in Activity; a rule of your own in rules.toml can name it"
+		return "unrecognised: no rule knows these answers. Look at one in History; a rule of your own in rules.toml can name it"
 	}
 	return "unrecognised: the meaning of these errors is not known here. The jobs have what they say: look that up in the service's documentation"
 }

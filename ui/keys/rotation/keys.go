@@ -244,7 +244,7 @@ func (p *Page) askVouch() tea.Cmd {
 		return nil
 	}
 	step, t := p.stop.Step, p.deps.Theme
-	form := widget.NewForm(t, widget.Field{Name: "reason", Label: "How do you know", Placeholder: "e.g. its log of 12:04", Help: "It stands in the record and in Activity, marked as vouched for."})
+	form := widget.NewForm(t, widget.Field{Name: "reason", Label: "How do you know", Placeholder: "e.g. its log of 12:04", Help: "It stands in the record and in History, marked as vouched for."})
 	p.form = widget.NewFormDialog(t, "Vouch for: "+text.Clean(step.Name()), form)
 	p.form.Intro, p.form.Submit, p.form.Deliberate = p.stop.Words, "vouch for it", true
 	p.form.OnSubmit = func(f *widget.Form) tea.Cmd {
