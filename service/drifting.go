@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -14,14 +13,13 @@ import (
 	"zonedeck/service/exchange"
 )
 
-// sampledBody bounds the body that a sample is made of, in bytes: as much as required fields are
-// looked for in.
-const sampledBody = 8 << 20
+// tracedBody bounds the body that a selector is followed in, in bytes: as much as required fields are looked for in.
+const tracedBody = 8 << 20
 
-// bodyOf is the body of a fetch for its sample; nil where it is too large or cannot be read, and then the run
-// has no sample.
+// bodyOf is the body of a fetch; nil if it is too large or cannot be read, and then the run does not say which step of a
+// selector fails.
 func bodyOf(r model.FetchResult) []byte {
-	if r.Body.Size == 0 || r.Body.Size > sampledBody {
+	if r.Body.Size == 0 || r.Body.Size > tracedBody {
 		return nil
 	}
 	src, err := exchange.OpenBody(r.Body)
@@ -29,7 +27,7 @@ func bodyOf(r model.FetchResult) []byte {
 		return nil
 	}
 	defer src.Close()
-	body, err := io.ReadAll(io.LimitReader(src, sampledBody))
+	body, err := io.ReadAll(io.LimitReader(src, tracedBody))
 	if err != nil {
 		return nil
 	}
@@ -107,26 +105,8 @@ func (d Drift) TakeBack(ctx context.Context, kind drift.Kind, name string) error
 	return d.monitor.TakeBack(ctx, of)
 }
 
-// FirstGood is the run of a collector that a contract is proposed from.
-func (d Drift) FirstGood(ctx context.Context, kind drift.Kind, name string) (drift.Run, error) {
-	of, err := d.of(kind, name)
-	if err != nil {
-		return drift.Run{}, err
-	}
-	return d.monitor.FirstGood(ctx, of)
-}
-
-// WriteContract writes the proposed contract of a collector, unless there is one, and names its file.
-func (d Drift) WriteContract(r drift.Run, over bool) (string, error) {
-	if d.monitor == nil {
-		return "", ErrNoDrift
-	}
-	return d.monitor.WriteContract(r, over)
-}
-
-// ToEdit is the file with the contract of a collector, or the one that has to be mended first. Where there is none,
-// the one that its first good run proposes is written.
-func (d Drift) ToEdit(ctx context.Context, kind drift.Kind, name string) (string, error) {
+// ToEdit is the file with the contract of a collector, which need not exist, or the one that has to be mended first.
+func (d Drift) ToEdit(kind drift.Kind, name string) (string, error) {
 	file, err := d.ContractFile(kind, name)
 	var fault *textfile.Error
 	switch {
@@ -138,31 +118,7 @@ func (d Drift) ToEdit(ctx context.Context, kind drift.Kind, name string) (string
 	case err != nil:
 		return "", err
 	}
-	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
-		return file, err
-	}
-	r, err := d.FirstGood(ctx, kind, name)
-	if err != nil {
-		return file, err
-	}
-	return d.WriteContract(r, false)
-}
-
-// Amend proposes the contract that the newest run of a collector keeps. Nothing is written.
-func (d Drift) Amend(ctx context.Context, kind drift.Kind, name string, seq int64) (drift.Amendment, error) {
-	of, err := d.of(kind, name)
-	if err != nil {
-		return drift.Amendment{}, err
-	}
-	return d.monitor.Amend(ctx, of, seq)
-}
-
-// WriteAmendment writes a contract as it was proposed.
-func (d Drift) WriteAmendment(a drift.Amendment) error {
-	if d.monitor == nil {
-		return ErrNoDrift
-	}
-	return d.monitor.WriteAmendment(a)
+	return file, os.MkdirAll(filepath.Dir(file), 0o700) // for an editor that makes the file
 }
 
 // Contract finds the contract of a collector; nil without one.

@@ -22,8 +22,8 @@ func TestTheContractToEditIsTheOneThatIsThere(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, want := range map[string]string{"gd_x": "shop.toml", "gd_y": "broken.toml"} {
-		if file, err := d.ToEdit(t.Context(), drift.Dataset, name); err != nil || file != filepath.Join(dir, want) {
+	for name, want := range map[string]string{"gd_x": "shop.toml", "gd_y": "broken.toml", "gd_z": "dataset-gd_z.toml"} {
+		if file, err := d.ToEdit(drift.Dataset, name); err != nil || file != filepath.Join(dir, want) {
 			t.Errorf("%s: %s, %v", name, file, err)
 		}
 	}
@@ -40,7 +40,7 @@ func TestAFolderIsNotGivenToTheEditor(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := Drift{monitor: drift.NewMonitor(drift.Config{ContractsDir: dir}), profile: "p"}
-	if file, err := d.ToEdit(t.Context(), drift.Dataset, "gd_x"); err == nil || file != "" {
+	if file, err := d.ToEdit(drift.Dataset, "gd_x"); err == nil || file != "" {
 		t.Errorf("%q, %v", file, err)
 	}
 }

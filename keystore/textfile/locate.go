@@ -1,7 +1,6 @@
 package textfile
 
 import (
-	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
@@ -37,21 +36,6 @@ func (d Doc) Fields(at string) map[string]int {
 	return fields
 }
 
-// Entry is where an entry stands in the source, in bytes: its key begins at Key, and its value is source[Value:End].
-type Entry struct{ Key, Value, End int }
-
-// Entry finds the entry at, which At made. A table with a header of its own and an element of a list are no entries: ok is
-// false for them, and for what the document does not have.
-func (d Doc) Entry(at string) (e Entry, ok bool) {
-	locate(d.source, func(p place) bool {
-		if ok = p.path == at && p.entry.End > 0; ok {
-			e = p.entry
-		}
-		return !ok
-	})
-	return e, ok
-}
-
 // Fault is an Error at a place made by At, or at the nearest table around it
 // that the document has (a missing field is reported at its table).
 func (d Doc) Fault(at, msg, expected string) *Error {
@@ -80,7 +64,6 @@ type place struct {
 	path  string // made by At
 	shape string // path with each number of a list's element as 0
 	off   int    // in bytes
-	entry Entry  // zero for what is no entry
 }
 
 // locator visits the tables and fields of a document in their order.
@@ -128,13 +111,9 @@ func (l *locator) table(n *unstable.Node) place {
 func (l *locator) keyValue(table place, n *unstable.Node) {
 	at := table
 	at.off = -1
-	afterKey := 0
 	for it := n.Key(); it.Next(); {
 		at = at.field(it.Node())
-		afterKey = int(it.Node().Raw.Offset + it.Node().Raw.Length)
 	}
-	end := int(n.Raw.Offset + n.Raw.Length)
-	at.entry = Entry{at.off, end - len(bytes.TrimLeft(l.p.Data()[afterKey:end], " \t=")), end}
 	l.mark(at)
 	l.value(at, n.Value())
 }

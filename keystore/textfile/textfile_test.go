@@ -231,29 +231,6 @@ func TestFaultFindsADottedFieldAtTheStart(t *testing.T) {
 	}
 }
 
-func TestAnEntryIsFoundWithItsValue(t *testing.T) {
-	const source = "# x = 1\n name\t=  \"a # = b\" # c = d\n\"por t\"=1\n[a . b]\nx.y = [1, # one\n 2]\n[[l]]\n[[l]]\nm = {k = true , n = 'x'}\n"
-	var any map[string]any
-	doc, err := Decode("f.toml", []byte(source), &any)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for at, want := range map[string]string{
-		At("name"): "name|\"a # = b\"", At("por t"): "\"por t\"|1", At("a", "b", "x", "y"): "x.y|[1, # one\n 2]",
-		At("l", 1, "m"): "m|{k = true , n = 'x'}", At("l", 1, "m", "k"): "k|true", At("l", 1, "m", "n"): "n|'x'",
-		At("a"): "", At("l"): "", At("l", 1): "", At("l", 0, "m"): "", At("a", "b", "x", "y", 0): "", At("none"): "", At("a", "b", "x"): "",
-	} {
-		e, ok := doc.Entry(at)
-		got := ""
-		if ok {
-			got = strings.TrimRight(source[e.Key:e.Value], " \t=") + "|" + source[e.Value:e.End]
-		}
-		if got != want {
-			t.Errorf("%q: %q, want %q", at, got, want)
-		}
-	}
-}
-
 func TestCharactersThatDoNotPrintAreEscaped(t *testing.T) {
 	for in, want := range map[string]string{"\uffff": `"\uFFFF"`, "\U0001ffff": `"\U0001FFFF"`, "\x1f": `"\u001F"`, "\u0085": `"\u0085"`, "\n\t": `"\n\t"`} {
 		if got := Quote(in); got != want {

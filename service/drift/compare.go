@@ -94,7 +94,7 @@ func newHistory(r Run, earlier []Run, field string) history {
 	return h
 }
 
-// neededOf are the earlier runs whose fields (for pages, also whose samples) are needed to judge a run.
+// neededOf are the earlier runs whose fields are needed to judge a run.
 func neededOf(r Run, earlier []Run) []int64 {
 	seqs := newHistory(r, earlier, "").needed()
 	if r.Form == FormPage {

@@ -25,9 +25,7 @@ type Contract struct {
 	Kind    Kind
 	Name    string
 	MinRows int // useful rows that a run has at least
-	// Key is the field that identifies a row in every run, by which samples are paired; empty means the row's input.
-	Key    string
-	Fields []Wanted
+	Fields  []Wanted
 
 	line int // of its collector in the file, from 1; 0 where that is not known
 }
@@ -44,7 +42,6 @@ type contractFile struct {
 	Dataset string        `toml:"dataset"`
 	Target  string        `toml:"target"`
 	MinRows int           `toml:"min_rows"`
-	Key     string        `toml:"key"`
 	Fields  []wantedField `toml:"fields"`
 }
 
@@ -77,10 +74,6 @@ func ParseContract(file string, text []byte) (Contract, error) {
 		return c, doc.Fault(textfile.At("dataset"), "the contract names no collector, or two", "dataset or target, one of the two")
 	case f.MinRows < 0:
 		return c, doc.Fault(textfile.At("min_rows"), fmt.Sprintf("a number of rows cannot be %d", f.MinRows), "0 or more")
-	case f.Key != "" && c.Kind == Target:
-		return c, doc.Fault(textfile.At("key"), "a target has no rows that a key tells apart", "dataset in place of target, or no key")
-	case len(f.Key) > maxPath:
-		return c, doc.Fault(textfile.At("key"), "the name of the field is too long", "a name as 'zonedeck drift show' prints it")
 	case len(f.Fields) > maxWanted:
 		return c, doc.Fault(textfile.At("fields", maxWanted), "the contract has too many fields", "at most "+strconv.Itoa(maxWanted))
 	}
@@ -88,7 +81,7 @@ func ParseContract(file string, text []byte) (Contract, error) {
 	if fault != nil {
 		return c, fault
 	}
-	c.MinRows, c.Key, c.Fields = f.MinRows, f.Key, fields
+	c.MinRows, c.Fields = f.MinRows, fields
 	c.line = doc.Fault(textfile.At(string(c.Kind)), "", "").Line
 	return c, nil
 }
@@ -213,36 +206,3 @@ func (c *Contract) rows(r Run) []Finding {
 
 // exactly is a share in percent, as it was written in the contract.
 func exactly(x float64) string { return strconv.FormatFloat(math.Round(x*1e6)/1e4, 'f', -1, 64) + " %" }
-
-// Propose writes a contract from a run. The coverage asked for is what the run's own, by Wilson's
-// interval with three deviations, is hardly ever below; a field that is filled in less than half of the rows is not
-// asked for.
-func Propose(r Run) []byte {
-	var b strings.Builder
-	fmt.Fprintf(&b, "# Proposed from %s of %s: %s. Change it as you like: it is read with every run.\n", r.Ref, r.At.UTC().Format("2006-01-02"), rowsText(r.Useful))
-	fmt.Fprintf(&b, "%s = %s\n", r.Kind, textfile.Quote(r.Name))
-	if r.Kind == Dataset {
-		b.WriteString("min_rows = 1\n")
-	}
-	for _, f := range r.Fields {
-		if f.Filled*2 < r.Useful || f.Filled == 0 || f.Path == "" {
-			continue
-		}
-		fmt.Fprintf(&b, "\n[[fields]]\nname = %s\nrequired = true\n", textfile.Quote(f.Path))
-		if r.Form == FormPage {
-			continue
-		}
-		if low := math.Floor(wilsonLow(f.Filled, r.Useful, 3)*100) / 100; low > 0 {
-			fmt.Fprintf(&b, "coverage = %v # it was %s\n", low, percent(share{f.Filled, r.Useful}))
-		}
-		if t := f.Type(); f.Types[t] == f.Filled {
-			fmt.Fprintf(&b, "type = %q\n", t)
-			for shape, n := range f.Shapes {
-				if n == f.Filled && t == TypeText {
-					fmt.Fprintf(&b, "pattern = '%s'\n", shapePattern(shape))
-				}
-			}
-		}
-	}
-	return []byte(b.String())
-}

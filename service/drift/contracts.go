@@ -1,7 +1,6 @@
 package drift
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -78,7 +77,7 @@ func (b damaged) certainly(kind Kind, name, file string) bool {
 	return Contract{Kind: b.kind, Name: b.name}.Is(kind, name)
 }
 
-// of finds the contract of a collector, nil if there is none. If zonedeck wrote it, it is called file. A second contract
+// of finds the contract of a collector, nil if there is none. file is the name that is looked for first. A second contract
 // is an error, and so is a broken file that may be the contract.
 func (f folder) of(kind Kind, name, file string) (*Contract, error) {
 	var found *Contract
@@ -164,7 +163,7 @@ func (m *Monitor) ContractFile(kind Kind, name string) (string, error) {
 	return file, err
 }
 
-// named is the file that a contract is written to if there is none yet.
+// named is the file for a contract if there is none yet.
 func (m *Monitor) named(kind Kind, name string) string {
 	plain := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.", r) {
@@ -177,57 +176,3 @@ func (m *Monitor) named(kind Kind, name string) string {
 	}
 	return filepath.Join(m.cfg.ContractsDir, string(kind)+"-"+plain+".toml")
 }
-
-// WriteContract writes the proposed contract of a collector, and names its file. Without over, an existing file
-// stays, and the error wraps fs.ErrExist or says what is wrong with the file. A file of another collector always stays.
-func (m *Monitor) WriteContract(r Run, over bool) (string, error) {
-	f, file := m.folder(), m.named(r.Kind, r.Name)
-	brokenAt := slices.IndexFunc(f.broken, func(b damaged) bool { return b.certainly(r.Kind, r.Name, file) })
-	switch c, err := f.of(r.Kind, r.Name, file); {
-	case c != nil:
-		file = c.File
-	case err != nil && over && brokenAt >= 0:
-		file = f.broken[brokenAt].err.File
-	case err != nil:
-		return file, err
-	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return file, err
-	}
-	if _, err := os.Lstat(file); err == nil && !over {
-		return file, fmt.Errorf("%s: %w", file, fs.ErrExist)
-	}
-	return file, textfile.Write(file, Propose(r))
-}
-
-// FirstGood is the run that a contract is proposed from: the oldest stored good run of a collector, or the newest
-// run if it has been accepted.
-func (m *Monitor) FirstGood(ctx context.Context, c Collector) (Run, error) {
-	store, err := m.cfg.Open(ctx)
-	if err != nil {
-		return Run{}, err
-	}
-	accepted, err := store.LastAccepted(ctx, c)
-	if err != nil {
-		return Run{}, err
-	}
-	all, err := store.Runs(ctx, c, DefaultKeep().Runs+GoodRuns)
-	if err != nil {
-		return Run{}, err
-	}
-	if len(all) == 0 {
-		return Run{}, fmt.Errorf("%s: %w", model.Line(c.Name, 80), ErrUnknown)
-	}
-	for _, r := range slices.Backward(all) {
-		if accepted.Seq > 0 && r.At.Before(accepted.RunAt) {
-			continue
-		}
-		if r.State.Compared() || r.Seq == accepted.RunSeq {
-			return r, nil
-		}
-	}
-	return Run{}, fmt.Errorf("%s: %w", model.Line(c.Name, 80), ErrNoGood)
-}
-
-// ErrNoGood says that no run of a collector was good.
-var ErrNoGood = errors.New("a contract is proposed from a good run, and none of it is stored: accept its newest run, or write the contract by hand")

@@ -2,7 +2,6 @@ package drift
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,20 +13,7 @@ import (
 func TestAContractOfTheFolderHolds(t *testing.T) {
 	m := monitor(t, openStore(t, DefaultKeep()))
 	result(t, m, "job-1", 9, many(30, whole))
-	r, err := m.FirstGood(t.Context(), gdX)
-	if err != nil || r.Ref != "job-1" {
-		t.Fatal(r.Ref, err)
-	}
-	file, err := m.WriteContract(r, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := m.WriteContract(r, false); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("it was written over: %v", err)
-	}
-	if _, err := m.WriteContract(r, true); err != nil {
-		t.Error(err)
-	}
+	file := writeContract(t, m, "dataset = \"gd_x\"\n")
 	if v := show(t, m).Verdict; v.State != First || !v.Judged() || !v.Contract {
 		t.Errorf("%+v", v)
 	}
@@ -138,29 +124,6 @@ func TestAContractThatCannotBeReadIsSaid(t *testing.T) {
 	}
 	if _, err := m.List(t.Context(), "p", nil); !errors.As(err, &fault) || fault.File != m.cfg.ContractsDir {
 		t.Errorf("a file in place of the folder: %v", err)
-	}
-}
-
-func TestABrokenContractIsWrittenOverWhenItIsAskedFor(t *testing.T) {
-	m := monitor(t, openStore(t, DefaultKeep()))
-	result(t, m, "job-1", 9, many(30, whole))
-	r, err := m.FirstGood(t.Context(), gdX)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := filepath.Join(m.cfg.ContractsDir, "p.toml")
-	for text, replaced := range map[string]bool{
-		"dataset = \"gd_x\"\nx = 1": true, "dataset = \n": false, "dataset = \"gd_x\"": true,
-	} {
-		if err := errors.Join(os.MkdirAll(m.cfg.ContractsDir, 0o700), os.WriteFile(p, []byte(text), 0o600)); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := m.WriteContract(r, false); err == nil {
-			t.Errorf("%q was written over unasked", text)
-		}
-		if file, err := m.WriteContract(r, true); replaced && (err != nil || file != p) || !replaced && err == nil {
-			t.Errorf("%q: %s, %v", text, file, err)
-		}
 	}
 }
 

@@ -258,9 +258,7 @@ func (j *judge) field(b base, path string, oldest Run, alpha float64) {
 		return
 	}
 	j.flat(b, now, alpha)
-	if !j.types(b, now, was.Type(), alpha) && now.Type() == was.Type() {
-		j.scale(b, path, was, alpha)
-	}
+	j.types(b, now, was.Type(), alpha)
 }
 
 // unseen reports whether the run does not tell in how many rows a field is.
@@ -364,65 +362,19 @@ func (j *judge) flat(b base, now Field, alpha float64) {
 }
 
 // types finds a field with values of other types than the usual one.
-func (j *judge) types(b base, now Field, usual string, alpha float64) bool {
+func (j *judge) types(b base, now Field, usual string, alpha float64) {
 	f := j.fallen(b, func(r Run) share {
 		f, _ := r.Field(now.Path)
 		return share{f.Types[usual], f.Filled}
 	}, math.MaxInt, alpha)
 	if !f.found {
-		return false
+		return
 	}
 	also := ""
 	if t := now.Type(); t != usual {
 		also = ", and mostly " + t
 	}
 	j.fell(f, TypeChanged, now.Path, "%s is %s in %d of %s (%s)%s; %s %s", now.Path, usual, f.now.a, f.rows(), percent(f.now), also, percent(f.before), j.inGood(b, f.runs))
-	return true
-}
-
-// scale finds numbers, texts and lists of another size, by Mood's test, which compares the shares above and
-// below the old median.
-func (j *judge) scale(b base, path string, was Field, alpha float64) {
-	what, sizes := "median", func(f Field) Histogram { return f.Numbers }
-	if was.Type() != TypeNumber {
-		what, sizes = "median length", func(f Field) Histogram { return f.Lengths }
-	}
-	old, ok := sizes(was).median()
-	if !ok {
-		return
-	}
-	of := func(r Run) Histogram { f, _ := r.Field(path); return sizes(f) }
-	for _, lower := range []bool{true, false} {
-		// The rows that are not on this side of the old median.
-		f := j.fallen(b, func(r Run) share {
-			h := of(r)
-			if lower {
-				return share{h.count() - h.upTo(old-1), h.count()}
-			}
-			return share{h.upTo(old), h.count()}
-		}, math.MaxInt, alpha)
-		if !f.found {
-			continue
-		}
-		all := Histogram{}
-		for _, r := range j.runs[:f.runs] {
-			all.add(of(r))
-		}
-		before, _ := j.pooled(b, f.runs).Field(path)
-		is, _ := all.median()
-		then, _ := sizes(before).median()
-		if (is < then) == lower && apart(value(is), value(then)) {
-			j.fell(f, ScaleChanged, path, "%s has a %s of about %s in %s; about %s %s", path, what, number(value(is)), f.rows(), number(value(then)), j.inGood(b, f.runs))
-		}
-	}
-}
-
-// apart reports whether two sizes differ by leastFactor, or in their sign.
-func apart(a, b float64) bool {
-	if a == 0 || b == 0 || math.Signbit(a) != math.Signbit(b) {
-		return a != b && max(math.Abs(a), math.Abs(b)) >= leastFactor
-	}
-	return math.Abs(math.Log(a/b)) >= math.Log(leastFactor)
 }
 
 // pool combines several runs into one.
@@ -438,7 +390,7 @@ func pool(runs []Run) Run {
 		for _, f := range r.Fields {
 			sum := all[f.Path]
 			if sum == nil {
-				sum = &Field{Path: f.Path, Types: map[string]int{}, Numbers: Histogram{}, Lengths: Histogram{}}
+				sum = &Field{Path: f.Path, Types: map[string]int{}}
 				all[f.Path] = sum
 			}
 			sum.Present, sum.Filled, sum.Top = sum.Present+f.Present, sum.Filled+f.Filled, sum.Top+f.Top
@@ -447,8 +399,6 @@ func pool(runs []Run) Run {
 			for t, k := range f.Types {
 				sum.Types[t] += k
 			}
-			sum.Numbers.add(f.Numbers)
-			sum.Lengths.add(f.Lengths)
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(all)) {
@@ -473,12 +423,3 @@ func distinct(n int) string {
 
 // percent is a share in words.
 func percent(s share) string { return Percent(s.of()) }
-
-// number is a number as a bucket knows it, in two digits.
-func number(x float64) string {
-	if x == 0 {
-		return "0"
-	}
-	last := math.Pow(10, math.Floor(math.Log10(math.Abs(x)))-1)
-	return strconv.FormatFloat(math.Round(x/last)*last, 'g', 12, 64)
-}

@@ -277,6 +277,27 @@ type Line struct {
 	History  []float64 // oldest first; -1 where a run says nothing of it. Of a page the runs that asked for it alone
 	Type     string
 	Findings []Finding
+	// Fails is the step of a page's selector that matches nothing, empty if it matches; Matches is the part before it.
+	Matches, Fails string
+	// Matched reports whether the selector matched in an earlier run that is known.
+	Matched bool
+}
+
+// Failure says which step of a selector matches nothing; empty where it matches.
+func (l Line) Failure() string {
+	out := l.Fails + " matches nothing"
+	switch {
+	case l.Fails == "":
+		return ""
+	case l.Matched && l.Matches != "":
+		return out + " any more; " + l.Matches + " still matches"
+	case l.Matched:
+		return out + " any more"
+	case l.Matches != "":
+		return out + ", and no run is known in which it did; " + l.Matches + " matches"
+	default:
+		return out + ", and no run is known in which it did"
+	}
 }
 
 // Detail is all that is known of a collector.
@@ -284,11 +305,6 @@ type Detail struct {
 	Standing
 	Lines []Line // those with drift first
 	Runs  []Run  // newest first; of a page all that are stored
-	// Good is the newest good run before the newest run, to show samples side by side; its Seq is 0 if there
-	// is none.
-	Good Run
-	// Key is the contract's.
-	Key string
 }
 
 // shownRuns is how many runs of a field a Detail has.
@@ -313,22 +329,14 @@ func (m *Monitor) Show(ctx context.Context, c Collector) (Detail, error) {
 	}
 	d := Detail{Runs: all}
 	var wrong error
-	contracts := m.folder()
-	if d.Standing, wrong = m.standing(ctx, store, all[0], contracts); d.Run.Seq == 0 {
+	if d.Standing, wrong = m.standing(ctx, store, all[0], m.folder()); d.Run.Seq == 0 {
 		return Detail{}, wrong
-	}
-	if c, _ := contracts.of(c.Kind, c.Name, m.named(c.Kind, c.Name)); c != nil { // wrong has what is wrong with it
-		d.Key = c.Key
 	}
 	earlier, err := store.Earlier(ctx, all[0])
 	if err != nil {
 		return Detail{}, err
 	}
-	h := newHistory(d.Run, earlier, "")
-	if i := slices.IndexFunc(h.runs[1:], func(r Run) bool { return r.State == Good || r.State == First }); i >= 0 {
-		d.Good = h.runs[i+1]
-	}
-	d.lines(h, earlier)
+	d.lines(newHistory(d.Run, earlier, ""), earlier)
 	return d, wrong
 }
 
@@ -343,8 +351,11 @@ func (d *Detail) lines(h history, earlier []Run) {
 			return
 		}
 		seen[path] = true
-		line := Line{Field: path, Now: -1, Before: -1, Against: d.Verdict.Against}
 		now, known := d.Run.Field(path)
+		line := Line{Field: path, Now: -1, Before: -1, Against: d.Verdict.Against, Matches: now.Matches, Fails: now.Fails}
+		if now.Fails != "" {
+			line.Matched = slices.ContainsFunc(d.Runs[1:], func(r Run) bool { f, _ := r.Field(path); return f.Filled > 0 })
+		}
 		of, rows := base, base.Useful
 		if d.Run.Form == FormPage {
 			h := newHistory(d.Run, earlier, path)
@@ -417,6 +428,23 @@ func (m *Monitor) Compare(ctx context.Context, r Run, c *Contract) (Verdict, err
 		return Verdict{}, err
 	}
 	return Judge(r, earlier, c), nil
+}
+
+// left are the findings that stay drift whatever the earlier runs were: what the contract or the fetch itself asks for.
+func left(r Run, c *Contract) []Finding { return Alarms(Judge(r, nil, c).Findings) }
+
+// newest is the newest run of a collector. It must be seq, unless seq is 0.
+func newest(ctx context.Context, store *Store, c Collector, seq int64) (Run, error) {
+	runs, err := store.Runs(ctx, c, 1)
+	switch {
+	case err != nil:
+		return Run{}, err
+	case len(runs) == 0:
+		return Run{}, fmt.Errorf("%s: %w", model.Line(c.Name, 80), ErrUnknown)
+	case seq != 0 && seq != runs[0].Seq:
+		return Run{}, fmt.Errorf("%s of %s: %w", runs[0].Ref, model.Line(c.Name, 80), ErrNewer)
+	}
+	return runs[0], nil
 }
 
 // Accept records that what a collector gives now is normal: later runs are compared with its newest run

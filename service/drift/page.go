@@ -3,10 +3,7 @@ package drift
 import (
 	"net/url"
 	"regexp"
-	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 
@@ -43,21 +40,8 @@ func TargetName(address string) string {
 	return model.Line(name, maxPath)
 }
 
-// pageOf is an address without what must not be kept.
-func pageOf(address string) string {
-	return plain("", model.ReplaceTokens(address, "*"))
-}
-
-// plainOfPage is a text of a page's element as plain has it; see fields.Mask.
-func plainOfPage(names []string, text string) string {
-	if slices.ContainsFunc(names, secret) {
-		return model.Masked
-	}
-	return plain("", text)
-}
-
-// PageRun is the run of a fetch with required fields. body is what it got, of which a sample is made;
-// without it there is none. The contract's patterns are matched; it may be nil.
+// PageRun is the run of a fetch with required fields. In body, which may be empty, the step that fails is looked for of
+// each selector that matched nothing. The contract's patterns are matched; it may be nil.
 func PageRun(profile string, r model.FetchResult, body []byte, c *Contract) Run {
 	p := NewProfiler(c)
 	p.run.Form, p.run.Returned = FormPage, 1
@@ -73,64 +57,45 @@ func PageRun(profile string, r model.FetchResult, body []byte, c *Contract) Run 
 		}
 		one.Present = 1
 		if f.Found {
-			kind, size := reads(f.Value)
-			one.count(kind, size, gjson.Result{Type: gjson.String, Str: f.Value}, p.seed)
+			one.count(reads(f.Value), gjson.Result{Type: gjson.String, Str: f.Value}, p.seed)
 		}
 	}
-	out := p.Run(Collector{Profile: profile, Kind: Target, Name: TargetName(r.Request.URL)}, r.ID, r.Started)
+	p.trace(r, body)
+	return p.Run(Collector{Profile: profile, Kind: Target, Name: TargetName(r.Request.URL)}, r.ID, r.Started)
+}
+
+// trace notes which step of a selector fails, of the fields that were not found.
+func (p *Profiler) trace(r model.FetchResult, body []byte) {
 	if len(body) == 0 {
-		return out
+		return
 	}
 	var paths []string
 	for _, f := range r.Fields {
-		paths = append(paths, f.Path)
+		if !f.Found && len(paths) < maxTraces {
+			paths = append(paths, f.Path)
+		}
 	}
-	traces, err := fields.Traces(r.ContentType, body, paths[:min(len(paths), maxTraces)], plainOfPage)
+	traces, err := fields.Traces(r.ContentType, body, paths)
 	if err != nil {
-		return out // the fields were found in it, and are in the run
+		return // what was found in it is in the run
 	}
 	for _, t := range traces {
-		text := strings.Join(t.Outline, "\n")
-		switch {
-		case slices.ContainsFunc(strings.Split(t.Path, "."), secret):
-			text = model.Masked
-		case len(t.JSON) > 0:
-			text = string(redact(gjson.ParseBytes(t.JSON), sampleBytes/4))
-		}
-		out.Sample = append(out.Sample, Sample{Key: model.Cut(t.Path, maxPath), Page: pageOf(r.Request.URL), Text: text, Matches: t.Matches, Fails: t.Fails})
-		if t.Found {
-			last := &out.Sample[len(out.Sample)-1]
-			last.Matches, last.Fails = "", ""
+		if c := p.fields[model.Cut(t.Path, maxPath)]; c != nil {
+			c.Matches, c.Fails = t.Matches, t.Fails
 		}
 	}
-	return out
 }
 
 // amount is a number as a page shows it, with a currency or a unit of one sign.
 var amount = regexp.MustCompile(`^(?:\p{Sc}|[A-Z]{3})?\s?([+-]?[0-9][0-9.,']*)\s?(?:\p{Sc}|[A-Z]{3}|%)?$`)
 
-// reads is the type that the text of a page reads as, number or text, and its size: the number, or how many
-// characters. Of points and commas the last one is the decimal one, but for a comma before three digits.
-func reads(s string) (kind string, size float64) {
-	s = strings.TrimSpace(s)
-	if m := amount.FindStringSubmatch(s); m != nil {
-		whole := strings.ReplaceAll(m[1], "'", "")
-		at := strings.LastIndexAny(whole, ".,")
-		if at >= 0 && (strings.Count(whole, whole[at:at+1]) > 1 || whole[at] == ',' && len(whole)-at == 4) {
-			at = -1
-		}
-		digits := strings.NewReplacer(".", "", ",", "")
-		if at >= 0 {
-			whole = digits.Replace(whole[:at]) + "." + whole[at+1:]
-		} else {
-			whole = digits.Replace(whole)
-		}
-		if x, err := strconv.ParseFloat(whole, 64); err == nil {
-			return TypeNumber, x
-		}
+// reads is the type that the text of a page reads as, number or text.
+func reads(s string) string {
+	if amount.MatchString(strings.TrimSpace(s)) {
+		return TypeNumber
 	}
-	return TypeText, float64(utf8.RuneCountInString(s))
+	return TypeText
 }
 
-// maxTraces is how many required fields of a page leave a sample.
+// maxTraces bounds the selectors of a page whose failing step is looked for.
 const maxTraces = 20

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 
@@ -39,7 +38,6 @@ type Profiler struct {
 	run    Run
 	fields map[string]*counting
 	seed   maphash.Seed
-	sample sampling
 	wanted map[string]Wanted // the contract's fields, which are always looked at
 	left   int               // members of the row that may still be looked at
 	row    []opened          // the members of the row, to be looked into
@@ -57,7 +55,6 @@ func NewProfiler(c *Contract) *Profiler {
 	p := &Profiler{fields: map[string]*counting{}, seed: maphash.MakeSeed(), wanted: map[string]Wanted{}}
 	p.run.Form = FormJSON
 	if c != nil {
-		p.sample.key = c.Key
 		for _, f := range c.Fields {
 			p.wanted[f.Name] = f
 		}
@@ -102,7 +99,6 @@ func (p *Profiler) Row(r rows.Row) {
 		p.open(o, 1)
 	}
 	p.run.Beyond = p.run.Beyond || p.left <= 0
-	p.sample.row(r)
 }
 
 // Blame says which class most of the rows without data have.
@@ -125,7 +121,6 @@ func (p *Profiler) Run(of Collector, ref string, at time.Time) Run {
 		out.Fields = append(out.Fields, f)
 	}
 	slices.SortFunc(out.Fields, func(a, b Field) int { return cmp.Compare(a.Path, b.Path) })
-	out.Sample = p.sample.list()
 	return out
 }
 
@@ -159,10 +154,10 @@ func (p *Profiler) value(path string, v gjson.Result) (c *counting, kind string)
 		c.row = p.run.Useful
 		c.Present++
 	}
-	kind, size, filled := measure(v)
+	kind, filled := measure(v)
 	if filled && c.filled != p.run.Useful { // a list's elements count once
 		c.filled = p.run.Useful
-		c.count(kind, size, v, p.seed)
+		c.count(kind, v, p.seed)
 	}
 	return c, kind
 }
@@ -232,7 +227,7 @@ func (p *Profiler) field(path string) *counting {
 			return nil
 		}
 		c = &counting{seen: map[uint64]struct{}{}, often: map[uint64]int{}, want: want.Pattern}
-		c.Path, c.Types, c.Numbers, c.Lengths, c.Shapes = path, map[string]int{}, Histogram{}, Histogram{}, map[string]int{}
+		c.Path, c.Types = path, map[string]int{}
 		if c.want != nil {
 			c.Pattern = c.want.String()
 		}
@@ -241,52 +236,41 @@ func (p *Profiler) field(path string) *counting {
 	return c
 }
 
-// measure is a value's type, its size, and whether it says anything.
-func measure(v gjson.Result) (kind string, size float64, filled bool) {
+// measure is a value's type, and whether it says anything.
+func measure(v gjson.Result) (kind string, filled bool) {
 	switch v.Type {
 	case gjson.Null:
-		return "", 0, false
+		return "", false
 	case gjson.String:
-		return TypeText, float64(utf8.RuneCountInString(v.Str)), strings.TrimSpace(v.Str) != ""
+		return TypeText, strings.TrimSpace(v.Str) != ""
 	case gjson.Number:
-		return TypeNumber, v.Num, !math.IsInf(v.Num, 0) && !math.IsNaN(v.Num)
+		return TypeNumber, !math.IsInf(v.Num, 0) && !math.IsNaN(v.Num)
 	case gjson.True, gjson.False:
-		return TypeBoolean, 0, true
+		return TypeBoolean, true
 	}
-	n := 0
-	v.ForEach(func(_, _ gjson.Result) bool { n++; return n < 1<<20 })
+	filled = false
+	v.ForEach(func(_, _ gjson.Result) bool { filled = true; return false })
 	if v.IsArray() {
-		return TypeList, float64(n), n > 0
+		return TypeList, filled
 	}
-	return TypeObject, 0, n > 0
+	return TypeObject, filled
 }
 
 // count takes a filled value.
-func (c *counting) count(kind string, size float64, v gjson.Result, seed maphash.Seed) {
+func (c *counting) count(kind string, v gjson.Result, seed maphash.Seed) {
 	c.Filled++
 	c.Types[kind]++
-	words := v.Raw
-	switch kind {
-	case TypeNumber:
-		if len(c.Numbers) == 0 {
-			c.Min, c.Max = size, size
-		}
-		c.Min, c.Max = min(c.Min, size), max(c.Max, size)
-		c.Numbers[bucket(size)]++
-		words = strconv.FormatFloat(size, 'g', -1, 64)
-	case TypeText:
-		c.Lengths[bucket(size)]++
-		words = v.Str
-		if shape := shapeOf(v.Str); shape != "" {
-			c.Shapes[shape]++
-		}
-	case TypeList:
-		c.Lengths[bucket(size)]++
+	text := v.Raw
+	switch v.Type {
+	case gjson.Number:
+		text = strconv.FormatFloat(v.Num, 'g', -1, 64)
+	case gjson.String:
+		text = v.Str
 	}
 	if c.want != nil && !c.want.MatchString(v.String()) {
 		c.Misses++
 	}
-	h := maphash.String(seed, words)
+	h := maphash.String(seed, text)
 	if len(c.seen) < MaxDistinct {
 		c.seen[h] = struct{}{}
 	}
@@ -304,45 +288,9 @@ func (c *counting) count(kind string, size float64, v gjson.Result, seed maphash
 	}
 }
 
-// The shapes of texts that a contract is proposed with.
-const (
-	shapeURL    = "url"
-	shapeDate   = "date"
-	shapeNumber = "number"
-)
-
-// shapes are the patterns of the shapes.
-func shapePattern(shape string) string {
-	switch shape {
-	case shapeURL:
-		return `^https?://`
-	case shapeDate:
-		return `^\d{4}-\d{2}-\d{2}`
-	case shapeNumber:
-		return `^[+-]?[\d.,]+$`
-	}
-	return ""
-}
-
-// shapeOf is the shape of a text, or "".
-func shapeOf(s string) string {
-	if len(s) > 4096 {
-		return ""
-	}
-	switch {
-	case strings.HasPrefix(s, "http://"), strings.HasPrefix(s, "https://"):
-		return shapeURL
-	case len(s) >= 10 && s[4] == '-' && s[7] == '-' && digits(s[:4]) && digits(s[5:7]) && digits(s[8:10]):
-		return shapeDate
-	case s != "" && strings.Trim(strings.TrimLeft(s, "+-"), "0123456789.,") == "" && strings.ContainsAny(s, "0123456789") && len(s)-len(strings.TrimLeft(s, "+-")) <= 1:
-		return shapeNumber
-	}
-	return ""
-}
-
 func digits(s string) bool { return strings.Trim(s, "0123456789") == "" }
 
-// keyOf is what a row's input says, as it is told from others of another run.
+// keyOf tells names of collectors apart in the names of their contracts.
 func keyOf(text string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(text)) // a hash never fails

@@ -1,7 +1,6 @@
 package drift
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"reflect"
@@ -34,7 +33,7 @@ func TestAProfileCountsEachField(t *testing.T) {
 		t.Errorf("\n%v, want\n%v", got, want)
 	}
 	price, _ := r.Field("price")
-	if price.Min != -20.5 || price.Max != 10 || price.Types[TypeNumber] != 2 || price.Types[TypeText] != 1 || price.Type() != TypeNumber {
+	if price.Types[TypeNumber] != 2 || price.Types[TypeText] != 1 || price.Type() != TypeNumber {
 		t.Errorf("%+v", price)
 	}
 	csv := runOf(t, "name,price,ok,more\na,12.5,true,\nb,x1,false,\"[1]\"\n", "csv", nil)
@@ -57,14 +56,9 @@ func TestAProfileIsBounded(t *testing.T) {
 	if len(r.Fields) != MaxFields || !r.Beyond || a.Distinct != MaxDistinct || a.Top < 1 || a.Top > 300/MaxDistinct+2 {
 		t.Errorf("%d fields, beyond %v, %+v", len(r.Fields), r.Beyond, a)
 	}
-	kept, err := pack([]any{r.Fields, r.Sample})
+	kept, err := pack(r.Fields)
 	if err != nil || len(kept) > 64<<10 {
 		t.Errorf("%d bytes, %v", len(kept), err)
-	}
-	for _, s := range r.Sample {
-		if len(s.Text) > sampleBytes+2*sampleText || !json.Valid([]byte(s.Text)) {
-			t.Errorf("%d bytes: %.200s", len(s.Text), s.Text)
-		}
 	}
 }
 
@@ -72,36 +66,6 @@ func TestTheMostFrequentValueIsNeverUnderrated(t *testing.T) {
 	r := runOf(t, many(2000, `{"a":"same"}`+"\n"+`{"a":"v%d"}`), "ndjson", nil)
 	if a, _ := r.Field("a"); a.Top < 2000 || a.Top > 2000+4000/MaxDistinct {
 		t.Errorf("%d", a.Top)
-	}
-}
-
-func TestASampleIsMaskedAndOfTheSameInputs(t *testing.T) {
-	const row = `{"name":"n%d","token":"s3cret","login":{"password":"s3cret","user":"u"},"image":"https://u:s3cret@img.test/a?sig=s3cret&w=1#access_token=s3cret","auth":"Bearer s3cret","head":"Authorization: Bearer s3cret, and more","link":"/a?token=s3cret&w=1#sig=s3cret","odd":"://x@y:s3cret@z?a","session":"s3cret","words":"see https://a.test/?x=1 or https://u:s3cret@b.test/, s3=1;token=s3cret and session='s3cret s3cret'","big":123456789012345678901234567890123456789012345678901234567890,"list":[1,2,3,4,5,6,7],"input":{"url":"http://lab.test/%d?api_key=s3cret"}}`
-	a, b := runOf(t, many(500, row), "ndjson", nil), runOf(t, many(300, row)+many(200, strings.ReplaceAll(row, "lab.test", "other.test")), "ndjson", nil)
-	if len(a.Sample) != sampleRows {
-		t.Fatalf("%d rows", len(a.Sample))
-	}
-	raw, _ := json.Marshal(a.Sample)
-	if strings.Contains(string(raw), "s3cret") {
-		t.Errorf("a secret is in the sample: %s", raw)
-	}
-	if want := `"image":"https://xxxxx@img.test/a?sig=xxxxx&w=1#access_token=xxxxx"`; !strings.Contains(a.Sample[0].Text, want) {
-		t.Errorf("%s", a.Sample[0].Text)
-	}
-	same := 0
-	for _, x := range a.Sample {
-		for _, y := range b.Sample {
-			if x.Key == y.Key {
-				same++
-			}
-		}
-	}
-	if same == 0 {
-		t.Errorf("no input is in both samples:\n%+v\n%+v", a.Sample, b.Sample)
-	}
-	again := runOf(t, many(500, row), "ndjson", nil)
-	if !reflect.DeepEqual(a.Sample, again.Sample) {
-		t.Error("the same result gave another sample")
 	}
 }
 
@@ -132,7 +96,7 @@ func TestAFetchIsARunOfItsRequiredFields(t *testing.T) {
 	}
 	was := page("f_1", `<div class=card><b class=price>$1</b></div>`, true)
 	v := Judge(was, nil, nil)
-	if v.State != First || was.Name != "lab.test/product/*" || was.Sample[0].Text != "div.card\n  b.price  $1" || was.Sample[0].Fails != "" {
+	if v.State != First || was.Name != "lab.test/product/*" || was.Fields[0].Fails != "" {
 		t.Errorf("%+v, %+v", v, was)
 	}
 	was.State = v.State
@@ -141,8 +105,8 @@ func TestAFetchIsARunOfItsRequiredFields(t *testing.T) {
 	if said(v) != "drift\nmissing: .card .price matched nothing, and the fetch requires it; it matched in the good run before" {
 		t.Error(said(v))
 	}
-	if s := is.Sample[0]; s.Matches != ".card" || s.Fails != ".price" || s.Text != "div.card\n  em  1" {
-		t.Errorf("%+v", s)
+	if f := is.Fields[0]; f.Matches != ".card" || f.Fails != ".price" {
+		t.Errorf("%+v", f)
 	}
 	wall := PageRun("p", model.FetchResult{ID: "f_3", Request: model.FetchRequest{URL: "http://lab.test/product/7", Required: []string{".price"}}, Diagnosis: model.Diagnosis{Class: model.ClassCaptcha}}, nil, nil)
 	if v := Judge(wall, []Run{was}, nil); v.State != Empty || wall.Class != model.ClassCaptcha || wall.Useful != 0 {
@@ -150,47 +114,14 @@ func TestAFetchIsARunOfItsRequiredFields(t *testing.T) {
 	}
 }
 
-func TestThePageOfASampleIsMasked(t *testing.T) {
-	const html = `<div id=me class="box session=s3cret"><p class=price>$1</p><p>Authorization: Bearer s3cretBEARER99</p>
-<p>see https://bob:s3cret@example.com/a?api_key=s3cret&w=1 and /b?token=s3cret</p><p>at https://example.com/@bob, a=b</p><i class="big api-token">s3cret</i>
-<p>0123456789 0123456789 0123456789 0123456789 https://bob:s3cret012345678901234567890123456789@example.com</p><script>s3cret</script></div>`
-	r := PageRun("p", model.FetchResult{
-		Request: model.FetchRequest{URL: "http://lab.test/me", Required: []string{".price"}}, ContentType: "text/html", Fields: []model.Field{{Path: ".price", Found: true, Value: "$1"}},
-	}, []byte(html), nil)
-	want := `div#me.box.session=xxxxx
-  p.price  $1
-  p  Authorization: Bearer ••••
-  p  see https://xxxxx@example.com/a?api_key=xxxxx&w=1 and /b?token=xxxxx
-  p  at https://example.com/@bob, a=b
-  i.big.api-token  ••••
-  p  0123456789 0123456789 0123456789 0123456789 https://xxxxx@example.com
-  script`
-	if got := r.Sample[0].Text; got != want {
-		t.Errorf("%s\nwant\n%s", got, want)
-	}
-}
-
-func TestWhatASecretFieldOfAPageHoldsIsNotKept(t *testing.T) {
-	for _, path := range []string{"token.value", "token.none"} {
-		r := PageRun("p", model.FetchResult{
-			Request: model.FetchRequest{URL: "http://lab.test/me", Required: []string{path}}, ContentType: "application/json", Fields: []model.Field{{Path: path, Found: path == "token.value"}},
-		}, []byte(`{"token":{"value":"s3cret"},"name":"n"}`), nil)
-		if len(r.Sample) != 1 || strings.Contains(r.Sample[0].Text, "s3cret") {
-			t.Errorf("%+v", r.Sample)
-		}
-	}
-}
-
 func TestWhatAPageShowsReadsAsANumberOrAText(t *testing.T) {
-	for text, want := range map[string]float64{
-		"14.25": 14.25, "$1,299.00": 1299, " 12,99 €": 12.99, "1.299,50": 1299.5, "USD 14": 14, "-3 %": -3, "1'000": 1000, "1,299": 1299, "1.234.567": 1234567, "£9": 9,
-	} {
-		if kind, size := reads(text); kind != TypeNumber || size != want {
-			t.Errorf("%s: %s, %v", text, kind, size)
+	for _, text := range []string{"14.25", "$1,299.00", " 12,99 €", "1.299,50", "USD 14", "-3 %", "1'000", "£9"} {
+		if kind := reads(text); kind != TypeNumber {
+			t.Errorf("%s: %s", text, kind)
 		}
 	}
 	for _, text := range []string{"", "sold out", "$", "14 pieces", "2026-11-23", "1e5", "from $3"} {
-		if kind, _ := reads(text); kind != TypeText {
+		if kind := reads(text); kind != TypeText {
 			t.Errorf("%s: %s", text, kind)
 		}
 	}
@@ -211,21 +142,20 @@ func fetched(values ...string) Verdict {
 	return v
 }
 
-func TestTheTypeAndTheScaleOfAFieldOfAPageAreJudged(t *testing.T) {
-	var prices, sold, cents, long []string
+func TestTheTypeOfAFieldOfAPageIsJudged(t *testing.T) {
+	var prices, sold, long []string
 	for i := range 30 {
 		prices = append(prices, fmt.Sprintf("$%d.50", 10+i*7%30))
 	}
 	for i := range 25 {
-		sold, cents, long = append(sold, "Sold out"), append(cents, fmt.Sprintf("$%d50", 10+i*7%30)), append(long, fmt.Sprintf("$%d.50", 10+i*11%30))
+		sold, long = append(sold, "Sold out"), append(long, fmt.Sprintf("$%d.50", 10+i*11%30))
 	}
 	for name, c := range map[string]struct {
 		values []string
 		want   string
 	}{
 		"as before":  {long, "ok"},
-		"other type": {sold[:6], "drift\ntype changed: .price is number in 0 of 4 rows of the last 4 runs together (0 %), and mostly text; 100 % in the last 30 good runs; first seen at f_33"},
-		"other size": {cents[:20], "drift\nscale changed: .price has a median of about 2400 in 22 rows of the last 22 runs together; about 24 in the last 28 good runs"},
+		"other type": {sold[:6], "drift\ntype changed: .price is number in 0 of 3 rows of the last 3 runs together (0 %), and mostly text; 100 % in the last 30 good runs; first seen at f_33"},
 	} {
 		if got := said(fetched(append(slices.Clone(prices), c.values...)...)); got != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, c.want)
@@ -321,24 +251,6 @@ func large() string {
 	return "{" + b.String() + "}"
 }
 
-func TestAHistogramKnowsItsMedian(t *testing.T) {
-	h := Histogram{}
-	if _, ok := h.Median(); ok {
-		t.Error("of nothing")
-	}
-	for _, x := range []float64{-5, 0, 3, 1000, 1e300} {
-		h[bucket(x)]++
-	}
-	if m, ok := h.Median(); !ok || m < 2.8 || m > 3.2 {
-		t.Errorf("%v", m)
-	}
-	for _, x := range []float64{0, 1, -1, 1e-12, -1e-300, 1e15, -1e99, 12.5} {
-		if b := bucket(x); bucket(value(b)) != b {
-			t.Errorf("%v: bucket %d is %v", x, b, value(b))
-		}
-	}
-}
-
 func FuzzProfile(f *testing.F) {
 	f.Add(`[{"a":{"b":[{"c":1e999},null,"x"]},"url":"http://u:p@h/?key=1"}]`, "json")
 	f.Add("a,a,\n1,{},[\n", "csv")
@@ -358,26 +270,12 @@ func FuzzProfile(f *testing.F) {
 				t.Fatalf("%+v of %d rows", f, r.Useful)
 			}
 		}
-		for _, s := range r.Sample {
-			if !json.Valid([]byte(s.Text)) {
-				t.Fatalf("%q", s.Text)
-			}
-		}
 		for _, other := range [][]Run{nil, {r}} {
 			for i := range other {
 				other[i].State = Good
 			}
 			if v := Judge(r, other, nil); v.State == Drift {
 				t.Fatalf("the same run is drift: %s", said(v))
-			}
-		}
-		c, err := ParseContract("x.toml", Propose(Run{Collector: Collector{Kind: Dataset, Name: "gd_x"}, Ref: r.Ref, Form: r.Form, Useful: r.Useful, Fields: r.Fields}))
-		if err != nil {
-			t.Fatalf("the proposed contract: %v", err)
-		}
-		if r.Useful > 0 {
-			if found := c.check(r, func(string) bool { return false }); len(found) > 0 {
-				t.Fatalf("a run breaks the contract that it proposes: %+v", found)
 			}
 		}
 	})

@@ -18,7 +18,7 @@ const heldFields = 50
 // that is counted for each required field among the runs that asked for it, where one that drifts in others is good, too; and the
 // newest run that asked for it is held against the one before it for since when it drifts.
 func ranked(of string) string {
-	return `WITH known AS MATERIALIZED (SELECT runs.seq, profile, kind, name, form, useful, state, at, asked, findings, length(fields) + length(sample) + length(findings) + length(asked) AS size, runs.seq IS run_seq OR state IN ('ok', 'first', 'few') AS good, run_seq IS NULL OR (at, runs.seq) >= (run_at, run_seq) AS since
+	return `WITH known AS MATERIALIZED (SELECT runs.seq, profile, kind, name, form, useful, state, at, asked, findings, length(fields) + length(findings) + length(asked) AS size, runs.seq IS run_seq OR state IN ('ok', 'first', 'few') AS good, run_seq IS NULL OR (at, runs.seq) >= (run_at, run_seq) AS since
 			FROM runs LEFT JOIN (SELECT profile, kind, name, run_at, run_seq, max(seq) FROM accepted GROUP BY profile, kind, name) USING (profile, kind, name) ` + of + `),
 		alarmed AS MATERIALIZED (SELECT known.seq, json_extract(finding.value, '$.field') AS field FROM known, json_each(known.findings) AS finding
 			WHERE form = 'page' AND NOT good AND json_extract(finding.value, '$.word') NOT IN ('new', 'too few rows')),
@@ -48,7 +48,7 @@ func ranked(of string) string {
 func (s *Store) prune(ctx context.Context, tx *sql.Tx, c Collector) error {
 	const last = math.MaxInt32
 	var size int64
-	if err := tx.QueryRowContext(ctx, "SELECT sum(length(fields) + length(sample) + length(findings) + length(asked)) FROM runs").Scan(&size); err != nil {
+	if err := tx.QueryRowContext(ctx, "SELECT sum(length(fields) + length(findings) + length(asked)) FROM runs").Scan(&size); err != nil {
 		return err
 	}
 	for _, q := range []struct {

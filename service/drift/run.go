@@ -61,23 +61,18 @@ type Field struct {
 	Filled  int `json:"filled"`
 	// Types counts the filled values: text, number, boolean, list, object.
 	Types map[string]int `json:"types,omitempty"`
-	// Numbers are the numeric values, Min and Max their ends; Lengths are the texts' in characters
-	// and the lists' in elements.
-	Numbers Histogram `json:"numbers,omitempty"`
-	Min     float64   `json:"min,omitempty"`
-	Max     float64   `json:"max,omitempty"`
-	Lengths Histogram `json:"lengths,omitempty"`
 	// Distinct is how many different values there are, MaxDistinct for that many or more. Top is
 	// how many rows may hold the most frequent one at most.
 	Distinct int `json:"distinct"`
 	Top      int `json:"top"`
-	// Shapes counts texts that look alike: url, date, number.
-	Shapes map[string]int `json:"shapes,omitempty"`
 	// Map says that its members are data, and are not fields of their own.
 	Map bool `json:"map,omitempty"`
 	// Pattern is the contract's, which Misses of the filled texts do not match.
 	Pattern string `json:"pattern,omitempty"`
 	Misses  int    `json:"misses,omitempty"`
+	// Fails is the step of a page's selector that matched nothing, Matches the part before it that did.
+	Matches string `json:"matches,omitempty"`
+	Fails   string `json:"fails,omitempty"`
 }
 
 // Coverage is the share of the useful rows in which the field is filled, 0 to 1.
@@ -132,8 +127,6 @@ type Run struct {
 	// State and Findings are the verdict that the run got when it was stored.
 	State    State
 	Findings []Finding
-	// Sample are a few of its useful rows, or what stood around each required field.
-	Sample []Sample
 }
 
 // UsefulRows is how many rows had something of use. Of a page Useful counts that it came, because its fields were looked
@@ -169,35 +162,20 @@ func (r Run) paths() []string {
 // asked reports whether the fetch of a page required a field.
 func (r Run) asked(path string) bool { return slices.Contains(r.paths(), path) }
 
-// Sample is one masked row of a run, or one required field of a page.
-type Sample struct {
-	// Key tells samples of the same row in two runs: the contract's key, else what the input says; of a page it is
-	// the required field, and Page the address, without what must not be kept.
-	Key  string `json:"key"`
-	Page string `json:"page,omitempty"`
-	// Text is the row as JSON, or an outline of the element around the field.
-	Text string `json:"text"`
-	// Matches and Fails are, for a field of a page that matched nothing, the part of its selector
-	// that still matches, and the part that stopped.
-	Matches string `json:"matches,omitempty"`
-	Fails   string `json:"fails,omitempty"`
-}
-
 // Word is what a Finding says of its field.
 type Word string
 
 // The words for drift, as they are known from other monitors. New is no fault.
 const (
-	Lost         Word = "lost"          // in no row any more
-	Missing      Word = "missing"       // absent from more rows
-	Emptied      Word = "emptied"       // there, and nowhere filled
-	Coverage     Word = "coverage"      // filled in fewer rows
-	Flat         Word = "flat"          // the same value in every row
-	TypeChanged  Word = "type changed"  // other types of values
-	ScaleChanged Word = "scale changed" // values or texts of another size
-	New          Word = "new"           // in no good run before
-	OffPattern   Word = "pattern"       // not as the contract's pattern
-	TooFew       Word = "too few rows"  // worse than before, and that may be chance
+	Lost        Word = "lost"         // in no row any more
+	Missing     Word = "missing"      // absent from more rows
+	Emptied     Word = "emptied"      // there, and nowhere filled
+	Coverage    Word = "coverage"     // filled in fewer rows
+	Flat        Word = "flat"         // the same value in every row
+	TypeChanged Word = "type changed" // other types of values
+	New         Word = "new"          // in no good run before
+	OffPattern  Word = "pattern"      // not as the contract's pattern
+	TooFew      Word = "too few rows" // worse than before, and that may be chance
 )
 
 // Alarm reports whether the word means drift.

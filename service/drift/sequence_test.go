@@ -84,7 +84,7 @@ func TestRunsOfACollectorThatStaysAsItIsAreHardlyEverDrift(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(7, 8))
 			n, said := 0, 0
-			for range 3 {
+			for n < 180 {
 				all := sequence(rnd, c.runs, c.rows, c.of)
 				n, said = n+len(all), said+alarms(all)
 			}

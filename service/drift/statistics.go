@@ -6,14 +6,13 @@ import "math"
 // hundred: each run has falseAlarm to spend, in equal parts on its tests. See history for what is held
 // against what, and alike for runs that differ by more.
 //
-// A test is on one side: of n rows a have a property (filled, of the usual type, above the usual median), and of m
+// A test is on one side: of n rows a have a property (filled, of the usual type), and of m
 // rows of the good runs b. If nothing has changed, this much or less is seen with the probability chance. What is significant
-// has to be worth a word as well: leastDrop for shares, leastFactor for sizes.
+// has to be worth a word as well: leastDrop.
 const (
 	falseAlarm  = 0.01
-	testsAField = 9 // present, filled, and type, by two tests each; flat; and size either way
+	testsAField = 7 // present, filled, and type, by two tests each; and flat
 	leastDrop   = 0.05
-	leastFactor = 3.0
 )
 
 // chance is the probability that a or fewer of n rows have a property which b of m others have, by Fisher's exact test:
@@ -50,16 +49,4 @@ func choose(n, k int) float64 {
 	left, _ := math.Lgamma(float64(k + 1))
 	right, _ := math.Lgamma(float64(n - k + 1))
 	return whole - left - right
-}
-
-// wilsonLow is the lower end of Wilson's interval for a share that a of n rows show, with z standard
-// deviations to either side:
-//
-//	(p + z²/2n - z sqrt(p(1-p)/n + z²/4n²)) / (1 + z²/n), with p = a/n
-func wilsonLow(a, n int, z float64) float64 {
-	if n <= 0 {
-		return 0
-	}
-	p, size := float64(a)/float64(n), float64(n)
-	return max((p+z*z/(2*size)-z*math.Sqrt(p*(1-p)/size+z*z/(4*size*size)))/(1+z*z/size), 0)
 }

@@ -57,13 +57,14 @@ CREATE TABLE accepted (
 `,
 	// The fields that the fetch of a page required, as a list; of an earlier one they are in its fields alone, and '*' stands for them.
 	`ALTER TABLE runs ADD COLUMN asked TEXT NOT NULL DEFAULT '["*"]';`,
+	`ALTER TABLE runs DROP COLUMN sample;`,
 }
 
 // Keep says how much is kept. The oldest goes first, in the transaction that writes a run.
 type Keep struct {
 	Runs     int           // of a collector
 	Age      time.Duration // of a run
-	Bytes    int64         // of fields and samples
+	Bytes    int64         // of fields and findings
 	Accepted int           // acceptances of a collector
 }
 
@@ -116,10 +117,6 @@ func (s *Store) Put(ctx context.Context, r Run, judge func(r Run, earlier []Run)
 	if err != nil {
 		return Verdict{}, err
 	}
-	sample, err := pack(r.Sample)
-	if err != nil {
-		return Verdict{}, err
-	}
 	paths := []string{}
 	if r.Form == FormPage {
 		paths = r.paths()
@@ -150,10 +147,10 @@ func (s *Store) Put(ctx context.Context, r Run, judge func(r Run, earlier []Run)
 		if err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `INSERT INTO runs (profile, kind, name, ref, at, form, returned, useful, class, cause, state, beyond, findings, fields, sample, asked)
-			VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (profile, kind, name, ref) DO UPDATE SET form=excluded.form, returned=excluded.returned, useful=excluded.useful,
-			class=excluded.class, cause=excluded.cause, state=excluded.state, beyond=excluded.beyond, findings=excluded.findings, fields=excluded.fields, sample=excluded.sample, asked=excluded.asked`,
-			r.Profile, r.Kind, r.Name, r.Ref, database.Micros(r.At), r.Form, r.Returned, r.Useful, r.Class, r.Cause, v.State, r.Beyond, string(findings), fields, sample, string(asked)); err != nil {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO runs (profile, kind, name, ref, at, form, returned, useful, class, cause, state, beyond, findings, fields, asked)
+			VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (profile, kind, name, ref) DO UPDATE SET form=excluded.form, returned=excluded.returned, useful=excluded.useful,
+			class=excluded.class, cause=excluded.cause, state=excluded.state, beyond=excluded.beyond, findings=excluded.findings, fields=excluded.fields, asked=excluded.asked`,
+			r.Profile, r.Kind, r.Name, r.Ref, database.Micros(r.At), r.Form, r.Returned, r.Useful, r.Class, r.Cause, v.State, r.Beyond, string(findings), fields, string(asked)); err != nil {
 			return err
 		}
 		return s.prune(ctx, tx, r.Collector)
@@ -161,9 +158,9 @@ func (s *Store) Put(ctx context.Context, r Run, judge func(r Run, earlier []Run)
 	return v, err
 }
 
-// stored is the run of a job or fetch as it is stored, without fields and sample; its Seq is 0 where it is not.
+// stored is the run of a job or fetch as it is stored, without fields; its Seq is 0 where it is not.
 func stored(ctx context.Context, q database.Queryer, r Run) (was Run, err error) {
-	err = database.Each(ctx, q, "SELECT "+columns+", x'', x'' FROM runs WHERE profile=? AND kind=? AND name=? AND ref=?", []any{r.Profile, r.Kind, r.Name, r.Ref}, func(row database.Scanner) error {
+	err = database.Each(ctx, q, "SELECT "+columns+", x'' FROM runs WHERE profile=? AND kind=? AND name=? AND ref=?", []any{r.Profile, r.Kind, r.Name, r.Ref}, func(row database.Scanner) error {
 		was, err = scan(row)
 		return err
 	})
@@ -172,13 +169,13 @@ func stored(ctx context.Context, q database.Queryer, r Run) (was Run, err error)
 
 // Collectors are the collectors of a profile with runs, each with its newest, by name.
 func (s *Store) Collectors(ctx context.Context, profile string) ([]Run, error) {
-	return s.list(ctx, `SELECT `+columns+`, fields, sample FROM runs AS r WHERE profile=? AND seq = (SELECT seq FROM runs WHERE profile=r.profile AND kind=r.kind AND name=r.name ORDER BY at DESC, seq DESC LIMIT 1)
+	return s.list(ctx, `SELECT `+columns+`, fields FROM runs AS r WHERE profile=? AND seq = (SELECT seq FROM runs WHERE profile=r.profile AND kind=r.kind AND name=r.name ORDER BY at DESC, seq DESC LIMIT 1)
 		ORDER BY kind, name`, profile)
 }
 
 // Runs are the newest runs of a collector, newest first, at most limit.
 func (s *Store) Runs(ctx context.Context, c Collector, limit int) ([]Run, error) {
-	return s.list(ctx, "SELECT "+columns+", fields, sample FROM runs WHERE profile=? AND kind=? AND name=? ORDER BY at DESC, seq DESC LIMIT ?", c.Profile, c.Kind, c.Name, limit)
+	return s.list(ctx, "SELECT "+columns+", fields FROM runs WHERE profile=? AND kind=? AND name=? ORDER BY at DESC, seq DESC LIMIT ?", c.Profile, c.Kind, c.Name, limit)
 }
 
 // Earlier are the runs that a run is judged by, newest first.
@@ -205,7 +202,7 @@ func (s *Store) list(ctx context.Context, query string, args ...any) ([]Run, err
 
 const columns = "seq, profile, kind, name, ref, at, form, returned, useful, class, cause, state, beyond, findings"
 
-// earlier are the runs before another one, newest first; those that Judge looks into have their fields and samples, and
+// earlier are the runs before another one, newest first; those that Judge looks into have their fields, and
 // others of a page say what they asked for. What is older than the last acceptance does not count, and the accepted run is good by it.
 func earlier(ctx context.Context, q database.Queryer, r Run) ([]Run, error) {
 	a, err := lastAccepted(ctx, q, r.Collector)
@@ -218,7 +215,7 @@ func earlier(ctx context.Context, q database.Queryer, r Run) ([]Run, error) {
 	}
 	at, from := database.Micros(r.At), database.Micros(a.RunAt)
 	var out []Run
-	if err := database.Each(ctx, q, `SELECT `+columns+`, iif(form = 'page' AND asked = '["*"]', fields, x''), x'', asked FROM runs WHERE profile=? AND kind=? AND name=? AND (at < ? OR at = ? AND seq < ?) AND (at > ? OR at = ? AND seq >= ?)
+	if err := database.Each(ctx, q, `SELECT `+columns+`, iif(form = 'page' AND asked = '["*"]', fields, x''), asked FROM runs WHERE profile=? AND kind=? AND name=? AND (at < ? OR at = ? AND seq < ?) AND (at > ? OR at = ? AND seq >= ?)
 		ORDER BY at DESC, seq DESC`,
 		[]any{r.Profile, r.Kind, r.Name, at, at, seq, from, from, a.RunSeq}, func(row database.Scanner) error {
 			var asked string
@@ -239,7 +236,7 @@ func earlier(ctx context.Context, q database.Queryer, r Run) ([]Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := database.Each(ctx, q, "SELECT "+columns+", fields, sample FROM runs WHERE seq IN (SELECT value FROM json_each(?))", []any{string(need)}, func(row database.Scanner) error {
+	if err := database.Each(ctx, q, "SELECT "+columns+", fields FROM runs WHERE seq IN (SELECT value FROM json_each(?))", []any{string(need)}, func(row database.Scanner) error {
 		e, err := scan(row)
 		full[e.Seq] = e
 		return err
@@ -248,18 +245,18 @@ func earlier(ctx context.Context, q database.Queryer, r Run) ([]Run, error) {
 	}
 	for i, e := range out {
 		if f, needed := full[e.Seq]; needed {
-			out[i].Fields, out[i].Sample = f.Fields, f.Sample
+			out[i].Fields = f.Fields
 		}
 	}
 	return out, nil
 }
 
-// scan reads columns, fields and sample, and what else the statement has.
+// scan reads columns and fields, and what else the statement has.
 func scan(row database.Scanner, more ...any) (Run, error) {
 	var r Run
 	var findings string
-	var fields, sample []byte
-	into := []any{&r.Seq, &r.Profile, &r.Kind, &r.Name, &r.Ref, database.Time(&r.At), &r.Form, &r.Returned, &r.Useful, &r.Class, &r.Cause, &r.State, &r.Beyond, &findings, &fields, &sample}
+	var fields []byte
+	into := []any{&r.Seq, &r.Profile, &r.Kind, &r.Name, &r.Ref, database.Time(&r.At), &r.Form, &r.Returned, &r.Useful, &r.Class, &r.Cause, &r.State, &r.Beyond, &findings, &fields}
 	if err := row.Scan(append(into, more...)...); err != nil {
 		return r, err
 	}
@@ -268,9 +265,6 @@ func scan(row database.Scanner, more ...any) (Run, error) {
 	}
 	if err := unpack(fields, &r.Fields); err != nil {
 		return r, fmt.Errorf("%w: the fields of run %d: %w", database.ErrCorrupt, r.Seq, err)
-	}
-	if err := unpack(sample, &r.Sample); err != nil {
-		return r, fmt.Errorf("%w: the sample of run %d: %w", database.ErrCorrupt, r.Seq, err)
 	}
 	return r, nil
 }
@@ -331,7 +325,7 @@ func (s *Store) TakeBack(ctx context.Context, c Collector, judge func(r Run, ear
 		}
 		at := database.Micros(a.RunAt)
 		var since []Run
-		if err := database.Each(ctx, tx, "SELECT "+columns+", fields, x'' FROM runs WHERE profile=? AND kind=? AND name=? AND (at > ? OR at = ? AND seq >= ?) ORDER BY at, seq",
+		if err := database.Each(ctx, tx, "SELECT "+columns+", fields FROM runs WHERE profile=? AND kind=? AND name=? AND (at > ? OR at = ? AND seq >= ?) ORDER BY at, seq",
 			[]any{c.Profile, c.Kind, c.Name, at, at, a.RunSeq}, func(row database.Scanner) error {
 				r, err := scan(row)
 				since = append(since, r)

@@ -84,16 +84,12 @@ func TestARunIsKeptWithItsVerdict(t *testing.T) {
 	}
 	result(t, m, "job-4", 1, many(30, broken))
 	d := show(t, m)
-	if d.Run.Ref != "job-4" || d.Verdict.State != Drift || d.Good.Ref != "job-2" || len(d.Runs) != 5 {
+	if d.Run.Ref != "job-4" || d.Verdict.State != Drift || len(d.Runs) != 5 {
 		t.Errorf("%+v", d.Standing)
 	}
 	price := d.Lines[0]
 	if price.Field != "price" || price.Now != 0 || price.Before != 1 || !slices.Equal(price.History, []float64{1, 1, 1, 0, 0}) || price.Findings[0].Since != "job-3" || Sparkline(price.History, 4) != "██▁▁" {
 		t.Errorf("%+v", price)
-	}
-	pairs := d.Pairs()
-	if len(pairs) != sampleRows || !strings.Contains(pairs[0].Before, `"price":1`) || !strings.Contains(pairs[0].After, `"price":null`) {
-		t.Errorf("%+v", pairs)
 	}
 	// A result that is downloaded again replaces its run and stays in its place.
 	result(t, m, "job-3", 0, many(30, whole))
@@ -155,8 +151,8 @@ func TestWhatIsAcceptedIsNormalUntilItIsTakenBack(t *testing.T) {
 	if said := result(t, m, "job-3", 7, many(30, broken)); said != "" {
 		t.Error(said)
 	}
-	if d := show(t, m); d.Verdict.State != Good || d.Verdict.Against != 1 || d.Good.Ref != "job-2" {
-		t.Errorf("held against %s: %+v", d.Good.Ref, d.Verdict)
+	if d := show(t, m); d.Verdict.State != Good || d.Verdict.Against != 1 {
+		t.Errorf("%+v", d.Verdict)
 	}
 	if said := result(t, m, "job-4", 6, many(30, whole)); said != "" { // filled again is no drift
 		t.Error(said)
@@ -312,7 +308,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 	})
 	size := func(t *testing.T, s *Store) (bytes, runs int) {
 		t.Helper()
-		if err := s.db.QueryRowContext(t.Context(), "SELECT sum(length(fields)+length(sample)+length(findings)), count(*) FROM runs").Scan(&bytes, &runs); err != nil {
+		if err := s.db.QueryRowContext(t.Context(), "SELECT sum(length(fields)+length(findings)), count(*) FROM runs").Scan(&bytes, &runs); err != nil {
 			t.Fatal(err)
 		}
 		return bytes, runs

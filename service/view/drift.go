@@ -72,16 +72,8 @@ type DriftLine struct {
 	Coverage *float64   `json:"coverage"`
 	Before   *float64   `json:"before"`
 	History  []*float64 `json:"history"`
-}
-
-// DriftSample is a value before and after.
-type DriftSample struct {
-	Key     string   `json:"key"`
-	Before  string   `json:"before"`
-	After   string   `json:"after"`
-	Pages   []string `json:"pages"`
-	Matches string   `json:"matches"`
-	Fails   string   `json:"fails"`
+	Matches  string     `json:"matches"`
+	Fails    string     `json:"fails"`
 }
 
 // DriftCheck is a collector that was checked (docs/schema/drift-check.json).
@@ -168,14 +160,12 @@ type DriftChecks struct {
 type DriftDetail struct {
 	SchemaVersion Version `json:"schema_version"`
 	Standing
-	Fields   []DriftLine   `json:"fields"`
-	Samples  []DriftSample `json:"samples"`
-	Unpaired string        `json:"unpaired"`
+	Fields []DriftLine `json:"fields"`
 }
 
 // NewDriftDetail is a collector with its fields.
 func NewDriftDetail(d drift.Detail) DriftDetail {
-	out := DriftDetail{Standing: newStanding(d.Standing), Fields: []DriftLine{}, Samples: []DriftSample{}, Unpaired: d.Unpaired()}
+	out := DriftDetail{Standing: newStanding(d.Standing), Fields: []DriftLine{}}
 	known := func(x float64) *float64 {
 		if x < 0 {
 			return nil
@@ -183,18 +173,11 @@ func NewDriftDetail(d drift.Detail) DriftDetail {
 		return &x
 	}
 	for _, l := range d.Lines {
-		line := DriftLine{l.Field, l.Type, known(l.Now), known(l.Before), []*float64{}}
+		line := DriftLine{l.Field, l.Type, known(l.Now), known(l.Before), []*float64{}, l.Matches, l.Fails}
 		for _, x := range l.History {
 			line.History = append(line.History, known(x))
 		}
 		out.Fields = append(out.Fields, line)
-	}
-	for _, p := range d.Pairs() {
-		s := DriftSample{p.Key, p.Before, p.After, []string{}, p.Matches, p.Fails}
-		if p.Pages[0] != "" {
-			s.Pages = p.Pages[:]
-		}
-		out.Samples = append(out.Samples, s)
 	}
 	return out
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -76,10 +75,8 @@ func driftError(err error) error {
 	switch {
 	case errors.Is(err, drift.ErrUnknown):
 		return usage("%w; 'zonedeck drift list' names those with runs", err)
-	case errors.As(err, &fault), errors.Is(err, drift.ErrNotAccepted), errors.Is(err, drift.ErrNothing), errors.Is(err, drift.ErrAccepted), errors.Is(err, drift.ErrNormal), errors.Is(err, drift.ErrNewer), errors.Is(err, drift.ErrNoGood), errors.Is(err, drift.ErrAmended), errors.Is(err, drift.ErrNotAmended):
+	case errors.As(err, &fault), errors.Is(err, drift.ErrNotAccepted), errors.Is(err, drift.ErrNothing), errors.Is(err, drift.ErrAccepted), errors.Is(err, drift.ErrNormal), errors.Is(err, drift.ErrNewer):
 		return usage("%w", err)
-	case errors.Is(err, fs.ErrExist):
-		return usage("%w; --force replaces it", err)
 	case slices.ContainsFunc(database.Faults(), func(fault error) bool { return errors.Is(err, fault) }):
 		return fail(exitState, "%w", err)
 	default:
@@ -187,9 +184,9 @@ func (t *task) printDetail(d drift.Detail, asJSON bool) error {
 			return fail(exitState, "write the findings: %w", err)
 		}
 	}
-	for _, p := range d.Pairs() {
-		if p.Fails != "" {
-			if _, err := fmt.Fprintf(t.app.Stdout, "%s: %s\n", sanitizeLine(p.Key), sanitizeLine(p.Failure())); err != nil {
+	for _, l := range d.Lines {
+		if failure := l.Failure(); failure != "" {
+			if _, err := fmt.Fprintf(t.app.Stdout, "%s: %s\n", sanitizeLine(l.Field), sanitizeLine(failure)); err != nil {
 				return fail(exitState, "write the findings: %w", err)
 			}
 		}

@@ -9,12 +9,11 @@ import (
 
 	"zonedeck/keystore/textfile"
 	"zonedeck/service/drift"
-	"zonedeck/ui/kit/text"
 )
 
 type driftAcceptFlags struct {
-	reason               string
-	contract, undo, json bool
+	reason     string
+	undo, json bool
 }
 
 func (a *app) driftAcceptCommand() *cobra.Command {
@@ -28,16 +27,14 @@ acceptance back, and runs since then are judged as if it had not been made.
 
 This does not change what the contract of the collector asks for, or what a
 fetch requires. If the newest run does not give that, it stays drift (exit 14),
-and the command says what is left to do, with the lines of the contract that
-would have to change. --contract changes these lines too, and leaves comments and
-all other lines as they are. --undo does not change them back.
+and the command says what is left to do.
 
 If the run is like those before it, or was accepted already, nothing changes:
 exit 2.`,
 		Args: oneArg("the data set, or the target or its address, as 'zonedeck drift list' names it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.undo && (f.reason != "" || f.contract) {
-				return usage("--undo takes neither --reason nor --contract")
+			if f.undo && f.reason != "" {
+				return usage("--undo takes no --reason")
 			}
 			return a.withSession(cmd.Context(), driftNeeds(), func(t *task) error {
 				return t.accept(cmd.Context(), args[0], f)
@@ -46,7 +43,6 @@ exit 2.`,
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.reason, "reason", "", "why it is normal")
-	fl.BoolVar(&f.contract, "contract", false, "also change the lines of the contract that refuse the newest run")
 	fl.BoolVar(&f.undo, "undo", false, "take the newest acceptance back")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object: the collector as it stands afterwards")
 	return cmd
@@ -62,7 +58,7 @@ func (t *task) accept(ctx context.Context, name string, f driftAcceptFlags) erro
 			return driftError(err) // it names the collector
 		}
 		t.app.say("zonedeck: the newest acceptance of %s was taken back", sanitizeLine(id))
-	} else if err := t.acceptNewest(ctx, kind, id, f); err != nil {
+	} else if err := t.acceptNewest(ctx, kind, id, f.reason); err != nil {
 		return err
 	}
 	s, err := t.standing(ctx, kind, id)
@@ -77,7 +73,7 @@ func (t *task) accept(ctx context.Context, name string, f driftAcceptFlags) erro
 	if f.undo || len(s.Left) == 0 {
 		return nil
 	}
-	t.tellLeft(ctx, s)
+	t.tellLeft(s)
 	return exit(exitParsingDrift)
 }
 
@@ -94,22 +90,13 @@ func (t *task) standing(ctx context.Context, kind drift.Kind, id string) (drift.
 	return d.Standing, nil
 }
 
-// acceptNewest accepts what the newest run gives and, with --contract, has the contract ask for no more.
-func (t *task) acceptNewest(ctx context.Context, kind drift.Kind, id string, f driftAcceptFlags) error {
-	amended, seq := false, int64(0)
-	if f.contract {
-		var err error
-		if amended, seq, err = t.amendContract(ctx, kind, id); err != nil {
-			return err
-		}
-	}
-	s, err := t.Client.Drift.Accept(ctx, kind, id, seq, f.reason)
+// acceptNewest accepts what the newest run gives.
+func (t *task) acceptNewest(ctx context.Context, kind drift.Kind, id, reason string) error {
+	s, err := t.Client.Drift.Accept(ctx, kind, id, 0, reason)
 	switch {
 	case errors.Is(err, drift.ErrRefused):
 		t.app.say("zonedeck: %s", sanitizeLine(err.Error()))
 		return nil // tellLeft says what is left
-	case amended && (errors.Is(err, drift.ErrNormal) || errors.Is(err, drift.ErrAccepted)):
-		return nil // only the contract was in the way
 	case err != nil:
 		return driftError(err)
 	}
@@ -117,35 +104,8 @@ func (t *task) acceptNewest(ctx context.Context, kind drift.Kind, id string, f d
 	return nil
 }
 
-// amendContract has the contract of a collector ask for no more than its newest run, seq, gives.
-func (t *task) amendContract(ctx context.Context, kind drift.Kind, id string) (changed bool, seq int64, err error) {
-	s, err := t.standing(ctx, kind, id)
-	if err != nil {
-		return false, 0, err
-	}
-	seq = s.Run.Seq
-	if !s.Verdict.Contract || s.Run.Useful == 0 {
-		return false, seq, nil // accepting says what is the matter
-	}
-	a, err := t.Client.Drift.Amend(ctx, kind, id, seq)
-	if err != nil {
-		return false, seq, driftError(err)
-	}
-	if len(a.Lines) == 0 {
-		return false, seq, nil
-	}
-	if err := t.Client.Drift.WriteAmendment(a); err != nil {
-		return false, seq, driftError(err)
-	}
-	t.app.say("zonedeck: the contract %s was changed:", a.File)
-	for _, l := range a.Lines {
-		t.app.say("  %s", sanitizeLine(l.String()))
-	}
-	return true, seq, nil
-}
-
 // tellLeft says what stays drift though the newest run is accepted, and what to do about it.
-func (t *task) tellLeft(ctx context.Context, s drift.Standing) {
+func (t *task) tellLeft(s drift.Standing) {
 	kind, id := s.Run.Kind, s.Run.Name
 	t.app.warn("%s stays drift, and 'zonedeck drift check' exits 14: %s", sanitizeLine(s.Run.Ref), sanitizeLine(strings.Join(drift.Names(s.Left), ", ")))
 	contract, fetch := false, false
@@ -160,15 +120,5 @@ func (t *task) tellLeft(ctx context.Context, s drift.Standing) {
 		return
 	}
 	file, _ := t.Client.Drift.ContractFile(kind, id) // it was found a moment ago
-	a, err := t.Client.Drift.Amend(ctx, kind, id, s.Run.Seq)
-	if err != nil || len(a.Lines) == 0 {
-		t.app.say("zonedeck: the contract asks for it: change %s", file)
-		return
-	}
-	lines := make([]string, 0, len(a.Lines))
-	for _, l := range a.Lines {
-		lines = append(lines, sanitizeLine(l.String()))
-	}
-	t.app.say("zonedeck: the contract %s asks for it. For it to ask for no more than this run gives, change %s:\n  %s\nzonedeck: 'zonedeck drift accept %s --contract' does that",
-		file, text.Counted(len(lines), "line"), strings.Join(lines, "\n  "), sanitizeLine(id))
+	t.app.say("zonedeck: the contract asks for it: change %s", file)
 }

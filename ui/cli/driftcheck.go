@@ -259,85 +259,47 @@ func (t *task) profileFile(ctx context.Context, name, format string, contract *d
 }
 
 func (a *app) driftContractCommand() *cobra.Command {
-	var write, force, asJSON bool
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "contract NAME",
-		Short: "Print the contract of a collector, or propose one from its first good run",
+		Short: "Check and print the contract of a collector",
 		Long: `A contract says which fields a collector has to give, with their types, patterns
-and minimum coverage.
-
-If there is a contract, it is checked and printed. If not, one is proposed from
-the first good run of the collector and printed; --write saves it to a file that
-you can edit. Only --write --force replaces an existing contract.`,
+and minimum coverage. If there is none, the command names the file to write it
+to: exit 2.`,
 		Args: oneArg("the data set, or the target or its address, as 'zonedeck drift list' names it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if force && !write {
-				return usage("--force needs --write")
-			}
 			return a.withSession(cmd.Context(), driftNeeds(), func(t *task) error {
-				return t.contract(cmd.Context(), args[0], write, force, asJSON)
+				return t.contract(cmd.Context(), args[0], asJSON)
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&write, "write", false, "write the proposed contract to its file")
-	cmd.Flags().BoolVar(&force, "force", false, "with --write: replace an existing contract")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
 
-func (t *task) contract(ctx context.Context, name string, write, force, asJSON bool) error {
+func (t *task) contract(ctx context.Context, name string, asJSON bool) error {
 	kind, id, err := t.collector(ctx, name)
 	if err != nil {
 		return err
 	}
 	file, err := t.Client.Drift.ContractFile(kind, id)
-	if !write {
-		if err != nil {
-			return driftError(err)
-		}
-		have, err := textfile.ReadBounded(file, textfile.MaxSize)
-		switch {
-		case err == nil:
-			c, err := drift.ParseContract(file, have)
-			if err != nil {
-				return driftError(err)
-			}
-			t.app.say("zonedeck: the contract %s is about %d fields", file, len(c.Fields))
-			return t.printContract(have, asJSON)
-		case !errors.Is(err, fs.ErrNotExist):
-			return fail(exitState, "%w", err)
-		}
-	}
-	r, err := t.Client.Drift.FirstGood(ctx, kind, id)
 	if err != nil {
 		return driftError(err)
 	}
-	if !write {
-		t.app.say("zonedeck: there is no contract; this is a proposal, and --write saves it in %s", file)
-		return t.printContract(drift.Propose(r), asJSON)
-	}
-	file, err = t.Client.Drift.WriteContract(r, force)
-	var fault *textfile.Error
+	raw, err := textfile.ReadBounded(file, textfile.MaxSize)
 	switch {
-	case errors.Is(err, fs.ErrExist), errors.As(err, &fault):
-		return driftError(err)
+	case errors.Is(err, fs.ErrNotExist):
+		return usage("%s has no contract: write one to %s", sanitizeLine(id), file)
 	case err != nil:
 		return fail(exitState, "%w", err)
 	}
-	name = file + "\n"
+	c, err := drift.ParseContract(file, raw)
+	if err != nil {
+		return driftError(err)
+	}
+	t.app.say("zonedeck: the contract %s is about %d fields", file, len(c.Fields))
 	if asJSON {
-		name = file
+		return t.app.printText(true, string(raw))
 	}
-	if err := t.app.printText(asJSON, name); err != nil {
-		return err
-	}
-	t.app.say("zonedeck: this is a proposal from %s: edit it as you like", sanitizeLine(r.Ref))
-	return nil
-}
-
-func (t *task) printContract(contract []byte, asJSON bool) error {
-	if asJSON {
-		return t.app.printText(true, string(contract))
-	}
-	return t.app.printText(false, text.CleanLines(string(contract)))
+	return t.app.printText(false, text.CleanLines(string(raw)))
 }

@@ -193,10 +193,9 @@ func secretRuns() []secretRun {
 		{args: "jobs show job-1 --json"},
 		{args: "request http://shop.test/ok --zone unlocker1 --require title"},
 		{args: "drift list --json", want: `"name":"shop.test/ok"`},
-		{args: "drift show gd_1 --json", want: `{\"url\":\"http://shop.test/\",\"echo\":`},
-		{args: "drift show http://shop.test/ok --json", want: `title  `},
+		{args: "drift show gd_1 --json", want: `"field":"echo"`},
+		{args: "drift show http://shop.test/ok --json", want: `"field":"title"`},
 		{args: "drift accept gd_1 --reason rehearsed --json", want: `"reason":"rehearsed"`},
-		{args: "drift contract gd_1 --write"},
 		{args: "drift contract gd_1"},
 		{args: "drift contract gd_1 --json"},
 		{args: "drift check --json --file {dir}/rows.json gd_1", want: `"judged":true`},
@@ -297,6 +296,7 @@ func markedHome(t *testing.T, base Process, api, proxy string) (dir string) {
 	write("lookup.json", `[{"query":"lamps"}]`)
 	write("repo/.env", "OTHER_API_KEY="+markedKey+"\n")
 	write("rules.toml", "")
+	write(relative(filepath.Join(paths.ContractsDir(), "one.toml")), "dataset = \"gd_1\"\n")
 	write(relative(filepath.Join(paths.RequestsDir(), "one.toml")), "zone = \"unlocker1\"\nurl = \"http://shop.test/{{token}}\"\n")
 	write(relative(paths.ConfigFile()), fmt.Sprintf(`
 [profiles.acme]

@@ -28,8 +28,7 @@ type fakeMonitor struct {
 	accept  bool
 	left    []drift.Finding // what stays drift when it is accepted
 	alone   bool            // no earlier run was otherwise
-	amend   error
-	hold    chan struct{} // Show answers once it is closed
+	hold    chan struct{}   // Show answers once it is closed
 	listErr error
 	unknown bool  // why the dead collector gives nothing
 	err     error // of what is done
@@ -46,7 +45,6 @@ func (f *fakeMonitor) standing() drift.Standing {
 	s := drift.Standing{Run: drift.Run{
 		Seq: 2, Collector: of, Ref: "job-2", At: time.Now(), Form: drift.FormJSON, Returned: 40, Useful: 40,
 		Fields: []drift.Field{{Path: "name", Present: 40, Filled: 40}, {Path: "price", Present: 40}},
-		Sample: []drift.Sample{{Key: "u1", Text: `{"name":"x","price":null}`}},
 	}}
 	s.Left = f.left
 	if f.accept {
@@ -93,9 +91,8 @@ func (f *fakeMonitor) Show(ctx context.Context, kind drift.Kind, name string) (d
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s := f.standing()
-	good := drift.Run{Seq: 1, Collector: s.Run.Collector, Ref: "job-0", Sample: []drift.Sample{{Key: "u1", Text: `{"name":"x","price":5}`}}}
-	return drift.Detail{Standing: s, Runs: []drift.Run{s.Run, good}, Good: good, Lines: []drift.Line{
-		{Field: "price", Asked: true, Now: 0, Before: 1, History: []float64{1, 0}, Type: "number", Against: 1, Findings: s.Verdict.Findings},
+	return drift.Detail{Standing: s, Runs: []drift.Run{s.Run, {Seq: 1, Collector: s.Run.Collector, Ref: "job-0"}}, Lines: []drift.Line{
+		{Field: "price", Asked: true, Now: 0, Before: 1, History: []float64{1, 0}, Type: "number", Against: 1, Findings: s.Verdict.Findings, Matches: ".card", Fails: ".price", Matched: true},
 		{Field: "name", Asked: true, Now: 1, Before: 1, History: []float64{1, 1}, Type: "text", Against: 1},
 	}}, nil
 }
@@ -108,23 +105,6 @@ func (f *fakeMonitor) Accept(_ context.Context, kind drift.Kind, name string, se
 	return f.standing(), f.err
 }
 
-func (f *fakeMonitor) Amend(_ context.Context, _ drift.Kind, name string, seq int64) (drift.Amendment, error) {
-	f.called("amend", name, strconv.FormatInt(seq, 10))
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return drift.Amendment{File: "/home/ops/contracts/dataset-gd_shop.toml", Lines: []drift.AmendedLine{
-		{Number: 12, Was: "required = true", Becomes: "required = false"}, {Number: 13, Was: "coverage = 0.95"},
-	}}, f.amend
-}
-
-func (f *fakeMonitor) WriteAmendment(a drift.Amendment) error {
-	f.called("write", a.File)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.left = nil
-	return f.err
-}
-
 func (f *fakeMonitor) TakeBack(_ context.Context, kind drift.Kind, name string) error {
 	f.called("take back", string(kind), name)
 	f.mu.Lock()
@@ -133,7 +113,7 @@ func (f *fakeMonitor) TakeBack(_ context.Context, kind drift.Kind, name string) 
 	return f.err
 }
 
-func (f *fakeMonitor) ToEdit(_ context.Context, kind drift.Kind, name string) (string, error) {
+func (f *fakeMonitor) ToEdit(kind drift.Kind, name string) (string, error) {
 	f.called("contract", string(kind), name)
 	return "/home/ops/contracts/dataset-gd_shop.toml", f.err
 }
@@ -197,9 +177,8 @@ func TestDriftIsAcceptedAndTakenBackInOneKey(t *testing.T) {
 		s.Expect("nothing was accepted")
 		s.Press("enter")
 		s.Expect("Drift · gd_shop", "█▁", "! emptied since job-2", "first bad run")
-		s.Press("enter")
-		s.Expect("Before and after: gd_shop", "- before: job-0   + after: job-2", `-   "price": 5`, `+   "price": null`)
-		s.Press("esc", "a")
+		s.Expect("! .price matches nothing any more; .card still matches")
+		s.Press("a")
 		s.Expect("job-2 is the new normal of gd_shop: u takes it back")
 		s.Expect("✓ ok", "normal since job-2, by ops")
 		s.Press("a")
@@ -208,7 +187,7 @@ func TestDriftIsAcceptedAndTakenBackInOneKey(t *testing.T) {
 		s.Expect("the newest acceptance of gd_shop is taken back")
 		s.Expect("! drift")
 		s.Press("e")
-		s.Expect("the contract is in /home/ops/contracts/dataset-gd_shop.toml: set $EDITOR to edit it here")
+		s.Expect("the file of the contract is /home/ops/contracts/dataset-gd_shop.toml: set $EDITOR to edit it here")
 		s.Press("o")
 		s.Expect("Jobs (1)", "job-2")
 		s.Press("D", "esc", "esc")
@@ -233,36 +212,15 @@ func TestWhatTheContractRefusesIsAskedBeforeItIsAccepted(t *testing.T) {
 		s.Press("D", "j", "a")
 		s.Expect("Accept gd_shop?", "Accepting job-2 settles this, by which it differs from earlier runs:", "· price is there and empty in each of 40 rows",
 			"It does not settle this, and job-2 stays drift:", "! price filled in 0 of 40 rows (0 %); the contract wants at least 95 %",
-			"c makes it ask for no more than job-2 gives, in", "/home/ops/contracts/dataset-gd_shop.toml:", "  12 - required = true", "  12 + required = false", "  13 - coverage = 0.95")
+			"The contract asks for it: e edits it.")
 		s.Press("a")
 		s.Expect("job-2 is the new normal of gd_shop: u takes it back, but its contract still refuses it: price filled in 0 of 40 rows", "! drift")
 		s.Press("a") // only the contract is left
 		s.Expect("Accepting job-2 would change nothing: it is drift by this alone")
 		s.Press("a")
 		s.Expect("run alone: it does not differ from earlier runs")
-		s.Press("c")
-		s.Expect("the contract of gd_shop is changed: job-2 keeps it, and is normal", "✓ ok")
-		if f.left != nil || !slices.Contains(f.calls, "amend gd_shop 2") || !slices.Contains(f.calls, "write /home/ops/contracts/dataset-gd_shop.toml") {
-			t.Errorf("%q", f.calls)
-		}
-	})
-}
-
-func TestAContractIsNotChangedForARunThatIsNotTheNewest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := &fakeMonitor{left: refused()}
-		s := startDrift(t, f)
-		s.Press("D", "j", "a")
-		s.Expect("Accept gd_shop?")
-		f.mu.Lock()
-		f.amend = drift.ErrNewer // a run came meanwhile
-		f.mu.Unlock()
-		s.AllowError("accept gd_shop: ")
-		s.Press("c")
-		s.Expect("accept gd_shop: " + drift.ErrNewer.Error())
-		if slices.ContainsFunc(f.calls, func(c string) bool { return strings.HasPrefix(c, "accept") || strings.HasPrefix(c, "write") }) {
-			t.Errorf("%q", f.calls)
-		}
+		s.Press("e")
+		s.Expect("the file of the contract is /home/ops/contracts/dataset-gd_shop.toml: set $EDITOR to edit it here")
 	})
 }
 
@@ -271,27 +229,11 @@ func TestARunThatItsContractAndItsFetchRefuseLeadsToBoth(t *testing.T) {
 		f := &fakeMonitor{left: append(refused(), drift.Finding{Field: ".price", Word: drift.Missing, Text: ".price matched nothing, and the fetch requires it"})}
 		s := startDrift(t, f)
 		s.Press("D", "j", "a")
-		s.Expect("The fetch requires some of it: o opens it in the Sandbox", "The contract asks for the rest. c makes it ask for no more than job-2")
+		s.Expect("The fetch requires some of it: o opens it in the Sandbox", "The contract asks for the rest: e edits it.")
 		screen := s.Screen()
 		s.Press("o")
 		if refusal := s.Refusal("o", screen); refusal != "" {
 			t.Error(refusal)
-		}
-	})
-}
-
-func TestAContractThatHasToBeChangedByHandIsOpened(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := &fakeMonitor{left: refused(), alone: true, amend: drift.ErrNotAmended}
-		s := startDrift(t, f)
-		s.Press("D", "j", "a")
-		s.Expect("The contract asks for it, and has to be changed by hand (e): an entry that", "has to change has no line of its own: edit the file")
-		s.Press("c")
-		s.Expect("change it: the lines of the contract are to be changed by hand: e opens it")
-		s.Press("e")
-		s.Expect("the contract is in /home/ops/contracts/dataset-gd_shop.toml: set $EDITOR to edit it here")
-		if slices.ContainsFunc(f.calls, func(c string) bool { return strings.HasPrefix(c, "accept") || strings.HasPrefix(c, "write") }) {
-			t.Errorf("%q", f.calls)
 		}
 	})
 }

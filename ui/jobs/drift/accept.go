@@ -2,7 +2,6 @@ package drift
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	tea "charm.land/bubbletea/v2"
@@ -16,29 +15,15 @@ import (
 // reason is kept with what is accepted here.
 const reason = "accepted in the console"
 
-// termsRead has what the page of terms shows.
-type termsRead struct {
-	of      service.Standing
-	amended service.Amendment
-	err     error // why no amendment is proposed
-}
+// acceptRuns is the intent of the page of terms.
+type acceptRuns struct{ of service.Standing }
 
-// Intents of the page of terms.
-type (
-	acceptRuns struct{ of service.Standing }
-	amendIt    struct{ termsRead }
-)
-
-// accept takes the newest run for normal. Where something would stay drift it asks first.
+// accept takes the newest run for normal. If something would stay drift, it asks first.
 func (p *Page) accept(s service.Standing) tea.Cmd {
 	if len(s.Left) == 0 {
 		return p.acceptRuns(s)
 	}
-	m := p.deps.Monitor
-	return kit.Do(kit.Jobs, &p.work, p.deps.Ctx, func(ctx context.Context) tea.Msg {
-		a, err := m.Amend(ctx, s.Run.Kind, s.Run.Name, s.Run.Seq)
-		return termsRead{s, a, err}
-	})
+	return kit.OpenOverlay(newTerms(p.deps.Theme, s))
 }
 
 func (p *Page) acceptRuns(s service.Standing) tea.Cmd {
@@ -49,28 +34,6 @@ func (p *Page) acceptRuns(s service.Standing) tea.Cmd {
 	})
 }
 
-// amend changes the contract, and accepts the run where it differs from earlier ones.
-func (p *Page) amend(terms termsRead) tea.Cmd {
-	m, s := p.deps.Monitor, terms.of
-	return kit.Do(kit.Jobs, &p.work, p.deps.Ctx, func(ctx context.Context) tea.Msg {
-		_, err := m.Amend(ctx, s.Run.Kind, s.Run.Name, s.Run.Seq) // is it the newest run still?
-		if err == nil {
-			err = m.WriteAmendment(terms.amended)
-		}
-		if err != nil {
-			return accepted{name: s.Run.Name, err: err}
-		}
-		now, err := m.Accept(ctx, s.Run.Kind, s.Run.Name, s.Run.Seq, reason)
-		switch {
-		case errors.Is(err, service.ErrNormal), errors.Is(err, service.ErrAccepted):
-			err = nil // it was the contract alone
-		case err != nil:
-			err = fmt.Errorf("the contract is changed, but the run is not accepted: %w", err)
-		}
-		return accepted{name: s.Run.Name, now: now, amended: true, err: err}
-	})
-}
-
 func (p *Page) accepted(msg accepted) tea.Cmd {
 	s := msg.now
 	switch done := fmt.Sprintf("%s is the new normal of %s: u takes it back", s.Run.Ref, s.Run.Name); {
@@ -78,38 +41,25 @@ func (p *Page) accepted(msg accepted) tea.Cmd {
 		return p.ended(msg.err, "accept "+msg.name, "")
 	case len(s.Left) > 0: // the contract is not as it was when it was asked
 		return tea.Batch(kit.Warn(fmt.Sprintf("%s, but %s", done, stays(s.Left))), p.reload())
-	case msg.amended:
-		return p.ended(nil, "", fmt.Sprintf("the contract of %s is changed: %s keeps it, and is normal", s.Run.Name, s.Run.Ref))
 	default:
 		return p.ended(nil, "", done)
 	}
 }
 
-// ask shows what is accepted and what is not.
-func (p *Page) ask(msg termsRead) tea.Cmd {
-	if errors.Is(msg.err, context.Canceled) || !p.open {
-		return nil
-	}
-	if errors.Is(msg.err, service.ErrNewer) {
-		return p.ended(msg.err, "accept "+msg.of.Run.Name, "")
-	}
-	return kit.OpenOverlay(newTerms(p.deps.Theme, msg))
-}
-
 // terms is the page with what accepting the newest run comes to, where that is not all.
 type terms struct {
 	widget.Page
-	termsRead
+	of              service.Standing
 	contract, fetch bool // what refuses the run
 }
 
-func newTerms(th *kit.Theme, read termsRead) *terms {
-	t := &terms{termsRead: read}
-	for _, f := range read.of.Left {
+func newTerms(th *kit.Theme, s service.Standing) *terms {
+	t := &terms{of: s}
+	for _, f := range s.Left {
 		t.contract, t.fetch = t.contract || f.Contract, t.fetch || !f.Contract
 	}
 	t.Page = widget.Page{
-		Heading: "Accept " + text.Clean(read.of.Run.Name) + "?", Width: 76,
+		Heading: "Accept " + text.Clean(s.Run.Name) + "?", Width: 76,
 		Lines:   func(w int) []string { return widget.Indent(t.lines(th, w-2)) },
 		Closing: kit.Binding{Keys: []string{"esc", "q"}, Label: "close", Help: "Change nothing.", Intent: kit.Close{}},
 	}
@@ -146,42 +96,23 @@ func (t *terms) lines(th *kit.Theme, w int) []string {
 		say(th.Text, "The fetch requires %s: o opens it in the Sandbox, where what it requires can be changed. The next one without it can be accepted.", what)
 	}
 	switch {
-	case !t.contract:
-	case t.err != nil:
-		say(th.Text, "The contract asks for %s, and has to be changed by hand (e): %s", theRest(both), t.err)
-	default:
-		say(th.Text, "The contract asks for %s. c makes it ask for no more than %s gives, in %s:", theRest(both), s.Run.Ref, t.amended.File)
-		for _, l := range t.amended.Lines {
-			if l.Was != "" {
-				out = append(out, th.Bad.Render(text.Cut(fmt.Sprintf("%4d - %s", l.Number, text.Clean(l.Was)), w)))
-			}
-			if l.Becomes != "" {
-				out = append(out, th.Good.Render(text.Cut(fmt.Sprintf("%4d + %s", l.Number, text.Clean(l.Becomes)), w)))
-			}
-		}
+	case both:
+		say(th.Text, "The contract asks for the rest: e edits it.")
+	case t.contract:
+		say(th.Text, "The contract asks for it: e edits it.")
 	}
 	return out
 }
 
-func theRest(both bool) string {
-	if both {
-		return "the rest"
-	}
-	return "it"
-}
-
-// Guarded ignores keys for a moment: the page opens once what it shows is read, and a key may be held down.
+// Guarded ignores keys for a moment: the key that opened the page may be held down.
 func (t *terms) Guarded() bool { return true }
 
 // Bindings are what can be done about it.
 func (t *terms) Bindings() []kit.Binding {
 	const group = "Accept"
-	c, runs, e, o := "", "", "", ""
-	if t.err != nil {
-		c = "the lines of the contract are to be changed by hand: e opens it"
-	}
+	runs, e, o := "", "", ""
 	if !t.contract {
-		c, e = "no contract refuses it", "no contract refuses it"
+		e = "no contract refuses it"
 	}
 	if !t.fetch {
 		o = "the contract refuses it"
@@ -190,7 +121,6 @@ func (t *terms) Bindings() []kit.Binding {
 		runs = "it does not differ from earlier runs, so accepting it changes nothing"
 	}
 	out := []kit.Binding{
-		{Keys: []string{"c"}, Label: "change it", Help: "Change these lines of the contract, and accept the run.", Group: group, Intent: amendIt{t.termsRead}, Disabled: c},
 		{Keys: []string{"a"}, Label: "run alone", Help: "Accept the run, and leave the contract as it is: the run stays drift.", Group: group, Intent: acceptRuns{t.of}, Disabled: runs},
 		{Keys: []string{"e"}, Label: "edit", Help: "Edit the contract in $EDITOR.", Group: group, Intent: contract{}, Disabled: e},
 		{Keys: []string{"o"}, Label: "open the fetch", Help: "Open the fetch in the Sandbox. Nothing is sent.", Group: group, Intent: openRun{}, Disabled: o},
@@ -201,7 +131,7 @@ func (t *terms) Bindings() []kit.Binding {
 // Update has the page below do what was chosen.
 func (t *terms) Update(msg tea.Msg) tea.Cmd {
 	switch msg.(type) {
-	case amendIt, acceptRuns, contract, openRun:
+	case acceptRuns, contract, openRun:
 		return tea.Sequence(kit.CloseOverlay(t), kit.SendTo(kit.Jobs, msg))
 	}
 	return t.Page.Update(msg)

@@ -47,22 +47,16 @@ func (p *Page) Bindings() []kit.Binding {
 	if undo == "" && s.Accepted.Seq == 0 {
 		undo = "nothing was accepted"
 	}
-	enter := kit.Binding{Keys: []string{"enter"}, Label: "fields", Help: "Show the fields of the collector over its runs.", Group: group, Intent: openIt{}, Disabled: stored}
-	if p.detail.open {
-		enter.Label, enter.Help = "before, after", "Show samples before and after, and what stopped matching."
-		if len(p.detail.Run.Sample) == 0 && len(p.detail.Good.Sample) == 0 {
-			enter.Disabled = "no sample is stored"
-		}
-	}
+	enter := kit.Binding{Keys: []string{"enter"}, Label: "fields", Help: "Show the fields of the collector over its runs.", Group: group, Intent: openIt{}, Disabled: stored, Hidden: p.detail.open}
 	job := none
 	if job == "" && s.Run.Ref == "" {
 		job = "it has no run"
 	}
 	out := []kit.Binding{
 		enter,
-		{Keys: []string{"a"}, Label: "accept", Help: "Accept what the collector gives now as the new normal; u takes it back. Where its contract refuses that, say so and propose the lines to change.", Group: group, Intent: acceptIt{}, Disabled: accept},
+		{Keys: []string{"a"}, Label: "accept", Help: "Accept what the collector gives now as the new normal; u takes it back. Where its contract refuses that, say so.", Group: group, Intent: acceptIt{}, Disabled: accept},
 		{Keys: []string{"u"}, Label: "take back", Help: "Take the newest acceptance back.", Group: group, Intent: takeBack{}, Disabled: undo, Hidden: undo != ""},
-		{Keys: []string{"e"}, Label: "contract", Help: "Edit the contract in $EDITOR. Without one the first good run proposes it.", Group: group, Intent: contract{}, Disabled: busy},
+		{Keys: []string{"e"}, Label: "contract", Help: "Edit the contract in $EDITOR, or begin one.", Group: group, Intent: contract{}, Disabled: busy},
 		{Keys: []string{"o"}, Label: "open run", Help: "Open the newest run: the job, or the fetch in the Sandbox. Nothing is sent.", Group: group, Intent: openRun{}, Disabled: job},
 		{Keys: []string{"r"}, Label: "reload", Help: "Read what is stored again.", Group: group, Intent: reread{}, Hidden: true},
 		{Keys: []string{"esc", "D"}, Label: "back", Help: "Go back to the collectors, and from there to the jobs.", Group: group, Intent: closePage{}},
@@ -87,8 +81,6 @@ func (p *Page) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 		return p.reload(), true
 	case acceptRuns:
 		return p.acceptRuns(msg.of), true
-	case amendIt:
-		return p.amend(msg.termsRead), true
 	case openIt, acceptIt, takeBack, contract, openRun:
 	default:
 		return nil, false
@@ -99,7 +91,7 @@ func (p *Page) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	switch msg.(type) {
 	case openIt:
 		if p.detail.open {
-			return p.compare(), true
+			return nil, true
 		}
 		return p.show(s.Run.Collector), true
 	case acceptIt:
@@ -109,9 +101,9 @@ func (p *Page) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 			return tookBack{name, m.TakeBack(ctx, kind, name)}
 		}), true
 	case contract:
-		return kit.Do(kit.Jobs, &p.work, p.deps.Ctx, func(ctx context.Context) tea.Msg {
-			file, err := m.ToEdit(ctx, kind, name)
-			return written{file, err}
+		return kit.Do(kit.Jobs, &p.work, p.deps.Ctx, func(context.Context) tea.Msg {
+			file, err := m.ToEdit(kind, name)
+			return located{file, err}
 		}), true
 	case openRun:
 		if kind == service.Target {

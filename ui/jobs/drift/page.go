@@ -1,5 +1,5 @@
-// Package drift is the page of the Jobs tab that shows which collectors have changed: a board of them, the
-// fields of one over its runs, and a sample before and after.
+// Package drift is the page of the Jobs tab that shows which collectors have changed: a board of them, and the
+// fields of one over its runs.
 //
 // The tab holds a Page and passes it messages.
 package drift
@@ -23,12 +23,9 @@ type Monitor interface {
 	Show(ctx context.Context, kind service.Kind, name string) (service.Detail, error)
 	// Accept takes the newest run for normal, which has to be seq, and returns how the collector stands then.
 	Accept(ctx context.Context, kind service.Kind, name string, seq int64, reason string) (service.Standing, error)
-	// Amend proposes the contract that the newest run, which has to be seq, keeps. WriteAmendment writes it.
-	Amend(ctx context.Context, kind service.Kind, name string, seq int64) (service.Amendment, error)
-	WriteAmendment(a service.Amendment) error
 	TakeBack(ctx context.Context, kind service.Kind, name string) error
-	// ToEdit is the file with the contract, which it writes where there is none.
-	ToEdit(ctx context.Context, kind service.Kind, name string) (string, error)
+	// ToEdit is the file with the contract, which need not exist.
+	ToEdit(kind service.Kind, name string) (string, error)
 }
 
 // Deps are the parts the page works with.
@@ -122,16 +119,15 @@ type (
 		err    error
 	}
 	accepted struct {
-		name    string
-		now     service.Standing // the collector then
-		amended bool             // its contract was changed
-		err     error
+		name string
+		now  service.Standing // the collector then
+		err  error
 	}
 	tookBack struct {
 		name string
 		err  error
 	}
-	written struct {
+	located struct { // the file of a contract
 		file string
 		err  error
 	}
@@ -190,14 +186,12 @@ func (p *Page) Update(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 		return nil, true
 	case shown:
 		return p.shown(msg), true
-	case termsRead:
-		return p.ask(msg), true
 	case accepted:
 		return p.accepted(msg), true
 	case tookBack:
 		return p.ended(msg.err, "take back", "the newest acceptance of "+msg.name+" is taken back"), true
-	case written:
-		return p.written(msg), true
+	case located:
+		return p.located(msg), true
 	case edited:
 		return p.ended(msg.err, "the editor", ""), true
 	}
@@ -270,12 +264,12 @@ func (p *Page) ended(err error, doing, done string) tea.Cmd {
 	return tea.Batch(kit.Info(done), p.reload())
 }
 
-func (p *Page) written(msg written) tea.Cmd {
+func (p *Page) located(msg located) tea.Cmd {
 	if msg.err != nil {
 		return p.ended(msg.err, "the contract", "")
 	}
 	if p.deps.Edit == nil {
-		return p.ended(nil, "", "the contract is in "+msg.file+": set $EDITOR to edit it here")
+		return p.ended(nil, "", "the file of the contract is "+msg.file+": set $EDITOR to edit it here")
 	}
 	return tea.Exec(p.deps.Edit(msg.file), func(err error) tea.Msg {
 		return kit.Addressed{View: kit.Jobs, Msg: edited{err}}

@@ -242,6 +242,9 @@ func (p *Page) renderDetail(w, h int) string {
 				foot = append(foot, widget.Hung("  first bad run  ", t.Muted, p.run(f.Since), iw-2)...)
 			}
 		}
+		if failure := l.Failure(); failure != "" {
+			foot = append(foot, widget.Wrapped(t.Warn, "! "+failure, iw-2)...)
+		}
 		if len(l.Findings) == 0 {
 			foot = widget.Wrapped(t.Muted, l.Field+" is as in "+goodBefore(l.Against), iw-2)
 			switch {

@@ -1,0 +1,78 @@
+package drift
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"zonedeck/model"
+)
+
+func words(all []Finding) string {
+	var out []string
+	for _, f := range all {
+		out = append(out, string(f.Word)+" "+f.Field)
+	}
+	return strings.Join(out, ", ")
+}
+
+func writeContract(t *testing.T, m *Monitor, text string) string {
+	t.Helper()
+	file := m.named(Dataset, "gd_x")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestWhatAContractAsksForIsNotAccepted(t *testing.T) {
+	m := monitor(t, openStore(t, DefaultKeep()))
+	for i := range 3 {
+		result(t, m, fmt.Sprintf("job-%d", i), 10-i, many(30, whole))
+	}
+	writeContract(t, m, "dataset = \"gd_x\"\n[[fields]]\nname = \"price\"\nrequired = true\n")
+	result(t, m, "job-3", 2, many(30, broken))
+	d := show(t, m)
+	if words(d.Changed()) != "emptied price" || words(d.Left) != "emptied price" || d.Acceptable() != nil {
+		t.Errorf("before: changed %s, left %s: %v", words(d.Changed()), words(d.Left), d.Acceptable())
+	}
+	s, err := m.Accept(t.Context(), gdX, d.Run.Seq, "")
+	if err != nil || s.Verdict.State != Drift || words(s.Verdict.Findings) != words(d.Left) || !errors.Is(s.Acceptable(), ErrRefused) {
+		t.Errorf("accepted: %s %s, %v, %v", s.Verdict.State, words(s.Verdict.Findings), s.Acceptable(), err)
+	}
+	if _, err := m.Accept(t.Context(), gdX, 0, ""); !errors.Is(err, ErrRefused) {
+		t.Errorf("once more: %v", err)
+	}
+	writeContract(t, m, "dataset = \"gd_x\"\n[[fields]]\nname = \"price\"\n")
+	if d := show(t, m); d.Verdict.State != Good || !d.Verdict.Judged() || len(d.Left) != 0 {
+		t.Errorf("changed: %s, left %s", d.Verdict.State, words(d.Left))
+	}
+}
+
+func TestWhatAFetchRequiresIsNotAccepted(t *testing.T) {
+	m := monitor(t, openStore(t, DefaultKeep()))
+	fetch := func(id string, days int, found bool) {
+		if err := m.Fetched(t.Context(), "p", model.FetchResult{
+			ID: id, Started: today.AddDate(0, 0, -days), ContentType: "text/html", Diagnosis: model.Diagnosis{Class: model.ClassParsingDrift},
+			Request: model.FetchRequest{URL: "http://lab.test/shop", Required: []string{".price"}}, Fields: []model.Field{{Path: ".price", Found: found}},
+		}, []byte(`<p class="price">5</p>`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fetch("f-1", 3, true)
+	fetch("f-2", 2, false)
+	of := Collector{"p", Target, "lab.test/shop"}
+	d, err := m.Show(t.Context(), of)
+	if err != nil || words(d.Left) != "missing .price" || len(d.Changed()) != 0 {
+		t.Fatalf("%v: left %s, changed %s", err, words(d.Left), words(d.Changed()))
+	}
+	if _, err := m.Accept(t.Context(), of, 0, ""); !errors.Is(err, ErrRefused) {
+		t.Error(err)
+	}
+}
