@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"zonedeck/service/inbox"
+
 	"zonedeck/service/view"
 
 	"github.com/spf13/cobra"
@@ -23,7 +25,6 @@ import (
 	"zonedeck/service/dialect"
 	"zonedeck/service/jobs"
 	"zonedeck/service/rows"
-	"zonedeck/ui/cli/session"
 	"zonedeck/ui/kit/text"
 )
 
@@ -288,7 +289,7 @@ func (t *task) launchError(ctx context.Context, r jobs.Report, job model.Job, er
 		return usage("--input %s: %w; --map COLUMN=%s names one", r.Source, column, column.Missing[0])
 	case errors.Is(err, jobs.ErrNoRequest):
 		return usage("%w", err)
-	case errors.Is(err, session.ErrNoHook):
+	case errors.Is(err, inbox.ErrNoHook):
 		return usage("%w; nothing was sent", err)
 	case ctx.Err() == nil && errors.As(err, &wrong) && slices.Contains(draftFields, wrong.Field()):
 		return usage("%w; nothing was sent", f.named(err))

@@ -111,7 +111,7 @@ func (t *task) settle(ctx context.Context, id string, f settleFlags) error {
 	}
 	// The command itself does not wait: whatever receives webhooks settles the job.
 	t.app.say("zonedeck: job %s: waiting for its webhook until %s; nothing was sent", job.ID, job.HookDue.Local().Format(time.DateTime))
-	_, warning, err := t.NewHook(ctx)
+	_, warning, err := t.Inbox.NewHook(ctx)
 	t.warnOfInbox()
 	if err != nil {
 		warning = err.Error()

@@ -92,11 +92,11 @@ func (t *task) listen(ctx context.Context, f listenFlags) error {
 	running, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	lines := hookLines{task: t, json: f.json, end: end, begun: make(chan struct{})}
-	address := cmp.Or(f.address, t.HookAddress())
+	address := cmp.Or(f.address, t.Inbox.Address())
 	if _, _, err := net.SplitHostPort(address); err != nil {
 		return usage("--address: %q is not HOST:PORT", address)
 	}
-	r, err := t.Receive(ctx, address, f.allowRemote, lines.print, lines.refused)
+	r, err := t.Inbox.Receive(ctx, address, f.allowRemote, lines.print, lines.refused)
 	t.warnOfInbox()
 	if err != nil {
 		return listenError(address, err)
@@ -159,7 +159,7 @@ func keepFollowing(ctx context.Context, follow func() error, say func(error)) {
 
 // warnOfInbox warns of what was wrong with the inbox's files.
 func (t *task) warnOfInbox() {
-	if notice := t.InboxNotice(); notice != "" {
+	if notice := t.Inbox.Notice(); notice != "" {
 		t.app.warn("%s", sanitizeLine(notice))
 	}
 }
@@ -233,7 +233,7 @@ func (l *hookLines) refused(r model.HookRefusals) {
 // withInbox runs f on the inbox.
 func (a *app) withInbox(ctx context.Context, f func(*task, *webhook.Inbox) error) error {
 	return a.withSession(ctx, needs{none: true}, func(t *task) error {
-		in, err := t.Inbox(ctx)
+		in, err := t.Inbox.Open(ctx)
 		if err != nil {
 			return fail(exitState, "%w", err)
 		}

@@ -5,13 +5,14 @@ import (
 	"errors"
 	"strings"
 
+	"zonedeck/service/inbox"
+
 	"zonedeck/service/view"
 
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
 	"zonedeck/service/webhook"
-	"zonedeck/ui/cli/session"
 )
 
 type replayFlags struct {
@@ -78,10 +79,10 @@ func (t *task) replay(ctx context.Context, in *webhook.Inbox, id string, f repla
 
 // fillHooks puts an address of the inbox wherever 'inbox' was asked for.
 func (t *task) fillHooks(ctx context.Context, s *model.JobSettings) error {
-	warning, err := t.FillHooks(ctx, s)
+	warning, err := t.Inbox.Fill(ctx, s)
 	t.warnOfInbox()
 	switch {
-	case errors.Is(err, session.ErrNoHook):
+	case errors.Is(err, inbox.ErrNoHook):
 		return usage("%w; nothing was sent", err)
 	case err != nil:
 		return fail(exitState, "%w", err)

@@ -10,6 +10,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/webhook"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
 
@@ -93,7 +94,7 @@ func (b *Inbox) askReplay(d model.Delivery) tea.Cmd {
 		b.to = to
 		return b.submits(dialog, "the replay of "+d.ID, func(ctx context.Context) (kit.Toast, error) {
 			said, taken, err := store.Replay(ctx, d, to)
-			out := kit.Toast{Text: "replayed " + d.ID + ": " + said}
+			out := kit.Toast{Text: "replayed " + d.ID + ": " + text.Clean(said)}
 			if !taken {
 				out.Kind = kit.ToastWarn
 			}

@@ -27,7 +27,7 @@ type Store interface {
 	Get(ctx context.Context, id string) (model.Delivery, error)
 	Bookmark(ctx context.Context, id string, on bool) error
 	// Head are the first bytes of a body.
-	Head(d model.Delivery, most int64) (webhook.Head, error)
+	Head(ctx context.Context, d model.Delivery, most int64) (webhook.Head, error)
 	// Where is where a process of the user receives, "" where none does; here is true for this one.
 	Where(ctx context.Context) (url string, here bool, err error)
 	Listen(ctx context.Context, address string) (url string, err error)
@@ -37,8 +37,8 @@ type Store interface {
 	Refused(ctx context.Context) ([]model.HookRefusals, error)
 	// Notice is what the operator must be told, once, or empty.
 	Notice() string
-	// Replay sends one again to an address of this machine, and returns the receiver's answer and whether it
-	// accepted the webhook.
+	// Replay sends one again to an address of this machine, and returns the receiver's answer, which is remote text,
+	// and whether it accepted the webhook.
 	Replay(ctx context.Context, d model.Delivery, to string) (said string, taken bool, err error)
 }
 
@@ -261,8 +261,8 @@ func (b *Inbox) actOn(d model.Delivery, msg tea.Msg) (cmd tea.Cmd, handled bool)
 	case show:
 		o := &opened{delivery: d}
 		b.open = o
-		head := kit.Load(kit.InOverlay(b), &o.load, b.deps.Ctx, func(context.Context) (webhook.Head, error) {
-			return store.Head(d, maxHead)
+		head := kit.Load(kit.InOverlay(b), &o.load, b.deps.Ctx, func(ctx context.Context) (webhook.Head, error) {
+			return store.Head(ctx, d, maxHead)
 		}, func(head webhook.Head, err error) tea.Cmd {
 			o.head, o.err = &head, err
 			return nil

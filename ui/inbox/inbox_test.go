@@ -118,7 +118,7 @@ func (f *fakeStore) Bookmark(_ context.Context, id string, on bool) error {
 	return nil
 }
 
-func (f *fakeStore) Head(model.Delivery, int64) (webhook.Head, error) {
+func (f *fakeStore) Head(context.Context, model.Delivery, int64) (webhook.Head, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.broken != nil {

@@ -24,6 +24,7 @@ import (
 	"zonedeck/ui/code"
 	"zonedeck/ui/collection"
 	historytab "zonedeck/ui/history"
+	"zonedeck/ui/inbox"
 	"zonedeck/ui/jobs"
 	"zonedeck/ui/keys"
 	"zonedeck/ui/kit"
@@ -44,8 +45,7 @@ type Console struct {
 	cancel  context.CancelFunc
 	began   chan follower // the state that start found; follow continues from it
 	next    string        // profile to switch to; written on the program's goroutine
-	hooks   *hookStore
-	suspend tea.Cmd // back to the shell, nil where none waits
+	suspend tea.Cmd       // back to the shell, nil where none waits
 }
 
 // OpenConsole opens a session for a console.
@@ -60,7 +60,7 @@ func OpenConsole(ctx context.Context, o Options) (*Console, error) {
 	if s.journal != nil {
 		s.files.Index(ctx, s.journal)
 	}
-	return &Console{session: s, ctx: ctx, cancel: cancel, began: make(chan follower, 1), hooks: &hookStore{Session: s, ctx: ctx}}, nil
+	return &Console{session: s, ctx: ctx, cancel: cancel, began: make(chan follower, 1)}, nil
 }
 
 // Run shows the console on a terminal until the operator leaves it. next is the
@@ -88,7 +88,8 @@ func (c *Console) Run(in io.Reader, out io.Writer) (next string, err error) {
 // Close ends the views' work in flight, then the session.
 func (c *Console) Close() error {
 	c.cancel()
-	return errors.Join(c.hooks.close(), c.session.Close(c.ctx))
+	_, err := c.session.Inbox.Stop()
+	return errors.Join(err, c.session.Close(c.ctx))
 }
 
 // Root builds the tabs and the root model. It does no I/O.
@@ -107,7 +108,7 @@ func (c *Console) Root() *ui.App {
 			Pictures: picture.Detect(s.o.Getenv), Filters: filter.History{File: s.Paths.FiltersFile()},
 		})},
 		{ID: kit.Jobs, View: jobs.New(jobs.Deps{
-			Ctx: c.ctx, Now: now, Theme: theme, Profile: s.CurrentProfile, Ledger: client, Inbox: func() kit.Overlay { return c.hooks.overlay(theme) }, FillHooks: s.FillHooks, HookAuth: s.HookAuth,
+			Ctx: c.ctx, Now: now, Theme: theme, Profile: s.CurrentProfile, Ledger: client, Inbox: func() kit.Overlay { return c.inbox(theme) }, FillHooks: s.Inbox.Fill, HookAuth: s.Inbox.HookAuth,
 			Admit: s.admit, Read: rows.Read, KeepRejects: s.KeepRejects, SaveList: s.SaveList, OpenFile: s.openInputs, Expand: expandHome,
 			OpenResult: s.openResult, SaveRows: saveNew,
 			Drift: client.Drift, EditFile: s.editFile(),
@@ -134,6 +135,12 @@ func (c *Console) Root() *ui.App {
 		Multiplexer: s.multiplexer(), CopyToTmux: s.copyToTmux(),
 		Suspend: c.suspend, Code: code.New(c.codeDeps(theme)).Open,
 	})
+}
+
+// inbox is the inbox of webhooks on the screen.
+func (c *Console) inbox(theme *kit.Theme) kit.Overlay {
+	in := c.session.Inbox
+	return inbox.New(inbox.Deps{Ctx: c.ctx, Now: c.session.Now, Theme: theme, Store: in, Address: in.Address(), Warning: in.Unreachable()})
 }
 
 // comparer makes comparisons, and finds those that were made before.

@@ -20,6 +20,7 @@ import (
 	"zonedeck/service/drift"
 	"zonedeck/service/files"
 	"zonedeck/service/history"
+	"zonedeck/service/inbox"
 	"zonedeck/service/jobs"
 	"zonedeck/service/journal"
 	"zonedeck/service/ledger"
@@ -74,6 +75,7 @@ type Session struct {
 	Resolver  *keystore.Resolver
 	Client    *service.Client
 	History   *history.History
+	Inbox     *inbox.Inbox
 
 	LedgerFault error    // why there is no ledger of jobs; nil when there is
 	Notices     []string // what the operator must be told about the files
@@ -94,7 +96,6 @@ type Session struct {
 	journal   *journal.Journal
 	ledger    *ledger.Ledger
 	files     *files.Files
-	inbox     inboxFile
 	spoken    sync.Once
 	replaced  sync.Once
 	reasons   reasons
@@ -155,9 +156,10 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 		s.confirm(named)
 	}
 	s.variables = &variables{Session: s, answers: map[string]model.Variable{}, secrets: map[string]keystore.Secret{}}
+	s.Inbox = inbox.New(inbox.Config{Profiles: profilesOfInbox{s}, Files: s.files, Secrets: source{s}, Jobs: jobsOfInbox{s}, History: kept, Paths: s.Paths, Log: o.Log})
 	s.Client = service.New(service.Options{
 		Source: source{s}, Journal: s.journal, Ledger: s.ledger, Work: s.files.Work, HookDue: func() time.Duration { return s.configured().Webhook().Due },
-		Own: s.mayBeKey, Used: s.keyUsed, Launch: jobs.LaunchConfig{Profile: s, Keys: s, Inbox: s, Lists: jobs.Lists{Paths: s.Paths, Clock: s}},
+		Own: s.mayBeKey, Used: s.keyUsed, Launch: jobs.LaunchConfig{Profile: s, Keys: s, Inbox: s.Inbox, Lists: jobs.Lists{Paths: s.Paths, Clock: s}},
 		Follows: func(ref string) bool { return keystore.Ref(ref).Scheme() == keystore.SchemeDemo },
 		Others:  s.others(), Name: s.Base.Name, Drift: drift.NewMonitor(drift.Config{Open: s.files.Drift, ContractsDir: s.Paths.ContractsDir(), Person: person(o.Getenv)}),
 		Rules: s.added.For, BodiesDir: s.Paths.BodiesDir(), DownloadsDir: s.Paths.DownloadsDir(), CatalogueDir: s.Paths.CatalogueDir(), Now: s.Now, Timer: o.Now, Log: o.Log,
@@ -170,6 +172,19 @@ type clock struct{ s *Session }
 
 func (c clock) Now() time.Time     { return c.s.Now() }
 func (c clock) Machine() time.Time { return c.s.o.Now() }
+
+// profilesOfInbox are the profile in use and the configuration, as the inbox asks for them.
+type profilesOfInbox struct{ s *Session }
+
+func (p profilesOfInbox) Profile() config.Profile { return p.s.CurrentProfile() }
+func (p profilesOfInbox) File() config.File       { return p.s.configured() }
+
+// jobsOfInbox hear of webhooks: the client is made after the inbox, which gives its jobs their addresses.
+type jobsOfInbox struct{ s *Session }
+
+func (j jobsOfInbox) HeardWebhook(ctx context.Context, news model.HookNews) (job, said string, err error) {
+	return j.s.Client.HeardWebhook(ctx, news)
+}
 
 // voice prints lines for the operator.
 type voice func(format string, args ...any)

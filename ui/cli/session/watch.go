@@ -126,7 +126,7 @@ func (s *Session) reload(ctx context.Context) (msgs []tea.Msg) {
 	}
 	s.config.Store(&file)
 	defer func() {
-		if err := s.resetHooks(ctx); err != nil {
+		if err := s.Inbox.Reset(ctx); err != nil {
 			msgs = append(msgs, kit.Toast{Kind: kit.ToastError, Text: err.Error()})
 		}
 	}()

@@ -45,7 +45,7 @@ func TestChangedSettingsOfWebhooksHoldWithoutARestart(t *testing.T) {
 		}
 	}()
 	s, w := c.session, c.session.newWatch()
-	r, err := s.Receive(t.Context(), "127.0.0.1:0", false, nil, nil)
+	r, err := s.Inbox.Receive(t.Context(), "127.0.0.1:0", false, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

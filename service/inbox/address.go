@@ -1,0 +1,95 @@
+package inbox
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"strings"
+
+	"zonedeck/model"
+	"zonedeck/service/config"
+)
+
+// ErrNoHook says that no address can be given to a service.
+var ErrNoHook = errors.New("no zonedeck receives webhooks: begin with 'zonedeck webhook listen', or on the page of the inbox")
+
+// NewHook is an address of the inbox for one job. warning says why the service may not reach it.
+func (b *Inbox) NewHook(ctx context.Context) (address, warning string, err error) {
+	if _, err := os.Stat(b.cfg.Paths.InboxDir()); errors.Is(err, os.ErrNotExist) {
+		return "", "", ErrNoHook // nobody ever received, and asking makes no inbox
+	}
+	in, err := b.Open(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	public := b.cfg.Profiles.File().Webhook().PublicURL
+	place, ok := in.Listening()
+	if !ok {
+		return "", "", ErrNoHook
+	}
+	p := b.cfg.Profiles.Profile()
+	if p.Local || reachesLoopback(p) {
+		return model.HookAddress(nearby(place.URL), newToken()), "", nil
+	}
+	if public == "" {
+		warning = "the service cannot reach " + place.URL + ", which is of this machine: set public_url in [webhook] to the address of a tunnel or a proxy that leads there"
+		public = place.URL
+	}
+	return model.HookAddress(public, newToken()), warning, nil
+}
+
+// Fill puts addresses of the inbox where model.HookInbox stands in place of an address.
+func (b *Inbox) Fill(ctx context.Context, settings *model.JobSettings) (warning string, err error) {
+	if settings.Notify != model.HookInbox && settings.Endpoint != model.HookInbox {
+		return "", nil
+	}
+	address, warning, err := b.NewHook(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, a := range []*string{&settings.Notify, &settings.Endpoint} {
+		if *a == model.HookInbox {
+			*a = address
+		}
+	}
+	return warning, nil
+}
+
+// Unreachable is why the service of the profile in use may not reach this machine, or empty.
+func (b *Inbox) Unreachable() string {
+	if p := b.cfg.Profiles.Profile(); p.Local || reachesLoopback(p) || b.cfg.Profiles.File().Webhook().PublicURL != "" {
+		return ""
+	}
+	return "a real service cannot reach this machine; public_url in [webhook] names a tunnel or a proxy that leads here"
+}
+
+// nearby is where this machine reaches a receiver: nobody can dial one by the address of all.
+func nearby(place string) string {
+	u, err := url.Parse(place)
+	if err != nil {
+		return place
+	}
+	switch u.Hostname() {
+	case "0.0.0.0":
+		u.Host = net.JoinHostPort("127.0.0.1", u.Port())
+	case "::":
+		u.Host = net.JoinHostPort("::1", u.Port())
+	}
+	return u.String()
+}
+
+func newToken() string { return strings.ToLower(rand.Text()) }
+
+// reachesLoopback reports whether the profile's service is of this machine itself.
+func reachesLoopback(p config.Profile) bool {
+	u, err := url.Parse(p.BaseURL)
+	if err != nil {
+		return false
+	}
+	a, err := netip.ParseAddr(u.Hostname())
+	return strings.EqualFold(u.Hostname(), "localhost") || err == nil && a.IsLoopback()
+}

@@ -1,0 +1,328 @@
+package inbox
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/config"
+	"zonedeck/service/webhook"
+)
+
+// Profiles are the profile in use and the configuration, as known now.
+type Profiles interface {
+	Profile() config.Profile
+	File() config.File
+}
+
+// Files opens the inbox's files when they are first needed.
+type Files interface {
+	Inbox(ctx context.Context) (*webhook.Inbox, error)
+	// Notices are what the operator must be told about files, each once.
+	Notices() []string
+}
+
+// Secrets gives the values of references.
+type Secrets interface {
+	Secret(ctx context.Context, ref string) (keystore.Secret, error)
+}
+
+// Jobs hears of the webhooks of jobs; see webhook.Config.
+type Jobs interface {
+	HeardWebhook(ctx context.Context, news model.HookNews) (job, said string, err error)
+}
+
+// History takes the lines of the timeline.
+type History interface {
+	Keeps() bool
+	PutCall(ctx context.Context, a model.Activity) error
+}
+
+// Config is what an Inbox works with. All parts must be set.
+type Config struct {
+	Profiles Profiles
+	Files    Files
+	Secrets  Secrets
+	Jobs     Jobs
+	History  History
+	Paths    config.Paths
+	Log      *slog.Logger
+}
+
+// Inbox are the webhooks that came, and this process's receiver of them.
+type Inbox struct {
+	cfg Config
+
+	turn     sync.Mutex // of what begins or ends receiving, which may take its time
+	mu       sync.Mutex
+	listener *webhook.Receiver // that Listen began, or nil
+	newest   *webhook.Receiver // of this process, or nil
+	notice   string            // of that one
+}
+
+// New opens nothing.
+func New(c Config) *Inbox { return &Inbox{cfg: c} }
+
+// Open opens the inbox's files. What was wrong with them, Notice says.
+func (b *Inbox) Open(ctx context.Context) (*webhook.Inbox, error) { return b.cfg.Files.Inbox(ctx) }
+
+// Changes is another number after each change of the inbox.
+func (b *Inbox) Changes(ctx context.Context) (int64, error) {
+	in, err := b.Open(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return in.Changes(ctx)
+}
+
+// Numbers are those of all webhooks that match, newest first, and how many webhooks there are.
+func (b *Inbox) Numbers(ctx context.Context, f model.HookFilter) ([]int64, int, error) {
+	in, err := b.Open(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	return in.Numbers(ctx, f)
+}
+
+// Rows are the webhooks with those numbers, without their headers.
+func (b *Inbox) Rows(ctx context.Context, numbers []int64) ([]model.Delivery, error) {
+	in, err := b.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return in.Rows(ctx, numbers)
+}
+
+// Get is one webhook, with its headers.
+func (b *Inbox) Get(ctx context.Context, id string) (model.Delivery, error) {
+	in, err := b.Open(ctx)
+	if err != nil {
+		return model.Delivery{}, err
+	}
+	return in.Get(ctx, id)
+}
+
+// Bookmark marks a webhook, or takes the mark away.
+func (b *Inbox) Bookmark(ctx context.Context, id string, on bool) error {
+	in, err := b.Open(ctx)
+	if err != nil {
+		return err
+	}
+	return in.Bookmark(ctx, id, on)
+}
+
+// Head are the first bytes of a body.
+func (b *Inbox) Head(ctx context.Context, d model.Delivery, most int64) (webhook.Head, error) {
+	d, err := b.Get(ctx, d.ID) // with its headers
+	if err != nil {
+		return webhook.Head{}, err
+	}
+	return webhook.HeadOf(d, most)
+}
+
+// Replay sends a webhook again to an address of this machine. It gives the receiver's answer, which is remote text, and
+// whether it accepted the webhook.
+func (b *Inbox) Replay(ctx context.Context, d model.Delivery, to string) (said string, taken bool, err error) {
+	d, err = b.Get(ctx, d.ID) // with its headers
+	if err != nil {
+		return "", false, err
+	}
+	got, err := webhook.Replay{Delivery: d, To: to}.Send(ctx)
+	if err != nil {
+		return "", false, err
+	}
+	said = "the receiver answered " + got.Said()
+	if len(got.Without) > 0 {
+		said += "; sent without " + strings.Join(got.Without, ", ")
+	}
+	return said, got.Taken(), nil
+}
+
+// Where is where a process of the user receives, "" where none does; here is true for what Listen began.
+func (b *Inbox) Where(ctx context.Context) (url string, here bool, err error) {
+	if r := b.listening(); r != nil {
+		return r.URL(), true, nil
+	}
+	in, err := b.Open(ctx)
+	if err != nil {
+		return "", false, err
+	}
+	p, _ := in.Listening()
+	return p.URL, false, nil
+}
+
+// Refused are the runs of webhooks that whoever receives does not store now.
+func (b *Inbox) Refused(ctx context.Context) ([]model.HookRefusals, error) {
+	in, err := b.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return in.Refused(), nil
+}
+
+// listening is the receiver that Listen began, or nil.
+func (b *Inbox) listening() *webhook.Receiver {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.listener
+}
+
+// Listen begins to receive on this machine until Stop.
+func (b *Inbox) Listen(ctx context.Context, address string) (url string, err error) {
+	b.turn.Lock()
+	defer b.turn.Unlock()
+	if r := b.listening(); r != nil {
+		return r.URL(), nil
+	}
+	r, err := b.Receive(ctx, address, false, nil, nil)
+	if err != nil {
+		return "", err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.listener = r
+	return r.URL(), nil
+}
+
+// Stop ends what Listen began, and says what was refused until then; it may be called when nothing is
+// received.
+func (b *Inbox) Stop() (refused []model.HookRefusals, err error) {
+	b.turn.Lock()
+	defer b.turn.Unlock()
+	r := b.listening()
+	if r == nil {
+		return nil, nil
+	}
+	b.mu.Lock()
+	b.listener = nil
+	b.mu.Unlock()
+	err = r.Close()
+	return r.Left(), err
+}
+
+// Notice is what the operator must be told, once: about the files, or that receiving has ended. Else it is empty.
+func (b *Inbox) Notice() string {
+	if r := b.listening(); r != nil {
+		select {
+		case err := <-r.Failed():
+			_, stopped := b.Stop()
+			return errors.Join(err, stopped).Error()
+		default:
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	notice := b.notice
+	b.notice = ""
+	return strings.TrimSpace(strings.Join(append(b.cfg.Files.Notices(), notice), " "))
+}
+
+// Address is where webhooks are received unless another address is given.
+func (b *Inbox) Address() string {
+	return cmp.Or(b.cfg.Profiles.File().Webhook().Address, webhook.DefaultAddress)
+}
+
+// Receive begins to receive webhooks by the settings of the configuration; secrets are read now,
+// and when the file has changed. Close the receiver before the inbox's files.
+// What is refused stands in the history, too.
+func (b *Inbox) Receive(ctx context.Context, address string, open bool, on func(webhook.Event), refused func(model.HookRefusals)) (*webhook.Receiver, error) {
+	settings, err := b.settings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	in, err := b.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, err := webhook.Listen(ctx, address, open, webhook.Config{Inbox: in, Settings: settings, Heard: b.cfg.Jobs.HeardWebhook, On: on, Log: b.cfg.Log, Refused: func(r model.HookRefusals) {
+		b.keepRefused(r)
+		if refused != nil {
+			refused(r)
+		}
+	}})
+	if err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.notice, b.newest = strings.TrimSpace(b.notice+" "+r.Notice()), r
+	return r, nil
+}
+
+// keepRefused puts a run of refusals into the timeline, as one line that goes on counting.
+func (b *Inbox) keepRefused(r model.HookRefusals) {
+	if !b.cfg.History.Keeps() {
+		return
+	}
+	err := b.cfg.History.PutCall(context.Background(), model.Activity{
+		At: r.First, Kind: model.ActivityHook, Profile: b.cfg.Profiles.Profile().Name, Ref: fmt.Sprintf("refused-%d", r.First.UnixMicro()),
+		Text: r.Text(func(t time.Time) string { return t.Local().Format(time.TimeOnly) }),
+	})
+	if err != nil {
+		b.cfg.Log.Warn("refused webhooks are missing in the timeline", "error", err)
+	}
+}
+
+// settings are those of the configuration.
+func (b *Inbox) settings(ctx context.Context) (webhook.Settings, error) {
+	w := b.cfg.Profiles.File().Webhook()
+	verifiers, err := b.verifiers(ctx, w.Verify)
+	return webhook.Settings{
+		Verifiers: verifiers, MaxBody: w.MaxBody, Reserve: w.Reserve,
+		Keep: webhook.Retention{Count: w.KeepCount, Age: w.KeepAge, Bytes: w.KeepBytes},
+	}, err
+}
+
+// Reset has the settings of the configuration hold for webhooks that come from now on.
+func (b *Inbox) Reset(ctx context.Context) error {
+	b.mu.Lock()
+	r := b.newest
+	b.mu.Unlock()
+	if r == nil {
+		return nil
+	}
+	settings, err := b.settings(ctx)
+	if err != nil {
+		return fmt.Errorf("webhooks are received by the settings that held before: %w", err)
+	}
+	r.Set(settings)
+	return nil
+}
+
+func (b *Inbox) verifiers(ctx context.Context, configured []config.WebhookVerify) ([]webhook.Verifier, error) {
+	var out []webhook.Verifier
+	for i, v := range configured {
+		c := webhook.VerifierConfig{Kind: v.Kind, Header: v.Header, Prefix: v.Prefix, Encoding: v.Encoding, Senders: v.Senders}
+		var err error
+		if v.Kind != webhook.KindSenders {
+			c.Secret, err = b.cfg.Secrets.Secret(ctx, v.Secret)
+		}
+		var one webhook.Verifier
+		if err == nil {
+			one, err = webhook.NewVerifier(c)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("webhooks cannot be verified by number %d of [[webhook.verify]] (%s): %w", i+1, v.Kind, err)
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// HookAuth is the reference of what the inbox checks the Authorization header of webhooks by, "" where
+// it does not check that.
+func (b *Inbox) HookAuth() string {
+	checks := b.cfg.Profiles.File().Webhook().Verify
+	if i := slices.IndexFunc(checks, func(v config.WebhookVerify) bool { return v.Kind == webhook.KindAuthorization }); i >= 0 {
+		return checks[i].Secret
+	}
+	return ""
+}
