@@ -140,7 +140,7 @@ func (s *Server) authorize(ctx context.Context, value, missing string, a level.A
 	case err != nil:
 		return "", &agent.Refused{Status: http.StatusUnauthorized, Text: textUnknownKey, Basis: answer.BasisKeyMissing}
 	}
-	record.Of(ctx).Set(func(e *record.Entry) { e.Key = k.Name })
+	record.FromContext(ctx).Set(func(e *record.Entry) { e.Key = k.Name })
 	if !k.Level.Permits(a) {
 		return "", &agent.Refused{Status: http.StatusForbidden, Text: textForbidden, Basis: answer.BasisLevel}
 	}

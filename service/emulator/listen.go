@@ -136,12 +136,12 @@ func localPort(port int) string { return net.JoinHostPort("127.0.0.1", strconv.I
 // WebSocket to it, and use the demo keys, which are not secret, to fetch and read pages.
 func forLoopback(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Host != "" && !guard.Own(r.Host) {
+		if r.Host != "" && !guard.ThisMachine(r.Host) {
 			answer.Text(w, http.StatusMisdirectedRequest, answer.BasisLoopback, "the local emulator answers to localhost and loopback addresses only")
 			return
 		}
 		for _, origin := range r.Header["Origin"] {
-			if !ownOrigin(origin) {
+			if !localOrigin(origin) {
 				answer.Text(w, http.StatusForbidden, answer.BasisLoopback, "the local emulator does not answer pages of other sites")
 				return
 			}
@@ -150,11 +150,11 @@ func forLoopback(next http.Handler) http.Handler {
 	})
 }
 
-// ownOrigin reports whether an Origin belongs to this machine. Parts of the browser, such as
+// localOrigin reports whether an Origin belongs to this machine. Parts of the browser, such as
 // its developer tools, have other schemes than web pages.
-func ownOrigin(origin string) bool {
+func localOrigin(origin string) bool {
 	u, err := url.Parse(origin)
-	return err == nil && u.Scheme != "" && (guard.Own(u.Host) || u.Scheme != "http" && u.Scheme != "https")
+	return err == nil && u.Scheme != "" && (guard.ThisMachine(u.Host) || u.Scheme != "http" && u.Scheme != "https")
 }
 
 // The pauses between attempts to accept while the process has no free descriptor.

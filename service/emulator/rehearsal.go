@@ -223,7 +223,7 @@ func (s *Server) webhookFault(d deliver.Delivery) deliver.Fault {
 		return deliver.Fault{}
 	}
 	v := e.Decide(callTo(fault.Webhook, d.Message.URL))
-	return deliver.Fault{Late: v.Delay, Copies: int(v.Do.Copies), Never: v.Do.Kind == fault.Never, Status: v.Do.Status}
+	return deliver.Fault{Delay: v.Delay, Copies: int(v.Do.Copies), Never: v.Do.Kind == fault.Never, Status: v.Do.Status}
 }
 
 // callTo describes a call to an address.

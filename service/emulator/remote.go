@@ -56,7 +56,7 @@ func (s *Server) faultyCDP(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r) // refuses the login
 			return
 		}
-		record.Of(r.Context()).Set(func(e *record.Entry) { e.User, e.Zone = name, z.Name })
+		record.FromContext(r.Context()).Set(func(e *record.Entry) { e.User, e.Zone = name, z.Name })
 		s.rehearsal.faults.Proxy(fault.Call{Zone: z.Name, Product: z.Product}, next).ServeHTTP(w, r)
 	})
 }
@@ -64,7 +64,7 @@ func (s *Server) faultyCDP(next http.Handler) http.Handler {
 // loginCDP checks the login of a remote browser's client (service.md 5.2), and picks the exit
 // for the whole session.
 func (s *Server) loginCDP(ctx context.Context, user, password string, from netip.Addr) (browser.Grant, *answer.Refusal) {
-	x := record.Of(ctx)
+	x := record.FromContext(ctx)
 	x.Set(func(e *record.Entry) { e.User = user })
 	z, flags, refused := s.zoneOfCDP(user, password)
 	if refused != nil {

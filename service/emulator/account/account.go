@@ -46,12 +46,12 @@ var (
 // The tables keep changes made at run time; the rest comes from the scenario. Zones keep
 // their passwords, because their access details list them (service.md 2.2).
 const (
-	keptKeys  = state.Table[key]("keys")
-	keptZones = state.Table[record]("zones")
+	keysTable  = state.Table[key]("keys")
+	zonesTable = state.Table[record]("zones")
 	// keptSuspended has a value, under suspendedName, once the account was suspended or made
 	// active.
-	keptSuspended = state.Table[bool]("settings")
-	suspendedName = "suspended"
+	suspendedTable = state.Table[bool]("settings")
+	suspendedName  = "suspended"
 )
 
 // view is the account at one moment. It never changes; a change replaces it.
@@ -75,12 +75,12 @@ type Account struct {
 	// Opening is the first balance of the account, in dollars.
 	Opening float64
 
-	now   func() time.Time
-	state *state.Dir
-	owned map[string]bool // names of the scenario's keys
-	given map[string]bool // names of the scenario's zones
-	demo  []string        // the scenario's keys and passwords in plain
-	spent func(zone string, from, to time.Time) float64
+	now           func() time.Time
+	state         *state.Dir
+	owned         map[string]bool // names of the scenario's keys
+	scenarioZones map[string]bool // names of the scenario's zones
+	demo          []string        // the scenario's keys and passwords in plain
+	spent         func(zone string, from, to time.Time) float64
 
 	view   atomic.Pointer[view]
 	change sync.Mutex // serialises changes, including their writes; readers do not take it
@@ -92,13 +92,13 @@ type Account struct {
 func Open(sc *scenario.Scenario, s *state.Dir, now func() time.Time, first time.Time) (*Account, error) {
 	a := &Account{
 		ID: sc.Account, Prefix: sc.Prefix, Opening: cmp.Or(sc.Balance, scenario.DefaultBalance), now: now, state: s,
-		owned: map[string]bool{}, given: map[string]bool{},
+		owned: map[string]bool{}, scenarioZones: map[string]bool{},
 	}
 	v := &view{zones: map[string]*record{}, suspended: sc.Suspended}
 	if err := a.takeScenario(sc, v, first.UTC()); err != nil {
 		return nil, err
 	}
-	a.demo = v.plain()
+	a.demo = v.plainValues()
 	issued, err := a.restoreKeys(v)
 	if err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func Open(sc *scenario.Scenario, s *state.Dir, now func() time.Time, first time.
 	if err := a.restoreZones(v); err != nil {
 		return nil, err
 	}
-	suspended, kept, err := keptSuspended.Get(s, suspendedName)
+	suspended, kept, err := suspendedTable.Get(s, suspendedName)
 	if err != nil {
 		return nil, err
 	}
@@ -123,31 +123,31 @@ func Open(sc *scenario.Scenario, s *state.Dir, now func() time.Time, first time.
 func (a *Account) takeScenario(sc *scenario.Scenario, v *view, first time.Time) error {
 	for _, k := range sc.Keys {
 		a.owned[k.Name] = true
-		v.keys = append(v.keys, at(sc, k, first))
+		v.keys = append(v.keys, datedKey(sc, k, first))
 	}
 	for _, z := range sc.Zones {
-		a.given[z.Name] = true
+		a.scenarioZones[z.Name] = true
 		r, err := fromScenario(sc, z, first)
 		if err != nil {
 			return fmt.Errorf("zone %q of the scenario: %w", z.Name, err)
 		}
-		v.put(r)
+		v.putZone(r)
 	}
 	return nil
 }
 
 func (a *Account) restoreZones(v *view) error {
-	return keptZones.Each(a.state, func(_ string, r record) error {
+	return zonesTable.Each(a.state, func(_ string, r record) error {
 		if err := r.prepare(); err != nil {
 			return err
 		}
-		v.put(&r)
+		v.putZone(&r)
 		return nil
 	})
 }
 
-// put adds or replaces a zone; v must not be published yet.
-func (v *view) put(r *record) {
+// putZone adds or replaces a zone; v must not be published yet.
+func (v *view) putZone(r *record) {
 	if v.zones[r.Name] == nil {
 		v.order = append(v.order, r.Name)
 	}
@@ -161,7 +161,7 @@ func (v *view) forget(tx *state.Tx, scenario map[string]bool) error {
 		if v.zones[name].Status == Deleted && !scenario[name] {
 			v.order = slices.Delete(v.order, i, i+1)
 			delete(v.zones, name)
-			return keptZones.Delete(tx, name)
+			return zonesTable.Delete(tx, name)
 		}
 	}
 	return nil
@@ -204,6 +204,6 @@ func (a *Account) Suspended() bool { return a.view.Load().suspended }
 func (a *Account) Suspend(suspended bool) error {
 	return a.apply(func(v *view, tx *state.Tx) error {
 		v.suspended = suspended
-		return keptSuspended.Put(tx, suspendedName, suspended)
+		return suspendedTable.Put(tx, suspendedName, suspended)
 	})
 }

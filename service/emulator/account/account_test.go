@@ -228,7 +228,7 @@ func TestPasswordsAreAddedAndRemovedAndNeverNone(t *testing.T) {
 func TestAnUnreadableZoneIsLeftOutWithANote(t *testing.T) {
 	s := folder(t)
 	err := s.Update(func(tx *state.Tx) error {
-		return keptZones.Put(tx, "w", record{Name: "w", Product: "isp", Settings: Settings{Passwords: []string{"p"}, DenyIPs: []string{"nonsense"}}})
+		return zonesTable.Put(tx, "w", record{Name: "w", Product: "isp", Settings: Settings{Passwords: []string{"p"}, DenyIPs: []string{"nonsense"}}})
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -29,7 +29,7 @@ func (a *Account) Admit(zone string, caller netip.Addr, host string) *answer.Ref
 	v := a.view.Load()
 	r := v.zones[zone]
 	if r != nil && caller.IsValid() {
-		r.seen.add(caller.Unmap())
+		r.callers.add(caller.Unmap())
 	}
 	switch {
 	case v.suspended:
@@ -76,9 +76,9 @@ func (a *Account) HostRefused(zone, host string) *answer.Refusal {
 
 func (r *record) hostRefused(host string) *answer.Refusal {
 	switch {
-	case under(r.DenyDomains, host):
+	case underDomain(r.DenyDomains, host):
 		return refuse(http.StatusForbidden, "client_10260", "host "+host+" is on the zone's denylist")
-	case len(r.AllowDomains) > 0 && !under(r.AllowDomains, host):
+	case len(r.AllowDomains) > 0 && !underDomain(r.AllowDomains, host):
 		return refuse(http.StatusForbidden, "client_10250", "host "+host+" is not on the zone's allowlist")
 	default:
 		return nil
@@ -130,7 +130,7 @@ func (a *Account) RecentCallers(zone string) []netip.Addr {
 	if r == nil {
 		return nil
 	}
-	r.seen.mu.Lock()
-	defer r.seen.mu.Unlock()
-	return slices.Clone(r.seen.list)
+	r.callers.mu.Lock()
+	defer r.callers.mu.Unlock()
+	return slices.Clone(r.callers.list)
 }

@@ -207,7 +207,7 @@ func FuzzSpan(f *testing.F) {
 		if !s.first.IsValid() || s.first.BitLen() != s.last.BitLen() || s.last.Less(s.first) || !s.holds(s.first) || !s.holds(s.last) || s.first.Is4In6() {
 			t.Errorf("%q is %v", entry, s)
 		}
-		if again, err := edited([]string{entry}, []string{entry}, true); err == nil && len(again) != 0 {
+		if again, err := editCallers([]string{entry}, []string{entry}, true); err == nil && len(again) != 0 {
 			t.Errorf("%q is not the same as itself", entry)
 		}
 	})
@@ -223,10 +223,10 @@ func FuzzDomains(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if !under(list, list[0]) || !under(list, "x."+list[0]) {
+		if !underDomain(list, list[0]) || !underDomain(list, "x."+list[0]) {
 			t.Errorf("%q does not hold itself", list)
 		}
-		if under(list, host) && !strings.HasSuffix(strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), ".")), list[0]) {
+		if underDomain(list, host) && !strings.HasSuffix(strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), ".")), list[0]) {
 			t.Errorf("%q holds %q", list, host)
 		}
 	})

@@ -44,8 +44,8 @@ func (a *Account) CreateZone(n NewZone) (Zone, error) {
 		if live, _ := v.count(); live >= MaxZones {
 			return ErrTooMany
 		}
-		v.put(r)
-		return keptZones.Put(tx, r.Name, *r)
+		v.putZone(r)
+		return zonesTable.Put(tx, r.Name, *r)
 	})
 	if err != nil {
 		return Zone{}, err
@@ -71,7 +71,7 @@ func (n NewZone) record() (*record, error) {
 		bad.Add("zone.password: %v", err)
 	}
 	var err error
-	if r.AllowIPs, err = edited(nil, withoutAny(n.AllowIPs), false); err != nil {
+	if r.AllowIPs, err = editCallers(nil, withoutAny(n.AllowIPs), false); err != nil {
 		bad.Add("zone.ips: %v", err)
 	}
 	if r.AllowDomains, err = domains(strings.Fields(n.Plan.text("domain_whitelist"))); err != nil {
@@ -87,7 +87,7 @@ func (n NewZone) record() (*record, error) {
 // (service.md 5.2 rule 2: "-" separates).
 func flagIn(name string) string {
 	for _, word := range strings.Split(name, "-")[1:] {
-		if username.Known(word) {
+		if username.IsFlag(word) {
 			return word
 		}
 	}
@@ -126,7 +126,7 @@ func (a *Account) edit(names []string, change func(*record) error) ([]Zone, erro
 			if err := r.prepare(); err != nil {
 				return err
 			}
-			if err := keptZones.Put(tx, name, r); err != nil {
+			if err := zonesTable.Put(tx, name, r); err != nil {
 				return err
 			}
 			v.zones[name] = &r
@@ -134,7 +134,7 @@ func (a *Account) edit(names []string, change func(*record) error) ([]Zone, erro
 		}
 		_, deleted := v.count()
 		for range deleted - MaxZones {
-			if err := v.forget(tx, a.given); err != nil {
+			if err := v.forget(tx, a.scenarioZones); err != nil {
 				return err
 			}
 		}
@@ -261,7 +261,7 @@ func (a *Account) EditIPs(zones []string, list List, entries []string, remove bo
 		if list == Deny {
 			listed = &r.DenyIPs
 		}
-		next, err := edited(*listed, entries, remove)
+		next, err := editCallers(*listed, entries, remove)
 		if err != nil {
 			return invalid(err)
 		}

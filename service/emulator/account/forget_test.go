@@ -56,8 +56,8 @@ func TestZonesCanBeMadeAndDeletedWithoutEnd(t *testing.T) {
 	err := a.apply(func(v *view, tx *state.Tx) error {
 		for i := range MaxZones {
 			r := record{Name: fmt.Sprintf("old%d", i), Product: "isp", Settings: Settings{Status: Deleted}}
-			v.put(&r)
-			if err := keptZones.Put(tx, r.Name, r); err != nil {
+			v.putZone(&r)
+			if err := zonesTable.Put(tx, r.Name, r); err != nil {
 				return err
 			}
 		}

@@ -59,7 +59,7 @@ type key struct {
 // restoreKeys applies the stored keys to those of the scenario. issued reports whether a
 // default key was stored.
 func (a *Account) restoreKeys(v *view) (issued bool, err error) {
-	err = keptKeys.Each(a.state, func(name string, k key) error {
+	err = keysTable.Each(a.state, func(name string, k key) error {
 		issued = issued || name == DefaultKey
 		switch i := indexOf(v.keys, name); {
 		case k.Deleted && i >= 0:
@@ -77,8 +77,8 @@ func (a *Account) restoreKeys(v *view) (issued bool, err error) {
 	return issued, err
 }
 
-// at is a scenario key with dates relative to the first start.
-func at(s *scenario.Scenario, k scenario.Key, first time.Time) key {
+// datedKey is a scenario key with dates relative to the first start.
+func datedKey(s *scenario.Scenario, k scenario.Key, first time.Time) key {
 	out := key{Name: k.Name, Level: k.Level, Duty: k.Duty, plain: s.KeyValue(k)}
 	out.Hash = hashOf(out.plain)
 	if !k.Unlimited {
@@ -149,15 +149,15 @@ const maxRetired = 1000
 func (a *Account) Secrets() []string {
 	v := a.view.Load()
 	v.once.Do(func() {
-		v.secrets = slices.Concat(a.demo, v.retired, v.plain())
+		v.secrets = slices.Concat(a.demo, v.retired, v.plainValues())
 		slices.Sort(v.secrets)
 		v.secrets = slices.Compact(v.secrets)
 	})
 	return v.secrets
 }
 
-// plain lists the valid values that are known in plain.
-func (v *view) plain() (out []string) {
+// plainValues lists the valid values that are known in plain.
+func (v *view) plainValues() (out []string) {
 	for _, k := range v.keys {
 		if k.plain != "" {
 			out = append(out, k.plain)
@@ -173,11 +173,11 @@ func (v *view) plain() (out []string) {
 func (a *Account) publish(v *view) {
 	old := a.view.Load()
 	valid := map[string]bool{}
-	for _, value := range v.plain() {
+	for _, value := range v.plainValues() {
 		valid[value] = true
 	}
 	v.retired = slices.Clone(old.retired)
-	for _, value := range old.plain() {
+	for _, value := range old.plainValues() {
 		if !valid[value] && !slices.Contains(a.demo, value) {
 			v.retired = append(v.retired, value)
 		}
@@ -223,7 +223,7 @@ func (a *Account) issueDefault() error {
 	return a.apply(func(v *view, tx *state.Tx) error {
 		v.keys = append(v.keys, k)
 		v.keys[0].plain = value // until it is handed out; never on disk
-		return keptKeys.Put(tx, k.Name, k)
+		return keysTable.Put(tx, k.Name, k)
 	})
 }
 
@@ -231,7 +231,7 @@ func (a *Account) issueDefault() error {
 func (a *Account) CreateKey(name string, lv level.Level, duty string, expires time.Time) (Key, error) {
 	now := a.now().UTC()
 	value, k := newValue(key{Name: name, Level: lv, Duty: duty, Expires: expires, Rotated: now, Created: now})
-	return shown(value, k, a.apply(func(v *view, tx *state.Tx) error {
+	return withValue(value, k, a.apply(func(v *view, tx *state.Tx) error {
 		if indexOf(v.keys, name) >= 0 {
 			return ErrKeyExists
 		}
@@ -239,7 +239,7 @@ func (a *Account) CreateKey(name string, lv level.Level, duty string, expires ti
 			return ErrTooMany
 		}
 		v.keys = append(v.keys, k)
-		return keptKeys.Put(tx, name, k)
+		return keysTable.Put(tx, name, k)
 	}))
 }
 
@@ -257,9 +257,9 @@ func (a *Account) RefreshKey(name string) (Key, error) {
 		k = v.keys[i].renewed(a.now().UTC())
 		value, k = newValue(k)
 		v.keys[i] = k
-		return keptKeys.Put(tx, name, k)
+		return keysTable.Put(tx, name, k)
 	})
-	return shown(value, k, err)
+	return withValue(value, k, err)
 }
 
 // renewed is a key with a new value. It keeps an expiry in the future.
@@ -275,8 +275,8 @@ func (k key) renewed(now time.Time) key {
 	return k
 }
 
-// shown is a key on the one occasion when its value is shown.
-func shown(value string, k key, err error) (Key, error) {
+// withValue is a key on the one occasion when its value is shown.
+func withValue(value string, k key, err error) (Key, error) {
 	if err != nil {
 		return Key{}, err
 	}
@@ -294,9 +294,9 @@ func (a *Account) DeleteKey(name string) error {
 		}
 		v.keys = slices.Delete(v.keys, i, i+1)
 		if a.owned[name] || name == DefaultKey {
-			return keptKeys.Put(tx, name, key{Name: name, Deleted: true})
+			return keysTable.Put(tx, name, key{Name: name, Deleted: true})
 		}
-		return keptKeys.Delete(tx, name)
+		return keysTable.Delete(tx, name)
 	})
 }
 

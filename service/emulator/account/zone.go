@@ -73,7 +73,7 @@ type record struct {
 
 	sums        [][sha256.Size]byte // of Passwords
 	allow, deny []span
-	seen        *callers // the same one after every change but deletion
+	callers     *callers // the same one after every change but deletion
 }
 
 func fromScenario(sc *scenario.Scenario, z scenario.Zone, start time.Time) (*record, error) {
@@ -90,10 +90,10 @@ func fromScenario(sc *scenario.Scenario, z scenario.Zone, start time.Time) (*rec
 		}
 	}
 	var err error
-	if r.AllowIPs, err = edited(nil, z.AllowIPs, false); err != nil {
+	if r.AllowIPs, err = editCallers(nil, z.AllowIPs, false); err != nil {
 		return nil, err
 	}
-	if r.DenyIPs, err = edited(nil, z.DenyIPs, false); err != nil {
+	if r.DenyIPs, err = editCallers(nil, z.DenyIPs, false); err != nil {
 		return nil, err
 	}
 	if r.AllowDomains, err = domains(z.AllowDomains); err != nil {
@@ -107,8 +107,8 @@ func fromScenario(sc *scenario.Scenario, z scenario.Zone, start time.Time) (*rec
 
 // prepare computes what every request needs.
 func (r *record) prepare() (err error) {
-	if r.seen == nil {
-		r.seen = &callers{}
+	if r.callers == nil {
+		r.callers = &callers{}
 	}
 	r.sums = nil
 	for _, p := range r.Passwords {
@@ -342,8 +342,8 @@ func planOf(product string) Plan {
 	return p
 }
 
-// shown is the plan with what the service adds to it.
-func (p Plan) shown(r *record) Plan {
+// complete is the plan with what the service adds to it.
+func (p Plan) complete(r *record) Plan {
 	out := maps.Clone(p)
 	if out == nil {
 		out = Plan{}
@@ -361,7 +361,7 @@ func (z Zone) Plan() Plan {
 	if z.rec == nil {
 		return Plan{}
 	}
-	return z.rec.Plan.shown(z.rec)
+	return z.rec.Plan.complete(z.rec)
 }
 
 // TypeOf is a product's word on the wire; see [Zone.Type].
@@ -449,8 +449,8 @@ func lastOf(p netip.Prefix) netip.Addr {
 	return a
 }
 
-// everyone is the two spans of "any".
-func everyone() []span {
+// anySpans is the two spans of "any".
+func anySpans() []span {
 	return []span{
 		{netip.IPv4Unspecified(), netip.AddrFrom4([4]byte{255, 255, 255, 255})},
 		{netip.IPv6Unspecified(), lastOf(netip.PrefixFrom(netip.IPv6Unspecified(), 0))},
@@ -461,7 +461,7 @@ func spans(entries []string) ([]span, error) {
 	var out []span
 	for _, e := range entries {
 		if e == anyone {
-			out = append(out, everyone()...)
+			out = append(out, anySpans()...)
 			continue
 		}
 		s, err := parseSpan(e)
@@ -477,9 +477,9 @@ func holds(list []span, a netip.Addr) bool {
 	return slices.ContainsFunc(list, func(s span) bool { return s.holds(a) })
 }
 
-// edited adds entries to a list of callers, or takes them off it; what has the same
+// editCallers adds entries to a list of callers, or takes them off it; what has the same
 // addresses is the same entry.
-func edited(list, entries []string, remove bool) ([]string, error) {
+func editCallers(list, entries []string, remove bool) ([]string, error) {
 	out := slices.Clone(list)
 	for _, e := range entries {
 		e = strings.TrimSpace(e)
@@ -537,8 +537,8 @@ func validHost(d string) bool {
 	return true
 }
 
-// under reports whether a host is one of the domains or below one.
-func under(list []string, host string) bool {
+// underDomain reports whether a host is one of the domains or below one.
+func underDomain(list []string, host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
 	return slices.ContainsFunc(list, func(d string) bool {
 		return host == d || len(host) > len(d) && strings.HasSuffix(host, d) && host[len(host)-len(d)-1] == '.'

@@ -158,9 +158,9 @@ func (a *API) allUse(c *call) (any, error) { return a.useBy(c, a.conf.Account.Al
 
 const (
 	// daysShown is how many days the arrays have without dates.
-	daysShown = 30
+	defaultDays = 30
 	// maxShown bounds zones times days of one answer.
-	maxShown = 100_000
+	maxCells = 100_000
 
 	basisUse = basisDocs + "; an entry for each day: assumption"
 )
@@ -172,11 +172,11 @@ func (a *API) useBy(c *call, zs []account.Zone) (any, error) {
 		return nil, err
 	}
 	today := a.conf.Now().UTC().Truncate(24 * time.Hour)
-	shown := window{"", today.AddDate(0, 0, 1-daysShown), today.AddDate(0, 0, 1)}
+	shown := window{"", today.AddDate(0, 0, 1-defaultDays), today.AddDate(0, 0, 1)}
 	if windows[0].name == "custom" {
 		shown = windows[0]
 	}
-	if days := int(shown.to.Sub(shown.from) / (24 * time.Hour)); days*len(zs) > maxShown {
+	if days := int(shown.to.Sub(shown.from) / (24 * time.Hour)); days*len(zs) > maxCells {
 		return nil, &answer.InvalidError{Details: []string{"from and to are too far apart for as many zones: ask for fewer days, or zone by zone"}}
 	}
 	data, sums := map[string]map[string][]int64{}, map[string]map[string]map[string]int64{}

@@ -195,7 +195,7 @@ func (a *API) editPasswords(edit func(string, []string) (account.Zone, error)) e
 	}
 }
 
-func shownIPs(list account.List, zs []account.Zone) map[string][]string {
+func ipsByZone(list account.List, zs []account.Zone) map[string][]string {
 	out := map[string][]string{}
 	for _, z := range zs {
 		d := z.Settings()
@@ -211,7 +211,7 @@ func shownIPs(list account.List, zs []account.Zone) map[string][]string {
 func (a *API) listedIPs(list account.List) endpoint {
 	return func(c *call) (any, error) {
 		zs, err := a.zones(c)
-		return shownIPs(list, zs), err
+		return ipsByZone(list, zs), err
 	}
 }
 
@@ -225,7 +225,7 @@ func (a *API) editIPs(list account.List, remove bool) endpoint {
 			return nil, err
 		}
 		zs, err := a.conf.Account.EditIPs(zones, list, ips, remove)
-		return shownIPs(list, zs), err
+		return ipsByZone(list, zs), err
 	}
 }
 

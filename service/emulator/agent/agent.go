@@ -271,12 +271,12 @@ func (a *Agent) admit(w http.ResponseWriter, r *http.Request, key string, serve 
 // foreign says why a request is refused as foreign, or "": a web page can make its name
 // resolve to this machine, and demo keys are public.
 func (a *Agent) foreign(r *http.Request) string {
-	if !a.cfg.AnyHost && !guard.Own(r.Host) {
+	if !a.cfg.AnyHost && !guard.ThisMachine(r.Host) {
 		return "The Host is not a name of this machine"
 	}
 	for _, origin := range r.Header.Values("Origin") {
 		u, err := url.Parse(origin)
-		if err != nil || !guard.Own(u.Host) && (!a.cfg.AnyHost || u.Host == "" || !strings.EqualFold(u.Host, r.Host)) {
+		if err != nil || !guard.ThisMachine(u.Host) && (!a.cfg.AnyHost || u.Host == "" || !strings.EqualFold(u.Host, r.Host)) {
 			return "The Origin is not a page of this machine"
 		}
 	}

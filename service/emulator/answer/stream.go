@@ -99,7 +99,7 @@ func boundBodies(next http.Handler, timeout time.Duration) http.Handler {
 		if err := b.rc.SetReadDeadline(time.Now().Add(timeout)); err != nil {
 			panic(http.ErrAbortHandler) // the connection is dead
 		}
-		defer b.leave()
+		defer b.handlerReturned()
 		r.Body = b // the server keeps the original body, and reads its rest
 		next.ServeHTTP(w, r)
 	})
@@ -110,8 +110,8 @@ type boundBody struct {
 	io.ReadCloser
 	rc *http.ResponseController
 
-	mu   sync.Mutex
-	left bool // the handler has returned, although a transport may still read
+	mu       sync.Mutex
+	returned bool // the handler has returned, although a transport may still read
 }
 
 func (b *boundBody) Read(p []byte) (int, error) {
@@ -119,15 +119,15 @@ func (b *boundBody) Read(p []byte) (int, error) {
 	if errors.Is(err, io.EOF) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		if !b.left {
+		if !b.returned {
 			_ = b.rc.SetReadDeadline(time.Time{}) // fails on a dead connection only
 		}
 	}
 	return n, err
 }
 
-func (b *boundBody) leave() {
+func (b *boundBody) handlerReturned() {
 	b.mu.Lock()
-	b.left = true
+	b.returned = true
 	b.mu.Unlock()
 }

@@ -84,13 +84,13 @@ type Browsers struct {
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 
-	mu     sync.Mutex
-	closed bool
-	shared *worker
-	known  register
+	mu       sync.Mutex
+	closed   bool
+	shared   *worker
+	register register
 
-	productKnown string
-	tickets      tickets
+	productName string
+	tickets     tickets
 }
 
 // worker is the Chromium that pages are rendered in.
@@ -130,9 +130,9 @@ func Open(ctx context.Context, cfg Config) *Browsers {
 	return b
 }
 
-// furnish makes the folder and the egress at the first call, and removes the folders of killed
+// setUp makes the folder and the egress at the first call, and removes the folders of killed
 // emulators. The caller holds b.mu.
-func (b *Browsers) furnish() error {
+func (b *Browsers) setUp() error {
 	if b.egress != nil {
 		return nil
 	}
@@ -148,8 +148,8 @@ func (b *Browsers) furnish() error {
 	return err
 }
 
-// clear undoes furnish.
-func (b *Browsers) clear() error {
+// tearDown undoes setUp.
+func (b *Browsers) tearDown() error {
 	if b.egress != nil {
 		b.egress.close()
 	}
@@ -178,20 +178,20 @@ func (b *Browsers) Close() error {
 		w.timer.Stop()
 		w.end()
 	}
-	return b.clear()
+	return b.tearDown()
 }
 
-// over reports whether new work is refused. The caller holds b.mu.
-func (b *Browsers) over() bool { return b.closed || b.ctx.Err() != nil }
+// stopping reports whether new work is refused. The caller holds b.mu.
+func (b *Browsers) stopping() bool { return b.closed || b.ctx.Err() != nil }
 
 // begin adds a call to b.work, which Close waits for.
 func (b *Browsers) begin() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.over() {
+	if b.stopping() {
 		return ErrClosed
 	}
-	if err := b.furnish(); err != nil {
+	if err := b.setUp(); err != nil {
 		return err
 	}
 	b.work.Add(1)
@@ -211,7 +211,7 @@ func (b *Browsers) borrow(ctx context.Context) (*worker, error) {
 		if w.chrom.alive() {
 			return w, nil
 		}
-		b.give(w) // it has crashed
+		b.giveBack(w) // it has crashed
 	}
 	w := &worker{using: 1, used: 1}
 	var err error
@@ -245,13 +245,13 @@ func (b *Browsers) running() *worker {
 	return w
 }
 
-// give returns a Chromium. It waits for the next page, or ends if it has crashed, has opened its
+// giveBack returns a Chromium. It waits for the next page, or ends if it has crashed, has opened its
 // last page, or was replaced.
-func (b *Browsers) give(w *worker) {
+func (b *Browsers) giveBack(w *worker) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w.using--
-	if b.shared == w && (!w.chrom.alive() || w.used >= maxPagesPerProcess || b.over()) {
+	if b.shared == w && (!w.chrom.alive() || w.used >= maxPagesPerProcess || b.stopping()) {
 		b.shared = nil
 	}
 	switch {
@@ -280,7 +280,7 @@ const versionWait = 20 * time.Second
 // product returns Chromium's version, like "156.0.8078.79". It asks Chromium once.
 func (b *Browsers) product(ctx context.Context) (string, error) {
 	b.mu.Lock()
-	known := b.productKnown
+	known := b.productName
 	b.mu.Unlock()
 	if known != "" {
 		return known, nil
@@ -307,7 +307,7 @@ func (b *Browsers) product(ctx context.Context) (string, error) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.productKnown = known
+	b.productName = known
 	return known, nil
 }
 

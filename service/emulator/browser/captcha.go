@@ -93,7 +93,7 @@ func watch[T comparable](tab context.Context, limit time.Duration, expression st
 	defer again.Stop()
 	var none T
 	for {
-		v, err := look[T](tab, expression)
+		v, err := inspect[T](tab, expression)
 		var thrown *chromedp.ExceptionError
 		switch {
 		case errors.As(err, &thrown):
@@ -126,7 +126,7 @@ func (s *session) follow() error {
 			info = ev.TargetInfo
 		case *target.EventTargetDestroyed:
 			delete(urls, ev.TargetID)
-			s.moved(ev.TargetID, "")
+			s.navigated(ev.TargetID, "")
 			return
 		default:
 			return
@@ -135,7 +135,7 @@ func (s *session) follow() error {
 			return
 		}
 		urls[info.TargetID] = info.URL
-		if s.moved(info.TargetID, info.URL) {
+		if s.navigated(info.TargetID, info.URL) {
 			s.spawn(func() { _, _ = s.solveOn(s.drv, info.TargetID, autoWait) })
 		}
 	})
@@ -146,9 +146,9 @@ func (s *session) follow() error {
 	return err
 }
 
-// moved records a page's new address, "" for a closed page. It reports whether to look for a
+// navigated records a page's new address, "" for a closed page. It reports whether to look for a
 // challenge there.
-func (s *session) moved(id target.ID, address string) bool {
+func (s *session) navigated(id target.ID, address string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.solutions, id)

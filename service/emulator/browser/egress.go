@@ -95,8 +95,8 @@ func (e *egress) close() {
 	<-e.ended
 }
 
-// sit opens a seat. count may be nil.
-func (e *egress) sit(dial Dial, count Count) *seat {
+// open gives a guest a seat. count may be nil.
+func (e *egress) open(dial Dial, count Count) *seat {
 	if count == nil {
 		count = func(string, int, int) {}
 	}
@@ -111,8 +111,8 @@ func (e *egress) sit(dial Dial, count Count) *seat {
 	return s
 }
 
-// leave ends the seat, its connections and its login.
-func (s *seat) leave() {
+// close ends the seat, its connections and its login.
+func (s *seat) close() {
 	s.egress.mu.Lock()
 	delete(s.egress.seats, s.user)
 	s.egress.mu.Unlock()
@@ -122,8 +122,8 @@ func (s *seat) leave() {
 	s.requests.Wait()
 }
 
-// enter registers a request, unless the seat was left.
-func (s *seat) enter() bool {
+// beginRequest registers a request, unless the seat is closed.
+func (s *seat) beginRequest() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ctx.Err() != nil {
@@ -223,7 +223,7 @@ func (e *egress) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusProxyAuthRequired)
 		return
 	}
-	if !s.enter() {
+	if !s.beginRequest() {
 		panic(http.ErrAbortHandler)
 	}
 	defer s.requests.Done()

@@ -137,8 +137,8 @@ func (b *Browsers) login(w http.ResponseWriter, r *http.Request) (ticket, Grant,
 	return k, grant, true
 }
 
-// enter is login, and adds the call to b.work.
-func (b *Browsers) enter(w http.ResponseWriter, r *http.Request) (k ticket, grant Grant, ok bool) {
+// admit is login, and adds the call to b.work.
+func (b *Browsers) admit(w http.ResponseWriter, r *http.Request) (k ticket, grant Grant, ok bool) {
 	if k, grant, ok = b.login(w, r); !ok {
 		return k, grant, false
 	}
@@ -156,7 +156,7 @@ func refuseLogin(w http.ResponseWriter, r answer.Refusal) {
 }
 
 func (b *Browsers) version(w http.ResponseWriter, r *http.Request) {
-	k, _, ok := b.enter(w, r)
+	k, _, ok := b.admit(w, r)
 	if !ok {
 		return
 	}
@@ -200,7 +200,7 @@ func (b *Browsers) connect(w http.ResponseWriter, r *http.Request) {
 		answer.Text(w, http.StatusBadRequest, basisEntry, "this address is for CDP clients (a WebSocket)\n")
 		return
 	}
-	_, grant, ok := b.enter(w, r)
+	_, grant, ok := b.admit(w, r)
 	if !ok {
 		return
 	}

@@ -180,7 +180,7 @@ func (c command) object() map[string]json.RawMessage {
 	return fields
 }
 
-func (c command) with(fields map[string]json.RawMessage) command {
+func (c command) withParams(fields map[string]json.RawMessage) command {
 	raw, err := json.Marshal(fields)
 	if err != nil { // the parts were read as JSON before
 		panic(err)
@@ -208,7 +208,7 @@ func addressed(allowed func(string) bool) rule {
 		if address != "" {
 			fields["url"] = quoted(address)
 		}
-		return c.with(fields), nil
+		return c.withParams(fields), nil
 	}
 }
 
@@ -226,7 +226,7 @@ func only(names ...string) rule {
 			}
 			delete(fields, name)
 		}
-		return c.with(fields), nil
+		return c.withParams(fields), nil
 	}
 }
 
@@ -234,7 +234,7 @@ func only(names ...string) rule {
 func noDownloads(c command) (command, *protocolError) {
 	fields := c.object()
 	fields["behavior"] = quoted("deny")
-	return only("behavior", "browserContextId", "eventsEnabled")(c.with(fields))
+	return only("behavior", "browserContextId", "eventsEnabled")(c.withParams(fields))
 }
 
 func withoutFiles(c command) (command, *protocolError) {
@@ -250,9 +250,9 @@ func withoutFiles(c command) (command, *protocolError) {
 	}
 	if data != nil {
 		delete(data, "files")
-		fields["data"] = command{}.with(data).params
+		fields["data"] = command{}.withParams(data).params
 	}
-	return c.with(fields), nil
+	return c.withParams(fields), nil
 }
 
 // webAddress and pageAddress check the prefix of an address without the characters that a
@@ -324,7 +324,7 @@ type veil struct {
 	shut     map[string]bool   // sessions with hidden targets
 	targets  map[string]string // the client's sessions and their targets
 	next     int64             // of the emulator's commands on the client's plane
-	asked    map[int64]bool
+	pending  map[int64]bool
 }
 
 // firstID is the first id of the emulator's commands on the client's plane. Clients count from 1.
@@ -333,7 +333,7 @@ const firstID = 1 << 30
 func newVeil(s *session) *veil {
 	return &veil{
 		s: s, next: firstID, contexts: map[string]bool{}, hidden: map[string]bool{}, shut: map[string]bool{},
-		targets: map[string]string{}, asked: map[int64]bool{},
+		targets: map[string]string{}, pending: map[int64]bool{},
 	}
 }
 
@@ -376,8 +376,8 @@ func (v *veil) hides(raw []byte) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if e.method == "" {
-		asked := v.asked[e.id]
-		delete(v.asked, e.id)
+		asked := v.pending[e.id]
+		delete(v.pending, e.id)
 		return asked
 	}
 	if v.shut[e.session] {
@@ -429,7 +429,7 @@ func (v *veil) hiddenTarget(info gjson.Result) bool {
 // for its debugger. The caller holds v.mu.
 func (v *veil) detach(e envelope) {
 	v.next++
-	v.asked[v.next] = true
+	v.pending[v.next] = true
 	c := command{
 		id: fmt.Appendf(nil, "%d", v.next), method: "Target.detachFromTarget", session: e.session,
 		params: fmt.Appendf(nil, `{"sessionId":%s}`, quoted(e.attached)),

@@ -26,11 +26,11 @@ const (
 )
 
 type chromium struct {
-	cmd  *exec.Cmd
-	dir  string
-	mux  *mux
-	out  *tail
-	gone chan struct{} // closed once the process has ended and the folder is removed
+	cmd    *exec.Cmd
+	dir    string
+	mux    *mux
+	output *tail
+	exited chan struct{} // closed once the process has ended and the folder is removed
 }
 
 // launch starts a Chromium and waits until it answers.
@@ -43,11 +43,11 @@ func (b *Browsers) launch(ctx context.Context) (*chromium, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making the folder of a browser: %w", err)
 	}
-	c := &chromium{dir: dir, out: &tail{max: keptOutput}, gone: make(chan struct{})}
+	c := &chromium{dir: dir, output: &tail{max: keptOutput}, exited: make(chan struct{})}
 	// The process outlives ctx. The pool ends it, see end.
 	c.cmd = exec.Command(program, b.arguments(ctx, dir)...) //nolint:noctx // the pool ends the process, not its first caller
 	c.cmd.Dir, c.cmd.Env = dir, environment(dir)
-	c.cmd.Stdout, c.cmd.Stderr = c.out, c.out
+	c.cmd.Stdout, c.cmd.Stderr = c.output, c.output
 	// A child that survives the main process must not delay Wait.
 	c.cmd.WaitDelay = time.Second
 	pipe, err := startPiped(c.cmd)
@@ -60,7 +60,7 @@ func (b *Browsers) launch(ctx context.Context) (*chromium, error) {
 	defer cancel()
 	if err := c.mux.open(ctx); err != nil {
 		c.end()
-		if output := strings.TrimSpace(c.out.String()); output != "" {
+		if output := strings.TrimSpace(c.output.String()); output != "" {
 			err = fmt.Errorf("%w; its output: %s", err, output)
 		}
 		return nil, fmt.Errorf("starting %s: %w", program, err)
@@ -103,7 +103,7 @@ func (p pipes) Close() error { return errors.Join(p.ReadCloser.Close(), p.write.
 
 // reap waits for the process, then ends its children and removes the folder.
 func (c *chromium) reap() {
-	defer close(c.gone)
+	defer close(c.exited)
 	// The end of the pipe reports the end of the process, so its error is not needed.
 	_ = c.cmd.Wait()
 	c.mux.close(errChromiumGone)
@@ -119,11 +119,11 @@ func (c *chromium) reap() {
 func (c *chromium) end() {
 	c.mux.close(errChromiumGone)
 	select {
-	case <-c.gone: // its number may belong to another process now
+	case <-c.exited: // its number may belong to another process now
 	default:
 		killGroup(c.cmd)
 	}
-	<-c.gone
+	<-c.exited
 }
 
 // alive reports whether the pipe to Chromium is open.

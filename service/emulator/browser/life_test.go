@@ -221,9 +221,9 @@ func TestSessionsEndAtTheirLimits(t *testing.T) {
 		t.Errorf("%q", why)
 	}
 	crashed := dialClient(t, addr)
-	b.known.mu.Lock()
-	s := b.known.all[len(b.known.all)-1]
-	b.known.mu.Unlock()
+	b.register.mu.Lock()
+	s := b.register.sessions[len(b.register.sessions)-1]
+	b.register.mu.Unlock()
 	killGroup(s.chrom.cmd)
 	if why := crashed.ended(); !strings.HasPrefix(why, "browser_disconnected") {
 		t.Errorf("%q", why)
@@ -412,7 +412,7 @@ func TestTheListOfSessions(t *testing.T) {
 		if i == 4 {
 			s.rec.Status, s.rec.Error, s.ended = StatusRunning, nil, time.Time{}
 		}
-		b.known.add(s)
+		b.register.add(s)
 	}
 	h := b.ListHandler()
 	for _, c := range []struct{ query, ids string }{

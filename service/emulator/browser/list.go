@@ -167,27 +167,27 @@ func (e *SessionError) Error() string { return e.Code + ": " + e.Message }
 
 // register lists the sessions in the order of their start.
 type register struct {
-	mu  sync.Mutex
-	all []*session
+	mu       sync.Mutex
+	sessions []*session
 }
 
 func (r *register) add(s *session) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.all) >= maxKnown {
-		if i := slices.IndexFunc(r.all, (*session).over); i >= 0 {
-			r.all = slices.Delete(r.all, i, i+1)
+	if len(r.sessions) >= maxKnown {
+		if i := slices.IndexFunc(r.sessions, (*session).hasEnded); i >= 0 {
+			r.sessions = slices.Delete(r.sessions, i, i+1)
 		}
 	}
-	r.all = append(r.all, s)
+	r.sessions = append(r.sessions, s)
 }
 
 // Sessions returns the CDP sessions since Open, the newest first, at most [maxKnown].
 func (b *Browsers) Sessions() []Session {
-	b.known.mu.Lock()
-	defer b.known.mu.Unlock()
-	out := make([]Session, 0, len(b.known.all))
-	for _, s := range slices.Backward(b.known.all) {
+	b.register.mu.Lock()
+	defer b.register.mu.Unlock()
+	out := make([]Session, 0, len(b.register.sessions))
+	for _, s := range slices.Backward(b.register.sessions) {
 		out = append(out, s.value())
 	}
 	return out

@@ -136,9 +136,9 @@ func (b *Browsers) open(ctx context.Context, req Request, take func(*tab) ([]byt
 		}
 		return Result{}, err
 	}
-	defer b.give(w)
-	seat := b.egress.sit(req.Dial, nil)
-	defer seat.leave()
+	defer b.giveBack(w)
+	seat := b.egress.open(req.Dial, nil)
+	defer seat.close()
 
 	tabCtx, closeTab := chromedp.NewContext(w.ctx, chromedp.WithNewBrowserContext())
 	defer closeTab()
@@ -157,7 +157,7 @@ func (b *Browsers) open(ctx context.Context, req Request, take func(*tab) ([]byt
 
 // run opens the page and returns its document or picture.
 func (t *tab) run(take func(*tab) ([]byte, error)) (Result, error) {
-	if err := t.furnish(); err != nil {
+	if err := t.prepare(); err != nil {
 		return Result{}, err
 	}
 	if err := t.load(); err != nil {
@@ -172,8 +172,8 @@ func (t *tab) run(take func(*tab) ([]byte, error)) (Result, error) {
 	return res, nil
 }
 
-// furnish prepares the tab: proxy login, no downloads, window, language, the request's header.
-func (t *tab) furnish() error {
+// prepare sets up the tab: proxy login, no downloads, window, language, the request's header.
+func (t *tab) prepare() error {
 	if err := denyDownloads(t.ctx, chromedp.FromContext(t.ctx).BrowserContextID); err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func (t *tab) furnish() error {
 	if err := chromedp.Do(t.ctx, chromedp.EmulateViewport(windowWidth, windowHeight)); err != nil {
 		return err
 	}
-	if err := t.dress(); err != nil {
+	if err := t.setHeader(); err != nil {
 		return err
 	}
 	var err error
@@ -205,7 +205,7 @@ func (t *tab) load() error {
 	if nav.ErrorText != "" || nav.LoaderID == "" {
 		return nil // an answer without a document: 204, or an error status with no body
 	}
-	if err := t.settle(); err != nil {
+	if err := t.waitLoaded(); err != nil {
 		return err
 	}
 	return t.expect()
@@ -227,8 +227,8 @@ func (t *tab) refusal(address string) error {
 // lookEvery is how often a page is checked for its expected content.
 const lookEvery = 100 * time.Millisecond
 
-// dress sets the header of the request on the tab.
-func (t *tab) dress() error {
+// setHeader sets the header of the request on the tab.
+func (t *tab) setHeader() error {
 	h := t.req.Header.Clone()
 	ua, lang := h.Get("User-Agent"), h.Get("Accept-Language")
 	if ua != "" || lang != "" {
@@ -262,7 +262,7 @@ func (t *tab) addHeader(h http.Header) error {
 		p := fetch.ContinueRequestParams{RequestID: paused.RequestID}
 		if !done {
 			done = true
-			p.Headers = merged(paused.Request.Headers, h)
+			p.Headers = mergeHeaders(paused.Request.Headers, h)
 		}
 		go func() {
 			// Fails if the request has ended.
@@ -276,8 +276,8 @@ func (t *tab) addHeader(h http.Header) error {
 	return err
 }
 
-// merged replaces the browser's headers by those of h with the same name.
-func merged(had network.Headers, h http.Header) []*fetch.HeaderEntry {
+// mergeHeaders replaces the browser's headers by those of h with the same name.
+func mergeHeaders(had network.Headers, h http.Header) []*fetch.HeaderEntry {
 	var all []*fetch.HeaderEntry
 	for _, name := range slices.Sorted(maps.Keys(had)) {
 		if _, replaced := h[http.CanonicalHeaderKey(name)]; !replaced {
@@ -292,9 +292,9 @@ func merged(had network.Headers, h http.Header) []*fetch.HeaderEntry {
 	return all
 }
 
-// settle waits until the page has fired its load event and has stopped fetching, at most
+// waitLoaded waits until the page has fired its load event and has stopped fetching, at most
 // [quietWait] after the event. It follows the page's navigations.
-func (t *tab) settle() error {
+func (t *tab) waitLoaded() error {
 	late := time.NewTimer(time.Hour)
 	defer late.Stop()
 	over, waiting := false, false
@@ -321,8 +321,8 @@ func (t *tab) settle() error {
 	}
 }
 
-// look evaluates an expression in an isolated world, which the page's scripts cannot manipulate.
-func look[T any](ctx context.Context, expression string) (T, error) {
+// inspect evaluates an expression in an isolated world, which the page's scripts cannot manipulate.
+func inspect[T any](ctx context.Context, expression string) (T, error) {
 	var zero T
 	frame := cdp.FrameID(chromedp.FromContext(ctx).Target.TargetID)
 	world, err := chromedp.Call(ctx, page.CreateIsolatedWorld, page.CreateIsolatedWorldParams{FrameID: frame, WorldName: "look"})
@@ -379,19 +379,19 @@ func (t *tab) document() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		return bounded(raw.Body)
+		return checkSize(raw.Body)
 	}
-	html, err := look[*string](t.ctx, fmt.Sprintf("%s(%d)", markup, MaxBody))
+	html, err := inspect[*string](t.ctx, fmt.Sprintf("%s(%d)", markup, MaxBody))
 	if err != nil {
 		return nil, err
 	}
 	if html == nil {
 		return nil, errTooLong()
 	}
-	return bounded([]byte(*html))
+	return checkSize([]byte(*html))
 }
 
-func bounded(body []byte) ([]byte, error) {
+func checkSize(body []byte) ([]byte, error) {
 	if len(body) > MaxBody {
 		return nil, errTooLong()
 	}
@@ -417,7 +417,7 @@ func (t *tab) picture() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bounded(shot.Data)
+	return checkSize(shot.Data)
 }
 
 // events is the history of a tab's main frame, by its messages. A loader identifies each

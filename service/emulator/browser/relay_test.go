@@ -378,8 +378,8 @@ func TestTheEgressNeedsALogin(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.work.Done()
-	seat := b.egress.sit(dial, nil)
-	defer seat.leave()
+	seat := b.egress.open(dial, nil)
+	defer seat.close()
 	for name, value := range map[string]string{
 		"no login": "", "a guessed one": "Basic " + base64.StdEncoding.EncodeToString([]byte(seat.user+":guess")), "another scheme": "Bearer " + seat.password,
 	} {

@@ -89,21 +89,21 @@ func (b *Browsers) session(ctx context.Context, grant Grant) (*session, error) {
 		s.cancel()
 		return nil, err
 	}
-	s.seat = b.egress.sit(grant.Dial, func(addr string, up, down int) {
+	s.seat = b.egress.open(grant.Dial, func(addr string, up, down int) {
 		s.touch()
 		if grant.Count != nil {
 			grant.Count(addr, up, down)
 		}
 	})
 	if s.drv, s.stop, err = drive(ctx, s.chrom.mux.driver); err == nil {
-		err = s.furnish(ctx)
+		err = s.prepareContext(ctx)
 	}
 	if err != nil {
 		s.finish(&SessionError{"cdp_error", "the browser did not start"})
 		s.end()
 		return nil, err
 	}
-	b.known.add(s)
+	b.register.add(s)
 	return s, nil
 }
 
@@ -149,7 +149,7 @@ func (s *session) end() {
 		s.stop()
 	}
 	s.work.Wait()
-	s.seat.leave()
+	s.seat.close()
 	if s.grant.Done != nil {
 		s.grant.Done(s.value())
 	}
@@ -164,7 +164,7 @@ func (s *session) spawn(f func()) {
 	}
 }
 
-func (s *session) over() bool {
+func (s *session) hasEnded() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !s.ended.IsZero()
@@ -398,9 +398,9 @@ const (
 	localWait = 2 * time.Minute
 )
 
-// furnish prepares the default browser context of a new Chromium, and follows its pages from
+// prepareContext sets up the default browser context of a new Chromium, and follows its pages from
 // now on.
-func (s *session) furnish(ctx context.Context) error {
+func (s *session) prepareContext(ctx context.Context) error {
 	defer context.AfterFunc(ctx, s.stop)()
 	if err := denyDownloads(s.drv, ""); err != nil {
 		return err

@@ -28,8 +28,8 @@ const (
 	CertFile  = "ca.pem"
 	maxLeaves = 1024
 
-	kept   = state.Table[pair]("settings")
-	keptAs = "ca"
+	pairTable = state.Table[pair]("settings")
+	pairName  = "ca"
 )
 
 // pair is the root as stored, in PEM.
@@ -67,7 +67,7 @@ func Open(s *state.Dir) (*Authority, error) {
 	if a.leafKey, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
 		return nil, fmt.Errorf("making the leaf key: %w", err)
 	}
-	p, found, err := kept.Get(s, keptAs)
+	p, found, err := pairTable.Get(s, pairName)
 	if found && err == nil {
 		if err = a.load(p); err != nil {
 			s.Note(fmt.Sprintf("the certificate authority cannot be used (%v); a new one begins", err))
@@ -132,7 +132,7 @@ func (a *Authority) create(s *state.Dir) error {
 	}
 	a.PEM = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})
 	p := pair{Cert: string(a.PEM), Key: string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}))}
-	return s.Update(func(tx *state.Tx) error { return kept.Put(tx, keptAs, p) })
+	return s.Update(func(tx *state.Tx) error { return pairTable.Put(tx, pairName, p) })
 }
 
 // Leaf returns the certificate for a host, in any case and with or without a trailing dot. It

@@ -134,7 +134,7 @@ func TestAnUnusableAuthorityIsReplacedWithANote(t *testing.T) {
 		t.Fatal(err)
 	}
 	notAnAuthority := pair{Key: "none", Cert: string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: leaf.Certificate[0]}))}
-	if err := d.Update(func(tx *state.Tx) error { return kept.Put(tx, keptAs, notAnAuthority) }); err != nil {
+	if err := d.Update(func(tx *state.Tx) error { return pairTable.Put(tx, pairName, notAnAuthority) }); err != nil {
 		t.Fatal(err)
 	}
 	b, err := Open(d)

@@ -67,19 +67,19 @@ type endpoint func(http.ResponseWriter, *http.Request) error
 func (a *API) Mount(handle func(pattern string, h http.HandlerFunc)) {
 	handle("POST /datasets/v3/trigger", a.serve(a.serveTrigger))
 	handle("POST /datasets/v3/scrape", a.serve(a.serveScrape))
-	handle("GET /datasets/v3/progress/{id}", a.takes(a.serveProgress))
+	handle("GET /datasets/v3/progress/{id}", a.withParameters(a.serveProgress))
 	handle("GET /datasets/v3/snapshots", a.serve(a.serveSnapshots))
 	handle("GET /datasets/v3/snapshot/{id}", a.serve(a.serveSnapshot))
 	handle("GET /datasets/v3/snapshot/{id}/parts", a.serve(a.serveParts))
-	handle("GET /datasets/v3/snapshot/{id}/input", a.takes(a.serveInput, "format", "compress"))
-	handle("POST /datasets/v3/snapshot/{id}/cancel", a.takes(a.serveCancel))
-	handle("POST /datasets/v3/snapshot/{id}/rerun", a.takes(a.serveRerun))
-	handle("GET /datasets/v3/log/{id}", a.takes(a.serveLog))
-	handle("GET /datasets/v3/scrapers", a.takes(a.serveScrapers, "dataset_id", "domain"))
-	handle("POST /datasets/v3/deliver/{id}", a.takes(a.serveDeliver, "notify"))
-	handle("GET /datasets/v3/delivery/{id}", a.takes(a.serveDelivery))
-	handle("GET /datasets/v3/deliveries", a.takes(a.serveDeliveries, "snapshot_id"))
-	handle("GET /datasets/list", a.takes(a.serveList))
+	handle("GET /datasets/v3/snapshot/{id}/input", a.withParameters(a.serveInput, "format", "compress"))
+	handle("POST /datasets/v3/snapshot/{id}/cancel", a.withParameters(a.serveCancel))
+	handle("POST /datasets/v3/snapshot/{id}/rerun", a.withParameters(a.serveRerun))
+	handle("GET /datasets/v3/log/{id}", a.withParameters(a.serveLog))
+	handle("GET /datasets/v3/scrapers", a.withParameters(a.serveScrapers, "dataset_id", "domain"))
+	handle("POST /datasets/v3/deliver/{id}", a.withParameters(a.serveDeliver, "notify"))
+	handle("GET /datasets/v3/delivery/{id}", a.withParameters(a.serveDelivery))
+	handle("GET /datasets/v3/deliveries", a.withParameters(a.serveDeliveries, "snapshot_id"))
+	handle("GET /datasets/list", a.withParameters(a.serveList))
 	a.mountMarket(handle)
 }
 
@@ -148,7 +148,7 @@ func unusable(snap jobs.Snapshot, err error) error {
 	return err
 }
 
-func give(w http.ResponseWriter, basis string, v any) error {
+func answerJSON(w http.ResponseWriter, basis string, v any) error {
 	answer.JSON(w, http.StatusOK, basis, v)
 	return nil
 }
@@ -160,7 +160,7 @@ func (a *API) fail(w http.ResponseWriter, err error) {
 	}
 	no, ok := errors.AsType[*refusal](err)
 	if !ok {
-		no = known(err)
+		no = jobRefusal(err)
 	}
 	if no == nil {
 		a.conf.Log.Error("a call failed", "error", err)
@@ -172,8 +172,8 @@ func (a *API) fail(w http.ResponseWriter, err error) {
 	answer.Text(w, no.status, no.basis, no.text)
 }
 
-// known is the refusal for an error of the jobs (texts: public documentation), or nil.
-func known(err error) *refusal {
+// jobRefusal is the refusal for an error of the jobs (texts: public documentation), or nil.
+func jobRefusal(err error) *refusal {
 	switch {
 	case errors.Is(err, jobs.ErrTooMany):
 		return &refusal{http.StatusTooManyRequests, answer.BasisDataset, "You have too many running jobs for this dataset"}
@@ -271,9 +271,9 @@ func number(to *int, least int) func(string) string {
 	}
 }
 
-// takes checks the query before an endpoint: an unknown parameter is refused, or noted if
+// withParameters checks the query before an endpoint: an unknown parameter is refused, or noted if
 // the service is loose.
-func (a *API) takes(do endpoint, names ...string) http.HandlerFunc {
+func (a *API) withParameters(do endpoint, names ...string) http.HandlerFunc {
 	return a.serve(func(w http.ResponseWriter, r *http.Request) error {
 		if unknown := answer.UnknownParameters(w, r, a.conf.Loose, names...); len(unknown) > 0 {
 			return refused(shortened(unknown[0]), unknownParameter)
@@ -295,9 +295,9 @@ func (a *API) readBody(w http.ResponseWriter, r *http.Request, most int64) (*doc
 	return t.Loose(a.conf.Loose), nil
 }
 
-// finish is called after the last field of a body. It notes unknown fields that a loose
+// finishBody is called after the last field of a body. It notes unknown fields that a loose
 // service accepts.
-func finish(w http.ResponseWriter, t *document.Table) error {
+func finishBody(w http.ResponseWriter, t *document.Table) error {
 	t.Done()
 	bad := inputErrors("")
 	for _, e := range t.Errs()[:min(len(t.Errs()), maxFaults)] {
@@ -320,8 +320,8 @@ const maxFaults = 100
 
 func sentence(reason string) string { return strings.ToUpper(reason[:1]) + reason[1:] }
 
-// between reads a whole number; otherwise is its value if it is missing.
-func between(t *document.Table, name string, least, most, otherwise int) int {
+// wholeNumber reads a whole number; otherwise is its value if it is missing.
+func wholeNumber(t *document.Table, name string, least, most, otherwise int) int {
 	if !t.Has(name) {
 		return otherwise
 	}

@@ -66,7 +66,7 @@ func (a *API) serveDeliver(w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return fmt.Errorf("a delivery was not taken: %w", err)
 	}
-	return give(w, basisDeliver, map[string]string{"delivery_id": d.ID})
+	return answerJSON(w, basisDeliver, map[string]string{"delivery_id": d.ID})
 }
 
 func (a *API) readOrder(w http.ResponseWriter, r *http.Request, snap jobs.Snapshot) (m deliver.Message, err error) {
@@ -88,7 +88,7 @@ func (a *API) readOrder(w http.ResponseWriter, r *http.Request, snap jobs.Snapsh
 	file := to.Object("filename")
 	m = deliver.Message{
 		Snapshot: snap.ID, Status: string(snap.Status), Kind: deliver.Endpoint, URL: to.Text("endpoint"), Auth: to.Text("auth_header"),
-		Plain: to.Bool("uncompressed"), Batch: between(t, "batch_size", 0, math.MaxInt32, 0), Name: file.Text("template"),
+		Plain: to.Bool("uncompressed"), Batch: wholeNumber(t, "batch_size", 0, math.MaxInt32, 0), Name: file.Text("template"),
 		Format: cmp.Or(file.Text("extension"), snap.Format),
 	}
 	if t.Has("compress") {
@@ -108,7 +108,7 @@ func (a *API) readOrder(w http.ResponseWriter, r *http.Request, snap jobs.Snapsh
 	}
 	file.Done()
 	to.Done()
-	if err := finish(w, t); err != nil {
+	if err := finishBody(w, t); err != nil {
 		return m, err
 	}
 	if m.Batch != 0 && m.Batch < jobs.MinBatch {
@@ -138,7 +138,7 @@ type delivery struct {
 	Attempts []attempt      `json:"attempts"`
 }
 
-func shown(d deliver.Delivery) delivery {
+func publicDelivery(d deliver.Delivery) delivery {
 	v := delivery{
 		ID: d.ID, Files: append([]deliver.File{}, d.Files...), Status: d.Status, Snapshot: d.Message.Snapshot, Kind: d.Message.Kind,
 		URL: d.Message.URL, Next: d.Next, Attempts: []attempt{},
@@ -155,7 +155,7 @@ func (a *API) serveDelivery(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return notFound("Delivery does not exist")
 	}
-	return give(w, basisDelivery, shown(d))
+	return answerJSON(w, basisDelivery, publicDelivery(d))
 }
 
 // serveDeliveries is GET /datasets/v3/deliveries?snapshot_id=. It is how a client learns the
@@ -163,7 +163,7 @@ func (a *API) serveDelivery(w http.ResponseWriter, r *http.Request) error {
 func (a *API) serveDeliveries(w http.ResponseWriter, r *http.Request) error {
 	out := []delivery{}
 	for _, d := range a.conf.Deliver.List(r.URL.Query().Get("snapshot_id")) {
-		out = append(out, shown(d))
+		out = append(out, publicDelivery(d))
 	}
-	return give(w, basisDeliveries, out)
+	return answerJSON(w, basisDeliveries, out)
 }

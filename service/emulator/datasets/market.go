@@ -27,14 +27,14 @@ const (
 // mountMarket mounts the marketplace (public documentation): its datasets hold what jobs
 // here have collected.
 func (a *API) mountMarket(handle func(pattern string, h http.HandlerFunc)) {
-	handle("POST /datasets/filter", a.takes(a.serveFilter))
-	handle("POST /datasets/search/{id}", a.takes(a.serveSearch))
+	handle("POST /datasets/filter", a.withParameters(a.serveFilter))
+	handle("POST /datasets/search/{id}", a.withParameters(a.serveSearch))
 	handle("GET /datasets/snapshots", a.serve(a.serveKept))
 	// Two documented paths that one pattern cannot tell apart: {id}/metadata and snapshots/{id}.
-	handle("GET /datasets/{id}/{part}", a.takes(a.serveOneOf))
+	handle("GET /datasets/{id}/{part}", a.withParameters(a.serveOneOf))
 	handle("GET /datasets/snapshots/{id}/download", a.serve(a.serveSnapshot))
 	handle("GET /datasets/snapshots/{id}/parts", a.serve(a.serveParts))
-	handle("POST /datasets/snapshots/{id}/deliver", a.takes(a.serveDeliver, "notify"))
+	handle("POST /datasets/snapshots/{id}/deliver", a.withParameters(a.serveDeliver, "notify"))
 }
 
 func (a *API) serveOneOf(w http.ResponseWriter, r *http.Request) error {
@@ -68,8 +68,8 @@ func (a *API) serveFilter(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	dataset, filter := t.Text("dataset_id"), t.Raw("filter")
-	limit := between(t, "records_limit", 1, jobs.MaxKept, jobs.MaxKept)
-	if err := finish(w, t); err != nil {
+	limit := wholeNumber(t, "records_limit", 1, jobs.MaxKept, jobs.MaxKept)
+	if err := finishBody(w, t); err != nil {
 		return err
 	}
 	c, err := a.filterOf(dataset, filter)
@@ -125,7 +125,7 @@ func (a *API) serveSearch(w http.ResponseWriter, r *http.Request) error {
 	if mode := t.Text("mode"); mode != "" && mode != "sync" {
 		t.Refuse("mode", "must be sync")
 	}
-	size, skip := between(t, "size", 1, maxHits, maxHits), 0
+	size, skip := wholeNumber(t, "size", 1, maxHits, maxHits), 0
 	if t.Raw("sort") != nil {
 		t.Refuse("sort", "not supported by this emulator")
 	}
@@ -137,7 +137,7 @@ func (a *API) serveSearch(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	filter := t.Raw("filter")
-	if err := finish(w, t); err != nil {
+	if err := finishBody(w, t); err != nil {
 		return err
 	}
 	c, err := a.filterOf(r.PathValue("id"), filter)
@@ -166,8 +166,8 @@ func (a *API) serveSearch(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// kept is a snapshot of the marketplace (public documentation).
-type kept struct {
+// keptSnapshot is a snapshot of the marketplace (public documentation).
+type keptSnapshot struct {
 	ID       string    `json:"id"`
 	Created  time.Time `json:"created"`
 	Status   string    `json:"status"`
@@ -178,12 +178,12 @@ type kept struct {
 	Error    string    `json:"error,omitempty"`
 }
 
-func (a *API) shownKept(s jobs.Snapshot) kept {
+func (a *API) listedSnapshot(s jobs.Snapshot) keptSnapshot {
 	status := "building"
 	if s.Status.Ended() {
 		status = string(s.Status)
 	}
-	return kept{s.ID, s.Created, status, s.Dataset, a.conf.Account, s.Records, s.Size, s.Error}
+	return keptSnapshot{s.ID, s.Created, status, s.Dataset, a.conf.Account, s.Records, s.Size, s.Error}
 }
 
 // serveKept is GET /datasets/snapshots.
@@ -193,15 +193,15 @@ func (a *API) serveKept(w http.ResponseWriter, r *http.Request) error {
 		refuseFilter(w, unknown[0])
 		return nil
 	}
-	out := []kept{}
+	out := []keptSnapshot{}
 	for _, s := range a.conf.Jobs.List() {
-		v := a.shownKept(s)
+		v := a.listedSnapshot(s)
 		if !s.Kept || q.Get("dataset_id") != "" && s.Dataset != q.Get("dataset_id") || q.Get("status") != "" && v.Status != q.Get("status") {
 			continue
 		}
 		out = append(out, v)
 	}
-	return give(w, basisSnapshot, out)
+	return answerJSON(w, basisSnapshot, out)
 }
 
 func (a *API) serveKeptOne(w http.ResponseWriter, id string) error {
@@ -209,5 +209,5 @@ func (a *API) serveKeptOne(w http.ResponseWriter, id string) error {
 	if err != nil || !s.Kept {
 		return notFound("Snapshot does not exist")
 	}
-	return give(w, basisSnapshot, a.shownKept(s))
+	return answerJSON(w, basisSnapshot, a.listedSnapshot(s))
 }

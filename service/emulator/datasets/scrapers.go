@@ -49,7 +49,7 @@ func (a *API) serveScrapers(w http.ResponseWriter, r *http.Request) error {
 		}
 		out = append(out, newScraper(d, sizes[d.ID]))
 	}
-	return give(w, basisScrapers, out)
+	return answerJSON(w, basisScrapers, out)
 }
 
 func newScraper(d jobs.Dataset, size int) scraper {
@@ -108,7 +108,7 @@ func (a *API) serveList(w http.ResponseWriter, _ *http.Request) error {
 		// size is what jobs have collected here; fields is an addition.
 		out = append(out, map[string]any{"id": d.ID, "name": d.Name, "size": sizes[d.ID], "fields": names})
 	}
-	return give(w, answer.BasisDataset+"; size counts what jobs here collected, fields: addition of this emulator", out)
+	return answerJSON(w, answer.BasisDataset+"; size counts what jobs here collected, fields: addition of this emulator", out)
 }
 
 // serveMetadata is GET /datasets/{id}/metadata.
@@ -121,5 +121,5 @@ func (a *API) serveMetadata(w http.ResponseWriter, id string) error {
 	for _, f := range d.Fields {
 		fields[f.Name] = map[string]any{"type": f.Type, "active": true, "required": false, "description": f.Description}
 	}
-	return give(w, answer.BasisDataset, map[string]any{"id": d.ID, "fields": fields})
+	return answerJSON(w, answer.BasisDataset, map[string]any{"id": d.ID, "fields": fields})
 }

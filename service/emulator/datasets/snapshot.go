@@ -28,7 +28,7 @@ func (a *API) serveProgress(w http.ResponseWriter, r *http.Request) error {
 	if snap.Error != "" {
 		v["error_message"] = snap.Error
 	}
-	return give(w, answer.BasisProgress, v)
+	return answerJSON(w, answer.BasisProgress, v)
 }
 
 type choice struct {
@@ -106,7 +106,7 @@ func (a *API) serveParts(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return unusable(snap, err)
 	}
-	return give(w, basisParts, map[string]int{"parts": n})
+	return answerJSON(w, basisParts, map[string]int{"parts": n})
 }
 
 // serveInput is GET /datasets/v3/snapshot/{id}/input: JSON, or CSV by the format.
@@ -206,7 +206,7 @@ func (a *API) serveRerun(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return give(w, basisRerun, map[string]string{"snapshot_id": snap.ID})
+	return answerJSON(w, basisRerun, map[string]string{"snapshot_id": snap.ID})
 }
 
 const (
@@ -275,7 +275,7 @@ func readDate(v string, days int) (time.Time, bool) {
 	return t, err == nil
 }
 
-func (f filter) takes(s jobs.Snapshot) bool {
+func (f filter) matches(s jobs.Snapshot) bool {
 	return !f.none && (f.dataset == "" || s.Dataset == f.dataset) && (f.status == "" || string(s.Status) == f.status) &&
 		(f.from.IsZero() || !s.Created.Before(f.from)) && (f.to.IsZero() || s.Created.Before(f.to))
 }
@@ -289,7 +289,7 @@ func (a *API) serveSnapshots(w http.ResponseWriter, r *http.Request) error {
 	}
 	out, total := []listed{}, 0
 	for _, s := range a.conf.Jobs.List() {
-		if s.Kept || !f.takes(s) { // the marketplace lists the kept ones
+		if s.Kept || !f.matches(s) { // the marketplace lists the kept ones
 			continue
 		}
 		total++
@@ -301,7 +301,7 @@ func (a *API) serveSnapshots(w http.ResponseWriter, r *http.Request) error {
 	if f.total {
 		v = map[string]any{"data": out, "total": total}
 	}
-	return give(w, basisList, v)
+	return answerJSON(w, basisList, v)
 }
 
 // serveLog is GET /datasets/v3/log/{id}; the mixed capitals are the service's (public
@@ -332,5 +332,5 @@ func (a *API) serveLog(w http.ResponseWriter, r *http.Request) error {
 		l["Duration_per_input"] = float64(duration) / float64(s.Done)
 		l["Success_rate"] = float64(s.Succeeded) / float64(s.Done)
 	}
-	return give(w, basisLog, l)
+	return answerJSON(w, basisLog, l)
 }

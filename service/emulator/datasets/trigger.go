@@ -38,7 +38,7 @@ func (a *API) serveTrigger(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("starting a job: %w", err)
 	}
-	return give(w, basis, map[string]string{"snapshot_id": snap.ID})
+	return answerJSON(w, basis, map[string]string{"snapshot_id": snap.ID})
 }
 
 // serveScrape is POST /datasets/v3/scrape: a trigger that answers with the records if they
@@ -500,7 +500,7 @@ func formError(err error) error { return bodyError(err, errAttachments()) }
 // readCSV makes an input of every row; the first row has the names. It leaves out empty
 // cells. The error is an [*inputError] or the reader's.
 func readCSV(r io.Reader) ([]json.RawMessage, error) {
-	rows := &rowReader{r: r, left: maxRowBytes}
+	rows := &rowReader{r: r, remaining: maxRowBytes}
 	br := bufio.NewReader(rows)
 	if mark, _ := br.Peek(len(byteOrderMark)); string(mark) == byteOrderMark {
 		_, _ = br.Discard(len(byteOrderMark)) // buffered, so it cannot fail
@@ -520,7 +520,7 @@ func readCSV(r io.Reader) ([]json.RawMessage, error) {
 	}
 	var inputs []json.RawMessage
 	for {
-		rows.left = maxRowBytes
+		rows.remaining = maxRowBytes
 		row, err := in.Read()
 		if errors.Is(err, io.EOF) {
 			return inputs, nil
@@ -548,16 +548,16 @@ func readCSV(r io.Reader) ([]json.RawMessage, error) {
 // rowReader fails at a row that is too long: the CSV reader holds a whole row in memory, and
 // some 24 bytes for each comma.
 type rowReader struct {
-	r    io.Reader
-	left int
+	r         io.Reader
+	remaining int
 }
 
 func (r *rowReader) Read(p []byte) (int, error) {
-	if r.left <= 0 {
+	if r.remaining <= 0 {
 		return 0, parseError("A row of the CSV is longer than %d bytes", maxRowBytes)
 	}
-	n, err := r.r.Read(p[:min(len(p), r.left)])
-	r.left -= n
+	n, err := r.r.Read(p[:min(len(p), r.remaining)])
+	r.remaining -= n
 	return n, err
 }
 

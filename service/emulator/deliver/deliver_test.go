@@ -277,7 +277,7 @@ func TestFaultsMakeADeliveryLateTwiceOrNever(t *testing.T) {
 	c := newClock()
 	r := receive(t)
 	var asked int
-	fault := Fault{Late: time.Minute, Copies: 2}
+	fault := Fault{Delay: time.Minute, Copies: 2}
 	e := open(t, Config{Now: c.now, Fault: func(d Delivery) Fault {
 		n := len(d.Attempts) + 1
 		asked = n

@@ -119,7 +119,7 @@ type Delivery struct {
 
 // Fault is what a scenario does to an attempt; the zero value does nothing.
 type Fault struct {
-	Late time.Duration // waits before it is sent
+	Delay time.Duration // waits before it is sent
 	// Copies is how often it is sent once the receiver acknowledges it; 0 is once.
 	Copies int
 	Never  bool // does not send it, and fails the delivery
@@ -129,8 +129,8 @@ type Fault struct {
 
 func (f Fault) String() string {
 	var words []string
-	if f.Late > 0 {
-		words = append(words, "late by "+f.Late.String())
+	if f.Delay > 0 {
+		words = append(words, "late by "+f.Delay.String())
 	}
 	if f.Copies > 1 {
 		words = append(words, fmt.Sprintf("%d times", f.Copies))
@@ -214,11 +214,11 @@ type Engine struct {
 
 	adding sync.Mutex // serialises new deliveries, including their writes; taken before mu
 
-	mu      sync.Mutex           // never held while the disk is written to
-	all     map[string]*Delivery // with secrets
-	waiting map[string]*Delivery // a small part of all
-	sending map[string]bool
-	delayed map[string]Fault // whose Late is being waited for
+	mu         sync.Mutex           // never held while the disk is written to
+	deliveries map[string]*Delivery // with secrets
+	waiting    map[string]*Delivery // a small part of all
+	sending    map[string]bool
+	delayed    map[string]Fault // whose Late is being waited for
 }
 
 // Open loads the deliveries. Nothing is sent before [Engine.Start]. The error is the
@@ -236,7 +236,7 @@ func Open(ctx context.Context, conf Config) (*Engine, error) {
 	conf.AckTimeout = cmp.Or(conf.AckTimeout, AckTimeout)
 	e := &Engine{
 		conf: conf, slots: make(chan struct{}, sendAtOnce), wake: make(chan struct{}, 1),
-		all: map[string]*Delivery{}, waiting: map[string]*Delivery{}, sending: map[string]bool{}, delayed: map[string]Fault{},
+		deliveries: map[string]*Delivery{}, waiting: map[string]*Delivery{}, sending: map[string]bool{}, delayed: map[string]Fault{},
 	}
 	if conf.Secret != "" {
 		w, err := standardwebhooks.NewWebhook(conf.Secret)
@@ -300,7 +300,7 @@ func (e *Engine) add(id string, m Message) (Delivery, error) {
 	e.adding.Lock()
 	defer e.adding.Unlock()
 	e.mu.Lock()
-	known, waiting := e.all[id], len(e.waiting)
+	known, waiting := e.deliveries[id], len(e.waiting)
 	e.mu.Unlock()
 	if known != nil {
 		return known.public(), nil
@@ -310,7 +310,7 @@ func (e *Engine) add(id string, m Message) (Delivery, error) {
 	}
 	now := e.conf.Now().UTC()
 	d := &Delivery{ID: id, Message: m, Created: now, Next: now, Status: Waiting, Files: []File{}, Attempts: []Attempt{}}
-	if err := e.keep(d); err != nil {
+	if err := e.save(d); err != nil {
 		return Delivery{}, err
 	}
 	return d.public(), nil
@@ -341,7 +341,7 @@ func (d *Delivery) withoutSecrets() {
 func (e *Engine) Get(id string) (Delivery, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	d, ok := e.all[id]
+	d, ok := e.deliveries[id]
 	if !ok {
 		return Delivery{}, ErrNoDelivery
 	}
@@ -353,7 +353,7 @@ func (e *Engine) List(snapshot string) []Delivery {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	out := []Delivery{}
-	for _, d := range e.all {
+	for _, d := range e.deliveries {
 		if snapshot == "" || d.Message.Snapshot == snapshot {
 			out = append(out, d.public())
 		}
@@ -405,7 +405,7 @@ func (e *Engine) sendDue() time.Duration {
 		}
 		e.sending[id] = true
 		e.wg.Go(func() {
-			e.one(id)
+			e.attempt(id)
 			e.mu.Lock()
 			delete(e.sending, id)
 			e.mu.Unlock()
@@ -425,7 +425,7 @@ func (e *Engine) load() error {
 		}
 		switch d.Status {
 		case Waiting, Done, Failed:
-			e.show(&d)
+			e.publish(&d)
 			return nil
 		default:
 			return fmt.Errorf("status %q", d.Status)
@@ -433,9 +433,9 @@ func (e *Engine) load() error {
 	})
 }
 
-// keep writes a delivery, then shows it to readers. The secrets of one that has ended are
+// save writes a delivery, then publishes it. The secrets of one that has ended are
 // erased. Only the goroutine that adds or sends a delivery calls it, without holding mu.
-func (e *Engine) keep(d *Delivery) error {
+func (e *Engine) save(d *Delivery) error {
 	write := e.conf.State.Update
 	if d.Status.ended() {
 		write = e.conf.State.Erase
@@ -445,14 +445,14 @@ func (e *Engine) keep(d *Delivery) error {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.show(d)
+	e.publish(d)
 	return nil
 }
 
-// show makes a delivery visible to readers. It is called under mu, or before the engine is
+// publish makes a delivery visible to readers. It is called under mu, or before the engine is
 // shared. A visible delivery is never changed, only replaced.
-func (e *Engine) show(d *Delivery) {
-	e.all[d.ID] = d
+func (e *Engine) publish(d *Delivery) {
+	e.deliveries[d.ID] = d
 	if d.Status == Waiting {
 		e.waiting[d.ID] = d
 	} else {
@@ -464,7 +464,7 @@ func (e *Engine) show(d *Delivery) {
 func (e *Engine) clean() {
 	e.mu.Lock()
 	var old []string
-	for id, d := range e.all {
+	for id, d := range e.deliveries {
 		if d.Status != Waiting && e.conf.Now().Sub(d.Ended) > Retention {
 			old = append(old, id)
 		}
@@ -481,7 +481,7 @@ func (e *Engine) clean() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, id := range old {
-		delete(e.all, id)
+		delete(e.deliveries, id)
 	}
 }
 

@@ -25,8 +25,8 @@ var (
 	errLarge  = errors.New("the records are too many to be signed in one file")
 )
 
-// one makes one attempt at a delivery and keeps its outcome.
-func (e *Engine) one(id string) {
+// attempt tries a delivery once and keeps the outcome.
+func (e *Engine) attempt(id string) {
 	select {
 	case e.slots <- struct{}{}:
 		defer func() { <-e.slots }()
@@ -62,7 +62,7 @@ func (e *Engine) one(id string) {
 // send: the attempts are used up, or a fault makes this one late.
 func (e *Engine) begin(id string) (d *Delivery, fault Fault, ok bool) {
 	e.mu.Lock()
-	shown := e.all[id]
+	shown := e.deliveries[id]
 	fault, delayed := e.delayed[id]
 	delete(e.delayed, id)
 	e.mu.Unlock()
@@ -74,18 +74,18 @@ func (e *Engine) begin(id string) (d *Delivery, fault Fault, ok bool) {
 	tries := d.tries(part)
 	if tries > len(e.conf.Schedule) {
 		e.end(d, Failed)
-		e.keepOrShow(d)
+		e.saveOrPublish(d)
 		return nil, fault, false
 	}
 	now := e.conf.Now().UTC()
 	if !delayed && e.conf.Fault != nil {
 		fault = e.conf.Fault(d.public())
-		if fault.Late > 0 {
+		if fault.Delay > 0 {
 			e.mu.Lock()
 			e.delayed[id] = fault
 			e.mu.Unlock()
-			d.Next = now.Add(fault.Late)
-			e.keepOrShow(d)
+			d.Next = now.Add(fault.Delay)
+			e.saveOrPublish(d)
 			return nil, fault, false
 		}
 	}
@@ -94,13 +94,13 @@ func (e *Engine) begin(id string) (d *Delivery, fault Fault, ok bool) {
 	if tries < len(e.conf.Schedule) {
 		d.Next = now.Add(e.conf.Schedule[tries])
 	}
-	if err := e.keep(d); err != nil {
+	if err := e.save(d); err != nil {
 		e.log(err, id)
 		d = shown.clone()
 		d.Next = now.Add(diskPause)
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		e.show(d)
+		e.publish(d)
 		return nil, fault, false
 	}
 	return d, fault, true
@@ -126,17 +126,17 @@ func (e *Engine) finish(d *Delivery, status int, err error, elapsed time.Duratio
 	default:
 		d.Next = now.Add(e.conf.Schedule[tries-1])
 	}
-	e.keepOrShow(d)
+	e.saveOrPublish(d)
 }
 
-// keepOrShow keeps a delivery, and goes on without the disk if that fails. If the process
+// saveOrPublish saves a delivery, and goes on without the disk if that fails. If the process
 // dies then, the next one repeats the last attempt.
-func (e *Engine) keepOrShow(d *Delivery) {
-	if err := e.keep(d); err != nil {
+func (e *Engine) saveOrPublish(d *Delivery) {
+	if err := e.save(d); err != nil {
 		e.log(err, d.ID)
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		e.show(d)
+		e.publish(d)
 	}
 }
 
@@ -243,16 +243,16 @@ func (e *Engine) head(req *http.Request, d *Delivery, body io.Reader) error {
 		pass, _ := u.Password()
 		req.SetBasicAuth(u.Username(), pass)
 	}
-	inMemory, ok := body.(*held)
+	inMemory, ok := body.(*buffered)
 	if !ok {
 		return nil
 	}
-	req.ContentLength = int64(len(inMemory.all))
+	req.ContentLength = int64(len(inMemory.body))
 	if e.signer == nil {
 		return nil
 	}
 	now := e.conf.Wall()
-	sig, err := e.signer.Sign(d.ID, now, inMemory.all)
+	sig, err := e.signer.Sign(d.ID, now, inMemory.body)
 	if err != nil {
 		return fmt.Errorf("signing: %w", err)
 	}
@@ -270,7 +270,7 @@ func (e *Engine) body(m Message, part int) (io.ReadCloser, error) {
 		if err != nil {
 			return nil, err
 		}
-		return hold(b), nil
+		return buffer(b), nil
 	}
 	write, err := e.conf.Source(m.Snapshot, m.Format, m.Batch, part)
 	if err != nil {
@@ -280,11 +280,11 @@ func (e *Engine) body(m Message, part int) (io.ReadCloser, error) {
 		write = compressed(write)
 	}
 	if e.signer != nil {
-		b := &bounded{left: maxSigned}
+		b := &bounded{remaining: maxSigned}
 		if err := write(b); err != nil {
 			return nil, err
 		}
-		return hold(b.b.Bytes()), nil
+		return buffer(b.b.Bytes()), nil
 	}
 	return stream(write), nil
 }
@@ -299,22 +299,22 @@ func compressed(write func(io.Writer) error) func(io.Writer) error {
 	}
 }
 
-type held struct {
+type buffered struct {
 	*bytes.Reader
-	all []byte
+	body []byte
 }
 
-func hold(b []byte) *held { return &held{bytes.NewReader(b), b} }
+func buffer(b []byte) *buffered { return &buffered{bytes.NewReader(b), b} }
 
-func (h *held) Close() error { return nil }
+func (h *buffered) Close() error { return nil }
 
 type bounded struct {
-	b    bytes.Buffer
-	left int
+	b         bytes.Buffer
+	remaining int
 }
 
 func (b *bounded) Write(p []byte) (int, error) {
-	if b.left -= len(p); b.left < 0 {
+	if b.remaining -= len(p); b.remaining < 0 {
 		return 0, errLarge
 	}
 	return b.b.Write(p)
@@ -323,14 +323,14 @@ func (b *bounded) Write(p []byte) (int, error) {
 // streamed is a body being written by a goroutine, which has ended when Close returns.
 type streamed struct {
 	*io.PipeReader
-	over chan struct{}
+	ended chan struct{}
 }
 
 func stream(write func(io.Writer) error) *streamed {
 	r, w := io.Pipe()
 	s := &streamed{r, make(chan struct{})}
 	go func() {
-		defer close(s.over)
+		defer close(s.ended)
 		w.CloseWithError(write(w))
 	}()
 	return s
@@ -338,7 +338,7 @@ func stream(write func(io.Writer) error) *streamed {
 
 func (s *streamed) Close() error {
 	err := s.PipeReader.Close()
-	<-s.over
+	<-s.ended
 	return err
 }
 

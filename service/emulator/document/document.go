@@ -103,18 +103,18 @@ type Table struct {
 	doc    *source
 	at     string         // path made by join
 	fields map[string]any // of a body: jsontext.Value, see open
-	asked  []string
+	read   []string
 }
 
 // source is what the tables of one document share.
 type source struct {
-	json    bool
-	loose   bool
-	file    string
-	text    []byte
-	where   map[string]int // path -> byte offset
-	errs    []*Error
-	ignored []string
+	json      bool
+	loose     bool
+	file      string
+	text      []byte
+	positions map[string]int // path -> byte offset
+	errs      []*Error
+	ignored   []string
 }
 
 // sep separates the names of a path; it cannot stand in a bare key, and a quoted key
@@ -167,7 +167,7 @@ func (s *source) fail(at string, e *Error) {
 	e.File, e.Field = s.file, pretty(at)
 	// A missing field is shown at the nearest table around it.
 	for near := at; ; {
-		if off, ok := s.where[near]; ok {
+		if off, ok := s.positions[near]; ok {
 			e.Line, e.Column = position(s.text, off)
 			break
 		}
@@ -232,7 +232,7 @@ func (t *Table) Ignored() []string { return t.doc.ignored }
 
 // Done records every field that was not read as unknown.
 func (t *Table) Done() {
-	known := slices.Compact(slices.Sorted(slices.Values(t.asked)))
+	known := slices.Compact(slices.Sorted(slices.Values(t.read)))
 	for _, name := range t.Names() {
 		switch at := join(t.at, name); {
 		case slices.Contains(known, name):
@@ -279,9 +279,9 @@ func position(text []byte, off int) (line, column int) {
 	return 1 + bytes.Count(before, []byte("\n")), off - bytes.LastIndexByte(before, '\n')
 }
 
-// bounded refuses a text with too many tables or fields. It stops at a fault of the text,
+// checkSize refuses a text with too many tables or fields. It stops at a fault of the text,
 // which decoding will tell. The error is an *Error.
-func bounded(file string, text []byte) error {
+func checkSize(file string, text []byte) error {
 	var p unstable.Parser
 	p.Reset(text)
 	tables, fields := 0, 0
@@ -294,17 +294,17 @@ func bounded(file string, text []byte) error {
 			fields += count(n)
 		}
 		if tables > maxTables {
-			return beyond(file, text, n, "the file has too many tables", maxTables)
+			return tooMany(file, text, n, "the file has too many tables", maxTables)
 		}
 		if fields > maxFields {
-			return beyond(file, text, n, "the table has too many fields", maxFields)
+			return tooMany(file, text, n, "the table has too many fields", maxFields)
 		}
 	}
 	return nil
 }
 
-// beyond is the mistake that an expression is one too many.
-func beyond(file string, text []byte, n *unstable.Node, msg string, most int) error {
+// tooMany is the mistake that an expression is one too many.
+func tooMany(file string, text []byte, n *unstable.Node, msg string, most int) error {
 	it := n.Key()
 	it.Next()
 	before := text[:it.Node().Raw.Offset]

@@ -16,12 +16,12 @@ import (
 
 // Has reports whether the document has the field.
 func (t *Table) Has(name string) bool {
-	_, ok := t.ask(name)
+	_, ok := t.take(name)
 	return ok
 }
 
-func (t *Table) ask(name string) (any, bool) {
-	t.asked = append(t.asked, name)
+func (t *Table) take(name string) (any, bool) {
+	t.read = append(t.read, name)
 	v := open(t.fields[name])
 	return v, v != nil // null counts as missing
 }
@@ -57,7 +57,7 @@ func (t *Table) Peek(name string) string {
 
 // Raw is a field of a body as it was sent, including null; nil if it is missing.
 func (t *Table) Raw(name string) jsontext.Value {
-	t.asked = append(t.asked, name)
+	t.read = append(t.read, name)
 	raw, _ := t.fields[name].(jsontext.Value)
 	return raw
 }
@@ -83,7 +83,7 @@ func kind(v any) string {
 
 // value is a field of one kind, which is named for TOML and for JSON, or T's zero value.
 func value[T any](t *Table, name, toml, json string) (out T) {
-	v, ok := t.ask(name)
+	v, ok := t.take(name)
 	if !ok {
 		return out
 	}
@@ -102,7 +102,7 @@ func (t *Table) Text(name string) string {
 func (t *Table) Word(name string) string {
 	v := t.fields[name]
 	s, _ := open(v).(string)
-	if t.asked = append(t.asked, name); v != nil && s == "" {
+	if t.read = append(t.read, name); v != nil && s == "" {
 		t.Refuse(name, "must be a string that is not empty")
 	}
 	return s
@@ -111,7 +111,7 @@ func (t *Table) Word(name string) string {
 // Words is a field of one Word or of a list of them that is not empty.
 func (t *Table) Words(name string) []string {
 	v := t.fields[name]
-	if t.asked = append(t.asked, name); v == nil {
+	if t.read = append(t.read, name); v == nil {
 		return nil
 	}
 	list := open(v)
@@ -154,7 +154,7 @@ func (t *Table) Bool(name string) bool {
 
 // Int is a whole number from lowest to highest.
 func (t *Table) Int(name string, lowest, highest int64) int64 {
-	v, ok := t.ask(name)
+	v, ok := t.take(name)
 	if !ok {
 		return 0
 	}
@@ -181,7 +181,7 @@ func (t *Table) Int(name string, lowest, highest int64) int64 {
 
 // Float is a number from lowest to highest.
 func (t *Table) Float(name string, lowest, highest float64) float64 {
-	v, ok := t.ask(name)
+	v, ok := t.take(name)
 	if !ok {
 		return 0
 	}
@@ -218,7 +218,7 @@ func (t *Table) Duration(name string, longest time.Duration) time.Duration {
 // Signed is a Duration that may have a leading minus.
 func (t *Table) Signed(name string, longest time.Duration) time.Duration {
 	const expected = "a duration like 250ms, 36h or 7d"
-	v, ok := t.ask(name)
+	v, ok := t.take(name)
 	if !ok {
 		return 0
 	}
@@ -242,7 +242,7 @@ func (t *Table) Signed(name string, longest time.Duration) time.Duration {
 // Time is a moment: a TOML date or date and time, RFC 3339 text, or a date as text. Without
 // a zone it is UTC.
 func (t *Table) Time(name string) time.Time {
-	v, ok := t.ask(name)
+	v, ok := t.take(name)
 	if !ok {
 		return time.Time{}
 	}
@@ -276,7 +276,7 @@ func ParseTime(s string) (time.Time, error) {
 
 // elements is a list of one kind. Elements of another kind are mistakes, and left out.
 func elements[T any](t *Table, name string, list, one [2]string, made func(at string, v any) (T, bool)) []T {
-	v, ok := t.ask(name)
+	v, ok := t.take(name)
 	if !ok {
 		return nil
 	}
@@ -304,7 +304,7 @@ func elements[T any](t *Table, name string, list, one [2]string, made func(at st
 
 // Texts is a list of text; a single text stands for a list of one.
 func (t *Table) Texts(name string) []string {
-	v, ok := t.ask(name)
+	v, ok := t.take(name)
 	if !ok {
 		return nil
 	}
@@ -341,7 +341,7 @@ func (t *Table) Object(name string) *Table {
 }
 
 // Skip accepts fields that have no effect, with any value.
-func (t *Table) Skip(names ...string) { t.asked = append(t.asked, names...) }
+func (t *Table) Skip(names ...string) { t.read = append(t.read, names...) }
 
 // Require records a missing field as a mistake.
 func (t *Table) Require(name string) {

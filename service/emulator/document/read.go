@@ -27,7 +27,7 @@ func TOML(file string, text []byte) (*Table, error) {
 	case !utf8.Valid(text):
 		return nil, &Error{File: file, Msg: "the text is not UTF-8", Expected: "a TOML file in UTF-8"}
 	}
-	if err := bounded(file, text); err != nil {
+	if err := checkSize(file, text); err != nil {
 		return nil, err
 	}
 	fields := map[string]any{}
@@ -40,7 +40,7 @@ func TOML(file string, text []byte) (*Table, error) {
 		}
 		return nil, e
 	}
-	doc.where = locate(text)
+	doc.positions = locate(text)
 	return &Table{doc: doc, fields: fields}, nil
 }
 
@@ -55,7 +55,7 @@ func JSON(body []byte) (*Table, error) {
 
 // Fields makes a table of JSON values that did not come in one body.
 func Fields(fields map[string]jsontext.Value) *Table {
-	return &Table{doc: &source{json: true}, fields: anyOf(fields)}
+	return &Table{doc: &source{json: true}, fields: anyValues(fields)}
 }
 
 // JSONList reads an array of objects, or one object as a list of one. The error is an
@@ -131,7 +131,7 @@ func open(v any) any {
 	case '{':
 		var fields map[string]jsontext.Value
 		if err = json.Unmarshal(raw, &fields); err == nil {
-			return anyOf(fields)
+			return anyValues(fields)
 		}
 	case '[':
 		var list []jsontext.Value
@@ -153,7 +153,7 @@ func open(v any) any {
 	return err // of no kind
 }
 
-func anyOf(fields map[string]jsontext.Value) map[string]any {
+func anyValues(fields map[string]jsontext.Value) map[string]any {
 	out := make(map[string]any, len(fields))
 	for name, v := range fields {
 		out[name] = v

@@ -50,12 +50,12 @@ type Engine struct {
 	conf Config
 
 	change sync.Mutex // serialises writers
-	rules  atomic.Pointer[[]*held]
+	rules  atomic.Pointer[[]*installed]
 	next   int // number for a rule without an id
 }
 
-// held is a rule with its counters. The rule itself never changes.
-type held struct {
+// installed is a rule with its counters. The rule itself never changes.
+type installed struct {
 	rule  Rule
 	added time.Time
 	off   atomic.Bool
@@ -66,7 +66,7 @@ type held struct {
 // New makes an engine without rules.
 func New(conf Config) *Engine {
 	e := &Engine{conf: conf}
-	e.rules.Store(new([]*held{}))
+	e.rules.Store(new([]*installed{}))
 	return e
 }
 
@@ -110,7 +110,7 @@ func (e *Engine) Add(rules ...Rule) ([]Counted, error) {
 		if indexOf(all, r.ID) >= 0 {
 			return nil, fmt.Errorf("%w: %s", ErrRuleExists, r.ID)
 		}
-		h := e.hold(r)
+		h := e.install(r)
 		all = append(all, h)
 		out = append(out, h.counted())
 	}
@@ -118,17 +118,17 @@ func (e *Engine) Add(rules ...Rule) ([]Counted, error) {
 	return out, nil
 }
 
-func (e *Engine) hold(r Rule) *held {
-	h := &held{rule: r, added: e.conf.Now()}
+func (e *Engine) install(r Rule) *installed {
+	h := &installed{rule: r, added: e.conf.Now()}
 	h.off.Store(r.Off)
 	return h
 }
 
-func indexOf(all []*held, id string) int {
-	return slices.IndexFunc(all, func(h *held) bool { return h.rule.ID == id })
+func indexOf(all []*installed, id string) int {
+	return slices.IndexFunc(all, func(h *installed) bool { return h.rule.ID == id })
 }
 
-func (h *held) counted() Counted {
+func (h *installed) counted() Counted {
 	c := Counted{Rule: h.rule, Added: h.added, Calls: h.calls.Load(), Hits: h.hits.Load()}
 	c.Rule.Off = h.off.Load()
 	return c
@@ -154,7 +154,7 @@ func (e *Engine) Get(id string) (Counted, error) {
 
 // edit changes the list of rules, given as a copy, where a rule stands in it. Error:
 // ErrNoSuchRule.
-func (e *Engine) edit(id string, change func(all []*held, i int) []*held) error {
+func (e *Engine) edit(id string, change func(all []*installed, i int) []*installed) error {
 	e.change.Lock()
 	defer e.change.Unlock()
 	all := slices.Clone(*e.rules.Load())
@@ -169,20 +169,20 @@ func (e *Engine) edit(id string, change func(all []*held, i int) []*held) error 
 
 // Remove removes a rule. Error: ErrNoSuchRule.
 func (e *Engine) Remove(id string) error {
-	return e.edit(id, func(all []*held, i int) []*held { return slices.Delete(all, i, i+1) })
+	return e.edit(id, func(all []*installed, i int) []*installed { return slices.Delete(all, i, i+1) })
 }
 
 // Clear removes all rules and returns how many there were.
 func (e *Engine) Clear() int {
 	e.change.Lock()
 	defer e.change.Unlock()
-	return len(*e.rules.Swap(new([]*held{})))
+	return len(*e.rules.Swap(new([]*installed{})))
 }
 
 // Turn switches a rule on or off; its counters go on from where they stood. Error:
 // ErrNoSuchRule.
 func (e *Engine) Turn(id string, on bool) (c Counted, err error) {
-	err = e.edit(id, func(all []*held, i int) []*held {
+	err = e.edit(id, func(all []*installed, i int) []*installed {
 		all[i].off.Store(!on)
 		c = all[i].counted()
 		return all
@@ -193,8 +193,8 @@ func (e *Engine) Turn(id string, on bool) (c Counted, err error) {
 // Replace replaces a rule, with new counters. The id stays. Error: ErrNoSuchRule.
 func (e *Engine) Replace(id string, r Rule) (c Counted, err error) {
 	r.ID = id
-	err = e.edit(id, func(all []*held, i int) []*held {
-		all[i] = e.hold(r)
+	err = e.edit(id, func(all []*installed, i int) []*installed {
+		all[i] = e.install(r)
 		c = all[i].counted()
 		return all
 	})
@@ -261,7 +261,7 @@ func (e *Engine) Decide(c Call) Verdict {
 }
 
 // takeHit counts a hit, unless the rule has used up its Times.
-func (h *held) takeHit() bool {
+func (h *installed) takeHit() bool {
 	for {
 		n := h.hits.Load()
 		if t := h.rule.When.Times; t > 0 && n >= t {

@@ -420,19 +420,19 @@ func (c *targetConn) Read(p []byte) (int, error) {
 
 // flow is a stream of bytes under a cut, a reset, a dribble or a bandwidth.
 type flow struct {
-	do   Action
-	left int64         // bytes before the end, of a cut or a reset
-	owed time.Duration // before the next read
+	do        Action
+	remaining int64         // bytes before the end, of a cut or a reset
+	owed      time.Duration // before the next read
 }
 
-func (a Action) flow() flow { return flow{do: a, left: a.After} }
+func (a Action) flow() flow { return flow{do: a, remaining: a.After} }
 
 // portion is how many of the next bytes go in one piece, and the wait after them. It is 0
 // at the end of the stream.
 func (f *flow) portion(have int) (chunk int, pause time.Duration) {
 	switch f.do.Kind {
 	case Cut, Reset:
-		return int(min(int64(have), f.left)), 0
+		return int(min(int64(have), f.remaining)), 0
 	case Dribble:
 		return int(min(int64(have), max(f.do.Chunk, 1))), f.do.Pause
 	}
@@ -450,7 +450,7 @@ func (f *flow) write(p []byte, write func([]byte) (int, error), wait func(time.D
 		}
 		n, err := write(p[:chunk])
 		written += n
-		f.left -= int64(n)
+		f.remaining -= int64(n)
 		if err != nil {
 			return written, err
 		}
@@ -475,7 +475,7 @@ func (f *flow) read(p []byte, read func([]byte) (int, error), wait func(time.Dur
 		return 0, errEnded
 	}
 	n, err := read(p[:chunk])
-	f.left -= int64(n)
+	f.remaining -= int64(n)
 	_, f.owed = f.portion(max(n, 1))
 	return n, err
 }

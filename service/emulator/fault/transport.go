@@ -51,7 +51,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if len(v.Rules) == 0 {
 		return t.next.RoundTrip(r)
 	}
-	record.Of(r.Context()).Hit(v.Rules...) // the answer does not name them
+	record.FromContext(r.Context()).Hit(v.Rules...) // the answer does not name them
 	if err := clock.Pause(r.Context(), v.Delay); err != nil {
 		closeBody(r)
 		return nil, err
@@ -187,17 +187,17 @@ func (b *body) Read(p []byte) (int, error) {
 	return 0, b.do.endOfBody()
 }
 
-// drained reads what a rewriter produces, call by call.
-type drained struct {
-	out  bytes.Buffer
-	more func(*bytes.Buffer) error
-	body io.Closer
-	err  error
+// rewritten reads what a rewriter produces, call by call.
+type rewritten struct {
+	out     bytes.Buffer
+	rewrite func(*bytes.Buffer) error
+	body    io.Closer
+	err     error
 }
 
-func (d *drained) Read(p []byte) (int, error) {
+func (d *rewritten) Read(p []byte) (int, error) {
 	for d.out.Len() == 0 && d.err == nil {
-		d.err = d.more(&d.out)
+		d.err = d.rewrite(&d.out)
 	}
 	if d.out.Len() > 0 {
 		return d.out.Read(p)
@@ -205,7 +205,7 @@ func (d *drained) Read(p []byte) (int, error) {
 	return 0, d.err
 }
 
-func (d *drained) Close() error { return d.body.Close() }
+func (d *rewritten) Close() error { return d.body.Close() }
 
 // maxToken bounds one tag or text of a page whose markup drifts.
 const maxToken = 1 << 20
@@ -220,7 +220,7 @@ func drift(resp *http.Response) {
 	}
 	z := html.NewTokenizer(resp.Body)
 	z.SetMaxBuf(maxToken)
-	resp.Body = &drained{body: resp.Body, more: func(out *bytes.Buffer) error {
+	resp.Body = &rewritten{body: resp.Body, rewrite: func(out *bytes.Buffer) error {
 		kind := z.Next()
 		raw := z.Raw()
 		switch kind {

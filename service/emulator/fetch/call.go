@@ -50,10 +50,10 @@ type call struct {
 	// query is the search of a search page's address, if the product reads those.
 	query serp.Query
 	// at is the lab's page that replaces a search engine's; nil for other pages.
-	at *url.URL
+	labPage *url.URL
 
-	unfit []string // the fields that have no meaning for the zone's product, with the zones that they are for
-	notes []string // what a loose service ignored
+	misplaced []string // the fields that have no meaning for the zone's product, with the zones that they are for
+	notes     []string // what a loose service ignored
 }
 
 // endpoint decides which fields a call can have: each has those of the ones before it.
@@ -116,7 +116,7 @@ func (p *parser) field(name string) {
 	f, ok := fields[name]
 	switch {
 	case ok && p.at >= f.since:
-		p.take("", name, f.zones, func() { f.read(p, name) })
+		p.readFor("", name, f.zones, func() { f.read(p, name) })
 	case p.loose:
 		p.c.notes = append(p.c.notes, name+" is ignored: not a field of this call")
 	default:
@@ -124,18 +124,18 @@ func (p *parser) field(name string) {
 	}
 }
 
-// take reads a field, and refuses it for zones where it has no meaning. A loose service notes
+// readFor reads a field, and refuses it for zones where it has no meaning. A loose service notes
 // such a field and ignores it.
-func (p *parser) take(where, name string, z zones, read func()) {
+func (p *parser) readFor(where, name string, z zones, read func()) {
 	before := p.c
 	read()
 	switch {
-	case z.have(p.product):
+	case z.include(p.product):
 	case p.loose:
 		p.c = before
 		p.c.notes = append(p.c.notes, name+" is ignored: it is for "+z.text)
 	default:
-		p.c.unfit = append(p.c.unfit, where+name+" is for "+z.text)
+		p.c.misplaced = append(p.c.misplaced, where+name+" is for "+z.text)
 	}
 }
 
@@ -183,10 +183,10 @@ const (
 	formParsedHTML = "json+html" // brd_json=html: the same with the page's HTML inside
 )
 
-// fits refuses a call with fields that have no meaning for the zone's product. search is whether
+// checkProduct refuses a call with fields that have no meaning for the zone's product. search is whether
 // its address is a search page's. The error is an [*answer.InvalidError].
-func (c *call) fits(name string, search bool) error {
-	bad := &answer.InvalidError{Details: c.unfit}
+func (c *call) checkProduct(name string, search bool) error {
+	bad := &answer.InvalidError{Details: c.misplaced}
 	p := products[name]
 	allowed := p.forms
 	if search {
@@ -229,11 +229,11 @@ type unblockHeader struct {
 type zones struct {
 	text     string
 	products []string
-	others   bool // every product but these
+	allBut   bool // every product but these
 }
 
-func (z zones) have(product string) bool {
-	return z.text == "" || product == "" || slices.Contains(z.products, product) != z.others
+func (z zones) include(product string) bool {
+	return z.text == "" || product == "" || slices.Contains(z.products, product) != z.allBut
 }
 
 var (
@@ -246,7 +246,7 @@ var (
 	unlockingZones   = zones{text: "unlocker and SERP zones", products: []string{"unlocker", "serp"}}
 	scriptZones      = zones{text: "unlocker and browser zones", products: []string{"unlocker", "browser"}}
 	formZones        = zones{text: "unlocker, SERP, browser and crawl zones", products: []string{"unlocker", "serp", "browser", "crawl"}}
-	bodyZones        = zones{text: "zones other than SERP and browser", products: []string{"serp", "browser"}, others: true}
+	bodyZones        = zones{text: "zones other than SERP and browser", products: []string{"serp", "browser"}, allBut: true}
 )
 
 // fields are the fields of a call by name (service.md 4.1; beyond zone, url and format:
@@ -434,7 +434,7 @@ func (p *parser) unblock(name, v string) {
 	h, ok := unblockHeaders[name]
 	switch {
 	case ok:
-		p.take("headers: ", name, h.zones, func() { h.read(p, name, v) })
+		p.readFor("headers: ", name, h.zones, func() { h.read(p, name, v) })
 	case p.loose:
 		p.c.notes = append(p.c.notes, name+" is ignored: not known")
 	default:

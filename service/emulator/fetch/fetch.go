@@ -198,11 +198,11 @@ func (t *task) RoundTrip(req *http.Request) (*http.Response, error) {
 	if t.next != nil {
 		return t.next.RoundTrip(req)
 	}
-	if t.call.at != nil && host == t.use.Host {
-		host = t.asked()
+	if t.call.labPage != nil && host == t.use.Host {
+		host = t.firstHost()
 	}
 	rt := t.f.conf.Route.Dialer.Transport(host, t.exit)
-	if t.call.at != nil {
+	if t.call.labPage != nil {
 		rt = engineless{t.f, rt}
 	}
 	resp, err := t.f.conf.Faults.Transport(fault.Call{Zone: t.zone.Name, Product: t.zone.Product}, rt).RoundTrip(req)
@@ -218,10 +218,10 @@ func (t *task) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// asked is the host that the first request goes to.
-func (t *task) asked() string {
-	if t.call.at != nil {
-		return t.call.at.Hostname()
+// firstHost is the host that the first request goes to.
+func (t *task) firstHost() string {
+	if t.call.labPage != nil {
+		return t.call.labPage.Hostname()
 	}
 	return t.use.Host
 }

@@ -108,7 +108,7 @@ func (u nativeUnlocker) read(req *http.Request) (call, error) {
 	if err := p.Invalid(); err != nil {
 		return call{}, err
 	}
-	err := u.f.settle(u.zone, &p.c)
+	err := u.f.complete(u.zone, &p.c)
 	return p.c, err
 }
 

@@ -34,8 +34,8 @@ func (t *task) rendered(ctx context.Context) (*http.Response, error) {
 		return nil, *refused
 	}
 	at := c.url
-	if c.at != nil {
-		at = c.at
+	if c.labPage != nil {
+		at = c.labPage
 	}
 	req := browser.Request{
 		URL: at.String(), Header: c.header, Timeout: renderTimeout,

@@ -111,7 +111,7 @@ func (f *Fetcher) serve(w http.ResponseWriter, r *http.Request, at endpoint, fie
 	if !ok {
 		return
 	}
-	record.Of(r.Context()).Set(func(e *record.Entry) { e.Zone, e.Target = z.Name, c.url.String() })
+	record.FromContext(r.Context()).Set(func(e *record.Entry) { e.Zone, e.Target = z.Name, c.url.String() })
 	c.notes = append(notes, c.notes...)
 	switch mode := f.conf.Async(z); {
 	case at.async() && mode == AsyncOff:
@@ -144,7 +144,7 @@ func (f *Fetcher) accept(w http.ResponseWriter, at endpoint, fields *document.Ta
 		answer.Text(w, http.StatusBadRequest, answer.BasisZone, fmt.Sprintf("zone %q not found", c.zone))
 		return account.Zone{}, call{}, false
 	default:
-		err = f.settle(z, &c)
+		err = f.complete(z, &c)
 	}
 	switch {
 	case err == nil:
@@ -178,12 +178,12 @@ func (f *Fetcher) answer(ctx context.Context, w http.ResponseWriter, z account.Z
 	}
 	t.end(resp, err) // before the client knows of it
 	if err != nil {
-		f.conf.Route.Describe(h, t.asked(), t.exit, c.flags, t.id)
+		f.conf.Route.Describe(h, t.firstHost(), t.exit, c.flags, t.id)
 		answer.RefuseInside(w, route.RefusalOf(err))
 		return nil
 	}
 	defer resp.Body.Close()
-	f.conf.Route.Describe(h, t.asked(), t.exit, c.flags, t.id)
+	f.conf.Route.Describe(h, t.firstHost(), t.exit, c.flags, t.id)
 	h.Set("x-brd-status-code", strconv.Itoa(resp.StatusCode))
 	h.Set(answer.BasisHeader, basisOf(z.Product, c))
 	if c.format == "json" {
@@ -206,7 +206,7 @@ func (f *Fetcher) note(w http.ResponseWriter, c call) {
 // basisOf says what a page by the product rests on.
 func basisOf(product string, c call) string {
 	switch {
-	case c.at != nil:
+	case c.labPage != nil:
 		return answer.BasisStandIn
 	case isParsed(c.form):
 		return answer.BasisSearch

@@ -15,9 +15,9 @@ import (
 	"zonedeck/service/emulator/serp"
 )
 
-// settle completes a call once its zone is known: it reads a search address, and refuses what has
+// complete finishes a call once its zone is known: it reads a search address, and refuses what has
 // no meaning for the product. Errors: an [*answer.InvalidError], or serp.ErrNoJSON.
-func (f *Fetcher) settle(z account.Zone, c *call) error {
+func (f *Fetcher) complete(z account.Zone, c *call) error {
 	search := false
 	if z.Product == "unlocker" || z.Product == "serp" {
 		var err error
@@ -25,7 +25,7 @@ func (f *Fetcher) settle(z account.Zone, c *call) error {
 			return err
 		}
 	}
-	if err := c.fits(z.Product, search); err != nil {
+	if err := c.checkProduct(z.Product, search); err != nil {
 		return err
 	}
 	if search {
@@ -41,7 +41,7 @@ func (f *Fetcher) standFor(c *call) {
 		return
 	}
 	if at := f.standIn(c.url); at != nil {
-		c.at, c.query.Target = at, at.String()
+		c.labPage, c.query.Target = at, at.String()
 		c.notes = append(c.notes, c.url.Hostname()+" is not asked: these are results of "+at.Host)
 	}
 }
@@ -123,7 +123,7 @@ func (t *task) parsed(resp *http.Response, body []byte) (*http.Response, error) 
 	if resp.StatusCode >= http.StatusBadRequest {
 		return replaced(resp, body, ""), nil
 	}
-	if t.call.at == nil && !exits.IsLab(t.call.url.Hostname()) {
+	if t.call.labPage == nil && !exits.IsLab(t.call.url.Hostname()) {
 		return nil, answer.NewRefusal(http.StatusBadRequest, "feature_not_active",
 			"this emulator parses the result pages of "+exits.LabHost+" only", answer.BasisNoProduct)
 	}

@@ -4,7 +4,7 @@
 // address and connect to another.
 //
 // The dialer in exits calls it. The command line and the server show [Rules.Notes], and ask
-// [Own] about Host headers. [Rules] do not change and are safe for concurrent use.
+// [ThisMachine] about Host headers. [Rules] do not change and are safe for concurrent use.
 package guard
 
 import (
@@ -211,9 +211,9 @@ func (r *Rules) Notes() []string {
 	return out
 }
 
-// Own reports whether a host, with or without a port, names this machine. A hostile web page
+// ThisMachine reports whether a host, with or without a port, names this machine. A hostile web page
 // can make its name resolve to a loopback address, but it cannot use one of these names.
-func Own(host string) bool {
+func ThisMachine(host string) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
 	}

@@ -185,7 +185,7 @@ func TestOwn(t *testing.T) {
 		"localhost": true, "LOCALHOST:80": true, "127.0.0.1": true, "127.9.9.9:80": true, "[::1]": true, "::1": true, "[::1]:80": true, "[::ffff:127.0.0.1]:80": true,
 		"": false, ":80": false, "localhost.example": false, "127.0.0.1.example": false, "10.0.0.1": false, "0.0.0.0": false, "example": false,
 	} {
-		if Own(host) != own {
+		if ThisMachine(host) != own {
 			t.Errorf("%q: %v", host, !own)
 		}
 	}

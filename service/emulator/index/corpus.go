@@ -121,7 +121,7 @@ func (c *corpus) find(ctx context.Context, q query) ([]hit, error) {
 		return hits, err
 	}
 	unwanted := map[int]bool{}
-	if e := anyOf(q.without); e != "" {
+	if e := anyTerm(q.without); e != "" {
 		found, err := c.match(ctx, e)
 		if err != nil {
 			return nil, err
@@ -181,13 +181,13 @@ func newDocument(d Document) document {
 		facts["published year"] = float64(d.Published.UTC().Year())
 	}
 	for name, v := range d.Facts {
-		facts[name] = typed(v)
+		facts[name] = parseValue(v)
 	}
 	return document{d, facts}
 }
 
-// typed converts a text that is only a number.
-func typed(v string) any {
+// parseValue converts a text that is only a number.
+func parseValue(v string) any {
 	if n, ok := amount(v); ok && v[0] >= '0' && v[0] <= '9' && !strings.Contains(v, " ") {
 		return n
 	}
@@ -208,8 +208,8 @@ func (d *document) text(fact string) string {
 	return strings.ToLower(v)
 }
 
-// same is equal for documents with the same title and text.
-func (d *document) same() [2]string { return [2]string{d.Title, d.Text} }
+// identity is equal for documents with the same title and text.
+func (d *document) identity() [2]string { return [2]string{d.Title, d.Text} }
 
 // markdown is the document as a small Markdown page. It escapes markup at the beginning of a
 // line.
@@ -259,17 +259,17 @@ func parseQuery(text string) query {
 			}
 		}
 	}
-	q.terms = telling(q.terms)
+	q.terms = contentWords(q.terms)
 	return q
 }
 
 // expression is what has to match, in FTS5's language; "" demands nothing.
 func (q query) expression() string {
-	all := slices.Concat([]string{anyOf(q.terms)}, quoted(q.phrases))
+	all := slices.Concat([]string{anyTerm(q.terms)}, quoted(q.phrases))
 	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), " AND ")
 }
 
-func anyOf(texts []string) string {
+func anyTerm(texts []string) string {
 	if texts = quoted(texts); len(texts) == 0 {
 		return ""
 	}
@@ -294,8 +294,8 @@ func words(text string) []string {
 	})
 }
 
-// telling lists the different words with content, or all different words if none has any.
-func telling(ws []string) []string {
+// contentWords lists the different words with content, or all different words if none has any.
+func contentWords(ws []string) []string {
 	ws = slices.Compact(slices.Sorted(slices.Values(ws)))
 	if left := slices.DeleteFunc(slices.Clone(ws), isAsking); len(left) > 0 {
 		return left

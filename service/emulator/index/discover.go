@@ -114,8 +114,8 @@ func (c *corpus) discover(ctx context.Context, r request) ([]Result, error) {
 		return nil, err
 	}
 	intended := map[int]float64{}
-	if terms := telling(words(r.intent)); len(terms) > 0 {
-		found, err := c.match(ctx, anyOf(terms))
+	if terms := contentWords(words(r.intent)); len(terms) > 0 {
+		found, err := c.match(ctx, anyTerm(terms))
 		if err != nil {
 			return nil, err
 		}
@@ -127,7 +127,7 @@ func (c *corpus) discover(ctx context.Context, r request) ([]Result, error) {
 	if r.mode == "zeroRanking" { // no ranking, no count, no content
 		r.results, r.content = maxResults, false
 		slices.SortFunc(hits, func(a, b hit) int { return cmp.Compare(a.number, b.number) })
-		return r.show(hits), nil
+		return r.toResults(hits), nil
 	}
 	for i, h := range hits {
 		share := score(h.weight, q.terms)
@@ -137,7 +137,7 @@ func (c *corpus) discover(ctx context.Context, r request) ([]Result, error) {
 		hits[i].score = r.place(h.doc, share)
 	}
 	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Compare(b.score, a.score) })
-	return r.show(hits), nil
+	return r.toResults(hits), nil
 }
 
 // score maps a weight to below 1. A term that no document contains lowers it.
@@ -145,17 +145,17 @@ func score(weight float64, terms []string) float64 {
 	return weight / (weight + halfWeight*float64(max(len(terms), 1)))
 }
 
-// show turns hits into results, as many as the request wants.
-func (r request) show(hits []hit) []Result {
+// toResults turns hits into results, as many as the request wants.
+func (r request) toResults(hits []hit) []Result {
 	out, seen := []Result{}, map[[2]string]bool{}
 	for _, h := range hits {
 		if len(out) == r.results {
 			break
 		}
-		if !r.duplicates && seen[h.doc.same()] {
+		if !r.duplicates && seen[h.doc.identity()] {
 			continue
 		}
-		seen[h.doc.same()] = true
+		seen[h.doc.identity()] = true
 		res := Result{Link: h.doc.URL, Title: h.doc.Title, Description: h.description()}
 		if r.mode != "zeroRanking" {
 			rounded := math.Round(h.score*1e4) / 1e4
@@ -237,10 +237,10 @@ func (s *Service) find(ctx context.Context, r request) ([]Result, error) {
 // task is a discover request in the background. Service.mu guards it.
 type task struct {
 	request
-	ask         json.RawMessage // the body that asked for it
-	status      string          // processing, done, error, failed (public documentation)
-	begun, over time.Time
-	results     []Result
+	ask          json.RawMessage // the body that asked for it
+	status       string          // processing, done, error, failed (public documentation)
+	begun, ended time.Time
+	results      []Result
 }
 
 func (s *Service) start(w http.ResponseWriter, r *http.Request) (any, error) {
@@ -249,7 +249,7 @@ func (s *Service) start(w http.ResponseWriter, r *http.Request) (any, error) {
 		return nil, err
 	}
 	req := readRequest(f)
-	if err := f.finish(w); err != nil {
+	if err := f.finishBody(w); err != nil {
 		return nil, err
 	}
 	ask, err := json.Marshal(f)
@@ -276,10 +276,10 @@ func (s *Service) queue(r request, ask json.RawMessage) (id string, err error) {
 	if err := s.beginTask(id, t); err != nil {
 		return "", err
 	}
-	if err := s.keep(id, t.stored()); err != nil {
+	if err := s.save(id, t.stored()); err != nil {
 		return "", err
 	}
-	s.forget(s.tasks.put(id, t, t.begun, taskOver))
+	s.forget(s.tasks.add(id, t, t.begun, taskOver))
 	return id, nil
 }
 
@@ -309,7 +309,7 @@ func (s *Service) discover(ctx context.Context, t *task) error {
 }
 
 func (s *Service) endTask(id string, t *task, err error) {
-	t.over = s.cfg.Now()
+	t.ended = s.cfg.Now()
 	switch {
 	case err == nil:
 		t.status = "done"
@@ -319,7 +319,7 @@ func (s *Service) endTask(id string, t *task, err error) {
 		t.status = "error"
 		s.cfg.Log.Debug("a discover task failed", "error", err)
 	}
-	s.keepEnd(id, t.stored())
+	s.saveEnd(id, t.stored())
 }
 
 func (s *Service) collect(_ http.ResponseWriter, r *http.Request) (any, error) {
@@ -333,7 +333,7 @@ func (s *Service) collect(_ http.ResponseWriter, r *http.Request) (any, error) {
 	if !ok {
 		return nil, &refusedError{http.StatusNotFound, basisLost, "Task not found"}
 	}
-	over := t.over
+	over := t.ended
 	if over.IsZero() {
 		over = s.cfg.Now()
 	}

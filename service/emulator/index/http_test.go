@@ -331,7 +331,7 @@ func TestResultsAreKeptForADayAndInABoundedNumber(t *testing.T) {
 	id := b.ask("POST", "/discover", `{"query":"bread"}`)["task_id"].(string)
 	b.settle()
 	b.ask("GET", "/discover?task_id="+id, "")
-	b.clock(b.now.Load().Add(keptFor + time.Second))
+	b.clock(b.now.Load().Add(retention + time.Second))
 	if status, _, _ := b.call("GET", "/discover?task_id="+id, ""); status != http.StatusNotFound {
 		t.Errorf("after a day: %d", status)
 	}
@@ -339,10 +339,10 @@ func TestResultsAreKeptForADayAndInABoundedNumber(t *testing.T) {
 	var h shelf[int]
 	now := time.Unix(0, 0)
 	for i := range maxKept + 10 {
-		_ = h.put(string(rune('a'+i)), i, now, func(i int) bool { return i != 0 })
+		_ = h.add(string(rune('a'+i)), i, now, func(i int) bool { return i != 0 })
 	}
-	if _, first := h.get("a", now); len(h.all) != maxKept || !first {
-		t.Errorf("%d are kept; the one that is not over is there: %t", len(h.all), first)
+	if _, first := h.get("a", now); len(h.items) != maxKept || !first {
+		t.Errorf("%d are kept; the one that is not over is there: %t", len(h.items), first)
 	}
 }
 

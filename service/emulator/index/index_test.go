@@ -114,7 +114,7 @@ func TestManyDifferentWordsAreBounded(t *testing.T) {
 	for i := range terms {
 		terms[i] = "w" + strconv.Itoa(i)
 	}
-	if n := strings.Count(anyOf(terms), " OR "); n != maxTerms-1 {
+	if n := strings.Count(anyTerm(terms), " OR "); n != maxTerms-1 {
 		t.Errorf("%d", n)
 	}
 }

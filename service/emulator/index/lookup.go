@@ -50,7 +50,7 @@ type lookup struct {
 	id, kind, query, title string
 	limit                  int
 	begun                  time.Time
-	given                  []column // those that were asked for
+	requested              []column // those that were asked for
 
 	status, step string
 	steps        []stepTime
@@ -75,7 +75,7 @@ type row struct {
 	values   map[string]any
 }
 
-func (l *lookup) over() bool { return l.status != queued && l.status != running }
+func (l *lookup) hasEnded() bool { return l.status != queued && l.status != running }
 
 // cost is in dollars; a preview costs nothing (assumption).
 func (s *Service) cost(l *lookup) float64 {
@@ -92,7 +92,7 @@ func (s *Service) lookUp(ctx context.Context, l *lookup) error {
 	if err := s.cfg.Fail(); err != nil {
 		return err
 	}
-	if err := s.enter(ctx, l, identifying, 5, func() {}); err != nil {
+	if err := s.beginStep(ctx, l, identifying, 5, func() {}); err != nil {
 		return err
 	}
 	c, err := s.corpus()
@@ -103,11 +103,11 @@ func (s *Service) lookUp(ctx context.Context, l *lookup) error {
 	if err != nil {
 		return err
 	}
-	if err := s.enter(ctx, l, generatingSchema, 20, func() { l.considered = len(hits) }); err != nil {
+	if err := s.beginStep(ctx, l, generatingSchema, 20, func() { l.considered = len(hits) }); err != nil {
 		return err
 	}
 	var columns []column
-	if err := s.enter(ctx, l, generating, 30, func() {
+	if err := s.beginStep(ctx, l, generating, 30, func() {
 		if len(l.columns) == 0 {
 			l.columns = c.deriveColumns(l.query)
 		}
@@ -158,8 +158,8 @@ func (s *Service) change(l *lookup, f func()) error {
 	return nil
 }
 
-// enter begins a step, with the results of the one before, and waits for its duration.
-func (s *Service) enter(ctx context.Context, l *lookup, step string, progress int, results func()) error {
+// beginStep starts a step, with the results of the one before, and waits for its duration.
+func (s *Service) beginStep(ctx context.Context, l *lookup, step string, progress int, results func()) error {
 	if err := s.change(l, func() {
 		results()
 		l.status, l.step, l.progress = running, step, progress
@@ -182,7 +182,7 @@ func (s *Service) endLookup(l *lookup, err error) {
 		l.status, l.progress, l.step = completed, 100, done
 		l.steps = append(l.steps, stepTime{done, s.cfg.Now().UTC().Format(time.RFC3339Nano)})
 	}
-	s.keepEnd(l.id, l.stored())
+	s.saveEnd(l.id, l.stored())
 }
 
 // identify finds the documents for a query, the best first.
@@ -193,8 +193,8 @@ func (c *corpus) identify(ctx context.Context, text string) ([]hit, error) {
 	}
 	least, seen := identifyShare*hits[0].weight, map[[2]string]bool{} // an entity counts, and costs, once
 	return slices.DeleteFunc(hits, func(h hit) bool {
-		again := seen[h.doc.same()]
-		seen[h.doc.same()] = true
+		again := seen[h.doc.identity()]
+		seen[h.doc.identity()] = true
 		return again || h.weight < least
 	}), nil
 }
@@ -267,17 +267,17 @@ func (s *Service) preview(w http.ResponseWriter, r *http.Request) (any, error) {
 }
 
 func (s *Service) launch(l *lookup, prefix string, on *shelf[*lookup]) error {
-	l.id, l.status, l.begun, l.given = prefix+strings.ToLower(rand.Text())[:18], queued, s.cfg.Now(), l.columns
+	l.id, l.status, l.begun, l.requested = prefix+strings.ToLower(rand.Text())[:18], queued, s.cfg.Now(), l.columns
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.examineAll(l); err != nil {
 		return err
 	}
-	if err := s.keep(l.id, l.stored()); err != nil {
+	if err := s.save(l.id, l.stored()); err != nil {
 		l.cancel()
 		return err
 	}
-	s.forget(on.put(l.id, l, l.begun, (*lookup).over))
+	s.forget(on.add(l.id, l, l.begun, (*lookup).hasEnded))
 	return nil
 }
 
@@ -287,8 +287,8 @@ func (s *Service) examineAll(l *lookup) (err error) {
 	return err
 }
 
-// see calls f with a lookup and s.mu held.
-func (s *Service) see(id string, on *shelf[*lookup], f func(*lookup) (any, error)) (any, error) {
+// withLookup calls f with a lookup and s.mu held.
+func (s *Service) withLookup(id string, on *shelf[*lookup], f func(*lookup) (any, error)) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l, ok := on.get(id, s.cfg.Now())
@@ -300,7 +300,7 @@ func (s *Service) see(id string, on *shelf[*lookup], f func(*lookup) (any, error
 
 func (s *Service) previewResult(_ http.ResponseWriter, r *http.Request) (any, error) {
 	shown := map[string]string{queued: "pending", running: "processing", completed: "completed", failed: "failed"}
-	return s.see(r.PathValue("id"), &s.previews, func(l *lookup) (any, error) {
+	return s.withLookup(r.PathValue("id"), &s.previews, func(l *lookup) (any, error) {
 		v := map[string]any{
 			"preview_id": l.id, "query": l.query, "status": shown[l.status], "columns": slices.Clone(l.columns),
 			"result_limit": l.limit, "sample_data": []map[string]any{},
@@ -346,11 +346,11 @@ func (s *Service) trigger(w http.ResponseWriter, r *http.Request) (any, error) {
 		f.Refuse("preview_id", "takes its query and columns from the preview: leave out query and spec")
 	}
 	l.limit = f.number("result_limit", 1, maxRecords, defaultRecords)
-	if err := f.finish(w); err != nil {
+	if err := f.finishBody(w); err != nil {
 		return nil, err
 	}
 	if preview != "" {
-		if _, err := s.see(preview, &s.previews, func(p *lookup) (any, error) {
+		if _, err := s.withLookup(preview, &s.previews, func(p *lookup) (any, error) {
 			l.query, l.columns = p.query, slices.Clone(p.columns)
 			return nil, nil
 		}); err != nil {
@@ -399,7 +399,7 @@ func (f fields) spec(l *lookup) {
 }
 
 func (s *Service) status(_ http.ResponseWriter, r *http.Request) (any, error) {
-	return s.see(r.PathValue("id"), &s.lookups, func(l *lookup) (any, error) {
+	return s.withLookup(r.PathValue("id"), &s.lookups, func(l *lookup) (any, error) {
 		return map[string]any{
 			"request_id": l.id, "status": l.status, "step": l.step, "progress": l.progress,
 			"steps":      slices.Clone(l.steps),
@@ -410,7 +410,7 @@ func (s *Service) status(_ http.ResponseWriter, r *http.Request) (any, error) {
 }
 
 func (s *Service) result(_ http.ResponseWriter, r *http.Request) (any, error) {
-	return s.see(r.PathValue("id"), &s.lookups, func(l *lookup) (any, error) {
+	return s.withLookup(r.PathValue("id"), &s.lookups, func(l *lookup) (any, error) {
 		return map[string]any{
 			"request_id": l.id, "query": l.query, "title": l.title, "status": l.status, "step": l.step,
 			"matched_records": len(l.rows), "skipped_records": l.skipped,
@@ -428,7 +428,7 @@ func (s *Service) download(w http.ResponseWriter, r *http.Request) (any, error) 
 		return nil, errors.New("format must be one of json, ndjson, csv (this emulator writes no excel)")
 	}
 	var columns []column
-	v, err := s.see(r.PathValue("id"), &s.lookups, func(l *lookup) (any, error) {
+	v, err := s.withLookup(r.PathValue("id"), &s.lookups, func(l *lookup) (any, error) {
 		if l.status == completed || l.status == cancelled {
 			columns = slices.Clone(l.columns)
 			return l.data(), nil
@@ -480,15 +480,15 @@ func writeCSV(w http.ResponseWriter, columns []column, data []map[string]any) {
 	out.Flush()
 }
 
-// halt is POST cancel: it ends a request, which keeps its records and is charged for them.
-func (s *Service) halt(_ http.ResponseWriter, r *http.Request) (any, error) {
-	return s.see(r.PathValue("id"), &s.lookups, func(l *lookup) (any, error) {
-		if l.over() {
+// cancelLookup is POST cancel: it ends a request, which keeps its records and is charged for them.
+func (s *Service) cancelLookup(_ http.ResponseWriter, r *http.Request) (any, error) {
+	return s.withLookup(r.PathValue("id"), &s.lookups, func(l *lookup) (any, error) {
+		if l.hasEnded() {
 			return nil, refuseText("Request is not running")
 		}
 		l.status = cancelled
 		l.cancel()
-		if err := s.keep(l.id, l.stored()); err != nil {
+		if err := s.save(l.id, l.stored()); err != nil {
 			return nil, err
 		}
 		return map[string]any{"request_id": l.id, "status": cancelled, "records_processed": l.read, "charge": dollars(s.cost(l))}, nil
@@ -502,14 +502,14 @@ func (s *Service) addColumn(w http.ResponseWriter, r *http.Request) (any, error)
 		return nil, err
 	}
 	c := column{Name: f.required("column_name", maxColumnName), Description: f.text("query", maxColumnText), Type: "enrichment"}
-	if err := f.finish(w); err != nil {
+	if err := f.finishBody(w); err != nil {
 		return nil, err
 	}
 	corpus, err := s.corpus()
 	if err != nil {
 		return nil, err
 	}
-	return s.see(r.PathValue("id"), &s.lookups, func(l *lookup) (any, error) {
+	return s.withLookup(r.PathValue("id"), &s.lookups, func(l *lookup) (any, error) {
 		switch {
 		case l.status != completed:
 			return nil, refuseText("Request is not completed")
@@ -533,7 +533,7 @@ func (s *Service) addColumn(w http.ResponseWriter, r *http.Request) (any, error)
 // endEnriching is called with s.mu held.
 func (s *Service) endEnriching(from *corpus, l *lookup, c column, err error) {
 	l.enrich(from, c, err)
-	s.keepEnd(l.id, l.stored())
+	s.saveEnd(l.id, l.stored())
 }
 
 // enrich fills the new column, with Service.mu held. Only the values that were found are charged.

@@ -55,7 +55,7 @@ const (
 	maxKept = 1000
 	// keptFor is how long a result can be fetched (assumption: public documentation only
 	// says that tasks expire).
-	keptFor = 24 * time.Hour
+	retention = 24 * time.Hour
 	// taskTimeout bounds a task.
 	taskTimeout = 10 * time.Minute
 )
@@ -165,7 +165,7 @@ func (s *Service) Mount(handle func(pattern string, h http.HandlerFunc)) {
 	handle("GET "+base+"/request/{id}/status", s.answers(basisBeta, s.status))
 	handle("GET "+base+"/request/{id}", s.answers(basisBeta, s.result))
 	handle("GET "+base+"/request/{id}/download", s.answers(basisBeta, s.download, "format"))
-	handle("POST "+base+"/request/{id}/cancel", s.answers(basisBeta, s.halt))
+	handle("POST "+base+"/request/{id}/cancel", s.answers(basisBeta, s.cancelLookup))
 	handle("POST "+base+"/request/{id}/enrich", s.answers(basisBeta, s.addColumn))
 }
 
@@ -204,43 +204,43 @@ func newUUID() string {
 }
 
 // shelf keeps a bounded number of things for a while, the oldest first. Its owner locks it.
-type shelf[T any] struct{ all []kept[T] }
+type shelf[T any] struct{ items []shelved[T] }
 
-type kept[T any] struct {
+type shelved[T any] struct {
 	id    string
-	thing T
+	value T
 	since time.Time
 }
 
-// put makes room for one more: it removes what is too old, then the oldest that is over, and
+// add makes room for one more: it removes what is too old, then the oldest that is over, and
 // gives the ids of what it removed.
-func (h *shelf[T]) put(id string, thing T, now time.Time, over func(T) bool) (gone []string) {
-	h.all = slices.DeleteFunc(h.all, func(k kept[T]) bool {
+func (h *shelf[T]) add(id string, thing T, now time.Time, over func(T) bool) (gone []string) {
+	h.items = slices.DeleteFunc(h.items, func(k shelved[T]) bool {
 		old := k.expired(now)
 		if old {
 			gone = append(gone, k.id)
 		}
 		return old
 	})
-	if len(h.all) >= maxKept {
-		if i := slices.IndexFunc(h.all, func(k kept[T]) bool { return over(k.thing) }); i >= 0 {
-			gone = append(gone, h.all[i].id)
-			h.all = slices.Delete(h.all, i, i+1)
+	if len(h.items) >= maxKept {
+		if i := slices.IndexFunc(h.items, func(k shelved[T]) bool { return over(k.value) }); i >= 0 {
+			gone = append(gone, h.items[i].id)
+			h.items = slices.Delete(h.items, i, i+1)
 		}
 	}
-	h.all = append(h.all, kept[T]{id, thing, now})
+	h.items = append(h.items, shelved[T]{id, thing, now})
 	return gone
 }
 
 func (h *shelf[T]) get(id string, now time.Time) (thing T, ok bool) {
-	i := slices.IndexFunc(h.all, func(k kept[T]) bool { return k.id == id && !k.expired(now) })
+	i := slices.IndexFunc(h.items, func(k shelved[T]) bool { return k.id == id && !k.expired(now) })
 	if i < 0 {
 		return thing, false
 	}
-	return h.all[i].thing, true
+	return h.items[i].value, true
 }
 
-func (k kept[T]) expired(now time.Time) bool { return now.Sub(k.since) > keptFor }
+func (k shelved[T]) expired(now time.Time) bool { return now.Sub(k.since) > retention }
 
 // handler returns the value of an answer, or nil if it has answered itself. An error other
 // than a [*refusedError] or errIndex says what is wrong with the request.
@@ -395,9 +395,9 @@ func (s *Service) readObject(w http.ResponseWriter, r *http.Request) (fields, er
 	return s.parseObject(b)
 }
 
-// finish is called after the last field of a body. It notes the fields that a loose service
+// finishBody is called after the last field of a body. It notes the fields that a loose service
 // ignores.
-func (f fields) finish(w http.ResponseWriter) error {
+func (f fields) finishBody(w http.ResponseWriter) error {
 	f.Done()
 	if err := f.Invalid(); err != nil {
 		return err
@@ -415,16 +415,16 @@ func (s *Service) readQuery(w http.ResponseWriter, r *http.Request) (query strin
 		return "", nil, err
 	}
 	query = f.required("query", maxQuery)
-	if err := f.finish(w); err != nil {
+	if err := f.finishBody(w); err != nil {
 		return "", nil, err
 	}
 	c, err = s.corpus()
 	return query, c, err
 }
 
-// keptTasks are the tasks on disk, as they were begun and, in the end, with what came of them.
+// tasksTable are the tasks on disk, as they were begun and, in the end, with what came of them.
 // One that was cut by the end of the process begins again at the next start.
-const keptTasks = state.Table[stored]("tasks")
+const tasksTable = state.Table[stored]("tasks")
 
 // The kinds of tasks.
 const (
@@ -466,20 +466,20 @@ type storedRow struct {
 	Values   map[string]any `json:"values"`
 }
 
-// keep writes a task to disk.
-func (s *Service) keep(id string, v stored) error {
-	if err := s.cfg.State.Update(func(tx *state.Tx) error { return keptTasks.Put(tx, id, v) }); err != nil {
+// save writes a task to disk.
+func (s *Service) save(id string, v stored) error {
+	if err := s.cfg.State.Update(func(tx *state.Tx) error { return tasksTable.Put(tx, id, v) }); err != nil {
 		return fmt.Errorf("%w: keeping a task: %w", errIndex, err)
 	}
 	return nil
 }
 
-// keepEnd writes what came of a task to disk, unless the service ended it: it begins again.
-func (s *Service) keepEnd(id string, v stored) {
+// saveEnd writes what came of a task to disk, unless the service ended it: it begins again.
+func (s *Service) saveEnd(id string, v stored) {
 	if s.ctx.Err() != nil {
 		return
 	}
-	if err := s.keep(id, v); err != nil {
+	if err := s.save(id, v); err != nil {
 		s.cfg.Log.Error("a result will be lost at the end of the process", "error", err)
 	}
 }
@@ -489,7 +489,7 @@ func (s *Service) forget(ids []string) {
 	if len(ids) == 0 {
 		return
 	}
-	err := s.cfg.State.Soon(func(tx *state.Tx) error { return keptTasks.Delete(tx, ids...) })
+	err := s.cfg.State.Soon(func(tx *state.Tx) error { return tasksTable.Delete(tx, ids...) })
 	if err != nil {
 		s.cfg.Log.Error("tasks were not removed", "error", err)
 	}
@@ -498,15 +498,15 @@ func (s *Service) forget(ids []string) {
 func (t *task) stored() stored {
 	v := stored{Kind: kindDiscover, Begun: t.begun, Ask: t.ask}
 	if t.status != "processing" {
-		v.Status, v.Over, v.Results = t.status, t.over, t.results
+		v.Status, v.Over, v.Results = t.status, t.ended, t.results
 	}
 	return v
 }
 
 func (l *lookup) stored() stored {
-	in := &storedLookup{Query: l.query, Title: l.title, Limit: l.limit, Columns: l.given}
+	in := &storedLookup{Query: l.query, Title: l.title, Limit: l.limit, Columns: l.requested}
 	v := stored{Kind: l.kind, Begun: l.begun, Lookup: in}
-	if !l.over() {
+	if !l.hasEnded() {
 		return v
 	}
 	v.Status, in.Columns = l.status, l.columns
@@ -521,7 +521,7 @@ func (l *lookup) stored() stored {
 func (s *Service) load() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return keptTasks.Each(s.cfg.State, func(id string, v stored) error {
+	return tasksTable.Each(s.cfg.State, func(id string, v stored) error {
 		switch {
 		case v.Kind == kindDiscover:
 			return s.loadTask(id, v)
@@ -542,20 +542,20 @@ func (s *Service) loadTask(id string, v stored) error {
 	if err != nil {
 		return err
 	}
-	t := &task{request: readRequest(f), ask: v.Ask, begun: v.Begun, over: v.Over, status: v.Status, results: v.Results}
+	t := &task{request: readRequest(f), ask: v.Ask, begun: v.Begun, ended: v.Over, status: v.Status, results: v.Results}
 	if t.status == "" {
 		t.status = "processing"
 		if err := s.beginTask(id, t); err != nil {
 			return err
 		}
 	}
-	s.forget(s.tasks.put(id, t, t.begun, taskOver))
+	s.forget(s.tasks.add(id, t, t.begun, taskOver))
 	return nil
 }
 
 func (s *Service) loadLookup(id string, v stored, on *shelf[*lookup]) error {
 	in := v.Lookup
-	l := &lookup{id: id, kind: v.Kind, begun: v.Begun, query: in.Query, title: in.Title, limit: in.Limit, given: in.Columns, columns: in.Columns, status: v.Status}
+	l := &lookup{id: id, kind: v.Kind, begun: v.Begun, query: in.Query, title: in.Title, limit: in.Limit, requested: in.Columns, columns: in.Columns, status: v.Status}
 	l.step, l.steps, l.progress, l.considered, l.read, l.skipped, l.values = in.Step, in.Steps, in.Progress, in.Considered, in.Read, in.Skipped, in.Values
 	for _, r := range in.Rows {
 		l.rows = append(l.rows, row{r.Document, r.Values})
@@ -566,6 +566,6 @@ func (s *Service) loadLookup(id string, v stored, on *shelf[*lookup]) error {
 			return err
 		}
 	}
-	s.forget(on.put(id, l, l.begun, (*lookup).over))
+	s.forget(on.add(id, l, l.begun, (*lookup).hasEnded))
 	return nil
 }

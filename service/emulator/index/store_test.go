@@ -76,11 +76,11 @@ func TestWhatIsTooOldGoesFromTheDiskToo(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.State = dir })
 	old := b.ask("POST", "/discover", `{"query":"lamp"}`)["task_id"].(string)
 	b.settle()
-	b.clock(b.now.Load().Add(keptFor + time.Minute))
+	b.clock(b.now.Load().Add(retention + time.Minute))
 	fresh := b.ask("POST", "/discover", `{"query":"lamp"}`)["task_id"].(string)
 	b.settle()
 	for id, want := range map[string]bool{old: false, fresh: true} {
-		if _, ok, err := keptTasks.Get(dir, id); ok != want || err != nil {
+		if _, ok, err := tasksTable.Get(dir, id); ok != want || err != nil {
 			t.Errorf("%s is on disk: %t, %v", id, ok, err)
 		}
 	}
@@ -89,7 +89,7 @@ func TestWhatIsTooOldGoesFromTheDiskToo(t *testing.T) {
 func TestAStoredTaskThatCannotBeReadIsLeftOut(t *testing.T) {
 	dir := statetest.Open(t, t.TempDir())
 	for id, v := range map[string]stored{"a": {Kind: kindDiscover, Ask: []byte("[]")}, "b": {Kind: kindLookup}, "c": {Kind: "other", Lookup: &storedLookup{}}} {
-		if err := dir.Update(func(tx *state.Tx) error { return keptTasks.Put(tx, id, v) }); err != nil {
+		if err := dir.Update(func(tx *state.Tx) error { return tasksTable.Put(tx, id, v) }); err != nil {
 			t.Fatal(err)
 		}
 	}

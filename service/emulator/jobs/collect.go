@@ -131,7 +131,7 @@ func (v *visit) get(ctx context.Context, url string) (Page, error) {
 
 // record adds a record. It reports whether more are wanted.
 func (v *visit) record(r record) bool {
-	if !v.more() {
+	if !v.wantsMore() {
 		return false
 	}
 	if v.job.spec.Discover != "" {
@@ -144,7 +144,7 @@ func (v *visit) record(r record) bool {
 	}
 	v.bytes += len(b)
 	v.out.Records = append(v.out.Records, b)
-	return v.more()
+	return v.wantsMore()
 }
 
 // input is the input as a record shows it.
@@ -159,7 +159,7 @@ func (v *visit) input() object {
 	return o
 }
 
-func (v *visit) more() bool {
+func (v *visit) wantsMore() bool {
 	return v.err == nil && len(v.out.Records) < v.limit && v.bytes < maxInputBytes
 }
 

@@ -62,7 +62,7 @@ type frontier struct {
 	depth           int
 	include, except *regexp.Regexp
 	robots          robots
-	seen            map[string]bool
+	visited         map[string]bool
 	queue           []hop
 	bytes           int // of the seen addresses
 }
@@ -76,7 +76,7 @@ func crawl(ctx context.Context, v *visit) error {
 		v.limit = defaultCrawlPages
 	}
 	f := &frontier{
-		host: start.Host, depth: v.number("depth", defaultCrawlDepth), seen: map[string]bool{},
+		host: start.Host, depth: v.number("depth", defaultCrawlDepth), visited: map[string]bool{},
 		include: pattern(v.text("filter")), except: pattern(v.text("exclude_filter")),
 	}
 	if f.robots, err = robotsOf(ctx, v, start); err != nil {
@@ -85,9 +85,9 @@ func crawl(ctx context.Context, v *visit) error {
 	if !f.robots.allows(start.RequestURI()) {
 		return &FetchError{"robots_txt", "The site's robots.txt does not allow the page"}
 	}
-	f.seen[canonical(start)] = true
+	f.visited[canonical(start)] = true
 	f.queue = []hop{{start, 0}}
-	for n := 0; len(f.queue) > 0 && n < maxCrawlPages && v.more(); n++ {
+	for n := 0; len(f.queue) > 0 && n < maxCrawlPages && v.wantsMore(); n++ {
 		h := f.queue[0]
 		f.queue = f.queue[1:]
 		if err := f.page(ctx, v, h); err != nil {
@@ -156,14 +156,14 @@ func (f *frontier) page(ctx context.Context, v *visit, h hop) error {
 // add queues a new page of the same site if robots.txt and the filters allow it.
 func (f *frontier) add(u *url.URL, depth int) {
 	u.Fragment, u.RawFragment = "", ""
-	if !strings.EqualFold(u.Host, f.host) || len(f.seen) >= 10*maxCrawlPages || f.bytes >= maxFrontierBytes {
+	if !strings.EqualFold(u.Host, f.host) || len(f.visited) >= 10*maxCrawlPages || f.bytes >= maxFrontierBytes {
 		return
 	}
 	s, c := u.String(), canonical(u)
-	if len(s) > maxURLBytes || f.seen[c] {
+	if len(s) > maxURLBytes || f.visited[c] {
 		return
 	}
-	f.seen[c] = true
+	f.visited[c] = true
 	f.bytes += len(c)
 	if f.include != nil && !f.include.MatchString(s) || f.except != nil && f.except.MatchString(s) {
 		return

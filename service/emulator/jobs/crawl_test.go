@@ -101,10 +101,10 @@ func TestACrawlOfASiteWithoutAnEndEnds(t *testing.T) {
 }
 
 func TestTheAddressesOfASiteAreBounded(t *testing.T) {
-	f := &frontier{host: "x.test", seen: map[string]bool{}}
+	f := &frontier{host: "x.test", visited: map[string]bool{}}
 	add := func(path string) { f.add(&url.URL{Scheme: "http", Host: "x.test", Path: path}, 1) }
 	add("/" + strings.Repeat("a", maxURLBytes))
-	if len(f.queue)+len(f.seen) != 0 {
+	if len(f.queue)+len(f.visited) != 0 {
 		t.Error("an address that is too long is queued")
 	}
 	for i := range 10 * maxCrawlPages {
@@ -118,7 +118,7 @@ func TestTheAddressesOfASiteAreBounded(t *testing.T) {
 		t.Errorf("%d pages, %d bytes", len(f.queue), total)
 	}
 	v := &visit{limit: maxInputRecords, out: &line{}}
-	for v.more() && len(v.out.Errors) <= maxInputRecords {
+	for v.wantsMore() && len(v.out.Errors) <= maxInputRecords {
 		v.failedPage(strings.Repeat("a", maxURLBytes), errors.New("gone"))
 	}
 	if n := len(v.out.Errors); n > maxInputBytes/maxURLBytes {
@@ -276,7 +276,7 @@ func TestAJobWithALineMissingIsNotReady(t *testing.T) {
 	for lines, ok := range map[[2]int]bool{{0, 0}: false, {1, 0}: true} {
 		d := statetest.Open(t, "")
 		err := d.Update(func(tx *state.Tx) error {
-			return errors.Join(keptRecords.Put(tx, "sd_1", lines[0], []byte("{}")), keptRecords.Put(tx, "sd_1", lines[1], []byte("{}")))
+			return errors.Join(recordsTable.Put(tx, "sd_1", lines[0], []byte("{}")), recordsTable.Put(tx, "sd_1", lines[1], []byte("{}")))
 		})
 		if err != nil {
 			t.Fatal(err)

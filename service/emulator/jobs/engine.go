@@ -237,7 +237,7 @@ func (e *Engine) job(id string) (*job, error) {
 	return j, nil
 }
 
-func (e *Engine) all() []*job {
+func (e *Engine) openJobs() []*job {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Collect(maps.Values(e.jobs))
@@ -245,7 +245,7 @@ func (e *Engine) all() []*job {
 
 // List is all snapshots, the newest first.
 func (e *Engine) List() []Snapshot {
-	all := e.all()
+	all := e.openJobs()
 	out := make([]Snapshot, len(all))
 	for i, j := range all {
 		out[i] = j.snapshot()
@@ -264,7 +264,7 @@ func (e *Engine) Wait(ctx context.Context, id string) (Snapshot, error) {
 		return Snapshot{}, err
 	}
 	select {
-	case <-j.over:
+	case <-j.ended:
 		return j.snapshot(), nil
 	case <-ctx.Done():
 		return j.snapshot(), context.Cause(ctx)
@@ -344,7 +344,7 @@ func (e *Engine) keepHouse() {
 // sweep hands over the hooks that are left, removes the records of expired jobs from disk,
 // and the jobs themselves some time later.
 func (e *Engine) sweep() {
-	for _, j := range e.all() {
+	for _, j := range e.openJobs() {
 		s := j.snapshot()
 		if !s.Status.Ended() {
 			continue
@@ -431,22 +431,22 @@ func (e *Engine) Keep(spec Spec, records []json.RawMessage) (Snapshot, error) {
 // A job is kept as its state, its inputs (several to a line), and a line for each input
 // that is done.
 const (
-	keptJobs      = state.Table[meta]("jobs")
-	keptInputs    = state.Lines("inputs")
-	keptRecords   = state.Lines("records")
+	jobsTable     = state.Table[meta]("jobs")
+	inputsTable   = state.Lines("inputs")
+	recordsTable  = state.Lines("records")
 	inputsPerLine = 256
 )
 
 // load reads the jobs. It leaves out a job that cannot be read, with a note.
 func (e *Engine) load() error {
-	return keptJobs.Each(e.conf.State, func(id string, m meta) error {
+	return jobsTable.Each(e.conf.State, func(id string, m meta) error {
 		j := e.newJob(id, m)
 		// Records that were kept were neither collected nor discovered by this job.
 		if _, err := InputFields(m.Dataset, m.Discover); err != nil && (errors.Is(err, ErrNoDataset) || !j.meta.Kept) {
 			return fmt.Errorf("dataset %q: %w", m.Dataset, err)
 		}
 		if m.Status.Ended() {
-			close(j.over)
+			close(j.ended)
 		} else {
 			e.running[m.Dataset]++
 		}
@@ -458,14 +458,14 @@ func (e *Engine) load() error {
 // create writes a new job in one transaction.
 func (e *Engine) create(j *job, inputs []json.RawMessage, done *line) error {
 	return e.conf.State.Update(func(tx *state.Tx) error {
-		if err := keptJobs.Put(tx, j.id, j.meta); err != nil {
+		if err := jobsTable.Put(tx, j.id, j.meta); err != nil {
 			return err
 		}
 		n := 0
 		for chunk := range slices.Chunk(inputs, inputsPerLine) {
 			b, err := encodeValue(chunk)
 			if err == nil {
-				err = keptInputs.Put(tx, j.id, n, b)
+				err = inputsTable.Put(tx, j.id, n, b)
 			}
 			if err != nil {
 				return err
@@ -479,7 +479,7 @@ func (e *Engine) create(j *job, inputs []json.RawMessage, done *line) error {
 		if err != nil {
 			return err
 		}
-		return keptRecords.Put(tx, j.id, done.I, b)
+		return recordsTable.Put(tx, j.id, done.I, b)
 	})
 }
 
@@ -487,9 +487,9 @@ func (e *Engine) create(j *job, inputs []json.RawMessage, done *line) error {
 // sweep repeats it.
 func (j *job) drop(withState bool) error {
 	return j.engine.conf.State.Soon(func(tx *state.Tx) error {
-		err := errors.Join(keptInputs.Delete(tx, j.id), keptRecords.Delete(tx, j.id))
+		err := errors.Join(inputsTable.Delete(tx, j.id), recordsTable.Delete(tx, j.id))
 		if withState && err == nil {
-			err = keptJobs.Delete(tx, j.id)
+			err = jobsTable.Delete(tx, j.id)
 		}
 		return err
 	})
@@ -497,7 +497,7 @@ func (j *job) drop(withState bool) error {
 
 // eachInput calls fn for the inputs in their order, and ends with its first error.
 func (j *job) eachInput(fn func(i int, in json.RawMessage) error) error {
-	return keptInputs.Each(j.engine.conf.State, j.id, func(first int, b []byte) error {
+	return inputsTable.Each(j.engine.conf.State, j.id, func(first int, b []byte) error {
 		var chunk []json.RawMessage
 		if err := json.Unmarshal(b, &chunk); err != nil {
 			return fmt.Errorf("reading the inputs from %d: %w", first, err)
@@ -515,7 +515,7 @@ func (j *job) eachInput(fn func(i int, in json.RawMessage) error) error {
 // It leaves out records beyond the limit of the job.
 func (j *job) eachLine(fn func(line) error) error {
 	left := j.spec.LimitTotal
-	return keptRecords.Each(j.engine.conf.State, j.id, func(i int, b []byte) error {
+	return recordsTable.Each(j.engine.conf.State, j.id, func(i int, b []byte) error {
 		l := line{I: i}
 		if err := json.Unmarshal(b, &l); err != nil {
 			return fmt.Errorf("reading the records of input %d: %w", i, err)

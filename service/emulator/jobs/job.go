@@ -42,7 +42,7 @@ type job struct {
 	id     string
 	cancel context.CancelFunc
 	spec   Spec          // without inputs and webhooks; it never changes
-	over   chan struct{} // closed at the end
+	ended  chan struct{} // closed at the end
 
 	emptied bool // the records of an expired job were removed; only keepHouse uses it
 
@@ -57,7 +57,7 @@ type job struct {
 
 func (e *Engine) newJob(id string, m meta) *job {
 	m.ID, m.Kept = id, strings.HasPrefix(id, keptPrefix)
-	return &job{engine: e, id: id, meta: m, spec: m.spec(), over: make(chan struct{})}
+	return &job{engine: e, id: id, meta: m, spec: m.spec(), ended: make(chan struct{})}
 }
 
 // spec is what the job was started with, besides its inputs and webhooks.
@@ -125,7 +125,7 @@ func (j *job) resume() error {
 	}
 	m.Done, m.Succeeded, m.Records, m.Errors, m.Size = 0, 0, 0, 0, 0
 	done := make([]bool, m.Inputs)
-	err := keptRecords.Each(j.engine.conf.State, j.id, func(i int, b []byte) error {
+	err := recordsTable.Each(j.engine.conf.State, j.id, func(i int, b []byte) error {
 		l := line{I: i}
 		if json.Unmarshal(b, &l) == nil && i < len(done) {
 			done[i] = true
@@ -183,7 +183,7 @@ func (j *job) work(ctx context.Context) error {
 	for range workersPerJob {
 		wg.Go(func() {
 			for p := range queue {
-				if err := j.one(ctx, p); err != nil {
+				if err := j.collectInput(ctx, p); err != nil {
 					cancel(err)
 				}
 			}
@@ -214,8 +214,8 @@ func (j *job) isOpen(i int) bool {
 	return !j.meta.Status.Ended() && i < len(j.done) && !j.done[i]
 }
 
-// one collects one input and keeps its line. An error means that the job cannot go on.
-func (j *job) one(ctx context.Context, p pending) error {
+// collectInput collects one input and keeps its line. An error means that the job cannot go on.
+func (j *job) collectInput(ctx context.Context, p pending) error {
 	l, err := j.collect(ctx, p)
 	if err != nil {
 		return err
@@ -223,11 +223,11 @@ func (j *job) one(ctx context.Context, p pending) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx) // the page did not fail: the input stays open
 	}
-	return j.keep(l)
+	return j.writeLine(l)
 }
 
-// keep writes a line. One that is lost in a power cut is collected again.
-func (j *job) keep(l line) error {
+// writeLine writes a line. One that is lost in a power cut is collected again.
+func (j *job) writeLine(l line) error {
 	b, err := encodeValue(l)
 	if err != nil {
 		return err
@@ -237,7 +237,7 @@ func (j *job) keep(l line) error {
 	if !j.isOpen(l.I) {
 		return nil
 	}
-	if err := j.engine.conf.State.Soon(func(tx *state.Tx) error { return keptRecords.Put(tx, j.id, l.I, b) }); err != nil {
+	if err := j.engine.conf.State.Soon(func(tx *state.Tx) error { return recordsTable.Put(tx, j.id, l.I, b) }); err != nil {
 		return err
 	}
 	j.mu.Lock()
@@ -306,14 +306,14 @@ func (j *job) end(status Status, msg string) error {
 		return ErrNotRunning
 	}
 	m.Status, m.Error, m.Ended = status, msg, j.engine.conf.Now().UTC()
-	if err := j.engine.conf.State.Update(func(tx *state.Tx) error { return keptJobs.Put(tx, j.id, m) }); err != nil {
+	if err := j.engine.conf.State.Update(func(tx *state.Tx) error { return jobsTable.Put(tx, j.id, m) }); err != nil {
 		return err
 	}
 	j.mu.Lock()
 	j.meta = m
 	j.mu.Unlock()
 	j.engine.free(m.Dataset)
-	close(j.over)
+	close(j.ended)
 	return nil
 }
 
@@ -333,7 +333,7 @@ func (j *job) handOver() {
 		}
 	}
 	m.Hooks = nil
-	if err := conf.State.Erase(func(tx *state.Tx) error { return keptJobs.Put(tx, j.id, m) }); err != nil {
+	if err := conf.State.Erase(func(tx *state.Tx) error { return jobsTable.Put(tx, j.id, m) }); err != nil {
 		conf.Log.Error("could not erase the webhooks of a job after handing them over", "snapshot", j.id, "error", err)
 		return
 	}

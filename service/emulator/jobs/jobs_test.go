@@ -161,13 +161,13 @@ func TestAJobGoesOnWhereItWasStopped(t *testing.T) {
 	}
 	// A line is damaged: the last one, whichever inputs were done first.
 	last := -1
-	if err := keptRecords.Each(d, snap.ID, func(i int, _ []byte) error {
+	if err := recordsTable.Each(d, snap.ID, func(i int, _ []byte) error {
 		last = i
 		return nil
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Update(func(tx *state.Tx) error { return keptRecords.Put(tx, snap.ID, last, []byte("xxx")) }); err != nil {
+	if err := d.Update(func(tx *state.Tx) error { return recordsTable.Put(tx, snap.ID, last, []byte("xxx")) }); err != nil {
 		t.Fatal(err)
 	}
 

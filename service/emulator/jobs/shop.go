@@ -217,7 +217,7 @@ func byBestSellers(ctx context.Context, v *visit) error {
 // the public service does. With turn it follows the list to its next pages, until it has
 // found as many products as are wanted. A product that fails becomes an error row.
 func (v *visit) discover(ctx context.Context, list string, turn bool) error {
-	found, err := v.listed(ctx, list, turn)
+	found, err := v.productLinks(ctx, list, turn)
 	if err != nil {
 		return err
 	}
@@ -231,16 +231,16 @@ func (v *visit) discover(ctx context.Context, list string, turn bool) error {
 			}
 			v.failedPage(u, err)
 		}
-		if !v.more() {
+		if !v.wantsMore() {
 			break
 		}
 	}
 	return nil
 }
 
-// listed gives the addresses of the products on a list, each once, and no more than the
+// productLinks gives the addresses of the products on a list, each once, and no more than the
 // records that are wanted.
-func (v *visit) listed(ctx context.Context, list string, turn bool) ([]string, error) {
+func (v *visit) productLinks(ctx context.Context, list string, turn bool) ([]string, error) {
 	var found []string
 	known, read := map[string]bool{}, map[string]bool{list: true}
 	for range maxListPages {

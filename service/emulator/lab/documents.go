@@ -49,8 +49,8 @@ type article struct {
 	Question, Answer string
 	// Source is the publisher: a site's name, a channel.
 	Source string
-	// Shown are the facts on its page.
-	Shown []fact
+	// PageFacts are the facts on its page.
+	PageFacts []fact
 	// Coordinates are those of a place.
 	Coordinates string
 	Rating      float64
@@ -92,7 +92,7 @@ func articles() []article {
 			a.Facts = map[string]string{}
 		}
 		a.Facts["topic"], a.Facts["publisher"] = a.Topic, a.Source
-		for _, f := range a.Shown {
+		for _, f := range a.PageFacts {
 			a.Facts[strings.ToLower(f.Name)] = f.Value
 		}
 		if a.Rating > 0 {
@@ -175,9 +175,9 @@ func (a *article) write(m *markup) {
 	for _, p := range a.Paragraphs() {
 		m.add("<p>%v</p>\n", p)
 	}
-	if len(a.Shown) > 0 {
+	if len(a.PageFacts) > 0 {
 		m.add("<table class=\"facts\">\n")
-		for _, f := range a.Shown {
+		for _, f := range a.PageFacts {
 			m.add("<tr><th>%v</th><td>%v</td></tr>\n", f.Name, f.Value)
 		}
 		m.add("</table>\n")

@@ -21,9 +21,9 @@ const (
 // resultsPage is a page of search results, which send draws.
 type resultsPage struct {
 	query
-	Say labels
-	x   *index
-	all []int // positions of articles, best first
+	Say     labels
+	x       *index
+	matches []int // positions of articles, best first
 }
 
 // link is an address with its text.
@@ -45,7 +45,7 @@ func (h hit) Picture() string { return h.Absolute() + "/img/" + h.Slug + ".svg" 
 func (s *site) find(q query) *resultsPage {
 	r := &resultsPage{query: q, Say: labelsOf(q.Language), x: s.index()}
 	category := map[string]string{"nws": "news", "vid": "videos", "lcl": "places", "shop": "reviews"}[q.Vertical] // one review for each product
-	r.all = r.x.find(q.Text, func(a *article) bool { return category == "" || a.Category == category })
+	r.matches = r.x.find(q.Text, func(a *article) bool { return category == "" || a.Category == category })
 	return r
 }
 
@@ -56,25 +56,25 @@ func (r *resultsPage) size() int {
 	return perPage
 }
 
-func (r *resultsPage) at(i int) hit { return hit{&r.x.articles[i], r.query} }
+func (r *resultsPage) hitAt(i int) hit { return hit{&r.x.articles[i], r.query} }
 
-// some lists the first n results that are wanted.
-func (r *resultsPage) some(n int, wanted func(*article) bool) []hit {
+// firstHits lists the first n results that are wanted.
+func (r *resultsPage) firstHits(n int, wanted func(*article) bool) []hit {
 	var out []hit
-	for _, i := range r.all {
-		if h := r.at(i); len(out) < n && wanted(h.article) {
+	for _, i := range r.matches {
+		if h := r.hitAt(i); len(out) < n && wanted(h.article) {
 			out = append(out, h)
 		}
 	}
 	return out
 }
 
-// Shown are the results of this page.
-func (r *resultsPage) Shown() []hit {
+// PageHits are the results of this page.
+func (r *resultsPage) PageHits() []hit {
 	var out []hit
-	from := min(r.Start, len(r.all))
-	for _, i := range r.all[from:min(from+r.size(), len(r.all))] {
-		out = append(out, r.at(i))
+	from := min(r.Start, len(r.matches))
+	for _, i := range r.matches[from:min(from+r.size(), len(r.matches))] {
+		out = append(out, r.hitAt(i))
 	}
 	return out
 }
@@ -83,22 +83,22 @@ func (r *resultsPage) isFirst() bool { return r.Start == 0 }
 
 // Best are the best hits of a category.
 func (r *resultsPage) Best(category string) []hit {
-	return r.some(maxCarousel, func(a *article) bool { return a.Category == category })
+	return r.firstHits(maxCarousel, func(a *article) bool { return a.Category == category })
 }
 
 // Questions are the results that answer a question.
 func (r *resultsPage) Questions() []hit {
-	return r.some(maxQuestions, func(a *article) bool { return a.Question != "" })
+	return r.firstHits(maxQuestions, func(a *article) bool { return a.Question != "" })
 }
 
 // Sitelinks are other articles about the topic of the first result.
 func (r *resultsPage) Sitelinks(h hit) []hit {
-	if !r.isFirst() || h.article != &r.x.articles[r.all[0]] {
+	if !r.isFirst() || h.article != &r.x.articles[r.matches[0]] {
 		return nil
 	}
 	var out []hit
 	for i := range r.x.articles {
-		if o := r.at(i); o.Topic == h.Topic && o.Slug != h.Slug && o.Category != "news" {
+		if o := r.hitAt(i); o.Topic == h.Topic && o.Slug != h.Slug && o.Category != "news" {
 			out = append(out, o)
 		}
 	}
@@ -120,8 +120,8 @@ func (r *resultsPage) Ads() []product {
 // query. It is nil without one.
 func (r *resultsPage) Panel() *hit {
 	asked := words(r.Text)
-	for _, i := range r.all[:min(len(r.all), perPage)] {
-		h := r.at(i)
+	for _, i := range r.matches[:min(len(r.matches), perPage)] {
+		h := r.hitAt(i)
 		if h.Category != "places" && h.Category != "guides" {
 			continue
 		}
@@ -139,7 +139,7 @@ func (r *resultsPage) Panel() *hit {
 // category.
 func (r *resultsPage) Related() []link {
 	var out []link
-	for _, i := range r.all[:min(len(r.all), perPage)] {
+	for _, i := range r.matches[:min(len(r.matches), perPage)] {
 		a := &r.x.articles[i]
 		texts := []string{a.Topic}
 		switch a.Category {
@@ -171,7 +171,7 @@ func (r *resultsPage) send(w http.ResponseWriter) {
 	m.add("<form class=\"search-box\" action=\"/search\"><input type=\"search\" name=\"q\" value=\"%v\"></form>\n", r.Text)
 	if r.Text != "" {
 		r.verticalsOn(&m)
-		if len(r.all) > 0 {
+		if len(r.matches) > 0 {
 			r.resultsOn(&m)
 		} else {
 			m.add("<p class=\"count\">0 %v</p>\n<p class=\"no-results\">%v <q>%v</q>.</p>\n", r.Say.Results, r.Say.None, r.Text)
@@ -198,7 +198,7 @@ func (r *resultsPage) verticalsOn(m *markup) {
 }
 
 func (r *resultsPage) resultsOn(m *markup) {
-	m.add("<p class=\"count\" data-count=\"%v\">%v %v</p>\n", len(r.all), len(r.all), r.Say.Results)
+	m.add("<p class=\"count\" data-count=\"%v\">%v %v</p>\n", len(r.matches), len(r.matches), r.Say.Results)
 	class, draw := "", (*markup).news
 	switch r.Vertical {
 	case "nws":
@@ -215,7 +215,7 @@ func (r *resultsPage) resultsOn(m *markup) {
 	if class == "" {
 		r.generalOn(m)
 	} else {
-		m.section(class, r.Shown(), draw)
+		m.section(class, r.PageHits(), draw)
 	}
 	r.pagesOn(m)
 }
@@ -237,7 +237,7 @@ func (r *resultsPage) generalOn(m *markup) {
 		r.panelOn(m)
 	}
 	m.add("<ol class=\"results\" start=\"%v\">\n", r.Start+1)
-	for _, h := range r.Shown() {
+	for _, h := range r.PageHits() {
 		m.add(`<li class="result"><a class="title" href="%v"><h3>%v</h3></a><cite>%v › docs › %v</cite>`, h.Link(), h.Title, r.Host, h.Slug)
 		m.published(h.Published)
 		m.add(`<p class="snippet">%v</p>`, h.Description)
@@ -295,7 +295,7 @@ func (r *resultsPage) panelOn(m *markup) {
 	}
 	m.add(`<aside class="knowledge"><h2>%v</h2><span class="subtitle">%v</span><img src="/img/%v.svg" alt="%v">`, capital(p.Topic), kind, p.Slug, p.Topic)
 	m.add("<p class=\"description\">%v</p><a class=\"source\" href=\"%v\">%v</a>\n<dl>\n", p.Description, p.Link(), p.Source)
-	for _, f := range p.Shown {
+	for _, f := range p.PageFacts {
 		m.add("<dt>%v</dt><dd>%v</dd>\n", f.Name, f.Value)
 	}
 	m.add("</dl></aside>\n")
@@ -315,14 +315,14 @@ func (r *resultsPage) questionsOn(m *markup) {
 
 func (r *resultsPage) pagesOn(m *markup) {
 	m.add("<nav class=\"pages\">\n")
-	for n := range min((len(r.all)+r.size()-1)/r.size(), maxPages) {
+	for n := range min((len(r.matches)+r.size()-1)/r.size(), maxPages) {
 		if start := n * r.size(); start == r.Start {
 			m.add("<b class=\"current\">%v</b>\n", n+1)
 		} else {
 			m.add("<a class=\"page\" href=\"%v\">%v</a>\n", r.Address(r.Text, start, r.Vertical), n+1)
 		}
 	}
-	if end := r.Start + r.size(); end < len(r.all) {
+	if end := r.Start + r.size(); end < len(r.matches) {
 		m.add("<a class=\"next\" href=\"%v\">%v</a>\n", r.Address(r.Text, end, r.Vertical), r.Say.Next)
 	}
 	m.add("</nav>\n")
@@ -346,7 +346,7 @@ func (m *markup) video(h hit) {
 }
 
 func (m *markup) recipe(h hit) {
-	m.add(`<div class="recipe-result"><a class="title" href="%v"><h3>%v</h3></a><span class="source">%v</span><span class="time">%v</span>`, h.Link(), h.Title, h.Source, h.Shown[0].Value)
+	m.add(`<div class="recipe-result"><a class="title" href="%v"><h3>%v</h3></a><span class="source">%v</span><span class="time">%v</span>`, h.Link(), h.Title, h.Source, h.PageFacts[0].Value)
 	m.rating(h.Rating)
 	m.add("</div>\n")
 }
@@ -364,7 +364,7 @@ func (m *markup) goods(h hit) {
 func (m *markup) place(h hit) {
 	m.add(`<div class="place-result" data-coordinates="%v"><a class="title" href="%v"><h3>%v</h3></a>`, h.Coordinates, h.Link(), h.Title)
 	m.rating(h.Rating)
-	for _, f := range h.Shown {
+	for _, f := range h.PageFacts {
 		m.add(`<span class="%v">%v</span>`, strings.ToLower(f.Name), f.Value)
 	}
 	m.add("<p class=\"snippet\">%v</p></div>\n", h.Description)

@@ -301,8 +301,8 @@ func (d *day) zone(name, product string, rate func(zone, product string) Rate) *
 	return z
 }
 
-// all visits the zones of the day, in any order.
-func (d *day) all(visit func(name string, z *zoneDay)) {
+// eachZone visits the zones of the day, in any order.
+func (d *day) eachZone(visit func(name string, z *zoneDay)) {
 	for name, zones := range d.zones {
 		for _, z := range zones {
 			visit(name, z)
@@ -313,7 +313,7 @@ func (d *day) all(visit func(name string, z *zoneDay)) {
 // nano is the day's cost in 10^-9 dollars.
 func (d *day) nano() int64 {
 	n := int64(0)
-	d.all(func(_ string, z *zoneDay) { n += z.sum().Nano })
+	d.eachZone(func(_ string, z *zoneDay) { n += z.sum().Nano })
 	return n
 }
 
@@ -428,7 +428,7 @@ func (m *Meter) Uses(from, to time.Time) []Use {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var out []Use
-	for _, d := range m.between(from, to) {
+	for _, d := range m.daysBetween(from, to) {
 		for _, name := range slices.Sorted(maps.Keys(d.zones)) {
 			for _, z := range d.zones[name] {
 				out = append(out, Use{Day: d.date, Zone: name, Product: z.product, Sum: z.sum(), meter: m, zone: z})
@@ -443,7 +443,7 @@ func (m *Meter) Zone(name string, from, to time.Time) Sum {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var out Sum
-	for _, d := range m.between(from, to) {
+	for _, d := range m.daysBetween(from, to) {
 		for _, z := range d.zones[name] {
 			out = out.Plus(z.sum())
 		}
@@ -462,9 +462,9 @@ func (m *Meter) Total() int64 {
 	return n
 }
 
-// between lists the days from the day of from up to, and without, the day of to. The caller
+// daysBetween lists the days from the day of from up to, and without, the day of to. The caller
 // holds the lock.
-func (m *Meter) between(from, to time.Time) []*day {
+func (m *Meter) daysBetween(from, to time.Time) []*day {
 	first, end := from.UTC().Format(time.DateOnly), to.UTC().Format(time.DateOnly)
 	var out []*day
 	for _, date := range slices.Sorted(maps.Keys(m.days)) {
@@ -476,15 +476,15 @@ func (m *Meter) between(from, to time.Time) []*day {
 }
 
 const (
-	keptDays = state.Table[dayKept]("usage") // by date
-	keptPast = state.Table[past]("settings")
-	pastName = "usage"
+	daysTable = state.Table[storedDay]("usage") // by date
+	pastTable = state.Table[past]("settings")
+	pastName  = "usage"
 )
 
-// dayKept is a day on disk: its zones by name, a space, which no name has, and product.
-type dayKept map[string]zoneKept
+// storedDay is a day on disk: its zones by name, a space, which no name has, and product.
+type storedDay map[string]storedZone
 
-type zoneKept struct {
+type storedZone struct {
 	Product string `json:"product"`
 	Sum
 	Rate  Rate                `json:"rate"`
@@ -493,10 +493,10 @@ type zoneKept struct {
 
 // load reads the days. A day that cannot be read is left out, with a note.
 func (m *Meter) load() (err error) {
-	if m.before, _, err = keptPast.Get(m.conf.State, pastName); err != nil {
+	if m.before, _, err = pastTable.Get(m.conf.State, pastName); err != nil {
 		return err
 	}
-	return keptDays.Each(m.conf.State, func(date string, zones dayKept) error {
+	return daysTable.Each(m.conf.State, func(date string, zones storedDay) error {
 		at, err := time.Parse(time.DateOnly, date)
 		if err == nil {
 			m.days[date] = m.restored(at, zones)
@@ -505,7 +505,7 @@ func (m *Meter) load() (err error) {
 	})
 }
 
-func (m *Meter) restored(at time.Time, zones dayKept) *day {
+func (m *Meter) restored(at time.Time, zones storedDay) *day {
 	d := newDay(at)
 	for key, kept := range zones {
 		name, _, _ := strings.Cut(key, " ")
@@ -523,23 +523,23 @@ func (m *Meter) restored(at time.Time, zones dayKept) *day {
 
 // changed takes copies of the days that differ from those on disk, by date. From now on
 // they count as written.
-func (m *Meter) changed() map[string]dayKept {
+func (m *Meter) changed() map[string]storedDay {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	out := map[string]dayKept{}
+	out := map[string]storedDay{}
 	for date, d := range m.days {
 		if d.dirty {
 			d.dirty = false
-			out[date] = d.kept()
+			out[date] = d.stored()
 		}
 	}
 	return out
 }
 
-func (d *day) kept() dayKept {
-	zones := dayKept{}
-	d.all(func(name string, z *zoneDay) {
-		kept := zoneKept{Product: z.product, Sum: z.used, Rate: z.rate, Hosts: map[string][2]int64{}}
+func (d *day) stored() storedDay {
+	zones := storedDay{}
+	d.eachZone(func(name string, z *zoneDay) {
+		kept := storedZone{Product: z.product, Sum: z.used, Rate: z.rate, Hosts: map[string][2]int64{}}
 		for host, h := range z.hosts {
 			kept.Hosts[host] = [2]int64{h.Bytes, h.Requests}
 		}
@@ -549,8 +549,8 @@ func (d *day) kept() dayKept {
 }
 
 // write puts a day on disk in one step. A day that could not be written is tried again.
-func (m *Meter) write(date string, zones dayKept) error {
-	err := m.conf.State.Update(func(tx *state.Tx) error { return keptDays.Put(tx, date, zones) })
+func (m *Meter) write(date string, zones storedDay) error {
+	err := m.conf.State.Update(func(tx *state.Tx) error { return daysTable.Put(tx, date, zones) })
 	if err != nil {
 		m.mu.Lock()
 		m.days[date].dirty = true
@@ -567,11 +567,11 @@ func (m *Meter) forget() error {
 	}
 	err := m.conf.State.Update(func(tx *state.Tx) error {
 		for _, d := range old {
-			if err := keptDays.Delete(tx, d.date); err != nil {
+			if err := daysTable.Delete(tx, d.date); err != nil {
 				return err
 			}
 		}
-		return keptPast.Put(tx, pastName, next)
+		return pastTable.Put(tx, pastName, next)
 	})
 	if err != nil {
 		return err
@@ -581,7 +581,7 @@ func (m *Meter) forget() error {
 	m.before = next
 	for _, d := range old {
 		delete(m.days, d.date)
-		d.all(func(_ string, z *zoneDay) { m.hosts -= len(z.hosts) })
+		d.eachZone(func(_ string, z *zoneDay) { m.hosts -= len(z.hosts) })
 	}
 	return nil
 }

@@ -44,10 +44,10 @@ func open(t testing.TB, dir string, now func() time.Time) *Meter {
 }
 
 // days are those that are on disk.
-func days(t testing.TB, s *state.Dir) map[string]dayKept {
+func days(t testing.TB, s *state.Dir) map[string]storedDay {
 	t.Helper()
-	out := map[string]dayKept{}
-	err := keptDays.Each(s, func(date string, zones dayKept) error {
+	out := map[string]storedDay{}
+	err := daysTable.Each(s, func(date string, zones storedDay) error {
 		out[date] = zones
 		return nil
 	})
@@ -258,7 +258,7 @@ func TestAnUnreadableDayIsLeftOutWithANote(t *testing.T) {
 	}
 	defer s.Close()
 	err = s.Update(func(tx *state.Tx) error {
-		return keptDays.Put(tx, "a day", dayKept{"z isp": {Product: "isp", Sum: Sum{Down: 7}}})
+		return daysTable.Put(tx, "a day", storedDay{"z isp": {Product: "isp", Sum: Sum{Down: 7}}})
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -341,7 +341,7 @@ func (p *Proxy) copyBody(out http.ResponseWriter, resp *http.Response, b *bill) 
 			buf = pool.get(largeBuffer)
 		}
 		if m, rerr = resp.Body.Read(*buf); m > 0 {
-			b.down(m)
+			b.countDown(m)
 		}
 	}
 }
@@ -365,7 +365,7 @@ func (b *idleBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 {
 		b.fwd.up.Add(int64(n))
-		b.fwd.bill.up(n)
+		b.fwd.bill.countUp(n)
 	}
 	switch {
 	case errors.Is(err, io.EOF):

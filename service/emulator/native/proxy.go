@@ -84,7 +84,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.ServeCA(w, r)
 		return
 	}
-	l, refused := p.enter(r)
+	l, refused := p.accept(r)
 	if refused != nil {
 		answer.Refuse(w, *refused)
 		return
@@ -189,9 +189,9 @@ type credential struct{ user, password string }
 // login is an accepted proxy login. It does not change.
 type login struct {
 	credential
-	zone  account.Zone
-	flags username.Flags
-	at    any // the account's moment when it was accepted
+	zone   account.Zone
+	flags  username.Flags
+	moment any // the account's moment when it was accepted
 }
 
 const maxLogins = 1024
@@ -199,30 +199,30 @@ const maxLogins = 1024
 // logins remembers accepted logins by their header until the account changes: parsing a name
 // and hashing a password costs more than the rest of a request's admission.
 type logins struct {
-	mu    sync.RWMutex
-	at    any
-	known map[string]*login
+	mu       sync.RWMutex
+	moment   any
+	byHeader map[string]*login
 }
 
 func (l *logins) get(at any, header string) *login {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	if l.at != at {
+	if l.moment != at {
 		return nil
 	}
-	return l.known[header]
+	return l.byHeader[header]
 }
 
 func (l *logins) put(accepted *login, header string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.at != accepted.at || len(l.known) >= maxLogins {
-		l.at, l.known = accepted.at, map[string]*login{}
+	if l.moment != accepted.moment || len(l.byHeader) >= maxLogins {
+		l.moment, l.byHeader = accepted.moment, map[string]*login{}
 	}
-	l.known[header] = accepted
+	l.byHeader[header] = accepted
 }
 
-func (p *Proxy) enter(r *http.Request) (*login, *answer.Refusal) {
+func (p *Proxy) accept(r *http.Request) (*login, *answer.Refusal) {
 	h := r.Header.Get("Proxy-Authorization")
 	if l := p.logins.get(p.conf.Account.Moment(), h); l != nil {
 		return l, nil
@@ -240,7 +240,7 @@ func (p *Proxy) enter(r *http.Request) (*login, *answer.Refusal) {
 
 // recheck checks a connection's login again if the account has changed.
 func (p *Proxy) recheck(l *login) (*login, *answer.Refusal) {
-	if l.at == p.conf.Account.Moment() {
+	if l.moment == p.conf.Account.Moment() {
 		return l, nil
 	}
 	return p.login(l.credential)

@@ -263,9 +263,9 @@ func (t *tunnels) pipe(c *tunnelled, target net.Conn, b bill) Outcome {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		up, upErr = l.pump(target, c, l.bill.up)
+		up, upErr = l.pump(target, c, l.bill.countUp)
 	}()
-	down, downErr = l.pump(c, target, l.bill.down)
+	down, downErr = l.pump(c, target, l.bill.countDown)
 	<-done
 	return Outcome{Status: 200, Up: up, Down: down, Cut: upErr != nil || downErr != nil}
 }

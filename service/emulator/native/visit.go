@@ -90,13 +90,13 @@ func (b *bill) request(billable bool, down int) {
 	b.m.Record(c)
 }
 
-func (b *bill) up(n int) {
+func (b *bill) countUp(n int) {
 	c := b.call
 	c.Up = int64(n)
 	b.m.Record(c)
 }
 
-func (b *bill) down(n int) {
+func (b *bill) countDown(n int) {
 	c := b.call
 	c.Down = int64(n)
 	b.m.Record(c)
@@ -222,7 +222,7 @@ type Recording struct {
 // Handler sets the visit's exchange before the connection is hijacked.
 func (s Recording) Handler(v *Visit, next http.Handler) http.Handler {
 	described := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		v.Record = record.Of(r.Context())
+		v.Record = record.FromContext(r.Context())
 		v.Record.Set(func(e *record.Entry) {
 			e.Zone, e.User = v.Zone.Name, v.User
 			if v.Entry == EntryInner {

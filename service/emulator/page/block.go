@@ -87,7 +87,7 @@ func detectIn(doc *html.Node) Block {
 		if n.Type != html.ElementNode {
 			continue
 		}
-		if asks(n) {
+		if isInput(n) {
 			fields++
 		}
 		if widget == "" {
@@ -98,7 +98,7 @@ func detectIn(doc *html.Node) Block {
 		return Block{}
 	}
 	text := len(TextOf(doc))
-	switch title := telling(TitleOf(doc)); {
+	switch title := challengeTitle(TitleOf(doc)); {
 	case widget != "" && text < maxChallengeText:
 		return Block{Captcha, widget}
 	case title != "" && text < maxChallengeText:
@@ -120,8 +120,8 @@ func widgetOf(n *html.Node) string {
 	return ""
 }
 
-// telling is the beginning of a title that marks a challenge page, or "".
-func telling(title string) string {
+// challengeTitle is the beginning of a title that marks a challenge page, or "".
+func challengeTitle(title string) string {
 	title = strings.ToLower(title)
 	for _, t := range [...]string{
 		"just a moment", "attention required", "are you a robot", "are you human", "robot check",
@@ -135,8 +135,8 @@ func telling(title string) string {
 	return ""
 }
 
-// asks reports whether the element asks a person for something.
-func asks(n *html.Node) bool {
+// isInput reports whether a person fills in the element.
+func isInput(n *html.Node) bool {
 	if strings.Contains(strings.ToLower(attribute(n, "name")+attribute(n, "id")), "captcha") {
 		return false
 	}

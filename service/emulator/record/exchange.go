@@ -30,8 +30,8 @@ type Exchange struct {
 
 type exchangeKey struct{}
 
-// Of returns the exchange of a request's context, nil if the request is not recorded.
-func Of(ctx context.Context) *Exchange {
+// FromContext returns the exchange of a request's context, nil if the request is not recorded.
+func FromContext(ctx context.Context) *Exchange {
 	x, _ := ctx.Value(exchangeKey{}).(*Exchange)
 	return x
 }

@@ -2,7 +2,7 @@
 // and the answer. The real service has none.
 //
 // The server puts [Journal.Handler] in front of its listeners. Products add details through
-// the [Exchange] of a request's context ([Of]). Protocols other than HTTP begin an exchange
+// the [Exchange] of a request's context ([FromContext]). Protocols other than HTTP begin an exchange
 // themselves. The control API reads entries and follows them.
 //
 // Entries live in memory, bounded in number and bytes; the oldest go first. Keys and
@@ -55,15 +55,15 @@ type Journal struct {
 	conf Config
 
 	mu      sync.Mutex
-	kept    []kept // the oldest first
+	entries []stored // the oldest first
 	bytes   int
 	seq     uint64
 	changed chan struct{} // closed by the next entry; nil if no follower waits
 	closed  bool
 }
 
-// kept is an entry that no longer changes.
-type kept struct {
+// stored is an entry that no longer changes.
+type stored struct {
 	e    *Entry
 	size int
 }
@@ -83,12 +83,12 @@ func (j *Journal) add(e *Entry) {
 	defer j.mu.Unlock()
 	j.seq++
 	e.Seq = j.seq
-	for len(j.kept) > 0 && (len(j.kept) >= j.conf.Entries || j.bytes+size > j.conf.Bytes) {
-		j.bytes -= j.kept[0].size
-		j.kept[0] = kept{} // lets the entry be collected before the array is
-		j.kept = j.kept[1:]
+	for len(j.entries) > 0 && (len(j.entries) >= j.conf.Entries || j.bytes+size > j.conf.Bytes) {
+		j.bytes -= j.entries[0].size
+		j.entries[0] = stored{} // lets the entry be collected before the array is
+		j.entries = j.entries[1:]
 	}
-	j.kept = append(j.kept, kept{e, size})
+	j.entries = append(j.entries, stored{e, size})
 	j.bytes += size
 	if j.changed != nil {
 		close(j.changed)
@@ -107,7 +107,7 @@ type Query struct {
 	Limit int
 }
 
-func (q Query) wants(e *Entry) bool {
+func (q Query) matches(e *Entry) bool {
 	return (q.Zone == "" || q.Zone == e.Zone) && (q.Point == "" || q.Point == e.Point)
 }
 
@@ -136,11 +136,11 @@ func (j *Journal) Read(q Query) Page {
 		return j.after(q)
 	}
 	p := Page{Requests: []Entry{}, Last: j.seq}
-	for _, k := range slices.Backward(j.kept) {
+	for _, k := range slices.Backward(j.entries) {
 		if len(p.Requests) == q.limit() {
 			break
 		}
-		if q.wants(k.e) {
+		if q.matches(k.e) {
 			p.Requests = append(p.Requests, *k.e)
 		}
 	}
@@ -151,12 +151,12 @@ func (j *Journal) Read(q Query) Page {
 // after returns the entries after q.Since; 0 is before the first.
 func (j *Journal) after(q Query) Page {
 	p := Page{Requests: []Entry{}, Last: max(j.seq, q.Since)}
-	dropped := j.seq - uint64(len(j.kept)) // the last dropped entry
+	dropped := j.seq - uint64(len(j.entries)) // the last dropped entry
 	if q.Since < dropped {
 		p.Lost = dropped - q.Since
 	}
-	for _, k := range j.kept[min(max(q.Since, dropped), j.seq)-dropped:] {
-		if !q.wants(k.e) {
+	for _, k := range j.entries[min(max(q.Since, dropped), j.seq)-dropped:] {
+		if !q.matches(k.e) {
 			continue
 		}
 		if len(p.Requests) == q.limit() {

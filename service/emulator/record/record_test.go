@@ -60,7 +60,7 @@ func TestAnEntryIsWhatTheClientSent(t *testing.T) {
 	r.Header.Set("Authorization", "Bearer "+ownKey)
 	r.Header.Set("User-Agent", "client/1")
 	e := do(t, j, r, func(w http.ResponseWriter, r *http.Request) {
-		x := Of(r.Context())
+		x := FromContext(r.Context())
 		_, _ = io.Copy(io.Discard, r.Body)
 		x.Set(func(e *Entry) {
 			e.Zone, e.Key, e.Target = "z", "ci-fetch", "http://user:pw@lab.test/ok?token=abc&q=1"
@@ -217,7 +217,7 @@ func TestATakenOverConnectionHasTheStatusItIsGiven(t *testing.T) {
 		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
 		c.Close()
 		if r.URL.Path == "/told" {
-			Of(r.Context()).Set(func(e *Entry) { e.Status, e.BytesIn, e.BytesOut = 200, 3, 4 })
+			FromContext(r.Context()).Set(func(e *Entry) { e.Status, e.BytesIn, e.BytesOut = 200, 3, 4 })
 		}
 	}))
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -270,7 +270,7 @@ func TestAfterTheEndNothingChanges(t *testing.T) {
 	var none *Exchange
 	none.Set(func(e *Entry) { e.Zone = "z" })
 	none.End()
-	if Of(context.Background()) != nil {
+	if FromContext(context.Background()) != nil {
 		t.Error("a context of nothing has an exchange")
 	}
 }
@@ -440,7 +440,7 @@ func BenchmarkHandler(b *testing.B) {
 		secrets[i] = fmt.Sprintf("%064d", i)
 	}
 	h := func(w http.ResponseWriter, r *http.Request) {
-		Of(r.Context()).Set(func(e *Entry) { e.Zone = "z" })
+		FromContext(r.Context()).Set(func(e *Entry) { e.Zone = "z" })
 		_, _ = io.Copy(io.Discard, r.Body)
 		w.WriteHeader(http.StatusOK)
 	}

@@ -88,9 +88,9 @@ type Router struct {
 	Dialer *exits.Dialer
 }
 
-// want translates the flags of a login or an API call for the pool. The error is a
+// wantedExit translates the flags of a login or an API call for the pool. The error is a
 // [*username.FlagError] for a flag that the product does not offer.
-func want(z account.Zone, f username.Flags) (exits.Want, error) {
+func wantedExit(z account.Zone, f username.Flags) (exits.Want, error) {
 	residential, mobile := z.Product == "residential", z.Product == "mobile"
 	offered := [...]struct {
 		flag, value string
@@ -120,7 +120,7 @@ func want(z account.Zone, f username.Flags) (exits.Want, error) {
 
 // Pick chooses the exit of one fetch. The error is for [RefusalOf].
 func (r Router) Pick(z account.Zone, f username.Flags) (exits.Exit, error) {
-	w, err := want(z, f)
+	w, err := wantedExit(z, f)
 	if err != nil {
 		return exits.Exit{}, err
 	}
@@ -133,7 +133,7 @@ func (r Router) Hold(z account.Zone, f username.Flags) (release func()) {
 	if f.Session == "" {
 		return func() {}
 	}
-	w, err := want(z, f)
+	w, err := wantedExit(z, f)
 	if err != nil {
 		return func() {}
 	}

@@ -66,7 +66,7 @@ func Parse(file string, text []byte) (*Scenario, error) {
 	if t.Has("zones") {
 		s.Zones = unique(t, "zones", "zone", parseZone, func(z Zone) string { return z.Name })
 	}
-	for _, in := range bounded(t, "targets") {
+	for _, in := range boundedTables(t, "targets") {
 		s.Targets = append(s.Targets, parseTarget(in))
 	}
 	s.Faults = unique(t, "faults", "fault", fault.Parse, func(r fault.Rule) string { return r.ID })
@@ -125,7 +125,7 @@ func hostName(s string) bool {
 		})
 }
 
-func bounded(t *document.Table, name string) []*document.Table {
+func boundedTables(t *document.Table, name string) []*document.Table {
 	all := t.Tables(name)
 	if len(all) > maxEntries {
 		t.Fail(name, fmt.Sprintf("there are %d %s", len(all), name), fmt.Sprintf("at most %d", maxEntries))
@@ -136,7 +136,7 @@ func bounded(t *document.Table, name string) []*document.Table {
 
 // unique reads a list whose elements have names that differ. Faults alone may have none.
 func unique[T any](t *document.Table, list, what string, parse func(*document.Table) T, name func(T) string) []T {
-	all := bounded(t, list)
+	all := boundedTables(t, list)
 	out := make([]T, 0, len(all))
 	seen := map[string]bool{}
 	field := "name"

@@ -207,7 +207,7 @@ func (s *Scenario) Site(next http.Handler) http.Handler {
 			return
 		}
 		for i := range pages {
-			if pages[i].fits(r) {
+			if pages[i].matches(r) {
 				pages[i].ServeHTTP(w, r)
 				return
 			}
@@ -216,7 +216,7 @@ func (s *Scenario) Site(next http.Handler) http.Handler {
 	})
 }
 
-func (t *Target) fits(r *http.Request) bool {
+func (t *Target) matches(r *http.Request) bool {
 	method := t.Method == "" || t.Method == r.Method || t.Method == http.MethodGet && r.Method == http.MethodHead
 	return method && fault.Glob(t.Path, r.URL.Path)
 }

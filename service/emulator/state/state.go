@@ -47,7 +47,7 @@ func Open(dir string, now func() time.Time) (_ *Dir, err error) {
 			return nil, err
 		}
 		d.dir = d.temp.Path
-	} else if err := d.take(); err != nil {
+	} else if err := d.acquire(); err != nil {
 		return nil, err
 	}
 	if err := d.open(); err != nil {
@@ -63,7 +63,7 @@ func Clear(dir string) error {
 		return nil
 	}
 	d := &Dir{dir: dir}
-	if err := d.take(); err != nil {
+	if err := d.acquire(); err != nil {
 		return err
 	}
 	entries, err := os.ReadDir(dir) // under the lock: nobody adds to it any more
@@ -76,7 +76,7 @@ func Clear(dir string) error {
 	return errors.Join(append(errs, d.lock.Unlock())...)
 }
 
-func (d *Dir) take() error {
+func (d *Dir) acquire() error {
 	if err := os.MkdirAll(d.dir, 0o700); err != nil {
 		return fmt.Errorf("making the state folder: %w", err)
 	}

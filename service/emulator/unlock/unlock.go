@@ -79,7 +79,7 @@ func Fetch(ctx context.Context, rt http.RoundTripper, req *http.Request) (*http.
 	var out Outcome
 	jar := map[string]*http.Cookie{} // the clearances earned so far, by name
 	for {
-		attempt, err := again(ctx, req, jar)
+		attempt, err := nextAttempt(ctx, req, jar)
 		if err != nil {
 			return nil, out, err
 		}
@@ -87,7 +87,7 @@ func Fetch(ctx context.Context, rt http.RoundTripper, req *http.Request) (*http.
 		if err != nil {
 			return nil, out, err
 		}
-		head, whole, err := look(resp)
+		head, whole, err := peekBody(resp)
 		if err != nil {
 			resp.Body.Close()
 			return nil, out, err
@@ -132,8 +132,8 @@ func unsolvable(req *http.Request, rounds int) string {
 	return ""
 }
 
-// again makes the next attempt: the request as it was, with the clearances.
-func again(ctx context.Context, req *http.Request, jar map[string]*http.Cookie) (*http.Request, error) {
+// nextAttempt makes the next attempt: the request as it was, with the clearances.
+func nextAttempt(ctx context.Context, req *http.Request, jar map[string]*http.Cookie) (*http.Request, error) {
 	r := req.Clone(ctx)
 	if req.GetBody != nil {
 		b, err := req.GetBody()
@@ -148,9 +148,9 @@ func again(ctx context.Context, req *http.Request, jar map[string]*http.Cookie) 
 	return r, nil
 }
 
-// look reads the beginning of an answer that may be a block, and puts it back in front
+// peekBody reads the beginning of an answer that may be a block, and puts it back in front
 // of the rest. whole says that it was all there is, which a block always is.
-func look(resp *http.Response) (head []byte, whole bool, err error) {
+func peekBody(resp *http.Response) (head []byte, whole bool, err error) {
 	if !suspect(resp) {
 		return nil, false, nil
 	}

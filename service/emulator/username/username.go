@@ -85,22 +85,22 @@ var flags = []flag{
 	{name: "unblocker", short: "ub", bare: func(f *Flags) *bool { return &f.Unblocker }},
 	{name: "mobile", bare: func(f *Flags) *bool { return &f.Mobile }},
 	{name: "country", short: "cy", value: func(f *Flags) *string { return &f.Country }, takes: "two lower-case letters", ok: isCountry},
-	{name: "state", short: "st", value: func(f *Flags) *string { return &f.State }, takes: "lower-case letters", ok: of(lower+digits+"_", maxValue)},
-	{name: "city", short: "ct", value: func(f *Flags) *string { return &f.City }, takes: "lower-case letters without spaces", ok: of(lower+digits+"_", maxValue)},
-	{name: "zip", short: "zp", value: func(f *Flags) *string { return &f.Zip }, takes: "letters and digits", ok: of(lower+upper+digits, 12)},
-	{name: "asn", value: func(f *Flags) *string { return &f.ASN }, takes: "a number", ok: of(digits, 10)},
+	{name: "state", short: "st", value: func(f *Flags) *string { return &f.State }, takes: "lower-case letters", ok: charset(lower+digits+"_", maxValue)},
+	{name: "city", short: "ct", value: func(f *Flags) *string { return &f.City }, takes: "lower-case letters without spaces", ok: charset(lower+digits+"_", maxValue)},
+	{name: "zip", short: "zp", value: func(f *Flags) *string { return &f.Zip }, takes: "letters and digits", ok: charset(lower+upper+digits, 12)},
+	{name: "asn", value: func(f *Flags) *string { return &f.ASN }, takes: "a number", ok: charset(digits, 10)},
 	{name: "os", value: func(f *Flags) *string { return &f.OS }, takes: "windows, osx, macos or android", ok: oneOf("windows", "osx", "macos", "android")},
-	{name: "carrier", value: func(f *Flags) *string { return &f.Carrier }, takes: "lower-case letters", ok: of(lower+digits+"_", maxValue)},
-	{name: "session", short: "s", value: func(f *Flags) *string { return &f.Session }, takes: "letters, digits and _", ok: of(lower+upper+digits+"_", maxValue)},
+	{name: "carrier", value: func(f *Flags) *string { return &f.Carrier }, takes: "lower-case letters", ok: charset(lower+digits+"_", maxValue)},
+	{name: "session", short: "s", value: func(f *Flags) *string { return &f.Session }, takes: "letters, digits and _", ok: charset(lower+upper+digits+"_", maxValue)},
 	{name: "ip", value: func(f *Flags) *string { return &f.IP }, takes: "an address like 1.2.3.4", ok: isAddress},
-	{name: "gip", value: func(f *Flags) *string { return &f.GIP }, takes: "letters, digits and _", ok: of(lower+upper+digits+"_", maxValue)},
+	{name: "gip", value: func(f *Flags) *string { return &f.GIP }, takes: "letters, digits and _", ok: charset(lower+upper+digits+"_", maxValue)},
 	{name: "dns", value: func(f *Flags) *string { return &f.DNS }, takes: "local or remote", ok: oneOf("local", "remote")},
 	{name: "route_err", value: func(f *Flags) *string { return &f.RouteErr }, takes: "pass_dyn or block", ok: oneOf("pass_dyn", "block")},
 	{name: "c_tag", value: func(f *Flags) *string { return &f.CTag }, takes: "at most 64 visible characters", ok: isVisible},
 	{name: "debug", value: func(f *Flags) *string { return &f.Debug }, takes: "full or none", ok: oneOf("full", "none")},
 	{name: "ua", value: func(f *Flags) *string { return &f.UA }, takes: "mobile", ok: oneOf("mobile")},
-	{name: "vip", value: func(f *Flags) *string { return &f.VIP }, takes: "letters, digits and _", ok: of(lower+upper+digits+"_", maxValue)},
-	{name: "cid", value: func(f *Flags) *string { return &f.CID }, takes: "letters, digits and _", ok: of(lower+upper+digits+"_", maxValue)},
+	{name: "vip", value: func(f *Flags) *string { return &f.VIP }, takes: "letters, digits and _", ok: charset(lower+upper+digits+"_", maxValue)},
+	{name: "cid", value: func(f *Flags) *string { return &f.CID }, takes: "letters, digits and _", ok: charset(lower+upper+digits+"_", maxValue)},
 	{name: "key", short: "k", value: func(f *Flags) *string { return &f.Key }, takes: "at most 64 visible characters", ok: isVisible},
 }
 
@@ -116,8 +116,8 @@ var bySpelling = func() map[string]*flag {
 	return all
 }()
 
-// Known reports whether word is a flag, in its full or its short spelling.
-func Known(word string) bool { return bySpelling[word] != nil }
+// IsFlag reports whether word is a flag, in its full or its short spelling.
+func IsFlag(word string) bool { return bySpelling[word] != nil }
 
 // Parse splits a login name. zones reports whether a zone exists: Parse reads the longest one
 // that the name can mean, so that a zone may be called "a-session-b", and an unknown flag after
@@ -195,7 +195,7 @@ func parseFlags(words []string) (Flags, error) {
 
 func untilKnown(words []string) int {
 	for i, w := range words {
-		if Known(w) {
+		if IsFlag(w) {
 			return i
 		}
 	}
@@ -247,8 +247,8 @@ const (
 	digits = "0123456789"
 )
 
-// of accepts at most so many of these characters.
-func of(characters string, most int) func(string) bool {
+// charset accepts values of at most so many of these characters.
+func charset(characters string, most int) func(string) bool {
 	return func(v string) bool { return len(v) <= most && strings.Trim(v, characters) == "" }
 }
 

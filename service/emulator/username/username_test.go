@@ -142,7 +142,7 @@ func TestEveryFlagIsRead(t *testing.T) {
 		if all == before {
 			t.Errorf("%s stands in the place of another flag", one.name)
 		}
-		if !Known(one.name) || one.short != "" && !Known(one.short) {
+		if !IsFlag(one.name) || one.short != "" && !IsFlag(one.short) {
 			t.Errorf("%s is not known", one.name)
 		}
 	}
@@ -153,7 +153,7 @@ func TestEveryFlagIsRead(t *testing.T) {
 		}
 	}
 	for _, w := range []string{"k", "d", "s", "cy", "st", "ct", "zp", "ub"} {
-		if !Known(w) {
+		if !IsFlag(w) {
 			t.Errorf("%s is not known", w)
 		}
 	}

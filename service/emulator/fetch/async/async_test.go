@@ -141,7 +141,7 @@ func TestAResponseWithoutItsBodyIsLeftOutAndSaid(t *testing.T) {
 	d := statetest.Open(t, t.TempDir())
 	id := newID()
 	err := d.Update(func(tx *state.Tx) error {
-		return keptResponses.Put(tx, id, response{Zone: "z", Created: time.Now(), Told: true})
+		return responsesTable.Put(tx, id, response{Zone: "z", Created: time.Now(), Notified: true})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -316,7 +316,7 @@ func TestNotices(t *testing.T) {
 		}
 	}
 	for tick := time.NewTicker(time.Millisecond); ; <-tick.C {
-		if r, _, err := keptResponses.Get(d, id); err == nil && r.Told {
+		if r, _, err := responsesTable.Get(d, id); err == nil && r.Notified {
 			tick.Stop()
 			break
 		}
@@ -391,7 +391,7 @@ func TestDroppedResponsesAreRemovedFromDisk(t *testing.T) {
 		}
 		synctest.Wait()
 		for _, id := range ids {
-			_, kept, err := keptResponses.Get(d, id)
+			_, kept, err := responsesTable.Get(d, id)
 			if _, serr := os.Stat(s.path(id)); err != nil || kept || !errors.Is(serr, os.ErrNotExist) {
 				t.Errorf("%s: %v, %v, %v", id, kept, err, serr)
 			}

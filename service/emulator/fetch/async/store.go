@@ -144,7 +144,7 @@ func (s *Store) Submit(a Ask) (string, error) {
 	id := newID()
 	now := s.conf.Now().UTC()
 	r := response{Zone: a.Zone, Created: now, URL: a.URL, Hook: a.Hook, Ask: &a}
-	if err := s.put(s.conf.State.Update, id, r); err != nil {
+	if err := s.save(s.conf.State.Update, id, r); err != nil {
 		return "", fmt.Errorf("keeping the request: %w", err)
 	}
 	s.mu.Lock()
@@ -179,7 +179,7 @@ func (s *Store) start(id string) {
 
 // run makes the fetch and keeps its answer, then sends the notice.
 func (s *Store) run(id string) error {
-	r, ok, err := keptResponses.Get(s.conf.State, id)
+	r, ok, err := responsesTable.Get(s.conf.State, id)
 	if err != nil || !ok || r.Ask == nil {
 		return errors.Join(err, errors.New("it has no ask"))
 	}
@@ -203,8 +203,8 @@ func (s *Store) run(id string) error {
 	if err := rec.file.Replace(); err != nil {
 		return err
 	}
-	r.Ask, r.Told, r.Status, r.Header, r.Size = nil, r.Hook.URL == "", rec.status, rec.header, rec.size
-	if err := s.put(s.conf.State.Erase, id, r); err != nil { // its fields hold secrets
+	r.Ask, r.Notified, r.Status, r.Header, r.Size = nil, r.Hook.URL == "", rec.status, rec.header, rec.size
+	if err := s.save(s.conf.State.Erase, id, r); err != nil { // its fields hold secrets
 		return err
 	}
 	s.mu.Lock()
@@ -212,8 +212,8 @@ func (s *Store) run(id string) error {
 		e.done, e.size, kept = true, rec.size, true
 	}
 	s.mu.Unlock()
-	if !r.Told {
-		s.wg.Go(func() { s.tell(id, r) }) // not in this slot: a notice may wait
+	if !r.Notified {
+		s.wg.Go(func() { s.notify(id, r) }) // not in this slot: a notice may wait
 	}
 	return nil
 }
@@ -234,7 +234,7 @@ func (s *Store) Collect(id, zone string) (*Answer, error) {
 	}
 	e.collected = true
 	s.mu.Unlock()
-	r, _, err := keptResponses.Get(s.conf.State, id)
+	r, _, err := responsesTable.Get(s.conf.State, id)
 	if err != nil {
 		return nil, err
 	}
@@ -280,8 +280,8 @@ func (s *Store) dropWhile(full func() bool) error {
 	return nil
 }
 
-// take counts bytes that an answer is about to write, and makes room for them like room.
-func (s *Store) take(n int64) error {
+// reserve counts bytes that an answer is about to write, and makes room for them like room.
+func (s *Store) reserve(n int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.dropWhile(func() bool { return s.bytes+n > MaxBytes }); err != nil {
@@ -332,7 +332,7 @@ func (s *Store) remove() {
 	dropped := s.dropped
 	s.dropped = nil
 	s.mu.Unlock()
-	err := s.conf.State.Soon(func(tx *state.Tx) error { return keptResponses.Delete(tx, dropped...) })
+	err := s.conf.State.Soon(func(tx *state.Tx) error { return responsesTable.Delete(tx, dropped...) })
 	for _, id := range dropped {
 		if rerr := os.Remove(s.path(id)); !errors.Is(rerr, os.ErrNotExist) {
 			err = errors.Join(err, rerr)
@@ -353,7 +353,7 @@ func newID() string {
 }
 
 const (
-	keptResponses = state.Table[response]("responses")
+	responsesTable = state.Table[response]("responses")
 	// bodies is the folder of the bodies, one file for each finished response. They are
 	// streams of up to MaxBody, which a database would hold in memory.
 	bodies = "responses"
@@ -366,11 +366,11 @@ type response struct {
 	URL     string    `json:"url"`
 	Hook    Hook      `json:"hook"`
 	// Ask is the fetch to make; nil once it is done.
-	Ask    *Ask        `json:"ask,omitempty"`
-	Told   bool        `json:"told"` // the notice was sent or given up
-	Status int         `json:"status,omitempty"`
-	Header http.Header `json:"header,omitempty"`
-	Size   int64       `json:"size,omitempty"`
+	Ask      *Ask        `json:"ask,omitempty"`
+	Notified bool        `json:"told"` // the notice was sent or given up
+	Status   int         `json:"status,omitempty"`
+	Header   http.Header `json:"header,omitempty"`
+	Size     int64       `json:"size,omitempty"`
 }
 
 func (s *Store) path(id string) string { return filepath.Join(s.dir, id) }
@@ -382,7 +382,7 @@ func (s *Store) load() (err error) {
 		return err
 	}
 	var goOn []func() // called once everything is read and the folder clean
-	err = keptResponses.Each(s.conf.State, func(id string, r response) error {
+	err = responsesTable.Each(s.conf.State, func(id string, r response) error {
 		done := r.Ask == nil
 		if done {
 			if _, err := os.Stat(s.path(id)); err != nil {
@@ -393,8 +393,8 @@ func (s *Store) load() (err error) {
 		s.bytes += r.Size
 		if !done {
 			goOn = append(goOn, func() { s.start(id) })
-		} else if !r.Told {
-			goOn = append(goOn, func() { s.wg.Go(func() { s.tell(id, r) }) })
+		} else if !r.Notified {
+			goOn = append(goOn, func() { s.wg.Go(func() { s.notify(id, r) }) })
 		}
 		return nil
 	})
@@ -420,8 +420,8 @@ func (s *Store) load() (err error) {
 	return nil
 }
 
-func (s *Store) put(write func(func(*state.Tx) error) error, id string, r response) error {
-	return write(func(tx *state.Tx) error { return keptResponses.Put(tx, id, r) })
+func (s *Store) save(write func(func(*state.Tx) error) error, id string, r response) error {
+	return write(func(tx *state.Tx) error { return responsesTable.Put(tx, id, r) })
 }
 
 // Recorder writes an answer to disk instead of to a client.
@@ -449,7 +449,7 @@ func (r *Recorder) Write(b []byte) (int, error) {
 	if r.size+int64(len(b)) > MaxBody {
 		return 0, ErrTooLarge
 	}
-	if err := r.store.take(int64(len(b))); err != nil {
+	if err := r.store.reserve(int64(len(b))); err != nil {
 		return 0, err
 	}
 	r.size += int64(len(b))
@@ -505,9 +505,9 @@ type notice struct {
 	HookData   json.RawMessage `json:"hook_data,omitempty"`
 }
 
-// tell sends the notice until the receiver acknowledges it, at most once for each wait and once
+// notify sends the notice until the receiver acknowledges it, at most once for each wait and once
 // more, and keeps the outcome. If the process dies in between, the next one sends it again.
-func (s *Store) tell(id string, done response) {
+func (s *Store) notify(id string, done response) {
 	n := notice{Status: statusWord(done), ResponseID: id, RequestURL: done.URL, HookData: done.Hook.Payload}
 	for i := 0; ; i++ {
 		err := s.attempt(done.Hook, n)
@@ -525,7 +525,7 @@ func (s *Store) tell(id string, done response) {
 			return
 		}
 	}
-	done.Told, done.Hook = true, Hook{} // its address can contain a login
+	done.Notified, done.Hook = true, Hook{} // its address can contain a login
 	s.noting.Lock()
 	defer s.noting.Unlock()
 	s.mu.Lock()
@@ -534,7 +534,7 @@ func (s *Store) tell(id string, done response) {
 	if !known {
 		return // expired meanwhile
 	}
-	if err := s.put(s.conf.State.Erase, id, done); err != nil {
+	if err := s.save(s.conf.State.Erase, id, done); err != nil {
 		s.conf.Log.Error("a notice was not noted", "error", err)
 	}
 }

@@ -82,12 +82,12 @@ func Hold(t testing.TB, d *state.Dir, table string) (begun <-chan struct{}, rele
 	t.Helper()
 	h := &hold{begun: make(chan struct{}), released: make(chan struct{})}
 	key := d.Path(table)
-	held.Store(key, h)
+	holds.Store(key, h)
 	run(t, d.Path("."), fmt.Sprintf("CREATE TRIGGER held BEFORE INSERT ON %s BEGIN SELECT statetest_hold('%s'); END", table, key))
 	release = sync.OnceFunc(func() { close(h.released) })
 	t.Cleanup(func() {
 		release()
-		held.Delete(key)
+		holds.Delete(key)
 	})
 	return h.begun, release
 }
@@ -97,12 +97,12 @@ type hold struct {
 	begun, released chan struct{}
 }
 
-// held are the tables that stand still: a function of SQLite belongs to the whole process.
-var held sync.Map
+// holds are the tables that stand still: a function of SQLite belongs to the whole process.
+var holds sync.Map
 
 var registered = sync.OnceValue(func() error {
 	return sqlite.RegisterScalarFunction("statetest_hold", 1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
-		found, ok := held.Load(args[0])
+		found, ok := holds.Load(args[0])
 		if !ok {
 			return nil, nil
 		}
