@@ -8,36 +8,6 @@ import (
 	"time"
 )
 
-// MaxExitCalls bounds the calls of one measurement: each is billed.
-const MaxExitCalls = 500
-
-// ExitRotation is a measurement of how the exit address changes from call to call, or stays within a
-// session.
-type ExitRotation struct {
-	Zone     Zone
-	Username string // without the password
-	Target   string
-	// Session is the session that all calls were made in; empty without one.
-	Session string
-	Started time.Time
-	Asked   int // how many calls were asked for
-	Calls   []ExitCall
-	// Ended says why there are fewer calls than were asked for, or is empty.
-	Ended string
-	// Spend is what the calls cost.
-	Spend Spend
-}
-
-// ExitCall is one call of a measurement.
-type ExitCall struct {
-	Exit    string // the exit address, or empty when neither the proxy nor the page told it
-	Country string // or empty
-	Class   Class
-	Cause   Cause
-	Total   time.Duration // negative when it was not measured
-	Bytes   int64         // of the body
-}
-
 // ExitCount is one exit address and how many calls left from it.
 type ExitCount struct {
 	Address string
@@ -46,15 +16,15 @@ type ExitCount struct {
 
 // Exits are the addresses seen, the most frequent first, equally frequent ones in the order of
 // their first call.
-func (r ExitRotation) Exits() []ExitCount {
+func (c Cell) Exits() []ExitCount {
 	var out []ExitCount
-	for _, c := range r.Calls {
-		if c.Exit == "" {
+	for _, r := range c.Runs {
+		if r.exit() == "" {
 			continue
 		}
-		i := slices.IndexFunc(out, func(e ExitCount) bool { return e.Address == c.Exit })
+		i := slices.IndexFunc(out, func(e ExitCount) bool { return e.Address == r.exit() })
 		if i < 0 {
-			i, out = len(out), append(out, ExitCount{Address: c.Exit})
+			i, out = len(out), append(out, ExitCount{Address: r.exit()})
 		}
 		out[i].Calls++
 	}
@@ -62,73 +32,80 @@ func (r ExitRotation) Exits() []ExitCount {
 	return out
 }
 
-// Known is how many calls told their exit address.
-func (r ExitRotation) Known() int {
+// exit is the address that a call left from, empty where it is not known.
+func (r Run) exit() string {
+	if r.Login == nil {
+		return ""
+	}
+	return r.Login.Exit
+}
+
+// KnownExits is how many calls told their exit address.
+func (c Cell) KnownExits() int {
 	n := 0
-	for _, c := range r.Calls {
-		if c.Exit != "" {
+	for _, r := range c.Runs {
+		if r.exit() != "" {
 			n++
 		}
 	}
 	return n
 }
 
-// OK is how many calls were ok.
-func (r ExitRotation) OK() int {
-	n := 0
-	for _, c := range r.Calls {
-		if c.Class == ClassOK {
-			n++
+// Spend is what the calls of a cell cost.
+func (c Cell) Spend() (sum Spend) {
+	for _, r := range c.Runs {
+		if r.Login != nil {
+			sum = sum.Plus(r.Login.Spend)
 		}
 	}
-	return n
+	return sum
 }
 
 // RepeatRate is the share of calls that left from an address which an earlier call had: from 0,
 // every call had its own, to nearly 1, all of many had the same. False with fewer than two known
 // addresses.
-func (r ExitRotation) RepeatRate() (float64, bool) {
-	known := r.Known()
+func (c Cell) RepeatRate() (float64, bool) {
+	known := c.KnownExits()
 	if known < 2 {
 		return 0, false
 	}
-	return float64(known-len(r.Exits())) / float64(known), true
+	return float64(known-len(c.Exits())) / float64(known), true
 }
 
-// Changes are the numbers of the calls, from 1, that left from another address than the call
+// ExitChanges are the numbers of the calls, from 1, that left from another address than the call
 // before them whose address is known.
-func (r ExitRotation) Changes() []int {
+func (c Cell) ExitChanges() []int {
 	var out []int
 	last := ""
-	for i, c := range r.Calls {
-		if c.Exit == "" {
+	for i, r := range c.Runs {
+		if r.exit() == "" {
 			continue
 		}
-		if last != "" && c.Exit != last {
+		if last != "" && r.exit() != last {
 			out = append(out, i+1)
 		}
-		last = c.Exit
+		last = r.exit()
 	}
 	return out
 }
 
 // Countries are the countries seen, each once, in the order of their first call.
-func (r ExitRotation) Countries() []string {
+func (c Cell) Countries() []string {
 	var out []string
-	for _, c := range r.Calls {
-		if c.Country != "" && !slices.Contains(out, c.Country) {
-			out = append(out, c.Country)
+	for _, r := range c.Runs {
+		if r.Login != nil && r.Login.Country != "" && !slices.Contains(out, r.Login.Country) {
+			out = append(out, r.Login.Country)
 		}
 	}
 	return out
 }
 
-// Median is the median time of the calls that were ok; negative without one.
-func (r ExitRotation) Median() time.Duration {
+// MedianOK is the median time of the calls that were ok; negative without one.
+func (c Cell) MedianOK() time.Duration {
 	var all []time.Duration
-	for _, c := range r.Calls {
-		if c.Class == ClassOK && c.Total >= 0 {
-			all = append(all, c.Total)
+	for _, r := range c.Runs {
+		if r.Class == ClassOK && r.Total >= 0 {
+			all = append(all, r.Total)
 		}
 	}
 	if len(all) == 0 {
@@ -142,27 +119,27 @@ func (r ExitRotation) Median() time.Duration {
 	return all[middle]
 }
 
-// Verdict says in one sentence what the measurement showed, and nothing that it did not.
-func (r ExitRotation) Verdict() string {
-	rate, ok := r.RepeatRate()
-	unique := len(r.Exits())
-	switch changes := r.Changes(); {
-	case len(r.Calls) == 0:
+// exitVerdict says in one sentence what the calls showed, and nothing that they did not.
+func (c Cell) exitVerdict() string {
+	rate, ok := c.RepeatRate()
+	unique := len(c.Exits())
+	switch changes := c.ExitChanges(); {
+	case len(c.Runs) == 0:
 		return "no call was made"
-	case r.Known() == 0:
+	case c.KnownExits() == 0:
 		return "neither the proxy nor the page told an exit address: nothing is known of the rotation"
 	case !ok:
 		return "one exit address is known: nothing is known of the rotation"
-	case r.Session != "" && len(changes) == 0:
-		return fmt.Sprintf("session %s kept one address over %d calls", r.Session, r.Known())
-	case r.Session != "":
-		return fmt.Sprintf("session %s did not keep its address: it changed at call %s", r.Session, numbers(changes))
+	case c.Session != "" && len(changes) == 0:
+		return fmt.Sprintf("session %s kept one address over %d calls", c.Session, c.KnownExits())
+	case c.Session != "":
+		return fmt.Sprintf("session %s did not keep its address: it changed at call %s", c.Session, numbers(changes))
 	case unique == 1:
-		return fmt.Sprintf("the exit does not rotate: one address in %d calls", r.Known())
+		return fmt.Sprintf("the exit does not rotate: one address in %d calls", c.KnownExits())
 	case rate == 0:
-		return fmt.Sprintf("every call had an address of its own: %d in %d calls", unique, r.Known())
+		return fmt.Sprintf("every call had an address of its own: %d in %d calls", unique, c.KnownExits())
 	default:
-		return fmt.Sprintf("%d addresses in %d calls, repeat rate %.0f %%", unique, r.Known(), 100*rate)
+		return fmt.Sprintf("%d addresses in %d calls, repeat rate %.0f %%", unique, c.KnownExits(), 100*rate)
 	}
 }
 

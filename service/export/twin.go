@@ -62,21 +62,22 @@ type TwinWinner struct {
 }
 
 // NewTwin is t as a JSON object.
-func NewTwin(t model.Twin) Twin {
+func NewTwin(t model.Grid) Twin {
 	out := Twin{
-		SchemaVersion: 1, ID: t.ID, Profile: t.Profile, URL: t.Request.URL,
-		Required: append([]string{}, t.Request.Required...), Cells: make([]TwinCell, len(t.Cells)),
+		SchemaVersion: 1, ID: t.ID, Profile: t.Profile, URL: t.Base.URL,
+		Required: append([]string{}, t.Base.Required...), Cells: make([]TwinCell, len(t.Cells)),
 	}
 	for i, c := range t.Cells {
 		out.Cells[i] = newTwinCell(c)
 	}
-	if i, reason := t.Winner(); i >= 0 {
-		out.Winner = &TwinWinner{Zone: string(t.Cells[i].Zone.Name), Via: string(t.Cells[i].Via), Reason: reason}
+	if v := t.Verdict(); v.Winner >= 0 {
+		c := t.Cells[v.Winner]
+		out.Winner = &TwinWinner{Zone: string(c.Zone.Name), Via: string(c.Via), Reason: v.Reason}
 	}
 	return out
 }
 
-func newTwinCell(c model.TwinCell) TwinCell {
+func newTwinCell(c model.Cell) TwinCell {
 	out := TwinCell{
 		Zone: string(c.Zone.Name), Via: string(c.Via), Runs: len(c.Runs), OK: c.OK(), FieldsFound: c.Found(), Problem: c.Problem,
 		Fetches: make([]TwinRun, len(c.Runs)),
@@ -95,7 +96,7 @@ func newTwinCell(c model.TwinCell) TwinCell {
 	}
 	for i, r := range c.Runs {
 		out.Fetches[i] = TwinRun{
-			ID: r.Fetch, Class: string(r.Class), Cause: string(r.Cause), Status: r.Status, TotalMS: ms(r.Total),
+			ID: r.FetchID, Class: string(r.Class), Cause: string(r.Cause), Status: r.Status, TotalMS: ms(r.Total),
 			FirstByteMS: ms(r.FirstByte), Bytes: r.Bytes, FieldsFound: r.Found,
 		}
 	}
@@ -112,18 +113,9 @@ func ms(d time.Duration) *float64 {
 	return &n
 }
 
-// TwinVerdict is the winner of a comparison in one line, or why it has none.
-func TwinVerdict(t model.Twin) string {
-	i, reason := t.Winner()
-	if i < 0 {
-		return "no winner: " + reason
-	}
-	return fmt.Sprintf("winner: %s, %s", t.Cells[i].Where(), reason)
-}
-
 // Compared is what a comparison of the history showed of a request's zone and access method, in a
 // line; false where it has no run of them.
-func Compared(t model.Twin, r model.FetchRequest) (string, bool) {
+func Compared(t model.Grid, r model.FetchRequest) (string, bool) {
 	shown, ok := t.Shown(r.Zone.Name, r.Via)
 	if !ok {
 		return "", false
@@ -132,7 +124,7 @@ func Compared(t model.Twin, r model.FetchRequest) (string, bool) {
 }
 
 // TwinMarkdown is a comparison as a heading, a table and its verdict.
-func TwinMarkdown(t model.Twin) string {
+func TwinMarkdown(t model.Grid) string {
 	var b strings.Builder
 	row := func(cells ...string) {
 		for _, c := range cells {
@@ -140,9 +132,9 @@ func TwinMarkdown(t model.Twin) string {
 		}
 		b.WriteString("|\n")
 	}
-	fmt.Fprintf(&b, "# %s\n\n", markdown.Replace(t.Request.URL))
-	if len(t.Request.Required) > 0 {
-		fmt.Fprintf(&b, "Required fields: %s\n\n", markdown.Replace(strings.Join(t.Request.Required, ", ")))
+	fmt.Fprintf(&b, "# %s\n\n", markdown.Replace(t.Base.URL))
+	if len(t.Base.Required) > 0 {
+		fmt.Fprintf(&b, "Required fields: %s\n\n", markdown.Replace(strings.Join(t.Base.Required, ", ")))
 	}
 	row("Zone", "Via", "Class", "OK", "Status", "Median ms", "Fastest ms", "Slowest ms", "First byte ms", "Bytes", "Fields", "Cost per 1000")
 	b.WriteString(strings.Repeat("| --- ", 12) + "|\n")
@@ -160,17 +152,17 @@ func TwinMarkdown(t model.Twin) string {
 		row(c.ZoneWord(), c.Via.String(), model.ClassWord(typical.Class, typical.Cause), fmt.Sprintf("%d of %d", c.OK(), len(c.Runs)),
 			status, millis(total), millis(fastest), millis(slowest), millis(first), fmt.Sprint(bytes), fields, cost)
 	}
-	fmt.Fprintf(&b, "\n%s\n", markdown.Replace(TwinVerdict(t)))
+	fmt.Fprintf(&b, "\n%s\n", markdown.Replace(t.Verdict().Text))
 	return b.String()
 }
 
 // TwinWords are a cell's status, required fields and cost as a table shows them.
-func TwinWords(t model.Twin, c model.TwinCell) (status, fields, cost string) {
+func TwinWords(t model.Grid, c model.Cell) (status, fields, cost string) {
 	status, fields, cost = "unknown", "none", "unpriced"
 	if typical, _ := c.Typical(); typical.Status > 0 {
 		status = strconv.Itoa(typical.Status)
 	}
-	if n := len(t.Request.Required); n > 0 {
+	if n := len(t.Base.Required); n > 0 {
 		fields = fmt.Sprintf("%d of %d", c.Found(), n)
 	}
 	if dollars, priced := c.Cost(); priced {

@@ -9,21 +9,21 @@ import (
 	"zonedeck/model"
 )
 
-func sampleTwin() model.Twin {
+func sampleTwin() model.Grid {
 	ms := time.Millisecond
-	ok := model.TwinRun{Fetch: "f_1", Class: model.ClassOK, Status: 200, Total: 412 * ms, FirstByte: 398 * ms, Bytes: 22_000, Found: 2}
+	ok := model.Run{FetchID: "f_1", Class: model.ClassOK, Status: 200, Total: 412 * ms, FirstByte: 398 * ms, Bytes: 22_000, Found: 2}
 	slow := ok
-	slow.Fetch, slow.Total = "f_2", 500*ms
-	return model.Twin{
+	slow.FetchID, slow.Total = "f_2", 500*ms
+	return model.Grid{
 		ID: "t_1", Profile: "acme", Repeat: 2,
-		Request: model.FetchRequest{URL: "http://lab.test/shop?a=1|2", Required: []string{".price", "h1"}},
-		Cells: []model.TwinCell{
-			{Zone: model.Zone{Name: "dc_1"}, Via: model.ViaAPI, Runs: []model.TwinRun{
-				{Fetch: "f_3", Class: model.ClassOutside, Cause: model.CauseNetwork, Total: 41 * ms, FirstByte: -1},
-				{Fetch: "f_4", Class: model.ClassOutside, Cause: model.CauseNetwork, Total: 43 * ms, FirstByte: -1},
+		Base: model.FetchRequest{URL: "http://lab.test/shop?a=1|2", Required: []string{".price", "h1"}},
+		Cells: []model.Cell{
+			{Vary: model.Vary{Zone: model.Zone{Name: "dc_1"}, Via: model.ViaAPI}, Runs: []model.Run{
+				{FetchID: "f_3", Class: model.ClassOutside, Cause: model.CauseNetwork, Total: 41 * ms, FirstByte: -1},
+				{FetchID: "f_4", Class: model.ClassOutside, Cause: model.CauseNetwork, Total: 43 * ms, FirstByte: -1},
 			}},
-			{Zone: model.Zone{Name: "unlocker1", Rate: model.Rate{Per1000: 1.5}}, Via: model.ViaNative, Runs: []model.TwinRun{ok, slow}},
-			{Zone: model.Zone{Name: "serp1"}, Via: model.ViaNative, Problem: "via: none | <here>"},
+			{Vary: model.Vary{Zone: model.Zone{Name: "unlocker1", Rate: model.Rate{Per1000: 1.5}}, Via: model.ViaNative}, Runs: []model.Run{ok, slow}},
+			{Vary: model.Vary{Zone: model.Zone{Name: "serp1"}, Via: model.ViaNative}, Problem: "via: none | <here>"},
 		},
 	}
 }
@@ -65,7 +65,7 @@ func TestAComparisonAsJSON(t *testing.T) {
 			t.Errorf("lacks %s\n%s", want, b)
 		}
 	}
-	if b, err := json.Marshal(NewTwin(model.Twin{})); err != nil || !strings.HasSuffix(string(b), `"required":[],"cells":[],"winner":null}`) {
+	if b, err := json.Marshal(NewTwin(model.Grid{})); err != nil || !strings.HasSuffix(string(b), `"required":[],"cells":[],"winner":null}`) {
 		t.Errorf("%s, %v", b, err)
 	}
 }

@@ -33,7 +33,7 @@ func (j *slowJournal) PutProbe(context.Context, string, model.ProbeResult) error
 	return nil
 }
 
-func (*slowJournal) PutTwin(context.Context, model.Twin) error { return nil }
+func (*slowJournal) PutComparison(context.Context, model.Grid) error { return nil }
 
 func (j *slowJournal) PutActivity(context.Context, model.Activity) error {
 	time.Sleep(slow) //nolint:forbidigo // the bubble's clock

@@ -53,11 +53,11 @@ func TestTheCallsOfTestsOfLoginsAreBilledAsFetchesAre(t *testing.T) {
 	if _, err := ft.Probe(t.Context(), q, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ft.Rotate(t.Context(), q, 4, nil); err != nil {
+	if _, err := exits(t.Context(), ft, q, 4, nil); err != nil {
 		t.Fatal(err)
 	}
 	unpriced := model.Zone{Name: "free", Product: model.ProductDatacenter, Password: z.Password}
-	m, err := ft.Matrix(t.Context(), MatrixRequest{Target: q.Target, Calls: 2, Zones: []model.Zone{z, unpriced}}, nil)
+	m, err := logins(t.Context(), ft, q.Target, 2, []model.Zone{z, unpriced}, nil)
 	if err != nil || m.Spend() != (model.Spend{Dollars: 3, Priced: 2, Unpriced: 2}) {
 		t.Errorf("the matrix cost %+v, %v", m.Spend(), err)
 	}

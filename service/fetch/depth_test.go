@@ -97,15 +97,37 @@ func TestTheAnswerToConnectIsShownWithoutSecrets(t *testing.T) {
 	}
 }
 
+// exits makes n calls that look for exits.
+func exits(ctx context.Context, ft *Fetcher, q ProbeRequest, n int, on func(int, model.Cell)) (model.Grid, error) {
+	g, err := ft.Plan(ctx, model.Preset{Kind: model.CompareExits, Params: q.Params, Session: q.Session, Repeat: n}, model.FetchRequest{Zone: q.Zone, URL: q.Target})
+	if err != nil {
+		return g, err
+	}
+	return ft.Compare(ctx, g, on)
+}
+
+// logins tests the logins of zones.
+func logins(ctx context.Context, ft *Fetcher, target string, n int, zones []model.Zone, on func(int, model.Cell)) (model.Grid, error) {
+	g, err := ft.Plan(ctx, model.Preset{Kind: model.CompareLogins, Zones: zones, Repeat: n}, model.FetchRequest{URL: target})
+	if err != nil {
+		return g, err
+	}
+	return ft.Compare(ctx, g, on)
+}
+
 func TestTheRotationIsMeasuredCallByCall(t *testing.T) {
 	one, two := `{"ip":"203.0.113.1","country":"DE"}`, `{"ip":"203.0.113.2","country":"FR"}`
 	p, px := told(t, one, two, one, `{}`, two, two)
 	z := servicetest.Zone(p, "dc1")
 	change, j, _ := withJournal(t)
 	var seen []int
-	r, err := newFetcher(t, p, change).Rotate(t.Context(), ProbeRequest{Zone: z, Target: "http://lab.test/"}, 6, func(r model.ExitRotation) { seen = append(seen, len(r.Calls)) })
+	g, err := exits(t.Context(), newFetcher(t, p, change), ProbeRequest{Zone: z, Target: "http://lab.test/"}, 6, func(_ int, c model.Cell) { seen = append(seen, len(c.Runs)) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := g.Cells[0]
 	rate, ok := r.RepeatRate()
-	if err != nil || !slices.Equal(seen, []int{1, 2, 3, 4, 5, 6}) || r.Known() != 5 || rate != 0.6 || !ok || !slices.Equal(r.Changes(), []int{2, 3, 5}) || !slices.Equal(r.Countries(), []string{"DE", "FR"}) {
+	if !slices.Equal(seen, []int{0, 1, 2, 3, 4, 5, 6, 6}) || r.KnownExits() != 5 || rate != 0.6 || !ok || !slices.Equal(r.ExitChanges(), []int{2, 3, 5}) || !slices.Equal(r.Countries(), []string{"DE", "FR"}) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if got := r.Exits(); !slices.Equal(got, []model.ExitCount{{Address: "203.0.113.2", Calls: 3}, {Address: "203.0.113.1", Calls: 2}}) {
@@ -114,20 +136,25 @@ func TestTheRotationIsMeasuredCallByCall(t *testing.T) {
 	if lines, err := j.Activity(t.Context(), model.ActivityFilter{}); err != nil || len(lines) != 1 || lines[0].Text != "rotation over 6 of 6 calls: 2 addresses in 5 calls, repeat rate 60 %" || lines[0].Zone != "dc1" {
 		t.Errorf("%+v, %v", lines, err)
 	}
-	for _, line := range px.Lines() {
-		if strings.Contains(line, "session") {
-			t.Errorf("%s", line)
+	for _, name := range px.Usernames() {
+		if name == "" || strings.Contains(name, "session") {
+			t.Errorf("%q", name)
 		}
 	}
 }
 
 func TestAMeasurementWithinASessionNamesIt(t *testing.T) {
 	one, two := `{"ip":"203.0.113.1"}`, `{"ip":"203.0.113.2"}`
-	p, _ := told(t, one, one, two, two)
+	p, px := told(t, one, one, two, two)
 	q := ProbeRequest{Zone: servicetest.Zone(p, "dc1"), Target: "http://lab.test/", Params: []model.Param{{Name: "session", Value: "a1"}}}
-	r, err := newFetcher(t, p).Rotate(t.Context(), q, 4, nil)
-	if err != nil || r.Verdict() != "session a1 did not keep its address: it changed at call 3" || !strings.HasSuffix(r.Username, "-session-a1") {
-		t.Errorf("%q, %+v, %v", r.Verdict(), r, err)
+	g, err := exits(t.Context(), newFetcher(t, p), q, 4, nil)
+	if err != nil || g.Verdict().Text != "session a1 did not keep its address: it changed at call 3" {
+		t.Errorf("%+v, %v", g, err)
+	}
+	for _, name := range px.Usernames() {
+		if !strings.HasSuffix(name, "-session-a1") {
+			t.Errorf("%s", name)
+		}
 	}
 }
 
@@ -140,9 +167,9 @@ func TestAMeasurementEndsWhereCallsOnlyRepeatAFailure(t *testing.T) {
 		"target errors": {http.StatusInternalServerError, 3, "3 calls in a row failed: "},
 	} {
 		p := servicetest.NativeProfile(t, &servicetest.Proxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(tc.status) })})
-		r, err := newFetcher(t, p).Rotate(t.Context(), ProbeRequest{Zone: servicetest.Zone(p, "dc1"), Target: "http://lab.test/"}, 10, nil)
-		if err != nil || len(r.Calls) != tc.calls || r.Ended == "" || !strings.HasPrefix(r.Ended, tc.ended) {
-			t.Errorf("%s: %d calls, ended %q, %v", name, len(r.Calls), r.Ended, err)
+		g, err := exits(t.Context(), newFetcher(t, p), ProbeRequest{Zone: servicetest.Zone(p, "dc1"), Target: "http://lab.test/"}, 10, nil)
+		if c := g.Cells[0]; err != nil || len(c.Runs) != tc.calls || c.Ended == "" || !strings.HasPrefix(c.Ended, tc.ended) {
+			t.Errorf("%s: %d calls, ended %q, %v", name, len(c.Runs), c.Ended, err)
 		}
 	}
 }
@@ -150,21 +177,22 @@ func TestAMeasurementEndsWhereCallsOnlyRepeatAFailure(t *testing.T) {
 func TestAMeasurementThatIsStoppedKeepsWhatItHas(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	p, _ := told(t, `{"ip":"203.0.113.1"}`)
-	r, err := newFetcher(t, p).Rotate(ctx, ProbeRequest{Zone: servicetest.Zone(p, "dc1"), Target: "http://lab.test/"}, 10, func(r model.ExitRotation) {
-		if len(r.Calls) == 2 {
+	g, err := exits(ctx, newFetcher(t, p), ProbeRequest{Zone: servicetest.Zone(p, "dc1"), Target: "http://lab.test/"}, 10, func(_ int, c model.Cell) {
+		if len(c.Runs) == 2 {
 			cancel()
 		}
 	})
-	if !errors.Is(err, context.Canceled) || len(r.Calls) != 2 || r.Ended != "stopped" {
-		t.Errorf("%+v, %v", r, err)
+	if c := g.Cells[0]; !errors.Is(err, context.Canceled) || len(c.Runs) != 2 || c.Ended != "stopped" {
+		t.Errorf("%+v, %v", c, err)
 	}
 }
 
-func TestAMatrixOverTheEmulatorsZones(t *testing.T) {
+func TestTheLoginsOfTheEmulatorsZones(t *testing.T) {
 	change, j, _ := withJournal(t)
 	c, p := fetchOnEmulator(t, change)
 	told := map[string]int{}
-	m, err := c.Matrix(t.Context(), MatrixRequest{Calls: 2}, func(_ int, row model.MatrixRow) { told[string(row.Zone)]++ })
+	g, err := logins(t.Context(), c, "", 2, nil, func(_ int, c model.Cell) { told[string(c.Zone.Name)]++ })
+	m := g.Baseline()
 	var native []model.Zone
 	for _, z := range p.Zones {
 		if z.Product.NativeAccess() {
@@ -176,18 +204,18 @@ func TestAMatrixOverTheEmulatorsZones(t *testing.T) {
 	}
 	for i, row := range m.Rows {
 		if row.Zone != native[i].Name || row.Class != model.ClassOK || row.Made != 2 || row.OK != 2 || row.Trust != model.ChainTrusted || row.Root == "" ||
-			row.Connect < 0 || row.Median < 0 || row.ConnectStatus != 200 || row.Known != 2 || told[string(row.Zone)] != 2 {
+			row.Connect < 0 || row.Median < 0 || row.ConnectStatus != 200 || row.Known != 2 || told[string(row.Zone)] != 4 {
 			t.Errorf("row %d: %+v", i, row)
 		}
 	}
-	if row := m.Rows[slices.IndexFunc(m.Rows, func(r model.MatrixRow) bool { return r.Zone == "residential_demo" })]; len(row.Countries) == 0 {
+	if row := m.Rows[slices.IndexFunc(m.Rows, func(r model.LoginRow) bool { return r.Zone == "residential_demo" })]; len(row.Countries) == 0 {
 		t.Errorf("no country is known: %+v", row)
 	}
 	lines, err := j.Activity(t.Context(), model.ActivityFilter{})
 	if err != nil || len(lines) != 1 || !strings.HasPrefix(lines[0].Text, "matrix: ") || lines[0].Class != model.ClassOK {
 		t.Errorf("%+v, %v", lines, err)
 	}
-	if changes := model.CompareMatrix(m, m); len(changes) != 0 {
+	if changes := model.CompareBaseline(m, m); len(changes) != 0 {
 		t.Errorf("it differs from itself: %+v", changes)
 	}
 }
@@ -202,13 +230,13 @@ func TestARowKeepsNothingOfAFailureThatTheNextCallHasNot(t *testing.T) {
 		_, _ = io.WriteString(w, "a page")
 	})})
 	p.Dialect = "brightdata"
-	q := MatrixRequest{Target: "http://lab.test/", Calls: 2, Zones: []model.Zone{servicetest.Zone(p, "dc1")}}
-	var first model.MatrixRow
-	m, err := newFetcher(t, p).Matrix(t.Context(), q, func(_ int, r model.MatrixRow) {
-		if r.Made == 1 {
-			first = r
+	var first model.LoginRow
+	g, err := logins(t.Context(), newFetcher(t, p), "http://lab.test/", 2, []model.Zone{servicetest.Zone(p, "dc1")}, func(_ int, c model.Cell) {
+		if len(c.Runs) == 1 {
+			first = c.LoginRow()
 		}
 	})
+	m := g.Baseline()
 	if err != nil || first.Class == model.ClassOK || first.Code != "target_40020" {
 		t.Fatalf("the first call: %+v, %v", first, err)
 	}
@@ -217,9 +245,9 @@ func TestARowKeepsNothingOfAFailureThatTheNextCallHasNot(t *testing.T) {
 		t.Errorf("%+v", row)
 	}
 	base := m
-	base.Rows = []model.MatrixRow{row}
+	base.Rows = []model.LoginRow{row}
 	base.Rows[0].OK = 2
-	if changes := model.CompareMatrix(base, m); !model.Worse(changes) || changes[0].Text != "1 of 2 calls ok, was 2" {
+	if changes := model.CompareBaseline(base, m); !model.Worse(changes) || changes[0].Text != "1 of 2 calls ok, was 2" {
 		t.Errorf("%+v", changes)
 	}
 }
@@ -227,23 +255,24 @@ func TestARowKeepsNothingOfAFailureThatTheNextCallHasNot(t *testing.T) {
 func TestARowOfAZoneThatCannotBeCalledSaysSo(t *testing.T) {
 	p, px := told(t, `{"ip":"203.0.113.1"}`)
 	p.Zones = []model.Zone{{Name: "nopass", Product: model.ProductISP}, servicetest.Zone(p, "dc1"), {Name: "serp", Product: model.ProductSERP}}
-	m, err := newFetcher(t, p).Matrix(t.Context(), MatrixRequest{Target: "http://lab.test/", Calls: 99, Zones: p.Zones}, nil)
-	if err != nil || m.Calls != model.MaxMatrixCalls || m.Rows[0].Problem == "" || m.Rows[1].OK != model.MaxMatrixCalls || m.Rows[1].Trust != model.ChainUnknown || len(px.Lines()) != model.MaxMatrixCalls {
+	g, err := logins(t.Context(), newFetcher(t, p), "http://lab.test/", 99, p.Zones, nil)
+	m := g.Baseline()
+	if err != nil || m.Calls != model.MaxLoginCalls || m.Rows[0].Problem == "" || m.Rows[1].OK != model.MaxLoginCalls || m.Rows[1].Trust != model.ChainUnknown || len(px.Lines()) != model.MaxLoginCalls {
 		t.Errorf("%+v, %v", m, err)
 	}
-	if !strings.Contains(m.Rows[2].Problem, "no native access") || m.Verdict() != "1 of 1 zones ok, 2 not called" {
+	if !strings.Contains(m.Rows[2].Problem, "no native access") || g.Verdict().Text != "1 of 1 zones ok, 2 not called" {
 		t.Errorf("%q", m.Verdict())
 	}
 	p.Zones = nil
-	if _, err := newFetcher(t, p).Matrix(t.Context(), MatrixRequest{Target: "http://lab.test/"}, nil); !errors.Is(err, model.ErrRequest) {
+	if _, err := logins(t.Context(), newFetcher(t, p), "http://lab.test/", 1, nil, nil); !errors.Is(err, model.ErrRequest) {
 		t.Errorf("%v", err)
 	}
 }
 
-func TestAMatrixThatIsStoppedEnds(t *testing.T) {
+func TestAComparisonOfLoginsThatIsStoppedEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	p := servicetest.NativeProfile(t, &servicetest.Proxy{Plain: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { cancel() })})
-	if _, err := newFetcher(t, p).Matrix(ctx, MatrixRequest{Target: "http://lab.test/", Zones: []model.Zone{servicetest.Zone(p, "dc1")}}, nil); !errors.Is(err, context.Canceled) {
+	if _, err := logins(ctx, newFetcher(t, p), "http://lab.test/", 1, []model.Zone{servicetest.Zone(p, "dc1")}, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }

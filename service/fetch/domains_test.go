@@ -26,8 +26,8 @@ func TestATargetOutsideTheAllowedDomainsIsNotFetched(t *testing.T) {
 		if _, err := ft.Fetch(t.Context(), r, nil); !errors.Is(err, config.ErrDomain) || !errors.Is(err, model.ErrRequest) {
 			t.Errorf("a fetch: %v", err)
 		}
-		twin := model.Twin{Request: r, Cells: []model.TwinCell{{Zone: p.Zones[0], Via: model.ViaAPI}}}
-		if done, err := ft.Twin(t.Context(), twin, nil); err != nil || !strings.Contains(done.Cells[0].Problem, config.ErrDomain.Error()) {
+		twin := model.Grid{Base: r, Cells: []model.Cell{{Vary: model.Vary{Zone: p.Zones[0], Via: model.ViaAPI}}}}
+		if done, err := ft.Compare(t.Context(), twin, nil); err != nil || !strings.Contains(done.Cells[0].Problem, config.ErrDomain.Error()) {
 			t.Errorf("a comparison: %+v, %v", done.Cells, err)
 		}
 		native := p.Zones[0]

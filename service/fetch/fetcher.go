@@ -16,7 +16,7 @@ import (
 // Journal keeps what happened; *journal.Journal is one.
 type Journal interface {
 	PutFetch(ctx context.Context, profile string, r model.FetchResult) error
-	PutTwin(ctx context.Context, t model.Twin) error
+	PutComparison(ctx context.Context, g model.Grid) error
 	PutProbe(ctx context.Context, profile string, r model.ProbeResult) error
 	PutActivity(ctx context.Context, a model.Activity) error
 	// Depart writes down that a call is about to be sent, and landed that its line was put: see
@@ -53,6 +53,7 @@ type Config struct {
 type Fetcher struct {
 	cfg   Config
 	fast  streaks
+	stops stops
 	spent *meter // of this and of its provers of keys
 }
 

@@ -108,10 +108,7 @@ func (ft *Fetcher) prepareProbe(p config.Profile, d dialect.Dialect, q ProbeRequ
 	if err != nil {
 		return nil, err
 	}
-	params := pr.rotating
-	if q.Session != "" {
-		params = pr.within()
-	}
+	params := pr.params()
 	if err := d.RefuseParams(params); err != nil {
 		return nil, model.BadField(params[0].Name, "%w", err)
 	}
@@ -123,8 +120,11 @@ func (ft *Fetcher) prepareProbe(p config.Profile, d dialect.Dialect, q ProbeRequ
 	return pr, nil
 }
 
-// within gives the parameters with the session.
-func (pr *probe) within() []model.Param {
+// params are the parameters, with the session if there is one.
+func (pr *probe) params() []model.Param {
+	if pr.q.Session == "" {
+		return pr.rotating
+	}
 	return append(slices.Clone(pr.rotating), model.Param{Name: "session", Value: pr.q.Session})
 }
 
@@ -142,7 +142,7 @@ func (pr *probe) run(ctx context.Context) error {
 	if pr.q.Session == "" {
 		return nil
 	}
-	exits, err := pr.rounds(ctx, pr.within(), stickyRounds, "call within session "+pr.q.Session)
+	exits, err := pr.rounds(ctx, pr.params(), stickyRounds, "call within session "+pr.q.Session)
 	if rotated == nil {
 		pr.res.Exits = exits
 	}
@@ -171,7 +171,7 @@ func (pr *probe) rounds(ctx context.Context, params []model.Param, n int, what s
 		if err != nil {
 			return exits, err
 		}
-		exits = append(exits, c.seen.Exit)
+		exits = append(exits, c.run.Login.Exit)
 		pr.res.Diagnosis = c.diagnosis
 		if !c.diagnosis.OK() {
 			break
@@ -182,7 +182,7 @@ func (pr *probe) rounds(ctx context.Context, params []model.Param, n int, what s
 
 // probeCall is what one call of a probe showed.
 type probeCall struct {
-	seen      model.ExitCall
+	run       model.Run
 	diagnosis model.Diagnosis
 }
 
@@ -204,6 +204,7 @@ func (pr *probe) call(ctx context.Context, login exchange.Login) (probeCall, err
 	t, err := f.tryNative(actx, model.Attempt{N: 1})
 	t.body.Discard()
 	var d model.Diagnosis
+	var spend model.Spend
 	var held *exchange.TooFastError
 	switch {
 	case errors.As(err, &held):
@@ -216,19 +217,41 @@ func (pr *probe) call(ctx context.Context, login exchange.Login) (probeCall, err
 		d = f.verdict(&t)
 		cost, priced := model.Attempt{Class: d.Class, Status: t.outcome.TargetStatus, Unanswered: t.outcome.Unanswered, Bytes: t.body.Ref.Size}.Cost(pr.q.Zone.Rate)
 		pr.ft.spent.add(cost, priced)
-		pr.res.Spend.Add(cost, priced)
+		spend.Add(cost, priced)
 	}
 	d = f.mask.Diagnosis(d)
 	page := whereInPage(t.header, t.body.Head)
-	seen := model.ExitCall{
-		Exit: cmp.Or(f.mask.Text(t.exit), page.exit), Country: page.country,
-		Class: d.Class, Cause: d.Cause, Total: t.timing.Total, Bytes: t.body.Ref.Size,
+	run := model.Run{
+		Class: d.Class, Cause: d.Cause, Summary: d.Summary, Status: t.outcome.TargetStatus, Bytes: t.body.Ref.Size, FirstByte: t.timing.FirstByte, Total: t.timing.Total,
+		Login: &model.LoginCall{
+			Connect: t.timing.Connect, ConnectStatus: t.connect, Code: f.mask.Text(t.outcome.ServiceCode),
+			Exit: cmp.Or(f.mask.Text(t.exit), page.exit), Country: page.country, Spend: spend,
+		},
 	}
+	run.Login.Trust, run.Login.Root = trust(t)
+	pr.res.Spend = pr.res.Spend.Plus(spend)
 	if first := pr.res.Timing.Total < 0; first || !d.OK() {
 		pr.show(f, t)
 		pr.res.Country = page.country
 	}
-	return probeCall{seen, d}, nil
+	return probeCall{run, d}, nil
+}
+
+// trust says what became of the chain that was presented, and who signed it.
+func trust(t try) (model.ChainVerdict, string) {
+	chain := t.chain.Certificates
+	if len(chain) == 0 {
+		return model.ChainUnknown, ""
+	}
+	root := chain[len(chain)-1].IssuerName()
+	switch {
+	case t.chain.Unchecked:
+		return model.ChainUnchecked, root
+	case t.timing.TLS >= 0:
+		return model.ChainTrusted, root
+	default:
+		return model.ChainUntrusted, root
+	}
 }
 
 // show fills the result with what one call showed on its way.

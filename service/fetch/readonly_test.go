@@ -26,8 +26,8 @@ func TestAReadOnlyProfileSendsNoMethodThatChangesSomething(t *testing.T) {
 		if _, err := ft.Fetch(t.Context(), r, nil); !errors.Is(err, config.ErrReadOnly) || !errors.Is(err, model.ErrRequest) {
 			t.Errorf("a fetch: %v", err)
 		}
-		twin := model.Twin{Request: r, Cells: []model.TwinCell{{Zone: p.Zones[0], Via: model.ViaAPI}}}
-		if _, err := ft.Twin(t.Context(), twin, nil); !errors.Is(err, config.ErrReadOnly) {
+		twin := model.Grid{Base: r, Cells: []model.Cell{{Vary: model.Vary{Zone: p.Zones[0], Via: model.ViaAPI}}}}
+		if _, err := ft.Compare(t.Context(), twin, nil); !errors.Is(err, config.ErrReadOnly) {
 			t.Errorf("a comparison: %v", err)
 		}
 		if calls != 0 {

@@ -96,7 +96,7 @@ func (fullDisk) PutFetch(context.Context, string, model.FetchResult) error { ret
 func (fullDisk) Depart(string, model.Activity) (func(), error)             { return func() {}, errFull }
 
 func (fullDisk) PutProbe(context.Context, string, model.ProbeResult) error { return errFull }
-func (fullDisk) PutTwin(context.Context, model.Twin) error                 { return errFull }
+func (fullDisk) PutComparison(context.Context, model.Grid) error           { return errFull }
 func (fullDisk) PutActivity(context.Context, model.Activity) error         { return errFull }
 
 func TestWhatIsNotKeptIsLoggedAndTheResultStillGiven(t *testing.T) {

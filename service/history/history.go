@@ -47,26 +47,26 @@ func (h *History) URLs(ctx context.Context, profile string, limit int) ([]string
 	return h.journal.URLs(ctx, profile, limit)
 }
 
-// LoadTwin loads a comparison by the identifier in the timeline. Its fetches may have been cleaned up since.
-func (h *History) LoadTwin(ctx context.Context, id string) (model.Twin, error) {
-	return h.journal.Twin(ctx, id)
+// LoadComparison loads a comparison by the identifier in the timeline. Its fetches may have been cleaned up since.
+func (h *History) LoadComparison(ctx context.Context, id string) (model.Grid, error) {
+	return h.journal.Comparison(ctx, id)
 }
 
-// NewestTwin is the newest comparison of what a request asks of its target, made
+// NewestComparison is the newest comparison of what a request asks of its target, made
 // with a profile and with a run by the request's zone and access method. Without one the error
 // wraps database.ErrNotFound.
-func (h *History) NewestTwin(ctx context.Context, profile string, r model.FetchRequest) (model.Twin, error) {
-	return h.journal.NewestTwin(ctx, profile, r)
+func (h *History) NewestComparison(ctx context.Context, profile string, r model.FetchRequest) (model.Grid, error) {
+	return h.journal.NewestComparison(ctx, profile, r)
 }
 
 // KeepBaseline keeps a matrix as the one that later ones of its profile are compared with.
-func (h *History) KeepBaseline(ctx context.Context, m model.Matrix) error {
+func (h *History) KeepBaseline(ctx context.Context, m model.Baseline) error {
 	return h.journal.PutBaseline(ctx, m)
 }
 
 // LoadBaseline loads the matrix that is kept for a profile. Without one the error wraps
 // database.ErrNotFound.
-func (h *History) LoadBaseline(ctx context.Context, profile string) (model.Matrix, error) {
+func (h *History) LoadBaseline(ctx context.Context, profile string) (model.Baseline, error) {
 	return h.journal.Baseline(ctx, profile)
 }
 

@@ -24,7 +24,7 @@ func TestAHistoryThatKeepsNothingSaysSo(t *testing.T) {
 	for what, err := range map[string]error{
 		"an agent's call that begins": h.BeginCall(t.Context(), model.Activity{Ref: "c_1"}, true),
 		"one that ended":              h.PutCall(t.Context(), model.Activity{Ref: "c_1"}),
-		"a baseline":                  h.KeepBaseline(t.Context(), model.Matrix{}),
+		"a baseline":                  h.KeepBaseline(t.Context(), model.Baseline{}),
 		"the lines without an index":  unindexed,
 	} {
 		if !errors.Is(err, ErrNoHistory) {

@@ -12,7 +12,7 @@ import (
 
 // PutBaseline keeps a matrix as the one that later ones of its profile are compared with, in
 // place of the one before. When it returns, it is in the file.
-func (j *Journal) PutBaseline(ctx context.Context, m model.Matrix) error {
+func (j *Journal) PutBaseline(ctx context.Context, m model.Baseline) error {
 	m.Target = maskURL(m.Target)
 	text, err := json.Marshal(m)
 	if err != nil {
@@ -31,8 +31,8 @@ func (j *Journal) PutBaseline(ctx context.Context, m model.Matrix) error {
 
 // Baseline is the matrix that is kept for a profile. Without one the error wraps
 // database.ErrNotFound.
-func (j *Journal) Baseline(ctx context.Context, profile string) (model.Matrix, error) {
-	var m model.Matrix
+func (j *Journal) Baseline(ctx context.Context, profile string) (model.Baseline, error) {
+	var m model.Baseline
 	err := j.kept(ctx, "the baseline of profile "+profile, "SELECT matrix FROM baselines WHERE profile = ?", profile, &m)
 	return m, err
 }

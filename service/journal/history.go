@@ -90,14 +90,14 @@ func fetchActivity(profile string, r model.FetchResult) model.Activity {
 	return a
 }
 
-// PutTwin queues a comparison and its line in the timeline. The credentials in the
+// PutComparison queues a comparison and its line in the timeline. The credentials in the
 // request's headers and URL are masked. t.ID must be set; one of the same id is replaced,
 // and its line stays where it is.
-func (j *Journal) PutTwin(ctx context.Context, t model.Twin) error {
+func (j *Journal) PutComparison(ctx context.Context, t model.Grid) error {
 	if t.ID == "" {
 		return errors.New("keeping a comparison: it has no identifier")
 	}
-	t.Request = masked(t.Request)
+	t.Base = masked(t.Base)
 	t.Cells = slices.Clone(t.Cells)
 	for i := range t.Cells {
 		t.Cells[i].Zone = maskedZone(t.Cells[i].Zone)
@@ -106,7 +106,7 @@ func (j *Journal) PutTwin(ctx context.Context, t model.Twin) error {
 	if err != nil {
 		return fmt.Errorf("keeping comparison %s: %w", t.ID, err)
 	}
-	a := twinActivity(t)
+	a := comparisonActivity(t)
 	return j.put(ctx, entry{bytes: int64(len(text)), write: func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "INSERT INTO twins (id, at, twin) VALUES (?,?,?) ON CONFLICT (id) DO UPDATE SET at=excluded.at, twin=excluded.twin",
 			t.ID, database.Micros(t.Started), string(text))
@@ -159,10 +159,10 @@ func (j *Journal) replaceActivity(ctx context.Context, tx *sql.Tx, a model.Activ
 	return j.insertActivity(ctx, tx, a)
 }
 
-// twinActivity is a comparison in one line: its winner, or that it has none. It has no
+// comparisonActivity is a comparison in one line: its winner, or that it has none. It has no
 // class, because its fetches count by themselves.
-func twinActivity(t model.Twin) model.Activity {
-	a := model.Activity{At: t.Started, Kind: model.ActivityTwin, Profile: t.Profile, URL: maskURL(t.Request.URL), Key: t.Request.Key, Ref: t.ID}
+func comparisonActivity(t model.Grid) model.Activity {
+	a := model.Activity{At: t.Started, Kind: model.ActivityTwin, Profile: t.Profile, URL: maskURL(t.Base.URL), Key: t.Base.Key, Ref: t.ID}
 	ran := 0
 	for _, c := range t.Cells {
 		if len(c.Runs) > 0 {
@@ -173,15 +173,15 @@ func twinActivity(t model.Twin) model.Activity {
 	if ran == 1 {
 		compared = "1 cell compared"
 	}
-	winner, reason := t.Winner()
-	if winner < 0 {
-		a.Text = compared + ": " + reason
+	v := t.Verdict()
+	if v.Winner < 0 {
+		a.Text = compared + ": " + v.Reason
 		return a
 	}
-	c := t.Cells[winner]
+	c := t.Cells[v.Winner]
 	a.Zone, a.Via = string(c.Zone.Name), c.Via
 	a.Total, _ = c.Total()
-	a.Text = compared + "; this is " + reason
+	a.Text = compared + "; this is " + v.Reason
 	return a
 }
 

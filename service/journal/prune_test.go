@@ -19,7 +19,7 @@ func TestPruneForgetsTheOldest(t *testing.T) {
 		r.Body = model.BodyRef{Bytes: make([]byte, 100), Size: 100}
 		r.Request.Zone.Rate = model.Rate{Per1000: 1.5}
 		if err := errors.Join(
-			j.PutTwin(t.Context(), model.Twin{ID: "t" + r.ID, Started: r.Started}), // a line, too; the fetch's is the newer
+			j.PutComparison(t.Context(), model.Grid{ID: "t" + r.ID, Started: r.Started}), // a line, too; the fetch's is the newer
 			j.PutFetch(t.Context(), "p", r),
 		); err != nil {
 			t.Fatal(err)
@@ -40,7 +40,7 @@ func TestPruneForgetsTheOldest(t *testing.T) {
 		t.Errorf("%d costs of the 7 fetches among them, %v", costs, err)
 	}
 	for i := range 10 {
-		if _, err := j.Twin(t.Context(), fmt.Sprintf("t%d", i)); (i < 8) != errors.Is(err, database.ErrNotFound) {
+		if _, err := j.Comparison(t.Context(), fmt.Sprintf("t%d", i)); (i < 8) != errors.Is(err, database.ErrNotFound) {
 			t.Errorf("comparison %d: %v", i, err)
 		}
 		r, err := j.Fetch(t.Context(), fmt.Sprint(i))

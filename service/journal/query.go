@@ -39,49 +39,49 @@ func (j *Journal) Fetch(ctx context.Context, id string) (model.FetchResult, erro
 	return r.AsProof(), nil
 }
 
-// Twin is a comparison as it was put, with the request's credentials masked, and without the
+// Comparison is a comparison as it was put, with the request's credentials masked, and without the
 // cells that Misplaced names. Its fetches may be gone by now.
-func (j *Journal) Twin(ctx context.Context, id string) (model.Twin, error) {
-	var t model.Twin
+func (j *Journal) Comparison(ctx context.Context, id string) (model.Grid, error) {
+	var t model.Grid
 	err := j.kept(ctx, "comparison "+id, "SELECT twin FROM twins WHERE id = ?", id, &t)
-	t.Cells = slices.DeleteFunc(t.Cells, model.TwinCell.Misplaced)
+	t.Cells = slices.DeleteFunc(t.Cells, model.Cell.Misplaced)
 	return t, err
 }
 
-// newestTwins is how many comparisons of a URL are looked at.
-const newestTwins = 50
+// newestComparisons is how many comparisons of a URL are looked at.
+const newestComparisons = 50
 
-// NewestTwin is the newest comparison that asked of the target what a request asks, with a
+// NewestComparison is the newest comparison that asked of the target what a request asks, with a
 // profile, and has a run by the request's zone and access method. Without one among the newest
 // 50 of its URL, the error wraps database.ErrNotFound.
-func (j *Journal) NewestTwin(ctx context.Context, profile string, r model.FetchRequest) (model.Twin, error) {
+func (j *Journal) NewestComparison(ctx context.Context, profile string, r model.FetchRequest) (model.Grid, error) {
 	if err := j.flush(ctx); err != nil {
-		return model.Twin{}, err
+		return model.Grid{}, err
 	}
 	const doing = "reading the comparisons of a URL"
 	want := masked(r)
-	var newest model.Twin
+	var newest model.Grid
 	err := database.Each(ctx, j.db, `SELECT t.twin FROM activity a JOIN twins t ON t.id = a.ref
 		WHERE a.kind = ? AND a.profile = ? AND a.url = ? ORDER BY a.id DESC LIMIT ?`,
-		[]any{string(model.ActivityTwin), profile, want.URL, newestTwins}, func(row database.Scanner) error {
+		[]any{string(model.ActivityTwin), profile, want.URL, newestComparisons}, func(row database.Scanner) error {
 			var text string
 			if err := row.Scan(&text); err != nil || newest.ID != "" {
 				return err
 			}
-			var t model.Twin
+			var t model.Grid
 			if err := json.Unmarshal([]byte(text), &t); err != nil {
 				return err
 			}
-			if _, ran := t.Shown(r.Zone.Name, r.Via); ran && t.Request.SameFetch(want) {
+			if _, ran := t.Shown(r.Zone.Name, r.Via); ran && t.Base.SameFetch(want) {
 				newest = t
 			}
 			return nil
 		})
 	switch {
 	case err != nil:
-		return model.Twin{}, j.db.Fault(doing, err)
+		return model.Grid{}, j.db.Fault(doing, err)
 	case newest.ID == "":
-		return model.Twin{}, fmt.Errorf("%s: %w", doing, database.ErrNotFound)
+		return model.Grid{}, fmt.Errorf("%s: %w", doing, database.ErrNotFound)
 	}
 	return newest, nil
 }

@@ -153,15 +153,15 @@ func TestOpeningAnOldFileReadsNoLines(t *testing.T) {
 func TestTheIndexFollowsTheLines(t *testing.T) {
 	path := oldFile(t, unindexed, 20)
 	j := openTest(t, path)
-	twin := model.Twin{ID: "t1", Started: testTime, Request: model.FetchRequest{URL: "http://lab.test/first"}}
-	if err := j.PutTwin(t.Context(), twin); err != nil {
+	twin := model.Grid{ID: "t1", Started: testTime, Base: model.FetchRequest{URL: "http://lab.test/first"}}
+	if err := j.PutComparison(t.Context(), twin); err != nil {
 		t.Fatal(err)
 	}
 	if got := found(t, j, model.ActivityFilter{Words: []string{"cells"}}); len(got) != 1 {
 		t.Errorf("a comparison: %v", got)
 	}
-	twin.Cells = []model.TwinCell{{Zone: model.Zone{Name: "winner_zone"}, Via: model.ViaAPI, Runs: []model.TwinRun{{Class: model.ClassOK}}}}
-	if err := j.PutTwin(t.Context(), twin); err != nil {
+	twin.Cells = []model.Cell{{Vary: model.Vary{Zone: model.Zone{Name: "winner_zone"}, Via: model.ViaAPI}, Runs: []model.Run{{Class: model.ClassOK}}}}
+	if err := j.PutComparison(t.Context(), twin); err != nil {
 		t.Fatal(err)
 	}
 	if got := found(t, j, model.ActivityFilter{Words: []string{"winner"}}); len(got) != 1 {

@@ -149,6 +149,19 @@ func (p *Proxy) Lines() []string {
 	return append([]string(nil), p.seen...)
 }
 
+// Usernames are those of the logins seen so far.
+func (p *Proxy) Usernames() []string {
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
+	var out []string
+	for _, l := range p.logins {
+		b, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(l, "Basic "))
+		name, _, _ := strings.Cut(string(b), ":")
+		out = append(out, name)
+	}
+	return out
+}
+
 // StartProxy starts a proxy on loopback.
 func StartProxy(t *testing.T, p *Proxy) (host string, port int) {
 	t.Helper()

@@ -48,7 +48,7 @@ type MatrixChange struct {
 }
 
 // NewMatrix is a comparison of logins; base is the baseline that it was held against, or nil.
-func NewMatrix(m model.Matrix, base *model.Matrix, changes []model.MatrixChange) Matrix {
+func NewMatrix(m model.Baseline, base *model.Baseline, changes []model.BaselineChange) Matrix {
 	out := Matrix{
 		Profile: m.Profile, Started: m.Started.UTC().Format(time.RFC3339), Target: m.Target, Calls: m.Calls,
 		Zones: []MatrixRow{}, Changes: []MatrixChange{}, Worse: model.Worse(changes),

@@ -112,7 +112,7 @@ type ExitCall struct {
 }
 
 // NewProbe is a test of a login; trust and rotation are nil where they were not looked at.
-func NewProbe(r model.ProbeResult, trust *clients.Report, outer []clients.Setting, rotation *model.ExitRotation) Probe {
+func NewProbe(r model.ProbeResult, trust *clients.Report, outer []clients.Setting, rotation *model.Grid) Probe {
 	out := Probe{
 		OK: r.Diagnosis.OK(), Class: string(r.Diagnosis.Class),
 		Cause: string(r.Diagnosis.Cause), Summary: r.Diagnosis.Summary, Evidence: evidence(r.Diagnosis),
@@ -172,16 +172,17 @@ func newTrust(r clients.Report) *Trust {
 	return out
 }
 
-func newExitRotation(r model.ExitRotation) *ExitRotation {
+func newExitRotation(g model.Grid) *ExitRotation {
+	c := g.Cells[0]
 	out := &ExitRotation{
-		Session: r.Session, Asked: r.Asked, Calls: []ExitCall{}, Known: r.Known(), Unique: len(r.Exits()),
-		Changes: append([]int{}, r.Changes()...), Verdict: r.Verdict(), Ended: r.Ended,
+		Session: c.Session, Asked: g.Repeat, Calls: []ExitCall{}, Known: c.KnownExits(), Unique: len(c.Exits()),
+		Changes: append([]int{}, c.ExitChanges()...), Verdict: g.Verdict().Text, Ended: c.Ended,
 	}
-	if rate, ok := r.RepeatRate(); ok {
+	if rate, ok := c.RepeatRate(); ok {
 		out.RepeatRate = &rate
 	}
-	for _, c := range r.Calls {
-		out.Calls = append(out.Calls, ExitCall{c.Exit, c.Country, string(c.Class), string(c.Cause), measured(c.Total)})
+	for _, r := range c.Runs {
+		out.Calls = append(out.Calls, ExitCall{r.Login.Exit, r.Login.Country, string(r.Class), string(r.Cause), measured(r.Total)})
 	}
 	return out
 }

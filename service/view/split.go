@@ -35,28 +35,28 @@ type SplitProbe struct {
 	Result  *SplitFetch `json:"result"`
 }
 
-func newSplitFetch(r model.FetchResult) SplitFetch {
-	d := r.Diagnosis
+func newSplitFetch(g model.Grid, c model.Cell) SplitFetch {
+	r := c.Runs[0]
 	return SplitFetch{
-		Fetch: r.ID, Zone: string(r.Request.Zone.Name), URL: r.Request.URL, Key: r.KeyName,
-		Class: string(d.Class), Cause: string(d.Cause), Summary: d.Summary, Status: r.Status,
+		Fetch: r.FetchID, Zone: string(c.Zone.Name), URL: g.Request(c).URL, Key: c.Key,
+		Class: string(r.Class), Cause: string(r.Cause), Summary: r.Summary, Status: r.Status,
 	}
 }
 
 // NewSplit is a comparison that finds out what refuses.
-func NewSplit(s model.Split, profile string) Split {
-	culprit, sentence := s.Verdict()
-	if s.Probes == nil {
-		sentence = "The page was not refused."
+func NewSplit(g model.Grid, profile string) Split {
+	v := g.Verdict()
+	if !g.Refused() {
+		v.Text = "The page was not refused."
 	}
-	out := Split{Culprit: string(culprit), Sentence: sentence, Profile: profile, Subject: newSplitFetch(s.Subject), Probes: []SplitProbe{}}
-	for _, p := range s.Probes {
-		q := SplitProbe{Kind: string(p.Kind), Differs: p.Different(), Problem: p.Problem}
-		if cost, priced := s.Cost(p); priced {
+	out := Split{Culprit: string(v.Culprit), Sentence: v.Text, Profile: profile, Subject: newSplitFetch(g, g.Cells[0]), Probes: []SplitProbe{}}
+	for _, c := range g.Cells[1:] {
+		q := SplitProbe{Kind: string(c.Label), Differs: c.Different(), Problem: c.Problem}
+		if cost, priced := g.Price(c); priced {
 			q.CostUSD = &cost
 		}
-		if p.Result != nil {
-			r := newSplitFetch(*p.Result)
+		if len(c.Runs) > 0 {
+			r := newSplitFetch(g, c)
 			q.Result = &r
 		}
 		out.Probes = append(out.Probes, q)

@@ -112,7 +112,7 @@ func (t *task) export(ctx context.Context, target string, f exportFlags) error {
 // shown is what the newest comparison in the history showed of a request's zone and access method,
 // "" without one.
 func (t *task) shown(ctx context.Context, p config.Profile, r model.FetchRequest) string {
-	twin, err := t.History.NewestTwin(ctx, p.Name, r)
+	twin, err := t.History.NewestComparison(ctx, p.Name, r)
 	if err != nil {
 		return "" // there is none, or no history: the code is the same
 	}

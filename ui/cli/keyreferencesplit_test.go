@@ -17,12 +17,12 @@ import (
 // planner plans as the service does, and sends nothing.
 type planner struct{}
 
-func (planner) PlanSplit(_ context.Context, subject model.FetchResult, c model.SplitChoice) (model.Split, error) {
-	return model.PlanSplit(subject, c), nil
+func (planner) Plan(_ context.Context, p model.Preset, _ model.FetchRequest) (model.Grid, error) {
+	return model.NewRefusal(p), nil
 }
 
-func (planner) Split(context.Context, model.Split, func(int, model.SplitProbe, bool)) (model.Split, error) {
-	return model.Split{}, errors.New("nothing is sent")
+func (planner) Compare(context.Context, model.Grid, func(int, model.Cell)) (model.Grid, error) {
+	return model.Grid{}, errors.New("nothing is sent")
 }
 
 // walkPaidSplit sees the question that the emulator, where fetches cost nothing, is not asked.
@@ -43,7 +43,7 @@ func walkPaidSplit(t *testing.T, ref *reference) {
 		own := &reference{}
 		s := uitest.Start(t, &recorder{App: app, ref: own}, 120, 40)
 		s.Send(split.Open(split.Deps{
-			Ctx: t.Context(), Theme: theme, Splitter: planner{},
+			Ctx: t.Context(), Theme: theme, Comparer: planner{},
 			Zones: func() []model.Zone { return zones }, Keys: func() []model.Key { return nil },
 		}, subject)())
 		s.Expect("y send them")

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"zonedeck/service/view"
@@ -16,7 +15,6 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/database"
-	"zonedeck/service/fetch"
 	"zonedeck/ui/kit/text"
 )
 
@@ -65,8 +63,8 @@ ok.`,
 
 func (t *task) proxyMatrix(ctx context.Context, f matrixFlags) error {
 	switch {
-	case f.calls < 1 || f.calls > model.MaxMatrixCalls:
-		return usage("--calls %d: write a number from 1 to %d", f.calls, model.MaxMatrixCalls)
+	case f.calls < 1 || f.calls > model.MaxLoginCalls:
+		return usage("--calls %d: write a number from 1 to %d", f.calls, model.MaxLoginCalls)
 	case f.baseline != "" && f.baseline != baselineSave && f.baseline != baselineCompare:
 		return usage("--baseline %q: write save or compare", f.baseline)
 	}
@@ -74,15 +72,15 @@ func (t *task) proxyMatrix(ctx context.Context, f matrixFlags) error {
 	if err != nil {
 		return fail(exitState, "%w", err)
 	}
-	q := fetch.MatrixRequest{Target: f.target, Calls: f.calls}
+	preset := model.Preset{Kind: model.CompareLogins, Repeat: f.calls}
 	for _, name := range unique(f.zones) {
 		z, err := t.Zone(p, name)
 		if err != nil {
 			return err
 		}
-		q.Zones = append(q.Zones, z)
+		preset.Zones = append(preset.Zones, z)
 	}
-	var base *model.Matrix
+	var base *model.Baseline
 	if f.baseline == baselineCompare { // before anything is spent
 		kept, err := t.History.LoadBaseline(ctx, p.Name)
 		switch {
@@ -93,21 +91,22 @@ func (t *task) proxyMatrix(ctx context.Context, f matrixFlags) error {
 		}
 		base = &kept
 	}
-	m, err := t.runMatrix(ctx, q)
+	g, err := t.runMatrix(ctx, preset, f.target)
+	m := g.Baseline()
 	if err != nil { // the calls that were made are billed: they are printed, and neither compared nor kept
-		if slices.ContainsFunc(m.Rows, model.MatrixRow.Ran) {
+		if slices.ContainsFunc(m.Rows, model.LoginRow.Ran) {
 			err = errors.Join(err, t.reportMatrix(m, nil, nil, f.json))
 		}
 		return fetchError(ctx, err)
 	}
-	var changes []model.MatrixChange
+	var changes []model.BaselineChange
 	code := exitOK
 	switch {
 	case base != nil:
-		if changes = model.CompareMatrix(*base, m); model.Worse(changes) {
+		if changes = model.CompareBaseline(*base, m); model.Worse(changes) {
 			code = exitChecksFailed
 		}
-	case m.Class() != model.ClassOK:
+	case g.Verdict().Class != model.ClassOK:
 		code = exitChecksFailed
 	}
 	if f.baseline == baselineSave {
@@ -122,23 +121,27 @@ func (t *task) proxyMatrix(ctx context.Context, f matrixFlags) error {
 	return exit(code)
 }
 
-func (t *task) reportMatrix(m model.Matrix, base *model.Matrix, changes []model.MatrixChange, asJSON bool) error {
+func (t *task) reportMatrix(m model.Baseline, base *model.Baseline, changes []model.BaselineChange, asJSON bool) error {
 	if asJSON {
 		return t.app.printJSON(view.NewMatrix(m, base, changes))
 	}
 	return t.printMatrix(m, base, changes)
 }
 
-func (t *task) runMatrix(ctx context.Context, q fetch.MatrixRequest) (model.Matrix, error) {
-	var done atomic.Int64
+func (t *task) runMatrix(ctx context.Context, p model.Preset, target string) (model.Grid, error) {
+	g, err := t.Client.Plan(ctx, p, model.FetchRequest{URL: target})
+	if err != nil {
+		return g, err
+	}
+	var calls progress
 	line := t.app.wait(func(waited time.Duration) string {
-		return fmt.Sprintf("zonedeck: %.1f s  %s made  (ctrl+c cancels)", waited.Seconds(), text.Counted(int(done.Load()), "call"))
+		return fmt.Sprintf("zonedeck: %.1f s  %s made  (ctrl+c cancels)", waited.Seconds(), text.Counted(calls.made(), "call"))
 	})
 	defer line.stop()
-	return t.Client.Matrix(ctx, q, func(int, model.MatrixRow) { done.Add(1) })
+	return t.Client.Compare(ctx, g, calls.changed)
 }
 
-func (t *task) printMatrix(m model.Matrix, base *model.Matrix, changes []model.MatrixChange) error {
+func (t *task) printMatrix(m model.Baseline, base *model.Baseline, changes []model.BaselineChange) error {
 	rows := [][]string{{"ZONE", "RESULT", "OK", "CONNECT", "STATUS", "TLS", "MEDIAN", "EXITS", "COUNTRY"}}
 	var notCalled [][]string
 	for _, r := range m.Rows {

@@ -89,11 +89,11 @@ func (t *task) proxyTest(ctx context.Context, f proxyTestFlags) error {
 	if err != nil {
 		return fetchError(ctx, err)
 	}
-	var rotation *model.ExitRotation
+	var rotation *model.Grid
 	var ended error // what is measured by then is printed: it is billed
 	if f.rotation > 0 && r.Diagnosis.OK() {
-		var got model.ExitRotation
-		if got, ended = t.rotate(ctx, q, f.rotation); ended == nil || len(got.Calls) > 0 {
+		var got model.Grid
+		if got, ended = t.rotate(ctx, q, f.rotation); ended == nil || len(got.Cells) > 0 && len(got.Cells[0].Runs) > 0 {
 			rotation = &got
 		}
 	}
@@ -113,8 +113,9 @@ func (t *task) proxyTest(ctx context.Context, f proxyTestFlags) error {
 	case ended != nil:
 		return fetchError(ctx, ended)
 	}
-	if rotation != nil && rotation.Ended != "" && len(rotation.Calls) > 0 {
-		last := rotation.Calls[len(rotation.Calls)-1]
+	if rotation != nil && rotation.Cells[0].Ended != "" && len(rotation.Cells[0].Runs) > 0 {
+		runs := rotation.Cells[0].Runs
+		last := runs[len(runs)-1]
 		return exit(diagnosisExit(model.Diagnosis{Class: last.Class, Cause: last.Cause}))
 	}
 	return exit(diagnosisExit(r.Diagnosis))
@@ -144,19 +145,23 @@ func hostOf(target string) string {
 }
 
 // rotate measures the exits and shows how far it is.
-func (t *task) rotate(ctx context.Context, q fetch.ProbeRequest, n int) (model.ExitRotation, error) {
+func (t *task) rotate(ctx context.Context, q fetch.ProbeRequest, n int) (model.Grid, error) {
+	g, err := t.Client.Plan(ctx, model.Preset{Kind: model.CompareExits, Params: q.Params, Session: q.Session, Repeat: n}, model.FetchRequest{Zone: q.Zone, URL: q.Target})
+	if err != nil {
+		return g, err
+	}
 	var done, unique atomic.Int64
 	line := t.app.wait(func(waited time.Duration) string {
 		return fmt.Sprintf("zonedeck: %.1f s  %d of %s, %d addresses  (ctrl+c cancels)", waited.Seconds(), done.Load(), text.Counted(n, "call"), unique.Load())
 	})
 	defer line.stop()
-	return t.Client.Rotate(ctx, q, n, func(r model.ExitRotation) {
-		done.Store(int64(len(r.Calls)))
-		unique.Store(int64(len(r.Exits())))
+	return t.Client.Compare(ctx, g, func(_ int, c model.Cell) {
+		done.Store(int64(len(c.Runs)))
+		unique.Store(int64(len(c.Exits())))
 	})
 }
 
-func (t *task) printProbe(r model.ProbeResult, trust *clients.Report, client clients.Client, outer []clients.Setting, rotation *model.ExitRotation) error {
+func (t *task) printProbe(r model.ProbeResult, trust *clients.Report, client clients.Client, outer []clients.Setting, rotation *model.Grid) error {
 	line := model.ClassWord(r.Diagnosis.Class, r.Diagnosis.Cause)
 	if r.Diagnosis.Summary != "" && !r.Diagnosis.OK() {
 		line += ": " + r.Diagnosis.Summary
@@ -184,9 +189,9 @@ func (t *task) printProbe(r model.ProbeResult, trust *clients.Report, client cli
 		add("sticky", "%t", r.Sticky)
 	}
 	if rotation != nil {
-		add("rotation", "%s", rotation.Verdict())
-		if rotation.Ended != "" {
-			add("", "ended after %d of %d calls: %s", len(rotation.Calls), rotation.Asked, rotation.Ended)
+		add("rotation", "%s", rotation.Verdict().Text)
+		if c := rotation.Cells[0]; c.Ended != "" {
+			add("", "ended after %d of %d calls: %s", len(c.Runs), rotation.Repeat, c.Ended)
 		}
 	}
 	rows = append(rows, trustRows(r, trust, client)...)

@@ -70,91 +70,93 @@ func (t *task) split(ctx context.Context, target string, f splitFlags) error {
 	line := t.app.wait(func(waited time.Duration) string {
 		return fmt.Sprintf("zonedeck: %.1f s  (ctrl+c cancels)", waited.Seconds())
 	})
-	result, err := t.sendSplit(ctx, req, f, line)
+	result, subject, err := t.sendSplit(ctx, req, f, line)
 	line.stop()
 	if err != nil { // the fetches that were made are billed: they are printed
-		if result.Subject.ID != "" {
+		if len(result.Cells) > 0 {
 			err = errors.Join(err, t.reportSplit(result, f.json))
 		}
 		return fetchError(ctx, err)
 	}
-	culprit, sentence := result.Verdict()
+	v := result.Verdict()
 	code := exitOK
 	switch {
-	case result.Probes == nil:
-		code, sentence = fetchExit(result.Subject), verdict(result.Subject)+"; it was not refused, so there is nothing to tell apart"
-	case culprit == model.CulpritUnknown:
+	case !result.Refused():
+		code, v.Text = fetchExit(subject), verdict(subject)+"; it was not refused, so there is nothing to tell apart"
+	case v.Culprit == model.CulpritUnknown:
 		code = exitChecksFailed
 	}
 	if err := t.reportSplit(result, f.json); err != nil {
 		return err
 	}
 	if !f.json {
-		t.app.verdict(code, sanitizeLine(sentence))
+		t.app.verdict(code, sanitizeLine(v.Text))
 	}
 	return exit(code)
 }
 
-func (t *task) reportSplit(s model.Split, asJSON bool) error {
+func (t *task) reportSplit(g model.Grid, asJSON bool) error {
 	if asJSON {
-		return t.app.printJSON(view.NewSplit(s, t.CurrentProfile().Name))
+		return t.app.printJSON(view.NewSplit(g, t.CurrentProfile().Name))
 	}
-	return printColumns(t.app.Stdout, splitRows(s))
+	return printColumns(t.app.Stdout, splitRows(g))
 }
 
-// sendSplit fetches the page and, if it was refused, sends the probes.
-func (t *task) sendSplit(ctx context.Context, req model.FetchRequest, f splitFlags, line *waitLine) (model.Split, error) {
+// sendSplit fetches the page and, if it was refused, looks into that.
+func (t *task) sendSplit(ctx context.Context, req model.FetchRequest, f splitFlags, line *waitLine) (model.Grid, model.FetchResult, error) {
 	subject, err := t.Client.Fetch(ctx, req, nil)
-	if err != nil || subject.Diagnosis.Class != model.ClassAccessRestricted {
-		return model.Split{Subject: subject}, err
-	}
-	plan, err := t.Client.PlanSplit(ctx, subject, model.SplitChoice{Keys: t.Keys(), Zone: f.otherZone, Key: f.otherKey, GoodPage: f.goodPage})
 	if err != nil {
-		return model.Split{Subject: subject, Probes: []model.SplitProbe{}}, err
+		return model.Grid{}, subject, err
 	}
-	line.above(func() { t.sayPlan(plan) })
-	return t.Client.Split(ctx, plan, nil)
+	preset := model.Preset{Kind: model.CompareRefusal, Subject: subject, Keys: t.Keys(), OtherZone: f.otherZone, OtherKey: f.otherKey, GoodPage: f.goodPage}
+	alone := model.NewRefusal(preset)
+	alone.Cells = alone.Cells[:1]
+	if !alone.Refused() {
+		return alone, subject, nil
+	}
+	plan, err := t.Client.Plan(ctx, preset, req)
+	if err != nil {
+		return alone, subject, err
+	}
+	line.above(func() { t.sayPlan(plan, subject.Diagnosis) })
+	plan, err = t.Client.Compare(ctx, plan, nil)
+	return plan, subject, err
 }
 
 // sayPlan says what may be sent, and what it costs.
-func (t *task) sayPlan(s model.Split) {
-	t.app.say("zonedeck: refused: %s", sanitizeLine(s.Subject.Diagnosis.Summary))
-	for _, p := range s.Probes {
-		if p.Problem == "" {
-			t.app.say("  compare   %s: %s (%s)", p.Kind.Label(), sanitizeLine(p.Different()), splitPrice(s, p))
+func (t *task) sayPlan(g model.Grid, refused model.Diagnosis) {
+	t.app.say("zonedeck: refused: %s", sanitizeLine(refused.Summary))
+	for _, c := range g.Cells[1:] {
+		if c.Problem == "" {
+			t.app.say("  compare   %s: %s (%s)", c.Label.Words(), sanitizeLine(c.Different()), model.CostWords(g.Price(c)))
 		}
 	}
-}
-
-func splitPrice(s model.Split, p model.SplitProbe) string {
-	return model.CostWords(s.Cost(p))
 }
 
 // splitRows is a split as a table, the first row its heading.
-func splitRows(s model.Split) [][]string {
+func splitRows(g model.Grid) [][]string {
 	rows := [][]string{{"FETCH", "DIFFERENT", "CLASS", "STATUS", "COST", "EVIDENCE"}}
-	add := func(what, different, cost string, r model.FetchResult) {
-		status := "-"
+	for _, c := range g.Cells {
+		what, different, cost := c.Label.Words(), c.Different(), model.CostWords(g.Price(c))
+		if c.Label == model.LabelRefused {
+			different, cost = "-", "-"
+			if !g.Refused() {
+				what = "the page"
+			}
+		}
+		if len(c.Runs) == 0 {
+			state := "not sent"
+			if c.Problem == "" {
+				state = "no result"
+			}
+			rows = append(rows, []string{what, different, state, "-", "-", c.Problem})
+			continue
+		}
+		r, status := c.Runs[0], "-"
 		if r.Status != 0 {
 			status = fmt.Sprint(r.Status)
 		}
-		rows = append(rows, []string{what, different, model.ClassWord(r.Diagnosis.Class, r.Diagnosis.Cause), status, cost, r.Diagnosis.Summary})
-	}
-	subject := "the page"
-	if s.Probes != nil {
-		subject = "refused"
-	}
-	add(subject, "-", "-", s.Subject)
-	for _, p := range s.Probes {
-		if p.Result == nil {
-			state := "not sent"
-			if p.Problem == "" {
-				state = "no result"
-			}
-			rows = append(rows, []string{p.Kind.Label(), p.Different(), state, "-", "-", p.Problem})
-			continue
-		}
-		add(p.Kind.Label(), p.Different(), splitPrice(s, p), *p.Result)
+		rows = append(rows, []string{what, different, model.ClassWord(r.Class, r.Cause), status, cost, r.Summary})
 	}
 	return rows
 }

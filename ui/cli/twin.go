@@ -7,7 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -73,28 +73,25 @@ func (t *task) twin(ctx context.Context, target string, f twinFlags) error {
 	if err != nil {
 		return err
 	}
-	var done atomic.Int64
+	var runs progress
 	all := len(plan.Cells) * plan.Repeat
 	line := t.app.wait(func(waited time.Duration) string {
-		return fmt.Sprintf("zonedeck: %.1f s  %d of %s  (ctrl+c cancels)", waited.Seconds(), done.Load(), text.Counted(all, "run"))
+		return fmt.Sprintf("zonedeck: %.1f s  %d of %s  (ctrl+c cancels)", waited.Seconds(), runs.made(), text.Counted(all, "run"))
 	})
-	result, err := t.Client.Twin(ctx, plan, func(_ int, c model.TwinCell) {
-		if c.Problem == "" {
-			done.Add(1)
-		}
-	})
+	result, err := t.Client.Compare(ctx, plan, runs.changed)
 	line.stop()
 	if err != nil {
 		return fetchError(ctx, err)
 	}
-	if !slices.ContainsFunc(result.Cells, func(c model.TwinCell) bool { return c.Problem == "" }) {
-		if err := t.CurrentProfile().RefuseTarget(plan.Request.URL); err != nil {
+	if !slices.ContainsFunc(result.Cells, func(c model.Cell) bool { return c.Problem == "" }) {
+		if err := t.CurrentProfile().RefuseTarget(plan.Base.URL); err != nil {
 			return err
 		}
 		return usage("none of the zones can fetch this: %w", result.Cells[0].Cause)
 	}
 	code := exitOK
-	if winner, _ := result.Winner(); winner < 0 {
+	v := result.Verdict()
+	if v.Winner < 0 {
 		code = exitChecksFailed
 	}
 	switch {
@@ -104,7 +101,7 @@ func (t *task) twin(ctx context.Context, target string, f twinFlags) error {
 		_, err = io.WriteString(t.app.Stdout, text.CleanLines(export.TwinMarkdown(result)))
 	default:
 		if err = printColumns(t.app.Stdout, twinRows(result)); err == nil {
-			_, err = fmt.Fprintln(t.app.Stdout, sanitizeLine(export.TwinVerdict(result)))
+			_, err = fmt.Fprintln(t.app.Stdout, sanitizeLine(v.Text))
 		}
 	}
 	if err != nil {
@@ -115,7 +112,7 @@ func (t *task) twin(ctx context.Context, target string, f twinFlags) error {
 
 // twinPlan builds the comparison from the flags. Its error names everything that is
 // wrong with them.
-func (t *task) twinPlan(ctx context.Context, target string, f twinFlags) (model.Twin, error) {
+func (t *task) twinPlan(ctx context.Context, target string, f twinFlags) (model.Grid, error) {
 	var wrong []error
 	if len(f.zones) == 0 {
 		wrong = append(wrong, errors.New("--zones is missing: name the zones to compare, separated by commas"))
@@ -128,45 +125,66 @@ func (t *task) twinPlan(ctx context.Context, target string, f twinFlags) (model.
 			wrong = append(wrong, fmt.Errorf("--via %w", err))
 		}
 	}
-	if f.repeat < 1 || f.repeat > model.MaxTwinRuns {
-		wrong = append(wrong, fmt.Errorf("--repeat %d: write a number from 1 to %d", f.repeat, model.MaxTwinRuns))
+	if f.repeat < 1 || f.repeat > model.MaxRuns {
+		wrong = append(wrong, fmt.Errorf("--repeat %d: write a number from 1 to %d", f.repeat, model.MaxRuns))
 	}
-	if f.atOnce < 1 || f.atOnce > model.MaxTwinRuns {
-		wrong = append(wrong, fmt.Errorf("--at-once %d: write a number from 1 to %d", f.atOnce, model.MaxTwinRuns))
+	if f.atOnce < 1 || f.atOnce > model.MaxRuns {
+		wrong = append(wrong, fmt.Errorf("--at-once %d: write a number from 1 to %d", f.atOnce, model.MaxRuns))
 	}
 	header, err := f.check(target, false, wrong...)
 	if err != nil {
-		return model.Twin{}, usage("%w", err)
+		return model.Grid{}, usage("%w", err)
 	}
 	p, err := t.Profile(ctx)
 	if err != nil {
-		return model.Twin{}, fail(exitState, "%w", err)
+		return model.Grid{}, fail(exitState, "%w", err)
 	}
-	req := f.fetchRequest(target, header)
-	plan := model.Twin{Profile: p.Name, Request: req, Repeat: f.repeat}
-	var zones []model.Zone
+	preset := model.Preset{Repeat: f.repeat, AtOnce: f.atOnce}
 	for _, name := range unique(f.zones) {
 		zone, err := t.Zone(p, name)
 		if err != nil {
-			return model.Twin{}, err
+			return model.Grid{}, err
 		}
-		zones = append(zones, zone)
+		preset.Zones = append(preset.Zones, zone)
 	}
-	var ways []model.Via
-	for _, via := range unique(f.via) {
-		ways = append(ways, model.Via(via))
+	if f.chosen {
+		for _, via := range unique(f.via) {
+			preset.Ways = append(preset.Ways, model.Via(via))
+		}
 	}
-	if !f.chosen && p.AgentURL != "" && req.URL != "" {
-		ways = append(ways, model.ViaAgent)
-	}
-	plan.Cells = model.TwinCells(zones, ways)
-	for i := range plan.Cells {
-		plan.Cells[i].AtOnce = f.atOnce
+	plan, err := t.Client.Plan(ctx, preset, f.fetchRequest(target, header))
+	if err != nil {
+		return model.Grid{}, fetchError(ctx, err)
 	}
 	if f.key != "" || slices.ContainsFunc(f.via, func(v string) bool { return !model.Via(v).Login() }) {
 		return plan, t.haveKey(p, f.key)
 	}
 	return plan, nil
+}
+
+// progress counts the runs of a comparison that have ended.
+type progress struct {
+	mu   sync.Mutex
+	runs map[int]int // by cell
+}
+
+func (p *progress) changed(i int, c model.Cell) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.runs == nil {
+		p.runs = map[int]int{}
+	}
+	p.runs[i] = len(c.Runs)
+}
+
+func (p *progress) made() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := 0
+	for _, runs := range p.runs {
+		n += runs
+	}
+	return n
 }
 
 // unique is names in their order, each once.
@@ -181,7 +199,7 @@ func unique(names []string) []string {
 }
 
 // twinRows is the comparison as a table, the first row its heading.
-func twinRows(t model.Twin) [][]string {
+func twinRows(t model.Grid) [][]string {
 	rows := [][]string{{"ZONE", "VIA", "CLASS", "OK", "STATUS", "MEDIAN", "FROM", "TO", "FIRST BYTE", "BYTES", "FIELDS", "COST/1000"}}
 	for _, c := range t.Cells {
 		row := []string{c.ZoneWord(), string(c.Via)}

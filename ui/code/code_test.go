@@ -78,8 +78,8 @@ func open(t *testing.T, show kit.ShowCode, w, h int, change ...func(*code.Deps))
 			b.files[name] = text
 			return "/home/op/" + name, nil
 		},
-		Compared: func(context.Context, model.FetchRequest) (model.Twin, error) {
-			return model.Twin{}, database.ErrNotFound
+		Compared: func(context.Context, model.FetchRequest) (model.Grid, error) {
+			return model.Grid{}, database.ErrNotFound
 		},
 	}
 	for _, c := range change {
@@ -105,13 +105,13 @@ func fetch() kit.ShowCode {
 }
 
 // compared is a comparison of the fetch by API and by Native.
-func compared() *model.Twin {
-	t := &model.Twin{Profile: "acme", Request: fetch().Request, Repeat: 2}
+func compared() *model.Grid {
+	t := &model.Grid{Profile: "acme", Base: fetch().Request, Repeat: 2}
 	for _, via := range []model.Via{model.ViaAPI, model.ViaNative} {
-		c := model.TwinCell{Zone: t.Request.Zone, Via: via}
+		c := model.Cell{Vary: model.Vary{Zone: t.Base.Zone, Via: via}}
 		c.Zone.Rate.Per1000 = 1.5
 		for range 2 {
-			c.Runs = append(c.Runs, model.TwinRun{Class: model.ClassOK, Status: 200, Total: 40 * time.Millisecond, Bytes: 9})
+			c.Runs = append(c.Runs, model.Run{Class: model.ClassOK, Status: 200, Total: 40 * time.Millisecond, Bytes: 9})
 		}
 		if via == model.ViaNative {
 			c.Runs[1].Class = model.ClassTooFast
@@ -295,9 +295,9 @@ func TestAComparisonIsAReportAndSaysWhatItsRunsShowed(t *testing.T) {
 func TestWithoutAComparisonOnScreenTheNewestOfTheHistoryIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, fetch(), 200, 60, func(d *code.Deps) {
-			d.Compared = func(_ context.Context, r model.FetchRequest) (model.Twin, error) {
+			d.Compared = func(_ context.Context, r model.FetchRequest) (model.Grid, error) {
 				if r.URL != "http://lab.test/shop" || r.Via != model.ViaAPI {
-					return model.Twin{}, errors.New("the disk is gone")
+					return model.Grid{}, errors.New("the disk is gone")
 				}
 				twin := *compared()
 				twin.Started = time.Date(2026, 3, 4, 5, 6, 0, 0, time.Local)

@@ -40,7 +40,7 @@ type Deps struct {
 	// Compared is the newest comparison of a request with a run by its zone and access
 	// method; an error that wraps database.ErrNotFound says that there is none. It is called
 	// in a command.
-	Compared func(ctx context.Context, r model.FetchRequest) (model.Twin, error)
+	Compared func(ctx context.Context, r model.FetchRequest) (model.Grid, error)
 }
 
 // Pages opens the overlay, and remembers which page was looked at last.
@@ -70,14 +70,14 @@ type pane struct {
 	scroll widget.Scroll
 	slot   kit.Slot // the secret
 	look   kit.Slot // the comparison
-	newest newestTwin
+	newest newestComparison
 	titled kit.Regions
 	drawn  wrapped
 }
 
-// newestTwin is the newest comparison in the history, or why there is none.
-type newestTwin struct {
-	twin model.Twin
+// newestComparison is the newest comparison in the history, or why there is none.
+type newestComparison struct {
+	twin model.Grid
 	err  error
 }
 
@@ -146,10 +146,10 @@ func (p *pane) lookUp() tea.Cmd {
 		return nil
 	}
 	compared, r := p.deps.Compared, p.source.Request
-	return kit.Load(kit.InOverlay(p), &p.look, p.deps.Ctx, func(ctx context.Context) (model.Twin, error) {
+	return kit.Load(kit.InOverlay(p), &p.look, p.deps.Ctx, func(ctx context.Context) (model.Grid, error) {
 		return compared(ctx, r)
-	}, func(twin model.Twin, err error) tea.Cmd {
-		p.newest = newestTwin{twin, err}
+	}, func(twin model.Grid, err error) tea.Cmd {
+		p.newest = newestComparison{twin, err}
 		p.write()
 		return nil
 	})
@@ -253,7 +253,7 @@ func (p *pane) Update(msg tea.Msg) tea.Cmd {
 		}
 	case otherWay:
 		p.code.Request.Via = other(p.source.Request.Via)
-		p.newest = newestTwin{}
+		p.newest = newestComparison{}
 		p.write()
 		return tea.Batch(p.drop(), p.lookUp())
 	case copyIt:

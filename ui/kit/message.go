@@ -206,7 +206,7 @@ type ShowCode struct {
 	// Username is a proxy's username in place of the one that the request makes, or empty.
 	Username string
 	// Twin is a comparison of the request, to be shown as a report, too, or nil.
-	Twin *model.Twin
+	Twin *model.Grid
 }
 
 // Print asks the root to print text on the terminal's own screen, where its selection takes

@@ -23,7 +23,7 @@ type Console interface {
 	Zone(p config.Profile, name string) (model.Zone, error)
 	Now() time.Time
 	Fetch(ctx context.Context, r model.FetchRequest, on func(fetch.Event)) (model.FetchResult, error)
-	Twin(ctx context.Context, t model.Twin, on func(i int, cell model.TwinCell)) (model.Twin, error)
+	Compare(ctx context.Context, g model.Grid, on func(i int, c model.Cell)) (model.Grid, error)
 	// Diagnose says what class a saved answer has, by the operator's rules, too.
 	Diagnose(ctx context.Context, s fetch.Saved) (model.FetchResult, error)
 

@@ -48,8 +48,8 @@ type fake struct {
 	err    error
 	unsent error
 	body   string
-	broken error            // of the history
-	cells  []model.TwinCell // what a comparison has when it ends in err
+	broken error        // of the history
+	cells  []model.Cell // what a comparison has when it ends in err
 }
 
 func (f *fake) profile() config.Profile {
@@ -94,7 +94,7 @@ func (f *fake) Fetch(_ context.Context, r model.FetchRequest, on func(fetch.Even
 	}, nil
 }
 
-func (f *fake) Twin(_ context.Context, t model.Twin, _ func(int, model.TwinCell)) (model.Twin, error) {
+func (f *fake) Compare(_ context.Context, t model.Grid, _ func(int, model.Cell)) (model.Grid, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.err != nil {
@@ -104,10 +104,8 @@ func (f *fake) Twin(_ context.Context, t model.Twin, _ func(int, model.TwinCell)
 		return t, f.err
 	}
 	for i, c := range t.Cells {
-		r := t.Request
-		r.Zone, r.Via = c.Zone, c.Via
-		f.fetches = append(f.fetches, r)
-		t.Cells[i].Runs = []model.TwinRun{{Class: model.ClassOK, Requests: 1, Traffic: 10, Attempts: 1}}
+		f.fetches = append(f.fetches, t.Request(c))
+		t.Cells[i].Runs = []model.Run{{Class: model.ClassOK, Requests: 1, Traffic: 10, Attempts: 1}}
 	}
 	return t, nil
 }
@@ -288,16 +286,16 @@ func TestWhatACallDidNotCostIsGivenBack(t *testing.T) {
 }
 
 func TestAComparisonThatBreaksOffCountsWhatWasSent(t *testing.T) {
-	run := model.TwinRun{Class: model.ClassOK, Requests: 1, Traffic: 10}
+	run := model.Run{Class: model.ClassOK, Requests: 1, Traffic: 10}
 	for name, tt := range map[string]struct {
-		cells []model.TwinCell
+		cells []model.Cell
 		left  float64
 	}{
 		"nothing":                    {nil, 10},
-		"a run":                      {[]model.TwinCell{{Runs: []model.TwinRun{run}}}, 9},
-		"one that was cut off":       {[]model.TwinCell{{Runs: []model.TwinRun{run}, CutOff: 1}}, 8},
-		"all that a cut one may be":  {[]model.TwinCell{{}, {CutOff: 1}}, 9.5},
-		"each cell by its own price": {[]model.TwinCell{{CutOff: 2}, {Runs: []model.TwinRun{run}}}, 8},
+		"a run":                      {[]model.Cell{{Runs: []model.Run{run}}}, 9},
+		"one that was cut off":       {[]model.Cell{{Runs: []model.Run{run}, CutOff: 1}}, 8},
+		"all that a cut one may be":  {[]model.Cell{{}, {CutOff: 1}}, 9.5},
+		"each cell by its own price": {[]model.Cell{{CutOff: 2}, {Runs: []model.Run{run}}}, 8},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(&fake{err: context.Canceled, cells: tt.cells}, Rules{Cost: 10, Capped: true})

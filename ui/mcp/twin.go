@@ -32,53 +32,50 @@ func (s *Server) twin(ctx context.Context, c *call, in view.TwinArgs) (view.Agen
 	if err != nil {
 		return view.AgentTwin{}, "", err
 	}
-	t := model.Twin{Profile: p.Name, Request: r, Repeat: max(in.Repeat, 1)}
+	t := model.Grid{Profile: p.Name, Base: r, Repeat: max(in.Repeat, 1)}
 	if t.Cells, err = s.cells(c, p, d, r, in); err != nil {
 		return view.AgentTwin{}, "", err
 	}
 	var dollars float64
 	priced := true
 	for _, cell := range t.Cells {
-		r.Zone, r.Via = cell.Zone, cell.Via
-		one, known := most(r)
+		one, known := most(t.Request(cell))
 		dollars, priced = dollars+one*float64(t.Repeat), priced && known
 	}
 	settle, err := s.budget.take(dollars, priced)
 	if err != nil {
 		return view.AgentTwin{}, "", err
 	}
-	t, err = c.Twin(ctx, t, nil)
+	t, err = c.Compare(ctx, t, nil)
 	settle(spent(t))
 	if err != nil {
 		return view.AgentTwin{}, "", err
 	}
-	verdict := export.TwinVerdict(t)
+	verdict := t.Verdict().Text
 	return view.AgentTwin{CostLeft: s.budget.left(), Verdict: verdict, Twin: export.NewTwin(t)}, verdict, nil
 }
 
 // spent is what the runs of a comparison cost by the rates of their zones. One that was cut off counts
 // as all that it may have cost, one that was not sent as nothing.
-func spent(t model.Twin) (dollars float64) {
+func spent(t model.Grid) (dollars float64) {
 	for _, cell := range t.Cells {
 		for _, run := range cell.Runs {
 			cost, _ := cell.Zone.Rate.Cost(float64(run.Requests), float64(run.Traffic))
 			dollars += cost
 		}
-		r := t.Request
-		r.Zone, r.Via = cell.Zone, cell.Via
-		one, _ := most(r)
+		one, _ := most(t.Request(cell))
 		dollars += one * float64(cell.CutOff)
 	}
 	return dollars
 }
 
 // cells are the cells of a comparison, each of them allowed.
-func (s *Server) cells(c *call, p config.Profile, d dialect.Dialect, r model.FetchRequest, in view.TwinArgs) ([]model.TwinCell, error) {
+func (s *Server) cells(c *call, p config.Profile, d dialect.Dialect, r model.FetchRequest, in view.TwinArgs) ([]model.Cell, error) {
 	switch {
 	case len(in.Zones) == 0 || len(in.Zones) > maxZones:
 		return nil, fmt.Errorf("zones: name 1 to %d", maxZones)
-	case in.Repeat < 0 || in.Repeat > model.MaxTwinRuns:
-		return nil, fmt.Errorf("repeat %d: write 1 to %d", in.Repeat, model.MaxTwinRuns)
+	case in.Repeat < 0 || in.Repeat > model.MaxRuns:
+		return nil, fmt.Errorf("repeat %d: write 1 to %d", in.Repeat, model.MaxRuns)
 	}
 	if len(in.Via) == 0 {
 		in.Via = []string{string(model.ViaAPI), string(model.ViaNative)}
@@ -106,7 +103,7 @@ func (s *Server) cells(c *call, p config.Profile, d dialect.Dialect, r model.Fet
 		}
 		zones = append(zones, z)
 	}
-	return model.TwinCells(zones, ways), nil
+	return model.ZoneCells(zones, ways), nil
 }
 
 // maxWays is how many access methods there are.

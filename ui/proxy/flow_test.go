@@ -37,9 +37,9 @@ type fakeProber struct {
 	revealed int
 
 	env      map[string]string // of the machine
-	rotation model.ExitRotation
-	matrix   model.Matrix
-	base     *model.Matrix
+	rotation []model.Run
+	matrix   model.Grid
+	base     *model.Baseline
 	refusal  error
 }
 
@@ -55,37 +55,51 @@ func second(ctx context.Context) error {
 	}
 }
 
-func (f *fakeProber) Rotate(ctx context.Context, q fetch.ProbeRequest, n int, on func(model.ExitRotation)) (model.ExitRotation, error) {
-	r := model.ExitRotation{Zone: q.Zone, Session: q.Session, Asked: n}
-	for i := range n {
-		if err := second(ctx); err != nil {
-			r.Ended = "stopped"
-			return r, err
-		}
-		r.Calls, r.Spend = append(r.Calls, f.rotation.Calls[i%len(f.rotation.Calls)]), f.rotation.Spend
-		on(r)
+func (f *fakeProber) Plan(_ context.Context, p model.Preset, base model.FetchRequest) (model.Grid, error) {
+	g := model.Grid{Kind: p.Kind, Profile: "local", Base: base, Repeat: p.Repeat}
+	if p.Kind == model.CompareExits {
+		g.Cells = []model.Cell{{Vary: model.Vary{Zone: base.Zone, Session: p.Session}}}
+		return g, nil
 	}
-	return r, nil
+	g.Base.URL = f.matrix.Base.URL
+	for _, c := range f.matrix.Cells {
+		g.Cells = append(g.Cells, model.Cell{Vary: c.Vary})
+	}
+	return g, nil
 }
 
-func (f *fakeProber) Matrix(ctx context.Context, _ fetch.MatrixRequest, on func(int, model.MatrixRow)) (model.Matrix, error) {
-	for i, row := range f.matrix.Rows {
-		if err := second(ctx); err != nil {
-			return model.Matrix{}, err
+func (f *fakeProber) Compare(ctx context.Context, g model.Grid, on func(int, model.Cell)) (model.Grid, error) {
+	g.Started = time.Now()
+	if g.Kind == model.CompareLogins {
+		for i := range g.Cells {
+			if err := second(ctx); err != nil {
+				return g, err
+			}
+			g.Cells[i] = f.matrix.Cells[i]
+			on(i, g.Cells[i])
 		}
-		on(i, row)
+		return g, nil
 	}
-	return f.matrix, nil
+	c := &g.Cells[0]
+	for i := range g.Repeat {
+		if err := second(ctx); err != nil {
+			c.Ended = "stopped"
+			return g, err
+		}
+		c.Runs = append(c.Runs, f.rotation[i%len(f.rotation)])
+		on(0, *c)
+	}
+	return g, nil
 }
 
-func (f *fakeProber) KeepBaseline(_ context.Context, m model.Matrix) error {
+func (f *fakeProber) KeepBaseline(_ context.Context, m model.Baseline) error {
 	f.base = &m
 	return nil
 }
 
-func (f *fakeProber) LoadBaseline(context.Context, string) (model.Matrix, error) {
+func (f *fakeProber) LoadBaseline(context.Context, string) (model.Baseline, error) {
 	if f.base == nil {
-		return model.Matrix{}, database.ErrNotFound
+		return model.Baseline{}, database.ErrNotFound
 	}
 	return *f.base, nil
 }

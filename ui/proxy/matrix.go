@@ -12,7 +12,6 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/database"
-	"zonedeck/service/fetch"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -28,10 +27,10 @@ const (
 type matrixPage struct {
 	slot    kit.Slot // the calls
 	load    kit.Slot // the baseline, read or written
-	now     model.Matrix
+	now     model.Grid
 	have    bool // there is a matrix
 	problem string
-	base    model.Matrix
+	base    model.Baseline
 	based   bool // there is a baseline
 	panes   widget.Panes
 	table   widget.Table
@@ -45,19 +44,19 @@ const matrixCalls = 3
 type (
 	matrixIntent   int
 	baselineLoaded struct {
-		base model.Matrix
+		base model.Baseline
 		err  error
 	}
 	baselineKept struct {
-		base model.Matrix
+		base model.Baseline
 		err  error
 	}
 	rowMeasured struct {
-		i   int
-		row model.MatrixRow
+		i    int
+		cell model.Cell
 	}
 	matrixMeasured struct {
-		result model.Matrix
+		result model.Grid
 		err    error
 	}
 )
@@ -106,10 +105,10 @@ func (m *Model) fillMatrix() {
 		})
 		return
 	}
-	p.table.SetRows(len(p.now.Rows), func(i int) []widget.Cell { return m.matrixCells(p.now.Rows[i]) })
+	p.table.SetRows(len(p.now.Cells), func(i int) []widget.Cell { return m.matrixCells(p.now.Cells[i].LoginRow()) })
 }
 
-func (m *Model) matrixCells(r model.MatrixRow) []widget.Cell {
+func (m *Model) matrixCells(r model.LoginRow) []widget.Cell {
 	t := m.deps.Theme
 	name := widget.Cell{Text: string(r.Zone), Ink: t.Strong}
 	switch {
@@ -128,7 +127,7 @@ func (m *Model) matrixCells(r model.MatrixRow) []widget.Cell {
 	return []widget.Cell{
 		name,
 		{Text: mark + " " + model.ClassWord(r.Class, r.Cause), Ink: ink},
-		widget.C(fmt.Sprintf("%d/%d", r.OK, m.matrix.now.Calls)),
+		widget.C(fmt.Sprintf("%d/%d", r.OK, m.matrix.now.Repeat)),
 		widget.C(tookOr(r.Connect)), widget.C(fmt.Sprint(r.ConnectStatus)),
 		{Text: cmp.Or(string(r.Trust), "-"), Ink: trust},
 		widget.C(tookOr(r.Median)), widget.C(fmt.Sprintf("%d/%d", r.Unique, r.Known)), widget.C(cmp.Or(strings.Join(r.Countries, " "), "-")),
@@ -200,16 +199,20 @@ func (m *Model) startMatrix() tea.Cmd {
 	if why := m.whyNotMatrix(); why != "" {
 		return kit.Warn("matrix: " + why)
 	}
-	q := fetch.MatrixRequest{Zones: m.nativeZones(), Target: strings.TrimSpace(m.form.Value(fieldTarget)), Calls: matrixCalls}
+	preset := model.Preset{Kind: model.CompareLogins, Zones: m.nativeZones(), Repeat: matrixCalls}
+	base := model.FetchRequest{URL: strings.TrimSpace(m.form.Value(fieldTarget))}
 	p := &m.matrix
-	p.now, p.have, p.problem = model.Matrix{Profile: m.profile.Name, Started: m.deps.Now(), Target: q.Target, Calls: matrixCalls}, true, ""
-	for _, z := range m.nativeZones() {
-		p.now.Rows = append(p.now.Rows, model.MatrixRow{Zone: z.Name, Product: z.Product, Connect: -1, Median: -1})
+	p.now, p.have, p.problem = model.Grid{Kind: preset.Kind, Started: m.deps.Now(), Repeat: matrixCalls}, true, ""
+	for _, z := range preset.Zones {
+		p.now.Cells = append(p.now.Cells, model.Cell{Vary: model.Vary{Zone: z}})
 	}
 	prober := m.deps.Prober
 	cmd := kit.Stream(kit.Proxy, &p.slot, m.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
-		res, err := prober.Matrix(ctx, q, func(i int, row model.MatrixRow) { emit(rowMeasured{i, row}) })
-		return matrixMeasured{res, err}
+		g, err := prober.Plan(ctx, preset, base)
+		if err == nil {
+			g, err = prober.Compare(ctx, g, func(i int, c model.Cell) { emit(rowMeasured{i, c}) })
+		}
+		return matrixMeasured{g, err}
 	})
 	m.fillMatrix()
 	return cmd
@@ -230,7 +233,7 @@ func (m *Model) askBaseline() tea.Cmd {
 
 // keepBaseline keeps the matrix as the baseline.
 func (m *Model) keepBaseline() tea.Cmd {
-	keep, now := m.deps.Prober.KeepBaseline, m.matrix.now
+	keep, now := m.deps.Prober.KeepBaseline, m.matrix.now.Baseline()
 	return kit.Do(kit.Proxy, &m.matrix.load, m.deps.Ctx, func(ctx context.Context) tea.Msg {
 		return baselineKept{now, keep(ctx, now)}
 	})
@@ -252,11 +255,11 @@ func (m *Model) matrixResult(msg tea.Msg) (tea.Cmd, bool) {
 		p.base, p.based = msg.base, true
 		return kit.Info("kept as the baseline of profile " + msg.base.Profile), true
 	case rowMeasured:
-		if msg.i < len(p.now.Rows) {
-			p.now.Rows[msg.i] = msg.row
+		if msg.i < len(p.now.Cells) {
+			p.now.Cells[msg.i] = msg.cell
 		}
 	case matrixMeasured:
-		if len(msg.result.Rows) > 0 {
+		if len(msg.result.Cells) > 0 {
 			p.now = msg.result
 		}
 		m.fillMatrix()
@@ -344,8 +347,8 @@ func (m *Model) openRow() tea.Cmd {
 	at := m.matrix.table.Cursor()
 	name := ""
 	switch {
-	case m.matrix.have && at < len(m.matrix.now.Rows):
-		name = string(m.matrix.now.Rows[at].Zone)
+	case m.matrix.have && at < len(m.matrix.now.Cells):
+		name = string(m.matrix.now.Cells[at].Zone.Name)
 	case !m.matrix.have && at < len(m.nativeZones()):
 		name = string(m.nativeZones()[at].Name)
 	default:
@@ -379,7 +382,7 @@ func (m *Model) matrixTitle() string {
 	if !m.matrix.have {
 		return "Matrix · " + text.Counted(len(m.nativeZones()), "zone") + " with native access"
 	}
-	title := "Matrix · " + m.matrix.now.Verdict()
+	title := "Matrix · " + m.matrix.now.Verdict().Text
 	if spent := m.matrix.now.Spend(); spent != (model.Spend{}) {
 		title += " · " + spent.String()
 	}
@@ -406,9 +409,9 @@ func (m *Model) matrixLines(w int) []string {
 	default:
 		out = append(out, m.changeLines(w)...)
 	}
-	if at := p.table.Cursor(); p.have && at < len(p.now.Rows) {
+	if at := p.table.Cursor(); p.have && at < len(p.now.Cells) {
 		out = append(out, "")
-		out = append(out, m.rowLines(p.now.Rows[at], w)...)
+		out = append(out, m.rowLines(p.now.Cells[at].LoginRow(), w)...)
 	}
 	return out
 }
@@ -417,7 +420,7 @@ func (m *Model) matrixLines(w int) []string {
 func (m *Model) changeLines(w int) []string {
 	t, p := m.deps.Theme, &m.matrix
 	when := text.When(p.base.Started, m.deps.Now())
-	changes := model.CompareMatrix(p.base, p.now)
+	changes := model.CompareBaseline(p.base, p.now.Baseline())
 	if len(changes) == 0 {
 		return widget.Wrapped(t.Good, "✓ nothing differs from the baseline of "+when, w)
 	}
@@ -437,7 +440,7 @@ func (m *Model) changeLines(w int) []string {
 }
 
 // rowLines say what the table has no room for.
-func (m *Model) rowLines(r model.MatrixRow, w int) []string {
+func (m *Model) rowLines(r model.LoginRow, w int) []string {
 	t := m.deps.Theme
 	out := widget.Wrapped(t.Strong, string(r.Zone)+" · "+r.Product.Label(), w)
 	switch {

@@ -42,12 +42,12 @@ func TestATestTicksOnlyWhatWasMeasured(t *testing.T) {
 	})
 }
 
+func exitCall(exit, country string) model.Run {
+	return model.Run{Class: model.ClassOK, Total: time.Second, Login: &model.LoginCall{Exit: exit, Country: country, Spend: model.Spend{Dollars: 0.0015, Priced: 1}}}
+}
+
 func TestTheRotationIsMeasuredAndStopped(t *testing.T) {
-	f := &fakeProber{rotation: model.ExitRotation{Spend: model.Spend{Dollars: 0.009, Priced: 6}, Calls: []model.ExitCall{
-		{Exit: "127.0.3.1", Country: "DE", Class: model.ClassOK, Total: time.Second},
-		{Exit: "127.0.3.2", Country: "FR", Class: model.ClassOK, Total: time.Second},
-		{Exit: "127.0.3.1", Country: "DE", Class: model.ClassOK, Total: time.Second},
-	}}}
+	f := &fakeProber{rotation: []model.Run{exitCall("127.0.3.1", "DE"), exitCall("127.0.3.2", "FR"), exitCall("127.0.3.1", "DE")}}
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
 		flow(t, f, size[0], size[1], func(s *uitest.Screen) {
 			s.Press("n")
@@ -81,7 +81,7 @@ func TestARealAccountIsToldThePrice(t *testing.T) {
 	p := demoProfile()
 	p.Name, p.Local = "acme", false
 	p.Zones[1].Rate = model.Rate{Per1000: 1.5}
-	f := &fakeProber{rotation: model.ExitRotation{Calls: []model.ExitCall{{Exit: "127.0.3.1", Class: model.ClassOK}}}, matrix: matrixOf(model.ClassOK)}
+	f := &fakeProber{rotation: []model.Run{exitCall("127.0.3.1", "")}, matrix: matrixOf(model.ClassOK)}
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, f, p, 120, 40)
 		s.Press("n")
@@ -115,19 +115,27 @@ func TestARealAccountIsToldThePrice(t *testing.T) {
 	})
 }
 
-func matrixOf(class model.Class) model.Matrix {
-	row := model.MatrixRow{
-		Zone: "dc_demo", Product: model.ProductDatacenter, Connect: time.Millisecond, Median: 9 * time.Millisecond, ConnectStatus: 200,
-		Class: class, Trust: model.ChainTrusted, Root: "Lab root", Countries: []string{"DE"}, Made: 3, OK: 3, Known: 3, Unique: 2,
-		Spend: model.Spend{Dollars: 0.0045, Priced: 3},
+// matrixOf is a comparison of two zones, of which the first answers with a class.
+func matrixOf(class model.Class) model.Grid {
+	run := func(class model.Class, exit string, spend model.Spend) model.Run {
+		r := model.Run{Class: class, Total: 9 * time.Millisecond, Login: &model.LoginCall{
+			Connect: time.Millisecond, ConnectStatus: 200, Trust: model.ChainTrusted, Root: "Lab root", Exit: exit, Country: "DE", Spend: spend,
+		}}
+		if class != model.ClassOK {
+			r.Cause, r.Summary, r.Login.Code = model.CauseLoginRejected, "The proxy refused the login.", "client_10000"
+		}
+		return r
 	}
-	other := row
-	other.Spend = model.Spend{Unpriced: 3}
-	other.Zone, other.Product, other.Class = "residential_demo", model.ProductResidential, model.ClassOK
-	if class != model.ClassOK {
-		row.Cause, row.OK, row.Code, row.Summary = model.CauseLoginRejected, 0, "client_10000", "The proxy refused the login."
+	cell := func(z model.ZoneName, p model.Product, class model.Class, spend model.Spend) model.Cell {
+		return model.Cell{Vary: model.Vary{Zone: model.Zone{Name: z, Product: p}}, Runs: []model.Run{run(class, "a", spend), run(class, "b", spend), run(class, "a", spend)}}
 	}
-	return model.Matrix{Profile: "local", Started: time.Now(), Target: "https://lab.test/mygeo.json", Calls: 3, Rows: []model.MatrixRow{row, other}}
+	return model.Grid{
+		Kind: model.CompareLogins, Profile: "local", Started: time.Now(), Base: model.FetchRequest{URL: "https://lab.test/mygeo.json"}, Repeat: 3,
+		Cells: []model.Cell{
+			cell("dc_demo", model.ProductDatacenter, class, model.Spend{Dollars: 0.0015, Priced: 1}),
+			cell("residential_demo", model.ProductResidential, model.ClassOK, model.Spend{Unpriced: 1}),
+		},
+	}
 }
 
 func TestTheMatrixIsComparedWithItsBaseline(t *testing.T) {

@@ -20,10 +20,10 @@ import (
 // Prober is the part of the service the tab measures with.
 type Prober interface {
 	Probe(ctx context.Context, q fetch.ProbeRequest, on func(string)) (model.ProbeResult, error)
-	Rotate(ctx context.Context, q fetch.ProbeRequest, n int, on func(model.ExitRotation)) (model.ExitRotation, error)
-	Matrix(ctx context.Context, q fetch.MatrixRequest, on func(i int, row model.MatrixRow)) (model.Matrix, error)
-	KeepBaseline(ctx context.Context, m model.Matrix) error
-	LoadBaseline(ctx context.Context, profile string) (model.Matrix, error)
+	Plan(ctx context.Context, p model.Preset, base model.FetchRequest) (model.Grid, error)
+	Compare(ctx context.Context, g model.Grid, on func(i int, c model.Cell)) (model.Grid, error)
+	KeepBaseline(ctx context.Context, m model.Baseline) error
+	LoadBaseline(ctx context.Context, profile string) (model.Baseline, error)
 }
 
 // Deps are the parts the tab works with; all are required.

@@ -11,7 +11,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
-	"zonedeck/service/fetch"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -20,7 +19,7 @@ import (
 // rotation is the measurement under way, or the last one.
 type rotation struct {
 	slot   kit.Slot
-	result model.ExitRotation
+	result model.Grid // of one cell
 	have   bool
 }
 
@@ -106,9 +105,9 @@ func (m *Model) priceWords(n int, zones ...model.Zone) string {
 // pageBytes is the size of the test page as it was last seen, or what such a page has.
 func (m *Model) pageBytes() int64 {
 	const usual = 1024
-	for _, c := range m.rotation.result.Calls {
-		if c.Bytes > 0 {
-			return c.Bytes
+	for _, r := range m.rotation.cell().Runs {
+		if r.Bytes > 0 {
+			return r.Bytes
 		}
 	}
 	return usual
@@ -120,29 +119,43 @@ func (m *Model) startRotation(n int) tea.Cmd {
 		return kit.Warn("measure: " + why)
 	}
 	m.form.FocusOn(m.form.Focused(), false)
-	q := fetch.ProbeRequest{Zone: m.zone(), Params: m.cred.Params, Target: strings.TrimSpace(m.form.Value(fieldTarget)), Session: strings.TrimSpace(m.form.Value("session"))}
-	m.rotation.result, m.rotation.have = model.ExitRotation{Zone: m.zone(), Session: q.Session, Asked: n, Started: m.deps.Now()}, true
-	p := m.deps.Prober
-	return kit.Follow(kit.Proxy, &m.rotation.slot, m.deps.Ctx, func(ctx context.Context, emit func(model.ExitRotation)) (model.ExitRotation, error) {
-		return p.Rotate(ctx, q, n, emit)
-	}, func(r model.ExitRotation) tea.Cmd {
-		if len(r.Calls) > 0 {
-			m.rotation.result = r
+	p := model.Preset{Kind: model.CompareExits, Params: m.cred.Params, Session: strings.TrimSpace(m.form.Value("session")), Repeat: n}
+	base := model.FetchRequest{Zone: m.zone(), URL: strings.TrimSpace(m.form.Value(fieldTarget))}
+	m.rotation.result = model.Grid{
+		Kind: model.CompareExits, Started: m.deps.Now(), Repeat: n, Cells: []model.Cell{{Vary: model.Vary{Zone: base.Zone, Session: p.Session}}},
+	}
+	m.rotation.have = true
+	prober := m.deps.Prober
+	return kit.Follow(kit.Proxy, &m.rotation.slot, m.deps.Ctx, func(ctx context.Context, emit func(model.Cell)) (model.Grid, error) {
+		g, err := prober.Plan(ctx, p, base)
+		if err != nil {
+			return g, err
 		}
+		return prober.Compare(ctx, g, func(_ int, c model.Cell) { emit(c) })
+	}, func(c model.Cell) tea.Cmd {
+		m.rotation.result.Cells[0] = c
 		return nil
 	}, m.rotated)
 }
 
-func (m *Model) rotated(r model.ExitRotation, err error) tea.Cmd {
-	if len(r.Calls) > 0 || err == nil {
-		m.rotation.result = r
+// cell is what is known of the exits.
+func (r *rotation) cell() model.Cell {
+	if len(r.result.Cells) == 0 {
+		return model.Cell{}
+	}
+	return r.result.Cells[0]
+}
+
+func (m *Model) rotated(g model.Grid, err error) tea.Cmd {
+	if len(g.Cells) > 0 {
+		m.rotation.result = g
 	}
 	switch {
 	case errors.Is(err, context.Canceled):
-		m.rotation.result.Ended = "stopped"
+		m.rotation.result.Cells[0].Ended = "stopped"
 		return kit.Info("the measurement was stopped; what it has stays")
 	case err != nil:
-		m.rotation.result.Ended = err.Error()
+		m.rotation.result.Cells[0].Ended = err.Error()
 		return kit.Fail("rotation: " + err.Error())
 	}
 	return nil
@@ -153,30 +166,30 @@ func (m *Model) rotationLines(w int) []string {
 	if !m.rotation.have {
 		return nil
 	}
-	t, r := m.deps.Theme, m.rotation.result
+	t, g, r := m.deps.Theme, m.rotation.result, m.rotation.cell()
 	var out []string
 	if m.rotation.slot.Running() {
-		out = append(out, t.Accent.Render("● ")+text.Cut(fmt.Sprintf("rotation: call %d of %d", min(len(r.Calls)+1, r.Asked), r.Asked), w-2),
-			t.Muted.Render(text.Cut(text.Took(m.deps.Now().Sub(r.Started))+" · esc stops it", w)))
+		out = append(out, t.Accent.Render("● ")+text.Cut(fmt.Sprintf("rotation: call %d of %d", min(len(r.Runs)+1, g.Repeat), g.Repeat), w-2),
+			t.Muted.Render(text.Cut(text.Took(m.deps.Now().Sub(g.Started))+" · esc stops it", w)))
 	} else {
-		out = append(out, widget.Wrapped(t.Strong, fmt.Sprintf("rotation of %s · %d of %s", text.Clean(string(r.Zone.Name)), len(r.Calls), text.Counted(r.Asked, "call")), w)...)
+		out = append(out, widget.Wrapped(t.Strong, fmt.Sprintf("rotation of %s · %d of %s", text.Clean(string(r.Zone.Name)), len(r.Runs), text.Counted(g.Repeat, "call")), w)...)
 	}
-	if len(r.Calls) == 0 {
+	if len(r.Runs) == 0 {
 		if r.Ended != "" {
 			out = append(out, widget.Wrapped(t.Warn, "! "+r.Ended, w)...)
 		}
 		return out
 	}
-	out = append(out, widget.Wrapped(t.Text, r.Verdict(), w)...)
+	out = append(out, widget.Wrapped(t.Text, g.Verdict().Text, w)...)
 	facts := []string{fmt.Sprintf("%d ok", r.OK())}
-	if median := r.Median(); median >= 0 {
+	if median := r.MedianOK(); median >= 0 {
 		facts = append(facts, "median "+text.Took(median))
 	}
 	if c := r.Countries(); len(c) > 0 {
 		facts = append(facts, "in "+strings.Join(c, " "))
 	}
-	if r.Spend != (model.Spend{}) {
-		facts = append(facts, r.Spend.String())
+	if r.Spend() != (model.Spend{}) {
+		facts = append(facts, r.Spend().String())
 	}
 	for _, l := range flowed(facts, w) {
 		out = append(out, t.Muted.Render(l))

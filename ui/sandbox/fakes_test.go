@@ -15,10 +15,12 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service"
 	"zonedeck/service/agent"
 	"zonedeck/service/config"
+	"zonedeck/service/exchange"
 	"zonedeck/service/fetch"
 	"zonedeck/service/saved"
 	"zonedeck/ui"
@@ -36,13 +38,15 @@ type fakeService struct {
 	sent            []model.FetchRequest
 	history         []model.Activity
 	urls            []string     // of earlier fetches
-	twins           []model.Twin // that were kept
+	twins           []model.Grid // that were kept
 	kept            map[string]model.FetchResult
 	slow            map[string]time.Duration // how long LoadFetch takes, whoever still waits
 	tools           []agent.Tool
 	toolsVerdict    model.Diagnosis
 	toolsErr        error
 	listed          int // how often the tools were listed
+	profile         func() config.Profile
+	stops           map[int]context.CancelFunc
 	answer          func(ctx context.Context, r model.FetchRequest, on func(fetch.Event)) (model.FetchResult, error)
 }
 
@@ -62,32 +66,63 @@ func (f *fakeService) Tools(context.Context, string) ([]agent.Tool, model.Diagno
 	return f.tools, f.toolsVerdict, f.toolsErr
 }
 
-// RunCell answers each run as Fetch does.
-func (f *fakeService) RunCell(ctx context.Context, r model.FetchRequest, c model.TwinCell, runs int, on func(model.TwinCell)) (model.TwinCell, error) {
-	r.Zone, r.Via = c.Zone, c.Via
-	c.Problem = ""
-	for range runs {
-		res, err := f.Fetch(ctx, r, nil)
-		if err != nil {
-			return c, err
-		}
-		c.Runs = append(slices.Clip(c.Runs), model.NewTwinRun(res))
-		on(c)
-	}
-	return c, nil
+// Plan marks what the service would refuse.
+func (f *fakeService) Plan(ctx context.Context, p model.Preset, base model.FetchRequest) (model.Grid, error) {
+	return fetch.New(fetch.Config{Source: exchange.Fixed(f.profile(), model.Key{}, keystore.Secret{})}).Plan(ctx, p, base)
 }
 
-func (f *fakeService) KeepTwin(_ context.Context, t model.Twin) model.Twin {
+// Compare answers each run as Fetch does.
+func (f *fakeService) Compare(ctx context.Context, g model.Grid, on func(int, model.Cell)) (model.Grid, error) {
+	g.Cells = slices.Clone(g.Cells)
+	var mu sync.Mutex
+	set := func(i int, c model.Cell) {
+		mu.Lock()
+		defer mu.Unlock()
+		g.Cells[i] = c
+		on(i, c)
+	}
+	var wg sync.WaitGroup
+	for i, c := range g.Cells {
+		ctx, cancel := context.WithCancel(ctx)
+		f.mu.Lock()
+		f.stops[i] = cancel
+		f.mu.Unlock()
+		wg.Go(func() {
+			c.Problem, c.Active = "", true
+			set(i, c)
+			for len(c.Runs) < g.Repeat {
+				res, err := f.Fetch(ctx, g.Request(c), nil)
+				if err != nil {
+					c.Problem = "cancelled"
+					break
+				}
+				c.Runs = append(slices.Clip(c.Runs), model.NewRun(res))
+				set(i, c)
+			}
+			c.Active = false
+			set(i, c)
+		})
+	}
+	wg.Wait()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if t.ID == "" {
-		t.ID, t.Started = "t_1", time.Now()
+	if g.ID == "" {
+		g.ID = "t_1"
 	}
-	f.twins = append(f.twins, t)
-	return t
+	if g.Started.IsZero() {
+		g.Started = time.Now()
+	}
+	f.twins = append(f.twins, g)
+	return g, ctx.Err()
 }
 
-func (f *fakeService) LoadTwin(_ context.Context, id string) (model.Twin, error) {
+func (f *fakeService) StopCell(_ string, cell int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.stops[cell]()
+}
+
+func (f *fakeService) LoadComparison(_ context.Context, id string) (model.Grid, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, t := range slices.Backward(f.twins) {
@@ -95,7 +130,7 @@ func (f *fakeService) LoadTwin(_ context.Context, id string) (model.Twin, error)
 			return t, nil
 		}
 	}
-	return model.Twin{}, errors.New("the journal has no such comparison")
+	return model.Grid{}, errors.New("the journal has no such comparison")
 }
 
 func (f *fakeService) requests() []model.FetchRequest {
@@ -290,6 +325,13 @@ func demoProfile() config.Profile {
 	}
 }
 
+// withoutAgents is a profile without agent access.
+func withoutAgents() config.Profile {
+	p := demoProfile()
+	p.AgentURL = ""
+	return p
+}
+
 func demoZones() []model.Zone {
 	return []model.Zone{
 		{Name: "datacenter_demo", Product: model.ProductDatacenter, Password: "demo:datacenter_demo"},
@@ -330,7 +372,7 @@ func demoSession() kit.Session {
 func open(t *testing.T, w, h int, change ...func(*sandbox.Deps)) *bench {
 	t.Helper()
 	b := &bench{
-		svc:   &fakeService{Client: service.New(service.Options{}), kept: map[string]model.FetchResult{}},
+		svc:   &fakeService{Client: service.New(service.Options{}), kept: map[string]model.FetchResult{}, profile: withoutAgents, stops: map[int]context.CancelFunc{}},
 		store: &fakeStore{kept: map[string]model.FetchRequest{}},
 		vars:  &fakeVariables{values: map[string]model.Variable{}},
 		files: &fakeFiles{bodies: map[string]string{}, opens: map[string]int{}, closes: map[string]int{}, slow: map[string]time.Duration{}},

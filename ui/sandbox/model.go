@@ -60,7 +60,7 @@ type Deps struct {
 	// ConfirmKey hears that the operator wants a key of another account sent to this profile's
 	// service; nil where nothing asks.
 	ConfirmKey func(name string)
-	Twins      twin.Twins
+	Twins      twin.Comparer
 	History    History
 	Saved      Store
 	// Collection is the overlay of the saved requests; open gets the name that is picked, and

@@ -328,6 +328,7 @@ func TestAgentAccessIsARowOfEachComparison(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}} {
 		synctest.Test(t, func(t *testing.T) {
 			b := openProducts(t, "datacenter_demo")
+			b.svc.profile = demoProfile
 			b.Resize(size[0], size[1])
 			agents := func() (n int) {
 				for _, r := range b.svc.requests() {

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 	"zonedeck/service/fetch"
 	"zonedeck/ui/kit"
 )
@@ -127,9 +128,9 @@ func TestAComparisonOfTheHistoryIsShownAndNotSentByAnotherProfile(t *testing.T) 
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)
 		zone := model.Zone{Name: "unlocker_demo", Rate: model.Rate{Per1000: 1.5}}
-		b.svc.twins = []model.Twin{{
-			ID: "t_9", Profile: "acme", Started: time.Now(), Repeat: 1, Request: model.FetchRequest{URL: "http://example.com/"},
-			Cells: []model.TwinCell{{Zone: zone, Via: model.ViaAPI, Runs: []model.TwinRun{{Fetch: "f_9", Class: model.ClassOK, Status: 200, Total: time.Second}}}},
+		b.svc.twins = []model.Grid{{
+			ID: "t_9", Profile: "acme", Started: time.Now(), Repeat: 1, Base: model.FetchRequest{URL: "http://example.com/"},
+			Cells: []model.Cell{{Vary: model.Vary{Zone: zone, Via: model.ViaAPI}, Runs: []model.Run{{FetchID: "f_9", Class: model.ClassOK, Status: 200, Total: time.Second}}}},
 		}}
 		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenTwin{ID: "t_9", Profile: "acme"}})
 		b.Expect("Twin of profile acme · http://example.com/", "cost per 1000", " · $1.50 ", "$1.50 per 1000", "from history, ", "profile acme")
@@ -145,8 +146,8 @@ func TestAComparisonOfTheHistoryIsShownAndNotSentByAnotherProfile(t *testing.T) 
 		b.AllowError("no such comparison")
 		b.AllowError("not every zone")
 		z, v := demoZones()[0], model.ViaAPI
-		for _, cells := range [][]model.TwinCell{nil, {{Zone: z, Via: v}, {Zone: z, Via: model.ViaNative}, {Zone: zone, Via: v}}} {
-			b.svc.twins = append(b.svc.twins, model.Twin{ID: "t_8", Cells: cells})
+		for _, cells := range [][]model.Cell{nil, {{Vary: model.Vary{Zone: z, Via: v}}, {Vary: model.Vary{Zone: z, Via: model.ViaNative}}, {Vary: model.Vary{Zone: zone, Via: v}}}} {
+			b.svc.twins = append(b.svc.twins, model.Grid{ID: "t_8", Cells: cells})
 			b.Press("esc", "ctrl+x")
 			b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenTwin{ID: "t_8"}})
 			b.Expect("Comparison t_8 could not be opened: its cells are not every zone by every method")
@@ -158,17 +159,17 @@ func TestAComparisonOfTheHistoryIsShownAndNotSentByAnotherProfile(t *testing.T) 
 }
 
 // history puts a comparison of a captcha page by the unlocker into the history.
-func (b *bench) history(change func(*model.Twin)) {
-	t := model.Twin{
-		ID: "t_7", Profile: "local", Started: time.Now(), Repeat: 1, Request: model.FetchRequest{URL: "http://lab.test/captcha", Key: "batch-user"},
-		Cells: []model.TwinCell{{Zone: demoZones()[1], Via: model.ViaAPI, Runs: []model.TwinRun{{Fetch: "f_7", Class: model.ClassOK, Status: 200, Total: time.Second}}}},
+func (b *bench) history(change func(*model.Grid)) {
+	t := model.Grid{
+		ID: "t_7", Profile: "local", Started: time.Now(), Repeat: 1, Base: model.FetchRequest{URL: "http://lab.test/captcha", Key: "batch-user"},
+		Cells: []model.Cell{{Vary: model.Vary{Zone: demoZones()[1], Via: model.ViaAPI}, Runs: []model.Run{{FetchID: "f_7", Class: model.ClassOK, Status: 200, Total: time.Second}}}},
 	}
 	if change != nil {
 		change(&t)
 	}
 	b.svc.twins = append(b.svc.twins, t)
 	b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenTwin{ID: "t_7", Profile: t.Profile}})
-	b.Expect("Twin · " + t.Request.URL)
+	b.Expect("Twin · " + t.Base.URL)
 }
 
 func TestAComparisonOfTheHistoryIsSentAgainAsItWas(t *testing.T) {
@@ -198,10 +199,10 @@ func TestAComparisonOfTheHistoryIsSentAgainAsItWas(t *testing.T) {
 }
 
 func TestWhatTheHistoryDoesNotKeepIsNotSent(t *testing.T) {
-	for want, change := range map[string]func(*model.Twin){
-		"the journal does not keep the value of Cookie": func(t *model.Twin) { t.Request.Header = map[string][]string{"Cookie": {"••••"}} },
-		"the journal does not keep the login":           func(t *model.Twin) { t.Request.URL = "http://u:xxxxx@lab.test/" },
-		"100 runs are the most":                         func(t *model.Twin) { t.Repeat = model.MaxTwinRuns },
+	for want, change := range map[string]func(*model.Grid){
+		"the journal does not keep the value of Cookie": func(t *model.Grid) { t.Base.Header = map[string][]string{"Cookie": {"••••"}} },
+		"the journal does not keep the login":           func(t *model.Grid) { t.Base.URL = "http://u:xxxxx@lab.test/" },
+		"100 runs are the most":                         func(t *model.Grid) { t.Repeat = model.MaxRuns },
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			b := open(t, 120, 40)
@@ -222,8 +223,11 @@ func TestARealAccountIsAskedAboutBeforeAComparisonIsSent(t *testing.T) {
 			b.svc.answer = mixed
 			s := demoSession()
 			s.Local, s.ProfileName, s.Profile = false, "acme", demoProfile()
+			b.svc.profile = func() config.Profile {
+				return config.Profile{Name: "acme", Dialect: "brightdata", BaseURL: s.Profile.BaseURL}
+			}
 			b.Send(kit.SessionChanged{Session: s})
-			b.history(func(t *model.Twin) { t.Profile = "acme" })
+			b.history(func(t *model.Grid) { t.Profile = "acme" })
 			b.Press(key)
 			b.Expect("Compare 1 zone?", "1 request to profile acme at once", "unlocker_demo")
 			if n := len(b.svc.requests()); n != 0 {
@@ -252,6 +256,11 @@ func TestTheQuestionCountsTheRequestsThatCanBeSent(t *testing.T) {
 				s.Zones[i].Password = "" // so that it cannot be sent Native
 			}
 		}
+		b.svc.profile = func() config.Profile {
+			p := demoProfile()
+			p.Zones = s.Zones
+			return p
+		}
 		b.Send(kit.SessionChanged{Session: s})
 		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenURL{URL: "http://lab.test/json"}})
 		b.Press("esc", "w")
@@ -262,7 +271,7 @@ func TestTheQuestionCountsTheRequestsThatCanBeSent(t *testing.T) {
 func TestACellSaysNoPriceBeforeItsFirstRunHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)
-		b.history(func(t *model.Twin) { t.Cells[0].Runs = nil })
+		b.history(func(t *model.Grid) { t.Cells[0].Runs = nil })
 		b.Expect("- not sent")
 		b.ExpectNot("unpriced ")
 	})
@@ -303,7 +312,7 @@ func TestARunningComparisonIsNotDropped(t *testing.T) {
 		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenURL{URL: "http://lab.test/json"}})
 		b.Press("w")
 		b.Expect("Twin · http://lab.test/ok", "6 of 6 cells still running", "This comparison is still running.")
-		b.svc.twins = []model.Twin{{ID: "t_7"}}
+		b.svc.twins = []model.Grid{{ID: "t_7"}}
 		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenTwin{ID: "t_7"}})
 		b.Expect("Another comparison is still running", "6 of 6 cells still running")
 		if n := len(b.svc.requests()); n != 6 {

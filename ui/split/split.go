@@ -12,17 +12,17 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// Splitter plans and sends the fetches; service.Client is one.
-type Splitter interface {
-	PlanSplit(ctx context.Context, subject model.FetchResult, c model.SplitChoice) (model.Split, error)
-	Split(ctx context.Context, s model.Split, on func(i int, p model.SplitProbe, sending bool)) (model.Split, error)
+// Comparer plans and sends the fetches; *fetch.Fetcher is one.
+type Comparer interface {
+	Plan(ctx context.Context, p model.Preset, base model.FetchRequest) (model.Grid, error)
+	Compare(ctx context.Context, g model.Grid, on func(i int, c model.Cell)) (model.Grid, error)
 }
 
 // Deps are the parts that the overlay works with.
 type Deps struct {
 	Ctx      context.Context //nolint:containedctx // it lives as long as the program
 	Theme    *kit.Theme
-	Splitter Splitter
+	Comparer Comparer
 	// Zones and Keys are those that can be named; they do no I/O.
 	Zones func() []model.Zone
 	Keys  func() []model.Key
@@ -48,10 +48,9 @@ const (
 // overlay is the question, and then the answer.
 type overlay struct {
 	deps    Deps
-	choice  model.SplitChoice
-	plan    model.Split
+	preset  model.Preset
+	plan    model.Grid
 	stage   stage
-	at      int // the probe that is being sent, -1 for none
 	trouble string
 	table   widget.Table
 	above   int      // lines drawn above the table
@@ -71,22 +70,23 @@ type (
 // Results of the commands.
 type (
 	planned struct {
-		plan model.Split
+		plan model.Grid
 		err  error
 	}
-	probed struct {
-		i       int
-		probe   model.SplitProbe
-		sending bool
+	changed struct {
+		i    int
+		cell model.Cell
 	}
 	ended struct {
-		plan model.Split
+		plan model.Grid
 		err  error
 	}
 )
 
 func newOverlay(d Deps, subject model.FetchResult) *overlay {
-	o := &overlay{deps: d, at: -1, plan: model.Split{Subject: subject}, choice: model.SplitChoice{Keys: d.Keys(), Zones: d.Zones()}}
+	preset := model.Preset{Kind: model.CompareRefusal, Subject: subject, Keys: d.Keys(), Zones: d.Zones()}
+	o := &overlay{deps: d, preset: preset, plan: model.NewRefusal(preset)}
+	o.plan.Cells = o.plan.Cells[:1] // the others are not chosen yet
 	o.table.Columns = []widget.Column{
 		{Title: "FETCH", Width: 23},
 		{Title: "DIFFERENT", Width: 16, Flex: true},
@@ -109,21 +109,20 @@ func (o *overlay) Size(w, h int) (int, int) { return min(112, w-4), min(13, h-4)
 // replan plans with the choices made so far.
 func (o *overlay) replan() tea.Cmd {
 	o.stage, o.trouble = planning, ""
-	plan, subject, choice := o.deps.Splitter.PlanSplit, o.plan.Subject, o.choice
+	plan, preset := o.deps.Comparer.Plan, o.preset
 	return kit.Do("", &o.work, o.deps.Ctx, func(ctx context.Context) tea.Msg {
-		s, err := plan(ctx, subject, choice)
-		return kit.ForOverlay{Overlay: o, Msg: planned{s, err}}
+		g, err := plan(ctx, preset, model.FetchRequest{})
+		return kit.ForOverlay{Overlay: o, Msg: planned{g, err}}
 	})
 }
 
 // send sends the probes.
 func (o *overlay) send() tea.Cmd {
-	o.stage, o.at = sending, -1
-	split, plan := o.deps.Splitter.Split, o.plan
+	o.stage = sending
+	compare, plan := o.deps.Comparer.Compare, o.plan
+	plan.Cells = slices.Clone(plan.Cells)
 	return kit.Stream("", &o.work, o.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
-		result, err := split(ctx, plan, func(i int, p model.SplitProbe, sending bool) {
-			emit(kit.ForOverlay{Overlay: o, Msg: probed{i, p, sending}})
-		})
+		result, err := compare(ctx, plan, func(i int, c model.Cell) { emit(kit.ForOverlay{Overlay: o, Msg: changed{i, c}}) })
 		return kit.ForOverlay{Overlay: o, Msg: ended{result, err}}
 	})
 }
@@ -134,22 +133,22 @@ func (o *overlay) Bindings() []kit.Binding {
 	var out []kit.Binding
 	if o.stage == asking {
 		send := kit.Binding{Keys: []string{"y"}, Label: "send them", Help: "Send them, one after the other, as far as they are needed.", Group: group, Intent: sendProbes{}}
-		if !slices.ContainsFunc(o.plan.Probes, func(p model.SplitProbe) bool { return p.Problem == "" }) {
+		if !slices.ContainsFunc(o.plan.Cells[1:], func(c model.Cell) bool { return c.Problem == "" }) {
 			send.Disabled = "there is nothing to compare with"
 		}
 		zone := kit.Binding{Keys: []string{"o"}, Label: "other zone", Help: "Compare with the next zone.", Group: group, Intent: otherZone{}}
-		if len(o.choice.OtherZones(o.plan.Subject.Request)) < 2 {
+		if len(o.preset.OtherZones(o.preset.Subject.Request)) < 2 {
 			zone.Disabled = "there is no further zone"
 		}
 		key := kit.Binding{Keys: []string{"a"}, Label: "another key", Help: "Compare with the next key of the inventory.", Group: group, Intent: otherKey{}}
-		if len(o.choice.OtherKeys(o.plan.Subject.KeyName)) < 2 || o.plan.Subject.Request.Via == model.ViaNative {
+		if len(o.preset.OtherKeys(o.preset.Subject.KeyName)) < 2 || o.preset.Subject.Request.Via == model.ViaNative {
 			key.Disabled = "there is no further key"
 		}
 		out = append(out, send, zone, key)
 	}
 	if o.stage == done {
 		open := kit.Binding{Keys: []string{"enter"}, Label: "open", Help: "Show this fetch in the Sandbox. Nothing is sent.", Group: group, Intent: openRow{}}
-		if r := o.result(); r == nil || r.ID == "" {
+		if r, ok := o.result(); !ok || r.FetchID == "" {
 			open.Disabled = "it was not sent"
 		}
 		out = append(out, open)
@@ -161,16 +160,13 @@ func (o *overlay) Bindings() []kit.Binding {
 	return append(append(out, end), widget.MotionBindings()...)
 }
 
-// result is the fetch of the selected row, or nil.
-func (o *overlay) result() *model.FetchResult {
-	switch i := o.table.Cursor(); {
-	case i == 0:
-		return &o.plan.Subject
-	case i <= len(o.plan.Probes):
-		return o.plan.Probes[i-1].Result
-	default:
-		return nil
+// result is the fetch of the selected row; false where it was not sent.
+func (o *overlay) result() (model.Run, bool) {
+	i := o.table.Cursor()
+	if i >= len(o.plan.Cells) || len(o.plan.Cells[i].Runs) == 0 {
+		return model.Run{}, false
 	}
+	return o.plan.Cells[i].Runs[0], true
 }
 
 // Update handles intents, results, and motions.
@@ -178,15 +174,12 @@ func (o *overlay) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case planned:
 		return o.planned(msg)
-	case probed:
-		o.plan.Probes[msg.i] = msg.probe
-		if o.at = -1; msg.sending {
-			o.at = msg.i
-		}
+	case changed:
+		o.plan.Cells[msg.i] = msg.cell
 		o.rows()
 		return nil
 	case ended:
-		o.stage, o.at, o.plan = done, -1, msg.plan
+		o.stage, o.plan = done, msg.plan
 		if msg.err != nil && !errors.Is(msg.err, context.Canceled) {
 			o.trouble = msg.err.Error()
 		}
@@ -199,14 +192,14 @@ func (o *overlay) Update(msg tea.Msg) tea.Cmd {
 	case sendProbes:
 		return o.send()
 	case otherZone:
-		o.choice.Zone = following(model.ZoneNames(o.choice.OtherZones(o.plan.Subject.Request)), o.different(model.SplitOtherZone))
+		o.preset.OtherZone = following(model.ZoneNames(o.preset.OtherZones(o.preset.Subject.Request)), o.different(model.LabelOtherZone))
 		return o.replan()
 	case otherKey:
-		o.choice.Key = following(o.choice.OtherKeys(o.plan.Subject.KeyName), o.different(model.SplitOtherKey))
+		o.preset.OtherKey = following(o.preset.OtherKeys(o.preset.Subject.KeyName), o.different(model.LabelOtherKey))
 		return o.replan()
 	case openRow:
-		if r := o.result(); r != nil {
-			return tea.Sequence(o.leave(), kit.GotoTab(kit.Sandbox, kit.OpenFetch{ID: r.ID, Profile: o.plan.Profile}))
+		if r, ok := o.result(); ok {
+			return tea.Sequence(o.leave(), kit.GotoTab(kit.Sandbox, kit.OpenFetch{ID: r.FetchID, Profile: o.plan.Profile}))
 		}
 		return nil
 	case leave:
@@ -250,11 +243,11 @@ func (o *overlay) planned(msg planned) tea.Cmd {
 	return nil
 }
 
-// different is what a probe of the plan differs in.
-func (o *overlay) different(k model.SplitKind) string {
-	for _, p := range o.plan.Probes {
-		if p.Kind == k {
-			return p.Different()
+// different is what a cell of the plan differs in.
+func (o *overlay) different(l model.Label) string {
+	for _, c := range o.plan.Cells {
+		if c.Label == l {
+			return c.Different()
 		}
 	}
 	return ""

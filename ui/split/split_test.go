@@ -41,37 +41,46 @@ func (o *tab) Update(msg tea.Msg) tea.Cmd {
 	return o.Elsewhere.Update(msg)
 }
 
-func (f *fakeSplitter) PlanSplit(_ context.Context, subject model.FetchResult, c model.SplitChoice) (model.Split, error) {
-	c.Profile, c.GoodPage = "acme", "http://good.example/"
-	return model.PlanSplit(subject, c), f.planErr
+func (f *fakeSplitter) Plan(_ context.Context, p model.Preset, _ model.FetchRequest) (model.Grid, error) {
+	p.GoodPage = "http://good.example/"
+	g := model.NewRefusal(p)
+	g.Profile = "acme"
+	return g, f.planErr
 }
 
-func (f *fakeSplitter) Split(ctx context.Context, s model.Split, on func(i int, p model.SplitProbe, sending bool)) (model.Split, error) {
-	s.Probes = slices.Clone(s.Probes) // as the service does: the plan is the overlay's
-	for i := range s.Probes {
-		p := &s.Probes[i]
-		if !s.Needs(p.Kind) {
-			p.Problem = "not needed: what was sent decides it"
-		}
-		if p.Problem == "" {
-			on(i, *p, true)
-			select {
-			case <-time.After(f.slow):
-			case <-ctx.Done():
-				f.ended = ctx.Err()
-				<-time.After(f.stuck)
-				return s, ctx.Err()
-			}
-			f.sent = append(f.sent, p.Different())
-			r := model.FetchResult{ID: "f_" + p.Different(), KeyName: p.Request.Key, Request: p.Request, Status: 200, Diagnosis: model.Diagnosis{Class: model.ClassOK, Summary: "The page came."}}
-			if !strings.Contains(p.Different(), "good") {
-				r.Status, r.Diagnosis = 403, model.Diagnosis{Class: model.ClassAccessRestricted, Summary: "Refused here, too."}
-			}
-			p.Result = &r
-		}
-		on(i, *p, false)
+func (f *fakeSplitter) Compare(ctx context.Context, g model.Grid, on func(i int, c model.Cell)) (model.Grid, error) {
+	g.Cells = slices.Clone(g.Cells) // as the service does: the plan is the overlay's
+	set := func(i int, c model.Cell) {
+		g.Cells[i] = c
+		on(i, c)
 	}
-	return s, f.err
+	for i, ok := g.Next(); ok; i, ok = g.Next() {
+		c := g.Cells[i]
+		c.Active = true
+		set(i, c)
+		c.Active = false
+		select {
+		case <-time.After(f.slow):
+		case <-ctx.Done():
+			f.ended = ctx.Err()
+			<-time.After(f.stuck)
+			return g, ctx.Err()
+		}
+		f.sent = append(f.sent, c.Different())
+		r := model.Run{FetchID: "f_" + c.Different(), Status: 200, Class: model.ClassOK, Summary: "The page came."}
+		if !strings.Contains(c.Different(), "good") {
+			r.Status, r.Class, r.Summary = 403, model.ClassAccessRestricted, "Refused here, too."
+		}
+		c.Runs = []model.Run{r}
+		set(i, c)
+	}
+	for i, c := range g.Cells {
+		if len(c.Runs) == 0 && c.Problem == "" {
+			c.Problem = "not needed: what was sent decides it"
+			set(i, c)
+		}
+	}
+	return g, f.err
 }
 
 func open(t *testing.T, w, h int, f *fakeSplitter, local bool, via model.Via) *uitest.Screen {
@@ -84,7 +93,7 @@ func open(t *testing.T, w, h int, f *fakeSplitter, local bool, via model.Via) *u
 	}
 	keys := []model.Key{{Name: "k1", Level: model.LevelUser, Secret: "env:A"}, {Name: "k2", Level: model.LevelUser, Secret: "env:B"}, {Name: "k3", Level: model.LevelOps, Secret: "env:C"}}
 	d := split.Deps{
-		Ctx: t.Context(), Theme: theme, Splitter: f, Local: local,
+		Ctx: t.Context(), Theme: theme, Comparer: f, Local: local,
 		Zones: func() []model.Zone { return zones }, Keys: func() []model.Key { return keys },
 	}
 	subject := model.FetchResult{
@@ -148,7 +157,7 @@ func TestOnTheEmulatorTheyAreSentAtOnce(t *testing.T) {
 		s := open(t, 120, 40, &fakeSplitter{}, true, model.ViaNative)
 		s.Expect("The zone, at this site: with the proxy login zone dc1")
 		s.Press("down", "down", "down")
-		s.Expect("not needed: what was sent decides it")
+		s.Expect("by Native Access the zone's password is sent, and no key")
 		s.Press("enter")
 		s.Expect("it was not sent")
 		s.Press("esc")

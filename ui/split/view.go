@@ -9,50 +9,47 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// rows renews the table: the refused fetch, and a row for each probe.
+// rows renews the table: the refused fetch, and a row for each other.
 func (o *overlay) rows() {
-	o.table.SetRows(1+len(o.plan.Probes), func(i int) []widget.Cell {
-		if i == 0 {
-			return o.row("refused", o.subjectIs(), "", &o.plan.Subject)
+	o.table.SetRows(len(o.plan.Cells), func(i int) []widget.Cell {
+		c := o.plan.Cells[i]
+		if c.Label == model.LabelRefused {
+			return o.row(c, o.subjectIs(), "")
 		}
-		p := o.plan.Probes[i-1]
-		return o.row(p.Kind.Label(), p.Different(), o.price(p), p.Result, o.state(i-1))
+		return o.row(c, c.Different(), o.price(c))
 	})
 }
 
-// row is a row; state stands in place of a class that is not there.
-func (o *overlay) row(what, different, cost string, r *model.FetchResult, state ...widget.Cell) []widget.Cell {
+func (o *overlay) row(c model.Cell, different, cost string) []widget.Cell {
 	th := o.deps.Theme
-	class, status := widget.C(""), "-"
-	switch {
-	case r != nil:
+	class, status := o.state(c), "-"
+	if len(c.Runs) > 0 {
+		r := c.Runs[0]
 		ink, mark := th.Bad, "✗ "
-		if r.Diagnosis.OK() {
+		if r.Class == model.ClassOK {
 			ink, mark = th.Good, "✓ "
 		}
-		class = widget.Cell{Text: mark + model.ClassWord(r.Diagnosis.Class, r.Diagnosis.Cause), Ink: ink}
+		class = widget.Cell{Text: mark + model.ClassWord(r.Class, r.Cause), Ink: ink}
 		if r.Status != 0 {
 			status = strconv.Itoa(r.Status)
 		}
-	case len(state) > 0:
-		class = state[0]
 	}
-	return []widget.Cell{widget.C(what), widget.C(different), class, widget.C(status), widget.C(cost)}
+	return []widget.Cell{widget.C(c.Label.Words()), widget.C(different), class, widget.C(status), widget.C(cost)}
 }
 
 func (o *overlay) subjectIs() string {
-	s := o.plan.Subject
-	parts := []string{string(s.Request.Zone.Name), s.Request.Via.String()}
-	if s.KeyName != "" {
-		parts = append(parts, s.KeyName)
+	c := o.plan.Cells[0]
+	parts := []string{string(c.Zone.Name), c.Via.String()}
+	if c.Key != "" {
+		parts = append(parts, c.Key)
 	}
-	return strings.Join(append(parts, s.Request.URL), " · ")
+	return strings.Join(append(parts, o.plan.Base.URL), " · ")
 }
 
-func (o *overlay) price(p model.SplitProbe) string {
-	cost, priced := o.plan.Cost(p)
+func (o *overlay) price(c model.Cell) string {
+	cost, priced := o.plan.Price(c)
 	switch {
-	case p.Problem != "" && p.Result == nil:
+	case c.Problem != "" && len(c.Runs) == 0:
 		return "-"
 	case !priced:
 		return "unpriced"
@@ -61,13 +58,13 @@ func (o *overlay) price(p model.SplitProbe) string {
 	}
 }
 
-// state says of a probe without a result why.
-func (o *overlay) state(i int) widget.Cell {
-	th, p := o.deps.Theme, o.plan.Probes[i]
+// state says why a cell has no class.
+func (o *overlay) state(c model.Cell) widget.Cell {
+	th := o.deps.Theme
 	switch {
-	case i == o.at:
+	case c.Active:
 		return widget.Cell{Text: "● sending", Ink: th.Warn}
-	case p.Problem != "":
+	case c.Problem != "":
 		return widget.Cell{Text: "- not sent", Ink: th.Muted}
 	default:
 		return widget.Cell{Text: "· not yet", Ink: th.Muted}
@@ -100,12 +97,12 @@ func (o *overlay) head(w int) []string {
 	case o.stage == sending:
 		lines = []string{th.Warn.Render("● ") + th.Text.Render("sending, one after the other; esc cancels")}
 	default:
-		culprit, sentence := o.plan.Verdict()
+		v := o.plan.Verdict()
 		mark := th.Good.Render("✓ ")
-		if culprit == model.CulpritUnknown {
+		if v.Culprit == model.CulpritUnknown {
 			mark = th.Warn.Render("? ")
 		}
-		lines = widget.Hung(mark, th.Text, sentence, w-2)
+		lines = widget.Hung(mark, th.Text, v.Text, w-2)
 	}
 	return append(widget.Indent(lines), "")
 }
@@ -114,10 +111,10 @@ func (o *overlay) head(w int) []string {
 func (o *overlay) bill() string {
 	n := 0
 	var spend model.Spend
-	for _, p := range o.plan.Probes {
-		if p.Problem == "" {
+	for _, c := range o.plan.Cells[1:] {
+		if c.Problem == "" {
 			n++
-			spend.Add(o.plan.Cost(p))
+			spend.Add(o.plan.Price(c))
 		}
 	}
 	return text.Counted(n, "request") + " (" + spend.String() + ")"
@@ -125,16 +122,16 @@ func (o *overlay) bill() string {
 
 // detail is about the selected row.
 func (o *overlay) detail() []string {
-	r := o.result()
+	r, ok := o.result()
 	switch i := o.table.Cursor(); {
-	case r != nil:
-		lines := []string{r.Diagnosis.Summary}
-		for _, e := range r.Diagnosis.Evidence {
+	case ok:
+		lines := []string{r.Summary}
+		for _, e := range r.Evidence {
 			lines = append(lines, e.Text)
 		}
 		return lines[:min(len(lines), 3)]
-	case i > 0 && i <= len(o.plan.Probes) && o.plan.Probes[i-1].Problem != "":
-		return []string{o.plan.Probes[i-1].Problem}
+	case i < len(o.plan.Cells):
+		return []string{o.plan.Cells[i].Problem}
 	default:
 		return []string{""}
 	}

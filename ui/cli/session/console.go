@@ -171,8 +171,8 @@ func (c *Console) codeDeps(theme *kit.Theme) code.Deps {
 			return s.knownKey(name).Secret
 		},
 		Secret: func(ctx context.Context, ref string) (keystore.Secret, error) { return s.Resolver.Resolve(ctx, ref) },
-		Compared: func(ctx context.Context, r model.FetchRequest) (model.Twin, error) {
-			return s.History.NewestTwin(ctx, s.CurrentProfile().Name, r)
+		Compared: func(ctx context.Context, r model.FetchRequest) (model.Grid, error) {
+			return s.History.NewestComparison(ctx, s.CurrentProfile().Name, r)
 		},
 	}
 }
@@ -181,7 +181,7 @@ func (c *Console) codeDeps(theme *kit.Theme) code.Deps {
 func (c *Console) split(theme *kit.Theme) func(res model.FetchResult) tea.Cmd {
 	s := c.session
 	d := split.Deps{
-		Ctx: c.ctx, Theme: theme, Splitter: s.Client, Keys: s.knownKeys, Local: s.embedded != nil,
+		Ctx: c.ctx, Theme: theme, Comparer: s.Client, Keys: s.knownKeys, Local: s.embedded != nil,
 		Zones: func() []model.Zone { return s.CurrentProfile().Zones },
 	}
 	return func(res model.FetchResult) tea.Cmd { return split.Open(d, res) }

@@ -27,7 +27,7 @@ func (p *Page) diffMarked() tea.Cmd {
 	var names, ids [2]string
 	for i, at := range p.marks {
 		c := p.twin.Cells[at]
-		names[i], ids[i] = c.Where(), c.Runs[len(c.Runs)-1].Fetch
+		names[i], ids[i] = c.Where(), c.Runs[len(c.Runs)-1].FetchID
 	}
 	read := p.readAnswer
 	return kit.Do(kit.Sandbox, &p.load, p.deps.Ctx, func(ctx context.Context) tea.Msg {

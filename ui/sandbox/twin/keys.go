@@ -22,19 +22,16 @@ type (
 	cancelCell  struct{}
 	chooseZones struct{}
 	moveColumn  struct{ by int }
-	// compareZones starts a comparison of a request by these zones, or with more adds a run to
-	// the one on screen. from is the profile that the request was sent with, if it is another
-	// one; sure skips the question.
+	// compareZones starts a comparison of a request, or with more adds a run to the one on screen.
+	// from is the profile that the request was sent with, if it is another one.
 	compareZones struct {
 		request model.FetchRequest
 		from    string
 		more    bool
-
-		zones []model.Zone
-		ways  []model.Via
-		runs  int
-		sure  bool
+		preset  model.Preset
 	}
+	// sendPlanned sends what was asked about.
+	sendPlanned struct{ planned }
 )
 
 // Bindings are the keys of the comparison on screen.
@@ -45,7 +42,7 @@ func (p *Page) Bindings() []kit.Binding {
 		if len(p.twin.Cells[i].Runs) > 0 {
 			none = ""
 		}
-		if p.slots[i].Running() {
+		if p.twin.Cells[i].Active {
 			idle = ""
 		}
 	}
@@ -57,8 +54,8 @@ func (p *Page) Bindings() []kit.Binding {
 		winner = p.reason
 	}
 	more := again
-	if more == "" && p.twin.Repeat >= model.MaxTwinRuns {
-		more = fmt.Sprintf("%d runs are the most", model.MaxTwinRuns)
+	if more == "" && p.twin.Repeat >= model.MaxRuns {
+		more = fmt.Sprintf("%d runs are the most", model.MaxRuns)
 	}
 	mark := kit.Binding{Keys: []string{"space"}, Label: "mark", Help: "Mark the cell, or take the mark away; d shows how two marked ones differ.", Group: group, Intent: markCell{}, Disabled: none}
 	out := []kit.Binding{
@@ -88,6 +85,11 @@ func (p *Page) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	switch msg := msg.(type) {
 	case compareZones:
 		return p.try(msg), true
+	case sendPlanned:
+		if p.deps.Confirmed != nil {
+			p.deps.Confirmed(msg.request.Key)
+		}
+		return p.start(msg.planned), true
 	case closePage:
 		p.Close()
 	case openCell:
@@ -99,14 +101,12 @@ func (p *Page) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	case diffCells:
 		return p.diffMarked(), true
 	case runAgain:
-		zones, ways := p.chosen()
-		return p.try(compareZones{request: p.twin.Request, zones: zones, ways: ways, runs: p.twin.Repeat}), true
+		return p.try(compareZones{request: p.twin.Base, preset: p.chosen(p.twin.Repeat)}), true
 	case addRun:
-		zones, ways := p.chosen()
-		return p.try(compareZones{more: true, request: p.twin.Request, zones: zones, ways: ways, runs: 1}), true
+		return p.try(compareZones{more: true, request: p.twin.Base, preset: p.chosen(1)}), true
 	case cancelCell:
 		if i, ok := p.cell(); ok {
-			p.slots[i].Cancel()
+			p.deps.Twins.StopCell(p.twin.ID, i)
 		}
 	case chooseZones:
 		return p.chooseZones(), true
@@ -126,7 +126,7 @@ func (p *Page) code() kit.ShowCode {
 		i = p.winner
 	}
 	t := p.twin
-	c := kit.ShowCode{Request: t.Request, Twin: &t}
+	c := kit.ShowCode{Request: t.Base, Twin: &t}
 	if i >= 0 && i < len(t.Cells) {
 		c.Request.Zone, c.Request.Via = t.Cells[i].Zone, t.Cells[i].Via
 	}

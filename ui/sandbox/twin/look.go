@@ -34,7 +34,7 @@ func (p *Page) Look() tea.Cmd {
 		return nil
 	}
 	c := p.twin.Cells[i]
-	id := c.Runs[len(c.Runs)-1].Fetch
+	id := c.Runs[len(c.Runs)-1].FetchID
 	if id == p.seen.id {
 		return nil
 	}
@@ -53,11 +53,11 @@ func (p *Page) Look() tea.Cmd {
 
 // detailLines are what is known of a cell in h lines: its runs, the evidence of the newest,
 // and how its page begins.
-func (p *Page) detailLines(c model.TwinCell, w, h int) []string {
+func (p *Page) detailLines(c model.Cell, w, h int) []string {
 	th := p.deps.Theme
 	lines := p.cellLines(c, w, max(min(h, 4), h/3))
 	seen := p.seen
-	if !seen.done || len(c.Runs) == 0 || c.Runs[len(c.Runs)-1].Fetch != seen.id || h-len(lines) < 3 {
+	if !seen.done || len(c.Runs) == 0 || c.Runs[len(c.Runs)-1].FetchID != seen.id || h-len(lines) < 3 {
 		return lines
 	}
 	if seen.err != nil {

@@ -18,13 +18,14 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// Twins sends a request by several zones and access methods; service.Client is one.
-type Twins interface {
-	// RunCell makes the runs of one cell. on receives the cell after each of them.
-	RunCell(ctx context.Context, r model.FetchRequest, c model.TwinCell, runs int, on func(model.TwinCell)) (model.TwinCell, error)
-	// KeepTwin keeps a comparison in the history and returns it with its identifier.
-	KeepTwin(ctx context.Context, t model.Twin) model.Twin
-	LoadTwin(ctx context.Context, id string) (model.Twin, error)
+// Comparer plans and sends comparisons; *fetch.Fetcher is one.
+type Comparer interface {
+	Plan(ctx context.Context, p model.Preset, base model.FetchRequest) (model.Grid, error)
+	// Compare makes the runs that cells lack. on receives a cell whenever it changes.
+	Compare(ctx context.Context, g model.Grid, on func(i int, c model.Cell)) (model.Grid, error)
+	// StopCell stops one cell of a comparison that is under way.
+	StopCell(id string, cell int)
+	LoadComparison(ctx context.Context, id string) (model.Grid, error)
 }
 
 // Deps are the parts the page works with.
@@ -32,7 +33,7 @@ type Deps struct {
 	Ctx   context.Context
 	Now   func() time.Time
 	Theme *kit.Theme
-	Twins Twins
+	Twins Comparer
 	// LoadFetch reads a fetch from the journal, and Open its body; both are called in
 	// commands.
 	LoadFetch func(ctx context.Context, id string) (model.FetchResult, error)
@@ -62,7 +63,7 @@ type (
 	// Loaded is a comparison of the history; see Page.Loaded.
 	Loaded struct {
 		id, profile string
-		twin        model.Twin
+		twin        model.Grid
 		err         error
 	}
 )
@@ -75,28 +76,26 @@ type Page struct {
 
 	open bool
 	grid
-	load, keep, look kit.Slot
+	work, load, look kit.Slot
 	seen             looked
 }
 
 // grid is the comparison on screen.
 type grid struct {
-	twin model.Twin
+	twin model.Grid
 	// zones and ways are the rows and the columns: the cell of row r and column c is
 	// number r*len(ways)+c of the twin. Agent access is the last row, with one cell across
 	// all columns, the last of the twin.
 	zones  []model.Zone
 	ways   []model.Via
-	loaded bool       // from the history
-	room   int        // how wide a column of cells is
-	slots  []kit.Slot // of the cells
+	loaded bool // from the history
+	room   int  // how wide a column of cells is
 	table  widget.Table
 	col    int
 	marks  []int // cells to compare in detail, at most two
 	// winner and reason are the twin's, as of its last change.
 	winner int
 	reason string
-	failed bool // the operator was told that a cell could not be sent
 }
 
 // New makes a page without a comparison.
@@ -136,15 +135,14 @@ func (p *Page) click(msg tea.MouseClickMsg) {
 // open, keys and the mouse. It reports whether it handled the message.
 func (p *Page) Update(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	switch msg := msg.(type) {
-	case cellRan:
+	case planned:
+		return p.planned(msg), true
+	case cellChanged:
 		p.twin.Cells[msg.i] = msg.cell
 		p.judge()
 		return nil, true
-	case cellEnded:
-		return p.cellEnded(msg), true
-	case kept:
-		p.twin.ID, p.twin.Started = msg.twin.ID, msg.twin.Started
-		return nil, true
+	case ended:
+		return p.ended(msg), true
 	case diffed:
 		return p.diffed(msg), true
 	case looked:

@@ -13,8 +13,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
-	"zonedeck/service/dialect"
-	"zonedeck/service/fetch"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -22,35 +20,22 @@ import (
 
 // Messages of a comparison.
 type (
-	// cellRan is a cell after one more run, cellEnded after the last.
-	cellRan struct {
-		i    int
-		cell model.TwinCell
-	}
-	cellEnded struct {
-		i    int
-		cell model.TwinCell
+	// planned is what compareZones asked for.
+	planned struct {
+		compareZones
+		grid model.Grid
 		err  error
 	}
-	kept struct{ twin model.Twin }
-)
-
-// bothWays are the access methods by which a zone is compared.
-func bothWays() []model.Via { return []model.Via{model.ViaAPI, model.ViaNative} }
-
-// allWays are those, and agent access where the profile has it; it takes a page's address.
-func (p *Page) allWays(r model.FetchRequest) []model.Via {
-	if p.session.Profile.AgentURL == "" || r.URL == "" {
-		return bothWays()
+	// cellChanged is a cell as it is now, ended the comparison after the last run.
+	cellChanged struct {
+		i    int
+		cell model.Cell
 	}
-	return append(bothWays(), model.ViaAgent)
-}
-
-// fetchesPages reports whether a zone is compared unless the operator chooses others: its
-// product returns the page that was asked for.
-func fetchesPages(p model.Product) bool {
-	return p.Network() || p == model.ProductUnlocker || p == model.ProductBrowser || p == model.ProductUnknown
-}
+	ended struct {
+		grid model.Grid
+		err  error
+	}
+)
 
 // Show opens the page.
 func (p *Page) Show() { p.open = true }
@@ -58,7 +43,7 @@ func (p *Page) Show() { p.open = true }
 // ShowFor opens the comparison of a request at the request's own zone, if there is one with that
 // zone on screen already; running says that it is another one, which has not ended.
 func (p *Page) ShowFor(r model.FetchRequest) (shown, running bool) {
-	same := p.twin.Profile == p.session.ProfileName && sameTarget(p.twin.Request, r) && p.moveTo(r.Zone.Name, r.Via)
+	same := p.twin.Profile == p.session.ProfileName && sameTarget(p.twin.Base, r) && p.moveTo(r.Zone.Name, r.Via)
 	if len(p.twin.Cells) == 0 || !same && p.running() == 0 {
 		return false, false
 	}
@@ -81,13 +66,7 @@ func (p *grid) moveTo(zone model.ZoneName, via model.Via) bool {
 // Compare sends a request once by every zone of the profile that fetches pages, and by its
 // own, or asks first. from is the profile that it was sent with, if that is another one.
 func (p *Page) Compare(r model.FetchRequest, from string) tea.Cmd {
-	zones := slices.DeleteFunc(slices.Clone(p.session.Zones), func(z model.Zone) bool {
-		return !fetchesPages(z.Product) && z.Name != r.Zone.Name
-	})
-	if len(zones) == 0 && r.Zone.Name != "" {
-		zones = []model.Zone{r.Zone}
-	}
-	return p.try(compareZones{request: r, from: from, zones: zones, ways: p.allWays(r), runs: 1})
+	return p.try(compareZones{request: r, from: from, preset: model.Preset{Repeat: 1}})
 }
 
 // sameTarget reports whether two requests differ in no more than zone, access method and
@@ -98,90 +77,112 @@ func sameTarget(a, b model.FetchRequest) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// try starts a comparison, asks first, or says why not.
+// try plans a comparison, or says why not.
 func (p *Page) try(c compareZones) tea.Cmd {
-	switch {
-	case !p.session.Ready:
+	if !p.session.Ready {
 		return kit.Warn(p.deps.NotReady())
-	case len(c.zones) == 0:
+	}
+	plan := p.deps.Twins.Plan
+	return kit.Do(kit.Sandbox, &p.load, p.deps.Ctx, func(ctx context.Context) tea.Msg {
+		g, err := plan(ctx, c.preset, c.request)
+		return planned{c, g, err}
+	})
+}
+
+// planned starts a comparison, asks first, or says why not.
+func (p *Page) planned(msg planned) tea.Cmd {
+	switch {
+	case errors.Is(msg.err, context.Canceled):
+		return nil
+	case msg.err != nil:
+		return kit.Fail("The comparison could not be made: " + oneLine(msg.err))
+	case len(msg.grid.Cells) == 0:
 		return kit.Warn("There is no zone to compare: the profile names none.")
 	}
-	if body := p.doubts(c); body != "" && !c.sure {
-		c.sure = true
+	if body := p.doubts(msg); body != "" {
+		zones := slices.DeleteFunc(zonesOf(msg.grid), func(z model.Zone) bool { return z.Name == "" })
 		return widget.Confirm(p.deps.Theme, widget.ConfirmSpec{
-			Title: "Compare " + text.Counted(len(c.zones), "zone") + "?", Body: body, Yes: "send them", View: kit.Sandbox, Intent: c,
+			Title: "Compare " + text.Counted(len(zones), "zone") + "?", Body: body, Yes: "send them", View: kit.Sandbox, Intent: sendPlanned{msg},
 		})
 	}
-	if c.sure && p.deps.Confirmed != nil {
-		p.deps.Confirmed(c.request.Key)
-	}
-	if c.more {
-		p.twin.Repeat++
-		return p.runCells()
-	}
-	p.start(c)
-	return tea.Batch(kit.SendTo(kit.Sandbox, Sent{}), p.runCells())
+	return p.start(msg)
 }
 
 // doubts is what the operator is asked before a comparison is sent, or "": what it
 // costs on a real account, and whether a request of another profile is meant.
-func (p *Page) doubts(c compareZones) string {
+func (p *Page) doubts(msg planned) string {
 	var body []string
-	if c.from != "" {
-		body = append(body, fmt.Sprintf("This request was sent with profile %s. The zones and the key are those of profile %s.", c.from, p.session.ProfileName))
+	if msg.from != "" {
+		body = append(body, fmt.Sprintf("This request was sent with profile %s. The zones and the key are those of profile %s.", msg.from, p.session.ProfileName))
 	}
-	if doubt := p.deps.Doubt(c.request.Key); doubt != "" && slices.Contains(c.ways, model.ViaAPI) {
+	g := msg.grid
+	by := func(via model.Via) bool {
+		return slices.ContainsFunc(g.Cells, func(c model.Cell) bool { return c.Via == via })
+	}
+	if doubt := p.deps.Doubt(msg.request.Key); doubt != "" && by(model.ViaAPI) {
 		body = append(body, doubt)
 	}
-	if n := p.fetches(c); n > 0 && !p.session.Local {
-		by := strings.Join(model.ZoneNames(c.zones), ", ")
-		if slices.Contains(c.ways, model.ViaAgent) {
-			by += ", and by agent access"
+	n := 0
+	for _, c := range g.Cells {
+		if c.Problem == "" {
+			n += g.Repeat
 		}
-		body = append(body, fmt.Sprintf("%s to profile %s at once, each billed like any other, by these zones: %s.", text.Counted(n, "request"), p.session.ProfileName, by))
+	}
+	if n > 0 && !p.session.Local {
+		zones := strings.Join(slices.DeleteFunc(model.ZoneNames(zonesOf(g)), func(name string) bool { return name == "" }), ", ")
+		if by(model.ViaAgent) {
+			zones += ", and by agent access"
+		}
+		body = append(body, fmt.Sprintf("%s to profile %s at once, each billed like any other, by these zones: %s.", text.Counted(n, "request"), p.session.ProfileName, zones))
 	}
 	return strings.Join(body, "\n\n")
 }
 
-// fetches is how many are sent: cells that the service would refuse are left out.
-func (p *Page) fetches(c compareZones) int {
-	d, err := dialect.Find(p.session.Profile.Dialect)
-	if err != nil {
-		return 0 // nothing is
+// start sends a comparison in place of the one before, or one more run of that.
+func (p *Page) start(msg planned) tea.Cmd {
+	if msg.more {
+		p.twin.Repeat++
+		return p.send()
 	}
-	n := 0
-	for _, cell := range model.TwinCells(c.zones, c.ways) {
-		r := c.request
-		r.Zone, r.Via = cell.Zone, cell.Via
-		if len(fetch.Problems(p.session.Profile, d, d.Locate(r))) == 0 {
-			n += c.runs
-		}
-	}
-	return n
+	msg.grid.Base.Retries = 0
+	p.show(msg.grid)
+	p.moveTo(msg.request.Zone.Name, msg.request.Via)
+	return tea.Batch(kit.SendTo(kit.Sandbox, Sent{}), p.send())
 }
 
-// start makes a comparison, in place of the one before, without sending it.
-func (p *Page) start(c compareZones) {
-	t := model.Twin{Profile: p.session.ProfileName, Request: c.request, Repeat: c.runs}
-	t.Request.Zone, t.Request.Via, t.Request.Retries = model.Zone{}, "", 0
-	t.Cells = model.TwinCells(c.zones, c.ways)
-	p.show(t)
-	p.moveTo(c.request.Zone.Name, c.request.Via)
+// send makes the runs that the cells lack.
+func (p *Page) send() tea.Cmd {
+	g := p.twin
+	g.Cells = slices.Clone(g.Cells)
+	for i := range p.twin.Cells { // until they have begun
+		c := &p.twin.Cells[i]
+		c.Problem, c.Active = "", true
+	}
+	compare := p.deps.Twins.Compare
+	return kit.Stream(kit.Sandbox, &p.work, p.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
+		g, err := compare(ctx, g, func(i int, c model.Cell) { emit(cellChanged{i: i, cell: c}) })
+		return ended{g, err}
+	})
+}
+
+// zonesOf are the zones of a comparison, each once.
+func zonesOf(g model.Grid) []model.Zone {
+	var out []model.Zone
+	for _, c := range g.Cells {
+		if !slices.ContainsFunc(out, func(z model.Zone) bool { return z.Name == c.Zone.Name }) {
+			out = append(out, c.Zone)
+		}
+	}
+	return out
 }
 
 // show puts a comparison on screen.
-func (p *Page) show(t model.Twin) {
-	for i := range p.slots {
-		p.slots[i].Drop()
-	}
-	p.keep.Drop()
-	p.open, p.grid = true, grid{twin: t, slots: make([]kit.Slot, len(t.Cells))}
+func (p *Page) show(t model.Grid) {
+	p.work.Drop()
+	p.open, p.grid = true, grid{twin: t, zones: zonesOf(t)}
 	for _, c := range t.Cells {
 		if !slices.Contains(p.ways, c.Via) && c.Via != model.ViaAgent {
 			p.ways = append(p.ways, c.Via)
-		}
-		if !slices.ContainsFunc(p.zones, func(z model.Zone) bool { return z.Name == c.Zone.Name }) {
-			p.zones = append(p.zones, c.Zone)
 		}
 	}
 	if p.ways == nil {
@@ -192,18 +193,15 @@ func (p *Page) show(t model.Twin) {
 }
 
 // judge names the winner anew.
-func (p *grid) judge() { p.winner, p.reason = p.twin.Winner() }
+func (p *grid) judge() { v := p.twin.Verdict(); p.winner, p.reason = v.Winner, v.Reason }
 
-// chosen are the zones and methods of the comparison, as TwinCells takes them.
-func (p *grid) chosen() ([]model.Zone, []model.Via) {
-	if !p.byAgent() {
-		return p.zones, p.ways
+// chosen are the zones and methods of the comparison, with so many runs of each.
+func (p *grid) chosen(runs int) model.Preset {
+	out := model.Preset{Zones: p.zones, Ways: p.ways, Repeat: runs}
+	if p.byAgent() && len(p.zones) > 1 {
+		out.Zones, out.Ways = p.zones[:len(p.zones)-1], append(slices.Clip(p.ways), model.ViaAgent)
 	}
-	zones, ways := slices.Clip(p.zones[:len(p.zones)-1]), slices.Clip(p.ways)
-	if len(zones) == 0 {
-		return p.zones, ways
-	}
-	return zones, append(ways, model.ViaAgent)
+	return out
 }
 
 // byAgent reports whether one of the cells is agent access, the last.
@@ -214,7 +212,7 @@ func (p *grid) byAgent() bool {
 
 // complete reports whether cells are every zone by every method, zone by zone, and agent access
 // the last, if it is there.
-func complete(cells []model.TwinCell) bool {
+func complete(cells []model.Cell) bool {
 	if n := len(cells); n > 0 && cells[n-1].Via == model.ViaAgent {
 		if cells = cells[:n-1]; n == 1 {
 			return true
@@ -232,32 +230,16 @@ func complete(cells []model.TwinCell) bool {
 	return n > 0
 }
 
-// runCells makes the runs that each cell lacks.
-func (p *Page) runCells() tea.Cmd {
-	p.failed = false
-	var cmds []tea.Cmd
-	for i, c := range p.twin.Cells {
-		cmds = append(cmds, p.runCell(i, p.twin.Repeat-len(c.Runs)))
-	}
-	return tea.Batch(cmds...)
-}
-
-func (p *Page) runCell(i, runs int) tea.Cmd {
-	run, request, cell := p.deps.Twins.RunCell, p.twin.Request, p.twin.Cells[i]
-	return kit.Stream(kit.Sandbox, &p.slots[i], p.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
-		cell, err := run(ctx, request, cell, runs, func(c model.TwinCell) { emit(cellRan{i: i, cell: c}) })
-		return cellEnded{i: i, cell: cell, err: err}
-	})
-}
-
 // Running counts the cells with a run in flight.
 func (p *Page) Running() int { return p.running() }
 
 // running counts the cells with a run in flight.
 func (p *grid) running() int {
 	n := 0
-	for i := range p.slots {
-		n += kit.Running(&p.slots[i])
+	for _, c := range p.twin.Cells {
+		if c.Active {
+			n++
+		}
 	}
 	return n
 }
@@ -276,35 +258,25 @@ func (p *grid) at(row, col int) int {
 	return row*len(p.ways) + col
 }
 
-// cellEnded keeps the comparison when the last of its cells has ended.
-func (p *Page) cellEnded(msg cellEnded) tea.Cmd {
+// ended takes the comparison when its last cell has ended.
+func (p *Page) ended(msg ended) tea.Cmd {
+	p.twin = msg.grid
+	p.judge()
 	var fault tea.Cmd
+	i := slices.IndexFunc(p.twin.Cells, func(c model.Cell) bool { return c.Cause != nil && !errors.Is(c.Cause, model.ErrRequest) })
 	switch {
 	case errors.Is(msg.err, context.Canceled):
-		msg.cell.Problem = "cancelled"
 	case msg.err != nil:
-		msg.cell.Problem = oneLine(msg.err)
-		if p.failed {
-			break // the cells say the rest
-		}
-		p.failed = true
-		fault = kit.Fail(fmt.Sprintf("%s was not sent: %v", msg.cell.Where(), msg.err))
+		fault = kit.Fail("The comparison was not sent: " + oneLine(msg.err))
+	case i >= 0:
+		fault = kit.Fail(fmt.Sprintf("%s was not sent: %v", p.twin.Cells[i].Where(), p.twin.Cells[i].Cause))
 	}
-	p.twin.Cells[msg.i] = msg.cell
-	p.judge()
-	if p.running() > 0 {
-		return fault
-	}
-	keep, twin := p.deps.Twins.KeepTwin, p.twin
-	twin.Cells = slices.Clone(twin.Cells)
-	return tea.Batch(fault, kit.SendTo(kit.Sandbox, Ended{}), kit.Do(kit.Sandbox, &p.keep, p.deps.Ctx, func(ctx context.Context) tea.Msg {
-		return kept{keep(ctx, twin)}
-	}))
+	return tea.Batch(fault, kit.SendTo(kit.Sandbox, Ended{}))
 }
 
 // Load reads a comparison from the history; Loaded comes to the Sandbox. Nothing is sent.
 func (p *Page) Load(id, profile string) tea.Cmd {
-	load := p.deps.Twins.LoadTwin
+	load := p.deps.Twins.LoadComparison
 	return kit.Do(kit.Sandbox, &p.load, p.deps.Ctx, func(ctx context.Context) tea.Msg {
 		twin, err := load(ctx, id)
 		return Loaded{id: id, profile: profile, twin: twin, err: err}
@@ -329,7 +301,7 @@ func (p *Page) Loaded(msg Loaded, zone model.ZoneName) (request *Fill, refusal t
 	p.loaded = true
 	at := p.winner
 	if at < 0 {
-		at = max(0, slices.IndexFunc(msg.twin.Cells, func(c model.TwinCell) bool { return c.Zone.Name == zone }))
+		at = max(0, slices.IndexFunc(msg.twin.Cells, func(c model.Cell) bool { return c.Zone.Name == zone }))
 	}
 	fill := p.fill(at)
 	return &fill, nil
@@ -337,7 +309,7 @@ func (p *Page) Loaded(msg Loaded, zone model.ZoneName) (request *Fill, refusal t
 
 // fill is the request of the comparison by one of its cells.
 func (p *Page) fill(i int) Fill {
-	r := p.twin.Request
+	r := p.twin.Base
 	r.Zone, r.Via = p.twin.Cells[i].Zone, p.twin.Cells[i].Via
 	return Fill{Request: r, Profile: p.twin.Profile}
 }
@@ -355,12 +327,12 @@ func (p *Page) whyNotAgain() string {
 	case p.foreign():
 		return "it was made with profile " + p.twin.Profile
 	}
-	for name, values := range p.twin.Request.Header {
+	for name, values := range p.twin.Base.Header {
 		if slices.Contains(values, model.Masked) {
 			return "the journal does not keep the value of " + name + ": type it in the form, and compare that"
 		}
 	}
-	if u, err := model.ParseTarget(p.twin.Request.URL); err != nil || u.User != nil {
+	if u, err := model.ParseTarget(p.twin.Base.URL); err != nil || u.User != nil {
 		return "the journal does not keep the login in the address"
 	}
 	return ""
@@ -384,7 +356,7 @@ func (p *Page) openCell() tea.Cmd {
 		return nil
 	}
 	runs := p.twin.Cells[i].Runs
-	return kit.SendTo(kit.Sandbox, kit.OpenFetch{ID: runs[len(runs)-1].Fetch, Profile: p.twin.Profile})
+	return kit.SendTo(kit.Sandbox, kit.OpenFetch{ID: runs[len(runs)-1].FetchID, Profile: p.twin.Profile})
 }
 
 // mark marks the cell under the cursor, or takes the mark away. The older of two marks
@@ -435,21 +407,22 @@ func (p *Page) chooseZones() tea.Cmd {
 	d := widget.NewFormDialog(p.deps.Theme, "What to compare", widget.NewForm(p.deps.Theme, fields...))
 	d.Submit = "send"
 	d.OnSubmit = func(f *widget.Form) tea.Cmd {
-		c := compareZones{request: p.twin.Request, ways: bothWays()}
-		c.runs, _ = strconv.Atoi(strings.TrimSpace(f.Value("runs"))) // Check has read it
+		c := compareZones{request: p.twin.Base}
+		c.preset.Ways = []model.Via{model.ViaAPI, model.ViaNative}
+		c.preset.Repeat, _ = strconv.Atoi(strings.TrimSpace(f.Value("runs"))) // Check has read it
 		switch way := f.Value("ways"); way {
 		case both:
 		case string(model.ViaAgent):
-			c.ways = append(c.ways, model.ViaAgent)
+			c.preset.Ways = append(c.preset.Ways, model.ViaAgent)
 		default:
-			c.ways = []model.Via{model.Via(way)}
+			c.preset.Ways = []model.Via{model.Via(way)}
 		}
 		for _, z := range zones {
 			if f.On("zone " + string(z.Name)) {
-				c.zones = append(c.zones, z)
+				c.preset.Zones = append(c.preset.Zones, z)
 			}
 		}
-		if len(c.zones) == 0 {
+		if len(c.preset.Zones) == 0 {
 			d.Problem = "choose at least one zone"
 			return nil
 		}
@@ -459,8 +432,8 @@ func (p *Page) chooseZones() tea.Cmd {
 }
 
 func checkRuns(s string) error {
-	if n, err := strconv.Atoi(strings.TrimSpace(s)); err != nil || n < 1 || n > model.MaxTwinRuns {
-		return fmt.Errorf("write a number from 1 to %d", model.MaxTwinRuns)
+	if n, err := strconv.Atoi(strings.TrimSpace(s)); err != nil || n < 1 || n > model.MaxRuns {
+		return fmt.Errorf("write a number from 1 to %d", model.MaxRuns)
 	}
 	return nil
 }

@@ -66,7 +66,7 @@ func (p *Page) drawCell(i int, here bool, w int) widget.Cell {
 	lead := strings.Join(head[:], "")
 	typical, ran := c.Typical()
 	switch {
-	case p.slots[i].Running():
+	case c.Active:
 		return widget.Cell{Text: fmt.Sprintf("%s● %d of %d …", lead, len(c.Runs), p.twin.Repeat), Ink: th.Accent}
 	case c.Problem != "" && !ran:
 		return widget.Cell{Text: lead + "- " + c.Problem, Ink: th.Muted}
@@ -93,7 +93,7 @@ func (p *Page) drawCell(i int, here bool, w int) widget.Cell {
 
 // figures are what the runs of a cell have in common, in words: class, how many were ok,
 // times, status, size, cost, required fields; brief as the grid has them, whose head explains.
-func (p *Page) figures(c model.TwinCell, brief bool) []string {
+func (p *Page) figures(c model.Cell, brief bool) []string {
 	typical, _ := c.Typical()
 	glyph, _ := p.deps.Theme.ClassMark(typical.Class)
 	out := []string{glyph + " " + model.ClassWord(typical.Class, typical.Cause)}
@@ -118,7 +118,7 @@ func (p *Page) figures(c model.TwinCell, brief bool) []string {
 	}
 	bytes, _ := c.Bytes()
 	out = append(out, text.Bytes(bytes), cost)
-	if n := len(p.twin.Request.Required); n > 0 {
+	if n := len(p.twin.Base.Required); n > 0 {
 		out = append(out, fmt.Sprintf("%d of %s", c.Found(), text.Counted(n, "field")))
 	}
 	return out
@@ -152,9 +152,9 @@ func (p *Page) title() string {
 	if p.foreign() {
 		title += " of profile " + t.Profile
 	}
-	title += " · " + t.Request.URL
-	if len(t.Request.Required) > 0 {
-		title += " · fields " + strings.Join(t.Request.Required, " ")
+	title += " · " + t.Base.URL
+	if len(t.Base.Required) > 0 {
+		title += " · fields " + strings.Join(t.Base.Required, " ")
 	}
 	return title + " · " + text.Counted(max(t.Repeat, 1), "run")
 }
@@ -165,15 +165,15 @@ func (p *Page) verdict() string {
 		return fmt.Sprintf("%d of %s still running", n, text.Counted(len(p.twin.Cells), "cell"))
 	}
 	if p.winner < 0 {
-		return export.TwinVerdict(p.twin)
+		return p.twin.Verdict().Text
 	}
-	return "★ " + export.TwinVerdict(p.twin)
+	return "★ " + p.twin.Verdict().Text
 }
 
 // cellLines are what the table has no room for: what a cell's runs have in common, and
 // the newest of them, h lines in all.
-func (p *Page) cellLines(c model.TwinCell, w, h int) []string {
-	th, required := p.deps.Theme, len(p.twin.Request.Required)
+func (p *Page) cellLines(c model.Cell, w, h int) []string {
+	th, required := p.deps.Theme, len(p.twin.Base.Required)
 	var lines []string
 	if c.Problem != "" {
 		lines = widget.Wrapped(th.Warn, "! "+c.Problem, w)

@@ -41,14 +41,14 @@ func BenchmarkTwinBesideCurl(b *testing.B) {
 	})
 	for name, page := range map[string]string{"at_once": "http://lab.test/ok", "300ms": "http://lab.test/slow?s=0.3"} {
 		b.Run(name, func(b *testing.B) {
-			twin := model.Twin{Request: model.FetchRequest{URL: page}, Repeat: 1}
+			twin := model.Grid{Base: model.FetchRequest{URL: page}, Repeat: 1}
 			config, n := "silent\nparallel\nparallel-immediate\n", 0
 			for i := range zones {
 				z, _ := p.Zone(fmt.Sprintf("dc%d", i))
 				key, _ := demo.Key("reader")
 				secret, _ := demo.Secret(b.Context(), key.Secret)
 				password, _ := demo.Secret(b.Context(), z.Password)
-				twin.Cells = append(twin.Cells, model.TwinCell{Zone: z, Via: model.ViaAPI}, model.TwinCell{Zone: z, Via: model.ViaNative})
+				twin.Cells = append(twin.Cells, model.Cell{Vary: model.Vary{Zone: z, Via: model.ViaAPI}}, model.Cell{Vary: model.Vary{Zone: z, Via: model.ViaNative}})
 				config += fmt.Sprintf("url = %q\nheader = \"Authorization: Bearer %s\"\njson = %q\noutput = /dev/null\nnext\nsilent\n",
 					p.BaseURL+"/request", secret.Reveal(), fmt.Sprintf(`{"zone":%q,"url":%q,"format":"raw"}`, z.Name, page))
 				config += fmt.Sprintf("url = %q\nproxy = %q\nproxy-user = \"%s-customer-%s-zone-%s:%s\"\noutput = /dev/null\nnext\nsilent\n",
@@ -69,7 +69,7 @@ func BenchmarkTwinBesideCurl(b *testing.B) {
 				}
 				curls += time.Since(began)
 				began = time.Now()
-				got, err := ft.Twin(b.Context(), twin, nil)
+				got, err := ft.Compare(b.Context(), twin, nil)
 				ours += time.Since(began)
 				if err != nil {
 					b.Fatal(err)

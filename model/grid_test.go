@@ -2,6 +2,7 @@ package model
 
 import (
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -9,10 +10,10 @@ import (
 )
 
 // cell is a cell of runs that took so many milliseconds each; a negative one failed.
-func cell(rate Rate, millis ...int) TwinCell {
-	c := TwinCell{Zone: Zone{Name: "z", Rate: rate}, Via: ViaAPI}
+func cell(rate Rate, millis ...int) Cell {
+	c := Cell{Vary: Vary{Zone: Zone{Name: "z", Rate: rate}, Via: ViaAPI}}
 	for _, ms := range millis {
-		r := TwinRun{Class: ClassOK, Total: time.Duration(max(ms, -ms)) * time.Millisecond, Bytes: 1_000_000}
+		r := Run{Class: ClassOK, Total: time.Duration(max(ms, -ms)) * time.Millisecond, Bytes: 1_000_000}
 		if ms < 0 {
 			r.Class = ClassCaptcha
 		}
@@ -24,24 +25,24 @@ func cell(rate Rate, millis ...int) TwinCell {
 func TestTheWinnerIsTheCheapestThatWasOKInEveryRunThenTheFastest(t *testing.T) {
 	cheap, dear, traffic, free := Rate{Per1000: 0.5}, Rate{Per1000: 1.5}, Rate{PerGB: 8}, Rate{}
 	for name, c := range map[string]struct {
-		cells  []TwinCell
+		cells  []Cell
 		winner int
 		reason string
 	}{
-		"the cheaper, though slower":    {[]TwinCell{cell(dear, 10, 10), cell(cheap, 90, 90)}, 1, "the cheapest of 2 that were ok in every run (2 of 2 ok, median 90 ms, $0.50 per 1000)"},
-		"the faster of equally cheap":   {[]TwinCell{cell(cheap, 90, 90), cell(cheap, 20, 40)}, 1, "the fastest of 2 at the lowest price that were ok in every run (2 of 2 ok, median 30 ms, $0.50 per 1000)"},
-		"the first of equals":           {[]TwinCell{cell(cheap, 20, 20), cell(cheap, 20, 20)}, 0, "the fastest of 2 at the lowest price that were ok in every run (2 of 2 ok, median 20 ms, $0.50 per 1000)"},
-		"traffic counts":                {[]TwinCell{cell(traffic, 10, 10), cell(dear, 20, 20)}, 1, "the cheapest of 2 that were ok in every run (2 of 2 ok, median 20 ms, $1.50 per 1000)"},
-		"unpriced is dearest":           {[]TwinCell{cell(free, 10, 10), cell(dear, 20, 20)}, 1, "the cheapest of 2 that were ok in every run (2 of 2 ok, median 20 ms, $1.50 per 1000; 1 unpriced)"},
-		"all unpriced":                  {[]TwinCell{cell(free, 20, 20), cell(free, 10, 10)}, 1, "the fastest of 2 that were ok in every run (2 of 2 ok, median 10 ms; none has a rate)"},
-		"one failure is out":            {[]TwinCell{cell(cheap, 10, -10), cell(dear, 20, 20)}, 1, "the only one that was ok in every run (2 of 2 ok, median 20 ms, $1.50 per 1000)"},
-		"a run is missing":              {[]TwinCell{cell(cheap, 10), cell(free, 20, 20)}, 1, "the only one that was ok in every run (2 of 2 ok, median 20 ms, unpriced)"},
-		"less than a cent":              {[]TwinCell{cell(Rate{PerGB: 0.001}, 10, 10), cell(dear, 20, 20)}, 0, "the cheapest of 2 that were ok in every run (2 of 2 ok, median 10 ms, <$0.01 per 1000)"},
-		"nobody":                        {[]TwinCell{cell(cheap, 10, -10), cell(dear)}, -1, "no cell was ok in every run"},
-		"a cell that could not be sent": {[]TwinCell{{Problem: "no native access"}}, -1, "no cell was ok in every run"},
+		"the cheaper, though slower":    {[]Cell{cell(dear, 10, 10), cell(cheap, 90, 90)}, 1, "the cheapest of 2 that were ok in every run (2 of 2 ok, median 90 ms, $0.50 per 1000)"},
+		"the faster of equally cheap":   {[]Cell{cell(cheap, 90, 90), cell(cheap, 20, 40)}, 1, "the fastest of 2 at the lowest price that were ok in every run (2 of 2 ok, median 30 ms, $0.50 per 1000)"},
+		"the first of equals":           {[]Cell{cell(cheap, 20, 20), cell(cheap, 20, 20)}, 0, "the fastest of 2 at the lowest price that were ok in every run (2 of 2 ok, median 20 ms, $0.50 per 1000)"},
+		"traffic counts":                {[]Cell{cell(traffic, 10, 10), cell(dear, 20, 20)}, 1, "the cheapest of 2 that were ok in every run (2 of 2 ok, median 20 ms, $1.50 per 1000)"},
+		"unpriced is dearest":           {[]Cell{cell(free, 10, 10), cell(dear, 20, 20)}, 1, "the cheapest of 2 that were ok in every run (2 of 2 ok, median 20 ms, $1.50 per 1000; 1 unpriced)"},
+		"all unpriced":                  {[]Cell{cell(free, 20, 20), cell(free, 10, 10)}, 1, "the fastest of 2 that were ok in every run (2 of 2 ok, median 10 ms; none has a rate)"},
+		"one failure is out":            {[]Cell{cell(cheap, 10, -10), cell(dear, 20, 20)}, 1, "the only one that was ok in every run (2 of 2 ok, median 20 ms, $1.50 per 1000)"},
+		"a run is missing":              {[]Cell{cell(cheap, 10), cell(free, 20, 20)}, 1, "the only one that was ok in every run (2 of 2 ok, median 20 ms, unpriced)"},
+		"less than a cent":              {[]Cell{cell(Rate{PerGB: 0.001}, 10, 10), cell(dear, 20, 20)}, 0, "the cheapest of 2 that were ok in every run (2 of 2 ok, median 10 ms, <$0.01 per 1000)"},
+		"nobody":                        {[]Cell{cell(cheap, 10, -10), cell(dear)}, -1, "no cell was ok in every run"},
+		"a cell that could not be sent": {[]Cell{{Problem: "no native access"}}, -1, "no cell was ok in every run"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got, reason := (Twin{Repeat: 2, Cells: c.cells}).Winner(); got != c.winner || reason != c.reason {
+			if got, reason := (Grid{Repeat: 2, Cells: c.cells}).winner(); got != c.winner || reason != c.reason {
 				t.Errorf("cell %d, %q; want %d, %q", got, reason, c.winner, c.reason)
 			}
 		})
@@ -49,7 +50,7 @@ func TestTheWinnerIsTheCheapestThatWasOKInEveryRunThenTheFastest(t *testing.T) {
 }
 
 func TestACellSaysWhatItsRunsHaveInCommon(t *testing.T) {
-	c := TwinCell{Zone: Zone{Rate: Rate{Per1000: 1, PerGB: 10}}, Runs: []TwinRun{
+	c := Cell{Vary: Vary{Zone: Zone{Rate: Rate{Per1000: 1, PerGB: 10}}}, Runs: []Run{
 		{Class: ClassOK, Status: 200, Total: 40, FirstByte: 4, Bytes: 3000, Found: 2},
 		{Class: ClassCaptcha, Status: 403, Total: 10, FirstByte: 1, Bytes: 1000, Found: 0},
 		{Class: ClassTimeout, Total: 90, FirstByte: -1, Bytes: 0, Found: 1},
@@ -78,25 +79,25 @@ func TestACellSaysWhatItsRunsHaveInCommon(t *testing.T) {
 	if first, ran := c.FirstByte(); first != -1 || !ran {
 		t.Errorf("first byte %d, %v, of a run in which it was not seen", first, ran)
 	}
-	var none TwinCell
+	var none Cell
 	_, some := none.Typical()
 	_, median := none.Total()
 	_, begun := none.FirstByte()
 	_, _, spread := none.Spread()
-	_, priced := (TwinCell{Zone: Zone{Rate: Rate{Per1000: 1}}}).Cost()
+	_, priced := (Cell{Vary: Vary{Zone: Zone{Rate: Rate{Per1000: 1}}}}).Cost()
 	if some || median || begun || spread || priced || none.Found() != 0 {
 		t.Error("a cell without a run has figures")
 	}
 }
 
 func TestARunKeepsWhatIsComparedOfAFetch(t *testing.T) {
-	got := NewTwinRun(FetchResult{
+	got := NewRun(FetchResult{
 		ID: "f_1", Status: 200, Body: BodyRef{Size: 7}, Timing: Timing{FirstByte: 2, Total: 3},
 		Fields:    []Field{{Path: "a", Found: true}, {Path: "b"}, {Path: "c", Found: true}},
 		Diagnosis: Diagnosis{Class: ClassParsingDrift, Cause: CauseMissingFields},
 	})
-	want := TwinRun{Fetch: "f_1", Class: ClassParsingDrift, Cause: CauseMissingFields, Status: 200, Bytes: 7, FirstByte: 2, Total: 3, Found: 2}
-	if got != want {
+	want := Run{FetchID: "f_1", Class: ClassParsingDrift, Cause: CauseMissingFields, Status: 200, Bytes: 7, FirstByte: 2, Total: 3, Found: 2}
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v\nwant %+v", got, want)
 	}
 }
@@ -110,19 +111,19 @@ func TestARunCountsAllItsAttempts(t *testing.T) {
 	for name, c := range map[string]struct {
 		attempts []Attempt
 		size     int64
-		want     TwinRun
+		want     Run
 		cost     float64
 	}{
-		"three that were answered": {[]Attempt{fast, again, again}, 100, TwinRun{Before: 2010 * ms, Total: 2015 * ms, Attempts: 3, Requests: 3, Traffic: 300}, 3 + 0.0003},
-		"one that was not":         {[]Attempt{refused}, 50, TwinRun{Total: 5 * ms, Attempts: 1}, 0},
-		"none":                     {nil, 0, TwinRun{Total: 5 * ms}, 0},
+		"three that were answered": {[]Attempt{fast, again, again}, 100, Run{Before: 2010 * ms, Total: 2015 * ms, Attempts: 3, Requests: 3, Traffic: 300}, 3 + 0.0003},
+		"one that was not":         {[]Attempt{refused}, 50, Run{Total: 5 * ms, Attempts: 1}, 0},
+		"none":                     {nil, 0, Run{Total: 5 * ms}, 0},
 	} {
-		run := NewTwinRun(FetchResult{Attempts: c.attempts, Body: BodyRef{Size: c.size}, Timing: Timing{Total: 5 * ms}})
+		run := NewRun(FetchResult{Attempts: c.attempts, Body: BodyRef{Size: c.size}, Timing: Timing{Total: 5 * ms}})
 		c.want.Bytes = c.size
-		if run != c.want {
+		if !reflect.DeepEqual(run, c.want) {
 			t.Errorf("%s: %+v\nwant %+v", name, run, c.want)
 		}
-		cost, ok := TwinCell{Zone: Zone{Rate: Rate{Per1000: 1, PerGB: 1}}, Runs: []TwinRun{run}}.Cost()
+		cost, ok := Cell{Vary: Vary{Zone: Zone{Rate: Rate{Per1000: 1, PerGB: 1}}}, Runs: []Run{run}}.Cost()
 		if !ok || math.Abs(cost-c.cost) > 1e-9 {
 			t.Errorf("%s: costs %v, %v, want %v", name, cost, ok, c.cost)
 		}
@@ -131,14 +132,14 @@ func TestARunCountsAllItsAttempts(t *testing.T) {
 
 func TestARunWithoutACountOfItsAttemptsIsOneRequestIfItWasAnswered(t *testing.T) {
 	for _, c := range []struct {
-		run  TwinRun
+		run  Run
 		want float64
 	}{
-		{TwinRun{Class: ClassTooFast, Status: 429, Bytes: 1e6}, 1.001},
-		{TwinRun{Class: ClassCaptcha, Bytes: 1e6}, 1.001},
-		{TwinRun{Class: ClassOutside, Cause: CauseNetwork, Bytes: 1e6}, 0},
+		{Run{Class: ClassTooFast, Status: 429, Bytes: 1e6}, 1.001},
+		{Run{Class: ClassCaptcha, Bytes: 1e6}, 1.001},
+		{Run{Class: ClassOutside, Cause: CauseNetwork, Bytes: 1e6}, 0},
 	} {
-		cost, ok := TwinCell{Zone: Zone{Rate: Rate{Per1000: 1, PerGB: 0.001}}, Runs: []TwinRun{c.run}}.Cost()
+		cost, ok := Cell{Vary: Vary{Zone: Zone{Rate: Rate{Per1000: 1, PerGB: 0.001}}}, Runs: []Run{c.run}}.Cost()
 		if !ok || math.Abs(cost-c.want) > 1e-9 {
 			t.Errorf("%+v costs %v, %v, want %v", c.run, cost, ok, c.want)
 		}
@@ -146,7 +147,7 @@ func TestARunWithoutACountOfItsAttemptsIsOneRequestIfItWasAnswered(t *testing.T)
 }
 
 func TestAgentAccessIsOneCell(t *testing.T) {
-	cells := TwinCells([]Zone{{Name: "a"}, {Name: "b"}}, []Via{ViaAgent, ViaAPI, ViaNative})
+	cells := ZoneCells([]Zone{{Name: "a"}, {Name: "b"}}, []Via{ViaAgent, ViaAPI, ViaNative})
 	var got []string
 	for _, c := range cells {
 		got = append(got, c.Where())
@@ -157,7 +158,7 @@ func TestAgentAccessIsOneCell(t *testing.T) {
 	if want := []string{"a by API", "a by Native", "b by API", "b by Native", "agent access"}; !slices.Equal(got, want) {
 		t.Errorf("cells %q, want %q", got, want)
 	}
-	if got := TwinCells([]Zone{{Name: "a"}}, []Via{ViaAgent}); len(got) != 1 || got[0].ZoneWord() != "-" {
+	if got := ZoneCells([]Zone{{Name: "a"}}, []Via{ViaAgent}); len(got) != 1 || got[0].ZoneWord() != "-" {
 		t.Errorf("agent access alone: %+v", got)
 	}
 }
@@ -165,19 +166,19 @@ func TestAgentAccessIsOneCell(t *testing.T) {
 func TestTheReasonRoundsItsMedian(t *testing.T) {
 	c := cell(Rate{}, 20)
 	c.Runs[0].Total = 1999600 * time.Microsecond
-	if _, reason := (Twin{Cells: []TwinCell{c}}).Winner(); !strings.Contains(reason, "median 2000 ms") {
+	if _, reason := (Grid{Cells: []Cell{c}}).winner(); !strings.Contains(reason, "median 2000 ms") {
 		t.Errorf("%q", reason)
 	}
 }
 
 func TestAnAnswerOfARunWithRetriesBeginsAfterThem(t *testing.T) {
-	r := NewTwinRun(FetchResult{
+	r := NewRun(FetchResult{
 		Timing: Timing{FirstByte: 30, Total: 40}, Attempts: []Attempt{{Total: 500}, {Wait: 1000, Total: 40}},
 	})
 	if r.Before != 1500 || r.Total != 1540 || r.FirstByte != 30 {
 		t.Errorf("%+v", r)
 	}
-	c := TwinCell{Runs: []TwinRun{r, {FirstByte: -1}}}
+	c := Cell{Runs: []Run{r, {FirstByte: -1}}}
 	if answered, ok := c.Answered(); answered != 1530 || !ok {
 		t.Errorf("it was answered after %d, %v", answered, ok)
 	}

@@ -16,8 +16,8 @@ import (
 	"zonedeck/service/servicetest"
 )
 
-// splitAccount has a zone that may not reach one site, and a site that refuses everybody.
-const splitAccount = `
+// refusingAccount has a zone that may not reach one site, and a site that refuses everybody.
+const refusingAccount = `
 [[keys]]
 name = "reader"
 level = "USER"
@@ -56,9 +56,9 @@ func (r recorder) PutFetch(_ context.Context, _ string, res model.FetchResult) e
 	return nil
 }
 
-func onSplitAccount(t *testing.T, change ...func(*Config)) (*Fetcher, config.Profile, []model.Key) {
+func onRefusingAccount(t *testing.T, change ...func(*Config)) (*Fetcher, config.Profile, []model.Key) {
 	t.Helper()
-	account, err := scenario.Parse("account.toml", []byte(splitAccount))
+	account, err := scenario.Parse("account.toml", []byte(refusingAccount))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,9 +75,9 @@ func onSplitAccount(t *testing.T, change ...func(*Config)) (*Fetcher, config.Pro
 	return newFetcher(t, demo.Profile, all...), demo.Profile, keys
 }
 
-func TestASplitTellsTheLevelTheZoneAndTheSiteApart(t *testing.T) {
+func TestARefusalTellsTheLevelTheZoneAndTheSiteApart(t *testing.T) {
 	var kept []string
-	ft, p, keys := onSplitAccount(t, func(c *Config) { c.Journal = recorder{urls: &kept} })
+	ft, p, keys := onRefusingAccount(t, func(c *Config) { c.Journal = recorder{urls: &kept} })
 	for name, c := range map[string]struct {
 		zone, url, key string
 		via            model.Via
@@ -98,39 +98,39 @@ func TestASplitTellsTheLevelTheZoneAndTheSiteApart(t *testing.T) {
 			if err != nil || subject.Diagnosis.Class != model.ClassAccessRestricted {
 				t.Fatalf("%+v, %v", subject.Diagnosis, err)
 			}
-			plan, err := ft.PlanSplit(t.Context(), subject, model.SplitChoice{Keys: keys})
+			plan, err := ft.Plan(t.Context(), model.Preset{Kind: model.CompareRefusal, Subject: subject, Keys: keys}, model.FetchRequest{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			var told []string
-			got, err := ft.Split(t.Context(), plan, func(i int, q model.SplitProbe, sending bool) {
-				if q.Kind != plan.Probes[i].Kind {
-					t.Errorf("probe %d is told as %s", i, q.Kind)
+			got, err := ft.Compare(t.Context(), plan, func(i int, c model.Cell) {
+				if c.Label != plan.Cells[i].Label {
+					t.Errorf("cell %d is told as %s", i, c.Label)
 				}
-				if sending {
-					told = append(told, string(q.Kind))
+				if c.Active {
+					told = append(told, string(c.Label))
 				}
 			})
-			culprit, sentence := got.Verdict()
-			if err != nil || culprit != c.want || !strings.HasPrefix(sentence, c.says) {
-				t.Errorf("%q, %v: %s", culprit, err, sentence)
+			v := got.Verdict()
+			if err != nil || v.Culprit != c.want || !strings.HasPrefix(v.Text, c.says) {
+				t.Errorf("%q, %v: %s", v.Culprit, err, v.Text)
 			}
 			if len(told) != c.sent || len(kept) != c.sent+1 {
 				t.Errorf("%v were sent, and the history has %v; want %d", told, kept, c.sent)
 			}
-			for _, q := range got.Probes {
-				if (q.Result == nil) == (q.Problem == "") || q.Result != nil && len(q.Result.Attempts) != 1 {
+			for _, q := range got.Cells {
+				if (len(q.Runs) == 0) == (q.Problem == "") || len(q.Runs) > 0 && q.Runs[0].Attempts != 1 {
 					t.Errorf("%+v", q)
 				}
 			}
-			if plan.Probes[0].Result != nil {
+			if len(plan.Cells[1].Runs) != 0 {
 				t.Error("the plan was changed")
 			}
 		})
 	}
 }
 
-func TestASplitUsesAKeyWhoseValueCanBeGotAndADMINOnlyIfChosen(t *testing.T) {
+func TestARefusalUsesAKeyWhoseValueCanBeGotAndADMINOnlyIfChosen(t *testing.T) {
 	p := servicetest.API(t, func(http.ResponseWriter, *http.Request) { t.Error("a plan sends something") })
 	missing := errors.New("no such variable")
 	ft := newFetcher(t, p, func(c *Config) {
@@ -144,29 +144,30 @@ func TestASplitUsesAKeyWhoseValueCanBeGotAndADMINOnlyIfChosen(t *testing.T) {
 	})
 	subject := model.FetchResult{KeyName: "first", Request: servicetest.Ask(p, "unlocker1")}
 	keys := []model.Key{{Name: "gone", Level: model.LevelUser, Secret: "env:gone"}, {Name: "root", Level: model.LevelAdmin, Secret: "env:root"}, {Name: "there", Level: model.LevelUser, Secret: "env:there"}}
-	other := func(choice model.SplitChoice) model.SplitProbe {
+	other := func(p model.Preset) model.Cell {
 		t.Helper()
-		plan, err := ft.PlanSplit(t.Context(), subject, choice)
+		p.Kind, p.Subject = model.CompareRefusal, subject
+		plan, err := ft.Plan(t.Context(), p, model.FetchRequest{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return plan.Probes[2]
+		return plan.Cells[3]
 	}
-	if got := other(model.SplitChoice{Keys: keys}); got.Request.Key != "there" || got.Problem != "" {
+	if got := other(model.Preset{Keys: keys}); got.Key != "there" || got.Problem != "" {
 		t.Errorf("%+v", got)
 	}
-	if got := other(model.SplitChoice{Keys: keys, Key: "root"}); got.Request.Key != "root" || got.Problem != "" {
+	if got := other(model.Preset{Keys: keys, OtherKey: "root"}); got.Key != "root" || got.Problem != "" {
 		t.Errorf("%+v", got)
 	}
-	if got := other(model.SplitChoice{Keys: keys, Key: "gone"}); !strings.Contains(got.Problem, "no such variable") {
+	if got := other(model.Preset{Keys: keys, OtherKey: "gone"}); !strings.Contains(got.Problem, "no such variable") {
 		t.Errorf("%+v", got)
 	}
-	if got := other(model.SplitChoice{Keys: keys[:2]}); !strings.Contains(got.Problem, "the value of key gone cannot be used") {
+	if got := other(model.Preset{Keys: keys[:2]}); !strings.Contains(got.Problem, "the value of key gone cannot be used") {
 		t.Errorf("%+v", got)
 	}
 }
 
-func TestASplitEndsWithItsCallersContext(t *testing.T) {
+func TestARefusalEndsWithItsCallersContext(t *testing.T) {
 	why := errors.New("the operator left")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	p := servicetest.API(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -175,11 +176,13 @@ func TestASplitEndsWithItsCallersContext(t *testing.T) {
 		<-r.Context().Done()
 	})
 	ft := newFetcher(t, p)
-	plan, err := ft.PlanSplit(t.Context(), model.FetchResult{KeyName: p.Key, Request: servicetest.Ask(p, "unlocker1")}, model.SplitChoice{GoodPage: "http://good.example/"})
+	plan, err := ft.Plan(t.Context(), model.Preset{
+		Kind: model.CompareRefusal, Subject: model.FetchResult{KeyName: p.Key, Request: servicetest.Ask(p, "unlocker1")}, GoodPage: "http://good.example/",
+	}, model.FetchRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ft.Split(ctx, plan, nil); !errors.Is(err, why) {
+	if _, err := ft.Compare(ctx, plan, nil); !errors.Is(err, why) {
 		t.Errorf("%v", err)
 	}
 }

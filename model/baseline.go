@@ -7,17 +7,27 @@ import (
 	"time"
 )
 
-// MaxMatrixCalls bounds the calls of a matrix to one zone: each is billed.
-const MaxMatrixCalls = 20
+// LoginCall is what a call through the proxy showed of the login, below HTTP.
+type LoginCall struct {
+	Connect       time.Duration // to connect to the proxy; negative when not measured
+	ConnectStatus int           // of the proxy's answer to CONNECT
+	Code          string        // the error that the proxy named
+	Trust         ChainVerdict
+	Root          string // who signed the chain
+	Exit          string // the exit address, or empty when neither the proxy nor the page told it
+	Country       string // or empty
+	Spend         Spend  // nothing where the call was held back
+}
 
-// Matrix is a test of the logins of several zones, so that two of them can be compared.
-type Matrix struct {
+// Baseline is a comparison of the logins of several zones as it is kept, so that a later one can be
+// compared with it.
+type Baseline struct {
 	Profile string
 	Started time.Time
 	Target  string
 	// Calls is how many calls each zone was asked for.
 	Calls int
-	Rows  []MatrixRow
+	Rows  []LoginRow
 }
 
 // ChainVerdict says what became of the chain that a zone's target presented.
@@ -31,8 +41,8 @@ const (
 	ChainUnchecked ChainVerdict = "unchecked"
 )
 
-// MatrixRow is one zone of a matrix.
-type MatrixRow struct {
+// LoginRow is what the calls to one zone have in common.
+type LoginRow struct {
 	Zone    ZoneName
 	Product Product
 	// Problem says why nothing was sent, or is empty.
@@ -54,7 +64,7 @@ type MatrixRow struct {
 }
 
 // Ran reports whether the zone was called.
-func (r MatrixRow) Ran() bool { return r.Problem == "" && r.Made > 0 }
+func (r LoginRow) Ran() bool { return r.Problem == "" && r.Made > 0 }
 
 // ChangeKind says what a change means for the operator.
 type ChangeKind string
@@ -68,31 +78,31 @@ const (
 	ChangeOther  ChangeKind = "changed"
 )
 
-// MatrixChange is one difference between two matrices.
-type MatrixChange struct {
+// BaselineChange is one difference from a baseline.
+type BaselineChange struct {
 	Zone ZoneName
 	Kind ChangeKind
 	Text string
 }
 
 // Worse reports whether any change is one for the worse; a zone that is gone is none.
-func Worse(changes []MatrixChange) bool {
-	return slices.ContainsFunc(changes, func(c MatrixChange) bool { return c.Kind == ChangeWorse })
+func Worse(changes []BaselineChange) bool {
+	return slices.ContainsFunc(changes, func(c BaselineChange) bool { return c.Kind == ChangeWorse })
 }
 
-// CompareMatrix says how now differs from a baseline, in the order of now's zones; zones that
+// CompareBaseline says how now differs from a baseline, in the order of now's zones; zones that
 // are gone come last. Times differ when one is more than twice the other and by more than a
 // quarter of a second.
-func CompareMatrix(base, now Matrix) []MatrixChange {
-	var out []MatrixChange
-	find := func(rows []MatrixRow, name ZoneName) int {
-		return slices.IndexFunc(rows, func(r MatrixRow) bool { return r.Zone == name })
+func CompareBaseline(base, now Baseline) []BaselineChange {
+	var out []BaselineChange
+	find := func(rows []LoginRow, name ZoneName) int {
+		return slices.IndexFunc(rows, func(r LoginRow) bool { return r.Zone == name })
 	}
 	for _, r := range now.Rows {
 		i := find(base.Rows, r.Zone)
 		if i < 0 {
 			text := "not in the baseline: " + r.Word()
-			out = append(out, MatrixChange{r.Zone, ChangeNew, text})
+			out = append(out, BaselineChange{r.Zone, ChangeNew, text})
 			continue
 		}
 		for _, c := range compareRows(base.Rows[i], r, base.Target == now.Target) {
@@ -102,14 +112,14 @@ func CompareMatrix(base, now Matrix) []MatrixChange {
 	}
 	for _, r := range base.Rows {
 		if r.Ran() && find(now.Rows, r.Zone) < 0 {
-			out = append(out, MatrixChange{r.Zone, ChangeGone, "only in the baseline: " + r.Word()})
+			out = append(out, BaselineChange{r.Zone, ChangeGone, "only in the baseline: " + r.Word()})
 		}
 	}
 	return out
 }
 
 // Word is the outcome of a row.
-func (r MatrixRow) Word() string {
+func (r LoginRow) Word() string {
 	if !r.Ran() {
 		return "not called"
 	}
@@ -120,10 +130,10 @@ func (r MatrixRow) Word() string {
 	return word
 }
 
-func compareRows(was, is MatrixRow, samePage bool) []MatrixChange {
-	var out []MatrixChange
+func compareRows(was, is LoginRow, samePage bool) []BaselineChange {
+	var out []BaselineChange
 	add := func(k ChangeKind, format string, args ...any) {
-		out = append(out, MatrixChange{Kind: k, Text: fmt.Sprintf(format, args...)})
+		out = append(out, BaselineChange{Kind: k, Text: fmt.Sprintf(format, args...)})
 	}
 	if was.Ran() != is.Ran() {
 		kind := ChangeOther
@@ -177,77 +187,91 @@ func compareRows(was, is MatrixRow, samePage bool) []MatrixChange {
 
 // settled reports whether the exits of a row show that the zone is in one country: from fewer
 // than three calls, a zone whose exits are anywhere would look the same.
-func (r MatrixRow) settled() bool { return len(r.Countries) == 1 && r.Known >= 3 }
+func (r LoginRow) settled() bool { return len(r.Countries) == 1 && r.Known >= 3 }
 
-func countries(r MatrixRow) string {
+func countries(r LoginRow) string {
 	return strings.Join(slices.Sorted(slices.Values(r.Countries)), ", ")
 }
 
-func compareTimes(was, is time.Duration) (MatrixChange, bool) {
+func compareTimes(was, is time.Duration) (BaselineChange, bool) {
 	const noise = 250 * time.Millisecond
 	ms := func(d time.Duration) string { return fmt.Sprintf("%d ms", d.Milliseconds()) }
 	switch {
 	case was < 0 || is < 0:
 	case is > 2*was && is-was > noise:
-		return MatrixChange{Kind: ChangeWorse, Text: fmt.Sprintf("slower: %s, was %s", ms(is), ms(was))}, true
+		return BaselineChange{Kind: ChangeWorse, Text: fmt.Sprintf("slower: %s, was %s", ms(is), ms(was))}, true
 	case was > 2*is && was-is > noise:
-		return MatrixChange{Kind: ChangeBetter, Text: fmt.Sprintf("faster: %s, was %s", ms(is), ms(was))}, true
+		return BaselineChange{Kind: ChangeBetter, Text: fmt.Sprintf("faster: %s, was %s", ms(is), ms(was))}, true
 	}
-	return MatrixChange{}, false
+	return BaselineChange{}, false
 }
 
 // compareExits tells whether the exit began to rotate, or stopped.
-func compareExits(was, is MatrixRow) []MatrixChange {
+func compareExits(was, is LoginRow) []BaselineChange {
 	switch {
 	case was.Known < 2 || is.Known < 2:
 		return nil
 	case was.Unique > 1 && is.Unique == 1:
-		return []MatrixChange{{Kind: ChangeWorse, Text: fmt.Sprintf("the exit does not rotate any more: one address in %d calls, were %d in %d", is.Known, was.Unique, was.Known)}}
+		return []BaselineChange{{Kind: ChangeWorse, Text: fmt.Sprintf("the exit does not rotate any more: one address in %d calls, were %d in %d", is.Known, was.Unique, was.Known)}}
 	case was.Unique == 1 && is.Unique > 1:
-		return []MatrixChange{{Kind: ChangeOther, Text: fmt.Sprintf("the exit rotates now: %d addresses in %d calls", is.Unique, is.Known)}}
+		return []BaselineChange{{Kind: ChangeOther, Text: fmt.Sprintf("the exit rotates now: %d addresses in %d calls", is.Unique, is.Known)}}
 	}
 	return nil
 }
 
-// Class is the worst that a zone's last call showed, or ok; empty where none was called.
-func (m Matrix) Class() Class {
-	worst := Class("")
-	for _, r := range m.Rows {
-		switch {
-		case !r.Ran():
-		case r.Class != ClassOK:
-			return r.Class
-		default:
-			worst = ClassOK
+// Baseline is the comparison of logins as it is kept.
+func (g Grid) Baseline() Baseline {
+	b := Baseline{Profile: g.Profile, Started: g.Started, Target: g.Base.URL, Calls: g.Repeat}
+	for _, c := range g.Cells {
+		b.Rows = append(b.Rows, c.LoginRow())
+	}
+	return b
+}
+
+// LoginRow is what the calls of a cell have in common. Class, code and time to connect are those of the
+// last call.
+func (c Cell) LoginRow() LoginRow {
+	row := LoginRow{
+		Zone: c.Zone.Name, Product: c.Zone.Product, Problem: c.Problem, Connect: -1, Median: c.MedianOK(), Countries: c.Countries(),
+		Made: len(c.Runs), OK: c.OK(), Known: c.KnownExits(), Unique: len(c.Exits()), Spend: c.Spend(),
+	}
+	for _, r := range c.Runs {
+		row.Class, row.Cause, row.Summary = r.Class, r.Cause, r.Summary
+		row.Connect, row.ConnectStatus, row.Code = r.Login.Connect, r.Login.ConnectStatus, r.Login.Code
+		if r.Login.Trust != ChainUnknown {
+			row.Trust, row.Root = r.Login.Trust, r.Login.Root
 		}
 	}
-	return worst
+	return row
 }
 
-// Spend is what all calls cost.
-func (m Matrix) Spend() (sum Spend) {
-	for _, r := range m.Rows {
-		sum = sum.Plus(r.Spend)
-	}
-	return sum
-}
-
-// Verdict is the matrix in one line.
-func (m Matrix) Verdict() string {
+// verdict is the class of the first zone that is not ok, or ok, and the comparison in one line.
+func (b Baseline) verdict() (worst Class, text string) {
 	called, ok, skipped := 0, 0, 0
-	for _, r := range m.Rows {
+	for _, r := range b.Rows {
 		switch {
 		case !r.Ran():
 			skipped++
 			continue
 		case r.Class == ClassOK:
 			ok++
+		case worst == "":
+			worst = r.Class
 		}
 		called++
 	}
-	text := fmt.Sprintf("%d of %d zones ok", ok, called)
+	if worst == "" && ok > 0 {
+		worst = ClassOK
+	}
+	text = fmt.Sprintf("%d of %d zones ok", ok, called)
 	if skipped > 0 {
 		text += fmt.Sprintf(", %d not called", skipped)
 	}
+	return worst, text
+}
+
+// Verdict is the baseline in one line.
+func (b Baseline) Verdict() string {
+	_, text := b.verdict()
 	return text
 }
