@@ -46,11 +46,11 @@ func (r *results) open(_ context.Context, name string) (*result.File, error) {
 	}})
 }
 
-// golden compares a screen with its file, which lies in the package's folder.
-func (r *results) golden(t *testing.T, name, screen string) {
+// looks compares a screen with its file, which lies in the package's folder.
+func (r *results) looks(t *testing.T, s *uitest.Screen, name string) {
 	t.Helper()
 	t.Chdir(r.home)
-	uitest.Golden(t, name, screen)
+	s.Looks("records-" + name)
 	t.Chdir(r.dir)
 }
 
@@ -141,90 +141,86 @@ func oldRows() string {
 }
 
 func TestGoldenRecords(t *testing.T) {
-	for _, size := range [][2]int{{80, 24}, {120, 40}} {
-		synctest.Test(t, func(t *testing.T) {
-			r := &results{}
-			s := openRecords(t, r, shopRows(300)+"{\"id\":\x1b[2J oops}\n", size[0], size[1])
-			looks := func(state string) {
-				t.Helper()
-				r.golden(t, fmt.Sprintf("records-%s-%dx%d", state, size[0], size[1]), s.Screen())
-			}
-			looks("table")
-			s.Press("G")
-			looks("damaged")
-			s.Press("enter")
-			looks("damaged-row")
-			s.Press("esc", "g", "right", "right", "right", "right", "right")
-			looks("sideways")
-			s.Press("left", "left", "left", "left", "s")
-			looks("sorted")
-			s.Press("s")
-			looks("sorted-down")
-			s.Press("s", "f")
-			s.Type(`"list price (USD)">`)
-			looks("filter-typed")
-			s.Press("enter")
-			looks("filter-wrong")
-			s.Type(`45 has:title`)
-			s.Press("enter")
-			looks("filter")
-			s.Press("x")
-			looks("export")
-			s.Press("esc", "y")
-			looks("copy")
-			s.Press("esc", "f")
-			s.Type(" nowhere")
-			s.Press("enter")
-			looks("no-match")
-			s.Press("esc", "|")
-			s.Type(`.id > 250 and .["a/b:c"] == "x 1"`)
-			s.Press("enter")
-			looks("jq")
-			s.Press("enter")
-			looks("row")
-			s.Press("esc", "esc", "/")
-			s.Type("product 123")
-			s.Press("enter")
-			looks("search")
-			s.Press("n")
-			looks("search-over")
-			s.Press("home", "left", "left", "left", "left", "left", "c")
-			looks("compare")
-			s.Type("old.ndjson")
-			s.Press("ctrl+s")
-			looks("difference")
-			s.Press("enter")
-			looks("difference-row")
-			s.Press("esc", "x")
-			looks("difference-export")
-		})
-	}
+	synctest.Test(t, func(t *testing.T) {
+		r := &results{}
+		s := openRecords(t, r, shopRows(300)+"{\"id\":\x1b[2J oops}\n", 80, 24)
+		looks := func(state string) {
+			t.Helper()
+			r.looks(t, s, state)
+		}
+		looks("table")
+		s.Press("G")
+		looks("damaged")
+		s.Press("enter")
+		looks("damaged-row")
+		s.Press("esc", "g", "right", "right", "right", "right", "right")
+		looks("sideways")
+		s.Press("left", "left", "left", "left", "s")
+		looks("sorted")
+		s.Press("s")
+		looks("sorted-down")
+		s.Press("s", "f")
+		s.Type(`"list price (USD)">`)
+		looks("filter-typed")
+		s.Press("enter")
+		looks("filter-wrong")
+		s.Type(`45 has:title`)
+		s.Press("enter")
+		looks("filter")
+		s.Press("x")
+		looks("export")
+		s.Press("esc", "y")
+		looks("copy")
+		s.Press("esc", "f")
+		s.Type(" nowhere")
+		s.Press("enter")
+		looks("no-match")
+		s.Press("esc", "|")
+		s.Type(`.id > 250 and .["a/b:c"] == "x 1"`)
+		s.Press("enter")
+		looks("jq")
+		s.Press("enter")
+		looks("row")
+		s.Press("esc", "esc", "/")
+		s.Type("product 123")
+		s.Press("enter")
+		looks("search")
+		s.Press("n")
+		looks("search-over")
+		s.Press("home", "left", "left", "left", "left", "left", "c")
+		looks("compare")
+		s.Type("old.ndjson")
+		s.Press("ctrl+s")
+		looks("difference")
+		s.Press("enter")
+		looks("difference-row")
+		s.Press("esc", "x")
+		looks("difference-export")
+	})
 }
 
 func TestGoldenRecordsWhileTheyAreIndexed(t *testing.T) {
-	for _, size := range [][2]int{{80, 24}, {120, 40}} {
-		synctest.Test(t, func(t *testing.T) {
-			r := &results{hold: make(chan struct{})}
-			release := sync.OnceFunc(func() { close(r.hold) })
-			s := openRecords(t, r, shopRows(300), size[0], size[1])
-			looks := func(state string) {
-				t.Helper()
-				r.golden(t, fmt.Sprintf("records-%s-%dx%d", state, size[0], size[1]), s.Screen())
-			}
-			t.Cleanup(release) // before the screen ends
-			looks("opening")
-			r.hold <- struct{}{}
-			s.Settle()
-			looks("indexing")
-			s.Press("G")
-			s.Expect("Product 299")
-			s.Press("f")
-			s.Expect("the rows are being indexed")
-			release()
-			s.Settle()
-			s.ExpectNot("indexing")
-		})
-	}
+	synctest.Test(t, func(t *testing.T) {
+		r := &results{hold: make(chan struct{})}
+		release := sync.OnceFunc(func() { close(r.hold) })
+		s := openRecords(t, r, shopRows(300), 80, 24)
+		looks := func(state string) {
+			t.Helper()
+			r.looks(t, s, state)
+		}
+		t.Cleanup(release) // before the screen ends
+		looks("opening")
+		r.hold <- struct{}{}
+		s.Settle()
+		looks("indexing")
+		s.Press("G")
+		s.Expect("Product 299")
+		s.Press("f")
+		s.Expect("the rows are being indexed")
+		release()
+		s.Settle()
+		s.ExpectNot("indexing")
+	})
 }
 
 func TestTheRowsOfADownloadedResult(t *testing.T) {

@@ -28,7 +28,7 @@ func TestAnEndedRotationIsOpenedAgain(t *testing.T) {
 		r.service.mu.Unlock()
 		s.Press("enter")
 		s.Expect("! refused since it ended: one call, at 00:01:0", "from 192.0.2.7", "! profile acme gives the old value again (••••1111)")
-		looks(t, s, "rotation-late")
+		s.Looks("rotation-late")
 		r.service.byHand = true
 		s.Press("enter")
 		s.Expect("? not looked at: calls of others: the service shows no journal of them")

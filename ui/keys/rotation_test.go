@@ -1,7 +1,6 @@
 package keys_test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,61 +9,55 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/ui/uitest"
 )
 
 func TestARotationIsMeasuredWordByWord(t *testing.T) {
-	for _, size := range [][2]int{{80, 24}, {120, 40}} {
-		synctest.Test(t, func(t *testing.T) {
-			r, s := rotating(t, size[0], size[1])
-			s.Press("R")
-			s.Expect("Rotation of prod by new key · not begun", "CREATE", "SET", "TEST", "FINISH", "profile acme", "› next")
-			if plans, err := r.rotations.List(); err != nil || len(plans) > 0 {
-				t.Fatalf("a look wrote %d records, %v", len(plans), err)
+	synctest.Test(t, func(t *testing.T) {
+		r, s := rotating(t, 80, 24)
+		s.Press("R")
+		s.Expect("Rotation of prod by new key · not begun", "CREATE", "SET", "TEST", "FINISH", "profile acme", "› next")
+		if plans, err := r.rotations.List(); err != nil || len(plans) > 0 {
+			t.Fatalf("a look wrote %d records, %v", len(plans), err)
+		}
+		s.Looks("rotation-begun")
+		s.Press("enter")
+		s.Expect("create · measured", "status 200 in 12ms, accepted", "named prod-2", "enter set")
+		s.Press("enter")
+		s.Expect("written and read back", "enter test")
+		if k, _ := r.inventory.Get("prod"); k.Last4 != "9f91" || k.Secret != "keyring:acme/prod" || k.Expires != ownKey().Expires || k.Rotation != ownKey().Rotation {
+			t.Errorf("the inventory has %+v", k)
+		}
+		s.Press("enter")
+		if line := row(s, "profile acme"); !strings.Contains(line, "••••9f91") || !strings.Contains(line, "✓ 200 ") {
+			t.Errorf("its row is %q", line)
+		}
+		s.Press("enter")
+		s.Expect("Delete the old key?", "not known of stops", "account hl_1, profile acme, https://api.example.com")
+		s.Looks("rotation-delete")
+		s.Press("n")
+		if r.service.valid["old-value-of-prod-1111"] == "" {
+			t.Fatal("it was deleted after no")
+		}
+		s.Press("enter", "y")
+		s.Expect("the rotation of prod is done: steps measured 6, vouched for 0", "status 401", "✓ 401")
+		s.Looks("rotation-done")
+		if k, _ := r.inventory.Get("prod"); k.Rotation == ownKey().Rotation || k.Expires == ownKey().Expires || k.Expires.Kind != model.ExpiryDate {
+			t.Errorf("the inventory has %+v at the end", k)
+		}
+		if r.service.valid["old-value-of-prod-1111"] != "" || len(r.service.values) != 1 {
+			t.Errorf("valid are %v, kept is %d", r.service.valid, len(r.service.values))
+		}
+		s.Press("x", "s")
+		s.Expect("the report is in /reports/rotation-")
+		for _, text := range r.service.saved {
+			if !strings.Contains(text, "# Rotation of prod") || strings.Contains(text, "value") && strings.Contains(text, "9f91-") {
+				t.Errorf("the report is %q", text)
 			}
-			looks := func(state string) {
-				uitest.Golden(t, fmt.Sprintf("rotation-%s-%dx%d", state, size[0], size[1]), s.Screen())
-			}
-			looks("begun")
-			s.Press("enter")
-			s.Expect("create · measured", "status 200 in 12ms, accepted", "named prod-2", "enter set")
-			s.Press("enter")
-			s.Expect("written and read back", "enter test")
-			if k, _ := r.inventory.Get("prod"); k.Last4 != "9f91" || k.Secret != "keyring:acme/prod" || k.Expires != ownKey().Expires || k.Rotation != ownKey().Rotation {
-				t.Errorf("the inventory has %+v", k)
-			}
-			s.Press("enter")
-			if line := row(s, "profile acme"); !strings.Contains(line, "••••9f91") || !strings.Contains(line, "✓ 200 ") {
-				t.Errorf("its row is %q", line)
-			}
-			s.Press("enter")
-			s.Expect("Delete the old key?", "not known of stops", "account hl_1, profile acme, https://api.example.com")
-			looks("delete")
-			s.Press("n")
-			if r.service.valid["old-value-of-prod-1111"] == "" {
-				t.Fatal("it was deleted after no")
-			}
-			s.Press("enter", "y")
-			s.Expect("the rotation of prod is done: steps measured 6, vouched for 0", "status 401", "✓ 401")
-			looks("done")
-			if k, _ := r.inventory.Get("prod"); k.Rotation == ownKey().Rotation || k.Expires == ownKey().Expires || k.Expires.Kind != model.ExpiryDate {
-				t.Errorf("the inventory has %+v at the end", k)
-			}
-			if r.service.valid["old-value-of-prod-1111"] != "" || len(r.service.values) != 1 {
-				t.Errorf("valid are %v, kept is %d", r.service.valid, len(r.service.values))
-			}
-			s.Press("x", "s")
-			s.Expect("the report is in /reports/rotation-")
-			for _, text := range r.service.saved {
-				if !strings.Contains(text, "# Rotation of prod") || strings.Contains(text, "value") && strings.Contains(text, "9f91-") {
-					t.Errorf("the report is %q", text)
-				}
-			}
-			s.Press("esc")
-			s.Expect("Keys (1)")
-			s.ExpectNot("continue rotation")
-		})
-	}
+		}
+		s.Press("esc")
+		s.Expect("Keys (1)")
+		s.ExpectNot("continue rotation")
+	})
 }
 
 func TestARehearsalComesFirst(t *testing.T) {
@@ -72,7 +65,7 @@ func TestARehearsalComesFirst(t *testing.T) {
 		r, s := rotating(t, 120, 40)
 		s.Press("R", "t")
 		s.Expect("rehearsed on the emulator with copies, nothing real was written: 5 steps measured; yours will be: set nightly", "enter create")
-		looks(t, s, "rotation-rehearsed")
+		s.Looks("rotation-rehearsed")
 		if r.service.made != 0 {
 			t.Error("a key was created")
 		}
@@ -86,14 +79,14 @@ func TestAVouchedTickLooksDifferent(t *testing.T) {
 		_, s := rotating(t, 120, 40, "nightly")
 		s.Press("R", "enter", "enter")
 		s.Expect("! set nightly: the console does not know", "c copies the new value; v records your word", "! you")
-		looks(t, s, "rotation-person")
+		s.Looks("rotation-person")
 		s.Press("v")
 		s.Expect("Vouch for: set nightly", "How do you know")
-		looks(t, s, "rotation-vouch")
+		s.Looks("rotation-vouch")
 		s.Type("its log of noon")
 		s.Press("ctrl+s")
 		s.Expect("[~] set nightly · vouched for", "its log of noon", "[✓] set keyring:acme/prod · measured")
-		looks(t, s, "rotation-vouched")
+		s.Looks("rotation-vouched")
 		if line := row(s, "nightly"); !strings.Contains(line, "~ 0") {
 			t.Errorf("its row is %q", line)
 		}
@@ -202,7 +195,7 @@ func TestARefreshSaysWhatStandsStill(t *testing.T) {
 		s.Expect("Rotation of prod by refresh", "The console writes these within the same second: keyring:acme/prod", "These stand still until you have written them: nightly")
 		s.Press("enter")
 		s.Expect("Refresh the key?", "old one is invalid at once")
-		looks(t, s, "rotation-refresh")
+		s.Looks("rotation-refresh")
 		s.Press("n")
 		if r.service.valid["old-value-of-prod-1111"] == "" {
 			t.Fatal("it was refreshed after no")
@@ -242,7 +235,7 @@ func TestARotationIsStoppedAndGoneOnWith(t *testing.T) {
 		r.service.gate = make(chan struct{})
 		s.Press("R", "enter")
 		s.Expect("● create: create a key", "esc stop")
-		looks(t, s, "rotation-running")
+		s.Looks("rotation-running")
 		s.Press("esc")
 		s.Expect("stopped: what was done stands in the record", "enter goes on from here")
 		s.Press("esc")
@@ -280,7 +273,7 @@ func TestAnotherConsoleIsAtWork(t *testing.T) {
 		synctest.Wait()
 		s.Press("enter")
 		s.Expect("another zonedeck is working on this rotation")
-		looks(t, s, "rotation-elsewhere")
+		s.Looks("rotation-elsewhere")
 		close(r.service.gate)
 		<-ended
 		s.Press("enter")

@@ -228,15 +228,6 @@ func rotating(t *testing.T, w, h int, users ...string) (*rig, *uitest.Screen) {
 	return r, r.start(t, kit.Session{ProfileName: "acme", Ready: true}, w, h)
 }
 
-// looks compares a screen of 120x40 with its goldens of both sizes.
-func looks(t *testing.T, s *uitest.Screen, name string) {
-	t.Helper()
-	for _, size := range [][2]int{{80, 24}, {120, 40}} {
-		s.Resize(size[0], size[1])
-		uitest.Golden(t, fmt.Sprintf("%s-%dx%d", name, size[0], size[1]), s.Screen())
-	}
-}
-
 // row is the line of the screen that begins with a name.
 func row(s *uitest.Screen, name string) string {
 	lines := strings.Split(s.Screen(), "\n")

@@ -2,7 +2,6 @@ package keys_test
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"testing"
 	"testing/synctest"
@@ -65,31 +64,26 @@ func isp(t *testing.T, w, h int) (*rig, *uitest.Screen) {
 }
 
 func TestAPasswordIsRotatedWordByWord(t *testing.T) {
-	for _, size := range [][2]int{{80, 24}, {120, 40}} {
-		synctest.Test(t, func(t *testing.T) {
-			r, s := isp(t, size[0], size[1])
-			if plans, err := r.rotations.List(); err != nil || len(plans) > 0 {
-				t.Fatalf("a look wrote %d records, %v", len(plans), err)
-			}
-			looks := func(state string) {
-				uitest.Golden(t, fmt.Sprintf("rotation-password-%s-%dx%d", state, size[0], size[1]), s.Screen())
-			}
-			looks("looked")
-			s.Press("enter", "enter", "enter")
-			if v := r.service.values["keyring:acme/isp"]; v == "old-password-of-isp-2222" || r.service.valid[v] != "zone isp" || r.service.valid["old-password-of-isp-2222"] == "" {
-				t.Error("the two are not valid beside each other")
-			}
-			s.Press("enter")
-			s.Expect("Remove the old password?", "account hl_1, profile acme, https://api.example.com", "A login with the old")
-			looks("remove")
-			s.Press("y")
-			s.Expect("the rotation of the password of zone isp is done: steps measured 6", "✓ 407")
-			looks("done")
-			if r.service.valid["old-password-of-isp-2222"] != "" || len(r.service.values) != 2 {
-				t.Errorf("kept are %d values", len(r.service.values))
-			}
-		})
-	}
+	synctest.Test(t, func(t *testing.T) {
+		r, s := isp(t, 80, 24)
+		if plans, err := r.rotations.List(); err != nil || len(plans) > 0 {
+			t.Fatalf("a look wrote %d records, %v", len(plans), err)
+		}
+		s.Looks("rotation-password-looked")
+		s.Press("enter", "enter", "enter")
+		if v := r.service.values["keyring:acme/isp"]; v == "old-password-of-isp-2222" || r.service.valid[v] != "zone isp" || r.service.valid["old-password-of-isp-2222"] == "" {
+			t.Error("the two are not valid beside each other")
+		}
+		s.Press("enter")
+		s.Expect("Remove the old password?", "account hl_1, profile acme, https://api.example.com", "A login with the old")
+		s.Looks("rotation-password-remove")
+		s.Press("y")
+		s.Expect("the rotation of the password of zone isp is done: steps measured 6", "✓ 407")
+		s.Looks("rotation-password-done")
+		if r.service.valid["old-password-of-isp-2222"] != "" || len(r.service.values) != 2 {
+			t.Errorf("kept are %d values", len(r.service.values))
+		}
+	})
 }
 
 func TestAPasswordThatIsNotAcceptedIsTakenBackOnThePage(t *testing.T) {
@@ -99,7 +93,7 @@ func TestAPasswordThatIsNotAcceptedIsTakenBackOnThePage(t *testing.T) {
 		s.Press("enter")
 		s.Expect("the login is not accepted; the new password was taken back, and the old one stays", "· taken back")
 		r.service.noLogins = false
-		looks(t, s, "rotation-password-undone")
+		s.Looks("rotation-password-undone")
 		if len(r.service.valid) != 2 || len(r.service.values) != 2 {
 			t.Errorf("valid %d, kept %d", len(r.service.valid), len(r.service.values))
 		}

@@ -170,7 +170,7 @@ func TestEachStateOfARotationHasItsScreen(t *testing.T) {
 				r, s := rotating(t, 120, 40, state.users...)
 				state.comes(t, r, s)
 				s.Expect(state.says...)
-				looks(t, s, "rotation-"+state.name)
+				s.Looks("rotation-" + state.name)
 			})
 		})
 	}
@@ -202,7 +202,7 @@ func TestEachStateOfAPasswordsRotationHasItsScreen(t *testing.T) {
 				r, s := isp(t, 120, 40)
 				state.comes(t, r, s)
 				s.Expect(state.says...)
-				looks(t, s, "rotation-password-"+state.name)
+				s.Looks("rotation-password-" + state.name)
 			})
 		})
 	}

@@ -36,7 +36,7 @@ func TestAHalfDoneRotationDoesNotLookHealthy(t *testing.T) {
 			}
 			counted()
 			if due {
-				looks(t, s, "list-rotating")
+				s.Looks("list-rotating")
 			}
 			s.Press("R", "X", "y", "esc")
 			s.Expect("Rotation  given up, two values valid · l says what to do", "its last rotation was given up", "••••1111", "••••9f91")
@@ -45,7 +45,7 @@ func TestAHalfDoneRotationDoesNotLookHealthy(t *testing.T) {
 			}
 			counted()
 			if !due {
-				looks(t, s, "list-given-up")
+				s.Looks("list-given-up")
 			}
 		})
 	}
@@ -61,7 +61,7 @@ func TestAValueOfAnotherLevelStops(t *testing.T) {
 		s.Type("made-by-hand-7777")
 		s.Press("ctrl+s")
 		s.Expect("! create: the new value (••••7777) is accepted", "enter takes the value; v records your word", "! you")
-		looks(t, s, "rotation-level")
+		s.Looks("rotation-level")
 		s.Press("v")
 		s.Type("meant so")
 		s.Press("ctrl+s")

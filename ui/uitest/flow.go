@@ -293,3 +293,21 @@ func (s *Screen) Click(text string) {
 	}
 	s.t.Fatalf("%q is not on the screen:\n%s", text, s.Screen())
 }
+
+// Looks compares the screen at 80x24 with its golden, and holds it at 120x40 by its structure. The
+// terminal has the size of before afterwards.
+func (s *Screen) Looks(name string) {
+	s.t.Helper()
+	before := [2]int{s.emu.Width(), s.emu.Height()}
+	if before != [2]int{80, 24} {
+		s.Resize(80, 24)
+	}
+	Golden(s.t, name+"-80x24", s.Screen())
+	s.Resize(200, 60)
+	widest := s.Screen()
+	s.Resize(120, 40)
+	for _, fault := range StructureFaults(s.Screen(), widest, 120, 40) {
+		s.t.Errorf("%s at 120x40: %s\n%s", name, fault, s.Screen())
+	}
+	s.Resize(before[0], before[1])
+}
