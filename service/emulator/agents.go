@@ -15,6 +15,7 @@ import (
 
 	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/agent"
+	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/lab"
 	"zonedeck/service/emulator/level"
 )
@@ -31,7 +32,7 @@ const (
 
 func (s *Server) openAgents() {
 	s.agents = agent.Open(s.ctx, agent.Config{
-		Authorize: func(ctx context.Context, key string) (string, *agent.Refused) {
+		Authorize: func(ctx context.Context, key string) (string, *answer.PlainRefusal) {
 			return s.authorize(ctx, key, textNoKey, level.Use)
 		},
 		Search: s.searchForAgent, Scrape: s.scrapeForAgent, Discover: s.discoverForAgent, AnyHost: s.remote,

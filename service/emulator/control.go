@@ -146,8 +146,7 @@ func (s *Server) createKey(w http.ResponseWriter, r *http.Request) (any, error) 
 	if t.Text("expires") != "Unlimited" && (err != nil || expires.IsZero()) { // the year 1 is not Unlimited
 		t.Refuse("expires", "must be a date like 2027-01-31, or Unlimited")
 	}
-	t.Done()
-	if err := t.Invalid(); err != nil {
+	if err := t.Finish(w); err != nil {
 		return nil, err
 	}
 	return s.account.CreateKey(name, lv, duty, expires)
@@ -166,8 +165,7 @@ func (s *Server) limitZone(w http.ResponseWriter, r *http.Request) (any, error) 
 		t.Require("cycle")
 		limit = &account.Limit{Value: value, Cycle: cycle}
 	}
-	t.Done()
-	if err := t.Invalid(); err != nil {
+	if err := t.Finish(w); err != nil {
 		return nil, err
 	}
 	return s.account.LimitZone(r.PathValue("name"), limit)
@@ -285,7 +283,7 @@ func (s *Server) replaceFault(w http.ResponseWriter, r *http.Request) (any, erro
 		return nil, err
 	}
 	if len(rules) != 1 {
-		return nil, &answer.InvalidError{Details: []string{fmt.Sprintf("one fault is replaced by one, not by %d", len(rules))}}
+		return nil, answer.Invalid(fmt.Sprintf("one fault is replaced by one, not by %d", len(rules)))
 	}
 	return s.rehearsal.faults.Replace(r.PathValue("id"), rules[0])
 }

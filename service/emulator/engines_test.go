@@ -76,6 +76,7 @@ func TestSearchEnginesAreStoodInFor(t *testing.T) {
 }
 
 func TestAScreenshotOfASearchIsTheLabs(t *testing.T) {
+	t.Parallel() // Chromium waits more than it works
 	needChromium(t)
 	g := start(t, Options{})
 	a := g.request(call{"zone": "serp_demo", "url": "https://www.google.com/search?q=lab", "format": "raw", "data_format": "screenshot"})

@@ -268,6 +268,7 @@ func TestFaultsOfTheProxyHitTheRemoteBrowserToo(t *testing.T) {
 }
 
 func TestShutdownEndsARemoteBrowser(t *testing.T) {
+	t.Parallel() // Chromium waits more than it works
 	needChromium(t)
 	s, err := Start(context.Background(), Options{ProxyAddr: "127.0.0.1:0", SOCKSAddr: "127.0.0.1:0", CDPAddr: "127.0.0.1:0"})
 	if err != nil {

@@ -283,6 +283,7 @@ func TestSearchPagesAreParsed(t *testing.T) {
 }
 
 func TestExpectation(t *testing.T) {
+	t.Parallel() // Chromium waits more than it works
 	g := start(t, Options{})
 	expect := func(path, v string) reply {
 		return g.fetched("unlocker_demo", path, call{"headers": call{"x-unblock-expect": v}})
@@ -304,6 +305,7 @@ func TestExpectation(t *testing.T) {
 }
 
 func TestTheBrowserRendersAndPictures(t *testing.T) {
+	t.Parallel() // Chromium waits more than it works
 	needChromium(t)
 	g := start(t, Options{})
 	plain := g.fetched("isp_demo", "/js", nil)

@@ -113,6 +113,7 @@ func TestRequestRefusesByName(t *testing.T) {
 }
 
 func TestEveryProductFetchesByAPI(t *testing.T) {
+	t.Parallel() // Chromium waits more than it works
 	g := start(t, Options{})
 	for _, z := range g.r.Zones {
 		if z.Product == "browser" {

@@ -88,6 +88,7 @@ func TestTheServicesHeadersByNativeAccess(t *testing.T) {
 }
 
 func TestTheUnlockerRendersWhereTheLoginSaysSo(t *testing.T) {
+	t.Parallel() // Chromium waits more than it works
 	needChromium(t)
 	g := start(t, Options{})
 	for _, scheme := range []string{"http", "https"} {

@@ -194,7 +194,7 @@ func (a *Account) NewPassword(zone string) (Zone, error) {
 // AddPasswords lets a zone accept further passwords, effective immediately.
 func (a *Account) AddPasswords(zone string, passwords []string) (Zone, error) {
 	if err := checkPasswords(passwords); err != nil {
-		return Zone{}, &answer.InvalidError{Details: []string{"password: " + err.Error()}}
+		return Zone{}, answer.Invalid("password: " + err.Error())
 	}
 	return a.editOne(zone, func(r *record) error {
 		next := slices.Clone(r.Passwords)
@@ -273,7 +273,7 @@ func (a *Account) EditIPs(zones []string, list List, entries []string, remove bo
 	})
 }
 
-func invalid(err error) error { return &answer.InvalidError{Details: []string{err.Error()}} }
+func invalid(err error) error { return answer.Invalid(err.Error()) }
 
 // EditDomains adds targets to a list of a zone, or removes them. The error for an
 // invalid name is an [*answer.InvalidError].

@@ -141,16 +141,11 @@ type endpoint func(*call) (any, error)
 func (a *API) serve(basis string, status int, do endpoint, params []string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		c := &call{r: r, q: r.URL.Query(), basis: basis, w: w}
-		bad := &answer.InvalidError{}
-		for _, name := range answer.UnknownParameters(w, r, a.conf.Loose, params...) {
-			bad.Add("query parameter %s is not allowed", name)
-		}
-		var err error
+		err := answer.CheckParameters(w, r, a.conf.Loose, params...)
 		if r.Method != http.MethodGet {
-			c.body, err = document.Object(w, r, maxBody, a.conf.Loose)
-		}
-		if len(bad.Details) > 0 {
-			err = bad
+			var unread error
+			c.body, unread = document.Object(w, r, maxBody, a.conf.Loose)
+			err = cmp.Or(err, unread)
 		}
 		if err != nil {
 			answer.WriteInvalid(w, err)
@@ -183,14 +178,6 @@ func (c *call) checked() error {
 	return c.body.Invalid()
 }
 
-// refusal is an error with its answer.
-type refusal struct {
-	status      int
-	basis, text string
-}
-
-func (r *refusal) Error() string { return r.text }
-
 // zone finds the zone that the query names.
 func (a *API) zone(c *call) (account.Zone, error) {
 	name := c.q.Get("zone")
@@ -200,7 +187,9 @@ func (a *API) zone(c *call) (account.Zone, error) {
 	return a.conf.Account.Zone(name)
 }
 
-func errNoZone() error { return &refusal{http.StatusBadRequest, basisDocs, "Missing zone parameter"} }
+func errNoZone() error {
+	return &answer.PlainRefusal{Status: http.StatusBadRequest, Basis: basisDocs, Text: "Missing zone parameter"}
+}
 
 // bodyZone checks the whole body, then that the zone it names exists.
 func (a *API) bodyZone(c *call, name string) error {
@@ -237,12 +226,12 @@ func (a *API) zones(c *call) ([]account.Zone, error) {
 
 func (a *API) refuse(w http.ResponseWriter, err error) {
 	var bad *answer.InvalidError
-	var refused *refusal
+	var refused *answer.PlainRefusal
 	switch {
 	case errors.As(err, &bad):
 		answer.WriteInvalid(w, bad)
 	case errors.As(err, &refused):
-		answer.Text(w, refused.status, refused.basis, refused.text)
+		refused.Write(w)
 	case errors.Is(err, account.ErrNoSuchZone):
 		answer.Text(w, http.StatusUnprocessableEntity, basisText, "Zone not found")
 	case errors.Is(err, account.ErrZoneExists):

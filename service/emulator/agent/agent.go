@@ -59,20 +59,6 @@ const (
 	callTimeout = 180 * time.Second
 )
 
-// Refused says why a key may not use the agent access.
-type Refused struct {
-	Status      int // 401 or 403
-	Text, Basis string
-}
-
-// Write answers with the refusal.
-func (r *Refused) Write(w http.ResponseWriter) {
-	if r.Status == http.StatusUnauthorized {
-		w.Header().Set("WWW-Authenticate", "Bearer")
-	}
-	answer.Text(w, r.Status, r.Basis, r.Text)
-}
-
 // Query is a search.
 type Query struct {
 	Text string
@@ -105,7 +91,7 @@ type Config struct {
 	// Authorize returns the unique name of a key, or why it is refused. It compares in
 	// constant time. key is empty if none was sent. A session belongs to the name that
 	// opened it.
-	Authorize func(ctx context.Context, key string) (caller string, refused *Refused)
+	Authorize func(ctx context.Context, key string) (caller string, refused *answer.PlainRefusal)
 	// Search gives the results as the JSON of the light format, or as Markdown.
 	Search func(context.Context, Query) (string, error)
 	// Scrape gives a page as Markdown.

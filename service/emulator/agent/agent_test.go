@@ -15,6 +15,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
+
+	"zonedeck/service/emulator/answer"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -38,16 +40,16 @@ func newBench(t *testing.T, change func(*Config)) *bench {
 	t.Helper()
 	b := &bench{t: t, keys: map[string]string{"key-of-ana-0001": "ana", "key-of-bob-0002": "bob"}}
 	cfg := Config{
-		Authorize: func(_ context.Context, key string) (string, *Refused) {
+		Authorize: func(_ context.Context, key string) (string, *answer.PlainRefusal) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			switch caller, ok := b.keys[key]; {
 			case key == "":
-				return "", &Refused{401, "User authentication is required", "contract 5.1"}
+				return "", &answer.PlainRefusal{Status: 401, Basis: "contract 5.1", Text: "User authentication is required"}
 			case caller == "no-rights":
-				return "", &Refused{403, "Your API key lacks the required permissions", "contract 5.3"}
+				return "", &answer.PlainRefusal{Status: 403, Basis: "contract 5.3", Text: "Your API key lacks the required permissions"}
 			case !ok:
-				return "", &Refused{401, "Auth method is not supported", "contract 5.1"}
+				return "", &answer.PlainRefusal{Status: 401, Basis: "contract 5.1", Text: "Auth method is not supported"}
 			default:
 				return caller, nil
 			}

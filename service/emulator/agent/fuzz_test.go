@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"zonedeck/service/emulator/answer"
 )
 
 func FuzzMessages(f *testing.F) {
@@ -17,7 +19,7 @@ func FuzzMessages(f *testing.F) {
 	f.Add("s", `[{"jsonrpc":"2.0","id":4,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/initialized"}]`)
 	f.Add("s", `{"jsonrpc":"2.0","id":null,"method":"resources/subscribe","params":{"uri":"x"}}`)
 	a := Open(context.Background(), Config{
-		Authorize: func(context.Context, string) (string, *Refused) { return "ana", nil },
+		Authorize: func(context.Context, string) (string, *answer.PlainRefusal) { return "ana", nil },
 		Search:    func(context.Context, Query) (string, error) { return "{}", nil },
 		Scrape:    func(context.Context, string) (string, error) { return "text", nil },
 		Discover:  func(context.Context, Discovery) (string, error) { return "[]", nil },

@@ -19,8 +19,27 @@ import (
 // BodyTimeout is how long a client may take to send a body.
 const BodyTimeout = 30 * time.Second
 
+// PlainRefusal is an error that is answered as plain text, as the public service does for many.
+type PlainRefusal struct {
+	Status      int
+	Basis, Text string
+}
+
+func (r *PlainRefusal) Error() string { return r.Text }
+
+// Write answers with the refusal.
+func (r *PlainRefusal) Write(w http.ResponseWriter) {
+	if r.Status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	Text(w, r.Status, r.Basis, r.Text)
+}
+
 // InvalidError collects the mistakes in a request; each text names its field.
 type InvalidError struct{ Details []string }
+
+// Invalid is an [*InvalidError] of one mistake.
+func Invalid(detail string) error { return &InvalidError{Details: []string{detail}} }
 
 func (e *InvalidError) Error() string { return strings.Join(e.Details, "; ") }
 
@@ -41,13 +60,16 @@ func (e *InvalidError) Add(format string, args ...any) {
 // WriteInvalid answers 400 in the shape of the public documentation. If err is not an
 // [*InvalidError], its text is the only detail.
 func WriteInvalid(w http.ResponseWriter, err error) {
+	JSON(w, http.StatusBadRequest, BasisSchema, InvalidBody(err))
+}
+
+// InvalidBody is the body of that answer.
+func InvalidBody(err error) map[string]any {
 	details := []string{err.Error()}
 	if bad := (*InvalidError)(nil); errors.As(err, &bad) {
 		details = bad.Details
 	}
-	JSON(w, http.StatusBadRequest, BasisSchema, map[string]any{
-		"error": "Request validation failed", "error_code": "validation", "details": details,
-	})
+	return map[string]any{"error": "Request validation failed", "error_code": "validation", "details": details}
 }
 
 // ReadBody reads a bounded body within BodyTimeout.
@@ -266,6 +288,18 @@ func UnknownParameters(w http.ResponseWriter, r *http.Request, loose bool, known
 	}
 	for _, name := range names {
 		NoteUnknown(w, "query parameter "+name)
+	}
+	return nil
+}
+
+// CheckParameters is UnknownParameters with an [*InvalidError] that names them.
+func CheckParameters(w http.ResponseWriter, r *http.Request, loose bool, known ...string) error {
+	bad := &InvalidError{}
+	for _, name := range UnknownParameters(w, r, loose, known...) {
+		bad.Add("query parameter %s is not allowed", name)
+	}
+	if len(bad.Details) > 0 {
+		return bad
 	}
 	return nil
 }

@@ -161,6 +161,7 @@ func TestFailedPagesHaveTheirCodes(t *testing.T) {
 		{"the same by TLS", Request{URL: secure.URL + "/plain", Dial: func(context.Context, string, string) (net.Conn, error) { return nil, refused }}, CodeProxy},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			if c.req.Dial == nil {
 				c.req.Dial = dial
 			}

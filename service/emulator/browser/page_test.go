@@ -65,6 +65,7 @@ func TestRenderedPages(t *testing.T) {
 		{"/missing", Expect{}, 404, "/missing", "no such page"},
 	} {
 		t.Run(c.path+c.expect.Text, func(t *testing.T) {
+			t.Parallel()
 			res, err := b.Render(t.Context(), Request{URL: ts.URL + c.path, Dial: dial, Expect: c.expect})
 			if err != nil {
 				t.Fatal(err)

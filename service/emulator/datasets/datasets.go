@@ -119,21 +119,18 @@ func inputErrors(line string, errs ...[2]string) *inputError {
 
 func refused(name, reason string) error { return inputErrors("", [2]string{name, reason}) }
 
-// refusal is answered as plain text.
-type refusal struct {
-	status      int
-	basis, text string
+func badRequest(t string) *answer.PlainRefusal {
+	return &answer.PlainRefusal{Status: http.StatusBadRequest, Basis: answer.BasisDataset, Text: t}
 }
 
-func (r *refusal) Error() string { return r.text }
-
-func badRequest(t string) *refusal { return &refusal{http.StatusBadRequest, answer.BasisDataset, t} }
-func notFound(t string) *refusal   { return &refusal{http.StatusNotFound, answer.BasisDataset, t} }
+func notFound(t string) *answer.PlainRefusal {
+	return &answer.PlainRefusal{Status: http.StatusNotFound, Basis: answer.BasisDataset, Text: t}
+}
 
 // Refusals that several calls share (public documentation).
-func errAttachments() *refusal { return badRequest("Invalid attachments") }
-func errNoDataset() *refusal   { return notFound("dataset does not exist") }
-func errSmallBatch() *refusal {
+func errAttachments() *answer.PlainRefusal { return badRequest("Invalid attachments") }
+func errNoDataset() *answer.PlainRefusal   { return notFound("dataset does not exist") }
+func errSmallBatch() *answer.PlainRefusal {
 	return badRequest(fmt.Sprintf("Batch size should be at least %d", jobs.MinBatch))
 }
 
@@ -143,7 +140,7 @@ func unusable(snap jobs.Snapshot, err error) error {
 	case errors.Is(err, jobs.ErrNotReady):
 		return badRequest("Snapshot is not ready")
 	case errors.Is(err, jobs.ErrNotComplete):
-		return &refusal{http.StatusBadRequest, "assumption: status and text of a snapshot that did not complete", "Snapshot is " + string(snap.Status)}
+		return &answer.PlainRefusal{Status: http.StatusBadRequest, Basis: "assumption: status and text of a snapshot that did not complete", Text: "Snapshot is " + string(snap.Status)}
 	}
 	return err
 }
@@ -158,25 +155,25 @@ func (a *API) fail(w http.ResponseWriter, err error) {
 		answer.JSON(w, http.StatusBadRequest, basisInput, bad)
 		return
 	}
-	no, ok := errors.AsType[*refusal](err)
+	no, ok := errors.AsType[*answer.PlainRefusal](err)
 	if !ok {
 		no = jobRefusal(err)
 	}
 	if no == nil {
 		a.conf.Log.Error("a call failed", "error", err)
-		no = &refusal{http.StatusInternalServerError, answer.BasisDataset, "Internal server error"}
+		no = &answer.PlainRefusal{Status: http.StatusInternalServerError, Basis: answer.BasisDataset, Text: "Internal server error"}
 	}
-	if no.status == http.StatusTooManyRequests {
+	if no.Status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", retryAfter)
 	}
-	answer.Text(w, no.status, no.basis, no.text)
+	no.Write(w)
 }
 
 // jobRefusal is the refusal for an error of the jobs (texts: public documentation), or nil.
-func jobRefusal(err error) *refusal {
+func jobRefusal(err error) *answer.PlainRefusal {
 	switch {
 	case errors.Is(err, jobs.ErrTooMany):
-		return &refusal{http.StatusTooManyRequests, answer.BasisDataset, "You have too many running jobs for this dataset"}
+		return &answer.PlainRefusal{Status: http.StatusTooManyRequests, Basis: answer.BasisDataset, Text: "You have too many running jobs for this dataset"}
 	case errors.Is(err, jobs.ErrExpired):
 		return badRequest("Snapshot is expired")
 	case errors.Is(err, jobs.ErrEmpty):
@@ -319,11 +316,3 @@ func finishBody(w http.ResponseWriter, t *document.Table) error {
 const maxFaults = 100
 
 func sentence(reason string) string { return strings.ToUpper(reason[:1]) + reason[1:] }
-
-// wholeNumber reads a whole number; otherwise is its value if it is missing.
-func wholeNumber(t *document.Table, name string, least, most, otherwise int) int {
-	if !t.Has(name) {
-		return otherwise
-	}
-	return int(t.Int(name, int64(least), int64(most)))
-}

@@ -62,7 +62,7 @@ func (a *API) serveDeliver(w http.ResponseWriter, r *http.Request) error {
 	d, err := a.conf.Deliver.Deliver(m)
 	switch {
 	case errors.Is(err, deliver.ErrTooMany):
-		return &refusal{http.StatusTooManyRequests, answer.BasisTarget, "Too many deliveries are waiting"}
+		return &answer.PlainRefusal{Status: http.StatusTooManyRequests, Basis: answer.BasisTarget, Text: "Too many deliveries are waiting"}
 	case err != nil:
 		return fmt.Errorf("a delivery was not taken: %w", err)
 	}
@@ -88,7 +88,7 @@ func (a *API) readOrder(w http.ResponseWriter, r *http.Request, snap jobs.Snapsh
 	file := to.Object("filename")
 	m = deliver.Message{
 		Snapshot: snap.ID, Status: string(snap.Status), Kind: deliver.Endpoint, URL: to.Text("endpoint"), Auth: to.Text("auth_header"),
-		Plain: to.Bool("uncompressed"), Batch: wholeNumber(t, "batch_size", 0, math.MaxInt32, 0), Name: file.Text("template"),
+		Plain: to.Bool("uncompressed"), Batch: t.Number("batch_size", 0, math.MaxInt32, 0), Name: file.Text("template"),
 		Format: cmp.Or(file.Text("extension"), snap.Format),
 	}
 	if t.Has("compress") {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/jobs"
 )
 
@@ -71,7 +72,7 @@ func FuzzCSV(f *testing.F) {
 func answerable(t *testing.T, err error) {
 	t.Helper()
 	var bad *inputError
-	var text *refusal
+	var text *answer.PlainRefusal
 	switch {
 	case err == nil || errors.As(err, &text):
 	case errors.As(err, &bad):

@@ -68,7 +68,7 @@ func (a *API) serveFilter(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	dataset, filter := t.Text("dataset_id"), t.Raw("filter")
-	limit := wholeNumber(t, "records_limit", 1, jobs.MaxKept, jobs.MaxKept)
+	limit := t.Number("records_limit", 1, jobs.MaxKept, jobs.MaxKept)
 	if err := finishBody(w, t); err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (a *API) serveSearch(w http.ResponseWriter, r *http.Request) error {
 	if mode := t.Text("mode"); mode != "" && mode != "sync" {
 		t.Refuse("mode", "must be sync")
 	}
-	size, skip := wholeNumber(t, "size", 1, maxHits, maxHits), 0
+	size, skip := t.Number("size", 1, maxHits, maxHits), 0
 	if t.Raw("sort") != nil {
 		t.Refuse("sort", "not supported by this emulator")
 	}

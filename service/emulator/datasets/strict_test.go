@@ -14,7 +14,7 @@ func TestUnknownParametersAreNamed(t *testing.T) {
 	const hook = `{"type":"webhook","endpoint":"http://hook.invalid/"`
 	// No id of a job has the underscore of zz_ behind its prefix.
 	const priced = `"filter":{"name":"price","operator":"is_not_null"`
-	for _, c := range []struct{ method, path, body, name string }{
+	cases := []struct{ method, path, body, name string }{
 		{"POST", "/datasets/v3/trigger?dataset_id=gd_pages&zz_=1", `[{"url":"http://lab.test/ok"}]`, "zz_"},
 		{"POST", "/datasets/v3/trigger?dataset_id=gd_pages", `[{"url":"http://lab.test/ok","zz_":1}]`, "zz_"},
 		{"POST", "/datasets/v3/trigger?dataset_id=gd_pages", `{"input":[{"url":"http://lab.test/ok"}],"zz_":{}}`, "zz_"},
@@ -40,9 +40,10 @@ func TestUnknownParametersAreNamed(t *testing.T) {
 		{"POST", "/datasets/filter?zz_=1", `{"dataset_id":"gd_products",` + priced + `}}`, "zz_"},
 		{"POST", "/datasets/filter", `{"dataset_id":"gd_products","zz_":1,` + priced + `}}`, "zz_"},
 		{"POST", "/datasets/search/gd_products", `{"zz_":1,` + priced + `}}`, "zz_"},
-	} {
-		for _, loose := range []bool{false, true} {
-			g := start(t, options{loose: loose})
+	}
+	for _, loose := range []bool{false, true} {
+		g := start(t, options{loose: loose})
+		for _, c := range cases {
 			id := g.trigger("dataset_id=gd_pages", urls("http://lab.test/ok"))
 			g.status(id, "ready")
 			before := len(g.jobs.List())
@@ -55,7 +56,6 @@ func TestUnknownParametersAreNamed(t *testing.T) {
 			} else if r.status != 400 || !strings.Contains(r.body, c.name) || note != "" || len(g.jobs.List()) != before {
 				t.Errorf("%s %s %s: %+v", c.method, c.path, c.body, r)
 			}
-			g.close()
 		}
 	}
 	g := start(t, options{})

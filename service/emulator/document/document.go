@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
@@ -229,6 +230,19 @@ func (t *Table) Loose(on bool) *Table {
 
 // Ignored lists the paths of the unknown fields that a loose reader accepted.
 func (t *Table) Ignored() []string { return t.doc.ignored }
+
+// Finish is called after the last field of a body. It returns what [Table.Invalid] does, and
+// notes the fields that a loose service ignores.
+func (t *Table) Finish(w http.ResponseWriter) error {
+	t.Done()
+	if err := t.Invalid(); err != nil {
+		return err
+	}
+	for _, name := range t.Ignored() {
+		answer.NoteUnknown(w, name)
+	}
+	return nil
+}
 
 // Done records every field that was not read as unknown.
 func (t *Table) Done() {

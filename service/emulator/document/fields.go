@@ -152,6 +152,14 @@ func (t *Table) Bool(name string) bool {
 	return value[bool](t, name, "true or false without quotes", "true or false")
 }
 
+// Number is Int, with a value for a missing field.
+func (t *Table) Number(name string, lowest, highest, otherwise int) int {
+	if !t.Has(name) {
+		return otherwise
+	}
+	return int(t.Int(name, int64(lowest), int64(highest)))
+}
+
 // Int is a whole number from lowest to highest.
 func (t *Table) Int(name string, lowest, highest int64) int64 {
 	v, ok := t.take(name)

@@ -306,9 +306,9 @@ func blockedText(out unlock.Outcome) string {
 }
 
 // flagRefused is the error for a choice that the product does not offer, nil for other refusals.
-func flagRefused(err error) *answer.InvalidError {
+func flagRefused(err error) error {
 	if flag := (*username.FlagError)(nil); errors.As(err, &flag) {
-		return &answer.InvalidError{Details: []string{flag.Flag + " " + flag.Reason}}
+		return answer.Invalid(flag.Flag + " " + flag.Reason)
 	}
 	return nil
 }

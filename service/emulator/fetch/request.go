@@ -300,7 +300,7 @@ func (f *Fetcher) ServeResult(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	id := q.Get("response_id")
 	if id == "" {
-		answer.WriteInvalid(w, &answer.InvalidError{Details: []string{"response_id is required"}})
+		answer.WriteInvalid(w, answer.Invalid("response_id is required"))
 		return
 	}
 	got, err := f.later.Collect(id, q.Get("zone"))

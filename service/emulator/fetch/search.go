@@ -86,11 +86,11 @@ func (c *call) readSearch() (bool, error) {
 	case errors.Is(err, serp.ErrNoJSON):
 		return true, err
 	case err != nil:
-		return true, &answer.InvalidError{Details: []string{"url: " + err.Error()}}
+		return true, answer.Invalid("url: " + err.Error())
 	}
 	target, err := url.Parse(q.Target)
 	if err != nil {
-		return true, &answer.InvalidError{Details: []string{"url must be an absolute http or https address"}}
+		return true, answer.Invalid("url must be an absolute http or https address")
 	}
 	params := c.url.Query()
 	for _, name := range slices.Sorted(maps.Keys(params)) {

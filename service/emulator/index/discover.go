@@ -68,7 +68,7 @@ func readRequest(f fields) request {
 		format:     f.oneOf("format", "json", "json", "md"),
 		mode:       f.oneOf("mode", "standard", "standard", "deep", "fast", "zeroRanking"),
 	}
-	r.results = f.number("num_results", 1, maxResults, defaultResults)
+	r.results = f.Number("num_results", 1, maxResults, defaultResults)
 	f.Bool("include_images") // documents have none
 	if r.country != "" && !isCode(r.country) {
 		f.Refuse("country", "must be a two-letter code")
@@ -249,7 +249,7 @@ func (s *Service) start(w http.ResponseWriter, r *http.Request) (any, error) {
 		return nil, err
 	}
 	req := readRequest(f)
-	if err := f.finishBody(w); err != nil {
+	if err := f.Finish(w); err != nil {
 		return nil, err
 	}
 	ask, err := json.Marshal(f)

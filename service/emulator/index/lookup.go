@@ -345,8 +345,8 @@ func (s *Service) trigger(w http.ResponseWriter, r *http.Request) (any, error) {
 	if preview != "" && (l.query != "" || len(l.columns) > 0) {
 		f.Refuse("preview_id", "takes its query and columns from the preview: leave out query and spec")
 	}
-	l.limit = f.number("result_limit", 1, maxRecords, defaultRecords)
-	if err := f.finishBody(w); err != nil {
+	l.limit = f.Number("result_limit", 1, maxRecords, defaultRecords)
+	if err := f.Finish(w); err != nil {
 		return nil, err
 	}
 	if preview != "" {
@@ -502,7 +502,7 @@ func (s *Service) addColumn(w http.ResponseWriter, r *http.Request) (any, error)
 		return nil, err
 	}
 	c := column{Name: f.required("column_name", maxColumnName), Description: f.text("query", maxColumnText), Type: "enrichment"}
-	if err := f.finishBody(w); err != nil {
+	if err := f.Finish(w); err != nil {
 		return nil, err
 	}
 	corpus, err := s.corpus()

@@ -53,7 +53,7 @@ const (
 	atOnce = 8
 	// maxKept finished ones are remembered per kind; the oldest makes room.
 	maxKept = 1000
-	// keptFor is how long a result can be fetched (assumption: public documentation only
+	// retention is how long a result can be fetched (assumption: public documentation only
 	// says that tasks expire).
 	retention = 24 * time.Hour
 	// taskTimeout bounds a task.
@@ -272,12 +272,8 @@ var (
 // the service is loose.
 func (s *Service) answers(basis string, h handler, names ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		bad := &answer.InvalidError{}
-		for _, name := range answer.UnknownParameters(w, r, s.cfg.Loose, names...) {
-			bad.Add("query parameter %s is not allowed", name)
-		}
-		if len(bad.Details) > 0 {
-			s.refuse(w, bad)
+		if err := answer.CheckParameters(w, r, s.cfg.Loose, names...); err != nil {
+			s.refuse(w, err)
 			return
 		}
 		switch v, err := h(w, r); {
@@ -314,13 +310,7 @@ func (s *Service) refusalOf(err error) *refusedError {
 		s.cfg.Log.Error("a request was not answered", "error", err)
 		return &refusedError{http.StatusInternalServerError, basisBetaGuess, "Internal server error"}
 	}
-	details := []string{err.Error()}
-	if bad := (*answer.InvalidError)(nil); errors.As(err, &bad) {
-		details = bad.Details
-	}
-	return &refusedError{http.StatusBadRequest, basisInvalid, map[string]any{
-		"error": "Request validation failed", "error_code": "validation", "details": details,
-	}}
+	return &refusedError{http.StatusBadRequest, basisInvalid, answer.InvalidBody(err)}
 }
 
 // fields reads the fields of a body within their bounds.
@@ -364,13 +354,6 @@ func (f fields) oneOf(name, otherwise string, values ...string) string {
 	return f.OneOf(name, values...)
 }
 
-func (f fields) number(name string, least, most, otherwise int) int {
-	if !f.Has(name) {
-		return otherwise
-	}
-	return int(f.Int(name, int64(least), int64(most)))
-}
-
 func (f fields) texts(name string, count, limit int) []string {
 	v := f.List(name)
 	if len(v) > count {
@@ -395,19 +378,6 @@ func (s *Service) readObject(w http.ResponseWriter, r *http.Request) (fields, er
 	return s.parseObject(b)
 }
 
-// finishBody is called after the last field of a body. It notes the fields that a loose service
-// ignores.
-func (f fields) finishBody(w http.ResponseWriter) error {
-	f.Done()
-	if err := f.Invalid(); err != nil {
-		return err
-	}
-	for _, name := range f.Ignored() {
-		answer.NoteUnknown(w, name)
-	}
-	return nil
-}
-
 // readQuery reads a body whose only field is query, and opens the index.
 func (s *Service) readQuery(w http.ResponseWriter, r *http.Request) (query string, c *corpus, err error) {
 	f, err := s.readObject(w, r)
@@ -415,7 +385,7 @@ func (s *Service) readQuery(w http.ResponseWriter, r *http.Request) (query strin
 		return "", nil, err
 	}
 	query = f.required("query", maxQuery)
-	if err := f.finishBody(w); err != nil {
+	if err := f.Finish(w); err != nil {
 		return "", nil, err
 	}
 	c, err = s.corpus()

@@ -74,7 +74,7 @@ func TestSilentClientsAreDropped(t *testing.T) {
 
 // TestBulkIsWhole: bytes that are moved inside the kernel arrive complete.
 func TestBulkIsWhole(t *testing.T) {
-	const size = 24<<20 + 12345
+	const size = 6<<20 + 12345
 	g := newRig(t, rigOptions{target: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {
 			sum := 0
