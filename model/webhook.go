@@ -28,11 +28,11 @@ type HookHeader struct {
 // HookRepeat is how a delivery came once more: from one address, with one verdict.
 type HookRepeat struct {
 	// Last is when it came so last, Times how often.
-	Last    time.Time   `json:"last"`
-	Times   int         `json:"times"`
-	Remote  string      `json:"remote"`
-	Verdict HookVerdict `json:"verdict"`
-	Why     string      `json:"why"`
+	Last    time.Time   `json:"last" jsonschema:"When it came so last."`
+	Times   int         `json:"times" minimum:"1"`
+	Remote  string      `json:"remote" jsonschema:"The address that it came from."`
+	Verdict HookVerdict `json:"verdict" enum:"rejected|unverified|verified"`
+	Why     string      `json:"why" jsonschema:"What the verdict rests on, in words."`
 }
 
 // Text says it in words, without the time.
@@ -49,7 +49,7 @@ type HookRefusals struct {
 	Why   string    `json:"why"`
 	Count int       `json:"count"`
 	First time.Time `json:"first"`
-	Last  time.Time `json:"last"`
+	Last  time.Time `json:"last" jsonschema:"When it came so last."`
 	// Over says that none was refused for some time.
 	Over bool `json:"over"`
 }

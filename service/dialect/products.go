@@ -203,7 +203,7 @@ func plainBody(in map[string]json.RawMessage) (map[string]any, error) {
 type LookupColumn struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
-	Type        string `json:"type"` // enrichment or constraint
+	Type        string `json:"type" jsonschema:"enrichment or constraint, which a record must meet"`
 }
 
 // lookupBody puts what describes the table into spec (public documentation).

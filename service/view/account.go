@@ -11,14 +11,14 @@ import (
 type Account struct {
 	SchemaVersion Version    `json:"schema_version"`
 	Profile       string     `json:"profile"`
-	Account       string     `json:"account"`
-	Active        bool       `json:"active"`
-	State         string     `json:"state"`
-	Balance       *Balance   `json:"balance"`
+	Account       string     `json:"account" jsonschema:"the account's identifier"`
+	Active        bool       `json:"active" jsonschema:"false for a suspended account"`
+	State         string     `json:"state" jsonschema:"the service's own word"`
+	Balance       *Balance   `json:"balance" jsonschema:"dollars; null where balance_problem says why"`
 	Problem       string     `json:"balance_problem"`
-	Networks      *bool      `json:"networks_up"`
+	Networks      *bool      `json:"networks_up" jsonschema:"what the service says of its networks; null where networks_problem says why"`
 	NetProblem    string     `json:"networks_problem"`
-	Zones         []ZoneRate `json:"zones"`
+	Zones         []ZoneRate `json:"zones" jsonschema:"what each zone of the profile cost, as zones rates says it"`
 	ZonesProblem  string     `json:"zones_problem"`
 }
 
@@ -27,14 +27,14 @@ type Balance struct {
 	Dollars    float64  `json:"dollars"`
 	Credit     float64  `json:"credit"`
 	Prepayment float64  `json:"prepayment"`
-	Pending    *float64 `json:"pending"`
+	Pending    *float64 `json:"pending" jsonschema:"what is not charged yet; null where it is not shown"`
 }
 
 // Rates is what "zones rates --json" prints (docs/schema/zones-rates.json).
 type Rates struct {
 	SchemaVersion Version    `json:"schema_version"`
 	Profile       string     `json:"profile"`
-	Saved         bool       `json:"saved"`
+	Saved         bool       `json:"saved" jsonschema:"the rates were written into the profile"`
 	Zones         []ZoneRate `json:"zones"`
 }
 
@@ -42,13 +42,13 @@ type Rates struct {
 type ZoneRate struct {
 	Zone        string   `json:"zone"`
 	Product     string   `json:"product"`
-	From        string   `json:"from"`
-	To          string   `json:"to"`
+	From        string   `json:"from" jsonschema:"the first day, like 2027-02-01; empty when the service shows none"`
+	To          string   `json:"to" jsonschema:"the first day after the last one"`
 	Dollars     float64  `json:"dollars"`
-	Requests    float64  `json:"requests"`
+	Requests    float64  `json:"requests" jsonschema:"that were charged; 0 where they are not shown"`
 	Bytes       float64  `json:"bytes"`
-	RatePer1000 *float64 `json:"rate_per_1000"`
-	RatePerGB   *float64 `json:"rate_per_gb"`
+	RatePer1000 *float64 `json:"rate_per_1000" jsonschema:"dollars for 1,000 requests"`
+	RatePerGB   *float64 `json:"rate_per_gb" jsonschema:"dollars for 10^9 bytes"`
 	Problem     string   `json:"problem"`
 }
 
@@ -73,34 +73,34 @@ type Zone struct {
 	Profile       string  `json:"profile"`
 	Zone          string  `json:"zone"`
 
-	Type        string   `json:"type"`
-	Created     string   `json:"created"`
-	Addresses   string   `json:"addresses"`
-	Country     string   `json:"country"`
+	Type        string   `json:"type" jsonschema:"the service's own word; empty where it shows none"`
+	Created     string   `json:"created" jsonschema:"RFC 3339, UTC; empty where it is not shown"`
+	Addresses   string   `json:"addresses" jsonschema:"the service's own word, as shared or dedicated"`
+	Country     string   `json:"country" jsonschema:"the country it exits from by default"`
 	Description string   `json:"description"`
 	Disabled    bool     `json:"disabled"`
-	AllowedIPs  []string `json:"allowed_ips"`
-	Limit       string   `json:"usage_limit"`
-	Compromised int      `json:"compromised_passwords"`
+	AllowedIPs  []string `json:"allowed_ips" jsonschema:"who may use it; any is everybody"`
+	Limit       string   `json:"usage_limit" jsonschema:"the use that it stops at, as 5 $ a month"`
+	Compromised int      `json:"compromised_passwords" jsonschema:"how many of its passwords the service calls compromised"`
 
-	State          string   `json:"state"`
+	State          string   `json:"state" jsonschema:"the service's own word; empty where state_problem says why"`
 	StateProblem   string   `json:"state_problem"`
-	Traffic        *Traffic `json:"traffic"`
+	Traffic        *Traffic `json:"traffic" jsonschema:"of this month; null where traffic_problem says why"`
 	TrafficProblem string   `json:"traffic_problem"`
-	Callers        []string `json:"callers"`
+	Callers        []string `json:"callers" nullable:"true" jsonschema:"addresses that lately tried to use it; null where callers_problem says why"`
 	CallersProblem string   `json:"callers_problem"`
-	Cost           ZoneRate `json:"cost"`
+	Cost           ZoneRate `json:"cost" jsonschema:"what it cost, as zones rates says it; problem says why where it is not known"`
 }
 
 // Traffic is of the days from from to the one before to.
 type Traffic struct {
-	From     string `json:"from"`
-	To       string `json:"to"`
+	From     string `json:"from" jsonschema:"the first day, like 2027-02-01, by UTC"`
+	To       string `json:"to" jsonschema:"the first day after the last one"`
 	Bytes    int64  `json:"bytes"`
 	Down     int64  `json:"bytes_down"`
 	Up       int64  `json:"bytes_up"`
 	Requests int64  `json:"requests"`
-	Billable int64  `json:"requests_billable"`
+	Billable int64  `json:"requests_billable" jsonschema:"that are charged by their number; 0 for a product that is not"`
 }
 
 // NewAccount is an account as the service shows it.

@@ -13,12 +13,12 @@ import (
 
 // Origin says where a list is from: "service", "builtin" or, for a data set that is on neither, "none".
 type Origin struct {
-	Source  string     `json:"source"`
-	Read    *time.Time `json:"read"`
+	Source  string     `json:"source" enum:"builtin|none|service"`
+	Read    *time.Time `json:"read" jsonschema:"when the service gave the list"`
 	Age     *int64     `json:"age_seconds"`
-	Problem string     `json:"problem"`
+	Problem string     `json:"problem" jsonschema:"why the service was not asked, or did not answer as it should"`
 	// Diagnosis is null where the service was not asked, or answered.
-	Diagnosis *Fault `json:"diagnosis"`
+	Diagnosis *Fault `json:"diagnosis" jsonschema:"the verdict on the call for the service's list; null where it was not asked, or answered"`
 }
 
 func newOrigin(l catalogue.Listing, now time.Time) Origin {
@@ -41,29 +41,29 @@ func newOrigin(l catalogue.Listing, now time.Time) Origin {
 type Dataset struct {
 	ID          string   `json:"id"`
 	Name        string   `json:"name"`
-	Names       []string `json:"names"`
-	Kind        string   `json:"kind"`
+	Names       []string `json:"names" jsonschema:"further names that public clients use"`
+	Kind        string   `json:"kind" enum:"crawl|deep_lookup|discover|scraper|search"`
 	Domain      string   `json:"domain"`
 	Description string   `json:"description"`
-	Methods     []Method `json:"methods"`
+	Methods     []Method `json:"methods" jsonschema:"empty where they are not shown"`
 }
 
 // Method is a way to collect; fields is null where they are not shown.
 type Method struct {
-	Discover string       `json:"discover"`
-	Bound    string       `json:"bound"`
-	Cost     string       `json:"cost"`
-	Fields   []InputField `json:"fields"`
+	Discover string       `json:"discover" jsonschema:"discover_by; \"\" collects what the inputs name"`
+	Bound    string       `json:"bound" jsonschema:"the field that bounds how many records are found, or \"\""`
+	Cost     string       `json:"cost" jsonschema:"how it may cost more than its inputs suggest, or \"\""`
+	Fields   []InputField `json:"fields" nullable:"true" jsonschema:"of an input; null where they are not shown"`
 }
 
 // InputField is a field of an input; example and default are null where they are not shown.
 type InputField struct {
 	Name        string          `json:"name"`
-	Type        string          `json:"type"`
+	Type        string          `json:"type" jsonschema:"the service's word; \"\" where it is not shown"`
 	Required    bool            `json:"required"`
 	Description string          `json:"description"`
-	Example     json.RawMessage `json:"example"`
-	Default     json.RawMessage `json:"default"`
+	Example     json.RawMessage `json:"example" jsonschema:"null where it is not shown"`
+	Default     json.RawMessage `json:"default" jsonschema:"null where it is not shown"`
 }
 
 func newDataset(c model.Collector) Dataset {
@@ -88,9 +88,9 @@ func newDataset(c model.Collector) Dataset {
 // ListedDataset is a data set (docs/schema/datasets.json).
 type ListedDataset struct {
 	ID      string `json:"id"`
-	Kind    string `json:"kind"`
+	Kind    string `json:"kind" enum:"crawl|deep_lookup|discover|scraper|search" jsonschema:"as told by identifier and name; 'datasets list' has the service's own word"`
 	Name    string `json:"name"`
-	Records *int64 `json:"records"`
+	Records *int64 `json:"records" jsonschema:"that it holds; null where it is not shown"`
 }
 
 // Catalogue are data sets and where they are from (docs/schema/catalogue.json).

@@ -11,36 +11,36 @@ import (
 // DriftFinding is what is said of a field.
 type DriftFinding struct {
 	Field    string `json:"field"`
-	Word     string `json:"word"`
-	Drift    bool   `json:"drift"`
-	Contract bool   `json:"contract"`
-	Text     string `json:"text"`
-	Since    string `json:"since"`
+	Word     string `json:"word" enum:"coverage|emptied|flat|lost|missing|new|pattern|too few rows|type changed"`
+	Drift    bool   `json:"drift" jsonschema:"whether it is drift: all but new and too few rows"`
+	Contract bool   `json:"contract" jsonschema:"whether the contract asks for more, and not an earlier run"`
+	Text     string `json:"text" jsonschema:"one sentence of evidence"`
+	Since    string `json:"since" jsonschema:"the first run of the unbroken row of them with drift of the field; empty where it is none"`
 }
 
 // Standing is a collector (docs/schema/drift.json).
 type Standing struct {
-	Kind     string         `json:"kind"`
+	Kind     string         `json:"kind" enum:"dataset|target"`
 	Name     string         `json:"name"`
-	State    string         `json:"state"`
-	Judged   bool           `json:"judged"`
-	Run      string         `json:"run"`
-	At       string         `json:"at"`
-	Returned int            `json:"returned"`
-	Useful   int            `json:"useful"`
-	Against  int            `json:"against"`
+	State    string         `json:"state" enum:"drift|empty|few|first|ok" jsonschema:"first: nothing was there to compare with; few: worse than before, in so few rows that it may be chance; empty: no useful row"`
+	Judged   bool           `json:"judged" jsonschema:"whether it was held against good runs or a contract"`
+	Run      string         `json:"run" jsonschema:"the newest: a job or a fetch"`
+	At       string         `json:"at" format:"date-time"`
+	Returned int            `json:"returned" minimum:"0" jsonschema:"rows"`
+	Useful   int            `json:"useful" minimum:"0" jsonschema:"rows with data; of a fetch 1 if it found a required field"`
+	Against  int            `json:"against" minimum:"0" jsonschema:"good runs that it was held against"`
 	Contract bool           `json:"contract"`
-	Silent   int            `json:"silent"`
-	Class    string         `json:"class"`
-	Cause    string         `json:"cause"`
-	Accepted *Accepted      `json:"accepted"`
+	Silent   int            `json:"silent" minimum:"0" jsonschema:"the newest runs without a useful row"`
+	Class    string         `json:"class" jsonschema:"the class of most of them, or empty"`
+	Cause    string         `json:"cause" jsonschema:"the cause of most of them, or empty"`
+	Accepted *Accepted      `json:"accepted" jsonschema:"the newest acceptance"`
 	Findings []DriftFinding `json:"findings"`
 }
 
 // Accepted is a run that a person called normal.
 type Accepted struct {
 	Run    string `json:"run"`
-	At     string `json:"at"`
+	At     string `json:"at" format:"date-time"`
 	By     string `json:"by"`
 	Reason string `json:"reason"`
 }
@@ -68,28 +68,28 @@ func newDriftFindings(all []drift.Finding) []DriftFinding {
 // DriftLine is a field (docs/schema/drift-show.json).
 type DriftLine struct {
 	Field    string     `json:"field"`
-	Type     string     `json:"type"`
-	Coverage *float64   `json:"coverage"`
-	Before   *float64   `json:"before"`
-	History  []*float64 `json:"history"`
-	Matches  string     `json:"matches"`
-	Fails    string     `json:"fails"`
+	Type     string     `json:"type" jsonschema:"of most values; empty where none is filled"`
+	Coverage *float64   `json:"coverage" minimum:"0" maximum:"1" jsonschema:"the share of useful rows of the newest run with the field filled; null where it has none, or is a fetch that did not ask for the field"`
+	Before   *float64   `json:"before" jsonschema:"that of the good runs it is held against"`
+	History  []*float64 `json:"history" jsonschema:"that of the last 60 runs, of a target of those that asked for the field, the oldest first; null where a run says nothing of it"`
+	Matches  string     `json:"matches" jsonschema:"of a target, the part of a selector that still matches"`
+	Fails    string     `json:"fails" jsonschema:"the step of it that matches nothing; empty where it matches"`
 }
 
 // DriftCheck is a collector that was checked (docs/schema/drift-check.json).
 type DriftCheck struct {
 	Name     string         `json:"name"`
-	Kind     string         `json:"kind"`
-	Run      string         `json:"run"`
+	Kind     string         `json:"kind" enum:"dataset|target"`
+	Run      string         `json:"run" jsonschema:"a job, a fetch, or the file"`
 	At       string         `json:"at"`
-	State    string         `json:"state"`
+	State    string         `json:"state" enum:"drift|empty|few|first|ok" jsonschema:"first: nothing was there to compare with; few: worse than before, in so few rows that it may be chance; empty: no useful row"`
 	Judged   bool           `json:"judged"`
-	Why      string         `json:"why"` // it was not judged, or is silent
-	Useful   int            `json:"useful"`
-	Silent   int            `json:"silent"` // the newest runs without a useful row
-	Against  int            `json:"against"`
+	Why      string         `json:"why" jsonschema:"why it was not judged, or since when it gives no useful row; or empty"`
+	Useful   int            `json:"useful" minimum:"0"`
+	Silent   int            `json:"silent" minimum:"0" jsonschema:"the newest runs without a useful row; from 3 on the check fails"`
+	Against  int            `json:"against" minimum:"0"`
 	Contract bool           `json:"contract"`
-	Fields   []string       `json:"fields"`
+	Fields   []string       `json:"fields" jsonschema:"those with drift"`
 	Findings []DriftFinding `json:"findings"`
 }
 

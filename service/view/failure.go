@@ -10,8 +10,8 @@ import (
 type Fault struct {
 	Diagnosis
 
-	RetryAfter float64    `json:"retry_after_ms"`
-	RetryAt    *time.Time `json:"retry_at"`
+	RetryAfter float64    `json:"retry_after_ms" minimum:"0"`
+	RetryAt    *time.Time `json:"retry_at" jsonschema:"when the call may be made again by the answer's own word; null where it said nothing"`
 }
 
 // NewFault is a verdict on a call.
@@ -27,8 +27,8 @@ func NewFault(f model.JobFault) Fault {
 // (docs/schema/failure.json).
 type Failure struct {
 	SchemaVersion Version `json:"schema_version"`
-	Doing         string  `json:"doing"`
-	Status        int     `json:"service_status"`
-	Error         string  `json:"error"`
+	Doing         string  `json:"doing" jsonschema:"what the call was for"`
+	Status        int     `json:"service_status" minimum:"0" jsonschema:"the service's HTTP status; 0 without a whole answer"`
+	Error         string  `json:"error" jsonschema:"what stands on standard error"`
 	Diagnosis     Fault   `json:"diagnosis"`
 }

@@ -15,10 +15,10 @@ type Diagnosed struct {
 
 // Evidence is a part of the answer that a diagnosis rests on.
 type Evidence struct {
-	Kind   string `json:"kind"`
+	Kind   string `json:"kind" enum:"body|error|header|note|service_status|status|timing"`
 	Text   string `json:"text"`
-	Offset int64  `json:"offset"`
-	Length int64  `json:"length"`
+	Offset int64  `json:"offset" minimum:"0"`
+	Length int64  `json:"length" minimum:"0"`
 }
 
 // Field is a required field, and whether it was there.
@@ -30,22 +30,22 @@ type Field struct {
 
 // Attempt is one try of a fetch.
 type Attempt struct {
-	N       int     `json:"n"`
-	Class   string  `json:"class"`
-	Status  int     `json:"status"`
-	WaitMS  float64 `json:"wait_ms"`
-	TotalMS float64 `json:"total_ms"`
+	N       int     `json:"n" minimum:"1"`
+	Class   string  `json:"class" enum:"class"`
+	Status  int     `json:"status" minimum:"0"`
+	WaitMS  float64 `json:"wait_ms" minimum:"0"`
+	TotalMS float64 `json:"total_ms" minimum:"0"`
 }
 
 // Timing is in milliseconds; null means that the phase did not happen.
 type Timing struct {
-	DNS          *float64 `json:"dns"`
-	Connect      *float64 `json:"connect"`
-	ProxyConnect *float64 `json:"proxy_connect"`
-	TLS          *float64 `json:"tls"`
-	FirstByte    *float64 `json:"first_byte"`
-	Transfer     *float64 `json:"transfer"`
-	Total        *float64 `json:"total"`
+	DNS          *float64 `json:"dns" minimum:"0"`
+	Connect      *float64 `json:"connect" minimum:"0"`
+	ProxyConnect *float64 `json:"proxy_connect" minimum:"0"`
+	TLS          *float64 `json:"tls" minimum:"0"`
+	FirstByte    *float64 `json:"first_byte" minimum:"0"`
+	Transfer     *float64 `json:"transfer" minimum:"0"`
+	Total        *float64 `json:"total" minimum:"0"`
 }
 
 // Verdict is what every object about a fetch says of its diagnosis.
@@ -54,13 +54,13 @@ type Verdict struct {
 	OK            bool    `json:"ok"`
 	Diagnosis
 
-	Status        int `json:"status"`
-	ServiceStatus int `json:"service_status"`
+	Status        int `json:"status" minimum:"0"`
+	ServiceStatus int `json:"service_status" minimum:"0"`
 }
 
 // Diagnosis is a diagnosis: the class of an outcome, what that rests on, and what to do next.
 type Diagnosis struct {
-	Class    string     `json:"class"`
+	Class    string     `json:"class" enum:"class"`
 	Cause    string     `json:"cause"`
 	Summary  string     `json:"summary"`
 	Rule     string     `json:"rule"`
@@ -77,33 +77,33 @@ func NewDiagnosis(d model.Diagnosis) Diagnosis {
 type Fetch struct {
 	Verdict
 
-	Via         string    `json:"via"`
+	Via         string    `json:"via" enum:"via"`
 	Zone        string    `json:"zone"`
 	URL         string    `json:"url"`
 	Key         string    `json:"key,omitempty"`
-	KeyReplaces string    `json:"key_replaces,omitempty"` // the profile's own, where the environment's was used
+	KeyReplaces string    `json:"key_replaces,omitempty" jsonschema:"The key that the profile names, where that of ZONEDECK_API_KEY was used in its place."`
 	Exit        string    `json:"exit,omitempty"`
 	ContentType string    `json:"content_type"`
-	Bytes       int64     `json:"bytes"`
-	Cost        *float64  `json:"cost_estimate"`
-	SHA256      string    `json:"sha256"`
+	Bytes       int64     `json:"bytes" minimum:"0"`
+	Cost        *float64  `json:"cost_estimate" minimum:"0" jsonschema:"Dollars, by the rate that the profile gives the zone: every attempt that the target answered counts as a request. null when the zone has no rate."`
+	SHA256      string    `json:"sha256" pattern:"^([0-9a-f]{64})?$"`
 	Cut         bool      `json:"cut"`
 	Incomplete  bool      `json:"incomplete"`
 	Fields      []Field   `json:"fields,omitempty"`
 	Attempts    []Attempt `json:"attempts"`
 	TimingMS    Timing    `json:"timing_ms"`
-	Phases      []Phase   `json:"phases,omitempty"`
-	Tool        string    `json:"tool,omitempty"`
-	Profile     string    `json:"profile"`
-	Body        *string   `json:"body,omitempty"`
-	BodyBase64  []byte    `json:"body_base64,omitempty"`
-	BodyFile    string    `json:"body_file,omitempty"`
+	Phases      []Phase   `json:"phases,omitempty" jsonschema:"The steps of the last attempt by agent access or in the remote browser, in their order."`
+	Tool        string    `json:"tool,omitempty" jsonschema:"The tool that was called by agent access, if the request named one."`
+	Profile     string    `json:"profile" jsonschema:"The profile that it was sent with."`
+	Body        *string   `json:"body,omitempty" jsonschema:"The body, if it is UTF-8 and of at most 64 KiB, or could not be kept in a file."`
+	BodyBase64  []byte    `json:"body_base64,omitempty" jsonschema:"A body that is not UTF-8 and could not be kept in a file. It was cut when cut is true; bytes and sha256 describe what is here."`
+	BodyFile    string    `json:"body_file,omitempty" jsonschema:"The file that holds the body: the one of -o, or one in the cache."`
 }
 
 // Phase is one step of an attempt.
 type Phase struct {
 	Name string  `json:"name"`
-	MS   float64 `json:"ms"`
+	MS   float64 `json:"ms" minimum:"0"`
 }
 
 // NewFetch is a fetch without its body.

@@ -18,39 +18,39 @@ type Job struct {
 	Profile      string        `json:"profile"`
 	Dataset      string        `json:"dataset"`
 	Key          string        `json:"key"`
-	State        string        `json:"state"`
+	State        string        `json:"state" enum:"job state"`
 	ServiceState string        `json:"service_state"`
-	Status       int           `json:"service_status"`
+	Status       int           `json:"service_status" minimum:"0"`
 	Detail       string        `json:"detail"`
-	Inputs       int           `json:"inputs"`
+	Inputs       int           `json:"inputs" minimum:"0"`
 	Done         *int          `json:"done"`
-	Records      *int          `json:"records"`
-	Bytes        int64         `json:"bytes"`
+	Records      *int          `json:"records" jsonschema:"the rows with data, as a download counted them, before that as the service says; null where nobody did; error rows are none of them"`
+	Bytes        int64         `json:"bytes" minimum:"0"`
 	File         string        `json:"file"`
-	SHA256       string        `json:"sha256"`
-	Format       string        `json:"format"`
-	Rows         *JobRows      `json:"rows"`
-	Repeats      string        `json:"repeats"`
-	Rejected     *RejectedRows `json:"rejected"`
+	SHA256       string        `json:"sha256" jsonschema:"The digest of the downloaded file, in hexadecimal digits; empty without one."`
+	Format       string        `json:"format" jsonschema:"How the downloaded file holds its rows: json, ndjson or csv; empty without one, and for one of an older version."`
+	Rows         *JobRows      `json:"rows" jsonschema:"What the downloaded result holds: each row is useful, an error (failed) or empty. null until a result was counted."`
+	Repeats      string        `json:"repeats" jsonschema:"The job that was launched again by this one, or empty."`
+	Rejected     *RejectedRows `json:"rejected" jsonschema:"The bad rows of the source, and the file that they were kept in; null without one."`
 	Created      time.Time     `json:"created"`
 	Updated      time.Time     `json:"updated"`
 	Steps        []JobStep     `json:"steps"`
-	Diagnosis    *JobFault     `json:"diagnosis"`
+	Diagnosis    *JobFault     `json:"diagnosis" jsonschema:"The verdict on the last call about the job that did not succeed, or on the job itself; null for none."`
 }
 
 // RejectedRows are the bad rows of a job's source, and the file that they were kept in.
 type RejectedRows struct {
-	Rows int    `json:"rows"`
+	Rows int    `json:"rows" minimum:"1"`
 	File string `json:"file"`
 }
 
 // JobFault is the verdict on the last call about the job that did not succeed.
 type JobFault struct {
-	Call string `json:"call"`
+	Call string `json:"call" enum:"cancel|download|job|progress|trigger"`
 	Fault
 
-	LastSeen *time.Time `json:"last_seen"`
-	GivenUp  bool       `json:"given_up"`
+	LastSeen *time.Time `json:"last_seen" jsonschema:"when the service last answered for the job before that, as far as this ledger knows; null where it never did, or in a ledger of an older version"`
+	GivenUp  bool       `json:"given_up" jsonschema:"the job is not over and is not asked for any more because of this: its state is the one that was last seen"`
 }
 
 func newJobFault(f model.JobFault) *JobFault {
@@ -62,23 +62,23 @@ func newJobFault(f model.JobFault) *JobFault {
 
 // JobRows accounts for the rows of the downloaded result.
 type JobRows struct {
-	Returned int           `json:"returned"`
-	Useful   int           `json:"useful"`
-	Empty    int           `json:"empty"`
-	Failed   int           `json:"failed"`
+	Returned int           `json:"returned" minimum:"0"`
+	Useful   int           `json:"useful" minimum:"0"`
+	Empty    int           `json:"empty" minimum:"0"`
+	Failed   int           `json:"failed" minimum:"0"`
 	Errors   []JobRowError `json:"errors"`
-	Billed   *int          `json:"billed"`
-	Lacking  int           `json:"lacking"`
-	Cost     *float64      `json:"cost_estimate"`
+	Billed   *int          `json:"billed" minimum:"0" jsonschema:"rows that the service bills; null where the dialect does not know, and where records are lacking"`
+	Lacking  int           `json:"lacking" minimum:"0" jsonschema:"records that the service counted and that did not come; 0 where that is not known"`
+	Cost     *float64      `json:"cost_estimate" minimum:"0" jsonschema:"what the billed rows cost in dollars, by the rate of the profile's zone; null without a rate"`
 }
 
 // JobRowError are the rows that failed in one way.
 type JobRowError struct {
-	Code  string `json:"code"`
-	Class string `json:"class"`
+	Code  string `json:"code" jsonschema:"the service's, empty where a row has none"`
+	Class string `json:"class" enum:"failure"`
 	Cause string `json:"cause"`
-	Rows  int    `json:"rows"`
-	Text  string `json:"text"`
+	Rows  int    `json:"rows" minimum:"1"`
+	Text  string `json:"text" jsonschema:"what the first of them says"`
 }
 
 func newJobRows(j model.Job) *JobRows {
@@ -101,7 +101,7 @@ func newJobRows(j model.Job) *JobRows {
 // JobStep is a step of the ledger.
 type JobStep struct {
 	At    time.Time `json:"at"`
-	State string    `json:"state"`
+	State string    `json:"state" enum:"job state"`
 	Text  string    `json:"text"`
 }
 
@@ -126,11 +126,11 @@ func NewJob(j model.Job) Job {
 // JobEvent is one thing that happened to a job (docs/schema/job-event.json).
 type JobEvent struct {
 	SchemaVersion Version    `json:"schema_version"`
-	At            time.Time  `json:"at"`
-	Event         string     `json:"event"`
-	Error         string     `json:"error"`
-	Next          *time.Time `json:"next"`
-	Job           Job        `json:"job"`
+	At            time.Time  `json:"at" jsonschema:"When it was seen here."`
+	Event         string     `json:"event" enum:"changed|followed|no_webhook|not_followed|over|unanswered" jsonschema:"followed: the service is asked about it from now on; changed: its state or its counts; unanswered: the last question came to nothing, and there will be another; not_followed: this process does not ask, because its key is rejected or cannot be had, its profile is gone, or the job was given up; another process may ask; over: its state is final; no_webhook: it may have started, and its webhook did not come in time."`
+	Error         string     `json:"error" jsonschema:"Why the last question came to nothing, or the job is not followed; empty where neither is so, or nothing is known."`
+	Next          *time.Time `json:"next" jsonschema:"When the service is asked next."`
+	Job           Job        `json:"job" jsonschema:"The job as in job.json, without schema_version."`
 }
 
 // JobPlan is a job that is not launched (docs/schema/job-plan.json).
@@ -138,13 +138,13 @@ type JobPlan struct {
 	SchemaVersion Version           `json:"schema_version"`
 	Dataset       string            `json:"dataset"`
 	Repeats       string            `json:"repeats"`
-	Inputs        int               `json:"inputs"`
+	Inputs        int               `json:"inputs" minimum:"0"`
 	Rows          []json.RawMessage `json:"rows"`
-	Bad           int               `json:"bad"`
-	Folded        int               `json:"folded"`
-	Blank         int               `json:"blank"`
-	Records       *float64          `json:"records_estimate"`
-	Cost          *float64          `json:"cost_estimate"`
+	Bad           int               `json:"bad" minimum:"0"`
+	Folded        int               `json:"folded" minimum:"0"`
+	Blank         int               `json:"blank" minimum:"0" jsonschema:"rows of a CSV without a value"`
+	Records       *float64          `json:"records_estimate" minimum:"0"`
+	Cost          *float64          `json:"cost_estimate" minimum:"0"`
 	Basis         string            `json:"basis"`
 	Before        []string          `json:"launched_before"`
 	Again         bool              `json:"needs_again"`
@@ -155,34 +155,34 @@ type JobPlan struct {
 type JobPreview struct {
 	SchemaVersion Version                `json:"schema_version"`
 	Dataset       string                 `json:"dataset"`
-	State         string                 `json:"state"`
-	Preview       string                 `json:"preview"`
+	State         string                 `json:"state" enum:"accepted|canceled|failed|may_have|not_sent|ready|refused|running" jsonschema:"what the service has: no preview (not_sent, refused); perhaps one (may_have); one that was not over when it was asked for last (accepted, running), that ended without a sample (failed, canceled), or that is here (ready)"`
+	Preview       string                 `json:"preview" jsonschema:"the service's identifier of the preview; empty where none came"`
 	Columns       []dialect.LookupColumn `json:"columns"`
-	Rows          []json.RawMessage      `json:"rows"`
-	Status        int                    `json:"service_status"`
-	Error         string                 `json:"error"`
-	Diagnosis     *Fault                 `json:"diagnosis"`
+	Rows          []json.RawMessage      `json:"rows" jsonschema:"records of a sample, as the service gave them"`
+	Status        int                    `json:"service_status" minimum:"0" jsonschema:"the service's HTTP status of the last answer; 0 without a whole one"`
+	Error         string                 `json:"error" jsonschema:"why there is no sample; empty where there is one"`
+	Diagnosis     *Fault                 `json:"diagnosis" jsonschema:"The verdict on the call that failed, or on the preview; null for a preview that is here, and for an interruption."`
 }
 
 // RemoteJob is a job as the service lists it (docs/schema/jobs-remote.json).
 type RemoteJob struct {
-	Snapshot     string `json:"snapshot"`
+	Snapshot     string `json:"snapshot" jsonschema:"the service's identifier"`
 	Dataset      string `json:"dataset"`
-	State        string `json:"state"`
-	ServiceState string `json:"service_state"`
-	Created      string `json:"created"`
-	Records      *int64 `json:"records"`
-	ID           string `json:"id"`
+	State        string `json:"state" enum:"canceled|failed|ready|running" jsonschema:"what the service's word means: ready, failed, canceled or, for every other word, running"`
+	ServiceState string `json:"service_state" jsonschema:"the service's word"`
+	Created      string `json:"created" jsonschema:"RFC 3339; empty where it is not shown"`
+	Records      *int64 `json:"records" jsonschema:"null where it is not shown"`
+	ID           string `json:"id" jsonschema:"its identifier in the ledger, empty when it does not stand there"`
 }
 
 // Candidate is a job of the service's list (docs/schema/jobs-candidates.json).
 type Candidate struct {
 	Snapshot string  `json:"snapshot"`
-	State    string  `json:"state"`
-	Created  string  `json:"created"`
-	After    float64 `json:"after_ms"`
-	Inputs   *int    `json:"inputs"`
-	Against  string  `json:"against"`
+	State    string  `json:"state" enum:"canceled|failed|ready|running" jsonschema:"what the service's word means: ready, failed, canceled or, for every other word, running"`
+	Created  string  `json:"created" format:"date-time"`
+	After    float64 `json:"after_ms" jsonschema:"how long after the console's POST it began, negative before it; by this machine's clock where it is known how far the service's is from it"`
+	Inputs   *int    `json:"inputs" minimum:"0"`
+	Against  string  `json:"against" jsonschema:"what does not fit, or empty"`
 }
 
 // RemoteJobs are what "jobs list --remote --json" prints (docs/schema/jobs-remote.json).
@@ -231,7 +231,7 @@ func NewCandidates(found []jobs.Candidate) Candidates {
 // Jobs are what "jobs list --json" prints (docs/schema/jobs.json).
 type Jobs struct {
 	SchemaVersion Version `json:"schema_version"`
-	Total         int     `json:"total"`
+	Total         int     `json:"total" jsonschema:"How many jobs the ledger has; the list may hold fewer."`
 	Jobs          []Job   `json:"jobs"`
 }
 

@@ -7,29 +7,29 @@ import (
 // Key is one key (docs/schema/keys.json). Days are null where unknown.
 type Key struct {
 	Name         string   `json:"name"`
-	Profile      string   `json:"profile"` // that the key comes with; empty for one of the inventory or the environment
-	Level        string   `json:"level"`
+	Profile      string   `json:"profile" jsonschema:"The profile that the key comes with; empty for one of the inventory, which serves every profile, and for that of ZONEDECK_API_KEY."`
+	Level        string   `json:"level" enum:"ADMIN|FINANCE|LIMIT|OPS|USER|unknown"`
 	Duty         string   `json:"duty"`
-	Fingerprint  string   `json:"fingerprint"`
+	Fingerprint  string   `json:"fingerprint" pattern:"^([0-9a-f]{16})?$"`
 	Last4        string   `json:"last4"`
-	State        string   `json:"state"`
+	State        string   `json:"state" enum:"due|expired|ok|overdue|soon|unknown|unlimited"`
 	Expires      string   `json:"expires"`
-	ExpiryState  string   `json:"expiry_state"`
+	ExpiryState  string   `json:"expiry_state" enum:"expired|expires|unknown|unlimited|valid"`
 	ExpiryDays   *int     `json:"expiry_days_left"`
 	Rotated      string   `json:"rotated"`
-	Rotation     string   `json:"rotation_state"`
+	Rotation     string   `json:"rotation_state" enum:"due|due soon|fresh|overdue|unknown"`
 	RotationDays *int     `json:"rotation_days_left"`
 	Interval     int      `json:"rotation_interval_days"`
 	Due          bool     `json:"due"`
-	Threshold    *int     `json:"threshold_days"`
+	Threshold    *int     `json:"threshold_days" enum:"0|1|14|30|7" jsonschema:"the last of 30, 14, 7 and 1 that the key has reached, 0 once a clock has run out; null before"`
 	Created      string   `json:"created"`
 	FirstSeen    string   `json:"first_seen"`
 	LastUsed     string   `json:"last_used"`
 	Secret       string   `json:"secret"`
 	Note         string   `json:"note"`
 	UsedBy       []string `json:"used_by"`
-	Elsewhere    []string `json:"elsewhere,omitempty"` // the profiles whose key it is, where they are of another account
-	Rotating     string   `json:"rotating,omitempty"`  // a rotation that did not come to its end: "rotating 3 of 9"
+	Elsewhere    []string `json:"elsewhere,omitempty" jsonschema:"The profiles whose key it is, where they are of another account than the profile in use."`
+	Rotating     string   `json:"rotating,omitempty" jsonschema:"A rotation of the key that did not come to its end: \"rotating 3 of 9\", or \"given up, two values valid\"."`
 }
 
 // Finding is what the lint finds at a key.
@@ -48,13 +48,13 @@ type Keys struct {
 	SchemaVersion Version `json:"schema_version"`
 	Due           int     `json:"due"`
 	Keys          []Key   `json:"keys"`
-	Skew          *Skew   `json:"clock_skew"`
+	Skew          *Skew   `json:"clock_skew" jsonschema:"how far the service's clock is ahead of this machine's, by the Date header of its answer; null where it was not measured, which is without --skew"`
 }
 
 // Skew is how far the service's clock is ahead of this machine's.
 type Skew struct {
 	Seconds float64 `json:"seconds"`
-	Give    float64 `json:"give_seconds"` // what the measurement leaves open, to either side
+	Give    float64 `json:"give_seconds" jsonschema:"what the measurement leaves open, to either side"`
 	At      string  `json:"measured_at"`
 	Of      string  `json:"service"`
 }
@@ -72,38 +72,38 @@ func NewFindings(findings []keystore.Finding) []Finding {
 
 // KeyUse is one use of a key (docs/schema/keys-uses.json).
 type KeyUse struct {
-	Kind        string `json:"kind"`
+	Kind        string `json:"kind" enum:"env file|git-tracked file|profile|recorded|running job|saved request"`
 	Name        string `json:"name"`
 	Where       string `json:"where"`
 	Ref         string `json:"ref"`
-	Fingerprint string `json:"fingerprint"`
+	Fingerprint string `json:"fingerprint" pattern:"^([0-9a-f]{16})?$"`
 	Last4       string `json:"last4"`
 	Seen        string `json:"seen"`
 	Measurable  bool   `json:"measurable"`
 	Unmeasured  string `json:"unmeasured"`
-	Other       bool   `json:"other,omitempty"` // it has a value beside the present one that may be valid
-	Ended       string `json:"ended,omitempty"` // when the value that it has was seen to have ended
+	Other       bool   `json:"other,omitempty" jsonschema:"It has a value of the key beside the present one, which may be valid."`
+	Ended       string `json:"ended,omitempty" jsonschema:"When the value that it has was seen to have ended; what reads it there is refused."`
 }
 
 // KeysCheck is what "keys check --json" prints (docs/schema/keys-check.json).
 type KeysCheck struct {
 	SchemaVersion Version   `json:"schema_version"`
 	OK            bool      `json:"ok"`
-	ExitCode      int       `json:"exit_code"`
+	ExitCode      int       `json:"exit_code" enum:"0|1|40|41|42"`
 	Due           int       `json:"due"`
 	Keys          []Key     `json:"keys"`
 	Findings      []Finding `json:"findings"`
-	Seconds       *float64  `json:"clock_skew_seconds"`
-	Skew          *Skew     `json:"clock_skew"`
+	Seconds       *float64  `json:"clock_skew_seconds" jsonschema:"how far the service's clock is ahead of this machine's; null without --skew"`
+	Skew          *Skew     `json:"clock_skew" jsonschema:"how far the service's clock is ahead of this machine's, by the Date header of its answer; null where it was not measured, which is without --skew"`
 }
 
 // KeysLint is what "keys lint --json" prints (docs/schema/keys-lint.json).
 type KeysLint struct {
 	SchemaVersion Version   `json:"schema_version"`
 	OK            bool      `json:"ok"`
-	ExitCode      int       `json:"exit_code"`
+	ExitCode      int       `json:"exit_code" enum:"0|42"`
 	Keys          int       `json:"keys"`
-	Files         int       `json:"files"`
+	Files         int       `json:"files" jsonschema:"Files that were searched for values of keys."`
 	Findings      []Finding `json:"findings"`
 	Problems      []string  `json:"problems"`
 }

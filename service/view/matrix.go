@@ -12,7 +12,7 @@ type Matrix struct {
 	Profile       string         `json:"profile"`
 	Started       string         `json:"started"`
 	Target        string         `json:"target"`
-	Calls         int            `json:"calls"`
+	Calls         int            `json:"calls" minimum:"1"`
 	Zones         []MatrixRow    `json:"zones"`
 	Baseline      *string        `json:"baseline"`
 	Changes       []MatrixChange `json:"changes"`
@@ -28,22 +28,22 @@ type MatrixRow struct {
 	Cause         string   `json:"cause"`
 	Code          string   `json:"code"`
 	Summary       string   `json:"summary"`
-	ConnectStatus int      `json:"connect_status"`
-	ConnectMS     *float64 `json:"connect_ms"`
-	MedianMS      *float64 `json:"median_ms"`
-	TLS           string   `json:"tls"`
+	ConnectStatus int      `json:"connect_status" minimum:"0"`
+	ConnectMS     *float64 `json:"connect_ms" minimum:"0"`
+	MedianMS      *float64 `json:"median_ms" minimum:"0"`
+	TLS           string   `json:"tls" enum:"|trusted|unchecked|untrusted"`
 	Root          string   `json:"root"`
 	Countries     []string `json:"countries"`
-	Made          int      `json:"made"`
-	OK            int      `json:"ok"`
-	Known         int      `json:"known_exits"`
-	Unique        int      `json:"unique_exits"`
+	Made          int      `json:"made" minimum:"0"`
+	OK            int      `json:"ok" minimum:"0"`
+	Known         int      `json:"known_exits" minimum:"0"`
+	Unique        int      `json:"unique_exits" minimum:"0"`
 }
 
 // MatrixChange is a difference from the baseline.
 type MatrixChange struct {
 	Zone string `json:"zone"`
-	Kind string `json:"kind"`
+	Kind string `json:"kind" enum:"better|changed|gone|new|worse"`
 	Text string `json:"text"`
 }
 

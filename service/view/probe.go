@@ -11,7 +11,7 @@ import (
 type Probe struct {
 	SchemaVersion  Version             `json:"schema_version"`
 	OK             bool                `json:"ok"`
-	Class          string              `json:"class"`
+	Class          string              `json:"class" enum:"class"`
 	Cause          string              `json:"cause"`
 	Summary        string              `json:"summary"`
 	Evidence       []Evidence          `json:"evidence"`
@@ -20,7 +20,7 @@ type Probe struct {
 	Username       string              `json:"username"`
 	Target         string              `json:"target"`
 	Steps          []ProbeStep         `json:"steps"`
-	ConnectStatus  int                 `json:"connect_status"`
+	ConnectStatus  int                 `json:"connect_status" minimum:"0"`
 	ConnectHead    []string            `json:"connect_head"`
 	ConnectHeaders map[string][]string `json:"connect_headers"`
 	Code           string              `json:"code"`
@@ -28,7 +28,7 @@ type Probe struct {
 	Chain          []Certificate       `json:"chain"`
 	Trust          *Trust              `json:"trust"`
 	OuterProxies   []Setting           `json:"outer_proxies"`
-	Status         int                 `json:"status"`
+	Status         int                 `json:"status" minimum:"0"`
 	Exits          []string            `json:"exits"`
 	Sticky         *bool               `json:"sticky"`
 	Country        string              `json:"country"`
@@ -38,9 +38,9 @@ type Probe struct {
 
 // ProbeStep is one step of a login.
 type ProbeStep struct {
-	Name   string   `json:"name"`
-	State  string   `json:"state"`
-	TookMS *float64 `json:"took_ms"`
+	Name   string   `json:"name" enum:"CONNECT|TLS|connect|request"`
+	State  string   `json:"state" enum:"done|failed|not_needed|not_reached"`
+	TookMS *float64 `json:"took_ms" minimum:"0"`
 	Text   string   `json:"text"`
 }
 
@@ -51,7 +51,7 @@ type Certificate struct {
 	Names      []string `json:"names"`
 	NotBefore  string   `json:"not_before"`
 	NotAfter   string   `json:"not_after"`
-	SHA256     string   `json:"sha256"`
+	SHA256     string   `json:"sha256" pattern:"^[0-9a-f]{64}$"`
 	SelfSigned bool     `json:"self_signed"`
 }
 
@@ -65,14 +65,14 @@ type Setting struct {
 type Store struct {
 	Name    string `json:"name"`
 	Path    string `json:"path"`
-	Verdict string `json:"verdict"`
+	Verdict string `json:"verdict" enum:"trusted|unknown|untrusted"`
 	Why     string `json:"why"`
 }
 
 // Client says whether a client of this machine trusts the chain.
 type Client struct {
 	Client   string    `json:"client"`
-	Verdict  string    `json:"verdict"`
+	Verdict  string    `json:"verdict" enum:"trusted|unknown|untrusted"`
 	Stores   []Store   `json:"stores"`
 	Settings []Setting `json:"settings"`
 	Note     string    `json:"note"`
@@ -92,12 +92,12 @@ type Trust struct {
 // ExitRotation is how the exits changed over several calls.
 type ExitRotation struct {
 	Session    string     `json:"session"`
-	Asked      int        `json:"asked"`
+	Asked      int        `json:"asked" minimum:"1"`
 	Calls      []ExitCall `json:"calls"`
-	Known      int        `json:"known"`
-	Unique     int        `json:"unique"`
-	RepeatRate *float64   `json:"repeat_rate"`
-	Changes    []int      `json:"changes"`
+	Known      int        `json:"known" minimum:"0"`
+	Unique     int        `json:"unique" minimum:"0"`
+	RepeatRate *float64   `json:"repeat_rate" minimum:"0" maximum:"1"`
+	Changes    []int      `json:"changes" minimum:"2"`
 	Verdict    string     `json:"verdict"`
 	Ended      string     `json:"ended"`
 }
@@ -108,7 +108,7 @@ type ExitCall struct {
 	Country string   `json:"country"`
 	Class   string   `json:"class"`
 	Cause   string   `json:"cause"`
-	TotalMS *float64 `json:"total_ms"`
+	TotalMS *float64 `json:"total_ms" minimum:"0"`
 }
 
 // NewProbe is a test of a login; trust and rotation are nil where they were not looked at.

@@ -10,9 +10,9 @@ import (
 type Profile struct {
 	SchemaVersion  Version       `json:"schema_version"`
 	Profile        string        `json:"profile"`
-	Saved          bool          `json:"saved"`
+	Saved          bool          `json:"saved" jsonschema:"it stands in the config file"`
 	BaseURL        string        `json:"base_url"`
-	Proxy          string        `json:"proxy"`
+	Proxy          string        `json:"proxy" jsonschema:"host:port, or empty"`
 	Account        string        `json:"account"`
 	Dialect        string        `json:"dialect"`
 	CA             string        `json:"ca"`
@@ -21,13 +21,13 @@ type Profile struct {
 	ReadOnly       bool          `json:"read_only"`
 	Color          string        `json:"color"`
 	AllowedDomains []string      `json:"allowed_domains"`
-	Checks         []Check       `json:"checks"`
+	Checks         []Check       `json:"checks" jsonschema:"what the service said, in the order in which it was asked; empty where nothing was"`
 }
 
 // ProfileKey is the key of a profile.
 type ProfileKey struct {
 	Name      string `json:"name"`
-	Level     string `json:"level"`
+	Level     string `json:"level" jsonschema:"ADMIN, FINANCE, OPS, LIMIT, USER or unknown"`
 	Reference string `json:"reference"`
 }
 
@@ -35,15 +35,15 @@ type ProfileKey struct {
 type ProfileZone struct {
 	Name        string  `json:"name"`
 	Product     string  `json:"product"`
-	Reference   string  `json:"reference"`
-	RatePer1000 float64 `json:"rate_per_1000"`
+	Reference   string  `json:"reference" jsonschema:"where its password is, or empty; of a command the program alone"`
+	RatePer1000 float64 `json:"rate_per_1000" jsonschema:"dollars; 0 is unpriced"`
 	RatePerGB   float64 `json:"rate_per_gb"`
 }
 
 // Check is what a check of one value said: ok, warning, failed, or unknown where it was not asked.
 type Check struct {
-	What  string `json:"what"`
-	State string `json:"state"`
+	What  string `json:"what" jsonschema:"key, account, zones, rates, passwords, certificate, proxy, or \"zone NAME\""`
+	State string `json:"state" enum:"failed|ok|unknown|warning" jsonschema:"unknown: it was not asked"`
 	Text  string `json:"text"`
 }
 
@@ -89,7 +89,7 @@ func NewChecks(p config.Profile, found account.Found) []Check {
 // Profiles are what "profiles list --json" prints (docs/schema/profiles.json).
 type Profiles struct {
 	SchemaVersion Version   `json:"schema_version"`
-	Default       string    `json:"default"`
+	Default       string    `json:"default" jsonschema:"the profile that is used when none is named; empty when there are several and none is the default"`
 	Profiles      []Profile `json:"profiles"`
 }
 
@@ -97,6 +97,6 @@ type Profiles struct {
 type ProfileRemoval struct {
 	SchemaVersion Version  `json:"schema_version"`
 	Profile       string   `json:"profile"`
-	Removed       []string `json:"removed"`
-	Left          []string `json:"left"`
+	Removed       []string `json:"removed" jsonschema:"what is gone, a phrase each"`
+	Left          []string `json:"left" jsonschema:"references whose secrets stay in their stores, although neither a profile nor a key names them now"`
 }

@@ -10,12 +10,12 @@ import (
 // Rotation is what "keys rotate --json" prints (docs/schema/keys-rotate.json).
 type Rotation struct {
 	SchemaVersion Version        `json:"schema_version"`
-	Key           string         `json:"key"` // of a password "password of zone NAME"
-	NewKey        string         `json:"new_key"`
-	Zone          string         `json:"zone"`       // whose password it is; empty for a key
-	ChangedBy     string         `json:"changed_by"` // the key by which that password is changed
+	Key           string         `json:"key" jsonschema:"What is rotated: the key's name, or \"password of zone NAME\"."`
+	NewKey        string         `json:"new_key" jsonschema:"The new key's name at the service; empty where the account settings were worked by a person, and of a password, which has none."`
+	Zone          string         `json:"zone" jsonschema:"The zone whose password is rotated; empty for a key."`
+	ChangedBy     string         `json:"changed_by" jsonschema:"The key by which the zone's password is changed; empty for a key."`
 	ID            string         `json:"id"`
-	Method        string         `json:"method"`
+	Method        string         `json:"method" enum:"added password|new key|refresh"`
 	Over          bool           `json:"over"`
 	Abandoned     bool           `json:"abandoned"`
 	Steps         []RotationStep `json:"steps"`
@@ -26,12 +26,12 @@ type Rotation struct {
 // RotationStep is one step of a rotation.
 type RotationStep struct {
 	Name   string `json:"name"`
-	Word   string `json:"word"`
-	State  string `json:"state"` // done or open
-	By     string `json:"by"`    // measured, vouched, or empty while it is open
+	Word   string `json:"word" enum:"create|finish|set|test"`
+	State  string `json:"state" enum:"done|open"`      // done or open
+	By     string `json:"by" enum:"|measured|vouched"` // measured, vouched, or empty while it is open
 	Proof  string `json:"proof"`
-	Status int    `json:"status"`
-	At     string `json:"at"`
+	Status int    `json:"status" jsonschema:"The service's answer to the call that proved it; 0 where no call was made."`
+	At     string `json:"at" jsonschema:"RFC 3339; empty while it is open."`
 }
 
 // NewRotation is a rotation; err is what stopped it.
@@ -64,12 +64,12 @@ type Password struct {
 	Key           string         `json:"key"`
 	Stops         []string       `json:"stops"`
 	GoOn          []string       `json:"go_on"`
-	Compared      string         `json:"compared"`
+	Compared      string         `json:"compared" jsonschema:"What was held against what to tell what stops from what goes on."`
 	Refusal       string         `json:"refusal"`
 	Renewed       bool           `json:"renewed"`
 	OldRefused    bool           `json:"old_refused"`
-	ID            string         `json:"id"` // of the record; empty without --renew
+	ID            string         `json:"id" jsonschema:"Of the record; empty without --renew."`
 	Steps         []RotationStep `json:"steps"`
 	// Next says what a person has to do; empty where nothing is.
-	Next string `json:"next"`
+	Next string `json:"next" jsonschema:"What a person has to do before it goes on."`
 }

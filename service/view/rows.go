@@ -4,24 +4,24 @@ package view
 type Rows struct {
 	SchemaVersion Version      `json:"schema_version"`
 	File          string       `json:"file"`
-	Format        string       `json:"format"`
+	Format        string       `json:"format" enum:"csv|json|ndjson|values" jsonschema:"how rows follow one another"`
 	Rows          int64        `json:"rows"`
-	Matched       *int64       `json:"matched"`
-	Damaged       int64        `json:"damaged"`
+	Matched       *int64       `json:"matched" jsonschema:"rows that were asked for; null with --about"`
+	Damaged       int64        `json:"damaged" jsonschema:"rows that cannot be read"`
 	Columns       []RowsColumn `json:"columns"`
-	Difference    *RowsDiff    `json:"difference"`
+	Difference    *RowsDiff    `json:"difference" jsonschema:"of a comparison"`
 	Notes         []string     `json:"notes"`
 }
 
 // RowsColumn is a column.
 type RowsColumn struct {
 	Name          string           `json:"name"`
-	Type          string           `json:"type"`
-	Kinds         map[string]int64 `json:"kinds"`
-	Filled        int64            `json:"filled"`
-	Fill          float64          `json:"fill"`
-	Distinct      int64            `json:"distinct"`
-	DistinctAbout bool             `json:"distinct_about"`
+	Type          string           `json:"type" jsonschema:"the kinds that were seen, but null, joined by +; null where there are no others"`
+	Kinds         map[string]int64 `json:"kinds" jsonschema:"how many values of each kind there are"`
+	Filled        int64            `json:"filled" jsonschema:"rows with a value that is neither null nor empty"`
+	Fill          float64          `json:"fill" jsonschema:"their share, from 0 to 1"`
+	Distinct      int64            `json:"distinct" jsonschema:"values that differ as they are spelled"`
+	DistinctAbout bool             `json:"distinct_about" jsonschema:"distinct is an estimate, with a standard error of 1.6 %"`
 }
 
 // RowsDiff is the difference from another result.
@@ -38,8 +38,8 @@ type RowsDiff struct {
 // RowsSide is one of two results.
 type RowsSide struct {
 	Rows       int64 `json:"rows"`
-	Repeated   int64 `json:"repeated_keys"`
+	Repeated   int64 `json:"repeated_keys" jsonschema:"rows whose key a row before has, too; the first counts"`
 	Without    int64 `json:"without_key"`
 	Unreadable int64 `json:"unreadable"`
-	Errors     int64 `json:"errors"`
+	Errors     int64 `json:"errors" jsonschema:"rows that tell an error; they are not compared"`
 }

@@ -7,19 +7,19 @@ import (
 
 // Secret is one reference (docs/schema/secrets.json).
 type Secret struct {
-	Reference string   `json:"reference"`
-	Store     string   `json:"store"`
+	Reference string   `json:"reference" jsonschema:"of a command the program alone"`
+	Store     string   `json:"store" enum:"cmd|demo|env|file|keyring"`
 	UsedBy    []string `json:"used_by"`
-	State     string   `json:"state"`
-	Text      string   `json:"text"`
+	State     string   `json:"state" enum:"missing|not asked|present|unreachable"`
+	Text      string   `json:"text" jsonschema:"why, where it is not present"`
 }
 
 // SecretMove is one moved secret (docs/schema/secrets-migrate.json).
 type SecretMove struct {
 	From    string `json:"from"`
 	To      string `json:"to"`
-	Done    bool   `json:"done"`
-	Deleted bool   `json:"deleted"`
+	Done    bool   `json:"done" jsonschema:"the references are switched"`
+	Deleted bool   `json:"deleted" jsonschema:"the old secret is gone"`
 }
 
 // Secrets are what "secrets list --json" prints (docs/schema/secrets.json).

@@ -7,11 +7,11 @@ import (
 // Split is the object that "split --json" prints (docs/schema/split.json).
 type Split struct {
 	SchemaVersion Version      `json:"schema_version"`
-	Culprit       string       `json:"culprit"`
+	Culprit       string       `json:"culprit" enum:"|key|site|zone"`
 	Sentence      string       `json:"sentence"`
-	Profile       string       `json:"profile"`
+	Profile       string       `json:"profile" jsonschema:"The profile that the calls were sent with."`
 	Subject       SplitFetch   `json:"subject"`
-	Probes        []SplitProbe `json:"probes"`
+	Probes        []SplitProbe `json:"probes" maxItems:"3"`
 }
 
 // SplitFetch is one fetch of a split.
@@ -20,17 +20,17 @@ type SplitFetch struct {
 	Zone    string `json:"zone"`
 	URL     string `json:"url"`
 	Key     string `json:"key,omitempty"`
-	Class   string `json:"class"`
+	Class   string `json:"class" enum:"class"`
 	Cause   string `json:"cause"`
 	Summary string `json:"summary"`
-	Status  int    `json:"status"`
+	Status  int    `json:"status" minimum:"0"`
 }
 
 // SplitProbe is a fetch in which one thing differs.
 type SplitProbe struct {
-	Kind    string      `json:"kind"`
+	Kind    string      `json:"kind" enum:"good_page|other_key|other_zone"`
 	Differs string      `json:"differs"`
-	CostUSD *float64    `json:"cost_usd"`
+	CostUSD *float64    `json:"cost_usd" minimum:"0"`
 	Problem string      `json:"problem,omitempty"`
 	Result  *SplitFetch `json:"result"`
 }

@@ -16,22 +16,22 @@ type Text struct {
 // Rule is one of the operator's rules (docs/schema/rules.json).
 type Rule struct {
 	Name     string   `json:"name"`
-	Place    string   `json:"place"`
+	Place    string   `json:"place" jsonschema:"file and line"`
 	Class    string   `json:"class"`
 	Cause    string   `json:"cause"`
-	Profiles []string `json:"profiles"` // empty means all
+	Profiles []string `json:"profiles" jsonschema:"empty means all"`
 	Reason   string   `json:"reason"`
 }
 
 // SavedRequest is one saved request in "saved list --json" (docs/schema/saved.json).
 type SavedRequest struct {
-	Name      string   `json:"name"`
-	Changed   string   `json:"changed"`
+	Name      string   `json:"name" jsonschema:"with its folders, as in shop/de/cart"`
+	Changed   string   `json:"changed" format:"date-time"`
 	Zone      string   `json:"zone"`
 	URL       string   `json:"url"`
 	Via       string   `json:"via"`
-	Variables []string `json:"variables"`
-	Problem   string   `json:"problem,omitempty"`
+	Variables []string `json:"variables" jsonschema:"names of the variables in its texts"`
+	Problem   string   `json:"problem,omitempty" jsonschema:"why the file cannot be opened"`
 }
 
 // Rules are what "rules --json" prints (docs/schema/rules.json).

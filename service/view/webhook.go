@@ -8,26 +8,26 @@ import (
 
 // Webhook is one webhook (docs/schema/webhook.json).
 type Webhook struct {
-	ID         string             `json:"id"`
-	At         time.Time          `json:"at"`
-	Last       time.Time          `json:"last"`
-	Seen       int                `json:"seen"`
-	Target     string             `json:"target"`
-	Remote     string             `json:"remote"`
-	SenderID   string             `json:"sender_id"`
-	Size       int64              `json:"size"`
-	SHA256     string             `json:"sha256"`
-	File       string             `json:"file"`
-	Verdict    string             `json:"verdict"`
-	VerifiedBy []string           `json:"verified_by"`
-	Why        string             `json:"why"`
-	Job        string             `json:"job"`
-	JobState   string             `json:"job_state"`
-	Snapshot   string             `json:"snapshot"`
-	Outcome    string             `json:"outcome"`
+	ID         string             `json:"id" jsonschema:"The console's own identifier."`
+	At         time.Time          `json:"at" jsonschema:"When it came first."`
+	Last       time.Time          `json:"last" jsonschema:"When it came last."`
+	Seen       int                `json:"seen" minimum:"1" jsonschema:"How often it came: the same bytes to the same target under the same sender_id."`
+	Target     string             `json:"target" jsonschema:"Path and query that it came to; values of secret parameters are masked."`
+	Remote     string             `json:"remote" jsonschema:"The address that it came from."`
+	SenderID   string             `json:"sender_id" jsonschema:"What the sender calls it (webhook-id), or empty."`
+	Size       int64              `json:"size" minimum:"0"`
+	SHA256     string             `json:"sha256" pattern:"^[0-9a-f]{64}$"`
+	File       string             `json:"file" jsonschema:"Where its bytes lie, as they came."`
+	Verdict    string             `json:"verdict" enum:"pending|rejected|unverified|verified" jsonschema:"pending: not looked at yet; unverified: no check is set up; rejected: a check failed or lacked what it needs, and nobody was told of it."`
+	VerifiedBy []string           `json:"verified_by" jsonschema:"The checks that passed."`
+	Why        string             `json:"why" jsonschema:"What the verdict rests on, in words."`
+	Job        string             `json:"job" jsonschema:"The job of the ledger that it is about, or empty."`
+	JobState   string             `json:"job_state" jsonschema:"The state of that job in the ledger, which holds what the service said; empty where it is not known."`
+	Snapshot   string             `json:"snapshot" jsonschema:"The service's identifier that it names, or empty."`
+	Outcome    string             `json:"outcome" jsonschema:"What came of it when it was worked on, in words; what the service said since is the state of the job."`
 	Bookmarked bool               `json:"bookmarked"`
-	Headers    []model.HookHeader `json:"headers"`
-	Repeats    []model.HookRepeat `json:"repeats"`
+	Headers    []model.HookHeader `json:"headers" jsonschema:"As they came; values of secret ones are masked."`
+	Repeats    []model.HookRepeat `json:"repeats" maxItems:"20" jsonschema:"The other ways in which it came: by address and verdict, the newest 20, newest first. seen counts all."`
 }
 
 // NewWebhook is a webhook.
@@ -51,14 +51,14 @@ func NewWebhook(d model.Delivery) Webhook {
 // (docs/schema/webhook-line.json), with what is new.
 type WebhookObject struct {
 	SchemaVersion Version `json:"schema_version"`
-	Event         string  `json:"event,omitempty"`
+	Event         string  `json:"event,omitempty" enum:"worked|duplicate" jsonschema:"worked: it was verified and its job told; duplicate: it was there already, and came once more."`
 	Webhook
 }
 
 // Listening is the first line of "webhook listen --json" (docs/schema/webhook-line.json).
 type Listening struct {
 	SchemaVersion Version `json:"schema_version"`
-	URL           string  `json:"url"`
+	URL           string  `json:"url" jsonschema:"Where it listens."`
 }
 
 // WebhookReplay is what "webhook replay --json" prints (docs/schema/webhook-replay.json).
@@ -66,7 +66,7 @@ type WebhookReplay struct {
 	SchemaVersion Version `json:"schema_version"`
 	ID            string  `json:"id"`
 	To            string  `json:"to"`
-	Status        int     `json:"status"`
-	Answer        string  `json:"answer"`
-	Bytes         int64   `json:"bytes"`
+	Status        int     `json:"status" jsonschema:"What the receiver answered."`
+	Answer        string  `json:"answer" jsonschema:"The beginning of its words."`
+	Bytes         int64   `json:"bytes" minimum:"0"`
 }

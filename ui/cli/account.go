@@ -5,12 +5,11 @@ import (
 	"context"
 	"fmt"
 
-	"zonedeck/service/view"
-
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
 	"zonedeck/service/overview"
+	"zonedeck/service/view"
 )
 
 func (a *app) accountCommand() *cobra.Command {

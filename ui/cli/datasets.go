@@ -7,13 +7,12 @@ import (
 	"fmt"
 	"strings"
 
-	"zonedeck/service/view"
-
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
 	"zonedeck/service/catalogue"
 	"zonedeck/service/exchange"
+	"zonedeck/service/view"
 	"zonedeck/ui/kit/text"
 )
 

@@ -8,8 +8,6 @@ import (
 	"os"
 	"strings"
 
-	"zonedeck/service/view"
-
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
@@ -18,6 +16,7 @@ import (
 	"zonedeck/service/fetch"
 	"zonedeck/service/fields"
 	"zonedeck/service/rules"
+	"zonedeck/service/view"
 	"zonedeck/ui/cli/session"
 )
 

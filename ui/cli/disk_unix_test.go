@@ -9,10 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"zonedeck/service/view"
-
 	"zonedeck/model"
 	"zonedeck/service/servicetest"
+	"zonedeck/service/view"
 )
 
 func TestACutFileIsNotNamedByTheHashOfTheWhole(t *testing.T) {

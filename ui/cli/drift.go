@@ -9,14 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"zonedeck/service/view"
-
 	"github.com/spf13/cobra"
 
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/database"
 	"zonedeck/service/drift"
+	"zonedeck/service/view"
 	"zonedeck/ui/kit/text"
 )
 

@@ -10,13 +10,12 @@ import (
 	"strings"
 	"time"
 
-	"zonedeck/service/view"
-
 	"github.com/spf13/cobra"
 
 	"zonedeck/keystore/textfile"
 	"zonedeck/service/drift"
 	"zonedeck/service/rows"
+	"zonedeck/service/view"
 	"zonedeck/ui/kit/text"
 )
 

@@ -5,10 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"zonedeck/service/view"
-
 	"zonedeck/model"
 	"zonedeck/service/drift"
+	"zonedeck/service/view"
 )
 
 func TestACollectorThatGivesNothingFailsTheCheckWhateverItsLastRunWas(t *testing.T) {

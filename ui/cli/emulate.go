@@ -6,9 +6,9 @@ import (
 	"io"
 	"sync"
 
-	"zonedeck/service/local"
-
 	"github.com/spf13/cobra"
+
+	"zonedeck/service/local"
 )
 
 type emulateFlags struct {

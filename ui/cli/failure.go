@@ -5,10 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"zonedeck/service/view"
-
 	"zonedeck/model"
 	"zonedeck/service/exchange"
+	"zonedeck/service/view"
 )
 
 // sayFault says of a call that failed its class, what that rests on, what to do next, and when.

@@ -12,12 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"zonedeck/service/view"
-
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/exchange"
 	"zonedeck/service/jobs"
+	"zonedeck/service/view"
 )
 
 // beta is an account whose service takes jobs, and tells on asked that it was asked for the state of one.

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"zonedeck/service/view"
-
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
@@ -18,6 +16,7 @@ import (
 	"zonedeck/service/exchange"
 	"zonedeck/service/jobs"
 	"zonedeck/service/snippet"
+	"zonedeck/service/view"
 	"zonedeck/ui/kit/text"
 )
 

@@ -11,8 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"zonedeck/service/view"
-
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
@@ -21,6 +19,7 @@ import (
 	"zonedeck/service/exchange"
 	"zonedeck/service/jobs"
 	"zonedeck/service/snippet"
+	"zonedeck/service/view"
 )
 
 func (a *app) jobsFollowCommand() *cobra.Command {

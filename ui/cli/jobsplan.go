@@ -13,18 +13,16 @@ import (
 	"strings"
 	"time"
 
-	"zonedeck/service/inbox"
-
-	"zonedeck/service/view"
-
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
 	"zonedeck/service/ask"
 	"zonedeck/service/catalogue"
 	"zonedeck/service/dialect"
+	"zonedeck/service/inbox"
 	"zonedeck/service/jobs"
 	"zonedeck/service/rows"
+	"zonedeck/service/view"
 	"zonedeck/ui/kit/text"
 )
 

@@ -5,12 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 
-	"zonedeck/service/view"
-
 	"zonedeck/model"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 	"zonedeck/service/jobs"
+	"zonedeck/service/view"
 )
 
 // preview prints what a job would give: its columns on standard error as an input takes them, with a note where the job

@@ -7,12 +7,11 @@ import (
 	"slices"
 	"time"
 
-	"zonedeck/service/view"
-
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
 	"zonedeck/service/dialect"
+	"zonedeck/service/view"
 )
 
 // remoteFlags say what is asked of the service in place of the ledger.

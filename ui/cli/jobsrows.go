@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"zonedeck/service/view"
-
 	"github.com/spf13/cobra"
 
 	"zonedeck/keystore/textfile"
@@ -18,6 +16,7 @@ import (
 	"zonedeck/service/config"
 	"zonedeck/service/filter"
 	"zonedeck/service/records"
+	"zonedeck/service/view"
 	"zonedeck/ui/cli/session"
 	"zonedeck/ui/kit/text"
 )

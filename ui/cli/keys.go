@@ -7,12 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"zonedeck/service/view"
-
 	"github.com/spf13/cobra"
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/view"
 	"zonedeck/ui/cli/session"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"

@@ -6,12 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"zonedeck/service/view"
-
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
 	"zonedeck/service/radius"
+	"zonedeck/service/view"
 	"zonedeck/ui/cli/session"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"

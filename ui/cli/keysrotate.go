@@ -7,14 +7,13 @@ import (
 	"slices"
 	"strings"
 
-	"zonedeck/service/view"
-
 	"github.com/spf13/cobra"
 
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/rotate"
+	"zonedeck/service/view"
 	"zonedeck/ui/kit/text"
 )
 

@@ -12,13 +12,12 @@ import (
 	"strings"
 	"time"
 
-	"zonedeck/service/view"
-
 	"github.com/spf13/cobra"
 
 	"zonedeck/keystore"
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
+	"zonedeck/service/view"
 	"zonedeck/ui/cli/session"
 	"zonedeck/ui/kit/text"
 )

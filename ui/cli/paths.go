@@ -4,11 +4,10 @@ import (
 	"fmt"
 	"runtime"
 
-	"zonedeck/service/view"
-
 	"github.com/spf13/cobra"
 
 	"zonedeck/service/config"
+	"zonedeck/service/view"
 )
 
 func (a *app) pathsCommand() *cobra.Command {

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"zonedeck/service/view"
-
 	"github.com/spf13/cobra"
 
 	"zonedeck/keystore"
@@ -17,6 +15,7 @@ import (
 	"zonedeck/service/account"
 	"zonedeck/service/config"
 	"zonedeck/service/dialect"
+	"zonedeck/service/view"
 	"zonedeck/ui/cli/session"
 )
 

@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"strings"
 
-	"zonedeck/service/view"
-
 	"github.com/spf13/cobra"
 
 	"zonedeck/service/account"
 	"zonedeck/service/config"
+	"zonedeck/service/view"
 )
 
 func (a *app) profilesListCommand() *cobra.Command {

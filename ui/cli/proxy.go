@@ -4,14 +4,13 @@ import (
 	"context"
 	"fmt"
 
-	"zonedeck/service/view"
-
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/export"
+	"zonedeck/service/view"
 )
 
 func (a *app) proxyCommand() *cobra.Command {

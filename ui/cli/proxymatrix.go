@@ -9,12 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"zonedeck/service/view"
-
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
 	"zonedeck/service/database"
+	"zonedeck/service/view"
 	"zonedeck/ui/kit/text"
 )
 

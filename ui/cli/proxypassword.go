@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"zonedeck/service/view"
-
 	"github.com/spf13/cobra"
 
 	"zonedeck/keystore"
@@ -14,6 +12,7 @@ import (
 	"zonedeck/service/config"
 	"zonedeck/service/password"
 	"zonedeck/service/rotate"
+	"zonedeck/service/view"
 	"zonedeck/ui/kit/text"
 )
 

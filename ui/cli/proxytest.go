@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"zonedeck/service/view"
-
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
@@ -18,6 +16,7 @@ import (
 	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/fetch"
+	"zonedeck/service/view"
 	"zonedeck/ui/cli/session"
 	"zonedeck/ui/kit/text"
 )

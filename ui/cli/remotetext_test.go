@@ -13,9 +13,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"zonedeck/service/view"
-
 	"zonedeck/model"
+	"zonedeck/service/view"
 )
 
 // hostile has what a terminal would obey or hide.

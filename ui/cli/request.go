@@ -11,16 +11,15 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"zonedeck/keystore/textfile"
-	"zonedeck/service/view"
-
 	"github.com/spf13/cobra"
 
 	"zonedeck/keystore"
+	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/fetch"
 	"zonedeck/service/fields"
+	"zonedeck/service/view"
 	"zonedeck/ui/cli/session"
 )
 

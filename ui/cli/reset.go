@@ -3,10 +3,10 @@ package cli
 import (
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"zonedeck/service/config"
 	"zonedeck/service/local"
-
-	"github.com/spf13/cobra"
 )
 
 func (a *app) emulatorCommand() *cobra.Command {

@@ -7,13 +7,12 @@ import (
 	"os"
 	"strings"
 
-	"zonedeck/service/view"
-
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/rules"
+	"zonedeck/service/view"
 )
 
 func (a *app) rulesCommand() *cobra.Command {

@@ -6,13 +6,12 @@ import (
 	"os"
 	"strings"
 
-	"zonedeck/service/view"
-
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/saved"
+	"zonedeck/service/view"
 )
 
 func (a *app) savedCommand() *cobra.Command {

@@ -6,12 +6,11 @@ import (
 	"errors"
 	"strings"
 
-	"zonedeck/service/view"
-
 	"github.com/spf13/cobra"
 
 	"zonedeck/keystore"
 	"zonedeck/service/secrets"
+	"zonedeck/service/view"
 	"zonedeck/ui/cli/session"
 )
 

@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"zonedeck/service/view"
-
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
+	"zonedeck/service/view"
 )
 
 type splitFlags struct {

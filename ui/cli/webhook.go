@@ -12,12 +12,11 @@ import (
 	"sync"
 	"time"
 
-	"zonedeck/service/view"
-
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
 	"zonedeck/service/dialect"
+	"zonedeck/service/view"
 	"zonedeck/service/webhook"
 )
 

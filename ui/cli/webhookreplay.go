@@ -5,13 +5,11 @@ import (
 	"errors"
 	"strings"
 
-	"zonedeck/service/inbox"
-
-	"zonedeck/service/view"
-
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
+	"zonedeck/service/inbox"
+	"zonedeck/service/view"
 	"zonedeck/service/webhook"
 )
 

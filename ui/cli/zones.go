@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 
-	"zonedeck/service/view"
-
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
 	"zonedeck/service/rates"
+	"zonedeck/service/view"
 	"zonedeck/ui/cli/session"
 )
 

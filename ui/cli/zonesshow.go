@@ -7,12 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"zonedeck/service/view"
-
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
 	"zonedeck/service/overview"
+	"zonedeck/service/view"
 	"zonedeck/ui/kit/text"
 )
 

@@ -7,10 +7,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"zonedeck/service/view"
-
 	"zonedeck/model"
 	"zonedeck/service/readable"
+	"zonedeck/service/view"
 )
 
 // charsOf is how many characters of a body a result holds.

@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"strings"
 
-	"zonedeck/service/view"
-
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"zonedeck/model"
+	"zonedeck/service/view"
 )
 
 // usualSets and maxSets bound a list of data sets.

@@ -4,12 +4,11 @@ import (
 	"context"
 	"strings"
 
-	"zonedeck/service/view"
-
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"zonedeck/model"
 	"zonedeck/service/fetch"
+	"zonedeck/service/view"
 )
 
 func (s *Server) addDiagnose(srv *sdk.Server) {

@@ -7,14 +7,13 @@ import (
 	"strings"
 	"time"
 
-	"zonedeck/service/view"
-
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/fetch"
+	"zonedeck/service/view"
 )
 
 // The bounds of a fetch.

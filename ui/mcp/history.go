@@ -7,12 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"zonedeck/service/view"
-
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"zonedeck/model"
 	"zonedeck/service/database"
+	"zonedeck/service/view"
 )
 
 // The bounds of the history. looked is how many lines are looked at for those that are allowed.

@@ -11,13 +11,12 @@ import (
 	"slices"
 	"time"
 
-	"zonedeck/service/view"
-
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"zonedeck/model"
 	"zonedeck/service/ask"
 	"zonedeck/service/jobs"
+	"zonedeck/service/view"
 )
 
 // The bounds of the tools about jobs.

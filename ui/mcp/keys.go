@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"time"
 
-	"zonedeck/service/view"
-
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/view"
 )
 
 func (s *Server) addKeys(srv *sdk.Server) {

@@ -5,14 +5,13 @@ import (
 	"fmt"
 	"strings"
 
-	"zonedeck/service/view"
-
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/export"
+	"zonedeck/service/view"
 )
 
 // maxZones bounds the zones of a comparison.
