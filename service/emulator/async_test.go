@@ -7,7 +7,6 @@ import (
 	"time"
 
 	emutime "zonedeck/service/emulator/clock"
-	"zonedeck/service/emulator/scenario"
 )
 
 func TestAsynchronousRequests(t *testing.T) {
@@ -124,19 +123,5 @@ func TestANoticeOfAnAsynchronousRequest(t *testing.T) {
 	shut.collect("/unblocker/get_result", b.header.Get("x-response-id"))
 	if n := len(h.all()); n != 1 {
 		t.Errorf("%d notices", n)
-	}
-}
-
-func TestZonesThatAreAsynchronousOrNot(t *testing.T) {
-	s := scenario.Demo()
-	s.Zones = append(s.Zones, scenario.Zone{Name: "later", Product: "unlocker", Async: "only"}, scenario.Zone{Name: "now", Product: "unlocker", Async: "off"})
-	g := start(t, Options{Scenario: s})
-	body := func(zone string) call { return call{"zone": zone, "url": "http://lab.test/ok", "format": "raw"} }
-	for zone, want := range map[string][2]int{"later": {400, 200}, "now": {200, 400}, "unlocker_demo": {200, 200}} {
-		sync := g.request(body(zone)).status
-		async := g.do("POST", g.r.API+"/request?async=true", g.key("batch-user"), body(zone)).status
-		if sync != want[0] || async != want[1] {
-			t.Errorf("%s: %d and %d, want %v", zone, sync, async, want)
-		}
 	}
 }

@@ -1,9 +1,6 @@
 package emulator
 
 import (
-	"compress/gzip"
-	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -175,136 +172,12 @@ func TestPagesAndReviews(t *testing.T) {
 	}
 }
 
-func TestFormatsOfADownload(t *testing.T) {
-	g := start(t, Options{})
-	id := g.trigger("gd_products", "http://lab.test/shop")
-	g.until(id, ready)
-	recs := decode[[]rec](t, g.download(id, "?format=json"))
-	for _, f := range []string{"ndjson", "jsonl"} {
-		lines := strings.Split(strings.TrimSuffix(g.download(id, "?format="+f).body, "\n"), "\n")
-		if len(lines) != len(recs) {
-			t.Errorf("%s: %d lines", f, len(lines))
-		}
-		for _, l := range lines {
-			if !json.Valid([]byte(l)) {
-				t.Errorf("%s: %q", f, l)
-			}
-		}
-	}
-	a := g.download(id, "?format=csv")
-	rows, err := csv.NewReader(strings.NewReader(a.body)).ReadAll()
-	if err != nil || len(rows) != 13 || strings.Join(rows[0], ",") != "url,name,price,currency,sku,in_stock" || rows[1][2] != "14.25" {
-		t.Errorf("%v %q", err, a.body)
-	}
-	a = g.download(id, "?format=json&compress=true")
-	zr, err := gzip.NewReader(strings.NewReader(a.body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var unzipped []rec
-	if err := json.NewDecoder(zr).Decode(&unzipped); err != nil || len(unzipped) != 12 {
-		t.Errorf("%v, %d", err, len(unzipped))
-	}
-	for _, q := range []string{"?format=xml", "?part=2"} {
-		if a := g.download(id, q); a.status != 400 {
-			t.Errorf("%s: %+v", q, a)
-		}
-	}
-}
-
-func TestTriggerRefusesByName(t *testing.T) {
-	g := start(t, Options{})
-	for _, c := range []struct {
-		name, query, body string
-		status            int
-		text              string
-	}{
-		{"no dataset", "format=json", `[{"url":"http://lab.test/"}]`, 400, "dataset missing"},
-		{"unknown dataset", "dataset_id=gd_x", `[{"url":"http://lab.test/"}]`, 404, "dataset does not exist"},
-		{"no inputs", "dataset_id=gd_pages", `[]`, 400, "No data to trigger"},
-		{"no inputs in an object", "dataset_id=gd_pages", `{"input":[]}`, 400, "No data to trigger"},
-		{"not JSON", "dataset_id=gd_pages", `url`, 400, `"parse_error"`},
-		{"an empty probe", "dataset_id=gd_pages", `[{}]`, 400, `{"error":"Invalid input provided","code":"validation_error","line":"{}","errors":[["url","Required field"]]}`},
-		{"a relative url", "dataset_id=gd_pages", `[{"url":"/x"}]`, 400, `[["url","Must be an absolute`},
-		{"a field nobody knows", "dataset_id=gd_pages", `[{"url":"http://lab.test/","x":1}]`, 400, `[["x","Unknown field"]]`},
-		{"an object's field nobody knows", "dataset_id=gd_pages", `{"input":[],"deliver":{}}`, 400, `[["deliver","Unknown field; inputs are an array`},
-		{"a webhook that is no address", "dataset_id=gd_pages&endpoint=x", `[{"url":"http://lab.test/"}]`, 400, `[["endpoint","Must be an absolute`},
-		{"a parameter nobody knows", "dataset_id=gd_pages&x=1", `[{"url":"http://lab.test/"}]`, 400, `[["x","Unknown parameter"]]`},
-		{"an output field nobody knows", "dataset_id=gd_pages&custom_output_fields=url|x", `[{"url":"http://lab.test/"}]`, 400, `Unknown field \"x\"`},
-	} {
-		a := g.do("POST", g.r.API+"/datasets/v3/trigger?"+c.query, g.key("batch-user"), c.body)
-		if a.status != c.status || !strings.Contains(a.body, c.text) {
-			t.Errorf("%s: %+v", c.name, a)
-		}
-	}
-	if a := g.do("POST", g.r.API+"/datasets/v3/trigger?dataset_id=gd_pages", g.key("batch-user"), `{"input":[{"url":"http://lab.test/ok"}]}`); a.status != 200 {
-		t.Errorf("an object: %+v", a)
-	}
-	for _, path := range []string{"progress/sd_x", "snapshot/sd_x", "snapshot/..%2f..%2faccount.json"} {
-		if a := g.do("GET", g.r.API+"/datasets/v3/"+path, g.key("batch-user"), nil); a.status != 404 {
-			t.Errorf("%s: %+v", path, a)
-		}
-	}
-}
-
 func shopPages(n int) []string {
 	urls := make([]string, n)
 	for i := range urls {
 		urls[i] = fmt.Sprintf("http://lab.test/product/%d?i=%d", i%12+1, i)
 	}
 	return urls
-}
-
-func TestCancelEndsAJob(t *testing.T) {
-	g := start(t, Options{})
-	id := g.trigger("gd_products", shopPages(500)...)
-	g.until(id, func(p progress) bool { return p.Done > 0 })
-	cancel := func() reply {
-		return g.do("POST", g.r.API+"/datasets/v3/snapshot/"+id+"/cancel", g.key("batch-user"), nil)
-	}
-	if a := cancel(); a.status != 200 || a.body != "OK" {
-		t.Errorf("%+v", a)
-	}
-	if a := cancel(); a.status != 400 || a.body != "Snapshot is not running" {
-		t.Errorf("again: %+v", a)
-	}
-	if p := g.progress(id); p.Status != "canceled" || p.Done == 500 {
-		t.Errorf("%+v", p)
-	}
-	if a := g.download(id, ""); a.status != 400 || a.body != "Snapshot is canceled" {
-		t.Errorf("%+v", a)
-	}
-}
-
-func TestSnapshotsListsNewestFirst(t *testing.T) {
-	c := newClock()
-	g := start(t, Options{Now: c.now})
-	a := g.trigger("gd_pages", "http://lab.test/ok")
-	c.forward(time.Second)
-	b := g.trigger("gd_products", "http://lab.test/shop")
-	g.until(a, ready)
-	g.until(b, ready)
-	type row struct {
-		ID, Status, Created string
-		Dataset             string `json:"dataset_id"`
-		Size                int    `json:"dataset_size"`
-	}
-	list := func(q string) []row {
-		return decode[[]row](t, g.do("GET", g.r.API+"/datasets/v3/snapshots"+q, g.key("batch-user"), nil))
-	}
-	if rows := list(""); len(rows) != 2 || rows[0].ID != b || rows[0].Size != 12 || rows[1].Dataset != "gd_pages" {
-		t.Errorf("%+v", rows)
-	}
-	if rows := list("?dataset_id=gd_pages&status=ready&limit=1"); len(rows) != 1 || rows[0].ID != a {
-		t.Errorf("%+v", rows)
-	}
-	if rows := list("?status=running"); len(rows) != 0 {
-		t.Errorf("%+v", rows)
-	}
-	c.forward(31 * day)
-	if x := g.download(a, ""); x.status != 400 || x.body != "Snapshot is expired" {
-		t.Errorf("%+v", x)
-	}
 }
 
 // TestAJobSurvivesAKill copies the state of a running emulator, which is what a killed

@@ -6,9 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -214,78 +212,5 @@ func TestTheJournalKnowsWhatCameThroughTheProxy(t *testing.T) {
 	fmt.Fprintf(conn, "CONNECT lab.test:443 HTTP/1.1\r\nHost: lab.test:443\r\n\r\n")
 	if e := g.recorded("proxy", 4)[3]; e.Status != 407 || e.Code != "client_10010" || e.Zone != "" {
 		t.Errorf("a refused login: %+v", e)
-	}
-}
-
-func TestWebhooksComeTwiceLateOrNever(t *testing.T) {
-	var calls atomic.Int64
-	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		calls.Add(1)
-	}))
-	defer receiver.Close()
-	sc, err := scenario.Parse("s.toml", []byte(`
-page_delay = "0s"
-[[faults]]
-id = "two"
-point = "webhook"
-path = "/twice"
-action = "twice"
-[[faults]]
-id = "none"
-point = "webhook"
-path = "/never"
-action = "never"
-[[faults]]
-id = "slow"
-point = "webhook"
-path = "/late"
-action = "late"
-delay = "5m"
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := start(t, Options{Scenario: sc, AllowPrivate: []string{strings.TrimPrefix(receiver.URL, "http://")}})
-	run := func(path string) string {
-		got := g.do("POST", g.r.API+"/datasets/v3/trigger?dataset_id=gd_products&notify="+receiver.URL+path, g.key("batch-user"), `[{"url":"http://lab.test/shop"}]`)
-		id := decode[struct {
-			ID string `json:"snapshot_id"`
-		}](t, got).ID
-		g.until(id, ready)
-		return id
-	}
-	hits := func(id string) int64 {
-		c, err := g.rehearsal.faults.Get(id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c.Hits
-	}
-	eventually := func(what string, ok func() bool) {
-		t.Helper()
-		tick := time.NewTicker(5 * time.Millisecond)
-		defer tick.Stop()
-		for end := time.After(time.Minute); !ok(); {
-			select {
-			case <-tick.C:
-			case <-end:
-				t.Fatalf("%s: %d calls", what, calls.Load())
-			}
-		}
-	}
-	run("/twice")
-	eventually("twice", func() bool { return calls.Load() == 2 && hits("two") == 1 })
-	run("/never")
-	eventually("never", func() bool { return hits("none") == 1 })
-	run("/late")
-	eventually("late", func() bool { return hits("slow") == 1 })
-	if calls.Load() != 2 {
-		t.Errorf("%d calls before its time", calls.Load())
-	}
-	g.control("POST", "/time", `{"advance":"6m"}`)
-	eventually("late, after its time", func() bool { return calls.Load() == 3 })
-	if e := g.recorded("webhook", 3)[2]; e.URL != receiver.URL+"/late" || e.Status != 200 {
-		t.Errorf("recorded %+v", e)
 	}
 }

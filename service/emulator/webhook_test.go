@@ -184,6 +184,14 @@ func TestFaultsOfWebhooksAndJobs(t *testing.T) {
 		t.Fatalf("%+v", a)
 	}
 	g.sentBy(late, func(d sent) bool { return d.Status == "done" })
+	if e := g.recorded("webhook", 4)[3]; e.URL != h.URL+"/late" || e.Status != 200 {
+		t.Errorf("recorded %+v", e)
+	}
+	for id, want := range map[string]int64{"lost": 1, "again": 1, "late": 1} {
+		if c, err := g.rehearsal.faults.Get(id); err != nil || c.Hits != want {
+			t.Errorf("%s: %d hits, %v", id, c.Hits, err)
+		}
+	}
 
 	id := g.trigger("gd_reviews", "http://lab.test/product/1")
 	g.until(id, func(p progress) bool { return p.Status == "failed" })

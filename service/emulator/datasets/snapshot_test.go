@@ -177,8 +177,16 @@ func TestInputsLogCancelAndRerun(t *testing.T) {
 	if p := g.progress(again); p.Status != "canceled" {
 		t.Errorf("%+v", p)
 	}
+	if r := g.do("GET", "/datasets/v3/snapshot/"+again, nil); r.status != 400 || r.body != "Snapshot is canceled" {
+		t.Errorf("%+v", r)
+	}
 	if r := g.do("POST", "/datasets/v3/snapshot/sd_x/rerun", nil); r.status != 404 {
 		t.Errorf("%+v", r)
+	}
+	for _, path := range []string{"progress/sd_x", "snapshot/sd_x", "snapshot/..%2f..%2faccount.json"} {
+		if r := g.do("GET", "/datasets/v3/"+path, nil); r.status != 404 {
+			t.Errorf("%s: %+v", path, r)
+		}
 	}
 }
 
@@ -254,6 +262,9 @@ func TestTheListIsFiltered(t *testing.T) {
 		got := ""
 		for _, row := range decode[[]listed](t, r) {
 			got += row.ID
+			if row.ID == b && row.Size != 12 {
+				t.Errorf("%s: %+v", q, row)
+			}
 		}
 		if got != want {
 			t.Errorf("%s: %s, want %s", q, got, want)
@@ -263,7 +274,7 @@ func TestTheListIsFiltered(t *testing.T) {
 		Data  []listed
 		Total int
 	}](t, g.do("GET", "/datasets/v3/snapshots?with_total=true&limit=1", nil))
-	if r.Total != 3 || len(r.Data) != 1 || r.Data[0].ID != z {
+	if r.Total != 3 || len(r.Data) != 1 || r.Data[0].ID != z || r.Data[0].Dataset != "gd_pages" {
 		t.Errorf("%+v", r)
 	}
 	for _, q := range []string{"?limit=5001", "?limit=0", "?skip=-1", "?from_date=yesterday", "?trigger_type=X", "?with_total=2", "?x=1"} {

@@ -129,6 +129,8 @@ func TestABodyThatDoesNotFitIsRefusedInTheServicesWords(t *testing.T) {
 		{"a collection of what can only be discovered", "dataset_id=gd_search", "application/json", "[{}]", 400, "This dataset does not support collection"},
 		{"a depth beyond", "dataset_id=gd_m6gjtfmeh43we6cqc", "application/json", `[{"url":"http://lab.test/","depth":11}]`, 400, `[["depth","Must be a number from 0 to 10"]]`},
 		{"a filter that is none", "dataset_id=gd_m6gjtfmeh43we6cqc", "application/json", `[{"url":"http://lab.test/","filter":"("}]`, 400, `[["filter",`},
+		{"a relative url", "dataset_id=gd_pages", "application/json", `[{"url":"/x"}]`, 400, `[["url","Must be an absolute`},
+		{"an endpoint that is no address", "dataset_id=gd_pages&endpoint=x", "application/json", "[]", 400, `[["endpoint","Must be an absolute`},
 		{"a webhook that is no address", "dataset_id=gd_pages&notify=ftp://x", "application/json", "[]", 400, `[["notify",`},
 	} {
 		r := g.do("POST", "/datasets/v3/trigger?"+c.query, c.body, c.contentType)
