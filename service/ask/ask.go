@@ -209,7 +209,7 @@ func (a Answers) Complete(ctx context.Context, by Asker, questions []Question) (
 }
 
 // Unanswered says that an act did not begin because questions have no answer.
-type Unanswered struct {
+type Unanswered struct { //nolint:errname // it is what became of the questions, and is read by its questions
 	Questions []Question
 	// Refused says that a person was asked and said no.
 	Refused bool

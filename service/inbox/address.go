@@ -42,23 +42,6 @@ func (b *Inbox) NewHook(ctx context.Context) (address, warning string, err error
 	return model.HookAddress(public, newToken()), warning, nil
 }
 
-// Fill puts addresses of the inbox where model.HookInbox stands in place of an address.
-func (b *Inbox) Fill(ctx context.Context, settings *model.JobSettings) (warning string, err error) {
-	if settings.Notify != model.HookInbox && settings.Endpoint != model.HookInbox {
-		return "", nil
-	}
-	address, warning, err := b.NewHook(ctx)
-	if err != nil {
-		return "", err
-	}
-	for _, a := range []*string{&settings.Notify, &settings.Endpoint} {
-		if *a == model.HookInbox {
-			*a = address
-		}
-	}
-	return warning, nil
-}
-
 // Unreachable is why the service of the profile in use may not reach this machine, or empty.
 func (b *Inbox) Unreachable() string {
 	if p := b.cfg.Profiles.Profile(); p.Local || reachesLoopback(p) || b.cfg.Profiles.File().Webhook().PublicURL != "" {

@@ -29,7 +29,7 @@ const Recent = time.Hour
 // those of Machine.Missing; the report then has what was found until then.
 func (l *Launching) Check(ctx context.Context, draft Draft) (Report, error) {
 	r := Report{draft: draft}
-	p, err := l.Profile.Profile(ctx)
+	p, err := l.cfg.Profile.Profile(ctx)
 	if err != nil {
 		return r, err
 	}
@@ -58,10 +58,10 @@ func (l *Launching) Check(ctx context.Context, draft Draft) (Report, error) {
 			return r, err
 		}
 	}
-	if err := l.Lists.check(r); err != nil {
+	if err := l.cfg.Lists.check(r); err != nil {
 		return r, err
 	}
-	questions, err := l.Keys.MayLaunch(ctx, r.Request.Key)
+	questions, err := l.cfg.Keys.MayLaunch(ctx, r.Request.Key)
 	r.Questions = append(r.Questions, questions...)
 	return r, err
 }
@@ -94,7 +94,7 @@ func (l *Launching) read(ctx context.Context, d dialect.Dialect, r *Report) erro
 	bad := counted(r.Rows.Bad, "row") + " of " + r.Source + " cannot be used"
 	switch good := len(r.Rows.Rows); {
 	case good == 0 && r.Rows.Bad > 0:
-		return model.BadField("inputs", "%s and none is good", bad)
+		return model.BadField("inputs", "%s and %w", bad, ErrNoGoodRow)
 	case good == 0:
 		return model.BadField("inputs", "%s holds no inputs", r.Source)
 	case r.Rows.Bad > 0:
@@ -106,7 +106,7 @@ func (l *Launching) read(ctx context.Context, d dialect.Dialect, r *Report) erro
 
 // describe finds the data set and the fields of its inputs.
 func (l *Launching) describe(ctx context.Context, r *Report, shape *rows.Shape) error {
-	c, listing, err := l.Catalogue.Find(ctx, r.Request.Key, r.Request.Dataset)
+	c, listing, err := l.cfg.Catalogue.Find(ctx, r.Request.Key, r.Request.Dataset)
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (l *Launching) describe(ctx context.Context, r *Report, shape *rows.Shape) 
 	case listing.None():
 		r.note("dataset", "the fields of %s are not known; the service's list: %s", c.ID, listing.Problem)
 	case listing.Problem != "":
-		r.note("dataset", "the fields are from %s; the service's list: %s", listing.Origin(l.Lists.Now()), listing.Problem)
+		r.note("dataset", "the fields are from %s; the service's list: %s", listing.Origin(l.cfg.Lists.Now()), listing.Problem)
 	}
 	m, err := c.Method(r.Request.Settings.Discover)
 	if err != nil {
@@ -146,7 +146,7 @@ func (l *Launching) open(from Input) (source, error) {
 	case Rows:
 		return source{Rows: from}, nil
 	case List:
-		f, err := l.Lists.Open(from.Name)
+		f, err := l.cfg.Lists.Open(from.Name)
 		if err != nil {
 			return source{}, err
 		}
@@ -158,7 +158,7 @@ func (l *Launching) open(from Input) (source, error) {
 
 // repeat takes what a job of the ledger asked for.
 func (l *Launching) repeat(ctx context.Context, p config.Profile, from Again, r *Report) (err error) {
-	if r.Repeated, err = l.Machine.Job(ctx, from.Job); err != nil {
+	if r.Repeated, err = l.cfg.Machine.Job(ctx, from.Job); err != nil {
 		return err
 	}
 	before := r.Repeated
@@ -173,10 +173,10 @@ func (l *Launching) repeat(ctx context.Context, p config.Profile, from Again, r 
 	}
 	key, most := r.Request.Key, r.Request.MaxCost
 	if from.Missing {
-		r.Missing, err = l.Machine.Missing(ctx, before.ID)
+		r.Missing, err = l.cfg.Machine.Missing(ctx, before.ID)
 		r.Request = r.Missing.Request
 	} else {
-		r.Request, err = l.Machine.Request(ctx, before.ID)
+		r.Request, err = l.cfg.Machine.Request(ctx, before.ID)
 	}
 	if err != nil {
 		return err
@@ -201,9 +201,9 @@ func (l *Launching) repeat(ctx context.Context, p config.Profile, from Again, r 
 	switch {
 	case before.State.Final():
 	case before.State == model.JobMayHave:
-		r.ask(ask.Question{Kind: ask.Unsettled, About: before.ID, Text: fmt.Sprintf("job %s may have started: a second one with %s is billed a second time if it did", before.ID, inputs)})
+		r.ask(ask.Question{Kind: ask.Unsettled, About: before.ID, Text: fmt.Sprintf("%s may have started: a second one with %s is billed a second time if it did", before.ID, inputs)})
 	default:
-		r.ask(ask.Question{Kind: ask.Unsettled, About: before.ID, Text: fmt.Sprintf("job %s %s: a second one with %s is billed a second time", before.ID, before.State.Predicate(), inputs)})
+		r.ask(ask.Question{Kind: ask.Unsettled, About: before.ID, Text: fmt.Sprintf("%s %s: a second one with %s is billed a second time", before.ID, before.State.Predicate(), inputs)})
 	}
 	return nil
 }
@@ -211,7 +211,7 @@ func (l *Launching) repeat(ctx context.Context, p config.Profile, from Again, r 
 // fillInbox puts addresses of the inbox where the draft asks for one, and what the inbox checks.
 func (l *Launching) fillInbox(ctx context.Context, r *Report) error {
 	s := &r.Request.Settings
-	if ref := l.Inbox.HookAuth(); r.draft.InboxAuth && s.Auth == "" && ref != "" && s.CallsInboxAlone() {
+	if ref := l.cfg.Inbox.HookAuth(); r.draft.InboxAuth && s.Auth == "" && ref != "" && s.CallsInboxAlone() {
 		s.Auth = ref
 		r.note("auth_header", "webhooks carry %s, so that the inbox can verify them", keystore.Ref(ref).Label())
 	}
@@ -222,7 +222,7 @@ func (l *Launching) fillInbox(ctx context.Context, r *Report) error {
 	if s.Notify != model.HookInbox && s.Endpoint != model.HookInbox {
 		return nil
 	}
-	address, warning, err := l.Inbox.NewHook(ctx)
+	address, warning, err := l.cfg.Inbox.NewHook(ctx)
 	if err != nil {
 		return model.BadField(field, "%w", err)
 	}
@@ -250,7 +250,7 @@ func (l *Launching) choose(ctx context.Context, p config.Profile, r *Report) err
 	good := len(r.Request.Inputs)
 	r.Request.Inputs = rows.Sample(r.Request.Inputs, r.draft.Sample)
 	var refused error
-	if r.Estimate, refused = l.Machine.Estimate(ctx, r.Request); refused == nil && len(r.Request.Inputs) < good {
+	if r.Estimate, refused = l.cfg.Machine.Estimate(ctx, r.Request); refused == nil && len(r.Request.Inputs) < good {
 		left := ""
 		if r.draft.OnlyUnlaunched {
 			left = " that are left"
@@ -273,7 +273,7 @@ func (l *Launching) choose(ctx context.Context, p config.Profile, r *Report) err
 
 // leaveOut takes the inputs out that jobs of the last hour have.
 func (l *Launching) leaveOut(ctx context.Context, r *Report) error {
-	launched, err := l.Machine.SharedInputs(ctx, r.Request, Recent)
+	launched, err := l.cfg.Machine.SharedInputs(ctx, r.Request, Recent)
 	if err != nil {
 		return unsearched(err)
 	}
@@ -295,13 +295,13 @@ func (l *Launching) leaveOut(ctx context.Context, r *Report) error {
 
 // findBefore finds the jobs that have the inputs or some of them.
 func (l *Launching) findBefore(ctx context.Context, r *Report) (err error) {
-	if r.Before.Same, err = l.Machine.SameInputs(ctx, r.Request, Recent); err != nil {
+	if r.Before.Same, err = l.cfg.Machine.SameInputs(ctx, r.Request, Recent); err != nil {
 		return unsearched(err)
 	}
 	if r.draft.OnlyUnlaunched {
 		return nil
 	}
-	if r.Before.Others, err = l.Machine.SharedInputs(ctx, r.Request, Recent); err != nil {
+	if r.Before.Others, err = l.cfg.Machine.SharedInputs(ctx, r.Request, Recent); err != nil {
 		return unsearched(err)
 	}
 	r.Before.Others.Overlaps = slices.DeleteFunc(r.Before.Others.Overlaps, func(o Overlap) bool {
@@ -323,7 +323,7 @@ func (l *Launching) findUnlaunched(ctx context.Context, p config.Profile, r *Rep
 		whole := r.Request
 		whole.Inputs = all
 		var err error
-		if launched, err = l.Machine.SharedInputs(ctx, whole, Recent); err != nil {
+		if launched, err = l.cfg.Machine.SharedInputs(ctx, whole, Recent); err != nil {
 			return unsearched(err)
 		}
 	}
@@ -419,17 +419,17 @@ func (l *Launching) Launch(ctx context.Context, r Report, a ask.Answers) (out La
 		if q.Kind != ask.AdminReason {
 			continue
 		}
-		if err := l.Keys.Admit(ctx, r.Request.Key, strings.TrimSpace(a.To(q).Text)); err != nil {
+		if err := l.cfg.Keys.Admit(ctx, r.Request.Key, strings.TrimSpace(a.To(q).Text)); err != nil {
 			return out, err
 		}
 	}
-	if r.Request.Rejected, err = l.Lists.keep(r, &out); err != nil {
+	if r.Request.Rejected, err = l.cfg.Lists.keep(r, &out); err != nil {
 		return out, err
 	}
 	r.Request.Guard = r.guard(a)
-	out.Job, err = l.Machine.Trigger(ctx, r.Request)
+	out.Job, err = l.cfg.Machine.Trigger(ctx, r.Request)
 	if same, ok := errors.AsType[*ledger.SameError](err); ok {
-		newer, jerr := l.Machine.Job(ctx, same.Job)
+		newer, jerr := l.cfg.Machine.Job(ctx, same.Job)
 		if jerr != nil {
 			newer = model.Job{ID: same.Job, State: same.State}
 		}

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"io"
 	"time"
 
@@ -9,7 +10,6 @@ import (
 	"zonedeck/service/ask"
 	"zonedeck/service/catalogue"
 	"zonedeck/service/config"
-	"zonedeck/service/rows"
 )
 
 // Draft is a job as it is wanted, before anything is known about it.
@@ -63,9 +63,6 @@ func (Rows) input()  {}
 func (List) input()  {}
 func (Again) input() {}
 func (Given) input() {}
-
-// Inputs are the rows of a source.
-type Inputs = rows.Inputs
 
 // Report is what a Draft comes to. Questions have to be answered before it is launched; it is launched as it stands.
 type Report struct {
@@ -124,6 +121,9 @@ type Launched struct {
 	Job  model.Job
 	Kept []ask.Note
 }
+
+// ErrNoGoodRow says that every row of a source is bad.
+var ErrNoGoodRow = errors.New("none is good")
 
 // KeepError says that what had to be kept before a launch cannot be: nothing was sent.
 type KeepError struct {
@@ -196,7 +196,7 @@ type LaunchConfig struct {
 }
 
 // Launching checks drafts, launches them, and settles jobs that may have started. It is safe for concurrent use.
-type Launching struct{ LaunchConfig }
+type Launching struct{ cfg LaunchConfig }
 
 // NewLaunching makes a Launching. It does no I/O.
 func NewLaunching(c LaunchConfig) *Launching { return &Launching{c} }

@@ -101,17 +101,19 @@ func (rn *Runner) SharedInputs(ctx context.Context, r model.TriggerRequest, with
 	})
 }
 
-// maxUnknown is how many jobs UnknownNames names.
-const maxUnknown = 10
+// maxNames is how many jobs JobNames names.
+const maxNames = 10
 
-// UnknownNames name the jobs whose inputs are not known, newest first: "job-9 (ready), job-7 (running)";
-// "" for none.
-func (l *EarlierJobs) UnknownNames() string {
+// UnknownNames name the jobs whose inputs are not known, newest first.
+func (l *EarlierJobs) UnknownNames() string { return JobNames(l.Unknown) }
+
+// JobNames name jobs with their states: "job-9 (ready), job-7 (running)"; "" for none.
+func JobNames(jobs []model.Job) string {
 	var names []string
-	for _, j := range l.Unknown[:min(len(l.Unknown), maxUnknown)] {
+	for _, j := range jobs[:min(len(jobs), maxNames)] {
 		names = append(names, fmt.Sprintf("%s (%s)", j.ID, j.State.Label()))
 	}
-	if more := len(l.Unknown) - len(names); more > 0 {
+	if more := len(jobs) - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
 	return strings.Join(names, ", ")

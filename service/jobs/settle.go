@@ -35,10 +35,10 @@ type Settlement struct {
 func (l *Launching) Settle(ctx context.Context, id string) (Settlement, error) {
 	s := Unlisted(id)
 	var err error
-	if s.Job, err = l.Machine.Job(ctx, id); err != nil {
+	if s.Job, err = l.cfg.Machine.Job(ctx, id); err != nil {
 		return s, err
 	}
-	s.Candidates, s.Problem = l.Machine.Candidates(ctx, id)
+	s.Candidates, s.Problem = l.cfg.Machine.Candidates(ctx, id)
 	if errors.Is(s.Problem, ErrSettled) || context.Cause(ctx) != nil {
 		return s, s.Problem
 	}
@@ -146,11 +146,11 @@ func (l *Launching) Decide(ctx context.Context, s Settlement, a ask.Answers) (mo
 	}
 	switch value {
 	case DidNotStart:
-		return l.Machine.NotStarted(ctx, id)
+		return l.cfg.Machine.NotStarted(ctx, id)
 	case Await:
-		return l.Machine.AwaitHook(ctx, id)
+		return l.cfg.Machine.AwaitHook(ctx, id)
 	}
-	job, err := l.Machine.Claim(ctx, id, value, a.To(doubt("")).Yes)
+	job, err := l.cfg.Machine.Claim(ctx, id, value, a.To(doubt("")).Yes)
 	if in, ok := errors.AsType[*DoubtError](err); ok {
 		return job, &ask.Unanswered{Questions: []ask.Question{doubt(in.Error())}}
 	}

@@ -7,8 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zonedeck/model"
-	"zonedeck/service/inbox"
 	"zonedeck/service/view"
 	"zonedeck/service/webhook"
 )
@@ -73,19 +71,4 @@ func (t *task) replay(ctx context.Context, in *webhook.Inbox, id string, f repla
 	}
 	t.app.verdict(code, sanitizeLine("the receiver answered "+got.Said()))
 	return exit(code)
-}
-
-// fillHooks puts an address of the inbox wherever 'inbox' was asked for.
-func (t *task) fillHooks(ctx context.Context, s *model.JobSettings) error {
-	warning, err := t.Inbox.Fill(ctx, s)
-	t.warnOfInbox()
-	switch {
-	case errors.Is(err, inbox.ErrNoHook):
-		return usage("%w; nothing was sent", err)
-	case err != nil:
-		return fail(exitState, "%w", err)
-	case warning != "":
-		t.app.warn("%s", sanitizeLine(warning))
-	}
-	return nil
 }

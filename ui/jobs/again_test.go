@@ -1,7 +1,6 @@
 package jobs_test
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -61,7 +60,7 @@ func TestAJobThatMayHaveStartedIsMarkedOrLaunchedAgain(t *testing.T) {
 	f := &fakeLedger{jobs: []model.Job{lostJob()}, rest: service.Missing{Request: askedFor("", "https://a.test/1", "https://a.test/2")}}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		s.Press("s", "w")
-		s.Expect("Launch it again?", "This launches 2 inputs of job-7 as another job on", "about 2 records", "second time")
+		s.Expect("Launch it again?", "job-7 may have started: a second one with 2 inputs is billed a", "looks for it in", "2 inputs of job-7 for dataset gd_products, with key etl: about")
 		s.Press("n")
 		if len(f.triggered) != 0 {
 			t.Fatal("launched without a yes")
@@ -104,7 +103,7 @@ func TestOnlyWhatIsMissingIsLaunchedAgain(t *testing.T) {
 		s.Press("a")
 		s.Expect("Launch job-9 again", "the whole job", "20 inputs", "only what is missing", "change it first")
 		s.Press("o")
-		s.Expect("1 input of job-9", "Of 20 inputs, 0 gave nothing and 1 an error.", "2 rows could not", "5 records that the service counted did not", "download the result again first")
+		s.Expect("1 input of job-9", "Of 20 inputs, 0 gave nothing and 1 an error.", "2 rows of job-9 cannot be matched", "5 records that the service counted did not come", "Download")
 		s.Press("y")
 		if len(f.triggered) != 1 || f.triggered[0].Repeats != "job-9" || f.triggered[0].Inputs[0].URL != "https://a.test/3" || f.triggered[0].Settings.LimitPerInput != 3 {
 			t.Errorf("%+v", f.triggered)
@@ -119,9 +118,9 @@ func TestASecondLaunchOfAJobNamesTheFirst(t *testing.T) {
 	}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		s.Press("a", "o")
-		s.Expect("Inputs of job-9 were launched at", "may have started).", "a second job is billed a second time.")
+		s.Expect("job-9 was launched again at", "may have started).", "second job, billed a second time if that one started.")
 		s.Press("y")
-		if len(f.triggered) != 1 || f.triggered[0].Guard == nil || !slices.Equal(f.triggered[0].Guard.Known, []string{"job-12", "job-9"}) {
+		if len(f.triggered) != 1 || f.triggered[0].Guard == nil || !slices.Equal(f.triggered[0].Guard.Known, []string{"job-9", "job-12"}) {
 			t.Errorf("%+v", f.triggered)
 		}
 	})
@@ -153,7 +152,7 @@ func TestAJobThatRunsIsLaunchedAgainKnowingly(t *testing.T) {
 	f := &fakeLedger{jobs: []model.Job{running}, rest: service.Missing{Request: askedFor("etl", "https://a.test/3")}}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		s.Press("a", "w")
-		s.Expect("job-9 is running: the same inputs are billed a second time.")
+		s.Expect("job-9 is running: a second one with 1 input is billed a second")
 	})
 }
 
@@ -234,7 +233,7 @@ func TestTheWebhookOfAJobThatMayHaveStartedIsWaitedFor(t *testing.T) {
 	job.Hook = "abcdefghijklmnop"
 	for _, c := range []struct {
 		name  string
-		hooks func(context.Context, *model.JobSettings) (string, error)
+		hooks func() (string, string, error)
 		said  string
 	}{{"an inbox that receives", inboxAt("", nil), "; nothing was sent"}, {"none", inboxAt("", errors.New("no zonedeck receives")), "none can come now: no zonedeck receives"}} {
 		t.Run(c.name, func(t *testing.T) {

@@ -20,9 +20,6 @@ type alerts struct {
 	progress model.JobsProgress
 }
 
-// progressWritten says that the terminal has the progress.
-type progressWritten struct{}
-
 // toggleAlerts switches them on or off for this run.
 func (m *Model) toggleAlerts() tea.Cmd {
 	m.alerts.on = !m.alerts.on
@@ -41,7 +38,10 @@ func (m *Model) showProgress() tea.Cmd {
 		return nil
 	}
 	a.shown, a.writing = want, true
-	return tea.Sequence(tea.Raw(want), kit.SendTo(kit.Jobs, progressWritten{}))
+	return tea.Sequence(tea.Raw(want), kit.Send(kit.Call(kit.Jobs, func() tea.Cmd {
+		a.writing = false
+		return m.showProgress()
+	})))
 }
 
 func (m *Model) progressNow() string {

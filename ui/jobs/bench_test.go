@@ -5,15 +5,25 @@ import (
 	"testing"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
 	"zonedeck/model"
-	"zonedeck/service/config"
 	service "zonedeck/service/jobs"
 	"zonedeck/ui/kit"
 )
 
+type fixedClock time.Time
+
+func (c fixedClock) Now() time.Time { return time.Time(c) }
+
+// noEditor is a console without an editor.
+type noEditor struct{ Console }
+
+func (noEditor) Editor() func(string) tea.ExecCommand { return nil }
+
 func bigLedger(n int) *Model {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	m := New(Deps{Ledger: struct{ Ledger }{}, Now: func() time.Time { return now }, Theme: kit.NewTheme(true, false), Profile: func() config.Profile { return config.Profile{} }})
+	m := New(Deps{Clock: fixedClock(now), Console: noEditor{}, Theme: kit.NewTheme(true, false)})
 	for i := range n {
 		m.ledger.jobs = append(m.ledger.jobs, model.Job{
 			ID: fmt.Sprintf("job-%d", i), Snapshot: fmt.Sprintf("sd_%d", i), Dataset: "gd_products", State: model.JobReady, Inputs: 200, Done: 200, Records: 200, Created: now.Add(-time.Duration(i) * time.Minute),
@@ -40,6 +50,6 @@ func BenchmarkJobEvent(b *testing.B) {
 	j := m.ledger.jobs[500]
 	for i := 0; b.Loop(); i++ {
 		j.Done = i % 200
-		m.Update(service.Followed{Job: j, On: true})
+		m.followed(service.Followed{Job: j, On: true})
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"zonedeck/service/catalogue"
+	service "zonedeck/service/jobs"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -16,8 +16,8 @@ import (
 
 // dataSets are the data sets that a job can be launched for.
 type dataSets struct {
-	listing catalogue.Listing // empty until it is read
-	err     error             // why it could not be
+	listing service.Listing // empty until it is read
+	err     error           // why it could not be
 	slot    kit.Slot
 	show    func() // gives them to the list that was opened last; nil before
 }
@@ -76,7 +76,7 @@ func (m *Model) listCollectors(title string, chosen datasetChosen) tea.Cmd {
 		}
 		heading := title + ": reading the list of data sets; an identifier can be typed"
 		if len(choices) > 0 {
-			heading = fmt.Sprintf("%s: %s · %s", title, text.Counted(len(choices), "data set"), m.dataSets.listing.Origin(m.deps.Now()))
+			heading = fmt.Sprintf("%s: %s · %s", title, text.Counted(len(choices), "data set"), m.dataSets.listing.Origin(m.deps.Clock.Now()))
 		}
 		f.SetChoices(heading, choices)
 		f.Foot = m.dataSets.problem()
@@ -103,16 +103,18 @@ func (s *dataSets) problem() string {
 // loadCollectors reads the list of data sets, which is kept for a day; with anew the service is asked
 // in any case.
 func (m *Model) loadCollectors(anew bool) tea.Cmd {
-	ledger, key := m.deps.Ledger, m.session.Key.Name
-	return kit.Do(kit.Jobs, &m.dataSets.slot, m.deps.Ctx, func(ctx context.Context) tea.Msg {
-		listing, err := ledger.Collectors(ctx, key, anew)
-		return collectorsLoaded{listing, err}
+	jobs, key := m.deps.Jobs, m.session.Key.Name
+	return kit.Load(kit.Jobs, &m.dataSets.slot, m.deps.Ctx, func(ctx context.Context) (service.Listing, error) {
+		return jobs.Collectors(ctx, key, anew)
+	}, func(listing service.Listing, err error) tea.Cmd {
+		m.collectorsLoaded(listing, err)
+		return nil
 	})
 }
 
-func (m *Model) collectorsLoaded(msg collectorsLoaded) {
-	if m.dataSets.err = msg.err; msg.err == nil && len(msg.listing.Collectors) > 0 {
-		m.dataSets.listing = msg.listing
+func (m *Model) collectorsLoaded(listing service.Listing, err error) {
+	if m.dataSets.err = err; err == nil && len(listing.Collectors) > 0 {
+		m.dataSets.listing = listing
 	}
 	if m.dataSets.show != nil {
 		m.dataSets.show()

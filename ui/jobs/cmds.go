@@ -4,23 +4,15 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strings"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
-	"zonedeck/service/config"
 	service "zonedeck/service/jobs"
-	"zonedeck/service/rows"
-	"zonedeck/service/snippet"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
-
-// recent is how far back the ledger is searched for the same inputs before a launch.
-const recent = time.Hour
 
 // maxListed is how many jobs the list holds, the newest.
 const maxListed = 1000
@@ -28,47 +20,16 @@ const maxListed = 1000
 // previewRecords is how many records a preview reads.
 const previewRecords = 100
 
-// Results of commands. A nil err is success.
-type (
-	jobsLoaded struct {
+func (m *Model) load() tea.Cmd {
+	type listed struct {
 		jobs  []model.Job
 		total int // jobs in the ledger
-		err   error
 	}
-	triggered struct {
-		dataset string
-		job     model.Job // set even with an error; zero if nothing was sent
-		said    []string  // what was written down before it
-		err     error
-	}
-	cancelled struct {
-		name string
-		job  model.Job
-		err  error
-	}
-	recordsLoaded struct {
-		table model.RecordTable // with an error: the records before it
-		err   error
-	}
-
-	// followEnded says why jobs are no longer followed, asked what came of asking for a job at once.
-	followEnded struct{ err error }
-	asked       struct {
-		id  string
-		job model.Job
-		err error
-	}
-
-	// doCancel confirms cancelling a job.
-	doCancel struct{ job model.Job }
-)
-
-func (m *Model) load() tea.Cmd {
-	l := m.deps.Ledger
-	return kit.Do(kit.Jobs, &m.ledger.slot, m.deps.Ctx, func(ctx context.Context) tea.Msg {
-		jobs, total, err := l.Jobs(ctx, maxListed)
-		return jobsLoaded{jobs, total, err}
-	})
+	jobs := m.deps.Jobs
+	return kit.Load(kit.Jobs, &m.ledger.slot, m.deps.Ctx, func(ctx context.Context) (out listed, err error) {
+		out.jobs, out.total, err = jobs.Jobs(ctx, maxListed)
+		return out, err
+	}, func(out listed, err error) tea.Cmd { return m.setJobs(out.jobs, out.total, err) })
 }
 
 // follow listens to what happens to the jobs in flight, those of other profiles too, until the profile
@@ -77,33 +38,32 @@ func (m *Model) follow() tea.Cmd {
 	if m.work.following.Running() || !m.session.Ready {
 		return nil
 	}
-	l := m.deps.Ledger
-	return kit.Stream(kit.Jobs, &m.work.following, m.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
-		return followEnded{l.Follow(ctx, func(f service.Followed) { emit(f) })}
-	})
+	jobs := m.deps.Jobs
+	return kit.Follow(kit.Jobs, &m.work.following, m.deps.Ctx, func(ctx context.Context, emit func(service.Followed)) (struct{}, error) {
+		return struct{}{}, jobs.Follow(ctx, emit)
+	}, m.followed, func(_ struct{}, err error) tea.Cmd { return m.followEnded(err) })
 }
 
 // askNow has a job asked for at once, even if nobody follows it any more.
 func (m *Model) askNow(id string) tea.Cmd {
-	l := m.deps.Ledger
-	ask := kit.Do(kit.Jobs, &m.work.ask, m.deps.Ctx, func(ctx context.Context) tea.Msg {
-		job, err := l.AskNow(ctx, id)
-		return asked{id, job, err}
-	})
-	return tea.Batch(ask, m.follow())
+	jobs := m.deps.Jobs
+	asking := kit.Load(kit.Jobs, &m.work.ask, m.deps.Ctx, func(ctx context.Context) (model.Job, error) {
+		return jobs.AskNow(ctx, id)
+	}, func(j model.Job, err error) tea.Cmd { return m.askResult(id, j, err) })
+	return tea.Batch(asking, m.follow())
 }
 
-// asked handles what came of asking for a job at once. The stream tells of a job that is asked for from
+// askResult handles what came of asking for a job at once. The stream tells of a job that is asked for from
 // now on; a forgotten one has been asked for.
-func (m *Model) asked(msg asked) tea.Cmd {
+func (m *Model) askResult(id string, j model.Job, err error) tea.Cmd {
 	switch {
-	case msg.err != nil:
-		return kit.Fail("ask for " + msg.id + ": " + msg.err.Error())
-	case msg.job.Forgotten():
-		return kit.Warn(msg.id + ": the service still does not know it")
-	case msg.job.State.Final():
-		m.put(msg.job)
-		return m.announce(msg.job)
+	case err != nil:
+		return kit.Fail("ask for " + id + ": " + err.Error())
+	case j.Forgotten():
+		return kit.Warn(id + ": the service still does not know it")
+	case j.State.Final():
+		m.put(j)
+		return m.announce(j)
 	default:
 		return nil
 	}
@@ -175,68 +135,27 @@ func (m *Model) here(j model.Job, keys string) string {
 	return keys
 }
 
-// kept is what is saved before a launch.
-type kept struct {
-	reason string      // why it is an ADMIN key
-	in     rows.Inputs // whose bad rows are kept
-	list   string      // the name of a list that the good rows are saved as
-}
-
-// kept is what the form asks to save.
-func (l *launch) kept() kept {
-	return kept{l.reason(), l.checked.in, strings.TrimSpace(l.form.Value(fieldSaveList))}
-}
-
-func (m *Model) trigger(r model.TriggerRequest, k kept) tea.Cmd {
-	l, d := m.deps.Ledger, m.deps
-	return kit.Do(kit.Jobs, &m.work.trigger, m.deps.Ctx, func(ctx context.Context) tea.Msg {
-		out := triggered{dataset: r.Dataset}
-		out.said, r.Rejected, out.err = d.keep(ctx, r.Key, k)
-		if out.err == nil {
-			out.job, out.err = l.Trigger(ctx, r)
-		}
-		return out
-	})
-}
-
-// keep saves what must be saved before anything is sent, and says what is where.
-func (d Deps) keep(ctx context.Context, key string, k kept) (said []string, bad model.JobRejected, err error) {
-	if k.reason != "" && d.Admit != nil {
-		if err := d.Admit(ctx, key, k.reason); err != nil {
-			return nil, bad, err
-		}
-	}
-	if k.list != "" {
-		if err := d.SaveList(k.list, k.in.Rows); err != nil {
-			return nil, bad, fmt.Errorf("the list could not be saved, so nothing was sent: %w", err)
-		}
-		said = append(said, text.Counted(len(k.in.Rows), "input")+" saved as list:"+k.list)
-	}
-	if k.in.Bad > 0 {
-		path, err := d.KeepRejects("", k.in)
-		if err != nil {
-			return said, bad, fmt.Errorf("the bad rows could not be kept, so nothing was sent: %w", err)
-		}
-		bad = model.JobRejected{Rows: k.in.Bad, File: path}
-		said = append(said, "bad rows are kept in "+path)
-	}
-	return said, bad, nil
-}
-
 func (m *Model) askCancel(j model.Job) tea.Cmd {
 	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
 		Title: "Cancel the job?",
 		Body: fmt.Sprintf("%s on %s, %s, %s.\nThe service is asked to stop it. What it has already collected may be billed, and a cancelled job cannot be resumed.",
 			j.ID, datasetWords(j.Dataset), text.Counted(j.Inputs, "input"), j.State.Label()),
-		Yes: "cancel the job", View: kit.Jobs, Intent: doCancel{job: j},
+		Yes: "cancel the job", Intent: kit.Call(kit.Jobs, func() tea.Cmd { return m.cancelJob(j) }),
 	})
 }
 
 func (m *Model) cancelJob(j model.Job) tea.Cmd {
-	l := m.deps.Ledger
-	return kit.Do(kit.Jobs, &m.work.cancel, m.deps.Ctx, func(ctx context.Context) tea.Msg {
-		job, err := l.CancelJob(ctx, j.ID)
-		return cancelled{j.ID, job, err}
+	jobs := m.deps.Jobs
+	return kit.Load(kit.Jobs, &m.work.cancel, m.deps.Ctx, func(ctx context.Context) (model.Job, error) {
+		return jobs.CancelJob(ctx, j.ID)
+	}, func(job model.Job, err error) tea.Cmd {
+		if job.ID != "" { // it has the verdict
+			m.put(job)
+		}
+		if err != nil {
+			return kit.Fail("cancel " + j.ID + ": " + err.Error())
+		}
+		return tea.Batch(m.follow(), kit.Info(job.ID+": "+job.State.Label()))
 	})
 }
 
@@ -244,20 +163,14 @@ func (m *Model) openPreview(j model.Job) tea.Cmd {
 	m.preview.open, m.preview.job, m.preview.err = true, j, nil
 	m.preview.records, m.preview.column = model.RecordTable{}, 0
 	m.layPreview()
-	l := m.deps.Ledger
-	return kit.Do(kit.Jobs, &m.preview.slot, m.deps.Ctx, func(ctx context.Context) tea.Msg {
-		table, err := l.Records(ctx, j.ID, previewRecords)
-		return recordsLoaded{table, err}
+	jobs := m.deps.Jobs
+	return kit.Load(kit.Jobs, &m.preview.slot, m.deps.Ctx, func(ctx context.Context) (model.RecordTable, error) {
+		return jobs.Records(ctx, j.ID, previewRecords)
+	}, func(t model.RecordTable, err error) tea.Cmd { // with an error: the records before it
+		m.preview.records, m.preview.err = t, err
+		m.layPreview()
+		return nil
 	})
-}
-
-// command is a command of 'zonedeck jobs' about a job, for a shell with any default profile.
-func command(j model.Job, name string) string {
-	of := j.Profile
-	if of == config.FlagsName {
-		of = ""
-	}
-	return snippet.With(of) + " jobs " + name + " " + j.ID
 }
 
 func (m *Model) copyMenu(j model.Job) tea.Cmd {
@@ -265,6 +178,6 @@ func (m *Model) copyMenu(j model.Job) tea.Cmd {
 		widget.CopyItem("s", "snapshot", j.Snapshot),
 		widget.CopyItem("i", "job", j.ID),
 		widget.CopyItem("f", "file", j.File),
-		widget.CopyItem("w", "watch command", command(j, "watch")),
+		widget.CopyItem("w", "watch command", service.CommandAbout(j, "watch")),
 	})
 }

@@ -1,24 +1,15 @@
 package jobs
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
-	tea "charm.land/bubbletea/v2"
-
 	"zonedeck/model"
-	"zonedeck/service/catalogue"
-	"zonedeck/service/config"
-	"zonedeck/service/dialect"
-	"zonedeck/service/exchange"
 	service "zonedeck/service/jobs"
-	"zonedeck/service/rows"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -44,15 +35,8 @@ const (
 // collected is the value of fieldDiscover for a job that discovers nothing.
 const collected = "collect"
 
-type (
-	// collectorsLoaded is the list of data sets.
-	collectorsLoaded struct {
-		listing catalogue.Listing
-		err     error
-	}
-	// chooseDataset opens the list of data sets.
-	chooseDataset struct{}
-)
+// chooseDataset opens the list of data sets.
+type chooseDataset struct{}
 
 // collector is the data set that the form names, if the list has it.
 func (m *Model) collector(l *launch) (model.Collector, bool) {
@@ -69,11 +53,11 @@ func (l *launch) describe(m *Model) {
 	c, known := m.collector(l)
 	help, listing := "", m.dataSets.listing
 	if n := len(listing.Collectors); n > 0 {
-		help = fmt.Sprintf("ctrl+o lists %d data sets: %s.", n, listing.Origin(m.deps.Now()))
+		help = fmt.Sprintf("ctrl+o lists %d data sets: %s.", n, listing.Origin(m.deps.Clock.Now()))
 		if listing.Problem != "" {
 			problem := text.Clean(listing.Problem)
-			if call := (*exchange.CallError)(nil); errors.As(listing.Err, &call) {
-				problem += " (" + model.ClassWord(call.Diagnosis.Class, call.Diagnosis.Cause) + ")"
+			if d, ok := service.Verdict(listing.Err); ok {
+				problem += " (" + model.ClassWord(d.Class, d.Cause) + ")"
 			}
 			help += " " + problem + "."
 		}
@@ -148,7 +132,7 @@ func (m *Model) unlisted(l *launch) string {
 	if len(listing.Collectors) == 0 || !listing.Lacks(id) {
 		return ""
 	}
-	return "! not in " + listing.Origin(m.deps.Now()) + ": what its inputs are is not known"
+	return "! not in " + listing.Origin(m.deps.Clock.Now()) + ": what its inputs are is not known"
 }
 
 // costs say how the way to collect may cost more than its inputs suggest, unless a limit is set.
@@ -252,8 +236,7 @@ func settingFields() []widget.Field {
 			if s == "" {
 				return nil
 			}
-			_, err := config.Paths{}.ListFile(s)
-			return err
+			return service.CheckListName(s)
 		}},
 		{Name: fieldColumns, Label: "Columns", Hidden: true, Placeholder: "by their header", Help: "Columns of a CSV and the fields they fill: Term=keyword, note=", Check: func(s string) error {
 			_, err := columnMap(s)
@@ -289,7 +272,7 @@ func columnMap(s string) (map[string]string, error) {
 
 // showSettings shows or hides the fields behind "more".
 func (l *launch) showSettings(m *Model) {
-	d, err := dialect.Find(m.profile.Dialect)
+	d, err := service.DialectOf(m.session.Profile)
 	sent := err == nil && d.Sends().JobSettings
 	on := l.form.On(fieldMore)
 	product := l.way.Bound != "" // it takes no other settings, and has its bound among its fields
@@ -309,95 +292,28 @@ func (l *launch) showSettings(m *Model) {
 	l.showInbox(sent, product || named)
 }
 
-// asked is what the form asks for besides its rows. The form was checked.
-func (l *launch) asked() (r model.TriggerRequest, shape rows.Shape, sample int) {
+// draft is what the form asks for besides its rows. The form was checked.
+func (l *launch) draft() service.Draft {
 	number := func(name string) int {
 		n, _ := strconv.Atoi(l.form.Value(name))
 		return n
 	}
-	r.Dataset, r.Key, r.Repeats = strings.TrimSpace(l.form.Value(fieldDataset)), l.form.Value(fieldKey), l.base.Repeats
-	r.MaxCost, _ = strconv.ParseFloat(l.form.Value(fieldMaxCost), 64)
-	r.Settings = model.JobSettings{
-		Discover: l.discover(), LimitPerInput: number(fieldPerInput), LimitTotal: number(fieldTotal),
-		Notify: l.notify(), Endpoint: strings.TrimSpace(l.form.Value(fieldEndpoint)),
+	d := service.Draft{
+		Dataset: strings.TrimSpace(l.form.Value(fieldDataset)), Key: l.form.Value(fieldKey), Repeats: l.base.Repeats,
+		Sample: number(fieldSample), SaveList: strings.TrimSpace(l.form.Value(fieldSaveList)),
+		Settings: model.JobSettings{
+			Discover: l.discover(), LimitPerInput: number(fieldPerInput), LimitTotal: number(fieldTotal),
+			Notify: l.notify(), Endpoint: strings.TrimSpace(l.form.Value(fieldEndpoint)),
+		},
 	}
-	if r.Settings.Notify+r.Settings.Endpoint != "" {
-		r.Settings.Auth = strings.TrimSpace(l.form.Value(fieldAuth))
+	d.MaxCost, _ = strconv.ParseFloat(l.form.Value(fieldMaxCost), 64)
+	if d.Settings.Notify+d.Settings.Endpoint != "" {
+		d.Settings.Auth = strings.TrimSpace(l.form.Value(fieldAuth))
 	}
-	if r.Settings.Endpoint != "" {
-		r.Settings.Format, r.Settings.Plain = l.form.Value(fieldFormat), l.form.On(fieldPlain)
+	if d.Settings.Endpoint != "" {
+		d.Settings.Format, d.Settings.Plain = l.form.Value(fieldFormat), l.form.On(fieldPlain)
 	}
-	shape.Map, _ = columnMap(l.form.Value(fieldColumns))
-	return r, shape, number(fieldSample)
-}
-
-// fillHooks puts addresses of the inbox where the form asks for one. An address that the service
-// cannot reach is an error here: the job would wait for its webhook in vain.
-func (d Deps) fillHooks(ctx context.Context, s *model.JobSettings) error {
-	if s.Notify != model.HookInbox && s.Endpoint != model.HookInbox {
-		return nil
-	}
-	warning, err := d.FillHooks(ctx, s)
-	if err == nil && warning != "" {
-		err = errors.New(warning)
-	}
-	return err
-}
-
-// inputsOf reads the rows for a data set by what a dialect sends, and says what they are expected
-// to cost. open gives the source.
-func (d Deps) inputsOf(ctx context.Context, sends model.Sends, r model.TriggerRequest, shape rows.Shape, sample int, open func() (rc io.ReadCloser, kind string, err error)) (out checkedInputs) {
-	out.request = r
-	shape.Free = sends.InputFields
-	if sends.Dataset {
-		c, listing, err := d.Ledger.Collector(ctx, r.Key, r.Dataset)
-		if err != nil {
-			if out.err = err; errors.As(err, new(*catalogue.UnknownError)) {
-				out.at = fieldDataset
-			}
-			return out
-		}
-		way, err := c.Method(r.Settings.Discover)
-		if err != nil {
-			out.err, out.at = fmt.Errorf("%s: %w", c.ID, err), fieldDiscover
-			return out
-		}
-		out.request.Dataset, out.request.Many, shape.Fields, shape.Strict = c.ID, way.Many, way.Fields, !listing.Builtin()
-	}
-	if out.err = d.fillHooks(ctx, &out.request.Settings); out.err != nil {
-		if out.at = fieldNotify; r.Settings.Notify != model.HookInbox {
-			out.at = fieldEndpoint
-		}
-		return out
-	}
-	source, kind, err := open()
-	if err != nil {
-		out.err, out.at = err, fieldPath
-		return out
-	}
-	defer source.Close()
-	if out.in, out.err = d.Read(source, kind, shape); out.err != nil || len(out.in.Rows) == 0 {
-		out.at = fieldSource
-		if column := (*rows.ColumnError)(nil); errors.As(out.err, &column) {
-			out.err, out.at = fmt.Errorf("%w; name one here, as COLUMN=%s", out.err, column.Missing[0]), fieldColumns
-		}
-		return out
-	}
-	out.request.Inputs = rows.Sample(out.in.Rows, sample)
-	out.estimate, out.err = d.Ledger.Estimate(ctx, out.request)
-	d.findLaunched(ctx, &out, sample)
-	return out
-}
-
-// askPartly asks whether the good rows are launched without the bad ones.
-func (m *Model) askPartly(c checkedInputs) tea.Cmd {
-	good := text.Counted(len(c.request.Inputs), "good row")
-	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
-		Title: "Launch the " + good + "?",
-		Body: fmt.Sprintf("%s of %s cannot be used. Bad rows are kept as they stand in a file of the downloads folder, to be mended and launched later.\n%s",
-			text.Counted(c.in.Bad, "row"), c.source, estimateLine(c.estimate)),
-		Yes: "launch the " + good, View: kit.Jobs, Intent: launchGood{},
-	})
+	return d
 }
 
 // estimateLine is the estimate in a line of the form.

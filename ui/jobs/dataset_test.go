@@ -1,7 +1,7 @@
 package jobs_test
 
 import (
-	"errors"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -116,44 +116,32 @@ func TestADiscoveryAndItsLimitsAreFieldsOfTheForm(t *testing.T) {
 		s.Expect("1 input from what was pasted", "a sample of 2", "columns Term=keyword", "launch 1 input")
 		s.Press("ctrl+s", "y")
 		s.Expect("launched job-1")
-		s.Expect("2 inputs saved as list:lamps")
+		s.Expect("2 inputs saved in")
 		got := f.triggered[0]
 		want := model.JobSettings{Discover: "keyword", LimitPerInput: 5, Notify: "https://a.test/n"}
-		if got.Settings != want || got.MaxCost != 2.5 || len(got.Inputs) != 1 || got.Inputs[0].Extra["keyword"] != `"lamp"` || len(got.Inputs[0].Extra) != 1 || f.saved != "lamps2" {
+		if got.Settings != want || got.MaxCost != 2.5 || len(got.Inputs) != 1 || got.Inputs[0].Extra["keyword"] != `"lamp"` || len(got.Inputs[0].Extra) != 1 {
 			t.Errorf("%+v", got)
 		}
 	})
 }
 
 func TestTheGoodRowsAreLaunchedAndTheBadOnesKept(t *testing.T) {
-	for _, broken := range []bool{false, true} {
-		f := &fakeLedger{}
-		if broken {
-			f.keepErr = errors.New("the disk is full")
+	f := &fakeLedger{}
+	flow(t, f, "brightdata", 110, 34, func(s *uitest.Screen) {
+		fillDialog(s, "https://a.test/1\nnonsense\nhttps://a.test/2")
+		s.Press("ctrl+s")
+		s.Expect("1 row of what was pasted cannot be used", "bad rows are kept in a", "launch the 2 good rows")
+		s.Press("ctrl+s")
+		s.Expect("Launch the 2 good rows?", "cannot be used. Bad rows are kept as")
+		s.Press("y")
+		s.Expect("1 bad row kept in")
+		if len(f.triggered) != 1 || len(f.triggered[0].Inputs) != 2 {
+			t.Fatalf("%+v", f.triggered)
 		}
-		flow(t, f, "brightdata", 110, 34, func(s *uitest.Screen) {
-			fillDialog(s, "https://a.test/1\nnonsense\nhttps://a.test/2")
-			s.Press("ctrl+s")
-			s.Expect("1 row of what was pasted cannot be used", "bad rows are kept in a", "launch the 2 good rows")
-			s.Press("ctrl+s")
-			s.Expect("Launch the 2 good rows?")
-			s.AllowError("launch on dataset gd_products: the bad rows could not be kept, so nothing was sent: the disk is full")
-			s.Press("y")
-			if broken {
-				s.Expect("the bad rows could not be kept, so nothing was sent: the disk is full")
-				if len(f.triggered) != 0 {
-					t.Errorf("%+v", f.triggered)
-				}
-				return
-			}
-			s.Expect("bad rows are kept in /tmp/rejected.txt")
-			s.Press("enter")
-			s.Expect("bad rows  1, kept in /tmp/rejected.txt")
-			if len(f.triggered) != 1 || len(f.triggered[0].Inputs) != 2 || f.rejected != "nonsense\n" {
-				t.Errorf("%+v, %q", f.triggered, f.rejected)
-			}
-		})
-	}
+		if b, err := os.ReadFile(f.triggered[0].Rejected.File); err != nil || string(b) != "nonsense\n" {
+			t.Errorf("%q, %v", b, err)
+		}
+	})
 }
 
 func TestAtTheEmulatorAKnownCostIsNoQuestion(t *testing.T) {

@@ -13,7 +13,6 @@ import (
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	service "zonedeck/service/jobs"
-	"zonedeck/service/rows"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -38,20 +37,11 @@ type cutDownload struct {
 	kept string // what is kept, and how to go on
 }
 
-// Messages about a download.
-type (
-	// doDownload begins one.
-	doDownload struct {
-		job model.Job
-		to  service.Destination
-	}
-	downloadProgress struct{ service.Progress }
-	downloaded       struct {
-		doDownload
-		done model.Job
-		err  error
-	}
-)
+// doDownload is a download that was asked for.
+type doDownload struct {
+	job model.Job
+	to  service.Destination
+}
 
 // The fields of the dialog.
 const (
@@ -65,7 +55,7 @@ func (m *Model) askDownload(j model.Job) tea.Cmd {
 	to := m.work.download.ended[j.ID].to
 	form := widget.NewForm(m.deps.Theme,
 		widget.Field{
-			Name: saveFormat, Label: "Format", Kind: widget.FieldChoice, Value: cmp.Or(to.Format, rows.Formats()[0]),
+			Name: saveFormat, Label: "Format", Kind: widget.FieldChoice, Value: cmp.Or(to.Format, service.Formats()[0]),
 			Options: []widget.Option{{Value: "json", Label: "JSON"}, {Value: "ndjson", Label: "NDJSON"}, {Value: "csv", Label: "CSV"}},
 			Help:    "JSON is one array, NDJSON has one record a line, CSV a column for every field of any record.",
 		},
@@ -105,29 +95,26 @@ func onWhen(on bool) string {
 }
 
 func (m *Model) download(d doDownload) tea.Cmd {
-	l, expand := m.deps.Ledger, m.deps.Expand
+	jobs, console := m.deps.Jobs, m.deps.Console
 	w := &m.work.download
-	w.job, w.last, w.note, w.first, w.began = d.job.ID, service.Progress{}, "", 0, m.deps.Now()
-	return kit.Stream(kit.Jobs, &w.slot, m.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
+	w.job, w.last, w.note, w.first, w.began = d.job.ID, service.Progress{}, "", 0, m.deps.Clock.Now()
+	return kit.Follow(kit.Jobs, &w.slot, m.deps.Ctx, func(ctx context.Context, emit func(service.Progress)) (model.Job, error) {
 		to := d.to
 		var err error
-		if expand != nil {
-			to.File, err = expand(to.File)
+		if to.File, err = console.Expand(to.File); err != nil {
+			return model.Job{}, err
 		}
-		out := downloaded{doDownload: d, err: err}
-		if err == nil {
-			out.done, out.err = l.Download(ctx, d.job.ID, to, func(p service.Progress) { emit(downloadProgress{p}) })
-		}
-		return out
-	})
+		return jobs.Download(ctx, d.job.ID, to, emit)
+	}, m.downloadProgress, func(done model.Job, err error) tea.Cmd { return m.downloaded(d, done, err) })
 }
 
-func (m *Model) downloadTold(p service.Progress) {
+func (m *Model) downloadProgress(p service.Progress) tea.Cmd {
 	w := &m.work.download
 	if p.Note != "" {
-		w.note, w.first, w.began = p.Note, p.Bytes, m.deps.Now()
+		w.note, w.first, w.began = p.Note, p.Bytes, m.deps.Clock.Now()
 	}
 	w.last = p
+	return nil
 }
 
 // stopDownload cancels the download in flight, which says then what it kept.
@@ -137,43 +124,43 @@ func (m *Model) stopDownload() tea.Cmd {
 }
 
 // downloaded says what became of a download, and asks where one would replace something.
-func (m *Model) downloaded(msg downloaded) tea.Cmd {
+func (m *Model) downloaded(d doDownload, done model.Job, err error) tea.Cmd {
 	w := &m.work.download
 	note := w.note
 	w.job, w.note = "", ""
-	if msg.done.ID != "" { // one that failed has the verdict
-		m.put(msg.done)
+	if done.ID != "" { // one that failed has the verdict
+		m.put(done)
 	}
 	var kept *service.PartialError
-	if errors.As(msg.err, &kept) {
-		w.ended[msg.job.ID] = cutDownload{msg.to, kept.Kept()}
+	if errors.As(err, &kept) {
+		w.ended[d.job.ID] = cutDownload{d.to, kept.Kept()}
 	}
 	var exists *service.ExistsError
 	var foreign *service.ForeignError
 	switch {
-	case errors.As(msg.err, &exists):
-		again := msg.doDownload
+	case errors.As(err, &exists):
+		again := d
 		again.to.Replace = true
 		return m.confirmDownload(again, "Replace the file?", exists.File+" exists already.", "replace it")
-	case errors.As(msg.err, &foreign):
-		again := msg.doDownload
+	case errors.As(err, &foreign):
+		again := d
 		again.to.DropPartial = true
 		return m.confirmDownload(again, "Drop what is there?", foreign.File+" holds another result, one for another format, or none. What is in it is lost.", "drop it")
-	case kept != nil && errors.Is(msg.err, context.Canceled):
+	case kept != nil && errors.Is(err, context.Canceled):
 		return kit.Warn("stopped: " + kept.Kept() + " (d goes on)")
-	case errors.Is(msg.err, context.Canceled):
+	case errors.Is(err, context.Canceled):
 		return kit.Warn("the download was stopped; nothing of it is kept")
-	case errors.Is(msg.err, textfile.ErrLocked):
-		return kit.Warn(msg.err.Error())
-	case msg.err != nil:
-		return kit.Fail(msg.err.Error())
+	case errors.Is(err, textfile.ErrLocked):
+		return kit.Warn(err.Error())
+	case err != nil:
+		return kit.Fail(err.Error())
 	}
-	delete(w.ended, msg.job.ID)
-	said := fmt.Sprintf("downloaded %s to %s", text.Bytes(msg.done.Bytes), msg.done.File)
+	delete(w.ended, d.job.ID)
+	said := fmt.Sprintf("downloaded %s to %s", text.Bytes(done.Bytes), done.File)
 	if note != "" {
 		said += "; " + note
 	}
-	if j, ok := m.selected(); ok && m.records.Gone() && j.ID == msg.done.ID {
+	if j, ok := m.selected(); ok && m.records.Gone() && j.ID == done.ID {
 		return tea.Batch(kit.Info(said), m.records.Show(j.ID, jobTitle(j)))
 	}
 	return kit.Info(said)
@@ -181,7 +168,7 @@ func (m *Model) downloaded(msg downloaded) tea.Cmd {
 
 // confirmDownload begins a download that was refused once it is confirmed.
 func (m *Model) confirmDownload(d doDownload, title, body, yes string) tea.Cmd {
-	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{Title: title, Body: text.Clean(body), Yes: yes, View: kit.Jobs, Intent: d})
+	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{Title: title, Body: text.Clean(body), Yes: yes, Intent: kit.Call(kit.Jobs, func() tea.Cmd { return m.download(d) })})
 }
 
 // speed is how far a download is, in a few words.
@@ -208,7 +195,7 @@ func (m *Model) downloadLines(j model.Job, w int) []string {
 		}
 		return nil
 	}
-	out := widget.Wrapped(kit.Ink{}, "downloading · "+d.speed(m.deps.Now())+" · d stops it", w)
+	out := widget.Wrapped(kit.Ink{}, "downloading · "+d.speed(m.deps.Clock.Now())+" · d stops it", w)
 	if d.note != "" {
 		out = append(out, widget.Wrapped(t.Muted, text.Clean(d.note), w)...)
 	}

@@ -13,7 +13,6 @@ import (
 
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
-	"zonedeck/service/config"
 	"zonedeck/service/drift"
 	"zonedeck/ui"
 	"zonedeck/ui/jobs"
@@ -120,13 +119,11 @@ func (f *fakeMonitor) ToEdit(kind drift.Kind, name string) (string, error) {
 
 func startDrift(t *testing.T, f *fakeMonitor) *uitest.Screen {
 	t.Helper()
-	theme := kit.NewTheme(true, false)
-	view := jobs.New(jobs.Deps{
-		Ctx: t.Context(), Now: time.Now, Theme: theme, Ledger: &fakeLedger{jobs: []model.Job{{ID: "job-2", Dataset: "gd_shop", State: model.JobDownloaded, Profile: "acme"}}},
-		Drift: f, Profile: func() config.Profile { return config.Profile{Name: "acme"} },
-	})
+	d := deps(t, &fakeLedger{jobs: []model.Job{{ID: "job-2", Dataset: "gd_shop", State: model.JobDownloaded, Profile: "acme"}}})
+	d.Drift = f
+	view := jobs.New(d)
 	app := ui.New(ui.Deps{
-		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true,
+		Ctx: t.Context(), Now: time.Now, Theme: d.Theme, FixedTheme: true,
 		Tabs:    []ui.Tab{{ID: kit.Jobs, View: view}, {ID: kit.Sandbox, View: &uitest.Elsewhere{}}},
 		Session: kit.Session{ProfileName: "acme", Ready: true},
 	})

@@ -47,7 +47,7 @@ func (m *Model) filterBindings() []kit.Binding {
 // nowOf is the time by which the jobs of a profile are dated.
 func (m *Model) nowOf(profile string) time.Time {
 	if s := m.session; s.Local && profile != "" && profile != s.ProfileName {
-		return m.deps.Now().Add(-s.Ahead)
+		return m.deps.Clock.Now().Add(-s.Ahead)
 	}
-	return m.deps.Now()
+	return m.deps.Clock.Now()
 }

@@ -81,7 +81,7 @@ func TestTheSameInputsAtTheEmulatorAreDated(t *testing.T) {
 		f.mu.Unlock()
 		fillDialog(s, "https://a.test/1")
 		s.Press("ctrl+s", "ctrl+s")
-		s.Expect("Launch the same inputs again?", " 00:00 (job-1, accepted)")
+		s.Expect("Launch the same inputs again?", "The same inputs were launched at 2000-01-10 00:00 (job-1,")
 	})
 }
 

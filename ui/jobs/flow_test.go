@@ -12,12 +12,16 @@ import (
 	"testing/synctest"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/ask"
 	"zonedeck/service/catalogue"
 	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	service "zonedeck/service/jobs"
-	"zonedeck/service/rows"
+	result "zonedeck/service/records"
 	"zonedeck/ui"
 	"zonedeck/ui/jobs"
 	"zonedeck/ui/kit"
@@ -31,7 +35,6 @@ type fakeLedger struct {
 	downloads func(ctx context.Context, to service.Destination, on func(service.Progress)) (model.Job, error)
 	admitted  []string // why ADMIN keys were used
 	admitErr  error
-	saved     string // a list's name and its length
 	estimate  service.Estimate
 	local     bool      // the profile is the embedded emulator's
 	held      io.Reader // what every file of inputs reads
@@ -39,13 +42,14 @@ type fakeLedger struct {
 	notify    bool
 	mu        sync.Mutex
 	jobs      []model.Job
-	lists     int // how often the list was read
+	reads     int // how often the list was read
 	triggered []model.TriggerRequest
 	watched   []string
 	asked     []string
 	wake      chan struct{} // that there is something in asked; nil until Follow
 	left      bool          // the jobs were followed once
-	stopped   int           // watches that ended by their context
+	events    chan service.Followed
+	stopped   int // watches that ended by their context
 	canceled  []string
 	formats   []string
 	// answer decides the result of a trigger.
@@ -58,11 +62,9 @@ type fakeLedger struct {
 	// watchErr ends every watch at once.
 	watchErr error
 	slow     time.Duration // of a trigger
-	// listing are the data sets; rejected is what was kept of bad rows.
-	listing  catalogue.Listing
-	anew     bool // the list was asked for so the last time
-	rejected string
-	keepErr  error
+	// listing are the data sets.
+	listing catalogue.Listing
+	anew    bool // the list was asked for so the last time
 	// rest and candidates are what a job asked for and what it can be.
 	rest       service.Missing
 	candidates []service.Candidate
@@ -88,8 +90,11 @@ type fakeLedger struct {
 	refused, checkErr error
 	// knows is the state of a forgotten job that the service knows again; "" for none.
 	knows model.JobState
-	// hooks fills in addresses of the inbox.
-	hooks func(ctx context.Context, s *model.JobSettings) (warning string, err error)
+	// hooks gives addresses of the inbox; nil for no inbox.
+	hooks   func() (address, warning string, err error)
+	results *results
+	lists   service.Lists
+	dialect string
 }
 
 // inputsFile is an open file of inputs.
@@ -107,7 +112,7 @@ func (f *fakeLedger) Jobs(_ context.Context, limit int) ([]model.Job, int, error
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if limit > 1 {
-		f.lists++
+		f.reads++
 	}
 	return append([]model.Job(nil), f.jobs[:min(limit, len(f.jobs))]...), len(f.jobs), f.listErr
 }
@@ -116,7 +121,11 @@ func (f *fakeLedger) PreviewJob(_ context.Context, r model.TriggerRequest) (dial
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.previewed = append(f.previewed, r)
-	return f.preview, f.previewErr
+	out := f.preview
+	if d, err := dialect.Find(f.dialect); err == nil {
+		out.Note = d.PreviewNote(r)
+	}
+	return out, f.previewErr
 }
 
 func (f *fakeLedger) Request(context.Context, string) (model.TriggerRequest, error) {
@@ -192,7 +201,7 @@ func (f *fakeLedger) Collectors(_ context.Context, _ string, anew bool) (catalog
 	return f.listing, nil
 }
 
-func (f *fakeLedger) Collector(_ context.Context, _, name string) (model.Collector, catalogue.Listing, error) {
+func (f *fakeLedger) Find(_ context.Context, _, name string) (model.Collector, catalogue.Listing, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, c := range f.listing.Collectors {
@@ -217,18 +226,102 @@ func (f *fakeLedger) Estimate(_ context.Context, r model.TriggerRequest) (servic
 	return e, nil
 }
 
-func (f *fakeLedger) keepRejects(_ string, in rows.Inputs) (string, error) {
+// Job is a job as it is listed.
+func (f *fakeLedger) Job(_ context.Context, id string) (model.Job, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.rejected = string(in.Rejected)
-	return "/tmp/rejected." + in.RejectedKind, f.keepErr
+	for _, j := range slices.Concat(f.jobs, f.same) {
+		if j.ID == id {
+			return j, nil
+		}
+	}
+	return model.Job{ID: id, Profile: "acme"}, nil
 }
 
-func (f *fakeLedger) saveList(name string, inputs []model.JobInput) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.saved = fmt.Sprint(name, len(inputs))
-	return f.keepErr
+func (f *fakeLedger) Profile(context.Context) (config.Profile, error) { return f.profile(), nil }
+
+func (f *fakeLedger) profile() config.Profile {
+	return config.Profile{Name: "acme", Dialect: f.dialect, Local: f.local}
+}
+
+// MayLaunch wants a reason for an ADMIN key, and refuses what its record forbids.
+func (f *fakeLedger) MayLaunch(_ context.Context, key string) ([]ask.Question, error) {
+	for _, k := range testKeys() {
+		if k.Name != key {
+			continue
+		}
+		for _, finding := range keystore.CheckUse(k, model.CapUse, true, time.Now()) {
+			if finding.Severity == keystore.SeverityError && k.Level != model.LevelAdmin {
+				return nil, model.BadField("key", "%s; %s", finding.Text, finding.Fix)
+			}
+		}
+		if k.Level == model.LevelAdmin {
+			return []ask.Question{{Kind: ask.AdminReason, About: key, Want: ask.Reason, Text: "a job is automation, which never uses ADMIN (contract 5.4): pick a USER key, or say why it must be this one"}}, nil
+		}
+	}
+	return nil, nil
+}
+
+func (f *fakeLedger) NewHook(context.Context) (address, warning string, err error) { return f.hooks() }
+
+func (f *fakeLedger) HookAuth() string { return f.hookAuth }
+
+// console is the program around the tab.
+type console struct{ *fakeLedger }
+
+func (console) Expand(path string) (string, error) {
+	return strings.Replace(path, "~", "/home/operator", 1), nil
+}
+
+func (c console) OpenInputs(path string) (io.ReadCloser, error) {
+	if c.held != nil {
+		return io.NopCloser(c.held), nil
+	}
+	files := map[string]string{
+		"urls.txt": "https://a.test/1\nhttps://a.test/2\n",
+		"shop.csv": "n,shop page\n1,https://a.test/1\n2,a.test/2\n3,https://a.test/1\n4,https://a.test/4\n5,\n6,b.test\n",
+	}
+	content, ok := files[path]
+	if !ok {
+		return nil, fmt.Errorf("open %s: no such file", path)
+	}
+	c.opens++
+	return inputsFile{strings.NewReader(content), c.fakeLedger}, nil
+}
+
+func (c console) OpenResult(ctx context.Context, name string) (*result.File, error) {
+	return c.results.open(ctx, name)
+}
+
+func (c console) SaveRows(path string, fill func(io.Writer) error) (string, error) {
+	return c.results.save(path, fill)
+}
+func (console) Editor() func(string) tea.ExecCommand { return nil }
+func (console) Inbox() kit.Overlay                   { return nil }
+
+// useCase is the real use case of launching over the fake.
+type useCase struct {
+	*fakeLedger
+	*service.Launching
+}
+
+type wallClock struct{}
+
+func (wallClock) Now() time.Time { return time.Now() }
+
+// deps are what the tab works with over a fake.
+func deps(t *testing.T, f *fakeLedger) jobs.Deps {
+	t.Helper()
+
+	f.lists = service.Lists{Paths: config.Paths{Data: t.TempDir()}, Clock: wallClock{}}
+	d := jobs.Deps{
+		Ctx: t.Context(), Clock: wallClock{}, Theme: kit.NewTheme(true, false), Console: console{f}, Terminal: f.terminal, Notify: f.notify,
+		Jobs: useCase{f, service.NewLaunching(service.LaunchConfig{Machine: f, Profile: f, Catalogue: f, Keys: f, Inbox: f, Lists: f.lists})},
+	}
+	if f.hooks != nil {
+		d.Hooks = f
+	}
+	return d
 }
 
 func (f *fakeLedger) Trigger(ctx context.Context, r model.TriggerRequest) (model.Job, error) {
@@ -316,8 +409,14 @@ func (f *fakeLedger) Follow(ctx context.Context, on func(service.Followed)) erro
 		case <-look.C:
 		}
 	}
-	<-ctx.Done()
-	return nil
+	for {
+		select {
+		case e := <-f.events:
+			on(e)
+		case <-ctx.Done():
+			return nil
+		}
+	}
 }
 
 func (f *fakeLedger) begun(id string) model.Job {
@@ -381,7 +480,7 @@ func (f *fakeLedger) Download(ctx context.Context, id string, to service.Destina
 	return model.Job{}, errors.New("no such job")
 }
 
-func (f *fakeLedger) admit(_ context.Context, key, reason string) error {
+func (f *fakeLedger) Admit(_ context.Context, key, reason string) error {
 	f.admitted = append(f.admitted, key+": "+reason)
 	return f.admitErr
 }
@@ -414,31 +513,13 @@ func testKeys() []model.Key {
 
 func start(t *testing.T, f *fakeLedger, dialect string, w, h int) *uitest.Screen {
 	t.Helper()
-	theme := kit.NewTheme(true, false)
-	view := jobs.New(jobs.Deps{
-		Ctx: t.Context(), Now: time.Now, Theme: theme, Ledger: f, FillHooks: f.hooks, HookAuth: func() string { return f.hookAuth }, Admit: f.admit, Read: rows.Read, KeepRejects: f.keepRejects, SaveList: f.saveList, Terminal: f.terminal, Notify: f.notify,
-		Profile: func() config.Profile { return config.Profile{Name: "acme", Dialect: dialect, Local: f.local} },
-		Expand:  func(path string) (string, error) { return strings.Replace(path, "~", "/home/operator", 1), nil },
-		OpenFile: func(path string) (io.ReadCloser, error) {
-			if f.held != nil {
-				return io.NopCloser(f.held), nil
-			}
-			files := map[string]string{
-				"urls.txt": "https://a.test/1\nhttps://a.test/2\n",
-				"shop.csv": "n,shop page\n1,https://a.test/1\n2,a.test/2\n3,https://a.test/1\n4,https://a.test/4\n5,\n6,b.test\n",
-			}
-			content, ok := files[path]
-			if !ok {
-				return nil, fmt.Errorf("open %s: no such file", path)
-			}
-			f.opens++
-			return inputsFile{strings.NewReader(content), f}, nil
-		},
-	})
+	f.dialect, f.events = dialect, make(chan service.Followed, 9)
+	d := deps(t, f)
+	view := jobs.New(d)
 	app := ui.New(ui.Deps{
-		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true,
+		Ctx: t.Context(), Now: time.Now, Theme: d.Theme, FixedTheme: true,
 		Tabs:    []ui.Tab{{ID: kit.Jobs, View: view}, {ID: kit.Keys, View: &uitest.Elsewhere{}}},
-		Session: kit.Session{ProfileName: "acme", Ready: true, Keys: testKeys(), Key: testKeys()[0]},
+		Session: kit.Session{ProfileName: "acme", Profile: f.profile(), Ready: true, Keys: testKeys(), Key: testKeys()[0]},
 	})
 	return uitest.Start(t, app, w, h)
 }

@@ -28,10 +28,12 @@ func TestTheContractAloneCannotFollowAndSaysWhy(t *testing.T) {
 
 func TestAJobOfAnotherProfileIsFollowedAndNamedWithIt(t *testing.T) {
 	job := model.Job{ID: "job-1", Snapshot: "sd_1", Profile: "beta", Dataset: "gd_products", State: model.JobRunning, Inputs: 4, Done: 1, Records: 1}
-	flow(t, &fakeLedger{left: true, jobs: []model.Job{job}}, "documented", 200, 40, func(s *uitest.Screen) {
+	f := &fakeLedger{left: true, jobs: []model.Job{job}}
+	flow(t, f, "documented", 200, 40, func(s *uitest.Screen) {
 		s.Expect("not followed: it belongs to profile beta")
-		said := func(f service.Followed) {
-			s.Send(kit.Addressed{View: kit.Jobs, Msg: f})
+		said := func(e service.Followed) {
+			f.events <- e
+			s.After(time.Second)
 		}
 		said(service.Followed{Job: job, On: true})
 		s.Expect("followed: the service is asked now and then", "1 job followed")

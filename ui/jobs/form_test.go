@@ -1,7 +1,6 @@
 package jobs_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -36,7 +35,7 @@ func TestWhatWasCheckedForAnotherKeyIsCheckedAgain(t *testing.T) {
 		s.Press("ctrl+s", "ctrl+s")
 		s.Expect("Launch 1 input?", "with key etl")
 		keys := testKeys()
-		session := kit.Session{ProfileName: "acme", Ready: true, Keys: keys, Key: keys[0]}
+		session := kit.Session{ProfileName: "acme", Profile: f.profile(), Ready: true, Keys: keys, Key: keys[0]}
 		s.Send(kit.SessionChanged{Session: session}) // it says nothing else
 		s.Press("esc")
 		s.Expect("launch 1 input")
@@ -76,16 +75,10 @@ func TestAListThatComesLateHasTheFormCheckedAgain(t *testing.T) {
 }
 
 // inboxAt is an inbox that receives.
-func inboxAt(warning string, err error) func(context.Context, *model.JobSettings) (string, error) {
+func inboxAt(warning string, err error) func() (string, string, error) {
 	var made atomic.Int32
-	return func(_ context.Context, s *model.JobSettings) (string, error) {
-		n := made.Add(1)
-		for _, a := range []*string{&s.Notify, &s.Endpoint} {
-			if *a == model.HookInbox {
-				*a = model.HookAddress("http://127.0.0.1:8787", fmt.Sprintf("abcdefghijklmnop%d", n))
-			}
-		}
-		return warning, err
+	return func() (string, string, error) {
+		return model.HookAddress("http://127.0.0.1:8787", fmt.Sprintf("abcdefghijklmnop%d", made.Add(1))), warning, err
 	}
 }
 
@@ -117,7 +110,7 @@ func TestAnInboxThatReceivesIsFilledIn(t *testing.T) {
 }
 
 func TestAnInboxThatDoesNotReceiveIsNotFilledIn(t *testing.T) {
-	for name, hooks := range map[string]func(context.Context, *model.JobSettings) (string, error){
+	for name, hooks := range map[string]func() (string, string, error){
 		"nobody receives":             inboxAt("", errors.New("no zonedeck receives webhooks")),
 		"the service cannot reach it": inboxAt("the service cannot reach it", nil),
 	} {

@@ -4,7 +4,7 @@ import (
 	"cmp"
 
 	"zonedeck/model"
-	"zonedeck/service/dialect"
+	service "zonedeck/service/jobs"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -101,12 +101,12 @@ func (m *Model) downloadBinding() kit.Binding {
 
 // noResults says why a dialect limited to the contract cannot ask about jobs.
 func noResults() string {
-	return "the contract shows no way to ask for a job's state or result; a profile with dialect " + dialect.WithJobs() + " can"
+	return "the contract shows no way to ask for a job's state or result; a profile with dialect " + service.WithJobs() + " can"
 }
 
 // asksForJobs reports whether the profile's dialect knows how to ask for a job.
 func (m *Model) asksForJobs() bool {
-	d, err := dialect.Find(m.profile.Dialect)
+	d, err := service.DialectOf(m.session.Profile)
 	return err != nil || d.AsksForJobs()
 }
 
@@ -148,7 +148,7 @@ func (m *Model) whyNot(i intent) string {
 
 // cancels reports whether it is known how a job is cancelled.
 func (m *Model) cancels(j model.Job) bool {
-	d, err := dialect.Find(m.profile.Dialect)
+	d, err := service.DialectOf(m.session.Profile)
 	return err != nil || d.Cancels(j.Dataset)
 }
 

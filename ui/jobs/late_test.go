@@ -29,13 +29,13 @@ func TestAListThatWasReadBeforeALaunchKeepsTheJob(t *testing.T) {
 	_ = kit.Do(kit.Jobs, &m.ledger.slot, t.Context(), func(context.Context) tea.Msg { return nil }) // it is being read
 	launched := model.Job{ID: "job-7", Created: old.Created.Add(time.Minute), Updated: old.Created.Add(time.Minute)}
 	m.put(launched)
-	m.setJobs(jobsLoaded{jobs: []model.Job{old}, total: 1})
+	m.setJobs([]model.Job{old}, 1, nil)
 	if len(m.ledger.jobs) != 2 || m.ledger.jobs[0].ID != "job-7" || m.ledger.total != 2 {
 		t.Errorf("%d of %+v", m.ledger.total, m.ledger.jobs)
 	}
 	// A list that has it counts it once, and the next one is believed.
-	m.setJobs(jobsLoaded{jobs: []model.Job{launched, old}, total: 2})
-	m.setJobs(jobsLoaded{jobs: []model.Job{old}, total: 1})
+	m.setJobs([]model.Job{launched, old}, 2, nil)
+	m.setJobs([]model.Job{old}, 1, nil)
 	if len(m.ledger.jobs) != 1 || m.ledger.total != 1 {
 		t.Errorf("%d of %+v", m.ledger.total, m.ledger.jobs)
 	}

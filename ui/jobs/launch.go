@@ -3,8 +3,8 @@ package jobs
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -15,9 +15,8 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/dialect"
+	"zonedeck/service/ask"
 	service "zonedeck/service/jobs"
-	"zonedeck/service/rows"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -45,7 +44,7 @@ type launch struct {
 	form   *widget.Form
 	slot   kit.Slot
 	// checked is the result of the first step; valid only while ready is set.
-	checked checkedInputs
+	checked checked
 	ready   bool
 	base    model.TriggerRequest // what the form was filled with
 	picked  bool                 // the data set was picked from the list, which no key in a field shows
@@ -53,9 +52,6 @@ type launch struct {
 	typed   []widget.Field
 	way     model.CollectMethod // how the form collects, as far as it is known
 	key     model.Key           // which it is launched with, as it was when the form changed
-	agreed  bool                // the operator confirmed the launch
-	same    []model.Job         // the jobs with the same inputs that the question named
-	partly  bool                // the operator confirmed launching the good rows alone
 	// unlaunched says that what jobs of the last hour have was left out of what was checked.
 	unlaunched bool
 	inbox      struct {
@@ -66,40 +62,19 @@ type launch struct {
 	}
 }
 
-// checkedInputs is the result of reading the inputs.
-type checkedInputs struct {
-	source string
-	// request is what will be sent; estimate is what it is expected to cost.
-	request  model.TriggerRequest
-	in       rows.Inputs
-	estimate service.Estimate
-	launched launched
-	err      error
-	at       string // the field that err is about, fieldSource for that of the inputs; "" for none
-}
+// checked is what the form comes to.
+type checked struct {
+	service.Report
 
-type (
-	// inputsRead is the result of the first step.
-	inputsRead struct{ checkedInputs }
-	// sameFound lists earlier jobs with the same inputs.
-	sameFound struct {
-		request model.TriggerRequest
-		jobs    []model.Job
-		shared  service.EarlierJobs // jobs with some of them, or that may have some
-		err     error
-	}
-	// launchNow confirms a launch: what it is expected to cost, or the same inputs again.
-	launchNow struct{}
-	// launchGood confirms launching the good rows without the bad ones.
-	launchGood struct{}
-)
+	err error
+}
 
 // newJob begins with the list of data sets where the dialect sends which one it is.
 func (m *Model) newJob(urls []string) tea.Cmd {
 	if why := m.whyNotLaunch(); why != "" {
 		return kit.Warn("new job: " + why)
 	}
-	if d, err := dialect.Find(m.profile.Dialect); err == nil && d.Sends().Dataset {
+	if d, err := service.DialectOf(m.session.Profile); err == nil && d.Sends().Dataset {
 		return m.openCatalogue(urls)
 	}
 	return m.openForm(urls)
@@ -155,7 +130,7 @@ func (m *Model) openForm(urls []string) tea.Cmd {
 // checkDataset requires a name if the dialect sends one. Otherwise it is only the
 // operator's name for the job and may be empty.
 func (m *Model) checkDataset(s string) error {
-	d, err := dialect.Find(m.profile.Dialect)
+	d, err := service.DialectOf(m.session.Profile)
 	if err != nil {
 		return err
 	}
@@ -165,8 +140,8 @@ func (m *Model) checkDataset(s string) error {
 func (l *launch) setSession(m *Model, s kit.Session) {
 	options := make([]widget.Option, 0, len(s.Keys))
 	for _, k := range s.Keys {
-		o := widget.Option{Value: k.Name, Note: k.Level.String() + " · " + k.State(m.session.KeyNow(k, m.deps.Now()), model.SoonDays*24*time.Hour).String()}
-		if f, bad := forbidden(k, m.session.KeyNow(k, m.deps.Now())); bad && !admin(f) {
+		o := widget.Option{Value: k.Name, Note: k.Level.String() + " · " + k.State(m.session.KeyNow(k, m.deps.Clock.Now()), model.SoonDays*24*time.Hour).String()}
+		if f, bad := forbidden(k, m.session.KeyNow(k, m.deps.Clock.Now())); bad && !admin(f) {
 			o.Disabled = f.Text
 		}
 		if of := s.Elsewhere[k.Name]; of != "" {
@@ -187,14 +162,14 @@ func (m *Model) contractAlone() string {
 	if m.asksForJobs() {
 		return ""
 	}
-	return "! with dialect " + strconv.Quote(m.profile.DialectName()) + " the console keeps the identifier it gets and cannot ask for progress or result"
+	return "! with dialect " + strconv.Quote(m.session.Profile.DialectName()) + " the console keeps the identifier it gets and cannot ask for progress or result"
 }
 
 // changed updates the fields and discards the check.
 func (l *launch) changed(m *Model) {
 	rechosen := l.rechosen()
 	if !rechosen {
-		l.checked = checkedInputs{}
+		l.checked = checked{}
 		l.form.SetHidden(fieldUnlaunched, true)
 	}
 	l.describe(m)
@@ -207,14 +182,13 @@ func (l *launch) changed(m *Model) {
 	l.key = m.keyNamed(l.form.Value(fieldKey))
 	l.form.SetHidden(fieldReason, l.key.Level != model.LevelAdmin)
 	l.ready, l.dialog.Deliberate = false, false
-	l.disagree()
 	l.dialog.Submit = "check the inputs"
 	l.dialog.Problem = ""
 	l.slot.Drop()
 	l.dialog.Busy = false
 	l.note("Nothing is launched yet: the rows are checked first.", m.unlisted(l), l.costs(), m.contractAlone(), m.lint(l.form.Value(fieldKey)))
 	if rechosen { // both choices were checked
-		_ = l.inputsRead(m, l.checked)
+		_ = l.show(m)
 	}
 }
 
@@ -244,178 +218,137 @@ func (m *Model) lint(name string) string {
 		return "✗ " + m.session.MissingKey(name)
 	}
 	var out []string
-	for _, f := range keystore.CheckUse(k, model.CapUse, true, m.session.KeyNow(k, m.deps.Now())) {
+	for _, f := range keystore.CheckUse(k, model.CapUse, true, m.session.KeyNow(k, m.deps.Clock.Now())) {
 		out = append(out, fmt.Sprintf("%s %s: %s", severityMark(f), f.Key, f.Text))
 	}
 	return strings.Join(out, "\n")
 }
 
-// submit handles ctrl+s in the dialog: it checks first, then sends.
+// submit handles ctrl+s in the dialog: it checks first, then asks what has to be answered, and sends.
 func (m *Model) submit() tea.Cmd {
 	l := m.dialog
 	if l == nil {
 		return nil
 	}
 	if !l.ready {
-		return m.readInputs(l)
+		return l.check(m)
 	}
 	if m.keyNamed(l.form.Value(fieldKey)).Name == "" {
 		return l.refuse(m, fieldKey, m.session.MissingKey(l.form.Value(fieldKey)))
 	}
-	key := m.keyNamed(l.form.Value(fieldKey))
-	if f, bad := forbidden(key, m.session.KeyNow(key, m.deps.Now())); bad {
-		if !admin(f) {
-			return l.refuse(m, fieldKey, f.Text+"; "+f.Fix)
+	r, given := l.chosen().Report, ask.Answers{}
+	for _, q := range r.Questions {
+		if q.Kind != ask.AdminReason {
+			continue
 		}
 		if l.reason() == "" {
-			return l.refuse(m, fieldReason, "a job is automation, which never uses ADMIN (contract 5.4): pick a USER key, or say why it must be this one")
+			return l.refuse(m, fieldReason, q.Text)
 		}
+		given.With(q, ask.Answer{Text: l.reason()})
 	}
-	if l.checked.in.Bad > 0 && !l.partly {
-		return m.askPartly(l.checked)
-	}
+	return m.askLaunch(r, r.Questions, given, func() bool { return m.dialog == l && l.ready })
+}
+
+// check reads the inputs and says what the job comes to.
+func (l *launch) check(m *Model) tea.Cmd {
 	l.dialog.Busy = true
-	r := l.checked.request
-	if l.agreed {
-		r.Guard = guardOf(l.same)
-		return m.trigger(r, l.kept())
-	}
-	ledger := m.deps.Ledger
-	return kit.Do(kit.Jobs, &l.slot, m.deps.Ctx, func(ctx context.Context) tea.Msg {
-		out := sameFound{request: r}
-		if out.jobs, out.err = ledger.SameInputs(ctx, r, recent); out.err == nil && len(out.jobs) == 0 {
-			out.shared, out.err = ledger.SharedInputs(ctx, r, recent)
-		}
-		return out
+	jobs, d, from := m.deps.Jobs, l.draft(), l.source(m)
+	return kit.Load(kit.Jobs, &l.slot, m.deps.Ctx, func(ctx context.Context) (service.Report, error) {
+		return from.check(ctx, jobs, d)
+	}, func(r service.Report, err error) tea.Cmd {
+		l.dialog.Busy = false
+		l.checked = checked{r, err}
+		return l.show(m)
 	})
 }
 
-func (m *Model) readInputs(l *launch) tea.Cmd {
-	d, err := dialect.Find(m.profile.Dialect)
-	if err != nil {
-		l.failed(err.Error())
-		return nil
-	}
-	l.dialog.Busy = true
-	deps, sends := m.deps, d.Sends()
-	text, path := l.form.Value(fieldPaste), strings.TrimSpace(l.form.Value(fieldPath))
-	source := l.form.Value(fieldSource)
-	if source == sourceTyped {
-		text = l.typedInput()
-	}
-	r, shape, sample := l.asked()
-	return kit.Do(kit.Jobs, &l.slot, m.deps.Ctx, func(ctx context.Context) tea.Msg {
-		out := deps.inputsOf(ctx, sends, r, shape, sample, func() (io.ReadCloser, string, error) {
-			switch source {
-			case sourceFile:
-				f, err := deps.OpenFile(path)
-				return f, strings.TrimPrefix(filepath.Ext(path), "."), err
-			case sourceTyped:
-				return io.NopCloser(strings.NewReader(text)), rows.InputNDJSON, nil
-			default:
-				return io.NopCloser(strings.NewReader(text)), "", nil
-			}
-		})
-		out.source = map[string]string{sourceFile: path, sourcePaste: "what was pasted", sourceTyped: "the form"}[source]
-		return inputsRead{out}
-	})
+// source is where the form's inputs come from.
+type source struct {
+	in      service.Rows
+	text    string // what is read, or a file's path
+	kind    string // of the field
+	console Console
 }
 
-// dialogResult handles the messages of the dialog and of the questions.
-func (m *Model) dialogResult(msg tea.Msg) (tea.Cmd, bool) {
-	switch msg := msg.(type) {
-	case inputsRead:
-		if m.dialog != nil {
-			return m.dialog.inputsRead(m, msg.checkedInputs), true
-		}
-	case sameFound:
-		if m.dialog != nil {
-			return m.sameFound(m.dialog, msg), true
-		}
-	case launchGood:
-		if m.dialog != nil {
-			m.dialog.partly = m.dialog.ready // else it is checked once more
-			return m.submit(), true
-		}
-	case launchNow:
-		if m.dialog != nil {
-			m.dialog.agreed = m.dialog.ready
-			return m.submit(), true
-		}
-	case inboxReceives:
-		m.inboxReceives(msg)
-	case previewLookup:
-		if m.dialog != nil {
-			return m.previewLookup(m.dialog), true
-		}
-	case lookupPreviewed:
-		if m.dialog != nil {
-			return m.dialog.previewed(m, msg), true
-		}
-	case takeColumns:
-		if m.dialog != nil {
-			m.dialog.takeColumns(m, msg)
-		}
-	case collectorsLoaded:
-		m.collectorsLoaded(msg)
-	case datasetChosen:
-		return m.datasetChosen(msg), true
-	case doCancel:
-		return m.cancelJob(msg.job), true
-	case doDownload:
-		return m.download(msg), true
+// source is what the form reads.
+func (l *launch) source(m *Model) source {
+	columns, _ := columnMap(l.form.Value(fieldColumns)) // the form was checked
+	s := source{kind: l.form.Value(fieldSource), console: m.deps.Console, in: service.Rows{Map: columns}}
+	switch s.kind {
+	case sourceFile:
+		s.text = strings.TrimSpace(l.form.Value(fieldPath))
+		s.in.Name, s.in.Kind = s.text, strings.TrimPrefix(filepath.Ext(s.text), ".")
+	case sourceTyped:
+		s.text, s.in.Name, s.in.Kind = l.typedInput(), "the form", service.NDJSON
 	default:
-		return nil, false
+		s.text, s.in.Name = l.form.Value(fieldPaste), "what was pasted"
 	}
-	return nil, true
+	return s
 }
 
-func (l *launch) inputsRead(m *Model, c checkedInputs) tea.Cmd {
-	l.dialog.Busy = false
-	c = l.offerUnlaunched(c)
-	l.checked = c
-	in := c.in
-	wrong := l.markTyped(in.Problems)
-	bad := fmt.Sprintf("%s of %s cannot be used; nothing was sent", text.Counted(in.Bad, "row"), c.source)
+// check checks a draft with the inputs of the source.
+func (s source) check(ctx context.Context, jobs Jobs, d service.Draft) (service.Report, error) {
+	list, saved := strings.CutPrefix(s.text, "list:")
 	switch {
-	case c.err != nil:
-		l.note("Nothing was sent.", problemLines(in.Problems))
-		return l.refuse(m, l.refusedField(c), c.err.Error())
-	case len(in.Rows) == 0 && in.Bad > 0:
+	case s.kind != sourceFile:
+		s.in.Reader = strings.NewReader(s.text)
+	case saved:
+		d.From = service.List{Name: list, Map: s.in.Map}
+		return jobs.Check(ctx, d)
+	default:
+		f, err := s.console.OpenInputs(s.text)
+		if err != nil {
+			return service.Report{}, model.BadField("source", "%w", err)
+		}
+		defer f.Close()
+		s.in.Reader = f
+	}
+	d.From = s.in
+	return jobs.Check(ctx, d)
+}
+
+// show shows what the form comes to.
+func (l *launch) show(m *Model) tea.Cmd {
+	l.offerUnlaunched()
+	r := l.chosen()
+	in := r.Rows
+	wrong := l.markTyped(in.Problems)
+	bad := fmt.Sprintf("%s of %s cannot be used; nothing was sent", text.Counted(in.Bad, "row"), r.Source)
+	switch field, why := l.refusal(r); {
+	case errors.Is(r.err, service.ErrNoGoodRow):
 		l.note(problemLines(in.Problems))
 		if wrong.Field != "" {
 			l.dialog.Problem = bad
 			return l.refuse(m, typedField+wrong.Field, wrong.Text)
 		}
 		return l.refuse(m, l.sourceField(), bad)
-	case len(in.Rows) == 0:
-		l.note()
-		return l.refuse(m, l.sourceField(), c.source+" holds no inputs; nothing was sent")
+	case why != "":
+		l.note("Nothing was sent.", problemLines(in.Problems))
+		return l.refuse(m, field, why)
 	}
 	l.ready, l.dialog.Deliberate = true, true
-	l.dialog.Submit = "launch " + text.Counted(len(c.request.Inputs), "input")
+	l.dialog.Submit = "launch " + text.Counted(len(r.Request.Inputs), "input")
 	if in.Bad > 0 {
 		l.dialog.Problem = bad
-		l.dialog.Submit = fmt.Sprintf("launch the %s", text.Counted(len(c.request.Inputs), "good row"))
+		l.dialog.Submit = fmt.Sprintf("launch the %s", text.Counted(len(r.Request.Inputs), "good row"))
 	}
 	k := m.keyNamed(l.form.Value(fieldKey))
-	l.note(fmt.Sprintf("✓ %s from %s · key %s %s%s", text.Counted(len(c.request.Inputs), "input"), c.source, cmp.Or(k.Name, "of the profile"), k.Level, l.partWords()),
-		estimateLine(c.estimate), columnWords(in.Columns), problemLines(in.Problems), m.contractAlone(), m.lint(l.form.Value(fieldKey)))
+	l.note(fmt.Sprintf("✓ %s from %s · key %s %s%s", text.Counted(len(r.Request.Inputs), "input"), r.Source, cmp.Or(k.Name, "of the profile"), k.Level, partWords(r.Report)),
+		estimateLine(r.Estimate), columnWords(in.Columns), problemLines(in.Problems), m.contractAlone(), m.lint(l.form.Value(fieldKey)))
 	return nil
 }
 
 // partWords say what of the source is not launched.
-func (l *launch) partWords() string {
-	in, out := l.checked.in, ""
+func partWords(r service.Report) string {
+	in, out := r.Rows, ""
 	if in.Folded > 0 {
 		out += " · " + text.Counted(in.Folded, "repeated row") + " folded"
 	}
-	rows := len(in.Rows)
-	if l.unlaunched {
-		rows -= l.checked.launched.out
-		out += fmt.Sprintf(" · %d left out", l.checked.launched.out)
+	rows := len(in.Rows) - r.LeftOut.Inputs
+	if r.LeftOut.Inputs > 0 {
+		out += fmt.Sprintf(" · %d left out", r.LeftOut.Inputs)
 	}
-	if len(l.checked.request.Inputs) < rows {
+	if len(r.Request.Inputs) < rows {
 		out += fmt.Sprintf(" · a sample of %d", rows)
 	}
 	if in.Bad > 0 {
@@ -425,7 +358,7 @@ func (l *launch) partWords() string {
 }
 
 // columnWords say which columns fill which fields, where that is not plain.
-func columnWords(columns []rows.Column) string {
+func columnWords(columns []service.Column) string {
 	var out []string
 	for _, c := range columns {
 		if c.Field != "" && c.Field != c.Name {
@@ -438,12 +371,8 @@ func columnWords(columns []rows.Column) string {
 	return "columns " + strings.Join(out, ", ")
 }
 
-// disagree takes back what the operator agreed to: it was for one launch.
-func (l *launch) disagree() { l.agreed, l.partly, l.same = false, false, nil }
-
 // failed shows why a launch did not begin.
 func (l *launch) failed(text string) {
-	l.disagree()
 	l.dialog.Busy = false
 	l.dialog.Problem = text
 }
@@ -461,7 +390,7 @@ func (m *Model) closeDialog() tea.Cmd {
 const maxProblems = 6
 
 // problemLines lists the bad rows first: notes may be on every row.
-func problemLines(problems []rows.Problem) string {
+func problemLines(problems []service.Problem) string {
 	var out []string
 	rest := 0
 	for _, notes := range []bool{false, true} {
@@ -481,7 +410,7 @@ func problemLines(problems []rows.Problem) string {
 	return strings.Join(out, "\n")
 }
 
-func problemLine(p rows.Problem) string {
+func problemLine(p service.Problem) string {
 	mark, at := "✗ ", p.Where()
 	if p.Warning {
 		mark = "! "

@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
-	"zonedeck/service/dialect"
 	service "zonedeck/service/jobs"
-	"zonedeck/service/rows"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -21,22 +18,18 @@ import (
 const columnsField = typedField + "columns"
 
 type (
-	// askPreview asks for a preview of what the form describes; previewLookup confirms it.
-	askPreview    struct{}
-	previewLookup struct{}
+	// askPreview asks for a preview of what the form describes.
+	askPreview struct{}
 	// lookupPreviewed is a preview, or what kept the form from being previewed.
 	lookupPreviewed struct {
-		checked checkedInputs
-		preview dialect.LookupPreview
-		err     error
+		checked checked
+		service.LookupPreview
 	}
-	// takeColumns puts the columns of a preview into the form.
-	takeColumns struct{ words string }
 )
 
 // previewBindings is the key of a preview, where the dialect knows one and the input is typed.
 func (l *launch) previewBindings(m *Model) []kit.Binding {
-	d, err := dialect.Find(m.profile.Dialect)
+	d, err := service.DialectOf(m.session.Profile)
 	c, _ := m.collector(l)
 	if err != nil || !d.Previews(c.ID) || l.form.Value(fieldSource) != sourceTyped {
 		return nil
@@ -50,67 +43,69 @@ func (m *Model) askPreview(l *launch) tea.Cmd {
 		return nil
 	}
 	key := m.keyNamed(l.form.Value(fieldKey))
-	switch f, bad := forbidden(key, m.session.KeyNow(key, m.deps.Now())); {
+	switch f, bad := forbidden(key, m.session.KeyNow(key, m.deps.Clock.Now())); {
 	case key.Name == "":
 		return l.refuse(m, fieldKey, m.session.MissingKey(l.form.Value(fieldKey)))
 	case bad:
 		return l.refuse(m, fieldKey, f.Text+"; a preview needs another key")
-	case m.profile.Local:
+	case m.session.Profile.Local:
 		return m.previewLookup(l)
 	}
 	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
-		Title: "Ask for a preview?", Yes: "ask for it", View: kit.Jobs, Intent: previewLookup{},
+		Title: "Ask for a preview?", Yes: "ask for it", Intent: kit.Call(kit.Jobs, func() tea.Cmd { return m.previewLookup(l) }),
 		Body: fmt.Sprintf("The service makes columns and a sample, with key %s. What a preview costs is not shown by public sources. No job is launched.", key.Name),
 	})
 }
 
 // previewLookup checks the form, and has the service make a preview.
 func (m *Model) previewLookup(l *launch) tea.Cmd {
-	d, err := dialect.Find(m.profile.Dialect)
-	if err != nil {
-		l.failed(err.Error())
-		return nil
-	}
 	l.dialog.Busy, l.dialog.Problem = true, ""
 	l.note("Asking the service for a preview: nothing is launched.")
-	line := l.typedInput()
-	r, shape, _ := l.asked()
-	deps, sends := m.deps, d.Sends()
-	return kit.Do(kit.Jobs, &l.slot, m.deps.Ctx, func(ctx context.Context) tea.Msg {
-		out := deps.inputsOf(ctx, sends, r, shape, 0, func() (io.ReadCloser, string, error) {
-			return io.NopCloser(strings.NewReader(line)), rows.InputNDJSON, nil
-		})
-		out.source = "the form"
-		if out.err != nil || len(out.in.Rows) == 0 {
-			return lookupPreviewed{checked: out}
+	jobs, d, from := m.deps.Jobs, l.draft(), l.source(m)
+	d.Sample = 0
+	return kit.Load(kit.Jobs, &l.slot, m.deps.Ctx, func(ctx context.Context) (lookupPreviewed, error) {
+		var out lookupPreviewed
+		var err error
+		if out.checked.Report, out.checked.err = from.check(ctx, jobs, d); out.checked.err == nil {
+			out.LookupPreview, err = jobs.PreviewJob(ctx, out.checked.Request)
 		}
-		preview, err := deps.Ledger.PreviewJob(ctx, out.request)
-		return lookupPreviewed{out, preview, err}
+		return out, err
+	}, func(out lookupPreviewed, err error) tea.Cmd {
+		if l != m.dialog {
+			return nil
+		}
+		return l.previewed(m, out, err)
 	})
 }
 
 // previewed offers the columns of a preview.
-func (l *launch) previewed(m *Model, msg lookupPreviewed) tea.Cmd {
+func (l *launch) previewed(m *Model, out lookupPreviewed, err error) tea.Cmd {
 	l.dialog.Busy = false
-	if msg.checked.err != nil || len(msg.checked.in.Rows) == 0 {
-		return l.inputsRead(m, msg.checked)
+	if out.checked.err != nil {
+		l.checked = out.checked
+		return l.show(m)
 	}
 	l.changed(m)
-	if msg.err != nil {
-		return l.noPreview(m, msg.err)
+	if err != nil {
+		return l.noPreview(m, err)
 	}
-	lines := previewLines(msg.preview)
-	d, err := dialect.Find(m.profile.Dialect)
-	if note := d.PreviewNote(msg.checked.request); err == nil && note != "" {
-		lines = append([]string{note}, lines...)
+	lines := previewLines(out.LookupPreview)
+	if out.Note != "" {
+		lines = append([]string{out.Note}, lines...)
 	}
-	words, ok := dialect.WordsOfColumns(msg.preview.Columns)
+	words, ok := service.ColumnWords(out.LookupPreview)
 	if !ok {
 		l.note(append(lines, "The form cannot hold these columns in one line; another preview may name others.")...)
 		return nil
 	}
 	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
-		Title: "Preview: take these columns?", Yes: "take the columns", View: kit.Jobs, Body: strings.Join(lines, "\n"), Intent: takeColumns{words},
+		Title: "Preview: take these columns?", Yes: "take the columns", Body: strings.Join(lines, "\n"), Intent: kit.Call(kit.Jobs, func() tea.Cmd {
+			if l == m.dialog { // to be changed or launched
+				l.form.SetValue(columnsField, words)
+				l.changed(m)
+			}
+			return nil
+		}),
 	})
 }
 
@@ -123,14 +118,14 @@ func (l *launch) noPreview(m *Model, err error) tea.Cmd {
 	}
 	left := lost.Left()
 	l.dialog.Problem += "; " + left
-	return m.showWhy("No preview", strings.ToUpper(left[:1])+left[1:]+".", err)
+	return m.showVerdict("No preview", strings.ToUpper(left[:1])+left[1:]+".", err)
 }
 
 // previewedRows is how many records of a preview are shown.
 const previewedRows = 2
 
 // previewLines are the columns of a preview and the first records of its sample.
-func previewLines(p dialect.LookupPreview) []string {
+func previewLines(p service.LookupPreview) []string {
 	var lines []string
 	for _, c := range p.Columns {
 		about := text.Clean(c.Name)
@@ -152,10 +147,4 @@ func previewLines(p dialect.LookupPreview) []string {
 		lines = append(lines, text.Cut(text.Clean(string(row)), 150))
 	}
 	return lines
-}
-
-// takeColumns puts columns into the form, to be changed or launched.
-func (l *launch) takeColumns(m *Model, msg takeColumns) {
-	l.form.SetValue(columnsField, msg.words)
-	l.changed(m)
 }

@@ -8,12 +8,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
-	"zonedeck/service/catalogue"
-	"zonedeck/service/config"
-	"zonedeck/service/dialect"
+	"zonedeck/service/ask"
 	service "zonedeck/service/jobs"
 	result "zonedeck/service/records"
-	"zonedeck/service/rows"
 	"zonedeck/ui/jobs/drift"
 	"zonedeck/ui/jobs/records"
 	"zonedeck/ui/kit"
@@ -22,87 +19,60 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// Ledger is the part of the service the tab uses. Every call may block and is made in
-// a command.
-type Ledger interface {
+// Jobs is the part of the use case that the tab uses. Every call may block and is made in
+// a command. See service/jobs.
+type Jobs interface {
 	// Jobs are the newest jobs and how many there are.
 	Jobs(ctx context.Context, limit int) (list []model.Job, total int, err error)
-	// SameInputs returns the jobs launched with the same inputs within the given time.
-	SameInputs(ctx context.Context, r model.TriggerRequest, within time.Duration) ([]model.Job, error)
-	// SharedInputs returns those with some of the inputs, or that may have some.
-	SharedInputs(ctx context.Context, r model.TriggerRequest, within time.Duration) (service.EarlierJobs, error)
-	Trigger(ctx context.Context, r model.TriggerRequest) (model.Job, error)
-	// Collectors lists the data sets that jobs can be started for, and Collector is one of them,
-	// by the key of a name.
-	Collectors(ctx context.Context, key string, anew bool) (catalogue.Listing, error)
-	Collector(ctx context.Context, key, name string) (model.Collector, catalogue.Listing, error)
-	// Estimate says what a job is expected to cost, and why it would be refused.
-	Estimate(ctx context.Context, r model.TriggerRequest) (service.Estimate, error)
+	// Collectors lists the data sets that jobs can be started for, by the key of a name.
+	Collectors(ctx context.Context, key string, anew bool) (service.Listing, error)
+	Check(ctx context.Context, d service.Draft) (service.Report, error)
+	Launch(ctx context.Context, r service.Report, a ask.Answers) (service.Launched, error)
+	Settle(ctx context.Context, jobID string) (service.Settlement, error)
+	Decide(ctx context.Context, s service.Settlement, a ask.Answers) (model.Job, error)
 	// PreviewJob shows what a job would give, and launches none.
-	PreviewJob(ctx context.Context, r model.TriggerRequest) (dialect.LookupPreview, error)
-	// Follow has the jobs in flight asked for, until ctx ends; see service/jobs.
+	PreviewJob(ctx context.Context, r model.TriggerRequest) (service.LookupPreview, error)
+	// Follow has the jobs in flight asked for, until ctx ends.
 	Follow(ctx context.Context, on func(service.Followed)) error
 	AskNow(ctx context.Context, jobID string) (model.Job, error)
 	CancelJob(ctx context.Context, jobID string) (model.Job, error)
-	// Request and Missing are what a job asked for, and what of it gave no data.
+	// Request is what a job asked for.
 	Request(ctx context.Context, jobID string) (model.TriggerRequest, error)
-	Missing(ctx context.Context, jobID string) (service.Missing, error)
-	// Candidates, Claim and NotStarted settle a job that may have started, and AwaitHook waits for
-	// its webhook to do so.
-	Candidates(ctx context.Context, jobID string) ([]service.Candidate, error)
-	Claim(ctx context.Context, jobID, snapshot string, sure bool) (model.Job, error)
-	NotStarted(ctx context.Context, jobID string) (model.Job, error)
-	AwaitHook(ctx context.Context, jobID string) (model.Job, error)
 	Download(ctx context.Context, jobID string, to service.Destination, on func(service.Progress)) (model.Job, error)
 	Records(ctx context.Context, jobID string, n int) (model.RecordTable, error)
 }
 
-// Deps are the parts the tab works with; all are required.
+// Console is what the program around the tab does for it. What opens and writes files is called in commands.
+type Console interface {
+	// OpenInputs opens a file of inputs by a path that was typed, and Expand puts the home folder into such a path.
+	OpenInputs(path string) (io.ReadCloser, error)
+	Expand(path string) (string, error)
+	// OpenResult opens a downloaded result by its path, or that of a job by its identifier, and SaveRows
+	// writes a new file, which it names; it replaces none.
+	OpenResult(ctx context.Context, name string) (*result.File, error)
+	SaveRows(path string, fill func(io.Writer) error) (string, error)
+	// Editor prepares the operator's editor for a file; nil where none is set.
+	Editor() func(file string) tea.ExecCommand
+	// Inbox is the overlay with the webhooks that came.
+	Inbox() kit.Overlay
+}
+
+// Deps are the parts the tab works with; all are required but Hooks.
 type Deps struct {
 	// Ctx ends the tab's work when the program ends.
-	Ctx   context.Context //nolint:containedctx // the tab lives as long as the program
-	Now   func() time.Time
-	Theme *kit.Theme
-	// Profile is the profile in use. It does no I/O; it is called when the session
-	// changes.
-	Profile func() config.Profile
-	// Ledger is the service.
-	Ledger Ledger
-	// Read reads and checks rows: rows.Read.
-	Read func(r io.Reader, kind string, shape rows.Shape) (rows.Inputs, error)
-	// KeepRejects keeps bad rows in a new file, for an empty path one of its choice, and names
-	// it. It is called in a command.
-	KeepRejects func(path string, in rows.Inputs) (string, error)
-	// SaveList keeps inputs as a list of a name that is not there yet. It is called in a command.
-	SaveList func(name string, inputs []model.JobInput) error
-	// Admit writes down why an ADMIN key launches a job; its error ends the launch before
-	// anything is sent. It is called in a command.
-	Admit func(ctx context.Context, key, reason string) error
-	// Drift is what the fields of runs show, and EditFile prepares the operator's editor for a file; nil
-	// where none is set.
-	Drift    drift.Monitor
-	EditFile func(file string) tea.ExecCommand
-	// Inbox is the overlay with the webhooks that came.
-	Inbox func() kit.Overlay
-	// FillHooks puts addresses of the inbox where model.HookInbox stands for one, and warns
-	// where the service may not reach them. It is called in a command.
-	FillHooks func(ctx context.Context, s *model.JobSettings) (warning string, err error)
-	// HookAuth is the reference of what the inbox checks the Authorization header by, "" for nothing;
-	// nil for no inbox.
-	HookAuth func() string
+	Ctx     context.Context //nolint:containedctx // the tab lives as long as the program
+	Clock   service.Clock
+	Theme   *kit.Theme
+	Jobs    Jobs
+	Console Console
+	// Hooks gives addresses of the inbox; nil for no inbox.
+	Hooks service.Inbox
+	// Drift is what the fields of runs show.
+	Drift drift.Monitor
 	// Terminal is what the terminal understands, and Notify whether it is told of jobs from the
 	// beginning.
 	Terminal alert.Terminal
 	Notify   bool
-	// OpenFile opens a file of inputs: os.Open. It is called in a command.
-	OpenFile func(path string) (io.ReadCloser, error)
-	// OpenResult opens a downloaded result by its path, or that of a job by its identifier, and SaveRows
-	// writes a new file, which it names; it replaces none. Both are called in commands.
-	OpenResult func(ctx context.Context, name string) (*result.File, error)
-	SaveRows   func(path string, fill func(io.Writer) error) (string, error)
-	// Expand puts the home folder into a path that is typed; nil leaves paths as they are. It is
-	// called in a command.
-	Expand func(path string) (string, error)
 }
 
 // Panes of the tab, in the order of tab.
@@ -123,7 +93,7 @@ type ledger struct {
 	files  bool        // one of them was downloaded
 	err    error
 	slot   kit.Slot
-	head   struct { // looks at the newest job alone
+	newest struct { // looks at the newest job alone
 		slot kit.Slot
 		at   time.Time
 	}
@@ -157,7 +127,6 @@ type preview struct {
 type Model struct {
 	deps    Deps
 	session kit.Session
-	profile config.Profile
 	ledger  ledger
 	work    work
 	preview preview
@@ -177,9 +146,9 @@ type Model struct {
 func New(d Deps) *Model {
 	m := &Model{deps: d, panes: widget.Panes{N: 2}, alerts: alerts{on: d.Notify}}
 	m.work.followed, m.work.download.ended = map[string]service.Followed{}, map[string]cutDownload{}
-	m.drift = drift.New(drift.Deps{Ctx: d.Ctx, Now: d.Now, Theme: d.Theme, Monitor: d.Drift, Edit: d.EditFile})
+	m.drift = drift.New(drift.Deps{Ctx: d.Ctx, Now: d.Clock.Now, Theme: d.Theme, Monitor: d.Drift, Edit: d.Console.Editor()})
 	m.preview.table.Empty = "the result holds no records"
-	m.records = records.New(records.Deps{Ctx: d.Ctx, Theme: d.Theme, Open: d.OpenResult, Save: d.SaveRows})
+	m.records = records.New(records.Deps{Ctx: d.Ctx, Theme: d.Theme, Open: d.Console.OpenResult, Save: d.Console.SaveRows})
 	m.fill()
 	return m
 }
@@ -247,7 +216,7 @@ func (m *Model) Count() (n int, ink kit.Ink) {
 // Status shows the progress of a download, or how many jobs are followed.
 func (m *Model) Status() string {
 	if d := &m.work.download; d.slot.Running() {
-		return "download " + d.speed(m.deps.Now())
+		return "download " + d.speed(m.deps.Clock.Now())
 	}
 	n := 0
 	for _, f := range m.work.followed {

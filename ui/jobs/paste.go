@@ -115,5 +115,5 @@ func (l *launch) checkPasted(m *Model) tea.Cmd {
 	if !l.form.Right() {
 		return nil
 	}
-	return m.readInputs(l)
+	return l.check(m)
 }

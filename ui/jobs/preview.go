@@ -51,7 +51,7 @@ func (m *Model) renderPreview(w, h int) string {
 	switch {
 	case p.err != nil && len(p.records.Columns) == 0:
 		lines := widget.Wrapped(kit.Ink{}, "The records cannot be shown: "+p.err.Error()+". esc goes back.", iw-2)
-		body = strings.Join(append(lines, m.whyLines(p.err, time.Time{}, iw-2)...), "\n")
+		body = strings.Join(append(lines, m.errorLines(p.err, time.Time{}, iw-2)...), "\n")
 	case p.slot.Running():
 		body = "\n " + t.Muted.Render("reading the first records…")
 	case len(p.records.Columns) == 0:

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"zonedeck/model"
-	"zonedeck/service/config"
 	result "zonedeck/service/records"
 	"zonedeck/ui"
 	"zonedeck/ui/jobs"
@@ -102,15 +101,13 @@ func openRecords(t *testing.T, r *results, content string, w, h int) *uitest.Scr
 		ID: "job-1", Profile: "acme", Dataset: "gd_shop", State: model.JobDownloaded, Snapshot: "sd_1", Inputs: 3, Records: 300, Done: -1,
 		File: "rows.ndjson", Created: time.Now(), KeyName: "etl",
 	}}}
-	theme := kit.NewTheme(true, false)
-	view := jobs.New(jobs.Deps{
-		Ctx: t.Context(), Now: time.Now, Theme: theme, Ledger: f, OpenResult: r.open, SaveRows: r.save,
-		Profile: func() config.Profile { return config.Profile{Name: "acme", Dialect: "brightdata"} },
-	})
+	f.results, f.dialect = r, "brightdata"
+	d := deps(t, f)
+	view := jobs.New(d)
 	app := ui.New(ui.Deps{
-		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true,
+		Ctx: t.Context(), Now: time.Now, Theme: d.Theme, FixedTheme: true,
 		Tabs:    []ui.Tab{{ID: kit.Jobs, View: view}, {ID: kit.Keys, View: &uitest.Elsewhere{}}},
-		Session: kit.Session{ProfileName: "acme", Ready: true, Keys: testKeys(), Key: testKeys()[0]},
+		Session: kit.Session{ProfileName: "acme", Profile: f.profile(), Ready: true, Keys: testKeys(), Key: testKeys()[0]},
 	})
 	s := uitest.Start(t, app, w, h)
 	s.Press("p")

@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"cmp"
 	"errors"
 	"strings"
 	"time"
@@ -10,12 +9,12 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	service "zonedeck/service/jobs"
 )
 
 // refuse says why the job is not launched: beside the field that has to change, which is edited at once,
 // or below the form where no field is to blame.
 func (l *launch) refuse(m *Model, field, why string) tea.Cmd {
-	l.disagree()
 	l.dialog.Busy = false
 	cmd, ok := l.form.Refuse(field, why)
 	if !ok && isSetting(field) { // it stands behind More
@@ -34,17 +33,45 @@ func (l *launch) sourceField() string {
 	return map[string]string{sourcePaste: fieldPaste, sourceFile: fieldPath}[l.form.Value(fieldSource)]
 }
 
-// refusedField is the field that an error of the check is about, "" for none.
-func (l *launch) refusedField(c checkedInputs) string {
+// refusal says why what was checked cannot be launched, and at which field, "" for none.
+func (l *launch) refusal(c checked) (field, why string) {
+	for _, n := range c.Notes { // the job would wait for its webhook in vain
+		if n.Warn && c.err == nil {
+			return n.About, n.Text
+		}
+	}
+	if c.err == nil {
+		return "", ""
+	}
+	why = c.err.Error()
+	var kept *service.KeepError
+	if errors.As(c.err, &kept) && kept.List {
+		field = fieldSaveList
+	}
+	if service.UnknownDataset(c.err) {
+		field = fieldDataset
+	}
 	var wrong *model.RequestError
 	if !errors.As(c.err, &wrong) {
-		return cmp.Or(map[string]string{fieldSource: l.sourceField()}[c.at], c.at)
+		return field, why
 	}
-	return map[string]string{
-		"dataset": fieldDataset, "discover": fieldDiscover, "inputs": l.sourceField(), "key": fieldKey,
-		"limit": fieldTotal, "limit_total": fieldTotal, "limit_per_input": fieldPerInput, "max_cost": l.costField(),
-		"notify": fieldNotify, "endpoint": fieldEndpoint, "format": fieldFormat, "auth_header": fieldAuth,
-	}[wrong.Field()]
+	fields := map[string]string{
+		"dataset": fieldDataset, "discover": fieldDiscover, "inputs": l.sourceField(), "source": fieldPath, "columns": fieldColumns, "key": fieldKey,
+		"limit": fieldTotal, "limit_total": fieldTotal, "limit_per_input": fieldPerInput, "max_cost": l.costField(), "save_list": fieldSaveList,
+		"notify": fieldNotify, "endpoint": fieldEndpoint, "format": fieldFormat, "auth_header": fieldAuth, "only_unlaunched": fieldUnlaunched,
+	}
+	switch wrong.Field() {
+	case "source", "columns", "discover", "save_list", "only_unlaunched", "key":
+		why = wrong.Problems[0].Err.Error() // the field is shown beside it
+	case "inputs", "notify", "endpoint":
+		if len(c.Request.Inputs) == 0 || c.Estimate.Inputs == 0 {
+			why = wrong.Problems[0].Err.Error()
+		}
+	}
+	if missing := service.MissingColumns(c.err); len(missing) > 0 {
+		why += "; name one here, as COLUMN=" + missing[0]
+	}
+	return fields[wrong.Field()], why
 }
 
 // costField is the field that can bring a job within its cap: the cap itself, if the form has one, or a limit if

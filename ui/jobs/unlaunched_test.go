@@ -74,7 +74,7 @@ func TestAJobWhoseInputsAreNotKnownIsNamedBeforeALaunch(t *testing.T) {
 		s.Press("ctrl+s")
 		s.Expect("1 of 2 inputs was launched as job-9 (ready). The inputs of job-", "7 (running), job-5 (ready) are not known: any of these may be", "among them.")
 		s.Press("down", "down", "space", "ctrl+s")
-		s.Expect("Launch 1 input?", "The inputs of job-7 (running), job-5 (ready) are not known:", "any of these among them is billed a second time.")
+		s.Expect("Launch 1 input?", "The inputs of these jobs of the last hour are not known: job-7", "(running), job-5 (ready). Any of these among them is billed a")
 	})
 }
 
@@ -86,7 +86,7 @@ func TestTheNewestJobsWithSomeOfTheInputsAreNamedFirst(t *testing.T) {
 	flow(t, f, "brightdata", 120, 36, func(s *uitest.Screen) {
 		fillDialog(s, "https://a.test/1\nhttps://a.test/2")
 		s.Press("ctrl+s", "ctrl+s")
-		s.Expect("Launch 2 inputs?", "Some were launched by 2 more jobs before.")
+		s.Expect("Launch 2 inputs?", "2 more jobs of the last hour have some of the inputs.")
 		question := s.Screen()
 		question = question[strings.Index(question, "Launch 2 inputs?"):]
 		nine, eight, seven, more := strings.Index(question, "(job-9"), strings.Index(question, "(job-8"), strings.Index(question, "(job-7"), strings.Index(question, "2 more jobs")

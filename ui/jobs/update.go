@@ -8,7 +8,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
-	"zonedeck/service/catalogue"
 	service "zonedeck/service/jobs"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
@@ -34,7 +33,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case tea.PasteMsg:
 		return m.pasted(msg.Content)
 	case kit.Tick:
-		return m.watchHead()
+		return m.watchNewest()
 	case kit.OpenJob:
 		m.drift.Close()
 		return m.open(msg.ID)
@@ -43,6 +42,8 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		return m.newJob(msg.URLs)
 	case intent:
 		return m.act(msg)
+	case datasetChosen:
+		return m.datasetChosen(msg)
 	case tea.KeyPressMsg:
 		m.scroll(m.panes.At, msg)
 		return nil
@@ -55,32 +56,26 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		}
 		return nil
 	}
-	if cmd, ok := m.dialogResult(msg); ok {
-		return cmd
-	}
-	if cmd, ok := m.againResult(msg); ok {
-		return cmd
-	}
-	return m.result(msg)
+	return nil
 }
 
 // setSession stores a new session. Jobs of other profiles stay in the list, and are followed too; only
 // those of the profile in use can be worked with.
 func (m *Model) setSession(s kit.Session) tea.Cmd {
 	changed := s.ProfileName != m.session.ProfileName
-	was := m.profile
-	m.session, m.profile = s, m.deps.Profile()
+	was := m.session.Profile
+	m.session = s
 	m.fill()
 	var again tea.Cmd
 	if changed {
 		m.unfollow()
-		m.dataSets.listing = catalogue.Listing{} // of another account
+		m.dataSets.listing = service.Listing{} // of another account
 		again = m.drift.Forget()
 	}
 	if l := m.dialog; l != nil {
 		l.setSession(m, s)
 		k := m.keyNamed(l.form.Value(fieldKey))
-		if !reflect.DeepEqual(was, m.profile) || k.Name != l.key.Name || k.Level != l.key.Level || k.Secret != l.key.Secret {
+		if !reflect.DeepEqual(was, s.Profile) || k.Name != l.key.Name || k.Level != l.key.Level || k.Secret != l.key.Secret {
 			l.changed(m)
 		}
 	}
@@ -97,7 +92,7 @@ func (m *Model) act(i intent) tea.Cmd {
 	case intentDrift:
 		return m.drift.Show()
 	case intentInbox:
-		return kit.OpenOverlay(m.deps.Inbox())
+		return kit.OpenOverlay(m.deps.Console.Inbox())
 	case intentAlerts:
 		return m.toggleAlerts()
 	case intentBack:
@@ -130,7 +125,7 @@ func (m *Model) act(i intent) tea.Cmd {
 	case intentAgain:
 		return m.askAgain(job)
 	case intentSettle:
-		return m.candidates(job)
+		return m.settle(job)
 	case intentKey:
 		return kit.GotoTab(kit.Keys, kit.OpenKey{Name: job.KeyName})
 	case intentProfile:
@@ -163,54 +158,16 @@ func (m *Model) shift(i intent) {
 	m.layPreview()
 }
 
-// result handles the results of commands.
-func (m *Model) result(msg tea.Msg) tea.Cmd {
-	switch msg := msg.(type) {
-	case jobsLoaded:
-		return m.setJobs(msg)
-	case headRead:
-		return m.headRead(msg)
-	case service.Followed:
-		return m.followed(msg)
-	case followEnded:
-		return m.followEnded(msg.err)
-	case asked:
-		return m.asked(msg)
-	case progressWritten:
-		m.alerts.writing = false
-		return m.showProgress()
-	case triggered:
-		return m.triggered(msg)
-	case cancelled:
-		if msg.job.ID != "" { // it has the verdict
-			m.put(msg.job)
-		}
-		if msg.err != nil {
-			return kit.Fail("cancel " + msg.name + ": " + msg.err.Error())
-		}
-		return tea.Batch(m.follow(), kit.Info(msg.job.ID+": "+msg.job.State.Label()))
-	case downloadProgress:
-		m.downloadTold(msg.Progress)
-	case downloaded:
-		return m.downloaded(msg)
-	case recordsLoaded:
-		m.preview.err = msg.err
-		m.preview.records = msg.table
-		m.layPreview()
-	}
-	return nil
-}
-
-func (m *Model) setJobs(msg jobsLoaded) tea.Cmd {
+func (m *Model) setJobs(jobs []model.Job, total int, err error) tea.Cmd {
 	late := m.ledger.late
-	m.ledger.err, m.ledger.loaded, m.ledger.late = msg.err, true, nil
+	m.ledger.err, m.ledger.loaded, m.ledger.late = err, true, nil
 	switch {
-	case msg.err != nil && len(m.ledger.jobs) > 0: // keep showing the old list
-		return kit.Fail("read the ledger: " + msg.err.Error())
-	case msg.err != nil:
+	case err != nil && len(m.ledger.jobs) > 0: // keep showing the old list
+		return kit.Fail("read the ledger: " + err.Error())
+	case err != nil:
 		return nil
 	}
-	m.ledger.jobs, m.ledger.total = slices.Clone(msg.jobs), msg.total
+	m.ledger.jobs, m.ledger.total = slices.Clone(jobs), total
 	for _, j := range late {
 		m.list(j)
 	}
@@ -313,33 +270,4 @@ func (m *Model) open(id string) tea.Cmd {
 		return closing
 	}
 	return tea.Batch(closing, m.load())
-}
-
-func (m *Model) triggered(msg triggered) tea.Cmd {
-	if msg.err != nil {
-		// The dialog may have been closed meanwhile, so the message is shown too.
-		if m.dialog != nil {
-			m.dialog.failed(msg.err.Error())
-		}
-		if msg.job.ID != "" { // it is in the ledger, even if nothing was sent
-			m.put(msg.job)
-		}
-		return kit.Fail("launch on " + datasetWords(msg.dataset) + ": " + msg.err.Error())
-	}
-	m.want = msg.job.ID
-	m.put(msg.job)
-	m.panes.At = paneList
-	cmds := []tea.Cmd{m.closeDialog(), m.follow()}
-	switch msg.job.State {
-	case model.JobMayHave:
-		cmds = append(cmds, kit.Fail("job on "+datasetWords(msg.job.Dataset)+" may have started; it is not sent again: look for it before you launch it again"))
-	case model.JobRefused, model.JobNotSent:
-		cmds = append(cmds, kit.Fail("job on "+datasetWords(msg.job.Dataset)+": "+msg.job.State.Label()+": "+msg.job.Detail))
-	default:
-		cmds = append(cmds, kit.Info("launched "+msg.job.ID))
-	}
-	for _, said := range msg.said {
-		cmds = append(cmds, kit.Info(said))
-	}
-	return tea.Batch(cmds...)
 }

@@ -83,7 +83,7 @@ func (m *Model) row(i int) []widget.Cell {
 	out := []widget.Cell{
 		{Text: glyph + " " + j.Label(), Ink: ink},
 		widget.C(j.ID), widget.C(cmp.Or(j.Snapshot, "-")), widget.C(j.Dataset), widget.C(strconv.Itoa(j.Inputs)), widget.C(count(j.ResultRecords())),
-		{Text: widget.Age(m.session, j.Profile, j.Created, m.deps.Now()), Ink: t.Muted},
+		{Text: widget.Age(m.session, j.Profile, j.Created, m.deps.Clock.Now()), Ink: t.Muted},
 		widget.C(j.KeyName),
 	}
 	if m.ledger.files {
@@ -116,7 +116,7 @@ func (m *Model) introLines(w int) []string {
 }
 
 func (m *Model) detailLines(j model.Job, w int) []string {
-	t, now := m.deps.Theme, m.deps.Now()
+	t, now := m.deps.Theme, m.deps.Clock.Now()
 	glyph, ink := t.JobMark(j)
 	out := []string{ink.Render(glyph + " " + j.Label())}
 	if says := saysOf(j, now); says != "" {
@@ -312,7 +312,7 @@ func (m *Model) facts(j model.Job, w int) []string {
 	add("repeats", j.Repeats)
 	add("profile", j.Profile)
 	add("key", j.KeyName)
-	add("created", widget.When(m.session, j.Profile, j.Created, m.deps.Now()))
+	add("created", widget.When(m.session, j.Profile, j.Created, m.deps.Clock.Now()))
 	add("cost", noCostWords(j))
 	return out
 }

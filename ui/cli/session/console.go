@@ -11,13 +11,14 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/keystore"
+	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service"
 	"zonedeck/service/config"
 	"zonedeck/service/filter"
 	"zonedeck/service/history"
+	"zonedeck/service/records"
 	"zonedeck/service/rehearsal"
-	"zonedeck/service/rows"
 	"zonedeck/service/saved"
 	"zonedeck/service/secrets"
 	"zonedeck/ui"
@@ -108,10 +109,7 @@ func (c *Console) Root() *ui.App {
 			Pictures: picture.Detect(s.o.Getenv), Filters: filter.History{File: s.Paths.FiltersFile()},
 		})},
 		{ID: kit.Jobs, View: jobs.New(jobs.Deps{
-			Ctx: c.ctx, Now: now, Theme: theme, Profile: s.CurrentProfile, Ledger: client, Inbox: func() kit.Overlay { return c.inbox(theme) }, FillHooks: s.Inbox.Fill, HookAuth: s.Inbox.HookAuth,
-			Admit: s.admit, Read: rows.Read, KeepRejects: s.KeepRejects, SaveList: s.SaveList, OpenFile: s.openInputs, Expand: expandHome,
-			OpenResult: s.openResult, SaveRows: saveNew,
-			Drift: client.Drift, EditFile: s.editFile(),
+			Ctx: c.ctx, Clock: s, Theme: theme, Jobs: client, Console: jobsConsole{c, theme}, Hooks: s.Inbox, Drift: client.Drift,
 			Terminal: alert.Detect(s.o.Getenv), Notify: s.configured().Notify(),
 		})},
 		{ID: kit.Proxy, View: proxy.New(proxy.Deps{
@@ -307,3 +305,33 @@ func (s *Session) savedRequests(ctx context.Context) ([]ui.SavedRequest, error) 
 	}
 	return out, nil
 }
+
+// jobsConsole is what the console does for the Jobs tab.
+type jobsConsole struct {
+	*Console
+
+	theme *kit.Theme
+}
+
+// OpenInputs opens a file of job inputs; a leading ~ is the home folder.
+func (jobsConsole) OpenInputs(path string) (io.ReadCloser, error) {
+	path, err := expandHome(path)
+	if err != nil {
+		return nil, err
+	}
+	return textfile.Open(path)
+}
+
+func (jobsConsole) Expand(path string) (string, error) { return expandHome(path) }
+
+func (j jobsConsole) OpenResult(ctx context.Context, name string) (*records.File, error) {
+	return j.session.openResult(ctx, name)
+}
+
+func (jobsConsole) SaveRows(path string, fill func(io.Writer) error) (string, error) {
+	return saveNew(path, fill)
+}
+
+func (j jobsConsole) Editor() func(file string) tea.ExecCommand { return j.session.editFile() }
+
+func (j jobsConsole) Inbox() kit.Overlay { return j.Console.inbox(j.theme) }

@@ -35,19 +35,6 @@ func (s *Session) openBody(_ context.Context, b model.BodyRef) (body.Source, err
 	return body.Source{Reader: opened, Size: opened.Size, Head: head[:n], Close: opened.Close}, nil
 }
 
-// openInputs opens a file of job inputs: list:NAME is a saved list, and a leading ~ the home
-// folder.
-func (s *Session) openInputs(path string) (io.ReadCloser, error) {
-	if name, saved := strings.CutPrefix(path, ListPrefix); saved {
-		return s.OpenList(name)
-	}
-	path, err := expandHome(path)
-	if err != nil {
-		return nil, err
-	}
-	return textfile.Open(path)
-}
-
 // expandHome puts the home folder in place of a leading ~.
 func expandHome(path string) (string, error) {
 	rest, ok := strings.CutPrefix(path, "~/")

@@ -1,14 +1,13 @@
 package jobs
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
-	"zonedeck/service/exchange"
+	service "zonedeck/service/jobs"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -26,40 +25,40 @@ func (m *Model) verdictLines(f model.JobFault, w int) []string {
 	for _, e := range d.Evidence {
 		out = append(out, widget.Hung("evidence  ", t.Muted, text.Clean(e.Text), w)...)
 	}
-	if at, ok := f.RetryAt(); ok && at.After(m.deps.Now()) {
-		out = append(out, widget.Hung("try again ", t.Muted, "at "+text.Clock(at, m.deps.Now()), w)...)
+	if at, ok := f.RetryAt(); ok && at.After(m.deps.Clock.Now()) {
+		out = append(out, widget.Hung("try again ", t.Muted, "at "+text.Clock(at, m.deps.Clock.Now()), w)...)
 	}
 	return out
 }
 
-// whyLines are the verdict on a call that failed, seen at a time or, for its zero value, at none that is known, and what
+// errorLines are the verdict on a call that failed, seen at a time or, for its zero value, at none that is known, and what
 // to do next; nil for another error.
-func (m *Model) whyLines(err error, at time.Time, w int) []string {
-	var call *exchange.CallError
-	if !errors.As(err, &call) {
+func (m *Model) errorLines(err error, at time.Time, w int) []string {
+	d, ok := service.Verdict(err)
+	if !ok {
 		return nil
 	}
-	out := m.verdictLines(model.JobFault{Diagnosis: call.Diagnosis, At: at}, w)
-	for _, s := range call.Diagnosis.Steps {
+	out := m.verdictLines(model.JobFault{Diagnosis: d, At: at}, w)
+	for _, s := range d.Steps {
 		out = append(out, widget.Hung("do next   ", kit.Ink{}, kit.StepHelp(s), w)...)
 	}
 	return out
 }
 
-// showWhy opens a page with the verdict on a call that failed and left no job to show it; nil for another error. said
+// showVerdict opens a page with the verdict on a call that failed and left no job to show it; nil for another error. said
 // stands above it.
-func (m *Model) showWhy(heading, said string, err error) tea.Cmd {
-	if !errors.As(err, new(*exchange.CallError)) {
+func (m *Model) showVerdict(heading, said string, err error) tea.Cmd {
+	if _, ok := service.Verdict(err); !ok {
 		return nil
 	}
-	at := m.deps.Now()
+	at := m.deps.Clock.Now()
 	return kit.OpenOverlay(&widget.Page{
 		Heading: heading, Width: 90, Lines: func(w int) []string {
 			out := widget.Wrapped(kit.Ink{}, err.Error(), w-2)
 			if said != "" {
 				out = append(out, widget.Wrapped(kit.Ink{}, said, w-2)...)
 			}
-			return widget.Indent(append(append(out, ""), m.whyLines(err, at, w-2)...))
+			return widget.Indent(append(append(out, ""), m.errorLines(err, at, w-2)...))
 		},
 		Closing: kit.Binding{Keys: []string{"esc", "enter", "q"}, Label: "close", Help: "Go back.", Intent: kit.Close{}},
 	})

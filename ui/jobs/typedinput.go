@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"zonedeck/model"
-	"zonedeck/service/rows"
+	service "zonedeck/service/jobs"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
@@ -112,7 +112,7 @@ func (l *launch) typedInput() string {
 }
 
 // markTyped shows what is wrong with the input that was typed at its fields, and gives the first.
-func (l *launch) markTyped(problems []rows.Problem) (first rows.Problem) {
+func (l *launch) markTyped(problems []service.Problem) (first service.Problem) {
 	if l.form.Value(fieldSource) != sourceTyped {
 		return first
 	}

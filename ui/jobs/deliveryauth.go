@@ -11,36 +11,31 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// inboxReceives says at which address webhooks of jobs come to the inbox; at is empty if they do not.
-type inboxReceives struct {
-	form *launch
-	at   string
-}
-
 // askInbox looks whether the inbox receives, and at an address that the service can reach.
 func (m *Model) askInbox(l *launch) tea.Cmd {
-	fill := m.deps.FillHooks
-	if fill == nil {
+	hooks := m.deps.Hooks
+	if hooks == nil {
 		return nil
 	}
-	return kit.Do(kit.Jobs, &l.inbox.slot, m.deps.Ctx, func(ctx context.Context) tea.Msg {
-		s := model.JobSettings{Notify: model.HookInbox}
-		warning, err := fill(ctx, &s)
+	return kit.Load(kit.Jobs, &l.inbox.slot, m.deps.Ctx, func(ctx context.Context) (string, error) {
+		address, warning, err := hooks.NewHook(ctx)
 		if err != nil || warning != "" {
-			return inboxReceives{form: l}
+			return "", err
 		}
-		return inboxReceives{l, strings.TrimSuffix(s.Notify, model.HookToken(s.Notify))}
+		return strings.TrimSuffix(address, model.HookToken(address)), nil
+	}, func(at string, _ error) tea.Cmd {
+		l.inboxReceives(m, at)
+		return nil
 	})
 }
 
 // inboxReceives fills in the inbox where nobody is called, unless the inputs were checked already,
-// or a job is to be launched again as it was.
-func (m *Model) inboxReceives(msg inboxReceives) {
-	l := msg.form
-	if msg.at == "" || l != m.dialog || l.ready || l.dialog.Busy || l.base.Repeats != "" || l.form.Value(fieldNotify) != "" {
+// or a job is to be launched again as it was. at is empty if it does not receive.
+func (l *launch) inboxReceives(m *Model, at string) {
+	if at == "" || l != m.dialog || l.ready || l.dialog.Busy || l.base.Repeats != "" || l.form.Value(fieldNotify) != "" {
 		return
 	}
-	l.inbox.at = msg.at
+	l.inbox.at = at
 	l.form.SetValue(fieldNotify, model.HookInbox)
 	l.offerAuth(m)
 	l.showSettings(m)
@@ -50,10 +45,10 @@ func (m *Model) inboxReceives(msg inboxReceives) {
 // would be rejected, and nobody else may get it.
 func (l *launch) offerAuth(m *Model) {
 	asked := model.JobSettings{Notify: strings.TrimSpace(l.form.Value(fieldNotify)), Endpoint: strings.TrimSpace(l.form.Value(fieldEndpoint))}
-	if m.deps.HookAuth == nil || l.inbox.auth || !asked.CallsInboxAlone() {
+	if m.deps.Hooks == nil || l.inbox.auth || !asked.CallsInboxAlone() {
 		return
 	}
-	ref := m.deps.HookAuth()
+	ref := m.deps.Hooks.HookAuth()
 	l.inbox.auth = ref != ""
 	if l.inbox.auth && l.form.Value(fieldAuth) == "" {
 		l.form.SetValue(fieldAuth, ref)

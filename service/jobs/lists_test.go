@@ -1,4 +1,4 @@
-package session
+package jobs
 
 import (
 	"errors"
@@ -11,15 +11,27 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/config"
-	"zonedeck/service/rows"
 )
 
+// saveList keeps a list as a launch does.
+func saveList(l Lists, name string, inputs ...model.JobInput) error {
+	_, err := l.keep(Report{draft: Draft{SaveList: name}, Rows: Inputs{Rows: inputs}}, &Launched{})
+	if name == "" && err == nil {
+		_, err = l.Paths.ListFile(name)
+	}
+	return err
+}
+
+type fixedClock time.Time
+
+func (c fixedClock) Now() time.Time { return time.Time(c) }
+
 func TestASavedListIsReadAsItWasSaved(t *testing.T) {
-	s := &Session{Paths: config.Paths{Data: filepath.Join(t.TempDir(), "[old]")}} // which is no pattern
-	if err := s.SaveList("mine", []model.JobInput{{URL: "http://lab.test/1"}, {Extra: map[string]string{"keyword": `"a"`}}}); err != nil {
+	s := Lists{Paths: config.Paths{Data: filepath.Join(t.TempDir(), "[old]")}} // which is no pattern
+	if err := saveList(s, "mine", model.JobInput{URL: "http://lab.test/1"}, model.JobInput{Extra: map[string]string{"keyword": `"a"`}}); err != nil {
 		t.Fatal(err)
 	}
-	f, err := s.openInputs(ListPrefix + "mine")
+	f, err := s.Open("mine")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,23 +39,23 @@ func TestASavedListIsReadAsItWasSaved(t *testing.T) {
 	if b, err := io.ReadAll(f); err != nil || string(b) != "{\"url\":\"http://lab.test/1\"}\n{\"keyword\":\"a\"}\n" {
 		t.Errorf("%s, %v", b, err)
 	}
-	if err := s.SaveList("more.of-it", nil); err != nil {
+	if err := saveList(s, "more.of-it"); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
 		"none": `there is no saved list "none"; saved are mine, more.of-it`,
 		"":     `"" cannot name a saved list: use letters, digits, dots, - and _; saved are mine, more.of-it`,
 	} {
-		if _, err := s.openInputs(ListPrefix + name); err == nil || err.Error() != want || name != "" && !errors.Is(err, fs.ErrNotExist) {
+		if _, err := s.Open(name); err == nil || err.Error() != want || name != "" && !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%v", err)
 		}
 	}
-	empty := &Session{Paths: config.Paths{Data: t.TempDir()}}
-	if _, err := empty.OpenList("x"); err == nil || err.Error() != `there is no saved list "x"; none is saved in `+empty.Paths.ListsDir() {
+	empty := Lists{Paths: config.Paths{Data: t.TempDir()}}
+	if _, err := empty.Open("x"); err == nil || err.Error() != `there is no saved list "x"; none is saved in `+empty.Paths.ListsDir() {
 		t.Errorf("%v", err)
 	}
 	for _, name := range []string{"", "../x", ".x", "a b"} {
-		if err := s.SaveList(name, nil); err == nil {
+		if err := saveList(s, name); err == nil {
 			t.Errorf("%q names a list", name)
 		}
 	}
@@ -51,11 +63,10 @@ func TestASavedListIsReadAsItWasSaved(t *testing.T) {
 
 func TestRejectedRowsReplaceNoFile(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	s := &Session{Paths: config.Paths{Data: t.TempDir()}}
-	s.o.Now = func() time.Time { return at }
-	in := rows.Inputs{Rejected: []byte("a,b\n1\n"), RejectedKind: "csv"}
+	s := Lists{Paths: config.Paths{Data: t.TempDir()}, Clock: fixedClock(at)}
+	in := Inputs{Rejected: []byte("a,b\n1\n"), RejectedKind: "csv"}
 	for _, want := range []string{"rejected-20260102-030405.csv", "rejected-20260102-030405-2.csv"} {
-		path, err := s.KeepRejects("", in)
+		path, err := s.keepRejects("", in)
 		if b, rerr := os.ReadFile(path); err != nil || rerr != nil || filepath.Base(path) != want || string(b) != "a,b\n1\n" {
 			t.Errorf("%s: %s, %v, %v", path, b, err, rerr)
 		}
@@ -64,7 +75,7 @@ func TestRejectedRowsReplaceNoFile(t *testing.T) {
 	if err := os.WriteFile(own, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.KeepRejects(own, in); !errors.Is(err, fs.ErrExist) {
+	if _, err := s.keepRejects(own, in); !errors.Is(err, fs.ErrExist) {
 		t.Error(err)
 	}
 }
