@@ -37,8 +37,9 @@ var errStopped = errors.New("the cell was stopped")
 //   - Calls through the proxy end early where the next one would only repeat a failure.
 //
 // on receives a cell whenever it changes, on the calling goroutine; it may be nil. A cell that cannot be
-// sent has a Problem. An error is what keeps all cells from being sent: the caller's context, or a
-// profile that is not usable. What came before it is returned with it.
+// sent as it stands has a Problem. An error is what ends a Fetch otherwise: the caller's context, a key
+// that may not be used, a profile that is not usable. It ends all cells, and what came before it is
+// returned with it.
 func (ft *Fetcher) Compare(ctx context.Context, g model.Grid, on func(i int, c model.Cell)) (model.Grid, error) {
 	defer ft.cfg.Wire.Begin()()
 	g.Cells = slices.Clone(g.Cells)
@@ -65,19 +66,16 @@ func (ft *Fetcher) StopCell(id string, cell int) { ft.stops.stop(id, cell) }
 
 // sideBySide fills all cells at once.
 func (ft *Fetcher) sideBySide(ctx context.Context, g model.Grid, on func(int, model.Cell)) error {
-	fill, alone := ft.fetchRuns, true // what keeps one cell from being sent leaves the others
+	fill := ft.fetchRuns
 	if g.Kind != model.CompareZones {
-		fill, alone = ft.callRuns, false
+		fill = ft.callRuns
 	}
-	var first error
-	ran := false
-	err := beside(ctx, len(g.Cells), func(ctx context.Context, i int, report func(model.Cell)) error {
+	return beside(ctx, len(g.Cells), func(ctx context.Context, i int, report func(model.Cell)) error {
 		c := g.Cells[i]
-		if c.Problem != "" && !alone {
+		if c.Problem != "" && g.Kind != model.CompareZones {
 			return nil
 		}
-		whole := ctx
-		ctx, done := ft.stops.begin(whole, g.ID, i)
+		ctx, done := ft.stops.begin(ctx, g.ID, i)
 		defer done()
 		c.Problem, c.Cause, c.Active = "", nil, true
 		report(c)
@@ -86,22 +84,13 @@ func (ft *Fetcher) sideBySide(ctx context.Context, g model.Grid, on func(int, mo
 		case err == nil:
 		case errors.Is(err, errStopped):
 			c.Problem, err = "cancelled", nil
-		case alone && whole.Err() == nil && !errors.Is(err, config.ErrReadOnly):
+		case g.Kind == model.CompareZones && errors.Is(err, model.ErrRequest) && !errors.Is(err, config.ErrReadOnly): // read-only ends all
 			c.Problem, c.Cause, err = oneLine(err), err, nil
 		}
 		c.Active = false
 		report(c)
 		return err
-	}, func(i int, c model.Cell) {
-		if ran = ran || len(c.Runs) > 0; c.Cause != nil && !errors.Is(c.Cause, model.ErrRequest) && first == nil {
-			first = c.Cause
-		}
-		on(i, c)
-	})
-	if err == nil && !ran {
-		err = first
-	}
-	return err
+	}, on)
 }
 
 // inOrder fills one cell after the other, as far as they can change the verdict.

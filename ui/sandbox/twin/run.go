@@ -263,13 +263,8 @@ func (p *Page) ended(msg ended) tea.Cmd {
 	p.twin = msg.grid
 	p.judge()
 	var fault tea.Cmd
-	i := slices.IndexFunc(p.twin.Cells, func(c model.Cell) bool { return c.Cause != nil && !errors.Is(c.Cause, model.ErrRequest) })
-	switch {
-	case errors.Is(msg.err, context.Canceled):
-	case msg.err != nil:
+	if msg.err != nil && !errors.Is(msg.err, context.Canceled) {
 		fault = kit.Fail("The comparison was not sent: " + oneLine(msg.err))
-	case i >= 0:
-		fault = kit.Fail(fmt.Sprintf("%s was not sent: %v", p.twin.Cells[i].Where(), p.twin.Cells[i].Cause))
 	}
 	return tea.Batch(fault, kit.SendTo(kit.Sandbox, Ended{}))
 }
