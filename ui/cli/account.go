@@ -13,40 +13,24 @@ import (
 )
 
 func (a *app) accountCommand() *cobra.Command {
-	var key, reason string
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "account",
-		Short: "Show the account: its state, balance, networks, and what its zones cost",
-		Long: `Asks the service for the state of the profile's account, its balance, whether
+	return command(a, spec[askFlag]{
+		use:   "account",
+		short: "Show the account: its state, balance, networks, and what its zones cost",
+		long: `Asks the service for the state of the profile's account, its balance, whether
 the service's networks are up, and what each zone of the profile cost. The
 profile's dialect has to know the calls.
 
 Balance and costs need a key with access to billing: FINANCE or ADMIN. With
 another key these parts say so, and the rest is shown all the same.`,
-		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withSession(cmd.Context(), needs{key: key, journal: true, reason: reason}, func(t *task) error {
-				return t.account(cmd.Context(), key, asJSON)
-			})
+		needs: askFlag.needs,
+		run: func(ctx context.Context, t *task, f askFlag, _ []string) (printed, error) {
+			acc, err := t.Client.Overview(ctx, f.Key)
+			if err != nil {
+				return printed{}, jobError(ctx, err)
+			}
+			return printed{object: view.NewAccount(acc), rows: accountRows(acc)}, nil
 		},
-	}
-	fl := cmd.Flags()
-	fl.StringVar(&key, "key", "", "key of the inventory to ask with (default: the profile's)")
-	fl.BoolVar(&asJSON, "json", false, "print one JSON object")
-	adminFlag(cmd, &reason)
-	return cmd
-}
-
-func (t *task) account(ctx context.Context, key string, asJSON bool) error {
-	acc, err := t.Client.Overview(ctx, key)
-	if err != nil {
-		return jobError(ctx, err)
-	}
-	if asJSON {
-		return t.app.printJSON(view.NewAccount(acc))
-	}
-	return printColumns(t.app.Stdout, accountRows(acc))
+	})
 }
 
 // accountRows are the account as a table without a heading.

@@ -22,63 +22,35 @@ func (a *app) datasetsCommand() *cobra.Command {
 
 // catalogueFlags say by which key the service is asked, and whether it is.
 type catalogueFlags struct {
-	key, reason   string
-	refresh, json bool
-}
-
-func (f *catalogueFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.key, "key", "", "key of the inventory to ask with (default: the profile's)")
-	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object")
-	adminFlag(cmd, &f.reason)
-}
-
-func (f *catalogueFlags) needs() needs {
-	return needs{key: f.key, journal: true, reason: f.reason}
+	askFlag
+	Refresh bool `flag:"refresh" help:"ask the service, even if its list was read within the last day"`
 }
 
 func (a *app) datasetsListCommand() *cobra.Command {
-	var f catalogueFlags
-	cmd := &cobra.Command{
-		Use:   "list [WORD...]",
-		Short: "List the data sets, or those that match all the words",
-		Long: `Lists the data sets that jobs can be started for. It is the service's list, kept
+	return command(a, spec[catalogueFlags]{
+		use:   "list [WORD...]",
+		short: "List the data sets, or those that match all the words",
+		long: `Lists the data sets that jobs can be started for. It is the service's list, kept
 for a day, if the profile's dialect knows how to ask for it; otherwise a list in
 the program, from public sources. Standard error says which one it is and how
 old.
 
 A word is looked for in names, identifiers, sites and descriptions. kind:search
 lists one kind (scraper, crawl, search, discover, deep_lookup).`,
-		RunE: func(cmd *cobra.Command, words []string) error {
-			return a.withSession(cmd.Context(), f.needs(), func(t *task) error {
-				if err := t.permitKey(cmd.Context(), f.key); err != nil {
-					return err
-				}
-				return t.listCollectors(cmd.Context(), f, strings.Join(words, " "))
-			})
-		},
-	}
-	cmd.Flags().BoolVar(&f.refresh, "refresh", false, "ask the service, even if its list was read within the last day")
-	f.add(cmd)
-	return cmd
+		args:  cobra.ArbitraryArgs,
+		needs: func(f catalogueFlags) needs { return f.needs() },
+		run:   listDatasets,
+	})
 }
 
 func (a *app) datasetsShowCommand() *cobra.Command {
-	var f catalogueFlags
-	cmd := &cobra.Command{
-		Use:   "show NAME",
-		Short: "Show the inputs of a data set",
-		Args:  oneArg("the data set, by its identifier or its name"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withSession(cmd.Context(), f.needs(), func(t *task) error {
-				if err := t.permitKey(cmd.Context(), f.key); err != nil {
-					return err
-				}
-				return t.showCollector(cmd.Context(), f, args[0])
-			})
-		},
-	}
-	f.add(cmd)
-	return cmd
+	return command(a, spec[askFlag]{
+		use:   "show NAME",
+		short: "Show the inputs of a data set",
+		args:  oneArg("the data set, by its identifier or its name"),
+		needs: askFlag.needs,
+		run:   showDataset,
+	})
 }
 
 // unknownWords say that no data set goes by a name, and where their names are.
@@ -116,27 +88,28 @@ func (t *task) sayOrigin(l catalogue.Listing) {
 	}
 }
 
-func (t *task) listCollectors(ctx context.Context, f catalogueFlags, words string) error {
-	l, err := t.Client.Collectors(ctx, f.key, f.refresh)
+func listDatasets(ctx context.Context, t *task, f catalogueFlags, words []string) (printed, error) {
+	if err := t.permitKey(ctx, f.Key); err != nil {
+		return printed{}, err
+	}
+	l, err := t.Client.Collectors(ctx, f.Key, f.Refresh)
 	if err != nil {
-		return jobError(ctx, err)
+		return printed{}, jobError(ctx, err)
 	}
 	t.sayOrigin(l)
 	if l.Skipped > 0 {
 		t.app.say("zonedeck: left out, because no identifier of it could be used: %s", text.Counted(l.Skipped, "data set"))
 	}
-	found := l.Search(words)
-	if f.json {
-		return t.app.printJSON(view.NewCatalogue(l, found, t.Now()))
-	}
-	if len(found) == 0 {
-		return fail(exitChecksFailed, "none of %d data sets has the words %q", len(l.Collectors), words)
+	wanted := strings.Join(words, " ")
+	found := l.Search(wanted)
+	if len(found) == 0 && !f.JSON {
+		return printed{}, fail(exitChecksFailed, "none of %d data sets has the words %q", len(l.Collectors), wanted)
 	}
 	rows := [][]string{{"DATASET", "KIND", "NAME", "INPUTS"}}
 	for _, c := range found {
 		rows = append(rows, []string{c.ID, string(c.Kind), c.Title(), methodWords(c)})
 	}
-	return printColumns(t.app.Stdout, rows)
+	return printed{object: view.NewCatalogue(l, found, t.Now()), rows: rows}, nil
 }
 
 // methodWords are the ways to collect in a word each.
@@ -158,18 +131,25 @@ func methodWords(c model.Collector) string {
 	return strings.Join(out, ", ")
 }
 
-func (t *task) showCollector(ctx context.Context, f catalogueFlags, name string) error {
-	c, l, err := t.Client.Collector(ctx, f.key, name)
+func showDataset(ctx context.Context, t *task, f askFlag, args []string) (printed, error) {
+	if err := t.permitKey(ctx, f.Key); err != nil {
+		return printed{}, err
+	}
+	c, l, err := t.Client.Collector(ctx, f.Key, args[0])
 	if unknown := (*catalogue.UnknownError)(nil); errors.As(err, &unknown) {
-		return usage("%s", unknownWords(unknown))
+		return printed{}, usage("%s", unknownWords(unknown))
 	}
 	if err != nil {
-		return jobError(ctx, err)
+		return printed{}, jobError(ctx, err)
 	}
 	t.sayOrigin(l)
-	if f.json {
-		return t.app.printJSON(view.NewCatalogueDataset(l, c, t.Now()))
+	if f.JSON {
+		return printed{object: view.NewCatalogueDataset(l, c, t.Now())}, nil
 	}
+	return printed{}, t.printDataset(c)
+}
+
+func (t *task) printDataset(c model.Collector) error {
 	head := [][]string{{"DATASET", c.ID}, {"NAME", c.Title()}, {"KIND", c.Kind.Label()}}
 	for _, row := range [][]string{{"ALSO", strings.Join(c.Names, ", ")}, {"DOMAIN", c.Domain}, {"ABOUT", c.Description}} {
 		if row[1] != "" {

@@ -18,53 +18,51 @@ import (
 )
 
 type harFlags struct {
-	zone, class, output string
-	since               durationFlag
-	limit               int
+	Zone   string       `flag:"zone" help:"only fetches by this zone"`
+	Class  string       `flag:"class" help:"only fetches of this class, for example captcha"`
+	Since  durationFlag `flag:"since" help:"only fetches of the last while, for example 2h"`
+	Limit  int          `flag:"limit" default:"100" help:"at most this many fetches, the newest"`
+	Output string       `flag:"output" short:"o" help:"file to write"`
 }
 
 func (a *app) harCommand() *cobra.Command {
-	var f harFlags
-	cmd := &cobra.Command{
-		Use:   "har [ID…]",
-		Short: "Write fetches of the history as a HAR file",
-		Long: `Writes fetches of the history as a HAR 1.2 file, the oldest first: those with
+	return command(a, spec[harFlags]{
+		use:   "har [ID…]",
+		short: "Write fetches of the history as a HAR file",
+		long: `Writes fetches of the history as a HAR 1.2 file, the oldest first: those with
 the given identifiers, or those that the flags choose. Nothing is sent.
 
 Credentials in headers, cookies and URLs are redacted. A body of more than 1 MiB
 is cut, and its comment says so.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		args: func(cmd *cobra.Command, args []string) error {
 			for _, name := range []string{"zone", "class", "since", "limit"} {
 				if len(args) > 0 && cmd.Flags().Changed(name) {
 					return usage("--%s chooses among the fetches of the history: give it, or identifiers", name)
 				}
 			}
-			return a.withSession(cmd.Context(), needs{journal: true}, func(t *task) error { return t.har(cmd.Context(), args, f) })
+			return nil
 		},
-	}
-	fl := cmd.Flags()
-	fl.StringVar(&f.zone, "zone", "", "only fetches by this zone")
-	fl.StringVar(&f.class, "class", "", "only fetches of this class, for example captcha")
-	fl.Var(&f.since, "since", "only fetches of the last while, for example 2h")
-	fl.IntVar(&f.limit, "limit", 100, "at most this many fetches, the newest")
-	fl.StringVarP(&f.output, "output", "o", "", "file to write")
-	return cmd
+		needs: func(harFlags) needs { return needs{journal: true} },
+		run: func(ctx context.Context, t *task, f harFlags, ids []string) (printed, error) {
+			return printed{}, t.har(ctx, ids, f)
+		},
+	})
 }
 
 // maxHAR bounds the fetches of one file.
 const maxHAR = 10_000
 
 func (t *task) har(ctx context.Context, ids []string, f harFlags) error {
-	if f.limit < 1 || f.limit > maxHAR {
-		return usage("--limit %d: write a number from 1 to %d", f.limit, maxHAR)
+	if f.Limit < 1 || f.Limit > maxHAR {
+		return usage("--limit %d: write a number from 1 to %d", f.Limit, maxHAR)
 	}
-	if f.class != "" && !slices.Contains(model.Classes(), model.Class(f.class)) {
-		return usage("--class %q is not a class", f.class)
+	if f.Class != "" && !slices.Contains(model.Classes(), model.Class(f.Class)) {
+		return usage("--class %q is not a class", f.Class)
 	}
 	if len(ids) == 0 {
-		filter := model.ActivityFilter{Kind: model.ActivityFetch, Zone: f.zone, Class: model.Class(f.class), Limit: f.limit}
-		if f.since.d > 0 {
-			filter.Since = t.Now().Add(-f.since.d)
+		filter := model.ActivityFilter{Kind: model.ActivityFetch, Zone: f.Zone, Class: model.Class(f.Class), Limit: f.Limit}
+		if f.Since.d > 0 {
+			filter.Since = t.Now().Add(-f.Since.d)
 		}
 		list, err := t.History.Activity(ctx, filter)
 		if err != nil {
@@ -81,8 +79,8 @@ func (t *task) har(ctx context.Context, ids []string, f harFlags) error {
 	}
 	dest := t.app.stdout()
 	var err error
-	if f.output != "" {
-		if dest, err = t.app.destination(f.output); err != nil {
+	if f.Output != "" {
+		if dest, err = t.app.destination(f.Output); err != nil {
 			return err
 		}
 	}

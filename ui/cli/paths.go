@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 
@@ -11,12 +12,10 @@ import (
 )
 
 func (a *app) pathsCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "paths",
-		Short: "Print where zonedeck keeps its files",
-		Args:  usageArgs(cobra.NoArgs),
-		RunE: func(*cobra.Command, []string) error {
+	return command(a, spec[jsonFlag]{
+		use:   "paths",
+		short: "Print where zonedeck keeps its files",
+		run: func(context.Context, *task, jsonFlag, []string) (printed, error) {
 			p := config.FindPaths(a.Getenv)
 			config := a.flags.config
 			if config == "" {
@@ -28,10 +27,7 @@ func (a *app) pathsCommand() *cobra.Command {
 				Keys: p.KeysFile(), Ledger: p.LedgerFile(), Log: p.LogFile(), Requests: p.RequestsDir(), Rotations: p.RotationsDir(), Rules: p.RulesFile(),
 				Secrets: p.SecretsDir(), Webhooks: p.InboxDir(), Work: p.WorkFile(),
 			}
-			if asJSON {
-				return a.printJSON(out)
-			}
-			return printColumns(a.Stdout, [][]string{
+			return printed{object: out, rows: [][]string{
 				{"config", out.Config},
 				{"rules", out.Rules},
 				{"contracts", out.Contracts},
@@ -51,29 +47,20 @@ func (a *app) pathsCommand() *cobra.Command {
 				{"emulator_running", out.EmulatorRunning},
 				{"filters", out.Filters},
 				{"log", out.Log},
-			})
+			}}, nil
 		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	return cmd
+	})
 }
 
 func (a *app) versionCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  usageArgs(cobra.NoArgs),
-		RunE: func(*cobra.Command, []string) error {
-			if asJSON {
-				return a.printJSON(view.Build{Arch: runtime.GOARCH, Go: runtime.Version(), OS: runtime.GOOS, Version: version})
-			}
-			if _, err := fmt.Fprintf(a.Stdout, "zonedeck %s (%s, %s/%s)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH); err != nil {
-				return fail(exitState, "write the version: %w", err)
-			}
-			return nil
+	return command(a, spec[jsonFlag]{
+		use:   "version",
+		short: "Print the version",
+		run: func(context.Context, *task, jsonFlag, []string) (printed, error) {
+			line := fmt.Sprintf("zonedeck %s (%s, %s/%s)", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return printed{
+				object: view.Build{Arch: runtime.GOARCH, Go: runtime.Version(), OS: runtime.GOOS, Version: version}, rows: [][]string{{line}},
+			}, nil
 		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	return cmd
+	})
 }

@@ -201,11 +201,6 @@ func fetchError(ctx context.Context, err error) error {
 	}
 }
 
-// adminFlag adds the flag that permits an ADMIN key.
-func adminFlag(cmd *cobra.Command, reason *string) {
-	cmd.Flags().StringVar(reason, "admin-reason", "", "why this command has to use an ADMIN key, which is otherwise refused (exit 42); shown in History")
-}
-
 // fetchRequest builds the request from the flags. Its error names everything that is
 // wrong with them.
 func (t *task) fetchRequest(ctx context.Context, target string, f requestFlags) (model.FetchRequest, error) {

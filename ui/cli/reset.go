@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,25 +15,21 @@ func (a *app) emulatorCommand() *cobra.Command {
 }
 
 func (a *app) emulatorResetCommand() *cobra.Command {
-	asJSON := false
-	cmd := &cobra.Command{
-		Use:   "reset",
-		Short: "Return the embedded emulator to its first day",
-		Long: `Removes the state of the embedded emulator: the time it was moved to, its keys,
+	return command(a, spec[jsonFlag]{
+		use:   "reset",
+		short: "Return the embedded emulator to its first day",
+		long: `Removes the state of the embedded emulator: the time it was moved to, its keys,
 zones, jobs and snapshots. It starts again with the demo account. What 'zonedeck
 emulate --state' keeps is not touched. End every console first.`,
-		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			notes, err := local.Reset(cmd.Context(), config.FindPaths(a.Getenv), a.Getenv)
-			if asJSON && err == nil {
-				return a.done(asJSON, "%s", strings.Join(notes, "; "))
+		run: func(ctx context.Context, _ *task, _ jsonFlag, _ []string) (printed, error) {
+			notes, err := local.Reset(ctx, config.FindPaths(a.Getenv), a.Getenv)
+			if a.json && err == nil {
+				return printed{done: strings.Join(notes, "; ")}, nil
 			}
 			for _, n := range notes {
 				a.say("zonedeck: %s", n)
 			}
-			return sessionError(err)
+			return printed{}, sessionError(err)
 		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	return cmd
+	})
 }

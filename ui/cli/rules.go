@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -16,37 +17,32 @@ import (
 )
 
 func (a *app) rulesCommand() *cobra.Command {
-	asJSON := false
-	cmd := &cobra.Command{
-		Use:   "rules [FILE]",
-		Short: "Check your own rules of diagnosis and list them in the order in which they are tried",
-		Long: `Reads your file of rules (default: rules.toml, see 'zonedeck paths') and prints
+	return command(a, spec[jsonFlag]{
+		use:   "rules [FILE]",
+		short: "Check your own rules of diagnosis and list them in the order in which they are tried",
+		long: `Reads your file of rules (default: rules.toml, see 'zonedeck paths') and prints
 a line for each rule. If something is wrong with the file, it names the line and
 ends with exit code 2.
 
 'zonedeck diagnose --rules FILE' tries a file on a saved answer.`,
-		Args: usageArgs(cobra.MaximumNArgs(1)),
-		RunE: func(_ *cobra.Command, args []string) error {
-			all, err := a.rules(strings.Join(args, ""))
+		args: cobra.MaximumNArgs(1),
+		run: func(_ context.Context, _ *task, _ jsonFlag, args []string) (printed, error) {
+			all, err := a.rules(firstOf(args))
 			if err != nil {
-				return err
+				return printed{}, err
 			}
-			if asJSON {
-				return a.printJSON(view.NewRules(all))
-			}
+			out := printed{object: view.NewRules(all)}
 			if len(all) == 0 {
-				a.say("zonedeck: there are no rules of your own")
-				return nil
+				out.note = "there are no rules of your own"
+				return out, nil
 			}
-			rows := [][]string{{"RULE", "PLACE", "CLASS", "PROFILES", "REASON"}}
+			out.rows = [][]string{{"RULE", "PLACE", "CLASS", "PROFILES", "REASON"}}
 			for _, r := range all {
-				rows = append(rows, []string{r.Name, r.Place, model.ClassWord(r.Class, r.Cause), cmp.Or(strings.Join(r.Profiles, ","), "all"), r.Reason})
+				out.rows = append(out.rows, []string{r.Name, r.Place, model.ClassWord(r.Class, r.Cause), cmp.Or(strings.Join(r.Profiles, ","), "all"), r.Reason})
 			}
-			return printColumns(a.Stdout, rows)
+			return out, nil
 		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	return cmd
+	})
 }
 
 // rules reads a file of rules; without a name the operator's, which need not exist.

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 
@@ -16,61 +17,62 @@ import (
 
 func (a *app) savedCommand() *cobra.Command {
 	return group("saved", "List, show, rename, delete and restore saved requests",
-		a.savedListCommand(),
-		a.savedCall("show NAME", "Print the file of a saved request", 1, func(ctx context.Context, s *saved.Store, args []string, asJSON bool) error {
-			if _, err := s.Load(ctx, args[0]); err != nil { // says what is wrong with the file
-				return err
-			}
-			b, err := os.ReadFile(s.File(args[0]))
-			if err != nil {
-				return err
-			}
-			if asJSON || !a.StdoutTTY {
-				return a.printText(asJSON, string(b))
-			}
-			w := terminalWriter{w: a.Stdout}
-			_, err = w.Write(b)
-			return errors.Join(err, w.Flush())
+		a.savedCall("list", "List the saved requests", cobra.NoArgs, func(ctx context.Context, s *saved.Store, _ []string) (printed, error) {
+			list, err := s.List(ctx)
+			return printed{object: view.NewSavedRequests(list), rows: savedRows(list)}, err
 		}),
-		a.savedCall("rename NAME NEW", "Rename a saved request, or a folder of them", 2, func(ctx context.Context, s *saved.Store, args []string, asJSON bool) error {
-			if err := s.Rename(ctx, args[0], args[1]); err != nil {
-				return err
-			}
-			return a.done(asJSON, "%s is %s now", args[0], args[1])
+		a.savedCall("show NAME", "Print the file of a saved request", cobra.ExactArgs(1), a.showSaved),
+		a.savedCall("rename NAME NEW", "Rename a saved request, or a folder of them", cobra.ExactArgs(2), func(ctx context.Context, s *saved.Store, args []string) (printed, error) {
+			return printed{done: fmt.Sprintf("%s is %s now", args[0], args[1])}, s.Rename(ctx, args[0], args[1])
 		}),
-		a.savedCall("delete NAME", "Delete a saved request; restore brings it back", 1, func(ctx context.Context, s *saved.Store, args []string, asJSON bool) error {
-			if err := s.Delete(ctx, args[0]); err != nil {
-				return err
-			}
-			return a.done(asJSON, "%s is kept in %s until %d more are deleted; 'zonedeck saved restore' brings it back", args[0], s.DeletedDir(), saved.MaxDeleted)
+		a.savedCall("delete NAME", "Delete a saved request; restore brings it back", cobra.ExactArgs(1), func(ctx context.Context, s *saved.Store, args []string) (printed, error) {
+			kept := fmt.Sprintf("%s is kept in %s until %d more are deleted; 'zonedeck saved restore' brings it back", args[0], s.DeletedDir(), saved.MaxDeleted)
+			return printed{done: kept}, s.Delete(ctx, args[0])
 		}),
-		a.savedRestoreCommand(),
+		a.savedCall("restore [NAME]", "Bring back a saved request that was deleted; without NAME, list them", cobra.MaximumNArgs(1), restoreSaved),
 	)
 }
 
-func (a *app) requestsDir() string { return config.FindPaths(a.Getenv).RequestsDir() }
+// savedCall is a command on the store.
+func (a *app) savedCall(use, short string, names cobra.PositionalArgs, do func(context.Context, *saved.Store, []string) (printed, error)) *cobra.Command {
+	return command(a, spec[jsonFlag]{use: use, short: short, args: names, run: func(ctx context.Context, _ *task, _ jsonFlag, args []string) (printed, error) {
+		out, err := do(ctx, saved.New(config.FindPaths(a.Getenv).RequestsDir()), args)
+		switch coded := (*exitError)(nil); {
+		case errors.Is(err, saved.ErrName), errors.Is(err, saved.ErrNotFound), errors.Is(err, saved.ErrExists):
+			return printed{}, usage("%w", err)
+		case err != nil && !errors.As(err, &coded):
+			return printed{}, fail(exitState, "%w", err)
+		}
+		return out, err
+	}})
+}
 
-// savedRestoreCommand brings a deleted request back, or lists them.
-func (a *app) savedRestoreCommand() *cobra.Command {
-	cmd := a.savedCall("restore [NAME]", "Bring back a saved request that was deleted; without NAME, list them", 1, func(ctx context.Context, s *saved.Store, args []string, asJSON bool) error {
-		if len(args) == 1 {
-			if err := s.Restore(ctx, args[0]); err != nil {
-				return err
-			}
-			return a.done(asJSON, "%s is back", args[0])
-		}
-		list, err := s.Deleted(ctx)
-		if err != nil {
-			return err
-		}
-		if len(list) == 0 && !asJSON {
-			a.say("zonedeck: %v", saved.ErrNoneDeleted)
-			return nil
-		}
-		return a.printSaved(list, asJSON)
-	})
-	cmd.Args = usageArgs(cobra.MaximumNArgs(1))
-	return cmd
+func (a *app) showSaved(ctx context.Context, s *saved.Store, args []string) (printed, error) {
+	if _, err := s.Load(ctx, args[0]); err != nil { // says what is wrong with the file
+		return printed{}, err
+	}
+	b, err := os.ReadFile(s.File(args[0]))
+	if err != nil {
+		return printed{}, err
+	}
+	if a.json || !a.StdoutTTY {
+		return printed{}, a.printText(a.json, string(b))
+	}
+	w := terminalWriter{w: a.Stdout}
+	_, err = w.Write(b)
+	return printed{}, errors.Join(err, w.Flush())
+}
+
+// restoreSaved brings a deleted request back, or lists them.
+func restoreSaved(ctx context.Context, s *saved.Store, args []string) (printed, error) {
+	if len(args) == 1 {
+		return printed{done: args[0] + " is back"}, s.Restore(ctx, args[0])
+	}
+	list, err := s.Deleted(ctx)
+	if len(list) == 0 {
+		return printed{object: view.NewSavedRequests(nil), note: saved.ErrNoneDeleted.Error()}, err
+	}
+	return printed{object: view.NewSavedRequests(list), rows: savedRows(list)}, err
 }
 
 // savedRows are requests as a table, the first row its heading.
@@ -84,43 +86,4 @@ func savedRows(list []saved.Entry) [][]string {
 		rows = append(rows, row)
 	}
 	return rows
-}
-
-// savedCall is a command on the store with n names.
-func (a *app) savedCall(use, short string, n int, do func(ctx context.Context, s *saved.Store, args []string, asJSON bool) error) *cobra.Command {
-	asJSON := false
-	cmd := &cobra.Command{
-		Use: use, Short: short, Args: usageArgs(cobra.ExactArgs(n)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			err := do(cmd.Context(), saved.New(a.requestsDir()), args, asJSON)
-			switch coded := (*exitError)(nil); {
-			case errors.Is(err, saved.ErrName), errors.Is(err, saved.ErrNotFound), errors.Is(err, saved.ErrExists):
-				return usage("%w", err)
-			case err != nil && !errors.As(err, &coded):
-				return fail(exitState, "%w", err)
-			}
-			return err
-		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	return cmd
-}
-
-func (a *app) savedListCommand() *cobra.Command {
-	cmd := a.savedCall("list", "List the saved requests", 0, func(ctx context.Context, s *saved.Store, _ []string, asJSON bool) error {
-		list, err := s.List(ctx)
-		if err != nil {
-			return err
-		}
-		return a.printSaved(list, asJSON)
-	})
-	cmd.Args = usageArgs(cobra.NoArgs)
-	return cmd
-}
-
-func (a *app) printSaved(list []saved.Entry, asJSON bool) error {
-	if !asJSON {
-		return printColumns(a.Stdout, savedRows(list))
-	}
-	return a.printJSON(view.NewSavedRequests(list))
 }

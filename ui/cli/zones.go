@@ -17,16 +17,17 @@ func (a *app) zonesCommand() *cobra.Command {
 }
 
 type ratesFlags struct {
-	key, adminReason string
-	save, json       bool
+	Key  string `flag:"key" help:"key of the inventory to ask with, of level FINANCE or ADMIN (default: the profile's)"`
+	Save bool   `flag:"save" help:"write the rates into the profile"`
+	reasonFlag
+	jsonFlag
 }
 
 func (a *app) zonesRatesCommand() *cobra.Command {
-	var f ratesFlags
-	cmd := &cobra.Command{
-		Use:   "rates",
-		Short: "Measure the rate of each zone by what it cost the account",
-		Long: `Asks the account what each zone of the profile cost, with one call for each, and
+	return command(a, spec[ratesFlags]{
+		use:   "rates",
+		short: "Measure the rate of each zone by what it cost the account",
+		long: `Asks the account what each zone of the profile cost, with one call for each, and
 divides it by the requests (SERP, unlocker) or bytes (the others) that it shows
 for the same days. The result is a measured rate, not a price list.
 
@@ -35,69 +36,45 @@ billing: FINANCE or ADMIN.
 
 With --save the rates are written into config.toml, as rate_per_1000 and
 rate_per_gb of the zones.`,
-		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withSession(cmd.Context(), needs{key: f.key, journal: true, reason: f.adminReason}, func(t *task) error {
-				return t.zonesRates(cmd.Context(), f)
-			})
-		},
-	}
-	fl := cmd.Flags()
-	fl.StringVar(&f.key, "key", "", "key of the inventory to ask with, of level FINANCE or ADMIN (default: the profile's)")
-	fl.BoolVar(&f.save, "save", false, "write the rates into the profile")
-	fl.BoolVar(&f.json, "json", false, "print one JSON object")
-	adminFlag(cmd, &f.adminReason)
-	return cmd
+		needs: func(f ratesFlags) needs { return needs{key: f.Key, journal: true, reason: f.Reason} },
+		run:   zonesRates,
+	})
 }
 
-func (t *task) zonesRates(ctx context.Context, f ratesFlags) error {
-	if f.save && t.Base.Local {
-		return usage("%s", session.OwnRates)
+func zonesRates(ctx context.Context, t *task, f ratesFlags, _ []string) (printed, error) {
+	if f.Save && t.Base.Local {
+		return printed{}, usage("%s", session.OwnRates)
 	}
-	if err := t.Base.Refuse("write rates"); f.save && err != nil {
-		return err
+	if err := t.Base.Refuse("write rates"); f.Save && err != nil {
+		return printed{}, err
 	}
-	costs, err := t.Client.MeasureRates(ctx, f.key)
+	costs, err := t.Client.MeasureRates(ctx, f.Key)
 	switch {
 	case errors.Is(err, rates.ErrRefused):
-		return fail(exitRefused, "%w", err)
+		return printed{}, fail(exitRefused, "%w", err)
 	case ctx.Err() == nil && errors.Is(err, rates.ErrNoAnswer):
-		return fail(exitNetwork, "%w", err)
+		return printed{}, fail(exitNetwork, "%w", err)
 	case err != nil:
-		return fetchError(ctx, err)
+		return printed{}, fetchError(ctx, err)
 	}
-	out := view.NewRates(t.Base.Name, costs)
+	out, rows := view.NewRates(t.Base.Name, costs), [][]string{{"ZONE", "RATE", "MEASURED FROM"}}
 	found := map[model.ZoneName]model.Rate{}
 	for _, c := range costs {
 		if c.Rate.Priced() {
 			found[c.Zone.Name] = c.Rate
 		}
-	}
-	if f.save && len(found) > 0 {
-		if err = t.SaveRates(ctx, found); err != nil {
-			err = fail(exitState, "%w", err)
-		}
-		out.Saved = err == nil
-	}
-	return errors.Join(t.printRates(f, out, costs), err)
-}
-
-func (t *task) printRates(f ratesFlags, out view.Rates, costs []model.ZoneCost) error {
-	if f.json {
-		return t.app.printJSON(out)
-	}
-	rows := [][]string{{"ZONE", "RATE", "MEASURED FROM"}}
-	for _, c := range costs {
 		rows = append(rows, []string{string(c.Zone.Name), c.Rate.String(), c.Basis()})
 	}
-	if err := printColumns(t.app.Stdout, rows); err != nil {
-		return err
+	note := ""
+	if f.Save {
+		note = "no rate was saved"
 	}
-	switch {
-	case out.Saved:
-		t.app.say("zonedeck: the rates stand in profile %s", out.Profile)
-	case f.save:
-		t.app.say("zonedeck: no rate was saved")
+	if f.Save && len(found) > 0 {
+		if err = t.SaveRates(ctx, found); err != nil {
+			err = fail(exitState, "%w", err)
+		} else {
+			out.Saved, note = true, "the rates stand in profile "+out.Profile
+		}
 	}
-	return nil
+	return printed{object: out, rows: rows, note: note}, err
 }

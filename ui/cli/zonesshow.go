@@ -16,45 +16,32 @@ import (
 )
 
 func (a *app) zonesShowCommand() *cobra.Command {
-	var key, reason string
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "show ZONE",
-		Short: "Show a zone as the account has it: settings, state, traffic, callers, cost",
-		Long: `Asks the account for a zone's settings, its state, its traffic of this month (by
+	return command(a, spec[askFlag]{
+		use:   "show ZONE",
+		short: "Show a zone as the account has it: settings, state, traffic, callers, cost",
+		long: `Asks the account for a zone's settings, its state, its traffic of this month (by
 UTC), the addresses that lately tried to use it, and what it cost, with one call
 for each. The profile's dialect has to know the calls.
 
 Traffic needs a key whose level sees usage, the addresses one that sees IP
 lists, costs FINANCE or ADMIN. A part that is not shown says why. No password is
 shown.`,
-		Args: usageArgs(oneArg("the name of a zone")),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			zone, err := model.ParseZoneName(args[0])
-			if err != nil {
-				return usage("%w", err)
+		args: func(cmd *cobra.Command, args []string) error {
+			err := oneArg("the name of a zone")(cmd, args)
+			if err == nil {
+				_, err = model.ParseZoneName(args[0])
 			}
-			return a.withSession(cmd.Context(), needs{key: key, journal: true, reason: reason}, func(t *task) error {
-				return t.showZone(cmd.Context(), key, zone, asJSON)
-			})
+			return err
 		},
-	}
-	fl := cmd.Flags()
-	fl.StringVar(&key, "key", "", "key of the inventory to ask with (default: the profile's)")
-	fl.BoolVar(&asJSON, "json", false, "print one JSON object")
-	adminFlag(cmd, &reason)
-	return cmd
-}
-
-func (t *task) showZone(ctx context.Context, key string, name model.ZoneName, asJSON bool) error {
-	z, err := t.Client.ShowZone(ctx, key, name)
-	if err != nil {
-		return jobError(ctx, err)
-	}
-	if !asJSON {
-		return printColumns(t.app.Stdout, zoneRows(z))
-	}
-	return t.app.printJSON(view.NewZone(z))
+		needs: askFlag.needs,
+		run: func(ctx context.Context, t *task, f askFlag, args []string) (printed, error) {
+			z, err := t.Client.ShowZone(ctx, f.Key, model.ZoneName(args[0]))
+			if err != nil {
+				return printed{}, jobError(ctx, err)
+			}
+			return printed{object: view.NewZone(z), rows: zoneRows(z)}, nil
+		},
+	})
 }
 
 func callers(z overview.Zone) []string {

@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"zonedeck/service/view"
+)
+
+// spec is a command. Its flags are the fields of F: `flag:"name" short:"n" default:"100" help:"what it is for"`.
+type spec[F any] struct {
+	use, short, long string
+	args             cobra.PositionalArgs // no argument is taken where it is nil
+	needs            func(F) needs        // no session is opened where it is nil: the task has none
+	run              func(ctx context.Context, t *task, f F, args []string) (printed, error)
+}
+
+// printed is what a command came to: an object with --json, else a table or what was done.
+type printed struct {
+	object any        // of --json
+	rows   [][]string // the table
+	done   string     // what the command did, where it prints nothing else: on stderr, or as the text of an object
+	note   string     // is said after the table
+	code   int
+}
+
+// jsonFlag is the flag of a command that prints an object.
+type jsonFlag struct {
+	JSON bool `flag:"json" help:"print one JSON object"`
+}
+
+// reasonFlag permits an ADMIN key.
+type reasonFlag struct {
+	Reason string `flag:"admin-reason" help:"why this command has to use an ADMIN key, which is otherwise refused (exit 42); shown in History"`
+}
+
+// adminFlag adds the flag of reasonFlag.
+func adminFlag(cmd *cobra.Command, reason *string) {
+	cmd.Flags().StringVar(reason, "admin-reason", "", reflect.TypeFor[reasonFlag]().Field(0).Tag.Get("help"))
+}
+
+// askFlag says by which key the service is asked about the account.
+type askFlag struct {
+	Key string `flag:"key" help:"key of the inventory to ask with (default: the profile's)"`
+	reasonFlag
+	jsonFlag
+}
+
+func (f askFlag) needs() needs { return needs{key: f.Key, journal: true, reason: f.Reason} }
+
+// command makes the command of a spec.
+func command[F any](a *app, s spec[F]) *cobra.Command {
+	var f F
+	if s.args == nil {
+		s.args = cobra.NoArgs
+	}
+	cmd := &cobra.Command{
+		Use: s.use, Short: s.short, Long: s.long, Args: usageArgs(s.args),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			act := func(t *task) error {
+				p, err := s.run(cmd.Context(), t, f, args)
+				return a.conclude(p, err)
+			}
+			if s.needs == nil {
+				return act(&task{app: a})
+			}
+			return a.withSession(cmd.Context(), s.needs(f), act)
+		},
+	}
+	addFlags(cmd.Flags(), reflect.ValueOf(&f).Elem())
+	return cmd
+}
+
+// conclude prints what a command came to, and ends it. What was measured before an error is printed.
+func (a *app) conclude(p printed, err error) error {
+	var failed error
+	switch {
+	case p.done != "" && a.json:
+		failed = a.printJSON(view.Text{Text: p.done})
+	case p.done != "":
+		a.say("zonedeck: %s", p.done)
+	case a.json && p.object != nil:
+		failed = a.printJSON(p.object)
+	case len(p.rows) > 0:
+		failed = printColumns(a.Stdout, p.rows)
+	}
+	if failed != nil {
+		return errors.Join(failed, err)
+	}
+	if p.note != "" && !a.json {
+		a.say("zonedeck: %s", p.note)
+	}
+	if err != nil {
+		return err
+	}
+	return exit(p.code)
+}
+
+// addFlags adds the flags of a struct, and those of the structs in it.
+func addFlags(fl *pflag.FlagSet, flags reflect.Value) {
+	for i := range flags.NumField() {
+		f, at := flags.Type().Field(i), flags.Field(i)
+		name, short, usual, help := f.Tag.Get("flag"), f.Tag.Get("short"), f.Tag.Get("default"), f.Tag.Get("help")
+		if name == "" {
+			if f.Anonymous {
+				addFlags(fl, at)
+			}
+			continue
+		}
+		switch p := at.Addr().Interface().(type) {
+		case *string:
+			fl.StringVarP(p, name, short, usual, help)
+		case *bool:
+			fl.BoolVarP(p, name, short, false, help)
+		case *int:
+			n, err := strconv.Atoi(usual)
+			if err != nil && usual != "" {
+				panic(err) // of a tag
+			}
+			fl.IntVarP(p, name, short, n, help)
+		case *[]string:
+			fl.StringArrayVarP(p, name, short, nil, help)
+		case pflag.Value:
+			fl.VarP(p, name, short, help)
+		default:
+			panic(fmt.Sprintf("flag %s: %s is no type of a flag", name, f.Type))
+		}
+	}
+}
