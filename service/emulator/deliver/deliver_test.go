@@ -18,6 +18,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	"go.uber.org/goleak"
 
+	"zonedeck/service/emulator/state"
 	"zonedeck/service/emulator/state/statetest"
 )
 
@@ -448,4 +449,143 @@ func TestALoginInTheAddressIsSentAndShownToNobody(t *testing.T) {
 	if statetest.Holds(t, e.conf.State, "hunter2") {
 		t.Error("the password of a delivery that has ended is kept")
 	}
+}
+
+// TestADeadProcessLosesNoDeliveryAndRepeatsNoneWithoutEnd starts engines on one folder
+// that all die within their attempt.
+func TestADeadProcessLosesNoDeliveryAndRepeatsNoneWithoutEnd(t *testing.T) {
+	d, c := statetest.Open(t, t.TempDir()), newClock()
+	schedule := []time.Duration{time.Second, time.Second}
+	reached := 0
+	for range 5 {
+		begun := make(chan struct{}, 1)
+		e := open(t, Config{State: d, Now: c.now, Schedule: schedule, Send: func(r *http.Request) (*http.Response, error) {
+			begun <- struct{}{}
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		}})
+		e.Start()
+		if err := e.Add(Message{Snapshot: "sd_1", Kind: Notify, URL: "http://x.test/", Auth: "a"}); err != nil {
+			t.Fatal(err)
+		}
+		ended := false
+		until(t, e, func(d Delivery) bool {
+			select {
+			case <-begun:
+				reached++
+				return true
+			default:
+				ended = d.Status.ended()
+				return ended
+			}
+		})
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if ended {
+			break
+		}
+		c.forward(time.Second)
+	}
+	if reached != 3 {
+		t.Errorf("%d attempts, want 3: one and two waits", reached)
+	}
+	e := open(t, Config{State: d, Now: c.now})
+	if ds := e.List("sd_1"); len(ds) != 1 || ds[0].Status != Failed || len(ds[0].Attempts) != 3 || ds[0].Attempts[0].Over {
+		t.Errorf("%+v", ds)
+	}
+}
+
+func TestADeliveryGoesOnAfterARestart(t *testing.T) {
+	r := receive(t)
+	d := statetest.Open(t, t.TempDir())
+	e := open(t, Config{State: d}) // never started: killed before it sent
+	if err := e.Add(Message{Snapshot: "sd_1", Kind: Notify, URL: r.URL, Auth: "Basic eA=="}); err != nil {
+		t.Fatal(err)
+	}
+	broken := Delivery{ID: "another", Status: Waiting, Message: Message{Parts: 1}}
+	if err := d.Update(func(tx *state.Tx) error { return keptDeliveries.Put(tx, "broken", broken) }); err != nil {
+		t.Fatal(err)
+	}
+	d = statetest.Open(t, statetest.Killed(t, d))
+	e = open(t, Config{State: d})
+	if n := d.Notes(); len(n) != 1 || n[0] != `"broken" of deliveries is left out: it cannot be read (its id or its parts are wrong)` {
+		t.Errorf("notes: %q", n)
+	}
+	e.Start()
+	// Handed over again: the same webhook, not another one.
+	if err := e.Add(Message{Snapshot: "sd_1", Kind: Notify, URL: r.URL, Auth: "Basic eA=="}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, e, is(Done))
+	if g := r.all(); len(g) != 1 || g[0].header.Get("Authorization") != "Basic eA==" {
+		t.Errorf("%+v", g)
+	}
+}
+
+func TestReadersDoNotWaitForTheDisk(t *testing.T) {
+	d := statetest.Open(t, t.TempDir())
+	r := receive(t)
+	e := open(t, Config{State: d})
+	m := Message{Snapshot: "sd_1", Kind: Notify, URL: r.URL}
+	first, err := e.Deliver(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun, release := statetest.Hold(t, d, "deliveries")
+	added := make(chan error, 1)
+	go func() { added <- e.Add(m) }()
+	<-begun
+	if all := e.List("sd_1"); len(all) != 1 || all[0].ID != first.ID {
+		t.Errorf("%+v", all)
+	}
+	if got, err := e.Get(first.ID); err != nil || got.Status != Waiting {
+		t.Errorf("%+v, %v", got, err)
+	}
+	release()
+	if err := <-added; err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestClosingWaitsForADeliveryThatIsBeingTaken(t *testing.T) {
+	d := statetest.Open(t, t.TempDir())
+	e := open(t, Config{State: d})
+	begun, release := statetest.Hold(t, d, "deliveries")
+	added := make(chan error, 1)
+	go func() { added <- e.Add(Message{Snapshot: "sd_1", Kind: Notify, URL: "http://x.test/"}) }()
+	<-begun
+	closed := make(chan error, 1)
+	go func() { closed <- e.Close() }()
+	select {
+	case err := <-closed:
+		t.Fatalf("it did not wait: %v", err)
+	case <-time.After(50 * time.Millisecond): // what does not wait has returned by then
+	}
+	release()
+	if err := errors.Join(<-added, <-closed); err != nil {
+		t.Fatal(err)
+	}
+	if all := open(t, Config{State: d}).List(""); len(all) != 1 {
+		t.Errorf("after the next start: %+v", all)
+	}
+}
+
+// An attempt stands on disk before it is made, and its end before it is forgotten: both
+// while readers look.
+func TestAnAttemptThatIsBeingKeptHoldsUpNoReader(t *testing.T) {
+	d := statetest.Open(t, t.TempDir())
+	e := open(t, Config{State: d, Send: func(*http.Request) (*http.Response, error) { return nil, errors.New("nobody there") }})
+	first, err := e.Deliver(Message{Snapshot: "sd_1", Kind: Notify, URL: "http://x.test/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun, release := statetest.Hold(t, d, "deliveries")
+	e.Start()
+	<-begun
+	if got, err := e.Get(first.ID); err != nil || len(got.Attempts) != 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	release()
+	until(t, e, tried(1))
 }

@@ -3,9 +3,12 @@ package page
 import (
 	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"golang.org/x/net/html"
 	"golang.org/x/text/encoding/charmap"
@@ -145,4 +148,126 @@ func TestDecode(t *testing.T) {
 			t.Errorf("%q as %s: %q, want %q", c.body, c.contentType, got, c.want)
 		}
 	}
+}
+
+func TestDetect(t *testing.T) {
+	widget := `<title>Are you a robot?</title><form><div class="x g-recaptcha"></div><button>Go</button></form>`
+	for name, c := range map[string]struct {
+		status int
+		header [2]string
+		body   string
+		want   BlockKind
+	}{
+		"a CAPTCHA with 200":               {200, [2]string{"Content-Type", "text/html"}, widget, Captcha},
+		"a CAPTCHA with 403":               {403, [2]string{"Content-Type", "text/html"}, widget, Captcha},
+		"a CAPTCHA without a type":         {200, [2]string{}, "<!doctype html>" + widget, Captcha},
+		"a script challenge":               {503, [2]string{"Content-Type", "text/html"}, "<title>Just a moment...</title>", Challenge},
+		"a header names the challenge":     {403, [2]string{"Cf-Mitigated", "challenge"}, "", Challenge},
+		"a plain 403":                      {403, [2]string{"Content-Type", "text/html"}, "<h1>No</h1>", Forbidden},
+		"a plain 429":                      {429, [2]string{"Content-Type", "text/html"}, "<h1>Slow</h1>", TooFast},
+		"a login form with a widget":       {200, [2]string{"Content-Type", "text/html"}, `<input name="user"><div class="g-recaptcha">`, NotBlocked},
+		"a long article with a widget":     {200, [2]string{"Content-Type", "text/html"}, widget + strings.Repeat("<p>many words", 200), NotBlocked},
+		"an article about CAPTCHAs":        {200, [2]string{"Content-Type", "text/html"}, "<title>How captchas work</title><p>A g-recaptcha class", NotBlocked},
+		"a JSON text that quotes a widget": {200, [2]string{"Content-Type", "application/json"}, widget, NotBlocked},
+		"a page that is not found":         {404, [2]string{"Content-Type", "text/html"}, "<h1>404</h1>", NotBlocked},
+	} {
+		h := http.Header{}
+		if c.header[0] != "" {
+			h.Set(c.header[0], c.header[1])
+		}
+		if got := Detect(c.status, h, []byte(c.body)); got.Kind != c.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+func markdown(t *testing.T, html string) string {
+	t.Helper()
+	md, err := Markdown([]byte(html), "http://lab.test/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return md
+}
+
+func TestLongListsKeepEveryItemAndItsNumber(t *testing.T) {
+	var b strings.Builder
+	for i := range 1200 {
+		fmt.Fprintf(&b, "<li>item %d</li>", i+1)
+	}
+	got := markdown(t, "<ol>"+b.String()+"</ol>")
+	for _, n := range []int{1, 500, 501, 1000, 1001, 1200} {
+		if !strings.Contains(got+"\n", fmt.Sprintf("%d. item %d\n", n, n)) {
+			t.Errorf("no item %d", n)
+		}
+	}
+	if n := strings.Count(markdown(t, "<ul>"+b.String()+"</ul>"), "- item"); n != 1200 {
+		t.Errorf("%d items", n)
+	}
+}
+
+func TestGroupedElementsKeepTheirOrder(t *testing.T) {
+	var b, want strings.Builder
+	for i := range 300_000 / 100 {
+		fmt.Fprintf(&b, "<b>w%d</b> ", i)
+		fmt.Fprintf(&want, "w%d ", i)
+	}
+	got := strings.Join(strings.Fields(strings.ReplaceAll(markdown(t, "<p>"+b.String()), "*", "")), " ")
+	if got != strings.TrimSpace(want.String()) {
+		t.Errorf("%.200s", got)
+	}
+}
+
+func TestTablesAreBoundedInCells(t *testing.T) {
+	if got := markdown(t, `<table><tr><th>A</th><th>B</th></tr><tr><td colspan="2">both</td></tr></table>`); !strings.Contains(got, "| A ") || !strings.Contains(got, "| both ") {
+		t.Errorf("an ordinary table: %s", got)
+	}
+	for name, html := range map[string]string{
+		"a span without end": `<table><tr><td colspan="2000000000" rowspan="2000000000">one</td><td>two</td></tr><tr><td>three</td></tr></table>`,
+		"a wide and a long one": "<table><tr>" + strings.Repeat("<td>w", 2000) + "</tr>" + strings.Repeat("<tr><td>one<td>two", 2000) +
+			"<tr><td>three</table>",
+		"spans that add up": "<table>" + strings.Repeat(`<tr><td colspan="100" rowspan="100">x`, 1000) + "<tr><td>one<td>two<td>three</table>",
+	} {
+		got := markdown(t, html)
+		if len(got) > 1<<20 || !strings.Contains(got, "one") || !strings.Contains(got, "two") || !strings.Contains(got, "three") {
+			t.Errorf("%s: %d bytes, %.200s", name, len(got), got)
+		}
+	}
+	many := strings.Repeat("<table>"+strings.Repeat("<tr><td>a<td>b", 100)+"</table>", 300) + "<p>end"
+	if got := markdown(t, many); strings.Count(got, "|---") > 2*maxCells/200+2 || strings.Count(got, "a") < 30_000 || !strings.HasSuffix(got, "end") {
+		t.Errorf("%d tables of %d cells", strings.Count(got, "|---"), strings.Count(got, "a"))
+	}
+}
+
+func FuzzPage(f *testing.F) {
+	for _, s := range []string{
+		sample, "", "<", "<table><td><table>", strings.Repeat("<div>", 600), "<a href='//x'><base href='::'>",
+		"<ul><li><ol><li>a", "<pre>```</pre>", "\x00\xff<p>", "<svg><title>x</title><math><mi>",
+	} {
+		f.Add([]byte(s), "text/html; charset=utf-8")
+	}
+	f.Fuzz(func(t *testing.T, body []byte, contentType string) {
+		decoded := Decode(body, contentType)
+		if !utf8.Valid(decoded) {
+			t.Errorf("Decode gave bytes that are not UTF-8")
+		}
+		_, _ = Markdown(decoded, "http://lab.test/")
+		Detect(200, http.Header{"Content-Type": {contentType}}, body)
+		doc, err := Parse(decoded)
+		if err != nil {
+			return // nested too deeply
+		}
+		for _, l := range LinksOf(doc, "http://lab.test/a/") {
+			u, err := url.Parse(l)
+			if err != nil || u.Host == "" || u.Fragment != "" || (u.Scheme != "http" && u.Scheme != "https") {
+				t.Errorf("link %q: %v", l, err)
+			}
+		}
+		if text := TextOf(doc); strings.Contains(text, "\n\n") || strings.HasSuffix(text, " ") {
+			t.Errorf("text %q", text)
+		}
+		if title := TitleOf(doc); strings.Contains(title, "\n") {
+			t.Errorf("title %q", title)
+		}
+	})
 }

@@ -1,6 +1,10 @@
 package answer
 
-import "testing"
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
 
 func TestCutKeepsRunesWhole(t *testing.T) {
 	for _, tc := range []struct {
@@ -28,6 +32,22 @@ func TestAShortenedTextSaysSo(t *testing.T) {
 	for _, tc := range [][2]string{{"abcd", "abcd"}, {"abcde", "abcd…"}, {"abcä", "abc…"}, {"a\xffb", "ab"}} {
 		if got := Shortened(tc[0], 4); got != tc[1] {
 			t.Errorf("%q: %q, want %q", tc[0], got, tc[1])
+		}
+	}
+}
+
+func TestNotesAreBoundedAndPrintable(t *testing.T) {
+	w := httptest.NewRecorder()
+	for range 1000 {
+		NoteUnknown(w, "é\r\nx-brd-error: no"+strings.Repeat("x", 1000))
+	}
+	notes := w.Header().Values(NoteHeader)
+	if len(notes) != maxNotes {
+		t.Errorf("%d notes", len(notes))
+	}
+	for _, n := range notes {
+		if len(n) > 300 || strings.ContainsFunc(n, func(r rune) bool { return r < ' ' || r > '~' }) {
+			t.Fatalf("%q", n)
 		}
 	}
 }
