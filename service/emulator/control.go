@@ -37,24 +37,13 @@ func (s *Server) controlEndpoints() []endpoint {
 func (s *Server) settingsEndpoints() []endpoint {
 	call := func(status int, do controlCall) http.HandlerFunc { return s.control(answer.BasisControl, status, do) }
 	return []endpoint{
-		{"GET /ready", level.Keys, call(http.StatusOK, func(http.ResponseWriter, *http.Request) (any, error) { return s.Ready(), nil })},
-		{"GET /keys", level.Keys, call(http.StatusOK, func(http.ResponseWriter, *http.Request) (any, error) {
-			return map[string]any{"keys": withoutValues(s.account.Keys())}, nil
-		})},
+		{"GET /ready", level.Keys, call(http.StatusOK, plainCall(func() any { return s.Ready() }))},
+		{"GET /keys", level.Keys, call(http.StatusOK, plainCall(func() any { return map[string]any{"keys": withoutValues(s.account.Keys())} }))},
 		{"POST /keys", level.Keys, call(http.StatusCreated, s.createKey)},
-		{"POST /keys/{name}/refresh", level.Keys, call(http.StatusOK, func(_ http.ResponseWriter, r *http.Request) (any, error) {
-			return s.account.RefreshKey(r.PathValue("name"))
-		})},
-		{"DELETE /keys/{name}", level.Keys, call(http.StatusOK, func(_ http.ResponseWriter, r *http.Request) (any, error) {
-			name := r.PathValue("name")
-			return map[string]string{"deleted": name}, s.account.DeleteKey(name)
-		})},
-		{"GET /zones", level.ZonePasswords, call(http.StatusOK, func(http.ResponseWriter, *http.Request) (any, error) {
-			return map[string]any{"zones": s.account.Zones()}, nil
-		})},
-		{"POST /zones/{name}/password", level.ZonePasswords, call(http.StatusOK, func(_ http.ResponseWriter, r *http.Request) (any, error) {
-			return s.account.NewPassword(r.PathValue("name"))
-		})},
+		{"POST /keys/{name}/refresh", level.Keys, call(http.StatusOK, callBy("name", s.account.RefreshKey))},
+		{"DELETE /keys/{name}", level.Keys, call(http.StatusOK, callBy("name", deleting(s.account.DeleteKey)))},
+		{"GET /zones", level.ZonePasswords, call(http.StatusOK, plainCall(func() any { return map[string]any{"zones": s.account.Zones()} }))},
+		{"POST /zones/{name}/password", level.ZonePasswords, call(http.StatusOK, callBy("name", s.account.NewPassword))},
 		{"POST /zones/{name}/limit", level.Settings, call(http.StatusOK, s.limitZone)},
 	}
 }
@@ -62,6 +51,21 @@ func (s *Server) settingsEndpoints() []endpoint {
 // controlCall serves one call of the control interface, and returns the answer to encode as
 // JSON.
 type controlCall func(http.ResponseWriter, *http.Request) (any, error)
+
+// plainCall is a call without parameters that cannot fail.
+func plainCall(do func() any) controlCall {
+	return func(http.ResponseWriter, *http.Request) (any, error) { return do(), nil }
+}
+
+// callBy is a call whose only parameter is a part of the path.
+func callBy[T any](part string, do func(string) (T, error)) controlCall {
+	return func(_ http.ResponseWriter, r *http.Request) (any, error) { return do(r.PathValue(part)) }
+}
+
+// deleting answers with what was deleted.
+func deleting(do func(string) error) func(string) (map[string]string, error) {
+	return func(name string) (map[string]string, error) { return map[string]string{"deleted": name}, do(name) }
+}
 
 // control writes the answer of a call, or the refusal that its error means.
 func (s *Server) control(basis string, status int, do controlCall) http.HandlerFunc {
@@ -180,30 +184,20 @@ const maxFaultBytes = 2 << 20
 func (s *Server) rehearsalEndpoints() []endpoint {
 	call := func(status int, do controlCall) http.HandlerFunc { return s.control(basisRehearsal, status, do) }
 	faults := s.rehearsal.faults
+	turn := func(on bool) func(string) (fault.Counted, error) {
+		return func(id string) (fault.Counted, error) { return faults.Turn(id, on) }
+	}
 	return []endpoint{
 		{"GET /time", level.Use, call(http.StatusOK, s.time)},
 		{"POST /time", level.Settings, call(http.StatusOK, s.moveTime)},
-		{"GET /faults", level.Use, call(http.StatusOK, func(http.ResponseWriter, *http.Request) (any, error) {
-			return map[string]any{"faults": faults.List()}, nil
-		})},
+		{"GET /faults", level.Use, call(http.StatusOK, plainCall(func() any { return map[string]any{"faults": faults.List()} }))},
 		{"POST /faults", level.Settings, call(http.StatusCreated, s.addFaults)},
-		{"DELETE /faults", level.Settings, call(http.StatusOK, func(http.ResponseWriter, *http.Request) (any, error) {
-			return map[string]int{"deleted": faults.Clear()}, nil
-		})},
-		{"GET /faults/{id}", level.Use, call(http.StatusOK, func(_ http.ResponseWriter, r *http.Request) (any, error) {
-			return faults.Get(r.PathValue("id"))
-		})},
+		{"DELETE /faults", level.Settings, call(http.StatusOK, plainCall(func() any { return map[string]int{"deleted": faults.Clear()} }))},
+		{"GET /faults/{id}", level.Use, call(http.StatusOK, callBy("id", faults.Get))},
 		{"PUT /faults/{id}", level.Settings, call(http.StatusOK, s.replaceFault)},
-		{"DELETE /faults/{id}", level.Settings, call(http.StatusOK, func(_ http.ResponseWriter, r *http.Request) (any, error) {
-			id := r.PathValue("id")
-			return map[string]string{"deleted": id}, faults.Remove(id)
-		})},
-		{"POST /faults/{id}/on", level.Settings, call(http.StatusOK, func(_ http.ResponseWriter, r *http.Request) (any, error) {
-			return faults.Turn(r.PathValue("id"), true)
-		})},
-		{"POST /faults/{id}/off", level.Settings, call(http.StatusOK, func(_ http.ResponseWriter, r *http.Request) (any, error) {
-			return faults.Turn(r.PathValue("id"), false)
-		})},
+		{"DELETE /faults/{id}", level.Settings, call(http.StatusOK, callBy("id", deleting(faults.Remove)))},
+		{"POST /faults/{id}/on", level.Settings, call(http.StatusOK, callBy("id", turn(true)))},
+		{"POST /faults/{id}/off", level.Settings, call(http.StatusOK, callBy("id", turn(false)))},
 		{"GET /requests", level.Use, s.serveRequests},
 	}
 }

@@ -77,7 +77,7 @@ type Account struct {
 
 	now           func() time.Time
 	state         *state.Dir
-	owned         map[string]bool // names of the scenario's keys
+	scenarioKeys  map[string]bool // names of the scenario's keys
 	scenarioZones map[string]bool // names of the scenario's zones
 	demo          []string        // the scenario's keys and passwords in plain
 	spent         func(zone string, from, to time.Time) float64
@@ -92,7 +92,7 @@ type Account struct {
 func Open(sc *scenario.Scenario, s *state.Dir, now func() time.Time, first time.Time) (*Account, error) {
 	a := &Account{
 		ID: sc.Account, Prefix: sc.Prefix, Opening: cmp.Or(sc.Balance, scenario.DefaultBalance), now: now, state: s,
-		owned: map[string]bool{}, scenarioZones: map[string]bool{},
+		scenarioKeys: map[string]bool{}, scenarioZones: map[string]bool{},
 	}
 	v := &view{zones: map[string]*record{}, suspended: sc.Suspended}
 	if err := a.takeScenario(sc, v, first.UTC()); err != nil {
@@ -122,7 +122,7 @@ func Open(sc *scenario.Scenario, s *state.Dir, now func() time.Time, first time.
 
 func (a *Account) takeScenario(sc *scenario.Scenario, v *view, first time.Time) error {
 	for _, k := range sc.Keys {
-		a.owned[k.Name] = true
+		a.scenarioKeys[k.Name] = true
 		v.keys = append(v.keys, datedKey(sc, k, first))
 	}
 	for _, z := range sc.Zones {

@@ -188,7 +188,7 @@ func (a *Account) publish(v *view) {
 
 // HandOut is [Account.Keys], and shows the value of the default key for the last time.
 func (a *Account) HandOut() []Key {
-	toldNow := func(k key) bool { return k.plain != "" && !a.owned[k.Name] }
+	toldNow := func(k key) bool { return k.plain != "" && !a.scenarioKeys[k.Name] }
 	if !slices.ContainsFunc(a.view.Load().keys, toldNow) {
 		return a.Keys() // the common case, without a lock
 	}
@@ -293,7 +293,7 @@ func (a *Account) DeleteKey(name string) error {
 			return ErrNoSuchKey
 		}
 		v.keys = slices.Delete(v.keys, i, i+1)
-		if a.owned[name] || name == DefaultKey {
+		if a.scenarioKeys[name] || name == DefaultKey {
 			return keysTable.Put(tx, name, key{Name: name, Deleted: true})
 		}
 		return keysTable.Delete(tx, name)

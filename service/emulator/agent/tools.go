@@ -171,8 +171,8 @@ func cut(text string, limit int) string {
 	return answer.Cut(text, limit) + fmt.Sprintf("\n\n[cut after %d of %d bytes]", limit, len(text))
 }
 
-// found is one entry of search_engine_batch.
-type found struct {
+// searchOutcome is one entry of search_engine_batch.
+type searchOutcome struct {
 	Query  string `json:"query"`
 	Engine string `json:"engine"`
 	// Result is what search_engine gives: an object for Google, a string else.
@@ -184,10 +184,10 @@ func (a *Agent) searchBatch(ctx context.Context, in struct {
 	Queries []searchArgs `json:"queries"`
 },
 ) (string, error) {
-	return batch(in.Queries, func(q searchArgs) (found, error) {
+	return batch(in.Queries, func(q searchArgs) (searchOutcome, error) {
 		q.Engine = cmp.Or(q.Engine, "google") // the library sets defaults of the outer object only
 		text, err := a.search(ctx, q)
-		out := found{Query: q.Query, Engine: q.Engine}
+		out := searchOutcome{Query: q.Query, Engine: q.Engine}
 		switch {
 		case err != nil:
 			out.Error = err.Error()

@@ -166,8 +166,8 @@ func (a *API) serveSearch(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// keptSnapshot is a snapshot of the marketplace (public documentation).
-type keptSnapshot struct {
+// marketSnapshot is a snapshot of the marketplace (public documentation).
+type marketSnapshot struct {
 	ID       string    `json:"id"`
 	Created  time.Time `json:"created"`
 	Status   string    `json:"status"`
@@ -178,12 +178,12 @@ type keptSnapshot struct {
 	Error    string    `json:"error,omitempty"`
 }
 
-func (a *API) listedSnapshot(s jobs.Snapshot) keptSnapshot {
+func (a *API) listedSnapshot(s jobs.Snapshot) marketSnapshot {
 	status := "building"
 	if s.Status.Ended() {
 		status = string(s.Status)
 	}
-	return keptSnapshot{s.ID, s.Created, status, s.Dataset, a.conf.Account, s.Records, s.Size, s.Error}
+	return marketSnapshot{s.ID, s.Created, status, s.Dataset, a.conf.Account, s.Records, s.Size, s.Error}
 }
 
 // serveKept is GET /datasets/snapshots.
@@ -193,7 +193,7 @@ func (a *API) serveKept(w http.ResponseWriter, r *http.Request) error {
 		refuseFilter(w, unknown[0])
 		return nil
 	}
-	out := []keptSnapshot{}
+	out := []marketSnapshot{}
 	for _, s := range a.conf.Jobs.List() {
 		v := a.listedSnapshot(s)
 		if !s.Kept || q.Get("dataset_id") != "" && s.Dataset != q.Get("dataset_id") || q.Get("status") != "" && v.Status != q.Get("status") {

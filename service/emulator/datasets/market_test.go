@@ -23,7 +23,7 @@ func TestAFilterMakesASnapshotOfWhatJobsHaveCollected(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	g.status(id, "ready")
-	meta := decode[keptSnapshot](t, g.do("GET", "/datasets/snapshots/"+id, nil))
+	meta := decode[marketSnapshot](t, g.do("GET", "/datasets/snapshots/"+id, nil))
 	got := g.do("GET", "/datasets/snapshots/"+id+"/download", nil)
 	recs := decode[[]map[string]any](t, got)
 	if meta.Status != "ready" || meta.Size != len(recs) || meta.Dataset != "gd_products" || meta.FileSize == 0 || len(recs) == 0 || len(recs) >= 12 {
@@ -36,10 +36,10 @@ func TestAFilterMakesASnapshotOfWhatJobsHaveCollected(t *testing.T) {
 		}
 		seen[r["sku"]] = true
 	}
-	if l := decode[[]keptSnapshot](t, g.do("GET", "/datasets/snapshots?dataset_id=gd_products&status=ready", nil)); len(l) != 1 || l[0].ID != id {
+	if l := decode[[]marketSnapshot](t, g.do("GET", "/datasets/snapshots?dataset_id=gd_products&status=ready", nil)); len(l) != 1 || l[0].ID != id {
 		t.Errorf("%+v", l)
 	}
-	if l := decode[[]listed](t, g.do("GET", "/datasets/v3/snapshots", nil)); len(l) != 3 {
+	if l := decode[[]snapshotRow](t, g.do("GET", "/datasets/v3/snapshots", nil)); len(l) != 3 {
 		t.Errorf("%+v", l)
 	}
 	if r := g.do("GET", "/datasets/snapshots/"+id+"/parts", nil); r.body != `{"parts":1}`+"\n" {

@@ -214,8 +214,8 @@ const (
 	maxList     = 5000
 )
 
-// listed is a row of GET /datasets/v3/snapshots (public documentation).
-type listed struct {
+// snapshotRow is a row of GET /datasets/v3/snapshots (public documentation).
+type snapshotRow struct {
 	ID      string      `json:"id"`
 	Created time.Time   `json:"created"`
 	Status  jobs.Status `json:"status"`
@@ -287,14 +287,14 @@ func (a *API) serveSnapshots(w http.ResponseWriter, r *http.Request) error {
 		refuseFilter(w, bad)
 		return nil
 	}
-	out, total := []listed{}, 0
+	out, total := []snapshotRow{}, 0
 	for _, s := range a.conf.Jobs.List() {
 		if s.Kept || !f.matches(s) { // the marketplace lists the kept ones
 			continue
 		}
 		total++
 		if total > f.skip && len(out) < f.limit {
-			out = append(out, listed{s.ID, s.Created, s.Status, s.Dataset, s.Records})
+			out = append(out, snapshotRow{s.ID, s.Created, s.Status, s.Dataset, s.Records})
 		}
 	}
 	var v any = out

@@ -260,7 +260,7 @@ func TestTheListIsFiltered(t *testing.T) {
 	} {
 		r := g.do("GET", "/datasets/v3/snapshots"+q, nil)
 		got := ""
-		for _, row := range decode[[]listed](t, r) {
+		for _, row := range decode[[]snapshotRow](t, r) {
 			got += row.ID
 			if row.ID == b && row.Size != 12 {
 				t.Errorf("%s: %+v", q, row)
@@ -271,7 +271,7 @@ func TestTheListIsFiltered(t *testing.T) {
 		}
 	}
 	r := decode[struct {
-		Data  []listed
+		Data  []snapshotRow
 		Total int
 	}](t, g.do("GET", "/datasets/v3/snapshots?with_total=true&limit=1", nil))
 	if r.Total != 3 || len(r.Data) != 1 || r.Data[0].ID != z || r.Data[0].Dataset != "gd_pages" {

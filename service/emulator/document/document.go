@@ -102,7 +102,7 @@ func (e *Error) Error() string {
 // after the last field; Err and Invalid return the mistakes.
 type Table struct {
 	doc    *source
-	at     string         // path made by join
+	prefix string         // path made by join
 	fields map[string]any // of a body: jsontext.Value, see open
 	read   []string
 }
@@ -132,15 +132,15 @@ func join(path, name string) string {
 // path is that of a field; an empty name is the table itself.
 func (t *Table) path(name string) string {
 	if name == "" {
-		return t.at
+		return t.prefix
 	}
-	return join(t.at, name)
+	return join(t.prefix, name)
 }
 
 // Fail records a mistake in a field; an empty name is the table itself.
 func (t *Table) Fail(name, msg, expected string) {
 	_, present := t.fields[name]
-	t.doc.fail(t.path(name), &Error{Msg: msg, Expected: expected, table: t.at, missing: !present})
+	t.doc.fail(t.path(name), &Error{Msg: msg, Expected: expected, table: t.prefix, missing: !present})
 }
 
 // FailIf is Fail where the value of a field is wrong.
@@ -248,13 +248,13 @@ func (t *Table) Finish(w http.ResponseWriter) error {
 func (t *Table) Done() {
 	known := slices.Compact(slices.Sorted(slices.Values(t.read)))
 	for _, name := range t.Names() {
-		switch at := join(t.at, name); {
+		switch at := join(t.prefix, name); {
 		case slices.Contains(known, name):
 		case t.doc.loose:
 			t.doc.ignored = append(t.doc.ignored, pretty(at))
 		default:
 			t.doc.fail(at, &Error{
-				Msg: "unknown field " + Quote(name), Expected: "one of " + strings.Join(known, ", "), table: t.at, Unknown: true,
+				Msg: "unknown field " + Quote(name), Expected: "one of " + strings.Join(known, ", "), table: t.prefix, Unknown: true,
 			})
 		}
 	}

@@ -337,7 +337,7 @@ func (t *Table) Table(name string) *Table {
 	if m == nil {
 		return nil
 	}
-	return &Table{doc: t.doc, at: join(t.at, name), fields: m}
+	return &Table{doc: t.doc, prefix: join(t.prefix, name), fields: m}
 }
 
 // Object is Table, or an empty table if the field is missing.
@@ -345,7 +345,7 @@ func (t *Table) Object(name string) *Table {
 	if in := t.Table(name); in != nil {
 		return in
 	}
-	return &Table{doc: t.doc, at: join(t.at, name)}
+	return &Table{doc: t.doc, prefix: join(t.prefix, name)}
 }
 
 // Skip accepts fields that have no effect, with any value.
@@ -384,6 +384,6 @@ func (t *Table) Tables(name string) []*Table {
 	return elements(t, name, [2]string{"a list of tables: [[" + name + "]]", "an array of objects"}, [2]string{"a table", "an object"},
 		func(at string, v any) (*Table, bool) {
 			m, ok := v.(map[string]any)
-			return &Table{doc: t.doc, at: at, fields: m}, ok
+			return &Table{doc: t.doc, prefix: at, fields: m}, ok
 		})
 }

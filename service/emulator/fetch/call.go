@@ -69,9 +69,9 @@ const (
 func (e endpoint) async() bool { return e != atRequest }
 
 type parser struct {
-	at      endpoint
-	loose   bool
-	product string // of the call's zone; "" takes every field
+	endpoint endpoint
+	loose    bool
+	product  string // of the call's zone; "" takes every field
 
 	*document.Table // the fields, and what is wrong with them
 	c               call
@@ -81,7 +81,7 @@ type parser struct {
 func (p *parser) parse() (call, error) {
 	p.c = call{method: http.MethodGet, header: http.Header{}}
 	required := []string{"url", "format"}
-	switch p.at {
+	switch p.endpoint {
 	case atUnblock:
 		p.c.format, required = "raw", []string{"url"}
 	case atSERP:
@@ -93,10 +93,10 @@ func (p *parser) parse() (call, error) {
 	for _, name := range required {
 		p.Require(name)
 	}
-	if p.Raw("url") != nil && p.Raw("query") != nil && p.at == atSERP {
+	if p.Raw("url") != nil && p.Raw("query") != nil && p.endpoint == atSERP {
 		p.Refuse("", "url and query are two ways to say the same: send one")
 	}
-	if p.c.url == nil && p.at == atSERP && p.Invalid() == nil {
+	if p.c.url == nil && p.endpoint == atSERP && p.Invalid() == nil {
 		p.Refuse("", "url or query is required")
 	}
 	var flag *username.FlagError
@@ -115,7 +115,7 @@ func (p *parser) parse() (call, error) {
 func (p *parser) field(name string) {
 	f, ok := fields[name]
 	switch {
-	case ok && p.at >= f.since:
+	case ok && p.endpoint >= f.since:
 		p.readFor("", name, f.zones, func() { f.read(p, name) })
 	case p.loose:
 		p.c.notes = append(p.c.notes, name+" is ignored: not a field of this call")

@@ -18,7 +18,7 @@ func parsed(t testing.TB, at endpoint, loose bool, body string) (call, error) {
 	if err != nil {
 		return call{}, err
 	}
-	return (&parser{at: at, loose: loose, Table: fields}).parse()
+	return (&parser{endpoint: at, loose: loose, Table: fields}).parse()
 }
 
 func TestFieldsOfTheAsynchronousEndpoints(t *testing.T) {
@@ -143,7 +143,7 @@ func FuzzRequestBody(f *testing.F) {
 		fields, err := document.JSON(b)
 		var c call
 		if err == nil {
-			c, err = (&parser{at: endpoint(at % 4), loose: loose, Table: fields}).parse()
+			c, err = (&parser{endpoint: endpoint(at % 4), loose: loose, Table: fields}).parse()
 		}
 		if err != nil {
 			if err.Error() == "" {

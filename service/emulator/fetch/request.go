@@ -133,7 +133,7 @@ func (f *Fetcher) serve(w http.ResponseWriter, r *http.Request, at endpoint, fie
 // accept checks a call and finds its zone; where it returns false, it has answered.
 func (f *Fetcher) accept(w http.ResponseWriter, at endpoint, fields *document.Table) (account.Zone, call, bool) {
 	z, unknown := f.conf.Account.Zone(fields.Peek("zone"))
-	p := parser{at: at, loose: f.conf.Loose, product: z.Product, Table: fields}
+	p := parser{endpoint: at, loose: f.conf.Loose, product: z.Product, Table: fields}
 	c, err := p.parse()
 	switch {
 	case err != nil:

@@ -76,11 +76,11 @@ func Parse(body []byte, q Query) (Full, error) {
 }
 
 type parser struct {
-	base *url.URL
-	q    Query
-	doc  *goquery.Document
-	full Full
-	seen int // items with a rank so far
+	base   *url.URL
+	q      Query
+	doc    *goquery.Document
+	full   Full
+	ranked int // items with a rank so far
 }
 
 func (p *parser) general() {
@@ -109,7 +109,7 @@ func (p *parser) items() {
 		}
 	}
 	p.doc.Find("." + strings.Join(classes, ",.")).EachWithBreak(func(_ int, s *goquery.Selection) bool {
-		if p.seen >= maxItems*4 {
+		if p.ranked >= maxItems*4 {
 			return false
 		}
 		p.item(s, sections[classes[slices.IndexFunc(classes, s.HasClass)]])
@@ -131,8 +131,8 @@ func (p *parser) item(s *goquery.Selection, section reflect.Value) {
 		lat, lon, _ := strings.Cut(s.AttrOr("data-coordinates", ""), ",")
 		item.Latitude, item.Longitude = decimal(lat), decimal(lon)
 	}
-	p.seen++
-	v.FieldByName("Rank").Set(reflect.ValueOf(Rank{section.Len() + 1, p.seen}))
+	p.ranked++
+	v.FieldByName("Rank").Set(reflect.ValueOf(Rank{section.Len() + 1, p.ranked}))
 	section.Set(reflect.Append(section, v))
 }
 
