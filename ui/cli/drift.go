@@ -25,34 +25,36 @@ func (a *app) driftCommand() *cobra.Command {
 }
 
 // driftNeeds are what the commands about drift need.
-func driftNeeds() needs { return needs{jobs: true} }
+func driftNeeds[F any](F) needs { return needs{jobs: true} }
+
+// collectorArg is the name of a collector.
+var collectorArg = oneArg("the data set, or the target or its address, as 'zonedeck drift list' names it")
+
+type driftListFlags struct {
+	Silent bool `flag:"silent" help:"list only those without a useful row in their last 3 or more runs"`
+	jsonFlag
+}
 
 func (a *app) driftListCommand() *cobra.Command {
-	var asJSON, silent bool
-	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the collectors: data sets with results, targets with required fields",
-		Long: `Lists the collectors of the profile: data sets with downloaded results, and
+	return command(a, spec[driftListFlags]{
+		use:   "list",
+		short: "List the collectors: data sets with results, targets with required fields",
+		long: `Lists the collectors of the profile: data sets with downloaded results, and
 targets that were fetched with required fields. First come those without a
 useful row in their last 3 or more runs, by the class of their failures, then
 those with drift, then the others. Nothing is sent.`,
-		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withSession(cmd.Context(), driftNeeds(), func(t *task) error {
-				list, err := t.standings(cmd.Context())
-				if err != nil {
-					return err
-				}
-				if silent {
-					list = slices.DeleteFunc(list, func(s drift.Standing) bool { return !s.Dead() })
-				}
-				return t.printStandings(list, asJSON)
-			})
+		needs: driftNeeds[driftListFlags],
+		run: func(ctx context.Context, t *task, f driftListFlags, _ []string) (printed, error) {
+			list, err := t.standings(ctx)
+			if err != nil {
+				return printed{}, err
+			}
+			if f.Silent {
+				list = slices.DeleteFunc(list, func(s drift.Standing) bool { return !s.Dead() })
+			}
+			return printedStandings(list), nil
 		},
-	}
-	cmd.Flags().BoolVar(&silent, "silent", false, "list only those without a useful row in their last 3 or more runs")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	return cmd
+	})
 }
 
 // standings lists the collectors. It warns of a contract that cannot be read.
@@ -99,23 +101,21 @@ func standsAs(s drift.Standing) string {
 	}
 }
 
-func (t *task) printStandings(list []drift.Standing, asJSON bool) error {
-	if asJSON {
-		return t.app.printJSON(view.NewStandings(list))
+func printedStandings(list []drift.Standing) printed {
+	out := printed{object: view.NewStandings(list)}
+	if len(list) == 0 {
+		out.note = "there is no collector yet: download the result of a job, or fetch with --require"
+		return out
 	}
-	rows := [][]string{{"STATE", "COLLECTOR", "KIND", "LAST RUN", "USEFUL", "SAYS"}}
+	out.rows = [][]string{{"STATE", "COLLECTOR", "KIND", "LAST RUN", "USEFUL", "SAYS"}}
 	for _, s := range list {
 		says := strings.Join(drift.Names(drift.Alarms(s.Verdict.Findings)), ", ")
 		if s.Dead() {
 			says = model.ClassWord(s.SilentClass, s.SilentCause)
 		}
-		rows = append(rows, []string{standsAs(s), s.Run.Name, string(s.Run.Kind), s.Run.Ref, fmt.Sprintf("%d of %d", s.Run.UsefulRows(), s.Run.Returned), cmp.Or(says, "-")})
+		out.rows = append(out.rows, []string{standsAs(s), s.Run.Name, string(s.Run.Kind), s.Run.Ref, fmt.Sprintf("%d of %d", s.Run.UsefulRows(), s.Run.Returned), cmp.Or(says, "-")})
 	}
-	if len(list) == 0 {
-		t.app.say("zonedeck: there is no collector yet: download the result of a job, or fetch with --require")
-		return nil
-	}
-	return printColumns(t.app.Stdout, rows)
+	return out
 }
 
 // collector finds the collector with a name or an address.
@@ -128,36 +128,30 @@ func (t *task) collector(ctx context.Context, name string) (kind drift.Kind, id 
 }
 
 func (a *app) driftShowCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "show NAME",
-		Short: "Show the fields of a collector: their coverage over its runs, and what has changed",
-		Args:  oneArg("the data set, or the target or its address, as 'zonedeck drift list' names it"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withSession(cmd.Context(), driftNeeds(), func(t *task) error {
-				kind, id, err := t.collector(cmd.Context(), args[0])
-				if err != nil {
-					return err
-				}
-				d, err := t.Client.Drift.Show(cmd.Context(), kind, id)
-				var fault *textfile.Error
-				switch {
-				case errors.As(err, &fault):
-					t.app.warn("a contract is left out: %s", oneLine(err))
-				case err != nil:
-					return driftError(err)
-				}
-				return t.printDetail(d, asJSON)
-			})
-		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	return cmd
+	return command(a, spec[jsonFlag]{
+		use:   "show NAME",
+		short: "Show the fields of a collector: their coverage over its runs, and what has changed",
+		args:  collectorArg,
+		needs: driftNeeds[jsonFlag],
+		run:   showDrift,
+	})
 }
 
-func (t *task) printDetail(d drift.Detail, asJSON bool) error {
-	if asJSON {
-		return t.app.printJSON(view.NewDriftDetail(d))
+func showDrift(ctx context.Context, t *task, f jsonFlag, args []string) (printed, error) {
+	kind, id, err := t.collector(ctx, args[0])
+	if err != nil {
+		return printed{}, err
+	}
+	d, err := t.Client.Drift.Show(ctx, kind, id)
+	var fault *textfile.Error
+	switch {
+	case errors.As(err, &fault):
+		t.app.warn("a contract is left out: %s", oneLine(err))
+	case err != nil:
+		return printed{}, driftError(err)
+	}
+	if f.JSON {
+		return printed{object: view.NewDriftDetail(d)}, nil
 	}
 	r := d.Run
 	t.app.say("zonedeck: %s %s: %s; %s of %s useful in %s of %s", r.Kind, sanitizeLine(r.Name), standsAs(d.Standing), fmt.Sprint(r.UsefulRows()), text.Counted(r.Returned, "row"), sanitizeLine(r.Ref), r.At.Local().Format(time.DateTime))
@@ -175,22 +169,16 @@ func (t *task) printDetail(d drift.Detail, asJSON bool) error {
 		}
 		rows = append(rows, []string{l.Field, cmp.Or(l.Type, "-"), drift.Percent(l.Now), drift.Percent(l.Before), drift.Sparkline(l.History, 20), says})
 	}
-	if err := printColumns(t.app.Stdout, rows); err != nil {
-		return err
-	}
+	var lines strings.Builder
 	for _, f := range d.Verdict.Findings {
-		if _, err := fmt.Fprintln(t.app.Stdout, driftLine(f)); err != nil {
-			return fail(exitState, "write the findings: %w", err)
-		}
+		fmt.Fprintln(&lines, driftLine(f))
 	}
 	for _, l := range d.Lines {
 		if failure := l.Failure(); failure != "" {
-			if _, err := fmt.Fprintf(t.app.Stdout, "%s: %s\n", sanitizeLine(l.Field), sanitizeLine(failure)); err != nil {
-				return fail(exitState, "write the findings: %w", err)
-			}
+			fmt.Fprintf(&lines, "%s: %s\n", sanitizeLine(l.Field), sanitizeLine(failure))
 		}
 	}
-	return nil
+	return printed{rows: rows, text: lines.String()}, nil
 }
 
 func driftLine(f drift.Finding) string {

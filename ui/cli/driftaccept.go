@@ -9,19 +9,20 @@ import (
 
 	"zonedeck/keystore/textfile"
 	"zonedeck/service/drift"
+	"zonedeck/service/view"
 )
 
 type driftAcceptFlags struct {
-	reason     string
-	undo, json bool
+	Reason string `flag:"reason" help:"why it is normal"`
+	Undo   bool   `flag:"undo" help:"take the newest acceptance back"`
+	JSON   bool   `flag:"json" help:"print one JSON object: the collector as it stands afterwards"`
 }
 
 func (a *app) driftAcceptCommand() *cobra.Command {
-	var f driftAcceptFlags
-	cmd := &cobra.Command{
-		Use:   "accept NAME",
-		Short: "Accept the newest run of a collector as the new normal, or undo that",
-		Long: `From now on, runs are compared with the newest run of the collector and those
+	return command(a, spec[driftAcceptFlags]{
+		use:   "accept NAME",
+		short: "Accept the newest run of a collector as the new normal, or undo that",
+		long: `From now on, runs are compared with the newest run of the collector and those
 after it. Who accepted it, when and why is recorded. --undo takes the newest
 acceptance back, and runs since then are judged as if it had not been made.
 
@@ -31,50 +32,41 @@ and the command says what is left to do.
 
 If the run is like those before it, or was accepted already, nothing changes:
 exit 2.`,
-		Args: oneArg("the data set, or the target or its address, as 'zonedeck drift list' names it"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.undo && f.reason != "" {
+		args: collectorArg,
+		check: func(f driftAcceptFlags, _ []string) error {
+			if f.Undo && f.Reason != "" {
 				return usage("--undo takes no --reason")
 			}
-			return a.withSession(cmd.Context(), driftNeeds(), func(t *task) error {
-				return t.accept(cmd.Context(), args[0], f)
-			})
+			return nil
 		},
-	}
-	fl := cmd.Flags()
-	fl.StringVar(&f.reason, "reason", "", "why it is normal")
-	fl.BoolVar(&f.undo, "undo", false, "take the newest acceptance back")
-	fl.BoolVar(&f.json, "json", false, "print one JSON object: the collector as it stands afterwards")
-	return cmd
+		needs: driftNeeds[driftAcceptFlags],
+		run:   acceptDrift,
+	})
 }
 
-func (t *task) accept(ctx context.Context, name string, f driftAcceptFlags) error {
-	kind, id, err := t.collector(ctx, name)
+func acceptDrift(ctx context.Context, t *task, f driftAcceptFlags, args []string) (printed, error) {
+	kind, id, err := t.collector(ctx, args[0])
 	if err != nil {
-		return err
+		return printed{}, err
 	}
-	if f.undo {
+	if f.Undo {
 		if err := t.Client.Drift.TakeBack(ctx, kind, id); err != nil {
-			return driftError(err) // it names the collector
+			return printed{}, driftError(err) // it names the collector
 		}
 		t.app.say("zonedeck: the newest acceptance of %s was taken back", sanitizeLine(id))
-	} else if err := t.acceptNewest(ctx, kind, id, f.reason); err != nil {
-		return err
+	} else if err := t.acceptNewest(ctx, kind, id, f.Reason); err != nil {
+		return printed{}, err
 	}
 	s, err := t.standing(ctx, kind, id)
 	if err != nil {
-		return err
+		return printed{}, err
 	}
-	if f.json {
-		if err := t.printStandings([]drift.Standing{s}, true); err != nil {
-			return err
-		}
+	out := printed{object: view.NewStandings([]drift.Standing{s})}
+	if !f.Undo && len(s.Left) > 0 {
+		t.tellLeft(s)
+		out.code = exitParsingDrift
 	}
-	if f.undo || len(s.Left) == 0 {
-		return nil
-	}
-	t.tellLeft(s)
-	return exit(exitParsingDrift)
+	return out, nil
 }
 
 // standing is how a collector stands. It warns of a contract that cannot be read.

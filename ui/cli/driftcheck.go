@@ -20,16 +20,32 @@ import (
 )
 
 type driftCheckFlags struct {
-	file, format, contract string
-	json                   bool
+	File     string `flag:"file" help:"file with the result of a job, JSON, NDJSON or CSV; - for standard input"`
+	Format   string `flag:"format" help:"json, ndjson or csv (default: by the file's ending or content)"`
+	Contract string `flag:"contract" help:"with --file: contract to check it against (default: the collector's)"`
+	jsonFlag
+}
+
+// check refuses flags that do not go together.
+func (f driftCheckFlags) check(args []string) error {
+	switch {
+	case f.File == "" && (f.Contract != "" || f.Format != ""):
+		return usage("--contract and --format need --file")
+	case f.Format != "" && !slices.Contains([]string{"json", "ndjson", "jsonl", "csv"}, f.Format):
+		return usage("--format %q: give json, ndjson or csv", f.Format)
+	case f.File != "" && len(args) > 1:
+		return usage("--file checks the result of one collector; unexpected %q", args[1])
+	case f.File != "" && len(args) == 0 && f.Contract == "":
+		return usage("--file needs the NAME of its data set, or --contract")
+	}
+	return nil
 }
 
 func (a *app) driftCheckCommand() *cobra.Command {
-	var f driftCheckFlags
-	cmd := &cobra.Command{
-		Use:   "check [NAME...]",
-		Short: "Check the newest runs, or a file with results, for drift",
-		Long: `Compares the newest run of each collector, or of the named ones, with the good
+	return command(a, spec[driftCheckFlags]{
+		use:   "check [NAME...]",
+		short: "Check the newest runs, or a file with results, for drift",
+		long: `Compares the newest run of each collector, or of the named ones, with the good
 runs before it and with its contract. A collector without a useful row in its
 last 3 or more runs fails too.
 
@@ -42,48 +58,30 @@ drift; 1 something that was to be checked could not be judged: it has no stored
 run, its newest run has no useful row, its first run has nothing to be compared
 with, it has too few rows, or its newest result is incomplete. Without NAME, the
 last three are only printed, and fail only if nothing at all was judged.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			switch {
-			case f.file == "" && (f.contract != "" || f.format != ""):
-				return usage("--contract and --format need --file")
-			case f.format != "" && !slices.Contains([]string{"json", "ndjson", "jsonl", "csv"}, f.format):
-				return usage("--format %q: give json, ndjson or csv", f.format)
-			case f.file != "" && len(args) > 1:
-				return usage("--file checks the result of one collector; unexpected %q", args[1])
-			case f.file != "" && len(args) == 0 && f.contract == "":
-				return usage("--file needs the NAME of its data set, or --contract")
-			}
-			return a.withSession(cmd.Context(), driftNeeds(), func(t *task) error {
-				return t.checkDrift(cmd.Context(), args, f)
-			})
-		},
-	}
-	fl := cmd.Flags()
-	fl.StringVar(&f.file, "file", "", "file with the result of a job, JSON, NDJSON or CSV; - for standard input")
-	fl.StringVar(&f.format, "format", "", "json, ndjson or csv (default: by the file's ending or content)")
-	fl.StringVar(&f.contract, "contract", "", "with --file: contract to check it against (default: the collector's)")
-	fl.BoolVar(&f.json, "json", false, "print one JSON object")
-	return cmd
+		args:  cobra.ArbitraryArgs,
+		check: driftCheckFlags.check,
+		needs: driftNeeds[driftCheckFlags],
+		run:   checkDrift,
+	})
 }
 
-func (t *task) checkDrift(ctx context.Context, names []string, f driftCheckFlags) error {
-	var all []view.DriftCheck
-	var err error
-	if f.file != "" {
-		all, err = t.checkFile(ctx, names, f)
-	} else {
-		all, err = t.checkStored(ctx, names)
+func checkDrift(ctx context.Context, t *task, f driftCheckFlags, names []string) (printed, error) {
+	look := t.checkStored
+	if f.File != "" {
+		look = func(ctx context.Context, names []string) ([]view.DriftCheck, error) {
+			return t.checkFile(ctx, names, f)
+		}
 	}
+	all, err := look(ctx, names)
 	if err != nil {
-		return driftError(err)
-	}
-	if err := t.printChecked(all, f.json); err != nil {
-		return err
+		return printed{}, driftError(err)
 	}
 	if len(all) == 0 {
 		t.app.warn("nothing was judged: no collector has a run")
 	}
-	return exit(checkedCode(all, len(names) > 0 || f.file != ""))
+	return printed{
+		object: view.DriftChecks{Collectors: append([]view.DriftCheck{}, all...)}, text: checkedLines(all), code: checkedCode(all, len(names) > 0 || f.File != ""),
+	}, nil
 }
 
 // checkedCode is the exit code of a check. What was asked for by name has to be judged, all of it.
@@ -104,10 +102,8 @@ func checkedCode(all []view.DriftCheck, asked bool) int {
 	return exitOK
 }
 
-func (t *task) printChecked(all []view.DriftCheck, asJSON bool) error {
-	if asJSON {
-		return t.app.printJSON(view.DriftChecks{Collectors: append([]view.DriftCheck{}, all...)})
-	}
+func checkedLines(all []view.DriftCheck) string {
+	var out strings.Builder
 	for _, c := range all {
 		line := "ok " + c.Name
 		switch {
@@ -118,16 +114,12 @@ func (t *task) printChecked(all []view.DriftCheck, asJSON bool) error {
 		case !c.Judged:
 			line = fmt.Sprintf("not judged %s: %s", c.Name, c.Why)
 		}
-		if _, err := fmt.Fprintln(t.app.Stdout, sanitizeLine(line)); err != nil {
-			return fail(exitState, "write the verdict: %w", err)
-		}
+		fmt.Fprintln(&out, sanitizeLine(line))
 		for _, f := range c.Findings {
-			if _, err := fmt.Fprintf(t.app.Stdout, "  %s: %s\n", f.Word, sanitizeLine(f.Text)); err != nil {
-				return fail(exitState, "write the verdict: %w", err)
-			}
+			fmt.Fprintf(&out, "  %s: %s\n", f.Word, sanitizeLine(f.Text))
 		}
 	}
-	return nil
+	return out.String()
 }
 
 // checkStored checks the newest runs of the named collectors, or of all if none is named.
@@ -183,10 +175,10 @@ func (t *task) idleContracts(list []drift.Standing) error {
 // checkFile checks a result in a file.
 func (t *task) checkFile(ctx context.Context, names []string, f driftCheckFlags) ([]view.DriftCheck, error) {
 	var contract *drift.Contract
-	if f.contract != "" {
-		c, err := drift.ReadContract(f.contract)
+	if f.Contract != "" {
+		c, err := drift.ReadContract(f.Contract)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, usage("--contract: there is no file %s", f.contract)
+			return nil, usage("--contract: there is no file %s", f.Contract)
 		}
 		if err != nil {
 			return nil, err
@@ -207,7 +199,7 @@ func (t *task) checkFile(ctx context.Context, names []string, f driftCheckFlags)
 		return nil, usage("--file: only results of data sets can be checked, and %s is a target", sanitizeLine(id))
 	}
 	if contract != nil && contract.Name != id {
-		return nil, usage("--contract: %s is for %s, not for %s", f.contract, sanitizeLine(contract.Name), sanitizeLine(id))
+		return nil, usage("--contract: %s is for %s, not for %s", f.Contract, sanitizeLine(contract.Name), sanitizeLine(id))
 	}
 	if contract == nil {
 		var err error
@@ -215,7 +207,7 @@ func (t *task) checkFile(ctx context.Context, names []string, f driftCheckFlags)
 			return nil, err
 		}
 	}
-	r, err := t.profileFile(ctx, f.file, f.format, contract)
+	r, err := t.profileFile(ctx, f.File, f.Format, contract)
 	if err != nil {
 		return nil, err
 	}
@@ -258,47 +250,38 @@ func (t *task) profileFile(ctx context.Context, name, format string, contract *d
 }
 
 func (a *app) driftContractCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "contract NAME",
-		Short: "Check and print the contract of a collector",
-		Long: `A contract says which fields a collector has to give, with their types, patterns
+	return command(a, spec[jsonFlag]{
+		use:   "contract NAME",
+		short: "Check and print the contract of a collector",
+		long: `A contract says which fields a collector has to give, with their types, patterns
 and minimum coverage. If there is none, the command names the file to write it
 to: exit 2.`,
-		Args: oneArg("the data set, or the target or its address, as 'zonedeck drift list' names it"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withSession(cmd.Context(), driftNeeds(), func(t *task) error {
-				return t.contract(cmd.Context(), args[0], asJSON)
-			})
-		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	return cmd
+		args:  collectorArg,
+		needs: driftNeeds[jsonFlag],
+		run:   showContract,
+	})
 }
 
-func (t *task) contract(ctx context.Context, name string, asJSON bool) error {
-	kind, id, err := t.collector(ctx, name)
+func showContract(ctx context.Context, t *task, _ jsonFlag, args []string) (printed, error) {
+	kind, id, err := t.collector(ctx, args[0])
 	if err != nil {
-		return err
+		return printed{}, err
 	}
 	file, err := t.Client.Drift.ContractFile(kind, id)
 	if err != nil {
-		return driftError(err)
+		return printed{}, driftError(err)
 	}
 	raw, err := textfile.ReadBounded(file, textfile.MaxSize)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return usage("%s has no contract: write one to %s", sanitizeLine(id), file)
+		return printed{}, usage("%s has no contract: write one to %s", sanitizeLine(id), file)
 	case err != nil:
-		return fail(exitState, "%w", err)
+		return printed{}, fail(exitState, "%w", err)
 	}
 	c, err := drift.ParseContract(file, raw)
 	if err != nil {
-		return driftError(err)
+		return printed{}, driftError(err)
 	}
 	t.app.say("zonedeck: the contract %s is about %d fields", file, len(c.Fields))
-	if asJSON {
-		return t.app.printText(true, string(raw))
-	}
-	return t.app.printText(false, text.CleanLines(string(raw)))
+	return printed{object: view.Text{Text: string(raw)}, text: text.CleanLines(string(raw))}, nil
 }

@@ -16,8 +16,9 @@ import (
 // spec is a command. Its flags are the fields of F: `flag:"name" short:"n" default:"100" help:"what it is for"`.
 type spec[F any] struct {
 	use, short, long string
-	args             cobra.PositionalArgs // no argument is taken where it is nil
-	needs            func(F) needs        // no session is opened where it is nil: the task has none
+	args             cobra.PositionalArgs           // no argument is taken where it is nil
+	check            func(f F, args []string) error // before a session is opened
+	needs            func(F) needs                  // no session is opened where it is nil: the task has none
 	run              func(ctx context.Context, t *task, f F, args []string) (printed, error)
 }
 
@@ -25,6 +26,7 @@ type spec[F any] struct {
 type printed struct {
 	object any        // of --json
 	rows   [][]string // the table
+	text   string     // is written after the table
 	done   string     // what the command did, where it prints nothing else: on stderr, or as the text of an object
 	note   string     // is said after the table
 	code   int
@@ -67,6 +69,11 @@ func command[F any](a *app, s spec[F]) *cobra.Command {
 				p, err := s.run(cmd.Context(), t, f, args)
 				return a.conclude(p, err)
 			}
+			if s.check != nil {
+				if err := s.check(f, args); err != nil {
+					return err
+				}
+			}
 			if s.needs == nil {
 				return act(&task{app: a})
 			}
@@ -89,6 +96,9 @@ func (a *app) conclude(p printed, err error) error {
 		failed = a.printJSON(p.object)
 	case len(p.rows) > 0:
 		failed = printColumns(a.Stdout, p.rows)
+	}
+	if failed == nil && p.text != "" && !a.json {
+		failed = a.printText(false, p.text)
 	}
 	if failed != nil {
 		return errors.Join(failed, err)
