@@ -15,6 +15,7 @@ import (
 	"zonedeck/service/ask"
 	"zonedeck/service/config"
 	"zonedeck/service/dialect"
+	"zonedeck/service/keys"
 	"zonedeck/service/ledger"
 	"zonedeck/service/rows"
 )
@@ -61,7 +62,7 @@ func (l *Launching) Check(ctx context.Context, draft Draft) (Report, error) {
 	if err := l.cfg.Lists.check(r); err != nil {
 		return r, err
 	}
-	questions, err := l.cfg.Keys.MayLaunch(ctx, r.Request.Key)
+	questions, err := l.cfg.Keys.May(ctx, keys.Use{Key: r.Request.Key})
 	r.Questions = append(r.Questions, questions...)
 	return r, err
 }

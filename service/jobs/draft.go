@@ -10,6 +10,7 @@ import (
 	"zonedeck/service/ask"
 	"zonedeck/service/catalogue"
 	"zonedeck/service/config"
+	"zonedeck/service/keys"
 )
 
 // Draft is a job as it is wanted, before anything is known about it.
@@ -160,9 +161,9 @@ type Machine interface {
 
 // Keys judges the key of a launch.
 type Keys interface {
-	// MayLaunch gives what has to be answered before a key, the profile's for "", launches a job. Its error refuses the
-	// key. What only a person can open stays locked.
-	MayLaunch(ctx context.Context, key string) ([]ask.Question, error)
+	// May gives what has to be answered before a key launches a job. Its error refuses the key. What only a person can
+	// open stays locked.
+	May(ctx context.Context, u keys.Use) ([]ask.Question, error)
 	// Admit records the reason to launch with an ADMIN key.
 	Admit(ctx context.Context, key, reason string) error
 }

@@ -119,6 +119,11 @@ func ZoneSubject(p config.Profile, z model.Zone) Subject {
 	return Subject{Zone: string(z.Name), Account: p.Account, Ref: z.Password}
 }
 
+// Jobs are those that a ledger accounts for.
+type Jobs interface {
+	InFlight(ctx context.Context) ([]model.Job, error)
+}
+
 // Sources are where uses are looked for.
 type Sources struct {
 	// Current is the profile in use; Config has the others.
@@ -128,8 +133,7 @@ type Sources struct {
 	// then the inventory's.
 	Given, Inventory []model.Key
 	Requests         *saved.Store
-	// InFlight are the jobs in flight; nil where there is no ledger.
-	InFlight func(ctx context.Context) ([]model.Job, error)
+	Jobs             Jobs // nil where there is no ledger
 	// Folders are scanned, within Limits (zero: DefaultLimits). Progress hears of it, on the
 	// caller's goroutine; it may be nil.
 	Folders  []string
@@ -421,10 +425,10 @@ func (f *finder) ofRequest(s Subject, e saved.Entry) (Use, bool) {
 }
 
 func (f *finder) jobs(ctx context.Context) {
-	if f.InFlight == nil {
+	if f.Jobs == nil {
 		return
 	}
-	jobs, err := f.InFlight(ctx)
+	jobs, err := f.Jobs.InFlight(ctx)
 	if err != nil && !errors.Is(err, ctx.Err()) {
 		f.problem("%v", err)
 	}

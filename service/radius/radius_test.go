@@ -129,11 +129,9 @@ key = "other"
 			{Name: "etl-copy", Secret: "file:copy", Fingerprint: etl().Fingerprint, Last4: etl().Last4, UsedBy: []string{"ci runner", "file:copy"}},
 			{Name: "etl-lost", Fingerprint: etl().Fingerprint, Last4: etl().Last4},
 		},
-		InFlight: func(context.Context) ([]model.Job, error) {
-			return []model.Job{
-				{ID: "job-3", State: model.JobRunning, KeyName: "etl", Profile: "prod", Updated: now},
-				{ID: "job-2", State: model.JobRunning, KeyName: "other", Profile: "prod"},
-			}, errors.New("one row could not be read")
+		Jobs: jobs{
+			{ID: "job-3", State: model.JobRunning, KeyName: "etl", Profile: "prod", Updated: now},
+			{ID: "job-2", State: model.JobRunning, KeyName: "other", Profile: "prod"},
 		},
 	}, radius.KeySubject(etl(), ""))
 	same(t, "uses", lines, []string{
@@ -458,4 +456,11 @@ func BenchmarkManyKeys(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(took[1])/float64(took[0]), "x-for-10x-keys")
+}
+
+// jobs are those in flight, of a ledger with a row that cannot be read.
+type jobs []model.Job
+
+func (j jobs) InFlight(context.Context) ([]model.Job, error) {
+	return j, errors.New("one row could not be read")
 }

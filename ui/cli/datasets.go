@@ -12,6 +12,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/catalogue"
 	"zonedeck/service/exchange"
+	"zonedeck/service/keys"
 	"zonedeck/service/view"
 	"zonedeck/ui/kit/text"
 )
@@ -71,7 +72,7 @@ func (t *task) permitKey(ctx context.Context, key string) error {
 	if _, err := t.Profile(ctx); err != nil { // the emulator knows its keys once it runs
 		return fail(exitState, "%w", err)
 	}
-	if err := t.PermitLaunch(ctx, key); err != nil {
+	if _, err := t.Keys.May(ctx, keys.Use{Key: key}); err != nil {
 		return fetchError(ctx, err)
 	}
 	return nil

@@ -17,8 +17,8 @@ import (
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 	"zonedeck/service/jobs"
+	"zonedeck/service/keys"
 	"zonedeck/service/rows"
-	"zonedeck/ui/cli/session"
 )
 
 // The exit codes. Scripts depend on them, so they stay stable.
@@ -86,7 +86,7 @@ func exitCode(ctx context.Context, err error) int {
 	var e *exitError
 	var mistake *config.MistakeError
 	var call *exchange.CallError
-	var rotating *session.RotatingError
+	var rotating *keys.RotatingError
 	switch {
 	case err == nil:
 		return exitOK
@@ -94,7 +94,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitRejected
 	case errors.Is(err, keystore.ErrSecretUnreachable): // whatever needed the secret, and in whatever field it stands
 		return exitState
-	case errors.Is(err, config.ErrReadOnly), errors.Is(err, config.ErrDomain), errors.Is(err, session.ErrOtherAccount):
+	case errors.Is(err, config.ErrReadOnly), errors.Is(err, config.ErrDomain), errors.Is(err, keys.ErrOtherAccount):
 		return exitLint
 	case errors.As(err, &e):
 		return e.code

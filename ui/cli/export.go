@@ -74,10 +74,10 @@ func (t *task) export(ctx context.Context, target string, f exportFlags) error {
 			return err
 		}
 	}
-	key, _ := t.Key(cmp.Or(f.key, p.Key))
+	key, _ := t.Keys.Key(cmp.Or(f.key, p.Key))
 	s := export.Source{Profile: p, Request: req, Key: key.Secret, Shown: t.shown(ctx, p, req)}
 	if !req.Via.Login() && !as.Login {
-		if err := t.PermitExport(ctx, key); err != nil {
+		if err := t.Keys.PermitExport(ctx, key); err != nil {
 			return fetchError(ctx, err)
 		}
 	}

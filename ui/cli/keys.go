@@ -11,8 +11,8 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/keys"
 	"zonedeck/service/view"
-	"zonedeck/ui/cli/session"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
@@ -23,7 +23,7 @@ func (a *app) keysCommand() *cobra.Command {
 }
 
 // newKeyJSON is a key as a command prints it, at the time of its clocks.
-func newKeyJSON(k model.Key, audit session.Audit, within time.Duration) view.Key {
+func newKeyJSON(k model.Key, audit keys.Audit, within time.Duration) view.Key {
 	now, used := audit.Now(k), audit.Used(k)
 	out := view.Key{
 		Name: k.Name, Profile: audit.Origin(k), Level: k.Level.String(), Duty: string(k.Duty), Fingerprint: k.Fingerprint, Last4: k.Last4,
@@ -113,7 +113,7 @@ func (t *task) listKeys(ctx context.Context, f keysFlags) error {
 	return printColumns(t.app.Stdout, keyRows(audit, f.within.d))
 }
 
-func newKeysJSON(audit session.Audit, within time.Duration) view.Keys {
+func newKeysJSON(audit keys.Audit, within time.Duration) view.Keys {
 	out := view.Keys{Due: audit.Due, Keys: make([]view.Key, 0, len(audit.Keys))}
 	for _, k := range audit.Keys {
 		out.Keys = append(out.Keys, newKeyJSON(k, audit, within))
@@ -121,7 +121,7 @@ func newKeysJSON(audit session.Audit, within time.Duration) view.Keys {
 	return out
 }
 
-func keyRows(audit session.Audit, within time.Duration) [][]string {
+func keyRows(audit keys.Audit, within time.Duration) [][]string {
 	rows := [][]string{{"STATE", "KEY", "LEVEL", "DUTY", "EXPIRES", "ROTATED", widget.RotationTitle(audit.Keys), "LAST4"}}
 	for _, k := range audit.Keys {
 		now, name := audit.Now(k), k.Name
@@ -167,13 +167,13 @@ func (t *task) clockSkew(ctx context.Context, ask bool) (*view.Skew, error) {
 
 // audit reads the keys in use, the worst first. The emulator is started first if it is needed:
 // it knows the demo keys.
-func (t *task) audit(ctx context.Context, f keysFlags, folders []string) (session.Audit, error) {
+func (t *task) audit(ctx context.Context, f keysFlags, folders []string) (keys.Audit, error) {
 	if !f.recorded {
 		if _, err := t.Profile(ctx); err != nil {
-			return session.Audit{}, fail(exitState, "%w", err)
+			return keys.Audit{}, fail(exitState, "%w", err)
 		}
 	}
-	audit, err := t.AuditKeys(ctx, f.recorded, f.within.d, folders)
+	audit, err := t.Keys.Inventory().Audit(ctx, f.recorded, f.within.d, folders)
 	for _, p := range audit.Problems {
 		t.app.warn("%s", sanitizeLine(p))
 	}
@@ -225,7 +225,7 @@ func (t *task) checkKeys(ctx context.Context, f keysFlags) error {
 }
 
 // checkExit returns the code of the first problem found: expired, due, lint, a clock that is not known.
-func checkExit(audit session.Audit, within time.Duration) int {
+func checkExit(audit keys.Audit, within time.Duration) int {
 	for _, k := range audit.Keys {
 		if k.State(audit.Now(k), within) == model.KeyExpired {
 			return exitKeyExpired
@@ -244,7 +244,7 @@ func checkExit(audit session.Audit, within time.Duration) int {
 }
 
 // unknownClocks is of how many keys the expiry or the rotation is not known: they may be due, or have expired.
-func unknownClocks(audit session.Audit) (n int) {
+func unknownClocks(audit keys.Audit) (n int) {
 	for _, k := range audit.Keys {
 		now := audit.Now(k)
 		if k.Expires.State(now, 0) == model.ExpiryStateUnknown || k.Rotation.State(now, 0) == model.RotationUnknown {
@@ -264,7 +264,7 @@ func lintExit(findings []keystore.Finding) int {
 	return exitOK
 }
 
-func (t *task) printCheck(audit session.Audit, code int, within time.Duration, skew *view.Skew) error {
+func (t *task) printCheck(audit keys.Audit, code int, within time.Duration, skew *view.Skew) error {
 	keys := newKeysJSON(audit, within)
 	var seconds *float64
 	if skew != nil {
@@ -275,7 +275,7 @@ func (t *task) printCheck(audit session.Audit, code int, within time.Duration, s
 	})
 }
 
-func (t *task) printVerdict(audit session.Audit, within time.Duration) error {
+func (t *task) printVerdict(audit keys.Audit, within time.Duration) error {
 	if len(audit.Keys) > 0 {
 		if err := printColumns(t.app.Stdout, keyRows(audit, within)); err != nil {
 			return err

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
+	"zonedeck/service/keys"
 	"zonedeck/service/radius"
 	"zonedeck/service/view"
-	"zonedeck/ui/cli/session"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 )
@@ -42,9 +42,9 @@ keys are resolved first, except the commands and keyrings of ADMIN keys.`,
 }
 
 func (t *task) lintKeys(ctx context.Context, f keysFlags) error {
-	folders := append(t.ScanFolders(), f.scan...)
+	folders := append(t.Keys.Inventory().ScanFolders(), f.scan...)
 	if len(folders) == 0 { // a scan does so by itself; values are shared as they are now
-		if _, err := t.LookUp(ctx); err != nil {
+		if _, err := t.Keys.Inventory().LookUp(ctx); err != nil {
 			return err
 		}
 	}
@@ -108,13 +108,13 @@ func (t *task) keyUses(ctx context.Context, name string, f keysFlags) error {
 			return fail(exitState, "%w", err)
 		}
 	}
-	folders := append(t.ScanFolders(), f.scan...)
-	unknown, err := t.LookUp(ctx)
+	folders := append(t.Keys.Inventory().ScanFolders(), f.scan...)
+	unknown, err := t.Keys.Inventory().LookUp(ctx)
 	if err != nil {
 		return err
 	}
 	var subject radius.Subject
-	for _, s := range t.KeySubjects() {
+	for _, s := range t.Keys.Inventory().Subjects() {
 		if s.Key == name && (!f.recorded || s.Profile == "") && subject.Key == "" {
 			subject = s
 		}
@@ -122,12 +122,12 @@ func (t *task) keyUses(ctx context.Context, name string, f keysFlags) error {
 	if subject.Key == "" {
 		return usage("there is no key %q: 'zonedeck keys list' shows them", name)
 	}
-	report, err := t.Radius(ctx, []radius.Subject{subject}, folders, nil)
+	report, err := t.Keys.Inventory().Radius(ctx, []radius.Subject{subject}, folders, nil)
 	if err != nil {
 		return err
 	}
 	if slices.Contains(unknown, name) && len(folders) > 0 && subject.Profile == "" {
-		report.Problems = append(report.Problems, session.NotRecognised([]string{name}))
+		report.Problems = append(report.Problems, keys.NotRecognised([]string{name}))
 	}
 	for _, p := range report.Problems {
 		t.app.warn("%s", sanitizeLine(p))

@@ -12,6 +12,7 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/config"
+	"zonedeck/service/keys"
 	"zonedeck/service/rotate"
 	"zonedeck/service/view"
 	"zonedeck/ui/kit/text"
@@ -83,24 +84,24 @@ func (t *task) rotateKey(ctx context.Context, name string, f rotateFlags) error 
 	case f.expires != "" && f.value == "":
 		return usage("--expires needs --value: it is about the new value")
 	}
-	k, ok := t.Key(name)
+	k, ok := t.Keys.Key(name)
 	if !ok {
 		return usage("%q is not in the key inventory", name)
 	}
-	p, found, err := t.Rotation(k)
+	p, found, err := t.Rotations(nil).ForKey(k)
 	if err != nil && !found {
 		return fail(exitState, "%w", err)
 	}
-	if err := t.PermitKey(k); err != nil {
+	if err := t.Keys.RefuseAdmin(k); err != nil {
 		return fetchError(ctx, err)
 	}
 	if f.rehearse {
 		return t.rehearseRotation(ctx, k, f)
 	}
-	if err := t.RefuseRotation(k); err != nil {
+	if err := t.Rotations(nil).RefuseKey(k); err != nil {
 		return err
 	}
-	engine := t.Rotator(t.scanned(f.scan))
+	engine := t.Rotations(t.scanned(f.scan)).Engine()
 	if asks := t.app.StdinTTY && !t.app.flags.noInput; found && p.Over() && !p.Abandoned && !f.again && !asks {
 		return usage("the rotation of %s was done at %s (--report prints it): --again begins another one", name, p.Ended.UTC().Format(view.StampFormat))
 	}
@@ -123,7 +124,7 @@ func (t *task) rotateKey(ctx context.Context, name string, f rotateFlags) error 
 // reportRotation prints the newest record of the rotations of a key, by the key's name or the record's
 // id. The key need not be there any more.
 func (t *task) reportRotation(name string, asJSON bool) error {
-	p, found, err := t.RotationNamed(name)
+	p, found, err := t.Rotations(nil).Named(name)
 	switch {
 	case err != nil && !found:
 		return fail(exitState, "%w", err)
@@ -142,20 +143,20 @@ func (t *task) printReport(p keystore.RotationPlan, asJSON bool) error {
 }
 
 // scanned are the folders to search for files that hold the key.
-func (t *task) scanned(more []string) func() []string {
-	return func() []string { return slices.Concat(t.ScanFolders(), more) }
+func (t *task) scanned(more []string) keys.Folders {
+	return keys.Scan(slices.Concat(t.Keys.Inventory().ScanFolders(), more))
 }
 
 // abandonRotation ends a rotation by its key's name or its id. The key need not be in the inventory.
 func (t *task) abandonRotation(ctx context.Context, name string, asJSON bool) error {
-	p, found, err := t.RunningRotation(name)
+	p, found, err := t.Rotations(nil).UnderWay(name)
 	switch {
 	case err != nil:
 		return fail(exitState, "%w", err)
 	case !found:
 		return usage("no rotation of %s is under way", name)
 	}
-	if p, err = t.Rotator(t.ScanFolders).Abandon(ctx, p.ID); err == nil {
+	if p, err = t.Rotations(t.Keys.Inventory()).Engine().Abandon(ctx, p.ID); err == nil {
 		t.sayWhatIsLeft(ctx, p)
 	}
 	if err := t.printRotation(p, err, asJSON); err != nil {
@@ -191,13 +192,13 @@ func (t *task) rehearseRotation(ctx context.Context, k model.Key, f rotateFlags)
 
 func (t *task) beginRotation(ctx context.Context, engine *rotate.Engine, k model.Key, f rotateFlags) (p keystore.RotationPlan, err error) {
 	method := keystore.RotateByNewKey
-	question := fmt.Sprintf("This creates a new key for %s, %s, sets it at each reference, and deletes the old key once nothing uses it any more.", sanitizeLine(k.Name), sanitizeLine(t.Whose(k)))
+	question := fmt.Sprintf("This creates a new key for %s, %s, sets it at each reference, and deletes the old key once nothing uses it any more.", sanitizeLine(k.Name), sanitizeLine(t.Keys.Whose(k)))
 	if f.refresh {
 		method = keystore.RotateByRefresh
-		question = fmt.Sprintf("A refresh ends the old value at once (contract 3): everything that uses %s, %s, stands still until its reference gives the new value. Without --refresh there is no outage.", sanitizeLine(k.Name), sanitizeLine(t.Whose(k)))
+		question = fmt.Sprintf("A refresh ends the old value at once (contract 3): everything that uses %s, %s, stands still until its reference gives the new value. Without --refresh there is no outage.", sanitizeLine(k.Name), sanitizeLine(t.Keys.Whose(k)))
 	}
 	if len(f.vouch) > 0 {
-		if p, err = engine.Plan(ctx, k, t.Origin(k), method); err != nil {
+		if p, err = engine.Plan(ctx, k, t.Keys.Origin(k), method); err != nil {
 			return p, fail(exitState, "%w", err)
 		}
 		if err := vouchable(p, f.vouch); err != nil {
@@ -214,7 +215,7 @@ func (t *task) beginRotation(ctx context.Context, engine *rotate.Engine, k model
 			return p, fail(exitChecksFailed, "nothing was begun")
 		}
 	}
-	p, err = engine.Begin(ctx, k, t.Origin(k), method)
+	p, err = engine.Begin(ctx, k, t.Keys.Origin(k), method)
 	switch {
 	case errors.Is(err, config.ErrReadOnly):
 		return p, err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"zonedeck/keystore"
+	"zonedeck/service/keys"
 	"zonedeck/ui/cli/session"
 )
 
@@ -44,9 +45,9 @@ func TestACallWithAKeyThatIsBeingRefreshedNamesTheRotation(t *testing.T) {
 	if _, err := s.Profile(t.Context()); err != nil { // starts the emulator
 		t.Fatal(err)
 	}
-	k, _ := s.Key("ops-zones")
-	engine := s.Rotator(func() []string { return nil })
-	plan, err := engine.Begin(t.Context(), k, s.Origin(k), keystore.RotateByRefresh)
+	k, _ := s.Keys.Key("ops-zones")
+	engine := s.Rotations(keys.Scan(nil)).Engine()
+	plan, err := engine.Begin(t.Context(), k, s.Keys.Origin(k), keystore.RotateByRefresh)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ has no config.toml, so the text for it writes the intervals of
 				return err
 			}
 			return a.withSession(cmd.Context(), needs{none: true}, func(t *task) error {
-				o.Within, o.Config, o.Profile, o.Intervals = within, a.flags.config, a.flags.profile, t.Intervals()
+				o.Within, o.Config, o.Profile, o.Intervals = within, a.flags.config, a.flags.profile, t.Keys.Inventory().Intervals()
 				text, ok := snippet.Write(args[0], o)
 				if !ok {
 					return usageKind("snippet", args[0], strings.Join(names, ", "))

@@ -17,8 +17,8 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
+	"zonedeck/service/keys"
 	"zonedeck/service/view"
-	"zonedeck/ui/cli/session"
 	"zonedeck/ui/kit/text"
 )
 
@@ -69,18 +69,18 @@ apostrophe. The file of -o is replaced whole or not at all.`,
 }
 
 func (t *task) exportKeys(ctx context.Context, f keysFlags, as, output string) error {
-	var write func(w io.Writer, audit session.Audit) error
+	var write func(w io.Writer, audit keys.Audit) error
 	switch as {
 	case formCSV:
-		write = func(w io.Writer, audit session.Audit) error { return keystore.WriteCSV(w, audit.Keys) }
+		write = func(w io.Writer, audit keys.Audit) error { return keystore.WriteCSV(w, audit.Keys) }
 	case formJSON:
-		write = func(w io.Writer, audit session.Audit) error {
+		write = func(w io.Writer, audit keys.Audit) error {
 			enc := json.NewEncoder(w)
 			enc.SetIndent("", "  ")
 			return enc.Encode(newKeysJSON(audit, f.within.d))
 		}
 	case formPrometheus:
-		write = func(w io.Writer, audit session.Audit) error {
+		write = func(w io.Writer, audit keys.Audit) error {
 			return keystore.WriteMetrics(w, audit.Keys, audit.Now, audit.Origin, f.within.d)
 		}
 	default:
@@ -135,7 +135,7 @@ func outputPath(output string) (string, error) {
 
 // recordedUsers are the users that a key's record names.
 func (t *task) recordedUsers(k model.Key) []string {
-	for _, r := range t.Keys() {
+	for _, r := range t.Keys.Inventory().All() {
 		if r.Name == k.Name && r.Secret == k.Secret && r.Fingerprint == k.Fingerprint {
 			return r.UsedBy
 		}
@@ -187,7 +187,7 @@ func (t *task) importKeys(ctx context.Context, source string, f importFlags) err
 	if err != nil {
 		return err
 	}
-	done, err := t.ImportKeys(ctx, keys, f.update)
+	done, err := t.Keys.Inventory().Import(ctx, keys, f.update)
 	switch {
 	case errors.Is(err, keystore.ErrKeyFields):
 		return usage("import keys from %s: %w", source, err)

@@ -15,8 +15,8 @@ import (
 	"zonedeck/service/account"
 	"zonedeck/service/config"
 	"zonedeck/service/dialect"
+	"zonedeck/service/keys"
 	"zonedeck/service/view"
-	"zonedeck/ui/cli/session"
 )
 
 func (a *app) profilesCommand() *cobra.Command {
@@ -150,7 +150,7 @@ func (t *task) saveProfile(ctx context.Context, f profileFlags, d account.Draft)
 
 // saveError gives an error of writing an account its exit code.
 func saveError(err error) error {
-	if admin := (*session.AdminError)(nil); errors.As(err, &admin) {
+	if admin := (*keys.AdminError)(nil); errors.As(err, &admin) {
 		return fail(exitLint, "%w", err)
 	}
 	if mistake := (*config.MistakeError)(nil); errors.As(err, &mistake) {
@@ -260,7 +260,7 @@ func nameError(err error) error {
 
 // keyError gives an error of taking a key's value its exit code.
 func keyError(ctx context.Context, k model.Key, err error) error {
-	var admin *session.AdminError
+	var admin *keys.AdminError
 	switch {
 	case err == nil || ctx.Err() != nil:
 		return err

@@ -253,11 +253,11 @@ func (t *task) checkProfile(ctx context.Context, f profileFlags) error {
 	if err := account.Refusal(p); err != nil {
 		return usage("%w", err)
 	}
-	k, ok := t.Key(p.Key)
+	k, ok := t.Keys.Key(p.Key)
 	if !ok || k.Secret == "" {
 		return usage("profile %s names no key with a known value", p.Name)
 	}
-	value, err := t.KeyValue(ctx, p, k)
+	value, err := t.Keys.Value(ctx, p, k)
 	if err != nil {
 		return keyError(ctx, k, err)
 	}

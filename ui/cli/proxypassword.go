@@ -81,7 +81,7 @@ func (t *task) proxyPassword(ctx context.Context, f passwordFlags) error {
 		return err
 	}
 	if f.report || f.abandon {
-		r, found, err := t.PasswordRotation(p, z)
+		r, found, err := t.Rotations(nil).OfZone(p, z)
 		if err != nil && !found {
 			return fail(exitState, "%w", err)
 		}
@@ -97,9 +97,9 @@ func (t *task) proxyPassword(ctx context.Context, f passwordFlags) error {
 	if name == "" {
 		name = p.Key
 	}
-	k, _ := t.Key(name)
+	k, _ := t.Keys.Key(name)
 	k.Name = name
-	uses, usesErr := t.PasswordUses(ctx, p, z)
+	uses, usesErr := t.Keys.Inventory().PasswordUses(ctx, p, z)
 	if usesErr != nil {
 		t.app.say("zonedeck: not everything could be searched: %s", oneLine(usesErr))
 	}
@@ -140,8 +140,8 @@ func (t *task) proxyPassword(ctx context.Context, f passwordFlags) error {
 // goOnWithPassword begins the rotation of a zone's password, or goes on with the one under way, until
 // a person is needed.
 func (t *task) goOnWithPassword(ctx context.Context, p config.Profile, z model.Zone, f passwordFlags) (r keystore.RotationPlan, err error) {
-	engine := t.Rotator(t.scanned(f.scan))
-	r, found, err := t.PasswordRotation(p, z)
+	engine := t.Rotations(t.scanned(f.scan)).Engine()
+	r, found, err := t.Rotations(nil).OfZone(p, z)
 	switch {
 	case found && !r.Over() && f.key != "" && f.key != r.ChangedBy:
 		return r, usage("a rotation of the %s is under way, by key %s: go on with that key, or end the rotation with --abandon", r.Key, r.ChangedBy)
@@ -158,7 +158,7 @@ func (t *task) goOnWithPassword(ctx context.Context, p config.Profile, z model.Z
 				return keystore.RotationPlan{}, err
 			}
 		}
-		w := t.ZoneRotation(p, z, f.key)
+		w := t.Rotations(nil).ForZonePassword(p, z, f.key)
 		if len(f.vouch) > 0 {
 			plan, err := engine.PlanPassword(ctx, w)
 			if err == nil {
@@ -222,7 +222,7 @@ func (t *task) abandonPassword(ctx context.Context, r keystore.RotationPlan, fou
 	if !found || r.Over() {
 		return usage("no rotation of the password of zone %s is under way", f.zone)
 	}
-	r, err := t.Rotator(t.scanned(f.scan)).Abandon(ctx, r.ID)
+	r, err := t.Rotations(t.scanned(f.scan)).Engine().Abandon(ctx, r.ID)
 	if err == nil {
 		t.app.say("zonedeck: %s", rotate.Left(r))
 	}

@@ -19,6 +19,7 @@ import (
 	"zonedeck/service/config"
 	"zonedeck/service/fetch"
 	"zonedeck/service/fields"
+	"zonedeck/service/keys"
 	"zonedeck/service/view"
 	"zonedeck/ui/cli/session"
 )
@@ -188,7 +189,7 @@ func (t *task) request(ctx context.Context, target string, f requestFlags) error
 
 // fetchError is the exit for a fetch that returned no result.
 func fetchError(ctx context.Context, err error) error {
-	var admin *session.AdminError
+	var admin *keys.AdminError
 	switch {
 	case ctx.Err() != nil:
 		return fail(exitInterrupted, "interrupted")
@@ -269,7 +270,7 @@ func (t *task) haveKey(p config.Profile, name string) error {
 		return usage("profile %q names no key: add --key NAME, set %s, or write key = \"NAME\" into the profile", p.Name, session.EnvKey)
 	}
 	if name != "" {
-		if _, ok := t.Key(name); !ok {
+		if _, ok := t.Keys.Key(name); !ok {
 			return usage("key %q is not in the inventory: 'zonedeck keys list' shows the keys", name)
 		}
 	}
@@ -351,7 +352,7 @@ func (t *task) reportFetch(ctx context.Context, r model.FetchResult, dest destin
 		out := view.NewFetch(r)
 		out.Profile = t.CurrentProfile().Name
 		if r.KeyName == session.EnvKey {
-			out.KeyReplaces = t.Replaced()
+			out.KeyReplaces = t.Keys.Replaced()
 		}
 		if f.output != "" {
 			out.BodyFile = f.output
@@ -381,12 +382,12 @@ func (t *task) sayWhy(d model.Diagnosis, key string) {
 	for _, st := range d.Steps {
 		t.app.say("  do next   %s", sanitizeLine(st.Text))
 	}
-	k, known := t.Key(key)
+	k, known := t.Keys.Key(key)
 	if !known || d.Cause != model.CauseKeyRejected {
 		return
 	}
-	if running, ok, _ := t.RunningRotation(k.Name); ok { // a record that cannot be read may be of another key
-		t.app.say("  do next   %s", sanitizeLine(fmt.Sprintf("%s is being rotated by %s: '%s' goes on with it", k.Name, running.Method, session.GoOnWith(running))))
+	if running, ok, _ := t.Rotations(nil).UnderWay(k.Name); ok { // a record that cannot be read may be of another key
+		t.app.say("  do next   %s", sanitizeLine(fmt.Sprintf("%s is being rotated by %s: '%s' goes on with it", k.Name, running.Method, keys.GoOnWith(running))))
 	}
 	if k.Expires.State(t.Now(), 0) != model.ExpiryStateExpired {
 		return

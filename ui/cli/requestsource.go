@@ -93,7 +93,7 @@ func (t *task) sourced(ctx context.Context, s requestSource) (model.FetchRequest
 		return model.FetchRequest{}, false, usage("%s: %w", flag, err)
 	}
 	defer in.Close()
-	got, err := t.imported(in, s, importers.Known{Profile: p, Keys: t.Keys()})
+	got, err := t.imported(in, s, importers.Known{Profile: p, Keys: t.Keys.Inventory().All()})
 	if ctx.Err() != nil {
 		return model.FetchRequest{}, false, fail(exitInterrupted, "interrupted; nothing was sent")
 	}

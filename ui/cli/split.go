@@ -107,7 +107,7 @@ func (t *task) sendSplit(ctx context.Context, req model.FetchRequest, f splitFla
 	if err != nil {
 		return model.Grid{}, subject, err
 	}
-	preset := model.Preset{Kind: model.CompareRefusal, Subject: subject, Keys: t.Keys(), OtherZone: f.otherZone, OtherKey: f.otherKey, GoodPage: f.goodPage}
+	preset := model.Preset{Kind: model.CompareRefusal, Subject: subject, Keys: t.Keys.Inventory().All(), OtherZone: f.otherZone, OtherKey: f.otherKey, GoodPage: f.goodPage}
 	alone := model.NewRefusal(preset)
 	alone.Cells = alone.Cells[:1]
 	if !alone.Refused() {

@@ -21,6 +21,7 @@ import (
 	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	service "zonedeck/service/jobs"
+	"zonedeck/service/keys"
 	result "zonedeck/service/records"
 	"zonedeck/ui"
 	"zonedeck/ui/jobs"
@@ -244,8 +245,9 @@ func (f *fakeLedger) profile() config.Profile {
 	return config.Profile{Name: "acme", Dialect: f.dialect, Local: f.local}
 }
 
-// MayLaunch wants a reason for an ADMIN key, and refuses what its record forbids.
-func (f *fakeLedger) MayLaunch(_ context.Context, key string) ([]ask.Question, error) {
+// May wants a reason for an ADMIN key, and refuses what its record forbids.
+func (f *fakeLedger) May(_ context.Context, u keys.Use) ([]ask.Question, error) {
+	key := u.Key
 	for _, k := range testKeys() {
 		if k.Name != key {
 			continue

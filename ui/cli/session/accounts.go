@@ -13,6 +13,7 @@ import (
 	"zonedeck/service/account"
 	"zonedeck/service/config"
 	"zonedeck/service/journal"
+	"zonedeck/service/keys"
 	"zonedeck/service/radius"
 	view "zonedeck/ui/profiles"
 )
@@ -37,7 +38,7 @@ type accountKeys struct {
 func (k accountKeys) Add(ctx context.Context, added model.Key) error {
 	err := k.Inventory.Add(ctx, added)
 	if err == nil {
-		k.session.keyRecorded(ctx, k.profile, added, "in the inventory with its account, level "+added.Level.String())
+		k.session.Keys.Recorded(ctx, k.profile, added, "in the inventory with its account, level "+added.Level.String())
 	}
 	return err
 }
@@ -46,7 +47,7 @@ func (k accountKeys) Add(ctx context.Context, added model.Key) error {
 func (k accountKeys) Update(ctx context.Context, name string, change func(model.Key) (model.Key, error)) error {
 	err := k.Inventory.Update(ctx, name, change)
 	if err == nil {
-		k.session.putKeyEventOf(ctx, k.profile, name, "changed", "in the inventory with its account: its value or its reference")
+		k.session.Keys.PutEvent(ctx, k.profile, name, "changed", "in the inventory with its account: its value or its reference")
 	}
 	return err
 }
@@ -55,7 +56,7 @@ func (k accountKeys) Update(ctx context.Context, name string, change func(model.
 func (k accountKeys) Remove(ctx context.Context, seen model.Key) error {
 	err := k.Inventory.Remove(ctx, seen)
 	if err == nil {
-		k.session.putKeyEventOf(ctx, k.profile, seen.Name, "removed", "from the inventory with its account; it is still valid at the service")
+		k.session.Keys.PutEvent(ctx, k.profile, seen.Name, "removed", "from the inventory with its account; it is still valid at the service")
 	}
 	return err
 }
@@ -63,29 +64,21 @@ func (k accountKeys) Remove(ctx context.Context, seen model.Key) error {
 // ReadAccount is service.Client.ReadAccount. It records in the timeline that it used the profile's key,
 // unless a profile is read-only, or a key that is recorded nowhere was refused.
 func (s *Session) ReadAccount(ctx context.Context, p config.Profile, key keystore.Secret) (account.Found, error) {
-	_, recorded := s.Key(p.Key)
-	if err := cmp.Or(keystore.CheckKeyValue(key), s.checkName(p.Key, key)); err != nil {
+	_, recorded := s.Keys.Key(p.Key)
+	if err := cmp.Or(keystore.CheckKeyValue(key), s.Keys.CheckName(p.Key, key)); err != nil {
 		return account.Found{}, err
 	}
 	found, err := s.Client.ReadAccount(ctx, p, key, nil)
 	used := found.Key.State == account.OK || recorded && found.Key.State == account.Failed
-	if p.Key != "" && used && cmp.Or(s.refuseFiles(changeKeys), p.Refuse(changeKeys)) == nil {
-		s.putKeyEventOf(ctx, p.Name, p.Key, journal.EventUsed, "to ask what its account has: "+found.Key.Text)
+	if p.Key != "" && used && cmp.Or(s.profiles.Refuse(changeKeys), p.Refuse(changeKeys)) == nil {
+		s.Keys.PutEvent(ctx, p.Name, p.Key, journal.EventUsed, "to ask what its account has: "+found.Key.Text)
 	}
 	return found, err
 }
 
-// checkName is keystore.CheckName for a key that need not be new.
-func (s *Session) checkName(name string, value keystore.Secret) error {
-	if _, recorded := s.Key(name); recorded {
-		return nil
-	}
-	return keystore.CheckName(name, value)
-}
-
 // SaveAccount writes an account; see account.Save.
 func (s *Session) SaveAccount(ctx context.Context, d account.Draft) (config.Profile, error) {
-	if err := cmp.Or(s.readKeys(), s.RefuseAccount(d)); err != nil {
+	if err := cmp.Or(s.Keys.Inventory().Read(), s.RefuseAccount(d)); err != nil {
 		return d.Profile, err
 	}
 	if d.Key.Secret != "" && d.Values[d.Key.Secret].Empty() {
@@ -96,14 +89,30 @@ func (s *Session) SaveAccount(ctx context.Context, d account.Draft) (config.Prof
 		}
 	}
 	if _, recorded := s.Inventory.Get(d.Key.Name); recorded && s.o.Unattended {
-		if err := s.ofOwnAccount(s.before(d.Profile), d.Key); err != nil {
+		if err := s.Keys.RefuseOtherAccount(s.before(d.Profile), d.Key); err != nil {
 			return d.Profile, err
 		}
 	}
-	if err := s.permitChoice(ctx, d); err != nil {
+	if err := s.chooseKey(ctx, d); err != nil {
 		return d.Profile, err
 	}
 	return account.Save(ctx, s.accountFiles(d.Profile.Name), d)
+}
+
+// chooseKey refuses an ADMIN key that becomes that of a profile without a reason.
+func (s *Session) chooseKey(ctx context.Context, d account.Draft) error {
+	before, err := s.configured().Profile(d.Profile.Name)
+	if err == nil && d.Before != nil && before.Key == d.Profile.Key {
+		return nil
+	}
+	k := d.Key
+	if k.Name != d.Profile.Key {
+		k = model.Key{Name: d.Profile.Key}
+	}
+	if recorded, ok := s.Inventory.Get(k.Name); ok {
+		k = recorded
+	}
+	return s.Keys.Choose(ctx, keys.Choice{Profile: d.Profile.Name, Key: k, Value: d.Values[k.Secret], Reason: d.AdminReason})
 }
 
 // before is a profile with the key that the configuration gives it, not the key that is being chosen.
@@ -116,19 +125,12 @@ func (s *Session) before(p config.Profile) config.Profile {
 // DraftKey is KeyValue for the key of a profile that is being added or changed. A key that is recorded
 // with it is the profile's: its reference and the address were named together.
 func (s *Session) DraftKey(ctx context.Context, d account.Draft) (keystore.Secret, error) {
-	p := d.Profile
-	if _, recorded := s.Inventory.Get(d.Key.Name); recorded {
-		p = s.before(p)
-	}
-	return s.permit(ctx, p, d.Key, func() (keystore.Secret, error) {
-		value, err := s.resolve(ctx, d.Key.Secret)
-		return value, cmp.Or(err, s.checkName(d.Key.Name, value))
-	})
+	return s.Keys.ValueOfDraft(ctx, d.Profile, s.before(d.Profile), d.Key)
 }
 
 // WhatGoes says what RemoveAccount can remove with a profile.
 func (s *Session) WhatGoes(name string) (account.Removal, error) {
-	if err := s.readKeys(); err != nil { // it is not known what else needs a secret
+	if err := s.Keys.Inventory().Read(); err != nil { // it is not known what else needs a secret
 		return account.Removal{}, err
 	}
 	return account.WhatGoes(s.accountFiles(name), name, s.Inventory.List())
@@ -136,7 +138,7 @@ func (s *Session) WhatGoes(name string) (account.Removal, error) {
 
 // RemoveAccount removes a profile; see account.Remove.
 func (s *Session) RemoveAccount(ctx context.Context, r account.Removal, withKey, withSecrets bool) error {
-	if err := cmp.Or(s.readKeys(), s.RefuseRemoval(r.Profile)); err != nil {
+	if err := cmp.Or(s.Keys.Inventory().Read(), s.RefuseRemoval(r.Profile)); err != nil {
 		return err
 	}
 	if err := s.rotatedMeanwhile(r, withKey, withSecrets); err != nil {
@@ -153,7 +155,7 @@ func (s *Session) RemoveAccount(ctx context.Context, r account.Removal, withKey,
 
 // rotatedMeanwhile refuses to remove what a rotation under way needs: it could not go on.
 func (s *Session) rotatedMeanwhile(r account.Removal, withKey, withSecrets bool) error {
-	plans, err := s.rotations().List()
+	plans, err := s.Rotations(nil).List()
 	if err != nil {
 		return fmt.Errorf("nothing was removed: it is not known what rotations need: %w", err)
 	}
@@ -174,7 +176,7 @@ func (s *Session) neededStill(ctx context.Context, r account.Removal, withKey bo
 	if !withKey || r.Key.Name == "" {
 		return nil
 	}
-	report, err := s.Radius(ctx, []radius.Subject{radius.KeySubject(r.Key, "")}, nil, nil)
+	report, err := s.Keys.Inventory().Radius(ctx, []radius.Subject{radius.KeySubject(r.Key, "")}, nil, nil)
 	if err != nil {
 		return err
 	}
@@ -209,24 +211,13 @@ func (s *Session) neededByJobs(ctx context.Context, r account.Removal, withKey, 
 
 // Configured are the profiles of the config file in the order of their names, and the default.
 func (s *Session) Configured() (profiles []config.Profile, byDefault string) {
-	for _, name := range s.configured().Names() {
-		if p, err := s.configured().Profile(name); err == nil {
-			profiles = append(profiles, p)
-		}
-	}
-	return profiles, s.configured().Default()
+	return s.profiles.Configured(), s.configured().Default()
 }
 
 // DefaultProfile is the default of the config file as it is on disk, empty where there is none.
 func (s *Session) DefaultProfile() (string, error) {
-	file, err := config.Load(s.configFile())
+	file, err := s.profiles.Read()
 	return file.Default(), err
-}
-
-// KeyValue gets a key's value by its reference, to send it to a profile's service. It refuses a command an
-// ADMIN key without a reason, and everybody the key of another account.
-func (s *Session) KeyValue(ctx context.Context, p config.Profile, k model.Key) (keystore.Secret, error) {
-	return s.permit(ctx, p, k, func() (keystore.Secret, error) { return s.resolve(ctx, k.Secret) })
 }
 
 // fileStore says who can open the encrypted files.

@@ -18,6 +18,7 @@ import (
 	"zonedeck/service/account"
 	"zonedeck/service/config"
 	"zonedeck/service/journal"
+	"zonedeck/service/keys"
 	"zonedeck/service/radius"
 	"zonedeck/service/saved"
 )
@@ -36,7 +37,7 @@ func TestAnADMINKeyIsChosenWithAReasonOnly(t *testing.T) {
 		Profile: config.Profile{Name: "acme", BaseURL: "https://api.example.com", Key: "boss", APIVersion: config.DefaultAPIVersion, Verify: true},
 		Key:     model.Key{Name: "boss", Level: model.LevelAdmin, Secret: "file:boss"}, Values: map[string]keystore.Secret{"file:boss": value},
 	}
-	var admin *AdminError
+	var admin *keys.AdminError
 	if _, err := s.SaveAccount(t.Context(), d); !errors.As(err, &admin) {
 		t.Errorf("without a reason: %v", err)
 	}
@@ -56,7 +57,7 @@ func TestAnADMINKeyIsChosenWithAReasonOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.AdminReason = "it is " + value.Reveal()
-	if _, err := s.SaveAccount(t.Context(), d); !errors.Is(err, errReasonHoldsValue) {
+	if _, err := s.SaveAccount(t.Context(), d); !errors.Is(err, keys.ErrReasonHoldsValue) {
 		t.Errorf("with the value for a reason: %v", err)
 	}
 	if len(s.Inventory.List()) > 0 {
@@ -165,7 +166,7 @@ func TestAskingAnAccountIsAUseOfItsKey(t *testing.T) {
 			if ok := found.Key.State == account.OK; ok != (tt.status == http.StatusOK) {
 				t.Fatalf("%+v, %v", found.Key, err)
 			}
-			used, err := s.keysUsed(t.Context())
+			used, err := s.Keys.Inventory().Used(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"zonedeck/keystore"
@@ -15,49 +14,11 @@ import (
 	"zonedeck/service/exchange"
 	"zonedeck/service/fetch"
 	"zonedeck/service/history"
+	"zonedeck/service/keys"
 	"zonedeck/ui/mcp"
 )
 
 // What a session does for an agent, besides what it does for a command.
-
-// used are the secrets that were used in a run for an agent.
-type used struct {
-	mu      sync.Mutex
-	secrets []keystore.Secret
-	mask    exchange.Mask
-}
-
-// secret returns the value of a reference and remembers it for Scrub.
-func (s *Session) secret(ctx context.Context, ref string) (keystore.Secret, error) {
-	value, err := s.resolve(ctx, ref)
-	if err == nil && s.o.Agent {
-		s.used.add(value)
-	}
-	return value, err
-}
-
-func (u *used) add(value keystore.Secret) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	for _, known := range u.secrets {
-		if known.Fingerprint() == value.Fingerprint() {
-			return
-		}
-	}
-	u.secrets = append(u.secrets, value)
-	u.mask = exchange.MaskOf(keystore.Secret{}, exchange.Login{}, u.secrets...)
-}
-
-// Scrub masks every secret that was used in this run, in place.
-func (s *Session) Scrub(b []byte) []byte {
-	s.used.mu.Lock()
-	mask := s.used.mask
-	s.used.mu.Unlock()
-	return mask.Bytes(b)
-}
-
-// errNoHistory says that a line cannot be kept.
-var errNoHistory = history.ErrNoHistory
 
 // agent is a session as the tools of an agent see it.
 type agent struct {
@@ -76,13 +37,16 @@ func OpenAgent(ctx context.Context, o Options) (mcp.Console, []string, error) {
 	}
 	p, err := s.Profile(ctx)
 	if err == nil {
-		err = s.PermitLaunch(ctx, p.Key)
+		_, err = s.Keys.May(ctx, keys.Use{Key: p.Key})
 	}
 	if err != nil {
 		return nil, s.Notices, errors.Join(fmt.Errorf("profile %s: %w", s.Base.Name, err), s.Close(ctx))
 	}
 	return agent{s, s.Client, s.History}, s.Notices, nil
 }
+
+// Scrub masks every secret that was used in this run, in place.
+func (a agent) Scrub(b []byte) []byte { return a.Keys.Scrub(b) }
 
 // Base is the profile as it is configured.
 func (a agent) Base() config.Profile { return a.Session.Base }
@@ -107,8 +71,9 @@ func (a agent) CheckKeys(ctx context.Context, within time.Duration) ([]model.Key
 	if err != nil {
 		return nil, nil, err
 	}
-	audit, err := a.AuditKeys(ctx, false, within, nil)
-	given := a.given(a.recorded())
+	inventory := a.Keys.Inventory()
+	audit, err := inventory.Audit(ctx, false, within, nil)
+	given := inventory.Supplied(inventory.Recorded())
 	audit = audit.Only(func(k model.Key) bool {
 		return slices.ContainsFunc(given, func(g model.Key) bool { return g.Name == k.Name && g.Secret == k.Secret }) || k.Name == p.Key
 	})

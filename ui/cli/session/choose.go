@@ -5,16 +5,14 @@ import (
 	"os"
 	"strings"
 
-	"zonedeck/model"
 	"zonedeck/service/config"
-	"zonedeck/ui/kit/text"
 )
 
 // Environment variables of the command line. EnvPassphrase unlocks the encrypted files of secrets.
 const (
-	EnvKey        = "ZONEDECK_API_KEY"
+	EnvKey        = config.EnvKey
 	EnvProfile    = "ZONEDECK_PROFILE"
-	EnvPassword   = "ZONEDECK_ZONE_PASSWORD"
+	EnvPassword   = config.EnvPassword
 	EnvPassphrase = "ZONEDECK_PASSPHRASE"
 )
 
@@ -37,11 +35,13 @@ func (s *Session) choose() error {
 	if err != nil {
 		return config.Mistake("%w", err)
 	}
-	s.config.Store(&file)
+	s.profiles = config.NewInUse(s.configFile(), file)
 	if o.NoProfile {
-		s.Base = config.Profile{Name: config.LocalName, Local: true}
+		s.profiles.ChooseNone(cmp.Or(o.Profile, o.Getenv(EnvProfile)))
+		s.Base = s.profiles.Base()
 		return nil
 	}
+	defer func() { s.profiles.Choose(s.Base) }()
 	asked := cmp.Or(o.Profile, o.Getenv(EnvProfile))
 	name := cmp.Or(asked, file.Default())
 	addressed := override.BaseURL != "" || override.ProxyHost != ""
@@ -97,24 +97,6 @@ func (o Options) completed(p config.Profile) (config.Profile, error) {
 	return p, nil
 }
 
-// Replaced is the profile's own key if the environment's is used in its place, or empty.
-func (s *Session) Replaced() string {
-	if p := s.CurrentProfile(); p.Key == EnvKey && s.embedded == nil {
-		known, _ := s.configured().Profile(p.Name)
-		return known.Key
-	}
-	return ""
-}
-
-// sayReplaced says once that the environment's key is used instead of the profile's.
-func (s *Session) sayReplaced(k model.Key) {
-	if own := s.Replaced(); own != "" && k.Name == EnvKey && !s.quiet {
-		s.replaced.Do(func() {
-			s.o.Say("zonedeck: the key of %s is used in place of %s, the key of profile %s", EnvKey, text.Clean(own), s.Base.Name)
-		})
-	}
-}
-
 // override merges what the flags and the environment override in the profile; flags
 // win.
 func (o Options) override() (config.Override, error) {
@@ -140,10 +122,7 @@ func (s *Session) ByDefault() string {
 
 // configured is what the config file said when it was last read without an error.
 func (s *Session) configured() config.File {
-	if f := s.config.Load(); f != nil {
-		return *f
-	}
-	return config.File{}
+	return s.profiles.File()
 }
 
 // configFile is the config file in use.

@@ -97,11 +97,13 @@ func (c *Console) Close() error {
 func (c *Console) Root() *ui.App {
 	s := c.session
 	theme := kit.NewTheme(true, s.o.Getenv("NO_COLOR") != "" || s.o.Getenv("TERM") == "dumb")
+	inventory := s.Keys.Inventory()
+	rotations := s.Rotations(inventory)
 	now, client, store := s.Now, s.Client, saved.New(s.Paths.RequestsDir())
 	compare := comparer{client, s.History}
 	tabs := []ui.Tab{
 		{ID: kit.Sandbox, View: sandbox.New(sandbox.Deps{
-			Ctx: c.ctx, Now: now, CertClock: s.Machine().Now, Theme: theme, Fetcher: client, ConfirmKey: s.ConfirmKey, Twins: compare, Tools: client, History: s.History,
+			Ctx: c.ctx, Now: now, CertClock: s.Machine().Now, Theme: theme, Fetcher: client, ConfirmKey: s.Keys.Confirm, Twins: compare, Tools: client, History: s.History,
 			Saved: store, Variables: s.variables, Collection: func(open func(string) tea.Cmd, renamed func(from, to string)) kit.Overlay {
 				return collection.New(collection.Deps{Ctx: c.ctx, Now: s.o.Now, Theme: theme, Store: store, Open: open, Renamed: renamed})
 			},
@@ -117,11 +119,11 @@ func (c *Console) Root() *ui.App {
 			Reveal: s.ZonePassword, Machine: s.Machine(), Refuse: client.Passwords.Refusal,
 		})},
 		{ID: kit.Keys, View: keys.New(keys.Deps{
-			Ctx: c.ctx, Now: now, Recorded: s.o.Now, Theme: theme, Inventory: keyHistory{s.Inventory, s},
-			Rotations: s.rotations(), Uses: s.usesNow, LookUp: s.lookUp, Used: s.keysUsed, Skew: s.skew, Folders: s.ScanFolders, Config: s.o.Config, Intervals: s.Intervals, Changed: c.sessionChanged,
-			Engine: s.Rotator(s.ScanFolders), Password: s.zonePassword, Where: s.WhereRotated, Resolve: s.Resolver.Resolve, Save: s.saveReport,
+			Ctx: c.ctx, Now: now, Recorded: s.o.Now, Theme: theme, Inventory: s.Keys.Inventory(),
+			Rotations: rotations, Uses: s.usesNow, LookUp: s.lookUp, Used: inventory.Used, Skew: s.skew, Folders: inventory.ScanFolders, Config: s.o.Config, Intervals: inventory.Intervals, Changed: c.sessionChanged,
+			Engine: rotations.Engine(), Password: rotations.ZonePassword, Where: rotations.Where, Resolve: s.Resolver.Resolve, Save: rotations.SaveReport,
 			Rehearse: func(ctx context.Context, k model.Key, method keystore.RotationMethod) (keystore.RotationPlan, error) {
-				return s.RehearseRotation(ctx, k, method, s.ScanFolders)
+				return s.RehearseRotation(ctx, k, method, inventory)
 			},
 		})},
 		{ID: kit.Activity, View: historytab.New(historytab.Deps{Ctx: c.ctx, Now: now, Theme: theme, Journal: s.History, Requests: c.requests()})},
@@ -150,23 +152,24 @@ type comparer struct {
 // codeDeps are what the overlay with the code of a fetch works with.
 func (c *Console) codeDeps(theme *kit.Theme) code.Deps {
 	s := c.session
+	inventory := s.Keys.Inventory()
 	return code.Deps{
 		Ctx: c.ctx, Theme: theme, Profile: s.CurrentProfile, Write: writeCode,
 		Refused: func(name string) error {
-			if unread := unreadable(s.Inventory.Unread()); unread != nil && s.embedded == nil {
+			if unread := inventory.Unread(); unread != nil && s.embedded == nil {
 				return unread
 			}
-			k := s.knownKey(name)
-			if err := s.ofOwnAccount(s.CurrentProfile(), k); err != nil {
+			k := inventory.Named(name)
+			if err := s.Keys.RefuseOtherAccount(s.CurrentProfile(), k); err != nil {
 				return err
 			}
-			if refused := s.admin(k); refused != nil {
+			if refused := s.Keys.Admin(k); refused != nil {
 				return fmt.Errorf("key %s is ADMIN, or has the value of one, which no program uses (%s): pick a USER key; 'zonedeck export --admin-reason' puts a reason on record", k.Name, refused.Finding.Source)
 			}
 			return nil
 		},
 		KeyRef: func(name string) string {
-			return s.knownKey(name).Secret
+			return inventory.Named(name).Secret
 		},
 		Secret: func(ctx context.Context, ref string) (keystore.Secret, error) { return s.Resolver.Resolve(ctx, ref) },
 		Compared: func(ctx context.Context, r model.FetchRequest) (model.Grid, error) {
@@ -179,7 +182,7 @@ func (c *Console) codeDeps(theme *kit.Theme) code.Deps {
 func (c *Console) split(theme *kit.Theme) func(res model.FetchResult) tea.Cmd {
 	s := c.session
 	d := split.Deps{
-		Ctx: c.ctx, Theme: theme, Comparer: s.Client, Keys: s.knownKeys, Local: s.embedded != nil,
+		Ctx: c.ctx, Theme: theme, Comparer: s.Client, Keys: s.Keys.Inventory().AllNow, Local: s.embedded != nil,
 		Zones: func() []model.Zone { return s.CurrentProfile().Zones },
 	}
 	return func(res model.FetchResult) tea.Cmd { return split.Open(d, res) }
@@ -204,14 +207,15 @@ func (c *Console) start() tea.Msg {
 // readKeys has the inventory read, where that takes longer than the first frame may, and says so.
 func (c *Console) readKeys() tea.Msg {
 	s := c.session
-	late := errors.Is(s.Inventory.Unread(), keystore.ErrKeysUnread)
-	if err := s.readKeys(); err != nil {
+	inventory := s.Keys.Inventory()
+	late := errors.Is(inventory.Unread(), keystore.ErrKeysUnread)
+	if err := inventory.Read(); err != nil {
 		return tea.BatchMsg{c.sessionChanged, kit.Send(kit.KeysFault(err.Error()))}
 	}
 	if !late {
 		return nil
 	}
-	if unknown := s.seen.notKnown(); unknown != "" {
+	if unknown := s.Keys.UnknownRotations(); unknown != "" {
 		return tea.BatchMsg{c.sessionChanged, kit.Warn(unknown)}
 	}
 	return c.sessionChanged()
@@ -256,7 +260,7 @@ func (c *Console) accountDeps(theme *kit.Theme) profiles.Deps {
 	return profiles.Deps{
 		Ctx: c.ctx, Theme: theme, Names: s.profileNames, Current: s.Base.Name,
 		Configured: func() []config.Profile { profiles, _ := s.Configured(); return profiles },
-		Keys:       keyHistory{s.Inventory, s}.List,
+		Keys:       s.Keys.Inventory().List,
 		Refused:    s.refusal(),
 		Stores:     s.stores,
 		Resolve:    s.Resolver.Resolve,

@@ -25,7 +25,7 @@ func TestTheDemoAccountsKeysAreUsed(t *testing.T) {
 	if _, err := s.Profile(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	audit, err := s.AuditKeys(t.Context(), false, 14*24*time.Hour, nil)
+	audit, err := s.Keys.Inventory().Audit(t.Context(), false, 14*24*time.Hour, nil)
 	if err != nil || len(audit.Problems) > 0 {
 		t.Fatalf("%v %q", err, audit.Problems)
 	}
@@ -34,8 +34,8 @@ func TestTheDemoAccountsKeysAreUsed(t *testing.T) {
 			t.Errorf("nothing uses %s", k.Name)
 		}
 	}
-	etl, ok := s.Key("etl-main")
-	report, err := s.Radius(t.Context(), []radius.Subject{radius.KeySubject(etl, "local")}, nil, nil)
+	etl, ok := s.Keys.Key("etl-main")
+	report, err := s.Keys.Inventory().Radius(t.Context(), []radius.Subject{radius.KeySubject(etl, "local")}, nil, nil)
 	if !ok || err != nil || len(report.Uses[0]) == 0 {
 		t.Fatalf("%+v, %v", report, err)
 	}
@@ -64,7 +64,7 @@ func TestTheDemoAccountsKeysKeepTheirDates(t *testing.T) {
 		if _, err := s.Profile(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		return s.Keys()
+		return s.Keys.Inventory().All()
 	}
 	begun := listed(0)
 	for _, k := range begun {

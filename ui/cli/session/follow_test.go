@@ -84,7 +84,7 @@ func TestTheViewsLearnWhenTheClockWasMoved(t *testing.T) {
 	c, _ := consoleOf(t, nil)
 	f := follower{c: c}
 	f.begin()
-	key, _ := c.session.Key(local.DemoKey)
+	key, _ := c.session.Keys.Key(local.DemoKey)
 	if _, err := rehearsal.New(c.session.embedded.Control).Advance(t.Context(), 365*24*time.Hour); err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestKeysOfTheEmulatorThatAreMadeLaterAreKnownEverywhere(t *testing.T) {
 	if err := c.session.Inventory.Add(t.Context(), model.Key{Name: "later", Secret: "env:LATER"}); err != nil {
 		t.Fatal(err)
 	}
-	if k, ok := c.session.Key("later"); !ok || k.Secret != "env:LATER" {
+	if k, ok := c.session.Keys.Key("later"); !ok || k.Secret != "env:LATER" {
 		t.Errorf("recorded: %+v", k)
 	}
 }

@@ -22,7 +22,7 @@ func (s *Session) SaveRates(ctx context.Context, rates map[model.ZoneName]model.
 func (c *Console) ratesCommands(theme *kit.Theme) []kit.Binding {
 	s := c.session
 	p := s.CurrentProfile()
-	d := rates.Deps{Ctx: c.ctx, Theme: theme, Profile: p, Keys: s.knownKeys(), Measure: s.Client.MeasureRates, Save: s.SaveRates}
+	d := rates.Deps{Ctx: c.ctx, Theme: theme, Profile: p, Keys: s.Keys.Inventory().AllNow(), Measure: s.Client.MeasureRates, Save: s.SaveRates}
 	if err := p.Refuse("write rates"); err != nil {
 		d.Refused = err.Error()
 	} else if p.Local {

@@ -89,7 +89,7 @@ func TestALongInventoryIsReadAfterTheFirstPaint(t *testing.T) {
 // The environment's key is known to be ADMIN before anybody gets it, whoever asks first.
 func TestTheEnvironmentsKeyIsRecognisedByWhoAsksFirst(t *testing.T) {
 	c := consoleWith(t, map[string]string{EnvKey: "a-value-of-etl-0000", "ETL_KEY": "a-value-of-etl-0000"}, longInventory("level = \"ADMIN\"\n"))
-	if k, ok := c.session.Key(EnvKey); !ok || k.Level != model.LevelAdmin {
+	if k, ok := c.session.Keys.Key(EnvKey); !ok || k.Level != model.LevelAdmin {
 		t.Errorf("the key of the environment is %+v", k)
 	}
 }
@@ -105,7 +105,7 @@ func TestWithAnInventoryThatCannotBeReadTheConsoleOpensAndSendsNothing(t *testin
 		for doing, err := range map[string]error{
 			"its profile": func() error { _, err := s.Profile(t.Context()); return err }(),
 			"a key": func() error {
-				_, err := s.KeyValue(t.Context(), s.CurrentProfile(), model.Key{Name: EnvKey, Secret: "env:" + EnvKey})
+				_, err := s.Keys.Value(t.Context(), s.CurrentProfile(), model.Key{Name: EnvKey, Secret: "env:" + EnvKey})
 				return err
 			}(),
 			"saving":    func() error { _, err := s.SaveAccount(t.Context(), account.Draft{}); return err }(),
@@ -113,7 +113,7 @@ func TestWithAnInventoryThatCannotBeReadTheConsoleOpensAndSendsNothing(t *testin
 			"removing":  s.RemoveAccount(t.Context(), account.Removal{}, true, true),
 			"secrets":   func() error { _, err := s.SecretUses(t.Context()); return err }(),
 			"a secret":  s.SetSecret(t.Context(), "file:x", keystore.NewSecret("value")),
-			"rotations": s.RefuseRotation(model.Key{Name: "etl"}),
+			"rotations": s.Rotations(nil).RefuseKey(model.Key{Name: "etl"}),
 			"recording": s.Inventory.Add(t.Context(), model.Key{Name: "new"}),
 		} {
 			if err == nil || !strings.Contains(err.Error(), "keys.toml:") {

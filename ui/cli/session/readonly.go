@@ -17,29 +17,18 @@ const (
 	changeConfig  = "change the configuration"
 	changeKeys    = "change the key inventory"
 	changeSecrets = "change its secrets"
-	rotateKeys    = "rotate keys"
 )
 
 // refusal is why no account is added, or empty: the profile is read-only, or the keys are not known. It
 // waits for nothing.
 func (s *Session) refusal() string {
-	if unread := unreadable(s.Inventory.Unread()); unread != nil {
+	if unread := s.Keys.Inventory().Unread(); unread != nil {
 		return unread.Error()
 	}
-	if err := s.refuseFiles(changeConfig); err != nil {
+	if err := s.profiles.Refuse(changeConfig); err != nil {
 		return err.Error() + kit.WayOut(s.CurrentProfile().Name)
 	}
 	return ""
-}
-
-// refuseFiles says why this machine's files are not changed: the profile in use is read-only or, for a
-// command that needs no profile, the one that would be in use.
-func (s *Session) refuseFiles(what string) error {
-	p := s.CurrentProfile()
-	if s.o.NoProfile {
-		p, _ = s.configured().Profile(cmp.Or(s.o.Profile, s.o.Getenv(EnvProfile), s.configured().Default()))
-	}
-	return p.Refuse(what)
 }
 
 // RefuseAccount says why an account is not saved, or is nil. It does not refuse to switch read-only off.
@@ -49,7 +38,7 @@ func (s *Session) RefuseAccount(d account.Draft) error {
 	}
 	before, err := s.configured().Profile(d.Profile.Name)
 	if kept := err == nil && d.Before != nil && before.Key == d.Profile.Key; !kept {
-		if err := s.checkName(d.Profile.Key, d.Values[d.Key.Secret]); err != nil {
+		if err := s.Keys.CheckName(d.Profile.Key, d.Values[d.Key.Secret]); err != nil {
 			return err
 		}
 	}
@@ -59,18 +48,18 @@ func (s *Session) RefuseAccount(d account.Draft) error {
 		}
 		return nil
 	}
-	return s.refuseFiles(changeConfig)
+	return s.profiles.Refuse(changeConfig)
 }
 
 // RefuseRemoval says why an account is not removed, or is nil.
 func (s *Session) RefuseRemoval(p config.Profile) error {
-	return cmp.Or(s.refuseFiles(changeConfig), p.Refuse(changeConfig))
+	return cmp.Or(s.profiles.Refuse(changeConfig), p.Refuse(changeConfig))
 }
 
 // refuseSecret is why the secret behind a reference is not changed: a profile with that reference is
 // read-only.
 func (s *Session) refuseSecret(ref string) error {
-	if err := s.readKeys(); err != nil {
+	if err := s.Keys.Inventory().Read(); err != nil {
 		return err
 	}
 	for _, p := range s.readOnly() {
@@ -83,14 +72,19 @@ func (s *Session) refuseSecret(ref string) error {
 
 // readOnly are the profiles of the configuration that are read-only.
 func (s *Session) readOnly() (out []owner) {
-	profiles, _ := s.Configured()
-	for _, p := range profiles {
+	for _, p := range s.profiles.Configured() {
 		if p.ReadOnly {
 			k, _ := s.Inventory.Get(p.Key)
 			out = append(out, owner{p, k})
 		}
 	}
 	return out
+}
+
+// owner is a profile of the configuration with its key as the inventory records it.
+type owner struct {
+	config.Profile
+	key model.Key
 }
 
 // refers reports whether a profile takes a secret from a reference.

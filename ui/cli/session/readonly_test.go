@@ -2,75 +2,22 @@ package session
 
 import (
 	"errors"
-	"sync"
 	"testing"
-	"time"
 
-	"zonedeck/keystore"
-	"zonedeck/model"
 	"zonedeck/service/account"
 	"zonedeck/service/config"
 )
 
-func TestAReadOnlyProfileChangesNoKey(t *testing.T) {
-	s, err := Open(t.Context(), options(t, nil))
-	if err != nil {
-		t.Fatal(err)
+func TestNoAccountIsAddedWithAReadOnlyProfile(t *testing.T) {
+	s := openTest(t, options(t, nil))
+	if refused := s.refusal(); refused != "" {
+		t.Errorf("before: %q", refused)
 	}
-	defer func() {
-		if err := s.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}()
-	keys := keyHistory{s.Inventory, s}
-	rotations := rotationHistory{keystore.OpenRotations(t.TempDir()), s, &sync.Map{}}
-	k := model.Key{Name: "etl", Level: model.LevelUser}
-	plan := keystore.PlanRotation(k, keystore.RotateByNewKey, nil, time.Now())
-	if err := errors.Join(keys.Add(t.Context(), k), rotations.Start(t.Context(), plan)); err != nil || s.refusal() != "" {
-		t.Fatalf("before: %v, %q", err, s.refusal())
-	}
-	s.Base.ReadOnly = true
-	changed := false
-	_, update := rotations.Update(t.Context(), plan.ID, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
-		changed = true
-		return p, nil
-	})
-	for what, err := range map[string]error{
-		"add":      keys.Add(t.Context(), model.Key{Name: "other"}),
-		"change":   keys.Update(t.Context(), "etl", func(k model.Key) (model.Key, error) { changed = true; return k, nil }),
-		"remove":   keys.Remove(t.Context(), k),
-		"begin":    rotations.Start(t.Context(), plan),
-		"continue": update,
-		"refuse":   s.rotation(s.ScanFolders).Refuse(plan),
-	} {
-		if !errors.Is(err, config.ErrReadOnly) {
-			t.Errorf("%s: %v", what, err)
-		}
-	}
-	if left := s.Inventory.List(); changed || len(left) != 1 || s.refusal() == "" {
-		t.Errorf("changed %v, keys %v, refusal %q", changed, left, s.refusal())
-	}
-}
-
-// A zone's password is changed by way of the profile that uses it, whichever one is in use.
-func TestAPasswordOfAReadOnlyProfileIsNotRotated(t *testing.T) {
-	a := newServices(t)
-	plan := keystore.PlanPassword(keystore.ZonePassword{Zone: "unl", Ref: "file:unl", ChangedBy: "acme"},
-		[]keystore.RotationUser{{Name: "profile aaa", Ref: "file:unl", Profile: "aaa", Zone: "unl"}}, time.Now())
-	e := a.Rotator(a.ScanFolders)
-	if err := a.rotation(a.ScanFolders).Records.Start(t.Context(), plan); err != nil {
-		t.Fatal(err)
-	}
-	a.edit(t, `key = "acme"`, "key = \"acme\"\nread_only = true")
-	if _, err := e.Abandon(t.Context(), plan.ID); !errors.Is(err, config.ErrReadOnly) {
-		t.Errorf("given up: %v", err)
-	}
-	if _, err := e.Run(t.Context(), plan.ID, "", nil); !errors.Is(err, config.ErrReadOnly) {
-		t.Errorf("gone on with: %v", err)
-	}
-	a.edit(t, "\nread_only = true", "")
-	if plan, err := e.Abandon(t.Context(), plan.ID); err != nil || !plan.Over() {
-		t.Errorf("afterwards: %v", err)
+	p := s.Base
+	p.ReadOnly = true
+	s.profiles.SetProfile(p)
+	if s.refusal() == "" {
+		t.Error("it is not refused")
 	}
 }
 

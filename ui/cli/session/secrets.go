@@ -45,24 +45,10 @@ func (s *Session) busy(ref string) error {
 	if err := s.refuseSecret(ref); err != nil {
 		return err
 	}
-	if why := s.heldByRotation(ref); why != "" {
+	if why := s.Keys.HeldByRotation(ref); why != "" {
 		return errors.New(why)
 	}
 	return nil
-}
-
-// heldByRotation says which rotation under way holds a reference, or is empty.
-func (s *Session) heldByRotation(ref string) string {
-	plans, err := s.rotations().List()
-	if err != nil {
-		return "the records of rotations cannot be read: " + err.Error()
-	}
-	for _, p := range plans {
-		if !p.Over() && p.Holds(ref) {
-			return "the rotation of " + p.Subject() + " holds it; end that first"
-		}
-	}
-	return ""
 }
 
 // SecretState says what is behind a reference without giving it away.
@@ -100,7 +86,7 @@ func (s *Session) SecretStates(ctx context.Context) ([]SecretState, error) {
 // leftByRotations are the values that rotations hold, and those that abandoned ones held, except
 // behind the references that are listed already.
 func (s *Session) leftByRotations(ctx context.Context, listed []secrets.Use) (out []SecretState, err error) {
-	plans, err := s.rotations().List()
+	plans, err := s.Rotations(nil).List()
 	for _, p := range plans {
 		state := "over"
 		switch {
@@ -128,7 +114,7 @@ func (s *Session) leftByRotations(ctx context.Context, listed []secrets.Use) (ou
 
 // SetSecret puts a value behind a reference; see secrets.Set.
 func (s *Session) SetSecret(ctx context.Context, ref string, value keystore.Secret) error {
-	if err := cmp.Or(s.refuseFiles(changeKeys), s.refuseSecret(ref)); err != nil {
+	if err := cmp.Or(s.profiles.Refuse(changeKeys), s.refuseSecret(ref)); err != nil {
 		return err
 	}
 	return secrets.Set(ctx, s.secretFiles(), ref, value)
@@ -136,7 +122,7 @@ func (s *Session) SetSecret(ctx context.Context, ref string, value keystore.Secr
 
 // RemoveSecret deletes the value behind a reference that nothing refers to; see secrets.Remove.
 func (s *Session) RemoveSecret(ctx context.Context, ref string) error {
-	if err := cmp.Or(s.refuseFiles(changeKeys), s.refuseSecret(ref)); err != nil {
+	if err := cmp.Or(s.profiles.Refuse(changeKeys), s.refuseSecret(ref)); err != nil {
 		return err
 	}
 	return secrets.Remove(ctx, s.secretFiles(), ref)
@@ -149,7 +135,7 @@ func (s *Session) SecretUses(ctx context.Context) ([]secrets.Use, error) {
 
 // MigrateSecrets moves secrets into another store; see secrets.Migrate.
 func (s *Session) MigrateSecrets(ctx context.Context, to string, refs []string, on func(secrets.Move)) ([]secrets.Move, error) {
-	if err := s.refuseFiles(changeConfig); err != nil {
+	if err := s.profiles.Refuse(changeConfig); err != nil {
 		return nil, err
 	}
 	return secrets.Migrate(ctx, s.secretFiles(), to, refs, on)

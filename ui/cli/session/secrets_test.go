@@ -35,7 +35,7 @@ func TestWhatRotationsHoldIsListedAmongTheSecrets(t *testing.T) {
 				}
 			}
 		}
-		if err := s.rotations().Start(t.Context(), p); err != nil {
+		if err := s.Rotations(nil).Start(t.Context(), p); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Resolver.Store(t.Context(), held, keystore.NewSecret("a-value-of-"+name)); err != nil {

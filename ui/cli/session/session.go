@@ -23,11 +23,11 @@ import (
 	"zonedeck/service/inbox"
 	"zonedeck/service/jobs"
 	"zonedeck/service/journal"
+	"zonedeck/service/keys"
 	"zonedeck/service/ledger"
 	"zonedeck/service/local"
 	"zonedeck/service/rules"
 	"zonedeck/ui/kit"
-	"zonedeck/ui/kit/text"
 )
 
 // Options configure a session. An empty string means not given.
@@ -73,6 +73,7 @@ type Session struct {
 	Base      config.Profile // as configured; empty addresses for the emulator
 	Inventory *keystore.Inventory
 	Resolver  *keystore.Resolver
+	Keys      *keys.Keys
 	Client    *service.Client
 	History   *history.History
 	Inbox     *inbox.Inbox
@@ -83,24 +84,21 @@ type Session struct {
 
 	o         Options
 	variables *variables
-	used      used
-	seen      seen
-	confirmed confirmed
 	added     *rules.File
-	quiet     bool                           // stderr is the screen: notes are shown there, not printed
-	config    atomic.Pointer[config.File]    // as last read without a fault
-	asRead    stamps                         // of the files, when Open read them
-	gone      atomic.Pointer[string]         // why the profile cannot be used any more; nil while it can
-	current   atomic.Pointer[config.Profile] // Base, with addresses once they are known
-	embedded  *local.Emulator                // nil for a real account
+	quiet     bool // stderr is the screen: notes are shown there, not printed
+	profiles  *config.InUse
+	asRead    stamps          // of the files, when Open read them
+	embedded  *local.Emulator // nil for a real account
 	journal   *journal.Journal
 	ledger    *ledger.Ledger
 	files     *files.Files
 	spoken    sync.Once
-	replaced  sync.Once
-	reasons   reasons
 	turns     atomic.Int64 // how often the session was described
 }
+
+// readAtOnce is the size of an inventory, in bytes, that is read before the first paint: 200 keys, some
+// milliseconds.
+const readAtOnce = 64 << 10
 
 // emulator is the embedded emulator of this user.
 func (o Options) emulator(paths config.Paths) *local.Emulator {
@@ -126,12 +124,15 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 	s.Resolver = keystore.NewResolver(keystore.ResolverOptions{
 		Getenv: o.Getenv, Demo: s.demoSecret, SecretsDir: s.Paths.SecretsDir(), Passphrase: o.Passphrase,
 	})
-	s.Inventory = keystore.LaterInventory(s.Paths.KeysFile(), func(keys []model.Key) { s.lookForKeyOf(ctx, keys) })
+	s.variables = &variables{Session: s, answers: map[string]model.Variable{}, secrets: map[string]keystore.Secret{}}
+	s.Keys = keys.New(ctx, s.keysConfig())
+	inventory := s.Keys.Inventory()
+	s.Inventory = inventory.Inventory
 	if !o.console || s.asRead.keys.size <= readAtOnce {
-		if err := s.readKeys(); err != nil && !o.console {
+		if err := inventory.Read(); err != nil && !o.console {
 			return nil, err
 		}
-		if unknown := s.seen.notKnown(); unknown != "" {
+		if unknown := s.Keys.UnknownRotations(); unknown != "" {
 			s.Notices = append(s.Notices, unknown)
 		}
 	}
@@ -152,14 +153,11 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 		kept = journal.None()
 	}
 	s.History = history.New(kept, s.Paths, o.Version, o.Now)
-	for _, named := range o.AllowKeys {
-		s.confirm(named)
-	}
-	s.variables = &variables{Session: s, answers: map[string]model.Variable{}, secrets: map[string]keystore.Secret{}}
-	s.Inbox = inbox.New(inbox.Config{Profiles: profilesOfInbox{s}, Files: s.files, Secrets: source{s}, Jobs: jobsOfInbox{s}, History: kept, Paths: s.Paths, Log: o.Log})
+	s.connectKeys()
+	s.Inbox = inbox.New(inbox.Config{Profiles: profilesOfInbox{s}, Files: s.files, Secrets: s.Keys, Jobs: jobsOfInbox{s}, History: kept, Paths: s.Paths, Log: o.Log})
 	s.Client = service.New(service.Options{
-		Source: source{s}, Journal: s.journal, Ledger: s.ledger, Work: s.files.Work, HookDue: func() time.Duration { return s.configured().Webhook().Due },
-		Own: s.mayBeKey, Used: s.keyUsed, Launch: jobs.LaunchConfig{Profile: s, Keys: s, Inbox: s.Inbox, Lists: jobs.Lists{Paths: s.Paths, Clock: s}},
+		Source: s.Keys, Journal: s.journal, Ledger: s.ledger, Work: s.files.Work, HookDue: func() time.Duration { return s.configured().Webhook().Due },
+		Own: s.Keys.MayBeKey, Used: s.Keys.Sent, Launch: jobs.LaunchConfig{Profile: s, Keys: s.Keys, Inbox: s.Inbox, Lists: jobs.Lists{Paths: s.Paths, Clock: s}},
 		Follows: func(ref string) bool { return keystore.Ref(ref).Scheme() == keystore.SchemeDemo },
 		Others:  s.others(), Name: s.Base.Name, Drift: drift.NewMonitor(drift.Config{Open: s.files.Drift, ContractsDir: s.Paths.ContractsDir(), Person: person(o.Getenv)}),
 		Rules: s.added.For, BodiesDir: s.Paths.BodiesDir(), DownloadsDir: s.Paths.DownloadsDir(), CatalogueDir: s.Paths.CatalogueDir(), Now: s.Now, Timer: o.Now, Log: o.Log,
@@ -239,25 +237,7 @@ func (s *Session) openLedger(ctx context.Context) error {
 
 // Profile returns the profile in use, with live addresses.
 func (s *Session) Profile(ctx context.Context) (config.Profile, error) {
-	if s.embedded == nil {
-		if gone := s.gone.Load(); gone != nil {
-			return config.Profile{}, errors.New(*gone)
-		}
-		return s.CurrentProfile(), s.readKeys()
-	}
-	p, err := s.embedded.Profile(ctx)
-	if err != nil {
-		return p, err
-	}
-	if !s.quiet {
-		s.spoken.Do(func() {
-			for _, n := range s.embedded.StateNotes() {
-				s.o.Say("zonedeck: %s", text.Clean(n))
-			}
-		})
-	}
-	s.current.Store(&p)
-	return p, nil
+	return s.Keys.Profile(ctx)
 }
 
 // Now is the time at the service in use: the machine's, or the emulator's, which may
@@ -298,31 +278,31 @@ func (s *Session) EmulatorEnds() bool {
 
 // CurrentProfile is the profile as known now; it does no I/O.
 func (s *Session) CurrentProfile() config.Profile {
-	if p := s.current.Load(); p != nil {
-		return *p
-	}
-	return s.Base
+	return s.profiles.Profile()
 }
 
 // describe is the session as the views see it. It waits for nothing.
 func (s *Session) describe() kit.Session {
 	turn := s.turns.Add(1)
 	p := s.CurrentProfile()
-	recorded, unread := s.known()
-	given := s.given(recorded)
-	keys := slices.Concat(given, recorded)
-	d := kit.Session{ProfileName: p.Name, Zones: p.Zones, Keys: keys, Given: given, Unread: unread, Key: named(keys, p.Key), Profile: p, Turn: turn}
-	if gone := s.gone.Load(); gone != nil {
-		d.Problem = *gone
+	inventory := s.Keys.Inventory()
+	recorded, unread := inventory.Known()
+	supplied := inventory.Supplied(recorded)
+	d := kit.Session{ProfileName: p.Name, Zones: p.Zones, Keys: slices.Concat(supplied, recorded), Given: supplied, Unread: unread, Profile: p, Turn: turn}
+	if i := slices.IndexFunc(d.Keys, func(k model.Key) bool { return k.Name == p.Key }); i >= 0 {
+		d.Key = d.Keys[i]
+	}
+	if err := s.profiles.Withdrawn(); err != nil {
+		d.Problem = err.Error()
 		return d
 	}
 	if s.embedded != nil {
-		d.Notes, d.Ready = s.embedded.Notes(), s.current.Load() != nil
+		d.Notes, d.Ready = s.embedded.Notes(), s.profiles.Known()
 	} else if d.Ready = unread == nil; !d.Ready && !errors.Is(unread, keystore.ErrKeysUnread) {
 		d.Problem = unread.Error()
 	}
-	d.Local, d.Unverified, d.Ahead, d.Replaced = p.Local, !p.Verify && !p.Local, s.ahead(), s.Replaced()
-	d.Elsewhere = s.ofOthers(p, recorded)
+	d.Local, d.Unverified, d.Ahead, d.Replaced = p.Local, !p.Verify && !p.Local, s.ahead(), s.Keys.Replaced()
+	d.Elsewhere = s.Keys.OtherAccounts(p, recorded)
 	return d
 }
 
@@ -346,8 +326,7 @@ func (s *Session) Close(ctx context.Context) error {
 		defer cancel()
 		err := s.Client.Close(ctx)
 		s.files.Settle()
-		s.seen.end()
-		s.Inventory.Settle()
+		s.Keys.Close()
 		ended <- errors.Join(err, s.files.Close())
 	}()
 	timer := time.NewTimer(2 * closePatience)

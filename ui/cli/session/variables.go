@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"sync"
 
@@ -26,17 +25,12 @@ type variables struct {
 // Variable is what a variable of a request stands for: what the profile says, else the
 // environment. What may be a key, because the keys are not known, is refused. It waits for nothing.
 func (s *Session) Variable(name string) (model.Variable, bool) {
-	unread := unreadable(s.Inventory.Unread())
-	v, ok := s.CurrentProfile().Variable(name, s.o.Getenv, s.mayBeKey)
+	unread := s.Keys.Inventory().Unread()
+	v, ok := s.CurrentProfile().Variable(name, s.o.Getenv, s.Keys.MayBeKey)
 	if unread != nil && v.Refused != "" {
 		v.Refused = unread.Error()
 	}
 	return v, ok
-}
-
-// mayBeKey reports whether a reference is that of a key, or may be, because the keys are not known.
-func (s *Session) mayBeKey(ref string) bool {
-	return unreadable(s.Inventory.Unread()) != nil || slices.ContainsFunc(s.knownKeys(), func(k model.Key) bool { return k.Secret == ref })
 }
 
 // Variable is what the operator answered, else the session's. What must not go to a target is
@@ -73,8 +67,8 @@ func (v *variables) Answer(name, value string, secret bool) {
 // errNotAnswered says that a secret was typed in another console.
 var errNotAnswered = errors.New("its value was typed in another console, and is asked for again")
 
-// secret gives the value of a reference, or of an answer.
-func (v *variables) secret(ctx context.Context, ref string) (keystore.Secret, error) {
+// Resolve gives the value of a reference, or of an answer.
+func (v *variables) Resolve(ctx context.Context, ref string) (keystore.Secret, error) {
 	name, is := strings.CutPrefix(ref, schemeAsked)
 	if !is {
 		return v.Resolver.Resolve(ctx, ref)

@@ -24,7 +24,7 @@ func TestAnAnswerGoesBeforeTheEnvironmentUntilItIsTakenBack(t *testing.T) {
 	want("PAGE", model.Variable{Value: "cart"})
 	v.Answer("PAGE", "x", true)
 	want("PAGE", model.Variable{Ref: "asked:PAGE"})
-	if secret, err := v.secret(t.Context(), "asked:PAGE"); err != nil || secret.Reveal() != "x" {
+	if secret, err := v.Resolve(t.Context(), "asked:PAGE"); err != nil || secret.Reveal() != "x" {
 		t.Errorf("%v, %v", secret.Reveal(), err)
 	}
 	v.Answer("PAGE", "", true)

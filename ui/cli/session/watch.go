@@ -10,7 +10,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/service/config"
-	"zonedeck/ui/keys"
+	"zonedeck/service/keys"
+	tab "zonedeck/ui/keys"
 	"zonedeck/ui/kit"
 )
 
@@ -96,11 +97,12 @@ func (w *configWatch) look(ctx context.Context) (msgs []tea.Msg) {
 		msgs = append(msgs, s.reload(ctx)...)
 	}
 	if !now.keys.same(before.keys) {
-		unread := s.Inventory.Unread()
-		if err := s.Inventory.Reload(); err != nil {
+		inventory := s.Keys.Inventory()
+		unread := inventory.Unread()
+		if err := inventory.Reload(); err != nil {
 			w.told = true
 			if unread != nil {
-				return append(msgs, kit.SessionChanged{Session: s.describe()}, kit.KeysFault(unreadable(err).Error()))
+				return append(msgs, kit.SessionChanged{Session: s.describe()}, kit.KeysFault(keys.Unreadable(err).Error()))
 			}
 			return append(msgs, kit.KeysFault("the key inventory stays as it was read before: "+err.Error()))
 		}
@@ -113,7 +115,7 @@ func (w *configWatch) look(ctx context.Context) (msgs []tea.Msg) {
 		}
 	}
 	if len(msgs) == 0 && !now.rotations.same(before.rotations) { // with a changed session they are read, too
-		msgs = append(msgs, kit.Addressed{View: kit.Keys, Msg: keys.RotationsChanged{}})
+		msgs = append(msgs, kit.Addressed{View: kit.Keys, Msg: tab.RotationsChanged{}})
 	}
 	return msgs
 }
@@ -124,7 +126,7 @@ func (s *Session) reload(ctx context.Context) (msgs []tea.Msg) {
 	if err != nil {
 		return []tea.Msg{kit.Toast{Kind: kit.ToastError, Text: "the configuration stays as it was read before: " + err.Error()}}
 	}
-	s.config.Store(&file)
+	s.profiles.SetFile(file)
 	defer func() {
 		if err := s.Inbox.Reset(ctx); err != nil {
 			msgs = append(msgs, kit.Toast{Kind: kit.ToastError, Text: err.Error()})
@@ -140,15 +142,15 @@ func (s *Session) reload(ctx context.Context) (msgs []tea.Msg) {
 		if s.o.console {
 			gone += "; choose another one with @"
 		}
-		s.gone.Store(&gone)
+		s.profiles.Withdraw(gone)
 		return []tea.Msg{changed(), kit.Toast{Kind: kit.ToastWarn, Text: gone}}
 	}
 	before := s.CurrentProfile()
-	wasGone := s.gone.Swap(nil) != nil
+	wasGone := s.profiles.Restore()
 	if reflect.DeepEqual(before, p) && !wasGone {
 		return []tea.Msg{changed()}
 	}
-	s.current.Store(&p)
+	s.profiles.SetProfile(p)
 	return []tea.Msg{changed(), kit.Toast{Text: "profile " + p.Name + " has changed in the config file; it holds from now on"}}
 }
 

@@ -168,7 +168,7 @@ func TestAChangedConfigurationHoldsWithoutARestart(t *testing.T) {
 		t.Errorf("a key of another process: %+v", now)
 	}
 
-	if err := s.rotations().Start(t.Context(), keystore.RotationPlan{
+	if err := s.Rotations(nil).Rotations.Start(t.Context(), keystore.RotationPlan{
 		ID: "rot-1", Version: 2, Key: "etl", Method: keystore.RotateByNewKey, Steps: []keystore.RotationStep{{Kind: keystore.StepCreate}},
 	}); err != nil {
 		t.Fatal(err)

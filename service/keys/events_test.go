@@ -1,4 +1,4 @@
-package session
+package keys
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,11 +15,11 @@ import (
 )
 
 func TestTheTimelineHasTheEventsOfKeys(t *testing.T) {
-	o := options(t, nil)
-	o.Journal = true
+	o := newOptions(t, nil)
+	o.journal = true
 	s := openTest(t, o)
-	inventory := keyHistory{s.Inventory, s}
-	rotations := rotationHistory{keystore.OpenRotations(t.TempDir()), s, &sync.Map{}}
+	inventory := s.Keys.Inventory()
+	rotations := s.rotations()
 	rename := func(k model.Key) (model.Key, error) { k.Name = "etl-2"; return k, nil }
 	same := func(k model.Key) (model.Key, error) { return k, nil }
 	later := func(k model.Key) (model.Key, error) {
@@ -90,15 +89,12 @@ func TestTheTimelineHasTheEventsOfKeys(t *testing.T) {
 
 // A process that is killed between a step and its line leaves the line to the next one that goes on.
 func TestTheTimelineCatchesUpWithTheRecordOfARotation(t *testing.T) {
-	o := options(t, nil)
-	o.Journal = true
-	s, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close(t.Context())
-	records := keystore.OpenRotations(t.TempDir())
-	history := rotationHistory{records, s, &sync.Map{}}
+	o := newOptions(t, nil)
+	o.journal = true
+	s := open(t, o)
+	defer s.close(t)
+	history := s.rotations()
+	records := history.Rotations
 	record := func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
 		return p.Record(p.Now(), keystore.Proof{By: keystore.Measured}, time.Now())
 	}
@@ -133,14 +129,12 @@ func TestTheTimelineCatchesUpWithTheRecordOfARotation(t *testing.T) {
 }
 
 func TestARotationRenewsTheKeyThatComesWithItsProfile(t *testing.T) {
-	s, err := Open(t.Context(), options(t, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close(t.Context())
+	s := open(t, newOptions(t, nil))
+	defer s.close(t)
 	k := model.Key{Name: "demo", Level: model.LevelUser, Secret: "demo:key/demo", Rotation: model.Rotation{Last: time.Date(2026, 8, 1, 0, 0, 0, 0, time.UTC)}}
 	rotate := func(profile, value string, at time.Time, steps int) {
 		t.Helper()
+		var err error
 		p := keystore.PlanRotation(k, keystore.RotateByRefresh, nil, at)
 		p.Profile, p.NewRef = profile, "env:"+value
 		for n := range steps {
@@ -156,27 +150,27 @@ func TestARotationRenewsTheKeyThatComesWithItsProfile(t *testing.T) {
 		}
 	}
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	const steps = 2                         // the refresh, and the key's own reference
-	rotate(s.Base.Name, "ONE", at, steps-1) // not set: the old value is used
+	const steps = 2                                 // the refresh, and the key's own reference
+	rotate(s.inUse.Base().Name, "ONE", at, steps-1) // not set: the old value is used
 	rotate("", "INVENTORY", at.Add(time.Minute), steps)
 	rotate("another", "ELSEWHERE", at.Add(2*time.Minute), steps)
 	if got := s.renewed([]model.Key{k}); len(got) != 1 || got[0].Secret != k.Secret {
 		t.Errorf("%+v", got)
 	}
-	rotate(s.Base.Name, "TWO", at.Add(time.Hour), steps)
+	rotate(s.inUse.Base().Name, "TWO", at.Add(time.Hour), steps)
 	refreshed := k
 	refreshed.Rotation.Last = at.Add(time.Hour)                                                                                     // as the account settings show it
 	if got := s.renewed([]model.Key{refreshed})[0]; got.Secret != "env:TWO" || got.Level != k.Level || got.Rotation != k.Rotation { // the old value was not seen refused
 		t.Errorf("%+v", got)
 	}
-	rotate(s.Base.Name, "THREE", at.Add(2*time.Hour), steps)
+	rotate(s.inUse.Base().Name, "THREE", at.Add(2*time.Hour), steps)
 	if got := s.renewed([]model.Key{k}); got[0].Secret != "env:THREE" {
 		t.Errorf("after the second rotation: %+v", got)
 	}
 	if got := s.renewed(nil); len(got) != 1 || got[0].Name != "demo" || got[0].Secret != "env:THREE" {
 		t.Errorf("deleted at the service: %+v", got)
 	}
-	if n, err := s.rotations().Forget(t.Context(), s.Base.Name); n != 3 || err != nil {
+	if n, err := s.rotations().Forget(t.Context(), s.inUse.Base().Name); n != 3 || err != nil {
 		t.Errorf("forgot %d, %v", n, err)
 	}
 	if plans, err := s.rotations().List(); len(plans) != 2 || err != nil || s.renewed([]model.Key{k})[0].Secret != k.Secret {
@@ -187,15 +181,13 @@ func TestARotationRenewsTheKeyThatComesWithItsProfile(t *testing.T) {
 // Of two rotations the successor of the first is gone from the account: what the account says of
 // the second one's has to stay, or an ADMIN key would be one of unknown level.
 func TestAKeyThatWasRotatedTwiceKeepsItsLevelAndDuty(t *testing.T) {
-	s, err := Open(t.Context(), options(t, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close(t.Context())
+	s := open(t, newOptions(t, nil))
+	defer s.close(t)
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for n, name := range []string{"admin-2", "admin-3"} {
+		var err error
 		p := keystore.PlanRotation(model.Key{Name: "admin", Secret: "demo:key/admin"}, keystore.RotateByNewKey, nil, at.Add(time.Duration(n)*time.Hour))
-		p.Profile, p.NewName, p.NewRef, p.Level = s.Base.Name, name, "file:"+name, model.LevelAdmin.String()
+		p.Profile, p.NewName, p.NewRef, p.Level = s.inUse.Base().Name, name, "file:"+name, model.LevelAdmin.String()
 		for i := range p.Steps {
 			if p, err = p.Record(i, keystore.Proof{By: keystore.Measured}, p.Started); err != nil {
 				t.Fatal(err)
@@ -221,8 +213,8 @@ func TestAKeyThatWasRotatedTwiceKeepsItsLevelAndDuty(t *testing.T) {
 }
 
 func TestAUseOfAnOldValueIsToldOnce(t *testing.T) {
-	o := options(t, nil)
-	o.Journal = true
+	o := newOptions(t, nil)
+	o.journal = true
 	s := openTest(t, o)
 	for _, p := range []keystore.RotationPlan{{Key: "etl"}, {Key: "password of zone isp", Zone: "isp", ChangedBy: "ops"}} {
 		s.oldValueUsed(t.Context(), p, []string{"one call"})
@@ -238,30 +230,13 @@ func TestAUseOfAnOldValueIsToldOnce(t *testing.T) {
 	}
 }
 
-// keyLines are the lines of the timeline about keys, the oldest first.
-func keyLines(t *testing.T, s *Session) []string {
-	t.Helper()
-	lines, err := s.History.Activity(t.Context(), model.ActivityFilter{Kind: model.ActivityKey})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []string
-	for _, a := range slices.Backward(lines) {
-		out = append(out, a.Key+": "+a.Text)
-	}
-	return out
-}
-
 // TestAScanFindsTheValuesThatRotationsLeft looks through a folder for a value that a rotation ended and for
 // one that it left valid, twice.
 func TestAScanFindsTheValuesThatRotationsLeft(t *testing.T) {
-	o := options(t, nil)
-	o.Journal = true
-	s, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close(t.Context())
+	o := newOptions(t, nil)
+	o.journal = true
+	s := open(t, o)
+	defer s.close(t)
 	values := []string{"brd-key-that-has-ended-0001", "brd-key-that-is-valid-0002", "brd-key-of-the-record-0003"}
 	var prints []string
 	dir := t.TempDir()
@@ -277,6 +252,7 @@ func TestAScanFindsTheValuesThatRotationsLeft(t *testing.T) {
 	}
 	for i, steps := range []int{-1, 1} { // to its end; given up when the new value was made
 		k.Fingerprint, k.Last4 = prints[i], values[i][len(values[i])-4:]
+		var err error
 		p := keystore.PlanRotation(k, keystore.RotateByNewKey, nil, time.Now().Add(time.Duration(i)*time.Minute))
 		p.NewFingerprint = prints[i+1]
 		for n := range p.Steps {
@@ -288,12 +264,12 @@ func TestAScanFindsTheValuesThatRotationsLeft(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := errors.Join(err, s.rotations().Start(t.Context(), p)); err != nil {
+		if err := errors.Join(err, s.rotations().Rotations.Start(t.Context(), p)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for range 2 {
-		audit, err := s.AuditKeys(t.Context(), true, 0, []string{dir})
+		audit, err := s.Keys.Inventory().Audit(t.Context(), true, 0, []string{dir})
 		if err != nil {
 			t.Fatal(err)
 		}

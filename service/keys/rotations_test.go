@@ -1,99 +1,25 @@
-package session
+package keys
 
 import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/account"
 	"zonedeck/service/config"
 	"zonedeck/service/rotate"
 )
 
-// twoServices is a session with profiles of two services, in a folder with files that name the key.
-type twoServices struct {
-	*Session
-	config, folder string
-	env            map[string]string
-	mu             sync.Mutex
-	seen           map[string][]string // the keys that each service was sent
-}
-
-// newServices has the profiles aaa, whose key is acme, and bbb, which is in use.
-func newServices(t *testing.T) *twoServices {
-	t.Helper()
-	a := &twoServices{seen: map[string][]string{}}
-	serve := func(name string) string {
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			a.mu.Lock()
-			defer a.mu.Unlock()
-			a.seen[name] = append(a.seen[name], r.Header.Get("Authorization"))
-			_, _ = w.Write([]byte("ok"))
-		}))
-		t.Cleanup(s.Close)
-		return s.URL
-	}
-	a.folder = t.TempDir()
-	a.config = filepath.Join(a.folder, "config.toml")
-	text := "default_profile = \"bbb\"\n"
-	for _, p := range []struct{ name, base, key string }{{"aaa", serve("A"), "acme"}, {"bbb", serve("B"), "other"}} {
-		text += fmt.Sprintf("[profiles.%s]\nbase_url = %q\nkey = %q\ndialect = \"brightdata\"\n[[profiles.%[1]s.zones]]\nname = \"unl\"\nproduct = \"unlocker\"\n", p.name, p.base, p.key)
-	}
-	a.write(t, text)
-	a.env = map[string]string{"ACME_KEY": "old-value-0123456789"}
-	o := options(t, a.env)
-	o.Config = a.config
-	var err error
-	if a.Session, err = Open(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = a.Close(t.Context()) })
-	for _, k := range []model.Key{{Name: "acme", Level: model.LevelUser, Secret: "env:ACME_KEY"}, {Name: "other", Level: model.LevelUser, Secret: "env:OTHER"}} {
-		if err := a.Inventory.Add(t.Context(), k); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return a
-}
-
-func (a *twoServices) write(t *testing.T, text string) {
-	t.Helper()
-	if err := os.WriteFile(a.config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func (a *twoServices) edit(t *testing.T, from, to string) {
-	t.Helper()
-	b, err := os.ReadFile(a.config)
-	if err != nil || !strings.Contains(string(b), from) {
-		t.Fatalf("%s has no %q: %v", a.config, from, err)
-	}
-	a.write(t, strings.Replace(string(b), from, to, 1))
-}
-
-func (a *twoServices) key(t *testing.T, name string) model.Key {
-	t.Helper()
-	k, ok := a.Key(name)
-	if !ok {
-		t.Fatalf("there is no key %s", name)
-	}
-	return k
-}
-
 // A key's value goes to the service of its own account, whichever profile is in use.
 func TestAKeyUnderRotationIsSentToItsOwnAccountAlone(t *testing.T) {
 	a := newServices(t)
-	e := a.Rotator(a.ScanFolders)
+	e := a.engine().Engine()
 	plan, err := e.Begin(t.Context(), a.key(t, "acme"), "", keystore.RotateByNewKey)
 	if err != nil {
 		t.Fatal(err)
@@ -115,20 +41,17 @@ func TestAKeyUnderRotationIsSentToItsOwnAccountAlone(t *testing.T) {
 
 // A profile of another service may have the value of a demo key: every emulator has the same.
 func TestADemoKeyIsNotPutWhereAnotherServiceReadsIt(t *testing.T) {
-	o := options(t, map[string]string{"ZONEDECK_PROFILE": "local"})
-	o.Config = filepath.Join(t.TempDir(), "config.toml")
-	if err := os.WriteFile(o.Config, []byte("[profiles.acme]\nbase_url = \"http://127.0.0.1:1\"\nkey = \"acme\"\n[[profiles.acme.zones]]\nname = \"unl\"\nproduct = \"unlocker\"\n"), 0o600); err != nil {
+	o := newOptions(t, map[string]string{"ZONEDECK_PROFILE": "local"})
+	o.config = filepath.Join(t.TempDir(), "config.toml")
+	if err := os.WriteFile(o.config, []byte("[profiles.acme]\nbase_url = \"http://127.0.0.1:1\"\nkey = \"acme\"\n[[profiles.acme.zones]]\nname = \"unl\"\nproduct = \"unlocker\"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = s.Close(t.Context()) }()
+	s := open(t, o)
+	defer func() { _ = s.close(t) }()
 	if _, err := s.Profile(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	k, _ := s.Key("etl-main")
+	k, _ := s.Keys.Key("etl-main")
 	value, err := s.Resolver.Resolve(t.Context(), k.Secret)
 	if err != nil {
 		t.Fatal(err)
@@ -137,7 +60,7 @@ func TestADemoKeyIsNotPutWhereAnotherServiceReadsIt(t *testing.T) {
 	if err := s.Inventory.Add(t.Context(), model.Key{Name: "acme", Secret: "file:acme", Fingerprint: value.Fingerprint()}); err != nil {
 		t.Fatal(err)
 	}
-	users, err := s.rotationUsers(t.Context(), k, nil)
+	users, err := s.rotations().users(t.Context(), k, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +93,7 @@ func TestEveryRecordOfAValueIsRotated(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	users, err := a.rotationUsers(t.Context(), a.key(t, "acme"), nil)
+	users, err := a.rotations().users(t.Context(), a.key(t, "acme"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +117,7 @@ func TestEveryRecordOfAValueIsRotated(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(a.rotations().Start(t.Context(), p), a.tookOver(t.Context(), p)); err != nil {
+	if err := errors.Join(a.rotations().Start(t.Context(), p), a.rotations().tookOver(t.Context(), p)); err != nil {
 		t.Fatal(err)
 	}
 	if k := a.key(t, "copy"); k.Fingerprint != renewed.Fingerprint() || k.Level != model.LevelOps || k.Duty != model.DutyBatch || k.Secret != "file:copy" || k.Rotation.Last.IsZero() {
@@ -202,7 +125,7 @@ func TestEveryRecordOfAValueIsRotated(t *testing.T) {
 	}
 	ended := func() []string {
 		t.Helper()
-		audit, err := a.AuditKeys(t.Context(), true, 0, nil)
+		audit, err := a.Keys.Inventory().Audit(t.Context(), true, 0, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -226,11 +149,11 @@ func TestEveryRecordOfAValueIsRotated(t *testing.T) {
 func TestAKeyOfNoKnownAccountIsNotRotated(t *testing.T) {
 	a := newServices(t)
 	a.edit(t, `key = "acme"`, `key = "other"`)
-	e := a.Rotator(a.ScanFolders)
+	e := a.engine().Engine()
 	if _, err := e.Begin(t.Context(), a.key(t, "acme"), "", keystore.RotateByNewKey); err == nil || !strings.Contains(err.Error(), "no profile uses acme") {
 		t.Errorf("%v", err)
 	}
-	if _, err := a.proveAs(t.Context(), rotate.Call{User: keystore.RotationUser{Name: "a script"}, Key: a.key(t, "acme"), Value: keystore.NewSecret("x")}); err == nil || len(a.seen) > 0 {
+	if _, err := a.rotations().prove(t.Context(), rotate.Call{User: keystore.RotationUser{Name: "a script"}, Key: a.key(t, "acme"), Value: keystore.NewSecret("x")}); err == nil || len(a.seen) > 0 {
 		t.Errorf("%v; the services were sent %q", err, a.seen)
 	}
 }
@@ -247,7 +170,7 @@ func TestWhatOthersReadIsVouchedFor(t *testing.T) {
 	old := keystore.NewSecret("old-value-0123456789")
 	k := a.key(t, "acme")
 	k.Fingerprint, k.Last4 = old.Fingerprint(), old.Last4()
-	users, err := a.rotationUsers(t.Context(), k, []string{a.folder})
+	users, err := a.rotations().users(t.Context(), k, []string{a.folder})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +212,7 @@ func TestTheLastLookOfARotationIsForTheOldValue(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.Secret = "env:NEW_KEY"
-	users, err := a.rotationUsers(t.Context(), k, []string{a.folder})
+	users, err := a.rotations().users(t.Context(), k, []string{a.folder})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -308,7 +231,7 @@ func TestTheLastLookOfARotationIsForTheOldValue(t *testing.T) {
 func TestAUserThatCannotBeTestedIsVouchedFor(t *testing.T) {
 	a := newServices(t)
 	a.edit(t, "[profiles.bbb]", "[profiles.nozone]\nbase_url = \"http://127.0.0.1:1\"\nkey = \"acme\"\ndialect = \"documented\"\n[profiles.bbb]")
-	users, err := a.rotationUsers(t.Context(), a.key(t, "acme"), nil)
+	users, err := a.rotations().users(t.Context(), a.key(t, "acme"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -318,70 +241,21 @@ func TestAUserThatCannotBeTestedIsVouchedFor(t *testing.T) {
 	}
 	// A dialect that knows where an account shows its status needs no zone.
 	a.edit(t, `dialect = "documented"`, `dialect = "brightdata"`)
-	if users, err = a.rotationUsers(t.Context(), a.key(t, "acme"), nil); err != nil || i >= len(users) || users[i].Name != "profile nozone" || !users[i].Callable() {
+	if users, err = a.rotations().users(t.Context(), a.key(t, "acme"), nil); err != nil || i >= len(users) || users[i].Name != "profile nozone" || !users[i].Callable() {
 		t.Errorf("%+v, %v", users, err)
 	}
 	a.edit(t, "key = \"acme\"\ndialect = \"brightdata\"\n[profiles.bbb]", "key = \"acme\"\ndialect = \"documented\"\n[profiles.bbb]")
 	// With no profile that a call can be made with, nothing begins.
 	a.edit(t, `key = "acme"`, `key = "other"`)
-	if _, err := a.rotationUsers(t.Context(), a.key(t, "acme"), nil); err == nil || !strings.Contains(err.Error(), "nothing could be proved: profile nozone names no zone") {
+	if _, err := a.rotations().users(t.Context(), a.key(t, "acme"), nil); err == nil || !strings.Contains(err.Error(), "nothing could be proved: profile nozone names no zone") {
 		t.Errorf("%v", err)
-	}
-}
-
-// What a rotation needs is not removed under it, and one whose key is gone can still be ended.
-func TestWhatARotationNeedsIsNotRemoved(t *testing.T) {
-	a := newServices(t)
-	e := a.Rotator(a.ScanFolders)
-	plan, err := e.Begin(t.Context(), a.key(t, "acme"), "", keystore.RotateByNewKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := a.WhatGoes("bbb")
-	if err != nil {
-		t.Fatal(err)
-	}
-	goes, err := a.WhatGoes("aaa")
-	if err != nil || goes.Key.Name != "acme" {
-		t.Fatalf("%+v, %v", goes, err)
-	}
-	held := account.Removal{Profile: other.Profile, Secrets: []string{"env:ACME_KEY"}}
-	for what, err := range map[string]error{
-		"the profile":             a.RemoveAccount(t.Context(), goes, false, false),
-		"the profile and its key": a.RemoveAccount(t.Context(), goes, true, true),
-		"a reference":             a.RemoveAccount(t.Context(), held, false, true),
-		"the key's record":        a.RemoveAccount(t.Context(), account.Removal{Profile: other.Profile, Key: goes.Key}, true, false),
-	} {
-		if err == nil || !strings.Contains(err.Error(), "the rotation of key acme needs it") {
-			t.Errorf("removing %s: %v", what, err)
-		}
-	}
-	if err := a.RemoveAccount(t.Context(), other, true, true); err != nil {
-		t.Errorf("another account: %v", err)
-	}
-	if err := a.Inventory.Remove(t.Context(), goes.Key); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"acme", plan.ID} {
-		if p, ok, err := a.RunningRotation(name); !ok || err != nil || p.ID != plan.ID {
-			t.Errorf("%s: %+v, %v, %v", name, p, ok, err)
-		}
-	}
-	if plan, err = e.Abandon(t.Context(), plan.ID); err != nil || !plan.Abandoned {
-		t.Fatalf("%v", err)
-	}
-	if _, ok, _ := a.RunningRotation("acme"); ok {
-		t.Error("it is still under way")
-	}
-	if err := a.RemoveAccount(t.Context(), goes, false, true); err != nil {
-		t.Errorf("afterwards: %v", err)
 	}
 }
 
 // The configuration is read anew while a console is open: its folders and its intervals hold.
 func TestARotationFollowsTheConfiguration(t *testing.T) {
 	a := newServices(t)
-	e := a.Rotator(a.ScanFolders)
+	e := a.engine().Engine()
 	file := filepath.Join(a.folder, "own.env")
 	old := keystore.NewSecret("old-value-0123456789")
 	if err := os.WriteFile(file, []byte("K="+old.Reveal()+"\n"), 0o600); err != nil {
@@ -392,7 +266,7 @@ func TestARotationFollowsTheConfiguration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.Session.config.Store(&read) // as the console does when it has changed
+	a.inUse.SetFile(read) // as the console does when it has changed
 	k := a.key(t, "acme")
 	k.Fingerprint, k.Last4 = old.Fingerprint(), old.Last4()
 	plan, err := e.Begin(t.Context(), k, "", keystore.RotateByNewKey)
@@ -402,7 +276,7 @@ func TestARotationFollowsTheConfiguration(t *testing.T) {
 	if u, ok := plan.User(file + ":1"); !ok || u.File != file {
 		t.Errorf("the file is not found: %+v", plan.Users)
 	}
-	if days := a.rotation(a.ScanFolders).Days(model.LevelUser); days != 14 {
+	if days := a.engine().config().Days(model.LevelUser); days != 14 {
 		t.Errorf("a new USER key lives %d days", days)
 	}
 }

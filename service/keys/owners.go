@@ -1,4 +1,4 @@
-package session
+package keys
 
 import (
 	"errors"
@@ -45,11 +45,11 @@ func belongs(key string, profiles []config.Profile) string {
 func accountWords(profiles []config.Profile) string {
 	words := make([]string, len(profiles))
 	for i, p := range profiles {
-		of := ""
+		account := ""
 		if p.Account != "" {
-			of = "account " + string(p.Account) + ", "
+			account = "account " + string(p.Account) + ", "
 		}
-		words[i] = fmt.Sprintf("profile %s (%s%s)", p.Name, of, addressOf(p))
+		words[i] = fmt.Sprintf("profile %s (%s%s)", p.Name, account, addressOf(p))
 	}
 	return strings.Join(words, " and ")
 }
@@ -75,10 +75,9 @@ func (o owner) has(k model.Key) bool {
 }
 
 // owners are the profiles of the configuration whose key is recorded.
-func (s *Session) owners() (out []owner) {
-	profiles, _ := s.Configured()
-	for _, p := range profiles {
-		if k, ok := s.Inventory.Get(p.Key); ok {
+func (ks *Keys) owners() (out []owner) {
+	for _, p := range ks.cfg.Profiles.Configured() {
+		if k, ok := ks.inventory.Get(p.Key); ok {
 			out = append(out, owner{p, k})
 		}
 	}
@@ -86,19 +85,19 @@ func (s *Session) owners() (out []owner) {
 }
 
 // Whose says which profiles a key belongs to, with the addresses that it is sent to.
-func (s *Session) Whose(k model.Key) string {
-	if s.Origin(k) != "" {
-		return "the key of " + accountWords([]config.Profile{s.CurrentProfile()})
+func (ks *Keys) Whose(k model.Key) string {
+	if ks.Origin(k) != "" {
+		return "the key of " + accountWords([]config.Profile{ks.cfg.Profiles.Profile()})
 	}
-	if of := s.accountsOf(k); len(of) > 0 {
-		return "the key of " + accountWords(of)
+	if owners := ks.Owners(k); len(owners) > 0 {
+		return "the key of " + accountWords(owners)
 	}
 	return "the key of no profile"
 }
 
-// accountsOf are the profiles that a key belongs to.
-func (s *Session) accountsOf(k model.Key) (out []config.Profile) {
-	for _, o := range s.owners() {
+// Owners are the profiles that a key belongs to.
+func (ks *Keys) Owners(k model.Key) (out []config.Profile) {
+	for _, o := range ks.owners() {
 		if o.has(k) {
 			out = append(out, o.Profile)
 		}
@@ -106,10 +105,10 @@ func (s *Session) accountsOf(k model.Key) (out []config.Profile) {
 	return out
 }
 
-// elsewhere says which profiles a key belongs to. It is empty if a profile may send the key: it is its own,
+// otherAccounts says which profiles a key belongs to. It is empty if a profile may send the key: it is its own,
 // that of another profile of the same service and account, or no profile's.
-func (s *Session) elsewhere(p config.Profile) func(k model.Key) []config.Profile {
-	owners := s.owners()
+func (ks *Keys) otherAccounts(p config.Profile) func(k model.Key) []config.Profile {
+	owners := ks.owners()
 	return func(k model.Key) (out []config.Profile) {
 		if k.Name = model.PlainName(k.Name); k.Name == p.Key {
 			return nil
@@ -132,16 +131,16 @@ func sameAccount(a, b config.Profile) bool {
 	return addressOf(a) == addressOf(b) && (a.Account == b.Account || a.Account == "" || b.Account == "")
 }
 
-// ofThisRun refuses, for a profile that is not in use, a key behind a variable that also gives the key of
+// refuseSharedVariable refuses, for a profile that is not in use, a key behind a variable that also gives the key of
 // another account: the value of a variable may differ from run to run, so that it is not known whose key it
 // is now.
-func (s *Session) ofThisRun(p config.Profile, k model.Key) error {
+func (ks *Keys) refuseSharedVariable(p config.Profile, k model.Key) error {
 	if keystore.Ref(k.Secret).Scheme() != keystore.SchemeEnv {
 		return nil
 	}
-	also := s.owners()
-	if k.Secret == "env:"+EnvKey {
-		also = append(also, owner{s.CurrentProfile(), k})
+	also := ks.owners()
+	if k.Secret == "env:"+config.EnvKey {
+		also = append(also, owner{ks.cfg.Profiles.Profile(), k})
 	}
 	for _, o := range also {
 		if o.key.Secret == k.Secret && !sameAccount(o.Profile, p) {
@@ -152,32 +151,32 @@ func (s *Session) ofThisRun(p config.Profile, k model.Key) error {
 	return nil
 }
 
-// ofOthers says, for each key of another account, which profiles it belongs to.
-func (s *Session) ofOthers(p config.Profile, keys []model.Key) map[string]string {
+// OtherAccounts says, for each key of another account, which profiles it belongs to.
+func (ks *Keys) OtherAccounts(p config.Profile, keys []model.Key) map[string]string {
 	if len(keys) == 0 { // also while they are being read, which nothing waits for here
 		return nil
 	}
-	out, find := map[string]string{}, s.elsewhere(p)
+	out, find := map[string]string{}, ks.otherAccounts(p)
 	for _, k := range keys {
-		if of := find(k); len(of) > 0 {
-			out[k.Name] = accountWords(of)
+		if owners := find(k); len(owners) > 0 {
+			out[k.Name] = accountWords(owners)
 		}
 	}
 	return out
 }
 
-// ofOwnAccount refuses a key of another account, unless key and address were named.
-func (s *Session) ofOwnAccount(p config.Profile, k model.Key) error {
-	of := s.elsewhere(p)(k)
-	if len(of) == 0 {
+// RefuseOtherAccount refuses a key of another account, unless key and address were named.
+func (ks *Keys) RefuseOtherAccount(p config.Profile, k model.Key) error {
+	owners := ks.otherAccounts(p)(k)
+	if len(owners) == 0 {
 		return nil
 	}
-	s.confirmed.mu.Lock()
-	defer s.confirmed.mu.Unlock()
-	if s.confirmed.keys[k.Name+"="+addressOf(p)] {
+	ks.confirmed.mu.Lock()
+	defer ks.confirmed.mu.Unlock()
+	if ks.confirmed.keys[k.Name+"="+addressOf(p)] {
 		return nil
 	}
-	return &OtherAccountError{Key: k.Name, Profiles: of, To: p, Agent: s.o.Agent}
+	return &OtherAccountError{Key: k.Name, Profiles: owners, To: p, Agent: ks.cfg.Caller.Kind == Agent}
 }
 
 // confirmed are the keys of other accounts that may be sent to an address, as NAME=ADDRESS.
@@ -186,15 +185,15 @@ type confirmed struct {
 	keys map[string]bool
 }
 
-// ConfirmKey notes that a person was shown a key's name and the address of the profile in use, and
+// Confirm notes that a person was shown a key's name and the address of the profile in use, and
 // said yes.
-func (s *Session) ConfirmKey(name string) { s.confirm(name + "=" + addressOf(s.CurrentProfile())) }
+func (ks *Keys) Confirm(name string) { ks.confirm(name + "=" + addressOf(ks.cfg.Profiles.Profile())) }
 
-func (s *Session) confirm(keyAndAddress string) {
-	s.confirmed.mu.Lock()
-	defer s.confirmed.mu.Unlock()
-	if s.confirmed.keys == nil {
-		s.confirmed.keys = map[string]bool{}
+func (ks *Keys) confirm(keyAndAddress string) {
+	ks.confirmed.mu.Lock()
+	defer ks.confirmed.mu.Unlock()
+	if ks.confirmed.keys == nil {
+		ks.confirmed.keys = map[string]bool{}
 	}
-	s.confirmed.keys[strings.TrimRight(keyAndAddress, "/")] = true
+	ks.confirmed.keys[strings.TrimRight(keyAndAddress, "/")] = true
 }

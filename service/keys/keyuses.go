@@ -1,4 +1,4 @@
-package session
+package keys
 
 import (
 	"context"
@@ -15,29 +15,26 @@ import (
 // Radius finds what uses the subjects: in every profile, the saved requests, the jobs in flight,
 // the inventory's records, and in folders, if some are given. The error is that of ctx; the
 // report says what else could not be looked through.
-func (s *Session) Radius(ctx context.Context, subjects []radius.Subject, folders []string, progress func(radius.Progress)) (radius.Report, error) {
-	file, err := config.Load(s.configFile())
-	recorded := s.recorded()
+func (v Inventory) Radius(ctx context.Context, subjects []radius.Subject, folders []string, progress func(radius.Progress)) (radius.Report, error) {
+	file, err := v.ks.cfg.Profiles.Read()
+	recorded := v.Recorded()
 	from := radius.Sources{
-		Current: s.CurrentProfile(), Config: file, Given: s.given(recorded), Inventory: recorded,
-		Requests: saved.New(s.Paths.RequestsDir()), Folders: folders, Progress: progress, Now: s.o.Now,
-	}
-	if s.ledger != nil {
-		from.InFlight = s.ledger.InFlight
+		Current: v.ks.cfg.Profiles.Profile(), Config: file, Given: v.Supplied(recorded), Inventory: recorded,
+		Requests: saved.New(v.ks.cfg.Paths.RequestsDir()), Folders: folders, Jobs: v.ks.jobs, Progress: progress, Now: v.ks.cfg.Clock.Machine,
 	}
 	report, ended := radius.Find(ctx, from, subjects)
 	if err != nil {
 		report.Problems = append(report.Problems, err.Error())
 	}
 	for i, subject := range subjects {
-		s.endedValuesSeen(ctx, subject, report.Uses[i])
+		v.recordEndedValues(ctx, subject, report.Uses[i])
 	}
 	return report, ended
 }
 
-// endedValuesSeen writes into the timeline where a scan found a value that a rotation had ended, each
+// recordEndedValues writes into the timeline where a scan found a value that a rotation had ended, each
 // place once.
-func (s *Session) endedValuesSeen(ctx context.Context, subject radius.Subject, uses []radius.Use) {
+func (v Inventory) recordEndedValues(ctx context.Context, subject radius.Subject, uses []radius.Use) {
 	var places []string
 	for _, u := range uses {
 		if !u.Ended.IsZero() {
@@ -45,15 +42,15 @@ func (s *Session) endedValuesSeen(ctx context.Context, subject radius.Subject, u
 		}
 	}
 	if len(places) > 0 {
-		s.oldValueUsed(ctx, keystore.RotationPlan{Key: subject.Key}, places)
+		v.ks.oldValueUsed(ctx, keystore.RotationPlan{Key: subject.Key}, places)
 	}
 }
 
-// KeySubjects are the keys that come with the profile, then those of the inventory, as subjects: with
+// Subjects are the keys that come with the profile, then those of the inventory, as subjects: with
 // every value of theirs that is known to be valid, or to have ended.
-func (s *Session) KeySubjects() []radius.Subject {
-	recorded := s.recorded()
-	plans, _ := s.rotations().List() // who lists the rotations tells the error
+func (v Inventory) Subjects() []radius.Subject {
+	recorded := v.Recorded()
+	plans, _ := v.ks.rotations().List() // who lists the rotations tells the error
 	others := keystore.OtherValues(plans)
 	var out []radius.Subject
 	add := func(k model.Key, profile string) {
@@ -61,8 +58,8 @@ func (s *Session) KeySubjects() []radius.Subject {
 		subject.Others = others(profile, k.Name)
 		out = append(out, subject)
 	}
-	for _, k := range s.given(recorded) {
-		add(k, s.Base.Name)
+	for _, k := range v.Supplied(recorded) {
+		add(k, v.ks.cfg.Profiles.Base().Name)
 	}
 	for _, k := range recorded {
 		add(k, "")
@@ -70,24 +67,18 @@ func (s *Session) KeySubjects() []radius.Subject {
 	return out
 }
 
-// usesNow finds what uses each key, and what could not be looked through.
-func (s *Session) usesNow(ctx context.Context, folders []string, progress func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error) {
-	uses, report, err := s.keyUses(ctx, folders, progress)
-	return uses, report.Problems, err
-}
-
-// keyUses finds what uses each key, by the values as they are now where folders are looked through.
-func (s *Session) keyUses(ctx context.Context, folders []string, progress func(radius.Progress)) (map[radius.KeyID][]radius.Use, radius.Report, error) {
+// Uses finds what uses each key, by the values as they are now where folders are looked through.
+func (v Inventory) Uses(ctx context.Context, folders []string, progress func(radius.Progress)) (map[radius.KeyID][]radius.Use, radius.Report, error) {
 	var problem string
 	if len(folders) > 0 {
-		unknown, err := s.LookUp(ctx)
+		unknown, err := v.LookUp(ctx)
 		if err != nil {
 			return nil, radius.Report{}, err
 		}
 		problem = NotRecognised(unknown)
 	}
-	subjects := s.KeySubjects()
-	report, err := s.Radius(ctx, subjects, folders, progress)
+	subjects := v.Subjects()
+	report, err := v.Radius(ctx, subjects, folders, progress)
 	uses := map[radius.KeyID][]radius.Use{}
 	for i, subject := range subjects {
 		uses[subject.ID()] = report.Uses[i]
@@ -98,20 +89,14 @@ func (s *Session) keyUses(ctx context.Context, folders []string, progress func(r
 	return uses, report, err
 }
 
-// lookUp is LookUp where nobody asks which values are not known.
-func (s *Session) lookUp(ctx context.Context) error {
-	_, err := s.LookUp(ctx)
-	return err
-}
-
 // PasswordUses names what uses a zone's password: what stops when it is rotated, and what goes
 // on because the rotation sets the reference that it reads. Each reference is read, and its value held against
 // that of the zone's own: a rotation sets only what gives the same. For that no command is run and no passphrase
 // asked for; the service is not asked either. What could not be looked through is the error; the rest is returned with it.
-func (s *Session) PasswordUses(ctx context.Context, p config.Profile, z model.Zone) (model.PasswordUses, error) {
+func (v Inventory) PasswordUses(ctx context.Context, p config.Profile, z model.Zone) (model.PasswordUses, error) {
 	value, unread := keystore.Secret{}, errors.New("the profile has no reference to it")
 	if z.Password != "" {
-		if value, unread = s.compared(ctx, z.Password); unread != nil {
+		if value, unread = v.compared(ctx, z.Password); unread != nil {
 			unread = fmt.Errorf("%s %w", keystore.Ref(z.Password).Label(), unread)
 		}
 	}
@@ -124,14 +109,14 @@ func (s *Session) PasswordUses(ctx context.Context, p config.Profile, z model.Zo
 	if unread != nil {
 		uses.Compared = "nothing: " + unread.Error()
 	}
-	if given := s.o.Getenv(EnvPassword); given != "" && z.Password != "env:"+EnvPassword {
+	if given := v.ks.cfg.Env.Getenv(config.EnvPassword); given != "" && z.Password != "env:"+config.EnvPassword {
 		switch {
 		case unread != nil:
-			uses.Stops = append(uses.Stops, "what takes it from "+EnvPassword+", if that holds this password")
+			uses.Stops = append(uses.Stops, "what takes it from "+config.EnvPassword+", if that holds this password")
 		case keystore.NewSecret(given).Equal(value):
-			uses.Stops = append(uses.Stops, "what takes it from "+EnvPassword+", which holds this password")
+			uses.Stops = append(uses.Stops, "what takes it from "+config.EnvPassword+", which holds this password")
 		default:
-			uses.GoOn = append(uses.GoOn, "what takes it from "+EnvPassword+", which holds another value")
+			uses.GoOn = append(uses.GoOn, "what takes it from "+config.EnvPassword+", which holds another value")
 		}
 	}
 	add := func(what, ref string) {
@@ -143,7 +128,7 @@ func (s *Session) PasswordUses(ctx context.Context, p config.Profile, z model.Zo
 			uses.GoOn = append(uses.GoOn, what)
 			return
 		}
-		other, err := s.compared(ctx, ref)
+		other, err := v.compared(ctx, ref)
 		switch same := unread == nil && err == nil && other.Equal(value); {
 		case err != nil:
 			uses.Stops = append(uses.Stops, fmt.Sprintf("%s, if %s gives this password: it %v", what, from.Label(), err))
@@ -158,7 +143,7 @@ func (s *Session) PasswordUses(ctx context.Context, p config.Profile, z model.Zo
 		}
 	}
 	add("profile "+p.Name, z.Password)
-	file, err := config.Load(s.configFile())
+	file, err := v.ks.cfg.Profiles.Read()
 	errs := []error{err}
 	for _, name := range file.Names() {
 		other, err := file.Profile(name)
@@ -169,7 +154,7 @@ func (s *Session) PasswordUses(ctx context.Context, p config.Profile, z model.Zo
 			add("profile "+name, known.Password)
 		}
 	}
-	entries, err := saved.New(s.Paths.RequestsDir()).List(ctx)
+	entries, err := saved.New(v.ks.cfg.Paths.RequestsDir()).List(ctx)
 	errs = append(errs, err)
 	for _, e := range entries {
 		if e.Problem == "" && e.Request.Via == model.ViaNative && e.Request.Zone.Name == z.Name {
@@ -183,11 +168,11 @@ func (s *Session) PasswordUses(ctx context.Context, p config.Profile, z model.Zo
 var errNotRun = errors.New("was not run, because a command may ask a person")
 
 // compared is the value of a reference, taken only to compare it with others. The error goes on after "it".
-func (s *Session) compared(ctx context.Context, ref string) (keystore.Secret, error) {
+func (v Inventory) compared(ctx context.Context, ref string) (keystore.Secret, error) {
 	if keystore.Ref(ref).Scheme() == keystore.SchemeCmd {
 		return keystore.Secret{}, errNotRun
 	}
-	value, err := s.secret(keystore.Unasked(ctx), ref)
+	value, err := v.ks.Secret(keystore.Unasked(ctx), ref)
 	if err != nil {
 		err = fmt.Errorf("cannot be read: %w", err)
 	}

@@ -1,4 +1,4 @@
-package session
+package keys
 
 import (
 	"context"
@@ -8,23 +8,21 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/config"
+	"zonedeck/service/exchange"
 )
 
 // The key of the environment belongs to the profile in use: another account's service never gets it.
 func TestOtherProfilesHaveTheKeysOfTheInventoryAlone(t *testing.T) {
 	a := newServices(t)
-	a.env[EnvKey] = "value-of-bbb-0123456789"
-	o := a.others()
-	if got := o.Profiles(); len(got) != 1 || got[0].Name != "aaa" {
-		t.Errorf("other profiles %+v", got)
-	}
-	if _, ok := a.Key(EnvKey); !ok {
+	a.env[config.EnvKey] = "value-of-bbb-0123456789"
+	if _, ok := a.Keys.Key(config.EnvKey); !ok {
 		t.Fatal("the profile in use does not have the key")
 	}
-	if k, ok := o.Source("aaa").Key(EnvKey); ok {
+	if k, ok := a.Other("aaa").Key(config.EnvKey); ok {
 		t.Errorf("got %+v", k)
 	}
-	if k, ok := o.Source("aaa").Key("acme"); !ok || k.Secret != "env:ACME_KEY" {
+	if k, ok := a.Other("aaa").Key("acme"); !ok || k.Secret != "env:ACME_KEY" {
 		t.Errorf("got %+v", k)
 	}
 }
@@ -37,10 +35,10 @@ func TestAReasonForAnAdminKeyDoesNotHoldForOtherProfiles(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	a.o.Unattended, a.o.AdminReason = true, "the nightly run of bbb"
-	p := a.others().Profiles()[0]
+	a.as(Caller{Kind: Command, AdminReason: "the nightly run of bbb"})
+	p := a.profile(t, "aaa")
 	taken := false
-	_, err := a.others().Source("aaa").Permit(t.Context(), p, a.key(t, "acme"), func() (keystore.Secret, error) {
+	_, err := a.Keys.Other("aaa").Permit(t.Context(), p, a.key(t, "acme"), func() (keystore.Secret, error) {
 		taken = true
 		return a.Resolver.Resolve(context.WithoutCancel(t.Context()), "env:ACME_KEY")
 	})
@@ -53,11 +51,11 @@ func TestAReasonForAnAdminKeyDoesNotHoldForOtherProfiles(t *testing.T) {
 // What is done meanwhile, without asking anybody, is not what the reason was given for.
 func TestAReasonForAnAdminKeyDoesNotHoldForWhatNobodyIsAskedFor(t *testing.T) {
 	a := newServices(t)
-	a.o.Unattended, a.o.AdminReason = true, "the nightly run"
+	a.as(Caller{Kind: Command, AdminReason: "the nightly run"})
 	k := model.Key{Name: "boss", Level: model.LevelAdmin, Secret: "env:BOSS"}
 	taken := 0
 	permit := func(ctx context.Context) error {
-		_, err := a.permit(ctx, a.CurrentProfile(), k, func() (keystore.Secret, error) {
+		_, err := a.Keys.Permit(ctx, a.inUse.Profile(), k, func() (keystore.Secret, error) {
 			taken++
 			return keystore.NewSecret("value-of-boss-0123456789"), nil
 		})
@@ -80,14 +78,14 @@ func TestAVariableThatGivesTheKeyOfAnotherAccountIsNotUsedForOtherProfiles(t *te
 	}{
 		"its own":             {"env:ACME_KEY", false, ""},
 		"that of bbb's key":   {"env:OTHER", false, "env:OTHER gives the key of profile bbb ("},
-		"the environment's":   {"env:" + EnvKey, false, "env:" + EnvKey + " gives the key of profile bbb ("},
+		"the environment's":   {"env:" + config.EnvKey, false, "env:" + config.EnvKey + " gives the key of profile bbb ("},
 		"no variable":         {"cmd:echo value-of-all", false, ""},
 		"of the same account": {"env:OTHER", true, ""},
-		"the same account's":  {"env:" + EnvKey, true, ""},
+		"the same account's":  {"env:" + config.EnvKey, true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newServices(t)
-			a.env["OTHER"], a.env[EnvKey] = "value-of-bbb-0123456789", "value-of-bbb-0123456789"
+			a.env["OTHER"], a.env[config.EnvKey] = "value-of-bbb-0123456789", "value-of-bbb-0123456789"
 			if err := a.Inventory.Update(t.Context(), "acme", func(k model.Key) (model.Key, error) {
 				k.Secret = c.ref
 				return k, nil
@@ -95,11 +93,11 @@ func TestAVariableThatGivesTheKeyOfAnotherAccountIsNotUsedForOtherProfiles(t *te
 				t.Fatal(err)
 			}
 			if c.same {
-				a.edit(t, a.others().Profiles()[0].BaseURL, a.CurrentProfile().BaseURL)
-				a.reload(t.Context())
+				a.edit(t, a.profile(t, "aaa").BaseURL, a.inUse.Profile().BaseURL)
+				a.reload(t)
 			}
-			p := a.others().Profiles()[0]
-			_, err := a.others().Source("aaa").Permit(t.Context(), p, a.key(t, "acme"), func() (keystore.Secret, error) {
+			p := a.profile(t, "aaa")
+			_, err := a.Keys.Other("aaa").Permit(t.Context(), p, a.key(t, "acme"), func() (keystore.Secret, error) {
 				return a.Resolver.Resolve(t.Context(), c.ref)
 			})
 			switch {
@@ -109,5 +107,37 @@ func TestAVariableThatGivesTheKeyOfAnotherAccountIsNotUsedForOtherProfiles(t *te
 				t.Errorf("%v", err)
 			}
 		})
+	}
+}
+
+// The person at the terminal works with another profile.
+func TestNobodyIsAskedForTheSecretsOfOtherProfiles(t *testing.T) {
+	a := newServices(t)
+	values := &asking{}
+	a.cfg.Values = values
+	for ask, source := range map[bool]exchange.Source{true: a.Keys, false: a.Other("aaa")} {
+		if _, err := source.Secret(t.Context(), "env:ACME_KEY"); err != nil || values.may != ask {
+			t.Errorf("somebody may be asked: %t, want %t (%v)", values.may, ask, err)
+		}
+	}
+}
+
+// asking notes whether a passphrase could have been asked for.
+type asking struct{ may bool }
+
+func (a *asking) Resolve(ctx context.Context, _ string) (keystore.Secret, error) {
+	a.may = keystore.MayAsk(ctx)
+	return keystore.NewSecret("value-0123456789"), nil
+}
+
+func TestAProfileThatIsNotConfiguredIsNoSource(t *testing.T) {
+	a := newServices(t)
+	if p, err := a.Other("aaa").Profile(t.Context()); err != nil || p.Name != "aaa" {
+		t.Errorf("%+v, %v", p, err)
+	}
+	for _, name := range []string{"bbb", "ccc"} { // the one in use, and none
+		if p, err := a.Other(name).Profile(t.Context()); err == nil {
+			t.Errorf("%s: %+v", name, p)
+		}
 	}
 }

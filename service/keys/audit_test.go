@@ -1,4 +1,4 @@
-package session
+package keys
 
 import (
 	"errors"
@@ -14,23 +14,20 @@ import (
 
 func TestAgesAreTheSameAfterASwitchOfProfilesAndARestart(t *testing.T) {
 	env := map[string]string{}
-	o := options(t, env)
+	o := newOptions(t, env)
 	config := filepath.Join(o.Getenv("XDG_CONFIG_HOME"), "zonedeck")
 	if err := errors.Join(os.MkdirAll(config, 0o700), os.WriteFile(filepath.Join(config, "config.toml"), []byte("[profiles.acme]\nbase_url = \"https://api.example.com\"\nkey = \"own\"\n"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	now := time.Now() // of every process: what passes between them is not measured
-	o.Now = func() time.Time { return now }
+	o.now = func() time.Time { return now }
 	// ages are those of the keys as a session of a profile shows them.
-	ages := func(profile string, work func(s *Session)) map[string]int {
+	ages := func(profile string, work func(s *rig)) map[string]int {
 		t.Helper()
 		env["ZONEDECK_PROFILE"] = profile
-		s, err := Open(t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := open(t, o)
 		defer func() {
-			if err := s.Close(t.Context()); err != nil {
+			if err := s.close(t); err != nil {
 				t.Error(err)
 			}
 		}()
@@ -40,7 +37,7 @@ func TestAgesAreTheSameAfterASwitchOfProfilesAndARestart(t *testing.T) {
 		if work != nil {
 			work(s)
 		}
-		audit, err := s.AuditKeys(t.Context(), false, model.SoonDays*24*time.Hour, nil)
+		audit, err := s.Keys.Inventory().Audit(t.Context(), false, model.SoonDays*24*time.Hour, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,13 +49,13 @@ func TestAgesAreTheSameAfterASwitchOfProfilesAndARestart(t *testing.T) {
 		}
 		return out
 	}
-	before := ages("local", func(s *Session) {
+	before := ages("local", func(s *rig) {
 		if err := s.Inventory.Add(t.Context(), model.Key{Name: "own", Level: model.LevelUser, Rotation: model.Rotation{Last: now.AddDate(0, 0, -20)}}); err != nil {
 			t.Fatal(err)
 		}
 	})
-	moved := ages("local", func(s *Session) {
-		if _, err := rehearsal.New(s.embedded.Control).Advance(t.Context(), 30*24*time.Hour); err != nil {
+	moved := ages("local", func(s *rig) {
+		if _, err := rehearsal.New(s.emulator.Control).Advance(t.Context(), 30*24*time.Hour); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.Profile(t.Context()); err != nil { // it reads the moved clock

@@ -1,4 +1,4 @@
-package session
+package keys
 
 import (
 	"errors"
@@ -12,17 +12,17 @@ import (
 func TestAKeyOfAnotherAccountIsSentOnlyWhenConfirmed(t *testing.T) {
 	a := newServices(t)
 	r := model.FetchRequest{URL: "http://lab.test/", Via: model.ViaAPI, Zone: model.Zone{Name: "unl", Product: model.ProductUnlocker}, Format: model.FormatRaw, Key: "acme"}
-	_, err := a.Client.Fetch(t.Context(), r, nil)
+	_, err := a.fetcher.Fetch(t.Context(), r, nil)
 	var refused *OtherAccountError
 	if !errors.As(err, &refused) || !errors.Is(err, ErrOtherAccount) || len(a.seen) > 0 {
 		t.Fatalf("%v; the services were sent %q", err, a.seen)
 	}
-	said := a.describe().Elsewhere
+	said := a.OtherAccounts(a.inUse.Profile(), a.Keys.Inventory().Recorded())
 	if len(said) != 1 || !strings.HasPrefix(said["acme"], "profile aaa (http://") {
 		t.Errorf("the views are told %q", said)
 	}
-	a.ConfirmKey("acme")
-	if _, err := a.Client.Fetch(t.Context(), r, nil); err != nil || len(a.seen["B"]) != 1 {
+	a.Keys.Confirm("acme")
+	if _, err := a.fetcher.Fetch(t.Context(), r, nil); err != nil || len(a.seen["B"]) != 1 {
 		t.Errorf("%v; the services were sent %q", err, a.seen)
 	}
 }

@@ -1,4 +1,4 @@
-package session
+package keys
 
 import (
 	"os"
@@ -13,11 +13,8 @@ import (
 
 func TestAValueIsRecordedBesideTheCallThatUsesIt(t *testing.T) {
 	env := map[string]string{"ETL": "a-value-of-etl-0123456789"}
-	o := options(t, env)
-	s, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := newOptions(t, env)
+	s := open(t, o)
 	k := model.Key{Name: "etl", Level: model.LevelUser, Secret: "env:ETL"}
 	if err := s.Inventory.Add(t.Context(), k); err != nil {
 		t.Fatal(err)
@@ -26,15 +23,15 @@ func TestAValueIsRecordedBesideTheCallThatUsesIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	value, err := s.KeyValue(t.Context(), s.CurrentProfile(), k) // it returns although the inventory is locked
+	value, err := s.Keys.Value(t.Context(), s.inUse.Profile(), k) // it returns although the inventory is locked
 	if err != nil {
 		t.Fatal(err)
 	}
-	if known := named(s.recorded(), "etl"); known.Fingerprint != value.Fingerprint() {
+	if known := named(s.Keys.Inventory().Recorded(), "etl"); known.Fingerprint != value.Fingerprint() {
 		t.Errorf("in this run it is %q", known.Fingerprint)
 	}
 	unlock()
-	if err := s.Close(t.Context()); err != nil {
+	if err := s.close(t); err != nil {
 		t.Fatal(err)
 	}
 	kept, err := keystore.OpenInventory(s.Paths.KeysFile())
@@ -54,10 +51,10 @@ func TestAValueThatARotationHoldsIsNotRecorded(t *testing.T) {
 	if err := a.rotations().Start(t.Context(), keystore.PlanRotation(k, keystore.RotateByNewKey, nil, a.Now())); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.KeyValue(t.Context(), a.CurrentProfile(), k); err != nil {
+	if _, err := a.Keys.Value(t.Context(), a.inUse.Profile(), k); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Close(t.Context()); err != nil {
+	if err := a.close(t); err != nil {
 		t.Fatal(err)
 	}
 	if now, _ := a.Inventory.Get("other"); now.Fingerprint != "" {
@@ -71,7 +68,7 @@ func TestTheScanOfARotationRecognisesAValueThatWasNeverUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	k, _ := a.Inventory.Get("acme")
-	users, err := a.rotationUsers(t.Context(), k, []string{a.folder})
+	users, err := a.rotations().users(t.Context(), k, []string{a.folder})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +82,7 @@ func TestARotationKnowsAProfileThatHasTheValueBehindAnotherReference(t *testing.
 	a.env["OTHER"] = a.env["ACME_KEY"]
 	k, _ := a.Inventory.Get("acme")
 	k.Fingerprint = keystore.NewSecret("a-value-before-0123456789").Fingerprint() // as it was when it was last used
-	users, err := a.rotationUsers(t.Context(), k, nil)
+	users, err := a.rotations().users(t.Context(), k, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package session
+package keys
 
 import (
 	"context"
@@ -69,34 +69,34 @@ func (a Audit) Elsewhere(k model.Key) (names []string) {
 // Origin is the profile that a key comes with; empty for one of the inventory.
 func (a Audit) Origin(k model.Key) string { return a.of(k) }
 
-// AuditKeys reads the keys, finds what uses them, in folders too if some are given, and holds
+// Audit reads the keys, finds what uses them, in folders too if some are given, and holds
 // them against the rules. With recorded, the keys that come with the profile are left out. The
 // error is that of ctx.
-func (s *Session) AuditKeys(ctx context.Context, recorded bool, within time.Duration, folders []string) (Audit, error) {
-	uses, found, err := s.keyUses(ctx, folders, nil)
+func (v Inventory) Audit(ctx context.Context, recorded bool, within time.Duration, folders []string) (Audit, error) {
+	uses, found, err := v.Uses(ctx, folders, nil)
 	problems := found.Problems
-	plans, unread := s.rotations().List()
+	plans, unread := v.ks.rotations().List()
 	if unread != nil {
 		problems = append(problems, unread.Error())
 	}
 	unfinished, endedBy := keystore.Unfinished(plans), keystore.EndedBy(plans)
-	inventory := s.recorded()
+	inventory := v.Recorded()
 	if slices.ContainsFunc(inventory, func(k model.Key) bool { return endedBy(k.Fingerprint) != "" }) {
-		_ = s.lookUp(ctx) // a value that was put there since is no ended one; what cannot be read stays as it is recorded
-		inventory = s.recorded()
+		_, _ = v.LookUp(ctx) // a value that was put there since is no ended one; what cannot be read stays as it is recorded
+		inventory = v.Recorded()
 	}
 	var given []model.Key
 	if !recorded {
-		given = s.given(inventory)
+		given = v.Supplied(inventory)
 	}
-	now := s.KeyClock()
+	now := v.ks.KeyClock()
 	mark := func(k model.Key) string { return k.Name + "\x00" + k.Secret + "\x00" + k.Fingerprint }
-	a := Audit{Problems: problems, Files: found.Files, Now: now, others: s.elsewhere(s.CurrentProfile())}
+	a := Audit{Problems: problems, Files: found.Files, Now: now, others: v.ks.otherAccounts(v.ks.cfg.Profiles.Profile())}
 	origins := map[string]string{}
 	a.of = func(k model.Key) string { return origins[mark(k)] }
 	if err == nil {
 		var unread error
-		if a.used, unread = s.keysUsed(ctx); unread != nil {
+		if a.used, unread = v.Used(ctx); unread != nil {
 			a.Problems = append(a.Problems, unread.Error())
 		}
 	}
@@ -119,7 +119,7 @@ func (s *Session) AuditKeys(ctx context.Context, recorded bool, within time.Dura
 	a.rules = make([]model.Key, 0, len(given)+len(inventory))
 	for _, k := range given {
 		a.rules = append(a.rules, k)
-		add(k, s.Base.Name)
+		add(k, v.ks.cfg.Profiles.Base().Name)
 	}
 	for _, k := range inventory {
 		a.rules = append(a.rules, k)

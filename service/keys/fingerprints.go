@@ -1,4 +1,4 @@
-package session
+package keys
 
 import (
 	"context"
@@ -11,12 +11,13 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/config"
 )
 
 // What is kept of the values of keys that were used or are searched for: the fingerprint and the last four.
 
-// seen are the marks of the values behind references, as last resolved in this run.
-type seen struct {
+// marks are those of the values behind references, as last resolved in this run.
+type marks struct {
 	mu     sync.Mutex
 	values map[string]mark
 	// rotating are the keys whose values rotations under way know, by fingerprint.
@@ -30,7 +31,7 @@ type seen struct {
 type mark struct{ fingerprint, last4 string }
 
 // note keeps the mark of a reference's value. fresh is false if it was known already.
-func (s *seen) note(ref string, value keystore.Secret) (fresh bool) {
+func (s *marks) note(ref string, value keystore.Secret) (fresh bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := mark{value.Fingerprint(), value.Last4()}
@@ -46,7 +47,7 @@ func (s *seen) note(ref string, value keystore.Secret) (fresh bool) {
 
 // fill gives each key without a fingerprint that of the value seen behind its reference. A recorded one
 // stays: a rotation may have put it there since.
-func (s *seen) fill(keys []model.Key) {
+func (s *marks) fill(keys []model.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, k := range keys {
@@ -58,21 +59,21 @@ func (s *seen) fill(keys []model.Key) {
 
 // is reports whether a fingerprint is that of the value behind a reference, or of one that a
 // rotation under way has of a key.
-func (s *seen) is(k model.Key, fingerprint string) bool {
+func (s *marks) is(k model.Key, fingerprint string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return k.Fingerprint == fingerprint || s.values[k.Secret].fingerprint == fingerprint || s.rotating[fingerprint] == k.Name
 }
 
 // notKnown says what is not known about rotations, or is empty.
-func (s *seen) notKnown() string {
+func (s *marks) notKnown() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.unknown
 }
 
 // goes runs f beside the work; end waits for it.
-func (s *seen) goes(f func()) {
+func (s *marks) goes(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.ended {
@@ -80,7 +81,7 @@ func (s *seen) goes(f func()) {
 	}
 }
 
-func (s *seen) end() {
+func (s *marks) end() {
 	s.mu.Lock()
 	s.ended = true
 	s.mu.Unlock()
@@ -89,69 +90,69 @@ func (s *seen) end() {
 
 // resolve returns the value of a reference. While the call for it goes on, it records at the keys with that
 // reference what the value is recognised by.
-func (s *Session) resolve(ctx context.Context, ref string) (keystore.Secret, error) {
-	value, err := s.variables.secret(ctx, ref)
-	if err == nil && s.seen.note(ref, value) {
+func (ks *Keys) resolve(ctx context.Context, ref string) (keystore.Secret, error) {
+	value, err := ks.cfg.Values.Resolve(ctx, ref)
+	if err == nil && ks.marks.note(ref, value) {
 		ctx := context.WithoutCancel(ctx)
-		s.seen.goes(func() { s.recordSeen(ctx, map[string]keystore.Secret{ref: value}) })
+		ks.marks.goes(func() { ks.recordSeen(ctx, map[string]keystore.Secret{ref: value}) })
 	}
 	return value, err
 }
 
 // recordSeen writes the fingerprints of values, by their references, into the inventory in one write,
 // unless the profile is read-only or a rotation decides which value counts.
-func (s *Session) recordSeen(ctx context.Context, values map[string]keystore.Secret) {
+func (ks *Keys) recordSeen(ctx context.Context, values map[string]keystore.Secret) {
 	behind, news := map[string]keystore.Ref{}, map[string]keystore.Secret{}
-	for _, k := range s.Inventory.List() {
+	for _, k := range ks.inventory.List() {
 		value, ok := values[k.Secret]
 		if !ok || k.Fingerprint == value.Fingerprint() {
 			continue
 		}
-		if _, known := news[k.Secret]; known || s.heldByRotation(k.Secret) == "" {
+		if _, known := news[k.Secret]; known || ks.HeldByRotation(k.Secret) == "" {
 			news[k.Secret], behind[k.Name] = value, keystore.Ref(k.Secret)
 		}
 	}
-	if len(news) == 0 || s.refuseFiles(changeKeys) != nil {
+	if len(news) == 0 || ks.cfg.Profiles.Refuse(changeKeys) != nil {
 		return
 	}
-	rotated, err := s.Inventory.RecordAllSeen(ctx, news)
+	rotated, err := ks.inventory.RecordAllSeen(ctx, news)
 	if err != nil {
-		s.o.Log.Warn("the fingerprints of keys were not recorded", "keys", len(behind), "error", err)
+		ks.cfg.Log.Warn("the fingerprints of keys were not recorded", "keys", len(behind), "error", err)
 	}
 	for _, name := range rotated {
 		ref := behind[name]
-		s.putKeyEvent(ctx, name, "changed", "behind "+ref.Label()+" is another value than before (••••"+news[string(ref)].Last4()+"): when it was made is not known")
+		ks.putKeyEvent(ctx, name, "changed", "behind "+ref.Label()+" is another value than before (••••"+news[string(ref)].Last4()+"): when it was made is not known")
 	}
 }
 
-// keyUsed records when a key was sent, at most once a minute: fetches and jobs have lines of their own.
-func (s *Session) keyUsed(profile, key, fingerprint string) {
+// Sent records when a key was sent, at most once a minute: fetches and jobs have lines of their own.
+func (ks *Keys) Sent(profile, key, fingerprint string) {
 	name := model.PlainName(key)
-	if _, recorded := s.Inventory.Get(name); s.journal == nil || s.reasons.isCopy(name) || !recorded && named(s.given(nil), name).Name == "" {
+	if _, recorded := ks.inventory.Get(name); ks.history == nil || ks.reasons.isCopy(name) || !recorded && named(ks.Inventory().Supplied(nil), name).Name == "" {
 		return // of what is no key by a name, as a value that is being tried, nothing is kept
 	}
-	now, sent := s.o.Now(), profile+"\x00"+name+"\x00"+fingerprint
-	s.seen.mu.Lock()
-	fresh := now.Sub(s.seen.sent[sent]) >= time.Minute
+	now, sent := ks.cfg.Clock.Machine(), profile+"\x00"+name+"\x00"+fingerprint
+	ks.marks.mu.Lock()
+	fresh := now.Sub(ks.marks.sent[sent]) >= time.Minute
 	if fresh {
-		if s.seen.sent == nil {
-			s.seen.sent = map[string]time.Time{}
+		if ks.marks.sent == nil {
+			ks.marks.sent = map[string]time.Time{}
 		}
-		s.seen.sent[sent] = now
+		ks.marks.sent[sent] = now
 	}
-	s.seen.mu.Unlock()
+	ks.marks.mu.Unlock()
 	if !fresh {
 		return
 	}
-	if err := s.journal.PutKeyUsed(context.Background(), s.NowOf(profile), profile, name, fingerprint); err != nil {
-		s.o.Log.Warn("the use of a key was not kept", "key", name, "error", err)
+	if err := ks.history.PutKeyUsed(context.Background(), ks.nowFor(profile), profile, name, fingerprint); err != nil {
+		ks.cfg.Log.Warn("the use of a key was not kept", "key", name, "error", err)
 	}
 }
 
 // lookForKeyOf finds out which recorded key the environment's value is, as far as that is cheap: by
 // variables, by the encrypted files of ADMIN keys, and by what rotations have. Nothing is written.
-func (s *Session) lookForKeyOf(ctx context.Context, recorded []model.Key) {
-	if s.embedded != nil || s.o.Getenv(EnvKey) == "" {
+func (ks *Keys) lookForKeyOf(ctx context.Context, recorded []model.Key) {
+	if ks.cfg.Emulator != nil || ks.cfg.Env.Getenv(config.EnvKey) == "" {
 		return
 	}
 	for _, k := range recorded {
@@ -159,20 +160,20 @@ func (s *Session) lookForKeyOf(ctx context.Context, recorded []model.Key) {
 		if scheme != keystore.SchemeEnv && (scheme != keystore.SchemeFile || k.Level != model.LevelAdmin) {
 			continue
 		}
-		if value, err := s.Resolver.Resolve(keystore.Unasked(ctx), k.Secret); err == nil {
-			s.seen.note(k.Secret, value)
+		if value, err := ks.cfg.Resolver.Resolve(keystore.Unasked(ctx), k.Secret); err == nil {
+			ks.marks.note(k.Secret, value)
 		}
 	}
-	plans, err := s.rotations().List()
-	s.seen.mu.Lock()
-	defer s.seen.mu.Unlock()
+	plans, err := ks.rotations().List()
+	ks.marks.mu.Lock()
+	defer ks.marks.mu.Unlock()
 	if err != nil {
-		s.seen.unknown = fmt.Sprintf("it is not known whether the key of %s is one that is being rotated: %v", EnvKey, err)
+		ks.marks.unknown = fmt.Sprintf("it is not known whether the key of %s is one that is being rotated: %v", config.EnvKey, err)
 	}
-	s.seen.rotating = map[string]string{}
+	ks.marks.rotating = map[string]string{}
 	for _, p := range plans {
 		if p.Profile == "" && !p.Over() {
-			s.seen.rotating[p.OldFingerprint], s.seen.rotating[p.NewFingerprint] = p.Key, p.Key
+			ks.marks.rotating[p.OldFingerprint], ks.marks.rotating[p.NewFingerprint] = p.Key, p.Key
 		}
 	}
 }
@@ -184,19 +185,19 @@ const lookedUpAtOnce = 8
 // as they are now: in files, and behind each other's references. Nobody is asked for a passphrase,
 // and what guards an ADMIN key (a command, a keyring) is left alone. It returns the keys whose
 // values are still not known; the error is that of ctx.
-func (s *Session) LookUp(ctx context.Context) (unknown []string, err error) {
+func (v Inventory) LookUp(ctx context.Context) (unknown []string, err error) {
 	var all errgroup.Group
 	all.SetLimit(lookedUpAtOnce)
 	var mu sync.Mutex
 	refs, values := map[string]bool{}, map[string]keystore.Secret{}
-	for _, k := range s.Inventory.List() {
-		if !s.mayLookUp(k) || refs[k.Secret] {
+	for _, k := range v.Inventory.List() {
+		if !v.ks.mayLookUp(k) || refs[k.Secret] {
 			continue
 		}
 		refs[k.Secret] = true
 		all.Go(func() error {
-			if value, err := s.Resolver.Resolve(keystore.Unasked(ctx), k.Secret); err == nil {
-				s.seen.note(k.Secret, value)
+			if value, err := v.ks.cfg.Resolver.Resolve(keystore.Unasked(ctx), k.Secret); err == nil {
+				v.ks.marks.note(k.Secret, value)
 				mu.Lock()
 				defer mu.Unlock()
 				values[k.Secret] = value
@@ -205,8 +206,8 @@ func (s *Session) LookUp(ctx context.Context) (unknown []string, err error) {
 		})
 	}
 	_ = all.Wait() // what gives no value is among the unknown
-	s.recordSeen(ctx, values)
-	for _, k := range s.recorded() {
+	v.ks.recordSeen(ctx, values)
+	for _, k := range v.Recorded() {
 		if k.Secret != "" && k.Fingerprint == "" {
 			unknown = append(unknown, k.Name)
 		}
@@ -215,12 +216,12 @@ func (s *Session) LookUp(ctx context.Context) (unknown []string, err error) {
 }
 
 // mayLookUp reports whether a key's value may be read just to recognise it.
-func (s *Session) mayLookUp(k model.Key) bool {
+func (ks *Keys) mayLookUp(k model.Key) bool {
 	switch keystore.Ref(k.Secret).Scheme() {
 	case keystore.SchemeEnv, keystore.SchemeFile:
 		return true
 	case keystore.SchemeCmd, keystore.SchemeKeyring:
-		_, guarded := keystore.CheckUnattended(k, s.Now())
+		_, guarded := keystore.CheckUnattended(k, ks.cfg.Clock.Now())
 		return !guarded
 	default:
 		return false
@@ -240,4 +241,18 @@ func NotRecognised(unknown []string) string {
 	default:
 		return fmt.Sprintf("the value of %s is not known here: files that hold it are not recognised", unknown[0])
 	}
+}
+
+// HeldByRotation says which rotation under way holds a reference, or is empty.
+func (ks *Keys) HeldByRotation(ref string) string {
+	plans, err := ks.rotations().List()
+	if err != nil {
+		return "the records of rotations cannot be read: " + err.Error()
+	}
+	for _, p := range plans {
+		if !p.Over() && p.Holds(ref) {
+			return "the rotation of " + p.Subject() + " holds it; end that first"
+		}
+	}
+	return ""
 }

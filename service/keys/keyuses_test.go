@@ -1,4 +1,4 @@
-package session
+package keys
 
 import (
 	"errors"
@@ -14,8 +14,8 @@ import (
 
 // A profile with a reference of its own goes on where the rotation of a zone's password can set that.
 func TestWhatStopsWithAPasswordIsWhatARotationCannotSet(t *testing.T) {
-	o := options(t, map[string]string{"ISP_PASSWORD": "the-password"})
-	o.Profile = "acme"
+	o := newOptions(t, map[string]string{"ISP_PASSWORD": "the-password"})
+	o.profile = "acme"
 	text, ran := "", filepath.Join(t.TempDir(), "ran")
 	refs := map[string]string{"vault": "cmd:touch " + ran, "acme": "file:acme-isp", "stored": "file:stored-isp", "apart": "file:apart-isp", "machine": "env:ISP_PASSWORD", "lost": "file:lost-isp"}
 	for name, password := range refs {
@@ -25,17 +25,14 @@ func TestWhatStopsWithAPasswordIsWhatARotationCannotSet(t *testing.T) {
 	if err := errors.Join(os.MkdirAll(folder, 0o700), os.WriteFile(filepath.Join(folder, "config.toml"), []byte(text), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	s, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close(t.Context())
+	s := open(t, o)
+	defer s.close(t)
 	for ref, value := range map[string]string{"file:acme-isp": "the-password", "file:stored-isp": "the-password", "file:apart-isp": "another-one"} {
 		if err := s.Resolver.Store(t.Context(), ref, keystore.NewSecret(value)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	p, err := config.Load(s.configFile())
+	p, err := config.Load(s.inUse.Path())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +41,7 @@ func TestWhatStopsWithAPasswordIsWhatARotationCannotSet(t *testing.T) {
 		t.Fatal(err)
 	}
 	z, _ := acme.Zone("isp")
-	uses, err := s.PasswordUses(t.Context(), acme, z)
+	uses, err := s.Keys.Inventory().PasswordUses(t.Context(), acme, z)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,14 +64,14 @@ func TestWhatStopsWithAPasswordIsWhatARotationCannotSet(t *testing.T) {
 		t.Error("a command was run only to compare what it gives")
 	}
 	z.Password = "cmd:touch " + ran
-	if uses, err = s.PasswordUses(t.Context(), acme, z); err != nil || uses.Compared != "nothing: cmd:touch … was not run, because a command may ask a person" {
+	if uses, err = s.Keys.Inventory().PasswordUses(t.Context(), acme, z); err != nil || uses.Compared != "nothing: cmd:touch … was not run, because a command may ask a person" {
 		t.Errorf("%+v, %v", uses, err)
 	}
 	if _, err := os.Stat(ran); err == nil {
 		t.Error("the command of the profile itself was run")
 	}
 	z.Password = "file:nowhere"
-	if uses, err = s.PasswordUses(t.Context(), acme, z); err != nil || !strings.HasPrefix(uses.Compared, "nothing: file:nowhere cannot be read: ") || len(uses.GoOn) != 1 {
+	if uses, err = s.Keys.Inventory().PasswordUses(t.Context(), acme, z); err != nil || !strings.HasPrefix(uses.Compared, "nothing: file:nowhere cannot be read: ") || len(uses.GoOn) != 1 {
 		t.Errorf("%+v, %v", uses, err)
 	}
 }

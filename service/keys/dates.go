@@ -1,4 +1,4 @@
-package session
+package keys
 
 import (
 	"context"
@@ -10,14 +10,14 @@ import (
 	"zonedeck/service/radius"
 )
 
-// keysUsed is when each key was first seen and last used, those among them that are seen now for the first
+// Used is when each key was first seen and last used, those among them that are seen now for the first
 // time. The keys of the emulator are known by its profile, all others whatever the profile was. A key goes by its
 // value where that is known here, else by its name: another key may get the name of one that is gone.
-func (s *Session) keysUsed(ctx context.Context) (map[radius.KeyID]journal.KeyUse, error) {
-	if s.journal == nil {
+func (v Inventory) Used(ctx context.Context) (map[radius.KeyID]journal.KeyUse, error) {
+	if v.ks.history == nil {
 		return nil, nil
 	}
-	list, err := s.journal.KeyUses(ctx)
+	list, err := v.ks.history.KeyUses(ctx)
 	used := map[radius.KeyID]journal.KeyUse{}
 	for _, u := range list {
 		id := radius.KeyID{Name: u.Key, Profile: scopeOf(u.Profile)}
@@ -26,11 +26,11 @@ func (s *Session) keysUsed(ctx context.Context) (map[radius.KeyID]journal.KeyUse
 	if err != nil {
 		return used, err
 	}
-	values, err := s.journal.KeyValues(ctx)
+	values, err := v.ks.history.KeyValues(ctx)
 	if err != nil {
 		return used, err
 	}
-	return used, s.keysSeen(ctx, used, values)
+	return used, v.keepDates(ctx, used, values)
 }
 
 // scopeOf is the profile that a key is known by, which is used with a profile.
@@ -41,9 +41,9 @@ func scopeOf(used string) string {
 	return ""
 }
 
-// keysSeen puts the dates of the keys that there are into used, and what is seen of them for the first time into
+// keepDates puts the dates of the keys that there are into used, and what is seen of them for the first time into
 // the history.
-func (s *Session) keysSeen(ctx context.Context, used map[radius.KeyID]journal.KeyUse, values []journal.KeyValue) error {
+func (v Inventory) keepDates(ctx context.Context, used map[radius.KeyID]journal.KeyUse, values []journal.KeyValue) error {
 	var fresh []journal.KeyUse
 	var freshValues []journal.KeyValue
 	see := func(keys []model.Key, scope string, now time.Time) {
@@ -65,22 +65,22 @@ func (s *Session) keysSeen(ctx context.Context, used map[radius.KeyID]journal.Ke
 			}
 		}
 	}
-	recorded, _ := s.known() // of an inventory that cannot be read no key is seen
-	see(recorded, "", s.o.Now())
+	recorded, _ := v.Known() // of an inventory that cannot be read no key is seen
+	see(recorded, "", v.ks.cfg.Clock.Machine())
 	scope := ""
-	if s.embedded != nil {
+	if v.ks.cfg.Emulator != nil {
 		scope = config.LocalName
 	}
-	see(s.given(recorded), scope, s.Now())
+	see(v.Supplied(recorded), scope, v.ks.cfg.Clock.Now())
 	if len(fresh) > 0 {
-		if err := s.journal.PutKeysSeen(context.WithoutCancel(ctx), fresh); err != nil {
+		if err := v.ks.history.PutKeysSeen(context.WithoutCancel(ctx), fresh); err != nil {
 			return err
 		}
 	}
 	if len(freshValues) == 0 {
 		return nil
 	}
-	return s.journal.PutKeyValues(context.WithoutCancel(ctx), freshValues)
+	return v.ks.history.PutKeyValues(context.WithoutCancel(ctx), freshValues)
 }
 
 // datesOf are the dates of the key that has a name and a value now. named are the dates that are known by the name
@@ -105,17 +105,4 @@ func datesOf(id radius.KeyID, fingerprint string, named journal.KeyUse, values [
 	}
 	u.Key, u.Profile = id.Name, id.Profile
 	return u, u.Seen.Equal(seen)
-}
-
-// keyRecorded writes into the timeline that a key came into the inventory with a profile, and keeps when its value was
-// seen.
-func (s *Session) keyRecorded(ctx context.Context, profile string, k model.Key, text string) {
-	s.putKeyEventOf(ctx, profile, k.Name, journal.EventRecorded, text)
-	if s.journal == nil || k.Fingerprint == "" {
-		return
-	}
-	value := journal.KeyValue{Fingerprint: k.Fingerprint, KeyUse: journal.KeyUse{Key: k.Name, Seen: s.o.Now()}}
-	if err := s.journal.PutKeyValues(context.WithoutCancel(ctx), []journal.KeyValue{value}); err != nil {
-		s.o.Log.Warn("when a key was first seen was not kept", "key", k.Name, "error", err)
-	}
 }

@@ -1,4 +1,4 @@
-package session
+package keys
 
 import (
 	"cmp"
@@ -14,8 +14,8 @@ import (
 	"zonedeck/service/rotate"
 )
 
-// ZoneRotation is the rotation of a zone's password, by a key.
-func (s *Session) ZoneRotation(p config.Profile, z model.Zone, key string) rotate.Password {
+// ForZonePassword is the rotation of a zone's password, by a key.
+func (r Rotations) ForZonePassword(p config.Profile, z model.Zone, key string) rotate.Password {
 	w := rotate.Password{Zone: z, Account: p.Account, Key: cmp.Or(key, p.Key)}
 	if p.Local {
 		w.Profile = p.Name
@@ -23,23 +23,23 @@ func (s *Session) ZoneRotation(p config.Profile, z model.Zone, key string) rotat
 	return w
 }
 
-// zonePassword is the rotation of the password of a zone of the profile in use, by a key.
-func (s *Session) zonePassword(zone, key string) (rotate.Password, error) {
-	p := s.CurrentProfile()
+// ZonePassword is the rotation of the password of a zone of the profile in use, by a key.
+func (r Rotations) ZonePassword(zone, key string) (rotate.Password, error) {
+	p := r.ks.cfg.Profiles.Profile()
 	z, ok := p.Zone(zone)
 	if !ok {
 		return rotate.Password{}, fmt.Errorf("profile %s has no zone %s", p.Name, zone)
 	}
-	return s.ZoneRotation(p, z, key), nil
+	return r.ForZonePassword(p, z, key), nil
 }
 
-// WhereRotated says whose a rotation is: "account hl_1, profile acme, https://api.example.com".
-func (s *Session) WhereRotated(r keystore.RotationPlan) string {
-	home, known := r.Home()
+// Where says whose a rotation is: "account hl_1, profile acme, https://api.example.com".
+func (r Rotations) Where(plan keystore.RotationPlan) string {
+	home, known := plan.Home()
 	if !known {
 		return "no profile uses it"
 	}
-	p, err := s.profileNamed(home.Profile)
+	p, err := r.ks.cfg.Profiles.Named(home.Profile)
 	if err != nil {
 		return "profile " + home.Profile
 	}
@@ -50,31 +50,28 @@ func (s *Session) WhereRotated(r keystore.RotationPlan) string {
 	return account + ", profile " + p.Name + ", " + cmp.Or(p.BaseURL, "without a base_url")
 }
 
-// PasswordRotation is the newest record of the rotations of a zone's password: the one that is under
+// OfZone is the newest record of the rotations of a zone's password: the one that is under
 // way, if there is one.
-func (s *Session) PasswordRotation(p config.Profile, z model.Zone) (found keystore.RotationPlan, ok bool, err error) {
-	plans, err := s.rotations().List()
-	for _, r := range plans {
-		if r.OfZone(string(p.Account), string(z.Name)) {
-			return r, true, err
+func (r Rotations) OfZone(p config.Profile, z model.Zone) (found keystore.RotationPlan, ok bool, err error) {
+	plans, err := r.List()
+	for _, plan := range plans {
+		if plan.OfZone(string(p.Account), string(z.Name)) {
+			return plan, true, err
 		}
 	}
 	return found, false, err
 }
 
 // zonePasswords works the passwords of zones for rotations; see rotate.Passwords.
-type zonePasswords struct {
-	s       *Session
-	folders func() []string
-}
+type zonePasswords struct{ r Rotations }
 
 // place is the profile and the zone that a rotation's calls are made with: those that it recorded, or
 // of one that has not begun the profile in use.
 func (w zonePasswords) place(ctx context.Context, r keystore.RotationPlan) (config.Profile, model.Zone, error) {
 	home, known := r.Home()
-	p, err := w.s.Profile(ctx) // it may have to be started
+	p, err := w.r.ks.Profile(ctx) // it may have to be started
 	if err == nil && known && home.Profile != p.Name {
-		p, err = w.s.profileNamed(home.Profile)
+		p, err = w.r.ks.cfg.Profiles.Named(home.Profile)
 	}
 	if err != nil {
 		return p, model.Zone{}, err
@@ -102,7 +99,7 @@ func (w zonePasswords) Check(ctx context.Context, r keystore.RotationPlan) error
 	if err != nil {
 		return err
 	}
-	return w.s.Client.Passwords.Check(ctx, p, z, r.ChangedBy)
+	return w.r.passwords.Check(ctx, p, z, r.ChangedBy)
 }
 
 func (w zonePasswords) Add(ctx context.Context, r keystore.RotationPlan, value keystore.Secret) error {
@@ -110,7 +107,7 @@ func (w zonePasswords) Add(ctx context.Context, r keystore.RotationPlan, value k
 	if err != nil {
 		return err
 	}
-	return w.s.Client.Passwords.Add(ctx, p, r.Zone, r.ChangedBy, value)
+	return w.r.passwords.Add(ctx, p, r.Zone, r.ChangedBy, value)
 }
 
 func (w zonePasswords) Remove(ctx context.Context, r keystore.RotationPlan, value keystore.Secret) error {
@@ -118,24 +115,24 @@ func (w zonePasswords) Remove(ctx context.Context, r keystore.RotationPlan, valu
 	if err != nil {
 		return err
 	}
-	return w.s.Client.Passwords.Remove(ctx, p, r.Zone, r.ChangedBy, value)
+	return w.r.passwords.Remove(ctx, p, r.Zone, r.ChangedBy, value)
 }
 
 func (w zonePasswords) Login(ctx context.Context, r keystore.RotationPlan, u keystore.RotationUser, l fetch.LoginProof) (keystore.Proof, error) {
 	p, z, err := w.place(ctx, r)
 	if err == nil && u.Profile != "" && u.Profile != p.Name {
-		if p, err = w.s.profileNamed(u.Profile); err == nil {
+		if p, err = w.r.ks.cfg.Profiles.Named(u.Profile); err == nil {
 			p, z, err = w.zoneOf(r, p, u.Ref)
 		}
 	}
 	if err != nil {
 		return keystore.Proof{}, err
 	}
-	return w.s.Client.Passwords.Login(ctx, p, z, l)
+	return w.r.passwords.Login(ctx, p, z, l)
 }
 
 func (w zonePasswords) Leads(ctx context.Context, ref string, value keystore.Secret) error {
-	return w.s.Client.Passwords.Leads(ctx, ref, value)
+	return w.r.passwords.Leads(ctx, ref, value)
 }
 
 // Users is the password's blast radius. A zone may have several passwords at once: what has another
@@ -147,7 +144,7 @@ func (w zonePasswords) Users(ctx context.Context, r keystore.RotationPlan) ([]ke
 	}
 	subject := radius.ZoneSubject(p, z)
 	subject.Fingerprint, subject.Last4 = r.OldFingerprint, r.OldLast4
-	report, err := w.s.Radius(ctx, []radius.Subject{subject}, w.folders(), nil)
+	report, err := w.r.ks.Inventory().Radius(ctx, []radius.Subject{subject}, w.r.folders.ScanFolders(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -159,12 +156,12 @@ func (w zonePasswords) Users(ctx context.Context, r keystore.RotationPlan) ([]ke
 	}
 	var out []keystore.RotationUser
 	for _, use := range report.Uses[0] {
-		u := w.s.rotationUser(use, model.Key{Secret: z.Password, Fingerprint: r.OldFingerprint})
+		u := w.r.user(use, model.Key{Secret: z.Password, Fingerprint: r.OldFingerprint})
 		u.Zone = r.Zone
 		switch use.Kind {
 		case radius.Profile:
 			u.Why = ""
-			if other, err := w.s.profileNamed(use.Name); err != nil {
+			if other, err := w.r.ks.cfg.Profiles.Named(use.Name); err != nil {
 				u.Why = err.Error()
 			} else if other.Account != p.Account || other.BaseURL != p.BaseURL {
 				u.Why = "its profile is of another account, which may not see the password"
@@ -175,7 +172,7 @@ func (w zonePasswords) Users(ctx context.Context, r keystore.RotationPlan) ([]ke
 			u.Profile = p.Name
 		}
 		if u.Ref != "" {
-			if value, err := w.s.Resolver.Resolve(ctx, u.Ref); err == nil && value.Fingerprint() != r.OldFingerprint {
+			if value, err := w.r.ks.cfg.Resolver.Resolve(ctx, u.Ref); err == nil && value.Fingerprint() != r.OldFingerprint {
 				continue
 			}
 		}

@@ -1,4 +1,4 @@
-package session
+package keys
 
 import (
 	"slices"
@@ -19,15 +19,15 @@ func TestWhenAKeyWasFirstSeenIsKnownHoweverItCame(t *testing.T) {
 	begun := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	var passed atomic.Int64 // since begun; the local service reads the clock, too
 	now := func() time.Time { return begun.Add(time.Duration(passed.Load())) }
-	o := options(t, nil)
-	o.Journal, o.Now = true, now
+	o := newOptions(t, nil)
+	o.journal, o.now = true, now
 	s := openTest(t, o)
 	if _, err := s.Profile(t.Context()); err != nil { // starts the local service, whose keys are the demo's
 		t.Fatal(err)
 	}
 	check := func(want map[radius.KeyID]time.Time) {
 		t.Helper()
-		used, err := s.keysUsed(t.Context())
+		used, err := s.Keys.Inventory().Used(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,10 +41,10 @@ func TestWhenAKeyWasFirstSeenIsKnownHoweverItCame(t *testing.T) {
 	check(map[radius.KeyID]time.Time{demo: begun})
 
 	passed.Add(int64(time.Hour))
-	if err := (keyHistory{s.Inventory, s}).Add(t.Context(), model.Key{Name: "by-form", Level: model.LevelUser}); err != nil {
+	if err := s.Keys.Inventory().Add(t.Context(), model.Key{Name: "by-form", Level: model.LevelUser}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.ImportKeys(t.Context(), []model.Key{{Name: "by-import", Level: model.LevelUser}}, false); err != nil {
+	if _, err := s.Keys.Inventory().Import(t.Context(), []model.Key{{Name: "by-import", Level: model.LevelUser}}, false); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Inventory.Add(t.Context(), model.Key{Name: "by-another-machine", Level: model.LevelUser}); err != nil {
@@ -60,10 +60,10 @@ func TestAnotherKeyOfANameHasItsOwnDates(t *testing.T) {
 	begun := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	var later atomic.Int64 // the session tidies up beside the test
 	now := func() time.Time { return begun.Add(time.Duration(later.Load())) }
-	o := options(t, map[string]string{"ZONEDECK_API_KEY": "value-of-the-environment", "ZONEDECK_BASE_URL": "http://127.0.0.1:1"})
-	o.Journal, o.Now = true, now
+	o := newOptions(t, map[string]string{"ZONEDECK_API_KEY": "value-of-the-environment", "ZONEDECK_BASE_URL": "http://127.0.0.1:1"})
+	o.journal, o.now = true, now
 	s := openTest(t, o)
-	inventory := keyHistory{s.Inventory, s}
+	inventory := s.Keys.Inventory()
 	record := func(name, fingerprint string) model.Key {
 		t.Helper()
 		k := model.Key{Name: name, Level: model.LevelUser, Fingerprint: fingerprint}
@@ -75,7 +75,7 @@ func TestAnotherKeyOfANameHasItsOwnDates(t *testing.T) {
 	check := func(what, name string, seen, last time.Time) {
 		t.Helper()
 		for range 2 { // the first look writes down what it sees
-			used, err := s.keysUsed(t.Context())
+			used, err := s.Keys.Inventory().Used(t.Context())
 			if got := used[radius.KeyID{Name: name}]; err != nil || !got.Seen.Equal(seen) || !got.Last.Equal(last) {
 				t.Errorf("%s: %s was first seen %s and last used %s, want %s and %s (%v)", what, name, got.Seen, got.Last, seen, last, err)
 			}
@@ -84,7 +84,7 @@ func TestAnotherKeyOfANameHasItsOwnDates(t *testing.T) {
 	const one, two = "1111111111111111", "2222222222222222"
 	first := record("etl", one)
 	later.Add(int64(time.Hour))
-	s.keyUsed("acme", "etl", one)
+	s.Keys.Sent("acme", "etl", one)
 	used := now()
 	later.Add(int64(time.Hour))
 	check("a key that was used before it was looked at", "etl", begun, used)
@@ -96,7 +96,7 @@ func TestAnotherKeyOfANameHasItsOwnDates(t *testing.T) {
 	second, added := record("etl", two), now()
 	later.Add(int64(time.Hour))
 	check("another key of that name", "etl", added, time.Time{})
-	s.keyUsed("acme", "etl", two)
+	s.Keys.Sent("acme", "etl", two)
 	check("and used", "etl", added, now())
 
 	later.Add(int64(time.Hour))
@@ -128,20 +128,20 @@ func TestAnotherKeyOfANameHasItsOwnDates(t *testing.T) {
 // The profile in use is the emulator, whose time was moved. A key is sent for a job of another account, too.
 func TestTheUseOfAKeyForAnotherProfileGoesByTheMachinesClock(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	o := options(t, map[string]string{local.EnvProxy: "127.0.0.1:0"})
-	o.Journal, o.Now = true, func() time.Time { return now }
+	o := newOptions(t, map[string]string{local.EnvProxy: "127.0.0.1:0"})
+	o.journal, o.now = true, func() time.Time { return now }
 	s := openTest(t, o)
 	if err := s.Inventory.Add(t.Context(), model.Key{Name: "etl", Level: model.LevelUser}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := rehearsal.New(s.embedded.Control).Advance(t.Context(), 240*time.Hour); err != nil {
+	if _, err := rehearsal.New(s.emulator.Control).Advance(t.Context(), 240*time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Profile(t.Context()); err != nil { // it reads the moved clock
 		t.Fatal(err)
 	}
-	for profile, want := range map[string]time.Time{s.Base.Name: now.Add(240 * time.Hour), "acme": now} {
-		s.keyUsed(profile, "etl", "1111111111111111")
+	for profile, want := range map[string]time.Time{s.inUse.Base().Name: now.Add(240 * time.Hour), "acme": now} {
+		s.Keys.Sent(profile, "etl", "1111111111111111")
 		uses, err := s.journal.KeyUses(t.Context())
 		at := slices.IndexFunc(uses, func(u journal.KeyUse) bool { return u.Profile == profile })
 		if err != nil || at < 0 || !uses[at].Last.Equal(want) {

@@ -1,4 +1,4 @@
-package session
+package keys
 
 import (
 	"errors"
@@ -13,34 +13,31 @@ import (
 
 // The key's history has why an ADMIN key's rotation was rehearsed; of the copy that takes its place it has nothing.
 func TestARehearsalIsInTheHistoryOfTheKeyItIsOf(t *testing.T) {
-	o := options(t, nil)
-	o.Profile, o.Journal, o.Unattended, o.AdminReason = config.LocalName, true, true, "it is due"
-	s, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close(t.Context())
+	o := newOptions(t, nil)
+	o.profile, o.journal, o.caller = config.LocalName, true, Caller{Kind: Command, AdminReason: "it is due"}
+	s := open(t, o)
+	defer s.close(t)
 	if _, err := s.Profile(t.Context()); err != nil { // starts the emulator
 		t.Fatal(err)
 	}
-	k, _ := s.Key("old-admin")
+	k, _ := s.Keys.Key("old-admin")
 	rehearse := func() error {
-		_, err := s.RehearseRotation(t.Context(), k, keystore.RotateByNewKey, func() []string { return nil })
+		_, err := s.rotations().Rehearse(t.Context(), s.cfg.Emulator, k, keystore.RotateByNewKey)
 		return err
 	}
-	value, err := s.resolve(t.Context(), k.Secret)
+	value, err := s.Keys.Secret(t.Context(), k.Secret)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.o.AdminReason = "its value is " + value.Reveal()
-	if err := rehearse(); !errors.Is(err, errReasonHoldsValue) {
+	s.as(Caller{Kind: Command, AdminReason: "its value is " + value.Reveal()})
+	if err := rehearse(); !errors.Is(err, ErrReasonHoldsValue) {
 		t.Errorf("a reason that holds the value: %v", err)
 	}
-	s.o.AdminReason = "it is due"
+	s.as(Caller{Kind: Command, AdminReason: "it is due"})
 	if err := rehearse(); err != nil {
 		t.Fatal(err)
 	}
-	list, err := s.History.Activity(t.Context(), model.ActivityFilter{Kind: model.ActivityKey})
+	list, err := s.journal.Activity(t.Context(), model.ActivityFilter{Kind: model.ActivityKey})
 	if err != nil || len(list) != 1 || list[0].Key != "old-admin" || list[0].Text != "rehearsed its rotation, with a copy, as ADMIN by a command, because: it is due" {
 		t.Errorf("%+v, %v", list, err)
 	}
@@ -51,7 +48,7 @@ func TestARehearsalIsInTheHistoryOfTheKeyItIsOf(t *testing.T) {
 		}
 	}
 	id := radius.KeyID{Name: "old-admin", Profile: config.LocalName}
-	if used, err := s.keysUsed(t.Context()); err != nil || !used[id].Last.IsZero() {
+	if used, err := s.Keys.Inventory().Used(t.Context()); err != nil || !used[id].Last.IsZero() {
 		t.Errorf("the key itself was sent: %+v, %v", used[id], err)
 	}
 }

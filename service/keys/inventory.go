@@ -1,0 +1,203 @@
+package keys
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/config"
+	"zonedeck/service/journal"
+)
+
+// Inventory is the list of the keys: those that come with the profile in use, and those that are recorded. What changes
+// in it is written into the history.
+type Inventory struct {
+	*keystore.Inventory
+	ks *Keys
+}
+
+// What a read-only profile refuses.
+const (
+	changeKeys = "change the key inventory"
+	rotateKeys = "rotate keys"
+)
+
+// All returns the demo account's keys if the emulator is in use, then those of the
+// inventory. Where the value of a demo key is not known, the key that the inventory records
+// under its name takes its place.
+func (v Inventory) All() []model.Key {
+	_ = v.Inventory.Read()
+	return v.AllNow()
+}
+
+// Recorded are the keys of the inventory, with the intervals of the configuration and what was seen
+// of their values.
+func (v Inventory) Recorded() []model.Key {
+	_ = v.Inventory.Read() // of one that cannot be read no key is known, and nothing is sent
+	keys, _ := v.Known()
+	return keys
+}
+
+// Known is recorded for where nothing may wait; unread is why the inventory's keys are not known.
+func (v Inventory) Known() (keys []model.Key, unread error) {
+	keys, unread = v.Inventory.Known()
+	set := v.ks.cfg.Profiles.File().Keys()
+	v.ks.marks.fill(keys)
+	for i, k := range keys {
+		keys[i] = set.Apply(k)
+	}
+	return keys, Unreadable(unread)
+}
+
+// Read has the inventory read, unless it was, and says why it could not be.
+func (v Inventory) Read() error { return Unreadable(v.Inventory.Read()) }
+
+// Unread is why the inventory's keys are not known, nil if they are. It waits for nothing.
+func (v Inventory) Unread() error { return Unreadable(v.Inventory.Unread()) }
+
+// Unreadable says of an inventory that cannot be read what to do about it.
+func Unreadable(err error) error {
+	if err == nil || errors.Is(err, keystore.ErrKeysUnread) {
+		return err
+	}
+	return fmt.Errorf("read the key inventory: %w; correct the file, or put a copy of it back: nothing is written to it before", err)
+}
+
+// ScanFolders are the folders that the configuration names to be looked through.
+func (v Inventory) ScanFolders() []string { return v.ks.cfg.Profiles.File().Keys().Scan }
+
+// Intervals are the days that values are used, by level, where the configuration says them.
+func (v Inventory) Intervals() map[model.Level]int { return v.ks.cfg.Profiles.File().Keys().Intervals }
+
+// Supplied are the keys that come with the profile.
+func (v Inventory) Supplied(recorded []model.Key) (keys []model.Key) {
+	if v.ks.cfg.Emulator != nil {
+		if demo, first := v.ks.cfg.Emulator.Keys(); demo != nil {
+			keys = v.ks.renewed(demo)
+			v.ks.noteExpired(keys, first)
+		}
+	} else if v.ks.cfg.Env.Getenv(config.EnvKey) != "" {
+		keys = append(keys, v.ks.environmentKey(recorded))
+	}
+	for i, k := range keys {
+		keys[i] = v.ks.cfg.Profiles.File().Keys().Apply(k)
+	}
+	return slices.DeleteFunc(keys, func(k model.Key) bool {
+		return k.Secret == "" && slices.ContainsFunc(recorded, func(r model.Key) bool { return r.Name == k.Name })
+	})
+}
+
+// AllNow is Keys for where nothing may wait.
+func (v Inventory) AllNow() []model.Key {
+	recorded, _ := v.Known()
+	return append(v.Supplied(recorded), recorded...)
+}
+
+// Named is a key, or the profile's for an empty name, for where nothing may wait.
+func (v Inventory) Named(name string) model.Key {
+	return named(v.AllNow(), cmp.Or(name, v.ks.cfg.Profiles.Profile().Key))
+}
+
+// List is every key of the inventory, with the intervals of the configuration; none while it is read for
+// the first time. It waits for nothing.
+func (v Inventory) List() []model.Key {
+	keys, _ := v.Known()
+	return keys
+}
+
+// Get is a key of List.
+func (v Inventory) Get(name string) (model.Key, bool) {
+	if v.Unread() != nil {
+		return model.Key{}, false
+	}
+	k, ok := v.Inventory.Get(name)
+	one := []model.Key{v.ks.cfg.Profiles.File().Keys().Apply(k)}
+	v.ks.marks.fill(one)
+	return one[0], ok
+}
+
+// Add records a key.
+func (v Inventory) Add(ctx context.Context, k model.Key) error {
+	err := v.ks.cfg.Profiles.Profile().Refuse(changeKeys)
+	if err == nil {
+		err = v.Inventory.Add(ctx, k)
+	}
+	if err == nil {
+		v.ks.Recorded(ctx, v.ks.cfg.Profiles.Base().Name, k, "in the inventory, level "+k.Level.String())
+	}
+	return err
+}
+
+// Import records keys; see keystore.Inventory.Import.
+func (v Inventory) Import(ctx context.Context, keys []model.Key, update bool) (keystore.Imported, error) {
+	if err := v.ks.cfg.Profiles.Base().Refuse(changeKeys); err != nil {
+		return keystore.Imported{}, err
+	}
+	done, err := v.Inventory.Import(ctx, keys, update)
+	for _, name := range done.Added {
+		v.ks.putKeyEvent(ctx, name, journal.EventRecorded, "in the inventory, by an import")
+	}
+	for _, name := range done.Changed {
+		v.ks.putKeyEvent(ctx, name, "changed", "in the inventory, by an import")
+	}
+	return done, err
+}
+
+// Update changes a key.
+func (v Inventory) Update(ctx context.Context, name string, change func(model.Key) (model.Key, error)) error {
+	if err := v.ks.cfg.Profiles.Profile().Refuse(changeKeys); err != nil {
+		return err
+	}
+	var before, after model.Key
+	err := v.Inventory.Update(ctx, name, func(k model.Key) (model.Key, error) {
+		var err error
+		before = k
+		after, err = change(k)
+		return after, err
+	})
+	if err == nil {
+		v.changed(ctx, before, after)
+	}
+	return err
+}
+
+// changed writes what differs between two records of a key.
+func (v Inventory) changed(ctx context.Context, before, after model.Key) {
+	if after.Name != before.Name {
+		v.ks.putKeyEvent(ctx, after.Name, "renamed", "in the inventory, from "+before.Name)
+		before.Name = after.Name
+	}
+	what := keystore.Changes(before, after)
+	switch {
+	case len(what) == 0:
+	case after.Fingerprint != before.Fingerprint:
+		v.ks.putKeyEvent(ctx, after.Name, "refreshed", "it has another value, made on "+madeOn(after))
+	default:
+		v.ks.putKeyEvent(ctx, after.Name, "changed", "in the inventory: "+strings.Join(what, ", "))
+	}
+}
+
+func madeOn(k model.Key) string {
+	if k.Rotation.Last.IsZero() {
+		return "an unknown day"
+	}
+	return k.Rotation.Last.UTC().Format(time.DateOnly)
+}
+
+// Remove drops a key.
+func (v Inventory) Remove(ctx context.Context, seen model.Key) error {
+	err := v.ks.cfg.Profiles.Profile().Refuse(changeKeys)
+	if err == nil {
+		err = v.Inventory.Remove(ctx, seen)
+	}
+	if err == nil {
+		v.ks.putKeyEvent(ctx, seen.Name, "removed", "from the inventory; it is still valid at the service")
+	}
+	return err
+}

@@ -1,0 +1,345 @@
+package keys
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/ask"
+	"zonedeck/service/config"
+	"zonedeck/service/journal"
+)
+
+// AdminError refuses an ADMIN key for a command.
+type AdminError struct {
+	// Key is the name by which it was chosen. The finding names the key that is recorded as ADMIN, which may
+	// be another key with the same value.
+	Key     string
+	Finding keystore.Finding
+	// Chosen says that it was to become the key of a profile; Form says that a person fills in its form.
+	Chosen, Form bool
+	// Other is the profile whose job was to be asked for, if it is not the one in use.
+	Other string
+}
+
+// AsksWhy says whether a reason would be accepted.
+func (*AdminError) AsksWhy() {}
+
+func (e *AdminError) Error() string {
+	what := "key " + e.Key + " is ADMIN"
+	if e.Key != e.Finding.Key {
+		what = fmt.Sprintf("key %s has the value of %s, which is ADMIN", e.Key, e.Finding.Key)
+	}
+	if e.Chosen {
+		where := "with --admin-reason"
+		if e.Form {
+			where = "under Why ADMIN"
+		}
+		return fmt.Sprintf("%s: that is for people, and programs work by the key of a profile (%s): %s; or say why it must be this key %s. Nothing was saved",
+			what, e.Finding.Source, e.Finding.Fix, where)
+	}
+	how := "with --admin-reason"
+	if e.Other != "" {
+		how = "in a run with --profile " + e.Other + " --admin-reason"
+	}
+	return fmt.Sprintf("%s: commands do not use it (%s): %s; or say why it must be this key %s. Nothing was sent with it",
+		what, e.Finding.Source, e.Finding.Fix, how)
+}
+
+// Admin says why a key is not for programs, or is nil: the key is ADMIN, or has the value of an ADMIN key
+// under another name.
+func (ks *Keys) Admin(k model.Key) *AdminError {
+	if f, bad := keystore.CheckUnattended(k, ks.cfg.Clock.Now()); bad {
+		return &AdminError{Key: k.Name, Finding: f}
+	}
+	if k.Fingerprint == "" {
+		return nil
+	}
+	for _, other := range ks.Inventory().Recorded() {
+		if f, bad := keystore.CheckUnattended(other, ks.cfg.Clock.Now()); bad && ks.marks.is(other, k.Fingerprint) {
+			return &AdminError{Key: k.Name, Finding: f}
+		}
+	}
+	return nil
+}
+
+// ErrReasonHoldsValue says that a reason would write the value into the history.
+var ErrReasonHoldsValue = config.Mistake("the reason holds the key's value: say why in other words")
+
+// Choice is a key that is to become that of a profile, by which programs work.
+type Choice struct {
+	Profile string
+	Key     model.Key
+	Value   keystore.Secret // what its reference is to give, empty for what it gives already
+	Reason  string          // why an ADMIN key is chosen
+}
+
+// Choose refuses to make an ADMIN key that of a profile, unless a reason is given: it is written into the history
+// first.
+func (ks *Keys) Choose(ctx context.Context, c Choice) error {
+	k := c.Key
+	if recorded, ok := ks.inventory.Get(k.Name); ok {
+		k = recorded
+	}
+	if k.Secret == c.Key.Secret && !c.Value.Empty() {
+		k.Fingerprint = c.Value.Fingerprint()
+	} else if value, err := ks.resolve(keystore.Unasked(ctx), k.Secret); err == nil && k.Secret != "" {
+		k.Fingerprint = value.Fingerprint()
+	}
+	refused := ks.Admin(k)
+	reason := strings.TrimSpace(c.Reason)
+	switch {
+	case refused == nil:
+		return nil
+	case reason == "":
+		refused.Chosen, refused.Form = true, !ks.unattended()
+		return refused
+	case keystore.HoldsValue(reason, k.Fingerprint), keystore.HoldsValue(reason, c.Value.Fingerprint()):
+		return ErrReasonHoldsValue
+	}
+	err := ks.record(ctx, journal.KeyEvent{
+		Profile: c.Profile, Key: k.Name, Event: "chosen", Text: "as the key of the profile, though it is ADMIN, because: " + reason,
+	})
+	if err != nil {
+		return fmt.Errorf("key %s is ADMIN, and the reason to choose it cannot be recorded: %w", k.Name, err)
+	}
+	return nil
+}
+
+// reasons are the uses of ADMIN keys whose reason is in the journal, and the keys that copies in rehearsals stand for.
+type reasons struct {
+	mu       sync.Mutex
+	recorded map[string]bool
+	copies   map[string]model.Key // by the copy's name
+}
+
+// record writes an event of a key into the history, without which the act does not begin.
+func (ks *Keys) record(ctx context.Context, e journal.KeyEvent) error {
+	if ks.history == nil {
+		return ErrNoHistory
+	}
+	return ks.history.PutKeyEvent(context.WithoutCancel(ctx), e)
+}
+
+// copied takes note that a key is a copy of another one.
+func (r *reasons) copied(name string, of model.Key) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.copies == nil {
+		r.copies = map[string]model.Key{}
+	}
+	r.copies[model.PlainName(name)] = of
+}
+
+// isCopy reports whether a name is that of a copy.
+func (r *reasons) isCopy(name string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, is := r.copies[name]
+	return is
+}
+
+// Permit gets a key's value. It refuses a key of another account unless key and address were named, and an
+// ADMIN key for a call that no person decides on, unless a reason was given and is in the history. A key
+// that is refused by its record is not resolved: its command is not run and its keyring not unlocked. The
+// value is judged too, because it may be that of another record.
+func (ks *Keys) Permit(ctx context.Context, p config.Profile, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error) {
+	reason := strings.TrimSpace(ks.cfg.Caller.AdminReason)
+	if !keystore.MayAsk(ctx) {
+		reason = "" // it was given for what the user asked for, not for what is done meanwhile
+	}
+	return ks.permit(ctx, p, k, take, reason)
+}
+
+func (ks *Keys) permit(ctx context.Context, p config.Profile, k model.Key, take func() (keystore.Secret, error), reason string) (keystore.Secret, error) {
+	if err := ks.Inventory().Read(); err != nil && ks.cfg.Emulator == nil { // whose the key is, is not known
+		return keystore.Secret{}, err
+	}
+	if err := ks.RefuseOtherAccount(p, k); err != nil {
+		return keystore.Secret{}, err
+	}
+	ks.sayReplaced(k)
+	if k.Secret == "" {
+		return keystore.Secret{}, ks.noValue(k, take)
+	}
+	recorded := k
+	recorded.Fingerprint = "" // another value may stand behind it by now
+	if err := ks.permitValue(recorded, reason); err != nil {
+		return keystore.Secret{}, err
+	}
+	value, err := take()
+	if err != nil {
+		return keystore.Secret{}, err
+	}
+	if err := keystore.CheckKeyValue(value); err != nil {
+		return keystore.Secret{}, model.BadField("key", "%s: %w", keystore.Ref(k.Secret).Label(), err)
+	}
+	k.Fingerprint = value.Fingerprint()
+	if err := cmp.Or(ks.RefuseOtherAccount(p, k), ks.permitValue(k, reason)); err != nil {
+		return keystore.Secret{}, err
+	}
+	if ks.unattended() && ks.Admin(k) != nil {
+		err = ks.recordReason(ctx, k, value, reason)
+	}
+	return value, err
+}
+
+// Value gets a key's value by its reference, to send it to a profile's service.
+func (ks *Keys) Value(ctx context.Context, p config.Profile, k model.Key) (keystore.Secret, error) {
+	return ks.Permit(ctx, p, k, func() (keystore.Secret, error) { return ks.resolve(ctx, k.Secret) })
+}
+
+// ValueOfDraft is Value for the key of a profile that is being added or changed. before is the profile with the key
+// that it has now. A key that is recorded with it is the profile's: its reference and the address were named
+// together.
+func (ks *Keys) ValueOfDraft(ctx context.Context, p, before config.Profile, k model.Key) (keystore.Secret, error) {
+	if _, recorded := ks.inventory.Get(k.Name); recorded {
+		p = before
+	}
+	return ks.Permit(ctx, p, k, func() (keystore.Secret, error) {
+		value, err := ks.resolve(ctx, k.Secret)
+		return value, cmp.Or(err, ks.CheckName(k.Name, value))
+	})
+}
+
+// CheckName is keystore.CheckName for a key that need not be new.
+func (ks *Keys) CheckName(name string, value keystore.Secret) error {
+	if _, recorded := ks.Key(name); recorded {
+		return nil
+	}
+	return keystore.CheckName(name, value)
+}
+
+// RefuseAdmin refuses a key that is recorded as ADMIN if no person decides on the call and no reason was given.
+func (ks *Keys) RefuseAdmin(k model.Key) error {
+	k.Fingerprint = "" // another value may stand behind it by now
+	return ks.permitValue(k, ks.cfg.Caller.AdminReason)
+}
+
+// permitValue is RefuseAdmin for a key with the fingerprint of the value that would be sent.
+func (ks *Keys) permitValue(k model.Key, reason string) error {
+	if !ks.unattended() || strings.TrimSpace(reason) != "" {
+		return nil
+	}
+	if refused := ks.Admin(k); refused != nil {
+		return refused
+	}
+	return nil
+}
+
+// Use is a use of a key of the profile in use.
+type Use struct {
+	// Key is the key's name, empty for the profile's own.
+	Key string
+}
+
+// May judges a key before it launches a job, once for all faces. It gives what a person has to answer; the error is
+// what refuses the key whatever is answered. A command and an agent have answered before. A key whose value is out of
+// reach here is judged only by its record, and one that is not known where it is used.
+func (ks *Keys) May(ctx context.Context, u Use) ([]ask.Question, error) {
+	k, ok := ks.Key(cmp.Or(u.Key, ks.cfg.Profiles.Profile().Key))
+	if !ok {
+		return nil, nil
+	}
+	if err := ks.permitUse(ctx, k); err != nil || ks.unattended() {
+		return nil, err
+	}
+	now := ks.cfg.Clock.Machine()
+	if ks.Origin(k) != "" {
+		now = ks.cfg.Clock.Now()
+	}
+	for _, f := range keystore.CheckUse(k, model.CapUse, true, now) {
+		if f.Severity == keystore.SeverityError && f.Rule != keystore.RuleAdminAutomated {
+			return nil, model.BadField("key", "%s; %s", f.Text, f.Fix)
+		}
+	}
+	if refused := ks.Admin(k); refused != nil {
+		return []ask.Question{{
+			Kind: ask.AdminReason, About: k.Name, Want: ask.Reason,
+			Text: "a job is automation, which never uses ADMIN (contract 5.4): pick a USER key, or say why it must be this one",
+		}}, nil
+	}
+	return nil, nil
+}
+
+// permitUse refuses a key of another account, and a command an ADMIN key without a reason: by its record first, then by
+// its value.
+func (ks *Keys) permitUse(ctx context.Context, k model.Key) error {
+	p := ks.cfg.Profiles.Profile()
+	if err := cmp.Or(ks.RefuseOtherAccount(p, k), ks.RefuseAdmin(k)); err != nil {
+		return err
+	}
+	if value, err := ks.resolve(keystore.Unasked(ctx), k.Secret); err == nil {
+		k.Fingerprint = value.Fingerprint()
+	}
+	return cmp.Or(ks.RefuseOtherAccount(p, k), ks.permitValue(k, ks.cfg.Caller.AdminReason))
+}
+
+// Admit records why an ADMIN key is used for automation. Without a reason it is refused.
+func (ks *Keys) Admit(ctx context.Context, key, reason string) error {
+	k, ok := ks.Key(cmp.Or(key, ks.cfg.Profiles.Profile().Key))
+	if !ok {
+		return nil
+	}
+	refused := ks.Admin(k)
+	switch {
+	case refused == nil:
+		return nil
+	case strings.TrimSpace(reason) == "":
+		return refused
+	}
+	value, err := ks.cfg.Resolver.Resolve(ctx, k.Secret)
+	if err != nil {
+		return err
+	}
+	return ks.recordReason(ctx, k, value, strings.TrimSpace(reason))
+}
+
+// PermitExport refuses to hand out code that sends a key of another account, unless key and address
+// were named, or that works with an ADMIN key, unless a reason was given: a program is automation.
+func (ks *Keys) PermitExport(ctx context.Context, k model.Key) error {
+	if err := ks.RefuseOtherAccount(ks.cfg.Profiles.Profile(), k); err != nil {
+		return err
+	}
+	return ks.Admit(ctx, k.Name, ks.cfg.Caller.AdminReason)
+}
+
+// recordReason writes into the journal why a command uses an ADMIN key, once for each key. A copy in a rehearsal
+// stands for the key that was copied.
+func (ks *Keys) recordReason(ctx context.Context, k model.Key, value keystore.Secret, reason string) error {
+	ks.reasons.mu.Lock() // until it is written: no other call goes ahead before
+	defer ks.reasons.mu.Unlock()
+	name, event, how := model.PlainName(k.Name), "used", "as ADMIN "
+	of, copied := ks.reasons.copies[name]
+	if copied {
+		name, event, how = of.Name, "rehearsed", "its rotation, with a copy, as ADMIN "
+	}
+	if keystore.HoldsValue(reason, value.Fingerprint()) || keystore.HoldsValue(reason, of.Fingerprint) {
+		return ErrReasonHoldsValue
+	}
+	if ks.reasons.recorded[event+" "+name] {
+		return nil
+	}
+	where := "by a command"
+	switch {
+	case ks.cfg.Caller.Kind == Agent:
+		where = "for an agent"
+	case !ks.unattended():
+		where = "to launch a job"
+	}
+	err := ks.record(ctx, journal.KeyEvent{
+		Profile: ks.cfg.Profiles.Base().Name, Key: name, Event: event, Text: how + where + ", because: " + reason,
+	})
+	if err != nil {
+		return fmt.Errorf("key %s is ADMIN, and the reason to use it cannot be recorded: %w", name, err)
+	}
+	if ks.reasons.recorded == nil {
+		ks.reasons.recorded = map[string]bool{}
+	}
+	ks.reasons.recorded[event+" "+name] = true
+	return nil
+}

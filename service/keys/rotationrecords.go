@@ -1,0 +1,186 @@
+package keys
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/journal"
+)
+
+// refuse is why a key or a password is not rotated: the profile in use is read-only, or one whose key
+// it is, or that the password's calls are made with.
+func (r Rotations) refuse(p keystore.RotationPlan) error {
+	ks := r.ks
+	if err := ks.Inventory().Read(); err != nil { // who else uses the value is not known
+		return err
+	}
+	if err := ks.cfg.Profiles.Profile().Refuse(rotateKeys); err != nil || p.Profile != "" {
+		return err
+	}
+	if home, known := p.Home(); p.Zone != "" && known {
+		of, _ := ks.cfg.Profiles.Named(home.Profile) // of one that is gone no call is made
+		return of.Refuse(rotateKeys)
+	}
+	k, ok := ks.inventory.Get(p.Key)
+	if !ok {
+		k = model.Key{Name: p.Key, Secret: p.Ref, Fingerprint: p.OldFingerprint}
+	}
+	for _, of := range ks.Owners(k) {
+		if err := of.Refuse(rotateKeys); err != nil {
+			return fmt.Errorf("key %s is its key: %w", p.Key, err)
+		}
+	}
+	return nil
+}
+
+// Start keeps a new plan.
+func (r Rotations) Start(ctx context.Context, p keystore.RotationPlan) error {
+	err := r.refuse(p)
+	if err == nil {
+		err = r.Rotations.Start(ctx, p)
+	}
+	if err == nil {
+		r.caughtUp.Store(p.ID, true)
+		r.ks.putRotationEvent(ctx, p, began(p))
+	}
+	return err
+}
+
+func began(p keystore.RotationPlan) string { return "began, by " + string(p.Method) }
+
+// Update changes a plan.
+func (r Rotations) Update(ctx context.Context, id string, change func(keystore.RotationPlan) (keystore.RotationPlan, error)) (keystore.RotationPlan, error) {
+	if err := r.ks.cfg.Profiles.Profile().Refuse(rotateKeys); err != nil { // before the record is looked for
+		return keystore.RotationPlan{}, err
+	}
+	var before keystore.RotationPlan
+	after, err := r.Rotations.Update(ctx, id, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
+		before = p
+		if err := r.refuse(p); err != nil {
+			return p, err
+		}
+		return change(p)
+	})
+	if err == nil {
+		if _, all := r.caughtUp.LoadOrStore(id, true); !all {
+			r.catchUp(ctx, before)
+		}
+		for _, text := range rotationChanges(before, after) {
+			r.ks.putRotationEvent(ctx, after, text)
+		}
+	}
+	return after, err
+}
+
+// catchUp writes what the record of a rotation has and the timeline has not: the process that took the last
+// step may have been killed between the two.
+func (r Rotations) catchUp(ctx context.Context, p keystore.RotationPlan) {
+	if r.ks.history == nil {
+		return
+	}
+	unstepped := p
+	unstepped.Steps = make([]keystore.RotationStep, len(p.Steps))
+	want := append([]string{began(p)}, rotationChanges(unstepped, p)...)
+	key, of := rotationKey(p)
+	events, err := r.ks.history.KeyEvents(ctx, key, 100)
+	if err != nil {
+		r.ks.cfg.Log.Warn("whether the history has every step of a rotation is not known", "key", key, "error", err)
+		return
+	}
+	told := map[string]bool{}
+	for _, e := range events { // the newest first
+		text, its := strings.CutPrefix(e.Text, of)
+		if e.Event != rotationEvent || !its {
+			continue
+		}
+		if told[text] = true; text == began(p) || slices.Contains(rotationEnds, text) {
+			break
+		}
+	}
+	for _, text := range want {
+		if !told[text] {
+			r.ks.putRotationEvent(ctx, p, text)
+		}
+	}
+}
+
+// putRotationEvent writes what happened in a rotation. That of a password stands at the key by which
+// the password is changed.
+func (ks *Keys) putRotationEvent(ctx context.Context, p keystore.RotationPlan, text string) {
+	key, of := rotationKey(p)
+	ks.putKeyEvent(ctx, key, rotationEvent, of+text)
+	if ks.history == nil {
+		return
+	}
+	if err := ks.history.Flush(context.WithoutCancel(ctx)); err != nil {
+		ks.cfg.Log.Warn("a step of a rotation is not in the history yet", "key", key, "error", err)
+	}
+}
+
+// rotationKey is the key at which the events of a rotation stand, and what their texts begin with.
+func rotationKey(p keystore.RotationPlan) (key, of string) {
+	if p.Zone != "" {
+		return p.ChangedBy, "of the " + p.Key + ": "
+	}
+	return p.Key, ""
+}
+
+// rotationEvent is the word of a key's event: something happened in a rotation of it. rotationEnds are the texts
+// of those that end one.
+const (
+	rotationEvent = "rotation"
+	takenBack     = "taken back: the old password stays"
+	abandoned     = "abandoned"
+	complete      = "complete"
+)
+
+var rotationEnds = []string{takenBack, abandoned, complete}
+
+// oldValueUsed writes uses of an old value after the end of its rotation into the timeline, each once.
+func (ks *Keys) oldValueUsed(ctx context.Context, p keystore.RotationPlan, used []string) {
+	if ks.history == nil {
+		return
+	}
+	key, of := rotationKey(p)
+	known, _ := ks.history.KeyEvents(ctx, key, 100) // one that cannot be read is written again
+	for _, text := range used {
+		if !slices.ContainsFunc(known, func(e journal.KeyEvent) bool { return e.Text == of+text }) {
+			ks.putRotationEvent(ctx, p, text)
+		}
+	}
+}
+
+// rotationChanges says what happened between two states of a rotation.
+func rotationChanges(before, after keystore.RotationPlan) []string {
+	var out []string
+	for i, s := range after.Steps {
+		if was, _ := before.Step(s.Kind, s.Subject); was.Done && !s.Done {
+			out = append(out, s.Name()+" is open again: "+s.Note)
+		}
+		if !s.Done || before.Steps[i].Done {
+			continue
+		}
+		text := s.Name() + ", " + s.By.Words()
+		if s.Status != 0 {
+			text += fmt.Sprintf(", status %d", s.Status)
+		}
+		if s.Note != "" {
+			text += "; " + s.Note
+		}
+		out = append(out, text)
+	}
+	if after.Over() && !before.Over() {
+		if after.Undone {
+			return append(out, takenBack)
+		}
+		if after.Abandoned {
+			return append(out, abandoned)
+		}
+		return append(out, complete)
+	}
+	return out
+}

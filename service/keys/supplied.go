@@ -1,0 +1,140 @@
+package keys
+
+import (
+	"slices"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/config"
+)
+
+// KeyClock gives the time by which a key's clocks run: the service's for the keys that come with
+// the profile, the machine's for the inventory's, which serve every profile.
+func (ks *Keys) KeyClock() func(model.Key) time.Time {
+	now, ahead, supplied := ks.cfg.Clock.Now(), ks.ahead(), ks.Inventory().Supplied(ks.inventory.List())
+	return func(k model.Key) time.Time {
+		if ahead == 0 || slices.ContainsFunc(supplied, func(s model.Key) bool {
+			return s.Secret == k.Secret && s.Fingerprint == k.Fingerprint && s.Expires == k.Expires && s.Rotation == k.Rotation
+		}) {
+			return now
+		}
+		return now.Add(-ahead)
+	}
+}
+
+// environmentKey is the key that the environment has. What the inventory has recorded of
+// the same value, under whatever name, holds for it too: an ADMIN key stays one.
+func (ks *Keys) environmentKey(recorded []model.Key) model.Key {
+	value := keystore.NewSecret(ks.cfg.Env.Getenv(config.EnvKey))
+	k := model.Key{Note: "from the environment: level and age are not known"}
+	for _, known := range recorded {
+		if ks.marks.is(known, value.Fingerprint()) {
+			k = known
+			k.Note = "from the environment: key " + known.Name + " of the inventory"
+		}
+	}
+	k.Name, k.Secret, k.Fingerprint, k.Last4 = config.EnvKey, "env:"+config.EnvKey, value.Fingerprint(), value.Last4()
+	return k
+}
+
+// noteExpired says at keys that have expired since the emulator's first start how to begin again.
+func (ks *Keys) noteExpired(keys []model.Key, first time.Time) {
+	for i, k := range keys {
+		if k.Expires.State(ks.cfg.Clock.Now(), 0) != model.ExpiryStateExpired || !k.Expires.At.After(first) {
+			continue
+		}
+		why := "the key's dates count from the emulator's first start on " + first.Format(time.DateOnly)
+		if k.Expires.At.After(ks.cfg.Clock.Machine()) {
+			why = "the emulator's time is " + ks.cfg.Emulator.Time()
+		}
+		keys[i].Note = why + "; to begin again, end every zonedeck and run 'zonedeck emulator reset'"
+	}
+}
+
+// renewed puts the new values of rotations into the keys that come with the profile. A key
+// that was deleted at the end of its rotation is there again, under its name.
+func (ks *Keys) renewed(keys []model.Key) []model.Key {
+	plans, _ := ks.rotations().List()          // the Keys tab tells the error
+	gone := map[string]bool{}                  // the keys, by name, that the account lists no more
+	for _, p := range slices.Backward(plans) { // the oldest first: one follows the other
+		if p.Profile != ks.cfg.Profiles.Base().Name || p.Zone != "" || !p.HasTakenOver() {
+			continue
+		}
+		at := func(name string) int {
+			return slices.IndexFunc(keys, func(k model.Key) bool { return k.Name == name })
+		}
+		if gone[p.Key] && at(p.NewName) >= 0 { // the successor's entry has the level and the duty
+			keys = slices.Delete(keys, at(p.Key), at(p.Key)+1)
+			delete(gone, p.Key)
+		}
+		i := at(p.Key)
+		if made := at(p.NewName); made >= 0 && made != i { // the successor goes by the key's name
+			if i < 0 {
+				i, keys[made].Name = made, p.Key
+			} else {
+				keys = slices.Delete(keys, made, made+1)
+				i = at(p.Key)
+			}
+		}
+		if i < 0 {
+			gone[p.Key] = true
+			i, keys = len(keys), append(keys, model.Key{Name: p.Key})
+		}
+		keys[i] = p.Renewed(keys[i])
+		keys[i].Note, keys[i].UsedBy = "", slices.Clone(ks.cfg.Emulator.Users(p.Key))
+		for n, user := range keys[i].UsedBy {
+			if user == "demo:key/"+p.Key { // what read the scenario's own value follows
+				keys[i].UsedBy[n] = keys[i].Secret
+			}
+		}
+	}
+	return keys
+}
+
+// rotations are the records of rotations.
+func (ks *Keys) rotations() *keystore.Rotations {
+	return keystore.OpenRotations(ks.cfg.Paths.RotationsDir())
+}
+
+// named returns the first key of a name, or no key.
+func named(keys []model.Key, name string) (k model.Key) {
+	if i := slices.IndexFunc(keys, func(k model.Key) bool { return k.Name == name }); i >= 0 {
+		k = keys[i]
+	}
+	return k
+}
+
+// ahead is how far the service's time is ahead of the machine's.
+func (ks *Keys) ahead() time.Duration {
+	if ks.cfg.Emulator == nil {
+		return 0
+	}
+	return ks.cfg.Emulator.Ahead()
+}
+
+// nowFor is the time by which what a profile does is dated.
+func (ks *Keys) nowFor(profile string) time.Time {
+	if profile == "" || profile == ks.cfg.Profiles.Base().Name {
+		return ks.cfg.Clock.Now()
+	}
+	return ks.cfg.Clock.Machine()
+}
+
+// Replaced is the profile's own key if the environment's is used in its place, or empty.
+func (ks *Keys) Replaced() string {
+	if p := ks.cfg.Profiles.Profile(); p.Key == config.EnvKey && ks.cfg.Emulator == nil {
+		known, _ := ks.cfg.Profiles.File().Profile(p.Name)
+		return known.Key
+	}
+	return ""
+}
+
+// sayReplaced says once that the environment's key is used instead of the profile's.
+func (ks *Keys) sayReplaced(k model.Key) {
+	if own := ks.Replaced(); own != "" && k.Name == config.EnvKey {
+		ks.replaced.Do(func() {
+			ks.cfg.Voice.Say("zonedeck: the key of %s is used in place of %s, the key of profile %s", config.EnvKey, own, ks.cfg.Profiles.Base().Name)
+		})
+	}
+}
