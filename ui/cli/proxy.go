@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -17,30 +16,29 @@ func (a *app) proxyCommand() *cobra.Command {
 	return group("proxy", "Make, test and replace the logins of native access", a.proxyURLCommand(), a.proxyTestCommand(), a.proxyMatrixCommand(), a.proxyPasswordCommand())
 }
 
-type proxyFlags struct {
-	zone, country, session, target string
-	rounds                         int
-	reveal, json                   bool
+// loginFlags say which login of a zone is meant.
+type loginFlags struct {
+	Zone    string `flag:"zone" help:"zone to use (required)"`
+	Country string `flag:"country" help:"two-letter country code (not shown by the contract)"`
+	Session string `flag:"session" help:"session that keeps an exit (not shown by the contract)"`
+	jsonFlag
 }
 
-func (f *proxyFlags) register(cmd *cobra.Command) {
-	fl := cmd.Flags()
-	fl.StringVar(&f.zone, "zone", "", "zone to use (required)")
-	fl.StringVar(&f.country, "country", "", "two-letter country code (not shown by the contract)")
-	fl.StringVar(&f.session, "session", "", "session that keeps an exit (not shown by the contract)")
-	fl.BoolVar(&f.json, "json", false, "print one JSON object")
+type proxyURLFlags struct {
+	loginFlags
+	Reveal bool `flag:"reveal" help:"show the password"`
 }
 
 // credential builds the credential that the flags describe.
-func (t *task) credential(ctx context.Context, f proxyFlags) (config.Profile, model.Zone, model.Credential, error) {
+func (t *task) credential(ctx context.Context, f loginFlags) (config.Profile, model.Zone, model.Credential, error) {
 	fail3 := func(err error) (config.Profile, model.Zone, model.Credential, error) {
 		return config.Profile{}, model.Zone{}, model.Credential{}, err
 	}
-	if f.zone == "" {
+	if f.Zone == "" {
 		return fail3(usage("--zone is missing: name the zone to use"))
 	}
-	if f.country != "" && !model.ValidCountry(f.country) {
-		return fail3(usage("%w", wrongCountry(f.country)))
+	if f.Country != "" && !model.ValidCountry(f.Country) {
+		return fail3(usage("%w", wrongCountry(f.Country)))
 	}
 	p, err := t.Profile(ctx)
 	if err != nil {
@@ -49,7 +47,7 @@ func (t *task) credential(ctx context.Context, f proxyFlags) (config.Profile, mo
 	if p.ProxyHost == "" {
 		return fail3(usage("profile %q has no proxy host: set proxy_host in the config file or --proxy-host", p.Name))
 	}
-	zone, err := t.Zone(p, f.zone)
+	zone, err := t.Zone(p, f.Zone)
 	if err != nil {
 		return fail3(err)
 	}
@@ -67,53 +65,45 @@ func (t *task) credential(ctx context.Context, f proxyFlags) (config.Profile, mo
 	return p, zone, c, nil
 }
 
-func (f proxyFlags) params() []model.Param {
+func (f loginFlags) params() []model.Param {
 	var params []model.Param
-	if f.country != "" {
-		params = append(params, model.Param{Name: "country", Value: f.country})
+	if f.Country != "" {
+		params = append(params, model.Param{Name: "country", Value: f.Country})
 	}
-	if f.session != "" {
-		params = append(params, model.Param{Name: "session", Value: f.session})
+	if f.Session != "" {
+		params = append(params, model.Param{Name: "session", Value: f.Session})
 	}
 	return params
 }
 
 func (a *app) proxyURLCommand() *cobra.Command {
-	var f proxyFlags
-	cmd := &cobra.Command{
-		Use:   "url --zone Z",
-		Short: "Print the proxy URL of a zone, with the password masked",
-		Args:  usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withSession(cmd.Context(), needs{}, func(t *task) error {
-				return t.proxyURL(cmd.Context(), f)
-			})
-		},
-	}
-	f.register(cmd)
-	cmd.Flags().BoolVar(&f.reveal, "reveal", false, "show the password")
-	return cmd
+	return command(a, spec[proxyURLFlags]{
+		use:   "url --zone Z",
+		short: "Print the proxy URL of a zone, with the password masked",
+		needs: func(proxyURLFlags) needs { return needs{} },
+		run:   proxyURL,
+	})
 }
 
-func (t *task) proxyURL(ctx context.Context, f proxyFlags) error {
-	p, zone, c, err := t.credential(ctx, f)
+func proxyURL(ctx context.Context, t *task, f proxyURLFlags, _ []string) (printed, error) {
+	p, zone, c, err := t.credential(ctx, f.loginFlags)
 	if err != nil {
-		return err
+		return printed{}, err
 	}
 	username, err := c.Username()
 	if err != nil {
-		return usage("%w", err)
+		return printed{}, usage("%w", err)
 	}
 	password := "••••"
-	if f.reveal {
+	if f.Reveal {
 		secret, err := t.ZonePassword(ctx, zone)
 		if err != nil {
-			return usage("%w", err)
+			return printed{}, usage("%w", err)
 		}
 		password = secret.Reveal()
 	}
 	text := "http://" + username + ":" + password + "@" + p.ProxyAddr()
-	if f.reveal {
+	if f.Reveal {
 		text = export.ProxyURL(p.ProxyAddr(), username, password)
 	}
 	for _, n := range c.Notes(p.ZoneNames()) {
@@ -125,14 +115,8 @@ func (t *task) proxyURL(ctx context.Context, f proxyFlags) error {
 	if t.EmulatorEnds() {
 		t.app.say("zonedeck: nothing listens at %s once this command has ended: keep the emulator running with an open console ('zonedeck') and ask again, or use the addresses of 'zonedeck emulate'", p.ProxyAddr())
 	}
-	if f.json {
-		return t.app.printJSON(view.ProxyURL{
-			URL: text, Proxy: p.ProxyAddr(), Username: username, Password: password, Masked: !f.reveal,
-			Zone: string(zone.Name), NeedsCA: zone.NeedsCA(), CA: p.CA,
-		})
-	}
-	if _, err = fmt.Fprintln(t.app.Stdout, text); err != nil {
-		return fail(exitState, "write the URL: %w", err)
-	}
-	return nil
+	return printed{text: text + "\n", object: view.ProxyURL{
+		URL: text, Proxy: p.ProxyAddr(), Username: username, Password: password, Masked: !f.Reveal,
+		Zone: string(zone.Name), NeedsCA: zone.NeedsCA(), CA: p.CA,
+	}}, nil
 }

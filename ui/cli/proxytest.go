@@ -22,17 +22,18 @@ import (
 )
 
 type proxyTestFlags struct {
-	proxyFlags
-	rotation int
-	client   string
+	loginFlags
+	Target   string `flag:"target" help:"page to fetch through the proxy (default: the test page of the profile's dialect)"`
+	Rounds   int    `flag:"rounds" default:"1" help:"calls that the test itself makes"`
+	Rotation int    `flag:"rotation" help:"afterwards, measure the rotation of the exits over this many calls"`
+	Client   string `flag:"client" help:"say in full where this client looks for CAs and how to install one: curl, requests, node, chromium or go"`
 }
 
 func (a *app) proxyTestCommand() *cobra.Command {
-	var f proxyTestFlags
-	cmd := &cobra.Command{
-		Use:   "test --zone Z",
-		Short: "Test a zone's proxy login and explain what goes wrong",
-		Long: `Logs in to the proxy and fetches a page. It shows the connection, CONNECT, the
+	return command(a, spec[proxyTestFlags]{
+		use:   "test --zone Z",
+		short: "Test a zone's proxy login and explain what goes wrong",
+		long: `Logs in to the proxy and fetches a page. It shows the connection, CONNECT, the
 TLS handshake and the request, each with its time.
 
 The chain of certificates is checked against the system's store, the profile's
@@ -42,20 +43,9 @@ the environment are named; the console uses none of them.
 With --rotation N it then makes N more calls, one after the other, and counts
 the exit addresses. With --session all of them use that session. Each call is
 billed.`,
-		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withSession(cmd.Context(), needs{journal: true, rules: true}, func(t *task) error {
-				return t.proxyTest(cmd.Context(), f)
-			})
-		},
-	}
-	f.register(cmd)
-	fl := cmd.Flags()
-	fl.StringVar(&f.target, "target", "", "page to fetch through the proxy (default: the test page of the profile's dialect)")
-	fl.IntVar(&f.rounds, "rounds", 1, "calls that the test itself makes")
-	fl.IntVar(&f.rotation, "rotation", 0, "afterwards, measure the rotation of the exits over this many calls")
-	fl.StringVar(&f.client, "client", "", "say in full where this client looks for CAs and how to install one: curl, requests, node, chromium or go")
-	return cmd
+		needs: func(proxyTestFlags) needs { return needs{journal: true, rules: true} },
+		run:   proxyTest,
+	})
 }
 
 // clientNames are the values of --client.
@@ -63,36 +53,36 @@ var clientNames = map[string]clients.Client{
 	"curl": clients.Curl, "requests": clients.Requests, "node": clients.Node, "chromium": clients.Chromium, "go": clients.Go,
 }
 
-func (t *task) proxyTest(ctx context.Context, f proxyTestFlags) error {
-	client, known := clientNames[f.client]
-	if f.client != "" && !known {
-		return usage("--client %q: write curl, requests, node, chromium or go", f.client)
+func proxyTest(ctx context.Context, t *task, f proxyTestFlags, _ []string) (printed, error) {
+	client, known := clientNames[f.Client]
+	if f.Client != "" && !known {
+		return printed{}, usage("--client %q: write curl, requests, node, chromium or go", f.Client)
 	}
-	p, zone, c, err := t.credential(ctx, f.proxyFlags)
+	p, zone, c, err := t.credential(ctx, f.loginFlags)
 	if err != nil {
-		return err
+		return printed{}, err
 	}
-	target, err := t.probeTarget(p, f.target)
+	target, err := t.probeTarget(p, f.Target)
 	switch {
 	case zone.Password == "":
-		return usage("zone %q has no password reference: set password in the config file, or %s", zone.Name, session.EnvPassword)
-	case f.rounds < 1 || f.rounds > fetch.MaxRounds:
-		return usage("--rounds %d: write a number from 1 to %d", f.rounds, fetch.MaxRounds)
-	case f.rotation < 0 || f.rotation > model.MaxExitCalls:
-		return usage("--rotation %d: write a number from 1 to %d", f.rotation, model.MaxExitCalls)
+		return printed{}, usage("zone %q has no password reference: set password in the config file, or %s", zone.Name, session.EnvPassword)
+	case f.Rounds < 1 || f.Rounds > fetch.MaxRounds:
+		return printed{}, usage("--rounds %d: write a number from 1 to %d", f.Rounds, fetch.MaxRounds)
+	case f.Rotation < 0 || f.Rotation > model.MaxExitCalls:
+		return printed{}, usage("--rotation %d: write a number from 1 to %d", f.Rotation, model.MaxExitCalls)
 	case err != nil:
-		return err
+		return printed{}, err
 	}
-	q := fetch.ProbeRequest{Zone: zone, Params: c.Params, Target: target, Rounds: f.rounds, Session: f.session}
+	q := fetch.ProbeRequest{Zone: zone, Params: c.Params, Target: target, Rounds: f.Rounds, Session: f.Session}
 	r, err := t.Client.Probe(ctx, q, nil)
 	if err != nil {
-		return fetchError(ctx, err)
+		return printed{}, fetchError(ctx, err)
 	}
 	var rotation *model.Grid
 	var ended error // what is measured by then is printed: it is billed
-	if f.rotation > 0 && r.Diagnosis.OK() {
+	if f.Rotation > 0 && r.Diagnosis.OK() {
 		var got model.Grid
-		if got, ended = t.rotate(ctx, q, f.rotation); ended == nil || len(got.Cells) > 0 && len(got.Cells[0].Runs) > 0 {
+		if got, ended = t.rotate(ctx, q, f.Rotation); ended == nil || len(got.Cells) > 0 && len(got.Cells[0].Runs) > 0 {
 			rotation = &got
 		}
 	}
@@ -101,23 +91,16 @@ func (t *task) proxyTest(ctx context.Context, f proxyTestFlags) error {
 		trust = &report
 	}
 	outer := clients.OuterProxies(t.app.Getenv)
-	if f.json {
-		err = t.app.printJSON(view.NewProbe(r, trust, outer, rotation))
-	} else {
-		err = t.printProbe(r, trust, client, outer, rotation)
-	}
-	switch {
-	case err != nil:
-		return err
-	case ended != nil:
-		return fetchError(ctx, ended)
+	out := printed{object: view.NewProbe(r, trust, outer, rotation), rows: probeRows(r, trust, client, outer, rotation), code: diagnosisExit(r.Diagnosis)}
+	if ended != nil {
+		return out, fetchError(ctx, ended)
 	}
 	if rotation != nil && rotation.Cells[0].Ended != "" && len(rotation.Cells[0].Runs) > 0 {
 		runs := rotation.Cells[0].Runs
 		last := runs[len(runs)-1]
-		return exit(diagnosisExit(model.Diagnosis{Class: last.Class, Cause: last.Cause}))
+		out.code = diagnosisExit(model.Diagnosis{Class: last.Class, Cause: last.Cause})
 	}
-	return exit(diagnosisExit(r.Diagnosis))
+	return out, nil
 }
 
 // probeTarget is the page to fetch.
@@ -160,7 +143,8 @@ func (t *task) rotate(ctx context.Context, q fetch.ProbeRequest, n int) (model.G
 	})
 }
 
-func (t *task) printProbe(r model.ProbeResult, trust *clients.Report, client clients.Client, outer []clients.Setting, rotation *model.Grid) error {
+// probeRows are a test of a login as a table without a heading.
+func probeRows(r model.ProbeResult, trust *clients.Report, client clients.Client, outer []clients.Setting, rotation *model.Grid) [][]string {
 	line := model.ClassWord(r.Diagnosis.Class, r.Diagnosis.Cause)
 	if r.Diagnosis.Summary != "" && !r.Diagnosis.OK() {
 		line += ": " + r.Diagnosis.Summary
@@ -205,7 +189,7 @@ func (t *task) printProbe(r model.ProbeResult, trust *clients.Report, client cli
 			add("do next", "%s", st.Text)
 		}
 	}
-	return printColumns(t.app.Stdout, rows)
+	return rows
 }
 
 // stepText is a step of a test: its state, its time if it was measured, and what it showed.
