@@ -87,7 +87,7 @@ func (t *task) launched(ctx context.Context, job model.Job, f launchFlags) error
 
 // check says what a draft comes to, with what was noticed on the way.
 func (t *task) check(ctx context.Context, d jobs.Draft, f launchFlags) (jobs.Report, error) {
-	r, err := t.Client.Launching.Check(ctx, d)
+	r, err := t.Client.Check(ctx, d)
 	t.sayReport(r, d)
 	if err != nil {
 		return r, t.launchError(ctx, r, model.Job{}, err, f)

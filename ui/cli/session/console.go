@@ -338,4 +338,4 @@ func (jobsConsole) SaveRows(path string, fill func(io.Writer) error) (string, er
 
 func (j jobsConsole) Editor() func(file string) tea.ExecCommand { return j.session.editFile() }
 
-func (j jobsConsole) Inbox() kit.Overlay { return j.Console.inbox(j.theme) }
+func (j jobsConsole) Inbox() kit.Overlay { return j.inbox(j.theme) }

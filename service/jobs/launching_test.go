@@ -1,0 +1,396 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/ask"
+	"zonedeck/service/catalogue"
+	"zonedeck/service/config"
+	"zonedeck/service/keys"
+	"zonedeck/service/ledger"
+)
+
+// state is what a launch finds: the ledger, the service, the key and the inbox.
+type state struct {
+	profile    config.Profile
+	same       []model.Job
+	others     EarlierJobs
+	unreadable error
+	overCap    error
+	dollars    float64
+	repeated   model.Job
+	missing    Missing
+	candidates []Candidate
+	listErr    error
+	doubt      string // about a claim
+	newer      *model.Job
+	admin      bool
+	keyErr     error
+	warning    string // of the inbox
+	hookErr    error
+	hookAuth   string
+
+	sent     []model.TriggerRequest
+	admitted string
+	settled  string
+	sure     bool
+}
+
+func (s *state) Estimate(_ context.Context, r model.TriggerRequest) (Estimate, error) {
+	return Estimate{Inputs: len(r.Inputs), Records: float64(len(r.Inputs)), Dollars: s.dollars, worst: s.dollars}, s.overCap
+}
+
+func (s *state) SameInputs(context.Context, model.TriggerRequest, time.Duration) ([]model.Job, error) {
+	return s.same, s.unreadable
+}
+
+func (s *state) SharedInputs(_ context.Context, r model.TriggerRequest, _ time.Duration) (EarlierJobs, error) {
+	out := NewEarlierJobs(r.Inputs)
+	for _, o := range s.others.Overlaps {
+		out.Add(o.Job, []model.JobInput{{URL: "https://a.test/1"}})
+	}
+	out.Unknown = s.others.Unknown
+	return out, s.unreadable
+}
+
+// Trigger refuses what was launched meanwhile, unless the guard knows it.
+func (s *state) Trigger(_ context.Context, r model.TriggerRequest) (model.Job, error) {
+	if j := s.newer; j != nil && r.Guard != nil && !slices.Contains(r.Guard.Known, j.ID) {
+		return model.Job{}, &ledger.SameError{Job: j.ID, State: j.State}
+	}
+	s.sent = append(s.sent, r)
+	return model.Job{ID: "job-9", State: model.JobAccepted}, nil
+}
+
+func (s *state) Job(_ context.Context, id string) (model.Job, error) {
+	if s.newer != nil && id == s.newer.ID {
+		return *s.newer, nil
+	}
+	return s.repeated, nil
+}
+
+func (s *state) Request(context.Context, string) (model.TriggerRequest, error) {
+	return s.missing.Request, nil
+}
+
+func (s *state) Missing(context.Context, string) (Missing, error) { return s.missing, nil }
+
+func (s *state) Candidates(context.Context, string) ([]Candidate, error) {
+	return s.candidates, s.listErr
+}
+
+func (s *state) Claim(_ context.Context, id, snapshot string, sure bool) (model.Job, error) {
+	if s.doubt != "" && !sure {
+		return model.Job{}, &DoubtError{Job: id, Snapshot: snapshot, Against: s.doubt}
+	}
+	s.settled, s.sure = snapshot, sure
+	return model.Job{ID: id}, nil
+}
+
+func (s *state) NotStarted(_ context.Context, id string) (model.Job, error) {
+	s.settled = DidNotStart
+	return model.Job{ID: id}, nil
+}
+
+func (s *state) AwaitHook(_ context.Context, id string) (model.Job, error) {
+	s.settled = Await
+	return model.Job{ID: id}, nil
+}
+
+func (s *state) Profile(context.Context) (config.Profile, error) { return s.profile, nil }
+
+func (s *state) Find(_ context.Context, _, name string) (model.Collector, catalogue.Listing, error) {
+	if name == "none" {
+		return model.Collector{}, catalogue.Listing{}, &catalogue.UnknownError{Name: name}
+	}
+	return model.Collector{ID: name}, catalogue.Listing{}, nil
+}
+
+func (s *state) May(context.Context, keys.Use) ([]ask.Question, error) {
+	if s.admin {
+		return []ask.Question{{Kind: ask.AdminReason, About: "boss", Want: ask.Reason}}, s.keyErr
+	}
+	return nil, s.keyErr
+}
+
+func (s *state) Admit(_ context.Context, key, reason string) error {
+	s.admitted = key + ": " + reason
+	return nil
+}
+
+func (s *state) NewHook(context.Context) (address, warning string, err error) {
+	return "http://127.0.0.1:8787/hook", s.warning, s.hookErr
+}
+func (s *state) HookAuth() string { return s.hookAuth }
+
+// launching is the use case over a state, and the folder of its files.
+func (s *state) launching(t *testing.T) (l *Launching, data string) {
+	t.Helper()
+	s.profile.Name, s.profile.Dialect = "acme", "brightdata"
+	data = t.TempDir()
+	at := fixedClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	return NewLaunching(LaunchConfig{Machine: s, Profile: s, Catalogue: s, Keys: s, Inbox: s, Lists: Lists{Paths: config.Paths{Data: data}, Clock: at}}), data
+}
+
+// urls is a draft of addresses.
+func urls(lines ...string) Draft {
+	return Draft{Dataset: "gd_1", From: Rows{Reader: strings.NewReader(strings.Join(lines, "\n")), Name: "urls.txt"}}
+}
+
+func kinds(questions []ask.Question) (out []ask.Kind) {
+	for _, q := range questions {
+		out = append(out, q.Kind)
+	}
+	return out
+}
+
+func TestWhatALaunchAsks(t *testing.T) {
+	local := config.Profile{Local: true}
+	ready, open := model.Job{ID: "job-1", State: model.JobReady}, model.Job{ID: "job-2", State: model.JobMayHave}
+	running := model.Job{ID: "job-3", Profile: "acme", State: model.JobRunning}
+	lost := model.Job{ID: "job-4", Profile: "acme", State: model.JobMayHave}
+	over := model.Job{ID: "job-5", Profile: "acme", State: model.JobReady}
+	one := Missing{Request: model.TriggerRequest{Dataset: "gd_1", Inputs: []model.JobInput{{URL: "https://a.test/1"}}, Repeats: "job-5"}, Asked: 2}
+	two := urls("https://a.test/1", "https://a.test/2")
+	without := urls("https://a.test/1", "https://a.test/2")
+	without.OnlyUnlaunched = true
+	for name, c := range map[string]struct {
+		state state
+		draft Draft
+		want  []ask.Kind
+	}{
+		"a real account":                  {state{dollars: 1}, urls("https://a.test/1"), []ask.Kind{ask.Cost}},
+		"the emulator":                    {state{profile: local, dollars: 1}, urls("https://a.test/1"), nil},
+		"the emulator at an unknown cost": {state{profile: local, dollars: -1}, urls("https://a.test/1"), []ask.Kind{ask.Cost}},
+		"a bad row":                       {state{profile: local}, urls("https://a.test/1", "nonsense"), []ask.Kind{ask.BadRows}},
+		"an ADMIN key":                    {state{profile: local, admin: true}, urls("https://a.test/1"), []ask.Kind{ask.AdminReason}},
+		"the same inputs":                 {state{profile: local, same: []model.Job{ready}}, urls("https://a.test/1"), []ask.Kind{ask.SameInputs}},
+		"some of the inputs":              {state{profile: local, others: EarlierJobs{Overlaps: []Overlap{{Job: ready}}}}, two, []ask.Kind{ask.SharedInputs}},
+		"inputs that are not known":       {state{profile: local, others: EarlierJobs{Unknown: []model.Job{open}}}, urls("https://a.test/1"), []ask.Kind{ask.SharedInputs}},
+		"what is left":                    {state{profile: local, others: EarlierJobs{Overlaps: []Overlap{{Job: ready}}}}, without, nil},
+		"a running job again":             {state{profile: local, repeated: running, missing: one}, Draft{From: Again{Job: "job-3"}}, []ask.Kind{ask.Unsettled}},
+		"one that may have started":       {state{profile: local, repeated: lost, missing: one}, Draft{From: Again{Job: "job-4"}}, []ask.Kind{ask.Unsettled}},
+		"one that is over":                {state{profile: local, repeated: over, missing: one, same: []model.Job{over}}, Draft{From: Again{Job: "job-5"}}, nil},
+		"one that was launched again":     {state{profile: local, repeated: over, missing: one, same: []model.Job{ready, over}}, Draft{From: Again{Job: "job-5"}}, []ask.Kind{ask.SameInputs}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := c.state
+			l, _ := s.launching(t)
+			r, err := l.Check(t.Context(), c.draft)
+			if got := kinds(r.Questions); err != nil || !reflect.DeepEqual(got, c.want) {
+				t.Errorf("it asks %v, %v; want %v", got, err, c.want)
+			}
+			if len(s.sent) > 0 {
+				t.Error("Check launched it")
+			}
+			if _, err := l.Launch(t.Context(), r, nil); len(c.want) > 0 == (err == nil) || len(s.sent) > 0 == (len(c.want) > 0) {
+				t.Errorf("without an answer: %v, sent %d", err, len(s.sent))
+			}
+		})
+	}
+	rest := one
+	rest.Unmatched, rest.Lacking = 2, 1
+	s := state{profile: local, repeated: over, missing: rest}
+	l, _ := s.launching(t)
+	if r, err := l.Check(t.Context(), Draft{From: Again{Job: "job-5", Missing: true}}); err != nil || !reflect.DeepEqual(kinds(r.Questions), []ask.Kind{ask.Unmatched, ask.Lacking}) {
+		t.Errorf("%v, %v", kinds(r.Questions), err)
+	}
+}
+
+func TestWhatCannotBeLaunched(t *testing.T) {
+	damaged := errors.New("the ledger is damaged")
+	cap := model.BadField("max_cost", "%w", ErrCost)
+	again := model.Job{ID: "job-5", Profile: "beta", State: model.JobReady}
+	unlaunched := urls("https://a.test/1")
+	unlaunched.OnlyUnlaunched = true
+	hook := urls("https://a.test/1")
+	hook.Settings.Endpoint = model.HookInbox
+	unknown := urls("https://a.test/1")
+	unknown.Dataset = "none"
+	for name, c := range map[string]struct {
+		state state
+		draft Draft
+		want  string
+	}{
+		"a ledger that cannot be read":      {state{unreadable: damaged}, urls("https://a.test/1"), "the ledger cannot be searched for the same inputs: the ledger is damaged"},
+		"no good row":                       {state{}, urls("nonsense"), "inputs: 1 row of urls.txt cannot be used and none is good"},
+		"no row":                            {state{}, urls(""), "inputs: urls.txt holds no inputs"},
+		"a cost above the cap":              {state{overCap: cap}, urls("https://a.test/1"), "max_cost: the job may cost more than its cap"},
+		"everything was launched":           {state{others: EarlierJobs{Overlaps: []Overlap{{Job: again}}}}, unlaunched, "only_unlaunched: every input was launched within the last hour"},
+		"an inbox that does not receive":    {state{hookErr: fs.ErrClosed}, hook, "endpoint: file already closed"},
+		"a key that is refused":             {state{keyErr: errors.New("it has expired")}, urls("https://a.test/1"), "it has expired"},
+		"a job of another profile":          {state{repeated: again}, Draft{From: Again{Job: "job-5"}}, "profile: job job-5 belongs to profile beta, not to acme"},
+		"a list that is not there":          {state{}, Draft{Dataset: "gd_1", From: List{Name: "x"}}, `source: there is no saved list "x"; none is saved in `},
+		"a data set that nobody has":        {state{}, unknown, `no data set is called "none"`},
+		"inputs of a source that is no one": {state{}, Draft{Dataset: "gd_1"}, "source: it has no inputs"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, _ := c.state.launching(t)
+			if _, err := l.Check(t.Context(), c.draft); err == nil || !strings.HasPrefix(err.Error(), c.want) {
+				t.Errorf("%v, want %s", err, c.want)
+			}
+		})
+	}
+}
+
+func TestWhatWasNamedMayBeLaunchedAgain(t *testing.T) {
+	named, newer := model.Job{ID: "job-1", State: model.JobReady}, model.Job{ID: "job-2", State: model.JobRunning}
+	s := state{same: []model.Job{named}, newer: &named}
+	l, _ := s.launching(t)
+	r, err := l.Check(t.Context(), urls("https://a.test/1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := ask.Answers{}
+	for _, q := range r.Questions {
+		given.With(q, ask.Agreed)
+	}
+	if _, err := l.Launch(t.Context(), r, given); err != nil || len(s.sent) != 1 || !slices.Equal(s.sent[0].Guard.Known, []string{"job-1"}) {
+		t.Fatalf("a job that was named: %v, %+v", err, s.sent)
+	}
+	s.newer = &newer
+	_, err = l.Launch(t.Context(), r, given)
+	q, asked := ask.Missing(err, ask.SameInputs)
+	if want := "the same inputs were launched as job-2 (running); this is a second job, billed a second time"; !asked || q.About != "job-2" || q.Text != want {
+		t.Fatalf("a newer one: %v", err)
+	}
+	if _, err := l.Launch(t.Context(), r, given.With(q, ask.Agreed)); err != nil || !slices.Equal(s.sent[1].Guard.Known, []string{"job-1", "job-2"}) {
+		t.Errorf("once it was named: %v", err)
+	}
+	// A yes to every equal job is one to those that start meanwhile.
+	s.newer = &model.Job{ID: "job-3"}
+	if _, err := l.Launch(t.Context(), r, ask.Answers{}.Always(ask.SameInputs).Always(ask.Cost)); err != nil || s.sent[2].Guard != nil {
+		t.Errorf("a yes to every equal job: %v, %+v", err, s.sent)
+	}
+}
+
+func TestALaunchKeepsWhatItLeavesOut(t *testing.T) {
+	s := state{admin: true}
+	l, data := s.launching(t)
+	d := urls("https://a.test/1", "nonsense", "https://a.test/2")
+	d.Sample, d.SaveList = 1, "mine"
+	r, err := l.Check(t.Context(), d)
+	if err != nil || len(r.Request.Inputs) != 1 {
+		t.Fatalf("%d inputs, %v", len(r.Request.Inputs), err)
+	}
+	given := ask.Answers{}.Always(ask.Cost).Always(ask.BadRows).AlwaysWith(ask.AdminReason, ask.Answer{Text: " migration "})
+	out, err := l.Launch(t.Context(), r, given)
+	rejected := filepath.Join(data, "downloads", "rejected-20260102-030405.txt")
+	if bad := s.sent[0].Rejected; err != nil || bad != (model.JobRejected{Rows: 1, File: rejected}) || s.admitted != ": migration" || len(out.Kept) != 2 {
+		t.Errorf("%+v, admitted %q, kept %v, %v", bad, s.admitted, out.Kept, err)
+	}
+	if b, err := os.ReadFile(filepath.Join(data, "lists", "mine.ndjson")); err != nil || strings.Count(string(b), "\n") != 2 {
+		t.Errorf("the list has %q, %v", b, err)
+	}
+	d = urls("https://b.test/1")
+	d.SaveList = "mine"
+	var kept *KeepError
+	if _, err := l.Check(t.Context(), d); !errors.As(err, &kept) || !kept.List || !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a list that is there with other inputs: %v", err)
+	}
+	if err := os.RemoveAll(filepath.Join(data, "downloads")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(data, "downloads"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Launch(t.Context(), r, given); !errors.As(err, &kept) || kept.List || len(s.sent) != 1 {
+		t.Errorf("without a place for the bad rows: %v, sent %d", err, len(s.sent))
+	}
+}
+
+func TestTheChoiceToLeaveInputsOut(t *testing.T) {
+	earlier := EarlierJobs{Overlaps: []Overlap{{Job: model.Job{ID: "job-1", State: model.JobReady}}}}
+	s := state{others: earlier, dollars: 1}
+	l, _ := s.launching(t)
+	r, err := l.Check(t.Context(), urls("https://a.test/1", "https://a.test/2", "https://a.test/3"))
+	if err != nil || r.Unlaunched == nil || r.Unlaunched.Err != nil {
+		t.Fatalf("%+v, %v", r.Unlaunched, err)
+	}
+	left := r.Unlaunched
+	if left.LeftOut.Inputs != 1 || left.LeftOut.Good != 3 || len(left.Request.Inputs) != 2 || !reflect.DeepEqual(kinds(left.Questions), []ask.Kind{ask.Cost}) {
+		t.Errorf("%+v of %d inputs, %v", left.LeftOut, len(left.Request.Inputs), kinds(left.Questions))
+	}
+	if r, err := l.Check(t.Context(), urls("https://a.test/1")); err != nil || r.Unlaunched != nil {
+		t.Errorf("where nothing would be left: %+v, %v", r.Unlaunched, err)
+	}
+	d := urls("https://a.test/2", "https://a.test/1")
+	d.Sample = 1
+	if r, err := l.Check(t.Context(), d); err != nil || r.Unlaunched != nil {
+		t.Errorf("where a sample has nothing of theirs: %+v, %v", r.Unlaunched, err)
+	}
+}
+
+func TestTheInboxIsFilledIn(t *testing.T) {
+	s := state{hookAuth: "env:HOOK", warning: "the service cannot reach it"}
+	l, _ := s.launching(t)
+	d := urls("https://a.test/1")
+	d.Settings.Notify, d.InboxAuth = model.HookInbox, true
+	r, err := l.Check(t.Context(), d)
+	if err != nil || r.Request.Settings.Notify != "http://127.0.0.1:8787/hook" || r.Request.Settings.Auth != "env:HOOK" {
+		t.Errorf("%+v, %v", r.Request.Settings, err)
+	}
+	want := ask.Note{About: "notify", Text: "the service cannot reach it", Warn: true}
+	if !slices.Contains(r.Notes, want) {
+		t.Errorf("notes %v", r.Notes)
+	}
+	d = urls("https://a.test/1")
+	d.Settings.Notify = model.HookInbox
+	if r, err := l.Check(t.Context(), d); err != nil || r.Request.Settings.Auth != "" {
+		t.Errorf("without the wish for it: %+v, %v", r.Request.Settings, err)
+	}
+}
+
+func TestAJobThatMayHaveStartedIsSettled(t *testing.T) {
+	candidate := func(snapshot, against string) Candidate {
+		return Candidate{RemoteJob: model.RemoteJob{Snapshot: snapshot}, Inputs: 1, Against: against}
+	}
+	found := []Candidate{candidate("sd_1", ""), candidate("sd_2", "it can be job-8 as well")}
+	for name, c := range map[string]struct {
+		state  state
+		answer string
+		doubt  string // what has to be answered, too
+		sure   bool
+	}{
+		"as one that fits":                      {state{candidates: found}, "sd_1", "", false},
+		"as one in doubt":                       {state{candidates: found}, "sd_2", "it can be job-8 as well", true},
+		"as one that the service puts in doubt": {state{candidates: found, doubt: "it has 2 inputs"}, "sd_1", "sd_1 may not be job job-7: it has 2 inputs", true},
+		"as not started where one fits":         {state{candidates: found}, DidNotStart, "in the service's list it can be sd_1 or sd_2 (it can be job-8 as well)", false},
+		"as not started where none does":        {state{}, DidNotStart, "", false},
+		"as not started unseen":                 {state{listErr: ErrNoList}, DidNotStart, "nobody has looked: the service's list could not be read (the service's list of jobs cannot be asked for)", false},
+		"by its webhook":                        {state{candidates: found}, Await, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := c.state
+			s.repeated = model.Job{ID: "job-7", State: model.JobMayHave, Inputs: 1}
+			l, _ := s.launching(t)
+			settlement, err := l.Settle(t.Context(), "job-7")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := l.Decide(t.Context(), settlement, nil); err == nil || s.settled != "" {
+				t.Fatal("it was settled without an answer")
+			}
+			given := ask.Answers{}.With(settlement.Question, ask.Answer{Text: c.answer})
+			_, err = l.Decide(t.Context(), settlement, given)
+			if q, asked := ask.Missing(err, ask.Unfitting); asked != (c.doubt != "") || q.Text != c.doubt {
+				t.Fatalf("%v, want %q", err, c.doubt)
+			} else if asked {
+				_, err = l.Decide(t.Context(), settlement, given.With(q, ask.Agreed))
+			}
+			if err != nil || s.settled != c.answer || s.sure != c.sure {
+				t.Errorf("settled as %q, sure %v: %v", s.settled, s.sure, err)
+			}
+		})
+	}
+}
