@@ -14,7 +14,6 @@ import (
 // call is what the options of a curl command say.
 type call struct {
 	out  *Imported
-	cmd  command
 	urls []string
 
 	method               string
@@ -28,7 +27,6 @@ type call struct {
 	ca                   string
 	timeout              time.Duration
 	retries              int
-	depth                int // of --config
 }
 
 // The first line of a pasted command, and where curl stands in it.
@@ -48,7 +46,7 @@ func IsCurl(text string) bool {
 	return curlBegins.MatchString(text) && curlStands.MatchString(text)
 }
 
-// Curl reads a curl command as bash reads it, with the options of curl 8. A call of the
+// Curl reads a curl command with the quotes of bash and the options of curl 8. A call of the
 // service's API becomes its form, and so does one through its proxy. Errors wrap ErrImport.
 func Curl(text string, known Known) (Imported, error) {
 	c, err := readCurl(text)
@@ -59,9 +57,6 @@ func Curl(text string, known Known) (Imported, error) {
 	c.out.Request.Retries, c.out.Request.Timeout = c.retries, c.timeout
 	if err := c.assemble(known); err != nil {
 		return Imported{}, err
-	}
-	if c.out.Request.URL == "" {
-		return Imported{}, refuse("the URL holds a text that is encoded with a variable in it, and cannot be read")
 	}
 	return *c.out, nil
 }
@@ -88,12 +83,12 @@ func readCurl(text string) (*call, error) {
 		return nil, refuse("it has %d bytes, more than %d", len(text), maxText)
 	}
 	out := &Imported{}
-	cmd, err := readShell(strings.ReplaceAll(text, "\r\n", "\n"), out)
+	args, err := readShell(strings.ReplaceAll(text, "\r\n", "\n"), out)
 	if err != nil {
 		return nil, err
 	}
-	c := &call{out: out, cmd: cmd, retries: -1}
-	if err := c.options(cmd.args); err != nil {
+	c := &call{out: out, retries: -1}
+	if err := c.options(args); err != nil {
 		return nil, err
 	}
 	if len(c.urls) == 0 {
@@ -228,7 +223,7 @@ func (c *call) option(name, spelled, value string) error {
 	case "max-time", "retry":
 		c.limit(name, spelled, value)
 	case "config":
-		return c.config(spelled, value)
+		c.out.left("%s: the file of options was not read", spelled)
 	case "form", "form-string", "upload-file":
 		c.form = true
 		c.out.left("%s: the form sends no files and no multipart bodies", spelled)
@@ -268,11 +263,6 @@ func (c *call) addData(name, spelled, value string) {
 		text, known = urlEncoded(value)
 	case name == "url-query":
 		text = value[1:]
-	case value == "@-" && c.cmd.hasStdin:
-		text = c.cmd.stdin
-		if name == "data" || name == "data-ascii" { // as curl reads a file
-			text = strings.NewReplacer("\r", "", "\n", "").Replace(text)
-		}
 	case strings.HasPrefix(value, "@"):
 		known = false
 	}
@@ -325,106 +315,14 @@ func escape(text string) string {
 	return strings.Join(parts, markEnv)
 }
 
-// addHeader takes a header, or those on standard input.
+// addHeader takes a header.
 func (c *call) addHeader(name, spelled, value string) {
-	lines := []string{value}
 	switch {
-	case value == "@-" && c.cmd.hasStdin:
-		lines = strings.Split(strings.TrimRight(c.cmd.stdin, "\n"), "\n")
 	case strings.HasPrefix(value, "@"):
 		c.out.left("%s: the file of headers was not read", spelled)
-		return
+	case name == "proxy-header":
+		c.proxyHeader = append(c.proxyHeader, value)
+	default:
+		c.headers = append(c.headers, value)
 	}
-	if name == "proxy-header" {
-		c.proxyHeader = append(c.proxyHeader, lines...)
-		return
-	}
-	c.headers = append(c.headers, lines...)
-}
-
-// maxConfig bounds how often --config may lead to itself.
-const maxConfig = 1
-
-// config reads options from standard input, as curl's own file has them.
-func (c *call) config(spelled, value string) error {
-	if value != "-" || !c.cmd.hasStdin || c.depth >= maxConfig {
-		c.out.left("%s: the file of options was not read", spelled)
-		return nil
-	}
-	c.depth++
-	for line := range strings.Lines(c.cmd.stdin) {
-		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		args, err := configLine(line)
-		if err != nil {
-			return err
-		}
-		if err := c.options(args); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// configLine is a line of curl's file of options as words of a command: name, then
-// "=", ":" or a space, then the value, which may be quoted.
-func configLine(line string) ([]string, error) {
-	end := strings.IndexAny(line, " \t=:")
-	if end < 0 {
-		end = len(line)
-	}
-	name := line[:end]
-	value := strings.TrimLeft(line[end:], " \t")
-	if v, is := strings.CutPrefix(value, "="); is {
-		value = strings.TrimLeft(v, " \t")
-	} else if v, is := strings.CutPrefix(value, ":"); is {
-		value = strings.TrimLeft(v, " \t")
-	}
-	if !strings.HasPrefix(name, "-") {
-		name = "--" + name
-	}
-	args := []string{name}
-	if quoted, is := strings.CutPrefix(value, `"`); is {
-		text, ok := configQuoted(quoted)
-		if !ok {
-			return nil, refuse("a quote in the file of options is not closed")
-		}
-		return append(args, text), nil
-	}
-	if value != "" {
-		if o, _, ok := longOption(strings.TrimPrefix(name, "--")); !ok || o.value || !strings.HasPrefix(name, "--") {
-			args = append(args, value)
-		}
-	}
-	return args, nil
-}
-
-// configQuoted reads up to the closing quote.
-func configQuoted(s string) (string, bool) {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		switch {
-		case s[i] == '"':
-			return b.String(), true
-		case s[i] == '\\' && i+1 < len(s):
-			i++
-			switch s[i] {
-			case 't':
-				b.WriteByte('\t')
-			case 'n':
-				b.WriteByte('\n')
-			case 'r':
-				b.WriteByte('\r')
-			case 'v':
-				b.WriteByte('\v')
-			default:
-				b.WriteByte(s[i])
-			}
-		default:
-			b.WriteByte(s[i])
-		}
-	}
-	return "", false
 }

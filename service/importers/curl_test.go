@@ -61,9 +61,7 @@ func TestACurlCommandBecomesTheForm(t *testing.T) {
 			}, "curl, API Access", "the key in it was left behind: the form uses the key it names, by reference",
 		},
 		"the API of another service": {
-			`curl https://api.example.com/request -d @- <<'EOF'
-{"zone":"z","url":"http://lab.test/"}
-EOF`,
+			`curl https://api.example.com/request -d '{"zone":"z","url":"http://lab.test/"}'`,
 			func(r *model.FetchRequest) {
 				r.Zone.Name, r.URL, r.Via, r.Format = "z", "http://lab.test/", model.ViaAPI, model.FormatRaw
 			}, "curl, API Access", "the address of its API is not the profile's: the form sends to the profile's",
@@ -80,8 +78,8 @@ EOF`,
 				r.Zone.Name, r.URL, r.Via = "unlocker_demo", "http://lab.test/", model.ViaNative
 			}, "curl, Native Access", `the password in it was left behind: the profile's reference for zone "unlocker_demo" is used|its proxy proxy.example.com is not the profile's (127.0.0.1), which is used|its port 22225 is not the profile's (33335), which is used`,
 		},
-		"options on standard input": {
-			`curl -K - --cacert /tmp/ca.pem https://lab.test/ -x http://127.0.0.1:33335 <<< "proxy-user = \"brd-customer-hl_demo01-zone-unlocker_demo:$MINE\""`,
+		"the proxy by references": {
+			`curl --cacert /tmp/ca.pem https://lab.test/ -x http://127.0.0.1:33335 -U "brd-customer-hl_demo01-zone-unlocker_demo:$MINE"`,
 			func(r *model.FetchRequest) {
 				r.Zone.Name, r.URL, r.Via = "unlocker_demo", "https://lab.test/", model.ViaNative
 			}, "curl, Native Access", "",
@@ -130,11 +128,9 @@ EOF`,
 				r.URL, r.Header = "http://lab.test/", http.Header{"User-Agent": {"me"}, "Referer": {"http://r.test/"}, "Range": {"bytes=0-9"}}
 			}, "curl", "what follows --next, another transfer, was not read",
 		},
-		"a login that is encoded": {
-			`printf 'Proxy-Authorization: Basic %s\n' "$(printf '%s:%s' 'brd-customer-hl_demo01-zone-unlocker_demo' "$MINE" | base64 | tr -d '\n')" | curl --proxy-header @- -x http://127.0.0.1:33335 http://lab.test/`,
-			func(r *model.FetchRequest) {
-				r.Zone.Name, r.URL, r.Via = "unlocker_demo", "http://lab.test/", model.ViaNative
-			}, "curl, Native Access", "",
+		"what a pipe gives it": {
+			`printf 'X-A: %s' "$B" | curl -H @- http://lab.test/`, func(r *model.FetchRequest) { r.URL = "http://lab.test/" },
+			"curl", "printf was not read|what the pipe gives curl was not read|-H: the file of headers was not read",
 		},
 	} {
 		got, err := Curl(c.in, Known{Profile: testProfile(), Keys: testKeys})
@@ -171,30 +167,29 @@ func containsAll(notes, want string) bool {
 
 func TestWhatCannotBeReadIsRefusedByName(t *testing.T) {
 	for in, want := range map[string]string{
-		`curl 'http://lab.test/`:                                       "a quote or a bracket is not closed",
-		`curl "http://lab.test/$(cat hunter2)"`:                        "the command substitution with cat is not run",
-		"curl http://lab.test/ -H \"X: `id`\"":                         "the command substitution with id is not run",
-		`curl --proxy=http://a:hunter2@b http://lab.test/`:             "curl takes no --proxy=VALUE: the value is the next word",
-		`curl --hunter-two http://lab.test/`:                           "curl has no option --hunter-two",
-		`curl --HUNTER2 http://lab.test/`:                              "curl has no option --…",
-		`curl http://lab.test/ -H`:                                     "-H needs a value",
-		`curl -sS`:                                                     "the command names no URL",
-		`curl "http://a/$(printf %s:%s a "$b" | base64 | tr -d '\n')"`: "the URL holds a text that is encoded with a variable in it, and cannot be read",
-		`wget http://lab.test/`:                                        "there is no curl command in it",
-		`curl ftp://lab.test/`:                                         "the URL is neither http nor https",
-		`curl "http://lab.test/${X%hunter2}"`:                          "the expansion of a parameter is more than a variable: write $NAME",
-		`curl "http://lab.test/$1"`:                                    "the expansion of a parameter is more than a variable: write $NAME",
-		`curl http://lab.test/$((1+1))`:                                "arithmetic of the shell is not evaluated",
-		`curl http://127.0.0.1:8000/request -d hunter2`:                "the body of the call is not a JSON object",
-		`curl http://127.0.0.1:8000/request -d '{"zone":"z"}'`:         "the body of the call names no url",
-		"curl http://lab.test/\x00":                                    "it holds control characters",
-		strings.Repeat("(", 5000) + "curl":                             "it is nested too deeply",
-		strings.Repeat("$(", 5000) + "curl":                            "it is nested too deeply",
-		"curl http://lab.test/" + strings.Repeat("x", 300<<10):         "it has 307221 bytes, more than 131072",
-		`curl http://lab.test/{a,b}`:                                   "braces outside of quotes make several words",
-		"curl " + strings.Repeat("{1..9}", 20):                         "braces outside of quotes make several words",
-		`curl <(hunter2) http://lab.test/`:                             "a process substitution is not run",
-		`curl "http://lab.test/$(echo a; echo hunter2)"`:               "a command substitution is not run",
+		`curl 'http://lab.test/`:                               "a quote or a bracket is not closed",
+		`curl "http://lab.test/$(cat hunter2)"`:                "a command substitution is not run",
+		"curl http://lab.test/ -H \"X: `id`\"":                 "a command substitution is not run",
+		`curl --proxy=http://a:hunter2@b http://lab.test/`:     "curl takes no --proxy=VALUE: the value is the next word",
+		`curl --hunter-two http://lab.test/`:                   "curl has no option --hunter-two",
+		`curl --HUNTER2 http://lab.test/`:                      "curl has no option --…",
+		`curl http://lab.test/ -H`:                             "-H needs a value",
+		`curl -sS`:                                             "the command names no URL",
+		`wget http://lab.test/`:                                "there is no curl command in it",
+		`curl ftp://lab.test/`:                                 "the URL is neither http nor https",
+		`curl "http://lab.test/${X%hunter2}"`:                  "the expansion of a parameter is more than a variable: write $NAME",
+		`curl "http://lab.test/$1"`:                            "the expansion of a parameter is more than a variable: write $NAME",
+		`curl http://lab.test/$((1+1))`:                        "arithmetic of the shell is not evaluated",
+		`curl http://127.0.0.1:8000/request -d hunter2`:        "the body of the call is not a JSON object",
+		`curl http://127.0.0.1:8000/request -d '{"zone":"z"}'`: "the body of the call names no url",
+		"curl http://lab.test/\x00":                            "it holds control characters",
+		strings.Repeat("$(", 5000) + "curl":                    "a quote or a bracket is not closed",
+		"curl http://lab.test/ -d @- <<EOF\nhunter2\nEOF":      "a here-document is not read: put the data into quotes",
+		"curl http://lab.test/" + strings.Repeat("x", 300<<10): "it has 307221 bytes, more than 131072",
+		`curl http://lab.test/{a,b}`:                           "braces outside of quotes make several words",
+		"curl " + strings.Repeat("{1..9}", 20):                 "braces outside of quotes make several words",
+		`curl <(hunter2) http://lab.test/`:                     "a process substitution is not run",
+		`curl "http://lab.test/$(echo a; echo hunter2)"`:       "a command substitution is not run",
 	} {
 		_, err := Curl(in, Known{Profile: testProfile()})
 		if !errors.Is(err, ErrImport) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
@@ -238,12 +233,7 @@ func TestTheFormHoldsWhatCurlSends(t *testing.T) {
 		`curl -G --data-urlencode 'a=1 &é~' -d b ADDR/x?y`,
 		`curl --json '{"a":1}' ADDR/`,
 		`curl -H 'X-A: 1' -H 'X-B;' -H 'X-C:' -A ua -e ref --range 1-2 ADDR/`,
-		`curl -d @- ADDR/ <<< 'from a string'`,
-		"curl --data-binary @- ADDR/ <<EOF\nline one\n'line' \"two\" \\$x\nEOF",
-		`curl -K - <<< 'url = "ADDR/k"'`,
-		"curl -K - ADDR/k <<'EOF'\n# options\nheader = \"X-Q: a \\\"b\\\" \\\\\"\ndata: body\n-X PATCH\nsilent\nEOF",
 		`curl 'ADDR/{x,y}[1-2]z' -g`,
-		`printf '%s\n' 'X-P: q' | curl -H @- ADDR/`,
 		`curl --request POST --no-silent --url ADDR/u --head`,
 		`curl --data a --get --data b ADDR/`,
 		`curl -H 'Content-Type:' -d x ADDR/`,
@@ -320,7 +310,7 @@ func TestWordsAreReadAsBashReadsThem(t *testing.T) {
 		t.Skip("bash is not installed")
 	}
 	for _, word := range []string{
-		`a\ b`, `'a\b'`, `"a\b\"c\\d"`, `$'a\x41\u00e9\101\'q'`, `$"a"`, `a'b'"c"`, `~+`, `*`, `[a-c]`, `a#b`, `"a` + "\n" + `b"`,
+		`a\ b`, `'a\b'`, `"a\b\"c\\d"`, `$'a\x41\u00e9\101\'q'`, `$"a"`, `a'b'"c"`, `*`, `[a-c]`, `a#b`, `"a` + "\n" + `b"`,
 		`\$HOME`, `'$HOME'`, `!x`, `"!x"`, `a=b`, `x\` + "\n" + `y`, `""`, `{a}`, `{a,b`, `é`, `%s`, `&1`[1:],
 	} {
 		cmd := exec.CommandContext(t.Context(), "bash", "-c", `f() { printf '%s\0' "$@"; }; f `+word)
@@ -330,12 +320,9 @@ func TestWordsAreReadAsBashReadsThem(t *testing.T) {
 			t.Fatalf("%s: %v", word, err)
 		}
 		want := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
-		c, err := readShell("curl "+word, &Imported{})
-		if err != nil || !slices.Equal(c.args, want) {
-			if word == "~+" {
-				continue // the shell's own folder
-			}
-			t.Errorf("%s: %q, %v; bash says %q", word, c.args, err, want)
+		args, err := readShell("curl "+word, &Imported{})
+		if err != nil || !slices.Equal(args, want) {
+			t.Errorf("%s: %q, %v; bash says %q", word, args, err, want)
 		}
 	}
 }

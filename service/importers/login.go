@@ -42,9 +42,7 @@ func (c *call) login() (proxyLogin, bool) {
 	for _, line := range c.proxyHeader {
 		name, value := header(line)
 		if kind, code, _ := strings.Cut(value, " "); strings.EqualFold(name, "Proxy-Authorization") && strings.EqualFold(kind, "Basic") {
-			if inner, is := strings.CutPrefix(strings.TrimSpace(code), markBase64); is {
-				user = strings.TrimSuffix(inner, markBase64)
-			} else if b, err := base64.StdEncoding.DecodeString(strings.TrimSpace(code)); err == nil {
+			if b, err := base64.StdEncoding.DecodeString(strings.TrimSpace(code)); err == nil {
 				user = string(b)
 			}
 		}

@@ -51,7 +51,7 @@ func (c *call) assemble(known Known) error {
 		r.Header = with(r.Header, "Accept", "application/json")
 	}
 	c.throughProxy(p)
-	c.out.Request = form(c.out.Request, c.out)
+	c.out.Request = form(c.out.Request)
 	return nil
 }
 
@@ -176,7 +176,7 @@ func (c *call) api(address, body string, known Known) error {
 	if r.URL == "" {
 		return refuse("the body of the call names no url")
 	}
-	*r = form(*r, c.out)
+	*r = form(*r)
 	return nil
 }
 
@@ -353,12 +353,8 @@ func unmarked(s string) string {
 
 // form writes the variables of a request as the form does, and what looks like one such
 // that it is none.
-func form(r model.FetchRequest, out *Imported) model.FetchRequest {
+func form(r model.FetchRequest) model.FetchRequest {
 	return r.MapTexts(func(_, text string) string {
-		if strings.Contains(text, markBase64) {
-			out.replaced("a text that is encoded with a variable in it was left behind")
-			return ""
-		}
 		parts := strings.Split(text, markEnv)
 		if len(parts)%2 == 0 { // a noncharacter that JSON or a quote wrote
 			return model.WithoutVariables(strings.ReplaceAll(text, markEnv, ""))

@@ -1,461 +1,442 @@
 package importers
 
 import (
-	"encoding/base64"
-	"errors"
-	"io"
+	"bytes"
 	"path"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
-
-	"mvdan.cc/sh/v3/expand"
-	"mvdan.cc/sh/v3/syntax"
+	"unicode/utf8"
 )
 
 // In a text that the shell reading gives, an environment variable is its name between two
-// noncharacters of Unicode, which no text has. What stands between two variables of the name
-// "base64 " is written in base64: that is how a login stands in a header.
+// noncharacters of Unicode, which no text has.
+const markEnv = "\uFDD0"
+
+// shellWord is one word of a command, without its quotes.
+type shellWord struct {
+	text []byte
+	bare []byte // text with "q" for each byte that was quoted or expanded
+	err  error  // why a program would get another word
+}
+
+// statement is one simple command.
+type statement struct {
+	words []shellWord
+	piped bool // it reads what the statement before it prints
+	notes []string
+	err   error
+}
+
+// shellReader takes a script apart into statements. It knows the shell's quotes and the names of variables; nothing is
+// run or expanded.
+type shellReader struct {
+	text       string
+	at         int
+	statements []statement
+	now        statement
+	word       shellWord
+	inWord     bool
+	skip       bool // the next word is the target of a redirection
+}
+
+// What a word cannot be, because its value is not known here.
 const (
-	markEnv    = "\uFDD0"
-	markBase64 = markEnv + "base64 " + markEnv
+	notRun       = "a command substitution is not run"
+	notVariable  = "the expansion of a parameter is more than a variable: write $NAME"
+	notClosed    = "a quote or a bracket is not closed"
+	severalWords = "braces outside of quotes make several words: put them into quotes"
 )
 
-// command is one curl command as a shell runs it.
-type command struct {
-	args []string
-	// stdin is what it reads on its standard input, where that can be known.
-	stdin    string
-	hasStdin bool
-}
-
-// reading is a script while it is read.
-type reading struct{ out *Imported }
-
-// config is how words are expanded; one that is in use cannot be used for what stands in it.
-func (r *reading) config() *expand.Config {
-	return &expand.Config{
-		Env: expand.FuncEnviron(func(name string) string {
-			if name == "IFS" {
-				return ""
-			}
-			return markEnv + name + markEnv
-		}),
-		CmdSubst: func(w io.Writer, c *syntax.CmdSubst) error {
-			if len(c.Stmts) != 1 {
-				return refuse("a command substitution is not run")
-			}
-			text, err := r.printed(c.Stmts[0])
-			if err == nil {
-				_, err = io.WriteString(w, text)
-			}
-			return err
-		},
-		ProcSubst: func(*syntax.ProcSubst) (string, error) { return "", refuse("a process substitution is not run") },
-	}
-}
-
-// readShell finds the curl command of a script. Nothing is run: variables stay names, and
-// command substitutions are refused, but for those that only print and encode.
-func readShell(text string, out *Imported) (command, error) {
+// readShell finds the curl command of a script and gives its arguments.
+func readShell(text string, out *Imported) ([]string, error) {
 	if strings.ContainsAny(text, "\x00"+markEnv) {
-		return command{}, refuse("it holds control characters")
+		return nil, refuse("it holds control characters")
 	}
-	if deep(text) {
-		return command{}, refuse("it is nested too deeply")
+	r := &shellReader{text: text}
+	if err := r.read(); err != nil {
+		return nil, err
 	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
-	if err != nil {
-		return command{}, refuse("%s", shellFault(err))
-	}
-	r := reading{out: out}
-	var found *command
-	for _, stmt := range file.Stmts {
-		c, is, err := r.statement(stmt)
+	var found *statement
+	for i, s := range r.statements {
+		name := s.begin(out)
 		switch {
-		case err != nil:
-			return command{}, err
-		case !is:
+		case len(s.words) == 0 || name == ":" || name == "export":
+		case name != "curl" && name != "curl.exe":
+			out.left("%s was not read", s.program())
 		case found != nil:
 			out.left("only the first curl command was read; there are more")
 		default:
-			found = &c
+			found = &r.statements[i]
+			found.words = s.words
 		}
 	}
 	if found == nil {
-		return command{}, refuse("there is no curl command in it")
+		return nil, refuse("there is no curl command in it")
 	}
-	return *found, nil
+	if found.piped {
+		out.left("what the pipe gives curl was not read")
+	}
+	for _, note := range found.notes {
+		out.left("%s", note)
+	}
+	var args []string
+	for _, w := range found.words[1:] {
+		if w.err != nil {
+			return nil, w.err
+		}
+		args = append(args, string(w.text))
+	}
+	return args, found.err
 }
 
-// maxDepth bounds the nesting of what the shell's parser reads, which it does by recursion.
-const maxDepth = 200
+var (
+	assignment  = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)=`)
+	bracesSplit = regexp.MustCompile(`(?s)\{.*(,|\.\.).*\}`)
+)
 
-// deep reports whether a text may be nested deeper than a shell command of a person is.
-func deep(text string) bool {
-	n := strings.Count(text, "$(") + strings.Count(text, "`") + strings.Count(text, "${") + strings.Count(text, "<(")
-	if n > maxDepth {
-		return true
-	}
-	// Outside of words parentheses and braces open a level each; inside of them they cost nothing.
-	run := 0
-	for i := range len(text) {
-		switch text[i] {
-		case '(', '{', '!':
-			if run++; run > maxDepth {
-				return true
+// begin drops a copied prompt and assignments, which it notes, and names the program.
+func (s *statement) begin(out *Imported) string {
+	for len(s.words) > 0 {
+		word := s.words[0]
+		m := assignment.FindSubmatch(word.bare)
+		switch {
+		case m != nil:
+			out.replaced("the value that it gives the variable %s was not read", m[1])
+		case string(word.text) == "$" && len(s.words) > 1:
+		case string(word.text) == "export":
+			for _, w := range s.words[1:] {
+				if m := assignment.FindSubmatch(w.bare); m != nil {
+					out.replaced("the value that it gives the variable %s was not read", m[1])
+				}
 			}
-		case ' ', '\t', '\n', ';':
+			return "export"
 		default:
-			run = 0
+			return path.Base(string(word.text))
 		}
+		s.words = s.words[1:]
 	}
-	return false
-}
-
-// shellFault is why a shell cannot read it, without the text itself.
-func shellFault(err error) string {
-	var pe syntax.ParseError
-	if errors.As(err, &pe) {
-		if pe.Incomplete {
-			return "a quote or a bracket is not closed"
-		}
-		return "a shell could not read it at " + pe.Pos.String()
-	}
-	return "a shell could not read it"
-}
-
-// statement gives the curl command of a statement, if it has one.
-func (r *reading) statement(s *syntax.Stmt) (command, bool, error) {
-	switch x := s.Cmd.(type) {
-	case *syntax.CallExpr:
-		if len(x.Args) == 0 {
-			r.assigned(x.Assigns)
-			return command{}, false, nil
-		}
-		return r.call(s, x)
-	case *syntax.DeclClause:
-		r.assigned(x.Args)
-		return command{}, false, nil
-	case *syntax.BinaryCmd:
-		return r.binary(x)
-	case *syntax.TimeClause:
-		if x.Stmt != nil {
-			return r.statement(x.Stmt)
-		}
-	case *syntax.Block:
-		if len(x.Stmts) == 1 {
-			return r.statement(x.Stmts[0])
-		}
-	case *syntax.Subshell:
-		if len(x.Stmts) == 1 {
-			return r.statement(x.Stmts[0])
-		}
-	}
-	r.out.left("a statement of the shell was not read")
-	return command{}, false, nil
-}
-
-func (r *reading) assigned(as []*syntax.Assign) {
-	for _, a := range as {
-		if a.Name != nil && a.Value != nil {
-			r.out.replaced("the value that it gives the variable %s was not read", a.Name.Value)
-		}
-	}
-}
-
-// binary reads "a | b", "a && b" and "a || b".
-func (r *reading) binary(x *syntax.BinaryCmd) (command, bool, error) {
-	pipe := x.Op == syntax.Pipe || x.Op == syntax.PipeAll
-	right, is, err := r.statement(x.Y)
-	if err != nil {
-		return command{}, false, err
-	}
-	if is && pipe && !right.hasStdin {
-		if right.stdin, err = r.printed(x.X); err != nil {
-			r.out.left("what the pipe gives curl is not known: %s is not run", program(x.X))
-		}
-		right.hasStdin = err == nil
-		return right, true, nil
-	}
-	left, isLeft, err := r.statement(x.X)
-	switch {
-	case err != nil:
-		return command{}, false, err
-	case isLeft && is:
-		r.out.left("only the first curl command was read; there are more")
-	case isLeft:
-		r.out.left("%s after the command was not read", program(x.Y))
-	case is:
-		return right, true, nil
-	}
-	return left, isLeft, nil
+	return ""
 }
 
 // program is the name of what a statement runs, if it is a plain word.
-func program(s *syntax.Stmt) string {
-	if c, ok := s.Cmd.(*syntax.CallExpr); ok && len(c.Args) > 0 {
-		if name := c.Args[0].Lit(); name != "" && len(name) <= 40 {
-			return path.Base(name)
-		}
+func (s *statement) program() string {
+	if w := s.words[0]; bytes.Equal(w.text, w.bare) && len(w.text) <= 40 {
+		return path.Base(string(w.text))
 	}
 	return "a command"
 }
 
-// call reads a simple command.
-func (r *reading) call(s *syntax.Stmt, x *syntax.CallExpr) (command, bool, error) {
-	name := path.Base(x.Args[0].Lit())
-	if name == "$" && len(x.Args) > 1 { // the prompt was copied, too
-		x = &syntax.CallExpr{Assigns: x.Assigns, Args: x.Args[1:]}
-		name = path.Base(x.Args[0].Lit())
-	}
-	if name == ":" { // it does nothing
-		return command{}, false, nil
-	}
-	if name != "curl" && name != "curl.exe" {
-		r.out.left("%s was not read", program(s))
-		return command{}, false, nil
-	}
-	r.assigned(x.Assigns)
-	var c command
-	for _, w := range x.Args[1:] {
-		if err := plain(w, nil); err != nil {
-			return command{}, false, err
+func (r *shellReader) read() error {
+	for r.at < len(r.text) {
+		c := r.text[r.at]
+		r.at++
+		switch c {
+		case ' ', '\t':
+			r.endWord()
+		case '\n', ';', '&', '|':
+			r.endStatement(c == '|' && !strings.HasPrefix(r.text[r.at:], "|"))
+		case '(', ')':
+			if r.inWord {
+				r.fail("a pattern of the shell is not expanded")
+			} else {
+				r.endStatement(false)
+			}
+		case '<', '>':
+			r.redirect(c)
+		case '#':
+			if r.inWord {
+				r.put(c)
+			} else if end := strings.IndexByte(r.text[r.at:], '\n'); end >= 0 {
+				r.at += end
+			} else {
+				r.at = len(r.text)
+			}
+		default:
+			if err := r.piece(c); err != nil {
+				return err
+			}
 		}
 	}
-	args, err := expand.Fields(r.config(), x.Args[1:]...)
-	if err != nil {
-		return command{}, false, expansion(err)
-	}
-	c.args = args
-	for _, red := range s.Redirs {
-		if err := r.redirected(red, &c); err != nil {
-			return command{}, false, err
-		}
-	}
-	return c, true, nil
+	r.endStatement(false)
+	return nil
 }
 
-// redirected reads a redirection: a here-string or a here-document is standard input.
-func (r *reading) redirected(red *syntax.Redirect, c *command) error {
-	var err error
-	switch red.Op {
-	case syntax.WordHdoc:
-		if err = plain(red.Word, red.Word); err != nil {
-			return err
-		}
-		c.stdin, err = expand.Literal(r.config(), red.Word)
-		c.stdin, c.hasStdin = c.stdin+"\n", true
-	case syntax.Hdoc, syntax.DashHdoc:
-		if red.Hdoc == nil {
-			c.hasStdin = true
+// piece reads a quote, an expansion or a plain byte of a word.
+func (r *shellReader) piece(c byte) error {
+	switch c {
+	case '\\':
+		if r.at == len(r.text) {
 			return nil
 		}
-		if err = plain(red.Hdoc, red.Hdoc); err != nil {
-			return err
+		if r.text[r.at] != '\n' { // which joins two lines
+			r.quoted(r.text[r.at : r.at+1])
 		}
-		c.stdin, err = r.document(red)
-		c.hasStdin = true
-	case syntax.RdrIn:
-		r.out.left("the file on standard input was not read")
+		r.at++
+	case '\'':
+		end := strings.IndexByte(r.text[r.at:], '\'')
+		if end < 0 {
+			return refuse(notClosed)
+		}
+		r.quoted(r.text[r.at : r.at+end])
+		r.at += end + 1
+	case '"':
+		return r.doubleQuoted()
+	case '$', '`':
+		return r.expansion(c, false)
 	default:
-		r.out.left("where the shell writes the output was not read")
-	}
-	if err != nil {
-		return expansion(err)
+		r.put(c)
 	}
 	return nil
 }
 
-// document is the text of a here-document: as it stands if its delimiter is quoted.
-func (r *reading) document(red *syntax.Redirect) (string, error) {
-	quoted := strings.Contains(red.Word.Lit(), `\`)
-	for _, part := range red.Word.Parts {
-		if _, bare := part.(*syntax.Lit); !bare {
-			quoted = true
+func (r *shellReader) doubleQuoted() error {
+	r.quoted("")
+	for r.at < len(r.text) {
+		c := r.text[r.at]
+		r.at++
+		switch c {
+		case '"':
+			return nil
+		case '\\':
+			switch next := r.text[r.at:min(r.at+1, len(r.text))]; {
+			case next == "\n":
+				r.at++
+			case next != "" && strings.Contains("$`\"\\", next):
+				r.quoted(next)
+				r.at++
+			default:
+				r.quoted(`\`)
+			}
+		case '$', '`':
+			if err := r.expansion(c, true); err != nil {
+				return err
+			}
+		default:
+			r.quoted(string([]byte{c}))
 		}
 	}
-	if quoted {
-		return red.Hdoc.Lit(), nil
-	}
-	return expand.Document(r.config(), red.Hdoc)
+	return refuse(notClosed)
 }
 
-// plain refuses expansions whose value depends on more than the value of one variable. In a
-// document braces mean nothing.
-func plain(n, document syntax.Node) error {
-	var err error
-	syntax.Walk(n, func(n syntax.Node) bool {
-		switch x := n.(type) {
-		case *syntax.Word:
-			if x != document {
-				err = unbraced(x)
-			}
-		case *syntax.ParamExp:
-			name := ""
-			if x.Param != nil {
-				name = x.Param.Value
-			}
-			alike := x.Exp == nil || x.Exp.Op == syntax.DefaultUnset || x.Exp.Op == syntax.DefaultUnsetOrNull ||
-				x.Exp.Op == syntax.ErrorUnset || x.Exp.Op == syntax.ErrorUnsetOrNull
-			if !envName(name) || x.Excl || x.Length || x.Width || x.Index != nil || x.Slice != nil || x.Repl != nil || x.Names != 0 || !alike {
-				err = refuse("the expansion of a parameter is more than a variable: write $NAME")
-			}
-			return false // the word after ${NAME:- is not used
-		case *syntax.CmdSubst:
-			return false // has its own check
-		case *syntax.ArithmExp:
-			err = refuse("arithmetic of the shell is not evaluated")
-		case *syntax.ExtGlob:
-			err = refuse("a pattern of the shell is not expanded")
-		}
-		return err == nil
-	})
-	return err
-}
+var (
+	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*`)
+	// bracedName allows what leaves the variable's own value alone if it has one.
+	bracedName = regexp.MustCompile(`(?s)^\{([A-Za-z_][A-Za-z0-9_]*)(?::?[-?][^}]*)?\}`)
+)
 
-// unbraced refuses {a,b} outside of quotes: it makes several words of one, and a few of them
-// make more than there is memory.
-func unbraced(w *syntax.Word) error {
-	n := 0
-	for _, part := range w.Parts {
-		if lit, ok := part.(*syntax.Lit); ok {
-			n += strings.Count(lit.Value, "{")
+// expansion reads what follows a "$" or a backquote.
+func (r *shellReader) expansion(c byte, inQuotes bool) error {
+	rest := r.text[r.at:]
+	switch {
+	case c == '`':
+		end := strings.IndexByte(rest, '`')
+		if end < 0 {
+			return refuse(notClosed)
 		}
-	}
-	many := n > maxBraces
-	if n > 0 && !many {
-		split := &syntax.Word{Parts: slices.Clone(w.Parts)}
-		syntax.SplitBraces(split)
-		many = slices.ContainsFunc(split.Parts, func(part syntax.WordPart) bool {
-			_, is := part.(*syntax.BraceExp)
-			return is
-		})
-	}
-	if many {
-		return refuse("braces outside of quotes make several words: put them into quotes")
+		r.at += end + 1
+		r.fail(notRun)
+	case strings.HasPrefix(rest, "("):
+		if strings.HasPrefix(rest, "((") {
+			r.fail("arithmetic of the shell is not evaluated")
+		}
+		r.fail(notRun)
+		return r.skipBrackets()
+	case strings.HasPrefix(rest, "'") && !inQuotes:
+		r.at++
+		return r.ansiQuoted()
+	case strings.HasPrefix(rest, `"`) && !inQuotes: // of another language
+	case strings.HasPrefix(rest, "{"):
+		m := bracedName.FindStringSubmatch(rest)
+		if m == nil || !envName(m[1]) {
+			r.fail(notVariable)
+			r.at++
+			return nil
+		}
+		r.variable(m[1])
+		r.at += len(m[0])
+	default:
+		name := variableName.FindString(rest)
+		switch {
+		case envName(name):
+			r.variable(name)
+			r.at += len(name)
+		case name != "" || rest != "" && strings.ContainsAny(rest[:1], "0123456789?$!#*@-"):
+			r.fail(notVariable)
+		default:
+			r.put('$')
+		}
 	}
 	return nil
 }
 
-// maxBraces bounds the braces that one word has outside of quotes.
-const maxBraces = 40
+// skipBrackets goes on behind the bracket that closes a substitution.
+func (r *shellReader) skipBrackets() error {
+	depth := 0
+	for r.at < len(r.text) {
+		c := r.text[r.at]
+		r.at++
+		switch c {
+		case '\\':
+			r.at++
+		case '\'', '"':
+			for r.at < len(r.text) && r.text[r.at] != c {
+				if r.text[r.at] == '\\' && c == '"' {
+					r.at++
+				}
+				r.at++
+			}
+			r.at++
+		case '(':
+			depth++
+		case ')':
+			if depth--; depth == 0 {
+				return nil
+			}
+		}
+	}
+	return refuse(notClosed)
+}
+
+// ansiEscapes are those of $'…' that stand for one byte.
+const ansiEscapes = "a\ab\be\x1bE\x1bf\fn\nr\rt\tv\v\\\\''\"\"??"
+
+// ansiQuoted reads the rest of $'…'.
+func (r *shellReader) ansiQuoted() error {
+	r.quoted("")
+	for r.at < len(r.text) {
+		c := r.text[r.at]
+		r.at++
+		switch {
+		case c == '\'':
+			return nil
+		case c != '\\' || r.at == len(r.text):
+			r.quoted(string([]byte{c}))
+		default:
+			r.ansiEscape()
+		}
+	}
+	return refuse(notClosed)
+}
+
+// ansiEscape reads what follows a backslash in $'…'.
+func (r *shellReader) ansiEscape() {
+	c := r.text[r.at]
+	for i := 0; i < len(ansiEscapes); i += 2 {
+		if ansiEscapes[i] == c {
+			r.quoted(ansiEscapes[i+1 : i+2])
+			r.at++
+			return
+		}
+	}
+	digits, base, most := "01234567", 8, 3
+	switch c {
+	case 'x':
+		digits, base, most = "0123456789abcdefABCDEF", 16, 2
+	case 'u':
+		digits, base, most = "0123456789abcdefABCDEF", 16, 4
+	case 'U':
+		digits, base, most = "0123456789abcdefABCDEF", 16, 8
+	}
+	from := r.at
+	if base == 16 {
+		from++
+	}
+	end := from
+	for end < len(r.text) && end-from < most && strings.IndexByte(digits, r.text[end]) >= 0 {
+		end++
+	}
+	n, err := strconv.ParseUint(r.text[from:end], base, 32)
+	switch {
+	case err != nil: // no escape
+		r.quoted(`\` + string([]byte{c}))
+		r.at++
+		return
+	case c == 'u' || c == 'U':
+		r.quoted(string(utf8.AppendRune(nil, rune(n)))) //nolint:gosec // what is no character becomes U+FFFD
+	case byte(n) == 0: //nolint:gosec // the shell takes the low byte
+		r.fail("a word of the shell cannot hold a zero byte")
+	default:
+		r.quoted(string([]byte{byte(n)})) //nolint:gosec // the shell takes the low byte
+	}
+	r.at = end
+}
+
+// redirect reads an operator that redirects; the word after it is no argument.
+func (r *shellReader) redirect(c byte) {
+	if r.inWord && len(bytes.Trim(r.word.bare, "0123456789")) == 0 { // the number of a stream
+		r.word, r.inWord = shellWord{}, false
+	}
+	r.endWord()
+	rest := r.text[r.at:]
+	operator := rest[:len(rest)-len(strings.TrimLeft(rest, "<>&|-"))]
+	r.at += len(operator)
+	note := "where the shell writes the output was not read"
+	switch {
+	case strings.HasPrefix(rest, "("):
+		r.now.err = refuse("a process substitution is not run")
+	case c == '<' && operator == "<<":
+		note = "what the shell gives curl on standard input was not read"
+	case c == '<' && strings.HasPrefix(operator, "<"):
+		r.now.err = refuse("a here-document is not read: put the data into quotes")
+	case c == '<':
+		note = "the file on standard input was not read"
+	}
+	if !slices.Contains(r.now.notes, note) {
+		r.now.notes = append(r.now.notes, note)
+	}
+	r.skip = true
+}
+
+func (r *shellReader) put(c byte) {
+	r.inWord = true
+	r.word.text = append(r.word.text, c)
+	r.word.bare = append(r.word.bare, c)
+}
+
+func (r *shellReader) quoted(s string) {
+	r.inWord = true
+	r.word.text = append(r.word.text, s...)
+	for range len(s) {
+		r.word.bare = append(r.word.bare, 'q')
+	}
+}
+
+func (r *shellReader) variable(name string) { r.quoted(markEnv + name + markEnv) }
+
+func (r *shellReader) fail(why string) {
+	r.inWord = true
+	if r.word.err == nil {
+		r.word.err = refuse("%s", why)
+	}
+}
+
+func (r *shellReader) endWord() {
+	if !r.inWord {
+		return
+	}
+	if r.word.err == nil && bracesSplit.Match(r.word.bare) {
+		r.word.err = refuse(severalWords)
+	}
+	if r.skip {
+		r.skip = false
+	} else {
+		r.now.words = append(r.now.words, r.word)
+	}
+	r.word, r.inWord = shellWord{}, false
+}
+
+// endStatement ends a statement; pipe says that the next one reads what this one prints.
+func (r *shellReader) endStatement(pipe bool) {
+	r.endWord()
+	blank := len(r.now.words) == 0
+	if !blank || r.now.err != nil {
+		r.statements = append(r.statements, r.now)
+	}
+	r.now = statement{piped: pipe || blank && r.now.piped}
+	r.skip = false
+}
 
 // envName reports whether a parameter is a variable of the environment.
-func envName(s string) bool {
-	for i := range len(s) {
-		b := s[i]
-		letter := b == '_' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
-		if !letter && (i == 0 || b < '0' || b > '9') {
-			return false
-		}
-	}
-	return s != "" && s != "IFS"
-}
-
-// expansion is the refusal for an expansion that failed, without the text.
-func expansion(err error) error {
-	if errors.Is(err, ErrImport) {
-		return err
-	}
-	return refuse("an expansion of the shell is not evaluated")
-}
-
-// printed is what a statement prints that only prints and encodes: printf, echo, base64 and
-// tr -d '\n' in a pipe. Anything else is refused by its name.
-func (r *reading) printed(s *syntax.Stmt) (string, error) {
-	if b, ok := s.Cmd.(*syntax.BinaryCmd); ok && b.Op == syntax.Pipe {
-		in, err := r.printed(b.X)
-		if err != nil {
-			return "", err
-		}
-		name, args, err := r.words(b.Y)
-		switch {
-		case err != nil:
-			return "", err
-		case name == "base64" && (len(args) == 0 || args[0] == "-w0" || args[0] == "-w" || args[0] == "--wrap=0"):
-			return encoded(in), nil
-		case name == "tr" && len(args) == 2 && args[0] == "-d" && (args[1] == `\n` || args[1] == "\n"):
-			return strings.ReplaceAll(in, "\n", ""), nil
-		}
-		return "", refuse("the command substitution with %s is not run", program(b.Y))
-	}
-	name, args, err := r.words(s)
-	switch {
-	case err != nil:
-		return "", err
-	case name == "echo" && len(args) > 0 && args[0] == "-n":
-		return strings.Join(args[1:], " "), nil
-	case name == "echo":
-		return strings.Join(args, " ") + "\n", nil
-	case name == "printf" && len(args) > 0:
-		return printf(args[0], args[1:])
-	}
-	return "", refuse("the command substitution with %s is not run", program(s))
-}
-
-// words is a plain command without redirections.
-func (r *reading) words(s *syntax.Stmt) (string, []string, error) {
-	c, ok := s.Cmd.(*syntax.CallExpr)
-	if !ok || len(c.Args) == 0 || len(s.Redirs) > 0 || len(c.Assigns) > 0 {
-		return "", nil, refuse("a command substitution is not run")
-	}
-	for _, w := range c.Args {
-		if err := plain(w, nil); err != nil {
-			return "", nil, err
-		}
-	}
-	all, err := expand.Fields(r.config(), c.Args...)
-	if err != nil {
-		return "", nil, expansion(err)
-	}
-	if len(all) == 0 {
-		return "", nil, refuse("a command substitution is not run")
-	}
-	return all[0], all[1:], nil
-}
-
-// encoded is a text in base64. With a variable in it, it can be written only later.
-func encoded(s string) string {
-	if strings.Contains(s, markEnv) {
-		return markBase64 + s + markBase64
-	}
-	return base64.StdEncoding.EncodeToString([]byte(s))
-}
-
-// printf knows of the shell's formats what copied commands use.
-func printf(format string, args []string) (string, error) {
-	var b strings.Builder
-	for i := 0; i < len(format); i++ {
-		if next := i + 1; next < len(format) {
-			switch format[i : next+1] {
-			case "%s":
-				if len(args) > 0 {
-					b.WriteString(args[0])
-					args = args[1:]
-				}
-				i++
-				continue
-			case "%%":
-				b.WriteByte('%')
-				i++
-				continue
-			case `\n`:
-				b.WriteByte('\n')
-				i++
-				continue
-			case `\\`:
-				b.WriteByte('\\')
-				i++
-				continue
-			}
-		}
-		if format[i] == '%' || format[i] == '\\' {
-			return "", refuse("a format of printf is not evaluated")
-		}
-		b.WriteByte(format[i])
-	}
-	if len(args) > 0 {
-		return "", refuse("a format of printf is not evaluated")
-	}
-	return b.String(), nil
-}
+func envName(s string) bool { return s != "" && s != "IFS" && variableName.FindString(s) == s }
