@@ -20,7 +20,7 @@ import (
 // identity that the console makes and keeps beside the folder. That keeps the
 // values out of backups of the folder, out of searches and off the screen; it
 // does not protect them from a program that runs as the same user, unless Protect has locked
-// the identity by a passphrase or an SSH key.
+// the identity by a passphrase.
 
 const ageSuffix = ".age"
 

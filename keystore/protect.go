@@ -9,20 +9,17 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"filippo.io/age"
-	"filippo.io/age/agessh"
 	"filippo.io/age/armor"
-	"golang.org/x/crypto/ssh"
 
 	"zonedeck/keystore/textfile"
 )
 
 // The key to the secrets folder lies beside it: as it is, or encrypted with age itself for a
-// passphrase or for an SSH key. The files of the folder stay the same whatever protects the key, so
-// that one file alone changes, at once.
+// passphrase. The files of the folder stay the same whatever protects the key, so that only one file
+// changes, at once.
 
 // Protection is what the key to the secrets folder is protected by.
 type Protection string
@@ -31,10 +28,10 @@ type Protection string
 const (
 	Unprotected  Protection = "none"
 	ByPassphrase Protection = "passphrase"
-	BySSHKey     Protection = "ssh"
 )
 
 const (
+	// sshLine stands in key files of versions that locked them for an SSH key.
 	sshLine     = "# ssh key: "
 	armorBegins = "-----BEGIN AGE ENCRYPTED FILE-----"
 	// workFactor is what the passphrase of a file costs to try, as a power of two: a second or so.
@@ -45,7 +42,7 @@ const (
 // keyFile is the key file as it lies there.
 type keyFile struct {
 	protection Protection
-	sshKey     string // path of the private key
+	ssh        bool   // it is locked for an SSH key
 	text       string // plain or armored
 }
 
@@ -56,23 +53,18 @@ func parseKeyFile(b []byte) keyFile {
 		return k
 	}
 	k.protection, k.text = ByPassphrase, string(b[i:])
-	for line := range strings.Lines(string(b[:i])) {
-		if path, ok := strings.CutPrefix(strings.TrimSpace(line), sshLine); ok {
-			k.protection, k.sshKey = BySSHKey, path
-		}
-	}
+	k.ssh = bytes.Contains(b[:i], []byte(sshLine))
 	return k
 }
 
-// Protection says what the key to the secrets folder is protected by; sshKey is the path of the
-// SSH key. Without a key yet it is Unprotected, and the error wraps fs.ErrNotExist.
-func (r *Resolver) Protection() (p Protection, sshKey string, err error) {
+// Protection says what the key to the secrets folder is protected by. Without a key yet it is Unprotected, and the
+// error wraps fs.ErrNotExist.
+func (r *Resolver) Protection() (Protection, error) {
 	b, err := readKeyFile(r.o.AgeIdentityFile)
 	if err != nil {
-		return Unprotected, "", err
+		return Unprotected, err
 	}
-	k := parseKeyFile(b)
-	return k.protection, k.sshKey, nil
+	return parseKeyFile(b).protection, nil
 }
 
 // identity is the key to the secrets folder, unlocked. What was unlocked is remembered as long as
@@ -93,9 +85,6 @@ func (r *Resolver) identity(ctx context.Context) (*age.X25519Identity, error) {
 		return r.unlocked, nil
 	}
 	opens, err := r.opener(ctx, k)
-	if errors.Is(err, errSSHKey) {
-		err = fmt.Errorf("%w; put it back, or write the path where it is now behind %q in %s", err, strings.TrimSpace(sshLine), filepath.Base(r.o.AgeIdentityFile))
-	}
 	if err != nil {
 		return nil, &lockedError{r.o.AgeIdentityFile, err}
 	}
@@ -153,9 +142,8 @@ func (e *lockedError) Unwrap() error { return e.err }
 
 var (
 	// errLocked says that nobody was there to give a passphrase.
-	errLocked = errors.New("is locked by a passphrase: give it in ZONEDECK_PASSPHRASE, or at a terminal")
-	// errSSHKey says that a half of the SSH key is out of reach.
-	errSSHKey = errors.New("cannot be read")
+	errLocked = errors.New("it is locked by a passphrase: give it in ZONEDECK_PASSPHRASE, or at a terminal")
+	errSSH    = errors.New("it is locked for an SSH key, which this version does not open: unlock it by the version that locked it ('zonedeck secrets protect --by none')")
 )
 
 type unasked struct{}
@@ -172,76 +160,30 @@ func MayAsk(ctx context.Context) bool { return ctx.Value(unasked{}) != true }
 
 // opener is what decrypts a protected key.
 func (r *Resolver) opener(ctx context.Context, k keyFile) (age.Identity, error) {
-	ask := func(what, of string) (string, error) {
-		var s Secret
-		var err error
-		if r.o.Passphrase != nil {
-			s, err = r.o.Passphrase(ctx, what)
-		}
-		if err == nil && s.Empty() {
-			err = fmt.Errorf("%s %w", of, errLocked)
-		}
-		return s.Reveal(), err
+	if k.ssh {
+		return nil, errSSH
 	}
-	if k.protection == ByPassphrase {
-		phrase, err := ask("the passphrase of zonedeck's secrets", "it")
-		if err != nil {
+	var phrase Secret
+	if r.o.Passphrase != nil {
+		var err error
+		if phrase, err = r.o.Passphrase(ctx, "the passphrase of zonedeck's secrets"); err != nil {
 			return nil, err
 		}
-		id, err := age.NewScryptIdentity(phrase)
-		if err == nil {
-			id.SetMaxWorkFactor(maxWorkFactor)
-		}
-		return id, err
 	}
-	private, err := readSSHKey(k.sshKey)
-	if err != nil {
-		return nil, err
+	if phrase.Empty() {
+		return nil, errLocked
 	}
-	id, err := agessh.ParseIdentity(private)
-	if _, missing := errors.AsType[*ssh.PassphraseMissingError](err); !missing {
-		return id, err
-	}
-	public, err := sshPublic(k.sshKey)
-	if err != nil {
-		return nil, err
-	}
-	return agessh.NewEncryptedSSHIdentity(public, private, func() ([]byte, error) {
-		phrase, err := ask("the passphrase of "+k.sshKey, "the SSH key "+k.sshKey)
-		return []byte(phrase), err
-	})
-}
-
-// readSSHKey reads a half of an SSH key.
-func readSSHKey(path string) ([]byte, error) {
-	b, err := textfile.ReadBounded(path, 64<<10)
+	id, err := age.NewScryptIdentity(phrase.Reveal())
 	if err == nil {
-		return b, nil
+		id.SetMaxWorkFactor(maxWorkFactor)
 	}
-	if at, ok := errors.AsType[*fs.PathError](err); ok { // the path is said already
-		err = at.Err
-	}
-	return nil, fmt.Errorf("the SSH key %s %w: %w", path, errSSHKey, err)
+	return id, err
 }
 
-// sshPublic is the public half of an SSH key, beside the private one.
-func sshPublic(path string) (ssh.PublicKey, error) {
-	b, err := readSSHKey(path + ".pub")
-	if err != nil {
-		return nil, err
-	}
-	public, _, _, _, err := ssh.ParseAuthorizedKey(b)
-	if err != nil {
-		return nil, fmt.Errorf("%s.pub holds no public key", path)
-	}
-	return public, nil
-}
-
-// Protect protects the key to the secrets folder in another way: by a passphrase, by an SSH key
-// (the path of the private one, ed25519 or RSA), or by its file's permissions alone. The key is
-// made where there is none. The key file is replaced at once, after what replaces it was opened
-// again: a process that is killed leaves the old one or the new one.
-func (r *Resolver) Protect(ctx context.Context, p Protection, phrase Secret, sshKey string) error {
+// Protect protects the key to the secrets folder in another way: by a passphrase, or by its file's permissions alone.
+// Without a key it makes one. The key file is replaced at once, after its replacement was opened as a check: a process
+// that is killed leaves the old one or the new one.
+func (r *Resolver) Protect(ctx context.Context, p Protection, phrase Secret) error {
 	if r.o.SecretsDir == "" {
 		return noSecretsDir("file:")
 	}
@@ -257,7 +199,7 @@ func (r *Resolver) Protect(ctx context.Context, p Protection, phrase Secret, ssh
 	if err != nil {
 		return err
 	}
-	text, err := r.sealed(id, p, phrase, sshKey)
+	text, err := r.sealed(id, p, phrase)
 	if err != nil {
 		return err
 	}
@@ -268,7 +210,7 @@ func (r *Resolver) Protect(ctx context.Context, p Protection, phrase Secret, ssh
 }
 
 // sealed is the key file for an identity.
-func (r *Resolver) sealed(id *age.X25519Identity, p Protection, phrase Secret, sshKey string) ([]byte, error) {
+func (r *Resolver) sealed(id *age.X25519Identity, p Protection, phrase Secret) ([]byte, error) {
 	plain := identityText(id)
 	var to age.Recipient
 	head := "# The key to zonedeck's secret files (age, X25519), encrypted; without it they cannot be opened.\n# public key: " + id.Recipient().String() + "\n"
@@ -285,21 +227,8 @@ func (r *Resolver) sealed(id *age.X25519Identity, p Protection, phrase Secret, s
 		}
 		scrypt.SetWorkFactor(r.work)
 		to = scrypt
-	case BySSHKey:
-		path, err := filepath.Abs(sshKey)
-		if err != nil {
-			return nil, err
-		}
-		public, err := readSSHKey(path + ".pub")
-		if err != nil {
-			return nil, err
-		}
-		if to, err = agessh.ParseRecipient(strings.TrimSpace(string(public))); err != nil {
-			return nil, fmt.Errorf("%s.pub: %w", path, err)
-		}
-		head += sshLine + path + "\n"
 	default:
-		return nil, fmt.Errorf("%q protects nothing: write none, passphrase or ssh", p)
+		return nil, fmt.Errorf("%q protects nothing: write none or passphrase", p)
 	}
 	var out bytes.Buffer
 	out.WriteString(head)
@@ -319,9 +248,7 @@ func (r *Resolver) opensAgain(ctx context.Context, text []byte, id *age.X25519Id
 		return nil
 	}
 	probe := &Resolver{o: r.o}
-	if k.protection == ByPassphrase {
-		probe.o.Passphrase = func(context.Context, string) (Secret, error) { return phrase, nil }
-	}
+	probe.o.Passphrase = func(context.Context, string) (Secret, error) { return phrase, nil }
 	opens, err := probe.opener(ctx, k)
 	if err != nil {
 		return err

@@ -285,7 +285,7 @@ func (t *task) store(ctx context.Context, f *profileFlags) (scheme string, err e
 		}
 		f.store = keystore.SchemeFile
 		t.app.warn("secrets go into encrypted files, because the keyring does not answer: %s", oneLine(err))
-		if p, _, err := t.Resolver.Protection(); err != nil || p == keystore.Unprotected {
+		if p, err := t.Resolver.Protection(); err != nil || p == keystore.Unprotected {
 			t.app.warn("only file permissions protect the key to those files: 'zonedeck secrets protect' locks it")
 		}
 	}

@@ -64,7 +64,7 @@ func TestAWrongPassphraseIsAskedForAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := keystore.NewResolver(keystore.ResolverOptions{SecretsDir: paths.SecretsDir()})
-	if err := r.Protect(t.Context(), keystore.ByPassphrase, keystore.NewSecret("correct horse"), ""); err != nil {
+	if err := r.Protect(t.Context(), keystore.ByPassphrase, keystore.NewSecret("correct horse")); err != nil {
 		t.Fatal(err)
 	}
 	for name, tc := range map[string]struct {

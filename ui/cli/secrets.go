@@ -198,49 +198,42 @@ func (t *task) migrateSecrets(ctx context.Context, to string, refs []string, asJ
 }
 
 func (a *app) secretsProtectCommand() *cobra.Command {
-	by, sshKey, asJSON := "", "", false
+	by, asJSON := "", false
 	cmd := &cobra.Command{
-		Use:   "protect --by passphrase|ssh|none",
-		Short: "Lock the key to the encrypted files with a passphrase or an SSH key",
-		Long: `Encrypts the key to the files of file: references: for a passphrase, which is
-read from standard input (at a terminal twice), or for an SSH key (ed25519 or
-RSA, with its public half beside it). --by none leaves it to the permissions of
-its file. The files themselves stay as they are.
+		Use:   "protect --by passphrase|none",
+		Short: "Lock the key to the encrypted files with a passphrase",
+		Long: `Encrypts the key to the files of file: references for a passphrase, which is
+read from standard input (at a terminal twice). --by none leaves it to the
+permissions of its file. The files themselves stay as they are.
 
 If a passphrase locks the key now, ZONEDECK_PASSPHRASE or what you type opens
 it.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withSession(cmd.Context(), needs{none: true}, func(t *task) error { return t.protectSecrets(cmd.Context(), by, sshKey, asJSON) })
+			return a.withSession(cmd.Context(), needs{none: true}, func(t *task) error { return t.protectSecrets(cmd.Context(), by, asJSON) })
 		},
 	}
-	cmd.Flags().StringVar(&by, "by", "", "passphrase, ssh or none (required)")
-	cmd.Flags().StringVar(&sshKey, "ssh-key", "", "path of the private SSH key, for --by ssh")
+	cmd.Flags().StringVar(&by, "by", "", "passphrase or none (required)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
 
-func (t *task) protectSecrets(ctx context.Context, by, sshKey string, asJSON bool) error {
-	protection := keystore.Protection(by)
+func (t *task) protectSecrets(ctx context.Context, by string, asJSON bool) error {
+	protection, done := keystore.Protection(by), "the key to the encrypted files is protected by the permissions of its file alone"
 	var phrase keystore.Secret
-	var err error
-	switch {
-	case protection == keystore.BySSHKey && sshKey == "":
-		return usage("--by ssh needs --ssh-key: the path of the private key")
-	case protection != keystore.BySSHKey && sshKey != "":
-		return usage("--ssh-key is for --by ssh")
-	case protection == keystore.ByPassphrase:
+	switch protection {
+	case keystore.ByPassphrase:
+		var err error
 		if phrase, err = t.app.chooseSecret("the new passphrase"); err != nil {
 			return err
 		}
-	case protection != keystore.BySSHKey && protection != keystore.Unprotected:
-		return usage("--by is passphrase, ssh or none")
+		done = "the key to the encrypted files is protected by a passphrase"
+	case keystore.Unprotected:
+	default:
+		return usage("--by is passphrase or none")
 	}
-	if err := t.Resolver.Protect(ctx, protection, phrase, sshKey); err != nil {
+	if err := t.Resolver.Protect(ctx, protection, phrase); err != nil {
 		return fail(exitState, "%w", err)
 	}
-	words := map[keystore.Protection]string{
-		keystore.ByPassphrase: "a passphrase", keystore.BySSHKey: "the SSH key " + sshKey, keystore.Unprotected: "the permissions of its file alone",
-	}
-	return t.app.done(asJSON, "the key to the encrypted files is protected by %s", words[protection])
+	return t.app.done(asJSON, "%s", done)
 }

@@ -222,14 +222,10 @@ func (s *Session) DefaultProfile() (string, error) {
 
 // fileStore says who can open the encrypted files.
 func (s *Session) fileStore() string {
-	switch p, path, _ := s.Resolver.Protection(); p {
-	case keystore.ByPassphrase:
+	if p, _ := s.Resolver.Protection(); p == keystore.ByPassphrase {
 		return "age file: opened by a passphrase"
-	case keystore.BySSHKey:
-		return "age file: opened by the SSH key " + path
-	default:
-		return "age file: without a passphrase"
 	}
+	return "age file: without a passphrase"
 }
 
 // stores probes the places where secrets can be stored.
