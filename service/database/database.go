@@ -22,9 +22,11 @@ import (
 type Options struct {
 	// Name is what texts call the file: "journal", "ledger".
 	Name string
-	// Migrations bring a file from version i to i+1; user_version is how many were
-	// applied. One that was released is never edited: a change is a new one.
+	// Migrations make the tables and change them later; each makes the next schema, whose number is the file's
+	// user_version. One that was released is never edited: a change is a new one.
 	Migrations []string
+	// Oldest is the schema that the first migration makes; 0 means 1. A file with an older one is refused.
+	Oldest int
 	// Tables must be there when the migrations were applied.
 	Tables []string
 	// Now dates the name of a damaged file.
@@ -42,6 +44,9 @@ type Options struct {
 
 	minLib string // the oldest SQLite library that is accepted; empty for the one we know
 }
+
+// newest is the schema that the last migration makes.
+func (o Options) newest() int { return max(o.Oldest, 1) + len(o.Migrations) - 1 }
 
 // minLib is the SQLite library from which on a WAL is safe.
 const minLib = "3.51.3"

@@ -25,6 +25,8 @@ var (
 	ErrFull = errors.New("the disk is full")
 	// ErrTooNew says that a later version of the program wrote the file.
 	ErrTooNew = errors.New("the file was written by a later version")
+	// ErrTooOld says that the file has a schema of a version that was never released.
+	ErrTooOld = errors.New("the file was written by a version before the first release: move it away")
 	// ErrLibrary says that the SQLite library is too old to be trusted with WAL.
 	ErrLibrary = errors.New("the SQLite library is too old")
 	// ErrNotFound says that no entry has the identifier.
@@ -33,7 +35,7 @@ var (
 
 // Faults are the errors that a file itself causes, whatever was asked of it.
 func Faults() []error {
-	return []error{ErrReadOnly, ErrLocked, ErrCorrupt, ErrFull, ErrTooNew, ErrLibrary}
+	return []error{ErrReadOnly, ErrLocked, ErrCorrupt, ErrFull, ErrTooNew, ErrTooOld, ErrLibrary}
 }
 
 // Fault wraps an error of a statement; damage is noted beside the file so that

@@ -28,7 +28,7 @@ type Damage struct {
 // renamed to path.corrupt-<time> together with its -wal and -shm, a new one takes
 // its place (see Options.Replaced), and the Damage is returned beside the DB.
 //
-// The errors are ErrReadOnly, ErrLocked, ErrFull, ErrTooNew, ErrCorrupt (tables
+// The errors are ErrReadOnly, ErrLocked, ErrFull, ErrTooNew, ErrTooOld, ErrCorrupt (tables
 // that are not this program's) and ErrLibrary, or another one of the system, all
 // wrapped with the path.
 func Open(ctx context.Context, path string, o Options) (*DB, *Damage, error) {
@@ -118,7 +118,7 @@ func attachReadOnly(ctx context.Context, path string, o Options, reason error) *
 	}
 	r := connect(path, o, params...)
 	db := &DB{path: path, o: o, r: r, frozen: reason}
-	if version, err := db.version(ctx, r); err != nil || version != len(o.Migrations) {
+	if version, err := db.version(ctx, r); err != nil || version != o.newest() {
 		_ = db.Close()
 		return nil
 	}
@@ -179,14 +179,16 @@ func (db *DB) version(ctx context.Context, pool *sql.DB) (int, error) {
 		return 0, fmt.Errorf("%w: version %s, and a WAL is safe from %s on", ErrLibrary, lib, want)
 	case version < 0:
 		return 0, fmt.Errorf("%w: its schema has the number %d", ErrCorrupt, version)
-	case version > len(db.o.Migrations):
-		return 0, fmt.Errorf("%w: it has schema %d, this program knows up to %d", ErrTooNew, version, len(db.o.Migrations))
+	case version > db.o.newest():
+		return 0, fmt.Errorf("%w: it has schema %d, this program knows up to %d", ErrTooNew, version, db.o.newest())
+	case version > 0 && version < db.o.Oldest:
+		return 0, fmt.Errorf("%w: it has schema %d, this program knows %d and later", ErrTooOld, version, db.o.Oldest)
 	}
 	missing, err := db.missing(ctx, pool)
 	switch {
 	case err != nil:
 		return 0, err
-	case version == len(db.o.Migrations) && len(missing) > 0:
+	case version == db.o.newest() && len(missing) > 0:
 		return 0, fmt.Errorf("%w: the table %s is missing", ErrCorrupt, strings.Join(missing, " and the table "))
 	case version == 0 && len(missing) < len(db.o.Tables): // as sqlite3's .dump and .recover leave it
 		return 0, fmt.Errorf("%w: it has tables, and its schema has no number", ErrCorrupt)
@@ -303,19 +305,21 @@ func setAside(path string, now time.Time) (string, error) {
 // it is read again inside the transaction, because another process may have
 // been quicker.
 func (db *DB) migrate(ctx context.Context, have int) error {
-	if have == len(db.o.Migrations) {
+	if have == db.o.newest() {
 		return nil
 	}
 	return db.Write(ctx, "making the "+db.o.Name+"'s tables", func(ctx context.Context, tx *sql.Tx) error {
 		if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&have); err != nil {
 			return err
 		}
-		for ; have < len(db.o.Migrations); have++ {
-			if _, err := tx.ExecContext(ctx, db.o.Migrations[have]); err != nil {
+		first := max(db.o.Oldest, 1)
+		for ; have < db.o.newest(); have++ {
+			have = max(have, first-1) // a new file
+			if _, err := tx.ExecContext(ctx, db.o.Migrations[have+1-first]); err != nil {
 				return fmt.Errorf("schema %d: %w", have+1, err)
 			}
 		}
-		_, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version=%d", len(db.o.Migrations)))
+		_, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version=%d", db.o.newest()))
 		return err
 	})
 }

@@ -17,6 +17,9 @@ import (
 	"zonedeck/service/database"
 )
 
+// oldestSchema is database.Options.Oldest, the schema that the first of migrations makes.
+const oldestSchema = 2
+
 // migrations are database.Options.Migrations.
 var migrations = [...]string{
 	`
@@ -37,6 +40,7 @@ CREATE TABLE runs (
 	findings TEXT NOT NULL,
 	fields   BLOB NOT NULL,
 	sample   BLOB NOT NULL,
+	asked    TEXT NOT NULL DEFAULT '["*"]', -- the fields that the fetch of a page required, as a list
 	UNIQUE (profile, kind, name, ref)
 ) STRICT;
 CREATE INDEX runs_at ON runs (profile, kind, name, at, seq);
@@ -55,8 +59,6 @@ CREATE TABLE accepted (
 	reason  TEXT NOT NULL
 ) STRICT;
 `,
-	// The fields that the fetch of a page required, as a list; of an earlier one they are in its fields alone, and '*' stands for them.
-	`ALTER TABLE runs ADD COLUMN asked TEXT NOT NULL DEFAULT '["*"]';`,
 	`ALTER TABLE runs DROP COLUMN sample;`,
 }
 
@@ -84,7 +86,7 @@ type Store struct {
 // damaged file is put aside and a new one begun: notice says so.
 func Open(ctx context.Context, path string, now func() time.Time, keep Keep) (s *Store, notice string, err error) {
 	db, damage, err := database.Open(ctx, path, database.Options{
-		Name: "store of drift", Migrations: migrations[:], Tables: []string{"runs", "accepted"}, Now: now, Busy: database.Busy, Readable: true,
+		Name: "store of drift", Migrations: migrations[:], Oldest: oldestSchema, Tables: []string{"runs", "accepted"}, Now: now, Busy: database.Busy, Readable: true,
 	})
 	if err != nil {
 		return nil, "", err
@@ -215,12 +217,12 @@ func earlier(ctx context.Context, q database.Queryer, r Run) ([]Run, error) {
 	}
 	at, from := database.Micros(r.At), database.Micros(a.RunAt)
 	var out []Run
-	if err := database.Each(ctx, q, `SELECT `+columns+`, iif(form = 'page' AND asked = '["*"]', fields, x''), asked FROM runs WHERE profile=? AND kind=? AND name=? AND (at < ? OR at = ? AND seq < ?) AND (at > ? OR at = ? AND seq >= ?)
+	if err := database.Each(ctx, q, `SELECT `+columns+`, x'', asked FROM runs WHERE profile=? AND kind=? AND name=? AND (at < ? OR at = ? AND seq < ?) AND (at > ? OR at = ? AND seq >= ?)
 		ORDER BY at DESC, seq DESC`,
 		[]any{r.Profile, r.Kind, r.Name, at, at, seq, from, from, a.RunSeq}, func(row database.Scanner) error {
 			var asked string
 			e, err := scan(row, &asked)
-			if err == nil && e.Form == FormPage && len(e.Fields) == 0 {
+			if err == nil && e.Form == FormPage {
 				err = json.Unmarshal([]byte(asked), &e.Asked)
 			}
 			if e.Seq == a.RunSeq {

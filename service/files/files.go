@@ -233,15 +233,6 @@ func (f *Files) Tidy(ctx context.Context) {
 	})
 }
 
-// Index makes the lines of the history that are older than its index quick to search, beside the work.
-func (f *Files) Index(ctx context.Context, j *journal.Journal) {
-	f.tidying.Go(func() {
-		if err := j.Index(ctx); err != nil && ctx.Err() == nil {
-			f.log.Warn("the history could not be indexed: a search in it takes longer", "error", err)
-		}
-	})
-}
-
 // Settle waits for what is done beside the work.
 func (f *Files) Settle() { f.tidying.Wait() }
 

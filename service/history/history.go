@@ -38,10 +38,6 @@ func (h *History) Activity(ctx context.Context, f model.ActivityFilter) ([]model
 	return h.journal.Activity(ctx, f)
 }
 
-// Unindexed is how many lines of the timeline a search has to read one by one, because
-// their index is still being made.
-func (h *History) Unindexed(ctx context.Context) (int64, error) { return h.journal.Unindexed(ctx) }
-
 // URLs are the distinct URLs of a profile's fetches, the most recently used first, at most limit.
 func (h *History) URLs(ctx context.Context, profile string, limit int) ([]string, error) {
 	return h.journal.URLs(ctx, profile, limit)

@@ -20,12 +20,10 @@ func TestAHistoryThatKeepsNothingSaysSo(t *testing.T) {
 	if r, err := h.LoadFetch(t.Context(), "f_1"); r.ID != "" || !errors.Is(err, ErrNoHistory) {
 		t.Errorf("a fetch: %v, %v", r.ID, err)
 	}
-	_, unindexed := h.Unindexed(t.Context())
 	for what, err := range map[string]error{
 		"an agent's call that begins": h.BeginCall(t.Context(), model.Activity{Ref: "c_1"}, true),
 		"one that ended":              h.PutCall(t.Context(), model.Activity{Ref: "c_1"}),
 		"a baseline":                  h.KeepBaseline(t.Context(), model.Baseline{}),
-		"the lines without an index":  unindexed,
 	} {
 		if !errors.Is(err, ErrNoHistory) {
 			t.Errorf("%s: %v", what, err)

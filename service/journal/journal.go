@@ -79,7 +79,7 @@ func Open(ctx context.Context, path string, now func() time.Time) (*Journal, Not
 
 func open(ctx context.Context, path string, now func() time.Time, set settings) (*Journal, Notice, error) {
 	db, damage, err := database.Open(ctx, path, database.Options{
-		Name: "journal", Migrations: migrations[:], Tables: []string{"activity", "activity_costs", "activity_search", "activity_sources", "activity_unindexed", "fetches", "key_events", "key_sightings", "key_uses", "key_values", "twins"}, Now: now, Busy: set.busy,
+		Name: "journal", Migrations: migrations[:], Oldest: oldestSchema, Tables: []string{"activity", "activity_costs", "activity_search", "activity_sources", "fetches", "key_events", "key_sightings", "key_uses", "key_values", "twins"}, Now: now, Busy: set.busy,
 	})
 	if err != nil {
 		return nil, Notice{}, err

@@ -1,7 +1,14 @@
 package journal
 
+// oldestSchema is database.Options.Oldest, the schema that the first of migrations makes.
+const oldestSchema = 11
+
 // migrations are database.Options.Migrations.
 var migrations = [...]string{
+	// The triggers keep the index of words up to date whichever process writes. activity_costs has dollars, for the lines
+	// whose cost is known; activity_sources has who did it, for the lines of others than the operator. key_sightings has
+	// when a key first stood in a list of this machine, key_uses when it was sent, and key_values the same for each value
+	// by its fingerprint: another key may get the name of one that is gone. These stay whatever happens to the lines.
 	`
 CREATE TABLE activity (
 	id      INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -46,18 +53,14 @@ CREATE TABLE key_events (
 	text    TEXT NOT NULL
 ) STRICT;
 CREATE INDEX key_events_key ON key_events (key);
-`,
-	`
+
 CREATE TABLE twins (
 	id   TEXT PRIMARY KEY,
 	at   INTEGER NOT NULL,
 	twin TEXT NOT NULL
 ) STRICT;
 CREATE INDEX twins_at ON twins (at);
-`,
-	// The triggers keep the index up to date whichever process writes; the lines that are
-	// here already are indexed by Index. Nothing here may read all lines: Open waits for it.
-	`
+
 CREATE VIRTUAL TABLE activity_search USING fts5 (
 	words, kind, class, zone, key, profile, content='', contentless_delete=1, prefix='1 2 3'
 );
@@ -73,48 +76,29 @@ CREATE TRIGGER activity_search_delete AFTER DELETE ON activity BEGIN
 	DELETE FROM activity_search WHERE rowid = old.id;
 END;
 
-CREATE TABLE activity_unindexed (below INTEGER NOT NULL) STRICT;
-INSERT INTO activity_unindexed SELECT coalesce(max(id), 0) + 1 FROM activity;
-`,
-	`
 CREATE TABLE baselines (
 	profile TEXT PRIMARY KEY,
 	at      INTEGER NOT NULL,
 	matrix  TEXT NOT NULL
 ) STRICT;
-`,
-	// A column for the cost was added here; SQLite reads a whole STRICT table for that.
-	"SELECT 1",
-	// In dollars, for the lines whose cost is known.
-	`
+
 CREATE TABLE activity_costs (
 	id   INTEGER PRIMARY KEY,
 	cost REAL NOT NULL
 ) STRICT;
-`,
-	// The lines are indexed again, because their words are spelled out now (spell).
-	`
-INSERT INTO activity_search (activity_search) VALUES ('delete-all');
-UPDATE activity_unindexed SET below = (SELECT coalesce(max(id), 0) + 1 FROM activity);
-`,
-	// Who did it, for the lines of others than the operator.
-	`
+
 CREATE TABLE activity_sources (
 	id     INTEGER PRIMARY KEY,
 	source TEXT NOT NULL
 ) STRICT;
-`,
-	// When a key first stood in a list of this machine, whatever happens to the lines about it.
-	`
+
 CREATE TABLE key_sightings (
 	key     TEXT NOT NULL,
 	profile TEXT NOT NULL,
 	at      INTEGER NOT NULL,
 	PRIMARY KEY (key, profile)
 ) STRICT, WITHOUT ROWID;
-`,
-	// When a key was sent, by whatever call, whatever happens to the line about it.
-	`
+
 CREATE TABLE key_uses (
 	key     TEXT NOT NULL,
 	profile TEXT NOT NULL,
@@ -122,9 +106,7 @@ CREATE TABLE key_uses (
 	last    INTEGER NOT NULL,
 	PRIMARY KEY (key, profile)
 ) STRICT, WITHOUT ROWID;
-`,
-	// When a value of a key was first seen and last sent, by its fingerprint: another key may get the name of one that is gone.
-	`
+
 CREATE TABLE key_values (
 	fingerprint TEXT NOT NULL,
 	key         TEXT NOT NULL,
@@ -133,5 +115,10 @@ CREATE TABLE key_values (
 	used        INTEGER NOT NULL,
 	PRIMARY KEY (fingerprint, key, profile)
 ) STRICT, WITHOUT ROWID;
+`,
+	// A console made the index of times, and kept a mark of the lines that it had not indexed by their words.
+	`
+CREATE INDEX IF NOT EXISTS activity_at ON activity (at);
+DROP TABLE IF EXISTS activity_unindexed;
 `,
 }

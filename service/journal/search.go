@@ -29,8 +29,6 @@ const maxTerms = 16
 // looked for as it stands, in the middle of others, too ("店" finds "商店街"). ASCII
 // punctuation counts as a blank, and alone narrows nothing. What was put before the call is
 // in the answer.
-//
-// A line that Index has not reached yet is found by a word in the middle of another one, too.
 func (j *Journal) Activity(ctx context.Context, f model.ActivityFilter) ([]model.Activity, error) {
 	if err := j.flush(ctx); err != nil {
 		return nil, err
@@ -41,27 +39,11 @@ func (j *Journal) Activity(ctx context.Context, f model.ActivityFilter) ([]model
 	f.Limit = min(f.Limit, maxPage)
 	list := make([]model.Activity, 0, min(f.Limit, defaultPage))
 	q := narrow(f)
-	if q.since != 0 {
-		if err := j.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'activity_at')").Scan(&q.dated); err != nil {
-			return nil, j.unread(err)
-		}
+	s := q.plain()
+	if q.match != "" {
+		s = q.indexed()
 	}
-	if q.match == "" {
-		list, err := j.page(ctx, q.plain(), list)
-		return list, j.unread(err)
-	}
-	unindexed, err := below(ctx, j.db)
-	if err != nil {
-		return nil, j.unread(err)
-	}
-	if list, err = j.page(ctx, q.indexed(unindexed), list); err != nil {
-		return nil, j.unread(err)
-	}
-	if unindexed > 0 && len(list) < f.Limit {
-		q.limit -= len(list)
-		q.add("id < ?", unindexed)
-		list, err = j.page(ctx, q.plain(), list)
-	}
+	list, err := j.page(ctx, s, list)
 	return list, j.unread(err)
 }
 
@@ -102,10 +84,8 @@ type statement struct {
 type query struct {
 	terms []string
 	args  []any
-	words []string // those of the index, as they stand
-	match string   // the same in the index's own language; empty without any
-	since int64    // in microseconds, 0 for any time
-	dated bool     // there is an index of times
+	match string // the words that the index has, in its own language; empty without any
+	since int64  // in microseconds, 0 for any time
 	limit int
 }
 
@@ -138,9 +118,7 @@ func narrow(f model.ActivityFilter) *query {
 			looked++
 			q.match += match
 		}
-		if indexed && hasASCIIWord(w) {
-			q.words = append(q.words, w)
-		} else {
+		if !indexed || !hasASCIIWord(w) {
 			q.add("instr(activity.words, ?) > 0", w)
 		}
 	}
@@ -273,10 +251,7 @@ func sign(r rune) string { return mark + strconv.FormatInt(int64(r), 16) + mark 
 // plain looks through the lines themselves.
 func (q *query) plain() statement {
 	terms, args := q.terms, q.args
-	for _, w := range q.words {
-		terms, args = append(terms[:len(terms):len(terms)], "instr(activity.words, ?) > 0"), append(args[:len(args):len(args)], w)
-	}
-	if q.since != 0 && q.dated {
+	if q.since != 0 {
 		terms, args = append(terms[:len(terms):len(terms)], "id >= "+oldest), append(args[:len(args):len(args)], q.since)
 	}
 	return q.statement("activity", "id", terms, args)
@@ -287,13 +262,13 @@ func (q *query) plain() statement {
 const oldest = `(SELECT CASE WHEN count(*) > 20000 THEN 0 ELSE min(id) END FROM (
 	SELECT id FROM activity INDEXED BY activity_at WHERE at >= ? LIMIT 20001))`
 
-// indexed looks up the words in the index, which has the lines from below on. It takes one
-// bound of its rows from each side; whatever else there is, it has to read.
-func (q *query) indexed(below int64) statement {
+// indexed looks up the words in the index. It takes one bound of its rows from each side; whatever else there is, it has
+// to read.
+func (q *query) indexed() statement {
 	const row = "activity_search.rowid"
-	terms, args := []string{"activity_search MATCH ?", row + " >= ?"}, []any{q.match, below}
-	if q.since != 0 && q.dated {
-		terms[1], args = row+" >= max(?, "+oldest+")", append(args, q.since)
+	terms, args := []string{"activity_search MATCH ?"}, []any{q.match}
+	if q.since != 0 {
+		terms, args = append(terms, row+" >= "+oldest), append(args, q.since)
 	}
 	for _, t := range q.terms {
 		if rest, ok := strings.CutPrefix(t, "id "); ok {
@@ -309,98 +284,4 @@ func (q *query) statement(from, order string, terms []string, args []any) statem
 		from += " WHERE " + strings.Join(terms, " AND ")
 	}
 	return statement{from + " ORDER BY " + order + " DESC LIMIT ?", append(args[:len(args):len(args)], q.limit)}
-}
-
-// indexStep is how many lines Index adds in one transaction, so that history is written
-// in between.
-const indexStep = 256
-
-// Index makes the index of times, in one transaction, and adds to the index of words for
-// Activity the lines that were in the file before it had one, newest first, until none is
-// left or ctx ends. It takes seconds for 200,000 lines, once in the life of a file; several
-// processes may do it at once.
-func (j *Journal) Index(ctx context.Context) error {
-	if !j.Keeps() {
-		return ErrNoHistory
-	}
-	err := j.db.Write(ctx, "indexing the times of the history", func(ctx context.Context, tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "CREATE INDEX IF NOT EXISTS activity_at ON activity (at)")
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	for left := int64(1); left > 0; {
-		err := j.db.Write(ctx, "indexing the history", func(ctx context.Context, tx *sql.Tx) (err error) {
-			if left, err = below(ctx, tx); err != nil || left == 0 {
-				return err
-			}
-			left, err = indexSome(ctx, tx, left)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Unindexed is how many lines Index has not reached yet.
-func (j *Journal) Unindexed(ctx context.Context) (n int64, err error) {
-	if !j.Keeps() {
-		return 0, ErrNoHistory
-	}
-	err = j.db.QueryRowContext(ctx, "SELECT count(*) FROM activity WHERE id < (SELECT below FROM activity_unindexed)").Scan(&n)
-	return n, j.unread(err)
-}
-
-// below is the number from which on every line is in the index; 0 when all are.
-func below(ctx context.Context, q interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-},
-) (id int64, err error) {
-	err = q.QueryRowContext(ctx, "SELECT below FROM activity_unindexed").Scan(&id)
-	return id, err
-}
-
-// indexSome adds the newest lines below a number to the index, and gives the number below
-// which the others are.
-func indexSome(ctx context.Context, tx *sql.Tx, below int64) (left int64, err error) {
-	err = tx.QueryRowContext(ctx, "SELECT coalesce(min(id), 0) FROM (SELECT id FROM activity WHERE id < ? ORDER BY id DESC LIMIT ?)", below, indexStep).Scan(&left)
-	if err != nil {
-		return 0, err
-	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO activity_search (rowid, words, kind, class, zone, key, profile)
-		SELECT id, words, kind, class, zone, key, profile FROM activity WHERE id >= ? AND id < ? AND ? > 0`, left, below, left)
-	if err != nil {
-		return 0, err
-	}
-	if err := spellSome(ctx, tx, left, below); err != nil {
-		return 0, err
-	}
-	_, err = tx.ExecContext(ctx, "UPDATE activity_unindexed SET below = ?", left)
-	return left, err
-}
-
-// spellSome spells out the signs beyond ASCII in the lines from one number to before another
-// that were written before that was done.
-func spellSome(ctx context.Context, tx *sql.Tx, from, below int64) error {
-	lines := map[int64]string{}
-	err := database.Each(ctx, tx, "SELECT id, words FROM activity WHERE id >= ? AND id < ? AND words GLOB '*[^\x01-\x7f]*' AND instr(words, ?) = 0",
-		[]any{from, below, mark}, func(row database.Scanner) error {
-			var id int64
-			var text string
-			err := row.Scan(&id, &text)
-			lines[id] = text
-			return err
-		})
-	if err != nil {
-		return err
-	}
-	for id, text := range lines {
-		if _, err := tx.ExecContext(ctx, "UPDATE activity SET words = ? WHERE id = ?", spelled(text), id); err != nil {
-			return err
-		}
-	}
-	return nil
 }

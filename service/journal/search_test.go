@@ -3,9 +3,7 @@ package journal
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,7 +11,6 @@ import (
 	"time"
 
 	"zonedeck/model"
-	"zonedeck/service/database"
 )
 
 // found are the numbers of the lines that a filter gives.
@@ -30,129 +27,13 @@ func found(t testing.TB, j *Journal, f model.ActivityFilter) []int64 {
 	return ids
 }
 
-// The versions of the schema before there was an index, and before words were spelled out.
-const (
-	unindexed = 2
-	unspelled = 6
-)
-
-// oldFile makes a file of an earlier version of the schema, with n lines.
-func oldFile(t *testing.T, version, n int) (path string) {
-	t.Helper()
-	path = filepath.Join(t.TempDir(), "journal.db")
-	db, _, err := database.Open(t.Context(), path, database.Options{Name: "journal", Migrations: migrations[:version], Now: time.Now, Busy: database.Busy})
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = db.Write(t.Context(), "filling an old file", func(ctx context.Context, tx *sql.Tx) error {
-		for i := range n {
-			a := sampleRow(i)
-			if i%7 == 0 {
-				a.Text += " in the 商店街"
-			}
-			before, _, _ := strings.Cut(words(a), "\n"+mark)
-			_, err := tx.ExecContext(ctx,
-				`INSERT INTO activity (at, kind, profile, zone, url, via, key, class, cause, status, bytes, total, ref, text, words)
-				 VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
-				database.Micros(a.At), string(a.Kind), a.Profile, a.Zone, a.URL, string(a.Via), a.Key, string(a.Class), string(a.Cause),
-				a.Status, a.Bytes, int64(a.Total), a.Ref, a.Text, before)
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err := errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-func TestLinesFromBeforeTheIndexAreFound(t *testing.T) {
-	for name, version := range map[string]int{"before the index": unindexed, "before words were spelled out": unspelled} {
-		t.Run(name, func(t *testing.T) { linesAreFound(t, version) })
-	}
-}
-
-func linesAreFound(t *testing.T, version int) {
-	const n = 3*indexStep + 10
-	j := openTest(t, oldFile(t, version, n))
-	if err := j.PutActivity(t.Context(), model.Activity{Text: "page 5 came back", Profile: "local"}); err != nil {
-		t.Fatal(err)
-	}
-	ask := []model.ActivityFilter{
-		{Words: []string{"page"}, Limit: maxPage},
-		{Words: []string{"page", "came"}, Profile: "local", Limit: 40},
-		{Words: []string{"page", "asked"}, Profile: "local", Limit: 40},
-		{Words: []string{"page=5"}, Class: model.ClassCaptcha, Limit: maxPage},
-		{Words: []string{"page"}, Before: 300, Limit: 50},
-		{Words: []string{"page"}, Since: testTime.Add(500 * time.Second), Zone: "serp_demo", Limit: maxPage},
-		{Since: testTime.Add(500 * time.Second), Class: model.ClassCaptcha, Limit: maxPage},
-		{Words: []string{"商店"}, Limit: maxPage},
-		{Words: []string{"page", "街"}, Zone: "serp_demo", Limit: maxPage},
-	}
-	before := make([][]int64, len(ask))
-	for i, f := range ask {
-		before[i] = found(t, j, f)
-	}
-	if left, err := j.Unindexed(t.Context()); err != nil || left != n {
-		t.Errorf("%d lines are said to be left, %v; there are %d", left, err, n)
-	}
-	if list, err := j.Activity(t.Context(), model.ActivityFilter{Limit: maxPage}); err != nil || list[n].Priced || list[n].Ref != "f0" {
-		t.Errorf("the oldest line: %+v, %v", list[n], err)
-	}
-	if len(before[0]) != n+1 || before[0][0] != n+1 || before[0][n] != 1 {
-		t.Errorf("before it is indexed: %d lines", len(before[0]))
-	}
-	if err := j.Index(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	for i, f := range ask {
-		if got := found(t, j, f); !slices.Equal(got, before[i]) || len(got) == 0 {
-			t.Errorf("%+v: %v, before the index %v", f, got, before[i])
-		}
-	}
-	if left, err := j.Unindexed(t.Context()); err != nil || left != 0 {
-		t.Errorf("%d lines are left, %v", left, err)
-	}
-	var indexed int
-	if err := j.db.QueryRowContext(t.Context(), "SELECT count(*) FROM activity_search WHERE activity_search MATCH ?", lookup("商店街")).Scan(&indexed); err != nil || indexed != len(before[7]) {
-		t.Errorf("%d lines of %d are in the index by their Chinese words, %v", indexed, len(before[7]), err)
-	}
-	if err := j.Index(t.Context()); err != nil {
-		t.Errorf("with nothing to do: %v", err)
-	}
-}
-
-// TestOpeningAnOldFileReadsNoLines: the pages in the middle of the file, which only lines
-// and their indexes fill, cannot be read, so that whatever reads all of them fails.
-func TestOpeningAnOldFileReadsNoLines(t *testing.T) {
-	path := oldFile(t, unindexed, 4000)
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	info, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	const page = 4096
-	_, err = f.WriteAt(make([]byte, 40*page), info.Size()/page/2*page)
-	if err := errors.Join(err, f.Close()); err != nil {
-		t.Fatal(err)
-	}
-	j := openTest(t, path)
-	if got := found(t, j, model.ActivityFilter{Limit: 3}); !slices.Equal(got, []int64{4000, 3999, 3998}) {
-		t.Errorf("the newest lines: %v", got)
-	}
-	if _, err := j.Activity(t.Context(), model.ActivityFilter{Limit: maxPage}); !errors.Is(err, database.ErrCorrupt) {
-		t.Errorf("all lines were read: %v", err)
-	}
-}
-
 func TestTheIndexFollowsTheLines(t *testing.T) {
-	path := oldFile(t, unindexed, 20)
-	j := openTest(t, path)
+	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
+	for i := range 20 {
+		if err := j.PutActivity(t.Context(), sampleRow(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	twin := model.Grid{ID: "t1", Started: testTime, Base: model.FetchRequest{URL: "http://lab.test/first"}}
 	if err := j.PutComparison(t.Context(), twin); err != nil {
 		t.Fatal(err)
@@ -166,9 +47,6 @@ func TestTheIndexFollowsTheLines(t *testing.T) {
 	}
 	if got := found(t, j, model.ActivityFilter{Words: []string{"winner"}}); len(got) != 1 {
 		t.Errorf("a comparison that was replaced: %v", got)
-	}
-	if err := j.Index(t.Context()); err != nil {
-		t.Fatal(err)
 	}
 	if err := j.Prune(t.Context(), Keep{Entries: 3, Fetches: 1, Twins: 1}); err != nil {
 		t.Fatal(err)
@@ -185,9 +63,6 @@ func TestTheIndexFollowsTheLines(t *testing.T) {
 // Above 20,000 lines the first since a time is not looked for. The clock went backwards here.
 func TestEveryLineOfManySinceATimeIsFound(t *testing.T) {
 	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
-	if err := j.Index(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	const n = 20_010
 	err := j.db.Write(t.Context(), "filling", func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
@@ -329,9 +204,6 @@ func BenchmarkSearch(b *testing.B) {
 	j := openTest(b, filepath.Join(b.TempDir(), "journal.db"))
 	n := defaultKeep().Entries
 	fillSpoken(b, j, n)
-	if err := j.Index(b.Context()); err != nil {
-		b.Fatal(err)
-	}
 	recent := testTime.Add(time.Duration(n-100) * time.Second)
 	for _, c := range []struct {
 		name string

@@ -45,11 +45,7 @@ func keptRequests() requests { return requests{5000, 256 << 20} }
 // twenty times as many for later jobs in the 32 bits of a column.
 const maxNumber = 100_000_000
 
-const (
-	// firstColumns are those of the first schema, which a damaged file may still have.
-	firstColumns = `n, snapshot, profile, dataset, key, state, wire, status, detail, inputs, done, records, bytes, file, created, accepted, updated, fault`
-	jobColumns   = firstColumns + `, sha256, account, repeats, hook, hook_due, asked`
-)
+const jobColumns = `n, snapshot, profile, dataset, key, state, wire, status, detail, inputs, done, records, bytes, file, created, accepted, updated, fault, sha256, account, repeats, hook, hook_due, asked`
 
 // Ledger is an open ledger.
 type Ledger struct {

@@ -27,7 +27,7 @@ func Open(ctx context.Context, path string, now func() time.Time) (l *Ledger, no
 	l = newLedger(nil, now)
 	carried := 0
 	db, damage, err := database.Open(ctx, path, database.Options{
-		Name: "ledger", Migrations: migrations[:], Tables: []string{"jobs", "job_steps", "marks"}, Now: now, Busy: database.Busy, Synced: true, Readable: true,
+		Name: "ledger", Migrations: migrations[:], Oldest: oldestSchema, Tables: []string{"jobs", "job_steps", "marks"}, Now: now, Busy: database.Busy, Synced: true, Readable: true,
 		Replaced: func(ctx context.Context, fresh *database.DB, kept string) {
 			carried = newLedger(fresh, now).salvage(ctx, kept)
 		},
@@ -241,25 +241,6 @@ func wasCut(lost []record, known map[int64]row) bool {
 	})
 }
 
-// oldColumns are the jobColumns that a damaged file has: its schema may be an earlier one.
-func oldColumns(ctx context.Context, old *database.DB) string {
-	lacks := func(column string) bool {
-		var has int
-		row := old.QueryRowContext(ctx, "SELECT count(*) FROM pragma_table_info('jobs') WHERE name = $1", column)
-		return row.Scan(&has) == nil && has == 0
-	}
-	switch {
-	case lacks("repeats"):
-		return firstColumns + ", '', '', '', '', 0, ''"
-	case lacks("hook"):
-		return firstColumns + ", sha256, account, repeats, '', 0, ''"
-	case lacks("asked"):
-		return firstColumns + ", sha256, account, repeats, hook, hook_due, ''"
-	default:
-		return jobColumns
-	}
-}
-
 // salvage carries over what can still be read of a damaged file, and returns how many
 // jobs that is. It reads from both ends, so that one bad page costs no more than its own
 // rows; those come back from the log, without their steps.
@@ -276,11 +257,10 @@ func (l *Ledger) salvage(ctx context.Context, kept string) int {
 	if err != nil {
 		return 0
 	}
-	columns := oldColumns(ctx, old)
 	carried := map[int64]bool{}
 	for _, order := range []string{"ASC", "DESC"} {
 		// An error is the damage: what came before it counts.
-		_ = database.Each(ctx, old, "SELECT "+columns+", digest FROM jobs ORDER BY n "+order, nil, func(s database.Scanner) error {
+		_ = database.Each(ctx, old, "SELECT "+jobColumns+", digest FROM jobs ORDER BY n "+order, nil, func(s database.Scanner) error {
 			var digest string
 			job, err := scanJob(s, &digest)
 			if errors.Is(err, database.ErrCorrupt) {

@@ -1,11 +1,15 @@
 package ledger
 
+// oldestSchema is database.Options.Oldest, the schema that the first of migrations makes.
+const oldestSchema = 4
+
 // migrations are database.Options.Migrations. Their statements, and all others of
 // this package, mean the same on PostgreSQL: numbered parameters, no type or
 // clause that only SQLite has, and numbers that the ledger gives itself. What a
 // service counts is a BIGINT: an INTEGER of PostgreSQL has 32 bits, while SQLite
 // makes no difference between the two. A job's number is an INTEGER, which SQLite
-// then keeps without an index (see maxNumber).
+// then keeps without an index (see maxNumber). SQLite gives BYTEA no meaning of its own, and PostgreSQL
+// has no BLOB.
 var migrations = [...]string{
 	`
 CREATE TABLE jobs (
@@ -28,7 +32,13 @@ CREATE TABLE jobs (
 	created  BIGINT NOT NULL,
 	accepted BIGINT NOT NULL,
 	updated  BIGINT NOT NULL,
-	owner    TEXT NOT NULL
+	owner    TEXT NOT NULL,
+	sha256   TEXT NOT NULL DEFAULT '',
+	account  TEXT NOT NULL DEFAULT '', -- of its rows
+	repeats  TEXT NOT NULL DEFAULT '',
+	hook     TEXT NOT NULL DEFAULT '', -- the webhook that it waits for
+	hook_due BIGINT NOT NULL DEFAULT 0,
+	asked    TEXT NOT NULL DEFAULT ''  -- what bounds its records, so that an estimate reads no inputs
 );
 CREATE INDEX jobs_snapshot ON jobs (snapshot);
 CREATE INDEX jobs_state    ON jobs (state);
@@ -48,27 +58,12 @@ CREATE TABLE marks (
 	logged BIGINT NOT NULL
 );
 INSERT INTO marks (number, logged) VALUES (0, 0);
-`,
-	// Rows accounted for, what a job repeats, and what was asked for. SQLite gives BYTEA no
-	// meaning of its own, and PostgreSQL has no BLOB.
-	`
-ALTER TABLE jobs ADD COLUMN sha256  TEXT NOT NULL DEFAULT '';
-ALTER TABLE jobs ADD COLUMN account TEXT NOT NULL DEFAULT '';
-ALTER TABLE jobs ADD COLUMN repeats TEXT NOT NULL DEFAULT '';
+
+CREATE INDEX jobs_hook ON jobs (hook);
 
 CREATE TABLE job_requests (
 	job     INTEGER PRIMARY KEY REFERENCES jobs (n),
 	request BYTEA NOT NULL
 );
-`,
-	// The webhook that a job waits for.
-	`
-ALTER TABLE jobs ADD COLUMN hook     TEXT NOT NULL DEFAULT '';
-ALTER TABLE jobs ADD COLUMN hook_due BIGINT NOT NULL DEFAULT 0;
-CREATE INDEX jobs_hook ON jobs (hook);
-`,
-	// What bounds the records of a job, so that an estimate reads no inputs.
-	`
-ALTER TABLE jobs ADD COLUMN asked TEXT NOT NULL DEFAULT '';
 `,
 }

@@ -22,6 +22,9 @@ import (
 // ErrUnknown says that the inbox has no such delivery.
 var ErrUnknown = errors.New("the inbox has no such delivery")
 
+// oldestSchema is database.Options.Oldest, the schema that the first of migrations makes.
+const oldestSchema = 3
+
 // migrations are database.Options.Migrations. Their statements, and all others of this package,
 // mean the same on PostgreSQL.
 var migrations = [...]string{
@@ -49,18 +52,19 @@ CREATE TABLE deliveries (
 	snapshot TEXT NOT NULL,
 	outcome  TEXT NOT NULL,
 	marked   INTEGER NOT NULL,
-	worked   INTEGER NOT NULL
+	worked   INTEGER NOT NULL,
+	repeats  TEXT NOT NULL DEFAULT ''
 );
 CREATE UNIQUE INDEX deliveries_identity ON deliveries (identity);
 CREATE INDEX deliveries_worked ON deliveries (worked);
 CREATE INDEX deliveries_job ON deliveries (job);
 
-CREATE TABLE marks (number BIGINT NOT NULL);
+CREATE TABLE marks (
+	number  BIGINT NOT NULL,
+	changes BIGINT NOT NULL DEFAULT 0 -- whatever shows the inbox reads it again when this number changes
+);
 INSERT INTO marks (number) VALUES (0);
 `,
-	"ALTER TABLE deliveries ADD COLUMN repeats TEXT NOT NULL DEFAULT ''",
-	// Whatever shows the inbox reads it again when this number changes.
-	"ALTER TABLE marks ADD COLUMN changes BIGINT NOT NULL DEFAULT 0",
 }
 
 const columns = `n, at, last, seen, target, remote, headers, size, sha256, file, sender, verdict, passed, why, job, snapshot, outcome, marked, worked, token, wall, early, repeats`
@@ -97,7 +101,7 @@ func Open(ctx context.Context, o Options) (in *Inbox, notice string, err error) 
 		return nil, "", err
 	}
 	db, damage, err := database.Open(ctx, o.File, database.Options{
-		Name: "inbox", Migrations: migrations[:], Tables: []string{"deliveries", "marks"}, Now: o.Now, Busy: database.Busy, Synced: true, Readable: true,
+		Name: "inbox", Migrations: migrations[:], Oldest: oldestSchema, Tables: []string{"deliveries", "marks"}, Now: o.Now, Busy: database.Busy, Synced: true, Readable: true,
 	})
 	if err != nil {
 		return nil, "", err

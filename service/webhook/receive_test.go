@@ -26,7 +26,6 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service/database"
 	"zonedeck/service/database/postgrestest"
 )
 
@@ -210,17 +209,7 @@ func TestAForgedCopyDoesNotKeepTheRealOneFromBeingVerified(t *testing.T) {
 }
 
 func TestHowADeliveryCameAgainIsKept(t *testing.T) {
-	dir := t.TempDir()
-	older, _, err := database.Open(t.Context(), filepath.Join(dir, "webhooks.db"), database.Options{
-		Name: "inbox", Migrations: migrations[:1], Tables: []string{"deliveries", "marks"}, Now: time.Now, Busy: database.Busy,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := older.Close(); err != nil { // a file as it was before repeats were kept
-		t.Fatal(err)
-	}
-	in := openInbox(t, dir)
+	in := openInbox(t, t.TempDir())
 	at := func(minute int) time.Time { return time.Date(2026, 11, 23, 12, minute, 0, 0, time.UTC) }
 	arrive := func(minute int, from string, passed bool) {
 		t.Helper()

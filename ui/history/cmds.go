@@ -10,12 +10,6 @@ import (
 	"zonedeck/ui/kit"
 )
 
-// answer is the journal's for one page.
-type answer struct {
-	rows      []model.Activity
-	unindexed int64
-}
-
 // reload reads the newest page, which replaces the window. The rows on the screen stay, and
 // their keys work, until it is there.
 func (m *Model) reload() tea.Cmd {
@@ -28,14 +22,10 @@ func (m *Model) reload() tea.Cmd {
 func (m *Model) loadPage(n int, before int64, anew bool) tea.Cmd {
 	f := m.filter.parsed
 	f.Before, f.Limit = before, pageSize
-	journal, filtered := m.deps.Journal, m.filter.text != ""
-	return kit.Load(kit.Activity, &m.load, m.deps.Ctx, func(ctx context.Context) (out answer, err error) {
-		out.rows, err = journal.Activity(ctx, f)
-		if err == nil && filtered {
-			out.unindexed, err = journal.Unindexed(ctx)
-		}
-		return out, err
-	}, func(p answer, err error) tea.Cmd { return m.pageLoaded(n, p, anew, err) })
+	journal := m.deps.Journal
+	return kit.Load(kit.Activity, &m.load, m.deps.Ctx, func(ctx context.Context) ([]model.Activity, error) {
+		return journal.Activity(ctx, f)
+	}, func(rows []model.Activity, err error) tea.Cmd { return m.pageLoaded(n, rows, anew, err) })
 }
 
 // more loads the page the cursor needs, unless a load is already running.

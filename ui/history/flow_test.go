@@ -28,10 +28,7 @@ type fakeJournal struct {
 	asked []model.ActivityFilter
 	err   error
 	slow  time.Duration
-	left  int64 // lines without an index
 }
-
-func (j *fakeJournal) Unindexed(context.Context) (int64, error) { return j.left, nil }
 
 func (j *fakeJournal) Activity(ctx context.Context, f model.ActivityFilter) ([]model.Activity, error) {
 	j.mu.Lock()
@@ -235,23 +232,6 @@ func TestAFilterNarrowsAndReportsItsMistakes(t *testing.T) {
 		s.ExpectNot("/page/399")
 		s.Press("esc")
 		s.Expect("1 of 200 or more")
-	})
-}
-
-func TestASearchBeforeTheIndexSaysSo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		j := &fakeJournal{all: entries(400), left: 150_000}
-		s := open(t, j, 120, 40)
-		s.Expect("1 of 200 or more")
-		s.ExpectNot("being indexed")
-		s.Press("/")
-		s.Type("page")
-		s.Press("enter")
-		s.Expect("History / page  1 of 200 or more  150 000 older lines are still being indexed")
-		j.left = 0
-		s.Press("ctrl+r")
-		s.Expect("History / page  1 of 200 or more")
-		s.ExpectNot("being indexed")
 	})
 }
 

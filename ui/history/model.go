@@ -15,9 +15,6 @@ import (
 // Journal is the source of the timeline. Entries come newest first.
 type Journal interface {
 	Activity(ctx context.Context, f model.ActivityFilter) ([]model.Activity, error)
-	// Unindexed is how many lines a search has to read one by one, because their index is
-	// still being made.
-	Unindexed(ctx context.Context) (int64, error)
 	// FilteredHAR writes the newest fetches that a filter lets pass to a file, and names it. n is how many there were:
 	// without one there is no file.
 	FilteredHAR(ctx context.Context, f model.ActivityFilter) (file string, n int, err error)
@@ -46,14 +43,12 @@ type Model struct {
 	// loaded is set once the first page has arrived; problem says why it has not.
 	loaded  bool
 	problem string
-	// unindexed is Journal.Unindexed as of the page that arrived last.
-	unindexed int64
-	width     int // of the tab
-	drawn     kit.Regions
-	session   kit.Session
-	seen      seen
-	news      news
-	focused   bool // the tab is the active one
+	width   int // of the tab
+	drawn   kit.Regions
+	session kit.Session
+	seen    seen
+	news    news
+	focused bool // the tab is the active one
 }
 
 // filter narrows the timeline; input is the field it is typed into.

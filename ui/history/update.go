@@ -62,7 +62,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	return m.more()
 }
 
-func (m *Model) pageLoaded(n int, p answer, anew bool, err error) tea.Cmd {
+func (m *Model) pageLoaded(n int, rows []model.Activity, anew bool, err error) tea.Cmd {
 	if err != nil {
 		if canceled(err) {
 			return nil
@@ -73,11 +73,11 @@ func (m *Model) pageLoaded(n int, p answer, anew bool, err error) tea.Cmd {
 		}
 		return kit.Fail(m.problem)
 	}
-	m.loaded, m.problem, m.unindexed = true, "", p.unindexed
+	m.loaded, m.problem = true, ""
 	if anew {
 		m.win = window{}
 	}
-	m.win.put(n, p.rows)
+	m.win.put(n, rows)
 	if n == 0 {
 		m.news.at = m.deps.Now()
 	}

@@ -50,9 +50,6 @@ func (m *Model) heading() string {
 	if m.table.Cursor() > 0 {
 		head += m.news.words()
 	}
-	if m.unindexed > 0 {
-		head += "  " + text.Count(int(m.unindexed)) + " older lines are still being indexed"
-	}
 	if m.walk.Running() {
 		head += "  going to the oldest…"
 	}

@@ -58,9 +58,6 @@ func OpenConsole(ctx context.Context, o Options) (*Console, error) {
 	}
 	s.quiet = true
 	ctx, cancel := context.WithCancel(ctx)
-	if s.journal != nil {
-		s.files.Index(ctx, s.journal)
-	}
 	return &Console{session: s, ctx: ctx, cancel: cancel, began: make(chan follower, 1)}, nil
 }
 
