@@ -89,8 +89,9 @@ zonedeck keys check --within 14d`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%w", err) })
 	root.AddCommand(
 		a.requestCommand(),
-		a.twinCommand(),
-		a.splitCommand(),
+		a.compareCommand(),
+		hidden("twin", a.compareCommand()),
+		hidden("split", a.diagnoseCommand()),
 		a.savedCommand(),
 		a.harCommand(),
 		a.exportCommand(),

@@ -12,45 +12,23 @@ import (
 	"zonedeck/service/view"
 )
 
-type splitFlags struct {
+// refusalFlags say what is fetched, and what it is compared with if it is refused.
+type refusalFlags struct {
 	requestFlags
 	otherZone, otherKey, goodPage string
 }
 
-func (a *app) splitCommand() *cobra.Command {
-	var f splitFlags
-	cmd := &cobra.Command{
-		Use:   "split URL",
-		Short: "Find out what refuses a page with 403: the key, the zone or the site",
-		Long: `Fetches one page as request does, in one attempt. If it is refused (403, or a
-page that says so), at most three more fetches follow, one after the other. Each
-differs in one thing: a page known to be good, another zone, another key. A
-fetch that can no longer change the answer is not sent, and what they cost is
-said before. {{name}} is a variable: its value comes from --var, the profile or
-the environment.
-
-Exit codes: 0 if the answer is found or the page came; 1 if the page was refused
-and the fetches do not tell by what; otherwise the class of the first fetch, as
-for request.`,
-		Args: oneArg("the URL to fetch"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withSession(cmd.Context(), needs{key: f.key, journal: true, rules: true, reason: f.adminReason}, func(t *task) error {
-				return t.split(cmd.Context(), args[0], f)
-			})
-		},
-	}
+func (f *refusalFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringVar(&f.zone, "zone", "", "zone to use (required)")
-	fl.StringVar(&f.via, "via", "api", "access method: api or native")
-	f.add(cmd, 0)
+	fl.StringVar(&f.zone, "zone", "", "zone to fetch URL through")
+	f.requestFlags.add(cmd, 0)
 	fl.StringVar(&f.otherZone, "other-zone", "", "zone to compare with (default: one of another product)")
 	fl.StringVar(&f.otherKey, "other-key", "", "key to compare with (default: one whose level allows fetches; an ADMIN key only if you name it here)")
 	fl.StringVar(&f.goodPage, "good-page", "", "page known to be good (default: the test page that the profile's dialect knows)")
-	return cmd
 }
 
-// split runs the command.
-func (t *task) split(ctx context.Context, target string, f splitFlags) error {
+// refusal finds out what refuses a page.
+func (t *task) refusal(ctx context.Context, target string, f refusalFlags) error {
 	if err := t.fillInRequest(&f.requestFlags, &target); err != nil {
 		return err
 	}
@@ -69,11 +47,11 @@ func (t *task) split(ctx context.Context, target string, f splitFlags) error {
 	line := t.app.wait(func(waited time.Duration) string {
 		return fmt.Sprintf("zonedeck: %.1f s  (ctrl+c cancels)", waited.Seconds())
 	})
-	result, subject, err := t.sendSplit(ctx, req, f, line)
+	result, subject, err := t.findRefusal(ctx, req, f, line)
 	line.stop()
 	if err != nil { // the fetches that were made are billed: they are printed
 		if len(result.Cells) > 0 {
-			err = errors.Join(err, t.reportSplit(result, f.json))
+			err = errors.Join(err, t.reportRefusal(result, f.json))
 		}
 		return fetchError(ctx, err)
 	}
@@ -85,7 +63,7 @@ func (t *task) split(ctx context.Context, target string, f splitFlags) error {
 	case v.Culprit == model.CulpritUnknown:
 		code = exitChecksFailed
 	}
-	if err := t.reportSplit(result, f.json); err != nil {
+	if err := t.reportRefusal(result, f.json); err != nil {
 		return err
 	}
 	if !f.json {
@@ -94,15 +72,15 @@ func (t *task) split(ctx context.Context, target string, f splitFlags) error {
 	return exit(code)
 }
 
-func (t *task) reportSplit(g model.Grid, asJSON bool) error {
+func (t *task) reportRefusal(g model.Grid, asJSON bool) error {
 	if asJSON {
 		return t.app.printJSON(view.NewSplit(g, t.CurrentProfile().Name))
 	}
-	return printColumns(t.app.Stdout, splitRows(g))
+	return printColumns(t.app.Stdout, refusalRows(g))
 }
 
-// sendSplit fetches the page and, if it was refused, looks into that.
-func (t *task) sendSplit(ctx context.Context, req model.FetchRequest, f splitFlags, line *waitLine) (model.Grid, model.FetchResult, error) {
+// findRefusal fetches the page and, if it was refused, looks into that.
+func (t *task) findRefusal(ctx context.Context, req model.FetchRequest, f refusalFlags, line *waitLine) (model.Grid, model.FetchResult, error) {
 	subject, err := t.Client.Fetch(ctx, req, nil)
 	if err != nil {
 		return model.Grid{}, subject, err
@@ -132,8 +110,8 @@ func (t *task) sayPlan(g model.Grid, refused model.Diagnosis) {
 	}
 }
 
-// splitRows is a split as a table, the first row its heading.
-func splitRows(g model.Grid) [][]string {
+// refusalRows is a refusal as a table, the first row its heading.
+func refusalRows(g model.Grid) [][]string {
 	rows := [][]string{{"FETCH", "DIFFERENT", "CLASS", "STATUS", "COST", "EVIDENCE"}}
 	for _, c := range g.Cells {
 		what, different, cost := c.Label.Words(), c.Different(), model.CostWords(g.Price(c))

@@ -17,11 +17,17 @@ import (
 	"zonedeck/ui/kit/text"
 )
 
+// matrixFlags say which logins are compared, and with what.
 type matrixFlags struct {
 	zones            []string
 	target, baseline string
 	calls            int
 	json             bool
+}
+
+func (f *matrixFlags) add(cmd *cobra.Command) {
+	cmd.Flags().IntVar(&f.calls, "calls", 3, "calls to each zone, one after the other")
+	cmd.Flags().StringVar(&f.baseline, "baseline", "", "save: keep the result as the baseline; compare: compare it with the baseline")
 }
 
 // The values of --baseline.
@@ -33,7 +39,7 @@ const (
 func (a *app) proxyMatrixCommand() *cobra.Command {
 	var f matrixFlags
 	cmd := &cobra.Command{
-		Use:   "matrix",
+		Use: "matrix", Hidden: true,
 		Short: "Test the proxy logins of several zones and compare them with a baseline",
 		Long: `Tests the login of every zone of the profile, or of those of --zones, all at
 once: connection, CONNECT, certificate, class, country and rotation of the
@@ -45,22 +51,22 @@ says what is new, better or worse than the baseline.
 Exit code 1: with compare, a zone is worse; without --baseline, a zone is not
 ok.`,
 		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withSession(cmd.Context(), needs{journal: true, rules: true}, func(t *task) error {
-				return t.proxyMatrix(cmd.Context(), f)
-			})
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.compareLogins(cmd.Context(), f) },
 	}
 	fl := cmd.Flags()
 	fl.StringSliceVar(&f.zones, "zones", nil, "zones to test, separated by commas (default: every zone of the profile)")
 	fl.StringVar(&f.target, "target", "", "page to fetch through the proxy (default: the dialect's page that tells the country)")
-	fl.IntVar(&f.calls, "calls", 3, "calls to each zone, one after the other")
-	fl.StringVar(&f.baseline, "baseline", "", "save: keep the result as the baseline; compare: compare it with the baseline")
+	f.add(cmd)
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
 	return cmd
 }
 
-func (t *task) proxyMatrix(ctx context.Context, f matrixFlags) error {
+// compareLogins runs the command.
+func (a *app) compareLogins(ctx context.Context, f matrixFlags) error {
+	return a.withSession(ctx, needs{journal: true, rules: true}, func(t *task) error { return t.compareLogins(ctx, f) })
+}
+
+func (t *task) compareLogins(ctx context.Context, f matrixFlags) error {
 	switch {
 	case f.calls < 1 || f.calls > model.MaxLoginCalls:
 		return usage("--calls %d: write a number from 1 to %d", f.calls, model.MaxLoginCalls)
@@ -84,7 +90,7 @@ func (t *task) proxyMatrix(ctx context.Context, f matrixFlags) error {
 		kept, err := t.History.LoadBaseline(ctx, p.Name)
 		switch {
 		case errors.Is(err, database.ErrNotFound):
-			return usage("profile %s has no baseline: 'zonedeck proxy matrix --baseline save' keeps one", p.Name)
+			return usage("profile %s has no baseline: 'zonedeck compare --logins --baseline save' keeps one", p.Name)
 		case err != nil:
 			return fail(exitState, "%w", err)
 		}

@@ -11,26 +11,36 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"zonedeck/model"
 	"zonedeck/service/export"
 	"zonedeck/ui/kit/text"
 )
 
-type twinFlags struct {
+type compareFlags struct {
 	askFlags
+	login      matrixFlags
 	zones, via []string
+	logins     bool
 	chosen     bool // --via is given
 	repeat     int
 	atOnce     int
 	markdown   bool
 }
 
-func (a *app) twinCommand() *cobra.Command {
-	var f twinFlags
+// hidden is a command under a name that it had before.
+func hidden(name string, cmd *cobra.Command) *cobra.Command {
+	_, arguments, _ := strings.Cut(cmd.Use, " ")
+	cmd.Use, cmd.Hidden = strings.TrimSpace(name+" "+arguments), true
+	return cmd
+}
+
+func (a *app) compareCommand() *cobra.Command {
+	var f compareFlags
 	cmd := &cobra.Command{
-		Use:   "twin [URL]",
-		Short: "Fetch one page through several zones, by API and by proxy, and compare",
+		Use:   "compare [URL]",
+		Short: "Compare zones and access methods for one page, or the proxy logins of zones",
 		Long: `Fetches one page through each of the zones by each of the access methods, side
 by side, and prints a line for each: class, status, time, bytes, required
 fields, cost.
@@ -40,28 +50,63 @@ Exit code 1 says that there is no winner.
 
 Each run is billed like any other fetch. It is one attempt, unless --retries
 says otherwise. {{name}} is a variable: its value comes from --var, the profile
-or the environment.`,
-		Args: oneArgUnless("the URL to fetch", "query"),
+or the environment.
+
+With --logins it tests the proxy login of every zone of the profile, or of those
+of --zones, all at once: connection, CONNECT, certificate, class, country and
+rotation of the exits, time. URL is then the page to fetch through the proxy.
+Each call is billed. --baseline save keeps the result as the profile's baseline;
+--baseline compare says what is new, better or worse than it. Exit code 1: with
+compare, a zone is worse; without --baseline, a zone is not ok.`,
+		Args: oneArgUnless("the URL to fetch", "query", "logins"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.checkLogins(cmd); err != nil {
+				return err
+			}
+			if f.logins {
+				f.login.zones, f.login.target, f.login.json = f.zones, firstOf(args), f.json
+				return a.compareLogins(cmd.Context(), f.login)
+			}
 			f.chosen = cmd.Flags().Changed("via")
 			return a.withSession(cmd.Context(), needs{key: f.key, journal: true, rules: true, reason: f.adminReason}, func(t *task) error {
-				return t.twin(cmd.Context(), firstOf(args), f)
+				return t.compare(cmd.Context(), firstOf(args), f)
 			})
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringSliceVar(&f.zones, "zones", nil, "zones to compare, separated by commas (required)")
+	fl.StringSliceVar(&f.zones, "zones", nil, "zones to compare, separated by commas (required; with --logins every zone of the profile unless you give it)")
 	fl.StringSliceVar(&f.via, "via", []string{string(model.ViaAPI), string(model.ViaNative)}, "access methods: api, native, agent and browser, separated by commas; by default also agent, as a row of its own, where the profile has it")
 	fl.IntVar(&f.repeat, "repeat", 1, "runs of each zone by each method, one after the other unless you give --at-once")
 	fl.IntVar(&f.atOnce, "at-once", 1, "runs of a zone by a method that are in flight at a time, within the limits of products and keys")
 	f.add(cmd, 0)
 	fl.BoolVar(&f.markdown, "markdown", false, "print the table as Markdown")
+	fl.BoolVar(&f.logins, "logins", false, "compare the proxy logins of zones, and no page")
+	f.login.add(cmd)
 	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
 	return cmd
 }
 
-// twin runs the command.
-func (t *task) twin(ctx context.Context, target string, f twinFlags) error {
+// checkLogins refuses flags that would be ignored: those of logins without --logins, all others with it.
+func (f *compareFlags) checkLogins(cmd *cobra.Command) error {
+	var ignored []string
+	cmd.LocalNonPersistentFlags().VisitAll(func(fl *pflag.Flag) {
+		both := slices.Contains([]string{"logins", "zones", "json", "help"}, fl.Name)
+		if fl.Changed && !both && slices.Contains([]string{"calls", "baseline"}, fl.Name) != f.logins {
+			ignored = append(ignored, "--"+fl.Name)
+		}
+	})
+	switch {
+	case len(ignored) == 0:
+		return nil
+	case f.logins:
+		return usage("--logins takes no %s", strings.Join(ignored, ", "))
+	default:
+		return usage("%s: only with --logins", strings.Join(ignored, ", "))
+	}
+}
+
+// compare runs the command.
+func (t *task) compare(ctx context.Context, target string, f compareFlags) error {
 	rest := model.FetchRequest{Zone: model.Zone{Name: model.ZoneName(strings.Join(f.zones, textBreak))}}
 	if err := t.fillIn(&f.askFlags, &target, &rest); err != nil {
 		return err
@@ -69,7 +114,7 @@ func (t *task) twin(ctx context.Context, target string, f twinFlags) error {
 	if len(f.zones) > 0 {
 		f.zones = strings.Split(string(rest.Zone.Name), textBreak)
 	}
-	plan, err := t.twinPlan(ctx, target, f)
+	plan, err := t.comparePlan(ctx, target, f)
 	if err != nil {
 		return err
 	}
@@ -100,7 +145,7 @@ func (t *task) twin(ctx context.Context, target string, f twinFlags) error {
 	case f.markdown:
 		_, err = io.WriteString(t.app.Stdout, text.CleanLines(export.TwinMarkdown(result)))
 	default:
-		if err = printColumns(t.app.Stdout, twinRows(result)); err == nil {
+		if err = printColumns(t.app.Stdout, compareRows(result)); err == nil {
 			_, err = fmt.Fprintln(t.app.Stdout, sanitizeLine(v.Text))
 		}
 	}
@@ -110,9 +155,9 @@ func (t *task) twin(ctx context.Context, target string, f twinFlags) error {
 	return exit(code)
 }
 
-// twinPlan builds the comparison from the flags. Its error names everything that is
+// comparePlan builds the comparison from the flags. Its error names everything that is
 // wrong with them.
-func (t *task) twinPlan(ctx context.Context, target string, f twinFlags) (model.Grid, error) {
+func (t *task) comparePlan(ctx context.Context, target string, f compareFlags) (model.Grid, error) {
 	var wrong []error
 	if len(f.zones) == 0 {
 		wrong = append(wrong, errors.New("--zones is missing: name the zones to compare, separated by commas"))
@@ -198,8 +243,8 @@ func unique(names []string) []string {
 	return out
 }
 
-// twinRows is the comparison as a table, the first row its heading.
-func twinRows(t model.Grid) [][]string {
+// compareRows is the comparison as a table, the first row its heading.
+func compareRows(t model.Grid) [][]string {
 	rows := [][]string{{"ZONE", "VIA", "CLASS", "OK", "STATUS", "MEDIAN", "FROM", "TO", "FIRST BYTE", "BYTES", "FIELDS", "COST/1000"}}
 	for _, c := range t.Cells {
 		row := []string{c.ZoneWord(), string(c.Via)}
