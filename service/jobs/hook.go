@@ -109,7 +109,7 @@ func (rn *Runner) lookInList(ctx context.Context) (again time.Duration, err erro
 		return 0, err
 	}
 	for _, job := range due {
-		ctx, _ := rn.watching.takes(ctx, job)
+		ctx, _ := rn.watching.claim(ctx, job)
 		if rn.cfg.Now().Sub(job.HookDue) < leftToOthers && !rn.hasKey(ctx, p, job) {
 			continue
 		}

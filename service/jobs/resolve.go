@@ -338,7 +338,7 @@ func (rn *Runner) Claim(ctx context.Context, id, snapshot string, sure bool) (mo
 	if err != nil {
 		return job, err
 	}
-	rn.tell(ctx, job, fmt.Sprintf("%s %s: it had started, as %s", job.ID, job.Dataset, job.Snapshot))
+	rn.log(ctx, job, fmt.Sprintf("%s %s: it had started, as %s", job.ID, job.Dataset, job.Snapshot))
 	return rn.record(ctx, job, progress)
 }
 

@@ -87,13 +87,13 @@ func (rn *Runner) change(ctx context.Context, id string, change func(*model.Job)
 		return n.step, err
 	})
 	if err == nil && n.activity != "" {
-		rn.tell(ctx, job, n.activity)
+		rn.log(ctx, job, n.activity)
 	}
 	return job, err
 }
 
-// tell puts a line about a job into the timeline.
-func (rn *Runner) tell(ctx context.Context, job model.Job, line string) {
+// log puts a line about a job into the timeline.
+func (rn *Runner) log(ctx context.Context, job model.Job, line string) {
 	rn.put(ctx, model.Activity{
 		At: job.Updated, Kind: model.ActivityJob, Profile: job.Profile, Via: model.ViaAPI,
 		Class: job.Fault.Diagnosis.Class, Cause: job.Fault.Diagnosis.Cause,

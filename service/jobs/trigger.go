@@ -83,7 +83,7 @@ func (rn *Runner) Adopt(ctx context.Context, snapshot, dataset string) (model.Jo
 	if job, err = rn.cfg.Ledger.Adopt(ctx, call.job); err != nil {
 		return job, err
 	}
-	rn.tell(ctx, job, fmt.Sprintf("%s: %s was adopted", job.ID, snapshot))
+	rn.log(ctx, job, fmt.Sprintf("%s: %s was adopted", job.ID, snapshot))
 	return rn.record(ctx, job, progress)
 }
 
@@ -116,7 +116,7 @@ func (rn *Runner) Recover(ctx context.Context) ([]model.Job, error) {
 	}
 	settled, err := rn.cfg.Ledger.Recover(ctx)
 	for _, job := range settled {
-		rn.tell(ctx, job, triggered(job, job.Detail))
+		rn.log(ctx, job, triggered(job, job.Detail))
 	}
 	return settled, err
 }

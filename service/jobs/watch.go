@@ -192,9 +192,9 @@ func (w *watching) broken() error {
 	return w.failed
 }
 
-// takes reports whether this process asks about a job, and returns the context to do so: it says whether the
+// claim reports whether this process asks about a job, and returns the context to do so: it says whether the
 // user may be asked for a passphrase. A process that waits for one job also asks about others with the same key.
-func (w *watching) takes(ctx context.Context, job model.Job) (context.Context, bool) {
+func (w *watching) claim(ctx context.Context, job model.Job) (context.Context, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	every, key := w.everyJob, w.keys[job.KeyName]
@@ -300,7 +300,7 @@ func (rn *Runner) ask(ctx context.Context, item work.Item) (again time.Duration,
 	job, err := rn.Job(ctx, item.Key)
 	over := !item.Until.IsZero() && rn.cfg.Now().After(item.Until)
 	worker := ctx
-	ctx, takes := w.takes(worker, job)
+	ctx, claimed := w.claim(worker, job)
 	switch {
 	case errors.Is(err, ErrUnknownJob):
 		return 0, nil
@@ -315,7 +315,7 @@ func (rn *Runner) ask(ctx context.Context, item work.Item) (again time.Duration,
 			return 0, nil
 		}
 		return notMine, nil
-	case !takes:
+	case !claimed:
 		return notMine, nil
 	}
 	job, left, err := rn.awaits(ctx, job)
@@ -326,7 +326,7 @@ func (rn *Runner) ask(ctx context.Context, item work.Item) (again time.Duration,
 	if err != nil && ctx.Err() != nil {
 		return 0, context.Cause(ctx)
 	}
-	if now, _ := w.takes(worker, job); err != nil && keystore.MayAsk(now) && !keystore.MayAsk(ctx) {
+	if now, _ := w.claim(worker, job); err != nil && keystore.MayAsk(now) && !keystore.MayAsk(ctx) {
 		return notMine, nil // meanwhile a call began that waits for the job and may ask its user
 	}
 	if err != nil {
