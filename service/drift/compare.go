@@ -131,7 +131,7 @@ func (h history) pooled(b base, together int) Run {
 // share is a of n rows.
 type share struct{ a, n int }
 
-func (s share) of() float64 { return float64(s.a) / float64(max(s.n, 1)) }
+func (s share) ratio() float64 { return float64(s.a) / float64(max(s.n, 1)) }
 
 func sum(all []share) (out share) {
 	for _, s := range all {
@@ -143,7 +143,7 @@ func sum(all []share) (out share) {
 // fall says how the share of rows with a property has changed.
 type fall struct {
 	found       bool
-	told        bool // the rows are enough to tell
+	enough      bool // the rows are enough to tell
 	runs        int  // those looked at together
 	now, before share
 }
@@ -170,8 +170,8 @@ func (h history) fallen(b base, of func(Run) share, most int, alpha float64) fal
 		if now.n == 0 || before.n == 0 {
 			continue
 		}
-		down := before.of() - now.of()
-		if down < leastDrop || before.of()-all[0].of() < down/2 {
+		down := before.ratio() - now.ratio()
+		if down < leastDrop || before.ratio()-all[0].ratio() < down/2 {
 			continue
 		}
 		rho := alike(good)
@@ -188,14 +188,14 @@ func (h history) fallen(b base, of func(Run) share, most int, alpha float64) fal
 			return fall{true, true, i + 1, now, before}
 		}
 		if all[0].n*(i+1) >= now.n { // not where a small run is among large ones
-			out.told = out.told || chance(0, n, scaled(before, m), m) < alpha
+			out.enough = out.enough || chance(0, n, scaled(before, m), m) < alpha
 		}
 	}
 	return out
 }
 
 // scaled is the share in so many rows.
-func scaled(s share, rows int) int { return int(math.Round(s.of() * float64(rows))) }
+func scaled(s share, rows int) int { return int(math.Round(s.ratio() * float64(rows))) }
 
 // alike is by how much the rows of one run are more alike than those of several: the intraclass correlation, which
 // is 0 where good runs differ as rows drawn at random would, and 1 where all rows of a run are the same. With X², Pearson's sum over
@@ -204,7 +204,7 @@ func scaled(s share, rows int) int { return int(math.Round(s.of() * float64(rows
 //	rho = (X²/(g-1) - 1) / (n' - 1), with n' the mean number of rows
 func alike(good []share) float64 {
 	all, g, squares, x2 := sum(good), 0, 0.0, 0.0
-	p := all.of()
+	p := all.ratio()
 	if p == 0 || p == 1 {
 		return 0
 	}
@@ -232,14 +232,14 @@ func alike(good []share) float64 {
 //
 //	(p1 - p2)²/(p(1-p) (1/n1 + 1/n2)) is 1 + rho (2 - 1/n1 - 1/n2)/(1/n1 + 1/n2) on average
 func alikeInTurn(good []share) float64 {
-	p := sum(good).of()
+	p := sum(good).ratio()
 	if p == 0 || p == 1 {
 		return 0
 	}
 	good = slices.DeleteFunc(slices.Clone(good), func(s share) bool { return s.n == 0 })
 	above, by := 0.0, 0.0
 	for i := 1; i < len(good); i++ {
-		d, each := good[i].of()-good[i-1].of(), 1/float64(good[i].n)+1/float64(good[i-1].n)
+		d, each := good[i].ratio()-good[i-1].ratio(), 1/float64(good[i].n)+1/float64(good[i-1].n)
 		above += d*d/(p*(1-p)*each) - 1
 		by += (2 - each) / each
 	}

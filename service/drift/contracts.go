@@ -77,9 +77,9 @@ func (b damaged) certainly(kind Kind, name, file string) bool {
 	return Contract{Kind: b.kind, Name: b.name}.Is(kind, name)
 }
 
-// of finds the contract of a collector, nil if there is none. file is the name that is looked for first. A second contract
+// find finds the contract of a collector, nil if there is none. file is the name that is looked for first. A second contract
 // is an error, and so is a broken file that may be the contract.
-func (f folder) of(kind Kind, name, file string) (*Contract, error) {
+func (f folder) find(kind Kind, name, file string) (*Contract, error) {
 	var found *Contract
 	var misnamed error
 	for i, c := range f.contracts {
@@ -134,7 +134,7 @@ func (f folder) wrong() error {
 
 // Contract finds the contract of a collector, nil if there is none. Its error is a *textfile.Error.
 func (m *Monitor) Contract(kind Kind, name string) (*Contract, error) {
-	return m.folder().of(kind, name, m.named(kind, name))
+	return m.folder().find(kind, name, m.named(kind, name))
 }
 
 // Contracts are all valid contracts of the folder. The error says what is wrong with others: joined *textfile.Errors.
@@ -156,7 +156,7 @@ func ReadContract(file string) (Contract, error) {
 // mended or removed first, the error says so: a *textfile.Error.
 func (m *Monitor) ContractFile(kind Kind, name string) (string, error) {
 	file := m.named(kind, name)
-	c, err := m.folder().of(kind, name, file)
+	c, err := m.folder().find(kind, name, file)
 	if c != nil {
 		file = c.File
 	}

@@ -249,7 +249,7 @@ func (j *judge) against(bases []base, oldest []Run, path string, alpha float64) 
 
 // field compares a field of the run with those of a base, of which oldest are the ones before all that are looked at together.
 func (j *judge) field(b base, path string, oldest Run, alpha float64) {
-	if !j.unseen(path) && j.gone(b, path, alpha) {
+	if !j.unseen(path) && j.emptier(b, path, alpha) {
 		return
 	}
 	now, _ := j.run.Field(path)
@@ -287,8 +287,8 @@ func mapped(path string, runs ...Run) bool {
 	return false
 }
 
-// gone finds fields that are there, or filled, in fewer rows.
-func (j *judge) gone(b base, path string, alpha float64) bool {
+// emptier finds fields that are there, or filled, in fewer rows.
+func (j *judge) emptier(b base, path string, alpha float64) bool {
 	field := func(r Run) Field { f, _ := r.Field(path); return f }
 	if f := j.fallen(b, func(r Run) share { return share{field(r).Present, r.Useful} }, math.MaxInt, alpha); f.found {
 		good := j.inGood(b, f.runs)
@@ -327,7 +327,7 @@ func (j *judge) remark(path string, alpha float64) {
 		if now.a > 0 && !j.before.Beyond {
 			j.add(New, path, "%s is new: filled in %d of %s, and in no row %s", path, now.a, rowsText(now.n), j.inGood(j.last, 1))
 		}
-	case then.of()-now.of() >= leastDrop && !j.fallen(j.last, filled, math.MaxInt, alpha).told:
+	case then.ratio()-now.ratio() >= leastDrop && !j.fallen(j.last, filled, math.MaxInt, alpha).enough:
 		j.add(TooFew, path, "%s filled in %d of %s, %s %s: too few rows to tell", path, now.a, rowsText(now.n), percent(then), j.inGood(j.last, 1))
 	}
 }
@@ -422,4 +422,4 @@ func distinct(n int) string {
 }
 
 // percent is a share in words.
-func percent(s share) string { return Percent(s.of()) }
+func percent(s share) string { return Percent(s.ratio()) }

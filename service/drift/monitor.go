@@ -218,9 +218,9 @@ func (m *Monitor) standing(ctx context.Context, store *Store, r Run, contracts f
 	if err != nil {
 		return Standing{}, err
 	}
-	contract, wrong := contracts.of(r.Kind, r.Name, m.named(r.Kind, r.Name))
-	s := Standing{Run: r, Verdict: Judge(r, earlier, contract), Accepted: accepted, Left: left(r, contract)}
-	if lasting := unasked(r, earlier, contract); len(lasting) > 0 {
+	contract, wrong := contracts.find(r.Kind, r.Name, m.named(r.Kind, r.Name))
+	s := Standing{Run: r, Verdict: Judge(r, earlier, contract), Accepted: accepted, Left: remaining(r, contract)}
+	if lasting := notRequested(r, earlier, contract); len(lasting) > 0 {
 		s.Verdict.State, s.Verdict.Findings = Drift, append(lasting, s.Verdict.Findings...)
 	}
 	if accepted.Seq > 0 && accepted.RunSeq == r.Seq {
@@ -430,8 +430,8 @@ func (m *Monitor) Compare(ctx context.Context, r Run, c *Contract) (Verdict, err
 	return Judge(r, earlier, c), nil
 }
 
-// left are the findings that stay drift whatever the earlier runs were: what the contract or the fetch itself asks for.
-func left(r Run, c *Contract) []Finding { return Alarms(Judge(r, nil, c).Findings) }
+// remaining are the findings that stay drift whatever the earlier runs were: what the contract or the fetch itself asks for.
+func remaining(r Run, c *Contract) []Finding { return Alarms(Judge(r, nil, c).Findings) }
 
 // newest is the newest run of a collector. It must be seq, unless seq is 0.
 func newest(ctx context.Context, store *Store, c Collector, seq int64) (Run, error) {

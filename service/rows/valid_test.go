@@ -19,7 +19,7 @@ func FuzzValid(f *testing.F) {
 		if len(raw) == 0 || len(bytes.Trim(raw, " \t\r\n")) < len(raw) { // rows come without blanks around them
 			return
 		}
-		useful, valid := glance(raw)
+		useful, valid := usefulness(raw)
 		if valid != json.Valid(raw) {
 			t.Fatalf("%q: at a glance %t", raw, valid)
 		}
@@ -41,7 +41,7 @@ func TestNestingHasABound(t *testing.T) {
 	for open, end := range map[string]string{"[": "]", `{"a":`: "}"} {
 		for _, n := range []int{maxDepth, maxDepth + 1, 4 << 20} {
 			raw := []byte(strings.Repeat(open, n) + "1" + strings.Repeat(end, n))
-			if _, valid := glance(raw); Valid(raw) != (n <= maxDepth) || valid != (n <= maxDepth) {
+			if _, valid := usefulness(raw); Valid(raw) != (n <= maxDepth) || valid != (n <= maxDepth) {
 				t.Errorf("%s %d times: %t, %t", open, n, Valid(raw), valid)
 			}
 		}

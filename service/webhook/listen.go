@@ -296,12 +296,12 @@ func (r *Receiver) observe() {
 	for {
 		select {
 		case p := <-r.news:
-			r.told(p)
+			r.notify(p)
 		case <-r.idle:
 			for {
 				select {
 				case p := <-r.news:
-					r.told(p)
+					r.notify(p)
 				default:
 					return
 				}
@@ -310,7 +310,7 @@ func (r *Receiver) observe() {
 	}
 }
 
-func (r *Receiver) told(p placed) {
+func (r *Receiver) notify(p placed) {
 	if r.conf.On == nil {
 		return
 	}

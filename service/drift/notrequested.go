@@ -2,10 +2,10 @@ package drift
 
 import "slices"
 
-// unasked is the drift of a page that lasts because its newest fetch did not ask for the field: what was found in the
+// notRequested is the drift of a page that lasts because its newest fetch did not ask for the field: what was found in the
 // newest run that did. It leaves out a field that never matched, because someone who tries selectors has changed nothing,
 // and a field that the contract no longer asks for.
-func unasked(r Run, earlier []Run, c *Contract) (out []Finding) {
+func notRequested(r Run, earlier []Run, c *Contract) (out []Finding) {
 	if r.Form != FormPage || r.Useful == 0 {
 		return nil
 	}

@@ -2,9 +2,9 @@ package rows
 
 import "bytes"
 
-// glance looks once at a row, which stands without blanks around it: valid says that it is JSON, and useful that it
+// usefulness looks once at a row, which stands without blanks around it: valid says that it is JSON, and useful that it
 // certainly has data and no error, as is said of nearly every row so.
-func glance(raw []byte) (useful, valid bool) {
+func usefulness(raw []byte) (useful, valid bool) {
 	if len(raw) == 0 || raw[0] != '{' {
 		return false, Valid(raw)
 	}

@@ -170,7 +170,7 @@ func ReadRow(raw []byte) Row { return rowOf(raw) }
 
 // CountRow is ReadRow for callers that only need Data, Error, Code and Text. It is false for a row that is not JSON.
 func CountRow(raw []byte) (Row, bool) {
-	switch useful, valid := glance(raw); {
+	switch useful, valid := usefulness(raw); {
 	case !valid:
 		return Row{}, false
 	case useful:

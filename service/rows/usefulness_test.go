@@ -27,7 +27,7 @@ var countedRows = []string{
 
 func TestNearlyEveryUsefulRowIsSeenAtOnce(t *testing.T) {
 	for i, raw := range countedRows {
-		if at, _ := glance([]byte(raw)); at != (i < 7) {
+		if at, _ := usefulness([]byte(raw)); at != (i < 7) {
 			t.Errorf("%s: %t", raw, at)
 		}
 		got, valid := CountRow([]byte(raw))

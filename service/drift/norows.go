@@ -57,7 +57,7 @@ func silentJobs(profile string, jobs []model.Job) map[string]Standing {
 		if j.Profile != profile || ended[j.Dataset] {
 			continue
 		}
-		class, cause, useful, known := gave(j)
+		class, cause, useful, known := outcome(j)
 		switch {
 		case !known:
 		case useful:
@@ -95,9 +95,9 @@ func incomplete(profile string, jobs []model.Job) map[string]string {
 	return out
 }
 
-// gave says whether a job gave useful rows, and of what class its failure is. One that was forgotten
+// outcome says whether a job gave useful rows, and of what class its failure is. One that was forgotten
 // before it was ready gave none; one whose result nobody fetched in time may have had some.
-func gave(j model.Job) (class model.Class, cause model.Cause, useful, known bool) {
+func outcome(j model.Job) (class model.Class, cause model.Cause, useful, known bool) {
 	switch {
 	case j.Rows.Counted && j.Rows.Useful == 0 && j.Lacking() > 0: // a useful row may be among those that did not come
 		return "", "", false, false
