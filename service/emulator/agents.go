@@ -32,7 +32,7 @@ const (
 
 func (s *Server) openAgents() {
 	s.agents = agent.Open(s.ctx, agent.Config{
-		Authorize: func(ctx context.Context, key string) (string, *answer.PlainRefusal) {
+		Authorize: func(ctx context.Context, key string) (string, *answer.TextError) {
 			return s.authorize(ctx, key, textNoKey, level.Use)
 		},
 		Search: s.searchForAgent, Scrape: s.scrapeForAgent, Discover: s.discoverForAgent, AnyHost: s.remote,

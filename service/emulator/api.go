@@ -129,19 +129,19 @@ func (s *Server) withKey(missing string, a level.Action, next http.HandlerFunc) 
 
 // authorize returns the name of a key, or why it is refused, and records the name. missing is the
 // text for no key.
-func (s *Server) authorize(ctx context.Context, value, missing string, a level.Action) (string, *answer.PlainRefusal) {
+func (s *Server) authorize(ctx context.Context, value, missing string, a level.Action) (string, *answer.TextError) {
 	k, err := s.account.Authenticate(value)
 	switch {
 	case errors.Is(err, account.ErrKeyMissing):
-		return "", &answer.PlainRefusal{Status: http.StatusUnauthorized, Text: missing, Basis: answer.BasisKeyMissing}
+		return "", &answer.TextError{Status: http.StatusUnauthorized, Text: missing, Basis: answer.BasisKeyMissing}
 	case errors.Is(err, account.ErrKeyExpired):
-		return "", &answer.PlainRefusal{Status: http.StatusUnauthorized, Text: textExpiredKey, Basis: answer.BasisKeyExpired}
+		return "", &answer.TextError{Status: http.StatusUnauthorized, Text: textExpiredKey, Basis: answer.BasisKeyExpired}
 	case err != nil:
-		return "", &answer.PlainRefusal{Status: http.StatusUnauthorized, Text: textUnknownKey, Basis: answer.BasisKeyMissing}
+		return "", &answer.TextError{Status: http.StatusUnauthorized, Text: textUnknownKey, Basis: answer.BasisKeyMissing}
 	}
 	record.FromContext(ctx).Set(func(e *record.Entry) { e.Key = k.Name })
 	if !k.Level.Permits(a) {
-		return "", &answer.PlainRefusal{Status: http.StatusForbidden, Text: textForbidden, Basis: answer.BasisLevel}
+		return "", &answer.TextError{Status: http.StatusForbidden, Text: textForbidden, Basis: answer.BasisLevel}
 	}
 	return k.Name, nil
 }

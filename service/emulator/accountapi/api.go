@@ -188,7 +188,7 @@ func (a *API) zone(c *call) (account.Zone, error) {
 }
 
 func errNoZone() error {
-	return &answer.PlainRefusal{Status: http.StatusBadRequest, Basis: basisDocs, Text: "Missing zone parameter"}
+	return &answer.TextError{Status: http.StatusBadRequest, Basis: basisDocs, Text: "Missing zone parameter"}
 }
 
 // bodyZone checks the whole body, then that the zone it names exists.
@@ -226,7 +226,7 @@ func (a *API) zones(c *call) ([]account.Zone, error) {
 
 func (a *API) refuse(w http.ResponseWriter, err error) {
 	var bad *answer.InvalidError
-	var refused *answer.PlainRefusal
+	var refused *answer.TextError
 	switch {
 	case errors.As(err, &bad):
 		answer.WriteInvalid(w, bad)

@@ -106,7 +106,7 @@ func span(from, to string) (window, error) {
 	t, errT := document.ParseTime(to)
 	f, t = f.Truncate(24*time.Hour), t.Truncate(24*time.Hour)
 	if errF != nil || errT != nil || t.Before(f) || t.Sub(f) > maxSpan {
-		return window{}, &answer.PlainRefusal{
+		return window{}, &answer.TextError{
 			Status: http.StatusInternalServerError, Basis: basisText,
 			Text: "Internal server error: from and to must be dates like 2027-01-31, to after from, at most three years apart",
 		}
@@ -232,7 +232,7 @@ func useOf(product string, s meter.Sum) map[string]int64 {
 func (a *API) domains(c *call) (any, error) {
 	what := c.r.PathValue("what")
 	if what != "bw" && what != "req" {
-		return nil, &answer.PlainRefusal{Status: http.StatusNotFound, Basis: basisAssumed, Text: "there is /domains/bw and /domains/req"}
+		return nil, &answer.TextError{Status: http.StatusNotFound, Basis: basisAssumed, Text: "there is /domains/bw and /domains/req"}
 	}
 	win, err := span(c.q.Get("from"), c.q.Get("to"))
 	if err != nil {
@@ -284,7 +284,7 @@ func exportKey(dimension string, u meter.Use) string {
 func (a *API) export(c *call) (any, error) {
 	format := c.r.PathValue("format")
 	if format != "json" && format != "csv" {
-		return nil, &answer.PlainRefusal{Status: http.StatusNotFound, Basis: basisAssumed, Text: "there is /costs/export/json and /costs/export/csv"}
+		return nil, &answer.TextError{Status: http.StatusNotFound, Basis: basisAssumed, Text: "there is /costs/export/json and /costs/export/csv"}
 	}
 	dimension, from, to := c.body.Word("dimension"), c.body.Word("from"), c.body.Word("to")
 	switch dimension {

@@ -276,7 +276,7 @@ func (a *API) allocated(c *call) (account.Zone, []netip.Addr, error) {
 	}
 	ips := exits.Allocated(z.Product)
 	if len(ips) == 0 {
-		return z, nil, &answer.PlainRefusal{Status: http.StatusBadRequest, Basis: basisDocs, Text: "Wrong zone plan"}
+		return z, nil, &answer.TextError{Status: http.StatusBadRequest, Basis: basisDocs, Text: "Wrong zone plan"}
 	}
 	return z, ips, nil
 }
@@ -323,7 +323,7 @@ func (a *API) groups(c *call) (any, error) {
 	if _, err := a.zone(c); err != nil {
 		return nil, err
 	}
-	return nil, &answer.PlainRefusal{Status: http.StatusUnprocessableEntity, Basis: basisText, Text: "Zone is not dedicated"}
+	return nil, &answer.TextError{Status: http.StatusUnprocessableEntity, Basis: basisText, Text: "Zone is not dedicated"}
 }
 
 func (a *API) countAddresses(c *call) (any, error) {
@@ -359,5 +359,5 @@ func (a *API) network(c *call) (any, error) {
 	case "all", "res", "dc", "mobile":
 		return map[string]bool{"status": true}, nil
 	}
-	return nil, &answer.PlainRefusal{Status: http.StatusNotFound, Basis: basisAssumed, Text: "network is all, res, dc or mobile"}
+	return nil, &answer.TextError{Status: http.StatusNotFound, Basis: basisAssumed, Text: "network is all, res, dc or mobile"}
 }

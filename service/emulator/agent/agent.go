@@ -91,7 +91,7 @@ type Config struct {
 	// Authorize returns the unique name of a key, or why it is refused. It compares in
 	// constant time. key is empty if none was sent. A session belongs to the name that
 	// opened it.
-	Authorize func(ctx context.Context, key string) (caller string, refused *answer.PlainRefusal)
+	Authorize func(ctx context.Context, key string) (caller string, refused *answer.TextError)
 	// Search gives the results as the JSON of the light format, or as Markdown.
 	Search func(context.Context, Query) (string, error)
 	// Scrape gives a page as Markdown.

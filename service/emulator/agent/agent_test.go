@@ -41,16 +41,16 @@ func newBench(t *testing.T, change func(*Config)) *bench {
 	t.Helper()
 	b := &bench{t: t, keys: map[string]string{"key-of-ana-0001": "ana", "key-of-bob-0002": "bob"}}
 	cfg := Config{
-		Authorize: func(_ context.Context, key string) (string, *answer.PlainRefusal) {
+		Authorize: func(_ context.Context, key string) (string, *answer.TextError) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			switch caller, ok := b.keys[key]; {
 			case key == "":
-				return "", &answer.PlainRefusal{Status: 401, Basis: "contract 5.1", Text: "User authentication is required"}
+				return "", &answer.TextError{Status: 401, Basis: "contract 5.1", Text: "User authentication is required"}
 			case caller == "no-rights":
-				return "", &answer.PlainRefusal{Status: 403, Basis: "contract 5.3", Text: "Your API key lacks the required permissions"}
+				return "", &answer.TextError{Status: 403, Basis: "contract 5.3", Text: "Your API key lacks the required permissions"}
 			case !ok:
-				return "", &answer.PlainRefusal{Status: 401, Basis: "contract 5.1", Text: "Auth method is not supported"}
+				return "", &answer.TextError{Status: 401, Basis: "contract 5.1", Text: "Auth method is not supported"}
 			default:
 				return caller, nil
 			}
@@ -405,7 +405,7 @@ func FuzzMessages(f *testing.F) {
 	f.Add("s", `[{"jsonrpc":"2.0","id":4,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/initialized"}]`)
 	f.Add("s", `{"jsonrpc":"2.0","id":null,"method":"resources/subscribe","params":{"uri":"x"}}`)
 	a := Open(context.Background(), Config{
-		Authorize: func(context.Context, string) (string, *answer.PlainRefusal) { return "ana", nil },
+		Authorize: func(context.Context, string) (string, *answer.TextError) { return "ana", nil },
 		Search:    func(context.Context, Query) (string, error) { return "{}", nil },
 		Scrape:    func(context.Context, string) (string, error) { return "text", nil },
 		Discover:  func(context.Context, Discovery) (string, error) { return "[]", nil },

@@ -19,16 +19,16 @@ import (
 // BodyTimeout is how long a client may take to send a body.
 const BodyTimeout = 30 * time.Second
 
-// PlainRefusal is an error that is answered as plain text, as the public service does for many.
-type PlainRefusal struct {
+// TextError is an error that is answered as plain text, as the public service does for many.
+type TextError struct {
 	Status      int
 	Basis, Text string
 }
 
-func (r *PlainRefusal) Error() string { return r.Text }
+func (r *TextError) Error() string { return r.Text }
 
 // Write answers with the refusal.
-func (r *PlainRefusal) Write(w http.ResponseWriter) {
+func (r *TextError) Write(w http.ResponseWriter) {
 	if r.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}

@@ -119,18 +119,18 @@ func inputErrors(line string, errs ...[2]string) *inputError {
 
 func refused(name, reason string) error { return inputErrors("", [2]string{name, reason}) }
 
-func badRequest(t string) *answer.PlainRefusal {
-	return &answer.PlainRefusal{Status: http.StatusBadRequest, Basis: answer.BasisDataset, Text: t}
+func badRequest(t string) *answer.TextError {
+	return &answer.TextError{Status: http.StatusBadRequest, Basis: answer.BasisDataset, Text: t}
 }
 
-func notFound(t string) *answer.PlainRefusal {
-	return &answer.PlainRefusal{Status: http.StatusNotFound, Basis: answer.BasisDataset, Text: t}
+func notFound(t string) *answer.TextError {
+	return &answer.TextError{Status: http.StatusNotFound, Basis: answer.BasisDataset, Text: t}
 }
 
 // Refusals that several calls share (public documentation).
-func errAttachments() *answer.PlainRefusal { return badRequest("Invalid attachments") }
-func errNoDataset() *answer.PlainRefusal   { return notFound("dataset does not exist") }
-func errSmallBatch() *answer.PlainRefusal {
+func errAttachments() *answer.TextError { return badRequest("Invalid attachments") }
+func errNoDataset() *answer.TextError   { return notFound("dataset does not exist") }
+func errSmallBatch() *answer.TextError {
 	return badRequest(fmt.Sprintf("Batch size should be at least %d", jobs.MinBatch))
 }
 
@@ -140,7 +140,7 @@ func unusable(snap jobs.Snapshot, err error) error {
 	case errors.Is(err, jobs.ErrNotReady):
 		return badRequest("Snapshot is not ready")
 	case errors.Is(err, jobs.ErrNotComplete):
-		return &answer.PlainRefusal{Status: http.StatusBadRequest, Basis: "assumption: status and text of a snapshot that did not complete", Text: "Snapshot is " + string(snap.Status)}
+		return &answer.TextError{Status: http.StatusBadRequest, Basis: "assumption: status and text of a snapshot that did not complete", Text: "Snapshot is " + string(snap.Status)}
 	}
 	return err
 }
@@ -155,13 +155,13 @@ func (a *API) fail(w http.ResponseWriter, err error) {
 		answer.JSON(w, http.StatusBadRequest, basisInput, bad)
 		return
 	}
-	no, ok := errors.AsType[*answer.PlainRefusal](err)
+	no, ok := errors.AsType[*answer.TextError](err)
 	if !ok {
 		no = jobRefusal(err)
 	}
 	if no == nil {
 		a.conf.Log.Error("a call failed", "error", err)
-		no = &answer.PlainRefusal{Status: http.StatusInternalServerError, Basis: answer.BasisDataset, Text: "Internal server error"}
+		no = &answer.TextError{Status: http.StatusInternalServerError, Basis: answer.BasisDataset, Text: "Internal server error"}
 	}
 	if no.Status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", retryAfter)
@@ -170,10 +170,10 @@ func (a *API) fail(w http.ResponseWriter, err error) {
 }
 
 // jobRefusal is the refusal for an error of the jobs (texts: public documentation), or nil.
-func jobRefusal(err error) *answer.PlainRefusal {
+func jobRefusal(err error) *answer.TextError {
 	switch {
 	case errors.Is(err, jobs.ErrTooMany):
-		return &answer.PlainRefusal{Status: http.StatusTooManyRequests, Basis: answer.BasisDataset, Text: "You have too many running jobs for this dataset"}
+		return &answer.TextError{Status: http.StatusTooManyRequests, Basis: answer.BasisDataset, Text: "You have too many running jobs for this dataset"}
 	case errors.Is(err, jobs.ErrExpired):
 		return badRequest("Snapshot is expired")
 	case errors.Is(err, jobs.ErrEmpty):

@@ -62,7 +62,7 @@ func (a *API) serveDeliver(w http.ResponseWriter, r *http.Request) error {
 	d, err := a.conf.Deliver.Deliver(m)
 	switch {
 	case errors.Is(err, deliver.ErrTooMany):
-		return &answer.PlainRefusal{Status: http.StatusTooManyRequests, Basis: answer.BasisTarget, Text: "Too many deliveries are waiting"}
+		return &answer.TextError{Status: http.StatusTooManyRequests, Basis: answer.BasisTarget, Text: "Too many deliveries are waiting"}
 	case err != nil:
 		return fmt.Errorf("a delivery was not taken: %w", err)
 	}

@@ -72,7 +72,7 @@ func FuzzCSV(f *testing.F) {
 func answerable(t *testing.T, err error) {
 	t.Helper()
 	var bad *inputError
-	var text *answer.PlainRefusal
+	var text *answer.TextError
 	switch {
 	case err == nil || errors.As(err, &text):
 	case errors.As(err, &bad):
