@@ -89,6 +89,9 @@ type ActivityFilter struct {
 	Source  string
 	Without string // the source whose entries are left out
 	Since   time.Time
-	Limit   int   // at most this many; 0 means 200
+	Limit   int // at most this many; 0 means 200
+	// Clauses are further conditions in the language of the store, with their arguments.
+	Clauses []string
+	Args    [][]any
 	Before  int64 // only entries with a smaller ID, for paging; 0 means from the newest
 }

@@ -130,24 +130,6 @@ func (d Delivery) Header(name string) string {
 // HookID is the console's own identifier of the webhook with a number.
 func HookID(n int64) string { return "hook-" + strconv.FormatInt(n, 10) }
 
-// HookFilter narrows the inbox. The zero value is everything.
-type HookFilter struct {
-	// Words must all occur in a webhook, whatever their case.
-	Words   []string
-	Verdict HookVerdict
-	// From is the beginning of an address that it came from, also once more.
-	From string
-	// Job is a job's identifier, the console's or the service's; HookNoJob is none.
-	Job string
-	// Dataset is the beginning of the name of its job's data set, in lower case.
-	Dataset string
-	// Since is when it came last at the earliest.
-	Since time.Time
-}
-
-// HookNoJob stands for no job in a HookFilter.
-const HookNoJob = "-"
-
 // HookNews is what a delivery says of a job. None of it is believed: the service is asked.
 type HookNews struct {
 	Delivery string // its identifier

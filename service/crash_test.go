@@ -448,7 +448,7 @@ func (c *crash) checkHooks(t *testing.T, demo servicetest.Demo) {
 		t.Fatal(err, notice)
 	}
 	defer in.Close()
-	list, _, err := in.List(t.Context(), model.HookFilter{}, 0)
+	list, _, err := in.List(t.Context(), webhook.Filter{}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

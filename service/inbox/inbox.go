@@ -84,7 +84,7 @@ func (b *Inbox) Changes(ctx context.Context) (int64, error) {
 }
 
 // Numbers are those of all webhooks that match, newest first, and how many webhooks there are.
-func (b *Inbox) Numbers(ctx context.Context, f model.HookFilter) ([]int64, int, error) {
+func (b *Inbox) Numbers(ctx context.Context, f webhook.Filter) ([]int64, int, error) {
 	in, err := b.Open(ctx)
 	if err != nil {
 		return nil, 0, err

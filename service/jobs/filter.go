@@ -1,92 +1,48 @@
 package jobs
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"zonedeck/model"
-	"zonedeck/service/rehearsal"
+	"zonedeck/service/query"
 )
 
-// FilterTerms are the names that a filter knows, each with an example.
-func FilterTerms() []string {
-	return []string{"state:failed", "dataset:gd_products", "profile:acme", "since:2h"}
-}
-
-// ParseFilter parses what an operator types to narrow a list of jobs: words that must all occur in a job, and the terms
-// state:, dataset:, profile: and since: (see rehearsal.ParseSince). An address counts as a word. now is the clock by
-// which the jobs of a profile are dated: an emulator's may be days ahead.
-func ParseFilter(s string, now func(profile string) time.Time) (matches func(model.Job) bool, err error) {
-	var all []func(model.Job) bool
-	for term := range strings.FieldsSeq(s) {
-		name, value, isTerm := strings.Cut(term, ":")
-		low := strings.ToLower(value)
-		switch {
-		case !isTerm || strings.HasPrefix(value, "//"):
-			word := strings.ToLower(term)
-			all = append(all, func(j model.Job) bool { return strings.Contains(wordsOf(j), word) })
-			continue
-		case value == "":
-			return nil, fmt.Errorf("%s: needs a value, as in %s", name, strings.Join(FilterTerms(), ", "))
-		}
-		switch name {
-		case "state":
-			match, err := stateMatch(low)
-			if err != nil {
-				return nil, err
+// Fields is what a list of jobs can be asked. now is the clock by which the jobs of a profile are dated: an emulator's
+// may be days ahead.
+func Fields(now func(profile string) time.Time) query.Fields[model.Job] {
+	return query.Fields[model.Job]{
+		query.Words(wordsOf),
+		query.Enum("state", "failed", states(), func(j model.Job) []string {
+			words := []string{string(j.State), j.State.Label()}
+			if !j.State.Final() {
+				words = append(words, stateOpen)
 			}
-			all = append(all, match)
-		case "dataset":
-			all = append(all, func(j model.Job) bool { return strings.HasPrefix(strings.ToLower(j.Dataset), low) })
-		case "profile":
-			all = append(all, func(j model.Job) bool { return strings.EqualFold(j.Profile, value) })
-		case "since":
-			if _, err := rehearsal.ParseSince(value, now("")); err != nil {
-				return nil, err
-			}
-			all = append(all, func(j model.Job) bool {
-				since, err := rehearsal.ParseSince(value, now(j.Profile))
-				return err == nil && !j.Created.Before(since)
-			})
-		default:
-			return nil, fmt.Errorf("unknown term %q: use words and %s", name, strings.Join(FilterTerms(), ", "))
-		}
+			return words
+		}),
+		query.Text("dataset", "gd_products", func(j model.Job) string { return j.Dataset }),
+		query.List("profile", "acme", func(j model.Job) []string { return []string{j.Profile} }),
+		query.Since(func(j model.Job) time.Time { return j.Created }, func(j model.Job) time.Time { return now(j.Profile) }),
 	}
-	return func(j model.Job) bool {
-		return !slices.ContainsFunc(all, func(match func(model.Job) bool) bool { return !match(j) })
-	}, nil
 }
 
-// wordsOf is the text, in lower case, that the words of a filter are searched in.
+// wordsOf is the text that the words of a filter are searched in.
 func wordsOf(j model.Job) string {
-	return strings.ToLower(strings.Join([]string{
+	return strings.Join([]string{
 		j.ID, j.Snapshot, j.Dataset, j.Profile, j.KeyName, string(j.State), j.Label(), j.Wire, j.Detail, j.File, j.Fault.Diagnosis.Summary,
-	}, "\n"))
+	}, "\n")
 }
 
-// stateMatch matches a state as JSON spells it or as the list shows it, with "-" or "_" for a space;
-// its beginning is enough. open matches every state that can still change.
-func stateMatch(value string) (func(model.Job) bool, error) {
-	if value == "open" {
-		return func(j model.Job) bool { return !j.State.Final() }, nil
-	}
-	plain := strings.NewReplacer("-", "_", " ", "_")
-	value = plain.Replace(value)
-	begins := func(s model.JobState) bool {
-		return strings.HasPrefix(string(s), value) || strings.HasPrefix(plain.Replace(s.Label()), value)
-	}
-	if !slices.ContainsFunc(model.JobStates(), begins) {
-		return nil, fmt.Errorf("state %q is not open or one of %s", value, joined(model.JobStates()))
-	}
-	return func(j model.Job) bool { return begins(j.State) }, nil
-}
+// stateOpen is every state that can still change.
+const stateOpen = "open"
 
-func joined(states []model.JobState) string {
-	words := make([]string, len(states))
-	for i, s := range states {
-		words[i] = string(s)
+// states are the words for a state: as JSON spells it, and as the list shows it.
+func states() []string {
+	words := []string{stateOpen}
+	for _, s := range model.JobStates() {
+		if words = append(words, string(s)); s.Label() != string(s) {
+			words = append(words, s.Label())
+		}
 	}
-	return strings.Join(words, ", ")
+	return words
 }

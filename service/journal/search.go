@@ -80,8 +80,8 @@ type statement struct {
 	args []any
 }
 
-// query is a filter as SQL.
-type query struct {
+// selection is a filter as SQL.
+type selection struct {
 	terms []string
 	args  []any
 	match string // the words that the index has, in its own language; empty without any
@@ -89,14 +89,14 @@ type query struct {
 	limit int
 }
 
-func (q *query) add(term string, args ...any) {
+func (q *selection) add(term string, args ...any) {
 	q.terms = append(q.terms, term)
 	q.args = append(q.args, args...)
 }
 
 // narrow is the filter as SQL.
-func narrow(f model.ActivityFilter) *query {
-	q := &query{limit: f.Limit}
+func narrow(f model.ActivityFilter) *selection {
+	q := &selection{limit: f.Limit}
 	if f.Before > 0 {
 		q.add("id < ?", f.Before)
 	}
@@ -140,6 +140,9 @@ func narrow(f model.ActivityFilter) *query {
 		default:
 			q.match += lookup(value)
 		}
+	}
+	for i, clause := range f.Clauses {
+		q.add(clause, f.Args[i]...)
 	}
 	if f.Source != "" {
 		q.add("EXISTS (SELECT 1 FROM activity_sources WHERE activity_sources.id = activity.id AND source = ?)", f.Source)
@@ -249,7 +252,7 @@ func spelled(text string) string {
 func sign(r rune) string { return mark + strconv.FormatInt(int64(r), 16) + mark }
 
 // plain looks through the lines themselves.
-func (q *query) plain() statement {
+func (q *selection) plain() statement {
 	terms, args := q.terms, q.args
 	if q.since != 0 {
 		terms, args = append(terms[:len(terms):len(terms)], "id >= "+oldest), append(args[:len(args):len(args)], q.since)
@@ -264,7 +267,7 @@ const oldest = `(SELECT CASE WHEN count(*) > 20000 THEN 0 ELSE min(id) END FROM 
 
 // indexed looks up the words in the index. It takes one bound of its rows from each side; whatever else there is, it has
 // to read.
-func (q *query) indexed() statement {
+func (q *selection) indexed() statement {
 	const row = "activity_search.rowid"
 	terms, args := []string{"activity_search MATCH ?"}, []any{q.match}
 	if q.since != 0 {
@@ -279,7 +282,7 @@ func (q *query) indexed() statement {
 	return q.statement("activity_search CROSS JOIN activity ON id = "+row, row, terms, append(args, q.args...))
 }
 
-func (q *query) statement(from, order string, terms []string, args []any) statement {
+func (q *selection) statement(from, order string, terms []string, args []any) statement {
 	if len(terms) > 0 {
 		from += " WHERE " + strings.Join(terms, " AND ")
 	}

@@ -9,6 +9,7 @@ import (
 	"hash/maphash"
 	"slices"
 
+	"zonedeck/service/query"
 	"zonedeck/service/rows"
 )
 
@@ -59,7 +60,7 @@ type Compared struct {
 type KeyError struct{ Key string }
 
 func (e *KeyError) Error() string {
-	return fmt.Sprintf("no row of one of the results has a field %s with a value", QuoteName(e.Key))
+	return fmt.Sprintf("no row of one of the results has a field %s with a value", query.QuoteName(e.Key))
 }
 
 // keyless reports whether all readable records of a result lack the key.
@@ -87,7 +88,7 @@ type How struct {
 //
 // Errors: a *KeyError, those of the files.
 func (f *File) Compare(ctx context.Context, old *File, how How, on func(Progress)) (out Compared, err error) {
-	how.Key = FieldName(how.Key)
+	how.Key = query.FieldName(how.Key)
 	how.Ignore = append(slices.Clip(how.Ignore), how.Key) // by which they are one
 	out = Compared{Key: how.Key, Ignored: how.Ignore, oldFile: old, OnlyNew: how.OnlyNew}
 	keys := f.newSorter()
@@ -392,7 +393,7 @@ func (c Compared) Counts() []string {
 				out = append(out, fmt.Sprintf("the %s result: %d of %d rows %s", s.name, n, s.Rows, words))
 			}
 		}
-		say(s.Without, "not compared, without "+QuoteName(c.Key))
+		say(s.Without, "not compared, without "+query.QuoteName(c.Key))
 		say(s.Repeated, "repeat a key, of which the first counts")
 		say(s.Errors, "not compared, as they tell an error")
 		say(s.Unreadable, "cannot be read")

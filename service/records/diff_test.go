@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/tidwall/gjson"
+
+	"zonedeck/service/query"
 )
 
 func TestTheDifferenceOfTwoResults(t *testing.T) {
@@ -61,7 +63,7 @@ func TestAKeyThatNoRowHasComparesNothing(t *testing.T) {
 		}
 	}
 	for given, want := range map[string]string{"id": "id", `"sku: 1"`: "sku: 1", `"a\"b\\c"`: `a"b\c`, `"`: `"`, `"a`: `"a`, `"a"b"`: `"a"b"`, "": ""} {
-		if got := FieldName(given); got != want {
+		if got := query.FieldName(given); got != want {
 			t.Errorf("%s is taken for %s", given, got)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"zonedeck/service/query"
 )
 
 // exported are the rows of a file as CSV, the header first.
@@ -141,7 +143,7 @@ func TestAColumnOfALongNameIsShownShortened(t *testing.T) {
 		if got := numbers(t, f, Query{Sort: short, Down: true}); got != "2 1" {
 			t.Errorf("%s: sorted %q", name, got)
 		}
-		if got := numbers(t, f, Query{Filter: mustFilter(t, QuoteName(short)+"=kept")}); got != "1" {
+		if got := numbers(t, f, Query{Filter: mustFilter(t, query.QuoteName(short)+"=kept")}); got != "1" {
 			t.Errorf("%s: filtered %q", name, got)
 		}
 		if p.Lacks(long) || p.Lacks(short) || !p.Lacks("b") {

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 
 	"zonedeck/service/filter"
+	"zonedeck/service/query"
 )
 
 const shop = `{"id":1,"name":"Été","list price (USD)":5,"a/b:c":"x y","seller":{"city":"Köln \"Süd\""}}
@@ -149,7 +150,7 @@ func TestFiltersThatAreWrong(t *testing.T) {
 		{`"b"c d`, "c follows a quote: put a blank between them, or all of it in quotes"},
 		{`""`, `"" says nothing: write what to look for`},
 		{"\xff", "a filter is UTF-8"},
-		{strings.Repeat("x", MaxFilter+1), "a filter has at most 4096 bytes"},
+		{strings.Repeat("x", query.MaxFilter+1), "a filter has at most 4096 bytes"},
 	} {
 		if _, err := ParseFilter(c.filter); err == nil || err.Error() != c.want {
 			t.Errorf("%q: %v, want %s", c.filter, err, c.want)
@@ -169,11 +170,11 @@ func FuzzFilter(f *testing.F) {
 		for _, l := range []layout{{format: Lines}, {format: CSV, comma: ',', header: []string{"a", "b"}}} {
 			q.matcher(l).match([]byte(row))
 		}
-		name := QuoteName(text)
-		if again, err := ParseFilter("has:" + name); text != "" && (err != nil || len(again.terms) != 1 || again.terms[0].field != text) {
+		name := query.QuoteName(text)
+		if again, err := ParseFilter("has:" + name); text != "" && (err != nil || len(again.terms) != 1 || again.terms[0].Name != text) {
 			t.Errorf("has:%s is %+v: %v", name, again, err)
 		}
-		if again, err := ParseFilter(name + "=1"); text != "" && (err != nil || len(again.terms) != 1 || again.terms[0].field != text) {
+		if again, err := ParseFilter(name + "=1"); text != "" && (err != nil || len(again.terms) != 1 || again.terms[0].Name != text) {
 			t.Errorf("%s=1 is %+v: %v", name, again, err)
 		}
 	})

@@ -23,7 +23,7 @@ func TestTheCaseOfAnAddressDoesNotMatter(t *testing.T) {
 	again := &arrival{row: row{Delivery: model.Delivery{At: time.Now(), Remote: "fe80::1%WIFI"}}, identity: "1", done: make(chan placed, 1)}
 	in.commitGroup(t.Context(), []*arrival{again})
 	for from, want := range map[string][]int64{"FE80::1%wiFi": {2, 1}, "fe80::1%_ifi": nil, "192.": {2}} {
-		if got, _, err := in.Numbers(t.Context(), model.HookFilter{From: from}); err != nil || !slices.Equal(got, want) {
+		if got, _, err := in.Numbers(t.Context(), filtered(t, "from:"+from)); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s: %v, %v, want %v", from, got, err, want)
 		}
 	}
@@ -80,7 +80,7 @@ func TestWhatComesToTwoMachinesAtOnceIsOne(t *testing.T) {
 		})
 	}
 	both.Wait()
-	list, total, err := first.List(t.Context(), model.HookFilter{}, 0)
+	list, total, err := first.List(t.Context(), Filter{}, 0)
 	if err != nil || total != 30 || list[0].ID != "hook-30" || slices.ContainsFunc(list, func(d model.Delivery) bool { return d.Seen != 2 }) {
 		t.Errorf("%d, %+v, %v", total, list, err)
 	}

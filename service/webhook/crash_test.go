@@ -22,7 +22,6 @@ import (
 	"testing"
 	"time"
 
-	"zonedeck/model"
 	"zonedeck/service/database/postgrestest"
 	"zonedeck/service/emulator/deliver"
 	"zonedeck/service/emulator/state/statetest"
@@ -172,7 +171,7 @@ func killedAt(t *testing.T, die int64) (seen int) {
 	}
 	_ = second.Wait()
 	in := openInbox(t, d.Dir)
-	list, total, err := in.List(t.Context(), model.HookFilter{}, 0)
+	list, total, err := in.List(t.Context(), Filter{}, 0)
 	if err != nil || total != 1 {
 		t.Fatalf("step %d: %d of them, %v: %+v", die, total, err, list)
 	}

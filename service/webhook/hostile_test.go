@@ -77,7 +77,7 @@ func TestAPageInABrowserSendsNoWebhooks(t *testing.T) {
 		}
 		_ = resp.Body.Close()
 	}
-	if _, total, err := in.List(t.Context(), model.HookFilter{}, 0); total != 0 || err != nil {
+	if _, total, err := in.List(t.Context(), Filter{}, 0); total != 0 || err != nil {
 		t.Errorf("%d were stored, %v", total, err)
 	}
 }
@@ -215,7 +215,7 @@ func TestWhatIsBookmarkedOrWaitsWhileItIsCleanedUpStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	freed, err := in.drop(t.Context(), []int64{1, 2, 3}) // as it was decided before that
-	list, _, listed := in.List(t.Context(), model.HookFilter{}, 0)
+	list, _, listed := in.List(t.Context(), Filter{}, 0)
 	if err != nil || listed != nil || freed != 1 || len(list) != 2 {
 		t.Fatalf("%d, %v, %v: %+v", freed, err, listed, list)
 	}
@@ -245,7 +245,7 @@ func TestAnObserverThatHangsHoldsNothingUp(t *testing.T) {
 			r.tell(placed{id: "hook-1", duplicate: true})
 		}
 	}
-	if list, total, err := in.List(t.Context(), model.HookFilter{}, 0); err != nil || total != 1 || list[0].Seen != 3 {
+	if list, total, err := in.List(t.Context(), Filter{}, 0); err != nil || total != 1 || list[0].Seen != 3 {
 		t.Errorf("%+v, %v", list, err)
 	}
 	if err := r.Close(); err != nil {
@@ -336,7 +336,7 @@ func TestAFullInboxRefusesUntilItIsCleanedUp(t *testing.T) {
 	ready.Store(true)
 	poke(r.wake)
 	until(t, "nothing is cleaned up", func() bool { return status(3) == http.StatusOK })
-	list, _, err := in.List(t.Context(), model.HookFilter{}, 0)
+	list, _, err := in.List(t.Context(), Filter{}, 0)
 	if err != nil || len(list) == 0 || list[0].Seen != 1 {
 		t.Errorf("%+v, %v", list, err)
 	}

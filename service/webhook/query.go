@@ -9,6 +9,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/database"
+	"zonedeck/service/query"
 )
 
 // How many rows a query asks for. A row with headers has up to 64 KiB of them.
@@ -27,11 +28,12 @@ func (in *Inbox) Count(ctx context.Context) (n int, err error) {
 
 // Numbers are those of all deliveries that match, newest first (see model.HookID), and how many
 // deliveries the inbox has.
-func (in *Inbox) Numbers(ctx context.Context, f model.HookFilter) (numbers []int64, total int, err error) {
+func (in *Inbox) Numbers(ctx context.Context, f Filter) (numbers []int64, total int, err error) {
 	if total, err = in.Count(ctx); err != nil {
 		return nil, 0, err
 	}
-	if len(f.Words) > 0 || f.Dataset != "" {
+	clauses, args := where(f, math.MaxInt64)
+	if len(f.Rest().Terms()) > 0 {
 		err = in.match(ctx, f, listed, rowsAtOnce, 0, func(rows []row) error {
 			for _, r := range rows {
 				numbers = append(numbers, r.n)
@@ -40,7 +42,6 @@ func (in *Inbox) Numbers(ctx context.Context, f model.HookFilter) (numbers []int
 		})
 		return numbers, total, err
 	}
-	clauses, args := where(f, math.MaxInt64)
 	err = database.Each(ctx, in.db, "SELECT n FROM deliveries "+clauses+" ORDER BY n DESC", args, func(s database.Scanner) error {
 		var n int64
 		err := s.Scan(&n)
@@ -75,7 +76,7 @@ func (in *Inbox) Rows(ctx context.Context, numbers []int64) (list []model.Delive
 
 // List are the newest deliveries that match, newest first and without their headers, and how many
 // the inbox has. limit 0 means all. Get has the headers.
-func (in *Inbox) List(ctx context.Context, f model.HookFilter, limit int) (list []model.Delivery, total int, err error) {
+func (in *Inbox) List(ctx context.Context, f Filter, limit int) (list []model.Delivery, total int, err error) {
 	if total, err = in.Count(ctx); err != nil {
 		return nil, 0, err
 	}
@@ -90,7 +91,7 @@ func (in *Inbox) List(ctx context.Context, f model.HookFilter, limit int) (list 
 
 // Each calls take for the newest deliveries that match, newest first and with their headers, and ends
 // with its first error. limit 0 means all.
-func (in *Inbox) Each(ctx context.Context, f model.HookFilter, limit int, take func(model.Delivery) error) error {
+func (in *Inbox) Each(ctx context.Context, f Filter, limit int, take func(model.Delivery) error) error {
 	return in.match(ctx, f, columns, fullAtOnce, limit, func(rows []row) error {
 		for _, r := range in.withStates(ctx, rows) {
 			if err := take(r.Delivery); err != nil {
@@ -102,7 +103,7 @@ func (in *Inbox) Each(ctx context.Context, f model.HookFilter, limit int, take f
 }
 
 // match calls take for the newest rows that match, a few at a time.
-func (in *Inbox) match(ctx context.Context, f model.HookFilter, columns string, atOnce, limit int, take func([]row) error) error {
+func (in *Inbox) match(ctx context.Context, f Filter, columns string, atOnce, limit int, take func([]row) error) error {
 	if limit <= 0 {
 		limit = math.MaxInt
 	}
@@ -118,7 +119,7 @@ func (in *Inbox) match(ctx context.Context, f model.HookFilter, columns string, 
 			return err
 		}
 		before = some[len(some)-1].n
-		if some, err = in.withWords(ctx, some, f); err != nil {
+		if some, err = in.matching(ctx, some, f); err != nil {
 			return err
 		}
 		some = some[:min(len(some), limit)]
@@ -131,54 +132,47 @@ func (in *Inbox) match(ctx context.Context, f model.HookFilter, columns string, 
 }
 
 // where are the conditions of a filter that SQL can express, for rows with a number below before.
-// Wildcards of LIKE in an address are escaped, and the case of letters does not matter.
-func where(f model.HookFilter, before int64) (clauses string, args []any) {
+func where(f Filter, before int64) (clauses string, args []any) {
 	clauses, args = "WHERE n < $1", []any{before}
-	add := func(condition string, values ...any) {
-		places := make([]any, len(values))
-		for i, v := range values {
-			args = append(args, v)
-			places[i] = fmt.Sprintf("$%d", len(args))
+	for _, t := range f.Terms() {
+		condition, values, ok := f.SQL(t)
+		switch {
+		case !ok:
+			continue
+		case t.Name == "job" && t.Op != query.Has && t.Value == noJob:
+			condition, values = "job = ''", nil
+			if t.Not {
+				condition = "job <> ''"
+			}
+		case t.Name == "job" && t.Op == query.Has && !t.Not:
+			condition = "job <> ''"
+		case t.Name == "from" && t.Op == query.Contains: // also once more
+			condition = strings.Replace(condition, `lower(remote) LIKE ? ESCAPE '\'`, `(lower(remote) LIKE ? ESCAPE '\' OR lower(repeats) LIKE ? ESCAPE '\')`, 1)
+			values = append(values, `%"remote":"`+strings.TrimPrefix(values[0].(string), "%")) //nolint:forcetypeassert // a pattern
 		}
-		clauses += " AND " + fmt.Sprintf(condition, places...)
-	}
-	if f.Verdict != "" {
-		add("verdict = %s", string(f.Verdict))
-	}
-	if f.From != "" {
-		from := strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(strings.ToLower(f.From)) + "%"
-		add(`(lower(remote) LIKE %s ESCAPE '\' OR lower(repeats) LIKE %s ESCAPE '\')`, from, `%"remote":"`+from)
-	}
-	switch f.Job {
-	case "":
-	case model.HookNoJob:
-		add("job = ''")
-	default:
-		add("(job = %s OR snapshot = %s)", f.Job, f.Job)
-	}
-	if !f.Since.IsZero() {
-		add("last >= %s", database.Micros(f.Since))
+		for _, v := range values {
+			args = append(args, v)
+			condition = strings.Replace(condition, "?", fmt.Sprintf("$%d", len(args)), 1)
+		}
+		clauses += " AND " + condition
 	}
 	return clauses, args
 }
 
-// withWords are the rows that have the words of a filter, and are of its data set.
-func (in *Inbox) withWords(ctx context.Context, rows []row, f model.HookFilter) ([]row, error) {
-	if len(f.Words) == 0 && f.Dataset == "" {
+// matching are the rows that pass a filter.
+func (in *Inbox) matching(ctx context.Context, rows []row, f Filter) ([]row, error) {
+	if f = f.Rest(); len(f.Terms()) == 0 {
 		return rows, nil
 	}
 	jobs, err := in.jobs(ctx, jobsOf(rows))
-	if err != nil && f.Dataset != "" { // without the states of jobs, words are looked for in the rest
+	if err != nil && slices.ContainsFunc(f.Terms(), func(t query.Term) bool { return t.Name == "dataset" }) { // words are looked for in the rest
 		return nil, fmt.Errorf("which data sets the jobs of webhooks have is not known: %w", err)
 	}
 	return slices.DeleteFunc(rows, func(r row) bool {
-		of, known := jobs[r.Job]
-		if f.Dataset != "" && (!known || !strings.HasPrefix(strings.ToLower(of.Dataset), f.Dataset)) {
-			return true
-		}
-		r.JobState = of.State
-		text := strings.ToLower(strings.Join([]string{r.ID, r.Target, r.Remote, r.SenderID, string(r.Verdict), r.Why, r.Job, r.Snapshot, r.CameOf(), of.State.Label()}, "\n"))
-		return slices.ContainsFunc(f.Words, func(word string) bool { return !strings.Contains(text, strings.ToLower(word)) })
+		job := jobs[r.Job]
+		c := Candidate{Delivery: r.Delivery, dataset: job.Dataset}
+		c.JobState = job.State
+		return !f.Match(c)
 	}), nil
 }
 

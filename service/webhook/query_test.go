@@ -83,6 +83,10 @@ func TestAFilterFindsWhatIsStored(t *testing.T) {
 		"x%_y":               "",
 		"hook-3":             "3",
 		"running":            "3", // the job
+		"-verdict:rejected":  "4 3 1",
+		"-from:192.0.2.1":    "4 3",
+		"has:job -job:job-1": "3",
+		"since:2h -hook-3":   "4 2",
 	} {
 		f, err := ParseFilter(filter, now)
 		if err != nil {
@@ -116,7 +120,7 @@ func TestAFilterFindsWhatIsStored(t *testing.T) {
 		t.Error(got)
 	}
 	var states []string
-	if err := in.Each(t.Context(), model.HookFilter{}, 0, func(d model.Delivery) error {
+	if err := in.Each(t.Context(), Filter{}, 0, func(d model.Delivery) error {
 		states = append(states, state(d, nil))
 		return nil
 	}); err != nil || strings.Join(states, ", ") != "hook-4 , hook-3 running, hook-2 , hook-1 ready" {
@@ -130,7 +134,7 @@ func TestAFilterFindsWhatIsStored(t *testing.T) {
 	if got := state(in.Get(t.Context(), "hook-1")); got != "hook-1 " {
 		t.Errorf("of a ledger that cannot be read: %s", got)
 	}
-	if _, _, err := in.Numbers(t.Context(), model.HookFilter{Dataset: "gd"}); !errors.Is(err, broken) {
+	if _, _, err := in.Numbers(t.Context(), filtered(t, "dataset:gd")); !errors.Is(err, broken) {
 		t.Errorf("data sets that cannot be read: %v", err)
 	}
 }
@@ -139,16 +143,23 @@ func TestAFilterThatIsNoneSaysWhy(t *testing.T) {
 	for filter, want := range map[string]string{
 		"verdict:good":  `verdict "good" is not one of pending, verified, unverified, rejected`,
 		"state:pending": `unknown term "state": use words and verdict:rejected, from:192.0.2., job:job-3, dataset:gd_products, since:2h`,
-		"from:":         "from: needs a value, as in verdict:rejected, from:192.0.2., job:job-3, dataset:gd_products, since:2h",
+		"from:":         `from: has no value: write one, or "" for an empty one`,
 		"since:soon":    `since "soon": write 2h, 3d, 1w or a date like 2026-11-20`,
 	} {
-		if f, err := ParseFilter(filter, time.Now()); err == nil || err.Error() != want || len(f.Words) > 0 {
+		if f, err := ParseFilter(filter, time.Now()); err == nil || err.Error() != want || len(f.Terms()) > 0 {
 			t.Errorf("%q: %v", filter, err)
 		}
 	}
-	if f, err := ParseFilter("http://a.test/x y", time.Now()); err != nil || !slices.Equal(f.Words, []string{"http://a.test/x", "y"}) {
-		t.Errorf("%+v, %v", f, err)
+}
+
+// filtered is a filter as it is typed.
+func filtered(t testing.TB, text string) Filter {
+	t.Helper()
+	f, err := ParseFilter(text, time.Now())
+	if err != nil {
+		t.Fatal(err)
 	}
+	return f
 }
 
 func TestEachChangeOfTheInboxIsSeen(t *testing.T) {
@@ -203,7 +214,7 @@ func BenchmarkNumbers(b *testing.B) {
 		list[i] = row{Delivery: model.Delivery{At: time.Now(), Remote: "192.0.2.1", Target: "/zonedeck/t0kent0kent0kent0ken", Headers: []model.HookHeader{{Name: "User-Agent", Value: strings.Repeat("x", 500)}}}}
 	}
 	stored(b, in, list...)
-	for name, f := range map[string]model.HookFilter{"all": {}, "verdict": {Verdict: model.HookRejected}, "words": {Words: []string{"rejected"}}} {
+	for name, f := range map[string]Filter{"all": {}, "verdict": filtered(b, "verdict:rejected"), "words": filtered(b, "rejected")} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				if _, total, err := in.Numbers(b.Context(), f); err != nil || total != len(list) {

@@ -151,7 +151,7 @@ func TestWhatIsAnsweredAndWhatIsStored(t *testing.T) {
 	if err != nil || string(raw) != "0123456789" || d.Size != 10 || d.Target != "/a?token=••••&b=1" || d.Header("Authorization") != mask || d.Header("Cookie") != mask || d.Header("X-Plain") != "1" {
 		t.Errorf("%q, %v, %+v", raw, err, d)
 	}
-	if list, total, err := in.List(t.Context(), model.HookFilter{}, 0); err != nil || total != 1 || list[0].ID != d.ID || list[0].Headers != nil {
+	if list, total, err := in.List(t.Context(), Filter{}, 0); err != nil || total != 1 || list[0].ID != d.ID || list[0].Headers != nil {
 		t.Errorf("%+v, %d, %v", list, total, err)
 	}
 	if one, err := in.Get(t.Context(), d.ID); err != nil || one.Headers == nil || strings.Contains(fmt.Sprint(one), "hidden") {
@@ -176,7 +176,7 @@ func TestADeliveryThatComesAgainIsOne(t *testing.T) {
 			t.Fatal(got)
 		}
 	}
-	list, total, err := in.List(t.Context(), model.HookFilter{}, 0)
+	list, total, err := in.List(t.Context(), Filter{}, 0)
 	if err != nil || total != 5 || list[4].Seen != 3 || first.ID != list[4].ID {
 		t.Errorf("%d, %v: %+v", total, err, list)
 	}
@@ -353,7 +353,7 @@ func TestABurstLosesNothing(t *testing.T) {
 		})
 	}
 	failed := all.Wait()
-	list, total, err := in.List(t.Context(), model.HookFilter{}, 0)
+	list, total, err := in.List(t.Context(), Filter{}, 0)
 	if err != nil || total != burst || failed != nil {
 		t.Fatalf("%d of %d, %v, %v", total, burst, failed, err)
 	}
@@ -454,7 +454,7 @@ func TestTheOldestGoAndBookmarkedStay(t *testing.T) {
 	if freed, err := in.Prune(t.Context(), Retention{Count: 2}); err != nil || freed != 2 {
 		t.Fatal(freed, err)
 	}
-	list, _, err := in.List(t.Context(), model.HookFilter{}, 0)
+	list, _, err := in.List(t.Context(), Filter{}, 0)
 	if err != nil || len(list) != 3 || list[0].ID != "hook-5" || list[1].ID != "hook-4" || list[2].ID != "hook-1" {
 		t.Errorf("%+v, %v", list, err)
 	}
@@ -464,7 +464,7 @@ func TestTheOldestGoAndBookmarkedStay(t *testing.T) {
 	if freed, err := in.Prune(t.Context(), Retention{Bytes: 1}); err != nil || freed != 1 {
 		t.Fatal(freed, err)
 	}
-	if list, _, err = in.List(t.Context(), model.HookFilter{}, 0); err != nil || len(list) != 2 {
+	if list, _, err = in.List(t.Context(), Filter{}, 0); err != nil || len(list) != 2 {
 		t.Errorf("%+v, %v", list, err)
 	}
 }

@@ -38,7 +38,7 @@ func TestTheReserveOfTheDiskIsLeftFree(t *testing.T) {
 	if got := post(t, r.URL(), io.MultiReader(strings.NewReader("of unknown size"))); got != http.StatusOK {
 		t.Errorf("with a smaller reserve: %d", got)
 	}
-	if _, total, err := in.List(t.Context(), model.HookFilter{}, 0); err != nil || total != 2 || r.held.Load() != 25 {
+	if _, total, err := in.List(t.Context(), Filter{}, 0); err != nil || total != 2 || r.held.Load() != 25 {
 		t.Errorf("%d, %d bytes, %v", total, r.held.Load(), err)
 	}
 }
@@ -66,7 +66,7 @@ func TestEachHandsOutAFewAtATime(t *testing.T) {
 	}
 	for limit, want := range map[int]int{0: many, 1: 1, fullAtOnce: fullAtOnce, fullAtOnce + 1: fullAtOnce + 1, many + 9: many} {
 		next := many
-		err := in.Each(t.Context(), model.HookFilter{}, limit, func(d model.Delivery) error {
+		err := in.Each(t.Context(), Filter{}, limit, func(d model.Delivery) error {
 			if d.ID != model.HookID(int64(next)) || d.Header("n") != strconv.Itoa(next) {
 				t.Errorf("%+v in place of %d", d, next)
 			}
@@ -78,7 +78,7 @@ func TestEachHandsOutAFewAtATime(t *testing.T) {
 		}
 	}
 	stop, seen := errors.New("stop"), 0
-	err := in.Each(t.Context(), model.HookFilter{}, 0, func(model.Delivery) error {
+	err := in.Each(t.Context(), Filter{}, 0, func(model.Delivery) error {
 		if seen++; seen == 3 {
 			return stop
 		}

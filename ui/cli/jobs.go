@@ -15,6 +15,7 @@ import (
 	"zonedeck/service/config"
 	"zonedeck/service/exchange"
 	"zonedeck/service/jobs"
+	"zonedeck/service/query"
 	"zonedeck/service/snippet"
 	"zonedeck/service/view"
 	"zonedeck/ui/kit/text"
@@ -265,7 +266,7 @@ does that.`,
 		},
 	}
 	cmd.Flags().BoolVar(&l.json, "json", false, "print one JSON object")
-	cmd.Flags().StringVar(&l.filter, "filter", "", "list only jobs that match all words and terms, such as "+strings.Join(jobs.FilterTerms(), ", "))
+	cmd.Flags().StringVar(&l.filter, "filter", "", "list only jobs that match all words and terms, such as "+strings.Join(jobs.Fields(nil).Examples(), ", "))
 	cmd.Flags().IntVar(&l.limit, "limit", 1000, "how many of the newest jobs to list; 0 for all")
 	remote.add(cmd)
 	return cmd
@@ -273,7 +274,7 @@ does that.`,
 
 // jobsOf returns the jobs to list and how many the ledger has. It says how many are left out.
 func (t *task) jobsOf(ctx context.Context, l jobList) (list []model.Job, total int, err error) {
-	matches, err := jobs.ParseFilter(l.filter, t.NowOf)
+	filter, err := query.Parse(l.filter, jobs.Fields(t.NowOf))
 	if err != nil {
 		return nil, 0, usage("--filter: %w", err)
 	}
@@ -284,7 +285,7 @@ func (t *task) jobsOf(ctx context.Context, l jobList) (list []model.Job, total i
 		}
 	} else {
 		match := 0
-		list, match, total, err = t.Client.Matching(ctx, matches, l.limit)
+		list, match, total, err = t.Client.Matching(ctx, filter.Match, l.limit)
 		switch {
 		case err != nil:
 		case len(list) < match:

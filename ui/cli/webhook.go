@@ -259,8 +259,7 @@ func (a *app) webhookListCommand() *cobra.Command {
 		Long: `Lists the webhooks of the inbox, newest first.
 
 --filter takes words that must all occur, and the terms verdict:, from: (the
-beginning of the sender's address), job: (job:- for none), dataset: and since:,
-for example
+sender's address), job: (job:- for none), dataset: and since:, for example
 --filter 'verdict:rejected from:192.0.2. since:2h'.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -277,7 +276,7 @@ for example
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	cmd.Flags().StringVar(&filter, "filter", "", "list only webhooks that match all words and terms, such as "+strings.Join(webhook.Terms(), ", "))
+	cmd.Flags().StringVar(&filter, "filter", "", "list only webhooks that match all words and terms, such as "+strings.Join(webhook.Fields(time.Time{}).Examples(), ", "))
 	cmd.Flags().IntVar(&limit, "limit", 1000, "how many of the newest webhooks to list; 0 for all")
 	return cmd
 }
@@ -288,7 +287,7 @@ type hookList struct {
 	filtered, json bool
 }
 
-func (t *task) listHooks(ctx context.Context, in *webhook.Inbox, f model.HookFilter, l hookList) error {
+func (t *task) listHooks(ctx context.Context, in *webhook.Inbox, f webhook.Filter, l hookList) error {
 	if l.json {
 		return t.streamHooks(ctx, in, f, l)
 	}
@@ -342,7 +341,7 @@ func (t *task) sayHidden(l hookList, listed, total int, cut bool) {
 }
 
 // streamHooks prints one object, and holds few webhooks at a time: with their headers they are large.
-func (t *task) streamHooks(ctx context.Context, in *webhook.Inbox, f model.HookFilter, l hookList) error {
+func (t *task) streamHooks(ctx context.Context, in *webhook.Inbox, f webhook.Filter, l hookList) error {
 	total, err := in.Count(ctx)
 	if err != nil {
 		return fail(exitState, "%w", err)

@@ -4,6 +4,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
+	"zonedeck/service/journal"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
 )
@@ -167,7 +168,7 @@ func (m *Model) updateFilter(msg tea.Msg) tea.Cmd {
 
 // setFilter applies a filter. An invalid one keeps the field open and says why.
 func (m *Model) setFilter(text string) tea.Cmd {
-	parsed, err := ParseFilter(text, m.deps.Now())
+	parsed, err := journal.ParseFilter(text, m.deps.Now())
 	if err != nil {
 		m.filter.problem = err.Error()
 		return nil

@@ -21,7 +21,7 @@ type Store interface {
 	// Changes is another number after each change of the inbox.
 	Changes(ctx context.Context) (int64, error)
 	// Numbers are those of all webhooks that match, newest first, and how many webhooks there are.
-	Numbers(ctx context.Context, f model.HookFilter) (numbers []int64, total int, err error)
+	Numbers(ctx context.Context, f webhook.Filter) (numbers []int64, total int, err error)
 	// Rows are the webhooks with those numbers, without their headers. Get is one.
 	Rows(ctx context.Context, numbers []int64) ([]model.Delivery, error)
 	Get(ctx context.Context, id string) (model.Delivery, error)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/query"
 	"zonedeck/service/webhook"
 	"zonedeck/ui"
 	"zonedeck/ui/inbox"
@@ -47,7 +48,7 @@ func (f *fakeStore) Changes(context.Context) (int64, error) {
 	return f.changes, nil
 }
 
-func (f *fakeStore) Numbers(ctx context.Context, filter model.HookFilter) (numbers []int64, total int, err error) {
+func (f *fakeStore) Numbers(ctx context.Context, filter webhook.Filter) (numbers []int64, total int, err error) {
 	f.mu.Lock()
 	slow := f.slow
 	f.mu.Unlock()
@@ -63,7 +64,9 @@ func (f *fakeStore) Numbers(ctx context.Context, filter model.HookFilter) (numbe
 		return nil, 0, f.broken
 	}
 	for i, d := range f.list {
-		if (filter.Verdict == "" || d.Verdict == filter.Verdict) && !slices.ContainsFunc(filter.Words, func(w string) bool { return !strings.Contains(d.ID+d.Why, w) }) {
+		if !slices.ContainsFunc(filter.Terms(), func(t query.Term) bool {
+			return t.Name == "verdict" && string(d.Verdict) != t.Value || t.Op == query.Says && !strings.Contains(d.ID+d.Why, t.Value)
+		}) {
 			numbers = append(numbers, int64(len(f.list)-i))
 		}
 	}

@@ -46,7 +46,7 @@ func (l list) indexOf(n int64) int {
 
 // readList reads the numbers of what matches, and the rows about a number; same is true where
 // nothing has changed since the list before.
-func readList(ctx context.Context, store Store, f model.HookFilter, was list, at int64, anew bool) (l list, same bool, err error) {
+func readList(ctx context.Context, store Store, f webhook.Filter, was list, at int64, anew bool) (l list, same bool, err error) {
 	changes, err := store.Changes(ctx)
 	if err != nil || !anew && changes == was.changes {
 		if err == nil && was.waits() { // for the service, which changes nothing here
@@ -139,7 +139,7 @@ func (b *Inbox) filterMsg(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	if b.open != nil {
 		return nil, false
 	}
-	cmd, event := b.filter.Update(b.deps.Theme, msg, webhook.Terms(), func(s string) error {
+	cmd, event := b.filter.Update(b.deps.Theme, msg, webhook.Fields(b.deps.Now()).Examples(), func(s string) error {
 		_, err := webhook.ParseFilter(s, b.deps.Now())
 		return err
 	})

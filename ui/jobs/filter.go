@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	service "zonedeck/service/jobs"
+	"zonedeck/service/query"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
 )
@@ -15,8 +16,8 @@ func (m *Model) filterMsg(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	if m.preview.open {
 		return nil, false
 	}
-	cmd, event := m.ledger.filter.Update(m.deps.Theme, msg, service.FilterTerms(), func(s string) error {
-		_, err := service.ParseFilter(s, m.nowOf)
+	cmd, event := m.ledger.filter.Update(m.deps.Theme, msg, service.Fields(m.nowOf).Examples(), func(s string) error {
+		_, err := query.Parse(s, service.Fields(m.nowOf))
 		return err
 	})
 	switch event {
@@ -41,7 +42,7 @@ func (m *Model) filtered() {
 
 // filterBindings are the filter's keys.
 func (m *Model) filterBindings() []kit.Binding {
-	return m.ledger.filter.Bindings("jobs", service.FilterTerms(), m.panes.At == paneList && !m.panes.Zoomed)
+	return m.ledger.filter.Bindings("jobs", service.Fields(m.nowOf).Examples(), m.panes.At == paneList && !m.panes.Zoomed)
 }
 
 // nowOf is the time by which the jobs of a profile are dated.

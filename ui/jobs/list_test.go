@@ -27,8 +27,8 @@ func TestTheFilterHidesTheJobsThatDoNotMatch(t *testing.T) {
 			"profile:other":               {[]string{"nothing matches"}, nil},
 			"collector state:fail":        {[]string{"job-2"}, []string{"job-0", "job-1"}},
 			"size:3":                      {[]string{"unknown term"}, nil},
-			"state:blah":                  {[]string{"is not open or one of intent"}, nil},
-			"state:":                      {[]string{"state: needs a value"}, nil},
+			"state:blah":                  {[]string{"is not one of open, intent"}, nil},
+			"state:":                      {[]string{"state: has no value"}, nil},
 			"since:soon":                  {[]string{"write 2h"}, nil},
 			"https://nowhere.test/?a=b:c": {[]string{"nothing matches"}, nil},
 		} {
@@ -55,7 +55,7 @@ func TestTheFilterHidesTheJobsThatDoNotMatch(t *testing.T) {
 		s.Press("/")
 		s.Type("reviews:")
 		s.Press("enter")
-		s.Expect("i enter keep: ", "reviews: needs a value", "/ reviews:") // not cut back to the words before the mistake
+		s.Expect("i enter keep: ", "reviews: has no value", "/ reviews:") // not cut back to the words before the mistake
 		s.Press("backspace")
 		s.ExpectNot("enter keep: ")
 		s.Press("enter")

@@ -9,6 +9,7 @@ import (
 
 	"zonedeck/model"
 	service "zonedeck/service/jobs"
+	"zonedeck/service/query"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
 )
@@ -225,11 +226,11 @@ func (m *Model) fill() {
 	slices.SortStableFunc(m.ledger.jobs, func(a, b model.Job) int { return b.Created.Compare(a.Created) })
 	m.ledger.jobs = m.ledger.jobs[:min(len(m.ledger.jobs), maxListed)]
 	m.ledger.shown = m.ledger.jobs
-	matches, err := service.ParseFilter(m.ledger.filter.Text(), m.nowOf)
+	filter, err := query.Parse(m.ledger.filter.Text(), service.Fields(m.nowOf))
 	if m.ledger.filter.Text() != "" && err == nil {
 		m.ledger.shown = nil
 		for _, j := range m.ledger.jobs {
-			if matches(j) {
+			if filter.Match(j) {
 				m.ledger.shown = append(m.ledger.shown, j)
 			}
 		}

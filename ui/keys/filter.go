@@ -1,19 +1,32 @@
 package keys
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
+	"zonedeck/service/query"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
 )
 
-// terms are the names that a filter knows, each with an example.
-func terms() []string { return []string{"state:due", "level:admin", "duty:human", "profile:acme"} }
+// fields is what the list of keys can be asked.
+func fields() query.Fields[*words] {
+	return query.Fields[*words]{
+		query.Words(func(w *words) string { return w.all }),
+		query.Enum("state", "due", nil, func(w *words) []string {
+			if w.due { // what every part of the screen counts as due
+				return []string{w.state, "due"}
+			}
+			return []string{w.state}
+		}),
+		query.Enum("level", "admin", nil, func(w *words) []string { return []string{w.level} }),
+		query.Enum("duty", "human", nil, func(w *words) []string { return []string{w.duty} }),
+		query.List("profile", "acme", func(w *words) []string { return w.profiles }),
+	}
+}
 
 // words is a row as the filter sees it, in lower case.
 type words struct {
@@ -35,47 +48,10 @@ func (m *Model) wordsOf(k model.Key, state string, due bool, cells ...string) wo
 	return w
 }
 
-// parseFilter reads what is typed after "/": words that all occur in a row, and terms.
-func parseFilter(s string) (matches func(w *words) bool, err error) {
-	var all []func(w *words) bool
-	for term := range strings.FieldsSeq(strings.ToLower(s)) {
-		name, value, isTerm := strings.Cut(term, ":")
-		var match func(w *words) bool
-		switch {
-		case !isTerm:
-			match = func(w *words) bool { return strings.Contains(w.all, term) }
-		case term == "state:due": // what every part of the screen counts as due
-			match = func(w *words) bool { return w.due }
-		case name == "state":
-			match = func(w *words) bool { return strings.HasPrefix(w.state, value) }
-		case name == "level":
-			match = func(w *words) bool { return strings.HasPrefix(w.level, value) }
-		case name == "duty":
-			match = func(w *words) bool { return strings.HasPrefix(w.duty, value) }
-		case name == "profile":
-			match = func(w *words) bool { return slices.Contains(w.profiles, value) }
-		default:
-			return nil, fmt.Errorf("unknown term %q: use words and %s", name+":", strings.Join(terms(), ", "))
-		}
-		if isTerm && value == "" {
-			return nil, fmt.Errorf("%s: needs a value, as in %s", name, strings.Join(terms(), ", "))
-		}
-		all = append(all, match)
-	}
-	return func(w *words) bool {
-		for _, match := range all {
-			if !match(w) {
-				return false
-			}
-		}
-		return true
-	}, nil
-}
-
 // filterMsg handles what is the filter's.
 func (m *Model) filterMsg(msg tea.Msg) (cmd tea.Cmd, handled bool) {
-	cmd, event := m.list.filter.Update(m.deps.Theme, msg, terms(), func(s string) error {
-		_, err := parseFilter(s)
+	cmd, event := m.list.filter.Update(m.deps.Theme, msg, fields().Examples(), func(s string) error {
+		_, err := query.Parse(s, fields())
 		return err
 	})
 	switch event {
@@ -103,9 +79,9 @@ func (m *Model) filtered() {
 func (m *Model) showRows() {
 	l := &m.list
 	l.shown = l.shown[:0:0] // rows that were made before are asked for once more
-	matches, err := parseFilter(l.filter.Text())
+	filter, err := query.Parse(l.filter.Text(), fields())
 	for i := range l.keys {
-		if err != nil || matches(&l.words[i]) {
+		if err != nil || filter.Match(&l.words[i]) {
 			l.shown = append(l.shown, i)
 		}
 	}
@@ -125,5 +101,5 @@ func (m *Model) showRows() {
 
 // filterBindings are the filter's keys.
 func (m *Model) filterBindings() []kit.Binding {
-	return m.list.filter.Bindings("keys", terms(), !m.canGoBack())
+	return m.list.filter.Bindings("keys", fields().Examples(), !m.canGoBack())
 }

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/service/filter"
+	"zonedeck/service/query"
 	"zonedeck/service/records"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
@@ -146,7 +147,7 @@ func (p *Page) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	case sortColumn:
 		return p.sort(), true
 	case hasColumn:
-		return p.with("has:" + records.QuoteName(p.column())), true
+		return p.with("has:" + query.QuoteName(p.column())), true
 	case openDetail:
 		if p.wide {
 			p.panes.At = paneTree

@@ -8,6 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"zonedeck/service/query"
 	"zonedeck/service/records"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/body"
@@ -309,7 +310,7 @@ func (p *Page) search(back bool) tea.Cmd {
 	if p.line.search == "" || p.file == nil {
 		return nil
 	}
-	want, err := records.ParseFilter(records.QuoteText(p.line.search))
+	want, err := records.ParseFilter(query.QuoteText(p.line.search))
 	if err != nil {
 		return kit.Warn(err.Error())
 	}

@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"zonedeck/service/query"
 	"zonedeck/service/records"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
@@ -110,7 +111,7 @@ func (p *Page) feet(w int) []string {
 	asked, _ := p.what.query.Filter.Fields()
 	for _, name := range asked {
 		if p.about.Lacks(name) {
-			out = append(out, t.Warn.Render(text.Cut(" ! no row has a field "+text.Clean(records.QuoteName(name)), w)))
+			out = append(out, t.Warn.Render(text.Cut(" ! no row has a field "+text.Clean(query.QuoteName(name)), w)))
 		}
 	}
 	for _, n := range p.what.notes {
@@ -213,9 +214,9 @@ func (p *Page) lineView(w int) string {
 		words = append(words, "sorted by "+records.ShownName(q.Sort)+" "+way)
 	}
 	if c := p.what.compared; c != nil && c.OnlyNew {
-		words = append(words, fmt.Sprintf("by %s: %s new, %s known", records.QuoteName(c.Key), text.Count(int(c.Added)), text.Count(int(c.Same))))
+		words = append(words, fmt.Sprintf("by %s: %s new, %s known", query.QuoteName(c.Key), text.Count(int(c.Added)), text.Count(int(c.Same))))
 	} else if c != nil {
-		words = append(words, fmt.Sprintf("by %s: %s added, %s changed, %s removed, %s the same", records.QuoteName(c.Key),
+		words = append(words, fmt.Sprintf("by %s: %s added, %s changed, %s removed, %s the same", query.QuoteName(c.Key),
 			text.Count(int(c.Added)), text.Count(int(c.Changed)), text.Count(int(c.Removed)), text.Count(int(c.Same))))
 	}
 	if len(words) > searches {
