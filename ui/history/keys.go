@@ -16,9 +16,9 @@ type (
 	refresh     struct{}
 	lastRow     struct{}
 	copyMenu    struct{}
-	toggleSeen  struct{}
-	openSeen    struct{}
-	copySeen    struct{}
+	toggleLog   struct{}
+	openRequest struct{}
+	copyRequest struct{}
 )
 
 // Bindings are the tab's keys.
@@ -29,8 +29,8 @@ func (m *Model) Bindings() []kit.Binding {
 			{Keys: []string{"esc"}, Label: "close", Help: "Close the field and leave the filter as it was.", Group: "Filter", Intent: closeFilter{}, WhileTyping: true},
 		}
 	}
-	if m.seen.shown {
-		return m.seenBindings()
+	if m.log.on {
+		return m.logBindings()
 	}
 	row, on := m.current()
 	open := kit.Binding{Keys: []string{"enter"}, Label: "open", Help: "Open the fetch or the comparison in the Sandbox, the job in Jobs, the key in Keys. Nothing is sent.", Group: "History", Intent: openRow{}}
@@ -47,7 +47,7 @@ func (m *Model) Bindings() []kit.Binding {
 	out := []kit.Binding{
 		open,
 		{Keys: []string{"/"}, Label: "filter", Help: "Filter by the beginnings of words, and class:, zone:, key:, kind:, profile:, by:agent, by:rotation, since:2h.", Group: "Filter", Intent: openFilter{}},
-		{Keys: []string{"w"}, Label: "what the emulator saw", Help: "Show every request as the local emulator saw it: headers, body, answer, fault.", Group: "History", Intent: toggleSeen{}, Disabled: m.whyNotSeen()},
+		{Keys: []string{"w"}, Label: "what the emulator saw", Help: "Show every request as the local emulator saw it: headers, body, answer, fault.", Group: "History", Intent: toggleLog{}, Disabled: m.logUnavailable()},
 		clr, cpy,
 		{Keys: []string{"E"}, Label: "HAR", Help: "Write the fetches that the filter lets pass as a HAR file, credentials redacted.", Group: "History", Intent: writeHAR{}, Hidden: true},
 		{Keys: []string{"ctrl+r"}, Label: "refresh", Help: "Read the newest entries again.", Group: "History", Intent: refresh{}},
@@ -61,17 +61,17 @@ func (m *Model) Bindings() []kit.Binding {
 	return out
 }
 
-// seenBindings are the keys for the emulator's journal.
-func (m *Model) seenBindings() []kit.Binding {
+// logBindings are the keys for the emulator's journal.
+func (m *Model) logBindings() []kit.Binding {
 	const group = "What the emulator saw"
 	none := ""
-	if m.seen.table.Len() == 0 {
+	if m.log.table.Len() == 0 {
 		none = "no request is selected"
 	}
 	return append([]kit.Binding{
-		{Keys: []string{"enter"}, Label: "open", Help: "Show the whole request: its headers and the beginning of its body.", Group: group, Intent: openSeen{}, Disabled: none},
-		{Keys: []string{"w", "esc"}, Label: "timeline", Help: "Go back to the timeline.", Group: group, Intent: toggleSeen{}},
-		{Keys: []string{"y"}, Label: "copy", Help: "Copy the address, headers or body.", Group: group, Intent: copySeen{}, Disabled: none},
+		{Keys: []string{"enter"}, Label: "open", Help: "Show the whole request: its headers and the beginning of its body.", Group: group, Intent: openRequest{}, Disabled: none},
+		{Keys: []string{"w", "esc"}, Label: "timeline", Help: "Go back to the timeline.", Group: group, Intent: toggleLog{}},
+		{Keys: []string{"y"}, Label: "copy", Help: "Copy the address, headers or body.", Group: group, Intent: copyRequest{}, Disabled: none},
 	}, widget.MotionBindings()...)
 }
 

@@ -46,7 +46,7 @@ type Model struct {
 	width   int // of the tab
 	drawn   kit.Regions
 	session kit.Session
-	seen    seen
+	log     requestLog
 	news    news
 	focused bool // the tab is the active one
 }
@@ -69,7 +69,7 @@ type strip struct {
 
 // New makes the tab. Nothing is read before Init.
 func New(d Deps) *Model {
-	m := &Model{deps: d, seen: newSeen()}
+	m := &Model{deps: d, log: newRequestLog()}
 	m.table.Columns = []widget.Column{
 		{Title: "TIME", Width: 8},
 		{Title: "PROFILE", Width: 8, Priority: 2},
@@ -97,7 +97,7 @@ func (m *Model) Init() tea.Cmd { return m.reload() }
 // rows stay where they are.
 func (m *Model) Focus() tea.Cmd {
 	m.focused = true
-	if m.seen.shown {
+	if m.log.on {
 		return m.watch()
 	}
 	if m.loaded && m.table.Cursor() > 0 {
@@ -109,7 +109,7 @@ func (m *Model) Focus() tea.Cmd {
 // Blur stops following the emulator while the tab is hidden.
 func (m *Model) Blur() {
 	m.focused = false
-	m.seen.tail.Drop()
+	m.log.tail.Drop()
 }
 
 // emptyJournal is shown while the journal has no entries.

@@ -20,12 +20,12 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		return m.sessionChanged(msg.Session)
 	case kit.Tick:
 		return tea.Batch(m.retry(), m.peek(), m.watchHead())
-	case toggleSeen:
-		return m.toggleSeen()
-	case openSeen:
-		return m.openSeen()
-	case copySeen:
-		return m.copySeen()
+	case toggleLog:
+		return m.toggleLog()
+	case openRequest:
+		return m.openRequest()
+	case copyRequest:
+		return m.copyRequest()
 	case refresh:
 		m.table.SetCursor(0)
 		return m.reload()
@@ -46,8 +46,8 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		}
 	}
 	table := &m.table
-	if m.seen.shown {
-		table = &m.seen.table
+	if m.log.on {
+		table = &m.log.table
 	}
 	switch click, ok := msg.(tea.MouseClickMsg); {
 	case ok:
@@ -57,7 +57,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case !table.Update(msg):
 		return nil
 	}
-	if m.seen.shown {
+	if m.log.on {
 		return nil
 	}
 	return m.more()

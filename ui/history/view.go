@@ -13,8 +13,8 @@ import (
 
 // Render draws the tab; see kit.View.
 func (m *Model) Render(w, h int) string {
-	if m.seen.shown {
-		return m.renderSeen(w, h)
+	if m.log.on {
+		return m.renderLog(w, h)
 	}
 	th := m.deps.Theme
 	iw, ih := widget.Inner(w, h)

@@ -39,7 +39,7 @@ func (m *Model) updateTwin(msg tea.Msg) tea.Cmd {
 		return m.loadHistory()
 	case twin.Fill:
 		m.fillFrom(msg)
-		return m.tell(msg.Notice)
+		return m.form.tell(msg.Notice)
 	case twin.Loaded:
 		return m.showTwin(msg)
 	}
@@ -55,7 +55,7 @@ func (m *Model) showTwin(msg twin.Loaded) tea.Cmd {
 	changed := m.fillFrom(*fill) // shows the form
 	m.twin.Show()
 	if changed {
-		return m.tell("The form holds this request now; U undoes this.")
+		return m.form.tell("The form holds this request now; U undoes this.")
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ type (
 func (copyMenu) do(m *Model) tea.Cmd { return m.openCopyMenu() }
 func (copyBody) do(m *Model) tea.Cmd { return m.copyBody(m.result.res.Body) }
 func (copyWire) do(m *Model) tea.Cmd {
-	return m.copyRequest("request as shown", strings.Join(m.form.wire.Lines, "\n"))
+	return m.form.copyRequest("request as shown", strings.Join(m.form.wire.Lines, "\n"))
 }
 
 func (m *Model) openCopyMenu() tea.Cmd {
@@ -56,8 +56,8 @@ func (m *Model) openCopyMenu() tea.Cmd {
 
 // copyRequest copies the form's request in some format. It contains secret headers as
 // typed, and the toast says so.
-func (m *Model) copyRequest(what, text string) tea.Cmd {
-	for name := range m.form.request.Header {
+func (p *formPane) copyRequest(what, text string) tea.Cmd {
+	for name := range p.request.Header {
 		if model.SecretName(name) {
 			return kit.CopySecret(what+" with header "+name, text)
 		}
@@ -84,7 +84,7 @@ func (m *Model) copyBody(b model.BodyRef) tea.Cmd {
 }
 
 // code is the form's request as code for other programs.
-func (m *Model) code() kit.ShowCode { return kit.ShowCode{Request: m.form.request} }
+func (p *formPane) code() kit.ShowCode { return kit.ShowCode{Request: p.request} }
 
 func readBody(ctx context.Context, open func(context.Context, model.BodyRef) (body.Source, error), b model.BodyRef) (string, error) {
 	src, err := open(ctx, b)

@@ -27,6 +27,7 @@ const (
 
 // formPane is the form and its outcome.
 type formPane struct {
+	deps     *Deps
 	form     *widget.Form
 	request  model.FetchRequest
 	problems []problem
@@ -67,18 +68,18 @@ type formNotice struct {
 const formNotices = "the form"
 
 // tell says what the form holds now.
-func (m *Model) tell(words string) tea.Cmd {
-	m.form.notice.fresh = true
+func (p *formPane) tell(words string) tea.Cmd {
+	p.notice.fresh = true
 	return kit.Send(kit.Toast{Kind: kit.ToastInfo, Text: words, About: formNotices})
 }
 
 // retract takes the notice away once the form holds something else.
-func (m *Model) retract() tea.Cmd {
-	n := &m.form.notice
+func (p *formPane) retract() tea.Cmd {
+	n := &p.notice
 	switch {
 	case n.fresh:
-		*n = formNotice{shown: true, of: m.form.draft()}
-	case n.shown && m.form.draft() != n.of:
+		*n = formNotice{shown: true, of: p.draft()}
+	case n.shown && p.draft() != n.of:
 		n.shown = false
 		return kit.Send(kit.Toast{About: formNotices})
 	}
@@ -242,7 +243,7 @@ func (m *Model) refresh() {
 		if p.folded() && slices.Contains(folded(), pr.Field) && (pr.Field != fieldCountry || !p.shaped()) {
 			pr.Field, pr.Text = fieldMore, string(pr.Field)+": "+pr.Text
 		}
-		if pr.Severity == note || pr.Field == fieldURL && m.untyped() {
+		if pr.Severity == note || pr.Field == fieldURL && m.form.untyped() {
 			p.form.SetHelp(string(pr.Field), "! "+pr.Text)
 		} else {
 			p.form.SetError(string(pr.Field), pr.Text)
@@ -256,7 +257,7 @@ func (m *Model) refresh() {
 }
 
 // untyped reports whether the address has not been typed yet.
-func (m *Model) untyped() bool { return m.form.request.URL == "" && !m.form.tried }
+func (p *formPane) untyped() bool { return p.request.URL == "" && !p.tried }
 
 func allFields() []field {
 	return append(optionFields(),

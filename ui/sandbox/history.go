@@ -20,6 +20,7 @@ const historyRows = 200
 
 // historyPane is the list of the last fetches.
 type historyPane struct {
+	deps    *Deps
 	table   widget.Table
 	all     []model.Activity          // of every profile, without the calls of rotations
 	rows    []model.Activity          // of the profile in use
@@ -112,7 +113,7 @@ func (m *Model) listHistory() {
 		if i < len(flying) {
 			return m.flightRow(flying[i])
 		}
-		return m.historyRow(rows[i-len(flying)])
+		return m.history.row(rows[i-len(flying)])
 	})
 	p.flying = len(flying)
 	if top {
@@ -167,11 +168,11 @@ func (m *Model) remember() {
 	}
 }
 
-func (m *Model) historyRow(a model.Activity) []widget.Cell {
-	th := m.deps.Theme
+func (p *historyPane) row(a model.Activity) []widget.Cell {
+	th := p.deps.Theme
 	glyph, ink := th.ClassMark(a.Class)
 	return []widget.Cell{
-		{Text: text.ShortClock(a.At, m.deps.Now()), Ink: th.Muted},
+		{Text: text.ShortClock(a.At, p.deps.Now()), Ink: th.Muted},
 		{Text: glyph + " " + model.ClassWord(a.Class, a.Cause), Ink: ink},
 		widget.C(a.Zone), widget.C(a.Via.String()), widget.C(text.Took(a.Total)), widget.C(a.URL),
 	}
@@ -195,13 +196,13 @@ func (m *Model) historyGist() string {
 	return flying + fmt.Sprintf("%d · %s · %s · %s · %s", len(rows), text.Ago(a.At, m.deps.Now()), outcome, cmp.Or(a.Zone, a.Via.String()), a.URL)
 }
 
-// pickedFetch returns the fetch selected in the history.
-func (m *Model) pickedFetch() (model.Activity, bool) {
-	i := m.history.table.Cursor() - m.history.flying
-	if i < 0 || i >= len(m.history.rows) {
+// picked returns the fetch selected in the history.
+func (p *historyPane) picked() (model.Activity, bool) {
+	i := p.table.Cursor() - p.flying
+	if i < 0 || i >= len(p.rows) {
 		return model.Activity{}, false
 	}
-	return m.history.rows[i], true
+	return p.rows[i], true
 }
 
 // pickedFlight returns the flight selected in the history, or nil.

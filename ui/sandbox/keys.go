@@ -90,7 +90,7 @@ func (openFetch) do(m *Model) tea.Cmd {
 	if f := m.pickedFlight(); f != nil {
 		return m.openFlight(f)
 	}
-	if a, ok := m.pickedFetch(); ok {
+	if a, ok := m.history.picked(); ok {
 		return m.reopen(a.Ref, a.Profile)
 	}
 	return nil
@@ -122,7 +122,7 @@ func (m *Model) Bindings() []kit.Binding {
 		b := kit.Binding{Keys: []string{"enter"}, Label: "open", Help: "Show this fetch again. Nothing is sent.", Group: "History", Intent: openFetch{}}
 		if f := m.pickedFlight(); f != nil {
 			out = append(out, kit.Binding{Keys: []string{"c"}, Label: "cancel", Help: "Cancel the request under the cursor; the others go on.", Group: "History", Intent: cancelPicked{}, Disabled: f.whyNotCancel()})
-		} else if a, ok := m.pickedFetch(); !ok {
+		} else if a, ok := m.history.picked(); !ok {
 			b.Disabled = "no fetch is selected"
 		} else if a.Ref == "" {
 			b.Disabled = "it ended without a result"
@@ -196,7 +196,7 @@ func (m *Model) resultBindings() []kit.Binding {
 		}
 		out = append(out, b)
 	}
-	twin := kit.Binding{Keys: []string{kit.StepKey(model.ActionTwin)}, Label: m.otherLabel(), Help: "Send the request the other way: by Native instead of API, or back.", Group: "Result", Intent: sendOther{}, Disabled: none, Dangerous: true, Hidden: true}
+	twin := kit.Binding{Keys: []string{kit.StepKey(model.ActionTwin)}, Label: m.result.otherLabel(), Help: "Send the request the other way: by Native instead of API, or back.", Group: "Result", Intent: sendOther{}, Disabled: none, Dangerous: true, Hidden: true}
 	if none == "" {
 		twin.Disabled = m.whyNotOther()
 	}
@@ -209,7 +209,7 @@ func (m *Model) resultBindings() []kit.Binding {
 		kit.Binding{Keys: []string{"w"}, Label: "compare", Help: "Send the request by several zones and both methods at once, and name the winner.", Group: "Request", Intent: compareForm{}, Dangerous: true},
 		kit.Binding{Keys: []string{"y"}, Label: "copy", Help: "Copy body, address, headers or the request as shown.", Group: "Result", Intent: copyMenu{}},
 		page,
-		kit.Binding{Keys: []string{"x"}, Label: "code", Help: "Show the form's request as code for curl, Python, Go, Node, Scrapy, Playwright, Puppeteer or a shell.", Group: "Request", Intent: m.code(), Disabled: m.unvalued()},
+		kit.Binding{Keys: []string{"x"}, Label: "code", Help: "Show the form's request as code for curl, Python, Go, Node, Scrapy, Playwright, Puppeteer or a shell.", Group: "Request", Intent: m.form.code(), Disabled: m.form.unvalued()},
 		kit.Binding{Keys: []string{"["}, Label: "previous page", Help: "Show the previous page.", Group: "Result", Intent: prevPage{}, Disabled: none, Hidden: true},
 		mark,
 		kit.Binding{Keys: []string{"o"}, Label: "to form", Help: "Fill the form with the request of this result.", Group: "Result", Intent: requestBack{}, Disabled: none, Hidden: true},
@@ -238,7 +238,7 @@ func (m *Model) searchBindings() []kit.Binding {
 
 func (m *Model) fileBindings() []kit.Binding {
 	edit := kit.Binding{Keys: []string{"e"}, Label: "editor", Help: "Open the body in $EDITOR.", Group: "Result", Intent: editBody{}, Hidden: true}
-	edit.Disabled = m.whyNotEdit()
+	edit.Disabled = m.result.whyNotEdit()
 	if m.deps.Edit == nil {
 		edit.Disabled = "no editor is set; set $EDITOR"
 	}
@@ -288,7 +288,7 @@ func (m *Model) stepLabel(s model.Step) string {
 		}
 		return "try the " + p.Label()
 	case model.ActionTwin:
-		return m.otherLabel()
+		return m.result.otherLabel()
 	case model.ActionSplit:
 		return "what refuses?"
 	case model.ActionCheckKey:
@@ -300,7 +300,7 @@ func (m *Model) stepLabel(s model.Step) string {
 	case model.ActionRaiseTimeout:
 		return "longer timeout"
 	case model.ActionCheckZone:
-		if m.urlFailed() {
+		if m.result.urlFailed() {
 			return "check the URL"
 		}
 		return "check zone and URL"
@@ -321,8 +321,8 @@ func (m *Model) stepLabel(s model.Step) string {
 
 // urlFailed reports whether the failure on screen is the target's or of the way to it: then the
 // URL is to be checked, and not the zone.
-func (m *Model) urlFailed() bool {
-	cause := m.result.res.Diagnosis.Cause
+func (p *resultPane) urlFailed() bool {
+	cause := p.res.Diagnosis.Cause
 	return cause == model.CauseTargetError || cause == model.CauseNetwork
 }
 
@@ -351,8 +351,8 @@ func (m *Model) stepDisabled(s model.Step) string {
 }
 
 // whyNotEdit returns the reason why there is no body to edit, or "".
-func (m *Model) whyNotEdit() string {
-	if !m.result.have() || m.result.res.Body.Size == 0 {
+func (p *resultPane) whyNotEdit() string {
+	if !p.have() || p.res.Body.Size == 0 {
 		return "there is no body"
 	}
 	return ""
@@ -374,11 +374,11 @@ func (m *Model) whyNotKeep() string {
 	if m.work.sample.Running() {
 		return "a body is being copied to its file"
 	}
-	return m.whyNotEdit()
+	return m.result.whyNotEdit()
 }
 
 // otherLabel names the access method that the result on screen did not use.
-func (m *Model) otherLabel() string { return "send by " + otherWay(m.result.res.Request.Via).String() }
+func (p *resultPane) otherLabel() string { return "send by " + otherWay(p.res.Request.Via).String() }
 
 // whyNotOther returns the reason why the request cannot be sent the other way, or "".
 func (m *Model) whyNotOther() string {

@@ -44,7 +44,7 @@ func (m *Model) areas(w, h int) []kit.Area {
 	left := min(max(w*33/100, 38), 56)
 	form := min(m.form.form.Height(left-2)+2, middle*2/3)
 	wire, zones := middle-form, 0
-	if spare := wire - m.wireHeight(left-2) - 2; spare >= 5 && len(m.session.Zones) > 0 {
+	if spare := wire - m.form.wireHeight(left-2) - 2; spare >= 5 && len(m.session.Zones) > 0 {
 		zones = min(spare, len(m.session.Zones)+2)
 		wire -= zones
 	}
@@ -122,7 +122,7 @@ func (m *Model) pane(r kit.Area) string {
 	case paneResult:
 		body = m.renderResult(on, iw, ih)
 	case paneHistory:
-		body = m.renderHistory(on, iw, ih)
+		body = m.history.render(on, iw, ih)
 	}
 	return widget.Pane(m.deps.Theme, title, on, r.W, r.H, body)
 }
@@ -152,7 +152,7 @@ func (m *Model) foldedPane(r kit.Area, title string) string {
 		}
 	case paneResult:
 		if m.result.have() {
-			words = m.statusLine()
+			words = m.result.statusLine()
 		}
 		if m.result.trouble != "" {
 			words = "! " + m.result.trouble

@@ -129,6 +129,7 @@ func New(d Deps) *Model {
 	m := &Model{deps: d, panes: widget.Panes{N: panes}}
 	m.form = newFormPane(d.Theme)
 	m.history = newHistoryPane()
+	m.form.deps, m.history.deps, m.result.deps = &m.deps, &m.deps, &m.deps
 	m.result.body = inspect.New(d.Ctx, kit.Sandbox, d.Theme, d.Pictures)
 	m.result.body.Remember(d.Filters)
 	m.result.tab = resultTab(inspect.Body)

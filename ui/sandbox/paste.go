@@ -53,7 +53,7 @@ func (m *Model) takeURL(url string) tea.Cmd {
 	d := m.form.draft()
 	d.URL, d.Options.Query = url, ""
 	m.setForm(d)
-	return m.tell("Pasted URL. U undoes this.")
+	return m.form.tell("Pasted URL. U undoes this.")
 }
 
 // known is what tells calls of the service from others.
@@ -91,11 +91,11 @@ func (m *Model) pasted(got importers.Imported, err error) tea.Cmd {
 	case err != nil:
 		return kit.Warn("The pasted text did not fill the form: " + err.Error() + ".")
 	}
-	m.setForm(m.draftOfImport(got.Request))
+	m.setForm(m.form.draftOfImport(got.Request))
 	if len(got.Left)+len(got.Replaced) > 0 {
 		return kit.OpenOverlay(m.importPage(got))
 	}
-	return m.tell("Pasted " + got.Summary() + " U undoes this.")
+	return m.form.tell("Pasted " + got.Summary() + " U undoes this.")
 }
 
 // importPage says what of a pasted request the form holds, and what it does not.
@@ -124,8 +124,8 @@ func (m *Model) importPage(got importers.Imported) kit.Overlay {
 
 // draftOfImport is the form for a request that was read: what it does not say stays as it
 // is, but for what belongs to another request.
-func (m *Model) draftOfImport(r model.FetchRequest) draft {
-	now, d := m.form.draft(), draftOf(r)
+func (p *formPane) draftOfImport(r model.FetchRequest) draft {
+	now, d := p.draft(), draftOf(r)
 	if r.Zone.Name == "" {
 		d.Zone = now.Zone
 	}

@@ -73,6 +73,7 @@ const (
 
 // resultPane is the result on screen, or a request in flight.
 type resultPane struct {
+	deps   *Deps
 	res    model.FetchResult
 	origin origin
 	// profile is the one that the result was sent with, if it is not the one in use.

@@ -29,36 +29,36 @@ func (m *Model) renderResult(on bool, w, h int) string {
 	if rest <= 0 {
 		return widget.Block(strings.Join(head, "\n"), w, h)
 	}
-	return strings.Join(head, "\n") + "\n" + m.page(on, w, rest)
+	return strings.Join(head, "\n") + "\n" + m.result.renderPage(on, w, rest)
 }
 
-// page draws the open page of the result.
-func (m *Model) page(on bool, w, h int) string {
-	if !m.result.ofBody() {
-		return widget.Block(strings.Join(m.result.page.Visible(m.pageLines(w), h), "\n"), w, h)
+// renderPage draws the open page of the result.
+func (p *resultPane) renderPage(on bool, w, h int) string {
+	if !p.ofBody() {
+		return widget.Block(strings.Join(p.page.Visible(p.pageLines(w), h), "\n"), w, h)
 	}
-	if why := noBody(m.result.res); why != "" {
-		return widget.Block(" "+m.deps.Theme.Muted.Render(text.Cut(why, w-2)), w, h)
+	if why := noBody(p.res); why != "" {
+		return widget.Block(" "+p.deps.Theme.Muted.Render(text.Cut(why, w-2)), w, h)
 	}
-	return m.fillBelow(m.result.body.Render(on, w, h), w, h)
+	return p.fillBelow(p.body.Render(on, w, h), w, h)
 }
 
 // pageLines are the lines of a page that is not the body.
-func (m *Model) pageLines(w int) []string {
-	switch m.result.tab {
+func (p *resultPane) pageLines(w int) []string {
+	switch p.tab {
 	case tabTiming:
-		if len(m.result.res.Phases) > 0 {
-			return stepfall(m.deps.Theme, m.result.res, w)
+		if len(p.res.Phases) > 0 {
+			return stepfall(p.deps.Theme, p.res, w)
 		}
-		return waterfall(m.deps.Theme, m.result.res.Timing, m.result.res.Request, w)
+		return waterfall(p.deps.Theme, p.res.Timing, p.res.Request, w)
 	case tabAttempts:
-		return m.attemptLines(m.result.res.Attempts, w)
+		return p.attemptLines(p.res.Attempts, w)
 	case tabFields:
-		return m.fieldLines(m.result.res.Fields, w)
+		return p.fieldLines(p.res.Fields, w)
 	case tabTLS:
-		return inspect.ChainLines(m.deps.Theme, m.result.res.Chain, m.deps.CertClock(), w)
+		return inspect.ChainLines(p.deps.Theme, p.res.Chain, p.deps.CertClock(), w)
 	case tabHeaders:
-		return m.headerLines(w)
+		return p.headerLines(w)
 	default:
 		return nil
 	}
@@ -125,7 +125,7 @@ func (m *Model) flightLines(w int) []string {
 	lines = append(lines, " "+th.Muted.Render(text.Cut(words, w-2)))
 	if len(f.attempts) > 0 {
 		lines = append(lines, "")
-		lines = append(lines, m.attemptLines(f.attempts, w)...)
+		lines = append(lines, m.result.attemptLines(f.attempts, w)...)
 	}
 	return lines
 }
@@ -138,8 +138,8 @@ func phaseWord(f flight) string {
 }
 
 // attemptLines is the table of attempts.
-func (m *Model) attemptLines(list []model.Attempt, w int) []string {
-	th := m.deps.Theme
+func (p *resultPane) attemptLines(list []model.Attempt, w int) []string {
+	th := p.deps.Theme
 	lines := []string{th.Muted.Render(text.Fit("  #  CLASS                STATUS      WAITED       TOOK", w))}
 	for _, a := range list {
 		glyph, ink := th.OutcomeMark(a.Class, a.Cause)
@@ -154,8 +154,8 @@ func (m *Model) attemptLines(list []model.Attempt, w int) []string {
 }
 
 // fieldLines list the required fields, each with its value or "missing".
-func (m *Model) fieldLines(list []model.Field, w int) []string {
-	th := m.deps.Theme
+func (p *resultPane) fieldLines(list []model.Field, w int) []string {
+	th := p.deps.Theme
 	pathW := 8
 	for _, f := range list {
 		pathW = max(pathW, text.Width(text.Clean(f.Path)))
@@ -197,10 +197,10 @@ func (m *Model) headLines(w, h int) []string {
 	if of := m.result.res.Proves; of != "" {
 		lines = append(lines, " "+th.Muted.Render(text.Cut(text.Clean("proof for "+of), w-1)))
 	}
-	lines = append(lines, " "+m.statusInk())
+	lines = append(lines, " "+m.result.statusInk())
 	steps := m.stepLines(w)
 	room := h - len(lines) - 1 - 3 // the pages' line, and three lines of the page
-	evidence, most := m.evidenceLines(kit.Weighed(d), w, h)
+	evidence, most := m.result.evidenceLines(kit.Weighed(d), w, h)
 	var summary []string
 	if d.Summary != "" && !d.OK() {
 		summary = widget.Hung(" ", th.Strong, d.Summary, w-1)
@@ -220,7 +220,7 @@ func (m *Model) headLines(w, h int) []string {
 		room += stepRoom
 		take(steps, 3)
 	}
-	return append(lines, m.pagesLine(w))
+	return append(lines, m.result.pagesLine(w))
 }
 
 // roomy is the height from which evidence is shown in full.
@@ -228,9 +228,9 @@ const roomy = 18
 
 // evidenceLines returns the lines of the evidence, the most important first, and how
 // many to show: one line for each, or two for each of the first three if h allows it.
-func (m *Model) evidenceLines(list []model.Evidence, w, h int) (lines []string, most int) {
+func (p *resultPane) evidenceLines(list []model.Evidence, w, h int) (lines []string, most int) {
 	const indent = 11
-	head := " " + m.deps.Theme.Muted.Render("evidence") + "  "
+	head := " " + p.deps.Theme.Muted.Render("evidence") + "  "
 	if h < roomy {
 		for _, e := range list {
 			lines = append(lines, text.Cut(head+evidenceText(e), w))
@@ -281,12 +281,12 @@ func (m *Model) stepLines(w int) []string {
 }
 
 // pagesLine names the pages and marks the open one.
-func (m *Model) pagesLine(w int) string {
-	th := m.deps.Theme
+func (p *resultPane) pagesLine(w int) string {
+	th := p.deps.Theme
 	var b strings.Builder
 	b.WriteByte(' ')
-	for _, t := range m.result.pages() {
-		if t == m.result.tab {
+	for _, t := range p.pages() {
+		if t == p.tab {
 			b.WriteString(th.TabOn.Render("╶ "+string(t)+" ╴") + " ")
 		} else {
 			b.WriteString(th.TabOff.Render(" "+string(t)+" ") + "  ")
@@ -300,17 +300,17 @@ func (m *Model) pagesLine(w int) string {
 }
 
 // statusInk is the coloured status line.
-func (m *Model) statusInk() string {
-	glyph, ink := m.deps.Theme.OutcomeMark(m.result.res.Diagnosis.Class, m.result.res.Diagnosis.Cause)
-	head := glyph + " " + model.ClassWord(m.result.res.Diagnosis.Class, m.result.res.Diagnosis.Cause)
-	return ink.Render(head) + strings.TrimPrefix(m.statusLine(), head)
+func (p *resultPane) statusInk() string {
+	glyph, ink := p.deps.Theme.OutcomeMark(p.res.Diagnosis.Class, p.res.Diagnosis.Cause)
+	head := glyph + " " + model.ClassWord(p.res.Diagnosis.Class, p.res.Diagnosis.Cause)
+	return ink.Render(head) + strings.TrimPrefix(p.statusLine(), head)
 }
 
 // statusLine is the verdict in one line: class, status, method, time, size, cost; then what a
 // narrow screen may cut off, the type and the exit last.
-func (m *Model) statusLine() string {
-	res := m.result.res
-	glyph, _ := m.deps.Theme.OutcomeMark(res.Diagnosis.Class, res.Diagnosis.Cause)
+func (p *resultPane) statusLine() string {
+	res := p.res
+	glyph, _ := p.deps.Theme.OutcomeMark(res.Diagnosis.Class, res.Diagnosis.Cause)
 	status := "no answer"
 	switch {
 	case res.Status > 0:

@@ -57,12 +57,12 @@ func (m *Model) listTools() tea.Cmd {
 		a.tools, a.Diagnosis, err = list(ctx, key)
 		return a, err
 	}, func(a toolAnswer, err error) tea.Cmd {
-		m.toolsListed(address, a, err)
+		m.form.toolsListed(address, a, err)
 		return nil
 	})
 }
 
-func (m *Model) toolsListed(address string, a toolAnswer, err error) {
+func (p *formPane) toolsListed(address string, a toolAnswer, err error) {
 	l := toolList{address: address, tools: a.tools}
 	switch {
 	case err != nil:
@@ -75,14 +75,14 @@ func (m *Model) toolsListed(address string, a toolAnswer, err error) {
 			}
 		}
 	}
-	m.form.tools = l
+	p.tools = l
 	options := []widget.Option{{Value: "", Label: "fetch the URL", Note: "by the tool that fetches a page"}}
 	for _, t := range l.tools {
 		options = append(options, widget.Option{Value: t.Name, Note: text.Clean(toolTitle(t))})
 	}
-	m.form.form.SetOptions(string(fieldTool), options)
-	m.form.shapeTool()
-	m.form.from = nil // the fields are others
+	p.form.SetOptions(string(fieldTool), options)
+	p.shapeTool()
+	p.from = nil // the fields are others
 }
 
 // toolTitle is what a tool says of itself, in a few words.

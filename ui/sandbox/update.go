@@ -43,7 +43,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 // AfterMsg derives what follows from the form, and asks for what it lacks.
 func (m *Model) AfterMsg() tea.Cmd {
 	m.refresh()
-	return tea.Batch(m.twin.Look(), m.wantTools(), m.retract())
+	return tea.Batch(m.twin.Look(), m.wantTools(), m.form.retract())
 }
 
 // second updates how long ago the zones were used, and the states of the keys.

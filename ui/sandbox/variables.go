@@ -84,11 +84,11 @@ func (d draft) resolved(vars Variables, s kit.Session, now time.Time) (r model.F
 }
 
 // unvalued names the variables of the form that have no value, or is "".
-func (m *Model) unvalued() string {
-	if len(m.form.asked) == 0 {
+func (p *formPane) unvalued() string {
+	if len(p.asked) == 0 {
 		return ""
 	}
-	return "{{" + strings.Join(m.form.asked, "}}, {{") + "}} without a value: sending asks for it"
+	return "{{" + strings.Join(p.asked, "}}, {{") + "}} without a value: sending asks for it"
 }
 
 // askVariables asks for the values that the form's variables lack, and sends then. It
@@ -117,12 +117,12 @@ func (m *Model) askVariables(again tea.Msg) tea.Cmd {
 }
 
 // settable are the form's variables whose values the operator may choose.
-func (m *Model) settable() []string {
-	if m.deps.Variables == nil {
+func (p *formPane) settable() []string {
+	if p.deps.Variables == nil {
 		return nil
 	}
-	return slices.DeleteFunc(m.form.draft().texts().Variables(), func(name string) bool {
-		v, _ := m.deps.Variables.Variable(name)
+	return slices.DeleteFunc(p.draft().texts().Variables(), func(name string) bool {
+		v, _ := p.deps.Variables.Variable(name)
 		return v.Refused != ""
 	})
 }
@@ -133,7 +133,7 @@ func (m *Model) valuesBinding() kit.Binding {
 		Keys: []string{"V"}, Label: "values", Command: "values of this request…", Group: "Request", Intent: editValues{}, Hidden: true,
 		Help: "Give the variables {{name}} of the form other values, until the console ends.",
 	}
-	if len(m.settable()) == 0 {
+	if len(m.form.settable()) == 0 {
 		b.Disabled = "the form has no {{name}}"
 	}
 	return b
@@ -152,7 +152,7 @@ func (valuesChanged) do(m *Model) tea.Cmd {
 }
 
 func (m *Model) editValues() tea.Cmd {
-	names := m.settable()
+	names := m.form.settable()
 	secret := secretVariables(m.form.draft())
 	before := map[string]string{}
 	var fields []widget.Field

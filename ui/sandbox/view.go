@@ -19,9 +19,9 @@ func (m *Model) renderWire(w, h int) string {
 	if !m.session.Ready {
 		return widget.Block(" "+th.Muted.Render(text.Cut(m.notReady(), w-1)), w, h)
 	}
-	lines := m.wireNotes(w)
+	lines := m.form.wireNotes(w)
 	room := max(h-len(lines), 0)
-	rows := m.wireRows(w-2, room)
+	rows := m.form.wireRows(w-2, room, m.panes.At != paneWire)
 	if m.panes.At == paneWire {
 		rows = m.form.scroll.Visible(rows, room)
 	}
@@ -32,14 +32,14 @@ func (m *Model) renderWire(w, h int) string {
 }
 
 // wireNotes are shown above the request: why it cannot be sent, and what is unsafe.
-func (m *Model) wireNotes(w int) []string {
-	th := m.deps.Theme
+func (p *formPane) wireNotes(w int) []string {
+	th := p.deps.Theme
 	var lines []string
-	why := m.form.wire.Problem
-	if m.untyped() {
+	why := p.wire.Problem
+	if p.untyped() {
 		why = ""
 	}
-	for _, p := range m.form.problems { // the bytes do not show that there is no key
+	for _, p := range p.problems { // the bytes do not show that there is no key
 		if p.Field == fieldKey && p.Severity == stop {
 			why = cmp.Or(why, p.Text)
 		}
@@ -47,13 +47,13 @@ func (m *Model) wireNotes(w int) []string {
 	if why != "" {
 		lines = widget.Hung(" ", th.Bad, "✗ "+why, w-1)
 	}
-	if p := m.form.profile; p != "" {
+	if p := p.profile; p != "" {
 		lines = append(lines, widget.Hung(" ", th.Warn, "! a request of profile "+p+": sending asks first", w-1)...)
 	}
-	if hidden := m.form.hidden(); hidden != "" {
+	if hidden := p.hidden(); hidden != "" {
 		lines = append(lines, widget.Hung(" ", th.Warn, "! folded under More: "+hidden, w-1)...)
 	}
-	if m.form.request.Via == model.ViaNative && !m.deps.Profile().Verify {
+	if p.request.Via == model.ViaNative && !p.deps.Profile().Verify {
 		lines = append(lines, " "+th.Warn.Render("! certificate checks are off"))
 	}
 	return lines
@@ -61,15 +61,15 @@ func (m *Model) wireNotes(w int) []string {
 
 // wireHeight is how many lines the wire pane needs at width w to show the whole request; it is
 // an estimate where wide characters meet a line's end.
-func (m *Model) wireHeight(w int) int {
-	v := &m.form.tall
-	if v.from != m.form.from || v.w != w {
-		*v = wireTall{from: m.form.from, w: w}
-		for _, l := range m.form.wire.Lines[:min(len(m.form.wire.Lines), 200)] { // no screen is that high
+func (p *formPane) wireHeight(w int) int {
+	v := &p.tall
+	if v.from != p.from || v.w != w {
+		*v = wireTall{from: p.from, w: w}
+		for _, l := range p.wire.Lines[:min(len(p.wire.Lines), 200)] { // no screen is that high
 			v.lines += max((text.Width(l)+w-3)/max(w-2, 1), 1)
 		}
 	}
-	return len(m.wireNotes(w)) + v.lines
+	return len(p.wireNotes(w)) + v.lines
 }
 
 // wireTall caches how many lines a request has at a width.
@@ -86,15 +86,13 @@ type wireView struct {
 	rows    []string
 }
 
-// wireRows are the rows of the request in w cells: all of them if the pane has the
-// focus, and otherwise a gist of room rows.
-func (m *Model) wireRows(w, room int) []string {
-	v := &m.form.rows
-	brief := m.panes.At != paneWire
+// wireRows are the rows of the request in w cells: all of them, or a gist of room rows.
+func (p *formPane) wireRows(w, room int, brief bool) []string {
+	v := &p.rows
 	if v.rows != nil && v.w == w && v.gist == brief && (!brief || v.room == room) {
 		return v.rows
 	}
-	lines := m.form.wire.Lines
+	lines := p.wire.Lines
 	if brief {
 		lines = gist(lines, w, room)
 	}
@@ -150,13 +148,13 @@ func hardWrap(s string, w int) []string {
 	return strings.Split(ansi.Hardwrap(s, w, true), "\n")
 }
 
-func (m *Model) renderHistory(on bool, w, h int) string {
-	th := m.deps.Theme
+func (p *historyPane) render(on bool, w, h int) string {
+	th := p.deps.Theme
 	switch {
-	case m.history.problem != "":
-		return widget.Block(" "+th.Bad.Render("✗ "+text.Cut(text.Clean(m.history.problem), w-4)), w, h)
-	case !m.history.loaded:
+	case p.problem != "":
+		return widget.Block(" "+th.Bad.Render("✗ "+text.Cut(text.Clean(p.problem), w-4)), w, h)
+	case !p.loaded:
 		return widget.Block(" "+th.Muted.Render("reading the journal…"), w, h)
 	}
-	return m.history.table.Render(th, on, w, h)
+	return p.table.Render(th, on, w, h)
 }

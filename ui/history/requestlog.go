@@ -13,8 +13,8 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// maxSeen is how many of the emulator's requests are kept in memory.
-const maxSeen = 1000
+// maxRequests is how many of the emulator's requests are kept in memory.
+const maxRequests = 1000
 
 // Requests is the local emulator's journal: what clients really sent.
 type Requests interface {
@@ -25,9 +25,9 @@ type Requests interface {
 	Follow(ctx context.Context, since uint64, each func(r rehearsal.Request, lost uint64) error) error
 }
 
-// seen is the emulator's journal. While it is shown it replaces the timeline.
-type seen struct {
-	shown bool
+// requestLog is the emulator's journal. While it is shown it replaces the timeline.
+type requestLog struct {
+	on    bool
 	rows  []rehearsal.Request // oldest first; the table shows the newest first
 	table widget.Table
 	tail  kit.Slot
@@ -44,8 +44,8 @@ type arrival struct {
 	lost    uint64 // requests before it that arrived too fast to be read
 }
 
-func newSeen() seen {
-	var s seen
+func newRequestLog() requestLog {
+	var s requestLog
 	s.table.Columns = []widget.Column{
 		{Title: "TIME", Width: 8},
 		{Title: "POINT", Width: 6, Priority: 3},
@@ -59,8 +59,8 @@ func newSeen() seen {
 	return s
 }
 
-// whyNotSeen returns the reason why the emulator's journal cannot be shown, or "".
-func (m *Model) whyNotSeen() string {
+// logUnavailable returns the reason why the emulator's journal cannot be shown, or "".
+func (m *Model) logUnavailable() string {
 	switch {
 	case m.deps.Requests == nil || !m.session.Local:
 		return "only the local emulator keeps what it saw"
@@ -70,26 +70,26 @@ func (m *Model) whyNotSeen() string {
 	return ""
 }
 
-// toggleSeen switches between the timeline and the emulator's journal.
-func (m *Model) toggleSeen() tea.Cmd {
-	if m.seen.shown {
-		m.seen.shown = false
-		m.seen.tail.Drop()
+// toggleLog switches between the timeline and the emulator's journal.
+func (m *Model) toggleLog() tea.Cmd {
+	if m.log.on {
+		m.log.on = false
+		m.log.tail.Drop()
 		return m.reload()
 	}
-	if m.whyNotSeen() != "" {
+	if m.logUnavailable() != "" {
 		return nil
 	}
-	m.seen.shown = true
-	m.seen.table.SetCursor(0)
+	m.log.on = true
+	m.log.table.SetCursor(0)
 	return m.watch()
 }
 
 // watch reads the earlier requests and then follows new ones.
 func (m *Model) watch() tea.Cmd {
 	source := m.deps.Requests
-	return kit.Follow(kit.Activity, &m.seen.tail, m.deps.Ctx, func(ctx context.Context, emit func(arrival)) (struct{}, error) {
-		page, err := source.Newest(ctx, maxSeen)
+	return kit.Follow(kit.Activity, &m.log.tail, m.deps.Ctx, func(ctx context.Context, emit func(arrival)) (struct{}, error) {
+		page, err := source.Newest(ctx, maxRequests)
 		if err != nil {
 			return struct{}{}, err
 		}
@@ -98,9 +98,9 @@ func (m *Model) watch() tea.Cmd {
 			emit(arrival{request: &r, lost: lost})
 			return nil
 		})
-	}, m.seen.arrived, func(_ struct{}, err error) tea.Cmd {
+	}, m.log.arrived, func(_ struct{}, err error) tea.Cmd {
 		if !canceled(err) {
-			m.seen.problem = err.Error()
+			m.log.problem = err.Error()
 		}
 		return nil
 	})
@@ -113,13 +113,13 @@ func (m *Model) sessionChanged(s kit.Session) tea.Cmd {
 	before := m.session
 	m.session = s
 	switch {
-	case !m.seen.shown:
+	case !m.log.on:
 		return nil
 	case !s.Local:
-		return m.toggleSeen()
+		return m.toggleLog()
 	case s.Ready && s.Profile.BaseURL != before.Profile.BaseURL:
-		m.seen.rows, m.seen.loaded = nil, false
-		m.seen.fill()
+		m.log.rows, m.log.loaded = nil, false
+		m.log.fill()
 		if m.focused {
 			return m.watch()
 		}
@@ -127,7 +127,7 @@ func (m *Model) sessionChanged(s kit.Session) tea.Cmd {
 	return nil
 }
 
-func (s *seen) arrived(a arrival) tea.Cmd {
+func (s *requestLog) arrived(a arrival) tea.Cmd {
 	if a.request == nil {
 		s.rows, s.loaded, s.problem, s.lost = a.earlier, true, "", 0
 		s.fill()
@@ -140,17 +140,17 @@ func (s *seen) arrived(a arrival) tea.Cmd {
 
 // retry restarts a tail that has ended; it is called once a second.
 func (m *Model) retry() tea.Cmd {
-	if !m.seen.shown || m.seen.tail.Running() || m.whyNotSeen() != "" {
+	if !m.log.on || m.log.tail.Running() || m.logUnavailable() != "" {
 		return nil
 	}
 	return m.watch()
 }
 
 // add puts a request on top. A cursor further down stays on its row.
-func (s *seen) add(r rehearsal.Request) {
+func (s *requestLog) add(r rehearsal.Request) {
 	s.rows = append(s.rows, r)
-	if len(s.rows) >= 2*maxSeen { // copying once per thousand requests costs nothing
-		s.rows = slices.Clone(s.rows[len(s.rows)-maxSeen:])
+	if len(s.rows) >= 2*maxRequests { // copying once per thousand requests costs nothing
+		s.rows = slices.Clone(s.rows[len(s.rows)-maxRequests:])
 	}
 	at := s.table.Cursor()
 	s.fill()
@@ -159,18 +159,18 @@ func (s *seen) add(r rehearsal.Request) {
 	}
 }
 
-func (s *seen) fill() { s.table.SetRows(min(len(s.rows), maxSeen), nil) }
+func (s *requestLog) fill() { s.table.SetRows(min(len(s.rows), maxRequests), nil) }
 
 // at returns the i-th row, newest first.
-func (s *seen) at(i int) (rehearsal.Request, bool) {
+func (s *requestLog) at(i int) (rehearsal.Request, bool) {
 	if i < 0 || i >= s.table.Len() {
 		return rehearsal.Request{}, false
 	}
 	return s.rows[len(s.rows)-1-i], true
 }
 
-func (m *Model) openSeen() tea.Cmd {
-	r, ok := m.seen.at(m.seen.table.Cursor())
+func (m *Model) openRequest() tea.Cmd {
+	r, ok := m.log.at(m.log.table.Cursor())
 	if !ok {
 		return nil
 	}
@@ -180,8 +180,8 @@ func (m *Model) openSeen() tea.Cmd {
 	})
 }
 
-func (m *Model) copySeen() tea.Cmd {
-	r, ok := m.seen.at(m.seen.table.Cursor())
+func (m *Model) copyRequest() tea.Cmd {
+	r, ok := m.log.at(m.log.table.Cursor())
 	if !ok {
 		return nil
 	}
@@ -195,6 +195,6 @@ func (m *Model) copySeen() tea.Cmd {
 	add("t", "target", r.Target)
 	add("h", "headers", strings.Join(headerLines(r), "\n"))
 	add("b", "body", r.Body)
-	add("l", "line", m.seenFacts(r))
+	add("l", "line", m.requestFacts(r))
 	return widget.OpenMenu(m.deps.Theme, "Copy", kit.Activity, items)
 }

@@ -19,8 +19,8 @@ const (
 
 // fillBelow puts timing and headers below a body of h lines of w cells that leaves room for
 // them. The last line of the page, which says where it is, stays below its rows.
-func (m *Model) fillBelow(page string, w, h int) string {
-	if h < tallPane || m.result.tab != resultTab(inspect.Body) {
+func (p *resultPane) fillBelow(page string, w, h int) string {
+	if h < tallPane || p.tab != resultTab(inspect.Body) {
 		return page
 	}
 	lines := strings.Split(page, "\n")
@@ -32,7 +32,7 @@ func (m *Model) fillBelow(page string, w, h int) string {
 	if last-rows < spare {
 		return page
 	}
-	th, res := m.deps.Theme, m.result.res
+	th, res := p.deps.Theme, p.res
 	lines = append(lines[:rows:rows], lines[last])
 	section := func(name string, more []string) {
 		if h-len(lines) > 3 {
@@ -41,14 +41,14 @@ func (m *Model) fillBelow(page string, w, h int) string {
 		}
 	}
 	section("Timing", waterfall(th, res.Timing, res.Request, w))
-	section("Headers", m.headerLines(w))
+	section("Headers", p.headerLines(w))
 	return widget.Block(strings.Join(lines, "\n"), w, h)
 }
 
 // headerLines are the page of headers in lines of w cells.
-func (m *Model) headerLines(w int) []string {
+func (p *resultPane) headerLines(w int) []string {
 	var out []string
-	for _, l := range strings.Split(text.CleanLines(headerPage(m.result.res)), "\n") {
+	for _, l := range strings.Split(text.CleanLines(headerPage(p.res)), "\n") {
 		for _, part := range hardWrap(l, w-2) {
 			out = append(out, " "+part)
 		}

@@ -13,9 +13,9 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// renderSeen draws the emulator's journal.
-func (m *Model) renderSeen(w, h int) string {
-	th, s := m.deps.Theme, &m.seen
+// renderLog draws the emulator's journal.
+func (m *Model) renderLog(w, h int) string {
+	th, s := m.deps.Theme, &m.log
 	iw, ih := widget.Inner(w, h)
 	head := "What the emulator saw"
 	if n := s.table.Len(); n > 0 {
@@ -32,25 +32,25 @@ func (m *Model) renderSeen(w, h int) string {
 	case !s.loaded:
 		body = widget.Block("\n "+th.Muted.Render("asking the emulator…"), iw, ih)
 	case s.table.Len() == 0:
-		body = widget.Block(m.nothingSeen(iw), iw, ih)
+		body = widget.Block(m.emptyLog(iw), iw, ih)
 	default:
-		detail := m.seenLines(iw)
-		s.table.SetRows(s.table.Len(), m.seenRow)
+		detail := m.logLines(iw)
+		s.table.SetRows(s.table.Len(), m.logRow)
 		body = s.table.Render(th, true, iw, ih-len(detail)) + "\n" + strings.Join(detail, "\n")
 	}
 	return widget.Pane(th, head, true, w, h, body)
 }
 
-// nothingSeen explains what will be listed and where to send requests.
-func (m *Model) nothingSeen(w int) string {
+// emptyLog explains what will be listed and where to send requests.
+func (m *Model) emptyLog(w int) string {
 	p := m.session.Profile
 	words := "The emulator has seen no request yet. Everything a client sends will be listed here as it arrived: method, address, headers and body, zone and key, the answer, and the fault that hit it.\n\n" +
 		"API    " + p.BaseURL + "\nproxy  " + p.ProxyHost + ":" + strconv.Itoa(p.ProxyPort)
 	return "\n" + strings.Join(widget.Indent(widget.Wrapped(m.deps.Theme.Muted, words, w-2)), "\n")
 }
 
-func (m *Model) seenRow(i int) []widget.Cell {
-	r, ok := m.seen.at(i)
+func (m *Model) logRow(i int) []widget.Cell {
+	r, ok := m.log.at(i)
 	if !ok {
 		return nil
 	}
@@ -101,17 +101,17 @@ func targetCell(r rehearsal.Request) string {
 	return r.URL
 }
 
-// seenLines shows the selected request in two lines below the list.
-func (m *Model) seenLines(w int) []string {
-	r, ok := m.seen.at(m.seen.table.Cursor())
+// logLines shows the selected request in two lines below the list.
+func (m *Model) logLines(w int) []string {
+	r, ok := m.log.at(m.log.table.Cursor())
 	if !ok {
 		return nil
 	}
-	return widget.Foot(m.deps.Theme, w, append(text.Wrap(text.Clean(m.seenFacts(r)), max(w-2, 8)), address(r))...)
+	return widget.Foot(m.deps.Theme, w, append(text.Wrap(text.Clean(m.requestFacts(r)), max(w-2, 8)), address(r))...)
 }
 
-// seenFacts is everything known about a request except its address, in one line.
-func (m *Model) seenFacts(r rehearsal.Request) string {
+// requestFacts is everything known about a request except its address, in one line.
+func (m *Model) requestFacts(r rehearsal.Request) string {
 	answer, _ := answerOf(r)
 	parts := []string{"#" + strconv.FormatUint(r.Seq, 10) + " " + r.Method + " by " + r.Point, "answer " + answer}
 	for _, f := range []struct{ name, v string }{{"code", r.Code}, {"fault", r.Fault}, {"key", r.Key}} {

@@ -44,7 +44,7 @@ func (m *Model) show(res model.FetchResult, from origin) tea.Cmd {
 	if b.File == "" {
 		head := b.Bytes[:min(len(b.Bytes), body.HeadBytes)]
 		src := body.Source{Reader: bytes.NewReader(b.Bytes), Size: int64(len(b.Bytes)), Type: res.ContentType, Head: head}
-		return tea.Batch(p.body.Open(src, res.Request.URL), m.firstPage(page))
+		return tea.Batch(p.body.Open(src, res.Request.URL), m.result.firstPage(page))
 	}
 	closed := p.body.Close()
 	p.tab = page
@@ -57,8 +57,7 @@ func (m *Model) show(res model.FetchResult, from origin) tea.Cmd {
 
 // firstPage opens a page of a result whose body is open: page if there is one. The body
 // means its first page, or the attempts if there is no body.
-func (m *Model) firstPage(page resultTab) tea.Cmd {
-	p := &m.result
+func (p *resultPane) firstPage(page resultTab) tea.Cmd {
 	switch {
 	case page != resultTab(inspect.Body):
 	case p.res.Body.Size == 0 && len(p.res.Attempts) > 1:
@@ -77,7 +76,7 @@ func (m *Model) bodyOpened(id string, src body.Source, err error) tea.Cmd {
 		return kit.Fail("The body of " + id + " could not be opened: " + err.Error())
 	}
 	src.Type = m.result.res.ContentType
-	return tea.Batch(m.result.body.Open(src, m.result.res.Request.URL), m.firstPage(m.result.tab))
+	return tea.Batch(m.result.body.Open(src, m.result.res.Request.URL), m.result.firstPage(m.result.tab))
 }
 
 // reopen loads a fetch, which was sent with a profile, from the journal. Nothing is sent.
@@ -103,7 +102,7 @@ func (m *Model) fetchLoaded(id, profile string, res model.FetchResult, err error
 		m.result.profile = profile
 	}
 	if m.setForm(m.draftOfShown()) {
-		notice = m.tell("The form holds this request now; U undoes this.")
+		notice = m.form.tell("The form holds this request now; U undoes this.")
 	}
 	m.result.draft = m.form.draft()
 	m.focus(paneResult)
@@ -113,7 +112,7 @@ func (m *Model) fetchLoaded(id, profile string, res model.FetchResult, err error
 // toForm fills the form with the request of the result on screen.
 func (m *Model) toForm() tea.Cmd {
 	m.setForm(m.draftOfShown())
-	return m.tell("The form holds this request again. Nothing was sent.")
+	return m.form.tell("The form holds this request again. Nothing was sent.")
 }
 
 // setForm replaces the content of the form and focuses it; undo restores the old
@@ -141,7 +140,7 @@ func (m *Model) newRequest() tea.Cmd {
 	d.Zone, d.Via, d.Key, d.URL = m.form.draft().Zone, m.form.draft().Via, m.form.draft().Key, ""
 	var told tea.Cmd
 	if m.setForm(d) {
-		told = m.tell("The form is empty; U brings back what it held.")
+		told = m.form.tell("The form is empty; U brings back what it held.")
 	}
 	m.form.tried, m.form.emptied = false, true
 	return tea.Batch(told, m.form.form.FocusOn(string(fieldURL), true))
@@ -187,10 +186,10 @@ func (m *Model) runStep(msg runStep) tea.Cmd {
 		longer := max(2*max(res.Request.Timeout, res.Timing.Total.Round(time.Second), 30*time.Second), m.form.request.Timeout)
 		d.Timeout = longer.String()
 		m.setForm(d)
-		return tea.Batch(m.toField(fieldTimeout), m.tell("The timeout is "+longer.String()+" now. ctrl+j sends."))
+		return tea.Batch(m.toField(fieldTimeout), m.form.tell("The timeout is "+longer.String()+" now. ctrl+j sends."))
 	case model.ActionCheckZone:
 		m.focus(paneForm)
-		if m.urlFailed() {
+		if m.result.urlFailed() {
 			return m.toField(fieldURL)
 		}
 		return m.toField(fieldZone)
@@ -237,7 +236,7 @@ func (m *Model) tryProduct(p model.Product) tea.Cmd {
 	d := m.form.draft()
 	d.Zone = string(z.Name)
 	m.setForm(d)
-	return m.tell("The form has zone " + d.Zone + " now. ctrl+j sends.")
+	return m.form.tell("The form has zone " + d.Zone + " now. ctrl+j sends.")
 }
 
 // nextMark shows the next evidence in the body.

@@ -112,7 +112,7 @@ func localSession() kit.Session {
 	}
 }
 
-func openSeen(t *testing.T, f *fakeRequests, session kit.Session, w, h int) *uitest.Screen {
+func openRequest(t *testing.T, f *fakeRequests, session kit.Session, w, h int) *uitest.Screen {
 	t.Helper()
 	theme := kit.NewTheme(true, false)
 	deps := history.Deps{Ctx: t.Context(), Now: time.Now, Theme: theme, Journal: &fakeJournal{all: entries(3)}}
@@ -131,7 +131,7 @@ func TestWhatTheEmulatorSawIsShownAndFollowed(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {60, 16}} {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFakeRequests(3)
-			s := openSeen(t, f, localSession(), size[0], size[1])
+			s := openRequest(t, f, localSession(), size[0], size[1])
 			s.Press("w")
 			s.Expect("What the emulator saw  1 of 3", "✗ 200›403", "/page/3", "code reject_block")
 			f.change(func() { f.all = append(f.all, f.request()) })
@@ -156,7 +156,7 @@ func TestWhatTheEmulatorSawIsShownAndFollowed(t *testing.T) {
 
 func TestARequestIsShownInFullAndSanitised(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := openSeen(t, newFakeRequests(2), localSession(), 120, 40)
+		s := openRequest(t, newFakeRequests(2), localSession(), 120, 40)
 		s.Press("w", "enter")
 		s.Expect("Request 2", "POST /request", "http://lab.test/page/2", "by api from 127.0.0.1:50000", "ci-fetch",
 			"200, inner status 403", "reject_block", "no-luck", "70 B in · 12 B out · 3 ms",
@@ -172,7 +172,7 @@ func TestALongRequestIsScrolled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeRequests(1)
 		f.all[0].Body = strings.Repeat("a line of the body\n", 60) + "the last line"
-		s := openSeen(t, f, localSession(), 80, 24)
+		s := openRequest(t, f, localSession(), 80, 24)
 		s.Press("w", "enter")
 		s.Expect("POST /request")
 		s.ExpectNot("the last line")
@@ -186,7 +186,7 @@ func TestALongRequestIsScrolled(t *testing.T) {
 func TestAnEmulatorThatSawNothingSaysWhatWouldAppear(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeRequests(0)
-		s := openSeen(t, f, localSession(), 80, 24)
+		s := openRequest(t, f, localSession(), 80, 24)
 		s.Press("w")
 		s.Expect("has seen no request yet", "API    http://127.0.0.1:40001", "proxy  127.0.0.1:33335")
 		s.Press("enter")
@@ -210,7 +210,7 @@ func TestOnlyTheEmulatorKeepsWhatItSaw(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := openSeen(t, tt.requests, tt.session, 120, 40)
+				s := openRequest(t, tt.requests, tt.session, 120, 40)
 				s.Press("w")
 				s.Expect(tt.want, "last 3:")
 			})
@@ -221,7 +221,7 @@ func TestOnlyTheEmulatorKeepsWhatItSaw(t *testing.T) {
 func TestABrokenTailIsReportedAndRestarted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeRequests(2)
-		s := openSeen(t, f, localSession(), 80, 24)
+		s := openRequest(t, f, localSession(), 80, 24)
 		s.Press("w")
 		f.change(func() { f.err = errors.New("nobody answers") })
 		s.After(1500 * time.Millisecond)
@@ -238,7 +238,7 @@ func TestABrokenTailIsReportedAndRestarted(t *testing.T) {
 func TestAnotherTabIsNotFollowedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeRequests(1)
-		s := openSeen(t, f, localSession(), 80, 24)
+		s := openRequest(t, f, localSession(), 80, 24)
 		s.Press("w", "2")
 		if n := f.following(); n != 0 {
 			t.Errorf("%d follow while the tab is hidden", n)
@@ -262,7 +262,7 @@ func TestAnotherTabIsNotFollowedFor(t *testing.T) {
 func TestAnotherEmulatorIsReadFromItsStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeRequests(5)
-		s := openSeen(t, f, localSession(), 80, 24)
+		s := openRequest(t, f, localSession(), 80, 24)
 		s.Press("w")
 		s.Expect("1 of 5")
 		f.change(func() { f.all = f.all[:1] })
@@ -282,7 +282,7 @@ func TestAnotherEmulatorIsReadFromItsStart(t *testing.T) {
 func TestAFloodIsBoundedAndItsLossReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeRequests(1)
-		s := openSeen(t, f, localSession(), 120, 40)
+		s := openRequest(t, f, localSession(), 120, 40)
 		s.Press("w")
 		f.change(func() {
 			f.lose = 7
