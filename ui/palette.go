@@ -141,8 +141,7 @@ func (a *App) find(p *widget.Commands, words []string) tea.Cmd {
 		return nil
 	}
 	savedRequests, history, s, now := a.deps.Saved, a.deps.History, a.session, a.deps.Now()
-	return kit.Do("", &a.finding, a.deps.Ctx, func(ctx context.Context) tea.Msg {
-		out := widget.FoundCommands{}
+	return kit.Load(kit.InOverlay(p), &a.finding, a.deps.Ctx, func(ctx context.Context) (out widget.FoundCommands, _ error) {
 		if savedRequests != nil {
 			list, err := savedRequests(ctx)
 			out.Groups = append(out.Groups, savedCommands(list, err, words))
@@ -151,8 +150,8 @@ func (a *App) find(p *widget.Commands, words []string) tea.Cmd {
 			list, err := history(ctx, model.ActivityFilter{Words: words, Limit: 8 * maxFound})
 			out.Groups = append(out.Groups, historyCommands(list, err, func(e model.Activity) string { return widget.When(s, e.Profile, e.At, now) }))
 		}
-		return kit.ForOverlay{Overlay: p, Msg: out}
-	})
+		return out, nil
+	}, func(found widget.FoundCommands, _ error) tea.Cmd { return p.Update(found) })
 }
 
 func savedCommands(list []SavedRequest, err error, words []string) widget.CommandGroup {

@@ -76,8 +76,9 @@ func settle(p *records.Page, cmd tea.Cmd) {
 	case kit.Addressed:
 		msgs, more := msg.Deliver()
 		for _, m := range msgs {
-			next, _ := p.Update(m)
-			settle(p, next)
+			if l, ok := m.(kit.Loaded); ok {
+				settle(p, l.Take())
+			}
 		}
 		settle(p, more)
 	}

@@ -28,17 +28,16 @@ func (p *Page) accept(s service.Standing) tea.Cmd {
 
 func (p *Page) acceptRuns(s service.Standing) tea.Cmd {
 	m := p.deps.Monitor
-	return kit.Do(kit.Jobs, &p.work, p.deps.Ctx, func(ctx context.Context) tea.Msg {
-		now, err := m.Accept(ctx, s.Run.Kind, s.Run.Name, s.Run.Seq, reason)
-		return accepted{name: s.Run.Name, now: now, err: err}
-	})
+	return kit.Load(kit.Jobs, &p.work, p.deps.Ctx, func(ctx context.Context) (service.Standing, error) {
+		return m.Accept(ctx, s.Run.Kind, s.Run.Name, s.Run.Seq, reason)
+	}, func(now service.Standing, err error) tea.Cmd { return p.accepted(s.Run.Name, now, err) })
 }
 
-func (p *Page) accepted(msg accepted) tea.Cmd {
-	s := msg.now
+// accepted takes how a collector stands now.
+func (p *Page) accepted(name string, s service.Standing, err error) tea.Cmd {
 	switch done := fmt.Sprintf("%s is the new normal of %s: u takes it back", s.Run.Ref, s.Run.Name); {
-	case msg.err != nil:
-		return p.ended(msg.err, "accept "+msg.name, "")
+	case err != nil:
+		return p.ended(err, "accept "+name, "")
 	case len(s.Left) > 0: // the contract is not as it was when it was asked
 		return tea.Batch(kit.Warn(fmt.Sprintf("%s, but %s", done, stays(s.Left))), p.reload())
 	default:

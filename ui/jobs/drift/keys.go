@@ -97,14 +97,15 @@ func (p *Page) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	case acceptIt:
 		return p.accept(s), true
 	case takeBack:
-		return kit.Do(kit.Jobs, &p.work, p.deps.Ctx, func(ctx context.Context) tea.Msg {
-			return tookBack{name, m.TakeBack(ctx, kind, name)}
+		return kit.Load(kit.Jobs, &p.work, p.deps.Ctx, func(ctx context.Context) (struct{}, error) {
+			return struct{}{}, m.TakeBack(ctx, kind, name)
+		}, func(_ struct{}, err error) tea.Cmd {
+			return p.ended(err, "take back", "the newest acceptance of "+name+" is taken back")
 		}), true
 	case contract:
-		return kit.Do(kit.Jobs, &p.work, p.deps.Ctx, func(context.Context) tea.Msg {
-			file, err := m.ToEdit(kind, name)
-			return located{file, err}
-		}), true
+		return kit.Load(kit.Jobs, &p.work, p.deps.Ctx, func(context.Context) (string, error) {
+			return m.ToEdit(kind, name)
+		}, p.located), true
 	case openRun:
 		if kind == service.Target {
 			return kit.GotoTab(kit.Sandbox, kit.OpenFetch{ID: s.Run.Ref, Profile: s.Run.Profile}), true

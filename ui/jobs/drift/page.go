@@ -108,46 +108,16 @@ func (p *Page) Forget() tea.Cmd {
 	return p.Show()
 }
 
-// Messages of the page's own work.
-type (
-	listed struct {
-		list []service.Standing
-		err  error
-	}
-	shown struct {
-		detail service.Detail
-		err    error
-	}
-	accepted struct {
-		name string
-		now  service.Standing // the collector then
-		err  error
-	}
-	tookBack struct {
-		name string
-		err  error
-	}
-	located struct { // the file of a contract
-		file string
-		err  error
-	}
-	edited struct{ err error }
-)
-
 func (p *Page) load() tea.Cmd {
 	m := p.deps.Monitor
-	return kit.Do(kit.Jobs, &p.board.slot, p.deps.Ctx, func(ctx context.Context) tea.Msg {
-		list, err := m.List(ctx)
-		return listed{list, err}
-	})
+	return kit.Load(kit.Jobs, &p.board.slot, p.deps.Ctx, m.List, p.listed)
 }
 
 func (p *Page) show(of service.Collector) tea.Cmd {
 	m := p.deps.Monitor
-	return kit.Do(kit.Jobs, &p.detail.slot, p.deps.Ctx, func(ctx context.Context) tea.Msg {
-		d, err := m.Show(ctx, of.Kind, of.Name)
-		return shown{d, err}
-	})
+	return kit.Load(kit.Jobs, &p.detail.slot, p.deps.Ctx, func(ctx context.Context) (service.Detail, error) {
+		return m.Show(ctx, of.Kind, of.Name)
+	}, p.shown)
 }
 
 // reload reads again what is on the screen.
@@ -177,24 +147,9 @@ func (p *Page) line() (service.Line, bool) {
 	return service.Line{}, false
 }
 
-// Update handles the page's messages, the intents of Bindings and, while the page is open, keys and the
+// Update handles the intents of Bindings and, while the page is open, keys and the
 // mouse. It reports whether it handled the message.
 func (p *Page) Update(msg tea.Msg) (cmd tea.Cmd, handled bool) {
-	switch msg := msg.(type) {
-	case listed:
-		p.listed(msg)
-		return nil, true
-	case shown:
-		return p.shown(msg), true
-	case accepted:
-		return p.accepted(msg), true
-	case tookBack:
-		return p.ended(msg.err, "take back", "the newest acceptance of "+msg.name+" is taken back"), true
-	case located:
-		return p.located(msg), true
-	case edited:
-		return p.ended(msg.err, "the editor", ""), true
-	}
 	if cmd, handled := p.act(msg); handled || !p.open {
 		return cmd, handled
 	}
@@ -213,38 +168,39 @@ func (p *Page) Update(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	return nil, true
 }
 
-func (p *Page) listed(msg listed) {
-	if errors.Is(msg.err, context.Canceled) {
-		return
+func (p *Page) listed(list []service.Standing, err error) tea.Cmd {
+	if errors.Is(err, context.Canceled) {
+		return nil
 	}
 	p.board.loaded, p.board.err, p.board.wrong = true, nil, nil
 	var fault *textfile.Error
-	if errors.As(msg.err, &fault) {
-		p.board.wrong = msg.err
-	} else if msg.err != nil {
-		p.board.err = msg.err
-		return
+	if errors.As(err, &fault) {
+		p.board.wrong = err
+	} else if err != nil {
+		p.board.err = err
+		return nil
 	}
-	p.board.list = msg.list
+	p.board.list = list
 	p.fillBoard()
+	return nil
 }
 
-func (p *Page) shown(msg shown) tea.Cmd {
+func (p *Page) shown(d service.Detail, err error) tea.Cmd {
 	var fault *textfile.Error
 	switch {
-	case errors.Is(msg.err, context.Canceled):
+	case errors.Is(err, context.Canceled):
 		return nil
-	case errors.As(msg.err, &fault):
-		p.detail.wrong = msg.err
-	case msg.err != nil:
-		return kit.Fail("the fields cannot be shown: " + msg.err.Error())
+	case errors.As(err, &fault):
+		p.detail.wrong = err
+	case err != nil:
+		return kit.Fail("the fields cannot be shown: " + err.Error())
 	default:
 		p.detail.wrong = nil
 	}
-	if !p.detail.open || p.detail.Run.Collector != msg.detail.Run.Collector {
+	if !p.detail.open || p.detail.Run.Collector != d.Run.Collector {
 		p.detail.table = widget.Table{}
 	}
-	p.detail.open, p.detail.Detail = true, msg.detail
+	p.detail.open, p.detail.Detail = true, d
 	p.fillDetail()
 	return nil
 }
@@ -264,14 +220,15 @@ func (p *Page) ended(err error, doing, done string) tea.Cmd {
 	return tea.Batch(kit.Info(done), p.reload())
 }
 
-func (p *Page) located(msg located) tea.Cmd {
-	if msg.err != nil {
-		return p.ended(msg.err, "the contract", "")
+// located opens the file of a contract.
+func (p *Page) located(file string, err error) tea.Cmd {
+	if err != nil {
+		return p.ended(err, "the contract", "")
 	}
 	if p.deps.Edit == nil {
-		return p.ended(nil, "", "the file of the contract is "+msg.file+": set $EDITOR to edit it here")
+		return p.ended(nil, "", "the file of the contract is "+file+": set $EDITOR to edit it here")
 	}
-	return tea.Exec(p.deps.Edit(msg.file), func(err error) tea.Msg {
-		return kit.Addressed{View: kit.Jobs, Msg: edited{err}}
+	return tea.Exec(p.deps.Edit(file), func(err error) tea.Msg {
+		return kit.Call(kit.Jobs, func() tea.Cmd { return p.ended(err, "the editor", "") })
 	})
 }

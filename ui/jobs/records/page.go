@@ -129,10 +129,10 @@ func (p *Page) Show(name, title string) tea.Cmd {
 	p.showDetail(-1)
 	p.detail.full = false
 	open := p.deps.Open
-	return tea.Batch(closing, kit.Stream(kit.Jobs, &p.work.index, p.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
+	return tea.Batch(closing, kit.Follow(kit.Jobs, &p.work.index, p.deps.Ctx, func(ctx context.Context, emit func(indexing)) (indexed, error) {
 		f, err := open(ctx, name)
 		if err != nil {
-			return indexed{err: err}
+			return indexed{}, err
 		}
 		begun := false
 		begin := func() {
@@ -147,16 +147,16 @@ func (p *Page) Show(name, title string) tea.Cmd {
 					return // indexing meets it as well
 				}
 			}
-			emit(opened{f, head, f.State()})
+			emit(indexing{about: &head, state: f.State(), file: f})
 		}
 		begin()
 		err = f.Index(ctx, func(at records.Progress) {
 			begin()
-			emit(indexing{f, at, f.State()})
+			emit(indexing{at: at, state: f.State()})
 		})
 		begin()
-		return indexed{f, f.State(), err}
-	}))
+		return indexed{f, f.State()}, err
+	}, p.indexing, p.indexed))
 }
 
 // Hide closes the page.
@@ -207,82 +207,51 @@ func (p *Page) dropList() tea.Cmd {
 	}
 }
 
-// Messages of the page's own work.
-type (
-	opened struct {
-		file  *records.File
-		about records.Profile
-		state records.State
-	}
-	indexing struct {
-		file  *records.File
-		at    records.Progress
-		state records.State
-	}
-	indexed struct {
-		file  *records.File
-		state records.State
-		err   error
-	}
-	counted struct {
-		about records.Profile
-		err   error
-		done  bool
-	}
-	begun    struct{ list *records.RowList }
-	reached  struct{ at records.Progress }
-	selected struct {
-		query records.Query
-		is    records.Selection
-		err   error
-	}
-	compared struct {
-		is    *records.Compared
-		old   *records.File
-		err   error
-		asked *widget.FormDialog
-		field string // of the dialog, which err is about; "" for none
-	}
-	loaded struct {
-		from int64
-		rows []records.Row
-		err  error
-	}
-	detailed struct {
-		row int64
-		is  records.Detail
-		err error
-	}
-	hit struct {
-		at  int64
-		ok  bool
-		err error
-	}
-	searched struct{ rows int64 }
-	exported struct {
-		name  string
-		is    records.Written
-		err   error
-		asked *widget.FormDialog
-	}
-)
+// indexing is how far an index is: of a file whose columns are known before it is whole, about says them.
+type indexing struct {
+	about *records.Profile
+	at    records.Progress
+	state records.State
+	file  *records.File
+}
+
+// indexed is a file with its index.
+type indexed struct {
+	file  *records.File
+	state records.State
+}
 
 // Close closes the file of an answer that nobody waits for any more.
-func (m indexed) Close() error {
-	if m.file == nil {
+func (i indexed) Close() error {
+	if i.file == nil {
 		return nil
 	}
-	return m.file.Close()
+	return i.file.Close()
+}
+
+// selecting is how far a query is: first the list that its rows come into.
+type selecting struct {
+	list *records.RowList
+	at   records.Progress
+}
+
+// selected is what a query gave.
+type selected struct{ records.Selection }
+
+// Close closes what nobody waits for any more.
+func (s selected) Close() error { return s.List.Close() }
+
+// compared is a difference from another result.
+type compared struct {
+	is  *records.Compared
+	old *records.File
 }
 
 // Close closes what nobody waits for any more.
-func (m selected) Close() error { return m.is.List.Close() }
-
-// Close closes what nobody waits for any more.
-func (m compared) Close() error {
-	if m.is == nil {
+func (c compared) Close() error {
+	if c.is == nil {
 		return nil
 	}
-	_ = m.is.List.Close() // it is temporary
-	return m.old.Close()
+	_ = c.is.List.Close() // it is temporary
+	return c.old.Close()
 }

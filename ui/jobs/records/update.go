@@ -16,7 +16,7 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// Update handles the page's messages and, while it is open, intents, keys and the mouse. It reports
+// Update handles, while the page is open, intents, keys and the mouse. It reports
 // whether it handled the message.
 func (p *Page) Update(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	if size, ok := msg.(kit.Resized); ok {
@@ -25,9 +25,6 @@ func (p *Page) Update(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	}
 	if !p.open {
 		return nil, false
-	}
-	if cmd, handled := p.result(msg); handled {
-		return cmd, true
 	}
 	if cmd, handled := p.act(msg); handled {
 		return cmd, true
@@ -63,54 +60,23 @@ func (p *Page) Update(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	return cmd, cmd != nil
 }
 
-// result handles the results of commands.
-func (p *Page) result(msg tea.Msg) (cmd tea.Cmd, handled bool) {
-	switch msg := msg.(type) {
-	case opened:
-		p.file, p.about, p.state = msg.file, msg.about, msg.state
-		return p.ensure(), true
-	case indexing:
-		p.state, p.work.progress = msg.state, msg.at
-		return p.ensure(), true
-	case indexed:
-		return p.indexed(msg), true
-	case counted:
-		p.counted(msg)
-		return p.ensure(), true
-	case begun:
-		if p.what.query.Sort == "" {
-			p.show(msg.list)
-		}
-		return p.ensure(), true
-	case reached:
-		p.work.progress = msg.at
-		return p.ensure(), true
-	case selected:
-		return p.selected(msg), true
-	case compared:
-		return p.compared(msg), true
-	case loaded:
-		return p.loaded(msg), true
-	case detailed:
-		return p.detailed(msg), true
-	case searched:
-		p.line.said = "searched " + text.Count(int(msg.rows)) + " rows"
-		return nil, true
-	case hit:
-		return p.found(msg), true
-	case exported:
-		return p.exported(msg), true
+func (p *Page) indexing(i indexing) tea.Cmd {
+	p.state = i.state
+	if i.about != nil {
+		p.file, p.about = i.file, *i.about
+	} else {
+		p.work.progress = i.at
 	}
-	return nil, false
+	return p.ensure()
 }
 
-func (p *Page) indexed(msg indexed) tea.Cmd {
-	if msg.file != nil {
-		p.file, p.state = msg.file, msg.state
+func (p *Page) indexed(i indexed, err error) tea.Cmd {
+	if i.file != nil {
+		p.file, p.state = i.file, i.state
 	}
-	if msg.err != nil {
-		p.err = msg.err
-		if errors.Is(msg.err, context.Canceled) {
+	if err != nil {
+		p.err = err
+		if errors.Is(err, context.Canceled) {
 			p.err = errors.New("indexing was stopped: r begins again")
 		}
 		return nil
@@ -120,31 +86,32 @@ func (p *Page) indexed(msg indexed) tea.Cmd {
 		return p.ensure()
 	}
 	f := p.file
-	count := kit.Stream(kit.Jobs, &p.work.about, p.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
-		about, err := f.Profile(ctx, func(so records.Profile) { emit(counted{about: so}) })
-		return counted{about, err, true}
+	count := kit.Follow(kit.Jobs, &p.work.about, p.deps.Ctx, f.Profile, func(about records.Profile) tea.Cmd {
+		p.counted(about)
+		return p.ensure()
+	}, func(about records.Profile, err error) tea.Cmd {
+		if err != nil {
+			p.err = err
+			return p.ensure()
+		}
+		p.counted(about)
+		p.state = p.file.State()
+		return p.ensure()
 	})
 	return tea.Batch(count, p.ensure())
 }
 
 // counted takes what is known of the columns. Columns that the table has stay where they are.
-func (p *Page) counted(msg counted) {
-	if msg.err != nil {
-		p.err = msg.err
-		return
-	}
+func (p *Page) counted(about records.Profile) {
 	at := ""
 	if p.grid.column < len(p.about.Columns) {
 		at = p.about.Columns[p.grid.column].Name
 	}
-	p.about = msg.about
+	p.about = about
 	for i, c := range p.about.Columns {
 		if c.Name == at {
 			p.grid.column = i
 		}
-	}
-	if msg.done {
-		p.state = p.file.State()
 	}
 }
 
@@ -164,10 +131,26 @@ func (p *Page) run(q records.Query) tea.Cmd {
 		return tea.Batch(closing, p.ensure())
 	}
 	p.work.progress = records.Progress{Size: f.Size()}
-	return tea.Batch(closing, kit.Stream(kit.Jobs, &p.work.query, p.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
-		is, err := f.Select(ctx, q, func(l *records.RowList) { emit(begun{l}) }, func(at records.Progress) { emit(reached{at}) })
-		return selected{q, is, err}
-	}))
+	return tea.Batch(closing, kit.Follow(kit.Jobs, &p.work.query, p.deps.Ctx, func(ctx context.Context, emit func(selecting)) (selected, error) {
+		is, err := f.Select(ctx, q, func(l *records.RowList) { emit(selecting{list: l}) }, func(at records.Progress) { emit(selecting{at: at}) })
+		return selected{is}, err
+	}, p.selecting, p.selected))
+}
+
+func (p *Page) selecting(s selecting) tea.Cmd {
+	switch {
+	case s.list == nil:
+		p.work.progress = s.at
+	case p.what.query.Sort == "":
+		p.show(s.list)
+	}
+	return p.ensure()
+}
+
+// reached is how far an export or a comparison is.
+func (p *Page) reached(at records.Progress) tea.Cmd {
+	p.work.progress = at
+	return p.ensure()
 }
 
 // show shows the rows of a list.
@@ -178,24 +161,24 @@ func (p *Page) show(l *records.RowList) {
 	p.showDetail(-1)
 }
 
-func (p *Page) selected(msg selected) tea.Cmd {
-	if msg.err != nil {
+func (p *Page) selected(s selected, err error) tea.Cmd {
+	if err != nil {
 		p.show(nil)
 		p.what = shown{}
 		closing := func() tea.Msg {
-			_ = msg.Close() // it is temporary
+			_ = s.Close() // it is temporary
 			return nil
 		}
-		if errors.Is(msg.err, context.Canceled) {
+		if errors.Is(err, context.Canceled) {
 			return tea.Batch(closing, p.ensure(), kit.Info("stopped: every row is shown"))
 		}
-		return tea.Batch(closing, p.ensure(), kit.Fail("the rows: "+msg.err.Error()))
+		return tea.Batch(closing, p.ensure(), kit.Fail("the rows: "+err.Error()))
 	}
-	if p.what.view.List != msg.is.List {
-		p.show(msg.is.List)
+	if p.what.view.List != s.List {
+		p.show(s.List)
 	}
-	if msg.is.Failed > 0 {
-		p.what.notes = append(p.what.notes, fmt.Sprintf("jq failed for %s: %s", text.Counted(int(msg.is.Failed), "row"), msg.is.First))
+	if s.Failed > 0 {
+		p.what.notes = append(p.what.notes, fmt.Sprintf("jq failed for %s: %s", text.Counted(int(s.Failed), "row"), s.First))
 	}
 	return p.ensure()
 }
@@ -208,37 +191,44 @@ func (p *Page) compare(name string, how records.How, asked *widget.FormDialog) t
 	p.grid.home()
 	p.showDetail(-1)
 	p.work.progress = records.Progress{}
-	return tea.Batch(closing, kit.Stream(kit.Jobs, &p.work.query, p.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
+	return tea.Batch(closing, kit.Follow(kit.Jobs, &p.work.query, p.deps.Ctx, func(ctx context.Context, emit func(records.Progress)) (compared, error) {
 		old, err := open(ctx, name)
 		if err != nil {
-			return compared{err: err, asked: asked, field: "old"}
+			return compared{}, &fieldError{"old", err}
 		}
-		is, err := f.Compare(ctx, old, how, func(at records.Progress) { emit(reached{at}) })
+		is, err := f.Compare(ctx, old, how, emit)
 		if err != nil {
 			_ = old.Close() // the error before says more
-			field := ""
 			if errors.As(err, new(*records.KeyError)) {
-				field = "key"
+				err = &fieldError{"key", err}
 			}
-			return compared{err: err, asked: asked, field: field}
+			return compared{}, err
 		}
-		return compared{is: &is, old: old}
-	}))
+		return compared{&is, old}, nil
+	}, p.reached, func(c compared, err error) tea.Cmd { return p.compared(c.is, asked, err) }))
 }
 
-func (p *Page) compared(msg compared) tea.Cmd {
-	if msg.err != nil {
-		if errors.Is(msg.err, context.Canceled) {
-			return tea.Batch(p.ensure(), kit.Info("stopped: every row is shown"))
-		}
-		if msg.field != "" {
-			edit, _ := msg.asked.Form.Refuse(msg.field, msg.err.Error())
-			return tea.Batch(p.ensure(), kit.OpenOverlay(msg.asked), edit)
-		}
-		return tea.Batch(p.ensure(), kit.Fail("compare: "+msg.err.Error()))
+// fieldError is an error about a field of the dialog.
+type fieldError struct {
+	field string
+	error
+}
+
+func (e *fieldError) Unwrap() error { return e.error }
+
+func (p *Page) compared(c *records.Compared, asked *widget.FormDialog, err error) tea.Cmd {
+	var wrong *fieldError
+	switch {
+	case errors.Is(err, context.Canceled):
+		return tea.Batch(p.ensure(), kit.Info("stopped: every row is shown"))
+	case errors.As(err, &wrong):
+		edit, _ := asked.Form.Refuse(wrong.field, err.Error())
+		return tea.Batch(p.ensure(), kit.OpenOverlay(asked), edit)
+	case err != nil:
+		return tea.Batch(p.ensure(), kit.Fail("compare: "+err.Error()))
 	}
-	p.show(msg.is.List)
-	p.what = shown{compared: msg.is, view: msg.is.View(), notes: msg.is.Counts()}
+	p.show(c.List)
+	p.what = shown{compared: c, view: c.View(), notes: c.Counts()}
 	return p.ensure()
 }
 
@@ -253,17 +243,15 @@ func (p *Page) ensure() tea.Cmd {
 	names := p.names()
 	if from, n := g.missing(p.total(), names); n > 0 {
 		g.reading = names
-		cmds = append(cmds, kit.Do(kit.Jobs, &p.work.load, p.deps.Ctx, func(ctx context.Context) tea.Msg {
-			rows, err := f.Rows(ctx, view, from, n, names)
-			return loaded{from, rows, err}
-		}))
+		cmds = append(cmds, kit.Load(kit.Jobs, &p.work.load, p.deps.Ctx, func(ctx context.Context) ([]records.Row, error) {
+			return f.Rows(ctx, view, from, n, names)
+		}, func(rows []records.Row, err error) tea.Cmd { return p.loaded(from, rows, err) }))
 	}
 	if row := g.cursor; p.wantsDetail() && row != p.detail.row && row < p.total() {
 		p.showDetail(row)
-		cmds = append(cmds, kit.Do(kit.Jobs, &p.work.detail, p.deps.Ctx, func(context.Context) tea.Msg {
-			is, err := f.Detail(view, row)
-			return detailed{row, is, err}
-		}))
+		cmds = append(cmds, kit.Load(kit.Jobs, &p.work.detail, p.deps.Ctx, func(context.Context) (records.Detail, error) {
+			return f.Detail(view, row)
+		}, func(is records.Detail, err error) tea.Cmd { return p.detailed(row, is, err) }))
 	}
 	return tea.Batch(cmds...)
 }
@@ -277,15 +265,15 @@ func (p *Page) names() []string {
 	return out
 }
 
-func (p *Page) loaded(msg loaded) tea.Cmd {
-	if msg.err != nil {
-		if errors.Is(msg.err, context.Canceled) {
+func (p *Page) loaded(from int64, rows []records.Row, err error) tea.Cmd {
+	if err != nil {
+		if errors.Is(err, context.Canceled) {
 			return nil
 		}
-		p.err = msg.err
+		p.err = err
 		return nil
 	}
-	p.grid.take(msg.from, msg.rows)
+	p.grid.take(from, rows)
 	return p.ensure()
 }
 
@@ -294,15 +282,15 @@ func (p *Page) showDetail(row int64) {
 	p.tree.Close()
 }
 
-func (p *Page) detailed(msg detailed) tea.Cmd {
-	if msg.row != p.detail.row {
+func (p *Page) detailed(row int64, is records.Detail, err error) tea.Cmd {
+	if row != p.detail.row {
 		return nil
 	}
-	p.detail.is, p.detail.err = msg.is, msg.err
-	if msg.err != nil || msg.is.JSON == nil || msg.is.Damaged != "" {
+	p.detail.is, p.detail.err = is, err
+	if err != nil || is.JSON == nil || is.Damaged != "" {
 		return nil
 	}
-	return p.tree.Open(body.Source{Reader: msg.is.JSON, Size: msg.is.Size, Type: "application/json"}, nil)
+	return p.tree.Open(body.Source{Reader: is.JSON, Size: is.Size, Type: "application/json"}, nil)
 }
 
 // search looks for the next row, or the one before.
@@ -316,68 +304,83 @@ func (p *Page) search(back bool) tea.Cmd {
 	}
 	f, view, from := p.file, p.what.view, p.grid.cursor
 	p.line.said = "searching…"
-	return kit.Stream(kit.Jobs, &p.work.find, p.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
-		at, ok, err := f.Find(ctx, view, from, back, want, func(n int64) { emit(searched{n}) })
-		return hit{at, ok, err}
-	})
+	return kit.Follow(kit.Jobs, &p.work.find, p.deps.Ctx, func(ctx context.Context, emit func(int64)) (int64, error) {
+		at, ok, err := f.Find(ctx, view, from, back, want, emit)
+		if err == nil && !ok {
+			at = -1
+		}
+		return at, err
+	}, func(rows int64) tea.Cmd {
+		p.line.said = "searched " + text.Count(int(rows)) + " rows"
+		return nil
+	}, p.found)
 }
 
-func (p *Page) found(msg hit) tea.Cmd {
+// found goes to a row that was looked for; -1 is none.
+func (p *Page) found(at int64, err error) tea.Cmd {
 	p.line.said = ""
 	switch {
-	case errors.Is(msg.err, context.Canceled):
+	case errors.Is(err, context.Canceled):
 		p.line.said = "stopped"
 		return nil
-	case msg.err != nil:
-		return kit.Fail("search: " + msg.err.Error())
-	case !msg.ok:
+	case err != nil:
+		return kit.Fail("search: " + err.Error())
+	case at < 0:
 		p.line.said = "no further row"
 		return nil
 	}
-	p.grid.cursor = msg.at
+	p.grid.cursor = at
 	return p.ensure()
+}
+
+// written is an export.
+type written struct {
+	name string
+	records.Written
 }
 
 // export writes what is shown to a new file; asked is the dialog that it was asked in.
 func (p *Page) export(path string, e records.Export, asked *widget.FormDialog) tea.Cmd {
-	f, view, save := p.file, p.what.view, p.deps.Save
-	p.work.progress = records.Progress{}
-	return kit.Stream(kit.Jobs, &p.work.export, p.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
-		var is records.Written
-		name, err := save(path, func(w io.Writer) (err error) {
-			is, err = f.Export(ctx, w, view, e, func(at records.Progress) { emit(reached{at}) })
-			return err
-		})
-		return exported{name, is, err, asked}
+	f, view := p.file, p.what.view
+	return p.write(path, asked, func(ctx context.Context, w io.Writer, on func(records.Progress)) (records.Written, error) {
+		return f.Export(ctx, w, view, e, on)
 	})
 }
 
 // exportChanges writes a difference to a new file.
 func (p *Page) exportChanges(path string, c records.Compared, asked *widget.FormDialog) tea.Cmd {
-	f, save := p.file, p.deps.Save
-	p.work.progress = records.Progress{}
-	return kit.Stream(kit.Jobs, &p.work.export, p.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
-		name, err := save(path, func(w io.Writer) error {
-			return f.WriteChanges(ctx, w, c, func(at records.Progress) { emit(reached{at}) })
-		})
-		return exported{name, records.Written{Rows: c.List.Len()}, err, asked}
+	f := p.file
+	return p.write(path, asked, func(ctx context.Context, w io.Writer, on func(records.Progress)) (records.Written, error) {
+		return records.Written{Rows: c.List.Len()}, f.WriteChanges(ctx, w, c, on)
 	})
 }
 
-func (p *Page) exported(msg exported) tea.Cmd {
+func (p *Page) write(path string, asked *widget.FormDialog, f func(context.Context, io.Writer, func(records.Progress)) (records.Written, error)) tea.Cmd {
+	save := p.deps.Save
+	p.work.progress = records.Progress{}
+	return kit.Follow(kit.Jobs, &p.work.export, p.deps.Ctx, func(ctx context.Context, emit func(records.Progress)) (is written, err error) {
+		is.name, err = save(path, func(w io.Writer) (err error) {
+			is.Written, err = f(ctx, w, emit)
+			return err
+		})
+		return is, err
+	}, p.reached, func(is written, err error) tea.Cmd { return p.exported(is, asked, err) })
+}
+
+func (p *Page) exported(is written, asked *widget.FormDialog, err error) tea.Cmd {
 	switch {
-	case errors.Is(msg.err, context.Canceled):
+	case errors.Is(err, context.Canceled):
 		return kit.Info("stopped: nothing was written")
-	case msg.err != nil:
-		edit, _ := msg.asked.Form.Refuse("path", msg.err.Error())
-		return tea.Batch(kit.OpenOverlay(msg.asked), edit)
+	case err != nil:
+		edit, _ := asked.Form.Refuse("path", err.Error())
+		return tea.Batch(kit.OpenOverlay(asked), edit)
 	}
-	words := fmt.Sprintf("%s in %s", text.Counted(int(msg.is.Rows), "row"), msg.name)
-	if msg.is.Skipped > 0 {
-		words += fmt.Sprintf("; left out as unreadable: %s; the first: %s", text.Counted(int(msg.is.Skipped), "row"), msg.is.First)
+	words := fmt.Sprintf("%s in %s", text.Counted(int(is.Rows), "row"), is.name)
+	if is.Skipped > 0 {
+		words += fmt.Sprintf("; left out as unreadable: %s; the first: %s", text.Counted(int(is.Skipped), "row"), is.First)
 	}
-	if msg.is.Defused > 0 {
-		words += fmt.Sprintf("; defused: %s", text.Counted(int(msg.is.Defused), "cell"))
+	if is.Defused > 0 {
+		words += fmt.Sprintf("; defused: %s", text.Counted(int(is.Defused), "cell"))
 	}
 	return kit.Info(words)
 }
