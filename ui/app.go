@@ -169,6 +169,8 @@ func (a *App) handle(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case kit.Addressed:
 		return a.deliver(msg)
+	case kit.Loaded:
+		return msg.Take()
 	case tea.KeyPressMsg:
 		return a.key(msg)
 	case tea.PasteMsg:

@@ -191,8 +191,7 @@ func (b *Inbox) read(anew bool) tea.Cmd {
 // then. About is that of its toast: what is said of the next such call takes its place. What follows is then's, which
 // may be nil.
 func (b *Inbox) does(about string, call func(ctx context.Context) (kit.Toast, error), then func(err error) tea.Cmd) tea.Cmd {
-	return kit.Do("", &b.work, b.deps.Ctx, func(ctx context.Context) tea.Msg {
-		said, err := call(ctx)
+	return kit.Load(kit.Root, &b.work, b.deps.Ctx, call, func(said kit.Toast, err error) tea.Cmd {
 		if err != nil {
 			said = kit.Toast{Kind: kit.ToastError, Text: err.Error()}
 		}

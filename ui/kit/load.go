@@ -7,11 +7,14 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Place is where a result goes: a tab, by its ID, or an overlay, by InOverlay.
+// Place is where a result goes: a tab, by its ID, an overlay, by InOverlay, or Root.
 type Place interface {
 	view() ViewID
 	wrap(msg tea.Msg) tea.Msg
 }
+
+// Root is the place of results that are taken whatever is on the screen by then.
+const Root ViewID = ""
 
 func (v ViewID) view() ViewID             { return v }
 func (v ViewID) wrap(msg tea.Msg) tea.Msg { return msg }
