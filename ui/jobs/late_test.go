@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
-
 	"zonedeck/model"
 	service "zonedeck/service/jobs"
 	"zonedeck/ui/kit"
@@ -26,7 +24,7 @@ func oneJob(t *testing.T) (m *Model, job model.Job) {
 func TestAListThatWasReadBeforeALaunchKeepsTheJob(t *testing.T) {
 	m, old := oneJob(t)
 	m.deps.Ctx = t.Context()
-	_ = kit.Do(kit.Jobs, &m.ledger.slot, t.Context(), func(context.Context) tea.Msg { return nil }) // it is being read
+	_ = kit.Load(kit.Jobs, &m.ledger.slot, t.Context(), func(context.Context) (int, error) { return 0, nil }, nil) // it is being read
 	launched := model.Job{ID: "job-7", Created: old.Created.Add(time.Minute), Updated: old.Created.Add(time.Minute)}
 	m.put(launched)
 	m.setJobs([]model.Job{old}, 1, nil)

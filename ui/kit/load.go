@@ -80,7 +80,7 @@ func Load[T any](at Place, s *Slot, parent context.Context, f func(context.Conte
 // Follow is Load for work that reports as it goes. What f emits is given to each in order, at most 20 times per
 // second, and f's result to then at the end. emit may be called from any goroutine until f has returned.
 func Follow[E, T any](at Place, s *Slot, parent context.Context, f func(ctx context.Context, emit func(E)) (T, error), each func(E) tea.Cmd, then func(T, error) tea.Cmd) tea.Cmd { //nolint:revive // context-as-argument: as in Load
-	return Stream(at.view(), s, parent, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
+	return stream(at.view(), s, parent, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
 		result, err := f(ctx, func(e E) {
 			emit(at.wrap(Loaded{take: func() tea.Cmd { return each(e) }}))
 		})

@@ -105,20 +105,10 @@ func (a Addressed) Deliver() ([]tea.Msg, tea.Cmd) {
 	return msgs, a.more
 }
 
-// Do runs f in a command with a context of the slot. Its message reaches view only if
-// no newer load was started. Call it from Update: it starts the slot's generation at
-// once.
-func Do(view ViewID, slot *Slot, parent context.Context, f func(ctx context.Context) tea.Msg) tea.Cmd { //nolint:revive // context-as-argument: the address comes first, as in every call of this kind
-	ctx, gen := slot.Start(parent)
-	return func() tea.Msg {
-		return Addressed{View: view, Gen: gen, Msg: f(ctx), slot: slot}
-	}
-}
-
-// Stream runs f in a goroutine that ends with f. The messages f emits reach view in
+// stream runs f in a goroutine that ends with f. The messages f emits reach view in
 // order, in at most 20 deliveries per second; f's result comes last.
 // emit may be called from any goroutine until f has returned.
-func Stream(view ViewID, slot *Slot, parent context.Context, f func(ctx context.Context, emit func(tea.Msg)) tea.Msg) tea.Cmd { //nolint:revive // context-as-argument: as in Do
+func stream(view ViewID, slot *Slot, parent context.Context, f func(ctx context.Context, emit func(tea.Msg)) tea.Msg) tea.Cmd { //nolint:revive // context-as-argument: as in Load
 	ctx, gen := slot.Start(parent)
 	p := &pump{ctx: ctx, view: view, gen: gen, slot: slot, dirty: make(chan struct{}, 1), done: make(chan struct{})}
 	return func() tea.Msg {

@@ -40,26 +40,14 @@ type matrixPage struct {
 // matrixCalls is how many calls each zone gets.
 const matrixCalls = 3
 
-// Messages of the matrix.
-type (
-	matrixIntent   int
-	baselineLoaded struct {
-		base model.Baseline
-		err  error
-	}
-	baselineKept struct {
-		base model.Baseline
-		err  error
-	}
-	rowMeasured struct {
-		i    int
-		cell model.Cell
-	}
-	matrixMeasured struct {
-		result model.Grid
-		err    error
-	}
-)
+// matrixIntent is what a key of the matrix does.
+type matrixIntent int
+
+// rowMeasured is a row that has changed.
+type rowMeasured struct {
+	i    int
+	cell model.Cell
+}
 
 const (
 	matrixRun matrixIntent = iota
@@ -89,9 +77,14 @@ func (m *Model) openMatrix() tea.Cmd {
 	}
 	m.fillMatrix()
 	load, name := m.deps.Prober.LoadBaseline, m.profile.Name
-	return kit.Do(kit.Proxy, &p.load, m.deps.Ctx, func(ctx context.Context) tea.Msg {
-		base, err := load(ctx, name)
-		return baselineLoaded{base, err}
+	return kit.Load(kit.Proxy, &p.load, m.deps.Ctx, func(ctx context.Context) (model.Baseline, error) {
+		return load(ctx, name)
+	}, func(base model.Baseline, err error) tea.Cmd {
+		p.base, p.based = base, err == nil
+		if err != nil && !errors.Is(err, database.ErrNotFound) {
+			return kit.Fail("the baseline: " + err.Error())
+		}
+		return nil
 	})
 }
 
@@ -207,13 +200,18 @@ func (m *Model) startMatrix() tea.Cmd {
 		p.now.Cells = append(p.now.Cells, model.Cell{Vary: model.Vary{Zone: z}})
 	}
 	prober := m.deps.Prober
-	cmd := kit.Stream(kit.Proxy, &p.slot, m.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
+	cmd := kit.Follow(kit.Proxy, &p.slot, m.deps.Ctx, func(ctx context.Context, emit func(rowMeasured)) (model.Grid, error) {
 		g, err := prober.Plan(ctx, preset, base)
 		if err == nil {
 			g, err = prober.Compare(ctx, g, func(i int, c model.Cell) { emit(rowMeasured{i, c}) })
 		}
-		return matrixMeasured{g, err}
-	})
+		return g, err
+	}, func(r rowMeasured) tea.Cmd {
+		if r.i < len(p.now.Cells) {
+			p.now.Cells[r.i] = r.cell
+		}
+		return nil
+	}, m.matrixMeasured)
 	m.fillMatrix()
 	return cmd
 }
@@ -234,46 +232,32 @@ func (m *Model) askBaseline() tea.Cmd {
 // keepBaseline keeps the matrix as the baseline.
 func (m *Model) keepBaseline() tea.Cmd {
 	keep, now := m.deps.Prober.KeepBaseline, m.matrix.now.Baseline()
-	return kit.Do(kit.Proxy, &m.matrix.load, m.deps.Ctx, func(ctx context.Context) tea.Msg {
-		return baselineKept{now, keep(ctx, now)}
+	return kit.Load(kit.Proxy, &m.matrix.load, m.deps.Ctx, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, keep(ctx, now)
+	}, func(_ struct{}, err error) tea.Cmd {
+		if err != nil {
+			return kit.Fail("the baseline was not kept: " + err.Error())
+		}
+		m.matrix.base, m.matrix.based = now, true
+		return kit.Info("kept as the baseline of profile " + now.Profile)
 	})
 }
 
-// matrixResult handles the results of the page's commands, whether it is open or not.
-func (m *Model) matrixResult(msg tea.Msg) (tea.Cmd, bool) {
+// matrixMeasured takes a matrix when its last zone has ended, whether the page is open or not.
+func (m *Model) matrixMeasured(result model.Grid, err error) tea.Cmd {
 	p := &m.matrix
-	switch msg := msg.(type) {
-	case baselineLoaded:
-		p.base, p.based = msg.base, msg.err == nil
-		if msg.err != nil && !errors.Is(msg.err, database.ErrNotFound) {
-			return kit.Fail("the baseline: " + msg.err.Error()), true
-		}
-	case baselineKept:
-		if msg.err != nil {
-			return kit.Fail("the baseline was not kept: " + msg.err.Error()), true
-		}
-		p.base, p.based = msg.base, true
-		return kit.Info("kept as the baseline of profile " + msg.base.Profile), true
-	case rowMeasured:
-		if msg.i < len(p.now.Cells) {
-			p.now.Cells[msg.i] = msg.cell
-		}
-	case matrixMeasured:
-		if len(msg.result.Cells) > 0 {
-			p.now = msg.result
-		}
-		m.fillMatrix()
-		switch {
-		case errors.Is(msg.err, context.Canceled):
-			p.problem = "stopped: not every call was made"
-		case msg.err != nil:
-			p.problem = msg.err.Error()
-			return kit.Fail("matrix: " + msg.err.Error()), true
-		}
-	default:
-		return nil, false
+	if len(result.Cells) > 0 {
+		p.now = result
 	}
-	return nil, true
+	m.fillMatrix()
+	switch {
+	case errors.Is(err, context.Canceled):
+		p.problem = "stopped: not every call was made"
+	case err != nil:
+		p.problem = err.Error()
+		return kit.Fail("matrix: " + err.Error())
+	}
+	return nil
 }
 
 func (m *Model) matrixBindings() []kit.Binding {

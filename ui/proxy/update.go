@@ -191,7 +191,7 @@ func (m *Model) confirmed(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 	case matrixIntent:
 		return m.matrixAct(msg), true
 	default:
-		return m.matrixResult(msg)
+		return nil, false
 	}
 }
 

@@ -3,6 +3,7 @@ package sandbox
 import (
 	tea "charm.land/bubbletea/v2"
 
+	"zonedeck/model"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/sandbox/twin"
 )
@@ -40,19 +41,13 @@ func (m *Model) updateTwin(msg tea.Msg) tea.Cmd {
 	case twin.Fill:
 		m.fillFrom(msg)
 		return m.form.tell(msg.Notice)
-	case twin.Loaded:
-		return m.showTwin(msg)
 	}
 	return nil
 }
 
 // showTwin shows a comparison of the history, and fills the form with its request.
-func (m *Model) showTwin(msg twin.Loaded) tea.Cmd {
-	fill, refusal := m.twin.Loaded(msg, m.form.request.Zone.Name)
-	if fill == nil {
-		return refusal
-	}
-	changed := m.fillFrom(*fill) // shows the form
+func (m *Model) showTwin(g model.Grid) tea.Cmd {
+	changed := m.fillFrom(m.twin.Loaded(g, m.form.request.Zone.Name)) // shows the form
 	m.twin.Show()
 	if changed {
 		return m.form.tell("The form holds this request now; U undoes this.")

@@ -20,8 +20,8 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		return m.newSession(msg.Session)
 	case kit.OpenTwin:
 		m.work.load.Drop()
-		return m.twin.Load(msg.ID, msg.Profile)
-	case twin.Sent, twin.Ended, twin.Fill, twin.Loaded:
+		return m.twin.Load(msg.ID, msg.Profile, m.showTwin)
+	case twin.Sent, twin.Ended, twin.Fill:
 		return m.updateTwin(msg)
 	case kit.OpenFetch:
 		return m.reopen(msg.ID, msg.Profile)

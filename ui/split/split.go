@@ -67,21 +67,11 @@ type (
 	leave      struct{}
 )
 
-// Results of the commands.
-type (
-	planned struct {
-		plan model.Grid
-		err  error
-	}
-	changed struct {
-		i    int
-		cell model.Cell
-	}
-	ended struct {
-		plan model.Grid
-		err  error
-	}
-)
+// change is a cell that has changed.
+type change struct {
+	i    int
+	cell model.Cell
+}
 
 func newOverlay(d Deps, subject model.FetchResult) *overlay {
 	preset := model.Preset{Kind: model.CompareRefusal, Subject: subject, Keys: d.Keys(), Zones: d.Zones()}
@@ -110,10 +100,9 @@ func (o *overlay) Size(w, h int) (int, int) { return min(112, w-4), min(13, h-4)
 func (o *overlay) replan() tea.Cmd {
 	o.stage, o.trouble = planning, ""
 	plan, preset := o.deps.Comparer.Plan, o.preset
-	return kit.Do("", &o.work, o.deps.Ctx, func(ctx context.Context) tea.Msg {
-		g, err := plan(ctx, preset, model.FetchRequest{})
-		return kit.ForOverlay{Overlay: o, Msg: planned{g, err}}
-	})
+	return kit.Load(kit.InOverlay(o), &o.work, o.deps.Ctx, func(ctx context.Context) (model.Grid, error) {
+		return plan(ctx, preset, model.FetchRequest{})
+	}, o.planned)
 }
 
 // send sends the probes.
@@ -121,10 +110,26 @@ func (o *overlay) send() tea.Cmd {
 	o.stage = sending
 	compare, plan := o.deps.Comparer.Compare, o.plan
 	plan.Cells = slices.Clone(plan.Cells)
-	return kit.Stream("", &o.work, o.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
-		result, err := compare(ctx, plan, func(i int, c model.Cell) { emit(kit.ForOverlay{Overlay: o, Msg: changed{i, c}}) })
-		return kit.ForOverlay{Overlay: o, Msg: ended{result, err}}
-	})
+	return kit.Follow(kit.InOverlay(o), &o.work, o.deps.Ctx, func(ctx context.Context, emit func(change)) (model.Grid, error) {
+		return compare(ctx, plan, func(i int, c model.Cell) { emit(change{i, c}) })
+	}, func(c change) tea.Cmd {
+		o.plan.Cells[c.i] = c.cell
+		o.rows()
+		return nil
+	}, o.ended)
+}
+
+func (o *overlay) ended(result model.Grid, err error) tea.Cmd {
+	o.stage, o.plan = done, result
+	if err != nil && !errors.Is(err, context.Canceled) {
+		o.trouble = err.Error()
+	}
+	o.rows()
+	grew := kit.SendTo(kit.Sandbox, kit.HistoryGrew{})
+	if o.leaving {
+		return tea.Batch(grew, kit.CloseOverlay(o))
+	}
+	return grew
 }
 
 // Bindings are the keys of the stage.
@@ -169,26 +174,9 @@ func (o *overlay) result() (model.Run, bool) {
 	return o.plan.Cells[i].Runs[0], true
 }
 
-// Update handles intents, results, and motions.
+// Update handles intents and motions.
 func (o *overlay) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
-	case planned:
-		return o.planned(msg)
-	case changed:
-		o.plan.Cells[msg.i] = msg.cell
-		o.rows()
-		return nil
-	case ended:
-		o.stage, o.plan = done, msg.plan
-		if msg.err != nil && !errors.Is(msg.err, context.Canceled) {
-			o.trouble = msg.err.Error()
-		}
-		o.rows()
-		grew := kit.SendTo(kit.Sandbox, kit.HistoryGrew{})
-		if o.leaving {
-			return tea.Batch(grew, kit.CloseOverlay(o))
-		}
-		return grew
 	case sendProbes:
 		return o.send()
 	case otherZone:
@@ -229,13 +217,13 @@ func (o *overlay) leave() tea.Cmd {
 	return nil
 }
 
-func (o *overlay) planned(msg planned) tea.Cmd {
-	if msg.err != nil {
-		o.stage, o.trouble = done, msg.err.Error()
+func (o *overlay) planned(plan model.Grid, err error) tea.Cmd {
+	if err != nil {
+		o.stage, o.trouble = done, err.Error()
 		o.rows()
 		return nil
 	}
-	o.stage, o.plan = asking, msg.plan
+	o.stage, o.plan = asking, plan
 	o.rows()
 	if o.deps.Local {
 		return o.send()

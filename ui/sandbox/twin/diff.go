@@ -15,13 +15,6 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// diffed is the difference of two marked cells.
-type diffed struct {
-	names [2]string
-	diff  compare.Difference
-	err   error
-}
-
 // diffMarked compares the newest fetches of the two marked cells. Nothing is sent.
 func (p *Page) diffMarked() tea.Cmd {
 	var names, ids [2]string
@@ -30,15 +23,14 @@ func (p *Page) diffMarked() tea.Cmd {
 		names[i], ids[i] = c.Where(), c.Runs[len(c.Runs)-1].FetchID
 	}
 	read := p.readAnswer
-	return kit.Do(kit.Sandbox, &p.load, p.deps.Ctx, func(ctx context.Context) tea.Msg {
+	return kit.Load(kit.Sandbox, &p.load, p.deps.Ctx, func(ctx context.Context) (compare.Difference, error) {
 		a, errA := read(ctx, names[0], ids[0], compare.MaxText)
 		b, errB := read(ctx, names[1], ids[1], compare.MaxText)
 		if err := errors.Join(errA, errB); err != nil {
-			return diffed{err: err}
+			return compare.Difference{}, err
 		}
-		d, err := compare.Answers(a, b)
-		return diffed{names: names, diff: d, err: err}
-	})
+		return compare.Answers(a, b)
+	}, func(d compare.Difference, err error) tea.Cmd { return p.diffed(names, d, err) })
 }
 
 // readAnswer loads a fetch with the beginning of its body. It runs in commands.
@@ -61,21 +53,22 @@ func (p *Page) readAnswer(ctx context.Context, name, id string, most int64) (com
 	return compare.Answer{Name: name, Result: res, Body: begin}, nil
 }
 
-func (p *Page) diffed(msg diffed) tea.Cmd {
-	if errors.Is(msg.err, context.Canceled) {
+// diffed shows the difference of two marked cells.
+func (p *Page) diffed(names [2]string, diff compare.Difference, err error) tea.Cmd {
+	if errors.Is(err, context.Canceled) {
 		return nil
 	}
-	if msg.err != nil {
-		return kit.Fail("The two cells could not be compared: " + oneLine(msg.err))
+	if err != nil {
+		return kit.Fail("The two cells could not be compared: " + oneLine(err))
 	}
 	th := p.deps.Theme
 	var lines []string // as drawn last: a difference may be long
 	width, version := 0, 0
 	return kit.OpenOverlay(&widget.Page{
-		Heading: "Difference: " + msg.names[0] + " / " + msg.names[1], Width: 160,
+		Heading: "Difference: " + names[0] + " / " + names[1], Width: 160,
 		Lines: func(w int) []string {
 			if w != width || th.Version != version {
-				lines, width, version = diffLines(th, msg.names, msg.diff, w), w, th.Version
+				lines, width, version = diffLines(th, names, diff, w), w, th.Version
 			}
 			return lines
 		},

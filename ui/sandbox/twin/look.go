@@ -40,14 +40,17 @@ func (p *Page) Look() tea.Cmd {
 	}
 	p.seen = looked{id: id}
 	read := p.readAnswer
-	return kit.Do(kit.Sandbox, &p.look, p.deps.Ctx, func(ctx context.Context) tea.Msg {
+	return kit.Load(kit.Sandbox, &p.look, p.deps.Ctx, func(ctx context.Context) (looked, error) {
 		a, err := read(ctx, "the newest fetch", id, lookBytes)
 		body := strings.Split(string(a.Body), "\n")
 		lines := make([]string, len(body))
 		for i, l := range body {
 			lines[i] = text.Clean(strings.TrimSuffix(l, "\r"))
 		}
-		return looked{id: id, done: true, res: a.Result, lines: lines, err: err}
+		return looked{id: id, done: true, res: a.Result, lines: lines, err: err}, nil
+	}, func(l looked, _ error) tea.Cmd {
+		p.seen = l
+		return nil
 	})
 }
 

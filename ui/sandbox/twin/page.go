@@ -60,12 +60,6 @@ type (
 		Profile string
 		Notice  string
 	}
-	// Loaded is a comparison of the history; see Page.Loaded.
-	Loaded struct {
-		id, profile string
-		twin        model.Grid
-		err         error
-	}
 )
 
 // Page compares zones and access methods for one request. While it is open it fills
@@ -131,24 +125,9 @@ func (p *Page) click(msg tea.MouseClickMsg) {
 	}
 }
 
-// Update handles the messages of comparisons, the intents of Bindings and, while the page is
+// Update handles the intents of Bindings and, while the page is
 // open, keys and the mouse. It reports whether it handled the message.
 func (p *Page) Update(msg tea.Msg) (cmd tea.Cmd, handled bool) {
-	switch msg := msg.(type) {
-	case planned:
-		return p.planned(msg), true
-	case cellChanged:
-		p.twin.Cells[msg.i] = msg.cell
-		p.judge()
-		return nil, true
-	case ended:
-		return p.ended(msg), true
-	case diffed:
-		return p.diffed(msg), true
-	case looked:
-		p.seen = msg
-		return nil, true
-	}
 	if cmd, handled := p.act(msg); handled || !p.open {
 		return cmd, handled
 	}

@@ -24,16 +24,11 @@ type (
 	planned struct {
 		compareZones
 		grid model.Grid
-		err  error
 	}
-	// cellChanged is a cell as it is now, ended the comparison after the last run.
+	// cellChanged is a cell as it is now.
 	cellChanged struct {
 		i    int
 		cell model.Cell
-	}
-	ended struct {
-		grid model.Grid
-		err  error
 	}
 )
 
@@ -83,19 +78,18 @@ func (p *Page) try(c compareZones) tea.Cmd {
 		return kit.Warn(p.deps.NotReady())
 	}
 	plan := p.deps.Twins.Plan
-	return kit.Do(kit.Sandbox, &p.load, p.deps.Ctx, func(ctx context.Context) tea.Msg {
-		g, err := plan(ctx, c.preset, c.request)
-		return planned{c, g, err}
-	})
+	return kit.Load(kit.Sandbox, &p.load, p.deps.Ctx, func(ctx context.Context) (model.Grid, error) {
+		return plan(ctx, c.preset, c.request)
+	}, func(g model.Grid, err error) tea.Cmd { return p.planned(planned{c, g}, err) })
 }
 
 // planned starts a comparison, asks first, or says why not.
-func (p *Page) planned(msg planned) tea.Cmd {
+func (p *Page) planned(msg planned, err error) tea.Cmd {
 	switch {
-	case errors.Is(msg.err, context.Canceled):
+	case errors.Is(err, context.Canceled):
 		return nil
-	case msg.err != nil:
-		return kit.Fail("The comparison could not be made: " + oneLine(msg.err))
+	case err != nil:
+		return kit.Fail("The comparison could not be made: " + oneLine(err))
 	case len(msg.grid.Cells) == 0:
 		return kit.Warn("There is no zone to compare: the profile names none.")
 	}
@@ -159,10 +153,13 @@ func (p *Page) send() tea.Cmd {
 		c.Problem, c.Active = "", true
 	}
 	compare := p.deps.Twins.Compare
-	return kit.Stream(kit.Sandbox, &p.work, p.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
-		g, err := compare(ctx, g, func(i int, c model.Cell) { emit(cellChanged{i: i, cell: c}) })
-		return ended{g, err}
-	})
+	return kit.Follow(kit.Sandbox, &p.work, p.deps.Ctx, func(ctx context.Context, emit func(cellChanged)) (model.Grid, error) {
+		return compare(ctx, g, func(i int, c model.Cell) { emit(cellChanged{i: i, cell: c}) })
+	}, func(c cellChanged) tea.Cmd {
+		p.twin.Cells[c.i] = c.cell
+		p.judge()
+		return nil
+	}, p.ended)
 }
 
 // zonesOf are the zones of a comparison, each once.
@@ -259,47 +256,47 @@ func (p *grid) at(row, col int) int {
 }
 
 // ended takes the comparison when its last cell has ended.
-func (p *Page) ended(msg ended) tea.Cmd {
-	p.twin = msg.grid
+func (p *Page) ended(g model.Grid, err error) tea.Cmd {
+	p.twin = g
 	p.judge()
 	var fault tea.Cmd
-	if msg.err != nil && !errors.Is(msg.err, context.Canceled) {
-		fault = kit.Fail("The comparison was not sent: " + oneLine(msg.err))
+	if err != nil && !errors.Is(err, context.Canceled) {
+		fault = kit.Fail("The comparison was not sent: " + oneLine(err))
 	}
 	return tea.Batch(fault, kit.SendTo(kit.Sandbox, Ended{}))
 }
 
-// Load reads a comparison from the history; Loaded comes to the Sandbox. Nothing is sent.
-func (p *Page) Load(id, profile string) tea.Cmd {
+// Load reads a comparison from the history; then takes it. Nothing is sent.
+func (p *Page) Load(id, profile string, then func(model.Grid) tea.Cmd) tea.Cmd {
 	load := p.deps.Twins.LoadComparison
-	return kit.Do(kit.Sandbox, &p.load, p.deps.Ctx, func(ctx context.Context) tea.Msg {
-		twin, err := load(ctx, id)
-		return Loaded{id: id, profile: profile, twin: twin, err: err}
+	return kit.Load(kit.Sandbox, &p.load, p.deps.Ctx, func(ctx context.Context) (model.Grid, error) {
+		return load(ctx, id)
+	}, func(g model.Grid, err error) tea.Cmd {
+		switch {
+		case errors.Is(err, context.Canceled):
+			return nil
+		case err != nil:
+			return kit.Fail("Comparison " + id + " could not be opened: " + err.Error())
+		case p.running() > 0:
+			return kit.Warn("Another comparison is still running: open this one when it has ended.")
+		case !complete(g.Cells):
+			return kit.Fail("Comparison " + id + " could not be opened: its cells are not every zone by every method")
+		}
+		g.Profile = profile
+		return then(g)
 	})
 }
 
-// Loaded takes a comparison of the history, and returns its request by the winner, or without
-// one by zone if it has that. If it cannot be shown there is no request, and refusal says why.
-func (p *Page) Loaded(msg Loaded, zone model.ZoneName) (request *Fill, refusal tea.Cmd) {
-	switch {
-	case errors.Is(msg.err, context.Canceled):
-		return nil, nil
-	case msg.err != nil:
-		return nil, kit.Fail("Comparison " + msg.id + " could not be opened: " + msg.err.Error())
-	case p.running() > 0:
-		return nil, kit.Warn("Another comparison is still running: open this one when it has ended.")
-	case !complete(msg.twin.Cells):
-		return nil, kit.Fail("Comparison " + msg.id + " could not be opened: its cells are not every zone by every method")
-	}
-	msg.twin.Profile = msg.profile
-	p.show(msg.twin)
+// Loaded shows a comparison of the history, and returns its request by the winner, or without one by zone if it has
+// that.
+func (p *Page) Loaded(g model.Grid, zone model.ZoneName) Fill {
+	p.show(g)
 	p.loaded = true
 	at := p.winner
 	if at < 0 {
-		at = max(0, slices.IndexFunc(msg.twin.Cells, func(c model.Cell) bool { return c.Zone.Name == zone }))
+		at = max(0, slices.IndexFunc(g.Cells, func(c model.Cell) bool { return c.Zone.Name == zone }))
 	}
-	fill := p.fill(at)
-	return &fill, nil
+	return p.fill(at)
 }
 
 // fill is the request of the comparison by one of its cells.
