@@ -100,9 +100,7 @@ func New(o Options) *Client {
 		f.Journal, j.Journal = o.Journal, o.Journal
 	}
 	if o.Drift != nil {
-		f.Fetched = func(ctx context.Context, profile string, r model.FetchResult) error {
-			return o.Drift.Fetched(ctx, profile, r, bodyOf(r))
-		}
+		f.Drift = o.Drift
 		j.Coverage = func(job model.Job) jobs.Coverage { return o.Drift.Result(job) }
 	}
 	c := &Client{

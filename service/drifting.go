@@ -3,36 +3,13 @@ package service
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/drift"
-	"zonedeck/service/exchange"
 )
-
-// tracedBody bounds the body that a selector is followed in, in bytes: as much as required fields are looked for in.
-const tracedBody = 8 << 20
-
-// bodyOf is the body of a fetch; nil if it is too large or cannot be read, and then the run does not say which step of a
-// selector fails.
-func bodyOf(r model.FetchResult) []byte {
-	if r.Body.Size == 0 || r.Body.Size > tracedBody {
-		return nil
-	}
-	src, err := exchange.OpenBody(r.Body)
-	if err != nil {
-		return nil
-	}
-	defer src.Close()
-	body, err := io.ReadAll(io.LimitReader(src, tracedBody))
-	if err != nil {
-		return nil
-	}
-	return body
-}
 
 // ErrNoDrift says that this run keeps nothing about fields.
 var ErrNoDrift = errors.New("nothing about the fields of runs is kept in this run")

@@ -137,7 +137,8 @@ func (f *flight) keepShot(t *try, v browse.Visit, now model.Attempt) {
 	if status := o.PageStatus(); len(f.r.Required) == 0 || status < 200 || status > 299 {
 		return
 	}
-	found, err := fields.Find("text/html", []byte(html), f.r.Required)
+	t.page = []byte(html)
+	found, err := fields.Find("text/html", t.page, f.r.Required)
 	if err != nil {
 		t.body.Note("note", "the required fields were not looked for: %v", err)
 		return

@@ -121,8 +121,8 @@ func (ft *Fetcher) Fetch(ctx context.Context, r model.FetchRequest, on func(Even
 		}
 	}
 	landed()
-	if ft.cfg.Fetched != nil && len(f.r.Required) > 0 {
-		if err := ft.cfg.Fetched(context.WithoutCancel(ctx), f.p.Name, res); err != nil {
+	if ft.cfg.Drift != nil && len(f.r.Required) > 0 {
+		if err := ft.cfg.Drift.Fetched(context.WithoutCancel(ctx), f.p.Name, res, t.page); err != nil {
 			ft.cfg.Log.Warn("what the required fields of a fetch show was not kept", "id", res.ID, "error", err)
 		}
 	}

@@ -11,6 +11,13 @@ import (
 	"zonedeck/service/servicetest"
 )
 
+// driftOf takes what is learned of a fetch.
+type driftOf func(profile string, r model.FetchResult, body []byte) error
+
+func (d driftOf) Fetched(_ context.Context, profile string, r model.FetchResult, body []byte) error {
+	return d(profile, r, body)
+}
+
 func TestAFetchWithRequiredFieldsIsHandedOn(t *testing.T) {
 	p := servicetest.API(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -18,13 +25,13 @@ func TestAFetchWithRequiredFieldsIsHandedOn(t *testing.T) {
 	})
 	c := newFetcher(t, p)
 	var got []model.FetchResult
-	c.cfg.Fetched = func(_ context.Context, profile string, r model.FetchResult) error {
-		if profile != p.Name {
-			t.Errorf("of profile %q", profile)
+	c.cfg.Drift = driftOf(func(profile string, r model.FetchResult, body []byte) error {
+		if profile != p.Name || string(body) != `<h1 class="name">Kettle</h1>` {
+			t.Errorf("of profile %q: %s", profile, body)
 		}
 		got = append(got, r)
 		return errors.New("the disk is full") // is the log's alone
-	}
+	})
 	r := servicetest.Ask(p, "unlocker1")
 	for _, required := range [][]string{nil, {".name", ".price"}} {
 		r.Required = required

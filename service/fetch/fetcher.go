@@ -24,6 +24,12 @@ type Journal interface {
 	Depart(id string, a model.Activity) (landed func(), err error)
 }
 
+// Drift learns what the required fields of a fetch by a profile show; *drift.Monitor does. body is the page
+// in which they were looked for, nil where they were not. Its error is logged.
+type Drift interface {
+	Fetched(ctx context.Context, profile string, r model.FetchResult, body []byte) error
+}
+
 // Config is what a Fetcher needs. Source and Wire must be set.
 type Config struct {
 	Source exchange.Source
@@ -31,9 +37,8 @@ type Config struct {
 	Bodies exchange.Bodies
 	// Journal keeps what happened; nil keeps nothing.
 	Journal Journal
-	// Fetched takes each fetch with required fields, of a profile; nil takes none. Its error is
-	// logged.
-	Fetched func(ctx context.Context, profile string, r model.FetchResult) error
+	// Drift takes each fetch with required fields; nil takes none.
+	Drift Drift
 	// Rules gives the rules that the operator added for a profile; its error says why they
 	// cannot be used, which every verdict then repeats. Nil means that there are none.
 	Rules func(profile string) ([]model.UserRule, error)

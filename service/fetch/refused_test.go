@@ -253,10 +253,10 @@ func TestAFetchIsWrittenDownBeforeItIsSentUntilItIsKept(t *testing.T) {
 	p := servicetest.NativeProfile(t, px)
 	c := newFetcher(t, p, func(c *Config) {
 		c.Journal = departures{order: &order}
-		c.Fetched = func(context.Context, string, model.FetchResult) error {
+		c.Drift = driftOf(func(string, model.FetchResult, []byte) error {
 			order = append(order, "handed on")
 			return nil
-		}
+		})
 	})
 	r := native(p, "http://lab.test/")
 	r.Required = []string{".name"}

@@ -23,6 +23,7 @@ type try struct {
 	connectHead []string
 	body        exchange.Received
 	fields      []model.Field
+	page        []byte // in which they were looked for
 	exit        string
 	timing      model.Timing
 	chain       model.Chain
@@ -354,6 +355,7 @@ func (f *flight) finish(t *try) {
 	defer src.Close()
 	body, err := io.ReadAll(src)
 	if err == nil {
+		t.page = body
 		t.fields, err = fields.Find(o.ContentType, body, f.r.Required)
 	}
 	if err != nil {
