@@ -43,6 +43,11 @@ func useCase(pkg string) bool {
 	return slices.Contains([]string{"zonedeck/service/keys", "zonedeck/service/local", "zonedeck/service/inbox", "zonedeck/service/history"}, pkg)
 }
 
+// wires reports whether a package is no view: the command line, the wiring of the screen, the tests of the whole.
+func wires(pkg string) bool {
+	return within(pkg, "zonedeck/ui/cli") || within(pkg, "zonedeck/ui/console")
+}
+
 func TestImportRules(t *testing.T) {
 	graph := importGraph(t)
 	rules := []struct {
@@ -92,6 +97,11 @@ func TestImportRules(t *testing.T) {
 			func(i string) bool { return i == "zonedeck/service" },
 		},
 		{
+			"views get use cases, not the root of the service",
+			func(p string) bool { return within(p, "zonedeck/ui") && !wires(p) && p != "zonedeck/ui/mcp" },
+			func(i string) bool { return i == "zonedeck/service" },
+		},
+		{
 			"machinery imports no use case",
 			func(p string) bool {
 				return within(p, "zonedeck/service") && p != "zonedeck/service" && p != "zonedeck/service/servicetest" && p != "zonedeck/service/jobs" && !useCase(p)
@@ -135,13 +145,13 @@ func TestImportRules(t *testing.T) {
 		},
 		{
 			"views do no I/O of their own",
-			func(p string) bool { return within(p, "zonedeck/ui") && !within(p, "zonedeck/ui/cli") },
+			func(p string) bool { return within(p, "zonedeck/ui") && !wires(p) },
 			func(i string) bool { return slices.Contains([]string{"net/http", "database/sql", "os/exec"}, i) },
 		},
 		{
 			"views do not import each other",
 			func(p string) bool {
-				return within(p, "zonedeck/ui") && p != "zonedeck/ui" && !within(p, "zonedeck/ui/cli")
+				return within(p, "zonedeck/ui") && p != "zonedeck/ui" && !wires(p)
 			},
 			func(i string) bool {
 				return within(i, "zonedeck/ui") && !within(i, "zonedeck/ui/kit") && !within(i, "zonedeck/ui/uitest") &&
@@ -151,7 +161,7 @@ func TestImportRules(t *testing.T) {
 		{
 			"a page of a tab is imported by its tab",
 			func(p string) bool {
-				return within(p, "zonedeck/ui") && p != "zonedeck/ui/sandbox" && !within(p, "zonedeck/ui/cli")
+				return within(p, "zonedeck/ui") && p != "zonedeck/ui/sandbox" && !wires(p)
 			},
 			func(i string) bool {
 				return i == "zonedeck/ui/sandbox/twin"
@@ -160,21 +170,21 @@ func TestImportRules(t *testing.T) {
 		{
 			"the page of a rotation is imported by the Keys tab",
 			func(p string) bool {
-				return within(p, "zonedeck/ui") && p != "zonedeck/ui/keys" && !within(p, "zonedeck/ui/cli")
+				return within(p, "zonedeck/ui") && p != "zonedeck/ui/keys" && !wires(p)
 			},
 			func(i string) bool { return i == "zonedeck/ui/keys/rotation" },
 		},
 		{
 			"the page of records is imported by the Jobs tab",
 			func(p string) bool {
-				return within(p, "zonedeck/ui") && p != "zonedeck/ui/jobs" && !within(p, "zonedeck/ui/cli")
+				return within(p, "zonedeck/ui") && p != "zonedeck/ui/jobs" && !wires(p)
 			},
 			func(i string) bool { return i == "zonedeck/ui/jobs/records" },
 		},
 		{
 			"the page of drift is imported by the Jobs tab",
 			func(p string) bool {
-				return within(p, "zonedeck/ui") && p != "zonedeck/ui/jobs" && !within(p, "zonedeck/ui/cli")
+				return within(p, "zonedeck/ui") && p != "zonedeck/ui/jobs" && !wires(p)
 			},
 			func(i string) bool { return i == "zonedeck/ui/jobs/drift" },
 		},

@@ -5,7 +5,7 @@
 // A secret is a Secret wherever it goes; it masks itself in every way Go has of
 // printing or encoding a value, and Reveal is the only way out.
 //
-// ui/cli/session wires it, service takes Secret values and resolves references through
+// The root of service wires it, service takes Secret values and resolves references through
 // it, the views list keys and findings. It imports model and the standard
 // library, go-toml, flock, go-keyring and age; never service or ui.
 //

@@ -23,8 +23,8 @@ import (
 	"zonedeck/service/work"
 )
 
-// Options is what a Client is made of. Source must be set.
-type Options struct {
+// ClientOptions is what a Client is made of. Source must be set.
+type ClientOptions struct {
 	Source exchange.Source
 	// Rules gives the rules that the operator added for a profile; nil for none. See
 	// fetch.Config.
@@ -83,7 +83,7 @@ type Client struct {
 }
 
 // New makes a Client. It does no I/O.
-func New(o Options) *Client {
+func New(o ClientOptions) *Client {
 	wire := exchange.New(exchange.Config{Now: o.Now, Timer: o.Timer, Used: o.Used})
 	now := o.Now
 	if now == nil {

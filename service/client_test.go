@@ -9,7 +9,7 @@ import (
 )
 
 func TestTheEndWaitsForTheCallsUnderWay(t *testing.T) {
-	c := New(Options{Source: servicetest.SourceFor(servicetest.Profile("http://api.test"))})
+	c := New(ClientOptions{Source: servicetest.SourceFor(servicetest.Profile("http://api.test"))})
 	if err := c.Close(t.Context()); err != nil {
 		t.Error(err)
 	}

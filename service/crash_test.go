@@ -98,7 +98,7 @@ func (o operator) client(ctx context.Context, now func() time.Time) (*Client, *l
 	p := servicetest.Profile(o.URL)
 	p.Account, p.Local = o.Account, true
 	queue := worktest.NewMemory()
-	return New(Options{
+	return New(ClientOptions{
 		Source: servicetest.Source{
 			Base:     servicetest.SourceFor(p),
 			SecretBy: func(context.Context, string) (keystore.Secret, error) { return keystore.NewSecret(o.Key), nil },

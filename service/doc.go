@@ -1,8 +1,6 @@
-// Package service joins the rooms under the views for one profile: fetches and
-// tests of proxy logins (fetch), dataset jobs (jobs), and the history of both
-// (journal).
+// Package service is the root of the application: it opens what a run works with, and joins the use cases for the
+// profile in use. ui/cli, ui/console and ui/mcp open a Service; views get the use cases, through small interfaces
+// that they declare. It knows neither flags nor exit codes, neither a screen nor a key press.
 //
-// The console and the command line make a Client, and hand its rooms to the views
-// through small interfaces that the views declare; it knows nothing of them. A Client is
-// safe for concurrent use.
+// A Service is safe for concurrent use.
 package service

@@ -37,7 +37,7 @@ func receiving(t *testing.T, due time.Duration, rules ...fault.Rule) hooked {
 	sc.WebhookSecret, sc.Faults, sc.PageDelay = hookSecret, rules, time.Millisecond
 	demo := servicetest.Emulator(t, emulator.Options{StateDir: t.TempDir(), Scenario: sc, LoopbackWebhooks: true})
 	l, dir := servicetest.Ledger(t)
-	h := hooked{events: make(chan webhook.Event, 100), client: New(Options{
+	h := hooked{events: make(chan webhook.Event, 100), client: New(ClientOptions{
 		Source: demo.Source(demo.Profile), Ledger: l, Work: servicetest.Work(t), DownloadsDir: filepath.Join(dir, "downloads"), HookDue: func() time.Duration { return due },
 	})}
 	in, notice, err := webhook.Open(t.Context(), webhook.Options{File: filepath.Join(dir, "webhooks.db"), Dir: filepath.Join(dir, "webhooks"), Now: time.Now})

@@ -48,7 +48,7 @@ func TestJobsAndTunnelsUnderLoad(t *testing.T) {
 	p := demo.Profile
 	journal, _ := servicetest.Journal(t)
 	ledger, _ := servicetest.Ledger(t)
-	c := New(Options{
+	c := New(ClientOptions{
 		Source:  demo.Source(p),
 		Journal: journal, Ledger: ledger, Work: servicetest.Work(t), BodiesDir: t.TempDir(), DownloadsDir: t.TempDir(),
 	})

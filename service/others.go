@@ -48,7 +48,7 @@ type others struct {
 }
 
 // newOthers makes the runners of o.Others, which must be set, from the parts in j.
-func newOthers(o Options, j jobs.Config) *others {
+func newOthers(o ClientOptions, j jobs.Config) *others {
 	of := &others{Others: *o.Others, ledger: o.Ledger, runners: map[string]*jobs.Runner{}}
 	j.Now, j.Ledger = of.Now, o.Ledger.By(of.Now)
 	j.Coverage = nil // nothing is downloaded for them

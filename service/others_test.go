@@ -35,7 +35,7 @@ type accounts struct {
 	wrong              bool        // acme's client has another value for beta's key
 }
 
-func twoAccounts(t *testing.T, change func(o *Options), rules ...fault.Rule) *accounts {
+func twoAccounts(t *testing.T, change func(o *ClientOptions), rules ...fault.Rule) *accounts {
 	t.Helper()
 	sc := scenario.Demo()
 	sc.PageDelay, sc.Faults = time.Millisecond, rules
@@ -48,8 +48,8 @@ func twoAccounts(t *testing.T, change func(o *Options), rules ...fault.Rule) *ac
 	l, dir := servicetest.Ledger(t)
 	queue := servicetest.Work(t)
 	a.ledger = l
-	options := func(d servicetest.Demo) Options {
-		return Options{
+	options := func(d servicetest.Demo) ClientOptions {
+		return ClientOptions{
 			Source: d.Source(d.Profile), Ledger: l, Work: queue, DownloadsDir: filepath.Join(dir, "downloads"),
 		}
 	}
@@ -188,7 +188,7 @@ func TestAJobThatIsLaunchedWithAnotherProfileMeanwhileIsFollowed(t *testing.T) {
 }
 
 func TestWhatTheProfileInUseCannotAskForOtherProfilesCan(t *testing.T) {
-	a := twoAccounts(t, func(o *Options) {
+	a := twoAccounts(t, func(o *ClientOptions) {
 		p, err := o.Source.Profile(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -251,7 +251,7 @@ func TestAJobOfAnotherProfileIsAskedForAtOnce(t *testing.T) {
 // emulator whose clock was moved.
 func TestTheJobsOfOtherProfilesGoByTheMachinesClock(t *testing.T) {
 	moved := func() time.Time { return time.Now().Add(10 * 24 * time.Hour) }
-	a := twoAccounts(t, func(o *Options) { o.Now, o.Timer, o.Ledger = moved, time.Now, o.Ledger.By(moved) })
+	a := twoAccounts(t, func(o *ClientOptions) { o.Now, o.Timer, o.Ledger = moved, time.Now, o.Ledger.By(moved) })
 	job := a.launched(t)
 	a.until(t, func(f jobs.Followed) bool { return f.Job.ID == job.ID && f.Job.State == model.JobReady })
 	got, err := a.acme.Job(t.Context(), job.ID)
@@ -299,7 +299,7 @@ func TestNothingIsAskedForOtherProfilesWhileTheInventoryIsUnread(t *testing.T) {
 func TestThatTheKeyOfAnotherProfileIsRejectedGoesByTheMachinesClock(t *testing.T) {
 	moved := func() time.Time { return time.Now().Add(10 * 24 * time.Hour) }
 	history, _ := servicetest.Journal(t)
-	a := twoAccounts(t, func(o *Options) {
+	a := twoAccounts(t, func(o *ClientOptions) {
 		o.Now, o.Timer, o.Ledger, o.Journal = moved, time.Now, o.Ledger.By(moved), history
 	})
 	a.wrong = true
@@ -321,7 +321,7 @@ func alone(t *testing.T) (f *followers, owing *fakeOwing, asked func() error) {
 	t.Helper()
 	beta := servicetest.Profile("http://beta.test")
 	beta.Name = "beta"
-	c := New(Options{})
+	c := New(ClientOptions{})
 	owing = &fakeOwing{"beta"}
 	c.others = &others{
 		Others: Others{Now: time.Now, Profiles: func() []config.Profile { return []config.Profile{beta} }},
@@ -376,7 +376,7 @@ func TestAJobOfAnotherProfileIsFoundByTheMachinesClock(t *testing.T) {
 		ID: "lost", Match: fault.Match{Point: fault.API, Path: "*/trigger"}, When: fault.When{Nth: 1},
 		Do: fault.Action{Kind: fault.Drop, Accepted: true},
 	}
-	a := twoAccounts(t, func(o *Options) { o.Now, o.Timer, o.Ledger = moved, time.Now, o.Ledger.By(moved) }, lost)
+	a := twoAccounts(t, func(o *ClientOptions) { o.Now, o.Timer, o.Ledger = moved, time.Now, o.Ledger.By(moved) }, lost)
 	job, err := a.beta.Trigger(t.Context(), asked("http://lab.test/product/1"))
 	if err != nil || job.State != model.JobMayHave {
 		t.Fatalf("%+v, %v", job, err)

@@ -202,7 +202,7 @@ func (a *App) profileWords() []string {
 	if s.Local {
 		moved := ""
 		if s.Ahead != 0 {
-			moved = " " + text.Ahead(s.Ahead)
+			moved = " " + model.Ahead(s.Ahead)
 		}
 		name, short = t.Banner.Render("LOCAL EMULATOR"+moved), t.Banner.Render("LOCAL"+moved)
 	}

@@ -3,6 +3,6 @@
 // certificates. Which calls show that is a dialect's knowledge; the contract shows none of them.
 //
 // Everything read is remote: bounded, checked, one line, without secrets in its texts. Values of
-// secrets are keystore.Secret and stay in memory: what writes them is ui/cli/session, when the
+// secrets are keystore.Secret and stay in memory: what writes them is the root of service, when the
 // operator saves. Read and Check keep no state and are safe for concurrent use.
 package account

@@ -16,6 +16,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/keystore/textfile"
+	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/emulator"
 	"zonedeck/service/rehearsal"
@@ -355,4 +356,17 @@ func (e *Emulator) Now() time.Time { return e.now().Add(e.Ahead()) }
 func (e *Emulator) Control(ctx context.Context) (rehearsal.Place, error) {
 	ready, err := e.ensure(ctx)
 	return controlOf(ready), err
+}
+
+// AheadOfMachine says how far an emulator's clock is from the machine's. It is behind
+// if a scenario started in the past.
+func AheadOfMachine(d time.Duration) string {
+	switch {
+	case d > 0:
+		return strings.TrimPrefix(model.Ahead(d), "+") + " ahead of the machine's"
+	case d < 0:
+		return strings.TrimPrefix(model.Ahead(d), "-") + " behind the machine's"
+	default:
+		return "the machine's"
+	}
 }

@@ -5,6 +5,6 @@
 // It needs no secret: values in files are recognised by their fingerprint. A word of a file is
 // hashed and dropped at once; a Use holds names and fingerprints, never a value.
 //
-// ui/cli/session wires it for the Keys tab, the rotation and the commands. Find keeps no state
+// The root of service wires it for the Keys tab, the rotation and the commands. Find keeps no state
 // and is safe for concurrent use.
 package radius

@@ -3,7 +3,7 @@
 // are switched, and only then the old one is deleted. A journal lets a migration that was killed go
 // on from where it was.
 //
-// ui/cli/session calls it. Values stay in memory and in the stores; journal and errors hold
+// The root of service calls it. Values stay in memory and in the stores; journal and errors hold
 // references alone. Everything is safe for concurrent use; two migrations at once exclude each
 // other by a lock.
 package secrets

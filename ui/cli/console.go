@@ -11,7 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/service/config"
-	"zonedeck/ui/cli/session"
+	"zonedeck/ui/console"
 )
 
 // runConsole opens the console, and reopens it whenever the operator switches to
@@ -58,7 +58,7 @@ func silence(w io.Writer) { log.SetOutput(w) }
 // consoleOnce runs the console on one profile. next is the profile to switch to;
 // it is empty when the operator quit.
 func (a *app) consoleOnce(ctx context.Context) (next string, err error) {
-	c, err := session.OpenConsole(ctx, a.options(needs{}))
+	c, err := console.Open(ctx, a.options(needs{}))
 	if err != nil {
 		return "", sessionError(err)
 	}
@@ -75,7 +75,7 @@ func (a *app) consoleOnce(ctx context.Context) (next string, err error) {
 func Console(ctx context.Context, p Process) (root tea.Model, watch func(send func(tea.Msg)), closeSession func() error, err error) {
 	a := &app{Process: p, log: slog.New(slog.DiscardHandler)}
 	closeLog := a.openLog()
-	c, err := session.OpenConsole(ctx, a.options(needs{}))
+	c, err := console.Open(ctx, a.options(needs{}))
 	if err != nil {
 		closeLog()
 		return nil, nil, nil, sessionError(err)

@@ -13,13 +13,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"zonedeck/model"
+	"zonedeck/service"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 	"zonedeck/service/fetch"
 	"zonedeck/service/fields"
 	"zonedeck/service/rules"
 	"zonedeck/service/view"
-	"zonedeck/ui/cli/session"
 )
 
 // diagnoseFlags are those of a saved answer, and of a page that is fetched.
@@ -116,7 +116,7 @@ func (a *app) diagnose(ctx context.Context, name string, f diagnoseFlags) error 
 	defer func() { _ = os.RemoveAll(dir) }() // the system sweeps what stays
 	result, err := fetch.Diagnose(ctx, fetch.Saved{
 		Answer: in, Via: model.Via(f.via), Dialect: f.dialect, Required: f.required, URL: f.url,
-		Rules: rules.Select(added, cmp.Or(a.flags.profile, a.Getenv(session.EnvProfile))), Bodies: exchange.Bodies{Dir: dir}, Now: a.Now,
+		Rules: rules.Select(added, cmp.Or(a.flags.profile, a.Getenv(service.EnvProfile))), Bodies: exchange.Bodies{Dir: dir}, Now: a.Now,
 	})
 	switch {
 	case errors.Is(err, fetch.ErrNotSaved):

@@ -91,7 +91,7 @@ func (t *task) follow(ctx context.Context, f followFlags) error {
 	defer reading.Wait()
 	following, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	reading.Go(func() { t.KeepReading(following, func(says string) { t.app.warn("%s", sanitizeLine(says)) }) })
+	reading.Go(func() { t.Watch(following, t.app.warnOfChange) })
 	lines := followLines{task: t, own: p.Name, json: f.json, seen: map[string]jobs.Followed{}}
 	failed, bell := false, t.app.notifier(f.notify, p.Name)
 	defer bell.end()

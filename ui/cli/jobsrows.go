@@ -13,11 +13,11 @@ import (
 
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
+	"zonedeck/service"
 	"zonedeck/service/config"
 	"zonedeck/service/filter"
 	"zonedeck/service/records"
 	"zonedeck/service/view"
-	"zonedeck/ui/cli/session"
 	"zonedeck/ui/kit/text"
 )
 
@@ -236,13 +236,13 @@ func (r *rowsRun) tellFields(ctx context.Context, f records.Filter, matched int6
 
 // openRows opens a file, or the downloaded result of a job.
 func (a *app) openRows(ctx context.Context, name string) (*records.File, error) {
-	open := func() (*records.File, error) { return session.OpenRows(config.FindPaths(a.Getenv), name) }
-	if !session.NamesFile(name) {
+	open := func() (*records.File, error) { return service.OpenRows(config.FindPaths(a.Getenv), name) }
+	if !service.NamesFile(name) {
 		job, err := a.downloaded(ctx, name)
 		if err != nil {
 			return nil, err
 		}
-		open = func() (*records.File, error) { return session.OpenResult(config.FindPaths(a.Getenv), job) }
+		open = func() (*records.File, error) { return service.OpenResult(config.FindPaths(a.Getenv), job) }
 	}
 	file, err := open()
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/service"
 	"zonedeck/service/config"
 	"zonedeck/service/emulator"
 	"zonedeck/service/webhook"
-	"zonedeck/ui/cli/session"
 )
 
 // seeds are fetches whose next steps differ, and what the screen of each shows
@@ -56,7 +56,7 @@ func seed(t *testing.T, p Process) {
 	nowhere := p
 	nowhere.Getenv = func(name string) string {
 		switch name {
-		case session.EnvKey:
+		case service.EnvKey:
 			return "a-key-that-nobody-has"
 		case "ZONEDECK_DIALECT":
 			return "brightdata"
@@ -127,7 +127,7 @@ func wrongLogin(t *testing.T, p Process) {
 	ready, home := server.Ready(), p.Getenv
 	p.Getenv = func(name string) string {
 		switch name {
-		case session.EnvPassword:
+		case service.EnvPassword:
 			return "not-the-password"
 		case "ZONEDECK_ACCOUNT":
 			return ready.Account

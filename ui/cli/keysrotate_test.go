@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"zonedeck/keystore"
+	"zonedeck/service"
 	"zonedeck/service/keys"
-	"zonedeck/ui/cli/session"
 )
 
 // At a terminal a rotation is asked for before anything is written; without one the command says it.
@@ -38,7 +38,7 @@ func TestARotationIsAskedForAtATerminal(t *testing.T) {
 // line.
 func TestACallWithAKeyThatIsBeingRefreshedNamesTheRotation(t *testing.T) {
 	p, _, stderr := process(t, map[string]string{"ZONEDECK_PROFILE": "local"})
-	s, err := session.Open(t.Context(), session.Options{Getenv: p.Getenv, Now: time.Now, Journal: true, Say: t.Logf})
+	s, err := service.Open(t.Context(), service.Options{Getenv: p.Getenv, Now: time.Now, Journal: true, Say: t.Logf})
 	if err != nil {
 		t.Fatal(err)
 	}

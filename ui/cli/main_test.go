@@ -17,7 +17,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"zonedeck/model"
-	"zonedeck/ui/cli/session"
+	"zonedeck/service"
 )
 
 // process is the program with an empty home and nobody watching.
@@ -53,7 +53,7 @@ func TestAnInterruptedFetchEndsAtOnceWith130(t *testing.T) {
 		<-arrived
 		cancel()
 	}()
-	p, stdout, stderr := process(t, map[string]string{session.EnvKey: "a-key-that-nobody-has"},
+	p, stdout, stderr := process(t, map[string]string{service.EnvKey: "a-key-that-nobody-has"},
 		"--base-url", s.URL, "request", "http://lab.test/ok", "--zone", "z")
 	if code := Main(ctx, p); code != exitInterrupted {
 		t.Fatalf("exit code %d, want %d; stderr %q", code, exitInterrupted, stderr)
@@ -69,7 +69,7 @@ func TestAnAnswerThatIsSlowToSearchEndsWith25AndSaysWhy(t *testing.T) {
 		_, _ = io.WriteString(w, "<html><body>"+strings.Repeat("a page. ", 8000)+strings.Repeat(`\u0061`, 100_000))
 	}))
 	defer s.Close()
-	p, _, stderr := process(t, map[string]string{session.EnvKey: strings.Repeat("a", 64)}, "--base-url", s.URL, "request", "http://lab.test/ok", "--zone", "z")
+	p, _, stderr := process(t, map[string]string{service.EnvKey: strings.Repeat("a", 64)}, "--base-url", s.URL, "request", "http://lab.test/ok", "--zone", "z")
 	if code := Main(t.Context(), p); code != exitState || !strings.Contains(stderr.String(), "replaced by asterisks: the answer is crafted") {
 		t.Errorf("exit code %d, want %d; stderr %q", code, exitState, stderr)
 	}

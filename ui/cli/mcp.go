@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
+	"zonedeck/service"
 	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/snippet"
-	"zonedeck/ui/cli/session"
 	"zonedeck/ui/mcp"
 )
 
@@ -153,13 +153,13 @@ func (a *app) followMeanwhile(ctx context.Context, name, reason string) {
 	o := a.options(needs{jobs: true, reason: reason})
 	o.Profile, o.Passphrase, o.Say = cmp.Or(name, o.Profile), nil, func(string, ...any) {}
 	warn := func(err error) { a.warn("jobs are not followed meanwhile: %s", oneLine(err)) }
-	s, err := session.Open(ctx, o)
+	s, err := service.Open(ctx, o)
 	if err != nil {
 		warn(err)
 		return
 	}
 	var reading sync.WaitGroup
-	reading.Go(func() { s.KeepReading(ctx, func(string) {}) }) // the agent's own profiles stay as they were opened
+	reading.Go(func() { s.Watch(ctx, func(service.Change) {}) }) // the agent's own profiles stay as they were opened
 	told := a.warnOfJobs()
 	keepFollowing(ctx, func() error { return s.Client.Follow(ctx, told) }, warn)
 	reading.Wait()
@@ -199,7 +199,7 @@ const fewZones = 8
 func (a *app) openAgent(ctx context.Context, name, reason string, capped bool) (mcp.Console, error) {
 	o := a.options(needs{reason: reason})
 	o.Profile = cmp.Or(name, o.Profile)
-	console, notices, err := session.OpenAgent(ctx, o)
+	console, notices, err := mcp.Open(ctx, o)
 	for _, n := range notices {
 		a.say("zonedeck: %s", sanitizeLine(n))
 	}

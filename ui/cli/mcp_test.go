@@ -15,8 +15,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"zonedeck/model"
+	"zonedeck/service"
 	"zonedeck/service/config"
-	"zonedeck/ui/cli/session"
 )
 
 // served is "zonedeck mcp" with the official Go client on its pipes. end closes its standard
@@ -80,7 +80,7 @@ func (s *served) call(t *testing.T, tool, args string) (text string, failed bool
 // history is what the console's history has, newest first.
 func (s *served) history(t *testing.T) []model.Activity {
 	t.Helper()
-	opened, err := session.Open(t.Context(), session.Options{Getenv: s.process.Getenv, Now: time.Now, Journal: true, Say: t.Logf})
+	opened, err := service.Open(t.Context(), service.Options{Getenv: s.process.Getenv, Now: time.Now, Journal: true, Say: t.Logf})
 	if err != nil {
 		t.Fatal(err)
 	}

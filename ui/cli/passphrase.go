@@ -4,14 +4,14 @@ import (
 	"context"
 
 	"zonedeck/keystore"
+	"zonedeck/service"
 	"zonedeck/service/config"
-	"zonedeck/ui/cli/session"
 )
 
 // passphrase gives the passphrase of a protected key: of the environment, as it was typed before,
 // or, at a terminal, typed now.
 func (a *app) passphrase(ctx context.Context, what string) (keystore.Secret, error) {
-	switch env := a.Getenv(session.EnvPassphrase); {
+	switch env := a.Getenv(service.EnvPassphrase); {
 	case env != "":
 		return keystore.NewSecret(env), nil
 	case !a.typed.Empty() || a.screen || !a.StdinTTY || a.flags.noInput || !keystore.MayAsk(ctx):

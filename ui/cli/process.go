@@ -1,5 +1,5 @@
 // Package cli is the command line: every command, the streams and the exit codes.
-// ui/cli/session opens the resources a command works with.
+// service opens the resources a command works with.
 //
 // main calls Main once. Commands run on the caller's goroutine; background work ends
 // before Main returns.

@@ -12,12 +12,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
+	"zonedeck/service"
 	"zonedeck/service/clients"
 	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/fetch"
 	"zonedeck/service/view"
-	"zonedeck/ui/cli/session"
 	"zonedeck/ui/kit/text"
 )
 
@@ -65,7 +65,7 @@ func proxyTest(ctx context.Context, t *task, f proxyTestFlags, _ []string) (prin
 	target, err := t.probeTarget(p, f.Target)
 	switch {
 	case zone.Password == "":
-		return printed{}, usage("zone %q has no password reference: set password in the config file, or %s", zone.Name, session.EnvPassword)
+		return printed{}, usage("zone %q has no password reference: set password in the config file, or %s", zone.Name, service.EnvPassword)
 	case f.Rounds < 1 || f.Rounds > fetch.MaxRounds:
 		return printed{}, usage("--rounds %d: write a number from 1 to %d", f.Rounds, fetch.MaxRounds)
 	case f.Rotation < 0 || f.Rotation > model.MaxExitCalls:

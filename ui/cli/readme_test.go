@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"zonedeck/keystore"
+	"zonedeck/service"
 	"zonedeck/service/config"
 	"zonedeck/service/local"
-	"zonedeck/ui/cli/session"
 )
 
 // README and docs say nothing that the program does not know: their commands
@@ -149,11 +149,11 @@ func TestEveryExitCodeIsListed(t *testing.T) {
 }
 
 func TestEveryVariableIsListed(t *testing.T) {
-	want := []string{session.EnvProfile, session.EnvKey, session.EnvPassword}
+	want := []string{service.EnvProfile, service.EnvKey, service.EnvPassword}
 	for _, v := range config.Variables() {
 		want = append(want, v[0])
 	}
-	want = append(want, session.EnvPassphrase, local.EnvProxy, local.EnvChromium)
+	want = append(want, service.EnvPassphrase, local.EnvProxy, local.EnvChromium)
 	if got := tableColumn(t, configurationPage, "variable"); !slices.Equal(got, want) {
 		t.Errorf("the page lists %v, the program reads %v", got, want)
 	}

@@ -16,12 +16,12 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
+	"zonedeck/service"
 	"zonedeck/service/config"
 	"zonedeck/service/fetch"
 	"zonedeck/service/fields"
 	"zonedeck/service/keys"
 	"zonedeck/service/view"
-	"zonedeck/ui/cli/session"
 )
 
 type requestFlags struct {
@@ -267,7 +267,7 @@ func (f requestFlags) toolArgs(via model.Via) (string, error) {
 // haveKey refuses a key that is not there: the one of --key, or the profile's.
 func (t *task) haveKey(p config.Profile, name string) error {
 	if name == "" && p.Key == "" {
-		return usage("profile %q names no key: add --key NAME, set %s, or write key = \"NAME\" into the profile", p.Name, session.EnvKey)
+		return usage("profile %q names no key: add --key NAME, set %s, or write key = \"NAME\" into the profile", p.Name, service.EnvKey)
 	}
 	if name != "" {
 		if _, ok := t.Keys.Key(name); !ok {
@@ -351,7 +351,7 @@ func (t *task) reportFetch(ctx context.Context, r model.FetchResult, dest destin
 	if f.json {
 		out := view.NewFetch(r)
 		out.Profile = t.CurrentProfile().Name
-		if r.KeyName == session.EnvKey {
+		if r.KeyName == service.EnvKey {
 			out.KeyReplaces = t.Keys.Replaced()
 		}
 		if f.output != "" {

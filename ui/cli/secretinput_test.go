@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"zonedeck/keystore"
+	"zonedeck/service"
 	"zonedeck/service/config"
-	"zonedeck/ui/cli/session"
 )
 
 // A secret that is made up at a terminal is typed twice: nobody sees a mistake in it.
@@ -109,7 +109,7 @@ func TestAScanAsksForNoPassphrase(t *testing.T) {
 	if s, err := a.passphrase(keystore.Unasked(t.Context()), "the passphrase"); err != nil || !s.Empty() {
 		t.Errorf("it was asked for: %v, %v", s, err)
 	}
-	env[session.EnvPassphrase] = "of the environment"
+	env[service.EnvPassphrase] = "of the environment"
 	if s, err := a.passphrase(keystore.Unasked(t.Context()), "the passphrase"); err != nil || s.Reveal() != "of the environment" {
 		t.Errorf("%v, %v", s, err)
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"zonedeck/keystore"
+	"zonedeck/service"
 	"zonedeck/service/secrets"
 	"zonedeck/service/view"
-	"zonedeck/ui/cli/session"
 )
 
 func (a *app) secretsCommand() *cobra.Command {
@@ -48,7 +48,7 @@ func (t *task) listSecrets(ctx context.Context, asJSON bool) error {
 	return fail(exitState, "not every reference could be listed: %w", err)
 }
 
-func (t *task) printSecrets(states []session.SecretState, asJSON bool) error {
+func (t *task) printSecrets(states []service.SecretState, asJSON bool) error {
 	list := make([]view.Secret, 0, len(states))
 	for _, s := range states {
 		ref := keystore.Ref(s.Ref)

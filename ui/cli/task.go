@@ -6,13 +6,13 @@ import (
 	"errors"
 	"strings"
 
+	"zonedeck/service"
 	"zonedeck/service/config"
-	"zonedeck/ui/cli/session"
 )
 
 // task is a command at work on a session.
 type task struct {
-	*session.Session
+	*service.Service
 	app *app
 	key string // --key, or ""
 }
@@ -31,18 +31,35 @@ type needs struct {
 }
 
 // options are the session options of this run.
-func (a *app) options(n needs) session.Options {
-	return session.Options{
-		Getenv: a.Getenv, Now: a.Now, Log: a.log, Say: a.say, Version: version,
+func (a *app) options(n needs) service.Options {
+	return service.Options{
+		Getenv: a.Getenv, Now: a.Now, Log: a.log, Say: a.sayClean, Version: version,
 		Profile: a.flags.profile, Config: a.flags.config, BaseURL: a.flags.baseURL, ProxyHost: a.flags.proxyHost,
 		Key: n.key, AllowKeys: a.flags.allowKeys, AdminReason: n.reason, Unattended: true, Journal: n.journal || n.jobs, Ledger: n.jobs, Rules: n.rules, NoProfile: n.none, Passphrase: a.passphrase,
+	}
+}
+
+// sayClean is say with its texts made safe for a terminal.
+func (a *app) sayClean(format string, args ...any) {
+	for i, arg := range args {
+		if text, ok := arg.(string); ok {
+			args[i] = sanitizeLine(text)
+		}
+	}
+	a.say(format, args...)
+}
+
+// warnOfChange says what an operator must know of a change beside a command that runs for long.
+func (a *app) warnOfChange(c service.Change) {
+	if c.Text != "" {
+		a.warn("%s", sanitizeLine(c.Text))
 	}
 }
 
 // withSession opens a session, runs f, and always closes the session. An error from
 // closing is printed but does not turn finished work into a failure.
 func (a *app) withSession(ctx context.Context, n needs, f func(*task) error) error {
-	s, err := session.Open(ctx, a.options(n))
+	s, err := service.Open(ctx, a.options(n))
 	if err != nil {
 		return sessionError(err)
 	}
@@ -52,8 +69,8 @@ func (a *app) withSession(ctx context.Context, n needs, f func(*task) error) err
 	if s.Implied {
 		a.say("zonedeck: no account is configured: using the embedded emulator with its demo key (zonedeck paths shows where a config file goes)")
 	}
-	if s.Base.Local && !n.none && a.Getenv(session.EnvKey) != "" {
-		a.say("zonedeck: %s is not used: profile %q is the embedded emulator, which uses only its demo keys", session.EnvKey, s.Base.Name)
+	if s.Base.Local && !n.none && a.Getenv(service.EnvKey) != "" {
+		a.say("zonedeck: %s is not used: profile %q is the embedded emulator, which uses only its demo keys", service.EnvKey, s.Base.Name)
 	}
 	t := &task{s, a, n.key}
 	err = t.explain(ctx, f(t))

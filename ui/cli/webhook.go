@@ -118,7 +118,7 @@ func (t *task) listen(ctx context.Context, f listenFlags) error {
 		case <-running.Done():
 		}
 	}()
-	reading.Go(func() { t.KeepReading(running, func(says string) { t.app.warn("%s", sanitizeLine(says)) }) })
+	reading.Go(func() { t.Watch(running, t.app.warnOfChange) })
 	if !d.AsksForJobs() {
 		t.app.say("zonedeck: the contract does not show how to ask for a job's state: webhooks are stored and verified, but the jobs of profile %s stay as they are", sanitizeLine(p.Name))
 	}

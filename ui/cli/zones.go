@@ -7,9 +7,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
+	"zonedeck/service"
 	"zonedeck/service/rates"
 	"zonedeck/service/view"
-	"zonedeck/ui/cli/session"
 )
 
 func (a *app) zonesCommand() *cobra.Command {
@@ -43,7 +43,7 @@ rate_per_gb of the zones.`,
 
 func zonesRates(ctx context.Context, t *task, f ratesFlags, _ []string) (printed, error) {
 	if f.Save && t.Base.Local {
-		return printed{}, usage("%s", session.OwnRates)
+		return printed{}, usage("%s", service.OwnRates)
 	}
 	if err := t.Base.Refuse("write rates"); f.Save && err != nil {
 		return printed{}, err

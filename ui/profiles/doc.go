@@ -1,5 +1,5 @@
 // Package account holds what the palette offers about accounts: the form that adds and changes one,
 // the question before one is removed, and the choice between the known profiles. The wiring
-// (ui/cli/session) hands it the functions that ask the service, write the files and switch;
+// (ui/console) hands it the functions that ask the service, write the files and switch;
 // everything runs on the program's own goroutine, asking and writing in commands.
 package profiles

@@ -7,8 +7,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"zonedeck/model"
 	"zonedeck/service/rehearsal"
-	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
 
@@ -43,7 +43,7 @@ func (f *timeForm) ask(values *widget.Form) tea.Cmd {
 	}
 	d, now := f.deps, f.deps.Now()
 	body := fmt.Sprintf("The emulator's clock goes from %s to %s (%s). Keys, sticky sessions and snapshots expire, rotations come due, and faults with a time begin or end; this console and everything else that uses the emulator follow.\n"+
-		"It never goes back: to begin again, end every zonedeck and run 'zonedeck emulator reset'.", moment(now), moment(now.Add(by)), text.Ahead(by))
+		"It never goes back: to begin again, end every zonedeck and run 'zonedeck emulator reset'.", moment(now), moment(now.Add(by)), model.Ahead(by))
 	return widget.Confirm(d.Theme, widget.ConfirmSpec{
 		Title: "Move time forward?", Body: body, Yes: "move it", Intent: f.Work(func() (tea.Msg, error) {
 			if _, err := d.Emulator.Advance(d.Ctx, by); err != nil {

@@ -372,7 +372,7 @@ func demoSession() kit.Session {
 func open(t *testing.T, w, h int, change ...func(*sandbox.Deps)) *bench {
 	t.Helper()
 	b := &bench{
-		svc:   &fakeService{Client: service.New(service.Options{}), kept: map[string]model.FetchResult{}, profile: withoutAgents, stops: map[int]context.CancelFunc{}},
+		svc:   &fakeService{Client: service.New(service.ClientOptions{}), kept: map[string]model.FetchResult{}, profile: withoutAgents, stops: map[int]context.CancelFunc{}},
 		store: &fakeStore{kept: map[string]model.FetchRequest{}},
 		vars:  &fakeVariables{values: map[string]model.Variable{}},
 		files: &fakeFiles{bodies: map[string]string{}, opens: map[string]int{}, closes: map[string]int{}, slow: map[string]time.Duration{}},

@@ -45,7 +45,7 @@ func TestNoNextStepRevertsAFieldThatWasEdited(t *testing.T) {
 				continue
 			}
 			m := New(Deps{
-				Ctx: t.Context(), Now: time.Now, Theme: kit.NewTheme(true, false), Fetcher: service.New(service.Options{}), Profile: func() config.Profile { return p },
+				Ctx: t.Context(), Now: time.Now, Theme: kit.NewTheme(true, false), Fetcher: service.New(service.ClientOptions{}), Profile: func() config.Profile { return p },
 				Split: func(model.FetchResult) tea.Cmd { return nil },
 			})
 			kit.Serve(m, kit.SessionChanged{Session: kit.Session{ProfileName: "local", Local: true, Ready: true, Zones: zones, Key: model.Key{Name: "k"}, Profile: p}})

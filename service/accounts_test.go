@@ -1,0 +1,178 @@
+package service
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/account"
+	"zonedeck/service/config"
+	"zonedeck/service/journal"
+	"zonedeck/service/keys"
+	"zonedeck/service/radius"
+	"zonedeck/service/saved"
+)
+
+// Why an ADMIN key is the key of a profile stands in Activity.
+func TestAnADMINKeyIsChosenWithAReasonOnly(t *testing.T) {
+	o := options(t, nil)
+	o.NoProfile, o.Journal = true, true
+	s, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close(t.Context())
+	value := keystore.NewSecret("value-of-boss-0123456789")
+	d := account.Draft{
+		Profile: config.Profile{Name: "acme", BaseURL: "https://api.example.com", Key: "boss", APIVersion: config.DefaultAPIVersion, Verify: true},
+		Key:     model.Key{Name: "boss", Level: model.LevelAdmin, Secret: "file:boss"}, Values: map[string]keystore.Secret{"file:boss": value},
+	}
+	var admin *keys.AdminError
+	if _, err := s.SaveAccount(t.Context(), d); !errors.As(err, &admin) {
+		t.Errorf("without a reason: %v", err)
+	}
+	unnamed := d // behind a reference, and called something else
+	if err := s.Resolver.Store(t.Context(), "file:boss", value); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Inventory.Add(t.Context(), model.Key{Name: "chief", Level: model.LevelAdmin, Secret: "file:boss", Fingerprint: value.Fingerprint()}); err != nil {
+		t.Fatal(err)
+	}
+	unnamed.Key.Level, unnamed.Values = model.LevelUser, nil
+	if _, err := s.SaveAccount(t.Context(), unnamed); !errors.As(err, &admin) || admin.Finding.Key != "chief" {
+		t.Errorf("behind a reference: %v", err)
+	}
+	chief, _ := s.Inventory.Get("chief")
+	if err := errors.Join(s.Inventory.Remove(t.Context(), chief), s.Resolver.Remove(t.Context(), "file:boss")); err != nil {
+		t.Fatal(err)
+	}
+	d.AdminReason = "it is " + value.Reveal()
+	if _, err := s.SaveAccount(t.Context(), d); !errors.Is(err, keys.ErrReasonHoldsValue) {
+		t.Errorf("with the value for a reason: %v", err)
+	}
+	if len(s.Inventory.List()) > 0 {
+		t.Error("it was saved")
+	}
+	d.AdminReason = "there is no other key"
+	if _, err := s.SaveAccount(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	events, err := s.journal.KeyEvents(t.Context(), "boss", 10)
+	if err != nil || !slices.ContainsFunc(events, func(e journal.KeyEvent) bool { return e.Profile == "acme" && strings.Contains(e.Text, d.AdminReason) }) {
+		t.Errorf("%+v, %v", events, err)
+	}
+}
+
+// What something else needs does not go with an account.
+func TestAnAccountDoesNotTakeAlongWhatIsNeeded(t *testing.T) {
+	o := options(t, map[string]string{})
+	o.NoProfile, o.Ledger, o.Journal = true, true, true
+	config := filepath.Join(o.Getenv("XDG_CONFIG_HOME"), "zonedeck")
+	text := "[profiles.acme]\nbase_url = \"https://api.example.com\"\nkey = \"etl\"\n"
+	if err := errors.Join(os.MkdirAll(config, 0o700), os.WriteFile(filepath.Join(config, "config.toml"), []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	s := openTest(t, o)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(s.Resolver.Store(t.Context(), "file:acme-etl", keystore.NewSecret("value-of-etl-0123456789")))
+	must(s.Inventory.Add(t.Context(), model.Key{Name: "etl", Secret: "file:acme-etl"}))
+	r, err := s.WhatGoes("acme")
+	must(err)
+	refused := func(withKey, withSecrets bool, words string) {
+		t.Helper()
+		if err := s.RemoveAccount(t.Context(), r, withKey, withSecrets); err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("want %q: %v", words, err)
+		}
+		if _, err := s.Resolver.Resolve(t.Context(), "file:acme-etl"); err != nil {
+			t.Error(err)
+		}
+		if _, ok := s.Inventory.Get("etl"); !ok || len(s.Configuration().Names()) != 1 {
+			t.Error("something is gone")
+		}
+	}
+
+	requests := saved.New(s.Paths.RequestsDir())
+	_, err = requests.Save(t.Context(), "daily", model.FetchRequest{URL: "https://shop.example/", Via: model.ViaAPI, Key: "etl"}, false)
+	must(err)
+	refused(true, false, "saved request daily needs key etl")
+	must(os.RemoveAll(s.Paths.RequestsDir()))
+
+	job, err := s.ledger.Begin(t.Context(), model.Job{Profile: "acme", KeyName: "etl"}, "digest", nil)
+	must(err)
+	refused(true, true, job.ID)
+	refused(true, false, job.ID)
+	_, err = s.ledger.Change(t.Context(), job.ID, func(j *model.Job) (string, error) { j.State = model.JobDownloaded; return "", nil })
+	must(err)
+
+	var asked bytes.Buffer // as the ledger keeps it
+	z := gzip.NewWriter(&asked)
+	_, err = z.Write([]byte(`{"Settings":{"auth":"file:acme-etl"}}`))
+	must(errors.Join(err, z.Close()))
+	job, err = s.ledger.Begin(t.Context(), model.Job{Profile: "other", KeyName: "another"}, "digest", asked.Bytes())
+	must(err)
+	refused(true, true, job.ID+" (intent) needs file:acme-etl, the Authorization header of its delivery. Wait for its end, or keep the secrets")
+}
+
+// To ask an account is a use of its key, whoever asks: a command or the form.
+func TestAskingAnAccountIsAUseOfItsKey(t *testing.T) {
+	var status atomic.Int64
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(int(status.Load()))
+		_, _ = w.Write([]byte(`{"status":"active","customer":"hl_1","can_make_requests":true}`))
+	}))
+	t.Cleanup(service.Close)
+	o := options(t, nil)
+	o.NoProfile, o.Journal = true, true
+	s, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close(t.Context())
+	if err := s.Inventory.Add(t.Context(), model.Key{Name: "recorded", Secret: "env:RECORDED"}); err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		key      string
+		status   int
+		readOnly bool
+		want     bool
+	}{
+		"a new key":                            {key: "new", status: http.StatusOK, want: true},
+		"one that is refused, and not saved":   {key: "refused", status: http.StatusUnauthorized},
+		"a recorded one that is refused":       {key: "recorded", status: http.StatusUnauthorized, want: true},
+		"that of a read-only profile":          {key: "looker", status: http.StatusOK, readOnly: true},
+		"one whose service gives no answer":    {key: "unknown", status: http.StatusBadGateway},
+		"one that has no name in the form yet": {status: http.StatusOK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status.Store(int64(tt.status))
+			p := config.Profile{Name: "acme", BaseURL: service.URL, Dialect: "brightdata", Key: tt.key, ReadOnly: tt.readOnly, APIVersion: config.DefaultAPIVersion}
+			found, err := s.ReadAccount(t.Context(), p, keystore.NewSecret("a-value-0123456789"))
+			if ok := found.Key.State == account.OK; ok != (tt.status == http.StatusOK) {
+				t.Fatalf("%+v, %v", found.Key, err)
+			}
+			used, err := s.Keys.Inventory().Used(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if use := used[radius.KeyID{Name: tt.key}]; use.Last.IsZero() == tt.want {
+				t.Errorf("%+v", use)
+			}
+		})
+	}
+}

@@ -1,0 +1,134 @@
+package service
+
+import (
+	"cmp"
+	"os"
+	"strings"
+
+	"zonedeck/service/config"
+)
+
+// Environment variables of the command line. EnvPassphrase unlocks the encrypted files of secrets.
+const (
+	EnvKey        = config.EnvKey
+	EnvProfile    = "ZONEDECK_PROFILE"
+	EnvPassword   = config.EnvPassword
+	EnvPassphrase = "ZONEDECK_PASSPHRASE"
+)
+
+// choose decides which profile is used: flags override the environment, which
+// overrides the config file; without any configuration it is the embedded emulator.
+// A key without an address is refused, so that a real key is never sent to the
+// emulator by accident.
+func (s *Service) choose() error {
+	o := s.o
+	override, err := o.override()
+	if err != nil {
+		return err
+	}
+	if f := o.Config; f != "" {
+		if _, err := os.Stat(f); err != nil {
+			return config.Mistake("--config: %w", err)
+		}
+	}
+	file, err := config.Load(s.configFile())
+	if err != nil {
+		return config.Mistake("%w", err)
+	}
+	s.InUse = config.NewInUse(s.configFile(), file)
+	if o.NoProfile {
+		s.InUse.ChooseNone(cmp.Or(o.Profile, o.Getenv(EnvProfile)))
+		s.Base = s.InUse.Base()
+		return nil
+	}
+	defer func() { s.InUse.Choose(s.Base) }()
+	asked := cmp.Or(o.Profile, o.Getenv(EnvProfile))
+	name := cmp.Or(asked, file.Default())
+	addressed := override.BaseURL != "" || override.ProxyHost != ""
+	if addressed && asked == "" && name == config.LocalName {
+		name = "" // an address on the command line overrides the default
+	}
+	switch {
+	case name == config.LocalName && addressed:
+		return config.Mistake("--base-url and --proxy-host cannot be used with profile %q, which has its own addresses", config.LocalName)
+	case name == config.LocalName:
+		s.Base = config.Profile{Name: config.LocalName, Local: true}
+	case name != "":
+		if s.Base, err = file.Profile(name); err == nil {
+			s.Base, err = s.Base.With(override)
+		}
+	case addressed:
+		s.Base, err = config.FromFlags(override)
+	case len(file.Names()) > 0:
+		return config.Mistake("several profiles are configured and none is the default: add --profile NAME (%s), or set default_profile in %s", strings.Join(s.ProfileNames(), ", "), s.configFile())
+	case o.Key != "" || override.Key != "" || o.Getenv(EnvKey) != "":
+		return config.Mistake("a key was given but no account to use it with: add --profile NAME or --base-url URL (a real key is never sent to the embedded emulator; its demo keys need --profile %s)", config.LocalName)
+	default:
+		s.Base, s.Implied = config.Profile{Name: config.LocalName, Local: true}, true
+	}
+	if err != nil {
+		return config.Mistake("%w", err)
+	}
+	if s.Base.Local {
+		s.Local = o.emulator(s.Paths)
+		return nil
+	}
+	s.Base, err = o.completed(s.Base)
+	return err
+}
+
+// completed is a real account's profile with what the environment adds to it.
+func (o Options) completed(p config.Profile) (config.Profile, error) {
+	if p.CA != "" {
+		if _, err := os.Stat(p.CA); err != nil {
+			return p, config.Mistake("ca of profile %q: %w", p.Name, err)
+		}
+	}
+	if o.Getenv(EnvKey) != "" {
+		p.Key = EnvKey
+	}
+	if o.Getenv(EnvPassword) != "" {
+		for i, z := range p.Zones {
+			if z.Password == "" {
+				p.Zones[i].Password = "env:" + EnvPassword
+			}
+		}
+	}
+	return p, nil
+}
+
+// override merges what the flags and the environment override in the profile; flags
+// win.
+func (o Options) override() (config.Override, error) {
+	env, err := config.EnvOverride(o.Getenv)
+	if err != nil {
+		return config.Override{}, config.Mistake("%w", err)
+	}
+	flags := config.Override{BaseURL: o.BaseURL, ProxyHost: o.ProxyHost}
+	if host, port, err := config.SplitPort(o.ProxyHost); err == nil {
+		flags.ProxyHost, flags.ProxyPort = host, port
+	}
+	return flags.Or(env), nil
+}
+
+// ByDefault is the profile that a command without --profile uses, empty if such a command is refused.
+func (s *Service) ByDefault() string {
+	name := cmp.Or(s.o.Getenv(EnvProfile), s.Configuration().Default())
+	if name == "" && len(s.Configuration().Names()) == 0 {
+		return config.LocalName
+	}
+	return name
+}
+
+// Configuration is what the config file said when it was last read without an error.
+func (s *Service) Configuration() config.File {
+	return s.InUse.File()
+}
+
+// configFile is the config file in use.
+func (s *Service) configFile() string { return cmp.Or(s.o.Config, s.Paths.ConfigFile()) }
+
+// ProfileNames are all known profiles as the file has them, the embedded emulator last.
+func (s *Service) ProfileNames() []string {
+	return append(s.Configuration().InOrder(), config.LocalName)
+}

@@ -1,0 +1,106 @@
+package service
+
+import (
+	"context"
+	"slices"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/config"
+	"zonedeck/service/keys"
+	"zonedeck/service/local"
+)
+
+// keysConfig is what the use case of keys works with.
+func (s *Service) keysConfig() keys.Config {
+	c := keys.Config{
+		Profiles: s.InUse, Resolver: s.Resolver, Values: s.Variables, Env: environment{s.o}, Clock: clock{s}, Voice: voiceOfKeys{s},
+		Caller: keys.Caller{AdminReason: s.o.AdminReason, Allowed: s.o.AllowKeys}, Paths: s.Paths, Log: s.o.Log,
+	}
+	switch {
+	case s.o.Agent:
+		c.Caller.Kind = keys.Agent
+	case s.o.Unattended:
+		c.Caller.Kind = keys.Command
+	}
+	if s.Local != nil { // a nil pointer in an interface would not be nil
+		c.Emulator = emulatorOfKeys{s.Local, s}
+	}
+	return c
+}
+
+// connectKeys has the keys' events kept, and the jobs in flight looked through.
+func (s *Service) connectKeys() {
+	var history keys.History
+	if s.journal != nil {
+		history = s.journal
+	}
+	if s.ledger == nil {
+		s.Keys.Connect(history, nil)
+		return
+	}
+	s.Keys.Connect(history, s.ledger)
+}
+
+// environment is that of the run.
+type environment struct{ o Options }
+
+func (e environment) Getenv(name string) string { return e.o.Getenv(name) }
+
+// voiceOfKeys prints what is to be known of keys. Where stderr is the screen, the views show it.
+type voiceOfKeys struct{ s *Service }
+
+func (v voiceOfKeys) Say(format string, args ...any) {
+	if !v.s.o.Console {
+		v.s.o.Say(format, args...)
+	}
+}
+
+// emulatorOfKeys is the embedded emulator, whose notes a command prints.
+type emulatorOfKeys struct {
+	*local.Emulator
+	s *Service
+}
+
+func (e emulatorOfKeys) Profile(ctx context.Context) (config.Profile, error) {
+	p, err := e.Emulator.Profile(ctx)
+	if err == nil && !e.s.o.Console {
+		e.s.spoken.Do(func() {
+			for _, n := range e.StateNotes() {
+				e.s.o.Say("zonedeck: %s", n)
+			}
+		})
+	}
+	return p, err
+}
+
+func (emulatorOfKeys) Users(key string) []string { return local.KeyUsers(key) }
+
+func (e emulatorOfKeys) Time() string { return local.AheadOfMachine(e.Ahead()) }
+
+// Rotations are the rotations of keys and passwords. Each look for what uses one searches the folders, which may be nil
+// for what looks for nothing.
+func (s *Service) Rotations(folders keys.Folders) keys.Rotations {
+	return s.Keys.Rotations(s.Client, s.Client.Passwords, folders)
+}
+
+// RehearseRotation takes the steps of a key's rotation on the embedded emulator. For a real account one is started,
+// of which nothing is kept.
+func (s *Service) RehearseRotation(ctx context.Context, k model.Key, method keystore.RotationMethod, folders keys.Folders) (keystore.RotationPlan, error) {
+	e := s.Local
+	if e == nil {
+		e = s.o.emulator(s.Paths)
+		defer func() { _ = e.Close(context.WithoutCancel(ctx)) }()
+	}
+	return s.Rotations(folders).Rehearse(ctx, emulatorOfKeys{e, s}, k, method)
+}
+
+// otherProfiles are the profiles of the configuration besides the one in use.
+func (s *Service) otherProfiles() []config.Profile {
+	return slices.DeleteFunc(s.InUse.Configured(), func(p config.Profile) bool { return p.Name == s.Base.Name })
+}
+
+// others are the accounts besides the one in use, whose jobs are followed too.
+func (s *Service) others() *Others {
+	return &Others{Profiles: s.otherProfiles, Source: s.Keys.Other, Now: s.o.Now}
+}

@@ -1,0 +1,43 @@
+package service
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// options are those of a program with an empty home and env for its environment.
+func options(t *testing.T, env map[string]string) Options {
+	t.Helper()
+	home := t.TempDir()
+	return Options{
+		Getenv: func(name string) string {
+			if kind, ok := strings.CutPrefix(name, "XDG_"); ok {
+				return filepath.Join(home, strings.ToLower(kind))
+			}
+			if name == "HOME" {
+				return home
+			}
+			return env[name]
+		},
+		Now: time.Now, Log: slog.New(slog.DiscardHandler), Say: func(string, ...any) {},
+	}
+}
+
+// openTest is a session that ends with the test.
+func openTest(t *testing.T, o Options) *Service {
+	t.Helper()
+	s, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}

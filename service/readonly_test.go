@@ -1,0 +1,51 @@
+package service
+
+import (
+	"errors"
+	"testing"
+
+	"zonedeck/service/account"
+	"zonedeck/service/config"
+)
+
+func TestNoAccountIsAddedWithAReadOnlyProfile(t *testing.T) {
+	s := openTest(t, options(t, nil))
+	if refused := s.RefuseAccounts(); refused != nil {
+		t.Errorf("before: %v", refused)
+	}
+	p := s.Base
+	p.ReadOnly = true
+	s.InUse.SetProfile(p)
+	if s.RefuseAccounts() == nil {
+		t.Error("it is not refused")
+	}
+}
+
+// A form that was opened before does not switch off what it has not seen.
+func TestAProfileThatBecameReadOnlyMeanwhileIsNotSaved(t *testing.T) {
+	o := options(t, nil)
+	o.NoProfile = true
+	s, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close(t.Context())
+	opened, err := s.SaveAccount(t.Context(), account.Draft{Profile: config.Profile{Name: "acme", BaseURL: "https://api.example.com", APIVersion: config.DefaultAPIVersion, Verify: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	locked := opened
+	locked.ReadOnly = true
+	if _, err := s.SaveAccount(t.Context(), account.Draft{Profile: locked, Before: &opened}); err != nil {
+		t.Fatal(err)
+	}
+	s.Watcher().Look(t.Context())
+	colored := opened
+	colored.Color = "red"
+	if _, err := s.SaveAccount(t.Context(), account.Draft{Profile: colored, Before: &opened}); !errors.Is(err, config.ErrReadOnly) {
+		t.Errorf("%v", err)
+	}
+	if _, err := s.SaveAccount(t.Context(), account.Draft{Profile: colored, Before: &locked}); err != nil {
+		t.Errorf("switched off: %v", err)
+	}
+}

@@ -1,0 +1,59 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"zonedeck/keystore/textfile"
+	"zonedeck/model"
+	"zonedeck/service/config"
+	"zonedeck/service/files"
+	"zonedeck/service/records"
+)
+
+// OpenRows opens a result of any size; its index is kept beside it.
+func OpenRows(paths config.Paths, path string) (*records.File, error) {
+	return openRows(paths, path, records.Want{})
+}
+
+// OpenResult opens the result of a job as it was downloaded. It refuses a different file that is there now.
+func OpenResult(paths config.Paths, job model.Job) (*records.File, error) {
+	return openRows(paths, job.File, records.Want{Size: job.Bytes, SHA256: job.SHA256})
+}
+
+func openRows(paths config.Paths, path string, want records.Want) (*records.File, error) {
+	return records.Open(path, records.Options{Temp: paths.RowsDir(), Keep: textfile.Write, Want: want})
+}
+
+// NamesFile reports whether a name means a file. A name that reads as a job of the ledger means that job, even if a file
+// here has it.
+func NamesFile(name string) bool {
+	digits, job := strings.CutPrefix(name, "job-")
+	if _, err := strconv.ParseUint(digits, 10, 64); job && err == nil {
+		return false
+	}
+	_, err := os.Stat(name)
+	return err == nil
+}
+
+// OpenNamedResult opens a result: a file, or the one of a job of the ledger.
+func (s *Service) OpenNamedResult(ctx context.Context, name string) (*records.File, error) {
+	path, err := files.ExpandHome(name)
+	if err != nil {
+		return nil, err
+	}
+	if NamesFile(path) {
+		return OpenRows(s.Paths, path)
+	}
+	job, err := s.Client.Job(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("%q is neither a file nor a job of the ledger", name)
+	}
+	if job.File == "" {
+		return nil, fmt.Errorf("the result of %s is not on this disk: d downloads it", name)
+	}
+	return OpenResult(s.Paths, job)
+}

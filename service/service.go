@@ -1,0 +1,374 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/clients"
+	"zonedeck/service/config"
+	"zonedeck/service/drift"
+	"zonedeck/service/files"
+	"zonedeck/service/history"
+	"zonedeck/service/inbox"
+	"zonedeck/service/jobs"
+	"zonedeck/service/journal"
+	"zonedeck/service/keys"
+	"zonedeck/service/ledger"
+	"zonedeck/service/local"
+	"zonedeck/service/rules"
+)
+
+// Options configure a Service. An empty string means not given.
+type Options struct {
+	Getenv func(string) string
+	Now    func() time.Time
+	Log    *slog.Logger
+	// Version is the program's, as files name their creator.
+	Version string
+	// Say prints one line for the operator.
+	Say func(format string, args ...any)
+
+	Profile, Config, BaseURL, ProxyHost string // the global flags of the same names
+	Key                                 string // --key of the command
+
+	// Unattended says that no person decides on each call: a command. AdminReason is why
+	// it may use an ADMIN key all the same; empty means that it may not.
+	Unattended  bool
+	AdminReason string
+	// AllowKeys are keys of other accounts that may be sent nevertheless, as NAME=ADDRESS.
+	AllowKeys []string
+	// Console says that a person sits at a screen, which shows what is to be known and what cannot be read.
+	Console bool
+	// Agent says that an agent decides: the history marks what it does.
+	Agent bool
+
+	// Passphrase asks for the passphrase of a protected key; see keystore.ResolverOptions.
+	Passphrase func(ctx context.Context, what string) (keystore.Secret, error)
+
+	// NoProfile opens the files without a profile in use: for commands about the profiles.
+	NoProfile bool
+
+	// Journal is set if the history is read or written, Ledger if jobs are, and Rules if
+	// answers are held against the operator's rules.
+	Journal, Ledger, Rules bool
+}
+
+// Service holds what a command works with: the profile in use, its keys, the journal
+// and the  It is closed when the command ends. Its methods are
+// safe for concurrent use.
+type Service struct {
+	Paths     config.Paths
+	Base      config.Profile // as configured; empty addresses for the emulator
+	Inventory *keystore.Inventory
+	Resolver  *keystore.Resolver
+	Keys      *keys.Keys
+	Client    *Client
+	History   *history.History
+	Inbox     *inbox.Inbox
+	Local     *local.Emulator // nil for a real account
+	InUse     *config.InUse
+	Variables *variables
+
+	LedgerFault error    // why there is no ledger of jobs; nil when there is
+	Notices     []string // what the operator must be told about the files
+	Implied     bool     // nothing was configured, so the embedded emulator is used
+
+	o       Options
+	added   *rules.File
+	asRead  stamps // of the files, when Open read them
+	journal *journal.Journal
+	ledger  *ledger.Ledger
+	files   *files.Files
+	spoken  sync.Once
+	turns   atomic.Int64 // how often the session was described
+}
+
+// ReadAtOnce is the size of an inventory, in bytes, that is read before the first paint: 200 keys, some
+// milliseconds.
+const ReadAtOnce = 64 << 10
+
+// emulator is the embedded emulator of this user.
+func (o Options) emulator(paths config.Paths) *local.Emulator {
+	return local.New(paths, o.Getenv, o.Now, o.Log)
+}
+
+// Open reads the configuration and opens the files. It does no network I/O: the
+// first call that needs an embedded emulator starts it.
+func Open(ctx context.Context, o Options) (*Service, error) {
+	s := &Service{o: o, Paths: config.FindPaths(o.Getenv)}
+	s.asRead = s.stamps() // before anything is read: a change beside it is then seen as one
+	if err := s.choose(); err != nil {
+		return nil, err
+	}
+	s.files = files.New(s.Paths, clock{s}, voice(o.Say), o.Log)
+	if err := s.Paths.Ensure(); err != nil {
+		s.Notices = append(s.Notices, notKept(err))
+	}
+	s.added = rules.New(s.Paths.RulesFile())
+	if err := s.checkRules(s.added); err != nil {
+		return nil, err
+	}
+	s.Resolver = keystore.NewResolver(keystore.ResolverOptions{
+		Getenv: o.Getenv, Demo: s.demoSecret, SecretsDir: s.Paths.SecretsDir(), Passphrase: o.Passphrase,
+	})
+	s.Variables = &variables{Service: s, answers: map[string]model.Variable{}, secrets: map[string]keystore.Secret{}}
+	s.Keys = keys.New(ctx, s.keysConfig())
+	inventory := s.Keys.Inventory()
+	s.Inventory = inventory.Inventory
+	if !o.Console || s.asRead.keys.size <= ReadAtOnce {
+		if err := inventory.Read(); err != nil && !o.Console {
+			return nil, err
+		}
+		if unknown := s.Keys.UnknownRotations(); unknown != "" {
+			s.Notices = append(s.Notices, unknown)
+		}
+	}
+	if o.Journal {
+		if err := s.openJournal(ctx); err != nil {
+			return nil, errors.Join(err, s.files.Close())
+		}
+		s.files.Tidy(ctx)
+	}
+	if o.Ledger {
+		if err := s.openLedger(ctx); err != nil {
+			return nil, errors.Join(err, s.files.Close())
+		}
+	}
+	s.Notices = append(s.Notices, s.files.Notices()...)
+	kept := s.journal
+	if kept == nil {
+		kept = journal.None()
+	}
+	s.History = history.New(kept, s.Paths, o.Version, o.Now)
+	s.connectKeys()
+	s.Inbox = inbox.New(inbox.Config{Profiles: s.InUse, Files: s.files, Secrets: s.Keys, Jobs: jobsOfInbox{s}, History: kept, Paths: s.Paths, Log: o.Log})
+	s.Client = New(ClientOptions{
+		Source: s.Keys, Journal: s.journal, Ledger: s.ledger, Work: s.files.Work, HookDue: func() time.Duration { return s.Configuration().Webhook().Due },
+		Own: s.Keys.MayBeKey, Used: s.Keys.Sent, Launch: jobs.LaunchConfig{Profile: s, Keys: s.Keys, Inbox: s.Inbox, Lists: jobs.Lists{Paths: s.Paths, Clock: s}},
+		Follows: func(ref string) bool { return keystore.Ref(ref).Scheme() == keystore.SchemeDemo },
+		Others:  s.others(), Name: s.Base.Name, Drift: drift.NewMonitor(drift.Config{Open: s.files.Drift, ContractsDir: s.Paths.ContractsDir(), Person: person(o.Getenv)}),
+		Rules: s.added.For, BodiesDir: s.Paths.BodiesDir(), DownloadsDir: s.Paths.DownloadsDir(), CatalogueDir: s.Paths.CatalogueDir(), Now: s.Now, Timer: o.Now, Log: o.Log,
+	})
+	return s, nil
+}
+
+// clock tells the times of a run.
+type clock struct{ s *Service }
+
+func (c clock) Now() time.Time     { return c.s.Now() }
+func (c clock) Machine() time.Time { return c.s.o.Now() }
+
+// jobsOfInbox hear of webhooks: the client is made after the inbox, which gives its jobs their addresses.
+type jobsOfInbox struct{ s *Service }
+
+func (j jobsOfInbox) HeardWebhook(ctx context.Context, news model.HookNews) (job, said string, err error) {
+	return j.s.Client.HeardWebhook(ctx, news)
+}
+
+// voice prints lines for the operator.
+type voice func(format string, args ...any)
+
+func (v voice) Say(format string, args ...any) { v(format, args...) }
+
+// checkRules looks at the operator's rules before anything is sent. A command fails if they
+// are wrong: its exit code would mean something else without them. A console says so.
+func (s *Service) checkRules(added *rules.File) error {
+	if !s.o.Rules {
+		return nil
+	}
+	_, err := added.Rules()
+	switch {
+	case err == nil:
+		return nil
+	case s.o.Unattended:
+		return config.Mistake("%w", err)
+	default:
+		s.Notices = append(s.Notices, fmt.Sprintf("your rules are not used until this is corrected: %v", err))
+		return nil
+	}
+}
+
+// openJournal opens the history. If that fails, the program goes on without it and
+// says so.
+func (s *Service) openJournal(ctx context.Context) error {
+	j, fault, err := s.files.Journal(ctx)
+	if fault != nil {
+		s.Notices = append(s.Notices, fmt.Sprintf("no history is kept: %v", fault))
+	}
+	s.journal = j
+	if j != nil && s.o.Agent {
+		j.Attribute(model.SourceAgent)
+	}
+	return err
+}
+
+// openLedger opens the ledger of jobs. If that fails, the program goes on without it:
+// no job can be launched, and it says so.
+func (s *Service) openLedger(ctx context.Context) error {
+	l, fault, err := s.files.Ledger(ctx)
+	s.ledger, s.LedgerFault = l, fault
+	switch {
+	case fault != nil:
+		s.Notices = append(s.Notices, fmt.Sprintf("no job can be launched: %v", fault))
+	case l != nil && l.Frozen() != nil:
+		s.Notices = append(s.Notices, fmt.Sprintf("the ledger of jobs is shown as it lies there, and no job can be launched: %v", l.Frozen()))
+	}
+	return err
+}
+
+// Profile returns the profile in use, with live addresses.
+func (s *Service) Profile(ctx context.Context) (config.Profile, error) {
+	return s.Keys.Profile(ctx)
+}
+
+// Now is the time at the service in use: the machine's, or the emulator's, which may
+// have been moved forward. The emulator itself and deletion by age use the machine's
+// clock.
+func (s *Service) Now() time.Time {
+	if s.Local == nil {
+		return s.o.Now()
+	}
+	return s.Local.Now()
+}
+
+// NowOf is the time by which the jobs of a profile are dated: Now for the profile in use, else the machine's.
+func (s *Service) NowOf(profile string) time.Time {
+	if profile == "" || profile == s.Base.Name {
+		return s.Now()
+	}
+	return s.o.Now()
+}
+
+// Ahead is how far the service's time is ahead of the machine's.
+func (s *Service) Ahead() time.Duration {
+	if s.Local == nil {
+		return 0
+	}
+	return s.Local.Ahead()
+}
+
+// EmulatorEnds reports whether this process runs the embedded emulator in use, so that
+// its addresses are dead once the Service is closed.
+func (s *Service) EmulatorEnds() bool {
+	if s.Local == nil {
+		return false
+	}
+	_, runsHere := s.Local.Place()
+	return runsHere
+}
+
+// CurrentProfile is the profile as known now; it does no I/O.
+func (s *Service) CurrentProfile() config.Profile {
+	return s.InUse.Profile()
+}
+
+// State is what a face shows of a run.
+type State struct {
+	Profile config.Profile
+	// Keys are all keys: Supplied come with the profile, the others are the inventory's. Key is the profile's.
+	Keys, Supplied []model.Key
+	Key            model.Key
+	// Unread is why the inventory's keys are not known.
+	Unread error
+	// Ready says that calls can be made. Problem is why none can be.
+	Ready   bool
+	Problem string
+	Notes   []string
+	// Ahead is how far the service's time is ahead of the machine's.
+	Ahead time.Duration
+	// Replaced is the profile's own key, where the environment's is used in its place.
+	Replaced string
+	// Elsewhere says, for each key of another account, which profiles it belongs to.
+	Elsewhere map[string]string
+	// Turn counts the descriptions.
+	Turn int64
+}
+
+// State describes the run. It waits for nothing.
+func (s *Service) State() State {
+	p := s.CurrentProfile()
+	inventory := s.Keys.Inventory()
+	recorded, unread := inventory.Known()
+	supplied := inventory.Supplied(recorded)
+	d := State{Profile: p, Keys: slices.Concat(supplied, recorded), Supplied: supplied, Unread: unread, Turn: s.turns.Add(1)}
+	if i := slices.IndexFunc(d.Keys, func(k model.Key) bool { return k.Name == p.Key }); i >= 0 {
+		d.Key = d.Keys[i]
+	}
+	if err := s.InUse.Withdrawn(); err != nil {
+		d.Problem = err.Error()
+		return d
+	}
+	if s.Local != nil {
+		d.Notes, d.Ready = s.Local.Notes(), s.InUse.Known()
+	} else if d.Ready = unread == nil; !d.Ready && !errors.Is(unread, keystore.ErrKeysUnread) {
+		d.Problem = unread.Error()
+	}
+	d.Ahead, d.Replaced = s.Ahead(), s.Keys.Replaced()
+	d.Elsewhere = s.Keys.OtherAccounts(p, recorded)
+	return d
+}
+
+// Machine is this machine as other clients see it. Its clock is the one that crypto/tls verifies
+// chains by, so that no page contradicts a handshake.
+func (s *Service) Machine() clients.Machine {
+	return clients.Machine{Getenv: s.o.Getenv, Now: time.Now}
+}
+
+// closePatience bounds each part of Close.
+const closePatience = 5 * time.Second
+
+// Close ends the run: the service first, then pending writes to the inventory
+// and the history, then the emulator. It gives up on calls after five seconds and on
+// writes after ten.
+func (s *Service) Close(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
+	ended := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(ctx, closePatience)
+		defer cancel()
+		err := s.Client.Close(ctx)
+		s.files.Settle()
+		s.Keys.Close()
+		ended <- errors.Join(err, s.files.Close())
+	}()
+	timer := time.NewTimer(2 * closePatience)
+	defer timer.Stop()
+	var err error
+	select {
+	case err = <-ended:
+	case <-timer.C:
+		err = fmt.Errorf("the files were not written within %s", 2*closePatience)
+	}
+	if s.Local != nil {
+		ctx, cancel := context.WithTimeout(ctx, closePatience)
+		defer cancel()
+		err = errors.Join(err, s.Local.Close(ctx))
+	}
+	return err
+}
+
+// notKept reports folders that cannot be created: the first error and a count of the
+// others, because a read-only home fails for all of them alike.
+func notKept(err error) string {
+	first, rest, several := strings.Cut(err.Error(), "\n")
+	text := "not everything will be kept: " + first
+	if several {
+		text += fmt.Sprintf(" (and %d more of 'zonedeck paths')", 1+strings.Count(rest, "\n"))
+	}
+	return text
+}
+
+// person is how the history names who accepts something.
+func person(getenv func(string) string) string {
+	return model.Line(cmp.Or(getenv("USER"), getenv("USERNAME"), "operator"), 60)
+}

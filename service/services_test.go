@@ -1,0 +1,150 @@
+package service
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/account"
+)
+
+// twoServices is a session with profiles of two services, in a folder with files that name the key.
+type twoServices struct {
+	*Service
+	config, folder string
+	env            map[string]string
+	mu             sync.Mutex
+	seen           map[string][]string // the keys that each service was sent
+}
+
+// newServices has the profiles aaa, whose key is acme, and bbb, which is in use.
+func newServices(t *testing.T) *twoServices {
+	t.Helper()
+	a := &twoServices{seen: map[string][]string{}}
+	serve := func(name string) string {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.seen[name] = append(a.seen[name], r.Header.Get("Authorization"))
+			_, _ = w.Write([]byte("ok"))
+		}))
+		t.Cleanup(s.Close)
+		return s.URL
+	}
+	a.folder = t.TempDir()
+	a.config = filepath.Join(a.folder, "config.toml")
+	text := "default_profile = \"bbb\"\n"
+	for _, p := range []struct{ name, base, key string }{{"aaa", serve("A"), "acme"}, {"bbb", serve("B"), "other"}} {
+		text += fmt.Sprintf("[profiles.%s]\nbase_url = %q\nkey = %q\ndialect = \"brightdata\"\n[[profiles.%[1]s.zones]]\nname = \"unl\"\nproduct = \"unlocker\"\n", p.name, p.base, p.key)
+	}
+	a.write(t, text)
+	a.env = map[string]string{"ACME_KEY": "old-value-0123456789"}
+	o := options(t, a.env)
+	o.Config = a.config
+	var err error
+	if a.Service, err = Open(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = a.Close(t.Context()) })
+	for _, k := range []model.Key{{Name: "acme", Level: model.LevelUser, Secret: "env:ACME_KEY"}, {Name: "other", Level: model.LevelUser, Secret: "env:OTHER"}} {
+		if err := a.Inventory.Add(t.Context(), k); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return a
+}
+
+func (a *twoServices) write(t *testing.T, text string) {
+	t.Helper()
+	if err := os.WriteFile(a.config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (a *twoServices) edit(t *testing.T, from, to string) {
+	t.Helper()
+	b, err := os.ReadFile(a.config)
+	if err != nil || !strings.Contains(string(b), from) {
+		t.Fatalf("%s has no %q: %v", a.config, from, err)
+	}
+	a.write(t, strings.Replace(string(b), from, to, 1))
+}
+
+func (a *twoServices) key(t *testing.T, name string) model.Key {
+	t.Helper()
+	k, ok := a.Keys.Key(name)
+	if !ok {
+		t.Fatalf("there is no key %s", name)
+	}
+	return k
+}
+
+// What a rotation needs is not removed under it, and one whose key is gone can still be ended.
+func TestWhatARotationNeedsIsNotRemoved(t *testing.T) {
+	a := newServices(t)
+	e := a.Rotations(a.Keys.Inventory()).Engine()
+	plan, err := e.Begin(t.Context(), a.key(t, "acme"), "", keystore.RotateByNewKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := a.WhatGoes("bbb")
+	if err != nil {
+		t.Fatal(err)
+	}
+	goes, err := a.WhatGoes("aaa")
+	if err != nil || goes.Key.Name != "acme" {
+		t.Fatalf("%+v, %v", goes, err)
+	}
+	held := account.Removal{Profile: other.Profile, Secrets: []string{"env:ACME_KEY"}}
+	for what, err := range map[string]error{
+		"the profile":             a.RemoveAccount(t.Context(), goes, false, false),
+		"the profile and its key": a.RemoveAccount(t.Context(), goes, true, true),
+		"a reference":             a.RemoveAccount(t.Context(), held, false, true),
+		"the key's record":        a.RemoveAccount(t.Context(), account.Removal{Profile: other.Profile, Key: goes.Key}, true, false),
+	} {
+		if err == nil || !strings.Contains(err.Error(), "the rotation of key acme needs it") {
+			t.Errorf("removing %s: %v", what, err)
+		}
+	}
+	if err := a.RemoveAccount(t.Context(), other, true, true); err != nil {
+		t.Errorf("another account: %v", err)
+	}
+	if err := a.Inventory.Remove(t.Context(), goes.Key); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"acme", plan.ID} {
+		if p, ok, err := a.Rotations(nil).UnderWay(name); !ok || err != nil || p.ID != plan.ID {
+			t.Errorf("%s: %+v, %v, %v", name, p, ok, err)
+		}
+	}
+	if plan, err = e.Abandon(t.Context(), plan.ID); err != nil || !plan.Abandoned {
+		t.Fatalf("%v", err)
+	}
+	if _, ok, _ := a.Rotations(nil).UnderWay("acme"); ok {
+		t.Error("it is still under way")
+	}
+	if err := a.RemoveAccount(t.Context(), goes, false, true); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
+}
+
+func TestACommandWhoseProfileIsGoneIsToldOfNoKey(t *testing.T) {
+	a := newServices(t)
+	a.edit(t, "[profiles.bbb]", "[profiles.ccc]")
+	a.edit(t, "[[profiles.bbb.zones]]", "[[profiles.ccc.zones]]")
+	a.edit(t, `default_profile = "bbb"`, `default_profile = "ccc"`)
+	said := ""
+	for _, change := range a.reload(t.Context()) {
+		said += change.Text
+	}
+	if _, err := a.Profile(t.Context()); err == nil || !strings.HasPrefix(said, "nothing is sent by profile bbb: no such profile") || strings.Contains(said, "@") {
+		t.Errorf("%q, %v", said, err)
+	}
+}

@@ -1,0 +1,177 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"reflect"
+	"time"
+
+	"zonedeck/service/config"
+	"zonedeck/service/keys"
+)
+
+// stamp tells two states of a file apart. The console replaces files, so that two of them never
+// share all of it.
+type stamp struct {
+	info os.FileInfo
+	size int64
+	at   time.Time
+}
+
+func stampOf(path string) stamp {
+	info, err := os.Stat(path)
+	if err != nil {
+		return stamp{}
+	}
+	return stamp{info, info.Size(), info.ModTime()}
+}
+
+func (s stamp) same(o stamp) bool {
+	if s.info == nil || o.info == nil {
+		return s.info == nil && o.info == nil
+	}
+	return s.size == o.size && s.at.Equal(o.at) && s.info.Mode() == o.info.Mode() && os.SameFile(s.info, o.info)
+}
+
+// stamps are the states of the configuration, of the key inventory, and of the folder of rotations.
+type stamps struct{ config, keys, rotations stamp }
+
+func (s *Service) stamps() stamps {
+	return stamps{config: stampOf(s.configFile()), keys: stampOf(s.Paths.KeysFile()), rotations: stampOf(s.Paths.RotationsDir())}
+}
+
+// Watcher notices that the configuration, the key inventory or a rotation was changed: by the console, by
+// hand, by another process. It is used by one goroutine.
+type Watcher struct {
+	s *Service
+	stamps
+	told bool // that the inventory cannot be read
+}
+
+// Watcher begins with the files as Open read them.
+func (s *Service) Watcher() *Watcher { return &Watcher{s: s, stamps: s.asRead} }
+
+// ChangeKind is what has changed.
+type ChangeKind int
+
+// The kinds of changes.
+const (
+	StateChanged     ChangeKind = iota
+	InventoryRead               // Text is why the inventory cannot be read, empty once it can be
+	RotationsChanged            // the records of rotations
+	Noted                       // Text is to be known
+	Warned                      // Text is a warning
+	Failed                      // Text is an error
+)
+
+// Change is something that has changed beside a run: by the console, by hand, by another process.
+type Change struct {
+	Kind ChangeKind
+	Text string
+}
+
+// Watch looks once a second, until ctx ends, whether the configuration, the key inventory or a rotation was changed.
+func (s *Service) Watch(ctx context.Context, on func(Change)) {
+	w := s.Watcher()
+	every := time.NewTicker(time.Second)
+	defer every.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-every.C:
+		}
+		for _, change := range w.Look(ctx) {
+			on(change)
+		}
+	}
+}
+
+// Look reads what has changed, and returns the changes.
+func (w *Watcher) Look(ctx context.Context) (changes []Change) {
+	s := w.s
+	before, now := w.stamps, s.stamps()
+	w.stamps = now
+	if !now.config.same(before.config) {
+		changes = append(changes, s.reload(ctx)...)
+	}
+	if !now.keys.same(before.keys) {
+		inventory := s.Keys.Inventory()
+		unread := inventory.Unread()
+		if err := inventory.Reload(); err != nil {
+			w.told = true
+			if unread != nil {
+				return append(changes, Change{Kind: StateChanged}, Change{InventoryRead, keys.Unreadable(err).Error()})
+			}
+			return append(changes, Change{InventoryRead, "the key inventory stays as it was read before: " + err.Error()})
+		}
+		if w.told || unread != nil {
+			w.told = false
+			changes = append(changes, Change{Kind: StateChanged}, Change{Kind: InventoryRead})
+		}
+		if len(changes) == 0 {
+			changes = []Change{{Kind: StateChanged}}
+		}
+	}
+	if len(changes) == 0 && !now.rotations.same(before.rotations) { // with a changed session they are read, too
+		changes = append(changes, Change{Kind: RotationsChanged})
+	}
+	return changes
+}
+
+// reload reads the config file again. With a fault in it everything stays as it was.
+func (s *Service) reload(ctx context.Context) (changes []Change) {
+	file, err := config.Load(s.configFile())
+	if err != nil {
+		return []Change{{Failed, "the configuration stays as it was read before: " + err.Error()}}
+	}
+	s.InUse.SetFile(file)
+	defer func() {
+		if err := s.Inbox.Reset(ctx); err != nil {
+			changes = append(changes, Change{Failed, err.Error()})
+		}
+	}()
+	changed := Change{Kind: StateChanged}
+	if s.Local != nil || s.described() {
+		return []Change{changed}
+	}
+	p, err := s.again(file)
+	if err != nil {
+		gone := fmt.Sprintf("nothing is sent by profile %s: %v", s.Base.Name, err)
+		if s.o.Console {
+			gone += "; choose another one with @"
+		}
+		s.InUse.Withdraw(gone)
+		return []Change{changed, {Warned, gone}}
+	}
+	before := s.CurrentProfile()
+	wasGone := s.InUse.Restore()
+	if reflect.DeepEqual(before, p) && !wasGone {
+		return []Change{changed}
+	}
+	s.InUse.SetProfile(p)
+	return []Change{changed, {Noted, "profile " + p.Name + " has changed in the config file; it holds from now on"}}
+}
+
+// described reports whether flags alone describe the profile in use.
+func (s *Service) described() bool {
+	_, err := s.Configuration().Profile(s.Base.Name)
+	return err != nil && s.Base.Name == config.FlagsName
+}
+
+// again is the profile in use as the file has it now, under flags and environment.
+func (s *Service) again(file config.File) (config.Profile, error) {
+	p, err := file.Profile(s.Base.Name)
+	if err != nil {
+		return p, err
+	}
+	override, err := s.o.override()
+	if err == nil {
+		p, err = p.With(override)
+	}
+	if err == nil {
+		p, err = s.o.completed(p)
+	}
+	return p, err
+}

@@ -1,0 +1,88 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/config"
+	"zonedeck/service/exchange"
+	"zonedeck/service/radius"
+)
+
+// Lookups by name: keys, zones, and their secrets.
+
+// ZonePassword returns a zone's proxy password.
+func (s *Service) ZonePassword(ctx context.Context, z model.Zone) (keystore.Secret, error) {
+	if z.Password == "" {
+		return keystore.Secret{}, fmt.Errorf("zone %q has no password reference: set password in the config file, or %s in the environment", z.Name, EnvPassword)
+	}
+	return s.Resolver.Resolve(ctx, z.Password)
+}
+
+// stored refuses a file: or keyring: reference to a secret that is not there. The other
+// kinds are not asked: a variable may be set later, and a command may ask the operator.
+func (s *Service) stored(ctx context.Context, ref string) error {
+	if !keystore.Ref(ref).Storable() {
+		return nil
+	}
+	if _, err := s.Resolver.Resolve(ctx, ref); errors.Is(err, keystore.ErrSecretMissing) {
+		return err
+	}
+	return nil
+}
+
+// Skew is how far the service's clock is ahead, as last measured.
+func (s *Service) Skew() (exchange.Skew, bool) { return s.Client.Skew(s.CurrentProfile()) }
+
+func (s *Service) demoSecret(name string) (keystore.Secret, bool) {
+	if s.Local == nil {
+		return keystore.Secret{}, false
+	}
+	return s.Local.Secret(name)
+}
+
+// Zone finds the zone a command names. A profile without a list of zones accepts
+// every valid name.
+func (s *Service) Zone(p config.Profile, name string) (model.Zone, error) {
+	if z, ok := p.Zone(name); ok {
+		return z, nil
+	}
+	if len(p.Zones) > 0 {
+		return model.Zone{}, config.Mistake("zone %q is not in profile %q: it has %s", name, p.Name, zoneNames(p.Zones))
+	}
+	zone, err := model.ParseZoneName(name)
+	if err != nil {
+		return model.Zone{}, config.Mistake("%w", err)
+	}
+	z := model.Zone{Name: zone}
+	if s.o.Getenv(EnvPassword) != "" {
+		z.Password = "env:" + EnvPassword
+	}
+	return z, nil
+}
+
+func zoneNames(zones []model.Zone) string {
+	names := ""
+	for i, z := range zones {
+		if i > 0 {
+			names += ", "
+		}
+		names += string(z.Name)
+	}
+	return names
+}
+
+// KeyUses finds what uses each key, and what could not be looked through.
+func (s *Service) KeyUses(ctx context.Context, folders []string, progress func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error) {
+	uses, report, err := s.Keys.Inventory().Uses(ctx, folders, progress)
+	return uses, report.Problems, err
+}
+
+// LookUp is keys.Inventory.LookUp where nobody asks which values are not known.
+func (s *Service) LookUp(ctx context.Context) error {
+	_, err := s.Keys.Inventory().LookUp(ctx)
+	return err
+}

@@ -1,0 +1,371 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/keystore"
+	"zonedeck/keystore/textfile"
+	"zonedeck/model"
+	"zonedeck/service"
+	"zonedeck/service/config"
+	"zonedeck/service/files"
+	"zonedeck/service/filter"
+	"zonedeck/service/history"
+	"zonedeck/service/records"
+	"zonedeck/service/rehearsal"
+	"zonedeck/service/saved"
+	"zonedeck/service/secrets"
+	"zonedeck/ui"
+	"zonedeck/ui/code"
+	"zonedeck/ui/collection"
+	historytab "zonedeck/ui/history"
+	"zonedeck/ui/inbox"
+	"zonedeck/ui/jobs"
+	"zonedeck/ui/keys"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/alert"
+	"zonedeck/ui/kit/body/picture"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/profiles"
+	"zonedeck/ui/proxy"
+	"zonedeck/ui/rehearse"
+	"zonedeck/ui/sandbox"
+	"zonedeck/ui/split"
+)
+
+// Console wires one run of the console: it gives the views their functions.
+type Console struct {
+	service  *service.Service
+	terminal terminal
+	ctx      context.Context //nolint:containedctx // it lives as long as the program it is made for
+	cancel   context.CancelFunc
+	began    chan follower // the state that start found; follow continues from it
+	next     string        // profile to switch to; written on the program's goroutine
+	suspend  tea.Cmd       // back to the shell, nil where none waits
+}
+
+// Open opens the service for a console.
+func Open(ctx context.Context, o service.Options) (*Console, error) {
+	o.Journal, o.Ledger, o.Rules, o.Unattended, o.Console = true, true, true, false, true
+	s, err := service.Open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	return &Console{service: s, terminal: terminal{o}, ctx: ctx, cancel: cancel, began: make(chan follower, 1)}, nil
+}
+
+// Run shows the console on a terminal until the operator leaves it. next is the
+// profile to switch to; it is empty when the operator quit.
+func (c *Console) Run(in io.Reader, out io.Writer) (next string, err error) {
+	c.suspend = suspend()
+	program := tea.NewProgram(c.Root(), append(ui.Options(c.ctx),
+		tea.WithInput(newKeyboard(in)), tea.WithOutput(out), tea.WithoutSignalHandler())...)
+	var following sync.WaitGroup
+	following.Go(func() { c.follow(program.Send) })
+	following.Go(func() { c.Watch(program.Send) })
+	stop := dumpAfter(program)
+	_, err = program.Run()
+	stop()
+	_, _ = io.WriteString(out, alert.Detect(c.terminal.Getenv).Clear()) // what it showed of jobs that go on
+	interrupted := c.ctx.Err() != nil
+	c.cancel()
+	following.Wait()
+	if errors.Is(err, tea.ErrProgramKilled) && interrupted {
+		err = nil // a signal: Close releases everything
+	}
+	return c.next, err
+}
+
+// Close ends the views' work in flight, then the service.
+func (c *Console) Close() error {
+	c.cancel()
+	_, err := c.service.Inbox.Stop()
+	return errors.Join(err, c.service.Close(c.ctx))
+}
+
+// Root builds the tabs and the root model. It does no I/O.
+func (c *Console) Root() *ui.App {
+	s := c.service
+	theme := kit.NewTheme(true, c.terminal.Getenv("NO_COLOR") != "" || c.terminal.Getenv("TERM") == "dumb")
+	inventory := s.Keys.Inventory()
+	rotations := s.Rotations(inventory)
+	now, client, store := s.Now, s.Client, saved.New(s.Paths.RequestsDir())
+	compare := comparer{client, s.History}
+	tabs := []ui.Tab{
+		{ID: kit.Sandbox, View: sandbox.New(sandbox.Deps{
+			Ctx: c.ctx, Now: now, CertClock: s.Machine().Now, Theme: theme, Fetcher: client, ConfirmKey: s.Keys.Confirm, Twins: compare, Tools: client, History: s.History,
+			Saved: store, Variables: s.Variables, Collection: func(open func(string) tea.Cmd, renamed func(from, to string)) kit.Overlay {
+				return collection.New(collection.Deps{Ctx: c.ctx, Now: c.terminal.Now, Theme: theme, Store: store, Open: open, Renamed: renamed})
+			},
+			Profile: s.CurrentProfile, Open: c.openBody, Edit: c.terminal.editBody(s.History), Split: c.split(theme),
+			Pictures: picture.Detect(c.terminal.Getenv), Filters: filter.History{File: s.Paths.FiltersFile()},
+		})},
+		{ID: kit.Jobs, View: jobs.New(jobs.Deps{
+			Ctx: c.ctx, Clock: s, Theme: theme, Jobs: client, Console: jobsConsole{c, theme}, Hooks: s.Inbox, Drift: client.Drift,
+			Terminal: alert.Detect(c.terminal.Getenv), Notify: s.Configuration().Notify(),
+		})},
+		{ID: kit.Proxy, View: proxy.New(proxy.Deps{
+			Ctx: c.ctx, Now: now, Theme: theme, Prober: compare, Profile: s.CurrentProfile, Split: c.split(theme),
+			Reveal: s.ZonePassword, Machine: s.Machine(), Refuse: client.Passwords.Refusal,
+		})},
+		{ID: kit.Keys, View: keys.New(keys.Deps{
+			Ctx: c.ctx, Now: now, Recorded: c.terminal.Now, Theme: theme, Inventory: s.Keys.Inventory(),
+			Rotations: rotations, Uses: s.KeyUses, LookUp: s.LookUp, Used: inventory.Used, Skew: s.Skew, Folders: inventory.ScanFolders, Config: c.terminal.Config, Intervals: inventory.Intervals, Changed: c.sessionChanged,
+			Engine: rotations.Engine(), Password: rotations.ZonePassword, Where: rotations.Where, Resolve: s.Resolver.Resolve, Save: rotations.SaveReport,
+			Rehearse: func(ctx context.Context, k model.Key, method keystore.RotationMethod) (keystore.RotationPlan, error) {
+				return s.RehearseRotation(ctx, k, method, inventory)
+			},
+		})},
+		{ID: kit.Activity, View: historytab.New(historytab.Deps{Ctx: c.ctx, Now: now, Theme: theme, Journal: s.History, Requests: c.requests()})},
+	}
+	return ui.New(ui.Deps{
+		Ctx: c.ctx, Now: now, Theme: theme, Tabs: tabs, Session: c.describe(),
+		Start: tea.Batch(c.start, c.readKeys, c.tellNotices()), Commands: func() []kit.Binding { return c.commands(theme) }, Switch: func() tea.Cmd { return profiles.Switcher(c.accountDeps(theme)) },
+		Saved: c.savedRequests, History: s.History.Activity, Spent: client.Spent, Clipboard: nativeClipboard, ReadClipboard: readClipboard, ForgetCopy: c.terminal.forgetCopy(),
+		Multiplexer: c.terminal.multiplexer(), CopyToTmux: c.terminal.copyToTmux(),
+		Suspend: c.suspend, Code: code.New(c.codeDeps(theme)).Open,
+	})
+}
+
+// inbox is the inbox of webhooks on the screen.
+func (c *Console) inbox(theme *kit.Theme) kit.Overlay {
+	in := c.service.Inbox
+	return inbox.New(inbox.Deps{Ctx: c.ctx, Now: c.service.Now, Theme: theme, Store: in, Address: in.Address(), Warning: in.Unreachable()})
+}
+
+// comparer makes comparisons, and finds those that were made before.
+type comparer struct {
+	*service.Client
+	*history.History
+}
+
+// codeDeps are what the overlay with the code of a fetch works with.
+func (c *Console) codeDeps(theme *kit.Theme) code.Deps {
+	s := c.service
+	inventory := s.Keys.Inventory()
+	return code.Deps{
+		Ctx: c.ctx, Theme: theme, Profile: s.CurrentProfile, Write: writeCode,
+		Refused: func(name string) error {
+			if unread := inventory.Unread(); unread != nil && s.Local == nil {
+				return unread
+			}
+			k := inventory.Named(name)
+			if err := s.Keys.RefuseOtherAccount(s.CurrentProfile(), k); err != nil {
+				return err
+			}
+			if refused := s.Keys.Admin(k); refused != nil {
+				return fmt.Errorf("key %s is ADMIN, or has the value of one, which no program uses (%s): pick a USER key; 'zonedeck export --admin-reason' puts a reason on record", k.Name, refused.Finding.Source)
+			}
+			return nil
+		},
+		KeyRef: func(name string) string {
+			return inventory.Named(name).Secret
+		},
+		Secret: func(ctx context.Context, ref string) (keystore.Secret, error) { return s.Resolver.Resolve(ctx, ref) },
+		Compared: func(ctx context.Context, r model.FetchRequest) (model.Grid, error) {
+			return s.History.NewestComparison(ctx, s.CurrentProfile().Name, r)
+		},
+	}
+}
+
+// split opens what tells whether the key's level, the zone or the site refused a fetch.
+func (c *Console) split(theme *kit.Theme) func(res model.FetchResult) tea.Cmd {
+	s := c.service
+	d := split.Deps{
+		Ctx: c.ctx, Theme: theme, Comparer: s.Client, Keys: s.Keys.Inventory().AllNow, Local: s.Local != nil,
+		Zones: func() []model.Zone { return s.CurrentProfile().Zones },
+	}
+	return func(res model.FetchResult) tea.Cmd { return split.Open(d, res) }
+}
+
+// requests is the emulator's journal; nil with a real account.
+func (c *Console) requests() historytab.Requests {
+	if c.service.Local == nil {
+		return nil
+	}
+	return rehearsal.New(c.service.Local.Control)
+}
+
+// start runs while the first frame is drawn: it starts or finds the emulator.
+func (c *Console) start() tea.Msg {
+	f := follower{c: c}
+	msg := f.begin()
+	c.began <- f // buffered: Run may not be following
+	return msg
+}
+
+// readKeys has the inventory read, where that takes longer than the first frame may, and says so.
+func (c *Console) readKeys() tea.Msg {
+	s := c.service
+	inventory := s.Keys.Inventory()
+	late := errors.Is(inventory.Unread(), keystore.ErrKeysUnread)
+	if err := inventory.Read(); err != nil {
+		return tea.BatchMsg{c.sessionChanged, kit.Send(kit.KeysFault(err.Error()))}
+	}
+	if !late {
+		return nil
+	}
+	if unknown := s.Keys.UnknownRotations(); unknown != "" {
+		return tea.BatchMsg{c.sessionChanged, kit.Warn(unknown)}
+	}
+	return c.sessionChanged()
+}
+
+// describe is the service's state as the views see it. It waits for nothing.
+func (c *Console) describe() kit.Session {
+	s := c.service.State()
+	p := s.Profile
+	return kit.Session{
+		ProfileName: p.Name, Zones: p.Zones, Keys: s.Keys, Given: s.Supplied, Unread: s.Unread, Key: s.Key, Profile: p, Turn: s.Turn,
+		Problem: s.Problem, Notes: s.Notes, Ready: s.Ready, Local: p.Local, Unverified: !p.Verify && !p.Local,
+		Ahead: s.Ahead, Replaced: s.Replaced, Elsewhere: s.Elsewhere,
+	}
+}
+
+// refusal is why no account is added, or empty. It waits for nothing.
+func (c *Console) refusal() string {
+	err := c.service.RefuseAccounts()
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, new(*config.ReadOnlyError)):
+		return err.Error() + kit.WayOut(c.service.CurrentProfile().Name)
+	default:
+		return err.Error()
+	}
+}
+
+// stores probes the places where secrets can be stored.
+func (c *Console) stores(ctx context.Context) (out []profiles.Store) {
+	for _, s := range c.service.SecretStores(ctx) {
+		out = append(out, profiles.Store(s))
+	}
+	return out
+}
+
+// sessionChanged sends the current session to every view.
+func (c *Console) sessionChanged() tea.Msg { return kit.SessionChanged{Session: c.describe()} }
+
+// tellNotices shows what the operator must know about the files, and about jobs
+// that an earlier console left with an open outcome.
+func (c *Console) tellNotices() tea.Cmd {
+	cmds := make([]tea.Cmd, 0, len(c.service.Notices)+1)
+	for _, n := range c.service.Notices {
+		cmds = append(cmds, kit.Warn(n))
+	}
+	return tea.Batch(append(cmds, func() tea.Msg {
+		settled, err := c.service.Client.Recover(c.ctx)
+		if err != nil {
+			return kit.Toast{Kind: kit.ToastError, Text: fmt.Sprintf("the ledger of jobs cannot be read: %v", err)}
+		}
+		open := 0
+		for _, j := range settled {
+			if j.State == model.JobMayHave {
+				open++
+			}
+		}
+		if open == 0 {
+			return nil
+		}
+		return kit.Toast{Kind: kit.ToastError, Text: text.Counted(open, "job") + " may have started when an earlier zonedeck was ended: look in Jobs before you launch the same inputs again"}
+	})...)
+}
+
+// commands are the palette's entries that belong to no tab.
+func (c *Console) commands(theme *kit.Theme) []kit.Binding {
+	return slices.Concat(profiles.Commands(c.accountDeps(theme)), c.ratesCommands(theme), c.rehearsals(theme))
+}
+
+// accountDeps are what the commands about accounts work with.
+func (c *Console) accountDeps(theme *kit.Theme) profiles.Deps {
+	s := c.service
+	return profiles.Deps{
+		Ctx: c.ctx, Theme: theme, Names: s.ProfileNames, Current: s.Base.Name,
+		Configured: func() []config.Profile { profiles, _ := s.Configured(); return profiles },
+		Keys:       s.Keys.Inventory().List,
+		Refused:    c.refusal(),
+		Stores:     c.stores,
+		Resolve:    s.Resolver.Resolve,
+		Read:       s.ReadAccount,
+		Save:       s.SaveAccount, WhatGoes: s.WhatGoes, Remove: s.RemoveAccount,
+		Uses: s.SecretUses, Migrate: func(ctx context.Context, to string, refs []string) ([]secrets.Move, error) {
+			return s.MigrateSecrets(ctx, to, refs, nil)
+		},
+		Switch: func(name string) tea.Cmd {
+			return func() tea.Msg {
+				c.next = name
+				return kit.Quit{}
+			}
+		},
+	}
+}
+
+// rehearsals are the palette's entries for the emulator.
+func (c *Console) rehearsals(theme *kit.Theme) []kit.Binding {
+	s := c.service
+	d := rehearse.Deps{
+		Ctx: c.ctx, Now: s.Now, Theme: theme, Profile: s.Base.Name,
+		Zones: func() []string { return model.ZoneNames(s.CurrentProfile().Zones) },
+		Moved: func(ctx context.Context) tea.Msg {
+			if _, err := s.Profile(ctx); err != nil { // this reads the emulator's clock
+				return kit.Toast{Kind: kit.ToastError, Text: err.Error()}
+			}
+			return c.sessionChanged()
+		},
+	}
+	if s.Local != nil {
+		d.Emulator = rehearsal.New(s.Local.Control)
+	}
+	return rehearse.Commands(d)
+}
+
+// savedRequests lists the saved requests for the palette.
+func (c *Console) savedRequests(ctx context.Context) ([]ui.SavedRequest, error) {
+	entries, err := saved.New(c.service.Paths.RequestsDir()).List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]ui.SavedRequest, len(entries))
+	for i, e := range entries {
+		out[i] = ui.SavedRequest{Name: e.Name, Zone: string(e.Request.Zone.Name), URL: e.Request.URL, Problem: e.Problem}
+	}
+	return out, nil
+}
+
+// jobsConsole is what the console does for the Jobs tab.
+type jobsConsole struct {
+	*Console
+
+	theme *kit.Theme
+}
+
+// OpenInputs opens a file of job inputs; a leading ~ is the home folder.
+func (jobsConsole) OpenInputs(path string) (io.ReadCloser, error) {
+	path, err := files.ExpandHome(path)
+	if err != nil {
+		return nil, err
+	}
+	return textfile.Open(path)
+}
+
+func (jobsConsole) Expand(path string) (string, error) { return files.ExpandHome(path) }
+
+func (j jobsConsole) OpenResult(ctx context.Context, name string) (*records.File, error) {
+	return j.service.OpenNamedResult(ctx, name)
+}
+
+func (jobsConsole) SaveRows(path string, fill func(io.Writer) error) (string, error) {
+	return saveNew(path, fill)
+}
+
+func (j jobsConsole) Editor() func(file string) tea.ExecCommand { return j.terminal.editFile() }
+
+func (j jobsConsole) Inbox() kit.Overlay { return j.inbox(j.theme) }

@@ -1,0 +1,71 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service"
+	"zonedeck/service/config"
+	"zonedeck/service/history"
+	"zonedeck/service/keys"
+)
+
+// agent is a service as the tools of an agent see it.
+type agent struct {
+	*service.Service
+	*service.Client
+	*history.History
+}
+
+// Open opens the service for an agent. An ADMIN key of the profile is refused as for a command.
+func Open(ctx context.Context, o service.Options) (Console, []string, error) {
+	o.Journal, o.Ledger, o.Rules, o.Unattended, o.Agent = true, true, true, true, true
+	o.AllowKeys = nil
+	s, err := service.Open(ctx, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := s.Profile(ctx)
+	if err == nil {
+		_, err = s.Keys.May(ctx, keys.Use{Key: p.Key})
+	}
+	if err != nil {
+		return nil, s.Notices, errors.Join(fmt.Errorf("profile %s: %w", s.Base.Name, err), s.Close(ctx))
+	}
+	return agent{s, s.Client, s.History}, s.Notices, nil
+}
+
+// Scrub masks every secret that was used in this run, in place.
+func (a agent) Scrub(b []byte) []byte { return a.Keys.Scrub(b) }
+
+// Base is the profile as it is configured.
+func (a agent) Base() config.Profile { return a.Service.Base }
+
+// Close ends the run.
+func (a agent) Close(ctx context.Context) error { return a.Service.Close(ctx) }
+
+// CheckKeys returns the keys that the profile uses, the worst first, and what the lint finds. They are those
+// that come with the profile and the one that it names; the inventory also has those of other profiles.
+func (a agent) CheckKeys(ctx context.Context, within time.Duration) ([]model.Key, []keystore.Finding, error) {
+	p, err := a.Profile(ctx) // the emulator knows the demo keys
+	if err != nil {
+		return nil, nil, err
+	}
+	inventory := a.Keys.Inventory()
+	audit, err := inventory.Audit(ctx, false, within, nil)
+	given := inventory.Supplied(inventory.Recorded())
+	audit = audit.Only(func(k model.Key) bool {
+		return slices.ContainsFunc(given, func(g model.Key) bool { return g.Name == k.Name && g.Secret == k.Secret }) || k.Name == p.Key
+	})
+	return audit.Keys, audit.Findings, err
+}
+
+// Watch watches a job until it is over.
+func (a agent) Watch(ctx context.Context, id string, on func(model.Job)) (model.Job, error) {
+	return a.Client.Watch(ctx, id, on)
+}
