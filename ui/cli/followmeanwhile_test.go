@@ -16,7 +16,6 @@ import (
 	"zonedeck/service/config"
 	"zonedeck/service/exchange"
 	"zonedeck/service/jobs"
-	"zonedeck/service/view"
 )
 
 // beta is an account whose service takes jobs, and tells on asked that it was asked for the state of one.
@@ -141,7 +140,7 @@ func TestAJobThatIsGivenUpIsToldOnce(t *testing.T) {
 	}
 	var events []string
 	for line := range strings.Lines(said.String()) {
-		var e view.JobEvent
+		var e struct{ Event string }
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			t.Fatal(err)
 		}

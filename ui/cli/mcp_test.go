@@ -245,7 +245,7 @@ func TestAnAgentUsesEveryTool(t *testing.T) {
 	refused("jobs_trigger", `{"dataset":"gd_products","inputs":[{"url":"http://lab.test/shop","more":[{"seed":"https://other.test/"}]}]}`, `host "other.test"`)
 	refused("jobs_trigger", `{"dataset":"gd_products","inputs":[{"url":"http://lab.test/1"},{"url":"http://lab.test/2"},{"url":"http://lab.test/3"}]}`, `the job has 3 inputs, and 2 of the 2`)
 	job := try("jobs_trigger", `{"dataset":"gd_products","inputs":[{"url":"http://lab.test/shop"}]}`, `"state":"accepted"`)["id"].(string)
-	refused("jobs_trigger", `{"dataset":"gd_products","inputs":[{"url":"http://lab.test/shop"}]}`, `the same was launched as `+job)
+	refused("jobs_trigger", `{"dataset":"gd_products","inputs":[{"url":"http://lab.test/shop"}]}`, `the same inputs were launched as `+job)
 	try("jobs_watch", `{"id":"`+job+`","wait_seconds":60}`, `"state":"ready"`)
 	try("jobs_download", `{"id":"`+job+`","format":"ndjson"}`, `"results":"{`)
 	try("jobs_list", `{}`, job)
