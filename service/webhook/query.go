@@ -147,7 +147,10 @@ func where(f Filter, before int64) (clauses string, args []any) {
 		case t.Name == "job" && t.Op == query.Has && !t.Not:
 			condition = "job <> ''"
 		case t.Name == "from" && t.Op == query.Contains: // also once more
-			condition = strings.Replace(condition, `lower(remote) LIKE ? ESCAPE '\'`, `(lower(remote) LIKE ? ESCAPE '\' OR lower(repeats) LIKE ? ESCAPE '\')`, 1)
+			positive := t
+			positive.Not = false
+			once, _, _ := f.SQL(positive)
+			condition = strings.Replace(condition, once, "("+once+" OR "+strings.Replace(once, "remote", "repeats", 1)+")", 1)
 			values = append(values, `%"remote":"`+strings.TrimPrefix(values[0].(string), "%")) //nolint:forcetypeassert // a pattern
 		}
 		for _, v := range values {
