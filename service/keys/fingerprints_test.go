@@ -68,7 +68,7 @@ func TestTheScanOfARotationRecognisesAValueThatWasNeverUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	k, _ := a.Inventory.Get("acme")
-	users, err := a.rotations().users(t.Context(), k, []string{a.folder})
+	users, err := a.rotations(a.folder).Users(t.Context(), k)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestARotationKnowsAProfileThatHasTheValueBehindAnotherReference(t *testing.
 	a.env["OTHER"] = a.env["ACME_KEY"]
 	k, _ := a.Inventory.Get("acme")
 	k.Fingerprint = keystore.NewSecret("a-value-before-0123456789").Fingerprint() // as it was when it was last used
-	users, err := a.rotations().users(t.Context(), k, nil)
+	users, err := a.rotations().Users(t.Context(), k)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package keys
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 
@@ -101,6 +102,8 @@ func (w zonePasswords) Check(ctx context.Context, r keystore.RotationPlan) error
 	}
 	return w.r.passwords.Check(ctx, p, z, r.ChangedBy)
 }
+
+func (zonePasswords) Make() keystore.Secret { return keystore.NewSecret(rand.Text()) }
 
 func (w zonePasswords) Add(ctx context.Context, r keystore.RotationPlan, value keystore.Secret) error {
 	p, _, err := w.place(ctx, r)

@@ -32,7 +32,7 @@ func TestAReadOnlyProfileChangesNoKey(t *testing.T) {
 		"remove":   keys.Remove(t.Context(), k),
 		"begin":    rotations.Start(t.Context(), plan),
 		"continue": update,
-		"refuse":   rotations.config().Refuse(plan),
+		"refuse":   rotations.Refuse(plan),
 	} {
 		if !errors.Is(err, config.ErrReadOnly) {
 			t.Errorf("%s: %v", what, err)

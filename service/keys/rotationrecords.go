@@ -11,9 +11,9 @@ import (
 	"zonedeck/service/journal"
 )
 
-// refuse is why a key or a password is not rotated: the profile in use is read-only, or one whose key
+// Refuse is why a key or a password is not rotated: the profile in use is read-only, or one whose key
 // it is, or that the password's calls are made with.
-func (r Rotations) refuse(p keystore.RotationPlan) error {
+func (r Rotations) Refuse(p keystore.RotationPlan) error {
 	ks := r.ks
 	if err := ks.Inventory().Read(); err != nil { // who else uses the value is not known
 		return err
@@ -39,7 +39,7 @@ func (r Rotations) refuse(p keystore.RotationPlan) error {
 
 // Start keeps a new plan.
 func (r Rotations) Start(ctx context.Context, p keystore.RotationPlan) error {
-	err := r.refuse(p)
+	err := r.Refuse(p)
 	if err == nil {
 		err = r.Rotations.Start(ctx, p)
 	}
@@ -60,7 +60,7 @@ func (r Rotations) Update(ctx context.Context, id string, change func(keystore.R
 	var before keystore.RotationPlan
 	after, err := r.Rotations.Update(ctx, id, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
 		before = p
-		if err := r.refuse(p); err != nil {
+		if err := r.Refuse(p); err != nil {
 			return p, err
 		}
 		return change(p)

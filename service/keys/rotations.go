@@ -77,29 +77,44 @@ func (r Rotations) Rehearse(ctx context.Context, e Emulator, k model.Key, method
 		return keystore.RotationPlan{}, err
 	}
 	c := r.config()
-	c.Settings = func(keystore.RotationPlan) rotate.Settings { return rehearsal.New(e.Control) }
-	c.Prove = func(ctx context.Context, c rotate.Call) (model.FetchResult, error) {
-		r.ks.confirm(c.Key.Name + "=" + addressOf(demo)) // a copy, whose value is an account's
-		r.ks.reasons.copied(c.Key.Name, k)
-		return r.calls.ProveKey(ctx, demo, c.User.Zone, c.Key, c.Value, c.Proves)
-	}
-	byHand := r.settings(keystore.RotationPlan{Profile: r.ks.Origin(k)}) == nil
-	return rotate.Rehearse(ctx, c, k, method, byHand)
+	there := rehearsed{r, demo, e, k}
+	c.Accounts, c.Prover = there, there
+	return rotate.Rehearse(ctx, c, k, method, r.Settings(keystore.RotationPlan{Profile: r.ks.Origin(k)}) == nil)
+}
+
+// rehearsed is the account on an emulator where a key's rotation is rehearsed.
+type rehearsed struct {
+	Rotations
+	demo     config.Profile
+	emulator Emulator
+	key      model.Key
+}
+
+func (r rehearsed) Settings(keystore.RotationPlan) rotate.Settings {
+	return rehearsal.New(r.emulator.Control)
+}
+
+func (r rehearsed) Prove(ctx context.Context, c rotate.Call) (model.FetchResult, error) {
+	r.ks.confirm(c.Key.Name + "=" + addressOf(r.demo)) // a copy, whose value is an account's
+	r.ks.reasons.copied(c.Key.Name, r.key)
+	return r.calls.ProveKey(ctx, r.demo, c.User.Zone, c.Key, c.Value, c.Proves)
 }
 
 func (r Rotations) config() rotate.Config {
 	return rotate.Config{
-		Records: r, Refuse: r.refuse, Secrets: r.ks.cfg.Resolver, LockDir: r.ks.cfg.Paths.RotationsDir(),
-		Settings: r.settings,
-		Users: func(ctx context.Context, k model.Key) ([]keystore.RotationUser, error) {
-			return r.users(ctx, k, r.folders.ScanFolders())
-		},
-		Passwords: zonePasswords{r},
-		Prove:     r.prove, Levels: r.levels, TookOver: r.tookOver, UsedLate: r.ks.oldValueUsed, Now: r.clock,
-		Days: func(level model.Level) int {
-			return r.ks.cfg.Profiles.File().Keys().Apply(model.Key{Level: level}).Rotation.Every()
-		},
+		Records: r, Keys: r, Accounts: r, Prover: r, Passwords: zonePasswords{r},
+		Secrets: r.ks.cfg.Resolver, LockDir: r.ks.cfg.Paths.RotationsDir(),
 	}
+}
+
+// Days is how long a new key of a level lives.
+func (r Rotations) Days(level model.Level) int {
+	return r.ks.cfg.Profiles.File().Keys().Apply(model.Key{Level: level}).Rotation.Every()
+}
+
+// UsedLate writes uses of an old value after the end of its rotation into the timeline.
+func (r Rotations) UsedLate(ctx context.Context, p keystore.RotationPlan, used []string) {
+	r.ks.oldValueUsed(ctx, p, used)
 }
 
 // Origin is the profile that a key comes with; empty for one of the inventory.
@@ -183,28 +198,28 @@ func (ks *Keys) noValue(k model.Key, take func() (keystore.Secret, error)) error
 
 // RefuseKey is why a key is not rotated: the profile in use is read-only, or one whose key it is.
 func (r Rotations) RefuseKey(k model.Key) error {
-	return r.refuse(keystore.RotationPlan{Key: k.Name, Profile: r.ks.Origin(k)})
+	return r.Refuse(keystore.RotationPlan{Key: k.Name, Profile: r.ks.Origin(k)})
 }
 
-// settings are those of the embedded emulator, for the keys that come with it.
-func (r Rotations) settings(p keystore.RotationPlan) rotate.Settings {
+// Settings are those of the embedded emulator, for the keys that come with it.
+func (r Rotations) Settings(p keystore.RotationPlan) rotate.Settings {
 	if r.ks.cfg.Emulator == nil || p.Profile != r.ks.cfg.Profiles.Base().Name {
 		return nil
 	}
 	return rehearsal.New(r.ks.cfg.Emulator.Control)
 }
 
-// clock dates the steps: by the machine's clock for keys of the inventory, by the
+// Now dates the steps: by the machine's clock for keys of the inventory, by the
 // profile's for those that come with it.
-func (r Rotations) clock(p keystore.RotationPlan) time.Time {
+func (r Rotations) Now(p keystore.RotationPlan) time.Time {
 	if p.Profile == "" {
 		return r.ks.cfg.Clock.Machine()
 	}
 	return r.ks.cfg.Clock.Now()
 }
 
-// users is a key's blast radius as a rotation records it.
-func (r Rotations) users(ctx context.Context, k model.Key, folders []string) ([]keystore.RotationUser, error) {
+// Users are a key's blast radius as a rotation records it.
+func (r Rotations) Users(ctx context.Context, k model.Key) ([]keystore.RotationUser, error) {
 	origin := r.ks.Origin(k)
 	k.UsedBy = nil // a view may have added what it found out
 	if recorded, ok := r.ks.inventory.Get(k.Name); ok && origin == "" {
@@ -224,7 +239,7 @@ func (r Rotations) users(ctx context.Context, k model.Key, folders []string) ([]
 	if running, ok, err := r.Running(origin, k.Name); err == nil && ok && running.OldFingerprint != "" {
 		k.Fingerprint, k.Last4 = running.OldFingerprint, running.OldLast4
 	}
-	report, err := r.ks.Inventory().Radius(ctx, []radius.Subject{radius.KeySubject(k, origin)}, folders, nil)
+	report, err := r.ks.Inventory().Radius(ctx, []radius.Subject{radius.KeySubject(k, origin)}, r.folders.ScanFolders(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -326,8 +341,8 @@ func (r Rotations) user(u radius.Use, k model.Key) keystore.RotationUser {
 	return user
 }
 
-// prove makes one call as a user of a key does, to the service of the user's profile alone.
-func (r Rotations) prove(ctx context.Context, c rotate.Call) (model.FetchResult, error) {
+// Prove makes one call as a user of a key does, to the service of the user's profile alone.
+func (r Rotations) Prove(ctx context.Context, c rotate.Call) (model.FetchResult, error) {
 	p, err := r.profileOf(ctx, c.User)
 	if err != nil {
 		return model.FetchResult{}, fmt.Errorf("%s: %w", c.Key.Name, err)
@@ -335,8 +350,8 @@ func (r Rotations) prove(ctx context.Context, c rotate.Call) (model.FetchResult,
 	return r.calls.ProveKey(ctx, p, c.User.Zone, c.Key, c.Value, c.Proves)
 }
 
-// levels are those that fit what a value may do at the service of the user's profile alone.
-func (r Rotations) levels(ctx context.Context, u keystore.RotationUser, value keystore.Secret) ([]model.Level, error) {
+// Levels are those that fit what a value may do at the service of the user's profile alone.
+func (r Rotations) Levels(ctx context.Context, u keystore.RotationUser, value keystore.Secret) ([]model.Level, error) {
 	p, err := r.profileOf(ctx, u)
 	if err != nil {
 		return nil, err
@@ -356,9 +371,9 @@ func (r Rotations) profileOf(ctx context.Context, u keystore.RotationUser) (conf
 	return p, err
 }
 
-// tookOver gives a key of the inventory its new value and clocks, and every other record that was seen
+// TookOver gives a key of the inventory its new value and clocks, and every other record that was seen
 // to give the new value. The record of the rotation stands in for a key that comes with a profile.
-func (r Rotations) tookOver(ctx context.Context, p keystore.RotationPlan) error {
+func (r Rotations) TookOver(ctx context.Context, p keystore.RotationPlan) error {
 	kept := r.ks.Inventory()
 	if p.Profile == "" {
 		if err := kept.Update(ctx, p.Key, func(k model.Key) (model.Key, error) { return p.Renewed(k), nil }); err != nil {

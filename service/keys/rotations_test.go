@@ -60,7 +60,7 @@ func TestADemoKeyIsNotPutWhereAnotherServiceReadsIt(t *testing.T) {
 	if err := s.Inventory.Add(t.Context(), model.Key{Name: "acme", Secret: "file:acme", Fingerprint: value.Fingerprint()}); err != nil {
 		t.Fatal(err)
 	}
-	users, err := s.rotations().users(t.Context(), k, nil)
+	users, err := s.rotations().Users(t.Context(), k)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestEveryRecordOfAValueIsRotated(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	users, err := a.rotations().users(t.Context(), a.key(t, "acme"), nil)
+	users, err := a.rotations().Users(t.Context(), a.key(t, "acme"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestEveryRecordOfAValueIsRotated(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(a.rotations().Start(t.Context(), p), a.rotations().tookOver(t.Context(), p)); err != nil {
+	if err := errors.Join(a.rotations().Start(t.Context(), p), a.rotations().TookOver(t.Context(), p)); err != nil {
 		t.Fatal(err)
 	}
 	if k := a.key(t, "copy"); k.Fingerprint != renewed.Fingerprint() || k.Level != model.LevelOps || k.Duty != model.DutyBatch || k.Secret != "file:copy" || k.Rotation.Last.IsZero() {
@@ -153,7 +153,7 @@ func TestAKeyOfNoKnownAccountIsNotRotated(t *testing.T) {
 	if _, err := e.Begin(t.Context(), a.key(t, "acme"), "", keystore.RotateByNewKey); err == nil || !strings.Contains(err.Error(), "no profile uses acme") {
 		t.Errorf("%v", err)
 	}
-	if _, err := a.rotations().prove(t.Context(), rotate.Call{User: keystore.RotationUser{Name: "a script"}, Key: a.key(t, "acme"), Value: keystore.NewSecret("x")}); err == nil || len(a.seen) > 0 {
+	if _, err := a.rotations().Prove(t.Context(), rotate.Call{User: keystore.RotationUser{Name: "a script"}, Key: a.key(t, "acme"), Value: keystore.NewSecret("x")}); err == nil || len(a.seen) > 0 {
 		t.Errorf("%v; the services were sent %q", err, a.seen)
 	}
 }
@@ -170,7 +170,7 @@ func TestWhatOthersReadIsVouchedFor(t *testing.T) {
 	old := keystore.NewSecret("old-value-0123456789")
 	k := a.key(t, "acme")
 	k.Fingerprint, k.Last4 = old.Fingerprint(), old.Last4()
-	users, err := a.rotations().users(t.Context(), k, []string{a.folder})
+	users, err := a.rotations(a.folder).Users(t.Context(), k)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +212,7 @@ func TestTheLastLookOfARotationIsForTheOldValue(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.Secret = "env:NEW_KEY"
-	users, err := a.rotations().users(t.Context(), k, []string{a.folder})
+	users, err := a.rotations(a.folder).Users(t.Context(), k)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +231,7 @@ func TestTheLastLookOfARotationIsForTheOldValue(t *testing.T) {
 func TestAUserThatCannotBeTestedIsVouchedFor(t *testing.T) {
 	a := newServices(t)
 	a.edit(t, "[profiles.bbb]", "[profiles.nozone]\nbase_url = \"http://127.0.0.1:1\"\nkey = \"acme\"\ndialect = \"documented\"\n[profiles.bbb]")
-	users, err := a.rotations().users(t.Context(), a.key(t, "acme"), nil)
+	users, err := a.rotations().Users(t.Context(), a.key(t, "acme"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,13 +241,13 @@ func TestAUserThatCannotBeTestedIsVouchedFor(t *testing.T) {
 	}
 	// A dialect that knows where an account shows its status needs no zone.
 	a.edit(t, `dialect = "documented"`, `dialect = "brightdata"`)
-	if users, err = a.rotations().users(t.Context(), a.key(t, "acme"), nil); err != nil || i >= len(users) || users[i].Name != "profile nozone" || !users[i].Callable() {
+	if users, err = a.rotations().Users(t.Context(), a.key(t, "acme")); err != nil || i >= len(users) || users[i].Name != "profile nozone" || !users[i].Callable() {
 		t.Errorf("%+v, %v", users, err)
 	}
 	a.edit(t, "key = \"acme\"\ndialect = \"brightdata\"\n[profiles.bbb]", "key = \"acme\"\ndialect = \"documented\"\n[profiles.bbb]")
 	// With no profile that a call can be made with, nothing begins.
 	a.edit(t, `key = "acme"`, `key = "other"`)
-	if _, err := a.rotations().users(t.Context(), a.key(t, "acme"), nil); err == nil || !strings.Contains(err.Error(), "nothing could be proved: profile nozone names no zone") {
+	if _, err := a.rotations().Users(t.Context(), a.key(t, "acme")); err == nil || !strings.Contains(err.Error(), "nothing could be proved: profile nozone names no zone") {
 		t.Errorf("%v", err)
 	}
 }
@@ -276,7 +276,7 @@ func TestARotationFollowsTheConfiguration(t *testing.T) {
 	if u, ok := plan.User(file + ":1"); !ok || u.File != file {
 		t.Errorf("the file is not found: %+v", plan.Users)
 	}
-	if days := a.engine().config().Days(model.LevelUser); days != 14 {
+	if days := a.engine().Days(model.LevelUser); days != 14 {
 		t.Errorf("a new USER key lives %d days", days)
 	}
 }

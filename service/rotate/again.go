@@ -27,7 +27,7 @@ func (r *run) places(ctx context.Context, which func(place string) bool) (more b
 			return false, fmt.Errorf("%s was set again in this run, and %s again: find what writes it, and go on", label(s.Subject), seen)
 		}
 		r.reopened = append(r.reopened, s.Subject)
-		note := seen + " at " + r.c.Now(r.plan).UTC().Format(minute) + ", after it was set"
+		note := seen + " at " + r.c.Keys.Now(r.plan).UTC().Format(minute) + ", after it was set"
 		return true, r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) { return p.Reopen(s.Subject, note), nil })
 	}
 	return false, nil
@@ -38,7 +38,7 @@ func (r *run) places(ctx context.Context, which func(place string) bool) (more b
 func (r *run) instead(ctx context.Context, place string) (string, error) {
 	i := slices.IndexFunc(r.plan.Users, func(u keystore.RotationUser) bool { return u.Place() == place })
 	if i >= 0 && r.plan.Users[i].File != "" {
-		if fresh, err := r.c.Holds(place, r.plan.NewFingerprint); fresh && err == nil {
+		if fresh, err := r.c.Files.Holds(place, r.plan.NewFingerprint); fresh && err == nil {
 			return "", nil
 		}
 		return "it held the new " + r.plan.Value() + " no more", nil // its setting says why it cannot be read

@@ -144,7 +144,7 @@ func TestAReferenceThatIsWrittenBackAtOnceEndsTheRun(t *testing.T) {
 			t.Fatalf("%v, %d steps of %d", err, len(plan.Steps), steps)
 		}
 	}
-	if plan, err = rotate.New(p.config()).Run(t.Context(), plan.ID, "", nil); err != nil {
+	if plan, err = p.config().engine().Run(t.Context(), plan.ID, "", nil); err != nil {
 		t.Fatal(err)
 	}
 	p.wantDone(t, plan)
@@ -180,7 +180,7 @@ func TestACallWithAnotherValueThanTheNewOneProvesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Secrets = &rereads{Secrets: c.Secrets, ref: p.Users[1].Ref, other: old}
-	plan, err = rotate.New(c).Run(t.Context(), plan.ID, keystore.WordTest, nil)
+	plan, err = c.engine().Run(t.Context(), plan.ID, keystore.WordTest, nil)
 	if err == nil || !strings.Contains(err.Error(), "reads another value than the new one") {
 		t.Errorf("%v, want that another value is read", err)
 	}

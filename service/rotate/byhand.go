@@ -12,7 +12,9 @@ import (
 // Where no program can work the account settings, a person makes the new value there and gives it.
 
 // ByHand reports whether a person works the account settings of a rotation: the console ends nothing there.
-func (e *Engine) ByHand(p keystore.RotationPlan) bool { return p.Zone == "" && e.c.Settings(p) == nil }
+func (e *Engine) ByHand(p keystore.RotationPlan) bool {
+	return p.Zone == "" && e.c.Accounts.Settings(p) == nil
+}
 
 // askForValue says what a person does in the account settings.
 func (r *run) askForValue(ctx context.Context, n int) error {
@@ -56,7 +58,7 @@ func (r *run) lastOld(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	at := r.c.Now(r.plan).UTC().Truncate(time.Millisecond)
+	at := r.c.Keys.Now(r.plan).UTC().Truncate(time.Millisecond)
 	if _, err := r.accepted(ctx, keystore.RotationUser{}, old); err != nil {
 		return ctx.Err() // the words say that none worked
 	}

@@ -107,7 +107,7 @@ func TestAValueThatNothingIsSaidOfIsNotAskedForAgain(t *testing.T) {
 	c = p.config()
 	c.Settings = nil
 	var stop *rotate.StopError
-	if _, err := rotate.New(c).Run(t.Context(), plan.ID, "", nil); err == nil || errors.As(err, &stop) {
+	if _, err := c.engine().Run(t.Context(), plan.ID, "", nil); err == nil || errors.As(err, &stop) {
 		t.Errorf("%v", err)
 	}
 }

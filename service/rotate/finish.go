@@ -21,7 +21,7 @@ const journalled = 5000
 // markSet notes where the service's journal stood when the references were set, and what of others it
 // shows refused since a refresh.
 func (r *run) markSet(ctx context.Context) error {
-	settings := r.c.Settings(r.plan)
+	settings := r.c.Accounts.Settings(r.plan)
 	if settings == nil || r.plan.SetSeq != 0 {
 		return nil
 	}
@@ -80,7 +80,7 @@ func (r *run) delete(ctx context.Context, n int) (keystore.Proof, error) {
 	if r.plan.Zone != "" {
 		return r.removePassword(ctx)
 	}
-	settings := r.c.Settings(r.plan)
+	settings := r.c.Accounts.Settings(r.plan)
 	if settings == nil {
 		return r.deleted(ctx, n)
 	}
@@ -181,7 +181,7 @@ func (r *run) callOld(ctx context.Context) (proof keystore.Proof, accepted bool,
 	k.Name = model.OldValueOf(k.Name)
 	var res model.FetchResult
 	counted := r.ownRefusal(ctx, func() bool {
-		res, err = r.c.Prove(ctx, Call{home, k, old, r.proves()})
+		res, err = r.c.Prover.Prove(ctx, Call{home, k, old, r.proves()})
 		return err == nil && res.ServiceStatus == http.StatusUnauthorized
 	})
 	switch {
@@ -203,7 +203,7 @@ func (r *run) callOld(ctx context.Context) (proof keystore.Proof, accepted bool,
 // ownRefusal makes a call of the rotation's own that is to be refused, and counts it if it was: what
 // the service's journal shows besides is somebody else's. That it is under way is on disk before.
 func (r *run) ownRefusal(ctx context.Context, call func() (refused bool)) error {
-	settings := r.c.Settings(r.plan)
+	settings := r.c.Accounts.Settings(r.plan)
 	if settings == nil { // there is no journal
 		call()
 		return nil
@@ -339,7 +339,7 @@ func (r *run) quiet(ctx context.Context, n int, settings Settings) error {
 		if used > 0 {
 			before, rest = last, max(2*r.widestGap(page), atRest)
 		}
-		wait := before.Time.Add(rest).Sub(r.c.Now(r.plan))
+		wait := before.Time.Add(rest).Sub(r.c.Keys.Now(r.plan))
 		switch {
 		case before.Seq == 0 || wait <= 0:
 			return nil
@@ -417,7 +417,7 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // watch looks for calls that were refused since the old value is: something may still send it.
 func (r *run) watch(ctx context.Context, n int) (keystore.Proof, error) {
-	settings := r.c.Settings(r.plan)
+	settings := r.c.Accounts.Settings(r.plan)
 	if settings == nil {
 		return r.nextCall(ctx)
 	}

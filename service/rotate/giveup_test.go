@@ -79,7 +79,7 @@ func TestARefusedRotationIsLeftAsItIs(t *testing.T) {
 	c := p.config()
 	c.Passwords = counted{c.Passwords, &changes}
 	c.Refuse = func(keystore.RotationPlan) error { return forbidden }
-	e := rotate.New(c)
+	e := c.engine()
 	_, abandoned := e.Abandon(t.Context(), plan.ID)
 	_, ran := e.Run(t.Context(), plan.ID, "", nil)
 	if !errors.Is(abandoned, forbidden) || !errors.Is(ran, forbidden) || changes > 0 {
@@ -87,7 +87,7 @@ func TestARefusedRotationIsLeftAsItIs(t *testing.T) {
 	}
 	p.wantHeld(t, plan)
 	p.logsIn(t, fresh.Reveal(), true)
-	if plan, err := rotate.New(p.config()).Abandon(t.Context(), plan.ID); err != nil {
+	if plan, err := p.config().engine().Abandon(t.Context(), plan.ID); err != nil {
 		t.Error(err)
 	} else {
 		p.wantTakenBack(t, plan, fresh)
@@ -106,7 +106,7 @@ func TestARotationWithoutItsHeldValuesIsGivenUp(t *testing.T) {
 		if err := p.secrets().Remove(t.Context(), held); err != nil {
 			t.Fatal(err)
 		}
-		plan, err := rotate.New(p.config()).Abandon(t.Context(), plan.ID)
+		plan, err := p.config().engine().Abandon(t.Context(), plan.ID)
 		if err != nil || !plan.Over() || plan.Undone {
 			t.Fatalf("without the %s one: %v, %+v", lost, err, plan)
 		}
@@ -155,7 +155,7 @@ func TestTheLastWorkingPasswordIsNotRemoved(t *testing.T) {
 	changes := 0
 	c := p.config()
 	c.Passwords = counted{c.Passwords, &changes}
-	plan, err = rotate.New(c).Run(t.Context(), plan.ID, "", nil)
+	plan, err = c.engine().Run(t.Context(), plan.ID, "", nil)
 	if !errors.Is(err, password.ErrNotAccepted) || changes > 0 || plan.Over() {
 		t.Errorf("%v, %d changes", err, changes)
 	}
@@ -163,7 +163,7 @@ func TestTheLastWorkingPasswordIsNotRemoved(t *testing.T) {
 	if err := p.config().Passwords.Add(t.Context(), plan, fresh); err != nil {
 		t.Fatal(err)
 	}
-	if plan, err = rotate.New(p.config()).Run(t.Context(), plan.ID, "", nil); err != nil {
+	if plan, err = p.config().engine().Run(t.Context(), plan.ID, "", nil); err != nil {
 		t.Fatal(err)
 	}
 	p.wantPasswordDone(t, plan)

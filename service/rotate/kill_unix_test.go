@@ -97,7 +97,7 @@ func rotateAsChild(raw string) int {
 		return os.WriteFile(p.inventory(), []byte(r.Renewed(p.Key).Fingerprint), 0o600)
 	}
 	c.Passwords = mortalPasswords{c.Passwords, f}
-	e := rotate.New(c)
+	e := c.engine()
 	told := &settings.told
 	plans, err := p.records().List()
 	if err == nil && len(plans) == 0 {
@@ -401,7 +401,7 @@ func TestTwoProcessesDoNotFinishOneRotationTwice(t *testing.T) {
 		t.Fatalf("%d records, %v", len(plans), err)
 	}
 	p.wantDone(t, plans[0])
-	again, err := rotate.New(p.config()).Run(t.Context(), plans[0].ID, "", func(keystore.RotationPlan) { t.Error("a step was taken again") })
+	again, err := p.config().engine().Run(t.Context(), plans[0].ID, "", func(keystore.RotationPlan) { t.Error("a step was taken again") })
 	if err != nil || !slices.Equal(again.Steps, plans[0].Steps) {
 		t.Errorf("%v, the record has changed: %+v", err, again.Steps)
 	}

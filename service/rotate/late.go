@@ -31,14 +31,14 @@ func (e *Engine) Late(ctx context.Context, p keystore.RotationPlan) Late {
 			r.givesOld(ctx, u, &l)
 		}
 	}
-	if len(l.Used) > 0 && e.c.UsedLate != nil {
-		e.c.UsedLate(ctx, p, l.Used)
+	if len(l.Used) > 0 {
+		e.c.Keys.UsedLate(ctx, p, l.Used)
 	}
 	return l
 }
 
 func (r *run) lateCalls(ctx context.Context, l *Late) {
-	settings := r.c.Settings(r.plan)
+	settings := r.c.Accounts.Settings(r.plan)
 	if settings == nil {
 		l.Blind = append(l.Blind, "calls of others: the service shows no journal of them")
 		return
@@ -69,7 +69,7 @@ func (r *run) givesOld(ctx context.Context, u keystore.RotationUser, l *Late) {
 	var old bool
 	var err error
 	if u.File != "" {
-		old, err = r.c.Holds(u.File, r.plan.OldFingerprint)
+		old, err = r.c.Files.Holds(u.File, r.plan.OldFingerprint)
 	} else {
 		var now keystore.Secret
 		now, err = r.c.Secrets.Resolve(ctx, u.Ref)

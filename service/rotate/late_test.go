@@ -39,7 +39,7 @@ func TestAUseAfterTheEndIsSeen(t *testing.T) {
 		t.Errorf("%+v, told %q", late, told)
 	}
 	c.Settings = func(keystore.RotationPlan) rotate.Settings { return nil }
-	if late = rotate.New(c).Late(t.Context(), plan); len(late.Used) != 1 || len(late.Blind) != 1 || !strings.Contains(late.Blind[0], "no journal") {
+	if late = c.engine().Late(t.Context(), plan); len(late.Used) != 1 || len(late.Blind) != 1 || !strings.Contains(late.Blind[0], "no journal") {
 		t.Errorf("without a journal: %+v", late)
 	}
 }

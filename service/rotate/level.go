@@ -42,7 +42,7 @@ func (r *run) seeLevel(ctx context.Context, n int, proof keystore.Proof, value k
 		return "", err
 	}
 	stop := r.stop(n, "the new value (••••%s) is accepted, but by what it may do it is %s, and %s is %s", value.Last4(), among(levels), r.plan.Key, among(want))
-	stop.Value = r.c.Settings(r.plan) == nil
+	stop.Value = r.c.Accounts.Settings(r.plan) == nil
 	switch {
 	case stop.Value && r.plan.Method == keystore.RotateByRefresh:
 		stop.Words += ": give the value that the refresh showed in place of this one"
@@ -85,7 +85,7 @@ func (r *run) oldLevels(ctx context.Context) ([]model.Level, error) {
 func (r *run) levels(ctx context.Context, name string, proof keystore.Proof, value keystore.Secret) ([]model.Level, error) {
 	ctx, cancel := context.WithTimeout(ctx, levelTime)
 	defer cancel()
-	if settings := r.c.Settings(r.plan); settings != nil {
+	if settings := r.c.Accounts.Settings(r.plan); settings != nil {
 		keys, err := settings.Keys(ctx)
 		if err != nil {
 			return model.Levels(), err
@@ -96,13 +96,10 @@ func (r *run) levels(ctx context.Context, name string, proof keystore.Proof, val
 		}
 		return model.Levels(), fmt.Errorf("the account settings show no level of %s", name)
 	}
-	levels, err := model.Levels(), errors.New("nothing that is known of the service tells it")
-	if r.c.Levels != nil {
-		var seen []model.Level
-		home, _ := r.plan.Home()
-		if seen, err = r.c.Levels(ctx, home, value); err == nil {
-			levels = seen
-		}
+	home, _ := r.plan.Home()
+	levels, err := r.c.Prover.Levels(ctx, home, value)
+	if err != nil {
+		levels = model.Levels()
 	}
 	if proof.Status/100 == 2 { // it fetches, which FINANCE may not
 		levels = slices.DeleteFunc(slices.Clone(levels), func(l model.Level) bool { return l.Permission(model.CapUse) == model.PermNo })

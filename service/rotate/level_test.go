@@ -16,7 +16,7 @@ import (
 
 // byHand is the config of an account whose settings a person works, with a dialect that tells what a key
 // may see.
-func (p place) byHand(dialect string) rotate.Config {
+func (p place) byHand(dialect string) setup {
 	p.Profile.Dialect = dialect
 	c := p.config()
 	c.Settings = nil

@@ -25,6 +25,8 @@ type Passwords interface {
 	Check(ctx context.Context, p keystore.RotationPlan) error
 	// Users are what uses the old password.
 	Users(ctx context.Context, p keystore.RotationPlan) ([]keystore.RotationUser, error)
+	// Make makes a password.
+	Make() keystore.Secret
 	// Add lets the zone accept a password besides its others, Remove ends that of one.
 	Add(ctx context.Context, p keystore.RotationPlan, value keystore.Secret) error
 	Remove(ctx context.Context, p keystore.RotationPlan, value keystore.Secret) error
@@ -46,7 +48,7 @@ type Password struct {
 // PlanPassword is the rotation of a zone's password as it would begin now. Nothing is written.
 func (e *Engine) PlanPassword(ctx context.Context, w Password) (keystore.RotationPlan, error) {
 	z := keystore.ZonePassword{Zone: string(w.Zone.Name), Account: string(w.Account), Profile: w.Profile, Ref: w.Zone.Password, ChangedBy: w.Key}
-	now := e.c.Now(keystore.RotationPlan{Profile: w.Profile})
+	now := e.c.Keys.Now(keystore.RotationPlan{Profile: w.Profile})
 	p := keystore.PlanPassword(z, nil, now)
 	if err := e.c.Passwords.Check(ctx, p); err != nil {
 		return p, err
@@ -82,7 +84,7 @@ func (r *run) addPassword(ctx context.Context) (keystore.Proof, error) {
 		value, err := r.c.Secrets.Resolve(ctx, r.heldNew())
 		switch {
 		case errors.Is(err, keystore.ErrSecretMissing):
-			value = keystore.NewSecret(r.c.NewPassword())
+			value = r.c.Passwords.Make()
 		case err != nil:
 			return keystore.Proof{}, fmt.Errorf("looking for a new password that is held already: %w", err)
 		}
@@ -143,7 +145,7 @@ func (r *run) undo(ctx context.Context) error {
 	if err := r.release(ctx, false); err != nil {
 		return err
 	}
-	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) { return p.Abandon(r.c.Now(p)) })
+	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) { return p.Abandon(r.c.Keys.Now(p)) })
 }
 
 func (r *run) markUndone(ctx context.Context, undone bool) error {
@@ -227,7 +229,7 @@ func (r *run) removePassword(ctx context.Context) (keystore.Proof, error) {
 	}
 	again := r.plan.DeletedSeq != 0 // what was cut short may have removed it
 	if !again {
-		if err := r.markDeleted(ctx, r.c.Settings(r.plan)); err != nil {
+		if err := r.markDeleted(ctx, r.c.Accounts.Settings(r.plan)); err != nil {
 			return keystore.Proof{}, err
 		}
 	}

@@ -2,6 +2,7 @@ package rotate_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"maps"
 	"net/http"
@@ -34,6 +35,8 @@ func (w zonePasswords) Check(ctx context.Context, _ keystore.RotationPlan) error
 func (w zonePasswords) Users(context.Context, keystore.RotationPlan) ([]keystore.RotationUser, error) {
 	return slices.Clone(w.p.Users), nil
 }
+
+func (zonePasswords) Make() keystore.Secret { return keystore.NewSecret(rand.Text()) }
 
 func (w zonePasswords) Add(ctx context.Context, r keystore.RotationPlan, value keystore.Secret) error {
 	return w.Changer.Add(ctx, w.p.Profile, r.Zone, r.ChangedBy, value)
@@ -130,9 +133,9 @@ func (p place) wantNothingHeld(t *testing.T, plan keystore.RotationPlan) {
 	}
 }
 
-func (p place) beginPassword(t *testing.T, c rotate.Config) (*rotate.Engine, keystore.RotationPlan) {
+func (p place) beginPassword(t *testing.T, c setup) (*rotate.Engine, keystore.RotationPlan) {
 	t.Helper()
-	e := rotate.New(c)
+	e := c.engine()
 	plan, err := e.BeginPassword(t.Context(), p.password())
 	if err != nil {
 		t.Fatal(err)
@@ -143,7 +146,7 @@ func (p place) beginPassword(t *testing.T, c rotate.Config) (*rotate.Engine, key
 // A look writes nothing, and a zone's password is rotated once at a time.
 func TestAPasswordIsRotatedWithProof(t *testing.T) {
 	p := newPlace(t, start(t), "zonekey").withPassword(t)
-	e := rotate.New(p.config())
+	e := p.config().engine()
 	if plan, err := e.PlanPassword(t.Context(), p.password()); err != nil || len(plan.Steps) != 8 {
 		t.Fatalf("%+v, %v", plan.Steps, err)
 	}
@@ -225,8 +228,8 @@ func (s failing) Store(ctx context.Context, ref string, v keystore.Secret) error
 // removed, and nothing is held.
 func TestANewPasswordThatDoesNotWorkIsTakenBack(t *testing.T) {
 	demo := start(t)
-	for name, change := range map[string]func(p place, c *rotate.Config){
-		"refused": func(_ place, c *rotate.Config) {
+	for name, change := range map[string]func(p place, c *setup){
+		"refused": func(_ place, c *setup) {
 			c.Passwords = broken{Passwords: c.Passwords, login: func(_ keystore.Secret, accepted bool) error {
 				if accepted {
 					return password.ErrNotAccepted
@@ -234,10 +237,10 @@ func TestANewPasswordThatDoesNotWorkIsTakenBack(t *testing.T) {
 				return nil
 			}}
 		},
-		"unkept": func(p place, c *rotate.Config) {
+		"unkept": func(p place, c *setup) {
 			c.Secrets = failing{p.secrets(), p.Zone.Password, func(v keystore.Secret) (keystore.Secret, error) { return v, errors.New("no space left") }}
 		},
-		"changed": func(p place, c *rotate.Config) {
+		"changed": func(p place, c *setup) {
 			once := false
 			c.Secrets = failing{p.secrets(), p.Zone.Password, func(v keystore.Secret) (keystore.Secret, error) {
 				if once { // the old one is put back
@@ -315,7 +318,7 @@ func TestAPasswordThatCannotBeTakenBackGoesOn(t *testing.T) {
 		t.Fatalf("%v, %+v", err, plan)
 	}
 	first := plan.NewFingerprint
-	if plan, err = rotate.New(p.config()).Run(t.Context(), plan.ID, "", nil); err != nil || plan.NewFingerprint != first {
+	if plan, err = p.config().engine().Run(t.Context(), plan.ID, "", nil); err != nil || plan.NewFingerprint != first {
 		t.Fatalf("%v, another password: %v", err, plan.NewFingerprint != first)
 	}
 	p.wantPasswordDone(t, plan)
@@ -332,7 +335,7 @@ func TestAPasswordRotationThatIsStoppedGoesOn(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || plan.Over() {
 		t.Fatalf("%v, %+v", err, plan)
 	}
-	if plan, err = rotate.New(p.config()).Run(t.Context(), plan.ID, "", nil); err != nil {
+	if plan, err = p.config().engine().Run(t.Context(), plan.ID, "", nil); err != nil {
 		t.Fatal(err)
 	}
 	p.wantPasswordDone(t, plan)

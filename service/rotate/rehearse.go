@@ -21,11 +21,11 @@ import (
 // run. byHand says that a person works the real account's settings, so that making the new value and
 // deleting the old one are among them. An error says which step could not be taken.
 func Rehearse(ctx context.Context, c Config, k model.Key, method keystore.RotationMethod, byHand bool) (plan keystore.RotationPlan, err error) {
-	users, err := c.Users(ctx, k)
+	users, err := c.Keys.Users(ctx, k)
 	if err != nil {
 		return plan, fmt.Errorf("finding out what uses %s: %w", k.Name, err)
 	}
-	settings := c.Settings(plan)
+	settings := c.Accounts.Settings(plan)
 	if settings == nil {
 		return plan, errors.New("a rehearsal needs the account settings of an emulator")
 	}
@@ -61,9 +61,7 @@ func Rehearse(ctx context.Context, c Config, k model.Key, method keystore.Rotati
 		copies.values[ref] = old
 	}
 	c.rehearsed = k.Name
-	c.Records, c.Secrets, c.LockDir, c.TookOver, c.Refuse = keystore.OpenRotations(dir), copies, dir, nil, nil
-	c.Holds = func(file, fingerprint string) (bool, error) { return copies.of(file).Fingerprint() == fingerprint, nil }
-	c.Users = func(context.Context, model.Key) ([]keystore.RotationUser, error) { return users, nil }
+	c.Records, c.Keys, c.Secrets, c.Files, c.LockDir = keystore.OpenRotations(dir), rehearsedKeys{c.Keys, users}, copies, copies, dir
 	copied := k
 	copied.Name, copied.Fingerprint, copied.Last4 = name, old.Fingerprint(), old.Last4()
 	return rehearsed(ctx, New(c), copies, copied, k, method)
@@ -133,6 +131,20 @@ func refsOf(users []keystore.RotationUser) (out []string) {
 	return out
 }
 
+// rehearsedKeys are those of a rehearsal: the real keys stay as they are.
+type rehearsedKeys struct {
+	Keys
+	users []keystore.RotationUser
+}
+
+func (rehearsedKeys) Refuse(keystore.RotationPlan) error { return nil }
+
+func (k rehearsedKeys) Users(context.Context, model.Key) ([]keystore.RotationUser, error) {
+	return k.users, nil
+}
+
+func (rehearsedKeys) TookOver(context.Context, keystore.RotationPlan) error { return nil }
+
 // copies are secrets in memory, for one rehearsal on one goroutine.
 type copies struct {
 	values map[string]keystore.Secret
@@ -148,6 +160,11 @@ func (c *copies) of(place string) keystore.Secret {
 		return v
 	}
 	return c.old
+}
+
+// Holds reports whether a copy has the value of a fingerprint.
+func (c *copies) Holds(file, fingerprint string) (bool, error) {
+	return c.of(file).Fingerprint() == fingerprint, nil
 }
 
 func (c *copies) Resolve(_ context.Context, ref string) (keystore.Secret, error) {

@@ -25,7 +25,7 @@ func TestARehearsalTakesEveryStepAndWritesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, method := range []keystore.RotationMethod{keystore.RotateByNewKey, keystore.RotateByRefresh} {
-		plan, err := rotate.Rehearse(t.Context(), p.config(), p.Key, method, false)
+		plan, err := rotate.Rehearse(t.Context(), p.config().whole(), p.Key, method, false)
 		if err != nil || !plan.Over() || plan.Key != "real" {
 			t.Fatalf("by %s: %v, over %v, %s", method, err, plan.Over(), plan.Key)
 		}
@@ -65,7 +65,7 @@ func TestARehearsalNamesWhatAPersonDoesInTheAccountSettings(t *testing.T) {
 		keystore.RotateByNewKey:  {keystore.StepCreate, keystore.StepDelete},
 		keystore.RotateByRefresh: {keystore.StepRefresh},
 	} {
-		plan, err := rotate.Rehearse(t.Context(), p.config(), p.Key, method, true)
+		plan, err := rotate.Rehearse(t.Context(), p.config().whole(), p.Key, method, true)
 		if err != nil || !plan.Over() {
 			t.Fatalf("by %s: %v, over %v", method, err, plan.Over())
 		}
@@ -86,14 +86,14 @@ func TestARehearsalFindsWhatWouldStopARotation(t *testing.T) {
 	if err := p.secrets().Store(t.Context(), p.Users[1].Ref, keystore.NewSecret("a-third-value-of-it")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := rotate.Rehearse(t.Context(), p.config(), p.Key, keystore.RotateByNewKey, false); err == nil || !strings.Contains(err.Error(), "another value") {
+	if _, err := rotate.Rehearse(t.Context(), p.config().whole(), p.Key, keystore.RotateByNewKey, false); err == nil || !strings.Contains(err.Error(), "another value") {
 		t.Errorf("%v, want that a reference gives another value", err)
 	}
 	c := p.config()
 	c.Users = func(context.Context, model.Key) ([]keystore.RotationUser, error) {
 		return []keystore.RotationUser{{Name: "profile gone", Ref: "file:nowhere"}}, nil
 	}
-	if _, err := rotate.Rehearse(t.Context(), c, p.Key, keystore.RotateByNewKey, false); err == nil || !strings.Contains(err.Error(), "nowhere") {
+	if _, err := rotate.Rehearse(t.Context(), c.whole(), p.Key, keystore.RotateByNewKey, false); err == nil || !strings.Contains(err.Error(), "nowhere") {
 		t.Errorf("%v, want that a reference gives nothing", err)
 	}
 }
@@ -112,7 +112,7 @@ func TestEachCallSaysWhatItProves(t *testing.T) {
 		var err error
 		if rehearsed {
 			of = "a rehearsal of " + of
-			_, err = rotate.Rehearse(t.Context(), c, p.Key, keystore.RotateByNewKey, false)
+			_, err = rotate.Rehearse(t.Context(), c.whole(), p.Key, keystore.RotateByNewKey, false)
 		} else {
 			e, plan := p.begin(t, c, keystore.RotateByNewKey)
 			_, err = e.Run(t.Context(), plan.ID, "", nil)

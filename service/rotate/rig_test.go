@@ -89,14 +89,101 @@ func (p place) records() *keystore.Rotations {
 	return keystore.OpenRotations(filepath.Join(p.Dir, "rotations"))
 }
 
+// setup is a Config whose keys, accounts, calls and files are functions, so that a test can change one of them.
+// A nil one does nothing.
+type setup struct {
+	rotate.Config
+	Refuse   func(p keystore.RotationPlan) error
+	Settings func(p keystore.RotationPlan) rotate.Settings
+	Users    func(ctx context.Context, k model.Key) ([]keystore.RotationUser, error)
+	Prove    func(ctx context.Context, c rotate.Call) (model.FetchResult, error)
+	Levels   func(ctx context.Context, u keystore.RotationUser, value keystore.Secret) ([]model.Level, error)
+	Holds    func(file, fingerprint string) (bool, error)
+	TookOver func(ctx context.Context, p keystore.RotationPlan) error
+	UsedLate func(ctx context.Context, p keystore.RotationPlan, used []string)
+	Now      func(p keystore.RotationPlan) time.Time
+	Days     func(level model.Level) int
+}
+
+// whole is the Config with the functions as they are now.
+func (s setup) whole() rotate.Config {
+	f := console{s}
+	s.Keys, s.Accounts, s.Prover = f, f, f
+	if s.Holds != nil {
+		s.Files = f
+	}
+	return s.Config
+}
+
+func (s setup) engine() *rotate.Engine { return rotate.New(s.whole()) }
+
+// console answers with the functions of a setup.
+type console struct{ s setup }
+
+func (c console) Refuse(p keystore.RotationPlan) error {
+	if c.s.Refuse == nil {
+		return nil
+	}
+	return c.s.Refuse(p)
+}
+
+func (c console) Settings(p keystore.RotationPlan) rotate.Settings {
+	if c.s.Settings == nil {
+		return nil
+	}
+	return c.s.Settings(p)
+}
+
+func (c console) Users(ctx context.Context, k model.Key) ([]keystore.RotationUser, error) {
+	return c.s.Users(ctx, k)
+}
+
+func (c console) Prove(ctx context.Context, call rotate.Call) (model.FetchResult, error) {
+	return c.s.Prove(ctx, call)
+}
+
+func (c console) Levels(ctx context.Context, u keystore.RotationUser, value keystore.Secret) ([]model.Level, error) {
+	if c.s.Levels == nil {
+		return nil, errors.New("nothing that is known of the service tells it")
+	}
+	return c.s.Levels(ctx, u, value)
+}
+
+func (c console) Holds(file, fingerprint string) (bool, error) { return c.s.Holds(file, fingerprint) }
+
+func (c console) TookOver(ctx context.Context, p keystore.RotationPlan) error {
+	if c.s.TookOver == nil {
+		return nil
+	}
+	return c.s.TookOver(ctx, p)
+}
+
+func (c console) UsedLate(ctx context.Context, p keystore.RotationPlan, used []string) {
+	if c.s.UsedLate != nil {
+		c.s.UsedLate(ctx, p, used)
+	}
+}
+
+func (c console) Now(p keystore.RotationPlan) time.Time { return c.s.Now(p) }
+
+func (c console) Days(level model.Level) int {
+	if c.s.Days == nil {
+		return model.RotationDays
+	}
+	return c.s.Days(level)
+}
+
 // config is an engine's, with calls over sockets.
-func (p place) config() rotate.Config {
+func (p place) config() setup {
 	f := fetch.New(fetch.Config{
 		Source: servicetest.Source{ProfileBy: func(context.Context) (config.Profile, error) { return p.Profile, nil }},
 		Wire:   exchange.New(exchange.Config{}), Bodies: exchange.Bodies{Dir: filepath.Join(p.Dir, "bodies")},
 	})
-	return rotate.Config{
-		Records: p.records(), Secrets: p.secrets(), LockDir: filepath.Join(p.Dir, "rotations"),
+	return setup{
+		Config: rotate.Config{
+			Records: p.records(), Secrets: p.secrets(), LockDir: filepath.Join(p.Dir, "rotations"),
+			Passwords: zonePasswords{p.changer(f), p},
+		},
 		Settings: func(keystore.RotationPlan) rotate.Settings { return p.settings() },
 		Users: func(context.Context, model.Key) ([]keystore.RotationUser, error) {
 			return slices.DeleteFunc(slices.Clone(p.Users), func(u keystore.RotationUser) bool {
@@ -107,8 +194,7 @@ func (p place) config() rotate.Config {
 		Prove: func(ctx context.Context, call rotate.Call) (model.FetchResult, error) {
 			return f.ProveKey(ctx, p.Profile, call.User.Zone, call.Key, call.Value, call.Proves)
 		},
-		Passwords: zonePasswords{p.changer(f), p},
-		Now:       func(keystore.RotationPlan) time.Time { return time.Now() },
+		Now: func(keystore.RotationPlan) time.Time { return time.Now() },
 	}
 }
 
@@ -136,9 +222,9 @@ func (p place) writeEnv(file string, value keystore.Secret) error {
 }
 
 // begin begins a rotation.
-func (p place) begin(t *testing.T, c rotate.Config, method keystore.RotationMethod) (*rotate.Engine, keystore.RotationPlan) {
+func (p place) begin(t *testing.T, c setup, method keystore.RotationMethod) (*rotate.Engine, keystore.RotationPlan) {
 	t.Helper()
-	e := rotate.New(c)
+	e := c.engine()
 	plan, err := e.Begin(t.Context(), p.Key, "", method)
 	if err != nil {
 		t.Fatal(err)

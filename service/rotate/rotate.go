@@ -9,7 +9,6 @@ package rotate
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -51,38 +50,61 @@ type Settings interface {
 	Newest(ctx context.Context, limit int) (rehearsal.Page, error)
 }
 
-// Config is what an Engine works with. All but Refuse, Settings, Levels, Passwords, NewPassword, Holds, TookOver, UsedLate and Days must be set.
-type Config struct {
-	Records Records
-	// Refuse is why a rotation may not be worked on; nil means that each may.
-	Refuse  func(p keystore.RotationPlan) error
-	Secrets Secrets
-	// LockDir is the folder of the locks that keep two processes from working on one rotation.
-	LockDir string
+// Accounts are those of the keys, at the service.
+type Accounts interface {
 	// Settings are the account settings of a rotation's key; nil where a person works them.
-	Settings func(p keystore.RotationPlan) Settings
+	Settings(p keystore.RotationPlan) Settings
+}
+
+// Keys are the keys of the console, with what uses them.
+type Keys interface {
+	// Refuse is why a rotation may not be worked on.
+	Refuse(p keystore.RotationPlan) error
 	// Users are what uses a key: the blast radius. Not finding out is an error.
-	Users func(ctx context.Context, k model.Key) ([]keystore.RotationUser, error)
-	// Prove makes a call: to the service of the user's profile and to no other.
-	Prove func(ctx context.Context, c Call) (model.FetchResult, error)
-	// Levels are those that fit what a value may do at the service of the user's profile; nil where
-	// nothing tells. An error says why nothing could be measured.
-	Levels func(ctx context.Context, u keystore.RotationUser, value keystore.Secret) ([]model.Level, error)
-	// Passwords works the passwords of zones; nil where none is rotated.
-	Passwords Passwords
-	// NewPassword makes a password; nil means random ones.
-	NewPassword func() string
-	// Holds reports whether a file holds the value of a fingerprint; nil means radius.Holds.
-	Holds func(file, fingerprint string) (bool, error)
+	Users(ctx context.Context, k model.Key) ([]keystore.RotationUser, error)
 	// TookOver is called when the key's own reference gives the new value; of a key without one,
 	// when all that uses it was given the value. It is called again when the old value was seen refused, and may be more often.
-	TookOver func(ctx context.Context, p keystore.RotationPlan) error
+	TookOver(ctx context.Context, p keystore.RotationPlan) error
 	// UsedLate is told what Late saw of an old value, each time.
-	UsedLate func(ctx context.Context, p keystore.RotationPlan, used []string)
+	UsedLate(ctx context.Context, p keystore.RotationPlan, used []string)
 	// Now dates a step of a key's rotation.
-	Now func(p keystore.RotationPlan) time.Time
-	// Days is how long a new key of a level lives; nil means model.RotationDays.
-	Days func(level model.Level) int
+	Now(p keystore.RotationPlan) time.Time
+	// Days is how long a new key of a level lives.
+	Days(level model.Level) int
+}
+
+// Prover sends values: to the service of the user's profile and to no other.
+type Prover interface {
+	// Prove makes a call.
+	Prove(ctx context.Context, c Call) (model.FetchResult, error)
+	// Levels are those that fit what a value may do. An error says why nothing could be measured.
+	Levels(ctx context.Context, u keystore.RotationUser, value keystore.Secret) ([]model.Level, error)
+}
+
+// Files are those that hold the values of keys.
+type Files interface {
+	// Holds reports whether a file holds the value of a fingerprint.
+	Holds(file, fingerprint string) (bool, error)
+}
+
+// disk has the files themselves.
+type disk struct{}
+
+func (disk) Holds(file, fingerprint string) (bool, error) { return radius.Holds(file, fingerprint) }
+
+// Config is what an Engine works with. All but Passwords and Files must be set.
+type Config struct {
+	Records  Records
+	Keys     Keys
+	Accounts Accounts
+	Prover   Prover
+	Secrets  Secrets
+	// LockDir is the folder of the locks that keep two processes from working on one rotation.
+	LockDir string
+	// Passwords works the passwords of zones; nil where none is rotated.
+	Passwords Passwords
+	// Files are nil for those on the disk.
+	Files Files
 	// rehearsed is the key that a rehearsal is of; empty for a rotation.
 	rehearsed string
 }
@@ -101,23 +123,8 @@ type Engine struct{ c Config }
 
 // New makes an Engine. It does no I/O.
 func New(c Config) *Engine {
-	if c.Days == nil {
-		c.Days = func(model.Level) int { return model.RotationDays }
-	}
-	if c.NewPassword == nil {
-		c.NewPassword = rand.Text
-	}
-	if c.Holds == nil {
-		c.Holds = radius.Holds
-	}
-	if c.Settings == nil {
-		c.Settings = func(keystore.RotationPlan) Settings { return nil }
-	}
-	if c.Refuse == nil {
-		c.Refuse = func(keystore.RotationPlan) error { return nil }
-	}
-	if c.TookOver == nil {
-		c.TookOver = func(context.Context, keystore.RotationPlan) error { return nil }
+	if c.Files == nil {
+		c.Files = disk{}
 	}
 	return &Engine{c}
 }
@@ -148,15 +155,15 @@ func (e *Engine) Begin(ctx context.Context, k model.Key, profile string, method 
 
 // Plan is the rotation of a key as Begin would begin it now. Nothing is written.
 func (e *Engine) Plan(ctx context.Context, k model.Key, profile string, method keystore.RotationMethod) (keystore.RotationPlan, error) {
-	users, err := e.c.Users(ctx, k)
+	users, err := e.c.Keys.Users(ctx, k)
 	if err != nil {
 		return keystore.RotationPlan{}, fmt.Errorf("finding out what uses %s: %w", k.Name, err)
 	}
 	at := keystore.RotationPlan{Key: k.Name, Profile: profile}
-	p := keystore.PlanRotation(k, method, users, e.c.Now(at))
+	p := keystore.PlanRotation(k, method, users, e.c.Keys.Now(at))
 	p.Profile = profile
 	p.OldName, p.Level = "", k.Level.String()
-	if e.c.Settings(p) != nil { // else a person sees the name, which need not be the inventory's
+	if e.c.Accounts.Settings(p) != nil { // else a person sees the name, which need not be the inventory's
 		p.OldName = e.nameOf(k, profile)
 	}
 	return p, nil
@@ -218,7 +225,7 @@ func (e *Engine) Give(ctx context.Context, id string, value keystore.Secret, exp
 		if _, err := model.ParseExpiry(expires); err != nil {
 			return err
 		}
-		if n := r.plan.Now(); n < 0 || !r.makes(n) || r.c.Settings(r.plan) != nil {
+		if n := r.plan.Now(); n < 0 || !r.makes(n) || r.c.Accounts.Settings(r.plan) != nil {
 			return fmt.Errorf("the new value is not asked for: %w", keystore.ErrStepOrder)
 		}
 		if err := r.holdOld(ctx); err != nil {
@@ -263,7 +270,7 @@ func (e *Engine) Abandon(ctx context.Context, id string) (keystore.RotationPlan,
 		if err := r.release(ctx, true); err != nil {
 			return err
 		}
-		return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) { return p.Abandon(e.c.Now(p)) })
+		return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) { return p.Abandon(e.c.Keys.Now(p)) })
 	})
 }
 
@@ -288,7 +295,7 @@ func (e *Engine) work(id string, f func(*run) error) (keystore.RotationPlan, err
 	if p.Over() {
 		return p, nil
 	}
-	if err := e.c.Refuse(p); err != nil {
+	if err := e.c.Keys.Refuse(p); err != nil {
 		return p, err
 	}
 	r := &run{e: e, c: e.c, plan: p}
@@ -364,7 +371,7 @@ func (r *run) update(ctx context.Context, f func(keystore.RotationPlan) (keystor
 // that lets calls be made with it, and its dates by the one that saw the old value refused; what was
 // held goes before the last one.
 func (r *run) record(ctx context.Context, n int, proof keystore.Proof) error {
-	next, err := r.plan.Record(n, proof, r.c.Now(r.plan))
+	next, err := r.plan.Record(n, proof, r.c.Keys.Now(r.plan))
 	if err != nil {
 		return err
 	}
@@ -383,7 +390,9 @@ func (r *run) record(ctx context.Context, n int, proof keystore.Proof) error {
 			return err
 		}
 	}
-	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) { return p.Record(n, proof, r.c.Now(p)) })
+	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
+		return p.Record(n, proof, r.c.Keys.Now(p))
+	})
 }
 
 // takeOver gives the inventory the new value. The reference of a key that had none is where the
@@ -401,7 +410,7 @@ func (r *run) takeOver(ctx context.Context, next keystore.RotationPlan) error {
 		}
 		next.NewRef = r.plan.NewRef
 	}
-	if err := r.c.TookOver(ctx, next); err != nil {
+	if err := r.c.Keys.TookOver(ctx, next); err != nil {
 		return fmt.Errorf("the new value is in place, but the inventory could not be changed: %w", err)
 	}
 	return nil

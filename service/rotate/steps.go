@@ -75,7 +75,7 @@ func (r *run) users(ctx context.Context) ([]keystore.RotationUser, error) {
 	if r.plan.Zone != "" {
 		return r.c.Passwords.Users(ctx, r.plan)
 	}
-	return r.c.Users(ctx, r.key())
+	return r.c.Keys.Users(ctx, r.key())
 }
 
 // key is the key under rotation as the rotation knows it.
@@ -109,7 +109,7 @@ func (r *run) create(ctx context.Context, n int) (keystore.Proof, error) {
 	k.Name = model.NewValueOf(k.Name) // it may be another's, or mistyped
 	proof, err := r.acceptedAs(ctx, k, keystore.RotationUser{}, value)
 	switch {
-	case err != nil && r.c.Settings(r.plan) == nil && proof.Status/100 == 4 && proof.Status != http.StatusTooManyRequests:
+	case err != nil && r.c.Accounts.Settings(r.plan) == nil && proof.Status/100 == 4 && proof.Status != http.StatusTooManyRequests:
 		return proof, r.askAgain(ctx, n, value, err)
 	case err != nil:
 		return proof, fmt.Errorf("the call with the new value: %w", err)
@@ -127,7 +127,7 @@ func (r *run) create(ctx context.Context, n int) (keystore.Proof, error) {
 	}
 	if r.plan.NewExpires != "" {
 		proof.Note += ", expires " + r.plan.NewExpires
-		if r.c.Settings(r.plan) == nil {
+		if r.c.Accounts.Settings(r.plan) == nil {
 			proof.Note += " by the word of whoever gave the value"
 		}
 	}
@@ -140,7 +140,7 @@ func (r *run) firstNew(ctx context.Context) error {
 		return nil
 	}
 	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
-		p.FirstNew = r.c.Now(p).UTC().Truncate(time.Millisecond)
+		p.FirstNew = r.c.Keys.Now(p).UTC().Truncate(time.Millisecond)
 		return p, nil
 	})
 }
@@ -208,7 +208,7 @@ func (r *run) make(ctx context.Context, n int) error {
 	if !errors.Is(err, keystore.ErrSecretMissing) {
 		return fmt.Errorf("looking for a new value that is held already: %w", err)
 	}
-	settings := r.c.Settings(r.plan)
+	settings := r.c.Accounts.Settings(r.plan)
 	if settings == nil {
 		return r.askForValue(ctx, n)
 	}
@@ -242,7 +242,7 @@ func (r *run) refresh(ctx context.Context, settings Settings) error {
 	case errors.As(err, &no): // it has expired, or a killed run has refreshed it: nothing is stopped
 		err = r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) { p.NewName = p.OldName; return p, nil })
 	case err == nil:
-		at := r.c.Now(r.plan).UTC().Truncate(time.Millisecond)
+		at := r.c.Keys.Now(r.plan).UTC().Truncate(time.Millisecond)
 		err = r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
 			p.LastOld, p.NewName = at, p.OldName
 			return p, nil
@@ -298,11 +298,11 @@ func (r *run) set(ctx context.Context, n int) (keystore.Proof, error) {
 // file sees whether a person has put the new value into a file.
 func (r *run) file(n int) (keystore.Proof, error) {
 	name, put := r.plan.Steps[n].Subject, fmt.Sprintf("put the new %s (%s) into it", r.plan.Value(), label(r.plan.NewHeld))
-	old, err := r.c.Holds(name, r.plan.OldFingerprint)
+	old, err := r.c.Files.Holds(name, r.plan.OldFingerprint)
 	if err != nil {
 		return keystore.Proof{}, r.stop(n, "%s; it cannot be read now: %v", put, err)
 	}
-	fresh, err := r.c.Holds(name, r.plan.NewFingerprint)
+	fresh, err := r.c.Files.Holds(name, r.plan.NewFingerprint)
 	switch {
 	case err != nil:
 		return keystore.Proof{}, err
@@ -436,7 +436,7 @@ func (r *run) acceptedAs(ctx context.Context, k model.Key, u keystore.RotationUs
 	if r.plan.Zone != "" {
 		return r.c.Passwords.Login(ctx, r.plan, u, r.login(value, true))
 	}
-	res, err := r.c.Prove(ctx, Call{u, k, value, r.proves()})
+	res, err := r.c.Prover.Prove(ctx, Call{u, k, value, r.proves()})
 	if err != nil {
 		return keystore.Proof{}, err
 	}

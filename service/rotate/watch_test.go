@@ -80,7 +80,7 @@ func TestACallThatAKillCameBeforeIsNotCounted(t *testing.T) {
 	if res.StatusCode != http.StatusUnauthorized {
 		t.Fatalf("the client: %s", res.Status)
 	}
-	plan, err = rotate.New(p.config()).Run(t.Context(), plan.ID, "", nil)
+	plan, err = p.config().engine().Run(t.Context(), plan.ID, "", nil)
 	stop := (*rotate.StopError)(nil)
 	if !errors.As(err, &stop) || stop.Step.Kind != keystore.StepWatch || plan.Over() || plan.OwnRefused != 1 {
 		t.Errorf("%v, %d of its own", err, plan.OwnRefused)

@@ -165,37 +165,61 @@ func (f *fakeService) prove(ctx context.Context, c rotate.Call) (res model.Fetch
 
 // engine is the real one over this service.
 func (f *fakeService) engine(r *rig) *rotate.Engine {
+	c := fakeConsole{f, r}
 	return rotate.New(rotate.Config{
-		Records: r.rotations, Secrets: f, LockDir: filepath.Join(r.dir, "rotations"), Prove: f.prove,
-		Levels: func(context.Context, keystore.RotationUser, keystore.Secret) ([]model.Level, error) {
-			if f.levels == nil {
-				return nil, errors.New("nothing tells it")
-			}
-			return f.levels, nil
-		},
-		Settings: func(keystore.RotationPlan) rotate.Settings {
-			if f.byHand {
-				return nil
-			}
-			return f
-		},
-		Users: func(_ context.Context, k model.Key) ([]keystore.RotationUser, error) {
-			users := []keystore.RotationUser{{Name: "profile acme", Ref: k.Secret, Profile: "acme"}}
-			recorded, _ := r.inventory.Get(k.Name)
-			for _, name := range recorded.UsedBy {
-				users = append(users, keystore.RotationUser{Name: name, InFlight: strings.HasPrefix(name, "job-"), File: fileOf(name)})
-			}
-			return users, nil
-		},
-		TookOver: func(ctx context.Context, p keystore.RotationPlan) error {
-			return r.inventory.Update(ctx, p.Key, func(k model.Key) (model.Key, error) { return p.Renewed(k), nil })
-		},
-		Holds: func(file, fingerprint string) (bool, error) {
-			return radius.Holds(cmp.Or(f.files[file], file), fingerprint)
-		},
-		Now: func(keystore.RotationPlan) time.Time { return time.Now() }, Passwords: fakePasswords{f}, NewPassword: func() string { return "new-password-of-isp-3333" },
+		Records: r.rotations, Keys: c, Accounts: c, Prover: c, Secrets: f, Files: c, Passwords: fakePasswords{f},
+		LockDir: filepath.Join(r.dir, "rotations"),
 	})
 }
+
+// fakeConsole has the keys of a rig, and proves them at the service.
+type fakeConsole struct {
+	f *fakeService
+	r *rig
+}
+
+func (c fakeConsole) Refuse(keystore.RotationPlan) error { return nil }
+
+func (c fakeConsole) Prove(ctx context.Context, call rotate.Call) (model.FetchResult, error) {
+	return c.f.prove(ctx, call)
+}
+
+func (c fakeConsole) Levels(context.Context, keystore.RotationUser, keystore.Secret) ([]model.Level, error) {
+	if c.f.levels == nil {
+		return nil, errors.New("nothing tells it")
+	}
+	return c.f.levels, nil
+}
+
+func (c fakeConsole) Settings(keystore.RotationPlan) rotate.Settings {
+	if c.f.byHand {
+		return nil
+	}
+	return c.f
+}
+
+func (c fakeConsole) Users(_ context.Context, k model.Key) ([]keystore.RotationUser, error) {
+	users := []keystore.RotationUser{{Name: "profile acme", Ref: k.Secret, Profile: "acme"}}
+	recorded, _ := c.r.inventory.Get(k.Name)
+	for _, name := range recorded.UsedBy {
+		users = append(users, keystore.RotationUser{Name: name, InFlight: strings.HasPrefix(name, "job-"), File: fileOf(name)})
+	}
+	return users, nil
+}
+
+func (c fakeConsole) TookOver(ctx context.Context, p keystore.RotationPlan) error {
+	return c.r.inventory.Update(ctx, p.Key, func(k model.Key) (model.Key, error) { return p.Renewed(k), nil })
+}
+
+func (c fakeConsole) UsedLate(context.Context, keystore.RotationPlan, []string) {}
+
+func (c fakeConsole) Holds(file, fingerprint string) (bool, error) {
+	return radius.Holds(cmp.Or(c.f.files[file], file), fingerprint)
+}
+
+func (c fakeConsole) Now(keystore.RotationPlan) time.Time { return time.Now() }
+
+func (c fakeConsole) Days(model.Level) int { return model.RotationDays }
 
 // rehearse is what a rehearsal comes to.
 func (f *fakeService) rehearse(context.Context, model.Key, keystore.RotationMethod) (keystore.RotationPlan, error) {

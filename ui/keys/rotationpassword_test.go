@@ -24,6 +24,8 @@ func (w fakePasswords) Users(_ context.Context, p keystore.RotationPlan) ([]keys
 	return []keystore.RotationUser{{Name: "profile acme", Ref: p.Ref, Profile: "acme", Zone: p.Zone}}, nil
 }
 
+func (fakePasswords) Make() keystore.Secret { return keystore.NewSecret("new-password-of-isp-3333") }
+
 func (w fakePasswords) Add(_ context.Context, p keystore.RotationPlan, value keystore.Secret) error {
 	w.f.mu.Lock()
 	defer w.f.mu.Unlock()
