@@ -9,7 +9,6 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/exchange"
-	"zonedeck/service/radius"
 )
 
 // Lookups by name: keys, zones, and their secrets.
@@ -73,16 +72,4 @@ func zoneNames(zones []model.Zone) string {
 		names += string(z.Name)
 	}
 	return names
-}
-
-// KeyUses finds what uses each key, and what could not be looked through.
-func (s *Service) KeyUses(ctx context.Context, folders []string, progress func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error) {
-	uses, report, err := s.Keys.Inventory().Uses(ctx, folders, progress)
-	return uses, report.Problems, err
-}
-
-// LookUp is keys.Inventory.LookUp where nobody asks which values are not known.
-func (s *Service) LookUp(ctx context.Context) error {
-	_, err := s.Keys.Inventory().LookUp(ctx)
-	return err
 }

@@ -18,6 +18,7 @@ import (
 	"zonedeck/service/files"
 	"zonedeck/service/filter"
 	"zonedeck/service/history"
+	servicekeys "zonedeck/service/keys"
 	"zonedeck/service/records"
 	"zonedeck/service/rehearsal"
 	"zonedeck/service/saved"
@@ -118,11 +119,7 @@ func (c *Console) Root() *ui.App {
 		})},
 		{ID: kit.Keys, View: keys.New(keys.Deps{
 			Ctx: c.ctx, Now: now, Recorded: c.terminal.Now, Theme: theme, Inventory: s.Keys.Inventory(),
-			Rotations: rotations, Uses: s.KeyUses, LookUp: s.LookUp, Used: inventory.Used, Skew: s.Skew, Folders: inventory.ScanFolders, Config: c.terminal.Config, Intervals: inventory.Intervals, Changed: c.sessionChanged,
-			Engine: rotations.Engine(), Password: rotations.ZonePassword, Where: rotations.Where, Resolve: s.Resolver.Resolve, Save: rotations.SaveReport,
-			Rehearse: func(ctx context.Context, k model.Key, method keystore.RotationMethod) (keystore.RotationPlan, error) {
-				return s.RehearseRotation(ctx, k, method, inventory)
-			},
+			Rotations: rotating{rotations, s}, Engine: rotations.Engine(), Uses: inventory, Service: s, Config: c.terminal.Config, Changed: c.sessionChanged,
 		})},
 		{ID: kit.Activity, View: historytab.New(historytab.Deps{Ctx: c.ctx, Now: now, Theme: theme, Journal: s.History, Requests: c.requests()})},
 	}
@@ -133,6 +130,20 @@ func (c *Console) Root() *ui.App {
 		Multiplexer: c.terminal.multiplexer(), CopyToTmux: c.terminal.copyToTmux(),
 		Suspend: c.suspend, Code: code.New(c.codeDeps(theme)).Open,
 	})
+}
+
+// rotating are the rotations as the tab of keys works with them.
+type rotating struct {
+	servicekeys.Rotations
+	service *service.Service
+}
+
+func (r rotating) Resolve(ctx context.Context, ref string) (keystore.Secret, error) {
+	return r.service.Resolver.Resolve(ctx, ref)
+}
+
+func (r rotating) Rehearse(ctx context.Context, k model.Key, method keystore.RotationMethod) (keystore.RotationPlan, error) {
+	return r.service.RehearseRotation(ctx, k, method, r.service.Keys.Inventory())
 }
 
 // inbox is the inbox of webhooks on the screen.

@@ -46,7 +46,7 @@ func listed(d keys.Deps) *keys.Model {
 	return m
 }
 
-type noRotations struct{}
+type noRotations struct{ keys.Rotations }
 
 func (noRotations) List() ([]keystore.RotationPlan, error) { return nil, nil }
 

@@ -25,9 +25,6 @@ type blast struct {
 	found    map[radius.KeyID][]radius.Use // what it found in files
 }
 
-// usesFinder is Deps.Uses.
-type usesFinder func(ctx context.Context, folders []string, progress func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error)
-
 // startScan looks through folders.
 type startScan struct{ folders []string }
 
@@ -43,8 +40,8 @@ const fieldFolders = "folders"
 // askScan opens the dialog that asks which folders to look through.
 func (m *Model) askScan() tea.Cmd {
 	folders := m.radius.folders
-	if folders == nil && m.deps.Folders != nil {
-		folders = m.deps.Folders()
+	if folders == nil && m.deps.Uses != nil {
+		folders = m.deps.Uses.ScanFolders()
 	}
 	form := widget.NewForm(m.deps.Theme, widget.Field{
 		Name: fieldFolders, Label: "Folders", Value: strings.Join(folders, ", "), Placeholder: "e.g. /srv/etl, /home/ops/ci",
@@ -71,8 +68,8 @@ func (m *Model) scan(folders []string) tea.Cmd {
 	m.radius.folders, m.radius.problems, m.radius.progress = folders, nil, radius.Progress{}
 	m.side, m.panes.At, m.text = sideRadius, paneSide, widget.Scroll{}
 	return kit.Follow(kit.Keys, &m.radius.slot, m.deps.Ctx, func(ctx context.Context, emit func(radius.Progress)) (scanned, error) {
-		uses, problems, err := find(ctx, folders, emit)
-		return scanned{uses, inFiles(uses), problems}, err
+		uses, report, err := find.Uses(ctx, folders, emit)
+		return scanned{uses, inFiles(uses), report.Problems}, err
 	}, func(p radius.Progress) tea.Cmd {
 		m.radius.progress = p
 		return nil
@@ -88,12 +85,13 @@ func (m *Model) scan(folders []string) tea.Cmd {
 
 // lookUp resolves the references of the keys for the radius that is shown now.
 func (m *Model) lookUp() tea.Cmd {
-	resolve := m.deps.LookUp
-	if resolve == nil || m.side != sideRadius {
+	keys := m.deps.Uses
+	if keys == nil || m.side != sideRadius {
 		return nil
 	}
 	return kit.Load(kit.Keys, &m.radius.values, m.deps.Ctx, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, resolve(ctx)
+		_, err := keys.LookUp(ctx)
+		return struct{}{}, err
 	}, func(_ struct{}, err error) tea.Cmd {
 		if err != nil {
 			return nil

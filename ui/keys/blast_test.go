@@ -61,8 +61,8 @@ func (r *rig) startFinding(t *testing.T, session kit.Session, find func(context.
 	t.Helper()
 	theme := kit.NewTheme(true, false)
 	view := keys.New(keys.Deps{
-		Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.rotations, Engine: r.service.engine(r), Resolve: r.service.Resolve, Rehearse: r.service.rehearse, Save: r.service.save,
-		Uses: find, Folders: func() []string { return []string{"/srv/etl"} },
+		Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.kept(), Engine: r.service.engine(r),
+		Uses: fakeUses{find: find, folders: []string{"/srv/etl"}},
 	})
 	return uitest.Start(t, ui.New(ui.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Tabs: []ui.Tab{{ID: kit.Keys, View: view}}, Session: session,
@@ -114,11 +114,11 @@ func TestWhatIsNotLookedUpIsNotSaidToBeUnused(t *testing.T) {
 		r, theme := newRig(t, ownKey()), kit.NewTheme(true, false)
 		goOn := make(chan struct{})
 		view := keys.New(keys.Deps{
-			Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.rotations, Engine: r.service.engine(r), Resolve: r.service.Resolve, Rehearse: r.service.rehearse, Save: r.service.save,
-			Uses: func(context.Context, []string, func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error) {
+			Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.kept(), Engine: r.service.engine(r),
+			Uses: fakeUses{find: func(context.Context, []string, func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error) {
 				<-goOn
 				return nil, nil, errors.New("the disk fails")
-			},
+			}},
 		})
 		s := uitest.Start(t, ui.New(ui.Deps{
 			Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Tabs: []ui.Tab{{ID: kit.Keys, View: view}}, Session: kit.Session{ProfileName: "acme", Ready: true},
@@ -145,14 +145,13 @@ func TestTheBlastRadiusIsOfTheValuesAsTheyAreNow(t *testing.T) {
 		r, theme := newRig(t, ownKey()), kit.NewTheme(true, false)
 		var known atomic.Bool
 		view := keys.New(keys.Deps{
-			Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.rotations, Engine: r.service.engine(r), Resolve: r.service.Resolve, Rehearse: r.service.rehearse, Save: r.service.save,
-			LookUp: func(context.Context) error { known.Store(true); return nil },
-			Uses: func(context.Context, []string, func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error) {
+			Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.kept(), Engine: r.service.engine(r),
+			Uses: fakeUses{lookUp: func() { known.Store(true) }, find: func(context.Context, []string, func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error) {
 				if !known.Load() {
 					return nil, nil, nil
 				}
 				return map[radius.KeyID][]radius.Use{{Name: "prod"}: {{Kind: radius.Profile, Name: "twin", Ref: "env:BD"}}}, nil, nil
-			},
+			}},
 		})
 		s := uitest.Start(t, ui.New(ui.Deps{
 			Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Tabs: []ui.Tab{{ID: kit.Keys, View: view}}, Session: kit.Session{ProfileName: "acme", Ready: true},
@@ -212,7 +211,7 @@ func TestAKeyOfTheInventoryDoesNotAgeWithTheEmulator(t *testing.T) {
 			session.Ahead = ahead
 			view := keys.New(keys.Deps{
 				Ctx: t.Context(), Now: func() time.Time { return time.Now().Add(ahead) }, Recorded: time.Now, Theme: kit.NewTheme(true, false),
-				Inventory: r.inventory, Rotations: r.rotations, Engine: r.service.engine(r), Resolve: r.service.Resolve, Rehearse: r.service.rehearse, Save: r.service.save,
+				Inventory: r.inventory, Rotations: r.kept(), Engine: r.service.engine(r),
 			})
 			s := uitest.Start(t, ui.New(ui.Deps{
 				Ctx: t.Context(), Now: func() time.Time { return time.Now().Add(ahead) }, Theme: kit.NewTheme(true, false), FixedTheme: true,

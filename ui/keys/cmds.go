@@ -53,16 +53,16 @@ func (m *Model) reload() tea.Cmd {
 }
 
 func (m *Model) loadRecords() tea.Cmd {
-	r, find, usedThen := m.deps.Rotations, m.deps.Uses, m.deps.Used
+	r, uses := m.deps.Rotations, m.deps.Uses
 	return kit.Load(kit.Keys, &m.records.slot, m.deps.Ctx, func(ctx context.Context) (out onDisk, err error) {
 		out.plans, err = r.List()
 		if err != nil {
 			err = fmt.Errorf("read the records of rotations: %w", err)
 		}
 		var unknown, unread error
-		out.uses, unknown = usesFound(ctx, find)
-		if usedThen != nil {
-			out.used, unread = usedThen(ctx)
+		if uses != nil {
+			out.uses, unknown = usesFound(ctx, uses)
+			out.used, unread = uses.Used(ctx)
 		}
 		return out, errors.Join(err, unknown, unread)
 	}, func(d onDisk, err error) tea.Cmd {
@@ -77,13 +77,10 @@ func (m *Model) loadRecords() tea.Cmd {
 }
 
 // usesFound finds what uses the keys, without looking through folders.
-func usesFound(ctx context.Context, find usesFinder) (map[radius.KeyID][]radius.Use, error) {
-	if find == nil {
-		return nil, nil
-	}
-	uses, problems, err := find(ctx, nil, nil)
-	if err == nil && len(problems) > 0 {
-		err = errors.New(strings.Join(problems, "; "))
+func usesFound(ctx context.Context, find Uses) (map[radius.KeyID][]radius.Use, error) {
+	uses, report, err := find.Uses(ctx, nil, nil)
+	if err == nil && len(report.Problems) > 0 {
+		err = errors.New(strings.Join(report.Problems, "; "))
 	}
 	if err != nil {
 		err = fmt.Errorf("not everything that may use a key could be read: %w", err)

@@ -14,7 +14,6 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/radius"
-	"zonedeck/service/rotate"
 	"zonedeck/ui"
 	"zonedeck/ui/keys"
 	"zonedeck/ui/kit"
@@ -70,19 +69,15 @@ func (r *rig) start(t *testing.T, session kit.Session, w, h int) *uitest.Screen 
 	t.Helper()
 	theme := kit.NewTheme(true, false)
 	view := keys.New(keys.Deps{
-		Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: heldInventory{r.inventory, r.writing}, Rotations: r.rotations,
-		Engine: r.service.engine(r), Resolve: r.service.Resolve, Rehearse: r.service.rehearse, Save: r.service.save,
-		Password: func(zone, key string) (rotate.Password, error) {
-			return rotate.Password{Zone: model.Zone{Name: model.ZoneName(zone), Password: "keyring:acme/isp"}, Account: "hl_1", Key: key}, nil
-		},
-		Where: func(keystore.RotationPlan) string { return "account hl_1, profile acme, https://api.example.com" },
-		Uses: func(context.Context, []string, func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error) {
+		Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: heldInventory{r.inventory, r.writing}, Rotations: r.kept(),
+		Engine: r.service.engine(r),
+		Uses: fakeUses{find: func(context.Context, []string, func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error) {
 			if f := r.reading.Swap(nil); f != nil {
 				(*f)()
 			}
 			id := radius.KeyID{Name: session.Key.Name, Profile: session.ProfileName}
 			return map[radius.KeyID][]radius.Use{id: {{Kind: radius.Profile, Name: session.ProfileName}}}, nil, nil
-		},
+		}},
 		Changed: func() tea.Msg { r.changed.Add(1); return keysChanged{} },
 	})
 	return uitest.Start(t, ui.New(ui.Deps{

@@ -92,10 +92,10 @@ func intervalOf(r model.Rotation) string {
 // machine's; empty if that was never measured. The emulator's clock is this machine's, and what it
 // was moved by stands in the note of its keys.
 func (m *Model) skewLine() string {
-	if m.deps.Skew == nil || m.session.Local {
+	if m.deps.Service == nil || m.session.Local {
 		return ""
 	}
-	s, ok := m.deps.Skew()
+	s, ok := m.deps.Service.Skew()
 	if !ok {
 		return ""
 	}

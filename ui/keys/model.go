@@ -32,12 +32,37 @@ type Inventory interface {
 	Remove(ctx context.Context, seen model.Key) error
 }
 
-// Rotations lists the records of rotations; *keystore.Rotations does.
+// Rotations are the rotations of keys and passwords.
 type Rotations interface {
+	rotation.Console
+	// List has the records.
 	List() ([]keystore.RotationPlan, error)
+	// ZonePassword is the rotation of a zone's password, by a key.
+	ZonePassword(zone, key string) (rotate.Password, error)
 }
 
-// Deps are the parts the tab works with; all but Recorded, Uses, LookUp, Used, Skew, Folders and Changed are required.
+// Uses finds what uses the keys; keys.Inventory does.
+type Uses interface {
+	// Uses finds what uses each key; in folders, too, if some are given.
+	Uses(ctx context.Context, folders []string, progress func(radius.Progress)) (map[radius.KeyID][]radius.Use, radius.Report, error)
+	// LookUp resolves the keys' references, so that Uses knows one value behind several of them; its
+	// error is that of ctx.
+	LookUp(ctx context.Context) (unknown []string, err error)
+	// Used is when each key was used from this console.
+	Used(ctx context.Context) (map[radius.KeyID]journal.KeyUse, error)
+	// ScanFolders are those that the configuration names for it.
+	ScanFolders() []string
+	// Intervals are the days that values are used, by level, where the configuration says them.
+	Intervals() map[model.Level]int
+}
+
+// Service is the service of the profile in use.
+type Service interface {
+	// Skew is how far its clock is ahead, as last measured.
+	Skew() (s exchange.Skew, ok bool)
+}
+
+// Deps are the parts the tab works with; all but Recorded, Uses, Service and Changed are required.
 type Deps struct {
 	// Ctx ends the tab's work when the program ends.
 	Ctx context.Context //nolint:containedctx // the tab lives as long as the program
@@ -49,31 +74,14 @@ type Deps struct {
 	Theme     *kit.Theme
 	Inventory Inventory
 	Rotations Rotations
-	// Engine, Resolve, Rehearse and Save are those of the page that rotates a key.
-	Engine  rotation.Engine
-	Resolve func(ctx context.Context, ref string) (keystore.Secret, error)
-	// Password is the rotation of a zone's password, by a key.
-	Password func(zone, key string) (rotate.Password, error)
-	// Where says whose a rotation is: the account, the profile and the address.
-	Where    func(p keystore.RotationPlan) string
-	Rehearse func(ctx context.Context, k model.Key, method keystore.RotationMethod) (keystore.RotationPlan, error)
-	Save     func(name, text string) (string, error)
-	// Uses finds what uses each key; in folders, too, if some are given. Problems are what
-	// could not be looked through. Nil knows nothing.
-	Uses func(ctx context.Context, folders []string, progress func(radius.Progress)) (uses map[radius.KeyID][]radius.Use, problems []string, err error)
-	// LookUp resolves the keys' references, so that Uses knows one value behind several of them; its
-	// error is that of ctx. Nil resolves nothing.
-	LookUp func(ctx context.Context) error
-	// Used is when each key was used from this console; nil for a console without a history.
-	Used func(ctx context.Context) (map[radius.KeyID]journal.KeyUse, error)
-	// Skew is how far the service's clock is ahead, as last measured; nil for never.
-	Skew func() (s exchange.Skew, ok bool)
-	// Folders are those that the configuration names for it; nil for none.
-	Folders func() []string
+	// Engine is that of the page that rotates a key.
+	Engine rotation.Engine
+	// Uses is nil where nothing is known of them.
+	Uses Uses
+	// Service is nil where nothing is known of its clock.
+	Service Service
 	// Config is the config file that was named when the console was started; empty for the usual one.
 	Config string
-	// Intervals are the days that values are used, by level, where the configuration says them; nil for none.
-	Intervals func() map[model.Level]int
 	// Changed runs after a change of the inventory, so that the wiring can send a new
 	// kit.SessionChanged; it may be nil.
 	Changed tea.Cmd
@@ -173,7 +181,7 @@ func New(d Deps) *Model {
 		d.Recorded = d.Now
 	}
 	m := &Model{deps: d, panes: widget.Panes{N: 2}}
-	m.page = rotation.New(rotation.Deps{Ctx: d.Ctx, Now: d.Now, Theme: d.Theme, Engine: d.Engine, Resolve: d.Resolve, Rehearse: d.Rehearse, Where: d.Where, Save: d.Save, Recorded: m.recordedRotation})
+	m.page = rotation.New(rotation.Deps{Ctx: d.Ctx, Now: d.Now, Theme: d.Theme, Engine: d.Engine, Console: d.Rotations, Recorded: m.recordedRotation})
 	m.list.table.Columns = []widget.Column{
 		{Title: "STATE", Width: 13},
 		{Title: "KEY", Width: 12},

@@ -30,7 +30,7 @@ func (m *Model) ended(k model.Key) (keystore.RotationPlan, bool) {
 
 // rotatePassword continues the rotation of a zone's password, or shows a new one.
 func (m *Model) rotatePassword(msg kit.RotatePassword) tea.Cmd {
-	w, err := m.deps.Password(msg.Zone, msg.Key)
+	w, err := m.deps.Rotations.ZonePassword(msg.Zone, msg.Key)
 	if err != nil {
 		return kit.Fail("new password: " + err.Error())
 	}

@@ -15,6 +15,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/journal"
 	"zonedeck/service/radius"
 	"zonedeck/service/rehearsal"
 	"zonedeck/service/rotate"
@@ -54,7 +55,7 @@ func newFakeService() *fakeService {
 	}
 }
 
-func (f *fakeService) save(name, text string) (string, error) {
+func (f *fakeService) SaveReport(name, text string) (string, error) {
 	f.saved[name] = text
 	return "/reports/" + name, nil
 }
@@ -172,6 +173,53 @@ func (f *fakeService) engine(r *rig) *rotate.Engine {
 	})
 }
 
+// rotating are the rotations of a rig, as the tab works with them.
+func (r *rig) kept() fakeRotations { return fakeRotations{r.rotations, r.service} }
+
+type fakeRotations struct {
+	*keystore.Rotations
+	*fakeService
+}
+
+func (fakeRotations) ZonePassword(zone, key string) (rotate.Password, error) {
+	return rotate.Password{Zone: model.Zone{Name: model.ZoneName(zone), Password: "keyring:acme/isp"}, Account: "hl_1", Key: key}, nil
+}
+
+func (fakeRotations) Where(keystore.RotationPlan) string {
+	return "account hl_1, profile acme, https://api.example.com"
+}
+
+// fakeUses knows what a test says of the uses of keys.
+type fakeUses struct {
+	find      func(ctx context.Context, folders []string, progress func(radius.Progress)) (map[radius.KeyID][]radius.Use, []string, error)
+	lookUp    func()
+	used      map[radius.KeyID]journal.KeyUse
+	folders   []string
+	intervals map[model.Level]int
+}
+
+func (u fakeUses) Uses(ctx context.Context, folders []string, progress func(radius.Progress)) (uses map[radius.KeyID][]radius.Use, r radius.Report, err error) {
+	if u.find == nil {
+		return map[radius.KeyID][]radius.Use{}, r, nil
+	}
+	uses, r.Problems, err = u.find(ctx, folders, progress)
+	return uses, r, err
+}
+
+func (u fakeUses) LookUp(context.Context) ([]string, error) {
+	if u.lookUp == nil {
+		return nil, errors.New("nothing is resolved")
+	}
+	u.lookUp()
+	return nil, nil
+}
+
+func (u fakeUses) Used(context.Context) (map[radius.KeyID]journal.KeyUse, error) { return u.used, nil }
+
+func (u fakeUses) ScanFolders() []string { return u.folders }
+
+func (u fakeUses) Intervals() map[model.Level]int { return u.intervals }
+
 // fakeConsole has the keys of a rig, and proves them at the service.
 type fakeConsole struct {
 	f *fakeService
@@ -221,8 +269,8 @@ func (c fakeConsole) Now(keystore.RotationPlan) time.Time { return time.Now() }
 
 func (c fakeConsole) Days(model.Level) int { return model.RotationDays }
 
-// rehearse is what a rehearsal comes to.
-func (f *fakeService) rehearse(context.Context, model.Key, keystore.RotationMethod) (keystore.RotationPlan, error) {
+// Rehearse is what a rehearsal comes to.
+func (f *fakeService) Rehearse(context.Context, model.Key, keystore.RotationMethod) (keystore.RotationPlan, error) {
 	if f.noRehearsal != nil {
 		return keystore.RotationPlan{}, f.noRehearsal
 	}

@@ -1,7 +1,6 @@
 package keys_test
 
 import (
-	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,14 +15,19 @@ import (
 	"zonedeck/ui/uitest"
 )
 
+// skewed is a service whose clock is ahead.
+type skewed exchange.Skew
+
+func (s skewed) Skew() (exchange.Skew, bool) { return exchange.Skew(s), true }
+
 func TestTheClockOfARealServiceStandsBesideTheDatesOfAKey(t *testing.T) {
 	for _, local := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			r, session, theme := newRig(t), demoSession(), kit.NewTheme(true, false)
 			session.Local = local
 			view := keys.New(keys.Deps{
-				Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.rotations, Engine: r.service.engine(r), Resolve: r.service.Resolve, Rehearse: r.service.rehearse, Save: r.service.save,
-				Skew: func() (exchange.Skew, bool) { return exchange.Skew{By: 90 * time.Second, Give: time.Second}, true },
+				Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.kept(), Engine: r.service.engine(r),
+				Service: skewed{By: 90 * time.Second, Give: time.Second},
 			})
 			s := uitest.Start(t, ui.New(ui.Deps{
 				Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Tabs: []ui.Tab{{ID: kit.Keys, View: view}}, Session: session,
@@ -51,12 +55,10 @@ func TestWhenAKeyWasSeenAndUsedHere(t *testing.T) {
 			session.ProfileName, session.Local = "acme", false
 			session.Given = []model.Key{{Name: "given", Level: model.LevelUser}}
 			deps := keys.Deps{
-				Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.rotations, Engine: r.service.engine(r), Resolve: r.service.Resolve, Rehearse: r.service.rehearse, Save: r.service.save,
+				Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.kept(), Engine: r.service.engine(r),
 			}
 			if !use.Seen.IsZero() {
-				deps.Used = func(context.Context) (map[radius.KeyID]journal.KeyUse, error) {
-					return map[radius.KeyID]journal.KeyUse{{Name: "given"}: use}, nil
-				}
+				deps.Uses = fakeUses{used: map[radius.KeyID]journal.KeyUse{{Name: "given"}: use}}
 			}
 			s := uitest.Start(t, ui.New(ui.Deps{
 				Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Tabs: []ui.Tab{{ID: kit.Keys, View: keys.New(deps)}}, Session: session,

@@ -11,8 +11,8 @@ import (
 // snippets opens the menu that copies the check of the keys for programs that run it at its time.
 func (m *Model) snippets() tea.Cmd {
 	o := snippet.Options{Within: "14d", Config: m.deps.Config}
-	if m.deps.Intervals != nil {
-		o.Intervals = m.deps.Intervals()
+	if m.deps.Uses != nil {
+		o.Intervals = m.deps.Uses.Intervals()
 	}
 	kinds := snippet.Kinds()
 	items := make([]widget.MenuItem, len(kinds))

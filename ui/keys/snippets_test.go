@@ -18,9 +18,9 @@ func TestTheCopiedCheckHasTheConfiguration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, theme := newRig(t), kit.NewTheme(true, false)
 		view := keys.New(keys.Deps{
-			Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.rotations,
-			Config:    "/etc/my conf.toml",
-			Intervals: func() map[model.Level]int { return map[model.Level]int{model.LevelUser: 30} },
+			Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.kept(),
+			Config: "/etc/my conf.toml",
+			Uses:   fakeUses{intervals: map[model.Level]int{model.LevelUser: 30}},
 		})
 		copied := ""
 		s := uitest.Start(t, ui.New(ui.Deps{

@@ -139,7 +139,7 @@ func (p *Page) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 			{Key: "s", Label: "save", Note: reportName(p.plan), Intent: saveReport{}},
 		}), true
 	case saveReport:
-		name, words, save := reportName(p.plan), rotate.Report(p.plan), p.deps.Save
+		name, words, save := reportName(p.plan), rotate.Report(p.plan), p.deps.Console.SaveReport
 		return kit.Load(kit.Keys, &kit.Slot{}, p.deps.Ctx, func(context.Context) (string, error) {
 			return save(name, words)
 		}, func(file string, err error) tea.Cmd {
@@ -149,7 +149,7 @@ func (p *Page) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 			return kit.Info("the report is in " + file)
 		}), true
 	case copyValue:
-		ref, resolve := p.plan.NewHeld, p.deps.Resolve
+		ref, resolve := p.plan.NewHeld, p.deps.Console.Resolve
 		return kit.Load(kit.Keys, &kit.Slot{}, p.deps.Ctx, func(ctx context.Context) (keystore.Secret, error) {
 			return resolve(ctx, ref)
 		}, func(value keystore.Secret, err error) tea.Cmd {
@@ -203,14 +203,14 @@ func (p *Page) deletes() string {
 	if p.plan.Zone != "" {
 		ended, name = "The old %s (••••%s) is removed. %s A login with the old password is then seen to be refused.\n%s.", p.plan.Key
 	}
-	return fmt.Sprintf(ended, text.Clean(name), p.plan.OldLast4, p.seen(), text.Clean(p.deps.Where(p.plan)))
+	return fmt.Sprintf(ended, text.Clean(name), p.plan.OldLast4, p.seen(), text.Clean(p.deps.Console.Where(p.plan)))
 }
 
 // outage is what a refresh means, before it is done.
 func (p *Page) outage() string {
 	console, person := p.waits()
 	body := fmt.Sprintf("%s gets a new value and the old one is invalid at once (contract 3): everything that uses it stands still until it reads the new one.\n%s.\n",
-		text.Clean(p.plan.Key), text.Clean(p.deps.Where(p.plan)))
+		text.Clean(p.plan.Key), text.Clean(p.deps.Console.Where(p.plan)))
 	if len(console) > 0 {
 		body += fmt.Sprintf("The console writes these within the same second: %s.\n", text.Clean(strings.Join(console, ", ")))
 	}
@@ -292,7 +292,7 @@ func (p *Page) askValue() tea.Cmd {
 			return nil
 		}
 		p.form.Busy, p.form.Problem = true, ""
-		resolve, give := p.deps.Resolve, p.deps.Engine.Give
+		resolve, give := p.deps.Console.Resolve, p.deps.Engine.Give
 		return p.do(true, func(ctx context.Context, id string) (keystore.RotationPlan, error) {
 			if value.Empty() {
 				var err error

@@ -37,20 +37,25 @@ type Engine interface {
 	ByHand(p keystore.RotationPlan) bool
 }
 
+// Console does what the page asks besides.
+type Console interface {
+	// Resolve gives the value behind a reference that was typed, or of the new value to copy it.
+	Resolve(ctx context.Context, ref string) (keystore.Secret, error)
+	// Rehearse takes the steps of a rotation on the emulator, with copies.
+	Rehearse(ctx context.Context, k model.Key, method keystore.RotationMethod) (keystore.RotationPlan, error)
+	// Where says whose a rotation is: the account, the profile and the address.
+	Where(p keystore.RotationPlan) string
+	// SaveReport keeps a report as a file and names it.
+	SaveReport(name, text string) (string, error)
+}
+
 // Deps are the parts the page works with.
 type Deps struct {
-	Ctx    context.Context
-	Now    func() time.Time
-	Theme  *kit.Theme
-	Engine Engine
-	// Resolve gives the value behind a reference that was typed, or of the new value to copy it.
-	Resolve func(ctx context.Context, ref string) (keystore.Secret, error)
-	// Rehearse takes the steps of a rotation on the emulator, with copies.
-	Rehearse func(ctx context.Context, k model.Key, method keystore.RotationMethod) (keystore.RotationPlan, error)
-	// Where says whose a rotation is: the account, the profile and the address.
-	Where func(p keystore.RotationPlan) string
-	// Save keeps a report as a file and names it.
-	Save func(name, text string) (string, error)
+	Ctx     context.Context
+	Now     func() time.Time
+	Theme   *kit.Theme
+	Engine  Engine
+	Console Console
 	// Recorded takes a rotation's record as it is on disk now. It is called in Update, so that an
 	// older record never arrives after a newer one.
 	Recorded func(p keystore.RotationPlan) tea.Cmd
@@ -219,7 +224,7 @@ func (p *Page) ended(plan keystore.RotationPlan, form bool, err error) tea.Cmd {
 
 // rehearse takes the steps on the emulator, with copies.
 func (p *Page) rehearse() tea.Cmd {
-	try, k, method := p.deps.Rehearse, p.key, p.plan.Method
+	try, k, method := p.deps.Console.Rehearse, p.key, p.plan.Method
 	p.stop, p.err, p.tried = nil, nil, tried{}
 	return kit.Load(kit.Keys, &p.slot, p.deps.Ctx, func(ctx context.Context) (keystore.RotationPlan, error) {
 		return try(ctx, k, method)
