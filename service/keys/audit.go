@@ -21,12 +21,12 @@ type Audit struct {
 	Problems []string // what could not be looked through
 	Files    int      // files of folders that were searched for values
 
-	used   map[radius.KeyID]journal.KeyUse
-	of     func(model.Key) string
-	others func(model.Key) []config.Profile
-	checks keystore.Checks
-	rules  []model.Key // Keys as the rules see them: with the users that are recorded
-	seen   func(model.Key) keystore.Seen
+	used    map[radius.KeyID]journal.KeyUse
+	origins map[string]string // by auditKey; without one, a key is of the inventory
+	others  func(model.Key) []config.Profile
+	checks  keystore.Checks
+	rules   []model.Key              // Keys as the rules see them: with the users that are recorded
+	uses    map[string]keystore.Seen // by auditKey
 }
 
 // Rotating is the state of an unfinished rotation of a key, such as "rotating 3 of 9"; empty if there is
@@ -55,7 +55,7 @@ func (a Audit) judged() Audit {
 // Used is when a key was first seen and last used from this console, as far as the history goes
 // back.
 func (a Audit) Used(k model.Key) journal.KeyUse {
-	return a.used[radius.KeyID{Name: k.Name, Profile: a.of(k)}]
+	return a.used[radius.KeyID{Name: k.Name, Profile: a.Origin(k)}]
 }
 
 // Elsewhere are the profiles that a key belongs to, if the profile in use is of another account.
@@ -67,7 +67,13 @@ func (a Audit) Elsewhere(k model.Key) (names []string) {
 }
 
 // Origin is the profile that a key comes with; empty for one of the inventory.
-func (a Audit) Origin(k model.Key) string { return a.of(k) }
+func (a Audit) Origin(k model.Key) string { return a.origins[auditKey(k)] }
+
+// seen is what was seen of a key, for the rules.
+func (a Audit) seen(k model.Key) keystore.Seen { return a.uses[auditKey(k)] }
+
+// auditKey tells the keys of an audit apart.
+func auditKey(k model.Key) string { return k.Name + "\x00" + k.Secret + "\x00" + k.Fingerprint }
 
 // Audit reads the keys, finds what uses them, in folders too if some are given, and holds
 // them against the rules. With recorded, the keys that come with the profile are left out. The
@@ -90,17 +96,13 @@ func (v Inventory) Audit(ctx context.Context, recorded bool, within time.Duratio
 		given = v.Supplied(inventory)
 	}
 	now := v.ks.KeyClock()
-	mark := func(k model.Key) string { return k.Name + "\x00" + k.Secret + "\x00" + k.Fingerprint }
-	a := Audit{Problems: problems, Files: found.Files, Now: now, others: v.ks.otherAccounts(v.ks.cfg.Profiles.Profile())}
-	origins := map[string]string{}
-	a.of = func(k model.Key) string { return origins[mark(k)] }
+	a := Audit{Problems: problems, Files: found.Files, Now: now, origins: map[string]string{}, uses: map[string]keystore.Seen{}, others: v.ks.otherAccounts(v.ks.cfg.Profiles.Profile())}
 	if err == nil {
 		var unread error
 		if a.used, unread = v.Used(ctx); unread != nil {
 			a.Problems = append(a.Problems, unread.Error())
 		}
 	}
-	seen := map[string]keystore.Seen{}
 	add := func(k model.Key, origin string) {
 		found := uses[radius.KeyID{Name: k.Name, Profile: origin}]
 		sees := radius.Seen(k, found)
@@ -108,9 +110,9 @@ func (v Inventory) Audit(ctx context.Context, recorded bool, within time.Duratio
 			sees.EndedBy = endedBy(k.Fingerprint)
 		}
 		sees.Rotation, _ = unfinished(origin, k.Name)
-		seen[mark(k)] = sees
+		a.uses[auditKey(k)] = sees
 		if origin == config.LocalName {
-			origins[mark(k)] = origin
+			a.origins[auditKey(k)] = origin
 		}
 		k.UsedBy = radius.Names(k, found)
 		a.Keys = append(a.Keys, k)
@@ -127,7 +129,6 @@ func (v Inventory) Audit(ctx context.Context, recorded bool, within time.Duratio
 	}
 	model.SortKeys(a.Keys, now, within)
 	model.SortKeys(a.rules, now, within)
-	a.seen = func(k model.Key) keystore.Seen { return seen[mark(k)] }
 	a.checks = keystore.Checks{Now: now, Within: within, Seen: a.seen}
 	return a.judged(), err
 }
