@@ -20,7 +20,7 @@ var ErrProfileExists = errors.New("the configuration has a profile of that name"
 // What stands there stays, comments included; the first profile also becomes the
 // default. The profile is checked, and so is the text before it replaces the
 // old; a file with a fault is not touched. Errors wrap ErrProfileExists,
-// ErrProfile or a *ConfigError where they apply.
+// ErrProfile or a *FileError where they apply.
 func AddProfile(ctx context.Context, path string, p Profile) error {
 	p, err := p.checked()
 	if err == nil {

@@ -39,7 +39,7 @@ func TestTheKeysTable(t *testing.T) {
 		"[keys]\nscan = [\"\"]\n":              "a folder has no name",
 		"[keys]\nscans = []\n":                 "scans",
 	} {
-		var fault *ConfigError
+		var fault *FileError
 		if _, err := load(text); !errors.As(err, &fault) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
 		}

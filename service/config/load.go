@@ -15,9 +15,9 @@ import (
 	"zonedeck/model"
 )
 
-// ConfigError is a fault in config.toml: file, line, column, what is wrong and
+// FileError is a fault in config.toml: file, line, column, what is wrong and
 // what was expected.
-type ConfigError = textfile.Error
+type FileError = textfile.Error
 
 // What a caller of File.Profile may decide on.
 var (
@@ -91,7 +91,7 @@ type zoneEntry struct {
 }
 
 // Load reads config.toml strictly and checks every profile in it. A missing file
-// is an empty File and no error; a fault is a *ConfigError, and the file stays
+// is an empty File and no error; a fault is a *FileError, and the file stays
 // as it is.
 func Load(path string) (File, error) {
 	f, _, err := loadText(path)

@@ -185,9 +185,9 @@ func TestAFaultyConfigurationIsNamedByLineAndExpectation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := write(t, c.text)
 			_, err := Load(path)
-			ce, ok := errors.AsType[*ConfigError](err)
+			ce, ok := errors.AsType[*FileError](err)
 			if !ok {
-				t.Fatalf("error %v, want a *ConfigError", err)
+				t.Fatalf("error %v, want a *FileError", err)
 			}
 			if ce.File != path || ce.Line != c.line || ce.Column < 1 || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want line %d and %q", err, c.line, c.want)
@@ -401,8 +401,8 @@ func FuzzConfigNeverPanicsAndStaysWhenBroken(f *testing.F) {
 		}
 		before, err := Load(path)
 		if err != nil {
-			if _, ok := errors.AsType[*ConfigError](err); !ok {
-				t.Errorf("%q: error %v is no *ConfigError", b, err)
+			if _, ok := errors.AsType[*FileError](err); !ok {
+				t.Errorf("%q: error %v is no *FileError", b, err)
 			}
 		}
 		added := AddProfile(t.Context(), path, Profile{Name: "fuzzed-new", BaseURL: "https://n.example", Verify: true})

@@ -57,7 +57,7 @@ func TestAVariableThatCannotBeIsRefusedAtItsPlace(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := Load(path)
-		var fault *ConfigError
+		var fault *FileError
 		if !errors.As(err, &fault) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", line, err)
 		}

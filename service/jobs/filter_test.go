@@ -34,7 +34,7 @@ func FuzzParseFilter(f *testing.F) {
 		f.Add(s)
 	}
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
-	f.Fuzz(func(t *testing.T, s string) {
+	f.Fuzz(func(_ *testing.T, s string) {
 		q, err := query.Parse(s, Fields(func(string) time.Time { return now }))
 		if err == nil {
 			q.Match(model.Job{ID: "job-1", State: model.JobReady, Created: now})

@@ -261,7 +261,7 @@ func (ks *Keys) May(ctx context.Context, u Use) ([]ask.Question, error) {
 		return []ask.Question{{
 			Kind: ask.AdminReason, About: k.Name, Want: ask.Reason,
 			Text: "a job is automation, which never uses ADMIN (contract 5.4): pick a USER key, or say why it must be this one",
-		}}, nil
+		}}, nil //nolint:nilerr // the refusal is the question
 	}
 	return nil, nil
 }

@@ -198,8 +198,8 @@ func (textOf[R]) clause(column string, t Term) (string, []any) {
 
 func (listOf[R]) check(name string, t Term) error { return equality(name, t) }
 
-func (of listOf[R]) holds(row R, t Term) bool {
-	values := of(row)
+func (f listOf[R]) holds(row R, t Term) bool {
+	values := f(row)
 	if t.Op == Has {
 		return slices.ContainsFunc(values, func(v string) bool { return v != "" })
 	}

@@ -1,4 +1,4 @@
-// Package activity is the fifth tab: one timeline, newest first, of everything
+// Package history is the fifth tab: one timeline, newest first, of everything
 // the journal keeps. The wiring builds it and the root shows it.
 //
 // It holds a few pages of the timeline around the cursor, never all of it. A

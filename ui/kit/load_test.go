@@ -32,7 +32,7 @@ func TestAResultIsTakenByWhatWaitsForItAndTheViewWorksAfterIt(t *testing.T) {
 	var slot kit.Slot
 	v, taken := &layout{}, 0
 	cmd := kit.Load(kit.Jobs, &slot, t.Context(), func(context.Context) (int, error) { return 7, nil },
-		func(n int, err error) tea.Cmd {
+		func(n int, _ error) tea.Cmd {
 			taken = n
 			return kit.Info("done")
 		})

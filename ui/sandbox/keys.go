@@ -58,26 +58,26 @@ func (requestBack) do(m *Model) tea.Cmd   { return m.toForm() }
 func (newRequest) do(m *Model) tea.Cmd    { return m.newRequest() }
 func (compareForm) do(m *Model) tea.Cmd   { return m.compare() }
 
-func (undoForm) do(m *Model) tea.Cmd {
+func (undoForm) do(m *Model) tea.Cmd { //nolint:unparam // an intent
 	m.undo()
 	return nil
 }
 
-func (cancelSend) do(m *Model) tea.Cmd {
+func (cancelSend) do(m *Model) tea.Cmd { //nolint:unparam // an intent
 	if f := m.result.flight; f != nil {
 		f.slot.Cancel()
 	}
 	return nil
 }
 
-func (cancelPicked) do(m *Model) tea.Cmd {
+func (cancelPicked) do(m *Model) tea.Cmd { //nolint:unparam // an intent
 	if f := m.pickedFlight(); f != nil {
 		f.slot.Cancel()
 	}
 	return nil
 }
 
-func (goBack) do(m *Model) tea.Cmd {
+func (goBack) do(m *Model) tea.Cmd { //nolint:unparam // an intent
 	if m.panes.Zoomed {
 		m.panes.Zoomed = false
 	} else {

@@ -146,7 +146,7 @@ type (
 )
 
 func (editValues) do(m *Model) tea.Cmd { return m.editValues() }
-func (valuesChanged) do(m *Model) tea.Cmd {
+func (valuesChanged) do(m *Model) tea.Cmd { //nolint:unparam // an intent
 	m.form.answers++
 	return nil
 }

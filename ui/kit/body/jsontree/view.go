@@ -332,7 +332,7 @@ func (v *View) ensure() tea.Cmd {
 			}
 			out[i] = l
 		}
-		return out, nil
+		return out, nil //nolint:nilerr // of a cancelled load what was read stays
 	}, func(labels map[int32]label, err error) tea.Cmd {
 		if err != nil {
 			v.err = err
